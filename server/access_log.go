@@ -70,7 +70,8 @@ func (s *Server) logged(c *gin.Context) {
 	s.logger.LogAttrs(ctx, level, "request", attrs...)
 }
 
-// failed returns why a request was refused: the name and code of the failure, and its cause if it was a fault of ours.
+// failed returns why a request was refused: the name and code of the failure, and its cause if it
+// was a fault of ours.
 func failed(status int, err error) []slog.Attr {
 	_, fault := asFault(err)
 	attrs := []slog.Attr{slog.String("failure", fault.Name), slog.Int("code", fault.Code)}
@@ -162,8 +163,8 @@ func (s *Server) trace(c *gin.Context) {
 // followed reports to the trace how a request ended.
 func (s *Server) followed(c *gin.Context) { requestOf(c).traced.End(s.answered(c)) }
 
-// placeOf is a request's place in a trace, for the log: its own if it is traced, otherwise its caller's; empty if it
-// has none.
+// placeOf is a request's place in a trace, for the log: its own if it is traced, otherwise its
+// caller's; empty if it has none.
 func (s *Server) placeOf(c *gin.Context, r *request) (trace, span string) {
 	if r.traced.Trace != "" {
 		return r.traced.Trace, r.traced.Span

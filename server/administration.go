@@ -43,8 +43,8 @@ type administrationAPI struct {
 
 var _ administration.StrictServerInterface = (*administrationAPI)(nil)
 
-// change runs one administrative change and answers it with a status. body renders the result, and also what a
-// repetition is answered with, from the part of the result that may be stored.
+// change runs one administrative change and answers it with a status. body renders the result, and
+// also what a repetition is answered with, from the part of the result that may be stored.
 func change[T any](
 	ctx context.Context, status int, body func(T) any,
 	do func(context.Context, admin.Call) (admin.Done[T], error),

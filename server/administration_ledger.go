@@ -59,8 +59,8 @@ func (a *administrationAPI) liability(ctx context.Context, _ string) (loyalty.Li
 	return a.admin.Liability(ctx)
 }
 
-// invariants returns a proof of the ledger that began after it was asked for. Its callers may wait longer than those of
-// other requests.
+// invariants returns a proof of the ledger that began after it was asked for. Its callers may wait
+// longer than those of other requests.
 func (a *administrationAPI) invariants(ctx context.Context, key string) ([]administration.Invariant, error) {
 	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), verifyWait)
 	defer cancel()

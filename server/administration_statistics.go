@@ -56,7 +56,8 @@ func (a *administrationAPI) GetStatistics(ctx context.Context, in administration
 	return administration.GetStatistics200JSONResponse{Data: out}, nil
 }
 
-// statisticsQuery reads the parameters; more is the range to compare with. Its errors name the parameter.
+// statisticsQuery reads the parameters; more is the range to compare with. Its errors name the
+// parameter.
 func (a *administrationAPI) statisticsQuery(in *administration.GetStatisticsParams) (q statistics.Query, more []statistics.Range, err error) {
 	refuse := func(parameter, reason string) error {
 		return contract.ErrInvalidParameter.With("parameter", parameter).With("reason", reason).At(parameter)

@@ -25,8 +25,8 @@ type rawResponse struct {
 // replay is the stored answer of an earlier request.
 func replay(a *loyalty.Answer) rawResponse { return rawResponse{a.Status, a.Body, true} }
 
-// withCustomer puts the customer in front of the rest of an answer. The two are kept apart, so that the first answer
-// and every repetition decide for themselves whether the customer may be shown.
+// withCustomer puts the customer in front of the rest of an answer. The two are kept apart, so that
+// the first answer and every repetition decide for themselves whether the customer may be shown.
 func withCustomer(block, body []byte) []byte {
 	if len(block) == 0 {
 		return body
@@ -157,7 +157,8 @@ func (w rawResponse) VisitCheckImportResponse(to http.ResponseWriter) error     
 func (w rawResponse) VisitApplyImportResponse(to http.ResponseWriter) error     { return w.write(to) }
 func (w rawResponse) VisitReconcileImportResponse(to http.ResponseWriter) error { return w.write(to) }
 
-// plain returns the request's own context: gin reuses its contexts, and the engine's work may outlive the handler.
+// plain returns the request's own context: gin reuses its contexts, and the engine's work may
+// outlive the handler.
 func plain(ctx context.Context) context.Context {
 	if c, ok := ctx.(*gin.Context); ok {
 		return c.Request.Context()

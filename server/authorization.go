@@ -58,17 +58,17 @@ func (s *Server) authorize(c *gin.Context) {
 	}
 }
 
-// ofProgramme reports whether an operation is about the programme and not about a person. Its properties have names
-// such as email and labels too (those of declared actions), which must not be masked, because whoever changes them
-// sends back what they read.
+// ofProgramme reports whether an operation is about the programme and not about a person. Its
+// properties have names such as email and labels too (those of declared actions), which must not be
+// masked, because whoever changes them sends back what they read.
 func ofProgramme(c *gin.Context, o *operation) bool {
 	kind := c.Param("module") + "/" + c.Param("entity")
 	return strings.HasPrefix(c.FullPath(), "/admin/configuration") ||
 		o.api == "entities" && kind != "/" && kind != programme.TypeCustomer && kind != programme.TypeTransaction
 }
 
-// notePersonal records in the audit trail what a user is about to see of customers. Customers are named by their
-// internal ids, which mean nothing once they have left the programme.
+// notePersonal records in the audit trail what a user is about to see of customers. Customers are
+// named by their internal ids, which mean nothing once they have left the programme.
 func (s *Server) notePersonal(c *gin.Context, r *request) error {
 	path := c.FullPath()
 	for _, p := range c.Params {

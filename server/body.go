@@ -26,8 +26,8 @@ func parseBody(h http.Header, body []byte) (any, error) {
 
 const formType = "application/x-www-form-urlencoded"
 
-// mediaType returns application/json or the form's type; anything else is 415, including another character set and a
-// content coding.
+// mediaType returns application/json or the form's type; anything else is 415, including another
+// character set and a content coding.
 func mediaType(h http.Header, size int) (string, error) {
 	if coding := h.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
 		return "", errMediaType.with("media_type", coding)

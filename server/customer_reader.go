@@ -58,9 +58,9 @@ func (r customerReader) page(ctx context.Context, ref string, readable bool, rea
 	return err
 }
 
-// applyDue applies what is due for a customer who is about to be shown, and reports whether anything was. A database
-// that cannot be written now is no failure, because a read must not need that; whether it can be read shows when it is
-// read.
+// applyDue applies what is due for a customer who is about to be shown, and reports whether
+// anything was. A database that cannot be written now is no failure, because a read must not need
+// that; whether it can be read shows when it is read.
 func (r customerReader) applyDue(ctx context.Context, c loyalty.Customer) (bool, error) {
 	if c.DueAt.IsZero() || c.DueAt.After(r.clock()) {
 		return false, nil
@@ -72,8 +72,8 @@ func (r customerReader) applyDue(ctx context.Context, c loyalty.Customer) (bool,
 	return true, err
 }
 
-// view shows the customer that a path names as the rules see them, with what is due applied, and records nothing. look
-// may be called more than once and must return the run's errors unchanged.
+// view shows the customer that a path names as the rules see them, with what is due applied, and
+// records nothing. look may be called more than once and must return the run's errors unchanged.
 func (r customerReader) view(ctx context.Context, ref string, n loyalty.CustomerNeeds, look func(*engine.Run) error) error {
 	name, err := r.exactName(plain(ctx), ref)
 	if err != nil {
@@ -83,8 +83,8 @@ func (r customerReader) view(ctx context.Context, ref string, n loyalty.Customer
 	return r.engine.View(plain(ctx), n, look)
 }
 
-// exactName returns a customer's own id for a reference in a path, which may be an external id written name:value. Only
-// the engine knows whether there is such a customer.
+// exactName returns a customer's own id for a reference in a path, which may be an external id
+// written name:value. Only the engine knows whether there is such a customer.
 func (r customerReader) exactName(ctx context.Context, ref string) (string, error) {
 	if !strings.Contains(ref, ":") {
 		return ref, nil

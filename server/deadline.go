@@ -7,9 +7,10 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// waitTime limits what a request waits for, so that a database that does not answer cannot hold callers. Bulks and
-// operations with large bodies have longer: what of a bulk was not begun by then is refused, event by event. A page of
-// the feed may wait for an event; its streams and exports have no deadline and extend that of writing themselves.
+// waitTime limits what a request waits for, so that a database that does not answer cannot hold
+// callers. Bulks and operations with large bodies have longer: what of a bulk was not begun by then
+// is refused, event by event. A page of the feed may wait for an event; its streams and exports
+// have no deadline and extend that of writing themselves.
 const (
 	waitTime = 10 * time.Second
 	bulkTime = 60 * time.Second

@@ -28,7 +28,8 @@ type activity struct {
 	custom         map[string]json.RawMessage
 }
 
-// activityColumns are what the lists can be filtered and sorted by; the document says which of them each list has.
+// activityColumns are what the lists can be filtered and sorted by; the document says which of them
+// each list has.
 var activityColumns = map[string]list.Column[activity]{
 	"status":    {Of: func(e activity) any { return e.status }},
 	"type":      {Of: func(e activity) any { return e.kind }},

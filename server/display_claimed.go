@@ -48,9 +48,10 @@ func (a *displayAPI) ListClaimedRewards(ctx context.Context, in display.ListClai
 	return out, err
 }
 
-// claimsOf returns one page of a customer's claims, and the coupons that they gave, by code, as far as the customer
-// still holds them: the code of a coupon that was passed on is the new holder's secret. Filters and orders refer to the
-// rewards, whose fields the claims do not have, so all of the customer's claims are read for them.
+// claimsOf returns one page of a customer's claims, and the coupons that they gave, by code, as far
+// as the customer still holds them: the code of a coupon that was passed on is the new holder's
+// secret. Filters and orders refer to the rewards, whose fields the claims do not have, so all of
+// the customer's claims are read for them.
 func (a *displayAPI) claimsOf(ctx context.Context, ref string, p list.Page, o list.Order) (l list.Links[claimed], _ map[string]loyalty.HeldCoupon, err error) {
 	p.OldestFirst = o.OldestFirst()
 	now, q := a.clock(), loyalty.ClaimQuery{Ref: ref, OldestFirst: p.OldestFirst, Page: p.Store()}

@@ -59,7 +59,8 @@ func (a *displayAPI) GetNextQuestion(ctx context.Context, in display.GetNextQues
 	return out, nil
 }
 
-// nextQuestion renders the customer's progress with a flow. No question is shown outside the flow's dates.
+// nextQuestion renders the customer's progress with a flow. No question is shown outside the flow's
+// dates.
 func nextQuestion(r *engine.Run, language *tongue, f *game.Flow) (display.NextQuestion, error) {
 	o, err := game.OutlookOnFlow(r, f)
 	status := f.Status(r.At)

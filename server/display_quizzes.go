@@ -33,7 +33,8 @@ func (a *displayAPI) GetQuiz(ctx context.Context, in display.GetQuizRequestObjec
 	return display.GetQuiz200JSONResponse{Data: quiz}, nil
 }
 
-// quizEntry renders a quiz. Its question is shown once it has begun, the right answer once the customer has answered.
+// quizEntry renders a quiz. Its question is shown once it has begun, the right answer once the
+// customer has answered.
 func quizEntry(r *engine.Run, language *tongue, q *game.Quiz) (activity, error) {
 	status, title := q.Status(r.At), language.text(q.Title)
 	e := display.QuizActivity{

@@ -35,8 +35,8 @@ func address(segments ...string) string {
 	return b.String()
 }
 
-// customAttributes returns the custom attributes of an entity as they are shown: those declared translatable in the
-// language of the answer.
+// customAttributes returns the custom attributes of an entity as they are shown: those declared
+// translatable in the language of the answer.
 func customAttributes(language *tongue, p *programme.Programme, kind string, custom map[string]json.RawMessage) map[string]any {
 	shown := make(map[string]any, len(custom))
 	for name, value := range custom {

@@ -53,8 +53,8 @@ func (a *entitiesAPI) listCustomers(ctx context.Context, p list.Page, in entitie
 	return entitiesPage(l, customerRecord), nil
 }
 
-// onlyFilters refuses the filters of entities that a list does not have. Those on declared attributes were checked
-// before.
+// onlyFilters refuses the filters of entities that a list does not have. Those on declared
+// attributes were checked before.
 func onlyFilters(ctx context.Context, names ...string) error {
 	for _, q := range requestOf(ctx).query {
 		name, _ := list.SplitOperator(q.Name)

@@ -127,8 +127,8 @@ func entitiesPage[T any](l list.Links[T], record func(T) json.RawMessage) rawRes
 	return rawResponse{status: http.StatusOK, body: marshal(out)}
 }
 
-// entityQuery reads the parameters of a list; readable is false if a filter can find nothing. It fails for an unknown
-// type.
+// entityQuery reads the parameters of a list; readable is false if a filter can find nothing. It
+// fails for an unknown type.
 func (a *entitiesAPI) entityQuery(ctx context.Context, kind string, in entities.ListEntitiesParams) (q loyalty.EntityQuery, readable bool, err error) {
 	p := a.programme()
 	if err := p.CheckEntityType(kind); err != nil {

@@ -33,8 +33,8 @@ func (a *entitiesAPI) ChangeEntities(ctx context.Context, in entities.ChangeEnti
 	})
 }
 
-// changeBodies returns the properties of each change as they were sent: only the type can tell what a form's values are
-// and which nulls count.
+// changeBodies returns the properties of each change as they were sent: only the type can tell what
+// a form's values are and which nulls count.
 func (a *entitiesAPI) changeBodies(ctx context.Context) ([]any, error) {
 	body, err := parseBody(httpRequest(ctx).Header, requestOf(ctx).body)
 	if err != nil {

@@ -37,7 +37,8 @@ func (r entityChanges) read(ctx context.Context, kind string, as func(fields *co
 	return c, err
 }
 
-// check validates a complete entity against its schema, and what an action declares against the existing declarations.
+// check validates a complete entity against its schema, and what an action declares against the
+// existing declarations.
 func (r entityChanges) check(kind string, fields *contract.Schema, data json.RawMessage) (json.RawMessage, error) {
 	data, err := fields.CheckJSON(data, "")
 	if err != nil || kind != programme.CustomActions.Type {

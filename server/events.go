@@ -218,8 +218,8 @@ func (b *bulk) body() []byte {
 // could be recorded.
 const maxBulkEvents = 25_000
 
-// eventTrees returns the events of a bulk as they were sent. A form's values have no types yet, which only the action
-// can tell.
+// eventTrees returns the events of a bulk as they were sent. A form's values have no types yet,
+// which only the action can tell.
 func (r *request) eventTrees(req *http.Request) ([]any, error) {
 	if media, err := mediaType(req.Header, len(r.body)); err == nil && media == formType {
 		root, err := contract.ParseForm(r.body)
@@ -262,8 +262,9 @@ func (b *bulk) read(trees []any) {
 	}
 }
 
-// remember makes each event repeatable under the key and its place. The key stands there for the event alone: a caller
-// may send the same events followed by more, and only the new ones are recorded.
+// remember makes each event repeatable under the key and its place. The key stands there for the
+// event alone: a caller may send the same events followed by more, and only the new ones are
+// recorded.
 func (b *bulk) remember(req *http.Request, key loyalty.AnswerKey) {
 	whole := standsFor(req)
 	for i := range b.submissions {
@@ -274,8 +275,8 @@ func (b *bulk) remember(req *http.Request, key loyalty.AnswerKey) {
 	}
 }
 
-// eventHash is the hash of an event after validation, so that the same event has one hash whether it is sent as JSON or
-// as a form.
+// eventHash is the hash of an event after validation, so that the same event has one hash whether
+// it is sent as JSON or as a form.
 func eventHash(req *http.Request, s *loyalty.Submission) [32]byte {
 	return standsFor(req, []byte(s.Customer), []byte(s.ExternalID), []byte(s.Action), strconv.AppendBool(nil, s.Guest), s.Data)
 }

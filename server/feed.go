@@ -226,7 +226,8 @@ type feedPiece struct {
 	behind  time.Time // when the first event behind it was recorded; zero: there is none
 }
 
-// piece reads and renders what comes after a number: at most limit rows, and not many more bytes than size.
+// piece reads and renders what comes after a number: at most limit rows, and not many more bytes
+// than size.
 func (f *feedAPI) piece(ctx context.Context, ask *feedAsk, after int64, limit, size int) (p feedPiece, err error) {
 	ctx, cancel := context.WithTimeout(ctx, waitTime)
 	defer cancel()

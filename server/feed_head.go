@@ -8,8 +8,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// How often the database is asked for the head of the feed while any caller waits for it, and how long it may take to
-// answer.
+// How often the database is asked for the head of the feed while any caller waits for it, and how
+// long it may take to answer.
 const (
 	headEvery = 100 * time.Millisecond
 	headTime  = 5 * time.Second
@@ -19,8 +19,8 @@ const (
 // waits for it. On a busier node the regular numbering comes round soon enough.
 const nudgeEvery = 250 * time.Millisecond
 
-// feedHead wakes callers who wait at the end of the feed when there is more. It asks the database once for all of them,
-// and not at all if there are none.
+// feedHead wakes callers who wait at the end of the feed when there is more. It asks the database
+// once for all of them, and not at all if there are none.
 type feedHead struct {
 	reader loyalty.FeedReader
 
@@ -68,8 +68,8 @@ func (h *feedHead) wait(ctx context.Context, stopping <-chan struct{}, after int
 	}
 }
 
-// ask polls the head as long as any caller waits. If the database cannot be asked it is asked again; callers find out
-// when they read.
+// ask polls the head as long as any caller waits. If the database cannot be asked it is asked
+// again; callers find out when they read.
 func (h *feedHead) ask() {
 	for {
 		h.mu.Lock()

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// The size of a piece, the most that a stream holds in memory, in rows and about in bytes; and after what time a reader
-// who takes nothing is disconnected.
+// The size of a piece, the most that a stream holds in memory, in rows and about in bytes; and
+// after what time a reader who takes nothing is disconnected.
 const (
 	pieceRows  = 500
 	pieceBytes = 256 << 10

@@ -26,8 +26,8 @@ const (
 // previewsAtOnce leaves half of the processors to others.
 func previewsAtOnce() int { return max(1, runtime.GOMAXPROCS(0)/2) }
 
-// lightAtOnce is the size of the gate for what a till or a cart sends: such a request waits for the database most of
-// its time, and would wait for its neighbours as well.
+// lightAtOnce is the size of the gate for what a till or a cart sends: such a request waits for the
+// database most of its time, and would wait for its neighbours as well.
 func lightAtOnce() int { return 4 * runtime.GOMAXPROCS(0) }
 
 // largeAtOnce is more: a large body that is recorded waits for the database most of its time.

@@ -20,7 +20,8 @@ func (s *Server) tongueOf(header string) *tongue {
 	return t
 }
 
-// speak has the answer name its languages, before the signature is checked, so that a 401 names them too.
+// speak has the answer name its languages, before the signature is checked, so that a 401 names
+// them too.
 func speak(c *gin.Context) {
 	r := requestOf(c)
 	c.Writer = spokenWriter{c.Writer, r.language}

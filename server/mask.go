@@ -13,16 +13,18 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// personalHeader is the header by which a user who may see personal data asks for it: without it the data is masked.
+// personalHeader is the header by which a user who may see personal data asks for it: without it
+// the data is masked.
 const (
 	personalHeader = "X-Personal-Data"
 	personalShown  = "show"
 )
 
-// mask filters the answers to a user: what a document marks x-personal is removed before the answer leaves. noted is
-// nil for a user who may not see personal data or did not ask to; otherwise nothing is removed, and noted is called
-// once, before the first of it leaves. An answer that cannot be masked is refused to users who may not see personal
-// data, and counts as asked for by those who may.
+// mask filters the answers to a user: what a document marks x-personal is removed before the answer
+// leaves. noted is nil for a user who may not see personal data or did not ask to; otherwise
+// nothing is removed, and noted is called once, before the first of it leaves. An answer that
+// cannot be masked is refused to users who may not see personal data, and counts as asked for by
+// those who may.
 func mask(c *gin.Context, vocabulary *contract.Vocabulary, fail func(*gin.Context, error), may bool, noted func() error) {
 	shows := c.GetHeader(personalHeader) == personalShown
 	o := requestOf(c).operation

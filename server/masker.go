@@ -26,8 +26,8 @@ type masker struct {
 	found      bool // there was something to blank
 }
 
-// text masks a JSON text, and reports whether there was anything to mask. A text that cannot be parsed counts as
-// personal and is removed as a whole.
+// text masks a JSON text, and reports whether there was anything to mask. A text that cannot be
+// parsed counts as personal and is removed as a whole.
 func (m *masker) text(body []byte, schemas []*openapi3.Schema) (masked []byte, found bool) {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()

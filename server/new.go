@@ -130,9 +130,10 @@ func (s *Server) wire() error {
 	return s.complete(g)
 }
 
-// useGates gives the operations whose bodies take long to read and to decide their gates. Those that only read share
-// one, which keys without the right to change anything can use. A customer may have any number of lots: 16 callers who
-// asked for 50,000 as of an instant took a gigabyte, and delayed events by half a second.
+// useGates gives the operations whose bodies take long to read and to decide their gates. Those
+// that only read share one, which keys without the right to change anything can use. A customer may
+// have any number of lots: 16 callers who asked for 50,000 as of an instant took a gigabyte, and
+// delayed events by half a second.
 func (s *Server) useGates() error {
 	s.large = newGate(largeAtOnce(), largeWaiting)
 	previews, light := newGate(previewsAtOnce(), previewsWaiting), newGate(lightAtOnce(), lightWaiting)

@@ -33,7 +33,8 @@ type Tracer interface {
 	Begin(ctx context.Context, parent string) (context.Context, Traced)
 }
 
-// Traced is a traced request: its place in a trace in hexadecimal digits, and what is called when it has ended.
+// Traced is a traced request: its place in a trace in hexadecimal digits, and what is called when
+// it has ended.
 type Traced struct {
 	Trace, Span string
 	End         func(Answered)

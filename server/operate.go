@@ -9,8 +9,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// customerAction is an operation on a customer: the event that it submits, which callers cannot submit as such, and how
-// its outcome is answered.
+// customerAction is an operation on a customer: the event that it submits, which callers cannot
+// submit as such, and how its outcome is answered.
 type customerAction struct {
 	customer string // as the path names them
 	action   string
@@ -27,8 +27,8 @@ type submitter struct {
 	customers customerReader
 }
 
-// submitFor submits the event of an operation and answers with its outcome. The answer stored for an Idempotency-Key is
-// the one that is sent.
+// submitFor submits the event of an operation and answers with its outcome. The answer stored for
+// an Idempotency-Key is the one that is sent.
 func (s submitter) submitFor(ctx context.Context, a customerAction) (rawResponse, error) {
 	r := requestOf(ctx)
 	language := r.language

@@ -36,8 +36,8 @@ type operation struct {
 	turns      *gate            // it waits for its turn before its body is looked at; nil: it does not
 	light      *gate            // where bodies up to lightBody wait instead; nil: they wait with the others
 	keeps      bool             // its answers are kept for an Idempotency-Key, refusals too
-	// fromTree says that the handlers read the checked tree, so that an event is not encoded only to be decoded again:
-	// it is the hot path.
+	// fromTree says that the handlers read the checked tree, so that an event is not encoded only
+	// to be decoded again: it is the hot path.
 	fromTree bool
 }
 

@@ -66,7 +66,8 @@ type Options struct {
 	// JobWait is how long a caller who starts a job waits for its end; 0: 5 s.
 	JobWait time.Duration
 
-	// Ready returns why the server cannot serve now; optional. The reason of a NotReady error is shown to the caller.
+	// Ready returns why the server cannot serve now; optional. The reason of a NotReady error is
+	// shown to the caller.
 	Ready func(ctx context.Context) error
 	// Status returns the figures that /readyz shows; optional.
 	Status func() []Figure
@@ -78,8 +79,8 @@ type Options struct {
 	Observer Observer
 	// Tracer follows each request; optional.
 	Tracer Tracer
-	// Console makes the handler of /console/ from this server's own handler and a function that identifies the peer;
-	// nil means that there is no console.
+	// Console makes the handler of /console/ from this server's own handler and a function that
+	// identifies the peer; nil means that there is no console.
 	Console func(api http.Handler, peer func(*http.Request) (source netip.Addr, secure bool)) (http.Handler, error)
 	// ConsoleOn is a listener of the console's own, on which nothing else is served but what its
 	// pages read: the documents and the portal; nil: the console is where the API is.
@@ -92,8 +93,8 @@ type Options struct {
 	// TrustedProxies are the addresses and networks whose X-Forwarded-For,
 	// X-Forwarded-Host and X-Request-Id are believed; optional.
 	TrustedProxies []string
-	// ReplayGuard stores the signatures of writes, so that one which was signed once and is sent twice is refused
-	// (409); nil means that they are not checked.
+	// ReplayGuard stores the signatures of writes, so that one which was signed once and is sent
+	// twice is refused (409); nil means that they are not checked.
 	ReplayGuard loyalty.SignatureStore
 	// SigningDebug makes a 401 show what the server tried to match. It is
 	// refused unless Listen is a loopback address.

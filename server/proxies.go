@@ -45,8 +45,8 @@ func peer(r *http.Request) netip.Addr {
 	return ap.Addr().Unmap().WithZone("")
 }
 
-// peer returns the caller's address, and whether the connection is encrypted all the way: a trusted proxy is believed
-// in both.
+// peer returns the caller's address, and whether the connection is encrypted all the way: a trusted
+// proxy is believed in both.
 func (p proxies) peer(r *http.Request) (source netip.Addr, secure bool) {
 	return p.source(r), r.TLS != nil || p.trustsPeer(r) && r.Header.Get("X-Forwarded-Proto") == "https"
 }

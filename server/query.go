@@ -73,8 +73,9 @@ func (o *operation) known(pairs []list.Pair, custom map[string]list.Field) error
 	return nil
 }
 
-// customType is the type whose declared attributes an operation can be filtered by: its x-custom, such as
-// rewards/reward, in which {module} stands for the parameter of the path. It is empty if there are no such filters.
+// customType is the type whose declared attributes an operation can be filtered by: its x-custom,
+// such as rewards/reward, in which {module} stands for the parameter of the path. It is empty if
+// there are no such filters.
 func (o *operation) customType(c *gin.Context) string {
 	kind := o.custom
 	for _, p := range c.Params {

@@ -8,9 +8,9 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// readable has answers written as people read them: encoding/json escapes &, < and > for pages that paste JSON into
-// HTML, and so do the generated answers, whose links are full of them. Published documents announce their length before
-// they are written, and are readable as stored.
+// readable has answers written as people read them: encoding/json escapes &, < and > for pages that
+// paste JSON into HTML, and so do the generated answers, whose links are full of them. Published
+// documents announce their length before they are written, and are readable as stored.
 func readable(c *gin.Context) { c.Writer = readableWriter{c.Writer} }
 
 type readableWriter struct{ gin.ResponseWriter }

@@ -8,8 +8,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// refusedWithin is the resolution at which the instants of refusals are counted: no day of any time zone begins within
-// a quarter of an hour.
+// refusedWithin is the resolution at which the instants of refusals are counted: no day of any time
+// zone begins within a quarter of an hour.
 const refusedWithin = 15 * time.Minute
 
 // refuse counts an event that was refused, alone or in a bulk. It waits for nothing: what
@@ -28,7 +28,8 @@ func (l *failureLog) refuse(err error) {
 	l.schedule(failuresEvery)
 }
 
-// isRefusal reports whether a status is about the event, and not about its sender, their rate, or this server's state.
+// isRefusal reports whether a status is about the event, and not about its sender, their rate, or
+// this server's state.
 func isRefusal(status int) bool {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:

@@ -48,8 +48,8 @@ func (r *request) fields() map[string]list.Field {
 	return r.operation.fields
 }
 
-// asksForPast reports whether a customer's figures are wanted as of an instant: they are folded from everything that
-// was ever recorded of the customer.
+// asksForPast reports whether a customer's figures are wanted as of an instant: they are folded
+// from everything that was ever recorded of the customer.
 func (r *request) asksForPast() bool {
 	return slices.ContainsFunc(r.query, func(p list.Pair) bool { return p.Name == "as_of" })
 }

@@ -10,8 +10,8 @@ import (
 // requestIDHeader is on every answer, the unsigned ones included.
 const requestIDHeader = "X-Request-Id"
 
-// identify gives the request its id. The id from a trusted proxy is kept, so that both logs agree; any other caller's
-// is not, because two requests could be made to look like one.
+// identify gives the request its id. The id from a trusted proxy is kept, so that both logs agree;
+// any other caller's is not, because two requests could be made to look like one.
 func (s *Server) identify(c *gin.Context) {
 	r := &request{began: s.clock(), source: s.proxies.source(c.Request), language: s.tongueOf(strings.Join(c.Request.Header["Accept-Language"], ","))}
 	if sent := c.Request.Header.Get(requestIDHeader); s.proxies.trustsPeer(c.Request) && isRequestID(sent) {

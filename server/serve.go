@@ -28,8 +28,8 @@ func ofConsole(r *http.Request) bool {
 	return r.URL.Path+"/" == consolePath || strings.HasPrefix(r.URL.Path, consolePath)
 }
 
-// consoleOnly serves the console's own listener: people, and what their pages read. No operation can be called there
-// without a session.
+// consoleOnly serves the console's own listener: people, and what their pages read. No operation
+// can be called there without a session.
 func (s *Server) consoleOnly(w http.ResponseWriter, r *http.Request) {
 	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
 	switch {

@@ -9,8 +9,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// shared is an expensive read. One is under way at a time, and callers who arrive meanwhile share the next: it begins
-// after they asked, so that its result includes whatever was committed before.
+// shared is an expensive read. One is under way at a time, and callers who arrive meanwhile share
+// the next: it begins after they asked, so that its result includes whatever was committed before.
 type shared[T any] struct {
 	read func(ctx context.Context, key string) (T, error)
 

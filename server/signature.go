@@ -17,9 +17,9 @@ import (
 // ones are never held back by it: others may stand behind the same address.
 const failuresPerMinute = 60
 
-// claim makes every check of the signature that needs no body, so that a caller who fails one costs no memory, and
-// finds the key that the caller claims to have. A key that does not allow this caller's address counts as unknown until
-// the signature is checked.
+// claim makes every check of the signature that needs no body, so that a caller who fails one costs
+// no memory, and finds the key that the caller claims to have. A key that does not allow this
+// caller's address counts as unknown until the signature is checked.
 func (s *Server) claim(c *gin.Context) {
 	r := requestOf(c)
 	if r.caller, _ = loyalty.CallerOf(c.Request.Context()); r.caller != nil {
@@ -116,8 +116,9 @@ var signatureNames = map[int]string{
 	signing.CodeSignature: "signature_refused",
 }
 
-// refusal renders a refused signature. Up to the scope the answer says which header is wrong, because that reveals
-// nothing about keys; an unknown key, a revoked one and a wrong secret get the same answer.
+// refusal renders a refused signature. Up to the scope the answer says which header is wrong,
+// because that reveals nothing about keys; an unknown key, a revoked one and a wrong secret get the
+// same answer.
 func (s *Server) refusal(err error) error {
 	var refused *signing.Error
 	if !errors.As(err, &refused) {
@@ -149,8 +150,8 @@ func headerOf(reason string) string {
 	return "Authorization"
 }
 
-// forwarded reports whether a proxy on this machine passed the request on: its caller may be anywhere, whatever address
-// the server listens on.
+// forwarded reports whether a proxy on this machine passed the request on: its caller may be
+// anywhere, whatever address the server listens on.
 func forwarded(h http.Header) bool {
 	for name := range h {
 		if name == "Forwarded" || name == "Via" || strings.HasPrefix(name, "X-Forwarded-") || name == "X-Real-Ip" {

@@ -28,7 +28,8 @@ func (t *tongue) message(name string, args map[string]any) string {
 	return t.catalogue.Message(t.messages, name, args)
 }
 
-// text returns a translatable text in the most wanted language that it has, or else in the programme's own.
+// text returns a translatable text in the most wanted language that it has, or else in the
+// programme's own.
 func (t *tongue) text(texts map[string]string) string {
 	text, in := loyalty.Texts(texts).Choose(t.wanted...)
 	t.speak(in)
@@ -70,8 +71,8 @@ func (t *tongue) forget() {
 	t.spoken = nil
 }
 
-// language is the value of Content-Language: the languages of the texts in the answer, most wanted first; the most
-// wanted one if it has no texts.
+// language is the value of Content-Language: the languages of the texts in the answer, most wanted
+// first; the most wanted one if it has no texts.
 func (t *tongue) language() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

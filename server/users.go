@@ -10,8 +10,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/user"
 )
 
-// keyOfUser stands for the access key in a request of a user of the console: the rate limit, repeated requests, the log
-// and the audit trail identify users by it.
+// keyOfUser stands for the access key in a request of a user of the console: the rate limit,
+// repeated requests, the log and the audit trail identify users by it.
 func keyOfUser(u *loyalty.User) *loyalty.AccessKey {
 	return &loyalty.AccessKey{ID: u.KeyID(), Label: u.Name}
 }
@@ -40,8 +40,8 @@ func confirmationOf(extension any) (c confirmation) {
 // corrections are the actions that an operator does for a customer, and has to say why.
 var corrections = []string{"point_add", "point_sub"}
 
-// consent checks a user's request against their role: some bodies need a higher role or a fresh proof of identity, and
-// corrections of points need a reason.
+// consent checks a user's request against their role: some bodies need a higher role or a fresh
+// proof of identity, and corrections of points need a reason.
 func consent(clock func() time.Time, fail func(*gin.Context, error)) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		r := requestOf(c)

@@ -45,8 +45,9 @@ func (s *Server) turns(r *request) *gate {
 	return r.operation.turns
 }
 
-// validate checks the request against its operation: parameters, idempotency key, body. The handler gets the checked
-// body in canonical JSON, whatever its form was, so that no code behind this point can read it differently.
+// validate checks the request against its operation: parameters, idempotency key, body. The handler
+// gets the checked body in canonical JSON, whatever its form was, so that no code behind this point
+// can read it differently.
 func (s *Server) validate(c *gin.Context) {
 	r := requestOf(c)
 	if r.operation == nil {
@@ -97,8 +98,9 @@ func checkIdempotencyKey(h http.Header) error {
 	return nil
 }
 
-// idempotency returns the caller's key with what it stands for: method, path and body of this request; ok is false if
-// the caller sent none. Whoever calls it must store the answer, whatever it is.
+// idempotency returns the caller's key with what it stands for: method, path and body of this
+// request; ok is false if the caller sent none. Whoever calls it must store the answer, whatever it
+// is.
 func (r *request) idempotency(req *http.Request) (loyalty.AnswerKey, [32]byte, bool) {
 	r.decided = true
 	sent := req.Header[idempotencyHeader]

@@ -185,8 +185,8 @@ func (a *administrationAPI) suppress(all []loyalty.Delivery) {
 	}
 }
 
-// GetDelivery reads a delivery with its attempts, and its message as it would be sent now, if the key may see its
-// content.
+// GetDelivery reads a delivery with its attempts, and its message as it would be sent now, if the
+// key may see its content.
 func (a *administrationAPI) GetDelivery(ctx context.Context, in administration.GetDeliveryRequestObject) (administration.GetDeliveryResponseObject, error) {
 	w, d, log, err := a.webhooks.Delivery(plain(ctx), in.WebhookID, numberIn(in.Delivery))
 	if err != nil {

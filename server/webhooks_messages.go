@@ -14,8 +14,8 @@ import (
 // maxMessage is the longest message, in bytes, before what makes it long is left out.
 const maxMessage = 64 << 10
 
-// WebhookMessages makes the messages of webhooks from what is known at that moment. Nothing of them is stored, so
-// waiting messages do not name a customer who has left since.
+// WebhookMessages makes the messages of webhooks from what is known at that moment. Nothing of them
+// is stored, so waiting messages do not name a customer who has left since.
 type WebhookMessages struct {
 	reader    loyalty.WebhookReader
 	programme func() *programme.Programme

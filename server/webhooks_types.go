@@ -12,8 +12,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/webhook"
 )
 
-// ListWebhookTypes lists the types of messages: events of every action, including declared ones, and the platform's own
-// notices.
+// ListWebhookTypes lists the types of messages: events of every action, including declared ones,
+// and the platform's own notices.
 func (a *administrationAPI) ListWebhookTypes(ctx context.Context, in administration.ListWebhookTypesRequestObject) (administration.ListWebhookTypesResponseObject, error) {
 	p, err := pageOf(ctx, in.Params.Limit, in.Params.Offset, nil)
 	if err != nil {

@@ -22,8 +22,8 @@ func (t *adminTx) Answer(key loyalty.AnswerKey) (loyalty.Answer, bool, error) {
 	return a, err == nil, err
 }
 
-// SaveAnswer stores an answer sealed under the master key, replacing one that has expired. An event may have taken the
-// name since it was looked for, because no lock of a change keeps events away.
+// SaveAnswer stores an answer sealed under the master key, replacing one that has expired. An event
+// may have taken the name since it was looked for, because no lock of a change keeps events away.
 func (t *adminTx) SaveAnswer(a loyalty.Answer) error {
 	r := t.s.sealer.stored(a)
 	over := clause.Lte{Column: clause.Column{Table: "answers", Name: "at"}, Value: Millis(r.At.Add(-loyalty.AnswerLife))}
@@ -36,8 +36,8 @@ func (t *adminTx) SaveAnswer(a loyalty.Answer) error {
 	return t.s.fault(saved.Error)
 }
 
-// TakeSignature takes the signature of a write, and returns false if it was taken before. The row holds half of it,
-// which is enough to tell signatures apart and useless for anything else.
+// TakeSignature takes the signature of a write, and returns false if it was taken before. The row
+// holds half of it, which is enough to tell signatures apart and useless for anything else.
 func (s adminStore) TakeSignature(ctx context.Context, signature [32]byte, goodUntil time.Time) (bool, error) {
 	const statement = `INSERT INTO taken_signatures (signature, good_until) VALUES (?, ?) ON CONFLICT (signature) DO NOTHING`
 	taken := s.write.WithContext(ctx).Exec(statement, blob(signature[:16]), Millis(goodUntil))

@@ -6,8 +6,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// answerName is the name under which an answer is stored: a hash, because a caller's key may name a person, and because
-// a copy of the database must not reveal keys that can be sent.
+// answerName is the name under which an answer is stored: a hash, because a caller's key may name a
+// person, and because a copy of the database must not reveal keys that can be sent.
 func (s sealer) answerName(k loyalty.AnswerKey) string {
 	return s.hash(rowID("answers", k.AccessKey, k.Key, strconv.Itoa(k.Place)))
 }

@@ -246,8 +246,8 @@ func refer(db *gorm.DB, items []loyalty.BulkItem) error {
 	return err
 }
 
-// itemsOf makes items from rows. Those of a list's members get the name of the customer who has now what was theirs;
-// customers who left are not named.
+// itemsOf makes items from rows. Those of a list's members get the name of the customer who has now
+// what was theirs; customers who left are not named.
 func itemsOf(rows []bulkItemRow, names map[loyalty.ID]string) []loyalty.BulkItem {
 	items := make([]loyalty.BulkItem, len(rows))
 	for i, r := range rows {

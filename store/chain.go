@@ -13,12 +13,13 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
-// The journal of each customer is a chain: every event is hashed together with the previous hash, and the last hash,
-// the head, is stored with the figures under the same guard. Changing, adding or removing a row of the past changes the
-// head; changing the head as well is found by the next anchor's line in the log.
+// The journal of each customer is a chain: every event is hashed together with the previous hash,
+// and the last hash, the head, is stored with the figures under the same guard. Changing, adding or
+// removing a row of the past changes the head; changing the head as well is found by the next
+// anchor's line in the log.
 
-// link is what one event adds to the chain of a customer: its stored row and its postings. A merge moves points of a
-// customer who has no event of it; then there are only the postings.
+// link is what one event adds to the chain of a customer: its stored row and its postings. A merge
+// moves points of a customer who has no event of it; then there are only the postings.
 type link struct {
 	customer, event UUID
 	row             *eventLink
@@ -90,7 +91,8 @@ func postingText(dst []byte, p *points.Posting) []byte {
 	return append(strconv.AppendInt(append(dst, ':'), p.Points, 10), ';')
 }
 
-// chain brings the heads of the customers of a write up to its events, and returns those as they are to be written.
+// chain brings the heads of the customers of a write up to its events, and returns those as they
+// are to be written.
 func chain(w *loyalty.Writes) ([]writtenEvent, error) {
 	if len(w.Events) == 0 && len(w.Postings) == 0 {
 		return nil, nil
@@ -110,7 +112,8 @@ func chain(w *loyalty.Writes) ([]writtenEvent, error) {
 	return events, nil
 }
 
-// extended adds links to a chain. A chain that begins after events of the past records with which event it begins.
+// extended adds links to a chain. A chain that begins after events of the past records with which
+// event it begins.
 func extended(c loyalty.Chain, last loyalty.ID, links []link) loyalty.Chain {
 	if len(links) > 0 && c.Head == nil && last != (loyalty.ID{}) {
 		c.From = loyalty.ID(links[0].event)
@@ -121,8 +124,8 @@ func extended(c loyalty.Chain, last loyalty.ID, links []link) loyalty.Chain {
 	return c
 }
 
-// linksOf returns the links of a write by customer, in the order of the chain: a customer's own events by id, then what
-// a merge took from them.
+// linksOf returns the links of a write by customer, in the order of the chain: a customer's own
+// events by id, then what a merge took from them.
 func linksOf(w *loyalty.Writes) (map[loyalty.ID][]link, []writtenEvent, error) {
 	postings := map[[2]loyalty.ID][]byte{}
 	for i := range w.Postings {

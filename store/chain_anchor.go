@@ -24,8 +24,9 @@ type anchorRow struct {
 
 func (anchorRow) TableName() string { return "anchors" }
 
-// Anchor records the head of every customer's chain and returns one digest over all of them, to be kept where the
-// database's owner cannot change it. Any later change of what was written before leads to other heads.
+// Anchor records the head of every customer's chain and returns one digest over all of them, to be
+// kept where the database's owner cannot change it. Any later change of what was written before
+// leads to other heads.
 func (s proof) Anchor(ctx context.Context, now time.Time) (loyalty.Anchor, error) {
 	if err := s.anchorHeads(ctx); err != nil {
 		return loyalty.Anchor{}, s.classify(err)

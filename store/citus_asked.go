@@ -42,7 +42,8 @@ func (e *citusEngine) asked(ctx context.Context, first []question, then func() (
 	return exchangeQuestions(ctx, c, list, "", end)
 }
 
-// fromMerges has the questions who was merged into a customer asked of the table that each machine has.
+// fromMerges has the questions who was merged into a customer asked of the table that each machine
+// has.
 var fromMerges = strings.NewReplacer(mergedInto, "SELECT source FROM merges WHERE target = ", orMerged, " UNION ALL SELECT source FROM merges WHERE target = ",
 	orMergedAny, " UNION ALL SELECT source FROM merges WHERE target IN ")
 

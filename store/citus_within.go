@@ -15,8 +15,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// How long the outcome of a commit is looked for, and how long an answer to that question may take: a new session has
-// to reach the other machines first.
+// How long the outcome of a commit is looked for, and how long an answer to that question may take:
+// a new session has to reach the other machines first.
 const (
 	spreadGrace  = 10 * time.Second
 	spreadAnswer = 3 * time.Second
@@ -36,9 +36,9 @@ func oneAway(err error) error {
 	return err
 }
 
-// write sends everything at once, compares what was met here, and commits: in two phases if several machines were
-// written. A machine may have committed before the coordinator reports that it could not, so an error of COMMIT proves
-// nothing: the outcome is looked for as after a lost answer.
+// write sends everything at once, compares what was met here, and commits: in two phases if several
+// machines were written. A machine may have committed before the coordinator reports that it could
+// not, so an error of COMMIT proves nothing: the outcome is looked for as after a lost answer.
 func (e *citusEngine) write(ctx context.Context, c *pgxpool.Conn, list []calls, w *loyalty.Writes) error {
 	if len(list) == 0 {
 		e.rollback(c)
@@ -69,8 +69,9 @@ func spreadCommit(ctx context.Context, c *pgxpool.Conn) error {
 	return err
 }
 
-// askSpread is ask for several machines. A row that is found was decided for all of them. Otherwise the session has
-// ended once its sessions on the others have; what they prepared is then settled by what the coordinator wrote down.
+// askSpread is ask for several machines. A row that is found was decided for all of them. Otherwise
+// the session has ended once its sessions on the others have; what they prepared is then settled by
+// what the coordinator wrote down.
 func (e *citusEngine) askSpread(ctx context.Context, pid uint32, w *loyalty.Writes) (written, gone bool, err error) {
 	question, args := e.trace(w)
 	if question == "" {
@@ -110,14 +111,15 @@ func (e *citusEngine) numbering(ctx context.Context, body func(step) error) erro
 	})
 }
 
-// dueOnCitus finds candidates without locking them, because one statement cannot lock rows of several machines. takeOne
-// takes one of them, unless another session has it.
+// dueOnCitus finds candidates without locking them, because one statement cannot lock rows of
+// several machines. takeOne takes one of them, unless another session has it.
 const (
 	dueOnCitus = `SELECT b.customer_id FROM balances b WHERE b.due_at <= $1 ORDER BY b.due_at, b.customer_id LIMIT $2 OFFSET $3`
 	takeOne    = `SELECT customer_id FROM balances WHERE customer_id = $1 AND due_at <= $2 FOR UPDATE SKIP LOCKED`
 )
 
-// takeDue begins a transaction and takes due customers, one after the other, until there are enough or no more.
+// takeDue begins a transaction and takes due customers, one after the other, until there are enough
+// or no more.
 func (e *citusEngine) takeDue(ctx context.Context, c *pgxpool.Conn, l *loader) error {
 	n := &l.needs
 	if _, err := c.Exec(ctx, "BEGIN"); err != nil {

@@ -7,11 +7,12 @@ import (
 	"gorm.io/gorm"
 )
 
-// table defines the fields of a row once: each as a column and as its place in a struct of the domain. What a statement
-// reads, inserts, updates or compares is made from it when the program starts.
+// table defines the fields of a row once: each as a column and as its place in a struct of the
+// domain. What a statement reads, inserts, updates or compares is made from it when the program
+// starts.
 //
-// Every get returns a pointer into the row as a type of values.go, which reads and writes: a row of the database is a
-// row of the domain, and nothing is copied.
+// Every get returns a pointer into the row as a type of values.go, which reads and writes: a row of
+// the database is a row of the domain, and nothing is copied.
 type table[R any] struct {
 	name   string
 	fields []field[R]
@@ -114,9 +115,9 @@ func (t table[R]) into(row *R, before ...any) []any {
 	return list
 }
 
-// each reads the rows of a query one by one, into the same memory, until take has enough. The query selects the rows;
-// if it also names columns, or is a whole statement, those must be the columns of the table in their order, followed by
-// any others.
+// each reads the rows of a query one by one, into the same memory, until take has enough. The query
+// selects the rows; if it also names columns, or is a whole statement, those must be the columns of
+// the table in their order, followed by any others.
 func (t table[R]) each(q *gorm.DB, take func(*R) (enough bool), more ...any) error {
 	if q.Statement.Table == "" {
 		q = q.Table(t.name)
@@ -151,8 +152,8 @@ func (t table[R]) find(q *gorm.DB) (list []R, err error) {
 	return list, err
 }
 
-// create inserts rows by one statement, outside of batches, and returns how many; if it fails, its transaction is over.
-// conflict says what happens to rows that exist already.
+// create inserts rows by one statement, outside of batches, and returns how many; if it fails, its
+// transaction is over. conflict says what happens to rows that exist already.
 func (t table[R]) create(db *gorm.DB, rows []R, conflict string) (int64, error) {
 	fields := t.all()
 	args := make([]any, 0, len(rows)*len(fields))

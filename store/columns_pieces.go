@@ -15,7 +15,8 @@ import (
 // in its own row: the usual one is one row to read and to write.
 const pieceLines = 64
 
-// piecesFor is the number of separate rows for a purchase's lines; 0 if they go into the purchase's row.
+// piecesFor is the number of separate rows for a purchase's lines; 0 if they go into the purchase's
+// row.
 func piecesFor(lines int) int {
 	if lines <= pieceLines {
 		return 0
@@ -47,8 +48,8 @@ var (
 	deletePieces = guards(`DELETE FROM purchase_lines WHERE (customer_id, transaction_id, piece) IN (SELECT customer_id, transaction_id, piece FROM v)`, pieceKey...)
 )
 
-// purchaseLines reads those lines of the purchase $row that are in separate rows, as the JSON array of those rows; NULL
-// if there are none, which costs a look at the row alone.
+// purchaseLines reads those lines of the purchase $row that are in separate rows, as the JSON array
+// of those rows; NULL if there are none, which costs a look at the row alone.
 const purchaseLines = `CASE WHEN $row.pieces > 0 THEN (SELECT '[' || string_agg(l.lines, ',' ORDER BY l.piece) || ']' FROM purchase_lines l
  WHERE l.customer_id = $row.customer_id AND l.transaction_id = $row.transaction_id) END AS lines`
 

@@ -10,8 +10,8 @@ import (
 // couponMove is what is read of such an event.
 var couponMove = eventTable.some("customer_id", "id", "at", "action", "transaction_id", "effects")
 
-// couponMoves reads the events that changed a coupon, whose id is an expression. On Citus the journal is read for those
-// customers only who held it.
+// couponMoves reads the events that changed a coupon, whose id is an expression. On Citus the
+// journal is read for those customers only who held it.
 func couponMoves(coupon sqlFragment, limit int, events *[]loyalty.Event) question {
 	const last = ` ORDER BY m.version DESC LIMIT ?`
 	text := `SELECT ` + couponMove.of("e") + ` FROM coupon_events m

@@ -20,7 +20,8 @@ var openStates = func() string {
 	return strings.Join(list, ", ")
 }()
 
-// stateNow is the state of a coupon at the instant of its statement (seenAt), as Coupon.StateAt computes it.
+// stateNow is the state of a coupon at the instant of its statement (seenAt), as Coupon.StateAt
+// computes it.
 var stateNow = fmt.Sprintf("CASE WHEN expires_at <= (SELECT seen_at FROM instant) AND state IN (%s) THEN '%s' ELSE state END",
 	openStates, loyalty.CouponExpired)
 

@@ -14,8 +14,8 @@ const (
 	JobDone         Point = "job done"         // the work is done, the lease stands
 	BulkStep        Point = "bulk step"        // a piece of a bulk operation is done and not noted
 	TailWritten     Point = "tail written"     // a piece of the tail has its numbers, its commit is left
-	// ValuesSealed is passed by a change of the master key, never by a server: some values are under the new key,
-	// others are not.
+	// ValuesSealed is passed by a change of the master key, never by a server: some values are
+	// under the new key, others are not.
 	ValuesSealed Point = "values sealed"
 )
 

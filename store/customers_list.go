@@ -22,9 +22,9 @@ var customerColumns = map[string]filterColumn{
 	"spendable":  {expression: "(balances.score - balances.spent - balances.reserved - balances.expired)"},
 }
 
-// Customers lists by creation, oldest first, then by id, unless the query says otherwise. Customers whom an index of a
-// filter finds are found first and then sorted; all others are read in the order of the list. Conditions that the
-// databases cannot evaluate are evaluated here.
+// Customers lists by creation, oldest first, then by id, unless the query says otherwise. Customers
+// whom an index of a filter finds are found first and then sorted; all others are read in the order
+// of the list. Conditions that the databases cannot evaluate are evaluated here.
 func (s customerStore) Customers(ctx context.Context, q loyalty.CustomerQuery) ([]loyalty.Customer, error) {
 	if looksInto(q) {
 		return s.listInside(ctx, q)
@@ -109,7 +109,8 @@ func customersOf(q loyalty.CustomerQuery, search sqlFragment) (*unionQuery, erro
 	return list, list.byStretches(q)
 }
 
-// byStretches gives a list of customers a branch for each status, language and currency that a query allows.
+// byStretches gives a list of customers a branch for each status, language and currency that a
+// query allows.
 func (m *unionQuery) byStretches(q loyalty.CustomerQuery) error {
 	wanted, rest, err := customerStatuses(q.Conditions)
 	if err != nil {
@@ -166,8 +167,8 @@ func customerAlternatives(c loyalty.Condition) (list []sqlFragment, err error) {
 	return []sqlFragment{w}, err
 }
 
-// customerSort is the ORDER BY of some keys. Equals are sorted by creation, in the direction of the last key, and then
-// by id, which is the order of an index within one status.
+// customerSort is the ORDER BY of some keys. Equals are sorted by creation, in the direction of the
+// last key, and then by id, which is the order of an index within one status.
 func customerSort(keys []loyalty.Sorting) (text string, err error) {
 	if len(keys) == 0 {
 		return "", nil

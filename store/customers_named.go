@@ -25,7 +25,8 @@ type namedList struct {
 	joined    bool // their places are read together, where tables are spread: one by one, each would ask every machine
 }
 
-// findNamed makes such a list of a query; nil if no indexed filter narrows the query to a few customers.
+// findNamed makes such a list of a query; nil if no indexed filter narrows the query to a few
+// customers.
 func (s customerStore) findNamed(ctx context.Context, q loyalty.CustomerQuery) (*namedList, error) {
 	f, err := s.nameable(q)
 	if err != nil || f == nil {
@@ -106,8 +107,9 @@ func (s customerStore) searching(prefix string) sqlFragment {
 	return anyOf(ranges)
 }
 
-// placed is the WITH of the customers on the list, and their places: at is NULL for those who do not match. The place,
-// an expression over customers, is looked up one by one, so that neither database reads all customers for it.
+// placed is the WITH of the customers on the list, and their places: at is NULL for those who do
+// not match. The place, an expression over customers, is looked up one by one, so that neither
+// database reads all customers for it.
 func (f *namedList) placed(at string) sqlFragment {
 	from, where := "customers", sqlFragment{"customers.id = found.id", nil}
 	if f.joined {

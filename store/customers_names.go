@@ -7,7 +7,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// CustomerNames returns customers' names, for merged customers those of their targets; customers who left are left out.
+// CustomerNames returns customers' names, for merged customers those of their targets; customers
+// who left are left out.
 func (s customerStore) CustomerNames(ctx context.Context, ids []loyalty.ID) (map[loyalty.ID]string, error) {
 	keys := make([]UUID, len(ids))
 	for i, id := range ids {

@@ -24,8 +24,8 @@ var sortKeys = map[string]string{"last_name": "last_key", "email": "email_key"}
 // byCreation is the default order of lists.
 const byCreation = "customers.created_at"
 
-// orderOf returns the order of a list that is paged by cursors. Customers without the name sorted by come after all
-// others, as in the indexes on it (migration 00030), status by status.
+// orderOf returns the order of a list that is paged by cursors. Customers without the name sorted
+// by come after all others, as in the indexes on it (migration 00030), status by status.
 func (s customerStore) orderOf(q loyalty.CustomerQuery) customerOrder {
 	o := customerOrder{at: byCreation}
 	if len(q.Sort) == 0 || !q.ByCursor() {
@@ -42,8 +42,8 @@ func (s customerStore) orderOf(q loyalty.CustomerQuery) customerOrder {
 	return o
 }
 
-// pager returns the part of a list in this order. After a customer who was renamed since, the list continues behind
-// their new name.
+// pager returns the part of a list in this order. After a customer who was renamed since, the list
+// continues behind their new name.
 func (o customerOrder) pager(p loyalty.Page) pager {
 	out := pagerOf(p)
 	if !o.key {

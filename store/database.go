@@ -50,7 +50,8 @@ type engine interface {
 	extendJournal(ctx context.Context, now time.Time) error
 	// classify wraps an error in what it means to the caller.
 	classify(err error) error
-	// refused reports whether a commit that failed with err was refused, so that nothing of it was written.
+	// refused reports whether a commit that failed with err was refused, so that nothing of it was
+	// written.
 	refused(err error) bool
 	// warnings returns the settings of the database that can lose acknowledged writes.
 	warnings(ctx context.Context) ([]string, error)
@@ -119,8 +120,8 @@ func (s *database) ids(db *gorm.DB, column string) ([]loyalty.ID, error) {
 type probe struct {
 	lock sync.Mutex
 	good time.Time
-	// full says that a batch found no space. A database that can still change rows in place may have none for new rows,
-	// so more is tried then.
+	// full says that a batch found no space. A database that can still change rows in place may
+	// have none for new rows, so more is tried then.
 	full atomic.Bool
 }
 

@@ -10,8 +10,8 @@ import (
 // exportStore reads whole tables in the order of their keys.
 type exportStore struct{ *database }
 
-// exportScan is how many rows are read at most to find those in a period: no index has both the key's order and the
-// time's.
+// exportScan is how many rows are read at most to find those in a period: no index has both the
+// key's order and the time's.
 const exportScan = 20_000
 
 // exportRead is how many bytes of rows a part has, about: several exports go on at once,

@@ -18,8 +18,8 @@ import (
 // guardState is what the migration's loyalty_expect raises.
 const guardState = "LY001"
 
-// classify turns an error of PostgreSQL into what it means to the caller. An error that is neither a conflict nor an
-// absence stays as it is: a fault.
+// classify turns an error of PostgreSQL into what it means to the caller. An error that is neither
+// a conflict nor an absence stays as it is: a fault.
 func (*postgresEngine) classify(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err

@@ -47,8 +47,8 @@ func (s jobStore) Jobs(ctx context.Context) ([]loyalty.JobRow, error) {
 	return list, nil
 }
 
-// SwapJob replaces before by after, or inserts after if before is nil. It returns false, and writes nothing, if the row
-// is not what it was.
+// SwapJob replaces before by after, or inserts after if before is nil. It returns false, and writes
+// nothing, if the row is not what it was.
 func (s jobStore) SwapJob(ctx context.Context, before *loyalty.JobRow, after loyalty.JobRow, told ...loyalty.Notice) (bool, error) {
 	if len(told) == 0 {
 		return s.swapJob(s.write.WithContext(ctx), before, after)

@@ -24,7 +24,8 @@ var eventColumns = map[string]filterColumn{
 	"expdate": {expression: "exp_date", nullable: true},
 }
 
-// Events lists events; see loyalty.EventQuery. Their customers are as when the list was read, or a moment later.
+// Events lists events; see loyalty.EventQuery. Their customers are as when the list was read, or a
+// moment later.
 func (s journalStore) Events(ctx context.Context, q loyalty.EventQuery) (loyalty.EventPage, error) {
 	var page loyalty.EventPage
 	of := holder(q.Customer, q.Ref)
@@ -162,7 +163,8 @@ func actionsOf(conditions []loyalty.Condition) (actions []any, rest []loyalty.Co
 // beginning is before every event; the zero instant is NULL.
 var beginning = time.Time{}.Add(time.Millisecond)
 
-// dates returns the bounds that conditions set on when an event took effect; before is zero if there is none.
+// dates returns the bounds that conditions set on when an event took effect; before is zero if
+// there is none.
 func dates(conditions []loyalty.Condition) (from, before Millis) {
 	first, last := beginning, time.Time{}
 	for _, c := range conditions {
@@ -246,8 +248,8 @@ func also(list []UUID, id loyalty.ID) []UUID {
 	return append(list, UUID(id))
 }
 
-// parent is what is read of an event that others inherit from: the attributes of a checkout are in its row, those of
-// any other event are in its effects.
+// parent is what is read of an event that others inherit from: the attributes of a checkout are in
+// its row, those of any other event are in its effects.
 var (
 	parent       = eventTable.some("customer_id", "id", "action", "data", "personal", "effects")
 	parentFields = parent.names(

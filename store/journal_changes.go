@@ -17,8 +17,8 @@ func moved(row string) string {
 // spendableMoved is the sum of what postings p did to it.
 var spendableMoved = sumOf(fmt.Sprintf(`CASE WHEN p.to_account IN (%[1]d, %[2]d) THEN p.points ELSE 0 END - CASE WHEN p.from_account IN (%[1]d, %[2]d) THEN p.points ELSE 0 END`, points.Available, points.Debt))
 
-// changesOf reads what events did to the spendable balance. Postings are stored by customer, and a merge has some of
-// both, so those of the source are read as well.
+// changesOf reads what events did to the spendable balance. Postings are stored by customer, and a
+// merge has some of both, so those of the source are read as well.
 func changesOf(events []loyalty.Event) []question {
 	if len(events) == 0 {
 		return nil

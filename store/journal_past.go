@@ -58,7 +58,8 @@ func past(db *gorm.DB, action string, q *loyalty.PastQuery) *gorm.DB {
 	return db.Order("e.recorded_at, e.id").Limit(q.Limit)
 }
 
-// markHeld finds out which of the events waited for their validation, which a pending event beside them shows.
+// markHeld finds out which of the events waited for their validation, which a pending event beside
+// them shows.
 func markHeld(db *gorm.DB, list []loyalty.PastEvent) error {
 	if len(list) == 0 {
 		return nil

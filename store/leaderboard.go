@@ -107,9 +107,9 @@ func drop(db *gorm.DB, limit int, where string, args ...any) (int, error) {
 	return len(gone), errors.Join(remove(db, gone), moved.write(db), empty.Delete(&rankingCountRow{}).Error)
 }
 
-// Count adds the next events of the tail to the boards, together with its position there, as of one instant of the
-// database. While the boards of days are counted anew, the board of all time continues alone, and the others catch up
-// with it.
+// Count adds the next events of the tail to the boards, together with its position there, as of one
+// instant of the database. While the boards of days are counted anew, the board of all time
+// continues alone, and the others catch up with it.
 func (s boardStore) Count(ctx context.Context, generation int64, calendar *loyalty.BoardCalendar, limit int) (customers int, last bool, err error) {
 	err = s.write.WithContext(ctx).Transaction(func(db *gorm.DB) error {
 		if err := s.alone(db); err != nil {

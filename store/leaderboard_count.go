@@ -144,8 +144,9 @@ func (t *tallying) standing() error {
 	return nil
 }
 
-// scoredText reads what the events of a stretch of the tail scored. On PostgreSQL each is looked up by its key, and
-// in the months of the stretch only: joined, the planner reads either table by other columns of its keys.
+// scoredText reads what the events of a stretch of the tail scored. On PostgreSQL each is looked up
+// by its key, and in the months of the stretch only: joined, the planner reads either table by
+// other columns of its keys.
 func scoredText(db *gorm.DB) string {
 	if db.Name() != "postgres" {
 		return `SELECT t.customer_id, e.at, CAST(SUM(CASE p.from_account WHEN @issued THEN p.points ELSE -p.points END) AS bigint) AS score
@@ -210,8 +211,8 @@ func (t *tallying) write() error {
 	return errors.Join(create(put, changed), moved.write(t.db))
 }
 
-// upsertRankings puts rows on the boards: as arrays, since a thousand rows of five parameters each are more
-// for PostgreSQL to read than to write.
+// upsertRankings puts rows on the boards: as arrays, since a thousand rows of five parameters each
+// are more for PostgreSQL to read than to write.
 var upsertRankings = inserts(`INSERT INTO rankings (customer_id, kind, start, score, shown) SELECT * FROM v WHERE true
 ON CONFLICT (customer_id, kind, start) DO UPDATE SET score = excluded.score, shown = excluded.shown`,
 	field[rankingRow]{"customer_id", "uuid", func(r *rankingRow) any { return &r.CustomerID }},

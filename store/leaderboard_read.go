@@ -100,9 +100,9 @@ func after(id loyalty.ID) loyalty.ID {
 	return id
 }
 
-// ranksRead computes the ranks of consecutive entries. For the first score and the second the database counts how many
-// are higher; the other ranks follow from the page, which has all entries between. On a page that begins with the very
-// first entry, all do.
+// ranksRead computes the ranks of consecutive entries. For the first score and the second the
+// database counts how many are higher; the other ranks follow from the page, which has all entries
+// between. On a page that begins with the very first entry, all do.
 type ranksRead struct {
 	higher [2]number
 	asked  int

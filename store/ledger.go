@@ -31,9 +31,9 @@ const MaxFindings = 20
 // proof proves what is stored: invariants, rebuilds from the journal, anchors.
 type proof struct{ *database }
 
-// VerifyLedger proves the ledger's invariants over a live database, all as of one instant. The database adds up and
-// returns only what is wrong, so memory does not grow with the ledger. Every check is reported, even if it could not be
-// made.
+// VerifyLedger proves the ledger's invariants over a live database, all as of one instant. The
+// database adds up and returns only what is wrong, so memory does not grow with the ledger. Every
+// check is reported, even if it could not be made.
 func (s proof) VerifyLedger(ctx context.Context, report func(LedgerCheck)) {
 	checks := ledgerChecks()
 	reported := 0
@@ -62,7 +62,8 @@ func orUnknown(err error) error {
 	return err
 }
 
-// ledgerCheck is one claim about the whole ledger. Each query returns the places where it does not hold.
+// ledgerCheck is one claim about the whole ledger. Each query returns the places where it does not
+// hold.
 type ledgerCheck struct {
 	invariant, title string
 	queries          []ledgerQuery

@@ -176,7 +176,8 @@ func (p *chainProof) close() {
 	p.now = folded{}
 }
 
-// anchorMatches compares what was anchored with the digest of the last anchor, which is in the log as well.
+// anchorMatches compares what was anchored with the digest of the last anchor, which is in the log
+// as well.
 func anchorMatches(db *gorm.DB, found func(LedgerFinding)) error {
 	last, ok, err := lastAnchor(db)
 	if err != nil || !ok {

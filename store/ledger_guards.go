@@ -9,8 +9,8 @@ import (
 	"gorm.io/gorm"
 )
 
-// The guards that make the journal and the audit trail append-only. Anyone who may change the schema can remove them,
-// so the proof checks that they exist.
+// The guards that make the journal and the audit trail append-only. Anyone who may change the
+// schema can remove them, so the proof checks that they exist.
 var (
 	postgresGuards = []guard{
 		{"events", "events_stay"}, {"events", "events_whole"}, {"postings", "postings_stay"}, {"postings", "postings_whole"},

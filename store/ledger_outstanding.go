@@ -10,13 +10,13 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
-// quarter is the resolution of expiries, in milliseconds: every time zone of today begins its days at a full quarter of
-// an hour, and so its months.
+// quarter is the resolution of expiries, in milliseconds: every time zone of today begins its days
+// at a full quarter of an hour, and so its months.
 const quarter = "900000"
 
-// outstandingGroups adds up the open lots. Those that depend on activity are grouped by it and by their period, from
-// which the caller computes the expiry. Origin is part of the groups, so that both views of what is owed come from the
-// same rows.
+// outstandingGroups adds up the open lots. Those that depend on activity are grouped by it and by
+// their period, from which the caller computes the expiry. Origin is part of the groups, so that
+// both views of what is owed come from the same rows.
 const outstandingGroups = `SELECT l.expires_at / ` + quarter + ` * ` + quarter + ` AS expires_at, l.idle_months, l.idle_days,
 	CASE WHEN l.idle_months > 0 OR l.idle_days > 0 THEN b.last_activity_at / ` + quarter + ` * ` + quarter + ` END AS last_activity,
 	l.origin, %s, COUNT(*) AS lots

@@ -10,8 +10,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
-// transfers are the merges, each with the giver: the customer who was merged into the event's, or into whom that one
-// was merged since. The giver's postings name the event of the other.
+// transfers are the merges, each with the giver: the customer who was merged into the event's, or
+// into whom that one was merged since. The giver's postings name the event of the other.
 const transfers = `SELECT m.id AS event_id, s.id AS giver FROM events m JOIN customers w ON w.id = m.customer_id
 JOIN customers s ON s.merged_into = COALESCE(w.merged_into, w.id) WHERE m.action = 'merge'`
 

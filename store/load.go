@@ -28,8 +28,8 @@ func newLoader(needs loyalty.Needs, s sealer) *loader {
 	}
 }
 
-// calls lists the statements of the first round. The customers come first, because their version guards everything that
-// is read after it.
+// calls lists the statements of the first round. The customers come first, because their version
+// guards everything that is read after it.
 func (l *loader) calls() []calls { return l.callsOf(l.plan()) }
 
 // callsOf lists the statements of a plan.
@@ -247,8 +247,8 @@ func (l *loader) due() []calls {
 	return l.progress(list, selectDueProgress, all)
 }
 
-// owners adds the customers who were merged into the wanted ones, if they are known. Otherwise the statements find
-// them.
+// owners adds the customers who were merged into the wanted ones, if they are known. Otherwise the
+// statements find them.
 func (l *loader) owners(wanted []rowKey) []rowKey {
 	if l.sources == nil {
 		return wanted

@@ -6,7 +6,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// selectMemberships reads the lists that customers are on, with one statement for each way of naming customers.
+// selectMemberships reads the lists that customers are on, with one statement for each way of
+// naming customers.
 var selectMemberships [lookups]*statement[rowKey]
 
 func init() {

@@ -25,7 +25,8 @@ func (q *loadPlan) pool(name string, n int) {
 	q.pools = append(q.pools, poolKey{name, n})
 }
 
-// sortPools sorts pools in the order in which all batches lock them, so that two batches cannot wait for each other.
+// sortPools sorts pools in the order in which all batches lock them, so that two batches cannot
+// wait for each other.
 func (q *loadPlan) sortPools() {
 	slices.SortFunc(q.pools, func(a, b poolKey) int { return cmp.Compare(a.pool, b.pool) })
 }
@@ -88,8 +89,8 @@ func (l *loader) codes(list []calls, s *statement[rowKey], wanted []rowKey) []ca
 	})
 }
 
-// journal reads what events did to the score and to purchases. Those of merged customers count for their purchases
-// only, because the merge itself carried over the score.
+// journal reads what events did to the score and to purchases. Those of merged customers count for
+// their purchases only, because the merge itself carried over the score.
 func (l *loader) journal(list []calls, s *statement[rowKey], wanted []rowKey) []calls {
 	if len(wanted) == 0 {
 		return list

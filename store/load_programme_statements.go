@@ -71,8 +71,8 @@ func init() {
 	}
 }
 
-// pastOnCitus reads the past of customers with the postings of each event. A purchase that went to another customer has
-// no currency here.
+// pastOnCitus reads the past of customers with the postings of each event. A purchase that went to
+// another customer has no currency here.
 var pastOnCitus = `SELECT v.holder, e.customer_id, e.id, e.at, e.transaction_id, e.effects, -` + movedInto(points.Issued) + `,
  max(CASE WHEN e.effects IS NOT NULL THEN CAST(t.detail AS json) #>> '{attributes,currency}' END)
  FROM v JOIN events e ON e.customer_id = v.id LEFT JOIN postings p ON p.customer_id = e.customer_id AND p.event_id = e.id

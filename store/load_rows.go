@@ -128,7 +128,8 @@ func (l *loader) version(list []calls) []calls {
 	return read(list, selectVersion, []int{1}, []any{(*number)(&l.out.Version)}, func() error { return nil })
 }
 
-// share passes purchases and reservations to the needs that asked for them, and records which lots were read.
+// share passes purchases and reservations to the needs that asked for them, and records which lots
+// were read.
 func (l *loader) share() {
 	for i := range l.needs.Customers {
 		n := &l.needs.Customers[i]

@@ -7,8 +7,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// answerLife is how long a stored answer is repeated (decisions 1, idempotency). After it the row counts as absent,
-// whether or not the clean-up has come.
+// answerLife is how long a stored answer is repeated (decisions 1, idempotency). After it the row
+// counts as absent, whether or not the clean-up has come.
 const answerLife = 24 * time.Hour
 
 // customerKey is a customer as needs name them, by one of the four fields.
@@ -30,8 +30,8 @@ type rowKey struct {
 	holder loyalty.ID
 }
 
-// lookup is one of the four ways in which needs name a customer. A load runs a statement for each way that occurs,
-// which is nearly always one.
+// lookup is one of the four ways in which needs name a customer. A load runs a statement for each
+// way that occurs, which is nearly always one.
 type lookup int
 
 const (
@@ -78,9 +78,9 @@ var (
 	selectOwners = selects(`SELECT n.owner FROM v JOIN names n ON n.kind = v.kind AND n.value = v.value`, keyKind, keyValue)
 	selectNames  = selects(`SELECT `+nameTable.of("n")+` FROM v JOIN names n ON n.kind = v.kind AND n.value = v.value`, keyKind, keyValue)
 
-	// A purchase is found through its claimed name, because it may be another customer's. The kind is sent with each
-	// row although it is always the same: with a constant, PostgreSQL walked all names of the kind and looked each up
-	// in v.
+	// A purchase is found through its claimed name, because it may be another customer's. The kind
+	// is sent with each row although it is always the same: with a constant, PostgreSQL walked all
+	// names of the kind and looked each up in v.
 	selectTransactions = selects(`SELECT COALESCE(h.merged_into, n.owner), `+purchaseTable.of("t", "customer_id", "n.owner", "transaction_id", "n.value")+` FROM v
  JOIN names n ON n.kind = v.kind AND n.value = v.value LEFT JOIN customers h ON h.id = n.owner
  LEFT JOIN transactions t ON t.customer_id = n.owner AND t.transaction_id = n.value`, keyKind, keyValue).
@@ -104,8 +104,8 @@ var (
 // holderOf is the customer who has now what was this customer's.
 const holderOf = `COALESCE(c.merged_into, c.id)`
 
-// withMerged reads rows of the customers found as c and of those merged into them, because what was theirs before a
-// merge belongs to the target now.
+// withMerged reads rows of the customers found as c and of those merged into them, because what was
+// theirs before a merge belongs to the target now.
 func withMerged(from, columns, rows string) string {
 	of := func(owner string) string { return strings.ReplaceAll(rows, "$owner", owner) }
 	return `SELECT ` + columns + from + ` JOIN ` + of("c.id") +

@@ -13,8 +13,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// ErrMasterKey says that the database was sealed with another master key. A node that continued would seal secrets and
-// customers' keys that no other node can open.
+// ErrMasterKey says that the database was sealed with another master key. A node that continued
+// would seal secrets and customers' keys that no other node can open.
 var ErrMasterKey = errors.New("LOYALTY_MASTER_KEY is not the key that this database was sealed with")
 
 // masterCheckRow is the one value that reports whether the master key is the right one.
@@ -30,8 +30,8 @@ const masterCheckText = "loyalty"
 
 func masterCheckID() []byte { return rowID("master_check", "1") }
 
-// CheckMasterKey fails with ErrMasterKey where the database was sealed with another
-// key, and learns how names are hashed. A database without a check value, which older programs left, gets one from
+// CheckMasterKey fails with ErrMasterKey where the database was sealed with another key, and learns
+// how names are hashed. A database without a check value, which older programs left, gets one from
 // the first node whose key opens what is sealed in it.
 func (s upkeep) CheckMasterKey(ctx context.Context) error {
 	db := s.write.WithContext(ctx)

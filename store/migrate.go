@@ -50,8 +50,8 @@ func (s upkeep) Migrate(ctx context.Context) error {
 	return s.CheckMasterKey(ctx)
 }
 
-// up applies the pending migrations. SQLite has no lock that spans migrations, so another process may apply one first;
-// as long as the version grows, it continues.
+// up applies the pending migrations. SQLite has no lock that spans migrations, so another process
+// may apply one first; as long as the version grows, it continues.
 func (s upkeep) up(ctx context.Context) error {
 	p, err := s.migrations()
 	if err != nil {

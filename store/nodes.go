@@ -68,7 +68,8 @@ func (r *proofRow) verification() loyalty.LedgerVerification {
 	}
 }
 
-// NoteProof stores the result of a verification of the ledger, and keeps the newest loyalty.KeptProofs.
+// NoteProof stores the result of a verification of the ledger, and keeps the newest
+// loyalty.KeptProofs.
 func (s nodeStore) NoteProof(ctx context.Context, v loyalty.LedgerVerification) error {
 	db := s.write.WithContext(ctx)
 	row := proofRow{

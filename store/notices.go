@@ -62,7 +62,8 @@ func bulkEnds(counts []bulkCount) (ends []bulkEnd) {
 	return ends
 }
 
-// insertBulkEnds adds notices of the operations whose last items a batch has done, in the form of loyalty.BulkNotice.
+// insertBulkEnds adds notices of the operations whose last items a batch has done, in the form of
+// loyalty.BulkNotice.
 var insertBulkEnds = selects(bulkEndsBy("json_build_object", "::text"),
 	field[bulkEnd]{"id", "uuid", func(e *bulkEnd) any { return (*UUID)(&e.Batch) }},
 	field[bulkEnd]{"notice", "uuid", func(e *bulkEnd) any { return (*UUID)(&e.notice) }},

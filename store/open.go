@@ -10,8 +10,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// Store keeps the programme in one database. It is safe for concurrent use. It is divided by what is read or written;
-// each part has the database and nothing else.
+// Store keeps the programme in one database. It is safe for concurrent use. It is divided by what
+// is read or written; each part has the database and nothing else.
 type Store struct {
 	*database
 	batchStore

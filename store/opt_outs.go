@@ -14,8 +14,8 @@ type OptOut struct {
 	At       time.Time
 }
 
-// OptOuts lists the customers who opted out since an instant, and those merged into them, in order of time: an older
-// copy of the database must forget them too before it serves.
+// OptOuts lists the customers who opted out since an instant, and those merged into them, in order
+// of time: an older copy of the database must forget them too before it serves.
 func (s journalStore) OptOuts(ctx context.Context, since time.Time) ([]OptOut, error) {
 	const forgotten = `SELECT customer_id, recorded_at FROM events WHERE action = 'opt_out' AND recorded_at >= ?
  UNION ALL SELECT c.id, e.recorded_at FROM events e JOIN customers c ON c.merged_into = e.customer_id WHERE e.action = 'opt_out' AND e.recorded_at >= ?

@@ -13,20 +13,22 @@ type Options struct {
 	// DataDir is LOYALTY_DATA; it is made (mode 0700) when an SQLite database
 	// is to live in it.
 	DataDir string
-	// Copy says that an SQLite file is a copy that must not be written: it is read without changing a byte of it.
+	// Copy says that an SQLite file is a copy that must not be written: it is read without changing
+	// a byte of it.
 	Copy bool
 	// MasterKey seals customer keys, signing secrets and stored answers.
 	MasterKey [32]byte
 	// OldMasterKey opens what was sealed before MasterKey, and seals nothing; nil: there is
 	// none.
 	OldMasterKey *[32]byte
-	// BatchConnections and ReadConnections limit the two pools: batches; reads, administration and jobs. Zero means
-	// what the URL says (pool_max_conns), otherwise 16. On SQLite one connection writes, and ReadConnections read.
+	// BatchConnections and ReadConnections limit the two pools: batches; reads, administration and
+	// jobs. Zero means what the URL says (pool_max_conns), otherwise 16. On SQLite one connection
+	// writes, and ReadConnections read.
 	BatchConnections, ReadConnections int
 	// Now is the clock for the months of the journal. Nil: time.Now.
 	Now func() time.Time
-	// Asked is called for reads and for changes of the programme, with the kind (read or change) and when it began; may
-	// be nil.
+	// Asked is called for reads and for changes of the programme, with the kind (read or change)
+	// and when it began; may be nil.
 	Asked func(ctx context.Context, kind string, began time.Time)
 	// At is called at every point of every write. Nil: nothing is.
 	At func(Point)

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// portable copies whole databases: every row of every table as of one instant, from either database and into either.
+// portable copies whole databases: every row of every table as of one instant, from either database
+// and into either.
 type portable struct{ *database }
 
 // A Kind is how an archive writes the values of a column. Both databases have each of
@@ -79,8 +80,8 @@ type look interface {
 	// tables are those of the schema, without parts of others and the migrations' own.
 	tables() ([]string, error)
 	columns(table string) ([]Column, error)
-	// rows reads the columns of a query, whose values are nil, int64, string or []byte and are valid until take
-	// returns.
+	// rows reads the columns of a query, whose values are nil, int64, string or []byte and are
+	// valid until take returns.
 	rows(query string, columns []Column, take func([]any) error) error
 	// size is about how many rows a table has; -1: there is no such table.
 	size(table string) (int64, error)
@@ -100,8 +101,8 @@ type Still struct {
 	look   look
 }
 
-// Rows reads the rows of a table in the order of its key. A value is nil, int64, string or []byte, and valid until take
-// returns.
+// Rows reads the rows of a table in the order of its key. A value is nil, int64, string or []byte,
+// and valid until take returns.
 func (s *Still) Rows(t Table, take func([]any) error) error {
 	return s.look.rows("SELECT "+t.names()+" FROM "+t.Name+" ORDER BY "+t.order(), t.Columns, take)
 }
@@ -142,8 +143,8 @@ func (p portable) stillAt(ctx context.Context, version int64, read func(*Still) 
 	}))
 }
 
-// tablesOf returns the tables of a database, in the order of portableTables. An unknown table is an error, because an
-// archive without it would be incomplete.
+// tablesOf returns the tables of a database, in the order of portableTables. An unknown table is an
+// error, because an archive without it would be incomplete.
 func tablesOf(l look) ([]Table, error) {
 	there, err := l.tables()
 	if err != nil {
@@ -186,8 +187,8 @@ type Filling struct {
 	loading loading
 }
 
-// Insert fills a table with the rows that next returns until it fails; io.EOF is the end. A value is nil, int64, string
-// or []byte, in the order of the table's columns.
+// Insert fills a table with the rows that next returns until it fails; io.EOF is the end. A value
+// is nil, int64, string or []byte, in the order of the table's columns.
 func (f *Filling) Insert(t Table, next func() ([]any, error)) error { return f.loading.insert(t, next) }
 
 // Fill brings an empty database to a schema that need not be the program's newest, and
@@ -239,8 +240,8 @@ func seeded(table string) bool {
 	return slices.ContainsFunc(portableTables, func(t portableTable) bool { return t.name == table && t.seeded })
 }
 
-// pour fills the tables, after deleting what the migrations put into them. It fails if another process has filled them
-// meanwhile.
+// pour fills the tables, after deleting what the migrations put into them. It fails if another
+// process has filled them meanwhile.
 func (p portable) pour(l loading, fill func(*Filling) error) error {
 	tables, err := tablesOf(l)
 	if err != nil {

@@ -1,8 +1,9 @@
 package store
 
-// portableTables are all tables of the schema, in the order in which an archive has them and restore fills them: a
-// table that refers to another one comes after it. TestEveryTableIsPortable fails for a table that is missing here, so
-// that whoever adds one has to decide whether it belongs to the programme: then dump, restore and backups include it.
+// portableTables are all tables of the schema, in the order in which an archive has them and
+// restore fills them: a table that refers to another one comes after it. TestEveryTableIsPortable
+// fails for a table that is missing here, so that whoever adds one has to decide whether it belongs
+// to the programme: then dump, restore and backups include it.
 var portableTables = []portableTable{
 	{name: "programme_version", seeded: true},
 	{name: "master_check"},
@@ -78,7 +79,7 @@ type portableTable struct {
 	seeded bool
 	// gone says that the newest schema no longer has it. Archives of older ones may.
 	gone bool
-	// stays says that its rows are about one database and its servers: they do not belong to the programme and are not
-	// copied.
+	// stays says that its rows are about one database and its servers: they do not belong to the
+	// programme and are not copied.
 	stays bool
 }

@@ -95,9 +95,10 @@ EXISTS (SELECT 1 FROM events_default)`, m.table).Scan(&exists, &caught, &full)
 	return err
 }
 
-// guardDefault proves to the default partition, which holds events of months that were not made in time, that it has
-// none of this month. The scan for that blocks neither readers nor writers, unlike the one that attaching would make.
-// Only a month in the far future is closed to the default partition like that.
+// guardDefault proves to the default partition, which holds events of months that were not made in
+// time, that it has none of this month. The scan for that blocks neither readers nor writers,
+// unlike the one that attaching would make. Only a month in the far future is closed to the default
+// partition like that.
 func (e *postgresEngine) guardDefault(ctx context.Context, m month) error {
 	name := "without_" + m.table
 	err := pgx.BeginFunc(ctx, e.reads, func(tx pgx.Tx) error {
@@ -121,8 +122,8 @@ ALTER TABLE events_default VALIDATE CONSTRAINT `+name+`; COMMIT`)
 	return err
 }
 
-// monthsAlone excludes other nodes, and limits how long other locks are waited for. The lock is a statement of its own,
-// so that later ones see what the others did.
+// monthsAlone excludes other nodes, and limits how long other locks are waited for. The lock is a
+// statement of its own, so that later ones see what the others did.
 func monthsAlone(ctx context.Context, tx pgx.Tx) error {
 	_, err := tx.Exec(ctx, monthAlone)
 	return err

@@ -51,8 +51,8 @@ func (e *postgresEngine) attempt(ctx context.Context, needs loyalty.Needs, work 
 	return write(context.WithoutCancel(ctx), c, list, w)
 }
 
-// load reads what is needed. Several reads share one snapshot, so that even a refusal, which no guard checks, is based
-// on figures and lots of one instant.
+// load reads what is needed. Several reads share one snapshot, so that even a refusal, which no
+// guard checks, is based on figures and lots of one instant.
 func (e *postgresEngine) load(ctx context.Context, c *pgxpool.Conn, l *loader) error {
 	exchange := snapshot
 	switch {
@@ -86,8 +86,8 @@ func snapshot(ctx context.Context, c *pgxpool.Conn, list []calls) error {
 	return send(ctx, c, list, snapshotBegin, "COMMIT")
 }
 
-// send makes one round trip of the calls, between two other commands if given. Without BEGIN, PostgreSQL treats what is
-// sent at once as one transaction.
+// send makes one round trip of the calls, between two other commands if given. Without BEGIN,
+// PostgreSQL treats what is sent at once as one transaction.
 func send(ctx context.Context, c *pgxpool.Conn, list []calls, before, after string) error {
 	if len(list) == 0 {
 		return nil
@@ -116,7 +116,8 @@ func exchangeBatch(ctx context.Context, c *pgxpool.Conn, b *pgx.Batch) error {
 	return c.SendBatch(ctx, b).Close()
 }
 
-// numbering uses a connection of the batches, because its statements find rows by keys, as those of batches do.
+// numbering uses a connection of the batches, because its statements find rows by keys, as those of
+// batches do.
 func (e *postgresEngine) numbering(ctx context.Context, body func(step) error) error {
 	return e.steps(ctx, body, send)
 }
@@ -155,8 +156,8 @@ func (e *postgresEngine) rollback(c *pgxpool.Conn) {
 	_, _ = c.Exec(ctx, "ROLLBACK") // where it fails, Release closes the connection
 }
 
-// write sends everything at once. What the server refuses was not written; if the network loses the answer, the outcome
-// is looked for.
+// write sends everything at once. What the server refuses was not written; if the network loses the
+// answer, the outcome is looked for.
 func (e *postgresEngine) write(ctx context.Context, c *pgxpool.Conn, list []calls, w *loyalty.Writes) error {
 	if len(list) == 0 {
 		e.rollback(c)
@@ -175,8 +176,8 @@ func (e *postgresEngine) write(ctx context.Context, c *pgxpool.Conn, list []call
 	return e.outcome(session(c.Conn()), w, err, e.ask)
 }
 
-// commit sends the calls as one transaction and counts those that were answered: as long as one is missing, the commit
-// has not begun.
+// commit sends the calls as one transaction and counts those that were answered: as long as one is
+// missing, the commit has not begun.
 func commit(ctx context.Context, c *pgxpool.Conn, list []calls) (done int, err error) {
 	b := &pgx.Batch{QueuedQueries: make([]*pgx.QueuedQuery, 0, len(list)+1)}
 	answered := func(r pgx.BatchResults) error {
@@ -197,8 +198,9 @@ func commit(ctx context.Context, c *pgxpool.Conn, list []calls) (done int, err e
 	return done, err
 }
 
-// direct marks a connection to the server itself, whose reported session is the server's own. A pooler reports one that
-// it made up, and may give the server's session to other clients once this one is done.
+// direct marks a connection to the server itself, whose reported session is the server's own. A
+// pooler reports one that it made up, and may give the server's session to other clients once this
+// one is done.
 const direct = "direct"
 
 func noteSession(ctx context.Context, c *pgx.Conn) error {
@@ -216,9 +218,9 @@ func session(c *pgx.Conn) uint32 {
 	return 0
 }
 
-// outcome finds out on a new connection what became of a commit whose answer was lost. While the old session lives it
-// may still commit, so its end is waited for. Behind a pooler that end cannot be seen, so only a batch that is found is
-// certain.
+// outcome finds out on a new connection what became of a commit whose answer was lost. While the
+// old session lives it may still commit, so its end is waited for. Behind a pooler that end cannot
+// be seen, so only a batch that is found is certain.
 func (e *postgresEngine) outcome(pid uint32, w *loyalty.Writes, broken error,
 	ask func(ctx context.Context, pid uint32, w *loyalty.Writes) (written, gone bool, err error),
 ) error {
@@ -240,8 +242,8 @@ func (e *postgresEngine) outcome(pid uint32, w *loyalty.Writes, broken error,
 	}
 }
 
-// ask looks for the batch, and whether its session has ended. The session is asked for first: if it was gone by then, a
-// batch that is not found will never be written.
+// ask looks for the batch, and whether its session has ended. The session is asked for first: if it
+// was gone by then, a batch that is not found will never be written.
 func (e *postgresEngine) ask(ctx context.Context, pid uint32, w *loyalty.Writes) (written, gone bool, err error) {
 	question, args := e.trace(w)
 	if question == "" {
@@ -264,8 +266,8 @@ func (e *postgresEngine) ask(ctx context.Context, pid uint32, w *loyalty.Writes)
 
 var errUntraced = errors.New("the batch left nothing to look for")
 
-// trace is the query that reports whether a batch was written. A batch is written whole or not at all, so one row is
-// enough.
+// trace is the query that reports whether a batch was written. A batch is written whole or not at
+// all, so one row is enough.
 func (e *postgresEngine) trace(w *loyalty.Writes) (question string, args []any) {
 	if len(w.Events) > 0 {
 		first := &w.Events[0]

@@ -33,8 +33,8 @@ type pager struct {
 	after, before *place
 }
 
-// place is the place of an entry in a list: the value that the list is sorted by first (or the sqlFragment that finds
-// it), and the entry's id.
+// place is the place of an entry in a list: the value that the list is sorted by first (or the
+// sqlFragment that finds it), and the entry's id.
 type place struct{ at, id any }
 
 func placeOf(c *loyalty.Cursor) *place {
@@ -125,8 +125,9 @@ func (m *unionQuery) beyond(where sqlFragment, at string, p *place, down bool) s
 	return where.and("("+at+", "+m.order.id+") "+sign+" (?, ?)", p.at, p.id)
 }
 
-// split gives each branch one of several mutually exclusive conditions, of which one must hold. If that makes too many
-// branches, or the order is not an index's, the branches stay as they are and have one more condition.
+// split gives each branch one of several mutually exclusive conditions, of which one must hold. If
+// that makes too many branches, or the order is not an index's, the branches stay as they are and
+// have one more condition.
 func split(branches []branch, alternatives []sqlFragment, whole bool) (list []branch) {
 	if whole || len(branches)*len(alternatives) > maxBranches {
 		alternatives = []sqlFragment{anyOf(alternatives)}
@@ -139,7 +140,8 @@ func split(branches []branch, alternatives []sqlFragment, whole bool) (list []br
 	return list
 }
 
-// owned are the rows of a holder, and those of customers merged into them, which are few and get sorted.
+// owned are the rows of a holder, and those of customers merged into them, which are few and get
+// sorted.
 func owned(of sqlFragment, at string) []branch {
 	return []branch{{ownedBy("customer_id", of), at}, {merged("customer_id", of), at}}
 }

@@ -109,8 +109,8 @@ func (s span) of(db *gorm.DB, column string) *gorm.DB {
 	return db.Where(column+" > ? AND "+column+" <= ?", s.after, s.to)
 }
 
-// alone folds the customers of no merge, page by page. The pages leave no gap between them, so that rows of customers
-// who do not exist are found too.
+// alone folds the customers of no merge, page by page. The pages leave no gap between them, so that
+// rows of customers who do not exist are found too.
 func (r *rebuilding) alone() error {
 	for s := (span{firstID, lastID}); ; {
 		var ids []UUID

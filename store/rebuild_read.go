@@ -77,7 +77,8 @@ func (r *rebuilding) fold(f *folding) error {
 	return nil
 }
 
-// done drops the coupons that are as the events so far left them, and reports the findings and the progress.
+// done drops the coupons that are as the events so far left them, and reports the findings and the
+// progress.
 func (r *rebuilding) done(customers int) error {
 	for some := range slices.Chunk(r.rebuild.Touched(), rebuildCustomers) {
 		ids := make([]UUID, len(some))

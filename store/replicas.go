@@ -12,13 +12,14 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// Replicated is a Store of which some reads are answered by replicas: standbys to which PostgreSQL streams the
-// primary's log. In everything else it is the Store, including all reads that were not marked by loyalty.Reading,
-// because what decides a write must be read on the primary.
+// Replicated is a Store of which some reads are answered by replicas: standbys to which PostgreSQL
+// streams the primary's log. In everything else it is the Store, including all reads that were not
+// marked by loyalty.Reading, because what decides a write must be read on the primary.
 //
-// A read of one customer, one coupon or the like is answered by a replica that has replayed everything committed when
-// the read arrived, whichever node wrote it. A list or a report may be older, by ReplicaOptions.Lag at most. If no
-// replica is that far, or it does not answer in time, or fails, the primary is asked within the same read.
+// A read of one customer, one coupon or the like is answered by a replica that has replayed
+// everything committed when the read arrived, whichever node wrote it. A list or a report may be
+// older, by ReplicaOptions.Lag at most. If no replica is that far, or it does not answer in time,
+// or fails, the primary is asked within the same read.
 type Replicated struct {
 	*Store
 	log      *primaryLog
@@ -140,7 +141,8 @@ const (
 	recentTime  = 20 * time.Second
 )
 
-// choose returns a replica that may answer, and what the read demands of it; nil if the primary must be asked.
+// choose returns a replica that may answer, and what the read demands of it; nil if the primary
+// must be asked.
 func (s *Replicated) choose(ctx context.Context, how freshness) (*replica, demand) {
 	first := int(s.turn.Add(1))
 	for n := range s.replicas {

@@ -11,7 +11,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// mark is a position of the primary's log at an instant: whatever any node knew to be committed by then is before it.
+// mark is a position of the primary's log at an instant: whatever any node knew to be committed by
+// then is before it.
 type mark struct {
 	at       time.Time // when the primary was asked
 	position int64     // in the log, in bytes
@@ -45,7 +46,8 @@ func newPrimaryLog(config *pgx.ConnConfig, bound time.Duration) *primaryLog {
 	return &primaryLog{config: config, turn: make(chan struct{}, 1), bound: bound}
 }
 
-// Limits of queries to the primary. Its address may name several servers, the first of which may not answer.
+// Limits of queries to the primary. Its address may name several servers, the first of which may
+// not answer.
 const (
 	primaryConnect = 10 * time.Second
 	primaryTime    = time.Second
@@ -53,8 +55,8 @@ const (
 
 var errPrimaryAway = errors.New("the primary is not connected")
 
-// asOf returns a mark that was made at an instant of the past or after it. It does not wait for a connection, because
-// the watch of a replica makes one.
+// asOf returns a mark that was made at an instant of the past or after it. It does not wait for a
+// connection, because the watch of a replica makes one.
 func (l *primaryLog) asOf(ctx context.Context, at time.Time) (mark, error) {
 	if !l.open.Load() {
 		return mark{}, errPrimaryAway
@@ -151,8 +153,8 @@ func (l *primaryLog) forget(now time.Time) []mark {
 	return slices.Delete(l.kept, 0, first)
 }
 
-// oldest returns the oldest mark within the bound; false if there is none, because the primary did not answer for that
-// long.
+// oldest returns the oldest mark within the bound; false if there is none, because the primary did
+// not answer for that long.
 func (l *primaryLog) oldest(now time.Time) (mark, bool) {
 	l.lock.Lock()
 	defer l.lock.Unlock()
@@ -162,8 +164,8 @@ func (l *primaryLog) oldest(now time.Time) (mark, bool) {
 	return l.kept[0], true
 }
 
-// reached returns when a position was the newest: the instant of the latest mark that is not beyond it; false if it is
-// older than all stored marks.
+// reached returns when a position was the newest: the instant of the latest mark that is not beyond
+// it; false if it is older than all stored marks.
 func (l *primaryLog) reached(p mark) (time.Time, bool) {
 	l.lock.Lock()
 	defer l.lock.Unlock()

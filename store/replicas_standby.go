@@ -62,7 +62,8 @@ type demand struct {
 
 type demandKey struct{}
 
-// openReplica makes the pools of a replica. It connects later, so that a replica that is away costs nothing.
+// openReplica makes the pools of a replica. It connects later, so that a replica that is away costs
+// nothing.
 func openReplica(ctx context.Context, db *database, address string, o Options) (*replica, error) {
 	config, err := poolConfig(address)
 	if err != nil {
@@ -270,8 +271,8 @@ func (r *replica) reading(ctx context.Context, need demand, limit time.Duration)
 	return ctx, func() { stop(); cancel() }
 }
 
-// final reports whether a replica's result stands: what was read, or what the rules decided on it. Anything else is
-// asked of the primary.
+// final reports whether a replica's result stands: what was read, or what the rules decided on it.
+// Anything else is asked of the primary.
 func (r *replica) final(ctx, asking context.Context, err error) bool {
 	if err == nil {
 		r.reads.Add(1)

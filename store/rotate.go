@@ -9,8 +9,8 @@ import (
 	"gorm.io/gorm"
 )
 
-// Resealed counts what a change of the master key found, by table: values that it sealed anew, that were sealed under
-// the new key already, and that neither key opens.
+// Resealed counts what a change of the master key found, by table: values that it sealed anew, that
+// were sealed under the new key already, and that neither key opens.
 type Resealed struct {
 	Anew, Already int64
 	Lost          map[string]int64
@@ -31,9 +31,10 @@ const resealRounds = 10
 // ErrOldKeyInUse says that values are still being sealed under the old key.
 var ErrOldKeyInUse = errors.New("a server goes on sealing under the old master key: start every server with the new one in LOYALTY_MASTER_KEY and the old one in LOYALTY_MASTER_KEY_OLD, then run this again")
 
-// ReSeal seals everything under the master key that the old one sealed. Meanwhile both keys open values, on every node
-// that has both. It can be interrupted anywhere and continues where values are left. Only when none is left does the
-// database demand the new key. told is called with how many values were done, of how many.
+// ReSeal seals everything under the master key that the old one sealed. Meanwhile both keys open
+// values, on every node that has both. It can be interrupted anywhere and continues where values
+// are left. Only when none is left does the database demand the new key. told is called with how
+// many values were done, of how many.
 func (s upkeep) ReSeal(ctx context.Context, told func(done, of int64)) (r Resealed, err error) {
 	if s.sealer.old == nil {
 		return r, ErrNoOldKey

@@ -18,8 +18,8 @@ import (
 // or cipher can live beside this one.
 const keyVersion = 1
 
-// errSealed says that a sealed value cannot be opened: it was sealed with another master key, or the row was tampered
-// with.
+// errSealed says that a sealed value cannot be opened: it was sealed with another master key, or
+// the row was tampered with.
 var errSealed = errors.New("a sealed value does not open: LOYALTY_MASTER_KEY is not the key it was sealed with, or the row was changed")
 
 // sealer seals values under the master key with AES-256-GCM. Each value is
@@ -37,7 +37,8 @@ type sealer struct {
 type namesKey struct {
 	now     atomic.Pointer[[]byte]
 	derived [][]byte // from the master key, and from the old one
-	// old says that the database still needs the old master key, because some values are sealed under it.
+	// old says that the database still needs the old master key, because some values are sealed
+	// under it.
 	old atomic.Bool
 }
 
@@ -67,7 +68,8 @@ func newSealer(master [32]byte, old ...[32]byte) (sealer, error) {
 // fingerprintSize is how many bytes tell master keys apart. They do not help to guess one.
 const fingerprintSize = 8
 
-// MasterKeyFingerprint identifies a master key in manifests of archives and backups without revealing it.
+// MasterKeyFingerprint identifies a master key in manifests of archives and backups without
+// revealing it.
 func MasterKeyFingerprint(master [32]byte) string {
 	return hex.EncodeToString(derive(master, "fingerprint")[:fingerprintSize])
 }
@@ -90,15 +92,16 @@ func derive(master [32]byte, purpose string) []byte {
 	return h.Sum(nil)
 }
 
-// hash makes the search key of a row whose name must be neither readable nor guessable by trying names: only the master
-// key can make it.
+// hash makes the search key of a row whose name must be neither readable nor guessable by trying
+// names: only the master key can make it.
 func (s sealer) hash(row []byte) string {
 	h := hmac.New(sha256.New, *s.names.now.Load())
 	h.Write(row)
 	return base64.RawURLEncoding.EncodeToString(h.Sum(nil))
 }
 
-// seal returns version, nonce and ciphertext. row is the table's name and the row's key, as rowID makes them.
+// seal returns version, nonce and ciphertext. row is the table's name and the row's key, as rowID
+// makes them.
 func (s sealer) seal(row, plain []byte) []byte {
 	size := s.aead.NonceSize()
 	out := make([]byte, 1+size, 1+size+len(plain)+s.aead.Overhead())

@@ -22,9 +22,10 @@ func numberKey(name string) sealedKey {
 }
 func textKey(name string) sealedKey { return sealedKey{name, func() any { return new(string) }} }
 
-// sealedColumns are all columns that hold values sealed under the master key. Whoever seals something in a new place
-// adds it: TestSealedColumns fails for a table that is missing, because a change of the master key would make its
-// values unreadable. master_check and names_key belong to the change itself.
+// sealedColumns are all columns that hold values sealed under the master key. Whoever seals
+// something in a new place adds it: TestSealedColumns fails for a table that is missing, because a
+// change of the master key would make its values unreadable. master_check and names_key belong to
+// the change itself.
 var sealedColumns = []sealedColumn{
 	{
 		table: "key_secrets", column: "sealed", key: []sealedKey{textKey("key_id"), uuidKey("id")},

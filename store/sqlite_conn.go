@@ -28,7 +28,8 @@ type sqliteConn struct {
 // of making lots, progress and purchases of it, for which everybody waits.
 const loadRoom = 4000
 
-// weigh counts a row against the limit, and fails if that is used up. A long text counts as several rows, by its bytes.
+// weigh counts a row against the limit, and fails if that is used up. A long text counts as several
+// rows, by its bytes.
 func (c *sqliteConn) weigh() error {
 	if c.room == nil {
 		return nil

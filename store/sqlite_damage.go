@@ -11,8 +11,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// uncleanStop reports whether the file was not closed by its last user, or is in use: SQLite removes the log when the
-// last connection closes.
+// uncleanStop reports whether the file was not closed by its last user, or is in use: SQLite
+// removes the log when the last connection closes.
 func uncleanStop(path string) bool {
 	info, err := os.Stat(path + "-wal")
 	return err == nil && info.Size() > 0

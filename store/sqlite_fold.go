@@ -37,7 +37,8 @@ type folder struct {
 	closed bool
 }
 
-// logState is what SQLite reports of the log: how many pages are in it, and how many of them are in the file as well.
+// logState is what SQLite reports of the log: how many pages are in it, and how many of them are in
+// the file as well.
 type logState struct{ pages, folded int }
 
 func (l logState) open() int { return l.pages - l.folded }

@@ -78,8 +78,8 @@ func (s upkeep) LogBytes() (int64, bool) {
 // counts as writable again.
 const roomWanted = 1 << 20
 
-// room tests the space with a file beside the database: the log overwrites itself for a while, and so would not show
-// that there is none.
+// room tests the space with a file beside the database: the log overwrites itself for a while, and
+// so would not show that there is none.
 func (e *sqliteEngine) room(context.Context) error {
 	f, err := os.CreateTemp(filepath.Dir(e.path), "loyalty-room-*")
 	if err != nil {

@@ -7,18 +7,21 @@ import (
 	"time"
 )
 
-// turn is the order of processes that write one file. SQLite has none: it asks for the lock again after pauses of up to
-// 100 ms, and another process that writes without a pause has taken it again each time, for seconds. A process that
-// wants the lock holds the turn until it has the lock, so that one which has just released it waits behind the others.
+// turn is the order of processes that write one file. SQLite has none: it asks for the lock again
+// after pauses of up to 100 ms, and another process that writes without a pause has taken it again
+// each time, for seconds. A process that wants the lock holds the turn until it has the lock, so
+// that one which has just released it waits behind the others.
 //
-// It is a courtesy, not a safeguard: without it, or when it is late, SQLite's own lock keeps the writers apart.
+// It is a courtesy, not a safeguard: without it, or when it is late, SQLite's own lock keeps the
+// writers apart.
 type turn struct{ file *os.File }
 
-// turnPatience is how long the turn is waited for. Its holder waits for one transaction; a process that was frozen
-// meanwhile must not stop the others.
+// turnPatience is how long the turn is waited for. Its holder waits for one transaction; a process
+// that was frozen meanwhile must not stop the others.
 const turnPatience = 250 * time.Millisecond
 
-// newTurn opens the file beside the database that represents the turn; without such a file there is no order.
+// newTurn opens the file beside the database that represents the turn; without such a file there is
+// no order.
 func newTurn(path string) *turn {
 	f, err := os.OpenFile(path+"-turn", os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {

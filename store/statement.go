@@ -10,8 +10,8 @@ import (
 	"gorm.io/gorm"
 )
 
-// field is one column of the rows that a statement takes. get returns a value of values.go, preferably a pointer into
-// the row, which costs no memory.
+// field is one column of the rows that a statement takes. get returns a value of values.go,
+// preferably a pointer into the row, which costs no memory.
 type field[T any] struct {
 	name, pg string // the column and its PostgreSQL type
 	get      func(*T) any
@@ -44,9 +44,10 @@ func selects[T any](body string, fields ...field[T]) *statement[T] {
 // inserts makes a statement that must write every row or fail by itself.
 func inserts[T any](body string, fields ...field[T]) *statement[T] { return selects(body, fields...) }
 
-// insertsInto inserts the fields unchanged. Each execution on SQLite has one row: with several it would copy every page
-// that it is about to change, to undo the first rows if a later one fails. Where many rows do go together they are not
-// undone one by one (OR FAIL), because whoever runs a write ends its transaction when it fails.
+// insertsInto inserts the fields unchanged. Each execution on SQLite has one row: with several it
+// would copy every page that it is about to change, to undo the first rows if a later one fails.
+// Where many rows do go together they are not undone one by one (OR FAIL), because whoever runs a
+// write ends its transaction when it fails.
 func insertsInto[T any](table string, fields ...field[T]) *statement[T] {
 	into := "INTO " + table + " (" + fieldNames(fields) + ") "
 	row := "(" + strings.Repeat("?, ", len(fields)-1) + "?)"
@@ -57,8 +58,8 @@ func insertsInto[T any](table string, fields ...field[T]) *statement[T] {
 	return s
 }
 
-// sharing is many for rows that have some values in common, which are bound once: the lines of a purchase differ in
-// three of twelve columns.
+// sharing is many for rows that have some values in common, which are bound once: the lines of a
+// purchase differ in three of twelve columns.
 func (s *statement[T]) sharing(common []bool) string {
 	first := "(" + strings.Repeat("?, ", len(common)-1) + "?)"
 	other := "("
@@ -76,8 +77,9 @@ func (s *statement[T]) sharing(common []bool) string {
 // manyRows is the number of rows in an execution of statement.many.
 const manyRows = 16
 
-// guards makes a statement that must find a row for each row of v: any other count means that another batch was faster.
-// PostgreSQL counts inside the database, so that the next statements and COMMIT need not wait for the answer.
+// guards makes a statement that must find a row for each row of v: any other count means that
+// another batch was faster. PostgreSQL counts inside the database, so that the next statements and
+// COMMIT need not wait for the answer.
 func guards[T any](body string, fields ...field[T]) *statement[T] {
 	count := "$" + strconv.Itoa(len(fields)+1)
 	return &statement[T]{

@@ -46,7 +46,8 @@ FROM tail_state t LEFT JOIN statistics s ON s.id = t.id LEFT JOIN followers f ON
 	}, s.classify(err)
 }
 
-// SwapStatistics replaces zone, version and generation of before by after's. A new generation deletes what was folded.
+// SwapStatistics replaces zone, version and generation of before by after's. A new generation
+// deletes what was folded.
 func (s statisticsStore) SwapStatistics(ctx context.Context, before, after loyalty.StatisticsState) (swapped bool, err error) {
 	row := statisticsRow{ID: 1, Zone: after.Zone, Version: after.Version, Generation: after.Generation}
 	err = s.write.WithContext(ctx).Transaction(func(db *gorm.DB) error {

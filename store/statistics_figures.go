@@ -84,8 +84,8 @@ func (s statisticsStore) LastFigure(ctx context.Context, metric string) (*big.In
 	return n, err == nil, err
 }
 
-// Figures passes figures one by one: those of one metric and breakdown are stored together. They are not collected,
-// because callers name stores and channels, and there may be millions of rows.
+// Figures passes figures one by one: those of one metric and breakdown are stored together. They
+// are not collected, because callers name stores and channels, and there may be millions of rows.
 func (s statisticsStore) Figures(ctx context.Context, q loyalty.FigureQuery, each func(*loyalty.Figure)) error {
 	from := loyalty.FigureKey{By: q.By}.String()
 	from = from[:len(q.By)+1] // up to the separator

@@ -66,9 +66,9 @@ func (s tailStore) Tail(ctx context.Context, after int64, limit int) ([]loyalty.
 	return list, s.classify(err)
 }
 
-// NumberOwn numbers what this process committed. An event whose predecessor of the same customer is the customer's last
-// in the tail comes next, without a look into the journal; if another node wrote between them, the journal is read.
-// What fails here is found in the journal later.
+// NumberOwn numbers what this process committed. An event whose predecessor of the same customer is
+// the customer's last in the tail comes next, without a look into the journal; if another node
+// wrote between them, the journal is read. What fails here is found in the journal later.
 func (s tailStore) NumberOwn(ctx context.Context) error {
 	for list := range slices.Chunk(s.own.take(), tailPiece) {
 		strays := map[loyalty.ID]bool{}
@@ -101,8 +101,8 @@ func (s tailStore) NumberOwn(ctx context.Context) error {
 	return nil
 }
 
-// unnumbered is the condition that an event is not in the tail. It is a subquery for each row, by the key: a join could
-// become a scan of all customers.
+// unnumbered is the condition that an event is not in the tail. It is a subquery for each row, by
+// the key: a join could become a scan of all customers.
 func unnumbered(customer, event string) string {
 	return "NOT coalesce((SELECT w.through >= " + event + " FROM numbered w WHERE w.customer_id = " + customer + "), false)"
 }
@@ -110,7 +110,8 @@ func unnumbered(customer, event string) string {
 // NumberRecorded numbers events by the time of recording. Where the ids of a customer
 // tell another order than the clocks did, theirs counts: what comes before goes first.
 func (s tailStore) NumberRecorded(ctx context.Context, after loyalty.Cursor, before time.Time, limit int) (next loyalty.Cursor, last bool, err error) {
-	// the bounds on the time alone are for the months of the journal: those to come are not even planned for
+	// the bounds on the time alone are for the months of the journal: those to come are not even
+	// planned for
 	rows, err := eventTable.some("customer_id", "id", "recorded_at").find(s.read.WithContext(ctx).
 		Where("recorded_at >= ? AND recorded_at < ? AND (recorded_at, id) > (?, ?)", Millis(after.At), Millis(before), Millis(after.At), cmp.Or(UUID(after.ID), firstID)).
 		Where(unnumbered("events.customer_id", "events.id")).Order("recorded_at, id").Limit(limit))

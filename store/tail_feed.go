@@ -27,11 +27,12 @@ func feedStatement(db *gorm.DB) string {
 	return feedFields + "JOIN events e ON " + feedOne
 }
 
-// recordedSpan is when the events of a stretch of the tail were recorded, the first and the last of them.
+// recordedSpan is when the events of a stretch of the tail were recorded, the first and the last of
+// them.
 type recordedSpan struct{ first, last Millis }
 
-// behind joins the rows of the tail with their events. On PostgreSQL it names the months of the period: otherwise each
-// event is looked for in all months, which takes longer than to find it.
+// behind joins the rows of the tail with their events. On PostgreSQL it names the months of the
+// period: otherwise each event is looked for in all months, which takes longer than to find it.
 func (s recordedSpan) behind(db *gorm.DB) sqlFragment {
 	if db.Name() == "postgres" {
 		return sqlFragment{"CROSS JOIN LATERAL (SELECT * FROM events e WHERE " + feedOne + " AND e.recorded_at BETWEEN ? AND ? LIMIT 1) e", []any{s.first, s.last}}

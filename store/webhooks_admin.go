@@ -57,8 +57,8 @@ func (t *adminTx) SaveWebhook(w loyalty.Webhook) error {
 	return t.s.fault(err)
 }
 
-// ResumeWebhook makes a webhook active and its health good. With skip it leaves out what waits, except for what is
-// under way, and what was not looked at yet.
+// ResumeWebhook makes a webhook active and its health good. With skip it leaves out what waits,
+// except for what is under way, and what was not looked at yet.
 func (t *adminTx) ResumeWebhook(id loyalty.ID, skip bool, now time.Time) error {
 	changes := map[string]any{
 		"state": loyalty.WebhookActive, "reason": nil, "failures": 0, "tries": 0, "failing_since": nil, "told": false, "pace": 1, "rest_until": nil,
@@ -90,9 +90,9 @@ func (t *adminTx) AddDelivery(d loyalty.Delivery) (loyalty.Delivery, error) {
 	return list[0], t.s.fault(err)
 }
 
-// RetryDeliveries has dead deliveries of a webhook whose row is locked wait again. They go before what waits of their
-// customer, except for what is under way: deliveries that have the turn but are not under way give it back, and then
-// the oldest gets it.
+// RetryDeliveries has dead deliveries of a webhook whose row is locked wait again. They go before
+// what waits of their customer, except for what is under way: deliveries that have the turn but are
+// not under way give it back, and then the oldest gets it.
 func (t *adminTx) RetryDeliveries(q loyalty.RetryQuery, now time.Time) (int64, error) {
 	w := sqlFragment{}.and("webhook_id = ?", UUID(q.Webhook)).and("state = 'dead'")
 	if q.Number != 0 {
@@ -127,8 +127,8 @@ AND customer_id IN (SELECT customer_id FROM deliveries WHERE `+w.text+`)`, appen
 	return done.RowsAffected, t.s.fault(takeTurns(t.db, UUID(q.Webhook)))
 }
 
-// whoIs is the condition that a row is about a customer, or about one merged into them. Citus cannot join its tables
-// with ones it does not know, so the ids are read before.
+// whoIs is the condition that a row is about a customer, or about one merged into them. Citus
+// cannot join its tables with ones it does not know, so the ids are read before.
 func whoIs(db *gorm.DB, customer loyalty.ID) (w sqlFragment, err error) {
 	if db.Name() != "citus" {
 		return w.and("customer_id IN (SELECT c.id FROM customers c WHERE c.id = ? OR c.merged_into = ?)", UUID(customer), UUID(customer)), nil
@@ -138,8 +138,8 @@ func whoIs(db *gorm.DB, customer loyalty.ID) (w sqlFragment, err error) {
 	return w.and("customer_id IN ?", append(ids, UUID(customer))), err
 }
 
-// takeTurns gives the turn to the oldest delivery of every customer for whom something waits and nothing has the turn;
-// of a webhook without an order, to each delivery.
+// takeTurns gives the turn to the oldest delivery of every customer for whom something waits and
+// nothing has the turn; of a webhook without an order, to each delivery.
 func takeTurns(db *gorm.DB, webhook UUID) error {
 	return db.Exec(`UPDATE deliveries SET front = (1 = 1) WHERE webhook_id = ? AND state = 'waiting' AND NOT front AND (customer_id IS NULL
 OR EXISTS (SELECT 1 FROM webhooks w WHERE w.id = deliveries.webhook_id AND NOT w.ordered)

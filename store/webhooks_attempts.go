@@ -17,8 +17,8 @@ CASE WHEN duration < 10000 THEN duration / 100 * 100 WHEN duration < 100000 THEN
 ELSE duration / 100000 * 100000 END AS took
 FROM attempts WHERE at >= ? ORDER BY at DESC LIMIT ?) a GROUP BY 1, 2, 3`
 
-// Attempts counts the attempts of a webhook from an instant on, among the given number of the newest attempts of all
-// webhooks.
+// Attempts counts the attempts of a webhook from an instant on, among the given number of the
+// newest attempts of all webhooks.
 func (s webhookStore) Attempts(ctx context.Context, webhook loyalty.ID, from time.Time, most int) (list []loyalty.AttemptCount, since time.Time, err error) {
 	var known, minute, outcome, took, count, first number
 	all, oldest := 0, int64(0)

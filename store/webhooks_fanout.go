@@ -66,7 +66,8 @@ func deliveryRowOf(d *loyalty.Delivery) deliveryRow {
 	return r
 }
 
-// subjectID binds the name of a customer who left to the delivery that mentions it, leaverID to the customer.
+// subjectID binds the name of a customer who left to the delivery that mentions it, leaverID to the
+// customer.
 func subjectID(r *deliveryRow) []byte {
 	number := [8]byte{}
 	for i := range number {
@@ -122,8 +123,9 @@ var errOvertaken = errors.New("another node was faster")
 // deliveriesAtOnce bounds the parameters of one statement.
 const deliveriesAtOnce = 200
 
-// FanOut writes deliveries and moves the positions that they follow, in one transaction. The rows of the webhooks are
-// locked in the order of their ids: every writer of a delivery, or of its result, holds its webhook's row.
+// FanOut writes deliveries and moves the positions that they follow, in one transaction. The rows
+// of the webhooks are locked in the order of their ids: every writer of a delivery, or of its
+// result, holds its webhook's row.
 func (s webhookStore) FanOut(ctx context.Context, f loyalty.FanOut) (bool, error) {
 	if s.broken() {
 		return false, loyalty.ErrDamaged
@@ -182,7 +184,8 @@ func taken(done *gorm.DB, want int) error {
 	return done.Error
 }
 
-// addDeliveries writes new deliveries of a webhook whose row is locked, and whose numbers were advanced by as many.
+// addDeliveries writes new deliveries of a webhook whose row is locked, and whose numbers were
+// advanced by as many.
 func (s *database) addDeliveries(db *gorm.DB, webhook UUID, list []loyalty.Delivery) error {
 	if len(list) == 0 {
 		return nil
@@ -301,8 +304,8 @@ func (s *database) leavers(db *gorm.DB, list []loyalty.Delivery) (map[UUID]strin
 	return names, nil
 }
 
-// insertLeavers stores the names of customers who leave, for webhooks only: if no webhook has to be told, nothing is
-// stored.
+// insertLeavers stores the names of customers who leave, for webhooks only: if no webhook has to be
+// told, nothing is stored.
 var insertLeavers = inserts(`INSERT INTO leavers (customer_id, sealed, at) SELECT v.customer_id, v.sealed, v.at FROM v
 WHERE EXISTS (SELECT 1 FROM webhooks w WHERE `+listening+`) ON CONFLICT (customer_id) DO NOTHING`,
 	field[leaverRow]{"customer_id", "uuid", func(r *leaverRow) any { return &r.CustomerID }},

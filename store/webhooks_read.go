@@ -188,12 +188,12 @@ func (s webhookStore) CustomersByID(ctx context.Context, ids []loyalty.ID) (map[
 	return found, nil
 }
 
-// slack is how far a number's neighbours may have been recorded from it: what commits late, or by a slow clock, has a
-// higher number than its time suggests.
+// slack is how far a number's neighbours may have been recorded from it: what commits late, or by a
+// slow clock, has a higher number than its time suggests.
 const slack = time.Hour
 
-// Stretch returns the numbers between which everything lies that was recorded in a period. Numbers grow with the time
-// of recording except for the slack, so both ends are found by halving.
+// Stretch returns the numbers between which everything lies that was recorded in a period. Numbers
+// grow with the time of recording except for the slack, so both ends are found by halving.
 func (s webhookStore) Stretch(ctx context.Context, from, to time.Time) (after, until int64, err error) {
 	err = s.consistent(ctx, func(db *gorm.DB) error {
 		var state tailStateRow

@@ -120,8 +120,9 @@ func (t *webhookTx) hold(rows []heldRow) map[int64]bool {
 	return held
 }
 
-// Settle writes the results of deliveries that are held, and releases the next ones of their customers. A receiver's
-// answer may name the customer, so it is sealed under their key, and unreadable once they leave.
+// Settle writes the results of deliveries that are held, and releases the next ones of their
+// customers. A receiver's answer may name the customer, so it is sealed under their key, and
+// unreadable once they leave.
 func (t *webhookTx) Settle(list []loyalty.Settled) error {
 	rows := make([]settledRow, len(list))
 	for i := range list {

@@ -12,12 +12,14 @@ type work = func(*loyalty.Loaded) (*loyalty.Writes, error)
 // batchStore runs the one transaction of the engine.
 type batchStore struct{ *database }
 
-// Within is one attempt at a batch: it loads, calls work once, and writes and commits what work returns. An error of
-// work rolls back and is returned unchanged. Other errors wrap loyalty.ErrBatchConflict, loyalty.ErrDatabaseAway or
-// loyalty.ErrOutcomeUnknown, are ctx's, or are faults; unless it is ErrOutcomeUnknown, nothing was written. A damaged
-// database is reported as loyalty.ErrDamaged to every writer.
+// Within is one attempt at a batch: it loads, calls work once, and writes and commits what work
+// returns. An error of work rolls back and is returned unchanged. Other errors wrap
+// loyalty.ErrBatchConflict, loyalty.ErrDatabaseAway or loyalty.ErrOutcomeUnknown, are ctx's, or are
+// faults; unless it is ErrOutcomeUnknown, nothing was written. A damaged database is reported as
+// loyalty.ErrDamaged to every writer.
 //
-// Once the write has begun, ctx no longer ends it, so that the outcome is never in doubt because a caller went away.
+// Once the write has begun, ctx no longer ends it, so that the outcome is never in doubt because a
+// caller went away.
 func (s batchStore) Within(ctx context.Context, needs loyalty.Needs, work func(*loyalty.Loaded) (*loyalty.Writes, error)) error {
 	if s.broken() && !needs.Reading {
 		return loyalty.ErrDamaged

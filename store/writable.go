@@ -18,8 +18,8 @@ var (
 // probeEvery is how long a write that worked is believed.
 const probeEvery = 5 * time.Second
 
-// Writable returns why writes cannot work now, by trying one: ErrReadOnly, ErrFull, loyalty.ErrDamaged, or any other
-// error; nil if they can.
+// Writable returns why writes cannot work now, by trying one: ErrReadOnly, ErrFull,
+// loyalty.ErrDamaged, or any other error; nil if they can.
 func (s upkeep) Writable(ctx context.Context) error {
 	s.probe.lock.Lock()
 	defer s.probe.lock.Unlock()

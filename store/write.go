@@ -7,8 +7,9 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// writeCalls lists the statements of a write, in the order in which every batch takes its locks: balances, coupons and
-// counts, customers, names, purchases, each sorted; then the rows that only this batch can know of.
+// writeCalls lists the statements of a write, in the order in which every batch takes its locks:
+// balances, coupons and counts, customers, names, purchases, each sorted; then the rows that only
+// this batch can know of.
 func writeCalls(w *loyalty.Writes, key sealer) ([]calls, error) {
 	if w == nil {
 		return nil, nil

@@ -7,8 +7,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// bulkCalls write the members of customer lists, and the items of bulk operations that a batch has done. The
-// operations' counts come last, because all batches of an operation wait for its row.
+// bulkCalls write the members of customer lists, and the items of bulk operations that a batch has
+// done. The operations' counts come last, because all batches of an operation wait for its row.
 func bulkCalls(list []calls, w *loyalty.Writes) []calls {
 	members := sorted(w.Members, byMember)
 	merged := changed(w.Customers, joins)

@@ -6,8 +6,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// campaignSlots is over how many rows the figures of one campaign are spread: a batch adds to one of them, so that
-// concurrent batches seldom meet.
+// campaignSlots is over how many rows the figures of one campaign are spread: a batch adds to one
+// of them, so that concurrent batches seldom meet.
 const campaignSlots = 64
 
 // addedFigures is what a batch adds to a slot.
@@ -22,9 +22,9 @@ type mergedCustomers struct {
 	slot int64
 }
 
-// campaignCalls add to the figures of campaigns. They depend on who was a customer before, so they come before the
-// customers; and awards come before merges, because a source can receive something in the batch that merges it, but
-// never after.
+// campaignCalls add to the figures of campaigns. They depend on who was a customer before, so they
+// come before the customers; and awards come before merges, because a source can receive something
+// in the batch that merges it, but never after.
 func campaignCalls(list []calls, w *loyalty.Writes) []calls {
 	if len(w.CampaignGifts)+len(w.CampaignMerges) == 0 {
 		return list

@@ -2,8 +2,8 @@ package store
 
 import "github.com/loyalty-platform/loyalty/server/loyalty"
 
-// couponEvent records that an event changed a coupon, so that the history of a coupon is found without reading the
-// events of everyone who held it.
+// couponEvent records that an event changed a coupon, so that the history of a coupon is found
+// without reading the events of everyone who held it.
 type couponEvent struct {
 	coupon  loyalty.ID
 	version int64

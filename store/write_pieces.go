@@ -24,7 +24,8 @@ func piecesOf(w *loyalty.Writes) (p pieceWrites) {
 	return p
 }
 
-// compare adds the changes that turn the rows of one version of a purchase into those of another; nil has none.
+// compare adds the changes that turn the rows of one version of a purchase into those of another;
+// nil has none.
 func (p *pieceWrites) compare(before, after *loyalty.Transaction) {
 	had, has := 0, 0
 	if before != nil {
@@ -55,6 +56,7 @@ func linesOf(t *loyalty.Transaction, n int) []loyalty.Line {
 	return all[min(n*pieceLines, len(all)):min((n+1)*pieceLines, len(all))]
 }
 
-// sameLines compares every field there is, so that none can be forgotten here and lost. Lines that did not change share
-// their maps and texts with the loaded ones, which makes them quick to compare.
+// sameLines compares every field there is, so that none can be forgotten here and lost. Lines that
+// did not change share their maps and texts with the loaded ones, which makes them quick to
+// compare.
 func sameLines(a, b []loyalty.Line) bool { return reflect.DeepEqual(a, b) }

@@ -127,7 +127,8 @@ type UploadStore interface {
 	OpenUploads(ctx context.Context) ([]Upload, error)
 	// KeepFindings puts findings in the place of those that were kept before.
 	KeepFindings(ctx context.Context, id ID, pieces [][]byte) error
-	// EndUpload writes State, Plan, Account, Fault, Findings and Import of an upload that still is in a state.
+	// EndUpload writes State, Plan, Account, Fault, Findings and Import of an upload that still is
+	// in a state.
 	EndUpload(ctx context.Context, u Upload, was UploadState) error
 	// ForgetUploads deletes the files of uploads that were last changed before an instant.
 	ForgetUploads(ctx context.Context, before time.Time) error

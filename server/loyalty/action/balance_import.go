@@ -29,10 +29,14 @@ var balanceImport = engine.Action[balanceImportData]{
 		case err != nil:
 			return err
 		case d.Expiry == "programme":
+			// by today's policy from the day on which they were earned, so that imported points
+			// expire like those earned here
 			err = r.Credit(r.Event, d.Points, "")
 		default:
 			err = r.CreditUntil(r.Event, d.Points, expires)
 		}
+		// points that have expired are no balance: taking them over would only write two postings
+		// that cancel out
 		if at := r.Event.ExpDate; err == nil && !at.IsZero() && !at.After(r.Now) {
 			return loyalty.ErrPropertyInvalid.With("property", "expdate").With("reason", "past").At("data.expdate")
 		}

@@ -19,6 +19,8 @@ import (
 var checkout = engine.Action[events.CheckoutData]{
 	Name: "checkout", Standing: engine.Earner,
 	Needs: func(d events.CheckoutData, n *loyalty.CustomerNeeds) {
+		// a hold of this purchase may have to be released into its lots; all open lots are loaded
+		// only for a caller who burns points
 		n.Lots = loyalty.HeldLots
 		if deref(d.PointsBurned) > 0 {
 			n.Lots = loyalty.OpenLots
@@ -44,6 +46,8 @@ func applyCheckout(r *engine.Run, d events.CheckoutData) error {
 		t.State = loyalty.Pending
 	}
 	if r.Programme.On[programme.ModuleCheckoutAccept] {
+		// the date and what happens on it are stored with the purchase, so that a later change of
+		// the module does not change purchases that are already waiting
 		if t.AutoAccept, err = autoAccept(r, t, d.AutoAccept); err != nil {
 			return err
 		}
@@ -127,6 +131,7 @@ func price(r *engine.Run, t *loyalty.Transaction) error {
 		return err
 	}
 	purchase.TracePrice(r, t)
+	// the total of what the lines and the purchase earn: refunds later take their share of it
 	t.Earned = own
 	for _, l := range t.Detail.Items {
 		t.Earned += l.Points

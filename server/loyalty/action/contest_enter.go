@@ -47,6 +47,7 @@ func applyContestEnter(r *engine.Run, d contestEntry) error {
 		return err
 	}
 	p.Enter(count, c.Points, burn)
+	// the journal shows the number even if the caller left it to the default
 	r.Record(contestEntry{c.ID, &count})
 	r.Value = game.ContestEntries{ID: r.Event.ID, Contest: c.ID, Count: count, Entries: p.Entries, Points: count * c.Points}
 	return r.SetProgress(r.Event, loyalty.ProgressKey{Kind: loyalty.ProgressContest, Key: c.ID}, p, time.Time{})

@@ -50,6 +50,7 @@ func applyContestEntryRevoke(r *engine.Run, d events.ContestEntryRevokeData) err
 		return err
 	}
 	key := loyalty.ProgressKey{Kind: loyalty.ProgressContest, Key: contest}
+	// no row is kept for a customer without entries, as if they had never entered
 	if p.Entries == 0 {
 		return r.SetProgress(r.Event, key, nil, time.Time{})
 	}

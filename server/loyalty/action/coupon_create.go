@@ -32,6 +32,8 @@ var couponCreate = engine.Action[events.CouponCreateData]{
 			Type: couponType(d), Value: money.Parts(d.Value), Currency: deref(d.Currency), Pool: pool, Cost: money.Parts(deref(d.Cost)),
 			Stores: separated(d.Stores), Products: separated(d.Product), ExpiresAt: expires,
 		}
+		// a name of the caller's own has one text, which stands for the programme's default
+		// language
 		if name := deref(d.Name); name != "" {
 			c.Name.Texts = map[string]string{r.Programme.Language.Default: name}
 		}
@@ -64,6 +66,7 @@ func couponType(d events.CouponCreateData) string {
 	switch t := strings.ReplaceAll(string(deref(d.Type)), " ", "_"); {
 	case t != "":
 		return t
+	// older clients send no type: for them an amount has always meant a gift card
 	case d.Amount != nil:
 		return loyalty.CouponGiftCard
 	default:

@@ -68,6 +68,7 @@ func Features() []engine.Feature {
 // Registry is what this build of the program knows.
 func Registry() *programme.Registry {
 	var actions []string
+	// conditions, challenges and campaigns may name any action that this build knows
 	for _, rule := range All() {
 		actions = append(actions, rule.Meta().Name)
 	}

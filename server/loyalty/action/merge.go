@@ -16,6 +16,8 @@ type mergeData struct {
 var merge = engine.Action[mergeData]{
 	Name: "merge",
 	Needs: func(_ mergeData, n *loyalty.CustomerNeeds) {
+		// a merge moves all that both sides have, including used lots: what was spent from them may
+		// still be undone
 		n.Everything, n.Key, n.Lots = true, true, loyalty.UsedLots
 	},
 	Apply: func(r *engine.Run, d mergeData) error { return engine.Merge(r, d.Source) },

@@ -23,6 +23,7 @@ var offerClaim = engine.Action[offerClaimData]{
 		if err != nil {
 			return err
 		}
+		// claiming again changes nothing: the first claim's date counts
 		if p.ClaimedAt == nil {
 			p.ClaimedAt = &r.At
 		}

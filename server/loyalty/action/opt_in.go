@@ -17,6 +17,8 @@ var optIn = engine.Action[events.OptInData]{
 		if d.Referrer != nil {
 			n.Names = append(n.Names, loyalty.Name{Kind: loyalty.NameCustomer, Value: *d.Referrer})
 		}
+		// an inactive profile with this address, such as one that a transfer by e-mail began,
+		// becomes the customer
 		n.Email = loyalty.EmailKey(d.Email)
 	},
 	Apply: func(r *engine.Run, d events.OptInData) error {

@@ -45,6 +45,7 @@ var optOut = engine.Action[events.OptOutData]{
 func forget(r *engine.Run, salt []byte) {
 	c := r.Customer
 	c.UpdatedAt = r.Now
+	// the identifiers are free for a new customer, who is another person to the programme
 	r.Free(loyalty.Name{Kind: loyalty.NameCustomer, Value: c.Name})
 	for name, value := range c.Profile.ExternalIDs {
 		r.Free(loyalty.ExternalName(name, value))

@@ -43,6 +43,8 @@ func refundMoney(r *engine.Run, t *loyalty.Transaction, amount money.Amount) err
 	t.Refunded += money.Parts(amount)
 	t.Total = t.OriginalTotal - t.Refunded
 	rounding, refunded, original := r.Programme.Purchase.Rounding, money.Amount(t.Refunded), money.Amount(t.OriginalTotal)
+	// the share of all that was refunded so far, less what was taken back before: rounding each
+	// part by itself would not add up to the whole
 	removed := due(rounding.Share(t.OriginalEarned, refunded, original), t.OriginalEarned, t.Earned)
 	restored := due(rounding.Share(t.OriginalBurned, refunded, original), t.OriginalBurned, t.Burned)
 	if err := giveBack(r, t, loyalty.ID{}, removed, restored); err != nil {

@@ -23,6 +23,8 @@ var refund = engine.Action[events.RefundData]{
 		if err := t.Move("refund"); err != nil {
 			return err
 		}
+		// the gift cards need to know what was refunded before, because part of it may have been
+		// theirs
 		before := money.Amount(t.Refunded)
 		t.Refunded, t.Total = t.OriginalTotal, 0
 		if err := giveBack(r, t, loyalty.ID{}, t.Earned, t.Burned); err != nil {

@@ -45,6 +45,8 @@ var refundItem = engine.Action[events.RefundItemData]{
 // findLine finds the line of a product: the first that has pieces left.
 func findLine(t *loyalty.Transaction, product string) (*loyalty.Line, error) {
 	same := func(l loyalty.Line) bool { return l.ProductID == product }
+	// a product may stand in several lines; a line that was returned as a whole is used only for
+	// its error
 	i := slices.IndexFunc(t.Detail.Items, func(l loyalty.Line) bool { return same(l) && l.Returned < l.Quantity })
 	if i < 0 {
 		i = slices.IndexFunc(t.Detail.Items, same)
@@ -65,6 +67,8 @@ func returnPieces(r *engine.Run, t *loyalty.Transaction, line *loyalty.Line, n i
 	points := portion(rounding, line.Points, returned, line.Quantity) - line.TakenBack
 	restored := burnShare(rounding, t, line, returned) - burnShare(rounding, t, line, line.Returned)
 
+	// other refunds may have taken more than this line's share, so no more is moved than is left of
+	// the purchase
 	removed := min(max(points, 0), t.Earned)
 	line.Return(n, max(points, 0))
 	if cameBack(t.Detail.Items) { // shares of lines were rounded, and the whole is not
@@ -104,6 +108,7 @@ func burnShare(rounding money.Rounding, t *loyalty.Transaction, line *loyalty.Li
 		all = all.Add(l.Subtotal.Decimal())
 	}
 	all = all.Mul(decimal.NewFromInt(line.Quantity))
+	// a purchase of nothing but free items has no proportion to split by
 	if all.IsZero() {
 		return 0
 	}

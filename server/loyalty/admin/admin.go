@@ -1,6 +1,7 @@
-// Package admin changes the configuration: keys and their rights, users, modules, settings, webhooks, entities one by
-// one and as a whole, and codes of pools. It also has the directory by which every node follows such changes. Each
-// change is one transaction with its line in the audit trail.
+// Package admin changes the configuration: keys and their rights, users, modules, settings,
+// webhooks, entities one by one and as a whole, and codes of pools. It also has the directory by
+// which every node follows such changes. Each change is one transaction with its line in the audit
+// trail.
 package admin
 
 import (
@@ -19,8 +20,8 @@ import (
 // appear in the audit.
 const CommandLine = loyalty.CommandLine
 
-// Admin changes access keys, modules and settings. Every change is audited in its own transaction, never with a secret,
-// and this node's Directory sees it at once.
+// Admin changes access keys, modules and settings. Every change is audited in its own transaction,
+// never with a secret, and this node's Directory sees it at once.
 type Admin struct {
 	store     loyalty.AdminStore
 	registry  *programme.Registry
@@ -62,21 +63,21 @@ type Call struct {
 type AdminIdempotency struct {
 	loyalty.AnswerKey
 	Hash [32]byte // of method, path and body
-	// Render makes the answer to store from the result of the change or its failure. It gets a key without its secrets,
-	// so that a stored answer can never show one.
+	// Render makes the answer to store from the result of the change or its failure. It gets a key
+	// without its secrets, so that a stored answer can never show one.
 	Render func(result any, err error) (status int, body []byte)
 }
 
 // Done is the outcome of a change.
 type Done[T any] struct {
 	Value T
-	// Replayed is the stored answer of an earlier call under the same idempotency key, whether successful or refused;
-	// Value is not set then.
+	// Replayed is the stored answer of an earlier call under the same idempotency key, whether
+	// successful or refused; Value is not set then.
 	Replayed *loyalty.Answer
 }
 
-// change is one administrative transaction: work decides and saves, and the answer is stored with it. public returns
-// the part of the result that may be stored.
+// change is one administrative transaction: work decides and saves, and the answer is stored with
+// it. public returns the part of the result that may be stored.
 func change[T any](ctx context.Context, a *Admin, call Call, work func(*adminRun) (T, error), public func(T) any) (Done[T], error) {
 	var done Done[T]
 	err := within(ctx, a.store, func(tx loyalty.AdminTx) error {
@@ -113,8 +114,8 @@ func change[T any](ctx context.Context, a *Admin, call Call, work func(*adminRun
 	return done, nil
 }
 
-// within is one transaction, and a second one if an event took the idempotency key between the look for a stored answer
-// and the commit: the second one finds that answer.
+// within is one transaction, and a second one if an event took the idempotency key between the look
+// for a stored answer and the commit: the second one finds that answer.
 func within(ctx context.Context, store loyalty.AdminStore, work func(loyalty.AdminTx) error) error {
 	err := store.Change(ctx, work)
 	if errors.Is(err, loyalty.ErrBatchConflict) {
@@ -123,8 +124,8 @@ func within(ctx context.Context, store loyalty.AdminStore, work func(loyalty.Adm
 	return err
 }
 
-// refused stores the answer of a refusal, whose own transaction was rolled back, in another one. It stores only
-// refusals that a repetition would meet again.
+// refused stores the answer of a refusal, whose own transaction was rolled back, in another one. It
+// stores only refusals that a repetition would meet again.
 func (a *Admin) refused(ctx context.Context, call Call, cause error) (*loyalty.Answer, error) {
 	if call.Idempotency == nil || errors.Is(cause, loyalty.ErrKeyReused) || !loyalty.WorthStoring(cause) {
 		return nil, cause
@@ -150,8 +151,8 @@ func (a *Admin) refused(ctx context.Context, call Call, cause error) (*loyalty.A
 	return nil, cause
 }
 
-// followed reports whether this node has the configuration in force. A request that was checked against the previous
-// one may have been refused wrongly, and its refusal is not stored.
+// followed reports whether this node has the configuration in force. A request that was checked
+// against the previous one may have been refused wrongly, and its refusal is not stored.
 func (a *Admin) followed(tx loyalty.AdminTx) (bool, error) {
 	if a.directory == nil {
 		return true, nil
@@ -175,8 +176,8 @@ type Exported struct {
 	Format string    `json:"format"`
 }
 
-// NoteExport records in the audit trail that a caller exports a table with personal data. It does so before the first
-// row is read: if it fails, there is no export.
+// NoteExport records in the audit trail that a caller exports a table with personal data. It does
+// so before the first row is read: if it fails, there is no export.
 func (a *Admin) NoteExport(ctx context.Context, call Call, table string, e Exported) error {
 	_, err := change(ctx, a, call, func(r *adminRun) (struct{}, error) {
 		return struct{}{}, r.audit("export.personal", table, nil, e)
@@ -184,15 +185,15 @@ func (a *Admin) NoteExport(ctx context.Context, call Call, table string, e Expor
 	return err
 }
 
-// Seen is what the audit trail records of a user who is shown personal data: by which operation and which filters.
-// Values of filters are left out, because they may name a person.
+// Seen is what the audit trail records of a user who is shown personal data: by which operation and
+// which filters. Values of filters are left out, because they may name a person.
 type Seen struct {
 	Operation string   `json:"operation"`
 	Query     []string `json:"query,omitempty"`
 }
 
-// NotePersonal records in the audit trail that a user is shown personal data, and what kind. It does so before they see
-// it: if it fails, they see nothing.
+// NotePersonal records in the audit trail that a user is shown personal data, and what kind. It
+// does so before they see it: if it fails, they see nothing.
 func (a *Admin) NotePersonal(ctx context.Context, call Call, of string, s Seen) error {
 	_, err := change(ctx, a, call, func(r *adminRun) (struct{}, error) {
 		return struct{}{}, r.audit("personal.show", of, nil, s)
@@ -200,9 +201,9 @@ func (a *Admin) NotePersonal(ctx context.Context, call Call, of string, s Seen) 
 	return err
 }
 
-// NoteMasterKey records in the audit trail that nothing is sealed under an older master key any more. fingerprint
-// identifies the key in use without revealing it; anew and already count what was sealed anew, and what was under it
-// before.
+// NoteMasterKey records in the audit trail that nothing is sealed under an older master key any
+// more. fingerprint identifies the key in use without revealing it; anew and already count what was
+// sealed anew, and what was under it before.
 func (a *Admin) NoteMasterKey(ctx context.Context, call Call, fingerprint string, anew, already int64) error {
 	_, err := change(ctx, a, call, func(r *adminRun) (struct{}, error) {
 		return struct{}{}, r.audit("master_key.rotate", "master key", nil, map[string]any{"fingerprint": fingerprint, "anew": anew, "already": already})
@@ -236,7 +237,8 @@ func (a *Admin) nextID(now time.Time) loyalty.ID {
 	return a.last
 }
 
-// earlier finds the stored answer of the same call. It fails with ErrKeyReused if the key was used for another call.
+// earlier finds the stored answer of the same call. It fails with ErrKeyReused if the key was used
+// for another call.
 func (r *adminRun) earlier() (*loyalty.Answer, error) {
 	i := r.call.Idempotency
 	if i == nil {

@@ -8,9 +8,10 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// BeginBulk accepts a bulk operation: it is stored with all its items, or not at all, and waits for the job bulk. It
-// fails as the check of its kind does, with ErrRewardNotFound (160320) for a missing reward, ErrEntityNotFound or
-// ErrEntityArchived for a list; and with ErrBulkMany. An operation on no customers is finished at once.
+// BeginBulk accepts a bulk operation: it is stored with all its items, or not at all, and waits for
+// the job bulk. It fails as the check of its kind does, with ErrRewardNotFound (160320) for a
+// missing reward, ErrEntityNotFound or ErrEntityArchived for a list; and with ErrBulkMany. An
+// operation on no customers is finished at once.
 func (a *Admin) BeginBulk(ctx context.Context, call Call, q loyalty.BulkRequest) (Done[loyalty.BulkOperation], error) {
 	if err := check(&q); err != nil {
 		return Done[loyalty.BulkOperation]{}, err
@@ -55,8 +56,9 @@ func (a *Admin) BeginImport(ctx context.Context, call Call, i loyalty.Import) (l
 	return done.Value, err
 }
 
-// bulkChecks are the kinds that work on customers. Each check decides, inside the transaction that begins the
-// operation, whether its target can be worked on; for other kinds the caller has checked.
+// bulkChecks are the kinds that work on customers. Each check decides, inside the transaction that
+// begins the operation, whether its target can be worked on; for other kinds the caller has
+// checked.
 var bulkChecks = map[string]func(a *Admin, r *adminRun, target string) error{
 	loyalty.BulkRewardClaim: checkBulkReward,
 	loyalty.BulkListAdd:     checkBulkList,

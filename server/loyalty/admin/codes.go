@@ -16,8 +16,9 @@ import (
 // MaxGenerated is the most codes that one call may generate.
 const MaxGenerated = 100_000
 
-// MaxCodesAtOnce is the most codes that one transaction adds directly: a tenth of a second of writing on SQLite, where
-// every other writer waits for it. More codes are added by a bulk operation; see FillPool.
+// MaxCodesAtOnce is the most codes that one transaction adds directly: a tenth of a second of
+// writing on SQLite, where every other writer waits for it. More codes are added by a bulk
+// operation; see FillPool.
 const MaxCodesAtOnce = 2_000
 
 // AddedCodes is the state of a pool after codes were added.
@@ -27,11 +28,12 @@ type AddedCodes struct {
 	Available int64  `json:"available"` // codes of the pool that no customer holds now
 }
 
-// AddCodes fills a pool with codes that no customer holds yet, at most MaxCodesAtOnce: the caller's own, or the given
-// number of new ones by the pool's pattern; all of them or none. It fails with ErrModuleOffPath, ErrEntityNotFound or
-// ErrEntityArchived for the pool, with ErrCouponExists (409) for a code that exists anywhere in the programme, with
-// ErrPropertyInvalid for one that is repeated in the list or cannot be part of a URL, both naming its place, and with
-// ErrPoolSource or ErrPatternSpent if codes cannot be generated. The audit trail gets the number of codes, never a
+// AddCodes fills a pool with codes that no customer holds yet, at most MaxCodesAtOnce: the caller's
+// own, or the given number of new ones by the pool's pattern; all of them or none. It fails with
+// ErrModuleOffPath, ErrEntityNotFound or ErrEntityArchived for the pool, with ErrCouponExists (409)
+// for a code that exists anywhere in the programme, with ErrPropertyInvalid for one that is
+// repeated in the list or cannot be part of a URL, both naming its place, and with ErrPoolSource or
+// ErrPatternSpent if codes cannot be generated. The audit trail gets the number of codes, never a
 // code.
 func (a *Admin) AddCodes(ctx context.Context, call Call, pool string, codes []string, generate int) (Done[AddedCodes], error) {
 	if err := checkCodes(codes, generate); err != nil {
@@ -139,8 +141,9 @@ func (f *Filling) upload(codes []string) error {
 	return loyalty.ErrCouponExists.With("code", taken[0]).At(CodePlace(slices.Index(codes, taken[0])))
 }
 
-// Blanks makes coupons that no customer holds. They are written in the order of their text, as all writers of names do,
-// so that writers cannot block each other; they are handed out in the order given.
+// Blanks makes coupons that no customer holds. They are written in the order of their text, as all
+// writers of names do, so that writers cannot block each other; they are handed out in the order
+// given.
 func (f *Filling) Blanks(codes []string) []loyalty.Coupon {
 	coupons := make([]loyalty.Coupon, len(codes))
 	for i, code := range codes {
@@ -161,14 +164,14 @@ func (f *Filling) generate(n int) error {
 	return err
 }
 
-// Spent refuses a pool whose pattern has too few codes left: drawing on would take ever longer, because nearly every
-// draw hits a used code.
+// Spent refuses a pool whose pattern has too few codes left: drawing on would take ever longer,
+// because nearly every draw hits a used code.
 func (f *Filling) Spent() error {
 	return loyalty.ErrPatternSpent.With("pool", f.pool.ID).At("generate")
 }
 
-// Draw adds up to n new codes by the pool's pattern. Used codes are drawn again, but at most again times in all: beyond
-// that most codes are used, and fewer are added.
+// Draw adds up to n new codes by the pool's pattern. Used codes are drawn again, but at most again
+// times in all: beyond that most codes are used, and fewer are added.
 func (f *Filling) Draw(n, again int) (added int, err error) {
 	source, drawn := coupon.NewRandom(), map[string]bool{}
 	for left := n; added < n; left = min(n-added, again) {

@@ -12,19 +12,20 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// Configuration is how a programme is to be configured, as far as it says: what it leaves out stays unchanged.
+// Configuration is how a programme is to be configured, as far as it says: what it leaves out stays
+// unchanged.
 type Configuration struct {
 	Settings SettingsChange
 	Modules  map[string]ModuleChange            // by any spelling of their names
 	Entities map[string]map[string]EntityFields // by type, then id
 }
 
-// EntityFields returns the complete fields of an entity in canonical form, read by the types and attributes that the
-// programme declares. Its errors name fields by their place in the request.
+// EntityFields returns the complete fields of an entity in canonical form, read by the types and
+// attributes that the programme declares. Its errors name fields by their place in the request.
 type EntityFields func(*programme.Programme) (json.RawMessage, error)
 
-// ConfigurationDocument is everything that is configured, as it is exported: no keys, customers, purchases or members
-// of lists, and no archived entities.
+// ConfigurationDocument is everything that is configured, as it is exported: no keys, customers,
+// purchases or members of lists, and no archived entities.
 type ConfigurationDocument struct {
 	Settings settingsRecord                        `json:"settings"`
 	Modules  map[string]moduleRecord               `json:"modules"`
@@ -41,8 +42,8 @@ const (
 // methodRestore is a change that puts an archived entity in force again.
 const methodRestore = "restore"
 
-// ConfigurationChange is one thing that a configuration changes. Before and After hold the difference: only the changed
-// properties of an update, all of a creation.
+// ConfigurationChange is one thing that a configuration changes. Before and After hold the
+// difference: only the changed properties of an update, all of a creation.
 type ConfigurationChange struct {
 	Change  string                     // MethodCreate, MethodUpdate, MethodArchive or methodRestore
 	Section string                     // sectionSettings, sectionModules or sectionEntities
@@ -109,9 +110,9 @@ func (a *Admin) Configuration(ctx context.Context) (ConfigurationDocument, error
 	return c.document()
 }
 
-// document has a section for every type, including empty ones: applied elsewhere with prune, an empty section archives
-// what is there, while a missing one leaves it. Archived entities are left out, because a document says what should
-// exist.
+// document has a section for every type, including empty ones: applied elsewhere with prune, an
+// empty section archives what is there, while a missing one leaves it. Archived entities are left
+// out, because a document says what should exist.
 func (c *configured) document() (ConfigurationDocument, error) {
 	d := ConfigurationDocument{
 		Settings: recordOf(programme.SettingsOrDefaults(c.snapshot.Settings)), Modules: map[string]moduleRecord{},

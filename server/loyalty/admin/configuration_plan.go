@@ -14,7 +14,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// PlanConfiguration returns what ApplyConfiguration would change, without changing anything. It fails as that does.
+// PlanConfiguration returns what ApplyConfiguration would change, without changing anything. It
+// fails as that does.
 func (a *Admin) PlanConfiguration(ctx context.Context, c Configuration, prune bool) ([]ConfigurationChange, error) {
 	now, err := a.current(ctx)
 	if err != nil {
@@ -27,10 +28,11 @@ func (a *Admin) PlanConfiguration(ctx context.Context, c Configuration, prune bo
 	return p.changes, nil
 }
 
-// ApplyConfiguration makes the programme what a configuration says, in one transaction, and returns what changed. What
-// the configuration leaves out stays; with prune, entities of the types that it names are archived if it does not have
-// them. An archived entity that it has is put in force again. It may configure modules that are off. It fails as the
-// single changes do, and its errors name the place, such as configuration.settings.time_zone.
+// ApplyConfiguration makes the programme what a configuration says, in one transaction, and returns
+// what changed. What the configuration leaves out stays; with prune, entities of the types that it
+// names are archived if it does not have them. An archived entity that it has is put in force
+// again. It may configure modules that are off. It fails as the single changes do, and its errors
+// name the place, such as configuration.settings.time_zone.
 func (a *Admin) ApplyConfiguration(ctx context.Context, call Call, c Configuration, prune bool) (Done[[]ConfigurationChange], error) {
 	return change(ctx, a, call, func(r *adminRun) ([]ConfigurationChange, error) {
 		now, err := configuredAt(r.registry, r.Snapshot, r.Entities)
@@ -62,8 +64,8 @@ type configurationPlan struct {
 	faults   *loyalty.Error       // of the configuration's entities
 }
 
-// plan reads the whole configuration before anything is written, and compiles the result as one programme, so that
-// parts which only fit together are checked together.
+// plan reads the whole configuration before anything is written, and compiles the result as one
+// programme, so that parts which only fit together are checked together.
 func (a *Admin) plan(now configured, c Configuration, prune bool) (*configurationPlan, error) {
 	p := &configurationPlan{at: a.now(), now: now, next: now.snapshot, touched: map[entityKey]bool{}}
 	p.next.Modules, p.next.Entities = slices.Clone(now.snapshot.Modules), slices.Clone(now.snapshot.Entities)
@@ -108,7 +110,8 @@ func (p *configurationPlan) settings(c SettingsChange) error {
 	return nil
 }
 
-// modules plans modules. Two spellings of one module are refused, because which of them wins would be chance.
+// modules plans modules. Two spellings of one module are refused, because which of them wins would
+// be chance.
 func (p *configurationPlan) modules(all map[string]ModuleChange) error {
 	named := map[string]bool{}
 	for _, spelling := range slices.Sorted(maps.Keys(all)) {
@@ -128,8 +131,8 @@ func (p *configurationPlan) modules(all map[string]ModuleChange) error {
 	return nil
 }
 
-// module plans one module. Its present configuration is read as strictly as the one sent, so that defaults do not look
-// like changes.
+// module plans one module. Its present configuration is read as strictly as the one sent, so that
+// defaults do not look like changes.
 func (p *configurationPlan) module(name string, c ModuleChange) error {
 	before, _, err := programme.CheckModule(programme.StoredModule(p.now.snapshot, name))
 	if err != nil {
@@ -153,8 +156,8 @@ func (p *configurationPlan) module(name string, c ModuleChange) error {
 	return nil
 }
 
-// entities reads the entities of a configuration, beginning with the declarations of attributes, by which the others
-// are read.
+// entities reads the entities of a configuration, beginning with the declarations of attributes, by
+// which the others are read.
 func (p *configurationPlan) entities(all map[string]map[string]EntityFields, prune bool) error {
 	p.declared = p.now.registry.Declarations(p.next.Entities)
 	p.kind(programme.AttributeType, all[programme.AttributeType], prune)
@@ -252,8 +255,8 @@ func (p *configurationPlan) save(method string, e loyalty.Entity, d Configuratio
 	})
 }
 
-// fault collects what is wrong with the entities, so that all of it can be corrected at once. The first fault gives the
-// error its name.
+// fault collects what is wrong with the entities, so that all of it can be corrected at once. The
+// first fault gives the error its name.
 func (p *configurationPlan) fault(err error) {
 	e := loyalty.AsError(err)
 	if p.faults == nil {
@@ -269,8 +272,8 @@ func (p *configurationPlan) fault(err error) {
 // maxConfigurationFaults limits the faults that one answer lists.
 const maxConfigurationFaults = 100
 
-// placed adds the place to an error of the compiled programme. An entity outside the configuration that no longer fits
-// is one that uses what the configuration changes (ErrEntityInUse).
+// placed adds the place to an error of the compiled programme. An entity outside the configuration
+// that no longer fits is one that uses what the configuration changes (ErrEntityInUse).
 func (p *configurationPlan) placed(err error) error {
 	var f *programme.EntityFault
 	switch {
@@ -304,7 +307,8 @@ func Under(place string, err error) error {
 	return &own
 }
 
-// fieldsOf splits an object into its properties, numbers in their shortest form: 3.50 in a file is no change from 3.5.
+// fieldsOf splits an object into its properties, numbers in their shortest form: 3.50 in a file is
+// no change from 3.5.
 func fieldsOf(raw json.RawMessage) map[string]json.RawMessage {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(raw, &fields) != nil {

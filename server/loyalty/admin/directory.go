@@ -14,8 +14,9 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// Directory holds the programme and the access keys in memory, so that no request asks the database for what changes
-// rarely. A change replaces the whole view at once; a request uses one view from beginning to end.
+// Directory holds the programme and the access keys in memory, so that no request asks the database
+// for what changes rarely. A change replaces the whole view at once; a request uses one view from
+// beginning to end.
 type Directory struct {
 	store    loyalty.AdminStore
 	registry *programme.Registry
@@ -46,12 +47,13 @@ type DirectoryOptions struct {
 	Store    loyalty.AdminStore
 	Registry *programme.Registry
 	Clock    func() time.Time // nil: time.Now
-	// Report is called with failures to refresh in the background; the last good view stays in force meanwhile.
+	// Report is called with failures to refresh in the background; the last good view stays in
+	// force meanwhile.
 	Report func(error)
 }
 
-// NewDirectory reads the configuration and the keys. It fails if they cannot be read or do not make a programme (see
-// Registry.Compile).
+// NewDirectory reads the configuration and the keys. It fails if they cannot be read or do not make
+// a programme (see Registry.Compile).
 func NewDirectory(ctx context.Context, o DirectoryOptions) (*Directory, error) {
 	d := &Directory{store: o.Store, registry: o.Registry, clock: o.Clock, report: o.Report, used: map[string]time.Time{}, patience: readTime, refreshing: make(chan struct{}, 1)}
 	if d.clock == nil {
@@ -63,12 +65,12 @@ func NewDirectory(ctx context.Context, o DirectoryOptions) (*Directory, error) {
 	return d, d.Refresh(ctx)
 }
 
-// Programme returns the configuration in force. The value never changes, so it must be asked for again for the next
-// event.
+// Programme returns the configuration in force. The value never changes, so it must be asked for
+// again for the next event.
 func (d *Directory) Programme() *programme.Programme { return d.current.Load().programme }
 
-// Key returns an access key in force with its secrets in force, newest first. It returns false for unknown, revoked and
-// expired keys alike. The key is shared and must not be changed.
+// Key returns an access key in force with its secrets in force, newest first. It returns false for
+// unknown, revoked and expired keys alike. The key is shared and must not be changed.
 func (d *Directory) Key(id string) (*loyalty.AccessKey, bool) {
 	key, ok := d.current.Load().keys[id]
 	now := d.clock()
@@ -151,17 +153,17 @@ func (d *Directory) Refresh(ctx context.Context) error {
 // seen notes that the view was the newest at an instant.
 func (d *Directory) seen(at time.Time) { d.followed.Store(at.UnixMilli()) }
 
-// Behind is how long it has been unknown whether the view is the newest, because the version could not be read or a
-// newer configuration is still being read.
+// Behind is how long it has been unknown whether the view is the newest, because the version could
+// not be read or a newer configuration is still being read.
 func (d *Directory) Behind() time.Duration { return time.Since(time.UnixMilli(d.followed.Load())) }
 
-// How often uses of keys are stored, and how long the database may take to answer: without a limit, a revoked key would
-// stay valid for ever on a connection that has died silently.
+// How often uses of keys are stored, and how long the database may take to answer: without a limit,
+// a revoked key would stay valid for ever on a connection that has died silently.
 const (
 	flushEvery = 10 * time.Second
 	answerTime = 2 * time.Second
-	// A large programme takes long to read: a read that did not finish in time gets twice as long at the next attempt,
-	// and so do later ones after a read that took long.
+	// A large programme takes long to read: a read that did not finish in time gets twice as long
+	// at the next attempt, and so do later ones after a read that took long.
 	readTime    = 5 * time.Second
 	maxReadTime = time.Hour
 )
@@ -172,8 +174,8 @@ func bounded(ctx context.Context, ask func(context.Context) error) error {
 	return ask(ctx)
 }
 
-// Watch follows changes by other processes and nodes, asking for the version at the given interval, and stores the uses
-// of keys. It returns when ctx ends, after a last Flush.
+// Watch follows changes by other processes and nodes, asking for the version at the given interval,
+// and stores the uses of keys. It returns when ctx ends, after a last Flush.
 func (d *Directory) Watch(ctx context.Context, every time.Duration) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
@@ -194,8 +196,8 @@ func (d *Directory) Watch(ctx context.Context, every time.Duration) {
 	}
 }
 
-// follow asks for the version, and has a newer configuration read by another goroutine, because how long that takes
-// does not mean that the database is away.
+// follow asks for the version, and has a newer configuration read by another goroutine, because how
+// long that takes does not mean that the database is away.
 func (d *Directory) follow(ctx context.Context, readers *sync.WaitGroup) error {
 	began := time.Now()
 	var version int64
@@ -234,8 +236,8 @@ func (d *Directory) read(ctx context.Context) {
 	d.reads.tell(err, d.report)
 }
 
-// teller reports a failure once while it stays the same, so that an outage is not reported every second. It must be
-// used by one goroutine only.
+// teller reports a failure once while it stays the same, so that an outage is not reported every
+// second. It must be used by one goroutine only.
 type teller struct{ told string }
 
 // tell reports a failure. The program's own end is none.

@@ -26,9 +26,10 @@ type EntityResult struct {
 
 func (r EntityResult) failed() bool { return r.Err != nil }
 
-// ChangeEntities makes a series of changes in one transaction, each on the result of those before it. With skip, a
-// refused change is left out, and so are those that depend on it; without skip, the first refusal undoes all of them
-// and is returned. Errors name fields by their place in the series, such as entities[3].data.title.
+// ChangeEntities makes a series of changes in one transaction, each on the result of those before
+// it. With skip, a refused change is left out, and so are those that depend on it; without skip,
+// the first refusal undoes all of them and is returned. Errors name fields by their place in the
+// series, such as entities[3].data.title.
 func (a *Admin) ChangeEntities(ctx context.Context, call Call, changes []EntityChange, skip bool) (Done[[]EntityResult], error) {
 	return change(ctx, a, call, func(r *adminRun) ([]EntityResult, error) {
 		found := r.Snapshot
@@ -44,8 +45,9 @@ func (a *Admin) ChangeEntities(ctx context.Context, call Call, changes []EntityC
 	}, func(results []EntityResult) any { return results })
 }
 
-// series is a series of changes that is being decided. Compiling the programme for every change would take long, so the
-// result is checked once at the end, and change by change only if that check refused something.
+// series is a series of changes that is being decided. Compiling the programme for every change
+// would take long, so the result is checked once at the end, and change by change only if that
+// check refused something.
 type series struct {
 	strict bool // each change is checked when its turn comes
 	late   bool // a change waits for the check in the end
@@ -72,8 +74,8 @@ func (a *Admin) decide(r *adminRun, changes []EntityChange, skip, strict bool) (
 	return results, nil
 }
 
-// put adds an entity to the programme of the series. Nothing that exists can depend on a new entity, so only the new
-// one is read.
+// put adds an entity to the programme of the series. Nothing that exists can depend on a new
+// entity, so only the new one is read.
 func (s *series) put(r *adminRun, isNew bool) func(loyalty.Entity) error {
 	switch {
 	case isNew:
@@ -130,14 +132,15 @@ func (a *Admin) changeOne(r *adminRun, c EntityChange) (loyalty.Entity, error) {
 	return loyalty.Entity{}, programme.Fault("method", "must_be_one_of", map[string]any{"values": []any{MethodCreate, MethodUpdate, MethodArchive}})
 }
 
-// refuses reports whether an error is about the change. A database fault is not, and ends the whole series.
+// refuses reports whether an error is about the change. A database fault is not, and ends the whole
+// series.
 func refuses(err error) bool {
 	var e *loyalty.Error
 	return errors.As(err, &e) && (e.Kind == loyalty.Invalid || loyalty.WorthStoring(err))
 }
 
-// inSeries names the fields of an error by their place in the series. An error without fields is about the type or the
-// id, or about the change as a whole.
+// inSeries names the fields of an error by their place in the series. An error without fields is
+// about the type or the id, or about the change as a whole.
 func inSeries(i int, err error) error {
 	var e *loyalty.Error
 	if !errors.As(err, &e) {

@@ -16,10 +16,12 @@ type EntityChange struct {
 	Type   string
 	ID     string          // on creation: empty lets the platform choose
 	Data   json.RawMessage // the fields that are sent; in an update null removes one
-	// Check checks the complete fields against the schema of the type and returns them in canonical form.
+	// Check checks the complete fields against the schema of the type and returns them in canonical
+	// form.
 	Check func(json.RawMessage) (json.RawMessage, error)
-	// Read, if set, replaces Data and Check: it makes the complete fields from the present ones (nil if the entity is
-	// created), by the types and attributes that the programme declares at this point of a series of changes.
+	// Read, if set, replaces Data and Check: it makes the complete fields from the present ones
+	// (nil if the entity is created), by the types and attributes that the programme declares at
+	// this point of a series of changes.
 	Read func(p *programme.Programme, before json.RawMessage) (json.RawMessage, error)
 }
 
@@ -34,8 +36,8 @@ func (c EntityChange) fields(p *programme.Programme, before json.RawMessage) (js
 	return c.Check(c.Data)
 }
 
-// Entity returns an entity, even if it is archived. It fails with ErrEntityUnknown, ErrModuleOffPath or
-// ErrEntityNotFound.
+// Entity returns an entity, even if it is archived. It fails with ErrEntityUnknown,
+// ErrModuleOffPath or ErrEntityNotFound.
 func (a *Admin) Entity(ctx context.Context, kind, id string) (loyalty.Entity, error) {
 	if err := a.directory.Programme().CheckEntityType(kind); err != nil {
 		return loyalty.Entity{}, err
@@ -53,8 +55,8 @@ func (a *Admin) CreateEntity(ctx context.Context, call Call, c EntityChange) (Do
 	return change(ctx, a, call, func(r *adminRun) (loyalty.Entity, error) { return a.create(r, c) }, func(e loyalty.Entity) any { return e })
 }
 
-// create adds an entity. It refuses an id that an archived entity has, too: the journal names entities by id, and an id
-// must mean one thing for ever.
+// create adds an entity. It refuses an id that an archived entity has, too: the journal names
+// entities by id, and an id must mean one thing for ever.
 func (a *Admin) create(r *adminRun, c EntityChange) (loyalty.Entity, error) {
 	e := loyalty.Entity{Type: c.Type, ID: c.ID, CreatedAt: r.now, UpdatedAt: r.now}
 	p, err := a.typeOf(r, c.Type)
@@ -82,7 +84,8 @@ func taken409(taken bool, id string) error {
 	return loyalty.ErrEntityExists.With("id", id).At("id")
 }
 
-// checkEntityID refuses an id that could not be addressed later: /rewards/claims/, for example, is the path of claims.
+// checkEntityID refuses an id that could not be addressed later: /rewards/claims/, for example, is
+// the path of claims.
 func checkEntityID(kind, id string) error {
 	if kind == loyalty.RewardType && id == "claims" {
 		return loyalty.ErrReservedName.With("property", "id").With("value", id).At("id")
@@ -100,8 +103,8 @@ func (a *Admin) UpdateEntity(ctx context.Context, call Call, c EntityChange) (Do
 	return change(ctx, a, call, func(r *adminRun) (loyalty.Entity, error) { return a.update(r, c) }, func(e loyalty.Entity) any { return e })
 }
 
-// update puts the changed fields over the present ones, so that a request names only what changes. What must never
-// change, because events depend on it, is compared before and after.
+// update puts the changed fields over the present ones, so that a request names only what changes.
+// What must never change, because events depend on it, is compared before and after.
 func (a *Admin) update(r *adminRun, c EntityChange) (loyalty.Entity, error) {
 	e, err := a.found(r, c)
 	if err != nil {
@@ -139,7 +142,8 @@ func (a *Admin) found(r *adminRun, c EntityChange) (loyalty.Entity, error) {
 	return e, nil
 }
 
-// typeOf returns the programme at this point of the transaction, if it has the type; see CheckEntityType.
+// typeOf returns the programme at this point of the transaction, if it has the type; see
+// CheckEntityType.
 func (a *Admin) typeOf(r *adminRun, kind string) (*programme.Programme, error) {
 	p, err := a.programme(r)
 	if err != nil {
@@ -163,8 +167,8 @@ func (a *Admin) programme(r *adminRun) (*programme.Programme, error) {
 	return r.compiled, err
 }
 
-// PatchEntity puts the changed fields over those of an entity: null removes one, any other value replaces it as a
-// whole.
+// PatchEntity puts the changed fields over those of an entity: null removes one, any other value
+// replaces it as a whole.
 func PatchEntity(old, sent json.RawMessage) json.RawMessage {
 	var fields, changes map[string]json.RawMessage
 	if json.Unmarshal(old, &fields) != nil || json.Unmarshal(sent, &changes) != nil {
@@ -180,8 +184,8 @@ func PatchEntity(old, sent json.RawMessage) json.RawMessage {
 	return loyalty.JSON(fields)
 }
 
-// ArchiveEntity puts an entity out of force and keeps it. Archiving it again is no error. It fails with ErrEntityInUse
-// while another entity refers to it.
+// ArchiveEntity puts an entity out of force and keeps it. Archiving it again is no error. It fails
+// with ErrEntityInUse while another entity refers to it.
 func (a *Admin) ArchiveEntity(ctx context.Context, call Call, c EntityChange) (Done[loyalty.Entity], error) {
 	return change(ctx, a, call, func(r *adminRun) (loyalty.Entity, error) { return a.archive(r, c) }, func(e loyalty.Entity) any { return e })
 }
@@ -198,8 +202,8 @@ func (a *Admin) archive(r *adminRun, c EntityChange) (loyalty.Entity, error) {
 	return e, r.saveEntity(e, "entity.archive", e.Data)
 }
 
-// saveEntity saves an entity if it makes a programme together with everything else. In a series it is written once the
-// whole series is known.
+// saveEntity saves an entity if it makes a programme together with everything else. In a series it
+// is written once the whole series is known.
 func (r *adminRun) saveEntity(e loyalty.Entity, action string, before json.RawMessage) error {
 	if r.registry.Reads(e.Type) {
 		put := r.put
@@ -254,8 +258,8 @@ func (r *adminRun) put(e loyalty.Entity) error {
 	return nil
 }
 
-// with returns what the programme is made of, together with an entity. The changed one comes last of its type, so that
-// a conflict between two is reported on it.
+// with returns what the programme is made of, together with an entity. The changed one comes last
+// of its type, so that a conflict between two is reported on it.
 func (r *adminRun) with(e loyalty.Entity) []loyalty.Entity {
 	same := func(o loyalty.Entity) bool { return o.Type == e.Type && o.ID == e.ID }
 	return append(slices.DeleteFunc(slices.Clone(r.Snapshot.Entities), same), e)

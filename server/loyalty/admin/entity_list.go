@@ -7,7 +7,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// entitiesAtOnce is how many entities are read at a time if their contents decide whether they are listed.
+// entitiesAtOnce is how many entities are read at a time if their contents decide whether they are
+// listed.
 const entitiesAtOnce = 1000
 
 // Entities lists entities of a type. It fails with ErrEntityUnknown or
@@ -23,8 +24,8 @@ func (a *Admin) Entities(ctx context.Context, q loyalty.EntityQuery) ([]loyalty.
 	case q.Sort == "" || q.Sort == loyalty.SortCreated:
 		return a.walkEntities(ctx, q)
 	}
-	// in another order than that of creation there is no place to continue from, so all of them are read, sorted by the
-	// database
+	// in another order than that of creation there is no place to continue from, so all of them are
+	// read, sorted by the database
 	all := q
 	all.Page = loyalty.Page{}
 	list, err := a.store.Entities(ctx, all)
@@ -36,8 +37,8 @@ func (a *Admin) Entities(ctx context.Context, q loyalty.EntityQuery) ([]loyalty.
 	return list, err
 }
 
-// walkEntities reads from the page's place until the page is full. It reads a thousand at a time and keeps those that
-// fit, so that a page of a large catalogue needs no memory for the rest.
+// walkEntities reads from the page's place until the page is full. It reads a thousand at a time
+// and keeps those that fit, so that a page of a large catalogue needs no memory for the rest.
 func (a *Admin) walkEntities(ctx context.Context, q loyalty.EntityQuery) ([]loyalty.Entity, error) {
 	var found []loyalty.Entity
 	skip := q.Page.Offset

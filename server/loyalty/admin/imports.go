@@ -38,7 +38,8 @@ func (a Uploads) CreateUpload(ctx context.Context, call Call, label string, opti
 	})
 }
 
-// lockUpload reads and locks the upload that a path names, and fails unless it is in one of the given states.
+// lockUpload reads and locks the upload that a path names, and fails unless it is in one of the
+// given states.
 func (r *uploadRun) lockUpload(id string, states ...loyalty.UploadState) (u loyalty.Upload, err error) {
 	parsed, err := uuid.Parse(id)
 	if err != nil {
@@ -92,8 +93,8 @@ var (
 	ReconcileUpload = UploadOrder{"import.reconcile", []loyalty.UploadState{loyalty.UploadBegun, loyalty.UploadReconciling}, loyalty.UploadReconciling}
 )
 
-// OrderUpload has the job imports do something with an upload. An order that was begun already changes nothing;
-// reconciling requires that done reports the rows as imported.
+// OrderUpload has the job imports do something with an upload. An order that was begun already
+// changes nothing; reconciling requires that done reports the rows as imported.
 func (a Uploads) OrderUpload(ctx context.Context, call Call, id string, o UploadOrder, done func(loyalty.ID) (bool, error)) (Done[loyalty.Upload], error) {
 	return a.uploading(ctx, call, func(r *uploadRun) (loyalty.Upload, error) {
 		u, err := r.lockUpload(id, o.From...)

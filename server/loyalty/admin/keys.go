@@ -24,7 +24,8 @@ const (
 	maxOverlap   = 30 * 24 * time.Hour
 )
 
-// KeyChange is a change of an access key, or a new key. Nil fields stay unchanged, or have their default.
+// KeyChange is a change of an access key, or a new key. Nil fields stay unchanged, or have their
+// default.
 type KeyChange struct {
 	Label     *string
 	APIs      *[]string // document names; empty: all
@@ -67,8 +68,8 @@ func instantOrNil(t time.Time) *time.Time {
 	return &t
 }
 
-// Keys lists every access key, newest first, including revoked ones. It lists the secrets in force without their
-// values.
+// Keys lists every access key, newest first, including revoked ones. It lists the secrets in force
+// without their values.
 func (a *Admin) Keys(ctx context.Context) ([]loyalty.AccessKey, error) {
 	s, err := a.store.Snapshot(ctx, nil)
 	if err != nil {
@@ -96,15 +97,15 @@ func (a *Admin) Key(ctx context.Context, id string) (loyalty.AccessKey, error) {
 	return withoutValues(k, a.now()), err
 }
 
-// CreateKey makes an access key. The value of its secret, in Secrets[0], is never shown again. It fails with an error
-// of kind Invalid that names the field, and with ErrRightsExceeded if the new key would have more rights than the key
-// that asks.
+// CreateKey makes an access key. The value of its secret, in Secrets[0], is never shown again. It
+// fails with an error of kind Invalid that names the field, and with ErrRightsExceeded if the new
+// key would have more rights than the key that asks.
 func (a *Admin) CreateKey(ctx context.Context, call Call, c KeyChange) (Done[loyalty.AccessKey], error) {
 	return change(ctx, a, call, func(r *adminRun) (loyalty.AccessKey, error) { return a.newKey(r, c) }, a.storable)
 }
 
-// newKey makes and stores a key. Rights are compared once all fields are known, because leaving a list out grants more
-// than any list does.
+// newKey makes and stores a key. Rights are compared once all fields are known, because leaving a
+// list out grants more than any list does.
 func (a *Admin) newKey(r *adminRun, c KeyChange) (loyalty.AccessKey, error) {
 	k := loyalty.AccessKey{ID: newKeyID(r.Snapshot.Keys), CreatedAt: r.now, Secrets: []loyalty.Secret{newSecret(r.now)}}
 	if err := a.apply(c, &k); err != nil {
@@ -119,8 +120,8 @@ func (a *Admin) newKey(r *adminRun, c KeyChange) (loyalty.AccessKey, error) {
 	return k, r.audit("key.create", k.ID, nil, recordKey(k))
 }
 
-// CreateFirstKey is CreateKey unless there is a key already; then made is false, and nothing was done. If several
-// callers ask at once, one of them makes it.
+// CreateFirstKey is CreateKey unless there is a key already; then made is false, and nothing was
+// done. If several callers ask at once, one of them makes it.
 func (a *Admin) CreateFirstKey(ctx context.Context, call Call, c KeyChange) (k loyalty.AccessKey, made bool, err error) {
 	done, err := change(ctx, a, call, func(r *adminRun) (loyalty.AccessKey, error) {
 		if made = len(r.Snapshot.Keys) == 0; !made {
@@ -131,8 +132,9 @@ func (a *Admin) CreateFirstKey(ctx context.Context, call Call, c KeyChange) (k l
 	return done.Value, made && err == nil, err
 }
 
-// UpdateKey changes what an access key may do. It fails with ErrKeyNotFound, ErrKeyRevoked, ErrRightsExceeded if it
-// would get more rights than the key that asks, or an error of kind Invalid that names the field.
+// UpdateKey changes what an access key may do. It fails with ErrKeyNotFound, ErrKeyRevoked,
+// ErrRightsExceeded if it would get more rights than the key that asks, or an error of kind Invalid
+// that names the field.
 func (a *Admin) UpdateKey(ctx context.Context, call Call, id string, c KeyChange) (Done[loyalty.AccessKey], error) {
 	return change(ctx, a, call, func(r *adminRun) (loyalty.AccessKey, error) {
 		k, err := r.editKey(id, "key.update", func(k *loyalty.AccessKey) error {
@@ -146,8 +148,9 @@ func (a *Admin) UpdateKey(ctx context.Context, call Call, id string, c KeyChange
 	}, a.storable)
 }
 
-// RotateKey gives an access key a new secret, whose value, in Secrets[0], is never shown again. The previous one stays
-// valid for the overlap, at most 30 days; older ones end at once. It fails as UpdateKey does.
+// RotateKey gives an access key a new secret, whose value, in Secrets[0], is never shown again. The
+// previous one stays valid for the overlap, at most 30 days; older ones end at once. It fails as
+// UpdateKey does.
 func (a *Admin) RotateKey(ctx context.Context, call Call, id string, overlap time.Duration) (Done[loyalty.AccessKey], error) {
 	switch {
 	case overlap < 0:
@@ -185,8 +188,8 @@ func ending(secrets []loyalty.Secret, now time.Time, overlap time.Duration) []lo
 	return old[:1]
 }
 
-// RevokeKey ends an access key for good and deletes its secrets. Revoking it again changes nothing. It fails with
-// ErrKeyNotFound.
+// RevokeKey ends an access key for good and deletes its secrets. Revoking it again changes nothing.
+// It fails with ErrKeyNotFound.
 func (a *Admin) RevokeKey(ctx context.Context, call Call, id string) (Done[loyalty.AccessKey], error) {
 	return change(ctx, a, call, func(r *adminRun) (loyalty.AccessKey, error) {
 		if k, err := findKey(r.Snapshot, id); err != nil || !k.RevokedAt.IsZero() {
@@ -265,7 +268,8 @@ func (a *Admin) apply(c KeyChange, k *loyalty.AccessKey) error {
 	return a.applyLists(c, k)
 }
 
-// applyLists reads the fields that are lists, each sorted and without duplicates, so that equal rights look equal.
+// applyLists reads the fields that are lists, each sorted and without duplicates, so that equal
+// rights look equal.
 func (a *Admin) applyLists(c KeyChange, k *loyalty.AccessKey) (err error) {
 	if c.APIs != nil {
 		if k.APIs, err = a.readAPIs(*c.APIs); err != nil {
@@ -329,7 +333,8 @@ func readAddresses(texts []string) ([]string, error) {
 	return slices.Compact(list), nil
 }
 
-// readPrefix parses an address or a network. An IPv4 address written as IPv6 counts as IPv4, as callers' addresses do.
+// readPrefix parses an address or a network. An IPv4 address written as IPv6 counts as IPv4, as
+// callers' addresses do.
 func readPrefix(text string) (netip.Prefix, bool) {
 	if addr, err := netip.ParseAddr(text); err == nil && addr.Zone() == "" {
 		addr = addr.Unmap()

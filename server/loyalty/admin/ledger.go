@@ -12,8 +12,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// Liability returns the outstanding points by the month in which they expire, those that never do at the end, and by
-// origin. Lots whose expiry depends on activity count by their expiry as of now.
+// Liability returns the outstanding points by the month in which they expire, those that never do
+// at the end, and by origin. Lots whose expiry depends on activity count by their expiry as of now.
 func (a *Admin) Liability(ctx context.Context) (loyalty.Liability, error) {
 	l := loyalty.Liability{At: a.now()}
 	snapshot, err := a.store.Snapshot(ctx, nil)
@@ -52,7 +52,8 @@ func origins(l *loyalty.Liability, groups []loyalty.LotGroup) {
 	})
 }
 
-// months adds up lots by month. Sums are big integers, because those of all customers may exceed 64 bits.
+// months adds up lots by month. Sums are big integers, because those of all customers may exceed 64
+// bits.
 func months(l *loyalty.Liability, groups []loyalty.LotGroup, zone *time.Location) {
 	by := map[string]*loyalty.LiabilityMonth{}
 	for i := range groups {
@@ -81,7 +82,8 @@ func months(l *loyalty.Liability, groups []loyalty.LotGroup, zone *time.Location
 	})
 }
 
-// VerifyLedger proves the invariants of the ledger in the name of a key or user (as in Call); see LedgerReader.
+// VerifyLedger proves the invariants of the ledger in the name of a key or user (as in Call); see
+// LedgerReader.
 func (a *Admin) VerifyLedger(ctx context.Context, keyID string, report func(loyalty.LedgerCheck)) {
 	v := loyalty.LedgerVerification{}
 	v.Actor, v.ActorKind = loyalty.ActorOf(keyID)
@@ -131,7 +133,8 @@ func (a *Admin) ForgetFailures(ctx context.Context) error {
 	return a.store.ForgetFailures(ctx, a.now().Add(-loyalty.FailureLife), loyalty.MaxFailures)
 }
 
-// tellBroken notifies webhooks that a proof of the ledger failed. The proof stands, whatever happens to the notice.
+// tellBroken notifies webhooks that a proof of the ledger failed. The proof stands, whatever
+// happens to the notice.
 func tellBroken(ctx context.Context, a *Admin, invariants []string) {
 	if len(invariants) == 0 {
 		return

@@ -10,8 +10,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// ModuleChange is a change of a module; nil fields stay unchanged. A configuration replaces the whole previous one:
-// what it leaves out gets its default.
+// ModuleChange is a change of a module; nil fields stay unchanged. A configuration replaces the
+// whole previous one: what it leaves out gets its default.
 type ModuleChange struct {
 	Enabled *bool
 	Config  json.RawMessage

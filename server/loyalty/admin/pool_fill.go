@@ -8,14 +8,17 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/coupon"
 )
 
-// BulkPoolFill is the kind of a bulk operation that adds codes to a pool; Target is the pool. Uploaded codes wait in
-// the store, piece by piece; Done is the position in the list from which to continue.
+// BulkPoolFill is the kind of a bulk operation that adds codes to a pool; Target is the pool.
+// Uploaded codes wait in the store, piece by piece; Done is the position in the list from which to
+// continue.
 const BulkPoolFill = "pool_fill"
 
-// FillPiece is how many codes one transaction of a fill adds. Other writers get their turn between two pieces.
+// FillPiece is how many codes one transaction of a fill adds. Other writers get their turn between
+// two pieces.
 const FillPiece = 250
 
-// FillDraws is how many draws of a pattern may hit used codes, one after the other, before it counts as spent.
+// FillDraws is how many draws of a pattern may hit used codes, one after the other, before it
+// counts as spent.
 const FillDraws = 1_000
 
 // FillPlan is what a fill is asked for.
@@ -23,10 +26,10 @@ type FillPlan struct {
 	Generate int `json:"generate,omitempty"` // 0: the codes are kept
 }
 
-// FillPool accepts the filling of a pool as AddCodes does, with any number of codes: it is stored and waits for the job
-// bulk. It refuses what AddCodes refuses, except for codes that exist: each of them becomes a refused item, and all the
-// others are added. If the pattern is spent, or codes cannot be added to the pool any more, the rest becomes one
-// refused item.
+// FillPool accepts the filling of a pool as AddCodes does, with any number of codes: it is stored
+// and waits for the job bulk. It refuses what AddCodes refuses, except for codes that exist: each
+// of them becomes a refused item, and all the others are added. If the pattern is spent, or codes
+// cannot be added to the pool any more, the rest becomes one refused item.
 func (a *Admin) FillPool(ctx context.Context, call Call, pool string, codes []string, generate int) (Done[loyalty.BulkOperation], error) {
 	if err := checkCodes(codes, generate); err != nil {
 		return Done[loyalty.BulkOperation]{}, err
@@ -60,8 +63,8 @@ func (a *Admin) FillPool(ctx context.Context, call Call, pool string, codes []st
 	}, func(o loyalty.BulkOperation) any { return o })
 }
 
-// allowed finds out, before a change that needs preparation, whether it was already made or would be refused, and
-// returns that answer.
+// allowed finds out, before a change that needs preparation, whether it was already made or would
+// be refused, and returns that answer.
 func (a *Admin) allowed(ctx context.Context, call Call, check func(*adminRun) error) (*loyalty.Answer, error) {
 	var replayed *loyalty.Answer
 	err := a.store.Change(ctx, func(tx loyalty.AdminTx) (err error) {

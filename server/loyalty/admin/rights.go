@@ -7,9 +7,9 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// mayGive refuses to give a key more rights than the key that asks has itself, because otherwise it could escape its
-// own limits through another key. before is the key as it was, nil for a new one: what it already had stays. Taking
-// rights away is never refused.
+// mayGive refuses to give a key more rights than the key that asks has itself, because otherwise it
+// could escape its own limits through another key. before is the key as it was, nil for a new one:
+// what it already had stays. Taking rights away is never refused.
 func (r *adminRun) mayGive(before, after *loyalty.AccessKey) error {
 	giver, limited := r.giver()
 	if !limited {
@@ -26,7 +26,8 @@ func (r *adminRun) mayGive(before, after *loyalty.AccessKey) error {
 	return nil
 }
 
-// giver returns the key that asks; false for the command line, and for a user whose role lets them give anything.
+// giver returns the key that asks; false for the command line, and for a user whose role lets them
+// give anything.
 func (r *adminRun) giver() (*loyalty.AccessKey, bool) {
 	if _, kind := loyalty.ActorOf(r.call.KeyID); kind != loyalty.ActorKey {
 		return nil, false
@@ -73,8 +74,8 @@ func apisWithin(k, other *loyalty.AccessKey) bool {
 	return len(k.APIs) > 0 && !slices.ContainsFunc(k.APIs, func(name string) bool { return !slices.Contains(other.APIs, name) })
 }
 
-// addressesWithin compares networks one by one: a network that only several of the others cover together counts as
-// more.
+// addressesWithin compares networks one by one: a network that only several of the others cover
+// together counts as more.
 func addressesWithin(k, other *loyalty.AccessKey) bool {
 	if len(other.Addresses) == 0 {
 		return true
@@ -89,7 +90,8 @@ func addressesWithin(k, other *loyalty.AccessKey) bool {
 	return len(k.Addresses) > 0 && !slices.ContainsFunc(k.Addresses, func(text string) bool { return !covered(text) })
 }
 
-// defaultRateLimit is the limit of a key without its own, in requests a minute, the same as in package limit.
+// defaultRateLimit is the limit of a key without its own, in requests a minute, the same as in
+// package limit.
 const defaultRateLimit = 1000
 
 func limitOf(k *loyalty.AccessKey) int {

@@ -7,14 +7,15 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/user"
 )
 
-// proofRecord shows in the audit trail whether a user has a password or second factor, and never what it is.
+// proofRecord shows in the audit trail whether a user has a password or second factor, and never
+// what it is.
 type proofRecord struct {
 	Password     *bool `json:"password,omitempty"`
 	SecondFactor *bool `json:"second_factor,omitempty"`
 }
 
-// SetPassword gives a user the password they chose, as user.NewPassword made it. Ending sessions that began with the
-// previous one is up to the caller.
+// SetPassword gives a user the password they chose, as user.NewPassword made it. Ending sessions
+// that began with the previous one is up to the caller.
 func (o *Users) SetPassword(ctx context.Context, id loyalty.ID, hash string) error {
 	return o.ofSelf(ctx, id, func(r *adminRun, u *loyalty.User) error {
 		had, has := u.Password != "", true
@@ -23,8 +24,8 @@ func (o *Users) SetPassword(ctx context.Context, id loyalty.ID, hash string) err
 	})
 }
 
-// SetSecondFactor gives a user a second factor, which replaces the previous one. Ending sessions that began without it
-// is up to the caller.
+// SetSecondFactor gives a user a second factor, which replaces the previous one. Ending sessions
+// that began without it is up to the caller.
 func (o *Users) SetSecondFactor(ctx context.Context, id loyalty.ID, f user.SecondFactor) error {
 	return o.ofSelf(ctx, id, func(r *adminRun, u *loyalty.User) error {
 		had, has := len(u.TOTP) > 0, true

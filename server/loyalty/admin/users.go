@@ -28,8 +28,8 @@ const (
 // InvitedFor is how long the link of an invitation is valid.
 const InvitedFor = 72 * time.Hour
 
-// Users creates and changes users of the console. Each change is audited, never with a password, a second factor or a
-// link.
+// Users creates and changes users of the console. Each change is audited, never with a password, a
+// second factor or a link.
 type Users struct{ admin *Admin }
 
 // UsersOf returns the Users of an Admin.
@@ -95,8 +95,8 @@ func (o *Users) userByLogin(ctx context.Context, login string) (loyalty.User, er
 	return u, err
 }
 
-// Create creates a user without a password. It fails with ErrLoginTaken, or with an error of kind Invalid that names
-// the field.
+// Create creates a user without a password. It fails with ErrLoginTaken, or with an error of kind
+// Invalid that names the field.
 func (o *Users) Create(ctx context.Context, call Call, login string, c UserChange) (Done[loyalty.User], error) {
 	return change(ctx, o.admin, call, func(r *adminRun) (loyalty.User, error) { return r.newUser(login, c) }, asItIs)
 }
@@ -129,8 +129,9 @@ func (r *adminRun) newUser(login string, c UserChange) (loyalty.User, error) {
 	return u, r.audit("user.create", u.Login, nil, recordUser(u))
 }
 
-// FirstOwner returns the oldest owner, and creates one if there is no user at all. If there are users but no owner, it
-// creates none: otherwise anyone who can start the program would become owner.
+// FirstOwner returns the oldest owner, and creates one if there is no user at all. If there are
+// users but no owner, it creates none: otherwise anyone who can start the program would become
+// owner.
 func (o *Users) FirstOwner(ctx context.Context) (loyalty.User, error) {
 	all, err := o.List(ctx)
 	if err != nil {
@@ -152,8 +153,8 @@ func (o *Users) FirstOwner(ctx context.Context) (loyalty.User, error) {
 	return done.Value, err
 }
 
-// Update changes a user. A user whose role or right changes is signed out. It fails with ErrUserNotFound, ErrLastOwner,
-// or an error of kind Invalid that names the field.
+// Update changes a user. A user whose role or right changes is signed out. It fails with
+// ErrUserNotFound, ErrLastOwner, or an error of kind Invalid that names the field.
 func (o *Users) Update(ctx context.Context, call Call, id string, c UserChange) (Done[loyalty.User], error) {
 	return o.edit(ctx, call, id, "user.update", func(r *adminRun, u *loyalty.User) error {
 		if err := r.mayRule(); err != nil {
@@ -185,8 +186,8 @@ func (o *Users) ResetSecondFactor(ctx context.Context, call Call, id string) (Do
 	})
 }
 
-// edit is the common part of all changes of one user: the installation keeps an owner, sessions that depend on what was
-// removed end, and the audit trail shows before and after.
+// edit is the common part of all changes of one user: the installation keeps an owner, sessions
+// that depend on what was removed end, and the audit trail shows before and after.
 func (o *Users) edit(ctx context.Context, call Call, id, action string, edit func(*adminRun, *loyalty.User) error) (Done[loyalty.User], error) {
 	return change(ctx, o.admin, call, func(r *adminRun) (loyalty.User, error) {
 		u, err := r.user(id)
@@ -217,13 +218,14 @@ func (o *Users) edit(ctx context.Context, call Call, id, action string, edit fun
 	}, asItIs)
 }
 
-// mayRule refuses a key with limited rights: a user whom it creates or lets in may be an owner, and so have more rights
-// than the key.
+// mayRule refuses a key with limited rights: a user whom it creates or lets in may be an owner, and
+// so have more rights than the key.
 func (r *adminRun) mayRule() error {
 	return r.mayGive(nil, &loyalty.AccessKey{})
 }
 
-// signsOut reports whether a change ends the user's sessions, so that none goes on with rights that were taken away.
+// signsOut reports whether a change ends the user's sessions, so that none goes on with rights that
+// were taken away.
 func signsOut(before, after loyalty.User) bool {
 	return before.Role != after.Role || before.Personal != after.Personal || !after.DisabledAt.IsZero() || len(before.TOTP) != len(after.TOTP) || len(before.Passkeys) != len(after.Passkeys)
 }
@@ -264,8 +266,8 @@ type Invitation struct {
 	ExpiresAt time.Time
 }
 
-// Invite makes a link by which a user signs in once and chooses a password. Their old password, sessions and earlier
-// links end. It fails with ErrUserNotFound or ErrUserDisabled.
+// Invite makes a link by which a user signs in once and chooses a password. Their old password,
+// sessions and earlier links end. It fails with ErrUserNotFound or ErrUserDisabled.
 func (o *Users) Invite(ctx context.Context, call Call, id string, life time.Duration) (Done[Invitation], error) {
 	return change(ctx, o.admin, call, func(r *adminRun) (Invitation, error) {
 		u, err := r.user(id)
@@ -325,8 +327,8 @@ func (o *Users) EndSession(ctx context.Context, call Call, id string) (Done[loya
 	}, func(s loyalty.Session) any { return s })
 }
 
-// checkLogin allows characters that are the same on every keyboard: letters that look alike would make two logins look
-// like one.
+// checkLogin allows characters that are the same on every keyboard: letters that look alike would
+// make two logins look like one.
 func checkLogin(login string) error {
 	switch {
 	case login == "":

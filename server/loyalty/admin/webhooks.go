@@ -45,10 +45,11 @@ func changing[T any](ctx context.Context, a *Webhooks, call Call, work func(*web
 
 // WebhookRules is what must be known of webhooks that this package does not import.
 type WebhookRules struct {
-	// URLFault returns what is wrong with an address, as the name of a message with its arguments; empty if nothing is.
+	// URLFault returns what is wrong with an address, as the name of a message with its arguments;
+	// empty if nothing is.
 	URLFault func(url string) (name string, args map[string]any)
-	// NewSecret makes a secret that signs messages and is shared with their receiver; NewPrivateKey makes a key that
-	// only signs, whose PublicKey verifies. PublicKey of a shared secret is empty.
+	// NewSecret makes a secret that signs messages and is shared with their receiver; NewPrivateKey
+	// makes a key that only signs, whose PublicKey verifies. PublicKey of a shared secret is empty.
 	NewSecret, NewPrivateKey func() string
 	PublicKey                func(secret string) string
 	// Notices are the types of messages that are not about an event.
@@ -56,7 +57,8 @@ type WebhookRules struct {
 	Version string // of messages; the newest
 }
 
-// WebhookChange is a change of a webhook, or a new one. Nil fields stay unchanged, or have their default.
+// WebhookChange is a change of a webhook, or a new one. Nil fields stay unchanged, or have their
+// default.
 type WebhookChange struct {
 	Label, URL, Filter, Format *string
 	Types, Include             *[]string
@@ -187,8 +189,9 @@ func (a *Webhooks) shown(w loyalty.Webhook, secret string) loyalty.Webhook {
 	return w
 }
 
-// CreateWebhook makes a webhook that is sent events from now on. The value of its secret, in Secrets[0], is never shown
-// again. It fails with an error of kind Invalid that names the field, with ErrRightsExceeded and ErrWebhooksMany.
+// CreateWebhook makes a webhook that is sent events from now on. The value of its secret, in
+// Secrets[0], is never shown again. It fails with an error of kind Invalid that names the field,
+// with ErrRightsExceeded and ErrWebhooksMany.
 func (a *Webhooks) CreateWebhook(ctx context.Context, call Call, c WebhookChange) (Done[loyalty.Webhook], error) {
 	return changing(ctx, a, call, func(r *webhookRun) (w loyalty.Webhook, err error) {
 		n, err := r.CountWebhooks()
@@ -225,8 +228,8 @@ func (a *Webhooks) UpdateWebhook(ctx context.Context, call Call, id string, c We
 	return a.editWebhook(ctx, call, id, "webhook.update", func(r *webhookRun, w *loyalty.Webhook) error { return a.applyWebhook(r, c, w) })
 }
 
-// RotateWebhook gives a webhook a new secret, whose value, in Secrets[0], is never shown again. The previous one signs
-// as well during the overlap, at most 30 days.
+// RotateWebhook gives a webhook a new secret, whose value, in Secrets[0], is never shown again. The
+// previous one signs as well during the overlap, at most 30 days.
 func (a *Webhooks) RotateWebhook(ctx context.Context, call Call, id string, overlap time.Duration) (Done[loyalty.Webhook], error) {
 	if overlap > maxOverlap {
 		return Done[loyalty.Webhook]{}, programme.Fault("overlap_seconds", "too_large", map[string]any{"limit": int(maxOverlap / time.Second)})
@@ -243,7 +246,8 @@ func (a *Webhooks) RotateWebhook(ctx context.Context, call Call, id string, over
 	return done, err
 }
 
-// PauseWebhook stops sending until the webhook is resumed. It fails with ErrWebhookState if it is disabled.
+// PauseWebhook stops sending until the webhook is resumed. It fails with ErrWebhookState if it is
+// disabled.
 func (a *Webhooks) PauseWebhook(ctx context.Context, call Call, id string) (Done[loyalty.Webhook], error) {
 	return a.editWebhook(ctx, call, id, "webhook.pause", func(_ *webhookRun, w *loyalty.Webhook) error {
 		if w.State == loyalty.WebhookDisabled {
@@ -254,7 +258,8 @@ func (a *Webhooks) PauseWebhook(ctx context.Context, call Call, id string) (Done
 	})
 }
 
-// ResumeWebhook starts sending again: everything since it was paused, or with skip only what happens from now on.
+// ResumeWebhook starts sending again: everything since it was paused, or with skip only what
+// happens from now on.
 func (a *Webhooks) ResumeWebhook(ctx context.Context, call Call, id string, skip bool) (Done[loyalty.Webhook], error) {
 	return a.editWebhook(ctx, call, id, "webhook.resume", func(r *webhookRun, w *loyalty.Webhook) error {
 		if w.State == loyalty.WebhookActive {
@@ -397,7 +402,8 @@ func (a *Webhooks) applyWishes(r *webhookRun, c WebhookChange, w *loyalty.Webhoo
 	return nil
 }
 
-// ours reports whether a header belongs to the platform or the connection, so that no webhook may set it.
+// ours reports whether a header belongs to the platform or the connection, so that no webhook may
+// set it.
 func ours(name string) bool {
 	name = strings.ToLower(name)
 	return strings.HasPrefix(name, "webhook-") || strings.HasPrefix(name, "content-") || slices.Contains([]string{

@@ -12,7 +12,8 @@ import (
 const (
 	// attemptMinutes is how far back attempts are counted.
 	attemptMinutes = 60
-	// attemptsCounted is the most attempts that are counted, those of all webhooks: a thousand a minute.
+	// attemptsCounted is the most attempts that are counted, those of all webhooks: a thousand a
+	// minute.
 	attemptsCounted = 1000 * attemptMinutes
 )
 
@@ -23,8 +24,9 @@ type AttemptMinute struct {
 	Median, Slow                   time.Duration // of those that were answered: half, and 95 of 100, took no longer, to two digits
 }
 
-// Attempts counts the attempts of a webhook in the last hour, minute by minute. If there were too many to count all, it
-// begins with the first whole minute among those counted. It fails with ErrWebhookNotFound.
+// Attempts counts the attempts of a webhook in the last hour, minute by minute. If there were too
+// many to count all, it begins with the first whole minute among those counted. It fails with
+// ErrWebhookNotFound.
 func (a *Webhooks) Attempts(ctx context.Context, id string) ([]AttemptMinute, error) {
 	key, err := webhookID(id)
 	if err != nil {

@@ -50,7 +50,8 @@ func (a *Webhooks) RetryDelivery(ctx context.Context, call Call, id string, numb
 	}, func(d loyalty.Delivery) any { return d })
 }
 
-// RetryDeliveries sends dead deliveries of a webhook again, and returns how many. It fails with ErrWebhookNotFound.
+// RetryDeliveries sends dead deliveries of a webhook again, and returns how many. It fails with
+// ErrWebhookNotFound.
 func (a *Webhooks) RetryDeliveries(ctx context.Context, call Call, id string, q loyalty.RetryQuery) (Done[int64], error) {
 	return changing(ctx, a, call, func(r *webhookRun) (int64, error) {
 		w, err := r.webhook(id)
@@ -66,7 +67,8 @@ func (a *Webhooks) RetryDeliveries(ctx context.Context, call Call, id string, q 
 	}, func(n int64) any { return n })
 }
 
-// CountReplay counts what a replay would send, before the webhook's filter. It fails as ReplayWebhook does.
+// CountReplay counts what a replay would send, before the webhook's filter. It fails as
+// ReplayWebhook does.
 func (a *Webhooks) CountReplay(ctx context.Context, id string, p loyalty.Replay) (int64, error) {
 	w, err := a.Webhook(ctx, id)
 	if err != nil {
@@ -78,8 +80,8 @@ func (a *Webhooks) CountReplay(ctx context.Context, id string, p loyalty.Replay)
 	return a.countReplay(ctx, &w, &p)
 }
 
-// countReplay asks the journal for the number. It does not apply the filter of the webhook, for which it would have to
-// read each event.
+// countReplay asks the journal for the number. It does not apply the filter of the webhook, for
+// which it would have to read each event.
 func (a *Webhooks) countReplay(ctx context.Context, w *loyalty.Webhook, p *loyalty.Replay) (int64, error) {
 	actions, prefixes, some := loyalty.ActionsOf(narrowed(w.Types, p.Types))
 	if !some {
@@ -119,8 +121,9 @@ func (a *Webhooks) checkReplay(p *loyalty.Replay) error {
 	return nil
 }
 
-// ReplayWebhook sends past events again, and returns how many there are before the filter. It fails with
-// ErrWebhookNotFound, ErrWebhookState, ErrReplayRunning, or an error of kind Invalid that names the field.
+// ReplayWebhook sends past events again, and returns how many there are before the filter. It fails
+// with ErrWebhookNotFound, ErrWebhookState, ErrReplayRunning, or an error of kind Invalid that
+// names the field.
 func (a *Webhooks) ReplayWebhook(ctx context.Context, call Call, id string, p loyalty.Replay) (Done[int64], error) {
 	if err := a.checkReplay(&p); err != nil {
 		return Done[int64]{}, err

@@ -110,6 +110,7 @@ func (b *Backtest) give(f *Effect, customer loyalty.ID, base int64) bool {
 		return true
 	case EffectMultiply:
 		n, err := b.rounding.Whole(decimal.NewFromInt(base).Mul(f.extra))
+		// as in a real run, a multiplication that rounds to nothing or overflows gives nothing
 		if err != nil || n <= 0 || n > points.Max {
 			return false
 		}
@@ -129,6 +130,7 @@ func (b *Backtest) give(f *Effect, customer loyalty.ID, base int64) bool {
 }
 
 func (b *Backtest) survivor(id loyalty.ID) loyalty.ID {
+	// bounded, although a journal has no circle of merges: a damaged one must not hang the job
 	for range len(b.into) {
 		into, merged := b.into[id]
 		if !merged {
@@ -144,6 +146,8 @@ func (b *Backtest) merge(source, target loyalty.ID) {
 	if source == target {
 		return
 	}
+	// limits count them as one customer from here on, as those of a real campaign do
+	// (CampaignFeature.Join)
 	if b.times[source] > 0 && b.times[target] > 0 {
 		b.Winners--
 	}

@@ -63,6 +63,7 @@ func (c *Campaign) chancesAt(h *engine.Hindsight, e *loyalty.PastEvent) (list []
 	if e.Effects != nil && e.Effects.MergedFrom != nil {
 		list = append(list, chance{customer: e.Customer, merged: *e.Effects.MergedFrom})
 	}
+	// a held event had no effect when it was recorded
 	if e.Held {
 		return list
 	}
@@ -70,6 +71,7 @@ func (c *Campaign) chancesAt(h *engine.Hindsight, e *loyalty.PastEvent) (list []
 	if r == nil {
 		return list
 	}
+	// conditions on dates and ages are evaluated as of the event, not as of today
 	r.At = e.At
 	for _, o := range c.occurrences(r, e) {
 		if r.Customer.Status != loyalty.OptedOut && !enrolledFor(o, c) {

@@ -14,6 +14,8 @@ func campaigns(o *engine.Occurrence) error {
 		return nil
 	}
 	for _, c := range triggered.Of(o.Programme)[o.Action] {
+		// looking at a campaign costs time even if its condition does not hold; thousands of lines
+		// times many campaigns would hold up a batch
 		if err := o.Effort(engine.StepsToLook); err != nil {
 			return err
 		}
@@ -36,6 +38,7 @@ func run(o *engine.Occurrence, c *Campaign) error {
 		return nil
 	}
 	g := gift{Occurrence: o, campaign: c, cause: cause(o)}
+	// all effects are tried: one that cannot be given does not keep the customer from the others
 	for i := range c.Effects {
 		if err := g.give(&c.Effects[i]); err != nil {
 			return err
@@ -76,6 +79,7 @@ func hindrance(o *engine.Occurrence, c *Campaign) (reason string, fault, err err
 // enrolled may only get labels, and those who opted out get nothing.
 func enrolledFor(o *engine.Occurrence, c *Campaign) bool {
 	switch o.Customer.Status {
+	// suspended customers keep earning; they only cannot spend
 	case loyalty.Active, loyalty.Suspended:
 		return true
 	case loyalty.Inactive:
@@ -117,7 +121,9 @@ func (g *gift) count() error {
 	c := g.campaign
 	g.gave.Runs = 1
 	told := &g.cause.Tell().Campaigns
+	// the journal records what the campaign gave, from which its figures and a rebuild are made
 	*told = append(*told, loyalty.CampaignEffect{Campaign: c.ID, CampaignGifts: g.gave})
+	// counts that no limit asks for would be written for every customer and never read
 	if c.Limit.PerCustomer != nil {
 		var n campaignCount
 		if _, err := g.Progress(loyalty.ProgressCampaign, c.ID, &n); err != nil {
@@ -137,6 +143,7 @@ func (g *gift) count() error {
 // cause is the event that triggered a campaign: for a purchase's line, the event of that item.
 func cause(o *engine.Occurrence) *loyalty.Event {
 	if o.Line != nil {
+		// so that a refund of the line finds what the campaign gave for it
 		if e := o.Find(o.Line.Event); e != nil {
 			return e
 		}

@@ -8,9 +8,10 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/money"
 )
 
-// RepayCards lets the gift cards of a pending purchase pay its total as it is now, in the order in which they were
-// named: what it no longer needs goes back to them, and what it needs more comes from those that can still be redeemed.
-// A use that was taken back by hand, and a card that is invalid, stay as they are.
+// RepayCards lets the gift cards of a pending purchase pay its total as it is now, in the order in
+// which they were named: what it no longer needs goes back to them, and what it needs more comes
+// from those that can still be redeemed. A use that was taken back by hand, and a card that is
+// invalid, stay as they are.
 func RepayCards(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error {
 	coupons, err := boughtWith(r, t)
 	if err != nil {
@@ -64,8 +65,8 @@ func mayPay(r *engine.Run, c *loyalty.Coupon, t *loyalty.Transaction) bool {
 	return true
 }
 
-// returnToCard gives an amount of the uses by a purchase back to a gift card, the last use first. A use of which
-// nothing is left no longer belongs to the purchase, but the card still does.
+// returnToCard gives an amount of the uses by a purchase back to a gift card, the last use first. A
+// use of which nothing is left no longer belongs to the purchase, but the card still does.
 func returnToCard(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, c *loyalty.Coupon, uses []int, n money.Amount) {
 	if c.State == loyalty.CouponInvalidated {
 		return
@@ -97,9 +98,9 @@ func unredeemed(t *loyalty.Transaction, u loyalty.RedeemedCoupon) {
 	t.Detail.Coupons = all
 }
 
-// RefundCards gives back what a purchase took from gift cards once all of it is refunded; the card that paid last gets
-// its money first. Other coupons stay redeemed. refunded is the money that was refunded before: the part of it above
-// what was paid in other ways came from the cards already.
+// RefundCards gives back what a purchase took from gift cards once all of it is refunded; the card
+// that paid last gets its money first. Other coupons stay redeemed. refunded is the money that was
+// refunded before: the part of it above what was paid in other ways came from the cards already.
 func RefundCards(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, refunded money.Amount) error {
 	coupons, err := boughtWith(r, t)
 	if err != nil {

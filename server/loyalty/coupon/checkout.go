@@ -28,11 +28,12 @@ func useOf(t *loyalty.Transaction, c *loyalty.Coupon, n money.Amount) couponUsed
 	return used
 }
 
-// RedeemCoupons uses the coupons that a checkout names, each by a derived coupon_redeem; one that is named twice is
-// used once. Gift cards pay in the order in which they are named, each as much as it has and the total still needs; a
-// card that is not needed is not touched. The purchase's store and lines must be known. A coupon that cannot be used
-// refuses the purchase, or is left out with a warning: besides the failures of Redeem with ErrSuspended, ErrCouponStore
-// or ErrCouponProduct, all of which name the code's place.
+// RedeemCoupons uses the coupons that a checkout names, each by a derived coupon_redeem; one that
+// is named twice is used once. Gift cards pay in the order in which they are named, each as much as
+// it has and the total still needs; a card that is not needed is not touched. The purchase's store
+// and lines must be known. A coupon that cannot be used refuses the purchase, or is left out with a
+// warning: besides the failures of Redeem with ErrSuspended, ErrCouponStore or ErrCouponProduct,
+// all of which name the code's place.
 func RedeemCoupons(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, single *string, list []string) error {
 	places, left := map[string]bool{}, money.Amount(t.Total)
 	use := func(code, field string) error {
@@ -56,8 +57,8 @@ func RedeemCoupons(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, sing
 	return nil
 }
 
-// Unusable decides what happens if a checkout names a code that it cannot use: a refusal, or a warning if the programme
-// prefers to record a sale that has happened.
+// Unusable decides what happens if a checkout names a code that it cannot use: a refusal, or a
+// warning if the programme prefers to record a sale that has happened.
 func Unusable(r *engine.Run, err error) error {
 	var e *loyalty.Error
 	if !r.Programme.Purchase.RecordInvalid || !errors.As(err, &e) || (e.Kind != loyalty.NotFound && e.Kind != loyalty.Refused) {
@@ -67,8 +68,8 @@ func Unusable(r *engine.Run, err error) error {
 	return nil
 }
 
-// kept reports whether a checkout leaves a coupon to a later coupon_redeem, because its pool says so. It is not checked
-// then.
+// kept reports whether a checkout leaves a coupon to a later coupon_redeem, because its pool says
+// so. It is not checked then.
 func kept(r *engine.Run, code string) (bool, error) {
 	c, err := r.Coupons().Find(code)
 	if err != nil {
@@ -85,8 +86,8 @@ func kept(r *engine.Run, code string) (bool, error) {
 	return true, nil
 }
 
-// redeemFor uses one coupon; left is the unpaid part of the total. A gift card that has nothing left to pay is noted
-// with a pending purchase, because an update may need it.
+// redeemFor uses one coupon; left is the unpaid part of the total. A gift card that has nothing
+// left to pay is noted with a pending purchase, because an update may need it.
 func redeemFor(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, code string, left *money.Amount) error {
 	if kept, err := kept(r, code); kept || err != nil {
 		return err
@@ -190,8 +191,8 @@ func boughtWith(r *engine.Run, t *loyalty.Transaction) ([]*loyalty.Coupon, error
 	return coupons, nil
 }
 
-// unredeemCoupons gives back the coupons of a rejected purchase, each by a derived coupon_unredeem. Those that were
-// taken back or invalidated meanwhile stay as they are.
+// unredeemCoupons gives back the coupons of a rejected purchase, each by a derived coupon_unredeem.
+// Those that were taken back or invalidated meanwhile stay as they are.
 func unredeemCoupons(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error {
 	coupons, err := boughtWith(r, t)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 )
 
-// The characters of generated codes. Letters leave out I and O, and where letters and digits mix, 0 and 1 are left out
-// too, because codes are read aloud and typed.
+// The characters of generated codes. Letters leave out I and O, and where letters and digits mix, 0
+// and 1 are left out too, because codes are read aloud and typed.
 const (
 	codeDigits  = "0123456789"
 	codeLetters = "ABCDEFGHJKLMNPQRSTUVWXYZ"
@@ -27,7 +27,8 @@ type codePattern []string
 // ownPattern is the pattern of coupons that come from no pool: 12 characters of 32.
 var ownPattern = readPattern("************")
 
-// readPattern reads a pool's pattern: # is a digit, @ a letter, * either, any other character itself (decisions 6).
+// readPattern reads a pool's pattern: # is a digit, @ a letter, * either, any other character
+// itself (decisions 6).
 func readPattern(text string) codePattern {
 	var p codePattern
 	for _, c := range text {
@@ -74,12 +75,13 @@ func (p codePattern) Draw(r *random.Rand) string {
 	return string(code)
 }
 
-// NewRandom makes a generator whose output cannot be predicted (ChaCha8, seeded by the operating system).
+// NewRandom makes a generator whose output cannot be predicted (ChaCha8, seeded by the operating
+// system).
 func NewRandom() *random.Rand { return random.New(random.NewChaCha8(engine.NewSeed())) }
 
-// drawCoupon makes a coupon under a new code of a pattern. It fails with ErrPatternSpent if nearly all codes of the
-// pattern are used. It draws several at once and asks for them in one round trip, because in a pattern that is nearly
-// full most are used.
+// drawCoupon makes a coupon under a new code of a pattern. It fails with ErrPatternSpent if nearly
+// all codes of the pattern are used. It draws several at once and asks for them in one round trip,
+// because in a pattern that is nearly full most are used.
 func drawCoupon(r *engine.Run, p codePattern, pool string) (*loyalty.Coupon, error) {
 	const rounds, candidates = 8, 16
 	source := random.New(r.Random())

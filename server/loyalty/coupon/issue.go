@@ -18,9 +18,10 @@ type CouponSource struct {
 	Reward   string          // the reward that gives it; empty: none
 }
 
-// Issue gives this customer a coupon in the name of an event of theirs: the next free code of a pool, a new one by the
-// pool's pattern, or a random one. It is claimed, and expires valid_days later by the programme's clock. It fails with
-// ErrPoolEmpty (120212), and with ErrActionOff while the module coupons is off.
+// Issue gives this customer a coupon in the name of an event of theirs: the next free code of a
+// pool, a new one by the pool's pattern, or a random one. It is claimed, and expires valid_days
+// later by the programme's clock. It fails with ErrPoolEmpty (120212), and with ErrActionOff while
+// the module coupons is off.
 func Issue(r *engine.Run, e *loyalty.Event, from CouponSource) (*loyalty.Coupon, error) {
 	if err := CouponsOn(r, e.Action); err != nil {
 		return nil, err
@@ -47,8 +48,8 @@ func CouponsOn(r *engine.Run, action string) error {
 	return loyalty.ErrActionOff.With("module", programme.ModuleCoupons).With("action", action)
 }
 
-// MayIssue returns why an action could give no coupon of a source now, as far as can be known before a code is drawn;
-// nil if it could.
+// MayIssue returns why an action could give no coupon of a source now, as far as can be known
+// before a code is drawn; nil if it could.
 func MayIssue(r *engine.Run, action string, from CouponSource) error {
 	err := CouponsOn(r, action)
 	if err == nil && from.Pool != "" {
@@ -78,8 +79,8 @@ func nextCoupon(r *engine.Run, from CouponSource) (*loyalty.Coupon, *CouponTempl
 	return c, pool.Coupon, nil
 }
 
-// poolCode returns the next code of a pool that no customer holds; nil if it has to be drawn from the pool's pattern.
-// It fails with ErrPoolEmpty (120212).
+// poolCode returns the next code of a pool that no customer holds; nil if it has to be drawn from
+// the pool's pattern. It fails with ErrPoolEmpty (120212).
 func poolCode(r *engine.Run, id string) (*loyalty.Coupon, *Pool, error) {
 	pool := Pools.Of(r.Programme)[id]
 	if pool == nil { // archived since
@@ -105,7 +106,8 @@ func Shape(c *loyalty.Coupon, t *CouponTemplate, currency string) {
 	}
 }
 
-// expiry is when a coupon given at an instant expires: valid_days later at the same time of day; zero means never.
+// expiry is when a coupon given at an instant expires: valid_days later at the same time of day;
+// zero means never.
 func (t *CouponTemplate) expiry(at time.Time, loc *time.Location) time.Time {
 	if t.ValidDays == 0 {
 		return time.Time{}
@@ -113,8 +115,8 @@ func (t *CouponTemplate) expiry(at time.Time, loc *time.Location) time.Time {
 	return at.In(loc).AddDate(0, 0, t.ValidDays).UTC()
 }
 
-// Check completes the document's schema: all types but free_shipping need a value, and no percentage is above 100.
-// field is the template's place in the request.
+// Check completes the document's schema: all types but free_shipping need a value, and no
+// percentage is above 100. field is the template's place in the request.
 func (t *CouponTemplate) Check(field string) error {
 	fault := func(name, reason string) error {
 		return programme.Fault(field+"."+name, loyalty.ErrPropertyInvalid.Name, map[string]any{"reason": reason})
@@ -130,9 +132,10 @@ func (t *CouponTemplate) Check(field string) error {
 	return nil
 }
 
-// Give gives this customer a coupon under a code that the caller chose, in the name of an event of theirs. c has its
-// properties; its name is the caller's own text, which is forgotten when this customer leaves. A code that was taken
-// from its holder can be given again; any other code that was ever used is refused with ErrCouponExists.
+// Give gives this customer a coupon under a code that the caller chose, in the name of an event of
+// theirs. c has its properties; its name is the caller's own text, which is forgotten when this
+// customer leaves. A code that was taken from its holder can be given again; any other code that
+// was ever used is refused with ErrCouponExists.
 func Give(r *engine.Run, e *loyalty.Event, code string, c loyalty.Coupon) error {
 	known, err := r.Coupons().Find(code)
 	if errors.Is(err, loyalty.ErrCouponNotFound) || (err == nil && known.State != loyalty.CouponUnassigned) {

@@ -1,5 +1,5 @@
-// Package coupon handles coupons: the pools and patterns that their codes come from, and how they are given, redeemed,
-// given back and passed on.
+// Package coupon handles coupons: the pools and patterns that their codes come from, and how they
+// are given, redeemed, given back and passed on.
 package coupon
 
 import (
@@ -35,7 +35,8 @@ type Pool struct {
 	Source  string          `json:"source"`  // uploaded or generated
 	Pattern string          `json:"pattern"` // # a digit, @ a letter, * either
 	Coupon  *CouponTemplate `json:"coupon"`
-	// AutoRedeem reports whether a checkout that names one of its codes redeems it; nil means that it does.
+	// AutoRedeem reports whether a checkout that names one of its codes redeems it; nil means that
+	// it does.
 	AutoRedeem *bool `json:"auto_redeem"`
 
 	Codes codePattern `json:"-"`

@@ -12,14 +12,15 @@ import (
 // Redemption is one use of a coupon.
 type Redemption struct {
 	Code string
-	// Amount is how much of a gift card is used; nil means all of it. Other coupons are always used as a whole.
+	// Amount is how much of a gift card is used; nil means all of it. Other coupons are always used
+	// as a whole.
 	Amount *money.Amount
 	Cost   money.Amount // what it costs the business
 }
 
-// Redeem uses a coupon in the name of an event of this customer, at the run's effective time. The coupon must be
-// theirs, or held by no customer; then it becomes theirs. It fails with ErrCouponNotFound (1601), and with
-// ErrCouponBalance (1606) for more than a gift card has.
+// Redeem uses a coupon in the name of an event of this customer, at the run's effective time. The
+// coupon must be theirs, or held by no customer; then it becomes theirs. It fails with
+// ErrCouponNotFound (1601), and with ErrCouponBalance (1606) for more than a gift card has.
 func Redeem(r *engine.Run, e *loyalty.Event, d Redemption) (*loyalty.Coupon, error) {
 	c, err := Redeemable(r, d.Code)
 	if err != nil {
@@ -45,8 +46,9 @@ func Redeemable(r *engine.Run, code string) (*loyalty.Coupon, error) {
 	return c, nil
 }
 
-// Use redeems a coupon that Redeemable returned. Using a part of a gift card leaves the rest redeemable; a coupon of no
-// customer becomes this customer's, who alone can take the use back. It fails with ErrCouponBalance (1606).
+// Use redeems a coupon that Redeemable returned. Using a part of a gift card leaves the rest
+// redeemable; a coupon of no customer becomes this customer's, who alone can take the use back. It
+// fails with ErrCouponBalance (1606).
 func Use(r *engine.Run, e *loyalty.Event, c *loyalty.Coupon, d Redemption) error {
 	// Before is kept with each use, so that an unredeem restores the state instead of guessing it.
 	use := loyalty.CouponUse{Event: e.ID, At: r.At, Transaction: e.Transaction, Before: c.State, Cost: d.Cost}
@@ -78,8 +80,9 @@ func Use(r *engine.Run, e *loyalty.Event, c *loyalty.Coupon, d Redemption) error
 	return nil
 }
 
-// Unredeem takes back the last use of a coupon of this customer, which restores the coupon's state before it. It fails
-// with ErrCouponNotFound (1601), and with ErrForbiddenState for a coupon that is not redeemed.
+// Unredeem takes back the last use of a coupon of this customer, which restores the coupon's state
+// before it. It fails with ErrCouponNotFound (1601), and with ErrForbiddenState for a coupon that
+// is not redeemed.
 func Unredeem(r *engine.Run, e *loyalty.Event, code string) error {
 	c, err := Own(r, code)
 	if err != nil {
@@ -93,8 +96,8 @@ func Unredeem(r *engine.Run, e *loyalty.Event, code string) error {
 	return nil
 }
 
-// Own returns a coupon that this customer holds. It fails with ErrCouponNotFound (1601), also for another customer's
-// coupon, so that holders are not disclosed.
+// Own returns a coupon that this customer holds. It fails with ErrCouponNotFound (1601), also for
+// another customer's coupon, so that holders are not disclosed.
 func Own(r *engine.Run, code string) (*loyalty.Coupon, error) {
 	c, err := r.Coupons().Find(code)
 	switch {
@@ -136,8 +139,8 @@ func Invalidate(r *engine.Run, e *loyalty.Event, code string) error {
 	return nil
 }
 
-// locateCoupon names the attribute of a code that was not found. Any other error, such as a need to load more, is
-// returned unchanged.
+// locateCoupon names the attribute of a code that was not found. Any other error, such as a need to
+// load more, is returned unchanged.
 func locateCoupon(err error) error {
 	if errors.Is(err, loyalty.ErrCouponNotFound) {
 		return loyalty.AtField(err, "data.code")
@@ -152,8 +155,8 @@ func Trace(r *engine.Run, verdict, reason string, c *loyalty.Coupon) {
 	}
 }
 
-// UnassignOnly is Unassign for the only coupon that this customer has claimed. It fails with ErrCouponNotFound (1601),
-// and with ErrSeveral.
+// UnassignOnly is Unassign for the only coupon that this customer has claimed. It fails with
+// ErrCouponNotFound (1601), and with ErrSeveral.
 func UnassignOnly(r *engine.Run, e *loyalty.Event) error {
 	all, err := r.Coupons().Claimed()
 	if err != nil {

@@ -13,23 +13,24 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 )
 
-// Addressee names the customer whom something is passed on to. Target takes precedence over the e-mail address.
+// Addressee names the customer whom something is passed on to. Target takes precedence over the
+// e-mail address.
 type Addressee struct {
 	Target string // a customer's identifier
 	Email  string
 }
 
-// Received are the attributes of coupon_receive and reward_receive. Original is the internal id of the previous holder,
-// because their own identifier must be forgettable.
+// Received are the attributes of coupon_receive and reward_receive. Original is the internal id of
+// the previous holder, because their own identifier must be forgettable.
 type Received struct {
 	Code     string `json:"code,omitempty"`
 	Original string `json:"original"`
 	Reward   string `json:"reward,omitempty"`
 }
 
-// ReceiverOf returns the customer whom the submitted event passes something on to: another customer, by identifier or
-// e-mail address, in any state. An address that no customer has begins an inactive customer if invite is set. It fails
-// with ErrCustomerNotFound, and with ErrToOneself.
+// ReceiverOf returns the customer whom the submitted event passes something on to: another
+// customer, by identifier or e-mail address, in any state. An address that no customer has begins
+// an inactive customer if invite is set. It fails with ErrCustomerNotFound, and with ErrToOneself.
 func ReceiverOf(r *engine.Run, to Addressee, invite bool) (*engine.Run, error) {
 	needs, field := loyalty.CustomerNeeds{Ref: loyalty.Name{Kind: loyalty.NameCustomer, Value: to.Target}}, "data.target"
 	if to.Target == "" {
@@ -63,8 +64,8 @@ func inviteByMail(r *engine.Run, email string) (*engine.Run, error) {
 	return other, other.Customer.Move("subscribe")
 }
 
-// Receive writes the event by which the receiver gets something. The e-mail address that named them is kept there,
-// under their key, and nowhere else.
+// Receive writes the event by which the receiver gets something. The e-mail address that named them
+// is kept there, under their key, and nowhere else.
 func Receive(r *engine.Run, from *engine.Run, action string, data Received, email string) (*loyalty.Event, error) {
 	data.Original = from.Customer.ID.String()
 	var personal map[string]json.RawMessage
@@ -81,8 +82,8 @@ func Receive(r *engine.Run, from *engine.Run, action string, data Received, emai
 	return e, passedOn(from, r.Customer.ID)
 }
 
-// passedOn replaces target and email in the submitted event by the receiver's internal id: the sender's journal must
-// not preserve a person whom the receiver's opt-out forgets.
+// passedOn replaces target and email in the submitted event by the receiver's internal id: the
+// sender's journal must not preserve a person whom the receiver's opt-out forgets.
 func passedOn(r *engine.Run, to loyalty.ID) error {
 	own, _ := r.Parts()
 	plain, personal := maps.Clone(own.Plain), maps.Clone(own.Personal)
@@ -94,9 +95,10 @@ func passedOn(r *engine.Run, to loyalty.ID) error {
 	return err
 }
 
-// Transfer passes on a coupon of this customer, in the name of the submitted event: the one with the code, or else the
-// newest of a reward that they hold and can pass on. It fails with ErrCouponNotFound (1601), with ErrForbiddenState for
-// one that is used up or expired, and as ReceiverOf does.
+// Transfer passes on a coupon of this customer, in the name of the submitted event: the one with
+// the code, or else the newest of a reward that they hold and can pass on. It fails with
+// ErrCouponNotFound (1601), with ErrForbiddenState for one that is used up or expired, and as
+// ReceiverOf does.
 func Transfer(r *engine.Run, code, reward string, to Addressee) error {
 	c, err := toPass(r, code, reward)
 	if err != nil {
@@ -124,8 +126,8 @@ func Transfer(r *engine.Run, code, reward string, to Addressee) error {
 	return holdCoupon(other, e, c)
 }
 
-// holdCoupon records a coupon that a reward issued with its receiver, who has no claim that names it. Otherwise a
-// transfer by reward could pass a coupon on once and never again.
+// holdCoupon records a coupon that a reward issued with its receiver, who has no claim that names
+// it. Otherwise a transfer by reward could pass a coupon on once and never again.
 func holdCoupon(r *engine.Run, e *loyalty.Event, c *loyalty.Coupon) error {
 	if c.Reward == "" {
 		return nil
@@ -174,7 +176,8 @@ func laterThan(c *loyalty.Coupon, o *loyalty.Coupon) bool {
 	return loyalty.CompareID(c.ID, o.ID) > 0
 }
 
-// RewardCodes lists the codes of a reward that came to this customer in any way. They may have passed them on since.
+// RewardCodes lists the codes of a reward that came to this customer in any way. They may have
+// passed them on since.
 func RewardCodes(r *engine.Run, reward string) ([]string, error) {
 	if err := r.Require(loyalty.CustomerNeeds{Claims: true, Progress: loyalty.Kinds(loyalty.ProgressReward)}); err != nil {
 		return nil, err

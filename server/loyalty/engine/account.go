@@ -10,8 +10,9 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
-// account is one customer within a batch: the rows that were loaded, and what the events of the batch made of them so
-// far. An event works on a copy, which replaces the original only when the event succeeds.
+// account is one customer within a batch: the rows that were loaded, and what the events of the
+// batch made of them so far. An event works on a copy, which replaces the original only when the
+// event succeeds.
 type account struct {
 	loaded       *loyalty.Loading // as the store gave it; nil: created in this batch
 	customer     loyalty.Customer
@@ -28,8 +29,8 @@ type account struct {
 	destroyKey   bool
 }
 
-// open makes an account from loaded rows. The rows themselves stay untouched, because the guards of the write compare
-// with them.
+// open makes an account from loaded rows. The rows themselves stay untouched, because the guards of
+// the write compare with them.
 func open(l *loyalty.Loading) *account {
 	a := &account{
 		loaded:       l,
@@ -94,9 +95,10 @@ func (a *account) copy() *account {
 	return &c
 }
 
-// nextDue is the earliest instant at which something of the account falls due. It is exact after everything was loaded
-// (complete), and otherwise never later than the truth: a date that is too early costs a look that finds nothing, one
-// that is too late leaves points spendable that have expired.
+// nextDue is the earliest instant at which something of the account falls due. It is exact after
+// everything was loaded (complete), and otherwise never later than the truth: a date that is too
+// early costs a look that finds nothing, one that is too late leaves points spendable that have
+// expired.
 func (a *account) nextDue(book *points.Book, complete bool) time.Time {
 	if a.customer.Status == loyalty.Merged {
 		return time.Time{} // whatever comes due is the target's
@@ -128,7 +130,8 @@ func (a *account) lists() []string {
 	return []string{}
 }
 
-// nextAcceptance returns the pending purchase with the earliest acceptance date that has passed; nil if none has.
+// nextAcceptance returns the pending purchase with the earliest acceptance date that has passed;
+// nil if none has.
 func (a *account) nextAcceptance(now time.Time) *loyalty.Transaction {
 	var next *loyalty.Transaction
 	for _, t := range a.transactions {
@@ -156,8 +159,8 @@ func (a *account) nextProgress(now time.Time) *loyalty.Progress {
 	return next
 }
 
-// was returns the rows as the store loaded them, with which the guards of the writes compare; empty for a customer
-// created in this batch.
+// was returns the rows as the store loaded them, with which the guards of the writes compare; empty
+// for a customer created in this batch.
 func (a *account) was() *loyalty.Loading {
 	if a.loaded == nil {
 		return &unloaded

@@ -46,8 +46,8 @@ func InForce[E dated](r *Run, all map[string]E, ref Reference) (E, error) {
 	return e, nil
 }
 
-// mayDo returns why the customer's state forbids an action of its declared standing: ErrWrongStatus or ErrSuspended
-// (110003); nil if it does not.
+// mayDo returns why the customer's state forbids an action of its declared standing: ErrWrongStatus
+// or ErrSuspended (110003); nil if it does not.
 func mayDo(r *Run, action string) error {
 	rule, known := r.batch.rules.rules[action]
 	if !known {
@@ -56,8 +56,8 @@ func mayDo(r *Run, action string) error {
 	return r.MayAct(action, rule.Meta().Standing)
 }
 
-// Afford refuses a price above the spendable balance, with ErrNotEnoughToSpend. Something free is never refused, even
-// to a customer in debt.
+// Afford refuses a price above the spendable balance, with ErrNotEnoughToSpend. Something free is
+// never refused, even to a customer in debt.
 func (r *Run) Afford(n int64) error {
 	if n <= max(0, r.Book.Figures.Spendable()) {
 		return nil
@@ -65,8 +65,8 @@ func (r *Run) Afford(n int64) error {
 	return r.NotEnough(n)
 }
 
-// NotEnough is the refusal of a price that the customer cannot pay, which a preview explains. It names no attribute,
-// because the price of a game is the programme's and no caller sent it.
+// NotEnough is the refusal of a price that the customer cannot pay, which a preview explains. It
+// names no attribute, because the price of a game is the programme's and no caller sent it.
 func (r *Run) NotEnough(n int64) *loyalty.Error {
 	r.TraceInput(loyalty.Verdict{
 		Rule: "spend", Verdict: "refused", Reason: "reason.not_enough", Points: -n,
@@ -75,8 +75,9 @@ func (r *Run) NotEnough(n int64) *loyalty.Error {
 	return loyalty.ErrNotEnoughToSpend
 }
 
-// Outlook returns what an action would be refused with now, by the same function that its rule calls, so that what is
-// offered and what is accepted cannot differ; refused is nil if it would not be.
+// Outlook returns what an action would be refused with now, by the same function that its rule
+// calls, so that what is offered and what is accepted cannot differ; refused is nil if it would not
+// be.
 func (r *Run) Outlook(action string, may func() error) (refused, fault error) {
 	err := mayDo(r, action)
 	if err == nil {
@@ -88,8 +89,9 @@ func (r *Run) Outlook(action string, may func() error) (refused, fault error) {
 // mostNamed is how many things a refusal names.
 const mostNamed = 20
 
-// OnlyOne returns the one element of all, for events that may leave out what they are about. It fails with missing if
-// there is none, and with ErrSeveral (190400), which names them, if there are several.
+// OnlyOne returns the one element of all, for events that may leave out what they are about. It
+// fails with missing if there is none, and with ErrSeveral (190400), which names them, if there are
+// several.
 func OnlyOne(attribute string, all []string, missing *loyalty.Error) (string, error) {
 	switch len(all) {
 	case 0:
@@ -113,8 +115,8 @@ func RefusalOf(err error) (refused, fault error) {
 	return nil, err
 }
 
-// MayAct returns why the customer's state forbids an action of a standing: ErrWrongStatus or ErrSuspended (110003); nil
-// if it does not.
+// MayAct returns why the customer's state forbids an action of a standing: ErrWrongStatus or
+// ErrSuspended (110003); nil if it does not.
 func (r *Run) MayAct(action string, needs Standing) error {
 	switch status := r.Customer.Status; {
 	case status == loyalty.OptedOut || status == loyalty.Merged, status == loyalty.Inactive && needs != Anyone:

@@ -9,9 +9,10 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// replay answers a ticket with the stored answer of an earlier request under the same idempotency key; nil if there was
-// none, or only one that another event of a bulk may replace. A repeated request is told of the same customer as the
-// first, because an answer outlives merges and changed names.
+// replay answers a ticket with the stored answer of an earlier request under the same idempotency
+// key; nil if there was none, or only one that another event of a bulk may replace. A repeated
+// request is told of the same customer as the first, because an answer outlives merges and changed
+// names.
 func (b *batch) replay(t *Ticket) (*loyalty.Answer, error) {
 	if t.sub.Idempotency == nil || t.preview {
 		return nil, nil
@@ -20,8 +21,8 @@ func (b *batch) replay(t *Ticket) (*loyalty.Answer, error) {
 	if answer == nil || err != nil || answer.Customer == (loyalty.ID{}) {
 		return answer, err
 	}
-	// The answer may be about another customer than the one whom the name leads to now: the one whom they were merged
-	// into, or one who gave up an external id.
+	// The answer may be about another customer than the one whom the name leads to now: the one
+	// whom they were merged into, or one who gave up an external id.
 	a, ok := b.accounts[answer.Customer]
 	need := loyalty.CustomerNeeds{ID: answer.Customer, Key: true}
 	if !b.asked.people[personOf(&need)] && (!ok || !a.covers(&need)) {
@@ -33,8 +34,9 @@ func (b *batch) replay(t *Ticket) (*loyalty.Answer, error) {
 	return answer, openAnswer(answer, a.customer.Key)
 }
 
-// earlier finds the stored answer of a request. It fails with ErrKeyReused if the key was used for another request. In
-// a bulk each event has its own answer, by its place, and a refused event may be sent again corrected.
+// earlier finds the stored answer of a request. It fails with ErrKeyReused if the key was used for
+// another request. In a bulk each event has its own answer, by its place, and a refused event may
+// be sent again corrected.
 func (b *batch) earlier(i *loyalty.Idempotency) (*loyalty.Answer, error) {
 	if i.Place > 0 {
 		if whole, ok := b.answers[i.WholeKey()]; ok && whole.Hash != i.Whole {
@@ -51,13 +53,13 @@ func (b *batch) earlier(i *loyalty.Idempotency) (*loyalty.Answer, error) {
 	return &answer, nil
 }
 
-// refusedAnswer reports whether the request was refused, so that nothing was done. A bulk may be sent again with the
-// faulty events corrected and the others unchanged.
+// refusedAnswer reports whether the request was refused, so that nothing was done. A bulk may be
+// sent again with the faulty events corrected and the others unchanged.
 func refusedAnswer(a *loyalty.Answer) bool { return a.Status >= 400 }
 
-// boundTo is the name that a part of an answer is sealed under, so that a sealed answer cannot be moved to another key
-// or part. The body of a request outside a bulk is named by its key alone, as stored answers were before there were
-// parts.
+// boundTo is the name that a part of an answer is sealed under, so that a sealed answer cannot be
+// moved to another key or part. The body of a request outside a bulk is named by its key alone, as
+// stored answers were before there were parts.
 func boundTo(a *loyalty.Answer, part string) []byte {
 	if a.Place > 0 {
 		part = strconv.Itoa(a.Place) + part
@@ -89,9 +91,9 @@ func openAnswer(a *loyalty.Answer, key []byte) (err error) {
 
 const blockPart = "customer"
 
-// remember stores the answer of an idempotent ticket together with its effect, or on its own if a rule refused it. A
-// refusal is stored only if the node that gave it had the configuration in force: under the previous one the event
-// might have been accepted.
+// remember stores the answer of an idempotent ticket together with its effect, or on its own if a
+// rule refused it. A refusal is stored only if the node that gave it had the configuration in
+// force: under the previous one the event might have been accepted.
 func (b *batch) remember(t *Ticket) {
 	idem := t.sub.Idempotency
 	if idem == nil || !loyalty.WorthStoring(t.result.Err) {
@@ -159,8 +161,8 @@ func (t *Ticket) mark(at time.Time, err error) loyalty.BulkMark {
 	return m
 }
 
-// tick ends a ticket's bulk item in the same transaction as the ticket's effect. An item that failed by a fault is
-// ended separately, once the fault is known to be permanent.
+// tick ends a ticket's bulk item in the same transaction as the ticket's effect. An item that
+// failed by a fault is ended separately, once the fault is known to be permanent.
 func (b *batch) tick(t *Ticket) {
 	if t.item == (loyalty.BulkKey{}) || t.preview || t.result.Err != nil && !loyalty.Final(t.result.Err) {
 		return

@@ -8,9 +8,9 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// WorkItems commits the tickets of a bulk operation. An item ends by success, by refusal, or by a fault of this
-// program, which is returned as well. It fails if the database is away: then the fate of the remaining items is not
-// known yet.
+// WorkItems commits the tickets of a bulk operation. An item ends by success, by refusal, or by a
+// fault of this program, which is returned as well. It fails if the database is away: then the fate
+// of the remaining items is not known yet.
 func (e *Engine) WorkItems(ctx context.Context, tickets []*Ticket) (done int, faults []error, err error) {
 	release, err := e.hold()
 	if err != nil {
@@ -100,17 +100,17 @@ func (e *Engine) Recalculate(ctx context.Context, structure string, pass loyalty
 // jobKey takes the place of an access key in the idempotency keys of a job, which make it repeatable.
 const jobKey = "job"
 
-// SettleDue applies what is due for customers who have no events of their own. Several nodes may run it at once: they
-// share the work, and nothing is applied twice. A customer who cannot be settled does not stop the others; the failures
-// are returned at the end.
+// SettleDue applies what is due for customers who have no events of their own. Several nodes may
+// run it at once: they share the work, and nothing is applied twice. A customer who cannot be
+// settled does not stop the others; the failures are returned at the end.
 func (e *Engine) SettleDue(ctx context.Context) error {
 	var failed []error
 	err := e.SettleAll(ctx, func(_ int, failures ...error) { failed = append(failed, failures...) })
 	return errors.Join(append(failed, err)...)
 }
 
-// SettleAll settles batch by batch, until the only customers left are in the hands of other nodes. report is called
-// after each batch with the number of effects applied and the failures.
+// SettleAll settles batch by batch, until the only customers left are in the hands of other nodes.
+// report is called after each batch with the number of effects applied and the failures.
 func (e *Engine) SettleAll(ctx context.Context, report func(done int, failures ...error)) error {
 	var passed []loyalty.ID // still due after they were tried: not again in this run
 	for ctx.Err() == nil {
@@ -142,9 +142,9 @@ func settled(r *loyalty.Result) (n int) {
 	return n
 }
 
-// settleSome takes customers who are due, under their locks, and settles them in the same transaction. Customers whose
-// rules need more than is loaded for them, and those who could not be written together, are settled one by one; that
-// finds nothing to do if another writer was faster.
+// settleSome takes customers who are due, under their locks, and settles them in the same
+// transaction. Customers whose rules need more than is loaded for them, and those who could not be
+// written together, are settled one by one; that finds nothing to do if another writer was faster.
 func (e *Engine) settleSome(ctx context.Context, passed []loyalty.ID) ([]*Ticket, error) {
 	if err := e.trusted(); err != nil {
 		return nil, err
@@ -189,8 +189,8 @@ func JoinTicket(e *Engine, o *loyalty.BulkOperation) *Ticket { return e.membersh
 // LeaveTicket takes a customer off the operation's list. One who is not on it stays off.
 func LeaveTicket(e *Engine, o *loyalty.BulkOperation) *Ticket { return e.membership(o.Target, true) }
 
-// membership makes a ticket without an event. It increments the customer's version, so that a customer who leaves the
-// programme or is merged at the same moment cannot get on a list.
+// membership makes a ticket without an event. It increments the customer's version, so that a
+// customer who leaves the programme or is merged at the same moment cannot get on a list.
 func (e *Engine) membership(list string, gone bool) *Ticket {
 	return e.Task(func(r *Run) error {
 		if r.Customer.Status == loyalty.OptedOut {

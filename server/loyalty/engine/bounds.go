@@ -8,9 +8,9 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// Limits of personal and undeclared attributes, in bytes of names and values: of one event, of all its lines together, and
-// of what all events leave with a customer. Without them only the size of the body would bound what is stored for
-// ever.
+// Limits of personal and undeclared attributes, in bytes of names and values: of one event, of all
+// its lines together, and of what all events leave with a customer. Without them only the size of
+// the body would bound what is stored for ever.
 const (
 	eventAllowance = 16 << 10
 	linesAllowance = 64 << 10
@@ -18,8 +18,8 @@ const (
 	customerAllowance = 64 << 10
 )
 
-// tooMuch measures personal and undeclared attributes. Those that the programme declares (own) are bounded by its
-// schema instead.
+// tooMuch measures personal and undeclared attributes. Those that the programme declares (own) are
+// bounded by its schema instead.
 type tooMuch struct {
 	limit, size int
 	longest     string // where the largest of them stands
@@ -59,8 +59,8 @@ func (t *Ticket) affordOwn(shape *loyalty.Shape) error {
 	return m.err()
 }
 
-// AffordPurchase checks the attributes that a purchase has from its checkout and all its updates against the allowance
-// of one event: an update adds to them, and there may be a thousand updates.
+// AffordPurchase checks the attributes that a purchase has from its checkout and all its updates
+// against the allowance of one event: an update adds to them, and there may be a thousand updates.
 func AffordPurchase(p *programme.Programme, all map[string]json.RawMessage) error {
 	m := tooMuch{limit: eventAllowance}
 	own := maps.Clone(p.DeclaredNames("checkout"))
@@ -74,8 +74,8 @@ func AffordPurchase(p *programme.Programme, all map[string]json.RawMessage) erro
 	return m.err()
 }
 
-// AffordCustom checks a customer's undeclared attributes against the customer's allowance (ErrAttributesTooLarge).
-// Those that the programme declares are not counted.
+// AffordCustom checks a customer's undeclared attributes against the customer's allowance
+// (ErrAttributesTooLarge). Those that the programme declares are not counted.
 func AffordCustom(p *programme.Programme, all map[string]json.RawMessage) error {
 	m := tooMuch{limit: customerAllowance}
 	own := make(map[string]bool, len(p.Attributes[programme.TypeCustomer]))
@@ -97,9 +97,10 @@ func (t *Ticket) affordLines() error {
 	return m.err()
 }
 
-// maxEffort is how many steps the rules may take over one submission, all conditions and reactions together. A step is
-// one of a condition (see condition.ErrBudget), some tens of nanoseconds; the other work of rules is expressed in such
-// steps. A purchase of 5,000 lines under a few campaigns takes a tenth of it.
+// maxEffort is how many steps the rules may take over one submission, all conditions and reactions
+// together. A step is one of a condition (see condition.ErrBudget), some tens of nanoseconds; the
+// other work of rules is expressed in such steps. A purchase of 5,000 lines under a few campaigns
+// takes a tenth of it.
 const maxEffort = 5_000_000
 
 // The work of rules besides evaluating conditions, in steps.
@@ -108,10 +109,11 @@ const (
 	stepsToWrite = 200 // an event
 )
 
-// Effort counts steps of the submission. It fails with ErrRulesTooHeavy above maxEffort, and nothing of the submission
-// is recorded: a purchase whose last lines no rule looked at would have wrong points. What was due before the
-// submission is not counted, because its caller cannot make it less. It fails with the batch's context's error once
-// that has ended. Steps and not seconds, so that a submission is refused on every machine or on none.
+// Effort counts steps of the submission. It fails with ErrRulesTooHeavy above maxEffort, and
+// nothing of the submission is recorded: a purchase whose last lines no rule looked at would have
+// wrong points. What was due before the submission is not counted, because its caller cannot make
+// it less. It fails with the batch's context's error once that has ended. Steps and not seconds, so
+// that a submission is refused on every machine or on none.
 func (r *Run) Effort(steps int) error {
 	w := r.work
 	w.effort += steps + stepsToWrite*max(0, len(w.events)-w.paid)

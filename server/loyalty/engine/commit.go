@@ -18,10 +18,11 @@ const attempts = 12
 // batchTime bounds one transaction, including the time it waits for locks.
 const batchTime = 10 * time.Second
 
-// process commits a batch. If another writer was faster, the whole batch is tried again under its customers' locks; if
-// it still cannot be written, every submission is tried on its own, so that none can harm another. Customers over whom
-// nodes compete are locked from the start. It returns the failure that ended the work, which the tickets have too,
-// except for errLarge and ErrMuch: then nothing was tried.
+// process commits a batch. If another writer was faster, the whole batch is tried again under its
+// customers' locks; if it still cannot be written, every submission is tried on its own, so that
+// none can harm another. Customers over whom nodes compete are locked from the start. It returns
+// the failure that ended the work, which the tickets have too, except for errLarge and ErrMuch:
+// then nothing was tried.
 func (e *Engine) process(ctx context.Context, tickets []*Ticket) error {
 	if len(tickets) == 0 {
 		return nil
@@ -57,8 +58,8 @@ func (e *Engine) process(ctx context.Context, tickets []*Ticket) error {
 	return err
 }
 
-// alone tries every submission on its own, as long as the database answers and, where a machine takes long to fail, as
-// long as any caller still waits.
+// alone tries every submission on its own, as long as the database answers and, where a machine
+// takes long to fail, as long as any caller still waits.
 func (e *Engine) alone(ctx context.Context, tickets []*Ticket) error {
 	began := time.Now()
 	for i := range tickets {
@@ -77,8 +78,9 @@ func fail(tickets []*Ticket, err error) {
 	}
 }
 
-// repeatable reports whether an error means that nothing was written for certain. A database that is away is not asked
-// again for each submission of a batch, unless the others are on machines that answer.
+// repeatable reports whether an error means that nothing was written for certain. A database that
+// is away is not asked again for each submission of a batch, unless the others are on machines that
+// answer.
 func repeatable(err error) bool {
 	return !errors.Is(err, loyalty.ErrOutcomeUnknown) && !errors.Is(err, context.DeadlineExceeded) &&
 		(!errors.Is(err, loyalty.ErrDatabaseAway) || errors.Is(err, loyalty.ErrMachineAway))
@@ -93,7 +95,8 @@ func (e *Engine) once(ctx context.Context, tickets []*Ticket, locked bool) error
 // errIncomplete ends an attempt whose rules needed something that was not loaded.
 var errIncomplete = errors.New("more must be loaded")
 
-// complete decides the tickets, loading again as long as their rules need something that was not loaded.
+// complete decides the tickets, loading again as long as their rules need something that was not
+// loaded.
 func (e *Engine) complete(ctx context.Context, tickets []*Ticket, locked bool, result func(*batch) (*loyalty.Writes, error)) error {
 	for {
 		err := e.attempt(ctx, tickets, locked, result)
@@ -103,8 +106,9 @@ func (e *Engine) complete(ctx context.Context, tickets []*Ticket, locked bool, r
 	}
 }
 
-// attempt decides on kept customers where it can, and loads otherwise. A conflict on kept rows is counted apart from
-// others: the rows were out of date, and kept rows are used less often for a while.
+// attempt decides on kept customers where it can, and loads otherwise. A conflict on kept rows is
+// counted apart from others: the rows were out of date, and kept rows are used less often for a
+// while.
 func (e *Engine) attempt(ctx context.Context, tickets []*Ticket, locked bool, result func(*batch) (*loyalty.Writes, error)) (err error) {
 	n := needs(tickets, e.Now()) // one instant: what is due then is what was loaded
 	n.Locked = locked
@@ -125,8 +129,8 @@ func (e *Engine) attempt(ctx context.Context, tickets []*Ticket, locked bool, re
 	return e.on(ctx, tickets, n, nil, result)
 }
 
-// errUnsure ends an attempt on kept customers whose outcome no guard would check, such as a refusal: it is decided on
-// loaded rows instead.
+// errUnsure ends an attempt on kept customers whose outcome no guard would check, such as a
+// refusal: it is decided on loaded rows instead.
 var errUnsure = errors.New("what was decided on kept rows must be decided on loaded ones")
 
 // on decides the tickets on the known rows of their customers, or on rows loaded now if known is nil.
@@ -178,8 +182,8 @@ func (e *Engine) on(ctx context.Context, tickets []*Ticket, n loyalty.Needs, kno
 	return err
 }
 
-// Panicked is the error of a panic in a worker: it ends the batch, never the process. Once there was something to
-// write, it may have been written.
+// Panicked is the error of a panic in a worker: it ends the batch, never the process. Once there
+// was something to write, it may have been written.
 func Panicked(fault any, decided bool) error {
 	err := fmt.Errorf("panic: %v\n%s", fault, debug.Stack())
 	if decided {

@@ -7,9 +7,9 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// contended holds the customers over whom nodes compete: whose batches met another writer's more than once lately.
-// Their next batches take the locks at once and wait for their turn; without the locks each of several nodes would
-// load, decide and lose in turn.
+// contended holds the customers over whom nodes compete: whose batches met another writer's more
+// than once lately. Their next batches take the locks at once and wait for their turn; without the
+// locks each of several nodes would load, decide and lose in turn.
 type contended struct {
 	mu  sync.Mutex
 	met map[loyalty.Name]meeting

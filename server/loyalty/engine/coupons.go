@@ -8,15 +8,15 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// Coupons gives access to all coupons, as the submission left them, not only to this customer's: any customer may send
-// any code.
+// Coupons gives access to all coupons, as the submission left them, not only to this customer's:
+// any customer may send any code.
 type Coupons struct{ run *Run }
 
 // Coupons returns the programme's coupons.
 func (r *Run) Coupons() Coupons { return Coupons{r} }
 
-// Find returns a coupon by its code, whoever holds it. Changes through the pointer are recorded by Changed. It fails
-// with ErrCouponNotFound.
+// Find returns a coupon by its code, whoever holds it. Changes through the pointer are recorded by
+// Changed. It fails with ErrCouponNotFound.
 func (in Coupons) Find(code string) (*loyalty.Coupon, error) {
 	if c, ok := in.run.work.coupons[code]; ok {
 		return c, nil
@@ -31,8 +31,8 @@ func (in Coupons) Find(code string) (*loyalty.Coupon, error) {
 	return c.Clone(), nil
 }
 
-// New claims a code and returns its coupon, to be filled in and recorded by Changed. It fails with ErrCouponExists if
-// the code was ever used.
+// New claims a code and returns its coupon, to be filled in and recorded by Changed. It fails with
+// ErrCouponExists if the code was ever used.
 func (in Coupons) New(code string) (*loyalty.Coupon, error) {
 	if err := loyalty.CheckName("code", code); err != nil {
 		return nil, err
@@ -47,8 +47,8 @@ func (in Coupons) New(code string) (*loyalty.Coupon, error) {
 	return c, nil
 }
 
-// Take claims a code for a new coupon; nil if the code is used as far as was loaded. A use that was not loaded is found
-// when the batch is written.
+// Take claims a code for a new coupon; nil if the code is used as far as was loaded. A use that was
+// not loaded is found when the batch is written.
 func (in Coupons) Take(code string) *loyalty.Coupon {
 	name := loyalty.Name{Kind: loyalty.NameCoupon, Value: code}
 	if _, taken := in.run.Owner(name); taken {
@@ -59,8 +59,8 @@ func (in Coupons) Take(code string) *loyalty.Coupon {
 	return c
 }
 
-// Next returns the oldest code of a pool that no customer holds; nil if the pool is empty. A code that was given back
-// earlier in the batch is free again.
+// Next returns the oldest code of a pool that no customer holds; nil if the pool is empty. A code
+// that was given back earlier in the batch is free again.
 func (in Coupons) Next(pool string) (*loyalty.Coupon, error) {
 	asked := in.run.batch.asked.pools[pool]
 	if asked == 0 {
@@ -79,8 +79,8 @@ func (in Coupons) Next(pool string) (*loyalty.Coupon, error) {
 	return nil, &NeedMoreError{needs: loyalty.CustomerNeeds{Pools: map[string]int{pool: asked}}}
 }
 
-// free lists the codes of a pool that no customer holds, as far as they were loaded and as the events so far left them,
-// oldest first.
+// free lists the codes of a pool that no customer holds, as far as they were loaded and as the
+// events so far left them, oldest first.
 func (in Coupons) free(pool string) (free []*loyalty.Coupon) {
 	known := make(map[string]*loyalty.Coupon, len(in.run.batch.free[pool]))
 	for i := range in.run.batch.free[pool] {
@@ -132,8 +132,8 @@ func (in Coupons) Claimed() ([]string, error) {
 	return slices.Sorted(maps.Keys(known)), nil
 }
 
-// ClaimedUntil returns the expiry of each coupon that this customer has claimed and can still use, as they were before
-// this submission. Coupons that never expire are left out.
+// ClaimedUntil returns the expiry of each coupon that this customer has claimed and can still use,
+// as they were before this submission. Coupons that never expire are left out.
 func (in Coupons) ClaimedUntil() (map[string]time.Time, error) {
 	codes, err := in.Claimed()
 	if err != nil {

@@ -7,7 +7,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// Parts returns the submitted attributes as they are stored, those of line items apart; items is nil if none were sent.
+// Parts returns the submitted attributes as they are stored, those of line items apart; items is
+// nil if none were sent.
 func (r *Run) Parts() (own Parts, items []Parts) { return r.stored.own, r.stored.lists["items"] }
 
 // Attributes returns the attributes that the contract declares for an action, by name.
@@ -19,7 +20,8 @@ func (r *Run) Attributes(action string) map[string]loyalty.Attribute {
 	return shape.Attributes
 }
 
-// Undeclared returns the attributes that the contract does not declare, those that the programme declares among them.
+// Undeclared returns the attributes that the contract does not declare, those that the programme
+// declares among them.
 func (r *Run) Undeclared() map[string]json.RawMessage {
 	declared := r.Attributes(r.Event.Action)
 	own := maps.Clone(r.Data)
@@ -30,8 +32,9 @@ func (r *Run) Undeclared() map[string]json.RawMessage {
 	return own
 }
 
-// Record replaces the attributes on the row of the run's own event, for example by the result of a spin. Conditions see
-// the new ones. None of them may name a person, because they are stored unsealed.
+// Record replaces the attributes on the row of the run's own event, for example by the result of a
+// spin. Conditions see the new ones. None of them may name a person, because they are stored
+// unsealed.
 func (r *Run) Record(data any) {
 	r.Event.Data = loyalty.JSON(data)
 	var sent map[string]json.RawMessage
@@ -40,8 +43,8 @@ func (r *Run) Record(data any) {
 	}
 }
 
-// FillIn adds an attribute that the caller left out to the submitted event, so that the journal and the rules know what
-// the event was about.
+// FillIn adds an attribute that the caller left out to the submitted event, so that the journal and
+// the rules know what the event was about.
 func (r *Run) FillIn(attribute, value string) error {
 	r.Data = maps.Clone(r.Data) // the one that was sent is shared by every attempt
 	if r.Data == nil {

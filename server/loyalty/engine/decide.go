@@ -11,8 +11,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
-// runAll decides the tickets in order. It fails with ErrBatchConflict or errIncomplete if they must be decided again on
-// newly loaded rows.
+// runAll decides the tickets in order. It fails with ErrBatchConflict or errIncomplete if they must
+// be decided again on newly loaded rows.
 func (b *batch) runAll(tickets []*Ticket) error {
 	incomplete := false
 	for _, t := range tickets {
@@ -72,8 +72,8 @@ func (b *batch) decide(t *Ticket) (result loyalty.Result) {
 	if err := t.decide(r); err != nil {
 		return loyalty.Result{Outcome: loyalty.Outcome{Trace: r.work.trace}, Err: err}
 	}
-	// A settlement that found nothing due writes nothing: otherwise its version guard could make an event of the same
-	// customer begin again.
+	// A settlement that found nothing due writes nothing: otherwise its version guard could make an
+	// event of the same customer begin again.
 	if len(r.work.events) == 0 && !r.changed && r.Customer.DueAt.Equal(original.customer.DueAt) {
 		return loyalty.Result{Outcome: outcomeOf(r)}
 	}
@@ -110,8 +110,8 @@ func (b *batch) find(t *Ticket) (*account, error) {
 	return b.begin(t)
 }
 
-// begin opens the account of a new customer, or takes over the inactive profile with the same e-mail address, which
-// keeps its rows and gets the new identifier.
+// begin opens the account of a new customer, or takes over the inactive profile with the same
+// e-mail address, which keeps its rows and gets the new identifier.
 func (b *batch) begin(t *Ticket) (*account, error) {
 	if err := loyalty.CheckName("customer", t.sub.Customer); err != nil {
 		return nil, err
@@ -136,7 +136,8 @@ func (b *batch) newRun(t *Ticket, original *account) *Run {
 // keepWork makes the effects of a submission part of the batch.
 func (b *batch) keepWork(w *work) {
 	for i, r := range w.runs {
-		// Accounts that were only read are left out: their guard could only make other writers begin again.
+		// Accounts that were only read are left out: their guard could only make other writers
+		// begin again.
 		if i == 0 || r.changed || w.touches(r.Customer.ID) {
 			b.keep(r)
 		}
@@ -160,7 +161,8 @@ func (b *batch) keepWork(w *work) {
 	b.writes.CampaignMerges = append(b.writes.CampaignMerges, w.joined...)
 }
 
-// touches reports whether anything was recorded for a customer: every change is made in the name of an event of theirs.
+// touches reports whether anything was recorded for a customer: every change is made in the name of
+// an event of theirs.
 func (w *work) touches(id loyalty.ID) bool {
 	return slices.ContainsFunc(w.events, func(e *loyalty.Event) bool { return e.Customer == id })
 }
@@ -181,8 +183,9 @@ func (b *batch) keep(r *Run) {
 	}
 }
 
-// followEmail keeps the index of inactive profiles by e-mail address correct for the later events of the batch: two
-// sign-ups with one address in one batch must have the same effect as in two batches.
+// followEmail keeps the index of inactive profiles by e-mail address correct for the later events
+// of the batch: two sign-ups with one address in one batch must have the same effect as in two
+// batches.
 func (b *batch) followEmail(before *account, after *loyalty.Customer) {
 	if before != nil && before.customer.Status == loyalty.Inactive {
 		if key := loyalty.EmailKey(before.customer.Profile.Email); b.emails[key] == after.ID {
@@ -196,8 +199,9 @@ func (b *batch) followEmail(before *account, after *loyalty.Customer) {
 	}
 }
 
-// followMatches marks the matches by e-mail address that the batch itself may have made wrong; an event that asks for
-// one later must load again. Only the database can tell the right match, because it is the oldest among all customers.
+// followMatches marks the matches by e-mail address that the batch itself may have made wrong; an
+// event that asks for one later must load again. Only the database can tell the right match,
+// because it is the oldest among all customers.
 func (b *batch) followMatches(before *account, after *loyalty.Customer) {
 	keys := []string{loyalty.EmailKey(after.Profile.Email)}
 	if before != nil {
@@ -213,8 +217,9 @@ func (b *batch) followMatches(before *account, after *loyalty.Customer) {
 	}
 }
 
-// rests reports whether the whole outcome is guarded by what is written: each ticket changed its own
-// customer, and every purchase that was expected to be new was opened. Only then can a batch be decided on kept rows.
+// rests reports whether the whole outcome is guarded by what is written: each ticket changed its
+// own customer, and every purchase that was expected to be new was opened. Only then can a batch be
+// decided on kept rows.
 func (b *batch) rests(tickets []*Ticket) bool {
 	touched := make(map[loyalty.ID]bool, len(b.touched))
 	for _, id := range b.touched {
@@ -249,8 +254,8 @@ func (b *batch) left(id loyalty.ID) left {
 	return l
 }
 
-// wants adds what a run turned out to need to the ticket's needs, and reports false if it failed for another reason. A
-// run that never stops asking has a faulty rule.
+// wants adds what a run turned out to need to the ticket's needs, and reports false if it failed
+// for another reason. A run that never stops asking has a faulty rule.
 func (t *Ticket) wants(err error) bool {
 	var w *NeedMoreError
 	if !errors.As(err, &w) || t.asked >= maxMore {
@@ -261,8 +266,8 @@ func (t *Ticket) wants(err error) bool {
 	return true
 }
 
-// maxMore is how often a run may need something that was not loaded. The longest legitimate chain of such needs, that
-// of a merge whose source had many merges, is far shorter.
+// maxMore is how often a run may need something that was not loaded. The longest legitimate chain
+// of such needs, that of a merge whose source had many merges, is far shorter.
 const maxMore = 64
 
 // close brings the submission's working copies to their final form.
@@ -274,8 +279,8 @@ func (w *work) close() {
 	w.sum()
 }
 
-// sum adds up what each event did to the spendable balance. Postings come almost in the order of their events, so each
-// search begins where the last one ended.
+// sum adds up what each event did to the spendable balance. Postings come almost in the order of
+// their events, so each search begins where the last one ended.
 func (w *work) sum() {
 	at := 0
 	for _, r := range w.runs {

@@ -9,8 +9,9 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
-// settleDue applies what came due before the event: expired lots and purchases whose acceptance date has passed, in the
-// order of their dates, by the same events that the job writes for idle customers.
+// settleDue applies what came due before the event: expired lots and purchases whose acceptance
+// date has passed, in the order of their dates, by the same events that the job writes for idle
+// customers.
 func settleDue(r *Run) error {
 	due := r.Customer.DueAt
 	if due.IsZero() || due.After(r.Now) || errors.Is(r.batch.rules.trusted(), loyalty.ErrClockOff) {
@@ -35,7 +36,8 @@ func settleDue(r *Run) error {
 	return nil
 }
 
-// nextDue returns the earliest due effect besides expiry, and how to apply it; apply is nil if nothing is due.
+// nextDue returns the earliest due effect besides expiry, and how to apply it; apply is nil if
+// nothing is due.
 func nextDue(r *Run) (at time.Time, apply func() error) {
 	t, s := r.account.nextAcceptance(r.Now), r.account.nextProgress(r.Now)
 	switch {
@@ -47,7 +49,8 @@ func nextDue(r *Run) (at time.Time, apply func() error) {
 	return s.DueAt, func() error { return r.batch.rules.feature(s.Kind).Due(r, s) }
 }
 
-// onTime applies a due effect at its own instant, with the reactions to it, as if the customer had been looked at then.
+// onTime applies a due effect at its own instant, with the reactions to it, as if the customer had
+// been looked at then.
 func onTime(r *Run, at time.Time, apply func() error) error {
 	if err := expireDue(r, at, nil); err != nil {
 		return err
@@ -65,8 +68,8 @@ func onTime(r *Run, at time.Time, apply func() error) error {
 	return nil
 }
 
-// expireDue expires the free points of lots whose time has come, oldest instant first, with one point_expire event for
-// each instant.
+// expireDue expires the free points of lots whose time has come, oldest instant first, with one
+// point_expire event for each instant.
 func expireDue(r *Run, now time.Time, parent *loyalty.Event) error {
 	payDebt(r.Book) // debt comes before expiry
 	due := r.Book.Due(now)
@@ -82,8 +85,8 @@ func expireDue(r *Run, now time.Time, parent *loyalty.Event) error {
 	return nil
 }
 
-// expire writes one event for all lots of an instant: to the customer they expired together, and the portions say which
-// lots they were.
+// expire writes one event for all lots of an instant: to the customer they expired together, and
+// the portions say which lots they were.
 func expire(r *Run, lots []*points.Lot, at time.Time, parent *loyalty.Event) {
 	e := r.Append("point_expire", at)
 	if parent != nil {

@@ -1,6 +1,6 @@
-// Package engine turns submissions into committed effects. It has the queue, the batch, the account and the run of an
-// event: what is loaded, sealed, due, merged and written. It names no feature: features are values (Feature) that the
-// engine calls in the order of their table.
+// Package engine turns submissions into committed effects. It has the queue, the batch, the account
+// and the run of an event: what is loaded, sealed, due, merged and written. It names no feature:
+// features are values (Feature) that the engine calls in the order of their table.
 package engine
 
 import (
@@ -37,10 +37,11 @@ type EngineOptions struct {
 	Workers int
 	// Clock returns the time of recording; nil means the system's clock.
 	Clock func() time.Time
-	// Timekeeper compares the clock with the database's, and replaces Clock; nil means that the clock is trusted.
+	// Timekeeper compares the clock with the database's, and replaces Clock; nil means that the
+	// clock is trusted.
 	Timekeeper *loyalty.Timekeeper
-	// Kept is how many bytes of customers' rows are kept in memory, so that they need not be loaded for their next
-	// event; 0 means the default, a negative number none.
+	// Kept is how many bytes of customers' rows are kept in memory, so that they need not be loaded
+	// for their next event; 0 means the default, a negative number none.
 	Kept int
 	// Observer is told what the engine does; may be nil.
 	Observer Observer
@@ -48,9 +49,9 @@ type EngineOptions struct {
 	Tracer Tracer
 }
 
-// Engine turns submissions into committed effects. It works in batches: what waits while the last batch commits becomes
-// the next one, so that a single request is a batch of one and a crowd shares the cost of a commit. Callers who were
-// answered just now are waited for, for a moment (crowd).
+// Engine turns submissions into committed effects. It works in batches: what waits while the last
+// batch commits becomes the next one, so that a single request is a batch of one and a crowd shares
+// the cost of a commit. Callers who were answered just now are waited for, for a moment (crowd).
 type Engine struct {
 	rulebook
 	store      loyalty.Store
@@ -105,7 +106,8 @@ func NewEngine(o EngineOptions) (*Engine, error) {
 	return e, nil
 }
 
-// Close waits for the submissions that were accepted and stops the workers. Later ones fail with ErrUnavailable.
+// Close waits for the submissions that were accepted and stops the workers. Later ones fail with
+// ErrUnavailable.
 func (e *Engine) Close() {
 	e.closing.Lock()
 	if !e.closed {
@@ -118,8 +120,8 @@ func (e *Engine) Close() {
 	e.workers.Wait()
 }
 
-// hold keeps the engine open during work that is done outside its workers. It fails with ErrUnavailable once the engine
-// is closed.
+// hold keeps the engine open during work that is done outside its workers. It fails with
+// ErrUnavailable once the engine is closed.
 func (e *Engine) hold() (release func(), err error) {
 	e.closing.RLock()
 	if e.closed {
@@ -129,9 +131,10 @@ func (e *Engine) hold() (release func(), err error) {
 	return e.closing.RUnlock, nil
 }
 
-// Submit records one event and everything that follows from it, exactly once. If ctx ends first, or there is no result
-// after submitTime, it fails with ErrUnavailable when nothing was done and nothing will be, and with ErrUnconfirmed
-// when the event may still be committed: then only a repetition under its idempotency key can tell.
+// Submit records one event and everything that follows from it, exactly once. If ctx ends first, or
+// there is no result after submitTime, it fails with ErrUnavailable when nothing was done and
+// nothing will be, and with ErrUnconfirmed when the event may still be committed: then only a
+// repetition under its idempotency key can tell.
 func (e *Engine) Submit(ctx context.Context, s loyalty.Submission) (loyalty.Outcome, error) {
 	t := e.Prepare(s)
 	if t.err != nil && s.Idempotency == nil {
@@ -141,17 +144,17 @@ func (e *Engine) Submit(ctx context.Context, s loyalty.Submission) (loyalty.Outc
 	return e.enqueue(ctx, t)
 }
 
-// SubmitAll records events in order, each on its own: one transaction for all of them unless the database refuses one,
-// and one result for each.
+// SubmitAll records events in order, each on its own: one transaction for all of them unless the
+// database refuses one, and one result for each.
 func (e *Engine) SubmitAll(ctx context.Context, all []loyalty.Submission) []loyalty.Result {
 	results := make([]loyalty.Result, len(all))
 	e.SubmitEach(ctx, all, func(i int, r loyalty.Result) { results[i] = r })
 	return results
 }
 
-// SubmitEach is SubmitAll that passes on each result when it is known, and keeps none, because the results of thousands
-// of events take much memory. It works in batches. Events that were not begun when ctx ended or the database went away
-// fail with ErrUnavailable.
+// SubmitEach is SubmitAll that passes on each result when it is known, and keeps none, because the
+// results of thousands of events take much memory. It works in batches. Events that were not begun
+// when ctx ended or the database went away fail with ErrUnavailable.
 func (e *Engine) SubmitEach(ctx context.Context, all []loyalty.Submission, told func(int, loyalty.Result)) {
 	release, err := e.hold()
 	if err == nil {
@@ -176,8 +179,8 @@ func (e *Engine) SubmitEach(ctx context.Context, all []loyalty.Submission, told 
 	}
 }
 
-// prepareSome makes the tickets of the next batch. A heavy one is a batch of its own, so that no caller waits for
-// several of them.
+// prepareSome makes the tickets of the next batch. A heavy one is a batch of its own, so that no
+// caller waits for several of them.
 func (e *Engine) prepareSome(all []loyalty.Submission) (tickets []*Ticket) {
 	for i := range all {
 		if len(tickets) == MaxBatch || len(tickets) > 0 && (all[i].Heavy() || all[i-1].Heavy()) {
@@ -199,8 +202,8 @@ func (e *Engine) follow(ctx context.Context, tickets ...*Ticket) {
 	}
 }
 
-// Settle applies what is due for one customer now. Reads call it before they show figures, so that none shows expired
-// points.
+// Settle applies what is due for one customer now. Reads call it before they show figures, so that
+// none shows expired points.
 func (e *Engine) Settle(ctx context.Context, customer loyalty.ID) error {
 	_, err := e.enqueue(ctx, e.settlement(customer))
 	return err

@@ -10,8 +10,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// Holds evaluates a condition on an occurrence. A condition that cannot be evaluated does not hold, and a preview says
-// why.
+// Holds evaluates a condition on an occurrence. A condition that cannot be evaluated does not hold,
+// and a preview says why.
 func (o *Occurrence) Holds(c *condition.Condition) (bool, error) {
 	held, fault, err := o.Judge(c)
 	if fault != nil {
@@ -20,7 +20,8 @@ func (o *Occurrence) Holds(c *condition.Condition) (bool, error) {
 	return held, err
 }
 
-// Judge is Holds, except that fault says why a condition could not be evaluated, and leaves the trace to its caller.
+// Judge is Holds, except that fault says why a condition could not be evaluated, and leaves the
+// trace to its caller.
 func (o *Occurrence) Judge(c *condition.Condition) (held bool, fault, err error) {
 	if c == nil {
 		return true, nil, nil
@@ -35,9 +36,9 @@ func (o *Occurrence) Judge(c *condition.Condition) (held bool, fault, err error)
 	return held && fault == nil, fault, nil
 }
 
-// see brings the known facts of the occurrence up to date, because later rules see what earlier ones gave. The event
-// stays as it was; customer and purchase are as the earlier rules left them, so that a campaign may require a tier that
-// the same purchase has just brought.
+// see brings the known facts of the occurrence up to date, because later rules see what earlier
+// ones gave. The event stays as it was; customer and purchase are as the earlier rules left them,
+// so that a campaign may require a tier that the same purchase has just brought.
 func (o *Occurrence) see(c *condition.Condition) (err error) {
 	if o.known == nil {
 		o.known = &condition.Facts{Location: o.Programme.Location, Event: condition.Event{
@@ -53,8 +54,8 @@ func (o *Occurrence) see(c *condition.Condition) (err error) {
 	return o.gather(c)
 }
 
-// gather adds the facts about the purchase and the event that only some conditions ask for: decrypting the personal
-// attributes of a purchase takes longer than evaluating most conditions.
+// gather adds the facts about the purchase and the event that only some conditions ask for:
+// decrypting the personal attributes of a purchase takes longer than evaluating most conditions.
 func (o *Occurrence) gather(c *condition.Condition) (err error) {
 	if c.Uses("transaction") || c.Uses("item") {
 		if o.known.Transaction, o.known.Item, err = o.PurchaseFacts(); err != nil {
@@ -67,8 +68,8 @@ func (o *Occurrence) gather(c *condition.Condition) (err error) {
 	return err
 }
 
-// completeFacts adds the facts about a customer that only some conditions ask for. Some may have to be loaded, which
-// costs the whole batch a round trip.
+// completeFacts adds the facts about a customer that only some conditions ask for. Some may have to
+// be loaded, which costs the whole batch a round trip.
 func completeFacts(r *Run, f *condition.Customer, c *condition.Condition) (err error) {
 	if c.Uses("customer.tiers") && f.Tiers == nil {
 		if err := r.Require(loyalty.CustomerNeeds{Progress: loyalty.Kinds(loyalty.ProgressTier)}); err != nil {
@@ -93,8 +94,8 @@ func isMember(r *Run, s *programme.Segment) (bool, error) {
 	return r.Judges(s.Is, condition.Event{Timestamp: r.At})
 }
 
-// Judges reports whether a condition on the customer and an event, which may be a past one, holds. A condition that
-// cannot be evaluated does not hold.
+// Judges reports whether a condition on the customer and an event, which may be a past one, holds.
+// A condition that cannot be evaluated does not hold.
 func (r *Run) Judges(c *condition.Condition, e condition.Event) (bool, error) {
 	f := &condition.Facts{Customer: customerFacts(r), Event: e, Location: r.Programme.Location}
 	if err := completeFacts(r, &f.Customer, c); err != nil {
@@ -120,8 +121,9 @@ func (o *Occurrence) Points() int64 {
 	return loyalty.Deref(o.Trigger.Points)
 }
 
-// PurchaseFacts returns the purchase as conditions see it, and the line that the occurrence is about; nil if none. All
-// occurrences of a round share the facts, because the only thing that rules can change of a purchase are its points.
+// PurchaseFacts returns the purchase as conditions see it, and the line that the occurrence is
+// about; nil if none. All occurrences of a round share the facts, because the only thing that rules
+// can change of a purchase are its points.
 func (o *Occurrence) PurchaseFacts() (f *condition.Transaction, line *condition.Item, err error) {
 	t := o.Purchase()
 	if t == nil {
@@ -145,8 +147,9 @@ func (o *Occurrence) PurchaseFacts() (f *condition.Transaction, line *condition.
 	return f, line, nil
 }
 
-// SeenAttributes returns the event's attributes, including the personal ones as long as they can be read. The event of
-// a line inherits the attributes of its checkout, and so does a checkout that is accepted later.
+// SeenAttributes returns the event's attributes, including the personal ones as long as they can be
+// read. The event of a line inherits the attributes of its checkout, and so does a checkout that is
+// accepted later.
 func (o *Occurrence) SeenAttributes() (condition.Attributes, error) {
 	if o.Line == nil && o.Trigger == o.Event && o.Trigger.Sent(o.Action) {
 		return o.Data, nil // as it was sent
@@ -181,7 +184,8 @@ func AttributesOf(a condition.Attributes) map[string]json.RawMessage {
 	return sent
 }
 
-// purchaseFacts reads a purchase for conditions, including its personal attributes as long as the key exists.
+// purchaseFacts reads a purchase for conditions, including its personal attributes as long as the
+// key exists.
 func purchaseFacts(r *Run, t *loyalty.Transaction) (*condition.Transaction, error) {
 	personal, err := r.OpenBought(t, t.Detail.Personal, t.Checkout, nil)
 	if err != nil {
@@ -207,7 +211,8 @@ func purchaseFacts(r *Run, t *loyalty.Transaction) (*condition.Transaction, erro
 	return f, nil
 }
 
-// lineFacts reads one line with its own attributes only: inherited ones are added when a condition asks for them.
+// lineFacts reads one line with its own attributes only: inherited ones are added when a condition
+// asks for them.
 func lineFacts(r *Run, t *loyalty.Transaction, l *loyalty.Line) (condition.Item, error) {
 	own, err := r.OpenBought(t, l.Personal, l.Event, nil)
 	if err != nil {
@@ -235,7 +240,8 @@ func decimalOf(raw json.RawMessage) float64 {
 	return n
 }
 
-// units converts money for conditions, which compare it and book nothing: a float is exact enough for that.
+// units converts money for conditions, which compare it and book nothing: a float is exact enough
+// for that.
 func units(a money.Amount) float64 { f, _ := a.Decimal().Float64(); return f }
 
 // customerFacts returns the customer as conditions see them.
@@ -249,9 +255,9 @@ func customerFacts(r *Run) condition.Customer {
 	}
 }
 
-// referrerName returns the current name of the customer who referred this one; empty if there is none, or if they left.
-// The id is stored and not the name, so that a customer who changes their name is still found, and one who leaves is
-// forgotten.
+// referrerName returns the current name of the customer who referred this one; empty if there is
+// none, or if they left. The id is stored and not the name, so that a customer who changes their
+// name is still found, and one who leaves is forgotten.
 func referrerName(r *Run) (string, error) {
 	id := r.Customer.Profile.Referrer
 	if id == (loyalty.ID{}) {

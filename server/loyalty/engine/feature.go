@@ -7,39 +7,44 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// Feature is one part of the rules as the engine sees it: what events need because of it, what it reacts to, and what
-// happens to customers' progress with it. Every function may be nil. The features run in the order of their table.
+// Feature is one part of the rules as the engine sees it: what events need because of it, what it
+// reacts to, and what happens to customers' progress with it. Every function may be nil. The
+// features run in the order of their table.
 type Feature struct {
 	Name string
-	// Progress is the kind of progress that customers make with it; 0 means none. Due, Join and Receive are about that
-	// kind.
+	// Progress is the kind of progress that customers make with it; 0 means none. Due, Join and
+	// Receive are about that kind.
 	Progress loyalty.ProgressKind
 
-	// Needs adds to the needs of an action what the feature reads when it reacts, which saves loading again.
+	// Needs adds to the needs of an action what the feature reads when it reacts, which saves
+	// loading again.
 	Needs func(p *programme.Programme, action string, n *loyalty.CustomerNeeds)
-	// React handles one occurrence; After handles a customer once React has seen all occurrences of a round.
+	// React handles one occurrence; After handles a customer once React has seen all occurrences of
+	// a round.
 	React func(*Occurrence) error
 	After func(*Run) error
-	// Counts says that the feature derives its state from what a customer has, and rewards nothing on the way: only
-	// such features see imported events, because those were rewarded elsewhere.
+	// Counts says that the feature derives its state from what a customer has, and rewards nothing
+	// on the way: only such features see imported events, because those were rewarded elsewhere.
 	Counts bool
 
 	// Due applies a progress whose date has passed.
 	Due func(*Run, *loyalty.Progress) error
-	// Join makes one progress of two of a kind when two accounts are merged; key identifies what both made progress
-	// with. Nil means that the target keeps its own.
+	// Join makes one progress of two of a kind when two accounts are merged; key identifies what
+	// both made progress with. Nil means that the target keeps its own.
 	Join Join
-	// Receive converts a document for the target of a merge; nil means that it is taken over unchanged.
+	// Receive converts a document for the target of a merge; nil means that it is taken over
+	// unchanged.
 	Receive func(r, source *Run, key loyalty.ProgressKey, data json.RawMessage) (json.RawMessage, error)
 
 	// Rejected gives back what a pending purchase used when it is rejected.
 	Rejected func(r *Run, e *loyalty.Event, t *loyalty.Transaction) error
-	// Claimed moves what a guest's pending purchase used to the customer who claims it; gone is the guest's event.
+	// Claimed moves what a guest's pending purchase used to the customer who claims it; gone is the
+	// guest's event.
 	Claimed func(r, guest *Run, gone *loyalty.Event, t *loyalty.Transaction) error
 	// Decide accepts or rejects a pending purchase whose date has passed.
 	Decide func(*Run, *loyalty.Transaction) error
-	// Hold records an event without its effect, until it is validated; Held reports whether a purchase is held that
-	// way.
+	// Hold records an event without its effect, until it is validated; Held reports whether a
+	// purchase is held that way.
 	Hold func(*Run, Submitted) error
 	Held func(r *Run, transaction string) (bool, error)
 }
@@ -52,8 +57,8 @@ type Submitted struct {
 	Apply       func(*Run) error
 }
 
-// Join makes one progress of two documents of a kind: the one of this customer, and the one of the customer who is
-// merged into them.
+// Join makes one progress of two documents of a kind: the one of this customer, and the one of the
+// customer who is merged into them.
 type Join func(r *Run, key string, mine, theirs json.RawMessage) (any, error)
 
 // JoinBy makes a Join that reads both documents and adds the second to the first.

@@ -6,7 +6,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// decide runs the rules of one ticket in their fixed order: first what is due, then the gates, then the action.
+// decide runs the rules of one ticket in their fixed order: first what is due, then the gates, then
+// the action.
 func (t *Ticket) decide(r *Run) error {
 	if err := settleDue(r); err != nil {
 		return err
@@ -17,8 +18,8 @@ func (t *Ticket) decide(r *Run) error {
 		}
 		return nil
 	}
-	// before the gate of the customer's state: purchases that were pending when their module was switched off can still
-	// be decided
+	// before the gate of the customer's state: purchases that were pending when their module was
+	// switched off can still be decided
 	if err := t.leftPending(r); err != nil {
 		return loyalty.PrefixFields(err, t.sub.At)
 	}
@@ -28,8 +29,9 @@ func (t *Ticket) decide(r *Run) error {
 	}
 	if !t.at.IsZero() {
 		r.At, r.Late = t.at, true
-		// Imported customers are as old as the event that creates them, because figures are grouped by the month of
-		// joining. A customer who bought as a guest before stays as old as that purchase.
+		// Imported customers are as old as the event that creates them, because figures are grouped
+		// by the month of joining. A customer who bought as a guest before stays as old as that
+		// purchase.
 		if (t.sub.Imported || t.sub.Aged) && r.Customer.Status == loyalty.None && r.Customer.LastEvent == (loyalty.ID{}) {
 			r.Customer.CreatedAt = t.at
 		}
@@ -45,7 +47,8 @@ func (t *Ticket) decide(r *Run) error {
 	if err := t.apply(r); err != nil {
 		return loyalty.PrefixFields(err, t.sub.At)
 	}
-	// after the event and not before: points that expire by inactivity are judged by the activity before it
+	// after the event and not before: points that expire by inactivity are judged by the activity
+	// before it
 	r.Customer.LastActivityAt = r.Now
 	r.Book.LastActivity = r.Now
 	for _, run := range r.work.runs {
@@ -56,8 +59,8 @@ func (t *Ticket) decide(r *Run) error {
 	return r.work.react()
 }
 
-// leftPending refuses an action whose module is off, unless it decides on a purchase that is pending from the time when
-// the module was on. A held purchase waits for its validation instead.
+// leftPending refuses an action whose module is off, unless it decides on a purchase that is
+// pending from the time when the module was on. A held purchase waits for its validation instead.
 func (t *Ticket) leftPending(r *Run) error {
 	if t.off == nil {
 		return nil
@@ -100,8 +103,8 @@ func traceStanding(r *Run, verdict, reason string) {
 	}
 }
 
-// guest lets a customer whom the programme does not know, or knows as inactive, buy under an identifier that the caller
-// chose. It does not enrol them.
+// guest lets a customer whom the programme does not know, or knows as inactive, buy under an
+// identifier that the caller chose. It does not enrol them.
 func (t *Ticket) guest(r *Run) error {
 	if !t.sub.Guest || (r.Customer.Status != loyalty.None && r.Customer.Status != loyalty.Inactive) {
 		return nil
@@ -118,8 +121,8 @@ func (t *Ticket) guestMay(r *Run) bool {
 	return bought && loyalty.TransactionMoves[t.rule.Meta().Name] != nil
 }
 
-// takeOver gives a new customer their name. A profile found by e-mail address gets the submitted identifier instead of
-// its own.
+// takeOver gives a new customer their name. A profile found by e-mail address gets the submitted
+// identifier instead of its own.
 func (t *Ticket) takeOver(r *Run) {
 	if t.needs.Ref.Kind != loyalty.NameCustomer || t.needs.Ref.Value == "" {
 		return
@@ -155,8 +158,9 @@ func (t *Ticket) apply(r *Run) error {
 	return r.work.react()
 }
 
-// Resubmit passes earlier submitted attributes through today's gates, because their module may be off by now and the
-// customer suspended. It returns what their action needs, and how to apply it to this run.
+// Resubmit passes earlier submitted attributes through today's gates, because their module may be
+// off by now and the customer suspended. It returns what their action needs, and how to apply it to
+// this run.
 func Resubmit(r *Run, action string, data json.RawMessage) (needs loyalty.CustomerNeeds, apply func() error, err error) {
 	t := &Ticket{sub: loyalty.Submission{Action: action, Data: data}, programme: r.Programme}
 	if err := t.check(r.batch.rules); err != nil {

@@ -9,10 +9,11 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// kept holds customers as this process last wrote them, so that their next event need not load them first. They are as
-// reliable as loaded rows wherever the outcome is written, because the guards of the write compare with the rows in the
-// database. So no refusal and no decision to leave something unchanged is made on them; see rests. Another node's write
-// makes a guard fail once, and the batch is loaded.
+// kept holds customers as this process last wrote them, so that their next event need not load them
+// first. They are as reliable as loaded rows wherever the outcome is written, because the guards of
+// the write compare with the rows in the database. So no refusal and no decision to leave something
+// unchanged is made on them; see rests. Another node's write makes a guard fail once, and the batch
+// is loaded.
 type kept struct {
 	most int // bytes, about; 0: none are kept
 
@@ -39,10 +40,12 @@ type keptCustomer struct {
 const (
 	// keptBytes is the default limit of memory for kept rows.
 	keptBytes = 96 << 20
-	// keptFor is how long an unused customer stays: one whom another node forgot must soon be forgotten here too.
+	// keptFor is how long an unused customer stays: one whom another node forgot must soon be
+	// forgotten here too.
 	keptFor = 10 * time.Minute
-	// mostLost limits how long batches are loaded after a kept customer was out of date, to 2¹⁰ batches. Where
-	// several nodes write the same customers in turn, hardly any kept row is up to date.
+	// mostLost limits how long batches are loaded after a kept customer was out of date, to 2¹⁰
+	// batches. Where several nodes write the same customers in turn, hardly any kept row is up to
+	// date.
 	mostLost = 10
 	// regained is the number of good batches after which one loss is forgotten.
 	regained = 8
@@ -100,8 +103,8 @@ func (k *kept) add(l *loyalty.Loaded, n *loyalty.CustomerNeeds, now time.Time) b
 	return true
 }
 
-// has reports whether everything that is needed of a customer is known. Reserved points are held by lots and
-// reservations, so a customer with none reserved has no such rows.
+// has reports whether everything that is needed of a customer is known. Reserved points are held by
+// lots and reservations, so a customer with none reserved has no such rows.
 func (*kept) has(c *keptCustomer, n *loyalty.CustomerNeeds) bool {
 	switch {
 	case c == nil, n.Key && c.customer.Key == nil, n.Progress&^c.kinds != 0, n.Lots > loyalty.HeldLots,
@@ -124,7 +127,8 @@ func (k *kept) get(name string) *keptCustomer {
 	return c
 }
 
-// put keeps a customer, and drops those who were not used for long, or least recently if there are too many.
+// put keeps a customer, and drops those who were not used for long, or least recently if there are
+// too many.
 func (k *kept) put(name string, c *keptCustomer) {
 	k.drop(name)
 	if k.known == nil {
@@ -213,8 +217,8 @@ func (k *kept) note(w *loyalty.Writes, known bool, of func(loyalty.ID) left) {
 	}
 }
 
-// noteOne keeps a customer who is an ordinary member; of others, rules read more than is kept. A batch that ends after
-// a later one changes nothing.
+// noteOne keeps a customer who is an ordinary member; of others, rules read more than is kept. A
+// batch that ends after a later one changes nothing.
 func (k *kept) noteOne(c loyalty.Customer, l left) {
 	if c.Status != loyalty.Active || l.forget {
 		k.drop(c.Name)
@@ -248,7 +252,8 @@ func (k *kept) noteOne(c loyalty.Customer, l left) {
 	k.put(c.Name, fresh)
 }
 
-// miss forgets the batch's customers, one of whom at least was out of date, and has the next batches loaded.
+// miss forgets the batch's customers, one of whom at least was out of date, and has the next
+// batches loaded.
 func (k *kept) miss(n *loyalty.Needs) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -10,11 +10,12 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// Merge makes another customer part of this one, in the name of the run's event. Rows stay where they are: purchases,
-// claims and events of the other customer are found through the merge from now on. What figures and progress consist of
-// moves: every lot with its history, under its id, so that what was spent, held or bought can still be undone; debt,
-// promises, holds, and progress. It refuses a customer who does not exist (160212), oneself (190163), and either side
-// if it is merged or opted out already (190040, 190041).
+// Merge makes another customer part of this one, in the name of the run's event. Rows stay where
+// they are: purchases, claims and events of the other customer are found through the merge from now
+// on. What figures and progress consist of moves: every lot with its history, under its id, so that
+// what was spent, held or bought can still be undone; debt, promises, holds, and progress. It
+// refuses a customer who does not exist (160212), oneself (190163), and either side if it is merged
+// or opted out already (190040, 190041).
 func Merge(r *Run, source string) error {
 	switch {
 	case r.followed:
@@ -77,8 +78,8 @@ func inherit(r *Run, s *Run) error {
 		return loyalty.ErrTooLarge.With("property", "points").At("data.source").Because(err)
 	}
 	r.Event.Shown(shown)
-	// What was due for the source is due for the target, including what was not loaded: its pending purchases stay in
-	// rows of their own.
+	// What was due for the source is due for the target, including what was not loaded: its pending
+	// purchases stay in rows of their own.
 	r.full = false
 	r.Customer.DueAt = loyalty.Earlier(r.Customer.DueAt, s.Customer.DueAt)
 	r.Trace("merge", "applied", "reason.merged", shown)
@@ -94,14 +95,14 @@ func takeHolds(r *Run, s *Run) {
 		// cut to its length, so that appending cannot write into what was loaded
 		mine := r.Reservation(name)
 		mine.Hold = append(mine.Hold[:len(mine.Hold):len(mine.Hold)], held.Hold...)
-		// emptied and not deleted here: a concurrent release must fail at the guard of the row instead of releasing
-		// twice
+		// emptied and not deleted here: a concurrent release must fail at the guard of the row
+		// instead of releasing twice
 		held.Hold = nil
 	}
 }
 
-// adopt redirects the customers who were merged into the source earlier to its target, so that a merge is always one
-// step away.
+// adopt redirects the customers who were merged into the source earlier to its target, so that a
+// merge is always one step away.
 func adopt(r *Run, s *Run) error {
 	if s.account.loaded == nil {
 		return nil
@@ -119,8 +120,8 @@ func adopt(r *Run, s *Run) error {
 	return nil
 }
 
-// openPart opens the account of a merged customer, to change its own row. Its points and progress are its target's by
-// now.
+// openPart opens the account of a merged customer, to change its own row. Its points and progress
+// are its target's by now.
 func openPart(r *Run, id loyalty.ID) (*Run, error) {
 	n := loyalty.CustomerNeeds{ID: id, Key: true}
 	for _, open := range r.work.runs {
@@ -161,8 +162,9 @@ func Sources(r *Run) ([]*Run, error) {
 	return parts, nil
 }
 
-// joinProgress moves the source's progress, key by key. The source's rows are deleted; the event records from whom the
-// progress came. Keys are in order, because features may look at each other's progress while they receive theirs.
+// joinProgress moves the source's progress, key by key. The source's rows are deleted; the event
+// records from whom the progress came. Keys are in order, because features may look at each other's
+// progress while they receive theirs.
 func joinProgress(r *Run, s *Run) error {
 	for _, key := range slices.SortedFunc(maps.Keys(s.account.progress), loyalty.CompareProgress) {
 		p := s.account.progress[key]
@@ -184,8 +186,8 @@ func joinProgress(r *Run, s *Run) error {
 	return nil
 }
 
-// joinOne makes one progress of two. If only the source had any, it is taken over with its date; if both had, the
-// earlier date is the one at which to look again.
+// joinOne makes one progress of two. If only the source had any, it is taken over with its date; if
+// both had, the earlier date is the one at which to look again.
 func joinOne(r *Run, key loyalty.ProgressKey, p *loyalty.Progress, theirs json.RawMessage) error {
 	own := r.account.progress[key]
 	if own == nil || own.Data == nil {

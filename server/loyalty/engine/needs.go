@@ -8,8 +8,9 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// NeedMoreError ends a run that needs something which was not loaded: the batch is loaded again with these needs added.
-// That costs a round trip, so an event declares in advance whatever can be known to be needed.
+// NeedMoreError ends a run that needs something which was not loaded: the batch is loaded again
+// with these needs added. That costs a round trip, so an event declares in advance whatever can be
+// known to be needed.
 type NeedMoreError struct {
 	needs loyalty.CustomerNeeds
 	more  []loyalty.CustomerNeeds
@@ -43,9 +44,9 @@ func (b *batch) idOf(p person) loyalty.ID {
 	return b.names[p.ref]
 }
 
-// Require makes sure that rows of this run's customer, and rows that belong to no customer, were loaded, for needs that
-// only the data or the programme can tell. Its error must be returned unchanged; the event is then decided again with
-// more loaded.
+// Require makes sure that rows of this run's customer, and rows that belong to no customer, were
+// loaded, for needs that only the data or the programme can tell. Its error must be returned
+// unchanged; the event is then decided again with more loaded.
 func (r *Run) Require(n loyalty.CustomerNeeds) error {
 	if shared := r.batch.asked.missing(&n); shared != nil {
 		return &NeedMoreError{needs: *shared}
@@ -57,9 +58,9 @@ func (r *Run) Require(n loyalty.CustomerNeeds) error {
 	return &NeedMoreError{needs: n}
 }
 
-// Other opens the account of another customer that this event touches, after applying what is due for them. For a
-// merged customer it returns the one who has their points now, which may be the run itself. It fails with
-// ErrCustomerNotFound.
+// Other opens the account of another customer that this event touches, after applying what is due
+// for them. For a merged customer it returns the one who has their points now, which may be the run
+// itself. It fails with ErrCustomerNotFound.
 func (r *Run) Other(n loyalty.CustomerNeeds) (*Run, error) {
 	b := r.batch
 	switch {
@@ -85,8 +86,8 @@ func (r *Run) Other(n loyalty.CustomerNeeds) (*Run, error) {
 	return openOther(r, a, n)
 }
 
-// begun reports whether a customer was created in this batch: nothing of theirs is stored, and in the next attempt they
-// will have another id.
+// begun reports whether a customer was created in this batch: nothing of theirs is stored, and in
+// the next attempt they will have another id.
 func (b *batch) begun(id loyalty.ID) bool {
 	a := b.accounts[id]
 	return a != nil && a.loaded == nil
@@ -105,10 +106,10 @@ func openOther(r *Run, a *account, n loyalty.CustomerNeeds) (*Run, error) {
 	return other, nil
 }
 
-// before applies what was due before the event at hand. Nothing reacts to that event meanwhile, because its rules are
-// not finished, and its instant stays the same, although the due effects may reach the same customers at another
-// instant. Otherwise a purchase that is accepted on the way could make a campaign reward an event that is refused in
-// the end.
+// before applies what was due before the event at hand. Nothing reacts to that event meanwhile,
+// because its rules are not finished, and its instant stays the same, although the due effects may
+// reach the same customers at another instant. Otherwise a purchase that is accepted on the way
+// could make a campaign reward an event that is refused in the end.
 func (w *work) before(due func() error) error {
 	waiting, runs := w.news(), slices.Clone(w.runs)
 	type instant struct {
@@ -129,7 +130,8 @@ func (w *work) before(due func() error) error {
 	return nil
 }
 
-// Begin opens the account of a customer whom this event creates, under an identifier that the platform chooses.
+// Begin opens the account of a customer whom this event creates, under an identifier that the
+// platform chooses.
 func (r *Run) Begin(name string) (*Run, error) {
 	if err := r.Require(loyalty.CustomerNeeds{Names: []loyalty.Name{{Kind: loyalty.NameCustomer, Value: name}}}); err != nil {
 		return nil, err

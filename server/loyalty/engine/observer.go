@@ -7,21 +7,22 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// Observer is told what the engine does, for metrics. Workers wait for it, several at once: it must be quick and safe
-// for concurrent use.
+// Observer is told what the engine does, for metrics. Workers wait for it, several at once: it must
+// be quick and safe for concurrent use.
 type Observer interface {
-	// Tried is called for each transaction that was tried, except for previews. An attempt that ends because more must
-	// be loaded counts as part of the next one.
+	// Tried is called for each transaction that was tried, except for previews. An attempt that
+	// ends because more must be loaded counts as part of the next one.
 	Tried(a Attempt)
-	// Ended is called once for each submission. action is what was submitted, empty if only due effects were applied.
-	// It may be any text, because refused actions are counted too.
+	// Ended is called once for each submission. action is what was submitted, empty if only due
+	// effects were applied. It may be any text, because refused actions are counted too.
 	Ended(action string, r *loyalty.Result)
 }
 
 // Attempt is one try of a batch.
 type Attempt struct {
 	Size int // submissions
-	// How long loading, deciding and writing took; writing includes the commit. A phase that was not reached is zero.
+	// How long loading, deciding and writing took; writing includes the commit. A phase that was
+	// not reached is zero.
 	Load, Decide, Write time.Duration
 	Err                 error // nil: it was committed
 }
@@ -32,7 +33,8 @@ type unobserved struct{}
 func (unobserved) Tried(Attempt)                 {}
 func (unobserved) Ended(string, *loyalty.Result) {}
 
-// watch times an attempt: loading until work begins, deciding until it has ended, writing until the transaction has.
+// watch times an attempt: loading until work begins, deciding until it has ended, writing until the
+// transaction has.
 type watch struct{ began, loaded, decided time.Time }
 
 func (w *watch) attempt(size int, err error) Attempt {

@@ -8,8 +8,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// refusedAtOnce explains the refusals that depend on no customer: a module that is off, and an action that cannot be
-// submitted.
+// refusedAtOnce explains the refusals that depend on no customer: a module that is off, and an
+// action that cannot be submitted.
 func refusedAtOnce(err error) []loyalty.Verdict {
 	reason := ""
 	switch {
@@ -47,8 +47,8 @@ func touchedLots(r *Run, original *account) []loyalty.LotChange {
 	return changes
 }
 
-// Try applies an effect to copies that are thrown away, and returns the points it would bring. The verdicts of its
-// rules stay, for a preview.
+// Try applies an effect to copies that are thrown away, and returns the points it would bring. The
+// verdicts of its rules stay, for a preview.
 func Try(r *Run, apply func(*Run) error) (gained int64, err error) {
 	trial := newTrial(r)
 	err = apply(trial)

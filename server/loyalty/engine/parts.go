@@ -7,8 +7,9 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// Parts are attributes as they are stored: those that may be read for ever, and the personal ones, which are sealed
-// under the customer's key. Every attempt of a batch shares both, so they must not be changed.
+// Parts are attributes as they are stored: those that may be read for ever, and the personal ones,
+// which are sealed under the customer's key. Every attempt of a batch shares both, so they must not
+// be changed.
 type Parts struct{ Plain, Personal map[string]json.RawMessage }
 
 // stored is a submission's data, separated once, before any transaction.
@@ -81,8 +82,8 @@ func each(s *loyalty.Shape, raw json.RawMessage) ([]Parts, error) {
 	return parts, nil
 }
 
-// split separates attributes by whether the contract declares them as personal. Undeclared ones count as personal,
-// because nothing is known of them.
+// split separates attributes by whether the contract declares them as personal. Undeclared ones
+// count as personal, because nothing is known of them.
 func split(s *loyalty.Shape, data map[string]json.RawMessage) Parts {
 	p := Parts{Plain: data}
 	for name, value := range data {

@@ -17,8 +17,8 @@ func (e *Engine) Task(do func(*Run) error) *Ticket {
 	return &Ticket{programme: e.programmes.Programme(), task: do}
 }
 
-// Prepare decodes a submission and passes it through the gates that depend on no customer. Its errors are kept in the
-// ticket, because a stored answer takes precedence over them.
+// Prepare decodes a submission and passes it through the gates that depend on no customer. Its
+// errors are kept in the ticket, because a stored answer takes precedence over them.
 func (e *Engine) Prepare(s loyalty.Submission) *Ticket {
 	t := &Ticket{sub: s, programme: e.programmes.Programme(), seed: s.Chance}
 	t.version = t.programme.Version

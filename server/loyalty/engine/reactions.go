@@ -28,8 +28,9 @@ func NewOccurrence(r *Run, action string, e *loyalty.Event, t *loyalty.Transacti
 // maxRounds limits how often the effects of reactions may themselves be reacted to.
 const maxRounds = 8
 
-// react lets the rules react to the events recorded since the last time, and then to the events that this produced,
-// round by round. Rules that trigger each other without end are refused with ErrReactionsEndless.
+// react lets the rules react to the events recorded since the last time, and then to the events
+// that this produced, round by round. Rules that trigger each other without end are refused with
+// ErrReactionsEndless.
 func (w *work) react() error {
 	w.bought = nil // the event may have changed them since
 	for round := 0; ; round++ {
@@ -84,8 +85,8 @@ func (w *work) round(happened []*Occurrence, events []*loyalty.Event) error {
 	return nil
 }
 
-// occurrences returns what an event is to the rules. A purchase counts once it is final: a checkout that waits for its
-// acceptance is no occurrence yet.
+// occurrences returns what an event is to the rules. A purchase counts once it is final: a checkout
+// that waits for its acceptance is no occurrence yet.
 func (w *work) occurrences(e *loyalty.Event) []*Occurrence {
 	r := w.run(e.Customer)
 	if r == nil || e.Held {

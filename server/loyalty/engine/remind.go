@@ -7,8 +7,9 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// Remind runs a rule on customers without a submitted event, and the reactions to the events that the rule writes. It
-// does not count as the customers' activity. done is the number of customers for whom it wrote any event.
+// Remind runs a rule on customers without a submitted event, and the reactions to the events that
+// the rule writes. It does not count as the customers' activity. done is the number of customers
+// for whom it wrote any event.
 func (e *Engine) Remind(ctx context.Context, customers []loyalty.ID, rule func(*Run) error) (done int, failed []error, err error) {
 	release, err := e.hold()
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
-// Progress reads the customer's progress of a kind under a key into v, and reports whether there is any.
+// Progress reads the customer's progress of a kind under a key into v, and reports whether there is
+// any.
 func (r *Run) Progress(k loyalty.ProgressKind, key string, v any) (bool, error) {
 	if err := r.Require(loyalty.CustomerNeeds{Progress: loyalty.Kinds(k)}); err != nil {
 		return false, err
@@ -42,9 +43,9 @@ func (r *Run) ProgressOf(k loyalty.ProgressKind) ([]string, error) {
 	return keys, nil
 }
 
-// SetProgress changes a progress in the name of an event of this customer, or of a later event of the submission that
-// carries this progress already, because the journal is folded in the order of its ids. due is when the progress must
-// be looked at next, zero for never. A nil v removes it.
+// SetProgress changes a progress in the name of an event of this customer, or of a later event of
+// the submission that carries this progress already, because the journal is folded in the order of
+// its ids. due is when the progress must be looked at next, zero for never. A nil v removes it.
 func (r *Run) SetProgress(e *loyalty.Event, key loyalty.ProgressKey, v any, due time.Time) error {
 	if err := r.Require(loyalty.CustomerNeeds{Progress: loyalty.Kinds(key.Kind)}); err != nil {
 		return err
@@ -69,14 +70,15 @@ func (r *Run) SetProgress(e *loyalty.Event, key loyalty.ProgressKey, v any, due 
 // ProgressRow returns the row of a progress; nil if there is none.
 func (r *Run) ProgressRow(key loyalty.ProgressKey) *loyalty.Progress { return r.account.progress[key] }
 
-// Claims gives access to the rewards that a customer claimed or received, and to their standing with each reward.
+// Claims gives access to the rewards that a customer claimed or received, and to their standing
+// with each reward.
 type Claims struct{ run *Run }
 
 // Claims returns this customer's claims.
 func (r *Run) Claims() Claims { return Claims{r} }
 
-// Of returns a claim by the event that records it; nil if there is none. Changes through the pointer are recorded by
-// Changed.
+// Of returns a claim by the event that records it; nil if there is none. Changes through the
+// pointer are recorded by Changed.
 func (in Claims) Of(event loyalty.ID) (*loyalty.RewardClaim, error) {
 	if err := in.run.Require(loyalty.CustomerNeeds{Claims: true}); err != nil {
 		return nil, err
@@ -103,8 +105,8 @@ func (in Claims) Changed(e *loyalty.Event, c *loyalty.RewardClaim) {
 
 // RewardStanding is a customer's progress with one reward (ProgressReward).
 type RewardStanding struct {
-	// Claims counts this customer's own claims that stand, which max_claims limits. A claim that was passed on still
-	// counts, one that was received does not.
+	// Claims counts this customer's own claims that stand, which max_claims limits. A claim that
+	// was passed on still counts, one that was received does not.
 	Claims        int64     `json:"claims"`
 	LastClaimedAt time.Time `json:"last_claimed_at"`
 	// Received lists claims that another customer made.
@@ -129,8 +131,9 @@ func (in Claims) Standing(reward string) (s RewardStanding, err error) {
 	return s, err
 }
 
-// SetStanding stores a standing, or deletes it if nothing is left of it: a customer who gave everything back must be
-// stored like one who never claimed, because that is what a rebuild from the journal gives.
+// SetStanding stores a standing, or deletes it if nothing is left of it: a customer who gave
+// everything back must be stored like one who never claimed, because that is what a rebuild from
+// the journal gives.
 func (in Claims) SetStanding(e *loyalty.Event, reward string, s RewardStanding) error {
 	if s.Claims == 0 && len(s.Received) == 0 && len(s.Coupons) == 0 {
 		return in.run.SetProgress(e, loyalty.ProgressKey{Kind: loyalty.ProgressReward, Key: reward}, nil, time.Time{})
@@ -203,8 +206,8 @@ func (of History) Events() (list []*loyalty.Event) {
 	return list
 }
 
-// Postings yields the batch's postings before this submission, and then its own. They are not copied, because tiers
-// look at all of them for each event.
+// Postings yields the batch's postings before this submission, and then its own. They are not
+// copied, because tiers look at all of them for each event.
 func (of History) Postings() iter.Seq[points.Posting] {
 	return func(yield func(points.Posting) bool) {
 		for _, list := range [...][]points.Posting{of.run.account.postings, of.run.Book.Postings} {

@@ -8,7 +8,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// rulebook is what all events are decided by. Runs have it and not the engine, so that no rule can reach the database.
+// rulebook is what all events are decided by. Runs have it and not the engine, so that no rule can
+// reach the database.
 type rulebook struct {
 	contract loyalty.Contract
 	rules    map[string]Rule
@@ -27,7 +28,8 @@ func (b *rulebook) feature(kind loyalty.ProgressKind) Feature {
 	return Feature{}
 }
 
-// trusted fails with ErrClockOff while the clock is too far off to apply anything that depends on a date.
+// trusted fails with ErrClockOff while the clock is too far off to apply anything that depends on a
+// date.
 func (b *rulebook) trusted() error {
 	if b.keeper == nil {
 		return nil
@@ -35,28 +37,28 @@ func (b *rulebook) trusted() error {
 	return b.keeper.Trusted()
 }
 
-// Now returns the engine's clock, cut to the milliseconds that are stored, so that what is decided now and what is read
-// back later is the same instant.
+// Now returns the engine's clock, cut to the milliseconds that are stored, so that what is decided
+// now and what is read back later is the same instant.
 func (b *rulebook) Now() time.Time { return b.clock().UTC().Truncate(time.Millisecond) }
 
 // Standing is which customers an action is for.
 type Standing uint8
 
-// The standings. Whether a change of state is legal is decided by the table of states instead; actions that change it
-// have the standing Anyone.
+// The standings. Whether a change of state is legal is decided by the table of states instead;
+// actions that change it have the standing Anyone.
 const (
 	Anyone  Standing = iota // inactive, active, suspended
 	Earner                  // active, suspended: earning works while suspended
 	Spender                 // active only
 )
 
-// Action is one submittable action: its declaration and its decision. D is the payload type generated from the
-// contract.
+// Action is one submittable action: its declaration and its decision. D is the payload type
+// generated from the contract.
 type Action[D any] struct {
 	Name     string // the contract's discriminator
 	Standing Standing
-	// Settles says that the action decides on a pending purchase, which it may do after the purchase's module was
-	// switched off.
+	// Settles says that the action decides on a pending purchase, which it may do after the
+	// purchase's module was switched off.
 	Settles bool
 	// Creates reports whether the action may be sent for an unknown customer; nil means never.
 	Creates func(D) bool
@@ -64,8 +66,8 @@ type Action[D any] struct {
 	Needs func(D, *loyalty.CustomerNeeds)
 	// Check refuses what the data alone shows to be wrong; nil means that the schema is enough.
 	Check func(D) error
-	// Apply decides by the customer's state and records effects on the run. It may be called again after a conflict, so
-	// it must change nothing but the run.
+	// Apply decides by the customer's state and records effects on the run. It may be called again
+	// after a conflict, so it must change nothing but the run.
 	Apply func(*Run, D) error
 }
 
@@ -96,8 +98,8 @@ func (a Action[D]) Meta() Meta { return Meta{a.Name, a.Standing, a.Settles} }
 func (a Action[D]) bind(data json.RawMessage) (bound, error) {
 	var d D
 	if err := json.Unmarshal(data, &d); err != nil {
-		// The schema was checked before; what is left are values that its number format cannot exclude, such as too
-		// many decimals.
+		// The schema was checked before; what is left are values that its number format cannot
+		// exclude, such as too many decimals.
 		return bound{}, loyalty.DecodeError(err)
 	}
 	if a.Check != nil {
@@ -115,8 +117,9 @@ func (a Action[D]) bind(data json.RawMessage) (bound, error) {
 	return b, nil
 }
 
-// customRule is the rule of an action that the programme declares: the event is recorded, and rules react to it. It
-// fails with ErrUnknownAction, or with ErrActionOff while the module custom_events is off.
+// customRule is the rule of an action that the programme declares: the event is recorded, and rules
+// react to it. It fails with ErrUnknownAction, or with ErrActionOff while the module custom_events
+// is off.
 func customRule(p *programme.Programme, action string) (Rule, error) {
 	switch a := p.Actions[action]; {
 	case a == nil:

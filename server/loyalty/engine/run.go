@@ -10,8 +10,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// Coverable is how many points can be taken without the balance falling below zero: the spendable ones, and those of a
-// lot that have expired.
+// Coverable is how many points can be taken without the balance falling below zero: the spendable
+// ones, and those of a lot that have expired.
 func (r *Run) Coverable(lot loyalty.ID) int64 {
 	n := max(0, r.Book.Figures.Spendable())
 	if l := r.Book.Lot(lot); l != nil {
@@ -20,8 +20,8 @@ func (r *Run) Coverable(lot loyalty.ID) int64 {
 	return n
 }
 
-// Run is one event being decided: what its action may read, and where it records effects. Nothing leaves a run until
-// the engine commits the batch, so a preview is a run that is thrown away.
+// Run is one event being decided: what its action may read, and where it records effects. Nothing
+// leaves a run until the engine commits the batch, so a preview is a run that is thrown away.
 type Run struct {
 	Programme *programme.Programme
 	Customer  *loyalty.Customer // working copy
@@ -31,8 +31,8 @@ type Run struct {
 	Event     *loyalty.Event // the submitted event's own row
 	// Data holds the attributes as they were sent, by name.
 	Data map[string]json.RawMessage
-	// Value is what an operation answers besides the events, such as the result of a spin. Only actions that an
-	// operation causes set it.
+	// Value is what an operation answers besides the events, such as the result of a spin. Only
+	// actions that an operation causes set it.
 	Value any
 
 	batch    *batch
@@ -46,8 +46,8 @@ type Run struct {
 	changed  bool // the customer's row is written though no event is theirs (a merge)
 }
 
-// Append appends an event row with the next id. Ids grow with the customer's events whatever the clock does, because
-// the journal is ordered by id.
+// Append appends an event row with the next id. Ids grow with the customer's events whatever the
+// clock does, because the journal is ordered by id.
 func (r *Run) Append(action string, at time.Time) *loyalty.Event {
 	r.Customer.LastEvent = loyalty.NewID(r.Now, r.Customer.LastEvent)
 	e := &loyalty.Event{
@@ -61,8 +61,8 @@ func (r *Run) Append(action string, at time.Time) *loyalty.Event {
 	return e
 }
 
-// Derive writes an event that follows from another one, which may be another customer's. data are its attributes, none
-// of which may name a person (see DeriveSealed).
+// Derive writes an event that follows from another one, which may be another customer's. data are
+// its attributes, none of which may name a person (see DeriveSealed).
 func (r *Run) Derive(parent *loyalty.Event, action string, data any) *loyalty.Event {
 	e := r.Append(action, r.At)
 	e.Data = loyalty.JSON(data)
@@ -72,7 +72,8 @@ func (r *Run) Derive(parent *loyalty.Event, action string, data any) *loyalty.Ev
 	return e
 }
 
-// DeriveSealed is Derive with attributes that name this customer, which are sealed under the customer's key.
+// DeriveSealed is Derive with attributes that name this customer, which are sealed under the
+// customer's key.
 func (r *Run) DeriveSealed(parent *loyalty.Event, action string, data any, personal map[string]json.RawMessage) (*loyalty.Event, error) {
 	if err := r.Require(loyalty.CustomerNeeds{Key: true}); err != nil {
 		return nil, err
@@ -83,8 +84,8 @@ func (r *Run) DeriveSealed(parent *loyalty.Event, action string, data any, perso
 	return e, err
 }
 
-// Earn opens a lot with the points that an event brings, dated by the programme's expiry policy. It fails with
-// ErrTooLarge.
+// Earn opens a lot with the points that an event brings, dated by the programme's expiry policy. It
+// fails with ErrTooLarge.
 func (r *Run) Earn(e *loyalty.Event, n int64, transaction string) error {
 	if err := r.Credit(e, n, transaction); err != nil || n == 0 {
 		return err
@@ -93,8 +94,9 @@ func (r *Run) Earn(e *loyalty.Event, n int64, transaction string) error {
 	return nil
 }
 
-// Credit opens a lot of n points, earned at the run's effective time, which expires by the policy in force now: a
-// policy that changes later leaves existing lots unchanged. transaction is the purchase that earned them, or empty.
+// Credit opens a lot of n points, earned at the run's effective time, which expires by the policy
+// in force now: a policy that changes later leaves existing lots unchanged. transaction is the
+// purchase that earned them, or empty.
 func (r *Run) Credit(e *loyalty.Event, n int64, transaction string) error {
 	e.Points = &n
 	if n == 0 {
@@ -111,8 +113,8 @@ func (r *Run) CreditUntil(e *loyalty.Event, n int64, expires time.Time) error {
 	return r.credit(e, n, points.Lot{EarnedAt: r.At, ExpiresAt: expires, Origin: origin(e, "")})
 }
 
-// origin is what points are given for. Whatever the event, points of a purchase count as the purchase's, except for
-// what campaigns and referrals add to it.
+// origin is what points are given for. Whatever the event, points of a purchase count as the
+// purchase's, except for what campaigns and referrals add to it.
 func origin(e *loyalty.Event, transaction string) points.Origin {
 	switch e.Action {
 	case "point_add":
@@ -135,8 +137,8 @@ func origin(e *loyalty.Event, transaction string) points.Origin {
 	return points.Activity
 }
 
-// credit opens the lot. The event records the lot's dates and purchase, which its postings do not have, so that a
-// rebuild can restore it.
+// credit opens the lot. The event records the lot's dates and purchase, which its postings do not
+// have, so that a rebuild can restore it.
 func (r *Run) credit(e *loyalty.Event, n int64, lot points.Lot) error {
 	if _, err := r.Book.Credit(e.ID, n, lot); err != nil {
 		return loyalty.ErrTooLarge.With("property", "points").At("data.points")
@@ -162,19 +164,20 @@ func (r *Run) Move(trigger string) error {
 	return nil
 }
 
-// Claim takes a name for this customer and reports whether it could: another customer may have it. A name that this
-// customer owns already stays theirs.
+// Claim takes a name for this customer and reports whether it could: another customer may have it.
+// A name that this customer owns already stays theirs.
 func (r *Run) Claim(n loyalty.Name) bool {
 	if owner, taken := r.Owner(n); taken {
-		// a transaction_id is used once, even by the same customer, who is told so at the second checkout
+		// a transaction_id is used once, even by the same customer, who is told so at the second
+		// checkout
 		return owner == r.Customer.ID && n.Kind != loyalty.NameTransaction
 	}
 	r.work.claims = append(r.work.claims, loyalty.Claim{Name: n, Owner: r.Customer.ID})
 	return true
 }
 
-// Owner returns who has a name, as far as this batch knows: a name that the run has just claimed takes precedence over
-// what was loaded.
+// Owner returns who has a name, as far as this batch knows: a name that the run has just claimed
+// takes precedence over what was loaded.
 func (r *Run) Owner(n loyalty.Name) (loyalty.ID, bool) {
 	if slices.ContainsFunc(r.work.claims, func(c loyalty.Claim) bool { return c.Name == n }) {
 		return r.Customer.ID, true
@@ -183,13 +186,14 @@ func (r *Run) Owner(n loyalty.Name) (loyalty.ID, bool) {
 	return owner, taken
 }
 
-// Free releases a name of this customer. Releases are written before claims, so that a name can change hands within a
-// batch.
+// Free releases a name of this customer. Releases are written before claims, so that a name can
+// change hands within a batch.
 func (r *Run) Free(n loyalty.Name) {
 	r.account.freed = append(r.account.freed, loyalty.Claim{Name: n, Owner: r.Customer.ID})
 }
 
-// DestroyKey makes everything sealed under the customer's key unreadable for good, once the batch is committed.
+// DestroyKey makes everything sealed under the customer's key unreadable for good, once the batch
+// is committed.
 func (r *Run) DestroyKey() { r.account.destroyKey = true }
 
 // Events returns the rows that the submission has recorded so far, of all its customers.
@@ -198,8 +202,8 @@ func (r *Run) Events() []*loyalty.Event { return r.work.events }
 // Find returns the event of the submission with an id; nil if it has none.
 func (r *Run) Find(id loyalty.ID) *loyalty.Event { return r.work.find(id) }
 
-// Unrecord removes the events that were recorded since there were the given number of them; nothing may refer to them.
-// last is the customer's last event before them.
+// Unrecord removes the events that were recorded since there were the given number of them; nothing
+// may refer to them. last is the customer's last event before them.
 func (r *Run) Unrecord(events int, last loyalty.ID) {
 	r.work.events, r.Customer.LastEvent = r.work.events[:events], last
 }

@@ -8,7 +8,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// Ticket is a submission on its way, decoded and checked outside any transaction by the goroutine that brought it.
+// Ticket is a submission on its way, decoded and checked outside any transaction by the goroutine
+// that brought it.
 type Ticket struct {
 	sub         loyalty.Submission
 	programme   *programme.Programme
@@ -36,8 +37,8 @@ type Ticket struct {
 	done   chan struct{}
 }
 
-// check does everything that needs neither the database nor other submissions, on the caller's goroutine, so that a
-// request refused here never takes a worker's time.
+// check does everything that needs neither the database nor other submissions, on the caller's
+// goroutine, so that a request refused here never takes a worker's time.
 func (t *Ticket) check(rules *rulebook) error {
 	s := &t.sub
 	if operation, internal := programme.InternalOperations[s.Action]; internal && !s.Operation {
@@ -132,8 +133,8 @@ func (t *Ticket) gate(shape *loyalty.Shape) error {
 	return nil
 }
 
-// gateItems does the same for the elements of a list. They are not even parsed if none of their properties depends on a
-// module.
+// gateItems does the same for the elements of a list. They are not even parsed if none of their
+// properties depends on a module.
 func gateItems(shape *loyalty.Shape, raw json.RawMessage, name string, on map[string]bool) error {
 	gated := false
 	for _, a := range shape.Attributes {
@@ -156,8 +157,8 @@ func gateItems(shape *loyalty.Shape, raw json.RawMessage, name string, on map[st
 	return nil
 }
 
-// moduleOff refuses an attribute whose module is off: accepted silently, it would have no effect, and its sender could
-// not tell.
+// moduleOff refuses an attribute whose module is off: accepted silently, it would have no effect,
+// and its sender could not tell.
 func moduleOff(module, property, at string) error {
 	return loyalty.ErrModuleOff.With("module", module).With("property", property).At(at)
 }

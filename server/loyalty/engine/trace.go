@@ -32,12 +32,12 @@ func (r *Run) Warn(e *loyalty.Error) {
 	}
 }
 
-// maxVerdicts limits the verdicts of a preview: a purchase has up to 5,000 lines, and every campaign has a verdict on
-// each.
+// maxVerdicts limits the verdicts of a preview: a purchase has up to 5,000 lines, and every
+// campaign has a verdict on each.
 const maxVerdicts = 20_000
 
-// lookedAt returns the attributes of the submitted event as its row shows them, without personal ones and lists; nil if
-// no event was submitted. All verdicts share them.
+// lookedAt returns the attributes of the submitted event as its row shows them, without personal
+// ones and lists; nil if no event was submitted. All verdicts share them.
 func (w *work) lookedAt(e *loyalty.Event) map[string]any {
 	if e == nil || len(w.trace) >= maxSeen {
 		return nil
@@ -61,6 +61,6 @@ func (w *work) lookedAt(e *loyalty.Event) map[string]any {
 	return seen
 }
 
-// maxSeen limits how many verdicts of a preview include the attributes of the event, because thousands of lines bring
-// thousands of verdicts that would each repeat them.
+// maxSeen limits how many verdicts of a preview include the attributes of the event, because
+// thousands of lines bring thousands of verdicts that would each repeat them.
 const maxSeen = 1000

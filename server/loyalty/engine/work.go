@@ -10,8 +10,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/condition"
 )
 
-// work is shared by the runs of one submission: one for its own customer, and one for each other customer that it
-// touches.
+// work is shared by the runs of one submission: one for its own customer, and one for each other
+// customer that it touches.
 type work struct {
 	runs    []*Run // in the order in which they were opened
 	events  []*loyalty.Event
@@ -44,8 +44,8 @@ type work struct {
 	drawn    *rand.ChaCha8
 }
 
-// find returns the event of the submission with an id; nil if there is none. Its index is built on demand, because most
-// submissions never need it.
+// find returns the event of the submission with an id; nil if there is none. Its index is built on
+// demand, because most submissions never need it.
 func (w *work) find(id loyalty.ID) *loyalty.Event {
 	if w.index == nil {
 		w.index = map[loyalty.ID]*loyalty.Event{}
@@ -81,8 +81,8 @@ func (n *Note[T]) Set(r *Run, v T) {
 	r.work.notes[n] = v
 }
 
-// Random is the submission's source of chance. Every attempt draws the same numbers in the same order, so that the rows
-// one attempt asked for are those that the next one reads.
+// Random is the submission's source of chance. Every attempt draws the same numbers in the same
+// order, so that the rows one attempt asked for are those that the next one reads.
 func (r *Run) Random() *rand.ChaCha8 {
 	w := r.work
 	if w.drawn == nil {

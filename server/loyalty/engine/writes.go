@@ -8,8 +8,9 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// result collects the final rows, one for each key whatever happened in between, because guards compare with what was
-// loaded: a second write of a row by the same batch would fail at the first one's.
+// result collects the final rows, one for each key whatever happened in between, because guards
+// compare with what was loaded: a second write of a row by the same batch would fail at the first
+// one's.
 func (b *batch) result() *loyalty.Writes {
 	for _, id := range b.touched {
 		b.accounts[id].write(&b.writes)
@@ -43,8 +44,8 @@ func (a *account) write(w *loyalty.Writes) {
 	w.Moved = append(w.Moved, a.moved...)
 }
 
-// writeLots adds the lots that changed: an event reads all lots that may pay and moves points of few. Each is written
-// under a guard of its loaded state.
+// writeLots adds the lots that changed: an event reads all lots that may pay and moves points of
+// few. Each is written under a guard of its loaded state.
 func (a *account) writeLots(w *loyalty.Writes) {
 	known := a.was().Lots // copies keep their order: these first
 	for i, before := range known {
@@ -57,8 +58,8 @@ func (a *account) writeLots(w *loyalty.Writes) {
 	}
 }
 
-// writeTransactions adds the purchases that changed. Whoever changes a purchase marks it, because comparing documents
-// of up to thousands of lines would take long.
+// writeTransactions adds the purchases that changed. Whoever changes a purchase marks it, because
+// comparing documents of up to thousands of lines would take long.
 func (a *account) writeTransactions(w *loyalty.Writes) {
 	for _, name := range slices.Sorted(maps.Keys(a.transactions)) {
 		after := a.transactions[name]
@@ -70,8 +71,8 @@ func (a *account) writeTransactions(w *loyalty.Writes) {
 	}
 }
 
-// writeReservations adds the holds that changed. One that ended is written as an empty one: the store deletes its row
-// under the same guard, so that two releases of one hold cannot both succeed.
+// writeReservations adds the holds that changed. One that ended is written as an empty one: the
+// store deletes its row under the same guard, so that two releases of one hold cannot both succeed.
 func (a *account) writeReservations(w *loyalty.Writes) {
 	for _, name := range slices.Sorted(maps.Keys(a.reservations)) {
 		after := a.reservations[name]
@@ -85,7 +86,8 @@ func (a *account) writeReservations(w *loyalty.Writes) {
 	}
 }
 
-// writeProgress adds the progress that changed. Progress that was created and removed within the batch never had a row.
+// writeProgress adds the progress that changed. Progress that was created and removed within the
+// batch never had a row.
 func (a *account) writeProgress(w *loyalty.Writes) {
 	for _, key := range slices.SortedFunc(maps.Keys(a.progress), loyalty.CompareProgress) {
 		after := a.progress[key]
@@ -153,8 +155,8 @@ func (b *batch) writeTallies() {
 	}
 }
 
-// noteGifts adds the campaign awards of an event to the batch. They are summed by campaign, so that a purchase of
-// thousands of lines makes one row of figures.
+// noteGifts adds the campaign awards of an event to the batch. They are summed by campaign, so that
+// a purchase of thousands of lines makes one row of figures.
 func (b *batch) noteGifts(e *loyalty.Event) {
 	if e.Effects == nil {
 		return

@@ -1,5 +1,5 @@
-// Package game has the games that customers take part in: contests, prize wheels, quizzes, treasure hunts and flows of
-// profiling questions.
+// Package game has the games that customers take part in: contests, prize wheels, quizzes, treasure
+// hunts and flows of profiling questions.
 package game
 
 import (
@@ -68,9 +68,10 @@ func (p *ContestProgress) Enter(count, price int64, burn []points.Portion) {
 	p.Paid = append(p.Paid, PaidEntries{count, price, burn})
 }
 
-// Revoke removes the last entries, because what was paid last is what a customer who changes their mind means. refund
-// is called for entries that cost something, with the lots that paid and the number of points, and returns what is left
-// of the lots; nil keeps the points spent. There must be at least count entries.
+// Revoke removes the last entries, because what was paid last is what a customer who changes their
+// mind means. refund is called for entries that cost something, with the lots that paid and the
+// number of points, and returns what is left of the lots; nil keeps the points spent. There must be
+// at least count entries.
 func (p *ContestProgress) Revoke(count int64, refund func(burn []points.Portion, n int64) ([]points.Portion, error)) (err error) {
 	p.Entries -= count
 	for i := len(p.Paid) - 1; i >= 0 && count > 0; i-- {
@@ -89,8 +90,8 @@ func (p *ContestProgress) Revoke(count int64, refund func(burn []points.Portion,
 	return nil
 }
 
-// MayEnter returns a contest that accepts count more entries of the customer, and their entries so far. Besides the
-// failures of InForce it fails with ErrEntriesLimit, and with ErrNotEnoughToSpend.
+// MayEnter returns a contest that accepts count more entries of the customer, and their entries so
+// far. Besides the failures of InForce it fails with ErrEntriesLimit, and with ErrNotEnoughToSpend.
 func MayEnter(r *engine.Run, id string, count int64) (*Contest, ContestProgress, error) {
 	var p ContestProgress
 	ref := engine.Reference{Type: "contests/contest", ID: id}
@@ -136,8 +137,8 @@ func OutlookOnContest(r *engine.Run, c *Contest) (o ContestOutlook, err error) {
 	return o, err
 }
 
-// joinPortions appends what was taken later. A lot that paid at the end of the first and at the beginning of the second
-// becomes one portion.
+// joinPortions appends what was taken later. A lot that paid at the end of the first and at the
+// beginning of the second becomes one portion.
 func joinPortions(first, second []points.Portion) []points.Portion {
 	if n := len(first); n > 0 && len(second) > 0 && first[n-1].Lot == second[0].Lot {
 		first[n-1].Points += second[0].Points
@@ -151,8 +152,8 @@ var ContestFeature = engine.Feature{Name: "contests", Progress: loyalty.Progress
 	a.Entries, a.Paid = a.Entries+b.Entries, append(a.Paid, b.Paid...)
 })}
 
-// OnlyContest returns the contest that the customer has entries of, for an event that names none. It fails with
-// ErrEntriesTooFew, and with ErrSeveral.
+// OnlyContest returns the contest that the customer has entries of, for an event that names none.
+// It fails with ErrEntriesTooFew, and with ErrSeveral.
 func OnlyContest(r *engine.Run) (string, error) {
 	all, err := r.ProgressOf(loyalty.ProgressContest)
 	if err != nil {

@@ -82,8 +82,8 @@ type QuestionResult struct {
 	Next      string     `json:"next,omitempty"`
 }
 
-// FlowProgress is a customer's progress with a flow. It does not hold the answers, which are part of the profile and
-// are forgotten with it.
+// FlowProgress is a customer's progress with a flow. It does not hold the answers, which are part
+// of the profile and are forgotten with it.
 type FlowProgress struct {
 	Answered []string `json:"answered"` // questions, in the order of their first answer
 	Rewarded bool     `json:"rewarded"` // the points for completing it were given
@@ -125,7 +125,8 @@ func OutlookOnFlow(r *engine.Run, f *Flow) (o FlowOutlook, err error) {
 	return o, err
 }
 
-// Answer records an answer and returns what it earns: each question, and the flow as a whole, bring their points once.
+// Answer records an answer and returns what it earns: each question, and the flow as a whole, bring
+// their points once.
 func (p *FlowProgress) Answer(f *Flow, q *Question) (earned int64) {
 	if !slices.Contains(p.Answered, q.ID) {
 		p.Answered = append(p.Answered, q.ID)
@@ -138,8 +139,8 @@ func (p *FlowProgress) Answer(f *Flow, q *Question) (earned int64) {
 	return earned
 }
 
-// SetAnswer puts the answer to a question into the profile. It fails with an error of kind Invalid at data.answer if
-// the question or the field does not accept it.
+// SetAnswer puts the answer to a question into the profile. It fails with an error of kind Invalid
+// at data.answer if the question or the field does not accept it.
 func SetAnswer(r *engine.Run, q *Question, answer string) error {
 	answer = strings.TrimSpace(answer)
 	if err := checkChoice(q.Answers, answer); err != nil {
@@ -170,8 +171,8 @@ func chosen(labels []string, choices []Choice, answer string) []string {
 	return append(kept, answer)
 }
 
-// checkAnswer checks an answer against what the action profile accepts in a field, including declared attributes. An
-// answer for a custom attribute that is no text is read as its JSON value.
+// checkAnswer checks an answer against what the action profile accepts in a field, including
+// declared attributes. An answer for a custom attribute that is no text is read as its JSON value.
 func checkAnswer(r *engine.Run, field, answer string) (json.RawMessage, error) {
 	text := loyalty.JSON(answer)
 	if field == fieldLabels {

@@ -57,12 +57,12 @@ func (t *Treasure) Action() string {
 	return "offline_treasure_code_found"
 }
 
-// Opens reports whether a code is the treasure's. Surrounding blanks and the case of letters do not matter, because
-// people type it from a poster.
+// Opens reports whether a code is the treasure's. Surrounding blanks and the case of letters do not
+// matter, because people type it from a poster.
 func (t *Treasure) Opens(code string) bool { return strings.EqualFold(strings.TrimSpace(code), t.Code) }
 
-// TreasureInForce returns a treasure that can be found now; field is where the request names it. It fails as InForce
-// does.
+// TreasureInForce returns a treasure that can be found now; field is where the request names it. It
+// fails as InForce does.
 func TreasureInForce(r *engine.Run, id, field string) (*Treasure, error) {
 	return engine.InForce(r, Treasures.Of(r.Programme), treasureReference(id, field))
 }

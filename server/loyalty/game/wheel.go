@@ -80,10 +80,10 @@ func weights(options []WheelOption) (sum int64) {
 	return sum
 }
 
-// pickOption draws one of the options, each with the probability of its weight over the sum of all weights, and returns
-// -1 if no option has a weight. random returns a number from 0 to n-1 with equal probability. It walks the weights
-// instead of making a table, because wheels have few options, and they change between draws when a reward is out of
-// stock.
+// pickOption draws one of the options, each with the probability of its weight over the sum of all
+// weights, and returns -1 if no option has a weight. random returns a number from 0 to n-1 with
+// equal probability. It walks the weights instead of making a table, because wheels have few
+// options, and they change between draws when a reward is out of stock.
 func pickOption(options []WheelOption, random func(n int64) int64) int {
 	all := weights(options)
 	if all == 0 {
@@ -110,8 +110,9 @@ type SpinResult struct {
 	Claim *reward.ClaimResult `json:"claim,omitempty"`
 }
 
-// MaySpin returns a wheel that the customer can spin, and their progress with it. Besides the failures of InForce it
-// fails with ErrSuspended (110003) if a spin costs something, with ErrSpinLimit, and with ErrNotEnoughToSpend.
+// MaySpin returns a wheel that the customer can spin, and their progress with it. Besides the
+// failures of InForce it fails with ErrSuspended (110003) if a spin costs something, with
+// ErrSpinLimit, and with ErrNotEnoughToSpend.
 func MaySpin(r *engine.Run, id string) (*Wheel, WheelProgress, error) {
 	var p WheelProgress
 	ref := engine.Reference{Type: "prize-wheels/wheel", ID: id}
@@ -172,8 +173,8 @@ func OutlookOnWheel(r *engine.Run, w *Wheel) (o WheelOutlook, err error) {
 	return o, err
 }
 
-// mayPrize returns why no option of a wheel could come up, as Prize does, but without giving anything; nil if one
-// could.
+// mayPrize returns why no option of a wheel could come up, as Prize does, but without giving
+// anything; nil if one could.
 func mayPrize(r *engine.Run, w *Wheel) (refusal error) {
 	for _, o := range w.Options {
 		if o.Weight == 0 {
@@ -212,10 +213,11 @@ func prizeOf(r *engine.Run, id string) (*reward.Reward, error) {
 	return &prize, nil
 }
 
-// Prize draws an option of a wheel and gives its reward, on a reward_claim below the spin's event. The reward costs
-// nothing, and its limit for one customer does not count. One that cannot be given, for example because it is out of
-// stock, does not come up, and another draw is made among the remaining options, which keeps their proportions. If none
-// remains, the spin is refused with the failure of the last reward.
+// Prize draws an option of a wheel and gives its reward, on a reward_claim below the spin's event.
+// The reward costs nothing, and its limit for one customer does not count. One that cannot be
+// given, for example because it is out of stock, does not come up, and another draw is made among
+// the remaining options, which keeps their proportions. If none remains, the spin is refused with
+// the failure of the last reward.
 func Prize(r *engine.Run, spin *loyalty.Event, w *Wheel, random func(n int64) int64) (*WheelOption, *reward.ClaimResult, error) {
 	options := slices.Clone(w.Options)
 	var refusal error
@@ -274,14 +276,16 @@ func (p WheelProgress) Left(w *Wheel, at time.Time, zone *time.Location) int64 {
 // Spin records one spin at an instant.
 func (p *WheelProgress) Spin(w *Wheel, at time.Time, zone *time.Location) {
 	if period := w.period(at, zone); period != p.Period {
-		// the period is stored as a name and not a date, so that a change of the limit starts a new count
+		// the period is stored as a name and not a date, so that a change of the limit starts a new
+		// count
 		p.Period, p.Spins = period, 0
 	}
 	p.Spins++
 	p.Total++
 }
 
-// period names the day, week or month of the limit that contains an instant; empty if the limit has no period.
+// period names the day, week or month of the limit that contains an instant; empty if the limit has
+// no period.
 func (w *Wheel) period(at time.Time, zone *time.Location) string {
 	at = at.In(zone)
 	year, month, day := at.Date()

@@ -183,11 +183,10 @@ func (j *Jobs) List(ctx context.Context) ([]Job, error) {
 	return list, nil
 }
 
-// Run does a job now, whether it is due or not, and tells how it went: Result is
-// empty where nothing failed. It fails with ErrJobUnknown, also for one that this node has no place for, and with
-// ErrJobRunning where another run does it at the moment. Where ctx ends first it fails
-// with ErrUnavailable, and the job stays due. On a node whose clock is wrong it fails
-// with ErrClockOff.
+// Run does a job now, whether it is due or not, and tells how it went: Result is empty where
+// nothing failed. It fails with ErrJobUnknown, also for one that this node has no place for, and
+// with ErrJobRunning where another run does it at the moment. Where ctx ends first it fails with
+// ErrUnavailable, and the job stays due. On a node whose clock is wrong it fails with ErrClockOff.
 func (j *Jobs) Run(ctx context.Context, name string) (Job, error) {
 	d, known := jobs[name]
 	if !known || !j.does(name) {

@@ -6,11 +6,12 @@ import (
 	"time"
 )
 
-// Book is a customer's points while an event is decided: the figures, the loaded lots, and the postings made since.
-// Every change goes through move, so figures, lots and postings can never disagree.
+// Book is a customer's points while an event is decided: the figures, the loaded lots, and the
+// postings made since. Every change goes through move, so figures, lots and postings can never
+// disagree.
 //
-// Invariant: there is debt only while no free lot remains. Settle restores it after each event; this is how a balance
-// is negative.
+// Invariant: there is debt only while no free lot remains. Settle restores it after each event;
+// this is how a balance is negative.
 type Book struct {
 	Figures      Figures
 	LastActivity time.Time
@@ -38,8 +39,8 @@ func (b *Book) Lot(id ID) *Lot {
 	return nil
 }
 
-// Credit opens a lot with the points that an event earns. The lot is named after the event and has the dates and the
-// purchase given in l. It fails with ErrOverflow.
+// Credit opens a lot with the points that an event earns. The lot is named after the event and has
+// the dates and the purchase given in l. It fails with ErrOverflow.
 func (b *Book) Credit(event ID, n int64, l Lot) (*Lot, error) {
 	if !b.fits(n) {
 		return nil, ErrOverflow
@@ -51,15 +52,17 @@ func (b *Book) Credit(event ID, n int64, l Lot) (*Lot, error) {
 	return &lot, nil
 }
 
-// Take removes points for good (a correction): from free lots in spending order; what they cannot cover becomes debt.
+// Take removes points for good (a correction): from free lots in spending order; what they cannot
+// cover becomes debt.
 func (b *Book) Take(event ID, n int64) error {
 	return b.take(event, n, b.free())
 }
 
-// TakeBack removes the points that a purchase earned: from its own lots first, then from those of its points that had
-// expired (which also lowers expired), then from other lots; what nothing covers becomes debt. Its own lots come first
-// so that the points of other purchases, with other dates, stay as they are. first, unless it is zero, is the lot to
-// begin with, whether a purchase earned it or not.
+// TakeBack removes the points that a purchase earned: from its own lots first, then from those of
+// its points that had expired (which also lowers expired), then from other lots; what nothing
+// covers becomes debt. Its own lots come first so that the points of other purchases, with other
+// dates, stay as they are. first, unless it is zero, is the lot to begin with, whether a purchase
+// earned it or not.
 func (b *Book) TakeBack(event ID, transaction string, first ID, n int64) error {
 	if b.Figures.Spendable() < n-Max {
 		return ErrOverflow
@@ -106,20 +109,20 @@ func (b *Book) own(transaction string, first ID) []*Lot {
 	return own
 }
 
-// Spend takes points from free lots in spending order and returns the portions. It fails with ErrInsufficient if they
-// are more than the spendable balance.
+// Spend takes points from free lots in spending order and returns the portions. It fails with
+// ErrInsufficient if they are more than the spendable balance.
 func (b *Book) Spend(event ID, n int64) ([]Portion, error) {
 	return b.draw(event, Spent, n)
 }
 
-// Reserve holds points of free lots in spending order and returns the portions. Held points do not expire. It fails
-// with ErrInsufficient.
+// Reserve holds points of free lots in spending order and returns the portions. Held points do not
+// expire. It fails with ErrInsufficient.
 func (b *Book) Reserve(event ID, n int64) ([]Portion, error) {
 	return b.draw(event, Reserved, n)
 }
 
-// draw takes points from the free lots in spending order. The figures are checked first: with debt, the lots may add up
-// to more than what may be spent.
+// draw takes points from the free lots in spending order. The figures are checked first: with debt,
+// the lots may add up to more than what may be spent.
 func (b *Book) draw(event ID, to Account, n int64) ([]Portion, error) {
 	if n > b.Figures.Spendable() {
 		return nil, ErrInsufficient
@@ -140,9 +143,9 @@ func (b *Book) draw(event ID, to Account, n int64) ([]Portion, error) {
 	return drawn, nil
 }
 
-// Unspend gives spent points back to the lots they came from, the last in spending order first: the points that were
-// spent first expire first, and are given back only if there are no others. It fails with ErrNotSpent if more is asked
-// for than was spent.
+// Unspend gives spent points back to the lots they came from, the last in spending order first: the
+// points that were spent first expire first, and are given back only if there are no others. It
+// fails with ErrNotSpent if more is asked for than was spent.
 func (b *Book) Unspend(event ID, n int64) error {
 	if n > b.Figures.Spent {
 		return ErrNotSpent
@@ -158,14 +161,14 @@ func (b *Book) Unspend(event ID, n int64) error {
 	return nil
 }
 
-// Restore gives n spent points back to the very lots of a burn and returns what is left of the burn. It fails with
-// ErrNotSpent.
+// Restore gives n spent points back to the very lots of a burn and returns what is left of the
+// burn. It fails with ErrNotSpent.
 func (b *Book) Restore(event ID, burn []Portion, n int64) ([]Portion, error) {
 	return b.giveBack(event, Spent, burn, n)
 }
 
-// Restorable is how much of a burn Restore can give back: points that Unspend returned meanwhile are not given back a
-// second time.
+// Restorable is how much of a burn Restore can give back: points that Unspend returned meanwhile
+// are not given back a second time.
 func (b *Book) Restorable(burn []Portion) int64 {
 	var n int64
 	taken := map[ID]int64{}
@@ -179,13 +182,14 @@ func (b *Book) Restorable(burn []Portion) int64 {
 	return n
 }
 
-// Release frees n reserved points of a hold and returns what is left of it. It fails with ErrNotReserved.
+// Release frees n reserved points of a hold and returns what is left of it. It fails with
+// ErrNotReserved.
 func (b *Book) Release(event ID, hold []Portion, n int64) ([]Portion, error) {
 	return b.giveBack(event, Reserved, hold, n)
 }
 
-// giveBack frees portions, the last first. A portion whose lot no longer has the points is skipped, and if n is not
-// reached in the end all of it is refused.
+// giveBack frees portions, the last first. A portion whose lot no longer has the points is skipped,
+// and if n is not reached in the end all of it is refused.
 func (b *Book) giveBack(event ID, from Account, portions []Portion, n int64) ([]Portion, error) {
 	left := slices.Clone(portions)
 	for i := len(left) - 1; i >= 0 && n > 0; i-- {
@@ -218,8 +222,8 @@ func (b *Book) Capture(event ID, hold []Portion) error {
 	return nil
 }
 
-// Promise records the points of a purchase that is not accepted yet. They are outside the score. It fails with
-// ErrOverflow.
+// Promise records the points of a purchase that is not accepted yet. They are outside the score. It
+// fails with ErrOverflow.
 func (b *Book) Promise(event ID, n int64) error {
 	if !b.fits(n) || b.Figures.Pending > Max-n {
 		return ErrOverflow
@@ -228,8 +232,8 @@ func (b *Book) Promise(event ID, n int64) error {
 	return nil
 }
 
-// fits reports whether n more points can be given or promised. Both count, so that accepting what was promised never
-// fails.
+// fits reports whether n more points can be given or promised. Both count, so that accepting what
+// was promised never fails.
 func (b *Book) fits(n int64) bool {
 	return n >= 0 && b.Figures.Score+b.Figures.Pending <= Max-n
 }
@@ -291,7 +295,8 @@ func (b *Book) free() []*Lot {
 
 func (b *Book) before(x, y *Lot) int { return SpendingOrder(x, y, b.LastActivity) }
 
-// SpendingOrder compares two lots: by expiry, those without one last; then by the time of earning; then by event id.
+// SpendingOrder compares two lots: by expiry, those without one last; then by the time of earning;
+// then by event id.
 func SpendingOrder(x, y *Lot, lastActivity time.Time) int {
 	ex, ey := x.Expiry(lastActivity), y.Expiry(lastActivity)
 	if ex.IsZero() != ey.IsZero() {
@@ -338,8 +343,8 @@ func (l *Lot) Move(from, to Account, n int64) {
 	l.add(to, n)
 }
 
-// add changes the lot's count of an account. Issued, debt and pending points belong to no lot: points that are promised
-// or owed have no date yet.
+// add changes the lot's count of an account. Issued, debt and pending points belong to no lot:
+// points that are promised or owed have no date yet.
 func (l *Lot) add(a Account, n int64) {
 	switch a {
 	case Available:

@@ -70,8 +70,8 @@ func ParseDay(text string) (time.Month, int, error) {
 	return t.Month(), t.Day(), nil
 }
 
-// Dates returns the expiry of a new lot. Calendar days are those of loc; enrolled is the customer's creation. expires
-// is in UTC.
+// Dates returns the expiry of a new lot. Calendar days are those of loc; enrolled is the customer's
+// creation. expires is in UTC.
 func (p Policy) Dates(earned, enrolled time.Time, loc *time.Location) (expires time.Time, idle Period) {
 	local := earned.In(loc)
 	switch p.Kind {

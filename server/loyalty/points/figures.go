@@ -1,5 +1,5 @@
-// Package points is the arithmetic of the ledger: lots, postings, expiry. It knows no customer, no database and no
-// clock; all points are whole numbers and all times are UTC.
+// Package points is the arithmetic of the ledger: lots, postings, expiry. It knows no customer, no
+// database and no clock; all points are whole numbers and all times are UTC.
 package points
 
 import (
@@ -20,12 +20,12 @@ var (
 	ErrMissing      = errors.New("lots are missing: they do not add up to the figures")
 )
 
-// Account is one side of a posting. All accounts belong to one customer; their balances add up to zero at every
-// instant, because a posting moves points from one to another.
+// Account is one side of a posting. All accounts belong to one customer; their balances add up to
+// zero at every instant, because a posting moves points from one to another.
 type Account uint8
 
-// The accounts of a customer. Issued and Promised are the programme's side: what it has given, and what it has offered
-// without giving it yet.
+// The accounts of a customer. Issued and Promised are the programme's side: what it has given, and
+// what it has offered without giving it yet.
 const (
 	Issued    Account = 1 // the programme; minus its balance is the score
 	Available Account = 2 // points in lots, free to spend
@@ -60,8 +60,8 @@ func (f *Figures) Post(from, to Account, n int64) {
 	f.add(to, n)
 }
 
-// add changes one of the figures. Issued and debt are what the programme gave and is owed, so to the customer they
-// count the other way round. The available points follow from the others.
+// add changes one of the figures. Issued and debt are what the programme gave and is owed, so to
+// the customer they count the other way round. The available points follow from the others.
 func (f *Figures) add(a Account, n int64) {
 	switch a {
 	case Issued:
@@ -91,8 +91,8 @@ func Fold(postings []Posting) Figures {
 // ID identifies an event or the lot it created (a UUID version 7 in binary form).
 type ID = [16]byte
 
-// Posting moves points from one account to another, in the name of an event. Lot is the lot it touches, zero for none
-// (pending points, debt).
+// Posting moves points from one account to another, in the name of an event. Lot is the lot it
+// touches, zero for none (pending points, debt).
 type Posting struct {
 	Event    ID
 	Seq      int
@@ -101,8 +101,8 @@ type Posting struct {
 	Points   int64 // always positive
 }
 
-// Change is what the posting did to the spendable balance. Free points are spendable and owed ones are the opposite, so
-// that a payment of debt, which moves points between the two, changes nothing.
+// Change is what the posting did to the spendable balance. Free points are spendable and owed ones
+// are the opposite, so that a payment of debt, which moves points between the two, changes nothing.
 func (p Posting) Change() (n int64) {
 	if p.To == Available || p.To == Debt {
 		n += p.Points
@@ -113,7 +113,8 @@ func (p Posting) Change() (n int64) {
 	return n
 }
 
-// Lot is one credit and what happened to it: Points = Remaining + Reserved + Spent + Expired + what was taken back.
+// Lot is one credit and what happened to it: Points = Remaining + Reserved + Spent + Expired + what
+// was taken back.
 type Lot struct {
 	ID          ID     // the crediting event
 	Transaction string // the purchase that earned it, if one did

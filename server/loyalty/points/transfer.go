@@ -6,8 +6,8 @@ type Estate struct {
 	Debt, Pending int64
 }
 
-// Leave hands over everything in the book: every lot is closed and every figure ends at zero. All lots must have been
-// loaded; otherwise it fails with ErrMissing.
+// Leave hands over everything in the book: every lot is closed and every figure ends at zero. All
+// lots must have been loaded; otherwise it fails with ErrMissing.
 func (b *Book) Leave(event ID) (Estate, error) {
 	e := Estate{Debt: b.Figures.Debt, Pending: b.Figures.Pending}
 	for _, l := range b.lots {
@@ -32,8 +32,9 @@ func (b *Book) Part(event ID, l *Lot) Lot {
 	return was
 }
 
-// Inherit takes over another book's estate: the same lots, under their ids and with their dates, so that what was
-// spent, held or bought with them can still be undone; and its debt and promises. It fails with ErrOverflow.
+// Inherit takes over another book's estate: the same lots, under their ids and with their dates, so
+// that what was spent, held or bought with them can still be undone; and its debt and promises. It
+// fails with ErrOverflow.
 func (b *Book) Inherit(event ID, e Estate) error {
 	for i := range e.Lots {
 		if err := b.Receive(event, e.Lots[i]); err != nil {

@@ -39,8 +39,8 @@ func encoded(v any) json.RawMessage {
 	return bytes.TrimSpace(b.Bytes())
 }
 
-// shortest writes every number of a document as short as it goes. A text of forty digits could stand for a short number with an exponent: then the number
-// stays as it was written.
+// shortest writes every number of a document as short as it goes. A text of forty digits could
+// stand for a short number with an exponent: then the number stays as it was written.
 func shortest(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

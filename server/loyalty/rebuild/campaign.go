@@ -39,8 +39,8 @@ func (f *Family) Given(customer loyalty.ID, campaign string) {
 	}
 }
 
-// gifted reports the campaigns that gave a customer something without a stored row, and counts the customer, unless
-// they have been merged into another one.
+// gifted reports the campaigns that gave a customer something without a stored row, and counts the
+// customer, unless they have been merged into another one.
 func (f *Family) gifted(id loyalty.ID, a *foldedAccount) {
 	_, away := f.rebuild.survivor(id)
 	for _, campaign := range slices.Sorted(maps.Keys(a.given)) {

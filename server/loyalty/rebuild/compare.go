@@ -9,8 +9,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
-// Account compares a customer's own row, even that of one without events. It does not compare profile and names, which
-// an opt-out deliberately removes from the journal.
+// Account compares a customer's own row, even that of one without events. It does not compare
+// profile and names, which an opt-out deliberately removes from the journal.
 func (f *Family) Account(c *loyalty.Customer) {
 	p, a := f.rebuild.place(c.ID, "customer"), f.accounts[c.ID]
 	a.row = true
@@ -72,8 +72,8 @@ func (f *Family) Lot(s *loyalty.CustomerLot) {
 	}
 }
 
-// Purchase compares a stored purchase: its figures, dates and lots, and the points of its lines. What was bought is
-// only in the rows of its events.
+// Purchase compares a stored purchase: its figures, dates and lots, and the points of its lines.
+// What was bought is only in the rows of its events.
 func (f *Family) Purchase(s *loyalty.Transaction) {
 	p, j := f.rebuild.place(s.Customer, "transaction "+s.Name), f.purchases[s.Name]
 	delete(f.purchases, s.Name)

@@ -21,8 +21,8 @@ func (rb *Rebuild) coupon(x *loyalty.Coupon) {
 	}
 }
 
-// Touched lists the coupons of the events since it was last called. Showing them to Match keeps memory from growing
-// with all coupons.
+// Touched lists the coupons of the events since it was last called. Showing them to Match keeps
+// memory from growing with all coupons.
 func (rb *Rebuild) Touched() []loyalty.ID {
 	list := rb.touched
 	rb.touched = nil
@@ -30,8 +30,8 @@ func (rb *Rebuild) Touched() []loyalty.ID {
 	return slices.Compact(list)
 }
 
-// Match drops a coupon whose stored row is as the events so far left it. Other rows are left to Coupon, because later
-// events may explain them.
+// Match drops a coupon whose stored row is as the events so far left it. Other rows are left to
+// Coupon, because later events may explain them.
 func (rb *Rebuild) Match(s *loyalty.Coupon) {
 	j := rb.coupons[s.ID]
 	if j == nil {
@@ -46,8 +46,8 @@ func (rb *Rebuild) Match(s *loyalty.Coupon) {
 	}
 }
 
-// Coupon compares one stored coupon, after all families. One without any event is a code of a pool that was never
-// given.
+// Coupon compares one stored coupon, after all families. One without any event is a code of a pool
+// that was never given.
 func (rb *Rebuild) Coupon(s *loyalty.Coupon) {
 	if _, matched := rb.matched[s.ID]; matched {
 		return

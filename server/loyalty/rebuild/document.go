@@ -13,8 +13,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
-// documents compares the journal's version of a row with the stored row, member by member, under the names that the
-// members have in the journal.
+// documents compares the journal's version of a row with the stored row, member by member, under
+// the names that the members have in the journal.
 func documents[T any](p place, journal, stored *T) {
 	j, s := reflect.ValueOf(journal).Elem(), reflect.ValueOf(stored).Elem()
 	for _, m := range membersOf(j.Type()) {
@@ -22,8 +22,8 @@ func documents[T any](p place, journal, stored *T) {
 	}
 }
 
-// member compares one member. Comparing the rendered texts of whole rows would find the same, but take several times as
-// long over millions of rows.
+// member compares one member. Comparing the rendered texts of whole rows would find the same, but
+// take several times as long over millions of rows.
 func (p place) member(name string, journal, stored reflect.Value) {
 	if journal.Comparable() && journal.Equal(stored) {
 		return
@@ -44,8 +44,8 @@ func (p place) member(name string, journal, stored reflect.Value) {
 	}
 }
 
-// isEmpty reports whether a member is left out of a document. nil and an empty list are the same in a document but not
-// in Go.
+// isEmpty reports whether a member is left out of a document. nil and an empty list are the same in
+// a document but not in Go.
 func isEmpty(v reflect.Value) bool {
 	if one, tells := v.Interface().(interface{ IsZero() bool }); tells {
 		return one.IsZero()

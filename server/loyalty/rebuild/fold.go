@@ -7,10 +7,10 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
-// Family is the scratch copy of a customer and of all customers who were merged into them. It must be given all of
-// their postings, in any order; then their events, each customer's in the order of ids, and those of a merged customer
-// before those of their target (Rebuild.Families), because a merged customer has no more events; then their stored
-// rows; and then be closed.
+// Family is the scratch copy of a customer and of all customers who were merged into them. It must
+// be given all of their postings, in any order; then their events, each customer's in the order of
+// ids, and those of a merged customer before those of their target (Rebuild.Families), because a
+// merged customer has no more events; then their stored rows; and then be closed.
 type Family struct {
 	rebuild   *Rebuild
 	accounts  map[loyalty.ID]*foldedAccount
@@ -48,7 +48,8 @@ type foldedPurchase struct {
 	lines     map[loyalty.ID]loyalty.LineEffect
 }
 
-// Family begins the scratch copy of a family, whose members must be in the order of Families, or of a single customer.
+// Family begins the scratch copy of a family, whose members must be in the order of Families, or of
+// a single customer.
 func (rb *Rebuild) Family(members ...loyalty.ID) *Family {
 	f := &Family{
 		rebuild: rb, accounts: make(map[loyalty.ID]*foldedAccount, len(members)), lots: map[owned]*foldedLot{},
@@ -129,8 +130,8 @@ func (f *Family) account(a *foldedAccount, x *loyalty.Effects) {
 	}
 }
 
-// date gives an event's lots the dates that it records. By now another member may have the lot: a merge opens it there
-// under its old id, with its old dates.
+// date gives an event's lots the dates that it records. By now another member may have the lot: a
+// merge opens it there under its old id, with its old dates.
 func (f *Family) date(e *loyalty.Event) {
 	for id := range f.accounts {
 		l := f.lots[owned{id, e.ID}]
@@ -166,8 +167,9 @@ var follows = map[string]points.Origin{
 	"challenge": points.Challenge, "referral_bonus": points.Referral, "reward_claim": points.Reward, "balance_import": points.Import,
 }
 
-// given returns what the lot was given for, once its purchase is known. A point_add that follows from another event is
-// a campaign's, or moves a lot to the customer who claims a purchase, and then it records what the lot was given for.
+// given returns what the lot was given for, once its purchase is known. A point_add that follows
+// from another event is a campaign's, or moves a lot to the customer who claims a purchase, and
+// then it records what the lot was given for.
 func (l *foldedLot) given(e *loyalty.Event) points.Origin {
 	origin, named := follows[e.Action]
 	switch {
@@ -213,8 +215,9 @@ func (f *Family) bought(e *loyalty.Event, name string, x *loyalty.TransactionEff
 	}
 }
 
-// holds reports whether a purchase still belongs to the customer who wrote an event of it. One that changed hands is no
-// longer the guest's, and if both customers are one by now, only what came after the change counts.
+// holds reports whether a purchase still belongs to the customer who wrote an event of it. One that
+// changed hands is no longer the guest's, and if both customers are one by now, only what came
+// after the change counts.
 func (rb *Rebuild) holds(e *loyalty.Event, transaction string) bool {
 	claim, moved := rb.claimed[transaction]
 	if !moved {

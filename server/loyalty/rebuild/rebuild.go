@@ -1,5 +1,5 @@
-// Package rebuild folds the journal anew and compares the result with what is stored. It shares no code with the
-// engine, so that a fault of one cannot hide in the other.
+// Package rebuild folds the journal anew and compares the result with what is stored. It shares no
+// code with the engine, so that a fault of one cannot hide in the other.
 package rebuild
 
 import (
@@ -11,13 +11,14 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// Rebuild folds the journal's recorded effects into a scratch copy of the programme's state and compares it with what
-// is stored. It runs no rule again: what an event did is in its postings and effects, so rules that changed since and
-// customers who were forgotten make no difference.
+// Rebuild folds the journal's recorded effects into a scratch copy of the programme's state and
+// compares it with what is stored. It runs no rule again: what an event did is in its postings and
+// effects, so rules that changed since and customers who were forgotten make no difference.
 //
-// Customers go through one family at a time, so that memory is limited to one family's state, however long its journal
-// is. Coupons and counts belong to no customer: they are collected on the way and compared at the end, except that a
-// coupon which already is as its last event left it is dropped earlier (Match).
+// Customers go through one family at a time, so that memory is limited to one family's state,
+// however long its journal is. Coupons and counts belong to no customer: they are collected on the
+// way and compared at the end, except that a coupon which already is as its last event left it is
+// dropped earlier (Match).
 type Rebuild struct {
 	into    map[loyalty.ID]loyalty.ID // who was merged, into whom
 	kin     map[loyalty.ID]bool       // who is part of a merge
@@ -41,8 +42,8 @@ type Difference struct {
 	Stored   string
 }
 
-// NewRebuild begins a rebuild. far are the events of the journal that concern two customers, in any order: those that
-// record a merge (MergedFrom) or a purchase that changed hands (Holder).
+// NewRebuild begins a rebuild. far are the events of the journal that concern two customers, in any
+// order: those that record a merge (MergedFrom) or a purchase that changed hands (Holder).
 func NewRebuild(far []loyalty.Event, report func(Difference)) *Rebuild {
 	rb := &Rebuild{
 		into: map[loyalty.ID]loyalty.ID{}, kin: map[loyalty.ID]bool{}, claimed: map[string]loyalty.ID{}, holders: map[string]loyalty.ID{},
@@ -79,8 +80,8 @@ func (rb *Rebuild) survivor(id loyalty.ID) (survivor loyalty.ID, away int) {
 // Merged reports whether a customer is part of a family of several.
 func (rb *Rebuild) Merged(id loyalty.ID) bool { return rb.kin[id] }
 
-// Families lists the families of several customers, as the journal merged them, each in the order in which Family needs
-// their events: a merged customer comes before their target.
+// Families lists the families of several customers, as the journal merged them, each in the order
+// in which Family needs their events: a merged customer comes before their target.
 func (rb *Rebuild) Families() [][]loyalty.ID {
 	families := map[loyalty.ID][]loyalty.ID{}
 	for id := range rb.into {
@@ -109,7 +110,8 @@ func (rb *Rebuild) Tally(t loyalty.Tally) {
 	delete(rb.tallies, t.Key)
 }
 
-// Finish reports what the journal has and the database lacks. It must be called after all families, coupons and counts.
+// Finish reports what the journal has and the database lacks. It must be called after all families,
+// coupons and counts.
 func (rb *Rebuild) Finish() {
 	for _, id := range slices.SortedFunc(maps.Keys(rb.coupons), loyalty.CompareID) {
 		rb.place(rb.coupons[id].Customer, "coupon "+rb.coupons[id].Code).exists(true, false)

@@ -44,6 +44,7 @@ func (v *view) points() error {
 		b.n, b.at = b.n+l.Remaining, loyalty.Earlier(b.at, at)
 		byDay[day] = b
 	}
+	// sorted, so that every node writes the same events in the same order
 	for _, day := range slices.Sorted(maps.Keys(byDay)) {
 		b := byDay[day]
 		n, ok, err := v.ahead(v.programme.Reminders.Points, "points_expiring", dayText(day), b.at)
@@ -102,6 +103,7 @@ func (v *view) tiers() error {
 		return err
 	}
 	for _, e := range list {
+		// by day and not by instant: what moves the end within a day is no new end to the customer
 		subject := e.Structure + "/" + e.Tier + "/" + dayText(calendar.DayOf(e.At, v.programme.Location))
 		n, ok, err := v.ahead(v.programme.Reminders.Tiers, "tier_expiring", subject, e.At)
 		if err != nil {
@@ -217,6 +219,7 @@ func (v *view) silence() error {
 	if !v.programme.On[programme.ModulePointsEconomy] {
 		return nil
 	}
+	// a customer who never did anything has been inactive since they joined
 	since := v.LastActivity
 	if since.IsZero() {
 		since = v.CreatedAt
@@ -224,6 +227,8 @@ func (v *view) silence() error {
 	days := 0
 	for _, d := range v.programme.Reminders.Inactivity {
 		if !v.now.Before(since.AddDate(0, 0, d)) {
+			// only the largest: after an outage of the job, three reminders at once would be two
+			// too many
 			days = max(days, d)
 		}
 	}

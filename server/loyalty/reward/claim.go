@@ -45,6 +45,8 @@ func Claim(r *engine.Run, reward *Reward, cost int64, parent *loyalty.Event) (*C
 	if parent != nil {
 		e = r.Derive(parent, "reward_claim", rewardClaimed{reward.ID})
 	}
+	// the claim has its price and the lots that paid it, so that a revocation returns exactly
+	// those, whatever the reward costs by then
 	claim := &loyalty.RewardClaim{ID: e.ID, Customer: r.Customer.ID, Reward: reward.ID, State: loyalty.ClaimClaimed, Points: cost, ClaimedAt: r.At}
 	if claim.Burn, err = payReward(r, e, cost); err != nil {
 		return nil, err
@@ -82,9 +84,12 @@ func MayClaim(r *engine.Run, reward *Reward, cost int64) (engine.RewardStanding,
 		return standing, refuseReward(r, reward, "reason.not_active", loyalty.ErrRewardInactive)
 	case reward.MaxClaims != nil && standing.Claims >= *reward.MaxClaims:
 		return standing, refuseReward(r, reward, "reason.limit", loyalty.ErrRewardLimit.With("limit", *reward.MaxClaims))
+	// two claims of the last piece at once are decided by the guard of the count: one of them
+	// begins again and is refused here
 	case reward.Stock != nil && given >= *reward.Stock:
 		return standing, refuseReward(r, reward, "reason.stock", loyalty.ErrRewardStock)
 	}
+	// last but one, because it may evaluate conditions on facts that have to be loaded
 	member, err := r.MemberOfAny(reward.Segments)
 	switch {
 	case err != nil:

@@ -46,6 +46,7 @@ func Redeem(r *engine.Run, id loyalty.ID) (*Redeemed, error) {
 			return nil, err
 		}
 	}
+	// the state decides first: a reward is handed out once, whatever its coupon says
 	if err := claim.Move("redeem"); err != nil {
 		return nil, loyalty.AtField(err, "data.claim")
 	}
@@ -78,6 +79,7 @@ func handOut(r *engine.Run, e *loyalty.Event, claim *loyalty.RewardClaim) (*loya
 		coupon.Trace(r, "refused", "reason.coupon", c)
 		return nil, loyalty.ErrClaimCouponUsed.With("code", c.Code)
 	}
+	// a gift card is money in the customer's hands: using it up here would take its balance
 	if c, err = coupon.Redeemable(r, c.Code); err != nil || c.Type == loyalty.CouponGiftCard {
 		return c, err
 	}

@@ -37,6 +37,7 @@ func Revoke(r *engine.Run, e *loyalty.Event, id loyalty.ID) (*RevokeResult, erro
 	if err := claim.Move("revoke"); err != nil {
 		return nil, err
 	}
+	// before the points: a coupon that was used refuses the whole revocation
 	if err := revokeCoupon(r, e, claim); err != nil {
 		return nil, err
 	}

@@ -26,6 +26,7 @@ func Transfer(r *engine.Run, reward string, to coupon.Addressee) (err error) {
 	if err != nil {
 		return err
 	}
+	// no invitation by e-mail: a reward is for customers whom the programme knows
 	other, err := coupon.ReceiverOf(r, to, false)
 	if err != nil {
 		return err
@@ -98,6 +99,8 @@ func claimToPass(r *engine.Run, reward string) (*loyalty.RewardClaim, *loyalty.C
 		if err != nil {
 			return nil, nil, err
 		}
+		// by its state now: a coupon that has expired meanwhile cannot be passed on, while its row
+		// still says claimed
 		if _, free := loyalty.CouponMoves["transfer"][c.StateAt(r.At)]; free {
 			return claim, c, nil
 		}
@@ -134,6 +137,7 @@ func onlyReward(r *engine.Run) (string, error) {
 			return "", err
 		}
 	}
+	// in a fixed order, so that the refusal of several names them alike on every node
 	slices.Sort(passable)
 	return engine.OnlyOne("reward", passable, loyalty.ErrRewardNotFound)
 }

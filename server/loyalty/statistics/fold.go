@@ -11,8 +11,9 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
-// fold adds up what the events of a piece contribute to each metric, by the day on which they took effect. The result
-// depends on nothing but the events, so that every node that folds them gets the same.
+// fold adds up what the events of a piece contribute to each metric, by the day on which they took
+// effect. The result depends on nothing but the events, so that every node that folds them gets the
+// same.
 type fold struct {
 	piece    *loyalty.FigurePiece
 	location *time.Location
@@ -38,8 +39,8 @@ func foldPiece(p *loyalty.FigurePiece, location *time.Location) (figures []loyal
 	return figures
 }
 
-// add adds to a figure. Sums are unbounded, because years of a large programme may exceed 64 bits, and money is in ten
-// thousandths.
+// add adds to a figure. Sums are unbounded, because years of a large programme may exceed 64 bits,
+// and money is in ten thousandths.
 func (f *fold) add(e *loyalty.FiguredEvent, metric string, key loyalty.FigureKey, n int64) {
 	if n == 0 {
 		return
@@ -53,8 +54,8 @@ func (f *fold) add(e *loyalty.FiguredEvent, metric string, key loyalty.FigureKey
 	sum.Add(sum, big.NewInt(n))
 }
 
-// event adds what one event did, by its effects and not by its name: several actions accept a purchase, and none at all
-// does if its date comes.
+// event adds what one event did, by its effects and not by its name: several actions accept a
+// purchase, and none at all does if its date comes.
 func (f *fold) event(e *loyalty.FiguredEvent) {
 	f.moves(e)
 	x := e.Effects
@@ -91,8 +92,8 @@ func (f *fold) event(e *loyalty.FiguredEvent) {
 	}
 }
 
-// moves counts how points moved. Points that change hands by a merge, or with a guest's purchase, were neither earned
-// nor taken.
+// moves counts how points moved. Points that change hands by a merge, or with a guest's purchase,
+// were neither earned nor taken.
 func (f *fold) moves(e *loyalty.FiguredEvent) {
 	if e.Action == "merge" || passed(e) {
 		return
@@ -120,9 +121,9 @@ func (f *fold) moves(e *loyalty.FiguredEvent) {
 	}
 }
 
-// passed reports whether points leave a guest, or arrive at the customer who claims their purchase: by a point_add for
-// one lot that follows from the claim and is no campaign's award, and by one point_sub for all of them that ends the
-// guest's purchase.
+// passed reports whether points leave a guest, or arrive at the customer who claims their purchase:
+// by a point_add for one lot that follows from the claim and is no campaign's award, and by one
+// point_sub for all of them that ends the guest's purchase.
 func passed(e *loyalty.FiguredEvent) bool {
 	switch {
 	case e.Action == "point_sub":
@@ -136,7 +137,8 @@ func passed(e *loyalty.FiguredEvent) bool {
 	return json.Unmarshal(e.Data, &gift) == nil && gift.Campaign == nil
 }
 
-// purchase counts a purchase on the day on which it became final, and what was given back on the day of the refund.
+// purchase counts a purchase on the day on which it became final, and what was given back on the
+// day of the refund.
 func (f *fold) purchase(e *loyalty.FiguredEvent, name string, t *loyalty.TransactionEffect) {
 	of := f.piece.Purchases[name]
 	if e.Action == "checkout" {

@@ -69,8 +69,8 @@ func (s *Statistics) Today() (today calendar.Day, location *time.Location) {
 	return calendar.DayOf(s.now(), location), location
 }
 
-// Read returns the figures of ranges, including everything that was committed before. Each range is divided into
-// periods of its own days.
+// Read returns the figures of ranges, including everything that was committed before. Each range is
+// divided into periods of its own days.
 func (s *Statistics) Read(ctx context.Context, q Query, more ...Range) ([]Answer, error) {
 	f, err := s.fresh(ctx)
 	if err != nil {
@@ -91,8 +91,8 @@ func (s *Statistics) Read(ctx context.Context, q Query, more ...Range) ([]Answer
 	return answers, nil
 }
 
-// fill reads the figures of an answer. If there are more parts than can be shown it reads twice: first to find the
-// greatest, then those.
+// fill reads the figures of an answer. If there are more parts than can be shown it reads twice:
+// first to find the greatest, then those.
 func (s *Statistics) fill(ctx context.Context, a *Answer, q *Query) error {
 	wanted := loyalty.FigureQuery{Metrics: q.Metric.sources(), By: q.By, First: int(q.Range.First), Last: int(q.Range.Last)}
 	v := view{
@@ -146,8 +146,8 @@ func (i Interval) next(d calendar.Day) calendar.Day {
 	return d + 1
 }
 
-// periods returns the first days of the periods of the range, beginning with the range's own first day: the first and
-// the last period may be shorter.
+// periods returns the first days of the periods of the range, beginning with the range's own first
+// day: the first and the last period may be shorter.
 func (q *Query) periods() (list []calendar.Day) {
 	for d := q.Interval.starts(q.Range.First); d <= q.Range.Last; d = q.Interval.next(d) {
 		list = append(list, max(d, q.Range.First))
@@ -155,8 +155,8 @@ func (q *Query) periods() (list []calendar.Day) {
 	return list
 }
 
-// view turns figures into series. Of a part that is not shown it keeps only the total, because callers name stores and
-// channels, and there may be any number of them.
+// view turns figures into series. Of a part that is not shown it keeps only the total, because
+// callers name stores and channels, and there may be any number of them.
 type view struct {
 	*Query
 	periods  []calendar.Day
@@ -183,7 +183,8 @@ func (v *view) photographed(f *loyalty.Figure) {
 	v.known[at], v.lastDays[at] = true, max(v.lastDays[at], f.Day)
 }
 
-// counts reports whether a figure counts: for a state only that of the last snapshot of its period does.
+// counts reports whether a figure counts: for a state only that of the last snapshot of its period
+// does.
 func (v *view) counts(f *loyalty.Figure) bool {
 	return v.lastDays == nil || v.lastDays[v.period(f.Day)] == f.Day
 }
@@ -229,10 +230,11 @@ func (v *view) key(f *loyalty.Figure) loyalty.FigureKey {
 	return key
 }
 
-// choose makes the series of the parts to show, the greatest first. It returns the keys under which their figures are
-// stored if they still have to be read, and how many parts are left out.
+// choose makes the series of the parts to show, the greatest first. It returns the keys under which
+// their figures are stored if they still have to be read, and how many parts are left out.
 func (v *view) choose() (keys []loyalty.FigureKey, leftOff int) {
-	// the whole is always shown, even if nothing was counted; except for money, which has no currency then
+	// the whole is always shown, even if nothing was counted; except for money, which has no
+	// currency then
 	if whole := (loyalty.FigureKey{}); v.By == "" && v.Metric.Unit != Money && v.totals[whole] == nil {
 		v.totals[whole] = &big.Int{}
 	}
@@ -270,8 +272,8 @@ func (v *view) count(f *loyalty.Figure) {
 	}
 }
 
-// series returns the parts with their totals, the greatest first; figures that arrived between the two reads are
-// included.
+// series returns the parts with their totals, the greatest first; figures that arrived between the
+// two reads are included.
 func (v *view) series() []Series {
 	list := make([]Series, len(v.shown))
 	for i, s := range v.shown {
@@ -282,8 +284,8 @@ func (v *view) series() []Series {
 	return list
 }
 
-// empty makes the series of a part without figures: a period in which nothing happened shows 0, one without a snapshot
-// is unknown.
+// empty makes the series of a part without figures: a period in which nothing happened shows 0, one
+// without a snapshot is unknown.
 func (v *view) empty(key loyalty.FigureKey) *Series {
 	s := &Series{Key: key, Values: make([]Value, len(v.periods))}
 	for i, known := range v.known {
@@ -317,7 +319,8 @@ func (v *Value) count(m *Metric, f *loyalty.Figure) {
 	v.N.Add(&v.N, &f.Value)
 }
 
-// Before returns the range of the same length that ends where this one begins: as many whole months, or as many days.
+// Before returns the range of the same length that ends where this one begins: as many whole
+// months, or as many days.
 func (r Range) Before() Range {
 	_, _, first := r.First.Date()
 	_, _, after := (r.Last + 1).Date()

@@ -1,5 +1,6 @@
-// Package statistics keeps figures of the programme by day. They are folded from the tail, apart from the events
-// themselves, which lose no time to them, together with hourly snapshots of what there is.
+// Package statistics keeps figures of the programme by day. They are folded from the tail, apart
+// from the events themselves, which lose no time to them, together with hourly snapshots of what
+// there is.
 package statistics
 
 import (
@@ -23,8 +24,8 @@ const maxTries = 12
 // foldTime limits how long a reader waits for the whole fold.
 const foldTime = 8 * time.Second
 
-// Statistics folds figures and reads them. Any number of nodes may do so at once: the position in the tail is written
-// together with the figures, so that nothing counts twice.
+// Statistics folds figures and reads them. Any number of nodes may do so at once: the position in
+// the tail is written together with the figures, so that nothing counts twice.
 type Statistics struct {
 	store      loyalty.StatisticsStore
 	programmes engine.Programmes
@@ -40,8 +41,8 @@ type Options struct {
 	Programmes engine.Programmes
 	// Clock is the engine's clock; nil means the system's.
 	Clock func() time.Time
-	// Patience is how long a reader folds: if more is left, the job does it, and the reader is told so. 0 means a
-	// second; with a negative value readers do not fold.
+	// Patience is how long a reader folds: if more is left, the job does it, and the reader is told
+	// so. 0 means a second; with a negative value readers do not fold.
 	Patience time.Duration
 }
 
@@ -64,7 +65,8 @@ type folding struct {
 	location *time.Location
 }
 
-// fresh folds what was committed until now, as far as patience allows, and reports how far the figures are.
+// fresh folds what was committed until now, as far as patience allows, and reports how far the
+// figures are.
 func (s *Statistics) fresh(ctx context.Context) (*folding, error) {
 	ctx, cancel := context.WithTimeout(ctx, foldTime)
 	defer cancel()
@@ -117,7 +119,8 @@ func (f *folding) step(ctx context.Context) (last bool, err error) {
 	return last, err
 }
 
-// open reads the state, and begins a new generation if the programme's days have changed, as with its time zone.
+// open reads the state, and begins a new generation if the programme's days have changed, as with
+// its time zone.
 func (f *folding) open(ctx context.Context) (err error) {
 	if f.state, err = f.store.StatisticsState(ctx); err != nil {
 		return err
@@ -145,8 +148,8 @@ const photographEvery = time.Hour
 // activeFor is how long a customer counts as active after an event.
 const activeFor = 30 * 24 * time.Hour
 
-// Count brings the figures up to date, and takes a snapshot if one is due. folded is called with the number of events
-// folded.
+// Count brings the figures up to date, and takes a snapshot if one is due. folded is called with
+// the number of events folded.
 func (s *Statistics) Count(ctx context.Context, folded func(events int)) error {
 	f := folding{Statistics: s, more: func() bool { return ctx.Err() == nil }, folded: folded}
 	if err := f.run(ctx); err != nil {

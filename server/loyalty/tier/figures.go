@@ -12,8 +12,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
-// settling is how long other nodes may still use the previous version of a structure that was just saved: figures made
-// from a journal in that time are made once more.
+// settling is how long other nodes may still use the previous version of a structure that was just
+// saved: figures made from a journal in that time are made once more.
 const settling = time.Minute
 
 // of identifies what the figures are made of.
@@ -27,7 +27,8 @@ func (s *Structure) of(loc *time.Location) string {
 	return strings.Join(of, " ")
 }
 
-// counts reports whether the structure keeps figures of its own: for a score without a window it uses the customer's.
+// counts reports whether the structure keeps figures of its own: for a score without a window it
+// uses the customer's.
 func (s *Structure) counts() bool {
 	return s.Base == BaseSpend || (s.Base == BasePoints && s.Window.Kind != calendar.WindowNone)
 }
@@ -38,7 +39,8 @@ func (s *Structure) fresh(f *TierFigures, now time.Time, loc *time.Location) boo
 	return f.Of == s.of(loc) && (f.Built.Before(s.ChangedAt) || !f.Built.Before(stable) || now.Before(stable))
 }
 
-// Rebuild makes the figures of a structure from a customer's journal, whose entries may come in any order.
+// Rebuild makes the figures of a structure from a customer's journal, whose entries may come in any
+// order.
 func (s *Structure) Rebuild(past []loyalty.PastEntry, v TierView) TierFigures {
 	f := TierFigures{Of: s.of(v.Location)}
 	l := tierLedger{structure: s, view: v}
@@ -58,9 +60,9 @@ type tierLedger struct {
 	claimed   map[string]bool  // those that were claimed from a guest
 }
 
-// count adds an entry to the figures, unless it was counted before, and reports whether that changed them. It follows
-// purchases even through entries that were counted, because the change that a later entry makes depends on the total
-// before it.
+// count adds an entry to the figures, unless it was counted before, and reports whether that
+// changed them. It follows purchases even through entries that were counted, because the change
+// that a later entry makes depends on the total before it.
 func (l *tierLedger) count(f *TierFigures, p loyalty.PastEntry) bool {
 	n := p.Score
 	if l.structure.Base == BaseSpend {
@@ -108,7 +110,8 @@ func (l *tierLedger) spend(p loyalty.PastEntry) int64 {
 		return 0 // the guest and who claimed it are one by now: it is still theirs
 	}
 	before := l.spent[p.Transaction]
-	// the difference from what it counted so far, because updates and refunds record new totals, not steps
+	// the difference from what it counted so far, because updates and refunds record new totals,
+	// not steps
 	l.spent[p.Transaction] = l.structure.counted(p.Effect.State, int64(p.Effect.Total), p.Currency)
 	return l.spent[p.Transaction] - before
 }
@@ -121,8 +124,8 @@ func (s *Structure) counted(state loyalty.TransactionState, total int64, currenc
 	return 0
 }
 
-// bucket returns where an entry belongs: the day it is dated, or the window with that day; open is false if that window
-// was closed when the entry was recorded.
+// bucket returns where an entry belongs: the day it is dated, or the window with that day; open is
+// false if that window was closed when the entry was recorded.
 func (l *tierLedger) bucket(p loyalty.PastEntry) (d calendar.Day, open bool) {
 	loc, w := l.view.Location, l.structure.Window
 	d = calendar.DayOf(p.At, loc)
@@ -134,7 +137,8 @@ func (l *tierLedger) bucket(p loyalty.PastEntry) (d calendar.Day, open bool) {
 	return start, p.Booked.IsZero() || calendar.DayOf(p.Booked, loc) < next
 }
 
-// entry is what an event of this run, or of the batch before it, did, in the form that the journal will have.
+// entry is what an event of this run, or of the batch before it, did, in the form that the journal
+// will have.
 func entry(r *engine.Run, e *loyalty.Event) loyalty.PastEntry {
 	p := loyalty.PastEntry{Event: e.ID, At: e.At, Transaction: e.Transaction}
 	if e.Effects != nil {
@@ -157,8 +161,8 @@ func paidIn(r *engine.Run, transaction string) string {
 	return ""
 }
 
-// tierState returns the customer's state in a structure with everything counted that happened so far, and the last
-// event that changed the figures; nil if they are as stored.
+// tierState returns the customer's state in a structure with everything counted that happened so
+// far, and the last event that changed the figures; nil if they are as stored.
 func tierState(r *engine.Run, s *Structure) (st TierState, moved *loyalty.Event, err error) {
 	known, err := r.Progress(loyalty.ProgressTier, s.ID, &st)
 	if err != nil || !s.counts() {
@@ -193,8 +197,8 @@ func spentBefore(r *engine.Run, s *Structure) map[string]int64 {
 	return spent
 }
 
-// rebuildTier makes the figures from the journal and from what the batch adds to it. The returned ledger continues with
-// the events of this run.
+// rebuildTier makes the figures from the journal and from what the batch adds to it. The returned
+// ledger continues with the events of this run.
 func rebuildTier(r *engine.Run, s *Structure, f *TierFigures) (tierLedger, error) {
 	if err := r.Require(loyalty.CustomerNeeds{Past: true}); err != nil {
 		return tierLedger{}, err

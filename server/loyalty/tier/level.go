@@ -18,14 +18,15 @@ type Level struct {
 	Reached   bool // it is that one or one below it
 	Next      bool // it is the one above it
 	Manual    bool // Current was given by hand or by a campaign
-	// Figure is what the structure counted in the current window, Missing what it lacks to the threshold: in points, or
-	// in 1/10,000 of a currency unit.
+	// Figure is what the structure counted in the current window, Missing what it lacks to the
+	// threshold: in points, or in 1/10,000 of a currency unit.
 	Figure, Missing int64
 	Since           time.Time // of Current; else zero
 	Expires         time.Time // when Current ends if nothing happens until then; zero: never, or it is not current
 }
 
-// LevelsOf lists the tiers in force by the id of their structure, then by threshold, lowest first, without a customer.
+// LevelsOf lists the tiers in force by the id of their structure, then by threshold, lowest first,
+// without a customer.
 func LevelsOf(p *programme.Programme) (all []Level) {
 	for _, s := range ladders.Of(p) {
 		for _, t := range s.Tiers {

@@ -38,8 +38,8 @@ type tierStructure struct {
 	Structure string `json:"structure"`
 }
 
-// ViewOf is the moment at which structures are evaluated: the instant of what came due, or else the instant of
-// recording, even if the event is dated earlier.
+// ViewOf is the moment at which structures are evaluated: the instant of what came due, or else the
+// instant of recording, even if the event is dated earlier.
 func ViewOf(r *engine.Run) TierView {
 	at := r.At
 	if r.Late {
@@ -53,11 +53,12 @@ func Enrolled(r *engine.Run) bool {
 	return r.Customer.Status == loyalty.Active || r.Customer.Status == loyalty.Suspended
 }
 
-// update brings the customer's tiers up to date with what happened. Figures continue while the module is off, so that
-// they are right when it is switched on.
+// update brings the customer's tiers up to date with what happened. Figures continue while the
+// module is off, so that they are right when it is switched on.
 func update(r *engine.Run) error {
 	for _, s := range ladders.Of(r.Programme) {
-		// two journals become one: where windows begin with the enrolment, the two figures cannot simply be added
+		// two journals become one: where windows begin with the enrolment, the two figures cannot
+		// simply be added
 		if mergedInto(r) && s.counts() {
 			if err := countAgain(r, s); err != nil {
 				return err
@@ -88,8 +89,9 @@ type tierTurn struct {
 	counted   bool           // the figures are others than those that are stored
 }
 
-// evaluate updates a state and stores the outcome, in the name of the event by which the tier changed, or else of the
-// event that caused the evaluation. If a date caused it and the tier did not change, a tier_recalculation records it.
+// evaluate updates a state and stores the outcome, in the name of the event by which the tier
+// changed, or else of the event that caused the evaluation. If a date caused it and the tier did
+// not change, a tier_recalculation records it.
 func evaluate(r *engine.Run, t tierTurn) error {
 	s, st, before := t.structure, t.state, t.state.TierHold
 	e := t.cause
@@ -112,8 +114,8 @@ func evaluate(r *engine.Run, t tierTurn) error {
 	return r.SetProgress(e, key, st, due)
 }
 
-// dueAt is when a state must be evaluated again; zero means never, or not while the customer takes no part or the
-// module is off.
+// dueAt is when a state must be evaluated again; zero means never, or not while the customer takes
+// no part or the module is off.
 func dueAt(r *engine.Run, t tierTurn) time.Time {
 	if !Enrolled(r) || !r.Programme.On[programme.ModuleTiers] {
 		return time.Time{}
@@ -121,9 +123,9 @@ func dueAt(r *engine.Run, t tierTurn) time.Time {
 	return t.structure.due(t.state, t.view)
 }
 
-// moved writes the event by which the customer rose or fell, as a consequence of the submitted event, or on its own if
-// a date caused it. It has the date of the evaluation and not of the event, because a rise that is found late happened
-// then.
+// moved writes the event by which the customer rose or fell, as a consequence of the submitted
+// event, or on its own if a date caused it. It has the date of the evaluation and not of the event,
+// because a rise that is found late happened then.
 func moved(r *engine.Run, t tierTurn, from string) *loyalty.Event {
 	s, st := t.structure, t.state
 	action, data := "tier_down", any(tierDown{s.ID, st.Tier})
@@ -188,9 +190,10 @@ func countAgain(r *engine.Run, s *Structure) error {
 	return r.SetProgress(lastEvent(r), loyalty.ProgressKey{Kind: loyalty.ProgressTier, Key: s.ID}, st, r.Now.Add(time.Millisecond))
 }
 
-// Change gives the customer a tier as a consequence of an event, by a tier_change. It holds until expires whatever the
-// figure is; if expires is zero it holds until the next change, but the figure can lift the customer above it. It does
-// nothing if the customer takes no part, has a higher tier, or already has this one on these terms.
+// Change gives the customer a tier as a consequence of an event, by a tier_change. It holds until
+// expires whatever the figure is; if expires is zero it holds until the next change, but the figure
+// can lift the customer above it. It does nothing if the customer takes no part, has a higher tier,
+// or already has this one on these terms.
 func Change(r *engine.Run, parent *loyalty.Event, t *Tier, expires time.Time) error {
 	s := Structures.Of(r.Programme)[t.Structure]
 	st, _, err := tierState(r, s)
@@ -205,9 +208,9 @@ func Change(r *engine.Run, parent *loyalty.Event, t *Tier, expires time.Time) er
 	return Give(r, r.Derive(parent, "tier_change", tierChange{t.ID, written(expires)}), t, time.Time{}, expires)
 }
 
-// Give is Change by hand, on the row of the tier_change, and may also lower the customer's tier. It fails with
-// ErrPropertyInvalid if the tier would have ended before. since is when they got it, for a tier that another system
-// gave; zero means now.
+// Give is Change by hand, on the row of the tier_change, and may also lower the customer's tier. It
+// fails with ErrPropertyInvalid if the tier would have ended before. since is when they got it, for
+// a tier that another system gave; zero means now.
 func Give(r *engine.Run, e *loyalty.Event, t *Tier, since, expires time.Time) error {
 	s := Structures.Of(r.Programme)[t.Structure]
 	st, _, err := tierState(r, s)
@@ -231,8 +234,8 @@ func Give(r *engine.Run, e *loyalty.Event, t *Tier, since, expires time.Time) er
 	return r.SetProgress(e, loyalty.ProgressKey{Kind: loyalty.ProgressTier, Key: s.ID}, st, s.due(&st, v))
 }
 
-// Recalculate makes the customer's figures of a structure anew from the journal, in the name of an event, and then lets
-// them rise or fall. It fails with ErrStructureNotFound.
+// Recalculate makes the customer's figures of a structure anew from the journal, in the name of an
+// event, and then lets them rise or fall. It fails with ErrStructureNotFound.
 func Recalculate(r *engine.Run, e *loyalty.Event, structure string) error {
 	s := Structures.Of(r.Programme)[structure]
 	if s == nil {
@@ -268,8 +271,8 @@ var TierFeature = engine.Feature{
 	},
 }
 
-// joinTiers keeps the higher tier, and the higher of the tiers that were given by hand. The figures are made anew from
-// both journals.
+// joinTiers keeps the higher tier, and the higher of the tiers that were given by hand. The figures
+// are made anew from both journals.
 func joinTiers(r *engine.Run, key string, mine, theirs json.RawMessage) (any, error) {
 	s := Structures.Of(r.Programme)[key]
 	if s == nil { // archived: what this customer had stays on record

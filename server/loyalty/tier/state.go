@@ -30,13 +30,15 @@ type TierHold struct {
 	ManualOver  string    `json:"manual_over,omitempty"` // without an end: the figure lifts above this one and above Manual
 }
 
-// TierFigures is the sum of the journal: a function of the journal, of what the structure counts, and of the day.
+// TierFigures is the sum of the journal: a function of the journal, of what the structure counts,
+// and of the day.
 type TierFigures struct {
 	Of      string     `json:"of,omitempty"` // base, window and time zone it was made for; empty: it must be made again
 	Built   time.Time  `json:"built,omitzero"`
 	Through loyalty.ID `json:"through,omitzero"` // the last event that was counted
 	Total   int64      `json:"total,omitempty"`
-	// Buckets hold the figure of each day of a rolling window, or of each consecutive window by its first day.
+	// Buckets hold the figure of each day of a rolling window, or of each consecutive window by its
+	// first day.
 	Buckets map[calendar.Day]int64 `json:"buckets,omitempty"`
 }
 
@@ -84,8 +86,8 @@ func (s *Structure) Figure(st *TierState, v TierView) int64 {
 	return st.Total
 }
 
-// entitled is the rank that the figure gives. With consecutive windows, the final figure of the last one counts as long
-// as the current one lasts.
+// entitled is the rank that the figure gives. With consecutive windows, the final figure of the
+// last one counts as long as the current one lasts.
 func (s *Structure) entitled(st *TierState, v TierView) int {
 	figure := s.Figure(st, v)
 	if s.Window.Split() {
@@ -95,8 +97,8 @@ func (s *Structure) entitled(st *TierState, v TierView) int {
 	return s.reached(figure)
 }
 
-// judge brings the tier up to the view's instant and reports whether it changed. It rises at once; it falls at the
-// window's end, after the grace days.
+// judge brings the tier up to the view's instant and reports whether it changed. It rises at once;
+// it falls at the window's end, after the grace days.
 func (s *Structure) judge(st *TierState, v TierView) (moved bool) {
 	earned, entitled := s.rank(st.Earned), s.entitled(st, v)
 	switch {
@@ -126,8 +128,8 @@ func (s *Structure) judge(st *TierState, v TierView) (moved bool) {
 	return true
 }
 
-// shown is the tier that a customer has. A given tier holds until it ends, whatever the figure is; one without an end
-// can only be risen above.
+// shown is the tier that a customer has. A given tier holds until it ends, whatever the figure is;
+// one without an end can only be risen above.
 func (s *Structure) shown(st *TierState) string {
 	earned, manual := s.rank(st.Earned), s.rank(st.Manual)
 	lifted := st.ManualUntil.IsZero() && earned > manual && earned > s.rank(st.ManualOver)
@@ -137,8 +139,8 @@ func (s *Structure) shown(st *TierState) string {
 	return st.Manual
 }
 
-// checked reports whether a fall may be found at the view's instant: at any instant without a window, at midnight with
-// a rolling one, and otherwise when a window begins.
+// checked reports whether a fall may be found at the view's instant: at any instant without a
+// window, at midnight with a rolling one, and otherwise when a window begins.
 func (s *Structure) checked(v TierView) bool {
 	switch {
 	case s.Window.Split():
@@ -159,8 +161,8 @@ func (s *Structure) graceEnd(at time.Time, loc *time.Location) time.Time {
 	return (from + calendar.Day(s.GraceDays)).Begins(loc)
 }
 
-// due is when the state must be evaluated next if nothing happens until then; zero means never. It compares ranks and
-// not points, because many days may leave a window without a change of tier.
+// due is when the state must be evaluated next if nothing happens until then; zero means never. It
+// compares ranks and not points, because many days may leave a window without a change of tier.
 func (s *Structure) due(st *TierState, v TierView) time.Time {
 	earned := s.rank(st.Earned)
 	next := s.nextCheck(st, v, func(rank int) bool {
@@ -193,8 +195,8 @@ func (s *Structure) ends(st *TierState, v TierView) time.Time {
 	return s.graceEnd(fall, v.Location)
 }
 
-// nextCheck is the next check that finds the figure at a rank that matters, if nothing happens until then; zero if
-// there is none.
+// nextCheck is the next check that finds the figure at a rank that matters, if nothing happens
+// until then; zero if there is none.
 func (s *Structure) nextCheck(st *TierState, v TierView, matters func(rank int) bool) time.Time {
 	switch {
 	case s.Window.Split():
@@ -214,8 +216,8 @@ func (s *Structure) nextCheck(st *TierState, v TierView, matters func(rank int) 
 	return s.nextLeave(st, v, matters)
 }
 
-// nextLeave lets the days leave a rolling window one after the other. A day on which more was given back than earned
-// lifts the figure when it leaves.
+// nextLeave lets the days leave a rolling window one after the other. A day on which more was given
+// back than earned lifts the figure when it leaves.
 func (s *Structure) nextLeave(st *TierState, v TierView, matters func(rank int) bool) time.Time {
 	figure, limit := s.Figure(st, v), s.Window.Limit(v.Today())
 	days := slices.Sorted(maps.Keys(st.Buckets))

@@ -11,8 +11,8 @@ type TierStatus struct {
 	Structure *Structure
 	Current   *Tier // nil: none
 	Next      *Tier // the one above it; nil: none
-	// Figure is what the structure counted in the current window, Missing what it lacks to Next: in points, or in
-	// 1/10,000 of a currency unit.
+	// Figure is what the structure counted in the current window, Missing what it lacks to Next: in
+	// points, or in 1/10,000 of a currency unit.
 	Figure, Missing int64
 	Since           time.Time // of Current
 	Expires         time.Time // when Current ends if nothing happens until then; zero: never

@@ -1,5 +1,5 @@
-// Package tier handles tiers: the structures that customers climb, the figures that decide, and when a customer rises,
-// falls, or must be evaluated again.
+// Package tier handles tiers: the structures that customers climb, the figures that decide, and
+// when a customer rises, falls, or must be evaluated again.
 package tier
 
 import (
@@ -59,7 +59,8 @@ type Tier struct {
 // Structures are the ladders of tiers (module tiers).
 var Structures = &programme.EntityType[*Structure]{Type: "tiers/structure", Module: programme.ModuleTiers, Read: readStructure}
 
-// readStructure refuses fields of a window that its kind does not use, and those that contradict each other.
+// readStructure refuses fields of a window that its kind does not use, and those that contradict
+// each other.
 func readStructure(p *programme.Programme, e loyalty.Entity) (*Structure, error) {
 	s := &Structure{ID: e.ID, ChangedAt: e.UpdatedAt}
 	if err := programme.Decode(e, s); err != nil {
@@ -74,8 +75,8 @@ func readStructure(p *programme.Programme, e loyalty.Entity) (*Structure, error)
 	return s, s.check()
 }
 
-// check refuses settings that would have no effect, such as a number of days for a window that does not roll. Ignored
-// silently, they would look as if they counted.
+// check refuses settings that would have no effect, such as a number of days for a window that does
+// not roll. Ignored silently, they would look as if they counted.
 func (s *Structure) check() error {
 	w := s.Window
 	switch {

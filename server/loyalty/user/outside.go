@@ -55,8 +55,8 @@ func cutLast(text, separator string) (before, after string, found bool) {
 	return text[:i], text[i+len(separator):], true
 }
 
-// Of returns the highest role that any of the values gives, and whether any gives the right to see personal data; ok is
-// false if none gives a role, and then there is no entry.
+// Of returns the highest role that any of the values gives, and whether any gives the right to see
+// personal data; ok is false if none gives a role, and then there is no entry.
 func (m Mapping) Of(values []string) (g Grant, ok bool) {
 	for _, v := range values {
 		given, known := m[v]
@@ -90,8 +90,8 @@ func LoginFrom(text string) string {
 	return clean
 }
 
-// EnterOutside begins a session of a user for whom a provider vouches. proved says that they proved their identity to
-// the provider a short while ago. It fails with ErrUserDisabled.
+// EnterOutside begins a session of a user for whom a provider vouches. proved says that they proved
+// their identity to the provider a short while ago. It fails with ErrUserDisabled.
 func (u *Users) EnterOutside(ctx context.Context, user loyalty.User, proved bool, from From) (token string, err error) {
 	if !user.DisabledAt.IsZero() {
 		return "", loyalty.ErrUserDisabled
@@ -99,8 +99,8 @@ func (u *Users) EnterOutside(ctx context.Context, user loyalty.User, proved bool
 	return u.begin(ctx, user.ID, proved, from)
 }
 
-// ConfirmOutside records that the user of a session proved their identity to their provider. It fails with
-// ErrNoSession, and with ErrSignIn if that was another person.
+// ConfirmOutside records that the user of a session proved their identity to their provider. It
+// fails with ErrNoSession, and with ErrSignIn if that was another person.
 func (u *Users) ConfirmOutside(ctx context.Context, token string, who Outside) error {
 	me, err := u.Session(ctx, token)
 	if err != nil {
@@ -122,8 +122,8 @@ func (u *Users) noteProof(ctx context.Context, token string) error {
 	return u.store.SaveSession(ctx, s)
 }
 
-// MayLink returns an error unless the user of a session may tie a provider's account to themselves. It opens the
-// console as a password does, and needs a fresh proof as one does.
+// MayLink returns an error unless the user of a session may tie a provider's account to themselves.
+// It opens the console as a password does, and needs a fresh proof as one does.
 func (u *Users) MayLink(c *loyalty.Caller) error {
 	if !u.confirmed(c) {
 		return loyalty.ErrConfirmNeeded

@@ -21,10 +21,12 @@ const MostPasskeys = 10
 // challengeLife is how long a device may take to sign.
 const challengeLife = 5 * time.Minute
 
-// ErrPasskey says that a passkey cannot be used: it is unknown, was removed, or its signature does not verify.
+// ErrPasskey says that a passkey cannot be used: it is unknown, was removed, or its signature does
+// not verify.
 var ErrPasskey = errors.New("the passkey is unknown or over")
 
-// Party is the console's identity for passkeys: a device uses a passkey only for the host it was made for.
+// Party is the console's identity for passkeys: a device uses a passkey only for the host it was
+// made for.
 type Party struct{ Host, Origin string }
 
 // The purposes of challenges. A signature for one purpose is not valid for another.
@@ -37,7 +39,8 @@ const (
 func (p Party) ceremony() (*webauthn.WebAuthn, error) {
 	return webauthn.New(&webauthn.Config{
 		RPID: p.Host, RPDisplayName: "Loyalty", RPOrigins: []string{p.Origin}, AttestationPreference: protocol.PreferNoAttestation,
-		// The device verifies its user (a fingerprint, a PIN), which makes a passkey as good as a password with a code.
+		// The device verifies its user (a fingerprint, a PIN), which makes a passkey as good as a
+		// password with a code.
 		AuthenticatorSelection:            protocol.AuthenticatorSelection{ResidentKey: protocol.ResidentKeyRequirementRequired, RequireResidentKey: protocol.ResidentKeyRequired(), UserVerification: protocol.VerificationRequired},
 		ExtensionsUnsolicitedOutputPolicy: protocol.UnsolicitedOutputPolicyIgnore, // some keepers of passkeys tell more than they are asked
 	})
@@ -73,8 +76,8 @@ func (u *Users) challenge(ctx context.Context, purpose string, of loyalty.ID, te
 	return u.store.AddChallenge(ctx, challengeHash(purpose, of, text), u.now().Add(challengeLife))
 }
 
-// taken consumes the challenge that a device says it signed, so that it can be used once, and reports whether it was
-// valid.
+// taken consumes the challenge that a device says it signed, so that it can be used once, and
+// reports whether it was valid.
 func (u *Users) taken(ctx context.Context, purpose string, of loyalty.ID, text string) (bool, error) {
 	return u.store.TakeChallenge(ctx, challengeHash(purpose, of, text), u.now())
 }
@@ -83,8 +86,8 @@ func challengeHash(purpose string, of loyalty.ID, text string) loyalty.TokenHash
 	return sha256.Sum256([]byte(purpose + "\n" + of.String() + "\n" + text))
 }
 
-// NewPasskey asks a device for a passkey of a user; the result goes to the browser unchanged. It fails with
-// ErrConfirmNeeded or ErrPasskeyMany.
+// NewPasskey asks a device for a passkey of a user; the result goes to the browser unchanged. It
+// fails with ErrConfirmNeeded or ErrPasskeyMany.
 func (u *Users) NewPasskey(ctx context.Context, c *loyalty.Caller, at Party) (any, error) {
 	if err := u.mayAddPasskey(c); err != nil {
 		return nil, err
@@ -111,7 +114,8 @@ func (u *Users) mayAddPasskey(c *loyalty.Caller) error {
 	return nil
 }
 
-// MadePasskey checks what a device made in answer to NewPasskey. It fails as NewPasskey does, or with ErrPasskeyWrong.
+// MadePasskey checks what a device made in answer to NewPasskey. It fails as NewPasskey does, or
+// with ErrPasskeyWrong.
 func (u *Users) MadePasskey(ctx context.Context, c *loyalty.Caller, at Party, answer []byte) (loyalty.Passkey, error) {
 	if err := u.mayAddPasskey(c); err != nil {
 		return loyalty.Passkey{}, err
@@ -151,8 +155,8 @@ func orWrong(err error) error {
 	return loyalty.ErrPasskeyWrong
 }
 
-// AskPasskey asks any device that has a passkey of the console; with a user, a device with one of theirs. It fails with
-// ErrPasskey if the user has none.
+// AskPasskey asks any device that has a passkey of the console; with a user, a device with one of
+// theirs. It fails with ErrPasskey if the user has none.
 func (u *Users) AskPasskey(ctx context.Context, c *loyalty.Caller, at Party) (any, error) {
 	w, err := at.ceremony()
 	if err != nil {
@@ -175,9 +179,9 @@ func (u *Users) AskPasskey(ctx context.Context, c *loyalty.Caller, at Party) (an
 	return asked.Response, u.challenge(ctx, passkeyConfirms, c.ID, session.Challenge)
 }
 
-// EnterByPasskey begins a session of the user whose passkey signed. It fails with ErrPasskey, and with
-// ErrPasskeyOutside for a user who comes from the company's provider, because a passkey would outlast their account
-// there.
+// EnterByPasskey begins a session of the user whose passkey signed. It fails with ErrPasskey, and
+// with ErrPasskeyOutside for a user who comes from the company's provider, because a passkey would
+// outlast their account there.
 func (u *Users) EnterByPasskey(ctx context.Context, at Party, answer []byte, from From) (token string, err error) {
 	var found loyalty.User
 	var failed error
@@ -210,8 +214,8 @@ func (u *Users) EnterByPasskey(ctx context.Context, at Party, answer []byte, fro
 	return u.begin(ctx, found.ID, true, from)
 }
 
-// ConfirmByPasskey records that the user of a session proved their identity by a passkey. It fails with ErrNoSession or
-// ErrPasskey.
+// ConfirmByPasskey records that the user of a session proved their identity by a passkey. It fails
+// with ErrNoSession or ErrPasskey.
 func (u *Users) ConfirmByPasskey(ctx context.Context, token string, at Party, answer []byte) error {
 	me, err := u.Session(ctx, token)
 	if err != nil {
@@ -255,8 +259,8 @@ func (u *Users) signed(ctx context.Context, at Party, answer []byte, purpose str
 	return used, nil
 }
 
-// noteUse stores how often a device has signed. It fails for a passkey that was removed meanwhile, or whose user was
-// shut out.
+// noteUse stores how often a device has signed. It fails for a passkey that was removed meanwhile,
+// or whose user was shut out.
 func (u *Users) noteUse(ctx context.Context, id loyalty.ID, used *webauthn.Credential) error {
 	refused := ErrPasskey
 	_, err := u.store.ChangeUser(ctx, id, func(user *loyalty.User) error {
@@ -274,7 +278,8 @@ func (u *Users) noteUse(ctx context.Context, id loyalty.ID, used *webauthn.Crede
 	return refused
 }
 
-// MayRemovePasskey returns an error unless the user of a session may remove a passkey. It fails with ErrConfirmNeeded.
+// MayRemovePasskey returns an error unless the user of a session may remove a passkey. It fails
+// with ErrConfirmNeeded.
 func (u *Users) MayRemovePasskey(c *loyalty.Caller) error { return u.MayLink(c) }
 
 // EndOthers ends all sessions of a user but one.

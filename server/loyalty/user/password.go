@@ -21,15 +21,16 @@ const (
 	mostPassword  = 1024
 )
 
-// cost is what computing a hash takes: memory in KiB, passes and lanes. A hash that was made at another cost is
-// replaced at the next successful sign-in.
+// cost is what computing a hash takes: memory in KiB, passes and lanes. A hash that was made at
+// another cost is replaced at the next successful sign-in.
 type cost struct {
 	memory, passes uint32
 	lanes          uint8
 }
 
-// present is what OWASP's cheat sheet on storing passwords recommends. More would make a flood of sign-ins dearer for
-// the server than for its sender: 64 MiB and three passes took seven times the processor time.
+// present is what OWASP's cheat sheet on storing passwords recommends. More would make a flood of
+// sign-ins dearer for the server than for its sender: 64 MiB and three passes took seven times the
+// processor time.
 var present = cost{memory: 19 << 10, passes: 2, lanes: 1}
 
 const (
@@ -75,9 +76,9 @@ func (h *hasher) encode(salt, made []byte) string {
 		b.EncodeToString(salt), b.EncodeToString(made))
 }
 
-// matches compares a password with its stored form. If nothing is stored it does the same work and returns false, so
-// that the time does not tell which users have passwords. stale says that the hash was made at another cost than
-// today's.
+// matches compares a password with its stored form. If nothing is stored it does the same work and
+// returns false, so that the time does not tell which users have passwords. stale says that the
+// hash was made at another cost than today's.
 func (h *hasher) matches(ctx context.Context, password, kept string) (ok, stale bool, err error) {
 	known := kept != ""
 	if !known {

@@ -10,8 +10,8 @@ import (
 // confirmed reports whether a user proved their identity a short while ago.
 func (u *Users) confirmed(c *loyalty.Caller) bool { return Confirmed(c, u.now().UnixMilli()) }
 
-// Confirmed reports whether a user has proved their identity within the last ten minutes before an instant in Unix
-// milliseconds.
+// Confirmed reports whether a user has proved their identity within the last ten minutes before an
+// instant in Unix milliseconds.
 func Confirmed(c *loyalty.Caller, now int64) bool {
 	return !c.ConfirmedAt.IsZero() && now-c.ConfirmedAt.UnixMilli() < ConfirmLife.Milliseconds()
 }
@@ -37,7 +37,8 @@ type Enrolment struct {
 	URI    string `json:"uri"` // for an authenticator app
 }
 
-// NewSecondFactor makes a secret to show. It takes effect once ProvedSecondFactor has seen a code of it.
+// NewSecondFactor makes a secret to show. It takes effect once ProvedSecondFactor has seen a code
+// of it.
 func (u *Users) NewSecondFactor(c *loyalty.Caller) (Enrolment, error) {
 	if !u.confirmed(c) {
 		return Enrolment{}, loyalty.ErrConfirmNeeded
@@ -53,8 +54,9 @@ type SecondFactor struct {
 	Recovery []string // hashes of the recovery codes
 }
 
-// ProvedSecondFactor accepts a secret for which the user's app shows a right code, and returns what is to be stored,
-// and the recovery codes, which are shown once. It fails with ErrConfirmNeeded or ErrCodeWrong.
+// ProvedSecondFactor accepts a secret for which the user's app shows a right code, and returns what
+// is to be stored, and the recovery codes, which are shown once. It fails with ErrConfirmNeeded or
+// ErrCodeWrong.
 func (u *Users) ProvedSecondFactor(c *loyalty.Caller, secret, code string) (f SecondFactor, recovery []string, err error) {
 	if !u.confirmed(c) {
 		return f, nil, loyalty.ErrConfirmNeeded

@@ -10,8 +10,8 @@ import (
 // mostStrangers limits the unknown logins that are counted.
 const mostStrangers = 10_000
 
-// strangers counts failed sign-ins of unknown logins as those of users are counted: a login that never had to wait
-// would reveal that it is unknown.
+// strangers counts failed sign-ins of unknown logins as those of users are counted: a login that
+// never had to wait would reveal that it is unknown.
 type strangers struct {
 	mu    sync.Mutex
 	users map[string]*loyalty.User

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// The second factor is TOTP (RFC 6238) as every authenticator app implements it: SHA-1, six digits, a new code each 30
-// seconds.
+// The second factor is TOTP (RFC 6238) as every authenticator app implements it: SHA-1, six digits,
+// a new code each 30 seconds.
 const (
 	step       = 30 * time.Second
 	digits     = 1_000_000
@@ -39,8 +39,8 @@ func codeAt(secret []byte, at int64) string {
 	return fmt.Sprintf("%06d", binary.BigEndian.Uint32(sum[offset:])&0x7fffffff%digits)
 }
 
-// stepOf returns the step of a code, which must be later than the last one that was used, so that a code works once; ok
-// is false if the code is wrong, expired or used.
+// stepOf returns the step of a code, which must be later than the last one that was used, so that a
+// code works once; ok is false if the code is wrong, expired or used.
 func stepOf(secret []byte, code string, now time.Time, last int64) (int64, bool) {
 	code = strings.ReplaceAll(code, " ", "")
 	found, ok := int64(0), false
@@ -64,7 +64,8 @@ func enrolment(secret []byte, login string) string {
 	return "otpauth://totp/Loyalty:" + url.PathEscape(login) + "?" + q.Encode()
 }
 
-// newRecovery makes ten codes of 80 bits, each valid once in place of a second factor, and their stored form.
+// newRecovery makes ten codes of 80 bits, each valid once in place of a second factor, and their
+// stored form.
 func newRecovery() (codes, hashes []string) {
 	for range 10 {
 		random := make([]byte, 10)

@@ -1,5 +1,6 @@
-// Package user decides who may sign in: passwords, second factors, passkeys, providers, invitations and sessions. What
-// a user may do is up to the contract (x-role); changes by owners belong to administration.
+// Package user decides who may sign in: passwords, second factors, passkeys, providers, invitations
+// and sessions. What a user may do is up to the contract (x-role); changes by owners belong to
+// administration.
 package user
 
 import (
@@ -72,8 +73,9 @@ const maxAgent = 200
 // CleanLogin is the form in which logins are kept and compared.
 func CleanLogin(login string) string { return strings.ToLower(strings.TrimSpace(login)) }
 
-// SignIn begins a session for a login, its password and, if the user has a second factor, a code of it or a recovery
-// code. It fails with ErrSignIn, ErrCodeNeeded (the password was right) or ErrSlow.
+// SignIn begins a session for a login, its password and, if the user has a second factor, a code of
+// it or a recovery code. It fails with ErrSignIn, ErrCodeNeeded (the password was right) or
+// ErrSlow.
 func (u *Users) SignIn(ctx context.Context, login, password, code string, from From) (token string, err error) {
 	began := time.Now()
 	login = CleanLogin(login)
@@ -97,8 +99,8 @@ func (u *Users) SignIn(ctx context.Context, login, password, code string, from F
 	return u.begin(ctx, found.ID, true, from)
 }
 
-// refusedEvery is what the time of a refusal is rounded up to: the failure of a known login is stored and that of an
-// unknown one is not, which the time would reveal.
+// refusedEvery is what the time of a refusal is rounded up to: the failure of a known login is
+// stored and that of an unknown one is not, which the time would reveal.
 const refusedEvery = 250 * time.Millisecond
 
 func roundUp(d time.Duration) time.Duration { return (d/refusedEvery + 1) * refusedEvery }
@@ -172,8 +174,8 @@ func (u *Users) takeCode(user *loyalty.User, code string) bool {
 	return false
 }
 
-// failed makes the next sign-in wait after several failures: a second, then twice as long each time, at most five
-// minutes. No user is locked out for ever.
+// failed makes the next sign-in wait after several failures: a second, then twice as long each
+// time, at most five minutes. No user is locked out for ever.
 func (u *Users) failed(user *loyalty.User) {
 	const free, most = 5, 5 * time.Minute
 	if user.Failures++; user.Failures > free {
@@ -201,12 +203,13 @@ func (u *Users) Enter(ctx context.Context, token string, from From) (string, err
 	if !ok || !user.DisabledAt.IsZero() {
 		return "", ErrNoLink
 	}
-	// A user with a password, a second factor or a passkey has to prove their identity before what needs a proof.
+	// A user with a password, a second factor or a passkey has to prove their identity before what
+	// needs a proof.
 	return u.begin(ctx, id, user.Password == "" && len(user.TOTP) == 0 && len(user.Passkeys) == 0, from)
 }
 
-// begin opens a session. Only a hash of its token is stored, so that a reader of the database cannot sign in. It also
-// deletes sessions that ended a day ago, which saves a job.
+// begin opens a session. Only a hash of its token is stored, so that a reader of the database
+// cannot sign in. It also deletes sessions that ended a day ago, which saves a job.
 func (u *Users) begin(ctx context.Context, user loyalty.ID, confirmed bool, from From) (string, error) {
 	token, hash := NewToken()
 	now := u.now()
@@ -242,8 +245,8 @@ func (u *Users) Session(ctx context.Context, token string) (*loyalty.Caller, err
 	return &loyalty.Caller{User: user, ConfirmedAt: s.ConfirmedAt}, nil
 }
 
-// Lasts reports whether a session is in force, without counting as its use: an open stream asks, which does not mean
-// that the user is there.
+// Lasts reports whether a session is in force, without counting as its use: an open stream asks,
+// which does not mean that the user is there.
 func (u *Users) Lasts(ctx context.Context, token string, role loyalty.Role, personal bool) bool {
 	s, user, ok, err := u.store.Session(ctx, HashToken(token))
 	return err == nil && ok && user.DisabledAt.IsZero() && u.now().Before(s.ExpiresAt) && user.Role == role && user.Personal == personal
@@ -263,8 +266,8 @@ func (u *Users) EndAll(ctx context.Context, token string) error {
 	return u.store.EndOtherSessions(ctx, user.ID, loyalty.TokenHash{})
 }
 
-// Confirm records that the user of a session proved their identity: by the password, with a code if there is a second
-// factor, or by a code alone. It fails as SignIn does.
+// Confirm records that the user of a session proved their identity: by the password, with a code if
+// there is a second factor, or by a code alone. It fails as SignIn does.
 func (u *Users) Confirm(ctx context.Context, token, password, code string) error {
 	if _, err := u.Session(ctx, token); err != nil {
 		return err // one that is over proves nothing
@@ -290,8 +293,8 @@ func (u *Users) Confirm(ctx context.Context, token, password, code string) error
 	return u.store.SaveSession(ctx, s)
 }
 
-// proveByCode counts wrong codes in the transaction that checks them, under the user's row: otherwise codes tried at
-// the same time would share one count.
+// proveByCode counts wrong codes in the transaction that checks them, under the user's row:
+// otherwise codes tried at the same time would share one count.
 func (u *Users) proveByCode(ctx context.Context, id loyalty.ID, code string) error {
 	var refused error
 	_, err := u.store.ChangeUser(ctx, id, func(user *loyalty.User) error {
