@@ -61,7 +61,7 @@ func moveLots(r *engine.Run, guest *engine.Run, gone *loyalty.Event, t *loyalty.
 		lots[was.ID] = come.ID
 		was.ID = points.ID(come.ID)
 		if err := r.Book.Receive(come.ID, was); err != nil {
-			return tooManyPoints(err)
+			return tooManyPoints(r, err)
 		}
 	}
 	gone.Data = loyalty.JSON(purchasePoints{TransactionID: t.Name, Points: total})

@@ -95,7 +95,7 @@ func withhold(r *engine.Run, h *HeldEvent, gained int64) error {
 		return nil
 	}
 	if err := r.Book.TakeBack(r.Event.ID, h.Transaction, r.Event.ID, n); err != nil {
-		return tooManyPoints(err)
+		return tooManyPoints(r, err)
 	}
 	r.Event.Shown(loyalty.Deref(r.Event.Points) - n)
 	return nil

@@ -19,7 +19,7 @@ func EarnPending(r *engine.Run, e *loyalty.Event, itemAction string, t *loyalty.
 		return r.Book.Promise(item.ID, n)
 	})
 	if err != nil {
-		return tooManyPoints(err)
+		return tooManyPoints(r, err)
 	}
 	r.Trace("promise", "applied", "reason.promised", own)
 	return Promise(r, e, own)
@@ -29,9 +29,9 @@ func EarnPending(r *engine.Run, e *loyalty.Event, itemAction string, t *loyalty.
 func earnAccepted(r *engine.Run, e *loyalty.Event, itemAction string, t *loyalty.Transaction) error {
 	own, err := eachLine(r, e, itemAction, t, func(item *loyalty.Event, n int64) error { return r.Credit(item, n, t.Name) }) // TracePrice told it
 	if err != nil || own == 0 {
-		return tooManyPoints(err)
+		return tooManyPoints(r, err)
 	}
-	return tooManyPoints(r.Earn(e, own, t.Name))
+	return tooManyPoints(r, r.Earn(e, own, t.Name))
 }
 
 // eachLine writes the item events of a purchase and says how many of its points

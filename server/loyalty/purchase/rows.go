@@ -10,15 +10,21 @@ import (
 
 // Promise shows points of a pending purchase that hang on none of its items.
 func Promise(r *engine.Run, e *loyalty.Event, n int64) error {
-	return tooManyPoints(r.Book.Promise(e.ID, n))
+	return tooManyPoints(r, r.Book.Promise(e.ID, n))
 }
 
-// tooManyPoints names the items when they earn more than a balance can hold.
-func tooManyPoints(err error) error {
-	if errors.Is(err, points.ErrOverflow) || errors.Is(err, loyalty.ErrTooLarge) {
-		return loyalty.ErrTooLarge.With("property", "points").At("data.items")
+// tooManyPoints names what was sent of what earns more points than a balance can hold: the
+// points themselves, the items, or the purchase that they come with.
+func tooManyPoints(r *engine.Run, err error) error {
+	if !errors.Is(err, points.ErrOverflow) && !errors.Is(err, loyalty.ErrTooLarge) {
+		return err
 	}
-	return err
+	for _, property := range []string{"points_rewarded", "items", "points"} {
+		if _, sent := r.Data[property]; sent {
+			return loyalty.ErrTooLarge.With("property", property).At("data." + property)
+		}
+	}
+	return loyalty.ErrTooLarge.With("property", "transaction_id").At("data.transaction_id")
 }
 
 // purchasePoints are the attributes of the rows a purchase derives.
