@@ -227,6 +227,21 @@ func TestReplicas(t *testing.T) {
 		require.Positive(t, reads.Load())
 		t.Logf("%d writes, %d reads meanwhile, none failed", writes.Load(), reads.Load())
 	})
+	t.Run("a frozen replica", func(t *testing.T) {
+		w.standbys[0].Freeze(t)
+		began := time.Now()
+		slowest := ownWrites(1) // asked of it before it is known to hang
+		require.Less(t, slowest, 4*time.Second, "no read waits longer for it than for the look that finds it away")
+		w.becomes("away", "ready")
+		require.Less(t, ownWrites(10), 4*time.Second)
+		n, err := w.reads.CountCustomers(w.reading, loyalty.CustomerQuery{})
+		require.NoError(t, err)
+		require.EqualValues(t, 5, n)
+		w.standbys[0].Thaw(t)
+		w.becomes("ready", "ready")
+		ownWrites(5)
+		t.Logf("frozen for %s; the slowest read while it was not known to be took %s", time.Since(began).Round(time.Millisecond), slowest)
+	})
 	t.Run("a promoted replica", func(t *testing.T) {
 		w.standbys[1].Promote(t)
 		require.NoError(t, credit(w.store, "c-", 4)) // which it has not

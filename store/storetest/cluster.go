@@ -207,12 +207,7 @@ func (c *Cluster) URL(database string) string {
 // Kill ends the server as a crash would: SIGKILL to the postmaster. It returns
 // when the sessions have noticed. Start brings the server back, on the same port.
 func (c *Cluster) Kill() error {
-	data, err := os.ReadFile(filepath.Join(c.dir, "data", "postmaster.pid"))
-	if err != nil {
-		return err
-	}
-	first, _, _ := strings.Cut(string(data), "\n")
-	pid, err := strconv.Atoi(first)
+	pid, err := c.postmaster()
 	if err != nil {
 		return err
 	}
@@ -221,6 +216,16 @@ func (c *Cluster) Kill() error {
 		return err
 	}
 	return errors.Join(process.Kill(), c.end("keep"))
+}
+
+// postmaster is the process that all others of the server come from.
+func (c *Cluster) postmaster() (pid int, err error) {
+	data, err := os.ReadFile(filepath.Join(c.dir, "data", "postmaster.pid"))
+	if err != nil {
+		return 0, err
+	}
+	first, _, _ := strings.Cut(string(data), "\n")
+	return strconv.Atoi(first)
 }
 
 // Stop ends the server and removes its folder.

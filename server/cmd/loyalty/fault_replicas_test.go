@@ -21,7 +21,7 @@ import (
 
 // TestFaultReplicas has two programs serve from a primary with two standbys, while events
 // come in: whoever wrote reads what they wrote, on either node, while a standby does not
-// replay, is killed and comes back. Then the primary is killed and the synchronous standby
+// replay, is killed and comes back, and hangs. Then the primary is killed and the synchronous standby
 // promoted: every acknowledged event is there, once.
 func TestFaultReplicas(t *testing.T) {
 	t.Parallel()
@@ -46,6 +46,8 @@ func TestFaultReplicas(t *testing.T) {
 		{"it goes on", func() { far.ResumeReplay(t) }},
 		{"a killed standby", func() { require.NoError(t, far.Kill()) }},
 		{"it is back", func() { require.NoError(t, far.Start()) }},
+		{"a frozen standby", func() { far.Freeze(t) }},
+		{"it thaws", func() { far.Thaw(t) }},
 	}
 	for _, s := range strikes {
 		before := w.done.Load()
