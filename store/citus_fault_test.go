@@ -23,11 +23,7 @@ type counts struct{ acknowledged, unknown, refused int }
 // goes on while one is away.
 func TestMachineKilled(t *testing.T) {
 	m := storetest.NewMachines(t)
-	s := storetest.Open(t, m.URL())
-	require.NoError(t, s.Distribute(t.Context(), citus.DefaultShards))
-	require.NoError(t, s.Close())
-	s = storetest.Open(t, m.URL()) // it is spread now
-	require.NoError(t, s.Migrate(t.Context()))
+	s := spread(t, m)
 	const customers = 12
 	for i := range customers {
 		enrol(t, s, prefix(i), 1)
@@ -62,19 +58,73 @@ func TestMachineKilled(t *testing.T) {
 				require.Positive(t, passed, "customers of the other worker")
 				require.Less(t, passed, customers)
 			}
-			sum := counts{}
-			after := eventsOf(t, m)
-			for i, c := range told() {
-				n := after[prefix(i)+"0"] - before[prefix(i)+"0"]
-				require.GreaterOrEqual(t, n, c.acknowledged, "nothing acknowledged is lost")
-				require.LessOrEqual(t, n, c.acknowledged+c.unknown, "nothing else is there")
-				sum.acknowledged, sum.unknown, sum.refused = sum.acknowledged+c.acknowledged, sum.unknown+c.unknown, sum.refused+c.refused
-			}
+			sum := accountedFor(t, m, before, told())
 			t.Logf("%s killed: %d acknowledged, %d unknown, %d refused; %d of %d customers went on meanwhile", name, sum.acknowledged, sum.unknown, sum.refused, passed, customers)
 			require.Eventually(t, func() bool { return prepared(t, m) == 0 }, 2*time.Minute, 100*time.Millisecond, "no transaction stays open")
 			require.Equal(t, "I1 I11 I12 I2 I3 I4 I5 I6 I8 I9", withVerdict(verify(t, s), store.LedgerHeld))
 		})
 	}
+}
+
+// TestMachineAdded adds a third worker while customers are credited, and has shards moved to it without a
+// stop. Whoever is refused meanwhile may try again; nothing acknowledged is lost, nothing else is there,
+// and customers are on three machines in the end.
+func TestMachineAdded(t *testing.T) {
+	m := storetest.NewMachines(t)
+	s := spread(t, m)
+	const customers = 12
+	for i := range customers {
+		enrol(t, s, prefix(i), 1)
+	}
+	before := eventsOf(t, m)
+	told, stop := creditAll(s, customers)
+	time.Sleep(time.Second)
+	m.AddWorker(t)
+	began := time.Now()
+	_, err := storetest.Raw(t, m.URL()).Exec(`SELECT rebalance_table_shards(shard_transfer_mode => 'force_logical')`)
+	took := time.Since(began)
+	during := told()
+	time.Sleep(time.Second)
+	stop()
+	require.NoError(t, err)
+	var machines, tables int
+	require.NoError(t, storetest.Raw(t, m.URL()).QueryRow(`SELECT count(DISTINCT nodeport), count(DISTINCT table_name) FILTER (WHERE nodeport = (SELECT max(nodeport) FROM pg_dist_node
+ WHERE nodeid = (SELECT max(nodeid) FROM pg_dist_node))) FROM citus_shards WHERE citus_table_type = 'distributed'`).Scan(&machines, &tables))
+	require.Equal(t, 3, machines)
+	require.Greater(t, tables, 10, "all that is of a customer moved together")
+	sum := accountedFor(t, m, before, told())
+	moving := 0
+	for _, c := range during {
+		moving += c.acknowledged
+	}
+	t.Logf("a third worker: shards moved in %s; %d acknowledged (%d until they had moved), %d unknown, %d refused", took.Round(time.Millisecond), sum.acknowledged, moving, sum.unknown, sum.refused)
+	require.Zero(t, sum.unknown+sum.refused, "writes wait for the moment in which a shard changes hands, and then go on")
+	require.Eventually(t, func() bool { return prepared(t, m) == 0 }, 2*time.Minute, 100*time.Millisecond, "no transaction stays open")
+	require.Equal(t, "I1 I11 I12 I2 I3 I4 I5 I6 I8 I9", withVerdict(verify(t, s), store.LedgerHeld))
+}
+
+// spread spreads the database of such a cluster and opens it.
+func spread(t *testing.T, m *storetest.Machines) *store.Store {
+	t.Helper()
+	s := storetest.Open(t, m.URL())
+	require.NoError(t, s.Distribute(t.Context(), citus.DefaultShards))
+	require.NoError(t, s.Close())
+	s = storetest.Open(t, m.URL()) // it is spread now
+	require.NoError(t, s.Migrate(t.Context()))
+	return s
+}
+
+// accountedFor compares what was told of each customer with what is there since.
+func accountedFor(t *testing.T, m *storetest.Machines, before map[string]int, told []counts) (sum counts) {
+	t.Helper()
+	after := eventsOf(t, m)
+	for i, c := range told {
+		n := after[prefix(i)+"0"] - before[prefix(i)+"0"]
+		require.GreaterOrEqual(t, n, c.acknowledged, "nothing acknowledged is lost")
+		require.LessOrEqual(t, n, c.acknowledged+c.unknown, "nothing else is there")
+		sum.acknowledged, sum.unknown, sum.refused = sum.acknowledged+c.acknowledged, sum.unknown+c.unknown, sum.refused+c.refused
+	}
+	return sum
 }
 
 // creditAll credits customers, each by a worker of their own, until it is stopped; told says how often.

@@ -234,6 +234,36 @@ func EmptyPostgres(t testing.TB) string {
 	return newDatabase(t, "template0")
 }
 
+// ForProgram gives the address of a PostgreSQL database to start a program on, under any master
+// key: one without any table or, where tests have several machines, one whose tables are spread
+// and have no rows.
+func ForProgram(t testing.TB) string {
+	t.Helper()
+	if OnCitus() {
+		return unsealed(t)
+	}
+	return EmptyPostgres(t)
+}
+
+// unsealed is a migrated database that no master key has sealed anything in.
+func unsealed(t testing.TB) string {
+	t.Helper()
+	address := Postgres(t)
+	require.NoError(t, commandOn(address, `DELETE FROM master_check`))
+	return address
+}
+
+// DurableForProgram is ForProgram on a server of its own that flushes every commit to the disk.
+// Where tests have several machines they flush what they are set to: such a test kills the
+// program, never the database, and loses nothing by it.
+func DurableForProgram(t testing.TB) string {
+	t.Helper()
+	if OnCitus() {
+		return unsealed(t)
+	}
+	return NewDurableCluster(t).URL("postgres")
+}
+
 // Main is RunTests, and then the end of the process.
 func Main(m *testing.M) { os.Exit(RunTests(m)) }
 

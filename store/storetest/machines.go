@@ -33,20 +33,38 @@ func NewMachines(t testing.TB) *Machines {
 	m := &Machines{}
 	var nodes []string
 	for range 3 {
-		c := &Cluster{}
-		err := c.begin(inMemory(), func() error {
-			if err := c.initialise(); err != nil {
-				return err
-			}
-			return c.configure(citusConf)
-		})
-		require.NoError(t, err)
-		t.Cleanup(c.Stop)
+		c := newMachine(t)
 		m.Workers, nodes = append(m.Workers, c), append(nodes, c.URL("postgres"))
 	}
 	m.Coordinator, m.Workers = m.Workers[0], m.Workers[1:]
 	require.NoError(t, (&sharedServer{nodes: nodes, admin: nodes[0]}).join("postgres"))
 	return m
+}
+
+// newMachine starts a server that can be one of several.
+func newMachine(t testing.TB) *Cluster {
+	t.Helper()
+	c := &Cluster{}
+	err := c.begin(inMemory(), func() error {
+		if err := c.initialise(); err != nil {
+			return err
+		}
+		return c.configure(citusConf)
+	})
+	require.NoError(t, err)
+	t.Cleanup(c.Stop)
+	return c
+}
+
+// AddWorker starts one worker more and makes it known to the coordinator. It has no rows until they
+// are rebalanced.
+func (m *Machines) AddWorker(t testing.TB) *Cluster {
+	t.Helper()
+	c := newMachine(t)
+	require.NoError(t, commandOn(c.URL("postgres"), `CREATE EXTENSION citus`))
+	require.NoError(t, commandOn(m.URL(), `SELECT citus_add_node($1, $2)`, "127.0.0.1", c.port))
+	m.Workers = append(m.Workers, c)
+	return c
 }
 
 // URL is the address of the database.

@@ -77,14 +77,11 @@ func onBoth(t *testing.T, postgres func(*testing.T) string, test func(*testing.T
 }
 
 // anyPostgres is a database on the server that all tests share.
-func anyPostgres(t *testing.T) string { return storetest.EmptyPostgres(t) }
+func anyPostgres(t *testing.T) string { return storetest.ForProgram(t) }
 
 // durablePostgres is a database on a server of the test's own that flushes
 // every commit to the disk.
-func durablePostgres(t *testing.T) string {
-	_, url := durableCluster(t)
-	return url
-}
+func durablePostgres(t *testing.T) string { return storetest.DurableForProgram(t) }
 
 func durableCluster(t *testing.T) (*storetest.Cluster, string) {
 	t.Helper()
