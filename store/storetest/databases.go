@@ -48,7 +48,7 @@ func Each(t *testing.T, test func(t *testing.T, s *store.Store)) {
 func EachReused(t *testing.T, test func(t *testing.T, s *store.Store)) {
 	t.Helper()
 	each(t, func(t *testing.T, d Database) {
-		if d.Name == "postgres" && !OnCitus() { // where emptying it takes longer
+		if d.Name == "postgres" {
 			test(t, reused(t))
 			return
 		}
@@ -81,6 +81,7 @@ func reused(t testing.TB) *store.Store {
 		s := server(t)
 		name := "loyalty_test_" + randomName()
 		require.NoError(t, s.create(name, `loyalty_template_`+s.suffix))
+		require.NoError(t, s.settle(name))
 		var err error
 		u, err = useAgain(s.url(name))
 		require.NoError(t, err)
@@ -111,13 +112,18 @@ func (u *usedAgain) close() {
 	_ = u.raw.Close(context.Background())
 }
 
-// empty deletes every row, past the triggers that guard the journal.
+// empty deletes every row, past the triggers that guard the journal, on whichever machine they
+// are. Most tables have none: asking costs less than a DELETE that finds nothing.
 func (u *usedAgain) empty() error {
-	_, err := u.raw.Exec(context.Background(), `DO $$ DECLARE r record; BEGIN
+	_, err := u.raw.Exec(context.Background(), `DO $$ DECLARE r record; some boolean; BEGIN
+	SET LOCAL citus.propagate_set_commands = 'local'; -- no one else minds
 	SET LOCAL session_replication_role = replica;
 	FOR r IN SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p')
 		AND NOT relispartition AND relname NOT IN ('goose_db_version', 'programme_version', 'master_check', 'tail_state') LOOP
-		EXECUTE format('DELETE FROM %I', r.relname);
+		EXECUTE format('SELECT EXISTS (SELECT FROM %I)', r.relname) INTO some;
+		IF some THEN
+			EXECUTE format('DELETE FROM %I', r.relname);
+		END IF;
 	END LOOP;
 	UPDATE programme_version SET version = 0;
 	UPDATE tail_state SET head = 0, present = true, looked_at = NULL, compared_at = NULL;
@@ -131,7 +137,7 @@ func closeReused() {
 	for _, u := range emptied.all {
 		u.close()
 		if address, err := url.Parse(u.url); err == nil && shared.cluster == nil {
-			_ = shared.command(`DROP DATABASE IF EXISTS ` + strings.TrimPrefix(address.Path, "/") + ` WITH (FORCE)`)
+			_ = shared.drop(strings.TrimPrefix(address.Path, "/"))
 		}
 	}
 }

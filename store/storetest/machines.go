@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -44,7 +45,7 @@ func NewMachines(t testing.TB) *Machines {
 // newMachine starts a server that can be one of several.
 func newMachine(t testing.TB) *Cluster {
 	t.Helper()
-	c := &Cluster{}
+	c := &Cluster{durable: os.Getenv("LOYALTY_TEST_FSYNC") == "1"}
 	err := c.begin(inMemory(), func() error {
 		if err := c.initialise(); err != nil {
 			return err
