@@ -2,6 +2,9 @@ package store_test
 
 import (
 	"context"
+	"fmt"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -80,4 +83,83 @@ func TestOneCustomerOneMachine(t *testing.T) {
 		}
 	}
 	require.Empty(t, scattered)
+}
+
+// TestTasksOfABatch: no statement of a batch has more tasks than the batch has customers, or names where it looks
+// for those, whatever is read or written. The coordinator tells in its log what it is asked, and what it asks of the machines for it.
+func TestTasksOfABatch(t *testing.T) {
+	const customers = 3
+	m := storetest.NewMachines(t)
+	require.NoError(t, spread(t, m).Close())
+	for _, setting := range []string{`citus.log_remote_commands = on`, `log_min_messages = notice`, `log_statement = 'all'`} {
+		m.Coordinator.Tell(t, `ALTER DATABASE postgres SET `+setting)
+	}
+	s, ctx := storetest.Open(t, m.URL()), context.Background()
+	ids := enrol(t, s, "c-", customers)
+	require.NoError(t, credit(s, "c-", customers))
+	for i := range customers {
+		require.NoError(t, checkout(s, fmt.Sprint("c-", i), fmt.Sprint("t", i)))
+	}
+	needs := loyalty.Needs{Now: time.Now()}
+	for i := range customers {
+		needs.Customers = append(needs.Customers, loyalty.CustomerNeeds{
+			Ref: loyalty.Name{Kind: loyalty.NameCustomer, Value: fmt.Sprint("c-", i)}, Key: true, Lots: loyalty.UsedLots,
+			Transactions: []string{fmt.Sprint("t", i)}, Reservations: []string{"r"}, Coupons: []string{"x"},
+			Claims: true, Codes: true, Past: true, Everything: true, Lists: true, Progress: loyalty.Kinds(loyalty.ProgressTier),
+		})
+	}
+	for _, locked := range []bool{false, true} {
+		needs.Locked = locked
+		require.NoError(t, s.Within(ctx, needs, func(l *loyalty.Loaded) (*loyalty.Writes, error) {
+			require.Len(t, l.Customers, customers)
+			require.Len(t, l.Customers[ids[0]].Transactions, 1)
+			return nil, nil
+		}))
+	}
+	log, err := m.Coordinator.Log()
+	require.NoError(t, err)
+	asked := tasks(string(log))
+	most, several := 0, 0
+	for _, q := range asked {
+		keys := customers
+		if strings.Contains(q.text, "JOIN names") {
+			keys = 2*customers + 1 // names are found by themselves: of the customers, of their purchases, of a coupon
+		}
+		require.LessOrEqual(t, q.tasks, keys, q.text)
+		most = max(most, q.tasks)
+		if q.tasks > 1 {
+			several++
+		}
+	}
+	require.Greater(t, most, 1, "a batch meets several parts: so it is counted")
+	t.Logf("figures: of %d statements of batches of up to %d customers %d had several tasks, the most %d", len(asked), customers, several, most)
+}
+
+// task is a statement of a batch, and how many the machines were sent for it.
+type task struct {
+	text  string
+	tasks int
+}
+
+var (
+	logged  = regexp.MustCompile(`(?m)^\S+ \S+ \S+ \[(\d+)\] (LOG|NOTICE):  (?:execute \w+: |issuing )(WITH v|INSERT|UPDATE|DELETE|SELECT|COPY)(.*(?:\n\t.*)*)`)
+	ofBatch = regexp.MustCompile(`^WITH v|^INSERT INTO \w+ \(`)
+)
+
+// tasks reads them from the coordinator's log.
+func tasks(log string) (list []task) {
+	at := map[string]int{} // of a session, in list
+	for _, line := range logged.FindAllStringSubmatch(log, -1) {
+		session, text := line[1], line[3]+line[4]
+		if line[2] == "LOG" {
+			delete(at, session)
+			if ofBatch.MatchString(text) {
+				at[session] = len(list)
+				list = append(list, task{text: text})
+			}
+		} else if i, known := at[session]; known {
+			list[i].tasks++
+		}
+	}
+	return list
 }

@@ -192,12 +192,15 @@ func (c *Cluster) answers(limit time.Duration) error {
 		}
 		select {
 		case <-ctx.Done():
-			log, _ := os.ReadFile(filepath.Join(c.dir, "log"))
+			log, _ := c.Log()
 			return fmt.Errorf("PostgreSQL does not start: %w: %s", err, bytes.TrimSpace(log))
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
 }
+
+// Log is what the server wrote about itself.
+func (c *Cluster) Log() ([]byte, error) { return os.ReadFile(filepath.Join(c.dir, "log")) }
 
 // URL is the address of a database of the cluster.
 func (c *Cluster) URL(database string) string {
