@@ -48,9 +48,7 @@ func commits(plain, spread int64) int64 {
 // plainOnly leaves a test out where tables are spread over machines.
 func plainOnly(t *testing.T) {
 	t.Helper()
-	if storetest.OnCitus() {
-		t.Skip("it counts or refuses what is done otherwise on Citus")
-	}
+	storetest.PlainOnly(t)
 }
 
 func TestTwoRoundTrips(t *testing.T) {

@@ -22,6 +22,14 @@ import (
 // does not hold there.
 func OnCitus() bool { return os.Getenv("LOYALTY_TEST_CITUS") != "" }
 
+// PlainOnly leaves a test out where tables are spread over machines.
+func PlainOnly(t testing.TB) {
+	t.Helper()
+	if OnCitus() {
+		t.Skip("it counts, refuses or waits for what is done otherwise on Citus")
+	}
+}
+
 // citusNodes are those machines.
 func citusNodes() []string { return strings.Split(os.Getenv("LOYALTY_TEST_CITUS"), ",") }
 

@@ -156,10 +156,14 @@ func (c *tale) suffers(t *testing.T, d damage) {
 	var n int
 	require.NoError(t, c.raw.QueryRow("SELECT count(*) FROM saved").Scan(&n))
 	require.Equal(t, 1, n, "it is one row")
-	if d.change == "" {
-		c.exec("DELETE FROM " + d.table + where)
-	} else {
-		c.exec("UPDATE " + d.table + " SET " + d.change + where)
+	if d.change != "" {
+		c.exec("CREATE TABLE changed AS SELECT * FROM saved")
+		c.exec("UPDATE changed SET " + d.change)
+	}
+	c.exec("DELETE FROM " + d.table + where)
+	if d.change != "" { // a row of another customer may belong to another machine
+		c.exec("INSERT INTO " + d.table + " SELECT * FROM changed")
+		c.exec("DROP TABLE changed")
 	}
 	found, _ := rebuilt(t, c.db)
 	require.Equal(t, d.found, c.told(found))

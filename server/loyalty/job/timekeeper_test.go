@@ -83,6 +83,7 @@ func (s *shop) latest() time.Time {
 
 // Whoever gives up is told whether anything can still come of it.
 func TestGivingUp(t *testing.T) {
+	storetest.PlainOnly(t) // it waits for a lock of this server
 	s := newShop(t, storetest.Postgres(t), nil)
 	s.must("ada", "opt_in", `{"email":"ada@shop.test"}`)
 	busy, err := s.raw.Begin()
