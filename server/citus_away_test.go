@@ -9,7 +9,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/loyalty-platform/loyalty/store/citus"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
@@ -18,11 +17,7 @@ import (
 // others' fail as something to send again, and are recorded when it is back.
 func TestMachineAwayStopsItsCustomers(t *testing.T) {
 	m := storetest.NewMachines(t)
-	s := storetest.Open(t, m.URL())
-	require.NoError(t, s.Distribute(t.Context(), citus.DefaultShards))
-	require.NoError(t, s.Close())
-	s = storetest.Open(t, m.URL()) // it is spread now
-	require.NoError(t, s.Migrate(t.Context()))
+	m.Spread(t)
 	h := openOn(t, m.URL(), patient)
 	const customers = 24
 	crowd(h, customers)

@@ -25,7 +25,6 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/action"
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 	"github.com/loyalty-platform/loyalty/signing"
-	"github.com/loyalty-platform/loyalty/store/citus"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
@@ -38,11 +37,7 @@ func TestMachinesCost(t *testing.T) {
 		t.Skip("LOYALTY_TORTURE is not set")
 	}
 	m := storetest.NewMachines(t)
-	s := storetest.Open(t, m.URL())
-	require.NoError(t, s.Distribute(t.Context(), citus.DefaultShards))
-	require.NoError(t, s.Close())
-	s = storetest.Open(t, m.URL())
-	require.NoError(t, s.Migrate(t.Context()))
+	m.Spread(t)
 	plain := storetest.NewCluster(t).URL("postgres")
 	require.NoError(t, storetest.Open(t, plain).Migrate(t.Context()))
 	const rounds = 5

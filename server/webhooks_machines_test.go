@@ -13,7 +13,6 @@ import (
 
 	"github.com/loyalty-platform/loyalty/server"
 	"github.com/loyalty-platform/loyalty/server/loyalty/webhook"
-	"github.com/loyalty-platform/loyalty/store/citus"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
@@ -23,11 +22,7 @@ import (
 // answered: what was acknowledged is there once.
 func TestWebhooksWhileAMachineIsAway(t *testing.T) {
 	m := storetest.NewMachines(t)
-	s := storetest.Open(t, m.URL())
-	require.NoError(t, s.Distribute(t.Context(), citus.DefaultShards))
-	require.NoError(t, s.Close())
-	s = storetest.Open(t, m.URL())
-	require.NoError(t, s.Migrate(t.Context()))
+	m.Spread(t)
 	h := openOn(t, m.URL(), patient)
 	const customers = 8
 	for i := range customers {

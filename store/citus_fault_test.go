@@ -11,7 +11,6 @@ import (
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/store"
-	"github.com/loyalty-platform/loyalty/store/citus"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
@@ -23,7 +22,7 @@ type counts struct{ acknowledged, unknown, refused int }
 // goes on while one is away.
 func TestMachineKilled(t *testing.T) {
 	m := storetest.NewMachines(t)
-	s := spread(t, m)
+	s := m.Spread(t)
 	const customers = 12
 	for i := range customers {
 		enrol(t, s, prefix(i), 1)
@@ -71,7 +70,7 @@ func TestMachineKilled(t *testing.T) {
 // and customers are on three machines in the end.
 func TestMachineAdded(t *testing.T) {
 	m := storetest.NewMachines(t)
-	s := spread(t, m)
+	s := m.Spread(t)
 	const customers = 12
 	for i := range customers {
 		enrol(t, s, prefix(i), 1)
@@ -101,17 +100,6 @@ func TestMachineAdded(t *testing.T) {
 	require.Zero(t, sum.unknown+sum.refused, "writes wait for the moment in which a shard changes hands, and then go on")
 	require.Eventually(t, func() bool { return prepared(t, m) == 0 }, 2*time.Minute, 100*time.Millisecond, "no transaction stays open")
 	require.Equal(t, "I1 I11 I12 I2 I3 I4 I5 I6 I8 I9", withVerdict(verify(t, s), store.LedgerHeld))
-}
-
-// spread spreads the database of such a cluster and opens it.
-func spread(t *testing.T, m *storetest.Machines) *store.Store {
-	t.Helper()
-	s := storetest.Open(t, m.URL())
-	require.NoError(t, s.Distribute(t.Context(), citus.DefaultShards))
-	require.NoError(t, s.Close())
-	s = storetest.Open(t, m.URL()) // it is spread now
-	require.NoError(t, s.Migrate(t.Context()))
-	return s
 }
 
 // accountedFor compares what was told of each customer with what is there since.

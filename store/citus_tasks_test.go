@@ -90,7 +90,7 @@ func TestOneCustomerOneMachine(t *testing.T) {
 func TestTasksOfABatch(t *testing.T) {
 	const customers = 3
 	m := storetest.NewMachines(t)
-	require.NoError(t, spread(t, m).Close())
+	require.NoError(t, m.Spread(t).Close())
 	for _, setting := range []string{`citus.log_remote_commands = on`, `log_min_messages = notice`, `log_statement = 'all'`} {
 		m.Coordinator.Tell(t, `ALTER DATABASE postgres SET `+setting)
 	}

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/store"
 )
 
 // Machines is a Citus cluster of a test's own, of which each machine can be killed and started
@@ -70,3 +72,10 @@ func (m *Machines) AddWorker(t testing.TB) *Cluster {
 
 // URL is the address of the database.
 func (m *Machines) URL() string { return m.Coordinator.URL("postgres") }
+
+// Spread spreads the cluster's database over its machines and opens it.
+func (m *Machines) Spread(t testing.TB) *store.Store {
+	t.Helper()
+	require.NoError(t, migrateOn(m.URL()))
+	return Open(t, m.URL())
+}
