@@ -80,8 +80,7 @@ func (a *couponAPI) ListCoupons(ctx context.Context, in coupon.ListCouponsReques
 	q := loyalty.CouponQuery{At: a.clock(), Page: p.Store()}
 	var readable bool
 	q.Conditions, readable = p.Conditions()
-	list, err := a.coupons.page(ctx, p, q, readable)
-	return coupon.ListCoupons200JSONResponse(list), err
+	return a.coupons.page(ctx, p, q, readable)
 }
 
 // AddCodes fills a pool with codes that no customer holds yet: at once, or as a bulk

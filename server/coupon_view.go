@@ -19,7 +19,7 @@ type couponReader struct {
 }
 
 // page answers a page of coupons; a filter that cannot be read finds none.
-func (r couponReader) page(ctx context.Context, p list.Page, q loyalty.CouponQuery, readable bool) (common.CouponList, error) {
+func (r couponReader) page(ctx context.Context, p list.Page, q loyalty.CouponQuery, readable bool) (couponPage, error) {
 	var found loyalty.CouponPage
 	err := r.customers.page(plain(ctx), q.Ref, readable, func() (_ loyalty.Customer, err error) {
 		found, err = r.reader.Coupons(plain(ctx), q)
@@ -32,12 +32,11 @@ func (r couponReader) page(ctx context.Context, p list.Page, q loyalty.CouponQue
 	if len(q.Sort) > 0 {
 		at = nil
 	}
-	l := list.Linked(p, found.Coupons, r.clock(), at)
-	out := common.CouponList{Data: make([]common.Coupon, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: &l.Time}
-	for i := range l.Entries {
-		out.Data[i] = couponOf(requestOf(ctx).language, &l.Entries[i].Coupon, &l.Entries[i].Holder, r.clock())
-	}
-	return out, err
+	language, now := requestOf(ctx).language, r.clock()
+	l := list.Linked(p, found.Coupons, now, at)
+	return couponPage{list.Render(l, func(c *loyalty.HeldCoupon) common.Coupon {
+		return couponOf(language, &c.Coupon, &c.Holder, now)
+	})}, err
 }
 
 // couponOf renders a coupon in its present state. Nothing is shown of a holder who left.

@@ -18,7 +18,7 @@ func (a *displayAPI) ListRewardActivities(ctx context.Context, in display.ListRe
 	if err != nil {
 		return nil, err
 	}
-	var out display.ListRewardActivities200JSONResponse
+	var out rewardPage
 	err = a.customers.view(ctx, in.CustomerID, reward.ClaimNeeds(reward.Rewards.Of(a.programme())), func(r *engine.Run) error {
 		language := requestOf(ctx).language
 		all, err := rewardViews(r, language)
@@ -26,12 +26,7 @@ func (a *displayAPI) ListRewardActivities(ctx context.Context, in display.ListRe
 			return err
 		}
 		l := list.Choose(p, running(p.Query, all), rewardColumnsOf(r.Programme), list.Ordered(in.Params.Sort, in.Params.Order), a.clock())
-		out = display.ListRewardActivities200JSONResponse{
-			Data: make([]common.RewardEntry, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: &l.Time,
-		}
-		for i, v := range l.Entries {
-			out.Data[i] = rewardActivity(r, language, v)
-		}
+		out.Links = list.Render(l, func(v **rewardView) common.RewardEntry { return rewardActivity(r, language, *v) })
 		return nil
 	})
 	return out, err

@@ -16,6 +16,5 @@ func (a *displayAPI) ListCustomerCoupons(ctx context.Context, in display.ListCus
 	q := loyalty.CouponQuery{Ref: in.CustomerID, At: a.clock(), Page: p.Store()}
 	var readable bool
 	q.Conditions, readable = p.Conditions()
-	list, err := a.coupons.page(ctx, p, q, readable)
-	return display.ListCustomerCoupons200JSONResponse(list), err
+	return a.coupons.page(ctx, p, q, readable)
 }

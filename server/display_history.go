@@ -44,7 +44,7 @@ func (a *displayAPI) ListCustomerEvents(ctx context.Context, in display.ListCust
 	q, readable := eventQuery(ctx, list.Ordered(in.Params.Sort, in.Params.Order))
 	q.Ref = in.CustomerID
 	j, err := a.journal.events(ctx, p, q, readable)
-	return display.ListCustomerEvents200JSONResponse(answerOf(j)), err
+	return journalPage{j}, err
 }
 
 // ListEvents lists what happened to all customers.
@@ -55,7 +55,7 @@ func (a *displayAPI) ListEvents(ctx context.Context, in display.ListEventsReques
 	}
 	q, readable := eventQuery(ctx, list.Ordered(in.Params.Sort, in.Params.Order))
 	j, err := a.journal.events(ctx, p, q, readable)
-	return display.ListEvents200JSONResponse(answerOf(j)), err
+	return journalPage{j}, err
 }
 
 // ListTransactionEvents lists what happened to a purchase.
@@ -65,7 +65,7 @@ func (a *displayAPI) ListTransactionEvents(ctx context.Context, in display.ListT
 		return nil, err
 	}
 	j, err := a.journal.events(ctx, p, loyalty.EventQuery{Ref: in.CustomerID, Transaction: in.TransactionID}, true)
-	return display.ListTransactionEvents200JSONResponse(answerOf(j)), err
+	return journalPage{j}, err
 }
 
 func transactionStates() (names []string) {

@@ -37,7 +37,7 @@ func (a *loyaltyReadAPI) ReadEvents(ctx context.Context, in loyaltyread.ReadEven
 	}
 	q.Ref = in.CustomerID
 	j, err := a.journal.events(ctx, p, q, true)
-	return loyaltyread.ReadEvents200JSONResponse(answerOf(j)), err
+	return journalPage{j}, err
 }
 
 // ReadTransactions lists a customer's purchases.

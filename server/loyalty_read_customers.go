@@ -66,9 +66,9 @@ func (a *loyaltyReadAPI) ReadCoupons(ctx context.Context, in loyaltyread.ReadCou
 	q.Ref = in.CustomerID
 	list, err := a.coupons.page(ctx, p, q, true)
 	out := loyaltyread.ReadCoupons200JSONResponse{
-		Data: make([]loyaltyread.HeldCoupon, len(list.Data)), Next: list.Next, Previous: list.Previous, Time: list.Time,
+		Data: make([]loyaltyread.HeldCoupon, len(list.Entries)), Next: list.Next, Previous: list.Previous, Time: &list.Time,
 	}
-	for i, one := range list.Data {
+	for i, one := range list.Entries {
 		out.Data[i] = alike[loyaltyread.HeldCoupon](&one)
 		out.Data[i].ExpirationDate = one.ExpiresAt
 	}

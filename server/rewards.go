@@ -40,13 +40,9 @@ func (a *rewardsAPI) ListRewards(ctx context.Context, in rewards.ListRewardsRequ
 		return nil, err
 	}
 	l := list.Choose(p, running(p.Query, all), rewardColumnsOf(a.programme()), list.Ordered(in.Params.Sort, in.Params.Order), a.clock())
-	out := rewards.ListRewards200JSONResponse{
-		Data: make([]common.RewardEntry, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: &l.Time,
-	}
-	for i, v := range l.Entries {
-		out.Data[i] = rewardEntry(a.programme(), language, v, address("rewards", v.ID, "claim"))
-	}
-	return out, nil
+	return rewardPage{list.Render(l, func(v **rewardView) common.RewardEntry {
+		return rewardEntry(a.programme(), language, *v, address("rewards", (*v).ID, "claim"))
+	})}, nil
 }
 
 // catalogueFor returns every reward, or those that one customer may claim now.

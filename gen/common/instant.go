@@ -23,7 +23,26 @@ func (i Instant) MarshalJSON() ([]byte, error) {
 }
 
 // Append writes the instant behind b, without quotes.
-func (i Instant) Append(b []byte) []byte { return time.Time(i).UTC().AppendFormat(b, instantFormat) }
+func (i Instant) Append(b []byte) []byte {
+	t := time.Time(i).UTC()
+	year, month, day := t.Date()
+	if year < 0 || year > 9999 {
+		return t.AppendFormat(b, instantFormat)
+	}
+	hour, minute, second := t.Clock()
+	b = append(digits(digits(b, year/100), year%100), '-')
+	b = append(digits(b, int(month)), '-')
+	b = append(digits(b, day), 'T')
+	b = append(digits(b, hour), ':')
+	b = append(digits(b, minute), ':')
+	milliseconds := t.Nanosecond() / int(time.Millisecond)
+	b = append(digits(b, second), '.', byte('0'+milliseconds/100))
+	return append(digits(b, milliseconds%100), 'Z')
+}
+
+// digits writes a number below 100. Lists have hundreds of instants, and time's formats are read
+// anew for each.
+func digits(b []byte, n int) []byte { return append(b, byte('0'+n/10), byte('0'+n%10)) }
 
 // UnmarshalJSON reads RFC 3339 text, seconds since 1970 as a number, or such a
 // number as text, which is how a form sends it. null leaves the instant as it is.

@@ -89,3 +89,12 @@ func FuzzInstant(f *testing.F) {
 		require.Equal(t, time.Time(at).Truncate(time.Millisecond), time.Time(back))
 	})
 }
+
+// TestInstantIsWrittenAsTimeWritesIt: whatever the year, and before it.
+func TestInstantIsWrittenAsTimeWritesIt(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		at := time.UnixMilli(rapid.Int64Range(-70_000_000_000_000, 260_000_000_000_000).Draw(t, "ms")).Add(time.Duration(rapid.IntRange(0, 999_999).Draw(t, "ns")))
+		require.Equal(t, at.UTC().Format("2006-01-02T15:04:05.000Z"), common.Instant(at).String())
+		require.Equal(t, common.Instant(at).String(), string(common.Instant(at).Append(nil)))
+	})
+}

@@ -65,8 +65,11 @@ const MaxPage = 8 << 20
 const maxWeighed = 8
 
 // Weight is about how many bytes of text an entry of a list has: what its exported
-// fields hold, and their names.
+// fields hold, and their names. One of which lists are long says it itself.
 func Weight(entry any) int {
+	if own, says := entry.(interface{ Weight() int }); says {
+		return own.Weight()
+	}
 	v := reflect.ValueOf(entry)
 	if v.Kind() == reflect.Pointer && !v.IsNil() {
 		v = v.Elem()

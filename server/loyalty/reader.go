@@ -101,6 +101,23 @@ type HeldCoupon struct {
 	Holder Customer
 }
 
+// couponWeight is about what is shown of a coupon besides its texts.
+const couponWeight = 500
+
+// Weight is about how many bytes of text a coupon has.
+func (c *HeldCoupon) Weight() int {
+	n := couponWeight + len(c.Code) + len(c.Pool) + len(c.Reward) + len(c.Holder.Name)
+	for language, name := range c.Name.Texts {
+		n += len(language) + len(name)
+	}
+	for _, list := range [][]string{c.Stores, c.Products} {
+		for _, text := range list {
+			n += len(text)
+		}
+	}
+	return n
+}
+
 // CouponPage is a part of a list of coupons.
 type CouponPage struct {
 	Customer Customer // where Ref named one

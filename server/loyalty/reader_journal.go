@@ -86,9 +86,12 @@ func (p *TransactionPage) Weight(t *Transaction) int {
 // eventWeight is about what is shown of an event besides its attributes.
 const eventWeight = 400
 
+// Weight is about how many bytes of text an event has, its effects left out.
+func (e *Event) Weight() int { return eventWeight + len(e.Data) + len(e.Personal) }
+
 // Weight is Weight of an event with what it inherits.
 func (p *EventPage) Weight(e *Event) int {
-	n := eventWeight + len(e.Data) + len(e.Personal)
+	n := e.Weight()
 	inherited, err := p.inherited(e)
 	if err != nil || len(inherited) == 0 {
 		return n

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/shopspring/decimal"
@@ -93,10 +94,27 @@ func FromDecimal(d decimal.Decimal) (Amount, error) {
 func (a Amount) Decimal() decimal.Decimal { return decimal.New(int64(a), -Scale) }
 
 // String writes the amount in currency units without needless zeros.
-func (a Amount) String() string { return a.Decimal().String() }
+func (a Amount) String() string { return string(a.Append(nil)) }
+
+// Append writes the amount behind b, as String does.
+func (a Amount) Append(b []byte) []byte {
+	units, rest := int64(a)/int64(Unit), int64(a)%int64(Unit)
+	if rest == 0 {
+		return strconv.AppendInt(b, units, 10)
+	}
+	if a < 0 {
+		b, units, rest = append(b, '-'), -units, -rest
+	}
+	b = append(strconv.AppendInt(b, units, 10), '.')
+	for scale := int64(Unit / 10); rest > 0; scale /= 10 {
+		b = append(b, byte('0'+rest/scale))
+		rest %= scale
+	}
+	return b
+}
 
 // MarshalJSON writes the amount as a JSON number of currency units.
-func (a Amount) MarshalJSON() ([]byte, error) { return []byte(a.String()), nil }
+func (a Amount) MarshalJSON() ([]byte, error) { return a.Append(nil), nil }
 
 // UnmarshalJSON reads a JSON number of currency units; null leaves it as it is.
 func (a *Amount) UnmarshalJSON(data []byte) error {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/shopspring/decimal"
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty/money"
 )
@@ -216,4 +217,15 @@ func TestAdd(t *testing.T) {
 		_, err := money.Add(c[0], c[1])
 		require.ErrorIs(t, err, money.ErrRange)
 	}
+}
+
+// TestAmountIsWrittenAsItsDecimal: without needless zeros, whatever the amount.
+func TestAmountIsWrittenAsItsDecimal(t *testing.T) {
+	for _, a := range []money.Amount{0, 1, -1, 10, 9999, 10_000, -10_000, 10_001, 123_4500, -5, math.MaxInt64, math.MinInt64} {
+		require.Equal(t, a.Decimal().String(), a.String())
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		a := money.Amount(rapid.Int64().Draw(t, "amount"))
+		require.Equal(t, a.Decimal().String(), a.String())
+	})
 }

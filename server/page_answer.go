@@ -1,0 +1,207 @@
+package server
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/loyalty-platform/loyalty/gen/common"
+	"github.com/loyalty-platform/loyalty/server/list"
+)
+
+// The pages that are read all day are written without reflection, as the answer to an event is:
+// a read spent up to half of its time in encoding/json. What is written is what the contract's
+// types would write, to which a test holds it.
+
+// journalPage is the answer of an operation that lists events.
+type journalPage struct {
+	list.Links[common.JournalEvent]
+}
+
+func (p journalPage) VisitListCustomerEventsResponse(w http.ResponseWriter) error { return p.write(w) }
+func (p journalPage) VisitListEventsResponse(w http.ResponseWriter) error         { return p.write(w) }
+func (p journalPage) VisitListTransactionEventsResponse(w http.ResponseWriter) error {
+	return p.write(w)
+}
+func (p journalPage) VisitReadEventsResponse(w http.ResponseWriter) error { return p.write(w) }
+
+func (p journalPage) write(w http.ResponseWriter) error {
+	writeJSON(w, http.StatusOK, appendPage(nil, p.Links, appendJournalEvent, 320))
+	return nil
+}
+
+// appendPage writes a list: its entries by write, some bytes each, and the links to its neighbours.
+func appendPage[T any](b []byte, l list.Links[T], write func([]byte, *T) []byte, each int) []byte {
+	if b == nil {
+		b = make([]byte, 0, 256+each*len(l.Entries))
+	}
+	b = append(b, `{"data":[`...)
+	for i := range l.Entries {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = write(b, &l.Entries[i])
+	}
+	b = appendLink(append(b, `],"next":`...), l.Next)
+	b = appendLink(append(b, `,"previous":`...), l.Previous)
+	return append(strconv.AppendFloat(append(b, `,"time":`...), l.Time, 'f', -1, 64), '}')
+}
+
+// appendLink writes a link; null where there is none.
+func appendLink(b []byte, link *string) []byte {
+	if link == nil {
+		return append(b, "null"...)
+	}
+	return appendText(b, *link)
+}
+
+// appendJournalEvent writes a common.JournalEvent.
+func appendJournalEvent(b []byte, e *common.JournalEvent) []byte {
+	b = appendText(append(b, `{"action":`...), e.Action)
+	b = strconv.AppendInt(append(b, `,"change":`...), e.Change, 10)
+	if e.Customer != nil {
+		b = append(appendText(append(b, `,"customer":{"id":`...), e.Customer.ID), '}')
+	}
+	b = append(append(b, `,"data":`...), e.Data...)
+	b = appendInstantOf(b, `,"expdate":`, e.Expdate)
+	b = appendID(append(b, `,"id":`...), e.ID)
+	b = appendText(append(b, `,"label":`...), e.Label)
+	if e.Parent != nil {
+		b = appendID(append(b, `,"parent":`...), *e.Parent)
+	}
+	b = strconv.AppendInt(append(b, `,"points":`...), e.Points, 10)
+	b = appendInstantOf(b, `,"timestamp":`, &e.Timestamp)
+	b = appendTextAt(b, `,"transaction_id":`, e.TransactionID)
+	return append(b, '}')
+}
+
+// appendInstantOf writes a property, unless there is none.
+func appendInstantOf(b []byte, name string, i *common.Instant) []byte {
+	if i == nil {
+		return b
+	}
+	return append(i.Append(append(append(b, name...), '"')), '"')
+}
+
+// appendTextAt writes a property, unless there is none.
+func appendTextAt(b []byte, name string, s *string) []byte {
+	if s == nil {
+		return b
+	}
+	return appendText(append(b, name...), *s)
+}
+
+// couponPage is the answer of an operation that lists coupons.
+type couponPage struct{ list.Links[common.Coupon] }
+
+func (p couponPage) VisitListCouponsResponse(w http.ResponseWriter) error         { return p.write(w) }
+func (p couponPage) VisitListCustomerCouponsResponse(w http.ResponseWriter) error { return p.write(w) }
+
+func (p couponPage) write(w http.ResponseWriter) error {
+	writeJSON(w, http.StatusOK, appendPage(nil, p.Links, appendCoupon, 320))
+	return nil
+}
+
+// appendCoupon writes a common.Coupon.
+func appendCoupon(b []byte, c *common.Coupon) []byte {
+	b = append(b, '{')
+	if c.Balance != nil {
+		b = append(c.Balance.Append(append(b, `"balance":`...)), ',')
+	}
+	if c.ClaimedAt != nil {
+		b = append(appendInstantOf(b, `"claimed_at":`, c.ClaimedAt), ',')
+	}
+	b = appendText(append(b, `"code":`...), c.Code)
+	b = appendInstantOf(b, `,"created_at":`, &c.CreatedAt)
+	b = appendTextAt(b, `,"currency":`, c.Currency)
+	if c.Customer != nil {
+		b = append(appendText(append(b, `,"customer":{"id":`...), c.Customer.ID), '}')
+	}
+	b = appendInstantOf(b, `,"expires_at":`, c.ExpiresAt)
+	b = appendTextAt(b, `,"name":`, c.Name)
+	b = appendTextAt(b, `,"pool":`, c.Pool)
+	b = appendTexts(append(b, `,"products":`...), c.Products)
+	b = appendInstantOf(b, `,"redeemed_at":`, c.RedeemedAt)
+	b = appendTextAt(b, `,"reward":`, c.Reward)
+	b = appendText(append(b, `,"status":`...), string(c.Status))
+	b = appendTexts(append(b, `,"stores":`...), c.Stores)
+	b = appendText(append(b, `,"type":`...), string(c.Type))
+	if c.Value != nil {
+		b = c.Value.Append(append(b, `,"value":`...))
+	}
+	return append(b, '}')
+}
+
+// appendTexts writes a list of texts.
+func appendTexts(b []byte, all []string) []byte {
+	if all == nil {
+		return append(b, "null"...)
+	}
+	b = append(b, '[')
+	for i, text := range all {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendText(b, text)
+	}
+	return append(b, ']')
+}
+
+// rewardPage is the answer of an operation that lists rewards.
+type rewardPage struct{ list.Links[common.RewardEntry] }
+
+func (p rewardPage) VisitListRewardsResponse(w http.ResponseWriter) error          { return p.write(w) }
+func (p rewardPage) VisitListRewardActivitiesResponse(w http.ResponseWriter) error { return p.write(w) }
+
+func (p rewardPage) write(w http.ResponseWriter) error {
+	writeJSON(w, http.StatusOK, appendPage(nil, p.Links, appendReward, 640))
+	return nil
+}
+
+// appendReward writes a common.RewardEntry, with the attributes that the programme declared
+// behind all others.
+func appendReward(b []byte, e *common.RewardEntry) []byte {
+	b = append(b, '{')
+	if a := e.UnderscoreActions; a != nil && a.Complete == nil {
+		b = append(b, `"_actions":{},`...)
+	} else if a != nil {
+		b = appendText(append(b, `"_actions":{"complete":{"method":`...), a.Complete.Method)
+		b = append(appendText(append(b, `,"url":`...), a.Complete.URL), `}},`...)
+	}
+	if e.Claims != nil {
+		b = append(strconv.AppendInt(append(b, `"claims":`...), *e.Claims, 10), ',')
+	}
+	if e.ClaimsLeft != nil {
+		b = append(strconv.AppendInt(append(b, `"claims_left":`...), *e.ClaimsLeft, 10), ',')
+	}
+	if e.Description != nil {
+		b = append(appendTextAt(b, `"description":`, e.Description), ',')
+	}
+	if e.EndsAt != nil {
+		b = append(appendInstantOf(b, `"ends_at":`, e.EndsAt), ',')
+	}
+	b = appendText(append(b, `"id":`...), e.ID)
+	if e.Image != nil {
+		b = append(append(b, `,"image":`...), marshal(e.Image)...)
+	}
+	if e.InStock != nil {
+		b = strconv.AppendInt(append(b, `,"in_stock":`...), *e.InStock, 10)
+	}
+	b = appendInstantOf(b, `,"last_claimed_at":`, e.LastClaimedAt)
+	if o := e.Obstacle; o != nil {
+		b = strconv.AppendInt(append(b, `,"obstacle":{"code":`...), int64(o.Code), 10)
+		b = append(appendText(append(b, `,"message":`...), o.Message), '}')
+	}
+	b = strconv.AppendInt(append(b, `,"points":`...), e.Points, 10)
+	b = appendInstantOf(b, `,"starts_at":`, e.StartsAt)
+	b = appendText(append(b, `,"status":`...), string(e.Status))
+	b = appendTexts(append(b, `,"stores":`...), e.Stores)
+	b = appendText(append(b, `,"title":`...), e.Title)
+	b = appendText(append(b, `,"type":`...), string(e.Type))
+	for _, name := range slices.Sorted(maps.Keys(e.AdditionalProperties)) {
+		b = append(appendText(append(b, ','), name), ':')
+		b = append(b, marshal(e.AdditionalProperties[name])...)
+	}
+	return append(b, '}')
+}
