@@ -49,13 +49,8 @@ func (a *customersAPI) ListCustomers(ctx context.Context, in customers.ListCusto
 		}
 	}
 	l := list.Linked(p, found, a.clock(), func(c loyalty.Customer) list.Cursor { return list.Cursor{At: c.CreatedAt, ID: c.ID[:]} })
-	out := customers.ListCustomers200JSONResponse{
-		Data: make([]common.Customer, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: &l.Time,
-	}
-	for i := range l.Entries {
-		out.Data[i] = choose.customer(&l.Entries[i])
-	}
-	return out, a.nameReferrers(plain(ctx), choose, l.Entries, out.Data)
+	out := list.Render(l, choose.customer)
+	return customerPage{out}, a.nameReferrers(plain(ctx), choose, l.Entries, out.Entries)
 }
 
 // customerQuery reads the filters of a list or a count on fields; readable is false where
@@ -108,21 +103,17 @@ func (a *customersAPI) GetCustomer(ctx context.Context, in customers.GetCustomer
 	}
 	out := []common.Customer{choose.customer(&c)}
 	err = a.nameReferrers(plain(ctx), choose, []loyalty.Customer{c}, out)
-	return customers.GetCustomer200JSONResponse{Data: out[0]}, err
+	return customerAnswer(out[0]), err
 }
 
 // GetCustomerPoints reads a customer's figures and lots, now or as they were
 // recorded at an instant.
 func (a *customersAPI) GetCustomerPoints(ctx context.Context, in customers.GetCustomerPointsRequestObject) (customers.GetCustomerPointsResponseObject, error) {
-	c, err := a.customers.current(plain(ctx), in.CustomerID)
+	st, err := a.statement(plain(ctx), in.CustomerID, in.Params.AsOf)
 	if err != nil {
 		return nil, err
 	}
-	st, err := a.statement(plain(ctx), c.ID, in.Params.AsOf)
-	if err != nil {
-		return nil, err
-	}
-	f := st.Figures
+	f, c := st.Figures, &st.Customer
 	out := customers.CustomerPoints{
 		Score: f.Score, Spent: f.Spent, Reserved: f.Reserved, Expired: f.Expired, Pending: f.Pending,
 		Spendable: f.Spendable(), Debt: f.Debt,
@@ -134,18 +125,26 @@ func (a *customersAPI) GetCustomerPoints(ctx context.Context, in customers.GetCu
 			EarnedAt: common.Instant(l.EarnedAt), ExpiresAt: instantOrNil(l.Expiry(c.LastActivityAt)),
 		}
 	}
-	return customers.GetCustomerPoints200JSONResponse{Data: out}, nil
+	return pointsAnswer(out), nil
 }
 
-func (a *customersAPI) statement(ctx context.Context, id loyalty.ID, asOf *customers.AsOf) (loyalty.Statement, error) {
+func (a *customersAPI) statement(ctx context.Context, ref string, asOf *customers.AsOf) (st loyalty.Statement, err error) {
 	if asOf == nil {
-		return a.reader.Statement(ctx, id)
+		err = a.customers.settled(ctx, func() (_ loyalty.Customer, err error) {
+			st, err = a.reader.Statement(ctx, loyalty.ID{}, ref)
+			return st.Customer, err
+		})
+		return st, err
+	}
+	c, err := a.customers.current(ctx, ref)
+	if err != nil {
+		return st, err
 	}
 	at, err := loyalty.ParseInstant(*asOf)
 	if err != nil {
-		return loyalty.Statement{}, contract.ErrInvalidParameter.With("parameter", "as_of").With("reason", "instant").At("as_of")
+		return st, contract.ErrInvalidParameter.With("parameter", "as_of").With("reason", "instant").At("as_of")
 	}
-	return a.reader.StatementAt(ctx, id, at)
+	return a.reader.StatementAt(ctx, c.ID, at)
 }
 
 // expiring sums what is free by the instant it expires, the earliest first. The

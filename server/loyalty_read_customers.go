@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 
-	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/gen/loyaltyread"
 	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
@@ -29,19 +28,13 @@ func (a *loyaltyReadAPI) ReadCustomers(ctx context.Context, in loyaltyread.ReadC
 		at = nil
 	}
 	l := list.Linked(p, found, a.clock(), at)
-	out := loyaltyread.ReadCustomers200JSONResponse{
-		Data: make([]common.Customer, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: &l.Time,
-	}
-	for i := range l.Entries {
-		out.Data[i] = fieldSelection(nil).customer(&l.Entries[i])
-	}
-	return out, nil
+	return customerPage{list.Render(l, fieldSelection(nil).customer)}, nil
 }
 
 // ReadCustomer reads one customer.
 func (a *loyaltyReadAPI) ReadCustomer(ctx context.Context, in loyaltyread.ReadCustomerRequestObject) (loyaltyread.ReadCustomerResponseObject, error) {
 	c, err := a.customers.current(plain(ctx), in.CustomerID)
-	return loyaltyread.ReadCustomer200JSONResponse{Data: fieldSelection(nil).customer(&c)}, err
+	return customerAnswer(fieldSelection(nil).customer(&c)), err
 }
 
 // expirationDate is what this API calls the date from which a coupon is expired.

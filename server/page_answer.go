@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/loyalty-platform/loyalty/gen/common"
+	"github.com/loyalty-platform/loyalty/gen/customers"
 	"github.com/loyalty-platform/loyalty/server/list"
 )
 
@@ -199,9 +200,120 @@ func appendReward(b []byte, e *common.RewardEntry) []byte {
 	b = appendTexts(append(b, `,"stores":`...), e.Stores)
 	b = appendText(append(b, `,"title":`...), e.Title)
 	b = appendText(append(b, `,"type":`...), string(e.Type))
-	for _, name := range slices.Sorted(maps.Keys(e.AdditionalProperties)) {
-		b = append(appendText(append(b, ','), name), ':')
-		b = append(b, marshal(e.AdditionalProperties[name])...)
+	return append(appendDeclared(b, e.AdditionalProperties), '}')
+}
+
+// customerPage is the answer of an operation that lists customers.
+type customerPage struct{ list.Links[common.Customer] }
+
+func (p customerPage) VisitListCustomersResponse(w http.ResponseWriter) error { return p.write(w) }
+func (p customerPage) VisitReadCustomersResponse(w http.ResponseWriter) error { return p.write(w) }
+
+func (p customerPage) write(w http.ResponseWriter) error {
+	writeJSON(w, http.StatusOK, appendPage(nil, p.Links, appendCustomer, 640))
+	return nil
+}
+
+// appendCustomer writes a common.Customer, with the attributes that the programme declared
+// behind all others.
+func appendCustomer(b []byte, c *common.Customer) []byte {
+	b = appendText(append(b, `{"id":`...), c.ID)
+	b = appendTextAt(b, `,"birth_date":`, c.BirthDate)
+	b = appendInstantOf(b, `,"created_at":`, c.CreatedAt)
+	b = appendTextAt(b, `,"currency":`, c.Currency)
+	b = appendTextAt(b, `,"email":`, c.Email)
+	b = appendNumberAt(b, `,"expired":`, c.Expired)
+	if c.ExternalIds != nil {
+		b = append(append(b, `,"external_ids":`...), marshal(c.ExternalIds)...)
 	}
-	return append(b, '}')
+	b = appendTextAt(b, `,"first_name":`, c.FirstName)
+	b = appendTextAt(b, `,"gender":`, c.Gender)
+	b = appendTextAt(b, `,"handler":`, c.Handler)
+	b = appendTextAt(b, `,"image_url":`, c.ImageURL)
+	if c.Labels != nil {
+		b = appendTexts(append(b, `,"labels":`...), c.Labels)
+	}
+	b = appendTextAt(b, `,"language":`, c.Language)
+	b = appendTextAt(b, `,"last_name":`, c.LastName)
+	b = appendNumberAt(b, `,"pending":`, c.Pending)
+	b = appendTextAt(b, `,"referrer":`, c.Referrer)
+	b = appendNumberAt(b, `,"reserved":`, c.Reserved)
+	b = appendNumberAt(b, `,"score":`, c.Score)
+	b = appendNumberAt(b, `,"spendable":`, c.Spendable)
+	b = appendNumberAt(b, `,"spent":`, c.Spent)
+	b = appendTextAt(b, `,"status":`, (*string)(c.Status))
+	b = appendInstantOf(b, `,"updated_at":`, c.UpdatedAt)
+	return append(appendDeclared(b, c.AdditionalProperties), '}')
+}
+
+// appendNumberAt writes a property, unless there is none.
+func appendNumberAt(b []byte, name string, n *int64) []byte {
+	if n == nil {
+		return b
+	}
+	return strconv.AppendInt(append(b, name...), *n, 10)
+}
+
+// appendDeclared writes the attributes that the programme declared, behind others.
+func appendDeclared(b []byte, attributes map[string]any) []byte {
+	for _, name := range slices.Sorted(maps.Keys(attributes)) {
+		b = append(appendText(append(b, ','), name), ':')
+		b = append(b, marshal(attributes[name])...)
+	}
+	return b
+}
+
+// customerAnswer is the answer with one customer.
+type customerAnswer common.Customer
+
+func (c customerAnswer) VisitGetCustomerResponse(w http.ResponseWriter) error  { return c.write(w) }
+func (c customerAnswer) VisitReadCustomerResponse(w http.ResponseWriter) error { return c.write(w) }
+
+func (c customerAnswer) write(w http.ResponseWriter) error {
+	writeJSON(w, http.StatusOK, c.append(make([]byte, 0, 768)))
+	return nil
+}
+
+func (c customerAnswer) append(b []byte) []byte {
+	return append(appendCustomer(append(b, `{"data":`...), (*common.Customer)(&c)), '}')
+}
+
+// pointsAnswer is the answer with a customer's figures and lots.
+type pointsAnswer customers.CustomerPoints
+
+// VisitGetCustomerPointsResponse writes it.
+func (p pointsAnswer) VisitGetCustomerPointsResponse(w http.ResponseWriter) error {
+	writeJSON(w, http.StatusOK, p.append(make([]byte, 0, 512+192*len(p.Lots))))
+	return nil
+}
+
+func (p *pointsAnswer) append(b []byte) []byte {
+	b = strconv.AppendInt(append(b, `{"data":{"debt":`...), p.Debt, 10)
+	b = strconv.AppendInt(append(b, `,"expired":`...), p.Expired, 10)
+	b = append(b, `,"expiring":[`...)
+	for i := range p.Expiring {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendInstantOf(b, `{"expires_at":`, &p.Expiring[i].ExpiresAt)
+		b = append(strconv.AppendInt(append(b, `,"points":`...), p.Expiring[i].Points, 10), '}')
+	}
+	b = append(b, `],"lots":[`...)
+	for i := range p.Lots {
+		l := &p.Lots[i]
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendInstantOf(b, `{"earned_at":`, &l.EarnedAt)
+		b = appendInstantOf(b, `,"expires_at":`, l.ExpiresAt)
+		b = appendID(append(b, `,"id":`...), l.ID)
+		b = strconv.AppendInt(append(b, `,"points":`...), l.Points, 10)
+		b = strconv.AppendInt(append(b, `,"remaining":`...), l.Remaining, 10)
+		b = append(strconv.AppendInt(append(b, `,"reserved":`...), l.Reserved, 10), '}')
+	}
+	b = strconv.AppendInt(append(b, `],"pending":`...), p.Pending, 10)
+	b = strconv.AppendInt(append(b, `,"reserved":`...), p.Reserved, 10)
+	b = strconv.AppendInt(append(b, `,"score":`...), p.Score, 10)
+	b = strconv.AppendInt(append(b, `,"spendable":`...), p.Spendable, 10)
+	return append(strconv.AppendInt(append(b, `,"spent":`...), p.Spent, 10), "}}"...)
 }

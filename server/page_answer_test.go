@@ -10,6 +10,7 @@ import (
 
 	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/gen/coupon"
+	"github.com/loyalty-platform/loyalty/gen/customers"
 	"github.com/loyalty-platform/loyalty/gen/display"
 	"github.com/loyalty-platform/loyalty/gen/rewards"
 	"github.com/loyalty-platform/loyalty/server/list"
@@ -108,5 +109,42 @@ func TestPagesAreTheContracts(t *testing.T) {
 			return e
 		})
 		require.JSONEq(t, string(marshal(rewards.ListRewards200JSONResponse(answerOf(l)))), string(appendPage(nil, l, appendReward, 1)))
+	}))
+	t.Run("customers", rapid.MakeCheck(func(t *rapid.T) {
+		l := linksOf(t, func(t *rapid.T) common.Customer {
+			c := common.Customer{
+				BirthDate: maybe(t, "birth date", anyText), CreatedAt: maybe(t, "created", anyInstant), Currency: maybe(t, "currency", anyText), Email: maybe(t, "email", anyText),
+				Expired: maybe(t, "expired", anyNumber), FirstName: maybe(t, "first", anyText), Gender: maybe(t, "gender", anyText), Handler: maybe(t, "handler", anyText),
+				ID: anyText.Draw(t, "id"), ImageURL: maybe(t, "image", anyText), Labels: anyTexts.Draw(t, "labels"), Language: maybe(t, "language", anyText),
+				LastName: maybe(t, "last", anyText), Pending: maybe(t, "pending", anyNumber), Referrer: maybe(t, "referrer", anyText), Reserved: maybe(t, "reserved", anyNumber),
+				Score: maybe(t, "score", anyNumber), Spendable: maybe(t, "spendable", anyNumber), Spent: maybe(t, "spent", anyNumber),
+				Status: (*common.CustomerStatus)(maybe(t, "status", anyText)), UpdatedAt: maybe(t, "updated", anyInstant),
+			}
+			if text := maybe(t, "attribute", anyText); text != nil {
+				c.AdditionalProperties, c.ExternalIds = map[string]any{"cf_size": *text, "cf_rank": 3}, map[string]string{"crm": *text}
+			}
+			return c
+		})
+		require.JSONEq(t, string(marshal(customers.ListCustomers200JSONResponse(answerOf(l)))), string(appendPage(nil, l, appendCustomer, 1)))
+		for _, c := range l.Entries {
+			require.JSONEq(t, string(marshal(customers.CustomerAnswer{Data: c})), string(customerAnswer(c).append(nil)))
+		}
+	}))
+	t.Run("points", rapid.MakeCheck(func(t *rapid.T) {
+		p := customers.CustomerPoints{
+			Debt: anyNumber.Draw(t, "debt"), Expired: anyNumber.Draw(t, "expired"), Pending: anyNumber.Draw(t, "pending"), Reserved: anyNumber.Draw(t, "reserved"),
+			Score: anyNumber.Draw(t, "score"), Spendable: anyNumber.Draw(t, "spendable"), Spent: anyNumber.Draw(t, "spent"),
+			Expiring: []customers.ExpiringPoints{}, Lots: []customers.PointLot{},
+		}
+		for range rapid.IntRange(0, 3).Draw(t, "lots") {
+			l := customers.PointLot{
+				EarnedAt: anyInstant.Draw(t, "earned"), ExpiresAt: maybe(t, "expires", anyInstant), Points: anyNumber.Draw(t, "points"),
+				Remaining: anyNumber.Draw(t, "remaining"), Reserved: anyNumber.Draw(t, "reserved"),
+			}
+			copy(l.ID[:], rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, "id"))
+			p.Lots = append(p.Lots, l)
+			p.Expiring = append(p.Expiring, customers.ExpiringPoints{ExpiresAt: l.EarnedAt, Points: l.Points})
+		}
+		require.Equal(t, string(marshal(customers.GetCustomerPoints200JSONResponse{Data: p})), string((*pointsAnswer)(&p).append(nil)))
 	}))
 }

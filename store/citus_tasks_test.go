@@ -58,7 +58,7 @@ func TestOneCustomerOneMachine(t *testing.T) {
 		}},
 		{"the customer", func() error { _, err := s.Customer(ctx, "c-0"); return err }},
 		{"by another name", func() error { _, err := s.Customer(ctx, "crm:1"); require.Error(t, err); return nil }},
-		{"points", func() error { _, err := s.Statement(ctx, id); return err }},
+		{"points", func() error { _, err := s.Statement(ctx, id, ""); return err }},
 		{"points at an instant", func() error { _, err := s.StatementAt(ctx, id, time.Now()); return err }},
 		{"events", func() error { _, err := s.Events(ctx, loyalty.EventQuery{Ref: "c-0", Page: page}); return err }},
 		{"events by date", func() error {

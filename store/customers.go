@@ -19,8 +19,11 @@ const joinBalances = "JOIN balances ON balances.customer_id = customers.id"
 // customerRead reads customers with their figures.
 const customerRead = " FROM customers " + joinBalances
 
+// selectCustomer reads customers by a condition: made once, not for every read.
+var selectCustomer = "SELECT " + customerTable.names() + customerRead + " WHERE "
+
 func customersWhere(text string, args ...any) sqlFragment {
-	return sqlFragment{"SELECT " + customerTable.names() + customerRead + " WHERE " + text, args}
+	return sqlFragment{selectCustomer + text, args}
 }
 
 // holder is an expression that is the id of a customer: by id, or by the exact identifier,
@@ -94,9 +97,10 @@ func known(c *loyalty.Customer) (loyalty.Customer, error) {
 }
 
 // Statement returns the figures and open lots as of now, lots in spending order.
-func (s customerStore) Statement(ctx context.Context, customer loyalty.ID) (loyalty.Statement, error) {
+func (s customerStore) Statement(ctx context.Context, customer loyalty.ID, ref string) (loyalty.Statement, error) {
 	var lots []points.Lot
-	c, err := s.customerOf(ctx, holder(customer, ""), lotTable.rows(lotTable.where("customer_id = ? AND open", UUID(customer)), addLot(&lots)))
+	of := holder(customer, ref)
+	c, err := s.customerOf(ctx, of, lotTable.rows(lotTable.where("customer_id = "+of.text+" AND open", of.args...), addLot(&lots)))
 	return statementOf(&c, c.Figures, lots), err
 }
 
@@ -111,7 +115,7 @@ func (s customerStore) StatementAt(ctx context.Context, customer loyalty.ID, at 
 
 func statementOf(c *loyalty.Customer, figures points.Figures, lots []points.Lot) loyalty.Statement {
 	slices.SortFunc(lots, func(x, y points.Lot) int { return points.SpendingOrder(&x, &y, c.LastActivityAt) })
-	return loyalty.Statement{Figures: figures, Lots: lots}
+	return loyalty.Statement{Customer: *c, Figures: figures, Lots: lots}
 }
 
 // recorded joins the postings of a customer with the events that made them.

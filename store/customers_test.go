@@ -206,7 +206,7 @@ func TestStatement(t *testing.T) {
 		m.reserve("T-1", 35)
 		m.take("taken", 60) // 25 free points and 35 of debt
 		m.save(s)
-		now, err := s.Statement(t.Context(), m.c.ID)
+		now, err := s.Statement(t.Context(), m.c.ID, "")
 		require.NoError(t, err)
 		require.Equal(t, m.book.Figures, now.Figures)
 		require.Equal(t, []int64{30, 5}, reservedOf(now.Lots), "open lots only, in spending order")
@@ -230,7 +230,7 @@ func TestStatement(t *testing.T) {
 		require.Equal(t, loyalty.Statement{}, loyalty.Statement{Figures: first.Figures})
 		require.Empty(t, first.Lots)
 
-		_, err = s.Statement(t.Context(), loyalty.NewID(ledgerStart, loyalty.ID{}))
+		_, err = s.Statement(t.Context(), loyalty.NewID(ledgerStart, loyalty.ID{}), "")
 		require.ErrorIs(t, err, loyalty.ErrCustomerNotFound)
 		_, err = s.StatementAt(t.Context(), loyalty.ID{}, ledgerStart)
 		require.ErrorIs(t, err, loyalty.ErrCustomerNotFound)

@@ -191,8 +191,11 @@ func (w sqlFragment) forSQLite() (string, []any) {
 // brackets renders the conditions IN [[a query]], whose rows are few. PostgreSQL's planner cannot join them if they are
 // an array: it reads them first, and then uses an index. A query in {{ }} has one value; on Citus both are read before.
 func (w sqlFragment) brackets(open, shut string) sqlFragment {
-	if strings.Contains(w.text, "[[") || strings.Contains(w.text, "{{") {
-		w.text = strings.NewReplacer("IN [[", open, "]]", shut, "{{", "(", "}}", ")").Replace(w.text)
+	if strings.Contains(w.text, "[[") {
+		w.text = strings.ReplaceAll(strings.ReplaceAll(w.text, "IN [[", open), "]]", shut)
+	}
+	if strings.Contains(w.text, "{{") {
+		w.text = strings.ReplaceAll(strings.ReplaceAll(w.text, "{{", "("), "}}", ")")
 	}
 	return w
 }

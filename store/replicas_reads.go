@@ -63,8 +63,10 @@ func (s *Replicated) CustomerNames(ctx context.Context, ids []loyalty.ID) (map[l
 }
 
 // Statement is the Store's.
-func (s *Replicated) Statement(ctx context.Context, customer loyalty.ID) (loyalty.Statement, error) {
-	return forward(ctx, s, current, (*Store).Statement, customer)
+func (s *Replicated) Statement(ctx context.Context, customer loyalty.ID, ref string) (loyalty.Statement, error) {
+	return answer(ctx, s, current, func(ctx context.Context, from *Store) (loyalty.Statement, error) {
+		return from.Statement(ctx, customer, ref)
+	})
 }
 
 // StatementAt is the Store's.

@@ -23,8 +23,9 @@ type CustomerQuery struct {
 
 // Statement is what a customer's points are at one instant.
 type Statement struct {
-	Figures points.Figures
-	Lots    []points.Lot // open lots: free or reserved points
+	Customer Customer // as they are now
+	Figures  points.Figures
+	Lots     []points.Lot // open lots: free or reserved points
 }
 
 // Reader answers questions about customers and what they have. It never locks and never writes.
@@ -38,8 +39,9 @@ type Reader interface {
 	Customers(ctx context.Context, q CustomerQuery) ([]Customer, error)
 	// CountCustomers counts what Customers would list.
 	CountCustomers(ctx context.Context, q CustomerQuery) (int64, error)
-	// Statement gives the figures and open lots now.
-	Statement(ctx context.Context, customer ID) (Statement, error)
+	// Statement gives the figures and open lots now, of a customer by id, or where that is zero
+	// by reference. It fails with ErrCustomerNotFound.
+	Statement(ctx context.Context, customer ID, ref string) (Statement, error)
 	// StatementAt gives them as they were recorded at an instant.
 	StatementAt(ctx context.Context, customer ID, at time.Time) (Statement, error)
 	// Coupon finds a coupon by its code, with the customer who holds it now; a

@@ -33,7 +33,7 @@ func AllAddUp(t require.TestingT, db *store.Store) map[loyalty.ID]int64 {
 // events of a purchase did to it adds up to what it earned. It gives the change of
 // each event.
 func AddUp(t require.TestingT, db *store.Store, customer loyalty.ID) map[loyalty.ID]int64 {
-	at, err := db.Statement(context.Background(), customer)
+	at, err := db.Statement(context.Background(), customer, "")
 	require.NoError(t, err)
 	changes := map[loyalty.ID]int64{}
 	var sum int64

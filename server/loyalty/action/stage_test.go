@@ -395,7 +395,7 @@ func (s *stage) look(id loyalty.ID, w want) {
 	for _, name := range slices.Sorted(maps.Keys(w.Reserved)) {
 		require.Equal(s.t, w.Reserved[name], points.Total(l.Reservations[name].Hold), "%s: reserved for %s", s.told, name)
 	}
-	st, err := s.db.Statement(s.ctx, id)
+	st, err := s.db.Statement(s.ctx, id, "")
 	require.NoError(s.t, err)
 	if w.Lots != nil {
 		s.same(*w.Lots, lotsOf(st.Lots, c.LastActivityAt), "lots")
