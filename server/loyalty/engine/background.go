@@ -114,7 +114,11 @@ func (e *Engine) SettleDue(ctx context.Context) error {
 func (e *Engine) SettleAll(ctx context.Context, report func(done int, failures ...error)) error {
 	var passed []loyalty.ID // still due after they were tried: not again in this run
 	for ctx.Err() == nil {
-		tickets, err := e.settleSome(ctx, passed)
+		var tickets []*Ticket
+		err := e.Behind(ctx, func(most int) (took int, err error) {
+			tickets, err = e.settleSome(ctx, passed, most)
+			return len(tickets), err
+		})
 		if err != nil || len(tickets) == 0 {
 			return err
 		}
@@ -142,10 +146,10 @@ func settled(r *loyalty.Result) (n int) {
 	return n
 }
 
-// settleSome takes customers who are due, under their locks, and settles them in the same
+// settleSome takes some customers who are due, under their locks, and settles them in the same
 // transaction. Customers whose rules need more than is loaded for them, and those who could not be
 // written together, are settled one by one; that finds nothing to do if another writer was faster.
-func (e *Engine) settleSome(ctx context.Context, passed []loyalty.ID) ([]*Ticket, error) {
+func (e *Engine) settleSome(ctx context.Context, passed []loyalty.ID, most int) ([]*Ticket, error) {
 	if err := e.trusted(); err != nil {
 		return nil, err
 	}
@@ -157,7 +161,7 @@ func (e *Engine) settleSome(ctx context.Context, passed []loyalty.ID) ([]*Ticket
 	limited, cancel := context.WithTimeout(ctx, batchTime)
 	defer cancel()
 	var tickets []*Ticket
-	due := loyalty.Needs{Now: e.Now(), Due: MaxBatch, DueExcept: passed}
+	due := loyalty.Needs{Now: e.Now(), Due: most, DueExcept: passed}
 	err = e.store.Within(limited, due, func(l *loyalty.Loaded) (*loyalty.Writes, error) {
 		tickets = make([]*Ticket, len(l.Due))
 		for i, id := range l.Due {

@@ -114,15 +114,20 @@ func (w *bulkWork) transact(ctx context.Context, s *shift, write func(loyalty.Ad
 
 // chunk does the next items in one transaction.
 func (w *bulkWork) chunk(ctx context.Context, s *shift, item func(*engine.Engine, *loyalty.BulkOperation, *loyalty.BulkItem) *engine.Ticket) error {
-	items, err := w.Store.BulkItems(ctx, w.ID, w.after, engine.MaxBatch)
+	return w.Engine.Behind(ctx, func(most int) (int, error) { return w.some(ctx, s, item, most) })
+}
+
+// some does the next items, so many at most, and says how many these were.
+func (w *bulkWork) some(ctx context.Context, s *shift, item func(*engine.Engine, *loyalty.BulkOperation, *loyalty.BulkItem) *engine.Ticket, most int) (int, error) {
+	items, err := w.Store.BulkItems(ctx, w.ID, w.after, most)
 	switch {
 	case err != nil:
-		return err
+		return 0, err
 	case len(items) == 0 && w.after > 0: // those before were another node's, and may be left
 		w.after = 0
-		return nil
+		return 0, nil
 	case len(items) == 0:
-		return errors.New("it is not done and has no items left")
+		return 0, errors.New("it is not done and has no items left")
 	}
 	tickets := make([]*engine.Ticket, len(items))
 	for i := range items {
@@ -132,7 +137,7 @@ func (w *bulkWork) chunk(ctx context.Context, s *shift, item func(*engine.Engine
 	w.after = items[len(items)-1].Seq
 	done, faults, err := w.Engine.WorkItems(ctx, tickets)
 	s.count(done, faults...)
-	return err
+	return len(items), err
 }
 
 // claimTicket claims the operation's reward, by all the rules of a single claim.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
-	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 	"github.com/loyalty-platform/loyalty/server/loyalty/reminder"
 )
 
@@ -38,10 +37,13 @@ func remind(ctx context.Context, j *Jobs, s *shift) error {
 			}
 		}
 		for len(wanted) > 0 && ctx.Err() == nil {
-			some := wanted[:min(len(wanted), engine.MaxBatch)]
-			wanted = wanted[len(some):]
-			done, failed, err := j.engine.Remind(ctx, some, reminder.Remind)
-			s.count(done, failed...)
+			err := j.engine.Behind(ctx, func(most int) (int, error) {
+				some := wanted[:min(len(wanted), most)]
+				wanted = wanted[len(some):]
+				done, failed, err := j.engine.Remind(ctx, some, reminder.Remind)
+				s.count(done, failed...)
+				return len(some), err
+			})
 			if err != nil {
 				return err
 			}

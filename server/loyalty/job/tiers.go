@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
-	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 	"github.com/loyalty-platform/loyalty/server/loyalty/tier"
 )
@@ -61,7 +60,15 @@ func (w *tierWork) pass(ctx context.Context, j *Jobs, s *shift) error {
 		if err := s.save(ctx, loyalty.JSON(w)); err != nil {
 			return err
 		}
-		page, err := j.store.CustomersAfter(ctx, w.After, engine.MaxBatch)
+		var page []loyalty.ID
+		err := j.engine.Behind(ctx, func(most int) (_ int, err error) {
+			if page, err = j.store.CustomersAfter(ctx, w.After, most); err != nil || len(page) == 0 {
+				return 0, err
+			}
+			done, failed, err := j.engine.Recalculate(ctx, w.Structure, w.Run, page)
+			s.count(done, failed...)
+			return len(page), err
+		})
 		if err != nil {
 			return err
 		}
@@ -71,11 +78,6 @@ func (w *tierWork) pass(ctx context.Context, j *Jobs, s *shift) error {
 			}
 			w.Done[w.Structure], w.Structure, w.Form = w.Form, "", ""
 			return s.save(ctx, loyalty.JSON(w))
-		}
-		done, failed, err := j.engine.Recalculate(ctx, w.Structure, w.Run, page)
-		s.count(done, failed...)
-		if err != nil {
-			return err
 		}
 		w.After = page[len(page)-1]
 	}

@@ -1,0 +1,38 @@
+package engine
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestBehind: beside a crowd pieces are small and rest behind each but the last; beside nobody
+// they are whole and do not.
+func TestBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := &Engine{queues: []chan waiting{make(chan waiting, 2*crowdCallers)}}
+		took := func(some func(most int) int) (offered int, rested time.Duration) {
+			began := time.Now()
+			require.NoError(t, e.Behind(t.Context(), func(most int) (int, error) {
+				offered = most
+				time.Sleep(10 * time.Millisecond)
+				return some(most), nil
+			}))
+			return offered, time.Since(began) - 10*time.Millisecond
+		}
+		whole := func(most int) int { return most }
+		most, rested := took(whole)
+		require.Equal(t, MaxBatch, most)
+		require.Zero(t, rested, "there is nobody")
+		for range crowdCallers {
+			e.queues[0] <- waiting{}
+		}
+		most, rested = took(whole)
+		require.Equal(t, fewAtOnce, most)
+		require.Equal(t, restFor*10*time.Millisecond, rested)
+		_, rested = took(func(most int) int { return most - 1 })
+		require.Zero(t, rested, "it was the last")
+	})
+}
