@@ -22,12 +22,16 @@ type plainOccurrence struct {
 }
 
 // react lets campaigns, challenges, tiers and the referral, in this order, react
-// to what was recorded, and then to what that brought.
+// to what was recorded, and then to what that brought: eight times, and if there is
+// something to react to even then, the submission is refused (DECISIONS.md).
 func (w *plainWorld) react() {
-	for {
+	for round := 0; ; round++ {
 		events := slices.DeleteFunc(slices.Clone(w.told[w.waits:]), func(t *told) bool { return t.reacted })
 		if len(events) == 0 {
 			return
+		}
+		if round == 8 {
+			panic(endless{})
 		}
 		var happened []plainOccurrence
 		for _, t := range events {

@@ -42,29 +42,42 @@ func TestHistorySeeds(t *testing.T) {
 	lines := func(all ...plainLine) []plainLine { return all }
 	bread := plainLine{product: "p", quantity: 2, subtotal: 400_000}
 	guest := said{customer: "eve", action: "checkout", guest: true, transaction: "T1", total: 1_000_000}
+	// Points bring a point, so many times; by no rule before a step says so.
+	chain := func(links int64) func(*plainRules) {
+		return func(r *plainRules) {
+			r.off = []string{programme.ModuleAutomation}
+			r.campaigns = []*plainCampaign{
+				{id: "again", trigger: "point_add", points: 1, perCustomer: links},
+				{id: "expired", trigger: "point_expire", points: 1},
+			}
+		}
+	}
+	automated := func(r *plainRules) { r.off = nil }
+	add := said{customer: "ada", action: "point_add", points: n(5)}
 	for _, seed := range []struct {
 		name  string
 		steps []retold
+		made  func(*plainRules) // of what the programme is made besides; nil: nothing
 	}{
 		{"a treasure that waits is found by its own rule", []retold{
 			{rules: waits("treasure_found"), said: said{customer: "ada", action: "treasure_found", thing: "online"}},
 			{latest: true, said: said{customer: "ada", action: "pending_validate"}},
-		}},
+		}, nil},
 		{"an award is taken back although its lot is gone", []retold{
 			{said: said{customer: "ada", action: "reward_claim", thing: "win"}},
 			{said: said{customer: "ada", action: "point_sub", points: n(300)}},
 			{latest: true, said: said{customer: "ada", action: "reward_revoke"}},
-		}},
+		}, nil},
 		{"what is free needs no balance", []retold{
 			{said: said{customer: "ada", action: "point_sub", points: n(300)}},
 			{said: said{customer: "ada", action: "reward_claim", thing: "card"}},
 			{said: said{customer: "ada", action: "contest_enter", thing: "free"}},
-		}},
+		}, nil},
 		{"a claimed purchase does not lift the guest", []retold{
 			{said: guest},
 			{said: said{customer: "ada", action: "checkout_claim", transaction: "T1"}},
 			{said: said{customer: "eve", action: "opt_in", email: "eve@shop.test"}},
-		}},
+		}, nil},
 		{"a claimed purchase counts once the guest is merged", []retold{
 			{said: guest},
 			{said: said{customer: "ada", action: "checkout_claim", transaction: "T1"}},
@@ -72,53 +85,72 @@ func TestHistorySeeds(t *testing.T) {
 			{said: said{customer: "ada", action: "merge", target: "eve"}},
 			{after: time.Hour, said: said{customer: "ada", action: "visit"}},
 			{said: said{customer: "eve", action: "refund", transaction: "T1"}},
-		}},
+		}, nil},
 		{"a code that came back in a bulk goes out in it", []retold{
 			{said: said{customer: "ada", action: "coupon_redeem", code: "POOL-1"}},
 			{bulk: []said{{customer: "ada", action: "coupon_unredeem", code: "POOL-1"}, {customer: "ben", action: "reward_claim", thing: "card"}}},
-		}},
+		}, nil},
 		{"a code that came back by date goes out at once", []retold{
 			{rules: accept(programme.AcceptReject), said: said{customer: "ada", action: "checkout", transaction: "T1", coupons: []string{"POOL-1"}}},
 			{after: 72 * time.Hour, said: said{customer: "ada", action: "reward_claim", thing: "card"}},
-		}},
+		}, nil},
 		{"nothing expires of what waited and was settled by other means", []retold{
 			{rules: waits("checkout"), said: said{customer: "ada", action: "checkout", transaction: "T1", total: 400_000, items: lines(bread), hasItems: true}},
 			{rules: accept(programme.AcceptManual), said: said{customer: "ada", action: "checkout_reject", transaction: "T1"}},
 			{rules: waits("checkout"), fails: loyalty.ErrPendingTooMuch, said: said{customer: "ada", action: "pending_expired", points: n(10)}},
-		}},
+		}, nil},
 		{"an update that keeps the items prices them anew", []retold{
 			{rules: accept(programme.AcceptManual), said: said{customer: "ada", action: "checkout", transaction: "T1", total: 400_000, items: lines(bread), hasItems: true}},
 			{rules: func(r *plainRules) { r.rate = big.NewRat(1, 2) }, said: said{customer: "ada", action: "checkout_update", transaction: "T1", total: 1}},
-		}},
+		}, nil},
 		{"a merge is reacted to after what was due", []retold{
 			{said: said{customer: "ben", action: "point_add", points: n(90)}},
 			{rules: func(r *plainRules) { r.expiry, r.days = points.ExpiryRolling, 1 }, said: said{customer: "ben", action: "point_add", points: n(5)}},
 			{after: 48 * time.Hour, said: said{customer: "ada", action: "merge", target: "ben"}},
-		}},
+		}, nil},
 		{"who takes a profile over cannot bring themselves", []retold{
 			{said: said{customer: "eve", action: "subscribe", email: "x@shop.test"}},
 			{fails: loyalty.ErrReferrerSelf, said: said{customer: "fay", action: "opt_in", email: "x@shop.test", referrer: "eve"}},
-		}},
+		}, nil},
 		{"a bonus is taken back although its friend was merged", []retold{
 			{said: said{customer: "eve", action: "opt_in", email: "eve@shop.test", referrer: "ben"}},
 			{said: said{customer: "eve", action: "checkout", transaction: "T1", total: 400_000}},
 			{said: said{customer: "ada", action: "merge", target: "eve"}},
 			{said: said{customer: "ada", action: "refund", transaction: "T1"}},
-		}},
+		}, nil},
+		{"rules that trigger each other seven times come to an end", []retold{{rules: automated, said: add}}, chain(7)},
+		{"rules that trigger each other eight times are refused, and leave nothing", []retold{
+			{rules: automated, fails: loyalty.ErrReactionsEndless, said: add},
+			{bulk: []said{add, {customer: "ben", action: "visit"}, add}},
+			{said: said{customer: "ada", action: "video"}},
+		}, chain(8)},
+		{"what is due stays due where the rules do not end", []retold{
+			{rules: func(r *plainRules) { r.expiry, r.days = points.ExpiryRolling, 1 }, said: add},
+			{after: 48 * time.Hour, rules: automated, fails: loyalty.ErrReactionsEndless, said: said{customer: "ada", action: "visit"}},
+			{rules: func(r *plainRules) { r.off = []string{programme.ModuleAutomation} }, said: said{customer: "ada", action: "visit"}},
+		}, chain(8)},
+		{"what is due stays due for ever where the rules never end", []retold{
+			{rules: func(r *plainRules) { r.expiry, r.days = points.ExpiryRolling, 1 }, said: add},
+			{rules: automated, said: said{customer: "ben", action: "visit"}},
+		}, chain(8)},
 	} {
 		t.Run(seed.name, func(t *testing.T) {
 			for _, d := range storetest.All {
-				t.Run(d.Name, func(t *testing.T) { retell(t, newRooms(t, d), seed.steps) })
+				t.Run(d.Name, func(t *testing.T) { retell(t, newRooms(t, d), seed.made, seed.steps) })
 			}
 		})
 	}
 }
 
 // retell plays the steps of a history.
-func retell(t *testing.T, rooms *rooms, steps []retold) {
+func retell(t *testing.T, rooms *rooms, made func(*plainRules), steps []retold) {
 	h := &chronicle{room: rooms.enter(t), reached: newTally(everyAction), now: shopOpens, recorded: map[int]loyalty.ID{}, made: map[string]string{}, seen: map[int]*seen{}}
 	defer h.room.leave(t)
-	h.zone, h.world = "UTC", newPlainWorld(seedRules(), h.now)
+	rules := seedRules()
+	if made != nil {
+		made(rules)
+	}
+	h.zone, h.world = "UTC", newPlainWorld(rules, h.now)
 	h.things = h.world.rules.things(h.own)
 	h.upload(t)
 	h.programmed(t, h.world.rules.modules())

@@ -209,15 +209,35 @@ var operations = []string{"reward_claim", "contest_enter", "offer_claim", "merge
 func (e *said) operation() bool { return slices.Contains(operations, e.action) }
 
 // submit plays one event. Where it is refused nothing has changed.
-func (w *plainWorld) submit(e said) (*plainCustomer, error) {
+func (w *plainWorld) submit(e said) (c *plainCustomer, err error) {
+	err = w.try(func(trial *plainWorld) (err error) {
+		c, err = trial.play(&e)
+		return err
+	})
+	return c, err
+}
+
+// endless is the panic of rules that go on for too long: they are noticed deep in what a customer
+// is opened for.
+type endless struct{}
+
+// try does something in one transaction: on a copy, which is kept unless it is refused.
+func (w *plainWorld) try(do func(*plainWorld) error) (err error) {
 	trial := w.clone()
 	trial.told, trial.opened, trial.waits, trial.parent = nil, nil, 0, 0
-	c, err := trial.play(&e)
-	if err != nil {
-		return nil, err
-	}
-	*w = *trial
-	return c, nil
+	defer func() {
+		switch fault := recover(); fault {
+		case nil:
+		case endless{}:
+			err = loyalty.ErrReactionsEndless
+		default:
+			panic(fault)
+		}
+		if err == nil {
+			*w = *trial
+		}
+	}()
+	return do(trial)
 }
 
 func (w *plainWorld) play(e *said) (*plainCustomer, error) {
@@ -275,11 +295,13 @@ func (w *plainWorld) pay() {
 	}
 }
 
-// comeDue settles a customer whom nobody names.
-func (w *plainWorld) comeDue(i int) {
-	w.told, w.opened, w.waits, w.parent = nil, nil, 0, 0
-	w.open(w.all[i])
-	w.pay()
+// comeDue settles a customer of whom no event tells.
+func (w *plainWorld) comeDue(i int) error {
+	return w.try(func(trial *plainWorld) error {
+		trial.open(trial.all[i])
+		trial.pay()
+		return nil
+	})
 }
 
 // tell records an event.
