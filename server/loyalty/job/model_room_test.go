@@ -67,8 +67,9 @@ func (r *rooms) enter(t require.TestingT) *room {
 		return k
 	}
 	if r.entered%20 == 1 {
-		r.shared = r.opened(t, r.database.Migrated(r.t))
-		r.t.Cleanup(func() { require.NoError(r.t, r.shared.Close()) })
+		opened := r.opened(t, r.database.Migrated(r.t))
+		r.t.Cleanup(func() { require.NoError(r.t, opened.Close()) }) // this one: there will be others
+		r.shared = opened
 	}
 	return &room{db: r.shared, prefix: fmt.Sprintf("h%d-", r.entered)}
 }
