@@ -68,7 +68,8 @@ func TestRefusedEvents(t *testing.T) {
 		field   string
 	}{
 		"empty property":     {`{"customer":"ada","action":"checkout","data":{"total":1}}`, 400, "BadRequestException", 0, "Property transaction_id cannot be empty", "data.transaction_id"},
-		"not JSON":           {`{"customer":`, 400, "BadRequestException", 190068, "", ""},
+		"not JSON":           {`{"customer":`, 400, "BadRequestException", 190068, "", "customer"},
+		"a character NUL":    {`{"customer":"ada","action":"opt_in","data":{"last_name":"a\u0000"}}`, 400, "BadRequestException", 190068, "The request body cannot be read: it contains the character U+0000", "data.last_name"},
 		"unknown action":     {`{"customer":"ada","action":"dance","data":{}}`, 400, "BadRequestException", 190012, "Unknown action: dance", "action"},
 		"internal action":    {`{"customer":"ada","action":"checkout_item","data":{}}`, 422, "RuleException", 190044, "", "action"},
 		"unknown customer":   {strings.Replace(checkout("T-2"), "ada", "bela", 1), 404, "NotFoundException", 160212, "", "customer"},

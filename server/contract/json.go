@@ -25,17 +25,7 @@ func ParseJSON(body []byte) (any, error) {
 		return nil, MalformedBody("too_many")
 	}
 	r := jsonReader{text: string(body)}
-	v, err := r.whole()
-	if err != nil {
-		return nil, err
-	}
-	switch {
-	case r.half:
-		return nil, MalformedBody("surrogate")
-	case r.nul:
-		return nil, MalformedBody("nul")
-	}
-	return v, nil
+	return r.whole()
 }
 
 // maxJSONValues is how many values a body may have, where it has not room for more

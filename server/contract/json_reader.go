@@ -2,9 +2,12 @@ package contract
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
 // jsonReader makes the tree of a JSON text: what encoding/json makes of it with UseNumber,
@@ -18,19 +21,89 @@ type jsonReader struct {
 	// stored, and all of them would be read as U+FFFD: two ids would be one.
 	half bool
 	nul  bool // a text has the one character that no database takes
+	odd  int  // where the first of these stands
 }
 
-// whole reads the one value of a text. It fails with ErrMalformedBody: syntax, or trailing
-// where something stands behind the value.
+// whole reads the one value of a text. It fails with ErrMalformedBody, which names the field
+// where reading ended: syntax, or trailing where something stands behind the value, or what
+// no text may contain, surrogate and nul.
 func (r *jsonReader) whole() (any, error) {
 	v, ok := r.value()
 	if !ok {
-		return nil, MalformedBody("syntax")
+		return nil, malformedAt("syntax", r.text, r.at)
 	}
 	if r.blanks(); r.at < len(r.text) {
 		return nil, MalformedBody("trailing")
 	}
+	switch {
+	case r.half:
+		return nil, malformedAt("surrogate", r.text, r.odd)
+	case r.nul:
+		return nil, malformedAt("nul", r.text, r.odd)
+	}
 	return v, nil
+}
+
+// malformedAt names the field that stands at a place of a JSON text; none, where that is the
+// whole.
+func malformedAt(reason, text string, at int) *loyalty.Error {
+	err := MalformedBody(reason)
+	if field := fieldAt(text, at); field != "" {
+		return err.At(field)
+	}
+	return err
+}
+
+// fieldAt is the path of the value that stands at a place of a JSON text, such as
+// data.items[1].sku; that of the object, where a name stands there. Only what is refused is
+// read a second time.
+func fieldAt(text string, at int) string {
+	type level struct {
+		list bool
+		path string
+		name string // of the property whose value comes next
+		had  bool   // the name was read: its value comes
+		next int    // item of the list
+	}
+	levels := []level{{list: true}}
+	d := json.NewDecoder(strings.NewReader(text))
+	for {
+		in := &levels[len(levels)-1]
+		here := in.path
+		switch {
+		case len(levels) == 1:
+		case in.list:
+			here += "[" + strconv.Itoa(in.next) + "]"
+		case in.had && here != "":
+			here += "." + in.name
+		case in.had:
+			here = in.name
+		}
+		token, err := d.Token()
+		if err != nil {
+			return here
+		}
+		opened := false
+		switch token {
+		case json.Delim('{'), json.Delim('['):
+			levels, opened = append(levels, level{list: token == json.Delim('['), path: here}), true
+		case json.Delim('}'), json.Delim(']'):
+			levels = levels[:len(levels)-1]
+			in = &levels[len(levels)-1]
+		}
+		if int(d.InputOffset()) > at {
+			return here
+		}
+		switch {
+		case opened:
+		case in.list:
+			in.next++
+		case in.had:
+			in.had = false
+		default:
+			in.name, in.had = token.(string)
+		}
+	}
 }
 
 func (r *jsonReader) blanks() {
@@ -175,7 +248,9 @@ func (r *jsonReader) escapes(text []byte) (string, bool) {
 			if !ok {
 				return "", false
 			}
-			r.nul = r.nul || char == 0
+			if char == 0 && !r.nul && !r.half {
+				r.nul, r.odd = true, r.at
+			}
 			text = utf8.AppendRune(text, char)
 			continue
 		}
@@ -206,7 +281,9 @@ func (r *jsonReader) character() (rune, bool) {
 		}
 		r.at = before // what follows stands for itself
 	}
-	r.half = true
+	if !r.half {
+		r.half, r.odd = true, r.at
+	}
 	return utf8.RuneError, true
 }
 

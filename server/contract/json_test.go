@@ -69,6 +69,36 @@ func TestParseJSONRefused(t *testing.T) {
 	}
 }
 
+// TestRefusedJSONNamesTheField: what is refused says where it stands.
+func TestRefusedJSONNamesTheField(t *testing.T) {
+	for body, field := range map[string]string{
+		`{"a":"x\u0000"}`: "a",
+		`{"data":{"items":[{"sku":"a"},{"sku":"b\u0000"}]}}`: "data.items[1].sku",
+		`{"a":[[1,2],["\u0000"]]}`:                           "a[1][0]",
+		`{"a":{"b":{}},"c":"\ud800"}`:                        "c",
+		`{"a":{"b":1,"\u0000":2}}`:                           "a",
+		`["a","\u0000"]`:                                     "[1]",
+		`{"":{"a":nope}}`:                                    "a",
+		`"\u0000"`:                                           "",
+		`{"\u0000":1}`:                                       "",
+		`{"customer":`:                                       "customer",
+		`{"customer":"a","data":{"points":05}}`:              "data",
+		`{"data":{"items":[{"sku":"a"},{"sku":nope}]}}`:      "data.items[1].sku",
+		`{"a":1,}`:                                           "",
+		`{"data":{"b":"\u0000"},"data":{"b":"\ud800"}}`:      "data.b",
+	} {
+		_, err := ParseJSON([]byte(body))
+		var e *loyalty.Error
+		require.ErrorAs(t, err, &e, body)
+		if field == "" {
+			require.Empty(t, e.Details, body)
+			continue
+		}
+		require.Len(t, e.Details, 1, body)
+		require.Equal(t, field, e.Details[0].Field, body)
+	}
+}
+
 // TestAppendJSONIsJSON: what appendJSON writes, the standard library reads back
 // as the same value.
 func TestAppendJSONIsJSON(t *testing.T) {
