@@ -5,7 +5,7 @@ WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
-RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -trimpath -ldflags '-s -w' -o /out/usr/bin/loyalty ./server/cmd/loyalty \
+RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH go build -tags nomsgpack -trimpath -ldflags '-s -w' -o /out/usr/bin/loyalty ./server/cmd/loyalty \
  && mkdir -p /out/data /out/tmp /out/etc/ssl/certs && chmod 0700 /out/data && chmod 1777 /out/tmp \
  && cp /etc/ssl/certs/ca-certificates.crt /out/etc/ssl/certs/ && chown -R 65532:65532 /out/data
 

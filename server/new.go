@@ -113,9 +113,7 @@ func (s *Server) wire() error {
 	g.ForwardedByClientIP = false
 
 	g.Use(s.identify, s.log, speak)
-	if err := s.publish(g, documents); err != nil {
-		return err
-	}
+	s.publish(g, documents)
 	chain := []gin.HandlerFunc{
 		readable, decodePath, s.claim, s.readBody, s.bound, s.verify, s.limitRate, s.authorize, s.guard, s.readQuery, s.takeTurn, consent(s.clock, s.fail),
 	}

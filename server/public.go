@@ -12,17 +12,13 @@ import (
 
 // publish adds what needs no signature: liveness, readiness, the documents, their
 // request collections and the portal that explains them. Nothing in it is a customer's.
-func (s *Server) publish(g gin.IRouter, documents []contract.Document) error {
+func (s *Server) publish(g gin.IRouter, documents []contract.Document) {
 	g.GET("/livez", func(c *gin.Context) { c.String(http.StatusOK, "ok\n") })
 	g.GET("/readyz", s.answerReady)
 	for _, d := range documents {
 		g.GET("/openapi/"+d.API+".yaml", s.bundled(d.API, "application/yaml; charset=utf-8", func(b bundle) []byte { return b.asYAML }))
 		g.GET("/openapi/"+d.API+".json", s.bundled(d.API, "application/json; charset=utf-8", func(b bundle) []byte { return b.asJSON }))
-		requests, err := openapi.Collection(d.API)
-		if err != nil {
-			return err
-		}
-		g.GET("/collections/"+d.API+".json", static("application/json; charset=utf-8", requests))
+		g.GET("/collections/"+d.API+".json", s.collected(d.API))
 	}
 	if s.portal != nil {
 		page := gin.WrapH(s.portal)
@@ -31,7 +27,19 @@ func (s *Server) publish(g gin.IRouter, documents []contract.Document) error {
 		}
 		g.POST("/docs/try", page)
 	}
-	return nil
+}
+
+// collected answers the request collection of an API, which is read when it is asked for: all of
+// them are megabytes.
+func (s *Server) collected(api string) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		requests, err := openapi.Collection(api)
+		if err != nil {
+			s.fail(c, err)
+			return
+		}
+		static("application/json; charset=utf-8", requests)(c)
+	}
 }
 
 // bundle is a self-contained document.
