@@ -48,6 +48,8 @@ func (e instantEngine) PreviewAccepted(context.Context, loyalty.Submission) (loy
 
 func (e instantEngine) Settle(context.Context, loyalty.ID) error { return nil }
 
+func (e instantEngine) Now() time.Time { return time.Now() }
+
 func (e instantEngine) View(context.Context, loyalty.CustomerNeeds, func(*engine.Run) error) error {
 	return nil
 }

@@ -60,7 +60,7 @@ func (s *Server) handlers() *handlers {
 			},
 		},
 		leaderboard: leaderboardAPI{boards: s.boards, customers: customers, programme: programme, clock: clock},
-		levels:      levelsAPI{customers: customers, submitter: submits, programme: programme, clock: clock},
+		levels:      levelsAPI{reader: s.reader, customers: customers, submitter: submits, programme: programme, clock: clock, now: s.engine.Now},
 		loyaltyRead: loyaltyReadAPI{reader: s.reader, customers: customers, journal: journal, coupons: coupons, clock: clock},
 		offers:      offersAPI{reader: s.reader, customers: customers, programme: programme, clock: clock},
 		rewards:     rewardsAPI{reader: s.reader, customers: customers, submitter: submits, bulk: bulk, programme: programme, clock: clock},

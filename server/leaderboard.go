@@ -71,6 +71,27 @@ func (a *leaderboardAPI) GetCustomerLeaderboard(ctx context.Context, in leaderbo
 	return leaderboard.GetCustomerLeaderboard200JSONResponse{Data: out}, nil
 }
 
+const defaultBands = 20
+
+// GetLeaderboardScores tells how the scores of a board are distributed.
+func (a *leaderboardAPI) GetLeaderboardScores(ctx context.Context, in leaderboard.GetLeaderboardScoresRequestObject) (leaderboard.GetLeaderboardScoresResponseObject, error) {
+	name, period := periodOf((*string)(in.Params.Period))
+	most := defaultBands
+	if in.Params.Bands != nil {
+		most = *in.Params.Bands
+	}
+	part, bands, err := a.boards.Scores(plain(ctx), period, in.Params.Previous != nil && *in.Params.Previous, most)
+	if err != nil {
+		return nil, err
+	}
+	out := leaderboard.Scores{Period: boardPeriod(name, &part), Bands: make([]leaderboard.ScoreBand, len(bands))}
+	for i, b := range bands {
+		out.Bands[i] = leaderboard.ScoreBand{From: b.From, To: b.To, Customers: b.Customers}
+		out.Customers += b.Customers
+	}
+	return leaderboard.GetLeaderboardScores200JSONResponse{Data: out}, nil
+}
+
 // periodOf reads the parameter period; absent: all.
 func periodOf(sent *string) (name string, p loyalty.BoardPeriod) {
 	name = "all"

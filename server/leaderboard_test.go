@@ -335,3 +335,48 @@ func TestLeaderboardUnbuilt(t *testing.T) {
 	counted()
 	require.Equal(t, "1:1=20", ranksOf(h.get("/customers/leaderboard?period=year").json(t)["data"]))
 }
+
+// TestLeaderboardScores: the bands of a board hold everybody on it, once each, and agree with the board itself.
+//
+// spec: service.api.leaderboard
+func TestLeaderboardScores(t *testing.T) {
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		s := newStadium(t, url)
+		bands := func(query string) (all []string) {
+			t.Helper()
+			got := succeeded(t, s.get("/customers/leaderboard/scores?"+query))
+			for _, b := range got["bands"].([]any) {
+				b := b.(map[string]any)
+				all = append(all, fmt.Sprint(b["from"], "-", b["to"], ":", b["customers"]))
+			}
+			return append(all, fmt.Sprint(got["customers"]))
+		}
+		require.Equal(t, []string{"0"}, bands(""), "nobody is on it")
+		scores := []int{-30, 0, 1, 99, 100, 101, 5000, 5000, 12_345, 1_000_000}
+		for i, n := range scores {
+			id := fmt.Sprintf("member-%d", i)
+			s.enrol(id)
+			s.scores(id, max(n, 1))
+			if n < 1 {
+				s.scores(id, n-1)
+			}
+		}
+		require.Equal(t, []string{"-1000000--1:1", "0-999999:8", "1000000-1999999:1", "10"}, bands("bands=3"))
+		whole := bands("bands=50")
+		require.Len(t, whole, 1+22, "of 50,000 each")
+		require.Equal(t, []string{"-50000--1:1", "0-49999:8", "50000-99999:0"}, whole[:3])
+		require.Equal(t, whole[len(whole)-2:], []string{"1000000-1049999:1", "10"})
+		s.does("member-9", "suspend", `{}`)
+		s.does("member-8", "opt_out", `{}`)
+		require.Equal(t, []string{"-1000--1:1", "0-999:5", "1000-1999:0", "2000-2999:0", "3000-3999:0", "4000-4999:0", "5000-5999:2", "8"}, bands("bands=10"))
+		require.Equal(t, bands(""), bands("period=month"))
+		require.Equal(t, []string{"0"}, bands("previous=true"))
+		for i := range scores[6:8] {
+			s.scores(fmt.Sprintf("member-%d", 6+i), -5000)
+		}
+		require.Equal(t, []string{"-50--1:1", "0-49:4", "50-99:1", "100-149:2", "8"}, bands("bands=4"))
+		for _, query := range []string{"bands=1", "bands=51", "limit=3", "period=decade"} {
+			require.Equal(t, http.StatusBadRequest, s.get("/customers/leaderboard/scores?"+query).status, query)
+		}
+	})
+}

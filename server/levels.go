@@ -15,10 +15,12 @@ import (
 
 // levelsAPI answers the Levels API.
 type levelsAPI struct {
+	reader    loyalty.Reader
 	customers customerReader
 	submitter submitter
 	programme func() *programme.Programme
-	clock     func() time.Time
+	clock     func() time.Time // times answers
+	now       func() time.Time // the engine's
 }
 
 var _ levels.StrictServerInterface = (*levelsAPI)(nil)
@@ -70,10 +72,8 @@ func levelOf(language *tongue, l *tier.Level) levels.Level {
 	if benefits == nil {
 		benefits = json.RawMessage("{}")
 	}
-	s := l.Structure
 	return levels.Level{
-		Structure: levels.LevelStructure{ID: s.ID, Name: s.Name, Base: levels.LevelStructureBase(s.Base), Currency: textOrNil(s.Paid())},
-		ID:        l.Tier.ID, Name: language.text(l.Tier.Name), Threshold: l.Tier.Threshold, Benefits: benefits,
+		Structure: structureOf(l.Structure), ID: l.Tier.ID, Name: language.text(l.Tier.Name), Threshold: l.Tier.Threshold, Benefits: benefits,
 	}
 }
 

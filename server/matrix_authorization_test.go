@@ -223,10 +223,13 @@ var authorized = map[string]string{
 
 	"getLeaderboard":         "leaderboard reads",
 	"getCustomerLeaderboard": "leaderboard reads",
+	"getLeaderboardScores":   "leaderboard reads",
 
-	"listLevels":         "levels reads",
-	"listCustomerLevels": "levels reads",
-	"giveLevel":          "levels writes",
+	"listLevels":           "levels reads",
+	"listCustomerLevels":   "levels reads",
+	"listRisingCustomers":  "levels reads",
+	"listFallingCustomers": "levels reads",
+	"giveLevel":            "levels writes",
 
 	"readCustomers":    "loyalty-read reads",
 	"readCustomer":     "loyalty-read reads",

@@ -29,6 +29,8 @@ type Engine interface {
 	PreviewAccepted(ctx context.Context, s loyalty.Submission) (loyalty.Outcome, *programme.Programme, error)
 	Settle(ctx context.Context, customer loyalty.ID) error
 	View(ctx context.Context, n loyalty.CustomerNeeds, look func(*engine.Run) error) error
+	// Now is the instant by which events are recorded.
+	Now() time.Time
 }
 
 // Options are what a server is made of. What is not marked optional is needed.

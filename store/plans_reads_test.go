@@ -132,6 +132,7 @@ var lists = map[string]listRow{
 	"listTransactions":    {extra: []string{"id=T-1100", "status=pending"}}, "searchTransactions": {extra: []string{"id=T-1100"}},
 	"listTransactionEvents": {path: "/customers/member-1001/transactions/T-120/events"},
 	"listEntities":          {skip: "customer", extra: []string{"/entities/core/customer?", "/entities/core/customer?search=h7", "/entities/core/customer?status=suspended", "/entities/core/customer?created_at.gte=2020-01-01", "/entities/core/transaction?customer=member-1001"}},
+	"listRisingCustomers":   {skip: "offset"}, "listFallingCustomers": {skip: "offset"},
 	"getLeaderboard":        {extra: []string{"limit=100&offset=500"}},
 	"readCustomers":         {extra: []string{"filter[status][eq]=suspended&sort[0][field]=created_at&sort[0][direction]=desc", "filter[created_at][gte]=2020-01-01"}},
 	"readCoupons":           {extra: []string{"filter[status][eq]=redeemed", "filter[claimed_at][gte]=2020-01-01&sort[0][field]=status"}},

@@ -62,6 +62,13 @@ func (s *Replicated) CustomerNames(ctx context.Context, ids []loyalty.ID) (map[l
 	return forward(ctx, s, current, (*Store).CustomerNames, ids)
 }
 
+// TierStandings is the Store's.
+func (s *Replicated) TierStandings(ctx context.Context, structure string, after loyalty.ID, limit int) ([]loyalty.TierStanding, error) {
+	return answer(ctx, s, recent, func(ctx context.Context, from *Store) ([]loyalty.TierStanding, error) {
+		return from.TierStandings(ctx, structure, after, limit)
+	})
+}
+
 // Statement is the Store's.
 func (s *Replicated) Statement(ctx context.Context, customer loyalty.ID, ref string) (loyalty.Statement, error) {
 	return answer(ctx, s, current, func(ctx context.Context, from *Store) (loyalty.Statement, error) {

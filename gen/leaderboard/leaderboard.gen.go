@@ -96,6 +96,33 @@ func (e GetLeaderboardParamsPeriod) Valid() bool {
 	}
 }
 
+// Defines values for GetLeaderboardScoresParamsPeriod.
+const (
+	GetLeaderboardScoresParamsPeriodAll   GetLeaderboardScoresParamsPeriod = "all"
+	GetLeaderboardScoresParamsPeriodDay   GetLeaderboardScoresParamsPeriod = "day"
+	GetLeaderboardScoresParamsPeriodMonth GetLeaderboardScoresParamsPeriod = "month"
+	GetLeaderboardScoresParamsPeriodWeek  GetLeaderboardScoresParamsPeriod = "week"
+	GetLeaderboardScoresParamsPeriodYear  GetLeaderboardScoresParamsPeriod = "year"
+)
+
+// Valid indicates whether the value is a known member of the GetLeaderboardScoresParamsPeriod enum.
+func (e GetLeaderboardScoresParamsPeriod) Valid() bool {
+	switch e {
+	case GetLeaderboardScoresParamsPeriodAll:
+		return true
+	case GetLeaderboardScoresParamsPeriodDay:
+		return true
+	case GetLeaderboardScoresParamsPeriodMonth:
+		return true
+	case GetLeaderboardScoresParamsPeriodWeek:
+		return true
+	case GetLeaderboardScoresParamsPeriodYear:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for GetCustomerLeaderboardParamsPeriod.
 const (
 	GetCustomerLeaderboardParamsPeriodAll   GetCustomerLeaderboardParamsPeriod = "all"
@@ -198,6 +225,44 @@ type Leaderboard struct {
 	Time externalRef0.ProcessingTime `json:"time"`
 }
 
+// ScoreBand The customers whose scores are between two bounds.
+type ScoreBand struct {
+	// Customers How many have a score of the band.
+	//
+	// Example: 4
+	Customers int64 `json:"customers"`
+
+	// From The lowest score of the band.
+	//
+	// Example: 100
+	From int64 `json:"from"`
+
+	// To The highest score of the band.
+	//
+	// Example: 199
+	To int64 `json:"to"`
+}
+
+// Scores The customers on a board, by their scores.
+type Scores struct {
+	// Bands The bands, from the lowest scores up.
+	Bands []ScoreBand `json:"bands"`
+
+	// Customers How many are on the board.
+	//
+	// Example: 12
+	Customers int64 `json:"customers"`
+
+	// Period The period of a board.
+	Period BoardPeriod `json:"period"`
+}
+
+// ScoresAnswer How the scores of a board are distributed.
+type ScoresAnswer struct {
+	// Data The customers on a board, by their scores.
+	Data Scores `json:"data"`
+}
+
 // Standing A customer with the part of a board around them.
 type Standing struct {
 	// Handler Nickname; absent where the customer has none.
@@ -238,6 +303,9 @@ type StandingAnswer struct {
 	Data Standing `json:"data"`
 }
 
+// Bands defines model for Bands.
+type Bands = int
+
 // Neighbours defines model for Neighbours.
 type Neighbours = int
 
@@ -272,6 +340,22 @@ type GetLeaderboardParams struct {
 // GetLeaderboardParamsPeriod defines parameters for GetLeaderboard.
 type GetLeaderboardParamsPeriod string
 
+// GetLeaderboardScoresParams defines parameters for GetLeaderboardScores.
+type GetLeaderboardScoresParams struct {
+	// Period The time that counts: `all` of it, or the `year`, `month`, `week` (from Monday) or `day` that is under way in the
+	// programme's time zone.
+	Period *GetLeaderboardScoresParamsPeriod `form:"period,omitempty" json:"period,omitempty"`
+
+	// Previous Whether the period that ended last is meant in place of the one under way. `all` has none, so nobody is ranked there.
+	Previous *Previous `form:"previous,omitempty" json:"previous,omitempty"`
+
+	// Bands How many bands there may be. Anything outside 2 to 50 is refused with 400.
+	Bands *Bands `form:"bands,omitempty" json:"bands,omitempty"`
+}
+
+// GetLeaderboardScoresParamsPeriod defines parameters for GetLeaderboardScores.
+type GetLeaderboardScoresParamsPeriod string
+
 // GetCustomerLeaderboardParams defines parameters for GetCustomerLeaderboard.
 type GetCustomerLeaderboardParams struct {
 	// Period The time that counts: `all` of it, or the `year`, `month`, `week` (from Monday) or `day` that is under way in the
@@ -293,6 +377,9 @@ type ServerInterface interface {
 	// GetLeaderboard Read a leaderboard
 	// (GET /customers/leaderboard)
 	GetLeaderboard(c *gin.Context, params GetLeaderboardParams)
+	// GetLeaderboardScores Read how scores are distributed
+	// (GET /customers/leaderboard/scores)
+	GetLeaderboardScores(c *gin.Context, params GetLeaderboardScoresParams)
 	// GetCustomerLeaderboard Read where a customer stands
 	// (GET /customers/{customer_id}/leaderboard)
 	GetCustomerLeaderboard(c *gin.Context, customerID externalRef0.CustomerID, params GetCustomerLeaderboardParams)
@@ -364,6 +451,49 @@ func (siw *ServerInterfaceWrapper) GetLeaderboard(c *gin.Context) {
 	}
 
 	siw.Handler.GetLeaderboard(c, params)
+}
+
+// GetLeaderboardScores operation middleware
+func (siw *ServerInterfaceWrapper) GetLeaderboardScores(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetLeaderboardScoresParams
+
+	// ------------- Optional query parameter "period" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "period", c.Request.URL.Query(), &params.Period, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter period: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "previous" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "previous", c.Request.URL.Query(), &params.Previous, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter previous: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "bands" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "bands", c.Request.URL.Query(), &params.Bands, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter bands: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.GetLeaderboardScores(c, params)
 }
 
 // GetCustomerLeaderboard operation middleware
@@ -447,6 +577,7 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 
 	router.GET(options.BaseURL+"/customers/:customer_id/leaderboard", wrapper.GetCustomerLeaderboard)
 	router.GET(options.BaseURL+"/customers/leaderboard", wrapper.GetLeaderboard)
+	router.GET(options.BaseURL+"/customers/leaderboard/scores", wrapper.GetLeaderboardScores)
 }
 
 type GetLeaderboardRequestObject struct {
@@ -460,6 +591,28 @@ type GetLeaderboardResponseObject interface {
 type GetLeaderboard200JSONResponse Leaderboard
 
 func (response GetLeaderboard200JSONResponse) VisitGetLeaderboardResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetLeaderboardScoresRequestObject struct {
+	Params GetLeaderboardScoresParams
+}
+
+type GetLeaderboardScoresResponseObject interface {
+	VisitGetLeaderboardScoresResponse(w http.ResponseWriter) error
+}
+
+type GetLeaderboardScores200JSONResponse ScoresAnswer
+
+func (response GetLeaderboardScores200JSONResponse) VisitGetLeaderboardScoresResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response); err != nil {
@@ -499,6 +652,9 @@ type StrictServerInterface interface {
 	// GetLeaderboard Read a leaderboard
 	// (GET /customers/leaderboard)
 	GetLeaderboard(ctx context.Context, request GetLeaderboardRequestObject) (GetLeaderboardResponseObject, error)
+	// GetLeaderboardScores Read how scores are distributed
+	// (GET /customers/leaderboard/scores)
+	GetLeaderboardScores(ctx context.Context, request GetLeaderboardScoresRequestObject) (GetLeaderboardScoresResponseObject, error)
 	// GetCustomerLeaderboard Read where a customer stands
 	// (GET /customers/{customer_id}/leaderboard)
 	GetCustomerLeaderboard(ctx context.Context, request GetCustomerLeaderboardRequestObject) (GetCustomerLeaderboardResponseObject, error)
@@ -580,6 +736,32 @@ func (sh *strictHandler) GetLeaderboard(ctx *gin.Context, params GetLeaderboardP
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(GetLeaderboardResponseObject); ok {
 		if err := validResponse.VisitGetLeaderboardResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetLeaderboardScores operation middleware
+func (sh *strictHandler) GetLeaderboardScores(ctx *gin.Context, params GetLeaderboardScoresParams) {
+	var request GetLeaderboardScoresRequestObject
+
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.GetLeaderboardScores(ctx, request.(GetLeaderboardScoresRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetLeaderboardScores")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(GetLeaderboardScoresResponseObject); ok {
+		if err := validResponse.VisitGetLeaderboardScoresResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

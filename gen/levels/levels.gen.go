@@ -126,6 +126,59 @@ type CustomerLevelList struct {
 	Time externalRef0.ProcessingTime `json:"time"`
 }
 
+// FallingCustomer A customer whose level ends soon.
+type FallingCustomer struct {
+	// Customer The customer's id as your system submitted it.
+	//
+	// Example: member-1004
+	Customer string `json:"customer"`
+
+	// ExpiresAt When the level ends if nothing happens until then.
+	//
+	// Example: 2026-03-31T22:00:00.000Z
+	ExpiresAt externalRef0.Instant `json:"expires_at"`
+
+	// Figure What counts for the customer in the window at hand; absent in a structure that counts nothing.
+	//
+	// Example: 620
+	Figure *json.Number `json:"figure,omitempty"`
+
+	// Level The level that ends.
+	Level LevelStep `json:"level"`
+
+	// Missing What the figure lacks to the level's threshold; absent in a structure that counts nothing.
+	//
+	// Example: 380
+	Missing *json.Number `json:"missing,omitempty"`
+}
+
+// FallingList One page of customers who fall soon.
+type FallingList struct {
+	// Data Those who match, in the order of their ids inside the platform.
+	Data []FallingCustomer `json:"data"`
+
+	// LookedAt How many customers this page looked at.
+	//
+	// Example: 412
+	LookedAt int `json:"looked_at"`
+
+	// Next The relative link of the next page, with your filters in it; null on the last page.
+	//
+	// Example: /customers?limit=100&offset=100&cursor=AZXmE8Vvc2eUkzZ0m3b0Hg
+	Next *externalRef0.NextLink `json:"next"`
+
+	// Previous Always null; the walk goes one way.
+	Previous *string `json:"previous"`
+
+	// Structure The ladder that a level belongs to.
+	Structure LevelStructure `json:"structure"`
+
+	// Time How long the server worked on this answer, in seconds.
+	//
+	// Example: 0.004
+	Time externalRef0.ProcessingTime `json:"time"`
+}
+
 // GivenLevel A level that was given by hand.
 type GivenLevel struct {
 	// Customer The customer.
@@ -235,6 +288,24 @@ type LevelList struct {
 	Time externalRef0.ProcessingTime `json:"time"`
 }
 
+// LevelStep A level of a ladder that is named beside it.
+type LevelStep struct {
+	// ID Its id, that of an entity tiers/tier.
+	//
+	// Example: gold
+	ID string `json:"id"`
+
+	// Name What customers see, in the language of the answer.
+	//
+	// Example: Gold
+	Name string `json:"name"`
+
+	// Threshold The figure from which on a customer is in it.
+	//
+	// Example: 1000
+	Threshold money.Amount `json:"threshold"`
+}
+
 // LevelStructure The ladder that a level belongs to.
 type LevelStructure struct {
 	// Base What is counted, and in which unit `threshold`, `figure` and `missing` are: `points`, whole points; `spend`, money in
@@ -265,6 +336,66 @@ type LevelStructure struct {
 //
 // Example: points
 type LevelStructureBase string
+
+// RisingCustomer A customer who is near the level above theirs.
+type RisingCustomer struct {
+	// Customer The customer's id as your system submitted it.
+	//
+	// Example: member-1001
+	Customer string `json:"customer"`
+
+	// Figure What counts for the customer in the window at hand.
+	//
+	// Example: 890
+	Figure json.Number `json:"figure"`
+
+	// Level The level that the customer has; absent where they have none.
+	Level *LevelStep `json:"level,omitempty"`
+
+	// Missing What the figure lacks to the threshold of the next level.
+	//
+	// Example: 110
+	Missing json.Number `json:"missing"`
+
+	// Next The one above it.
+	Next LevelStep `json:"next"`
+}
+
+// RisingList One page of customers who rise soon.
+type RisingList struct {
+	// Data Those who match, in the order of their ids inside the platform.
+	Data []RisingCustomer `json:"data"`
+
+	// LookedAt How many customers this page looked at.
+	//
+	// Example: 412
+	LookedAt int `json:"looked_at"`
+
+	// Next The relative link of the next page, with your filters in it; null on the last page.
+	//
+	// Example: /customers?limit=100&offset=100&cursor=AZXmE8Vvc2eUkzZ0m3b0Hg
+	Next *externalRef0.NextLink `json:"next"`
+
+	// Previous Always null; the walk goes one way.
+	Previous *string `json:"previous"`
+
+	// Structure The ladder that a level belongs to.
+	Structure LevelStructure `json:"structure"`
+
+	// Time How long the server worked on this answer, in seconds.
+	//
+	// Example: 0.004
+	Time externalRef0.ProcessingTime `json:"time"`
+}
+
+// Days defines model for Days.
+type Days = int
+
+// Share defines model for Share.
+type Share = int
+
+// StructureID defines model for StructureId.
+type StructureID = string
 
 // ListCustomerLevelsParams defines parameters for ListCustomerLevels.
 type ListCustomerLevelsParams struct {
@@ -298,6 +429,34 @@ type ListLevelsParams struct {
 	Offset *externalRef0.Offset `form:"offset,omitempty" json:"offset,omitempty"`
 }
 
+// ListFallingCustomersParams defines parameters for ListFallingCustomers.
+type ListFallingCustomersParams struct {
+	// Days Within how many days from now the level ends. Anything outside 1 to 731 is refused with 400.
+	Days *Days `form:"days,omitempty" json:"days,omitempty"`
+
+	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400. A page ends earlier where it
+	// would be longer than 8 MiB; `next` goes on behind it.
+	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor The opaque position inside a `next` or `previous` link. It belongs to the filters of that link and wins over
+	// `offset`. Never build one yourself.
+	Cursor *externalRef0.Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
+// ListRisingCustomersParams defines parameters for ListRisingCustomers.
+type ListRisingCustomersParams struct {
+	// Share How many percent of the next threshold a customer may lack. Anything outside 1 to 100 is refused with 400.
+	Share *Share `form:"share,omitempty" json:"share,omitempty"`
+
+	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400. A page ends earlier where it
+	// would be longer than 8 MiB; `next` goes on behind it.
+	Limit *externalRef0.Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Cursor The opaque position inside a `next` or `previous` link. It belongs to the filters of that link and wins over
+	// `offset`. Never build one yourself.
+	Cursor *externalRef0.Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+}
+
 // GiveLevelJSONRequestBody defines body for GiveLevel for application/json ContentType.
 type GiveLevelJSONRequestBody = LevelGift
 
@@ -312,6 +471,12 @@ type ServerInterface interface {
 	// ListLevels List the levels
 	// (GET /levels)
 	ListLevels(c *gin.Context, params ListLevelsParams)
+	// ListFallingCustomers List who falls soon
+	// (GET /levels/{structure_id}/falling)
+	ListFallingCustomers(c *gin.Context, structureID StructureID, params ListFallingCustomersParams)
+	// ListRisingCustomers List who rises soon
+	// (GET /levels/{structure_id}/rising)
+	ListRisingCustomers(c *gin.Context, structureID StructureID, params ListRisingCustomersParams)
 }
 
 // ServerInterfaceWrapper converts contexts to parameters.
@@ -451,6 +616,110 @@ func (siw *ServerInterfaceWrapper) ListLevels(c *gin.Context) {
 	siw.Handler.ListLevels(c, params)
 }
 
+// ListFallingCustomers operation middleware
+func (siw *ServerInterfaceWrapper) ListFallingCustomers(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "structure_id" -------------
+	var structureID StructureID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "structure_id", c.Param("structure_id"), &structureID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter structure_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListFallingCustomersParams
+
+	// ------------- Optional query parameter "days" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "days", c.Request.URL.Query(), &params.Days, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter days: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", c.Request.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter cursor: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListFallingCustomers(c, structureID, params)
+}
+
+// ListRisingCustomers operation middleware
+func (siw *ServerInterfaceWrapper) ListRisingCustomers(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "structure_id" -------------
+	var structureID StructureID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "structure_id", c.Param("structure_id"), &structureID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter structure_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListRisingCustomersParams
+
+	// ------------- Optional query parameter "share" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "share", c.Request.URL.Query(), &params.Share, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter share: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", c.Request.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter limit: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", c.Request.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter cursor: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ListRisingCustomers(c, structureID, params)
+}
+
 // GinServerOptions provides options for the Gin server.
 type GinServerOptions struct {
 	BaseURL      string
@@ -481,6 +750,8 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.GET(options.BaseURL+"/customers/:customer_id/levels", wrapper.ListCustomerLevels)
 	router.POST(options.BaseURL+"/customers/:customer_id/levels", wrapper.GiveLevel)
 	router.GET(options.BaseURL+"/levels", wrapper.ListLevels)
+	router.GET(options.BaseURL+"/levels/:structure_id/falling", wrapper.ListFallingCustomers)
+	router.GET(options.BaseURL+"/levels/:structure_id/rising", wrapper.ListRisingCustomers)
 }
 
 type ListCustomerLevelsRequestObject struct {
@@ -552,6 +823,52 @@ func (response ListLevels200JSONResponse) VisitListLevelsResponse(w http.Respons
 	return err
 }
 
+type ListFallingCustomersRequestObject struct {
+	StructureID StructureID `json:"structure_id"`
+	Params      ListFallingCustomersParams
+}
+
+type ListFallingCustomersResponseObject interface {
+	VisitListFallingCustomersResponse(w http.ResponseWriter) error
+}
+
+type ListFallingCustomers200JSONResponse FallingList
+
+func (response ListFallingCustomers200JSONResponse) VisitListFallingCustomersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListRisingCustomersRequestObject struct {
+	StructureID StructureID `json:"structure_id"`
+	Params      ListRisingCustomersParams
+}
+
+type ListRisingCustomersResponseObject interface {
+	VisitListRisingCustomersResponse(w http.ResponseWriter) error
+}
+
+type ListRisingCustomers200JSONResponse RisingList
+
+func (response ListRisingCustomers200JSONResponse) VisitListRisingCustomersResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 // StrictServerInterface represents all server handlers.
 type StrictServerInterface interface {
 	// ListCustomerLevels List a customer's levels
@@ -563,6 +880,12 @@ type StrictServerInterface interface {
 	// ListLevels List the levels
 	// (GET /levels)
 	ListLevels(ctx context.Context, request ListLevelsRequestObject) (ListLevelsResponseObject, error)
+	// ListFallingCustomers List who falls soon
+	// (GET /levels/{structure_id}/falling)
+	ListFallingCustomers(ctx context.Context, request ListFallingCustomersRequestObject) (ListFallingCustomersResponseObject, error)
+	// ListRisingCustomers List who rises soon
+	// (GET /levels/{structure_id}/rising)
+	ListRisingCustomers(ctx context.Context, request ListRisingCustomersRequestObject) (ListRisingCustomersResponseObject, error)
 }
 
 type StrictHandlerFunc func(ctx *gin.Context, request any) (any, error)
@@ -713,6 +1036,60 @@ func (sh *strictHandler) ListLevels(ctx *gin.Context, params ListLevelsParams) {
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(ListLevelsResponseObject); ok {
 		if err := validResponse.VisitListLevelsResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListFallingCustomers operation middleware
+func (sh *strictHandler) ListFallingCustomers(ctx *gin.Context, structureID StructureID, params ListFallingCustomersParams) {
+	var request ListFallingCustomersRequestObject
+
+	request.StructureID = structureID
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListFallingCustomers(ctx, request.(ListFallingCustomersRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListFallingCustomers")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListFallingCustomersResponseObject); ok {
+		if err := validResponse.VisitListFallingCustomersResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListRisingCustomers operation middleware
+func (sh *strictHandler) ListRisingCustomers(ctx *gin.Context, structureID StructureID, params ListRisingCustomersParams) {
+	var request ListRisingCustomersRequestObject
+
+	request.StructureID = structureID
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ListRisingCustomers(ctx, request.(ListRisingCustomersRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListRisingCustomers")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ListRisingCustomersResponseObject); ok {
+		if err := validResponse.VisitListRisingCustomersResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

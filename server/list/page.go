@@ -242,14 +242,20 @@ func place[T any](at func(T) Cursor, entry T, back bool) *Cursor {
 	return &c
 }
 
-// link repeats the filters of the request with another place in the list.
+// Onward is the link to what follows a position in a walk that goes one way and knows no offset.
+func (p Page) Onward(c Cursor) *string { return p.link(-1, &c) }
+
+// link repeats the filters of the request with another place in the list; an offset below 0 is not told.
 func (p Page) link(offset int, c *Cursor) *string {
 	var b strings.Builder
 	b.WriteString(p.path + "?")
 	for _, q := range p.Query {
 		b.WriteString(escapeQuery(q.Name) + "=" + escapeQuery(q.Value) + "&")
 	}
-	b.WriteString("limit=" + strconv.Itoa(p.Limit) + "&offset=" + strconv.Itoa(offset))
+	b.WriteString("limit=" + strconv.Itoa(p.Limit))
+	if offset >= 0 {
+		b.WriteString("&offset=" + strconv.Itoa(offset))
+	}
 	if c != nil {
 		b.WriteString("&cursor=" + c.text(p.filters))
 	}

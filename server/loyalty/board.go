@@ -185,4 +185,42 @@ type BoardStore interface {
 	// BoardAround reads a customer's entry with some of those above and below it.
 	// Of one who is not shown it gives the score alone.
 	BoardAround(ctx context.Context, b Board, customer ID, neighbours int) (around []BoardEntry, score int64, err error)
+	// BoardScores counts the customers on a board by bands of their scores, most bands at most; an empty board has none.
+	BoardScores(ctx context.Context, b Board, most int) ([]ScoreBand, error)
+}
+
+// ScoreBand is how many customers on a board have a score from one bound to another.
+type ScoreBand struct {
+	From, To  int64
+	Customers int64
+}
+
+// ScoreBands divides the scores from the lowest to the highest into bands of one width, most of them at most, whose bounds
+// are multiples of 1, 2 or 5 and a power of ten.
+func ScoreBands(lowest, highest int64, most int) (bands []ScoreBand) {
+	for power := int64(1); ; power *= 10 {
+		for _, digit := range []int64{1, 2, 5} {
+			width := digit * power
+			first, last := floorDiv(lowest, width), floorDiv(highest, width)
+			if last-first >= int64(most) && power < scoreLimit {
+				continue
+			}
+			for n := first; n <= last; n++ {
+				bands = append(bands, ScoreBand{From: n * width, To: (n+1)*width - 1})
+			}
+			return bands
+		}
+	}
+}
+
+// scoreLimit is above every score there is: points of a customer are bounded far below it.
+const scoreLimit = int64(1e17)
+
+// floorDiv divides and rounds down, below 0 too.
+func floorDiv(a, b int64) int64 {
+	n := a / b
+	if a%b < 0 {
+		n--
+	}
+	return n
 }

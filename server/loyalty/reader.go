@@ -2,6 +2,7 @@ package loyalty
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"time"
 
@@ -28,6 +29,15 @@ type Statement struct {
 	Lots     []points.Lot // open lots: free or reserved points
 }
 
+// TierStanding is what is stored of where a customer stands in a structure of tiers.
+type TierStanding struct {
+	Customer ID
+	Name     string
+	Enrolled time.Time
+	Score    int64
+	State    json.RawMessage // the progress; nil: there is none yet
+}
+
 // Reader answers questions about customers and what they have. It never locks and never writes.
 type Reader interface {
 	JournalReader
@@ -44,6 +54,9 @@ type Reader interface {
 	Statement(ctx context.Context, customer ID, ref string) (Statement, error)
 	// StatementAt gives them as they were recorded at an instant.
 	StatementAt(ctx context.Context, customer ID, at time.Time) (Statement, error)
+	// TierStandings reads the next active and suspended customers after one, by id, with what is stored of a
+	// structure of tiers.
+	TierStandings(ctx context.Context, structure string, after ID, limit int) ([]TierStanding, error)
 	// Coupon finds a coupon by its code, with the customer who holds it now; a
 	// zero customer: none does. It fails with ErrCouponNotFound.
 	Coupon(ctx context.Context, code string) (Coupon, Customer, error)

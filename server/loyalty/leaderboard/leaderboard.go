@@ -85,6 +85,22 @@ func (l *Leaderboard) Page(ctx context.Context, q loyalty.BoardQuery, previous b
 	return part, err
 }
 
+// Scores counts the customers of a board by bands of their scores, most bands at most.
+func (l *Leaderboard) Scores(ctx context.Context, p loyalty.BoardPeriod, previous bool, most int) (BoardPart, []loyalty.ScoreBand, error) {
+	loc, err := l.fresh(ctx, p)
+	if err != nil {
+		return BoardPart{}, nil, err
+	}
+	b, exists := p.At(l.now(), loc, previous)
+	part := BoardPart{Board: b}
+	if !exists {
+		return part, nil, nil
+	}
+	part.From, part.Until = b.Bounds(loc)
+	bands, err := l.store.BoardScores(ctx, b, most)
+	return part, bands, err
+}
+
 // Around reads where a customer stands on the board of a period that is under way,
 // or with previous on the one before it. It fails with ErrBoardsUnbuilt.
 func (l *Leaderboard) Around(ctx context.Context, q loyalty.BoardQuery, customer loyalty.ID, previous bool) (BoardStanding, error) {

@@ -1,6 +1,7 @@
 package tier
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
@@ -36,6 +37,38 @@ func (s *Structure) Status(st *TierState, v TierView) TierStatus {
 		status.Missing = s.lacks(status.Next, status.Figure)
 	}
 	return status
+}
+
+// Soon tells by what is stored where a customer stands; nil: nothing is. It is not known where figures are of another window or were never counted.
+func (s *Structure) Soon(state json.RawMessage, v TierView) (status TierStatus, known bool, err error) {
+	var st TierState
+	if state != nil {
+		if err := json.Unmarshal(state, &st); err != nil {
+			return status, false, err
+		}
+	}
+	// what was counted while the structure was new is told as it is: it is right unless another node had not heard of it yet
+	if s.counts() && st.Of != s.of(v.Location) {
+		return status, false, nil
+	}
+	return s.Status(&st, v), true, nil
+}
+
+// Near says whether the figure lacks so many percent of the next threshold at most.
+func (status *TierStatus) Near(percent int64) bool {
+	if status.Next == nil {
+		return false
+	}
+	need := status.Structure.need(status.Next)
+	return status.Missing <= need/100*percent+need%100*percent/100 // the same as need * percent / 100, which could be too large
+}
+
+// Lacks is what the figure lacks to the tier that the customer has.
+func (status *TierStatus) Lacks() int64 {
+	if status.Current == nil {
+		return 0
+	}
+	return status.Structure.lacks(status.Current, status.Figure)
 }
 
 // statusOf returns where the customer stands in a structure now.

@@ -1,0 +1,139 @@
+package server
+
+import (
+	"context"
+	"time"
+
+	"github.com/loyalty-platform/loyalty/gen/common"
+	"github.com/loyalty-platform/loyalty/gen/levels"
+	"github.com/loyalty-platform/loyalty/server/list"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/tier"
+)
+
+// lookedAt is how many customers a page of those who rise or fall soon looks at: no index knows who they are, since a figure
+// is another one every day.
+const lookedAt = 1000
+
+// How near a next level, and how soon an end, is near and soon where the caller says nothing.
+const (
+	nearShare = 20
+	soonDays  = 30
+)
+
+// soonPage is one page of a walk over everybody.
+type soonPage struct {
+	list.Page
+	structure *tier.Structure
+	looked    int
+	next      *string
+}
+
+// soon walks on over the customers and shows each to keep, which says whether they are of the list. It fails with
+// loyalty.ErrStructureNotFound.
+func (a *levelsAPI) soon(ctx context.Context, structure string, limit *common.Limit, cursor *common.Cursor, keep func(*loyalty.TierStanding, *tier.TierStatus) bool) (*soonPage, error) {
+	p, err := pageOf(ctx, limit, nil, cursor)
+	if err != nil {
+		return nil, err
+	}
+	s := tier.Structures.Of(a.programme())[structure]
+	if s == nil {
+		return nil, loyalty.ErrStructureNotFound.With("structure", structure)
+	}
+	var after loyalty.ID
+	if p.Cursor != nil && copy(after[:], p.Cursor.ID) != len(p.Cursor.ID) {
+		return nil, list.ErrCursor()
+	}
+	people, err := a.reader.TierStandings(plain(ctx), structure, after, lookedAt)
+	if err != nil {
+		return nil, err
+	}
+	page, kept, now := &soonPage{Page: p, structure: s}, 0, a.now()
+	for i := range people {
+		c := &people[i]
+		status, known, err := s.Soon(c.State, tier.TierView{At: now, Score: c.Score, Enrolled: c.Enrolled, Location: a.programme().Location})
+		if err != nil {
+			return nil, err
+		}
+		page.looked++
+		if known && keep(c, &status) {
+			kept++
+		}
+		if kept == p.Limit {
+			break
+		}
+	}
+	if page.looked < len(people) || len(people) == lookedAt {
+		page.next = p.Onward(list.Cursor{ID: people[page.looked-1].Customer[:]})
+	}
+	return page, nil
+}
+
+// ListRisingCustomers lists who is near the level above theirs.
+func (a *levelsAPI) ListRisingCustomers(ctx context.Context, in levels.ListRisingCustomersRequestObject) (levels.ListRisingCustomersResponseObject, error) {
+	share := int64(nearShare)
+	if in.Params.Share != nil {
+		share = int64(*in.Params.Share)
+	}
+	language, out := requestOf(ctx).language, levels.ListRisingCustomers200JSONResponse{Data: []levels.RisingCustomer{}}
+	page, err := a.soon(ctx, in.StructureID, in.Params.Limit, in.Params.Cursor, func(c *loyalty.TierStanding, t *tier.TierStatus) bool {
+		if !t.Near(share) {
+			return false
+		}
+		s := t.Structure
+		out.Data = append(out.Data, levels.RisingCustomer{
+			Customer: c.Name, Level: stepOf(language, t.Current), Next: *stepOf(language, t.Next), Figure: s.Number(t.Figure), Missing: s.Number(t.Missing),
+		})
+		return true
+	})
+	if err != nil {
+		return nil, err
+	}
+	out.Structure, out.LookedAt, out.Next, out.Time = structureOf(page.structure), page.looked, page.next, a.took(page)
+	return out, nil
+}
+
+// ListFallingCustomers lists whose level ends soon.
+func (a *levelsAPI) ListFallingCustomers(ctx context.Context, in levels.ListFallingCustomersRequestObject) (levels.ListFallingCustomersResponseObject, error) {
+	days := soonDays
+	if in.Params.Days != nil {
+		days = *in.Params.Days
+	}
+	until := a.now().AddDate(0, 0, days)
+	language, out := requestOf(ctx).language, levels.ListFallingCustomers200JSONResponse{Data: []levels.FallingCustomer{}}
+	page, err := a.soon(ctx, in.StructureID, in.Params.Limit, in.Params.Cursor, func(c *loyalty.TierStanding, t *tier.TierStatus) bool {
+		if t.Current == nil || t.Expires.IsZero() || t.Expires.After(until) {
+			return false
+		}
+		entry := levels.FallingCustomer{Customer: c.Name, Level: *stepOf(language, t.Current), ExpiresAt: common.Instant(t.Expires)}
+		if s := t.Structure; s.Base != tier.BaseManual {
+			figure, missing := s.Number(t.Figure), s.Number(t.Lacks())
+			entry.Figure, entry.Missing = &figure, &missing
+		}
+		out.Data = append(out.Data, entry)
+		return true
+	})
+	if err != nil {
+		return nil, err
+	}
+	out.Structure, out.LookedAt, out.Next, out.Time = structureOf(page.structure), page.looked, page.next, a.took(page)
+	return out, nil
+}
+
+// took is how long an answer took, in seconds.
+func (a *levelsAPI) took(p *soonPage) float64 {
+	return a.clock().Sub(p.Began).Round(time.Microsecond).Seconds()
+}
+
+// structureOf renders a ladder.
+func structureOf(s *tier.Structure) levels.LevelStructure {
+	return levels.LevelStructure{ID: s.ID, Name: s.Name, Base: levels.LevelStructureBase(s.Base), Currency: textOrNil(s.Paid())}
+}
+
+// stepOf renders a tier that is named beside its ladder; nil: none.
+func stepOf(language *tongue, t *tier.Tier) *levels.LevelStep {
+	if t == nil {
+		return nil
+	}
+	return &levels.LevelStep{ID: t.ID, Name: language.text(t.Name), Threshold: t.Threshold}
+}
