@@ -1,0 +1,81 @@
+package store_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/store/storetest"
+)
+
+// fillAttempts makes one attempt a second up to now.
+const fillAttempts = `INSERT INTO attempts (webhook_id, number, n, at, status, duration)
+WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 20000)
+SELECT {id}, n, 1, {now} - (20000 - n) * 1000, CASE WHEN n % 9 = 0 THEN 0 ELSE 204 END, n % 700 FROM n`
+
+// TestAttemptsPlan: the attempts of an hour are found by their instant, however many there are of the days before, and no more of them
+// are read than are asked for: nothing is sorted first.
+func TestAttemptsPlan(t *testing.T) {
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		s, raw, ctx := storetest.Open(t, url), storetest.Raw(t, url), context.Background()
+		now := time.Now()
+		w := loyalty.Webhook{
+			ID: loyalty.NewID(now, loyalty.ID{}), Label: "CRM", URL: "https://crm.example.com/", Types: []string{"event.*"}, Ordered: true, Version: "2026-11",
+			Format: "json", Concurrency: 8, State: loyalty.WebhookActive, Health: loyalty.WebhookHealth{Pace: 8}, CreatedAt: now, UpdatedAt: now,
+		}
+		require.NoError(t, s.Change(ctx, func(tx loyalty.AdminTx) error { return tx.(loyalty.WebhookAdminTx).SaveWebhook(w) }))
+		embedded := !strings.HasPrefix(url, "postgres")
+		fill := strings.ReplaceAll(fillAttempts, "{now}", "$1")
+		if embedded {
+			fill = strings.ReplaceAll(fill, "{id}", "(SELECT id FROM webhooks)")
+		} else {
+			fill = strings.ReplaceAll(strings.ReplaceAll(fill, "{id}", "(SELECT id FROM webhooks)"), "$1", "$1::bigint")
+		}
+		_, err := raw.Exec(fill, now.UnixMilli())
+		require.NoError(t, err)
+		_, err = raw.Exec("ANALYZE")
+		require.NoError(t, err)
+
+		reads := map[string][]any{}
+		require.NoError(t, s.OnRead(func(sql string, parameters []any) { reads[sql] = parameters }))
+		list, since, err := s.Attempts(ctx, w.ID, now.Add(-time.Hour), 1000)
+		require.NoError(t, err)
+		sum := int64(0)
+		for _, c := range list {
+			sum += c.Count
+		}
+		require.Equal(t, int64(1000), sum, "the newest of 3,600")
+		require.WithinDuration(t, now.Add(-1000*time.Second), since, 2*time.Second)
+		found := 0
+		for sql, parameters := range reads {
+			if !strings.Contains(sql, "FROM attempts") {
+				continue
+			}
+			found++
+			if embedded {
+				rows, err := raw.Query("EXPLAIN QUERY PLAN "+sql, parameters...)
+				require.NoError(t, err)
+				plan := ""
+				for _, step := range planSteps(t, rows) {
+					plan += step.text + "\n"
+				}
+				require.Contains(t, plan, "SEARCH attempts USING INDEX attempts_at (at>?)")
+				require.NotContains(t, plan, "FOR ORDER BY")
+				continue
+			}
+			var text []byte
+			require.NoError(t, raw.QueryRow("EXPLAIN (FORMAT JSON) "+sql, parameters...).Scan(&text))
+			var tree []struct{ Plan planNode }
+			require.NoError(t, json.Unmarshal(text, &tree))
+			require.Empty(t, tree[0].Plan.scans(), "%s", text)
+			require.Contains(t, string(text), `"attempts_at"`)
+			require.NotContains(t, string(text), `"Sort Key": ["attempts.at`, "the index is read from its end")
+		}
+		require.Equal(t, 1, found)
+	})
+}
