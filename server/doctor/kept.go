@@ -85,7 +85,7 @@ func users(ctx context.Context, p *Patient) (list []Finding) {
 	}
 	for i := range all {
 		if u := &all[i]; u.Role == loyalty.RoleOwner && u.DisabledAt.IsZero() && u.Password != "" && len(u.TOTP) == 0 {
-			list = append(list, Finding{Severity: Warning, Says: "the owner " + u.Login + " has no second factor: it is set in the console, under Me", Do: "loyalty users list"})
+			list = append(list, Finding{Severity: Warning, Says: "the account " + u.Login + ", an owner, has no second factor: its user sets it up in the console, by the name at the top", Do: "loyalty users list"})
 		}
 	}
 	return list
