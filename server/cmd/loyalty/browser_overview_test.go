@@ -31,6 +31,7 @@ func (b *browsed) overview() {
 	}
 	assert.Equal(b.t, data[count](b, "/customers/-/count").Count, b.digits(card("/customers")))
 	assert.Equal(b.t, data[ledger](b, "/admin/ledger").Totals["outstanding"], b.digits(card("/ledger")))
+	b.trends()
 	b.send("/events", `{"customer":"member-0006","action":"point_add","data":{"points":40,"reason":"Seen on Today"}}`)
 	b.open("/customers")
 	b.open("/")
@@ -56,6 +57,41 @@ func (b *browsed) overview() {
 		row := `[...document.querySelectorAll('main .scroll tbody tr')].find((r) => r.firstElementChild.textContent === ` + quoted(s.Name) + ` && r.firstElementChild.tagName === 'TD')?.children[1]`
 		assert.Equal(b.t, int(s.Total), b.digits(row), s.Name)
 	}
+	assert.Empty(b.t, b.faults())
+}
+
+// trends finds on the cards of Today what the statistics say of the last seven days, of today and of the seven days before, and how
+// many requests a minute there were.
+func (b *browsed) trends() {
+	type series struct{ Values []int }
+	type figures struct{ Series []series }
+	for metric, label := range map[string]string{"points_earned": "Earned in seven days", "points_burned": "Spent in seven days", "points_expired": "Expired in seven days"} {
+		values := make([]int, 91)
+		if all := data[figures](b, "/admin/statistics?metric="+metric+"&interval=day").Series; len(all) > 0 {
+			values = all[0].Values
+		}
+		sum := func(days []int) (n int) {
+			for _, v := range days {
+				n += v
+			}
+			return n
+		}
+		card := "[...document.querySelectorAll('main .card')].find((e) => e.firstElementChild.textContent === " + quoted(label) + ")"
+		last := len(values)
+		assert.Equal(b.t, sum(values[last-7:]), b.digits(card+"?.querySelector('b')"), label)
+		assert.Equal(b.t, fmt.Sprintf("%d today · %d in the week before", values[last-1], sum(values[last-14:last-7])), strings.ReplaceAll(evaluate[string](b, card+".querySelector('.small').textContent"), ",", ""))
+	}
+	assert.Regexp(b.t, `^[\d.,]+$`, evaluate[string](b, "[...document.querySelectorAll('main .card')].find((e) => e.firstElementChild.textContent === 'Requests a minute').querySelector('b').textContent"))
+	assert.Contains(b.t, evaluate[string](b, `document.querySelector('main .card a[href="#/customers"]').closest('.card').textContent`), "active in 30 days")
+}
+
+// balance finds the steps of a customer's balance: they end with what the API says there is to spend.
+func (b *browsed) balance() {
+	type points struct{ Spendable int }
+	b.open("/customer/member-0001?tab=points")
+	b.until("document.querySelector('main .balance svg path')")
+	assert.Equal(b.t, data[points](b, "/customers/member-0001/points").Spendable, b.digits("document.querySelector('main .balance .ends span:last-child')"))
+	assert.Equal(b.t, data[points](b, "/customers/member-0001/points").Spendable, b.digits("document.querySelector('main .balance tbody td:last-child')"))
 	assert.Empty(b.t, b.faults())
 }
 
@@ -123,15 +159,59 @@ func (b *browsed) ladder() {
 		Score int    `json:"score"`
 	}
 	first := data[[]place](b, "/customers/leaderboard?limit=1")[0]
-	assert.Equal(b.t, first.Score, b.digits("document.querySelector('main .scroll tbody tr td:last-child')"))
-	assert.Equal(b.t, first.ID, evaluate[string](b, "document.querySelector('main .scroll tbody tr code').textContent"))
+	assert.Equal(b.t, first.Score, b.digits("document.querySelector('main .board > .scroll tbody tr td:last-child')"))
+	assert.Equal(b.t, first.ID, evaluate[string](b, "document.querySelector('main .board > .scroll tbody tr code').textContent"))
+	b.bands()
+	b.soon()
 	b.fill(map[string]string{"main select[name=period]": "month", "main input[name=customer]": first.ID})
-	b.press("main form.filters button")
+	b.press("main .board form.filters button")
 	type standing struct{ Score int }
 	month := data[standing](b, "/customers/"+first.ID+"/leaderboard?period=month")
 	b.until("location.hash.includes('period=month') && document.querySelector('main .standing p:not(.loading)')")
 	assert.Contains(b.t, strings.ReplaceAll(evaluate[string](b, "document.querySelector('main .standing p:not(.loading)').textContent"), ",", ""), strconv.Itoa(month.Score))
 	assert.Empty(b.t, b.faults())
+}
+
+// bands finds the distribution of scores as the API has it: a bar for each band, and their figures.
+func (b *browsed) bands() {
+	type band struct{ From, To, Customers int }
+	type scores struct {
+		Customers int
+		Bands     []band
+	}
+	all := data[scores](b, "/customers/leaderboard/scores?bands=20")
+	require.NotEmpty(b.t, all.Bands)
+	b.until("document.querySelector('main .scores .bars')")
+	assert.Equal(b.t, len(all.Bands), evaluate[int](b, "document.querySelectorAll('main .scores .bars span').length"))
+	sum := 0
+	for i, one := range all.Bands {
+		sum += one.Customers
+		assert.Equal(b.t, one.Customers, b.digits(fmt.Sprintf("document.querySelectorAll('main .scores tbody td')[%d]", i)), one)
+	}
+	assert.Equal(b.t, all.Customers, sum)
+}
+
+// soon finds who rises and who falls soon as the API has them: nearly everybody, where nearly everything is soon.
+func (b *browsed) soon() {
+	type entry struct {
+		Customer string
+		Missing  int
+	}
+	rows := "document.querySelectorAll('main .soon tbody tr')"
+	for kind, much := range map[string][2]string{"rising": {"share", "95"}, "falling": {"days", "700"}} {
+		all := data[[]entry](b, "/levels/club/"+kind+"?"+much[0]+"="+much[1]+"&limit=10")
+		require.NotEmpty(b.t, all, kind)
+		b.open("/levels?soon=" + kind)
+		b.fill(map[string]string{"main .soon input[name=" + much[0] + "]": much[1]})
+		b.press("main .soon form.filters button")
+		b.until("location.hash.includes('" + much[0] + "=" + much[1] + "') && !document.querySelector('main .soon .loading') && " + rows + ".length >= " + strconv.Itoa(len(all)))
+		for i, e := range all {
+			assert.Equal(b.t, e.Customer, evaluate[string](b, fmt.Sprintf("%s[%d].querySelector('code').textContent", rows, i)), kind)
+			assert.Equal(b.t, e.Missing, b.digits(fmt.Sprintf("%s[%d].lastElementChild", rows, i)), e.Customer)
+		}
+	}
+	b.open("/levels")
+	b.until("document.querySelector('main .board > .scroll tbody')")
 }
 
 // reached finds on each step of the ladders how many were there when the figures were photographed.

@@ -49,6 +49,8 @@ func TestConsoleSignIn(t *testing.T) {
 	b.looked(func() {
 		b.until("document.querySelector('main.sign')")
 	})
+	evaluate[bool](b, "location.hash = '#enter/"+strings.Repeat("a", 43)+"', true") // a link that is pasted where the page is open already is taken, too
+	b.until("document.querySelector('main.sign [role=alert] .wrong') && !location.hash.includes('enter')")
 	sign := func(password string) {
 		b.fill(map[string]string{"main input[name=login]": login, "main input[name=password]": password})
 		b.press("main.sign form button.primary")

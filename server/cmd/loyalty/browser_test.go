@@ -315,6 +315,7 @@ func (b *browsed) deeds() {
 	b.page()
 	b.overview()
 	b.given()
+	b.balance()
 	b.ladder()
 	b.exports()
 	b.imports()

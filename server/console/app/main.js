@@ -30,6 +30,10 @@ function App() {
     hooks.confirm = askConfirm
     sight.changed = hooks.changed = () => redraw((n) => n + 1)
     start().then(enter, (e) => set({ error: e }))
+    // a link that is pasted where the console is open already changes what stands behind the sign alone
+    const pasted = () => location.hash.startsWith('#enter/') && location.reload()
+    window.addEventListener('hashchange', pasted)
+    return () => window.removeEventListener('hashchange', pasted)
   }, [])
   if (who === undefined) return html`<${Loading} />`
   if (who?.error) return html`<main><${Failure} error=${who.error} again=${enter} /></main>`

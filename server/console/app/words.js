@@ -37,6 +37,12 @@ export function t(key, args = {}) {
   return text.replace(/\{(\w+)\}/g, (all, name) => (name in args ? (typeof args[name] === 'number' ? number(args[name]) : tame(args[name])) : all))
 }
 
+// languageName is what a language calls itself.
+export const languageName = (l) => {
+  const name = new Intl.DisplayNames(l, { type: 'language' }).of(l)
+  return name[0].toLocaleUpperCase(l) + name.slice(1)
+}
+
 // has says whether there is a text, such as for an action of the platform.
 export const has = (key) => key in words
 
@@ -75,6 +81,8 @@ export const tick = (at, step) =>
   step < 86400
     ? writer(Intl.DateTimeFormat, lang.now, { timeZone: zone, timeStyle: 'short' }).format(at * 1000)
     : writer(Intl.DateTimeFormat, lang.now, { timeZone: 'UTC', month: 'short', ...(step < 28 * 86400 ? { day: 'numeric' } : { year: 'numeric' }) }).format(at * 1000)
+// month names a month YYYY-MM.
+export const month = (text) => writer(Intl.DateTimeFormat, lang.now, { timeZone: 'UTC', month: 'short', year: 'numeric' }).format(Date.parse(text + '-01T00:00:00Z'))
 export const zoneName = () => zone || Intl.DateTimeFormat().resolvedOptions().timeZone
 
 // momentOf takes an instant or a day apart for a form: a day means its beginning in UTC, and has no time.

@@ -14,20 +14,24 @@ export function Chart({ rows, series, title, height = 220, kind = 'lines', digit
     import('../vendor/uPlot.js').then(({ default: UPlot }) => {
       if (gone || !box.current) return
       const data = [rows.map((r) => r.at), ...series.map((_, i) => rows.map((r) => r.values[i]))]
-      const apart = rows.length > 1 ? rows[1].at - rows[0].at : 86400
+      const apart = rows.length > 1 ? rows.at(-1).at - rows.at(-2).at : 86400 // the first may be a part of a month
       const bars = kind === 'bars'
       const axis = { stroke: ink, grid: { stroke: faint, width: 1 }, ticks: { stroke: faint } }
       plot = new UPlot(
         {
           width: box.current.clientWidth || 600,
           height,
+          padding: [8, 34, 0, 0], // the last name under the axis is whole
           legend: { show: series.length > 1 },
           cursor: { y: false },
           tzDate: (/** @type {number} */ at) => UPlot.tzDate(new Date(at * 1000), 'UTC'),
-          scales: bars ? { x: { range: (_, from, to) => [from - apart / 2, to + apart / 2] } } : {}, // the first bar and the last are whole
-          axes: [{ ...axis, space: 76, values: (_, all, __, ___, step) => all.map((at) => tick(at, step)) }, { ...axis, size: 64, values: (_, all) => all.map((v) => number(v, digits)) }],
-          series: [{ label: t('time'), value: (_, at) => (at == null ? '–' : tick(at, apart)) }, ...series.map((s, i) => ({
-            label: s.label, value: (_, v) => number(v, digits), stroke: palette[i % palette.length], width: s.faint ? 1.5 : 2, dash: s.faint ? [5, 4] : undefined,
+          scales: {
+            ...(bars ? { x: { range: (_, from, to) => [from - apart / 2, to + apart / 2] } } : {}), // the first bar and the last are whole
+            y: { range: (_, low, high) => around(low ?? 0, high ?? 0) },
+          },
+          axes: [{ ...axis, splits: (u) => named(rows, u.width), values: (_, all) => all.map((at) => tick(at, apart)) }, { ...axis, size: 64, values: (_, all) => all.map((v) => number(v, digits)) }],
+          series: [{ label: t('time'), value: (_, at) => (at == null ? '' : tick(at, apart)) }, ...series.map((s, i) => ({
+            label: s.label, value: (_, v, __, at) => (at == null ? '' : number(v, digits)), stroke: palette[i % palette.length], width: s.faint ? 1.5 : 2, dash: s.faint ? [5, 4] : undefined,
             fill: bars ? palette[i % palette.length] + '99' : undefined, paths: bars ? UPlot.paths.bars({ size: [0.7, 60] }) : undefined, points: { show: false },
           }))],
         },
@@ -51,6 +55,19 @@ export function Chart({ rows, series, title, height = 220, kind = 'lines', digit
       <tbody>${rows.map((r) => html`<tr><th scope="row">${first(r)}</th>${r.values.map((v) => html`<td class="right">${number(v, digits)}</td>`)}</tr>`)}</tbody></table></div>
     </details>
   </figure>`
+}
+
+// named are the moments under the axis: so many of them that their names have room.
+const named = (rows, width) => {
+  const every = Math.ceil(rows.length / Math.max(1, Math.floor((width - 64) / 84)))
+  return rows.filter((_, i) => i % every === 0).map((r) => r.at)
+}
+
+// around is what an axis reaches from and to: figures are held against nothing, and the highest does not touch the edge.
+function around(low, high) {
+  const [from, to] = [Math.min(0, low), Math.max(0, high)]
+  const edge = (to - from) * 0.08
+  return to === from ? [0, 1] : [from && from - edge, to && to + edge]
 }
 
 const palette = ['#2f7d6b', '#b4582d', '#4c6fb5', '#8a5aa8', '#a8862a', '#3a8fb0', '#b34d6d', '#6b7f3a']

@@ -11,6 +11,10 @@ import { sure } from './dialog.js'
 import { follow } from './bulk.js'
 import { Tree } from './timeline.js'
 import { Metric } from './metric.js'
+import { choice } from '../form/labels.js'
+
+// worth is what a coupon is worth: percent, or money.
+export const worth = (c) => (c.value == null ? '–' : c.type === 'percentage' ? number(c.value, 2) + ' %' : ['amount', 'gift_card'].includes(c.type) || c.currency ? money(c.value, c.currency) : number(c.value, 2))
 
 export function Pools({ place }) {
   const { offset, pool } = place.query
@@ -69,7 +73,7 @@ export function Coupons({ place }) {
   const columns = [
     { key: 'code', label: t('coupon.code'), cell: (c) => html`<button class="link" onClick=${() => filter({ code: c.code })}><code>${c.code}</code></button>` },
     { key: 'name', label: t('name') },
-    { key: 'type', label: t('coupon.type') },
+    { key: 'type', label: t('coupon.type'), cell: (c) => choice(c.type), text: (c) => c.type },
     { key: 'status', label: t('status'), cell: (c) => html`<${Badge} state=${c.status} />` },
     { key: 'pool', label: t('pool.pool'), cell: (c) => (c.pool ? html`<a href=${'#/entity/coupons/pool/' + id(c.pool)}>${c.pool}</a>` : '–') },
     { key: 'customer', label: t('customer'), cell: (c) => (c.customer ? html`<a href=${'#/customer/' + id(c.customer.id)}>${c.customer.id}</a>` : '–'), text: (c) => c.customer?.id },
@@ -87,7 +91,7 @@ function Coupon({ code }) {
   return html`<section class="panel"><${Loaded} of=${one}>${(d) => {
     const c = d.data ?? d
     const facts = [
-      [t('name'), c.name], [t('coupon.type'), c.type], [t('coupon.value'), c.value != null && (c.currency ? money(c.value, c.currency) : number(c.value, 2))], [t('coupon.balance'), c.balance != null && money(c.balance, c.currency)],
+      [t('name'), c.name], [t('coupon.type'), choice(c.type)], [t('coupon.value'), c.value != null && worth(c)], [t('coupon.balance'), c.balance != null && money(c.balance, c.currency)],
       [t('customer'), c.customer && html`<a href=${'#/customer/' + id(c.customer.id)}>${c.customer.id}</a>`], [t('reward.title'), c.reward && html`<a href=${'#/entity/rewards/reward/' + id(c.reward)}>${c.reward}</a>`],
       [t('pool.pool'), c.pool && html`<a href=${'#/entity/coupons/pool/' + id(c.pool)}>${c.pool}</a>`], [t('reward.claimed'), c.claimed_at && time(c.claimed_at)], [t('lots.expires'), c.expires_at && day(c.expires_at)],
     ]

@@ -5,9 +5,11 @@ import { get, id } from '../api.js'
 import { useLoad } from '../load.js'
 import { Loaded, Empty, Id } from './state.js'
 import { Table } from './table.js'
+import { worth } from './coupons.js'
 import { Badge, Points } from './figures.js'
 import { Tree } from './timeline.js'
 import { modulesOn } from './modules.js'
+import { choice, label } from '../form/labels.js'
 
 export function Purchases({ who, place }) {
   const { cursor, offset } = place.query
@@ -32,9 +34,9 @@ export function Coupons({ who, place }) {
   const columns = [
     { key: 'code', label: t('coupon.code'), cell: (c) => html`<${Id} value=${c.code} />` },
     { key: 'name', label: t('name') },
-    { key: 'type', label: t('coupon.type') },
+    { key: 'type', label: t('coupon.type'), cell: (c) => choice(c.type), text: (c) => c.type },
     { key: 'status', label: t('status'), cell: (c) => html`<${Badge} state=${c.status} />` },
-    { key: 'value', label: t('coupon.value'), right: true, cell: (c) => (c.value == null ? '–' : number(c.value, 2)) },
+    { key: 'value', label: t('coupon.value'), right: true, cell: (c) => worth(c), text: (c) => c.value },
     { key: 'expires_at', label: t('lots.expires'), cell: (c) => day(c.expires_at) },
   ]
   const claimed = [
@@ -65,6 +67,12 @@ export function Progress({ who }) {
     ${!d.levels.length && !d.challenges.length && html`<${Empty} text=${t('progress.none')} />`}`}</${Loaded}>`
 }
 
+// head are the figures that stand above every tab.
+const head = ['spendable', 'reserved', 'pending', 'score', 'spent', 'expired']
+
+const written = (v) => (v == null || v === '' || (Array.isArray(v) && !v.length) ? '–' : typeof v === 'boolean' ? t(v ? 'yes' : 'no') : typeof v === 'object' ? html`<pre>${JSON.stringify(v, null, 2)}</pre>` : /^\d{4}-\d\d-\d\dT/.test(v) ? html`<span title=${v}>${time(v)}</span>` : typeof v === 'number' ? number(v, 4) : html`<bdi>${v}</bdi>`)
+
 export function Data({ customer }) {
-  return html`<div>${Object.entries(customer).sort().map(([name, value]) => html`<div class="card"><span>${name}</span> ${typeof value === 'object' ? html`<pre>${JSON.stringify(value, null, 2)}</pre>` : html`<code>${String(value)}</code>`}</div>`)}</div>`
+  const rows = Object.entries(customer).filter(([name]) => !head.includes(name)).sort()
+  return html`<dl class="panel facts wide">${rows.map(([name, value]) => html`<dt>${name.startsWith('cf_') ? html`<bdi>${name.slice(3)}</bdi>` : label(name)}</dt><dd>${written(value)}</dd>`)}</dl>`
 }

@@ -62,11 +62,11 @@ function All({ place }) {
     { key: 'findings', label: t('import.findings'), right: true, cell: (i) => number(i.findings) },
   ]
   return html`<p class="lead">${t('import.text')}</p>${wrong && html`<${Failure} error=${wrong} />`}
-    ${can('createImport') && html`<form class="filters" onSubmit=${begin}><label>${t('name')}<input name="label" maxlength="255" /></label>
+    ${can('createImport') && html`<form class="panel" onSubmit=${begin}><div class="fields"><label>${t('name')}<input name="label" maxlength="255" /></label>
       <label>${t('import.dates')}<select name="dates"><option value="">${t('import.dates.year')}</option><option value="dmy">${t('import.dates.dmy')}</option><option value="mdy">${t('import.dates.mdy')}</option></select></label>
       <label>${t('import.decimal')}<select name="decimal"><option value="">–</option><option>.</option><option>,</option></select></label>
-      <label class="check"><input type="checkbox" name="same" /> ${t('import.same')}</label>
-      <label>${t('import.columns')}<textarea name="columns" rows="2" placeholder="members: Member no. = customer"></textarea></label><button class="primary">${t('import.new')}</button></form>`}
+      <label class="wide">${t('import.columns')}<textarea class="code" name="columns" rows="2" placeholder="members: Member no. = customer"></textarea></label></div>
+      <p><label class="check"><input type="checkbox" name="same" /> ${t('import.same')}</label></p><button class="primary">${t('import.new')}</button></form>`}
     <${Loaded} of=${all}>${(d) => html`<${Table} answer=${d} columns=${columns} to=${(i) => '/administration?tab=imports&import=' + id(i.import_id)} name="imports" empty=${html`<${Empty} text=${t('import.none')} />`} />`}</${Loaded}>`
 }
 

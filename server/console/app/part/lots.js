@@ -6,6 +6,7 @@ import { filter } from '../router.js'
 import { useLoad } from '../load.js'
 import { Loaded, Empty } from './state.js'
 import { Table } from './table.js'
+import { Balance } from './balance.js'
 import { Card } from './figures.js'
 
 const dayMS = 86400000
@@ -20,6 +21,7 @@ export function Lots({ who, customer, place }) {
   const then = (n) => new Date(Math.min(born + n * dayMS, Date.now())).toISOString()
   return html`<label>${t('lots.asof')}: <strong>${at >= days ? t('lots.now') : day(then(at))}</strong>
       <input type="range" min="0" max=${days} value=${at} onInput=${(e) => slide(Number(e.target.value))} onChange=${(e) => filter({ as_of: Number(e.target.value) >= days ? '' : then(Number(e.target.value)) })} /></label>
+    <${Balance} who=${who} customer=${customer} asOf=${asOf} />
     <${Loaded} of=${points}>${({ data }) => html`
       ${asOf && html`<div class="cards">${['spendable', 'reserved', 'score', 'spent', 'expired', 'debt'].map((f) => html`<${Card} label=${t('points.' + f)} value=${number(data[f])} />`)}</div>`}
       <${Axis} lots=${data.lots} />`}</${Loaded}>`
@@ -39,12 +41,14 @@ function Axis({ lots }) {
     { key: 'reserved', label: t('points.reserved'), right: true, cell: (l) => number(l.reserved || 0) },
     { key: 'remaining', label: t('lots.left'), right: true, cell: (l) => number(l.remaining) },
   ]
-  return html`<p class="small">${day(new Date(from).toISOString())} – ${day(new Date(to).toISOString())}</p>
+  const ticks = [0, 0.25, 0.5, 0.75, 1].map((share) => day(new Date(from + share * (to - from)).toISOString()))
+  return html`<section class="panel"><p class="small">${t('lots.legend')}</p>
+    <div class="ends small" aria-hidden="true">${ticks.map((name) => html`<span>${name}</span>`)}</div>
     <div class="lots" aria-hidden="true">${lots.slice(0, 60).map((l) => {
       const left = place(Date.parse(l.earned_at))
       const right = place(l.expires_at ? Date.parse(l.expires_at) : to)
       return html`<div class="lot"><i style=${{ left: left + '%', width: Math.max(0.5, right - left) + '%', opacity: 0.12 + (0.28 * l.remaining) / l.points }}></i><span style=${{ left: Math.min(left, 80) + '%' }}>${number(l.remaining)} / ${number(l.points)}</span></div>`
     })}</div>
-    <h2>${t('lots.order')}</h2>
+    </section><h2>${t('lots.order')}</h2>
     <${Table} answer=${{ data: lots }} columns=${columns} name="lots" links=${false} />`
 }

@@ -1,10 +1,20 @@
 // The requests of this server in the last hour, and how many of them went wrong.
 import { html } from '../ui.js'
-import { t, tick, time } from '../words.js'
+import { t, number, tick, time } from '../words.js'
 import { get } from '../api.js'
 import { useLoad } from '../load.js'
 import { Loaded } from './state.js'
 import { Chart } from './chart.js'
+import { Card } from './figures.js'
+import { Spark } from './spark.js'
+
+// Rate is how many requests a minute this server had in the last five whole ones, and how many went wrong in the hour.
+export function Rate({ of }) {
+  const whole = of.minutes.slice(-6, -1)
+  const rate = whole.reduce((n, m) => n + m.requests, 0) / (whole.length || 1)
+  const failed = of.minutes.reduce((n, m) => n + m.failed, 0)
+  return html`<${Card} label=${t('requests.rate')} value=${number(rate, rate < 10 ? 1 : 0)} note=${t('requests.wrong', { n: failed })} to="/administration?tab=system"><${Spark} values=${of.minutes.map((m) => m.requests)} /></${Card}>`
+}
 
 export function Pace() {
   const counted = useLoad(() => get('/admin/requests/minutes'))

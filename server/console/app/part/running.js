@@ -1,6 +1,6 @@
 // Modules, settings and jobs.
 import { html, useState } from '../ui.js'
-import { t, time, number } from '../words.js'
+import { t, has, time, number } from '../words.js'
 import { get, post, can, id, documentOf } from '../api.js'
 import { useLoad } from '../load.js'
 import { Loaded, Failure } from './state.js'
@@ -29,9 +29,9 @@ function Module({ m, again }) {
     }
   }
   const settings = Object.keys(m.config || {}).length > 0
-  return html`<div class=${'rule ' + (m.enabled ? 'applied' : '')}><header><strong>${m.name}</strong>
-      <span><${Badge} state=${m.enabled ? t('on') : t('off')} /> ${can('configureModule') && html`<button onClick=${() => save({ enabled: !m.enabled })}>${m.enabled ? t('switch.off') : t('switch.on')}</button>`}</span></header>
-    ${wrong && html`<${Failure} error=${wrong} />`}
+  return html`<div class=${'rule ' + (m.enabled ? 'applied' : '')}><header><span><strong>${has('module.' + m.name) ? t('module.' + m.name) : m.name}</strong> <a class="small" href=${'/docs/modules/' + m.name} target="_blank" rel="noopener" title=${t('module.more')}><code>${m.name}</code></a></span>
+      <span class="actions"><${Badge} state=${m.enabled ? t('on') : t('off')} /> ${can('configureModule') && html`<button class="tiny" onClick=${() => save({ enabled: !m.enabled })}>${m.enabled ? t('switch.off') : t('switch.on')}</button>`}</span></header>
+    ${has('module.' + m.name) && html`<p class="small">${t('module.' + m.name + '.text')}</p>`}${wrong && html`<${Failure} error=${wrong} />`}
     ${settings && html`<details><summary>${t('modules.config')}</summary><${AsJSON} value=${config} change=${(v) => set(v || {})} />${can('configureModule') && html`<button class="primary" onClick=${() => save({ enabled: m.enabled, config })}>${t('save')}</button>`}</details>`}</div>`
 }
 
@@ -71,13 +71,13 @@ export function Jobs() {
     }
   }
   const columns = [
-    { key: 'name', label: t('name'), cell: (j) => html`<code>${j.name}</code>` },
+    { key: 'name', label: t('name'), cell: (j) => html`<code>${j.name}</code>${has('job.' + j.name) && html`<div class="small about">${t('job.' + j.name)}</div>`}`, text: (j) => j.name },
     { key: 'running', label: t('status'), cell: (j) => html`<${Badge} state=${j.running ? t('jobs.running') : t('jobs.waits')} />` },
     { key: 'last_run_at', label: t('jobs.last'), cell: (j) => time(j.last_run_at) },
     { key: 'last_duration', label: t('jobs.took'), right: true, cell: (j) => (j.last_duration == null ? '–' : number(j.last_duration, 3) + ' s') },
     { key: 'last_result', label: t('jobs.result'), cell: (j) => (j.last_result ? html`${number(j.last_result.done)}${j.last_result.failed ? html` <span class="wrong">${number(j.last_result.failed)}</span>` : ''}` : '–') },
     { key: 'next_run_at', label: t('jobs.next'), cell: (j) => time(j.next_run_at) },
-    { key: 'do', label: '', cell: (j) => can('runJob') && html`<button onClick=${() => run(j)}>${t('jobs.run')}</button>`, text: () => '' },
+    { key: 'do', label: '', cell: (j) => can('runJob') && html`<button class="tiny" onClick=${() => run(j)}>${t('jobs.run')}</button>`, text: () => '' },
   ]
   return html`${wrong && html`<${Failure} error=${wrong} />`}<${Loaded} of=${all}>${(d) => html`<${Table} answer=${d} columns=${columns} name="jobs" links=${false} />`}</${Loaded}>`
 }

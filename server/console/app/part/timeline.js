@@ -1,6 +1,6 @@
 // What happened to a customer: each event with what followed from it.
 import { html } from '../ui.js'
-import { t, time } from '../words.js'
+import { t, has, time } from '../words.js'
 import { get, id } from '../api.js'
 import { filter } from '../router.js'
 import { useLoad } from '../load.js'
@@ -32,12 +32,12 @@ export function Tree({ events }) {
   return html`<ul class="tree">${roots.map((e) => html`<${One} e=${e} under=${under} />`)}</ul>`
 }
 
-const worded = (action) => (action[0].toUpperCase() + action.slice(1)).replaceAll('_', ' ')
+const worded = (action) => has('action.' + action) ? t('action.' + action) : (action[0].toUpperCase() + action.slice(1)).replaceAll('_', ' ')
 
 function One({ e, under }) {
   const data = e.data && Object.keys(e.data).length > 0
-  return html`<li><div class="event">${e.timestamp && html`<span class="at" title=${e.timestamp}>${time(e.timestamp)}</span>`}<strong title=${e.action}>${e.label || worded(e.action)}</strong>
-    ${e.transaction_id && html`<code>${e.transaction_id}</code>`}${e.change ? html`<${Points} n=${e.change} />` : ''}</div>
-    ${data && html`<details class="data"><summary>${t('event.data')}</summary><pre>${JSON.stringify(e.data, null, 2)}</pre></details>`}
+  const line = html`<span class="event">${e.timestamp && html`<span class="at" title=${e.timestamp}>${time(e.timestamp)}</span>`}<strong title=${e.action}>${e.label || worded(e.action)}</strong>
+    ${e.transaction_id && html`<code>${e.transaction_id}</code>`}${e.change ? html`<${Points} n=${e.change} />` : ''}</span>`
+  return html`<li>${data ? html`<details class="told"><summary title=${t('event.data')}>${line}</summary><pre>${JSON.stringify(e.data, null, 2)}</pre></details>` : line}
     ${under[e.id] && html`<ul class="tree">${under[e.id].map((c) => html`<${One} e=${c} under=${under} />`)}</ul>`}</li>`
 }

@@ -29,13 +29,13 @@ export function FailedRequests({ place }) {
   const all = useLoad(() => get('/admin/requests/errors', { limit: 50, cursor, offset, status, code }), [cursor, status, code])
   const columns = [
     { key: 'at', label: t('time'), cell: (f) => time(f.at) },
-    { key: 'status', label: t('status'), right: true, cell: (f) => html`<button class="link" onClick=${() => filter({ status: f.status })}>${f.status}</button>` },
+    { key: 'status', label: t('failed.status'), right: true, cell: (f) => html`<button class="link" onClick=${() => filter({ status: f.status })}>${f.status}</button>` },
     { key: 'code', label: t('error.code'), right: true, cell: (f) => (f.code == null ? '–' : html`<button class="link" onClick=${() => filter({ code: f.code })}>${f.code}</button>`) },
     { key: 'route', label: t('failed.route'), cell: (f) => html`<code>${f.method} ${f.route || '–'}</code>`, text: (f) => `${f.method} ${f.route || ''}` },
     { key: 'key_id', label: t('audit.who') },
     { key: 'fields', label: t('failed.fields'), cell: (f) => f.fields.join(', ') || '–', text: (f) => f.fields.join(' ') },
     { key: 'request_id', label: t('error.request'), cell: (f) => html`<code>${f.request_id}</code>` },
   ]
-  return html`<form class="filters" onSubmit=${sent}><label>${t('status')}<input name="status" value=${status || ''} inputmode="numeric" /></label><label>${t('error.code')}<input name="code" value=${code || ''} inputmode="numeric" /></label><button>${t('search')}</button></form>
+  return html`<form class="filters" onSubmit=${sent}><label>${t('failed.status')}<input name="status" value=${status || ''} inputmode="numeric" /></label><label>${t('error.code')}<input name="code" value=${code || ''} inputmode="numeric" /></label><button>${t('search')}</button></form>
     <${Loaded} of=${all}>${(d) => html`${d.not_kept > 0 && html`<p>${t('failed.dropped', { n: d.not_kept })}</p>`}<${Table} answer=${d} columns=${columns} name="failed" empty=${html`<${Empty} text=${t('failed.none')} />`} />`}</${Loaded}>`
 }

@@ -1,27 +1,39 @@
-// Three lines over 90 days, and the last seven days against the seven before.
+// What is earned, spent and expires: the last seven days against the seven before, and three lines over 90 days.
 import { html } from '../ui.js'
 import { t, number, ago } from '../words.js'
-import { get } from '../api.js'
+import { get, can } from '../api.js'
 import { useLoad } from '../load.js'
-import { Loaded } from './state.js'
+import { Failure } from './state.js'
 import { Chart } from './chart.js'
 import { Card } from './figures.js'
+import { Spark } from './spark.js'
 
 const metrics = ['points_earned', 'points_burned', 'points_expired']
 const sum = (values) => values.reduce((a, v) => a + (v || 0), 0)
+const valuesOf = (d) => d.series[0]?.values || d.periods.map(() => 0)
 
-export function Trends() {
-  const all = useLoad(() => Promise.all(metrics.map((metric) => get('/admin/statistics', { metric, interval: 'day', from: ago(90), to: ago(0) }).then((a) => a.data))))
-  return html`<${Loaded} of=${all}>${(data) => {
-    const values = (d) => d.series[0]?.values || d.periods.map(() => 0)
-    const rows = data[0].periods.map((p, i) => ({ at: Date.parse(p + 'T00:00:00Z') / 1000, label: p, values: data.map((d) => values(d)[i]) }))
-    return html`<div class="cards">${data.map((d) => {
-        const v = values(d)
-        const last = sum(v.slice(-7))
-        const before = sum(v.slice(-14, -7))
-        return html`<${Card} label=${t('trend.' + d.metric)} value=${number(last)} note=${t('trend.before', { n: before })} />`
-      })}</div>
-      ${!data[0].complete && html`<p class="small">${t('statistics.behind', { n: data[0].behind })}</p>`}
-      <div class="panel"><${Chart} title=${t('trend.title')} rows=${rows} series=${metrics.map((m) => ({ label: t('points.' + m.slice(7)) }))} /></div>`
-  }}</${Loaded}>`
+// useTrends reads them, and how many customers were active in 30 days, of each day.
+export function useTrends() {
+  return useLoad(() => (can('getStatistics') ? Promise.all([...metrics, 'active_customers'].map((metric) => get('/admin/statistics', { metric, interval: 'day', from: ago(90), to: ago(0) }).then((a) => a.data))) : null))
+}
+
+// activeOf is how many customers were active in the 30 days before the figures were made last.
+export const activeOf = (trends) => trends.data && valuesOf(trends.data[3]).filter((v) => v != null).at(-1)
+
+// Sums are the cards; where there are no statistics, or none yet, what the ledger says of all time.
+export function Sums({ trends, totals }) {
+  if (!trends.data) return ['earned', 'spent', 'expired'].map((f) => html`<${Card} label=${t('points.' + f)} value=${number(totals[f])} />`)
+  return metrics.map((metric, i) => {
+    const v = valuesOf(trends.data[i])
+    return html`<${Card} label=${t('trend.' + metric)} value=${number(sum(v.slice(-7)))} note=${t('trend.before', { today: v.at(-1) || 0, n: sum(v.slice(-14, -7)) })}><${Spark} values=${v.slice(-30)} /></${Card}>`
+  })
+}
+
+export function Trends({ trends }) {
+  if (trends.error) return html`<${Failure} error=${trends.error} again=${trends.again} />`
+  if (!trends.data) return null
+  const [first] = trends.data
+  const rows = first.periods.map((p, i) => ({ at: Date.parse(p + 'T00:00:00Z') / 1000, label: p, values: metrics.map((_, n) => valuesOf(trends.data[n])[i]) }))
+  return html`${!first.complete && html`<p class="small">${t('statistics.behind', { n: first.behind })}</p>`}
+    <div class="panel"><${Chart} title=${t('trend.title')} rows=${rows} series=${metrics.map((m) => ({ label: t('points.' + m.slice(7)) }))} /></div>`
 }

@@ -22,13 +22,11 @@ function All({ place }) {
   const { status, offset, sort, order, view } = place.query
   const all = useLoad(() => get('/automation/campaigns', { include: 'statistics', limit: 50, status, offset, sort, order }), [status, offset, sort, order])
   const columns = [
-    { key: 'name', label: t('name'), sort: 'name', cell: (c) => html`<a href=${'#/campaigns/' + id(c.id)}>${c.name}</a>` },
+    { key: 'name', label: t('name'), sort: 'name', cell: (c) => html`<a href=${'#/campaigns/' + id(c.id)}>${c.name}</a><div class="small about">${c.condition && html`<code class="wide">${c.condition}</code> → `}${told(c.effects)}</div>`, text: (c) => c.name },
     { key: 'status', label: t('status'), sort: 'status', cell: (c) => html`<${Badge} state=${c.status} />` },
     ...['runs', 'customers', 'net'].map((f) => ({ key: f, label: t('campaign.' + f), right: true, cell: (c) => number(c.statistics[f]), text: (c) => c.statistics[f] })),
     { key: 'budget', label: t('campaign.budget'), right: true, cell: (c) => html`<${Budget} of=${c.statistics.limits.total} />`, text: (c) => share(c.statistics.limits.total) },
     { key: 'trigger', label: t('campaign.trigger'), sort: 'trigger', cell: (c) => html`<code>${c.trigger}</code>` },
-    { key: 'condition', label: t('campaign.condition'), cell: (c) => (c.condition ? html`<code class="wide">${c.condition}</code>` : '–') },
-    { key: 'effects', label: t('campaign.effects'), cell: (c) => told(c.effects), text: (c) => told(c.effects) },
     { key: 'ends_at', label: t('entity.until'), sort: 'ends_at', cell: (c) => (c.ends_at ? day(c.ends_at) : '–') },
   ]
   const make = can('createEntity') && html`<a class="button primary" href="#/entity/automation/campaign">${t('campaign.new')}</a>`

@@ -1,6 +1,6 @@
 // The ledger: what is owed and when it expires, and the proof that every point adds up.
 import { html, useState } from '../ui.js'
-import { t, number, time } from '../words.js'
+import { t, number, time, month } from '../words.js'
 import { get, can } from '../api.js'
 import { useLoad } from '../load.js'
 import { Loaded, Title, Failure, Loading, Empty } from '../part/state.js'
@@ -25,7 +25,7 @@ export default function Ledger({ place }) {
     }
   }
   const columns = [
-    { key: 'month', label: t('ledger.month'), cell: (m) => m.month || t('never') },
+    { key: 'month', label: t('ledger.month'), cell: (m) => (m.month ? month(m.month) : t('never')) },
     { key: 'points', label: t('points'), right: true, cell: (m) => number(m.points) },
     { key: 'lots', label: t('ledger.lots'), right: true, cell: (m) => number(m.lots) },
   ]

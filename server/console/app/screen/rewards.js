@@ -1,6 +1,6 @@
 // Rewards and coupons: the catalogue, pools with their codes, one coupon by its code, a reward for many at once.
 import { html } from '../ui.js'
-import { t, number, day, title } from '../words.js'
+import { t, number, day, title, ago } from '../words.js'
 import { get, can, id } from '../api.js'
 import { filter } from '../router.js'
 import { useLoad } from '../load.js'
@@ -28,17 +28,37 @@ function Rewards({ place }) {
   const { cursor, offset, search } = place.query
   const custom = customOf(place.query)
   const all = useLoad(() => get('/entities/rewards/reward', { limit: 50, cursor, offset, search, ...custom }), [cursor, search, JSON.stringify(custom)])
+  const pace = useLoad(claimed)
   const columns = [
     { key: 'title', label: t('reward.title'), cell: (r) => html`<span class="named"><${Picture} from=${r.image} name=${title(r.title) || r.id} /><a href=${'#/entity/rewards/reward/' + id(r.id)}>${title(r.title) || r.id}</a></span>`, text: (r) => title(r.title) },
     { key: 'type', label: t('coupon.type'), cell: (r) => choice(r.type) },
     { key: 'points', label: t('reward.cost'), right: true, cell: (r) => number(r.points ?? 0) },
-    { key: 'stock', label: t('reward.stock'), right: true, cell: (r) => (r.stock == null ? '∞' : number(r.stock)) },
+    { key: 'stock', label: t('reward.stock'), right: true, cell: (r) => html`<${Stock} of=${r} pace=${pace.data} />`, text: (r) => r.stock },
+    ...(pace.data?.claims ? [{ key: 'claims', label: t('reward.claims.days'), right: true, cell: (r) => number(pace.data.claims[r.id] || 0), text: (r) => pace.data.claims[r.id] || 0 }] : []),
     { key: 'status', label: t('status'), cell: (r) => html`<${Badge} state=${r.status} />` },
     { key: 'ends_at', label: t('entity.until'), cell: (r) => (r.ends_at ? day(r.ends_at) : '–') },
   ]
   return html`<form class="filters" onSubmit=${(e) => (e.preventDefault(), filter(Object.fromEntries(new FormData(e.target))))}><label>${t('search')}<input name="search" type="search" value=${search || ''} /></label><${CustomFilters} kind="rewards/reward" query=${place.query} /><button>${t('search')}</button></form>
     <${Loaded} of=${all}>${(d) => html`<${Table} answer=${d} columns=${columns} to=${(r) => '/entity/rewards/reward/' + id(r.id)} name="rewards"
     empty=${html`<${Empty} text=${t('reward.none')}>${can('createEntity') && html`<a class="button" href="#/entity/rewards/reward">${t('reward.new')}</a>`}</${Empty}>`} />`}</${Loaded}>`
+}
+
+const span = 90 // days over which claims are counted
+
+// claimed is how often each reward was claimed of late, and how many are left of those with a stock.
+async function claimed() {
+  const [figures, now] = await Promise.all([
+    can('getStatistics') ? get('/admin/statistics', { metric: 'claims', by: 'reward', interval: 'month', from: ago(span), to: ago(0) }) : null, get('/rewards', { limit: 1000 }).catch(() => ({ data: [] })),
+  ])
+  return { claims: figures && Object.fromEntries(figures.data.series.map((s) => [s.name, s.total])), left: Object.fromEntries(now.data.map((r) => [r.id, r.in_stock])) }
+}
+
+// Stock is what is left of a reward, as a bar, and how long that lasts if it goes on like this.
+function Stock({ of, pace }) {
+  if (of.stock == null) return '∞'
+  const left = pace?.left[of.id] ?? null
+  const a = pace?.claims?.[of.id]
+  return html`${left == null ? number(of.stock) : `${number(left)} / ${number(of.stock)}`}${left != null && html`<div class="meter" aria-hidden="true"><i style=${{ width: (100 * left) / (of.stock || 1) + '%' }}></i></div>`}${left > 0 && a > 0 && html`<div class="small">${t('reward.lasts', { n: Math.round((left * span) / a) })}</div>`}`
 }
 
 function ForMany({ place }) {

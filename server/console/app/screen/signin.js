@@ -1,8 +1,9 @@
 // Sign in: login and password, then a code where there is a second factor; or the provider of the company.
 import { html, useState } from '../ui.js'
-import { t, lang, keepLanguage } from '../words.js'
+import { t, lang, keepLanguage, languageName } from '../words.js'
 import { own, hooks, fact } from '../api.js'
 import { passkeysHere, sign } from '../part/device.js'
+import { Icon } from '../part/icon.js'
 import { Wait, useWait } from '../part/state.js'
 
 export function SignIn({ done }) {
@@ -37,7 +38,7 @@ export function SignIn({ done }) {
     }
   }
   return html`<main class="sign">
-    <h1>Loyalty</h1>
+    <h1><${Icon} name="brand" size="26" /> Loyalty</h1>
     <form onSubmit=${send}>
       <label>${t('sign.login')}<input name="login" autocomplete="username" required autofocus /></label>
       <label>${t('sign.password')}<input name="password" type="password" autocomplete="current-password" required /></label>
@@ -49,6 +50,6 @@ export function SignIn({ done }) {
     ${fact('outside') && html`<p><a class="button" href="/console/oidc/start">${t('sign.outside', { name: fact('outside') })}</a></p>`}
     ${hooks.elsewhere && html`<p class="small"><a href=${hooks.elsewhere}>${t('sign.elsewhere', { name: fact('outside') })}</a></p>`}
     <p class="small">${t('sign.help')} <code>loyalty users create --role owner NAME</code></p>
-    <select aria-label=${t('language')} value=${lang.now} onChange=${(e) => keepLanguage(e.target.value).then(() => again((n) => n + 1))}>${lang.all.map((l) => html`<option value=${l}>${l}</option>`)}</select>
+    <select aria-label=${t('language')} value=${lang.now} onChange=${(e) => keepLanguage(e.target.value).then(() => again((n) => n + 1))}>${lang.all.map((l) => html`<option value=${l}>${languageName(l)}</option>`)}</select>
   </main>`
 }

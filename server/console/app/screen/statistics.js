@@ -39,7 +39,7 @@ function Figures({ metrics, q }) {
       <label>${t('statistics.by')}<select name="by" value=${now.by || ''}><option value="">–</option>${parts.map((p) => html`<option value=${p}>${t('part.' + p)}</option>`)}</select></label>
       <label>${t('statistics.interval')}<select name="interval" value=${now.interval}>${['day', 'week', 'month'].map((i) => html`<option value=${i}>${t('statistics.' + i)}</option>`)}</select></label>
       <label>${t('from')}<input type="date" name="from" value=${now.from} /></label><label>${t('to')}<input type="date" name="to" value=${now.to} /></label>
-      <label class="check"><input type="checkbox" name="compare" value="previous" checked=${now.compare === 'previous'} /> ${t('statistics.compare')}</label><button>${t('show')}</button>
+      <div class="actions"><label class="check"><input type="checkbox" name="compare" value="previous" checked=${now.compare === 'previous'} /> ${t('statistics.compare')}</label><button>${t('show')}</button></div>
     </form>
     <${Loaded} of=${all}>${({ data, sizes }) => html`<${Shown} data=${data} sizes=${sizes} />`}</${Loaded}>`
 }

@@ -84,8 +84,8 @@ function One({ name, place }) {
     { key: 'customer', label: t('customer'), cell: (d) => (d.customer ? html`<a href=${'#/customer/' + id(d.customer)}>${d.customer}</a>` : '–') },
     { key: 'state', label: t('status'), cell: (d) => html`<${Badge} state=${d.state} />` },
     { key: 'attempts', label: t('webhook.attempts'), right: true },
-    { key: 'last_status', label: t('webhook.answer'), cell: (d) => d.last_status || d.last_fault || '–' },
-    { key: 'do', label: '', cell: (d) => html`<button onClick=${() => show(path, d)}>${t('show')}</button> <button onClick=${() => act(`/deliveries/${id(d.delivery)}/retry`)}>${t('again')}</button>`, text: () => '' },
+    { key: 'last_status', label: t('webhook.answer'), cell: (d) => d.last_status || (d.last_fault ? t('fault.' + d.last_fault) : '–') },
+    { key: 'do', label: '', cell: (d) => html`<div class="actions"><button onClick=${() => show(path, d)}>${t('show')}</button><button onClick=${() => act(`/deliveries/${id(d.delivery)}/retry`)}>${t('again')}</button></div>`, text: () => '' },
   ]
   return html`<${Loaded} of=${hook} title=${t('nav.webhooks')}>${({ data: w }) => html`<${Title} text=${w.label || w.url}><${Badge} state=${w.state} />
       ${can('testWebhook') && html`<button onClick=${() => act('/test')}>${t('webhook.test')}</button><button onClick=${() => act('/rotate', {}, t('keys.rotate'))}>${t('keys.rotate')}</button>
@@ -95,7 +95,7 @@ function One({ name, place }) {
     <div class="cards">${['waiting', 'dead', 'behind'].map((f) => html`<${Card} label=${t('webhook.' + f)} value=${number(w.backlog[f])} note=${f === 'waiting' && w.backlog.oldest_at && t('webhook.oldest', { at: time(w.backlog.oldest_at) })} />`)}<${Card} label=${t('webhook.success')} value=${time(w.health.last_success_at)} note=${w.health.failing_since && t('webhook.failing', { at: time(w.health.failing_since) })} /></div>`}</${Loaded}>
     ${can('getWebhookAttempts') && html`<${Attempts} path=${path} turn=${turn} />`}
     ${can('replayWebhook') && html`<form class="filters" onSubmit=${replay}><label>${t('from')}<input type="date" name="from" required /></label><label>${t('to')}<input type="date" name="to" required /></label><button>${t('webhook.replay')}</button></form>`}
-    <div class="tabs">${['', 'waiting', 'sent', 'dead', 'skipped'].map((s) => html`<button aria-pressed=${(state || '') === s} onClick=${() => filter({ state: s })}>${s || t('all')}</button>`)}</div>
+    <div class="tabs">${['', 'waiting', 'sent', 'dead', 'skipped'].map((s) => html`<button aria-pressed=${(state || '') === s} onClick=${() => filter({ state: s })}>${s ? t('state.' + s) : t('all')}</button>`)}</div>
     <${Loaded} of=${deliveries}>${(d) => html`<${Table} answer=${d} columns=${columns} name="deliveries" />`}</${Loaded}>`
 }
 
