@@ -51,7 +51,7 @@ func (a *levelsAPI) soon(ctx context.Context, structure string, limit *common.Li
 	page, kept, now := &soonPage{Page: p, structure: s}, 0, a.now()
 	for i := range people {
 		c := &people[i]
-		status, known, err := s.Soon(c.State, tier.TierView{At: now, Score: c.Score, Enrolled: c.Enrolled, Location: a.programme().Location})
+		status, known, err := s.Soon(c, tier.TierView{At: now, Score: c.Score, Enrolled: c.Enrolled, Location: a.programme().Location})
 		if err != nil {
 			return nil, err
 		}

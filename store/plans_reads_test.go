@@ -133,11 +133,11 @@ var lists = map[string]listRow{
 	"listTransactionEvents": {path: "/customers/member-1001/transactions/T-120/events"},
 	"listEntities":          {skip: "customer", extra: []string{"/entities/core/customer?", "/entities/core/customer?search=h7", "/entities/core/customer?status=suspended", "/entities/core/customer?created_at.gte=2020-01-01", "/entities/core/transaction?customer=member-1001"}},
 	"listRisingCustomers":   {skip: "offset"}, "listFallingCustomers": {skip: "offset"},
-	"getLeaderboard":        {extra: []string{"limit=100&offset=500"}},
-	"readCustomers":         {extra: []string{"filter[status][eq]=suspended&sort[0][field]=created_at&sort[0][direction]=desc", "filter[created_at][gte]=2020-01-01"}},
-	"readCoupons":           {extra: []string{"filter[status][eq]=redeemed", "filter[claimed_at][gte]=2020-01-01&sort[0][field]=status"}},
-	"readEvents":            {extra: []string{"filter[points][gte]=3&sort[0][field]=points", "filter[action][eq]=suspend", "filter[date][lt]=2020-01-01&sort[0][field]=date"}},
-	"readTransactions":      {extra: []string{"filter[status][eq]=pending&sort[0][field]=earned", "filter[checkout_date][gte]=2020-01-01"}},
+	"getLeaderboard":   {extra: []string{"limit=100&offset=500"}},
+	"readCustomers":    {extra: []string{"filter[status][eq]=suspended&sort[0][field]=created_at&sort[0][direction]=desc", "filter[created_at][gte]=2020-01-01"}},
+	"readCoupons":      {extra: []string{"filter[status][eq]=redeemed", "filter[claimed_at][gte]=2020-01-01&sort[0][field]=status"}},
+	"readEvents":       {extra: []string{"filter[points][gte]=3&sort[0][field]=points", "filter[action][eq]=suspend", "filter[date][lt]=2020-01-01&sort[0][field]=date"}},
+	"readTransactions": {extra: []string{"filter[status][eq]=pending&sort[0][field]=earned", "filter[checkout_date][gte]=2020-01-01"}},
 }
 
 // exempt says that a query may look through a table: the programme's own attributes

@@ -30,11 +30,13 @@ WHERE c.id > ? AND c.status IN ('active', 'suspended') ORDER BY c.id LIMIT ?`, [
 		}
 		var customer UUID
 		var data Raw
-		states := sqlFragment{`SELECT customer_id, data FROM progress WHERE customer_id IN ? AND kind = ? AND key = ?`, []any{ids, loyalty.ProgressTier, structure}}
+		var due Millis
+		states := sqlFragment{`SELECT customer_id, data, due_at FROM progress WHERE customer_id IN ? AND kind = ? AND key = ?`, []any{ids, loyalty.ProgressTier, structure}}
 		return []question{states.reads(func() bool {
-			places[loyalty.ID(customer)].State = append(json.RawMessage(nil), data...)
+			c := places[loyalty.ID(customer)]
+			c.State, c.DueAt = append(json.RawMessage(nil), data...), due.Time()
 			return false
-		}, &customer, &data)}, nil
+		}, &customer, &data, &due)}, nil
 	})
 	return list, err
 }

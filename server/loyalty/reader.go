@@ -36,6 +36,7 @@ type TierStanding struct {
 	Enrolled time.Time
 	Score    int64
 	State    json.RawMessage // the progress; nil: there is none yet
+	DueAt    time.Time       // when it has to be looked at; zero: never
 }
 
 // Reader answers questions about customers and what they have. It never locks and never writes.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 )
 
@@ -39,17 +40,27 @@ func (s *Structure) Status(st *TierState, v TierView) TierStatus {
 	return status
 }
 
-// Soon tells by what is stored where a customer stands; nil: nothing is. It is not known where figures are of another window or were never counted.
-func (s *Structure) Soon(state json.RawMessage, v TierView) (status TierStatus, known bool, err error) {
+// Soon tells by what is stored where a customer stands, with what has come due since. It is not known where figures are of another window or were never counted.
+func (s *Structure) Soon(c *loyalty.TierStanding, v TierView) (status TierStatus, known bool, err error) {
 	var st TierState
-	if state != nil {
-		if err := json.Unmarshal(state, &st); err != nil {
+	if c.State != nil {
+		if err := json.Unmarshal(c.State, &st); err != nil {
 			return status, false, err
 		}
 	}
 	// what was counted while the structure was new is told as it is: it is right unless another node had not heard of it yet
 	if s.counts() && st.Of != s.of(v.Location) {
 		return status, false, nil
+	}
+	for due := c.DueAt; !due.IsZero() && !due.After(v.At); {
+		then := v
+		then.At = due
+		s.judge(&st, then)
+		if next := s.due(&st, then); next.After(due) {
+			due = next
+		} else {
+			break
+		}
 	}
 	return s.Status(&st, v), true, nil
 }
