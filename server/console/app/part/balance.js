@@ -11,10 +11,11 @@ const high = 160
 const read = 500 // events, the newest
 const listed = 100 // rows of the table
 
-// stepsOf goes back from what there is now; the oldest step comes first.
+// stepsOf goes back from what there is now, by when things happened, which is not always when they were recorded; the oldest step
+// comes first.
 function stepsOf(events, now) {
   let after = now
-  return events.filter((e) => e.change).map((e) => {
+  return events.filter((e) => e.change).sort((a, b) => Date.parse(b.timestamp) - Date.parse(a.timestamp)).map((e) => {
     const step = { at: Date.parse(e.timestamp), e, after }
     after -= e.change
     return step
