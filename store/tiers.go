@@ -3,40 +3,31 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// TierStandings reads the next active and suspended customers after one, by id, with what is stored of a structure of
-// tiers. All of it is found by the customers' keys, so that a page costs the same wherever it is.
+// TierStandings reads the next active and suspended customers after one, by id, with what is stored
+// of a structure of tiers. What is stored is looked up customer by customer, and never joined: a
+// planner that is shown a thousand customers at once reads the table of all progress instead.
 func (s customerStore) TierStandings(ctx context.Context, structure string, after loyalty.ID, limit int) ([]loyalty.TierStanding, error) {
 	if after == (loyalty.ID{}) {
 		after = loyalty.ID(firstID)
 	}
+	const stored = `(SELECT p.%s FROM progress p WHERE p.customer_id = c.id AND p.kind = ? AND p.key = ?)`
 	var list []loyalty.TierStanding
 	var c loyalty.TierStanding
-	page := sqlFragment{`SELECT c.id, c.name, c.created_at, b.score FROM customers c JOIN balances b ON b.customer_id = c.id
-WHERE c.id > ? AND c.status IN ('active', 'suspended') ORDER BY c.id LIMIT ?`, []any{UUID(after), limit}}.reads(func() bool {
+	var data Raw
+	var due Millis
+	page := sqlFragment{`SELECT c.id, c.name, c.created_at, b.score, ` + fmt.Sprintf(stored, "data") + `, ` + fmt.Sprintf(stored, "due_at") + `
+FROM customers c JOIN balances b ON b.customer_id = c.id
+WHERE c.id > ? AND b.customer_id > ? AND c.status IN ('active', 'suspended') ORDER BY c.id LIMIT ?`,
+		[]any{loyalty.ProgressTier, structure, loyalty.ProgressTier, structure, UUID(after), UUID(after), limit}}
+	err := s.asks(ctx, page.reads(func() bool {
+		c.State, c.DueAt = json.RawMessage(data), due.Time()
 		list = append(list, c)
 		return false
-	}, (*UUID)(&c.Customer), (*plain)(&c.Name), (*Millis)(&c.Enrolled), (*number)(&c.Score))
-	err := s.ask(ctx, []question{page}, func() ([]question, error) {
-		ids, places := make([]UUID, len(list)), make(map[loyalty.ID]*loyalty.TierStanding, len(list))
-		for i := range list {
-			ids[i], places[list[i].Customer] = UUID(list[i].Customer), &list[i]
-		}
-		if len(ids) == 0 {
-			return nil, nil
-		}
-		var customer UUID
-		var data Raw
-		var due Millis
-		states := sqlFragment{`SELECT customer_id, data, due_at FROM progress WHERE customer_id IN ? AND kind = ? AND key = ?`, []any{ids, loyalty.ProgressTier, structure}}
-		return []question{states.reads(func() bool {
-			c := places[loyalty.ID(customer)]
-			c.State, c.DueAt = append(json.RawMessage(nil), data...), due.Time()
-			return false
-		}, &customer, &data, &due)}, nil
-	})
+	}, (*UUID)(&c.Customer), (*plain)(&c.Name), (*Millis)(&c.Enrolled), (*number)(&c.Score), &data, &due))
 	return list, err
 }

@@ -14,7 +14,7 @@ func (b *browsed) imports() {
 	b.until("document.querySelector('main .empty')")
 	b.prove()
 	b.fill(map[string]string{"main input[name=label]": "From the old till", "main textarea[name=columns]": "members: Card = customer"})
-	b.press("main form.filters button.primary")
+	b.press("main form.panel button.primary")
 	b.until("location.hash.includes('import=') && document.querySelector('main input[name=chosen]')")
 	assert.Equal(b.t, "[]", b.violations(""))
 	_, id, _ := strings.Cut(evaluate[string](b, "location.hash"), "import=")

@@ -1,7 +1,26 @@
 // What every file of the console draws with.
-import { h } from './vendor/preact.js'
+import { h as element } from './vendor/preact.js'
+import { useLayoutEffect, useRef } from './vendor/hooks.js'
 import htm from './vendor/htm.js'
 
+// A field that nobody listens to belongs to who types in it: its value is what it begins with, and is
+// set again where that changes. The screen around it may be drawn anew meanwhile, as when a read ends.
+const began = ['input', 'select', 'textarea']
+const chosen = ['checkbox', 'radio', 'hidden']
+
+function Began({ of, value, children, ...rest }) {
+  const field = useRef(null)
+  useLayoutEffect(() => {
+    field.current.value = value ?? ''
+  }, [value])
+  return element(of, { ...rest, ref: field }, children)
+}
+
+export function h(type, props, ...children) {
+  if (!began.includes(type) || props?.value === undefined || props.onInput || props.onChange || props.ref || chosen.includes(props.type)) return element(type, props, ...children)
+  return element(Began, { key: props.name, ...props, of: type }, ...children)
+}
+
 export const html = htm.bind(h)
-export { h, render, Fragment } from './vendor/preact.js'
+export { render, Fragment } from './vendor/preact.js'
 export { useState, useEffect, useMemo, useRef, useCallback, useReducer } from './vendor/hooks.js'

@@ -26,8 +26,19 @@ export function Soon({ structures, place }) {
   const s = structures.find((one) => one.id === ladder) || structures[0]
   const falling = soon === 'falling'
   const query = falling ? { days } : { share }
-  const [state, set] = useState({ loading: true })
   const path = `/levels/${id(s.id)}/${falling ? 'falling' : 'rising'}`
+  return html`<section class="soon"><h2>${t('soon.title')}</h2>
+    <div class="tabs">${['rising', 'falling'].map((n) => html`<button aria-pressed=${n === soon} onClick=${() => filter({ soon: n })}>${t('soon.' + n)}</button>`)}</div>
+    <form class="filters" onSubmit=${(e) => (e.preventDefault(), filter(Object.fromEntries(new FormData(e.target))))}>
+      ${structures.length > 1 && html`<label>${t('soon.ladder')}<select name="ladder" value=${s.id}>${structures.map((one) => html`<option value=${one.id}>${one.name}</option>`)}</select></label>`}
+      ${falling ? html`<label>${t('soon.days')}<input type="number" name="days" min="1" max="731" value=${days} /></label>` : html`<label>${t('soon.share')}<input type="number" name="share" min="1" max="100" value=${share} /></label>`}
+      <button>${t('show')}</button></form>
+    <${Walked} key=${path + JSON.stringify(query)} path=${path} query=${query} of=${s} falling=${falling} /></section>`
+}
+
+// Walked is one walk: another question begins another one, and what an earlier one still finds goes with it.
+function Walked({ path, query, of, falling }) {
+  const [state, set] = useState({ loading: true })
   const go = async (before) => {
     set({ ...before, loading: true })
     try {
@@ -37,21 +48,15 @@ export function Soon({ structures, place }) {
       set({ ...before, error })
     }
   }
-  useEffect(() => void go(), [path, share, days])
-  const figure = (n) => (n == null ? '–' : s.base === 'spend' ? money(n, s.currency) : number(n))
+  useEffect(() => void go(), [])
+  const figure = (n) => (n == null ? '–' : of.base === 'spend' ? money(n, of.currency) : number(n))
   const columns = [
     { key: 'customer', label: t('customer.id'), cell: (r) => html`<a href=${'#/customer/' + id(r.customer) + '?tab=progress'}><code>${r.customer}</code></a>` },
     { key: 'level', label: t('soon.has'), cell: (r) => r.level?.name || '–', text: (r) => r.level?.name },
     falling ? { key: 'expires_at', label: t('soon.ends'), cell: (r) => day(r.expires_at) } : { key: 'next', label: t('soon.next'), cell: (r) => r.next.name, text: (r) => r.next.name },
     { key: 'missing', label: t('soon.missing'), right: true, cell: (r) => figure(r.missing) },
   ]
-  return html`<section class="soon"><h2>${t('soon.title')}</h2>
-    <div class="tabs">${['rising', 'falling'].map((n) => html`<button aria-pressed=${n === soon} onClick=${() => filter({ soon: n })}>${t('soon.' + n)}</button>`)}</div>
-    <form class="filters" onSubmit=${(e) => (e.preventDefault(), filter(Object.fromEntries(new FormData(e.target))))}>
-      ${structures.length > 1 && html`<label>${t('soon.ladder')}<select name="ladder" value=${s.id}>${structures.map((one) => html`<option value=${one.id}>${one.name}</option>`)}</select></label>`}
-      ${falling ? html`<label>${t('soon.days')}<input type="number" name="days" min="1" max="731" value=${days} /></label>` : html`<label>${t('soon.share')}<input type="number" name="share" min="1" max="100" value=${share} /></label>`}
-      <button>${t('show')}</button></form>
-    ${state.error && html`<${Failure} error=${state.error} again=${() => go(state)} />`}
-    ${state.rows && html`<${Table} answer=${{ data: state.rows }} columns=${columns} name=${soon} links=${false} empty=${html`<${Empty} text=${t(`soon.${falling ? 'falling' : 'rising'}.none`)} />`} />`}
-    ${state.loading ? html`<${Loading} />` : html`<p class="small actions"><span role="status">${t('soon.looked', { n: state.looked || 0 })}</span>${state.next && html`<button onClick=${() => go(state)}>${t('soon.on')}</button>`}</p>`}</section>`
+  return html`${state.error && html`<${Failure} error=${state.error} again=${() => go(state)} />`}
+    ${state.rows && html`<${Table} answer=${{ data: state.rows }} columns=${columns} name=${falling ? 'falling' : 'rising'} links=${false} empty=${html`<${Empty} text=${t(`soon.${falling ? 'falling' : 'rising'}.none`)} />`} />`}
+    ${state.loading ? html`<${Loading} />` : html`<p class="small actions"><span role="status">${t('soon.looked', { n: state.looked || 0 })}</span>${state.next && html`<button onClick=${() => go(state)}>${t('soon.on')}</button>`}</p>`}`
 }
