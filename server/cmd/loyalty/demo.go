@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -179,9 +180,33 @@ func (d *demoRun) submit(ctx context.Context, until int, next func(n int) demo.A
 	return nil
 }
 
-// record submits a batch. A refusal of a rule belongs to a believable year; anything
-// else ends the demo.
+// patienceOfDemo is how often a batch is tried while the database does not answer in time, which
+// a busy machine brings about.
+const patienceOfDemo = 5
+
+// record submits a batch, and again what was not recorded because the database did not answer. A
+// refusal of a rule belongs to a believable year; anything else ends the demo.
 func (d *demoRun) record(ctx context.Context, acts []demo.Act) error {
+	for tried := 1; ; tried++ {
+		away, err := d.recordOnce(ctx, acts)
+		switch {
+		case len(away) == 0:
+			return err
+		case tried == patienceOfDemo:
+			return fmt.Errorf("%s of %s: %w", away[0].Action, away[0].Customer, err)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(time.Duration(tried) * time.Second):
+		}
+		acts = away
+	}
+}
+
+// recordOnce gives the acts that were not recorded because the database was away, with the failure
+// of the first.
+func (d *demoRun) recordOnce(ctx context.Context, acts []demo.Act) (away []demo.Act, err error) {
 	all := make([]loyalty.Submission, len(acts))
 	for i, a := range acts {
 		all[i] = a.Submission
@@ -193,13 +218,15 @@ func (d *demoRun) record(ctx context.Context, acts []demo.Act) error {
 			d.recorded++
 			d.count(result.Outcome.Events)
 			d.crowd.Learned(a, result.Outcome)
-		case e.Kind == loyalty.Internal || e.Kind == loyalty.Invalid || errors.Is(e, loyalty.ErrUnavailable):
-			return fmt.Errorf("%s of %s: %w", a.Action, a.Customer, result.Err)
+		case errors.Is(e, loyalty.ErrUnavailable): // nothing was recorded
+			away, err = append(away, a), cmp.Or(err, result.Err)
+		case e.Kind == loyalty.Internal || e.Kind == loyalty.Invalid:
+			return nil, fmt.Errorf("%s of %s: %w", a.Action, a.Customer, result.Err)
 		default:
 			d.refused[a.Action+": "+e.Name]++
 		}
 	}
-	return nil
+	return away, err
 }
 
 // count adds up what was recorded.
