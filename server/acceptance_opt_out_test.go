@@ -81,7 +81,7 @@ func (p *person) example(action, text string) {
 // live sends every action that can be submitted, in the order of the examples'
 // story; the last one, opt_out, is not sent but given.
 func (p *person) live() (optOut string) {
-	examples := sentExamples(p.t)
+	examples := eventExamples(p.t)
 	for _, step := range exampleStory {
 		text := strings.NewReplacer(step.names...).Replace(examples[step.action])
 		text = strings.NewReplacer("member-1001", p.id, "SPRING-2001", "SPRING-2"+p.number()[1:]).Replace(text)
@@ -197,7 +197,7 @@ func (p *person) operate() (friends []*person) {
 	p.say("reward_transfer", map[string]any{"reward": "coffee-voucher", "email": p.cage.all[len(p.cage.all)-1].text})
 
 	source := p.newPerson(p.cage, "source.id", "4")
-	examples := sentExamples(p.t)
+	examples := eventExamples(p.t)
 	source.example("subscribe", strings.ReplaceAll(examples["subscribe"], "member-1001", source.id))
 	source.example("visit", strings.ReplaceAll(strings.ReplaceAll(examples["visit"], "member-1001", source.id), `"points":5,`, ""))
 	source.say("opt_in", map[string]any{"email": p.cage.email("source.email")})
@@ -215,7 +215,7 @@ func (p *person) hold() {
 	p.say("pending_validate", map[string]any{"event": coupon["events"].([]any)[0].(map[string]any)["id"]})
 	held := p.say("review_submit", map[string]any{"item": "p-501", "review": p.cage.text("held.review")})
 	require.Equal(p.t, []string{"review_submit", "pending"}, recordedActions(held))
-	examples := sentExamples(p.t)
+	examples := eventExamples(p.t)
 	p.example("checkout", strings.NewReplacer("member-1001", p.id, "T-1001", "T-7002").Replace(examples["checkout"]))
 	done(p.house, "/admin/modules/pending_events", `{"enabled":false}`)
 }
@@ -343,7 +343,7 @@ func (p *person) answers(id string) map[string]string {
 		require.Equal(p.t, http.StatusOK, a.status, a.body)
 		all["search"] += fmt.Sprint(a.json(p.t)["data"]) // its links repeat what was asked for
 	}
-	for name, text := range sentExamples(p.t) {
+	for name, text := range eventExamples(p.t) {
 		a := p.post("/events/preview", strings.ReplaceAll(text, "member-1001", id))
 		require.NotEqual(p.t, http.StatusInternalServerError, a.status, a.body)
 		all["preview of "+name] = a.body

@@ -91,7 +91,7 @@ func (p *person) unsaid(answers map[string]string) {
 	a := p.post("/events/bulk", `{"events":[`+strings.Join(events[:len(events)-2], ",")+`]}`)
 	require.Equal(p.t, http.StatusOK, a.status, a.body)
 	answers["bulk"] = fmt.Sprint(a.body, a.header)
-	for name, text := range sentExamples(p.t) {
+	for name, text := range eventExamples(p.t) {
 		var event map[string]any
 		require.NoError(p.t, json.Unmarshal([]byte(strings.ReplaceAll(text, "member-1001", p.id)), &event))
 		if event["external_id"] != nil {
