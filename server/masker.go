@@ -13,11 +13,17 @@ import (
 // maskedText replaces what names a person.
 const maskedText = "•••"
 
-// personalNames are properties that name a person wherever no document describes the value.
-var personalNames = map[string]bool{
-	"email": true, "first_name": true, "last_name": true, "handler": true, "birth_date": true, "gender": true, "image_url": true,
-	"labels": true, "reason": true, "review": true, "external_ids": true, "custom": true, "answer": true,
-}
+// personalNames are properties that name a person wherever no document describes the value: the
+// texts of a profile, unless many people share them, and what else is known of a person.
+var personalNames = func() map[string]bool {
+	names := map[string]bool{"labels": true, "reason": true, "review": true, "external_ids": true, "custom": true, "answer": true}
+	for _, field := range loyalty.ProfileTexts {
+		if !field.Shared {
+			names[field.Name] = true
+		}
+	}
+	return names
+}()
 
 // masker blanks what is personal: by the schema of the answer, in the data of an event by
 // its action, and where nothing is said by name.

@@ -171,8 +171,10 @@ func (f fields) row(customer, action string) loyalty.ImportRow {
 
 func member(s *sheet) (row loyalty.ImportRow, told []Finding) {
 	f := fields{"opt_in": true}
-	f.text(s, "email", "first_name", "last_name", "handler", "language", "gender", "currency", "image_url")
-	if s.cell("birth_date") != "" {
+	for _, field := range loyalty.ProfileTexts {
+		f.text(s, field.Name)
+	}
+	if s.cell("birth_date") != "" { // a day may be written in several ways, and the action knows one
 		day, message := s.day(s.cell("birth_date"))
 		if message != "" {
 			told = append(told, s.finding("birth_date", s.cell("birth_date"), message))

@@ -77,13 +77,15 @@ type Profile struct {
 type ProfileText struct {
 	Name string // in the APIs and in conditions
 	Of   func(*Profile) *string
-	// Shared says that many people have the same text, so that its hash could be guessed:
-	// it is cleared when the customer opts out, where others become hashes.
+	// Shared says that many people have the same text, which tells of none of them: it is not
+	// masked. Its hash could be guessed, so it is cleared when the customer opts out, where
+	// others become hashes.
 	Shared bool
 }
 
-// ProfileTexts are the fields of the profile that hold one text: opt_out forgets them,
-// the action profile and questions about the customer set them, conditions read them.
+// ProfileTexts are the fields of the profile that hold one text: opt_out forgets them, the action
+// profile, questions about the customer and imports set them, conditions read them, exports show
+// them, and answers mask them.
 var ProfileTexts = []ProfileText{
 	{"handler", func(p *Profile) *string { return &p.Handler }, false},
 	{"email", func(p *Profile) *string { return &p.Email }, false},
