@@ -127,13 +127,15 @@ func lotsOf(lots []points.Lot, lastActivity time.Time) []lot {
 
 func customerView(t *testing.T, c loyalty.Customer) any {
 	p := c.Profile
-	return plain(t, map[string]any{
-		"id": c.Name, "status": c.Status, "handler": p.Handler, "email": p.Email, "first_name": p.FirstName,
-		"last_name": p.LastName, "language": p.Language, "gender": p.Gender, "currency": p.Currency,
-		"image_url": p.ImageURL, "birth_date": p.BirthDate, "labels": p.Labels, "external_ids": p.ExternalIDs,
+	view := map[string]any{
+		"id": c.Name, "status": c.Status, "labels": p.Labels, "external_ids": p.ExternalIDs,
 		"custom": p.Custom, "created_at": instant(c.CreatedAt), "updated_at": instant(c.UpdatedAt),
 		"due_at": optional(c.DueAt), "last_activity_at": optional(c.LastActivityAt),
-	})
+	}
+	for _, field := range loyalty.ProfileTexts {
+		view[field.Name] = *field.Of(&p)
+	}
+	return plain(t, view)
 }
 
 func transactionView(t *testing.T, tx loyalty.Transaction) any {
