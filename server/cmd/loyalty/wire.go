@@ -109,7 +109,7 @@ func (s *settings) wire(ctx context.Context, a *app) (err error) {
 		rows = a.reads
 	}
 	o := engine.EngineOptions{
-		Store: rows, Contract: a.vocabulary, Programmes: a.directory, Rules: action.All(), Features: action.Features(), Workers: s.workers(), Timekeeper: a.keeper,
+		Store: rows, Contract: a.vocabulary, Programmes: a.directory, Rules: action.All(), Features: action.Features(), Workers: s.workers(), Overlap: s.overlap(), Timekeeper: a.keeper,
 	}
 	if a.metrics != nil {
 		o.Observer = a.metrics
@@ -151,6 +151,15 @@ func (s *settings) workers() int {
 		return 1
 	}
 	return max(1, runtime.NumCPU()/2)
+}
+
+// overlap is how many batches of a queue are under way at once: SQLite has one writer, and so has
+// nothing to decide for while a batch is written.
+func (s *settings) overlap() int {
+	if s.embedded() {
+		return 1
+	}
+	return 2
 }
 
 // limiter shares the rate limit through Redis where one is configured, and says

@@ -12,7 +12,7 @@ import (
 // they are whole and do not.
 func TestBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := &Engine{queues: []chan waiting{make(chan waiting, 2*crowdCallers)}}
+		e := &Engine{lanes: []*lane{newLane(make(chan waiting, 2*crowdCallers), MaxBatch, 1)}}
 		took := func(some func(most int) int) (offered int, rested time.Duration) {
 			began := time.Now()
 			require.NoError(t, e.Behind(t.Context(), func(most int) (int, error) {
@@ -27,7 +27,7 @@ func TestBehind(t *testing.T) {
 		require.Equal(t, MaxBatch, most)
 		require.Zero(t, rested, "there is nobody")
 		for range crowdCallers {
-			e.queues[0] <- waiting{}
+			e.lanes[0].queue <- waiting{}
 		}
 		most, rested = took(whole)
 		require.Equal(t, fewAtOnce, most)

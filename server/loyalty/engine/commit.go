@@ -36,9 +36,7 @@ func (e *Engine) process(ctx context.Context, tickets []*Ticket) error {
 		t.movable = false
 	}
 	if !locked && errors.Is(err, loyalty.ErrBatchConflict) {
-		for _, t := range tickets {
-			e.fought.note(t.needs.Ref)
-		}
+		e.lost(tickets)
 	}
 	if err != nil && len(tickets) > 1 {
 		if errors.Is(err, loyalty.ErrBatchConflict) {
@@ -56,6 +54,14 @@ func (e *Engine) process(ctx context.Context, tickets []*Ticket) error {
 		fail(tickets, err)
 	}
 	return err
+}
+
+// lost notes that another writer was faster than a batch.
+func (e *Engine) lost(tickets []*Ticket) {
+	for _, t := range tickets {
+		t.fought = true
+		e.fought.note(t.needs.Ref)
+	}
 }
 
 // alone tries every submission on its own, as long as the database answers and, where a machine
@@ -119,9 +125,7 @@ func (e *Engine) attempt(ctx context.Context, tickets []*Ticket, locked bool, re
 		err := e.on(ctx, tickets, n, known, result)
 		if errors.Is(err, loyalty.ErrBatchConflict) {
 			e.kept.miss(&n)
-			for _, t := range tickets {
-				e.fought.note(t.needs.Ref)
-			}
+			e.lost(tickets)
 		} else if !errors.Is(err, errUnsure) {
 			return err
 		}

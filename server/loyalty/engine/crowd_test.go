@@ -86,7 +86,7 @@ func TestWhoIsNotWaitedFor(t *testing.T) {
 // long as it is so and a moment longer.
 func TestCrowdIsSeen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := &Engine{queues: []chan waiting{make(chan waiting, crowdCallers)}}
+		e := &Engine{lanes: []*lane{newLane(make(chan waiting, crowdCallers), MaxBatch, 1)}}
 		batches := func(n, size int, takes, rests time.Duration) {
 			for range n {
 				began := time.Now()
@@ -113,7 +113,7 @@ func TestCrowdIsSeen(t *testing.T) {
 		time.Sleep(crowdWhile + time.Millisecond)
 		for range crowdCallers {
 			assert.False(t, e.Crowded())
-			e.queues[0] <- waiting{}
+			e.lanes[0].queue <- waiting{}
 		}
 		assert.True(t, e.Crowded(), "many wait for a batch that does not end")
 	})

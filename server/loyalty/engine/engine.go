@@ -33,8 +33,11 @@ type EngineOptions struct {
 	Rules      []Rule
 	// Features are the parts of the rules, in the order in which they run.
 	Features []Feature
-	// Workers is how many batches are decided at once; 0 means one.
+	// Workers is how many queues submissions are spread over; 0 means one.
 	Workers int
+	// Overlap is how many batches of a queue are under way at once, none with a customer of another
+	// one; 0 means one.
+	Overlap int
 	// Clock returns the time of recording; nil means the system's clock.
 	Clock func() time.Time
 	// Timekeeper compares the clock with the database's, and replaces Clock; nil means that the
@@ -59,7 +62,7 @@ type Engine struct {
 	observer   Observer
 	tracer     Tracer // nil: nothing is followed
 
-	queues  []chan waiting
+	lanes   []*lane
 	heavy   chan waiting // of submissions that take long by themselves
 	fought  contended
 	seen    seen
@@ -97,12 +100,15 @@ func NewEngine(o EngineOptions) (*Engine, error) {
 		e.rules[name] = rule
 	}
 	for range max(1, o.Workers) {
-		queue := make(chan waiting, 4*MaxBatch)
-		e.queues = append(e.queues, queue)
-		e.workers.Go(func() { e.work(queue, MaxBatch) })
+		l := newLane(make(chan waiting, 4*MaxBatch), MaxBatch, max(1, o.Overlap))
+		e.lanes = append(e.lanes, l)
+		for range l.overlap {
+			e.workers.Go(func() { e.work(l) })
+		}
 	}
 	e.heavy = make(chan waiting, maxHeavy)
-	e.workers.Go(func() { e.work(e.heavy, 1) })
+	heavy := newLane(e.heavy, 1, 1)
+	e.workers.Go(func() { e.work(heavy) })
 	return e, nil
 }
 
@@ -112,9 +118,10 @@ func (e *Engine) Close() {
 	e.closing.Lock()
 	if !e.closed {
 		e.closed = true
-		for _, q := range append(e.queues, e.heavy) {
-			close(q)
+		for _, l := range e.lanes {
+			close(l.queue)
 		}
+		close(e.heavy)
 	}
 	e.closing.Unlock()
 	e.workers.Wait()

@@ -65,9 +65,9 @@ func (e *Engine) send(ctx context.Context, w waiting) error {
 		return err
 	}
 	defer release()
-	queue := e.queues[maphash.String(e.seed, w.needs.Ref.Value)%uint64(len(e.queues))]
-	if w.sub.Heavy() {
-		queue = e.heavy
+	queue := e.heavy
+	if !w.sub.Heavy() {
+		queue = e.lanes[maphash.String(e.seed, w.needs.Ref.Value)%uint64(len(e.lanes))].queue
 	}
 	select {
 	case queue <- w:
@@ -80,28 +80,21 @@ func (e *Engine) send(ctx context.Context, w waiting) error {
 // maxHeavy is how many heavy submissions may wait.
 const maxHeavy = 64
 
-// work takes what waits, and who is worth waiting for, up to a full batch, again and again.
-func (e *Engine) work(queue chan waiting, most int) {
-	var callers crowd
-	room := most
-	for first := range queue {
-		tickets := first.join(make([]*Ticket, 0, room))
-		gather(&callers, queue, len(tickets), room, func(next waiting) int {
-			tickets = next.join(tickets)
-			return len(tickets)
-		})
-		size, split := len(tickets), false
-		for _, t := range tickets {
-			t.movable = queue != e.heavy
+// work decides what a lane gathers, batch by batch, beside the lane's other workers.
+func (e *Engine) work(l *lane) {
+	for f := l.take(); f != nil; f = l.take() {
+		light, split := l.queue != e.heavy, false
+		for _, t := range f.tickets {
+			t.movable = light
 		}
 		began := time.Now()
-		tickets = e.serve(tickets, &split)
-		room = nextRoom(room, size, most, split)
+		tickets := e.serve(f.tickets, &split)
 		e.ended(tickets)
 		ended := time.Now()
-		callers.answered(len(tickets), len(queue), ended.Sub(began))
-		if queue != e.heavy {
-			e.seen.note(len(tickets), len(queue), began, ended)
+		took := ended.Sub(began)
+		others := l.land(f, tickets, split, took)
+		if light {
+			e.seen.note(len(tickets), others, ended.Add(-took/time.Duration(l.overlap)), ended)
 		}
 		for _, t := range tickets {
 			close(t.done)
@@ -153,8 +146,8 @@ func (e *Engine) ended(tickets []*Ticket) {
 
 // Waiting returns how many submissions wait for a worker, and how many heavy ones.
 func (e *Engine) Waiting() (light, heavy int) {
-	for _, q := range e.queues {
-		light += len(q)
+	for _, l := range e.lanes {
+		light += l.waiting()
 	}
 	return light, len(e.heavy)
 }

@@ -26,6 +26,7 @@ type Ticket struct {
 	preview     bool
 	movable     bool             // to the worker of heavy submissions, where it is found to be large
 	large       bool             // what it touches is (see findLarge)
+	fought      bool             // another writer was faster
 	seed        [32]byte         // of chance, the same in every attempt; zero until something is drawn
 	err         error            // refused before the transaction
 	off         error            // its module is off: refused where nothing is pending from before

@@ -203,7 +203,7 @@ func TestCampaignTotalLimitUnderLoad(t *testing.T) {
 	})
 }
 
-func withWorkers(o *engine.EngineOptions) { o.Workers = 4 }
+func withWorkers(o *engine.EngineOptions) { o.Workers, o.Overlap = 4, 2 }
 
 // TestCampaignLimitsInsideABulk: the events of one transaction see what those
 // before them used up.

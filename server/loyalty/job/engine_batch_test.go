@@ -200,7 +200,7 @@ func TestLargeBulk(t *testing.T) {
 // Many at once on few rows: every effect exactly once, no point spent twice.
 func TestManyAtOnce(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
-		s := newShop(t, url, nil, func(o *engine.EngineOptions) { o.Workers = 4 })
+		s := newShop(t, url, nil, func(o *engine.EngineOptions) { o.Workers, o.Overlap = 4, 2 })
 		other := newShop(t, url, nil) // another node
 		s.must("ada", "opt_in", `{"email":"ada@shop.test"}`)
 		s.must("ada", "point_add", `{"points":100}`)
@@ -292,7 +292,7 @@ func TestPanicInsideARule(t *testing.T) {
 // Close waits for what was taken; what comes later is told to try elsewhere.
 func TestCloseDrains(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
-		s := newShop(t, url, nil, func(o *engine.EngineOptions) { o.Workers = 3 })
+		s := newShop(t, url, nil, func(o *engine.EngineOptions) { o.Workers, o.Overlap = 3, 2 })
 		s.must("ada", "opt_in", `{"email":"ada@shop.test"}`)
 		var mu sync.Mutex
 		var wait sync.WaitGroup

@@ -150,7 +150,7 @@ func TestReplayInsideABulk(t *testing.T) {
 // Two requests with one key at once: one effect, one of them is the replay.
 func TestSameKeyAtOnce(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
-		s := newShop(t, url, nil, func(o *engine.EngineOptions) { o.Workers = 4 })
+		s := newShop(t, url, nil, func(o *engine.EngineOptions) { o.Workers, o.Overlap = 4, 2 })
 		nodes := []*shop{s, newShop(t, url, nil)}
 		s.must("ada", "opt_in", `{"email":"ada@shop.test"}`)
 		var wait sync.WaitGroup

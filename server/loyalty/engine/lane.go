@@ -1,0 +1,268 @@
+package engine
+
+import (
+	"slices"
+	"sync"
+	"time"
+)
+
+// lane is a queue and what its workers share. Of the batches that are under way at once none has a
+// customer of another one: while the database commits one batch the next is decided and sent, and
+// neither makes the other's rows out of date. Submissions of one customer keep their order.
+type lane struct {
+	queue   chan waiting
+	most    int // submissions in a batch
+	overlap int // batches at once
+
+	turn   sync.Mutex      // held by the worker that gathers the next batch
+	late   []waiting       // taken from the queue while their customers were in a batch under way
+	behind map[string]bool // their customers
+	closed bool            // the queue
+	wait   crowd           // how gathering waits
+	mine   map[string]bool // the customers of the batch that is gathered
+
+	mu      sync.Mutex
+	flying  map[string]bool // the customers of the batches under way
+	size    int             // how many submissions these have
+	held    int             // the length of late
+	room    int             // for submissions in the next batch
+	callers []int           // that there were at the end of the latest batches, as many as overlap
+	takes   time.Duration   // a batch, lately
+	single  int             // so many batches have none beside them, because others conflicted
+	fights  int             // how often they did lately
+	calm    int             // batches since without a conflict
+	landed  chan struct{}   // holds one element once a batch has ended
+}
+
+func newLane(queue chan waiting, most, overlap int) *lane {
+	return &lane{
+		queue: queue, most: most, overlap: overlap, room: most, callers: make([]int, overlap), landed: make(chan struct{}, 1),
+		behind: map[string]bool{}, mine: map[string]bool{}, flying: map[string]bool{},
+	}
+}
+
+// customer is whom a submission names. Customers who are called by another name, or touched
+// besides, may be in two batches at once: the guards of the write find that.
+func (t *Ticket) customer() string {
+	if ref := t.needs.Ref.Value; ref != "" {
+		return ref
+	}
+	return string(t.needs.ID[:])
+}
+
+// waiting returns how many submissions are in no batch yet.
+func (l *lane) waiting() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.held + len(l.queue)
+}
+
+// flight is a batch under way.
+type flight struct {
+	tickets   []*Ticket
+	customers []string
+}
+
+// land ends a batch, of which some submissions are decided and others with another worker now; split
+// says that it was too large. It returns how many callers wait besides.
+func (l *lane) land(f *flight, decided []*Ticket, split bool, took time.Duration) (others int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, c := range f.customers {
+		delete(l.flying, c)
+	}
+	l.size -= len(f.tickets)
+	l.note(slices.ContainsFunc(decided, func(t *Ticket) bool { return t.fought }))
+	l.room = nextRoom(l.room, len(f.tickets), l.most, split)
+	others = l.size + l.held + len(l.queue)
+	copy(l.callers, l.callers[1:])
+	l.callers[l.overlap-1] = len(decided) + others
+	l.takes += (took - l.takes) / 8
+	select {
+	case l.landed <- struct{}{}:
+	default:
+	}
+	return others
+}
+
+// Where batches that overlap conflict, because their customers share something such as a pool of
+// coupons, or with another node, the next two, four, … mostSingle have none beside them.
+const mostSingle = 6 // as a power of two
+
+// note hears of a batch, and whether it conflicted.
+func (l *lane) note(fought bool) {
+	switch {
+	case fought:
+		l.fights, l.calm = min(l.fights+1, mostSingle), 0
+		l.single = 1 << l.fights
+	case l.single > 0:
+		l.single--
+	default:
+		if l.calm++; l.calm >= regained {
+			l.calm, l.fights = 0, max(0, l.fights-1)
+		}
+	}
+}
+
+// overlaps reports whether the next batch may begin beside others, and whether there are any.
+func (l *lane) overlaps() (may, others bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.overlap > 1 && l.single == 0, l.size > 0
+}
+
+// take waits for its turn and gathers the next batch; nil once the queue is closed and empty.
+func (l *lane) take() *flight {
+	l.turn.Lock()
+	defer l.turn.Unlock()
+	g := gathering{lane: l, f: &flight{}}
+	clear(l.mine)
+	for {
+		if may, others := l.overlaps(); !may && others {
+			<-l.landed
+			continue
+		}
+		g.measure()
+		g.takeLate()
+		if len(g.f.tickets) > 0 {
+			break
+		}
+		if !g.first() {
+			return nil
+		}
+		if len(g.f.tickets) > 0 {
+			break
+		}
+	}
+	gather(&l.wait, l.queue, g.weight(), g.share, g.join)
+	g.takeLate() // whose customers' batch has ended meanwhile
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for c := range l.mine {
+		l.flying[c] = true
+		g.f.customers = append(g.f.customers, c)
+	}
+	l.size += len(g.f.tickets)
+	l.held = len(l.late)
+	return g.f
+}
+
+// gathering is a batch that is put together.
+type gathering struct {
+	*lane
+	f       *flight
+	most    int // submissions
+	share   int // customers with which it is full
+	callers int
+}
+
+// measure decides how large the batch may become. Where several are under way at once, and callers
+// are so many that half of them share a commit well enough, each batch has its share of them:
+// otherwise all would wait for one commit together, and nothing be decided meanwhile.
+func (g *gathering) measure() {
+	l := g.lane
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.wait.callers, l.wait.takes = 0, l.takes
+	for _, n := range l.callers {
+		l.wait.callers = max(l.wait.callers, n)
+	}
+	g.callers = max(l.wait.callers, l.size+len(l.late)+len(l.queue))
+	g.most, g.share = l.room, l.room
+	if l.overlap > 1 && l.single == 0 {
+		g.share = min(l.room, max(enough, (g.callers+l.overlap-1)/l.overlap))
+	}
+}
+
+// weight is how much of its share the batch has. Submissions of few customers cannot be spread over
+// batches, so those of all callers are a share, too.
+func (g *gathering) weight() int {
+	n := len(g.f.tickets)
+	switch {
+	case n >= g.most:
+		return g.share
+	case g.overlap == 1:
+		return n
+	}
+	return max(len(g.mine), n*g.share/max(1, g.callers))
+}
+
+// join adds a submission to the batch, or puts it aside while its customer is in another one. It
+// returns the weight, or the whole share if no more can be put aside.
+func (g *gathering) join(w waiting) int {
+	if c := w.customer(); g.behind[c] || g.busy(c) {
+		g.behind[c] = true
+		g.late = append(g.late, w)
+	} else {
+		g.add(w, c)
+	}
+	if g.putAside() {
+		return g.share
+	}
+	return g.weight()
+}
+
+// putAside reports that no more submissions can be put aside.
+func (g *gathering) putAside() bool { return len(g.late) >= g.lane.most }
+
+func (g *gathering) add(w waiting, customer string) {
+	before := len(g.f.tickets)
+	if g.f.tickets = w.join(g.f.tickets); len(g.f.tickets) > before {
+		g.mine[customer] = true
+	}
+}
+
+// busy reports whether a customer is in another batch.
+func (g *gathering) busy(customer string) bool {
+	if g.overlap == 1 {
+		return false
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.flying[customer]
+}
+
+// takeLate adds the submissions that were put aside, in their order, as far as their customers are
+// free by now.
+func (g *gathering) takeLate() {
+	if len(g.late) == 0 {
+		return
+	}
+	clear(g.behind)
+	all := g.late
+	g.late = all[:0]
+	for _, w := range all {
+		if c := w.customer(); g.behind[c] || g.weight() >= g.share || g.busy(c) {
+			g.behind[c] = true
+			g.late = append(g.late, w)
+		} else {
+			g.add(w, c)
+		}
+	}
+	clear(all[len(g.late):])
+}
+
+// first waits for a submission, or for the end of a batch if some are put aside. It reports false if
+// the queue is closed and nothing is left.
+func (g *gathering) first() bool {
+	queue := g.queue
+	if g.closed || g.putAside() {
+		queue = nil
+	}
+	if g.closed && len(g.late) == 0 {
+		return false
+	}
+	select {
+	case w, ok := <-queue:
+		if !ok {
+			g.closed = true
+			break
+		}
+		g.join(w)
+	case <-g.landed:
+	}
+	g.mu.Lock()
+	g.held = len(g.late)
+	g.mu.Unlock()
+	return true
+}
