@@ -5,6 +5,8 @@ import (
 	"errors"
 	"reflect"
 	"slices"
+	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -174,6 +176,13 @@ func (s *Store) postgres() *postgresEngine {
 		return e.postgresEngine
 	}
 	return s.engine.(*postgresEngine)
+}
+
+// PlansLast sets for how long batches keep their plans, until the test ends.
+func PlansLast(t testing.TB, d time.Duration) {
+	before := plansLast
+	plansLast = d
+	t.Cleanup(func() { plansLast = before })
 }
 
 // PoolSizes is how many connections each pool may have.

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/store"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
@@ -64,4 +66,38 @@ func (p *planNode) scans() (tables []string) {
 		tables = append(tables, p.Plans[i].scans()...)
 	}
 	return tables
+}
+
+// TestPlansFollowGrowth: a plan that was made while a table was empty does not read all of it once it
+// has grown, though nothing has analyzed it since.
+func TestPlansFollowGrowth(t *testing.T) {
+	plainOnly(t)
+	store.PlansLast(t, time.Hour)
+	url := storetest.Postgres(t)
+	ctx := context.Background()
+	raw, err := pgx.Connect(ctx, url)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, raw.Close(ctx)) }()
+	_, err = raw.Exec(ctx, "ALTER TABLE answers SET (autovacuum_enabled = off); ANALYZE answers")
+	require.NoError(t, err)
+	s := storetest.Open(t, url)
+	ask := func() {
+		needs := loyalty.Needs{Now: start, Answers: []loyalty.AnswerKey{{AccessKey: "key", Key: "a"}, {AccessKey: "key", Key: "b"}}}
+		require.NoError(t, s.Within(ctx, needs, func(*loyalty.Loaded) (*loyalty.Writes, error) { return nil, nil }))
+	}
+	read := func() (scans, entries int) {
+		require.NoError(t, raw.QueryRow(ctx, "SELECT idx_scan, idx_tup_read FROM pg_stat_user_indexes WHERE indexrelname = 'answers_pkey'").Scan(&scans, &entries))
+		return scans, entries
+	}
+	ask() // planned while it was empty
+	_, err = raw.Exec(ctx, `INSERT INTO answers (access_key, key, hash, status, body, at)
+ SELECT 'key', n::text, '', 200, '', 0 FROM generate_series(1, 5000) n`)
+	require.NoError(t, err)
+	store.PlansLast(t, 0)
+	before, _ := read()
+	ask()
+	require.NoError(t, s.Close())
+	require.Eventually(t, func() bool { after, _ := read(); return after > before }, 10*time.Second, 10*time.Millisecond)
+	_, entries := read()
+	require.Less(t, entries, 100)
 }

@@ -41,6 +41,30 @@ SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;
 SET enable_material = off; SET jit = off; SET join_collapse_limit = 1;
 SET statement_timeout = '10s'; SET lock_timeout = '10s'; SET idle_in_transaction_session_timeout = '15s'`
 
+// plansLast is how long a session of the batches keeps its plans. One that was made while a table
+// was nearly empty begins with that table and not with the rows that are asked for: after an import,
+// or in the first hour of an installation, it reads all of it for each batch until the table is
+// analyzed, which PostgreSQL does once a minute at most. Planning everything again takes some
+// milliseconds.
+var plansLast = 5 * time.Second
+
+// planned is when a connection's plans were last thrown away.
+const planned = "planned"
+
+// planAgain throws away the plans of a session if they are old.
+func planAgain(ctx context.Context, c *pgx.Conn) (usable bool, err error) {
+	kept := c.PgConn().CustomData()
+	switch at, used := kept[planned].(time.Time); {
+	case !used: // it has none
+	case time.Since(at) < plansLast:
+		return true, nil
+	default:
+		_, err = c.PgConn().Exec(ctx, "DISCARD PLANS").ReadAll()
+	}
+	kept[planned] = time.Now()
+	return err == nil, nil // where it fails the pool tries another connection
+}
+
 // readSettings bound what a session of the other pool can keep from others. A node
 // that freezes inside an administrative transaction loses it before those who wait
 // for the same lock, such as who revokes a key, give up. A page is read in milliseconds,
@@ -100,7 +124,9 @@ func connectPostgres(ctx context.Context, s *database, config *pgxpool.Config, o
 	if e.reads, err = pool(ctx, config.Copy(), o.ReadConnections, readSettings); err != nil {
 		return err
 	}
-	if e.batches, err = pool(ctx, config.Copy(), o.BatchConnections, batchSettings); err != nil {
+	batches := config.Copy()
+	batches.PrepareConn = planAgain
+	if e.batches, err = pool(ctx, batches, o.BatchConnections, batchSettings); err != nil {
 		e.reads.Close()
 		return err
 	}
