@@ -1,11 +1,13 @@
 package main
 
 import (
+	"os"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 )
 
@@ -79,5 +81,25 @@ func takes(t *testing.T, call []string, line string) {
 	require.NoError(t, cmd.ValidateArgs(cmd.Flags().Args()), line)
 	if len(cmd.ValidArgs) > 0 {
 		require.NoError(t, cobra.OnlyValidArgs(cmd, cmd.Flags().Args()), line)
+	}
+}
+
+// TestTheManualNamesEveryCommandAndSetting holds the operator's manual against the program: every
+// command that an operator types, and every variable of a server with a row in the table.
+func TestTheManualNamesEveryCommandAndSetting(t *testing.T) {
+	text, err := os.ReadFile("OPERATING.md")
+	require.NoError(t, err)
+	manual := string(text)
+	root := newRoot()
+	for _, cmd := range root.Commands() {
+		require.True(t, regexp.MustCompile(`loyalty `+cmd.Name()+`\b`).MatchString(manual), "no word of loyalty %s", cmd.Name())
+	}
+	root.PersistentFlags().VisitAll(func(f *pflag.Flag) {
+		for _, name := range f.Annotations[inEnvironment] {
+			require.True(t, strings.Contains(manual, "| `"+name+"` |"), "no row for %s", name)
+		}
+	})
+	for _, row := range regexp.MustCompile("(?m)^\\| `(LOYALTY_[A-Z_]+)` \\|").FindAllStringSubmatch(manual, -1) {
+		require.Contains(t, variables(root), row[1], "the manual has a setting that no command reads")
 	}
 }

@@ -18,13 +18,13 @@ import (
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
-// TestRolesOfTheReadme does what the README says about two roles: the one that serves
+// TestRolesOfTheManual does what the operator's manual says about two roles: the one that serves
 // owns nothing and still does everything that serving needs, every job included, and
 // cannot take the guards of the journal away.
-func TestRolesOfTheReadme(t *testing.T) {
-	readme, err := os.ReadFile("../../../README.md")
+func TestRolesOfTheManual(t *testing.T) {
+	manual, err := os.ReadFile("OPERATING.md")
 	require.NoError(t, err)
-	sql := regexp.MustCompile("(?s)```sql\n(CREATE ROLE loyalty_owner.*?)```").FindSubmatch(readme)
+	sql := regexp.MustCompile("(?s)```sql\n(CREATE ROLE loyalty_owner.*?)```").FindSubmatch(manual)
 	require.NotNil(t, sql)
 	c := storetest.NewCluster(t)
 	as := func(role, database string) string {
