@@ -122,4 +122,24 @@ var features = []mutant{
 		about: "a label is given again and again", file: "server/loyalty/campaign/give.go",
 		old: "if slices.Contains(p.Labels, label) {", new: "if slices.Contains(p.Labels[:0], label) {", pkg: actionRoom, run: stories("campaigns"),
 	},
+	{
+		about: "a refund that is dated before the acceptance leaves a window before the purchase does", file: "server/loyalty/purchase/purchase.go",
+		old: "if t.Detail.AcceptedAt.After(since) {", new: "if since.IsZero() {", pkg: actionRoom, run: stories("tiers|refund_item|refund"),
+	},
+	{
+		about: "who gives back everything line by line keeps what rounding took", file: "server/loyalty/action/refund_item.go",
+		old: "if cameBack(t.Detail.Items) {", new: "if t.Burned < 0 {", pkg: actionRoom, run: stories("refund_item"),
+	},
+	{
+		about: "deliveries go one behind the other without a rest", file: "server/loyalty/webhook/yield.go",
+		old: "if y.busy || time.Now().Before(y.until) {", new: "if y.busy {", pkg: "server/loyalty/webhook", run: "TestCallersGoFirst|TestNobodyWaits",
+	},
+	{
+		about: "a delivery waits for its turn three times as long", file: "server/loyalty/webhook/yield.go",
+		old: "if time.Since(began) > longestWait {", new: "if time.Since(began) > 3*longestWait {", pkg: "server/loyalty/webhook", run: "TestCallersGoFirst|TestNobodyWaits",
+	},
+	{
+		about: "a delivery waits beside nobody", file: "server/loyalty/webhook/yield.go",
+		old: "y.crowded != nil && y.crowded()", new: "y.crowded != nil", pkg: "server/loyalty/webhook", run: "TestCallersGoFirst|TestNobodyWaits",
+	},
 }

@@ -41,7 +41,7 @@ func main() {
 // all are the mutants of the table, in its order.
 func all() []*mutant {
 	var list []*mutant
-	for _, part := range [][]mutant{points, rules, features, games, storage, signatures} {
+	for _, part := range [][]mutant{points, rules, features, games, storage, signatures, answers} {
 		for i := range part {
 			part[i].number = len(list) + 1
 			list = append(list, &part[i])

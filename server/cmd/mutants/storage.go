@@ -104,6 +104,18 @@ var storage = []mutant{
 		about: "the chain of a journal does not tell where a field ends", file: "store/chain.go",
 		old: "\th.Write(length[:])\n", new: "", pkg: storeRoom, run: "TestChainTellsFieldsApart",
 	},
+	{
+		about: "of many events of a customer only the first piece is numbered", file: "store/tail_piece.go",
+		old: "more = len(found) >= tailPiece", new: "more = false", pkg: storeRoom, run: suite("the tail|races of the tail"),
+	},
+	{
+		about: "what was recorded is numbered as far as a customer's first event of the page", file: "store/tail.go",
+		old: "if e := &rows[i]; loyalty.CompareID(e.ID, latest[e.Customer]) > 0 {", new: "if e := &rows[i]; latest[e.Customer] == (loyalty.ID{}) {", pkg: storeRoom, run: suite("the tail|races of the tail"),
+	},
+	{
+		about: "who was never seen by this process is numbered before what they did before", file: "store/tail.go",
+		old: "\t\tif !present { // what they did before goes first, in its turn\n\t\t\tcontinue\n\t\t}\n", new: "\t\t_ = present\n", pkg: storeRoom, run: suite("the tail|races of the tail"),
+	},
 }
 
 // signatures is what is accepted as a signed request.

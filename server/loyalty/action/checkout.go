@@ -42,6 +42,7 @@ func applyCheckout(r *engine.Run, d events.CheckoutData) error {
 		return err
 	}
 	t.Total, t.OriginalTotal = money.Parts(d.Total), money.Parts(d.Total)
+	// the state comes first: by it the steps below spend or hold, earn or promise
 	if purchase.Pends(r) {
 		t.State = loyalty.Pending
 	}
@@ -63,6 +64,7 @@ func applyCheckout(r *engine.Run, d events.CheckoutData) error {
 	if err := purchase.Burn(r, r.Event, t, deref(d.PointsBurned)); err != nil {
 		return err
 	}
+	// kept with the purchase: an update that sends nothing of it prices by it again
 	t.Detail.PointsRewarded = d.PointsRewarded
 	if err := itemize(r, t, d.Items); err != nil {
 		return err
@@ -94,6 +96,7 @@ func autoAccept(r *engine.Run, t *loyalty.Transaction, sent *string) (time.Time,
 	if r.Programme.Accept.Type == programme.AcceptManual {
 		return time.Time{}, nil
 	}
+	// from the purchase's own date, not from when it was recorded: a till that sends late waits no longer
 	return r.At.AddDate(0, 0, r.Programme.Accept.PendingDays), nil
 }
 

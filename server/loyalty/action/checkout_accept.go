@@ -10,6 +10,7 @@ import (
 // checkout_accept approves a pending purchase. The values come from its
 // checkout and updates and cannot be changed here.
 var checkoutAccept = engine.Action[events.CheckoutAcceptData]{
+	// it settles what waits also when the module was switched off meanwhile, or it would wait for ever
 	Name: "checkout_accept", Standing: engine.Earner, Settles: true,
 	Needs: func(d events.CheckoutAcceptData, n *loyalty.CustomerNeeds) {
 		n.Lots, n.Key = loyalty.HeldLots, true // item events take the personal attributes over

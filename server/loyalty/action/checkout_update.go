@@ -46,6 +46,7 @@ func applyCheckoutUpdate(r *engine.Run, d events.CheckoutUpdateData) error {
 	if err := itemize(r, t, d.Items); err != nil {
 		return err
 	}
+	// gift cards pay what is left of the total, and the total is another one now
 	if err := coupon.RepayCards(r, r.Event, t); err != nil {
 		return err
 	}
@@ -76,6 +77,7 @@ func reprice(r *engine.Run, t *loyalty.Transaction) error {
 // sent as null or empty: then the purchase is accepted or rejected by hand.
 func newAutoAccept(r *engine.Run, t *loyalty.Transaction) (time.Time, error) {
 	old := t.AutoAccept
+	// the decoded data cannot tell null from absent, and they mean opposite things here
 	raw, sent := r.Data["auto_accept"]
 	if !sent {
 		return old, nil
@@ -95,6 +97,7 @@ func reburn(r *engine.Run, t *loyalty.Transaction, sent *int64) error {
 	if sent == nil || *sent == t.Burned {
 		return nil
 	}
+	// all of it, before any is held again: the new number may need the very points of the old one
 	if err := purchase.ReleaseHold(r, r.Event, t.Name, t.Detail.Burn); err != nil {
 		return err
 	}

@@ -42,6 +42,7 @@ func applyContestEnter(r *engine.Run, d contestEntry) error {
 	if err != nil {
 		return err
 	}
+	// paid in one go: the lots that paid are kept with the entries, so that a refund finds them
 	burn, err := pay(r, count*c.Points)
 	if err != nil {
 		return err

@@ -17,6 +17,7 @@ var contestEntryRevoke = engine.Action[events.ContestEntryRevokeData]{
 	Name: "contest_entry_revoke", Standing: engine.Earner,
 	Needs: func(d events.ContestEntryRevokeData, n *loyalty.CustomerNeeds) {
 		n.Progress = loyalty.Kinds(loyalty.ProgressContest)
+		// lots that are used up as well: the points go back into those that paid
 		if deref(d.RefundPoints) {
 			n.Lots = loyalty.UsedLots
 		}
@@ -43,6 +44,7 @@ func applyContestEntryRevoke(r *engine.Run, d events.ContestEntryRevokeData) err
 	if d.Count != nil {
 		count = *d.Count
 	}
+	// all or none: a caller who counts otherwise than we do has to hear of it
 	if count == 0 || count > p.Entries {
 		return loyalty.ErrEntriesTooFew.With("entries", p.Entries).At("data.count")
 	}
@@ -79,6 +81,7 @@ func revokeEntries(r *engine.Run, d events.ContestEntryRevokeData, p *game.Conte
 			return burn, nil
 		}
 		if refund == nil {
+			// made with the first points that come back, so that an empty refund leaves no event
 			refund = r.Derive(r.Event, "refund_contest_entry", map[string]string{"contest_id": contest})
 		}
 		returned += n

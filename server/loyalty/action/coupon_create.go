@@ -20,6 +20,7 @@ var couponCreate = engine.Action[events.CouponCreateData]{
 	Needs: func(d events.CouponCreateData, n *loyalty.CustomerNeeds) { n.Coupons = []string{d.Code} },
 	Check: checkCoupon,
 	Apply: func(r *engine.Run, d events.CouponCreateData) error {
+		// a pool is only a name here, for filters and figures: no code of it is used up
 		pool := deref(d.Pool)
 		if pool != "" && coupon.Pools.Of(r.Programme)[pool] == nil {
 			return loyalty.ErrEntityNotFound.With("type", coupon.PoolType).With("id", pool).At("data.pool")
@@ -54,6 +55,7 @@ func checkCoupon(d events.CouponCreateData) error {
 	if d.Amount != nil && kind != loyalty.CouponGiftCard {
 		return programme.Unfit("amount", "type", kind)
 	}
+	// more than the whole price would be money that the till pays out
 	if kind == loyalty.CouponPercentage && d.Value > 100*money.Unit {
 		return loyalty.ErrPropertyInvalid.With("property", "value").With("reason", "range").At("data.value")
 	}

@@ -16,6 +16,7 @@ var couponTransfer = engine.Action[events.CouponTransferData]{
 		if code := deref(d.Code); code != "" {
 			n.Coupons = []string{code}
 		} else {
+			// which coupon it is tells only the claim of the reward, which goes along with it
 			n.Claims, n.Progress = true, loyalty.Kinds(loyalty.ProgressReward)
 		}
 	},

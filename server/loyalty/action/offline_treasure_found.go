@@ -12,6 +12,7 @@ var offlineTreasureFound = engine.Action[events.OfflineTreasureFoundData]{
 	Name: "offline_treasure_found", Standing: engine.Earner,
 	Needs: func(_ events.OfflineTreasureFoundData, n *loyalty.CustomerNeeds) { needTreasures(n) },
 	Apply: func(r *engine.Run, d events.OfflineTreasureFoundData) error {
+		// without a code none fits a treasure that has one: that is the other action's
 		return findTreasure(r, d.TreasureID, nil)
 	},
 }

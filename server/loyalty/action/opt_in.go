@@ -15,6 +15,7 @@ var optIn = engine.Action[events.OptInData]{
 	Needs: func(d events.OptInData, n *loyalty.CustomerNeeds) {
 		n.Names = externalNames(d.ExternalIds)
 		if d.Referrer != nil {
+			// the friend is looked up with the customer, so that an unknown one costs no second load
 			n.Names = append(n.Names, loyalty.Name{Kind: loyalty.NameCustomer, Value: *d.Referrer})
 		}
 		// an inactive profile with this address, such as one that a transfer by e-mail began,

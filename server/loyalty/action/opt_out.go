@@ -33,6 +33,7 @@ var optOut = engine.Action[events.OptOutData]{
 		if _, err := rand.Read(salt); err != nil {
 			return err
 		}
+		// merged accounts keep their rows and their keys, which would tell who this was
 		for _, one := range append(sources, r) {
 			forget(one, salt)
 			one.DestroyKey()
@@ -67,6 +68,7 @@ func forget(r *engine.Run, salt []byte) {
 	for i, label := range p.Labels {
 		labels[i] = hashed(salt, label)
 	}
+	// nothing is kept of what the programme made up itself: nobody can say what it tells
 	p.Labels, p.ExternalIDs, p.Custom = labels, nil, nil
 }
 

@@ -34,6 +34,7 @@ var partialRefund = engine.Action[events.PartialRefundData]{
 // needRefund declares what every refund reads: the purchase, its lots, and the
 // lots its burned points go back to.
 func needRefund(transaction string, n *loyalty.CustomerNeeds) {
+	// used up and expired lots too: what the purchase earned may be spent, and what it burned may have run out
 	n.Lots = loyalty.UsedLots
 	n.Transactions = []string{transaction}
 }

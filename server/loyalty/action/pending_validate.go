@@ -12,6 +12,7 @@ import (
 var pendingValidate = engine.Action[events.PendingValidateData]{
 	Name: "pending_validate",
 	Needs: func(_ events.PendingValidateData, n *loyalty.CustomerNeeds) {
+		// the key: what was held is sealed, and is opened to be decided
 		n.Lots, n.Key, n.Progress = loyalty.HeldLots, true, loyalty.Kinds(loyalty.ProgressHeld)
 	},
 	Apply: func(r *engine.Run, d events.PendingValidateData) error { return purchase.ValidateHeld(r, d.Event) },

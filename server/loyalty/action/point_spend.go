@@ -9,6 +9,7 @@ import (
 // point_spend takes points from the balance; the score stays.
 var pointSpend = engine.Action[events.PointSpendData]{
 	Name: "point_spend", Standing: engine.Spender,
+	// all open lots: those that expire first are spent first
 	Needs: func(_ events.PointSpendData, n *loyalty.CustomerNeeds) { n.Lots = loyalty.OpenLots },
 	Apply: func(r *engine.Run, d events.PointSpendData) error {
 		if _, err := r.Book.Spend(r.Event.ID, d.Points); err != nil {

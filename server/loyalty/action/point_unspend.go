@@ -10,6 +10,7 @@ import (
 // stays. Where a lot has expired meanwhile, they expire at once.
 var pointUnspend = engine.Action[events.PointUnspendData]{
 	Name: "point_unspend", Standing: engine.Earner,
+	// also lots of which nothing is left: they are what was spent
 	Needs: func(_ events.PointUnspendData, n *loyalty.CustomerNeeds) { n.Lots = loyalty.UsedLots },
 	Apply: func(r *engine.Run, d events.PointUnspendData) error {
 		spent := r.Book.Figures.Spent

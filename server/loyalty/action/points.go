@@ -25,6 +25,7 @@ func earnOptional(r *engine.Run, n *int64) error {
 	if n == nil {
 		return nil
 	}
+	// the visit itself is recorded of anyone, so that the action's standing cannot say it
 	if r.Customer.Status == loyalty.Inactive {
 		return loyalty.ErrWrongStatus.With("status", string(r.Customer.Status)).With("action", r.Event.Action).At("data.points")
 	}

@@ -43,6 +43,7 @@ func applyPrizeWheelSpin(r *engine.Run, d prizeWheelSpinData) error {
 	if _, err := pay(r, w.Points); err != nil {
 		return err
 	}
+	// the chance was fixed when the submission arrived: deciding it again after a conflict must not spin again
 	if err := spin(r, w, rand.New(engine.RandomFor(r, "wheel")).Int64N); err != nil {
 		return err
 	}
@@ -52,6 +53,7 @@ func applyPrizeWheelSpin(r *engine.Run, d prizeWheelSpinData) error {
 
 // spin gives what comes up and tells it.
 func spin(r *engine.Run, w *game.Wheel, random func(n int64) int64) error {
+	// derived before the prize, so that what the prize causes comes after it in the journal
 	result := r.Derive(r.Event, "wheel_spin", nil)
 	won, claim, err := game.Prize(r, r.Event, w, random)
 	if err != nil {
@@ -66,6 +68,7 @@ func spin(r *engine.Run, w *game.Wheel, random func(n int64) int64) error {
 		r.Event.Shown(won.Points - w.Points)
 	}
 	r.Record(told)
+	// the child stands below the event that names the wheel
 	told.Wheel = ""
 	if result.Data, err = json.Marshal(told); err != nil {
 		return err

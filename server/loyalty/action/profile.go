@@ -20,6 +20,7 @@ var profile = engine.Action[events.ProfileData]{
 		n.Names = externalNames(d.ExternalIds)
 	},
 	Apply: func(r *engine.Run, d events.ProfileData) error {
+		// who is enrolled already sends opt_in with each profile: that changes nothing and is no error
 		if deref(d.OptIn) && (r.Customer.Status == loyalty.None || r.Customer.Status == loyalty.Inactive) {
 			if err := r.Move("opt_in"); err != nil {
 				return err
@@ -27,6 +28,7 @@ var profile = engine.Action[events.ProfileData]{
 		}
 		p := &r.Customer.Profile
 		for _, field := range loyalty.ProfileTexts {
+			// null is as good as absent; an empty text is what clears a field
 			if raw, sent := r.Data[field.Name]; sent && string(raw) != "null" {
 				set(field.Of(p), new(loyalty.TextOf(raw)))
 			}
@@ -92,6 +94,7 @@ func setExternalIDs(r *engine.Run, changes *events.ExternalIDChanges) error {
 	if ids == nil {
 		ids = map[string]string{}
 	}
+	// sorted: names are claimed in one order on every node, and the same one is at fault each time
 	for _, name := range slices.Sorted(maps.Keys(*changes)) {
 		if err := setExternalID(r, ids, name, (*changes)[name]); err != nil {
 			return err
@@ -105,6 +108,7 @@ func setExternalIDs(r *engine.Run, changes *events.ExternalIDChanges) error {
 // so that two customers can exchange theirs by two events of one bulk.
 func setExternalID(r *engine.Run, ids map[string]string, name string, value *string) error {
 	at := "data.external_ids." + name
+	// filters name an external id as name:value
 	if name == "" || strings.Contains(name, ":") {
 		return loyalty.ErrPropertyInvalid.With("property", "external_ids").With("reason", "external_name").At(at)
 	}

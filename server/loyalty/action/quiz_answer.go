@@ -29,6 +29,7 @@ func applyQuizAnswer(r *engine.Run, d quizAnswerData) error {
 	if err != nil {
 		return err
 	}
+	// an answer that the quiz does not have is a mistake of the caller's, and must not use up the only try
 	if err := q.Check(d.Answer); err != nil {
 		return err
 	}

@@ -33,6 +33,7 @@ var refund = engine.Action[events.RefundData]{
 		if err := coupon.RefundCards(r, r.Event, t, before); err != nil {
 			return err
 		}
+		// only a full refund: parts leave a purchase that was made, and challenges count purchases
 		if err := challenge.Undo(r, r.Event, t); err != nil {
 			return err
 		}

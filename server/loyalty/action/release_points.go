@@ -21,6 +21,7 @@ var releasePoints = engine.Action[events.ReleasePointsData]{
 		if reserved == 0 {
 			return loyalty.ErrReservationNotFound.With("transaction_id", d.TransactionID).At("data.transaction_id")
 		}
+		// without a number all of it: a till that cancels need not know how much it was
 		n := reserved
 		if d.Points != nil {
 			n = *d.Points

@@ -21,6 +21,7 @@ var reservePoints = engine.Action[events.ReservePointsData]{
 			return notEnough(r, d.Points)
 		}
 		held := r.Reservation(d.TransactionID)
+		// into an array of its own: the rule may run again on the same loaded rows
 		held.Hold = append(held.Hold[:len(held.Hold):len(held.Hold)], hold...)
 		r.Event.Shown(-d.Points)
 		r.Trace("reserve", "applied", "reason.reserved", -d.Points)

@@ -30,6 +30,7 @@ var tierChange = engine.Action[tierChangeData]{
 		return nil
 	},
 	Apply: func(r *engine.Run, d tierChangeData) (err error) {
+		// an unknown structure is told apart from a tier that is in another one: they are mended in different places
 		if d.Structure != "" && tier.Structures.Of(r.Programme)[d.Structure] == nil {
 			return loyalty.ErrStructureNotFound.With("structure", d.Structure).At("data.structure")
 		}

@@ -17,6 +17,7 @@ type tierRecalculationData struct {
 var tierRecalculation = engine.Action[tierRecalculationData]{
 	Name: "tier_recalculation", Standing: engine.Earner,
 	Needs: func(_ tierRecalculationData, n *loyalty.CustomerNeeds) {
+		// the journal: what is stored was counted by the rules of before
 		n.Progress, n.Past = loyalty.Kinds(loyalty.ProgressTier), true
 	},
 	Check: func(d tierRecalculationData) error {

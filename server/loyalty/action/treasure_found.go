@@ -30,6 +30,7 @@ func findTreasure(r *engine.Run, id string, code *string) error {
 		return err
 	case !r.Event.Sent(t.Action()):
 		return loyalty.ErrTreasureAction.With("action", t.Action()).At(field)
+		// a missing code is told before anything of the customer, a wrong one only after it
 	case t.Code != "" && (code == nil || strings.TrimSpace(*code) == ""):
 		return loyalty.ErrPropertyEmpty.With("property", "code").At("data.code")
 	}
@@ -42,6 +43,7 @@ func findTreasure(r *engine.Run, id string, code *string) error {
 	if err := win(r, t.Points); err != nil {
 		return err
 	}
+	// the find is kept even where there are no points: it is found once
 	return r.SetProgress(r.Event, loyalty.ProgressKey{Kind: loyalty.ProgressTreasure, Key: t.ID},
 		game.TreasureProgress{FoundAt: r.At}, time.Time{})
 }

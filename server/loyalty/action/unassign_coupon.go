@@ -13,6 +13,7 @@ var unassignCoupon = engine.Action[events.UnassignCouponData]{
 	Name: "unassign_coupon", Standing: engine.Earner,
 	Needs: func(d events.UnassignCouponData, n *loyalty.CustomerNeeds) {
 		if d.Code == nil {
+			// all that they have: whether there is only one is for the rule to see
 			n.Codes = true
 		} else {
 			n.Coupons = []string{*d.Code}

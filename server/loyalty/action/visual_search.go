@@ -24,6 +24,7 @@ type visualSearchBound struct {
 var visualSearch = engine.Action[visualSearchData]{
 	Name: "visual_search",
 	Apply: func(r *engine.Run, d visualSearchData) error {
+		// an event each, so that campaigns and challenges can react to every thing that was seen
 		for _, bound := range d.Bounds {
 			r.Derive(r.Event, "visual_search_bound", bound)
 		}

@@ -38,6 +38,7 @@ func (g *gift) give(f *Effect) error {
 	case EffectPoints:
 		return g.earn(f.Points)
 	case EffectMultiply:
+		// the factor less one: the occurrence has earned its own points already
 		n, err := g.Programme.Purchase.Rounding.Whole(decimal.NewFromInt(base(g.Occurrence)).Mul(f.extra))
 		if err != nil || n > points.Max {
 			return g.tooMany()
@@ -73,6 +74,7 @@ func base(o *engine.Occurrence) (n int64) {
 	case o.Accepted != nil:
 		return o.Accepted.OriginalEarned - o.Accepted.Detail.Bonus
 	}
+	// the event's own: other events of the submission have theirs in the same book
 	for _, p := range o.Book.Postings {
 		if p.Event == o.Trigger.ID && p.From == points.Issued && p.To == points.Available {
 			n += p.Points
@@ -102,17 +104,20 @@ func (g *gift) earn(n int64) error {
 	if t != nil {
 		e.Transaction = name
 	}
+	// a balance that is full refuses the whole event: points that were promised must not be dropped in silence
 	if err := g.Credit(e, n, name); err != nil {
 		return g.tooMany()
 	}
 	g.given, g.gave.Points = true, g.gave.Points+n
 	if t == nil {
+		// of a completion: if a refund breaks it, these go back with it
 		return challenge.NoteGift(g.Run, g.cause, e, g.campaign.ID, n)
 	}
 	if err := t.AddBonus(g.Line, n); err != nil {
 		return err
 	}
 	t.NoteGift(g.campaign.ID, g.Line, n)
+	// the purchase changes with every campaign that gives; its state is written once, behind them all
 	g.TellLater(e, t)
 	return nil
 }
@@ -172,6 +177,7 @@ func (g *gift) coupon(f *Effect) error {
 
 // tier puts the customer into a tier.
 func (g *gift) tier(id string) error {
+	// a customer who is in the tier already gets nothing, and no event says so
 	before := len(g.Events())
 	if err := tier.Change(g.Run, g.cause, tier.Find(g.Programme, id), time.Time{}); err != nil {
 		return err

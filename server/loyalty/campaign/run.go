@@ -13,6 +13,7 @@ func campaigns(o *engine.Occurrence) error {
 	if !o.Programme.On[programme.ModuleAutomation] {
 		return nil
 	}
+	// the index is made once for a programme: most events trigger few of its campaigns
 	for _, c := range triggered.Of(o.Programme)[o.Action] {
 		// looking at a campaign costs time even if its condition does not hold; thousands of lines
 		// times many campaigns would hold up a batch

@@ -34,6 +34,7 @@ func uncount(k *loyalty.Counting, criteria []int64, days []map[calendar.Day]int6
 
 // nothing clears what the progress is attributed to once there is no progress.
 func (st *ChallengeState) nothing() {
+	// or the window would go on running with nothing in it
 	if !slices.ContainsFunc(st.Criteria, positive) {
 		st.Started, st.Parts, st.Sole = time.Time{}, nil, loyalty.ID{}
 	}
@@ -96,6 +97,7 @@ func (st *ChallengeState) fill(k *loyalty.Completion, c *Challenge) (filled bool
 		}
 		if holds(&all) {
 			all.For, left.Sole = slices.Concat(k.For, st.Parts), loyalty.ID{}
+			// lent to the last, the progress begins anew with the next count
 			left.nothing()
 			*k, *st = all, left
 			return true
@@ -203,6 +205,7 @@ func Undo(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error {
 	if len(counted) == 0 {
 		return nil
 	}
+	// once: a purchase that is refunded has nothing left to take out
 	t.Detail.Counted = nil
 	u := undoing{Run: r, event: e, states: map[string]*ChallengeState{}}
 	if err := u.all(counted); err != nil {
@@ -210,6 +213,7 @@ func Undo(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error {
 	}
 	for _, id := range slices.Sorted(maps.Keys(u.states)) {
 		st := u.states[id]
+		// cut at the end and not before: a count may be in any of those that were put back
 		st.Kept = st.Kept[max(0, len(st.Kept)-maxKept):]
 		if err := r.SetProgress(e, loyalty.ProgressKey{Kind: loyalty.ProgressChallenge, Key: id}, st, time.Time{}); err != nil {
 			return err
@@ -246,6 +250,7 @@ func (u *undoing) all(counted []loyalty.Counting) error {
 			st.Kept = append(st.Kept, *k.Whole)
 		}
 	}
+	// latest first: what came later may rest on what came before, a completion on a completion
 	for i := range slices.Backward(counted) {
 		if err := u.out(&counted[i]); err != nil {
 			return err
@@ -289,6 +294,7 @@ func (u *undoing) out(k *loyalty.Counting) error {
 		if err := u.takeBack(k.Challenge, &done); err != nil {
 			return err
 		}
+		// the completion was itself an occurrence, which other challenges have counted
 		if err := u.all(done.Counts); err != nil {
 			return err
 		}
