@@ -140,7 +140,7 @@ func integerValue(raw json.RawMessage) any {
 	return int64(f)
 }
 
-// CustomFilter selects customers by attributes of the programme's own. They lie
+// CustomFilter selects customers by custom attributes. They lie
 // in one document, so Fits decides; a store may narrow by Needs before it asks.
 type CustomFilter struct {
 	Needs []string // names with cf_ without which no customer fits

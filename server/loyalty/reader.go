@@ -17,7 +17,7 @@ type CustomerQuery struct {
 	Conditions []Condition
 	Search     string             // prefix of e-mail, handler, first or last name, in any case
 	SearchIn   []*CustomAttribute // attributes of core/customer that Search looks into as well
-	Custom     *CustomFilter      // by attributes of the programme's own; nil: by none
+	Custom     *CustomFilter      // by custom attributes; nil: by none
 	Sort       []Sorting          // status, created_at, by offset and not together with Search; or one of those of ByCursor
 	Page       Page
 }

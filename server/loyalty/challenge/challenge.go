@@ -30,7 +30,7 @@ type Challenge struct {
 	Refunds        string        `json:"refunds"`     // RefundsUndo, where it is empty too, or RefundsKeep
 	loyalty.Dates
 
-	// Custom are the attributes of the programme's own, by name with cf_.
+	// Custom holds the custom attributes, by name with cf_.
 	Custom map[string]json.RawMessage `json:"-"`
 
 	of string // what its criteria count: progress made for others starts anew

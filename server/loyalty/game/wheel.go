@@ -120,6 +120,7 @@ func MaySpin(r *engine.Run, id string) (*Wheel, WheelProgress, error) {
 	if err != nil {
 		return nil, p, err
 	}
+	// the standing of the action cannot say it: only a spin that costs something is spending
 	if w.Points > 0 && r.Customer.Status == loyalty.Suspended {
 		return nil, p, loyalty.ErrSuspended
 	}
@@ -208,6 +209,7 @@ func prizeOf(r *engine.Run, id string) (*reward.Reward, error) {
 	if !r.Programme.On[programme.ModuleRewards] {
 		return nil, loyalty.ErrActionOff.With("module", programme.ModuleRewards).With("action", "reward_claim")
 	}
+	// a copy: the programme's reward keeps its limit for those who claim it
 	prize := *reward.Rewards.Of(r.Programme)[id]
 	prize.MaxClaims = nil
 	return &prize, nil
@@ -267,6 +269,7 @@ func (p WheelProgress) Left(w *Wheel, at time.Time, zone *time.Location) int64 {
 		return -1
 	case w.Limit.Period == periodEver:
 		return max(0, w.Limit.Count-p.Total)
+		// counted in another one: nothing has been spun in this
 	case period != p.Period:
 		return w.Limit.Count
 	}

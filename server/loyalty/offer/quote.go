@@ -67,6 +67,7 @@ func OutlookOn(r *engine.Run, o *Offer) (out OfferOutlook, err error) {
 		return out, err
 	}
 	out.ClaimedAt, out.Redeemed, out.Left = p.ClaimedAt, p.Redeemed, o.left(p.Redeemed, all)
+	// by the very rule of the action, so that a list never promises what a claim refuses
 	out.Refusal, err = mayUseOffer(r, "offer_claim", o)
 	return out, err
 }
@@ -97,6 +98,7 @@ func (o *Offer) left(own, all int64) (left *int64) {
 // against the same limits.
 func QuoteFor(r *engine.Run, cart Cart) ([]OfferQuote, error) {
 	var quotes []OfferQuote
+	// in any order: they are sorted once all are known
 	for _, o := range Offers.Of(r.Programme) {
 		if o.Status(r.At) != loyalty.StatusActive {
 			continue
@@ -134,6 +136,7 @@ func Quote(p *programme.Programme, cart Cart, at time.Time, used map[string]int6
 func quote(p *programme.Programme, o *Offer, cart Cart, reason string) OfferQuote {
 	fits, amount := o.Fits(cart)
 	switch {
+	// what keeps the customer from the offer is told first: another cart would not help
 	case reason != "":
 	case !p.SoldAt(o.Stores, cart.Store):
 		reason = offerElsewhere

@@ -14,6 +14,7 @@ func ClaimGuest(r *engine.Run, name string) error {
 	unknown := loyalty.ErrTransactionNotFound.At("data.transaction_id")
 	owner, taken := r.Owner(loyalty.Name{Kind: loyalty.NameTransaction, Value: name})
 	switch {
+	// one answer for what is unknown, their own or another member's: ids of others must not be found out
 	case !taken || owner == r.Customer.ID:
 		return unknown
 	case engine.TouchedBefore(r, owner):
@@ -29,7 +30,9 @@ func ClaimGuest(r *engine.Run, name string) error {
 	if guest == r || guest.Customer.Status != loyalty.Inactive || t == nil || t.Customer != guest.Customer.ID {
 		return unknown
 	}
+	// a copy: the guest's row is what the guard of the write compares with
 	moved := t.Clone()
+	// before the lots move: every posting is booked in the name of an event of its own customer
 	gone := guest.Derive(r.Event, "point_sub", nil)
 	if err := moveLots(r, guest, gone, moved); err != nil {
 		return err
@@ -45,9 +48,11 @@ func moveLots(r *engine.Run, guest *engine.Run, gone *loyalty.Event, t *loyalty.
 	var total int64
 	lots := map[loyalty.ID]loyalty.ID{} // of the guest, of the claimer
 	for _, l := range guest.Book.Lots() {
+		// one that was taken back as a whole has nothing to move, not even what was spent of it
 		if l.Transaction != t.Name || l.Gone() == l.Points {
 			continue
 		}
+		// the lot goes as a whole, with what was spent of it, so that a refund finds it at the claimer
 		was := guest.Book.Part(gone.ID, l)
 		come := derivePoints(r, r.Event, "point_add", t.Name, was.Remaining)
 		come.Shown(was.Remaining)
@@ -81,6 +86,7 @@ func rebind(r *engine.Run, guest *engine.Run, t *loyalty.Transaction, lots map[l
 	}
 	for i := range t.Detail.Items {
 		l := &t.Detail.Items[i]
+		// a line that earned nothing has no lot; it keeps the event that it had
 		now, has := lots[l.Event]
 		if !has {
 			now = l.Event
@@ -95,6 +101,7 @@ func rebind(r *engine.Run, guest *engine.Run, t *loyalty.Transaction, lots map[l
 
 // movePromise moves what a pending purchase promises, and what it used.
 func movePromise(r *engine.Run, guest *engine.Run, gone *loyalty.Event, t *loyalty.Transaction) error {
+	// only what waits promises: of the others the lots have moved
 	if t.State != loyalty.Pending {
 		return nil
 	}

@@ -21,6 +21,7 @@ var PendingFeature = engine.Feature{
 // date, not at the time of writing, so that downtime does not change what a purchase earns.
 func acceptOnTime(r *engine.Run, t *loyalty.Transaction) error {
 	action := "checkout_accept"
+	// as the purchase says, and not the programme, which may have changed since
 	if t.AutoReject {
 		action = "checkout_reject"
 	}
@@ -62,6 +63,7 @@ func receiveHeld(r, source *engine.Run, key loyalty.ProgressKey, data json.RawMe
 	if err != nil {
 		return nil, err
 	}
+	// or it could not be opened once the source's key is destroyed
 	if h.Sealed, err = loyalty.Reseal(source.Customer.Key, r.Customer.Key, h.Sealed, id, id); err != nil {
 		return nil, err
 	}
@@ -83,6 +85,7 @@ func moveHeld(r, guest *engine.Run, gone *loyalty.Event, t *loyalty.Transaction)
 			continue
 		}
 		key := loyalty.ProgressKey{Kind: loyalty.ProgressHeld, Key: id}
+		// it waits no longer because it was claimed
 		due := guest.ProgressRow(key).DueAt
 		if err := guest.SetProgress(gone, key, nil, due); err != nil {
 			return err

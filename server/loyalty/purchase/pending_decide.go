@@ -43,6 +43,7 @@ func ValidateHeld(r *engine.Run, ref string) error {
 	if err := r.SetProgress(r.Event, key, nil, time.Time{}); err != nil {
 		return err
 	}
+	// reactions see the action that was held, and not that it was validated
 	r.Event.Transaction, r.Event.As = h.Transaction, h.Action
 	if h.purchase() {
 		t, err := heldPurchase(r, &h)
@@ -194,6 +195,7 @@ func ExpirePending(r *engine.Run, n int64) error {
 // shrink drops a part of what a held event promises.
 func shrink(r *engine.Run, key loyalty.ProgressKey, h *HeldEvent, n int64) error {
 	r.Book.Withdraw(r.Event.ID, n)
+	// kept, so that what the event gives when it is validated is less by as much
 	h.Points, h.Dropped = h.Points-n, h.Dropped+n
 	if h.purchase() {
 		t, err := heldPurchase(r, h)

@@ -37,6 +37,7 @@ func Refer(r *engine.Run, name string) error {
 	r.Customer.Profile.Referrer = id
 	r.Event.Tell().Referrer = &id
 	var data map[string]json.RawMessage
+	// the name must not stay in the event either
 	if err := json.Unmarshal(r.Event.Data, &data); err != nil {
 		return err
 	}
@@ -114,6 +115,7 @@ func payReferrer(o *engine.Occurrence, n int64, b *bonus) (*bonusPart, error) {
 	switch {
 	case err != nil:
 		return nil, err
+		// a merge can make both one customer
 	case r == nil || r == o.Run:
 		o.Trace("referral", "skipped", "reason.standing", 0)
 		return nil, nil
@@ -148,6 +150,7 @@ func pay(o *engine.Occurrence, r *engine.Run, n int64, b *bonus) (*bonusPart, er
 	if err != nil {
 		return nil, err
 	}
+	// the purchase is the friend's
 	if r != o.Run {
 		e.Transaction = ""
 	}
@@ -176,6 +179,7 @@ func takeBonusBack(o *engine.Occurrence) error {
 	if err := takePart(o, b.Friend, &b); err != nil {
 		return err
 	}
+	// for ever: a later refund of the same purchase must not take it once more
 	b.TakenBack = true
 	return o.SetProgress(o.Trigger, bonusKey, b, time.Time{})
 }

@@ -80,6 +80,7 @@ func revokeCoupon(r *engine.Run, e *loyalty.Event, claim *loyalty.RewardClaim) e
 	if c.Reward != claim.Reward {
 		return nil // it was taken from its holder, and its code given anew
 	}
+	// part of it was used, and points that come back would pay for it twice
 	if c.State == loyalty.CouponRedeemed || c.State == loyalty.CouponPartiallyRedeemed {
 		coupon.Trace(r, "refused", "reason.coupon", c)
 		return loyalty.ErrCouponUsed.With("code", c.Code).At("data.event")

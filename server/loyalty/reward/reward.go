@@ -39,7 +39,7 @@ type Reward struct {
 	Coupon      *coupon.CouponTemplate `json:"coupon"`   // or what codes are made of
 	loyalty.Dates
 
-	// Custom are the attributes of the programme's own, by name with cf_.
+	// Custom holds the custom attributes, by name with cf_.
 	Custom map[string]json.RawMessage `json:"-"`
 }
 
@@ -63,6 +63,7 @@ func readReward(p *programme.Programme, e loyalty.Entity) (*Reward, error) {
 	if err := programme.Decode(e, r); err != nil {
 		return nil, err
 	}
+	// refused here and not when it is claimed: a customer cannot mend it
 	if r.Pool != "" && coupon.Pools.Of(p)[r.Pool] == nil {
 		return nil, programme.Missing("pool", coupon.PoolType, r.Pool)
 	}
@@ -82,6 +83,7 @@ func (r *Reward) checkGift() error {
 	switch {
 	case coupon && r.Pool == "" && r.Coupon == nil:
 		return programme.Fault("coupon", loyalty.ErrPropertyEmpty.Name, nil)
+		// two sources would leave open which one a claim takes
 	case coupon && r.Pool != "" && r.Coupon != nil:
 		return programme.Fault("coupon", "not_together", map[string]any{"other": "pool"})
 	case !coupon && r.Pool != "":

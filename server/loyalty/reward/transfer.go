@@ -32,6 +32,7 @@ func Transfer(r *engine.Run, reward string, to coupon.Addressee) (err error) {
 		return err
 	}
 	email := to.Email
+	// an address that was not used to find them is none of the receiver's
 	if to.Target != "" {
 		email = ""
 	}
@@ -40,6 +41,7 @@ func Transfer(r *engine.Run, reward string, to coupon.Addressee) (err error) {
 		return err
 	}
 	if left {
+		// the journal names the reward: which was the only one cannot be told later
 		if err := r.FillIn("reward", reward); err != nil {
 			return err
 		}
@@ -52,6 +54,7 @@ func Transfer(r *engine.Run, reward string, to coupon.Addressee) (err error) {
 		return err
 	}
 	r.Claims().Changed(r.Event, claim)
+	// a claim of their own, which costs nothing: the first stays with who paid
 	other.Claims().Changed(e, &loyalty.RewardClaim{
 		ID: e.ID, Customer: other.Customer.ID, Reward: reward, State: loyalty.ClaimClaimed, Coupon: claim.Coupon, ClaimedAt: r.At,
 	})
@@ -77,6 +80,7 @@ func claimToPass(r *engine.Run, reward string) (*loyalty.RewardClaim, *loyalty.C
 	if err != nil {
 		return nil, nil, err
 	}
+	// all at once: one by one, each would have the batch decided again
 	if err := r.Require(loyalty.CustomerNeeds{Coupons: codes}); err != nil {
 		return nil, nil, err
 	}

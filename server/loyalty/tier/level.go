@@ -42,6 +42,7 @@ func CustomerLevels(r *engine.Run) ([]Level, error) {
 	var status TierStatus
 	for i := range all {
 		l := &all[i]
+		// once for a structure: its tiers stand together
 		if status.Structure != l.Structure {
 			var err error
 			if status, err = statusOf(r, l.Structure); err != nil {
@@ -60,6 +61,7 @@ func (status *TierStatus) level(l *Level) {
 	if status.Current == nil {
 		return
 	}
+	// by rank and not by figure: a tier that was given by hand has those below it, too
 	l.Reached = s.rank(l.Tier.ID) <= s.rank(status.Current.ID)
 	if l.Current = l.Tier == status.Current; l.Current {
 		l.Since, l.Expires, l.Manual = status.Since, status.Expires, status.Manual

@@ -33,6 +33,7 @@ func (s *Structure) Status(st *TierState, v TierView) TierStatus {
 	} else {
 		status.Since = time.Time{}
 	}
+	// nothing that a customer does leads to a tier that is given by hand
 	if s.Base != BaseManual && rank+1 < len(s.Tiers) {
 		status.Next = s.Tiers[rank+1]
 		status.Missing = s.lacks(status.Next, status.Figure)
@@ -56,6 +57,7 @@ func (s *Structure) Soon(c *loyalty.TierStanding, v TierView) (status TierStatus
 		then := v
 		then.At = due
 		s.judge(&st, then)
+		// a date that does not move on would never end the loop
 		if next := s.due(&st, then); next.After(due) {
 			due = next
 		} else {
