@@ -90,7 +90,7 @@ func claimsOf(of sqlFragment, q loyalty.ClaimQuery) *unionQuery {
 		q.Page.Limit = math.MaxInt32
 	}
 	return &unionQuery{
-		table: "claims", columns: claimTable.names(), branches: owned(of, "claimed_at"), page: pagerOf(q.Page),
+		table: "claims", columns: claimTable.names(), branches: owned(of, "claimed_at", false), page: pagerOf(q.Page),
 		order: listOrder{at: "claimed_at", id: "id", descending: !q.OldestFirst},
 	}
 }

@@ -30,18 +30,25 @@ var couponColumns = map[string]filterColumn{
 func (s couponStore) Coupons(ctx context.Context, q loyalty.CouponQuery) (loyalty.CouponPage, error) {
 	var page loyalty.CouponPage
 	of := holder(q.Holder, q.Ref)
-	found, err := couponsOf(of, &q)
-	if err != nil {
-		return page, err
-	}
 	var rows []loyalty.Coupon
-	text, backwards := found.sql()
-	first := []question{couponTable.list(text.seenAt(q.At), &rows)}
 	var who *loyalty.Customer
-	if q.Ref != "" {
-		first = append(first, customerOf(of, &who))
+	var backwards bool
+	read := func(alone bool) (first []question, err error) {
+		found, err := couponsOf(of, &q, alone)
+		if err != nil {
+			return nil, err
+		}
+		var text sqlFragment
+		text, backwards = found.sql()
+		rows, who = nil, nil
+		first = []question{couponTable.list(text.seenAt(q.At), &rows)}
+		if q.Ref != "" {
+			first = append(first, customerOf(of, &who))
+		}
+		return first, nil
 	}
-	if err = s.asks(ctx, first...); err == nil && q.Ref != "" {
+	err := s.ofHolder(ctx, q.Holder, q.Ref, read)
+	if err == nil && q.Ref != "" {
 		page.Customer, err = known(who)
 	}
 	if err != nil {
@@ -105,13 +112,13 @@ func sealers(codes []string) sqlFragment {
 	return sqlFragment{}.and("customer_id IN [[SELECT customer_id FROM coupon_events WHERE coupon_"+coded+"]]", loyalty.NameCoupon, codes)
 }
 
-// couponsOf makes the statement of a query.
-func couponsOf(of sqlFragment, q *loyalty.CouponQuery) (*unionQuery, error) {
+// couponsOf makes the statement of a query; alone says that nobody was merged into its customer.
+func couponsOf(of sqlFragment, q *loyalty.CouponQuery, alone bool) (*unionQuery, error) {
 	list := &unionQuery{table: "coupons", columns: couponTable.names(), page: pagerOf(q.Page), order: listOrder{at: "created_at", id: "id", descending: true}}
 	list.branches = []branch{{sqlFragment{}.and("TRUE"), "created_at"}}
 	held := q.Holder != (loyalty.ID{}) || q.Ref != ""
 	if held {
-		list.order.at, list.branches = "claimed_at", owned(of, "claimed_at")
+		list.order.at, list.branches = "claimed_at", owned(of, "claimed_at", alone)
 	}
 	for _, c := range q.Conditions {
 		alternatives, err := couponAlternatives(c, q.At, held)

@@ -23,6 +23,7 @@ type database struct {
 	now    func() time.Time
 	probe  probe
 	at     func(Point)
+	joined joined
 	told   func(ctx context.Context, kind string, began time.Time) // what was asked; nil: it is not told
 	own    own
 

@@ -8,7 +8,7 @@ import (
 
 // ExplainCoupons is ExplainEvents for coupons.
 func (s *Store) ExplainCoupons(q loyalty.CouponQuery) (plan string, err error) {
-	list, err := couponsOf(holder(q.Holder, q.Ref), &q)
+	list, err := couponsOf(holder(q.Holder, q.Ref), &q, false)
 	if err != nil {
 		return "", err
 	}

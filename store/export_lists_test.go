@@ -17,10 +17,10 @@ func (s *Store) explain(list *unionQuery) (plan string, err error) {
 	return s.explained(text)
 }
 
-// ExplainEvents gives PostgreSQL's plan of the statement that reads events, as it
-// was followed.
-func (s *Store) ExplainEvents(q loyalty.EventQuery) (plan string, err error) {
-	list, err := eventsOf(holder(q.Customer, q.Ref), &q)
+// ExplainEvents gives PostgreSQL's plan of the statement that reads events, as it was followed;
+// alone says that nobody was merged into the customer.
+func (s *Store) ExplainEvents(q loyalty.EventQuery, alone bool) (plan string, err error) {
+	list, err := eventsOf(holder(q.Customer, q.Ref), &q, alone)
 	if err != nil {
 		return "", err
 	}

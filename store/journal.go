@@ -28,23 +28,30 @@ var eventColumns = map[string]filterColumn{
 // moment later.
 func (s journalStore) Events(ctx context.Context, q loyalty.EventQuery) (loyalty.EventPage, error) {
 	var page loyalty.EventPage
-	of := holder(q.Customer, q.Ref)
-	list, err := eventsOf(of, &q)
-	if err != nil {
-		return page, err
-	}
-	text, backwards := list.sql()
-	first := []question{eventTable.paged(text, &page.Events)}
 	var who *loyalty.Customer
 	var purchase number
-	if q.Ref != "" {
-		first = append(first, customerOf(of, &who))
+	var backwards bool
+	of := holder(q.Customer, q.Ref)
+	read := func(alone bool) (first []question, err error) {
+		list, err := eventsOf(of, &q, alone)
+		if err != nil {
+			return nil, err
+		}
+		var text sqlFragment
+		text, backwards = list.sql()
+		page.Events, who = nil, nil
+		first = []question{eventTable.paged(text, &page.Events)}
+		if q.Ref != "" {
+			first = append(first, customerOf(of, &who))
+		}
+		if q.Ref != "" && q.Transaction != "" {
+			w := theirs("customer_id", of).and("transaction_id = ?", cleanText(q.Transaction))
+			first = append(first, sqlFragment{"SELECT 1 FROM transactions" + w.where(), w.args}.one(&purchase))
+		}
+		return first, nil
 	}
-	if q.Ref != "" && q.Transaction != "" {
-		w := theirs("customer_id", of).and("transaction_id = ?", cleanText(q.Transaction))
-		first = append(first, sqlFragment{"SELECT 1 FROM transactions" + w.where(), w.args}.one(&purchase))
-	}
-	if err := s.asks(ctx, first...); err != nil {
+	err := s.ofHolder(ctx, q.Customer, q.Ref, read)
+	if err != nil {
 		return page, err
 	}
 	if q.Ref != "" {
@@ -59,8 +66,8 @@ func (s journalStore) Events(ctx context.Context, q loyalty.EventQuery) (loyalty
 	return page, s.accompany(ctx, &page, backwards)
 }
 
-// eventsOf makes the statement of a query.
-func eventsOf(of sqlFragment, q *loyalty.EventQuery) (*unionQuery, error) {
+// eventsOf makes the statement of a query; alone says that nobody was merged into its customer.
+func eventsOf(of sqlFragment, q *loyalty.EventQuery, alone bool) (*unionQuery, error) {
 	list := &unionQuery{table: "events", columns: eventFields, page: pagerOf(q.Page), order: listOrder{at: "recorded_at", id: "id", descending: !q.OldestFirst}}
 	everybody := q.Customer == (loyalty.ID{}) && q.Ref == ""
 	if !everybody {
@@ -77,7 +84,7 @@ func eventsOf(of sqlFragment, q *loyalty.EventQuery) (*unionQuery, error) {
 	if everybody {
 		return list, ofAllCustomers(list, q)
 	}
-	list.branches = owned(of, list.order.at)
+	list.branches = owned(of, list.order.at, alone)
 	return list, eachBranch(list.branches, func(b *branch) (err error) {
 		if q.Transaction != "" {
 			b.where = b.where.and("transaction_id = ?", cleanText(q.Transaction))

@@ -66,7 +66,7 @@ func (s purchaseStore) Transactions(ctx context.Context, q loyalty.TransactionQu
 // transactionsOf makes the statement of a query.
 func transactionsOf(of sqlFragment, q *loyalty.TransactionQuery) (list *unionQuery, err error) {
 	list = &unionQuery{
-		table: "transactions", columns: purchaseTable.names(), page: pagerOf(q.Page), branches: owned(of, "created_at"),
+		table: "transactions", columns: purchaseTable.names(), page: pagerOf(q.Page), branches: owned(of, "created_at", false),
 		order: listOrder{at: "created_at", id: "checkout", descending: true},
 	}
 	if len(q.Sort) > 0 {

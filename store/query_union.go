@@ -140,17 +140,6 @@ func split(branches []branch, alternatives []sqlFragment, whole bool) (list []br
 	return list
 }
 
-// owned are the rows of a holder, and those of customers merged into them, which are few and get
-// sorted.
-func owned(of sqlFragment, at string) []branch {
-	return []branch{{ownedBy("customer_id", of), at}, {merged("customer_id", of), at}}
-}
-
-// ownedBy is the condition that a column names the holder.
-func ownedBy(column string, of sqlFragment) sqlFragment {
-	return sqlFragment{column + " = " + of.text, of.args}
-}
-
 // listOrder is how a list is sorted: by a time, then an id.
 type listOrder struct {
 	at, id     string

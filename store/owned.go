@@ -1,0 +1,78 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"sync"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// owned are the rows of a holder, and those of customers merged into them, which are few and get
+// sorted; alone says that there are no such customers.
+func owned(of sqlFragment, at string, alone bool) []branch {
+	list := []branch{{ownedBy("customer_id", of), at}, {merged("customer_id", of), at}}
+	if alone {
+		return list[:1]
+	}
+	return list
+}
+
+// ownedBy is the condition that a column names the holder.
+func ownedBy(column string, of sqlFragment) sqlFragment {
+	return sqlFragment{column + " = " + of.text, of.args}
+}
+
+// ofHolder reads a list of a customer, or of everybody. Hardly anybody has rows of others who were merged into them,
+// but to look for such rows in each month of the journal takes as long as to read a page. So only
+// the customer's own rows are read, and at the same instant whether there are others; if so, read
+// makes the questions anew, for all of them. Who has others is remembered, so that it happens once.
+func (s *database) ofHolder(ctx context.Context, customer loyalty.ID, ref string, read func(alone bool) ([]question, error)) error {
+	_, spread := s.engine.(*citusEngine)
+	who, everybody := cmp.Or(ref, string(customer[:])), customer == (loyalty.ID{}) && ref == ""
+	if !spread && !everybody && !s.joined.has(who) {
+		list, err := read(true)
+		if err != nil {
+			return err
+		}
+		var others number
+		of := holder(customer, ref)
+		list = append(list, sqlFragment{mergedInto + of.text + " LIMIT 1", of.args}.reads(func() bool {
+			others++
+			return true
+		}, new(UUID)))
+		if err := s.asks(ctx, list...); err != nil || others == 0 {
+			return err
+		}
+		s.joined.note(who)
+	}
+	list, err := read(false)
+	if err != nil {
+		return err
+	}
+	return s.asks(ctx, list...)
+}
+
+// joined has customers, by what they are called, into whom others were merged.
+type joined struct {
+	mu    sync.Mutex
+	names map[string]bool
+}
+
+// mostJoined bounds them; then it begins anew.
+const mostJoined = 10_000
+
+func (j *joined) has(name string) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.names[name]
+}
+
+func (j *joined) note(name string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.names == nil || len(j.names) >= mostJoined {
+		j.names = map[string]bool{}
+	}
+	j.names[name] = true
+}
