@@ -64,8 +64,8 @@ func (p BoardPeriod) next(d calendar.Day) calendar.Day {
 	return d + 1
 }
 
-// Bounds are the first instant of a board, and that of what follows it; both zero
-// for BoardAll.
+// Bounds returns the first instant of a board and the first one behind it; both are zero for
+// BoardAll.
 func (b Board) Bounds(loc *time.Location) (from, before time.Time) {
 	if b.Period == BoardAll {
 		return from, before
@@ -73,8 +73,8 @@ func (b Board) Bounds(loc *time.Location) (from, before time.Time) {
 	return calendar.Day(b.Start).Begins(loc), b.Period.next(calendar.Day(b.Start)).Begins(loc)
 }
 
-// At is the board of a period at an instant; previous: the one before it, and
-// false for BoardAll, which has none.
+// At returns the board of a period at an instant; with previous the one before it, and false for
+// BoardAll, which has none.
 func (p BoardPeriod) At(t time.Time, loc *time.Location, previous bool) (b Board, exists bool) {
 	if p == BoardAll {
 		return Board{}, !previous
@@ -97,7 +97,7 @@ type BoardCalendar struct {
 // that one of them does not show any more.
 const clockGap = time.Hour
 
-// NewBoardCalendar tells which boards there are at an instant, by the days of a zone.
+// NewBoardCalendar makes the calendar of an instant, by the days of a time zone.
 func NewBoardCalendar(now time.Time, loc *time.Location) *BoardCalendar {
 	c := &BoardCalendar{loc: loc}
 	for p := BoardYear; p <= BoardDay; p++ {
@@ -107,10 +107,10 @@ func NewBoardCalendar(now time.Time, loc *time.Location) *BoardCalendar {
 	return c
 }
 
-// Keeps reports whether a board still is one.
+// Keeps reports whether a board is still kept.
 func (c *BoardCalendar) Keeps(b Board) bool { return b.Start >= c.oldest[b.Period] }
 
-// Of gives the boards that count what happened at an instant.
+// Of returns the boards that count what happens at an instant.
 func (c *BoardCalendar) Of(at time.Time) []Board {
 	boards := make([]Board, 0, BoardDay+1)
 	for p := BoardAll; p <= BoardDay; p++ {
@@ -121,7 +121,7 @@ func (c *BoardCalendar) Of(at time.Time) []Board {
 	return boards
 }
 
-// Oldest gives of each period but BoardAll the earliest board that is kept.
+// Oldest returns the earliest board that is kept of each period but BoardAll.
 func (c *BoardCalendar) Oldest() (boards []Board) {
 	for p := BoardYear; p <= BoardDay; p++ {
 		boards = append(boards, Board{p, c.oldest[p]})

@@ -148,7 +148,7 @@ func StoredError(err error) json.RawMessage {
 	return JSON(e)
 }
 
-// Failure gives the failure that ended a refused item.
+// Failure returns the failure that ended a refused item.
 func (i *BulkItem) Failure() error {
 	var e Error
 	if err := json.Unmarshal(i.Error, &e); err != nil {

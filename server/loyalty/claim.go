@@ -43,8 +43,8 @@ var ClaimMoves = map[string]map[ClaimState]ClaimState{
 	"transfer": {ClaimClaimed: ClaimTransferred},
 }
 
-// Move leads the claim along the table of states, or refuses with
-// ErrForbiddenState naming both states.
+// Move takes the claim along the table of states. It fails with ErrForbiddenState, which names both
+// states.
 func (c *RewardClaim) Move(trigger string) error {
 	next, ok := ClaimMoves[trigger][c.State]
 	if !ok {

@@ -162,8 +162,8 @@ var couponAims = map[string]CouponState{
 	"invalidate": CouponInvalidated, "expire": CouponExpired,
 }
 
-// StateAt is where the coupon stands at an instant: one that could still be
-// redeemed is expired from its ExpiresAt on, although nothing was recorded then.
+// StateAt returns where the coupon stands at an instant: one that could still be redeemed is
+// expired from its ExpiresAt on, although nothing was recorded then.
 func (c *Coupon) StateAt(at time.Time) CouponState {
 	if !c.ExpiresAt.IsZero() && !at.Before(c.ExpiresAt) {
 		if expired, open := CouponMoves["expire"][c.State]; open {
@@ -173,10 +173,9 @@ func (c *Coupon) StateAt(at time.Time) CouponState {
 	return c.State
 }
 
-// Move leads the coupon along the table of states, as it stands at an instant.
-// One that cannot be redeemed is as good as none (ErrCouponNotFound, 1601); any
-// other move that is not in the table is refused with ErrForbiddenState, which
-// names both states.
+// Move takes the coupon along the table of states, as it stands at an instant. One that cannot be
+// redeemed is as good as none (ErrCouponNotFound, 1601); any other move that is not in the table is
+// refused with ErrForbiddenState, which names both states.
 func (c *Coupon) Move(trigger string, at time.Time) error {
 	from := c.StateAt(at)
 	next, ok := CouponMoves[trigger][from]
@@ -208,7 +207,7 @@ type sealedName struct {
 	Customer ID     `json:"customer"`
 }
 
-// IsZero says that there is no name.
+// IsZero reports whether there is no name.
 func (n CouponName) IsZero() bool { return len(n.Texts) == 0 && n.Sealed == nil }
 
 // MarshalJSON writes the texts by language, or what is sealed instead of them.
@@ -250,8 +249,7 @@ func (n *CouponName) unseal(text []byte) error {
 	return json.Unmarshal(text, &n.Texts)
 }
 
-// Open makes a sealed name readable. Without the key (nil: it was destroyed) there is
-// no name.
+// Open decrypts a sealed name. Without the key (nil: it was destroyed) there is no name.
 func (n CouponName) Open(key []byte, coupon ID) (CouponName, error) {
 	if n.Sealed == nil {
 		return n, nil

@@ -98,7 +98,7 @@ var ProfileTexts = []ProfileText{
 	{"currency", func(p *Profile) *string { return &p.Currency }, true},
 }
 
-// Field is the text under a name; nil: the profile has none of that name.
+// Field returns the text of the profile that has a name; nil if there is none.
 func (p *Profile) Field(name string) *string {
 	for i := range ProfileTexts {
 		if ProfileTexts[i].Name == name {
@@ -108,12 +108,12 @@ func (p *Profile) Field(name string) *string {
 	return nil
 }
 
-// Text is it to read; empty where there is none.
+// Text returns the text of the profile that has a name, to be read; empty if there is none.
 func (p *Profile) Text(name string) string { return Deref(p.Field(name)) }
 
-// ChangedAt is when anything of the customer changed last, points included. Every such
-// change is made in the name of an event, whose id tells when it was recorded: an
-// instant of its own would be one more thing to write with each.
+// ChangedAt returns when anything of the customer changed last, points included. Every such change
+// is made in the name of an event, whose id tells when it was recorded: an instant of its own would
+// be one more thing to write with each.
 func (c *Customer) ChangedAt() time.Time {
 	ms, _ := parts(c.LastEvent)
 	if at := time.UnixMilli(int64(ms)).UTC(); at.After(c.UpdatedAt) {
@@ -122,8 +122,8 @@ func (c *Customer) ChangedAt() time.Time {
 	return c.UpdatedAt
 }
 
-// Move leads the customer along the table of states, or refuses with
-// ErrForbiddenState naming both states.
+// Move takes the customer along the table of states. It fails with ErrForbiddenState, which names
+// both states.
 func (c *Customer) Move(trigger string) error {
 	next, ok := CustomerMoves[trigger][c.Status]
 	if !ok {

@@ -86,13 +86,12 @@ func InvalidAttribute(property, reason string) *Error {
 	return ErrPropertyInvalid.With("property", property).With("reason", reason).At("data." + property)
 }
 
-// ItemField is the path of a line item's property.
+// ItemField returns the path of a line item's property.
 func ItemField(list string, i int, property string) string {
 	return "data." + list + "[" + strconv.Itoa(i) + "]." + property
 }
 
-// TextOf reads an attribute that is text; empty where it is none. Most need no
-// decoder.
+// TextOf returns an attribute that is a text; empty if it is none. Most need no decoder.
 func TextOf(raw json.RawMessage) string {
 	if n := len(raw); n > 1 && raw[0] == '"' && raw[n-1] == '"' && bytes.IndexByte(raw, '\\') < 0 && utf8.Valid(raw) {
 		return string(raw[1 : n-1])
@@ -104,7 +103,7 @@ func TextOf(raw json.RawMessage) string {
 	return s
 }
 
-// Deref is what p points to; the zero value for nil.
+// Deref returns what p points to, or the zero value for nil.
 func Deref[T any](p *T) (v T) {
 	if p != nil {
 		v = *p
@@ -112,7 +111,7 @@ func Deref[T any](p *T) (v T) {
 	return v
 }
 
-// JSON writes what the rules themselves put together, which always can be written.
+// JSON encodes what the rules themselves put together, which can always be encoded.
 func JSON(v any) json.RawMessage {
 	raw, err := json.Marshal(v)
 	if err != nil {

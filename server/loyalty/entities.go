@@ -13,14 +13,14 @@ import (
 // Texts is a translatable text: one for each language, by ISO 639-1 code.
 type Texts map[string]string
 
-// In chooses the text in the first of the languages that it has; else any, the first
-// in alphabetical order of its language.
+// In returns the text in the first of the languages that it has, else in the one whose code comes
+// first in the alphabet.
 func (t Texts) In(languages ...string) string {
 	text, _ := t.Choose(languages...)
 	return text
 }
 
-// Choose is In, and says which language it is.
+// Choose does what In does, and returns the language as well.
 func (t Texts) Choose(languages ...string) (text, language string) {
 	for _, l := range languages {
 		if t[l] != "" {
@@ -64,7 +64,7 @@ type Dates struct {
 	EndsAt   Moment `json:"ends_at"`
 }
 
-// Status is where an instant lies: scheduled, active or completed.
+// Status returns where an instant lies: scheduled, active or completed.
 func (d Dates) Status(at time.Time) string {
 	switch {
 	case !d.StartsAt.IsZero() && at.Before(d.StartsAt.Time):

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// WorthStoring says which refusals are remembered: those of the programme's rules,
-// not those of a malformed or unlucky request.
+// WorthStoring reports whether a refusal is remembered: one by the programme's rules is, one of a
+// malformed or unlucky request is not.
 func WorthStoring(err error) bool {
 	if err == nil {
 		return true
@@ -97,7 +97,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Unwrap gives the cause, which is never shown to a caller.
+// Unwrap returns the cause, which is never shown to a caller.
 func (e *Error) Unwrap() error { return e.cause }
 
 // Is compares by name, so that errors.Is(err, ErrCustomerNotFound) holds for
@@ -107,7 +107,7 @@ func (e *Error) Is(target error) bool {
 	return errors.As(target, &t) && t.Name == e.Name
 }
 
-// With gives a copy that carries a value for the message.
+// With returns a copy that carries a value for the message.
 func (e *Error) With(key string, value any) *Error {
 	c := *e
 	c.Args = make(map[string]any, len(e.Args)+1)
@@ -118,14 +118,14 @@ func (e *Error) With(key string, value any) *Error {
 	return &c
 }
 
-// At gives a copy whose only detail names the field at fault.
+// At returns a copy whose only detail names the field at fault.
 func (e *Error) At(field string) *Error {
 	c := *e
 	c.Details = []Detail{{Field: field, Name: e.Name, Args: e.Args}}
 	return &c
 }
 
-// Because gives a copy that keeps the cause for the log.
+// Because returns a copy that keeps the cause for the log.
 func (e *Error) Because(err error) *Error {
 	c := *e
 	c.cause = err
@@ -156,7 +156,7 @@ var declared = map[string]Declared{}
 // texts and of the documents can be held against it.
 func DeclaredErrors() map[string]Declared { return maps.Clone(declared) }
 
-// AsError finds the failure inside err; anything unknown is an internal fault.
+// AsError returns the failure inside err; an unknown error becomes an internal fault.
 func AsError(err error) *Error {
 	var e *Error
 	if errors.As(err, &e) {

@@ -107,7 +107,7 @@ type LotEffect struct {
 	Origin points.Origin `json:"origin,omitempty"`
 }
 
-// MergeAttributes is what is known after more was sent: what is sent again replaces, what is
+// MergeAttributes returns what is known after more was sent: what is sent again replaces, what is
 // not sent stays.
 func MergeAttributes(old, sent map[string]json.RawMessage) map[string]json.RawMessage {
 	merged := make(map[string]json.RawMessage, len(old)+len(sent))
@@ -146,8 +146,8 @@ func (e *Event) KeepsOrigin(o points.Origin) {
 	x.Lot.Origin = o
 }
 
-// Tell is where an event says what it did, made when there is something to say: most rows
-// say nothing, and store none.
+// Tell returns the effects of the event, made when there is something to say: most rows say
+// nothing, and store none.
 func (e *Event) Tell() *Effects {
 	if e.Effects == nil {
 		e.Effects = &Effects{}

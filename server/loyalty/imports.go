@@ -65,7 +65,7 @@ const (
 	UploadReconciling UploadState = "reconciling" // they are to be compared with the ledger
 )
 
-// Working says that the job imports has something to do for it.
+// Working reports whether the job imports has something to do for it.
 func (s UploadState) Working() bool {
 	return s == UploadChecking || s == UploadApplying || s == UploadReconciling
 }

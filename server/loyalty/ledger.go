@@ -77,7 +77,7 @@ type LedgerTotals struct {
 	Score, Spent, Reserved, Expired, Pending, Debt big.Int
 }
 
-// Spendable is score − spent − reserved − expired, as of one customer.
+// Spendable returns score − spent − reserved − expired, as of one customer.
 func (t *LedgerTotals) Spendable() *big.Int {
 	n := new(big.Int).Sub(&t.Score, &t.Spent)
 	return n.Sub(n.Sub(n, &t.Reserved), &t.Expired)

@@ -63,8 +63,8 @@ func field(property string) string {
 	return "data." + property
 }
 
-// ExternalName is the claimed name of an external id.
+// ExternalName returns the name that an external id claims.
 func ExternalName(name, value string) Name { return Name{NameExternal, name + ":" + value} }
 
-// EmailKey is the form in which e-mails are compared: trimmed, lower case.
+// EmailKey returns the form in which e-mail addresses are compared: trimmed, in lower case.
 func EmailKey(email string) string { return strings.ToLower(strings.TrimSpace(email)) }

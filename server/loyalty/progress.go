@@ -60,8 +60,8 @@ type Progress struct {
 	Dirty bool `json:"-"`
 }
 
-// Before orders progress by their date, then by kind and key, so that the same
-// rows always give the same events.
+// Before orders progress by date, then by kind and key, so that the same rows always give the same
+// events.
 func (s *Progress) Before(o *Progress) bool {
 	if c := s.DueAt.Compare(o.DueAt); c != 0 {
 		return c < 0

@@ -211,7 +211,7 @@ func (q *EventQuery) ByCursor() bool {
 	return len(q.Sort) == 0 || len(q.Sort) == 1 && q.Sort[0].Field == "date"
 }
 
-// Attribute is a text among the attributes of the checkout; empty where there is none.
+// Attribute returns a text among the attributes of the checkout; empty if there is none.
 func (t *Transaction) Attribute(name string) string { return TextOf(t.Detail.Attributes[name]) }
 
 // rejoin puts personal attributes back among the others. A list of objects was taken

@@ -65,12 +65,12 @@ func figureText(text string) string {
 	return text
 }
 
-// String is the key as it is kept. All parts of one breakdown begin with its name.
+// String returns the key as it is kept. All parts of one breakdown begin with its name.
 func (k FigureKey) String() string {
 	return k.By + figureSeparator + k.Currency + figureSeparator + k.Name
 }
 
-// ParseFigureKey reads what String gave.
+// ParseFigureKey parses what String returned.
 func ParseFigureKey(text string) (k FigureKey) {
 	k.By, text, _ = strings.Cut(text, figureSeparator)
 	k.Currency, k.Name, _ = strings.Cut(text, figureSeparator)

@@ -181,7 +181,7 @@ type CustomerLot struct {
 	points.Lot
 }
 
-// Empty says that there is nothing to write.
+// Empty reports whether there is nothing to write.
 func (w *Writes) Empty() bool {
 	return len(w.Events) == 0 && len(w.Customers) == 0 && len(w.NewCustomers) == 0 && len(w.Answers) == 0 && len(w.Items) == 0
 }

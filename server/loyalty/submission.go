@@ -12,7 +12,7 @@ import (
 // for the thousands of lines of one purchase.
 const heavyData = 32 << 10
 
-// Heavy says that a submission is decided apart from those of other callers.
+// Heavy reports whether a submission is decided apart from those of other callers.
 func (s *Submission) Heavy() bool { return len(s.Data) >= heavyData }
 
 // Submission is one event as it arrives: from POST /events, from a bulk, from
@@ -68,7 +68,7 @@ type Idempotency struct {
 	Block func(Outcome) []byte
 }
 
-// WholeKey is the key of the bulk that the submission is an event of.
+// WholeKey returns the key of the bulk that the submission belongs to.
 func (i *Idempotency) WholeKey() AnswerKey { return AnswerKey{AccessKey: i.AccessKey, Key: i.Key} }
 
 // Outcome is what a submission did.

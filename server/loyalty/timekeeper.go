@@ -57,8 +57,7 @@ func NewTimekeeper(o TimekeeperOptions) *Timekeeper {
 	return k
 }
 
-// Now is this node's time, held to the database's where they are further apart than
-// MaxSkew.
+// Now returns this node's time, held to the database's where they are further apart than MaxSkew.
 func (k *Timekeeper) Now() time.Time {
 	now, expected, known := k.times()
 	if skew := now.Sub(expected); known && (skew > MaxSkew || skew < -MaxSkew) {
@@ -67,7 +66,8 @@ func (k *Timekeeper) Now() time.Time {
 	return now
 }
 
-// Skew is how far this node's clock is ahead of the database's; false: it is not known.
+// Skew returns how far this node's clock is ahead of the database's, and false if that is not
+// known.
 func (k *Timekeeper) Skew() (time.Duration, bool) {
 	now, expected, known := k.times()
 	return now.Sub(expected), known

@@ -113,7 +113,7 @@ func (t *Transaction) shares(n int64) ([]Line, error) {
 	return shares, SpreadPoints(n, lines)
 }
 
-// Counted are the purchase's counts, to change: a copy of its own, made once, because
+// Counted returns the purchase's counts, to be changed: a copy of its own, made once, because
 // thousands of lines may count.
 func (t *Transaction) Counted() []Counting {
 	if !t.counts {
@@ -122,8 +122,8 @@ func (t *Transaction) Counted() []Counting {
 	return t.Detail.Counted
 }
 
-// Currency is what a purchase was paid in, as its sender wrote it; empty: it was not said,
-// so it is the programme's.
+// Currency returns what a purchase was paid in, as its sender wrote it; empty if none was sent: it
+// is the programme's then.
 func (t *Transaction) Currency() string {
 	var text string
 	if raw, ok := t.Detail.Attributes["currency"]; ok && json.Unmarshal(raw, &text) != nil {
@@ -301,7 +301,7 @@ func (l *Line) Return(pieces, taken int64) {
 	l.Returned, l.TakenBack, l.Changed = l.Returned+pieces, l.TakenBack+taken, true
 }
 
-// LineOf is the line with this event; nil if there is none has.
+// LineOf returns the line with this event, or nil.
 func (t *Transaction) LineOf(event ID) *Line {
 	i := slices.IndexFunc(t.Detail.Items, func(l Line) bool { return event != (ID{}) && l.Event == event })
 	if i < 0 {
@@ -310,7 +310,7 @@ func (t *Transaction) LineOf(event ID) *Line {
 	return &t.Detail.Items[i]
 }
 
-// Effect is the purchase as the journal keeps it.
+// Effect returns the purchase as the journal keeps it.
 func (t *Transaction) Effect() *TransactionEffect {
 	e := &TransactionEffect{PurchaseState: t.PurchaseState, PurchaseOrigin: t.PurchaseOrigin, PurchaseUses: t.Detail.PurchaseUses, Items: len(t.Detail.Items)}
 	e.Burn, e.Gifts, e.Coupons, e.Counted = slices.Clone(e.Burn), slices.Clone(e.Gifts), slices.Clone(e.Coupons), slices.Clone(e.Counted)
@@ -343,9 +343,9 @@ func (e *TransactionEffect) Follow(before *TransactionEffect) {
 	}
 }
 
-// Move leads the purchase along the table of states. A pending purchase is the
-// only one that can be accepted, rejected or updated (error 911001 otherwise,
-// by the specification); refunds need an accepted one.
+// Move takes the purchase along the table of states. A pending purchase is the only one that can be
+// accepted, rejected or updated (error 911001 otherwise, by the specification); refunds need an
+// accepted one.
 func (t *Transaction) Move(trigger string) error {
 	next, ok := TransactionMoves[trigger][t.State]
 	switch {
@@ -375,7 +375,7 @@ func (t *Transaction) Clone() *Transaction {
 	return &c
 }
 
-// Earlier picks the earlier instant, where zero means never.
+// Earlier returns the earlier instant, where zero means never.
 func Earlier(a, b time.Time) time.Time {
 	if a.IsZero() || (!b.IsZero() && b.Before(a)) {
 		return b

@@ -67,7 +67,7 @@ type Passkey struct {
 	UsedAt     time.Time `json:"used_at,omitzero"`
 }
 
-// TokenHash is what the database keeps of a token: its SHA-256.
+// TokenHash returns what the database keeps of a token: its SHA-256.
 type TokenHash = [32]byte
 
 // Session is a sign-in that lasts.
@@ -106,11 +106,11 @@ const CommandLine = "command line"
 // userKey begins the name under which a user stands in the place of an access key.
 const userKey = "user:"
 
-// KeyID is the user's name in the place of an access key's id: for budgets, repeated
-// requests and the log. No access key has such an id.
+// KeyID returns the user's name in the place of an access key's id: for budgets, repeated requests
+// and the log. No access key has such an id.
 func (u *User) KeyID() string { return userKey + u.Login }
 
-// ActorOf tells who is behind the id of an access key, or what stands in its place.
+// ActorOf returns who is behind the id of an access key, or what stands in its place.
 func ActorOf(keyID string) (actor string, kind ActorKind) {
 	if login, ok := strings.CutPrefix(keyID, userKey); ok {
 		return login, ActorUser
@@ -160,12 +160,12 @@ type Caller struct {
 
 type callerKey struct{}
 
-// WithCaller gives a context with the user behind a request.
+// WithCaller returns a context with the user behind a request.
 func WithCaller(ctx context.Context, c *Caller) context.Context {
 	return context.WithValue(ctx, callerKey{}, c)
 }
 
-// CallerOf finds the user behind a request; false: it is not the console's.
+// CallerOf returns the user behind a request, and false if it did not come from the console.
 func CallerOf(ctx context.Context) (*Caller, bool) {
 	c, ok := ctx.Value(callerKey{}).(*Caller)
 	return c, ok

@@ -71,8 +71,8 @@ func FitsTypes(types []string, kind string) bool {
 	})
 }
 
-// ActionsOf are the actions that types ask for, and how they may begin; neither, where
-// they ask for all. false: they ask for none.
+// ActionsOf returns the actions that types ask for, and how they may begin; neither if they ask for
+// all, and false if they ask for none.
 func ActionsOf(types []string) (actions, prefixes []string, some bool) {
 	for _, t := range types {
 		prefix, open := strings.CutSuffix(t, "*")

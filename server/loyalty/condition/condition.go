@@ -70,8 +70,8 @@ func (c *Condition) Holds(f *Facts) (bool, error) {
 	return holds, err
 }
 
-// Judge is Holds that also says how many steps it took: who judges many conditions
-// in a row bounds them together.
+// Judge does what Holds does, and returns how many steps it took, so that many conditions in a row
+// can be bounded together.
 func (c *Condition) Judge(f *Facts) (holds bool, steps int, err error) {
 	if c == nil {
 		return true, 0, nil
@@ -92,7 +92,7 @@ func (c *Condition) Judge(f *Facts) (holds bool, steps int, err error) {
 // "transaction", "item") or one of its fields ("customer.tiers").
 func (c *Condition) Uses(name string) bool { return c != nil && c.uses[name] }
 
-// String is the source.
+// String returns the source.
 func (c *Condition) String() string {
 	if c == nil {
 		return ""

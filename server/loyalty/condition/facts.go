@@ -28,7 +28,7 @@ type Heir struct {
 	Own, From map[string]json.RawMessage // Own wins
 }
 
-// With gives those of the attributes among which a name counts.
+// With returns those of the attributes among which a name counts.
 func (h Heir) With(name string) map[string]json.RawMessage {
 	if _, own := h.Own[name]; own {
 		return h.Own

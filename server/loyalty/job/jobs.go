@@ -166,7 +166,7 @@ func sleepFor(ctx context.Context, d time.Duration) {
 	}
 }
 
-// List gives every job by name; one that never ran has no instants.
+// List returns every job by name; one that never ran has no instants.
 func (j *Jobs) List(ctx context.Context) ([]Job, error) {
 	rows, err := j.store.Jobs(ctx)
 	if err != nil {
@@ -236,8 +236,8 @@ func (j *Jobs) does(name string) bool {
 	return (name != "backup" || j.backup != nil) && (name != "imports" || j.imports != nil)
 }
 
-// Wake has a job done at once, where this node works and no node has it: there is
-// something to do. It does not wait for it.
+// Wake starts a job at once, if this node works and no node has it: there is something to do. It
+// does not wait for it.
 func (j *Jobs) Wake(name string) {
 	select {
 	case j.wakes[name] <- struct{}{}:

@@ -65,9 +65,9 @@ type BoardStanding struct {
 	Score int64 // of the period, also where they are not ranked
 }
 
-// Page reads a part of the board of q.Period that is under way, or with previous of
-// the one before it; after a position, of the board q.Board, where the walk began.
-// It fails with ErrBoardsUnbuilt.
+// Page returns a part of the board of q.Period that is under way, or with previous of the one
+// before it; after a position, of the board q.Board, where the walk began. It fails with
+// ErrBoardsUnbuilt.
 func (l *Leaderboard) Page(ctx context.Context, q loyalty.BoardQuery, previous bool) (BoardPart, error) {
 	loc, err := l.fresh(ctx, q.Period)
 	if err != nil {
@@ -101,8 +101,8 @@ func (l *Leaderboard) Scores(ctx context.Context, p loyalty.BoardPeriod, previou
 	return part, bands, err
 }
 
-// Around reads where a customer stands on the board of a period that is under way,
-// or with previous on the one before it. It fails with ErrBoardsUnbuilt.
+// Around returns where a customer stands on the board of a period that is under way, or with
+// previous on the one before it. It fails with ErrBoardsUnbuilt.
 func (l *Leaderboard) Around(ctx context.Context, q loyalty.BoardQuery, customer loyalty.ID, previous bool) (BoardStanding, error) {
 	loc, err := l.fresh(ctx, q.Period)
 	if err != nil {

@@ -6,14 +6,14 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// Filterable gives the attributes by which lists of a type can be filtered, such
-// as rewards/reward or core/customer. With custom_entities off there are none.
+// Filterable returns the attributes by which lists of a type can be filtered, such as
+// rewards/reward or core/customer. With custom_entities off there are none.
 func (p *Programme) Filterable(kind string) []*loyalty.CustomAttribute {
 	return p.attributesOf(kind, (*loyalty.CustomAttribute).Filterable)
 }
 
-// Searchable gives the attributes of a type that the search of its list looks
-// into. With custom_entities off there are none.
+// Searchable returns the attributes of a type that the search of its list looks into. With
+// custom_entities off there are none.
 func (p *Programme) Searchable(kind string) []*loyalty.CustomAttribute {
 	return p.attributesOf(kind, func(a *loyalty.CustomAttribute) bool { return slices.Contains(a.Tags, loyalty.TagSearchable) })
 }

@@ -46,7 +46,7 @@ type Exchange struct {
 	rates currencyRates // units of the programme's currency for one of each
 }
 
-// ExchangeTo makes the exchange of a structure by spend.
+// ExchangeTo returns the exchange of a structure by spend.
 func (p *Programme) ExchangeTo(currency string) Exchange {
 	return Exchange{To: p.currency(currency), own: p.currency(""), rates: p.ExchangeRates}
 }
@@ -54,9 +54,9 @@ func (p *Programme) ExchangeTo(currency string) Exchange {
 // largestSum is the greatest amount that the contract knows: what counts is never more.
 const largestSum = 900_000_000_000 * money.Unit
 
-// Value is an amount of a currency in that of the structure, rounded half away from
-// zero; 0 where no rate covers it. It is a function of the configuration alone, so
-// that a refund takes off exactly what its purchase brought.
+// Value returns an amount of a currency in that of the structure, rounded half away from zero; 0 if
+// no rate covers it. It is a function of the configuration alone, so that a refund takes off
+// exactly what its purchase brought.
 func (x Exchange) Value(total int64, currency string) int64 {
 	from := currencyKey(currency)
 	if from == "" {
@@ -81,7 +81,7 @@ func (x Exchange) rate(currency string) (money.Rate, bool) {
 	return r, ok
 }
 
-// Form tells one exchange from another.
+// Form returns a text that differs between exchanges that differ.
 func (x Exchange) Form() string {
 	sum := sha256.Sum256(loyalty.JSON([]any{x.To, x.own, x.rates}))
 	return x.To + "-" + hex.EncodeToString(sum[:6])

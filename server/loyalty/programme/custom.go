@@ -67,8 +67,7 @@ func (p *Programme) nameOwnTypes(all []loyalty.Entity) {
 // under an attribute would be another's.
 var fixedFields = map[string][]string{AttributeType: {"on", "name"}}
 
-// CheckFixed refuses the change of a field that stays as it is with
-// ErrFieldFixed.
+// CheckFixed fails with ErrFieldFixed if a field changes that has to stay as it is.
 func CheckFixed(kind string, before, after json.RawMessage) error {
 	var old, now map[string]any
 	if len(fixedFields[kind]) == 0 {
@@ -123,12 +122,12 @@ type declaration struct {
 // profileActions write the attributes of customers.
 var profileActions = []string{"opt_in", "profile", "subscribe"}
 
-// Declared gives the JSON schema of the attributes that the programme adds to an
-// action: those of custom_events and, where the action writes the profile, those
-// of customers that custom_entities declares; nil if there is none.
+// Declared returns the JSON schema of the attributes that the programme adds to an action: those of
+// custom_events and, where the action writes the profile, those of customers that custom_entities
+// declares; nil if there is none.
 func (p *Programme) Declared(action string) json.RawMessage { return p.declared[action].schema }
 
-// DeclaredNames are the names of those attributes.
+// DeclaredNames returns the names of those attributes.
 func (p *Programme) DeclaredNames(action string) map[string]bool { return p.declared[action].names }
 
 // declare sums up what is declared, by action.

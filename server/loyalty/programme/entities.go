@@ -28,8 +28,7 @@ type EntityType[T any] struct {
 	Index  func(*Programme, map[string]T)              // makes what rules look up in a Slot; nil: nothing
 }
 
-// Of gives the entities of the type that are in force, by id. They must not be
-// changed.
+// Of returns the entities of the type that are in force, by id. They must not be changed.
 func (k *EntityType[T]) Of(p *Programme) map[string]T {
 	all, _ := p.compiled[k].(map[string]T)
 	return all
@@ -79,13 +78,13 @@ func (k PlainEntityType) index(*Programme) {}
 // compiled.
 type Slot[T any] struct{ _ byte } // its address is the key
 
-// Of gives what was kept; the zero value where nothing was.
+// Of returns what was kept; the zero value if nothing was.
 func (s *Slot[T]) Of(p *Programme) T {
 	v, _ := p.compiled[s].(T)
 	return v
 }
 
-// Set keeps it. Only an Index may.
+// Set keeps a value. Only an Index may call it.
 func (s *Slot[T]) Set(p *Programme, v T) { p.keep(s, v) }
 
 func (p *Programme) keep(key, value any) {
@@ -102,8 +101,8 @@ type Registry struct {
 	actions map[string]bool
 }
 
-// NewRegistry makes one. Of the actions those that only the platform writes are left
-// out: they cannot be submitted.
+// NewRegistry makes a Registry. Of the actions those that only the platform writes are left out:
+// they cannot be submitted.
 func NewRegistry(actions []string, kinds ...EntityKind) *Registry {
 	g := &Registry{actions: map[string]bool{}, kinds: kinds}
 	for _, name := range actions {
@@ -151,8 +150,8 @@ func (g *Registry) Reads(kind string) bool {
 	return k != nil && k.reads()
 }
 
-// Declarations is a programme that has nothing but the types and attributes that
-// entities declare; one that cannot be read declares nothing.
+// Declarations returns a programme that has nothing but the types and attributes that entities
+// declare; one that cannot be read declares nothing.
 func (g *Registry) Declarations(all []loyalty.Entity) *Programme {
 	p := &Programme{registry: g}
 	p.clear()
@@ -198,7 +197,7 @@ type EntityFault struct {
 
 func (f *EntityFault) Error() string { return fmt.Sprintf("%s %s: %v", f.Type, f.ID, f.err) }
 
-// Unwrap gives the fault itself.
+// Unwrap returns the fault itself.
 func (f *EntityFault) Unwrap() error { return f.err }
 
 // build reads the entities that are in force, type by type.
@@ -252,7 +251,7 @@ func Decode(e loyalty.Entity, into any) error {
 	return nil
 }
 
-// Missing says that an entity names another one that is not in force.
+// Missing returns the fault of an entity that names another one which is not in force.
 func Missing(field, kind, id string) error {
 	return Fault(field, "entity_missing", map[string]any{"type": kind, "id": id})
 }

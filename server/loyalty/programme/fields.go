@@ -22,8 +22,8 @@ func CheckDates(d loyalty.Dates) error {
 	return nil
 }
 
-// CustomFields gives the attributes of an entity that the schema of its type does not
-// have; nil: it has none.
+// CustomFields returns the attributes of an entity that the schema of its type does not have; nil
+// if there are none.
 func CustomFields(e loyalty.Entity) map[string]json.RawMessage {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(e.Data, &fields) != nil {
@@ -42,8 +42,8 @@ func CompileCondition(field, source string) (*condition.Condition, error) {
 	return c, nil
 }
 
-// Fault is a failure of kind Invalid whose message is that of its only detail.
-// The name is a translation key; {property} is the last part of the field.
+// Fault returns a failure of kind Invalid whose message is that of its only detail. The name is a
+// translation key; {property} is the last part of the field.
 func Fault(field, name string, args map[string]any) *loyalty.Error {
 	all := map[string]any{"property": field[strings.LastIndexByte(field, '.')+1:]}
 	for k, v := range args {
@@ -63,7 +63,7 @@ func Fault(field, name string, args map[string]any) *loyalty.Error {
 	return e
 }
 
-// NotWith says that a property does not go with the value of another one.
+// NotWith returns the fault of a property that does not go with the value of another one.
 func NotWith(field, with, value string) *loyalty.Error {
 	return Fault(field, "not_with_value", map[string]any{"other": with, "value": value})
 }

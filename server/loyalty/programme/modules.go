@@ -73,8 +73,8 @@ var exclusive = [][2]string{{ModuleCheckoutAccept, ModulePendingEvents}}
 // ModuleNames lists the modules in alphabetical order.
 func ModuleNames() []string { return slices.Sorted(maps.Keys(modules)) }
 
-// ModuleName gives the name of a module from any spelling of it.
-// It fails with ErrModuleUnknown for a module this build does not have.
+// ModuleName returns the name of a module from any spelling of it. It fails with ErrModuleUnknown
+// for a module this build does not have.
 func ModuleName(spelling string) (string, error) {
 	name := strings.NewReplacer("-", "_", " ", "_").Replace(strings.ToLower(strings.TrimSpace(spelling)))
 	name = strings.TrimSuffix(name, "_module")
@@ -87,8 +87,8 @@ func ModuleName(spelling string) (string, error) {
 	return name, nil
 }
 
-// CheckModule reads a module's state and answers it with every default of its
-// configuration written out.
+// CheckModule reads a module's state and returns it with every default of its configuration written
+// out.
 func CheckModule(m loyalty.ModuleState) (loyalty.ModuleState, compiler, error) {
 	config, err := modules[m.Name].read(m.Config)
 	if err != nil {
@@ -100,8 +100,8 @@ func CheckModule(m loyalty.ModuleState) (loyalty.ModuleState, compiler, error) {
 	return m, config.(compiler), nil
 }
 
-// ModuleStates gives every module of this build in alphabetical order, stored
-// or by default, with complete configurations.
+// ModuleStates returns every module of this build in alphabetical order, stored or by default, with
+// complete configurations.
 func ModuleStates(s loyalty.Snapshot) ([]loyalty.ModuleState, error) {
 	var all []loyalty.ModuleState
 	for _, name := range ModuleNames() {
@@ -114,7 +114,7 @@ func ModuleStates(s loyalty.Snapshot) ([]loyalty.ModuleState, error) {
 	return all, nil
 }
 
-// StoredModule is a module as the snapshot has it, else as in a fresh database.
+// StoredModule returns a module as the snapshot has it, else as a fresh database would.
 func StoredModule(s loyalty.Snapshot, name string) loyalty.ModuleState {
 	for _, m := range s.Modules {
 		if m.Name == name {

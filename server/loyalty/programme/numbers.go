@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// ParseTree reads JSON with its numbers as they are written.
+// ParseTree parses JSON and keeps its numbers as they are written.
 func ParseTree(raw json.RawMessage) any {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()

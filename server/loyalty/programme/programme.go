@@ -93,8 +93,8 @@ type Purchase struct {
 	RecordInvalid bool
 }
 
-// RateFor is what one unit of a currency earns, in points; false: the currency has no
-// rate and earns nothing. No currency is the programme's.
+// RateFor returns what one unit of a currency earns, in points, and false if the currency has no
+// rate: it earns nothing then. No currency is the programme's.
 func (p *Programme) RateFor(currency string) (money.Rate, bool) {
 	if r, ok := p.Purchase.CurrencyRates[p.currency(currency)]; ok {
 		return r, true
@@ -121,7 +121,7 @@ type LanguageChoice struct {
 	Enabled []string // Default included
 }
 
-// Accepting is the programme without what makes purchases wait.
+// Accepting returns the programme without what makes purchases wait.
 func (p *Programme) Accepting() *Programme {
 	c := *p
 	c.On, c.Holding = maps.Clone(p.On), Holding{}

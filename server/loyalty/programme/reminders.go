@@ -65,7 +65,7 @@ func (o *object) daysList(name string, into *[]int) {
 	}
 }
 
-// None says that customers are reminded of nothing.
+// None reports whether customers are reminded of nothing.
 func (r *Reminders) None() bool {
 	return len(r.Points)+len(r.Tiers)+len(r.Coupons)+len(r.Challenges)+len(r.Inactivity) == 0 && !r.Birthday && !r.Anniversary
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// SettingsOrDefaults fills what is not set.
+// SettingsOrDefaults returns the settings with a default for each that is not set.
 func SettingsOrDefaults(s loyalty.Settings) loyalty.Settings {
 	if s.Currency == "" {
 		s.Currency = defaultSettings.Currency
@@ -20,7 +20,7 @@ func SettingsOrDefaults(s loyalty.Settings) loyalty.Settings {
 	return s
 }
 
-// CheckSettings reads the settings and gives the programme's location.
+// CheckSettings reads the settings and returns the programme's location.
 func CheckSettings(s loyalty.Settings) (*time.Location, error) {
 	if len(s.Currency) != 3 || !isUpper(s.Currency) {
 		return nil, Fault("currency", "bad_format", map[string]any{"format": "ISO 4217 (EUR)"})

@@ -34,8 +34,8 @@ func readShop(p *Programme, e loyalty.Entity) (*Shop, error) {
 	return s, nil
 }
 
-// ShopID gives the id of a shop from its id or its name; a place that is not declared
-// is its own id.
+// ShopID returns the id of a shop from its id or its name; a place that is not declared is its own
+// id.
 func (p *Programme) ShopID(text string) string {
 	if _, ok := Shops.Of(p)[text]; ok {
 		return text

@@ -125,9 +125,9 @@ func Accept(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error {
 	return nil
 }
 
-// NotBefore has what is dated before its purchase take effect with it, and before its
-// acceptance with that: nothing may see a purchase that was not made yet, and a refund in a
-// window of a tier or a board that the purchase is not in would leave it counted where it is.
+// NotBefore lets what is dated before its purchase take effect with the purchase, and what is dated
+// before the acceptance with that: nothing may see a purchase that was not made yet, and a refund
+// in a window of a tier or a board that the purchase is not in would leave it counted where it is.
 func NotBefore(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) {
 	since := t.CheckoutDate
 	if t.Detail.AcceptedAt.After(since) {

@@ -19,9 +19,9 @@ func foresee(action string, n *loyalty.CustomerNeeds) {
 	}
 }
 
-// Refer notes who brought the run's customer. It fails with ErrReferrerUnknown, or
-// with ErrReferrerSelf. Only the internal id is kept: the name they go by is
-// another person's, and is forgotten when they leave.
+// Refer records who brought the run's customer. It fails with ErrReferrerUnknown, or with
+// ErrReferrerSelf. Only the internal id is kept: the name they go by is another person's, and is
+// forgotten when they leave.
 func Refer(r *engine.Run, name string) error {
 	ref := loyalty.Name{Kind: loyalty.NameCustomer, Value: name}
 	if err := r.Require(loyalty.CustomerNeeds{Names: []loyalty.Name{ref}}); err != nil {

@@ -42,7 +42,7 @@ const (
 	behindPage   = 250
 )
 
-// Tail numbers events on one node. It is for one user at a time; its Watch is another one.
+// Tail numbers events on one node. It must not be used concurrently; Watch runs beside it.
 type Tail struct {
 	store  loyalty.TailStore
 	now    func() time.Time
