@@ -3,7 +3,6 @@ package store
 import (
 	"cmp"
 	"context"
-	"sync"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
@@ -51,28 +50,4 @@ func (s *database) ofHolder(ctx context.Context, customer loyalty.ID, ref string
 		return err
 	}
 	return s.asks(ctx, list...)
-}
-
-// joined has customers, by what they are called, into whom others were merged.
-type joined struct {
-	mu    sync.Mutex
-	names map[string]bool
-}
-
-// mostJoined bounds them; then it begins anew.
-const mostJoined = 10_000
-
-func (j *joined) has(name string) bool {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.names[name]
-}
-
-func (j *joined) note(name string) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.names == nil || len(j.names) >= mostJoined {
-		j.names = map[string]bool{}
-	}
-	j.names[name] = true
 }
