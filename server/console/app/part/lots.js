@@ -10,6 +10,7 @@ import { Balance } from './balance.js'
 import { Card } from './figures.js'
 
 const dayMS = 86400000
+const shown = 60 // bars; the table below has all
 
 export function Lots({ who, customer, place }) {
   const asOf = place.query.as_of
@@ -24,10 +25,22 @@ export function Lots({ who, customer, place }) {
     <${Balance} who=${who} customer=${customer} asOf=${asOf} />
     <${Loaded} of=${points}>${({ data }) => html`
       ${asOf && html`<div class="cards">${['spendable', 'reserved', 'score', 'spent', 'expired', 'debt'].map((f) => html`<${Card} label=${t('points.' + f)} value=${number(data[f])} />`)}</div>`}
-      <${Axis} lots=${data.lots} />`}</${Loaded}>`
+      <${Axis} lots=${data.lots} at=${asOf ? Date.parse(asOf) : Date.now()} />`}</${Loaded}>`
 }
 
-function Axis({ lots }) {
+// together puts credits that were earned on one day and expire on one day into one bar.
+function together(lots) {
+  const bars = new Map()
+  for (const l of lots) {
+    const key = day(l.earned_at) + (l.expires_at ? day(l.expires_at) : '')
+    const bar = bars.get(key)
+    if (bar) (bar.points += l.points), (bar.remaining += l.remaining)
+    else bars.set(key, { ...l })
+  }
+  return [...bars.values()]
+}
+
+function Axis({ lots, at }) {
   if (!lots.length) return html`<${Empty} text=${t('lots.none')} />`
   const from = Math.min(...lots.map((l) => Date.parse(l.earned_at)))
   const ends = lots.filter((l) => l.expires_at).map((l) => Date.parse(l.expires_at))
@@ -43,11 +56,11 @@ function Axis({ lots }) {
   ]
   const ticks = [0, 0.25, 0.5, 0.75, 1].map((share) => day(new Date(from + share * (to - from)).toISOString()))
   return html`<section class="panel"><p class="small">${t('lots.legend')}</p>
-    <div class="ends small" aria-hidden="true">${ticks.map((name) => html`<span>${name}</span>`)}</div>
-    <div class="lots" aria-hidden="true">${lots.slice(0, 60).map((l) => {
+    <div class="ends ticks small" aria-hidden="true">${ticks.map((name) => html`<span>${name}</span>`)}</div>
+    <div class="lots" aria-hidden="true"><u style=${{ left: place(at) + '%' }}></u>${together(lots).slice(0, shown).map((l) => {
       const left = place(Date.parse(l.earned_at))
       const right = place(l.expires_at ? Date.parse(l.expires_at) : to)
-      return html`<div class="lot"><i style=${{ left: left + '%', width: Math.max(0.5, right - left) + '%', opacity: 0.12 + (0.28 * l.remaining) / l.points }}></i><span style=${{ left: Math.min(left, 80) + '%' }}>${number(l.remaining)} / ${number(l.points)}</span></div>`
+      return html`<div class="lot"><i style=${{ left: left + '%', width: Math.max(0.5, right - left) + '%' }}><b style=${{ height: (100 * l.remaining) / l.points + '%' }}></b></i><span style=${{ left: Math.min(left, 80) + '%' }}>${number(l.remaining)} / ${number(l.points)}</span></div>`
     })}</div>
     </section><h2>${t('lots.order')}</h2>
     <${Table} answer=${{ data: lots }} columns=${columns} name="lots" links=${false} />`

@@ -34,10 +34,12 @@ export function Tree({ events }) {
 
 const worded = (action) => has('action.' + action) ? t('action.' + action) : (action[0].toUpperCase() + action.slice(1)).replaceAll('_', ' ')
 
-function One({ e, under }) {
+// One is an event; what followed in the same minute does not say it again.
+function One({ e, under, since }) {
+  const at = e.timestamp && time(e.timestamp)
   const data = e.data && Object.keys(e.data).length > 0
-  const line = html`<span class="event">${e.timestamp && html`<span class="at" title=${e.timestamp}>${time(e.timestamp)}</span>`}<strong title=${e.action}>${e.label || worded(e.action)}</strong>
+  const line = html`<span class="event">${at && at !== since && html`<span class="at" title=${e.timestamp}>${at}</span>`}<strong title=${e.action}>${e.label || worded(e.action)}</strong>
     ${e.transaction_id && html`<code>${e.transaction_id}</code>`}${e.change ? html`<${Points} n=${e.change} />` : ''}</span>`
   return html`<li>${data ? html`<details class="told"><summary title=${t('event.data')}>${line}</summary><pre>${JSON.stringify(e.data, null, 2)}</pre></details>` : line}
-    ${under[e.id] && html`<ul class="tree">${under[e.id].map((c) => html`<${One} e=${c} under=${under} />`)}</ul>`}</li>`
+    ${under[e.id] && html`<ul class="tree">${under[e.id].map((c) => html`<${One} e=${c} under=${under} since=${at} />`)}</ul>`}</li>`
 }

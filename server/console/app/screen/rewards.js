@@ -36,7 +36,7 @@ function Rewards({ place }) {
     { key: 'stock', label: t('reward.stock'), right: true, cell: (r) => html`<${Stock} of=${r} pace=${pace.data} />`, text: (r) => r.stock },
     ...(pace.data?.claims ? [{ key: 'claims', label: t('reward.claims.days'), right: true, cell: (r) => number(pace.data.claims[r.id] || 0), text: (r) => pace.data.claims[r.id] || 0 }] : []),
     { key: 'status', label: t('status'), cell: (r) => html`<${Badge} state=${r.status} />` },
-    { key: 'ends_at', label: t('entity.until'), cell: (r) => (r.ends_at ? day(r.ends_at) : '–') },
+    { key: 'ends_at', label: t('entity.until'), cell: (r) => (r.ends_at ? html`<span class="nowrap">${day(r.ends_at)}</span>` : '–'), text: (r) => r.ends_at },
   ]
   return html`<form class="filters" onSubmit=${(e) => (e.preventDefault(), filter(Object.fromEntries(new FormData(e.target))))}><label>${t('search')}<input name="search" type="search" value=${search || ''} /></label><${CustomFilters} kind="rewards/reward" query=${place.query} /><button>${t('search')}</button></form>
     <${Loaded} of=${all}>${(d) => html`<${Table} answer=${d} columns=${columns} to=${(r) => '/entity/rewards/reward/' + id(r.id)} name="rewards"
@@ -44,6 +44,7 @@ function Rewards({ place }) {
 }
 
 const span = 90 // days over which claims are counted
+const far = 366 // days: what lasts longer need not be thought of yet
 
 // claimed is how often each reward was claimed of late, and how many are left of those with a stock.
 async function claimed() {
@@ -58,7 +59,8 @@ function Stock({ of, pace }) {
   if (of.stock == null) return '∞'
   const left = pace?.left[of.id] ?? null
   const a = pace?.claims?.[of.id]
-  return html`${left == null ? number(of.stock) : `${number(left)} / ${number(of.stock)}`}${left != null && html`<div class="meter" aria-hidden="true"><i style=${{ width: (100 * left) / (of.stock || 1) + '%' }}></i></div>`}${left > 0 && a > 0 && html`<div class="small">${t('reward.lasts', { n: Math.round((left * span) / a) })}</div>`}`
+  const days = left > 0 && a > 0 ? Math.round((left * span) / a) : null
+  return html`${left == null ? number(of.stock) : `${number(left)} / ${number(of.stock)}`}${left != null && html`<div class="meter" aria-hidden="true"><i style=${{ width: (100 * left) / (of.stock || 1) + '%' }}></i></div>`}${days !== null && html`<div class="small">${days > far ? t('reward.lasts.long') : t('reward.lasts', { n: days })}</div>`}`
 }
 
 function ForMany({ place }) {
