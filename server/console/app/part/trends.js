@@ -22,6 +22,7 @@ export const activeOf = (trends) => trends.data && valuesOf(trends.data[3]).filt
 
 // Sums are the cards; where there are no statistics, or none yet, what the ledger says of all time.
 export function Sums({ trends, totals }) {
+  if (trends.loading && !trends.data) return metrics.map((metric) => html`<div class="card loading"><span>${t('trend.' + metric)}</span><b aria-hidden="true">…</b></div>`)
   if (!trends.data) return ['earned', 'spent', 'expired'].map((f) => html`<${Card} label=${t('points.' + f)} value=${number(totals[f])} />`)
   return metrics.map((metric, i) => {
     const v = valuesOf(trends.data[i])
