@@ -51,6 +51,7 @@ func Run(t *testing.T, d Database) {
 		{"the journal is append-only", appendOnly},
 		{"the tail", tail},
 		{"races of the tail", tailRaces},
+		{"a tail of many events", tailOfMany},
 		{"the feed", feed},
 	} {
 		t.Run(part.name, func(t *testing.T) {

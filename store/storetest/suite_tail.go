@@ -176,6 +176,30 @@ func (b *bench) numbersThePast(t *testing.T, ids []loyalty.ID) {
 	require.Equal(t, b.now.Add(time.Second), list[len(list)-1].RecordedAt)
 }
 
+// tailOfMany numbers what one customer did in more events than one transaction numbers: all of
+// them, although the customer is asked for once.
+func tailOfMany(t *testing.T, b *bench) {
+	const many = 600
+	c := b.customer(name(0))
+	c.LastEvent = loyalty.ID{}
+	id := b.enrol(t, c).ID
+	killed := Open(t, b.url)
+	require.NoError(t, killed.Within(t.Context(), loyalty.Needs{Now: b.now, Apart: true, Customers: []loyalty.CustomerNeeds{{ID: id}}}, func(l *loyalty.Loaded) (*loyalty.Writes, error) {
+		before := l.Customers[id].Customer
+		after, w := before, &loyalty.Writes{}
+		for range many {
+			after.LastEvent = loyalty.NewID(b.now, after.LastEvent)
+			w.Events = append(w.Events, loyalty.Event{ID: after.LastEvent, Customer: id, Action: "visit", At: b.now, RecordedAt: b.now})
+		}
+		w.Customers = []changedCustomer{{Before: before, After: after}}
+		return w, nil
+	}))
+	_, last, err := b.s.NumberBehind(t.Context(), loyalty.ID{}, 10)
+	require.NoError(t, err)
+	require.True(t, last)
+	require.Len(t, b.tailed(t), many)
+}
+
 // tailRaces has many writers on nodes whose clocks are apart, one commit in a hundred
 // slow, numbered by all nodes at once, and one that never numbers what it writes. Who
 // follows sees no number late, and in the end each event.
