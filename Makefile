@@ -157,6 +157,10 @@ bench: build ## measure against the database's floor, interleaved in one run
 bench-scale: build ## the same work on a large and on a small database: inserts, every list, memory, proofs, size on disk
 	$(GO) run ./server/cmd/bench scale -binary ./loyalty $(ARGS)
 
+.PHONY: bench-beside
+bench-beside: build ## events of callers beside a bulk claim, lots that expire, new tiers and dated purchases of 100,000 customers
+	$(GO) run ./server/cmd/bench beside -binary ./loyalty $(ARGS)
+
 .PHONY: bench-go
 bench-go: ## the Go benchmarks: signing against its hashing floor, the HTTP layer, the rules, the store
 	$(GO) test -run xxx -bench . -benchmem ./signing ./server ./server/limit ./server/loyalty/... ./store/...

@@ -49,10 +49,25 @@ func main() {
 		}
 		scaled = &o
 	}
+	var measured *besideOptions
+	if len(os.Args) > 1 && os.Args[1] == besideCommand {
+		o, err := besideFlags(os.Args[2:])
+		switch {
+		case errors.Is(err, flag.ErrHelp):
+			return
+		case err != nil:
+			os.Exit(2) // the flags said why
+		}
+		measured = &o
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if scaled != nil {
 		fail(scale(ctx, *scaled, os.Stdout, os.Stderr))
+		return
+	}
+	if measured != nil {
+		fail(beside(ctx, *measured, os.Stdout, os.Stderr))
 		return
 	}
 	var o options
