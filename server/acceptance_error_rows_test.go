@@ -182,7 +182,7 @@ var failings = []failing{
 	{"method_not_allowed", 405, 190067, "The method PUT is not allowed at this path", "", nil, func(h *house, language string) answer {
 		return h.signed(h.key, h.request(http.MethodPut, "/events", "", "Accept-language", language))
 	}},
-	{"malformed_body", 400, 190068, "The request body cannot be read: not valid JSON", "", nil, sends("/events", `{"customer":`)},
+	{"malformed_body", 400, 190068, "The request body cannot be read: not valid JSON", "customer", nil, sends("/events", `{"customer":`)},
 	{"unknown_parameter", 400, 190069, "Unknown query parameter: stat", "stat", nil, reads("/customers?stat=active")},
 	{"invalid_parameter", 400, 190070, "Property limit is too small (minimum: 1)", "limit", nil, reads("/customers?limit=0")},
 	{"conflicting_parameter", 400, 190071, "Parameter customer contradicts another parameter of the request", "customer", nil, func(h *house, language string) answer {

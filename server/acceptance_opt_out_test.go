@@ -360,7 +360,7 @@ func (p *person) reads(id string) map[string][]string {
 		"customer_id": {id}, "code": {"GIFT-1", "GIFT-2", "SOURCE-1", "HELD-1", "WELCOME-1001", "SPRING-1001"}, "module}/{entity": action.Registry().EntityTypes(),
 		"key_id": {p.key.KeyID}, "module": {"events_api"}, "entity_id": {"coffee-voucher"}, "reward_id": {"coffee-voucher"},
 		"transaction_id": {"T-1001", "T-7001", "T-7002"}, "quiz_id": {"q"}, "flow_id": {"words"}, "wheel_id": {"w"},
-		"offer_id": {"coffee-3-for-2"}, "contest_id": {"spring-raffle"}, "campaign_id": {"labels"}, "pool_id": {"p"}, "job": {"expiry"},
+		"offer_id": {"coffee-3-for-2"}, "contest_id": {"spring-raffle"}, "campaign_id": {"labels"}, "pool_id": {"p"}, "job": {"expiry"}, "structure_id": {"main"},
 		"batch_id": {p.batch}, "claim_id": {p.claim}, "user_id": {"owner"}, "delivery": {"1"},
 		"table":      {"customers", "events", "postings", "lots", "purchases", "coupons", "claims"},
 		"import_id":  {data(p.t, p.post("/admin/imports", `{"label":"old system"}`))["import_id"].(string)},

@@ -219,9 +219,6 @@ func (e *Engine) Settle(ctx context.Context, customer loyalty.ID) error {
 // Programme returns the configuration in force.
 func (e *Engine) Programme() *programme.Programme { return e.programmes.Programme() }
 
-// Now is the instant by which events are recorded.
-func (e *Engine) Now() time.Time { return e.clock() }
-
 // CheckClock compares this node's clock with the database's. It fails with ErrClockOff.
 func (e *Engine) CheckClock(ctx context.Context) error {
 	if e.keeper == nil {
