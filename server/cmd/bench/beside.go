@@ -3,12 +3,11 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
+	_ "embed"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"net/http"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,6 +18,17 @@ import (
 // besideCommand, as the first argument, measures what the platform's own work does to those who
 // submit events meanwhile: see beside.
 const besideCommand = "beside"
+
+// besideText is what the work needs of a programme: the reward that is claimed, then the tiers.
+//
+//go:embed beside.json
+var besideText []byte
+
+var (
+	besideEntities = readProgramme(besideText)
+	besideReward   = besideEntities[0]
+	besideTiers    = besideEntities[1:]
+)
 
 // mostBeside is how much of the p99 without it the p99 beside it may be.
 const mostBeside = 2
@@ -215,8 +225,7 @@ func (s *server) leftOf(ctx context.Context, w work) (n int, err error) {
 
 // claimAll begins a bulk operation that claims a reward for every customer.
 func (s *server) claimAll(ctx context.Context) (time.Time, error) {
-	reward := entity{"rewards/reward", json.RawMessage(`{"id":"thanks","type":"custom","title":{"en":"Thank you"},"points":0}`)}
-	if err := s.create(ctx, reward); err != nil {
+	if err := s.create(ctx, besideReward); err != nil {
 		return time.Time{}, err
 	}
 	var b bytes.Buffer
@@ -228,12 +237,12 @@ func (s *server) claimAll(ctx context.Context) (time.Time, error) {
 		fmt.Fprintf(&b, `"%d"`, n+1)
 	}
 	b.WriteString(`]}`)
-	return time.Now(), s.call(ctx, http.MethodPost, "/v1/bulk-operation/reward/claim/thanks", b.Bytes())
+	return time.Now(), s.post(ctx, "/v1/bulk-operation/reward/claim/thanks", b.Bytes())
 }
 
 // expireAll gives every customer points of a year ago, which are good for a moment yet.
 func (s *server) expireAll(ctx context.Context) (time.Time, error) {
-	if err := s.call(ctx, http.MethodPost, "/admin/modules/points_economy", []byte(`{"enabled":true,"config":{"expiry":{"policy":"rolling","months":12}}}`)); err != nil {
+	if err := s.post(ctx, "/admin/modules/points_economy", []byte(`{"enabled":true,"config":{"expiry":{"policy":"rolling","months":12}}}`)); err != nil {
 		return time.Time{}, err
 	}
 	at := s.soon()
@@ -249,10 +258,7 @@ func (s *server) raiseAll(ctx context.Context) (time.Time, error) {
 	}); err != nil {
 		return time.Time{}, err
 	}
-	for _, e := range []entity{
-		{"tiers/structure", json.RawMessage(`{"id":"everybody","name":"Everybody","base":"points","downgrade":"automatic"}`)},
-		{"tiers/tier", json.RawMessage(`{"id":"first","structure":"everybody","name":{"en":"First"},"threshold":1}`)},
-	} {
+	for _, e := range besideTiers {
 		if err := s.create(ctx, e); err != nil {
 			return time.Time{}, err
 		}
@@ -262,7 +268,7 @@ func (s *server) raiseAll(ctx context.Context) (time.Time, error) {
 
 // acceptAll makes a purchase for every customer, which is accepted a moment later.
 func (s *server) acceptAll(ctx context.Context) (time.Time, error) {
-	if err := s.call(ctx, http.MethodPost, "/admin/modules/checkout_accept", []byte(`{"enabled":true}`)); err != nil {
+	if err := s.post(ctx, "/admin/modules/checkout_accept", []byte(`{"enabled":true}`)); err != nil {
 		return time.Time{}, err
 	}
 	at := s.soon()
@@ -292,28 +298,6 @@ func (s *server) each(ctx context.Context, name string, body func(*bytes.Buffer,
 		}
 		b.WriteString(`]}`)
 	}}, (s.customers+batch-1)/batch)
-}
-
-// call sends what must succeed.
-func (a access) call(ctx context.Context, method, path string, body []byte) error {
-	r, err := http.NewRequestWithContext(ctx, method, "http://"+a.address+path, bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	r.Header.Set("Content-Type", "application/json")
-	if err := a.scheme.Sign(r, body, a.keys[0]); err != nil {
-		return err
-	}
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = answer.Body.Close() }()
-	if answer.StatusCode/100 != 2 {
-		text, _ := io.ReadAll(io.LimitReader(answer.Body, 1000)) // what there is of it
-		return fmt.Errorf("%s %s: %s: %s", method, path, answer.Status, text)
-	}
-	return nil
 }
 
 func printBesides(out io.Writer, rows []besides, judged bool) error {

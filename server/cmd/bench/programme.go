@@ -44,12 +44,17 @@ func readProgramme(text []byte) (all []entity) {
 
 // create makes an entity through the server's own API.
 func (a access) create(ctx context.Context, e entity) error {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+a.address+"/entities/"+e.kind, bytes.NewReader(e.body))
+	return a.post(ctx, "/entities/"+e.kind, e.body)
+}
+
+// post sends what must succeed.
+func (a access) post(ctx context.Context, path string, body []byte) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+a.address+path, bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
 	r.Header.Set("Content-Type", "application/json")
-	if err := a.scheme.Sign(r, e.body, a.keys[0]); err != nil {
+	if err := a.scheme.Sign(r, body, a.keys[0]); err != nil {
 		return err
 	}
 	answer, err := http.DefaultClient.Do(r)
@@ -57,9 +62,9 @@ func (a access) create(ctx context.Context, e entity) error {
 		return err
 	}
 	defer func() { _ = answer.Body.Close() }()
-	if answer.StatusCode != http.StatusCreated {
-		reason, _ := io.ReadAll(io.LimitReader(answer.Body, 1000))
-		return fmt.Errorf("creating %s %.100s: %s: %s", e.kind, e.body, answer.Status, reason)
+	if answer.StatusCode/100 != 2 {
+		text, _ := io.ReadAll(io.LimitReader(answer.Body, 1000)) // what there is of it
+		return fmt.Errorf("POST %s %.100s: %s: %s", path, body, answer.Status, text)
 	}
 	return nil
 }
