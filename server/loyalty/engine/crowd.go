@@ -24,12 +24,6 @@ const (
 	mostUseless = 8                // after 2⁸ batches it is tried again
 )
 
-// answered notes a finished batch: its size, how many waited at its end, and how long it took.
-func (c *crowd) answered(size, waiting int, took time.Duration) {
-	c.callers = size + waiting
-	c.takes += (took - c.takes) / 8
-}
-
 // gather adds to a batch what waits in the queue, and the callers who are worth waiting for. join adds one to the batch
 // and returns the batch's new size.
 func gather[W any](c *crowd, queue <-chan W, size, most int, join func(W) int) {

@@ -13,6 +13,7 @@ type lane struct {
 	queue   chan waiting
 	most    int // submissions in a batch
 	overlap int // batches at once
+	many    int // callers from whom on batches overlap
 
 	turn   sync.Mutex      // held by the worker that gathers the next batch
 	late   []waiting       // taken from the queue while their customers were in a batch under way
@@ -36,7 +37,7 @@ type lane struct {
 
 func newLane(queue chan waiting, most, overlap int) *lane {
 	return &lane{
-		queue: queue, most: most, overlap: overlap, room: most, callers: make([]int, overlap), landed: make(chan struct{}, 1),
+		queue: queue, most: most, overlap: overlap, many: overlap * enough, room: most, callers: make([]int, overlap), landed: make(chan struct{}, 1),
 		behind: map[string]bool{}, mine: map[string]bool{}, flying: map[string]bool{},
 	}
 }
@@ -104,11 +105,17 @@ func (l *lane) note(fought bool) {
 	}
 }
 
-// overlaps reports whether the next batch may begin beside others, and whether there are any.
+// overlaps reports whether the next batch may begin beside others, and whether there are any. Few
+// callers share one batch after the other: in two at once each event would cost more.
 func (l *lane) overlaps() (may, others bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.overlap > 1 && l.single == 0, l.size > 0
+	return l.overlap > 1 && l.single == 0 && l.crowd() >= l.many, l.size > 0
+}
+
+// crowd is how many callers there are, or were lately.
+func (l *lane) crowd() int {
+	return max(slices.Max(l.callers), l.size+len(l.late)+len(l.queue))
 }
 
 // take waits for its turn and gathers the next batch; nil once the queue is closed and empty.
@@ -163,11 +170,8 @@ func (g *gathering) measure() {
 	l := g.lane
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.wait.callers, l.wait.takes = 0, l.takes
-	for _, n := range l.callers {
-		l.wait.callers = max(l.wait.callers, n)
-	}
-	g.callers = max(l.wait.callers, l.size+len(l.late)+len(l.queue))
+	l.wait.callers, l.wait.takes = slices.Max(l.callers), l.takes
+	g.callers = l.crowd()
 	g.most, g.share = l.room, l.room
 	if l.overlap > 1 && l.single == 0 {
 		g.share = min(l.room, max(enough, (g.callers+l.overlap-1)/l.overlap))

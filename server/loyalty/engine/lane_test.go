@@ -13,6 +13,13 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
+// overlapping is a lane whose batches overlap however few the callers are.
+func overlapping(most int) *lane {
+	l := newLane(make(chan waiting, 4*MaxBatch), most, 2)
+	l.many = 0
+	return l
+}
+
 // arrive puts submissions of customers into the lane's queue.
 func arrive(l *lane, customers ...string) {
 	for _, c := range customers {
@@ -51,7 +58,7 @@ func taken(l *lane) chan *flight {
 // for its end, in their order, and others do not wait for them.
 func TestCustomerInOneBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLane(make(chan waiting, 100), MaxBatch, 2)
+		l := overlapping(MaxBatch)
 		arrive(l, "ann", "bob", "ann")
 		first := l.take()
 		assert.Equal(t, []string{"ann", "bob", "ann"}, first.names())
@@ -107,11 +114,32 @@ func TestBatchesShareCallers(t *testing.T) {
 	}
 }
 
+// TestFewShareABatch: few callers have no second batch beside the one under way, in which each event
+// would cost more; from twice as many on as share a commit well they have.
+func TestFewShareABatch(t *testing.T) {
+	for callers, beside := range map[int]bool{16: false, 2*enough - 2: false, 2 * enough: true} {
+		t.Run(fmt.Sprint(callers), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := newLane(make(chan waiting, 4*MaxBatch), MaxBatch, 2)
+				for i := range callers {
+					arrive(l, fmt.Sprint("c", i))
+				}
+				first := l.take()
+				arrive(l, "ann")
+				second := taken(l)
+				assert.Equal(t, beside, len(second) > 0)
+				l.lands(first)
+				assert.Contains(t, (<-second).names(), "ann")
+			})
+		})
+	}
+}
+
 // TestLaneCloses: what was accepted is decided, also what waits for another batch, before the
 // workers end; a caller who has left is in no batch.
 func TestLaneCloses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLane(make(chan waiting, 100), MaxBatch, 2)
+		l := overlapping(MaxBatch)
 		arrive(l, "ann")
 		first := l.take()
 		arrive(l, "ann", "ann")
@@ -133,7 +161,7 @@ func TestLaneCloses(t *testing.T) {
 // them wait in the queue, whose length is bounded.
 func TestLateIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLane(make(chan waiting, 4*MaxBatch), 4, 2)
+		l := overlapping(4)
 		arrive(l, "ann")
 		first := l.take()
 		arrive(l, "ann", "ann", "ann", "ann", "ann", "bob")
@@ -152,7 +180,7 @@ func TestLateIsBounded(t *testing.T) {
 // longer each time, until batches go well again.
 func TestConflictsEndOverlap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLane(make(chan waiting, 100), MaxBatch, 2)
+		l := overlapping(MaxBatch)
 		conflict := func() {
 			arrive(l, "ann")
 			f := l.take()
