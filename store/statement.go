@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"database/sql/driver"
 	"strconv"
 	"strings"
@@ -33,12 +34,15 @@ type statement[T any] struct {
 	several          string // how many begins
 	guarded          bool
 	body             string         // over v: what other texts are made of
+	job              string         // for rows of a job, which Citus plans, too; empty: postgres does
 	spread           *spreadText[T] // for Citus
 }
 
 // selects makes a statement that reads; body uses v.
 func selects[T any](body string, fields ...field[T]) *statement[T] {
-	return &statement[T]{fields: fields, postgres: withRows(fields) + body, sqlite: withValues(fields) + body, body: body, spread: &spreadText[T]{}}
+	return &statement[T]{
+		fields: fields, postgres: withRows(fields) + body, sqlite: withValues(fields) + body, body: body, job: withArrays(fields) + body, spread: &spreadText[T]{},
+	}
 }
 
 // inserts makes a statement that must write every row or fail by itself.
@@ -186,11 +190,7 @@ func (s *statement[T]) in(db *gorm.DB, rows []T) error {
 		for i, f := range s.fields {
 			args[i] = &array[T]{rows, f.get}
 		}
-		text := s.postgres
-		if s.body != "" { // Citus gets this text, too
-			text = withArrays(s.fields) + s.body
-		}
-		_, err := db.Statement.ConnPool.ExecContext(ctx, text, args...)
+		_, err := db.Statement.ConnPool.ExecContext(ctx, cmp.Or(s.job, s.postgres), args...)
 		return err
 	}
 	for i := range rows {
