@@ -27,7 +27,7 @@ const (
 // -scale 500.
 var plan = []row{
 	{id: "R1", what: "the program killed 500 times under load, both databases: 100,000 acknowledgements, 0 lost, 0 doubled",
-		targets: []target{{pkg: program, run: "^TestFaultKill$"}}},
+		targets: []target{{pkg: program, run: "^TestFaultKill(OfACrowd)?$"}}},
 	{id: "R2", what: "the postmaster killed 50 times under load: 0 lost, no request hangs",
 		targets: []target{{pkg: program, run: "^TestFaultPostgresKilled$"}}},
 	{id: "R3", what: "latency, cuts and silence between program and database, and Redis away: 0 lost, waiting is bounded",
