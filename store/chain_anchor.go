@@ -4,9 +4,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
+	"fmt"
 	"time"
 
 	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
@@ -24,37 +27,85 @@ type anchorRow struct {
 
 func (anchorRow) TableName() string { return "anchors" }
 
+// anchoringRow says which run may write the heads of an anchor: the one that began last. A node that
+// slept in the middle of one finds that it no longer may.
+type anchoringRow struct {
+	Number  int64 `gorm:"primaryKey;autoIncrement:false"`
+	Attempt UUID
+}
+
+func (anchoringRow) TableName() string { return "anchoring" }
+
+// errAnchoredElsewhere ends a run that another one has overtaken.
+var errAnchoredElsewhere = errors.New("another run anchors the journal")
+
 // Anchor records the head of every customer's chain and returns one digest over all of them, to be
 // kept where the database's owner cannot change it. Any later change of what was written before
 // leads to other heads.
+//
+// The heads are written some at a time, so that nothing waits for them, and each stands beside that
+// of the anchor before until the new anchor is there: a run that ends in the middle leaves the last
+// anchor and its heads as they were.
 func (s proof) Anchor(ctx context.Context, now time.Time) (loyalty.Anchor, error) {
-	if err := s.anchorHeads(ctx); err != nil {
-		return loyalty.Anchor{}, s.classify(err)
-	}
-	var row anchorRow
-	err := s.consistent(ctx, func(db *gorm.DB) error {
-		if err := s.unhurried(db); err != nil {
-			return err
-		}
-		last, _, err := lastAnchor(db)
-		if err != nil {
-			return err
-		}
-		row = anchorRow{Number: last.Number + 1, At: Millis(now)}
-		row.Digest, row.Customers, err = anchorDigest(db, row.Number)
-		return err
-	})
-	if err == nil {
-		err = s.write.WithContext(ctx).Create(&row).Error // refused where another node anchored meanwhile
-	}
+	row, err := s.anchor(ctx, now)
 	if err != nil {
 		return loyalty.Anchor{}, s.classify(err)
 	}
 	return loyalty.Anchor{Number: row.Number, At: now, Customers: row.Customers, Digest: [32]byte(row.Digest)}, nil
 }
 
+func (s proof) anchor(ctx context.Context, now time.Time) (*anchorRow, error) {
+	last, _, err := lastAnchor(s.write.WithContext(ctx))
+	if err != nil {
+		return nil, err
+	}
+	row := &anchorRow{Number: last.Number + 1, At: Millis(now)}
+	run := anchoringRow{row.Number, UUID(loyalty.NewID(now, loyalty.ID{}))}
+	if err := upsert(s.write.WithContext(ctx)).Create(&run).Error; err != nil {
+		return nil, err
+	}
+	if err := s.anchorHeads(ctx, run); err != nil {
+		return nil, err
+	}
+	s.passes(HeadsNoted)
+	err = s.consistent(ctx, func(db *gorm.DB) error {
+		if err := s.unhurried(db); err != nil {
+			return err
+		}
+		row.Digest, row.Customers, err = anchorDigest(db, row.Number)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return row, s.anchoring(ctx, run, func(db *gorm.DB) error {
+		if err := db.Create(row).Error; err != nil {
+			return err
+		}
+		return db.Where("number < ?", row.Number).Delete(&anchoringRow{}).Error
+	})
+}
+
+// anchoring writes in the name of a run, unless another one has begun since.
+func (s proof) anchoring(ctx context.Context, run anchoringRow, write func(*gorm.DB) error) error {
+	return s.write.WithContext(ctx).Transaction(func(db *gorm.DB) error {
+		held := db.Clauses(clause.Locking{Strength: "UPDATE"}).Where("number = ? AND attempt = ?", run.Number, run.Attempt).Limit(1).Find(&anchoringRow{})
+		if held.Error != nil {
+			return held.Error
+		}
+		last, _, err := lastAnchor(db)
+		if err == nil && (held.RowsAffected == 0 || last.Number >= run.Number) {
+			err = errAnchoredElsewhere
+		}
+		if err != nil {
+			return err
+		}
+		return write(db)
+	})
+}
+
 // anchorHeads brings the noted heads up to those of now, some customers at a time.
-func (s proof) anchorHeads(ctx context.Context) error {
+func (s proof) anchorHeads(ctx context.Context, run anchoringRow) error {
 	var after UUID
 	for {
 		where, args := "", []any{}
@@ -72,15 +123,26 @@ func (s proof) anchorHeads(ctx context.Context) error {
 		} else {
 			where = " WHERE b.customer_id > ? AND b.customer_id <= ?"
 		}
-		err := s.write.WithContext(ctx).Exec(`INSERT INTO anchored (customer_id, event_id, head)
-SELECT b.customer_id, b.last_event, b.chain FROM balances b LEFT JOIN anchored a ON a.customer_id = b.customer_id`+where+`
+		err := s.anchoring(ctx, run, func(db *gorm.DB) error {
+			return db.Exec(`INSERT INTO anchored (customer_id, event_id, head, number)
+SELECT b.customer_id, b.last_event, b.chain, CAST(? AS bigint) FROM balances b LEFT JOIN anchored a ON a.customer_id = b.customer_id`+where+`
  AND b.chain IS NOT NULL AND (a.head IS NULL OR a.head <> b.chain)
-ON CONFLICT (customer_id) DO UPDATE SET event_id = excluded.event_id, head = excluded.head`, append(args, last)...).Error
+ON CONFLICT (customer_id) DO UPDATE SET event_id = excluded.event_id, head = excluded.head, number = excluded.number,
+ kept_event = CASE WHEN anchored.number < excluded.number THEN anchored.event_id ELSE anchored.kept_event END,
+ kept_head = CASE WHEN anchored.number < excluded.number THEN anchored.head ELSE anchored.kept_head END`, append(append([]any{run.Number}, args...), last)...).Error
+		})
 		if err != nil {
 			return err
 		}
 		after = last
 	}
+}
+
+// headsOf is what an anchor found, of all that is noted: since then a run for the next one may
+// have begun.
+func headsOf(number int64) string {
+	return fmt.Sprintf(`(SELECT customer_id, CASE WHEN number <= %[1]d THEN event_id ELSE kept_event END AS event_id,
+ CASE WHEN number <= %[1]d THEN head ELSE kept_head END AS head FROM anchored WHERE number <= %[1]d OR kept_head IS NOT NULL)`, number)
 }
 
 // lastAnchor returns the latest anchor, if there is one.
@@ -89,9 +151,9 @@ func lastAnchor(db *gorm.DB) (row anchorRow, ok bool, err error) {
 	return row, found.RowsAffected > 0, found.Error
 }
 
-// anchorDigest hashes all noted heads in the order of the customers' ids.
+// anchorDigest hashes all heads of an anchor in the order of the customers' ids.
 func anchorDigest(db *gorm.DB, number int64) (digest []byte, customers int64, err error) {
-	rows, err := db.Raw(`SELECT customer_id, event_id, head FROM anchored ORDER BY customer_id`).Rows()
+	rows, err := db.Raw(`SELECT customer_id, event_id, head FROM ` + headsOf(number) + ` a ORDER BY customer_id`).Rows()
 	if err != nil {
 		return nil, 0, err
 	}

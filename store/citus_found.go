@@ -37,7 +37,7 @@ func findable(list []calls, w *loyalty.Writes) []calls {
 	var gone, come []emailOf
 	for i := range w.Customers {
 		before, after := &w.Customers[i].Before, &w.Customers[i].After
-		was, is := searchKey(before.Profile.Email), searchKey(after.Profile.Email)
+		was, is := string(foundBy(before, before.Profile.Email)), string(foundBy(after, after.Profile.Email))
 		if was == is {
 			continue
 		}
@@ -51,7 +51,7 @@ func findable(list []calls, w *loyalty.Writes) []calls {
 	merged := changed(w.Customers, joins)
 	for i := range w.NewCustomers {
 		c := &w.NewCustomers[i]
-		if is := searchKey(c.Profile.Email); is != "" {
+		if is := string(foundBy(c, c.Profile.Email)); is != "" {
 			come = append(come, emailOf{c.ID, is})
 		}
 		if c.MergedInto != (loyalty.ID{}) {

@@ -27,10 +27,10 @@ var accountTable = table[loyalty.Customer]{name: "customers", fields: []field[lo
 	{"custom", "text", func(c *loyalty.Customer) any { return rawsIn(&c.Profile.Custom) }},
 	{"referrer", "uuid", func(c *loyalty.Customer) any { return (*UUID)(&c.Profile.Referrer) }},
 }, derived: []field[loyalty.Customer]{
-	{"handler_key", "text", func(c *loyalty.Customer) any { return Text(searchKey(c.Profile.Handler)) }},
-	{"email_key", "text", func(c *loyalty.Customer) any { return Text(searchKey(c.Profile.Email)) }},
-	{"first_key", "text", func(c *loyalty.Customer) any { return Text(searchKey(c.Profile.FirstName)) }},
-	{"last_key", "text", func(c *loyalty.Customer) any { return Text(searchKey(c.Profile.LastName)) }},
+	{"handler_key", "text", func(c *loyalty.Customer) any { return foundBy(c, c.Profile.Handler) }},
+	{"email_key", "text", func(c *loyalty.Customer) any { return foundBy(c, c.Profile.Email) }},
+	{"first_key", "text", func(c *loyalty.Customer) any { return foundBy(c, c.Profile.FirstName) }},
+	{"last_key", "text", func(c *loyalty.Customer) any { return foundBy(c, c.Profile.LastName) }},
 }}
 
 // balanceTable is the hot part of a customer.

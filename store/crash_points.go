@@ -14,6 +14,7 @@ const (
 	JobDone         Point = "job done"         // the work is done, the lease stands
 	BulkStep        Point = "bulk step"        // a piece of a bulk operation is done and not noted
 	TailWritten     Point = "tail written"     // a piece of the tail has its numbers, its commit is left
+	HeadsNoted      Point = "heads noted"      // an anchor has its heads, and is not there
 	// ValuesSealed is passed by a change of the master key, never by a server: some values are
 	// under the new key, others are not.
 	ValuesSealed Point = "values sealed"
@@ -21,7 +22,7 @@ const (
 
 // Points lists those that a server passes.
 func Points() []Point {
-	return []Point{BatchDecided, BatchCommitted, ChangeWritten, ChangeCommitted, JobTaken, JobDone, BulkStep, TailWritten}
+	return []Point{BatchDecided, BatchCommitted, ChangeWritten, ChangeCommitted, JobTaken, JobDone, BulkStep, TailWritten, HeadsNoted}
 }
 
 func (s *database) passes(p Point) {

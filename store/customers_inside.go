@@ -128,7 +128,7 @@ func fitsInside(q loyalty.CustomerQuery, c *loyalty.Customer) bool {
 		return true
 	}
 	for _, text := range []string{c.Profile.Email, c.Profile.Handler, c.Profile.FirstName, c.Profile.LastName} {
-		if strings.HasPrefix(searchKey(text), prefix) {
+		if strings.HasPrefix(string(foundBy(c, text)), prefix) {
 			return true
 		}
 	}

@@ -32,7 +32,11 @@ func chainsMatch(db *gorm.DB, found func(LedgerFinding)) error {
 	if err != nil {
 		return err
 	}
-	p := chainProof{db: db, moved: moved, found: found}
+	anchor, _, err := lastAnchor(db)
+	if err != nil {
+		return err
+	}
+	p := chainProof{db: db, moved: moved, anchored: headsOf(anchor.Number), found: found}
 	var after UUID
 	for {
 		last, err := p.page(after)
@@ -71,10 +75,11 @@ FROM (SELECT DISTINCT p.customer_id, p.event_id FROM postings p JOIN customers c
 
 // chainProof is the folding of all chains, a page of customers at a time.
 type chainProof struct {
-	db    *gorm.DB
-	moved map[UUID][]link
-	found func(LedgerFinding)
-	now   folded
+	db       *gorm.DB
+	moved    map[UUID][]link
+	anchored string // the query of what the last anchor found
+	found    func(LedgerFinding)
+	now      folded
 }
 
 // folded is the chain of one customer, as far as it was folded.
@@ -94,7 +99,7 @@ func (p *chainProof) page(after UUID) (last UUID, err error) {
 	rows, err := p.db.Raw(`SELECT b.customer_id, b.chain, a.event_id, a.head, e.id, e.recorded_at, e.at, e.exp_date, e.points, e.parent,
 	e.action, e.transaction_id, e.data, e.personal, e.effects, `+postingsOf(p.db, "e.customer_id", "e.id")+`
 FROM (SELECT customer_id, chain, chain_from FROM balances `+customers+`) b
-LEFT JOIN anchored a ON a.customer_id = b.customer_id
+LEFT JOIN `+p.anchored+` a ON a.customer_id = b.customer_id
 LEFT JOIN events e ON e.customer_id = b.customer_id AND b.chain IS NOT NULL AND (b.chain_from IS NULL OR e.id >= b.chain_from)
 ORDER BY b.customer_id, e.id`, args...).Rows()
 	if err != nil {

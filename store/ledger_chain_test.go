@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -82,6 +83,67 @@ func TestAnchors(t *testing.T) {
 		checks := verify(t, l.store)
 		require.Equal(t, "I12", withVerdict(checks, store.LedgerBroken))
 		require.Len(t, checks["I12"].Findings, 2, "the customer, and the anchor: %+v", checks["I12"])
+	})
+}
+
+// TestAnchorInTheMiddle: whatever becomes of a run in the middle of an anchor, the last anchor
+// and its heads are as they were, and the next one is made.
+func TestAnchorInTheMiddle(t *testing.T) {
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		l := newLedger(t, url)
+		var meanwhile func()
+		slow, err := store.Open(t.Context(), store.Options{URL: url, MasterKey: storetest.MasterKey, At: func(p store.Point) {
+			if p == store.HeadsNoted {
+				meanwhile()
+			}
+		}})
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, slow.Close()) })
+		holds := func() {
+			t.Helper()
+			checks := verify(t, l.store)
+			require.Empty(t, withVerdict(checks, store.LedgerBroken), "%+v", checks["I12"])
+		}
+		anchors := func(n int) {
+			t.Helper()
+			list, err := l.store.Anchors(t.Context(), 10)
+			require.NoError(t, err)
+			require.Len(t, list, n)
+			holds()
+		}
+		// ends has a run end with its context when it has noted the heads.
+		ends := func() {
+			t.Helper()
+			ctx, end := context.WithCancel(t.Context())
+			meanwhile = func() { holds(); end() }
+			_, err := slow.Anchor(ctx, ledgerStart)
+			require.ErrorIs(t, err, context.Canceled)
+		}
+		ends()
+		anchors(0) // not even the first one
+		_, err = l.store.Anchor(t.Context(), ledgerStart)
+		require.NoError(t, err)
+		anchors(1)
+		for range 2 { // the heads of the second run are written over those of the first
+			l.ada.earnLater(l.store, 5)
+			ends()
+			anchors(1)
+		}
+		// A run that sleeps while another one makes the anchor comes too late.
+		meanwhile = func() {
+			l.cili.earnLater(l.store, 5)
+			_, err := l.store.Anchor(t.Context(), ledgerStart)
+			require.NoError(t, err)
+			anchors(2)
+		}
+		_, err = slow.Anchor(t.Context(), ledgerStart)
+		require.Error(t, err)
+		anchors(2)
+		_, err = l.store.Anchor(t.Context(), ledgerStart)
+		require.NoError(t, err)
+		anchors(3)
+		l.exec(t, `UPDATE anchored SET kept_head = {bytes}, number = 9 WHERE customer_id = {ada}`)
+		require.Equal(t, "I12", withVerdict(verify(t, l.store), store.LedgerBroken), "what the last anchor found is looked at wherever it stands")
 	})
 }
 

@@ -2,6 +2,8 @@ package store
 
 import (
 	"strings"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
 // The rows of administration, as GORM reads and writes them; those of customers are
@@ -95,6 +97,15 @@ func (versionRow) TableName() string { return "programme_version" }
 // searchKey is the form in which a text is searched and matched: trimmed and in
 // lower case, made here and not by the databases, whose lower-casing differs.
 func searchKey(text string) string { return strings.ToLower(strings.TrimSpace(text)) }
+
+// foundBy is the key of a text of a customer. Who has opted out has none: what is left of the texts
+// are hashes, and a search for "ada" would find the one that happens to begin so.
+func foundBy(c *loyalty.Customer, text string) Text {
+	if c.Status == loyalty.OptedOut {
+		return ""
+	}
+	return Text(searchKey(text))
+}
 
 // entityRow is one thing a programme is made of.
 type entityRow struct {

@@ -47,6 +47,7 @@ var portableTables = []portableTable{
 	{name: "failed_requests"},
 	{name: "anchored"},
 	{name: "anchors"},
+	{name: "anchoring"},
 	{name: "tail"},
 	{name: "numbered"},
 	{name: "tail_state", seeded: true},

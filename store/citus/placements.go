@@ -33,7 +33,7 @@ var placements = slices.Concat(
 		"tail", "tail_state", "followers", "notices", "leavers"),
 	// Small, or written by themselves.
 	plain("access_keys", "key_secrets", "modules", "settings", "entities", "audit", "programme_version", "jobs", "failed_requests",
-		"taken_signatures", "master_check", "names_key", "kept_codes", "anchors", "users", "sessions", "invitations", "challenges", "figures", "figure_refunds",
+		"taken_signatures", "master_check", "names_key", "kept_codes", "anchors", "anchoring", "users", "sessions", "invitations", "challenges", "figures", "figure_refunds",
 		"statistics", "imports", "uploads", "upload_parts", "webhooks", "webhook_secrets", "deliveries", "attempts", "replays", "nodes", "ledger_proofs"),
 )
 
