@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,6 +15,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/loyalty-platform/loyalty/store/pgserver"
 )
 
 // Cluster is a throw-away PostgreSQL server on a loopback port, for tests that
@@ -39,9 +40,6 @@ kill -QUIT $! 2>/dev/null
 kill -CONT $! 2>/dev/null
 wait
 [ "$how" = keep ] || rm -rf "$2"`
-
-// errNoPostgres says that there are no binaries to run.
-var errNoPostgres = errors.New("no PostgreSQL: neither LOYALTY_TEST_POSTGRES nor postgres and initdb in PATH or /usr/lib/postgresql/*/bin")
 
 // NewCluster starts a server that the test owns; it is stopped with the test.
 func NewCluster(t testing.TB) *Cluster {
@@ -76,13 +74,13 @@ func newCluster(root string, durable bool) (*Cluster, error) {
 
 // begin makes the folder, lets make fill it, and starts the server.
 func (c *Cluster) begin(root string, make func() error) (err error) {
-	if c.bin, err = findPostgres(); err != nil {
+	if c.bin, err = pgserver.Programs(); err != nil {
 		return err
 	}
 	if c.dir, err = os.MkdirTemp(root, "loyalty-postgres-"); err != nil {
 		return err
 	}
-	for _, step := range []func() error{func() error { return giveAway(c.dir) }, make, c.Start} {
+	for _, step := range []func() error{func() error { return pgserver.GiveAway(c.dir) }, make, c.Start} {
 		if err := step(); err != nil {
 			c.Stop()
 			return err
@@ -91,42 +89,10 @@ func (c *Cluster) begin(root string, make func() error) (err error) {
 	return nil
 }
 
-// findPostgres gives the folder of the server's binaries, the newest version
-// where several are installed.
-func findPostgres() (string, error) {
-	if path, err := exec.LookPath("initdb"); err == nil {
-		if path, err = filepath.EvalSymlinks(path); err == nil {
-			return filepath.Dir(path), nil
-		}
-	}
-	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
-	newest := -1.0
-	dir := ""
-	for _, path := range found {
-		version, err := strconv.ParseFloat(filepath.Base(filepath.Dir(filepath.Dir(path))), 64)
-		if err == nil && version > newest {
-			newest, dir = version, filepath.Dir(path)
-		}
-	}
-	if dir == "" {
-		return "", errNoPostgres
-	}
-	return dir, nil
-}
-
-func (c *Cluster) initialise() error {
-	cmd := exec.Command(filepath.Join(c.bin, "initdb"), "-D", filepath.Join(c.dir, "data"),
-		"-A", "trust", "-U", "postgres", "-E", "UTF8", "--no-locale", "--no-sync")
-	cmd.Dir = c.dir
-	unprivileged(cmd)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("initdb: %w: %s", err, out)
-	}
-	port, err := freePort()
-	if err != nil {
+func (c *Cluster) initialise() (err error) {
+	if c.port, err = pgserver.FreePort(); err != nil {
 		return err
 	}
-	c.port = port
 	fsync := "off" // killing the server loses nothing without it, nor without whole pages in the log; only the power could
 	if c.durable {
 		fsync = "on"
@@ -135,29 +101,9 @@ func (c *Cluster) initialise() error {
 	if c.followed {
 		log = "wal_level = replica\nmax_wal_senders = 10\nhot_standby = on\nwal_keep_size = 256MB\n"
 	}
-	conf := fmt.Sprintf("listen_addresses = '127.0.0.1'\nport = %d\nunix_socket_directories = ''\nfsync = %s\n"+
+	return pgserver.Initialise(c.bin, c.dir, fmt.Sprintf("listen_addresses = '127.0.0.1'\nport = %d\nunix_socket_directories = ''\nfsync = %s\n"+
 		"max_connections = 300\nshared_buffers = 256MB\nmax_wal_size = 1GB\ncheckpoint_timeout = 30min\n"+
-		"full_page_writes = %s\n%s", port, fsync, fsync, log)
-	return c.configure(conf)
-}
-
-// configure adds lines to the server's settings.
-func (c *Cluster) configure(lines string) error {
-	f, err := os.OpenFile(filepath.Join(c.dir, "data", "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(lines)
-	return errors.Join(err, f.Close())
-}
-
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	port := l.Addr().(*net.TCPAddr).Port
-	return port, l.Close()
+		"full_page_writes = %s\n%s", c.port, fsync, fsync, log), "--no-sync")
 }
 
 // Start runs the server and waits until it answers.
@@ -169,7 +115,7 @@ func (c *Cluster) Start() error {
 	cmd := exec.Command("/bin/sh", "-c", watchdog, "watchdog", c.bin, c.dir)
 	cmd.Dir = c.dir
 	cmd.ExtraFiles = []*os.File{inherited}
-	unprivileged(cmd)
+	pgserver.Unprivileged(cmd)
 	leash, err := cmd.StdinPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -203,9 +149,7 @@ func (c *Cluster) answers(limit time.Duration) error {
 func (c *Cluster) Log() ([]byte, error) { return os.ReadFile(filepath.Join(c.dir, "log")) }
 
 // URL is the address of a database of the cluster.
-func (c *Cluster) URL(database string) string {
-	return fmt.Sprintf("postgres://postgres@127.0.0.1:%d/%s?sslmode=disable", c.port, database)
-}
+func (c *Cluster) URL(database string) string { return pgserver.URL(c.port, database) }
 
 // Kill ends the server as a crash would: SIGKILL to the postmaster. It returns
 // when the sessions have noticed. Start brings the server back, on the same port.

@@ -21,6 +21,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/loyalty-platform/loyalty/store"
+	"github.com/loyalty-platform/loyalty/store/pgserver"
 )
 
 // MasterKey is the master key of every test.
@@ -196,15 +197,36 @@ func Open(t testing.TB, url string) *store.Store {
 // SQLite gives the address of a fresh, migrated SQLite database.
 func SQLite(t testing.TB) string {
 	t.Helper()
-	file, err := migratedFile()
+	return copied(t, migratedFile)
+}
+
+// copied gives the address of a copy of a SQLite database.
+func copied(t testing.TB, made func() ([]byte, error)) string {
+	t.Helper()
+	file, err := made()
 	require.NoError(t, err)
 	url := EmptySQLite(t)
 	require.NoError(t, os.WriteFile(strings.TrimPrefix(url, "sqlite:"), file, 0o600))
 	return url
 }
 
-// migratedFile is a SQLite database with the schema, made once.
-var migratedFile = sync.OnceValues(func() ([]byte, error) {
+// SQLiteForProgram is ForProgram in a file.
+func SQLiteForProgram(t testing.TB) string {
+	t.Helper()
+	return copied(t, unsealedFile)
+}
+
+// migratedFile is a SQLite database with the schema, made once; unsealedFile is one that no master
+// key has sealed anything in.
+var (
+	migratedFile = sync.OnceValues(func() ([]byte, error) { return templateFile() })
+	unsealedFile = sync.OnceValues(func() ([]byte, error) { return templateFile(forgetMaster) })
+)
+
+// forgetMaster has a migrated database take any master key, as an empty one does.
+const forgetMaster = `DELETE FROM master_check`
+
+func templateFile(statements ...string) (file []byte, err error) {
 	dir, err := os.MkdirTemp(inMemory(), "loyalty-template-")
 	if err != nil {
 		return nil, err
@@ -214,8 +236,21 @@ var migratedFile = sync.OnceValues(func() ([]byte, error) {
 	if err := migrate("sqlite:" + path); err != nil {
 		return nil, err
 	}
+	if len(statements) > 0 {
+		db, err := sql.Open("sqlite", "file:"+path)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range statements {
+			_, failed := db.Exec(s)
+			err = errors.Join(err, failed)
+		}
+		if err = errors.Join(err, db.Close()); err != nil {
+			return nil, err
+		}
+	}
 	return os.ReadFile(path)
-})
+}
 
 // EmptySQLite gives the address of a file that does not exist yet.
 func EmptySQLite(t testing.TB) string {
@@ -240,22 +275,13 @@ func EmptyPostgres(t testing.TB) string {
 	return newDatabase(t, "template0")
 }
 
-// ForProgram gives the address of a PostgreSQL database to start a program on, under any master
-// key: one without any table or, where tests have several machines, one whose tables are spread
-// and have no rows.
+// ForProgram gives the address of a migrated PostgreSQL database without rows to start a program
+// on, under any master key. A program that finds it need not migrate it first, which is for tests
+// of that.
 func ForProgram(t testing.TB) string {
 	t.Helper()
-	if OnCitus() {
-		return unsealed(t)
-	}
-	return EmptyPostgres(t)
-}
-
-// unsealed is a migrated database that no master key has sealed anything in.
-func unsealed(t testing.TB) string {
-	t.Helper()
 	address := Postgres(t)
-	require.NoError(t, commandOn(address, `DELETE FROM master_check`))
+	require.NoError(t, commandOn(address, forgetMaster))
 	return address
 }
 
@@ -265,7 +291,7 @@ func unsealed(t testing.TB) string {
 func DurableForProgram(t testing.TB) string {
 	t.Helper()
 	if OnCitus() {
-		return unsealed(t)
+		return ForProgram(t)
 	}
 	return NewDurableCluster(t).URL("postgres")
 }
@@ -357,7 +383,7 @@ func (s *sharedServer) start() (err error) {
 }
 
 func stopShared() {
-	startOnce.Do(func() { sharedErr = errNoPostgres })
+	startOnce.Do(func() { sharedErr = pgserver.ErrMissing })
 	closeReused()
 	if shared.cluster != nil {
 		shared.cluster.Stop()

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loyalty-platform/loyalty/store"
+	"github.com/loyalty-platform/loyalty/store/pgserver"
 )
 
 // Machines is a Citus cluster of a test's own, of which each machine can be killed and started
@@ -52,7 +53,7 @@ func newMachine(t testing.TB) *Cluster {
 		if err := c.initialise(); err != nil {
 			return err
 		}
-		return c.configure(citusConf)
+		return pgserver.Configure(c.dir, citusConf)
 	})
 	require.NoError(t, err)
 	t.Cleanup(c.Stop)

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/loyalty-platform/loyalty/store/pgserver"
 )
 
 // NewPrimary starts a server that standbys may follow; see Standby. It is stopped with the
@@ -43,14 +45,14 @@ func (c *Cluster) copyOf(primary *Cluster, name string) (err error) {
 	cmd := exec.Command(filepath.Join(c.bin, "pg_basebackup"), "-d", from, "-D", filepath.Join(c.dir, "data"),
 		"-R", "-X", "stream", "--checkpoint=fast", "--no-sync")
 	cmd.Dir = c.dir
-	unprivileged(cmd)
+	pgserver.Unprivileged(cmd)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("pg_basebackup: %w: %s", err, out)
 	}
-	if c.port, err = freePort(); err != nil {
+	if c.port, err = pgserver.FreePort(); err != nil {
 		return err
 	}
-	return c.configure(fmt.Sprintf("port = %d\n", c.port))
+	return pgserver.Configure(c.dir, fmt.Sprintf("port = %d\n", c.port))
 }
 
 // Tell runs a statement on the server's own database.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/loyalty-platform/loyalty/store/pgserver"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
@@ -33,7 +34,7 @@ func TestMain(m *testing.M) {
 
 func needsPostgres(t *testing.T) {
 	t.Helper()
-	if _, err := findPostgres(); err != nil {
+	if _, err := pgserver.Programs(); err != nil {
 		if os.Getenv("LOYALTY_REQUIRE_POSTGRES") == "1" {
 			t.Fatal(err)
 		}
@@ -57,7 +58,7 @@ var builtIn = sync.OnceValues(func() (dir string, err error) {
 		return "", err
 	}
 	removeAtEnd = dir
-	if out, err := exec.Command("go", "build", "-o", filepath.Join(dir, "loyalty"), "../loyalty").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", filepath.Join(dir, "loyalty"), "../loyalty").CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w: %s", err, out)
 	}
 	return dir, nil

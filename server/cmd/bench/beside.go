@@ -36,6 +36,7 @@ const mostBeside = 2
 type besideOptions struct {
 	options
 	items     int
+	alone     int // rounds without the work, before each kind of it
 	patience  time.Duration
 	databases string
 }
@@ -44,6 +45,7 @@ func besideFlags(args []string) (o besideOptions, err error) {
 	f := flag.NewFlagSet("bench "+besideCommand, flag.ContinueOnError)
 	f.StringVar(&o.binary, "binary", "./loyalty", "the built program")
 	f.IntVar(&o.items, "items", 100_000, "customers, each of whom is an item of each kind of work")
+	f.IntVar(&o.alone, "alone", 7, "measurements of events alone, before each kind of work")
 	f.Float64Var(&o.seconds, "seconds", 1, "length of one measurement of events")
 	f.DurationVar(&o.patience, "patience", 15*time.Minute, "how long one kind of work may take")
 	f.DurationVar(&o.wait, "wait", 90*time.Second, "how long to wait for the machine's load to pass before the start")
@@ -61,6 +63,19 @@ func besideFlags(args []string) (o besideOptions, err error) {
 	}
 	o.customers, o.reps = o.items, 1
 	return o, err
+}
+
+// validate refuses what would tell nothing: fewer items are done before much is measured beside them.
+func (o besideOptions) validate() error {
+	if o.items < 1000 || o.alone < 1 {
+		return errors.New("-items must be 1,000 or more, -alone 1 or more")
+	}
+	for _, name := range o.only {
+		if !slices.Contains(workNames(), name) {
+			return fmt.Errorf("-only: there is no work called %q", name)
+		}
+	}
+	return nil
 }
 
 // work is a kind of what the platform does by itself.
@@ -101,14 +116,6 @@ type besides struct {
 func beside(ctx context.Context, o besideOptions, out, progress io.Writer) (err error) {
 	if o.binary, err = filepath.Abs(o.binary); err != nil {
 		return err
-	}
-	if o.items < 1000 {
-		return errors.New("-items must be 1,000 or more")
-	}
-	for _, name := range o.only {
-		if !slices.Contains(workNames(), name) {
-			return fmt.Errorf("-only: there is no work called %q", name)
-		}
 	}
 	calm := settle(ctx, o.wait, progress)
 	m, everything := &machine{}, results{}
@@ -168,12 +175,9 @@ func besideOn(ctx context.Context, o besideOptions, m *machine, url string, prog
 	return rows, nil
 }
 
-// aloneRounds are measured before each kind of work.
-const aloneRounds = 7
-
 func (s *server) besideOne(ctx context.Context, o besideOptions, w work, row *besides, progress io.Writer) error {
 	events := workload{name: "events beside", connections: 16}.complete()
-	for range aloneRounds {
+	for range o.alone {
 		one, err := s.measure(ctx, events)
 		if err != nil {
 			return err

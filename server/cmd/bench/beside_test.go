@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-	"io"
 	"strings"
 	"testing"
 
@@ -15,7 +13,7 @@ func TestBeside(t *testing.T) {
 	for databases, only := range map[string]string{"sqlite": "claims,lots", "postgres": "tiers,purchases"} {
 		t.Run(databases, func(t *testing.T) {
 			t.Parallel()
-			o, err := besideFlags([]string{"-items", "1000", "-seconds", "0.1", "-wait", "0s", "-databases", databases, "-only", only, "-binary", built(t), "-dir", small(t).dir})
+			o, err := besideFlags([]string{"-items", "100", "-alone", "1", "-seconds", "0.05", "-wait", "0s", "-databases", databases, "-only", only, "-binary", built(t), "-dir", small(t).dir})
 			require.NoError(t, err)
 			var out strings.Builder
 			require.NoError(t, beside(t.Context(), o, &out, t.Output()))
@@ -33,9 +31,9 @@ func TestBeside(t *testing.T) {
 }
 
 func TestBesideOptions(t *testing.T) {
-	for reason, args := range map[string]string{"-items must be": "-items 999", `no work called "lot"`: "-only claims,lot"} {
+	for reason, args := range map[string]string{"-items must be": "-items 999", "-alone 1 or": "-alone 0", `no work called "lot"`: "-only claims,lot"} {
 		o, err := besideFlags(strings.Fields(args))
 		require.NoError(t, err)
-		require.ErrorContains(t, beside(context.Background(), o, io.Discard, io.Discard), reason)
+		require.ErrorContains(t, o.validate(), reason)
 	}
 }

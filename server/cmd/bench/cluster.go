@@ -4,14 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/loyalty-platform/loyalty/store/pgserver"
 )
 
 // cluster is a throw-away PostgreSQL server on a loopback port. It is durable
@@ -44,7 +43,7 @@ random_page_cost = 1.1
 
 // startCluster starts a server whose files live in a new folder under parent.
 func startCluster(ctx context.Context, parent string) (*cluster, error) {
-	bin, err := findPostgres()
+	bin, err := pgserver.Programs()
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +52,10 @@ func startCluster(ctx context.Context, parent string) (*cluster, error) {
 		return nil, err
 	}
 	c := &cluster{bin: bin}
-	if err := c.initialise(dir); err != nil {
+	if c.port, err = pgserver.FreePort(); err == nil {
+		err = pgserver.Initialise(bin, dir, fmt.Sprintf(clusterSettings, c.port, min(4096, totalMemory()>>20/4)))
+	}
+	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	c.process, err = start(dir, command{
@@ -70,47 +72,6 @@ func startCluster(ctx context.Context, parent string) (*cluster, error) {
 	return c, nil
 }
 
-// findPostgres gives the folder of the server's programs, the newest version
-// where several are installed.
-func findPostgres() (string, error) {
-	if path, err := exec.LookPath("initdb"); err == nil {
-		if path, err = filepath.EvalSymlinks(path); err == nil {
-			return filepath.Dir(path), nil
-		}
-	}
-	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
-	newest, bin := -1.0, ""
-	for _, path := range found {
-		version, err := strconv.ParseFloat(filepath.Base(filepath.Dir(filepath.Dir(path))), 64)
-		if err == nil && version > newest {
-			newest, bin = version, filepath.Dir(path)
-		}
-	}
-	if bin == "" {
-		return "", errors.New("no PostgreSQL: neither in PATH nor in /usr/lib/postgresql/*/bin")
-	}
-	return bin, nil
-}
-
-func (c *cluster) initialise(dir string) (err error) {
-	data := filepath.Join(dir, "data")
-	cmd := exec.Command(filepath.Join(c.bin, "initdb"), "-D", data, "-A", "trust", "-U", "postgres", "-E", "UTF8", "--no-locale")
-	cmd.Dir = dir
-	detach(cmd, true)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("initdb: %w: %s", err, out)
-	}
-	if c.port, err = freePort(); err != nil {
-		return err
-	}
-	f, err := os.OpenFile(filepath.Join(data, "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(f, clusterSettings, c.port, min(4096, totalMemory()>>20/4))
-	return errors.Join(err, f.Close())
-}
-
 // totalMemory is the machine's memory in bytes, 2 GiB where it cannot be told.
 func totalMemory() int64 {
 	info, _ := os.ReadFile("/proc/meminfo")
@@ -119,15 +80,6 @@ func totalMemory() int64 {
 		return 2 << 30
 	}
 	return kb << 10
-}
-
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
 // answers waits for the server, up to half a minute, and asks its version.
@@ -149,7 +101,7 @@ func (c *cluster) answers(ctx context.Context) error {
 }
 
 func (c *cluster) url(database string) string {
-	return fmt.Sprintf("postgres://postgres@127.0.0.1:%d/%s?sslmode=disable", c.port, database)
+	return pgserver.URL(c.port, database)
 }
 
 // exec runs statements in one of the cluster's databases, on a connection of their own.

@@ -67,6 +67,7 @@ func main() {
 		return
 	}
 	if measured != nil {
+		fail(measured.validate())
 		fail(beside(ctx, *measured, os.Stdout, os.Stderr))
 		return
 	}

@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+
+	"github.com/loyalty-platform/loyalty/store/pgserver"
 )
 
 // mostNodes is how many server processes share a database at most.
@@ -60,7 +62,7 @@ func (l launch) again(o options) (launch, error) {
 	if l.dir, err = newDir(o.dir, "server", false); err != nil {
 		return l, err
 	}
-	port, err := freePort()
+	port, err := pgserver.FreePort()
 	if err != nil {
 		return l, errors.Join(err, os.RemoveAll(l.dir))
 	}

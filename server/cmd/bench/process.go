@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/loyalty-platform/loyalty/store/pgserver"
 )
 
 // leash starts a program, tells its process id, and ends with whoever holds the
@@ -49,7 +51,7 @@ func newDir(parent, name string, system bool) (string, error) {
 		return "", err
 	}
 	if system {
-		if err := giveAway(dir); err != nil {
+		if err := pgserver.GiveAway(dir); err != nil {
 			return "", errors.Join(err, os.RemoveAll(dir))
 		}
 	}
@@ -62,7 +64,9 @@ func start(dir string, c command) (*process, error) {
 	args := append([]string{"-c", leash, "leash", filepath.Join(dir, "log"), c.signal, dir}, c.args...)
 	cmd := exec.Command("/bin/sh", args...)
 	cmd.Dir, cmd.Env = dir, append(cleanEnviron(), c.env...)
-	detach(cmd, c.system)
+	if pgserver.Detach(cmd); c.system {
+		pgserver.Unprivileged(cmd)
+	}
 	input, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))

@@ -24,6 +24,7 @@ import (
 	_ "modernc.org/sqlite"             // the driver "sqlite"
 
 	"github.com/loyalty-platform/loyalty/signing"
+	"github.com/loyalty-platform/loyalty/store/pgserver"
 )
 
 // keyRate is the greatest rate limit a key can have, in requests a minute. A
@@ -84,7 +85,7 @@ func prepareLaunch(ctx context.Context, o options, url string) (l launch, err er
 	if l.dir, err = newDir(o.dir, "server", false); err != nil {
 		return l, err
 	}
-	port, err := freePort()
+	port, err := pgserver.FreePort()
 	if err == nil {
 		l.url, l.master, l.data = url, masterKey(), filepath.Join(l.dir, "data")
 		l.address = net.JoinHostPort("127.0.0.1", strconv.Itoa(port))

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/loyalty-platform/loyalty/signing"
+	"github.com/loyalty-platform/loyalty/store/pgserver"
 )
 
 // service is a started server under signed load.
@@ -80,7 +81,7 @@ func startNaive(ctx context.Context, parent string, m *machine, f *floor) (*serv
 	if err != nil {
 		return nil, err
 	}
-	port, err := freePort()
+	port, err := pgserver.FreePort()
 	if err != nil {
 		return nil, err
 	}

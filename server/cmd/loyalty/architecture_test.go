@@ -71,7 +71,7 @@ var mayImport = map[string][]string{
 	// The store speaks the vocabulary. It drives the rebuild too, because only it can read
 	// a journal of any length row by row.
 	"store":           {"server/loyalty", "server/loyalty/points", "server/loyalty/money", "server/loyalty/rebuild", "store/migrations", "store/citus"},
-	"store/storetest": {"store", "server/loyalty", "server/loyalty/points", "server/loyalty/money"},
+	"store/storetest": {"store", "store/pgserver", "server/loyalty", "server/loyalty/points", "server/loyalty/money"},
 	"gen":             {"gen/common", "gen/entities", "server/loyalty/money"},
 }
 
@@ -108,6 +108,7 @@ var standardOnly = map[string][]string{
 	"signing":                  nil,
 	"i18n":                     {"golang.org/x/text"},
 	"server/loyalty/points":    nil,
+	"store/pgserver":           nil,
 	"server/loyalty/money":     {"github.com/shopspring/decimal"},
 	"server/loyalty/condition": {"github.com/expr-lang/expr"},
 }

@@ -25,7 +25,7 @@ import (
 // No time is held here, that is a matter of the machine: how long a keystroke and the
 // thousand rows take is told.
 func TestConsoleBudgets(t *testing.T) {
-	b := openConsole(t, storetest.All[0].Empty(t))
+	b := openConsole(t, storetest.EmptySQLite(t))
 	for place, most := range map[string]int{"/customers": 70 << 10, "/": 100 << 10} { // Today has charts
 		l := b.load(place, true)
 		assert.LessOrEqual(t, l.Bytes, most, "bytes of the first load of %s, compressed", place)
@@ -162,7 +162,7 @@ func TestPicturesOfTheConsole(t *testing.T) {
 	if where == "" {
 		return
 	}
-	b := openConsole(t, storetest.All[0].Empty(t))
+	b := openConsole(t, storetest.EmptySQLite(t))
 	b.scheme("light")
 	require.NoError(t, chromedp.Do(b.ctx, chromedp.EmulateViewport(1180, 720)))
 	evaluate[bool](b, "location.reload(), true") // now the owner has a password, and no line asks for one

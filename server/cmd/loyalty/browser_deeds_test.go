@@ -182,7 +182,7 @@ func (b *browsed) sight() {
 	b.show()
 	assert.NotEqual(b.t, "member-0002", evaluate[string](b, title))
 	assert.Contains(b.t, evaluate[string](b, "document.querySelector('main').innerText"), "@")
-	assert.Equal(b.t, "[]", b.violations(""))
+	assert.Equal(b.t, "[]", b.violations())
 	noted := b.api("/admin/audit?limit=20&action=personal.show")
 	assert.Contains(b.t, noted, `"operation":"getCustomer"`)
 	assert.NotContains(b.t, noted, "member-0002", "it names nobody")

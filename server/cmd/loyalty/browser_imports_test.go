@@ -16,7 +16,7 @@ func (b *browsed) imports() {
 	b.fill(map[string]string{"main input[name=label]": "From the old till", "main textarea[name=columns]": "members: Card = customer"})
 	b.press("main form.panel button.primary")
 	b.until("location.hash.includes('import=') && document.querySelector('main input[name=chosen]')")
-	assert.Equal(b.t, "[]", b.violations(""))
+	assert.Equal(b.t, "[]", b.violations())
 	_, id, _ := strings.Cut(evaluate[string](b, "location.hash"), "import=")
 
 	b.hand("members", "Card,email\nold-1,old-1@example.com\nold-2,old-2@example.com\n")
@@ -27,7 +27,7 @@ func (b *browsed) imports() {
 	found := strings.Split(strings.TrimSpace(b.api("/admin/imports/"+id+"/findings")), "\n")
 	const row = "[...document.querySelectorAll('main tbody tr')].find((r) => r.children[2]?.textContent === 'earned_at')"
 	assert.Equal(b.t, found[1], evaluate[string](b, "[..."+row+".children].map((c) => c.textContent).join(',')"))
-	assert.Equal(b.t, "[]", b.violations(""))
+	assert.Equal(b.t, "[]", b.violations())
 
 	b.hand("lots", "customer,points,earned_at\nold-1,120,2026-02-20\nold-2,30,2026-02-01\n")
 	b.text("Check")
@@ -46,7 +46,7 @@ func (b *browsed) imports() {
 	b.text("Compare")
 	b.until("document.querySelector('main h3 .badge')?.textContent === 'holds'")
 	assert.True(b.t, data[imported](b, "/admin/imports/"+id).Account.Exact)
-	assert.Equal(b.t, "[]", b.violations(""))
+	assert.Equal(b.t, "[]", b.violations())
 	b.open("/administration?tab=imports")
 	assert.Equal(b.t, "4 / 4", evaluate[string](b, "document.querySelector('main tbody tr td:nth-child(4)').textContent"))
 	assert.Empty(b.t, b.faults())

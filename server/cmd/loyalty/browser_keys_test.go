@@ -86,8 +86,8 @@ func (b *browsed) question() {
 // readable has axe look at what is open, in light and in dark.
 func (b *browsed) readable(what string) {
 	b.t.Helper()
-	for _, scheme := range []string{"dark", "light"} {
-		b.scheme(scheme)
-		assert.Equal(b.t, "[]", b.violations(""), "%s, %s", what, scheme)
-	}
+	b.scheme("dark") // where nothing but the colours is another than in the light
+	assert.Equal(b.t, "[]", b.violations("color-contrast", "link-in-text-block"), "%s, dark", what)
+	b.scheme("light")
+	assert.Equal(b.t, "[]", b.violations(), "%s, light", what)
 }

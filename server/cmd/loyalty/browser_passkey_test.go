@@ -35,7 +35,7 @@ func (b *browsed) holdPasskeys() {
 // browser, signs in by it, proves by it who they are, and takes it off.
 func TestConsolePasskeys(t *testing.T) {
 	dir := t.TempDir()
-	env := []string{"LOYALTY_DATABASE_URL=" + storetest.EmptySQLite(t), "LOYALTY_MASTER_KEY=" + strings.Repeat("ab", 32), "LOYALTY_CONSOLE=on"}
+	env := onConsole(storetest.SQLiteForProgram(t))
 	s := serve(t, dir, env)
 	require.Eventually(t, func() bool { return consoleLink.MatchString(s.said()) }, patience, 20*time.Millisecond)
 	named := func(link string) string { return strings.Replace(link, "127.0.0.1", "localhost", 1) }
@@ -56,7 +56,7 @@ func TestConsolePasskeys(t *testing.T) {
 	b.fill(map[string]string{"main form.filters input[name=name]": "Laptop"})
 	b.text("Add a passkey")
 	b.until("document.querySelector('main ul.tree li')?.textContent.includes('Laptop')")
-	assert.Equal(t, "[]", b.violations(""))
+	assert.Equal(t, "[]", b.violations())
 
 	leave()
 	b.text("Sign in with a passkey")
@@ -90,5 +90,5 @@ func TestConsolePasskeys(t *testing.T) {
 	b.until("/[0-9]/.test(document.querySelector('.wait span')?.textContent) && document.querySelector('main form button').disabled")
 	first := evaluate[string](b, "document.querySelector('.wait span').textContent")
 	b.until("document.querySelector('.wait span').textContent !== " + quoted(first))
-	assert.Equal(t, "[]", b.violations(""))
+	assert.Equal(t, "[]", b.violations())
 }

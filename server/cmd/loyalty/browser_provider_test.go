@@ -108,10 +108,8 @@ func TestConsoleByProvider(t *testing.T) {
 	require.NoError(t, err)
 	at := free.Addr().String()
 	require.NoError(t, free.Close())
-	s := serve(t, t.TempDir(), []string{
-		"LOYALTY_DATABASE_URL=" + storetest.EmptySQLite(t), "LOYALTY_MASTER_KEY=" + strings.Repeat("ab", 32), "LOYALTY_CONSOLE=on", "LOYALTY_CONSOLE_URL=http://" + at,
-		"LOYALTY_OIDC_ISSUER=" + p.url, "LOYALTY_OIDC_CLIENT_ID=the-console", "LOYALTY_OIDC_ROLES=admins=owner+personal", "LOYALTY_OIDC_NAME=Sample Inc.",
-	}, "--listen", at)
+	s := serve(t, t.TempDir(), append(onConsole(storetest.SQLiteForProgram(t)), "LOYALTY_CONSOLE_URL=http://"+at,
+		"LOYALTY_OIDC_ISSUER="+p.url, "LOYALTY_OIDC_CLIENT_ID=the-console", "LOYALTY_OIDC_ROLES=admins=owner+personal", "LOYALTY_OIDC_NAME=Sample Inc."), "--listen", at)
 	require.Equal(t, "http://"+at, s.address)
 	b := browse(t, s.address)
 	begin := func() {
@@ -136,7 +134,7 @@ func TestConsoleByProvider(t *testing.T) {
 	b.until("document.querySelector('main.sign')")
 	begin()
 	b.until("document.querySelector('[role=alert]') && location.pathname.startsWith('/console/oidc/')")
-	assert.Equal(t, "[]", b.violations(""))
+	assert.Equal(t, "[]", b.violations())
 	require.NoError(t, chromedp.Do(b.ctx, chromedp.Navigate(s.address+"/console/")))
 	b.until("document.querySelector('main.sign a.button')")
 }

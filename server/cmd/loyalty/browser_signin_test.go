@@ -18,7 +18,7 @@ import (
 // is looked at as every other is.
 func TestConsoleSignIn(t *testing.T) {
 	t.Parallel()
-	s := serve(t, t.TempDir(), []string{"LOYALTY_DATABASE_URL=" + storetest.EmptySQLite(t), "LOYALTY_MASTER_KEY=" + strings.Repeat("ab", 32), "LOYALTY_CONSOLE=on"})
+	s := serve(t, t.TempDir(), onConsole(storetest.SQLiteForProgram(t)))
 	require.Eventually(t, func() bool { return consoleLink.MatchString(s.said()) }, patience, 20*time.Millisecond)
 	b := browse(t, s.address)
 	require.NoError(t, chromedp.Do(b.ctx, chromedp.Navigate(consoleLink.FindStringSubmatch(s.said())[1])))
@@ -32,7 +32,7 @@ func TestConsoleSignIn(t *testing.T) {
 	b.until("!document.querySelector('aside.bar')") // which asks for a password
 	b.text("Set up")
 	b.until("document.querySelector('main .panel pre')")
-	assert.Equal(t, "[]", b.violations(""))
+	assert.Equal(t, "[]", b.violations())
 	secret := evaluate[string](b, "document.querySelector('main .panel pre').textContent")
 	now := time.Now()
 	code, err := user.CodeAt(secret, now)
@@ -63,7 +63,7 @@ func TestConsoleSignIn(t *testing.T) {
 	sign(proven)
 	b.until("document.querySelector('main input[name=code]')")
 	assert.Equal(t, "code", evaluate[string](b, "document.activeElement.name"))
-	assert.Equal(t, "[]", b.violations(""))
+	assert.Equal(t, "[]", b.violations())
 	b.fill(map[string]string{"main input[name=code]": code}) // a code is good once
 	b.press("main.sign form button.primary")
 	b.until("document.querySelector('main [role=alert] .wrong') && !document.querySelector('main.sign form button.primary').disabled")
@@ -80,10 +80,7 @@ func TestConsoleSignIn(t *testing.T) {
 // at 320 px, nothing is cut off or wider than the window. again waits for it after its language was changed.
 func (b *browsed) looked(again func()) {
 	b.t.Helper()
-	assert.Equal(b.t, "[]", b.violations(""))
-	b.scheme("dark")
-	assert.Equal(b.t, "[]", b.violations(""), "dark")
-	b.scheme("light")
+	b.readable("the page that is open")
 	require.NoError(b.t, chromedp.Do(b.ctx, chromedp.EmulateViewport(320, 640)))
 	for _, language := range []string{"es", "fr", "hu", "en"} {
 		evaluate[bool](b, `(() => { const s = document.querySelector('header select, main.sign > select'); s.value = `+quoted(language)+`; s.dispatchEvent(new Event('change', {bubbles: true})); return true })()`)

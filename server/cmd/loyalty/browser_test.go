@@ -107,7 +107,9 @@ func evaluate[T any](b *browsed, script string) T {
 // until waits for a state of the page.
 func (b *browsed) until(condition string) {
 	b.t.Helper()
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+	pause := time.Millisecond
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(pause) {
+		pause = min(2*pause, 50*time.Millisecond)
 		if v, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool]("Boolean("+condition+")")); err == nil && v {
 			return
 		}
@@ -159,8 +161,8 @@ func (b *browsed) api(path string) string {
 
 // violations has axe look at the page, if it is there: what a person without a mouse, or one
 // who hears the page, would stumble over.
-// rule narrows it to one.
-func (b *browsed) violations(rule string) string {
+// rules narrow it to some.
+func (b *browsed) violations(rules ...string) string {
 	b.t.Helper()
 	axe, err := os.ReadFile("../../../.bin/axe.min.js")
 	if err != nil {
@@ -174,8 +176,8 @@ func (b *browsed) violations(rule string) string {
 		evaluate[bool](b, string(axe)+"\n; true")
 	}
 	only := ""
-	if rule != "" {
-		only = ", runOnly: ['" + rule + "']"
+	if len(rules) > 0 {
+		only = ", runOnly: ['" + strings.Join(rules, "', '") + "']"
 	}
 	evaluate[bool](b, `window.found = null; axe.run(document, {resultTypes: ['violations']`+only+`}).then((r) => { window.found = JSON.stringify(r.violations.map((v) => [v.id, v.nodes.slice(0, 4).map((n) => n.html.slice(0, 200) + n.failureSummary)])) }), true`)
 	b.until("window.found !== null")
@@ -194,14 +196,49 @@ func (b *browsed) scheme(name string) {
 
 var consoleLink = regexp.MustCompile(`Console: open (http://\S+)`)
 
+// demonstrate fills a database with the demonstration that every screen is looked at over.
+func demonstrate(t *testing.T, database string) {
+	t.Helper()
+	filled := command(t, t.TempDir(), onConsole(database), "demo", "--customers", "40", "--events", "600", "--quiet")
+	require.Zero(t, filled.code, filled.errors)
+}
+
+// demonstration is such a database in a file, made once.
+var demonstration struct {
+	sync.Mutex
+	file []byte
+}
+
+func demonstrated(t *testing.T) []byte {
+	t.Helper()
+	demonstration.Lock()
+	defer demonstration.Unlock()
+	if demonstration.file == nil {
+		url := storetest.SQLiteForProgram(t)
+		demonstrate(t, url)
+		path := strings.TrimPrefix(url, "sqlite:")
+		require.NoFileExists(t, path+"-wal", "all is in the file")
+		file, err := os.ReadFile(path)
+		require.NoError(t, err)
+		demonstration.file = file
+	}
+	return demonstration.file
+}
+
+// onConsole is the environment of a program with the console.
+func onConsole(database string) []string {
+	return []string{"LOYALTY_DATABASE_URL=" + database, "LOYALTY_MASTER_KEY=" + strings.Repeat("ab", 32), "LOYALTY_CONSOLE=on"}
+}
+
 // openConsole starts a server with the demonstration in it and signs in by its link.
 func openConsole(t *testing.T, database string) *browsed {
 	t.Helper()
-	dir := t.TempDir()
-	env := []string{"LOYALTY_DATABASE_URL=" + database, "LOYALTY_MASTER_KEY=" + strings.Repeat("ab", 32), "LOYALTY_CONSOLE=on"}
-	filled := command(t, dir, env, "demo", "--customers", "40", "--events", "600", "--quiet")
-	require.Zero(t, filled.code, filled.errors)
-	s := serve(t, dir, env)
+	if path, ok := strings.CutPrefix(database, "sqlite:"); ok {
+		require.NoError(t, os.WriteFile(path, demonstrated(t), 0o600))
+	} else {
+		demonstrate(t, database)
+	}
+	s := serve(t, t.TempDir(), onConsole(database))
 	require.Eventually(t, func() bool { return consoleLink.MatchString(s.said()) }, patience, 20*time.Millisecond)
 	b := browse(t, s.address)
 	require.NoError(t, chromedp.Do(b.ctx, chromedp.Navigate(consoleLink.FindStringSubmatch(s.said())[1])))

@@ -14,7 +14,7 @@ import (
 // the other tests means something.
 func TestFaultChecker(t *testing.T) {
 	t.Parallel()
-	l := newLoad(t, newGround(t, storetest.EmptySQLite(t)))
+	l := newLoad(t, newGround(t, storetest.SQLiteForProgram(t)))
 	s := l.g.start(t)
 	l.open(s.address)
 	verdicts := func() (all []verdict) {

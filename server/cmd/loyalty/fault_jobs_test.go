@@ -165,7 +165,7 @@ func (d *dueWork) check() {
 
 // TestJobCommands shows the jobs to an operator.
 func TestJobCommands(t *testing.T) {
-	g := newGround(t, storetest.EmptySQLite(t))
+	g := newGround(t, storetest.SQLiteForProgram(t))
 	listed := command(t, g.dir, g.env, "jobs", "list")
 	require.Equal(t, 0, listed.code, listed.errors)
 	require.Regexp(t, `(?m)^auto_accept +1m0s +never +0 +0 +never$`, listed.out)

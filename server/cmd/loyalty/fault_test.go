@@ -72,7 +72,7 @@ func (g *ground) newKey(t *testing.T) signing.Credential {
 func onBoth(t *testing.T, postgres func(*testing.T) string, test func(*testing.T, *ground)) {
 	t.Helper()
 	t.Parallel()
-	t.Run("sqlite", func(t *testing.T) { test(t, newGround(t, storetest.EmptySQLite(t))) })
+	t.Run("sqlite", func(t *testing.T) { test(t, newGround(t, storetest.SQLiteForProgram(t))) })
 	t.Run("postgres", func(t *testing.T) { test(t, newGround(t, postgres(t))) })
 }
 

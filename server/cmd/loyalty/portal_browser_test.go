@@ -17,7 +17,7 @@ import (
 // reference. No page throws, breaks its policy or asks another host.
 func TestPortalInABrowser(t *testing.T) {
 	t.Parallel()
-	g := newGround(t, storetest.EmptySQLite(t))
+	g := newGround(t, storetest.SQLiteForProgram(t))
 	g.env = append(g.env, "LOYALTY_SIGNING_DEBUG=true")
 	s := g.start(t)
 	b := browse(t, s.address)
@@ -60,7 +60,7 @@ func TestPortalInABrowser(t *testing.T) {
 	for _, page := range []string{"/", "/docs/apis", "/docs/signing", "/docs/errors/190010", "/docs/entities/rewards/reward", "/docs/webhooks"} {
 		visit(page, "document.querySelector('main h1')")
 		assert.Empty(t, b.faults(), page)
-		assert.Equal(t, "[]", b.violations(""), page)
+		assert.Equal(t, "[]", b.violations(), page)
 	}
 	b.within()
 }
@@ -73,7 +73,7 @@ func (b *browsed) refusals(outcome string) {
 	b.press("#try button[type=submit]")
 	b.until("document.querySelector('#try mark')?.textContent === '/events/preview\\n'")
 	require.Contains(b.t, evaluate[string](b, outcome), "Line 2 of what the server canonicalised differs, the path. The page signed: /events The server got:")
-	assert.Equal(b.t, "[]", b.violations(""))
+	assert.Equal(b.t, "[]", b.violations())
 
 	b.fill(map[string]string{"#try [name=method]": "GET", "#try [name=target]": "/customer/member-1001"})
 	b.press("#try button[type=submit]")
@@ -95,7 +95,7 @@ func (b *browsed) refusals(outcome string) {
 // the form to try one, its answer, schemas; in light and in dark.
 func TestReferenceIsAccessible(t *testing.T) {
 	t.Parallel()
-	g := newGround(t, storetest.EmptySQLite(t))
+	g := newGround(t, storetest.SQLiteForProgram(t))
 	s := g.start(t)
 	b := browse(t, s.address)
 	visit := func(api string) {
@@ -142,7 +142,7 @@ func TestPortalOfAnOwner(t *testing.T) {
 	secret := evaluate[string](b, "document.querySelector('#try [name=secret]').value")
 	require.NotEmpty(t, secret)
 	require.NotContains(t, evaluate[string](b, "document.documentElement.outerHTML"), secret, "the secret is nowhere else in the page")
-	assert.Equal(t, "[]", b.violations(""))
+	assert.Equal(t, "[]", b.violations())
 
 	type key struct {
 		ID       string    `json:"key_id"`

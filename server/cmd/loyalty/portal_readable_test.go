@@ -24,7 +24,7 @@ var kindsOfPages = []string{
 // there is marked so.
 func TestPortalIsReadable(t *testing.T) {
 	t.Parallel()
-	s := newGround(t, storetest.EmptySQLite(t)).start(t)
+	s := newGround(t, storetest.SQLiteForProgram(t)).start(t)
 	b := browse(t, s.address)
 	for _, page := range kindsOfPages {
 		require.NoError(t, chromedp.Do(b.ctx, chromedp.Navigate(s.address+page)))

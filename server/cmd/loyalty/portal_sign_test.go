@@ -23,7 +23,7 @@ import (
 // the page is answered as what the command sends.
 func TestPortalSignsAsTheCommand(t *testing.T) {
 	t.Parallel()
-	g := newGround(t, storetest.EmptySQLite(t))
+	g := newGround(t, storetest.SQLiteForProgram(t))
 	s := g.start(t)
 	key := append(g.env, "LOYALTY_KEY_ID="+g.key.KeyID, "LOYALTY_SECRET="+g.key.Secret)
 	b := browse(t, s.address)

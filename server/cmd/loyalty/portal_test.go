@@ -93,7 +93,7 @@ var fenced = regexp.MustCompile("(?s)```(\\w+)\n(.*?)\n```")
 // there yet: refusals of the programme are as good as its consent.
 func TestSamples(t *testing.T) {
 	t.Parallel()
-	g := newGround(t, storetest.EmptySQLite(t))
+	g := newGround(t, storetest.SQLiteForProgram(t))
 	s := g.start(t)
 	pages := portalPages(t, s.address)
 	clients, calls := map[string]string{}, map[string][]string{}
@@ -170,7 +170,7 @@ func makeEntities(t *testing.T, c *caller, address string, calls []string) {
 // wrong secret as everywhere.
 func TestPortalTries(t *testing.T) {
 	t.Parallel()
-	g := newGround(t, storetest.EmptySQLite(t))
+	g := newGround(t, storetest.SQLiteForProgram(t))
 	s := g.start(t)
 	try := func(key signing.Credential, method, target, body string) (int, string) {
 		request, err := http.NewRequestWithContext(t.Context(), method, s.address+target, strings.NewReader(body))
@@ -213,7 +213,7 @@ func TestPortalIsASetting(t *testing.T) {
 		docs      string
 		read, try int
 	}{{"off", http.StatusUnauthorized, http.StatusUnauthorized}, {"read", http.StatusOK, http.StatusNotFound}, {"try", http.StatusOK, http.StatusBadRequest}} {
-		g := newGround(t, storetest.EmptySQLite(t))
+		g := newGround(t, storetest.SQLiteForProgram(t))
 		g.env = append(g.env, "LOYALTY_DOCS="+row.docs)
 		s := g.start(t)
 		answer, err := http.Get(s.address + "/docs") //nolint:noctx // loopback

@@ -1,0 +1,77 @@
+// Package pgserver prepares throw-away PostgreSQL servers from the programs that are installed on
+// this machine. Tests and the bench run them, each on a leash of its own.
+package pgserver
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+)
+
+// ErrMissing reports that no PostgreSQL is installed where Programs looks.
+var ErrMissing = errors.New("no PostgreSQL: neither in PATH nor in /usr/lib/postgresql/*/bin")
+
+// Programs returns the folder of the server's programs, of the newest version where several are
+// installed.
+func Programs() (string, error) {
+	if path, err := exec.LookPath("initdb"); err == nil {
+		if path, err = filepath.EvalSymlinks(path); err == nil {
+			return filepath.Dir(path), nil
+		}
+	}
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
+	newest, folder := -1.0, ""
+	for _, path := range found {
+		version, err := strconv.ParseFloat(filepath.Base(filepath.Dir(filepath.Dir(path))), 64)
+		if err == nil && version > newest {
+			newest, folder = version, filepath.Dir(path)
+		}
+	}
+	if folder == "" {
+		return "", ErrMissing
+	}
+	return folder, nil
+}
+
+// Initialise makes an empty server in the folder data below folder, whose user postgres needs no
+// password, and adds the settings to its own. Options are further ones of initdb.
+func Initialise(programs, folder, settings string, options ...string) error {
+	data := filepath.Join(folder, "data")
+	cmd := exec.Command(filepath.Join(programs, "initdb"), append(options,
+		"-D", data, "-A", "trust", "-U", "postgres", "-E", "UTF8", "--no-locale")...)
+	cmd.Dir = folder
+	Unprivileged(cmd)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("initdb: %w: %s", err, out)
+	}
+	return Configure(folder, settings)
+}
+
+// Configure adds settings to those of the server in folder; the last of a name holds.
+func Configure(folder, settings string) error {
+	f, err := os.OpenFile(filepath.Join(folder, "data", "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(settings)
+	return errors.Join(err, f.Close())
+}
+
+// URL returns the address of a database of the server at the port.
+func URL(port int, database string) string {
+	return fmt.Sprintf("postgres://postgres@127.0.0.1:%d/%s?sslmode=disable", port, database)
+}
+
+// FreePort returns a loopback port that nothing listens on at this moment.
+func FreePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	port := l.Addr().(*net.TCPAddr).Port
+	return port, l.Close()
+}
