@@ -24,7 +24,8 @@ type field[T any] struct {
 //	SQLite      WITH v(a, b) AS (VALUES (?, ?)) …
 //
 // On PostgreSQL all rows travel as arrays in one execution. SQLite, where an
-// execution is a function call, runs once for each row. Either way the text
+// execution is a function call, runs once for each row, and joins in the order that is
+// written (asWritten). Either way the text
 // never changes, so it is prepared once for each connection. Inserts have a second one
 // there, for manyRows at a time.
 type statement[T any] struct {
@@ -41,7 +42,7 @@ type statement[T any] struct {
 // selects makes a statement that reads; body uses v.
 func selects[T any](body string, fields ...field[T]) *statement[T] {
 	return &statement[T]{
-		fields: fields, postgres: withRows(fields) + body, sqlite: withValues(fields) + body, body: body, job: withArrays(fields) + body, spread: &spreadText[T]{},
+		fields: fields, postgres: withRows(fields) + body, sqlite: withValues(fields) + asWritten(body), body: body, job: withArrays(fields) + body, spread: &spreadText[T]{},
 	}
 }
 
@@ -95,8 +96,15 @@ func guards[T any](body string, fields ...field[T]) *statement[T] {
 
 // onSQLite sets another body for SQLite, for what only one of the two databases can express.
 func (s *statement[T]) onSQLite(body string) *statement[T] {
-	s.sqlite = withValues(s.fields) + body
+	s.sqlite = withValues(s.fields) + asWritten(body)
 	return s
+}
+
+// asWritten has SQLite join what is written first first. Its planner knows nothing of how many rows
+// there are, and liked to walk an index that has few columns: every purchase of everybody that waits,
+// to find those of one customer.
+func asWritten(body string) string {
+	return strings.NewReplacer("LEFT JOIN", "LEFT JOIN", "CROSS JOIN", "CROSS JOIN", "JOIN", "CROSS JOIN").Replace(body)
 }
 
 // withRows opens the arrays one by one as they are read: as a table function each would be stored in

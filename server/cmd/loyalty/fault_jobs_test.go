@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"database/sql"
 	"encoding/json"
 	"fmt"
@@ -93,10 +94,11 @@ func (d *dueWork) killWhileWorking() (kills int) {
 	d.Helper()
 	left := d.left()
 	for left > 0 {
-		workers := make([]*exec.Cmd, len(dueJobs))
+		workers, said := make([]*exec.Cmd, len(dueJobs)), make([]bytes.Buffer, len(dueJobs))
 		for i, job := range dueJobs {
 			workers[i] = exec.Command(binary, "jobs", "run", job)
 			workers[i].Dir, workers[i].Env = d.g.dir, clean(d.g.env...)
+			workers[i].Stdout, workers[i].Stderr = &said[i], &said[i]
 			require.NoError(d, workers[i].Start())
 		}
 		enough := max(0, left-max(1, d.members/full(d.T, 3, 100)))
@@ -113,7 +115,7 @@ func (d *dueWork) killWhileWorking() (kills int) {
 			}
 		}
 		now := d.left()
-		require.Less(d, now, left, "the workers do not get on")
+		require.Less(d, now, left, "the workers do not get on: %q", said)
 		left = now
 		d.forgetLeases()
 	}

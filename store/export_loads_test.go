@@ -1,0 +1,16 @@
+package store
+
+import (
+	"context"
+	"maps"
+	"slices"
+)
+
+// Prepared gives the texts that a SQLite store has prepared for its batches.
+func (s *Store) Prepared() (texts []string) {
+	_ = s.engine.(*sqliteEngine).writing(context.Background(), func(conn *sqliteConn) error {
+		texts = slices.Sorted(maps.Keys(conn.prepared))
+		return conn.exec("ROLLBACK")
+	})
+	return texts
+}
