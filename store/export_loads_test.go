@@ -14,3 +14,8 @@ func (s *Store) Prepared() (texts []string) {
 	})
 	return texts
 }
+
+// WalksByID are the statements that read customers page by page.
+func WalksByID() map[string]string {
+	return map[string]string{"tiers": standingsPage, "reminders": remindablePage}
+}

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/store"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
@@ -47,6 +48,20 @@ func TestLoadsWalkNoTable(t *testing.T) {
 		}
 	}
 	require.Greater(t, loads, 40, "so many have been prepared")
+}
+
+// TestWalksByIDSortNothing: a page of customers by id is read from where the last one ended.
+func TestWalksByIDSortNothing(t *testing.T) {
+	raw := storetest.Raw(t, storetest.SQLite(t))
+	for name, text := range store.WalksByID() {
+		rows, err := raw.Query("EXPLAIN QUERY PLAN "+text, make([]any, strings.Count(text, "?"))...)
+		require.NoError(t, err, name)
+		plan := planSteps(t, rows)
+		require.NotEmpty(t, plan, name)
+		for _, step := range plan {
+			assert.NotContains(t, step.text, "TEMP B-TREE", name)
+		}
+	}
 }
 
 // bounded is what may be read from its beginning to its end: the row that asks, and a piece that has

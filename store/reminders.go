@@ -9,6 +9,9 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
+const remindablePage = `SELECT c.id, c.birth_date, c.created_at, b.last_activity_at, b.score FROM customers c JOIN balances b ON b.customer_id = c.id
+WHERE c.id > ? AND ` + enrolled + ` ORDER BY c.id LIMIT ?`
+
 // Remindable reads the next active and suspended customers after one, with what reminders
 // look at: open lots with an expiry, claimed coupons that end, theirs and those of
 // everybody merged into them, and their progress. All of it is found by the customers' keys.
@@ -18,8 +21,7 @@ func (s jobStore) Remindable(ctx context.Context, after loyalty.ID, limit int) (
 	}
 	var list []loyalty.Remindable
 	var c loyalty.Remindable
-	page := sqlFragment{`SELECT c.id, c.birth_date, c.created_at, b.last_activity_at, b.score FROM customers c JOIN balances b ON b.customer_id = c.id
-WHERE c.id > ? AND c.status IN ('active', 'suspended') ORDER BY c.id LIMIT ?`, []any{UUID(after), limit}}.reads(func() bool {
+	page := sqlFragment{remindablePage, []any{UUID(after), limit}}.reads(func() bool {
 		c.Coupons, c.Progress = map[string]time.Time{}, map[loyalty.ProgressKey]json.RawMessage{}
 		list = append(list, c)
 		return false
