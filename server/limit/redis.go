@@ -32,9 +32,10 @@ type Redis struct {
 	rate   *redis_rate.Limiter
 	memory *Memory
 	log    *slog.Logger
-	retry  atomic.Int64 // when Redis may be tried again; 0 while it is well
-	quiet  atomic.Int64 // no warning before this instant
-	warned atomic.Bool  // the outage was logged, so its end is too
+	retry  atomic.Int64  // when Redis may be tried again; 0 while it is well
+	quiet  atomic.Int64  // no warning before this instant
+	wait   time.Duration // for one decision
+	warned atomic.Bool   // the outage was logged, so its end is too
 }
 
 // pingTime is how long an answer is waited for.
@@ -59,21 +60,25 @@ func Ping(ctx context.Context, address string) error {
 // fallback and the source of time for pauses. It does not connect: a node
 // starts while Redis is down. It fails with ErrRedisURL. Close it after use.
 func NewRedis(address string, memory *Memory, log *slog.Logger) (*Redis, error) {
+	return newRedis(address, memory, log, redisTimeout)
+}
+
+func newRedis(address string, memory *Memory, log *slog.Logger, wait time.Duration) (*Redis, error) {
 	options, err := redis.ParseURL(address)
 	if err != nil {
 		return nil, ErrRedisURL
 	}
-	options.DialTimeout = redisTimeout
-	options.ReadTimeout = redisTimeout
-	options.WriteTimeout = redisTimeout
-	options.PoolTimeout = redisTimeout
+	options.DialTimeout = wait
+	options.ReadTimeout = wait
+	options.WriteTimeout = wait
+	options.PoolTimeout = wait
 	options.ContextTimeoutEnabled = true
 	options.MaxRetries = -1 // the fallback is the retry
 	options.DialerRetries = 1
 	options.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	logging.Disable() // go-redis writes every failed dial to stderr; the log here says it once a minute
 	client := redis.NewClient(options)
-	return &Redis{client: client, rate: redis_rate.NewLimiter(client), memory: memory, log: log}, nil
+	return &Redis{client: client, rate: redis_rate.NewLimiter(client), memory: memory, log: log, wait: wait}, nil
 }
 
 // Close ends the connections.
@@ -98,7 +103,7 @@ func (r *Redis) Allow(ctx context.Context, key string, perMinute, n int) (Verdic
 
 func (r *Redis) ask(ctx context.Context, key string, perMinute, n int) (Verdict, error) {
 	// A caller who hangs up is counted all the same, and is no failure of Redis.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), redisTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.wait)
 	defer cancel()
 	result, err := r.rate.AllowN(ctx, keyPrefix+key, redis_rate.Limit{Rate: perMinute, Burst: perMinute, Period: time.Minute}, n)
 	if err != nil {

@@ -185,12 +185,13 @@ func TestRuleOutOfRange(t *testing.T) {
 }
 
 // TestExactUnderConcurrency: many at once get exactly the limit, no one more
-// and no one less. The limit comes back too slowly for one more.
+// and no one less, but for what comes back while they ask.
 func TestExactUnderConcurrency(t *testing.T) {
 	const perMinute, callers, each = 6, 8, 50
 	forEachSubject(t, func(t *testing.T, s subject) {
 		var allowed atomic.Int64
 		var wg sync.WaitGroup
+		began := time.Now()
 		for range callers {
 			wg.Go(func() {
 				for range each {
@@ -202,7 +203,12 @@ func TestExactUnderConcurrency(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		require.EqualValues(t, perMinute, allowed.Load())
+		most := int64(perMinute)
+		if s.slack > 0 { // whose clock went on meanwhile
+			most += int64(time.Since(began) / (time.Minute / perMinute))
+		}
+		require.GreaterOrEqual(t, allowed.Load(), int64(perMinute))
+		require.LessOrEqual(t, allowed.Load(), most)
 	})
 }
 

@@ -5,6 +5,7 @@ package pgserver
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -38,17 +39,21 @@ func Programs() (string, error) {
 }
 
 // Initialise makes an empty server in the folder data below folder, whose user postgres needs no
-// password, and adds the settings to its own. Options are further ones of initdb.
-func Initialise(programs, folder, settings string, options ...string) error {
+// password, adds the settings to its own, and returns the loopback port that it will listen on.
+// Options are further ones of initdb.
+func Initialise(programs, folder, settings string, options ...string) (port int, err error) {
 	data := filepath.Join(folder, "data")
 	cmd := exec.Command(filepath.Join(programs, "initdb"), append(options,
 		"-D", data, "-A", "trust", "-U", "postgres", "-E", "UTF8", "--no-locale")...)
 	cmd.Dir = folder
 	Unprivileged(cmd)
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("initdb: %w: %s", err, out)
+		return 0, fmt.Errorf("initdb: %w: %s", err, out)
 	}
-	return Configure(folder, settings)
+	if port, err = FreePort(); err != nil { // now, and not before initdb, which takes a while
+		return 0, err
+	}
+	return port, Configure(folder, "listen_addresses = '127.0.0.1'\nunix_socket_directories = ''\n"+fmt.Sprintf("port = %d\n", port)+settings)
 }
 
 // Configure adds settings to those of the server in folder; the last of a name holds.
@@ -66,12 +71,16 @@ func URL(port int, database string) string {
 	return fmt.Sprintf("postgres://postgres@127.0.0.1:%d/%s?sslmode=disable", port, database)
 }
 
-// FreePort returns a loopback port that nothing listens on at this moment.
-func FreePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
+// FreePort returns a loopback port that nothing listens on at this moment. It is none of those that
+// systems give to connections, as port 0 would be: of the many that tests open, one could take it
+// before the server does.
+func FreePort() (port int, err error) {
+	for range 100 {
+		var l net.Listener
+		port = 15_000 + rand.IntN(17_000) //nolint:gosec // no secret
+		if l, err = net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
+			return port, l.Close()
+		}
 	}
-	port := l.Addr().(*net.TCPAddr).Port
-	return port, l.Close()
+	return 0, err
 }

@@ -90,9 +90,6 @@ func (c *Cluster) begin(root string, make func() error) (err error) {
 }
 
 func (c *Cluster) initialise() (err error) {
-	if c.port, err = pgserver.FreePort(); err != nil {
-		return err
-	}
 	fsync := "off" // killing the server loses nothing without it, nor without whole pages in the log; only the power could
 	if c.durable {
 		fsync = "on"
@@ -101,9 +98,10 @@ func (c *Cluster) initialise() (err error) {
 	if c.followed {
 		log = "wal_level = replica\nmax_wal_senders = 10\nhot_standby = on\nwal_keep_size = 256MB\n"
 	}
-	return pgserver.Initialise(c.bin, c.dir, fmt.Sprintf("listen_addresses = '127.0.0.1'\nport = %d\nunix_socket_directories = ''\nfsync = %s\n"+
+	c.port, err = pgserver.Initialise(c.bin, c.dir, fmt.Sprintf("fsync = %s\n"+
 		"max_connections = 300\nshared_buffers = 256MB\nmax_wal_size = 1GB\ncheckpoint_timeout = 30min\n"+
-		"full_page_writes = %s\n%s", c.port, fsync, fsync, log), "--no-sync")
+		"full_page_writes = %s\n%s", fsync, fsync, log), "--no-sync")
+	return err
 }
 
 // Start runs the server and waits until it answers.

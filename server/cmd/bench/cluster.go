@@ -24,9 +24,6 @@ type cluster struct {
 }
 
 const clusterSettings = `
-listen_addresses = '127.0.0.1'
-port = %d
-unix_socket_directories = ''
 fsync = on
 synchronous_commit = on
 full_page_writes = on
@@ -52,10 +49,7 @@ func startCluster(ctx context.Context, parent string) (*cluster, error) {
 		return nil, err
 	}
 	c := &cluster{bin: bin}
-	if c.port, err = pgserver.FreePort(); err == nil {
-		err = pgserver.Initialise(bin, dir, fmt.Sprintf(clusterSettings, c.port, min(4096, totalMemory()>>20/4)))
-	}
-	if err != nil {
+	if c.port, err = pgserver.Initialise(bin, dir, fmt.Sprintf(clusterSettings, min(4096, totalMemory()>>20/4))); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	c.process, err = start(dir, command{

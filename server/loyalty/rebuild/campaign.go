@@ -10,6 +10,8 @@ import (
 // gave folds what an event records of campaigns. Their customers are counted family by family.
 func (rb *Rebuild) gave(e *loyalty.Event, a *foldedAccount) {
 	for _, x := range e.Effects.Campaigns {
+		// What a campaign gave is counted from the amounts in the event, never from its present
+		// definition: an archived or edited campaign still gave what it gave.
 		rb.campaign(x.Campaign).Add(loyalty.FiguresOf(e, x))
 		if x.Runs > 0 {
 			a.gives(x.Campaign)
@@ -43,6 +45,7 @@ func (f *Family) Given(customer loyalty.ID, campaign string) {
 // customer, unless they have been merged into another one.
 func (f *Family) gifted(id loyalty.ID, a *foldedAccount) {
 	_, away := f.rebuild.survivor(id)
+	// The rows of merged customers stay where they were, but a person is counted once.
 	for _, campaign := range slices.Sorted(maps.Keys(a.given)) {
 		f.rebuild.place(id, "campaign "+campaign).exists(true, slices.Contains(a.met, campaign))
 		if away == 0 {
@@ -54,7 +57,7 @@ func (f *Family) gifted(id loyalty.ID, a *foldedAccount) {
 // Campaign compares the stored figures of a campaign, after all families.
 func (rb *Rebuild) Campaign(id string, s loyalty.CampaignFigures) {
 	p, j := rb.place(loyalty.ID{}, "campaign "+id), rb.campaign(id)
-	delete(rb.figures, id)
+	delete(rb.figures, id) // what is left at the end has no stored row
 	differ(p, "runs", j.Runs, s.Runs)
 	differ(p, "customers", j.Customers, s.Customers)
 	differ(p, "points", j.Points, s.Points)

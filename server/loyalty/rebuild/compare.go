@@ -14,9 +14,12 @@ import (
 func (f *Family) Account(c *loyalty.Customer) {
 	p, a := f.rebuild.place(c.ID, "customer"), f.accounts[c.ID]
 	a.row = true
+	// A row comes into being with its customer's first event and in the same transaction, so that
+	// one without any event was put there past the engine.
 	if !p.exists(a.told, true) {
 		return
 	}
+	// A stored row names the last of a chain of merges, where the journal has each step of it.
 	var into loyalty.ID
 	if top, away := f.rebuild.survivor(c.ID); away > 0 {
 		into = top
@@ -40,6 +43,8 @@ func (f *Family) Balance(customer loyalty.ID, s points.Figures, last loyalty.ID)
 	differ(p, "expired", j.Expired, s.Expired)
 	differ(p, "pending", j.Pending, s.Pending)
 	differ(p, "debt", j.Debt, s.Debt)
+	// A later id in the row is no fault. An earlier one is: the customer's next event could get an
+	// id that sorts before one that is already in the journal.
 	if loyalty.CompareID(last, a.last) < 0 { // it may be of an event that came to nothing
 		differ(p, "last_event", a.last, last)
 	}
@@ -54,6 +59,7 @@ func (f *Family) Lot(s *loyalty.CustomerLot) {
 	if !p.exists(j != nil, true) {
 		return
 	}
+	// Amounts follow from the postings alone; dates and origin from the event that opened the lot.
 	differ(p, "points", j.Points, s.Points)
 	differ(p, "remaining", j.Remaining, s.Remaining)
 	differ(p, "reserved", j.Reserved, s.Reserved)
@@ -75,12 +81,14 @@ func (f *Family) Lot(s *loyalty.CustomerLot) {
 // Purchase compares a stored purchase: its figures, dates and lots, and the points of its lines.
 // What was bought is only in the rows of its events.
 func (f *Family) Purchase(s *loyalty.Transaction) {
+	// By name and not by customer: a purchase may have changed hands, and its name is unique.
 	p, j := f.rebuild.place(s.Customer, "transaction "+s.Name), f.purchases[s.Name]
 	delete(f.purchases, s.Name)
 	if !p.exists(j != nil, true) {
 		return
 	}
 	differ(p, "customer", j.customer, s.Customer)
+	// what was refunded is taken off the total, and never off what it was at first
 	differ(p, "original_total", j.Total+j.Refunded, s.OriginalTotal)
 	documents(p, &j.PurchaseState, &s.PurchaseState)
 	documents(p, &j.PurchaseOrigin, &s.PurchaseOrigin)
@@ -109,7 +117,7 @@ func (j *foldedPurchase) items(p place, lines []loyalty.Line) {
 func (f *Family) Progress(s *loyalty.Progress) {
 	j := f.accounts[s.Customer].progress
 	told, known := j[s.ProgressKey]
-	known = known && told.Data != nil
+	known = known && told.Data != nil // an effect without data records that the row was removed
 	delete(j, s.ProgressKey)
 	p := f.rebuild.place(s.Customer, row(s.ProgressKey))
 	if !p.exists(known, true) {
@@ -132,7 +140,8 @@ func (f *Family) Claim(s *loyalty.RewardClaim) {
 	p.instant("updated_at", j.UpdatedAt, s.UpdatedAt)
 }
 
-// Close reports the rows that the journal has and the database lacks.
+// Close reports the rows that the journal has and the database lacks. Everything goes in order, so
+// that two runs over the same database print the same report and can be compared.
 func (f *Family) Close() {
 	rb := f.rebuild
 	for _, id := range slices.SortedFunc(maps.Keys(f.accounts), loyalty.CompareID) {

@@ -7,7 +7,9 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// coupon folds a coupon's state after an event: the highest version is the last.
+// coupon folds a coupon's state after an event: the highest version is the last. Events come family
+// by family and not in the order in which they were recorded, and a coupon goes from hand to hand,
+// so that its versions arrive in any order.
 func (rb *Rebuild) coupon(x *loyalty.Coupon) {
 	if version, matched := rb.matched[x.ID]; matched {
 		if x.Version <= version {
@@ -38,6 +40,8 @@ func (rb *Rebuild) Match(s *loyalty.Coupon) {
 		return
 	}
 	same := true
+	// The same comparison as at the end, with its own report: a coupon that is let go here has to be
+	// as equal as one that stays.
 	quiet := &Rebuild{into: rb.into, report: func(Difference) { same = false }}
 	quiet.compare(j, s)
 	if same {
@@ -55,6 +59,8 @@ func (rb *Rebuild) Coupon(s *loyalty.Coupon) {
 	j, told := rb.coupons[s.ID]
 	delete(rb.coupons, s.ID)
 	if !told {
+		// Codes of a pool are uploaded or generated without an event each. One that was never given
+		// has to be as it was made.
 		if !rb.place(s.Customer, "coupon "+s.Code).exists(s.Pool != "", true) {
 			return
 		}
@@ -69,7 +75,7 @@ func (rb *Rebuild) Coupon(s *loyalty.Coupon) {
 
 // compare compares a coupon. Its holder may have been merged into another customer since.
 func (rb *Rebuild) compare(journal, stored *loyalty.Coupon) {
-	j, s := *journal, *stored
+	j, s := *journal, *stored // copies: the caller's stay as they were read
 	j.Customer, _ = rb.survivor(j.Customer)
 	s.Customer, _ = rb.survivor(s.Customer)
 	documents(rb.place(stored.Customer, "coupon "+stored.Code), &j, &s)

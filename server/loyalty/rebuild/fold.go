@@ -68,12 +68,14 @@ func (f *Family) Post(p loyalty.CustomerPosting) {
 		return
 	}
 	key := owned{p.Customer, p.Lot}
+	// A lot begins with the first posting that names it, in whichever order they come: Event gives
+	// it its dates later.
 	l := f.lots[key]
 	if l == nil {
 		l = &foldedLot{Lot: points.Lot{ID: p.Lot}}
 		f.lots[key] = l
 	}
-	if p.From == points.Issued && p.To == points.Available {
+	if p.From == points.Issued && p.To == points.Available { // only what was issued makes a lot larger
 		l.Points += p.Points
 	}
 	l.Move(p.From, p.To, p.Points)
@@ -95,7 +97,7 @@ func (f *Family) Event(e *loyalty.Event) {
 			claim.UpdatedAt, f.claims[claim.ID] = e.RecordedAt, claim
 		}
 		for _, t := range x.Tallies {
-			f.rebuild.tallies[t.Key] += t.Count
+			f.rebuild.tallies[t.Key] += t.Count // tallies are recorded as what was added, all else as what came of it
 		}
 		f.rebuild.gave(e, a)
 		for i := range x.Coupons {
@@ -105,6 +107,8 @@ func (f *Family) Event(e *loyalty.Event) {
 	f.item(e)
 }
 
+// account folds what an event records of its customer. Each effect is the state after the event, so
+// that the last one counts.
 func (f *Family) account(a *foldedAccount, x *loyalty.Effects) {
 	if x.Status != "" {
 		a.status = x.Status
@@ -151,6 +155,7 @@ func (l *foldedLot) told(e *loyalty.Event) {
 		return
 	}
 	told := e.Effects.Lot
+	// A lot that expires after so many idle days has no date of its own while it is in use.
 	if !told.Idle.IsZero() {
 		l.Idle, l.ExpiresAt = told.Idle, time.Time{}
 	}
@@ -197,6 +202,8 @@ func (f *Family) purchase(e *loyalty.Event, x *loyalty.Effects) {
 	}
 }
 
+// bought folds the state of one purchase. One that changed hands begins anew with the event that
+// brought it to the customer who has it now, which records how it was opened.
 func (f *Family) bought(e *loyalty.Event, name string, x *loyalty.TransactionEffect) {
 	if x.State == loyalty.NoTransaction || !f.rebuild.holds(e, name) {
 		return

@@ -151,6 +151,7 @@ func (v *view) progressOf(kind loyalty.ProgressKind) func(string) json.RawMessag
 }
 
 // late is how many days after its day a reminder is still sent if the job did not run on time.
+// Without it a job that stood still over midnight would miss a birthday for a whole year.
 const late = 2
 
 // anniversary are the attributes of anniversary.

@@ -99,8 +99,10 @@ func (v *view) today() calendar.Day { return calendar.DayOf(v.now, v.programme.L
 // that has been reached. It is not due (ok is false) if that one or a nearer one was already sent.
 func (v *view) ahead(days []int, action, subject string, at time.Time) (n note, ok bool, err error) {
 	if !at.After(v.now) {
-		return n, false, nil
+		return n, false, nil // it has ended: a reminder would come too late
 	}
+	// Only the nearest: whoever is configured to hear of it thirty and seven days before hears of the
+	// seven alone where the job did not run, or where what ends came into being late.
 	for _, d := range days {
 		if !v.now.Before(at.AddDate(0, 0, -d)) && (n.Days == 0 || d < n.Days) {
 			n.Days = d
@@ -128,6 +130,7 @@ func Wanted(p *programme.Programme, now time.Time, c *loyalty.Remindable) (bool,
 // Remind writes the reminders that a customer is due. It records them with the events, under the
 // customer's version, so that two nodes at once do not send one twice.
 func Remind(r *engine.Run) error {
+	// A customer who was blocked, merged or forgotten since the job looked is left in peace.
 	if s := r.Customer.Status; s != loyalty.Active && s != loyalty.Suspended {
 		return nil
 	}
@@ -139,7 +142,7 @@ func Remind(r *engine.Run) error {
 	if err != nil {
 		return err
 	}
-	last := map[string]*loyalty.Event{}
+	last := map[string]*loyalty.Event{} // of each action: what was told is recorded once with it, not once with each
 	for _, d := range v.due {
 		e := r.Derive(nil, d.action, d.data)
 		e.At = r.Now
