@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -228,5 +230,54 @@ func TestReferrer(t *testing.T) {
 		}
 		require.Nil(t, referrer("member-1002"), "nobody is named who left")
 		require.NotContains(t, h.get("/customers?status=opted_out").body, "referrer")
+	})
+}
+
+// TestCustomersByTier: the list of customers of a tier is those whose levels say that they have it, whatever gave or took it.
+func TestCustomersByTier(t *testing.T) {
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		s := newLadder(t, url)
+		everybody := []string{"member-0", "member-1", "member-2", "member-3", "member-4"}
+		for i, points := range []int{90, 150, 310, 320, 0} {
+			s.enrol(everybody[i])
+			s.wait(time.Second)
+			if points > 0 {
+				s.scores(everybody[i], points)
+			}
+		}
+		agrees := func(want map[string][]string) {
+			t.Helper()
+			for _, tier := range []string{"silver", "gold", "head", "regular"} {
+				var have, without []string
+				for _, c := range names(t, s.get("/customers?status.in=active,suspended")) {
+					if slices.ContainsFunc(s.levels(c), func(l string) bool { return strings.HasPrefix(l, tier+" current") }) {
+						have = append(have, c)
+					} else {
+						without = append(without, c)
+					}
+				}
+				require.Equal(t, want[tier], have, tier)
+				require.ElementsMatch(t, have, names(t, s.get("/customers?tier="+tier)), tier)
+				require.ElementsMatch(t, have, names(t, s.get("/customers?sort=last_name&tier.in=nothing,"+tier)), tier)
+				require.ElementsMatch(t, without, names(t, s.get("/customers?status.in=active,suspended&tier.ne="+tier)), tier)
+				require.Equal(t, fmt.Sprint(len(have)), fmt.Sprint(succeeded(t, s.get("/customers/-/count?tier="+tier))["count"]), tier)
+			}
+		}
+		agrees(map[string][]string{"silver": {"member-1"}, "gold": {"member-2", "member-3"}})
+		s.does("member-0", "visit", `{"url":"https://shop.test"}`)      // hires
+		s.does("member-4", "video", `{"url":"https://shop.test/film"}`) // gives gold
+		s.buys("member-0", "T-1", "100")
+		s.scores("member-3", -200)
+		agrees(map[string][]string{"silver": {"member-0", "member-1"}, "gold": {"member-2", "member-3", "member-4"}, "head": {"member-0"}, "regular": {"member-0"}})
+		s.wait(8 * 24 * time.Hour) // what came on the first day is out of the window, and the grace is over
+		succeeded(t, s.post("/admin/jobs/tiers/run", ""))
+		agrees(map[string][]string{"gold": {"member-4"}, "head": {"member-0"}, "regular": {"member-0"}})
+
+		require.Equal(t, http.StatusOK, s.post("/customers/member-4/merge", `{"target":"member-0"}`).status)
+		s.does("member-2", "suspend", `{}`)
+		s.scores("member-1", 120)
+		agrees(map[string][]string{"silver": {"member-1"}, "gold": {"member-0"}, "head": {"member-0"}, "regular": {"member-0"}})
+		require.Equal(t, []string{"member-1"}, names(t, s.get("/customers?tier.in=silver,gold&tier.nin=head&status=active")))
+		require.Empty(t, names(t, s.get("/customers?tier=nothing")))
 	})
 }

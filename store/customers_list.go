@@ -18,7 +18,8 @@ var customerColumns = map[string]filterColumn{
 	"email":      {expression: "customers.email_key", nullable: true, key: true},
 	"created_at": {expression: "customers.created_at"},
 	"score":      {expression: "balances.score"},
-	"list":       {expression: "customers.id", members: true},
+	"list":       {expression: "list_members.list_id", among: "list_members"},
+	"tier":       {expression: "progress.tier", among: "progress"},
 	"spendable":  {expression: "(balances.score - balances.spent - balances.reserved - balances.expired)"},
 }
 

@@ -17,7 +17,7 @@ const maxFound = 5000
 
 // namedList is a list of customers whom the index of a filter names, and what else has to
 // hold of them. Neither database would begin there by itself: the keys have no
-// statistics, and of a list it is not known how its members lie in the order.
+// statistics, and of a list or a tier it is not known how its members lie in the order.
 type namedList struct {
 	table, id string        // where they are named, and in which column
 	named     []sqlFragment // any of them names a customer, some more than once; each has an index
@@ -42,12 +42,12 @@ func (s customerStore) findNamed(ctx context.Context, q loyalty.CustomerQuery) (
 }
 
 // nameable is findNamed for any number of customers. A key names the fewest, as a rule,
-// and a list the most.
+// and a list or a tier the most.
 func (s customerStore) nameable(q loyalty.CustomerQuery) (*namedList, error) {
 	searched := s.searched(q.Search)
 	at := slices.IndexFunc(q.Conditions, func(c loyalty.Condition) bool { return customerColumns[c.Field].key && positive(c) })
 	if at < 0 && searched == nil {
-		at = slices.IndexFunc(q.Conditions, func(c loyalty.Condition) bool { return customerColumns[c.Field].members && positive(c) })
+		at = slices.IndexFunc(q.Conditions, func(c loyalty.Condition) bool { return customerColumns[c.Field].among != "" && positive(c) })
 	}
 	if !q.ByCursor() || at < 0 && searched == nil {
 		return nil, nil
@@ -55,8 +55,8 @@ func (s customerStore) nameable(q loyalty.CustomerQuery) (*namedList, error) {
 	f, conditions := &namedList{table: "customers", id: "id", named: searched, joined: s.read.Name() == "citus"}, slices.Clone(q.Conditions)
 	if at >= 0 {
 		columns := customerColumns
-		if columns[conditions[at].Field].members {
-			f.table, f.id, columns = "list_members", "customer_id", map[string]filterColumn{conditions[at].Field: {expression: "list_id"}}
+		if c := columns[conditions[at].Field]; c.among != "" {
+			f.table, f.id, columns = c.among, "customer_id", map[string]filterColumn{conditions[at].Field: {expression: c.expression}}
 		}
 		one, err := sqlFragment{}.andAll(columns, conditions[at:at+1])
 		if err != nil {

@@ -13,7 +13,8 @@ import (
 )
 
 // club enrols sixty customers whose ids say nothing about the order of creation: nine
-// were created at each instant. The twelfths are on a list, and the tenths on another.
+// were created at each instant. The twelfths are on a list, and the tenths on another; the
+// fifteenths have a tier, the sixths another one, and the thirtieths one of a second ladder.
 func club(t *testing.T, url string) *store.Store {
 	t.Helper()
 	s := storetest.Open(t, url)
@@ -27,6 +28,10 @@ func club(t *testing.T, url string) *store.Store {
 		"UPDATE balances SET score = (SELECT " + n + " FROM customers WHERE id = customer_id)",
 		"INSERT INTO list_members (customer_id, list_id) SELECT id, 'dozen' FROM customers WHERE " + n + " % 12 = 0",
 		"INSERT INTO list_members (customer_id, list_id) SELECT id, 'tens' FROM customers WHERE " + n + " % 10 = 0",
+		`INSERT INTO progress (customer_id, kind, key, data) SELECT id, 1, 'club', CASE WHEN ` + n + ` % 15 = 0 THEN '{"tier":"fine \"gold\" \u0026 more","since":"2026-01-01T00:00:00Z"}'
+			WHEN ` + n + ` % 6 = 0 THEN '{"of":"points","tier":"silver"}' ELSE '{"of":"points"}' END FROM customers`,
+		`INSERT INTO progress (customer_id, kind, key, data) SELECT id, 1, 'staff', '{"tier":"crew"}' FROM customers WHERE ` + n + ` % 30 = 0`,
+		`INSERT INTO progress (customer_id, kind, key, data) SELECT id, 2, 'run', '{"tier":"silver"}' FROM customers`,
 	} {
 		_, err := raw.Exec(text)
 		require.NoError(t, err, text)
@@ -65,6 +70,13 @@ func TestFoundCustomers(t *testing.T) {
 		"a list and a status":      {all(dozen, active), 2},
 		"a list and figures":       {all(dozen, where("spendable", loyalty.Gt, int64(20))), 3},
 		"a list and time":          {all(dozen, where("created_at", loyalty.Gte, start.Add(3*time.Second))), 2},
+		"a tier":                   {where("tier", loyalty.Eq, "silver"), 8},
+		"a tier, escaped":          {where("tier", loyalty.Eq, `fine "gold" & more`), 4},
+		"tiers, some have both":    {where("tier", loyalty.In, `fine "gold" & more`, "crew", "silver"), 12},
+		"both tiers":               {all(where("tier", loyalty.Eq, "crew"), where("tier", loyalty.Eq, `fine "gold" & more`)), 2},
+		"one tier without another": {all(where("tier", loyalty.Eq, `fine "gold" & more`), where("tier", loyalty.Ne, "crew")), 2},
+		"none of some tiers":       {where("tier", loyalty.Nin, `fine "gold" & more`, "silver"), 48},
+		"a tier and a list":        {all(where("tier", loyalty.Eq, "silver"), dozen), 4},
 		"an unknown list":          {where("list", loyalty.Eq, "others"), 0},
 		"languages":                {where("language", loyalty.In, "hu", "en", "hu", "fr"), 40},
 		"a language, a currency":   {all(where("language", loyalty.Eq, "hu"), where("currency", loyalty.In, "EUR", "USD")), 10},
@@ -85,6 +97,7 @@ func TestFoundCustomers(t *testing.T) {
 					require.NoError(t, err)
 					require.NotContains(t, strings.Join(plan, "\n")+"\n", "SCAN customers")
 					require.NotContains(t, strings.Join(plan, "\n")+"\n", "SCAN list_members")
+					require.NotContains(t, strings.Join(plan, "\n")+"\n", "SCAN progress")
 				}
 			})
 		}

@@ -72,6 +72,7 @@ INSERT INTO coupon_events (coupon_id, version, customer_id, event_id, recorded_a
 INSERT INTO claims (customer_id, id, reward, state, points, award, claimed_at, updated_at)
 SELECT crowd_whose(n), crowd_id(n), 'coffee', 'claimed', 100, 0, crowd_at(n), 0 FROM n;
 INSERT INTO progress (customer_id, kind, key, data, due_at) SELECT crowd_id(n), 3, 'coffee', '{}', CASE WHEN n %% 10 = 0 THEN crowd_at(n + 30000) END FROM n;
+INSERT INTO progress (customer_id, kind, key, data) SELECT crowd_id(n), 1, 'club', CASE WHEN n %% 100 = 0 THEN '{"tier":"gold"}' WHEN n %% 2 = 0 THEN '{"tier":"silver"}' ELSE '{}' END FROM n;
 INSERT INTO rankings (customer_id, kind, start, score, shown) SELECT crowd_id(n), k, 0, n, true FROM n, generate_series(0, 1) k;
 INSERT INTO ranking_counts (kind, start, stretch, customers) SELECT 1, -n, 1, 1 FROM n;
 INSERT INTO numbered (customer_id, through) SELECT crowd_id(n), crowd_id(n) FROM n;

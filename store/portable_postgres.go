@@ -87,7 +87,7 @@ var portableKinds = map[string]Kind{
 func (p *portablePostgres) columns(table string) (list []Column, err error) {
 	const columns = `SELECT a.attname::text, format_type(a.atttypid, a.atttypmod), coalesce(array_position(i.indkey::int2[], a.attnum), -1)
  FROM pg_attribute a LEFT JOIN pg_index i ON i.indrelid = a.attrelid AND i.indisprimary
- WHERE a.attrelid = $1::regclass AND a.attnum > 0 AND NOT a.attisdropped`
+ WHERE a.attrelid = $1::regclass AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''` // what the database makes itself is in no archive
 	rows, err := p.tx.Query(p.ctx, columns, table)
 	if err != nil {
 		return nil, err

@@ -60,6 +60,7 @@ func (p *portableSQLite) tables() (list []string, err error) {
 	return list, err
 }
 
+// columns asks for table_info, which leaves out what the database makes itself.
 func (p *portableSQLite) columns(table string) (list []Column, err error) {
 	kinds := map[string]Kind{"INTEGER": KindNumber, "INT": KindNumber, "TEXT": KindText, "BLOB": KindBytes}
 	err = p.rows(`SELECT name, type, pk FROM pragma_table_info('`+table+`')`, []Column{{Kind: KindText}, {Kind: KindText}, {Kind: KindNumber}}, func(row []any) error {

@@ -85,8 +85,8 @@ func sorting(columns map[string]filterColumn, keys []loyalty.Sorting, id string)
 type filterColumn struct {
 	expression string
 	nullable   bool
-	key        bool // compares in the form of searchKey
-	members    bool // is on a customer list, whose id is the value
+	key        bool   // compares in the form of searchKey
+	among      string // the table, with a customer_id, that has the expression; any number of rows of it are a customer's
 }
 
 // operators are how a condition with one value reads in SQL.
@@ -97,8 +97,8 @@ var operators = map[loyalty.Operator]string{
 
 // sql is the condition; what is absent differs from every value.
 func (c filterColumn) sql(operator string) string {
-	if c.members {
-		return c.onLists(operator)
+	if c.among != "" {
+		return c.owned(operator)
 	}
 	text := c.expression + " " + operator
 	if c.nullable && (operator == operators[loyalty.Ne] || operator == operators[loyalty.Nin]) {
@@ -107,16 +107,17 @@ func (c filterColumn) sql(operator string) string {
 	return text
 }
 
-// onLists is the condition that a customer is on a list, or on none of some.
-func (c filterColumn) onLists(operator string) string {
-	on := " IN ("
+// owned is the condition that a customer has such a row, or none. It is looked up customer by customer: a page of
+// a long list must not begin with everybody who is on it.
+func (c filterColumn) owned(operator string) string {
+	has := "EXISTS ("
 	switch operator {
 	case operators[loyalty.Ne]:
-		on, operator = " NOT IN (", operators[loyalty.Eq]
+		has, operator = "NOT EXISTS (", operators[loyalty.Eq]
 	case operators[loyalty.Nin]:
-		on, operator = " NOT IN (", operators[loyalty.In]
+		has, operator = "NOT EXISTS (", operators[loyalty.In]
 	}
-	return c.expression + on + "SELECT customer_id FROM list_members WHERE list_id " + operator + ")"
+	return has + "SELECT 1 FROM " + c.among + " WHERE customer_id = customers.id AND " + c.expression + " " + operator + ")"
 }
 
 func (c filterColumn) values(condition loyalty.Condition, list bool) any {

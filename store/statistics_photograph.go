@@ -5,8 +5,6 @@ import (
 	"math/big"
 	"time"
 
-	"github.com/pressly/goose/v3"
-
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
@@ -19,14 +17,10 @@ func (s statisticsStore) Photograph(ctx context.Context, now, since time.Time) (
 	members := sqlFragment{text: "SELECT count(*) FROM customers c WHERE " + member}.one((*number)(&p.Members))
 	active := sqlFragment{`SELECT count(*) FROM customers c JOIN balances b ON b.customer_id = c.id WHERE c.status = ? AND b.last_activity_at >= ?`,
 		[]any{loyalty.Active, Millis(since)}}.one((*number)(&p.Active))
-	tier := "json_extract(x.data, '$.tier')"
-	if s.dialect() == goose.DialectPostgres {
-		tier = "CAST(x.data AS json) ->> 'tier'"
-	}
 	var name Text
 	var n number
-	tiers := sqlFragment{`SELECT ` + tier + ` AS tier, count(*) FROM progress x JOIN customers c ON c.id = x.customer_id
-WHERE x.kind = ? AND ` + member + ` GROUP BY 1`, []any{loyalty.ProgressTier}}.reads(func() bool {
+	tiers := sqlFragment{text: `SELECT x.tier, count(*) FROM progress x JOIN customers c ON c.id = x.customer_id
+WHERE x.tier IS NOT NULL AND ` + member + ` GROUP BY 1`}.reads(func() bool {
 		if name != "" {
 			p.Tiers[string(name)] = int64(n)
 		}

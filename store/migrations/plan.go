@@ -113,7 +113,7 @@ var patterns = []struct {
 	{regexp.MustCompile(`(?i)^CREATE (?:OR REPLACE )?VIEW (\w+)`), "makes view $1", 0, AtOnce, ""},
 	{regexp.MustCompile(`(?i)^CREATE (?:UNIQUE )?INDEX CONCURRENTLY (?:IF NOT EXISTS )?(\w+) ON (\w+)`), "makes index $1 of $2", 2, Indexes, ""},
 	{regexp.MustCompile(`(?i)^CREATE (?:UNIQUE )?INDEX (?:IF NOT EXISTS )?(\w+) ON (\w+)`), "makes index $1 of $2", 2, Indexes, lockWrites},
-	{regexp.MustCompile(`(?i)^ALTER TABLE (\w+) .*(?:\bTYPE\b|SET NOT NULL|ADD CONSTRAINT|ADD CHECK|ADD PRIMARY|ADD UNIQUE)`), "changes columns of $1", 1, Writes, lockAll},
+	{regexp.MustCompile(`(?i)^ALTER TABLE (\w+) .*(?:\bTYPE\b|SET NOT NULL|STORED$|ADD CONSTRAINT|ADD CHECK|ADD PRIMARY|ADD UNIQUE)`), "changes columns of $1", 1, Writes, lockAll},
 	{regexp.MustCompile(`(?i)^ALTER TABLE (\w+)`), "changes $1 in the catalogue", 1, AtOnce, lockAll},
 	{regexp.MustCompile(`(?i)^ALTER INDEX (\w+)`), "changes index $1 in the catalogue", 0, AtOnce, ""},
 	{regexp.MustCompile(`(?i)^DROP TABLE (?:IF EXISTS )?(.+)`), "drops $1", 0, AtOnce, lockAll},

@@ -145,6 +145,17 @@ func (b *browsed) people() {
 	b.until("document.querySelector('main form.panel .gain')")
 	assert.Contains(b.t, b.api("/customers/-/count?list=regulars"), `"count":3`)
 
+	type count struct{ Count int }
+	gold := data[count](b, "/customers/-/count?tier=gold").Count
+	require.Positive(b.t, gold)
+	b.open("/customers")
+	b.until("document.querySelector('main select[name=tier] option[value=gold]')")
+	b.fill(map[string]string{"main select[name=tier]": "gold"})
+	b.press("main form.filters button")
+	b.until("location.hash.includes('tier=gold') && !document.querySelector('main .loading')")
+	assert.Equal(b.t, gold, evaluate[int](b, "document.querySelectorAll('main tbody tr').length"))
+	assert.Equal(b.t, gold, b.digits("document.querySelector('main .soft')"))
+
 	b.open("/rewards?tab=bulk&reward=lucky-points")
 	b.until("document.querySelector('main select[name=reward] option[value=lucky-points]')")
 	b.fill(map[string]string{"main textarea[name=customers]": "member-0003\nno-such-customer"})

@@ -11,7 +11,7 @@ import { Bulk } from '../part/bulk.js'
 import { CustomFilters, customOf } from '../part/custom.js'
 import { useChoices } from '../form/input.js'
 
-const asked = ['search', 'status', 'list', 'email', 'cursor', 'offset', 'language', 'score.gte', 'sort', 'order']
+const asked = ['search', 'status', 'list', 'tier', 'email', 'cursor', 'offset', 'language', 'score.gte', 'sort', 'order']
 
 const nameOf = (c) => [c.first_name, c.last_name].filter(Boolean).join(' ')
 
@@ -21,6 +21,7 @@ export default function Customers({ place }) {
   const all = useLoad(() => get('/customers', { limit: 50, ...q }), [JSON.stringify(q)])
   const count = useLoad(() => get('/customers/-/count', narrowing), [JSON.stringify(narrowing)])
   const lists = useChoices('list')
+  const tiers = useChoices('tier')
   const [adding, add] = useState(null)
   const columns = [
     { key: 'id', label: t('customer.id'), cell: (c) => html`<a href=${'#/customer/' + id(c.id)}><code>${c.id}</code></a>` },
@@ -38,13 +39,19 @@ export default function Customers({ place }) {
     <form class="filters" onSubmit=${(e) => (e.preventDefault(), filter(Object.fromEntries(new FormData(e.target))))}>
       <label>${t('search')}<input name="search" type="search" value=${place.query.search || ''} placeholder=${t('customers.search')} /></label>
       <label>${t('status')}<select name="status" value=${place.query.status || ''}><option value="">–</option>${['active', 'suspended', 'inactive', 'opted_out', 'merged'].map((s) => html`<option value=${s}>${t('state.' + s)}</option>`)}</select></label>
-      <label>${t('customers.list')}<select name="list" value=${place.query.list || ''}><option value="">–</option>${place.query.list && !lists.some((l) => l.id === place.query.list) && html`<option value=${place.query.list}>${place.query.list}</option>`}${lists.map((l) => html`<option value=${l.id}>${l.name || l.id}</option>`)}</select></label>
+      <${Pick} name="list" label=${t('customers.list')} value=${place.query.list} of=${lists} />
+      ${(tiers.length > 0 || place.query.tier) && html`<${Pick} name="tier" label=${t('field.tier')} value=${place.query.tier} of=${tiers} />`}
       <label>${t('customers.score')}<input name="score.gte" type="number" value=${place.query['score.gte'] || ''} /></label>
       <${CustomFilters} kind="core/customer" query=${place.query} />
       <button>${t('search')}</button>
     </form>
     <${Loaded} of=${all}>${(d) => html`<${Table} answer=${d} columns=${columns} to=${(c) => '/customer/' + id(c.id)} name="customers" idOf=${(c) => c.id} marked=${marked}
       empty=${narrowed ? undefined : html`<${Empty} text=${t('customers.none')}><code>loyalty demo</code></${Empty}>`} />`}</${Loaded}>`
+}
+
+// Pick filters by one of some things; one that is not among them, of an address, stays what is asked.
+function Pick({ name, label, value = '', of }) {
+  return html`<label>${label}<select name=${name} value=${value}><option value="">–</option>${value && !of.some((o) => o.id === value) && html`<option value=${value}>${value}</option>`}${of.map((o) => html`<option value=${o.id}>${o.name || o.id}</option>`)}</select></label>`
 }
 
 function AddToList({ text, lists }) {
