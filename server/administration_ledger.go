@@ -29,17 +29,14 @@ func (a *administrationAPI) GetLedger(ctx context.Context, in administration.Get
 	}
 	t := &l.Totals
 	out := administration.Ledger{
-		At: common.Instant(l.At), Months: []administration.LiabilityMonth{}, Origins: []administration.LiabilityOrigin{},
+		At: common.Instant(l.At), Months: []administration.LiabilityMonth{}, Origins: origins(l.Origins),
 		Totals: administration.LedgerTotals{
 			Earned: bigNumber(&t.Score), Spent: bigNumber(&t.Spent), Expired: bigNumber(&t.Expired), Reserved: bigNumber(&t.Reserved),
 			Pending: bigNumber(&t.Pending), Debt: bigNumber(&t.Debt), Outstanding: bigNumber(&l.Outstanding),
 		},
 	}
 	for _, m := range l.Months {
-		out.Months = append(out.Months, administration.LiabilityMonth{Month: textOrNil(m.Month), Points: bigNumber(&m.Points), Lots: m.Lots})
-	}
-	for _, o := range l.Origins {
-		out.Origins = append(out.Origins, administration.LiabilityOrigin{Origin: administration.LiabilityOriginOrigin(o.Origin.String()), Points: bigNumber(&o.Points), Lots: o.Lots})
+		out.Months = append(out.Months, administration.LiabilityMonth{Month: textOrNil(m.Month), Points: bigNumber(&m.Points), Lots: m.Lots, Origins: origins(m.Origins)})
 	}
 	if in.Params.Verify != nil && *in.Params.Verify {
 		if out.Invariants, err = a.invariants(plain(ctx), key); err != nil {
@@ -47,6 +44,15 @@ func (a *administrationAPI) GetLedger(ctx context.Context, in administration.Get
 		}
 	}
 	return administration.GetLedger200JSONResponse{Data: out}, nil
+}
+
+// origins renders what points were given for.
+func origins(all []*loyalty.LiabilityOrigin) []administration.LiabilityOrigin {
+	out := make([]administration.LiabilityOrigin, len(all))
+	for i, o := range all {
+		out[i] = administration.LiabilityOrigin{Origin: administration.LiabilityOriginOrigin(o.Origin.String()), Points: bigNumber(&o.Points), Lots: o.Lots}
+	}
+	return out
 }
 
 // bigNumber writes a whole number of any size.

@@ -49,7 +49,8 @@ func poolRecord(e *loyalty.Entity, n loyalty.PoolStock) json.RawMessage {
 		Available int64 `json:"available"`
 		Claimed   int64 `json:"claimed"`
 		Redeemed  int64 `json:"redeemed"`
-	}{n.Total, n.Available, n.Claimed, n.Redeemed})
+		Given     int64 `json:"given_30_days"`
+	}{n.Total, n.Available, n.Claimed, n.Redeemed, n.Given})
 	return joinObjects(own, counts)
 }
 

@@ -20,7 +20,7 @@ func stockShown(t *testing.T, a answer) string {
 	t.Helper()
 	require.Less(t, a.status, 300, a.body)
 	p := data(t, a)
-	return fmt.Sprint(p["id"], " ", p["total"], " ", p["available"], " ", p["claimed"], " ", p["redeemed"])
+	return fmt.Sprint(p["id"], " ", p["total"], " ", p["available"], " ", p["claimed"], " ", p["redeemed"], " of late ", p["given_30_days"])
 }
 
 func TestCouponPools(t *testing.T) {
@@ -28,17 +28,17 @@ func TestCouponPools(t *testing.T) {
 		h := wallet(t, url)
 		a := h.post("/coupon-pools", `{"id":"autumn","name":"Autumn","source":"uploaded","coupon":{"type":"amount","value":2.5,"name":{"en":"Two and a half"}},"cf_owner":"marketing"}`)
 		require.Equal(t, http.StatusCreated, a.status, a.body)
-		require.Equal(t, "autumn 0 0 0 0", stockShown(t, a))
+		require.Equal(t, "autumn 0 0 0 0 of late 0", stockShown(t, a))
 		require.Equal(t, "marketing map[name:map[en:Two and a half] type:amount value:2.5]", fmt.Sprint(data(t, a)["cf_owner"], " ", data(t, a)["coupon"]))
 		require.Equal(t, "coupons pool", fmt.Sprint(data(t, a)["module"], " ", data(t, a)["entity"]))
 		require.NotEmpty(t, data(t, h.form("/coupon-pools", "name=Chosen&source=generated&pattern=C-######&coupon[type]=percentage&coupon[value]=5&coupon[valid_days]=3"))["id"])
 
-		require.Equal(t, "spring 3 2 1 0", stockShown(t, h.get("/coupon-pools/spring")))
+		require.Equal(t, "spring 3 2 1 0 of late 1", stockShown(t, h.get("/coupon-pools/spring")))
 		h.happens("member-1001", "coupon_redeem", `{"code":"S-1"}`)
 		h.happens("member-1002", "coupon_create", `{"code":"LATE","value":1,"pool":"spring","expdate":"2020-01-01"}`)
 		h.happens("member-1002", "coupon_create", `{"code":"CARD","value":9,"amount":9,"pool":"spring"}`)
 		h.happens("member-1002", "coupon_redeem", `{"code":"CARD","amount":1}`)
-		require.Equal(t, "spring 5 2 0 2", stockShown(t, h.get("/coupon-pools/spring")), "what is expired only counts in all")
+		require.Equal(t, "spring 5 2 0 2 of late 1", stockShown(t, h.get("/coupon-pools/spring")), "what is expired only counts in all, and what came with its customer was never there")
 		listed := h.get("/coupon-pools?limit=2")
 		require.Equal(t, []string{"spring", "auto"}, listOf(t, listed, "id"))
 		require.Equal(t, []string{"5", "1"}, listOf(t, listed, "total"))
@@ -46,7 +46,7 @@ func TestCouponPools(t *testing.T) {
 
 		a = h.post("/coupon-pools/spring", `{"coupon":{"type":"percentage","value":5},"cf_owner":"till"}`)
 		require.Equal(t, http.StatusOK, a.status, a.body)
-		require.Equal(t, "spring 5 2 0 2 till", stockShown(t, a)+fmt.Sprint(" ", data(t, a)["cf_owner"]))
+		require.Equal(t, "spring 5 2 0 2 of late 1 till", stockShown(t, a)+fmt.Sprint(" ", data(t, a)["cf_owner"]))
 		a = h.post("/coupon-pools/spring", `{"cf_owner":null}`)
 		require.NotContains(t, data(t, a), "cf_owner")
 		require.Equal(t, "Spring", data(t, a)["name"], "what is not sent stays")
@@ -120,11 +120,11 @@ func TestFiftyThousandCodes(t *testing.T) {
 		require.NoError(t, err)
 		for path, body := range map[string]string{"spring": string(body), "mixed": fmt.Sprintf(`{"generate":%d}`, n)} {
 			batch := begun(t, h.post("/coupon-pools/"+path+"/codes", body, "Idempotency-Key", path), n)
-			require.Equal(t, fmt.Sprint(path, " 0 0 0 0"), stockShown(t, h.get("/coupon-pools/"+path)))
+			require.Equal(t, fmt.Sprint(path, " 0 0 0 0 of late 0"), stockShown(t, h.get("/coupon-pools/"+path)))
 			again := h.post("/coupon-pools/"+path+"/codes", body, "Idempotency-Key", path)
 			require.Equal(t, []string{batch, "true"}, []string{batchOf(again.json(t)), again.header.Get("Idempotency-Replayed")})
 			h.filled(batch, fmt.Sprint("done ", n, " ", n, " 0"))
-			require.Equal(t, fmt.Sprintf("%s %d %d 0 0", path, n, n), stockShown(t, h.get("/coupon-pools/"+path)))
+			require.Equal(t, fmt.Sprintf("%s %d %d 0 0 of late 0", path, n, n), stockShown(t, h.get("/coupon-pools/"+path)))
 		}
 		var different int
 		require.NoError(t, storetest.Raw(t, url).QueryRow(`SELECT COUNT(DISTINCT code) FROM coupons`).Scan(&different))

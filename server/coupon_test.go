@@ -140,7 +140,7 @@ func TestPoolFill(t *testing.T) {
 		require.Len(t, errors, 2)
 		require.Equal(t, "map[code:C-0007 count:1 error:map[code:190033 details:[map[field:codes[7] message:A(z) C-0007 kuponkód már foglalt]] message:A(z) C-0007 kuponkód már foglalt type:ConflictException]]", fmt.Sprint(errors[0]))
 		require.Equal(t, []string{"C-0007", "C-2000"}, h.walkBoth(status+"/errors?limit=1", "code"))
-		require.Equal(t, "codes 1999 1999 0 0", stockShown(t, h.get("/coupon-pools/codes")), "a pool may have that name")
+		require.Equal(t, "codes 1999 1999 0 0 of late 0", stockShown(t, h.get("/coupon-pools/codes")), "a pool may have that name")
 
 		for _, path := range []string{"/coupon-pools/codes/none/status", "/coupon-pools/codes/" + noBatch + "/status", "/v1/bulk-operation/reward/claim/" + batch + "/status"} {
 			refused(t, h.get(path), http.StatusNotFound, 190240)
@@ -174,7 +174,7 @@ func TestManyCodes(t *testing.T) {
 	again := h.post("/coupon-pools/spring/codes", string(body), "Idempotency-Key", "k")
 	require.Equal(t, a.body, again.body)
 	h.filled(batch, "done 20000 20000 0")
-	require.Equal(t, "spring 20000 20000 0 0", stockShown(t, h.get("/coupon-pools/spring")))
+	require.Equal(t, "spring 20000 20000 0 0 of late 0", stockShown(t, h.get("/coupon-pools/spring")))
 
 	require.Equal(t, http.StatusRequestEntityTooLarge, h.post("/entities/stores/store", string(body)).status)
 	a = h.post("/coupon-pools/spring/codes", `{"codes":["`+strings.Repeat("x", 16<<20)+`"]}`)

@@ -18,6 +18,7 @@ var shownAs = map[string]string{
 	"/customers/{customer_id}/transactions date": "checkout_date",
 	"/admin/requests/errors since":               "at",
 	"/customers list":                            "", // who is on a list of customers
+	"/customers tier":                            "", // what a tier is, a customer's levels show
 }
 
 // TestFiltersAreShown: whatever a list can be filtered by is a field that its

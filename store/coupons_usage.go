@@ -83,7 +83,8 @@ func stockOf(pools []string, at time.Time) sqlFragment {
 	for i, p := range pools {
 		names[i] = cleanText(p)
 	}
-	return sqlFragment{"SELECT pool, " + stateNow + " AS standing, COUNT(*) FROM coupons WHERE pool IN ? GROUP BY 1, 2", []any{names}}.seenAt(at)
+	return sqlFragment{"SELECT pool, " + stateNow + " AS standing, COUNT(*), COUNT(CASE WHEN claimed_at > ? AND claimed_at <> created_at THEN 1 END) FROM coupons WHERE pool IN ? GROUP BY 1, 2",
+		[]any{Millis(at.Add(-loyalty.PoolPace)), names}}.seenAt(at)
 }
 
 // PoolStock counts the codes of pools as they stand at an instant.
@@ -93,10 +94,10 @@ func (s couponStore) PoolStock(ctx context.Context, pools []string, at time.Time
 		return stock, nil
 	}
 	var pool, state plain
-	var count number
+	var count, given number
 	return stock, s.asks(ctx, stockOf(pools, at).reads(func() bool {
 		of, n := stock[string(pool)], int64(count)
-		of.Total += n
+		of.Total, of.Given = of.Total+n, of.Given+int64(given)
 		switch loyalty.CouponState(state) {
 		case loyalty.CouponCreated:
 			of.Available += n
@@ -107,5 +108,5 @@ func (s couponStore) PoolStock(ctx context.Context, pools []string, at time.Time
 		}
 		stock[string(pool)] = of
 		return false
-	}, &pool, &state, &count))
+	}, &pool, &state, &count, &given))
 }

@@ -3302,6 +3302,9 @@ type LiabilityMonth struct {
 	// Example: 2026-06
 	Month *string `json:"month"`
 
+	// Origins The same points by what they were given for, the most first.
+	Origins []LiabilityOrigin `json:"origins"`
+
 	// Points Points, free or reserved.
 	//
 	// Example: 4000

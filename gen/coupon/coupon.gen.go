@@ -248,6 +248,11 @@ type CouponPool struct {
 	// Example: pool
 	Entity string `json:"entity"`
 
+	// Given30Days How many of the codes that were added went to a customer in the last 30 days: so fast `available` goes down. Codes that were made as they were given do not count.
+	//
+	// Example: 12
+	Given30Days int64 `json:"given_30_days"`
+
 	// ID Its id.
 	//
 	// Example: coffee-codes
@@ -830,6 +835,14 @@ func (a *CouponPool) UnmarshalJSON(b []byte) error {
 		delete(object, "entity")
 	}
 
+	if raw, found := object["given_30_days"]; found {
+		err = json.Unmarshal(raw, &a.Given30Days)
+		if err != nil {
+			return fmt.Errorf("error reading 'given_30_days': %w", err)
+		}
+		delete(object, "given_30_days")
+	}
+
 	if raw, found := object["id"]; found {
 		err = json.Unmarshal(raw, &a.ID)
 		if err != nil {
@@ -950,6 +963,11 @@ func (a CouponPool) MarshalJSON() ([]byte, error) {
 	object["entity"], err = json.Marshal(a.Entity)
 	if err != nil {
 		return nil, fmt.Errorf("error marshaling 'entity': %w", err)
+	}
+
+	object["given_30_days"], err = json.Marshal(a.Given30Days)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'given_30_days': %w", err)
 	}
 
 	object["id"], err = json.Marshal(a.ID)

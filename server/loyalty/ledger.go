@@ -112,9 +112,10 @@ type LiabilityOrigin struct {
 
 // LiabilityMonth are the points that expire in one month.
 type LiabilityMonth struct {
-	Month  string // YYYY-MM in the programme's time zone; empty: they never do
-	Points big.Int
-	Lots   int64
+	Month   string // YYYY-MM in the programme's time zone; empty: they never do
+	Points  big.Int
+	Lots    int64
+	Origins []*LiabilityOrigin // the most first
 }
 
 // Chain is the chain of hashes over a customer's journal. The store keeps and

@@ -191,7 +191,11 @@ type PoolStock struct {
 	Available int64 // that were never held
 	Claimed   int64 // held and not used
 	Redeemed  int64 // used, gift cards with a rest among them
+	Given     int64 // of those that were added, so many went to a customer within PoolPace
 }
+
+// PoolPace is how far back it is counted how fast a pool gives codes.
+const PoolPace = 30 * 24 * time.Hour
 
 // ClaimQuery selects what a customer claimed or received, with what those merged
 // into them did.

@@ -111,6 +111,18 @@ func (b *browsed) programme() {
 	b.agree()
 	b.until("document.querySelector('main form.panel [role=status]')?.textContent.includes('7')")
 	assert.Equal(b.t, before+7, data[pool](b, "/coupon-pools/coffee-codes").Total)
+
+	require.Contains(b.t, b.send("/coupon-pools", `{"id":"few","name":"Few","source":"uploaded","coupon":{"type":"free_shipping"}}`), `"given_30_days":0`)
+	require.Contains(b.t, b.send("/coupon-pools/few/codes", `{"codes":["FEW-1","FEW-2","FEW-3","FEW-4","FEW-5","FEW-6","FEW-7","FEW-8"]}`), `"added":8`)
+	for _, code := range []string{"FEW-1", "FEW-2"} {
+		require.Contains(b.t, b.send("/events", `{"customer":"member-0009","action":"coupon_redeem","data":{"code":"`+code+`"}}`), "coupon_redeem")
+	}
+	b.open("/rewards")
+	b.open("/rewards?tab=pools")
+	row := `[...document.querySelectorAll('main tbody tr')].find((r) => r.textContent.includes('Few'))`
+	b.until(row + "?.querySelector('.lasts')")
+	assert.Contains(b.t, evaluate[string](b, row+".textContent"), "6 / 8lasts another 3 days", "two went on its first day")
+	assert.Equal(b.t, 2, b.digits(row+".cells[5]"))
 	b.configure()
 }
 

@@ -122,6 +122,10 @@ func (b *browsed) owed() {
 	type ledger struct {
 		Totals  map[string]int
 		Origins []origin
+		Months  []struct {
+			Month   *string
+			Origins []origin
+		}
 	}
 	b.open("/ledger")
 	l := data[ledger](b, "/admin/ledger")
@@ -138,6 +142,25 @@ func (b *browsed) owed() {
 	assert.Contains(b.t, shown, "Purchases")
 	assert.Equal(b.t, len(l.Origins), evaluate[int](b, rows+".length"))
 	assert.Equal(b.t, len(l.Origins), evaluate[int](b, "document.querySelectorAll('main figure.panel .lot').length"))
+	assert.Equal(b.t, 1, evaluate[int](b, "[...document.querySelectorAll('main h2, main figcaption')].filter((e) => e.textContent === 'Liability by origin').length"))
+
+	b.until("document.querySelectorAll('main .panel .u-legend .u-series').length === " + strconv.Itoa(1+len(l.Origins))) // the month, and each part of its bar
+	at := 0
+	for _, m := range l.Months {
+		if m.Month == nil {
+			continue
+		}
+		given := map[string]int{}
+		for _, o := range m.Origins {
+			given[o.Origin] = o.Points
+		}
+		for i, o := range l.Origins {
+			cell := fmt.Sprintf("document.querySelectorAll('main .panel details.data tbody tr')[%d]?.cells[%d]", at, i+1)
+			assert.Equal(b.t, given[o.Origin], b.digits(cell), "%s %s", *m.Month, o.Origin)
+		}
+		at++
+	}
+	require.Positive(b.t, at)
 }
 
 // ladder makes a level on the screen of the levels, finds it on its ladder, and the board as the

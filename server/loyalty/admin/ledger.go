@@ -29,13 +29,16 @@ func (a *Admin) Liability(ctx context.Context) (loyalty.Liability, error) {
 		return l, loyalty.OutcomeError(err)
 	}
 	l.Totals = totals
-	months(&l, groups, zone)
-	origins(&l, groups)
+	l.Months, l.Origins = months(groups, zone), origins(groups)
+	for _, o := range l.Origins {
+		l.Outstanding.Add(&l.Outstanding, &o.Points)
+	}
 	return l, nil
 }
 
-// origins adds up the same lots by what they were given for.
-func origins(l *loyalty.Liability, groups []loyalty.LotGroup) {
+// origins adds up lots by what they were given for. Sums are big integers, because those of all
+// customers may exceed 64 bits.
+func origins(groups []loyalty.LotGroup) []*loyalty.LiabilityOrigin {
 	by := map[points.Origin]*loyalty.LiabilityOrigin{}
 	for i := range groups {
 		g := &groups[i]
@@ -47,39 +50,37 @@ func origins(l *loyalty.Liability, groups []loyalty.LotGroup) {
 		of.Points.Add(&of.Points, &g.Points)
 		of.Lots += g.Lots
 	}
-	l.Origins = slices.SortedFunc(maps.Values(by), func(a, b *loyalty.LiabilityOrigin) int {
+	return slices.SortedFunc(maps.Values(by), func(a, b *loyalty.LiabilityOrigin) int {
 		return cmp.Or(b.Points.Cmp(&a.Points), cmp.Compare(a.Origin, b.Origin))
 	})
 }
 
-// months adds up lots by month. Sums are big integers, because those of all customers may exceed 64
-// bits.
-func months(l *loyalty.Liability, groups []loyalty.LotGroup, zone *time.Location) {
-	by := map[string]*loyalty.LiabilityMonth{}
-	for i := range groups {
-		g := &groups[i]
+// months adds up the same lots by month, and in each month by origin.
+func months(groups []loyalty.LotGroup, zone *time.Location) (list []*loyalty.LiabilityMonth) {
+	by := map[string][]loyalty.LotGroup{}
+	for _, g := range groups {
 		lot := points.Lot{ExpiresAt: g.ExpiresAt, Idle: g.Idle}
 		month := ""
 		if at := lot.Expiry(g.LastActivity); !at.IsZero() {
 			month = at.In(zone).Format("2006-01")
 		}
-		if by[month] == nil {
-			by[month] = &loyalty.LiabilityMonth{Month: month}
+		by[month] = append(by[month], g)
+	}
+	for month, groups := range by {
+		m := &loyalty.LiabilityMonth{Month: month, Origins: origins(groups)}
+		for _, o := range m.Origins {
+			m.Points.Add(&m.Points, &o.Points)
+			m.Lots += o.Lots
 		}
-		sum := &by[month].Points
-		sum.Add(sum, &g.Points)
-		by[month].Lots += g.Lots
-		l.Outstanding.Add(&l.Outstanding, &g.Points)
+		list = append(list, m)
 	}
-	for _, m := range by {
-		l.Months = append(l.Months, m)
-	}
-	slices.SortFunc(l.Months, func(a, b *loyalty.LiabilityMonth) int {
+	slices.SortFunc(list, func(a, b *loyalty.LiabilityMonth) int {
 		if (a.Month == "") != (b.Month == "") {
 			return cmp.Compare(b.Month, a.Month) // never comes last
 		}
 		return cmp.Compare(a.Month, b.Month)
 	})
+	return list
 }
 
 // VerifyLedger proves the invariants of the ledger in the name of a key or user (as in Call); see

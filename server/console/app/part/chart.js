@@ -2,7 +2,8 @@
 import { html, useEffect, useRef } from '../ui.js'
 import { t, number, tick } from '../words.js'
 
-// Chart draws rows {at (seconds), values}; series are {label}; figures have so many digits. Days
+// Chart draws rows {at (seconds), values}; series are {label}; figures have so many digits. kind is lines, bars, or stack: bars whose
+// parts stand on each other, the first on top. Days
 // and months stand at their beginning in UTC, whatever the browser's zone is.
 export function Chart({ rows, series, title, height = 220, kind = 'lines', digits = 0, first = (r) => r.label }) {
   const box = useRef()
@@ -13,9 +14,10 @@ export function Chart({ rows, series, title, height = 220, kind = 'lines', digit
     const faint = 'rgba(128, 128, 128, 0.25)'
     import('../vendor/uPlot.js').then(({ default: UPlot }) => {
       if (gone || !box.current) return
-      const data = [rows.map((r) => r.at), ...series.map((_, i) => rows.map((r) => r.values[i]))]
+      const stack = kind === 'stack' // a part is drawn as it and all below it, and those below it over it
+      const data = [rows.map((r) => r.at), ...series.map((_, i) => rows.map((r) => (stack ? r.values.slice(i).reduce((sum, v) => sum + v, 0) : r.values[i])))]
       const apart = rows.length > 1 ? rows.at(-1).at - rows.at(-2).at : 86400 // the first may be a part of a month
-      const bars = kind === 'bars'
+      const bars = stack || kind === 'bars'
       const axis = { stroke: ink, grid: { stroke: faint, width: 1 }, ticks: { stroke: faint } }
       plot = new UPlot(
         {
@@ -31,8 +33,8 @@ export function Chart({ rows, series, title, height = 220, kind = 'lines', digit
           },
           axes: [{ ...axis, splits: (u) => named(rows, u.width), values: (_, all) => all.map((at) => tick(at, apart)) }, { ...axis, size: 64, values: (_, all) => all.map((v) => number(v, digits)) }],
           series: [{ label: t('time'), value: (_, at) => (at == null ? '' : tick(at, apart)) }, ...series.map((s, i) => ({
-            label: s.label, value: (_, v, __, at) => (at == null ? '' : number(v, digits)), stroke: palette[i % palette.length], width: s.faint ? 1.5 : 2, dash: s.faint ? [5, 4] : undefined,
-            fill: bars ? palette[i % palette.length] + '99' : undefined, paths: bars ? UPlot.paths.bars({ size: [0.7, 60] }) : undefined, points: { show: false },
+            label: s.label, value: (_, v, __, at) => (at == null ? '' : number(rows[at].values[i], digits)), stroke: palette[i % palette.length], width: s.faint ? 1.5 : 2, dash: s.faint ? [5, 4] : undefined,
+            fill: bars ? palette[i % palette.length] + (stack ? '' : '99') : undefined, paths: bars ? UPlot.paths.bars({ size: [0.7, 60] }) : undefined, points: { show: false },
           }))],
         },
         data,

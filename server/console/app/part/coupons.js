@@ -9,6 +9,7 @@ import { Table } from './table.js'
 import { Badge } from './figures.js'
 import { sure } from './dialog.js'
 import { follow } from './bulk.js'
+import { Lasts } from './lasts.js'
 import { Tree } from './timeline.js'
 import { Metric } from './metric.js'
 import { choice } from '../form/labels.js'
@@ -22,7 +23,8 @@ export function Pools({ place }) {
   const columns = [
     { key: 'name', label: t('name'), cell: (p) => html`<a href=${'#/entity/coupons/pool/' + id(p.id)}>${p.name}</a>` },
     { key: 'source', label: t('pool.source'), cell: (p) => t('pool.source.' + p.source) },
-    { key: 'available', label: t('pool.available'), right: true, cell: (p) => html`${number(p.available)} / ${number(p.total)}<div class="meter" aria-hidden="true"><i style=${{ width: (100 * p.available) / (p.total || 1) + '%' }}></i></div>` },
+    { key: 'available', label: t('pool.available'), right: true, cell: (p) => html`${number(p.available)} / ${number(p.total)}<div class="meter" aria-hidden="true"><i style=${{ width: (100 * p.available) / (p.total || 1) + '%' }}></i></div>${p.source === 'uploaded' && html`<${Lasts} left=${p.available} went=${p.given_30_days} within=${30} since=${p.created_at} />`}`, text: (p) => p.available },
+    { key: 'given', label: t('pool.given'), right: true, cell: (p) => number(p.given_30_days), text: (p) => p.given_30_days },
     { key: 'claimed', label: t('pool.claimed'), right: true, cell: (p) => number(p.claimed) },
     { key: 'redeemed', label: t('pool.redeemed'), right: true, cell: (p) => number(p.redeemed) },
     { key: 'add', label: '', cell: (p) => can('addCodes') && html`<div class="actions"><button onClick=${() => filter({ pool: pool === p.id ? '' : p.id })}>${t('pool.add')}</button></div>`, text: () => '' },

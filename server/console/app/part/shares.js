@@ -5,7 +5,7 @@ import { Empty } from './state.js'
 import { Table } from './table.js'
 
 // Shares draws rows {name, points, lots}, the greatest first. name is what a file of the table is called.
-export function Shares({ rows, title, first, name }) {
+export function Shares({ rows, first, name }) {
   const whole = rows.reduce((sum, r) => sum + r.points, 0)
   const share = (r) => (whole ? r.points / whole : 0)
   const columns = [
@@ -15,7 +15,6 @@ export function Shares({ rows, title, first, name }) {
     { key: 'lots', label: t('ledger.lots'), right: true, cell: (r) => number(r.lots) },
   ]
   if (!rows.length) return html`<${Empty} text=${t('ledger.nothing')} />`
-  return html`<figure class="panel"><figcaption>${title}</figcaption>
-      <div class="lots" aria-hidden="true">${rows.map((r) => html`<div class="lot"><i style=${{ left: 0, width: 100 * share(r) + '%' }}></i><span>${r.name}</span></div>`)}</div></figure>
+  return html`<figure class="panel"><div class="lots" aria-hidden="true">${rows.map((r) => html`<div class="lot"><i style=${{ left: 0, width: 100 * share(r) + '%' }}></i><span>${r.name}</span></div>`)}</div></figure>
     <${Table} answer=${{ data: rows }} columns=${columns} name=${name} links=${false} />`
 }

@@ -35,11 +35,11 @@ export default function Ledger({ place }) {
     <${Loaded} of=${ledger}>${({ data }) => html`
       <div class="cards">${figures.map((f) => html`<${Card} label=${t('points.' + f)} value=${number(data.totals[f])} />`)}</div>
       <h2>${t('ledger.liability')}</h2>
-      ${data.months.some((m) => m.month) && html`<div class="panel"><${Chart} title=${t('today.expires')} kind="bars" series=${[{ label: t('points') }]}
-        rows=${data.months.filter((m) => m.month).map((m) => ({ at: Date.parse(m.month + '-01T00:00:00Z') / 1000, label: m.month, values: [m.points] }))} /></div>`}
+      ${data.months.some((m) => m.month) && html`<div class="panel"><${Chart} title=${t('today.expires')} kind="stack" series=${data.origins.map((o) => ({ label: t('origin.' + o.origin) }))}
+        rows=${data.months.filter((m) => m.month).map((m) => ({ at: Date.parse(m.month + '-01T00:00:00Z') / 1000, label: m.month, values: data.origins.map(({ origin }) => m.origins.find((o) => o.origin === origin)?.points ?? 0) }))} /></div>`}
       <${Table} answer=${{ data: data.months }} columns=${columns} name="liability" links=${false} empty=${html`<${Empty} text=${t('today.nothing')} />`} />
       <h2>${t('ledger.origins')}</h2>
-      <${Shares} title=${t('ledger.origins')} first=${t('ledger.origin')} name="origins" rows=${data.origins.map((o) => ({ ...o, name: t('origin.' + o.origin) }))} />
+      <${Shares} first=${t('ledger.origin')} name="origins" rows=${data.origins.map((o) => ({ ...o, name: t('origin.' + o.origin) }))} />
       ${can('getStatistics') && html`<${Metric} metric="points_expired" title=${t('ledger.expired')} />`}
       <p class="small">${t('ledger.at', { at: time(data.at) })}</p>`}</${Loaded}>
     ${can('listLedgerProofs') && html`<${Proofs} place=${place} made=${proof.data} />`}`

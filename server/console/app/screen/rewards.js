@@ -9,6 +9,7 @@ import { Table } from '../part/table.js'
 import { Badge } from '../part/figures.js'
 import { Picture } from '../part/picture.js'
 import { Pools, Coupons } from '../part/coupons.js'
+import { Lasts } from '../part/lasts.js'
 import { Bulk } from '../part/bulk.js'
 import { CustomFilters, customOf } from '../part/custom.js'
 import { choice } from '../form/labels.js'
@@ -44,7 +45,6 @@ function Rewards({ place }) {
 }
 
 const span = 90 // days over which claims are counted
-const far = 366 // days: what lasts longer need not be thought of yet
 
 // claimed is how often each reward was claimed of late, and how many are left of those with a stock.
 async function claimed() {
@@ -59,8 +59,7 @@ function Stock({ of, pace }) {
   if (of.stock == null) return '∞'
   const left = pace?.left[of.id] ?? null
   const a = pace?.claims?.[of.id]
-  const days = left > 0 && a > 0 ? Math.round((left * span) / a) : null
-  return html`${left == null ? number(of.stock) : `${number(left)} / ${number(of.stock)}`}${left != null && html`<div class="meter" aria-hidden="true"><i style=${{ width: (100 * left) / (of.stock || 1) + '%' }}></i></div>`}${days !== null && html`<div class="small">${days > far ? t('reward.lasts.long') : t('reward.lasts', { n: days })}</div>`}`
+  return html`${left == null ? number(of.stock) : `${number(left)} / ${number(of.stock)}`}${left != null && html`<div class="meter" aria-hidden="true"><i style=${{ width: (100 * left) / (of.stock || 1) + '%' }}></i></div>`}<${Lasts} left=${left} went=${a} within=${span} since=${of.created_at} />`
 }
 
 function ForMany({ place }) {
