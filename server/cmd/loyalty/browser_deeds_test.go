@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"time"
 
@@ -164,9 +165,7 @@ func (b *browsed) people() {
 	b.until("document.querySelector('main select[name=tier] option[value=gold]')")
 	b.fill(map[string]string{"main select[name=tier]": "gold"})
 	b.press("main form.filters button")
-	b.until("location.hash.includes('tier=gold') && !document.querySelector('main .loading')")
-	assert.Equal(b.t, gold, evaluate[int](b, "document.querySelectorAll('main tbody tr').length"))
-	assert.Equal(b.t, gold, b.digits("document.querySelector('main .soft')"))
+	b.until(fmt.Sprintf("document.querySelectorAll('main tbody tr').length === %[1]d && document.querySelector('main .soft')?.textContent.startsWith('%[1]d ')", gold))
 
 	b.open("/rewards?tab=bulk&reward=lucky-points")
 	b.until("document.querySelector('main select[name=reward] option[value=lucky-points]')")

@@ -1,5 +1,5 @@
 // The only way to the server. The console calls the operations of the contract, as any client does.
-import { lang, t } from './words.js'
+import { lang, t, teach } from './words.js'
 
 const base = '/console/api'
 const subscribers = new Set()
@@ -147,6 +147,7 @@ export const can = (operation) => Boolean(me.now?.operations.includes(operation)
 
 // documents are the API's own documents, each read once.
 const documents = {}
-export function documentOf(api) {
-  return (documents[api] ??= fetch(`/openapi/${api}.json`).then((r) => r.json()))
+export async function documentOf(api) {
+  const [doc] = await Promise.all([(documents[api] ??= fetch(`/openapi/${api}.json`).then((r) => r.json())), teach()])
+  return doc
 }

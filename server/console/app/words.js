@@ -3,6 +3,7 @@ const languages = ['en', 'es', 'fr', 'hu']
 const kept = 'loyalty.language'
 let words = {}
 let other = {}
+let help = null // nobody has needed it yet
 let zone
 let currency = 'EUR'
 
@@ -19,7 +20,19 @@ export async function speak(wish) {
   const read = async (l) => (await fetch(new URL(`./words/${l}.json`, import.meta.url))).json()
   words = await read(lang.now)
   other = lang.now === 'en' ? words : await read('en')
+  if (help) await teach()
   document.documentElement.lang = lang.now
+}
+
+// teach reads what the documents say of their fields, for forms: by the English sentence, which is not written twice.
+export async function teach() {
+  help = lang.now === 'en' ? {} : await (await fetch(new URL(`./words/help/${lang.now}.json`, import.meta.url))).json()
+}
+
+// about gives a sentence of the documents in the language of the console, and which language it is in.
+export function about(sentence) {
+  const text = help?.[sentence]
+  return { text: text ?? sentence, in: text || lang.now === 'en' ? undefined : 'en' }
 }
 
 export function keepLanguage(l) {

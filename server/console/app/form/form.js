@@ -1,6 +1,6 @@
 // The one renderer of forms: a field for each property of a schema. What no field can say is written as JSON.
 import { html, useRef } from '../ui.js'
-import { t, has, lang } from '../words.js'
+import { t, has, about, lang } from '../words.js'
 import { plain, variants, isTexts, first } from './schema.js'
 import { label, choice, order, formOf, useless } from './labels.js'
 import { Input } from './input.js'
@@ -40,9 +40,9 @@ function Field({ doc, name, schema, needed, value, change, path, errors }) {
   const own = wrong.filter((e) => e.field === path || !schema.properties)
   const id = idOf(path)
   const head = html`<span class="name" title=${name}>${label(name)}</span>${needed && html` <em aria-hidden="true">*</em>`}`
-  const ours = !needed && has('help.' + name) // else it is the document's, in English
-  const about = ours ? t('help.' + name) : first(schema.description)
-  const help = html`${about && html`<span class="help" id=${id + '-help'} lang=${ours ? undefined : 'en'}>${about}</span>`}`
+  const said = about(first(schema.description))
+  const text = !needed && has('help.' + name) ? t('help.' + name) : said.text // else it is the document's
+  const help = html`${text && html`<span class="help" id=${id + '-help'} lang=${text === said.text ? said.in : undefined}>${text}</span>`}`
   const faults = html`${own.map((e) => html`<span class="wrong" role="alert">${e.message}</span>`)}`
   const choices = variants(doc, schema)
   if (isTexts(schema)) return html`<${Texts} head=${head} help=${help} faults=${faults} value=${value} change=${change} wrong=${own.length > 0} needed=${needed} />`
@@ -55,7 +55,7 @@ function Field({ doc, name, schema, needed, value, change, path, errors }) {
   if (schema.type === 'array') return html`<${List} doc=${doc} schema=${schema} name=${name} head=${head} help=${help} faults=${faults} value=${value} change=${change} path=${path} errors=${errors} Fields=${Fields} Variant=${Variant} />`
   const wide = name === 'condition' || schema.maxLength > 2000 || (schema.type !== 'string' && !['integer', 'number', 'boolean'].includes(schema.type) && !schema.oneOf && !schema.anyOf)
   return html`<div class=${'field' + (wide ? ' wide' : '')}><label for=${id}>${head}</label>
-    <${Input} schema=${schema} name=${name} id=${id} about=${about ? id + '-help' : undefined} value=${value} change=${change} wrong=${own.length > 0} needed=${needed} />${faults}${help}</div>`
+    <${Input} schema=${schema} name=${name} id=${id} about=${text ? id + '-help' : undefined} value=${value} change=${change} wrong=${own.length > 0} needed=${needed} />${faults}${help}</div>`
 }
 
 // Texts are a text in the four languages, side by side.
@@ -86,7 +86,8 @@ export function Variant({ doc, schema, choices, value = {}, change, path, errors
   const by = schema.discriminator.propertyName
   const now = choices[value?.[by]]
   const id = idOf(path + '.' + by)
+  const said = about(first(now?.properties?.[by]?.description))
   const chosen = html`<div class="field"><label for=${id}><span class="name">${label(by)}</span> <em aria-hidden="true">*</em></label><select id=${id} required value=${value?.[by] ?? ''} onChange=${(e) => change({ [by]: e.target.value || undefined })}>
-      <option value="">–</option>${Object.keys(choices).map((v) => html`<option value=${v}>${choice(v)}</option>`)}</select>${now && html`<span class="help" lang="en">${first(now.properties?.[by]?.description)}</span>`}</div>`
+      <option value="">–</option>${Object.keys(choices).map((v) => html`<option value=${v}>${choice(v)}</option>`)}</select>${now && html`<span class="help" lang=${said.in}>${said.text}</span>`}</div>`
   return html`<${Fields} doc=${doc} schema=${now || {}} value=${value} change=${change} path=${path} errors=${errors} without=${[by, ...without]} lead=${chosen} />`
 }

@@ -48,4 +48,4 @@ export function clean(value) {
 }
 
 // first is the first sentence of a description: what a field is.
-export const first = (text = '') => text.split(/^- /m)[0].split(/(?<=\.)\s/)[0].replaceAll('`', '').trim()
+export const first = (text = '') => text.split(/^- /m)[0].split(/(?<=\.)\s/)[0].replaceAll('`', '').replace(/\s+/g, ' ').trim()

@@ -11,11 +11,16 @@ import { Fields, AsJSON } from '../form/form.js'
 import { bodyOf, clean } from '../form/schema.js'
 
 export function Modules() {
-  const all = useLoad(() => get('/admin/modules', { limit: 100 }))
-  return html`<${Loaded} of=${all}>${({ data }) => html`<div class="rules">${data.map((m) => html`<${Module} key=${m.name} m=${m} again=${all.again} />`)}</div>`}</${Loaded}>`
+  const all = useLoad(async () => ({ doc: await documentOf('administration'), data: (await get('/admin/modules', { limit: 100 })).data }))
+  return html`<${Loaded} of=${all}>${({ doc, data }) => html`<div class="rules">${data.map((m) => html`<${Module} key=${m.name} m=${m} doc=${doc} again=${all.again} />`)}</div>`}</${Loaded}>`
 }
 
-function Module({ m, again }) {
+// formOf is the schema that the documents name after a module: points_economy has PointsEconomyConfig.
+const formOf = (doc, name) => doc.components.schemas[name.split('_').map((w) => w[0].toUpperCase() + w.slice(1)).join('') + 'Config']
+
+function Module({ m, doc, again }) {
+  const [open, show] = useState(false)
+  const form = formOf(doc, m.name)
   const [config, set] = useState(m.config)
   const [wrong, fail] = useState(null)
   const save = async (body) => {
@@ -32,7 +37,9 @@ function Module({ m, again }) {
   return html`<div class=${'rule ' + (m.enabled ? 'applied' : '')}><header><span><strong>${has('module.' + m.name) ? t('module.' + m.name) : m.name}</strong> <a class="small" href=${'/docs/modules/' + m.name} target="_blank" rel="noopener" title=${t('module.more')}><code>${m.name}</code></a></span>
       <span class="actions"><${Badge} state=${m.enabled ? t('on') : t('off')} /> ${can('configureModule') && html`<button class="tiny" onClick=${() => save({ enabled: !m.enabled })}>${m.enabled ? t('switch.off') : t('switch.on')}</button>`}</span></header>
     ${has('module.' + m.name) && html`<p class="small">${t('module.' + m.name + '.text')}</p>`}${wrong && html`<${Failure} error=${wrong} />`}
-    ${settings && html`<details><summary>${t('modules.config')}</summary><${AsJSON} value=${config} change=${(v) => set(v || {})} />${can('configureModule') && html`<button class="primary" onClick=${() => save({ enabled: m.enabled, config })}>${t('save')}</button>`}</details>`}</div>`
+    ${settings && html`<details name="module" onToggle=${(e) => show(e.currentTarget.open)}><summary>${t('modules.config')}</summary>
+      ${open && (form ? html`<${Fields} doc=${doc} schema=${form} value=${config} change=${set} path="config" errors=${wrong?.details || []} />` : html`<${AsJSON} value=${config} change=${(v) => set(v || {})} />`)}
+      ${can('configureModule') && html`<p><button class="primary" onClick=${() => save({ enabled: m.enabled, config: clean(config) || {} })}>${t('save')}</button></p>`}</details>`}</div>`
 }
 
 export function Settings() {

@@ -1,7 +1,7 @@
 // One piece of the programme: the form made from its schema, checked while it is written, what changes before it is saved,
 // where it is used, its history.
 import { html, useEffect, useState } from '../ui.js'
-import { t, has, title, time } from '../words.js'
+import { t, has, about, title, time } from '../words.js'
 import { get, post, can, id, documentOf } from '../api.js'
 import { go, guard } from '../router.js'
 import { useLoad } from '../load.js'
@@ -99,7 +99,7 @@ function Editor({ doc, kind, found, again, step }) {
       <button type="button" aria-pressed=${asText} onClick=${() => setText(!asText)}>JSON</button>
       ${found && can('archiveEntity') && !found.archived_at && html`<button class="danger" onClick=${archive}>${t('entity.archive')}</button>`}</${Title}>
     ${found && step && html`<${Next} kind=${kind} />`}
-    ${!found && (has('about.' + kind) ? html`<p class="lead">${t('about.' + kind)}</p>` : html`<p class="lead" lang="en">${first(schema.description)}</p>`)}
+    ${!found && (has('about.' + kind) ? html`<p class="lead">${t('about.' + kind)}</p>` : html`<p class="lead" lang=${about(first(schema.description)).in}>${about(first(schema.description)).text}</p>`)}
     ${error && html`<${Failure} error=${error} />`}
     <form onSubmit=${save} class="editor" onKeyDown=${(e) => e.key === 'Enter' && e.ctrlKey && e.currentTarget.requestSubmit()}>
       <div class="panel">

@@ -1,0 +1,142 @@
+package console
+
+import (
+	"encoding/json"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/openapi"
+)
+
+var (
+	list     = regexp.MustCompile(`(?m)^- `)
+	sentence = regexp.MustCompile(`\.\s`)
+)
+
+// firstSentence is the first sentence of a description, as form/schema.js has it.
+func firstSentence(text string) string {
+	text = list.Split(text, 2)[0]
+	if at := sentence.FindStringIndex(text); at != nil {
+		text = text[:at[0]+1]
+	}
+	return strings.Join(strings.Fields(strings.ReplaceAll(text, "`", "")), " ")
+}
+
+// helps collects what forms say of the fields of a schema, as form/form.js draws them.
+type helps map[string]bool
+
+func (h helps) say(text string) {
+	if s := firstSentence(text); s != "" {
+		h[s] = true
+	}
+}
+
+func (h helps) fields(doc *openapi3.T, s *openapi3.Schema, within int) {
+	if within == 0 { // a schema that has itself within it
+		return
+	}
+	for _, part := range s.AllOf {
+		h.fields(doc, part.Value, within-1)
+	}
+	if s.Discriminator != nil {
+		for _, to := range s.Discriminator.Mapping {
+			chosen := doc.Components.Schemas[strings.TrimPrefix(to.Ref, "#/components/schemas/")].Value
+			h.say(property(chosen, s.Discriminator.PropertyName).Description)
+			h.fields(doc, chosen, within-1)
+		}
+		return
+	}
+	for _, p := range s.Properties {
+		if p.Value.ReadOnly {
+			continue
+		}
+		h.say(p.Value.Description)
+		h.within(doc, p.Value, within-1)
+	}
+}
+
+func (h helps) within(doc *openapi3.T, s *openapi3.Schema, within int) {
+	h.fields(doc, s, within)
+	if s.Items != nil {
+		h.fields(doc, s.Items.Value, within)
+	}
+}
+
+// property is one of a schema or of its parts.
+func property(s *openapi3.Schema, name string) *openapi3.Schema {
+	if p := s.Properties[name]; p != nil {
+		return p.Value
+	}
+	for _, part := range s.AllOf {
+		if found := property(part.Value, name); found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+// TestFieldHelp: whatever a form says of a field stands in every language, and nothing besides: who changes a sentence of a
+// document has to translate it.
+func TestFieldHelp(t *testing.T) {
+	said := helps{}
+	const deep = 8
+	load := func(api string) *openapi3.T {
+		doc, err := openapi.Load(api)
+		require.NoError(t, err)
+		return doc
+	}
+	body := func(doc *openapi3.T, path string) *openapi3.Schema {
+		return doc.Paths.Find(path).Post.RequestBody.Value.Content.Get("application/json").Schema.Value
+	}
+	entities := load("entities")
+	kinds, _ := json.Marshal(entities.Extensions["x-entities"])
+	var of map[string]string
+	require.NoError(t, json.Unmarshal(kinds, &of))
+	require.Greater(t, len(of), 15)
+	english := words(t, "en")
+	for kind, name := range of {
+		schema := entities.Components.Schemas[name].Value
+		said.fields(entities, schema, deep)
+		if english["about."+kind] == nil {
+			said.say(schema.Description)
+		}
+	}
+	events := load("events")
+	mapping := body(events, "/events").Discriminator.Mapping
+	require.Greater(t, len(mapping), 40)
+	for _, to := range mapping {
+		action := events.Components.Schemas[strings.TrimPrefix(to.Ref, "#/components/schemas/")].Value
+		if data := property(action, "data"); data != nil {
+			said.fields(events, data, deep)
+		}
+	}
+	administration := load("administration")
+	said.fields(administration, body(administration, "/admin/settings"), deep)
+	for name, s := range administration.Components.Schemas {
+		if strings.HasSuffix(name, "Config") {
+			said.fields(administration, s.Value, deep)
+		}
+	}
+	require.Greater(t, len(said), 200)
+	for _, language := range []string{"es", "fr", "hu"} {
+		text, err := app.ReadFile("app/words/help/" + language + ".json")
+		require.NoError(t, err)
+		var all map[string]string
+		require.NoError(t, json.Unmarshal(text, &all))
+		for _, s := range slices.Sorted(maps.Keys(said)) {
+			if all[s] == "" || all[s] == s {
+				t.Errorf("%s has no word for %q", language, s)
+			}
+		}
+		for _, s := range slices.Sorted(maps.Keys(all)) {
+			assert.True(t, said[s], "%s: no form says %q", language, s)
+		}
+	}
+}
