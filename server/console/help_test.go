@@ -3,6 +3,8 @@ package console
 import (
 	"encoding/json"
 	"maps"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -139,4 +141,47 @@ func TestFieldHelp(t *testing.T) {
 			assert.True(t, said[s], "%s: no form says %q", language, s)
 		}
 	}
+}
+
+// auditActions are what the audit trail says was done, as the code that writes it names them.
+func auditActions(t *testing.T) []string {
+	t.Helper()
+	written := regexp.MustCompile(`"((?:entity|module|settings|user|key|webhook|import|export|session|personal|master_key|coupon_pool)\.[a-z_]+)"`)
+	kinds := regexp.MustCompile(`(?m)^(?:const|)\s*Bulk\w+ += "(\w+)"`) // those of states have a type between
+	found := map[string]bool{"entity.restore": true} // of a plan of the configuration, which puts its name together
+	for _, room := range []string{"admin", "job", "campaign", "."} {
+		files, err := filepath.Glob("../loyalty/" + room + "/*.go")
+		require.NoError(t, err)
+		require.NotEmpty(t, files)
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			require.NoError(t, err)
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			for _, m := range kinds.FindAllStringSubmatch(string(text), -1) {
+				found["bulk."+m[1]] = true
+			}
+			if room != "." { // what is told to webhooks has names of the same form
+				for _, m := range written.FindAllStringSubmatch(string(text), -1) {
+					found[m[1]] = true
+				}
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(found))
+}
+
+// TestAuditWords: whatever the audit trail can say was done has its words.
+func TestAuditWords(t *testing.T) {
+	var worded []string
+	for name := range words(t, "en") {
+		if action, of := strings.CutPrefix(name, "did."); of {
+			worded = append(worded, action)
+		}
+	}
+	slices.Sort(worded)
+	all := auditActions(t)
+	require.Greater(t, len(all), 40)
+	require.Equal(t, all, worded)
 }

@@ -223,6 +223,32 @@ func (b *browsed) sight() {
 	assert.Empty(b.t, b.faults())
 }
 
+// modules sets a module by its form, and finds in the audit trail, in words, that it was done.
+func (b *browsed) modules() {
+	b.open("/administration?tab=modules")
+	row := `[...document.querySelectorAll('main .rule')].find((r) => r.querySelector('code')?.textContent === 'points_economy')`
+	b.until(row)
+	evaluate[bool](b, row+".querySelector('details').open = true, true")
+	b.until(row + ".querySelector('#f-config-negative')")
+	b.fill(map[string]string{"#f-config-negative": "refuse"})
+	evaluate[bool](b, row+".querySelector('details button.primary').click(), true")
+	type module struct {
+		Config struct{ Negative string }
+	}
+	require.Eventually(b.t, func() bool { return data[module](b, "/admin/modules/points_economy").Config.Negative == "refuse" }, patience, 100*time.Millisecond)
+	b.open("/administration?tab=audit")
+	b.until("document.querySelector('main tbody tr')?.textContent.includes('Module changed')")
+	b.fill(map[string]string{"main select[name=action]": "module.update"})
+	b.press("main form.filters button")
+	b.until("location.hash.includes('action=module.update') && [...document.querySelectorAll('main tbody tr')].every((r) => r.cells[2].textContent === 'Module changed')")
+	require.Contains(b.t, b.send("/admin/modules/points_economy", `{"config":`+strings.ReplaceAll(configOf(b, "points_economy"), `"refuse"`, `"allow"`)+`}`), `"allow"`)
+}
+
+// configOf is how a module is set.
+func configOf(b *browsed, module string) string {
+	return string(data[struct{ Config json.RawMessage }](b, "/admin/modules/"+module).Config)
+}
+
 // operation watches what happens and runs a job.
 func (b *browsed) operation() {
 	b.open("/stream")

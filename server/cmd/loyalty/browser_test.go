@@ -347,6 +347,7 @@ func (b *browsed) deeds() {
 	b.people()
 	b.sight()
 	b.operation()
+	b.modules()
 	b.keys()
 	b.trouble()
 	b.page()
@@ -375,6 +376,9 @@ func (b *browsed) narrow() {
 			b.open(place)
 			assert.LessOrEqual(b.t, evaluate[int](b, "document.documentElement.scrollWidth"), 320, "%s %s", language, place)
 			assert.Empty(b.t, evaluate[string](b, clipped), "%s %s", language, place)
+			if language != "en" {
+				assert.Empty(b.t, evaluate[string](b, "[...document.querySelectorAll('main .help[lang=en]')].map((e) => e.textContent).join(' | ')"), "%s %s", language, place)
+			}
 		}
 	}
 }

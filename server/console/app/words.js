@@ -59,6 +59,9 @@ export const languageName = (l) => {
 // has says whether there is a text, such as for an action of the platform.
 export const has = (key) => key in words
 
+// every gives what follows a beginning in the words that have it, in the order of the words.
+export const every = (begin) => Object.keys(words).filter((key) => key.startsWith(begin)).map((key) => key.slice(begin.length)).sort((a, b) => t(begin + a).localeCompare(t(begin + b), lang.now))
+
 export function settle(settings) {
   zone = settings.time_zone
   currency = settings.currency

@@ -4,6 +4,7 @@ import { t, number, time } from '../words.js'
 import { get } from '../api.js'
 import { useLoad } from '../load.js'
 import { Loaded, Empty } from './state.js'
+import { WhoDid } from './trail.js'
 import { Table } from './table.js'
 import { Badge } from './figures.js'
 
@@ -16,7 +17,7 @@ export function Proofs({ place, made }) {
   const all = useLoad(() => get('/admin/ledger/proofs', { limit: 10, cursor, offset }), [cursor, made])
   const columns = [
     { key: 'at', label: t('time'), cell: (p) => time(p.at) },
-    { key: 'actor_kind', label: t('audit.who'), cell: (p) => html`${p.key_id || ''} <span class="small">${p.actor_kind || (p.key_id ? '' : '–')}</span>`, text: (p) => p.key_id || p.actor_kind },
+    { key: 'actor_kind', label: t('audit.who'), cell: (p) => html`<${WhoDid} of=${p} />`, text: (p) => p.key_id || p.actor_kind },
     { key: 'verdict', label: t('status'), cell: (p) => html`<${Badge} state=${verdict(p)} />`, text: verdict },
     { key: 'held', label: t('ledger.proofs.held'), right: true, cell: (p) => number(p.held) },
     { key: 'broken', label: t('ledger.proofs.broken'), cell: (p) => named(p.broken, p.broken_ids) },

@@ -1,6 +1,6 @@
 // The audit trail, and what callers did wrong.
 import { html } from '../ui.js'
-import { t, time } from '../words.js'
+import { t, has, every, time } from '../words.js'
 import { get } from '../api.js'
 import { filter } from '../router.js'
 import { useLoad } from '../load.js'
@@ -10,17 +10,21 @@ import { Diff } from './diff.js'
 
 const sent = (e) => (e.preventDefault(), filter(Object.fromEntries(new FormData(e.target))))
 
+// did is what was done, in words; WhoDid is whose key or name it was done with.
+export const did = (action) => (has('did.' + action) ? t('did.' + action) : action)
+export const WhoDid = ({ of }) => html`${of.key_id || ''} <span class="small">${of.actor_kind ? t('actor.' + of.actor_kind) : of.key_id ? '' : '–'}</span>`
+
 export function Audit({ place }) {
   const { cursor, offset, action, target, key_id } = place.query
   const all = useLoad(() => get('/admin/audit', { limit: 50, cursor, offset, action, target, key_id }), [cursor, action, target, key_id])
   const columns = [
     { key: 'at', label: t('time'), cell: (e) => time(e.at) },
-    { key: 'key_id', label: t('audit.who'), cell: (e) => html`${e.key_id} <span class="small">${e.actor_kind}</span>` },
-    { key: 'action', label: t('audit.what'), cell: (e) => html`<code>${e.action}</code>` },
+    { key: 'key_id', label: t('audit.who'), cell: (e) => html`<${WhoDid} of=${e} />` },
+    { key: 'action', label: t('audit.what'), cell: (e) => html`<span title=${e.action}>${did(e.action)}</span>` },
     { key: 'target', label: t('audit.target') },
     { key: 'change', label: t('diff.title'), cell: (e) => html`<details><summary>${t('show')}</summary><${Diff} before=${e.before} after=${e.after} /></details>`, text: () => '' },
   ]
-  return html`<form class="filters" onSubmit=${sent}><label>${t('audit.what')}<input name="action" value=${action || ''} placeholder="module.update" /></label><label>${t('audit.target')}<input name="target" value=${target || ''} /></label><label>${t('audit.who')}<input name="key_id" value=${key_id || ''} /></label><button>${t('search')}</button></form>
+  return html`<form class="filters" onSubmit=${sent}><label>${t('audit.what')}<select name="action" value=${action || ''}><option value="">–</option>${every('did.').map((a) => html`<option value=${a}>${did(a)}</option>`)}</select></label><label>${t('audit.target')}<input name="target" value=${target || ''} /></label><label>${t('audit.who')}<input name="key_id" value=${key_id || ''} /></label><button>${t('search')}</button></form>
     <${Loaded} of=${all}>${(d) => html`<${Table} answer=${d} columns=${columns} name="audit" />`}</${Loaded}>`
 }
 
