@@ -103,12 +103,79 @@ func TestEveryNameHasAText(t *testing.T) {
 		wanted["reason."+reason] = ""
 	}
 	wanted["reason.condition_fault"] = "condition fault"
+	for name, values := range doctorNames(t) {
+		wanted["doctor."+name] = values
+	}
 	c := mustLoad(t)
 	have := make(map[string]string, len(wanted))
 	for _, name := range namesOf(c) {
 		have[name] = strings.Join(placeholdersOf(c.messages[Default][name]), " ")
 	}
 	require.Equal(t, wanted, have)
+}
+
+// doctorNames are what an examination can find, with the values that it gives, as its code names them.
+func doctorNames(t *testing.T) map[string]string {
+	t.Helper()
+	names := map[string]string{"fine": ""}
+	for _, state := range []string{"behind", "away", "unknown", "promoted", "foreign"} { // put together there
+		names["replica_"+state] = "replica"
+	}
+	files, err := filepath.Glob("../server/doctor/*.go")
+	require.NoError(t, err)
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+		require.NoError(t, err)
+		ast.Inspect(parsed, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok || !slices.Contains([]string{"found", "warn", "broken", "say"}, called(call)) {
+				return true
+			}
+			var values []string
+			if called(call) == "say" {
+				values = []string{"webhook", "label"}
+			}
+			named := []string{}
+			for _, arg := range call.Args {
+				ast.Inspect(arg, func(n ast.Node) bool {
+					switch n := n.(type) {
+					case *ast.KeyValueExpr:
+						if key, ok := n.Key.(*ast.BasicLit); ok {
+							key, err := strconv.Unquote(key.Value)
+							require.NoError(t, err)
+							values = append(values, key)
+							return false
+						}
+						named = append(named, must(strconv.Unquote(n.Value.(*ast.BasicLit).Value)))
+						return false
+					case *ast.BasicLit:
+						if n.Kind == token.STRING && len(named) == 0 {
+							named = append(named, must(strconv.Unquote(n.Value)))
+						}
+					}
+					return true
+				})
+			}
+			slices.Sort(values)
+			for _, name := range named {
+				if name != "replica_" && !strings.Contains(name, " ") { // a command, where the name is a variable
+					names[name] = strings.Join(values, " ")
+				}
+			}
+			return true
+		})
+	}
+	return names
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }
 
 // TestFieldsAreWorded: what the rules say of a field is a name that has a text, and

@@ -15,11 +15,11 @@ func (a *administrationAPI) GetSystem(ctx context.Context, _ administration.GetS
 	if err != nil {
 		return nil, loyalty.OutcomeError(err)
 	}
-	out := a.systemOf(found)
+	out, language := a.systemOf(found), requestOf(ctx).language
 	if caller := requestOf(ctx).caller; caller == nil || caller.Role.Covers(loyalty.RoleOperator) {
 		for _, f := range found.Findings {
 			out.Findings = append(out.Findings, administration.SystemFinding{
-				Check: f.Check, Severity: administration.SystemFindingSeverity(f.Severity), Says: f.Says, Do: textOrNil(f.Do),
+				Check: f.Check, Severity: administration.SystemFindingSeverity(f.Severity), Says: language.message("doctor."+f.Name, f.Args), Do: textOrNil(f.Do),
 			})
 		}
 	}

@@ -66,8 +66,11 @@ type SystemWebhooks struct {
 	Oldest                   time.Time
 }
 
-// SystemFinding is what a check found.
-type SystemFinding struct{ Check, Severity, Says, Do string }
+// SystemFinding is what a check found. What it says is the text doctor.NAME with its values.
+type SystemFinding struct {
+	Check, Severity, Name, Do string
+	Args                      map[string]any
+}
 
 // systemAge is how old what was found may be. Screens ask again and again, each for itself.
 const systemAge = 2 * time.Second

@@ -80,6 +80,9 @@ func TestSystem(t *testing.T) {
 		require.Zero(t, *got.Backups.Kept)
 		require.Nil(t, got.Backups.Last)
 		require.Equal(t, "there is no backup in "+folder, got.says("backups"))
+		hungarian := systemOf(t, h, "Accept-Language", "hu")
+		require.Equal(t, "nincs mentés itt: "+folder, hungarian.says("backups"), "in the language of who asks")
+		require.Equal(t, "rendben", hungarian.says("users"))
 		require.Contains(t, got.says("webhooks"), "is paused")
 		require.Equal(t, "fine", got.says("users"))
 		require.Empty(t, got.says("ledger"), "a look at the whole ledger is another operation's")
@@ -144,9 +147,9 @@ func (s *system) says(check string) string {
 	return ""
 }
 
-func systemOf(t *testing.T, h *house) (s system) {
+func systemOf(t *testing.T, h *house, headers ...string) (s system) {
 	t.Helper()
-	a := h.get("/admin/system")
+	a := h.get("/admin/system", headers...)
 	require.Equal(t, http.StatusOK, a.status, a.body)
 	var v struct{ Data *system }
 	v.Data = &s

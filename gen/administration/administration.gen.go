@@ -4373,7 +4373,7 @@ type SystemFinding struct {
 	// Example: loyalty jobs run expiry
 	Do *string `json:"do,omitempty"`
 
-	// Says What is wrong, in one sentence in English.
+	// Says What is wrong, in one sentence in the language of the answer.
 	//
 	// Example: the job expiry is late since 2026-03-01T08:10:00Z: does a server run?
 	Says string `json:"says"`

@@ -148,7 +148,7 @@ func auditActions(t *testing.T) []string {
 	t.Helper()
 	written := regexp.MustCompile(`"((?:entity|module|settings|user|key|webhook|import|export|session|personal|master_key|coupon_pool)\.[a-z_]+)"`)
 	kinds := regexp.MustCompile(`(?m)^(?:const|)\s*Bulk\w+ += "(\w+)"`) // those of states have a type between
-	found := map[string]bool{"entity.restore": true} // of a plan of the configuration, which puts its name together
+	found := map[string]bool{"entity.restore": true}                    // of a plan of the configuration, which puts its name together
 	for _, room := range []string{"admin", "job", "campaign", "."} {
 		files, err := filepath.Glob("../loyalty/" + room + "/*.go")
 		require.NoError(t, err)
@@ -184,4 +184,23 @@ func TestAuditWords(t *testing.T) {
 	all := auditActions(t)
 	require.Greater(t, len(all), 40)
 	require.Equal(t, all, worded)
+}
+
+// TestCheckWords: each check of an examination has its name in words.
+func TestCheckWords(t *testing.T) {
+	text, err := os.ReadFile("../doctor/doctor.go")
+	require.NoError(t, err)
+	_, all, found := strings.Cut(string(text), "var checks = ")
+	require.True(t, found)
+	var names, worded []string
+	for _, m := range regexp.MustCompile(`\{"([a-z -]+)", \w+\}`).FindAllStringSubmatch(all, -1) {
+		names = append(names, m[1])
+	}
+	require.Greater(t, len(names), 15)
+	for name := range words(t, "en") {
+		if check, of := strings.CutPrefix(name, "check."); of {
+			worded = append(worded, check)
+		}
+	}
+	require.ElementsMatch(t, names, worded)
 }

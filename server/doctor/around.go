@@ -16,7 +16,7 @@ import (
 func settings(_ context.Context, p *Patient) (list []Finding) {
 	for _, name := range p.Environment {
 		if strings.HasPrefix(name, "LOYALTY_") && !slices.Contains(p.Settings, name) {
-			list = append(list, Finding{Severity: Warning, Says: name + " is set, and no setting has that name", Do: "loyalty serve --help"})
+			list = append(list, warn("setting_unknown", "loyalty serve --help", args{"setting": name}))
 		}
 	}
 	return list
@@ -29,7 +29,7 @@ func secrets(_ context.Context, p *Patient) (list []Finding) {
 		if err != nil {
 			list = append(list, unchecked(err)...)
 		} else if mode := info.Mode().Perm(); mode&0o077 != 0 && runtime.GOOS != "windows" {
-			list = append(list, Finding{Severity: Warning, Says: fmt.Sprintf("%s can be read by others than its owner (mode %04o)", path, mode), Do: "chmod 600 " + path})
+			list = append(list, warn("secret_readable", "chmod 600 "+path, args{"path": path, "mode": fmt.Sprintf("%04o", mode)}))
 		}
 	}
 	return list
@@ -38,16 +38,11 @@ func secrets(_ context.Context, p *Patient) (list []Finding) {
 func network(_ context.Context, p *Patient) (list []Finding) {
 	for _, text := range p.TrustedProxies {
 		if prefix, err := netip.ParsePrefix(text); err == nil && prefix.Bits() == 0 {
-			list = append(list, Finding{
-				Severity: Broken, Says: "every address is a trusted proxy, so callers can name any address as their own", Do: "LOYALTY_TRUSTED_PROXIES=10.0.0.2 loyalty serve",
-			})
+			list = append(list, broken("proxy_everybody", "LOYALTY_TRUSTED_PROXIES=10.0.0.2 loyalty serve", nil))
 		}
 	}
 	if !p.Local && len(p.PublicHosts)+len(p.TrustedProxies) == 0 {
-		list = append(list, Finding{
-			Severity: Warning, Says: "it listens on " + p.Listen + ", and neither a public host nor a trusted proxy is set: behind a proxy that changes the host, signatures fail",
-			Do: "LOYALTY_PUBLIC_HOSTS=loyalty.example.com loyalty serve",
-		})
+		list = append(list, warn("host_unnamed", "LOYALTY_PUBLIC_HOSTS=loyalty.example.com loyalty serve", args{"listen": p.Listen}))
 	}
 	return list
 }
@@ -67,9 +62,9 @@ func disk(_ context.Context, p *Patient) []Finding {
 	case !ok:
 		return nil
 	case free < spaceBreak:
-		return []Finding{{Severity: Broken, Says: fmt.Sprintf("%d MiB are free where the database lies: writes fail soon", free>>20), Do: "df -h " + p.Folder}}
+		return []Finding{broken("disk_full", "df -h "+p.Folder, args{"free": free >> 20})}
 	case total > 0 && free*100/total < spaceWarn:
-		return []Finding{{Severity: Warning, Says: fmt.Sprintf("%d %% of the disk are free where the database lies", free*100/total), Do: "df -h " + p.Folder}}
+		return []Finding{warn("disk_filling", "df -h "+p.Folder, args{"free": free * 100 / total})}
 	}
 	return nil
 }
@@ -83,28 +78,22 @@ func replicas(ctx context.Context, p *Patient) (list []Finding) {
 		return unchecked(err)
 	}
 	for _, r := range all {
-		says, known := replicaStates[r.State]
-		if known {
-			list = append(list, Finding{Severity: Warning, Says: r.Name + " " + says + ": the primary answers its reads", Do: "psql -c 'TABLE pg_stat_replication'"})
+		if slices.Contains(replicasAmiss, r.State) {
+			list = append(list, warn("replica_"+r.State, "psql -c 'TABLE pg_stat_replication'", args{"replica": r.Name}))
 		}
 	}
 	return list
 }
 
-var replicaStates = map[string]string{
-	"behind":   "is behind the primary",
-	"away":     "does not answer",
-	"unknown":  "has not answered yet",
-	"promoted": "is a primary itself, not a standby",
-	"foreign":  "follows another server, or another timeline, than LOYALTY_DATABASE_URL's",
-}
+// replicasAmiss are the states in which a standby answers no reads.
+var replicasAmiss = []string{"behind", "away", "unknown", "promoted", "foreign"}
 
 func redis(ctx context.Context, p *Patient) []Finding {
 	if p.Redis == nil {
 		return nil
 	}
 	if err := p.Redis(ctx); err != nil {
-		return []Finding{{Severity: Warning, Says: "Redis does not answer, so rate limits hold for each node alone: " + err.Error(), Do: "redis-cli ping"}}
+		return []Finding{warn("redis_away", "redis-cli ping", args{"fault": err})}
 	}
 	return nil
 }
@@ -116,10 +105,7 @@ func provider(ctx context.Context, p *Patient) []Finding {
 		return nil
 	}
 	if err := p.Provider(ctx); err != nil {
-		return []Finding{{
-			Severity: Warning, Says: "nobody can sign in by the provider of LOYALTY_OIDC_ISSUER: " + err.Error(),
-			Do: "curl " + strings.TrimSuffix(p.Issuer, "/") + "/.well-known/openid-configuration",
-		}}
+		return []Finding{warn("provider_away", "curl "+strings.TrimSuffix(p.Issuer, "/")+"/.well-known/openid-configuration", args{"fault": err})}
 	}
 	return nil
 }

@@ -4,8 +4,10 @@ package doctor
 
 import (
 	"context"
+	"sync"
 	"time"
 
+	"github.com/loyalty-platform/loyalty/i18n"
 	"github.com/loyalty-platform/loyalty/server"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/job"
@@ -29,7 +31,25 @@ type Finding struct {
 	Severity Severity `json:"severity"`
 	Says     string   `json:"says"`
 	Do       string   `json:"do,omitempty"` // a command that helps; empty: nothing need be done
+
+	// Name is what it says, with Args, in the catalogue of texts (doctor.NAME): Says is that in English.
+	Name string         `json:"-"`
+	Args map[string]any `json:"-"`
 }
+
+type args = map[string]any
+
+// found is a finding by its name, which must have a text in i18n/locales.
+func found(severity Severity, name, do string, a args) Finding {
+	return Finding{Severity: severity, Do: do, Name: name, Args: a}
+}
+
+func warn(name, do string, a args) Finding { return found(Warning, name, do, a) }
+
+func broken(name, do string, a args) Finding { return found(Broken, name, do, a) }
+
+// catalogue is read when the first patient is seen.
+var catalogue = sync.OnceValues(i18n.Load)
 
 // Patient is the installation.
 type Patient struct {
@@ -85,16 +105,20 @@ var checks = []check{
 
 // Examine looks at everything. A check without a finding has one that says it is fine.
 func Examine(ctx context.Context, p *Patient) (list []Finding) {
+	words, err := catalogue()
+	if err != nil { // the files are in the program
+		return []Finding{{Check: "program", Severity: Broken, Says: err.Error(), Do: "loyalty version"}}
+	}
 	for _, c := range checks {
 		if c.name == "ledger" && p.LedgerTime == 0 {
 			continue
 		}
-		found := c.look(ctx, p)
-		if len(found) == 0 {
-			found = []Finding{{Severity: Fine, Says: "fine"}}
+		all := c.look(ctx, p)
+		if len(all) == 0 {
+			all = []Finding{found(Fine, "fine", "", nil)}
 		}
-		for _, f := range found {
-			f.Check = c.name
+		for _, f := range all {
+			f.Check, f.Says = c.name, words.Message(i18n.Default, "doctor."+f.Name, f.Args)
 			list = append(list, f)
 		}
 	}
@@ -113,5 +137,5 @@ func Exit(list []Finding) (code int) {
 }
 
 func unchecked(err error) []Finding {
-	return []Finding{{Severity: Unchecked, Says: "it could not be looked at: " + err.Error(), Do: "loyalty doctor"}}
+	return []Finding{found(Unchecked, "unchecked", "loyalty doctor", args{"fault": err})}
 }

@@ -3,7 +3,6 @@ package doctor
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -20,9 +19,9 @@ func schema(ctx context.Context, p *Patient) []Finding {
 	case err == nil:
 		return nil
 	case errors.Is(err, store.ErrMigrationsPending):
-		return []Finding{{Severity: Broken, Says: "the schema is older than this program", Do: "loyalty migrate up"}}
+		return []Finding{broken("schema_older", "loyalty migrate up", nil)}
 	case errors.Is(err, store.ErrNewerSchema):
-		return []Finding{{Severity: Broken, Says: "the schema is newer than this program: a newer version has migrated it", Do: "loyalty version"}}
+		return []Finding{broken("schema_newer", "loyalty version", nil)}
 	default:
 		return unchecked(err)
 	}
@@ -33,7 +32,7 @@ func masterKey(ctx context.Context, p *Patient) []Finding {
 	case err == nil:
 		return nil
 	case errors.Is(err, store.ErrMasterKey):
-		return []Finding{{Severity: Broken, Says: "the master key does not open what the database has sealed", Do: "ls -l $LOYALTY_MASTER_KEY_FILE"}}
+		return []Finding{broken("master_key_wrong", "ls -l $LOYALTY_MASTER_KEY_FILE", nil)}
 	default:
 		return unchecked(err)
 	}
@@ -45,21 +44,21 @@ func database(ctx context.Context, p *Patient) (list []Finding) {
 		return unchecked(err)
 	}
 	if c.Encoding != "UTF8" {
-		list = append(list, Finding{Severity: Broken, Says: "the database keeps texts as " + c.Encoding + ", which has no room for every name: make it with UTF8", Do: "createdb --encoding UTF8 loyalty"})
+		list = append(list, broken("encoding", "createdb --encoding UTF8 loyalty", args{"encoding": c.Encoding}))
 	}
 	major, _, _ := strings.Cut(c.Version, ".")
 	if n, err := strconv.Atoi(major); err == nil && c.Product == "PostgreSQL" && n < p.OldestPostgres {
-		list = append(list, Finding{Severity: Warning, Says: fmt.Sprintf("PostgreSQL %s is older than %d, the oldest that is tested", c.Version, p.OldestPostgres), Do: "pg_upgrade --check"})
+		list = append(list, warn("postgres_old", "pg_upgrade --check", args{"version": c.Version, "oldest": p.OldestPostgres}))
 	}
 	warnings, err := p.Store.Warnings(ctx)
 	if err != nil {
 		return append(list, unchecked(err)...)
 	}
 	for _, w := range warnings {
-		list = append(list, Finding{Severity: Warning, Says: w, Do: `psql -c "ALTER SYSTEM SET fsync = on" -c "ALTER SYSTEM SET full_page_writes = on" -c "SELECT pg_reload_conf()"`})
+		list = append(list, warn("durability", `psql -c "ALTER SYSTEM SET fsync = on" -c "ALTER SYSTEM SET full_page_writes = on" -c "SELECT pg_reload_conf()"`, args{"fault": w}))
 	}
 	if err := p.Store.Writable(ctx); err != nil {
-		list = append(list, Finding{Severity: Broken, Says: "the database cannot be written: " + err.Error(), Do: "loyalty healthcheck"})
+		list = append(list, broken("not_writable", "loyalty healthcheck", args{"fault": err}))
 	}
 	return list
 }
@@ -75,7 +74,7 @@ func journal(ctx context.Context, p *Patient) []Finding {
 	case c.Whole || c.Months >= monthsEnough:
 		return nil
 	}
-	return []Finding{{Severity: Warning, Says: fmt.Sprintf("the journal's months are made for %d months ahead of this one, where %d are usual", max(0, c.Months), store.MonthsAhead), Do: "loyalty jobs run partitions"}}
+	return []Finding{warn("months_few", "loyalty jobs run partitions", args{"months": max(0, c.Months), "usual": store.MonthsAhead})}
 }
 
 // How far the clock may be off: from the second on nothing that is due is applied.
@@ -91,7 +90,7 @@ func clock(ctx context.Context, p *Patient) []Finding {
 		return unchecked(err)
 	}
 	off := before.Add(p.Now().Sub(before) / 2).Sub(at).Round(time.Millisecond)
-	f := Finding{Severity: Warning, Says: fmt.Sprintf("this machine's clock is %s off the database's", off), Do: "timedatectl status"}
+	f := warn("clock_off", "timedatectl status", args{"off": off.String()})
 	switch {
 	case off.Abs() >= clockBreak:
 		f.Severity = Broken
@@ -103,7 +102,7 @@ func clock(ctx context.Context, p *Patient) []Finding {
 
 func sqliteLog(_ context.Context, p *Patient) []Finding {
 	if size, embedded := p.Store.LogBytes(); embedded && size > p.LogMost {
-		return []Finding{{Severity: Warning, Says: fmt.Sprintf("the database's log has %d MiB: a reader does not end", size>>20), Do: "fuser -v " + p.Folder + "/loyalty.db"}}
+		return []Finding{warn("log_large", "fuser -v "+p.Folder+"/loyalty.db", args{"size": size >> 20})}
 	}
 	return nil
 }
@@ -123,9 +122,9 @@ func jobs(ctx context.Context, p *Patient) (list []Finding) {
 	for _, j := range all {
 		switch {
 		case late(p, &j):
-			list = append(list, Finding{Severity: Warning, Says: fmt.Sprintf("the job %s is late since %s: does a server run?", j.Name, j.NextAt.UTC().Format(time.RFC3339)), Do: "loyalty jobs run " + j.Name})
+			list = append(list, warn("job_late", "loyalty jobs run "+j.Name, args{"job": j.Name, "since": j.NextAt.UTC().Format(time.RFC3339)}))
 		case j.Failed > 0:
-			list = append(list, Finding{Severity: Warning, Says: fmt.Sprintf("the last run of the job %s failed; failures in it: %d", j.Name, j.Failed), Do: "loyalty jobs list"})
+			list = append(list, warn("job_failed", "loyalty jobs list", args{"job": j.Name, "failures": j.Failed}))
 		}
 	}
 	return list
@@ -155,13 +154,13 @@ func followers(ctx context.Context, p *Patient) (list []Finding) {
 		waits := p.Now().Sub(since)
 		switch {
 		case behind > behindWarn:
-			list = append(list, Finding{Severity: Warning, Says: fmt.Sprintf("%s is %d events behind", name, behind), Do: "loyalty jobs list"})
+			list = append(list, warn("follower_behind", "loyalty jobs list", args{"follower": name, "events": behind}))
 		case !since.IsZero() && waits > behindLong:
-			list = append(list, Finding{Severity: Warning, Says: fmt.Sprintf("%s is %d events behind, for %s", name, behind, waits.Round(time.Minute)), Do: "loyalty jobs list"})
+			list = append(list, warn("follower_waits", "loyalty jobs list", args{"follower": name, "events": behind, "waits": waits.Round(time.Minute).String()}))
 		}
 	}
 	if late := p.Now().Sub(b.Oldest); !b.Oldest.IsZero() && late > lateAfter {
-		list = append(list, Finding{Severity: Warning, Says: fmt.Sprintf("%d customers wait for what is due, since %s", b.Due, late.Round(time.Minute)), Do: "loyalty jobs run expiry"})
+		list = append(list, warn("due_waits", "loyalty jobs run expiry", args{"customers": b.Due, "waits": late.Round(time.Minute).String()}))
 	}
 	return list
 }
@@ -184,14 +183,14 @@ func keys(ctx context.Context, p *Patient) (list []Finding) {
 			used = k.CreatedAt
 		}
 		if p.Now().Sub(used) > unusedAfter {
-			list = append(list, Finding{Severity: Warning, Says: fmt.Sprintf("nobody has used the key %s (%s) for 90 days", k.ID, k.Label), Do: "loyalty keys revoke " + k.ID})
+			list = append(list, warn("key_unused", "loyalty keys revoke "+k.ID, args{"key": k.ID, "label": k.Label, "days": int(unusedAfter.Hours() / 24)}))
 		}
 		if k.ExpiresAt.IsZero() {
 			endless = append(endless, k.ID)
 		}
 	}
 	if len(endless) > 0 {
-		list = append(list, Finding{Severity: Warning, Says: "keys that never end: " + strings.Join(endless, ", "), Do: "loyalty keys create --expires-at 2030-01-31"})
+		list = append(list, warn("keys_endless", "loyalty keys create --expires-at 2030-01-31", args{"keys": endless}))
 	}
 	return list
 }
@@ -203,13 +202,13 @@ func ledger(ctx context.Context, p *Patient) (list []Finding) {
 	p.Store.VerifyLedger(ctx, func(c loyalty.LedgerCheck) {
 		switch {
 		case c.Verdict == loyalty.LedgerBroken:
-			list = append(list, Finding{Severity: Broken, Says: fmt.Sprintf("the ledger is broken: %s (%s), places: %d", c.Title, c.Invariant, c.Broken), Do: "loyalty ledger verify"})
+			list = append(list, broken("ledger_broken", "loyalty ledger verify", args{"title": c.Title, "invariant": c.Invariant, "places": c.Broken}))
 		case c.Verdict == loyalty.LedgerUnchecked && ctx.Err() == nil:
-			list = append(list, Finding{Severity: Unchecked, Says: c.Title + " could not be looked at", Do: "loyalty ledger verify"})
+			list = append(list, found(Unchecked, "ledger_unchecked", "loyalty ledger verify", args{"title": c.Title}))
 		}
 	})
 	if len(list) == 0 && ctx.Err() != nil {
-		return []Finding{{Severity: Fine, Says: fmt.Sprintf("nothing was found in %s; the ledger is too large for more", p.LedgerTime), Do: "loyalty ledger verify"}}
+		return []Finding{found(Fine, "ledger_partly", "loyalty ledger verify", args{"time": p.LedgerTime.String()})}
 	}
 	return list
 }

@@ -2,7 +2,7 @@ package doctor
 
 import (
 	"context"
-	"fmt"
+	"maps"
 	"time"
 
 	"github.com/loyalty-platform/loyalty/server/backup"
@@ -19,24 +19,24 @@ func backups(_ context.Context, p *Patient) (list []Finding) {
 		if p.Local {
 			return nil
 		}
-		return []Finding{{Severity: Warning, Says: "no folder for backups is set, so the server makes none", Do: "LOYALTY_BACKUP_DIR=/var/backups/loyalty loyalty serve"}}
+		return []Finding{warn("backups_none", "LOYALTY_BACKUP_DIR=/var/backups/loyalty loyalty serve", nil)}
 	}
 	all, err := backup.List(p.BackupDir)
 	if err != nil {
 		return unchecked(err)
 	}
 	if len(all) == 0 {
-		return []Finding{{Severity: Warning, Says: "there is no backup in " + p.BackupDir, Do: "loyalty backup create"}}
+		return []Finding{warn("backups_empty", "loyalty backup create", args{"folder": p.BackupDir})}
 	}
 	b := &all[0]
 	if age := p.Now().Sub(b.MadeAt); age > backupOld {
-		list = append(list, Finding{Severity: Warning, Says: fmt.Sprintf("the last backup is %s old", age.Round(time.Hour)), Do: "loyalty backup create"})
+		list = append(list, warn("backup_old", "loyalty backup create", args{"age": age.Round(time.Hour).String()}))
 	}
 	switch b.Checked {
 	case backup.Broken:
-		list = append(list, Finding{Severity: Broken, Says: "the ledger of the last backup does not hold", Do: "loyalty ledger verify"})
+		list = append(list, broken("backup_broken", "loyalty ledger verify", nil))
 	case backup.Read:
-		list = append(list, Finding{Severity: Warning, Says: "the last backup was read, not opened and proven: the role may not make databases", Do: `psql -c "ALTER ROLE loyalty CREATEDB"`})
+		list = append(list, warn("backup_unproven", `psql -c "ALTER ROLE loyalty CREATEDB"`, nil))
 	}
 	return list
 }
@@ -55,22 +55,21 @@ func webhooks(ctx context.Context, p *Patient) (list []Finding) {
 	}
 	for i := range all {
 		w, b := &all[i], waiting[all[i].ID]
-		say := func(do, format string, args ...any) {
-			list = append(list, Finding{
-				Severity: Warning, Says: fmt.Sprintf("the webhook %s (%s) ", w.ID, w.Label) + fmt.Sprintf(format, args...),
-				Do: "loyalty sign POST http://" + p.Listen + "/admin/webhooks/" + w.ID.String() + do + " --send",
-			})
+		say := func(name, do string, more args) {
+			all := args{"webhook": w.ID, "label": w.Label}
+			maps.Copy(all, more)
+			list = append(list, warn(name, "loyalty sign POST http://"+p.Listen+"/admin/webhooks/"+w.ID.String()+do+" --send", all))
 		}
 		switch {
 		case w.State == loyalty.WebhookDisabled:
-			say("/resume", "is disabled: its receiver is %s", map[string]string{loyalty.DisabledGone: "gone", loyalty.DisabledFailing: "failing"}[w.Reason])
+			say(map[string]string{loyalty.DisabledGone: "webhook_gone", loyalty.DisabledFailing: "webhook_failing"}[w.Reason], "/resume", nil)
 		case w.State == loyalty.WebhookPaused:
-			say("/resume", "is paused; messages that wait: %d", b.Waiting)
+			say("webhook_paused", "/resume", args{"waiting": b.Waiting})
 		case !b.Oldest.IsZero() && p.Now().Sub(b.Oldest) > waitingLong:
-			say("/test", "has messages that wait since %s", b.Oldest.UTC().Format(time.RFC3339))
+			say("webhook_waits", "/test", args{"since": b.Oldest.UTC().Format(time.RFC3339)})
 		}
 		if b.Dead > 0 {
-			say("/deliveries/-/retry", "gave up messages: %d", b.Dead)
+			say("webhook_dead", "/deliveries/-/retry", args{"dead": b.Dead})
 		}
 	}
 	return list
@@ -85,7 +84,7 @@ func users(ctx context.Context, p *Patient) (list []Finding) {
 	}
 	for i := range all {
 		if u := &all[i]; u.Role == loyalty.RoleOwner && u.DisabledAt.IsZero() && u.Password != "" && len(u.TOTP) == 0 {
-			list = append(list, Finding{Severity: Warning, Says: "the account " + u.Login + ", an owner, has no second factor: its user sets it up in the console, by the name at the top", Do: "loyalty users list"})
+			list = append(list, warn("second_factor", "loyalty users list", args{"login": u.Login}))
 		}
 	}
 	return list

@@ -29,7 +29,7 @@ func System(ctx context.Context, p *Patient) (*server.System, error) {
 		if f.Severity == Unchecked {
 			severity = "unchecked"
 		}
-		s.Findings = append(s.Findings, server.SystemFinding{Check: f.Check, Severity: severity, Says: f.Says, Do: f.Do})
+		s.Findings = append(s.Findings, server.SystemFinding{Check: f.Check, Severity: severity, Name: f.Name, Args: f.Args, Do: f.Do})
 	}
 	return s, nil
 }

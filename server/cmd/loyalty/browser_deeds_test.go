@@ -165,7 +165,7 @@ func (b *browsed) people() {
 	b.until("document.querySelector('main select[name=tier] option[value=gold]')")
 	b.fill(map[string]string{"main select[name=tier]": "gold"})
 	b.press("main form.filters button")
-	b.until(fmt.Sprintf("document.querySelectorAll('main tbody tr').length === %[1]d && document.querySelector('main .soft')?.textContent.startsWith('%[1]d ')", gold))
+	b.until(fmt.Sprintf("document.querySelectorAll('main tbody tr.link').length === %[1]d && [...document.querySelectorAll('main .soft')].some((e) => e.textContent === '%[1]d customers')", gold))
 
 	b.open("/rewards?tab=bulk&reward=lucky-points")
 	b.until("document.querySelector('main select[name=reward] option[value=lucky-points]')")

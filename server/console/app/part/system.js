@@ -1,6 +1,6 @@
 // How the installation is: what was found, its servers, its database, who follows events, backups and the last proof.
 import { html } from '../ui.js'
-import { t, number, time } from '../words.js'
+import { t, has, number, time } from '../words.js'
 import { get, can } from '../api.js'
 import { useLoad } from '../load.js'
 import { Loaded } from './state.js'
@@ -32,7 +32,7 @@ export function System() {
     { key: 'since', label: t('sessions.since'), cell: (f) => time(f.since) },
   ]
   return html`<${Loaded} of=${all}>${({ data: s }) => html`
-    ${wrong(s).length > 0 && html`<div class="rules">${wrong(s).map((f) => html`<div class=${'rule ' + (f.severity === 'warning' ? 'warned' : 'refused')}><header><strong>${f.check}</strong><${Badge} state=${f.severity} /></header><p lang="en">${f.says}</p>${f.do && html`<code>${f.do}</code>`}</div>`)}</div>`}
+    ${wrong(s).length > 0 && html`<div class="rules">${wrong(s).map((f) => html`<div class=${'rule ' + (f.severity === 'warning' ? 'warned' : 'refused')}><header><strong>${has('check.' + f.check) ? t('check.' + f.check) : f.check}</strong><${Badge} state=${f.severity} /></header><p>${f.says}</p>${f.do && html`<code>${f.do}</code>`}</div>`)}</div>`}
     ${s.findings && !wrong(s).length && html`<p class="notice good">${t('system.fine', { n: s.findings.length })}</p>`}
     <div class="cards"><${Card} label=${t('system.program')} value=${s.program.version} note=${s.program.platform} /><${Card} label=${t('system.database')} value=${`${s.database.product} ${s.database.version}`} note=${`${size(s.database.bytes)} · ${t('system.schema', { n: s.database.schema })}`} />
       <${Card} label=${t('system.events')} value=${number(s.tail.head)} /><${Card} label=${t('system.backup')} value=${s.backups.last ? time(s.backups.last.made_at) : '–'} note=${s.backups.last && size(s.backups.last.bytes)} /><${Proof} of=${s.ledger} /></div>
