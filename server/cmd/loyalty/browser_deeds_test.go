@@ -240,7 +240,7 @@ func (b *browsed) modules() {
 	b.until("document.querySelector('main tbody tr')?.textContent.includes('Module changed')")
 	b.fill(map[string]string{"main select[name=action]": "module.update"})
 	b.press("main form.filters button")
-	b.until("location.hash.includes('action=module.update') && [...document.querySelectorAll('main tbody tr')].every((r) => r.cells[2].textContent === 'Module changed')")
+	b.until("location.hash.includes('action=module.update') && [...document.querySelectorAll('main tbody tr')].filter((r) => r.cells.length === 5).every((r) => r.cells[2].textContent === 'Module changed')")
 	require.Contains(b.t, b.send("/admin/modules/points_economy", `{"config":`+strings.ReplaceAll(configOf(b, "points_economy"), `"refuse"`, `"allow"`)+`}`), `"allow"`)
 }
 

@@ -12,7 +12,7 @@ const sent = (e) => (e.preventDefault(), filter(Object.fromEntries(new FormData(
 
 // did is what was done, in words; WhoDid is whose key or name it was done with.
 export const did = (action) => (has('did.' + action) ? t('did.' + action) : action)
-export const WhoDid = ({ of }) => html`${of.key_id || ''} <span class="small">${of.actor_kind ? t('actor.' + of.actor_kind) : of.key_id ? '' : '–'}</span>`
+export const WhoDid = ({ of }) => of.actor_kind === 'system' ? t('actor.system') : html`${of.key_id || ''} <span class="small">${of.actor_kind ? t('actor.' + of.actor_kind) : of.key_id ? '' : '–'}</span>`
 
 export function Audit({ place }) {
   const { cursor, offset, action, target, key_id } = place.query
