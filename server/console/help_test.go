@@ -2,6 +2,7 @@ package console
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -31,12 +32,13 @@ func firstSentence(text string) string {
 	return strings.Join(strings.Fields(strings.ReplaceAll(text, "`", "")), " ")
 }
 
-// helps collects what forms say of the fields of a schema, as form/form.js draws them.
-type helps map[string]bool
+// helps collects what forms say of the fields of a schema, as form/form.js draws them, and what words these need: field.NAME and
+// choice.VALUE.
+type helps struct{ said, worded map[string]bool }
 
 func (h helps) say(text string) {
 	if s := firstSentence(text); s != "" {
-		h[s] = true
+		h.said[s] = true
 	}
 }
 
@@ -48,16 +50,22 @@ func (h helps) fields(doc *openapi3.T, s *openapi3.Schema, within int) {
 		h.fields(doc, part.Value, within-1)
 	}
 	if s.Discriminator != nil {
-		for _, to := range s.Discriminator.Mapping {
+		h.worded["field."+s.Discriminator.PropertyName] = true
+		for value, to := range s.Discriminator.Mapping {
+			h.worded["choice."+value] = true
 			chosen := doc.Components.Schemas[strings.TrimPrefix(to.Ref, "#/components/schemas/")].Value
 			h.say(property(chosen, s.Discriminator.PropertyName).Description)
 			h.fields(doc, chosen, within-1)
 		}
 		return
 	}
-	for _, p := range s.Properties {
+	for name, p := range s.Properties {
 		if p.Value.ReadOnly {
 			continue
+		}
+		h.worded["field."+name] = true
+		for _, value := range p.Value.Enum {
+			h.worded[fmt.Sprint("choice.", value)] = true
 		}
 		h.say(p.Value.Description)
 		h.within(doc, p.Value, within-1)
@@ -85,9 +93,10 @@ func property(s *openapi3.Schema, name string) *openapi3.Schema {
 }
 
 // TestFieldHelp: whatever a form says of a field stands in every language, and nothing besides: who changes a sentence of a
-// document has to translate it.
+// document has to translate it. So do the names of fields, and what can be chosen.
 func TestFieldHelp(t *testing.T) {
-	said := helps{}
+	forms := helps{map[string]bool{}, map[string]bool{}}
+	said := forms.said
 	const deep = 8
 	load := func(api string) *openapi3.T {
 		doc, err := openapi.Load(api)
@@ -105,9 +114,9 @@ func TestFieldHelp(t *testing.T) {
 	english := words(t, "en")
 	for kind, name := range of {
 		schema := entities.Components.Schemas[name].Value
-		said.fields(entities, schema, deep)
+		forms.fields(entities, schema, deep)
 		if english["about."+kind] == nil {
-			said.say(schema.Description)
+			forms.say(schema.Description)
 		}
 	}
 	events := load("events")
@@ -116,17 +125,20 @@ func TestFieldHelp(t *testing.T) {
 	for _, to := range mapping {
 		action := events.Components.Schemas[strings.TrimPrefix(to.Ref, "#/components/schemas/")].Value
 		if data := property(action, "data"); data != nil {
-			said.fields(events, data, deep)
+			forms.fields(events, data, deep)
 		}
 	}
 	administration := load("administration")
-	said.fields(administration, body(administration, "/admin/settings"), deep)
+	forms.fields(administration, body(administration, "/admin/settings"), deep)
 	for name, s := range administration.Components.Schemas {
 		if strings.HasSuffix(name, "Config") {
-			said.fields(administration, s.Value, deep)
+			forms.fields(administration, s.Value, deep)
 		}
 	}
 	require.Greater(t, len(said), 200)
+	for _, word := range slices.Sorted(maps.Keys(forms.worded)) {
+		assert.Contains(t, english, word)
+	}
 	for _, language := range []string{"es", "fr", "hu"} {
 		text, err := app.ReadFile("app/words/help/" + language + ".json")
 		require.NoError(t, err)

@@ -14,6 +14,7 @@ const first = {
   'tiers/tier': ['name', 'structure', 'threshold', 'benefits'],
   'offers/offer': ['title', 'name', 'type', 'discount', 'min_total', 'eligible_items', 'starts_at', 'ends_at', 'description'],
   'challenges/challenge': ['title', 'points', 'criteria', 'starts_at', 'ends_at', 'description'],
+  Expiry: ['policy', 'months', 'days', 'date'],
   CouponTemplate: ['type', 'value', 'name', 'valid_days'],
   checkout: ['total', 'items', 'currency', 'store', 'coupons', 'points_burned'],
   line: ['product_name', 'quantity', 'subtotal', 'product_id', 'product_url', 'product_category'],
@@ -32,7 +33,7 @@ export function order(names, needed, form) {
 }
 
 // formOf names the form of an object by what it holds.
-export const formOf = (schema) => (schema.properties?.product_url ? 'line' : schema.properties?.valid_days ? 'CouponTemplate' : '')
+export const formOf = (schema) => (schema.properties?.product_url ? 'line' : schema.properties?.valid_days ? 'CouponTemplate' : schema.properties?.policy ? 'Expiry' : '')
 
 // useless are fields that mean nothing beside what the others say.
 export function useless(form, name, value) {

@@ -31,7 +31,7 @@ export function Chart({ rows, series, title, height = 220, kind = 'lines', digit
             ...(bars ? { x: { range: (_, from, to) => [from - apart / 2, to + apart / 2] } } : {}), // the first bar and the last are whole
             y: { range: (_, low, high) => around(low ?? 0, high ?? 0) },
           },
-          axes: [{ ...axis, splits: (u) => named(rows, u.width), values: (_, all) => all.map((at) => tick(at, apart)) }, { ...axis, size: 64, values: (_, all) => all.map((v) => number(v, digits)) }],
+          axes: [{ ...axis, splits: (u) => named(rows, u.width), values: (_, all) => all.map((at) => tick(at, apart)) }, { ...axis, size: 64, values: (_, all) => all.map((v) => (digits || Number.isInteger(v) ? number(v, digits) : '')) }], // half a thing has no name
           series: [{ label: t('time'), value: (_, at) => (at == null ? '' : tick(at, apart)) }, ...series.map((s, i) => ({
             label: s.label, value: (_, v, __, at) => (at == null ? '' : number(rows[at].values[i], digits)), stroke: palette[i % palette.length], width: s.faint ? 1.5 : 2, dash: s.faint ? [5, 4] : undefined,
             fill: bars ? palette[i % palette.length] + (stack ? '' : '99') : undefined, paths: bars ? UPlot.paths.bars({ size: [0.7, 60] }) : undefined, points: { show: false },

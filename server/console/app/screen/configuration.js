@@ -4,7 +4,7 @@ import { t, time } from '../words.js'
 import { get, ask, post, can, me } from '../api.js'
 import { useLoad } from '../load.js'
 import { Loaded, Title, Failure, Loading } from '../part/state.js'
-import { did } from '../part/trail.js'
+import { did, WhoDid } from '../part/trail.js'
 import { Diff } from '../part/diff.js'
 import { Badge } from '../part/figures.js'
 import { sure } from '../part/dialog.js'
@@ -64,5 +64,5 @@ export default function Configuration() {
 
 function Past() {
   const all = useLoad(() => get('/admin/audit', { limit: 20 }))
-  return html`<h2>${t('configuration.past')}</h2><${Loaded} of=${all}>${({ data }) => html`<ul class="tree">${data.map((e) => html`<li><details><summary>${time(e.at)} · ${e.key_id} · ${did(e.action)} <code>${e.target}</code></summary><${Diff} before=${e.before} after=${e.after} /></details></li>`)}</ul>`}</${Loaded}>`
+  return html`<h2>${t('configuration.past')}</h2><${Loaded} of=${all}>${({ data }) => html`<ul class="tree">${data.map((e) => html`<li><details><summary>${time(e.at)} · <${WhoDid} of=${e} /> · ${did(e.action)} <code>${e.target}</code></summary><${Diff} before=${e.before} after=${e.after} /></details></li>`)}</ul>`}</${Loaded}>`
 }

@@ -7,7 +7,7 @@ import { go, guard } from '../router.js'
 import { useLoad } from '../load.js'
 import { Loaded, Title, Failure, Id } from '../part/state.js'
 import { Badge } from '../part/figures.js'
-import { did } from '../part/trail.js'
+import { did, WhoDid } from '../part/trail.js'
 import { Diff, differences } from '../part/diff.js'
 import { sure, openDialog } from '../part/dialog.js'
 import { tell } from '../part/toast.js'
@@ -129,5 +129,5 @@ function tried(kind, found) {
 
 function History({ target }) {
   const all = useLoad(() => get('/admin/audit', { target, limit: 20 }), [target])
-  return html`<h2>${t('entity.history')}</h2><${Loaded} of=${all}>${({ data }) => html`<ul class="tree">${data.map((e) => html`<li><details><summary>${time(e.at)} · ${e.key_id} · ${did(e.action)}</summary><${Diff} before=${e.before} after=${e.after} /></details></li>`)}</ul>${!data.length && html`<p>–</p>`}`}</${Loaded}>`
+  return html`<h2>${t('entity.history')}</h2><${Loaded} of=${all}>${({ data }) => html`<ul class="tree">${data.map((e) => html`<li><details><summary>${time(e.at)} · <${WhoDid} of=${e} /> · ${did(e.action)}</summary><${Diff} before=${e.before} after=${e.after} /></details></li>`)}</ul>${!data.length && html`<p>–</p>`}`}</${Loaded}>`
 }
