@@ -252,6 +252,7 @@ func (b *browsed) reached() {
 	assert.NotEmpty(b.t, members)
 	for _, l := range data[[]level](b, "/levels?limit=100") {
 		assert.Equal(b.t, members[l.ID], b.digits(`[...document.querySelectorAll('main .rules .rule')].find((r) => r.querySelector('strong').textContent === `+quoted(l.Name)+`)?.querySelector('.members')`), l.Name)
+		assert.Equal(b.t, 1, evaluate[int](b, "document.querySelectorAll('main .rules .rule a.members[href=\"#/customers?tier="+l.ID+"\"]').length"), "who they are")
 	}
 }
 

@@ -57,7 +57,7 @@ function Ladders({ levels, reached }) {
     const steps = levels.filter((l) => l.structure.id === s).sort((a, b) => b.threshold - a.threshold)
     return html`<h3><bdi>${steps[0].structure.name}</bdi> <span class="small">${choice(steps[0].structure.base)}</span></h3>
       <ol class="rules" reversed>${steps.map((l) => html`<li class="rule" ><header><strong>${l.name}</strong><span>≥ ${number(l.threshold)}</span></header>
-        ${reached && html`<a class="small members" href=${'#/statistics?metric=members_by_tier&by=tier'} title=${time(reached.at)}>${t('level.members', { n: number(reached.of[l.id] ?? 0) })}</a> `}
+        ${reached && html`<a class="small members" href=${'#/customers?tier=' + id(l.id)} title=${time(reached.at)}>${t('level.members', { n: number(reached.of[l.id] ?? 0) })}</a> `}
         ${Object.entries(l.benefits || {}).map(([k, v]) => html`<span class="badge"><bdi>${k.replaceAll('_', ' ')}</bdi>: <bdi>${v === true ? t('yes') : v === false ? t('no') : String(v)}</bdi></span> `)}</li>`)}</ol>`
   })
 }
