@@ -155,7 +155,7 @@ func beside(ctx context.Context, o besideOptions, out, progress io.Writer) (err 
 
 // besideOn measures on one database.
 func besideOn(ctx context.Context, o besideOptions, m *machine, url string, progress io.Writer) (rows []besides, err error) {
-	s, err := startServer(ctx, o.options, m, url)
+	s, err := newServer(ctx, o.options, m, url)
 	if err != nil {
 		return nil, err
 	}

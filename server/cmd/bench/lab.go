@@ -68,21 +68,8 @@ func openLab(ctx context.Context, o options, chosen []metric) (l *lab, err error
 			return l, fmt.Errorf("naive: %w", err)
 		}
 	}
-	if needs("server") {
-		if err = l.cluster.exec(ctx, "postgres", "CREATE DATABASE loyalty"); err != nil {
-			return l, err
-		}
-		if l.server, err = startServer(ctx, o, l.machine, l.cluster.url("loyalty")); err != nil {
-			return l, fmt.Errorf("server: %w", err)
-		}
-	}
-	if needs("programme") {
-		if err = l.cluster.exec(ctx, "postgres", "CREATE DATABASE programme"); err != nil {
-			return l, err
-		}
-		if l.programme, err = startServer(ctx, o, l.machine, l.cluster.url("programme"), programme...); err != nil {
-			return l, fmt.Errorf("programme: %w", err)
-		}
+	if err = l.openServers(ctx, o, needs); err != nil {
+		return l, err
 	}
 	if needs("nodes") {
 		if l.nodes, err = startNodes(ctx, o, l.machine, l.cluster); err != nil {
@@ -94,12 +81,40 @@ func openLab(ctx context.Context, o options, chosen []metric) (l *lab, err error
 			return l, fmt.Errorf("reads: %w", err)
 		}
 	}
-	if needs("sqlite") {
-		if l.sqlite, err = startServer(ctx, o, l.machine, ""); err != nil {
-			return l, fmt.Errorf("sqlite: %w", err)
+	return l, nil
+}
+
+// openServers starts the servers, and populates them when all have started: what jobs do with so
+// many customers must not run beside a start that is measured.
+func (l *lab) openServers(ctx context.Context, o options, needs func(string) bool) error {
+	var opened []*server
+	for _, s := range []struct {
+		name, database string // no database: the embedded one
+		rules          []entity
+		at             **server
+	}{{"sqlite", "", nil, &l.sqlite}, {"server", "loyalty", nil, &l.server}, {"programme", "programme", programme, &l.programme}} {
+		if !needs(s.name) {
+			continue
+		}
+		url := ""
+		if s.database != "" {
+			if err := l.cluster.exec(ctx, "postgres", "CREATE DATABASE "+s.database); err != nil {
+				return err
+			}
+			url = l.cluster.url(s.database)
+		}
+		var err error
+		if *s.at, err = startServer(ctx, o, l.machine, url, s.rules...); err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+		opened = append(opened, *s.at)
+	}
+	for _, s := range opened {
+		if err := s.populate(ctx); err != nil {
+			return fmt.Errorf("customers on %s: %w", s.database, err)
 		}
 	}
-	return l, nil
+	return nil
 }
 
 // close stops everything, the databases last.

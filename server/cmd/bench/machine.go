@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"os"
 	"strconv"
 	"strings"
@@ -129,6 +130,36 @@ func parseProcess(stat string) (parent int, own, ended time.Duration, ok bool) {
 		ticks[i] = time.Duration(n) * tick
 	}
 	return parent, ticks[0] + ticks[1], ticks[2] + ticks[3], true
+}
+
+// How long what our own programs do beside is waited for, and when they are at rest: the jobs of the
+// server that was measured before, such as its boards and its tiers, are no part of the next measurement.
+const (
+	longestRest = 5 * time.Second
+	restLook    = 15 * tick
+	mostAtRest  = tick // of the processors, in a look
+)
+
+func (u usage) atRest() bool { return u.programs+u.database <= mostAtRest }
+
+// rest waits until our programs and the database do nothing.
+func (m *machine) rest(ctx context.Context) {
+	if m == nil {
+		return
+	}
+	deadline := time.Now().Add(longestRest)
+	for before := m.usage(nil); time.Now().Before(deadline); {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(restLook):
+		}
+		now := m.usage(nil)
+		if now.sub(before).atRest() {
+			return
+		}
+		before = now
+	}
 }
 
 // stopwatch times a measurement and what it makes the machine do.

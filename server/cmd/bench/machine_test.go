@@ -75,6 +75,25 @@ func TestWatchKnowsWhoWorks(t *testing.T) {
 	require.Zero(t, w.used.server)
 }
 
+// TestRest: a measurement waits until neither our programs nor the database do anything.
+func TestRest(t *testing.T) {
+	require.True(t, usage{busy: 30 * tick, client: 20 * tick}.atRest(), "others, and what we do ourselves")
+	require.True(t, usage{programs: mostAtRest}.atRest())
+	require.False(t, usage{programs: mostAtRest, database: tick}.atRest())
+	require.False(t, usage{database: 10 * tick}.atRest())
+	if _, err := os.Stat("/proc/self/stat"); err != nil {
+		t.Skip("this system has no /proc")
+	}
+	idle := exec.CommandContext(t.Context(), "sleep", "60")
+	require.NoError(t, idle.Start())
+	began := time.Now()
+	(&machine{database: &process{pid: idle.Process.Pid}}).rest(t.Context())
+	require.GreaterOrEqual(t, time.Since(began), restLook)
+	require.NoError(t, idle.Process.Kill())
+	_ = idle.Wait() // it was killed
+	(*machine)(nil).rest(t.Context())
+}
+
 func TestQuiet(t *testing.T) {
 	calm := quiet{processors: 2, load: 0.4, steal: 0.01, others: 0.05}
 	require.Empty(t, calm.disturbances())

@@ -86,6 +86,7 @@ func (s *reads) readWindow() time.Duration { return s.window / 2 }
 func (s *reads) inSQL(ctx context.Context, r read) (sample, error) {
 	latencies, failures := make([][]time.Duration, readConnections), make([]error, readConnections)
 	var all sync.WaitGroup
+	s.machine.rest(ctx)
 	watch := s.machine.watch()
 	for i := range readConnections {
 		all.Go(func() {

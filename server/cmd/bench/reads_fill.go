@@ -31,7 +31,7 @@ func startReads(ctx context.Context, o options, m *machine, c *cluster) (*reads,
 	if err := c.exec(ctx, "postgres", "CREATE DATABASE "+database); err != nil {
 		return nil, err
 	}
-	program, err := startServer(ctx, o, m, c.url(database), rewardsOffered()...)
+	program, err := newServer(ctx, o, m, c.url(database), rewardsOffered()...)
 	if err != nil {
 		return nil, err
 	}

@@ -54,7 +54,7 @@ type server struct {
 	known facts
 }
 
-// startServer starts the program at binary and gives it rules and then customers
+// startServer starts the program at binary; populate gives it rules and then customers
 // through its own API. url is its LOYALTY_DATABASE_URL, empty for the embedded
 // database.
 func startServer(ctx context.Context, o options, m *machine, url string, rules ...entity) (*server, error) {
@@ -67,6 +67,15 @@ func startServer(ctx context.Context, o options, m *machine, url string, rules .
 		return nil, err
 	}
 	s.rules = rules
+	return s, nil
+}
+
+// newServer is a server that was started and populated.
+func newServer(ctx context.Context, o options, m *machine, url string, rules ...entity) (*server, error) {
+	s, err := startServer(ctx, o, m, url, rules...)
+	if err != nil {
+		return nil, err
+	}
 	if err := s.populate(ctx); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
