@@ -126,7 +126,8 @@ func (s boardStore) Count(ctx context.Context, generation int64, calendar *loyal
 		if err != nil {
 			return err
 		}
-		t := &tallying{db: db, calendar: calendar, from: position, families: map[UUID]*ranked{}, members: map[UUID]*ranked{}}
+		_, spread := s.engine.(*citusEngine)
+		t := &tallying{db: db, spread: spread, calendar: calendar, from: position, families: map[UUID]*ranked{}, members: map[UUID]*ranked{}}
 		together := state.Dated == position
 		switch {
 		case together || position < head:

@@ -34,6 +34,7 @@ const boundCounting = `SET LOCAL statement_timeout = '5min'; SET LOCAL idle_in_t
 type tallying struct {
 	db            *gorm.DB
 	from, through int64
+	spread        bool // over several machines
 	all, dated    bool // whether the board of all time is counted, and those of days
 	calendar      *loyalty.BoardCalendar
 	families      map[UUID]*ranked // by who answers for the others
@@ -76,7 +77,7 @@ type member struct {
 
 // find gathers the families of the customers.
 func (t *tallying) find(ids []UUID) error {
-	named, err := t.people("id IN ?", ids)
+	named, err := t.people("id", ids)
 	if err != nil {
 		return err
 	}
@@ -90,8 +91,8 @@ func (t *tallying) find(ids []UUID) error {
 	for id := range t.families { // nearly all: only who was merged has another root
 		delete(unread, id)
 	}
-	for where, ids := range map[string]map[UUID]bool{"id IN ?": unread, "merged_into IN ?": roots} {
-		people, err := t.people(where, slices.Collect(maps.Keys(ids)))
+	for column, ids := range map[string]map[UUID]bool{"id": unread, "merged_into": roots} {
+		people, err := t.people(column, slices.Collect(maps.Keys(ids)))
 		if err != nil {
 			return err
 		}
@@ -109,11 +110,34 @@ func (m *member) root() UUID {
 	return m.ID
 }
 
-func (t *tallying) people(where string, ids []UUID) (people []member, err error) {
+func (t *tallying) people(column string, ids []UUID) (people []member, err error) {
+	var m member
+	return people, eachOf(t.db, "SELECT id, merged_into, status FROM customers WHERE "+column, ids, func() { people = append(people, m) },
+		&m.ID, &m.MergedInto, (*plain)(&m.Status))
+}
+
+// eachOf reads the rows of which a column is one of some ids, without reflection. On PostgreSQL these travel as one array, so that
+// the text is prepared once, however many there are. text ends with the column; row is called when a row was read into the places.
+func eachOf(db *gorm.DB, text string, ids []UUID, row func(), places ...any) error {
 	if len(ids) == 0 {
-		return nil, nil
+		return nil
 	}
-	return people, t.db.Table("customers").Select("id, merged_into, status").Where(where, ids).Scan(&people).Error
+	query := db.Raw(text+" IN ?", ids)
+	if db.Name() == "postgres" {
+		query = db.Raw(text+" = ANY(?)", &array[UUID]{ids, func(id *UUID) any { return id }})
+	}
+	rows, err := query.Rows()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }() // rows.Err tells what went wrong
+	for rows.Next() {
+		if err := rows.Scan(places...); err != nil {
+			return err
+		}
+		row()
+	}
+	return rows.Err()
 }
 
 func (t *tallying) add(m member) {
@@ -130,18 +154,14 @@ func (t *tallying) add(m member) {
 
 // standing reads what is counted already.
 func (t *tallying) standing() error {
-	var rows []rankingRow
-	if err := t.db.Where("customer_id IN ?", slices.Collect(maps.Keys(t.members))).Find(&rows).Error; err != nil {
-		return err
-	}
-	for _, r := range rows {
+	var r rankingRow
+	return eachOf(t.db, "SELECT customer_id, kind, start, score, shown FROM rankings WHERE customer_id", slices.Collect(maps.Keys(t.members)), func() {
 		f := t.members[r.CustomerID]
 		f.before = append(f.before, r)
 		if b := (loyalty.Board{Period: r.Kind, Start: r.Start}); t.calendar.Keeps(b) {
 			f.scores[b] += r.Score
 		}
-	}
-	return nil
+	}, &r.CustomerID, wholeIn(&r.Kind), wholeIn(&r.Start), (*number)(&r.Score), (*flag)(&r.Shown))
 }
 
 // scoredText reads what the events of a stretch of the tail scored. On PostgreSQL each is looked up
@@ -195,31 +215,45 @@ func (t *tallying) journal() error {
 
 // write brings the rows to what was counted.
 func (t *tallying) write() error {
-	var changed, gone []rankingRow
+	var changed boardChanges
 	moved := moves{}
 	for _, f := range t.families {
-		c, g := f.changes(moved)
-		changed, gone = append(changed, c...), append(gone, g...)
+		f.changes(&changed, moved)
 	}
-	put := t.db.Clauses(clause.OnConflict{UpdateAll: true})
-	if err := remove(t.db, gone); err != nil {
+	if err := remove(t.db, changed.gone); err != nil {
 		return err
 	}
-	if t.db.Name() == "postgres" {
-		return errors.Join(upsertRankings.in(t.db, changed), moved.write(t.db))
+	switch {
+	case t.db.Name() != "postgres":
+		put := t.db.Clauses(clause.OnConflict{UpdateAll: true})
+		return errors.Join(create(put, append(changed.known, changed.fresh...)), moved.write(t.db))
+	case t.spread:
+		return errors.Join(upsertRankings.in(t.db, append(changed.known, changed.fresh...)), moved.write(t.db))
 	}
-	return errors.Join(create(put, changed), moved.write(t.db))
+	return errors.Join(updateRankings.in(t.db, changed.known), insertRankings.in(t.db, changed.fresh), moved.write(t.db))
 }
 
-// upsertRankings puts rows on the boards: as arrays, since a thousand rows of five parameters each
-// are more for PostgreSQL to read than to write.
-var upsertRankings = inserts(`INSERT INTO rankings (customer_id, kind, start, score, shown) SELECT * FROM v WHERE true
-ON CONFLICT (customer_id, kind, start) DO UPDATE SET score = excluded.score, shown = excluded.shown`,
-	field[rankingRow]{"customer_id", "uuid", func(r *rankingRow) any { return &r.CustomerID }},
-	field[rankingRow]{"kind", "smallint", func(r *rankingRow) any { return number(r.Kind) }},
-	field[rankingRow]{"start", "integer", func(r *rankingRow) any { return number(r.Start) }},
-	field[rankingRow]{"score", "bigint", func(r *rankingRow) any { return (*number)(&r.Score) }},
-	field[rankingRow]{"shown", "boolean", func(r *rankingRow) any { return (*flag)(&r.Shown) }})
+// boardChanges are the rows of boards that are written anew, those that are new, and those that are no more.
+type boardChanges struct{ known, fresh, gone []rankingRow }
+
+// Rows of boards as arrays, since a thousand rows of five parameters each are more for PostgreSQL to read than to write. Who counts
+// does it alone and has read what there is, so that no row need be locked before it is written, or looked for before it is new.
+var (
+	insertRankings = inserts("INSERT INTO rankings (customer_id, kind, start, score, shown) SELECT * FROM v", rankingFields...)
+	updateRankings = inserts(`UPDATE rankings r SET score = v.score, shown = v.shown FROM v
+WHERE r.customer_id = v.customer_id AND r.kind = v.kind AND r.start = v.start`, rankingFields...)
+	// Citus would send an UPDATE with all rows to every machine; what is inserted goes to its own
+	upsertRankings = inserts(`INSERT INTO rankings (customer_id, kind, start, score, shown) SELECT * FROM v WHERE true
+ON CONFLICT (customer_id, kind, start) DO UPDATE SET score = excluded.score, shown = excluded.shown`, rankingFields...)
+)
+
+var rankingFields = []field[rankingRow]{
+	{"customer_id", "uuid", func(r *rankingRow) any { return &r.CustomerID }},
+	{"kind", "smallint", func(r *rankingRow) any { return wholeIn(&r.Kind) }},
+	{"start", "integer", func(r *rankingRow) any { return wholeIn(&r.Start) }},
+	{"score", "bigint", func(r *rankingRow) any { return (*number)(&r.Score) }},
+	{"shown", "boolean", func(r *rankingRow) any { return (*flag)(&r.Shown) }},
+}
 
 // writtenAtOnce is how many rows one statement writes.
 const writtenAtOnce = 1000
@@ -244,29 +278,31 @@ func remove(db *gorm.DB, gone []rankingRow) error {
 	return nil
 }
 
-// changes are the rows that must be written, and those that are no more. moved
+// changes adds the rows that must be written, and those that are no more. moved
 // learns which stretches they leave and come to.
-func (f *ranked) changes(moved moves) (changed, gone []rankingRow) {
-	same := map[loyalty.Board]bool{}
+func (f *ranked) changes(to *boardChanges, moved moves) {
 	for _, r := range f.before {
 		b := loyalty.Board{Period: r.Kind, Start: r.Start}
 		score, kept := f.scores[b]
 		own := kept && r.CustomerID == f.id
-		if own && r.Score == score && r.Shown == f.shown {
-			same[b] = true
-			continue
-		}
-		if !own {
-			gone = append(gone, r)
+		if own {
+			delete(f.scores, b)
+			if r.Score == score && r.Shown == f.shown {
+				continue
+			}
+		} else {
+			to.gone = append(to.gone, r)
 		}
 		moved.add(&r, -1)
-	}
-	for b, score := range f.scores {
-		if !same[b] {
-			r := rankingRow{f.id, b.Period, b.Start, score, f.shown}
-			changed = append(changed, r)
+		if own {
+			r.Score, r.Shown = score, f.shown
+			to.known = append(to.known, r)
 			moved.add(&r, 1)
 		}
 	}
-	return changed, gone
+	for b, score := range f.scores {
+		r := rankingRow{f.id, b.Period, b.Start, score, f.shown}
+		to.fresh = append(to.fresh, r)
+		moved.add(&r, 1)
+	}
 }

@@ -35,11 +35,22 @@ func (m moves) write(db *gorm.DB) error {
 			rows = append(rows, r)
 		}
 	}
+	if db.Name() == "postgres" {
+		return moveCounts.in(db, rows)
+	}
 	return create(db.Clauses(clause.OnConflict{
 		Columns:   []clause.Column{{Name: "kind"}, {Name: "start"}, {Name: "stretch"}},
 		DoUpdates: clause.Set{{Column: clause.Column{Name: "customers"}, Value: gorm.Expr("ranking_counts.customers + excluded.customers")}},
 	}), rows)
 }
+
+// moveCounts adds to what is counted, as arrays.
+var moveCounts = inserts(`INSERT INTO ranking_counts (kind, start, stretch, customers) SELECT * FROM v WHERE true
+ON CONFLICT (kind, start, stretch) DO UPDATE SET customers = ranking_counts.customers + excluded.customers`,
+	field[rankingCountRow]{"kind", "smallint", func(r *rankingCountRow) any { return wholeIn(&r.Kind) }},
+	field[rankingCountRow]{"start", "integer", func(r *rankingCountRow) any { return wholeIn(&r.Start) }},
+	field[rankingCountRow]{"stretch", "integer", func(r *rankingCountRow) any { return wholeIn(&r.Stretch) }},
+	field[rankingCountRow]{"customers", "bigint", func(r *rankingCountRow) any { return (*number)(&r.Customers) }})
 
 // fine is how many stretches of scores lie between a score and its double: stretches
 // grow with the scores, so that a stretch is less than a hundredth of its scores
