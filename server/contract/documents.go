@@ -49,8 +49,17 @@ type reader struct {
 func newReader() *reader {
 	l := openapi3.NewLoader()
 	l.IsExternalRefsAllowed = true
+	files := map[string][]byte{} // the loader asks for a file with each reference into it, though it reads it once
 	l.ReadFromURIFunc = func(_ *openapi3.Loader, u *url.URL) ([]byte, error) {
-		return documents.FS.ReadFile(strings.TrimSuffix(path.Clean(u.Path), ".yaml") + ".json")
+		name := strings.TrimSuffix(path.Clean(u.Path), ".yaml") + ".json"
+		if text, ok := files[name]; ok {
+			return text, nil
+		}
+		text, err := documents.FS.ReadFile(name)
+		if err == nil {
+			files[name] = text
+		}
+		return text, err
 	}
 	return &reader{Loader: l}
 }
