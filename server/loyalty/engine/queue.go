@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"hash/maphash"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -32,34 +33,49 @@ func (w waiting) join(tickets []*Ticket) []*Ticket {
 
 // enqueue passes a ticket to the worker of its customer and waits for the result.
 func (e *Engine) enqueue(ctx context.Context, t *Ticket) (loyalty.Outcome, error) {
+	var late <-chan time.Time // a context with a deadline of its own costs more than everything else here
 	if _, bounded := ctx.Deadline(); !bounded {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, submitTime)
-		defer cancel()
+		timer := submitTimers.Get().(*time.Timer)
+		timer.Reset(submitTime)
+		defer func() {
+			timer.Stop()
+			submitTimers.Put(timer)
+		}()
+		late = timer.C
 	}
 	e.follow(ctx, t)
 	t.done = make(chan struct{})
-	w := waiting{t, ctx, new(atomic.Bool)}
-	if err := e.send(ctx, w); err != nil {
+	w := waiting{t, ctx, &t.claimed}
+	if err := e.send(ctx, w, late); err != nil {
 		return loyalty.Outcome{}, err
 	}
+	ended := context.DeadlineExceeded
 	select {
 	case <-t.done:
 		if t.caller != nil {
 			e.tracer.Decided(t.caller, &t.result.Outcome)
 		}
 		return t.result.Outcome, t.result.Err
+	case <-late:
 	case <-ctx.Done():
+		ended = ctx.Err()
 	}
 	if w.claimed.CompareAndSwap(false, true) {
-		return loyalty.Outcome{}, loyalty.ErrUnavailable.Because(ctx.Err())
+		return loyalty.Outcome{}, loyalty.ErrUnavailable.Because(ended)
 	}
-	return loyalty.Outcome{}, loyalty.ErrUnconfirmed.Because(ctx.Err())
+	return loyalty.Outcome{}, loyalty.ErrUnconfirmed.Because(ended)
 }
 
+// submitTimers are stopped timers, to be used again.
+var submitTimers = sync.Pool{New: func() any {
+	timer := time.NewTimer(submitTime)
+	timer.Stop()
+	return timer
+}}
+
 // send puts a ticket into the queue of its customer, chosen by the submitted name: events of one customer meet in one
-// batch, in their order, instead of conflicting in several.
-func (e *Engine) send(ctx context.Context, w waiting) error {
+// batch, in their order, instead of conflicting in several. late ends the waiting besides ctx; nil: nothing does.
+func (e *Engine) send(ctx context.Context, w waiting, late <-chan time.Time) error {
 	release, err := e.hold()
 	if err != nil {
 		return err
@@ -72,6 +88,8 @@ func (e *Engine) send(ctx context.Context, w waiting) error {
 	select {
 	case queue <- w:
 		return nil
+	case <-late:
+		return loyalty.ErrUnavailable.Because(context.DeadlineExceeded)
 	case <-ctx.Done():
 		return loyalty.ErrUnavailable.Because(ctx.Err())
 	}

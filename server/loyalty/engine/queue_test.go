@@ -1,10 +1,61 @@
 package engine
 
 import (
+	"context"
+	"hash/maphash"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
+
+// TestQueueThatIsFull: who cannot come in for as long as a caller waits is told that nothing was
+// done, with a context of no deadline too.
+func TestQueueThatIsFull(t *testing.T) {
+	e := &Engine{lanes: []*lane{newLane(make(chan waiting), MaxBatch, 1)}, seed: maphash.MakeSeed()}
+	late := make(chan time.Time, 1)
+	late <- time.Now()
+	err := e.send(context.Background(), submitted(context.Background(), "ada"), late)
+	require.ErrorIs(t, err, loyalty.ErrUnavailable)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	gone, leave := context.WithCancel(context.Background())
+	leave()
+	err = e.send(gone, submitted(gone, "ada"), nil)
+	require.ErrorIs(t, err, loyalty.ErrUnavailable)
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+// TestCallersWhoLeave: nobody takes a submission whose caller left, who is told that nothing was done;
+// of one that a worker had taken it is not known what becomes.
+func TestCallersWhoLeave(t *testing.T) {
+	for name, c := range map[string]struct {
+		taken bool
+		want  error
+	}{
+		"before it was taken": {false, loyalty.ErrUnavailable},
+		"after":               {true, loyalty.ErrUnconfirmed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := &Engine{lanes: []*lane{newLane(make(chan waiting), MaxBatch, 1)}, seed: maphash.MakeSeed()}
+			ctx, leave := context.WithCancel(context.Background())
+			defer leave()
+			var came waiting
+			go func() {
+				came = <-e.lanes[0].queue
+				if c.taken {
+					came.claimed.Store(true)
+				}
+				leave()
+			}()
+			_, err := e.enqueue(ctx, &Ticket{})
+			require.ErrorIs(t, err, c.want)
+			require.ErrorIs(t, err, context.Canceled)
+			require.Empty(t, came.join(nil))
+		})
+	}
+}
 
 // TestNextRoom: batches that were split are followed by smaller ones, and those by larger ones
 // until they are as large as ever.

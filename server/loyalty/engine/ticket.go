@@ -2,6 +2,7 @@ package engine
 
 import (
 	"encoding/json"
+	"sync/atomic"
 	"time"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
@@ -33,9 +34,10 @@ type Ticket struct {
 	item        loyalty.BulkKey  // of a bulk operation, that ends with it; zero: none
 	task        func(*Run) error // what it does instead of an event; nil: nothing
 
-	caller any // who waits for it, where that is followed
-	result loyalty.Result
-	done   chan struct{}
+	claimed atomic.Bool // by a worker, or by its caller who leaves
+	caller  any         // who waits for it, where that is followed
+	result  loyalty.Result
+	done    chan struct{}
 }
 
 // check does everything that needs neither the database nor other submissions, on the caller's

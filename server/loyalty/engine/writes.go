@@ -12,6 +12,7 @@ import (
 // compare with what was loaded: a second write of a row by the same batch would fail at the first
 // one's.
 func (b *batch) result() *loyalty.Writes {
+	b.writeCustomers()
 	for _, id := range b.touched {
 		b.accounts[id].write(&b.writes)
 	}
@@ -21,14 +22,32 @@ func (b *batch) result() *loyalty.Writes {
 	return &b.writes
 }
 
-// write adds the account's final rows to the batch's writes.
+// writeCustomers adds the customers, those who were loaded in the order of their locks: sorted afterwards they would
+// be copied, and they are the largest rows of a batch.
+func (b *batch) writeCustomers() {
+	w := &b.writes
+	known := make([]loyalty.ID, 0, len(b.touched))
+	for _, id := range b.touched {
+		if a := b.accounts[id]; a.loaded == nil {
+			w.NewCustomers = append(w.NewCustomers, a.customer)
+		} else {
+			known = append(known, id)
+		}
+	}
+	if len(known) == 0 {
+		return
+	}
+	slices.SortFunc(known, loyalty.CompareID)
+	w.Customers = make([]loyalty.Changed[loyalty.Customer], len(known))
+	for i, id := range known {
+		a, c := b.accounts[id], &w.Customers[i]
+		c.Before, c.After = a.loaded.Customer, a.customer
+	}
+}
+
+// write adds the account's other final rows to the batch's writes.
 func (a *account) write(w *loyalty.Writes) {
 	id := a.customer.ID
-	if a.loaded == nil {
-		w.NewCustomers = append(w.NewCustomers, a.customer)
-	} else {
-		w.Customers = append(w.Customers, loyalty.Changed[loyalty.Customer]{Before: a.loaded.Customer, After: a.customer})
-	}
 	for _, p := range a.postings {
 		w.Postings = append(w.Postings, loyalty.CustomerPosting{Customer: id, Posting: p})
 	}
