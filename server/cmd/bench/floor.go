@@ -71,7 +71,7 @@ func (f *floor) direct(ctx context.Context, goroutines int, hot bool, post post)
 	}
 	latencies, failures := make([][]time.Duration, goroutines), make([]error, goroutines)
 	var all sync.WaitGroup
-	f.machine.rest(ctx)
+	f.machine.rest(ctx, f.window)
 	watch := f.machine.watch()
 	for i := range goroutines {
 		all.Go(func() {

@@ -47,7 +47,6 @@ func (l load) run(ctx context.Context, requests [][]byte) ([]time.Duration, stop
 			_ = c.SetDeadline(time.Now()) // wakes whoever waits for an answer
 		}
 	})()
-	l.machine.rest(ctx)
 	runtime.GC()                                   // what preparing the requests left must not be collected on the clock
 	taken := make([]atomic.Int64, 1+len(l.others)) // requests of each server
 	latencies := make([][]time.Duration, len(connections))

@@ -135,19 +135,19 @@ func parseProcess(stat string) (parent int, own, ended time.Duration, ok bool) {
 // How long what our own programs do beside is waited for, and when they are at rest: the jobs of the
 // server that was measured before, such as its boards and its tiers, are no part of the next measurement.
 const (
-	longestRest = 5 * time.Second
+	restWindows = 5 // of the measurement's, at most
 	restLook    = 15 * tick
 	mostAtRest  = tick // of the processors, in a look
 )
 
 func (u usage) atRest() bool { return u.programs+u.database <= mostAtRest }
 
-// rest waits until our programs and the database do nothing.
-func (m *machine) rest(ctx context.Context) {
+// rest waits until our programs and the database do nothing, for some windows at most.
+func (m *machine) rest(ctx context.Context, window time.Duration) {
 	if m == nil {
 		return
 	}
-	deadline := time.Now().Add(longestRest)
+	deadline := time.Now().Add(restWindows * window)
 	for before := m.usage(nil); time.Now().Before(deadline); {
 		select {
 		case <-ctx.Done():

@@ -87,11 +87,11 @@ func TestRest(t *testing.T) {
 	idle := exec.CommandContext(t.Context(), "sleep", "60")
 	require.NoError(t, idle.Start())
 	began := time.Now()
-	(&machine{database: &process{pid: idle.Process.Pid}}).rest(t.Context())
+	(&machine{database: &process{pid: idle.Process.Pid}}).rest(t.Context(), time.Second)
 	require.GreaterOrEqual(t, time.Since(began), restLook)
 	require.NoError(t, idle.Process.Kill())
 	_ = idle.Wait() // it was killed
-	(*machine)(nil).rest(t.Context())
+	(*machine)(nil).rest(t.Context(), time.Second)
 }
 
 func TestQuiet(t *testing.T) {

@@ -60,7 +60,7 @@ func (f *floor) runPgbench(ctx context.Context, script, times string, clients in
 		"-h", "127.0.0.1", "-p", strconv.Itoa(f.cluster.port), "-U", "postgres", floorDatabase)
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
-	f.machine.rest(ctx)
+	f.machine.rest(ctx, f.window)
 	if err := cmd.Start(); err != nil {
 		return stopwatch{}, fmt.Errorf("pgbench: %w", err)
 	}

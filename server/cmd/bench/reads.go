@@ -86,7 +86,7 @@ func (s *reads) readWindow() time.Duration { return s.window / 2 }
 func (s *reads) inSQL(ctx context.Context, r read) (sample, error) {
 	latencies, failures := make([][]time.Duration, readConnections), make([]error, readConnections)
 	var all sync.WaitGroup
-	s.machine.rest(ctx)
+	s.machine.rest(ctx, s.window)
 	watch := s.machine.watch()
 	for i := range readConnections {
 		all.Go(func() {
@@ -147,6 +147,7 @@ func (s *reads) inHTTP(ctx context.Context, r read) (sample, error) {
 	if err := errors.Join(failures...); err != nil {
 		return sample{}, err
 	}
+	s.machine.rest(ctx, s.window)
 	latencies, watch, err := load{s.access, readConnections, s.readWindow(), nil, s.machine, s.measured()}.run(ctx, requests)
 	if err != nil {
 		return sample{}, fmt.Errorf("%w\nthe end of the server's log:\n%s", err, s.tail())

@@ -44,6 +44,7 @@ func (s *service) measure(ctx context.Context, w workload) (sample, error) {
 		return sample{}, err
 	}
 	l := load{s.access, w.connections, s.window, w.accept, s.machine, s.measured()}
+	s.machine.rest(ctx, s.window)
 	latencies, watch, err := l.run(ctx, requests)
 	if err != nil {
 		return sample{}, fmt.Errorf("%s: %w\nthe end of the server's log:\n%s", w.name, err, s.tail())
