@@ -76,7 +76,7 @@ func Schema(t testing.TB, url string) []string {
 	q := `SELECT c.table_name || '.' || c.column_name FROM information_schema.columns c WHERE c.table_schema = 'public'
  AND c.table_name NOT LIKE 'events\_%' AND c.table_name NOT LIKE 'goose%' AND c.table_name NOT LIKE 'export\_%'` // the views, which PostgreSQL alone has
 	if url[:7] == "sqlite:" {
-		q = `SELECT m.name || '.' || p.name FROM sqlite_master m, pragma_table_info(m.name) p
+		q = `SELECT m.name || '.' || p.name FROM sqlite_master m, pragma_table_xinfo(m.name) p
  WHERE m.type = 'table' AND m.name NOT LIKE 'goose%' AND m.name NOT LIKE 'sqlite%'`
 	}
 	list := column(t, Raw(t, url), q)

@@ -147,10 +147,11 @@ func TestRebuildFindsEveryDamage(t *testing.T) {
 // suffers does the damage, rebuilds, and undoes it.
 func (c *tale) suffers(t *testing.T, d damage) {
 	where := " WHERE " + d.row // which the change leaves true
-	c.exec("CREATE TABLE saved AS SELECT * FROM " + d.table + where)
+	columns := c.columns(d.table)
+	c.exec("CREATE TABLE saved AS SELECT " + columns + " FROM " + d.table + where)
 	defer func() {
 		c.exec("DELETE FROM " + d.table + where)
-		c.exec("INSERT INTO " + d.table + " SELECT * FROM saved")
+		c.exec("INSERT INTO " + d.table + " (" + columns + ") SELECT * FROM saved")
 		c.exec("DROP TABLE saved")
 	}()
 	var n int
@@ -162,11 +163,30 @@ func (c *tale) suffers(t *testing.T, d damage) {
 	}
 	c.exec("DELETE FROM " + d.table + where)
 	if d.change != "" { // a row of another customer may belong to another machine
-		c.exec("INSERT INTO " + d.table + " SELECT * FROM changed")
+		c.exec("INSERT INTO " + d.table + " (" + columns + ") SELECT * FROM changed")
 		c.exec("DROP TABLE changed")
 	}
 	found, _ := rebuilt(t, c.db)
 	require.Equal(t, d.found, c.told(found))
+}
+
+// columns lists those of a table that are written, not made by the database.
+func (c *tale) columns(table string) string {
+	query := "SELECT name FROM pragma_table_xinfo('" + table + "') WHERE hidden = 0"
+	if c.postgres() {
+		query = "SELECT column_name FROM information_schema.columns WHERE table_name = '" + table + "' AND is_generated = 'NEVER' ORDER BY ordinal_position"
+	}
+	rows, err := c.raw.Query(query)
+	require.NoError(c.t, err)
+	defer func() { require.NoError(c.t, rows.Close()) }()
+	var names []string
+	for rows.Next() {
+		var name string
+		require.NoError(c.t, rows.Scan(&name))
+		names = append(names, name)
+	}
+	require.NoError(c.t, rows.Err())
+	return strings.Join(names, ", ")
 }
 
 // The rows that are damaged.
