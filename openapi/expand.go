@@ -6,6 +6,9 @@ import (
 	"strings"
 )
 
+// FilterMaxLength is how many characters the text of a filter may have at most.
+const FilterMaxLength = 1024
+
 // operators are those of the Display grammar in the order of the documents; the empty one
 // is short for eq.
 var operators = []string{"", "eq", "ne", "gt", "gte", "lt", "lte", "in", "nin"}
@@ -120,8 +123,8 @@ func define(lines []string, key string, f Filter, taken map[string]bool) []strin
 		}
 		description := strings.NewReplacer("WHAT", f.What, "NAME", f.Name).Replace(sentence)
 		block = append(block, head, fmt.Sprintf(
-			"      {name: %s, in: query, x-filter: true, description: %s, schema: {type: string, maxLength: 1024}, example: %s}",
-			name, quoted(description), quoted(example)))
+			"      {name: %s, in: query, x-filter: true, description: %s, schema: {type: string, maxLength: %d}, example: %s}",
+			name, quoted(description), FilterMaxLength, quoted(example)))
 	}
 	if at < 0 {
 		at = endOf(lines, slices.Index(lines, "components:")+1, "  parameters:", "    ")

@@ -79,6 +79,9 @@ func TestCustomersByAttributes(t *testing.T) {
 				require.Equal(t, []string{name}, a.fault(t).fields())
 			}
 			require.Equal(t, http.StatusBadRequest, h.get(target+"?cf_vip=true&cf_vip=true").status)
+			longest := strings.Repeat("%C3%A9", 1024)
+			require.Equal(t, http.StatusOK, h.get(target+"?cf_colour.ne="+longest).status)
+			require.Equal(t, []string{"cf_colour.ne"}, h.get(target+"?cf_colour.ne="+longest+"e").fault(t).fields())
 		}
 		done(h, "/admin/modules/custom_entities", `{"enabled":false}`)
 		require.Equal(t, http.StatusBadRequest, h.get("/customers?cf_vip=true").status)

@@ -193,11 +193,43 @@ func (w *witness) parameters(o *offered) {
 			}
 		}
 	}
+	w.longFilter(o)
 	target, body := w.asked(o, "")
 	a := w.call(o, w.key, target+"?no_such_parameter=1", body)
 	assert.Equal(w.t, http.StatusBadRequest, a.status, "%s: a parameter that is not there: %s", o.OperationID, a.body)
 	if a.status == http.StatusBadRequest {
 		assert.Equal(w.t, []string{"no_such_parameter"}, a.fault(w.t).fields(), o.OperationID)
+	}
+}
+
+// longFilter sends one of the filters of a list with a text of the greatest length, which is
+// taken, and with a longer one.
+func (w *witness) longFilter(o *offered) {
+	var filters []*openapi3.Parameter
+	for _, p := range o.declared() {
+		if p.Extensions["x-filter"] == true && p.Style != openapi3.SerializationDeepObject {
+			filters = append(filters, p)
+		}
+	}
+	if len(filters) == 0 {
+		return
+	}
+	p := filters[w.IntN(len(filters))]
+	text, field := p.Schema.Value, p.Name
+	if text.Items != nil {
+		text, field = text.Items.Value, field+"[0]"
+	}
+	longest := strings.Repeat("é", int(min(*text.MaxLength, 1300))) // a longer target is refused before
+	target, body := w.asked(o, "")
+	a := w.call(o, w.key, target+"?"+queryOf(p, longest), body)
+	assert.Equal(w.t, http.StatusOK, a.status, "%s, %s: %s", o.OperationID, p.Name, a.body)
+	if len(longest) < 2*int(*text.MaxLength) {
+		return
+	}
+	a = w.call(o, w.key, target+"?"+queryOf(p, longest+"é"), body)
+	assert.Equal(w.t, http.StatusBadRequest, a.status, "%s, %s: %s", o.OperationID, p.Name, a.body)
+	if a.status == http.StatusBadRequest {
+		assert.Equal(w.t, []string{field}, a.fault(w.t).fields(), o.OperationID)
 	}
 }
 

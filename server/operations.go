@@ -17,20 +17,20 @@ import (
 
 // operation is one operation of a document, made ready for validation.
 type operation struct {
-	api        string                // name of the document
-	module     string                // x-module: must be on, or the operation is not there
-	reads      bool                  // GET, and what x-reads marks: it changes nothing
-	role       loyalty.Role          // x-role: the least role of a user who may
-	confirm    bool                  // x-confirm: the user has proved who they are a short while ago
-	personal   string                // x-personal-when: the query parameter with which alone an answer names persons
-	when       confirmation          // x-confirm-when: that, for some bodies alone
-	bodyLimit  int                   // x-body-limit, in bytes; 0: as every other
-	route      *routers.Route        // for kin-openapi
-	parameters map[string]bool       // query parameters; true: may be repeated
-	filters    []string              // query parameters marked x-filter
-	fields     map[string]list.Field // what lists can be filtered by, from filters.yaml
-	bracketed  *list.Brackets        // filter and sort in brackets; nil: the operation has none
-	custom     string                // x-custom: type whose declared attributes are filters too, such as rewards/reward
+	api        string                         // name of the document
+	module     string                         // x-module: must be on, or the operation is not there
+	reads      bool                           // GET, and what x-reads marks: it changes nothing
+	role       loyalty.Role                   // x-role: the least role of a user who may
+	confirm    bool                           // x-confirm: the user has proved who they are a short while ago
+	personal   string                         // x-personal-when: the query parameter with which alone an answer names persons
+	when       confirmation                   // x-confirm-when: that, for some bodies alone
+	bodyLimit  int                            // x-body-limit, in bytes; 0: as every other
+	route      *routers.Route                 // for kin-openapi
+	parameters map[string]bool                // query parameters; true: may be repeated
+	filters    map[string]*openapi3.Parameter // query parameters marked x-filter
+	fields     map[string]list.Field          // what lists can be filtered by, from filters.yaml
+	bracketed  *list.Brackets                 // filter and sort in brackets; nil: the operation has none
+	custom     string                         // x-custom: type whose declared attributes are filters too, such as rewards/reward
 	checked    []*openapi3.Parameter
 	body       *contract.Schema // nil: the operation takes none
 	turns      *gate            // it waits for its turn before its body is looked at; nil: it does not
@@ -88,7 +88,7 @@ func operationsOf(documents []contract.Document) (map[routeKey]*operation, error
 }
 
 func newOperation(c *contract.Compiler, op *openapi3.Operation) (o *operation, err error) {
-	o = &operation{parameters: map[string]bool{}}
+	o = &operation{parameters: map[string]bool{}, filters: map[string]*openapi3.Parameter{}}
 	o.module, _ = op.Extensions["x-module"].(string)
 	o.reads, _ = op.Extensions["x-reads"].(bool)
 	role, _ := op.Extensions["x-role"].(string)
@@ -129,9 +129,9 @@ func (o *operation) addParameters(parameters openapi3.Parameters) error {
 				continue
 			}
 			o.parameters[p.Name] = isRepeatable(p)
-			if p.Extensions["x-filter"] == true {
-				o.filters = append(o.filters, p.Name)
-				continue // any text: one that cannot be read finds nothing
+			if p.Extensions["x-filter"] == true { // declared with a greatest length, as a test sees
+				o.filters[p.Name] = p
+				continue // any text that is not too long: one that cannot be read finds nothing
 			}
 		case openapi3.ParameterInHeader:
 			name := http.CanonicalHeaderKey(p.Name)

@@ -51,9 +51,10 @@ func TestFilterChoices(t *testing.T) {
 				delete(want[id], name)
 			}
 		}
-		for _, name := range o.filters {
+		for name := range o.filters {
 			attribute, _ := list.SplitOperator(name)
 			require.Contains(t, o.fields, attribute, "%s: filters.yaml lacks a line", id)
+			require.Positive(t, longest(o.filters[name].Schema.Value), id)
 		}
 		require.Empty(t, want[id], id)
 	}

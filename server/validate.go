@@ -5,13 +5,17 @@ import (
 	"crypto/sha256"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/gin-gonic/gin"
 
+	"github.com/loyalty-platform/loyalty/openapi"
 	"github.com/loyalty-platform/loyalty/server/contract"
+	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
@@ -71,7 +75,8 @@ func (s *Server) validate(c *gin.Context) {
 
 // validateParameters lets kin-openapi judge path, query and header parameters.
 func (s *Server) validateParameters(c *gin.Context, r *request) error {
-	if len(r.operation.checked) == 0 {
+	declared := slices.Concat(r.operation.checked, r.operation.longFilters(r.query))
+	if len(declared) == 0 {
 		return nil
 	}
 	path := make(map[string]string, len(c.Params))
@@ -84,7 +89,35 @@ func (s *Server) validateParameters(c *gin.Context, r *request) error {
 	in := &openapi3filter.RequestValidationInput{
 		Request: c.Request, PathParams: path, QueryParams: c.Request.URL.Query(), Route: r.operation.route,
 	}
-	return contract.CheckParameters(c, in, r.operation.checked)
+	return contract.CheckParameters(c, in, declared)
+}
+
+// longFilters returns, of the filters that were sent, those whose texts may be longer than
+// declared. kin-openapi need not look at the others: a list has some dozens of filters, and any
+// text of theirs is taken.
+func (o *operation) longFilters(query []list.Pair) (long []*openapi3.Parameter) {
+	for _, p := range query {
+		if filter := o.filters[p.Name]; filter != nil {
+			if len(p.Value) > longest(filter.Schema.Value) {
+				long = append(long, filter)
+			}
+			continue
+		}
+		if _, own := o.parameters[p.Name]; own || o.bracketed.Owns(p.Name) || len(p.Value) <= openapi.FilterMaxLength {
+			continue
+		}
+		attribute := openapi3.NewStringSchema().WithMaxLength(openapi.FilterMaxLength) // that the programme declares
+		long = append(long, openapi3.NewQueryParameter(p.Name).WithSchema(attribute))
+	}
+	return long
+}
+
+// longest is how many characters each text of a filter may have.
+func longest(filter *openapi3.Schema) int {
+	if filter.Items != nil {
+		filter = filter.Items.Value
+	}
+	return int(*filter.MaxLength)
 }
 
 func checkIdempotencyKey(h http.Header) error {
