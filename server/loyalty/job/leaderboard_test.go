@@ -272,49 +272,58 @@ func TestLeaderboardLateCommits(t *testing.T) {
 // stopped in the middle, while customers score, count everything once.
 func TestLeaderboardOfManyNodes(t *testing.T) {
 	eachShop(t, nil, func(t *testing.T, s *shop) {
-		const members, rounds = 20, 6
-		var names []string
-		for i := range members {
-			names = append(names, member(i))
-			s.must(member(i), "opt_in", fmt.Sprintf(`{"email":"member-%d@shop.test"}`, i))
-		}
-		done, dice := make(chan struct{}), rand.New(rand.NewPCG(1, 3)) //nolint:gosec // repeatable, and no secret
-		var nodes, callers sync.WaitGroup
-		for i := range 3 {
+		dice := rand.New(rand.NewPCG(1, 3)) //nolint:gosec // repeatable, and no secret
+		s.whileManyCount(20, 6, func(i int) func(int) {
 			l := s.leaderboard(s)
-			nodes.Go(func() {
-				for n := 0; ; n++ {
-					select {
-					case <-done:
-						return
-					default:
-					}
-					if i == 0 && n%2 == 0 {
-						s.interrupted(time.Duration(dice.IntN(6000)) * time.Microsecond)
-						continue
-					}
-					_, err := l.Page(ctx, loyalty.BoardQuery{Limit: 10}, false)
-					require.NoError(t, err)
+			return func(n int) {
+				if i == 0 && n%2 == 0 {
+					s.interrupted(time.Duration(dice.IntN(6000)) * time.Microsecond)
+					return
 				}
-			})
-		}
-		for k := range 3 {
-			callers.Go(func() {
-				for round := range rounds {
-					for i := k; i < members; i += 3 {
-						if _, err := s.send(names[i], "point_add", fmt.Sprintf(`{"points":%d}`, 1+(i*round)%7)); err != nil {
-							t.Error(err)
-						}
-					}
-				}
-			})
-		}
-		callers.Wait()
-		close(done)
-		nodes.Wait()
+				_, err := l.Page(ctx, loyalty.BoardQuery{Limit: 10}, false)
+				require.NoError(t, err)
+			}
+		})
 		s.recounts(s.leaderboard(s), "UTC")
 		s.agree()
 	})
+}
+
+// whileManyCount has so many members gain points in so many rounds while three nodes count, each
+// again and again until the last point is given. node gives what the ith of them does the nth time.
+func (s *shop) whileManyCount(members, rounds int, node func(i int) func(n int)) {
+	for i := range members {
+		s.must(member(i), "opt_in", fmt.Sprintf(`{"email":"member-%d@shop.test"}`, i))
+	}
+	done := make(chan struct{})
+	var nodes, callers sync.WaitGroup
+	for i := range 3 {
+		count := node(i)
+		nodes.Go(func() {
+			for n := 0; ; n++ {
+				select {
+				case <-done:
+					return
+				default:
+					count(n)
+				}
+			}
+		})
+	}
+	for k := range 3 {
+		callers.Go(func() {
+			for round := range rounds {
+				for i := k; i < members; i += 3 {
+					if _, err := s.send(member(i), "point_add", fmt.Sprintf(`{"points":%d}`, 1+(i*round)%7)); err != nil {
+						s.t.Error(err)
+					}
+				}
+			}
+		})
+	}
+	callers.Wait()
+	close(done)
+	nodes.Wait()
 }
 
 // interrupted counts until it is stopped in the middle.

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -308,48 +307,21 @@ func TestStatisticsOfHistories(t *testing.T) {
 // middle, while customers do something, count everything once.
 func TestStatisticsOfManyNodes(t *testing.T) {
 	eachShop(t, nil, func(t *testing.T, s *shop) {
-		const members, rounds = 12, 5
-		for i := range members {
-			s.must(member(i), "opt_in", fmt.Sprintf(`{"email":"member-%d@shop.test"}`, i))
-		}
-		done, dice := make(chan struct{}), rand.New(rand.NewPCG(1, 5)) //nolint:gosec // repeatable, and no secret
-		var nodes, callers sync.WaitGroup
-		for i := range 3 {
+		dice := rand.New(rand.NewPCG(1, 5)) //nolint:gosec // repeatable, and no secret
+		s.whileManyCount(12, 5, func(i int) func(int) {
 			on := s.statistics(s)
-			nodes.Go(func() {
-				for n := 0; ; n++ {
-					select {
-					case <-done:
-						return
-					default:
-					}
-					within := time.Minute
-					if i == 0 { // it is killed, again and again
-						within = time.Duration(dice.IntN(6000)) * time.Microsecond
-					}
-					limited, stop := context.WithTimeout(ctx, within)
-					err := on.Count(limited, func(int) {})
-					stop()
-					if i > 0 {
-						require.NoError(t, err)
-					}
+			return func(int) {
+				within := time.Minute
+				if i == 0 { // it is killed, again and again
+					within = time.Duration(dice.IntN(6000)) * time.Microsecond
 				}
-			})
-		}
-		for k := range 3 {
-			callers.Go(func() {
-				for round := range rounds {
-					for i := k; i < members; i += 3 {
-						if _, err := s.send(member(i), "point_add", fmt.Sprintf(`{"points":%d}`, 1+(i*round)%7)); err != nil {
-							t.Error(err)
-						}
-					}
+				limited, stop := context.WithTimeout(ctx, within)
+				defer stop()
+				if err := on.Count(limited, func(int) {}); i > 0 {
+					require.NoError(t, err)
 				}
-			})
-		}
-		callers.Wait()
-		close(done)
-		nodes.Wait()
+			}
+		})
 		s.sameFigures(s.statistics(s), "UTC")
 	})
 }
