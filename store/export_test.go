@@ -153,6 +153,16 @@ func (s *Store) OnRead(tell func(sql string, parameters []any)) error {
 	)
 }
 
+// OnWrite has every later statement told that is not of a batch and writes, or reads in order to write.
+func (s *Store) OnWrite(tell func(sql string, parameters []any)) error {
+	told := func(db *gorm.DB) { tell(db.Statement.SQL.String(), slices.Clone(db.Statement.Vars)) }
+	all := s.write.Callback()
+	return errors.Join(
+		all.Row().After("gorm:row").Register("test:row", told), all.Query().After("gorm:query").Register("test:query", told),
+		all.Raw().After("gorm:raw").Register("test:raw", told), all.Update().After("gorm:update").Register("test:update", told),
+	)
+}
+
 // SessionSettings are settings of one session of each pool, by the pool.
 func (s *Store) SessionSettings(ctx context.Context, names ...string) map[string]map[string]string {
 	e := s.postgres()

@@ -175,17 +175,29 @@ func (s webhookStore) Backlogs(ctx context.Context) (map[loyalty.ID]loyalty.Webh
 	// sent, where a webhook has nothing that waits
 	err := s.asks(ctx, sqlFragment{`SELECT w.id, (SELECT count(*) FROM deliveries d WHERE d.webhook_id = w.id AND d.state = 'waiting'),
 (SELECT count(*) FROM deliveries d WHERE d.webhook_id = w.id AND d.state = 'dead'),
-(SELECT min(d.created_at + 0) FROM deliveries d WHERE d.webhook_id = w.id AND d.state = 'waiting'), t.head - w.cursor FROM webhooks w CROSS JOIN tail_state t`, nil}.reads(func() bool {
+(SELECT min(d.created_at + 0) FROM ` + deliveriesBy(s.read, "d", "deliveries_state") + ` WHERE d.webhook_id = w.id AND d.state = 'waiting'), t.head - w.cursor FROM webhooks w CROSS JOIN tail_state t`, nil}.reads(func() bool {
 		all[loyalty.ID(id)] = loyalty.WebhookBacklog{Waiting: int64(waiting), Dead: int64(dead), Behind: max(0, int64(behind)), Oldest: oldest.Time()}
 		return false
 	}, &id, &waiting, &dead, &oldest, &behind))
 	return all, err
 }
 
+// deliveriesBy names the table of deliveries, and on SQLite the index by which it is searched. Where nothing was
+// counted, SQLite searches by the primary key whatever begins with the webhook: it would read all that was ever sent.
+func deliveriesBy(db *gorm.DB, alias, index string) string {
+	if alias != "" {
+		alias = " " + alias
+	}
+	if db.Name() != "sqlite" {
+		return "deliveries" + alias
+	}
+	return "deliveries" + alias + " INDEXED BY " + index
+}
+
 // DueWebhooks lists active webhooks that have something to send.
 func (s webhookStore) DueWebhooks(ctx context.Context, now time.Time) ([]loyalty.ID, error) {
 	// on probation, a webhook needs work whenever it is not at rest
 	return s.ids(s.read.WithContext(ctx).Table("webhooks w").Where("w.state = ? AND (w.rest_until IS NULL OR w.rest_until <= ?)", loyalty.WebhookActive, Millis(now)).
-		Where(`EXISTS (SELECT 1 FROM deliveries d WHERE d.webhook_id = w.id AND d.front AND (d.next_at <= ? OR w.failures >= ?) AND (d.lease_until IS NULL OR d.lease_until <= ?))`,
+		Where(`EXISTS (SELECT 1 FROM `+deliveriesBy(s.read, "d", "deliveries_due")+` WHERE d.webhook_id = w.id AND d.front AND (d.next_at <= ? OR w.failures >= ?) AND (d.lease_until IS NULL OR d.lease_until <= ?))`,
 			Millis(now), loyalty.ProbationAfter, Millis(now)).Order("w.id"), "w.id")
 }

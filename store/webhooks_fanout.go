@@ -261,7 +261,7 @@ func chainsOf(db *gorm.DB, webhook UUID, list []loyalty.Delivery) (map[chainKey]
 		for some := range slices.Chunk(ids, deliveriesAtOnce) {
 			var ends []chained
 			from := chainedCustomers(db, some)
-			err := db.Raw(`SELECT c.id, (SELECT d.sequence FROM deliveries d WHERE d.webhook_id = ? AND d.customer_id = c.id AND NOT d.replay
+			err := db.Raw(`SELECT c.id, (SELECT d.sequence FROM `+deliveriesBy(db, "d", "deliveries_customer")+` WHERE d.webhook_id = ? AND d.customer_id = c.id AND NOT d.replay
 ORDER BY d.number DESC LIMIT 1) AS previous, EXISTS (SELECT 1 FROM deliveries d WHERE d.webhook_id = ? AND d.customer_id = c.id AND d.replay = ? AND d.state = 'waiting') AS busy
 FROM `+from.text, append([]any{webhook, webhook, replay}, from.args...)...).Scan(&ends).Error
 			if err != nil {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
@@ -78,4 +79,79 @@ func TestAttemptsPlan(t *testing.T) {
 		}
 		require.Equal(t, 1, found)
 	})
+}
+
+// TestDeliveriesPlans: SQLite, which has counted nothing, finds what is due and what is under way without reading what was sent:
+// whoever sends asks before each few messages, with the writer in its hands.
+func TestDeliveriesPlans(t *testing.T) {
+	url := storetest.SQLite(t)
+	s, raw, ctx := storetest.Open(t, url), storetest.Raw(t, url), context.Background()
+	people := enrol(t, s, "w-", 2)
+	now := time.UnixMilli(time.Now().UnixMilli())
+	w := loyalty.Webhook{
+		ID: loyalty.NewID(now, loyalty.ID{}), Label: "CRM", URL: "https://crm.example.com/", Types: []string{"event.*"}, Ordered: true, Version: "2026-11",
+		Format: "json", Concurrency: 8, State: loyalty.WebhookActive, Health: loyalty.WebhookHealth{Pace: 8}, CreatedAt: now, UpdatedAt: now,
+	}
+	require.NoError(t, s.Change(ctx, func(tx loyalty.AdminTx) error { return tx.(loyalty.WebhookAdminTx).SaveWebhook(w) }))
+	asked := map[string]int{}
+	tell := func(sql string, parameters []any) { asked[sql] = len(parameters) }
+	require.NoError(t, s.OnWrite(tell))
+	require.NoError(t, s.OnRead(tell))
+
+	f := loyalty.FanOut{Through: 4, Deliveries: map[loyalty.ID][]loyalty.Delivery{}}
+	for n := range 4 {
+		f.Deliveries[w.ID] = append(f.Deliveries[w.ID], loyalty.Delivery{
+			Webhook: w.ID, Sequence: int64(n + 1), Customer: people[n%2], Event: loyalty.NewID(now, loyalty.ID{}), Type: "event.point_add",
+			State: loyalty.DeliveryWaiting, NextAt: now, CreatedAt: now,
+		})
+	}
+	done, err := s.FanOut(ctx, f)
+	require.NoError(t, err)
+	require.True(t, done)
+	due, err := s.DueWebhooks(ctx, now)
+	require.NoError(t, err)
+	require.Equal(t, []loyalty.ID{w.ID}, due)
+	owner := loyalty.NewID(now, loyalty.ID{})
+	for n, probe := range []bool{true, false} {
+		var list []loyalty.Delivery
+		require.NoError(t, s.WorkWebhook(ctx, w.ID, func(tx loyalty.WebhookTx) (err error) {
+			leased, err := tx.Leased(now)
+			require.NoError(t, err)
+			require.Zero(t, leased)
+			list, err = tx.Claim(owner, now, now.Add(time.Minute), 2, probe)
+			return err
+		}))
+		require.Len(t, list, 2)
+		require.NoError(t, s.WorkWebhook(ctx, w.ID, func(tx loyalty.WebhookTx) error {
+			leased, err := tx.Leased(now)
+			require.NoError(t, err)
+			require.Equal(t, 2, leased)
+			held, err := tx.Held(owner, []int64{list[0].Number, list[1].Number})
+			require.NoError(t, err)
+			require.Len(t, held, 2)
+			var settled []loyalty.Settled
+			for _, d := range list {
+				d.State, d.Attempts, d.LastAt, d.LastStatus = loyalty.DeliverySent, 1, now, 204
+				settled = append(settled, loyalty.Settled{Delivery: d, Attempt: loyalty.Attempt{At: now, Status: 204}})
+			}
+			return tx.Settle(settled)
+		}))
+		backlogs, err := s.Backlogs(ctx)
+		require.NoError(t, err)
+		require.Equal(t, int64(2-2*n), backlogs[w.ID].Waiting)
+	}
+
+	looked := 0
+	for text, parameters := range asked {
+		if !strings.Contains(text, "deliveries") || strings.HasPrefix(text, "INSERT INTO") {
+			continue
+		}
+		looked++
+		rows, err := raw.Query("EXPLAIN QUERY PLAN "+text, make([]any, parameters)...)
+		require.NoError(t, err, text)
+		for _, step := range planSteps(t, rows) {
+			assert.False(t, strings.HasSuffix(step.text, "USING PRIMARY KEY (webhook_id=?)") || strings.HasPrefix(step.text, "SCAN deliveries"), "%s: %s", step.text, text)
+		}
+	}
+	require.GreaterOrEqual(t, looked, 7)
 }

@@ -68,13 +68,13 @@ func (t *webhookTx) Webhook() *loyalty.Webhook { return &t.webhook }
 // Leased counts the deliveries that are under way.
 func (t *webhookTx) Leased(now time.Time) (int, error) {
 	var n int64
-	err := t.db.Table("deliveries").Where("webhook_id = ? AND owner IS NOT NULL AND lease_until > ?", UUID(t.webhook.ID), Millis(now)).Count(&n).Error
+	err := t.db.Table(deliveriesBy(t.db, "", "deliveries_leased")).Where("webhook_id = ? AND owner IS NOT NULL AND lease_until > ?", UUID(t.webhook.ID), Millis(now)).Count(&n).Error
 	return int(n), err
 }
 
 // Claim takes deliveries whose turn it is.
 func (t *webhookTx) Claim(owner loyalty.ID, now, until time.Time, limit int, probe bool) ([]loyalty.Delivery, error) {
-	q := t.db.Where("webhook_id = ? AND front AND (lease_until IS NULL OR lease_until <= ?)", UUID(t.webhook.ID), Millis(now))
+	q := t.db.Table(deliveriesBy(t.db, "", "deliveries_due")).Where("webhook_id = ? AND front AND (lease_until IS NULL OR lease_until <= ?)", UUID(t.webhook.ID), Millis(now))
 	if probe {
 		q = q.Order("last_at NULLS FIRST, number")
 	} else {
