@@ -16,6 +16,14 @@ func (s upkeep) Unnumbered() int {
 	return len(s.own.list)
 }
 
+// UnnumberedSince is when the oldest event was recorded that this process committed and that it
+// has not numbered; zero: each has its number.
+func (s upkeep) UnnumberedSince() time.Time {
+	s.own.lock.Lock()
+	defer s.own.lock.Unlock()
+	return s.own.since
+}
+
 // MostDue is how far a Backlog counts.
 const MostDue = 10_000
 

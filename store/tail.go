@@ -98,6 +98,7 @@ func (s tailStore) NumberOwn(ctx context.Context) error {
 			return err
 		}
 	}
+	s.own.numbered()
 	return nil
 }
 

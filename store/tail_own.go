@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
@@ -22,7 +23,9 @@ const maxOwn = 100_000
 type own struct {
 	lock sync.Mutex
 	list []fresh
-	news chan struct{} // holds one signal while there is something that nobody has heard of
+	// since is when the oldest event was recorded that was noted and that nothing has numbered.
+	since time.Time
+	news  chan struct{} // holds one signal while there is something that nobody has heard of
 }
 
 // note keeps the events of a batch that was committed.
@@ -36,6 +39,9 @@ func (o *own) note(w *loyalty.Writes) {
 	}
 	o.lock.Lock()
 	defer o.lock.Unlock()
+	if o.since.IsZero() {
+		o.since = w.Events[0].RecordedAt
+	}
 	if len(o.list) > maxOwn {
 		return
 	}
@@ -58,6 +64,16 @@ func (o *own) take() []fresh {
 	o.list = nil
 	slices.SortFunc(list, func(a, b fresh) int { return byEventID(&a.TailEvent, &b.TailEvent) })
 	return list
+}
+
+// numbered hears that what was taken has its numbers.
+func (o *own) numbered() {
+	o.lock.Lock()
+	defer o.lock.Unlock()
+	o.since = time.Time{}
+	if len(o.list) > 0 {
+		o.since = o.list[0].RecordedAt
+	}
 }
 
 // byEventID is the order in which events are numbered. Ids of a customer grow with the

@@ -5869,7 +5869,7 @@ type ReceiveMessageParams struct {
 	// WebhookSignature For each secret in force `v1,` and the base64 of HMAC-SHA256 over `webhook-id.webhook-timestamp.body`, separated by blanks; for `ed25519` `v1a,` and the base64 of the signature over the same bytes.
 	WebhookSignature string `json:"webhook-signature"`
 
-	// Traceparent The place of this attempt in a trace (W3C Trace Context). Every attempt to tell an event is a span of one trace, whose id is the id of the event without its hyphens.
+	// Traceparent The place of this attempt in a trace (W3C Trace Context): in that of the request that led to the event, where the node that sends follows it; else in a trace whose id is the id of the event without its hyphens.
 	Traceparent string `json:"traceparent"`
 
 	// WebhookReplay `1` where somebody asked for it to be sent anew; absent otherwise.

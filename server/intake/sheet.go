@@ -2,6 +2,7 @@ package intake
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -33,6 +34,38 @@ type sheet struct {
 	options Options
 	comma   rune
 	zone    *time.Location
+	rest    *bounded // of the file
+}
+
+// maxRow bounds a row, and with it what a quotation mark without its end takes of memory.
+const maxRow = 1 << 20
+
+var errRowTooLong = errors.New("the row is too long")
+
+// bounded reads so much and no more, until it is told anew how much.
+type bounded struct {
+	from io.Reader
+	left int
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.left == 0 {
+		return 0, errRowTooLong
+	}
+	n, err := b.from.Read(p[:min(len(p), b.left)])
+	b.left -= n
+	return n, err
+}
+
+// notText says why the beginning of a file is not that of one with text in octets; empty: it is.
+func notText(first []byte) string {
+	switch {
+	case bytes.HasPrefix(first, []byte("\xff\xfe")), bytes.HasPrefix(first, []byte("\xfe\xff")):
+		return "is UTF-16, which spreadsheets call Unicode text: save it as CSV in UTF-8"
+	case bytes.IndexByte(first, 0) >= 0:
+		return "is no text: it has zero octets"
+	}
+	return ""
 }
 
 // cell is the cell of a column, without blanks around it, those that do not break among
@@ -77,7 +110,11 @@ func eachRow(f File, o Options, zone *time.Location, row func(*sheet) error, tel
 			return err
 		}
 		s := &sheet{kind: kindOf(f.Kind), file: f.Kind, options: o, comma: separator(string(first)), zone: zone}
-		r := csv.NewReader(buffered)
+		if fault := notText(first); fault != "" {
+			return tell(s.finding("", "", fault))
+		}
+		s.rest = &bounded{from: buffered, left: maxRow}
+		r := csv.NewReader(s.rest)
 		r.Comma, r.ReuseRecord, r.FieldsPerRecord = s.comma, true, -1
 		return s.read(r, row, tell)
 	})
@@ -110,8 +147,13 @@ func (s *sheet) read(r *csv.Reader, row func(*sheet) error, tell func(Finding) e
 				s.line = wrong.StartLine
 				return tell(s.finding("", "", "not CSV from here on: "+wrong.Err.Error()))
 			}
+			if errors.Is(err, errRowTooLong) {
+				s.line, _ = r.FieldPos(0)
+				return tell(s.finding("", "", "is longer than a MiB, so nothing is read from here on: a quotation mark may have no end"))
+			}
 			return err
 		}
+		s.rest.left = maxRow
 		s.line, _ = r.FieldPos(0)
 		if s.names == nil {
 			if told := s.header(cells); len(told) > 0 {
@@ -178,6 +220,12 @@ func (s *sheet) header(cells []string) (told []Finding) {
 	return told
 }
 
+// shownValue is how many characters of a value are told.
+const shownValue = 100
+
 func (s *sheet) finding(column, value, message string) Finding {
+	if runes := []rune(value); len(runes) > shownValue {
+		value = string(runes[:shownValue]) + "…"
+	}
 	return Finding{File: s.file, Line: s.line, Column: column, Value: value, Message: message}
 }

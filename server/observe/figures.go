@@ -30,6 +30,10 @@ type Moment struct {
 	LogBytes int64
 	// Unnumbered are events that this node committed, and that have no number in the tail.
 	Unnumbered int
+	// FeedLag is how old the oldest of them is.
+	FeedLag time.Duration
+	// DiskFree and DiskSize are octets of the disk that the embedded database lies on; 0: not known.
+	DiskFree, DiskSize uint64
 	// Backups says that this node has a folder for them, and LastBackup when the last one in it was
 	// made; zero: there is none.
 	Backups    bool
@@ -79,14 +83,18 @@ type figures struct {
 	succeed  atomic.Pointer[map[string]time.Time]
 	all      []*prometheus.Desc
 
-	waiting, connections, most, waits, waited     *prometheus.Desc
+	waiting, connections, most, waited            *prometheus.Desc
 	skew, held, behind, logBytes, unnumbered      *prometheus.Desc
 	sampled, ready, due, oldest, head, tailBehind *prometheus.Desc
 	jobSuccess, jobFinished, jobEvery, jobFailed  *prometheus.Desc
 	ledger, ledgerAt, backup                      *prometheus.Desc
 	backlog, webhookOldest, outstanding           *prometheus.Desc
 	reads, lost, replica, replicaLag              *prometheus.Desc
+	feedLag, diskFree, diskSize                   *prometheus.Desc
 }
+
+// poolName is OpenTelemetry's name of the label.
+const poolName = "db_client_connection_pool_name"
 
 func newFigures() *figures {
 	f := &figures{success: map[string]time.Time{}}
@@ -96,14 +104,16 @@ func newFigures() *figures {
 		return d
 	}
 	f.waiting = name("loyalty_queue_length", "Submissions that wait for a worker.", "queue")
-	f.connections = name("db_client_connections", "Connections to the database.", "pool", "state")
-	f.most = name("db_client_connections_max", "The most connections that a pool may have.", "pool")
-	f.waits = name("db_client_connection_waits_total", "How often a connection was waited for.", "pool")
-	f.waited = name("db_client_connection_wait_seconds_total", "How long connections were waited for.", "pool")
+	f.connections = name("db_client_connection_count", "Connections to the database.", poolName, "db_client_connection_state")
+	f.most = name("db_client_connection_max", "The most connections that a pool may have.", poolName)
+	f.waited = name("db_client_connection_wait_time_seconds", "How long connections were waited for, by those who had to wait.", poolName)
 	f.skew = name("loyalty_clock_ahead_seconds", "How far this node's clock is ahead of the database's.")
 	f.held = name("loyalty_due_work_held", "1: this node applies nothing that is due and does no job, because its clock is wrong.")
 	f.behind = name("loyalty_configuration_behind_seconds", "For how long the configuration has not been followed.")
 	f.logBytes = name("loyalty_database_log_bytes", "The size of the embedded database's log.")
+	f.feedLag = name("loyalty_feed_lag_seconds", "How old the oldest event is that this node committed and that has no number in the feed; 0: each has one.")
+	f.diskFree = name("loyalty_disk_free_bytes", "What is free of the disk that the embedded database lies on.")
+	f.diskSize = name("loyalty_disk_size_bytes", "The size of that disk.")
 	f.unnumbered = name("loyalty_tail_unnumbered_events", "Events that this node committed and that have no number in the tail yet.")
 	f.sampled = name("loyalty_sampled_timestamp_seconds", "When the database was last asked for the figures that follow.")
 	f.ready = name("loyalty_ready", "1: the check of readiness passes.", "check")
@@ -193,8 +203,7 @@ func (f *figures) now(e emit, m Moment) {
 		e.gauge(f.connections, float64(p.Used), p.Name, "used")
 		e.gauge(f.connections, float64(p.Idle), p.Name, "idle")
 		e.gauge(f.most, float64(p.Most), p.Name)
-		e.counter(f.waits, float64(p.Waits), p.Name)
-		e.counter(f.waited, p.Waited.Seconds(), p.Name)
+		e <- prometheus.MustNewConstHistogram(f.waited, uint64(max(0, p.Waits)), p.Waited.Seconds(), nil, p.Name)
 	}
 	f.replicas(e, m)
 	if m.ClockKnown {
@@ -206,6 +215,11 @@ func (f *figures) now(e emit, m Moment) {
 		e.gauge(f.logBytes, float64(m.LogBytes))
 	}
 	e.gauge(f.unnumbered, float64(m.Unnumbered))
+	e.gauge(f.feedLag, m.FeedLag.Seconds())
+	if m.DiskSize > 0 {
+		e.gauge(f.diskFree, float64(m.DiskFree))
+		e.gauge(f.diskSize, float64(m.DiskSize))
+	}
 	switch {
 	case m.LastBackup.IsZero() && m.Backups:
 		e.gauge(f.backup, 0)

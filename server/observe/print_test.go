@@ -29,7 +29,7 @@ func everything(t *testing.T) map[string]bool {
 	m.JobEnded(run)
 	m.Attempted(loyalty.ID{}, true, time.Second)
 	m.Look(func() Moment {
-		return Moment{ClockKnown: true, Backups: true, Pools: []Pool{{Name: "reads"}}, Replicas: []Replica{{Name: "replica1", State: "ready"}}}
+		return Moment{ClockKnown: true, DiskFree: 1, DiskSize: 2, Backups: true, Pools: []Pool{{Name: "reads"}}, Replicas: []Replica{{Name: "replica1", State: "ready"}}}
 	})
 	m.Sampled(Sample{At: now, Known: true, Outstanding: new(float64), Checks: map[string]bool{"clock": true}, Jobs: []job.Job{{JobRow: run}}, Behind: map[string]int64{"x": 1}, Webhooks: map[loyalty.ID]loyalty.WebhookBacklog{{}: {Oldest: now}}})
 	m.Verified(loyalty.LedgerVerification{At: now})

@@ -83,11 +83,14 @@ func (t *Tracing) Caller(ctx context.Context) any {
 	return nil
 }
 
-// Decided says which events a request led to: their ids are also those of the traces of the
-// messages that tell them.
+// Decided says which events a request led to: the messages that tell them go on with its trace.
 func (t *Tracing) Decided(caller any, o *loyalty.Outcome) {
+	span := caller.(trace.Span)
 	if len(o.Events) > 0 {
-		caller.(trace.Span).SetAttributes(attribute.String("loyalty.event.id", o.Events[0].ID.String()))
+		span.SetAttributes(attribute.String("loyalty.event.id", o.Events[0].ID.String()))
+	}
+	for i := range o.Events {
+		t.events.keep(o.Events[i].ID, span.SpanContext())
 	}
 }
 
@@ -145,10 +148,14 @@ func (t *Tracing) asked(ctx context.Context, kind string, began time.Time) {
 	}
 }
 
-// Attempt begins the span of an attempt to tell an event. All attempts to tell one, of
-// whichever webhook, are one trace, whose id is the event's.
+// Attempt begins the span of an attempt to tell an event, below the request that led to it. Where
+// none is known, as on another node, all attempts to tell one, of whichever webhook, are one
+// trace, whose id is the event's.
 func (t *Tracing) Attempt(event, hook loyalty.ID, kind string) (place string, end func(*webhook.Answer)) {
 	ctx := context.WithValue(context.Background(), given{}, trace.TraceID(event))
+	if request, known := t.events.find(event); known {
+		ctx = trace.ContextWithRemoteSpanContext(context.Background(), request)
+	}
 	_, span := t.tracer.Start(ctx, "webhook "+kind, trace.WithSpanKind(trace.SpanKindProducer), trace.WithAttributes(
 		attribute.String("loyalty.webhook.id", hook.String()), attribute.String("loyalty.event.id", event.String())))
 	at := span.SpanContext()

@@ -26,6 +26,7 @@ type Tracing struct {
 	tracer   trace.Tracer
 	database string // as OpenTelemetry calls it
 	report   func(error)
+	events   places
 }
 
 // Options are what a Tracing is made of besides the environment.

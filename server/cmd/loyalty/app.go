@@ -41,6 +41,7 @@ type app struct {
 	server     *server.Server
 	logger     *slog.Logger
 	metrics    *observe.Metrics // nil: nobody looks
+	folder     string           // of the embedded database; empty: there is none
 	backups    *backups         // nil: there is no folder for them
 	egress     *deliver.Client
 	deliverer  *webhook.Deliverer

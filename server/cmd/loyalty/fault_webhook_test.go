@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -115,7 +117,13 @@ func TestFaultWebhookCost(t *testing.T) {
 			}
 		}
 		pairs, each := full(t, 1, 5), time.Duration(full(t, 1, 10))*time.Second
-		var without, with, messages []float64
+		var without, with, messages, restCPU, workCPU []float64
+		// processor time of the program for an event, in microseconds
+		timed := func() (events int, cpu float64) {
+			before := cpuOf(t, s.cmd.Process.Pid)
+			events = flatOut(t, g, s.address, customers, each)
+			return events, float64((cpuOf(t, s.cmd.Process.Pid) - before).Microseconds()) / float64(max(events, 1))
+		}
 		told := func() int {
 			listener.mu.Lock()
 			defer listener.mu.Unlock()
@@ -123,13 +131,35 @@ func TestFaultWebhookCost(t *testing.T) {
 		}
 		for range pairs {
 			turn("pause", "{}")
-			without = append(without, float64(flatOut(t, g, s.address, customers, each))/each.Seconds())
+			events, cpu := timed()
+			without, restCPU = append(without, float64(events)/each.Seconds()), append(restCPU, cpu)
 			turn("resume", `{"skip":true}`)
 			before := told()
-			with = append(with, float64(flatOut(t, g, s.address, customers, each))/each.Seconds())
+			events, cpu = timed()
+			with, workCPU = append(with, float64(events)/each.Seconds()), append(workCPU, cpu)
 			messages = append(messages, float64(told()-before)/each.Seconds())
 		}
-		t.Logf("figures: W4: events a second with ten webhooks at rest %.0f, at work %.0f, which are %.0f messages a second", without, with, messages)
+		t.Logf("figures: W4: events a second with ten webhooks at rest %.0f, at work %.0f, which are %.0f messages a second; processor time of the program for an event, µs: %.0f and %.0f",
+			without, with, messages, restCPU, workCPU)
 		require.Equal(t, 0, s.stop(terminate), s.log())
 	})
+}
+
+// cpuOf is the processor time that a process has taken; 0 where there is no /proc.
+func cpuOf(t *testing.T, pid int) time.Duration {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(text), ") ")
+	fields := strings.Fields(rest)
+	require.Greater(t, len(fields), 12)
+	var ticks int64
+	for _, f := range fields[11:13] { // user and system, in hundredths of a second
+		n, err := strconv.ParseInt(f, 10, 64)
+		require.NoError(t, err)
+		ticks += n
+	}
+	return time.Duration(ticks) * 10 * time.Millisecond
 }

@@ -93,15 +93,22 @@ func exemplify(root *cobra.Command) {
 
 // completeValues tells the shell what flags can be, as far as that is known.
 func completeValues(root *cobra.Command) {
-	for _, c := range []struct {
+	type known struct {
 		command []string
 		flag    string
 		values  []string
-	}{
+	}
+	all := []known{
 		{[]string{"keys", "create"}, "apis", openapi.Names()},
 		{[]string{"export"}, "format", []string{"csv", "ndjson"}},
+		{[]string{"users", "create"}, "role", []string{"viewer", "editor", "operator", "owner"}},
 		{[]string{"config", "export"}, "format", []string{"yaml", "json"}},
-	} {
+	}
+	for _, step := range []string{"check", "plan", "apply", "reconcile"} {
+		all = append(all, known{[]string{"import", step}, "dates", []string{"dmy", "mdy"}},
+			known{[]string{"import", step}, "encoding", []string{"utf-8", "windows-1250", "windows-1252"}})
+	}
+	for _, c := range all {
 		if cmd, _, err := root.Find(c.command); err == nil {
 			_ = cmd.RegisterFlagCompletionFunc(c.flag, cobra.FixedCompletions(c.values, cobra.ShellCompDirectiveNoFileComp)) // a test says that the flag is there
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/loyalty-platform/loyalty/server/backup"
+	"github.com/loyalty-platform/loyalty/server/doctor"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/action"
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
@@ -78,6 +79,12 @@ func (a *app) look() observe.Moment {
 	m.ClockAhead, m.ClockKnown = a.keeper.Skew()
 	if size, embedded := a.store.LogBytes(); embedded {
 		m.LogBytes = size
+	}
+	if since := a.store.UnnumberedSince(); !since.IsZero() {
+		m.FeedLag = max(0, a.engine.Now().Sub(since))
+	}
+	if a.folder != "" {
+		m.DiskFree, m.DiskSize, _ = doctor.Space(a.folder)
 	}
 	if a.backups != nil {
 		m.Backups, m.LastBackup = true, backup.Newest(a.backups.folder)

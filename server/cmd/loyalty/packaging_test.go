@@ -118,6 +118,7 @@ func TestCompose(t *testing.T) {
 			require.True(t, strings.HasPrefix(p, "127.0.0.1:"), "%s: %s", name, p)
 		}
 	}
+	require.Contains(t, string(text), "names: [loyalty, loyalty-postgres]", "both servers are watched")
 	slices.Sort(profiles)
 	require.Equal(t, []string{"demo", "observe", "postgres"}, slices.Compact(profiles))
 	require.Empty(t, file.Services["loyalty"].Profiles, "docker compose up starts it")
@@ -145,6 +146,40 @@ func TestUnit(t *testing.T) {
 	out, err := exec.Command(analyze, "verify", unit).CombinedOutput()
 	require.NoError(t, err, string(out))
 	require.Empty(t, strings.TrimSpace(string(out)))
+
+	// the calls that the program makes and that sandboxes tend to refuse: a refused one ends the program, or fails
+	allowed := allowedCalls(t, analyze, r.out)
+	for _, call := range []string{"setpriority", "sync_file_range", "statfs", "flock", "fcntl", "execve", "wait4", "prlimit64"} {
+		require.True(t, allowed[call], "the unit refuses %s", call)
+	}
+	require.False(t, allowed["mount"], "the filter filters")
+	require.Contains(t, r.out, "\nSystemCallErrorNumber=EPERM\n", "a call that is refused is an error, not the end of the program")
+}
+
+// allowedCalls are the system calls that a unit's filters leave.
+func allowedCalls(t *testing.T, analyze, unit string) map[string]bool {
+	t.Helper()
+	allowed := map[string]bool{}
+	var set func(name string, allow bool)
+	set = func(name string, allow bool) {
+		if !strings.HasPrefix(name, "@") {
+			allowed[name] = allow
+			return
+		}
+		out, err := exec.Command(analyze, "syscall-filter", name).Output()
+		require.NoError(t, err, name)
+		for _, line := range strings.Split(string(out), "\n")[1:] {
+			if inner := strings.TrimSpace(line); inner != "" && !strings.HasPrefix(inner, "#") {
+				set(inner, allow)
+			}
+		}
+	}
+	for _, m := range regexp.MustCompile(`(?m)^SystemCallFilter=(~?)(.*)$`).FindAllStringSubmatch(unit, -1) {
+		for _, name := range strings.Fields(m[2]) {
+			set(name, m[1] == "")
+		}
+	}
+	return allowed
 }
 
 // TestManual: every command and every setting is in the manual, and no line of it is a
@@ -168,7 +203,7 @@ func TestManual(t *testing.T) {
 
 // TestCompletion: the shell learns the values of arguments.
 func TestCompletion(t *testing.T) {
-	for command, want := range map[string]string{"jobs run": "expiry", "openapi": "events", "export": "lots", "keys create --apis": "display", "export lots --format": "ndjson", "config export --format": "yaml"} {
+	for command, want := range map[string]string{"jobs run": "expiry", "openapi": "events", "export": "lots", "keys create --apis": "display", "export lots --format": "ndjson", "config export --format": "yaml", "users create --role": "editor", "import apply --dates": "dmy", "import check --encoding": "windows-1250", "sign": "GET"} {
 		r := inside(t, append(append([]string{"__complete"}, strings.Fields(command)...), "")...)
 		require.Equal(t, 0, r.code, r.errors)
 		require.Contains(t, strings.Split(r.out, "\n"), want, command)

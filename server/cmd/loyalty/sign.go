@@ -33,6 +33,12 @@ func newSign(s *settings) *cobra.Command {
 	var f signFlags
 	cmd := &cobra.Command{
 		Use: "sign METHOD URL", Short: "Sign a request: print its headers, or send it", Args: cobra.ExactArgs(2),
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 { // a URL
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return []string{http.MethodGet, http.MethodPost, http.MethodDelete}, cobra.ShellCompDirectiveNoFileComp
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			request, err := f.request(cmd, args[0], args[1], s.region)
 			if err != nil {

@@ -102,9 +102,9 @@ func counts(s *v1.Span, name string) int64 {
 	return 0
 }
 
-// TestTraces: a caller's trace goes on through the request, the batch that decided it and its
-// statements, and names the event, whose id is that of the trace in which it is told to a
-// webhook. Nothing in it names a customer.
+// TestTraces: a caller's trace goes on through the request, the batch that decided it, its
+// statements, and what a webhook is told of it. What no request led to is a trace of its own, whose
+// id is the message's. Nothing in it names a customer.
 func TestTraces(t *testing.T) {
 	onBoth(t, anyPostgres, func(t *testing.T, g *ground) {
 		g.toInside()
@@ -119,7 +119,14 @@ func TestTraces(t *testing.T) {
 			w.WriteHeader(http.StatusNoContent)
 		}))
 		t.Cleanup(receiver.Close)
-		require.Equal(t, http.StatusCreated, c.post(s.address, "/admin/webhooks", `{"url":"`+receiver.URL+`/hook","types":["event.point_add"]}`, "").status)
+		made := c.post(s.address, "/admin/webhooks", `{"url":"`+receiver.URL+`/hook","types":["event.point_add"]}`, "")
+		require.Equal(t, http.StatusCreated, made.status)
+		var hook struct {
+			Data struct {
+				ID string `json:"webhook_id"`
+			}
+		}
+		require.NoError(t, json.Unmarshal(made.body, &hook))
 
 		const theirs, parent = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 		send := func(method, path, body string) (status int, answer string) {
@@ -172,11 +179,21 @@ func TestTraces(t *testing.T) {
 		if added.Data.ID != "" {
 			require.Equal(t, added.Data.ID, event)
 		}
-		told := spans.find(t, "webhook event.point_add", func(s *v1.Span) bool {
-			return hex.EncodeToString(s.TraceId) == strings.ReplaceAll(event, "-", "")
-		})
+		told := spans.find(t, "webhook event.point_add", childOf(request))
 		sent, _ := heard.Load(event)
+		require.Contains(t, sent, theirs)
 		require.Equal(t, "00-"+hex.EncodeToString(told.TraceId)+"-"+hex.EncodeToString(told.SpanId)+"-01", sent)
+		tried := c.post(s.address, "/admin/webhooks/"+hook.Data.ID+"/test", "{}", "")
+		require.Equal(t, http.StatusCreated, tried.status)
+		var delivery struct {
+			Data struct {
+				Event string `json:"event_id"`
+			}
+		}
+		require.NoError(t, json.Unmarshal(tried.body, &delivery))
+		spans.find(t, "webhook webhook.test", func(s *v1.Span) bool {
+			return hex.EncodeToString(s.TraceId) == strings.ReplaceAll(delivery.Data.Event, "-", "")
+		})
 		require.Contains(t, s.log(), hex.EncodeToString(request.SpanId), "the log names the span")
 		require.Equal(t, 0, s.stop(terminate), s.log())
 		spans.mu.Lock()

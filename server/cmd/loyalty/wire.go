@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"path/filepath"
 	"runtime"
 	"time"
 
@@ -26,6 +27,9 @@ import (
 
 func (s *settings) build(ctx context.Context, db *store.Store, logger *slog.Logger, managed *management, people net.Listener) (*app, error) {
 	a := &app{store: db, logger: logger}
+	if s.embedded() {
+		a.folder = filepath.Dir(s.databaseFile())
+	}
 	if managed != nil {
 		a.metrics = managed.metrics
 	}

@@ -81,6 +81,8 @@ var plan = []row{
 		targets: []target{{pkg: web, run: "^TestWebhookHostileReceiver$"}}},
 	{id: "W8", what: "100,000 members with 300,000 lots taken over from files, killed ten times: each row once, the sums those of the files",
 		targets: []target{{pkg: program, run: "^TestFaultImport$"}}},
+	{id: "W9", what: "events over 64 connections: what part of the program's processor time goes into numbering them for the feed, five profiles of 20 s",
+		targets: []target{{pkg: program, run: "^TestFaultNumberingCost$"}}},
 	{id: "F1", what: "every parser of foreign bytes, 10,000,000 executions each: no crash, no hang",
 		targets: []target{{pkg: "./...", run: "^Fuzz", fuzz: true}}},
 	{id: "F2", what: "500 drawn requests for every operation, both databases: no 5xx, nothing off its schema",

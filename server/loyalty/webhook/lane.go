@@ -28,6 +28,7 @@ type lane struct {
 	results  chan outcome
 	due      <-chan struct{} // something was found that is to be sent
 	underWay int
+	done     []outcome // to be written
 }
 
 // outcome is the result of an attempt.
@@ -46,22 +47,17 @@ func newLane(d *Deliverer, id loyalty.ID, due <-chan struct{}) *lane {
 
 // run sends until nothing is due. Results are written together with the next claim, in one transaction.
 func (l *lane) run(ctx context.Context) {
-	var done []outcome
 	for {
-		// slots are taken before work is claimed: a claimed delivery that waited for a slot would use up its lease
-		slots := l.take(ctx)
-		w, claimed, err := l.exchange(ctx, done, slots)
-		l.give(slots - len(claimed))
+		w, claimed, err := l.exchange(ctx)
 		if err == nil {
-			done = nil
 			err = l.send(w, claimed)
 		}
 		if err != nil {
 			if !errors.Is(err, context.Canceled) { // the program stops
 				l.o.Report(err)
 			}
-			if len(done) == 0 || l.expired(done) || ctx.Err() != nil {
-				done = nil
+			if len(l.done) == 0 || l.expired() || ctx.Err() != nil {
+				l.done = nil
 				if l.underWay == 0 {
 					return
 				}
@@ -72,37 +68,57 @@ func (l *lane) run(ctx context.Context) {
 		if l.underWay == 0 {
 			return
 		}
-		done = append(done, l.wait()...)
+		l.wait()
 	}
 }
 
 // expired reports whether the leases of what is to be written have ended, so that other lanes send it again.
-func (l *lane) expired(done []outcome) bool {
-	return l.o.Engine.Now().Sub(done[0].at) > leaseTime
+func (l *lane) expired() bool {
+	return l.o.Engine.Now().Sub(l.done[0].at) > leaseTime
 }
 
-// wait waits for a result and takes all that have arrived. If there are free slots, it also returns when something else
-// falls due: a slow receiver delays only the messages that must come after the one it is handling.
-func (l *lane) wait() (list []outcome) {
+// gatherFor is how long a result that has arrived waits for others, to be written with them: a transaction costs more
+// than a message.
+const gatherFor = 5 * time.Millisecond
+
+// wait waits for a result, and a moment for more. If there are free slots, it also returns when something else falls
+// due: a slow receiver delays only the messages that must come after the one it is handling.
+func (l *lane) wait() {
 	due := l.due
 	if l.underWay >= maxConcurrency {
 		due = nil
 	}
 	select {
 	case o := <-l.results:
-		list = append(list, o)
+		l.arrived(o)
 	case <-due:
+		return
 	}
-	for more := true; more; {
+	for more := time.After(gatherFor); l.underWay > 0; {
 		select {
 		case o := <-l.results:
-			list = append(list, o)
-		default:
-			more = false
+			l.arrived(o)
+		case <-more:
+			return
 		}
 	}
-	l.underWay -= len(list)
-	return list
+}
+
+// gather takes the results that have arrived.
+func (l *lane) gather() {
+	for {
+		select {
+		case o := <-l.results:
+			l.arrived(o)
+		default:
+			return
+		}
+	}
+}
+
+func (l *lane) arrived(o outcome) {
+	l.done = append(l.done, o)
+	l.underWay--
 }
 
 // take takes slots of the node for more messages; none when the program stops. No lane takes more than it leaves to
@@ -128,30 +144,40 @@ func (l *lane) give(n int) {
 // maxConcurrency is the most messages under way to one address.
 const maxConcurrency = 8
 
-// exchange writes results and claims at most slots new deliveries. When the program stops, results are still written, a
-// second time if that was under way, and nothing is claimed.
-func (l *lane) exchange(ctx context.Context, done []outcome, slots int) (w *loyalty.Webhook, claimed []loyalty.Delivery, err error) {
-	if ctx.Err() == nil && len(done)+slots > 0 {
-		w, claimed, err = l.write(ctx, done, slots)
+// exchange writes results and claims new deliveries. When the program stops, results are still written, a second time
+// if that was under way, and nothing is claimed.
+func (l *lane) exchange(ctx context.Context) (w *loyalty.Webhook, claimed []loyalty.Delivery, err error) {
+	if ctx.Err() == nil {
+		w, claimed, err = l.write(ctx, true)
 		if err == nil || ctx.Err() == nil {
 			return w, claimed, err
 		}
 	}
-	if len(done) == 0 {
+	if len(l.done) == 0 {
 		return nil, nil, ctx.Err()
 	}
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTime)
 	defer cancel()
-	return l.write(last, done, 0)
+	return l.write(last, false)
 }
 
-// write is the transaction of an exchange.
-func (l *lane) write(ctx context.Context, done []outcome, slots int) (w *loyalty.Webhook, claimed []loyalty.Delivery, err error) {
+// write is the transaction of an exchange; more says that deliveries are claimed in it. Results that arrive while it
+// waits for its turn are written too, and as many deliveries are claimed as there are slots by then.
+func (l *lane) write(ctx context.Context, more bool) (w *loyalty.Webhook, claimed []loyalty.Delivery, err error) {
 	var tell []told
+	slots := 0
 	err = l.yield.turn(ctx, l.o.Sleep, func() error {
+		l.gather()
+		if more {
+			// before work is claimed: a claimed delivery that waited for a slot would use up its lease
+			slots = l.take(ctx)
+		}
+		if len(l.done)+slots == 0 {
+			return nil
+		}
 		return l.o.Store.WorkWebhook(ctx, l.id, func(tx loyalty.WebhookTx) (err error) {
 			w, claimed, tell = tx.Webhook(), nil, nil
-			if tell, err = l.record(tx, done); err != nil || slots == 0 {
+			if tell, err = l.record(tx, l.done); err != nil || slots == 0 {
 				return err
 			}
 			claimed, err = l.claim(tx, slots)
@@ -159,8 +185,11 @@ func (l *lane) write(ctx context.Context, done []outcome, slots int) (w *loyalty
 		})
 	})
 	if err != nil { // nothing was claimed, whatever the transaction had come to
+		l.give(slots)
 		return nil, nil, err
 	}
+	l.give(slots - len(claimed))
+	l.done = nil
 	for _, t := range tell {
 		l.o.Told(string(t), w)
 	}

@@ -10,9 +10,9 @@ import (
 // a crowd of callers, and for how long at most; for how long one waits for its turn at most, so
 // that something is sent whatever goes on, and long before the leases of what was sent are over.
 const (
-	restFor     = 19
-	longestRest = 500 * time.Millisecond
-	longestWait = 5 * time.Second
+	restFor     = 49
+	longestRest = time.Second
+	longestWait = 10 * time.Second
 	askAgain    = 10 * time.Millisecond
 )
 

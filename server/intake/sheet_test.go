@@ -1,0 +1,66 @@
+package intake
+
+import (
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// endless is a file of one octet, without an end.
+type endless byte
+
+func (e endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = byte(e)
+	}
+	return len(p), nil
+}
+
+// TestFilesThatAreNone: what is no text in rows is named, and never read into memory whole.
+func TestFilesThatAreNone(t *testing.T) {
+	for what, c := range map[string]struct {
+		file io.Reader
+		says string
+	}{
+		"UTF-16":               {strings.NewReader("\xff\xfec\x00u\x00s\x00t\x00"), "UTF-16"},
+		"UTF-16, other way":    {strings.NewReader("\xfe\xff\x00c\x00u\x00s\x00t"), "UTF-16"},
+		"zero octets":          {endless(0), "no text"},
+		"no end of a line":     {io.MultiReader(strings.NewReader("customer,email\n"), endless('x')), "longer than a MiB"},
+		"no end of the header": {endless('x'), "longer than a MiB"},
+		"no end of a mark":     {io.MultiReader(strings.NewReader("customer,email\nA,a@example.com\n\"B,"), endless('\n')), "longer than a MiB"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			var told []Finding
+			f := File{Kind: "members", Open: func() io.ReadCloser { return io.NopCloser(io.LimitReader(c.file, 64<<20)) }}
+			require.NoError(t, eachRow(f, Options{}, time.UTC, func(*sheet) error { return nil }, func(f Finding) error {
+				told = append(told, f)
+				return nil
+			}))
+			require.Len(t, told, 1)
+			require.Contains(t, told[0].Message, c.says)
+		})
+	}
+}
+
+// TestLongRows: a file of any length is read, and of a long value the beginning is told.
+func TestLongRows(t *testing.T) {
+	row := "A," + strings.Repeat("é", 1000) + "\n"
+	const rows = 3000 // more than a row may take
+	var told []Finding
+	read := 0
+	f := File{Kind: "members", Open: func() io.ReadCloser {
+		return io.NopCloser(strings.NewReader("customer,email\n" + strings.Repeat(row, rows)))
+	}}
+	require.NoError(t, eachRow(f, Options{}, time.UTC, func(s *sheet) error {
+		read++
+		if read == 1 {
+			told = append(told, s.finding("email", s.cell("email"), "is none"))
+		}
+		return nil
+	}, func(Finding) error { t.Fatal("there is nothing to tell"); return nil }))
+	require.Equal(t, rows, read)
+	require.Equal(t, strings.Repeat("é", 100)+"…", told[0].Value)
+}
