@@ -16,6 +16,7 @@ import (
 
 	"github.com/loyalty-platform/loyalty/openapi"
 	"github.com/loyalty-platform/loyalty/server/doctor"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/action"
 	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 	"github.com/loyalty-platform/loyalty/server/loyalty/job"
@@ -81,6 +82,16 @@ func TestFindings(t *testing.T) {
 		{name: "a follower is behind", sql: []string{"UPDATE tail_state SET head = 20000", "INSERT INTO followers (name, position) VALUES ('slow', 1)"}, check: "followers", severity: doctor.Warning, says: "slow is 19999 events behind"},
 		{name: "an unused key", sql: []string{fmt.Sprintf(key, "99999999999999")}, check: "keys", severity: doctor.Warning, says: "nobody has used the key LKOLD"},
 		{name: "a key without an end", sql: []string{fmt.Sprintf(key, "NULL")}, check: "keys", severity: doctor.Warning, says: "keys that never end: LKOLD"},
+		{name: "a key in use that ends", change: func(_ *testing.T, p *doctor.Patient) {
+			now := p.Now()
+			p.Keys = func(context.Context) ([]loyalty.AccessKey, error) {
+				return []loyalty.AccessKey{
+					{ID: "LKLATER", CreatedAt: now, LastUsedAt: now, ExpiresAt: now.Add(15 * 24 * time.Hour)},
+					{ID: "LKIDLE", CreatedAt: now, LastUsedAt: now.Add(-8 * 24 * time.Hour), ExpiresAt: now.Add(time.Hour)},
+					{ID: "LKENDS", Label: "till", CreatedAt: now, LastUsedAt: now.Add(-time.Hour), ExpiresAt: now.Add(13 * 24 * time.Hour)},
+				}, nil
+			}
+		}, check: "keys", severity: doctor.Warning, says: "the key LKENDS (till) is in use, and ends at"},
 		{name: "Redis is away", change: func(_ *testing.T, p *doctor.Patient) {
 			p.Redis = func(context.Context) error { return errors.New("connection refused") }
 		}, check: "redis", severity: doctor.Warning, says: "connection refused"},

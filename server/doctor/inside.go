@@ -165,8 +165,13 @@ func followers(ctx context.Context, p *Patient) (list []Finding) {
 	return list
 }
 
-// unusedAfter is when an unused key should go.
-const unusedAfter = 90 * 24 * time.Hour
+// unusedAfter is when an unused key should go; a key that was used within usedWithin and ends within endsWithin takes
+// somebody with it.
+const (
+	unusedAfter = 90 * 24 * time.Hour
+	usedWithin  = 7 * 24 * time.Hour
+	endsWithin  = 14 * 24 * time.Hour
+)
 
 func keys(ctx context.Context, p *Patient) (list []Finding) {
 	all, err := p.Keys(ctx)
@@ -187,6 +192,8 @@ func keys(ctx context.Context, p *Patient) (list []Finding) {
 		}
 		if k.ExpiresAt.IsZero() {
 			endless = append(endless, k.ID)
+		} else if p.Now().Sub(k.LastUsedAt) < usedWithin && k.ExpiresAt.Sub(p.Now()) < endsWithin {
+			list = append(list, warn("key_ending", "loyalty keys rotate "+k.ID, args{"key": k.ID, "label": k.Label, "at": k.ExpiresAt.UTC().Format(time.RFC3339)}))
 		}
 	}
 	if len(endless) > 0 {
