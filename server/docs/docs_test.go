@@ -285,6 +285,11 @@ func TestPortalSpeaks(t *testing.T) {
 		require.Equal(t, 1, strings.Count(operation, "<h1"))
 		require.NotContains(t, operation, "<no value>")
 	}
+	_, _, conditions := ask(p, http.MethodGet, "/docs/conditions.md", "")
+	require.NotContains(t, conditions, "**Signing.**", "it is about conditions")
+	require.Contains(t, conditions, "previewCampaigns")
+	_, _, reward := ask(p, http.MethodGet, "/docs/entities/rewards/reward.md", "")
+	require.Contains(t, reward, "required*\n    - `amount`: ", "a list in a description is one")
 	for _, path := range []string{"/docs", "/docs/apis", "/docs/events", "/docs/entities", "/docs/modules", "/docs/conditions", "/docs/signing", "/docs/webhooks", "/docs/errors"} {
 		_, _, page := ask(p, http.MethodGet, path, "", "Accept-Language", "hu")
 		require.Regexp(t, `<h1>[^<]+</h1>`, page, path)

@@ -69,8 +69,12 @@ func (l *fieldList) field(name string, s *openapi3.Schema, required bool, depth 
 	if s.Extensions["x-personal"] == true {
 		l.WriteString(", personal")
 	}
-	if text := description(s); text != "" {
-		fmt.Fprintf(l, " — %s", strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n"+indent+"  "))
+	if text := strings.TrimSpace(description(s)); text != "" {
+		before := " — "
+		if strings.HasPrefix(text, "- ") { // a list begins on a line of its own
+			before = "\n" + indent + "  "
+		}
+		l.WriteString(before + strings.ReplaceAll(text, "\n", "\n"+indent+"  "))
 	}
 	l.WriteString("\n")
 	inner := s

@@ -99,6 +99,7 @@ func (b *browsed) programme() {
 	}
 	_, path, _ := strings.Cut(tried, "/console/api")
 	assert.NotContains(b.t, b.api(path), `"error"`)
+	b.until("[...document.querySelectorAll('main .card')].some((e) => e.textContent.includes('It really gave'))")
 
 	b.open("/entity/coupons/pool/coffee-codes")
 	b.text("Look")
@@ -231,7 +232,9 @@ func (b *browsed) modules() {
 	evaluate[bool](b, row+".querySelector('details').open = true, true")
 	b.until(row + ".querySelector('#f-config-negative')")
 	b.fill(map[string]string{"#f-config-negative": "refuse"})
+	b.until(row + ".querySelector('details button.primary:enabled')")
 	evaluate[bool](b, row+".querySelector('details button.primary').click(), true")
+	b.agree()
 	type module struct {
 		Config struct{ Negative string }
 	}

@@ -345,9 +345,12 @@ func (b *browsed) deeds() {
 
 	b.programme()
 	b.people()
+	b.found()
+	b.bought()
 	b.sight()
 	b.operation()
 	b.modules()
+	b.refused()
 	b.keys()
 	b.trouble()
 	b.page()

@@ -1,6 +1,6 @@
 // What stands around every screen: the menu, finding anything, the drawer and the keys.
 import { html, useEffect, useRef, useState } from './ui.js'
-import { t, lang, keepLanguage } from './words.js'
+import { t, lang, keepLanguage, zoneName } from './words.js'
 import { can, me, sight, showPersonal } from './api.js'
 import { go, place as placeNow } from './router.js'
 import { screens, groups, screenOf } from './screens.js'
@@ -51,7 +51,7 @@ export function Layout({ place, leave, changed, children }) {
           const inside = open.filter((s) => s.group === g)
           return inside.length > 0 && html`<p id=${'menu-' + g}>${t('menu.' + g)}</p>
             <ul aria-labelledby=${'menu-' + g}>${inside.map((s) => html`<li><a href=${'#/' + s.path} aria-current=${at === s.path ? 'page' : undefined}><${Icon} name=${s.name} />${t('nav.' + s.name)}</a></li>`)}</ul>`
-        })}</div>
+        })}<p class="zone">${t('zone', { zone: zoneName() })}</p></div>
       </nav>
       <main id="main" tabindex="-1">${me.now.personal && sight.masked && html`<p class="bar soft sight" role="status">${sight.shown ? t('sight.shown') : t('sight.masked')} <button class="tiny" aria-pressed=${sight.shown} onClick=${() => showPersonal(!sight.shown)}>${sight.shown ? t('sight.hide') : t('sight.show')}</button></p>`}${children}</main>
     </div>
@@ -59,13 +59,11 @@ export function Layout({ place, leave, changed, children }) {
     <${Toasts} />`
 }
 
-// anything opens what a text names: a coupon by its code with "coupon ", else a customer.
-function anything(text) {
-  const wanted = text.trim()
-  if (!wanted) return
-  const known = screens.find((s) => !s.hidden && t('nav.' + s.name).toLowerCase() === wanted.toLowerCase())
-  if (known) return go('/' + known.path)
-  go('/customers?search=' + encodeURIComponent(wanted))
+// anything opens what a text names. What it takes to find out is read when it is needed.
+async function anything(text) {
+  if (!text.trim()) return
+  const { find } = await import('./part/find.js')
+  go(await find(text).catch(() => '/customers?search=' + encodeURIComponent(text.trim())))
 }
 
 // The keys can be switched off; their list, where they are switched on again, always opens.

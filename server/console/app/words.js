@@ -88,7 +88,8 @@ const format = (iso, how) => {
   return Number.isNaN(+at) ? String(iso) : writer(Intl.DateTimeFormat, lang.now, { timeZone: zone, ...how }).format(at)
 }
 export const time = (iso) => (iso ? format(iso, { dateStyle: 'medium', timeStyle: 'short' }) : '–')
-export const day = (iso) => (iso ? format(iso, { dateStyle: 'medium' }) : '–')
+// A day without a time is the same day in every zone.
+export const day = (iso) => (iso ? format(iso, { dateStyle: 'medium', ...(/^\d{4}-\d\d-\d\d$/.test(iso) ? { timeZone: 'UTC' } : {}) }) : '–')
 export const clock = (iso) => format(iso, { timeStyle: 'medium' })
 
 // tick names a minute, a day or a month (seconds, its beginning) under a picture, by how many seconds lie between two of them:

@@ -14,10 +14,10 @@ export function Chart({ rows, series, title, height = 220, kind = 'lines', digit
     const faint = 'rgba(128, 128, 128, 0.25)'
     import('../vendor/uPlot.js').then(({ default: UPlot }) => {
       if (gone || !box.current) return
+      const bars = kind === 'stack' || kind === 'bars'
       const stack = kind === 'stack' // a part is drawn as it and all below it, and those below it over it
-      const data = [rows.map((r) => r.at), ...series.map((_, i) => rows.map((r) => (stack ? r.values.slice(i).reduce((sum, v) => sum + v, 0) : r.values[i])))]
+      const data = [rows.map((r) => r.at), ...series.map((_, i) => rows.map((r) => (stack ? r.values.slice(i).reduce((sum, v) => sum + v, 0) : r.values[i]) || (bars ? null : r.values[i])))] // no bar for nothing
       const apart = rows.length > 1 ? rows.at(-1).at - rows.at(-2).at : 86400 // the first may be a part of a month
-      const bars = stack || kind === 'bars'
       const axis = { stroke: ink, grid: { stroke: faint, width: 1 }, ticks: { stroke: faint } }
       plot = new UPlot(
         {

@@ -13,6 +13,7 @@ import { Lasts } from './lasts.js'
 import { Tree } from './timeline.js'
 import { Metric } from './metric.js'
 import { choice } from '../form/labels.js'
+import { When } from './when.js'
 
 // worth is what a coupon is worth: percent, or money.
 export const worth = (c) => (c.value == null ? '–' : c.type === 'percentage' ? number(c.value, 2) + ' %' : ['amount', 'gift_card'].includes(c.type) || c.currency ? money(c.value, c.currency) : number(c.value, 2))
@@ -79,7 +80,7 @@ export function Coupons({ place }) {
     { key: 'status', label: t('status'), cell: (c) => html`<${Badge} state=${c.status} />` },
     { key: 'pool', label: t('pool.pool'), cell: (c) => (c.pool ? html`<a href=${'#/entity/coupons/pool/' + id(c.pool)}>${c.pool}</a>` : '–') },
     { key: 'customer', label: t('customer'), cell: (c) => (c.customer ? html`<a href=${'#/customer/' + id(c.customer.id)}>${c.customer.id}</a>` : '–'), text: (c) => c.customer?.id },
-    { key: 'expires_at', label: t('lots.expires'), cell: (c) => (c.expires_at ? day(c.expires_at) : '–') },
+    { key: 'expires_at', label: t('lots.expires'), cell: (c) => html`<${When} at=${c.expires_at} as=${day} />` },
   ]
   return html`<form class="filters" onSubmit=${(e) => (e.preventDefault(), filter(Object.fromEntries(new FormData(e.target))))}><label>${t('coupon.code')}<input name="code" value=${code || ''} /></label>
       <label>${t('status')}<select name="status" value=${status || ''}><option value="">–</option>${states.map((s) => html`<option value=${s}>${t('state.' + s)}</option>`)}</select></label><button>${t('search')}</button></form>

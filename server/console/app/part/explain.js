@@ -4,6 +4,7 @@ import { t, has, number, day } from '../words.js'
 import { Badge, Points } from './figures.js'
 import { Table } from './table.js'
 import { Tree } from './timeline.js'
+import { When } from './when.js'
 
 const ruleName = (rule) => (has('rule.' + rule) ? t('rule.' + rule) : rule.replaceAll('_', ' '))
 const told = (v) => (typeof v === 'object' && v !== null ? JSON.stringify(v) : String(v))
@@ -18,7 +19,7 @@ export function Explanation({ answer, real }) {
   const change = (answer.events || []).reduce((sum, e) => sum + (e.change || 0), 0)
   const most = Math.max(1, ...rules.map((r) => Math.abs(r.points)))
   const lots = [
-    { key: 'earned_at', label: t('lots.earned'), cell: (l) => day(l.earned_at) },
+    { key: 'earned_at', label: t('lots.earned'), cell: (l) => html`<${When} at=${l.earned_at} as=${day} />` },
     { key: 'expires_at', label: t('lots.expires'), cell: (l) => (l.expires_at ? day(l.expires_at) : t('never')) },
     { key: 'points', label: t('points'), right: true, cell: (l) => html`<${Points} n=${l.points} />` },
     { key: 'remaining', label: t('lots.left'), right: true, cell: (l) => number(l.remaining) },

@@ -1,7 +1,7 @@
 // Imports: what is taken over from another system. Files are sent, checked and held against each other, taken over, and compared
 // with the ledger; each of these goes on after its answer, so the screen follows it.
 import { html, useEffect, useState } from '../ui.js'
-import { t, has, number, time } from '../words.js'
+import { t, has, number } from '../words.js'
 import { get, post, can, id } from '../api.js'
 import { filter } from '../router.js'
 import { useLoad } from '../load.js'
@@ -10,6 +10,7 @@ import { Table } from './table.js'
 import { Badge, Card } from './figures.js'
 import { sure } from './dialog.js'
 import { size } from './system.js'
+import { When } from './when.js'
 
 const kinds = ['members', 'purchases', 'lots', 'tiers', 'coupons', 'lists']
 const encodings = ['utf-8', 'windows-1250', 'windows-1252', 'iso-8859-2', 'utf-16le']
@@ -55,7 +56,7 @@ function All({ place }) {
     }
   }
   const columns = [
-    { key: 'created_at', label: t('time'), cell: (i) => time(i.created_at) },
+    { key: 'created_at', label: t('time'), cell: (i) => html`<${When} at=${i.created_at} />` },
     { key: 'label', label: t('name'), cell: (i) => html`<a href=${'#/administration?tab=imports&import=' + id(i.import_id)}>${i.label || i.import_id}</a>` },
     { key: 'status', label: t('status'), cell: (i) => html`<${State} of=${i.status} />`, text: (i) => i.status },
     { key: 'rows', label: t('import.rows'), right: true, cell: (i) => (i.rows ? `${number(i.rows.done)} / ${number(i.rows.total)}` : '–'), text: (i) => i.rows?.done },

@@ -8,6 +8,7 @@ import { Loaded, Empty } from './state.js'
 import { Table } from './table.js'
 import { Balance } from './balance.js'
 import { Card } from './figures.js'
+import { When } from './when.js'
 
 const dayMS = 86400000
 const shown = 60 // bars; the table below has all
@@ -34,7 +35,7 @@ function together(lots) {
   for (const l of lots) {
     const key = day(l.earned_at) + (l.expires_at ? day(l.expires_at) : '')
     const bar = bars.get(key)
-    if (bar) (bar.points += l.points), (bar.remaining += l.remaining)
+    if (bar) (bar.points += l.points), (bar.remaining += l.remaining), (bar.reserved += l.reserved)
     else bars.set(key, { ...l })
   }
   return [...bars.values()]
@@ -47,11 +48,11 @@ function Axis({ lots, at }) {
   const to = Math.max(Date.now(), ...(ends.length ? ends : [Date.now() + 365 * dayMS]))
   const place = (ms) => (100 * (ms - from)) / (to - from || 1)
   const columns = [
-    { key: 'earned_at', label: t('lots.earned'), cell: (l) => day(l.earned_at) },
+    { key: 'earned_at', label: t('lots.earned'), cell: (l) => html`<${When} at=${l.earned_at} as=${day} />` },
     { key: 'expires_at', label: t('lots.expires'), cell: (l) => (l.expires_at ? day(l.expires_at) : t('never')) },
     { key: 'points', label: t('points'), right: true, cell: (l) => number(l.points) },
-    { key: 'used', label: t('lots.used'), right: true, cell: (l) => number(l.points - l.remaining - (l.reserved || 0)), text: (l) => l.points - l.remaining - (l.reserved || 0) },
-    { key: 'reserved', label: t('points.reserved'), right: true, cell: (l) => number(l.reserved || 0) },
+    { key: 'used', label: t('lots.used'), right: true, cell: (l) => number(l.points - l.remaining - l.reserved), text: (l) => l.points - l.remaining - l.reserved },
+    { key: 'reserved', label: t('points.reserved'), right: true, cell: (l) => number(l.reserved) },
     { key: 'remaining', label: t('lots.left'), right: true, cell: (l) => number(l.remaining) },
   ]
   const ticks = [0, 0.25, 0.5, 0.75, 1].map((share) => day(new Date(from + share * (to - from)).toISOString()))
@@ -60,7 +61,7 @@ function Axis({ lots, at }) {
     <div class="lots" aria-hidden="true"><u style=${{ left: place(at) + '%' }}></u>${together(lots).slice(0, shown).map((l) => {
       const left = place(Date.parse(l.earned_at))
       const right = place(l.expires_at ? Date.parse(l.expires_at) : to)
-      return html`<div class="lot"><i style=${{ left: left + '%', width: Math.max(0.5, right - left) + '%' }}><b style=${{ height: (100 * l.remaining) / l.points + '%' }}></b></i><span style=${{ left: Math.min(left, 80) + '%' }}>${number(l.remaining)} / ${number(l.points)}</span></div>`
+      return html`<div class="lot"><i style=${{ left: left + '%', width: Math.max(0.5, right - left) + '%' }}><b style=${{ height: (100 * l.remaining) / l.points + '%' }}></b>${l.reserved > 0 && html`<b class="held" style=${{ bottom: (100 * l.remaining) / l.points + '%', height: (100 * l.reserved) / l.points + '%' }}></b>`}</i><span style=${{ left: Math.min(left, 80) + '%' }}>${number(l.remaining)} / ${number(l.points)}</span></div>`
     })}</div>
     </section><h2>${t('lots.order')}</h2>
     <${Table} answer=${{ data: lots }} columns=${columns} name="lots" links=${false} />`

@@ -7,6 +7,7 @@ import { Loaded, Failure } from './state.js'
 import { Table } from './table.js'
 import { Badge } from './figures.js'
 import { sure, openDialog } from './dialog.js'
+import { When } from './when.js'
 
 const roles = ['viewer', 'editor', 'operator', 'owner']
 
@@ -63,8 +64,8 @@ export function Sessions({ place }) {
   }
   const columns = [
     { key: 'login', label: t('sign.login') },
-    { key: 'created_at', label: t('sessions.since'), cell: (s) => time(s.created_at) },
-    { key: 'seen_at', label: t('sessions.seen'), cell: (s) => time(s.seen_at) },
+    { key: 'created_at', label: t('sessions.since'), cell: (s) => html`<${When} at=${s.created_at} />` },
+    { key: 'seen_at', label: t('sessions.seen'), cell: (s) => html`<${When} at=${s.seen_at} />` },
     { key: 'address', label: t('sessions.address'), cell: (s) => html`<code>${s.address}</code>` },
     { key: 'agent', label: t('sessions.agent') },
     { key: 'do', label: '', cell: (s) => html`<button class="danger" onClick=${() => end(s)}>${t('sessions.end')}</button>`, text: () => '' },

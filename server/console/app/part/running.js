@@ -1,14 +1,30 @@
 // Modules, settings and jobs.
-import { html, useState } from '../ui.js'
-import { t, has, time, number } from '../words.js'
+import { html, useEffect, useState } from '../ui.js'
+import { t, has, number, settle } from '../words.js'
 import { get, post, can, id, documentOf } from '../api.js'
 import { useLoad } from '../load.js'
 import { Loaded, Failure } from './state.js'
 import { Table } from './table.js'
 import { Badge } from './figures.js'
 import { tell } from './toast.js'
+import { openDialog } from './dialog.js'
+import { Diff, differences } from './diff.js'
+import { guard } from '../router.js'
 import { Fields, AsJSON } from '../form/form.js'
 import { bodyOf, clean } from '../form/schema.js'
+import { When } from './when.js'
+
+// agreed shows what would change, and says whether it may.
+const agreed = (before, after) => openDialog({ title: t('diff.title'), content: html`<${Diff} before=${before} after=${after} />`, yes: t('save'), no: t('cancel') })
+
+// useGuard asks before a form is left that was changed.
+function useGuard(changed) {
+  useEffect(() => {
+    if (!changed) return
+    guard.ask = () => t('form.unsaved')
+    return () => (guard.ask = null)
+  }, [changed])
+}
 
 export function Modules() {
   const all = useLoad(async () => ({ doc: await documentOf('administration'), data: (await get('/admin/modules', { limit: 100 })).data }))
@@ -23,7 +39,11 @@ function Module({ m, doc, again }) {
   const form = formOf(doc, m.name)
   const [config, set] = useState(m.config)
   const [wrong, fail] = useState(null)
+  const before = clean(m.config) || {}
+  const changed = differences(before, clean(config) || {}).length > 0
+  useGuard(changed)
   const save = async (body) => {
+    if (body.config && !(await agreed(before, body.config))) return
     try {
       await post('/admin/modules/' + id(m.name), body)
       fail(null)
@@ -39,29 +59,35 @@ function Module({ m, doc, again }) {
     ${has('module.' + m.name) && html`<p class="small">${t('module.' + m.name + '.text')}</p>`}${wrong && html`<${Failure} error=${wrong} />`}
     ${settings && html`<details name="module" onToggle=${(e) => show(e.currentTarget.open)}><summary>${t('modules.config')}</summary>
       ${open && (form ? html`<${Fields} doc=${doc} schema=${form} value=${config} change=${set} path="config" errors=${wrong?.details || []} />` : html`<${AsJSON} value=${config} change=${(v) => set(v || {})} />`)}
-      ${can('configureModule') && html`<p><button class="primary" onClick=${() => save({ enabled: m.enabled, config: clean(config) || {} })}>${t('save')}</button></p>`}</details>`}</div>`
+      ${can('configureModule') && html`<p><button class="primary" disabled=${!changed} onClick=${() => save({ enabled: m.enabled, config: clean(config) || {} })}>${t('save')}</button></p>`}</details>`}</div>`
 }
 
 export function Settings() {
   const both = useLoad(async () => ({ doc: await documentOf('administration'), now: (await get('/admin/settings')).data }))
-  return html`<${Loaded} of=${both}>${({ doc, now }) => html`<${SettingsForm} doc=${doc} now=${now} />`}</${Loaded}>`
+  return html`<${Loaded} of=${both}>${({ doc, now }) => html`<${SettingsForm} key=${JSON.stringify(now)} doc=${doc} now=${now} again=${both.again} />`}</${Loaded}>`
 }
 
-function SettingsForm({ doc, now }) {
+function SettingsForm({ doc, now, again }) {
   const { schema } = bodyOf(doc, '/admin/settings')
-  const [value, set] = useState(Object.fromEntries(Object.keys(schema.properties).map((n) => [n, now[n]])))
+  const before = Object.fromEntries(Object.keys(schema.properties).map((n) => [n, now[n]]))
+  const [value, set] = useState(before)
   const [wrong, fail] = useState(null)
+  const changed = differences(clean(before) || {}, clean(value) || {}).length > 0
+  useGuard(changed)
   const save = async (e) => {
     e.preventDefault()
+    if (!(await agreed(clean(before) || {}, clean(value) || {}))) return
     try {
       await post('/admin/settings', clean(value) || {})
+      settle((await get('/admin/settings')).data)
       fail(null)
       tell(t('saved'))
+      again()
     } catch (error) {
       fail(error)
     }
   }
-  return html`<form onSubmit=${save}>${wrong && html`<${Failure} error=${wrong} />`}<div class="panel"><${Fields} doc=${doc} schema=${schema} value=${value} change=${set} errors=${wrong?.details || []} /></div>${can('updateSettings') && html`<p><button class="primary">${t('save')}</button></p>`}</form>`
+  return html`<form onSubmit=${save}>${wrong && html`<${Failure} error=${wrong} />`}<div class="panel"><${Fields} doc=${doc} schema=${schema} value=${value} change=${set} errors=${wrong?.details || []} /></div>${can('updateSettings') && html`<p><button class="primary" disabled=${!changed}>${t('save')}</button></p>`}</form>`
 }
 
 export function Jobs() {
@@ -80,10 +106,10 @@ export function Jobs() {
   const columns = [
     { key: 'name', label: t('name'), cell: (j) => html`<code>${j.name}</code>${has('job.' + j.name) && html`<div class="small about">${t('job.' + j.name)}</div>`}`, text: (j) => j.name },
     { key: 'running', label: t('status'), cell: (j) => html`<${Badge} state=${j.running ? t('jobs.running') : t('jobs.waits')} />` },
-    { key: 'last_run_at', label: t('jobs.last'), cell: (j) => time(j.last_run_at) },
+    { key: 'last_run_at', label: t('jobs.last'), cell: (j) => html`<${When} at=${j.last_run_at} />` },
     { key: 'last_duration', label: t('jobs.took'), right: true, cell: (j) => (j.last_duration == null ? '–' : number(j.last_duration, 3) + ' s') },
     { key: 'last_result', label: t('jobs.result'), cell: (j) => (j.last_result ? html`${number(j.last_result.done)}${j.last_result.failed ? html` <span class="wrong">${number(j.last_result.failed)}</span>` : ''}` : '–') },
-    { key: 'next_run_at', label: t('jobs.next'), cell: (j) => time(j.next_run_at) },
+    { key: 'next_run_at', label: t('jobs.next'), cell: (j) => html`<${When} at=${j.next_run_at} />` },
     { key: 'do', label: '', cell: (j) => can('runJob') && html`<button class="tiny" onClick=${() => run(j)}>${t('jobs.run')}</button>`, text: () => '' },
   ]
   return html`${wrong && html`<${Failure} error=${wrong} />`}<${Loaded} of=${all}>${(d) => html`<${Table} answer=${d} columns=${columns} name="jobs" links=${false} />`}</${Loaded}>`

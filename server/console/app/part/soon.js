@@ -5,6 +5,7 @@ import { get, id } from '../api.js'
 import { filter } from '../router.js'
 import { Failure, Loading, Empty } from './state.js'
 import { Table } from './table.js'
+import { When } from './when.js'
 
 const wanted = 10 // rows after which the walk rests
 const enough = 20 // pages, each of a thousand customers, after which it rests as well
@@ -53,7 +54,7 @@ function Walked({ path, query, of, falling }) {
   const columns = [
     { key: 'customer', label: t('customer.id'), cell: (r) => html`<a href=${'#/customer/' + id(r.customer) + '?tab=progress'}><code>${r.customer}</code></a>` },
     { key: 'level', label: t('soon.has'), cell: (r) => r.level?.name || '–', text: (r) => r.level?.name },
-    falling ? { key: 'expires_at', label: t('soon.ends'), cell: (r) => day(r.expires_at) } : { key: 'next', label: t('soon.next'), cell: (r) => r.next.name, text: (r) => r.next.name },
+    falling ? { key: 'expires_at', label: t('soon.ends'), cell: (r) => html`<${When} at=${r.expires_at} as=${day} />` } : { key: 'next', label: t('soon.next'), cell: (r) => r.next.name, text: (r) => r.next.name },
     { key: 'missing', label: t('soon.missing'), right: true, cell: (r) => figure(r.missing) },
   ]
   return html`${state.error && html`<${Failure} error=${state.error} again=${() => go(state)} />`}

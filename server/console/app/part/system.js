@@ -7,6 +7,7 @@ import { Loaded } from './state.js'
 import { Table } from './table.js'
 import { Badge, Card } from './figures.js'
 import { Pace } from './pace.js'
+import { When } from './when.js'
 
 // wrong are the findings that something should be done about.
 export const wrong = (system) => (system?.findings || []).filter((f) => f.severity !== 'fine')
@@ -22,14 +23,14 @@ export function System() {
   const nodes = [
     { key: 'host', label: t('system.host') },
     { key: 'version', label: t('system.version'), cell: (n) => html`<code>${n.version}</code>` },
-    { key: 'started_at', label: t('system.started'), cell: (n) => time(n.started_at) },
-    { key: 'seen_at', label: t('sessions.seen'), cell: (n) => time(n.seen_at) },
+    { key: 'started_at', label: t('system.started'), cell: (n) => html`<${When} at=${n.started_at} />` },
+    { key: 'seen_at', label: t('sessions.seen'), cell: (n) => html`<${When} at=${n.seen_at} />` },
     { key: 'here', label: t('status'), cell: (n) => html`<${Badge} state=${n.here ? 'active' : 'inactive'} />` },
   ]
   const followers = [
     { key: 'name', label: t('name'), cell: (f) => html`<code>${f.name}</code>` },
     { key: 'behind', label: t('webhook.behind'), right: true, cell: (f) => number(f.behind) },
-    { key: 'since', label: t('sessions.since'), cell: (f) => time(f.since) },
+    { key: 'since', label: t('sessions.since'), cell: (f) => html`<${When} at=${f.since} />` },
   ]
   return html`<${Loaded} of=${all}>${({ data: s }) => html`
     ${wrong(s).length > 0 && html`<div class="rules">${wrong(s).map((f) => html`<div class=${'rule ' + (f.severity === 'warning' ? 'warned' : 'refused')}><header><strong>${has('check.' + f.check) ? t('check.' + f.check) : f.check}</strong><${Badge} state=${f.severity} /></header><p>${f.says}</p>${f.do && html`<code>${f.do}</code>`}</div>`)}</div>`}

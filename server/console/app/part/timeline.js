@@ -1,6 +1,6 @@
 // What happened to a customer: each event with what followed from it.
 import { html } from '../ui.js'
-import { t, has, time } from '../words.js'
+import { t, has, every, time } from '../words.js'
 import { get, id } from '../api.js'
 import { filter } from '../router.js'
 import { useLoad } from '../load.js'
@@ -11,7 +11,7 @@ export function Timeline({ who, place }) {
   const { action, cursor, offset } = place.query
   const all = useLoad(() => get(`/customers/${id(who)}/events`, { limit: 50, action, cursor, offset }), [who, action, cursor])
   return html`<form class="filters" onSubmit=${(e) => (e.preventDefault(), filter({ action: e.target.elements.action.value }))}>
-      <label>${t('event.action')}<input name="action" value=${action || ''} placeholder="checkout" /></label><button>${t('search')}</button></form>
+      <label>${t('event.action')}<input name="action" value=${action || ''} list="actions" placeholder="checkout" autocomplete="off" /></label><datalist id="actions">${every('action.').map((a) => html`<option value=${a}>${t('action.' + a)}</option>`)}</datalist><button>${t('search')}</button></form>
     <${Loaded} of=${all}>${(page) => html`<div class="panel"><${Tree} events=${page.data} /></div>
       <div class="foot">${page.previous && html`<button onClick=${() => filter(at(page.previous))}>← ${t('list.previous')}</button>`}
       ${page.next && html`<button onClick=${() => filter(at(page.next))}>${t('list.next')} →</button>`}</div>`}</${Loaded}>`

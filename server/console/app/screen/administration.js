@@ -7,7 +7,8 @@ import { Title } from '../part/state.js'
 import { Keys } from '../part/keys.js'
 import { Users, Sessions } from '../part/people.js'
 import { Modules, Settings, Jobs } from '../part/running.js'
-import { Audit, FailedRequests } from '../part/trail.js'
+import { Audit } from '../part/trail.js'
+import { FailedRequests } from '../part/failed.js'
 import { Exports } from '../part/exports.js'
 import { Imports } from '../part/imports.js'
 import { System } from '../part/system.js'
@@ -21,6 +22,6 @@ export default function Administration({ place }) {
   const open = tabs.filter(([, operation]) => can(operation))
   const [name, , View] = open.find(([n]) => n === place.query.tab) || open[0]
   return html`<${Title} text=${t('nav.administration')} />
-    <div class="tabs">${open.map(([n]) => html`<button aria-pressed=${n === name} onClick=${() => filter({ tab: n, action: '', target: '', status: '', import: '' })}>${t('admin.' + n)}</button>`)}</div>
+    <div class="tabs">${open.map(([n]) => html`<button aria-pressed=${n === name} onClick=${() => filter({ tab: n, action: '', target: '', key_id: '', status: '', code: '', import: '' })}>${t('admin.' + n)}</button>`)}</div>
     <${View} place=${place} key=${name} />`
 }

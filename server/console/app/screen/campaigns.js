@@ -10,6 +10,7 @@ import { Badge, Card } from '../part/figures.js'
 import { Effects, told } from '../part/effects.js'
 import { Calendar } from '../part/calendar.js'
 import { Metric } from '../part/metric.js'
+import { When } from '../part/when.js'
 
 export default function Campaigns({ place }) {
   const name = place.parts[1]
@@ -27,7 +28,7 @@ function All({ place }) {
     ...['runs', 'customers', 'net'].map((f) => ({ key: f, label: t('campaign.' + f), right: true, cell: (c) => number(c.statistics[f]), text: (c) => c.statistics[f] })),
     { key: 'budget', label: t('campaign.budget'), right: true, cell: (c) => html`<${Budget} of=${c.statistics.limits.total} />`, text: (c) => share(c.statistics.limits.total) },
     { key: 'trigger', label: t('campaign.trigger'), sort: 'trigger', cell: (c) => html`<code>${c.trigger}</code>` },
-    { key: 'ends_at', label: t('entity.until'), sort: 'ends_at', cell: (c) => (c.ends_at ? day(c.ends_at) : '–') },
+    { key: 'ends_at', label: t('entity.until'), sort: 'ends_at', cell: (c) => html`<${When} at=${c.ends_at} as=${day} />` },
   ]
   const make = can('createEntity') && html`<a class="button primary" href="#/entity/automation/campaign">${t('campaign.new')}</a>`
   return html`<${Title} text=${t('nav.campaigns')}>${make}</${Title}>
@@ -54,6 +55,12 @@ function Campaign({ name }) {
     ${can('startBacktest') && html`<${Backtest} name=${name} />`}`}</${Loaded}>`
 }
 
+// given is how many points the campaign really gave on those days.
+async function given(name, from, to) {
+  const { data } = await get('/admin/statistics', { metric: 'campaign_points', by: 'campaign', interval: 'month', from, to })
+  return data.series.find((s) => s.name === name)?.total ?? 0
+}
+
 function Backtest({ name }) {
   const [state, set] = useState({})
   const send = async (e) => {
@@ -67,7 +74,7 @@ function Backtest({ name }) {
         await new Promise((go) => setTimeout(go, 1000))
         now = (await get(`/automation/campaigns/${id(name)}/backtest/${now.batch_id}`)).data
       }
-      set({ now })
+      set({ now, then: can('getStatistics') ? await given(name, f.from.value, f.to.value) : null })
     } catch (error) {
       set({ error })
     }
@@ -76,5 +83,5 @@ function Backtest({ name }) {
   return html`<section class="panel"><h2>${t('campaign.backtest')}</h2><p class="soft">${t('campaign.backtest.text')}</p>
     <form class="filters" onSubmit=${send}><label>${t('from')}<input type="date" name="from" value=${ago(90)} required /></label><label>${t('to')}<input type="date" name="to" value=${ago(0)} required /></label><button class="primary" disabled=${state.running}>${t('campaign.try')}</button></form>
     ${state.error && html`<${Failure} error=${state.error} />`}
-    ${now && html`<div aria-live="polite"><p><${Badge} state=${now.status} /> ${number(now.done)} / ${number(now.total)} ${t('campaign.test.total')}</p><div class="meter"><i style=${{ width: (100 * now.done) / (now.total || 1) + '%' }}></i></div><div class="cards">${['events', 'winners', 'points', 'coupons'].map((f) => html`<${Card} label=${t('campaign.test.' + f)} value=${number(now[f])} />`)}</div></div>`}</section>`
+    ${now && html`<div aria-live="polite"><p><${Badge} state=${now.status} /> ${number(now.done)} / ${number(now.total)} ${t('campaign.test.total')}</p><div class="meter"><i style=${{ width: (100 * now.done) / (now.total || 1) + '%' }}></i></div><div class="cards">${['events', 'winners', 'points', 'coupons'].map((f) => html`<${Card} label=${t('campaign.test.' + f)} value=${number(now[f])} note=${f === 'points' && state.then != null && t('campaign.test.then', { n: state.then })} />`)}</div>${now.fault && html`<p class="wrong">${now.fault}</p>`}</div>`}</section>`
 }

@@ -1,7 +1,7 @@
 // One customer: figures, what happened, their points by lot, purchases, coupons, progress and data.
 import { html } from '../ui.js'
-import { t, number, day, time } from '../words.js'
-import { get, id, maskedText } from '../api.js'
+import { t, number, day } from '../words.js'
+import { get, can, id, maskedText } from '../api.js'
 import { useLoad } from '../load.js'
 import { filter } from '../router.js'
 import { Loaded, Title, Id } from '../part/state.js'
@@ -10,6 +10,8 @@ import { Timeline } from '../part/timeline.js'
 import { Lots } from '../part/lots.js'
 import { Purchases, Coupons, Progress, Data } from '../part/holdings.js'
 import { Acts } from '../part/acts.js'
+import { When } from '../part/when.js'
+import { modulesOn } from '../part/modules.js'
 
 const tabs = { timeline: Timeline, points: Lots, purchases: Purchases, coupons: Coupons, progress: Progress, data: Data }
 
@@ -23,8 +25,15 @@ export default function Customer({ place }) {
   return html`<p class="crumb"><a href="#/customers">${t('nav.customers')}</a> ›</p><${Loaded} of=${one} title=${who}>${({ data: c }) => html`
     <${Title} text=${nameOf(c)}><${Acts} c=${c} again=${one.again} /></${Title}>
     <p class="actions"><${Id} value=${c.id} /> <${Badge} state=${c.status} /> <span>${c.email || ''}</span> ${(c.labels || []).map((l) => html`<span class="badge">${l}</span> `)}
-      <span class="small">${t('customer.since')} ${day(c.created_at)} · ${t('customer.last', { at: time(c.updated_at) })}</span></p>
+      <${Tiers} who=${who} />
+      <span class="small">${t('customer.since')} <${When} at=${c.created_at} as=${day} /> · ${t('customer.last', { at: '' })} <${When} at=${c.updated_at} /></span></p>
     <div class="cards">${['spendable', 'reserved', 'pending', 'score', 'spent', 'expired'].map((f) => html`<${Card} label=${t('points.' + f)} value=${number(c[f])} />`)}</div>
     <div class="tabs" role="tablist">${Object.keys(tabs).map((n) => html`<button role="tab" aria-selected=${n === tab} onClick=${() => filter({ tab: n, as_of: '', action: '' })}>${t('customer.tab.' + n)}</button>`)}</div>
     <div role="tabpanel" aria-label=${t('customer.tab.' + tab)}><${tabs[tab]} who=${who} customer=${c} place=${place} key=${tab} /></div>`}</${Loaded}>`
+}
+
+// Tiers are those that the customer has now.
+function Tiers({ who }) {
+  const all = useLoad(async () => (can('listCustomerLevels') && (await modulesOn())('tiers') ? (await get(`/customers/${id(who)}/levels`)).data.filter((l) => l.current) : []), [who])
+  return (all.data || []).map((l) => html`<span class="badge tier" title=${l.structure.name}><bdi>${l.name}</bdi></span> `)
 }

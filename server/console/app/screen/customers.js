@@ -2,14 +2,16 @@
 import { html, useState } from '../ui.js'
 import { t, number, day } from '../words.js'
 import { get, can, id } from '../api.js'
-import { filter } from '../router.js'
+import { filter, go } from '../router.js'
 import { useLoad } from '../load.js'
 import { Loaded, Title, Empty } from '../part/state.js'
 import { Table } from '../part/table.js'
 import { Badge } from '../part/figures.js'
 import { Bulk } from '../part/bulk.js'
+import { find } from '../part/find.js'
 import { CustomFilters, customOf } from '../part/custom.js'
 import { useChoices } from '../form/input.js'
+import { When } from '../part/when.js'
 
 const asked = ['search', 'status', 'list', 'tier', 'email', 'cursor', 'offset', 'language', 'score.gte', 'sort', 'order']
 
@@ -30,7 +32,7 @@ export default function Customers({ place }) {
     { key: 'status', label: t('status'), cell: (c) => html`<${Badge} state=${c.status} />` },
     { key: 'spendable', label: t('points.spendable'), right: true, cell: (c) => number(c.spendable) },
     { key: 'score', label: t('points.score'), right: true, cell: (c) => number(c.score) },
-    { key: 'created_at', label: t('customer.since'), sort: 'created_at', cell: (c) => day(c.created_at) },
+    { key: 'created_at', label: t('customer.since'), sort: 'created_at', cell: (c) => html`<${When} at=${c.created_at} as=${day} />` },
   ]
   const marked = (rows) => can('addToCustomerList') && html`<button onClick=${() => add(rows.map((c) => c.id).join('\n'))}>${t('bulk.add')}</button>`
   const narrowed = Object.values(narrowing).some(Boolean)
@@ -46,7 +48,7 @@ export default function Customers({ place }) {
       <button>${t('search')}</button>
     </form>
     <${Loaded} of=${all}>${(d) => html`<${Table} answer=${d} columns=${columns} to=${(c) => '/customer/' + id(c.id)} name="customers" idOf=${(c) => c.id} marked=${marked}
-      empty=${narrowed ? undefined : html`<${Empty} text=${t('customers.none')}><code>loyalty demo</code></${Empty}>`} />`}</${Loaded}>`
+      empty=${narrowed ? html`<${Empty} text=${t('customers.nobody')}>${q.search && html`<button onClick=${() => find(q.search).then(go)}>${t('customers.open', { text: q.search })}</button>`}</${Empty}>` : html`<${Empty} text=${t('customers.none')}><code>loyalty demo</code></${Empty}>`} />`}</${Loaded}>`
 }
 
 // Pick filters by one of some things; one that is not among them, of an address, stays what is asked.

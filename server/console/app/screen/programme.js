@@ -9,6 +9,7 @@ import { Table } from '../part/table.js'
 import { Badge } from '../part/figures.js'
 import { Calendar } from '../part/calendar.js'
 import { CustomFilters, customOf } from '../part/custom.js'
+import { When } from '../part/when.js'
 
 // gaps are the languages that a text of an entity lacks.
 function gaps(entity) {
@@ -23,10 +24,19 @@ export default function Programme({ place }) {
   const calendar = place.query.view === 'calendar'
   const doc = useLoad(() => documentOf('entities'))
   return html`<${Title} text=${t('nav.programme')}><button aria-pressed=${calendar} onClick=${() => filter({ view: calendar ? '' : 'calendar' })}>${t('calendar.title')}</button>${can('createEntity') && html`<a class="button primary" href=${'#/entity/' + kind}>${has('new.' + kind) ? t('new.' + kind) : t('entity.new')}</a>`}</${Title}>
-    ${calendar ? html`<${Calendar} />` : html`<${Loaded} of=${doc}>${(d) => html`<${Types} types=${Object.keys(d['x-entities'])} kind=${kind} place=${place} />`}</${Loaded}>`}`
+    ${calendar ? html`<${Calendar} />` : html`<${Loaded} of=${doc}>${(d) => html`<${Types} types=${d['x-entities']} moduleOf=${(k) => d.components.schemas[d['x-entities'][k]]?.['x-module'] || ''} kind=${kind} place=${place} />`}</${Loaded}>`}`
 }
 
-function Types({ types, kind, place }) {
+// Kinds are the types of entities, those of a module together.
+function Kinds({ kinds, moduleOf }) {
+  const name = (m) => (m && has('module.' + m) ? t('module.' + m) : t('entity.others'))
+  const groups = new Map()
+  for (const k of kinds) groups.set(name(moduleOf(k)), [...(groups.get(name(moduleOf(k))) || []), k])
+  const by = (a, b) => a.localeCompare(b, lang.now)
+  return [...groups.keys()].sort(by).map((g) => html`<optgroup label=${g}>${groups.get(g).map((k) => [nameOf(k), k]).sort(([a], [b]) => by(a, b)).map(([label, k]) => html`<option value=${k}>${label}</option>`)}</optgroup>`)
+}
+
+function Types({ types, moduleOf, kind, place }) {
   const { cursor, offset, search, archived } = place.query
   const custom = customOf(place.query)
   const all = useLoad(() => get('/entities/' + kind, { limit: 50, cursor, offset, search, archived, ...custom }), [kind, cursor, search, archived, JSON.stringify(custom)])
@@ -36,11 +46,11 @@ function Types({ types, kind, place }) {
     { key: 'status', label: t('status'), cell: (e) => (e.archived_at ? html`<${Badge} state=${t('archived')} />` : e.status ? html`<${Badge} state=${e.status} />` : '–') },
     { key: 'starts_at', label: t('entity.runs'), cell: (e) => (e.starts_at || e.ends_at ? `${e.starts_at ? day(e.starts_at) : '…'} – ${e.ends_at ? day(e.ends_at) : '…'}` : '–') },
     { key: 'gaps', label: t('entity.gaps'), cell: (e) => gaps(e).join(' ') || '–', text: (e) => gaps(e).join(' ') },
-    { key: 'updated_at', label: t('entity.changed'), cell: (e) => day(e.updated_at) },
+    { key: 'updated_at', label: t('entity.changed'), cell: (e) => html`<${When} at=${e.updated_at} as=${day} />` },
   ]
-  const known = types.filter((k) => !k.includes('{'))
+  const known = Object.keys(types).filter((k) => !k.includes('{'))
   return html`<form class="filters" onSubmit=${(e) => (e.preventDefault(), filter(Object.fromEntries(new FormData(e.target))))}>
-      <label>${t('entity.type')}<select name="type" value=${kind} onChange=${(e) => filter({ type: e.target.value, search: '' })}>${[...known, ...(known.includes(kind) ? [] : [kind])].map((k) => [nameOf(k), k]).sort(([a], [b]) => a.localeCompare(b, lang.now)).map(([name, k]) => html`<option value=${k}>${name}</option>`)}</select></label>
+      <label>${t('entity.type')}<select name="type" value=${kind} onChange=${(e) => filter({ type: e.target.value, search: '' })}><${Kinds} kinds=${[...known, ...(known.includes(kind) ? [] : [kind])]} moduleOf=${moduleOf} /></select></label>
       <label>${t('search')}<input name="search" type="search" value=${search || ''} /></label>
       <${CustomFilters} kind=${kind} query=${place.query} />
       <button>${t('search')}</button>

@@ -1,6 +1,6 @@
 // Figures of the programme by day, week or month, broken down, against an earlier range.
 import { html, useState, useEffect } from '../ui.js'
-import { t, has, number, money, time, ago } from '../words.js'
+import { t, has, number, money, time, day, ago } from '../words.js'
 import { get, documentOf } from '../api.js'
 import { filter } from '../router.js'
 import { useLoad } from '../load.js'
@@ -16,6 +16,14 @@ const seconds = (day) => Date.parse(day + 'T00:00:00Z') / 1000
 // figure writes a value in its unit.
 export const figure = (v, unit, currency) => (v == null ? '–' : unit === 'money' ? money(v, currency) : unit === 'ratio' ? number(v * 100, 1) + ' %' : number(v))
 export const nameOf = (s, metric) => [s.name === '' ? t('statistics.unnamed') : s.name, s.currency].filter(Boolean).join(' · ') || metric
+
+const digits = { money: 2, ratio: 1 }
+// measured names a metric with what its axis counts.
+function measured({ metric, unit, series }) {
+  const currencies = [...new Set(series.map((s) => s.currency))]
+  const what = unit === 'ratio' ? '%' : unit === 'money' && currencies.length === 1 ? currencies[0] : ''
+  return what ? `${named(metric)} (${what})` : named(metric)
+}
 
 const named = (metric) => (has('metric.' + metric) ? t('metric.' + metric) : metric)
 
@@ -51,7 +59,9 @@ function Shown({ data, sizes }) {
   const shown = data.series.slice(0, 8)
   const old = shown.map(earlier).filter(Boolean).slice(0, 2) // one or two earlier lines can still be told apart
   const lines = [...shown.map((s) => ({ label: nameOf(s, named(data.metric)) })), ...old.map((s) => ({ label: nameOf(s, named(data.metric)) + ' · ' + t('statistics.earlier'), faint: true }))]
-  const rows = data.periods.map((p, i) => ({ at: seconds(p), label: p, values: [...shown.map((s) => s.values[i]), ...old.map((s) => s.values[i] ?? null)] }))
+  const times = data.unit === 'ratio' ? 100 : 1
+  const drawn = (v) => (v == null ? null : v * times)
+  const rows = data.periods.map((p, i) => ({ at: seconds(p), label: p, values: [...shown, ...old].map((s) => drawn(s.values[i])) }))
   const change = (s) => {
     const b = earlier(s)?.total
     return b ? number((100 * (s.total - b)) / b, 1) + ' %' : '–'
@@ -61,10 +71,10 @@ function Shown({ data, sizes }) {
     { key: 'total', label: t('statistics.total'), right: true, cell: (s) => figure(s.total, data.unit, s.currency), text: (s) => s.total },
     ...(data.compare ? [
       { key: 'before', label: t('statistics.earlier'), right: true, cell: (s) => figure(earlier(s)?.total, data.unit, s.currency), text: (s) => earlier(s)?.total },
-      { key: 'change', label: t('diff.title'), right: true, cell: change, text: change },
+      { key: 'change', label: t('statistics.change'), right: true, cell: change, text: change },
     ] : []),
   ]
-  return html`${sizes && html`<${Cohorts} data=${data} name=${named(data.metric)} figure=${figure} sizes=${sizes} />`}<div class="panel"><${Chart} title=${named(data.metric)} rows=${rows} series=${lines} height=${280} /></div>
+  return html`${sizes && html`<${Cohorts} data=${data} name=${named(data.metric)} figure=${figure} sizes=${sizes} />`}<div class="panel"><${Chart} title=${measured(data)} rows=${rows} series=${lines} height=${280} digits=${digits[data.unit]} /></div>
     <${Table} answer=${{ data: data.series }} columns=${columns} name=${data.metric} links=${false} />
-    ${data.compare && html`<p class="small">${t('statistics.against', { from: data.compare.from, to: data.compare.to })}</p>`}<p class="small">${data.time_zone} · ${time(data.at)}${data.photographed_at ? ' · ' + t('statistics.photographed', { at: time(data.photographed_at) }) : ''}${data.complete ? '' : ' · ' + t('statistics.behind', { n: data.behind })}</p>`
+    ${data.compare && html`<p class="small">${t('statistics.against', { from: day(data.compare.from), to: day(data.compare.to) })}</p>`}<p class="small">${data.time_zone} · ${time(data.at)}${data.photographed_at ? ' · ' + t('statistics.photographed', { at: time(data.photographed_at) }) : ''}${data.complete ? '' : ' · ' + t('statistics.behind', { n: data.behind })}</p>`
 }

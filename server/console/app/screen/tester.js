@@ -11,14 +11,21 @@ import { Fields, AsJSON } from '../form/form.js'
 import { bodyOf, variants, example, plain, clean } from '../form/schema.js'
 import { Explanation } from '../part/explain.js'
 import { Cases, saveCase } from '../part/cases.js'
+import { modulesOn } from '../part/modules.js'
 
 export default function Tester({ place }) {
   const start = useLoad(async () => {
     const some = can('listCustomers') ? (await get('/customers', { limit: 20 })).data : []
-    return { doc: await documentOf('events'), some }
+    return { doc: await documentOf('events'), some, declared: await declaredActions() }
   })
   return html`<${Title} text=${t('nav.tester')} /><p class="lead">${t('tester.text')}</p>
-    <${Loaded} of=${start}>${({ doc, some }) => html`<${Try} doc=${doc} some=${some} place=${place} again=${start.again} />`}</${Loaded}>`
+    <${Loaded} of=${start}>${({ doc, some, declared }) => html`<${Try} doc=${doc} some=${some} declared=${declared} place=${place} again=${start.again} />`}</${Loaded}>`
+}
+
+// declaredActions are the programme's own.
+async function declaredActions() {
+  if (!can('listEntities') || !(await modulesOn())('custom_events')) return []
+  return (await get('/entities/custom-events/action', { limit: 100 })).data.map((a) => a.id)
 }
 
 // paid is what the lines of a purchase come to, in cents; a total that was right stays right when a line is changed.
@@ -35,7 +42,7 @@ function small(data) {
   return { transaction_id: fresh(), total: subtotal, currency, items: [{ product_id, product_name, product_url, quantity, subtotal, product_category }] }
 }
 
-function Try({ doc, some, place, again }) {
+function Try({ doc, some, declared, place, again }) {
   const { schema, examples } = bodyOf(doc, '/events')
   const actions = variants(doc, schema)
   const action = place.query.action || 'checkout'
@@ -84,7 +91,7 @@ function Try({ doc, some, place, again }) {
       <div class="fields">
         <div class="field"><label for="try-customer">${t('customer')}</label><input id="try-customer" name="customer" list="try-customers" autocomplete="off" value=${customer} onInput=${(e) => setCustomer(e.target.value)} required /><datalist id="try-customers">${some.map((c) => html`<option value=${c.id}>${[c.first_name, c.last_name].filter(Boolean).join(' ')}</option>`)}</datalist>
           ${customer && some.length > 0 && html`<span class="help"><a href=${'#/customer/' + id(customer)}>${t('tester.page')}</a></span>`}</div>
-        <div class="field"><label for="try-action">${t('event.action')}</label><select id="try-action" name="action" value=${action} onChange=${(e) => (set({}), filter({ action: e.target.value }))}>${Object.keys(actions).sort().map((a) => html`<option value=${a}>${has('action.' + a) ? t('action.' + a) + ' – ' : ''}${a}</option>`)}</select></div>
+        <div class="field"><label for="try-action">${t('event.action')}</label><select id="try-action" name="action" value=${action} onChange=${(e) => (set({}), filter({ action: e.target.value }))}>${[...Object.keys(actions), ...declared.filter((a) => !actions[a])].sort().map((a) => html`<option value=${a}>${has('action.' + a) ? t('action.' + a) + ' – ' : ''}${a}</option>`)}</select></div>
       </div>
       <div class="title"><h2>${t('event.data')}</h2><span class="actions"><button type="button" class="tiny" onClick=${sample}>${t('tester.sample')}</button><button type="button" class="tiny" aria-pressed=${asText} onClick=${() => setText(!asText)}>JSON</button></span></div>
       ${asText || !own?.properties ? html`<${AsJSON} value=${data} change=${(v) => setData(v || {})} rows=${16} />` : html`<${Fields} doc=${doc} schema=${own} value=${data} change=${(now) => setData(totalled(data, now))} errors=${errors} form=${action} />`}

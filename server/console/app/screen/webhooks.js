@@ -1,15 +1,16 @@
 // Webhooks: their health, what waits, each delivery, and what can be done about it.
 import { html, useState } from '../ui.js'
-import { t, number, time, opensAt, closesAt } from '../words.js'
+import { t, has, number, time, opensAt, closesAt } from '../words.js'
 import { get, post, can, id } from '../api.js'
 import { filter } from '../router.js'
 import { useLoad } from '../load.js'
-import { Loaded, Title, Failure, Empty } from '../part/state.js'
+import { Loaded, Title, Failure, Empty, Id } from '../part/state.js'
 import { Table } from '../part/table.js'
 import { Badge, Card } from '../part/figures.js'
 import { Attempts } from '../part/attempts.js'
 import { sure, openDialog } from '../part/dialog.js'
 import { tell } from '../part/toast.js'
+import { When } from '../part/when.js'
 
 const once = (data) => data.secret && openDialog({ title: t('keys.secret'), content: html`<pre>${data.secret}</pre><p>${t('keys.once')}</p>` })
 
@@ -42,8 +43,15 @@ function All({ place }) {
     { key: 'behind', label: t('webhook.behind'), right: true, cell: (w) => number(w.backlog.behind), text: (w) => w.backlog.behind },
   ]
   return html`<${Title} text=${t('nav.webhooks')} />${wrong && html`<${Failure} error=${wrong} />`}
-    ${can('createWebhook') && html`<form class="filters" onSubmit=${make}><label>${t('name')}<input name="label" /></label><label>${t('webhook.url')}<input name="url" type="url" required /></label><label>${t('webhook.types')}<input name="types" placeholder="event.*" required /></label><button class="primary">${t('webhook.new')}</button></form>`}
-    <${Loaded} of=${all}>${(d) => html`<${Table} answer=${d} columns=${columns} to=${(w) => '/webhooks/' + id(w.webhook_id)} name="webhooks" empty=${html`<${Empty} text=${t('webhook.none')} />`} />`}</${Loaded}>`
+    ${can('createWebhook') && html`<form class="filters" onSubmit=${make}><label>${t('name')}<input name="label" /></label><label>${t('webhook.url')}<input name="url" type="url" required /></label><${Types} /><button class="primary">${t('webhook.new')}</button></form>`}
+    <${Loaded} of=${all}>${(d) => html`<${Table} answer=${d} columns=${columns} to=${(w) => '/webhooks/' + id(w.webhook_id)} name="webhooks" empty=${html`<${Empty} text=${t('webhook.none')}><a href="/docs/webhooks" target="_blank" rel="noopener">${t('webhook.docs')}</a></${Empty}>`} />`}</${Loaded}>`
+}
+
+// Types lets the kinds of events be written; the list of all is read when the field is entered.
+function Types() {
+  const [all, set] = useState(null)
+  const read = () => all || get('/admin/webhook-types').then(({ data }) => set(data), () => {})
+  return html`<label>${t('webhook.types')}<input name="types" placeholder="event.*" list="webhook-types" required onFocus=${read} /><datalist id="webhook-types">${(all || []).map((one) => html`<option value=${one.type}>${has('action.' + one.type.slice(6)) ? t('action.' + one.type.slice(6)) : ''}</option>`)}</datalist></label>`
 }
 
 function One({ name, place }) {
@@ -79,16 +87,17 @@ function One({ name, place }) {
     }
   }
   const columns = [
-    { key: 'created_at', label: t('time'), cell: (d) => time(d.created_at) },
+    { key: 'created_at', label: t('time'), cell: (d) => html`<${When} at=${d.created_at} />` },
     { key: 'type', label: t('webhook.type'), cell: (d) => html`<code>${d.type}</code>` },
     { key: 'customer', label: t('customer'), cell: (d) => (d.customer ? html`<a href=${'#/customer/' + id(d.customer)}>${d.customer}</a>` : '–') },
     { key: 'state', label: t('status'), cell: (d) => html`<${Badge} state=${d.state} />` },
     { key: 'attempts', label: t('webhook.attempts'), right: true },
     { key: 'last_status', label: t('webhook.answer'), cell: (d) => d.last_status || (d.last_fault ? t('fault.' + d.last_fault) : '–') },
-    { key: 'do', label: '', cell: (d) => html`<div class="actions"><button onClick=${() => show(path, d)}>${t('show')}</button><button onClick=${() => act(`/deliveries/${id(d.delivery)}/retry`)}>${t('again')}</button></div>`, text: () => '' },
+    { key: 'do', label: '', cell: (d) => html`<div class="actions"><button onClick=${() => show(path, d).catch(fail)}>${t('show')}</button>${d.state === 'dead' && can('retryDelivery') && html`<button onClick=${() => act(`/deliveries/${id(d.delivery)}/retry`)}>${t('again')}</button>`}</div>`, text: () => '' },
   ]
-  return html`<${Loaded} of=${hook} title=${t('nav.webhooks')}>${({ data: w }) => html`<${Title} text=${w.label || w.url}><${Badge} state=${w.state} />
+  return html`<p class="crumb"><a href="#/webhooks">${t('nav.webhooks')}</a> ›</p><${Loaded} of=${hook} title=${t('nav.webhooks')}>${({ data: w }) => html`<${Title} text=${w.label || w.url}><${Badge} state=${w.state} />
       ${can('testWebhook') && html`<button onClick=${() => act('/test')}>${t('webhook.test')}</button><button onClick=${() => act('/rotate', {}, t('keys.rotate'))}>${t('keys.rotate')}</button>
+        ${w.backlog.dead > 0 && can('retryDeliveries') && html`<button onClick=${() => act('/deliveries/-/retry', {}, t('webhook.retry'))}>${t('webhook.retry')}</button>`}
         ${w.state === 'active' ? html`<button onClick=${() => act('/pause')}>${t('webhook.pause')}</button>` : html`<button onClick=${() => act('/resume')}>${t('webhook.resume')}</button>`}`}</${Title}>
     ${wrong && html`<${Failure} error=${wrong} />`}
     <p><code>${w.url}</code> ${w.types.map((x) => html`<span class="badge">${x}</span> `)}</p>
@@ -96,10 +105,20 @@ function One({ name, place }) {
     ${can('getWebhookAttempts') && html`<${Attempts} path=${path} turn=${turn} />`}
     ${can('replayWebhook') && html`<form class="filters" onSubmit=${replay}><label>${t('from')}<input type="date" name="from" required /></label><label>${t('to')}<input type="date" name="to" required /></label><button>${t('webhook.replay')}</button></form>`}
     <div class="tabs">${['', 'waiting', 'sent', 'dead', 'skipped'].map((s) => html`<button aria-pressed=${(state || '') === s} onClick=${() => filter({ state: s })}>${s ? t('state.' + s) : t('all')}</button>`)}</div>
-    <${Loaded} of=${deliveries}>${(d) => html`<${Table} answer=${d} columns=${columns} name="deliveries" />`}</${Loaded}>`
+    <${Loaded} of=${deliveries}>${(d) => html`<${Table} answer=${d} columns=${columns} name="deliveries" empty=${html`<${Empty} text=${state ? t('webhook.quiet.state', { state: t('state.' + state) }) : t('webhook.quiet')}>${!state && can('testWebhook') && html`<button onClick=${() => act('/test')}>${t('webhook.test')}</button>`}</${Empty}>`} />`}</${Loaded}>`
 }
 
+// show tells of one delivery: what is sent, and what each attempt came to.
 async function show(path, d) {
   const { data } = await get(`${path}/deliveries/${id(d.delivery)}`)
-  await openDialog({ title: d.type, content: html`<pre>${JSON.stringify(data, null, 2)}</pre>` })
+  const columns = [
+    { key: 'attempt', label: t('webhook.attempt'), right: true },
+    { key: 'at', label: t('time'), cell: (a) => html`<${When} at=${a.at} />` },
+    { key: 'status', label: t('webhook.answer'), cell: (a) => html`${a.status || (a.fault ? t('fault.' + a.fault) : '–')}${a.answer && html`<div class="small about">${a.answer}</div>`}`, text: (a) => a.status || a.fault },
+    { key: 'duration', label: t('jobs.took'), right: true, cell: (a) => number(a.duration, 3) + ' s' },
+  ]
+  const content = html`<p><${Badge} state=${data.state} /> ${data.replay && html`<${Badge} state=${t('webhook.replay')} />`} ${data.customer && html`<code>${data.customer}</code>`} <span class="small">${data.next_attempt_at && html`${t('jobs.next')}: <${When} at=${data.next_attempt_at} />`}</span></p>
+    <h3>${t('webhook.attempts')}</h3><${Table} answer=${{ data: data.log }} columns=${columns} name="attempts" links=${false} empty=${html`<p class="small">${t('webhook.untried')}</p>`} />
+    <h3>${t('webhook.message')}</h3><p class="small">webhook-id: <${Id} value=${data.event_id} /></p>${data.message ? html`<pre>${JSON.stringify(data.message, null, 2)}</pre>` : html`<p class="small">${t('webhook.gone')}</p>`}`
+  await openDialog({ title: d.type, content })
 }

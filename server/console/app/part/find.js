@@ -1,0 +1,35 @@
+// Finds what a person has in hand: the name of a screen, a customer's id, e-mail address or id in another system, a coupon's code.
+import { t } from '../words.js'
+import { get, can, id } from '../api.js'
+import { screens } from '../screens.js'
+
+const customer = (one) => '/customer/' + id(one.id)
+
+// exact are customers whom a text names alone: by their e-mail address, else by an id.
+async function exact(text) {
+  if (!can('getCustomer')) return null
+  if (text.includes('@')) {
+    const { data } = await get('/customers', { email: text, limit: 2 })
+    if (data.length === 1) return customer(data[0])
+  }
+  return get('/customers/' + id(text)).then(({ data }) => customer(data), () => null)
+}
+
+// coupon is one by its code, which people write in small letters, too.
+async function coupon(text) {
+  if (!can('getCoupon') || /[\s,@]/.test(text)) return null
+  const { data } = await get('/coupons', { 'code.in': [...new Set([text, text.toUpperCase()])].join(','), limit: 1 }).catch(() => ({ data: [] })) // coupons may be switched off
+  return data.length ? '/rewards?tab=coupons&code=' + id(data[0].code) : null
+}
+
+const isID = (text) => /[\d@:]/.test(text) && !/\s/.test(text)
+
+// find gives the place of it, else that of the customers whose names begin so.
+export async function find(text) {
+  const wanted = text.trim()
+  const screen = screens.find((s) => !s.hidden && t('nav.' + s.name).toLowerCase() === wanted.toLowerCase())
+  if (screen) return '/' + screen.path
+  const names = '/customers?search=' + id(wanted)
+  if (!isID(wanted) && can('listCustomers') && (await get('/customers', { search: wanted, limit: 1 })).data.length) return names
+  return (await coupon(wanted)) || (await exact(wanted)) || names
+}
