@@ -99,5 +99,13 @@ func (b *browsed) refused() {
 	b.until("[...document.querySelectorAll('main figcaption')].some((e) => e.textContent.endsWith('(%)'))")
 	b.open("/statistics?metric=revenue")
 	b.until("[...document.querySelectorAll('main figcaption')].some((e) => e.textContent.endsWith('(EUR)'))")
+
+	b.open("/administration?tab=audit&target=nothing-of-this-name")
+	b.press("main .empty button")
+	b.until("document.querySelector('main tbody tr') && !location.hash.includes('target')")
+	b.open("/configuration")
+	past := evaluate[string](b, "document.querySelector('main ul.tree').innerText")
+	assert.Contains(b.t, past, "Created")
+	assert.NotContains(b.t, past, "Password", "what people do about themselves is no change of the programme")
 	assert.Empty(b.t, b.faults())
 }

@@ -120,8 +120,9 @@ func (b *browsed) until(condition string) {
 // open goes to a place of the console and waits until it has loaded.
 func (b *browsed) open(place string) {
 	b.t.Helper()
-	evaluate[bool](b, "location.hash = "+quoted("#"+place)+"; true")
-	b.until("document.querySelector('main h1') && !document.querySelector('main .loading')")
+	// Until the console has heard of it, what is there still belongs to the place before.
+	evaluate[bool](b, `(() => { const was = location.hash; addEventListener('hashchange', () => setTimeout(() => { window.moved = true }), {once: true}); location.hash = `+quoted("#"+place)+`; window.moved = location.hash === was; return true })()`)
+	b.until("window.moved && document.querySelector('main h1') && !document.querySelector('main .loading')")
 }
 
 func quoted(text string) string {

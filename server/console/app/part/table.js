@@ -51,7 +51,7 @@ export function Table({ answer, columns, to, empty, name = 'rows', links = true,
     document.addEventListener('keydown', pressed)
     return () => document.removeEventListener('keydown', pressed)
   }, [rows, chosen])
-  if (!rows.length && !place().query.cursor) return empty || html`<${Empty} text=${t('list.none')} />`
+  if (!rows.length && !place().query.cursor) return empty || html`<${Nothing} />`
   const turn = (link) => {
     const { cursor, offset } = linkQuery(link)
     filter({ cursor, offset })
@@ -92,6 +92,15 @@ export function Table({ answer, columns, to, empty, name = 'rows', links = true,
       ${columns.length > 4 && html`<details class="data columns"><summary>${t('list.columns')}</summary>${columns.filter((c) => c.label).map((c) => html`<label class="check"><input type="checkbox" checked=${!away.includes(c.key)} onChange=${(e) => put(c.key, e.target.checked)} /> ${c.label}</label>`)}</details>`}
       <button class="quiet tiny" onClick=${() => save(name, shown, picked.length ? picked : rows)}>CSV</button>
     </div>`
+}
+
+// standing says what a screen shows, and narrows nothing.
+const standing = ['tab', 'view', 'type', 'sort', 'order', 'step']
+
+// Nothing is a list without rows; where filters may be why, they can be taken off.
+function Nothing() {
+  const narrow = Object.keys(place().query).filter((name) => !standing.includes(name))
+  return html`<${Empty} text=${t('list.none')}>${narrow.length > 0 && html`<button onClick=${() => filter(Object.fromEntries(narrow.map((name) => [name, ''])))}>${t('list.widen')}</button>`}</${Empty}>`
 }
 
 // Head is the head of a column; where the server can sort by it, a click does, and another turns the order.

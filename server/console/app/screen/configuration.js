@@ -62,7 +62,10 @@ export default function Configuration() {
     ${can('listAudit') && html`<${Past} />`}`
 }
 
+// ours are changes of what a configuration holds.
+const ours = /^(entity|module|settings|configuration|coupon_pool)\./
+
 function Past() {
-  const all = useLoad(() => get('/admin/audit', { limit: 20 }))
+  const all = useLoad(async () => ({ data: (await get('/admin/audit', { limit: 200 })).data.filter((e) => ours.test(e.action)).slice(0, 20) }))
   return html`<h2>${t('configuration.past')}</h2><${Loaded} of=${all}>${({ data }) => html`<ul class="tree">${data.map((e) => html`<li><details><summary>${time(e.at)} · <${WhoDid} of=${e} /> · ${did(e.action)} <code>${e.target}</code></summary><${Diff} before=${e.before} after=${e.after} /></details></li>`)}</ul>`}</${Loaded}>`
 }

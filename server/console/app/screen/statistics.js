@@ -61,7 +61,7 @@ function Shown({ data, sizes }) {
   const lines = [...shown.map((s) => ({ label: nameOf(s, named(data.metric)) })), ...old.map((s) => ({ label: nameOf(s, named(data.metric)) + ' · ' + t('statistics.earlier'), faint: true }))]
   const times = data.unit === 'ratio' ? 100 : 1
   const drawn = (v) => (v == null ? null : v * times)
-  const rows = data.periods.map((p, i) => ({ at: seconds(p), label: p, values: [...shown, ...old].map((s) => drawn(s.values[i])) }))
+  const rows = data.periods.map((p, i) => ({ at: seconds(data.interval === 'month' ? p.slice(0, 7) + '-01' : p), label: p, values: [...shown, ...old].map((s) => drawn(s.values[i])) }))
   const change = (s) => {
     const b = earlier(s)?.total
     return b ? number((100 * (s.total - b)) / b, 1) + ' %' : '–'
@@ -74,7 +74,7 @@ function Shown({ data, sizes }) {
       { key: 'change', label: t('statistics.change'), right: true, cell: change, text: change },
     ] : []),
   ]
-  return html`${sizes && html`<${Cohorts} data=${data} name=${named(data.metric)} figure=${figure} sizes=${sizes} />`}<div class="panel"><${Chart} title=${measured(data)} rows=${rows} series=${lines} height=${280} digits=${digits[data.unit]} /></div>
+  return html`${sizes && html`<${Cohorts} data=${data} name=${named(data.metric)} figure=${figure} sizes=${sizes} />`}<div class="panel"><${Chart} title=${measured(data)} rows=${rows} series=${lines} kind=${data.interval === 'month' && lines.length === 1 ? 'bars' : 'lines'} height=${280} digits=${digits[data.unit]} /></div>
     <${Table} answer=${{ data: data.series }} columns=${columns} name=${data.metric} links=${false} />
     ${data.compare && html`<p class="small">${t('statistics.against', { from: day(data.compare.from), to: day(data.compare.to) })}</p>`}<p class="small">${data.time_zone} · ${time(data.at)}${data.photographed_at ? ' · ' + t('statistics.photographed', { at: time(data.photographed_at) }) : ''}${data.complete ? '' : ' · ' + t('statistics.behind', { n: data.behind })}</p>`
 }

@@ -103,8 +103,8 @@ function One({ name, place }) {
     <p><code>${w.url}</code> ${w.types.map((x) => html`<span class="badge">${x}</span> `)}</p>
     <div class="cards">${['waiting', 'dead', 'behind'].map((f) => html`<${Card} label=${t('webhook.' + f)} value=${number(w.backlog[f])} note=${f === 'waiting' && w.backlog.oldest_at && t('webhook.oldest', { at: time(w.backlog.oldest_at) })} />`)}<${Card} label=${t('webhook.success')} value=${time(w.health.last_success_at)} note=${w.health.failing_since && t('webhook.failing', { at: time(w.health.failing_since) })} /></div>`}</${Loaded}>
     ${can('getWebhookAttempts') && html`<${Attempts} path=${path} turn=${turn} />`}
-    ${can('replayWebhook') && html`<form class="filters" onSubmit=${replay}><label>${t('from')}<input type="date" name="from" required /></label><label>${t('to')}<input type="date" name="to" required /></label><button>${t('webhook.replay')}</button></form>`}
-    <div class="tabs">${['', 'waiting', 'sent', 'dead', 'skipped'].map((s) => html`<button aria-pressed=${(state || '') === s} onClick=${() => filter({ state: s })}>${s ? t('state.' + s) : t('all')}</button>`)}</div>
+    ${can('replayWebhook') && html`<h2>${t('webhook.again')}</h2><p class="small">${t('webhook.again.text')}</p><form class="filters" onSubmit=${replay}><label>${t('from')}<input type="date" name="from" required /></label><label>${t('to')}<input type="date" name="to" required /></label><button>${t('webhook.replay')}</button></form>`}
+    <h2>${t('webhook.deliveries')}</h2><div class="tabs">${['', 'waiting', 'sent', 'dead', 'skipped'].map((s) => html`<button aria-pressed=${(state || '') === s} onClick=${() => filter({ state: s })}>${s ? t('state.' + s) : t('all')}</button>`)}</div>
     <${Loaded} of=${deliveries}>${(d) => html`<${Table} answer=${d} columns=${columns} name="deliveries" empty=${html`<${Empty} text=${state ? t('webhook.quiet.state', { state: t('state.' + state) }) : t('webhook.quiet')}>${!state && can('testWebhook') && html`<button onClick=${() => act('/test')}>${t('webhook.test')}</button>`}</${Empty}>`} />`}</${Loaded}>`
 }
 
