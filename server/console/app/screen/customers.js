@@ -8,7 +8,6 @@ import { Loaded, Title, Empty } from '../part/state.js'
 import { Table } from '../part/table.js'
 import { Badge } from '../part/figures.js'
 import { Bulk } from '../part/bulk.js'
-import { find } from '../part/find.js'
 import { CustomFilters, customOf } from '../part/custom.js'
 import { useChoices } from '../form/input.js'
 import { When } from '../part/when.js'
@@ -48,7 +47,7 @@ export default function Customers({ place }) {
       <button>${t('search')}</button>
     </form>
     <${Loaded} of=${all}>${(d) => html`<${Table} answer=${d} columns=${columns} to=${(c) => '/customer/' + id(c.id)} name="customers" idOf=${(c) => c.id} marked=${marked}
-      empty=${narrowed ? html`<${Empty} text=${t('customers.nobody')}>${q.search && html`<button onClick=${() => find(q.search).then(go)}>${t('customers.open', { text: q.search })}</button>`}</${Empty}>` : html`<${Empty} text=${t('customers.none')}><code>loyalty demo</code></${Empty}>`} />`}</${Loaded}>`
+      empty=${narrowed ? html`<${Empty} text=${t('customers.nobody')}>${q.search && html`<button onClick=${() => import('../part/find.js').then(({ find }) => find(q.search)).then(go)}>${t('customers.open', { text: q.search })}</button>`}</${Empty}>` : html`<${Empty} text=${t('customers.none')}><code>loyalty demo</code></${Empty}>`} />`}</${Loaded}>`
 }
 
 // Pick filters by one of some things; one that is not among them, of an address, stays what is asked.
