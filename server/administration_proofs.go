@@ -20,8 +20,7 @@ func (a *administrationAPI) ListLedgerProofs(ctx context.Context, in administrat
 	if err != nil {
 		return nil, err
 	}
-	caller := requestOf(ctx).caller
-	named := caller == nil || caller.Role.Covers(loyalty.RoleOperator)
+	named := requestOf(ctx).actorsShown()
 	l := list.Linked(p, found, a.clock(), func(v loyalty.LedgerVerification) list.Cursor { return list.Cursor{At: v.At, ID: v.ID[:]} })
 	out := administration.ListLedgerProofs200JSONResponse{
 		Data: make([]administration.LedgerProof, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: &l.Time,

@@ -72,6 +72,7 @@ func (a *entitiesAPI) updateCustomer(ctx context.Context, id string) (entities.U
 		return nil, err
 	}
 	r := requestOf(ctx)
+	event.Sender = r.key.ID
 	language := r.language
 	render := func(o loyalty.Outcome, err error) (int, []byte) {
 		if err != nil {

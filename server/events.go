@@ -45,6 +45,7 @@ func (a *eventsAPI) SubmitEvent(ctx context.Context, _ events.SubmitEventRequest
 		return http.StatusOK, appendOutcome(nil, language, o)
 	}
 	s := a.vocabulary.Submission(r.tree)
+	s.Sender = r.key.ID
 	if key, hash, ok := r.idempotency(httpRequest(ctx)); ok {
 		s.Idempotency = &loyalty.Idempotency{AnswerKey: key, Hash: hash, Render: render, Block: customerBlock}
 	}
@@ -183,7 +184,7 @@ func (a *eventsAPI) SubmitEvents(ctx context.Context, _ events.SubmitEventsReque
 			return nil, err
 		}
 	}
-	b := bulk{api: a, language: r.language, results: make([]json.RawMessage, len(trees))}
+	b := bulk{api: a, language: r.language, sender: r.key.ID, results: make([]json.RawMessage, len(trees))}
 	b.read(trees)
 	if key, _, ok := r.idempotency(httpRequest(ctx)); ok {
 		b.remember(httpRequest(ctx), key)
@@ -238,6 +239,7 @@ func (r *request) eventTrees(req *http.Request) ([]any, error) {
 type bulk struct {
 	api         *eventsAPI
 	language    *tongue
+	sender      string
 	submissions []loyalty.Submission
 	places      []int
 	results     []json.RawMessage
@@ -257,7 +259,7 @@ func (b *bulk) read(trees []any) {
 			continue
 		}
 		b.places = append(b.places, i)
-		s.At = at + "."
+		s.At, s.Sender = at+".", b.sender
 		b.submissions = append(b.submissions, s)
 	}
 }

@@ -65,8 +65,9 @@ type feedAsk struct {
 	limit int // 0: none was sent
 	wait  time.Duration
 
-	actions, prefixes        []string
-	data, personal, postings bool
+	actions, prefixes, actors []string
+	data, personal, postings  bool
+	senders                   bool // who sent an event is shown
 }
 
 // FollowEvents returns events in the order of the feed.
@@ -96,10 +97,11 @@ func (a *eventsAPI) FollowEvents(ctx context.Context, _ events.FollowEventsReque
 }
 
 // read reads a request for the feed. It fails for a cursor that is none of this list,
-// and for what the key may not see.
+// and for what the key, or the user, may not see.
 func (f *feedAPI) read(ctx context.Context) (*feedAsk, error) {
 	ask := &feedAsk{request: requestOf(ctx), form: feedForm(httpRequest(ctx).Header)}
 	ask.data = f.shows(ask.key)
+	ask.senders = ask.data && ask.actorsShown()
 	after, field := "", ""
 	for _, p := range ask.query {
 		var unread error
@@ -114,6 +116,14 @@ func (f *feedAPI) read(ctx context.Context) (*feedAsk, error) {
 			ask.wait = min(time.Duration(seconds)*time.Second, feedWait)
 		case "types":
 			ask.choose(p.Value)
+		case "key_id":
+			if !f.shows(ask.key) {
+				return nil, errAPIForbidden.With("api", "display")
+			}
+			if !ask.senders {
+				return nil, loyalty.ErrRoleNeeded.With("role", string(loyalty.RoleOperator))
+			}
+			ask.actors = sorted(strings.Split(p.Value, ","))
 		case "include":
 			if ask.include(p.Value); ask.data && !f.shows(ask.key) {
 				return nil, errAPIForbidden.With("api", "display")
@@ -127,6 +137,9 @@ func (f *feedAPI) read(ctx context.Context) (*feedAsk, error) {
 		after, field = sent, "Last-Event-ID"
 	}
 	ask.list = feedPath + " " + strings.Join(ask.actions, ",") + " " + strings.Join(ask.prefixes, ",")
+	if len(ask.actors) > 0 { // cursors of before there was this filter stay good
+		ask.list += " " + strings.Join(ask.actors, ",")
+	}
 	if after == "" {
 		return ask, nil
 	}
@@ -157,10 +170,14 @@ func (ask *feedAsk) choose(types string) {
 			ask.actions = append(ask.actions, action)
 		}
 	}
-	for _, texts := range []*[]string{&ask.actions, &ask.prefixes} {
-		slices.Sort(*texts)
-		*texts = slices.Compact(*texts)
-	}
+	ask.actions, ask.prefixes = sorted(ask.actions), sorted(ask.prefixes)
+}
+
+// sorted puts texts in order and leaves out those that are repeated: a cursor is good for what was
+// wanted, however it was asked for.
+func sorted(texts []string) []string {
+	slices.Sort(texts)
+	return slices.Compact(texts)
 }
 
 // include reads what rows have besides.
@@ -209,6 +226,8 @@ type feedRow struct {
 	Sequence   int64          `json:"sequence"`
 	Cursor     string         `json:"cursor"`
 	Type       string         `json:"type"`
+	KeyID      string         `json:"key_id,omitempty"`
+	ActorKind  string         `json:"actor_kind,omitempty"`
 	CustomerID loyalty.ID     `json:"customer_id"`
 	RecordedAt common.Instant `json:"recorded_at"`
 	common.JournalEvent
@@ -236,9 +255,11 @@ func (f *feedAPI) piece(ctx context.Context, ask *feedAsk, after int64, limit, s
 		return p, err
 	}
 	defer leave()
-	part, err := f.reader.Feed(ctx, loyalty.FeedQuery{
-		After: after, Limit: limit, Scan: feedScan, Actions: ask.actions, Prefixes: ask.prefixes, Postings: ask.postings,
-	})
+	q := loyalty.FeedQuery{After: after, Limit: limit, Scan: feedScan, Actions: ask.actions, Prefixes: ask.prefixes, Postings: ask.postings}
+	for _, actor := range ask.actors {
+		q.SentBy = append(q.SentBy, loyalty.KeyIDsOf(actor)...)
+	}
+	part, err := f.reader.Feed(ctx, q)
 	if err != nil {
 		return p, err
 	}
@@ -276,6 +297,10 @@ func (f *feedAPI) row(ask *feedAsk, part *loyalty.FeedPart, i int) (row []byte, 
 	}
 	if out.JournalEvent, err = journalEvent(ask.language, &part.EventPage, e); err != nil {
 		return nil, "", err
+	}
+	if ask.senders && e.SentBy != "" {
+		actor, kind := loyalty.ActorOf(e.SentBy)
+		out.KeyID, out.ActorKind = actor, string(kind)
 	}
 	if ask.data {
 		out.Data = out.JournalEvent.Data

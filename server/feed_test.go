@@ -33,6 +33,8 @@ type fed struct {
 	CustomerID string `json:"customer_id"`
 	ID         string
 	Action     string
+	KeyID      string `json:"key_id"`
+	ActorKind  string `json:"actor_kind"`
 	Customer   *struct{ ID string }
 	Data       map[string]any
 	Postings   []struct {

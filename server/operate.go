@@ -42,7 +42,7 @@ func (s submitter) submitFor(ctx context.Context, a customerAction) (rawResponse
 	if err != nil {
 		return rawResponse{}, err
 	}
-	event := loyalty.Submission{Customer: name, Action: a.action, Data: marshal(a.data), Operation: true}
+	event := loyalty.Submission{Customer: name, Sender: r.key.ID, Action: a.action, Data: marshal(a.data), Operation: true}
 	if key, hash, ok := r.idempotency(httpRequest(ctx)); ok {
 		event.Idempotency = &loyalty.Idempotency{AnswerKey: key, Hash: hash, Render: render}
 	}

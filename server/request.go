@@ -48,6 +48,12 @@ func (r *request) fields() map[string]list.Field {
 	return r.operation.fields
 }
 
+// actorsShown reports whether the caller is shown who did something: users are who may read the
+// audit trail.
+func (r *request) actorsShown() bool {
+	return r.caller == nil || r.caller.Role.Covers(loyalty.RoleOperator)
+}
+
 // asksForPast reports whether a customer's figures are wanted as of an instant: they are folded
 // from everything that was ever recorded of the customer.
 func (r *request) asksForPast() bool {

@@ -103,7 +103,7 @@ func creditUntil(ctx context.Context, s *store.Store, prefix string, n int) erro
 			after.Figures, after.LastEvent, after.LastActivityAt = book.Figures, id, now
 			w.Customers = append(w.Customers, loyalty.Changed[loyalty.Customer]{Before: before, After: after})
 			one := int64(1)
-			w.Events = append(w.Events, loyalty.Event{ID: id, Customer: after.ID, Action: "point_add", Points: &one, At: now, RecordedAt: now,
+			w.Events = append(w.Events, loyalty.Event{ID: id, Customer: after.ID, Action: "point_add", Points: &one, At: now, RecordedAt: now, SentBy: "LK7F3M2QX9TB4WHD",
 				Data: json.RawMessage(`{"points":1,"order_id":"ORD-2026-000123456","total":129.9,"currency":"EUR"}`)})
 			for _, p := range book.Postings {
 				w.Postings = append(w.Postings, loyalty.CustomerPosting{Customer: after.ID, Posting: p})

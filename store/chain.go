@@ -33,6 +33,7 @@ type eventLink struct {
 	parent                     UUID
 	action, transaction        string
 	data, personal, effectText []byte
+	sentBy                     string
 }
 
 // after returns the head that follows another one; nil is the first.
@@ -56,6 +57,9 @@ func (l *link) after(head []byte) []byte {
 		hashBytes(h, r.data)
 		hashBytes(h, r.personal)
 		hashBytes(h, r.effectText)
+		if r.sentBy != "" { // not where it is absent: the rows of before it was kept have the hashes that they had
+			hashBytes(h, []byte(r.sentBy))
+		}
 	}
 	hashBytes(h, []byte(l.postings))
 	return h.Sum(nil)
@@ -168,6 +172,6 @@ func eventLinkOf(e *loyalty.Event) (*eventLink, error) {
 	effects, err := Document[*loyalty.Effects]{e.Effects}.json()
 	return &eventLink{
 		recordedAt: Millis(e.RecordedAt), at: Millis(e.At), expDate: Millis(e.ExpDate), points: e.Points, parent: UUID(e.Parent),
-		action: e.Action, transaction: e.Transaction, data: e.Data, personal: e.Personal, effectText: []byte(effects),
+		action: e.Action, transaction: e.Transaction, data: e.Data, personal: e.Personal, effectText: []byte(effects), sentBy: e.SentBy,
 	}, err
 }

@@ -16,6 +16,7 @@ var eventTable = table[loyalty.Event]{name: "events", fields: []field[loyalty.Ev
 	{"data", "text", func(e *loyalty.Event) any { return (*Raw)(&e.Data) }},
 	{"personal", "bytea", func(e *loyalty.Event) any { return (*blob)(&e.Personal) }},
 	{"effects", "text", func(e *loyalty.Event) any { return documentIn(&e.Effects) }},
+	{"sent_by", "text", func(e *loyalty.Event) any { return (*Text)(&e.SentBy) }},
 }}
 
 // postingTable is a posting of the ledger.

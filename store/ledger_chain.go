@@ -97,7 +97,7 @@ func (p *chainProof) page(after UUID) (last UUID, err error) {
 		return last, err
 	}
 	rows, err := p.db.Raw(`SELECT b.customer_id, b.chain, a.event_id, a.head, e.id, e.recorded_at, e.at, e.exp_date, e.points, e.parent,
-	e.action, e.transaction_id, e.data, e.personal, e.effects, `+postingsOf(p.db, "e.customer_id", "e.id")+`
+	e.action, e.transaction_id, e.data, e.personal, e.effects, e.sent_by, `+postingsOf(p.db, "e.customer_id", "e.id")+`
 FROM (SELECT customer_id, chain, chain_from FROM balances `+customers+`) b
 LEFT JOIN `+p.anchored+` a ON a.customer_id = b.customer_id
 LEFT JOIN events e ON e.customer_id = b.customer_id AND b.chain IS NOT NULL AND (b.chain_from IS NULL OR e.id >= b.chain_from)
@@ -133,10 +133,10 @@ func (p *chainProof) row(rows *sql.Rows) error {
 	var f folded
 	var l link
 	var r eventLink
-	var action, transaction, text Text
+	var action, transaction, text, sender Text
 	var data, effects Text
 	if err := rows.Scan(&f.customer, &f.stored, &f.anchoredEvent, &f.anchored, &l.event, &r.recordedAt, &r.at, &r.expDate, &r.points, &r.parent,
-		&action, &transaction, &data, &r.personal, &effects, &text); err != nil {
+		&action, &transaction, &data, &r.personal, &effects, &sender, &text); err != nil {
 		return err
 	}
 	if f.customer != p.now.customer {
@@ -146,7 +146,7 @@ func (p *chainProof) row(rows *sql.Rows) error {
 	if l.event == (UUID{}) {
 		return nil
 	}
-	r.action, r.transaction, r.data, r.effectText = string(action), string(transaction), []byte(data), []byte(effects)
+	r.action, r.transaction, r.sentBy, r.data, r.effectText = string(action), string(transaction), string(sender), []byte(data), []byte(effects)
 	l.customer, l.row, l.postings = f.customer, &r, string(text)
 	p.fold(&l)
 	return nil

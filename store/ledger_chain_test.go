@@ -23,6 +23,8 @@ func TestChainSeesEveryChange(t *testing.T) {
 		{"an event's parent", `UPDATE events SET parent = {ada gift} WHERE id = {ada spent}`, "I12"},
 		{"an event's action", `UPDATE events SET action = 'visit' WHERE id = {ada joined}`, "I12"},
 		{"an event's effects", `UPDATE events SET effects = '{"x":1}' WHERE id = {ada joined}`, "I12"},
+		{"an event's sender", `UPDATE events SET sent_by = 'LKOTHER' WHERE id = {ada gift}`, "I12"},
+		{"an event's sender gone", `UPDATE events SET sent_by = NULL WHERE id = {ada gift}`, "I12"},
 		{"an event gone", `DELETE FROM events WHERE id = {ada joined}`, "I12"},
 		{"the order of an event's postings", `UPDATE postings SET seq = seq + 5 WHERE event_id = {ada spent}`, "I12"},
 		{"the head", `UPDATE balances SET chain = {bytes} WHERE customer_id = {ada}`, "I12"},

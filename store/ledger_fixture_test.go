@@ -45,7 +45,7 @@ func (m *member) event(key, action, transaction string) loyalty.ID {
 	m.c.LastEvent = loyalty.NewID(m.now, m.c.LastEvent)
 	m.events[key] = m.c.LastEvent
 	m.writes.Events = append(m.writes.Events, loyalty.Event{
-		ID: m.c.LastEvent, Customer: m.c.ID, Action: action, Transaction: transaction, At: m.now, RecordedAt: m.now, Data: []byte("{}"),
+		ID: m.c.LastEvent, Customer: m.c.ID, Action: action, Transaction: transaction, At: m.now, RecordedAt: m.now, SentBy: "LKFIXTURE", Data: []byte("{}"),
 	})
 	return m.c.LastEvent
 }

@@ -111,7 +111,7 @@ func feedOf(db *gorm.DB, part *loyalty.FeedPart, q *loyalty.FeedQuery) ([]loyalt
 	}
 	part.Head = state.Head
 	scan := q.Scan
-	if len(q.Actions)+len(q.Prefixes) == 0 && q.From.IsZero() && q.Before.IsZero() {
+	if len(q.Actions)+len(q.Prefixes)+len(q.SentBy) == 0 && q.From.IsZero() && q.Before.IsZero() {
 		scan = q.Limit
 	}
 	stretch, err := tailTable.find(db.Where("number > ?", q.After).Order("number").Limit(scan + 1))
@@ -130,6 +130,9 @@ func addFeed(db *gorm.DB, part *loyalty.FeedPart, q *loyalty.FeedQuery, stretch 
 	}
 	if text, args := actionsLike(q); text != "" {
 		w = w.and(text, args...)
+	}
+	if len(q.SentBy) > 0 {
+		w = w.and("e.sent_by IN ?", q.SentBy)
 	}
 	if !q.From.IsZero() {
 		w = w.and(recorded+" >= ?", Millis(q.From))

@@ -82,6 +82,27 @@ func (e FeedAccount) Valid() bool {
 	}
 }
 
+// Defines values for FeedEventActorKind.
+const (
+	FeedEventActorKindKey    FeedEventActorKind = "key"
+	FeedEventActorKindSystem FeedEventActorKind = "system"
+	FeedEventActorKindUser   FeedEventActorKind = "user"
+)
+
+// Valid indicates whether the value is a known member of the FeedEventActorKind enum.
+func (e FeedEventActorKind) Valid() bool {
+	switch e {
+	case FeedEventActorKindKey:
+		return true
+	case FeedEventActorKindSystem:
+		return true
+	case FeedEventActorKindUser:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for RuleVerdictVerdict.
 const (
 	RuleVerdictVerdictApplied RuleVerdictVerdict = "applied"
@@ -721,6 +742,11 @@ type FeedEvent struct {
 	// Example: point_add
 	Action string `json:"action"`
 
+	// ActorKind What `key_id` is: an access key, a user of the console, or the program's own commands. Absent where that is.
+	//
+	// Example: key
+	ActorKind *FeedEventActorKind `json:"actor_kind,omitempty"`
+
 	// Change What it did to the spendable balance. The sum over all events of a customer is `spendable`.
 	//
 	// Example: 500
@@ -755,6 +781,15 @@ type FeedEvent struct {
 	//
 	// Example: 0197b3a2-6d0c-7c55-9a3e-1f0a4c1d2e01
 	ID openapi_types.UUID `json:"id"`
+
+	// KeyID Who sent it: the access key, the login of the user, or `command line` for the program's own commands. What follows from a
+	// submitted event at once has the same, and so has what a job did of a bulk operation or an import that somebody asked for.
+	// Absent for what the platform did by itself, such as points that expire, for events of before this was kept, and for who
+	// may not see it.
+	//
+	//
+	// Example: LK7F3M2QX9TB4WHD
+	KeyID *string `json:"key_id,omitempty"`
 
 	// Label The action for a person, in the language of the answer; the name of the action, where it is one of your own.
 	//
@@ -799,6 +834,11 @@ type FeedEvent struct {
 	// Example: event.point_add
 	Type string `json:"type"`
 }
+
+// FeedEventActorKind What `key_id` is: an access key, a user of the console, or the program's own commands. Absent where that is.
+//
+// Example: key
+type FeedEventActorKind string
 
 // FeedEvent_Customer Whose event it is; absent when that customer has left the programme.
 type FeedEvent_Customer struct {

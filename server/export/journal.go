@@ -40,6 +40,19 @@ type happened struct {
 	*loyalty.Event
 	number int64
 	data   value
+	actor  value
+	kind   value
+}
+
+// sentBy says who sent the event; users are named only where personal data was asked for.
+func (e *happened) sentBy(personal bool) {
+	if e.SentBy == "" {
+		return
+	}
+	actor, kind := loyalty.ActorOf(e.SentBy)
+	if e.kind = plainValue(string(kind)); personal || kind != loyalty.ActorUser {
+		e.actor = textValue(actor)
+	}
 }
 
 type events struct{}
@@ -57,6 +70,9 @@ var eventColumns = []column[happened]{
 	{Column{"expires_at", false, "when the points that it gave expire"}, func(_ *beside, e *happened) value { return instantValue(e.ExpDate) }},
 	{Column{"transaction_id", false, "the purchase that it belongs to"}, func(_ *beside, e *happened) value { return textValue(e.Transaction) }},
 	{Column{"data", false, "its attributes, as a JSON object; those that name a person only where personal data was asked for"}, func(_ *beside, e *happened) value { return e.data }},
+	{Column{"key_id", false, "the access key that sent it, or command line; of a user of the console the login, only where personal data was asked for"},
+		func(_ *beside, e *happened) value { return e.actor }},
+	{Column{"actor_kind", false, "who sent it: key, user or system; nothing where nobody did, or from before this was kept"}, func(_ *beside, e *happened) value { return e.kind }},
 	{Column{"customer", true, "the caller's id"}, func(b *beside, e *happened) value { return named(b, e.Customer) }},
 }
 
@@ -81,6 +97,7 @@ func (events) next(ctx context.Context, r *Reader, limit int) (rows [][]value, m
 			return nil, false, err
 		}
 		e.data = documentValue(data)
+		e.sentBy(r.ask.Personal)
 		rows = append(rows, cells(r, eventColumns, b, &e))
 	}
 	r.number = part.Through

@@ -14,14 +14,19 @@ type Event struct {
 	Parent      ID // the event it derives from; zero: submitted
 	Customer    ID
 	Action      string
-	Transaction string          // the transaction_id it belongs to, if any
-	Points      *int64          // what it is worth, as shown; nil: nothing
-	ExpDate     time.Time       // expiry of the lot it opened; zero: none
-	At          time.Time       // when it took effect
-	RecordedAt  time.Time       // when it was recorded
-	Data        json.RawMessage // attributes, without the personal ones
-	Personal    []byte          // personal attributes, sealed under the customer's key
-	Effects     *Effects        // what the postings do not tell, for a rebuild
+	Transaction string    // the transaction_id it belongs to, if any
+	Points      *int64    // what it is worth, as shown; nil: nothing
+	ExpDate     time.Time // expiry of the lot it opened; zero: none
+	At          time.Time // when it took effect
+	RecordedAt  time.Time // when it was recorded
+	// SentBy is the access key whose request it came of, or what stands in a key's place
+	// (ActorOf); empty: the platform did it by itself, or it is from before this was kept. What
+	// follows from a submitted event in the same decision has the event's; what was due
+	// before it, and is applied with it, has none.
+	SentBy   string
+	Data     json.RawMessage // attributes, without the personal ones
+	Personal []byte          // personal attributes, sealed under the customer's key
+	Effects  *Effects        // what the postings do not tell, for a rebuild
 
 	// Change is what it did to the spendable balance: the sum of its postings. It is
 	// not kept with the event, because the ledger tells it.

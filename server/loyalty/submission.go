@@ -21,7 +21,10 @@ type Submission struct {
 	Customer   string // the customer's identifier, or the value of ExternalID
 	ExternalID string // names the external id field that Customer is a value of
 	Action     string
-	Data       json.RawMessage // an object; empty counts as {}
+	// Sender is the access key that asks, or what stands in its place (ActorOf); empty: the
+	// platform itself. The journal keeps it.
+	Sender string
+	Data   json.RawMessage // an object; empty counts as {}
 	// Checked says that the data has passed its action's schema already.
 	Checked bool
 	// At is the path of the event inside the request, such as events[3].; it

@@ -54,7 +54,8 @@ type FeedQuery struct {
 	Scan int
 	// Actions are those that are wanted, and Prefixes how they may begin; neither: all.
 	Actions, Prefixes []string
-	Postings          bool // how points moved is wanted as well
+	SentBy            []string // whose events are wanted, as Event.SentBy has them; none: everybody's
+	Postings          bool     // how points moved is wanted as well
 	// From and Before are the stretch of time in which the events were recorded; zero: no
 	// bound.
 	From, Before time.Time

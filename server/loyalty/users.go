@@ -121,6 +121,9 @@ func ActorOf(keyID string) (actor string, kind ActorKind) {
 	return keyID, ActorKey
 }
 
+// KeyIDsOf is ActorOf turned round: what the journal can have of who is shown as this actor.
+func KeyIDsOf(actor string) []string { return []string{actor, userKey + actor} }
+
 // UserStore keeps users and their sessions.
 type UserStore interface {
 	// Users lists all users by login.

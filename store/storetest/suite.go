@@ -157,7 +157,7 @@ var t1 = loyalty.Name{Kind: loyalty.NameTransaction, Value: "t-1"}
 func (b *bench) event(c loyalty.Customer) loyalty.Event {
 	n, idle := int64(-5), &loyalty.LotEffect{Idle: points.Period{Months: 12}}
 	return loyalty.Event{ID: loyalty.NewID(b.now, loyalty.ID{}), Parent: loyalty.NewID(b.now, loyalty.ID{}), Customer: c.ID, Action: "point_add",
-		Transaction: "t-1", Points: &n, ExpDate: b.now.Add(time.Hour), At: b.now.Add(-time.Minute), RecordedAt: b.now,
+		Transaction: "t-1", Points: &n, ExpDate: b.now.Add(time.Hour), At: b.now.Add(-time.Minute), RecordedAt: b.now, SentBy: "LKSENDER",
 		Data: json.RawMessage(`{"a": 1.0,"b":"\u0000"}`), Personal: []byte{1, 0, 2}, Effects: &loyalty.Effects{Status: loyalty.Active, Lot: idle}}
 }
 

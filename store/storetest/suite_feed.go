@@ -74,6 +74,9 @@ func feed(t *testing.T, b *bench) {
 			read(loyalty.FeedQuery{Limit: limit, Scan: scan, Prefixes: []string{"point_"}}, of(ids[1:]...))
 			read(loyalty.FeedQuery{Limit: limit, Scan: scan, Actions: []string{"visit"}, Prefixes: []string{"point_s"}}, of(ids[0], ids[2]))
 			read(loyalty.FeedQuery{Limit: limit, Scan: scan, Actions: []string{"nothing"}}, of())
+			read(loyalty.FeedQuery{Limit: limit, Scan: scan, SentBy: []string{"LKpoint_add"}}, of(ids[1]))
+			read(loyalty.FeedQuery{Limit: limit, Scan: scan, SentBy: []string{"LKpoint_add", "LKpoint_spend"}, Actions: []string{"visit", "point_spend"}}, of(ids[2]))
+			read(loyalty.FeedQuery{Limit: limit, Scan: scan, SentBy: []string{"LKnobody"}}, of())
 		}
 	}
 	from, before := b.now.Add(time.Minute), b.now.Add(3*time.Minute)

@@ -41,13 +41,13 @@ func everyRow(t *testing.T, b *bench) {
 func (b *bench) journal(t *testing.T, w loyalty.Writes) {
 	t.Helper()
 	raw, e, p := Raw(t, b.url), w.Events[0], w.Postings[0]
-	var action, tx, data, effects string
+	var action, tx, data, effects, sender string
 	var at, recorded, exp, n, seq, from, to int64
 	var personal []byte
-	require.NoError(t, raw.QueryRow(`SELECT action, transaction_id, data, effects, at, recorded_at, exp_date, points, personal FROM events`).
-		Scan(&action, &tx, &data, &effects, &at, &recorded, &exp, &n, &personal))
+	require.NoError(t, raw.QueryRow(`SELECT action, transaction_id, data, effects, at, recorded_at, exp_date, points, personal, sent_by FROM events`).
+		Scan(&action, &tx, &data, &effects, &at, &recorded, &exp, &n, &personal, &sender))
 	require.Equal(t, []any{e.Action, e.Transaction, string(e.Data), `{"status":"active","lot":{"idle":{"months":12}}}`, e.At.UnixMilli(), e.RecordedAt.UnixMilli(),
-		e.ExpDate.UnixMilli(), *e.Points, e.Personal}, []any{action, tx, data, effects, at, recorded, exp, n, personal})
+		e.ExpDate.UnixMilli(), *e.Points, e.Personal, e.SentBy}, []any{action, tx, data, effects, at, recorded, exp, n, personal, sender})
 	require.NoError(t, raw.QueryRow(`SELECT p.seq, p.from_account, p.to_account, p.points FROM postings p JOIN events e
  ON e.customer_id = p.customer_id AND e.id = p.event_id JOIN lots l ON l.customer_id = p.customer_id AND l.id = p.lot_id`).Scan(&seq, &from, &to, &n))
 	require.Equal(t, []int64{int64(p.Seq), int64(p.From), int64(p.To), p.Points}, []int64{seq, from, to, n})
@@ -68,7 +68,7 @@ func absences(t *testing.T, b *bench) {
 	require.NoError(t, b.put(loyalty.Writes{Events: []loyalty.Event{{ID: loyalty.NewID(b.now, loyalty.ID{}), Customer: c.ID, Action: "visit", At: b.now, RecordedAt: b.now}}}))
 	var n int
 	require.NoError(t, Raw(t, b.url).QueryRow(`SELECT count(*) FROM events WHERE parent IS NULL AND transaction_id IS NULL AND points IS NULL
- AND exp_date IS NULL AND data IS NULL AND personal IS NULL AND effects IS NULL`).Scan(&n))
+ AND exp_date IS NULL AND data IS NULL AND personal IS NULL AND effects IS NULL AND sent_by IS NULL`).Scan(&n))
 	require.Equal(t, 1, n)
 }
 

@@ -53,7 +53,7 @@ func happens(s *store.Store, now time.Time, customers ...loyalty.ID) error {
 	return happensAs(s, "visit", now, customers...)
 }
 
-// happensAs is happens by an action.
+// happensAs is happens by an action; the key of that name sent it, but for a visit.
 func happensAs(s *store.Store, action string, now time.Time, customers ...loyalty.ID) error {
 	needs := loyalty.Needs{Now: now, Apart: true}
 	for _, id := range customers {
@@ -67,7 +67,11 @@ func happensAs(s *store.Store, action string, now time.Time, customers ...loyalt
 				after := before
 				after.LastEvent = loyalty.NewID(now, before.LastEvent)
 				w.Customers = append(w.Customers, changedCustomer{Before: before, After: after})
-				w.Events = append(w.Events, loyalty.Event{ID: after.LastEvent, Customer: id, Action: action, At: now, RecordedAt: now})
+				e := loyalty.Event{ID: after.LastEvent, Customer: id, Action: action, At: now, RecordedAt: now}
+				if action != "visit" {
+					e.SentBy = "LK" + action
+				}
+				w.Events = append(w.Events, e)
 			}
 			return w, nil
 		})

@@ -221,7 +221,7 @@ func forgetAgain(s *settings, cmd *cobra.Command, db *store.Store, last int64, f
 	}
 	defer h.engine.Close()
 	n, err := archive.Forget(cmd.Context(), db, forget.list, func(ctx context.Context, customer string) error {
-		_, err := h.engine.Submit(ctx, loyalty.Submission{Customer: customer, Action: "opt_out"})
+		_, err := h.engine.Submit(ctx, loyalty.Submission{Customer: customer, Sender: loyalty.CommandLine, Action: "opt_out"})
 		return err
 	})
 	if err == nil {

@@ -56,8 +56,12 @@ func TestProgrammeMoves(t *testing.T) {
 	name := []string{"LOYALTY_MASTER_KEY_FILE=" + key}
 	files := t.TempDir()
 	first := dumped(t, from, nil, filepath.Join(files, "first"))
-	postgres := append(name, "LOYALTY_DATABASE_URL="+storetest.EmptyPostgres(t))
+	at := storetest.EmptyPostgres(t)
+	postgres := append(name, "LOYALTY_DATABASE_URL="+at)
 	out := restored(t, files, postgres, filepath.Join(files, "first"))
+	sent := 0
+	require.NoError(t, storetest.Raw(t, at).QueryRow("SELECT count(*) FROM events WHERE sent_by = 'command line'").Scan(&sent))
+	require.Positive(t, sent, "who sent the events came along")
 	require.Contains(t, out, "There is no list of opt-outs: whoever opted out after 20")
 	second := dumped(t, files, postgres, filepath.Join(files, "second"))
 	require.True(t, bytes.Equal(first, second), "PostgreSQL's dump is another file")

@@ -11,12 +11,15 @@ import (
 
 // settleDue applies what came due before the event: expired lots and purchases whose acceptance
 // date has passed, in the order of their dates, by the same events that the job writes for idle
-// customers.
+// customers: nobody sent those, whoever's request they happen to come with.
 func settleDue(r *Run) error {
 	due := r.Customer.DueAt
 	if due.IsZero() || due.After(r.Now) || errors.Is(r.batch.rules.trusted(), loyalty.ErrClockOff) {
 		return nil
 	}
+	sender := r.work.sender
+	r.work.sender = ""
+	defer func() { r.work.sender = sender }()
 	for {
 		at, apply := nextDue(r)
 		if apply == nil {

@@ -52,7 +52,7 @@ func (r *Run) Append(action string, at time.Time) *loyalty.Event {
 	r.Customer.LastEvent = loyalty.NewID(r.Now, r.Customer.LastEvent)
 	e := &loyalty.Event{
 		ID: r.Customer.LastEvent, Customer: r.Customer.ID, Action: action,
-		At: at, RecordedAt: r.Now, Data: json.RawMessage("{}"),
+		At: at, RecordedAt: r.Now, SentBy: r.work.sender, Data: json.RawMessage("{}"),
 	}
 	if r.Late {
 		e.Tell().Booked = &e.RecordedAt

@@ -20,6 +20,8 @@ type work struct {
 	tallies map[string]int64           // those that changed
 	trace   []loyalty.Verdict
 	tracing bool
+	// sender is whose request is decided, which the rows keep; empty while what is due is applied.
+	sender string
 	// imported says that the event happened elsewhere, and was rewarded there.
 	imported bool
 	// warnings are about the codes that a checkout named and did without.

@@ -142,7 +142,7 @@ func (w *bulkWork) some(ctx context.Context, s *shift, item func(*engine.Engine,
 
 // claimTicket claims the operation's reward, by all the rules of a single claim.
 func claimTicket(e *engine.Engine, o *loyalty.BulkOperation, _ *loyalty.BulkItem) *engine.Ticket {
-	return e.Prepare(loyalty.Submission{Operation: true, Action: "reward_claim", Data: loyalty.JSON(map[string]string{"reward": o.Target})})
+	return e.Prepare(loyalty.Submission{Operation: true, Sender: o.KeyID, Action: "reward_claim", Data: loyalty.JSON(map[string]string{"reward": o.Target})})
 }
 
 // joinTicket puts a customer on the operation's list, leaveTicket takes them off it.
@@ -161,5 +161,5 @@ func importTicket(e *engine.Engine, o *loyalty.BulkOperation, i *loyalty.BulkIte
 	if json.Unmarshal(i.Data, &row) != nil || row.List != "" {
 		return engine.JoinTicket(e, &loyalty.BulkOperation{ID: o.ID, Target: row.List})
 	}
-	return e.Prepare(loyalty.Submission{Operation: true, Imported: true, Customer: i.Customer, Action: row.Action, Data: row.Data})
+	return e.Prepare(loyalty.Submission{Operation: true, Sender: o.KeyID, Imported: true, Customer: i.Customer, Action: row.Action, Data: row.Data})
 }

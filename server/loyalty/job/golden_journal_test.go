@@ -21,6 +21,7 @@ import (
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
+	"github.com/loyalty-platform/loyalty/store"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
@@ -118,6 +119,41 @@ func TestGoldenJournalIsFolded(t *testing.T) {
 			require.EqualValues(t, events, done.Events)
 			proven(t, db)
 		})
+	}
+}
+
+// TestGoldenJournalIsMigrated brings the databases as they were up to this program's schema: their
+// ledgers hold, the chains of hashes included, and go on with events of which it is kept who sent them.
+func TestGoldenJournalIsMigrated(t *testing.T) {
+	t.Parallel()
+	for _, journal := range goldenJournals {
+		schema, err := strconv.ParseInt(strings.Trim(strings.TrimPrefix(journal, "testdata/journal-"), "0.jsonl"), 10, 64)
+		require.NoError(t, err)
+		for _, d := range storetest.All {
+			t.Run(d.Name, func(t *testing.T) {
+				url := d.Empty(t)
+				db, raw := storetest.Open(t, url), storetest.Raw(t, url)
+				require.NoError(t, db.Fill(t.Context(), schema, time.Time{}, func(*store.Filling) error { return nil }))
+				for _, g := range readGolden(t, journal) {
+					insert(t, raw, d.Name == "postgres", g)
+				}
+				require.NoError(t, db.Migrate(t.Context()))
+				proven(t, db)
+				var name string
+				require.NoError(t, raw.QueryRow("SELECT name FROM customers WHERE status = 'active' ORDER BY name LIMIT 1").Scan(&name))
+				s := newShop(t, url, nil)
+				s.wait(2 * 365 * 24 * time.Hour)
+				sub := event(name, "visit", `{"url":"https://shop.test/"}`)
+				sub.Sender = "LKTILL"
+				_, err := s.Submit(t.Context(), sub)
+				require.NoError(t, err)
+				var sent, others int
+				require.NoError(t, raw.QueryRow("SELECT count(sent_by), count(*) - count(sent_by) FROM events").Scan(&sent, &others))
+				require.Positive(t, sent)
+				require.Positive(t, others)
+				proven(t, db)
+			})
+		}
 	}
 }
 

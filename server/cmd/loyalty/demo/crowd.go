@@ -130,7 +130,7 @@ func (c *Crowd) act(m *member, progress float64, action string, data attributes)
 func (c *Crowd) dated(m *member, at time.Time, action string, data attributes) Act {
 	data["effective_timestamp"] = at.UTC().Format(time.RFC3339)
 	raw, _ := json.Marshal(data) // texts, numbers and lists of them
-	s := loyalty.Submission{Customer: m.name, Action: action, Data: raw, Operation: operations[action]}
+	s := loyalty.Submission{Customer: m.name, Sender: loyalty.CommandLine, Action: action, Data: raw, Operation: operations[action]}
 	for i := 0; i < len(s.Chance); i += 8 { // the seed decides what wheels and codes bring, too
 		binary.LittleEndian.PutUint64(s.Chance[i:], c.fate.Uint64())
 	}

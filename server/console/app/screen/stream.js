@@ -5,6 +5,7 @@ import { can, id } from '../api.js'
 import { filter } from '../router.js'
 import { Title, Empty } from '../part/state.js'
 import { Badge, Points } from '../part/figures.js'
+import { WhoDid } from '../part/trail.js'
 
 const most = 300 // rows that are kept
 
@@ -14,7 +15,9 @@ export default function Stream({ place }) {
   const [, draw] = useReducer((n) => n + 1, 0)
   const [paused, pause] = useState(false)
   const [state, set] = useState('waiting')
-  const { action = '', customer = '' } = place.query
+  const { action = '', customer = '', key_id = '' } = place.query
+  const senders = can('listAudit') // who sent an event is shown to whom the audit trail is
+  useEffect(() => ((rows.current = []), draw()), [action, customer, key_id]) // they were of another filter
   useEffect(() => {
     if (paused) return set('paused')
     let source
@@ -24,6 +27,7 @@ export default function Stream({ place }) {
       if (document.hidden) return
       const q = new URLSearchParams({ after, include: 'postings' })
       if (action) q.set('types', 'event.' + action)
+      if (key_id && senders) q.set('key_id', key_id)
       source = new EventSource('/console/api/events/feed?' + q)
       source.onopen = () => set('open')
       source.onerror = () => set('waiting')
@@ -49,16 +53,17 @@ export default function Stream({ place }) {
       clearTimeout(late)
       document.removeEventListener('visibilitychange', look)
     }
-  }, [paused, action, customer])
+  }, [paused, action, customer, key_id])
   const buckets = Array.from({ length: 30 }, (_, i) => rate.current.filter((ms) => Math.floor((Date.now() - ms) / 10000) === 29 - i).length)
   const top = Math.max(1, ...buckets)
   return html`<${Title} text=${t('nav.stream')}><${Badge} state=${t('stream.' + state)} /><button onClick=${() => pause(!paused)}>${paused ? t('stream.go') : t('stream.pause')}</button></${Title}>
-    <form class="filters" onSubmit=${(e) => (e.preventDefault(), (rows.current = []), filter(Object.fromEntries(new FormData(e.target))))}>
+    <form class="filters" onSubmit=${(e) => (e.preventDefault(), filter(Object.fromEntries(new FormData(e.target))))}>
       <label>${t('event.action')}<input name="action" value=${action} placeholder="checkout" /></label>
-      <label>${t('customer.id')}<input name="customer" value=${customer} /></label><button>${t('search')}</button></form>
+      <label>${t('customer.id')}<input name="customer" value=${customer} /></label>
+      ${senders && html`<label>${t('stream.sender')}<input name="key_id" value=${key_id} placeholder="LK…" /></label>`}<button>${t('search')}</button></form>
     <figure class="panel"><figcaption>${t('stream.rate')}: ${t('stream.count', { n: rate.current.length })}</figcaption>
       <div class="bars" aria-hidden="true">${buckets.map((n) => html`<span style=${{ height: (100 * n) / top + '%' }}></span>`)}</div></figure>
     ${!rows.current.length && html`<${Empty} text=${t('stream.none')}>${can('previewEvent') && html`<a class="button" href="#/tester">${t('steps.try.do')}</a>`}</${Empty}>`}
     <div class="rules">${rows.current.map((e) => html`<details class="rule" key=${e.sequence}><summary>${clock(e.recorded_at)} <strong>${e.label || e.action || e.type}</strong> ${e.customer && html`<a href=${'#/customer/' + id(e.customer.id)}>${e.customer.id}</a>`} ${e.change ? html`<${Points} n=${e.change} />` : ''}</summary>
-      <pre>${JSON.stringify(e, null, 2)}</pre></details>`)}</div>`
+      ${senders && html`<p>${t('stream.sender')}: ${e.actor_kind ? html`<${WhoDid} of=${e} />` : t('stream.nobody')}</p>`}<pre>${JSON.stringify(e, null, 2)}</pre></details>`)}</div>`
 }
