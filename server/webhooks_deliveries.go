@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"math"
 	"net/http"
 	"slices"
 	"strconv"
@@ -16,6 +17,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
 // TestWebhook has a test message sent.
@@ -47,8 +49,11 @@ func (a *administrationAPI) RetryDeliveries(ctx context.Context, in administrati
 
 // ReplayWebhook counts events of the past, or has them sent.
 func (a *administrationAPI) ReplayWebhook(ctx context.Context, in administration.ReplayWebhookRequestObject) (administration.ReplayWebhookResponseObject, error) {
-	r, dry := loyalty.Replay{Types: in.Body.Types, From: time.Time(in.Body.From), To: time.Time(in.Body.To)}, loyalty.Deref(in.Body.DryRun)
-	var err error
+	r, err := replayOf(in.Body)
+	if err != nil {
+		return nil, err
+	}
+	dry := loyalty.Deref(in.Body.DryRun)
 	if r.Customer, err = a.named(ctx, in.Body.Customer); err != nil {
 		return nil, err
 	}
@@ -69,6 +74,31 @@ func (a *administrationAPI) ReplayWebhook(ctx context.Context, in administration
 	return change(ctx, http.StatusOK, answer, func(ctx context.Context, call admin.Call) (admin.Done[int64], error) {
 		return a.webhooks.ReplayWebhook(ctx, call, in.WebhookID, r)
 	})
+}
+
+// replayOf reads what is sent again. A body names a time or numbers, and one of them whole.
+func replayOf(body *administration.WebhookReplay) (r loyalty.Replay, err error) {
+	r.Types, r.Position, r.Until = body.Types, loyalty.Deref(body.FromSequence)-1, loyalty.Deref(body.ToSequence)
+	other := map[string]any{"other": "from_sequence"}
+	switch empty := loyalty.ErrPropertyEmpty; {
+	case body.FromSequence != nil && body.From != nil:
+		return r, programme.Fault("from", "not_together", other)
+	case body.FromSequence != nil && body.To != nil:
+		return r, programme.Fault("to", "not_together", other)
+	case body.FromSequence != nil:
+		if body.ToSequence == nil {
+			r.Until = math.MaxInt64
+		}
+		return r, nil
+	case body.ToSequence != nil:
+		return r, empty.With("property", "from_sequence").At("from_sequence")
+	case body.From == nil:
+		return r, empty.With("property", "from").At("from")
+	case body.To == nil:
+		return r, empty.With("property", "to").At("to")
+	}
+	r.Position, r.From, r.To = 0, time.Time(*body.From), time.Time(*body.To)
+	return r, nil
 }
 
 // named finds the customer of a body; zero: none was named.

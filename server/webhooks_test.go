@@ -254,6 +254,31 @@ func TestWebhookReplay(t *testing.T) {
 		require.Len(t, r.all(), 10)
 		require.Equal(t, 400, h.post("/admin/webhooks/"+id+"/replay", `{"from":"`+until+`","to":"`+began+`"}`).status)
 		require.Equal(t, 404, ask(`,"customer":"nobody"`).status)
+
+		numbered := func(body string) answer { return h.post("/admin/webhooks/"+id+"/replay", "{"+body+"}") }
+		third, last := got[2].Sequence, got[4].Sequence
+		from := fmt.Sprintf(`"from_sequence":%d,"customer":"member-1"`, third)
+		require.Equal(t, json.Number("3"), data(t, numbered(from+`,"dry_run":true`))["events"])
+		require.Equal(t, json.Number("1"), data(t, numbered(from+fmt.Sprintf(`,"to_sequence":%d`, third)))["events"])
+		c.run()
+		again := r.all()
+		require.Len(t, again, 1)
+		require.Equal(t, got[2].header.Get("webhook-id"), again[0].header.Get("webhook-id"), "as it was sent before")
+		require.Equal(t, third, again[0].Sequence)
+		require.Equal(t, "1", again[0].header.Get("webhook-replay"))
+		require.Equal(t, json.Number("3"), data(t, numbered(from))["events"], "to the last one")
+		c.run()
+		require.Len(t, r.all(), 3)
+		require.Equal(t, json.Number("0"), data(t, numbered(fmt.Sprintf(`"from_sequence":%d`, last+100)))["events"])
+		require.Contains(t, h.get("/admin/audit?action=webhook.replay").body, `"to_sequence"`)
+		for body, field := range map[string]string{
+			`"dry_run":true`: "from", `"from":"` + began + `"`: "to", `"to_sequence":4`: "from_sequence", `"from_sequence":0`: "from_sequence",
+			`"from_sequence":4,"to_sequence":3`: "to_sequence", `"from_sequence":4,"from":"` + began + `"`: "from", `"from_sequence":4,"to":"` + until + `"`: "to",
+		} {
+			a := numbered(body)
+			require.Equal(t, 400, a.status, body)
+			require.Equal(t, []string{field}, a.fault(t).fields(), body)
+		}
 	})
 }
 

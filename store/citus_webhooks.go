@@ -1,6 +1,10 @@
 package store
 
-import "github.com/loyalty-platform/loyalty/server/loyalty"
+import (
+	"gorm.io/gorm"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
 
 // heldOnCitus is Held where the keys of customers are on other machines, and deliveries on the
 // coordinator: they are read after it is known whose they are.
@@ -32,4 +36,19 @@ FROM deliveries d WHERE d.webhook_id = ? AND d.number IN ? AND d.owner = ? AND d
 		rows[i].Sealed = sealed[rows[i].CustomerID]
 	}
 	return t.hold(rows), nil
+}
+
+// countSpread is countNumbered where events are on other machines than the tail: they are asked for by
+// pieces of it.
+func countSpread(db *gorm.DB, r *loyalty.Replay, w sqlFragment) (n int64, err error) {
+	for after := r.Position; ; {
+		stretch, err := tailTable.find(db.Where("number > ? AND number <= ?", after, r.Until).Order("number").Limit(10 * feedAtOnce))
+		if err != nil || len(stretch) == 0 {
+			return n, err
+		}
+		if err := spreadFeed(db, w, stretch, func(*loyalty.Event, int64) bool { n++; return false }); err != nil {
+			return n, err
+		}
+		after = stretch[len(stretch)-1].Number
+	}
 }

@@ -219,15 +219,44 @@ func (s webhookStore) Stretch(ctx context.Context, from, to time.Time) (after, u
 
 // CountEvents counts the events of a replay whose actions fit.
 func (s webhookStore) CountEvents(ctx context.Context, r *loyalty.Replay, actions, prefixes []string) (n int64, err error) {
-	w := sqlFragment{}.and("e.recorded_at >= ?", Millis(r.From)).and("e.recorded_at < ?", Millis(r.To))
+	w := sqlFragment{}
+	if text, args := actionsLike(&loyalty.FeedQuery{Actions: actions, Prefixes: prefixes}); text != "" {
+		w = w.and(text, args...)
+	}
+	if r.Numbered() {
+		err = s.consistent(ctx, func(db *gorm.DB) (err error) {
+			n, err = countNumbered(db, r, w)
+			return err
+		})
+		return n, err
+	}
+	w = w.and("e.recorded_at >= ?", Millis(r.From)).and("e.recorded_at < ?", Millis(r.To))
 	if r.Customer != (loyalty.ID{}) {
 		of := theirs("e.customer_id", holder(r.Customer, ""))
 		w = w.and(of.text, of.args...)
 	}
-	if text, args := actionsLike(&loyalty.FeedQuery{Actions: actions, Prefixes: prefixes}); text != "" {
-		w = w.and(text, args...)
-	}
 	return n, s.asks(ctx, sqlFragment{"SELECT count(*) FROM events e" + w.where(), w.args}.one((*number)(&n)))
+}
+
+// countNumbered counts the events behind the numbers of a replay.
+func countNumbered(db *gorm.DB, r *loyalty.Replay, w sqlFragment) (n int64, err error) {
+	if r.Customer != (loyalty.ID{}) {
+		var ids []UUID
+		if err := db.Raw("SELECT id FROM customers WHERE id = ?"+orMerged+"?", UUID(r.Customer), UUID(r.Customer)).Scan(&ids).Error; err != nil {
+			return 0, err
+		}
+		w = w.and("e.customer_id IN ?", ids)
+	}
+	if db.Name() == "citus" {
+		return countSpread(db, r, w)
+	}
+	span, err := spanOf(db, r.Position, r.Until)
+	if err != nil {
+		return 0, err
+	}
+	events := span.behind(db)
+	w = w.and("t.number > ?", r.Position).and("t.number <= ?", r.Until)
+	return n, db.Raw("SELECT count(*) FROM tail t "+events.text+w.where(), append(events.args, w.args...)...).Row().Scan(&n)
 }
 
 // forgetAtOnce is how many deliveries are forgotten in one statement.

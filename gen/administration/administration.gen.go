@@ -5180,7 +5180,7 @@ type WebhookMinute struct {
 	Unanswered int64 `json:"unanswered"`
 }
 
-// WebhookReplay Which events are sent again.
+// WebhookReplay Which events are sent again: those of a time, `from` and `to`, or those with numbers from `from_sequence` on.
 type WebhookReplay struct {
 	// Customer Only events of this customer, by id or external id as `name:value`.
 	//
@@ -5195,12 +5195,22 @@ type WebhookReplay struct {
 	// From Events recorded from then on.
 	//
 	// Example: 2026-03-01T00:00:00.000Z
-	From externalRef0.Instant `json:"from"`
+	From *externalRef0.Instant `json:"from,omitempty"`
+
+	// FromSequence Events with this `sequence` or a higher one.
+	//
+	// Example: 184391
+	FromSequence *int64 `json:"from_sequence,omitempty"`
 
 	// To Events recorded before then, and before now.
 	//
 	// Example: 2026-03-02T00:00:00.000Z
-	To externalRef0.Instant `json:"to"`
+	To *externalRef0.Instant `json:"to,omitempty"`
+
+	// ToSequence Events with this `sequence` or a lower one; left out, up to now. It needs `from_sequence`.
+	//
+	// Example: 184467
+	ToSequence *int64 `json:"to_sequence,omitempty"`
 
 	// Types Only these of the webhook's types; left out, all of them.
 	//

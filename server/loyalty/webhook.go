@@ -207,9 +207,12 @@ type Replay struct {
 	Customer ID       // zero: any
 	From, To time.Time
 	Position int64 // up to this number it was done
-	Until    int64 // the last number
+	Until    int64 // the last number; 0 while it is asked for by its time
 	At       time.Time
 }
+
+// Numbered says that a replay is asked for by numbers, and not by a time.
+func (r *Replay) Numbered() bool { return r.Until > 0 }
 
 // WebhookBacklog is what has not arrived.
 type WebhookBacklog struct {
@@ -287,7 +290,7 @@ type WebhookReader interface {
 	// CustomersByID reads customers with their figures.
 	CustomersByID(ctx context.Context, ids []ID) (map[ID]Customer, error)
 	// Stretch gives the numbers between which everything lies that was recorded in a
-	// stretch of time, and CountEvents counts it.
+	// stretch of time, and CountEvents counts what a replay asks for by either.
 	Stretch(ctx context.Context, from, to time.Time) (after, until int64, err error)
 	CountEvents(ctx context.Context, r *Replay, actions, prefixes []string) (int64, error)
 }

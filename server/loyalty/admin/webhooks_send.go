@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
@@ -109,8 +110,19 @@ func narrowed(types, wanted []string) (both []string) {
 	return both
 }
 
-// checkReplay ends the period at now at the latest, because later events are sent anyway.
+// lastDay is later than any event.
+var lastDay = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
+
+// checkReplay ends the period at now at the latest, because later events are sent anyway. One that
+// goes by numbers takes events of any time.
 func (a *Webhooks) checkReplay(p *loyalty.Replay) error {
+	if p.Numbered() {
+		if p.Until <= p.Position {
+			return programme.Fault("to_sequence", loyalty.ErrPropertyInvalid.Name, map[string]any{"reason": "range"})
+		}
+		p.From, p.To = time.UnixMilli(0).UTC(), lastDay
+		return nil
+	}
 	p.From, p.To = p.From.UTC(), p.To.UTC()
 	if now := a.now(); p.To.After(now) {
 		p.To = now
@@ -128,10 +140,11 @@ func (a *Webhooks) ReplayWebhook(ctx context.Context, call Call, id string, p lo
 	if err := a.checkReplay(&p); err != nil {
 		return Done[int64]{}, err
 	}
-	// read before the webhook's row is locked, because the tail may be long
-	after, until, err := a.store.Stretch(ctx, p.From, p.To)
-	if err != nil {
-		return Done[int64]{}, err
+	after, until, err := p.Position, p.Until, error(nil)
+	if !p.Numbered() { // read before the webhook's row is locked, because the tail may be long
+		if after, until, err = a.store.Stretch(ctx, p.From, p.To); err != nil {
+			return Done[int64]{}, err
+		}
 	}
 	return changing(ctx, a, call, func(r *webhookRun) (int64, error) {
 		w, err := r.active(id)
@@ -148,18 +161,36 @@ func (a *Webhooks) ReplayWebhook(ctx context.Context, call Call, id string, p lo
 		if err != nil {
 			return 0, err
 		}
+		head, err := r.TailHead()
+		if err != nil {
+			return 0, err
+		}
+		until = min(until, head) // what comes from now on is sent anyway
 		n, err := a.countReplay(ctx, &w, &p)
 		if err != nil {
 			return 0, err
 		}
+		asked := replayAudit(&p, n)
 		p.ID, p.Webhook, p.Position, p.Until, p.At = r.next(r.now), w.ID, after, until, r.now
 		if after < until && n > 0 {
 			if err := r.AddReplay(p); err != nil {
 				return 0, err
 			}
 		}
-		return n, r.audit("webhook.replay", w.ID.String(), nil, map[string]any{
-			"from": p.From.Format(time.RFC3339Nano), "to": p.To.Format(time.RFC3339Nano), "types": p.Types, "events": n,
-		})
+		return n, r.audit("webhook.replay", w.ID.String(), nil, asked)
 	}, func(n int64) any { return n })
+}
+
+// replayAudit is what the trail has of a replay, as it was asked for.
+func replayAudit(p *loyalty.Replay, events int64) map[string]any {
+	asked := map[string]any{"types": p.Types, "events": events}
+	if !p.Numbered() {
+		asked["from"], asked["to"] = p.From.Format(time.RFC3339Nano), p.To.Format(time.RFC3339Nano)
+		return asked
+	}
+	asked["from_sequence"] = p.Position + 1
+	if p.Until < math.MaxInt64 {
+		asked["to_sequence"] = p.Until
+	}
+	return asked
 }
