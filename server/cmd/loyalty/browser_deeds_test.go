@@ -239,6 +239,7 @@ func (b *browsed) modules() {
 		Config struct{ Negative string }
 	}
 	require.Eventually(b.t, func() bool { return data[module](b, "/admin/modules/points_economy").Config.Negative == "refuse" }, patience, 100*time.Millisecond)
+	b.until(row + ".querySelector('details button.primary:disabled')") // the page knows it, too, and asks no more
 	b.open("/administration?tab=audit")
 	b.until("document.querySelector('main tbody tr')?.textContent.includes('Module changed')")
 	b.fill(map[string]string{"main select[name=action]": "module.update"})

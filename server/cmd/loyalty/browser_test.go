@@ -99,7 +99,9 @@ func (b *browsed) faults() []string {
 
 func evaluate[T any](b *browsed, script string) T {
 	b.t.Helper()
-	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](script))
+	limited, stop := context.WithTimeout(b.ctx, patience) // a question of the page holds its scripts
+	defer stop()
+	v, err := chromedp.Run(limited, chromedp.Evaluate[T](script))
 	require.NoError(b.t, err, script)
 	return v
 }
@@ -107,10 +109,11 @@ func evaluate[T any](b *browsed, script string) T {
 // until waits for a state of the page.
 func (b *browsed) until(condition string) {
 	b.t.Helper()
-	pause := time.Millisecond
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(pause) {
+	limited, stop := context.WithTimeout(b.ctx, patience)
+	defer stop()
+	for pause := time.Millisecond; limited.Err() == nil; time.Sleep(pause) {
 		pause = min(2*pause, 50*time.Millisecond)
-		if v, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool]("Boolean("+condition+")")); err == nil && v {
+		if v, err := chromedp.Run(limited, chromedp.Evaluate[bool]("Boolean("+condition+")")); err == nil && v {
 			return
 		}
 	}

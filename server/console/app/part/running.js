@@ -17,7 +17,7 @@ import { When } from './when.js'
 // agreed shows what would change, and says whether it may.
 const agreed = (before, after) => openDialog({ title: t('diff.title'), content: html`<${Diff} before=${before} after=${after} />`, yes: t('save'), no: t('cancel') })
 
-// useGuard asks before a form is left that was changed.
+// useGuard asks before a form is left that was changed; who has saved it lifts the guard, while what was saved is read.
 function useGuard(changed) {
   useEffect(() => {
     if (!changed) return
@@ -46,6 +46,7 @@ function Module({ m, doc, again }) {
     if (body.config && !(await agreed(before, body.config))) return
     try {
       await post('/admin/modules/' + id(m.name), body)
+      if (body.config) guard.ask = null
       fail(null)
       tell(t('saved'))
       again()
@@ -79,6 +80,7 @@ function SettingsForm({ doc, now, again }) {
     if (!(await agreed(clean(before) || {}, clean(value) || {}))) return
     try {
       await post('/admin/settings', clean(value) || {})
+      guard.ask = null
       settle((await get('/admin/settings')).data)
       fail(null)
       tell(t('saved'))

@@ -64,6 +64,6 @@ export default function Stream({ place }) {
     <figure class="panel"><figcaption>${t('stream.rate')}: ${t('stream.count', { n: rate.current.length })}</figcaption>
       <div class="bars" aria-hidden="true">${buckets.map((n) => html`<span style=${{ height: (100 * n) / top + '%' }}></span>`)}</div></figure>
     ${!rows.current.length && html`<${Empty} text=${t('stream.none')}>${can('previewEvent') && html`<a class="button" href="#/tester">${t('steps.try.do')}</a>`}</${Empty}>`}
-    <div class="rules">${rows.current.map((e) => html`<details class="rule" key=${e.sequence}><summary>${clock(e.recorded_at)} <strong>${e.label || e.action || e.type}</strong> ${e.customer && html`<a href=${'#/customer/' + id(e.customer.id)}>${e.customer.id}</a>`} ${e.change ? html`<${Points} n=${e.change} />` : ''}</summary>
-      ${senders && html`<p>${t('stream.sender')}: ${e.actor_kind ? html`<${WhoDid} of=${e} />` : t('stream.nobody')}</p>`}<pre>${JSON.stringify(e, null, 2)}</pre></details>`)}</div>`
+    <div class="rules">${rows.current.map((e) => html`<details class="rule" key=${e.sequence}><summary>${clock(e.recorded_at)} <strong>${e.label || e.action || e.type}</strong> ${e.customer && html`<bdi>${e.customer.id}</bdi>`} ${e.change ? html`<${Points} n=${e.change} />` : ''}</summary>
+      ${senders && html`<p>${t('stream.sender')}: ${e.actor_kind ? html`<${WhoDid} of=${e} />` : t('stream.nobody')}</p>`}${e.customer && html`<p><a href=${'#/customer/' + id(e.customer.id)}>${t('customer')} ${e.customer.id}</a></p>`}<pre>${JSON.stringify(e, null, 2)}</pre></details>`)}</div>`
 }
