@@ -72,8 +72,8 @@ func TestTotalsTakeTurns(t *testing.T) {
 	ctx.Set(requestKey{}, &request{key: &loyalty.AccessKey{}})
 	_, err := api.GetStatistics(ctx, administration.GetStatisticsRequestObject{})
 	require.ErrorIs(t, err, errBusy)
-	dry := true
-	_, err = api.ReplayWebhook(ctx, administration.ReplayWebhookRequestObject{Body: &administration.WebhookReplay{DryRun: &dry}})
+	dry, from := true, int64(1)
+	_, err = api.ReplayWebhook(ctx, administration.ReplayWebhookRequestObject{Body: &administration.WebhookReplay{DryRun: &dry, FromSequence: &from}})
 	require.ErrorIs(t, err, errBusy)
 }
 
