@@ -75,7 +75,10 @@ func (s *Server) validate(c *gin.Context) {
 
 // validateParameters lets kin-openapi judge path, query and header parameters.
 func (s *Server) validateParameters(c *gin.Context, r *request) error {
-	declared := slices.Concat(r.operation.checked, r.operation.longFilters(r.query))
+	declared := r.operation.checked
+	if long := r.operation.longFilters(r.query); len(long) > 0 {
+		declared = slices.Concat(declared, long) // the operation's own is every request's
+	}
 	if len(declared) == 0 {
 		return nil
 	}
