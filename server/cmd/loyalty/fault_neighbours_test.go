@@ -112,13 +112,15 @@ func (n *neighbours) purchase(id string) {
 }
 
 // proofs has so many clients ask for proofs of the ledger, each again as soon as it has one, and
-// says how many were given. Whoever is told to come back does so.
+// says how many were given. Whoever is told to come back does so. A proof reads the whole ledger,
+// and the server lets its callers wait far longer than others for it.
 func (n *neighbours) proofs(key signing.Credential, clients int, until time.Time) int {
 	n.Helper()
 	var given atomic.Int64
 	var wait sync.WaitGroup
 	for range clients {
 		c := newCaller(n.T, key)
+		c.http.Timeout = 2 * time.Minute
 		wait.Go(func() {
 			for time.Now().Before(until) {
 				a := c.get(n.address + "/admin/ledger?verify=true")
