@@ -14,12 +14,17 @@ import (
 
 // settings finds variables that nothing reads: a misspelt setting is silently its default.
 func settings(_ context.Context, p *Patient) (list []Finding) {
-	for _, name := range p.Environment {
-		if strings.HasPrefix(name, "LOYALTY_") && !slices.Contains(p.Settings, name) {
-			list = append(list, warn("setting_unknown", "loyalty serve --help", args{"setting": name}))
-		}
+	for _, name := range Unread(p.Environment, p.Settings) {
+		list = append(list, warn("setting_unknown", "loyalty serve --help", args{"setting": name}))
 	}
 	return list
+}
+
+// Unread are the variables of an environment that are named like settings and are none.
+func Unread(environment, settings []string) []string {
+	return slices.DeleteFunc(slices.Clone(environment), func(name string) bool {
+		return !strings.HasPrefix(name, "LOYALTY_") || slices.Contains(settings, name)
+	})
 }
 
 // secrets finds files that hold secrets and that others can read.

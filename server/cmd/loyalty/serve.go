@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/loyalty-platform/loyalty/server/doctor"
 	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 	"github.com/loyalty-platform/loyalty/server/service"
 	"github.com/loyalty-platform/loyalty/server/tracing"
@@ -23,6 +24,9 @@ func newServe(s *settings) *cobra.Command {
 			logger, err := s.logger(cmd.ErrOrStderr())
 			if err != nil {
 				return err
+			}
+			for _, name := range doctor.Unread(environment(), s.known) {
+				logger.Warn("a variable is named like a setting and is none: what it was to set has its default", "variable", name, "settings", "loyalty serve --help")
 			}
 			return s.serve(cmd.Context(), logger, cmd.OutOrStdout())
 		},

@@ -329,3 +329,12 @@ func TestLedgerVerifyTellsWhatIsBroken(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "text.db"), []byte(strings.Repeat("not a database ", 1000)), 0o600))
 	require.Equal(t, 3, command(t, dir, []string{"LOYALTY_DATABASE_URL=sqlite:text.db"}, "ledger", "verify").code)
 }
+
+// TestMisspeltSettingIsTold: what was to be set has its default, which nobody would notice otherwise.
+func TestMisspeltSettingIsTold(t *testing.T) {
+	s := serve(t, t.TempDir(), []string{"LOYALTY_LISTENING=127.0.0.1:1", "LOYALTY_BACKUP_KEEP=9"})
+	becomesReady(t, s, &caller{})
+	require.Contains(t, s.log(), "variable=LOYALTY_LISTENING")
+	require.Equal(t, 1, strings.Count(s.log(), "is named like a setting"), s.log())
+	require.Equal(t, 0, s.stop(terminate), s.log())
+}
