@@ -50,7 +50,7 @@ func TestShared(t *testing.T) {
 	for range 100 {
 		asked.Go(func() { ask("later") })
 	}
-	require.Eventually(t, func() bool { s.mu.Lock(); defer s.mu.Unlock(); return s.next != nil && s.next.waiting == 100 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { s.mu.Lock(); defer s.mu.Unlock(); return s.next != nil && s.next.waiting == 100 }, time.Minute, time.Millisecond)
 	r.proceed <- 1
 	require.Equal(t, 1, <-got)
 	require.Equal(t, "later", <-r.began)
@@ -59,7 +59,7 @@ func TestShared(t *testing.T) {
 	for range 100 {
 		require.Equal(t, 2, <-got)
 	}
-	require.Eventually(t, func() bool { s.mu.Lock(); defer s.mu.Unlock(); return !s.active }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { s.mu.Lock(); defer s.mu.Unlock(); return !s.active }, time.Minute, time.Millisecond)
 	go ask("again")
 	require.Equal(t, "again", <-r.began, "a read for each who asks when none is under way")
 	r.proceed <- 3
@@ -80,7 +80,7 @@ func TestSharedLeft(t *testing.T) {
 	<-r.began
 	two, leaveToo := context.WithCancel(t.Context())
 	go ask(two)
-	require.Eventually(t, func() bool { s.mu.Lock(); defer s.mu.Unlock(); return s.next != nil }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { s.mu.Lock(); defer s.mu.Unlock(); return s.next != nil }, time.Minute, time.Millisecond)
 	leaveToo()
 	require.ErrorIs(t, <-left, loyalty.ErrUnavailable)
 	leave()

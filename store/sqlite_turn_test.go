@@ -45,7 +45,7 @@ func TestTurn(t *testing.T) {
 			commits.Add(1)
 		}
 	})
-	require.Eventually(t, func() bool { return commits.Load() > 0 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return commits.Load() > 0 }, time.Minute, time.Millisecond)
 	for i := range 60 {
 		for what, write := range map[string]func() error{
 			"an event": func() error { return write(server, fmt.Sprint("server-", i), 0) },

@@ -102,7 +102,7 @@ func TestGivingUp(t *testing.T) {
 		return done
 	}
 	taken := give("1", 3*time.Second)
-	require.Eventually(t, func() bool { return s.waiting() }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return s.waiting() }, time.Minute, time.Millisecond)
 	queued := give("2", 100*time.Millisecond)
 	err = <-queued
 	require.ErrorIs(t, err, loyalty.ErrUnavailable, "the worker is busy, and will not take it")
