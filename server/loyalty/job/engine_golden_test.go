@@ -126,6 +126,24 @@ func TestRefundOfExpiredPoints(t *testing.T) {
 	})
 }
 
+// Points that were spent elsewhere and given back are no points of the purchase: its refund gives
+// back all that was burned, whichever lots point_unspend freed.
+func TestRefundAfterUnspendOfOthers(t *testing.T) {
+	eachShop(t, nil, func(t *testing.T, s *shop) {
+		s.must("ada", "opt_in", `{"email":"ada@shop.test"}`)
+		s.must("ada", "point_add", `{"points":10}`)
+		s.must("ada", "point_add", `{"points":100}`)
+		s.must("ada", "point_spend", `{"points":10}`)
+		s.must("ada", "checkout", `{"transaction_id":"T","total":10,"points_burned":51}`)
+		s.must("ada", "point_unspend", `{"points":10}`)
+		s.must("ada", "partial_refund", `{"transaction_id":"T","amount":5}`)
+		o := s.must("ada", "refund", `{"transaction_id":"T"}`)
+		require.Equal(t, points.Figures{Score: 110}, o.Customer.Figures)
+		require.Zero(t, s.transaction("ada", "T").Burned)
+		s.verify()
+	})
+}
+
 // Points that point_unspend gave back do not come back again with a refund.
 func TestRefundAfterUnspend(t *testing.T) {
 	eachShop(t, nil, func(t *testing.T, s *shop) {

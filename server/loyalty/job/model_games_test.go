@@ -116,7 +116,7 @@ func (w *plainWorld) revokeEntries(c *plainCustomer, e *said) error {
 				refund = w.tell(c, "refund_contest_entry", 0)
 			}
 			refund.points += back
-			last.burn = c.giveBack(last.burn, back, spentOf)
+			last.burn = c.restore(last.burn, back)
 		}
 		count -= n
 		if last.count -= n; last.count == 0 {

@@ -346,30 +346,40 @@ func (c *plainCustomer) unspend(n int64) error {
 		return loyalty.ErrUnspendTooMuch
 	}
 	for range n {
-		last := -1
-		for i, l := range c.lots {
-			if l.spent > 0 && (last < 0 || c.before(last, i)) {
-				last = i
-			}
-		}
-		c.lots[last].spent--
-		c.lots[last].free++
+		c.free()
 	}
 	return nil
 }
 
-// restorable is what of a burn was not given back by other means.
-func (c *plainCustomer) restorable(burn []plainPart) (n int64) {
-	left := map[int]int64{}
-	for _, p := range burn {
-		if _, seen := left[p.lot]; !seen {
-			left[p.lot] = c.lot(p.lot).spent
+// free frees a spent point, of the last lot in spending order that has one.
+func (c *plainCustomer) free() {
+	last := -1
+	for i, l := range c.lots {
+		if l.spent > 0 && (last < 0 || c.before(last, i)) {
+			last = i
 		}
-		k := min(p.n, left[p.lot])
-		left[p.lot] -= k
-		n += k
 	}
-	return n
+	c.lots[last].spent--
+	c.lots[last].free++
+}
+
+// restorable is what of a burn was not given back by other means.
+func (c *plainCustomer) restorable(burn []plainPart) int64 {
+	return min(parts(burn), c.figures().Spent)
+}
+
+// restore gives back n points of a burn: to its lots, and where unspend freed those in place of
+// others, to the others.
+func (c *plainCustomer) restore(burn []plainPart, n int64) []plainPart {
+	all := parts(burn)
+	left := c.giveBack(burn, n, spentOf)
+	over := parts(left) - (all - n)
+	for range over {
+		c.free()
+		left[len(left)-1].n--
+		left = slices.DeleteFunc(left, func(p plainPart) bool { return p.n == 0 })
+	}
+	return left
 }
 
 func (c *plainCustomer) release(e *said) (int64, error) {

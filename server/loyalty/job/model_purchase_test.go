@@ -321,7 +321,7 @@ func (w *plainWorld) refund(c *plainCustomer, e *said, t *told, first int, remov
 	if restored = min(restored, c.restorable(p.burn)); restored > 0 {
 		w.tell(c, "point_unburn", restored).line = e.transaction
 	}
-	p.burn = c.giveBack(p.burn, restored, spentOf)
+	p.burn = c.restore(p.burn, restored)
 	p.burned -= restored
 	balance := c.spendable()
 	c.takeBack(e.transaction, first, removed)

@@ -120,7 +120,7 @@ func (w *plainWorld) revokeReward(c *plainCustomer, ref int, t *told) error {
 		}
 	}
 	back := c.restorable(claim.burn)
-	claim.burn = c.giveBack(claim.burn, back, spentOf)
+	claim.burn = c.restore(claim.burn, back)
 	t.points = back
 	if claim.award > 0 {
 		award := w.rules.rewards[claim.reward].award

@@ -150,47 +150,66 @@ func (b *Book) Unspend(event ID, n int64) error {
 	if n > b.Figures.Spent {
 		return ErrNotSpent
 	}
-	spent := slices.Clone(b.lots)
-	slices.SortFunc(spent, func(x, y *Lot) int { return b.before(y, x) })
-	for _, l := range spent {
-		n -= b.move(event, Spent, Available, l, min(n, l.Spent))
-	}
-	if n > 0 {
+	if b.unspend(event, n) < n {
 		return ErrNotSpent
 	}
 	return nil
 }
 
-// Restore gives n spent points back to the very lots of a burn and returns what is left of the
-// burn. It fails with ErrNotSpent.
+// unspend frees up to n spent points of any lots, the last in spending order first, and returns how many.
+func (b *Book) unspend(event ID, n int64) (freed int64) {
+	if n == 0 {
+		return 0
+	}
+	spent := slices.Clone(b.lots)
+	slices.SortFunc(spent, func(x, y *Lot) int { return b.before(y, x) })
+	for _, l := range spent {
+		freed += b.move(event, Spent, Available, l, min(n-freed, l.Spent))
+	}
+	return freed
+}
+
+// Restore gives n spent points back to the lots of a burn and returns what is left of the burn.
+// Where Unspend took from these lots what had been spent from others, the others give as much, in
+// the order of Unspend: which points of a lot were spent on what is not kept, only how many. It
+// fails with ErrNotSpent.
 func (b *Book) Restore(event ID, burn []Portion, n int64) ([]Portion, error) {
-	return b.giveBack(event, Spent, burn, n)
+	left, n := b.giveBack(event, Spent, burn, n)
+	if other := b.unspend(event, n); other < n {
+		return nil, ErrNotSpent
+	}
+	return without(left, n), nil
 }
 
 // Restorable is how much of a burn Restore can give back: points that Unspend returned meanwhile
-// are not given back a second time.
+// are not given back a second time, so never more than is spent.
 func (b *Book) Restorable(burn []Portion) int64 {
-	var n int64
-	taken := map[ID]int64{}
-	for _, p := range burn {
-		if lot := b.Lot(p.Lot); lot != nil {
-			k := min(p.Points, lot.Spent-taken[p.Lot])
-			taken[p.Lot] += k
-			n += k
-		}
+	return min(Total(burn), b.Figures.Spent)
+}
+
+// without takes n points off the end of what is left of a burn.
+func without(burn []Portion, n int64) []Portion {
+	for i := len(burn) - 1; i >= 0 && n > 0; i-- {
+		k := min(n, burn[i].Points)
+		burn[i].Points -= k
+		n -= k
 	}
-	return n
+	return slices.DeleteFunc(burn, func(p Portion) bool { return p.Points == 0 })
 }
 
 // Release frees n reserved points of a hold and returns what is left of it. It fails with
 // ErrNotReserved.
 func (b *Book) Release(event ID, hold []Portion, n int64) ([]Portion, error) {
-	return b.giveBack(event, Reserved, hold, n)
+	left, n := b.giveBack(event, Reserved, hold, n)
+	if n > 0 {
+		return nil, ErrNotReserved
+	}
+	return without(left, 0), nil
 }
 
-// giveBack frees portions, the last first. A portion whose lot no longer has the points is skipped,
-// and if n is not reached in the end all of it is refused.
-func (b *Book) giveBack(event ID, from Account, portions []Portion, n int64) ([]Portion, error) {
+// giveBack frees n points of portions, the last first, and returns what is left of them and of n: a
+// portion whose lot no longer has the points is skipped.
+func (b *Book) giveBack(event ID, from Account, portions []Portion, n int64) ([]Portion, int64) {
 	left := slices.Clone(portions)
 	for i := len(left) - 1; i >= 0 && n > 0; i-- {
 		lot := b.Lot(left[i].Lot)
@@ -201,13 +220,7 @@ func (b *Book) giveBack(event ID, from Account, portions []Portion, n int64) ([]
 		left[i].Points -= k
 		n -= k
 	}
-	if n > 0 {
-		if from == Spent {
-			return nil, ErrNotSpent
-		}
-		return nil, ErrNotReserved
-	}
-	return slices.DeleteFunc(left, func(p Portion) bool { return p.Points == 0 }), nil
+	return left, n
 }
 
 // Capture spends what a hold reserved. It fails with ErrNotReserved.

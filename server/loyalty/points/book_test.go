@@ -147,6 +147,27 @@ func TestRestoreAfterUnspend(t *testing.T) {
 	require.EqualValues(t, 100, b.Lot(id(1)).Remaining, "never more than was earned")
 }
 
+// Unspend frees the lot that is spent last; where a burn had taken that one, the burn comes back to
+// the lot that was meant.
+func TestRestoreToOtherLots(t *testing.T) {
+	b := bookOf(free(1, 1, time.Time{}, 10), free(2, 2, time.Time{}, 100))
+	_, err := b.Spend(id(8), 10)
+	require.NoError(t, err)
+	burn, err := b.Spend(id(9), 51)
+	require.NoError(t, err)
+	require.NoError(t, b.Unspend(id(10), 10))
+	require.EqualValues(t, 51, b.Restorable(burn))
+	left, err := b.Restore(id(11), burn, 50)
+	require.NoError(t, err)
+	require.Equal(t, []points.Portion{{Lot: id(2), Points: 1}}, left)
+	left, err = b.Restore(id(12), left, 1)
+	require.NoError(t, err)
+	require.Empty(t, left)
+	require.Equal(t, points.Figures{Score: 110}, b.Figures)
+	require.EqualValues(t, 10, b.Lot(id(1)).Remaining)
+	require.EqualValues(t, 100, b.Lot(id(2)).Remaining)
+}
+
 func TestUnspendFails(t *testing.T) {
 	b := bookOf(free(1, 1, time.Time{}, 100))
 	_, err := b.Spend(id(9), 30)
