@@ -37,10 +37,15 @@ type lane struct {
 
 func newLane(queue chan waiting, most, overlap int) *lane {
 	return &lane{
-		queue: queue, most: most, overlap: overlap, many: overlap * enough, room: most, callers: make([]int, overlap), landed: make(chan struct{}, 1),
+		queue: queue, most: most, overlap: overlap, many: overlap * leastShare, room: most, callers: make([]int, overlap), landed: make(chan struct{}, 1),
 		behind: map[string]bool{}, mine: map[string]bool{}, flying: map[string]bool{},
 	}
 }
+
+// leastShare is how many submissions a batch should have that has another one beside it. What a
+// commit costs whatever its size makes each event dearer in smaller ones, while the processors that
+// would wait for one large batch do other work.
+const leastShare = 8
 
 // customer is whom a submission names. Customers who are called by another name, or touched
 // besides, may be in two batches at once: the guards of the write find that.
@@ -163,9 +168,9 @@ type gathering struct {
 	callers int
 }
 
-// measure decides how large the batch may become. Where several are under way at once, and callers
-// are so many that half of them share a commit well enough, each batch has its share of them:
-// otherwise all would wait for one commit together, and nothing be decided meanwhile.
+// measure decides how large the batch may become. Where several are under way at once each has its
+// share of the callers: otherwise all would wait for one commit together, and nothing be decided
+// meanwhile.
 func (g *gathering) measure() {
 	l := g.lane
 	l.mu.Lock()
@@ -173,8 +178,8 @@ func (g *gathering) measure() {
 	l.wait.callers, l.wait.takes = slices.Max(l.callers), l.takes
 	g.callers = l.crowd()
 	g.most, g.share = l.room, l.room
-	if l.overlap > 1 && l.single == 0 {
-		g.share = min(l.room, max(enough, (g.callers+l.overlap-1)/l.overlap))
+	if l.overlap > 1 && l.single == 0 && g.callers >= l.many {
+		g.share = min(l.room, max(leastShare, (g.callers+l.overlap-1)/l.overlap))
 	}
 }
 

@@ -95,7 +95,9 @@ func TestBatchesShareCallers(t *testing.T) {
 		{callers: 64, overlap: 2, first: 32},
 		{callers: 64, overlap: 1, first: 64},
 		{callers: 300, overlap: 2, first: MaxBatch},
-		{callers: 16, overlap: 2, first: 16},
+		{callers: 16, overlap: 2, first: 8},
+		{callers: 14, overlap: 2, first: 14},
+		{callers: 16, overlap: 1, first: 16},
 		{callers: 64, overlap: 2, first: 64, hot: true},
 	} {
 		t.Run(fmt.Sprintf("%+v", c), func(t *testing.T) {
@@ -117,7 +119,7 @@ func TestBatchesShareCallers(t *testing.T) {
 // TestFewShareABatch: few callers have no second batch beside the one under way, in which each event
 // would cost more; from twice as many on as share a commit well they have.
 func TestFewShareABatch(t *testing.T) {
-	for callers, beside := range map[int]bool{16: false, 2*enough - 2: false, 2 * enough: true} {
+	for callers, beside := range map[int]bool{8: false, 2*leastShare - 2: false, 2 * leastShare: true} {
 		t.Run(fmt.Sprint(callers), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := newLane(make(chan waiting, 4*MaxBatch), MaxBatch, 2)
