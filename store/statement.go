@@ -2,13 +2,17 @@ package store
 
 import (
 	"cmp"
+	"database/sql"
 	"database/sql/driver"
+	"fmt"
 	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 	"gorm.io/gorm"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
 // field is one column of the rows that a statement takes. get returns a value of values.go,
@@ -86,11 +90,10 @@ const manyRows = 16
 // another batch was faster. PostgreSQL counts inside the database, so that the next statements and
 // COMMIT need not wait for the answer.
 func guards[T any](body string, fields ...field[T]) *statement[T] {
-	count := "$" + strconv.Itoa(len(fields)+1)
+	counting := ", u AS (" + body + " RETURNING 1) SELECT loyalty_expect((SELECT count(*) FROM u), $" + strconv.Itoa(len(fields)+1) + "::bigint)"
 	return &statement[T]{
 		fields: fields, sqlite: withValues(fields) + body, guarded: true, body: body, spread: &spreadText[T]{},
-		postgres: strings.TrimSuffix(withRows(fields), " ") + ", u AS (" + body +
-			" RETURNING 1) SELECT loyalty_expect((SELECT count(*) FROM u), " + count + "::bigint)",
+		postgres: strings.TrimSuffix(withRows(fields), " ") + counting, job: strings.TrimSuffix(withArrays(fields), " ") + counting,
 	}
 }
 
@@ -173,6 +176,7 @@ type calls interface {
 	spreadOut(b *pgx.Batch)
 	run(c *sqliteConn) error
 	ready() error // makes what run binds, so that it takes no time then
+	in(db *gorm.DB) error
 }
 
 // write adds a call without an answer, or nothing if there are no rows.
@@ -193,21 +197,82 @@ func (s *statement[T]) in(db *gorm.DB, rows []T) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	ctx, args := db.Statement.Context, make([]any, len(s.fields))
-	if db.Name() != "sqlite" {
-		for i, f := range s.fields {
-			args[i] = &array[T]{rows, f.get}
+	return (&call[T]{statement: s, rows: rows}).in(db)
+}
+
+// stepIn runs statements in a transaction of GORM.
+func stepIn(db *gorm.DB) step {
+	return func(list []calls) error {
+		for _, call := range list {
+			if err := call.in(db); err != nil {
+				return err
+			}
 		}
-		_, err := db.Statement.ConnPool.ExecContext(ctx, cmp.Or(s.job, s.postgres), args...)
+		return nil
+	}
+}
+
+// in executes the call in a transaction of GORM. On SQLite its text is prepared once for all rows.
+func (c *call[T]) in(db *gorm.DB) error {
+	ctx, pool := db.Statement.Context, db.Statement.ConnPool
+	if db.Name() != "sqlite" {
+		args := arraysOf(c.fields, c.rows)
+		if c.guarded {
+			args = append(args, number(len(c.rows)))
+		}
+		text := cmp.Or(c.job, c.postgres)
+		if c.each != nil {
+			return c.told(pool.QueryContext(ctx, text, args...))
+		}
+		_, err := pool.ExecContext(ctx, text, args...)
 		return err
 	}
-	for i := range rows {
-		for k, f := range s.fields {
-			args[k] = f.get(&rows[i])
+	s, err := pool.PrepareContext(ctx, c.sqlite)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = s.Close() }() // the statement tells what went wrong
+	args := make([]any, len(c.fields))
+	for i := range c.rows {
+		for k, f := range c.fields {
+			args[k] = f.get(&c.rows[i])
 		}
-		if _, err := db.Statement.ConnPool.ExecContext(ctx, s.sqlite, args...); err != nil {
+		if c.each != nil {
+			err = c.told(s.QueryContext(ctx, args...))
+		} else {
+			err = c.met(s.ExecContext(ctx, args...))
+		}
+		if err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// told reads the rows of an answer.
+func (c *call[T]) told(rows *sql.Rows, err error) error {
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }() // rows.Err tells what went wrong
+	for rows.Next() {
+		if err := rows.Scan(c.into...); err != nil {
+			return err
+		}
+		if err := c.each(); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// met compares what a guarded statement met for one row with what it should have met.
+func (c *call[T]) met(result sql.Result, err error) error {
+	if err != nil || !c.guarded {
+		return err
+	}
+	if n, err := result.RowsAffected(); err != nil || n != 1 {
+		return fmt.Errorf("%w: a guarded write met %d of 1 rows", loyalty.ErrBatchConflict, n)
 	}
 	return nil
 }

@@ -80,13 +80,10 @@ func (t *adminTx) ResumeWebhook(id loyalty.ID, skip bool, now time.Time) error {
 	return t.s.fault(err)
 }
 
-// AddDelivery writes one delivery of a webhook whose row is locked.
+// AddDelivery writes one delivery of a webhook, whose row it locks.
 func (t *adminTx) AddDelivery(d loyalty.Delivery) (loyalty.Delivery, error) {
-	err := t.db.Model(&webhookRow{}).Where("id = ?", UUID(d.Webhook)).Update("last_number", gorm.Expr("last_number + 1")).Error
 	list := []loyalty.Delivery{d}
-	if err == nil {
-		err = t.s.addDeliveries(t.db, UUID(d.Webhook), list)
-	}
+	err := t.s.addDeliveries([]hookRow{{id: UUID(d.Webhook), added: 1}}, map[loyalty.ID][]loyalty.Delivery{d.Webhook: list}, stepIn(t.db))
 	return list[0], t.s.fault(err)
 }
 

@@ -6,8 +6,6 @@ import (
 	"maps"
 	"slices"
 
-	"gorm.io/gorm"
-
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
@@ -120,9 +118,6 @@ func (s webhookStore) Replays(ctx context.Context) ([]loyalty.Replay, error) {
 // errOvertaken rolls back where another node was faster.
 var errOvertaken = errors.New("another node was faster")
 
-// deliveriesAtOnce bounds the parameters of one statement.
-const deliveriesAtOnce = 200
-
 // FanOut writes deliveries and moves the positions that they follow, in one transaction. The rows
 // of the webhooks are locked in the order of their ids: every writer of a delivery, or of its
 // result, holds its webhook's row.
@@ -130,42 +125,40 @@ func (s webhookStore) FanOut(ctx context.Context, f loyalty.FanOut) (bool, error
 	if s.broken() {
 		return false, loyalty.ErrDamaged
 	}
-	err := s.write.WithContext(ctx).Transaction(func(db *gorm.DB) error {
-		for _, id := range slices.SortedFunc(maps.Keys(f.Deliveries), loyalty.CompareID) {
-			list := f.Deliveries[id]
-			q := db.Model(&webhookRow{}).Where("id = ? AND state = ?", UUID(id), loyalty.WebhookActive)
-			changes := map[string]any{"last_number": gorm.Expr("last_number + ?", len(list))}
-			if f.Replay == nil && f.Notices == nil {
-				q, changes["cursor"] = q.Where("cursor = ?", f.From), f.Through
-			}
-			if done := q.Updates(changes); done.Error != nil {
-				return done.Error
-			} else if done.RowsAffected != 1 {
-				return errOvertaken
-			}
-			if err := s.addDeliveries(db, UUID(id), list); err != nil {
-				return err
-			}
-		}
-		if f.Notices != nil {
-			return taken(db.Where("id IN ?", uuids(f.Notices)).Delete(&noticeRow{}), len(f.Notices))
-		}
-		if f.Replay == nil {
-			return nil
-		}
-		at := db.Where("id = ? AND position = ?", UUID(f.Replay.ID), f.From)
-		if f.Through >= f.Replay.Until {
-			return taken(at.Delete(&replayRow{}), 1)
-		}
-		return taken(at.Model(&replayRow{}).Update("position", f.Through), 1)
-	})
+	err := s.noteSpace(s.numbering(ctx, func(step step) error { return s.fanOut(&f, step) }))
 	switch {
-	case errors.Is(err, errOvertaken):
+	case errors.Is(err, errOvertaken), errors.Is(err, loyalty.ErrBatchConflict):
 		return false, nil
 	case err != nil:
-		return false, s.classify(s.noteSpace(err))
+		return false, err
 	}
 	return true, nil
+}
+
+func (s *database) fanOut(f *loyalty.FanOut, step step) error {
+	ids := slices.SortedFunc(maps.Keys(f.Deliveries), loyalty.CompareID)
+	follows := f.Replay == nil && f.Notices == nil
+	hooks := make([]hookRow, len(ids))
+	for i, id := range ids {
+		hooks[i] = hookRow{id: UUID(id), active: true, added: int64(len(f.Deliveries[id]))}
+		if follows {
+			hooks[i].at, hooks[i].through = &f.From, &f.Through
+		}
+	}
+	if err := s.addDeliveries(hooks, f.Deliveries, step); err != nil {
+		return err
+	}
+	var list []calls
+	switch {
+	case follows:
+	case f.Notices != nil:
+		list = write(list, dropNotices, uuids(f.Notices))
+	case f.Through >= f.Replay.Until:
+		list = write(list, endReplay, []replayMove{{f.Replay.ID, f.From, f.Through}})
+	default:
+		list = write(list, moveReplay, []replayMove{{f.Replay.ID, f.From, f.Through}})
+	}
+	return step(list)
 }
 
 func uuids(ids []loyalty.ID) []UUID {
@@ -176,132 +169,96 @@ func uuids(ids []loyalty.ID) []UUID {
 	return list
 }
 
-// taken fails where a statement met other rows than it should have.
-func taken(done *gorm.DB, want int) error {
-	if done.Error == nil && done.RowsAffected != int64(want) {
-		return errOvertaken
-	}
-	return done.Error
-}
-
-// addDeliveries writes new deliveries of a webhook whose row is locked, and whose numbers were
-// advanced by as many.
-func (s *database) addDeliveries(db *gorm.DB, webhook UUID, list []loyalty.Delivery) error {
-	if len(list) == 0 {
+// addDeliveries locks the rows of webhooks and gives them new deliveries: the numbers of these, and
+// their places among those of the same customers.
+func (s *database) addDeliveries(hooks []hookRow, lists map[loyalty.ID][]loyalty.Delivery, step step) error {
+	if len(hooks) == 0 {
 		return nil
 	}
-	var w webhookRow
-	if err := db.Select("id", "ordered", "last_number").Take(&w, "id = ?", webhook).Error; err != nil {
+	f := &fanning{hooks: map[UUID]hookRow{}, chains: map[chainKey]*chained{}, subjects: map[UUID]string{}}
+	if err := step(f.reads(s, hooks, lists)); err != nil {
 		return err
 	}
-	chains, err := chainsOf(db, webhook, list)
-	if err != nil {
-		return err
+	if len(f.hooks) != len(hooks) {
+		return errOvertaken
 	}
-	subjects, err := s.leavers(db, list)
-	if err != nil {
-		return err
+	var rows []deliveryRow
+	for i := range hooks {
+		rows = f.extend(s, rows, f.hooks[hooks[i].id], lists[loyalty.ID(hooks[i].id)])
 	}
-	rows := make([]deliveryRow, len(list))
-	for i := range list {
-		list[i].Number = w.LastNumber - int64(len(list)) + int64(i) + 1
-		r := deliveryRowOf(&list[i])
-		r.WebhookID, r.Front = webhook, r.State == loyalty.DeliveryWaiting
-		if c := chains[chainKey{r.CustomerID, r.Replay}]; c != nil && r.CustomerID != (UUID{}) {
-			if c.Previous != nil && (r.Sequence == nil || *c.Previous < *r.Sequence) {
-				r.Previous = c.Previous
+	return step(write(write(nil, moveHooks, hooks), insertDeliveries, rows))
+}
+
+// fanning is what new deliveries follow.
+type fanning struct {
+	hooks    map[UUID]hookRow
+	chains   map[chainKey]*chained
+	subjects map[UUID]string // the names of customers who left and whom deliveries mention
+}
+
+// reads locks the webhooks, and then asks where the chains of their deliveries end.
+func (f *fanning) reads(s *database, hooks []hookRow, lists map[loyalty.ID][]loyalty.Delivery) []calls {
+	var h hookRow
+	list := read(nil, lockHooks, hooks, []any{&h.id, (*flag)(&h.ordered), (*number)(&h.last)}, func() error {
+		f.hooks[h.id] = h
+		return nil
+	})
+	var keys []chainKey
+	var leavers []UUID
+	for i := range hooks {
+		for _, d := range lists[loyalty.ID(hooks[i].id)] {
+			k := chainKey{hooks[i].id, UUID(d.Customer), d.Replay}
+			if _, known := f.chains[k]; !known && d.Customer != (loyalty.ID{}) {
+				f.chains[k], keys = &chained{}, append(keys, k)
 			}
-			r.Front = r.Front && (!w.Ordered || !c.Busy)
-			c.Busy = true
-			if r.Sequence != nil {
-				c.Previous = r.Sequence
+			if d.Type == loyalty.OptOutType {
+				leavers = also(leavers, d.Customer)
 			}
 		}
-		if name := subjects[r.CustomerID]; name != "" && r.Type == loyalty.OptOutType {
+	}
+	if len(keys) > 0 {
+		var k chainKey
+		var end chained
+		list = read(list, chainEnds, keys, []any{&k.webhook, &k.customer, (*flag)(&k.replay), optional{&end.previous}, (*flag)(&end.busy)}, func() error {
+			if *f.chains[k] = end; k.replay {
+				f.chains[k].previous = nil // of the past it is told by the replay itself
+			}
+			return nil
+		})
+	}
+	if len(leavers) > 0 {
+		var l leaverRow
+		list = read(list, selectLeavers, leavers, []any{&l.CustomerID, (*blob)(&l.Sealed)}, func() error {
+			name, err := s.sealer.open(leaverID(l.CustomerID), l.Sealed)
+			f.subjects[l.CustomerID] = string(name)
+			return err
+		})
+	}
+	return list
+}
+
+// extend adds the rows of a webhook's new deliveries, which get their numbers.
+func (f *fanning) extend(s *database, rows []deliveryRow, w hookRow, list []loyalty.Delivery) []deliveryRow {
+	for i := range list {
+		list[i].Number = w.last + int64(i) + 1
+		r := deliveryRowOf(&list[i])
+		r.WebhookID, r.Front = w.id, r.State == loyalty.DeliveryWaiting
+		if c := f.chains[chainKey{w.id, r.CustomerID, r.Replay}]; c != nil {
+			if c.previous != nil && (r.Sequence == nil || *c.previous < *r.Sequence) {
+				r.Previous = c.previous
+			}
+			r.Front = r.Front && (!w.ordered || !c.busy)
+			c.busy = true
+			if r.Sequence != nil {
+				c.previous = r.Sequence
+			}
+		}
+		if name := f.subjects[r.CustomerID]; name != "" && r.Type == loyalty.OptOutType {
 			r.Subject = s.sealer.seal(subjectID(&r), []byte(name))
 		}
-		rows[i] = r
+		rows = append(rows, r)
 	}
-	return db.CreateInBatches(rows, deliveriesAtOnce).Error
-}
-
-// chainKey names what is sent one after the other.
-type chainKey struct {
-	customer UUID
-	replay   bool
-}
-
-// chained is where the deliveries about a customer end.
-type chained struct {
-	ID       UUID
-	Previous *int64 // the last one's place in the tail
-	Busy     bool   // something waits
-}
-
-// chainedCustomers are a table c of ids. SQLite has no arrays, and looks into customers for it.
-func chainedCustomers(db *gorm.DB, ids []UUID) sqlFragment {
-	if db.Name() == "sqlite" {
-		return sqlFragment{"customers c WHERE c.id IN ?", []any{ids}}
-	}
-	return sqlFragment{"unnest(?::uuid[]) AS c(id)", []any{&array[UUID]{ids, func(id *UUID) any { return id }}}}
-}
-
-// chainsOf reads the ends of the chains that deliveries lengthen. The customers are looked up
-// one by one, along the indexes: they may have many deliveries.
-func chainsOf(db *gorm.DB, webhook UUID, list []loyalty.Delivery) (map[chainKey]*chained, error) {
-	chains := map[chainKey]*chained{}
-	for _, replay := range []bool{false, true} {
-		var ids []UUID
-		seen := set[UUID]{}
-		for i := range list {
-			if d := &list[i]; d.Replay == replay && d.Customer != (loyalty.ID{}) && seen.add(UUID(d.Customer)) {
-				ids = append(ids, UUID(d.Customer))
-			}
-		}
-		for some := range slices.Chunk(ids, deliveriesAtOnce) {
-			var ends []chained
-			from := chainedCustomers(db, some)
-			err := db.Raw(`SELECT c.id, (SELECT d.sequence FROM `+deliveriesBy(db, "d", "deliveries_customer")+` WHERE d.webhook_id = ? AND d.customer_id = c.id AND NOT d.replay
-ORDER BY d.number DESC LIMIT 1) AS previous, EXISTS (SELECT 1 FROM deliveries d WHERE d.webhook_id = ? AND d.customer_id = c.id AND d.replay = ? AND d.state = 'waiting') AS busy
-FROM `+from.text, append([]any{webhook, webhook, replay}, from.args...)...).Scan(&ends).Error
-			if err != nil {
-				return nil, err
-			}
-			for i := range ends {
-				if replay {
-					ends[i].Previous = nil // of the past it is told by the replay itself
-				}
-				chains[chainKey{ends[i].ID, replay}] = &ends[i]
-			}
-		}
-	}
-	return chains, nil
-}
-
-// leavers reads the names of customers who left and whom deliveries mention.
-func (s *database) leavers(db *gorm.DB, list []loyalty.Delivery) (map[UUID]string, error) {
-	var ids []UUID
-	for i := range list {
-		if list[i].Type == loyalty.OptOutType {
-			ids = append(ids, UUID(list[i].Customer))
-		}
-	}
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	var rows []leaverRow
-	if err := db.Where("customer_id IN ?", ids).Find(&rows).Error; err != nil {
-		return nil, err
-	}
-	names := map[UUID]string{}
-	for _, r := range rows {
-		name, err := s.sealer.open(leaverID(r.CustomerID), r.Sealed)
-		if err != nil {
-			return nil, err
-		}
-		names[r.CustomerID] = string(name)
-	}
-	return names, nil
+	return rows
 }
 
 // insertLeavers stores the names of customers who leave, for webhooks only: if no webhook has to be

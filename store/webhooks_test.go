@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/store"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
@@ -83,4 +84,69 @@ func TestSettlingIsCountedByBatch(t *testing.T) {
 	}
 	require.Equal(t, []int64{want, want}, []int64{eight, same}, "what is held, and what became of it")
 	require.Equal(t, []int64{eight, same}, []int64{one, trips})
+}
+
+// TestFanOutIsCountedByBatch: what ten webhooks are told of twenty customers takes PostgreSQL as many statements
+// and round trips as what one is told of one.
+func TestFanOutIsCountedByBatch(t *testing.T) {
+	s, p, _ := proxied(t)
+	people, now, ctx := enrol(t, s, "w-", 20), time.UnixMilli(time.Now().UnixMilli()), context.Background()
+	hooks := addWebhooks(t, s, 10, now)
+	position := int64(0)
+	fannedOut := func(hooks []loyalty.ID, people []loyalty.ID) (statements, trips int64) {
+		f := loyalty.FanOut{From: position, Through: position + int64(len(people)), Deliveries: map[loyalty.ID][]loyalty.Delivery{}}
+		for _, id := range hooks {
+			for n, customer := range people {
+				f.Deliveries[id] = append(f.Deliveries[id], loyalty.Delivery{
+					Webhook: id, Sequence: position + int64(n) + 1, Customer: customer, Event: loyalty.NewID(now, loyalty.ID{}), Type: "event.point_add",
+					State: loyalty.DeliveryWaiting, NextAt: now, CreatedAt: now,
+				})
+			}
+		}
+		p.Reset()
+		done, err := s.FanOut(ctx, f)
+		require.NoError(t, err)
+		require.True(t, done)
+		return p.Statements.Load(), p.RoundTrips.Load()
+	}
+	fannedOut(hooks, people[:1]) // prepares
+	position++
+	all, trips := fannedOut(hooks, people)
+	position += 20
+	one, same := fannedOut(hooks[:1], people[:1])
+	t.Logf("1: %d statements in %d round trips; 200: %d in %d", one, same, all, trips)
+	require.Equal(t, []int64{one, same}, []int64{all, trips})
+	require.LessOrEqual(t, trips, int64(4), "what is there, what is new, the commit")
+
+	done, err := s.FanOut(ctx, loyalty.FanOut{From: position, Through: position + 1, Deliveries: map[loyalty.ID][]loyalty.Delivery{hooks[0]: nil, hooks[1]: nil}})
+	require.NoError(t, err)
+	require.False(t, done, "the first of them has moved, so nothing is written")
+	list, err := s.Webhooks(ctx)
+	require.NoError(t, err)
+	for _, w := range list {
+		want := int64(21)
+		if w.ID == hooks[0] {
+			want = 22
+		}
+		require.Equal(t, want, w.Cursor)
+	}
+}
+
+// addWebhooks adds active webhooks that want everything.
+func addWebhooks(t testing.TB, s *store.Store, n int, now time.Time) (ids []loyalty.ID) {
+	t.Helper()
+	require.NoError(t, s.Change(context.Background(), func(tx loyalty.AdminTx) error {
+		for range n {
+			w := loyalty.Webhook{
+				ID: loyalty.NewID(now, loyalty.ID{}), Label: "CRM", URL: "https://crm.example.com/", Types: []string{"event.*"}, Ordered: true, Version: "2026-11",
+				Format: "json", Concurrency: 8, State: loyalty.WebhookActive, Health: loyalty.WebhookHealth{Pace: 8}, CreatedAt: now, UpdatedAt: now,
+			}
+			ids = append(ids, w.ID)
+			if err := tx.(loyalty.WebhookAdminTx).SaveWebhook(w); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	return ids
 }

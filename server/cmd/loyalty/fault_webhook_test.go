@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -100,7 +101,10 @@ func TestFaultWebhookCost(t *testing.T) {
 	measures(t)
 	onBoth(t, durablePostgres, func(t *testing.T, g *ground) {
 		g.toInside()
+		g.env = append(g.env, "LOYALTY_MANAGE=127.0.0.1:0", "LOYALTY_LOG=text,info")
 		listener, c, s := newListener(t), newCaller(t, g.key), g.start(t)
+		becomesReady(t, s, c)
+		at := managed(t, s)
 		var paths []string
 		for range 10 {
 			paths = append(paths, listener.hooked(t, c, s.address))
@@ -117,7 +121,7 @@ func TestFaultWebhookCost(t *testing.T) {
 			}
 		}
 		pairs, each := full(t, 1, 5), time.Duration(full(t, 1, 10))*time.Second
-		var without, with, messages, restCPU, workCPU []float64
+		var without, with, messages, restCPU, workCPU, shares []float64
 		// processor time of the program for an event, in microseconds
 		timed := func() (events int, cpu float64) {
 			before := cpuOf(t, s.cmd.Process.Pid)
@@ -134,13 +138,18 @@ func TestFaultWebhookCost(t *testing.T) {
 			events, cpu := timed()
 			without, restCPU = append(without, float64(events)/each.Seconds()), append(restCPU, cpu)
 			turn("resume", `{"skip":true}`)
-			before := told()
+			before, file, profiled := told(), filepath.Join(t.TempDir(), "profile"), make(chan error, 1)
+			go func() {
+				profiled <- download(fmt.Sprintf("%s/debug/pprof/profile?seconds=%d", at, max(1, int(each.Seconds())-1)), file)
+			}()
 			events, cpu = timed()
+			require.NoError(t, <-profiled)
+			shares = append(shares, shareOf(t, file, `loyalty/webhook\.`))
 			with, workCPU = append(with, float64(events)/each.Seconds()), append(workCPU, cpu)
 			messages = append(messages, float64(told()-before)/each.Seconds())
 		}
-		t.Logf("figures: W4: events a second with ten webhooks at rest %.0f, at work %.0f, which are %.0f messages a second; processor time of the program for an event, µs: %.0f and %.0f",
-			without, with, messages, restCPU, workCPU)
+		t.Logf("figures: W4: events a second with ten webhooks at rest %.0f, at work %.0f, which are %.0f messages a second; processor time of the program for an event, µs: %.0f and %.0f, of which the webhooks' at work is percent %.1f",
+			without, with, messages, restCPU, workCPU, shares)
 		require.Equal(t, 0, s.stop(terminate), s.log())
 	})
 }

@@ -90,15 +90,19 @@ type seen struct {
 	last      time.Time // when the last batch ended
 	callers   int       // of it, answered and waiting
 	since     time.Time // when the count of these began
+	batches   int
+	present   int // callers, of all these batches
 	events    int
 	busy      time.Duration
 	unresting bool // in the count before
 }
 
-// A crowd is so many callers in a batch, or a worker that is busy for most of the time with so
-// many submissions a second: where a commit takes no time, batches are small.
+// A crowd is so many callers in a batch, or a worker that is busy for most of the time, either with so
+// many submissions a second (where a commit takes no time, batches are small) or with several callers
+// at a time (where the processors are what everybody waits for, callers come to few batches together).
 const (
 	crowdCallers = 12
+	crowdSeveral = 4
 	crowdRate    = 1000
 	crowdShare   = 0.7
 	crowdWhile   = 250 * time.Millisecond
@@ -109,14 +113,17 @@ func (s *seen) note(size, waiting int, began, ended time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if ended.Sub(s.last) > crowdWhile {
-		s.since, s.events, s.busy, s.unresting = began, 0, 0, false
+		s.since, s.batches, s.present, s.events, s.busy, s.unresting = began, 0, 0, 0, 0, false
 	}
 	s.last, s.callers = ended, size+waiting
+	s.batches++
+	s.present += s.callers
 	s.events += size
 	s.busy += ended.Sub(began)
 	if past := ended.Sub(s.since); past >= crowdWhile {
-		s.unresting = float64(s.events) >= crowdRate*past.Seconds() && s.busy.Seconds() >= crowdShare*past.Seconds()
-		s.since, s.events, s.busy = ended, 0, 0
+		many := float64(s.events) >= crowdRate*past.Seconds() || s.present >= crowdSeveral*s.batches
+		s.unresting = many && s.busy.Seconds() >= crowdShare*past.Seconds()
+		s.since, s.batches, s.present, s.events, s.busy = ended, 0, 0, 0, 0
 	}
 }
 

@@ -116,6 +116,9 @@ func TestCrowdIsSeen(t *testing.T) {
 		assert.False(t, e.Crowded(), "half of the time")
 		batches(100, 2, 8*time.Millisecond, 0)
 		assert.False(t, e.Crowded(), "not many: each commit takes its time")
+		time.Sleep(crowdWhile + time.Millisecond)
+		batches(100, 5, 8*time.Millisecond, 0)
+		assert.True(t, e.Crowded(), "several at a time, and no rest")
 
 		time.Sleep(crowdWhile + time.Millisecond)
 		for range crowdCallers {
