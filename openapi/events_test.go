@@ -282,7 +282,8 @@ func TestPersonalInternalAttributes(t *testing.T) {
 			}
 		}
 	}
-	require.ElementsMatch(t, []string{"coupon_receive.email", "merge.source", "profile_answer.answer", "referral_bonus.reason", "reward_receive.email", "tier_change.reason"}, marked)
+	require.ElementsMatch(t, []string{"coupon_receive.email", "merge.source", "profile_answer.answer", "referral_bonus.reason", "reward_receive.email", "tier_change.reason",
+		"visual_search_bound.gender", "visual_search_bound.offers", "visual_search_bound.label", "visual_search_bound.catalog"}, marked)
 }
 
 func TestEventIsChecked(t *testing.T) {

@@ -103,6 +103,7 @@ func (p *person) live() (optOut string) {
 // canaryPieces is what the programme needs besides that of the examples' story.
 var canaryPieces = [][2]string{
 	{"/admin/modules/profiling", `{"enabled":true}`},
+	{"/admin/modules/visual_search", `{"enabled":true}`},
 	{"/entities/core/customer-list", `{"id":"everybody","name":"Everybody"}`},
 	{"/admin/modules/custom_events", `{"enabled":true}`},
 	{"/admin/modules/friend_referral", `{"enabled":true,"config":{"referrer_points":5,"friend_points":5,"pay_on":"opt_in"}}`},
@@ -138,7 +139,8 @@ func TestOptOutForgets(t *testing.T) {
 		shown := p.answers(p.id)
 		readable := c.found(shown)
 		for _, place := range []string{"id", "profile.first_name", "profile.email", "profile.labels", "profile.birth_date", "profile.cf_note", "profile.song", "profile.external_ids", "profile.language", "answer.free",
-			"visit.url", "visit.referrer", "visit.type", "video.url", "video.title", "video.network", "review_submit.provider", "coupon_create.name", "gift.name", "source.name", "held.name"} {
+			"visit.url", "visit.referrer", "visit.type", "video.url", "video.title", "video.network", "review_submit.provider", "coupon_create.name", "gift.name", "source.name", "held.name",
+			"search.gender", "search.offers", "search.label", "search.catalog"} {
 			require.Contains(t, readable, place, "what is readable can be found")
 		}
 		require.Contains(t, shown["GET /customers/{customer_id}"], label)
@@ -178,6 +180,10 @@ func (p *person) operate() (friends []*person) {
 	const flow = "/activities/profiling/words/questions/"
 	p.must("/customers/"+p.id+flow+"free", marshal(p.t, map[string]any{"answer": p.cage.text("answer.free")}))
 	p.must("/customers/"+p.id+flow+"nick", marshal(p.t, map[string]any{"answer": p.cage.text("answer.nick")}))
+	p.must("/customers/"+p.id+"/activities/visual-search", marshal(p.t, map[string]any{"bounds": []any{map[string]any{
+		"gender": p.cage.text("search.gender"), "offers": p.cage.text("search.offers"),
+		"label": p.cage.text("search.label"), "catalog": p.cage.text("search.catalog"),
+	}}}))
 	p.say("tasting", map[string]any{"guest": p.cage.text("tasting.guest"), "cups": 3, "cf_note": p.cage.text("tasting.cf_note")})
 	p.say("checkout", map[string]any{"transaction_id": "T-7001", "total": 5, "items": []any{map[string]any{
 		"product_id": "p-501", "product_name": "Cup", "product_url": "https://shop.test/", "quantity": 1, "subtotal": 5, "engraving": p.cage.text("items.engraving"),

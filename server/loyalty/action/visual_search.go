@@ -1,6 +1,9 @@
 package action
 
 import (
+	"encoding/json"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 	"github.com/loyalty-platform/loyalty/server/loyalty/game"
 )
@@ -10,12 +13,23 @@ type visualSearchData struct {
 	Bounds []visualSearchBound `json:"bounds"`
 }
 
-// visualSearchBound is one thing that was recognised in a picture.
+// visualSearchBound is one thing that was recognised in a picture, in words that can say anything.
 type visualSearchBound struct {
-	Gender  string `json:"gender,omitempty"`
-	Offers  string `json:"offers,omitempty"`
-	Label   string `json:"label,omitempty"`
-	Catalog string `json:"catalog,omitempty"`
+	Gender  string `json:"gender"`
+	Offers  string `json:"offers"`
+	Label   string `json:"label"`
+	Catalog string `json:"catalog"`
+}
+
+// attributes are those that were sent.
+func (b visualSearchBound) attributes() map[string]json.RawMessage {
+	sent := map[string]json.RawMessage{}
+	for name, text := range map[string]string{"gender": b.Gender, "offers": b.Offers, "label": b.Label, "catalog": b.Catalog} {
+		if text != "" {
+			sent[name] = loyalty.JSON(text)
+		}
+	}
+	return sent
 }
 
 // visual_search records what a customer looked for with a picture: the search,
@@ -26,7 +40,9 @@ var visualSearch = engine.Action[visualSearchData]{
 	Apply: func(r *engine.Run, d visualSearchData) error {
 		// an event each, so that campaigns and challenges can react to every thing that was seen
 		for _, bound := range d.Bounds {
-			r.Derive(r.Event, "visual_search_bound", bound)
+			if _, err := r.DeriveSealed(r.Event, "visual_search_bound", struct{}{}, bound.attributes()); err != nil {
+				return err
+			}
 		}
 		r.Value = game.RecordedSearch{ID: r.Event.ID, Bounds: len(d.Bounds)}
 		return nil
