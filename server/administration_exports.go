@@ -50,8 +50,8 @@ func (a *administrationAPI) ExportTable(ctx context.Context, in administration.E
 	if p.Format != nil {
 		form = export.Form(*p.Format)
 	}
-	if ask.Personal && len(r.key.APIs) > 0 && !slices.Contains(r.key.APIs, "display") {
-		return nil, errAPIForbidden.With("api", "display")
+	if err := mayName(r, ask.Personal); err != nil {
+		return nil, err
 	}
 	from, err := export.Open(a.exports.reader, ask)
 	if errors.Is(err, export.ErrAfter) {
@@ -69,19 +69,38 @@ func (a *administrationAPI) ExportTable(ctx context.Context, in administration.E
 	return exportStream{a.exports, r, from, ask, form, loyalty.Deref(p.Limit)}, nil
 }
 
+// mayName refuses personal data to a key that may not use the Display API.
+func mayName(r *request, personal bool) error {
+	if personal && len(r.key.APIs) > 0 && !slices.Contains(r.key.APIs, "display") {
+		return errAPIForbidden.With("api", "display")
+	}
+	return nil
+}
+
+// pieces is what an export reads, from its beginning to its end.
+type pieces interface {
+	Next(ctx context.Context, limit int) (export.Piece, error)
+}
+
 // exportStream is the answer, which is written while it is read.
 type exportStream struct {
 	api     exportsAPI
 	request *request
-	from    *export.Reader
+	from    pieces
 	ask     export.Ask
 	form    export.Form
 	limit   int // 0: none was sent
 }
 
-// VisitExportTableResponse writes the table until it ends or its reader goes away. An
-// export that cannot go on breaks off, so that its reader does not take it for whole.
-func (s exportStream) VisitExportTableResponse(w http.ResponseWriter) error {
+// VisitExportTableResponse writes the table.
+func (s exportStream) VisitExportTableResponse(w http.ResponseWriter) error { return s.write(w) }
+
+// VisitExportCustomerResponse writes all that is known of a customer.
+func (s exportStream) VisitExportCustomerResponse(w http.ResponseWriter) error { return s.write(w) }
+
+// write writes until there is no more or its reader goes away. An export that cannot go on
+// breaks off, so that its reader does not take it for whole.
+func (s exportStream) write(w http.ResponseWriter) error {
 	ctx := s.request.unbound
 	leave, err := s.api.streams.enter(ctx, s.request.key.ID)
 	if err != nil {
@@ -163,5 +182,5 @@ func (a exportsAPI) mayGoOn(r *request, personal bool) bool {
 	}
 	key, ok := a.directory.Key(r.key.ID)
 	may := func(api string) bool { return len(key.APIs) == 0 || slices.Contains(key.APIs, api) }
-	return ok && admits(key, r.source) && may("administration") && (!personal || may("display"))
+	return ok && admits(key, r.source) && may(r.operation.api) && (!personal || may("display"))
 }

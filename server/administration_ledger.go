@@ -8,9 +8,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"github.com/loyalty-platform/loyalty/gen/administration"
 	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/money"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
 // How long a verification of the ledger may take, which reads all of it, and how long a
@@ -35,6 +39,7 @@ func (a *administrationAPI) GetLedger(ctx context.Context, in administration.Get
 			Pending: bigNumber(&t.Pending), Debt: bigNumber(&t.Debt), Outstanding: bigNumber(&l.Outstanding),
 		},
 	}
+	out.Value = valueOf(a.programme(), &l.Outstanding)
 	for _, m := range l.Months {
 		out.Months = append(out.Months, administration.LiabilityMonth{Month: textOrNil(m.Month), Points: bigNumber(&m.Points), Lots: m.Lots, Origins: origins(m.Origins)})
 	}
@@ -44,6 +49,18 @@ func (a *administrationAPI) GetLedger(ctx context.Context, in administration.Get
 		}
 	}
 	return administration.GetLedger200JSONResponse{Data: out}, nil
+}
+
+// valueOf says what points are worth in money; nil where the programme does not.
+func valueOf(p *programme.Programme, points *big.Int) *administration.LedgerValue {
+	value := p.Economy.PointValue
+	if value == 0 {
+		return nil
+	}
+	parts := new(big.Int).Mul(points, big.NewInt(int64(value)))
+	return &administration.LedgerValue{
+		Point: value, Currency: p.Settings.Currency, Outstanding: json.Number(decimal.NewFromBigInt(parts, -money.Scale).String()),
+	}
 }
 
 // origins renders what points were given for.

@@ -13,6 +13,33 @@ import (
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
+// TestLedgerValue: what is outstanding is told in money, exactly, once the programme says what a point is worth, and not
+// while the module is off.
+func TestLedgerValue(t *testing.T) {
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		h := openOn(t, url)
+		h.enrol("member-1000")
+		done(h, "/events", `{"customer":"member-1000","action":"point_add","data":{"points":12345}}`)
+		value := func() string {
+			v, err := json.Marshal(data(t, h.get("/admin/ledger"))["value"])
+			require.NoError(t, err)
+			return string(v)
+		}
+		require.Equal(t, "null", value())
+		done(h, "/admin/settings", `{"currency":"HUF"}`)
+		done(h, "/admin/modules/points_economy", `{"enabled":true,"config":{"point_value":0.0033}}`)
+		require.Equal(t, `{"currency":"HUF","outstanding":40.7385,"point":0.0033}`, value())
+		require.Contains(t, h.get("/admin/modules/points_economy").body, `"point_value":0.0033`)
+		done(h, "/admin/modules/points_economy", `{"enabled":false}`)
+		require.Equal(t, "null", value())
+		for _, wrong := range []string{"0", "-1", "1000000.5", `"a"`} {
+			a := h.post("/admin/modules/points_economy", `{"config":{"point_value":`+wrong+`}}`)
+			require.Equal(t, http.StatusBadRequest, a.status, "%s: %s", wrong, a.body)
+			require.Contains(t, a.body, "point_value", wrong)
+		}
+	})
+}
+
 // TestLedgerReport: what is outstanding adds up by month, in the programme's zone,
 // and to the figures.
 func TestLedgerReport(t *testing.T) {

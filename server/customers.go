@@ -12,6 +12,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
@@ -22,6 +23,8 @@ type customersAPI struct {
 	customers customerReader
 	submitter submitter
 	bulk      bulkOperations
+	admin     *admin.Admin
+	exports   exportsAPI
 	programme func() *programme.Programme
 	clock     func() time.Time
 }
@@ -113,6 +116,13 @@ func (a *customersAPI) GetCustomerPoints(ctx context.Context, in customers.GetCu
 	if err != nil {
 		return nil, err
 	}
+	if loyalty.Deref(in.Params.UsedUp) {
+		used, err := a.used(plain(ctx), st.Customer.ID, in.Params.AsOf)
+		if err != nil {
+			return nil, err
+		}
+		st.Lots = append(st.Lots, used...)
+	}
 	f, c := st.Figures, &st.Customer
 	out := customers.CustomerPoints{
 		Score: f.Score, Spent: f.Spent, Reserved: f.Reserved, Expired: f.Expired, Pending: f.Pending,
@@ -121,7 +131,7 @@ func (a *customersAPI) GetCustomerPoints(ctx context.Context, in customers.GetCu
 	}
 	for i, l := range st.Lots {
 		out.Lots[i] = customers.PointLot{
-			ID: l.ID, Points: l.Points, Remaining: l.Remaining, Reserved: l.Reserved,
+			ID: l.ID, Points: l.Points, Remaining: l.Remaining, Reserved: l.Reserved, Spent: l.Spent, Expired: l.Expired,
 			EarnedAt: common.Instant(l.EarnedAt), ExpiresAt: instantOrNil(l.Expiry(c.LastActivityAt)),
 		}
 	}
@@ -145,6 +155,18 @@ func (a *customersAPI) statement(ctx context.Context, ref string, asOf *customer
 		return st, contract.ErrInvalidParameter.With("parameter", "as_of").With("reason", "instant").At("as_of")
 	}
 	return a.reader.StatementAt(ctx, c.ID, at)
+}
+
+// used gives the lots of which nothing is left, now or as it was recorded at an instant that statement could read.
+func (a *customersAPI) used(ctx context.Context, customer loyalty.ID, asOf *customers.AsOf) ([]points.Lot, error) {
+	var at time.Time
+	if asOf != nil {
+		var err error
+		if at, err = loyalty.ParseInstant(*asOf); err != nil {
+			return nil, err
+		}
+	}
+	return a.reader.UsedLots(ctx, customer, at)
 }
 
 // expiring sums what is free by the instant it expires, the earliest first. The

@@ -151,6 +151,18 @@ func TestCustomerPoints(t *testing.T) {
 	then := h.get("/customers/ada/points?as_of=" + url.QueryEscape(before)).json(t)["data"].(map[string]any)
 	require.Equal(t, "150 0 150", fmt.Sprintf("%v %v %v", then["score"], then["spent"], then["spendable"]))
 	require.Len(t, then["lots"], 2)
+	used := func(query string) (rows []string) {
+		for _, l := range data(t, h.get("/customers/ada/points?used_up=true"+query))["lots"].([]any) {
+			l := l.(map[string]any)
+			rows = append(rows, fmt.Sprint(l["points"], " ", l["remaining"], " ", l["spent"], " ", l["expired"]))
+		}
+		return rows
+	}
+	require.Equal(t, []string{"50 30 20 0", "100 0 100 0"}, used(""), "what is used up comes behind what is left")
+	require.Len(t, used("&as_of="+url.QueryEscape(before)), 2, "then nothing was")
+	require.NotContains(t, used("&as_of="+url.QueryEscape(before)), "100 0 100 0")
+	require.Equal(t, []string{"50 30 20 0", "100 0 100 0"}, used("&as_of="+url.QueryEscape(time.Now().UTC().Format(time.RFC3339Nano))))
+	require.Empty(t, used("&as_of=2020-01-01"))
 	require.Equal(t, "0", fmt.Sprint(h.get("/customers/ada/points?as_of=2020-01-01").json(t)["data"].(map[string]any)["score"]))
 	require.Equal(t, http.StatusNotFound, h.get("/customers/nobody/points").status)
 }

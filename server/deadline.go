@@ -26,7 +26,7 @@ func (s *Server) bound(c *gin.Context) {
 	case feedPath:
 		wait += feedWait
 		fallthrough
-	case exportPath, findingsPath:
+	case exportPath, customerExportPath, findingsPath:
 		requestOf(c).unbound = c.Request.Context()
 	}
 	ctx, cancel := context.WithTimeout(c.Request.Context(), wait)

@@ -27,13 +27,14 @@ func (s *Server) handlers() *handlers {
 	submits := submitter{engine: s.engine, customers: customers}
 	bulk := bulkOperations{admin: s.admin, reader: s.reader, jobs: s.jobs, clock: clock}
 	changes := entityChanges{programme: programme, schemas: s.entities, vocabulary: s.vocabulary}
+	exports := exportsAPI{reader: s.exports, directory: s.directory, stopping: s.stopping, streams: newGate(exportsOpen, 0), logger: s.logger}
 	h := &handlers{
 		administration: administrationAPI{
 			admin: s.admin, jobs: s.jobs, failures: s.failures, pace: s.pace, vocabulary: s.vocabulary, entities: s.entities, logger: s.logger,
 			openTo: func(r *request) []string { return openTo(s.operations, r) }, users: admin.UsersOf(s.admin),
 			reader: s.reader, webhooks: s.webhooks, messages: s.messages, programme: programme,
 			clock: clock, region: s.region, jobWait: s.jobWait, totals: newGate(totalsAtOnce, totalsWaiting),
-			exports:    exportsAPI{reader: s.exports, directory: s.directory, stopping: s.stopping, streams: newGate(exportsOpen, 0), logger: s.logger},
+			exports:    exports,
 			imports:    importsAPI{store: s.imports, bulk: bulk},
 			statistics: s.statistics, system: s.system,
 		},
@@ -42,7 +43,7 @@ func (s *Server) handlers() *handlers {
 			programme: programme, clock: clock,
 		},
 		coupon:    couponAPI{admin: s.admin, reader: s.reader, coupons: coupons, bulk: bulk, changes: changes, clock: clock},
-		customers: customersAPI{reader: s.reader, customers: customers, submitter: submits, bulk: bulk, programme: programme, clock: clock},
+		customers: customersAPI{reader: s.reader, customers: customers, submitter: submits, bulk: bulk, admin: s.admin, exports: exports, programme: programme, clock: clock},
 		display: displayAPI{
 			admin: s.admin, reader: s.reader, customers: customers, journal: journal, coupons: coupons, submitter: submits,
 			programme: programme, clock: clock,

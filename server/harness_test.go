@@ -81,7 +81,7 @@ func openOn(t *testing.T, url string, adjust ...func(*server.Options)) *house {
 	t.Cleanup(h.egress.Close)
 	h.admin = administration.NewAdmin(administration.AdminOptions{Registry: action.Registry(), Store: h.store, Directory: directory, APIs: openapi.Names()})
 	webhooks := administration.NewWebhooks(h.admin, h.store, administration.WebhookRules{
-		URLFault: h.egress.URLFault, NewSecret: deliver.NewSecret, NewPrivateKey: deliver.NewPrivateKey, PublicKey: deliver.PublicKey, Notices: webhook.NoticeNames(), Version: webhook.Version,
+		URLFault: h.egress.URLFault, NewSecret: deliver.NewSecret, NewPrivateKey: deliver.NewPrivateKey, PublicKey: deliver.PublicKey, Sign: deliver.Sign, Notices: webhook.NoticeNames(), Version: webhook.Version,
 	})
 	catalogue, err := i18n.Load()
 	require.NoError(t, err)

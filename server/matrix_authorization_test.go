@@ -135,6 +135,7 @@ var authorized = map[string]string{
 	"getSystem":          "administration reads",
 	"listFailedRequests": "administration reads",
 	"exportTable":        "administration reads",
+	"exportCustomer":     "customers reads",
 	"listImports":        "administration reads",
 	"createImport":       "administration writes",
 	"getImport":          "administration reads",

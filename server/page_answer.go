@@ -305,11 +305,13 @@ func (p *pointsAnswer) append(b []byte) []byte {
 			b = append(b, ',')
 		}
 		b = appendInstantOf(b, `{"earned_at":`, &l.EarnedAt)
+		b = strconv.AppendInt(append(b, `,"expired":`...), l.Expired, 10)
 		b = appendInstantOf(b, `,"expires_at":`, l.ExpiresAt)
 		b = appendID(append(b, `,"id":`...), l.ID)
 		b = strconv.AppendInt(append(b, `,"points":`...), l.Points, 10)
 		b = strconv.AppendInt(append(b, `,"remaining":`...), l.Remaining, 10)
-		b = append(strconv.AppendInt(append(b, `,"reserved":`...), l.Reserved, 10), '}')
+		b = strconv.AppendInt(append(b, `,"reserved":`...), l.Reserved, 10)
+		b = append(strconv.AppendInt(append(b, `,"spent":`...), l.Spent, 10), '}')
 	}
 	b = strconv.AppendInt(append(b, `],"pending":`...), p.Pending, 10)
 	b = strconv.AppendInt(append(b, `,"reserved":`...), p.Reserved, 10)

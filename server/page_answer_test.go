@@ -139,7 +139,7 @@ func TestPagesAreTheContracts(t *testing.T) {
 		for range rapid.IntRange(0, 3).Draw(t, "lots") {
 			l := customers.PointLot{
 				EarnedAt: anyInstant.Draw(t, "earned"), ExpiresAt: maybe(t, "expires", anyInstant), Points: anyNumber.Draw(t, "points"),
-				Remaining: anyNumber.Draw(t, "remaining"), Reserved: anyNumber.Draw(t, "reserved"),
+				Remaining: anyNumber.Draw(t, "remaining"), Reserved: anyNumber.Draw(t, "reserved"), Spent: anyNumber.Draw(t, "used"), Expired: anyNumber.Draw(t, "over"),
 			}
 			copy(l.ID[:], rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, "id"))
 			p.Lots = append(p.Lots, l)

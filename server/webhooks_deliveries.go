@@ -225,21 +225,35 @@ func (a *administrationAPI) GetDelivery(ctx context.Context, in administration.G
 	one := []loyalty.Delivery{d}
 	a.suppress(one)
 	one[0].Subject = "" // is told once, to the receiver
+	var sent [][]byte   // the message as it is signed
 	out := struct {
 		administration.Delivery
 		Message json.RawMessage                  `json:"message,omitempty"`
 		Log     []administration.DeliveryAttempt `json:"log"`
 	}{Delivery: deliveryOf(&one[0]), Log: make([]administration.DeliveryAttempt, len(log))}
 	if key := requestOf(ctx).key; len(key.APIs) == 0 || slices.Contains(key.APIs, "events") && slices.Contains(key.APIs, "display") {
-		w.Format = ""
-		bodies, err := a.messages.Render(plain(ctx), &w, one)
+		shown := w
+		shown.Format = ""
+		bodies, err := a.messages.Render(plain(ctx), &shown, one)
 		if err != nil {
 			return nil, err
 		}
 		out.Message = bodies[0]
+		if sent, err = a.messages.Render(plain(ctx), &w, []loyalty.Delivery{d}); err != nil {
+			return nil, err
+		}
 	}
 	for i := range log {
 		out.Log[i] = attemptOf(&log[i])
+		headers := administration.AttemptHeaders{WebhookID: d.Event, WebhookTimestamp: strconv.FormatInt(log[i].At.Unix(), 10)}
+		if len(sent) > 0 && len(sent[0]) > 0 {
+			text, err := a.webhooks.Signatures(plain(ctx), w.ID, d.Event.String(), log[i].At, sent[0])
+			if err != nil {
+				return nil, err
+			}
+			headers.WebhookSignature = textOrNil(text)
+		}
+		out.Log[i].Headers = &headers
 	}
 	return rawResponse{status: http.StatusOK, body: marshal(map[string]any{"data": out})}, nil
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -66,6 +67,14 @@ func TestWebhookMessages(t *testing.T) {
 		require.Equal(t, first.Type, "event.point_add")
 		require.Equal(t, list[0]["event_id"], one["message"].(map[string]any)["id"])
 		require.Len(t, one["log"], 1)
+		sent := one["log"].([]any)[0].(map[string]any)["headers"].(map[string]any)
+		was := got[slices.IndexFunc(got, func(m received) bool { return m.ID == list[0]["event_id"] })].header
+		for _, name := range []string{"webhook-id", "webhook-timestamp"} {
+			require.Equal(t, was.Get(name), sent[name])
+		}
+		shown, _ := sent["webhook-signature"].(string)
+		require.Len(t, []rune(shown), 13)
+		require.True(t, strings.HasPrefix(was.Get("webhook-signature"), strings.TrimSuffix(shown, "…")), "what was sent, shortened")
 		for _, unknown := range []string{"99", "x", "0", "-1", "007", "9223372036854775808"} { // as with every other id in a path
 			require.Equal(t, 404, h.get("/admin/webhooks/"+id+"/deliveries/"+unknown).status, unknown)
 			require.Equal(t, 404, h.post("/admin/webhooks/"+id+"/deliveries/"+unknown+"/retry", `{}`).status, unknown)

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -113,6 +114,19 @@ func (s customerStore) StatementAt(ctx context.Context, customer loyalty.ID, at 
 	return statementOf(&c, points.Fold(postings), lots), err
 }
 
+// usedLots is how many lots are told of which nothing is left: of a customer of years there are very many.
+const usedLots = 1000
+
+// UsedLots returns lots of which nothing is left, the newest first.
+func (s customerStore) UsedLots(ctx context.Context, customer loyalty.ID, at time.Time) (lots []points.Lot, err error) {
+	asked := lotTable.rows(sqlFragment{`SELECT ` + lotTable.names() + ` FROM lots WHERE customer_id = ? AND NOT open
+ORDER BY earned_at DESC, id DESC LIMIT ?`, []any{UUID(customer), usedLots}}, addLot(&lots))
+	if !at.IsZero() {
+		asked = lotsOf(UUID(customer), Millis(at), `= 0 ORDER BY lots.earned_at DESC, lots.id DESC LIMIT `+strconv.Itoa(usedLots), &lots)
+	}
+	return lots, s.asks(ctx, asked)
+}
+
 func statementOf(c *loyalty.Customer, figures points.Figures, lots []points.Lot) loyalty.Statement {
 	slices.SortFunc(lots, func(x, y points.Lot) int { return points.SpendingOrder(&x, &y, c.LastActivityAt) })
 	return loyalty.Statement{Customer: *c, Figures: figures, Lots: lots}
@@ -131,12 +145,17 @@ GROUP BY p.from_account, p.to_account`, []any{customer, at}}, func(p *loyalty.Cu
 }
 
 func lotsAt(customer UUID, at Millis, lots *[]points.Lot) question {
+	return lotsOf(customer, at, "> 0", lots)
+}
+
+// lotsOf folds the lots of which so much is left.
+func lotsOf(customer UUID, at Millis, left string, lots *[]points.Lot) question {
 	columns := lotTable.of("lots", "remaining", "sums.remaining", "reserved", "sums.reserved", "spent", "sums.spent", "expired", "sums.expired")
 	return lotTable.rows(sqlFragment{`SELECT ` + columns + `
 FROM (SELECT p.lot_id, ` + balanceOf(points.Available, "remaining") + `, ` + balanceOf(points.Reserved, "reserved") + `,
 	` + balanceOf(points.Spent, "spent") + `, ` + balanceOf(points.Expired, "expired") + ` ` + recorded + ` AND p.lot_id IS NOT NULL
 	GROUP BY p.lot_id) AS sums JOIN lots ON lots.customer_id = ? AND lots.id = sums.lot_id
-WHERE sums.remaining + sums.reserved > 0`, []any{customer, at, customer}}, addLot(lots))
+WHERE sums.remaining + sums.reserved ` + left, []any{customer, at, customer}}, addLot(lots))
 }
 
 // addLot collects lots.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -24,6 +25,7 @@ type exported[R any] struct {
 	from  string   // behind FROM; empty: the table's name
 	key   []string // the columns of its key
 	at    string   // the column that tells when a row came about
+	owner string   // the column that names the customer; empty: customer_id
 	place func(*R) loyalty.ExportPlace
 	// args are the values of a key, in the order of its columns.
 	args func(loyalty.ExportPlace) []any
@@ -44,7 +46,7 @@ func readOwner(p *loyalty.ExportPlace) []any {
 var (
 	exportedCustomers = exported[loyalty.Customer]{
 		table: customerTable, from: "customers JOIN balances ON balances.customer_id = customers.id", key: []string{"customers.id"},
-		at: "customers.created_at", place: func(c *loyalty.Customer) loyalty.ExportPlace { return loyalty.ExportPlace{ID: c.ID} },
+		at: "customers.created_at", owner: "customers.id", place: func(c *loyalty.Customer) loyalty.ExportPlace { return loyalty.ExportPlace{ID: c.ID} },
 		args: atID, scan: readID,
 	}
 	exportedLots = exported[loyalty.CustomerLot]{
@@ -75,6 +77,15 @@ var (
 		args: atOwner, scan: readOwner,
 	}
 )
+
+// SamePerson reads the ids of a customer and of those merged into them.
+func (s exportStore) SamePerson(ctx context.Context, customer loyalty.ID) (ids []loyalty.ID, err error) {
+	var id UUID
+	return ids, s.asks(ctx, sqlFragment{"SELECT id FROM customers WHERE id = ? OR merged_into = ? ORDER BY id", []any{UUID(customer), UUID(customer)}}.reads(func() bool {
+		ids = append(ids, loyalty.ID(id))
+		return false
+	}, &id))
+}
 
 // ExportCustomers reads customers with their figures.
 func (s exportStore) ExportCustomers(ctx context.Context, q loyalty.ExportQuery) (loyalty.ExportPart[loyalty.Customer], error) {
@@ -115,6 +126,13 @@ func export[R any](ctx context.Context, d *database, e exported[R], q loyalty.Ex
 	where := sqlFragment{}
 	if q.After != (loyalty.ExportPlace{}) { // an id of zeros is NULL
 		where = where.and(key+" > "+marked, e.args(q.After)...)
+	}
+	if len(q.Customers) > 0 {
+		keys := make([]UUID, len(q.Customers))
+		for i, id := range q.Customers {
+			keys[i] = UUID(id)
+		}
+		where = where.and(cmp.Or(e.owner, "customer_id")+" IN ?", keys)
 	}
 	read := func(w sqlFragment) question {
 		size := 0

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
 // What is read from replicas. What names one customer, coupon, claim or operation is
@@ -80,6 +81,13 @@ func (s *Replicated) Statement(ctx context.Context, customer loyalty.ID, ref str
 func (s *Replicated) StatementAt(ctx context.Context, customer loyalty.ID, at time.Time) (loyalty.Statement, error) {
 	return answer(ctx, s, current, func(ctx context.Context, from *Store) (loyalty.Statement, error) {
 		return from.StatementAt(ctx, customer, at)
+	})
+}
+
+// UsedLots is the Store's.
+func (s *Replicated) UsedLots(ctx context.Context, customer loyalty.ID, at time.Time) ([]points.Lot, error) {
+	return answer(ctx, s, current, func(ctx context.Context, from *Store) ([]points.Lot, error) {
+		return from.UsedLots(ctx, customer, at)
 	})
 }
 

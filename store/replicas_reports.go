@@ -13,6 +13,11 @@ func (s *Replicated) Feed(ctx context.Context, q loyalty.FeedQuery) (loyalty.Fee
 	return forward(ctx, s, recent, (*Store).Feed, q)
 }
 
+// SamePerson is the Store's.
+func (s *Replicated) SamePerson(ctx context.Context, customer loyalty.ID) ([]loyalty.ID, error) {
+	return forward(ctx, s, recent, (*Store).SamePerson, customer)
+}
+
 // ExportCustomers is the Store's.
 func (s *Replicated) ExportCustomers(ctx context.Context, q loyalty.ExportQuery) (loyalty.ExportPart[loyalty.Customer], error) {
 	return forward(ctx, s, recent, (*Store).ExportCustomers, q)

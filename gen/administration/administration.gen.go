@@ -962,6 +962,7 @@ const (
 	StatisticsMetricBreakage                StatisticsMetric = "breakage"
 	StatisticsMetricCampaignPoints          StatisticsMetric = "campaign_points"
 	StatisticsMetricCampaignPointsTakenBack StatisticsMetric = "campaign_points_taken_back"
+	StatisticsMetricCampaignRuns            StatisticsMetric = "campaign_runs"
 	StatisticsMetricClaims                  StatisticsMetric = "claims"
 	StatisticsMetricEnrolments              StatisticsMetric = "enrolments"
 	StatisticsMetricMembers                 StatisticsMetric = "members"
@@ -992,6 +993,8 @@ func (e StatisticsMetric) Valid() bool {
 	case StatisticsMetricCampaignPoints:
 		return true
 	case StatisticsMetricCampaignPointsTakenBack:
+		return true
+	case StatisticsMetricCampaignRuns:
 		return true
 	case StatisticsMetricClaims:
 		return true
@@ -1508,6 +1511,7 @@ const (
 	MetricBreakage                Metric = "breakage"
 	MetricCampaignPoints          Metric = "campaign_points"
 	MetricCampaignPointsTakenBack Metric = "campaign_points_taken_back"
+	MetricCampaignRuns            Metric = "campaign_runs"
 	MetricClaims                  Metric = "claims"
 	MetricEnrolments              Metric = "enrolments"
 	MetricMembers                 Metric = "members"
@@ -1538,6 +1542,8 @@ func (e Metric) Valid() bool {
 	case MetricCampaignPoints:
 		return true
 	case MetricCampaignPointsTakenBack:
+		return true
+	case MetricCampaignRuns:
 		return true
 	case MetricClaims:
 		return true
@@ -1637,6 +1643,7 @@ const (
 	GetStatisticsParamsMetricBreakage                GetStatisticsParamsMetric = "breakage"
 	GetStatisticsParamsMetricCampaignPoints          GetStatisticsParamsMetric = "campaign_points"
 	GetStatisticsParamsMetricCampaignPointsTakenBack GetStatisticsParamsMetric = "campaign_points_taken_back"
+	GetStatisticsParamsMetricCampaignRuns            GetStatisticsParamsMetric = "campaign_runs"
 	GetStatisticsParamsMetricClaims                  GetStatisticsParamsMetric = "claims"
 	GetStatisticsParamsMetricEnrolments              GetStatisticsParamsMetric = "enrolments"
 	GetStatisticsParamsMetricMembers                 GetStatisticsParamsMetric = "members"
@@ -1667,6 +1674,8 @@ func (e GetStatisticsParamsMetric) Valid() bool {
 	case GetStatisticsParamsMetricCampaignPoints:
 		return true
 	case GetStatisticsParamsMetricCampaignPointsTakenBack:
+		return true
+	case GetStatisticsParamsMetricCampaignRuns:
 		return true
 	case GetStatisticsParamsMetricClaims:
 		return true
@@ -1773,6 +1782,26 @@ func (e GetStatisticsParamsInterval) Valid() bool {
 //
 // Example: events
 type APIName string
+
+// AttemptHeaders The headers that the receiver checks, as this attempt sent them. Signatures are made anew from the message as it would be
+// sent now, with the secrets that are good now, and are shortened; they are absent where the message is not shown, or
+// is gone.
+type AttemptHeaders struct {
+	// WebhookID The id of the message; the same at each attempt.
+	//
+	// Example: 0197b3a2-6d0c-7c55-9a3e-1f0a4c1d2e02
+	WebhookID openapi_types.UUID `json:"webhook-id"`
+
+	// WebhookSignature One signature for each secret, of each the beginning.
+	//
+	// Example: v1,K5oZfzN9…
+	WebhookSignature *string `json:"webhook-signature,omitempty"`
+
+	// WebhookTimestamp When the attempt was made, in seconds since 1970.
+	//
+	// Example: 1772357400
+	WebhookTimestamp string `json:"webhook-timestamp"`
+}
 
 // AuditEntry One change.
 type AuditEntry struct {
@@ -2140,6 +2169,11 @@ type DeliveryAttempt struct {
 	//
 	// Example: timeout
 	Fault *DeliveryAttemptFault `json:"fault,omitempty"`
+
+	// Headers The headers that the receiver checks, as this attempt sent them. Signatures are made anew from the message as it would be
+	// sent now, with the secrets that are good now, and are shortened; they are absent where the message is not shown, or
+	// is gone.
+	Headers *AttemptHeaders `json:"headers,omitempty"`
 
 	// Status The HTTP status; absent where there was no answer.
 	//
@@ -3157,6 +3191,9 @@ type Ledger struct {
 
 	// Totals The figures of all customers, in points. Sums over a whole programme are written digit for digit and can be greater than 2^63.
 	Totals LedgerTotals `json:"totals"`
+
+	// Value What is outstanding in money; absent where points_economy says no `point_value`, or is off.
+	Value *LedgerValue `json:"value,omitempty"`
 }
 
 // LedgerAnswer The report of the ledger.
@@ -3288,6 +3325,24 @@ type LedgerTotals struct {
 	//
 	// Example: 3000
 	Spent json.Number `json:"spent"`
+}
+
+// LedgerValue What is outstanding in money; absent where points_economy says no `point_value`, or is off.
+type LedgerValue struct {
+	// Currency The programme's currency.
+	//
+	// Example: EUR
+	Currency string `json:"currency"`
+
+	// Outstanding What `outstanding` points are worth. It is written digit for digit.
+	//
+	// Example: 115
+	Outstanding json.Number `json:"outstanding"`
+
+	// Point What one point is worth.
+	//
+	// Example: 0.01
+	Point money.Amount `json:"point"`
 }
 
 // LiabilityMonth What expires in one month.
@@ -3826,6 +3881,13 @@ type PointsEconomyConfig struct {
 	//
 	// Example: allow
 	Negative *PointsEconomyConfigNegative `json:"negative,omitempty"`
+
+	// PointValue What one point is worth, in the programme's currency: with it the ledger (`GET /admin/ledger`) and the console say what is
+	// outstanding in money, too. It is what the programme reckons with, and changes no rule. Absent, nothing is said.
+	//
+	//
+	// Example: 0.01
+	PointValue *money.Amount `json:"point_value,omitempty"`
 
 	// Reminders What customers are reminded of, by events that only the platform writes (the job `reminders`, hourly): campaigns can trigger on
 	// them, and they are in the journal, the feed and the lists of events. Of numbers of days the nearest one that has come is told,

@@ -229,6 +229,11 @@ type PointLot struct {
 	// Example: 2026-03-01T09:30:00.000Z
 	EarnedAt externalRef0.Instant `json:"earned_at"`
 
+	// Expired How many expired. What is in none of these was taken back: by a correction, a refund or a debt.
+	//
+	// Example: 0
+	Expired int64 `json:"expired"`
+
 	// ExpiresAt When they expire; absent when they never do.
 	//
 	// Example: 2027-03-01T00:00:00.000Z
@@ -253,6 +258,11 @@ type PointLot struct {
 	//
 	// Example: 0
 	Reserved int64 `json:"reserved"`
+
+	// Spent How many were spent.
+	//
+	// Example: 300
+	Spent int64 `json:"spent"`
 }
 
 // Verification A verification.
@@ -282,6 +292,9 @@ type VerifyAnswer struct {
 // AsOf defines model for AsOf.
 type AsOf = string
 
+// ExportPersonal defines model for ExportPersonal.
+type ExportPersonal = bool
+
 // ListID defines model for ListId.
 type ListID = string
 
@@ -290,6 +303,9 @@ type Search = string
 
 // SortCustomers defines model for SortCustomers.
 type SortCustomers string
+
+// UsedUp defines model for UsedUp.
+type UsedUp = bool
 
 // ListCustomersParams defines parameters for ListCustomers.
 type ListCustomersParams struct {
@@ -341,6 +357,12 @@ type GetCustomerParams struct {
 	Fields *externalRef0.Fields `form:"fields,omitempty" json:"fields,omitempty"`
 }
 
+// ExportCustomerParams defines parameters for ExportCustomer.
+type ExportCustomerParams struct {
+	// Personal `true` shows what names a person too, and is written into the audit trail. `false` is the default.
+	Personal *ExportPersonal `form:"personal,omitempty" json:"personal,omitempty"`
+}
+
 // MergeCustomerParams defines parameters for MergeCustomer.
 type MergeCustomerParams struct {
 	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
@@ -356,6 +378,9 @@ type GetCustomerPointsParams struct {
 	// AsOf The instant you look back to, in RFC 3339, or a day, which means its beginning in UTC. What was recorded later is
 	// left out, also where it was dated earlier.
 	AsOf *AsOf `form:"as_of,omitempty" json:"as_of,omitempty"`
+
+	// UsedUp `true` shows lots of which nothing is left, too: what was spent, expired or taken back of them. `false` is the default.
+	UsedUp *UsedUp `form:"used_up,omitempty" json:"used_up,omitempty"`
 }
 
 // VerifyCustomerParams defines parameters for VerifyCustomer.
@@ -426,6 +451,9 @@ type ServerInterface interface {
 	// GetCustomer Read a customer
 	// (GET /customers/{customer_id})
 	GetCustomer(c *gin.Context, customerID externalRef0.CustomerID, params GetCustomerParams)
+	// ExportCustomer Export all that is known of a customer
+	// (GET /customers/{customer_id}/export)
+	ExportCustomer(c *gin.Context, customerID externalRef0.CustomerID, params ExportCustomerParams)
 	// MergeCustomer Merge a customer into another
 	// (POST /customers/{customer_id}/merge)
 	MergeCustomer(c *gin.Context, customerID externalRef0.CustomerID, params MergeCustomerParams)
@@ -596,6 +624,42 @@ func (siw *ServerInterfaceWrapper) GetCustomer(c *gin.Context) {
 	siw.Handler.GetCustomer(c, customerID, params)
 }
 
+// ExportCustomer operation middleware
+func (siw *ServerInterfaceWrapper) ExportCustomer(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "customer_id" -------------
+	var customerID externalRef0.CustomerID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "customer_id", c.Param("customer_id"), &customerID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter customer_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ExportCustomerParams
+
+	// ------------- Optional query parameter "personal" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "personal", c.Request.URL.Query(), &params.Personal, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter personal: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.ExportCustomer(c, customerID, params)
+}
+
 // MergeCustomer operation middleware
 func (siw *ServerInterfaceWrapper) MergeCustomer(c *gin.Context) {
 
@@ -668,6 +732,14 @@ func (siw *ServerInterfaceWrapper) GetCustomerPoints(c *gin.Context) {
 	err = runtime.BindQueryParameterWithOptions("form", true, false, "as_of", c.Request.URL.Query(), &params.AsOf, runtime.BindQueryParameterOptions{Type: "string", Format: "day-or-instant"})
 	if err != nil {
 		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter as_of: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// ------------- Optional query parameter "used_up" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "used_up", c.Request.URL.Query(), &params.UsedUp, runtime.BindQueryParameterOptions{Type: "boolean", Format: ""})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter used_up: %w", err), http.StatusBadRequest)
 		return
 	}
 
@@ -935,6 +1007,7 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.GET(options.BaseURL+"/customers", wrapper.ListCustomers)
 	router.GET(options.BaseURL+"/customers/-/count", wrapper.CountCustomers)
 	router.GET(options.BaseURL+"/customers/:customer_id", wrapper.GetCustomer)
+	router.GET(options.BaseURL+"/customers/:customer_id/export", wrapper.ExportCustomer)
 	router.POST(options.BaseURL+"/customers/:customer_id/merge", wrapper.MergeCustomer)
 	router.GET(options.BaseURL+"/customers/:customer_id/points", wrapper.GetCustomerPoints)
 	router.POST(options.BaseURL+"/customers/:customer_id/verify", wrapper.VerifyCustomer)
@@ -1009,6 +1082,58 @@ func (response GetCustomer200JSONResponse) VisitGetCustomerResponse(w http.Respo
 	w.WriteHeader(200)
 	_, err := buf.WriteTo(w)
 	return err
+}
+
+type ExportCustomerRequestObject struct {
+	CustomerID externalRef0.CustomerID `json:"customer_id"`
+	Params     ExportCustomerParams
+}
+
+type ExportCustomerResponseObject interface {
+	VisitExportCustomerResponse(w http.ResponseWriter) error
+}
+
+type ExportCustomer200ApplicationXNdjsonResponse struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response ExportCustomer200ApplicationXNdjsonResponse) VisitExportCustomerResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	flusher, ok := w.(http.Flusher)
+	if !ok {
+		// If w doesn't support flushing, fall back to io.Copy.
+		_, err := io.Copy(w, response.Body)
+		return err
+	}
+	// text/event-stream messages are typically small; use a
+	// modest buffer and flush after each chunk so clients see
+	// events immediately instead of waiting on OS buffering.
+	buf := make([]byte, 4096)
+	for {
+		n, err := response.Body.Read(buf)
+		if n > 0 {
+			if _, writeErr := w.Write(buf[:n]); writeErr != nil {
+				return writeErr
+			}
+			flusher.Flush()
+		}
+		if err != nil {
+			if err == io.EOF {
+				return nil
+			}
+			return err
+		}
+	}
 }
 
 type MergeCustomerRequestObject struct {
@@ -1186,6 +1311,9 @@ type StrictServerInterface interface {
 	// GetCustomer Read a customer
 	// (GET /customers/{customer_id})
 	GetCustomer(ctx context.Context, request GetCustomerRequestObject) (GetCustomerResponseObject, error)
+	// ExportCustomer Export all that is known of a customer
+	// (GET /customers/{customer_id}/export)
+	ExportCustomer(ctx context.Context, request ExportCustomerRequestObject) (ExportCustomerResponseObject, error)
 	// MergeCustomer Merge a customer into another
 	// (POST /customers/{customer_id}/merge)
 	MergeCustomer(ctx context.Context, request MergeCustomerRequestObject) (MergeCustomerResponseObject, error)
@@ -1338,6 +1466,33 @@ func (sh *strictHandler) GetCustomer(ctx *gin.Context, customerID externalRef0.C
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(GetCustomerResponseObject); ok {
 		if err := validResponse.VisitGetCustomerResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ExportCustomer operation middleware
+func (sh *strictHandler) ExportCustomer(ctx *gin.Context, customerID externalRef0.CustomerID, params ExportCustomerParams) {
+	var request ExportCustomerRequestObject
+
+	request.CustomerID = customerID
+	request.Params = params
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.ExportCustomer(ctx, request.(ExportCustomerRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ExportCustomer")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(ExportCustomerResponseObject); ok {
+		if err := validResponse.VisitExportCustomerResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

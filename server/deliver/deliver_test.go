@@ -270,7 +270,7 @@ func TestSignatureVerifies(t *testing.T) {
 			require.Error(t, w.Verify(append([]byte("x"), m.Body...), h))
 			ours, err := w.Sign(m.ID, m.At, m.Body)
 			require.NoError(t, err)
-			require.Equal(t, ours, sign(secret, m.ID, m.At, m.Body))
+			require.Equal(t, ours, Sign(secret, m.ID, m.At, m.Body))
 		}
 		stranger, err := standardwebhooks.NewWebhook(NewSecret())
 		require.NoError(t, err)

@@ -57,10 +57,10 @@ func privateKey(secret string) (key ed25519.PrivateKey, private bool) {
 	return raw, err == nil && len(raw) == ed25519.PrivateKeySize
 }
 
-// sign is the signature under one secret: an HMAC-SHA256, or the signature of a private key,
+// Sign is the signature under one secret: an HMAC-SHA256, or the signature of a private key,
 // over the id, the moment of the attempt in seconds and the body, joined by full stops. A
 // receiver that compares the moment with its clock cannot be shown an old message again.
-func sign(secret, id string, at time.Time, body []byte) string {
+func Sign(secret, id string, at time.Time, body []byte) string {
 	signed := append([]byte(id+"."+strconv.FormatInt(at.Unix(), 10)+"."), body...)
 	if key, private := privateKey(secret); private {
 		return "v1a," + base64.StdEncoding.EncodeToString(ed25519.Sign(key, signed))
@@ -79,7 +79,7 @@ func sign(secret, id string, at time.Time, body []byte) string {
 func signed(h http.Header, m *webhook.Message) {
 	var all []string
 	for _, secret := range m.Secrets {
-		if s := sign(secret, m.ID, m.At, m.Body); s != "" {
+		if s := Sign(secret, m.ID, m.At, m.Body); s != "" {
 			all = append(all, s)
 		}
 	}

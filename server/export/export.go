@@ -100,8 +100,9 @@ type Reader struct {
 	from   loyalty.ExportReader
 	source source
 	place  loyalty.ExportPlace
-	number int64 // of the event, where the table follows the feed
-	within int   // so many postings of the event after number are passed
+	number int64        // of the event, where the table follows the feed
+	within int          // so many postings of the event after number are passed
+	of     []loyalty.ID // the customers whose rows are wanted; none: everybody's
 }
 
 // Open begins to read. It fails with ErrTable or ErrAfter.
@@ -124,7 +125,7 @@ func (r *Reader) Next(ctx context.Context, limit int) (p Piece, err error) {
 
 // query is what the store is asked for.
 func (r *Reader) query(limit int) loyalty.ExportQuery {
-	return loyalty.ExportQuery{After: r.place, From: r.ask.From, Before: r.ask.Before, Limit: limit}
+	return loyalty.ExportQuery{After: r.place, From: r.ask.From, Before: r.ask.Before, Customers: r.of, Limit: limit}
 }
 
 // cells are the values of a row, of the columns that were asked for.

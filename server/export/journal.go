@@ -26,13 +26,26 @@ func (r *Reader) feed(ctx context.Context, limit int, postings bool) (loyalty.Fe
 
 // follow names the customers of a piece.
 func (r *Reader) beside(part *loyalty.FeedPart) *beside {
-	b := &beside{page: part, names: map[loyalty.ID]string{}}
-	for id, c := range part.Customers {
+	return &beside{page: part, names: namesIn(&part.EventPage)}
+}
+
+// namesIn are what the customers of events are called; one who left is not named.
+func namesIn(page *loyalty.EventPage) map[loyalty.ID]string {
+	names := map[loyalty.ID]string{}
+	for id, c := range page.Customers {
 		if c.Status != loyalty.OptedOut {
-			b.names[id] = c.Name
+			names[id] = c.Name
 		}
 	}
-	return b
+	return names
+}
+
+// nameless keeps attributes from naming other customers.
+func nameless(page *loyalty.EventPage) {
+	for id, c := range page.Customers {
+		c.Status = loyalty.OptedOut
+		page.Customers[id] = c
+	}
 }
 
 // happened is an event with its number.
@@ -84,11 +97,8 @@ func (events) next(ctx context.Context, r *Reader, limit int) (rows [][]value, m
 		return nil, false, err
 	}
 	b := r.beside(&part)
-	if !r.ask.Personal { // attributes name no other customer either
-		for id, c := range part.Customers {
-			c.Status = loyalty.OptedOut
-			part.Customers[id] = c
-		}
+	if !r.ask.Personal {
+		nameless(&part.EventPage)
 	}
 	for i := range part.Events {
 		e := happened{Event: &part.Events[i], number: part.Numbers[i]}

@@ -17,7 +17,9 @@ type ExportQuery struct {
 	After ExportPlace
 	// From and Before are the stretch of time in which rows came about; zero: no bound.
 	From, Before time.Time
-	Limit        int // so many rows at most; more than 0
+	// Customers are those whose rows are wanted; none: everybody's.
+	Customers []ID
+	Limit     int // so many rows at most; more than 0
 }
 
 // ExportPart is a piece of a table.
@@ -35,6 +37,8 @@ type ExportReader interface {
 	FeedReader
 	// CustomerNames is Reader's.
 	CustomerNames(ctx context.Context, ids []ID) (map[ID]string, error)
+	// SamePerson gives the ids of a customer and of everybody who was merged into them, in their order.
+	SamePerson(ctx context.Context, customer ID) ([]ID, error)
 	// ExportCustomers reads customers, merged ones too, by their creation's time.
 	ExportCustomers(ctx context.Context, q ExportQuery) (ExportPart[Customer], error)
 	// ExportLots reads lots by when they were earned.

@@ -53,6 +53,9 @@ type Reader interface {
 	// Statement gives the figures and open lots now, of a customer by id, or where that is zero
 	// by reference. It fails with ErrCustomerNotFound.
 	Statement(ctx context.Context, customer ID, ref string) (Statement, error)
+	// UsedLots gives lots of which nothing is left, the newest first and a thousand at most: now, or as it was recorded at
+	// an instant; zero: now.
+	UsedLots(ctx context.Context, customer ID, at time.Time) ([]points.Lot, error)
 	// StatementAt gives them as they were recorded at an instant.
 	StatementAt(ctx context.Context, customer ID, at time.Time) (Statement, error)
 	// TierStandings reads the next active and suspended customers after one, by id, with what is stored of a

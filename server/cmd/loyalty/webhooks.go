@@ -35,7 +35,7 @@ func egress(s *settings) (*deliver.Client, error) {
 
 // webhookRules are what changes of webhooks need.
 func webhookRules(c *deliver.Client) admin.WebhookRules {
-	return admin.WebhookRules{URLFault: c.URLFault, NewSecret: deliver.NewSecret, NewPrivateKey: deliver.NewPrivateKey, PublicKey: deliver.PublicKey, Notices: webhook.NoticeNames(), Version: webhook.Version}
+	return admin.WebhookRules{URLFault: c.URLFault, NewSecret: deliver.NewSecret, NewPrivateKey: deliver.NewPrivateKey, PublicKey: deliver.PublicKey, Sign: deliver.Sign, Notices: webhook.NoticeNames(), Version: webhook.Version}
 }
 
 // newDeliverer makes what sends webhooks.

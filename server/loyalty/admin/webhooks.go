@@ -52,6 +52,8 @@ type WebhookRules struct {
 	// makes a key that only signs, whose PublicKey verifies. PublicKey of a shared secret is empty.
 	NewSecret, NewPrivateKey func() string
 	PublicKey                func(secret string) string
+	// Sign signs a message of an id that is sent at a moment.
+	Sign func(secret, id string, at time.Time, body []byte) string
 	// Notices are the types of messages that are not about an event.
 	Notices []string
 	Version string // of messages; the newest
@@ -150,6 +152,24 @@ func (a *Webhooks) Delivery(ctx context.Context, id string, number int64) (w loy
 	}
 	d, log, err = a.store.Delivery(ctx, w.ID, number)
 	return w, d, log, err
+}
+
+// signatureShown is how much of a signature is shown: enough to tell two apart, and not to use one.
+const signatureShown = 12
+
+// Signatures are what a message would be signed with now, one for each secret in force and of each the beginning.
+func (a *Webhooks) Signatures(ctx context.Context, w loyalty.ID, id string, at time.Time, body []byte) (string, error) {
+	found, err := a.store.Webhook(ctx, w)
+	if err != nil {
+		return "", err
+	}
+	var all []string
+	for _, s := range secretsInForce(found.Secrets, a.now()) {
+		if signed := a.rules.Sign(s.Value, id, at, body); len(signed) > signatureShown {
+			all = append(all, signed[:signatureShown]+"…")
+		}
+	}
+	return strings.Join(all, " "), nil
 }
 
 func webhookID(text string) (loyalty.ID, error) {

@@ -53,6 +53,7 @@ type figuredEffects struct {
 	} `json:"coupons"`
 	Campaigns []struct {
 		Campaign  string
+		Runs      int64
 		Points    int64
 		TakenBack int64 `json:"taken_back"`
 	} `json:"campaigns"`
@@ -147,6 +148,7 @@ func (s *shop) recounted(zone string) plainFigures {
 			for by, name := range map[string]string{"": "", "campaign": c.Campaign} {
 				want.add(day(e), c.Points, "campaign_points", by, "", name)
 				want.add(day(e), c.TakenBack, "campaign_points_taken_back", by, "", name)
+				want.add(day(e), c.Runs, "campaign_runs", by, "", name)
 			}
 		}
 	}

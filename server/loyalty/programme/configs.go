@@ -17,6 +17,8 @@ const (
 	maxDays   = 36_500
 	maxMonths = 1_200
 	maxHeld   = 3_650 // days
+
+	maxPointValue = 1_000_000 * money.Unit
 )
 
 // economyConfig is the configuration of points_economy as it is sent, stored
@@ -24,6 +26,7 @@ const (
 type economyConfig struct {
 	Expiry    expiryConfig `json:"expiry"`
 	Negative  string       `json:"negative"`
+	Value     money.Amount `json:"point_value,omitempty"`
 	Reminders Reminders    `json:"reminders"`
 }
 
@@ -42,6 +45,7 @@ func readEconomy(raw json.RawMessage) (any, error) {
 	o.take("expiry", "object", &expiry)
 	o.take("reminders", "object", &reminders)
 	o.choice("negative", &c.Negative, "allow", "refuse")
+	o.value("point_value", &c.Value)
 	e := openObject(expiry, "config.expiry")
 	e.choice("policy", &c.Expiry.Policy, points.ExpiryNone, points.ExpiryRolling, points.ExpiryCalendar,
 		points.ExpiryLastActivity, points.ExpiryAnniversary)
@@ -89,7 +93,7 @@ func (c economyConfig) compile(p *Programme) {
 		Expiry: points.Policy{
 			Kind: c.Expiry.Policy, Period: points.Period{Months: c.Expiry.Months, Days: c.Expiry.Days}, Month: month, Day: day,
 		},
-		NegativeRefuse: c.Negative == "refuse",
+		NegativeRefuse: c.Negative == "refuse", PointValue: c.Value,
 	}
 	p.Reminders = c.Reminders
 }

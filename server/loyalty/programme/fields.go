@@ -190,6 +190,19 @@ func (o *object) count(name string, into *int, least, most int) {
 	*into = int(n)
 }
 
+// value takes what one point is worth; it is not nothing.
+func (o *object) value(name string, into *money.Amount) {
+	if !o.take(name, "number", into) {
+		return
+	}
+	switch {
+	case *into <= 0:
+		o.fail(name, "too_small", map[string]any{"limit": "0.0001"})
+	case *into > maxPointValue:
+		o.fail(name, "too_large", map[string]any{"limit": maxPointValue / money.Unit})
+	}
+}
+
 // maxRate bounds a rate, in points per currency unit.
 const maxRate = 1_000_000
 

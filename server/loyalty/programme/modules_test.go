@@ -55,8 +55,8 @@ func rateOf(t *testing.T, p *Programme, currency string) string {
 }
 
 func TestConfigurations(t *testing.T) {
-	p := programmeOf(t, ModulePointsEconomy, true, `{"expiry":{"policy":"rolling","months":12,"days":3},"negative":"refuse"}`)
-	require.Equal(t, Economy{points.Policy{Kind: "rolling", Period: points.Period{Months: 12, Days: 3}}, true}, p.Economy)
+	p := programmeOf(t, ModulePointsEconomy, true, `{"expiry":{"policy":"rolling","months":12,"days":3},"negative":"refuse","point_value":0.0125}`)
+	require.Equal(t, Economy{points.Policy{Kind: "rolling", Period: points.Period{Months: 12, Days: 3}}, true, 125}, p.Economy)
 
 	p = programmeOf(t, ModulePointsEconomy, true, `{"expiry":{"policy":"calendar","date":"02-29"}}`)
 	require.Equal(t, points.Policy{Kind: "calendar", Month: time.February, Day: 29}, p.Economy.Expiry)

@@ -81,6 +81,8 @@ type Programme struct {
 type Economy struct {
 	Expiry         points.Policy
 	NegativeRefuse bool // point_sub and refunds may not take the balance below zero
+	// PointValue is what one point is worth, in the programme's currency; 0: nobody said. No rule reads it.
+	PointValue money.Amount
 }
 
 // Purchase is the configuration of incentivized_purchase.

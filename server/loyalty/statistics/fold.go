@@ -88,6 +88,7 @@ func (f *fold) event(e *loyalty.FiguredEvent) {
 		for _, key := range []loyalty.FigureKey{{}, of} {
 			f.add(e, campaignPoints, key, c.Points)
 			f.add(e, campaignTaken, key, c.TakenBack)
+			f.add(e, campaignRuns, key, c.Runs)
 		}
 	}
 }

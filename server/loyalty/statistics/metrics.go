@@ -56,6 +56,7 @@ const (
 	redemptionValue = "redemption_value"
 	campaignPoints  = "campaign_points"
 	campaignTaken   = "campaign_points_taken_back"
+	campaignRuns    = "campaign_runs"
 )
 
 var (
@@ -79,6 +80,7 @@ var metrics = []Metric{
 	{Name: redemptionValue, Unit: Money, By: []string{byPool, byCurrency}},
 	{Name: campaignPoints, Unit: Points, By: []string{byCampaign}},
 	{Name: campaignTaken, Unit: Points, By: []string{byCampaign}},
+	{Name: campaignRuns, Unit: Count, By: []string{byCampaign}},
 	{Name: loyalty.MetricRefused, Unit: Count, By: []string{loyalty.ByCode}},
 	{Name: loyalty.MetricMembers, Unit: Count, State: true},
 	{Name: loyalty.MetricActive, Unit: Count, State: true},
