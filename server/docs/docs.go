@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -111,7 +112,7 @@ func (p *Portal) read(w http.ResponseWriter, r *http.Request, path string) {
 		return
 	}
 	if asMarkdown {
-		send(w, r, "text/markdown; charset=utf-8", found.text)
+		send(w, r, "text/markdown; charset=utf-8", at(r, found.text))
 		return
 	}
 	said := wordsFor(r)
@@ -121,8 +122,25 @@ func (p *Portal) read(w http.ResponseWriter, r *http.Request, path string) {
 		return
 	}
 	w.Header().Add("Vary", "Accept-Language")
+	w.Header().Add("Vary", "X-Forwarded-Proto")
 	w.Header().Set("Content-Language", said.Language)
-	send(w, r, "text/html; charset=utf-8", page)
+	send(w, r, "text/html; charset=utf-8", at(r, page))
+}
+
+// host is a name or an address with a port, and nothing that would mean something in a page or a program.
+var host = regexp.MustCompile(`^[A-Za-z0-9.-]+(:[0-9]+)?$|^\[[0-9a-fA-F:.]+\](:[0-9]+)?$`)
+
+// at puts the address under which a page is asked for where the samples name one. Only who asks sees it, so what a proxy says of
+// the line before it is believed.
+func at(r *http.Request, text string) string {
+	if !host.MatchString(r.Host) {
+		return text
+	}
+	scheme := "http://"
+	if r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https" {
+		scheme = "https://"
+	}
+	return strings.ReplaceAll(text, servedAt, scheme+r.Host)
 }
 
 func send(w http.ResponseWriter, r *http.Request, contentType, body string) {

@@ -122,6 +122,30 @@ func TestEveryThingHasAPage(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, status)
 }
 
+// TestSamplesNameWhereTheyAre: a sample names the address under which its page is asked for, and a name that no address can
+// have is not written into a page.
+func TestSamplesNameWhereTheyAre(t *testing.T) {
+	p := docs.New("local", nil)
+	read := func(path, host, proto string) string {
+		r := httptest.NewRequest(http.MethodGet, path, nil)
+		r.Host = host
+		r.Header.Set("X-Forwarded-Proto", proto)
+		w := httptest.NewRecorder()
+		p.ServeHTTP(w, r)
+		require.Equal(t, http.StatusOK, w.Code)
+		return w.Body.String()
+	}
+	for _, path := range []string{"/docs.md", "/docs", "/docs/signing", "/docs/operations/getCustomer", "/docs/events/point_add.md"} {
+		require.Contains(t, read(path, "[::1]:9000", ""), "http://[::1]:9000", path)
+		page := read(path, "loyalty.shop.test", "https")
+		require.Contains(t, page, "https://loyalty.shop.test", path)
+		require.NotContains(t, page, "127.0.0.1", path)
+		for _, hostile := range []string{"x'$(id)", `x"><b>`, "a b", "x;id"} {
+			require.NotContains(t, read(path, hostile, ""), "//"+hostile, path)
+		}
+	}
+}
+
 // TestAssets: pages load what they load from the portal itself.
 func TestAssets(t *testing.T) {
 	p := docs.New("local", nil)

@@ -53,8 +53,11 @@ func (c call) onceKey() string {
 	return c.name + "-0001"
 }
 
+// servedAt stands in the texts for the address under which the page is served.
+const servedAt = "http://127.0.0.1:8080"
+
 func shellCall(c call, once string) string {
-	text := fmt.Sprintf("loyalty sign %s '%s' --send", c.Method, "http://127.0.0.1:8080"+c.Target)
+	text := fmt.Sprintf("loyalty sign %s '%s' --send", c.Method, servedAt+c.Target)
 	if once != "" {
 		text += fmt.Sprintf(" \\\n  --header 'Idempotency-Key: %s'", once)
 	}
