@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -145,6 +146,32 @@ func TestPages(t *testing.T) {
 	for _, none := range []string{"/console/none", p.base + "none", p.base, filesPath + "0000000000000000/main.js", p.base + "../main.js"} {
 		require.Equal(t, http.StatusNotFound, get(none, "").Code, none)
 	}
+}
+
+// TestFirstPaint: the page names every module without which nothing is seen, so that none is asked for only once another one
+// is there; and none that is not needed then.
+func TestFirstPaint(t *testing.T) {
+	p, err := newPages(nil)
+	require.NoError(t, err)
+	from := regexp.MustCompile(`\bfrom '(\.[^']+)'`)
+	needed := map[string]bool{}
+	var follow func(name string)
+	follow = func(name string) {
+		if needed[name] {
+			return
+		}
+		needed[name] = true
+		for _, m := range from.FindAllStringSubmatch(string(p.files[name].plain), -1) {
+			follow(path.Join(path.Dir(name), m[1]))
+		}
+	}
+	follow("main.js")
+	require.True(t, needed["part/dialog.js"], "more than what stands beside it")
+	named := map[string]bool{}
+	for _, m := range regexp.MustCompile(`<link rel="modulepreload" href="([^"]+)">`).FindAllStringSubmatch(string(p.index.plain), -1) {
+		named[strings.TrimPrefix(m[1], p.base)] = true
+	}
+	require.Equal(t, needed, named)
 }
 
 // TestRefusalsAreInTheTable: openapi/errors.yaml tells of every refusal of the console, with

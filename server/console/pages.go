@@ -13,6 +13,7 @@ import (
 	"mime"
 	"net/http"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -51,7 +52,6 @@ type pages struct {
 func newPages(facts map[string]string) (*pages, error) {
 	p := &pages{files: map[string]file{}}
 	sum := sha256.New()
-	var modules []string
 	err := fs.WalkDir(app, "app", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
@@ -64,18 +64,14 @@ func newPages(facts map[string]string) (*pages, error) {
 		fmt.Fprintf(sum, "%s %d\n", name, len(content))
 		sum.Write(content)
 		p.files[name] = newFile(name, content)
-		if path.Ext(name) == ".js" && (!strings.Contains(name, "/") || strings.HasPrefix(name, "vendor/")) && name != "vendor/uPlot.js" {
-			modules = append(modules, name)
-		}
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
 	p.base = filesPath + hex.EncodeToString(sum.Sum(nil))[:16] + "/"
-	slices.Sort(modules)
 	var links strings.Builder
-	for _, name := range modules {
+	for _, name := range p.needed("main.js") {
 		fmt.Fprintf(&links, "<link rel=\"modulepreload\" href=\"%s%s\">\n", p.base, name)
 	}
 	page := strings.ReplaceAll(string(p.files["index.html"].plain), hashMark, strings.TrimSuffix(p.base, "/"))
@@ -84,6 +80,23 @@ func newPages(facts map[string]string) (*pages, error) {
 	}
 	p.index = newFile("index.html", []byte(strings.Replace(page, "<!-- modules -->\n", links.String(), 1)))
 	return p, nil
+}
+
+// imported are the modules that one names where it begins. What it imports later, such as a screen, is not among them.
+var imported = regexp.MustCompile(`(?m)^(?:import|export) (?:[^'\n]* from )?'(\.[^']+)'`)
+
+// needed are the modules that have to be there before the first thing is seen: the page names all of them, so that a browser
+// asks for them at once and not one behind the other.
+func (p *pages) needed(first string) []string {
+	all := []string{first}
+	for at := 0; at < len(all); at++ {
+		for _, m := range imported.FindAllSubmatch(p.files[all[at]].plain, -1) {
+			if name := path.Join(path.Dir(all[at]), string(m[1])); !slices.Contains(all, name) {
+				all = append(all, name)
+			}
+		}
+	}
+	return all
 }
 
 func newFile(name string, content []byte) file {
