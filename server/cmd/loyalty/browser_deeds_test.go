@@ -19,7 +19,7 @@ func (b *browsed) send(path, body string) string {
 // own posts to the console itself.
 func (b *browsed) own(path, body string) string {
 	b.t.Helper()
-	evaluate[bool](b, "window.said = null; fetch("+quoted("/console/"+path)+", {method: 'POST', headers: {'Content-Type': 'application/json'}, body: "+quoted(body)+"}).then((r) => r.text()).then((t) => { window.said = t }), true")
+	evaluate[bool](b, "window.said = null; fetch("+quoted("/console/"+path)+", {method: 'POST', headers: {'Content-Type': 'application/json', '"+byTest+"': '1'}, body: "+quoted(body)+"}).then((r) => r.text()).then((t) => { window.said = t }), true")
 	b.until("window.said !== null")
 	return evaluate[string](b, "window.said")
 }

@@ -13,8 +13,14 @@ import (
 	"github.com/loyalty-platform/loyalty/openapi"
 )
 
-// asked is a request that a page sent.
-type asked struct{ method, url string }
+// asked is a request that a page sent; test says that it did so because the test asked it to, and not its screen.
+type asked struct {
+	method, url string
+	test        bool
+}
+
+// byTest is the header of what a test asks for itself.
+const byTest = "X-Asked-By-Test"
 
 // operations are the paths of the documents by method.
 var operations = sync.OnceValues(func() (map[string][]*regexp.Regexp, error) {

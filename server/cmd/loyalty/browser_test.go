@@ -79,7 +79,8 @@ func (b *browsed) heard(event any) {
 			b.wrong = append(b.wrong, fmt.Sprintf("%s: %s %s", e.Entry.Source, e.Entry.Text, e.Entry.URL))
 		}
 	case *network.EventRequestWillBeSent:
-		b.requests = append(b.requests, asked{e.Request.Method, e.Request.URL})
+		_, test := e.Request.Headers[byTest]
+		b.requests = append(b.requests, asked{e.Request.Method, e.Request.URL, test})
 	case *runtime.EventConsoleAPICalled:
 		if e.Type == runtime.ConsoleAPICalledTypeError || e.Type == runtime.ConsoleAPICalledTypeAssert {
 			text, _ := json.Marshal(e.Args)
@@ -158,7 +159,7 @@ func (b *browsed) text(words string) {
 // api asks an operation as the page may, and gives its answer.
 func (b *browsed) api(path string) string {
 	b.t.Helper()
-	evaluate[bool](b, "window.said = null; fetch("+quoted("/console/api"+path)+").then((r) => r.text()).then((t) => { window.said = t }), true")
+	evaluate[bool](b, "window.said = null; fetch("+quoted("/console/api"+path)+", {headers: {'"+byTest+"': '1'}}).then((r) => r.text()).then((t) => { window.said = t }), true")
 	b.until("window.said !== null")
 	return evaluate[string](b, "window.said")
 }
@@ -288,6 +289,7 @@ func everyScreen(b *browsed) {
 	b.deeds()
 	assert.Empty(t, b.faults())
 	assert.Greater(t, b.within(), 200, "calls of the API")
+	b.kept()
 }
 
 // deeds does what people come for, and looks at what came of it.
@@ -359,6 +361,7 @@ func (b *browsed) deeds() {
 	b.trouble()
 	b.page()
 	b.overview()
+	b.manager()
 	b.given()
 	b.balance()
 	b.ladder()

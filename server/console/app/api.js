@@ -42,6 +42,7 @@ export function beginAt(path) {
   if (sight.at !== path) Object.assign(sight, { at: path, shown: false, masked: false })
 }
 
+const proofNeeded = 190641
 const pause = (ms) => new Promise((done) => setTimeout(done, ms))
 
 async function send(method, target, body, own = {}) {
@@ -75,15 +76,17 @@ export function query(params = {}) {
   return text ? '?' + text : ''
 }
 
-// read is get. A server that is busy is asked again by itself.
+// read is get. A server that is busy is asked again by itself, and so is what wants a proof of who the user is, after it.
 async function read(path, params) {
   const target = path + query(params)
   note('GET', target)
+  let asked = false
   for (let turn = 0; ; turn++) {
     try {
       return await send('GET', base + target)
     } catch (e) {
       if (e.status === 401) hooks.signedOut()
+      if (e.code === proofNeeded && !asked && (asked = true) && (await hooks.confirm())) continue
       if (e.status !== 503 || turn > 2) throw e
       await pause(700 * (turn + 1))
     }
@@ -99,7 +102,7 @@ async function change(path, body, key = crypto.randomUUID()) {
     return await send('POST', base + path, body, own)
   } catch (e) {
     if (e.status === 401) hooks.signedOut()
-    if (e.code === 190641 && (await hooks.confirm())) return send('POST', base + path, body, own)
+    if (e.code === proofNeeded && (await hooks.confirm())) return send('POST', base + path, body, own)
     throw e
   }
 }
@@ -127,7 +130,7 @@ export async function proved(path, body) {
   try {
     return await own(path, body)
   } catch (e) {
-    if (e.code === 190641 && (await hooks.confirm())) return own(path, body)
+    if (e.code === proofNeeded && (await hooks.confirm())) return own(path, body)
     throw e
   }
 }

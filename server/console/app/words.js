@@ -76,9 +76,10 @@ const writer = (kind, language, how) => {
 }
 
 export const number = (n, digits = 0) => (n == null ? '–' : writer(Intl.NumberFormat, lang.now, { maximumFractionDigits: digits }).format(n))
-export const money = (n, code) => {
+// money writes a sum; digits are for what is finer than the currency's smallest coin.
+export const money = (n, code, digits = 0) => {
   try {
-    return writer(Intl.NumberFormat, lang.now, { style: 'currency', currency: code || currency }).format(n)
+    return writer(Intl.NumberFormat, lang.now, { style: 'currency', currency: code || currency, ...(digits && { maximumFractionDigits: digits }) }).format(n)
   } catch {
     return `${number(n, 2)} ${tame(code || '')}`
   }

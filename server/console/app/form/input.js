@@ -1,10 +1,8 @@
 // One value: a text, a number, a choice, a moment, or the name of something else.
-import { html, useEffect, useState } from '../ui.js'
-import { t, has, title, momentOf, instantOf, zoneName } from '../words.js'
-import { get, can, documentOf } from '../api.js'
-import { kindsOn } from '../part/modules.js'
+import { html } from '../ui.js'
+import { t, momentOf, instantOf, zoneName } from '../words.js'
 import { choice, isAction, kindOf } from './labels.js'
-import { bodyOf, variants } from './schema.js'
+import { useChoices } from './choices.js'
 import { AsJSON } from './json.js'
 import { Condition } from './condition.js'
 
@@ -39,36 +37,6 @@ function Moment({ common, value, change }) {
   const put = (d, c) => change(d ? (c ? instantOf(d, c) : d) : undefined)
   return html`<span class="moment"><input type="date" ...${common} value=${day} onInput=${(e) => put(e.target.value, clock)} />
     <input type="time" aria-label=${t('form.clock', { zone: zoneName() })} title=${zoneName()} value=${clock} disabled=${!day} onInput=${(e) => put(day, e.target.value)} /></span>`
-}
-
-// choicesOf reads what a name can stand for: the programme's own things, or the actions.
-const kept = new Map()
-export const forgetChoices = () => kept.clear()
-export async function choicesOf(name) {
-  const kind = isAction(name) ? 'actions' : kindOf(name)
-  if (!kept.has(kind)) kept.set(kind, readChoices(kind).catch(() => []))
-  return kept.get(kind)
-}
-
-async function readChoices(kind) {
-  if (kind === 'actions') {
-    const doc = await documentOf('events')
-    return Object.keys(variants(doc, bodyOf(doc, '/events').schema)).sort().map((id) => ({ id, name: has('action.' + id) ? t('action.' + id) : '' }))
-  }
-  if (!can('listEntities') || !(await kindsOn([kind])).length) return []
-  return (await get('/entities/' + kind, { limit: 100 })).data.map((e) => ({ id: e.id, name: title(e.title || e.name) }))
-}
-
-export function useChoices(name) {
-  const [all, set] = useState([])
-  useEffect(() => {
-    let here = true
-    choicesOf(name).then((found) => here && set(found))
-    return () => {
-      here = false
-    }
-  }, [name])
-  return all
 }
 
 function Named({ common, name, value, set }) {

@@ -3,7 +3,8 @@ import { html } from '../ui.js'
 import { t } from '../words.js'
 import { plain, variants } from './schema.js'
 import { kindOf } from './labels.js'
-import { Input, useChoices } from './input.js'
+import { useChoices } from './choices.js'
+import { Input } from './input.js'
 
 const idOf = (path) => 'f-' + path.replace(/\W+/g, '-')
 

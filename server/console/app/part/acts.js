@@ -1,13 +1,14 @@
 // What can be done to a customer: correct points, suspend, verify, merge, forget.
 import { html, useState } from '../ui.js'
 import { t } from '../words.js'
-import { get, post, can, id } from '../api.js'
+import { get, post, can, id, me } from '../api.js'
 import { go } from '../router.js'
 import { useLoad } from '../load.js'
 import { sure, openDialog } from './dialog.js'
 import { tell } from './toast.js'
 import { Correction } from './correction.js'
 import { Failure } from './state.js'
+import { saveAs } from './save.js'
 
 export function Acts({ c, again }) {
   const [wrong, fail] = useState(null)
@@ -25,6 +26,19 @@ export function Acts({ c, again }) {
     }
   }
   const submit = (action, title, danger, text) => act('/events', { customer: c.id, action, data: {} }, title, danger, text)
+  // known is all that is kept of them, as a file: for whoever asks what that is
+  const known = async () => {
+    const named = me.now.personal
+    if (!(await sure(t('customer.known'), named ? t('customer.known.named', { id: c.id }) : t('customer.known.text', { id: c.id })))) return
+    try {
+      const text = await get(`/customers/${id(c.id)}/export`, { personal: named ? 'true' : '' })
+      fail(null)
+      saveAs(`customer-${c.id}.ndjson`.replace(/[^\w.-]/g, '_'), typeof text === 'string' ? text : JSON.stringify(text) + '\n', 'application/x-ndjson')
+      tell(t('done'))
+    } catch (e) {
+      fail(e)
+    }
+  }
   if (!can('submitEvent')) return null
   const here = !['opted_out', 'merged'].includes(c.status)
   return html`<div class="acts"><div class="actions">
@@ -33,6 +47,7 @@ export function Acts({ c, again }) {
       ${c.status === 'suspended' ? html`<button onClick=${() => submit('unsuspend', t('customer.unsuspend'))}>${t('customer.unsuspend')}</button>` : here && html`<button onClick=${() => submit('suspend', t('customer.suspend'))}>${t('customer.suspend')}</button>`}
       ${here && can('verifyCustomer') && login.data && html`<button onClick=${() => act(`/customers/${id(c.id)}/verify`, {}, t('customer.verify'))}>${t('customer.verify')}</button>`}
       ${here && can('mergeCustomer') && html`<button aria-expanded=${merging} onClick=${() => merge(!merging)}>${t('customer.merge')}</button>`}
+      ${here && can('exportCustomer') && html`<button onClick=${known}>${t('customer.known')}</button>`}
       ${here && html`<button class="danger" onClick=${() => submit('opt_out', t('customer.forget'), true, t('customer.forget.text', { id: c.id }))}>${t('customer.forget')}</button>`}</div>
     ${merging && html`<${Merge} c=${c} fail=${fail} close=${() => merge(false)} />`}${wrong && html`<${Failure} error=${wrong} />`}</div>`
 }

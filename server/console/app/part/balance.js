@@ -1,10 +1,11 @@
 // A customer's balance as steps: each event that changed it is one, with a mark under it. What the newest events say is drawn.
 import { html } from '../ui.js'
-import { t, number, day, time } from '../words.js'
+import { t, number, day } from '../words.js'
 import { get, id } from '../api.js'
 import { useLoad } from '../load.js'
 import { Loaded } from './state.js'
 import { Points } from './figures.js'
+import { When } from './when.js'
 
 const wide = 1000
 const high = 160
@@ -48,5 +49,5 @@ function Steps({ steps, asOf }) {
     <div class="ends small" aria-hidden="true"><span>${day(new Date(from).toISOString())}</span><span>${t('balance.marks')}</span><span>${day(new Date(until).toISOString())}</span></div>
     <details class="data"><summary>${t('chart.table')}</summary><div class="scroll" tabindex="0" role="group" aria-label=${t('chart.table')}><table>
       <thead><tr><th scope="col">${t('time')}</th><th scope="col">${t('event.action')}</th><th scope="col" class="right">${t('points')}</th><th scope="col" class="right">${t('points.spendable')}</th></tr></thead>
-      <tbody>${steps.slice(-listed).reverse().map((s) => html`<tr><th scope="row">${time(s.e.timestamp)}</th><td>${s.e.label || s.e.action}</td><td class="right"><${Points} n=${s.e.change} /></td><td class="right">${number(s.after)}</td></tr>`)}</tbody></table></div></details></figure>`
+      <tbody>${steps.slice(-listed).reverse().map((s) => html`<tr><th scope="row"><${When} at=${s.e.timestamp} /></th><td>${s.e.label || s.e.action}</td><td class="right"><${Points} n=${s.e.change} /></td><td class="right">${number(s.after)}</td></tr>`)}</tbody></table></div></details></figure>`
 }

@@ -5,7 +5,7 @@ import { get, post, id } from '../api.js'
 import { Failure } from './state.js'
 import { sure } from './dialog.js'
 import { Table } from './table.js'
-import { useChoices } from '../form/input.js'
+import { useChoices } from '../form/choices.js'
 
 const pause = 700 // ms between two looks
 

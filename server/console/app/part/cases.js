@@ -2,6 +2,7 @@
 import { html, useState } from '../ui.js'
 import { t, number } from '../words.js'
 import { ask } from '../api.js'
+import { saveAs } from './save.js'
 
 // outcome is what a case holds on to: what is recorded with which points, and which rules took part. Ids and moments differ each time.
 const outcome = (answer) => ({
@@ -12,11 +13,7 @@ const outcome = (answer) => ({
 })
 
 export function saveCase(event, answer) {
-  const a = document.createElement('a')
-  a.href = URL.createObjectURL(new Blob([JSON.stringify({ event, outcome: outcome(answer) }, null, 2) + '\n'], { type: 'application/json' }))
-  a.download = `case-${event.action}-${event.customer}.json`.replace(/[^\w.-]/g, '_')
-  a.click()
-  setTimeout(() => URL.revokeObjectURL(a.href), 1000)
+  saveAs(`case-${event.action}-${event.customer}.json`.replace(/[^\w.-]/g, '_'), JSON.stringify({ event, outcome: outcome(answer) }, null, 2) + '\n', 'application/json')
 }
 
 async function run(file) {

@@ -1,6 +1,6 @@
 // Coupon pools with their codes, and one coupon by its code.
 import { html, useState } from '../ui.js'
-import { t, number, money, day, time } from '../words.js'
+import { t, number, money, day } from '../words.js'
 import { get, post, can, id } from '../api.js'
 import { filter } from '../router.js'
 import { useLoad } from '../load.js'
@@ -14,6 +14,7 @@ import { Tree } from './timeline.js'
 import { Metric } from './metric.js'
 import { choice } from '../form/labels.js'
 import { When } from './when.js'
+import { Usage } from './usage.js'
 
 // worth is what a coupon is worth: percent, or money.
 export const worth = (c) => (c.value == null ? '–' : c.type === 'percentage' ? number(c.value, 2) + ' %' : ['amount', 'gift_card'].includes(c.type) || c.currency ? money(c.value, c.currency) : number(c.value, 2))
@@ -32,7 +33,7 @@ export function Pools({ place }) {
   ]
   return html`<${Loaded} of=${all}>${(d) => html`${d.data.filter((p) => p.id === pool).map((p) => html`<${AddCodes} key=${p.id} pool=${p} done=${all.again} />`)}
       <${Table} answer=${d} columns=${columns} name="pools" empty=${html`<${Empty} text=${t('pool.none')}>${can('createCouponPool') && html`<a class="button" href="#/entity/coupons/pool">${t('pool.new')}</a>`}</${Empty}>`} />`}</${Loaded}>
-    ${can('getStatistics') && html`<${Metric} metric="redemptions" title=${t('pool.days')} />`}`
+    ${can('getStatistics') && html`<${Metric} metric="redemptions" title=${t('pool.days')} />`}${can('getCouponUsage') && html`<${Usage} />`}`
 }
 
 // AddCodes uploads codes, pasted or from a file, or makes new ones; what they are is told before it is sent.
@@ -96,7 +97,7 @@ function Coupon({ code }) {
     const facts = [
       [t('name'), c.name], [t('coupon.type'), choice(c.type)], [t('coupon.value'), c.value != null && worth(c)], [t('coupon.balance'), c.balance != null && money(c.balance, c.currency)],
       [t('customer'), c.customer && html`<a href=${'#/customer/' + id(c.customer.id)}>${c.customer.id}</a>`], [t('reward.title'), c.reward && html`<a href=${'#/entity/rewards/reward/' + id(c.reward)}>${c.reward}</a>`],
-      [t('pool.pool'), c.pool && html`<a href=${'#/entity/coupons/pool/' + id(c.pool)}>${c.pool}</a>`], [t('reward.claimed'), c.claimed_at && time(c.claimed_at)], [t('lots.expires'), c.expires_at && day(c.expires_at)],
+      [t('pool.pool'), c.pool && html`<a href=${'#/entity/coupons/pool/' + id(c.pool)}>${c.pool}</a>`], [t('reward.claimed'), c.claimed_at && html`<${When} at=${c.claimed_at} />`], [t('lots.expires'), c.expires_at && html`<${When} at=${c.expires_at} as=${day} />`],
     ]
     return html`<h2><${Id} value=${c.code} /> <${Badge} state=${c.status} /></h2><dl class="facts">${facts.filter(([, v]) => v).map(([k, v]) => html`<dt>${k}</dt><dd>${v}</dd>`)}</dl><h3>${t('entity.history')}</h3><${Tree} events=${c.events || []} />`
   }}</${Loaded}></section>`

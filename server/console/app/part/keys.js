@@ -3,7 +3,7 @@ import { html, useState } from '../ui.js'
 import { t, time, day, number, closesAt } from '../words.js'
 import { get, post, can, id } from '../api.js'
 import { useLoad } from '../load.js'
-import { Loaded, Failure, Id } from './state.js'
+import { Loaded, Failure, Id, Empty } from './state.js'
 import { Table } from './table.js'
 import { Badge } from './figures.js'
 import { sure, openDialog } from './dialog.js'
@@ -22,21 +22,25 @@ export function Keys({ place }) {
   const all = useLoad(() => get('/admin/keys', { limit: 50, cursor, offset }), [cursor, offset])
   const [wrong, fail] = useState(null)
   const act = async (path, body, ask) => {
-    if (ask && !(await sure(ask, path, true))) return
+    if (ask && !(await sure(ask, path, true))) return false
     try {
       const { data } = await post(path, body)
       fail(null)
       if (data.secret) await openDialog({ title: t('keys.secret'), content: html`<p><code>${data.key_id}</code></p><pre>${data.secret}</pre><p>${t('keys.once')}</p>` })
       all.again()
+      return true
     } catch (e) {
       fail(e)
+      return false
     }
   }
-  const make = (e) => {
+  const make = async (e) => {
     e.preventDefault()
-    const f = e.target.elements
-    act('/admin/keys', { label: f.label.value, apis: listed(f.apis.value), addresses: listed(f.addresses.value), read_only: f.read.checked, ...(f.ends.value && { expires_at: closesAt(f.ends.value) }) })
-    e.target.reset()
+    const form = e.target
+    const f = form.elements
+    // what was refused stays, to be put right
+    const made = await act('/admin/keys', { label: f.label.value, apis: listed(f.apis.value), addresses: listed(f.addresses.value), read_only: f.read.checked, ...(f.ends.value && { expires_at: closesAt(f.ends.value) }) })
+    if (made) form.reset()
   }
   const columns = [
     { key: 'key_id', label: t('id'), cell: (k) => html`<${Id} value=${k.key_id} />` },
@@ -48,7 +52,7 @@ export function Keys({ place }) {
     { key: 'last_used_at', label: t('keys.used'), cell: (k) => html`<${When} at=${k.last_used_at} />` },
     { key: 'do', label: '', cell: (k) => !k.revoked_at && can('rotateKey') && html`<div class="actions"><button onClick=${() => act(`/admin/keys/${id(k.key_id)}/rotate`, {}, t('keys.rotate'))}>${t('keys.rotate')}</button> <button class="danger" onClick=${() => act(`/admin/keys/${id(k.key_id)}/revoke`, {}, t('keys.revoke'))}>${t('keys.revoke')}</button></div>`, text: () => '' },
   ]
-  return html`${wrong && html`<${Failure} error=${wrong} />`}
+  return html`<p class="lead">${t('keys.text')}</p>${wrong && html`<${Failure} error=${wrong} />`}
     ${can('createKey') && html`<form class="filters" onSubmit=${make}><label>${t('keys.label')}<input name="label" required /></label><label>API<input name="apis" placeholder="events, customers" /></label><label>${t('keys.addresses')}<input name="addresses" placeholder="192.0.2.0/24" /></label><label>${t('keys.ends')}<input name="ends" type="date" /></label><label class="check"><input type="checkbox" name="read" /> ${t('keys.read')}</label><button class="primary">${t('keys.new')}</button></form>`}
-    <${Loaded} of=${all}>${(d) => html`<${Table} answer=${d} columns=${columns} name="keys" />`}</${Loaded}>`
+    <${Loaded} of=${all}>${(d) => html`<${Table} answer=${d} columns=${columns} name="keys" empty=${html`<${Empty} text=${t('keys.none')}><code>loyalty keys create --label till</code></${Empty}>`} />`}</${Loaded}>`
 }

@@ -11,11 +11,11 @@ import { Card } from './figures.js'
 import { When } from './when.js'
 
 const dayMS = 86400000
-const shown = 60 // bars; the table below has all
+const shown = 60 // bars: those of which something is left, then those that were earned last; the table below has all
 
 export function Lots({ who, customer, place }) {
   const asOf = place.query.as_of
-  const points = useLoad(() => get(`/customers/${id(who)}/points`, { as_of: asOf }), [who, asOf])
+  const points = useLoad(() => get(`/customers/${id(who)}/points`, { as_of: asOf, used_up: 'true' }), [who, asOf])
   const born = Date.parse(customer.created_at)
   const days = Math.max(1, Math.ceil((Date.now() - born) / dayMS))
   const now = asOf ? Math.round((Date.parse(asOf) - born) / dayMS) : days
@@ -35,33 +35,47 @@ function together(lots) {
   for (const l of lots) {
     const key = day(l.earned_at) + (l.expires_at ? day(l.expires_at) : '')
     const bar = bars.get(key)
-    if (bar) (bar.points += l.points), (bar.remaining += l.remaining), (bar.reserved += l.reserved)
+    if (bar) for (const part of ['points', 'remaining', 'reserved', 'spent', 'expired']) bar[part] += l[part]
     else bars.set(key, { ...l })
   }
-  return [...bars.values()]
+  const left = (l) => Number(l.remaining + l.reserved > 0)
+  const earned = (l) => Date.parse(l.earned_at)
+  return [...bars.values()].sort((a, b) => left(b) - left(a) || earned(b) - earned(a)).slice(0, shown).sort((a, b) => earned(a) - earned(b))
+}
+
+// parts of a bar stand on each other: what is left, what is held, what was spent, what expired; the rest was taken back.
+function parts(l) {
+  let under = 0
+  return ['remaining', 'reserved', 'spent', 'expired'].map((part) => {
+    const bottom = under
+    under += (100 * l[part]) / l.points
+    return l[part] > 0 && html`<b class=${part} style=${{ bottom: bottom + '%', height: under - bottom + '%' }}></b>`
+  })
 }
 
 function Axis({ lots, at }) {
   if (!lots.length) return html`<${Empty} text=${t('lots.none')} />`
-  const from = Math.min(...lots.map((l) => Date.parse(l.earned_at)))
-  const ends = lots.filter((l) => l.expires_at).map((l) => Date.parse(l.expires_at))
+  const bars = together(lots)
+  const from = Math.min(...bars.map((l) => Date.parse(l.earned_at)))
+  const ends = bars.filter((l) => l.expires_at).map((l) => Date.parse(l.expires_at))
   const to = Math.max(Date.now(), ...(ends.length ? ends : [Date.now() + 365 * dayMS]))
   const place = (ms) => (100 * (ms - from)) / (to - from || 1)
   const columns = [
     { key: 'earned_at', label: t('lots.earned'), cell: (l) => html`<${When} at=${l.earned_at} as=${day} />` },
     { key: 'expires_at', label: t('lots.expires'), cell: (l) => (l.expires_at ? day(l.expires_at) : t('never')) },
     { key: 'points', label: t('points'), right: true, cell: (l) => number(l.points) },
-    { key: 'used', label: t('lots.used'), right: true, cell: (l) => number(l.points - l.remaining - l.reserved), text: (l) => l.points - l.remaining - l.reserved },
+    { key: 'spent', label: t('lots.used'), right: true, cell: (l) => number(l.spent) },
+    { key: 'expired', label: t('points.expired'), right: true, cell: (l) => number(l.expired) },
     { key: 'reserved', label: t('points.reserved'), right: true, cell: (l) => number(l.reserved) },
     { key: 'remaining', label: t('lots.left'), right: true, cell: (l) => number(l.remaining) },
   ]
   const ticks = [0, 0.25, 0.5, 0.75, 1].map((share) => day(new Date(from + share * (to - from)).toISOString()))
   return html`<section class="panel"><p class="small">${t('lots.legend')}</p>
     <div class="ends ticks small" aria-hidden="true">${ticks.map((name) => html`<span>${name}</span>`)}</div>
-    <div class="lots" aria-hidden="true"><u style=${{ left: place(at) + '%' }}></u>${together(lots).slice(0, shown).map((l) => {
+    <div class="lots" aria-hidden="true"><u style=${{ left: place(at) + '%' }}></u>${bars.map((l) => {
       const left = place(Date.parse(l.earned_at))
       const right = place(l.expires_at ? Date.parse(l.expires_at) : to)
-      return html`<div class="lot"><i style=${{ left: left + '%', width: Math.max(0.5, right - left) + '%' }}><b style=${{ height: (100 * l.remaining) / l.points + '%' }}></b>${l.reserved > 0 && html`<b class="held" style=${{ bottom: (100 * l.remaining) / l.points + '%', height: (100 * l.reserved) / l.points + '%' }}></b>`}</i><span style=${{ left: Math.min(left, 80) + '%' }}>${number(l.remaining)} / ${number(l.points)}</span></div>`
+      return html`<div class="lot"><i style=${{ left: left + '%', width: Math.max(0.5, right - left) + '%' }}>${parts(l)}</i><span style=${{ left: Math.min(left, 80) + '%' }}>${number(l.remaining)} / ${number(l.points)}</span></div>`
     })}</div>
     </section><h2>${t('lots.order')}</h2>
     <${Table} answer=${{ data: lots }} columns=${columns} name="lots" links=${false} />`

@@ -1,12 +1,13 @@
 // The requests of this server in the last hour, and how many of them went wrong.
 import { html } from '../ui.js'
-import { t, number, tick, time } from '../words.js'
+import { t, number, tick } from '../words.js'
 import { get } from '../api.js'
 import { useLoad } from '../load.js'
 import { Loaded } from './state.js'
 import { Chart } from './chart.js'
 import { Card } from './figures.js'
 import { Spark } from './spark.js'
+import { Since } from './when.js'
 
 // Rate is how many requests a minute this server had in the last five whole ones, and how many went wrong in the hour.
 export function Rate({ of }) {
@@ -21,6 +22,6 @@ export function Pace() {
   return html`<${Loaded} of=${counted}>${({ data }) => {
     const rows = data.minutes.map((m) => ({ at: Date.parse(m.at) / 1000, label: tick(Date.parse(m.at) / 1000, 60), values: [m.requests, m.refused, m.failed] }))
     return html`<div class="panel"><${Chart} title=${t('requests.hour')} height=${160} rows=${rows} series=${['all', 'refused', 'failed'].map((s) => ({ label: t('requests.' + s) }))} />
-      <p class="small">${t('requests.whose', { at: time(data.since) })}</p></div>`
+      <p class="small"><${Since} at=${data.since} say=${(at) => t('requests.whose', { at })} /></p></div>`
   }}</${Loaded}>`
 }

@@ -3,7 +3,7 @@ import { html, useState } from '../ui.js'
 import { t, time, lang } from '../words.js'
 import { get, post, id, me } from '../api.js'
 import { useLoad } from '../load.js'
-import { Loaded, Failure } from './state.js'
+import { Loaded, Failure, Empty } from './state.js'
 import { Table } from './table.js'
 import { Badge } from './figures.js'
 import { sure, openDialog } from './dialog.js'
@@ -16,21 +16,24 @@ export function Users({ place }) {
   const all = useLoad(() => get('/admin/users', { limit: 50, cursor, offset }), [cursor, offset])
   const [wrong, fail] = useState(null)
   const act = async (path, body, ask) => {
-    if (ask && !(await sure(ask, path, true))) return
+    if (ask && !(await sure(ask, path, true))) return false
     try {
       const { data } = await post(path, body)
       fail(null)
       if (data.path) await openDialog({ title: t('users.link'), content: html`<pre>${location.origin + data.path}</pre><p>${t('users.link.text', { at: time(data.expires_at) })}</p>` })
       all.again()
+      return true
     } catch (e) {
       fail(e)
+      return false
     }
   }
-  const make = (e) => {
+  const make = async (e) => {
     e.preventDefault()
-    const f = e.target.elements
-    act('/admin/users', { login: f.login.value, name: f.name.value, role: f.role.value, personal: f.personal.checked, language: lang.now })
-    e.target.reset()
+    const form = e.target
+    const f = form.elements
+    const made = await act('/admin/users', { login: f.login.value, name: f.name.value, role: f.role.value, personal: f.personal.checked, language: lang.now })
+    if (made) form.reset()
   }
   const path = (u) => '/admin/users/' + id(u.user_id)
   const columns = [
@@ -43,10 +46,10 @@ export function Users({ place }) {
       ${(u.second_factor || u.passkeys > 0) && html`<button onClick=${() => act(path(u) + '/reset-second-factor', {}, t('users.reset'))}>${t('users.reset')}</button>`}
       ${u.disabled_at ? html`<button onClick=${() => act(path(u) + '/disable', { disabled: false })}>${t('users.in')}</button>` : html`<button class="danger" onClick=${() => act(path(u) + '/disable', {}, t('users.disable'))}>${t('users.disable')}</button>`}</div>`, text: () => '' },
   ]
-  return html`${wrong && html`<${Failure} error=${wrong} />`}
+  return html`<p class="lead">${t('users.text')}</p>${wrong && html`<${Failure} error=${wrong} />`}
     <form class="filters" onSubmit=${make}><label>${t('sign.login')}<input name="login" required /></label><label>${t('name')}<input name="name" /></label><label>${t('self.role')}<select name="role">${roles.map((r) => html`<option value=${r}>${r}</option>`)}</select></label>
       <label class="check"><input type="checkbox" name="personal" /> ${t('self.personal')}</label><button class="primary">${t('users.new')}</button></form>
-    <${Loaded} of=${all}>${(d) => html`<${Table} answer=${d} columns=${columns} name="users" />`}</${Loaded}>`
+    <${Loaded} of=${all}>${(d) => html`<${Table} answer=${d} columns=${columns} name="users" empty=${html`<${Empty} text=${t('users.none')}><code>loyalty users create --role owner NAME</code></${Empty}>`} />`}</${Loaded}>`
 }
 
 export function Sessions({ place }) {
@@ -70,5 +73,5 @@ export function Sessions({ place }) {
     { key: 'agent', label: t('sessions.agent') },
     { key: 'do', label: '', cell: (s) => html`<button class="danger" onClick=${() => end(s)}>${t('sessions.end')}</button>`, text: () => '' },
   ]
-  return html`${wrong && html`<${Failure} error=${wrong} />`}<${Loaded} of=${all}>${(d) => html`<${Table} answer=${d} columns=${columns} name="sessions" />`}</${Loaded}>`
+  return html`<p class="lead">${t('sessions.text')}</p>${wrong && html`<${Failure} error=${wrong} />`}<${Loaded} of=${all}>${(d) => html`<${Table} answer=${d} columns=${columns} name="sessions" empty=${html`<${Empty} text=${t('sessions.none')}><code>loyalty users invite NAME</code></${Empty}>`} />`}</${Loaded}>`
 }

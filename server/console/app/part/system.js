@@ -1,13 +1,13 @@
 // How the installation is: what was found, its servers, its database, who follows events, backups and the last proof.
 import { html } from '../ui.js'
-import { t, has, number, time } from '../words.js'
+import { t, has, number } from '../words.js'
 import { get, can } from '../api.js'
 import { useLoad } from '../load.js'
 import { Loaded } from './state.js'
 import { Table } from './table.js'
 import { Badge, Card } from './figures.js'
 import { Pace } from './pace.js'
-import { When } from './when.js'
+import { When, Since } from './when.js'
 
 // wrong are the findings that something should be done about.
 export const wrong = (system) => (system?.findings || []).filter((f) => f.severity !== 'fine')
@@ -16,7 +16,7 @@ export const wrong = (system) => (system?.findings || []).filter((f) => f.severi
 export const size = (n) => (n == null ? '–' : n < 1 << 20 ? number(n / 1024, 0) + ' KiB' : n < 1 << 30 ? number(n / (1 << 20), 1) + ' MiB' : number(n / (1 << 30), 1) + ' GiB')
 
 // Proof is the card of the last proof of the ledger.
-export const Proof = ({ of }) => html`<${Card} label=${t('system.proof')} value=${of ? (of.broken ? t('state.broken') : t('state.held')) : '–'} note=${of && time(of.at)} to="/ledger" />`
+export const Proof = ({ of }) => html`<${Card} label=${t('system.proof')} value=${of ? (of.broken ? t('state.broken') : t('state.held')) : '–'} note=${of && html`<${When} at=${of.at} />`} to="/ledger" />`
 
 export function System() {
   const all = useLoad(() => get('/admin/system'))
@@ -36,9 +36,9 @@ export function System() {
     ${wrong(s).length > 0 && html`<div class="rules">${wrong(s).map((f) => html`<div class=${'rule ' + (f.severity === 'warning' ? 'warned' : 'refused')}><header><strong>${has('check.' + f.check) ? t('check.' + f.check) : f.check}</strong><${Badge} state=${f.severity} /></header><p>${f.says}</p>${f.do && html`<code>${f.do}</code>`}</div>`)}</div>`}
     ${s.findings && !wrong(s).length && html`<p class="notice good">${t('system.fine', { n: s.findings.length })}</p>`}
     <div class="cards"><${Card} label=${t('system.program')} value=${s.program.version} note=${s.program.platform} /><${Card} label=${t('system.database')} value=${`${s.database.product} ${s.database.version}`} note=${`${size(s.database.bytes)} · ${t('system.schema', { n: s.database.schema })}`} />
-      <${Card} label=${t('system.events')} value=${number(s.tail.head)} /><${Card} label=${t('system.backup')} value=${s.backups.last ? time(s.backups.last.made_at) : '–'} note=${s.backups.last && size(s.backups.last.bytes)} /><${Proof} of=${s.ledger} /></div>
+      <${Card} label=${t('system.events')} value=${number(s.tail.head)} /><${Card} label=${t('system.backup')} value=${html`<${When} at=${s.backups.last?.made_at} />`} note=${s.backups.last && size(s.backups.last.bytes)} /><${Proof} of=${s.ledger} /></div>
     ${can('countRequests') && html`<${Pace} />`}
     <h2>${t('system.nodes')}</h2><${Table} answer=${{ data: s.nodes }} columns=${nodes} name="nodes" links=${false} />
     <h2>${t('system.followers')}</h2><${Table} answer=${{ data: s.followers }} columns=${followers} name="followers" links=${false} />
-    <p class="small">${t('ledger.at', { at: time(s.at) })}</p>`}</${Loaded}>`
+    <p class="small"><${Since} at=${s.at} say=${(at) => t('ledger.at', { at })} /></p>`}</${Loaded}>`
 }

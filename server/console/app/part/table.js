@@ -4,6 +4,7 @@ import { html, useEffect, useMemo, useRef, useState } from '../ui.js'
 import { t } from '../words.js'
 import { filter, go, place } from '../router.js'
 import { Empty } from './state.js'
+import { saveAs } from './save.js'
 
 const linkQuery = (link) => Object.fromEntries(new URLSearchParams(link.split('?')[1] || ''))
 const keptAs = (name) => 'loyalty.columns.' + name
@@ -124,9 +125,5 @@ function save(name, columns, rows) {
   }
   const kept = columns.filter((c) => c.label)
   const lines = [kept.map((c) => cell(c.label)), ...rows.map((r) => kept.map((c) => cell(c.text ? c.text(r) : r[c.key])))]
-  const a = document.createElement('a')
-  a.href = URL.createObjectURL(new Blob([lines.map((l) => l.join(',')).join('\n') + '\n'], { type: 'text/csv' }))
-  a.download = name + '.csv'
-  a.click()
-  setTimeout(() => URL.revokeObjectURL(a.href), 1000)
+  saveAs(name + '.csv', lines.map((l) => l.join(',')).join('\n') + '\n', 'text/csv')
 }

@@ -1,10 +1,10 @@
 // The audit trail.
 import { html } from '../ui.js'
 import { t, has, every } from '../words.js'
-import { get } from '../api.js'
+import { get, can } from '../api.js'
 import { filter } from '../router.js'
 import { useLoad } from '../load.js'
-import { Loaded } from './state.js'
+import { Loaded, Empty } from './state.js'
 import { Table } from './table.js'
 import { Diff } from './diff.js'
 import { When } from './when.js'
@@ -25,6 +25,7 @@ export function Audit({ place }) {
     { key: 'target', label: t('audit.target') },
     { key: 'change', label: t('diff.title'), cell: (e) => html`<details><summary>${t('show')}</summary><${Diff} before=${e.before} after=${e.after} /></details>`, text: () => '' },
   ]
-  return html`<form class="filters" onSubmit=${sent}><label>${t('audit.what')}<select name="action" value=${action || ''}><option value="">–</option>${every('did.').map((a) => html`<option value=${a}>${did(a)}</option>`)}</select></label><label>${t('audit.target')}<input name="target" value=${target || ''} /></label><label>${t('audit.who')}<input name="key_id" value=${key_id || ''} /></label><button>${t('search')}</button></form>
-    <${Loaded} of=${all}>${(d) => html`<${Table} answer=${d} columns=${columns} name="audit" />`}</${Loaded}>`
+  const narrow = action || target || key_id
+  return html`<p class="lead">${t('audit.text')}</p><form class="filters" onSubmit=${sent}><label>${t('audit.what')}<select name="action" value=${action || ''}><option value="">–</option>${every('did.').map((a) => html`<option value=${a}>${did(a)}</option>`)}</select></label><label>${t('audit.target')}<input name="target" value=${target || ''} /></label><label>${t('audit.who')}<input name="key_id" value=${key_id || ''} /></label><button>${t('search')}</button></form>
+    <${Loaded} of=${all}>${(d) => html`<${Table} answer=${d} columns=${columns} name="audit" empty=${!narrow && html`<${Empty} text=${t('audit.none')}>${can('createEntity') && html`<a class="button" href="#/entity/rewards/reward">${t('reward.new')}</a>`}</${Empty}>`} />`}</${Loaded}>`
 }

@@ -11,6 +11,7 @@ import { Effects, told } from '../part/effects.js'
 import { Calendar } from '../part/calendar.js'
 import { Metric } from '../part/metric.js'
 import { When } from '../part/when.js'
+import { Basket } from '../part/basket.js'
 
 export default function Campaigns({ place }) {
   const name = place.parts[1]
@@ -50,8 +51,9 @@ function Campaign({ name }) {
   return html`<p class="crumb"><a href="#/campaigns">${t('nav.campaigns')}</a> ›</p><${Loaded} of=${all} title=${name}>${({ c, s }) => html`<${Title} text=${c.name}><${Badge} state=${c.status} />
       ${can('previewEvent') && html`<a class="button" href=${'#/tester?action=' + (c.trigger === 'checkout_item' ? 'checkout' : id(c.trigger))}>${t('campaign.purchase')}</a>`}<a class="button" data-edit href=${'#/entity/automation/campaign/' + id(name)}>${t('edit')}</a></${Title}>
     <div class="panel"><${Effects} of=${c} /></div>
-    <div class="cards">${['runs', 'customers', 'net', 'points', 'taken_back', 'coupons'].map((f) => html`<${Card} label=${t('campaign.' + f)} value=${number(s[f])} />`)}<${Card} label=${t('campaign.last')} value=${day(s.last_at)} /></div>
-    ${can('getStatistics') && html`<${Metric} metric="campaign_points" by="campaign" only=${name} title=${t('campaign.days')} />`}
+    <div class="cards">${['runs', 'customers', 'net', 'points', 'taken_back', 'coupons'].map((f) => html`<${Card} label=${t('campaign.' + f)} value=${number(s[f])} />`)}<${Card} label=${t('campaign.last')} value=${html`<${When} at=${s.last_at} as=${day} />`} /></div>
+    ${can('getStatistics') && html`<${Metric} metric="campaign_points" by="campaign" only=${name} title=${t('campaign.days')} /><${Metric} metric="campaign_runs" by="campaign" only=${name} title=${t('campaign.runs.days')} />`}
+    ${c.trigger.startsWith('checkout') && can('previewCampaigns') && html`<${Basket} name=${name} />`}
     ${can('startBacktest') && html`<${Backtest} name=${name} />`}`}</${Loaded}>`
 }
 

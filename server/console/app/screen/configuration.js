@@ -1,6 +1,6 @@
 // The whole programme as a file: export it, drop one and see what it would change, bring it about.
 import { html, useState } from '../ui.js'
-import { t, time } from '../words.js'
+import { t } from '../words.js'
 import { get, ask, post, can, me } from '../api.js'
 import { useLoad } from '../load.js'
 import { Loaded, Title, Failure, Loading } from '../part/state.js'
@@ -9,6 +9,8 @@ import { Diff } from '../part/diff.js'
 import { Badge } from '../part/figures.js'
 import { sure } from '../part/dialog.js'
 import { tell } from '../part/toast.js'
+import { saveAs } from '../part/save.js'
+import { When } from '../part/when.js'
 
 export default function Configuration() {
   const [wanted, setWanted] = useState(null)
@@ -16,11 +18,7 @@ export default function Configuration() {
   const [plan, set] = useState({})
   const save = async () => {
     const text = JSON.stringify((await get('/admin/configuration')).data, null, 2)
-    const a = document.createElement('a')
-    a.href = URL.createObjectURL(new Blob([text + '\n'], { type: 'application/json' }))
-    a.download = 'programme.json'
-    a.click()
-    setTimeout(() => URL.revokeObjectURL(a.href), 1000)
+    saveAs('programme.json', text + '\n', 'application/json')
   }
   const look = async (configuration, away = prune) => {
     setWanted(configuration)
@@ -67,5 +65,5 @@ const ours = /^(entity|module|settings|configuration|coupon_pool)\./
 
 function Past() {
   const all = useLoad(async () => ({ data: (await get('/admin/audit', { limit: 200 })).data.filter((e) => ours.test(e.action)).slice(0, 20) }))
-  return html`<h2>${t('configuration.past')}</h2><${Loaded} of=${all}>${({ data }) => html`<ul class="tree">${data.map((e) => html`<li><details><summary>${time(e.at)} · <${WhoDid} of=${e} /> · ${did(e.action)} <code>${e.target}</code></summary><${Diff} before=${e.before} after=${e.after} /></details></li>`)}</ul>`}</${Loaded}>`
+  return html`<h2>${t('configuration.past')}</h2><${Loaded} of=${all}>${({ data }) => html`<ul class="tree">${data.map((e) => html`<li><details><summary><${When} at=${e.at} /> · <${WhoDid} of=${e} /> · ${did(e.action)} <code>${e.target}</code></summary><${Diff} before=${e.before} after=${e.after} /></details></li>`)}</ul>`}</${Loaded}>`
 }

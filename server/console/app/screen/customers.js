@@ -9,7 +9,7 @@ import { Table } from '../part/table.js'
 import { Badge } from '../part/figures.js'
 import { Bulk } from '../part/bulk.js'
 import { CustomFilters, customOf } from '../part/custom.js'
-import { useChoices } from '../form/input.js'
+import { useChoices } from '../form/choices.js'
 import { When } from '../part/when.js'
 
 const asked = ['search', 'status', 'list', 'tier', 'email', 'cursor', 'offset', 'language', 'score.gte', 'sort', 'order']

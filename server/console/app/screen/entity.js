@@ -1,7 +1,7 @@
 // One piece of the programme: the form made from its schema, checked while it is written, what changes before it is saved,
 // where it is used, its history.
 import { html, useEffect, useState } from '../ui.js'
-import { t, has, about, title, time } from '../words.js'
+import { t, has, about, title } from '../words.js'
 import { get, post, can, id, documentOf } from '../api.js'
 import { go, guard } from '../router.js'
 import { useLoad } from '../load.js'
@@ -12,9 +12,11 @@ import { Diff, differences } from '../part/diff.js'
 import { sure, openDialog } from '../part/dialog.js'
 import { tell } from '../part/toast.js'
 import { Uses } from '../part/uses.js'
+import { Usage } from '../part/usage.js'
 import { Picture } from '../part/picture.js'
+import { When } from '../part/when.js'
 import { Fields, AsJSON } from '../form/form.js'
-import { forgetChoices } from '../form/input.js'
+import { forgetChoices } from '../form/choices.js'
 import { useCheck } from '../form/check.js'
 import { plain, clean, first } from '../form/schema.js'
 
@@ -109,6 +111,7 @@ function Editor({ doc, kind, found, again, step }) {
       </div>
       ${may && html`<div class="actions save"><button class="primary" disabled=${!changed.length && Boolean(found)}>${t('save')}</button><span class="small">${t('form.changes', { n: changed.length })}</span>${checked.length > 0 && html`<span class="wrong" role="status">${t('form.faults', { n: checked.length })}</span>`}</div>`}
     </form>
+    ${found && kind === 'coupons/pool' && can('getCouponUsage') && html`<${Usage} pool=${found.id} />`}
     ${found && can('getConfiguration') && html`<${Uses} kind=${kind} name=${found.id} />`}
     ${found && can('listAudit') && html`<${History} target=${`${kind}/${found.id}`} />`}`
 }
@@ -129,5 +132,5 @@ function tried(kind, found) {
 
 function History({ target }) {
   const all = useLoad(() => get('/admin/audit', { target, limit: 20 }), [target])
-  return html`<h2>${t('entity.history')}</h2><${Loaded} of=${all}>${({ data }) => html`<ul class="tree">${data.map((e) => html`<li><details><summary>${time(e.at)} · <${WhoDid} of=${e} /> · ${did(e.action)}</summary><${Diff} before=${e.before} after=${e.after} /></details></li>`)}</ul>${!data.length && html`<p>–</p>`}`}</${Loaded}>`
+  return html`<h2>${t('entity.history')}</h2><${Loaded} of=${all}>${({ data }) => html`<ul class="tree">${data.map((e) => html`<li><details><summary><${When} at=${e.at} /> · <${WhoDid} of=${e} /> · ${did(e.action)}</summary><${Diff} before=${e.before} after=${e.after} /></details></li>`)}</ul>${!data.length && html`<p>–</p>`}`}</${Loaded}>`
 }

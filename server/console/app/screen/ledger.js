@@ -1,6 +1,6 @@
 // The ledger: what is owed and when it expires, and the proof that every point adds up.
 import { html, useState } from '../ui.js'
-import { t, number, time, month } from '../words.js'
+import { t, number, money, month } from '../words.js'
 import { get, can } from '../api.js'
 import { useLoad } from '../load.js'
 import { Loaded, Title, Failure, Loading, Empty } from '../part/state.js'
@@ -10,6 +10,7 @@ import { Chart } from '../part/chart.js'
 import { Shares } from '../part/shares.js'
 import { Metric } from '../part/metric.js'
 import { Proofs } from '../part/proofs.js'
+import { Since } from '../part/when.js'
 
 const figures = ['earned', 'spent', 'expired', 'reserved', 'pending', 'debt', 'outstanding']
 
@@ -24,24 +25,25 @@ export default function Ledger({ place }) {
       setProof({ error })
     }
   }
-  const columns = [
+  const columns = (value) => [
     { key: 'month', label: t('ledger.month'), cell: (m) => (m.month ? month(m.month) : t('never')) },
     { key: 'points', label: t('points'), right: true, cell: (m) => number(m.points) },
+    ...(value ? [{ key: 'value', label: t('ledger.value'), right: true, cell: (m) => money(m.points * value.point, value.currency), text: (m) => m.points * value.point }] : []),
     { key: 'lots', label: t('ledger.lots'), right: true, cell: (m) => number(m.lots) },
   ]
   return html`<${Title} text=${t('nav.ledger')}><button class="primary" onClick=${prove} disabled=${proof.loading}>${t('ledger.prove')}</button></${Title}>
     ${proof.loading && html`<${Loading} />`}${proof.error && html`<${Failure} error=${proof.error} again=${prove} />`}
     ${proof.data && html`<${Proof} proof=${proof.data} />`}
     <${Loaded} of=${ledger}>${({ data }) => html`
-      <div class="cards">${figures.map((f) => html`<${Card} label=${t('points.' + f)} value=${number(data.totals[f])} />`)}</div>
+      <div class="cards">${figures.map((f) => html`<${Card} label=${t('points.' + f)} value=${number(data.totals[f])} />`)}${data.value && html`<${Card} label=${t('ledger.value')} value=${money(data.value.outstanding, data.value.currency)} note=${t('ledger.point', { sum: money(data.value.point, data.value.currency, 4) })} />`}</div>
       <h2>${t('ledger.liability')}</h2>
       ${data.months.some((m) => m.month) && html`<div class="panel"><${Chart} title=${t('today.expires')} kind="stack" series=${data.origins.map((o) => ({ label: t('origin.' + o.origin) }))}
         rows=${data.months.filter((m) => m.month).map((m) => ({ at: Date.parse(m.month + '-01T00:00:00Z') / 1000, label: m.month, values: data.origins.map(({ origin }) => m.origins.find((o) => o.origin === origin)?.points ?? 0) }))} /></div>`}
-      <${Table} answer=${{ data: data.months }} columns=${columns} name="liability" links=${false} empty=${html`<${Empty} text=${t('today.nothing')} />`} />
+      <${Table} answer=${{ data: data.months }} columns=${columns(data.value)} name="liability" links=${false} empty=${html`<${Empty} text=${t('today.nothing')} />`} />
       <h2>${t('ledger.origins')}</h2>
       <${Shares} first=${t('ledger.origin')} name="origins" rows=${data.origins.map((o) => ({ ...o, name: t('origin.' + o.origin) }))} />
       ${can('getStatistics') && html`<${Metric} metric="points_expired" title=${t('ledger.expired')} />`}
-      <p class="small">${t('ledger.at', { at: time(data.at) })}</p>`}</${Loaded}>
+      <p class="small"><${Since} at=${data.at} say=${(at) => t('ledger.at', { at })} /></p>`}</${Loaded}>
     ${can('listLedgerProofs') && html`<${Proofs} place=${place} made=${proof.data} />`}`
 }
 

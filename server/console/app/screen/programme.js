@@ -1,15 +1,17 @@
 // What the programme is made of, type by type, and what of it runs when.
-import { html } from '../ui.js'
+import { html, useState } from '../ui.js'
 import { t, has, title, day, lang } from '../words.js'
 import { get, can, documentOf } from '../api.js'
 import { filter } from '../router.js'
 import { useLoad } from '../load.js'
-import { Loaded, Title, Empty } from '../part/state.js'
+import { Loaded, Title, Empty, Failure } from '../part/state.js'
 import { Table } from '../part/table.js'
 import { Badge } from '../part/figures.js'
 import { Calendar } from '../part/calendar.js'
 import { CustomFilters, customOf } from '../part/custom.js'
 import { When } from '../part/when.js'
+import { Many, archiveAll } from '../part/many.js'
+import { plain } from '../form/schema.js'
 
 // gaps are the languages that a text of an entity lacks.
 function gaps(entity) {
@@ -24,7 +26,7 @@ export default function Programme({ place }) {
   const calendar = place.query.view === 'calendar'
   const doc = useLoad(() => documentOf('entities'))
   return html`<${Title} text=${t('nav.programme')}><button aria-pressed=${calendar} onClick=${() => filter({ view: calendar ? '' : 'calendar' })}>${t('calendar.title')}</button>${can('createEntity') && html`<a class="button primary" href=${'#/entity/' + kind}>${has('new.' + kind) ? t('new.' + kind) : t('entity.new')}</a>`}</${Title}>
-    ${calendar ? html`<${Calendar} />` : html`<${Loaded} of=${doc}>${(d) => html`<${Types} types=${d['x-entities']} moduleOf=${(k) => d.components.schemas[d['x-entities'][k]]?.['x-module'] || ''} kind=${kind} place=${place} />`}</${Loaded}>`}`
+    ${calendar ? html`<${Calendar} />` : html`<${Loaded} of=${doc}>${(d) => html`<${Types} types=${d['x-entities']} moduleOf=${(k) => d.components.schemas[d['x-entities'][k]]?.['x-module'] || ''} doc=${d} kind=${kind} place=${place} key=${kind} />`}</${Loaded}>`}`
 }
 
 // Kinds are the types of entities, those of a module together.
@@ -36,10 +38,15 @@ function Kinds({ kinds, moduleOf }) {
   return [...groups.keys()].sort(by).map((g) => html`<optgroup label=${g}>${groups.get(g).map((k) => [nameOf(k), k]).sort(([a], [b]) => by(a, b)).map(([label, k]) => html`<option value=${k}>${label}</option>`)}</optgroup>`)
 }
 
-function Types({ types, moduleOf, kind, place }) {
+function Types({ types, moduleOf, doc, kind, place }) {
   const { cursor, offset, search, archived } = place.query
   const custom = customOf(place.query)
   const all = useLoad(() => get('/entities/' + kind, { limit: 50, cursor, offset, search, archived, ...custom }), [kind, cursor, search, archived, JSON.stringify(custom)])
+  const [some, change] = useState(null)
+  const [wrong, fail] = useState(null)
+  const away = (rows, unmark) => archiveAll(kind, rows).then((done) => done && (unmark(), fail(null), all.again()), fail)
+  const marked = (rows, unmark) => can('changeEntities') && archived !== 'true' && html`<button onClick=${() => change({ rows, unmark })}>${t('many.change')}</button><button class="danger" onClick=${() => away(rows, unmark)}>${t('entity.archive')}</button>`
+  const schema = plain(doc, { $ref: '#/components/schemas/' + (types[kind] || types['custom/{kind}']) })
   const columns = [
     { key: 'name', label: t('name'), cell: (e) => html`<a href=${`#/entity/${kind}/${encodeURIComponent(e.id)}`}>${title(e.title || e.name) || e.id}</a>`, text: (e) => title(e.title || e.name) },
     { key: 'id', label: t('id'), cell: (e) => html`<code>${e.id}</code>` },
@@ -56,6 +63,8 @@ function Types({ types, moduleOf, kind, place }) {
       <button>${t('search')}</button>
       <button type="button" aria-pressed=${archived === 'true'} onClick=${() => filter({ archived: archived === 'true' ? '' : 'true' })}>${t('archived')}</button>
     </form>
-    <${Loaded} of=${all}>${(d) => html`<${Table} answer=${d} columns=${columns} to=${(e) => `/entity/${kind}/${encodeURIComponent(e.id)}`} name=${kind.replace('/', '-')}
+    ${wrong && html`<${Failure} error=${wrong} />`}
+    ${some && html`<${Many} key=${some.rows.map((r) => r.id).join(' ')} kind=${kind} doc=${doc} schema=${schema} rows=${some.rows} done=${() => (some.unmark(), change(null), all.again())} close=${() => change(null)} />`}
+    <${Loaded} of=${all}>${(d) => html`<${Table} answer=${d} columns=${columns} idOf=${can('changeEntities') && ((e) => e.id)} marked=${marked} to=${(e) => `/entity/${kind}/${encodeURIComponent(e.id)}`} name=${kind.replace('/', '-')}
       empty=${html`<${Empty} text=${t('entity.none')}>${can('createEntity') && html`<a class="button" href=${'#/entity/' + kind}>${has('new.' + kind) ? t('new.' + kind) : t('entity.new')}</a>`}</${Empty}>`} />`}</${Loaded}>`
 }

@@ -13,7 +13,7 @@ import { Lasts } from '../part/lasts.js'
 import { Bulk } from '../part/bulk.js'
 import { CustomFilters, customOf } from '../part/custom.js'
 import { choice } from '../form/labels.js'
-import { useChoices } from '../form/input.js'
+import { useChoices } from '../form/choices.js'
 
 const tabs = { rewards: Rewards, pools: Pools, coupons: Coupons, bulk: ForMany }
 

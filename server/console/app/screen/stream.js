@@ -17,9 +17,10 @@ export default function Stream({ place }) {
   const [state, set] = useState('waiting')
   const { action = '', customer = '', key_id = '' } = place.query
   const senders = can('listAudit') // who sent an event is shown to whom the audit trail is
+  const denied = key_id && !senders // the whole stream is not what the link asks for
   useEffect(() => ((rows.current = []), draw()), [action, customer, key_id]) // they were of another filter
   useEffect(() => {
-    if (paused) return set('paused')
+    if (paused || denied) return set('paused')
     let source
     let after = 'now'
     let late = 0
@@ -27,7 +28,7 @@ export default function Stream({ place }) {
       if (document.hidden) return
       const q = new URLSearchParams({ after, include: 'postings' })
       if (action) q.set('types', 'event.' + action)
-      if (key_id && senders) q.set('key_id', key_id)
+      if (key_id) q.set('key_id', key_id)
       source = new EventSource('/console/api/events/feed?' + q)
       source.onopen = () => set('open')
       source.onerror = () => set('waiting')
@@ -63,7 +64,8 @@ export default function Stream({ place }) {
       ${senders && html`<label>${t('stream.sender')}<input name="key_id" value=${key_id} placeholder="LK…" /></label>`}<button>${t('search')}</button></form>
     <figure class="panel"><figcaption>${t('stream.rate')}: ${t('stream.count', { n: rate.current.length })}</figcaption>
       <div class="bars" aria-hidden="true">${buckets.map((n) => html`<span style=${{ height: (100 * n) / top + '%' }}></span>`)}</div></figure>
-    ${!rows.current.length && html`<${Empty} text=${t('stream.none')}>${can('previewEvent') && html`<a class="button" href="#/tester">${t('steps.try.do')}</a>`}</${Empty}>`}
+    ${denied && html`<div class="notice" role="alert"><p>${t('stream.denied')}</p><button onClick=${() => filter({ key_id: '' })}>${t('list.widen')}</button></div>`}
+    ${!rows.current.length && !denied && html`<${Empty} text=${t('stream.none')}>${can('previewEvent') && html`<a class="button" href="#/tester">${t('steps.try.do')}</a>`}</${Empty}>`}
     <div class="rules">${rows.current.map((e) => html`<details class="rule" key=${e.sequence}><summary>${clock(e.recorded_at)} <strong>${e.label || e.action || e.type}</strong> ${e.customer && html`<bdi>${e.customer.id}</bdi>`} ${e.change ? html`<${Points} n=${e.change} />` : ''}</summary>
       ${senders && html`<p>${t('stream.sender')}: ${e.actor_kind ? html`<${WhoDid} of=${e} />` : t('stream.nobody')}</p>`}${e.customer && html`<p><a href=${'#/customer/' + id(e.customer.id)}>${t('customer')} ${e.customer.id}</a></p>`}<pre>${JSON.stringify(e, null, 2)}</pre></details>`)}</div>`
 }

@@ -12,19 +12,21 @@ import { bodyOf, variants, example, plain, clean } from '../form/schema.js'
 import { Explanation } from '../part/explain.js'
 import { Cases, saveCase } from '../part/cases.js'
 import { modulesOn } from '../part/modules.js'
+import { Quote, quote } from '../part/quote.js'
 
 export default function Tester({ place }) {
   const start = useLoad(async () => {
     const some = can('listCustomers') ? (await get('/customers', { limit: 20 })).data : []
-    return { doc: await documentOf('events'), some, declared: await declaredActions() }
+    const on = await modulesOn()
+    return { doc: await documentOf('events'), some, declared: await declaredActions(on), offers: can('quoteOffers') && on('offers') }
   })
   return html`<${Title} text=${t('nav.tester')} /><p class="lead">${t('tester.text')}</p>
-    <${Loaded} of=${start}>${({ doc, some, declared }) => html`<${Try} doc=${doc} some=${some} declared=${declared} place=${place} again=${start.again} />`}</${Loaded}>`
+    <${Loaded} of=${start}>${({ doc, some, declared, offers }) => html`<${Try} doc=${doc} some=${some} declared=${declared} offers=${offers} place=${place} again=${start.again} />`}</${Loaded}>`
 }
 
 // declaredActions are the programme's own.
-async function declaredActions() {
-  if (!can('listEntities') || !(await modulesOn())('custom_events')) return []
+async function declaredActions(on) {
+  if (!can('listEntities') || !on('custom_events')) return []
   return (await get('/entities/custom-events/action', { limit: 100 })).data.map((a) => a.id)
 }
 
@@ -42,7 +44,7 @@ function small(data) {
   return { transaction_id: fresh(), total: subtotal, currency, items: [{ product_id, product_name, product_url, quantity, subtotal, product_category }] }
 }
 
-function Try({ doc, some, declared, place, again }) {
+function Try({ doc, some, declared, offers, place, again }) {
   const { schema, examples } = bodyOf(doc, '/events')
   const actions = variants(doc, schema)
   const action = place.query.action || 'checkout'
@@ -53,12 +55,19 @@ function Try({ doc, some, declared, place, again }) {
   const [key, renew] = useState(() => crypto.randomUUID())
   const sample = () => setData(small(example(doc, examples, action)?.data || {}))
   useEffect(sample, [action])
-  useEffect(() => document.querySelector('.tester .result, .tester .failure')?.scrollIntoView({ block: 'nearest' }), [result])
+  useEffect(() => document.querySelector('.tester .result, .tester .failure, .tester .quote')?.scrollIntoView({ block: 'nearest' }), [result])
   const body = () => ({ customer, action, data: clean(data) || {} })
   const preview = async (e) => {
     e?.preventDefault()
     try {
       set({ answer: await ask('/events/preview', body()) })
+    } catch (error) {
+      set({ error })
+    }
+  }
+  const fitting = async () => {
+    try {
+      set({ quoted: await quote(customer, clean(data) || {}) })
     } catch (error) {
       set({ error })
     }
@@ -95,11 +104,12 @@ function Try({ doc, some, declared, place, again }) {
       </div>
       <div class="title"><h2>${t('event.data')}</h2><span class="actions"><button type="button" class="tiny" onClick=${sample}>${t('tester.sample')}</button><button type="button" class="tiny" aria-pressed=${asText} onClick=${() => setText(!asText)}>JSON</button></span></div>
       ${asText || !own?.properties ? html`<${AsJSON} value=${data} change=${(v) => setData(v || {})} rows=${16} />` : html`<${Fields} doc=${doc} schema=${own} value=${data} change=${(now) => setData(totalled(data, now))} errors=${errors} form=${action} />`}
-      <div class="actions save"><button class="primary" title="Ctrl+Enter">${t('tester.preview')}</button>${can('submitEvent') && html`<button type="button" class="danger" onClick=${submit}>${t('tester.submit')}</button>`}</div>
+      <div class="actions save"><button class="primary" title="Ctrl+Enter">${t('tester.preview')}</button>${offers && action === 'checkout' && html`<button type="button" onClick=${fitting}>${t('quote.do')}</button>`}${can('submitEvent') && html`<button type="button" class="danger" onClick=${submit}>${t('tester.submit')}</button>`}</div>
     </form>
     <div>${result.error && html`<${Failure} error=${result.error} />`}
       ${result.answer && html`<${Explanation} answer=${result.answer} real=${result.real} />
         ${!result.real && html`<p><button onClick=${() => saveCase(body(), result.answer)}>${t('case.save')}</button></p>`}`}
-      ${!result.answer && !result.error && html`<div class="empty"><p>${t('tester.begin')}</p></div>`}
+      ${result.quoted && html`<${Quote} of=${result.quoted} />`}
+      ${!result.answer && !result.error && !result.quoted && html`<div class="empty"><p>${t('tester.begin')}</p></div>`}
       <${Cases} /></div></div>`
 }

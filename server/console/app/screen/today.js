@@ -1,6 +1,6 @@
 // Today: what the programme comes to, and what waits; while it is young, the steps that make it one.
 import { html } from '../ui.js'
-import { t, number, time, month } from '../words.js'
+import { t, number, money, month } from '../words.js'
 import { get, can } from '../api.js'
 import { useLoad } from '../load.js'
 import { Loaded, Title, Empty } from '../part/state.js'
@@ -8,6 +8,7 @@ import { Card } from '../part/figures.js'
 import { useTrends, activeOf, Sums, Trends } from '../part/trends.js'
 import { Rate } from '../part/pace.js'
 import { Proof, wrong } from '../part/system.js'
+import { When, Since } from '../part/when.js'
 
 const maybe = (operation, read) => (can(operation) ? read().catch(() => null) : null)
 
@@ -47,7 +48,7 @@ function Board({ d }) {
     <div class="cards even">
       ${d.members != null && html`<${Card} label=${t('today.members')} value=${number(d.members)} note=${active != null ? t('today.month', { n: active }) : d.active != null && t('today.active', { n: d.active })} to="/customers" />`}
       <${Sums} trends=${trends} totals=${totals} />
-      <${Card} label=${t('points.outstanding')} value=${number(totals.outstanding)} note=${t('today.owed')} to="/ledger" />
+      <${Card} label=${t('points.outstanding')} value=${number(totals.outstanding)} note=${d.ledger.value ? t('today.value', { sum: money(d.ledger.value.outstanding, d.ledger.value.currency) }) : t('today.owed')} to="/ledger" />
       ${d.campaigns && html`<${Card} label=${t('today.campaigns')} value=${number(d.campaigns.filter((c) => c.status === 'active').length)} to="/campaigns" />`}
       ${d.hooks?.length > 0 && html`<${Card} label=${t('nav.webhooks')} value=${number(d.hooks.filter((h) => h.state === 'active').length)} note=${t('today.hooks', { waiting: sum(d.hooks, 'waiting'), dead: sum(d.hooks, 'dead') })} to="/webhooks" />`}
       ${d.pace && html`<${Rate} of=${d.pace} />`}
@@ -77,9 +78,9 @@ function Waits({ d }) {
     totals.pending > 0 && html`${t('points.pending')}: <strong>${number(totals.pending)}</strong>`,
     totals.debt > 0 && html`${t('points.debt')}: <strong>${number(totals.debt)}</strong>`,
     ...wrong(d.system).filter((f) => f.check !== 'jobs').map((f) => html`<a class=${f.severity === 'broken' ? 'wrong' : ''} href="#/administration?tab=system" lang="en">${f.says}</a>`),
-    ...late.map((j) => html`<a class="wrong" href="#/administration?tab=jobs">${t('today.late', { name: j.name, at: time(j.next_run_at) })}</a>`),
-    ...failing.map((h) => html`<a class="wrong" href=${'#/webhooks/' + h.webhook_id}>${h.label || h.url}</a> ${h.health?.failing_since ? t('webhook.failing', { at: time(h.health.failing_since) }) : ''}`),
-    ...(d.failed || []).filter((f) => !f.key_id?.startsWith('user:')).slice(0, 5).map((f) => html`<a href="#/administration?tab=failed">${f.status}</a> <code>${f.method} ${f.route || '–'}</code> <span class="small">${time(f.at)}</span>`),
+    ...late.map((j) => html`<a class="wrong" href="#/administration?tab=jobs"><${Since} at=${j.next_run_at} say=${(at) => t('today.late', { name: j.name, at })} /></a>`),
+    ...failing.map((h) => html`<a class="wrong" href=${'#/webhooks/' + h.webhook_id}>${h.label || h.url}</a> ${h.health?.failing_since ? html`<${Since} at=${h.health.failing_since} say=${(at) => t('webhook.failing', { at })} />` : ''}`),
+    ...(d.failed || []).filter((f) => !f.key_id?.startsWith('user:')).slice(0, 5).map((f) => html`<a href="#/administration?tab=failed">${f.status}</a> <code>${f.method} ${f.route || '–'}</code> <span class="small"><${When} at=${f.at} /></span>`),
   ].filter(Boolean)
   return rows.length ? html`<ul class="tree">${rows.map((r) => html`<li>${r}</li>`)}</ul>` : html`<p class="soft">${t('today.calm')}</p>`
 }

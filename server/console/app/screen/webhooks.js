@@ -1,6 +1,6 @@
 // Webhooks: their health, what waits, each delivery, and what can be done about it.
 import { html, useState } from '../ui.js'
-import { t, has, number, time, opensAt, closesAt } from '../words.js'
+import { t, has, number, opensAt, closesAt } from '../words.js'
 import { get, post, can, id } from '../api.js'
 import { filter } from '../router.js'
 import { useLoad } from '../load.js'
@@ -10,7 +10,7 @@ import { Badge, Card } from '../part/figures.js'
 import { Attempts } from '../part/attempts.js'
 import { sure, openDialog } from '../part/dialog.js'
 import { tell } from '../part/toast.js'
-import { When } from '../part/when.js'
+import { When, Since } from '../part/when.js'
 
 const once = (data) => data.secret && openDialog({ title: t('keys.secret'), content: html`<pre>${data.secret}</pre><p>${t('keys.once')}</p>` })
 
@@ -101,7 +101,7 @@ function One({ name, place }) {
         ${w.state === 'active' ? html`<button onClick=${() => act('/pause')}>${t('webhook.pause')}</button>` : html`<button onClick=${() => act('/resume')}>${t('webhook.resume')}</button>`}`}</${Title}>
     ${wrong && html`<${Failure} error=${wrong} />`}
     <p><code>${w.url}</code> ${w.types.map((x) => html`<span class="badge">${x}</span> `)}</p>
-    <div class="cards">${['waiting', 'dead', 'behind'].map((f) => html`<${Card} label=${t('webhook.' + f)} value=${number(w.backlog[f])} note=${f === 'waiting' && w.backlog.oldest_at && t('webhook.oldest', { at: time(w.backlog.oldest_at) })} />`)}<${Card} label=${t('webhook.success')} value=${time(w.health.last_success_at)} note=${w.health.failing_since && t('webhook.failing', { at: time(w.health.failing_since) })} /></div>`}</${Loaded}>
+    <div class="cards">${['waiting', 'dead', 'behind'].map((f) => html`<${Card} label=${t('webhook.' + f)} value=${number(w.backlog[f])} note=${f === 'waiting' && w.backlog.oldest_at && html`<${Since} at=${w.backlog.oldest_at} say=${(at) => t('webhook.oldest', { at })} />`} />`)}<${Card} label=${t('webhook.success')} value=${html`<${When} at=${w.health.last_success_at} />`} note=${w.health.failing_since && html`<${Since} at=${w.health.failing_since} say=${(at) => t('webhook.failing', { at })} />`} /></div>`}</${Loaded}>
     ${can('getWebhookAttempts') && html`<${Attempts} path=${path} turn=${turn} />`}
     ${can('replayWebhook') && html`<h2>${t('webhook.again')}</h2><p class="small">${t('webhook.again.text')}</p><form class="filters" onSubmit=${replay}><label>${t('from')}<input type="date" name="from" required /></label><label>${t('to')}<input type="date" name="to" required /></label><button>${t('webhook.replay')}</button></form>`}
     <h2>${t('webhook.deliveries')}</h2><div class="tabs">${['', 'waiting', 'sent', 'dead', 'skipped'].map((s) => html`<button aria-pressed=${(state || '') === s} onClick=${() => filter({ state: s })}>${s ? t('state.' + s) : t('all')}</button>`)}</div>
@@ -115,10 +115,12 @@ async function show(path, d) {
     { key: 'attempt', label: t('webhook.attempt'), right: true },
     { key: 'at', label: t('time'), cell: (a) => html`<${When} at=${a.at} />` },
     { key: 'status', label: t('webhook.answer'), cell: (a) => html`${a.status || (a.fault ? t('fault.' + a.fault) : '–')}${a.answer && html`<div class="small about">${a.answer}</div>`}`, text: (a) => a.status || a.fault },
+    { key: 'headers', label: t('webhook.headers'), cell: (a) => html`<pre>${Object.entries(a.headers || {}).map(([name, value]) => `${name}: ${value}`).join('\n')}</pre>`, text: () => '' },
     { key: 'duration', label: t('jobs.took'), right: true, cell: (a) => number(a.duration, 3) + ' s' },
   ]
   const content = html`<p><${Badge} state=${data.state} /> ${data.replay && html`<${Badge} state=${t('webhook.replay')} />`} ${data.customer && html`<code>${data.customer}</code>`} <span class="small">${data.next_attempt_at && html`${t('jobs.next')}: <${When} at=${data.next_attempt_at} />`}</span></p>
     <h3>${t('webhook.attempts')}</h3><${Table} answer=${{ data: data.log }} columns=${columns} name="attempts" links=${false} empty=${html`<p class="small">${t('webhook.untried')}</p>`} />
+    <p class="small">${t('webhook.headers.text')}</p>
     <h3>${t('webhook.message')}</h3><p class="small">webhook-id: <${Id} value=${data.event_id} /></p>${data.message ? html`<pre>${JSON.stringify(data.message, null, 2)}</pre>` : html`<p class="small">${t('webhook.gone')}</p>`}`
   await openDialog({ title: d.type, content })
 }

@@ -1,0 +1,8 @@
+// A text that the page has, given to the reader as a file.
+export function saveAs(name, text, type = 'text/plain') {
+  const a = document.createElement('a')
+  a.href = URL.createObjectURL(new Blob([text], { type }))
+  a.download = name
+  a.click()
+  setTimeout(() => URL.revokeObjectURL(a.href), 1000)
+}
