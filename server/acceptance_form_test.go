@@ -71,7 +71,22 @@ func TestFormsThroughHTTP(t *testing.T) {
 		ledgerHolds(t, h.store)
 		formsOfNothing(h, db)
 		formsOfOnesOwn(h)
+		formsOfNull(h)
 	})
+}
+
+// formsOfNull: what null means in an object of one's own names, an empty value means in a form.
+func formsOfNull(h *house) {
+	h.t.Helper()
+	for _, step := range [][3]string{
+		{"/events", "customer=ada&action=profile&data[external_ids][crm]=7&data[external_ids][till]=8&data[external_ids][shop]=9", "map[crm:7 shop:9 till:8]"},
+		{"/events", "customer=ada&action=profile&data[external_ids][crm]=", "map[shop:9 till:8]"},
+		{"/entities/core/customer/ada", "external_ids[till]=", "map[shop:9]"},
+	} {
+		a := h.form(step[0], step[1])
+		require.Equal(h.t, http.StatusOK, a.status, a.body)
+		require.Equal(h.t, step[2], fmt.Sprint(data(h.t, h.get("/customers/ada"))["external_ids"]), step[1])
+	}
 }
 
 // dataOf reads what the journal shows of an event.

@@ -717,8 +717,8 @@ type EventPreview struct {
 	Warnings []externalRef0.Warning `json:"warnings,omitempty"`
 }
 
-// ExternalIDChanges The customer's ids in other systems, by the name of the system. A name sent with null is removed, names you
-// leave out stay. A pair that belongs to another customer is refused with 409.
+// ExternalIDChanges The customer's ids in other systems, by the name of the system. A name sent with null, in a form with an empty
+// value, is removed; names you leave out stay. A pair that belongs to another customer is refused with 409.
 //
 // Example: {"crm":"000417","shopify":null}
 type ExternalIDChanges map[string]*string
@@ -1058,8 +1058,8 @@ type OptInData struct {
 	// Example: member-1001@shop.test
 	Email string `json:"email"`
 
-	// ExternalIds The customer's ids in other systems, by the name of the system. A name sent with null is removed, names you
-	// leave out stay. A pair that belongs to another customer is refused with 409.
+	// ExternalIds The customer's ids in other systems, by the name of the system. A name sent with null, in a form with an empty
+	// value, is removed; names you leave out stay. A pair that belongs to another customer is refused with 409.
 	//
 	//
 	// Example: {"crm":"000417","shopify":null}
@@ -1320,8 +1320,8 @@ type ProfileData struct {
 	// Example: member-1001@shop.test
 	Email *string `json:"email,omitempty"`
 
-	// ExternalIds The customer's ids in other systems, by the name of the system. A name sent with null is removed, names you
-	// leave out stay. A pair that belongs to another customer is refused with 409.
+	// ExternalIds The customer's ids in other systems, by the name of the system. A name sent with null, in a form with an empty
+	// value, is removed; names you leave out stay. A pair that belongs to another customer is refused with 409.
 	//
 	//
 	// Example: {"crm":"000417","shopify":null}
@@ -1646,8 +1646,8 @@ type SubscribeData struct {
 	// Example: member-1001@shop.test
 	Email *string `json:"email,omitempty"`
 
-	// ExternalIds The customer's ids in other systems, by the name of the system. A name sent with null is removed, names you
-	// leave out stay. A pair that belongs to another customer is refused with 409.
+	// ExternalIds The customer's ids in other systems, by the name of the system. A name sent with null, in a form with an empty
+	// value, is removed; names you leave out stay. A pair that belongs to another customer is refused with 409.
 	//
 	//
 	// Example: {"crm":"000417","shopify":null}

@@ -153,10 +153,14 @@ func isEmpty(v any, nullable bool) bool {
 		return !nullable
 	case string:
 		return strings.TrimSpace(v) == ""
-	case *Form:
-		return v.isText && strings.TrimSpace(v.text) == ""
 	}
-	return false
+	return isBlank(v)
+}
+
+// isBlank says whether a value is one that a form left empty.
+func isBlank(v any) bool {
+	n, ok := v.(*Form)
+	return ok && n.isText && strings.TrimSpace(n.text) == ""
 }
 
 // extras decides on the properties that the schema does not declare.
@@ -176,6 +180,8 @@ func (k *checker) extras(s *Schema, m map[string]any) {
 		switch {
 		case s.extra == typedExtra && s.keys == "language" && !loyalty.IsLanguage(name):
 			k.fault("bad_format", name, map[string]any{"property": name, "format": "ISO 639-1"})
+		case s.extra == typedExtra && s.other.nullable && isBlank(v):
+			m[name] = nil // a form has no other way to write null
 		case s.extra == typedExtra:
 			k.path = append(k.path, step{name, -1})
 			m[name] = k.value(s.other, v)
