@@ -1,6 +1,7 @@
 package challenge
 
 import (
+	"encoding/json"
 	"maps"
 	"time"
 
@@ -27,6 +28,34 @@ type ChallengeState struct {
 	// purchase made alone are with it.
 	Kept   []loyalty.Completion `json:"kept,omitempty"`
 	Passed []passed             `json:"passed,omitempty"` // completions that were taken back before a later one
+}
+
+// ReadDocument reads the state as it is stored; what seldom is there, encoding/json reads.
+func (st *ChallengeState) ReadDocument(text json.RawMessage) error {
+	fresh := *st
+	err := loyalty.EachMember(text, func(name, value []byte) error {
+		switch string(name) {
+		case "of":
+			return loyalty.ReadText(value, &fresh.Of)
+		case "completions":
+			return loyalty.ReadNumber(value, &fresh.Completions)
+		case "criteria":
+			return loyalty.ReadNumbers(value, &fresh.Criteria)
+		case "started":
+			return fresh.Started.UnmarshalJSON(value)
+		case "completed":
+			return fresh.Completed.UnmarshalJSON(value)
+		case "parts":
+			return loyalty.ReadIDs(value, &fresh.Parts)
+		case "sole":
+			return loyalty.ReadID(value, &fresh.Sole)
+		}
+		return loyalty.ErrUnread
+	})
+	if err == nil {
+		*st = fresh
+	}
+	return err
 }
 
 // ChallengeStatus is a customer's progress as it is shown.

@@ -174,12 +174,25 @@ var unloaded loyalty.Loading
 func (a *account) tiers() map[string]string {
 	reached := map[string]string{}
 	for key, p := range a.progress {
-		var at struct {
-			Tier string `json:"tier"`
-		}
-		if key.Kind == loyalty.ProgressTier && p.Data != nil && json.Unmarshal(p.Data, &at) == nil && at.Tier != "" {
+		var at tierOnly
+		if key.Kind == loyalty.ProgressTier && p.Data != nil && loyalty.ReadInto(p.Data, &at) == nil && at.Tier != "" {
 			reached[key.Key] = at.Tier
 		}
 	}
 	return reached
+}
+
+// tierOnly is the tier that a tier's progress tells.
+type tierOnly struct {
+	Tier string `json:"tier"`
+}
+
+// ReadDocument looks for the tier and at nothing else.
+func (t *tierOnly) ReadDocument(text json.RawMessage) error {
+	return loyalty.EachMember(text, func(name, value []byte) error {
+		if string(name) == "tier" {
+			return loyalty.ReadText(value, &t.Tier)
+		}
+		return nil
+	})
 }

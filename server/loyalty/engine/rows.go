@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"encoding/json"
 	"fmt"
 	"iter"
 	"maps"
@@ -22,7 +21,7 @@ func (r *Run) Progress(k loyalty.ProgressKind, key string, v any) (bool, error) 
 	if !ok || s.Data == nil {
 		return false, nil
 	}
-	if err := json.Unmarshal(s.Data, v); err != nil {
+	if err := loyalty.ReadInto(s.Data, v); err != nil {
 		return false, fmt.Errorf("progress %d %q: %w", k, key, err)
 	}
 	return true, nil

@@ -1,6 +1,7 @@
 package tier
 
 import (
+	"encoding/json"
 	"maps"
 	"math"
 	"slices"
@@ -15,6 +16,53 @@ import (
 type TierState struct {
 	TierHold
 	TierFigures
+}
+
+// ReadDocument reads the state as it is stored; what seldom is there, encoding/json reads.
+func (st *TierState) ReadDocument(text json.RawMessage) error {
+	fresh := *st
+	err := loyalty.EachMember(text, func(name, value []byte) error {
+		switch string(name) {
+		case "tier":
+			return loyalty.ReadText(value, &fresh.Tier)
+		case "since":
+			return fresh.Since.UnmarshalJSON(value)
+		case "earned":
+			return loyalty.ReadText(value, &fresh.Earned)
+		case "of":
+			return loyalty.ReadText(value, &fresh.Of)
+		case "built":
+			return fresh.Built.UnmarshalJSON(value)
+		case "through":
+			return loyalty.ReadID(value, &fresh.Through)
+		case "total":
+			return loyalty.ReadNumber(value, &fresh.Total)
+		case "buckets":
+			if string(value) == "null" {
+				return loyalty.ErrUnread
+			}
+			if fresh.Buckets = maps.Clone(fresh.Buckets); fresh.Buckets == nil {
+				fresh.Buckets = map[calendar.Day]int64{}
+			}
+			return loyalty.EachMember(value, func(name, value []byte) error { return readBucket(name, value, fresh.Buckets) })
+		}
+		return loyalty.ErrUnread
+	})
+	if err == nil {
+		*st = fresh
+	}
+	return err
+}
+
+func readBucket(name, value []byte, into map[calendar.Day]int64) error {
+	var day calendar.Day
+	if err := day.UnmarshalText(name); err != nil {
+		return err
+	}
+	var n int64
+	err := loyalty.ReadNumber(value, &n)
+	into[day] = n
+	return err
 }
 
 // TierHold is the tier that a customer has, and why.
