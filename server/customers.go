@@ -60,6 +60,9 @@ func (a *customersAPI) ListCustomers(ctx context.Context, in customers.ListCusto
 // one of them can find nothing.
 func customerQuery(ctx context.Context, p *programme.Programme, fields map[string]list.Field, search *string) (q loyalty.CustomerQuery, readable bool) {
 	if search != nil {
+		if strings.TrimSpace(*search) == "" {
+			return q, false // every text begins with nothing
+		}
 		q.Search, q.SearchIn = *search, p.Searchable(programme.TypeCustomer)
 	}
 	if q.Custom, readable = list.CustomFilter(p, programme.TypeCustomer, requestOf(ctx).query); !readable {

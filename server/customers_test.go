@@ -90,6 +90,7 @@ func TestCustomerFilters(t *testing.T) {
 		"search=bél":                        {"bela"},
 		"search=ADA":                        {"ada"},
 		"search=zzz":                        nobody,
+		"search=  ":                         nobody,
 		"score.gte=0&created_at=2023-02-30": nobody,
 	} {
 		require.Equal(t, want, names(t, h.get("/customers?"+url.PathEscape(query))), query)

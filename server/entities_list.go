@@ -151,7 +151,9 @@ func (a *entitiesAPI) entityQuery(ctx context.Context, kind string, in entities.
 	wanted, readable := list.Conditions(query, fields)
 	search := ""
 	if in.Search != nil {
-		search = strings.ToLower(strings.TrimSpace(*in.Search))
+		if search = strings.ToLower(strings.TrimSpace(*in.Search)); search == "" {
+			return q, false, nil // every text contains nothing
+		}
 	}
 	if len(wanted) > 0 || search != "" {
 		searched := p.Searchable(kind)

@@ -38,7 +38,7 @@ func TestEntityFilters(t *testing.T) {
 			"cf_priority=true": "a", "cf_priority=false": "b", "cf_priority=false&archived=true": "b d", "cf_priority.ne=true": "b c", "cf_priority=no": "",
 			"cf_rank.gte=3": "b", "cf_rank.in=2,10": "a b", "cf_rank=two": "", "cf_size=0.10": "a", "cf_size.lt=100": "a", "cf_size=100": "b",
 			"cf_until=2026-03-01": "b", "cf_until.gt=2026-03-01": "c", "cf_until.lte=2026-03-02": "b c", "cf_slogan=Forr%C3%B3": "a", "cf_slogan.ne=Hot": "b c",
-			"search=mug": "a c", "search=FORR": "a", "search=2026-03-0": "b c", "search=b%C3%96g": "a", "search=zzz": "", "search=a": "a b c",
+			"search=mug": "a c", "search=FORR": "a", "search=2026-03-0": "b c", "search=b%C3%96g": "a", "search=zzz": "", "search=%20": "", "search=a": "a b c",
 			"created_at.gte=2026-01-01": "a b c", "created_at.lt=2026-01-01": "", "created_at=2026-02-30": "", "updated_at.gt=2000-01-01": "a b c",
 			"sort=name": "b a c", "sort=name&order=desc": "c a b", "order=desc": "c b a", "sort=id&order=desc": "c b a", "sort=updated_at": "b c a", "sort=updated_at&order=desc": "a c b",
 			"sort=created_at&order=desc&cf_priority.ne=true": "c b", "sort=updated_at&status.ne=scheduled": "c a",

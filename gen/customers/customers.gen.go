@@ -333,7 +333,7 @@ type ListCustomersParams struct {
 	Order *ListCustomersParamsOrder `form:"order,omitempty" json:"order,omitempty"`
 
 	// Search The beginning of an e-mail address, handler, first or last name, or of an attribute of `core/customer` that is declared
-	// with the tag `searchable`; capital and small letters are alike.
+	// with the tag `searchable`; capital and small letters are alike. Blanks alone find nobody.
 	Search *Search `form:"search,omitempty" json:"search,omitempty"`
 }
 
@@ -346,7 +346,7 @@ type ListCustomersParamsOrder string
 // CountCustomersParams defines parameters for CountCustomers.
 type CountCustomersParams struct {
 	// Search The beginning of an e-mail address, handler, first or last name, or of an attribute of `core/customer` that is declared
-	// with the tag `searchable`; capital and small letters are alike.
+	// with the tag `searchable`; capital and small letters are alike. Blanks alone find nobody.
 	Search *Search `form:"search,omitempty" json:"search,omitempty"`
 }
 
