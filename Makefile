@@ -52,7 +52,7 @@ race: ## every test under the race detector (hours on two cores; PKG picks packa
 # The console needs a browser to be looked at: apt-get install chromium. `make test` skips that without one, and says so.
 .PHONY: browser
 browser: ## the console in a real browser, on both databases
-	LOYALTY_REQUIRE_BROWSER=1 LOYALTY_BROWSE_BOTH=1 RAPID_SEED=$${RAPID_SEED-1} $(GO) test ./server/cmd/loyalty -run 'TestConsole' -timeout 15m
+	LOYALTY_REQUIRE_BROWSER=1 LOYALTY_BROWSE_BOTH=1 RAPID_SEED=$${RAPID_SEED-1} $(GO) test ./server/cmd/loyalty -run 'TestConsole' -timeout 40m
 
 .PHONY: pictures
 pictures: ## the README's pictures of the console anew, over a small demonstration

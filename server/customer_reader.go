@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -91,4 +92,30 @@ func (r customerReader) exactName(ctx context.Context, ref string) (string, erro
 	}
 	c, err := r.reader.Customer(ctx, ref)
 	return c.Name, err
+}
+
+// byCustomer replaces what names customers in the conditions on a field by their internal ids; ok is false if there are
+// none of them.
+func byCustomer(ctx context.Context, reader loyalty.Reader, field string, conditions []loyalty.Condition) (_ []loyalty.Condition, ok bool, err error) {
+	for i := range conditions {
+		c := &conditions[i]
+		if c.Field != field {
+			continue
+		}
+		var ids []any
+		for _, v := range c.Values {
+			who, err := reader.Customer(ctx, v.(string))
+			switch {
+			case errors.Is(err, loyalty.ErrCustomerNotFound):
+			case err != nil:
+				return nil, false, err
+			default:
+				ids = append(ids, who.ID)
+			}
+		}
+		if c.Values = ids; len(ids) == 0 {
+			return nil, false, nil
+		}
+	}
+	return conditions, true, nil
 }

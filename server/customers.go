@@ -42,7 +42,11 @@ func (a *customersAPI) ListCustomers(ctx context.Context, in customers.ListCusto
 		return nil, err
 	}
 	var found []loyalty.Customer
-	if q, readable := customerQuery(ctx, a.programme(), requestOf(ctx).fields(), in.Params.Search); readable {
+	q, readable, err := a.query(ctx, in.Params.Search)
+	if err != nil {
+		return nil, err
+	}
+	if readable {
 		q.Page = p.Store()
 		if o := list.Ordered(in.Params.Sort, in.Params.Order); o.Column != "" || o.Descending {
 			q.Sort = []loyalty.Sorting{{Field: cmp.Or(o.Column, "created_at"), Descending: o.Descending}}
@@ -54,6 +58,14 @@ func (a *customersAPI) ListCustomers(ctx context.Context, in customers.ListCusto
 	l := list.Linked(p, found, a.clock(), func(c loyalty.Customer) list.Cursor { return list.Cursor{At: c.CreatedAt, ID: c.ID[:]} })
 	out := list.Render(l, choose.customer)
 	return customerPage{out}, a.nameReferrers(plain(ctx), choose, l.Entries, out.Entries)
+}
+
+// query is customerQuery, with the customers whom a filter names.
+func (a *customersAPI) query(ctx context.Context, search *string) (q loyalty.CustomerQuery, readable bool, err error) {
+	if q, readable = customerQuery(ctx, a.programme(), requestOf(ctx).fields(), search); readable {
+		q.Conditions, readable, err = byCustomer(plain(ctx), a.reader, "id", q.Conditions)
+	}
+	return q, readable, err
 }
 
 // customerQuery reads the filters of a list or a count on fields; readable is false where
@@ -85,9 +97,9 @@ func withoutOptedOut(conditions []loyalty.Condition) []loyalty.Condition {
 // CountCustomers counts the customers that match every filter.
 func (a *customersAPI) CountCustomers(ctx context.Context, in customers.CountCustomersRequestObject) (customers.CountCustomersResponseObject, error) {
 	var out customers.CountCustomers200JSONResponse
-	q, readable := customerQuery(ctx, a.programme(), requestOf(ctx).fields(), in.Params.Search)
-	if !readable {
-		return out, nil
+	q, readable, err := a.query(ctx, in.Params.Search)
+	if err != nil || !readable {
+		return out, err
 	}
 	n, err := a.reader.CountCustomers(plain(ctx), q)
 	if err != nil {

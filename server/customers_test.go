@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
 // names lists the ids of a page.
@@ -129,6 +132,31 @@ func TestForgottenCustomer(t *testing.T) {
 	require.Len(t, a.json(t)["data"], 1)
 	require.NotContains(t, a.body, "ada")
 	require.NotContains(t, a.body, "email")
+}
+
+// TestCustomersByID: customers are listed and counted by an id, an external one too, and one that nobody has finds nobody.
+func TestCustomersByID(t *testing.T) {
+	storetest.EachURL(t, func(t *testing.T, at string) {
+		h := openOn(t, at)
+		for _, name := range []string{"ada", "bob", "cleo", "dora"} {
+			h.enrol(name)
+		}
+		done(h, "/events", `{"customer":"bob","action":"profile","data":{"external_ids":{"crm":"000417"},"email":"bob@shop.test"}}`)
+		done(h, "/events", `{"customer":"cleo","action":"suspend","data":{}}`)
+		require.Equal(t, http.StatusOK, h.post("/customers/dora/merge", `{"target":"ada"}`).status)
+		for query, want := range map[string][]string{
+			"id=ada": {"ada"}, "id.eq=ada": {"ada"}, "id=crm:000417": {"bob"}, "id.in=cleo,crm:000417,nobody": {"bob", "cleo"}, "id=dora": {"ada"},
+			"id=nobody": {}, "id=ada&status=suspended": {}, "id=cleo&status=suspended": {"cleo"}, "id.in=ada,bob&email=bob@shop.test": {"bob"},
+			"id.in=cleo,bob&sort=email": {"bob", "cleo"}, "id.in=ada,cleo&limit=1&offset=1": {"cleo"},
+		} {
+			require.Equal(t, want, names(t, h.get("/customers?"+query)), query)
+			if !strings.Contains(query, "sort") && !strings.Contains(query, "limit") {
+				require.Equal(t, fmt.Sprint(len(want)), fmt.Sprint(data(t, h.get("/customers/-/count?"+query))["count"]), query)
+			}
+		}
+		require.Equal(t, http.StatusBadRequest, h.get("/customers?id.ne=ada").status)
+		require.Equal(t, http.StatusBadRequest, h.get("/entities/core/customer?id=ada").status)
+	})
 }
 
 func TestCustomerPoints(t *testing.T) {

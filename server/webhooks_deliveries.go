@@ -128,7 +128,7 @@ func (a *administrationAPI) ListDeliveries(ctx context.Context, in administratio
 	}
 	conditions, readable := p.Conditions()
 	if readable {
-		if conditions, readable, err = a.byCustomer(ctx, conditions); err != nil {
+		if conditions, readable, err = byCustomer(plain(ctx), a.reader, "customer", conditions); err != nil {
 			return nil, err
 		}
 	}
@@ -180,31 +180,6 @@ func placeOf(number int64) (id loyalty.ID) {
 }
 
 func numberOf(id loyalty.ID) int64 { return int64(binary.BigEndian.Uint64(id[8:])) } //nolint:gosec // ours
-
-// byCustomer replaces customers' names by ids; ok is false if there are none.
-func (a *administrationAPI) byCustomer(ctx context.Context, conditions []loyalty.Condition) ([]loyalty.Condition, bool, error) {
-	for i := range conditions {
-		c := &conditions[i]
-		if c.Field != "customer" {
-			continue
-		}
-		var ids []any
-		for _, v := range c.Values {
-			who, err := a.reader.Customer(plain(ctx), v.(string))
-			switch {
-			case errors.Is(err, loyalty.ErrCustomerNotFound):
-			case err != nil:
-				return nil, false, err
-			default:
-				ids = append(ids, who.ID)
-			}
-		}
-		if c.Values = ids; len(ids) == 0 {
-			return nil, false, nil
-		}
-	}
-	return conditions, true, nil
-}
 
 // suppress leaves names out where the programme suppresses them.
 func (a *administrationAPI) suppress(all []loyalty.Delivery) {

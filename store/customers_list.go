@@ -11,6 +11,7 @@ import (
 
 // customerColumns are the fields of a customer that may be filtered.
 var customerColumns = map[string]filterColumn{
+	"id":         {expression: "customers.id", id: true},
 	"status":     {expression: "customers.status"},
 	"language":   {expression: "customers.language"},
 	"currency":   {expression: "customers.currency"},

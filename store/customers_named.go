@@ -45,7 +45,9 @@ func (s customerStore) findNamed(ctx context.Context, q loyalty.CustomerQuery) (
 // and a list or a tier the most.
 func (s customerStore) nameable(q loyalty.CustomerQuery) (*namedList, error) {
 	searched := s.searched(q.Search)
-	at := slices.IndexFunc(q.Conditions, func(c loyalty.Condition) bool { return customerColumns[c.Field].key && positive(c) })
+	at := slices.IndexFunc(q.Conditions, func(c loyalty.Condition) bool {
+		return (customerColumns[c.Field].key || customerColumns[c.Field].id) && positive(c)
+	})
 	if at < 0 && searched == nil {
 		at = slices.IndexFunc(q.Conditions, func(c loyalty.Condition) bool { return customerColumns[c.Field].among != "" && positive(c) })
 	}

@@ -86,6 +86,7 @@ type filterColumn struct {
 	expression string
 	nullable   bool
 	key        bool   // compares in the form of searchKey
+	id         bool   // the row's own id: of each there is one
 	among      string // the table, with a customer_id, that has the expression; any number of rows of it are a customer's
 }
 
@@ -135,6 +136,8 @@ func (c filterColumn) value(v any) any {
 	switch v := v.(type) {
 	case time.Time:
 		return Millis(v)
+	case loyalty.ID:
+		return UUID(v)
 	case string:
 		if c.key {
 			v = searchKey(v)

@@ -33,7 +33,9 @@ func (b *browsed) found() {
 
 	b.seek("Nobody At All", "/customers?search=Nobody At All")
 	b.until("document.querySelector('main .empty button')")
-	b.faults() // that there is no such id is an answer, too
+	b.seek("no-such-0001", "/customers?search=no-such-0001")
+	b.until("document.querySelector('main .empty button')")
+	assert.Empty(b.t, b.faults(), "that there is no such id is an answer, too")
 
 	b.open("/customer/member-0001")
 	b.until("document.querySelector('main .badge.tier')")

@@ -12,13 +12,14 @@ import (
 	"github.com/loyalty-platform/loyalty/openapi"
 )
 
-// promised are the operations of the screens, as the design has them. Where a screen reaches the same by another
-// operation, it stands in instead.
+// promised are the operations of the screens, as the design has them. Not among them is what a screen reaches by another
+// one (createCouponPool by createEntity, getTransaction by listTransactions, listEvents by followEvents), and what needs a thing
+// that has gone wrong, such as a dead delivery, or that others do, such as verifyCustomer.
 var promised = strings.Fields(`
 	getStatistics getLedger listJobs listWebhooks listFailedRequests getSystem
 	listCustomers countCustomers addToCustomerList getCustomerListStatus
 	getCustomer getCustomerPoints listCustomerEvents listTransactions listTransactionEvents listCustomerCoupons listClaimedRewards
-	listCustomerLevels listChallengeProgress getCustomerLeaderboard submitEvent mergeCustomer
+	listCustomerLevels listChallengeProgress getCustomerLeaderboard submitEvent mergeCustomer exportCustomer
 	followEvents previewEvent previewCampaigns quoteOffers
 	listEntities getEntity createEntity updateEntity archiveEntity changeEntities listAudit
 	listCampaigns getCampaign getCampaignStatistics startBacktest
