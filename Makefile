@@ -28,6 +28,10 @@ help: ## list the targets
 build: ## build the program as ./loyalty
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o loyalty ./server/cmd/loyalty
 
+.PHONY: image
+image: ## build the image loyalty, which knows its version
+	docker build -t loyalty --build-arg VERSION=$$(git describe --tags --always --dirty) --build-arg REVISION=$$(git rev-parse HEAD) .
+
 .PHONY: run
 run: build ## build, start on the embedded database, print a ready key and a signed request
 	./loyalty serve

@@ -33,7 +33,7 @@ func TestJobs(t *testing.T) {
 	for _, j := range h.get("/admin/jobs").json(t)["data"].([]any) {
 		names = append(names, j.(map[string]any)["name"].(string))
 	}
-	require.Equal(t, []string{"anchor", "answers", "auto_accept", "backup", "bulk", "expiry", "imports", "leaderboard", "partitions", "pending", "reminders", "statistics", "tail", "tiers", "webhooks"}, names)
+	require.Equal(t, []string{"anchor", "answers", "auto_accept", "backup", "bulk", "expiry", "imports", "leaderboard", "ledger", "partitions", "pending", "reminders", "statistics", "tail", "tiers", "webhooks"}, names)
 	require.Equal(t, map[string]any{"name": "expiry", "schedule": "PT60S", "running": false}, jobOf(t, h, "expiry"), "it never ran")
 	for _, name := range names {
 		a := h.post("/admin/jobs/"+name+"/run", "")

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"gorm.io/gorm"
@@ -68,38 +67,43 @@ func (s tailStore) Tail(ctx context.Context, after int64, limit int) ([]loyalty.
 
 // NumberOwn numbers what this process committed. An event whose predecessor of the same customer is
 // the customer's last in the tail comes next, without a look into the journal; if another node
-// wrote between them, the journal is read. What fails here is found in the journal later.
+// wrote between them, the journal is read. Where it fails, what has no number stays noted.
 func (s tailStore) NumberOwn(ctx context.Context) error {
-	for list := range slices.Chunk(s.own.take(), tailPiece) {
-		strays := map[loyalty.ID]bool{}
-		present := false
-		err := s.piece(ctx, list, func(p *piece) {
-			present = p.present
-			for i := range list {
-				switch l := &list[i]; {
-				case p.through[l.Customer] == l.before && !strays[l.Customer]:
-					p.add(l.TailEvent)
-				case loyalty.CompareID(l.ID, p.through[l.Customer]) > 0:
-					strays[l.Customer] = true
-				}
-			}
-		})
-		if err != nil {
+	for list := s.own.take(); len(list) > 0; {
+		n := min(len(list), tailPiece)
+		if err := s.numberFresh(ctx, list[:n]); err != nil {
+			s.own.giveBack(list)
 			return err
 		}
-		if !present { // what they did before goes first, in its turn
-			continue
-		}
-		customers := make([]upTo, 0, len(strays))
-		for id := range strays {
-			customers = append(customers, upTo{id, loyalty.ID(lastID)})
-		}
-		if err := s.number(ctx, customers); err != nil {
-			return err
-		}
+		list = list[n:]
 	}
 	s.own.numbered()
 	return nil
+}
+
+// numberFresh numbers a piece of what was noted; what of it has its number already stays as it is.
+func (s tailStore) numberFresh(ctx context.Context, list []fresh) error {
+	strays := map[loyalty.ID]bool{}
+	present := false
+	err := s.piece(ctx, list, func(p *piece) {
+		present = p.present
+		for i := range list {
+			switch l := &list[i]; {
+			case p.through[l.Customer] == l.before && !strays[l.Customer]:
+				p.add(l.TailEvent)
+			case loyalty.CompareID(l.ID, p.through[l.Customer]) > 0:
+				strays[l.Customer] = true
+			}
+		}
+	})
+	if err != nil || !present { // not at the present: what they did before goes first, in its turn
+		return err
+	}
+	customers := make([]upTo, 0, len(strays))
+	for id := range strays {
+		customers = append(customers, upTo{id, loyalty.ID(lastID)})
+	}
+	return s.number(ctx, customers)
 }
 
 // unnumbered is the condition that an event is not in the tail. It is a subquery for each row, by

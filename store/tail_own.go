@@ -66,6 +66,13 @@ func (o *own) take() []fresh {
 	return list
 }
 
+// giveBack notes again what was taken and could not be numbered, as far as there is room.
+func (o *own) giveBack(list []fresh) {
+	o.lock.Lock()
+	defer o.lock.Unlock()
+	o.list = append(list[:min(len(list), max(0, maxOwn-len(o.list)))], o.list...)
+}
+
 // numbered hears that what was taken has its numbers.
 func (o *own) numbered() {
 	o.lock.Lock()

@@ -546,6 +546,7 @@ const (
 	JobNameExpiry      JobName = "expiry"
 	JobNameImports     JobName = "imports"
 	JobNameLeaderboard JobName = "leaderboard"
+	JobNameLedger      JobName = "ledger"
 	JobNamePartitions  JobName = "partitions"
 	JobNamePending     JobName = "pending"
 	JobNameReminders   JobName = "reminders"
@@ -573,6 +574,8 @@ func (e JobName) Valid() bool {
 	case JobNameImports:
 		return true
 	case JobNameLeaderboard:
+		return true
+	case JobNameLedger:
 		return true
 	case JobNamePartitions:
 		return true
@@ -2916,6 +2919,8 @@ type Job struct {
 	// - `webhooks`: forgets deliveries and attempts after their time.
 	// - `backup`: makes a copy of the database and proves it, on servers that have a folder for it (LOYALTY_BACKUP_DIR); on
 	//   another one, running it is answered 404.
+	// - `ledger`: proves the ledger once a day, at an hour that was chosen for it (LOYALTY_LEDGER_PROOF), unless it was proven since;
+	//   where that is off, running it is answered 404.
 	//
 	// Whoever touches a customer does not wait for them: what is due is applied first.
 	//
@@ -2956,6 +2961,8 @@ type Job struct {
 //   - `webhooks`: forgets deliveries and attempts after their time.
 //   - `backup`: makes a copy of the database and proves it, on servers that have a folder for it (LOYALTY_BACKUP_DIR); on
 //     another one, running it is answered 404.
+//   - `ledger`: proves the ledger once a day, at an hour that was chosen for it (LOYALTY_LEDGER_PROOF), unless it was proven since;
+//     where that is off, running it is answered 404.
 //
 // Whoever touches a customer does not wait for them: what is due is applied first.
 //
@@ -3222,7 +3229,7 @@ type LedgerFinding struct {
 
 // LedgerProof What became of one proof of the ledger.
 type LedgerProof struct {
-	// ActorKind Who asked for it: an access key, a user of the console, or the program's own commands. Absent for a proof of before this was kept.
+	// ActorKind Who asked for it: an access key, a user of the console, or the program itself, its commands and jobs. Absent for a proof of before this was kept.
 	//
 	// Example: key
 	ActorKind *LedgerProofActorKind `json:"actor_kind,omitempty"`
@@ -3263,7 +3270,7 @@ type LedgerProof struct {
 	UncheckedIds []string `json:"unchecked_ids"`
 }
 
-// LedgerProofActorKind Who asked for it: an access key, a user of the console, or the program's own commands. Absent for a proof of before this was kept.
+// LedgerProofActorKind Who asked for it: an access key, a user of the console, or the program itself, its commands and jobs. Absent for a proof of before this was kept.
 //
 // Example: key
 type LedgerProofActorKind string

@@ -42,7 +42,7 @@ func (o *Options) step(what string) {
 // proves the copy and writes its manifest. A copy whose ledger does not hold stays, and is
 // marked; it fails with ErrBroken.
 func Create(ctx context.Context, o Options) (b *Backup, err error) {
-	err = quietly(func() error {
+	err = Quietly(func() error {
 		b, err = create(ctx, o)
 		return err
 	})

@@ -58,7 +58,7 @@ func using(ctx context.Context, o store.Options, use func(*store.Store) error) e
 // says what could be done: where there is no place to open a copy of PostgreSQL in, it is
 // Read. It fails with ErrDamaged, and with ErrBroken.
 func Verify(ctx context.Context, o Options) (b *Backup, err error) {
-	err = quietly(func() error {
+	err = Quietly(func() error {
 		b, err = verify(ctx, o)
 		return err
 	})

@@ -11,9 +11,9 @@ import (
 // quietNice is the niceness of copying and proving: a server beside it goes first.
 const quietNice = 15
 
-// quietly does work at a low priority, and so do the programs that it starts. On Linux the
+// Quietly does work at a low priority, and so do the programs that it starts. On Linux the
 // priority is the thread's: the one that the work is tied to ends with it.
-func quietly(work func() error) error {
+func Quietly(work func() error) error {
 	done := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread() // for good: the thread is not used again

@@ -4,8 +4,8 @@ package backup
 
 import "os"
 
-// quietly does work; elsewhere a thread has no priority of its own.
-func quietly(work func() error) error { return work() }
+// Quietly does work; elsewhere a thread has no priority of its own.
+func Quietly(work func() error) error { return work() }
 
 // Background does nothing where priorities are not those of threads.
 func Background() {}

@@ -173,6 +173,11 @@ const (
 	endsWithin  = 14 * 24 * time.Hour
 )
 
+// EndsSoon reports whether a key that is in use ends within two weeks.
+func EndsSoon(k *loyalty.AccessKey, now time.Time) bool {
+	return k.RevokedAt.IsZero() && k.ExpiresAt.After(now) && k.ExpiresAt.Sub(now) < endsWithin && now.Sub(k.LastUsedAt) < usedWithin
+}
+
 func keys(ctx context.Context, p *Patient) (list []Finding) {
 	all, err := p.Keys(ctx)
 	if err != nil {
@@ -192,7 +197,7 @@ func keys(ctx context.Context, p *Patient) (list []Finding) {
 		}
 		if k.ExpiresAt.IsZero() {
 			endless = append(endless, k.ID)
-		} else if p.Now().Sub(k.LastUsedAt) < usedWithin && k.ExpiresAt.Sub(p.Now()) < endsWithin {
+		} else if EndsSoon(&k, p.Now()) {
 			list = append(list, warn("key_ending", "loyalty keys rotate "+k.ID, args{"key": k.ID, "label": k.Label, "at": k.ExpiresAt.UTC().Format(time.RFC3339)}))
 		}
 	}

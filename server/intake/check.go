@@ -59,6 +59,7 @@ type checker struct {
 	plainer               map[string]string // ids by their form without leading zeros, in lower case
 	sums                  map[string]money.Amount
 	asked                 error // of the database
+	fewer                 bool  // members than their file has: the rest of it was not read
 }
 
 // place is where something stands first.
@@ -78,7 +79,11 @@ func Check(ctx context.Context, w World, files []File, o Options, tell func(Find
 	}
 	for _, f := range files {
 		c.gate(f.Kind)
-		err := eachRow(f, o, w.Programme.Location, c.row, func(f Finding) error { c.told(f); return nil })
+		err := eachRow(f, o, w.Programme.Location, c.row, func(told Finding) error {
+			c.fewer = c.fewer || told.cut && f.Kind == "members"
+			c.told(told)
+			return nil
+		})
 		if err != nil {
 			return c.plan, err
 		}
@@ -281,6 +286,9 @@ func timeIn(data json.RawMessage, name string) (at time.Time) {
 // others holds the files against what is there already.
 func (c *checker) others() {
 	missing := maps.Clone(c.wanted)
+	if c.fewer { // nothing is known of who else is in it
+		clear(missing)
+	}
 	for id := range c.members {
 		delete(missing, id)
 	}

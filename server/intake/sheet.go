@@ -22,6 +22,8 @@ type Finding struct {
 	Value   string `json:"value"`
 	Message string `json:"message"`
 	Warning bool   `json:"warning"` // it does not keep the file from being taken over
+
+	cut bool // what follows it in the file was not read
 }
 
 // sheet is a file under way, at one of its rows.
@@ -68,6 +70,13 @@ func notText(first []byte) string {
 	return ""
 }
 
+// cut says why the rest of the file is not read.
+func (s *sheet) cut(message string) Finding {
+	f := s.finding("", "", message)
+	f.cut = true
+	return f
+}
+
 // cell is the cell of a column, without blanks around it, those that do not break among
 // them; empty where there is no such column.
 func (s *sheet) cell(name string) string {
@@ -111,7 +120,7 @@ func eachRow(f File, o Options, zone *time.Location, row func(*sheet) error, tel
 		}
 		s := &sheet{kind: kindOf(f.Kind), file: f.Kind, options: o, comma: separator(string(first)), zone: zone}
 		if fault := notText(first); fault != "" {
-			return tell(s.finding("", "", fault))
+			return tell(s.cut(fault))
 		}
 		s.rest = &bounded{from: buffered, left: maxRow}
 		r := csv.NewReader(s.rest)
@@ -145,11 +154,11 @@ func (s *sheet) read(r *csv.Reader, row func(*sheet) error, tell func(Finding) e
 			var wrong *csv.ParseError
 			if errors.As(err, &wrong) {
 				s.line = wrong.StartLine
-				return tell(s.finding("", "", "not CSV from here on: "+wrong.Err.Error()))
+				return tell(s.cut("not CSV from here on: " + wrong.Err.Error()))
 			}
 			if errors.Is(err, errRowTooLong) {
 				s.line, _ = r.FieldPos(0)
-				return tell(s.finding("", "", "is longer than a MiB, so nothing is read from here on: a quotation mark may have no end"))
+				return tell(s.cut("is longer than a MiB, so nothing is read from here on: a quotation mark may have no end"))
 			}
 			return err
 		}

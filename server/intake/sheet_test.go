@@ -1,12 +1,17 @@
 package intake
 
 import (
+	"context"
+	"encoding/json"
 	"io"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
 // endless is a file of one octet, without an end.
@@ -63,4 +68,38 @@ func TestLongRows(t *testing.T) {
 	}, func(Finding) error { t.Fatal("there is nothing to tell"); return nil }))
 	require.Equal(t, rows, read)
 	require.Equal(t, strings.Repeat("é", 100)+"…", told[0].Value)
+}
+
+// nobody is a programme without members, into which any row fits.
+type nobody struct {
+	loyalty.ImportStore
+	loyalty.Contract
+}
+
+func (nobody) NamesTaken(context.Context, loyalty.NameKind, []string) (map[string]bool, error) {
+	return nil, nil
+}
+func (nobody) EmailsTaken(context.Context, []string) (map[string]string, error) { return nil, nil }
+func (nobody) Check(string, json.RawMessage, string) (json.RawMessage, error)   { return nil, nil }
+
+// TestMembersCutOff: where the rest of the members was not read, nobody else is said to be none; where all of them were, who is missing is told.
+func TestMembersCutOff(t *testing.T) {
+	text := func(kind, text string) File {
+		return File{Kind: kind, Open: func() io.ReadCloser { return io.NopCloser(strings.NewReader(text)) }}
+	}
+	lots := text("lots", "customer,points,earned_at\nA,1,2026-01-01\nB,2,2026-01-01\n")
+	for members, says := range map[string][]string{
+		"customer,email\nA,a@example.com\nB,\"b\"x@example.com\n": {"not CSV from here on"},
+		"customer,email\nA,a@example.com\n":                       {"is no member"},
+		"customer,email\nA,a@example.com\nB,b@example.com\n":      nil,
+	} {
+		var told []Finding
+		w := World{Store: nobody{}, Contract: nobody{}, Programme: &programme.Programme{Location: time.UTC}, Now: time.Now()}
+		_, err := Check(t.Context(), w, []File{text("members", members), lots}, Options{}, func(f Finding) { told = append(told, f) })
+		require.NoError(t, err)
+		require.Len(t, told, len(says), "%q: %v", members, told)
+		for i, text := range says {
+			require.Contains(t, told[i].Message, text)
+		}
+	}
 }

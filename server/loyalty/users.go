@@ -103,6 +103,9 @@ const (
 // CommandLine stands in the place of an access key's id where the program's own commands act.
 const CommandLine = "command line"
 
+// OwnJob stands in the place of an access key's id where a job of the program acts.
+const OwnJob = "job"
+
 // userKey begins the name under which a user stands in the place of an access key.
 const userKey = "user:"
 
@@ -115,7 +118,7 @@ func ActorOf(keyID string) (actor string, kind ActorKind) {
 	if login, ok := strings.CutPrefix(keyID, userKey); ok {
 		return login, ActorUser
 	}
-	if keyID == CommandLine {
+	if keyID == CommandLine || keyID == OwnJob {
 		return keyID, ActorSystem
 	}
 	return keyID, ActorKey

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -72,16 +73,19 @@ type Sample struct {
 	Outstanding *float64
 	// Webhooks are what has not arrived, by webhook.
 	Webhooks map[loyalty.ID]loyalty.WebhookBacklog
+	// Proof is the last verification of the ledger, on whichever node; At is zero if there is none.
+	Proof loyalty.LedgerVerification
+	// Keys are the access keys that are in use and end soon.
+	Keys []loyalty.AccessKey
 }
 
 // figures are gauges that are made when they are read.
 type figures struct {
-	moment   atomic.Pointer[func() Moment]
-	sample   atomic.Pointer[Sample]
-	verified atomic.Pointer[loyalty.LedgerVerification]
-	success  map[string]time.Time // of each job; touched by Sampled alone
-	succeed  atomic.Pointer[map[string]time.Time]
-	all      []*prometheus.Desc
+	moment  atomic.Pointer[func() Moment]
+	sample  atomic.Pointer[Sample]
+	success map[string]time.Time // of each job; touched by Sampled alone
+	succeed atomic.Pointer[map[string]time.Time]
+	all     []*prometheus.Desc
 
 	waiting, connections, most, waited            *prometheus.Desc
 	skew, held, behind, logBytes, unnumbered      *prometheus.Desc
@@ -89,6 +93,7 @@ type figures struct {
 	jobSuccess, jobFinished, jobEvery, jobFailed  *prometheus.Desc
 	ledger, ledgerAt, backup                      *prometheus.Desc
 	backlog, webhookOldest, outstanding           *prometheus.Desc
+	keysEnding, keyEnds                           *prometheus.Desc
 	reads, lost, replica, replicaLag              *prometheus.Desc
 	feedLag, diskFree, diskSize                   *prometheus.Desc
 }
@@ -126,8 +131,10 @@ func newFigures() *figures {
 	f.jobFinished = name("loyalty_job_last_run_timestamp_seconds", "When a job last ended, on whichever node.", "job")
 	f.jobEvery = name("loyalty_job_interval_seconds", "How long after its end a job is due again.", "job")
 	f.jobFailed = name("loyalty_job_last_failed_items", "What failed in the last run of a job, or in the one under way, on whichever node.", "job")
-	f.ledger = name("loyalty_ledger_invariants", "The result of the last verification of the ledger that this node was asked for.", "verdict")
-	f.ledgerAt = name("loyalty_ledger_verified_timestamp_seconds", "When that was.")
+	f.ledger = name("loyalty_ledger_invariants", "The result of the last verification of the ledger, on whichever node.", "verdict")
+	f.ledgerAt = name("loyalty_ledger_verified_timestamp_seconds", "When that was; 0: there was none.")
+	f.keysEnding = name("loyalty_keys_ending", "Access keys that were used within seven days and end within 14.")
+	f.keyEnds = name("loyalty_key_end_timestamp_seconds", "When the first of these ends; absent: there are none.")
 	f.backup = name("loyalty_backup_last_timestamp_seconds", "When the last backup in this node's folder was made; 0: there is none.")
 	f.backlog = name("loyalty_webhook_backlog", "Deliveries of a webhook that wait or are dead, and events of the feed that it has before it (unread).", "webhook", "state")
 	f.webhookOldest = name("loyalty_webhook_oldest_seconds", "For how long the oldest delivery of a webhook has been waiting; 0: none does.", "webhook")
@@ -158,9 +165,6 @@ func (m *Metrics) Sampled(s Sample) {
 	f.sample.Store(&s)
 }
 
-// Verified keeps the result of a verification of the ledger.
-func (m *Metrics) Verified(v loyalty.LedgerVerification) { m.figures.verified.Store(&v) }
-
 // Describe names the figures.
 func (f *figures) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range f.all {
@@ -187,12 +191,6 @@ func (f *figures) Collect(to chan<- prometheus.Metric) {
 	}
 	if s := f.sample.Load(); s != nil {
 		f.found(e, s)
-	}
-	if v := f.verified.Load(); v != nil {
-		e.gauge(f.ledger, float64(v.Held), "held")
-		e.gauge(f.ledger, float64(v.Broken), "broken")
-		e.gauge(f.ledger, float64(v.Unchecked), "unchecked")
-		e.gauge(f.ledgerAt, instant(v.At))
 	}
 }
 
@@ -276,6 +274,7 @@ func (f *figures) found(e emit, s *Sample) {
 		e.gauge(f.backlog, float64(b.Behind), webhook, "unread")
 		e.gauge(f.webhookOldest, late.Seconds(), webhook)
 	}
+	f.proven(e, s)
 	for i := range s.Jobs {
 		j := &s.Jobs[i]
 		e.gauge(f.jobEvery, j.Interval.Seconds(), j.Name)
@@ -283,6 +282,23 @@ func (f *figures) found(e emit, s *Sample) {
 		if !j.FinishedAt.IsZero() {
 			e.gauge(f.jobFinished, instant(j.FinishedAt), j.Name)
 		}
+	}
+}
+
+// proven tells of the ledger's proof and of keys.
+func (f *figures) proven(e emit, s *Sample) {
+	if v := &s.Proof; v.At.IsZero() {
+		e.gauge(f.ledgerAt, 0)
+	} else {
+		e.gauge(f.ledger, float64(v.Held), "held")
+		e.gauge(f.ledger, float64(v.Broken), "broken")
+		e.gauge(f.ledger, float64(v.Unchecked), "unchecked")
+		e.gauge(f.ledgerAt, instant(v.At))
+	}
+	e.gauge(f.keysEnding, float64(len(s.Keys)))
+	if len(s.Keys) > 0 {
+		first := slices.MinFunc(s.Keys, func(a, b loyalty.AccessKey) int { return a.ExpiresAt.Compare(b.ExpiresAt) })
+		e.gauge(f.keyEnds, instant(first.ExpiresAt))
 	}
 }
 

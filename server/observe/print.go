@@ -52,6 +52,8 @@ var panels = []panel{
 	{"Ready", "short", [][2]string{{"{{instance}} {{check}}", "loyalty_ready"}, {"{{instance}} due work held", "loyalty_due_work_held"}}},
 	{"Clock ahead of the database's", "s", [][2]string{{"{{instance}}", "loyalty_clock_ahead_seconds"}, {"{{instance}} configuration behind", "loyalty_configuration_behind_seconds"}}},
 	{"Ledger, last verification", "short", [][2]string{{"{{verdict}}", "loyalty_ledger_invariants"}}},
+	{"Since the ledger was proven", "s", [][2]string{{"", "time() - max(loyalty_ledger_verified_timestamp_seconds)"}}},
+	{"Keys in use that end soon", "short", [][2]string{{"keys", "max(loyalty_keys_ending)"}, {"days until the first ends", "(min(loyalty_key_end_timestamp_seconds) - time()) / 86400"}}},
 	{"Since the last backup", "s", [][2]string{{"{{instance}}", "time() - loyalty_backup_last_timestamp_seconds"}}},
 	{"Webhooks: attempts", "cps", [][2]string{{"{{outcome}}", "sum by (outcome) (rate(loyalty_webhook_attempts_total[$__rate_interval]))"}}},
 	{"Webhooks: waiting", "short", [][2]string{{"{{webhook}} {{state}}", "max by (webhook, state) (loyalty_webhook_backlog)"}, {"{{webhook}} oldest, seconds", "max by (webhook) (loyalty_webhook_oldest_seconds)"}}},

@@ -31,8 +31,8 @@ func everything(t *testing.T) map[string]bool {
 	m.Look(func() Moment {
 		return Moment{ClockKnown: true, DiskFree: 1, DiskSize: 2, Backups: true, Pools: []Pool{{Name: "reads"}}, Replicas: []Replica{{Name: "replica1", State: "ready"}}}
 	})
-	m.Sampled(Sample{At: now, Known: true, Outstanding: new(float64), Checks: map[string]bool{"clock": true}, Jobs: []job.Job{{JobRow: run}}, Behind: map[string]int64{"x": 1}, Webhooks: map[loyalty.ID]loyalty.WebhookBacklog{{}: {Oldest: now}}})
-	m.Verified(loyalty.LedgerVerification{At: now})
+	m.Sampled(Sample{At: now, Known: true, Outstanding: new(float64), Checks: map[string]bool{"clock": true}, Jobs: []job.Job{{JobRow: run}}, Behind: map[string]int64{"x": 1}, Webhooks: map[loyalty.ID]loyalty.WebhookBacklog{{}: {Oldest: now}},
+		Proof: loyalty.LedgerVerification{At: now}, Keys: []loyalty.AccessKey{{ExpiresAt: now}}})
 	families, err := m.registry.Gather()
 	require.NoError(t, err)
 	names := map[string]bool{}

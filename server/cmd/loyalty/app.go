@@ -43,6 +43,7 @@ type app struct {
 	metrics    *observe.Metrics // nil: nobody looks
 	folder     string           // of the embedded database; empty: there is none
 	backups    *backups         // nil: there is no folder for them
+	proofs     *proofs          // nil: no proof is wanted
 	egress     *deliver.Client
 	deliverer  *webhook.Deliverer
 	presence   presence

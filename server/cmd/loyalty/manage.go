@@ -40,7 +40,7 @@ func (s *settings) manage(ctx context.Context, logger *slog.Logger) (*management
 		logger.Info("no metrics: the management address is taken; LOYALTY_MANAGE names another one, or is off", "error", err)
 		return nil, nil
 	}
-	build := buildOf(debug.ReadBuildInfo())
+	build := buildOf(build())
 	m := &management{metrics: observe.NewMetrics(build, actions())}
 	m.Listener = observe.NewListener(observe.ListenerOptions{
 		Metrics: m.metrics.Handler(), Build: build, Local: isLoopbackAddress(s.manageAt), Logger: logger,
@@ -133,6 +133,12 @@ func (a *app) sampleOnce(ctx context.Context) {
 	if err == nil {
 		found.Outstanding, err = a.outstanding(ctx)
 	}
+	if err == nil {
+		found.Proof, err = a.store.LastProof(ctx)
+	}
+	if err == nil {
+		found.Keys, err = a.endingKeys(ctx)
+	}
 	if ctx.Err() != nil && err != nil && errors.Is(ctx.Err(), context.Canceled) {
 		return // the program ends
 	}
@@ -180,4 +186,10 @@ func buildOf(info *debug.BuildInfo, ok bool) observe.Build {
 func isLoopbackAddress(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	return err == nil && isLoopback(host)
+}
+
+// endingKeys are the access keys in use that end soon.
+func (a *app) endingKeys(ctx context.Context) ([]loyalty.AccessKey, error) {
+	all, err := a.admin.Keys(ctx)
+	return slices.DeleteFunc(all, func(k loyalty.AccessKey) bool { return !doctor.EndsSoon(&k, a.engine.Now()) }), err
 }

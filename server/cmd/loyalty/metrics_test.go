@@ -115,7 +115,8 @@ func TestMetrics(t *testing.T) {
 		require.Eventually(t, func() bool { // the last answer is counted a moment after it was sent
 			after = scrape(t, at)
 			active, _ := after.value("http_server_active_requests")
-			return active == 0
+			_, proven := after.value("loyalty_ledger_invariants", "verdict", "broken")
+			return active == 0 && proven
 		}, patience, 10*time.Millisecond)
 		events := []string{"loyalty_api", "events", "http_request_method", "POST", "http_route", "/events", "http_response_status_code"}
 		moved(1, "http_server_request_duration_seconds", append(events, "422")...)

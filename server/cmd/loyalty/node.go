@@ -5,7 +5,6 @@ import (
 	"net"
 	"os"
 	"runtime"
-	"runtime/debug"
 	"time"
 
 	"github.com/loyalty-platform/loyalty/server"
@@ -27,7 +26,7 @@ func newPresence(a *app, listen string) presence {
 	if _, port, err := net.SplitHostPort(listen); err == nil {
 		host += ":" + port
 	}
-	return presence{loyalty.Node{ID: loyalty.NewID(now, loyalty.ID{}), Host: host, Version: version(debug.ReadBuildInfo()), StartedAt: now}, a}
+	return presence{loyalty.Node{ID: loyalty.NewID(now, loyalty.ID{}), Host: host, Version: version(build()), StartedAt: now}, a}
 }
 
 // system looks at the installation, for its operators.

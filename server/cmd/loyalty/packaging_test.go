@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/oasdiff/yaml"
+	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 
 	"github.com/loyalty-platform/loyalty/server/service"
@@ -71,6 +72,16 @@ func TestDockerfile(t *testing.T) {
 	require.NoError(t, err)
 	version := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(string(module))[1]
 	require.Contains(t, string(text), "golang:"+version+" ")
+
+	// the version that a build is told is the one that the program tells
+	for _, name := range []string{"VERSION", "REVISION"} {
+		require.Regexp(t, `(?m)^ARG .*\b`+name+`\b`, string(text))
+		require.Regexp(t, `-X 'main\.built(Version|Revision)=\$`+name+`'`, string(text))
+	}
+	builtVersion, builtRevision = "v1.2.3", "0123456789abcdef"
+	defer func() { builtVersion, builtRevision = "", "" }()
+	require.Regexp(t, `^loyalty v1\.2\.3 0123456789ab go`, inside(t, "version").out)
+	require.Equal(t, []string{"v1.2.3", "0123456789ab"}, []string{buildOf(build()).Version, buildOf(build()).Revision})
 }
 
 // TestCompose: every service of ours has commands and settings that there are, and every
@@ -81,18 +92,19 @@ func TestCompose(t *testing.T) {
 	known(t, string(text))
 	var file struct {
 		Services map[string]struct {
-			Image       string            `json:"image"`
-			Command     []string          `json:"command"`
-			Ports       []string          `json:"ports"`
-			Profiles    []string          `json:"profiles"`
-			Environment map[string]string `json:"environment"`
-			ReadOnly    bool              `json:"read_only"`
-			User        string            `json:"user"`
-			Restart     string            `json:"restart"`
-			CapDrop     []string          `json:"cap_drop"`
-			SecurityOpt []string          `json:"security_opt"`
+			Image       string                       `json:"image"`
+			Command     []string                     `json:"command"`
+			Ports       []string                     `json:"ports"`
+			Profiles    []string                     `json:"profiles"`
+			Environment map[string]string            `json:"environment"`
+			ReadOnly    bool                         `json:"read_only"`
+			User        string                       `json:"user"`
+			Restart     string                       `json:"restart"`
+			CapDrop     []string                     `json:"cap_drop"`
+			SecurityOpt []string                     `json:"security_opt"`
+			Networks    map[string]map[string]string `json:"networks"`
 		} `json:"services"`
-		Configs map[string]any `json:"configs"`
+		Configs map[string]map[string]string `json:"configs"`
 	}
 	_, err = yaml.Unmarshal(text, &file, yaml.DecodeOpts{})
 	require.NoError(t, err)
@@ -122,6 +134,26 @@ func TestCompose(t *testing.T) {
 	slices.Sort(profiles)
 	require.Equal(t, []string{"demo", "observe", "postgres"}, slices.Compact(profiles))
 	require.Empty(t, file.Services["loyalty"].Profiles, "docker compose up starts it")
+
+	// people reach the console over TLS alone, through the one address that is believed
+	ours, console := file.Services["loyalty"], file.Services["console"]
+	require.Empty(t, console.Profiles)
+	require.Equal(t, ours.Environment["LOYALTY_TRUSTED_PROXIES"], console.Networks["default"]["ipv4_address"])
+	require.Equal(t, "https://localhost:8443", ours.Environment["LOYALTY_CONSOLE_URL"])
+	require.Equal(t, []string{"127.0.0.1:8443:8443"}, console.Ports)
+	require.Contains(t, file.Configs["console"]["content"], "https://localhost:8443 {\n  tls internal\n  reverse_proxy loyalty:8082\n}")
+	require.Equal(t, "0.0.0.0:8082", ours.Environment["LOYALTY_CONSOLE"])
+	require.Equal(t, []string{"127.0.0.1:8080:8080"}, ours.Ports, "nobody else reaches the console's port")
+	s, f := &settings{}, pflag.NewFlagSet("", pflag.ContinueOnError)
+	s.flags(f)
+	require.NoError(t, s.read(f, func(name string) (string, bool) {
+		value, given := ours.Environment[name]
+		if name == "LOYALTY_LISTEN" {
+			value, given = "0.0.0.0:8080", true // the image's
+		}
+		return value, given
+	}))
+	require.True(t, hasConsole(s))
 }
 
 // TestUnit: the unit has commands and settings that there are, and systemd has nothing against it.

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"runtime/debug"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -54,7 +53,7 @@ func (s *settings) serve(ctx context.Context, logger *slog.Logger, out io.Writer
 		return err
 	}
 	s.tracing, err = tracing.New(ctx, tracing.Options{
-		Version: version(debug.ReadBuildInfo()), Embedded: s.embedded(), Report: func(err error) { logger.Warn("sending spans", "error", err) },
+		Version: version(build()), Embedded: s.embedded(), Report: func(err error) { logger.Warn("sending spans", "error", err) },
 	})
 	if err != nil {
 		return coded{codeUsage, err}

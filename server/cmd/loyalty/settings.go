@@ -30,6 +30,7 @@ type settings struct {
 	poolBatches, poolReads                                                               int
 	backupDir, masterKeyOld                                                              string
 	backupKeep                                                                           int
+	ledgerProof                                                                          string
 	copied                                                                               string           // the file as it was before it was migrated
 	tracing                                                                              *tracing.Tracing // nil: nothing is followed
 	webhooksAllow                                                                        []string
@@ -81,6 +82,7 @@ func (s *settings) flags(f *pflag.FlagSet) {
 	f.DurationVar(&s.replicaLag, "replica-lag", 5*time.Second, "how old a list or a report from a standby may be, from 1s to 10m")
 	f.StringVar(&s.backupDir, "backup-dir", "", "folder for backups: the server makes one a day, and keeps the list of opt-outs there")
 	f.IntVar(&s.backupKeep, "backup-keep", 7, "how many of its daily backups the server keeps")
+	f.StringVar(&s.ledgerProof, "ledger-proof", "03:00", "the time of day, in the programme's zone, after which one server proves the ledger, or off")
 	markEnvironment(f)
 }
 
@@ -196,6 +198,9 @@ func (s *settings) check() error {
 	}
 	if _, err := s.logger(nil); err != nil {
 		return err
+	}
+	if _, _, err := s.proofTime(); err != nil {
+		return fault("ledger-proof", "%q is neither a time of day, such as 03:00, nor off", s.ledgerProof)
 	}
 	if s.backupKeep < 1 {
 		return fault("backup-keep", "%d must be 1 or more", s.backupKeep)

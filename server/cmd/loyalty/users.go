@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -36,7 +37,7 @@ func newUsersCreate(s *settings) *cobra.Command {
 				if err != nil {
 					return told(err)
 				}
-				return invite(cmd.Context(), cmd.OutOrStdout(), s.listen, db, done.Value.ID.String())
+				return invite(cmd.Context(), cmd.OutOrStdout(), s.consoleAddress(), db, done.Value.ID.String())
 			})
 		},
 	}
@@ -47,15 +48,20 @@ func newUsersCreate(s *settings) *cobra.Command {
 	return cmd
 }
 
+// consoleAddress is where people reach the console, as far as the settings say.
+func (s *settings) consoleAddress() string {
+	return cmp.Or(s.consoleURL, "http://"+cmp.Or(consoleApart(s), s.listen))
+}
+
 // invite prints a link for a user.
-func invite(ctx context.Context, out io.Writer, listen string, db *store.Store, id string) error {
+func invite(ctx context.Context, out io.Writer, address string, db *store.Store, id string) error {
 	done, err := usersOf(db).Invite(ctx, commandLine, id, admin.InvitedFor)
 	if err != nil {
 		return told(err)
 	}
 	i := done.Value
-	_, err = fmt.Fprintf(out, "user     %s (%s)\nlink     http://%s/console/#enter/%s\nThe link is good once, until %s; put your own address in front of /console/ where people reach the console by another one.\n",
-		i.User.Login, i.User.Role, listen, i.Token, i.ExpiresAt.Format("2006-01-02 15:04 MST"))
+	_, err = fmt.Fprintf(out, "user     %s (%s)\nlink     %s/console/#enter/%s\nThe link is good once, until %s; put your own address in front of /console/ where people reach the console by another one.\n",
+		i.User.Login, i.User.Role, address, i.Token, i.ExpiresAt.Format("2006-01-02 15:04 MST"))
 	return err
 }
 
@@ -64,7 +70,7 @@ func newUsersInvite(s *settings) *cobra.Command {
 		Use: "invite LOGIN", Short: "Print a new link for a user, whose password is over", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return use(cmd.Context(), s.openExisting, func(db *store.Store) error {
-				return invite(cmd.Context(), cmd.OutOrStdout(), s.listen, db, args[0])
+				return invite(cmd.Context(), cmd.OutOrStdout(), s.consoleAddress(), db, args[0])
 			})
 		},
 	}

@@ -19,10 +19,29 @@ func newVersion() *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Show the program's version", Args: cobra.NoArgs, PersistentPreRunE: noSettings,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			fmt.Fprintln(cmd.OutOrStdout(), "loyalty", version(debug.ReadBuildInfo()), runtime.Version(), runtime.GOOS+"/"+runtime.GOARCH)
+			fmt.Fprintln(cmd.OutOrStdout(), "loyalty", version(build()), runtime.Version(), runtime.GOOS+"/"+runtime.GOARCH)
 			return nil
 		},
 	}
+}
+
+// builtVersion and builtRevision are set by whoever builds where the repository is not at hand, as the Dockerfile does
+// (-ldflags "-X main.builtVersion=…").
+var builtVersion, builtRevision string
+
+// build is what is known of how the program was built.
+func build() (info *debug.BuildInfo, ok bool) {
+	info, ok = debug.ReadBuildInfo()
+	if !ok {
+		return info, ok
+	}
+	if builtVersion != "" {
+		info.Main.Version = builtVersion
+	}
+	if builtRevision != "" {
+		info.Settings = append(info.Settings, debug.BuildSetting{Key: "vcs.revision", Value: builtRevision})
+	}
+	return info, ok
 }
 
 // version is the module's version and the commit it was built from.

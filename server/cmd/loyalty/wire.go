@@ -49,9 +49,6 @@ func (s *settings) build(ctx context.Context, db *store.Store, logger *slog.Logg
 	}
 	a.deliverer = a.newDeliverer(a.egress, s.tracing)
 	administration := admin.AdminOptions{Registry: action.Registry(), Store: a.reads, Directory: a.directory, APIs: openapi.Names()}
-	if a.metrics != nil {
-		administration.Verified = a.metrics.Verified
-	}
 	a.admin = admin.NewAdmin(administration)
 	limiter, err := s.limiter(a)
 	if err != nil {
@@ -121,7 +118,7 @@ func (s *settings) wire(ctx context.Context, a *app) (err error) {
 	if s.tracing != nil {
 		o.Tracer = s.tracing
 	}
-	a.backups = backupsOf(s, a)
+	a.backups, a.proofs = backupsOf(s, a), proofsOf(s, a)
 	a.engine, err = engine.NewEngine(o)
 	a.jobs = job.NewJobs(a.jobsOptions())
 	return err
@@ -140,6 +137,9 @@ func (a *app) jobsOptions() job.JobsOptions {
 	}
 	if a.backups != nil {
 		o.Backup = a.backups.make
+	}
+	if a.proofs != nil {
+		o.Prove = a.proofs.make
 	}
 	o.Imports = func(ctx context.Context) (int, error) {
 		return a.uploads(admin.NewAdmin(admin.AdminOptions{Registry: action.Registry(), Store: a.store, Directory: a.directory, APIs: openapi.Names()})).Work(ctx)

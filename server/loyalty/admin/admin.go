@@ -28,7 +28,6 @@ type Admin struct {
 	directory *Directory
 	apis      []string
 	clock     func() time.Time
-	verified  func(loyalty.LedgerVerification) // nil: nobody hears
 
 	lastLock sync.Mutex
 	last     loyalty.ID // given: to audit entries and entities, so that those of one millisecond keep their order
@@ -41,8 +40,6 @@ type AdminOptions struct {
 	Directory *Directory       // refreshed after every change; nil: none runs in this process
 	APIs      []string         // the documents a key can be limited to
 	Clock     func() time.Time // nil: time.Now
-	// Verified is called with the result of each verification of the ledger; may be nil.
-	Verified func(loyalty.LedgerVerification)
 }
 
 // NewAdmin makes an Admin.
@@ -50,7 +47,7 @@ func NewAdmin(o AdminOptions) *Admin {
 	if o.Clock == nil {
 		o.Clock = time.Now
 	}
-	return &Admin{store: o.Store, registry: o.Registry, directory: o.Directory, apis: o.APIs, clock: o.Clock, verified: o.Verified}
+	return &Admin{store: o.Store, registry: o.Registry, directory: o.Directory, apis: o.APIs, clock: o.Clock}
 }
 
 // Call says who asks for a change, and under which key it may be repeated.

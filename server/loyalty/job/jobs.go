@@ -58,6 +58,14 @@ var jobs = map[string]job{
 		return errors.Join(settle(ctx, j, s), recalculate(ctx, j, s))
 	}},
 	"anchor": {time.Hour, anchor},
+	// whether the hour for it has come is looked at now and then
+	"ledger": {15 * time.Minute, func(ctx context.Context, j *Jobs, s *shift) error {
+		done, err := j.prove(ctx, s.asked)
+		if done {
+			s.count(1)
+		}
+		return err
+	}},
 	"leaderboard": {settleEvery, func(ctx context.Context, j *Jobs, s *shift) error {
 		l := leaderboard.NewLeaderboard(leaderboard.LeaderboardOptions{Store: j.store, Programmes: j.engine, Clock: j.engine.Now})
 		return l.Rank(ctx, func(customers int) { s.count(customers) })
@@ -113,6 +121,7 @@ type Jobs struct {
 	ended    func(loyalty.JobRow)
 	backup   func(context.Context) error        // nil: this node makes none
 	imports  func(context.Context) (int, error) // nil: this node does none
+	prove    func(ctx context.Context, asked bool) (bool, error)
 }
 
 // JobsOptions are what Jobs is made of. The clock is the engine's.
@@ -134,11 +143,14 @@ type JobsOptions struct {
 	// Imports checks, applies and compares what was sent to be imported, and says how many
 	// it did; nil: this node leaves the job imports to others.
 	Imports func(context.Context) (done int, err error)
+	// Prove proves the ledger if its hour has come, or if it was asked for, and says whether it did; nil: this
+	// node leaves the job ledger to others.
+	Prove func(ctx context.Context, asked bool) (done bool, err error)
 }
 
 // NewJobs makes Jobs. It starts nothing.
 func NewJobs(o JobsOptions) *Jobs {
-	j := &Jobs{engine: o.Engine, store: o.Store, sleep: o.Sleep, report: o.Report, anchored: o.Anchored, ended: o.Ended, backup: o.Backup, imports: o.Imports, wakes: map[string]chan struct{}{}}
+	j := &Jobs{engine: o.Engine, store: o.Store, sleep: o.Sleep, report: o.Report, anchored: o.Anchored, ended: o.Ended, backup: o.Backup, imports: o.Imports, prove: o.Prove, wakes: map[string]chan struct{}{}}
 	for name := range jobs {
 		j.wakes[name] = make(chan struct{}, 1)
 	}
@@ -233,7 +245,15 @@ func (j *Jobs) Work(ctx context.Context) {
 
 // does reports whether this node can do a job.
 func (j *Jobs) does(name string) bool {
-	return (name != "backup" || j.backup != nil) && (name != "imports" || j.imports != nil)
+	switch name {
+	case "backup":
+		return j.backup != nil
+	case "imports":
+		return j.imports != nil
+	case "ledger":
+		return j.prove != nil
+	}
+	return true
 }
 
 // Wake starts a job at once, if this node works and no node has it: there is something to do. It
@@ -316,7 +336,7 @@ func (j *Jobs) take(ctx context.Context, name string, early bool) (s *shift, aga
 	if err != nil || !ok {
 		return nil, leaseTime, err
 	}
-	return &shift{jobs: j, name: name, row: row, failed: before != nil && before.Result != ""}, 0, nil
+	return &shift{jobs: j, name: name, row: row, asked: early, failed: before != nil && before.Result != ""}, 0, nil
 }
 
 // held reports whether a node does the job. A lease that ends much later than one

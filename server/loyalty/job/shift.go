@@ -16,8 +16,8 @@ import (
 type shift struct {
 	jobs *Jobs
 	name string
-	// failed says that the run before failed, too.
-	failed bool
+	// asked says that somebody wants it done now, and failed that the run before failed, too.
+	asked, failed bool
 
 	lock sync.Mutex
 	row  loyalty.JobRow // as it is stored
