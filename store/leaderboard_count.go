@@ -27,8 +27,9 @@ func (s boardStore) alone(db *gorm.DB) error {
 	return db.Exec("LOCK TABLE leaderboard IN EXCLUSIVE MODE;\n" + boundCounting).Error
 }
 
-// boundCounting bounds a transaction that counts, and keeps it to indexes.
-const boundCounting = `SET LOCAL statement_timeout = '5min'; SET LOCAL idle_in_transaction_session_timeout = '60s'; SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; SET LOCAL jit = off`
+// boundCounting bounds a transaction that counts, and keeps it to indexes. Plans are made for what the tables have now: one
+// that was made while they were empty read all of a board's rows for a customer's, 17,110 for 940, until somebody analysed them.
+const boundCounting = `SET LOCAL statement_timeout = '5min'; SET LOCAL idle_in_transaction_session_timeout = '60s'; SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; SET LOCAL jit = off; SET LOCAL plan_cache_mode = force_custom_plan`
 
 // tallying counts the events of the tail after one number, up to another.
 type tallying struct {
