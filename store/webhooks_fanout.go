@@ -64,8 +64,7 @@ func deliveryRowOf(d *loyalty.Delivery) deliveryRow {
 	return r
 }
 
-// subjectID binds the name of a customer who left to the delivery that mentions it, leaverID to the
-// customer.
+// subjectID binds the name of a customer who left to the delivery that mentions it.
 func subjectID(r *deliveryRow) []byte {
 	number := [8]byte{}
 	for i := range number {
@@ -73,16 +72,6 @@ func subjectID(r *deliveryRow) []byte {
 	}
 	return rowID("deliveries", string(r.WebhookID[:]), string(number[:]))
 }
-
-func leaverID(customer UUID) []byte { return rowID("leavers", string(customer[:])) }
-
-type leaverRow struct {
-	CustomerID UUID `gorm:"primaryKey"`
-	Sealed     []byte
-	At         Millis
-}
-
-func (leaverRow) TableName() string { return "leavers" }
 
 type replayRow struct {
 	ID         UUID `gorm:"primaryKey"`
@@ -257,26 +246,6 @@ func (f *fanning) extend(s *database, rows []deliveryRow, w hookRow, list []loya
 			r.Subject = s.sealer.seal(subjectID(&r), []byte(name))
 		}
 		rows = append(rows, r)
-	}
-	return rows
-}
-
-// insertLeavers stores the names of customers who leave, for webhooks only: if no webhook has to be
-// told, nothing is stored.
-var insertLeavers = inserts(`INSERT INTO leavers (customer_id, sealed, at) SELECT v.customer_id, v.sealed, v.at FROM v
-WHERE EXISTS (SELECT 1 FROM webhooks w WHERE `+listening+`) ON CONFLICT (customer_id) DO NOTHING`,
-	field[leaverRow]{"customer_id", "uuid", func(r *leaverRow) any { return &r.CustomerID }},
-	field[leaverRow]{"sealed", "bytea", func(r *leaverRow) any { return (*blob)(&r.Sealed) }},
-	field[leaverRow]{"at", "bigint", func(r *leaverRow) any { return &r.At }})
-
-// leaversOf are the customers who leave with a batch.
-func leaversOf(w *loyalty.Writes, key sealer) (rows []leaverRow) {
-	for i := range w.Customers {
-		c := &w.Customers[i]
-		if c.After.Status == loyalty.OptedOut && c.Before.Status != loyalty.OptedOut && c.Before.Name != "" && c.Before.Name != c.After.Name {
-			id := UUID(c.After.ID)
-			rows = append(rows, leaverRow{id, key.seal(leaverID(id), []byte(c.Before.Name)), Millis(c.After.UpdatedAt)})
-		}
 	}
 	return rows
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // proofTime is the time of day at which the ledger is proven; off: it is not.
-func (s *settings) proofTime() (at time.Duration, off bool, err error) {
+func proofTime(s *settings) (at time.Duration, off bool, err error) {
 	if s.ledgerProof == "off" {
 		return 0, true, nil
 	}
@@ -37,7 +37,7 @@ type proofs struct {
 
 // proofsOf is nil where no proof is wanted.
 func proofsOf(s *settings, a *app) *proofs {
-	at, off, err := s.proofTime()
+	at, off, err := proofTime(s)
 	if off || err != nil {
 		return nil
 	}

@@ -199,7 +199,7 @@ func (s *settings) check() error {
 	if _, err := s.logger(nil); err != nil {
 		return err
 	}
-	if _, _, err := s.proofTime(); err != nil {
+	if _, _, err := proofTime(s); err != nil {
 		return fault("ledger-proof", "%q is neither a time of day, such as 03:00, nor off", s.ledgerProof)
 	}
 	if s.backupKeep < 1 {

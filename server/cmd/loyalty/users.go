@@ -37,7 +37,7 @@ func newUsersCreate(s *settings) *cobra.Command {
 				if err != nil {
 					return told(err)
 				}
-				return invite(cmd.Context(), cmd.OutOrStdout(), s.consoleAddress(), db, done.Value.ID.String())
+				return invite(cmd.Context(), cmd.OutOrStdout(), consoleAddress(s), db, done.Value.ID.String())
 			})
 		},
 	}
@@ -49,7 +49,7 @@ func newUsersCreate(s *settings) *cobra.Command {
 }
 
 // consoleAddress is where people reach the console, as far as the settings say.
-func (s *settings) consoleAddress() string {
+func consoleAddress(s *settings) string {
 	return cmp.Or(s.consoleURL, "http://"+cmp.Or(consoleApart(s), s.listen))
 }
 
@@ -70,7 +70,7 @@ func newUsersInvite(s *settings) *cobra.Command {
 		Use: "invite LOGIN", Short: "Print a new link for a user, whose password is over", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return use(cmd.Context(), s.openExisting, func(db *store.Store) error {
-				return invite(cmd.Context(), cmd.OutOrStdout(), s.consoleAddress(), db, args[0])
+				return invite(cmd.Context(), cmd.OutOrStdout(), consoleAddress(s), db, args[0])
 			})
 		},
 	}
