@@ -16,9 +16,6 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 )
 
-// findingsPath is the operation that writes what was found.
-const findingsPath = "/admin/imports/:import_id/findings"
-
 // importsAPI is what imports are read and begun by.
 type importsAPI struct {
 	store loyalty.UploadStore

@@ -9,9 +9,6 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 )
 
-// customerExportPath is the operation that writes all that is known of a customer.
-const customerExportPath = "/customers/:customer_id/export"
-
 // ExportCustomer begins to write all that is known of a customer.
 func (a *customersAPI) ExportCustomer(ctx context.Context, in customers.ExportCustomerRequestObject) (customers.ExportCustomerResponseObject, error) {
 	r, personal := requestOf(ctx), loyalty.Deref(in.Params.Personal)

@@ -16,6 +16,13 @@ const (
 	bulkTime = 60 * time.Second
 )
 
+// The operations that write as much as there is: a table, all that is known of one customer, what an import found.
+const (
+	exportPath         = "/admin/exports/:table"
+	customerExportPath = "/customers/:customer_id/export"
+	findingsPath       = "/admin/imports/:import_id/findings"
+)
+
 // bound gives a request its deadline, and ends it when its caller goes away.
 func (s *Server) bound(c *gin.Context) {
 	wait := waitTime
