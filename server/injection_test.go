@@ -24,7 +24,7 @@ var hostile = []string{
 	`-1 UNION SELECT 1,2,3`, `' AND 1=(SELECT COUNT(*) FROM customers)--`, `'||(SELECT id FROM customers LIMIT 1)||'`,
 	`(SELECT CASE WHEN 1=1 THEN 1 ELSE 1/0 END)`, `1/0`, `' AND 1=CAST('a' AS int)--`, `'::int`, `1::text`, `$1`, `$$x$$`, `?`, `:name`, `@p1`, `{}`,
 	`%`, `_`, `%%%`, `m%`, `member_1001`, `[a-z]*`, `*`, `.*`, `\%`, `/* x */`, `-- x`, `# x`, `;`, `NULL`, `null`, `true`, `DEFAULT`, `CURRENT_USER`,
-	`version()`, `pg_read_file('PG_VERSION')`, `load_extension('x')`, `id`, `score desc`, `id; SELECT 1`, `(id)`, `customer_id)) OR ((1=1`, `0x27`, `%27%20OR%201=1`,
+	`version()`, `pg_read_file('PG_VERSION')`, `load_extension('x')`, `customers.id`, `score desc`, `id; SELECT 1`, `(id)`, `customer_id)) OR ((1=1`, `0x27`, `%27%20OR%201=1`,
 }
 
 // neutral is a text that nothing is called and that means nothing anywhere.
