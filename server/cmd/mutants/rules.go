@@ -32,8 +32,8 @@ var points = []mutant{
 		old: "!at.IsZero() && !at.After(now)", new: "!at.IsZero() && at.Before(now)", pkg: pointsRoom, run: "TestDue|TestBookAgainstModel",
 	},
 	{
-		about: "two parts of a burn are given back out of the same points", file: "server/loyalty/points/book.go",
-		old: "lot.Spent-taken[p.Lot]", new: "lot.Spent", pkg: pointsRoom, run: "TestRestor",
+		about: "what point_unspend gave back of a burn is given back again", file: "server/loyalty/points/book.go",
+		old: "return min(Total(burn), b.Figures.Spent)", new: "return Total(burn)", pkg: pointsRoom, run: "TestRestor",
 	},
 	{
 		about: "debt is not paid by what comes in", file: "server/loyalty/points/book.go",

@@ -41,7 +41,7 @@ var storage = []mutant{
 	},
 	{
 		about: "PostgreSQL does not count what a guarded write met", file: "store/statement.go",
-		old: "loyalty_expect((SELECT count(*) FROM u), \" + count + \"::bigint)\"", new: "loyalty_expect(\" + count + \"::bigint, \" + count + \"::bigint) FROM (SELECT count(*) FROM u) n\"", pkg: storeRoom, run: suite("guards"),
+		old: "loyalty_expect((SELECT count(*) FROM u), $\" + strconv.Itoa(len(fields)+1) + \"::bigint)\"", new: "loyalty_expect($\" + strconv.Itoa(len(fields)+1) + \"::bigint, $\" + strconv.Itoa(len(fields)+1) + \"::bigint) FROM (SELECT count(*) FROM u) n\"", pkg: storeRoom, run: suite("guards"),
 	},
 	{
 		about: "an answer that lives is written over", file: "store/write_answers.go",
@@ -114,7 +114,7 @@ var storage = []mutant{
 	},
 	{
 		about: "who was never seen by this process is numbered before what they did before", file: "store/tail.go",
-		old: "\t\tif !present { // what they did before goes first, in its turn\n\t\t\tcontinue\n\t\t}\n", new: "\t\t_ = present\n", pkg: storeRoom, run: suite("the tail|races of the tail"),
+		old: "if err != nil || !present {", new: "if _ = present; err != nil {", pkg: storeRoom, run: suite("the tail|races of the tail"),
 	},
 }
 
