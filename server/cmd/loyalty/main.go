@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	_ "time/tzdata" // programmes name their time zone, and a container may have none
@@ -99,7 +100,6 @@ func completeValues(root *cobra.Command) {
 		values  []string
 	}
 	all := []known{
-		{[]string{"keys", "create"}, "apis", openapi.Names()},
 		{[]string{"export"}, "format", []string{"csv", "ndjson"}},
 		{[]string{"users", "create"}, "role", []string{"viewer", "editor", "operator", "owner"}},
 		{[]string{"config", "export"}, "format", []string{"yaml", "json"}},
@@ -112,5 +112,23 @@ func completeValues(root *cobra.Command) {
 		if cmd, _, err := root.Find(c.command); err == nil {
 			_ = cmd.RegisterFlagCompletionFunc(c.flag, cobra.FixedCompletions(c.values, cobra.ShellCompDirectiveNoFileComp)) // a test says that the flag is there
 		}
+	}
+	if cmd, _, err := root.Find([]string{"keys", "create"}); err == nil {
+		_ = cmd.RegisterFlagCompletionFunc("apis", listOf(openapi.Names()))
+	}
+}
+
+// listOf completes the last word of a list with commas by what is not in it yet. No blank follows, so that the list can go on.
+func listOf(values []string) cobra.CompletionFunc {
+	return func(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		before := typed[:strings.LastIndexByte(typed, ',')+1]
+		named := strings.Split(before, ",")
+		var next []cobra.Completion
+		for _, v := range values {
+			if !slices.Contains(named, v) && strings.HasPrefix(before+v, typed) {
+				next = append(next, before+v)
+			}
+		}
+		return next, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 	}
 }

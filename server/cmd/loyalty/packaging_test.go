@@ -240,4 +240,9 @@ func TestCompletion(t *testing.T) {
 		require.Equal(t, 0, r.code, r.errors)
 		require.Contains(t, strings.Split(r.out, "\n"), want, command)
 	}
+	r := inside(t, "__complete", "keys", "create", "--apis", "events,display,c")
+	require.Equal(t, 0, r.code, r.errors)
+	require.Contains(t, strings.Split(r.out, "\n"), "events,display,customers", "the last of a list")
+	require.NotContains(t, r.out, "events,display,events", "what is named already")
+	require.NotContains(t, r.out, "display,levels", "what begins otherwise")
 }
