@@ -83,7 +83,8 @@ func listenConsole(ctx context.Context, s *settings) (net.Listener, error) {
 const firstLink = 10 * time.Minute
 
 // welcomeConsole says where the console is. As long as no owner has a password, and
-// only this machine reaches it, it prints a link by which the first owner signs in once.
+// only this machine reaches it, it prints a link by which the first owner signs in once, to who
+// started it.
 func welcomeConsole(ctx context.Context, s *settings, users *admin.Users, addr net.Addr, out io.Writer) error {
 	if !hasConsole(s) {
 		return nil
@@ -93,7 +94,7 @@ func welcomeConsole(ctx context.Context, s *settings, users *admin.Users, addr n
 		at = apart
 	}
 	host, _, _ := hostPort(at) // it was checked
-	if !isLoopback(host) {
+	if !isLoopback(host) || s.collected() {
 		fmt.Fprintf(out, "Console on %s/console/; make the first owner with: loyalty users create --role owner NAME\n", address)
 		return nil
 	}

@@ -110,6 +110,7 @@ type serving struct {
 	t       *testing.T
 	cmd     *exec.Cmd
 	address string
+	ready   chan<- string
 	ended   chan error
 
 	mu   sync.Mutex
@@ -126,22 +127,20 @@ func serve(t *testing.T, dir string, env []string, args ...string) *serving {
 // serveProgram does so with a program of the test's own.
 func serveProgram(t *testing.T, program *exec.Cmd, dir string, env []string) *serving {
 	t.Helper()
-	s := &serving{t: t, cmd: program, ended: make(chan error, 1)}
+	ready := make(chan string, 1)
+	s := &serving{t: t, cmd: program, ready: ready, ended: make(chan error, 1)}
 	s.cmd.Args = append([]string{s.cmd.Args[0], "serve", "--listen", "127.0.0.1:0"}, s.cmd.Args[1:]...)
 	s.cmd.Dir, s.cmd.Env, s.cmd.Stderr = dir, clean(env...), &locked{s}
 	stdout, err := s.cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, s.cmd.Start())
-	ready := make(chan string, 1)
 	go func() {
 		lines := bufio.NewScanner(stdout)
 		for lines.Scan() {
 			s.mu.Lock()
 			s.out.WriteString(lines.Text() + "\n")
 			s.mu.Unlock()
-			if address := regexp.MustCompile(`Serving on (http://\S+)`).FindStringSubmatch(lines.Text()); address != nil {
-				ready <- address[1]
-			}
+			s.seek(lines.Bytes())
 		}
 		s.ended <- s.cmd.Wait()
 	}()
@@ -162,7 +161,20 @@ type locked struct{ s *serving }
 func (l *locked) Write(p []byte) (int, error) {
 	l.s.mu.Lock()
 	defer l.s.mu.Unlock()
+	l.s.seek(p) // a log in JSON has the address too
 	return l.s.errs.Write(p)
+}
+
+var servingOn = regexp.MustCompile(`Serving on (http://\S+)`)
+
+// seek finds where the server is in what it says.
+func (s *serving) seek(line []byte) {
+	if address := servingOn.FindSubmatch(line); address != nil {
+		select {
+		case s.ready <- string(address[1]):
+		default: // it was found
+		}
+	}
 }
 
 func (s *serving) log() string {

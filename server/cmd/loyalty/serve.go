@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net"
@@ -27,7 +28,12 @@ func newServe(s *settings) *cobra.Command {
 			for _, name := range doctor.Unread(environment(), s.known) {
 				logger.Warn("a variable is named like a setting and is none: what it was to set has its default", "variable", name, "settings", "loyalty serve --help")
 			}
-			return s.serve(cmd.Context(), logger, cmd.OutOrStdout())
+			err = s.serve(cmd.Context(), logger, s.greetings(logger, cmd.OutOrStdout()))
+			if cmd.Context().Err() != nil && errors.Is(err, context.Canceled) {
+				logger.Info("stopped before it served")
+				return nil // whoever stops a start is obeyed: that is no failure
+			}
+			return err
 		},
 	}
 }

@@ -44,6 +44,28 @@ func (s *serving) commands() []string {
 	return found
 }
 
+// TestStartUnderAManager: a log in JSON is collected and kept by others, standard output with it. No
+// start puts a key's secret or a link into it; what to run is told instead, in lines of the log.
+func TestStartUnderAManager(t *testing.T) {
+	dir := t.TempDir()
+	s := serve(t, dir, []string{"LOYALTY_LOG=json"})
+	for _, run := range []string{"loyalty keys create", "loyalty users create --role owner NAME"} {
+		require.Eventually(t, func() bool { return strings.Contains(s.log(), run) }, patience, time.Millisecond)
+	}
+	require.Equal(t, 0, s.stop(interrupt), s.log())
+	require.Empty(t, s.said(), "everything is in the log")
+	for line := range strings.Lines(s.log()) {
+		require.True(t, json.Valid([]byte(line)), line)
+	}
+	require.NotRegexp(t, `secret|#enter/`, s.log())
+	require.NotContains(t, command(t, dir, nil, "keys", "list").out, "first key")
+
+	s = serve(t, dir, nil)
+	require.Len(t, s.commands(), 2)
+	require.Equal(t, 0, s.stop(interrupt), s.log())
+	require.Contains(t, command(t, dir, nil, "keys", "list").out, "first key", "who starts it at a terminal gets one")
+}
+
 func TestFirstStart(t *testing.T) {
 	dir, elsewhere := t.TempDir(), t.TempDir()
 	s := serve(t, dir, nil)

@@ -273,8 +273,19 @@ func isLoopback(host string) bool {
 // logger writes the log in the format and from the level that were chosen.
 func (s *settings) logger(w io.Writer) (*slog.Logger, error) {
 	options := &slog.HandlerOptions{}
+	json, err := s.logForm(options)
+	if err != nil {
+		return nil, err
+	}
+	if json {
+		return slog.New(slog.NewJSONHandler(w, options)), nil
+	}
+	return slog.New(slog.NewTextHandler(w, options)), nil
+}
+
+// logForm says whether the log is JSON, and puts its level where one is named.
+func (s *settings) logForm(options *slog.HandlerOptions) (json bool, err error) {
 	levels := map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError}
-	json := false
 	for part := range strings.SplitSeq(s.log, ",") {
 		part = strings.ToLower(strings.TrimSpace(part))
 		level, isLevel := levels[part]
@@ -284,13 +295,10 @@ func (s *settings) logger(w io.Writer) (*slog.Logger, error) {
 		case part == "json" || part == "text":
 			json = part == "json"
 		default:
-			return nil, fault("log", "%q must be text or json, then debug, info, warn or error", s.log)
+			return false, fault("log", "%q must be text or json, then debug, info, warn or error", s.log)
 		}
 	}
-	if json {
-		return slog.New(slog.NewJSONHandler(w, options)), nil
-	}
-	return slog.New(slog.NewTextHandler(w, options)), nil
+	return json, nil
 }
 
 // parseMasterKey reads 32 bytes as 64 hex digits. Its error does not repeat

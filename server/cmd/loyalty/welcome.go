@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -60,8 +61,34 @@ func quote(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
+// logLines has each line that is written to it in the log.
+type logLines struct{ logger *slog.Logger }
+
+func (l logLines) Write(p []byte) (int, error) {
+	for line := range strings.Lines(string(p)) {
+		l.logger.Info(strings.TrimSpace(line))
+	}
+	return len(p), nil
+}
+
+// greetings is where a start says where the server is: on standard output, for people. A log in
+// JSON is read by machines and kept by others, under a service manager or in a container, and both
+// outputs come to it: there it is a line of the log, and no start makes or shows a secret.
+func (s *settings) greetings(logger *slog.Logger, out io.Writer) io.Writer {
+	if s.collected() {
+		return logLines{logger}
+	}
+	return out
+}
+
+// collected says whether what the server writes is collected rather than read by who started it.
+func (s *settings) collected() bool {
+	json, err := s.logForm(&slog.HandlerOptions{})
+	return err == nil && json
+}
+
 // welcome says where the server is. On an embedded database without any access
-// key it makes one and shows its secret, this once.
+// key it makes one and shows its secret, this once, to who started it.
 func (s *settings) welcome(ctx context.Context, keeper *admin.Admin, addr net.Addr, out io.Writer) error {
 	address := "http://" + reachable(addr)
 	fmt.Fprintf(out, "Serving on %s (region %s); documentation on %s/docs\n", address, s.region, address)
@@ -69,7 +96,7 @@ func (s *settings) welcome(ctx context.Context, keeper *admin.Admin, addr net.Ad
 	if err != nil || len(keys) > 0 {
 		return err
 	}
-	if !s.embedded() {
+	if !s.embedded() || s.collected() {
 		fmt.Fprintln(out, "There is no access key yet. Make one with: loyalty keys create")
 		return nil
 	}
