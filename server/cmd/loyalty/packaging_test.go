@@ -164,7 +164,7 @@ func TestUnit(t *testing.T) {
 	known(t, strings.ReplaceAll(r.out, "LOYALTY_NAME", ""))
 	start := regexp.MustCompile(`(?m)^ExecStart=\S+ (.*)$`).FindStringSubmatch(r.out)
 	runs(t, strings.Fields(start[1]))
-	for _, line := range []string{"Type=notify", "WatchdogSec=", "StateDirectory=loyalty", "LoadCredential=master.key:", "NoNewPrivileges=yes"} {
+	for _, line := range []string{"Type=notify", "WatchdogSec=", "StateDirectory=loyalty", "LoadCredential=master.key:", "NoNewPrivileges=yes", "StartLimitIntervalSec=0"} {
 		require.Contains(t, r.out, "\n"+line)
 	}
 	analyze, err := exec.LookPath("systemd-analyze")
