@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"time"
 
@@ -102,15 +101,18 @@ func byCustomer(ctx context.Context, reader loyalty.Reader, field string, condit
 		if c.Field != field {
 			continue
 		}
+		refs := make([]string, len(c.Values))
+		for k, v := range c.Values {
+			refs[k] = v.(string)
+		}
+		known, err := reader.CustomerIDs(ctx, refs)
+		if err != nil {
+			return nil, false, err
+		}
 		var ids []any
-		for _, v := range c.Values {
-			who, err := reader.Customer(ctx, v.(string))
-			switch {
-			case errors.Is(err, loyalty.ErrCustomerNotFound):
-			case err != nil:
-				return nil, false, err
-			default:
-				ids = append(ids, who.ID)
+		for _, ref := range refs {
+			if id, ok := known[ref]; ok {
+				ids = append(ids, id)
 			}
 		}
 		if c.Values = ids; len(ids) == 0 {

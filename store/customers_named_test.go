@@ -134,3 +134,37 @@ func everyPage(t *testing.T, s *store.Store, q loyalty.CustomerQuery, want int) 
 		}
 	}
 }
+
+// TestCustomerIDs: many are found at once as each is alone, by the exact identifier before an external id, a merged
+// one as who they became.
+func TestCustomerIDs(t *testing.T) {
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		s, raw := storetest.Open(t, url), storetest.Raw(t, url)
+		enrol(t, s, "member-", 6)
+		for _, text := range []string{
+			`INSERT INTO names (kind, value, owner) SELECT 4, 'till:1', id FROM customers WHERE name = 'member-1'`,
+			`INSERT INTO names (kind, value, owner) SELECT 4, 'till:2', id FROM customers WHERE name = 'member-2'`,
+			`INSERT INTO names (kind, value, owner) SELECT 1, 'till:2', id FROM customers WHERE name = 'member-3'`,
+			`INSERT INTO names (kind, value, owner) SELECT 2, 'sale-1', id FROM customers WHERE name = 'member-4'`,
+			`UPDATE customers SET merged_into = (SELECT id FROM customers WHERE name = 'member-1') WHERE name = 'member-5'`,
+		} {
+			_, err := raw.Exec(text)
+			require.NoError(t, err, text)
+		}
+		refs := []string{"member-1", "till:1", "till:2", "till:3", "member-5", "sale-1", "nobody", "", "member-1"}
+		found, err := s.CustomerIDs(t.Context(), refs)
+		require.NoError(t, err)
+		want := map[string]loyalty.ID{}
+		for _, ref := range refs[:7] {
+			if c, err := s.Customer(t.Context(), ref); err == nil {
+				want[ref] = c.ID
+			} else {
+				require.ErrorIs(t, err, loyalty.ErrCustomerNotFound)
+			}
+		}
+		require.Equal(t, want, found)
+		require.Len(t, found, 4)
+		require.Equal(t, found["member-1"], found["member-5"])
+		require.NotEqual(t, found["member-2"], found["till:2"])
+	})
+}

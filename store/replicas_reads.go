@@ -58,6 +58,11 @@ func (s *Replicated) CountCustomers(ctx context.Context, q loyalty.CustomerQuery
 	return forward(ctx, s, recent, (*Store).CountCustomers, q)
 }
 
+// CustomerIDs is the Store's.
+func (s *Replicated) CustomerIDs(ctx context.Context, refs []string) (map[string]loyalty.ID, error) {
+	return forward(ctx, s, current, (*Store).CustomerIDs, refs)
+}
+
 // CustomerNames is the Store's.
 func (s *Replicated) CustomerNames(ctx context.Context, ids []loyalty.ID) (map[loyalty.ID]string, error) {
 	return forward(ctx, s, current, (*Store).CustomerNames, ids)

@@ -46,6 +46,8 @@ type Reader interface {
 	// Customer finds by the exact identifier, else by an external id written
 	// name:value. It fails with ErrCustomerNotFound.
 	Customer(ctx context.Context, ref string) (Customer, error)
+	// CustomerIDs finds as Customer does, many at once. Whom nothing names is left out.
+	CustomerIDs(ctx context.Context, refs []string) (map[string]ID, error)
 	// Customers lists by creation, the oldest first, then id, unless the query says otherwise.
 	Customers(ctx context.Context, q CustomerQuery) ([]Customer, error)
 	// CountCustomers counts what Customers would list.
