@@ -126,7 +126,8 @@ func (e RuleVerdictVerdict) Valid() bool {
 
 // BatchEvent An event as `POST /events` takes it: `customer`, `action`, `data` and, when `customer` holds an external id,
 // `external_id`. It is left open here so that one broken event never refuses the call; it is checked by its
-// action's schema, or by the one declared for it, and a fault stands in its result.
+// action's schema, or by the one declared for it, and a fault stands in its result. What is no object is no event,
+// and refuses the call (400).
 //
 // Example: {"action":"visit","customer":"member-1001","data":{"url":"https://shop.test/spring"}}
 type BatchEvent = json.RawMessage
