@@ -11,11 +11,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
-	"github.com/loyalty-platform/loyalty/server/loyalty/action"
 	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/loyaltytest"
 	"github.com/loyalty-platform/loyalty/store"
 )
 
@@ -33,16 +32,10 @@ func (g *ground) past(t *testing.T, clock func() time.Time, happen func(p *past)
 	db, err := store.Open(context.Background(), store.Options{URL: g.url, MasterKey: testMaster})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, db.Close()) }()
-	directory, err := admin.NewDirectory(context.Background(), admin.DirectoryOptions{Registry: action.Registry(), Store: db})
-	require.NoError(t, err)
-	vocabulary, err := contract.NewVocabulary()
-	require.NoError(t, err)
-	e, err := engine.NewEngine(engine.EngineOptions{
-		Store: db, Contract: vocabulary, Programmes: directory, Rules: action.All(), Features: action.Features(), Clock: clock,
-	})
-	require.NoError(t, err)
-	defer e.Close()
-	happen(&past{t, admin.NewAdmin(admin.AdminOptions{Registry: action.Registry(), Store: db, Directory: directory, Clock: clock}), e})
+	office := loyaltytest.NewOffice(t, db, clock)
+	e := loyaltytest.NewEngine(t, engine.EngineOptions{Store: db, Programmes: office.Directory, Clock: clock})
+	defer e.Close() // before its store, and before a server has the database
+	happen(&past{t, office.Admin, e})
 }
 
 // entity makes a thing of the programme.

@@ -68,7 +68,7 @@ func TestInternalActionsAreRefused(t *testing.T) {
 		s := newStage(t, db, scenario{Given: []given{{Customer: "ada"}}})
 		var otherwise []string
 		for _, name := range internalActions(t) {
-			_, err := s.engine.Submit(s.ctx, loyalty.Submission{Customer: "ada", Action: name})
+			_, err := s.Submit(s.ctx, loyalty.Submission{Customer: "ada", Action: name})
 			if !errors.Is(err, loyalty.ErrInternalAction) {
 				otherwise = append(otherwise, fmt.Sprintf("%s: %v", name, err))
 			}

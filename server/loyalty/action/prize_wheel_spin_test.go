@@ -29,7 +29,7 @@ func TestTheOddsAreTheWeights(t *testing.T) {
 		})
 		var rewards int
 		for range spins {
-			o, err := s.engine.Preview(s.ctx, loyalty.Submission{
+			o, err := s.Preview(s.ctx, loyalty.Submission{
 				Customer: "ada", Action: "prize_wheel_spin", Data: json.RawMessage(`{"wheel":"daily"}`), Operation: true,
 			})
 			require.NoError(t, err)

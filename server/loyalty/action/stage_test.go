@@ -13,18 +13,18 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/loyalty-platform/loyalty/i18n"
-	"github.com/loyalty-platform/loyalty/server"
+	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/action"
 	"github.com/loyalty-platform/loyalty/server/loyalty/coupon"
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/loyaltytest"
 	"github.com/loyalty-platform/loyalty/server/loyalty/money"
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
@@ -36,29 +36,22 @@ import (
 // stage is where a scenario is played: an engine over a database, with a clock
 // and a configuration that the story moves.
 type stage struct {
-	t         *testing.T
-	ctx       context.Context
-	db        *store.Store
-	engine    *engine.Engine
-	zone      string
-	modules   map[string]json.RawMessage
-	entities  map[string]loyalty.Entity
-	recorded  map[string]string // what "$event 2.0" and "$code 2.0" stand for
-	now       atomic.Pointer[time.Time]
-	programme atomic.Pointer[programme.Programme]
-	called    map[string]loyalty.ID // by every name that a customer of the story ever had
-	changes   map[loyalty.ID]int64  // what events said that they did to the balance
-	told      string                // the step at hand, for messages
+	*loyaltytest.World
+
+	t        *testing.T
+	ctx      context.Context
+	db       *store.Store
+	zone     string
+	modules  map[string]json.RawMessage
+	entities map[string]loyalty.Entity
+	recorded map[string]string     // what "$event 2.0" and "$code 2.0" stand for
+	called   map[string]loyalty.ID // by every name that a customer of the story ever had
+	changes  map[loyalty.ID]int64  // what events said that they did to the balance
+	told     string                // the step at hand, for messages
 }
 
-// Programme is the configuration in force, for the engine.
-func (s *stage) Programme() *programme.Programme { return s.programme.Load() }
-
-// contract and catalogue are read once for all stages.
-var (
-	contract  = sync.OnceValues(server.NewVocabulary)
-	catalogue = sync.OnceValues(i18n.Load)
-)
+// catalogue is read once for all stages.
+var catalogue = sync.OnceValues(i18n.Load)
 
 func newStage(t *testing.T, db *store.Store, story scenario) *stage {
 	s := &stage{t: t, ctx: context.Background(), db: db, zone: story.TimeZone,
@@ -68,20 +61,16 @@ func newStage(t *testing.T, db *store.Store, story scenario) *stage {
 	if start.IsZero() {
 		start = storyBegins
 	}
-	s.now.Store(&start)
-	s.configure(story.Modules, story.Entities)
-	vocabulary, err := contract()
-	if story.declares() { // not shared: what it declares is the story's own
-		vocabulary, err = server.NewVocabulary()
-		vocabulary.UseDeclarations(func(action string) json.RawMessage { return s.Programme().Declared(action) })
-	}
-	require.NoError(t, err)
-	s.engine, err = engine.NewEngine(engine.EngineOptions{
-		Store: db, Contract: vocabulary, Programmes: s, Rules: action.All(), Features: action.Features(),
-		Clock: func() time.Time { return *s.now.Load() },
+	s.World = loyaltytest.NewWorld(t, db, start, s.compiled(start, story.Modules, story.Entities), func(o *engine.EngineOptions) {
+		if !story.declares() {
+			return
+		}
+		programmes := o.Programmes
+		vocabulary, err := contract.NewVocabulary() // not shared: what it declares is the story's own
+		require.NoError(t, err)
+		vocabulary.UseDeclarations(func(action string) json.RawMessage { return programmes.Programme().Declared(action) })
+		o.Contract = vocabulary
 	})
-	require.NoError(t, err)
-	t.Cleanup(s.engine.Close)
 	s.upload(story.Codes)
 	for _, g := range story.Given {
 		s.enrol(g)
@@ -92,10 +81,14 @@ func newStage(t *testing.T, db *store.Store, story scenario) *stage {
 // configure changes modules and entities and compiles the programme as the server
 // does.
 func (s *stage) configure(changes map[string]json.RawMessage, made entities) {
+	s.Use(s.compiled(s.Time.Now(), changes, made))
+}
+
+func (s *stage) compiled(now time.Time, changes map[string]json.RawMessage, made entities) *programme.Programme {
 	maps.Copy(s.modules, changes)
 	for kind, all := range made {
 		for id, data := range all {
-			s.define(kind, id, data)
+			s.define(now, kind, id, data)
 		}
 	}
 	snapshot := loyalty.Snapshot{Settings: loyalty.Settings{TimeZone: s.zone}}
@@ -113,12 +106,11 @@ func (s *stage) configure(changes map[string]json.RawMessage, made entities) {
 	}
 	p, err := action.Registry().Compile(snapshot)
 	require.NoError(s.t, err)
-	s.programme.Store(p)
+	return p
 }
 
-func (s *stage) define(kind, id string, data json.RawMessage) {
+func (s *stage) define(now time.Time, kind, id string, data json.RawMessage) {
 	require.Contains(s.t, action.Registry().EntityTypes(), kind)
-	now := *s.now.Load()
 	e, known := s.entities[kind+"/"+id]
 	if !known {
 		e = loyalty.Entity{Type: kind, ID: id, CreatedAt: now}
@@ -141,11 +133,11 @@ func (s *stage) upload(codes map[string][]string) {
 		require.NotNil(s.t, p, "codes: no such pool: %s", pool)
 		require.NotNil(s.t, p.Coupon, "codes: the pool %s has no coupon", pool)
 		for _, code := range codes[pool] {
-			last = loyalty.NewID(*s.now.Load(), last)
+			last = loyalty.NewID(s.Time.Now(), last)
 			c := loyalty.Coupon{
 				ID: last, Code: code, State: loyalty.CouponCreated, Pool: pool,
 				Type: p.Coupon.Type, Value: money.Parts(p.Coupon.Value), Currency: p.Coupon.Currency, Name: loyalty.CouponName{Texts: p.Coupon.Name},
-				Stores: p.Coupon.Stores, Products: p.Coupon.Products, CreatedAt: *s.now.Load(),
+				Stores: p.Coupon.Stores, Products: p.Coupon.Products, CreatedAt: s.Time.Now(),
 			}
 			if c.Type == loyalty.CouponGiftCard {
 				c.Balance = c.Value
@@ -162,7 +154,7 @@ func (s *stage) upload(codes map[string][]string) {
 // enrol brings a customer to where the story wants them, by events.
 func (s *stage) enrol(g given) {
 	submit := func(action, data string) {
-		o, err := s.engine.Submit(s.ctx, loyalty.Submission{Customer: g.Customer, Action: action, Data: json.RawMessage(data)})
+		o, err := s.Submit(s.ctx, loyalty.Submission{Customer: g.Customer, Action: action, Data: json.RawMessage(data)})
 		require.NoError(s.t, err, "given %s: %s", g.Customer, action)
 		s.called[g.Customer] = o.Customer.ID
 	}
@@ -196,7 +188,7 @@ func (s *stage) play(steps []step) {
 		case step.Event != nil:
 			s.submit(i+1, step)
 		case step.Due:
-			require.NoError(s.t, s.engine.SettleDue(s.ctx))
+			require.NoError(s.t, s.SettleDue(s.ctx))
 		}
 		if step.Look != "" {
 			s.look(s.find(step.Look), s.filled(step.Want))
@@ -229,7 +221,7 @@ func (s *stage) find(ref string) loyalty.ID {
 }
 
 func (s *stage) move(step step) {
-	now := *s.now.Load()
+	now := s.Time.Now()
 	if !step.At.IsZero() {
 		now = step.At
 	}
@@ -238,7 +230,7 @@ func (s *stage) move(step step) {
 		require.NoError(s.t, err)
 		now = now.Add(d)
 	}
-	s.now.Store(&now)
+	s.Time.Set(now)
 }
 
 // submit sends the step's event and compares what it did.
@@ -248,7 +240,7 @@ func (s *stage) submit(n int, step step) {
 		e.Customer = s.load(s.called[e.Was], want{}).Customer.Name
 	}
 	before := s.known(e)
-	outcome, err := s.engine.Submit(s.ctx, loyalty.Submission{
+	outcome, err := s.Submit(s.ctx, loyalty.Submission{
 		Customer: e.Customer, ExternalID: e.ExternalID, Action: e.Action, Data: s.fill(e.Data), Operation: e.Operation, Guest: e.Guest,
 	})
 	if step.Want.Error != nil {
@@ -441,7 +433,7 @@ func (s *stage) coupons(codes []string) any {
 			names[code] = c.Name
 		}
 	}
-	n := loyalty.Needs{Now: *s.now.Load(), Customers: []loyalty.CustomerNeeds{{Coupons: codes}}}
+	n := loyalty.Needs{Now: s.Time.Now(), Customers: []loyalty.CustomerNeeds{{Coupons: codes}}}
 	require.NoError(s.t, s.db.Within(s.ctx, n, func(loaded *loyalty.Loaded) (*loyalty.Writes, error) {
 		for code, c := range loaded.Coupons {
 			c.Name = names[code]

@@ -13,8 +13,8 @@ import (
 // TestKeysGiveWhatTheyHave: a key makes no other key, and changes none, itself
 // included, into more than it has itself, and takes no secret of one that has more.
 func TestKeysGiveWhatTheyHave(t *testing.T) {
-	eachDesk(t, func(t *testing.T, d *desk) {
-		ctx, end := t.Context(), d.now.Add(time.Hour)
+	eachDesk(t, 0, func(t *testing.T, d *desk) {
+		ctx, end := t.Context(), d.Now().Add(time.Hour)
 		small := admin.KeyChange{
 			APIs: new([]string{"administration", "events"}), Addresses: new([]string{"192.0.2.0/24"}), RateLimit: new(500), ExpiresAt: &end,
 		}

@@ -15,50 +15,42 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/action"
 	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/loyaltytest"
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 	"github.com/loyalty-platform/loyalty/store"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
-// desk is an Admin with its Directory over a real store, and a clock to turn.
+// desk is an administration over a real store, and a clock to turn.
 type desk struct {
-	*admin.Admin
-	directory *admin.Directory
-	store     *store.Store
-	mu        sync.Mutex
-	now       time.Time
+	*loyaltytest.Office
+	*loyaltytest.Clock
+	t       *testing.T
+	url     string
+	store   *store.Store
+	engines []*engine.Engine // which see what it changes
 }
 
 // caller is who may give any rights.
 var caller = admin.Call{KeyID: admin.CommandLine}
 
-func (d *desk) clock() time.Time {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.now
-}
-
-func (d *desk) wait(by time.Duration) {
-	d.mu.Lock()
-	d.now = d.now.Add(by)
-	d.mu.Unlock()
-}
-
-func eachDesk(t *testing.T, test func(t *testing.T, d *desk)) {
+// eachDesk runs a test on both databases, with so many engines.
+func eachDesk(t *testing.T, engines int, test func(t *testing.T, d *desk)) {
 	t.Helper()
-	storetest.Each(t, func(t *testing.T, s *store.Store) { test(t, newDesk(t, s)) })
-}
-
-func newDesk(t *testing.T, s *store.Store) *desk {
-	t.Helper()
-	d := &desk{store: s, now: time.Date(2026, 3, 1, 9, 30, 0, 0, time.UTC)}
-	var err error
-	d.directory, err = admin.NewDirectory(t.Context(), admin.DirectoryOptions{Registry: action.Registry(), Store: s, Clock: d.clock})
-	require.NoError(t, err)
-	d.Admin = admin.NewAdmin(admin.AdminOptions{
-		Registry: action.Registry(),
-		Store:    s, Directory: d.directory, APIs: []string{"administration", "customers", "events"}, Clock: d.clock,
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		d := newDesk(t, url)
+		for range engines {
+			d.engines = append(d.engines, loyaltytest.NewEngine(t, engine.EngineOptions{Store: d.store, Programmes: d.Directory, Clock: d.Now}))
+		}
+		test(t, d)
 	})
+}
+
+func newDesk(t *testing.T, url string) *desk {
+	t.Helper()
+	d := &desk{t: t, url: url, store: storetest.Open(t, url), Clock: loyaltytest.NewClock(shopOpens)}
+	d.Office = loyaltytest.NewOffice(t, d.store, d.Now)
 	return d
 }
 
@@ -70,18 +62,18 @@ func (d *desk) create(t *testing.T, c admin.KeyChange) loyalty.AccessKey {
 }
 
 func TestKeyLife(t *testing.T) {
-	eachDesk(t, func(t *testing.T, d *desk) {
+	eachDesk(t, 0, func(t *testing.T, d *desk) {
 		ctx := t.Context()
 		k := d.create(t, admin.KeyChange{
 			Label: new("Till"), APIs: new([]string{"events", "customers", "events"}), ReadOnly: new(true),
-			Addresses: new([]string{"192.0.2.7/24", "2001:db8::1", "::ffff:198.51.100.4"}), RateLimit: new(2000), ExpiresAt: new(d.now.Add(time.Hour)),
+			Addresses: new([]string{"192.0.2.7/24", "2001:db8::1", "::ffff:198.51.100.4"}), RateLimit: new(2000), ExpiresAt: new(d.Now().Add(time.Hour)),
 		})
 		require.Regexp(t, `^LK[A-HJ-NP-Z2-9]{14}$`, k.ID)
 		require.Regexp(t, `^[A-Za-z0-9_-]{43}$`, k.Secrets[0].Value)
 		require.Equal(t, []string{"customers", "events"}, k.APIs)
 		require.Equal(t, []string{"192.0.2.0/24", "198.51.100.4/32", "2001:db8::1/128"}, k.Addresses)
 
-		inForce, ok := d.directory.Key(k.ID)
+		inForce, ok := d.Directory.Key(k.ID)
 		require.True(t, ok, "the directory knows a new key at once")
 		require.Equal(t, k, *inForce)
 
@@ -98,14 +90,14 @@ func TestKeyLife(t *testing.T) {
 		require.Equal(t, "Till", changed.Value.Label, "what is not sent stays")
 		require.Equal(t, 2000, changed.Value.RateLimit)
 		require.Empty(t, changed.Value.Secrets[0].Value)
-		inForce, _ = d.directory.Key(k.ID)
+		inForce, _ = d.Directory.Key(k.ID)
 		require.Equal(t, k.Secrets[0].Value, inForce.Secrets[0].Value, "an update keeps the secret")
 
 		revoked, err := d.RevokeKey(ctx, caller, k.ID)
 		require.NoError(t, err)
-		require.Equal(t, d.now, revoked.Value.RevokedAt)
+		require.Equal(t, d.Now(), revoked.Value.RevokedAt)
 		require.Empty(t, revoked.Value.Secrets)
-		_, ok = d.directory.Key(k.ID)
+		_, ok = d.Directory.Key(k.ID)
 		require.False(t, ok)
 
 		_, err = d.UpdateKey(ctx, caller, k.ID, admin.KeyChange{Label: new("x")})
@@ -123,9 +115,9 @@ func TestKeyLife(t *testing.T) {
 }
 
 func TestKeyRotation(t *testing.T) {
-	eachDesk(t, func(t *testing.T, d *desk) {
+	eachDesk(t, 0, func(t *testing.T, d *desk) {
 		first := d.create(t, admin.KeyChange{})
-		d.wait(time.Second)
+		d.Wait(time.Second)
 		second, err := d.RotateKey(t.Context(), caller, first.ID, time.Hour)
 		require.NoError(t, err)
 		require.Len(t, second.Value.Secrets, 2)
@@ -133,9 +125,9 @@ func TestKeyRotation(t *testing.T) {
 		require.Empty(t, second.Value.Secrets[1].Value, "only the new secret is shown")
 		require.Equal(t, []string{second.Value.Secrets[0].Value, first.Secrets[0].Value}, secretsOf(t, d, first.ID))
 
-		d.wait(time.Hour - time.Millisecond)
+		d.Wait(time.Hour - time.Millisecond)
 		require.Len(t, secretsOf(t, d, first.ID), 2)
-		d.wait(time.Millisecond)
+		d.Wait(time.Millisecond)
 		require.Equal(t, []string{second.Value.Secrets[0].Value}, secretsOf(t, d, first.ID), "the overlap is over")
 
 		third, err := d.RotateKey(t.Context(), caller, first.ID, time.Hour)
@@ -156,7 +148,7 @@ func TestKeyRotation(t *testing.T) {
 
 func secretsOf(t *testing.T, d *desk, id string) (values []string) {
 	t.Helper()
-	k, ok := d.directory.Key(id)
+	k, ok := d.Directory.Key(id)
 	require.True(t, ok)
 	for _, s := range k.Secrets {
 		values = append(values, s.Value)
@@ -165,17 +157,17 @@ func secretsOf(t *testing.T, d *desk, id string) (values []string) {
 }
 
 func TestKeyExpires(t *testing.T) {
-	d := newDesk(t, storetest.Open(t, storetest.SQLite(t)))
-	k := d.create(t, admin.KeyChange{ExpiresAt: new(d.now.Add(time.Minute))})
-	_, ok := d.directory.Key(k.ID)
+	d := newDesk(t, storetest.SQLite(t))
+	k := d.create(t, admin.KeyChange{ExpiresAt: new(d.Now().Add(time.Minute))})
+	_, ok := d.Directory.Key(k.ID)
 	require.True(t, ok)
-	d.wait(time.Minute)
-	_, ok = d.directory.Key(k.ID)
+	d.Wait(time.Minute)
+	_, ok = d.Directory.Key(k.ID)
 	require.False(t, ok)
 }
 
 func TestKeyFaults(t *testing.T) {
-	d := newDesk(t, storetest.Open(t, storetest.SQLite(t)))
+	d := newDesk(t, storetest.SQLite(t))
 	long := make([]rune, 256)
 	for i := range long {
 		long[i] = 'ű'
@@ -186,7 +178,7 @@ func TestKeyFaults(t *testing.T) {
 	}{
 		"label long":      {admin.KeyChange{Label: new(string(long))}, "label", "too_long"},
 		"label control":   {admin.KeyChange{Label: new("a\nb")}, "label", "control_characters"},
-		"api":             {admin.KeyChange{APIs: new([]string{"events", "rewards"})}, "apis[1]", "must_be_one_of"},
+		"api":             {admin.KeyChange{APIs: new([]string{"events", "prizes"})}, "apis[1]", "must_be_one_of"},
 		"address":         {admin.KeyChange{Addresses: new([]string{"10.0.0.0/8", "localhost"})}, "addresses[1]", "bad_format"},
 		"address zone":    {admin.KeyChange{Addresses: new([]string{"fe80::1%eth0"})}, "addresses[0]", "bad_format"},
 		"address mapped":  {admin.KeyChange{Addresses: new([]string{"::ffff:10.0.0.0/104"})}, "addresses[0]", "bad_format"},
@@ -194,7 +186,7 @@ func TestKeyFaults(t *testing.T) {
 		"many addresses":  {admin.KeyChange{Addresses: new(make([]string, 101))}, "addresses", "too_many"},
 		"rate negative":   {admin.KeyChange{RateLimit: new(-1)}, "rate_limit", "too_small"},
 		"rate huge":       {admin.KeyChange{RateLimit: new(1_000_001)}, "rate_limit", "too_large"},
-		"expiry past":     {admin.KeyChange{ExpiresAt: new(d.now)}, "expires_at", "property_invalid"},
+		"expiry past":     {admin.KeyChange{ExpiresAt: new(d.Now())}, "expires_at", "property_invalid"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := d.CreateKey(t.Context(), caller, c.change)
@@ -216,34 +208,34 @@ func requireField(t *testing.T, err error, field, name string) {
 }
 
 func TestModulesAndSettings(t *testing.T) {
-	eachDesk(t, func(t *testing.T, d *desk) {
+	eachDesk(t, 0, func(t *testing.T, d *desk) {
 		ctx := t.Context()
 		done, err := d.SetModule(ctx, caller, "store module", admin.ModuleChange{Enabled: new(false)})
 		require.NoError(t, err)
 		require.Equal(t, loyalty.ModuleState{Name: "stores", Config: json.RawMessage(`{}`)}, done.Value)
-		require.False(t, d.directory.Programme().On[programme.ModuleStores])
+		require.False(t, d.Directory.Programme().On[programme.ModuleStores])
 
 		_, err = d.SetModule(ctx, caller, "points_economy", admin.ModuleChange{Config: json.RawMessage(`{"negative":"refuse"}`)})
 		require.NoError(t, err)
-		require.True(t, d.directory.Programme().Economy.NegativeRefuse)
+		require.True(t, d.Directory.Programme().Economy.NegativeRefuse)
 		m, err := d.Module(ctx, "points-economy")
 		require.NoError(t, err)
 		require.JSONEq(t, `{"expiry":{"policy":"none"},"negative":"refuse","reminders":{"points":[30,7],"tiers":[30,7],"coupons":[7],"challenges":[3],"birthday":true,"anniversary":true,"inactivity":[]}}`, string(m.Config))
 		_, err = d.SetModule(ctx, caller, "points_economy", admin.ModuleChange{Enabled: new(true), Config: json.RawMessage(`null`)})
 		require.NoError(t, err)
-		require.True(t, d.directory.Programme().Economy.NegativeRefuse, "without a configuration the old one stays")
+		require.True(t, d.Directory.Programme().Economy.NegativeRefuse, "without a configuration the old one stays")
 
-		before := d.directory.Programme()
+		before := d.Directory.Programme()
 		_, err = d.SetModule(ctx, caller, "points_economy", admin.ModuleChange{Config: json.RawMessage(`{"negative":"maybe"}`)})
 		requireField(t, err, "config.negative", "must_be_one_of")
 		_, err = d.SetModule(ctx, caller, "teleport", admin.ModuleChange{Enabled: new(true)})
 		require.ErrorIs(t, err, loyalty.ErrModuleUnknown)
-		require.Same(t, before, d.directory.Programme())
+		require.Same(t, before, d.Directory.Programme())
 
 		settings, err := d.SetSettings(ctx, caller, admin.SettingsChange{TimeZone: new("Europe/Budapest"), AcceptanceWindow: new(time.Minute)})
 		require.NoError(t, err)
 		require.Equal(t, loyalty.Settings{Currency: "EUR", TimeZone: "Europe/Budapest", AcceptanceWindow: time.Minute}, settings.Value)
-		require.Equal(t, "Europe/Budapest", d.directory.Programme().Location.String())
+		require.Equal(t, "Europe/Budapest", d.Directory.Programme().Location.String())
 		_, err = d.SetSettings(ctx, caller, admin.SettingsChange{Currency: new("forint")})
 		requireField(t, err, "currency", "bad_format")
 		stored, err := d.Settings(ctx)
@@ -257,7 +249,7 @@ func TestModulesAndSettings(t *testing.T) {
 }
 
 func TestAudit(t *testing.T) {
-	eachDesk(t, func(t *testing.T, d *desk) {
+	eachDesk(t, 0, func(t *testing.T, d *desk) {
 		ctx := t.Context()
 		k := d.create(t, admin.KeyChange{Label: new("Till")})
 		rotated, err := d.RotateKey(ctx, caller, k.ID, time.Hour)
@@ -266,7 +258,7 @@ func TestAudit(t *testing.T) {
 		require.NoError(t, err)
 		_, err = d.SetModule(ctx, caller, "stores", admin.ModuleChange{Config: json.RawMessage(`{"x":1}`)})
 		require.Error(t, err)
-		d.wait(time.Second)
+		d.Wait(time.Second)
 		_, err = d.RevokeKey(ctx, caller, k.ID)
 		require.NoError(t, err)
 
@@ -287,7 +279,7 @@ func TestAudit(t *testing.T) {
 		}
 		require.Len(t, auditOf(t, d, loyalty.AuditQuery{Conditions: eq("target", k.ID), Page: loyalty.Page{Limit: 10}}), 3)
 		require.Len(t, auditOf(t, d, loyalty.AuditQuery{Conditions: eq("key_id", "LKMANAGER"), Page: loyalty.Page{Limit: 10}}), 1)
-		require.Len(t, auditOf(t, d, loyalty.AuditQuery{Conditions: eq("at", d.now), Page: loyalty.Page{Limit: 10}}), 1)
+		require.Len(t, auditOf(t, d, loyalty.AuditQuery{Conditions: eq("at", d.Now()), Page: loyalty.Page{Limit: 10}}), 1)
 
 		second := auditOf(t, d, loyalty.AuditQuery{Page: loyalty.Page{Limit: 2, After: &loyalty.Cursor{At: all[0].At, ID: all[0].ID}}})
 		require.Equal(t, actions(all[1:3]), actions(second))
@@ -325,7 +317,7 @@ func idempotent(key string, hash byte) admin.Call {
 }
 
 func TestIdempotentCalls(t *testing.T) {
-	eachDesk(t, func(t *testing.T, d *desk) {
+	eachDesk(t, 0, func(t *testing.T, d *desk) {
 		ctx := t.Context()
 		first, err := d.CreateKey(ctx, idempotent("a", 1), admin.KeyChange{})
 		require.NoError(t, err)
@@ -358,7 +350,7 @@ func TestIdempotentCalls(t *testing.T) {
 		require.NoError(t, err, "a malformed request is not stored")
 		require.Nil(t, corrected.Replayed)
 
-		d.wait(loyalty.AnswerLife)
+		d.Wait(loyalty.AnswerLife)
 		later, err := d.CreateKey(ctx, idempotent("a", 2), admin.KeyChange{})
 		require.NoError(t, err)
 		require.Nil(t, later.Replayed, "after 24 hours the key is free again")
@@ -368,14 +360,14 @@ func TestIdempotentCalls(t *testing.T) {
 // TestIdempotencyKeyTakenByAnEvent: an event that takes a key while a change under the same
 // one is being decided keeps its answer, and the change is refused as a whole.
 func TestIdempotencyKeyTakenByAnEvent(t *testing.T) {
-	d := newDesk(t, storetest.Open(t, storetest.Postgres(t))) // SQLite has one writer: there the event waits for the change
-	mine := loyalty.Answer{AnswerKey: loyalty.AnswerKey{AccessKey: caller.KeyID, Key: "till"}, Hash: [32]byte{9}, Status: 200, Body: []byte("mine"), At: d.clock()}
+	d := newDesk(t, storetest.Postgres(t)) // SQLite has one writer: there the event waits for the change
+	mine := loyalty.Answer{AnswerKey: loyalty.AnswerKey{AccessKey: caller.KeyID, Key: "till"}, Hash: [32]byte{9}, Status: 200, Body: []byte("mine"), At: d.Now()}
 	times := 0
 	call := idempotent("till", 1)
 	render := call.Idempotency.Render
 	call.Idempotency.Render = func(result any, err error) (int, []byte) {
 		if times++; times == 1 {
-			require.NoError(t, d.store.Within(t.Context(), loyalty.Needs{Now: d.clock()}, func(*loyalty.Loaded) (*loyalty.Writes, error) {
+			require.NoError(t, d.store.Within(t.Context(), loyalty.Needs{Now: d.Now()}, func(*loyalty.Loaded) (*loyalty.Writes, error) {
 				return &loyalty.Writes{Answers: []loyalty.Answer{mine}}, nil
 			}))
 		}
@@ -397,7 +389,7 @@ func TestIdempotencyKeyTakenByAnEvent(t *testing.T) {
 
 // Many callers with one idempotency key have one effect, and all get its answer.
 func TestIdempotentCrowd(t *testing.T) {
-	eachDesk(t, func(t *testing.T, d *desk) {
+	eachDesk(t, 0, func(t *testing.T, d *desk) {
 		const crowd = 8
 		results := make([]admin.Done[loyalty.AccessKey], crowd)
 		errs := make([]error, crowd)
@@ -426,7 +418,7 @@ func TestIdempotentCrowd(t *testing.T) {
 // cannot open one.
 func TestSecretsAreSealed(t *testing.T) {
 	url := storetest.SQLite(t)
-	d := newDesk(t, storetest.Open(t, url))
+	d := newDesk(t, url)
 	k := d.create(t, admin.KeyChange{})
 	for _, suffix := range []string{"", "-wal"} {
 		file, err := os.ReadFile(url[len("sqlite:"):] + suffix)
@@ -447,7 +439,7 @@ func TestSecretsAreSealed(t *testing.T) {
 func TestOneUnreadableSecret(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		s := storetest.Open(t, url)
-		d := newDesk(t, s)
+		d := newDesk(t, url)
 		damaged, good := d.create(t, admin.KeyChange{}), d.create(t, admin.KeyChange{})
 		_, err := storetest.Raw(t, url).Exec(`UPDATE key_secrets SET sealed = (SELECT sealed FROM key_secrets WHERE key_id = '` + good.ID + `') WHERE key_id = '` + damaged.ID + `'`)
 		require.NoError(t, err)

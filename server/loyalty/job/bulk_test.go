@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
-	"github.com/loyalty-platform/loyalty/server/loyalty/action"
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 	"github.com/loyalty-platform/loyalty/server/loyalty/job"
 	"github.com/loyalty-platform/loyalty/store/storetest"
@@ -69,16 +68,12 @@ func TestBulkTwoNodes(t *testing.T) {
 			require.NoError(t, r.Err)
 		}
 		o := s.begin(loyalty.BulkRewardClaim, "mug", names...)
-		v, err := vocabulary()
-		require.NoError(t, err)
 		var nodes sync.WaitGroup
 		var lock sync.Mutex
 		var done int64
 		for range 3 {
 			db := storetest.Open(t, url)
-			e, err := engine.NewEngine(engine.EngineOptions{Store: db, Contract: v, Programmes: s, Rules: action.All(), Features: action.Features(), Clock: s.clock})
-			require.NoError(t, err)
-			t.Cleanup(e.Close)
+			e := s.node(func(o *engine.EngineOptions) { o.Store = db })
 			nodes.Go(func() {
 				for range 50 { // a node that lost too often leaves the rest to its next run
 					n, _, _, err := job.NewJobs(job.JobsOptions{Engine: e, Store: db}).WorkBulk(ctx)

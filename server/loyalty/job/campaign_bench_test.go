@@ -6,11 +6,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/loyalty-platform/loyalty/server/loyalty/action"
-	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
-	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
-	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
 // BenchmarkCampaigns records a checkout of three lines without campaigns, with
@@ -42,16 +37,8 @@ func BenchmarkCampaigns(b *testing.B) {
 		all  things
 	}{{"none", nil}, {"looking", twenty("checkout")}, {"other", twenty("visit")}, {"two", two}, {"two of 200", append(many, two...)}} {
 		b.Run(c.name, func(b *testing.B) {
-			p, err := compileWith(nil, c.all)
-			require.NoError(b, err)
-			v, err := vocabulary()
-			require.NoError(b, err)
-			e, err := engine.NewEngine(engine.EngineOptions{
-				Store: storetest.Open(b, storetest.SQLite(b)), Contract: v, Programmes: fixed{p: p}, Rules: action.All(), Features: action.Features(),
-			})
-			require.NoError(b, err)
-			b.Cleanup(e.Close)
-			_, err = e.Submit(context.Background(), event("ada", "opt_in", `{"email":"ada@shop.test"}`))
+			e := benchEngine(b, c.all)
+			_, err := e.Submit(context.Background(), event("ada", "opt_in", `{"email":"ada@shop.test"}`))
 			require.NoError(b, err)
 			const line = `{"product_id":"p-%d","product_name":"n","product_url":"https://shop.test/","quantity":1,"subtotal":10,"product_category":"hats"}`
 			for n := 0; b.Loop(); n++ {
@@ -63,8 +50,3 @@ func BenchmarkCampaigns(b *testing.B) {
 		})
 	}
 }
-
-// fixed is a configuration that never changes.
-type fixed struct{ p *programme.Programme }
-
-func (f fixed) Programme() *programme.Programme { return f.p }

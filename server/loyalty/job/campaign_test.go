@@ -2,7 +2,6 @@ package job_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,28 +21,6 @@ import (
 // things are what a programme is made of: fields by type and id. What was made
 // first stands first.
 type things [][3]string
-
-func compileWith(m modules, all things) (*programme.Programme, error) {
-	snapshot := loyalty.Snapshot{}
-	for name, config := range m {
-		state := loyalty.ModuleState{Name: name, Enabled: config != "off"}
-		if state.Enabled {
-			state.Config = json.RawMessage(config)
-		}
-		snapshot.Modules = append(snapshot.Modules, state)
-	}
-	for _, e := range all {
-		snapshot.Entities = append(snapshot.Entities, loyalty.Entity{Type: e[0], ID: e[1], Data: json.RawMessage(e[2]), CreatedAt: shopOpens})
-	}
-	return action.Registry().Compile(snapshot)
-}
-
-func (s *shop) make(m modules, all things) {
-	s.t.Helper()
-	p, err := compileWith(m, all)
-	require.NoError(s.t, err)
-	s.programme.Store(p)
-}
 
 func anyCampaign(id, fields string) [3]string {
 	return [3]string{"automation/campaign", id, `{"name":"A","status":"active",` + fields + `}`}
@@ -291,7 +268,7 @@ func TestCampaignPointsComeBack(t *testing.T) {
 			anyCampaign("line", `"trigger":"checkout_item","condition":"item.quantity > 1","effects":[{"type":"multiply","factor":`+factor()+`}]`),
 		})
 		require.NoError(t, err)
-		s.programme.Store(p)
+		s.Use(p)
 
 		who, tx := fmt.Sprintf("member-%d", n), fmt.Sprintf("T-%d", n)
 		s.must(who, "opt_in", `{"email":"m@shop.test"}`)

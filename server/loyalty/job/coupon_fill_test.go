@@ -48,7 +48,7 @@ func (b *between) Change(ctx context.Context, work func(loyalty.AdminTx) error) 
 }
 
 // workFills has the job do all that there is to do, and gives what it counted.
-func (c *counter) workFills(s loyalty.JobStore) (done, failed int64) {
+func (c *desk) workFills(s loyalty.JobStore) (done, failed int64) {
 	c.t.Helper()
 	done, failed, _, err := job.NewJobs(job.JobsOptions{Engine: c.engines[0], Store: s}).WorkBulk(context.Background())
 	require.NoError(c.t, err)
@@ -56,7 +56,7 @@ func (c *counter) workFills(s loyalty.JobStore) (done, failed int64) {
 }
 
 // fill begins a fill.
-func (c *counter) fill(pool string, codes []string, generate int) loyalty.BulkOperation {
+func (c *desk) fill(pool string, codes []string, generate int) loyalty.BulkOperation {
 	c.t.Helper()
 	done, err := c.FillPool(context.Background(), caller, pool, codes, generate)
 	require.NoError(c.t, err)
@@ -65,7 +65,7 @@ func (c *counter) fill(pool string, codes []string, generate int) loyalty.BulkOp
 	return o
 }
 
-func (c *counter) stands(o loyalty.BulkOperation) string {
+func (c *desk) stands(o loyalty.BulkOperation) string {
 	c.t.Helper()
 	o, err := c.store.BulkOperation(context.Background(), o.ID, admin.BulkPoolFill)
 	require.NoError(c.t, err)
@@ -74,7 +74,7 @@ func (c *counter) stands(o loyalty.BulkOperation) string {
 }
 
 // refusals lists what a fill refused.
-func (c *counter) refusals(o loyalty.BulkOperation) (list []string) {
+func (c *desk) refusals(o loyalty.BulkOperation) (list []string) {
 	c.t.Helper()
 	items, err := c.store.BulkErrors(context.Background(), o.ID, loyalty.BulkPage{Limit: 1000})
 	require.NoError(c.t, err)
@@ -85,10 +85,10 @@ func (c *counter) refusals(o loyalty.BulkOperation) (list []string) {
 }
 
 // free lists the codes of a pool in the order in which they are handed out.
-func (c *counter) free(pool string) (codes []string) {
+func (c *desk) free(pool string) (codes []string) {
 	c.t.Helper()
 	page, err := c.store.Coupons(context.Background(), loyalty.CouponQuery{
-		At: c.clock(), Conditions: []loyalty.Condition{{Field: "pool", Operator: "eq", Values: []any{pool}}}, Page: loyalty.Page{Limit: 100_000},
+		At: c.Now(), Conditions: []loyalty.Condition{{Field: "pool", Operator: "eq", Values: []any{pool}}}, Page: loyalty.Page{Limit: 100_000},
 	})
 	require.NoError(c.t, err)
 	for i := range page.Coupons { // the newest first
@@ -98,7 +98,7 @@ func (c *counter) free(pool string) (codes []string) {
 }
 
 // kept counts the pieces of uploads that wait.
-func (c *counter) kept() (n int) {
+func (c *desk) kept() (n int) {
 	c.t.Helper()
 	require.NoError(c.t, storetest.Raw(c.t, c.url).QueryRow(`SELECT count(*) FROM kept_codes`).Scan(&n))
 	return n
@@ -116,7 +116,7 @@ func manyCodes(n int) []string {
 // A fill adds all codes but those that are taken, in the order of the list, and says
 // which those were; others write between its pieces.
 func TestFillPool(t *testing.T) {
-	eachCounter(t, 1, func(t *testing.T, c *counter) {
+	eachDesk(t, 1, func(t *testing.T, c *desk) {
 		ctx := t.Context()
 		c.entity("coupons/pool", "spring", fiveOff)
 		c.entity("coupons/pool", "autumn", fiveOff)
@@ -134,7 +134,7 @@ func TestFillPool(t *testing.T) {
 				require.Equal(t, fmt.Sprintf("processing %d 3500 %d", admin.FillPiece*piece, 1+piece/12), c.stands(o))
 			}
 		}}
-		c.now = c.now.Add(time.Second)
+		c.Wait(time.Second)
 		done, failed := c.workFills(s)
 		require.Equal(t, []int64{3500, 0, 14}, []int64{done, failed, int64(s.pieces)})
 		require.Equal(t, "done 3500 3500 2", c.stands(o))
@@ -147,7 +147,7 @@ func TestFillPool(t *testing.T) {
 		require.Equal(t, append(want, codes[3000:]...), c.free("spring"))
 		one, _, err := c.store.Coupon(ctx, codes[0])
 		require.NoError(t, err)
-		require.Equal(t, []any{loyalty.CouponCreated, "EUR", c.clock()}, []any{one.State, one.Currency, one.CreatedAt})
+		require.Equal(t, []any{loyalty.CouponCreated, "EUR", c.Now()}, []any{one.State, one.Currency, one.CreatedAt})
 
 		log, err := c.AuditLog(ctx, loyalty.AuditQuery{Page: loyalty.Page{Limit: 2}})
 		require.NoError(t, err)
@@ -166,14 +166,14 @@ func TestFillPool(t *testing.T) {
 // Codes are handed out in the order in which they were asked for, also when the clock
 // of whoever adds them is behind, or a later call is faster.
 func TestFillKeepsTheOrder(t *testing.T) {
-	eachCounter(t, 1, func(t *testing.T, c *counter) {
+	eachDesk(t, 1, func(t *testing.T, c *desk) {
 		c.entity("coupons/pool", "spring", fiveOff)
 		c.entity("rewards/reward", "five", `{"title":{"en":"Five off"},"type":"coupon","pool":"spring"}`)
 		codes := manyCodes(2001)
 		c.fill("spring", codes, 0)
-		s := &between{Store: c.store, after: func(int) { c.now = c.now.Add(-time.Second) }}
+		s := &between{Store: c.store, after: func(int) { c.Wait(-time.Second) }}
 		c.workFills(s)
-		c.now = c.now.Add(time.Minute)
+		c.Wait(time.Minute)
 		c.enrol(1)
 		for _, want := range codes[:3] {
 			o, err := c.engines[0].Submit(t.Context(), claimOf("member-1001", "five"))
@@ -196,7 +196,7 @@ func TestFillKeepsTheOrder(t *testing.T) {
 
 // What can be refused at once is refused at once, and leaves nothing behind.
 func TestFillRefused(t *testing.T) {
-	eachCounter(t, 1, func(t *testing.T, c *counter) {
+	eachDesk(t, 1, func(t *testing.T, c *desk) {
 		c.entity("coupons/pool", "spring", fiveOff)
 		c.entity("coupons/pool", "old", fiveOff)
 		_, err := c.ArchiveEntity(t.Context(), caller, admin.EntityChange{Type: "coupons/pool", ID: "old"})
@@ -233,7 +233,7 @@ func TestFillRefused(t *testing.T) {
 // A fill under one key is one fill, however often it is asked for, also when it was
 // refused.
 func TestFillOnce(t *testing.T) {
-	eachCounter(t, 1, func(t *testing.T, c *counter) {
+	eachDesk(t, 1, func(t *testing.T, c *desk) {
 		c.entity("coupons/pool", "spring", fiveOff)
 		call := func(key string) admin.Call {
 			call := caller
@@ -272,7 +272,7 @@ func TestFillOnce(t *testing.T) {
 
 // A kill at any instant of a piece undoes the piece, and the next run does it.
 func TestFillKilled(t *testing.T) {
-	eachCounter(t, 1, func(t *testing.T, c *counter) {
+	eachDesk(t, 1, func(t *testing.T, c *desk) {
 		c.entity("coupons/pool", "spring", fiveOff)
 		c.entity("coupons/pool", "cards", `{"name":"Cards","source":"generated","pattern":"GC-********","coupon":{"type":"gift_card","value":20}}`)
 		codes := manyCodes(3200)
@@ -303,7 +303,7 @@ func TestFillKilled(t *testing.T) {
 
 // Two nodes that both think the job is theirs add every code once.
 func TestFillTwoNodes(t *testing.T) {
-	eachCounter(t, 2, func(t *testing.T, c *counter) {
+	eachDesk(t, 2, func(t *testing.T, c *desk) {
 		c.entity("coupons/pool", "spring", fiveOff)
 		c.entity("coupons/pool", "cards", `{"name":"Cards","source":"generated","pattern":"GC-********","coupon":{"type":"gift_card","value":20}}`)
 		up, made := c.fill("spring", manyCodes(5500), 0), c.fill("cards", nil, 5500)
@@ -335,7 +335,7 @@ func TestFillTwoNodes(t *testing.T) {
 // A pattern gives what it has, and the rest is one error.
 func TestFillSpendsThePattern(t *testing.T) {
 	job.AllowFewCodes(t)
-	eachCounter(t, 1, func(t *testing.T, c *counter) {
+	eachDesk(t, 1, func(t *testing.T, c *desk) {
 		c.entity("coupons/pool", "few", `{"name":"Few","source":"generated","pattern":"F-##","coupon":{"type":"free_shipping"}}`)
 		_, err := c.AddCodes(t.Context(), caller, "few", []string{"F-42", "OTHER"}, 0)
 		require.NoError(t, err)
@@ -352,7 +352,7 @@ func TestFillSpendsThePattern(t *testing.T) {
 
 // A pool that cannot be filled any more ends the rest, and what was added stays.
 func TestFillOfAPoolThatGoes(t *testing.T) {
-	eachCounter(t, 1, func(t *testing.T, c *counter) {
+	eachDesk(t, 1, func(t *testing.T, c *desk) {
 		for pool, end := range map[string]func(pool string){
 			"archived": func(pool string) {
 				_, err := c.ArchiveEntity(context.Background(), caller, admin.EntityChange{Type: "coupons/pool", ID: pool})
@@ -391,13 +391,13 @@ func TestFillOfAPoolThatGoes(t *testing.T) {
 
 // Codes that were kept for a fill whose begin was cut off are forgotten.
 func TestFillCutOff(t *testing.T) {
-	eachCounter(t, 1, func(t *testing.T, c *counter) {
+	eachDesk(t, 1, func(t *testing.T, c *desk) {
 		c.entity("coupons/pool", "spring", fiveOff)
-		require.NoError(t, c.store.KeepCodes(t.Context(), loyalty.NewID(c.clock(), loyalty.ID{}), c.clock(), []loyalty.KeptCodes{{Place: 0, Codes: []string{"A"}}, {Place: 1, Codes: []string{"B"}}}))
-		c.now = c.now.Add(59 * time.Minute)
+		require.NoError(t, c.store.KeepCodes(t.Context(), loyalty.NewID(c.Now(), loyalty.ID{}), c.Now(), []loyalty.KeptCodes{{Place: 0, Codes: []string{"A"}}, {Place: 1, Codes: []string{"B"}}}))
+		c.Wait(59 * time.Minute)
 		c.workFills(c.store)
 		require.Equal(t, 2, c.kept(), "it may be about to begin")
-		c.now = c.now.Add(time.Minute + time.Millisecond)
+		c.Wait(time.Minute + time.Millisecond)
 		c.workFills(c.store)
 		require.Zero(t, c.kept())
 	})

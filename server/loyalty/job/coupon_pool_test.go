@@ -12,42 +12,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
-	"github.com/loyalty-platform/loyalty/server/loyalty/action"
 	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
-	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 	"github.com/loyalty-platform/loyalty/server/loyalty/job"
 	rewardrules "github.com/loyalty-platform/loyalty/server/loyalty/reward"
-	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
-// counter is an Admin and engines over one database, which see what it changes.
-type counter struct {
-	*desk
-	t       *testing.T
-	url     string
-	engines []*engine.Engine
-}
-
-func eachCounter(t *testing.T, nodes int, test func(t *testing.T, c *counter)) {
-	t.Helper()
-	storetest.EachURL(t, func(t *testing.T, url string) {
-		c := &counter{desk: newDesk(t, storetest.Open(t, url)), t: t, url: url}
-		v, err := vocabulary()
-		require.NoError(t, err)
-		for range nodes {
-			e, err := engine.NewEngine(engine.EngineOptions{
-				Store: c.store, Contract: v, Programmes: c.directory, Rules: action.All(), Features: action.Features(), Clock: c.clock,
-			})
-			require.NoError(t, err)
-			t.Cleanup(e.Close)
-			c.engines = append(c.engines, e)
-		}
-		test(t, c)
-	})
-}
-
 // entity adds a thing to the programme. Its fields are those of the contract.
-func (c *counter) entity(kind, id, data string) {
+func (c *desk) entity(kind, id, data string) {
 	c.t.Helper()
 	_, err := c.CreateEntity(c.t.Context(), caller, admin.EntityChange{
 		Type: kind, ID: id, Data: json.RawMessage(data),
@@ -56,14 +27,14 @@ func (c *counter) entity(kind, id, data string) {
 	require.NoError(c.t, err)
 }
 
-func (c *counter) send(customer, action, data string) loyalty.Outcome {
+func (c *desk) send(customer, action, data string) loyalty.Outcome {
 	c.t.Helper()
 	o, err := c.engines[0].Submit(c.t.Context(), event(customer, action, data))
 	require.NoError(c.t, err, "%s %s", customer, action)
 	return o
 }
 
-func (c *counter) enrol(n int) []string {
+func (c *desk) enrol(n int) []string {
 	names := make([]string, n)
 	for i := range names {
 		names[i] = fmt.Sprintf("member-%d", 1001+i)
@@ -77,7 +48,7 @@ func claimOf(customer, reward string) loyalty.Submission {
 }
 
 // claimAll has everybody claim at once, over all engines, and gives the codes.
-func (c *counter) claimAll(customers []string, reward string) (codes []string, failed []error) {
+func (c *desk) claimAll(customers []string, reward string) (codes []string, failed []error) {
 	var mu sync.Mutex
 	var wait sync.WaitGroup
 	for i, name := range customers {
@@ -110,7 +81,7 @@ const fiveOff = `{"name":"Spring","source":"uploaded","coupon":{"type":"amount",
 // Sixty customers and two nodes want one of forty codes: forty get one each, and
 // twenty learn that there is none.
 func TestUploadedCodesGoOutOnce(t *testing.T) {
-	eachCounter(t, 2, func(t *testing.T, c *counter) {
+	eachDesk(t, 2, func(t *testing.T, c *desk) {
 		c.entity("coupons/pool", "spring", fiveOff)
 		c.entity("rewards/reward", "five", `{"title":{"en":"Five off"},"type":"coupon","pool":"spring"}`)
 		var codes []string
@@ -134,7 +105,7 @@ func TestUploadedCodesGoOutOnce(t *testing.T) {
 // so and takes nothing.
 func TestGeneratedCodesAreDistinct(t *testing.T) {
 	job.AllowFewCodes(t)
-	eachCounter(t, 2, func(t *testing.T, c *counter) {
+	eachDesk(t, 2, func(t *testing.T, c *desk) {
 		c.entity("coupons/pool", "few", `{"name":"Few","source":"generated","pattern":"F-##","coupon":{"type":"free_shipping"}}`)
 		c.entity("rewards/reward", "ship", `{"title":{"en":"Free shipping"},"type":"coupon","pool":"few"}`)
 		got, failed := c.claimAll(c.enrol(40), "ship")
@@ -166,7 +137,7 @@ func TestGeneratedCodesAreDistinct(t *testing.T) {
 
 // Fifty claims in one bulk take fifty codes of one pool.
 func TestBulkOfClaims(t *testing.T) {
-	eachCounter(t, 1, func(t *testing.T, c *counter) {
+	eachDesk(t, 1, func(t *testing.T, c *desk) {
 		c.entity("coupons/pool", "cards", `{"name":"Cards","source":"generated","pattern":"GC-********","coupon":{"type":"gift_card","value":20}}`)
 		c.entity("rewards/reward", "card", `{"title":{"en":"Gift card"},"type":"coupon","pool":"cards","stock":45}`)
 		_, err := c.AddCodes(t.Context(), caller, "cards", []string{"READY-1", "READY-2"}, 0)
@@ -192,7 +163,7 @@ func TestBulkOfClaims(t *testing.T) {
 
 // Within one bulk every event sees what the ones before it did to a coupon.
 func TestBulkOfOneCoupon(t *testing.T) {
-	eachCounter(t, 1, func(t *testing.T, c *counter) {
+	eachDesk(t, 1, func(t *testing.T, c *desk) {
 		c.enrol(2)
 		to := func(customer, action, data string) loyalty.Submission { return event(customer, action, data) }
 		results := c.engines[0].SubmitAll(t.Context(), []loyalty.Submission{
@@ -223,7 +194,7 @@ func TestBulkOfOneCoupon(t *testing.T) {
 
 // A preview of a claim shows what would come, and takes neither points nor code.
 func TestPreviewOfAClaim(t *testing.T) {
-	eachCounter(t, 1, func(t *testing.T, c *counter) {
+	eachDesk(t, 1, func(t *testing.T, c *desk) {
 		c.entity("coupons/pool", "spring", fiveOff)
 		c.entity("rewards/reward", "five", `{"title":{"en":"Five off"},"type":"coupon","points":10,"pool":"spring","max_claims":1}`)
 		_, err := c.AddCodes(t.Context(), caller, "spring", []string{"SPRING-1"}, 0)
@@ -249,7 +220,7 @@ func TestPreviewOfAClaim(t *testing.T) {
 
 // Codes are added all or none, and what is wrong is named with its place.
 func TestAddCodes(t *testing.T) {
-	eachCounter(t, 1, func(t *testing.T, c *counter) {
+	eachDesk(t, 1, func(t *testing.T, c *desk) {
 		ctx := t.Context()
 		c.entity("coupons/pool", "spring", fiveOff)
 		c.entity("coupons/pool", "cards", `{"name":"Cards","source":"generated","pattern":"GC-********","coupon":{"type":"gift_card","value":20,"currency":"HUF"}}`)
@@ -306,7 +277,7 @@ func TestAddCodes(t *testing.T) {
 
 // A repeated upload under one key is answered again and adds nothing.
 func TestAddCodesOnce(t *testing.T) {
-	eachCounter(t, 1, func(t *testing.T, c *counter) {
+	eachDesk(t, 1, func(t *testing.T, c *desk) {
 		c.entity("coupons/pool", "spring", fiveOff)
 		call := caller
 		call.Idempotency = &admin.AdminIdempotency{
@@ -330,7 +301,7 @@ func TestAddCodesOnce(t *testing.T) {
 // An upload and the same codes given by events at once: every code has one owner,
 // and whoever came second is told.
 func TestUploadMeetsEvents(t *testing.T) {
-	eachCounter(t, 1, func(t *testing.T, c *counter) {
+	eachDesk(t, 1, func(t *testing.T, c *desk) {
 		c.entity("coupons/pool", "spring", fiveOff)
 		names := c.enrol(20)
 		var wait sync.WaitGroup

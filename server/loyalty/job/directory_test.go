@@ -17,44 +17,44 @@ import (
 
 func TestDirectoryFollowsOtherNodes(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
-		here, there := newDesk(t, storetest.Open(t, url)), newDesk(t, storetest.Open(t, url))
+		here, there := newDesk(t, url), newDesk(t, url)
 		ctx, stop := context.WithCancel(t.Context())
 		var wait sync.WaitGroup
-		wait.Go(func() { here.directory.Watch(ctx, 5*time.Millisecond) })
+		wait.Go(func() { here.Directory.Watch(ctx, 5*time.Millisecond) })
 
 		k := there.create(t, administration.KeyChange{})
-		require.Eventually(t, func() bool { _, ok := here.directory.Key(k.ID); return ok }, time.Minute, time.Millisecond)
+		require.Eventually(t, func() bool { _, ok := here.Directory.Key(k.ID); return ok }, time.Minute, time.Millisecond)
 		_, err := there.RevokeKey(t.Context(), caller, k.ID)
 		require.NoError(t, err)
-		require.Eventually(t, func() bool { _, ok := here.directory.Key(k.ID); return !ok }, time.Minute, time.Millisecond)
+		require.Eventually(t, func() bool { _, ok := here.Directory.Key(k.ID); return !ok }, time.Minute, time.Millisecond)
 		_, err = there.SetModule(t.Context(), caller, "stores", administration.ModuleChange{Enabled: new(false)})
 		require.NoError(t, err)
-		require.Eventually(t, func() bool { return !here.directory.Programme().On["stores"] }, time.Minute, time.Millisecond)
+		require.Eventually(t, func() bool { return !here.Directory.Programme().On["stores"] }, time.Minute, time.Millisecond)
 
 		last := there.create(t, administration.KeyChange{})
-		here.directory.Used(last.ID)
+		here.Directory.Used(last.ID)
 		stop()
 		wait.Wait()
 		shown, err := there.Key(t.Context(), last.ID)
 		require.NoError(t, err)
-		require.Equal(t, here.now, shown.LastUsedAt, "uses are recorded when the watch ends")
-		before := there.directory.Programme().Version
-		require.NoError(t, there.directory.Refresh(t.Context()))
-		require.Equal(t, before, there.directory.Programme().Version, "a use is no change of the programme")
+		require.Equal(t, here.Now(), shown.LastUsedAt, "uses are recorded when the watch ends")
+		before := there.Directory.Programme().Version
+		require.NoError(t, there.Directory.Refresh(t.Context()))
+		require.Equal(t, before, there.Directory.Programme().Version, "a use is no change of the programme")
 	})
 }
 
 func TestKeysUsedKeepsTheLatest(t *testing.T) {
-	eachDesk(t, func(t *testing.T, d *desk) {
+	eachDesk(t, 0, func(t *testing.T, d *desk) {
 		k := d.create(t, administration.KeyChange{})
 		for _, at := range []time.Duration{time.Hour, time.Minute} {
-			require.NoError(t, d.store.KeysUsed(t.Context(), map[string]time.Time{k.ID: d.now.Add(at), "LKNOBODY": d.now}))
+			require.NoError(t, d.store.KeysUsed(t.Context(), map[string]time.Time{k.ID: d.Now().Add(at), "LKNOBODY": d.Now()}))
 		}
 		_, err := d.UpdateKey(t.Context(), caller, k.ID, administration.KeyChange{Label: new("x")})
 		require.NoError(t, err)
 		shown, err := d.Key(t.Context(), k.ID)
 		require.NoError(t, err)
-		require.Equal(t, d.now.Add(time.Hour), shown.LastUsedAt)
+		require.Equal(t, d.Now().Add(time.Hour), shown.LastUsedAt)
 	})
 }
 
@@ -119,7 +119,7 @@ func TestDirectoryFollowsALargeProgramme(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	var wait sync.WaitGroup
 	wait.Go(func() { d.Watch(ctx, 5*time.Millisecond) })
-	there := newDesk(t, storetest.Open(t, url))
+	there := newDesk(t, url)
 	k := there.create(t, administration.KeyChange{})
 	var behind time.Duration
 	require.Eventually(t, func() bool {

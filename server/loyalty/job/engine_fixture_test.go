@@ -6,17 +6,15 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
-	"sync"
-	"sync/atomic"
+	"maps"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/loyalty-platform/loyalty/server"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
-	"github.com/loyalty-platform/loyalty/server/loyalty/action"
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/loyaltytest"
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 	"github.com/loyalty-platform/loyalty/store"
 	"github.com/loyalty-platform/loyalty/store/storetest"
@@ -25,16 +23,14 @@ import (
 // shop is an engine over a real database, with a clock to turn and a
 // configuration to change.
 type shop struct {
-	*engine.Engine
-	t         *testing.T
-	db        *store.Store
-	kept      keptWitness
-	raw       *sql.DB
-	now       atomic.Pointer[time.Time]
-	programme atomic.Pointer[programme.Programme]
+	*loyaltytest.World
+	t    *testing.T
+	db   *store.Store
+	kept keptWitness
+	raw  *sql.DB
 }
 
-var vocabulary = sync.OnceValues(server.NewVocabulary)
+var vocabulary = loyaltytest.Vocabulary
 
 // modules is a configuration: module names with their configuration, "off" for
 // one that is off. What is not named is as in a fresh database.
@@ -51,46 +47,53 @@ func eachShop(t *testing.T, m modules, test func(t *testing.T, s *shop)) {
 
 func newShop(t *testing.T, url string, m modules, more ...func(*engine.EngineOptions)) *shop {
 	t.Helper()
-	s := &shop{t: t, db: storetest.Open(t, url), raw: storetest.Raw(t, url)}
-	s.now.Store(new(shopOpens))
-	s.configure(m)
-	v, err := vocabulary()
-	require.NoError(t, err)
-	s.kept.Store = s.db
-	options := engine.EngineOptions{Store: &s.kept, Contract: v, Programmes: s, Rules: action.All(), Features: action.Features(), Clock: s.clock}
-	for _, change := range more {
-		change(&options)
-	}
-	s.Engine, err = engine.NewEngine(options)
-	require.NoError(t, err)
-	t.Cleanup(s.Close)
+	return shopOver(t, storetest.Open(t, url), storetest.Raw(t, url), m, more...)
+}
+
+// shopOver is a shop over a store that may have others.
+func shopOver(t *testing.T, db *store.Store, raw *sql.DB, m modules, more ...func(*engine.EngineOptions)) *shop {
+	t.Helper()
+	s := &shop{t: t, db: db, raw: raw, kept: keptWitness{Store: db}}
+	s.World = loyaltytest.NewWorld(t, &s.kept, shopOpens, compile(t, m, nil), more...)
 	return s
 }
 
-// Programme is the configuration in force.
-func (s *shop) Programme() *programme.Programme { return s.programme.Load() }
+// node is one more engine over the shop's database, under its programme and by its clock;
+// change may change the options first.
+func (s *shop) node(change func(*engine.EngineOptions)) *engine.Engine {
+	s.t.Helper()
+	o := engine.EngineOptions{Store: s.db, Programmes: s, Clock: s.clock}
+	change(&o)
+	return loyaltytest.NewEngine(s.t, o)
+}
 
-func (s *shop) clock() time.Time { return *s.now.Load() }
+func (s *shop) clock() time.Time { return s.Time.Now() }
 
-func (s *shop) wait(by time.Duration) { s.now.Store(new(s.clock().Add(by))) }
+func (s *shop) wait(by time.Duration) { s.Time.Wait(by) }
 
-func (s *shop) configure(m modules) { s.programme.Store(compile(s.t, m)) }
+func (s *shop) configure(m modules) { s.make(m, nil) }
 
-func compile(t require.TestingT, m modules) *programme.Programme {
-	snapshot := loyalty.Snapshot{Settings: loyalty.Settings{TimeZone: m["time_zone"]}}
-	for name, config := range m {
-		if name == "time_zone" {
-			continue
-		}
-		state := loyalty.ModuleState{Name: name, Enabled: config != "off"}
-		if state.Enabled {
-			state.Config = json.RawMessage(config)
-		}
-		snapshot.Modules = append(snapshot.Modules, state)
-	}
-	p, err := action.Registry().Compile(snapshot)
+// make has the shop be of modules and things.
+func (s *shop) make(m modules, all things) {
+	s.t.Helper()
+	s.Use(compile(s.t, m, all))
+}
+
+// compile makes a programme that is right.
+func compile(t require.TestingT, m modules, all things) *programme.Programme {
+	p, err := compileWith(m, all)
 	require.NoError(t, err)
 	return p
+}
+
+// compileWith makes a programme; time_zone among the modules is that of its settings.
+func compileWith(m modules, all things) (*programme.Programme, error) {
+	if zone, own := m["time_zone"]; own {
+		m = maps.Clone(m)
+		delete(m, "time_zone")
+		return compileZoned(m, all, zone)
+	}
+	return compileZoned(m, all, "")
 }
 
 func event(customer, action, data string) loyalty.Submission {

@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
-	"github.com/loyalty-platform/loyalty/server/loyalty/action"
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
@@ -34,17 +33,11 @@ func TestNodesFightOverACustomer(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		s := newShop(t, url, modules{})
 		s.must("hot", "opt_in", `{"email":"hot@shop.test"}`)
-		v, err := vocabulary()
-		require.NoError(t, err)
 		var met [nodes]conflicts
 		var all sync.WaitGroup
 		began := time.Now()
 		for n := range nodes {
-			e, err := engine.NewEngine(engine.EngineOptions{
-				Store: s.db, Contract: v, Programmes: s, Rules: action.All(), Features: action.Features(), Clock: s.clock, Observer: &met[n],
-			})
-			require.NoError(t, err)
-			t.Cleanup(e.Close)
+			e := s.node(func(o *engine.EngineOptions) { o.Observer = &met[n] })
 			for range callers {
 				all.Go(func() {
 					for range events {

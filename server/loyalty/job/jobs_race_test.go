@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
-	"github.com/loyalty-platform/loyalty/server/loyalty/action"
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 	"github.com/loyalty-platform/loyalty/server/loyalty/job"
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
@@ -41,13 +40,9 @@ func race(t *testing.T, m modules, all things, test func(t *testing.T, s *shop, 
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		s := newShop(t, url, m)
 		s.make(m, all)
-		v, err := vocabulary()
-		require.NoError(t, err)
-		node, err := engine.NewEngine(engine.EngineOptions{
-			Store: storetest.Open(t, url), Contract: v, Programmes: s, Rules: action.All(), Features: action.Features(), Clock: func() time.Time { return s.clock().Add(time.Millisecond) },
+		node := s.node(func(o *engine.EngineOptions) {
+			o.Store, o.Clock = storetest.Open(t, url), func() time.Time { return s.clock().Add(time.Millisecond) }
 		})
-		require.NoError(t, err)
-		t.Cleanup(node.Close)
 		jobs := job.NewJobs(job.JobsOptions{Engine: node, Store: s.db})
 		test(t, s, jobs, pairs(t))
 		s.verify()

@@ -175,7 +175,7 @@ func followTheClock(t *testing.T, s *shop, from time.Time, jump time.Duration) {
 	due := map[loyalty.ID]time.Time{}
 	for i := range members { // a day before; the zone decides whether it has 23, 24 or 25 hours
 		at := from.AddDate(0, 0, -1).Add(time.Duration(i) * every)
-		s.now.Store(&at)
+		s.Time.Set(at)
 		name := fmt.Sprintf("member-%d", i)
 		s.must(name, "opt_in", `{"email":"ada@shop.test"}`)
 		action, data := "point_add", `{"points":10}`
@@ -191,7 +191,7 @@ func followTheClock(t *testing.T, s *shop, from time.Time, jump time.Duration) {
 		}
 	}
 	require.Greater(t, len(due), members/4)
-	s.now.Store(&from)
+	s.Time.Set(from)
 	require.NoError(t, s.SettleDue(ctx))
 
 	type bell struct {
@@ -217,7 +217,7 @@ func followTheClock(t *testing.T, s *shop, from time.Time, jump time.Duration) {
 		if passed > length/2 {
 			now = now.Add(jump)
 		}
-		s.now.Store(&now)
+		s.Time.Set(now)
 		waiting, err := s.db.Due(ctx, now, members)
 		require.NoError(t, err)
 		for _, id := range waiting {

@@ -10,8 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
-	"github.com/loyalty-platform/loyalty/server/loyalty/action"
-	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 	"github.com/loyalty-platform/loyalty/store"
 )
@@ -138,16 +136,7 @@ func TestKeptCustomers(t *testing.T) {
 // what it kept.
 func TestKeptCustomersOfNodes(t *testing.T) {
 	eachShop(t, modules{"checkout_accept": `{}`}, func(t *testing.T, s *shop) {
-		other := &shop{t: t, db: s.db, raw: s.raw}
-		v, err := vocabulary()
-		require.NoError(t, err)
-		other.now.Store(new(shopOpens))
-		other.configure(modules{"checkout_accept": `{}`})
-		other.kept.Store = s.db
-		other.Engine, err = engine.NewEngine(engine.EngineOptions{Store: &other.kept, Contract: v, Programmes: other, Rules: action.All(), Features: action.Features(), Clock: other.clock})
-		require.NoError(t, err)
-		t.Cleanup(other.Close)
-
+		other := shopOver(t, s.db, s.raw, modules{"checkout_accept": `{}`})
 		for _, name := range []string{"ada", "bob"} {
 			s.must(name, "opt_in", `{"email":"`+name+`@shop.test"}`)
 		}

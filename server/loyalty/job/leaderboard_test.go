@@ -247,9 +247,9 @@ func TestLeaderboardLateCommits(t *testing.T) {
 			return shown()
 		}
 		late := func(node *shop, by time.Duration) {
-			node.now.Store(new(s.clock().Add(-by)))
+			node.Time.Set(s.clock().Add(-by))
 			node.must("member-1001", "point_add", `{"points":10}`)
-			s.now.Store(new(node.clock().Add(by)))
+			s.Time.Set(node.clock().Add(by))
 			score += 10
 		}
 		require.Zero(t, looked())

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
-	"github.com/loyalty-platform/loyalty/server/loyalty/action"
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/loyaltytest"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
@@ -34,7 +34,7 @@ func BenchmarkReactions(b *testing.B) {
 		{name: "coupon_redeem", action: "coupon_redeem", data: func(n int) string { return fmt.Sprintf(`{"code":"C-%d"}`, n) }, before: `{"code":"C-%d","type":"percentage","value":10}`},
 	} {
 		b.Run(w.name, func(b *testing.B) {
-			e := benchEngine(b, w.rules)
+			e := benchMembers(b, w.rules)
 			b.ReportAllocs()
 			for n := 0; b.Loop(); n++ {
 				if w.before != "" && n%benchCustomers == 0 {
@@ -76,16 +76,16 @@ func benchProgramme(b *testing.B) (all things) {
 	return all
 }
 
+// benchEngine is one over SQLite, under a programme that stays.
 func benchEngine(b *testing.B, rules things) *engine.Engine {
-	p, err := compileWith(nil, rules)
-	require.NoError(b, err)
-	v, err := vocabulary()
-	require.NoError(b, err)
-	e, err := engine.NewEngine(engine.EngineOptions{
-		Store: storetest.Open(b, storetest.SQLite(b)), Contract: v, Programmes: fixed{p: p}, Rules: action.All(), Features: action.Features(),
+	return loyaltytest.NewEngine(b, engine.EngineOptions{
+		Store: storetest.Open(b, storetest.SQLite(b)), Programmes: loyaltytest.Fixed{P: compile(b, nil, rules)},
 	})
-	require.NoError(b, err)
-	b.Cleanup(e.Close)
+}
+
+// benchMembers is benchEngine with its customers.
+func benchMembers(b *testing.B, rules things) *engine.Engine {
+	e := benchEngine(b, rules)
 	submitEach(b, e, func(i int) loyalty.Submission {
 		return event(benchCustomer(i), "opt_in", fmt.Sprintf(`{"email":"member%d@shop.test","first_name":"Ada"}`, i))
 	})

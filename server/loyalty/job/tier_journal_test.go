@@ -16,7 +16,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
-	"github.com/loyalty-platform/loyalty/server/loyalty/action"
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 	"github.com/loyalty-platform/loyalty/server/loyalty/tier"
@@ -35,21 +34,18 @@ var ladders = map[string]string{
 
 // climbing compiles a programme with the ladders under a prefix.
 func climbing(t require.TestingT, zone, prefix, accept string) *programme.Programme {
-	snapshot := loyalty.Snapshot{Settings: loyalty.Settings{TimeZone: zone}}
-	snapshot.Modules = append(snapshot.Modules, loyalty.ModuleState{Name: "tiers", Enabled: true, Config: json.RawMessage(`{"exchange_rates":{"HUF":0.0025}}`)})
+	m := modules{"time_zone": zone, "tiers": `{"exchange_rates":{"HUF":0.0025}}`}
 	if accept != "" {
-		snapshot.Modules = append(snapshot.Modules, loyalty.ModuleState{Name: "checkout_accept", Enabled: true, Config: json.RawMessage(accept)})
+		m["checkout_accept"] = accept
 	}
+	var all things
 	for name, data := range ladders {
-		snapshot.Entities = append(snapshot.Entities, loyalty.Entity{Type: "tiers/structure", ID: prefix + name, Data: json.RawMessage(data)})
+		all = append(all, [3]string{"tiers/structure", prefix + name, data})
 		for i, threshold := range []int{20, 60, 150} {
-			tier := fmt.Sprintf(`{"structure":%q,"name":{"en":"T"},"threshold":%d}`, prefix+name, threshold)
-			snapshot.Entities = append(snapshot.Entities, loyalty.Entity{Type: "tiers/tier", ID: fmt.Sprint(prefix, name, i), Data: json.RawMessage(tier)})
+			all = append(all, [3]string{"tiers/tier", fmt.Sprint(prefix, name, i), fmt.Sprintf(`{"structure":%q,"name":{"en":"T"},"threshold":%d}`, prefix+name, threshold)})
 		}
 	}
-	p, err := action.Registry().Compile(snapshot)
-	require.NoError(t, err)
-	return p
+	return compile(t, m, all)
 }
 
 // plainEntry is an event of the journal as plain rows tell it.
@@ -204,7 +200,7 @@ type climb struct {
 func (c *climb) history(t *rapid.T) {
 	c.zone = pick(t, "zone", []string{"UTC", "Europe/Budapest", "America/New_York"})
 	c.accept = pick(t, "accept", []string{"", `{"type":"accept","pending_days":2}`, `{"type":"manual"}`})
-	c.programme.Store(climbing(t, c.zone, c.name, c.accept))
+	c.Use(climbing(t, c.zone, c.name, c.accept))
 	for c.clock().Day() > 28 { // a day that every month has
 		c.wait(24 * time.Hour)
 	}
@@ -222,7 +218,7 @@ func (c *climb) history(t *rapid.T) {
 		c.compare(t, c.name)
 	}
 	// The same structures under other names: nobody has figures of them.
-	c.programme.Store(climbing(t, c.zone, "again-"+c.name, c.accept))
+	c.Use(climbing(t, c.zone, "again-"+c.name, c.accept))
 	c.submit(t)
 	c.must(c.name, "visit", `{"url":"https://shop.test/"}`)
 	c.compare(t, "again-"+c.name)
@@ -320,11 +316,7 @@ func TestTierFiguresInABatch(t *testing.T) {
 		add := func(n int) loyalty.Submission { return event("member-1", "point_add", fmt.Sprintf(`{"points":%d}`, n)) }
 		known := climbing(t, "UTC", "", "")
 		programmes := &passing{[]*programme.Programme{s.Programme(), s.Programme(), known}}
-		v, err := vocabulary()
-		require.NoError(t, err)
-		engine, err := engine.NewEngine(engine.EngineOptions{Store: s.db, Contract: v, Programmes: programmes, Rules: action.All(), Features: action.Features(), Clock: s.clock})
-		require.NoError(t, err)
-		defer engine.Close()
+		engine := s.node(func(o *engine.EngineOptions) { o.Programmes = programmes })
 		results := engine.SubmitAll(context.Background(), []loyalty.Submission{add(2), add(4), add(8), add(16)})
 		for _, r := range results {
 			require.NoError(t, r.Err)

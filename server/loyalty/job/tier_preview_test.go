@@ -7,24 +7,18 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
-	"github.com/loyalty-platform/loyalty/server/loyalty/action"
 )
 
 // TestPreviewTellsTiersAndChallenges: each rule that spoke tells what it looked at
 // and what it gave, and nothing is kept.
 func TestPreviewTellsTiersAndChallenges(t *testing.T) {
-	entity := func(kind, id, data string) loyalty.Entity {
-		return loyalty.Entity{Type: kind, ID: id, Data: []byte(data)}
-	}
-	p, err := action.Registry().Compile(loyalty.Snapshot{Entities: []loyalty.Entity{
-		entity("tiers/structure", "club", `{"name":"Club","base":"points","window":{"kind":"rolling","days":30}}`),
-		entity("tiers/tier", "gold", `{"structure":"club","name":{"en":"Gold"},"threshold":100}`),
-		entity("challenges/challenge", "once", `{"title":{"en":"Once"},"criteria":[{"action":"point_add","threshold":1}],"points":7}`),
-		entity("challenges/challenge", "twice", `{"title":{"en":"Twice"},"criteria":[{"action":"point_add","threshold":2}],"points":9}`),
-	}})
-	require.NoError(t, err)
 	eachShop(t, modules{}, func(t *testing.T, s *shop) {
-		s.programme.Store(p)
+		s.make(nil, things{
+			{"tiers/structure", "club", `{"name":"Club","base":"points","window":{"kind":"rolling","days":30}}`},
+			{"tiers/tier", "gold", `{"structure":"club","name":{"en":"Gold"},"threshold":100}`},
+			{"challenges/challenge", "once", `{"title":{"en":"Once"},"criteria":[{"action":"point_add","threshold":1}],"points":7}`},
+			{"challenges/challenge", "twice", `{"title":{"en":"Twice"},"criteria":[{"action":"point_add","threshold":2}],"points":9}`},
+		})
 		s.must("member-1001", "opt_in", `{"email":"member-1001@shop.test"}`)
 		before := s.rows()
 		o, err := s.Preview(context.Background(), event("member-1001", "point_add", `{"points":93}`))

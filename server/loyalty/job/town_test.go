@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/loyalty-platform/loyalty/server"
+	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 	"github.com/loyalty-platform/loyalty/server/loyalty/rebuild"
@@ -92,7 +92,7 @@ var townSeasons = []modules{
 }
 
 func newTown(t *testing.T, url string, seed uint64, codes int, few bool) *town {
-	v, err := server.NewVocabulary()
+	v, err := contract.NewVocabulary()
 	require.NoError(t, err)
 	c := &town{dice: rand.New(rand.NewPCG(seed, 7)), few: few, reached: map[string]int{}, refused: map[string]int{}}
 	c.shop = newShop(t, url, modules{}, func(o *engine.EngineOptions) {
