@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -12,15 +11,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/loyalty-platform/loyalty/i18n"
-	"github.com/loyalty-platform/loyalty/openapi"
 	"github.com/loyalty-platform/loyalty/server"
-	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
-	"github.com/loyalty-platform/loyalty/server/loyalty/action"
-	administration "github.com/loyalty-platform/loyalty/server/loyalty/admin"
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
+	"github.com/loyalty-platform/loyalty/server/servertest"
 	"github.com/loyalty-platform/loyalty/signing"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
@@ -105,25 +100,10 @@ func benchmarkRequest(b *testing.B, method, target, body, media string) {
 }
 
 func benchServer(b *testing.B) (*server.Server, signing.Credential) {
-	st := storetest.Open(b, storetest.SQLite(b))
-	directory, err := administration.NewDirectory(context.Background(), administration.DirectoryOptions{Registry: action.Registry(), Store: st})
-	require.NoError(b, err)
-	admin := administration.NewAdmin(administration.AdminOptions{Registry: action.Registry(), Store: st, Directory: directory, APIs: openapi.Names()})
-	most := 1_000_000
-	done, err := admin.CreateKey(context.Background(), administration.Call{KeyID: administration.CommandLine}, administration.KeyChange{RateLimit: &most})
-	require.NoError(b, err)
-	vocabulary, err := contract.NewVocabulary()
-	require.NoError(b, err)
-	catalogue, err := i18n.Load()
-	require.NoError(b, err)
-	s, err := server.New(server.Options{
-		Listen: "127.0.0.1:0", Region: region, Engine: instantEngine{benchOutcome()}, Directory: directory, Admin: admin,
-		Reader: st, Feed: st, Vocabulary: vocabulary, Catalogue: catalogue,
-		Logger: slog.New(slog.NewJSONHandler(io.Discard, nil)),
+	h := servertest.Open(b, servertest.Options{
+		Store: storetest.Open(b, storetest.SQLite(b)), Log: io.Discard, Server: []func(*server.Options){func(o *server.Options) { o.Engine = instantEngine{benchOutcome()} }},
 	})
-	require.NoError(b, err)
-	b.Cleanup(func() { s.Close(context.Background()) })
-	return s, signing.Credential{KeyID: done.Value.ID, Secret: done.Value.Secrets[0].Value}
+	return h.Server, h.Key
 }
 
 func benchOutcome() loyalty.Outcome {

@@ -50,8 +50,7 @@ func TestBodiesOfManyValues(t *testing.T) {
 	// What the programme declares has the bounds of its schema.
 	done(h, "/admin/modules/custom_events", `{"enabled":true}`)
 	done(h, "/entities/custom-events/action", `{"name":"visit","schema":{"type":"object","properties":{"story":{"type":"string","maxLength":100000,"x-personal":true}}}}`)
-	a = h.post("/events", `{"customer":"ada","action":"visit","data":{"url":"https://shop.test/","story":"`+strings.Repeat("s", 60_000)+`"}}`)
-	require.Equal(t, http.StatusOK, a.status, a.body)
+	a = h.does("/events", `{"customer":"ada","action":"visit","data":{"url":"https://shop.test/","story":"`+strings.Repeat("s", 60_000)+`"}}`)
 }
 
 // walked reads a list to its end and holds that no page is much longer than 8 MiB.

@@ -16,20 +16,12 @@ import (
 // new one is counted too. A place on a board is one among everybody. Of the other reads those that
 // ask every machine say so in their description.
 func TestReadsOfACustomerAskOneMachine(t *testing.T) {
-	if !storetest.OnCitus() {
-		t.Skip("NOT TESTED ON CITUS: LOYALTY_TEST_CITUS names no cluster")
-	}
+	storetest.CitusOnly(t)
 	url := storetest.Postgres(t)
-	raw := storetest.Raw(t, url)
-	_, err := raw.Exec(`DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET citus.enable_stat_counters = on', current_database()); END $$`)
-	require.NoError(t, err)
+	several := storetest.Scattered(t, url)
 	h := openOn(t, url, patient)
 	w := newWitness(h, 1)
 	w.inhabit()
-	several := func() (n int) {
-		require.NoError(t, raw.QueryRow(`SELECT query_execution_multi_shard FROM citus_stat_counters WHERE name = current_database()`).Scan(&n))
-		return n
-	}
 	const asksAll = "this asks every machine"
 	var named, everybody []string
 	for i := range w.all {

@@ -113,7 +113,7 @@ func quote(text string) string {
 	return string(raw)
 }
 
-func openPasskeys(t *testing.T, url, at string) (*people, *user.Users) {
+func openPasskeys(t *testing.T, url, at string) (*house, *user.Users) {
 	t.Helper()
 	var users *user.Users
 	p := openConsoleWith(t, url, func(c *console.Options, o *server.Options) {
@@ -145,7 +145,7 @@ func TestPasskeys(t *testing.T) {
 		me := v.get(bridged + "/admin/me").json(t)["data"].(map[string]any)
 		require.Equal(t, []any{json.Number("1"), false}, []any{me["passkeys"], me["password"]})
 
-		other := &visitor{people: p}
+		other := &visitor{house: p}
 		enter := func(answer string) answer { return other.passkey("enter", `"answer":`+answer) }
 		signed := d.sign(other.passkey("enter", ""))
 		require.Equal(t, http.StatusOK, enter(signed).status)
@@ -169,7 +169,7 @@ func TestPasskeys(t *testing.T) {
 
 		// A link proves nothing of who has a passkey, and lets no password be chosen past it.
 		token := p.invite("sample.owner")
-		linked := &visitor{people: p}
+		linked := &visitor{house: p}
 		require.Equal(t, http.StatusOK, linked.post("/console/enter", `{"token":"`+token+`"}`).status)
 		require.Equal(t, 190641, linked.post("/console/self/password", `{"password":"correct horse"}`).fault(t).Code)
 		require.Equal(t, 190641, linked.passkey("add", "").fault(t).Code)
@@ -204,7 +204,7 @@ func TestPasskeys(t *testing.T) {
 }
 
 // invite gives the token of a new link for a user.
-func (p *people) invite(login string) string {
+func (p *house) invite(login string) string {
 	p.t.Helper()
 	done, err := administration.UsersOf(p.admin).Invite(p.t.Context(), administration.Call{KeyID: administration.CommandLine}, login, time.Hour)
 	require.NoError(p.t, err)
@@ -221,10 +221,10 @@ func TestPasskeysOfOthers(t *testing.T) {
 	p.user("second.owner", loyalty.RoleOwner, true)
 	token, err := users.EnterOutside(t.Context(), u, true, user.From{})
 	require.NoError(t, err)
-	v, d := &visitor{people: p, cookie: token}, newDevice(t)
+	v, d := &visitor{house: p, cookie: token}, newDevice(t)
 	require.Equal(t, http.StatusOK, v.add(d, "Laptop").status)
 	require.Equal(t, http.StatusOK, v.passkey("confirm", `"answer":`+d.sign(v.passkey("confirm", ""))).status)
-	other := &visitor{people: p}
+	other := &visitor{house: p}
 	require.Equal(t, 190657, other.passkey("enter", `"answer":`+d.sign(other.passkey("enter", ""))).fault(t).Code)
 	require.Empty(t, other.cookie)
 
@@ -238,6 +238,6 @@ func TestPasskeysOfOthers(t *testing.T) {
 func TestPasskeysNeedAName(t *testing.T) {
 	for _, at := range []string{"", "http://127.0.0.1:8080"} {
 		p, _ := openPasskeys(t, storetest.SQLite(t), at)
-		require.Equal(t, 190669, (&visitor{people: p}).passkey("enter", "").fault(t).Code, at)
+		require.Equal(t, 190669, (&visitor{house: p}).passkey("enter", "").fault(t).Code, at)
 	}
 }

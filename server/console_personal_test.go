@@ -23,7 +23,7 @@ func TestPersonalDataIsMasked(t *testing.T) {
 			`"point_add","data":{"points":5,"reason":"canaryreason"}`,
 			`"checkout","data":{"transaction_id":"T-1","total":10,"items":[{"product_id":"p-1","product_name":"Coffee","product_url":"https://shop.test/1","quantity":1,"subtotal":10}]}`,
 		} {
-			done(p.house, "/events", `{"customer":"member-1","action":`+event+`}`)
+			done(p, "/events", `{"customer":"member-1","action":`+event+`}`)
 		}
 		sees, not := p.enter("sees", loyalty.RoleOperator, true), p.enter("sees-not", loyalty.RoleOperator, false)
 		all, found := everyOperation(t), 0
@@ -67,7 +67,7 @@ func TestPersonalDataIsMasked(t *testing.T) {
 
 // shownIsNoted: each answer that names a person is in the audit trail, by the customer's internal
 // id and without what was searched for; what names nobody is not.
-func (p *people) shownIsNoted(v *visitor) {
+func (p *house) shownIsNoted(v *visitor) {
 	t := p.t
 	shown := func() []string {
 		var lines []string
@@ -105,9 +105,9 @@ func (p *people) shownIsNoted(v *visitor) {
 
 // programmeIsNoPerson: an attribute of the programme that has the name of what is personal is no
 // person's, and who changes it gets back what is there.
-func (p *people) programmeIsNoPerson(v *visitor) {
+func (p *house) programmeIsNoPerson(v *visitor) {
 	t := p.t
-	done(p.house, "/admin/modules/custom_events", `{"enabled":true}`)
+	done(p, "/admin/modules/custom_events", `{"enabled":true}`)
 	const action = `{"id":"tasting","name":"tasting","schema":{"type":"object","properties":{"email":{"type":"string"},"labels":{"type":"array","items":{"type":"string"}}}}}`
 	require.Equal(t, http.StatusCreated, p.post("/entities/custom-events/action", action).status)
 	for _, target := range []string{"/entities/custom-events/action/tasting", "/admin/configuration"} {

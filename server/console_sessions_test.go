@@ -23,9 +23,9 @@ func TestLinksAndPasswords(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		p := openConsole(t, url)
 		token := p.user("sample.owner", loyalty.RoleOwner, true)
-		v := &visitor{people: p}
+		v := &visitor{house: p}
 		require.Equal(t, http.StatusOK, v.post("/console/enter", `{"token":"`+token+`"}`).status)
-		other := &visitor{people: p}
+		other := &visitor{house: p}
 		require.Equal(t, 190664, other.post("/console/enter", `{"token":"`+token+`"}`).fault(t).Code)
 		require.Equal(t, 190664, other.post("/console/enter", `{"token":""}`).fault(t).Code)
 
@@ -45,7 +45,7 @@ func TestLinksAndPasswords(t *testing.T) {
 		require.Len(t, recovery, 10)
 
 		sign := func(code string) answer {
-			return (&visitor{people: p}).post("/console/session", `{"login":"sample.owner","password":"correct horse","code":"`+code+`"}`)
+			return (&visitor{house: p}).post("/console/session", `{"login":"sample.owner","password":"correct horse","code":"`+code+`"}`)
 		}
 		require.Equal(t, 190662, sign("").fault(t).Code, "the second factor is asked for")
 		require.Equal(t, 190661, sign(codeOf(t, secret, time.Now())).fault(t).Code, "a code works once")
@@ -82,7 +82,7 @@ func TestSignInsAtOnce(t *testing.T) {
 	answers := make(chan answer, 60)
 	for range cap(answers) {
 		wait.Go(func() {
-			answers <- (&visitor{people: p}).post("/console/session", `{"login":"nobody","password":"wrong horse"}`)
+			answers <- (&visitor{house: p}).post("/console/session", `{"login":"nobody","password":"wrong horse"}`)
 		})
 	}
 	wait.Wait()
@@ -107,7 +107,7 @@ func TestSessionsEndTogether(t *testing.T) {
 		p := openConsole(t, url)
 		mine := p.enter("sample.owner", loyalty.RoleOwner, true)
 		sign := func() *visitor {
-			v := &visitor{people: p}
+			v := &visitor{house: p}
 			require.Equal(t, http.StatusOK, v.post("/console/session", `{"login":"sample.owner","password":"correct horse"}`).status)
 			require.NotEqual(t, mine.cookie, v.cookie)
 			return v
@@ -125,7 +125,7 @@ func TestSessionsEndTogether(t *testing.T) {
 		old := mine.cookie
 		require.Equal(t, http.StatusOK, mine.post("/console/session", `{"login":"sample.owner","password":"correct horse"}`).status)
 		require.NotEqual(t, old, mine.cookie, "no cookie outlives a sign-in")
-		require.Equal(t, http.StatusUnauthorized, status(&visitor{people: p, cookie: old}))
+		require.Equal(t, http.StatusUnauthorized, status(&visitor{house: p, cookie: old}))
 		other = sign()
 		secret := mine.post("/console/self/totp", `{}`).json(t)["secret"].(string)
 		require.Equal(t, http.StatusOK, mine.post("/console/self/totp", `{"secret":"`+secret+`","code":"`+codeOf(t, secret, time.Now())+`"}`).status)
@@ -154,7 +154,7 @@ func TestSessionsThatAreOver(t *testing.T) {
 }
 
 // openStill is a console whose clock stands still: no wait ends.
-func openStill(t *testing.T, url string) *people {
+func openStill(t *testing.T, url string) *house {
 	t.Helper()
 	now := time.Now()
 	return openConsoleWith(t, url, func(c *console.Options, o *server.Options) {
@@ -172,7 +172,7 @@ func TestUnknownLoginsWaitToo(t *testing.T) {
 	for n, login := range []string{"sample.owner", "nobody"} {
 		for range 7 {
 			began := time.Now()
-			a := (&visitor{people: p}).post("/console/session", `{"login":"`+login+`","password":"wrong horse"}`)
+			a := (&visitor{house: p}).post("/console/session", `{"login":"`+login+`","password":"wrong horse"}`)
 			codes[n] = append(codes[n], a.fault(t).Code)
 			if a.status == http.StatusUnauthorized {
 				require.GreaterOrEqual(t, time.Since(began), 250*time.Millisecond)
@@ -193,7 +193,7 @@ func TestLockHoldsForAllAtOnce(t *testing.T) {
 		answers := make(chan int, 20)
 		for range cap(answers) {
 			wait.Go(func() {
-				a := (&visitor{people: p}).post("/console/session", `{"login":"sample.owner","password":"wrong horse"}`)
+				a := (&visitor{house: p}).post("/console/session", `{"login":"sample.owner","password":"wrong horse"}`)
 				answers <- a.fault(t).Code
 			})
 		}

@@ -24,18 +24,15 @@ import (
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
-// people is a house with a console.
-type people struct{ *house }
-
-func openConsole(t *testing.T, url string) *people {
+// openConsole is a house with a console.
+func openConsole(t *testing.T, url string) *house {
 	t.Helper()
 	return openConsoleWith(t, url, func(*console.Options, *server.Options) {})
 }
 
-func openConsoleWith(t *testing.T, url string, change func(*console.Options, *server.Options)) *people {
+func openConsoleWith(t *testing.T, url string, change func(*console.Options, *server.Options)) *house {
 	t.Helper()
-	p := &people{}
-	p.house = openOn(t, url, func(o *server.Options) {
+	return openOn(t, url, func(o *server.Options) {
 		catalogue, err := i18n.Load()
 		require.NoError(t, err)
 		o.Limiter = unlimited{}
@@ -49,19 +46,18 @@ func openConsoleWith(t *testing.T, url string, change func(*console.Options, *se
 			return console.New(c)
 		}
 	})
-	return p
 }
 
 // visitor is a browser.
 type visitor struct {
-	*people
+	*house
 	login  string
 	cookie string
 	flow   string // the cookie of a way to the provider
 }
 
 // user makes a user and gives the token of their invitation.
-func (p *people) user(login string, role loyalty.Role, personal bool) (token string) {
+func (p *house) user(login string, role loyalty.Role, personal bool) (token string) {
 	p.t.Helper()
 	call := administration.Call{KeyID: administration.CommandLine}
 	_, err := administration.UsersOf(p.admin).Create(p.t.Context(), call, login, administration.UserChange{Role: &role, Personal: &personal})
@@ -72,9 +68,9 @@ func (p *people) user(login string, role loyalty.Role, personal bool) (token str
 }
 
 // enter is a user who has signed in by a link.
-func (p *people) enter(login string, role loyalty.Role, personal bool) *visitor {
+func (p *house) enter(login string, role loyalty.Role, personal bool) *visitor {
 	p.t.Helper()
-	v := &visitor{people: p, login: login}
+	v := &visitor{house: p, login: login}
 	a := v.post("/console/enter", `{"token":"`+p.user(login, role, personal)+`"}`)
 	require.Equal(p.t, http.StatusOK, a.status, a.body)
 	require.NotEmpty(p.t, v.cookie)
@@ -208,7 +204,7 @@ func TestConsoleIsNobodyElses(t *testing.T) {
 		require.Equal(t, http.StatusUnsupportedMediaType, v.post(bridged+"/entities/stores/store", store, "Content-Type", kind).status, kind)
 		require.Equal(t, http.StatusUnsupportedMediaType, v.post("/console/session", "{}", "Content-Type", kind).status, kind)
 	}
-	stranger := &visitor{people: p}
+	stranger := &visitor{house: p}
 	a := stranger.get(bridged + "/admin/me")
 	require.Equal(t, []any{http.StatusUnauthorized, 190660}, []any{a.status, a.fault(t).Code})
 	a = stranger.ask(http.MethodGet, bridged+"/admin/me", "", "Authorization", "SERVICE-HMAC-SHA256 x")
@@ -216,7 +212,7 @@ func TestConsoleIsNobodyElses(t *testing.T) {
 	r := p.request(http.MethodGet, "/admin/me", "", "Cookie", "loyalty="+v.cookie)
 	require.Equal(t, http.StatusUnauthorized, p.send(r).status, "the API knows keys alone")
 
-	stolen := &visitor{people: p, cookie: v.cookie}
+	stolen := &visitor{house: p, cookie: v.cookie}
 	require.Equal(t, http.StatusOK, stolen.get(bridged+"/admin/me").status)
 	require.Equal(t, http.StatusOK, v.post("/console/session/end", "{}").status)
 	require.Equal(t, http.StatusUnauthorized, stolen.get(bridged+"/admin/me").status, "a cookie after sign-out")
@@ -256,7 +252,7 @@ func TestConfirmAgain(t *testing.T) {
 }
 
 // forgetProof makes the last proof of a session older than ten minutes.
-func (p *people) forgetProof(v *visitor) {
+func (p *house) forgetProof(v *visitor) {
 	p.t.Helper()
 	s, _, ok, err := p.store.Session(p.t.Context(), user.HashToken(v.cookie))
 	require.NoError(p.t, err)
@@ -288,7 +284,7 @@ func TestStreamEndsWithItsUser(t *testing.T) {
 	defer func() { _ = resp.Body.Close() }()
 	require.Equal(t, http.StatusOK, resp.StatusCode)
 	lines := bufio.NewScanner(resp.Body)
-	done(p.house, "/events", `{"customer":"member-1","action":"opt_in","data":{"email":"canary@shop.test"}}`)
+	done(p, "/events", `{"customer":"member-1","action":"opt_in","data":{"email":"canary@shop.test"}}`)
 	p.numbered()
 	require.Eventually(t, func() bool { return lines.Scan() && strings.HasPrefix(lines.Text(), "data:") }, time.Minute, time.Millisecond)
 	require.NotContains(t, lines.Text(), "canary")

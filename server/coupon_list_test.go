@@ -42,27 +42,6 @@ func wallet(t *testing.T, url string) *house {
 	return h
 }
 
-// makes requires 201.
-func (h *house) makes(path, body string) {
-	h.t.Helper()
-	a := h.post(path, body)
-	require.Equal(h.t, http.StatusCreated, a.status, a.body)
-}
-
-// does requires 200.
-func (h *house) does(path, body string) answer {
-	h.t.Helper()
-	a := h.post(path, body)
-	require.Equal(h.t, http.StatusOK, a.status, a.body)
-	return a
-}
-
-// happens submits one event.
-func (h *house) happens(customer, action, data string) answer {
-	h.t.Helper()
-	return h.does("/events", fmt.Sprintf(`{"customer":%q,"action":%q,"data":%s}`, customer, action, data))
-}
-
 // listOf lists one property of the entries of a list.
 func listOf(t *testing.T, a answer, name string) []string {
 	t.Helper()
@@ -268,8 +247,7 @@ func TestCouponUsage(t *testing.T) {
 		h := wallet(t, url)
 		usage := func(query string) []string {
 			t.Helper()
-			a := h.get("/coupons/-/usage?" + query)
-			require.Equal(t, http.StatusOK, a.status, a.body)
+			a := h.sees("/coupons/-/usage?" + query)
 			list := []string{}
 			for _, g := range a.json(t)["data"].([]any) {
 				g := g.(map[string]any)

@@ -16,8 +16,7 @@ import (
 // known reads all that is known of a customer, as lines by their table.
 func (h *house) known(customer, query string) map[string][]map[string]any {
 	h.t.Helper()
-	a := h.get("/customers/" + customer + "/export?" + query)
-	require.Equal(h.t, http.StatusOK, a.status, a.body)
+	a := h.sees("/customers/" + customer + "/export?" + query)
 	require.Equal(h.t, "application/x-ndjson", a.header.Get("Content-Type"))
 	tables := map[string][]map[string]any{}
 	for line := range strings.Lines(a.body) {

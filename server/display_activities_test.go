@@ -12,22 +12,6 @@ import (
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
-// creating makes entities of a type.
-func (h *house) creating(kind string, bodies ...string) {
-	h.t.Helper()
-	for _, body := range bodies {
-		a := h.post("/entities/"+kind, body)
-		require.Equal(h.t, http.StatusCreated, a.status, a.body)
-	}
-}
-
-// module switches a module on or off.
-func (h *house) module(name string, on bool) {
-	h.t.Helper()
-	a := h.post("/admin/modules/"+name, fmt.Sprintf(`{"enabled":%t}`, on))
-	require.Equal(h.t, http.StatusOK, a.status, a.body)
-}
-
 // entries are those of a list.
 func entries(t *testing.T, a answer) []map[string]any {
 	t.Helper()
@@ -52,14 +36,14 @@ func entry(t *testing.T, a answer, id string) map[string]any {
 func rewardsOf(t *testing.T, url string) *house {
 	t.Helper()
 	h := playground(t, url)
-	h.creating("segments/segment", `{"id":"rich","name":"Rich","condition":"customer.score >= 1000000"}`)
-	h.creating("stores/store", `{"id":"vienna-01","name":"Vienna"}`)
-	h.creating("coupons/pool", `{"id":"bare","name":"Bare","source":"uploaded","coupon":{"type":"amount","value":5}}`)
-	h.creating("custom-entities/attribute",
+	h.entity("segments/segment", `{"id":"rich","name":"Rich","condition":"customer.score >= 1000000"}`)
+	h.entity("stores/store", `{"id":"vienna-01","name":"Vienna"}`)
+	h.entity("coupons/pool", `{"id":"bare","name":"Bare","source":"uploaded","coupon":{"type":"amount","value":5}}`)
+	h.entity("custom-entities/attribute",
 		`{"on":"rewards/reward","name":"priority","type":"boolean","tags":["filterable","api"]}`,
 		`{"on":"rewards/reward","name":"shelf","type":"string","tags":["filterable","api"],"translatable":true}`,
 		`{"on":"rewards/reward","name":"secret","type":"string","tags":["api"]}`)
-	h.creating("rewards/reward",
+	h.entity("rewards/reward",
 		`{"id":"mug","title":{"en":"Mug","hu":"Bögre"},"type":"physical","points":900,"stores":["vienna-01","budapest-01"],"ends_at":"2999-01-01","cf_shelf":{"en":"Top","hu":"Felső"},"cf_secret":"x"}`,
 		`{"id":"soon","title":{"en":"Soon"},"type":"download","points":5,"starts_at":"2999-01-01","ends_at":"2999-02-01"}`,
 		`{"id":"over","title":{"en":"Over"},"type":"download","points":6,"ends_at":"2020-01-01"}`,

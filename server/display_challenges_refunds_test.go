@@ -18,7 +18,7 @@ import (
 func TestChallengesAndRefunds(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		h := openOn(t, url, patient)
-		h.creating("challenges/challenge",
+		h.entity("challenges/challenge",
 			`{"id":"two","title":{"en":"Two"},"criteria":[{"action":"checkout","threshold":2}],"points":25}`,
 			`{"id":"said","title":{"en":"Said"},"criteria":[{"action":"checkout","threshold":2}],"points":3,"refunds":"undo"}`,
 			`{"id":"kept","title":{"en":"Kept"},"criteria":[{"action":"checkout","threshold":2}],"points":7,"refunds":"keep"}`)

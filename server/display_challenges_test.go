@@ -19,8 +19,8 @@ func TestChallenges(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		h := openOn(t, url, patient)
 		h.module("custom_entities", true)
-		h.creating("custom-entities/attribute", `{"on":"challenges/challenge","name":"level","type":"integer","tags":["filterable","api"]}`)
-		h.creating("challenges/challenge",
+		h.entity("custom-entities/attribute", `{"on":"challenges/challenge","name":"level","type":"integer","tags":["filterable","api"]}`)
+		h.entity("challenges/challenge",
 			`{"id":"visits","title":{"en":"Two visits"},"criteria":[{"action":"visit","threshold":2}],"points":5,"max_completions":2,"tags":["spring","web"],"ends_at":"2999-01-01","cf_level":3}`,
 			`{"id":"spend","title":{"en":"Buy and come","hu":"Vásárolj és gyere"},"description":{"en":"Buy for a hundred, and come by."},"criteria":[{"action":"checkout","sum":"data.total","threshold":100},{"action":"visit","threshold":1}],"points":50,"tags":["spring"],"window_days":30,"starts_at":"2026-01-01"}`,
 			`{"id":"first","title":{"en":"A first visit"},"criteria":[{"action":"visit","threshold":1}]}`,

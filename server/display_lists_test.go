@@ -20,18 +20,10 @@ func (h *house) during(t *testing.T) *house {
 	return &own
 }
 
-// entity creates an entity.
-func (h *house) entity(kind, body string) {
-	h.t.Helper()
-	a := h.post("/entities/"+kind, body)
-	require.Equal(h.t, http.StatusCreated, a.status, "%s: %s", kind, a.body)
-}
-
 // entries reads a list whole.
 func (h *house) entries(target string, headers ...string) []map[string]any {
 	h.t.Helper()
-	a := h.get(target, headers...)
-	require.Equal(h.t, http.StatusOK, a.status, "%s: %s", target, a.body)
+	a := h.sees(target, headers...)
 	var list []map[string]any
 	for _, e := range a.json(h.t)["data"].([]any) {
 		list = append(list, e.(map[string]any))
@@ -165,8 +157,7 @@ func (h *house) treasureActivities(t *testing.T) {
 		events = append(events, e["event"].(string))
 	}
 	require.Equal(t, []string{"offline_treasure_code_found", "treasure_found", "offline_treasure_found"}, events)
-	a := h.post("/events", `{"customer":"member-1001","action":"offline_treasure_code_found","data":{"treasure_id":"counter","code":"beans"}}`)
-	require.Equal(t, http.StatusOK, a.status, a.body)
+	h.does("/events", `{"customer":"member-1001","action":"offline_treasure_code_found","data":{"treasure_id":"counter","code":"beans"}}`)
 	found := entryOf(t, h.entries(list), "counter")
 	require.Equal(t, true, found["found"])
 	require.NotEmpty(t, found["found_at"])
@@ -192,8 +183,7 @@ func (h *house) offerActivities(t *testing.T) {
 	require.Equal(t, "POST "+list+"/big-cart/claim", link(big, "claim"))
 	succeeded(t, h.post(list+"/big-cart/claim", ""))
 	for range 3 {
-		a := h.post("/events", `{"customer":"member-1001","action":"offer_redeem","data":{"offer":"big-cart"}}`)
-		require.Equal(t, http.StatusOK, a.status, a.body)
+		h.does("/events", `{"customer":"member-1001","action":"offer_redeem","data":{"offer":"big-cart"}}`)
 	}
 	big = entryOf(t, h.entries(list), "big-cart")
 	require.Equal(t, "3 0", fmt.Sprint(big["redeemed"], " ", big["left"]))
@@ -345,8 +335,7 @@ func TestActivityFilters(t *testing.T) {
 // merged one is shown as the one they became part of.
 func (h *house) activitiesFollowTheCustomer(t *testing.T) {
 	odd := "member 7/ü&+"
-	a := h.post("/events", `{"customer":"`+odd+`","action":"opt_in","data":{"email":"odd@shop.test"}}`)
-	require.Equal(t, http.StatusOK, a.status, a.body)
+	h.does("/events", `{"customer":"`+odd+`","action":"opt_in","data":{"email":"odd@shop.test"}}`)
 	path := "/customers/" + strings.ReplaceAll(url.PathEscape(odd), "+", "%2B")
 	h.entity("quizzes/quiz", `{"id":"late","title":{"en":"Late"},"question":{"en":"Q"},"answers":[{"id":"a","text":{"en":"A"}},{"id":"b","text":{"en":"B"}}],"correct_answer":"a"}`)
 	quiz := entryOf(t, h.entries(path+"/activities/quizzes"), "late")

@@ -249,8 +249,7 @@ func TestEntitiesOfTheCore(t *testing.T) {
 		const path = "/entities/core/customer"
 
 		sent := `{"first_name":"Sample","language":"hun","labels":["vip"],"external_ids":{"till":"000418"},"cf_vip":true,"birth_date":"1990-05-17"}`
-		a := h.post(path+"/member-1001", sent, "Idempotency-Key", "p")
-		require.Equal(t, http.StatusOK, a.status, a.body)
+		a := h.does(path+"/member-1001", sent, "Idempotency-Key", "p")
 		c := data(t, a)
 		require.Equal(t, []any{"core", "customer", "member-1001", "Sample", true}, []any{c["module"], c["entity"], c["id"], c["first_name"], c["cf_vip"]})
 		require.Equal(t, a.body, h.post(path+"/member-1001", sent, "Idempotency-Key", "p").body)
@@ -262,8 +261,7 @@ func TestEntitiesOfTheCore(t *testing.T) {
 		}
 		require.Contains(t, h.get("/customers/member-1001/events?action=profile").body, `"profile"`, "the journal has it")
 
-		a = h.post(path+"/member-1001", `{"first_name":null,"birth_date":null,"email":null,"labels":null,"cf_vip":null,"external_ids":{"till":null}}`)
-		require.Equal(t, http.StatusOK, a.status, a.body)
+		a = h.does(path+"/member-1001", `{"first_name":null,"birth_date":null,"email":null,"labels":null,"cf_vip":null,"external_ids":{"till":null}}`)
 		c = data(t, a)
 		for _, gone := range []string{"first_name", "birth_date", "email", "cf_vip"} {
 			require.NotContains(t, c, gone)

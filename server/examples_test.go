@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -183,11 +182,9 @@ func tell(h *house, step tale, text string) {
 		text = exampleEvent.ReplaceAllString(text, step.before(h, "1001"))
 		asForm = exampleEvent.ReplaceAllString(asForm, step.before(h, "3001"))
 	}
-	preview := h.post("/events/preview", text)
-	require.Equal(t, http.StatusOK, preview.status, preview.body)
+	preview := h.does("/events/preview", text)
 	require.NotContains(t, preview.json(t), "error", "%s: %s", text, preview.body)
-	first := h.post("/events", text)
-	require.Equal(t, http.StatusOK, first.status, "%s: %s", text, first.body)
+	first := h.does("/events", text)
 	require.Equal(t, shown(t, preview), shown(t, first), "the preview of %s told the truth", step.action)
 	second := h.form("/events", formOf(t, asForm))
 	require.Equal(t, http.StatusOK, second.status, "%s as a form: %s", step.action, second.body)
@@ -228,23 +225,8 @@ func formOf(t *testing.T, text string) string {
 	var v map[string]any
 	require.NoError(t, d.Decode(&v))
 	var pairs []string
-	var write func(name string, v any)
-	write = func(name string, v any) {
-		switch v := v.(type) {
-		case map[string]any:
-			for _, key := range slices.Sorted(maps.Keys(v)) {
-				write(name+"["+key+"]", v[key])
-			}
-		case []any:
-			for i, item := range v {
-				write(fmt.Sprintf("%s[%d]", name, i), item)
-			}
-		default:
-			pairs = append(pairs, url.QueryEscape(name)+"="+url.QueryEscape(fmt.Sprint(v)))
-		}
-	}
 	for _, key := range slices.Sorted(maps.Keys(v)) {
-		write(key, v[key])
+		pairs = append(pairs, bracketed(key, v[key])...)
 	}
 	return strings.Join(pairs, "&")
 }

@@ -19,8 +19,7 @@ import (
 // exported reads a table as lines of JSON.
 func (h *house) exported(table, query string) (rows []map[string]any) {
 	h.t.Helper()
-	a := h.get("/admin/exports/" + table + "?" + query)
-	require.Equal(h.t, http.StatusOK, a.status, a.body)
+	a := h.sees("/admin/exports/" + table + "?" + query)
 	for line := range strings.Lines(a.body) {
 		var row map[string]any
 		require.NoError(h.t, json.Unmarshal([]byte(line), &row), line)
@@ -32,8 +31,7 @@ func (h *house) exported(table, query string) (rows []map[string]any) {
 // spreadsheet reads a table as CSV, by the names of its columns.
 func (h *house) spreadsheet(table, query string) (rows []map[string]string) {
 	h.t.Helper()
-	a := h.get("/admin/exports/" + table + "?format=csv&" + query)
-	require.Equal(h.t, http.StatusOK, a.status, a.body)
+	a := h.sees("/admin/exports/" + table + "?format=csv&" + query)
 	require.Equal(h.t, "text/csv; charset=utf-8", a.header.Get("Content-Type"))
 	all, err := csv.NewReader(strings.NewReader(a.body)).ReadAll()
 	require.NoError(h.t, err)
@@ -139,8 +137,7 @@ func TestExportsPersonal(t *testing.T) {
 		tables := []string{"customers", "events", "postings", "lots", "purchases", "coupons", "claims"}
 		whole := func(query string) (text string) {
 			for _, table := range tables {
-				a := h.get("/admin/exports/" + table + "?" + query)
-				require.Equal(t, http.StatusOK, a.status, a.body)
+				a := h.sees("/admin/exports/" + table + "?" + query)
 				text += a.body
 			}
 			return text

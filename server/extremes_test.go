@@ -9,7 +9,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/loyalty-platform/loyalty/server"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
@@ -17,7 +16,7 @@ import (
 // the column is that it is compared with.
 func TestExtremeNumbers(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, address string) {
-		h := openOn(t, address, func(o *server.Options) { o.Limiter = unlimited{} })
+		h := openOn(t, address, patient)
 		h.enrol("member-1001")
 		for _, filter := range []string{
 			"/admin/requests/errors?status.gt", "/admin/requests/errors?status.nin", "/admin/requests/errors?code.lt",
@@ -31,8 +30,7 @@ func TestExtremeNumbers(t *testing.T) {
 				if n < 0 && filter[len(filter)-6:] == "offset" {
 					continue // a negative offset is refused
 				}
-				a := h.get(filter + "=" + strconv.FormatInt(n, 10))
-				require.Equal(t, http.StatusOK, a.status, "%s=%d: %s", filter, n, a.body)
+				h.sees(filter + "=" + strconv.FormatInt(n, 10))
 			}
 		}
 	})

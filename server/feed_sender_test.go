@@ -28,8 +28,7 @@ func senders(rows []fed) (list []string) {
 // What the platform does by itself is nobody's, also where it comes with somebody's request.
 func TestFeedSenders(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
-		p := openConsole(t, url)
-		h := p.house
+		h := openConsole(t, url)
 		h.watched()
 		till := h.newKey(admin.KeyChange{})
 		by := func(key signing.Credential, target, body string) answer {
@@ -43,8 +42,8 @@ func TestFeedSenders(t *testing.T) {
 			require.Eventually(t, func() bool { rows = h.feed("?limit=5000" + query).Data; return len(rows) >= n }, time.Minute, 20*time.Millisecond)
 			return rows
 		}
-		h.creating("automation/campaign", `{"id":"thanks","name":"Thanks","trigger":"visit","effects":[{"type":"points","points":7}],"status":"active"}`)
-		h.creating("rewards/reward", `{"id":"mug","title":{"en":"Mug"},"type":"physical","points":5}`)
+		h.entity("automation/campaign", `{"id":"thanks","name":"Thanks","trigger":"visit","effects":[{"type":"points","points":7}],"status":"active"}`)
+		h.entity("rewards/reward", `{"id":"mug","title":{"en":"Mug"},"type":"physical","points":5}`)
 		now := h.feed("?after=now").Next
 
 		h.enrol("member-1")
@@ -55,7 +54,7 @@ func TestFeedSenders(t *testing.T) {
 		batch := begun(t, by(till, claimMugs, `{"customers":["member-1"]}`), 1)
 		h.work(1)
 		require.NotEmpty(t, batch)
-		ada := p.enter("ada", loyalty.RoleOperator, true)
+		ada := h.enter("ada", loyalty.RoleOperator, true)
 		require.Equal(t, http.StatusOK, ada.post(bridged+"/events", `{"customer":"member-1","action":"visit","data":{"url":"https://shop.test/"}}`).status)
 
 		key, user := " key "+till.KeyID, " user ada"

@@ -53,8 +53,7 @@ type fedPage struct {
 
 func (h *house) feed(query string, headers ...string) fedPage {
 	h.t.Helper()
-	a := h.get("/events/feed"+query, headers...)
-	require.Equal(h.t, http.StatusOK, a.status, a.body)
+	a := h.sees("/events/feed"+query, headers...)
 	var p fedPage
 	require.NoError(h.t, json.Unmarshal([]byte(a.body), &p), a.body)
 	return p
@@ -336,7 +335,7 @@ func TestFeedEndsWithTheServer(t *testing.T) {
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	served := make(chan error, 1)
-	go func() { served <- h.server.Serve(ctx, listener, 20*time.Second) }()
+	go func() { served <- h.Server.Serve(ctx, listener, 20*time.Second) }()
 	h.url = "http://" + listener.Addr().String()
 	var open []*http.Response
 	for range 64 {

@@ -2,14 +2,10 @@ package server_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
+	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
-	"net/http/httptest"
-	"net/netip"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -17,32 +13,23 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/loyalty-platform/loyalty/i18n"
 	"github.com/loyalty-platform/loyalty/openapi"
 	"github.com/loyalty-platform/loyalty/server"
-	"github.com/loyalty-platform/loyalty/server/contract"
-	"github.com/loyalty-platform/loyalty/server/deliver"
-	"github.com/loyalty-platform/loyalty/server/docs"
-	"github.com/loyalty-platform/loyalty/server/doctor"
-	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/action"
 	administration "github.com/loyalty-platform/loyalty/server/loyalty/admin"
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
-	"github.com/loyalty-platform/loyalty/server/loyalty/job"
-	"github.com/loyalty-platform/loyalty/server/loyalty/leaderboard"
-	"github.com/loyalty-platform/loyalty/server/loyalty/statistics"
-	"github.com/loyalty-platform/loyalty/server/loyalty/webhook"
 	"github.com/loyalty-platform/loyalty/server/servertest"
 	"github.com/loyalty-platform/loyalty/signing"
 	"github.com/loyalty-platform/loyalty/store"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
-const region = "test"
+const region = servertest.Region
 
-// house is a whole server on loopback over a real database, with one access key
-// that may do everything.
+// house is a whole server of servertest, and what a test says to it.
 type house struct {
+	*servertest.House
+
 	t           *testing.T
 	url         string
 	databaseURL string
@@ -52,9 +39,6 @@ type house struct {
 	engine      *engine.Engine
 	store       *store.Store
 	key         signing.Credential
-	server      *server.Server
-	egress      *deliver.Client
-	imports     func(context.Context) (int, error) // what the job imports does
 }
 
 // open starts a house; adjust may change its options first.
@@ -66,60 +50,22 @@ func open(t *testing.T, adjust ...func(*server.Options)) *house {
 // openOn is open on a given database.
 func openOn(t *testing.T, url string, adjust ...func(*server.Options)) *house {
 	t.Helper()
+	return openWith(t, url, nil, adjust...)
+}
+
+// openWith is openOn with another engine.
+func openWith(t *testing.T, url string, change func(*engine.EngineOptions), adjust ...func(*server.Options)) *house {
+	t.Helper()
 	h := &house{t: t, databaseURL: url, log: &logLines{}, store: storetest.Open(t, url)}
-	directory, err := administration.NewDirectory(context.Background(), administration.DirectoryOptions{Registry: action.Registry(), Store: h.store})
-	require.NoError(t, err)
-	h.directory = directory
-	vocabulary, err := contract.NewVocabulary()
-	require.NoError(t, err)
-	h.engine, err = engine.NewEngine(engine.EngineOptions{
-		Store: h.store, Contract: vocabulary, Programmes: directory, Rules: action.All(), Features: action.Features(),
-	})
-	require.NoError(t, err)
-	t.Cleanup(h.engine.Close)
-	h.egress = deliver.NewClient(deliver.Options{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Agent: "test"})
-	t.Cleanup(h.egress.Close)
-	h.admin = administration.NewAdmin(administration.AdminOptions{Registry: action.Registry(), Store: h.store, Directory: directory, APIs: openapi.Names()})
-	webhooks := administration.NewWebhooks(h.admin, h.store, administration.WebhookRules{
-		URLFault: h.egress.URLFault, NewSecret: deliver.NewSecret, NewPrivateKey: deliver.NewPrivateKey, PublicKey: deliver.PublicKey, Sign: deliver.Sign, Notices: webhook.NoticeNames(), Version: webhook.Version,
-	})
-	catalogue, err := i18n.Load()
-	require.NoError(t, err)
-	h.imports = h.importer(vocabulary)
-	o := server.Options{
-		Listen: "127.0.0.1:0", Region: region, Engine: h.engine, Directory: directory, Admin: h.admin, Reader: h.store, Feed: h.store, Exports: h.store, Imports: h.store,
-		Webhooks: webhooks, Messages: server.NewWebhookMessages(h.store, directory.Programme),
-		Leaderboard: leaderboard.NewLeaderboard(leaderboard.LeaderboardOptions{Store: h.store, Programmes: directory}),
-		Statistics:  statistics.New(statistics.Options{Store: h.store, Programmes: directory}),
-		Jobs:        job.NewJobs(job.JobsOptions{Engine: h.engine, Store: h.store, Imports: h.imports}),
-		Vocabulary:  vocabulary, Catalogue: catalogue, Ready: h.store.Ready, Portal: docs.New(region, nil),
-		Logger: slog.New(slog.NewJSONHandler(h.log, nil)),
-	}
-	patient := &doctor.Patient{
-		Now: time.Now, Local: true, Store: h.store, Keys: h.admin.Keys, Jobs: o.Jobs.List, LogMost: 1 << 40, OldestPostgres: store.OldestPostgres,
-		Node: loyalty.NewID(time.Now(), loyalty.ID{}), Program: server.SystemProgram{Version: "test", Go: runtime.Version(), Platform: runtime.GOOS},
-	}
-	o.System = func(ctx context.Context) (*server.System, error) { return doctor.System(ctx, patient) }
-	for _, f := range adjust {
-		f(&o)
-	}
-	h.server, err = server.New(o)
-	require.NoError(t, err)
-	t.Cleanup(func() { h.server.Close(context.Background()) })
-	listening := httptest.NewServer(h.server)
-	t.Cleanup(listening.Close)
-	h.url = listening.URL
-	most := 1_000_000 // no test waits for its budget
-	h.key = h.newKey(administration.KeyChange{RateLimit: &most})
+	h.House = servertest.Open(t, servertest.Options{Store: h.store, Log: h.log, Engine: change, Server: adjust})
+	h.url, h.key, h.admin, h.directory, h.engine = h.URL, h.Key, h.Admin, h.Directory, h.Engine
 	return h
 }
 
 // newKey makes an access key with the given rights.
 func (h *house) newKey(c administration.KeyChange) signing.Credential {
 	h.t.Helper()
-	done, err := h.admin.CreateKey(context.Background(), administration.Call{KeyID: administration.CommandLine}, c)
-	require.NoError(h.t, err)
-	return signing.Credential{KeyID: done.Value.ID, Secret: done.Value.Secrets[0].Value}
+	return servertest.NewKey(h.t, h.admin, c)
 }
 
 // expiredKey is a key that was made two days ago, for a day.
@@ -127,13 +73,10 @@ func (h *house) expiredKey() signing.Credential {
 	h.t.Helper()
 	made := time.Now().AddDate(0, 0, -2)
 	over := made.AddDate(0, 0, 1)
-	admin := administration.NewAdmin(administration.AdminOptions{
-		Registry: action.Registry(),
-		Store:    h.store, Directory: h.directory, APIs: openapi.Names(), Clock: func() time.Time { return made },
+	then := administration.NewAdmin(administration.AdminOptions{
+		Registry: action.Registry(), Store: h.store, Directory: h.directory, APIs: openapi.Names(), Clock: func() time.Time { return made },
 	})
-	done, err := admin.CreateKey(h.t.Context(), administration.Call{KeyID: administration.CommandLine}, administration.KeyChange{ExpiresAt: &over})
-	require.NoError(h.t, err)
-	return signing.Credential{KeyID: done.Value.ID, Secret: done.Value.Secrets[0].Value}
+	return servertest.NewKey(h.t, then, administration.KeyChange{ExpiresAt: &over})
 }
 
 // answer is what came back.
@@ -196,7 +139,13 @@ func (h *house) request(method, target, body string, headers ...string) *http.Re
 // send sends a request as it is and checks the answer against the contract.
 func (h *house) send(r *http.Request) answer {
 	h.t.Helper()
-	resp, err := (&servertest.Contract{T: h.t}).RoundTrip(r)
+	return h.through(&servertest.Contract{T: h.t}, r)
+}
+
+// through sends a request by a transport.
+func (h *house) through(transport http.RoundTripper, r *http.Request) answer {
+	h.t.Helper()
+	resp, err := transport.RoundTrip(r)
 	require.NoError(h.t, err)
 	body, err := io.ReadAll(resp.Body)
 	require.NoError(h.t, err)
@@ -207,25 +156,13 @@ func (h *house) send(r *http.Request) answer {
 // signed sends a request signed with a key.
 func (h *house) signed(key signing.Credential, r *http.Request) answer {
 	h.t.Helper()
-	transport := &signing.Transport{Scheme: signing.Default(region), Credential: key, Base: &servertest.Contract{T: h.t}}
-	resp, err := transport.RoundTrip(r)
-	require.NoError(h.t, err)
-	body, err := io.ReadAll(resp.Body)
-	require.NoError(h.t, err)
-	require.NoError(h.t, resp.Body.Close())
-	return answer{resp.StatusCode, resp.Header, string(body)}.note()
+	return h.through(&signing.Transport{Scheme: signing.Default(region), Credential: key, Base: &servertest.Contract{T: h.t}}, r)
 }
 
 // unchecked sends a signed request whose answer need not be one of its document.
 func (h *house) unchecked(method, target string, headers ...string) answer {
 	h.t.Helper()
-	transport := &signing.Transport{Scheme: signing.Default(region), Credential: h.key}
-	resp, err := transport.RoundTrip(h.request(method, target, "", headers...))
-	require.NoError(h.t, err)
-	body, err := io.ReadAll(resp.Body)
-	require.NoError(h.t, err)
-	require.NoError(h.t, resp.Body.Close())
-	return answer{resp.StatusCode, resp.Header, string(body)}.note()
+	return h.through(&signing.Transport{Scheme: signing.Default(region), Credential: h.key}, h.request(method, target, "", headers...))
 }
 
 func (h *house) get(target string, headers ...string) answer {
@@ -246,6 +183,56 @@ func (h *house) post(target, body string, headers ...string) answer {
 func (h *house) form(target, body string) answer {
 	h.t.Helper()
 	return h.signed(h.key, h.request(http.MethodPost, target, body, "Content-Type", formType))
+}
+
+// does sends what must be answered with 200.
+func (h *house) does(target, body string, headers ...string) answer {
+	h.t.Helper()
+	a := h.post(target, body, headers...)
+	require.Equal(h.t, http.StatusOK, a.status, "%s %s: %s", target, body, a.body)
+	return a
+}
+
+// makes sends what must be answered with 201.
+func (h *house) makes(target, body string, headers ...string) answer {
+	h.t.Helper()
+	a := h.post(target, body, headers...)
+	require.Equal(h.t, http.StatusCreated, a.status, "%s %s: %s", target, body, a.body)
+	return a
+}
+
+// sees reads what must be answered with 200.
+func (h *house) sees(target string, headers ...string) answer {
+	h.t.Helper()
+	a := h.get(target, headers...)
+	require.Equal(h.t, http.StatusOK, a.status, "%s: %s", target, a.body)
+	return a
+}
+
+// entity makes entities of a type.
+func (h *house) entity(kind string, bodies ...string) {
+	h.t.Helper()
+	for _, body := range bodies {
+		h.makes("/entities/"+kind, body)
+	}
+}
+
+// module switches a module on or off.
+func (h *house) module(name string, on bool) {
+	h.t.Helper()
+	h.does("/admin/modules/"+name, fmt.Sprintf(`{"enabled":%t}`, on))
+}
+
+// happens sends an event.
+func (h *house) happens(customer, action, data string) answer {
+	h.t.Helper()
+	return h.does("/events", fmt.Sprintf(`{"customer":%q,"action":%q,"data":%s}`, customer, action, data))
+}
+
+// add gives a member points.
+func (h *house) add(member, points string) {
+	h.t.Helper()
+	h.happens(member, "point_add", `{"points":`+points+`}`)
 }
 
 // enrol makes an active customer, in a millisecond of their own: within one,

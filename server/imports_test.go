@@ -14,27 +14,11 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/loyalty-platform/loyalty/server/intake"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 	"github.com/loyalty-platform/loyalty/signing"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
-
-// importer does what the job imports does, for a house.
-func (h *house) importer(contract loyalty.Contract) func(context.Context) (int, error) {
-	u := &intake.Uploads{
-		Store: h.store, Ledger: h.store, Now: h.engine.Now,
-		World: func(context.Context) (intake.World, error) {
-			return intake.World{Store: h.store, Programme: h.directory.Programme(), Contract: contract, Now: h.engine.Now()}, nil
-		},
-		Begin: func(ctx context.Context, keyID string, i loyalty.Import) error {
-			_, err := h.admin.BeginImport(ctx, admin.Call{KeyID: keyID}, i)
-			return err
-		},
-	}
-	return u.Work
-}
 
 // importing is an import under way in a test.
 type importing struct {
@@ -44,8 +28,7 @@ type importing struct {
 
 func (h *house) newImport(body string) importing {
 	h.t.Helper()
-	a := h.post("/admin/imports", body)
-	require.Equal(h.t, http.StatusCreated, a.status, a.body)
+	a := h.makes("/admin/imports", body)
 	return importing{h, data(h.t, a)["import_id"].(string)}
 }
 
@@ -87,8 +70,7 @@ func (i importing) now() map[string]any {
 
 func (i importing) findings() string {
 	i.t.Helper()
-	a := i.get("/admin/imports/" + i.id + "/findings")
-	require.Equal(i.t, http.StatusOK, a.status, a.body)
+	a := i.sees("/admin/imports/" + i.id + "/findings")
 	require.Equal(i.t, "text/csv; charset=utf-8", a.header.Get("Content-Type"))
 	return a.body
 }
@@ -180,7 +162,7 @@ func TestImportCutOff(t *testing.T) {
 		cuts := 0
 		for wait := time.Millisecond; i.now()["rows"] == nil; wait = wait * 3 / 2 {
 			ctx, cancel := context.WithTimeout(t.Context(), wait)
-			if _, err := h.imports(ctx); err != nil {
+			if _, err := h.Imports(ctx); err != nil {
 				cuts++
 			}
 			cancel()

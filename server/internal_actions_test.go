@@ -7,7 +7,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/loyalty-platform/loyalty/server"
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 	"github.com/loyalty-platform/loyalty/server/servertest"
 )
@@ -15,7 +14,7 @@ import (
 // TestInternalActionsNameTheirOperation: who submits what only the platform writes
 // is told, in each language, which operation of the documents writes it.
 func TestInternalActionsNameTheirOperation(t *testing.T) {
-	h := open(t, func(o *server.Options) { o.Limiter = unlimited{} })
+	h := open(t, patient)
 	h.enrol("ada")
 	documented := map[string]bool{}
 	for _, doc := range servertest.Documents() {

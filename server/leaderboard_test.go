@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -12,10 +11,9 @@ import (
 
 	"github.com/loyalty-platform/loyalty/server"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
-	"github.com/loyalty-platform/loyalty/server/loyalty/action"
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
-	"github.com/loyalty-platform/loyalty/server/loyalty/job"
 	"github.com/loyalty-platform/loyalty/server/loyalty/leaderboard"
+	"github.com/loyalty-platform/loyalty/server/loyalty/loyaltytest"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
@@ -23,7 +21,7 @@ import (
 // Budapest.
 type stadium struct {
 	*house
-	now atomic.Pointer[time.Time]
+	*loyaltytest.Clock
 }
 
 // saturday is an hour and a half before midnight in Budapest, on the last day of a
@@ -32,33 +30,10 @@ var saturday = time.Date(2026, 1, 31, 21, 30, 0, 0, time.UTC)
 
 func newStadium(t *testing.T, url string) *stadium {
 	t.Helper()
-	s := &stadium{}
-	s.now.Store(&saturday)
-	clock := func() time.Time { return *s.now.Load() }
-	s.house = openOn(t, url, patient, func(o *server.Options) {
-		store := o.Reader.(interface {
-			loyalty.Store
-			loyalty.JobStore
-		})
-		engine, err := engine.NewEngine(engine.EngineOptions{
-			Store: store, Contract: o.Vocabulary, Programmes: o.Directory, Rules: action.All(), Features: action.Features(), Clock: clock,
-		})
-		require.NoError(t, err)
-		t.Cleanup(engine.Close)
-		o.Engine, o.Jobs = engine, job.NewJobs(job.JobsOptions{Engine: engine, Store: store})
-		o.Leaderboard = leaderboard.NewLeaderboard(leaderboard.LeaderboardOptions{Store: store, Programmes: o.Directory, Clock: clock})
-	})
+	s := &stadium{Clock: loyaltytest.NewClock(saturday)}
+	s.house = openWith(t, url, func(o *engine.EngineOptions) { o.Clock = s.Clock.Now }, patient)
 	require.Equal(t, http.StatusOK, s.post("/admin/settings", `{"time_zone":"Europe/Budapest"}`).status)
 	return s
-}
-
-func (s *stadium) wait(by time.Duration) { s.now.Store(new(s.now.Load().Add(by))) }
-
-// does sends an event.
-func (s *stadium) does(customer, action, data string) {
-	s.t.Helper()
-	a := s.post("/events", fmt.Sprintf(`{"customer":%q,"action":%q,"data":%s}`, customer, action, data))
-	require.Equal(s.t, http.StatusOK, a.status, "%s %s: %s", action, data, a.body)
 }
 
 func (s *stadium) scores(customer string, points int) {
@@ -67,22 +42,21 @@ func (s *stadium) scores(customer string, points int) {
 	if points < 0 {
 		action, points = "point_sub", -points
 	}
-	s.does(customer, action, fmt.Sprintf(`{"points":%d}`, points))
+	s.happens(customer, action, fmt.Sprintf(`{"points":%d}`, points))
 }
 
 // buys buys one thing, a point for each whole unit of its price.
 func (s *stadium) buys(customer, transaction, total string) {
 	s.t.Helper()
 	const line = `{"product_id":"p-1","product_name":"Cup","product_url":"https://shop.test/p-1","quantity":1,"subtotal":%s}`
-	s.does(customer, "checkout", fmt.Sprintf(`{"transaction_id":%q,"total":%s,"items":[`+line+`]}`, transaction, total, total))
+	s.happens(customer, "checkout", fmt.Sprintf(`{"transaction_id":%q,"total":%s,"items":[`+line+`]}`, transaction, total, total))
 }
 
 // board reads a board as text: the rank, the last digits of the id and the score of
 // each. It is read at once, so what was sent before is on it.
 func (s *stadium) board(query string) string {
 	s.t.Helper()
-	a := s.get("/customers/leaderboard?" + query)
-	require.Equal(s.t, http.StatusOK, a.status, a.body)
+	a := s.sees("/customers/leaderboard?" + query)
 	return ranksOf(a.json(s.t)["data"])
 }
 
@@ -113,7 +87,7 @@ func TestLeaderboard(t *testing.T) {
 		require.Empty(t, s.board(""), "nobody yet")
 		for i := 1; i <= 7; i++ {
 			s.enrol(fmt.Sprint("member-100", i))
-			s.wait(time.Millisecond) // who joined last stands first among equals
+			s.Wait(time.Millisecond) // who joined last stands first among equals
 		}
 		t.Run("ties", s.ties)
 		t.Run("what is shown", s.shows)
@@ -135,14 +109,13 @@ func TestBoardsWithoutIDs(t *testing.T) {
 		for i, handler := range []string{"one", "two", "three"} {
 			id := fmt.Sprint("member-100", i+1)
 			s.enrol(id)
-			s.wait(time.Millisecond)
-			s.does(id, "profile", `{"handler":"`+handler+`"}`)
+			s.Wait(time.Millisecond)
+			s.happens(id, "profile", `{"handler":"`+handler+`"}`)
 			s.scores(id, 30-10*i)
 		}
 		require.Equal(t, "1:1=30 2:2=20 3:3=10", s.board(""), "ids are shown")
 		hidden := func(target string) answer {
-			a := s.get(target)
-			require.Equal(t, http.StatusOK, a.status, a.body)
+			a := s.sees(target)
 			require.NotContains(t, a.body, "member-100", target)
 			return a
 		}
@@ -176,12 +149,12 @@ func (s *stadium) ties(t *testing.T) {
 	}
 	require.Empty(t, s.board("period=day&previous=true"))
 	require.Empty(t, s.board("period=all&previous=true"))
-	s.does("member-1001", "point_spend", `{"points":30}`)
+	s.happens("member-1001", "point_spend", `{"points":30}`)
 	require.Equal(t, want, s.board(""), "what is spent still was earned")
 }
 
 func (s *stadium) shows(t *testing.T) {
-	s.does("member-1001", "profile", `{"handler":"m1001","image_url":"https://shop.test/member-1001.png","first_name":"Sample","birth_date":"1990-05-17"}`)
+	s.happens("member-1001", "profile", `{"handler":"m1001","image_url":"https://shop.test/member-1001.png","first_name":"Sample","birth_date":"1990-05-17"}`)
 	got := s.get("/customers/leaderboard?period=week&limit=1").json(t)
 	require.Equal(t, map[string]any{"name": "week", "starts_at": "2026-01-25T23:00:00.000Z", "ends_at": "2026-02-01T23:00:00.000Z"}, got["period"])
 	entry := got["data"].([]any)[0].(map[string]any)
@@ -213,10 +186,10 @@ func (s *stadium) pages(t *testing.T) {
 	require.Equal(t, "2:5=25 3:3=20", ranksOf(s.get(back).json(t)["data"]))
 	require.Equal(t, http.StatusBadRequest, s.get(strings.Replace(second, "period=day", "period=week", 1)).status)
 
-	s.wait(3 * time.Hour) // beyond midnight
+	s.Wait(3 * time.Hour) // beyond midnight
 	require.Empty(t, s.board("period=day"))
 	require.Equal(t, "3:2=20 5:4=10", ranksOf(s.get(second).json(t)["data"]), "the walk stays on its board")
-	s.wait(-3 * time.Hour)
+	s.Wait(-3 * time.Hour)
 	s.scores("member-1005", -25)
 }
 
@@ -237,7 +210,7 @@ func (s *stadium) neighbours(t *testing.T) {
 
 // midnight: the days, weeks and months are Budapest's.
 func (s *stadium) midnight(t *testing.T) {
-	s.wait(2 * time.Hour) // Sunday, 1 February, half past midnight; in UTC it is still Saturday
+	s.Wait(2 * time.Hour) // Sunday, 1 February, half past midnight; in UTC it is still Saturday
 	s.scores("member-1006", 5)
 	for query, want := range map[string]string{
 		"period=day": "1:6=5", "period=month": "1:6=5", "period=day&previous=true&limit=2": "1:1=30 2:3=20",
@@ -246,11 +219,11 @@ func (s *stadium) midnight(t *testing.T) {
 	} {
 		require.Equal(t, want, s.board(query), query)
 	}
-	s.does("member-1006", "point_add", `{"points":7,"effective_timestamp":"2026-01-31T22:59:59Z"}`)
-	s.does("member-1006", "point_add", `{"points":2,"effective_timestamp":"2026-01-31T23:00:00Z"}`)
+	s.happens("member-1006", "point_add", `{"points":7,"effective_timestamp":"2026-01-31T22:59:59Z"}`)
+	s.happens("member-1006", "point_add", `{"points":2,"effective_timestamp":"2026-01-31T23:00:00Z"}`)
 	require.Equal(t, "1:6=7", s.board("period=day"), "an event counts on the day of its date")
 	require.Equal(t, "5 7 of 5:6=7", s.standing("member-1006", "period=day&previous=true&neighbours=0"))
-	s.wait(24 * time.Hour) // Monday
+	s.Wait(24 * time.Hour) // Monday
 	s.scores("member-1006", 1)
 	require.Equal(t, "1:6=1", s.board("period=day"))
 	require.Equal(t, "1:6=1", s.board("period=week"))
@@ -260,21 +233,21 @@ func (s *stadium) midnight(t *testing.T) {
 }
 
 func (s *stadium) statuses(t *testing.T) {
-	s.does("member-1001", "suspend", `{}`)
+	s.happens("member-1001", "suspend", `{}`)
 	require.Equal(t, "1:3=20 1:2=20 3:6=15 4:4=10 5:5=0", s.board(""))
 	require.Equal(t, "- 30 of ", s.standing("member-1001", ""))
 	s.scores("member-1001", 4)
-	s.does("member-1001", "unsuspend", `{}`)
+	s.happens("member-1001", "unsuspend", `{}`)
 	require.Equal(t, "1:1=34 2:3=20", s.board("limit=2"), "back with everything")
-	s.does("member-1003", "opt_out", `{}`)
+	s.happens("member-1003", "opt_out", `{}`)
 	require.Equal(t, "1:1=34 2:2=20 3:6=15 4:4=10 5:5=0", s.board(""))
 }
 
 func (s *stadium) refunds(t *testing.T) {
 	s.buys("member-1004", "T-1", "60")
 	require.Equal(t, "1:4=60 2:6=8 3:1=4", s.board("period=month"))
-	s.wait(24 * time.Hour)
-	s.does("member-1004", "refund", `{"transaction_id":"T-1"}`)
+	s.Wait(24 * time.Hour)
+	s.happens("member-1004", "refund", `{"transaction_id":"T-1"}`)
 	require.Equal(t, "1:4=-60", s.board("period=day"), "the day on which it is given back")
 	require.Equal(t, "1:6=8 2:1=4 3:4=0", s.board("period=month"))
 	require.Equal(t, "1:1=34 2:2=20 3:6=15 4:4=10 5:5=0", s.board(""))
@@ -283,19 +256,19 @@ func (s *stadium) refunds(t *testing.T) {
 func (s *stadium) merges(t *testing.T) {
 	s.scores("member-1007", 100)
 	require.Equal(t, "1:7=100 2:4=-60", s.board("period=day"))
-	s.wait(24 * time.Hour)
+	s.Wait(24 * time.Hour)
 	require.Equal(t, http.StatusOK, s.post("/customers/member-1007/merge", `{"target":"member-1002"}`).status)
 	require.Empty(t, s.board("period=day"), "nobody scored anything by it")
 	require.Equal(t, "1:2=100 2:4=-60", s.board("period=day&previous=true"), "what the other one scored is the survivor's")
 	require.Equal(t, "1:2=120 2:1=34 3:6=15 4:4=10 5:5=0", s.board(""))
 	require.Equal(t, "1 120 of 1:2=120 2:1=34", s.standing("member-1007", "neighbours=1"), "the survivor answers")
-	s.does("member-1007", "point_add", `{"points":1}`)
+	s.happens("member-1007", "point_add", `{"points":1}`)
 	require.Equal(t, "1:2=1", s.board("period=day"))
 }
 
 // anotherZone: the days are others, and so is what was scored in them.
 func (s *stadium) anotherZone(t *testing.T) {
-	s.wait(6 * time.Hour) // half an hour after midnight in New York
+	s.Wait(6 * time.Hour) // half an hour after midnight in New York
 	s.scores("member-1006", 2)
 	require.Equal(t, "1:6=2 2:2=1", s.board("period=day"))
 	require.Equal(t, http.StatusOK, s.post("/admin/settings", `{"time_zone":"America/New_York"}`).status)
@@ -366,8 +339,8 @@ func TestLeaderboardScores(t *testing.T) {
 		require.Len(t, whole, 1+22, "of 50,000 each")
 		require.Equal(t, []string{"-50000--1:1", "0-49999:8", "50000-99999:0"}, whole[:3])
 		require.Equal(t, whole[len(whole)-2:], []string{"1000000-1049999:1", "10"})
-		s.does("member-9", "suspend", `{}`)
-		s.does("member-8", "opt_out", `{}`)
+		s.happens("member-9", "suspend", `{}`)
+		s.happens("member-8", "opt_out", `{}`)
 		require.Equal(t, []string{"-1000--1:1", "0-999:5", "1000-1999:0", "2000-2999:0", "3000-3999:0", "4000-4999:0", "5000-5999:2", "8"}, bands("bands=10"))
 		require.Equal(t, bands(""), bands("period=month"))
 		require.Equal(t, []string{"0"}, bands("previous=true"))

@@ -18,8 +18,7 @@ import (
 func (s *stadium) soon(target string) (all []string, looked, pages int) {
 	s.t.Helper()
 	for link := any(target); link != nil; pages++ {
-		a := s.get(link.(string))
-		require.Equal(s.t, http.StatusOK, a.status, a.body)
+		a := s.sees(link.(string))
 		got := a.json(s.t)
 		require.Nil(s.t, got["previous"])
 		for _, e := range got["data"].([]any) {
@@ -58,8 +57,8 @@ func TestLevelsSoon(t *testing.T) {
 				s.scores(id, points)
 			}
 		}
-		s.does("member-5", "opt_out", `{}`)
-		s.does("member-2", "suspend", `{}`)
+		s.happens("member-5", "opt_out", `{}`)
+		s.happens("member-2", "suspend", `{}`)
 		list := func(target string) []string {
 			all, looked, _ := s.soon(target)
 			slices.Sort(all) // they come in the order of their ids, all of one instant here
@@ -88,12 +87,12 @@ func TestLevelsSoon(t *testing.T) {
 		require.Equal(t, 5, looked)
 		require.GreaterOrEqual(t, pages, 3)
 
-		s.does("member-1", "video", `{"url":"https://shop.test/film"}`) // gives gold, without an end
+		s.happens("member-1", "video", `{"url":"https://shop.test/film"}`) // gives gold, without an end
 		require.NotContains(t, strings.Join(list(falling), ","), "member-1")
-		s.wait(24 * time.Hour)
+		s.Wait(24 * time.Hour)
 		s.scores("member-0", 15)
 		require.Equal(t, "member-0 level silver 105 0 2026-02-06T23:00:00.000Z", list(falling)[0])
-		s.wait(4 * 24 * time.Hour) // what came on the first day is out of the window
+		s.Wait(4 * 24 * time.Hour) // what came on the first day is out of the window
 		require.Equal(t, []string{"member-0 level silver 15 85 2026-02-06T23:00:00.000Z", "member-2 level silver 0 100 2026-02-06T23:00:00.000Z", "member-3 level gold 0 300 2026-02-06T23:00:00.000Z"}, list(falling))
 
 		require.Empty(t, list("/levels/staff/rising?share=100"), "nothing is counted there")
@@ -121,8 +120,7 @@ func TestLevelsSoonWalks(t *testing.T) {
 			for n := first; n < first+100; n++ {
 				events = append(events, fmt.Sprintf(`{"customer":"crowd-%04d","action":"opt_in","data":{"email":"c%d@shop.test"}}`, n, n))
 			}
-			a := s.post("/events/bulk", `{"events":[`+strings.Join(events, ",")+`]}`)
-			require.Equal(t, http.StatusOK, a.status, a.body)
+			a := s.does("/events/bulk", `{"events":[`+strings.Join(events, ",")+`]}`)
 			require.Contains(t, a.body, `"errors":0`)
 		}
 		for _, n := range []string{"crowd-0003", "crowd-1050", "crowd-1099"} {

@@ -32,8 +32,7 @@ func newLadder(t *testing.T, url string) *stadium {
 	t.Helper()
 	s := newStadium(t, url)
 	for _, e := range ladder {
-		a := s.post("/entities/"+e[0], e[1])
-		require.Equal(t, http.StatusCreated, a.status, "%s: %s", e[1], a.body)
+		s.makes("/entities/"+e[0], e[1])
 	}
 	return s
 }
@@ -42,8 +41,7 @@ func newLadder(t *testing.T, url string) *stadium {
 // and what it lacks, and since and until when, in the programme's days.
 func (s *stadium) levels(customer string) []string {
 	s.t.Helper()
-	a := s.get("/customers/" + customer + "/levels")
-	require.Equal(s.t, http.StatusOK, a.status, a.body)
+	a := s.sees("/customers/" + customer + "/levels")
 	var all []string
 	for _, l := range a.json(s.t)["data"].([]any) {
 		l := l.(map[string]any)
@@ -102,8 +100,7 @@ func (s *stadium) catalogue(t *testing.T) {
 	require.Equal(t, http.StatusBadRequest, s.get("/levels?limit=0").status)
 	require.Equal(t, http.StatusBadRequest, s.get("/levels?structure=club").status)
 
-	a := s.post("/entities/tiers/tier", `{"id":"spare","structure":"club","name":{"en":"Spare"},"threshold":500}`)
-	require.Equal(t, http.StatusCreated, a.status, a.body)
+	s.makes("/entities/tiers/tier", `{"id":"spare","structure":"club","name":{"en":"Spare"},"threshold":500}`)
 	require.Contains(t, s.get("/levels").body, "spare")
 	require.Equal(t, http.StatusOK, s.post("/entities/tiers/tier/spare/archive", "").status)
 	require.NotContains(t, s.get("/levels").body, "spare")
@@ -118,18 +115,18 @@ func (s *stadium) climbs(t *testing.T) {
 		"silver current reached 150 lacks 0 since 2026-01-31T21:30:00.000Z expires_at 2026-02-06T23:00:00.000Z",
 		"gold next 150 lacks 150",
 	}, club())
-	s.wait(24 * time.Hour)
+	s.Wait(24 * time.Hour)
 	s.scores("member-1001", 160)
 	require.Equal(t, []string{
 		"silver reached 310 lacks 0",
 		"gold current reached 310 lacks 0 since 2026-02-01T21:30:00.000Z expires_at 2026-02-06T23:00:00.000Z",
 	}, club())
-	s.wait(4 * 24 * time.Hour) // 5 February: the first ones have left the window
+	s.Wait(4 * 24 * time.Hour) // 5 February: the first ones have left the window
 	require.Equal(t, []string{
 		"silver reached 160 lacks 0",
 		"gold current reached 160 lacks 140 since 2026-02-01T21:30:00.000Z expires_at 2026-02-06T23:00:00.000Z",
 	}, club(), "in its grace")
-	s.wait(2 * 24 * time.Hour) // nobody looked at midnight
+	s.Wait(2 * 24 * time.Hour) // nobody looked at midnight
 	require.Equal(t, []string{"silver next 0 lacks 100", "gold 0 lacks 300"}, club(), "everything has left the window by then")
 	s.scores("member-1001", -5)
 	require.Equal(t, []string{"silver next -5 lacks 105", "gold -5 lacks 305"}, club())
@@ -140,15 +137,15 @@ func (s *stadium) spends(t *testing.T) {
 	require.Equal(t, "regular next 60.25 lacks 39.25", s.levels("member-1001")[2])
 	s.buys("member-1001", "T-2", "39.25")
 	require.Equal(t, "regular current reached 99.5 lacks 0 since 2026-02-07T21:30:00.000Z", s.levels("member-1001")[2])
-	s.does("member-1001", "refund", `{"transaction_id":"T-1"}`)
+	s.happens("member-1001", "refund", `{"transaction_id":"T-1"}`)
 	require.Equal(t, "regular current reached 39.25 lacks 60.25 since 2026-02-07T21:30:00.000Z", s.levels("member-1001")[2], "nobody comes down here")
 }
 
 func (s *stadium) given(t *testing.T) {
 	require.Equal(t, []string{"helper", "head"}, s.levels("member-1001")[3:])
-	s.does("member-1001", "visit", `{"url":"https://shop.test/"}`)
+	s.happens("member-1001", "visit", `{"url":"https://shop.test/"}`)
 	require.Equal(t, []string{"helper reached", "head current reached manual since 2026-02-07T21:30:00.000Z"}, s.levels("member-1001")[3:])
-	s.does("member-1001", "video", `{"url":"https://shop.test/film"}`)
+	s.happens("member-1001", "video", `{"url":"https://shop.test/film"}`)
 	got := s.levels("member-1001")
 	require.Equal(t, "silver reached 34 lacks 66", got[0])
 	require.Regexp(t, `^gold current reached manual 34 lacks 266 since 2026-02-07T21:30:00.000Z`, got[1])
@@ -158,7 +155,7 @@ func (s *stadium) strangers(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, s.get("/customers/nobody/levels").status)
 	s.enrol("member-1002")
 	s.scores("member-1002", 100)
-	s.does("member-1002", "suspend", `{}`)
+	s.happens("member-1002", "suspend", `{}`)
 	require.Contains(t, s.levels("member-1002")[0], "silver current reached 100")
 	require.Equal(t, http.StatusOK, s.post("/customers/member-1002/merge", `{"target":"member-1001"}`).status)
 	require.Equal(t, s.levels("member-1001"), s.levels("member-1002"))
@@ -171,8 +168,7 @@ func (s *stadium) strangers(t *testing.T) {
 func (s *stadium) byHand(t *testing.T) {
 	s.enrol("member-1003")
 	to := "/customers/member-1003/levels"
-	a := s.post(to, `{"structure":"club","tier":"gold","expdate":"2027-01-01","reason":"moved here"}`)
-	require.Equal(t, http.StatusOK, a.status, a.body)
+	a := s.does(to, `{"structure":"club","tier":"gold","expdate":"2027-01-01","reason":"moved here"}`)
 	given := a.json(t)["data"].(map[string]any)
 	require.Equal(t, "2027-01-01T00:00:00.000Z", given["expires_at"])
 	require.Equal(t, []any{"member-1003", "club", "gold"}, []any{given["customer"], given["structure"], given["tier"]})

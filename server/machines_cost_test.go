@@ -19,10 +19,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/loyalty-platform/loyalty/server"
-	"github.com/loyalty-platform/loyalty/server/contract"
-	"github.com/loyalty-platform/loyalty/server/loyalty"
-	"github.com/loyalty-platform/loyalty/server/loyalty/action"
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 	"github.com/loyalty-platform/loyalty/signing"
 	"github.com/loyalty-platform/loyalty/store/storetest"
@@ -48,16 +44,7 @@ func TestMachinesCost(t *testing.T) {
 	var all []*costing
 	for i, w := range ways {
 		c := &costing{name: w.name, prefix: fmt.Sprintf("w%d-", i)}
-		c.house = openOn(t, w.url, patient, func(o *server.Options) {
-			vocabulary, err := contract.NewVocabulary()
-			require.NoError(t, err)
-			e, err := engine.NewEngine(engine.EngineOptions{
-				Store: o.Reader.(loyalty.Store), Contract: vocabulary, Programmes: o.Directory, Rules: action.All(), Features: action.Features(), Workers: w.workers,
-			})
-			require.NoError(t, err)
-			t.Cleanup(e.Close)
-			o.Engine = e
-		})
+		c.house = openWith(t, w.url, func(o *engine.EngineOptions) { o.Workers = w.workers }, patient)
 		c.enrol()
 		all = append(all, c)
 	}
@@ -110,8 +97,7 @@ func (c *costing) enrol() {
 		for i := range events {
 			events[i] = fmt.Sprintf(`{"customer":"%s%d","action":"opt_in","data":{"email":"%s%d@shop.test"}}`, c.prefix, at+i, c.prefix, at+i)
 		}
-		a := c.post("/events/bulk", bulkOf(events))
-		require.Equal(c.t, http.StatusOK, a.status, a.body)
+		a := c.does("/events/bulk", bulkOf(events))
 		require.Equal(c.t, "0", fmt.Sprint(a.json(c.t)["errors"]), a.body)
 	}
 }

@@ -10,14 +10,13 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/stretchr/testify/require"
 
-	"github.com/loyalty-platform/loyalty/server"
 	"github.com/loyalty-platform/loyalty/server/servertest"
 )
 
 // TestAllow: a 405 names exactly the verbs that its path knows, for each path of the
 // documents, whatever its parameters are.
 func TestAllow(t *testing.T) {
-	h := open(t, func(o *server.Options) { o.Limiter = unlimited{} })
+	h := open(t, patient)
 	served := map[string][]string{}
 	for _, doc := range servertest.Documents() {
 		for path, item := range doc.Paths.Map() {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/loyalty-platform/loyalty/server"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
@@ -15,7 +14,7 @@ import (
 // links go on in that direction.
 func TestOrderWithoutSort(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
-		h := openOn(t, url, func(o *server.Options) { o.Limiter = unlimited{} })
+		h := openOn(t, url, patient)
 		for _, id := range []string{"ada", "bob"} {
 			h.enrol(id)
 			for i := range 3 {

@@ -155,7 +155,7 @@ func (i *issuer) token(w http.ResponseWriter, r *http.Request) {
 }
 
 // openOutside is a console with a provider.
-func openOutside(t *testing.T, at string, i *issuer) *people {
+func openOutside(t *testing.T, at string, i *issuer) *house {
 	t.Helper()
 	mapping, err := user.ParseMapping([]string{"admins=owner+personal", "marketing=editor", "cn=till,ou=shops=operator"})
 	require.NoError(t, err)
@@ -208,7 +208,7 @@ func TestOutside(t *testing.T) {
 		p := openOutside(t, at, i)
 		groups := func(names ...string) map[string]any { return map[string]any{"groups": names} }
 		i.person = map[string]any{"sub": "1", "preferred_username": "Ada Lovelace", "name": "Ada", "email": "ada@shop.test", "realm": groups("staff", "marketing")}
-		v := &visitor{people: p}
+		v := &visitor{house: p}
 		a := v.through(i, "")
 		require.Equal(t, []any{http.StatusSeeOther, "/console/"}, []any{a.status, a.header.Get("Location")}, a.body)
 		me := v.me()
@@ -218,7 +218,7 @@ func TestOutside(t *testing.T) {
 
 		i.sign = i.signer(jose.ES256, i.ec, "e")
 		i.person["realm"] = groups("marketing", "admins")
-		other := &visitor{people: p}
+		other := &visitor{house: p}
 		require.Equal(t, http.StatusSeeOther, other.through(i, "").status)
 		require.Equal(t, []any{"ada-lovelace", "owner", true}, []any{other.me()["login"], other.me()["role"], other.me()["personal"]})
 		require.Equal(t, http.StatusUnauthorized, v.get(bridged+"/admin/me").status, "a session does not outlive a change of role")
@@ -231,11 +231,11 @@ func TestOutside(t *testing.T) {
 			other.post("/console/session/end", "{}").json(t)["elsewhere"])
 
 		i.person = map[string]any{"sub": "2", "preferred_username": "ada-lovelace", "realm": groups("cn=till,ou=shops")}
-		second := &visitor{people: p}
+		second := &visitor{house: p}
 		require.Equal(t, http.StatusSeeOther, second.through(i, "").status)
 		require.Equal(t, []any{"ada-lovelace.2", "operator"}, []any{second.me()["login"], second.me()["role"]})
 		i.person["realm"] = groups("staff")
-		a = (&visitor{people: p}).through(i, "")
+		a = (&visitor{house: p}).through(i, "")
 		require.Equal(t, http.StatusForbidden, a.status)
 		note(t, a, 190674)
 
@@ -249,11 +249,11 @@ func TestOutside(t *testing.T) {
 		require.Equal(t, http.StatusOK, own.post("/console/session/confirm", `{"password":"correct horse"}`).status)
 		a = own.through(i, "link")
 		require.Equal(t, "/console/#/self", a.header.Get("Location"), a.body)
-		again := &visitor{people: p}
+		again := &visitor{house: p}
 		require.Equal(t, http.StatusSeeOther, again.through(i, "").status)
 		require.Equal(t, "sample.owner", again.me()["login"])
 		require.Equal(t, http.StatusOK, p.post("/admin/users/sample.owner/disable", "").status)
-		note(t, (&visitor{people: p}).through(i, ""), 190646)
+		note(t, (&visitor{house: p}).through(i, ""), 190646)
 	})
 }
 
@@ -274,11 +274,11 @@ func TestOutsideTellsMore(t *testing.T) {
 	i.info = map[string]any{"sub": "1", "name": "Ada", "realm": map[string]any{"groups": "admins"}}
 	p := openOutside(t, storetest.SQLite(t), i)
 	i.person = map[string]any{"sub": "1", "email": "ada@shop.test"}
-	v := &visitor{people: p}
+	v := &visitor{house: p}
 	require.Equal(t, http.StatusSeeOther, v.through(i, "").status)
 	require.Equal(t, []any{"ada@shop.test", "Ada", "owner"}, []any{v.me()["login"], v.me()["name"], v.me()["role"]})
 	i.info["sub"] = "2"
-	note(t, (&visitor{people: p}).through(i, ""), 190673)
+	note(t, (&visitor{house: p}).through(i, ""), 190673)
 }
 
 // TestOutsideIsDistrusted: nothing of what can be forged, repeated or mixed up lets anyone in.
@@ -286,9 +286,9 @@ func TestOutsideIsDistrusted(t *testing.T) {
 	i := openIssuer(t)
 	i.down = true
 	p := openOutside(t, storetest.SQLite(t), i)
-	note(t, (&visitor{people: p}).get("/console/oidc/start"), 190672)
+	note(t, (&visitor{house: p}).get("/console/oidc/start"), 190672)
 	i.down = false
-	require.Eventually(t, func() bool { return (&visitor{people: p}).get("/console/oidc/start").status == http.StatusFound }, time.Minute, time.Second)
+	require.Eventually(t, func() bool { return (&visitor{house: p}).get("/console/oidc/start").status == http.StatusFound }, time.Minute, time.Second)
 	i.person = map[string]any{"sub": "1", "realm": map[string]any{"groups": []string{"admins"}}}
 	good := i.sign
 	stranger, err := rsa.GenerateKey(rand.Reader, 2048)
@@ -323,14 +323,14 @@ func TestOutsideIsDistrusted(t *testing.T) {
 			if try.sign != nil {
 				i.sign = try.sign
 			}
-			v := &visitor{people: p}
+			v := &visitor{house: p}
 			note(t, v.through(i, ""), 190673)
 			require.Empty(t, v.cookie)
 		})
 	}
 	i.forge, i.sign = nil, good
 
-	v, other := &visitor{people: p}, &visitor{people: p}
+	v, other := &visitor{house: p}, &visitor{house: p}
 	back := i.authorize(v.get("/console/oidc/start").header.Get("Location"))
 	note(t, other.back(back), 190670) // another browser
 	require.Equal(t, http.StatusSeeOther, v.back(back).status)
@@ -358,5 +358,5 @@ func TestOutsideIsDistrusted(t *testing.T) {
 	i.forge = claim("sub", "9")
 	note(t, v.through(i, "confirm"), 190661) // another person's proof
 	i.forge = claim("realm", map[string]any{"groups": []string{"marketing"}})
-	note(t, (&visitor{people: p}).through(i, ""), 190645) // the only owner
+	note(t, (&visitor{house: p}).through(i, ""), 190645) // the only owner
 }

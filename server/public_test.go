@@ -69,7 +69,7 @@ func TestStopsGracefully(t *testing.T) {
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- h.server.Serve(ctx, l, time.Minute) }()
+	go func() { ended <- h.Server.Serve(ctx, l, time.Minute) }()
 	answered := make(chan int, 1)
 	go func() {
 		resp, err := http.Get("http://" + l.Addr().String() + "/readyz")

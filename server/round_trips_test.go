@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/loyalty-platform/loyalty/server"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
@@ -21,7 +20,7 @@ func TestReadsTakeTwoRoundTrips(t *testing.T) {
 		t.Skip("a read takes more round trips on Citus")
 	}
 	p := storetest.NewProxy(t, storetest.Postgres(t))
-	h := openOn(t, p.URL()+"&pool_max_conns=1", func(o *server.Options) { o.Limiter = unlimited{} })
+	h := openOn(t, p.URL()+"&pool_max_conns=1", patient)
 	w := newWitness(h, 1)
 	w.inhabit()
 	for i := range w.all {

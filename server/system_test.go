@@ -56,8 +56,7 @@ func TestSystem(t *testing.T) {
 			_, err := raw.Exec(text)
 			require.NoError(t, err, text)
 		}
-		made := h.post("/admin/webhooks", `{"url":"https://shop.example.com/hook","types":["event.*"]}`)
-		require.Equal(t, http.StatusCreated, made.status, made.body)
+		made := h.makes("/admin/webhooks", `{"url":"https://shop.example.com/hook","types":["event.*"]}`)
 		require.Equal(t, http.StatusOK, h.post("/admin/webhooks/"+data(t, made)["webhook_id"].(string)+"/pause", "").status)
 
 		got := systemOf(t, h)
@@ -149,8 +148,7 @@ func (s *system) says(check string) string {
 
 func systemOf(t *testing.T, h *house, headers ...string) (s system) {
 	t.Helper()
-	a := h.get("/admin/system", headers...)
-	require.Equal(t, http.StatusOK, a.status, a.body)
+	a := h.sees("/admin/system", headers...)
 	var v struct{ Data *system }
 	v.Data = &s
 	require.NoError(t, json.Unmarshal([]byte(a.body), &v))

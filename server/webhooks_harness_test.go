@@ -137,7 +137,7 @@ func (c *courier) pass(d time.Duration) {
 func (h *house) courier() *courier {
 	c := &courier{h: h}
 	c.Deliverer = webhook.New(webhook.Options{
-		Store: h.store, Engine: courierEngine{h.engine, c}, Sender: h.egress, Zone: func() *time.Location { return h.directory.Programme().Location },
+		Store: h.store, Engine: courierEngine{h.engine, c}, Sender: h.Egress, Zone: func() *time.Location { return h.directory.Programme().Location },
 		Renderer: server.NewWebhookMessages(h.store, h.directory.Programme), Report: func(err error) { h.t.Error(err) },
 	})
 	return c
@@ -170,8 +170,7 @@ func (h *house) hook(r *receiver, types, more string) (id string) {
 func (h *house) deliveries(id, query string) (list []map[string]any) {
 	h.t.Helper()
 	for target := "/admin/webhooks/" + id + "/deliveries" + query; target != ""; {
-		a := h.get(target)
-		require.Equal(h.t, http.StatusOK, a.status, "%s: %s", target, a.body)
+		a := h.sees(target)
 		page := a.json(h.t)
 		for _, d := range page["data"].([]any) {
 			list = append(list, d.(map[string]any))
@@ -179,11 +178,4 @@ func (h *house) deliveries(id, query string) (list []map[string]any) {
 		target, _ = page["next"].(string)
 	}
 	return list
-}
-
-// add gives points to a member.
-func (h *house) add(member string, points string) {
-	h.t.Helper()
-	a := h.post("/events", `{"customer":"`+member+`","action":"point_add","data":{"points":`+points+`}}`)
-	require.Equal(h.t, http.StatusOK, a.status, a.body)
 }

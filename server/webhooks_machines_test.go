@@ -179,7 +179,7 @@ func (w *givers) sum() (n int) {
 func (w *givers) courier() *webhook.Deliverer {
 	h := w.h
 	return webhook.New(webhook.Options{
-		Store: h.store, Engine: h.engine, Sender: h.egress, Zone: func() *time.Location { return h.directory.Programme().Location },
+		Store: h.store, Engine: h.engine, Sender: h.Egress, Zone: func() *time.Location { return h.directory.Programme().Location },
 		Renderer: server.NewWebhookMessages(h.store, h.directory.Programme), Report: func(error) {},
 	})
 }

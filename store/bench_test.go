@@ -65,16 +65,12 @@ func enrol(t testing.TB, s *store.Store, prefix string, n int) []loyalty.ID {
 	ids := make([]loyalty.ID, n)
 	var w loyalty.Writes
 	for i := range n {
-		ids[i] = loyalty.NewID(start, loyalty.ID{})
-		name := loyalty.Name{Kind: loyalty.NameCustomer, Value: fmt.Sprint(prefix, i)}
-		w.NewCustomers = append(w.NewCustomers, loyalty.Customer{ID: ids[i], Name: name.Value, Status: loyalty.Active,
-			CreatedAt: start, UpdatedAt: start, Key: make([]byte, 32), Version: 1,
-			Profile: loyalty.Profile{Email: name.Value + "@example.org", FirstName: "Ann", LastName: "Example"}})
-		w.Claims = append(w.Claims, loyalty.Claim{Name: name, Owner: ids[i]})
+		c := storetest.Member(fmt.Sprint(prefix, i), start)
+		c.Profile = loyalty.Profile{Email: c.Name + "@example.org", FirstName: "Ann", LastName: "Example"}
+		storetest.Enrol(&w, c)
+		ids[i] = c.ID
 	}
-	require.NoError(t, s.Within(context.Background(), loyalty.Needs{Now: start}, func(*loyalty.Loaded) (*loyalty.Writes, error) {
-		return &w, nil
-	}))
+	require.NoError(t, storetest.Put(s, start, w))
 	return ids
 }
 

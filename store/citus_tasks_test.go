@@ -17,20 +17,11 @@ import (
 // TestOneCustomerOneMachine: what is about one customer, read or written, has no statement that asks
 // several parts of a table. Citus counts them itself.
 func TestOneCustomerOneMachine(t *testing.T) {
-	if !storetest.OnCitus() {
-		t.Skip("NOT TESTED ON CITUS: LOYALTY_TEST_CITUS names no cluster")
-	}
+	storetest.CitusOnly(t)
 	url := storetest.Postgres(t)
-	raw := storetest.Raw(t, url)
-	_, err := raw.Exec(`DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET citus.enable_stat_counters = on', current_database()); END $$`)
-	require.NoError(t, err)
-	s, ctx := storetest.Open(t, url), context.Background()
-	several := func() (n int) {
-		require.NoError(t, raw.QueryRow(`SELECT query_execution_multi_shard FROM citus_stat_counters WHERE name = current_database()`).Scan(&n))
-		return n
-	}
+	s, ctx, several := storetest.Open(t, url), context.Background(), storetest.Scattered(t, url)
 	before := several()
-	_, err = s.Customers(ctx, loyalty.CustomerQuery{Page: loyalty.Page{Limit: 10}})
+	_, err := s.Customers(ctx, loyalty.CustomerQuery{Page: loyalty.Page{Limit: 10}})
 	require.NoError(t, err)
 	require.Greater(t, several(), before, "a list of everybody asks all: so it is counted")
 

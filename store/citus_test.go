@@ -10,9 +10,7 @@ import (
 
 // TestOnCitus: what the other tests call PostgreSQL is spread, where they are told so.
 func TestOnCitus(t *testing.T) {
-	if !storetest.OnCitus() {
-		t.Skip("NOT TESTED ON CITUS: LOYALTY_TEST_CITUS names no cluster")
-	}
+	storetest.CitusOnly(t)
 	url := storetest.Postgres(t)
 	s, raw := storetest.Open(t, url), storetest.Raw(t, url)
 	require.NoError(t, s.Distribute(t.Context(), 8), "again: it changes nothing")

@@ -26,7 +26,7 @@ func TestExportPartsAreSmall(t *testing.T) {
 			p.Detail.Attributes = map[string]json.RawMessage{"note": loyalty.JSON(strings.Repeat("n", 1<<20))}
 			w.NewTransactions = append(w.NewTransactions, p)
 		}
-		require.NoError(t, s.Within(context.Background(), loyalty.Needs{Now: start}, func(*loyalty.Loaded) (*loyalty.Writes, error) { return &w, nil }))
+		require.NoError(t, storetest.Put(s, start, w))
 		var names []string
 		for q := (loyalty.ExportQuery{Limit: 500}); ; {
 			part, err := s.ExportPurchases(context.Background(), q)

@@ -22,9 +22,7 @@ func proxied(t *testing.T) (*store.Store, *storetest.Proxy, string) {
 	t.Helper()
 	url := storetest.Postgres(t)
 	p := storetest.NewProxy(t, url)
-	s, err := store.Open(context.Background(), store.Options{URL: p.URL(), MasterKey: storetest.MasterKey, BatchConnections: 1, ReadConnections: 1})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	s := storetest.OpenWith(t, store.Options{URL: p.URL(), BatchConnections: 1, ReadConnections: 1})
 	enrol(t, s, "c-", 1)
 	require.NoError(t, credit(s, "c-", 1))
 	return s, p, url
@@ -45,15 +43,9 @@ func commits(plain, spread int64) int64 {
 	return plain
 }
 
-// plainOnly leaves a test out where tables are spread over machines.
-func plainOnly(t *testing.T) {
-	t.Helper()
-	storetest.PlainOnly(t)
-}
-
 func TestTwoRoundTrips(t *testing.T) {
 	store.PlansLast(t, time.Hour) // throwing them away is a round trip, too
-	plainOnly(t)
+	storetest.PlainOnly(t)
 	s, p, _ := proxied(t)
 	p.Reset()
 	require.NoError(t, credit(s, "c-", 1))
@@ -161,7 +153,7 @@ func TestOutcomeUnknown(t *testing.T) {
 
 // A caller that goes away while the commit travels does not make it doubtful.
 func TestCancelledWhileWriting(t *testing.T) {
-	plainOnly(t)
+	storetest.PlainOnly(t)
 	s, p, url := proxied(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	p.Plan(func(trip int64) storetest.Cut {
@@ -214,9 +206,7 @@ func TestReadOnlyServer(t *testing.T) {
 	url := storetest.Postgres(t)
 	_, err := storetest.Raw(t, url).Exec(`DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = on', current_database()); END $$`)
 	require.NoError(t, err)
-	s, err := store.Open(context.Background(), store.Options{URL: url, Now: func() time.Time { return time.Now() }})
-	require.NoError(t, err)
-	defer func() { require.NoError(t, s.Close()) }()
+	s := storetest.OpenWith(t, store.Options{URL: url, Now: func() time.Time { return time.Now() }})
 	err = s.Within(context.Background(), loyalty.Needs{}, func(*loyalty.Loaded) (*loyalty.Writes, error) {
 		return &loyalty.Writes{Claims: []loyalty.Claim{{Name: loyalty.Name{Kind: 1, Value: "x"}}}}, nil
 	})
@@ -226,11 +216,9 @@ func TestReadOnlyServer(t *testing.T) {
 func TestWrongMasterKey(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		enrol(t, storetest.Open(t, url), "c-", 1)
-		s, err := store.Open(context.Background(), store.Options{URL: url, MasterKey: [32]byte{9}})
-		require.NoError(t, err)
-		defer func() { require.NoError(t, s.Close()) }()
+		s := storetest.OpenWith(t, store.Options{URL: url, MasterKey: [32]byte{9}})
 		needs := loyalty.Needs{Customers: []loyalty.CustomerNeeds{{Ref: loyalty.Name{Kind: loyalty.NameCustomer, Value: "c-0"}, Key: true}}}
-		err = s.Within(context.Background(), needs, func(*loyalty.Loaded) (*loyalty.Writes, error) { return nil, nil })
+		err := s.Within(context.Background(), needs, func(*loyalty.Loaded) (*loyalty.Writes, error) { return nil, nil })
 		require.ErrorContains(t, err, "LOYALTY_MASTER_KEY")
 	})
 }
@@ -240,9 +228,7 @@ func TestWrongMasterKey(t *testing.T) {
 func TestMasterKeyIsChecked(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		ctx := t.Context()
-		wrong, err := store.Open(ctx, store.Options{URL: url, MasterKey: [32]byte{9}})
-		require.NoError(t, err)
-		defer func() { require.NoError(t, wrong.Close()) }()
+		wrong := storetest.OpenWith(t, store.Options{URL: url, MasterKey: [32]byte{9}})
 		require.ErrorIs(t, wrong.Migrate(ctx), store.ErrMasterKey, "nothing is sealed yet but the check value")
 		right := storetest.Open(t, url)
 		require.NoError(t, right.Migrate(ctx))
@@ -318,7 +304,7 @@ func TestSQLiteRefusesWhatCannotBeSet(t *testing.T) {
 
 // What fails in the commit itself, after every statement succeeded, is an error.
 func TestCommitRefused(t *testing.T) {
-	plainOnly(t)
+	storetest.PlainOnly(t)
 	s, _, url := proxied(t)
 	_, err := storetest.Raw(t, url).Exec(`CREATE FUNCTION late() RETURNS trigger LANGUAGE plpgsql AS
  $$ BEGIN RAISE EXCEPTION 'late' USING ERRCODE = '40001'; END $$;

@@ -24,14 +24,11 @@ func TestBacklog(t *testing.T) {
 		require.Zero(t, b.Head)
 		var w loyalty.Writes
 		for i, due := range []time.Duration{-time.Hour, 0, time.Millisecond} {
-			name := loyalty.Name{Kind: loyalty.NameCustomer, Value: fmt.Sprint("due", i)}
-			id := loyalty.NewID(start, loyalty.ID{})
-			w.NewCustomers = append(w.NewCustomers, loyalty.Customer{
-				ID: id, Name: name.Value, Status: loyalty.Active, CreatedAt: start, UpdatedAt: start, Key: make([]byte, 32), Version: 1, DueAt: now.Add(due),
-			})
-			w.Claims = append(w.Claims, loyalty.Claim{Name: name, Owner: id})
+			c := storetest.Member(fmt.Sprint("due", i), start)
+			c.DueAt = now.Add(due)
+			storetest.Enrol(&w, c)
 		}
-		require.NoError(t, s.Within(t.Context(), loyalty.Needs{Now: start}, func(*loyalty.Loaded) (*loyalty.Writes, error) { return &w, nil }))
+		require.NoError(t, storetest.Put(s, start, w))
 		_, err = raw.Exec(`UPDATE tail_state SET head = 7`)
 		require.NoError(t, err)
 		_, err = raw.Exec(`INSERT INTO followers (name, position) VALUES ('board', 5)`)

@@ -34,7 +34,7 @@ func TestPastEvents(t *testing.T) {
 		}
 		held := want[18]
 		add("pending", began.Add(6*time.Millisecond), held)
-		require.NoError(t, s.Within(t.Context(), loyalty.Needs{}, func(*loyalty.Loaded) (*loyalty.Writes, error) { return &w, nil }))
+		require.NoError(t, storetest.Put(s, time.Time{}, w))
 
 		q := loyalty.PastQuery{Actions: []string{"merge", "visit"}, From: began, Before: began.Add(time.Second), Limit: 3}
 		n, err := s.CountPast(t.Context(), q)
@@ -65,7 +65,7 @@ func TestPastEvents(t *testing.T) {
 
 // What a backtest reads of a journal is reached by indexes, in their order.
 func TestPastEventsByIndex(t *testing.T) {
-	plainOnly(t)
+	storetest.PlainOnly(t)
 	url := storetest.Postgres(t)
 	s, raw := storetest.Open(t, url), storetest.Raw(t, url)
 	newJournal(t, s)

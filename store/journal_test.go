@@ -35,16 +35,12 @@ func newPast(t testing.TB, s *store.Store, n int) *past {
 	p, r := &past{}, rand.New(rand.NewPCG(7, 11))
 	var w loyalty.Writes
 	for i := range 5 {
-		c := loyalty.Customer{
-			ID: loyalty.NewID(pastStart, loyalty.ID{}), Name: fmt.Sprint("member-", i), Status: loyalty.Active,
-			CreatedAt: pastStart, UpdatedAt: pastStart, Key: make([]byte, loyalty.KeySize), Version: 1,
-		}
+		c := storetest.Member(fmt.Sprint("member-", i), pastStart)
 		if i == 1 || i == 2 {
 			c.Status, c.MergedInto = loyalty.Merged, p.customers[0].ID
 		}
 		p.customers = append(p.customers, c)
-		w.NewCustomers = append(w.NewCustomers, c)
-		w.Claims = append(w.Claims, loyalty.Claim{Name: loyalty.Name{Kind: loyalty.NameCustomer, Value: c.Name}, Owner: c.ID})
+		storetest.Enrol(&w, c)
 	}
 	at := pastStart
 	for i := range n {
@@ -84,9 +80,7 @@ func lastID(events []loyalty.Event) loyalty.ID {
 
 func writeAll(t testing.TB, s *store.Store, w loyalty.Writes) {
 	t.Helper()
-	require.NoError(t, s.Within(context.Background(), loyalty.Needs{Now: pastStart}, func(*loyalty.Loaded) (*loyalty.Writes, error) {
-		return &w, nil
-	}))
+	require.NoError(t, storetest.Put(s, pastStart, w))
 }
 
 // whole is what a query finds, told by a plain filter and a plain sort.

@@ -94,13 +94,11 @@ func TestAnchorInTheMiddle(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		l := newLedger(t, url)
 		var meanwhile func()
-		slow, err := store.Open(t.Context(), store.Options{URL: url, MasterKey: storetest.MasterKey, At: func(p store.Point) {
+		slow := storetest.OpenWith(t, store.Options{URL: url, At: func(p store.Point) {
 			if p == store.HeadsNoted {
 				meanwhile()
 			}
 		}})
-		require.NoError(t, err)
-		t.Cleanup(func() { require.NoError(t, slow.Close()) })
 		holds := func() {
 			t.Helper()
 			checks := verify(t, l.store)
@@ -123,7 +121,7 @@ func TestAnchorInTheMiddle(t *testing.T) {
 		}
 		ends()
 		anchors(0) // not even the first one
-		_, err = l.store.Anchor(t.Context(), ledgerStart)
+		_, err := l.store.Anchor(t.Context(), ledgerStart)
 		require.NoError(t, err)
 		anchors(1)
 		for range 2 { // the heads of the second run are written over those of the first

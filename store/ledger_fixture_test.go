@@ -9,6 +9,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 	"github.com/loyalty-platform/loyalty/store"
+	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
 // member is a customer whose ledger is written by the same Book as in the
@@ -28,14 +29,9 @@ var ledgerStart = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 func newMember(t *testing.T, name string, joined time.Duration) *member {
 	at := ledgerStart.Add(joined)
 	m := &member{
-		t: t, now: at, holds: map[string][]points.Portion{}, events: map[string]loyalty.ID{},
-		c: loyalty.Customer{
-			ID: loyalty.NewID(at, loyalty.ID{}), Name: name, Status: loyalty.Active, CreatedAt: at, UpdatedAt: at,
-			Key: make([]byte, loyalty.KeySize), Version: 1,
-		},
+		t: t, now: at, c: storetest.Member(name, at), holds: map[string][]points.Portion{}, events: map[string]loyalty.ID{},
 	}
 	m.book = points.NewBook(points.Figures{}, time.Time{}, nil)
-	m.writes.Claims = []loyalty.Claim{{Name: loyalty.Name{Kind: loyalty.NameCustomer, Value: name}, Owner: m.c.ID}}
 	m.event("joined", "opt_in", "")
 	return m
 }
@@ -105,7 +101,7 @@ func (m *member) save(s *store.Store) {
 	m.t.Helper()
 	m.c.Figures = m.book.Figures
 	w := m.writes
-	w.NewCustomers = []loyalty.Customer{m.c}
+	storetest.Enrol(&w, m.c)
 	for _, p := range m.book.Postings {
 		w.Postings = append(w.Postings, loyalty.CustomerPosting{Customer: m.c.ID, Posting: p})
 	}
@@ -115,5 +111,5 @@ func (m *member) save(s *store.Store) {
 	for name, hold := range m.holds {
 		w.NewReservations = append(w.NewReservations, loyalty.Reservation{Customer: m.c.ID, Transaction: name, Hold: hold})
 	}
-	require.NoError(m.t, s.Within(m.t.Context(), loyalty.Needs{Now: m.now}, func(*loyalty.Loaded) (*loyalty.Writes, error) { return &w, nil }))
+	require.NoError(m.t, storetest.Put(s, m.now, w))
 }

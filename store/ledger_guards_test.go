@@ -30,7 +30,7 @@ func TestLedgerUnguarded(t *testing.T) {
 		for _, try := range tries {
 			t.Run(kind+" "+try[0], func(t *testing.T) {
 				if kind == "postgres" {
-					plainOnly(t) // a guard of a part of the journal cannot be taken away there
+					storetest.PlainOnly(t) // a guard of a part of the journal cannot be taken away there
 				}
 				make := storetest.SQLite
 				if kind == "postgres" {

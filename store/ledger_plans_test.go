@@ -30,7 +30,7 @@ func TestLedgerIsLinear(t *testing.T) {
 // TestProofsAreNotCompiled: PostgreSQL compiles no query of a proof, however much the planner
 // thinks of it: most are pages, of which each would be compiled anew.
 func TestProofsAreNotCompiled(t *testing.T) {
-	plainOnly(t)
+	storetest.PlainOnly(t)
 	raw := storetest.Raw(t, storetest.Postgres(t))
 	compiles := func(settings string) bool {
 		tx, err := raw.Begin()

@@ -95,7 +95,7 @@ func TestLedgerOfTransfers(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			storetest.EachURL(t, func(t *testing.T, url string) {
 				if strings.Contains(c.damage, "claims SET customer_id") || strings.Contains(c.damage, "progress SET customer_id") {
-					plainOnly(t)
+					storetest.PlainOnly(t)
 				}
 				l := newTransfers(t, url)
 				l.raw.SetMaxOpenConns(1) // the pragma of damage is the connection's

@@ -29,7 +29,7 @@ type ledger struct {
 
 func newLedger(t *testing.T, url string) *ledger {
 	t.Helper()
-	l := &ledger{store: storetest.Open(t, url), postgres: strings.HasPrefix(url, "postgres")}
+	l := &ledger{store: storetest.Open(t, url), raw: storetest.Raw(t, url), postgres: strings.HasPrefix(url, "postgres")}
 	l.ada, l.bela, l.cili = newMember(t, "ada", 0), newMember(t, "bela", time.Hour), newMember(t, "cili", 2*time.Hour)
 	l.ada.earn("gift", 100, ledgerStart.AddDate(1, 0, 0))
 	l.ada.purchase("T-1", loyalty.Accepted, 99, 30)
@@ -45,14 +45,6 @@ func newLedger(t *testing.T, url string) *ledger {
 	for _, m := range l.members {
 		m.save(l.store)
 	}
-	driver, dsn := "sqlite", strings.TrimPrefix(url, "sqlite:")
-	if l.postgres {
-		driver, dsn = "pgx", url
-	}
-	var err error
-	l.raw, err = sql.Open(driver, dsn)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, l.raw.Close()) })
 	return l
 }
 
@@ -236,7 +228,7 @@ func TestLedgerDamaged(t *testing.T) {
 			storetest.EachURL(t, func(t *testing.T, url string) {
 				l := newLedger(t, url)
 				if l.postgres && strings.Contains(c.damage, "SET customer_id") {
-					plainOnly(t) // rows do not go to another customer there
+					storetest.PlainOnly(t) // rows do not go to another customer there
 				}
 				l.raw.SetMaxOpenConns(1) // the pragma of damage is the connection's
 				l.damage(t, c.damage)

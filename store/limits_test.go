@@ -42,7 +42,7 @@ func TestFrozenAdministration(t *testing.T) {
 // What a session of either pool can keep from others is bounded, and what is
 // acknowledged is on disk, whatever the database's defaults are.
 func TestSessionsAreBounded(t *testing.T) {
-	plainOnly(t)
+	storetest.PlainOnly(t)
 	url := storetest.Postgres(t)
 	raw := storetest.Raw(t, url)
 	_, err := raw.Exec(`DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET synchronous_commit = off', current_database()); END $$`)
@@ -111,13 +111,11 @@ func TestLostAdministrativeCommit(t *testing.T) {
 // A pooler's session is none of the server's: that nobody knows it says nothing about
 // a commit that is still under way.
 func TestLostCommitBehindAPooler(t *testing.T) {
-	plainOnly(t)
+	storetest.PlainOnly(t)
 	url := storetest.Postgres(t)
 	p := storetest.NewProxy(t, url)
 	p.Pooler.Store(true)
-	s, err := store.Open(t.Context(), store.Options{URL: p.URL(), MasterKey: storetest.MasterKey, BatchConnections: 1, ReadConnections: 1})
-	require.NoError(t, err)
-	defer func() { require.NoError(t, s.Close()) }()
+	s := storetest.OpenWith(t, store.Options{URL: p.URL(), BatchConnections: 1, ReadConnections: 1})
 	enrol(t, s, "c-", 1)
 	require.NoError(t, credit(s, "c-", 1))
 

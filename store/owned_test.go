@@ -16,7 +16,7 @@ import (
 // is in the customer's lists at once and stays in them, though the node found nobody before.
 func TestListsAfterAMerge(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
-		plainOnly(t) // the merge is written by hand
+		storetest.PlainOnly(t) // the merge is written by hand
 		s, ctx := storetest.Open(t, url), context.Background()
 		ids := enrol(t, s, "c-", 3)
 		require.NoError(t, credit(s, "c-", 3))

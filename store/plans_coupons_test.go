@@ -54,7 +54,7 @@ FROM (SELECT *, row_number() OVER () AS n FROM events) e`, moved)
 // TestCouponListsReadFromIndexes: no page of coupons, claims or customers is looked
 // for in a whole table, and one far down costs what the first one costs.
 func TestCouponListsReadFromIndexes(t *testing.T) {
-	plainOnly(t)
+	storetest.PlainOnly(t)
 	url := storetest.Postgres(t)
 	customers, moved := fillCoupons(t, url)
 	s := storetest.Open(t, url)

@@ -84,7 +84,7 @@ SELECT `+whose+`, 'T-' || (i / 5), CASE WHEN i %% 3 = 0 THEN 'pending' ELSE 'acc
 // TestListsReadFromIndexes: no page of events or purchases is looked for in a whole
 // table, and a page far down a list costs what the first one costs.
 func TestListsReadFromIndexes(t *testing.T) {
-	plainOnly(t)
+	storetest.PlainOnly(t)
 	url := storetest.Postgres(t)
 	customers := fill(t, url)
 	s := storetest.Open(t, url)

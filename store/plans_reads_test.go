@@ -1,16 +1,13 @@
 package store_test
 
 import (
-	"context"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"io"
-	"log/slog"
 	"maps"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"regexp"
 	"slices"
@@ -21,15 +18,9 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/stretchr/testify/require"
 
-	"github.com/loyalty-platform/loyalty/i18n"
 	"github.com/loyalty-platform/loyalty/openapi"
-	"github.com/loyalty-platform/loyalty/server"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
-	"github.com/loyalty-platform/loyalty/server/loyalty/action"
-	administration "github.com/loyalty-platform/loyalty/server/loyalty/admin"
-	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
-	"github.com/loyalty-platform/loyalty/server/loyalty/job"
-	"github.com/loyalty-platform/loyalty/server/loyalty/leaderboard"
+	"github.com/loyalty-platform/loyalty/server/servertest"
 	"github.com/loyalty-platform/loyalty/signing"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
@@ -177,7 +168,7 @@ func unindexed(operation, query string) bool {
 // PostgreSQL ran for it: none may look through a whole table that grows, nor read an index
 // from one end to the other.
 func TestNoListScans(t *testing.T) {
-	plainOnly(t)
+	storetest.PlainOnly(t)
 	database, plans := storetest.Postgres(t), &planTap{}
 	h := openReads(t, database, plans)
 	raw := storetest.Raw(t, database)
@@ -308,46 +299,21 @@ func pairs(name string, value any) (all []string) {
 
 // reads is a whole server on PostgreSQL whose plans are seen.
 type reads struct {
-	url   string
-	key   signing.Credential
+	*servertest.House
 	plans *planTap
 }
 
 // openReads starts a server over a programme of the documents' examples.
 func openReads(t *testing.T, database string, plans *planTap) *reads {
 	t.Helper()
-	raw, ctx := storetest.Raw(t, database), context.Background()
+	raw := storetest.Raw(t, database)
 	name := strings.TrimPrefix(must(url.Parse(database)).Path, "/")
 	for _, setting := range []string{"session_preload_libraries = 'auto_explain'", "auto_explain.log_min_duration = 0", "auto_explain.log_analyze = on",
 		"auto_explain.log_timing = off", "auto_explain.log_format = 'json'", "auto_explain.log_level = 'notice'", "client_min_messages = 'notice'"} {
 		_, err := raw.Exec("ALTER DATABASE " + name + " SET " + setting)
 		require.NoError(t, err, "auto_explain is one of PostgreSQL's own extensions: %s", setting)
 	}
-	s := storetest.Open(t, plans.before(t, database))
-	directory, err := administration.NewDirectory(ctx, administration.DirectoryOptions{Registry: action.Registry(), Store: s})
-	require.NoError(t, err)
-	vocabulary, err := server.NewVocabulary()
-	require.NoError(t, err)
-	engine, err := engine.NewEngine(engine.EngineOptions{Store: s, Contract: vocabulary, Programmes: directory, Rules: action.All(), Features: action.Features()})
-	require.NoError(t, err)
-	t.Cleanup(engine.Close)
-	admin := administration.NewAdmin(administration.AdminOptions{Registry: action.Registry(), Store: s, Directory: directory, APIs: openapi.Names()})
-	catalogue, err := i18n.Load()
-	require.NoError(t, err)
-	handler, err := server.New(server.Options{
-		Listen: "127.0.0.1:0", Region: "test", Engine: engine, Directory: directory, Admin: admin, Reader: s, Feed: s, Exports: s, Imports: s,
-		Webhooks: administration.NewWebhooks(admin, s, administration.WebhookRules{}), Messages: server.NewWebhookMessages(s, directory.Programme),
-		Leaderboard: leaderboard.NewLeaderboard(leaderboard.LeaderboardOptions{Store: s, Programmes: directory}),
-		Jobs:        job.NewJobs(job.JobsOptions{Engine: engine, Store: s}),
-		Vocabulary:  vocabulary, Catalogue: catalogue, Ready: s.Ready, Logger: slog.New(slog.DiscardHandler),
-	})
-	require.NoError(t, err)
-	listening := httptest.NewServer(handler)
-	t.Cleanup(listening.Close)
-	rate := 1_000_000
-	done, err := admin.CreateKey(ctx, administration.Call{KeyID: administration.CommandLine}, administration.KeyChange{RateLimit: &rate})
-	require.NoError(t, err)
-	h := &reads{listening.URL, signing.Credential{KeyID: done.Value.ID, Secret: done.Value.Secrets[0].Value}, plans}
+	h := &reads{servertest.Open(t, servertest.Options{Store: storetest.Open(t, plans.before(t, database))}), plans}
 	h.furnish(t)
 	return h
 }
@@ -402,10 +368,10 @@ func (h *reads) get(t *testing.T, target string) string {
 
 func (h *reads) send(t *testing.T, method, target, body string) (int, string) {
 	t.Helper()
-	r, err := http.NewRequest(method, h.url+target, strings.NewReader(body))
+	r, err := http.NewRequest(method, h.URL+target, strings.NewReader(body))
 	require.NoError(t, err)
 	r.Header.Set("Content-Type", "application/json")
-	resp, err := (&signing.Transport{Scheme: signing.Default("test"), Credential: h.key}).RoundTrip(r)
+	resp, err := (&signing.Transport{Scheme: signing.Default(servertest.Region), Credential: h.Key}).RoundTrip(r)
 	require.NoError(t, err)
 	answer, err := io.ReadAll(resp.Body)
 	require.NoError(t, err)

@@ -19,7 +19,7 @@ import (
 // Every statement of a batch reaches its rows by conditions on an index, in the
 // plan that is kept for any number of rows.
 func TestPlansReachRowsByKeys(t *testing.T) {
-	plainOnly(t)
+	storetest.PlainOnly(t)
 	url := storetest.Postgres(t)
 	ctx := context.Background()
 	c, err := pgx.Connect(ctx, url)
@@ -71,7 +71,7 @@ func (p *planNode) scans() (tables []string) {
 // TestPlansFollowGrowth: a plan that was made while a table was empty does not read all of it once it
 // has grown, though nothing has analyzed it since.
 func TestPlansFollowGrowth(t *testing.T) {
-	plainOnly(t)
+	storetest.PlainOnly(t)
 	store.PlansLast(t, time.Hour)
 	url := storetest.Postgres(t)
 	ctx := context.Background()

@@ -45,15 +45,15 @@ func newBuyer(s *store.Store, url string, raw *sql.DB) *buyer {
 	return &buyer{s: s, raw: raw, postgres: strings.HasPrefix(url, "postgres")}
 }
 
-func (b *buyer) put(w loyalty.Writes) error {
-	return b.s.Within(context.Background(), loyalty.Needs{Now: boughtAt}, func(*loyalty.Loaded) (*loyalty.Writes, error) { return &w, nil })
-}
+func (b *buyer) put(w loyalty.Writes) error { return storetest.Put(b.s, boughtAt, w) }
 
 // customer writes a customer.
 func (b *buyer) customer() (loyalty.Customer, error) {
-	c := loyalty.Customer{ID: loyalty.NewID(boughtAt, loyalty.ID{}), Status: loyalty.Active, CreatedAt: boughtAt, UpdatedAt: boughtAt, Version: 1, Key: make([]byte, loyalty.KeySize)}
+	var w loyalty.Writes
+	c := storetest.Member("", boughtAt)
 	c.Name = c.ID.String()
-	return c, b.put(loyalty.Writes{NewCustomers: []loyalty.Customer{c}, Claims: []loyalty.Claim{{Name: loyalty.Name{Kind: loyalty.NameCustomer, Value: c.Name}, Owner: c.ID}}})
+	storetest.Enrol(&w, c)
+	return c, b.put(w)
 }
 
 // buy writes a customer and a purchase of theirs.

@@ -89,7 +89,7 @@ func TestRebuildPages(t *testing.T) {
 // Each page is reached by its keys, in the order of the key: no table is read as a
 // whole more than once, and no journal is sorted.
 func TestRebuildReachesPagesByKeys(t *testing.T) {
-	plainOnly(t)
+	storetest.PlainOnly(t)
 	url := storetest.Postgres(t)
 	s, raw := storetest.Open(t, url), storetest.Raw(t, url)
 	newJournal(t, s)

@@ -21,9 +21,7 @@ import (
 func BenchmarkReplicas(b *testing.B) {
 	const customers = 500
 	primary := storetest.NewPrimary(b)
-	s, err := store.Open(context.Background(), store.Options{URL: primary.URL("postgres"), MasterKey: storetest.MasterKey})
-	require.NoError(b, err)
-	defer func() { require.NoError(b, s.Close()) }()
+	s := storetest.Open(b, primary.URL("postgres"))
 	require.NoError(b, s.Migrate(b.Context()))
 	enrol(b, s, "c-", customers)
 	for range 10 {

@@ -29,20 +29,12 @@ type withReplicas struct {
 func openReplicas(t *testing.T, lag time.Duration) *withReplicas {
 	t.Helper()
 	w := &withReplicas{t: t, primary: storetest.NewPrimary(t), reading: loyalty.Reading(context.Background())}
-	w.store = w.open(w.primary.URL("postgres"))
+	w.store = storetest.Open(w.t, w.primary.URL("postgres"))
 	require.NoError(t, w.store.Migrate(t.Context()))
 	w.standbys = []*storetest.Cluster{w.primary.Standby(t, "s1"), w.primary.Standby(t, "s2")}
 	w.reads = w.follow(w.store, lag, w.standbys[0].URL("postgres"), w.standbys[1].URL("postgres"))
 	w.becomes("ready", "ready")
 	return w
-}
-
-func (w *withReplicas) open(address string) *store.Store {
-	w.t.Helper()
-	s, err := store.Open(context.Background(), store.Options{URL: address, MasterKey: storetest.MasterKey})
-	require.NoError(w.t, err)
-	w.t.Cleanup(func() { require.NoError(w.t, s.Close()) })
-	return s
 }
 
 func (w *withReplicas) follow(s *store.Store, lag time.Duration, addresses ...string) *store.Replicated {
@@ -88,7 +80,7 @@ func TestReplicas(t *testing.T) {
 	const lag = 4 * time.Second
 	w := openReplicas(t, lag)
 	ids := enrol(t, w.store, "c-", 4)
-	other := w.follow(w.open(w.primary.URL("postgres")), lag, w.standbys[0].URL("postgres"), w.standbys[1].URL("postgres"))
+	other := w.follow(storetest.Open(w.t, w.primary.URL("postgres")), lag, w.standbys[0].URL("postgres"), w.standbys[1].URL("postgres"))
 
 	// ownWrites writes on one node and reads on both.
 	ownWrites := func(rounds int) (slowest time.Duration) {
@@ -280,7 +272,7 @@ func TestReplicaRole(t *testing.T) {
 		u.User = url.User("plain")
 		return u.String()
 	}
-	r := w.follow(w.open(as(w.primary.URL("postgres"))), time.Second, as(w.standbys[0].URL("postgres")))
+	r := w.follow(storetest.Open(w.t, as(w.primary.URL("postgres"))), time.Second, as(w.standbys[0].URL("postgres")))
 	require.Eventually(t, func() bool { return r.Replicas()[0].State == "ready" }, time.Minute, 20*time.Millisecond, "%v", r.Replicas())
 	w.score(r, "c-0")
 }

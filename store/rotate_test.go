@@ -44,28 +44,23 @@ func newSealing(t *testing.T, url string) *sealing {
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	var last loyalty.ID
 	for range 3 {
-		require.NoError(t, db.Within(t.Context(), loyalty.Needs{Now: now}, func(*loyalty.Loaded) (*loyalty.Writes, error) {
-			var w loyalty.Writes
-			for range sealedCustomers / 3 {
-				last = loyalty.NewID(now, last)
-				name := fmt.Sprintf("member-%d", len(s.customers))
-				s.customers = append(s.customers, last)
-				w.NewCustomers = append(w.NewCustomers, loyalty.Customer{
-					ID: last, Name: name, Status: loyalty.Active, CreatedAt: now, UpdatedAt: now, Key: []byte(strings.Repeat("k", 31) + name[len(name)-1:]),
-				})
-				w.Claims = append(w.Claims, loyalty.Claim{Name: loyalty.Name{Kind: loyalty.NameCustomer, Value: name}, Owner: last})
-			}
-			return &w, nil
-		}))
+		var w loyalty.Writes
+		for range sealedCustomers / 3 {
+			c := storetest.Member(fmt.Sprint("member-", len(s.customers)), now)
+			last = loyalty.NewID(now, last)
+			c.ID, c.Key = last, []byte(strings.Repeat("k", 31)+c.Name[len(c.Name)-1:])
+			s.customers = append(s.customers, last)
+			storetest.Enrol(&w, c)
+		}
+		require.NoError(t, storetest.Put(db, now, w))
 	}
 	require.NoError(t, db.Change(t.Context(), func(tx loyalty.AdminTx) error {
 		return errors.Join(
 			tx.SaveKey(loyalty.AccessKey{ID: "LKTEST", CreatedAt: now, Secrets: []loyalty.Secret{{Value: "s3cret", CreatedAt: now}, {Value: "older", CreatedAt: now.Add(-time.Hour)}}}),
 			tx.SaveAnswer(loyalty.Answer{AnswerKey: sealedKey, Status: 200, Body: []byte("answered"), At: now}))
 	}))
-	require.NoError(t, db.Within(t.Context(), loyalty.Needs{Now: now}, func(*loyalty.Loaded) (*loyalty.Writes, error) {
-		return &loyalty.Writes{Answers: []loyalty.Answer{{AnswerKey: blockKey, Status: 422, Body: []byte("refused"), Block: []byte("block"), At: now}}}, nil
-	}))
+	block := loyalty.Answer{AnswerKey: blockKey, Status: 422, Body: []byte("refused"), Block: []byte("block"), At: now}
+	require.NoError(t, storetest.Put(db, now, loyalty.Writes{Answers: []loyalty.Answer{block}}))
 	return s
 }
 
@@ -76,10 +71,7 @@ func (s *sealing) open(key [32]byte, old ...[32]byte) *store.Store {
 	for _, k := range old {
 		o.OldMasterKey = &k
 	}
-	db, err := store.Open(s.t.Context(), o)
-	require.NoError(s.t, err)
-	s.t.Cleanup(func() { require.NoError(s.t, db.Close()) })
-	return db
+	return storetest.OpenWith(s.t, o)
 }
 
 // good: everything that is sealed opens, and what is found by a hash is found.

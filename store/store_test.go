@@ -38,7 +38,7 @@ func TestCloseLeavesNothing(t *testing.T) {
 }
 
 func TestSchemasAreTwins(t *testing.T) {
-	plainOnly(t) // a spread database has tables of its own
+	storetest.PlainOnly(t) // a spread database has tables of its own
 	require.Equal(t, storetest.Schema(t, storetest.SQLite(t)), storetest.Schema(t, storetest.Postgres(t)))
 }
 
@@ -105,9 +105,7 @@ func TestMonthsBehindABackup(t *testing.T) {
 	_, err = backup.Exec(`LOCK TABLE events, events_default IN ACCESS SHARE MODE`)
 	require.NoError(t, err)
 
-	later, err := store.Open(context.Background(), store.Options{URL: url, MasterKey: storetest.MasterKey, Now: func() time.Time { return time.Now().AddDate(0, 2, 0) }})
-	require.NoError(t, err, "a start makes no months")
-	defer func() { require.NoError(t, later.Close()) }()
+	later := storetest.OpenWith(t, store.Options{URL: url, Now: func() time.Time { return time.Now().AddDate(0, 2, 0) }}) // a start makes no months
 	require.NoError(t, later.Migrate(context.Background()))
 	before := storetest.Months(t, url)
 	extended := make(chan error, 1)
@@ -136,9 +134,7 @@ func TestMonthsAtOnce(t *testing.T) {
 	stores := make([]*store.Store, nodes)
 	now := time.Now()
 	for i := range stores {
-		s, err := store.Open(context.Background(), store.Options{URL: url, MasterKey: storetest.MasterKey, BatchConnections: 1, ReadConnections: 2, Now: func() time.Time { return now }})
-		require.NoError(t, err)
-		defer func() { require.NoError(t, s.Close()) }()
+		s := storetest.OpenWith(t, store.Options{URL: url, BatchConnections: 1, ReadConnections: 2, Now: func() time.Time { return now }})
 		require.NoError(t, s.Ready(context.Background()))
 		stores[i] = s
 	}

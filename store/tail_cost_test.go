@@ -102,9 +102,7 @@ func newTailBench(t *testing.T, url string, batch int, texts []string) *tailBenc
 		_, err := raw.Exec(text)
 		require.NoError(t, err, text)
 	}
-	s, err := store.Open(context.Background(), store.Options{URL: url, MasterKey: storetest.MasterKey})
-	require.NoError(t, err)
-	b := &tailBench{T: t, s: s, raw: raw, batch: batch}
+	b := &tailBench{T: t, s: storetest.Open(t, url), raw: raw, batch: batch}
 	b.file, _ = strings.CutPrefix(url, "sqlite:")
 	for i := range tailCallers {
 		enrol(t, b.s, fmt.Sprintf("c%d-", i), batch)

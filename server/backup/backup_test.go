@@ -22,15 +22,12 @@ func TestMain(m *testing.M) { storetest.Main(m) }
 func enrolled(t *testing.T, s *store.Store, name string) {
 	t.Helper()
 	now := time.Now().UTC().Truncate(time.Millisecond)
-	require.NoError(t, s.Within(t.Context(), loyalty.Needs{Now: now}, func(*loyalty.Loaded) (*loyalty.Writes, error) {
-		c := loyalty.Customer{ID: loyalty.NewID(now, loyalty.ID{}), Name: name, Status: loyalty.Active, CreatedAt: now, UpdatedAt: now, Key: make([]byte, 32)}
-		e := loyalty.Event{ID: loyalty.NewID(now, c.ID), Customer: c.ID, Action: "opt_in", At: now, RecordedAt: now}
-		c.LastEvent = e.ID
-		return &loyalty.Writes{
-			NewCustomers: []loyalty.Customer{c}, Events: []loyalty.Event{e},
-			Claims: []loyalty.Claim{{Name: loyalty.Name{Kind: loyalty.NameCustomer, Value: name}, Owner: c.ID}},
-		}, nil
-	}))
+	c := storetest.Member(name, now)
+	e := loyalty.Event{ID: loyalty.NewID(now, c.ID), Customer: c.ID, Action: "opt_in", At: now, RecordedAt: now}
+	c.LastEvent = e.ID
+	w := loyalty.Writes{Events: []loyalty.Event{e}}
+	storetest.Enrol(&w, c)
+	require.NoError(t, storetest.Put(s, now, w))
 }
 
 // eachDatabase runs a test over a store on both databases, with its URL and a fresh one's.

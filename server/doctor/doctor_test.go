@@ -198,9 +198,7 @@ func months() (list []string) {
 func TestWrongMasterKey(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		require.NoError(t, storetest.Open(t, url).CheckMasterKey(t.Context()))
-		s, err := store.Open(t.Context(), store.Options{URL: url, MasterKey: [32]byte{9}})
-		require.NoError(t, err)
-		t.Cleanup(func() { require.NoError(t, s.Close()) })
+		s := storetest.OpenWith(t, store.Options{URL: url, MasterKey: [32]byte{9}})
 		p := well(t, s)
 		found := doctor.Examine(t.Context(), p)
 		i := slices.IndexFunc(found, func(f doctor.Finding) bool { return f.Check == "master key" })
@@ -238,9 +236,7 @@ func TestReadOnlyDatabase(t *testing.T) {
 	url := storetest.Postgres(t)
 	_, err := storetest.Raw(t, url).Exec(`DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_read_only = on', current_database()); END $$`)
 	require.NoError(t, err)
-	s, err := store.Open(t.Context(), store.Options{URL: url, MasterKey: storetest.MasterKey})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	s := storetest.Open(t, url)
 	p := well(t, s)
 	all := doctor.Examine(t.Context(), p)
 	i := slices.IndexFunc(all, func(f doctor.Finding) bool { return strings.Contains(f.Says, "the database cannot be written") })

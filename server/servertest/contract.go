@@ -107,7 +107,7 @@ type place struct {
 	free     int // parameters among them
 }
 
-type contract struct {
+type documents struct {
 	places   []place
 	envelope *openapi3.Schema
 }
@@ -127,8 +127,8 @@ var Documents = sync.OnceValue(func() map[string]*openapi3.T {
 })
 
 // documented is the places of all documents, in the order in which a path is looked up.
-var documented = sync.OnceValue(func() *contract {
-	all := &contract{}
+var documented = sync.OnceValue(func() *documents {
+	all := &documents{}
 	for _, api := range openapi.Names() {
 		doc := Documents()[api]
 		for path, item := range doc.Paths.Map() {
@@ -142,7 +142,7 @@ var documented = sync.OnceValue(func() *contract {
 	return all
 })
 
-func (c *contract) add(route *routers.Route) {
+func (c *documents) add(route *routers.Route) {
 	p := place{route: route, segments: strings.Split(route.Path, "/")}
 	p.free = strings.Count(route.Path, "{")
 	c.places = append(c.places, p)

@@ -30,6 +30,27 @@ func PlainOnly(t testing.TB) {
 	}
 }
 
+// CitusOnly leaves a test out where they are not.
+func CitusOnly(t testing.TB) {
+	t.Helper()
+	if !OnCitus() {
+		t.Skip("NOT TESTED ON CITUS: LOYALTY_TEST_CITUS names no cluster")
+	}
+}
+
+// Scattered gives a count of the statements in a database that asked several parts of a table,
+// which Citus counts itself.
+func Scattered(t testing.TB, address string) func() int {
+	t.Helper()
+	raw := Raw(t, address)
+	_, err := raw.Exec(`DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET citus.enable_stat_counters = on', current_database()); END $$`)
+	require.NoError(t, err)
+	return func() (n int) {
+		require.NoError(t, raw.QueryRow(`SELECT query_execution_multi_shard FROM citus_stat_counters WHERE name = current_database()`).Scan(&n))
+		return n
+	}
+}
+
 // citusNodes are those machines.
 func citusNodes() []string { return strings.Split(os.Getenv("LOYALTY_TEST_CITUS"), ",") }
 
@@ -37,9 +58,7 @@ func citusNodes() []string { return strings.Split(os.Getenv("LOYALTY_TEST_CITUS"
 // The test is left out without one.
 func EmptyMachines(t testing.TB) string {
 	t.Helper()
-	if !OnCitus() {
-		t.Skip("NOT TESTED ON CITUS: LOYALTY_TEST_CITUS names no cluster")
-	}
+	CitusOnly(t)
 	address := newDatabase(t, "template0")
 	u, err := url.Parse(address)
 	require.NoError(t, err)

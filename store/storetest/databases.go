@@ -188,7 +188,16 @@ func Raw(t testing.TB, url string) *sql.DB {
 // Open opens the store at url with the tests' master key, until the test ends.
 func Open(t testing.TB, url string) *store.Store {
 	t.Helper()
-	s, err := store.Open(context.Background(), store.Options{URL: url, MasterKey: MasterKey})
+	return OpenWith(t, store.Options{URL: url})
+}
+
+// OpenWith is Open with options; without a master key they have the tests'.
+func OpenWith(t testing.TB, o store.Options) *store.Store {
+	t.Helper()
+	if o.MasterKey == ([32]byte{}) {
+		o.MasterKey = MasterKey
+	}
+	s, err := store.Open(context.Background(), o)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return s

@@ -31,9 +31,7 @@ citus.local_hostname = '127.0.0.1'
 // LOYALTY_TEST_CITUS does not say that there is Citus.
 func NewMachines(t testing.TB) *Machines {
 	t.Helper()
-	if !OnCitus() {
-		t.Skip("NOT TESTED ON CITUS: LOYALTY_TEST_CITUS names no cluster")
-	}
+	CitusOnly(t)
 	m := &Machines{}
 	var nodes []string
 	for range 3 {

@@ -79,7 +79,7 @@ var errWork = errors.New("work says no")
 
 // put writes what needs no load.
 func (b *bench) put(w loyalty.Writes) error {
-	return b.s.Within(context.Background(), loyalty.Needs{Now: b.now}, func(*loyalty.Loaded) (*loyalty.Writes, error) { return &w, nil })
+	return Put(b.s, b.now, w)
 }
 
 // get loads and writes nothing.
@@ -113,25 +113,25 @@ func customerName(value string) loyalty.Name {
 
 // customer makes an active customer with everything set.
 func (b *bench) customer(name string) loyalty.Customer {
-	return loyalty.Customer{
-		ID: loyalty.NewID(b.now, loyalty.ID{}), Name: name, Status: loyalty.Active, CreatedAt: b.now, UpdatedAt: b.now,
-		Key: []byte("a key of thirty-two bytes in all"), Version: 1, LastEvent: loyalty.NewID(b.now, loyalty.ID{}), LastActivityAt: b.now,
-		Figures: points.Figures{Score: 100, Spent: 10, Reserved: 20, Expired: 5, Pending: 7, Debt: 3},
-		Profile: loyalty.Profile{
-			Handler: "Handler " + name, Email: " " + name + "@Example.ORG", FirstName: "Zoë", LastName: "O'Neil", Language: "hu",
-			Gender: "f", Currency: "EUR", ImageURL: "https://example.org/i.png", BirthDate: "1990-02-28",
-			Labels: []string{"vip", "új"}, ExternalIDs: map[string]string{"crm": "42"},
-			Custom:   map[string]json.RawMessage{"cf_size": json.RawMessage(`{"eu":42}`)},
-			Referrer: loyalty.NewID(b.now, loyalty.ID{}),
-		},
+	c := Member(name, b.now)
+	c.Key, c.LastEvent, c.LastActivityAt = []byte("a key of thirty-two bytes in all"), loyalty.NewID(b.now, loyalty.ID{}), b.now
+	c.Figures = points.Figures{Score: 100, Spent: 10, Reserved: 20, Expired: 5, Pending: 7, Debt: 3}
+	c.Profile = loyalty.Profile{
+		Handler: "Handler " + name, Email: " " + name + "@Example.ORG", FirstName: "Zoë", LastName: "O'Neil", Language: "hu",
+		Gender: "f", Currency: "EUR", ImageURL: "https://example.org/i.png", BirthDate: "1990-02-28",
+		Labels: []string{"vip", "új"}, ExternalIDs: map[string]string{"crm": "42"},
+		Custom:   map[string]json.RawMessage{"cf_size": json.RawMessage(`{"eu":42}`)},
+		Referrer: loyalty.NewID(b.now, loyalty.ID{}),
 	}
+	return c
 }
 
 // enrol writes a customer with their name.
 func (b *bench) enrol(t testing.TB, c loyalty.Customer) loyalty.Customer {
 	t.Helper()
-	require.NoError(t, b.put(loyalty.Writes{NewCustomers: []loyalty.Customer{c},
-		Claims: []loyalty.Claim{{Name: customerName(c.Name), Owner: c.ID}}}))
+	var w loyalty.Writes
+	Enrol(&w, c)
+	require.NoError(t, b.put(w))
 	return c
 }
 

@@ -99,10 +99,7 @@ func follow(ctx context.Context, db *store.Store) error {
 // database is the store under test, past the program.
 func (g *ground) database(t *testing.T) *store.Store {
 	t.Helper()
-	db, err := store.Open(t.Context(), store.Options{URL: g.url, MasterKey: testMaster})
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	return db
+	return storetest.OpenWith(t, store.Options{URL: g.url, MasterKey: testMaster})
 }
 
 // followTail numbers what is left to number, and holds the tail against the journal.
