@@ -20,24 +20,11 @@ import (
 // crowdSize is how many customers the bulk tests have.
 const crowdSize = 60
 
-// crowd enrols the customers c-0, c-1, … in one bulk.
-func crowd(h *house, n int) {
-	h.t.Helper()
-	events := make([]string, n)
-	for i := range events {
-		events[i] = fmt.Sprintf(`{"customer":"c-%d","action":"opt_in","data":{"email":"c-%d@shop.test"}}`, i, i)
-	}
-	a := h.does("/events/bulk", bulkOf(events))
-	require.Equal(h.t, "0", fmt.Sprint(a.json(h.t)["errors"]), a.body)
-}
-
-func bulkOf(events []string) string { return `{"events":[` + strings.Join(events, ",") + `]}` }
-
 // gifts are events that give i+1 points each, to customers in turn.
 func gifts(n, customers int) []string {
 	events := make([]string, n)
 	for i := range events {
-		events[i] = fmt.Sprintf(`{"customer":"c-%d","action":"point_add","data":{"points":%d}}`, i%customers, i+1)
+		events[i] = earns(fmt.Sprint("c-", i%customers), i+1)
 	}
 	return events
 }
@@ -70,7 +57,7 @@ func TestBulkSizes(t *testing.T) {
 		h := openOn(t, url, patient)
 		done(h, "/admin/modules/custom_events", `{"enabled":true}`)
 		done(h, "/entities/custom-events/action", `{"name":"tasting","schema":{"type":"object","properties":{"cups":{"type":"integer"}}}}`)
-		crowd(h, crowdSize)
+		h.crowd("c-", crowdSize, 0)
 		for _, n := range []int{1, 50, 60, 500} {
 			t.Run(fmt.Sprint(n), func(t *testing.T) {
 				h.t = t
@@ -118,7 +105,7 @@ func total(h *house) (sum int64) {
 func TestBulkInOneTransaction(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		h := openOn(t, url, patient)
-		crowd(h, 50)
+		h.crowd("c-", 50, 0)
 		db := contentsOf(t, url)
 		for name, headers := range map[string][]string{"plain": nil, "idempotent": {"Idempotency-Key", "k"}} {
 			var a answer
@@ -198,7 +185,7 @@ func TestBulkAfterACrash(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		d := &dying{}
 		h := openOn(t, url, patient, func(o *server.Options) { d.Engine, o.Engine = o.Engine, d })
-		crowd(h, 10)
+		h.crowd("c-", 10, 0)
 		events := gifts(20, 10)
 		events[3], events[13] = breakages[5].event, breakages[5].event
 		d.after = 10

@@ -151,12 +151,7 @@ func TestLedgerReportBeyond64Bits(t *testing.T) {
 	const members, largest = 1030, 1<<53 - 1
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		h := openOn(t, url)
-		var events []string
-		for i := range members {
-			events = append(events, fmt.Sprintf(`{"customer":"m-%[1]d","action":"opt_in","data":{"email":"m-%[1]d@shop.test"}},
-				{"customer":"m-%[1]d","action":"point_add","data":{"points":%[2]d}}`, i, largest))
-		}
-		done(h, "/events/bulk", `{"events":[`+strings.Join(events, ",")+`]}`)
+		h.crowd("m-", members, largest)
 		sum := json.Number(new(big.Int).Mul(big.NewInt(members), big.NewInt(largest)).String())
 		require.Greater(t, len(sum), len("9223372036854775807")-1)
 		l := data(t, h.get("/admin/ledger?verify=true"))

@@ -19,7 +19,7 @@ func TestMachineAwayStopsItsCustomers(t *testing.T) {
 	m.Spread(t)
 	h := openOn(t, m.URL(), patient)
 	const customers = 24
-	crowd(h, customers)
+	h.crowd("c-", customers, 0)
 	rows, err := storetest.Raw(t, m.URL()).Query(`SELECT c.name, p.nodeport, q.nodeport FROM customers c
  JOIN pg_dist_shard_placement p ON p.shardid = get_shard_id_for_distribution_column('customers', c.id)
  JOIN pg_dist_shard_placement q ON q.shardid = get_shard_id_for_distribution_column('names', c.name)`)

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"strings"
 	"sync"
 	"testing"
 
@@ -100,7 +99,7 @@ func TestTheLastOne(t *testing.T) {
 			`{"id":"code","title":{"en":"A code"},"type":"coupon","points":10,"pool":"few"}`,
 			`{"id":"points","title":{"en":"For points"},"type":"physical","points":80}`)
 		const claimers = 64
-		h.members(claimers, 100)
+		h.crowd("member-", claimers, 100)
 		one := func(reward string, code int, customer func(int) string) {
 			answers := make([]answer, claimers)
 			var begin, done sync.WaitGroup
@@ -137,17 +136,4 @@ func TestTheLastOne(t *testing.T) {
 		require.Equal(t, "0", fmt.Sprint(data(t, h.get("/rewards/piece"))["in_stock"]))
 		h.proven()
 	})
-}
-
-// members enrols so many customers with points, in one request.
-func (h *house) members(n, points int) {
-	h.t.Helper()
-	var events []string
-	for i := range n {
-		events = append(events,
-			fmt.Sprintf(`{"customer":"member-%d","action":"opt_in","data":{"email":"member-%d@shop.test"}}`, i, i),
-			fmt.Sprintf(`{"customer":"member-%d","action":"point_add","data":{"points":%d}}`, i, points))
-	}
-	a := h.does("/events/bulk", `{"events":[`+strings.Join(events, ",")+`]}`)
-	require.Equal(h.t, "0", fmt.Sprint(a.json(h.t)["errors"]), a.body)
 }

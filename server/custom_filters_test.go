@@ -178,9 +178,7 @@ func TestManyByAttributes(t *testing.T) {
 			events = append(events, `{"customer":"m`+n+`","action":"opt_in","data":{"email":"m`+n+`@shop.test","cf_n":`+n+`}}`)
 			products = append(products, `{"method":"create","type":"products/product","id":"p`+n+`","data":{"name":"P","cf_n":`+n+`}}`)
 		}
-		for part := range slices.Chunk(events, 700) {
-			require.Equal(t, "0", h.post("/events/bulk", `{"events":[`+strings.Join(part, ",")+`]}`).json(t)["errors"].(interface{ String() string }).String())
-		}
+		h.bulk(events...)
 		for part := range slices.Chunk(products, 420) {
 			require.Len(t, h.post("/entities", `{"entities":[`+strings.Join(part, ",")+`]}`).fates(t), 420)
 		}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -229,6 +231,39 @@ func (h *house) happens(customer, action, data string) answer {
 	return h.does("/events", fmt.Sprintf(`{"customer":%q,"action":%q,"data":%s}`, customer, action, data))
 }
 
+// bulk sends events of which none may be refused.
+func (h *house) bulk(events ...string) {
+	h.t.Helper()
+	for part := range slices.Chunk(events, 500) {
+		a := h.does("/events/bulk", bulkOf(part))
+		require.Equal(h.t, "0", fmt.Sprint(a.json(h.t)["errors"]), a.body)
+	}
+}
+
+func bulkOf(events []string) string { return `{"events":[` + strings.Join(events, ",") + `]}` }
+
+// joins is the event that makes a customer active, earns one that gives them points.
+func joins(id string) string {
+	return `{"customer":"` + id + `","action":"opt_in","data":{"email":"` + id + `@shop.test"}}`
+}
+
+func earns(id string, points int) string {
+	return fmt.Sprintf(`{"customer":%q,"action":"point_add","data":{"points":%d}}`, id, points)
+}
+
+// crowd makes the customers prefix0, prefix1 and so on, each with points where there are any to give.
+func (h *house) crowd(prefix string, n, points int) {
+	h.t.Helper()
+	var events []string
+	for i := range n {
+		id := prefix + strconv.Itoa(i)
+		if events = append(events, joins(id)); points > 0 {
+			events = append(events, earns(id, points))
+		}
+	}
+	h.bulk(events...)
+}
+
 // add gives a member points.
 func (h *house) add(member, points string) {
 	h.t.Helper()
@@ -242,8 +277,7 @@ func (h *house) enrol(id string) {
 	for before := time.Now().UnixMilli(); time.Now().UnixMilli() == before; {
 		time.Sleep(100 * time.Microsecond)
 	}
-	a := h.post("/events", `{"customer":"`+id+`","action":"opt_in","data":{"email":"`+id+`@shop.test"}}`)
-	require.Equal(h.t, http.StatusOK, a.status, a.body)
+	h.does("/events", joins(id))
 }
 
 // days are the day on which the test runs and the next one, in UTC. A test that

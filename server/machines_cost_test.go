@@ -45,7 +45,7 @@ func TestMachinesCost(t *testing.T) {
 	for i, w := range ways {
 		c := &costing{name: w.name, prefix: fmt.Sprintf("w%d-", i)}
 		c.house = openWith(t, w.url, func(o *engine.EngineOptions) { o.Workers = w.workers }, patient)
-		c.enrol()
+		c.crowd(c.prefix, costCustomers, 0)
 		all = append(all, c)
 	}
 	for _, kind := range []string{"point_add", "checkout"} {
@@ -89,17 +89,6 @@ type costing struct {
 	*house
 	name, prefix string
 	next         atomic.Int64 // purchases
-}
-
-func (c *costing) enrol() {
-	for at := 0; at < costCustomers; at += 50 {
-		events := make([]string, 50)
-		for i := range events {
-			events[i] = fmt.Sprintf(`{"customer":"%s%d","action":"opt_in","data":{"email":"%s%d@shop.test"}}`, c.prefix, at+i, c.prefix, at+i)
-		}
-		a := c.does("/events/bulk", bulkOf(events))
-		require.Equal(c.t, "0", fmt.Sprint(a.json(c.t)["errors"]), a.body)
-	}
 }
 
 // run gives how many events a second were recorded.

@@ -25,18 +25,14 @@ func mugs(t *testing.T, url string, members int, adjust ...func(*server.Options)
 	t.Helper()
 	h := openOn(t, url, adjust...)
 	require.Equal(t, http.StatusCreated, h.post("/entities/rewards/reward", `{"id":"mug","title":{"en":"Mug","hu":"Bögre"},"type":"physical","points":50,"max_claims":1}`).status)
-	var events []map[string]any
+	var events []string
 	for i := range members {
 		name := fmt.Sprintf("member-%d", 1000+i)
-		events = append(events, map[string]any{"customer": name, "action": "opt_in", "data": map[string]any{"email": name + "@shop.test"}})
-		if i < members-1 {
-			events = append(events, map[string]any{"customer": name, "action": "point_add", "data": map[string]any{"points": 50}})
+		if events = append(events, joins(name)); i < members-1 {
+			events = append(events, earns(name, 50))
 		}
 	}
-	body, err := json.Marshal(map[string]any{"events": events})
-	require.NoError(t, err)
-	a := h.does("/events/bulk", string(body))
-	require.Equal(t, "0", fmt.Sprint(a.json(t)["errors"]))
+	h.bulk(events...)
 	return h
 }
 

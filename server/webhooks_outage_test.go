@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"os"
 	"strconv"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -29,20 +28,12 @@ func atLength(few, all int) int {
 func (h *house) happen(members, times int) {
 	h.t.Helper()
 	var list []string
-	flush := func() {
-		h.does("/events/bulk", `{"events":[`+strings.Join(list, ",")+`]}`)
-		list = nil
-	}
 	for n := range times {
 		for i := range members {
-			if list = append(list, fmt.Sprintf(`{"customer":"member-%d","action":"point_add","data":{"points":%d}}`, i, n+1)); len(list) == 500 {
-				flush()
-			}
+			list = append(list, earns(fmt.Sprint("member-", i), n+1))
 		}
 	}
-	if len(list) > 0 {
-		flush()
-	}
+	h.bulk(list...)
 }
 
 // sent is how many deliveries are in a state.
