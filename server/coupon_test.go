@@ -33,7 +33,7 @@ func TestCoupon(t *testing.T) {
 		require.Equal(t, "Öt le", succeeded(t, h.get(path, "Accept-language", "hu"))["name"])
 
 		require.Equal(t, http.StatusCreated, h.post("/entities/rewards/reward", `{"id":"five","title":{"en":"Five"},"type":"coupon","pool":"spring"}`).status)
-		a = h.does(member+"/activities/rewards/five/claim", "")
+		h.does(member+"/activities/rewards/five/claim", "")
 		c = succeeded(t, h.get(path))
 		require.Equal(t, "claimed five map[id:member-1001]", fmt.Sprint(c["status"], " ", c["reward"], " ", c["customer"]))
 		require.NotEmpty(t, c["claimed_at"])

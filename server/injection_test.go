@@ -117,8 +117,7 @@ func (w *witness) called() {
 	for i, text := range hostile {
 		name := fmt.Sprintf("%s %d", text, i)
 		w.does("/events", marshal(w.t, map[string]any{"customer": name, "action": "opt_in", "data": map[string]any{"email": fmt.Sprintf("h%d@shop.test", i), "handler": name}}))
-		sold := w.post("/events", marshal(w.t, map[string]any{"customer": name, "action": "coupon_create", "data": map[string]any{"code": "C" + name, "value": 1, "name": text}}))
-		require.Equal(w.t, http.StatusOK, sold.status, sold.body)
+		w.does("/events", marshal(w.t, map[string]any{"customer": name, "action": "coupon_create", "data": map[string]any{"code": "C" + name, "value": 1, "name": text}}))
 		a := w.sees("/customers/" + url.PathEscape(name))
 		require.Equal(w.t, name, data(w.t, a)["id"])
 		require.Equal(w.t, []string{name}, listOf(w.t, w.get("/customers?handler="+url.QueryEscape(name)), "id"), text)

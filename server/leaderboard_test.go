@@ -31,7 +31,7 @@ var saturday = time.Date(2026, 1, 31, 21, 30, 0, 0, time.UTC)
 func newStadium(t *testing.T, url string) *stadium {
 	t.Helper()
 	s := &stadium{Clock: loyaltytest.NewClock(saturday)}
-	s.house = openWith(t, url, func(o *engine.EngineOptions) { o.Clock = s.Clock.Now }, patient)
+	s.house = openWith(t, url, func(o *engine.EngineOptions) { o.Clock = s.Now }, patient)
 	require.Equal(t, http.StatusOK, s.post("/admin/settings", `{"time_zone":"Europe/Budapest"}`).status)
 	return s
 }

@@ -56,7 +56,7 @@ func newTransfers(t *testing.T, url string) *ledger {
 	gill.writes.NewTransactions, guest.writes.NewTransactions = guest.writes.NewTransactions, nil
 	gill.writes.NewTransactions[0].Customer = gill.c.ID
 	gill.writes.Claims = append(gill.writes.Claims, loyalty.Claim{Name: loyalty.Name{Kind: loyalty.NameTransaction, Value: "T-8"}, Owner: gill.c.ID})
-	guest.writes.Claims = guest.writes.Claims[:1]
+	guest.writes.Claims = nil
 
 	reward := fay.event("reward", "reward_claim", "")
 	card := loyalty.Coupon{ID: loyalty.NewID(fay.now, loyalty.ID{}), Code: "CARD", State: loyalty.CouponPartiallyRedeemed, Customer: fay.c.ID,
