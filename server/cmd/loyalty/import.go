@@ -11,7 +11,6 @@ import (
 	"maps"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -116,8 +115,10 @@ type importing struct {
 	house    *app
 	world    intake.World
 	files    []intake.File
-	findings int
-	errorLog *csv.Writer // nil: none was asked for
+	findings int           // that were printed, or would have been
+	likes    map[alike]int // how often each was found
+	repeated []alike       // those of them of which not all were printed
+	errorLog *csv.Writer   // nil: none was asked for
 }
 
 func runImport(cmd *cobra.Command, s *settings, flags *importFlags, run func(*importing) error) error {
@@ -145,7 +146,7 @@ func runImport(cmd *cobra.Command, s *settings, flags *importFlags, run func(*im
 		if err != nil {
 			return told(err)
 		}
-		i := &importing{importFlags: flags, cmd: cmd, ctx: cmd.Context(), house: h, files: files, world: intake.World{
+		i := &importing{importFlags: flags, cmd: cmd, ctx: cmd.Context(), house: h, files: files, likes: map[alike]int{}, world: intake.World{
 			Store: db, Programme: h.directory.Programme(), Contract: h.vocabulary, Lists: lists, Now: h.engine.Now(),
 		}}
 		if flags.errors != "" {
@@ -164,42 +165,13 @@ func runImport(cmd *cobra.Command, s *settings, flags *importFlags, run func(*im
 	})
 }
 
-// shownFindings is how many findings are printed; the file of --errors has all of them.
-const shownFindings = 100
-
-func (i *importing) tell(f intake.Finding) {
-	if i.errorLog != nil {
-		_ = i.errorLog.Write([]string{f.File, strconv.Itoa(f.Line), f.Column, f.Value, f.Message}) // Error tells at the end
-	}
-	if i.findings++; i.findings > shownFindings {
-		return
-	}
-	word := ""
-	if f.Warning {
-		word = "warning: "
-	}
-	at := f.File
-	if f.Line > 0 {
-		at += " line " + strconv.Itoa(f.Line)
-	}
-	if f.Column != "" {
-		at += " " + f.Column
-	}
-	if f.Value != "" {
-		at += fmt.Sprintf(" %q", f.Value)
-	}
-	fmt.Fprintf(i.cmd.ErrOrStderr(), "%s: %s%s\n", at, word, f.Message)
-}
-
 // read checks the files and fails where they cannot be taken over.
 func (i *importing) read() (intake.Plan, error) {
 	plan, err := intake.Check(i.ctx, i.world, i.files, i.options, i.tell)
 	if err != nil {
 		return plan, coded{codeFailed, err}
 	}
-	if more := i.findings - shownFindings; more > 0 {
-		fmt.Fprintf(i.cmd.ErrOrStderr(), "and %d more; --errors FILE writes all of them\n", more)
-	}
+	i.rest()
 	if plan.Errors > 0 {
 		return plan, coded{codeFailed, fmt.Errorf("%d faults in the files", plan.Errors)}
 	}

@@ -194,11 +194,21 @@ func TestImportFaults(t *testing.T) {
 			require.NoError(t, err)
 			require.True(t, strings.HasPrefix(string(text), "file,line,column,value,message\n"+c.kind+","), string(text))
 		}
+		// what is wrong with a whole column is said three times and counted
+		long := "customer;points;earned_at\n" + strings.Repeat("x;5;03.04.2024\n", 40)
+		args := append(append([]string{"import", "check"}, written(t, map[string]string{"lots": long, "lists": "customer,list\nx,nosuch\n"})...), s...)
+		r := inside(t, args...)
+		require.Equal(t, 1, r.code)
+		require.Equal(t, 4, strings.Count(r.errors, "say whether the day or the month comes first"), r.errors)
+		for _, want := range []string{"lots earned_at: 37 more: say whether", "there is no such customer list", "--errors FILE writes all of them"} {
+			require.Contains(t, r.errors, want)
+		}
+
 		raw := storetest.Raw(t, url)
 		var rows int
 		require.NoError(t, raw.QueryRow("SELECT (SELECT COUNT(*) FROM customers) + (SELECT COUNT(*) FROM bulk_items) + (SELECT COUNT(*) FROM imports)").Scan(&rows))
 		require.Zero(t, rows, "nothing was written")
-		r := inside(t, append([]string{"import", "check"}, s...)...)
+		r = inside(t, append([]string{"import", "check"}, s...)...)
 		require.Equal(t, 2, r.code)
 		r = inside(t, append(append([]string{"import", "check", "--dates", "ymd"}, written(t, map[string]string{"members": "customer\na\n"})...), s...)...)
 		require.Equal(t, 2, r.code)
