@@ -54,6 +54,7 @@ type visitor struct {
 	login  string
 	cookie string
 	flow   string // the cookie of a way to the provider
+	mark   string // what the names of cookies begin with that go over TLS alone
 }
 
 // user makes a user and gives the token of their invitation.
@@ -92,10 +93,10 @@ func (v *visitor) ask(method, target, body string, headers ...string) answer {
 		}
 	}
 	if v.cookie != "" {
-		r.AddCookie(&http.Cookie{Name: "loyalty", Value: v.cookie})
+		r.AddCookie(&http.Cookie{Name: v.mark + "loyalty", Value: v.cookie})
 	}
 	if v.flow != "" && strings.HasPrefix(target, "/console/oidc/") {
-		r.AddCookie(&http.Cookie{Name: "loyalty-oidc", Value: v.flow})
+		r.AddCookie(&http.Cookie{Name: v.mark + "loyalty-oidc", Value: v.flow})
 	}
 	resp, err := http.DefaultTransport.RoundTrip(r)
 	require.NoError(v.t, err)
@@ -103,12 +104,16 @@ func (v *visitor) ask(method, target, body string, headers ...string) answer {
 	require.NoError(v.t, err)
 	require.NoError(v.t, resp.Body.Close())
 	for _, c := range resp.Cookies() {
-		if c.Name == "loyalty-oidc" {
+		v.mark = ""
+		if c.Secure {
+			v.mark = "__Secure-"
+		}
+		if c.Name == v.mark+"loyalty-oidc" {
 			require.Equal(v.t, []any{"/console/oidc", true, http.SameSiteLaxMode}, []any{c.Path, c.HttpOnly, c.SameSite})
 			v.flow = c.Value
 			continue
 		}
-		require.Equal(v.t, []any{"loyalty", "/console", true, http.SameSiteStrictMode}, []any{c.Name, c.Path, c.HttpOnly, c.SameSite})
+		require.Equal(v.t, []any{v.mark + "loyalty", "/console", true, http.SameSiteStrictMode}, []any{c.Name, c.Path, c.HttpOnly, c.SameSite})
 		v.cookie = c.Value
 	}
 	return answer{resp.StatusCode, resp.Header, string(text)}.note()

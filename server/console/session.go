@@ -3,6 +3,7 @@ package console
 import (
 	"net/http"
 	"net/netip"
+	"strings"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/user"
@@ -17,11 +18,13 @@ const (
 // attemptsPerMinute is how often one address may try to sign in or to confirm.
 const attemptsPerMinute = 20
 
-// cookieOf is the name of the cookie for a request; empty: the way is open to others.
+// cookieOf is the name of the cookie for a request; empty: the way is open to others. A proxy on
+// this machine that tells nothing of its callers looks like this machine: where people come by TLS,
+// as the console's address says, no cookie is made that goes over an open line.
 func (c *console) cookieOf(r *http.Request) (name string, secure bool) {
 	source, secure := c.Peer(r)
 	switch {
-	case secure:
+	case secure, source.IsLoopback() && strings.HasPrefix(c.URL, "https://"):
 		return secureCookie, true
 	case source.IsLoopback():
 		return localCookie, false

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -89,7 +90,7 @@ func welcomeConsole(ctx context.Context, s *settings, users *admin.Users, addr n
 	if !hasConsole(s) {
 		return nil
 	}
-	address, at := "http://"+reachable(addr), s.listen
+	address, at := cmp.Or(s.consoleURL, "http://"+reachable(addr)), s.listen
 	if apart := consoleApart(s); apart != "" {
 		at = apart
 	}

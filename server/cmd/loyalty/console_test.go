@@ -43,6 +43,34 @@ func TestConsoleSettings(t *testing.T) {
 	}
 }
 
+// TestConsoleLinkByItsURL: where it is known under which address people reach the console, the links
+// have it, nothing is said of another one, and no cookie is made for an open line.
+func TestConsoleLinkByItsURL(t *testing.T) {
+	dir, env := t.TempDir(), []string{"LOYALTY_CONSOLE=on", "LOYALTY_CONSOLE_URL=https://console.shop.test"}
+	s := serve(t, dir, env)
+	require.Eventually(t, func() bool {
+		return strings.Contains(s.said(), "Console: open https://console.shop.test/console/#enter/")
+	}, patience, 20*time.Millisecond, s.said())
+	made := command(t, dir, env, "users", "create", "one")
+
+	// a proxy beside it that tells nothing of its callers: the cookie goes over no open line
+	token := regexp.MustCompile(`#enter/(\S+)`).FindStringSubmatch(made.out)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.address+"/console/enter", strings.NewReader(`{"token":"`+token[1]+`"}`))
+	require.NoError(t, err)
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	resp, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	require.NoError(t, resp.Body.Close())
+	require.Len(t, resp.Cookies(), 1)
+	require.Equal(t, "__Secure-loyalty", resp.Cookies()[0].Name)
+	require.True(t, resp.Cookies()[0].Secure)
+
+	require.Contains(t, made.out, "https://console.shop.test/console/#enter/")
+	require.NotContains(t, made.out, "put your own address")
+	require.Contains(t, command(t, dir, nil, "users", "create", "two").out, "put your own address")
+}
+
 // TestConsoleApart: with an address of its own the console is there with what its pages read, not
 // where the API is; and the API is not there.
 func TestConsoleApart(t *testing.T) {

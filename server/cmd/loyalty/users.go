@@ -37,7 +37,7 @@ func newUsersCreate(s *settings) *cobra.Command {
 				if err != nil {
 					return told(err)
 				}
-				return invite(cmd.Context(), cmd.OutOrStdout(), consoleAddress(s), db, done.Value.ID.String())
+				return invite(cmd.Context(), cmd.OutOrStdout(), s, db, done.Value.ID.String())
 			})
 		},
 	}
@@ -54,14 +54,17 @@ func consoleAddress(s *settings) string {
 }
 
 // invite prints a link for a user.
-func invite(ctx context.Context, out io.Writer, address string, db *store.Store, id string) error {
+func invite(ctx context.Context, out io.Writer, s *settings, db *store.Store, id string) error {
 	done, err := usersOf(db).Invite(ctx, commandLine, id, admin.InvitedFor)
 	if err != nil {
 		return told(err)
 	}
-	i := done.Value
-	_, err = fmt.Fprintf(out, "user     %s (%s)\nlink     %s/console/#enter/%s\nThe link is good once, until %s; put your own address in front of /console/ where people reach the console by another one.\n",
-		i.User.Login, i.User.Role, address, i.Token, i.ExpiresAt.Format("2006-01-02 15:04 MST"))
+	i, elsewhere := done.Value, ""
+	if s.consoleURL == "" {
+		elsewhere = "; put your own address in front of /console/ where people reach the console by another one"
+	}
+	_, err = fmt.Fprintf(out, "user     %s (%s)\nlink     %s/console/#enter/%s\nThe link is good once, until %s%s.\n",
+		i.User.Login, i.User.Role, consoleAddress(s), i.Token, i.ExpiresAt.Format("2006-01-02 15:04 MST"), elsewhere)
 	return err
 }
 
@@ -70,7 +73,7 @@ func newUsersInvite(s *settings) *cobra.Command {
 		Use: "invite LOGIN", Short: "Print a new link for a user, whose password is over", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return use(cmd.Context(), s.openExisting, func(db *store.Store) error {
-				return invite(cmd.Context(), cmd.OutOrStdout(), consoleAddress(s), db, args[0])
+				return invite(cmd.Context(), cmd.OutOrStdout(), s, db, args[0])
 			})
 		},
 	}
