@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -40,11 +41,11 @@ func (s *Server) logged(c *gin.Context) {
 	if isFailure(status) {
 		s.noteFailure(c, r, status)
 	}
+	ctx := c.Request.Context()
 	level := slog.LevelInfo
-	if status >= http.StatusInternalServerError {
+	if status >= http.StatusInternalServerError && !errors.Is(ctx.Err(), context.Canceled) { // a caller who left is no fault of ours
 		level = slog.LevelError
 	}
-	ctx := c.Request.Context()
 	if !s.logger.Enabled(ctx, level) {
 		return
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"testing"
 	"time"
 
@@ -31,6 +32,18 @@ func TestPublicPages(t *testing.T) {
 	a := get("/readyz")
 	require.Equal(t, http.StatusServiceUnavailable, a.status)
 	require.NotContains(t, a.body, "secret-host")
+	require.Contains(t, h.log.String(), `"level":"ERROR"`)
+
+	// a balancer that has hung up is told nothing, and the log is not told that the database is away
+	before := len(h.log.String())
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	down = gone.Err()
+	h.server.ServeHTTP(httptest.NewRecorder(), h.request(http.MethodGet, "/readyz", "").WithContext(gone))
+	logged := h.log.String()[before:]
+	require.Contains(t, logged, `"route":"/readyz"`)
+	require.NotContains(t, logged, "not ready")
+	require.NotContains(t, logged, `"level":"ERROR"`)
 	down = nil
 	require.Equal(t, http.StatusOK, get("/readyz").status)
 	for _, api := range openapi.Names() {

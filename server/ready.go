@@ -26,7 +26,9 @@ func (s *Server) answerReady(c *gin.Context) {
 func (s *Server) Readiness(ctx context.Context) (ready bool, text string) {
 	ready, text = true, "ready\n"
 	if err := s.ready(ctx); err != nil {
-		s.logger.WarnContext(ctx, "not ready", "error", err)
+		if !errors.Is(ctx.Err(), context.Canceled) { // who asked has left: that says nothing of the database
+			s.logger.WarnContext(ctx, "not ready", "error", err)
+		}
 		ready, text = false, "not ready\n"
 		var why *NotReady
 		if errors.As(err, &why) {
