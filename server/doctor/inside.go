@@ -29,6 +29,8 @@ func schema(ctx context.Context, p *Patient) []Finding {
 
 func masterKey(ctx context.Context, p *Patient) []Finding {
 	switch err := p.Store.CheckMasterKey(ctx); {
+	case err == nil && strings.Contains(p.Store.MasterKeyFingerprint(), "+"):
+		return []Finding{warn("master_key_two", "loyalty keys rotate-master", nil)}
 	case err == nil:
 		return nil
 	case errors.Is(err, store.ErrMasterKey):

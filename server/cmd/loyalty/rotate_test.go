@@ -64,12 +64,15 @@ func TestRotateMaster(t *testing.T) {
 			r = command(t, g.dir, with(next, ""), "keys", "list")
 			require.Equal(t, 2, r.code, "what is left needs the old key")
 			require.NotContains(t, succeeds(t, g.dir, with(next, old), "keys", "list"), "unreadable")
+			r = command(t, g.dir, with(next, old), "doctor")
+			require.Regexp(t, `master key +warning +the master key before this one is still needed.*\n +loyalty keys rotate-master\n`, r.out)
 		}
 		out := succeeds(t, g.dir, with(next, old), "keys", "rotate-master")
 		m := regexp.MustCompile(`^(\d+) values were sealed anew, (\d+) were already\.`).FindStringSubmatch(out)
 		require.NotNil(t, m, out)
 		require.NotEqual(t, "0", m[2], "it went on where it was killed: %s", out)
 		t.Log(out)
+		require.Regexp(t, `master key +fine`, command(t, g.dir, with(next, old), "doctor").out)
 		enrolled()
 		require.Equal(t, 0, s.stop(terminate), s.log())
 
