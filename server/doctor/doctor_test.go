@@ -109,7 +109,11 @@ func TestFindings(t *testing.T) {
 			p.Local, p.Listen, p.PublicHosts = false, "0.0.0.0:8080", []string{"loyalty.example.com"}
 		}, check: "backups", severity: doctor.Warning, says: "no folder"},
 		{name: "no backup yet", change: func(t *testing.T, p *doctor.Patient) { p.BackupDir = t.TempDir() }, check: "backups", severity: doctor.Warning, says: "no backup in"},
-		{name: "a folder that is gone", change: func(_ *testing.T, p *doctor.Patient) { p.BackupDir = "/nowhere" }, check: "backups", severity: doctor.Unchecked, says: "no such file"},
+		{name: "a folder that is gone", change: func(_ *testing.T, p *doctor.Patient) { p.BackupDir = "/nowhere" }, check: "backups", severity: doctor.Warning, says: "no backup in /nowhere"},
+		{name: "a file for a folder", change: func(t *testing.T, p *doctor.Patient) {
+			p.BackupDir = filepath.Join(t.TempDir(), "file")
+			require.NoError(t, os.WriteFile(p.BackupDir, nil, 0o600))
+		}, check: "backups", severity: doctor.Unchecked, says: "not a directory"},
 		{name: "a backup of today", change: kept(time.Hour, "proven"), check: "backups", severity: doctor.Fine, says: "fine"},
 		{name: "an old backup", change: kept(49*time.Hour, "proven"), check: "backups", severity: doctor.Warning, says: "49h"},
 		{name: "a backup that was not opened", change: kept(time.Hour, "read"), check: "backups", severity: doctor.Warning, says: "not opened"},

@@ -2,6 +2,8 @@ package doctor
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"maps"
 	"time"
 
@@ -22,7 +24,7 @@ func backups(_ context.Context, p *Patient) (list []Finding) {
 		return []Finding{warn("backups_none", "LOYALTY_BACKUP_DIR=/var/backups/loyalty loyalty serve", nil)}
 	}
 	all, err := backup.List(p.BackupDir)
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // the first backup makes the folder
 		return unchecked(err)
 	}
 	if len(all) == 0 {

@@ -43,6 +43,8 @@ func newBackupCreate(s *settings) *cobra.Command {
 				o.Path = args[0]
 			} else if s.backupDir == "" {
 				return fault("backup-dir", "is not set: name the file to make, or set it")
+			} else if err := makeBackupDir(s); err != nil {
+				return err
 			}
 			return use(cmd.Context(), s.openExisting, func(db *store.Store) error {
 				o.Store = db

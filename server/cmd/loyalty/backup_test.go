@@ -248,6 +248,9 @@ func TestBackupRefuses(t *testing.T) {
 		require.Contains(t, r.errors, c.line)
 		require.Equal(t, 1, strings.Count(r.errors, "\n"), r.errors)
 	}
+	folder := []string{"LOYALTY_BACKUP_DIR=copies/here"}
+	succeeds(t, dir, folder, "backup", "create") // makes the folder, as a server does
+	require.Contains(t, succeeds(t, dir, folder, "backup", "list"), "proven")
 	succeeds(t, dir, nil, "backup", "create", "copy")
 	succeeds(t, dir, nil, "backup", "verify", "copy")
 	octets, err := os.ReadFile(filepath.Join(dir, "copy"))
