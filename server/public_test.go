@@ -39,7 +39,7 @@ func TestPublicPages(t *testing.T) {
 	gone, leave := context.WithCancel(t.Context())
 	leave()
 	down = gone.Err()
-	h.server.ServeHTTP(httptest.NewRecorder(), h.request(http.MethodGet, "/readyz", "").WithContext(gone))
+	h.Server.ServeHTTP(httptest.NewRecorder(), h.request(http.MethodGet, "/readyz", "").WithContext(gone))
 	logged := h.log.String()[before:]
 	require.Contains(t, logged, `"route":"/readyz"`)
 	require.NotContains(t, logged, "not ready")
