@@ -42,21 +42,10 @@ func wallet(t *testing.T, url string) *house {
 	return h
 }
 
-// listOf lists one property of the entries of a list.
-func listOf(t *testing.T, a answer, name string) []string {
-	t.Helper()
-	require.Equal(t, http.StatusOK, a.status, a.body)
-	list := []string{}
-	for _, entry := range a.json(t)["data"].([]any) {
-		list = append(list, fmt.Sprint(entry.(map[string]any)[name]))
-	}
-	return list
-}
-
 // sortedOf lists one property in its own order, separated by blanks.
 func sortedOf(t *testing.T, a answer, name string) string {
 	t.Helper()
-	list := listOf(t, a, name)
+	list := column(t, a, name)
 	slices.Sort(list)
 	return strings.Join(list, " ")
 }
@@ -68,14 +57,14 @@ func (h *house) walkBoth(path, name string) []string {
 	var pages [][]string
 	for next := path; ; {
 		a := h.get(next)
-		pages = append(pages, listOf(h.t, a, name))
+		pages = append(pages, column(h.t, a, name))
 		link, more := a.json(h.t)["next"].(string)
 		if !more {
 			for i := len(pages) - 2; i >= 0; i-- {
 				previous, ok := a.json(h.t)["previous"].(string)
 				require.True(h.t, ok, a.body)
 				a = h.get(previous)
-				require.Equal(h.t, pages[i], listOf(h.t, a, name))
+				require.Equal(h.t, pages[i], column(h.t, a, name))
 			}
 			require.Nil(h.t, a.json(h.t)["previous"])
 			return slices.Concat(pages...)
@@ -140,8 +129,8 @@ func TestListCoupons(t *testing.T) {
 		}
 		walked := h.walkBoth("/coupons?limit=3", "code")
 		require.Len(t, walked, 11)
-		require.Equal(t, listOf(t, h.get("/coupons"), "code"), walked)
-		require.True(t, slices.IsSortedFunc(listOf(t, h.get("/coupons"), "created_at"), func(a, b string) int { return strings.Compare(b, a) }))
+		require.Equal(t, column(t, h.get("/coupons"), "code"), walked)
+		require.True(t, slices.IsSortedFunc(column(t, h.get("/coupons"), "created_at"), func(a, b string) int { return strings.Compare(b, a) }))
 		require.Equal(t, []string{"status"}, refused(t, h.get("/coupons?status=created&status=claimed"), http.StatusBadRequest, 190070).fields())
 		require.Equal(t, []string{"state"}, refused(t, h.get("/coupons?state=created"), http.StatusBadRequest, 190069).fields())
 		require.Equal(t, http.StatusBadRequest, h.get("/coupons?cursor=x").status)
@@ -301,8 +290,8 @@ func TestUsageIsNeverTooLarge(t *testing.T) {
 			codes[i] = fmt.Sprintf("%q", fmt.Sprint("R-", i))
 		}
 		h.makes("/coupon-pools/rich/codes", `{"codes":[`+strings.Join(codes[:1000], ",")+`]}`)
-		require.Equal(t, []string{"900000000000000"}, listOf(t, h.get("/coupons/-/usage"), "value"))
+		require.Equal(t, []string{"900000000000000"}, column(t, h.get("/coupons/-/usage"), "value"))
 		h.makes("/coupon-pools/rich/codes", `{"codes":[`+strings.Join(codes[1000:], ",")+`]}`)
-		require.Equal(t, []string{"922337203685477.5807"}, listOf(t, h.get("/coupons/-/usage"), "value"))
+		require.Equal(t, []string{"922337203685477.5807"}, column(t, h.get("/coupons/-/usage"), "value"))
 	})
 }

@@ -39,8 +39,8 @@ func TestCouponPools(t *testing.T) {
 		h.happens("member-1002", "coupon_redeem", `{"code":"CARD","amount":1}`)
 		require.Equal(t, "spring 5 2 0 2 of late 1", stockShown(t, h.get("/coupon-pools/spring")), "what is expired only counts in all, and what came with its customer was never there")
 		listed := h.get("/coupon-pools?limit=2")
-		require.Equal(t, []string{"spring", "auto"}, listOf(t, listed, "id"))
-		require.Equal(t, []string{"5", "1"}, listOf(t, listed, "total"))
+		require.Equal(t, []string{"spring", "auto"}, column(t, listed, "id"))
+		require.Equal(t, []string{"5", "1"}, column(t, listed, "total"))
 		require.Len(t, h.walkBoth("/coupon-pools?limit=3", "id"), 4)
 
 		a = h.does("/coupon-pools/spring", `{"coupon":{"type":"percentage","value":5},"cf_owner":"till"}`)
@@ -70,8 +70,8 @@ func TestCouponPools(t *testing.T) {
 		h.does("/entities/coupons/pool/autumn/archive", "")
 		require.NotEmpty(t, data(t, h.get("/coupon-pools/autumn"))["archived_at"])
 		refused(t, h.post("/coupon-pools/autumn", `{"name":"X"}`), http.StatusUnprocessableEntity, 190054)
-		require.NotContains(t, listOf(t, h.get("/coupon-pools"), "id"), "autumn")
-		require.Contains(t, listOf(t, h.get("/coupon-pools?archived=true"), "id"), "autumn")
+		require.NotContains(t, column(t, h.get("/coupon-pools"), "id"), "autumn")
+		require.Contains(t, column(t, h.get("/coupon-pools?archived=true"), "id"), "autumn")
 	})
 }
 
@@ -126,7 +126,7 @@ func TestFiftyThousandCodes(t *testing.T) {
 		var different int
 		require.NoError(t, storetest.Raw(t, url).QueryRow(`SELECT COUNT(DISTINCT code) FROM coupons`).Scan(&different))
 		require.Equal(t, 2*n, different)
-		for _, code := range listOf(t, h.get("/coupons?pool=mixed&limit=1000"), "code") {
+		for _, code := range column(t, h.get("/coupons?pool=mixed&limit=1000"), "code") {
 			require.Regexp(t, `^M[A-HJ-NP-Z]\d[2-9A-HJ-NP-Z]-[2-9A-HJ-NP-Z]{4}$`, code)
 		}
 	})

@@ -60,21 +60,21 @@ func TestListCustomerCoupons(t *testing.T) {
 		} {
 			require.Equal(t, want, sortedOf(t, h.get(list+"?"+query), "code"), query)
 		}
-		require.Equal(t, listOf(t, h.get(list), "code"), h.walkBoth(list+"?limit=2", "code"))
+		require.Equal(t, column(t, h.get(list), "code"), h.walkBoth(list+"?limit=2", "code"))
 
 		// The code is old, but the member has it as the last one.
 		h.does(member+"/activities/rewards/five/claim", "")
 		first := h.get(list + "?limit=1").json(t)["data"].([]any)[0].(map[string]any)
 		require.Equal(t, "S-2 claimed 5 EUR Five off five map[id:member-1001]", fmt.Sprint(first["code"], " ", first["status"], " ", first["value"],
 			" ", first["currency"], " ", first["name"], " ", first["reward"], " ", first["customer"]))
-		require.Equal(t, "Öt le", listOf(t, h.get(list+"?limit=1", "Accept-language", "hu"), "name")[0])
-		require.Equal(t, "30", listOf(t, h.get(list+"?code=GIFT"), "balance")[0])
+		require.Equal(t, "Öt le", column(t, h.get(list+"?limit=1", "Accept-language", "hu"), "name")[0])
+		require.Equal(t, "30", column(t, h.get(list+"?code=GIFT"), "balance")[0])
 
 		refused(t, h.get(list+"?customer=member-1002"), http.StatusBadRequest, 190069)
 		refused(t, h.get("/customers/nobody/coupons"), http.StatusNotFound, 160212)
 		h.does("/customers/member-1002/merge", `{"target":"member-1001"}`)
 		require.Equal(t, "A10 BAD GIFT OLD S-1 S-2 SHIP THEIRS", sortedOf(t, h.get(list), "code"))
-		require.Equal(t, listOf(t, h.get(list), "code"), h.walkBoth(list+"?limit=3", "code"), "the same order over both accounts")
+		require.Equal(t, column(t, h.get(list), "code"), h.walkBoth(list+"?limit=3", "code"), "the same order over both accounts")
 		require.Equal(t, "S-1 S-2 SHIP THEIRS", sortedOf(t, h.get("/customers/member-1002/coupons?status=claimed"), "code"))
 	})
 }
@@ -116,8 +116,8 @@ func TestListClaimedRewards(t *testing.T) {
 		h := gallery(t, url)
 		const list = member + "/rewards"
 		h.does("/entities/rewards/reward/wallpaper/archive", "")
-		require.Equal(t, []string{"mug", "mug", "bonus", "wallpaper", "coffee"}, listOf(t, h.get(list), "id"), "the newest first")
-		claims := listOf(t, h.get(list), "claim_id")
+		require.Equal(t, []string{"mug", "mug", "bonus", "wallpaper", "coffee"}, column(t, h.get(list), "id"), "the newest first")
+		claims := column(t, h.get(list), "claim_id")
 		h.does(member+"/activities/rewards/mug/revoke", `{"event":"`+claims[1]+`"}`)
 		for query, want := range map[string]string{
 			"":                                 "bonus coffee mug mug wallpaper",
@@ -186,7 +186,7 @@ func TestListClaimedRewards(t *testing.T) {
 			"order=desc":                 "mug mug bonus wallpaper coffee",
 			"sort=points&state=claimed&stores=budapest-01,vienna-01": "bonus wallpaper coffee mug",
 		} {
-			require.Equal(t, want, strings.Join(listOf(t, h.get(list+"?"+query), "id"), " "), query)
+			require.Equal(t, want, strings.Join(column(t, h.get(list+"?"+query), "id"), " "), query)
 			require.Equal(t, want, strings.Join(h.walkBoth(list+"?limit=2&"+query, "id"), " "), query)
 		}
 		require.Equal(t, claims, h.walkBoth(list+"?limit=2", "claim_id"))

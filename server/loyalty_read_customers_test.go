@@ -39,12 +39,12 @@ func TestReadCustomers(t *testing.T) {
 		h.happens("walk-in", "subscribe", `{"handler":"walk"}`)
 		created := func(id string) string { return succeeded(t, h.get("/v1/customers/"+id))["created_at"].(string) }
 		fourth := created("m4")
-		gone := listOf(t, h.get("/customers?status=opted_out"), "id")[0]
+		gone := column(t, h.get("/customers?status=opted_out"), "id")[0]
 		all := "m0 m1 m3 m4 m5 m6 walk-in" // who left is asked for by status only
 
 		read := func(query string) string {
 			t.Helper()
-			return strings.Join(listOf(t, h.get("/v1/customers?"+bracketQuery(query)), "id"), " ")
+			return strings.Join(column(t, h.get("/v1/customers?"+bracketQuery(query)), "id"), " ")
 		}
 		for query, want := range map[string]string{
 			"limit=1000":                                                                            all,
@@ -104,7 +104,7 @@ func TestReadCustomer(t *testing.T) {
 		require.Equal(t, data(t, h.get(member)), data(t, h.get("/v1"+member)), "the record of the Customers API")
 		require.Equal(t, "member-1001 40 Sample", fmt.Sprint(succeeded(t, h.get("/v1/customers/crm:000417"))["id"], " ",
 			succeeded(t, h.get("/v1"+member))["spendable"], " ", succeeded(t, h.get("/v1"+member))["first_name"]))
-		require.Equal(t, []string{"Sample", "<nil>"}, listOf(t, h.get("/v1/customers"), "first_name"))
+		require.Equal(t, []string{"Sample", "<nil>"}, column(t, h.get("/v1/customers"), "first_name"))
 		h.does(member+"/merge", `{"target":"member-1002"}`)
 		require.Equal(t, "member-1002", succeeded(t, h.get("/v1"+member))["id"])
 		h.happens("member-1002", "opt_out", "{}")
@@ -121,7 +121,7 @@ func TestReadCoupons(t *testing.T) {
 		const list = "/v1" + member + "/coupons"
 		read := func(query string) []string {
 			t.Helper()
-			return listOf(t, h.get(list+"?"+bracketQuery(query)), "code")
+			return column(t, h.get(list+"?"+bracketQuery(query)), "code")
 		}
 		used := func(code string) string { return succeeded(t, h.get("/coupons/"+code))["redeemed_at"].(string) }
 		for query, want := range map[string]string{
@@ -158,7 +158,7 @@ func TestReadCoupons(t *testing.T) {
 		} {
 			require.Equal(t, want, sortedOf(t, h.get(list+"?"+bracketQuery(query)), "code"), query)
 		}
-		require.Equal(t, listOf(t, h.get(member+"/coupons"), "code"), read("limit=10"), "what they got last first")
+		require.Equal(t, column(t, h.get(member+"/coupons"), "code"), read("limit=10"), "what they got last first")
 		byExpiry := read("sort[0][field]=expiration_date&sort[1][field]=status")
 		require.Equal(t, []string{"OLD", "A10"}, byExpiry[:2], "what never expires comes last")
 		require.Equal(t, []string{"BAD", "GIFT"}, byExpiry[4:], "equal ones by their status")
@@ -182,7 +182,7 @@ func TestReadCoupons(t *testing.T) {
 			require.Equal(t, []string{field}, a.fault(t).fields(), query)
 		}
 		h.does("/customers/member-1002/merge", `{"target":"member-1001"}`)
-		require.Contains(t, listOf(t, h.get("/v1/customers/member-1002/coupons?"+bracketQuery("sort[0][field]=status")), "code"), "THEIRS")
+		require.Contains(t, column(t, h.get("/v1/customers/member-1002/coupons?"+bracketQuery("sort[0][field]=status")), "code"), "THEIRS")
 		refused(t, h.get("/v1/customers/nobody/coupons"), http.StatusNotFound, 160212)
 		h.does("/admin/modules/coupons", `{"enabled":false}`)
 		refused(t, h.get(list), http.StatusNotFound, 160600)

@@ -34,11 +34,11 @@ func TestOrderWithoutSort(t *testing.T) {
 			{"/customers/ada/activities/rewards?", "desc", "asc"},
 			{"/rewards?", "desc", "asc"},
 		} {
-			want := listOf(t, h.get(list.path), "id")
+			want := column(t, h.get(list.path), "id")
 			require.NotEmpty(t, want, list.path)
-			require.Equal(t, want, listOf(t, h.get(list.path+"order="+list.own), "id"), list.path)
+			require.Equal(t, want, column(t, h.get(list.path+"order="+list.own), "id"), list.path)
 			slices.Reverse(want)
-			require.Equal(t, want, listOf(t, h.get(list.path+"order="+list.turned), "id"), list.path)
+			require.Equal(t, want, column(t, h.get(list.path+"order="+list.turned), "id"), list.path)
 			require.Equal(t, want, h.walkBoth(list.path+"limit=2&order="+list.turned, "id"), list.path)
 		}
 	})

@@ -115,24 +115,7 @@ func everyPage(t *testing.T, s *store.Store, q loyalty.CustomerQuery, want int) 
 	whole, err := s.CustomersMet(t.Context(), q)
 	require.NoError(t, err)
 	require.Len(t, whole, want)
-	place := func(i int) *loyalty.Cursor { return &loyalty.Cursor{At: whole[i].CreatedAt, ID: whole[i].ID} }
-	const limit = 7
-	for from := 0; from <= len(whole); from += limit {
-		rest := namesOf(whole[from:min(from+limit, len(whole))])
-		pages := map[string]loyalty.Page{"by number": {Limit: limit, Offset: from}}
-		if from > 0 {
-			pages["by place"] = loyalty.Page{Limit: limit, Offset: 999, After: place(from - 1)}
-		}
-		if from+limit < len(whole) {
-			pages["backwards"] = loyalty.Page{Limit: limit, Before: place(from + limit)}
-		}
-		for name, page := range pages {
-			q.Page = page
-			list, err := s.Customers(t.Context(), q)
-			require.NoError(t, err)
-			require.Equal(t, rest, namesOf(list), "%s from %d", name, from)
-		}
-	}
+	pagesInOrder(t, s, q, whole, 7)
 }
 
 // TestCustomerIDs: many are found at once as each is alone, by the exact identifier before an external id, a merged

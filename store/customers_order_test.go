@@ -41,7 +41,7 @@ func TestSortedCustomers(t *testing.T) {
 			for _, field := range []string{"created_at", "last_name", "email"} {
 				for _, down := range []bool{false, true} {
 					q.Sort = []loyalty.Sorting{{Field: field, Descending: down}}
-					t.Run(name+" by "+field+map[bool]string{true: " down"}[down], func(t *testing.T) { pagesInOrder(t, s, q, sortedBy(whole, field, down)) })
+					t.Run(name+" by "+field+map[bool]string{true: " down"}[down], func(t *testing.T) { pagesInOrder(t, s, q, sortedBy(whole, field, down), 5) })
 				}
 			}
 		}
@@ -75,15 +75,15 @@ func sortedBy(list []loyalty.Customer, field string, down bool) []loyalty.Custom
 	return list
 }
 
-func pagesInOrder(t *testing.T, s *store.Store, q loyalty.CustomerQuery, whole []loyalty.Customer) {
+// pagesInOrder compares every page of a list, by each way to ask for it, with the whole list.
+func pagesInOrder(t *testing.T, s *store.Store, q loyalty.CustomerQuery, whole []loyalty.Customer, limit int) {
 	t.Helper()
-	const limit = 5
 	place := func(i int) *loyalty.Cursor { return &loyalty.Cursor{At: whole[i].CreatedAt, ID: whole[i].ID} }
-	for from := 0; from < len(whole); from += limit {
+	for from := 0; from <= len(whole); from += limit {
 		want := namesOf(whole[from:min(from+limit, len(whole))])
 		pages := map[string]loyalty.Page{"by number": {Limit: limit, Offset: from}}
 		if from > 0 {
-			pages["by place"] = loyalty.Page{Limit: limit, After: place(from - 1)}
+			pages["by place"] = loyalty.Page{Limit: limit, Offset: 999, After: place(from - 1)}
 		}
 		if from+limit < len(whole) {
 			pages["backwards"] = loyalty.Page{Limit: limit, Before: place(from + limit)}

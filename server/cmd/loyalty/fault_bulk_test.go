@@ -139,16 +139,7 @@ func (b *bulkClaim) check() {
 	require.Equal(b, b.members, seen)
 
 	s := b.g.start(b.T)
-	a := newCaller(b.T, b.g.key).get(s.address + "/v1/bulk-operation/reward/claim/" + b.batch + "/status")
-	require.Equal(b, http.StatusOK, a.status, string(a.body))
-	var answer struct {
-		Data struct {
-			Status              string
-			Done, Total, Errors int
-		}
-	}
-	require.NoError(b, json.Unmarshal(a.body, &answer))
-	require.Equal(b, []any{"done", b.members, b.members, (b.members + 9) / 10}, []any{answer.Data.Status, answer.Data.Done, answer.Data.Total, answer.Data.Errors})
+	require.Equal(b, []any{"done", b.members, b.members, (b.members + 9) / 10}, bulkStands(b.T, newCaller(b.T, b.g.key), s.address+"/v1/bulk-operation/reward/claim/"+b.batch+"/status"))
 	require.Equal(b, 0, s.stop(terminate), s.log())
 }
 
@@ -278,16 +269,22 @@ func (f *poolFill) check() {
 	}
 	s := f.g.start(f.T)
 	for i, want := range [][]any{{"done", f.codes, f.codes, f.codes / 100}, {"done", f.total() - f.codes, f.total() - f.codes, 0}} {
-		a := newCaller(f.T, f.g.key).get(s.address + "/coupon-pools/codes/" + f.batches[i] + "/status")
-		require.Equal(f, http.StatusOK, a.status, string(a.body))
-		var answer struct {
-			Data struct {
-				Status              string
-				Done, Total, Errors int
-			}
-		}
-		require.NoError(f, json.Unmarshal(a.body, &answer))
-		require.Equal(f, want, []any{answer.Data.Status, answer.Data.Done, answer.Data.Total, answer.Data.Errors})
+		require.Equal(f, want, bulkStands(f.T, newCaller(f.T, f.g.key), s.address+"/coupon-pools/codes/"+f.batches[i]+"/status"))
 	}
 	require.Equal(f, 0, s.stop(terminate), s.log())
+}
+
+// bulkStands reads how a bulk operation stands: its status, what is done, of how much, and the errors.
+func bulkStands(t *testing.T, c *caller, address string) []any {
+	t.Helper()
+	a := c.get(address)
+	require.Equal(t, http.StatusOK, a.status, string(a.body))
+	var answer struct {
+		Data struct {
+			Status              string
+			Done, Total, Errors int
+		}
+	}
+	require.NoError(t, json.Unmarshal(a.body, &answer))
+	return []any{answer.Data.Status, answer.Data.Done, answer.Data.Total, answer.Data.Errors}
 }

@@ -129,7 +129,17 @@ func part(list []time.Duration, of float64) time.Duration {
 // hooked makes a webhook that tells a listener everything, and gives its path.
 func (l *listener) hooked(t *testing.T, c *caller, address string) string {
 	t.Helper()
-	made := c.post(address, "/admin/webhooks", fmt.Sprintf(`{"url":%q,"types":["event.*"]}`, l.URL+"/hook"), "")
+	id, secret := newWebhook(t, c, address, fmt.Sprintf(`{"url":%q,"types":["event.*"]}`, l.URL+"/hook"))
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.secret = secret
+	return "/admin/webhooks/" + id
+}
+
+// newWebhook makes a webhook.
+func newWebhook(t *testing.T, c *caller, address, body string) (id, secret string) {
+	t.Helper()
+	made := c.post(address, "/admin/webhooks", body, "")
 	require.Equal(t, http.StatusCreated, made.status, string(made.body))
 	var webhook struct {
 		Data struct {
@@ -138,10 +148,7 @@ func (l *listener) hooked(t *testing.T, c *caller, address string) string {
 		}
 	}
 	require.NoError(t, json.Unmarshal(made.body, &webhook))
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.secret = webhook.Data.Secret
-	return "/admin/webhooks/" + webhook.Data.ID
+	return webhook.Data.ID, webhook.Data.Secret
 }
 
 // toInside lets the program call addresses inside.

@@ -119,14 +119,7 @@ func TestTraces(t *testing.T) {
 			w.WriteHeader(http.StatusNoContent)
 		}))
 		t.Cleanup(receiver.Close)
-		made := c.post(s.address, "/admin/webhooks", `{"url":"`+receiver.URL+`/hook","types":["event.point_add"]}`, "")
-		require.Equal(t, http.StatusCreated, made.status)
-		var hook struct {
-			Data struct {
-				ID string `json:"webhook_id"`
-			}
-		}
-		require.NoError(t, json.Unmarshal(made.body, &hook))
+		hook, _ := newWebhook(t, c, s.address, `{"url":"`+receiver.URL+`/hook","types":["event.point_add"]}`)
 
 		const theirs, parent = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 		send := func(method, path, body string) (status int, answer string) {
@@ -183,7 +176,7 @@ func TestTraces(t *testing.T) {
 		sent, _ := heard.Load(event)
 		require.Contains(t, sent, theirs)
 		require.Equal(t, "00-"+hex.EncodeToString(told.TraceId)+"-"+hex.EncodeToString(told.SpanId)+"-01", sent)
-		tried := c.post(s.address, "/admin/webhooks/"+hook.Data.ID+"/test", "{}", "")
+		tried := c.post(s.address, "/admin/webhooks/"+hook+"/test", "{}", "")
 		require.Equal(t, http.StatusCreated, tried.status)
 		var delivery struct {
 			Data struct {

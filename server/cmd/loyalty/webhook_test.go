@@ -42,15 +42,7 @@ func TestWebhookOfTheProgram(t *testing.T) {
 		s := g.start(t)
 		c := newCaller(t, g.key)
 		becomesReady(t, s, c)
-		made := c.post(s.address, "/admin/webhooks", fmt.Sprintf(`{"label":"CRM","url":%q,"types":["event.point_add"]}`, receiver.URL+"/hook"), "")
-		require.Equal(t, http.StatusCreated, made.status, string(made.body))
-		var webhook struct {
-			Data struct {
-				ID     string `json:"webhook_id"`
-				Secret string
-			}
-		}
-		require.NoError(t, json.Unmarshal(made.body, &webhook))
+		id, secret := newWebhook(t, c, s.address, fmt.Sprintf(`{"label":"CRM","url":%q,"types":["event.point_add"]}`, receiver.URL+"/hook"))
 		enrol(t, c, s.address, "ada")
 		a := c.post(s.address, "/events", `{"customer":"ada","action":"point_add","data":{"points":7}}`, "")
 		require.Equal(t, http.StatusOK, a.status, string(a.body))
@@ -61,19 +53,19 @@ func TestWebhookOfTheProgram(t *testing.T) {
 			require.Fail(t, "nothing was delivered", s.log())
 		}
 		require.Contains(t, string(got.body), `"event.point_add"`)
-		verifiedBySample(t, s, webhook.Data.Secret, got)
+		verifiedBySample(t, s, secret, got)
 
 		counted := func(name string, labels ...string) float64 {
 			value, _ := scrape(t, managed(t, s)).value(name, labels...)
 			return value
 		}
 		require.Eventually(t, func() bool {
-			return counted("loyalty_webhook_attempts_total", "webhook", webhook.Data.ID, "outcome", "delivered") == 1
+			return counted("loyalty_webhook_attempts_total", "webhook", id, "outcome", "delivered") == 1
 		}, patience, 50*time.Millisecond)
 		require.Equal(t, 1.0, counted("loyalty_webhook_attempts_total", "outcome", "failed"))
 		require.Equal(t, 2.0, counted("loyalty_webhook_duration_seconds"))
 		require.Eventually(t, func() bool {
-			_, found := scrape(t, managed(t, s)).value("loyalty_webhook_backlog", "webhook", webhook.Data.ID, "state", "waiting")
+			_, found := scrape(t, managed(t, s)).value("loyalty_webhook_backlog", "webhook", id, "state", "waiting")
 			return found && counted("loyalty_webhook_backlog", "state", "waiting") == 0 && counted("loyalty_webhook_backlog", "state", "unread") == 0
 		}, patience, 500*time.Millisecond)
 	})
