@@ -211,6 +211,9 @@ func keys(ctx context.Context, p *Patient) (list []Finding) {
 
 // ledger looks at the ledger for a little while: what it does not come to is not said to hold.
 func ledger(ctx context.Context, p *Patient) (list []Finding) {
+	if err := p.Store.Ready(ctx); err != nil { // said once, and not for each invariant
+		return unchecked(err)
+	}
 	ctx, cancel := context.WithTimeout(ctx, p.LedgerTime)
 	defer cancel()
 	p.Store.VerifyLedger(ctx, func(c loyalty.LedgerCheck) {

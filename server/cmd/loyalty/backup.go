@@ -46,7 +46,7 @@ func newBackupCreate(s *settings) *cobra.Command {
 			} else if err := makeBackupDir(s); err != nil {
 				return err
 			}
-			return use(cmd.Context(), s.openExisting, func(db *store.Store) error {
+			return use(cmd.Context(), s.openToCopy, func(db *store.Store) error {
 				o.Store = db
 				return createBackup(cmd, o)
 			})

@@ -94,7 +94,11 @@ func planMigrations(cmd *cobra.Command, db *store.Store) (int, error) {
 		fmt.Fprintln(out, "Nothing is missing.")
 		return 0, nil
 	}
-	fmt.Fprintf(out, "%d migrations, about %s in all; each is one transaction and holds its locks to its end.\n", len(plan), guessText(all))
+	count := "1 migration"
+	if len(plan) > 1 {
+		count = fmt.Sprintf("%d migrations", len(plan))
+	}
+	fmt.Fprintf(out, "%s, %s in all; each is one transaction and holds its locks to its end.\n", count, guessText(all))
 	if db.Embedded() {
 		fmt.Fprintln(out, "Writers wait for each of them. The file is copied beside itself first, which takes as much room as it has.")
 	}
@@ -121,7 +125,7 @@ func guessText(guess time.Duration) string {
 	case guess < time.Second:
 		return "less than a second"
 	}
-	return guess.Round(time.Second).String()
+	return "about " + guess.Round(time.Second).String()
 }
 
 func newDistribute(s *settings) *cobra.Command {

@@ -36,12 +36,22 @@ func TestMigratePlan(t *testing.T) {
 			require.Equal(t, codeDifferences, r.code, r.errors)
 			require.NotContains(t, r.out, "00004_")
 			require.Contains(t, r.out, "00005_coupons.sql\n  makes table coupon_events\n  fills coupon_events from events: 0 rows\n  makes index coupons_pool of coupons: 0 rows")
-			require.Contains(t, r.out, " migrations, about less than a second in all")
+			require.Contains(t, r.out, " migrations, less than a second in all")
 			require.Equal(t, d.Name == "postgres", strings.Contains(r.out, "coupons: 0 rows; SHARE: writes wait\n"), r.out)
 			require.Equal(t, d.Name == "sqlite", strings.Contains(r.out, "The file is copied beside itself first"), r.out)
 			r = command(t, dir, append(env, "LOYALTY_NO_MIGRATE=true"), "keys", "create")
 			require.Equal(t, 2, r.code)
 			require.Contains(t, r.errors, "loyalty migrate up")
+
+			for _, args := range [][]string{{"backup", "create", "copy"}, {"dump", "file.zip"}} {
+				r = command(t, dir, env, args...)
+				require.Equal(t, 2, r.code)
+				require.Equal(t, "loyalty: the database's schema is older than this program: copy it with the program that has served it so far\n", r.errors)
+			}
+			r = command(t, dir, env, "doctor")
+			require.Equal(t, 2, r.code)
+			require.Contains(t, r.out, "loyalty migrate up")
+			require.Equal(t, 1, strings.Count(r.out, "\nledger "), r.out)
 
 			out := succeeds(t, dir, env, "migrate", "up")
 			if path, embedded := strings.CutPrefix(url, "sqlite:"); embedded {

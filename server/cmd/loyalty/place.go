@@ -112,6 +112,16 @@ func (s *settings) openExisting(ctx context.Context) (*store.Store, error) {
 	return db, nil
 }
 
+// openToCopy opens a database to copy it. Whoever upgrades copies first: they are not sent to migrate
+// before.
+func (s *settings) openToCopy(ctx context.Context) (*store.Store, error) {
+	db, err := s.openExisting(ctx)
+	if errors.Is(err, store.ErrMigrationsPending) {
+		return nil, coded{codeUsage, errors.New("the database's schema is older than this program: copy it with the program that has served it so far")}
+	}
+	return db, err
+}
+
 // current says whether a database can be used as it is.
 func current(ctx context.Context, db *store.Store) error {
 	if err := db.Ready(ctx); err != nil {

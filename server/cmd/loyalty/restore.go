@@ -25,7 +25,7 @@ func newDump(s *settings) *cobra.Command {
 			"newer programs read it too. The same rows give the same file. What is sealed stays sealed: keep the master key,\n" +
 			"which is not in it, apart from it. For copies every night there is loyalty backup, which is faster.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return use(cmd.Context(), s.openExisting, func(db *store.Store) error {
+			return use(cmd.Context(), s.openToCopy, func(db *store.Store) error {
 				bar := newProgress(cmd.ErrOrStderr(), "dump")
 				m, err := archive.Dump(cmd.Context(), db, args[0], bar.rows)
 				bar.end()
