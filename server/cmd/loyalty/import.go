@@ -10,8 +10,8 @@ import (
 	"log/slog"
 	"maps"
 	"os"
-	"strconv"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
