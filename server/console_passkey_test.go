@@ -221,7 +221,7 @@ func TestPasskeysOfOthers(t *testing.T) {
 	p.user("second.owner", loyalty.RoleOwner, true)
 	token, err := users.EnterOutside(t.Context(), u, true, user.From{})
 	require.NoError(t, err)
-	v, d := &visitor{house: p, cookie: token}, newDevice(t)
+	v, d := &visitor{house: p, cookie: token, mark: "__Secure-"}, newDevice(t) // the console has an https address
 	require.Equal(t, http.StatusOK, v.add(d, "Laptop").status)
 	require.Equal(t, http.StatusOK, v.passkey("confirm", `"answer":`+d.sign(v.passkey("confirm", ""))).status)
 	other := &visitor{house: p}
