@@ -43,7 +43,8 @@ func (s customerStore) CustomerIDs(ctx context.Context, refs []string) (map[stri
 	found := map[loyalty.NameKind]map[string]loyalty.ID{loyalty.NameCustomer: {}, loyalty.NameExternal: {}}
 	which, args := "n.kind IN (?, ?) AND n.value IN ?", []any{loyalty.NameCustomer, loyalty.NameExternal, values}
 	err := s.asks(ctx, sqlFragment{
-		"SELECT n.kind, n.value, COALESCE(c.merged_into, c.id) FROM names n JOIN customers c ON c.id = n.owner WHERE " + which, args,
+		// not joined: PostgreSQL, which expects far more names than there are, would read all customers for it
+		"SELECT n.kind, n.value, COALESCE((SELECT c.merged_into FROM customers c WHERE c.id = n.owner), n.owner) FROM names n WHERE " + which, args,
 	}.reads(func() bool {
 		found[loyalty.NameKind(kind)][string(name)] = loyalty.ID(id)
 		return false
