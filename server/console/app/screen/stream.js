@@ -14,8 +14,11 @@ export default function Stream({ place }) {
   const rate = useRef([])
   const [, draw] = useReducer((n) => n + 1, 0)
   const [paused, pause] = useState(false)
-  const [state, set] = useState('waiting')
   const { action = '', customer = '', key_id = '' } = place.query
+  const of = [action, customer, key_id].join(' ')
+  const [known, know] = useState({ of, state: 'waiting' })
+  const set = (state) => know({ of, state })
+  const state = known.of === of ? known.state : 'waiting' // what is known of another filter's stream says nothing of this one
   const senders = can('listAudit') // who sent an event is shown to whom the audit trail is
   const denied = key_id && !senders // the whole stream is not what the link asks for
   useEffect(() => ((rows.current = []), draw()), [action, customer, key_id]) // they were of another filter
