@@ -43,7 +43,9 @@ func (s *Server) logged(c *gin.Context) {
 	}
 	ctx := c.Request.Context()
 	level := slog.LevelInfo
-	if status >= http.StatusInternalServerError && !errors.Is(ctx.Err(), context.Canceled) { // a caller who left is no fault of ours
+	// A caller who left is no fault of ours, but what broke before is.
+	left := status == http.StatusServiceUnavailable && errors.Is(ctx.Err(), context.Canceled)
+	if status >= http.StatusInternalServerError && !left {
 		level = slog.LevelError
 	}
 	if !s.logger.Enabled(ctx, level) {

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -388,4 +389,27 @@ func TestMediaTypes(t *testing.T) {
 	}
 	require.Equal(t, 415, h.post("/events", visit, "Content-Encoding", "gzip").status)
 	require.Equal(t, 200, h.post("/events", visit, "Content-Encoding", "identity").status)
+}
+
+// leftReader breaks after its caller has left.
+type leftReader struct {
+	loyalty.Reader
+	leave context.CancelFunc
+}
+
+func (l leftReader) Customer(ctx context.Context, _ string) (loyalty.Customer, error) {
+	l.leave()
+	<-ctx.Done()
+	return loyalty.Customer{}, errors.New("broken by itself")
+}
+
+// TestFaultsBesideACallerWhoLeft: what is our fault stays one, though nobody waits for the answer.
+func TestFaultsBesideACallerWhoLeft(t *testing.T) {
+	ctx, leave := context.WithCancel(t.Context())
+	h := open(t, func(o *server.Options) { o.Reader = leftReader{o.Reader, leave} })
+	to := &signing.Transport{Scheme: signing.Default(region), Credential: h.key}
+	_, err := to.RoundTrip(h.request(http.MethodGet, "/customers/ada", "").WithContext(ctx)) //nolint:bodyclose // there is none
+	require.ErrorIs(t, err, context.Canceled)
+	require.Eventually(t, func() bool { return strings.Contains(h.log.String(), "broken by itself") }, time.Minute, time.Millisecond)
+	require.Contains(t, h.log.String(), `"level":"ERROR","msg":"request"`)
 }

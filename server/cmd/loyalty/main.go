@@ -97,24 +97,25 @@ func completeValues(root *cobra.Command) {
 	type known struct {
 		command []string
 		flag    string
-		values  []string
+		values  cobra.CompletionFunc
+	}
+	oneOf := func(values ...string) cobra.CompletionFunc {
+		return cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
 	}
 	all := []known{
-		{[]string{"export"}, "format", []string{"csv", "ndjson"}},
-		{[]string{"users", "create"}, "role", []string{"viewer", "editor", "operator", "owner"}},
-		{[]string{"config", "export"}, "format", []string{"yaml", "json"}},
+		{[]string{"keys", "create"}, "apis", listOf(openapi.Names())},
+		{[]string{"export"}, "format", oneOf("csv", "ndjson")},
+		{[]string{"users", "create"}, "role", oneOf("viewer", "editor", "operator", "owner")},
+		{[]string{"config", "export"}, "format", oneOf("yaml", "json")},
 	}
 	for _, step := range []string{"check", "plan", "apply", "reconcile"} {
-		all = append(all, known{[]string{"import", step}, "dates", []string{"dmy", "mdy"}},
-			known{[]string{"import", step}, "encoding", []string{"utf-8", "windows-1250", "windows-1252"}})
+		all = append(all, known{[]string{"import", step}, "dates", oneOf("dmy", "mdy")},
+			known{[]string{"import", step}, "encoding", oneOf("utf-8", "windows-1250", "windows-1252")})
 	}
 	for _, c := range all {
 		if cmd, _, err := root.Find(c.command); err == nil {
-			_ = cmd.RegisterFlagCompletionFunc(c.flag, cobra.FixedCompletions(c.values, cobra.ShellCompDirectiveNoFileComp)) // a test says that the flag is there
+			_ = cmd.RegisterFlagCompletionFunc(c.flag, c.values) // a test says that the flag is there
 		}
-	}
-	if cmd, _, err := root.Find([]string{"keys", "create"}); err == nil {
-		_ = cmd.RegisterFlagCompletionFunc("apis", listOf(openapi.Names()))
 	}
 }
 
