@@ -70,7 +70,7 @@ func sideBySide() {
 
 // patience bounds every wait: a loaded machine is slow, a broken program is not
 // waited for until the test's own limit. A torture run has more to wait for.
-var patience = time.Minute
+var patience = 4 * time.Minute
 
 // clean is an environment without settings.
 func clean(extra ...string) []string {
