@@ -111,45 +111,60 @@ func drop(db *gorm.DB, limit int, where string, args ...any) (int, error) {
 // instant of the database. While the boards of days are counted anew, the board of all time
 // continues alone, and the others catch up with it.
 func (s boardStore) Count(ctx context.Context, generation int64, calendar *loyalty.BoardCalendar, limit int) (customers int, last bool, err error) {
-	err = s.write.WithContext(ctx).Transaction(func(db *gorm.DB) error {
+	type place struct{ position, dated int64 }
+	var t *tallying
+	var head int64
+	err = inPieces(ctx, s.database, func(db *gorm.DB) (at place, err error) {
 		if err := s.alone(db); err != nil {
-			return err
+			return at, err
 		}
 		var state leaderboardRow
 		if err := db.Limit(1).Find(&state).Error; err != nil {
-			return err
+			return at, err
 		}
 		if state.Generation != generation {
-			return loyalty.ErrBatchConflict
+			return at, loyalty.ErrBatchConflict
 		}
-		position, head, err := followed(db, boardFollower)
-		if err != nil {
-			return err
-		}
+		at.dated = state.Dated
+		at.position, head, err = followed(db, boardFollower)
+		return at, err
+	}, func(db *gorm.DB, at place) (some bool, err error) {
 		_, spread := s.engine.(*citusEngine)
-		t := &tallying{db: db, spread: spread, calendar: calendar, from: position, families: map[UUID]*ranked{}, members: map[UUID]*ranked{}}
-		together := state.Dated == position
+		t = &tallying{db: db, spread: spread, calendar: calendar, from: at.position, families: map[UUID]*ranked{}, members: map[UUID]*ranked{}}
+		together := at.dated == at.position
 		switch {
-		case together || position < head:
-			t.through = min(position+int64(limit), head)
+		case together || at.position < head:
+			t.through = min(at.position+int64(limit), head)
 			t.all, t.dated, last = true, together, together && t.through == head
+		case at.dated == uncleared:
+			t = nil
+			return true, nil
+		default:
+			t.from, t.through, t.dated = at.dated, min(at.dated+int64(limit), at.position), true
+			last = t.through == at.position
+		}
+		if t.from == t.through {
+			return false, nil
+		}
+		customers, err = t.count()
+		return true, err
+	}, func(db *gorm.DB, _ place) error {
+		if t == nil {
+			return clearDated(db, limit)
+		}
+		t.db = db
+		if t.all {
 			if err := follow(db, boardFollower, t.through); err != nil {
 				return err
 			}
-		case state.Dated == uncleared:
-			return clearDated(db, limit)
-		default:
-			t.from, t.through, t.dated = state.Dated, min(state.Dated+int64(limit), position), true
-			last = t.through == position
 		}
-		if t.dated && t.through > state.Dated {
-			if err := db.Model(&state).Update("dated", t.through).Error; err != nil {
+		if t.dated {
+			if err := db.Model(&leaderboardRow{ID: 1}).Update("dated", t.through).Error; err != nil {
 				return err
 			}
 		}
-		customers, err = t.count()
-		return err
-	}, oneInstant)
+		return t.write()
+	})
 	return customers, last, s.classify(err)
 }
 

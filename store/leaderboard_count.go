@@ -44,19 +44,14 @@ type tallying struct {
 
 // count counts them, and returns how many customers they are of.
 func (t *tallying) count() (customers int, err error) {
-	if t.from == t.through {
-		return 0, nil
-	}
 	var ids []UUID
 	if err := t.db.Table("tail").Where("number > ? AND number <= ?", t.from, t.through).Distinct().Pluck("customer_id", &ids).Error; err != nil {
 		return 0, err
 	}
-	for _, step := range []func() error{func() error { return t.find(ids) }, t.standing, t.journal, t.write} {
-		if err := step(); err != nil {
-			return 0, err
-		}
+	if err := t.find(ids); err != nil {
+		return 0, err
 	}
-	return len(ids), nil
+	return len(ids), t.journal()
 }
 
 // ranked is a customer with those who were merged into them: what all of them
@@ -153,7 +148,8 @@ func (t *tallying) add(m member) {
 	t.members[m.ID] = f
 }
 
-// standing reads what is counted already.
+// standing reads what is counted already. Others delete of it what is too old for a board, so that it is read where it is
+// written.
 func (t *tallying) standing() error {
 	var r rankingRow
 	return eachOf(t.db, "SELECT customer_id, kind, start, score, shown FROM rankings WHERE customer_id", slices.Collect(maps.Keys(t.members)), func() {
@@ -216,6 +212,9 @@ func (t *tallying) journal() error {
 
 // write brings the rows to what was counted.
 func (t *tallying) write() error {
+	if err := t.standing(); err != nil {
+		return err
+	}
 	var changed boardChanges
 	moved := moves{}
 	for _, f := range t.families {

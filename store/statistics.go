@@ -79,41 +79,48 @@ func (s statisticsStore) alone(db *gorm.DB) error {
 // FoldFigures takes the next events of the tail into the figures, together with the
 // position there, on one instant of the database.
 func (s statisticsStore) FoldFigures(ctx context.Context, generation int64, limit int, fold func(*loyalty.FigurePiece) []loyalty.Figure) (events int, last bool, err error) {
-	err = s.write.WithContext(ctx).Transaction(func(db *gorm.DB) error {
+	var piece figurePiece
+	var figures []loyalty.Figure
+	var head int64
+	err = inPieces(ctx, s.database, func(db *gorm.DB) (position int64, err error) {
 		if err := s.alone(db); err != nil {
-			return err
+			return 0, err
 		}
 		var state statisticsRow
 		if err := db.Limit(1).Find(&state).Error; err != nil {
-			return err
+			return 0, err
 		}
 		if state.Generation != generation {
-			return loyalty.ErrBatchConflict
+			return 0, loyalty.ErrBatchConflict
 		}
-		position, head, err := followed(db, statisticsFollower)
-		if err != nil {
-			return err
+		position, head, err = followed(db, statisticsFollower)
+		return position, err
+	}, func(db *gorm.DB, position int64) (some bool, err error) {
+		if position == uncleared {
+			return true, nil
 		}
+		piece = figurePiece{db: db, from: position, through: min(position+int64(limit), head)}
+		if last = piece.through == position; last {
+			return false, nil
+		}
+		if err := piece.load(); err != nil {
+			return false, err
+		}
+		figures = fold(&piece.FigurePiece)
+		events, last = len(piece.Events), piece.through == head
+		return true, nil
+	}, func(db *gorm.DB, position int64) error {
 		if position == uncleared {
 			return clearFigures(db)
 		}
-		piece := figurePiece{db: db, from: position, through: min(position+int64(limit), head)}
-		if last = piece.through == position; last {
-			return nil
-		}
-		if err := piece.load(); err != nil {
-			return err
-		}
-		figures := fold(&piece.FigurePiece)
-		events, last = len(piece.Events), piece.through == head
 		if err := sumFigures(db, figures); err != nil {
 			return err
 		}
-		if err := piece.keepRefunded(); err != nil {
+		if err := piece.keepRefunded(db); err != nil {
 			return err
 		}
 		return follow(db, statisticsFollower, piece.through)
-	}, oneInstant)
+	})
 	return events, last, s.classify(err)
 }
 

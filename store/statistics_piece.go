@@ -189,10 +189,10 @@ WHERE n.kind = ? AND n.value IN ?`, loyalty.NameTransaction, names)
 }
 
 // keepRefunded keeps what the fold counted as given back.
-func (p *figurePiece) keepRefunded() error {
+func (p *figurePiece) keepRefunded(db *gorm.DB) error {
 	rows := make([]refundRow, 0, len(p.Refunded))
 	for name, n := range p.Refunded {
 		rows = append(rows, refundRow{name, int64(n)})
 	}
-	return create(p.db.Clauses(clause.OnConflict{UpdateAll: true}), rows)
+	return create(db.Clauses(clause.OnConflict{UpdateAll: true}), rows)
 }

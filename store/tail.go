@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/pressly/goose/v3"
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
@@ -172,4 +173,40 @@ func followed(db *gorm.DB, name string) (position, head int64, err error) {
 // follow moves a follower's position, together with its work.
 func follow(db *gorm.DB, name string, position int64) error {
 	return db.Clauses(clause.OnConflict{UpdateAll: true}).Create(&followerRow{name, position}).Error
+}
+
+// inPieces takes a follower through one piece of the tail: stand tells where it is, look reads the piece and works out what
+// is to be written, if anything, and keep writes that together with the new position. On PostgreSQL that is one transaction.
+// On SQLite, whose writer keeps all others from writing, look has a snapshot to itself, and the writer is taken for keep
+// alone: if the follower stands elsewhere by then, another process followed meanwhile, and it is ErrBatchConflict. So what
+// look reads must be what nobody but the follower changes, or what may as well be of a moment before.
+func inPieces[P comparable](ctx context.Context, s *database, stand func(*gorm.DB) (P, error), look func(*gorm.DB, P) (some bool, err error), keep func(*gorm.DB, P) error) error {
+	var at P
+	some := false
+	looking := func(db *gorm.DB) (err error) {
+		if at, err = stand(db); err == nil {
+			some, err = look(db, at)
+		}
+		return err
+	}
+	if s.dialect() != goose.DialectSQLite3 {
+		return s.write.WithContext(ctx).Transaction(func(db *gorm.DB) error {
+			if err := looking(db); err != nil || !some {
+				return err
+			}
+			return keep(db, at)
+		}, oneInstant)
+	}
+	if err := s.read.WithContext(ctx).Transaction(looking, oneInstant); err != nil || !some {
+		return err
+	}
+	return s.write.WithContext(ctx).Transaction(func(db *gorm.DB) error {
+		switch now, err := stand(db); {
+		case err != nil:
+			return err
+		case now != at:
+			return loyalty.ErrBatchConflict
+		}
+		return keep(db, at)
+	}, oneInstant)
 }
