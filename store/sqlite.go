@@ -75,7 +75,7 @@ func openSQLite(ctx context.Context, s *database, o Options) error {
 	if e.folder, err = newFolder(path, e.fold); err != nil {
 		return errors.Join(fmt.Errorf("%s: %w", setting, err), e.writer.Close())
 	}
-	if e.readers, err = sql.Open("sqlite", sqliteDSN(path, true)); err != nil {
+	if e.readers, err = openReaders(sqliteDSN(path, true)); err != nil {
 		return errors.Join(fmt.Errorf("%s: %w", setting, err), e.folder.close(), e.writer.Close())
 	}
 	readers := cmp.Or(max(o.ReadConnections, 0), defaultConnections)
@@ -96,7 +96,7 @@ func (e *sqliteEngine) openCopy(s *database) (err error) {
 		return err
 	}
 	e.idle, e.turn = time.AfterFunc(logIdle, func() {}), &turn{} // there is no log, and nobody writes
-	if e.readers, err = sql.Open("sqlite", dsn); err != nil {
+	if e.readers, err = openReaders(dsn); err != nil {
 		return errors.Join(err, e.writer.Close())
 	}
 	s.engine = e

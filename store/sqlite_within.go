@@ -109,8 +109,9 @@ func (e *sqliteEngine) reading(ctx context.Context, needs loyalty.Needs, work wo
 	}
 	defer func() { _ = c.Close() }() // back to the pool
 	return c.Raw(func(driverConn any) error {
-		conn := &sqliteConn{driver: driverConn.(driver.Conn), prepared: map[string]driver.Stmt{}}
-		defer conn.forget()
+		reader := driverConn.(*readerConn)
+		reader.bound()
+		conn := &reader.below
 		if err := conn.exec("BEGIN"); err != nil {
 			return e.classify(err)
 		}
