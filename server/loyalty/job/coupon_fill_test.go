@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -127,16 +128,16 @@ func TestFillPool(t *testing.T) {
 		require.NoError(t, err)
 
 		o := c.fill("spring", codes, 0)
-		require.Equal(t, 14, c.kept())
+		require.Equal(t, 3500/admin.FillPiece, c.kept())
 		s := &between{Store: c.store, after: func(piece int) {
 			c.send("member-1001", "point_add", `{"points":1}`)
-			if piece < 14 {
-				require.Equal(t, fmt.Sprintf("processing %d 3500 %d", admin.FillPiece*piece, 1+piece/12), c.stands(o))
+			if piece < 3500/admin.FillPiece {
+				require.Equal(t, fmt.Sprintf("processing %d 3500 %d", admin.FillPiece*piece, 1+piece*admin.FillPiece/3000), c.stands(o))
 			}
 		}}
 		c.Wait(time.Second)
 		done, failed := c.workFills(s)
-		require.Equal(t, []int64{3500, 0, 14}, []int64{done, failed, int64(s.pieces)})
+		require.Equal(t, []int64{3500, 0, 3500 / admin.FillPiece}, []int64{done, failed, int64(s.pieces)})
 		require.Equal(t, "done 3500 3500 2", c.stands(o))
 		require.Equal(t, []string{
 			fmt.Sprintf("4 %s 1 coupon_exists (190033) codes[3]: coupon_exists", codes[3]),
@@ -250,11 +251,11 @@ func TestFillOnce(t *testing.T) {
 		}
 		first, err := c.FillPool(t.Context(), call("1"), "spring", manyCodes(2500), 0)
 		require.NoError(t, err)
-		require.Equal(t, 10, c.kept())
+		require.Equal(t, 2500/admin.FillPiece, c.kept())
 		again, err := c.FillPool(t.Context(), call("1"), "spring", manyCodes(2500), 0)
 		require.NoError(t, err)
 		require.Equal(t, first.Value.ID.String(), string(again.Replayed.Body))
-		require.Equal(t, 10, c.kept(), "nothing is kept for a repetition")
+		require.Equal(t, 2500/admin.FillPiece, c.kept(), "nothing is kept for a repetition")
 		c.workFills(c.store)
 		again, err = c.FillPool(t.Context(), call("1"), "spring", manyCodes(2500), 0)
 		require.NoError(t, err)
@@ -275,8 +276,8 @@ func TestFillKilled(t *testing.T) {
 	eachDesk(t, 1, func(t *testing.T, c *desk) {
 		c.entity("coupons/pool", "spring", fiveOff)
 		c.entity("coupons/pool", "cards", `{"name":"Cards","source":"generated","pattern":"GC-********","coupon":{"type":"gift_card","value":20}}`)
-		codes := manyCodes(3200)
-		up, made := c.fill("spring", codes, 0), c.fill("cards", nil, 3200)
+		codes := manyCodes(1600)
+		up, made := c.fill("spring", codes, 0), c.fill("cards", nil, 1600)
 		for run := 0; ; run++ {
 			require.Less(t, run, 40)
 			s := &between{Store: c.store, before: func(piece int) error {
@@ -291,10 +292,10 @@ func TestFillKilled(t *testing.T) {
 				break
 			}
 		}
-		require.Equal(t, []string{"done 3200 3200 0", "done 3200 3200 0"}, []string{c.stands(up), c.stands(made)})
+		require.Equal(t, []string{"done 1600 1600 0", "done 1600 1600 0"}, []string{c.stands(up), c.stands(made)})
 		require.Equal(t, codes, c.free("spring"))
 		cards := c.free("cards")
-		require.Len(t, cards, 3200)
+		require.Len(t, cards, 1600)
 		distinct(t, cards)
 		require.Zero(t, c.kept())
 		proven(t, c.store)
@@ -376,13 +377,14 @@ func TestFillOfAPoolThatGoes(t *testing.T) {
 					end(pool)
 				}
 			}})
-			want := "251  2250 entity_archived (190054) codes[250]: entity_archived"
+			why := "entity_archived (190054)"
 			if pool == "lost" {
-				want = "251  2250 internal (190001) codes[250]: internal"
+				why = "internal (190001)"
 				require.EqualValues(t, 1, failed)
 			}
-			require.Equal(t, "done 2500 2500 2250", c.stands(o), pool)
-			require.Equal(t, []string{want}, c.refusals(o))
+			left, reason := 2500-admin.FillPiece, strings.Fields(why)[0]
+			require.Equal(t, fmt.Sprint("done 2500 2500 ", left), c.stands(o), pool)
+			require.Equal(t, []string{fmt.Sprintf("%d  %d %s codes[%d]: %s", admin.FillPiece+1, left, why, admin.FillPiece, reason)}, c.refusals(o))
 			require.Equal(t, codes[:admin.FillPiece], c.free(pool))
 			require.Zero(t, c.kept(), "what was kept for it is forgotten")
 		}
