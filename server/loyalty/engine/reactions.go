@@ -69,7 +69,7 @@ func (w *work) round(happened []*Occurrence, events []*loyalty.Event) error {
 			if family.React == nil {
 				break
 			}
-			if err := family.React(o); err != nil {
+			if err := o.inTime(family.React); err != nil {
 				return err
 			}
 		}
@@ -83,6 +83,18 @@ func (w *work) round(happened []*Occurrence, events []*loyalty.Event) error {
 		}
 	}
 	return nil
+}
+
+// inTime runs a reaction at its run's instant, but never before what it reacts to: a rise of tier
+// that a late booking brings happens when it is found, and the points that a campaign gives for it,
+// dated as the booking is, could have expired before they were given.
+func (o *Occurrence) inTime(react func(*Occurrence) error) error {
+	was := o.At
+	if o.Trigger.At.After(was) {
+		o.At = o.Trigger.At
+	}
+	defer func() { o.At = was }()
+	return react(o)
 }
 
 // occurrences returns what an event is to the rules. A purchase counts once it is final: a checkout

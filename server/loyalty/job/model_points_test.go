@@ -330,7 +330,7 @@ func (w *plainWorld) expire(c *plainCustomer, now time.Time) {
 			return
 		}
 		t := w.tell(c, "point_expire", 0)
-		t.parent = 0
+		t.parent, t.at = 0, at
 		for i := range c.lots {
 			if l := &c.lots[i]; l.free > 0 && c.expiry(*l).Equal(at) {
 				t.points -= l.free

@@ -39,11 +39,11 @@ func (w *plainWorld) react() {
 			happened = append(happened, w.occurrences(t)...)
 		}
 		for _, o := range happened {
-			w.under(o.told, func() { w.campaigns(o) })
+			w.under(o.told, func() { o.inTime(w.campaigns) })
 		}
 		for _, o := range happened {
 			if o.line == nil {
-				w.under(o.told, func() { w.challenge(o) })
+				w.under(o.told, func() { o.inTime(w.challenge) })
 			}
 		}
 		for _, i := range slices.Clone(w.opened) {
@@ -53,10 +53,18 @@ func (w *plainWorld) react() {
 		}
 		for _, o := range happened {
 			if o.line == nil {
-				w.under(o.told, func() { w.referral(o) })
+				w.under(o.told, func() { o.inTime(w.referral) })
 			}
 		}
 	}
+}
+
+// inTime reacts not before what is reacted to.
+func (o plainOccurrence) inTime(react func(plainOccurrence)) {
+	was := o.c.at
+	o.c.at = latest(was, o.told.at)
+	react(o)
+	o.c.at = was
 }
 
 func (w *plainWorld) occurrences(t *told) (list []plainOccurrence) {
@@ -253,9 +261,9 @@ func (w *plainWorld) judge(c *plainCustomer, s *plainStructure) bool {
 	}
 	tier.due = tier.grace
 	if tier.rank > before {
-		w.tell(c, "tier_up", 0)
+		w.tell(c, "tier_up", 0).at = at
 	} else if tier.rank < before {
-		w.tell(c, "tier_down", 0)
+		w.tell(c, "tier_down", 0).at = at
 	}
 	return tier.rank != before
 }

@@ -63,18 +63,19 @@ type told struct {
 	action   string
 	points   int64
 
-	as       string // the held action that it applies
-	purchase string // the purchase that it made final
-	about    string // the purchase that it belongs to
-	held     bool   // it waits
-	line     string // derived from a purchase, which tells it
-	lot      int    // the lot that it opened
-	claim    int    // the claim that it made
-	waiting  int    // the held event that it recorded
-	reacted  bool   // the rules have seen it
-	parent   int    // the place of the event that it followed from, from 1; 0: none
-	done     int    // the number of the completion that it tells, where a refund may break it
-	made     string // the place of a code or customer name that the platform chose
+	as       string    // the held action that it applies
+	purchase string    // the purchase that it made final
+	about    string    // the purchase that it belongs to
+	held     bool      // it waits
+	line     string    // derived from a purchase, which tells it
+	lot      int       // the lot that it opened
+	claim    int       // the claim that it made
+	waiting  int       // the held event that it recorded
+	reacted  bool      // the rules have seen it
+	parent   int       // the place of the event that it followed from, from 1; 0: none
+	at       time.Time // where it can be later than what it followed from; else zero
+	done     int       // the number of the completion that it tells, where a refund may break it
+	made     string    // the place of a code or customer name that the platform chose
 }
 
 // plainWorld is everything the model knows.
