@@ -74,13 +74,28 @@ func base(o *engine.Occurrence) (n int64) {
 	case o.Accepted != nil:
 		return o.Accepted.OriginalEarned - o.Accepted.Detail.Bonus
 	}
+	if brought(o.Trigger) {
+		return 0
+	}
 	// the event's own: other events of the submission have theirs in the same book
 	for _, p := range o.Book.Postings {
-		if p.Event == o.Trigger.ID && p.From == points.Issued && p.To == points.Available {
+		switch {
+		case p.Event != o.Trigger.ID:
+		case p.From == points.Issued && p.To == points.Available:
 			n += p.Points
+		case p.From == points.Available && p.To == points.Issued: // was dropped while the event was held
+			n -= p.Points
 		}
 	}
-	return n
+	return max(0, n)
+}
+
+// brought reports whether the points that come with an event were earned before: by the other
+// customer of a merge, or by a guest whose purchase was claimed. A factor of them would give
+// them once more.
+func brought(e *loyalty.Event) bool {
+	x := e.Effects
+	return x != nil && (x.MergedFrom != nil || (x.Lot != nil && x.Lot.Origin != points.Unknown))
 }
 
 // campaignPoints are the attributes of a point_add made by a campaign.

@@ -129,10 +129,13 @@ func lines(o *engine.Occurrence) (list []*engine.Occurrence) {
 
 // baseOf is the number of points that a multiply effect multiplies.
 func baseOf(e *loyalty.PastEvent, o *engine.Occurrence) int64 {
-	if o.Line == nil && o.Accepted == nil {
-		return e.Issued
+	switch {
+	case o.Line != nil || o.Accepted != nil:
+		return base(o)
+	case brought(&e.Event):
+		return 0
 	}
-	return base(o)
+	return e.Issued
 }
 
 // asOf is the purchase as an event left it. What made it final came before the
