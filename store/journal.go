@@ -63,7 +63,9 @@ func (s journalStore) Events(ctx context.Context, q loyalty.EventQuery) (loyalty
 	if err != nil {
 		return page, err
 	}
-	return page, s.accompany(ctx, &page, backwards)
+	// what a filter leaves out, or another order puts elsewhere, lies between the events of such a page
+	whole := q.Transaction == "" && len(q.Conditions) == 0 && len(q.Sort) == 0
+	return page, s.accompany(ctx, &page, backwards, whole)
 }
 
 // eventsOf makes the statement of a query; alone says that nobody was merged into its customer.
@@ -218,33 +220,49 @@ func extent(values []any) (from, before time.Time) {
 
 // accompany reads what the events of a page did to the balance, what they inherit, who they
 // are about, and the keys to what is personal. The page is still in the order in which it
-// was read.
-func (s journalStore) accompany(ctx context.Context, page *loyalty.EventPage, backwards bool) error {
+// was read; whole says that nothing was left out between its events, see changesOf.
+func (s journalStore) accompany(ctx context.Context, page *loyalty.EventPage, backwards, whole bool) error {
 	page.Customers, page.Parents, page.Keys = map[loyalty.ID]loyalty.Customer{}, map[loyalty.ID]loyalty.Event{}, map[loyalty.ID][]byte{}
 	if len(page.Events) == 0 {
 		return nil
+	}
+	if c := &page.Customer; c.ID != (loyalty.ID{}) {
+		page.Customers[c.ID] = loyalty.Customer{ID: c.ID, Name: c.Name, Status: c.Status}
 	}
 	var people, sealed []UUID
 	var inherited parentsRead
 	for i := range page.Events {
 		e := &page.Events[i]
-		people = also(people, e.Customer)
-		if other, named := e.Other(); named {
-			people = also(people, other)
+		for _, id := range about(e) {
+			if _, known := page.Customers[id]; !known {
+				people = also(people, id)
+			}
 		}
 		if e.Personal != nil || e.Inherits() {
 			sealed = also(sealed, e.Customer)
 		}
 		inherited.note(e)
 	}
+	inherited.found(page)
 	keys := s.keysOf(sealed, page.Keys)
-	list := slices.Concat(changesOf(page.Events), inherited.questions(page), []question{holdersOf(people, page.Customers)}, keys.questions())
+	list := slices.Concat(changesOf(page.Events, whole), inherited.questions(page), keys.questions())
+	if len(people) > 0 {
+		list = append(list, holdersOf(people, page.Customers))
+	}
 	if err := s.asks(ctx, list...); err != nil {
 		return err
 	}
 	inherited.cut(page)
 	page.Events = inOrder(page.Events, backwards)
 	return keys.failed
+}
+
+// about is whose event it is, and whom its attributes name.
+func about(e *loyalty.Event) []loyalty.ID {
+	if other, named := e.Other(); named {
+		return []loyalty.ID{e.Customer, other}
+	}
+	return []loyalty.ID{e.Customer}
 }
 
 // also adds an id to a list of different ones.
@@ -280,6 +298,27 @@ func (r *parentsRead) note(e *loyalty.Event) {
 	if own := (ownEvent{UUID(e.Customer), UUID(e.Parent)}); e.Inherits() && !slices.Contains(r.wanted, own) {
 		r.wanted = append(r.wanted, own)
 	}
+}
+
+// found takes the checkouts that are events of the page themselves, as most are: of them a list has
+// what is read of a parent.
+func (r *parentsRead) found(page *loyalty.EventPage) {
+	if len(r.wanted) == 0 {
+		return
+	}
+	here := map[ownEvent]*loyalty.Event{}
+	for i := range page.Events {
+		if e := &page.Events[i]; e.Action == "checkout" {
+			here[ownEvent{UUID(e.Customer), UUID(e.ID)}] = e
+		}
+	}
+	r.wanted = slices.DeleteFunc(r.wanted, func(own ownEvent) bool {
+		e := here[own]
+		if e != nil {
+			page.Parents[e.ID] = *e
+		}
+		return e != nil
+	})
 }
 
 // By pairs: of two lists the database would look for each customer with each id.

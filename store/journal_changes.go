@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"fmt"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
@@ -18,28 +19,56 @@ func moved(row string) string {
 var spendableMoved = sumOf(fmt.Sprintf(`CASE WHEN p.to_account IN (%[1]d, %[2]d) THEN p.points ELSE 0 END - CASE WHEN p.from_account IN (%[1]d, %[2]d) THEN p.points ELSE 0 END`, points.Available, points.Debt))
 
 // changesOf reads what events did to the spendable balance. Postings are stored by customer, and a
-// merge has some of both, so those of the source are read as well.
-func changesOf(events []loyalty.Event) []question {
+// merge has some of both, so those of the source are read as well. Where the page is whole and all of
+// it one customer's, their postings between its first and its last event are those of the page: one
+// stretch of an index, not one look for each event.
+func changesOf(events []loyalty.Event, whole bool) (list []question) {
 	if len(events) == 0 {
 		return nil
 	}
 	place := make(map[UUID]*loyalty.Event, len(events))
-	wanted := make(ownEvents, 0, len(events))
+	first, last := &events[0], &events[0]
+	var wanted, merges ownEvents
 	for i := range events {
 		e := &events[i]
 		place[UUID(e.ID)], wanted = e, append(wanted, ownEvent{UUID(e.Customer), UUID(e.ID)})
 		if e.Effects != nil && e.Effects.MergedFrom != nil {
-			wanted = append(wanted, ownEvent{UUID(*e.Effects.MergedFrom), UUID(e.ID)})
+			merges = append(merges, ownEvent{UUID(*e.Effects.MergedFrom), UUID(e.ID)})
 		}
+		whole = whole && e.Customer == first.Customer
+	}
+	if bytes.Compare(first.ID[:], events[len(events)-1].ID[:]) > 0 {
+		first = &events[len(events)-1]
+	} else {
+		last = &events[len(events)-1]
 	}
 	var event UUID
 	var change number
-	customers, ids := wanted.columns()
-	return []question{sqlFragment{"WITH v(customer_id, id) AS ? SELECT id, " + moved("v") + " FROM v", []any{wanted}}.reads(func() bool {
-		place[event].Change += int64(change)
-		return false
-	}, &event, &change).onCitus(`SELECT p.event_id, `+spendableMoved+` FROM postings p WHERE p.customer_id IN ? AND p.event_id IN ? GROUP BY p.customer_id, p.event_id`, customers, ids)}
+	read := func(w sqlFragment, wanted ownEvents) {
+		customers, ids := wanted.columns()
+		list = append(list, w.reads(func() bool {
+			if e := place[event]; e != nil {
+				e.Change += int64(change)
+			}
+			return false
+		}, &event, &change).onCitus(`SELECT p.event_id, `+spendableMoved+` FROM postings p WHERE p.customer_id IN ? AND p.event_id IN ? GROUP BY p.customer_id, p.event_id`, customers, ids))
+	}
+	if !whole {
+		wanted = append(wanted, merges...)
+		read(sqlFragment{changesByOne, []any{wanted}}, wanted)
+		return list
+	}
+	read(sqlFragment{changesBetween, []any{UUID(first.Customer), UUID(first.ID), UUID(last.ID)}}, wanted)
+	if merges != nil {
+		read(sqlFragment{changesByOne, []any{merges}}, merges)
+	}
+	return list
 }
+
+var (
+	changesByOne   = "WITH v(customer_id, id) AS ? SELECT id, " + moved("v") + " FROM v"
+	changesBetween = "SELECT p.event_id, " + spendableMoved + " FROM postings p WHERE p.customer_id = ? AND p.event_id BETWEEN ? AND ? GROUP BY p.event_id"
+)
 
 // ownEvent names an event with its customer.
 type ownEvent struct{ customer, id UUID }

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 	"github.com/loyalty-platform/loyalty/store"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
@@ -22,7 +23,7 @@ import (
 // database: two of the customers are merged into the first one.
 type past struct {
 	customers []loyalty.Customer
-	events    []loyalty.Event
+	events    []loyalty.Event // with Change
 }
 
 var (
@@ -62,13 +63,34 @@ func newPast(t testing.TB, s *store.Store, n int) *past {
 		if r.IntN(3) == 0 {
 			e.Transaction = fmt.Sprint("T-", r.IntN(4))
 		}
-		p.events = append(p.events, e)
+		var moves []loyalty.CustomerPosting
+		if r.IntN(12) == 0 {
+			into := r.IntN(2) * 3
+			source := p.customers[into+1].ID
+			e.Action, e.Effects, e.Customer = "merge", &loyalty.Effects{MergedFrom: &source}, p.customers[into].ID
+			moves = append(moves, loyalty.CustomerPosting{Customer: source, Posting: somePosting(r, e.ID, 0)})
+		}
+		for n := range r.IntN(4) {
+			moves = append(moves, loyalty.CustomerPosting{Customer: e.Customer, Posting: somePosting(r, e.ID, n)})
+		}
+		w.Postings = append(w.Postings, moves...)
+		told := e
+		for _, m := range moves {
+			told.Change += m.Change()
+		}
+		p.events = append(p.events, told)
 		if w.Events = append(w.Events, e); len(w.Events) == 1000 || i == n-1 {
 			writeAll(t, s, w)
 			w = loyalty.Writes{}
 		}
 	}
 	return p
+}
+
+// somePosting is the posting seq of an event, between any two accounts.
+func somePosting(r *rand.Rand, event loyalty.ID, seq int) points.Posting {
+	from := r.IntN(6)
+	return points.Posting{Event: event, Seq: seq, From: points.Account(1 + from), To: points.Account(1 + (from+1+r.IntN(5))%6), Points: 1 + r.Int64N(500)}
 }
 
 func lastID(events []loyalty.Event) loyalty.ID {
@@ -240,6 +262,15 @@ func drawCondition(t *rapid.T, field string) loyalty.Condition {
 	return c
 }
 
+// toldOf is what a list tells of events: which they are, and what they did to the balance.
+func toldOf(events []loyalty.Event) []string {
+	told := idsOf(events)
+	for i := range events {
+		told[i] += fmt.Sprintf(" %+d", events[i].Change)
+	}
+	return told
+}
+
 func idsOf(events []loyalty.Event) []string {
 	ids := make([]string, len(events))
 	for i := range events {
@@ -255,32 +286,35 @@ func TestEventsAsTold(t *testing.T) {
 		p, ctx := newPast(t, s, 200), context.Background()
 		rapid.Check(t, func(t *rapid.T) {
 			q := p.drawQuery(t)
-			want := idsOf(p.whole(q))
+			want := toldOf(p.whole(q))
+			if named := slices.IndexFunc(p.customers, func(c loyalty.Customer) bool { return c.ID == q.Customer }); named >= 0 && q.Transaction == "" && rapid.Bool().Draw(t, "by name") {
+				q.Customer, q.Ref = loyalty.ID{}, p.customers[named].Name
+			}
 			ask := func(page loyalty.Page) []loyalty.Event {
 				q.Page = page
 				found, err := s.Events(ctx, q)
 				require.NoError(t, err)
 				return found.Events
 			}
-			require.Equal(t, want, idsOf(ask(loyalty.Page{Limit: 1000})))
+			require.Equal(t, want, toldOf(ask(loyalty.Page{Limit: 1000})))
 			offset, limit := rapid.IntRange(0, len(want)+2).Draw(t, "offset"), rapid.IntRange(13, 60).Draw(t, "limit")
-			require.Equal(t, want[min(offset, len(want)):min(offset+limit, len(want))], idsOf(ask(loyalty.Page{Limit: limit, Offset: offset})))
+			require.Equal(t, want[min(offset, len(want)):min(offset+limit, len(want))], toldOf(ask(loyalty.Page{Limit: limit, Offset: offset})))
 			if !q.ByCursor() {
 				return
 			}
 			walked, page := []string{}, ask(loyalty.Page{Limit: limit})
 			var last []loyalty.Event
 			for len(page) > 0 {
-				walked, last = append(walked, idsOf(page)...), page
+				walked, last = append(walked, toldOf(page)...), page
 				place := q.Place(&page[len(page)-1])
 				page = ask(loyalty.Page{Limit: limit, After: &place})
 			}
 			require.Equal(t, want, walked)
-			back := idsOf(last)
+			back := toldOf(last)
 			for page = last; len(page) > 0; {
 				place := q.Place(&page[0])
 				page = ask(loyalty.Page{Limit: limit, Before: &place})
-				back = append(idsOf(page), back...)
+				back = append(toldOf(page), back...)
 			}
 			require.Equal(t, want, back)
 		})
@@ -315,5 +349,36 @@ func TestEventPageTellsOfPeople(t *testing.T) {
 		told, err = page.Attributes(&page.Events[0])
 		require.NoError(t, err)
 		require.JSONEq(t, string(foreign.Data), string(told), "what is nobody's id is the caller's own text")
+	})
+}
+
+// TestLinesInherit: a line has the attributes of its purchase, whether that is on the same page or not.
+func TestLinesInherit(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		p := newPast(t, s, 1)
+		at, key, holder := pastStart.AddDate(0, 0, 1), make([]byte, loyalty.KeySize), p.customers[3]
+		purchase := loyalty.Event{
+			ID: loyalty.NewID(at, loyalty.ID{}), Customer: holder.ID, Action: "checkout", At: at, RecordedAt: at, Data: json.RawMessage(`{"channel":"web"}`),
+		}
+		var err error
+		purchase.Personal, err = loyalty.Seal(key, purchase.ID[:], []byte(`{"cf_note":"for you"}`))
+		require.NoError(t, err)
+		lines, last := []loyalty.Event{purchase}, purchase.ID
+		for i := range 3 {
+			last = loyalty.NewID(at, last)
+			lines = append(lines, loyalty.Event{
+				ID: last, Customer: holder.ID, Parent: purchase.ID, Action: "checkout_item", At: at, RecordedAt: at, Data: json.RawMessage(fmt.Sprintf(`{"quantity":%d}`, i)),
+			})
+		}
+		writeAll(t, s, loyalty.Writes{Events: lines})
+		for _, limit := range []int{4, 3} {
+			page, err := s.Events(context.Background(), loyalty.EventQuery{Ref: holder.Name, Page: loyalty.Page{Limit: limit}})
+			require.NoError(t, err)
+			for i := range 3 {
+				told, err := page.Attributes(&page.Events[i])
+				require.NoError(t, err)
+				require.JSONEq(t, fmt.Sprintf(`{"channel":"web","cf_note":"for you","quantity":%d}`, 2-i), string(told), "of %d events", limit)
+			}
+		}
 	})
 }
