@@ -69,6 +69,21 @@ func (r *Run) OpenTransaction(name string) (*loyalty.Transaction, error) {
 // Purchases returns the customer's loaded purchases by transaction_id.
 func (r *Run) Purchases() map[string]*loyalty.Transaction { return r.account.transactions }
 
+// Bought returns one of the customer's purchases by transaction_id: a loaded one, or one that this
+// batch took over from a guest, which is not among the loaded ones until it is written; nil if it
+// is neither.
+func (r *Run) Bought(name string) *loyalty.Transaction {
+	if t := r.account.transactions[name]; t != nil {
+		return t
+	}
+	for i := range r.account.moved {
+		if t := &r.account.moved[i].After; t.Name == name {
+			return t
+		}
+	}
+	return nil
+}
+
 // Changed records a purchase's new state in the name of an event. The journal gets only the lines
 // that changed since the last time, because there may be thousands.
 func (r *Run) Changed(e *loyalty.Event, t *loyalty.Transaction) {

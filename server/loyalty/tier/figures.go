@@ -153,9 +153,9 @@ func entry(r *engine.Run, e *loyalty.Event) loyalty.PastEntry {
 	return p
 }
 
-// paidIn returns the currency of a purchase that this run or its batch has loaded.
+// paidIn returns the currency of a purchase that this run or its batch has loaded or taken over.
 func paidIn(r *engine.Run, transaction string) string {
-	if t := r.Purchases()[transaction]; t != nil {
+	if t := r.Bought(transaction); t != nil {
 		return t.Currency()
 	}
 	return ""
