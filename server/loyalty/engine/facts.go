@@ -110,7 +110,7 @@ func (o *Occurrence) Purchase() *loyalty.Transaction {
 	if o.Accepted != nil {
 		return o.Accepted
 	}
-	return o.account.transactions[o.Trigger.Transaction]
+	return o.Bought(o.Trigger.Transaction)
 }
 
 // Points returns what the event did to the balance, or what a line earned.
