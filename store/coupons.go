@@ -33,7 +33,7 @@ func (s couponStore) Coupons(ctx context.Context, q loyalty.CouponQuery) (loyalt
 	var rows []loyalty.Coupon
 	var who *loyalty.Customer
 	var backwards bool
-	read := func(alone bool) (first []question, err error) {
+	read := func(alone bool) ([]question, error) {
 		found, err := couponsOf(of, &q, alone)
 		if err != nil {
 			return nil, err
@@ -41,13 +41,9 @@ func (s couponStore) Coupons(ctx context.Context, q loyalty.CouponQuery) (loyalt
 		var text sqlFragment
 		text, backwards = found.sql()
 		rows, who = nil, nil
-		first = []question{couponTable.list(text.seenAt(q.At), &rows)}
-		if q.Ref != "" {
-			first = append(first, customerOf(of, &who))
-		}
-		return first, nil
+		return []question{couponTable.list(text.seenAt(q.At), &rows)}, nil
 	}
-	err := s.ofHolder(ctx, q.Holder, q.Ref, read)
+	err := s.ofHolder(ctx, q.Holder, q.Ref, &who, read)
 	if err == nil && q.Ref != "" {
 		page.Customer, err = known(who)
 	}

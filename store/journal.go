@@ -41,16 +41,13 @@ func (s journalStore) Events(ctx context.Context, q loyalty.EventQuery) (loyalty
 		text, backwards = list.sql()
 		page.Events, who = nil, nil
 		first = []question{eventTable.paged(text, &page.Events)}
-		if q.Ref != "" {
-			first = append(first, customerOf(of, &who))
-		}
 		if q.Ref != "" && q.Transaction != "" {
 			w := theirs("customer_id", of).and("transaction_id = ?", cleanText(q.Transaction))
 			first = append(first, sqlFragment{"SELECT 1 FROM transactions" + w.where(), w.args}.one(&purchase))
 		}
 		return first, nil
 	}
-	err := s.ofHolder(ctx, q.Customer, q.Ref, read)
+	err := s.ofHolder(ctx, q.Customer, q.Ref, &who, read)
 	if err != nil {
 		return page, err
 	}

@@ -26,28 +26,47 @@ func ownedBy(column string, of sqlFragment) sqlFragment {
 // but to look for such rows in each month of the journal takes as long as to read a page. So only
 // the customer's own rows are read, and at the same instant whether there are others; if so, read
 // makes the questions anew, for all of them. Who has others is remembered, so that it happens once.
-func (s *database) ofHolder(ctx context.Context, customer loyalty.ID, ref string, read func(alone bool) ([]question, error)) error {
+// The customer whom ref names, if it names one, is read into who.
+func (s *database) ofHolder(ctx context.Context, customer loyalty.ID, ref string, who **loyalty.Customer, read func(alone bool) ([]question, error)) error {
 	_, spread := s.engine.(*citusEngine)
-	who, everybody := cmp.Or(ref, string(customer[:])), customer == (loyalty.ID{}) && ref == ""
-	if !spread && !everybody && !s.joined.has(who) {
+	of := holder(customer, ref)
+	called, everybody := cmp.Or(ref, string(customer[:])), customer == (loyalty.ID{}) && ref == ""
+	if !spread && !everybody && !s.joined.has(called) {
 		list, err := read(true)
 		if err != nil {
 			return err
 		}
 		var others number
-		of := holder(customer, ref)
-		list = append(list, sqlFragment{mergedInto + of.text + " LIMIT 1", of.args}.reads(func() bool {
-			others++
-			return true
-		}, new(UUID)))
+		if ref != "" {
+			list = append(list, withOthers(of, who, &others))
+		} else {
+			list = append(list, sqlFragment{mergedInto + of.text + " LIMIT 1", of.args}.reads(func() bool {
+				others++
+				return true
+			}, new(UUID)))
+		}
 		if err := s.asks(ctx, list...); err != nil || others == 0 {
 			return err
 		}
-		s.joined.note(who)
+		s.joined.note(called)
 	}
 	list, err := read(false)
 	if err != nil {
 		return err
 	}
+	if ref != "" {
+		list = append(list, customerOf(of, who))
+	}
 	return s.asks(ctx, list...)
 }
+
+// withOthers reads the holder, and whether somebody was merged into them: one statement takes less than two.
+func withOthers(of sqlFragment, who **loyalty.Customer, others *number) question {
+	return customerTable.rows(sqlFragment{selectWithOthers + of.text, of.args}, func(c *loyalty.Customer) bool {
+		*who = c
+		return true
+	}, others)
+}
+
+var selectWithOthers = "SELECT " + customerTable.names() + ", CASE WHEN EXISTS (SELECT 1 FROM customers m WHERE m.merged_into = customers.id) THEN 1 ELSE 0 END" +
+	customerRead + " WHERE customers.id = "
