@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bytes"
 	"fmt"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
@@ -36,11 +35,13 @@ func changesOf(events []loyalty.Event, whole bool) (list []question) {
 			merges = append(merges, ownEvent{UUID(*e.Effects.MergedFrom), UUID(e.ID)})
 		}
 		whole = whole && e.Customer == first.Customer
-	}
-	if bytes.Compare(first.ID[:], events[len(events)-1].ID[:]) > 0 {
-		first = &events[len(events)-1]
-	} else {
-		last = &events[len(events)-1]
+		// everybody's page can be one customer's too, and clocks may tell another order than ids
+		if loyalty.CompareID(e.ID, first.ID) < 0 {
+			first = e
+		}
+		if loyalty.CompareID(e.ID, last.ID) > 0 {
+			last = e
+		}
 	}
 	var event UUID
 	var change number

@@ -382,3 +382,30 @@ func TestLinesInherit(t *testing.T) {
 		}
 	})
 }
+
+// TestChangesWhereClocksDiffer: the page of everybody is in the order of recording. Where a node's clock was behind, that is
+// not the order of ids, and the events at the page's ends are not the first and the last.
+func TestChangesWhereClocksDiffer(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		ada := storetest.Member("ada", start)
+		var w loyalty.Writes
+		storetest.Enrol(&w, ada)
+		last := loyalty.ID{}
+		for i, late := range []time.Duration{2, 0, 3, 1} { // the first and the third by a clock that is ahead
+			last = loyalty.NewID(start, last)
+			at := start.Add(late * time.Second)
+			w.Events = append(w.Events, loyalty.Event{ID: last, Customer: ada.ID, Action: "point_add", At: at, RecordedAt: at})
+			w.Postings = append(w.Postings, loyalty.CustomerPosting{Customer: ada.ID, Posting: points.Posting{
+				Event: last, From: points.Issued, To: points.Available, Lot: last, Points: int64(i + 1),
+			}})
+		}
+		require.NoError(t, storetest.Put(s, start, w))
+		page, err := s.Events(t.Context(), loyalty.EventQuery{Page: loyalty.Page{Limit: 10}})
+		require.NoError(t, err)
+		var changes []int64
+		for _, e := range page.Events {
+			changes = append(changes, e.Change)
+		}
+		require.Equal(t, []int64{3, 1, 4, 2}, changes)
+	})
+}
