@@ -45,12 +45,14 @@ test: ## everything that needs nothing else, on both databases
 	@test -n "$$LOYALTY_TEST_CITUS" || echo "NOT TESTED ON CITUS: LOYALTY_TEST_CITUS names no cluster (store/README.md says how to get one)"
 
 # Package by package, so that a machine with two cores has memory for it. What draws its input draws until it has seen enough,
-# however slow the detector makes it. PKG picks packages, RUN tests.
+# however slow the detector makes it. SQLite as it was translated is left out of the detector: it is not ours, and with it whatever
+# uses the embedded database took four times as long (280 histories of TestHistories: 279 s of processor time, 69 without, 18
+# without the detector). PKG picks packages, RUN tests.
 PKG ?= ./...
 .PHONY: race
-race: ## every test under the race detector (hours on two cores; PKG picks packages)
+race: ## every test under the race detector (an hour or two on two cores; PKG picks packages)
 	@status=0; for pkg in $$($(GO) list $(PKG)); do \
-	  RAPID_SEED=$${RAPID_SEED-1} CGO_ENABLED=1 $(GO) test -race -count 1 -timeout 3h -run '$(RUN)' $$pkg || status=1; \
+	  RAPID_SEED=$${RAPID_SEED-1} CGO_ENABLED=1 $(GO) test -race -gcflags=modernc.org/...=-race=false -count 1 -timeout 3h -run '$(RUN)' $$pkg || status=1; \
 	done; exit $$status
 
 # The console needs a browser to be looked at: apt-get install chromium. `make test` skips that without one, and says so.
