@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -167,15 +168,16 @@ func (c *contents) logged() (n int) {
 // is recorded, and no answer goes out.
 type dying struct {
 	server.Engine
-	after int // events; 0: it lives
+	after atomic.Int64 // events; 0: it lives
 }
 
 func (d *dying) SubmitEach(ctx context.Context, all []loyalty.Submission, told func(int, loyalty.Result)) {
-	if d.after == 0 {
+	after := d.after.Load()
+	if after == 0 {
 		d.Engine.SubmitEach(ctx, all, told)
 		return
 	}
-	d.Engine.SubmitEach(ctx, all[:d.after], told)
+	d.Engine.SubmitEach(ctx, all[:after], told)
 	panic(http.ErrAbortHandler)
 }
 
@@ -188,11 +190,11 @@ func TestBulkAfterACrash(t *testing.T) {
 		h.crowd("c-", 10, 0)
 		events := gifts(20, 10)
 		events[3], events[13] = breakages[5].event, breakages[5].event
-		d.after = 10
+		d.after.Store(10)
 		transport := &signing.Transport{Scheme: signing.Default(region), Credential: h.key}
 		_, err := transport.RoundTrip(h.request(http.MethodPost, "/events/bulk", bulkOf(events), "Content-Type", jsonType, "Idempotency-Key", "k"))
 		require.Error(t, err, "no answer")
-		d.after = 0
+		d.after.Store(0)
 		require.EqualValues(t, 55-4, total(h), "the first ten were recorded")
 		early := contentsOf(t, url)
 		known := len(texts(t, early.db, `SELECT action FROM events WHERE action = 'point_add'`))

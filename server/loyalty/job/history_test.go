@@ -140,7 +140,6 @@ func history(t *rapid.T, rooms *rooms, reached *tally) {
 		room: rooms.enter(t), reached: reached, now: shopOpens.AddDate(0, 0, dice(t, "opens", 33)-3),
 		recorded: map[int]loyalty.ID{}, made: map[string]string{}, seen: map[int]*seen{},
 	}
-	defer h.room.leave(t)
 	rules, zone := drawRules(t, h.now)
 	h.zone, h.world, h.things = zone, newPlainWorld(rules, h.now), rules.things(h.own)
 	t.Logf("in %s: %s", zone, marshaled(h.things))
@@ -156,7 +155,7 @@ func history(t *rapid.T, rooms *rooms, reached *tally) {
 		"bulk": h.bulk, "again": h.again, "pass": h.pass, "pass 2": h.pass, "job": h.job, "configure": h.configure,
 	})
 	h.end(t)
-	if chance(t, "proved", 40) { // it takes as long as a third of a history
+	if h.room.proves {
 		h.room.prove(t)
 	}
 }

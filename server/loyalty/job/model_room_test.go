@@ -23,14 +23,14 @@ import (
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
-// rooms give histories their databases. SQLite gives each one a file of its own,
-// in memory where the system has such a place; PostgreSQL takes too long to make
-// one, so some histories share it, under names of their own.
+// rooms give histories their databases. To make one, and to have its statements prepared, takes
+// as long as a history, so twenty of them share each, under names of their own. SQLite has its
+// files in memory where the system has such a place.
 type rooms struct {
 	t        *testing.T
 	database storetest.Database
 	template []byte // SQLite: a migrated file
-	dir      string
+	file     string
 	shared   *store.Store
 	entered  int
 }
@@ -38,40 +38,44 @@ type rooms struct {
 type room struct {
 	db     *store.Store
 	prefix string // of every name
-	file   string // empty: shared
+	proves bool   // at its end the database is proved, with all histories in it
 }
 
 func newRooms(t *testing.T, d storetest.Database) *rooms {
 	r := &rooms{t: t, database: d}
-	if d.Name != "sqlite" {
-		return r
+	if d.Name == "sqlite" {
+		var err error
+		r.template, err = os.ReadFile(strings.TrimPrefix(d.Migrated(t), "sqlite:"))
+		require.NoError(t, err)
+		dir, err := os.MkdirTemp("/dev/shm", "loyalty-")
+		if err != nil {
+			dir = t.TempDir()
+		} else {
+			t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
+		}
+		r.file = filepath.Join(dir, "histories.db")
 	}
-	var err error
-	r.template, err = os.ReadFile(strings.TrimPrefix(d.Migrated(t), "sqlite:"))
-	require.NoError(t, err)
-	if r.dir, err = os.MkdirTemp("/dev/shm", "loyalty-"); err != nil {
-		r.dir = t.TempDir()
-	} else {
-		t.Cleanup(func() { require.NoError(t, os.RemoveAll(r.dir)) })
-	}
+	t.Cleanup(func() { r.close(t) }) // before its folder goes
 	return r
 }
 
 // enter gives a history its database.
 func (r *rooms) enter(t require.TestingT) *room {
 	r.entered++
-	if r.template != nil {
-		k := &room{file: filepath.Join(r.dir, fmt.Sprint(r.entered, ".db"))}
-		require.NoError(t, os.WriteFile(k.file, r.template, 0o600))
-		k.db = r.opened(t, "sqlite:"+k.file)
-		return k
-	}
 	if r.entered%20 == 1 {
-		opened := r.opened(t, r.database.Migrated(r.t))
-		r.t.Cleanup(func() { require.NoError(r.t, opened.Close()) }) // this one: there will be others
-		r.shared = opened
+		r.close(t)
+		r.shared = r.opened(t, r.empty(t))
 	}
-	return &room{db: r.shared, prefix: fmt.Sprintf("h%d-", r.entered)}
+	return &room{db: r.shared, prefix: fmt.Sprintf("h%d-", r.entered), proves: r.entered%100 == 20}
+}
+
+// empty is the URL of a database that nobody has used.
+func (r *rooms) empty(t require.TestingT) string {
+	if r.template == nil {
+		return r.database.Migrated(r.t)
+	}
+	require.NoError(t, os.WriteFile(r.file, r.template, 0o600))
+	return "sqlite:" + r.file
 }
 
 func (r *rooms) opened(t require.TestingT, url string) *store.Store {
@@ -80,11 +84,16 @@ func (r *rooms) opened(t require.TestingT, url string) *store.Store {
 	return db
 }
 
-func (r *room) leave(t require.TestingT) {
+// close lets go of the database that is open, if one is.
+func (r *rooms) close(t require.TestingT) {
+	if r.shared == nil {
+		return
+	}
+	require.NoError(t, r.shared.Close())
+	r.shared = nil
 	if r.file == "" {
 		return
 	}
-	require.NoError(t, r.db.Close())
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		if err := os.Remove(r.file + suffix); !errors.Is(err, os.ErrNotExist) {
 			require.NoError(t, err)

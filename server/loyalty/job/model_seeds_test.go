@@ -145,7 +145,6 @@ func TestHistorySeeds(t *testing.T) {
 // retell plays the steps of a history.
 func retell(t *testing.T, rooms *rooms, made func(*plainRules), steps []retold) {
 	h := &chronicle{room: rooms.enter(t), reached: newTally(everyAction), now: shopOpens, recorded: map[int]loyalty.ID{}, made: map[string]string{}, seen: map[int]*seen{}}
-	defer h.room.leave(t)
 	rules := seedRules()
 	if made != nil {
 		made(rules)

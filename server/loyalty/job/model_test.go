@@ -73,7 +73,7 @@ type told struct {
 	waiting  int       // the held event that it recorded
 	reacted  bool      // the rules have seen it
 	parent   int       // the place of the event that it followed from, from 1; 0: none
-	at       time.Time // where it can be later than what it followed from; else zero
+	at       time.Time // its date: of what it followed from, or later
 	done     int       // the number of the completion that it tells, where a refund may break it
 	made     string    // the place of a code or customer name that the platform chose
 }
@@ -307,7 +307,7 @@ func (w *plainWorld) comeDue(i int) error {
 
 // tell records an event.
 func (w *plainWorld) tell(c *plainCustomer, action string, n int64) *told {
-	t := &told{customer: c.index, action: action, points: n, parent: w.parent}
+	t := &told{customer: c.index, action: action, points: n, parent: w.parent, at: c.at}
 	w.told = append(w.told, t)
 	return t
 }
