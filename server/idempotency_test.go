@@ -39,7 +39,7 @@ func TestReplayShowsWhatIsAllowedNow(t *testing.T) {
 		suppress(true)
 		hidden := enrol("ada")
 		require.Equal(t, "true", hidden.header.Get("Idempotency-Replayed"))
-		require.NotContains(t, hidden.body, "ada")
+		require.NotContains(t, hidden.body, `"ada`, "an id may have these letters in it")
 		require.Equal(t, first.json(t)["events"], hidden.json(t)["events"])
 		require.NotContains(t, enrol("ben").body, "ben")
 		suppress(false)

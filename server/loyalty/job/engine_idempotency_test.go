@@ -201,7 +201,7 @@ func TestReplayAfterOptOut(t *testing.T) {
 		require.ErrorIs(t, err, loyalty.ErrCustomerNotFound, "forgotten")
 		o, err := s.once("ada", "opt_out", `{}`, "out")
 		require.NoError(t, err, "who left may ask again whether it was done")
-		require.NotContains(t, string(o.Replayed.Body), "ada")
+		require.NotContains(t, string(o.Replayed.Body), `"ada`, "an id may have these letters in it")
 		require.Equal(t, rows, s.rows())
 		s.verify()
 	})
