@@ -95,6 +95,17 @@ func (c *Coupon) Shrink(i int, n money.Amount) {
 	}
 }
 
+// PassTo makes another customer the holder. A use that made the former one the holder was of a
+// coupon that nobody held: taking it back must not take the coupon from the new one.
+func (c *Coupon) PassTo(customer ID, at time.Time) {
+	c.Customer, c.ClaimedAt = customer, at
+	for i := range c.Uses {
+		if before := &c.Uses[i].Before; *before == CouponCreated || *before == CouponUnassigned {
+			*before = CouponClaimed
+		}
+	}
+}
+
 // RedeemedCoupon is a coupon that a purchase redeemed, and by which event; without
 // one, a gift card that is to pay as soon as a pending purchase costs more.
 type RedeemedCoupon struct {

@@ -120,7 +120,7 @@ func Transfer(r *engine.Run, code, reward string, to Addressee) error {
 	if err != nil {
 		return err
 	}
-	c.Customer, c.ClaimedAt = other.Customer.ID, r.At
+	c.PassTo(other.Customer.ID, r.At)
 	other.Coupons().Changed(e, c)
 	r.Trace("coupon", "applied", "reason.transferred", 0)
 	return holdCoupon(other, e, c)

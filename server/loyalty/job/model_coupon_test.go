@@ -317,8 +317,18 @@ func (w *plainWorld) transferCoupon(c *plainCustomer, e *said) error {
 	if len(w.all) > before {
 		t.made = o.name
 	}
-	k.owner, k.claimed = o.index, c.at
+	k.pass(o.index, c.at)
 	return nil
+}
+
+// pass makes another customer the holder, whatever is taken back afterwards.
+func (c *modelCoupon) pass(owner int, at time.Time) {
+	c.owner, c.claimed = owner, at
+	for i := range c.uses {
+		if c.uses[i].before != loyalty.CouponPartiallyRedeemed && c.uses[i].before != loyalty.CouponRedeemed {
+			c.uses[i].before = loyalty.CouponClaimed
+		}
+	}
 }
 
 func (c *modelCoupon) newer(o *modelCoupon) bool {

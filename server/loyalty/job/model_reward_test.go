@@ -166,7 +166,7 @@ func (w *plainWorld) transferReward(c *plainCustomer, e *said) error {
 	}
 	t := w.tell(o, "reward_receive", 0)
 	if k := w.coupons[newest.coupon]; k != nil {
-		k.owner, k.claimed = o.index, c.at
+		k.pass(o.index, c.at)
 	}
 	newest.state = loyalty.ClaimTransferred
 	got := &plainClaim{serial: w.next(), owner: o.index, reward: newest.reward, state: loyalty.ClaimClaimed, coupon: newest.coupon}

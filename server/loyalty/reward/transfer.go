@@ -47,7 +47,7 @@ func Transfer(r *engine.Run, reward string, to coupon.Addressee) (err error) {
 		}
 	}
 	if c != nil {
-		c.Customer, c.ClaimedAt = other.Customer.ID, r.At
+		c.PassTo(other.Customer.ID, r.At)
 		other.Coupons().Changed(e, c)
 	}
 	if err := claim.Move("transfer"); err != nil {

@@ -1,0 +1,67 @@
+package job_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
+)
+
+const giftCards = `{"name":"Cards","source":"uploaded","coupon":{"type":"gift_card","value":50,"currency":"EUR"}}`
+
+// A gift card of a pool that was used once and then passed on stays with its receiver when that use
+// is taken back, whoever takes it back and however: it was nobody's before, and is theirs now.
+func TestUseTakenBackOfACardThatWasPassedOn(t *testing.T) {
+	const first, second = "member-1001", "member-1002"
+	bought := `{"transaction_id":"T1","total":10,"coupon_code":"CARD-1"}`
+	for name, c := range map[string]struct {
+		uses, takesBack [][3]string // customer, action, data
+		pending         bool
+	}{
+		"rejected": {
+			uses: [][3]string{{first, "checkout", bought}}, pending: true,
+			takesBack: [][3]string{{first, "checkout_reject", `{"transaction_id":"T1"}`}},
+		},
+		"refunded": {
+			uses:      [][3]string{{first, "checkout", bought}},
+			takesBack: [][3]string{{first, "refund", `{"transaction_id":"T1"}`}},
+		},
+		"by hand": {
+			uses:      [][3]string{{first, "coupon_redeem", `{"code":"CARD-1","amount":10}`}},
+			takesBack: [][3]string{{second, "coupon_unredeem", `{"code":"CARD-1"}`}},
+		},
+		"the receiver's own after it": {
+			uses: [][3]string{{first, "checkout", bought}},
+			takesBack: [][3]string{
+				{second, "coupon_redeem", `{"code":"CARD-1","amount":5}`},
+				{first, "refund", `{"transaction_id":"T1"}`}, {second, "coupon_unredeem", `{"code":"CARD-1"}`},
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachDesk(t, 1, func(t *testing.T, d *desk) {
+				_, err := d.SetModule(t.Context(), caller, "checkout_accept", admin.ModuleChange{Enabled: &c.pending})
+				require.NoError(t, err)
+				d.entity("coupons/pool", "cards", giftCards)
+				_, err = d.AddCodes(t.Context(), caller, "cards", []string{"CARD-1"}, 0)
+				require.NoError(t, err)
+				d.enrol(2)
+				for _, e := range c.uses {
+					d.send(e[0], e[1], e[2])
+				}
+				receiver := d.send(first, "coupon_transfer", `{"code":"CARD-1","target":"member-1002"}`).Events[1].Customer
+				for _, e := range c.takesBack {
+					d.send(e[0], e[1], e[2])
+				}
+				card, _, err := d.store.Coupon(t.Context(), "CARD-1")
+				require.NoError(t, err)
+				require.Equal(t, receiver, card.Customer, "whose it is")
+				require.Equal(t, loyalty.CouponClaimed, card.State)
+				require.EqualValues(t, 50*10_000, card.Balance)
+				proven(t, d.store)
+			})
+		})
+	}
+}
