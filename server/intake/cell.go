@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty/calendar"
 )
 
 var (
@@ -112,13 +114,14 @@ func (s *sheet) instant(column string, through bool, told *[]Finding) time.Time 
 	}
 	if clock == "" {
 		if through {
-			date = date.AddDate(0, 0, 1)
+			date++
 		}
-		return date.UTC()
+		return date.Begins(s.zone) // not always midnight: in some zones the clocks skip it
 	}
 	for _, layout := range []string{"15:04:05", "15:04", "15:04:05.999"} {
 		if t, err := time.Parse(layout, clock); err == nil {
-			return time.Date(date.Year(), date.Month(), date.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), s.zone).UTC().Truncate(time.Millisecond)
+			year, month, dom := date.Date()
+			return time.Date(year, month, dom, t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), s.zone).UTC().Truncate(time.Millisecond)
 		}
 	}
 	*told = append(*told, s.finding(column, text, "the time is not hh:mm or hh:mm:ss"))
@@ -126,7 +129,7 @@ func (s *sheet) instant(column string, through bool, told *[]Finding) time.Time 
 }
 
 // day reads a day: the year first, or in the order that was said. It never guesses.
-func (s *sheet) day(text string) (day time.Time, message string) {
+func (s *sheet) day(text string) (day calendar.Day, message string) {
 	m := numeric.FindStringSubmatch(strings.Trim(text, blanks))
 	if m == nil {
 		return day, "is no day: write YYYY-MM-DD"
@@ -145,9 +148,9 @@ func (s *sheet) day(text string) (day time.Time, message string) {
 		}
 	}
 	number := func(t string) int { n, _ := strconv.Atoi(t); return n } // the pattern has digits only
-	day = time.Date(number(year), time.Month(number(month)), number(date), 0, 0, 0, 0, s.zone)
-	if day.Day() != number(date) || int(day.Month()) != number(month) {
-		return time.Time{}, "is not in the calendar"
+	day = calendar.Civil(number(year), time.Month(number(month)), number(date))
+	if _, m, d := day.Date(); d != number(date) || int(m) != number(month) {
+		return 0, "is not in the calendar"
 	}
 	return day, ""
 }

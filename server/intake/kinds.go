@@ -179,7 +179,7 @@ func member(s *sheet) (row loyalty.ImportRow, told []Finding) {
 		if message != "" {
 			told = append(told, s.finding("birth_date", s.cell("birth_date"), message))
 		}
-		f["birth_date"] = day.Format(time.DateOnly)
+		f["birth_date"] = day // as 2026-03-01
 	}
 	if labels := s.cell("labels"); labels != "" {
 		var list []string
