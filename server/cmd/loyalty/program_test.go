@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -47,7 +49,14 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	binary = filepath.Join(dir, "loyalty")
-	if out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", binary, ".").CombinedOutput(); err != nil {
+	build := append([]string{"build", "-ldflags=-s -w", "-o", binary}, raceFlags()...)
+	if slices.Contains(build, "-race") {
+		patience = 10 * time.Minute
+		if err := os.Setenv("GORACE", "halt_on_error=1"); err != nil { // a program with a race ends, which no test takes for well
+			panic(err)
+		}
+	}
+	if out, err := exec.Command("go", append(build, ".")...).CombinedOutput(); err != nil {
 		panic(string(out))
 	}
 	code := storetest.RunTests(m)
@@ -55,6 +64,22 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	os.Exit(code)
+}
+
+// raceFlags build the program as these tests were built, so that the race detector watches what they kill, stop
+// and cut off too, and not the tests alone.
+func raceFlags() (flags []string) {
+	info, _ := debug.ReadBuildInfo()
+	if info == nil || !slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+		return nil
+	}
+	flags = []string{"-race"}
+	for _, s := range info.Settings {
+		if s.Key == "-gcflags" {
+			flags = append(flags, "-gcflags="+s.Value)
+		}
+	}
+	return flags
 }
 
 // sideBySide runs twice as many tests at once as there are processors, unless the command says how many: most of them
