@@ -55,14 +55,25 @@ func couponEvents(moves []loyalty.CouponMove) []coupon.CouponEvent {
 		}
 		balance := money.Amount(m.After.Balance)
 		list[i].Balance = &balance
-		if i+1 < len(moves) && moves[i+1].After.Type == loyalty.CouponGiftCard {
-			list[i].Amount = changedBy(balance, money.Amount(moves[i+1].After.Balance))
+		before := money.Amount(0) // nothing was used of a card before its first event
+		if i+1 < len(moves) {
+			before = usedOf(&moves[i+1].After)
 		}
+		list[i].Amount = changedBy(usedOf(&m.After), before)
 	}
 	return list
 }
 
-// changedBy is by how much a balance changed; nil: it did not.
+// usedOf is what stands used of a gift card. Its balance cannot tell what an event used or gave back: a code that
+// nobody held has none before its first use, and one that is given anew has another.
+func usedOf(c *loyalty.Coupon) (used money.Amount) {
+	for _, u := range c.Uses {
+		used += u.Amount
+	}
+	return used
+}
+
+// changedBy is by how much an amount changed; nil: it did not.
 func changedBy(after, before money.Amount) *money.Amount {
 	change := max(after-before, before-after)
 	if change == 0 {

@@ -64,6 +64,36 @@ func TestGiftCard(t *testing.T) {
 	require.Equal(t, "gift_card partially_redeemed 50 20.5", fmt.Sprint(c["type"], " ", c["status"], " ", c["value"], " ", c["balance"]))
 }
 
+// TestGiftCardHistory: the history of a gift card says how much each event used or gave back, also the first one of
+// a code that nobody held. Giving a code anew uses nothing, whatever it is worth then.
+func TestGiftCardHistory(t *testing.T) {
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		h := openOn(t, url)
+		h.enrol("member-1001")
+		h.makes("/entities/coupons/pool", `{"id":"cards","name":"Cards","source":"uploaded","coupon":{"type":"gift_card","value":50,"currency":"EUR"}}`)
+		h.makes("/coupon-pools/cards/codes", `{"codes":["CARD-1"]}`)
+		for _, event := range []string{
+			`{"customer":"member-1001","action":"checkout","data":{"transaction_id":"T-1","total":12.5,"coupon_code":"CARD-1"}}`,
+			`{"customer":"member-1001","action":"coupon_redeem","data":{"code":"CARD-1","amount":30}}`,
+			`{"customer":"member-1001","action":"refund","data":{"transaction_id":"T-1"}}`,
+			`{"customer":"member-1001","action":"coupon_create","data":{"code":"GIFT","value":50,"amount":50}}`,
+			`{"customer":"member-1001","action":"unassign_coupon","data":{"code":"GIFT"}}`,
+			`{"customer":"member-1001","action":"coupon_create","data":{"code":"GIFT","value":20,"amount":20}}`,
+		} {
+			h.does("/events", event)
+		}
+		told := func(code string) (list []string) {
+			for _, e := range succeeded(t, h.get("/coupons/"+code))["events"].([]any) {
+				e := e.(map[string]any)
+				list = append(list, fmt.Sprint(e["action"], " ", e["amount"], " ", e["balance"]))
+			}
+			return list
+		}
+		require.Equal(t, []string{"coupon_unredeem 12.5 20", "coupon_redeem 30 7.5", "coupon_redeem 12.5 37.5"}, told("CARD-1"))
+		require.Equal(t, []string{"coupon_create <nil> 20", "unassign_coupon <nil> 50", "coupon_create <nil> 50"}, told("GIFT"))
+	})
+}
+
 func TestAddCodes(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		h := openOn(t, url)
