@@ -158,6 +158,37 @@ func TestCustomersByID(t *testing.T) {
 	})
 }
 
+// TestPointsByActivityAsOf: where points live by activity, a statement as of an instant has them expire by the activity
+// until then, and not by what the customer did since.
+func TestPointsByActivityAsOf(t *testing.T) {
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		h := openOn(t, url)
+		h.enrol("ada")
+		require.Equal(t, http.StatusOK, h.post("/admin/modules/points_economy", `{"config":{"expiry":{"policy":"last_activity","days":10}}}`).status)
+		expires := func(query string) string {
+			p := data(t, h.get("/customers/ada/points"+query))
+			at := p["lots"].([]any)[0].(map[string]any)["expires_at"].(string)
+			require.Equal(t, at, p["expiring"].([]any)[0].(map[string]any)["expires_at"])
+			return at
+		}
+		later := func() string {
+			time.Sleep(5 * time.Millisecond) // instants are kept in milliseconds
+			at := time.Now().UTC().Format(time.RFC3339Nano)
+			time.Sleep(5 * time.Millisecond)
+			return at
+		}
+		h.does("/events", `{"customer":"ada","action":"point_add","data":{"points":100}}`)
+		first, before := expires(""), later()
+		h.does("/events", `{"customer":"ada","action":"visit","data":{"url":"https://shop.test/"}}`)
+		second, between := expires(""), later()
+		h.does("/events", `{"customer":"ada","action":"visit","data":{"url":"https://shop.test/"}}`)
+		require.NotContains(t, []string{first, second}, expires(""), "every activity moves it")
+		require.Equal(t, first, expires("?as_of="+before))
+		require.Equal(t, second, expires("?as_of="+between))
+		require.Equal(t, expires(""), expires("?as_of="+later()))
+	})
+}
+
 func TestCustomerPoints(t *testing.T) {
 	h := open(t)
 	h.enrol("ada")

@@ -106,12 +106,30 @@ func (s customerStore) Statement(ctx context.Context, customer loyalty.ID, ref s
 }
 
 // StatementAt returns them as they were recorded at an instant: figures and lots are folded from the postings of the
-// events recorded until then.
+// events recorded until then, and points that live by activity expire by the last one that the customer had then.
 func (s customerStore) StatementAt(ctx context.Context, customer loyalty.ID, at time.Time) (loyalty.Statement, error) {
 	var lots []points.Lot
 	var postings []points.Posting
-	c, err := s.customerOf(ctx, holder(customer, ""), figuresAt(UUID(customer), Millis(at), &postings), lotsAt(UUID(customer), Millis(at), &lots))
+	var active time.Time
+	id, until := UUID(customer), Millis(at)
+	c, err := s.customerOf(ctx, holder(customer, ""), figuresAt(id, until, &postings), lotsAt(id, until, &lots), activityAt(id, until, &active))
+	if c.LastActivityAt.After(at) && !active.IsZero() {
+		c.LastActivityAt = active
+	}
 	return statementOf(&c, points.Fold(postings), lots), err
+}
+
+// activityAt finds the last event recorded until an instant that somebody sent of a customer: what comes due is
+// nobody's. Where no sender was kept yet, it is the last event that followed from no other.
+func activityAt(customer UUID, at Millis, active *time.Time) question {
+	var sent, all Millis
+	return sqlFragment{`SELECT MAX(CASE WHEN sent_by IS NOT NULL THEN recorded_at END), MAX(recorded_at)
+FROM events WHERE customer_id = ? AND recorded_at <= ? AND parent IS NULL`, []any{customer, at}}.reads(func() bool {
+		if *active = sent.Time(); active.IsZero() {
+			*active = all.Time()
+		}
+		return true
+	}, &sent, &all)
 }
 
 // usedLots is how many lots are told of which nothing is left: of a customer of years there are very many.
