@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/pressly/goose/v3"
@@ -14,6 +15,8 @@ type customerOrder struct {
 	at         string // an expression over customers
 	key        bool   // not by creation: a cursor does not have it, and the row it names is asked
 	descending bool
+	indexed    string // what the index has in place of at
+	nameless   string // what it has for those without the name, behind all names
 }
 
 // sortKeys are the columns behind the fields of customers that lists can be sorted by, besides
@@ -25,7 +28,8 @@ var sortKeys = map[string]string{"last_name": "last_key", "email": "email_key"}
 const byCreation = "customers.created_at"
 
 // orderOf returns the order of a list that is paged by cursors. Customers without the name sorted
-// by come after all others, as in the indexes on it (migration 00030), status by status.
+// by come after all others, upwards and downwards. The indexes on it (migration 00030), status by
+// status, have them so upwards.
 func (s customerStore) orderOf(q loyalty.CustomerQuery) customerOrder {
 	o := customerOrder{at: byCreation}
 	if len(q.Sort) == 0 || !q.ByCursor() {
@@ -33,11 +37,15 @@ func (s customerStore) orderOf(q loyalty.CustomerQuery) customerOrder {
 	}
 	o.descending = q.Sort[0].Descending
 	if column, ok := sortKeys[q.Sort[0].Field]; ok {
-		last := "char(1114111)"
+		o.nameless = "char(1114111)"
 		if s.dialect() == goose.DialectPostgres {
-			last = `U&'\+10FFFF'`
+			o.nameless = `U&'\+10FFFF'`
 		}
-		o.at, o.key = "COALESCE(customers."+column+", "+last+")", true
+		o.indexed = "COALESCE(customers." + column + ", " + o.nameless + ")"
+		o.at, o.key = o.indexed, true
+		if o.descending {
+			o.at = "COALESCE(customers." + column + ", '')"
+		}
 	}
 	return o
 }
@@ -97,7 +105,29 @@ func (s customerStore) pageByKey(q loyalty.CustomerQuery, o customerOrder) (page
 	if strings.Contains(where.text, "balances.") {
 		list.table += " " + joinBalances
 	}
-	list.branches = split([]branch{{where, o.at}}, statusAlternatives(wanted), false)
+	list.branches = split([]branch{{where, o.indexed}}, statusAlternatives(wanted), false)
+	if o.descending {
+		o.namelessLast(list)
+	}
 	page, backwards = list.sql()
 	return page, backwards, nil
+}
+
+// namelessLast reads each stretch of a descending list as two, because who lacks the name would
+// come first where the index is read backwards: those who have it, and behind them the others.
+func (o customerOrder) namelessLast(list *unionQuery) {
+	stretches := list.branches
+	list.branches = nil
+	for _, b := range stretches {
+		list.branches = append(list.branches, branch{b.where.and(o.indexed + " < " + o.nameless), b.at}, branch{b.where.and(o.indexed + " = " + o.nameless), b.at})
+		list.own = append(list.own, sqlFragment{"customers.id AS id, " + o.indexed + " AS at", nil}, sqlFragment{"customers.id AS id, '' AS at", nil})
+	}
+	list.moved = func(i int, p *place) *place {
+		if i%2 == 0 {
+			return p
+		}
+		// Among those without the name, a place at one of them is its own, and one at a name lies before them all.
+		const at = "(SELECT CASE WHEN %s = %s THEN %[2]s ELSE %[2]s || %[2]s END FROM customers WHERE customers.id = ?)"
+		return &place{sqlFragment{fmt.Sprintf(at, o.indexed, o.nameless), []any{p.id}}, p.id}
+	}
 }

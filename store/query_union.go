@@ -23,6 +23,8 @@ type unionQuery struct {
 	branches       []branch
 	order          listOrder // at is empty where the id alone is the order
 	page           pager
+	// moved gives the page's place the value that it has in a branch; nil: it is the same in all.
+	moved func(branch int, p *place) *place
 	// sort replaces the order, and leaves out the cursor.
 	sort string
 }
@@ -72,7 +74,11 @@ func (m *unionQuery) sql() (w sqlFragment, backwards bool) {
 	for i, b := range m.branches {
 		where := b.where
 		if cursor != nil {
-			where = m.beyond(where, b.at, cursor, down)
+			p := cursor
+			if m.moved != nil {
+				p = m.moved(i, cursor)
+			}
+			where = m.beyond(where, b.at, p, down)
 		}
 		columns := m.columns
 		if m.own != nil {
