@@ -27,6 +27,7 @@ type account struct {
 	postings     []points.Posting
 	freed        []loyalty.Claim
 	destroyKey   bool
+	coupon       loyalty.ID // what couponID gave last
 }
 
 // open makes an account from loaded rows. The rows themselves stay untouched, because the guards of

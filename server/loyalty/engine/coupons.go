@@ -54,9 +54,20 @@ func (in Coupons) Take(code string) *loyalty.Coupon {
 	if _, taken := in.run.Owner(name); taken {
 		return nil
 	}
-	c := &loyalty.Coupon{ID: loyalty.NewID(in.run.Now, loyalty.ID{}), Code: code, State: loyalty.CouponCreated, CreatedAt: in.run.Now}
+	c := &loyalty.Coupon{ID: in.run.couponID(), Code: code, State: loyalty.CouponCreated, CreatedAt: in.run.Now}
 	in.run.work.claims = append(in.run.work.claims, loyalty.Claim{Name: name, Owner: c.ID})
 	return c
+}
+
+// couponID makes an id behind those of the customer's events and of the coupons made for them in this
+// batch: of coupons that they got in one millisecond, the id tells which is the newest.
+func (r *Run) couponID() loyalty.ID {
+	last := r.Customer.LastEvent
+	if loyalty.CompareID(last, r.account.coupon) < 0 {
+		last = r.account.coupon
+	}
+	r.account.coupon = loyalty.NewID(r.Now, last)
+	return r.account.coupon
 }
 
 // Next returns the oldest code of a pool that no customer holds; nil if the pool is empty. A code

@@ -1,6 +1,7 @@
 package job_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -64,4 +65,31 @@ func TestUseTakenBackOfACardThatWasPassedOn(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestNewestOfOneInstant: of coupons that a customer claimed in one bulk, and so in one millisecond, a
+// transfer by reward passes on the one that was claimed last.
+func TestNewestOfOneInstant(t *testing.T) {
+	eachDesk(t, 1, func(t *testing.T, d *desk) {
+		d.entity("rewards/reward", "cap", `{"title":{"en":"A"},"type":"coupon","points":0,"stock":null,"max_claims":null,"coupon":{"type":"amount","value":5}}`)
+		names := d.enrol(13)
+		receiver, names := names[12], names[:12] // chance would be right for all of them once in 4,096 times
+		for _, name := range names {
+			results := d.engines[0].SubmitAll(t.Context(), []loyalty.Submission{claimOf(name, "cap"), claimOf(name, "cap")})
+			for _, r := range results {
+				require.NoError(t, r.Err)
+			}
+			o := d.send(name, "coupon_transfer", fmt.Sprintf(`{"reward_id":"cap","target":%q}`, receiver))
+			code := func(o loyalty.Outcome) string {
+				for _, e := range o.Events {
+					if e.Effects != nil && len(e.Effects.Coupons) > 0 {
+						return e.Effects.Coupons[0].Code
+					}
+				}
+				return ""
+			}
+			require.NotEmpty(t, code(o))
+			require.Equal(t, code(results[1].Outcome), code(o), name)
+		}
+	})
 }
