@@ -35,7 +35,7 @@ var mayImport = map[string][]string{
 	"server/export":   rules("money"),
 	"server/backup":   {"store"},
 	"server/doctor":   append(rules("job"), "store", "server", "server/backup", "i18n"),
-	"server/intake":   rules("money", "programme", "coupon", "tier"),
+	"server/intake":   rules("calendar", "money", "programme", "coupon", "tier"),
 	"server/docs":     {"openapi"},
 	"server/contract": {"openapi", "gen/documents", "server/loyalty", "server/loyalty/money", "server/loyalty/programme", "server/loyalty/admin"},
 	"server/list":     {"server/contract", "server/loyalty", "server/loyalty/programme"},

@@ -59,14 +59,10 @@ func (in Coupons) Take(code string) *loyalty.Coupon {
 	return c
 }
 
-// couponID makes an id behind those of the customer's events and of the coupons made for them in this
-// batch: of coupons that they got in one millisecond, the id tells which is the newest.
+// couponID makes an id behind those of the coupons that were made for this customer in the batch: of
+// coupons that they got in one millisecond, the id tells which is the newest.
 func (r *Run) couponID() loyalty.ID {
-	last := r.Customer.LastEvent
-	if loyalty.CompareID(last, r.account.coupon) < 0 {
-		last = r.account.coupon
-	}
-	r.account.coupon = loyalty.NewID(r.Now, last)
+	r.account.coupon = loyalty.NewID(r.Now, r.account.coupon)
 	return r.account.coupon
 }
 
