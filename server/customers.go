@@ -131,6 +131,7 @@ func (a *customersAPI) GetCustomerPoints(ctx context.Context, in customers.GetCu
 	if err != nil {
 		return nil, err
 	}
+	st.Sort(a.programme().Location)
 	if loyalty.Deref(in.Params.UsedUp) {
 		used, err := a.used(plain(ctx), st.Customer.ID, in.Params.AsOf)
 		if err != nil {
@@ -138,16 +139,16 @@ func (a *customersAPI) GetCustomerPoints(ctx context.Context, in customers.GetCu
 		}
 		st.Lots = append(st.Lots, used...)
 	}
-	f, c := st.Figures, &st.Customer
+	f, c, zone := st.Figures, &st.Customer, a.programme().Location
 	out := customers.CustomerPoints{
 		Score: f.Score, Spent: f.Spent, Reserved: f.Reserved, Expired: f.Expired, Pending: f.Pending,
 		Spendable: f.Spendable(), Debt: f.Debt,
-		Lots: make([]customers.PointLot, len(st.Lots)), Expiring: expiring(st.Lots, c.LastActivityAt),
+		Lots: make([]customers.PointLot, len(st.Lots)), Expiring: expiring(st.Lots, c.LastActivityAt, zone),
 	}
 	for i, l := range st.Lots {
 		out.Lots[i] = customers.PointLot{
 			ID: l.ID, Points: l.Points, Remaining: l.Remaining, Reserved: l.Reserved, Spent: l.Spent, Expired: l.Expired,
-			EarnedAt: common.Instant(l.EarnedAt), ExpiresAt: instantOrNil(l.Expiry(c.LastActivityAt)),
+			EarnedAt: common.Instant(l.EarnedAt), ExpiresAt: instantOrNil(l.Expiry(c.LastActivityAt, zone)),
 		}
 	}
 	return pointsAnswer(out), nil
@@ -186,10 +187,10 @@ func (a *customersAPI) used(ctx context.Context, customer loyalty.ID, asOf *cust
 
 // expiring sums what is free by the instant it expires, the earliest first. The
 // lots come in that order; reserved points do not expire while they are held.
-func expiring(lots []points.Lot, lastActivity time.Time) []customers.ExpiringPoints {
+func expiring(lots []points.Lot, lastActivity time.Time, zone *time.Location) []customers.ExpiringPoints {
 	out := []customers.ExpiringPoints{}
 	for _, l := range lots {
-		at := l.Expiry(lastActivity)
+		at := l.Expiry(lastActivity, zone)
 		if at.IsZero() || l.Remaining == 0 {
 			continue
 		}

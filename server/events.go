@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -133,7 +134,7 @@ func (a *eventsAPI) PreviewEvent(ctx context.Context, _ events.PreviewEventReque
 	o, err := a.engine.Preview(plain(ctx), s)
 	out := events.EventPreview{
 		Customer: summary(o.Customer, a.programme().SuppressPII), Events: recorded(o.Events),
-		Rules: verdicts(r.language, o.Trace), Lots: touched(o), Warnings: warningsOf(r.language, o.Warnings),
+		Rules: verdicts(r.language, o.Trace), Lots: touched(o, a.programme().Location), Warnings: warningsOf(r.language, o.Warnings),
 	}
 	if err != nil {
 		status, envelope := envelope(r.language, err)
@@ -156,13 +157,13 @@ func verdicts(language *tongue, trace []loyalty.Verdict) []events.RuleVerdict {
 	return out
 }
 
-func touched(o loyalty.Outcome) []events.TouchedLot {
+func touched(o loyalty.Outcome, zone *time.Location) []events.TouchedLot {
 	out := make([]events.TouchedLot, len(o.Touched))
 	for i, t := range o.Touched {
 		out[i] = events.TouchedLot{
 			ID: t.Lot.ID, Points: t.Lot.Remaining - t.Before, Remaining: t.Lot.Remaining,
 			EarnedAt:  common.Instant(t.Lot.EarnedAt),
-			ExpiresAt: instantOrNil(t.Lot.Expiry(o.Customer.LastActivityAt)),
+			ExpiresAt: instantOrNil(t.Lot.Expiry(o.Customer.LastActivityAt, zone)),
 		}
 	}
 	return out

@@ -90,7 +90,7 @@ func creditUntil(ctx context.Context, s *store.Store, prefix string, n int) erro
 		w := &loyalty.Writes{}
 		for _, c := range l.Customers {
 			before, after := c.Customer, c.Customer
-			book := points.NewBook(after.Figures, after.LastActivityAt, nil)
+			book := points.NewBook(after.Figures, after.LastActivityAt, time.UTC, nil)
 			id := loyalty.NewID(now, after.LastEvent)
 			lot, err := book.Credit(id, 1, points.Lot{EarnedAt: now})
 			if err != nil {

@@ -97,12 +97,12 @@ func known(c *loyalty.Customer) (loyalty.Customer, error) {
 	return *c, nil
 }
 
-// Statement returns the figures and open lots as of now, lots in spending order.
+// Statement returns the figures and open lots as of now.
 func (s customerStore) Statement(ctx context.Context, customer loyalty.ID, ref string) (loyalty.Statement, error) {
 	var lots []points.Lot
 	of := holder(customer, ref)
 	c, err := s.customerOf(ctx, of, lotTable.rows(lotTable.where("customer_id = "+of.text+" AND open", of.args...), addLot(&lots)))
-	return statementOf(&c, c.Figures, lots), err
+	return loyalty.Statement{Customer: c, Figures: c.Figures, Lots: lots}, err
 }
 
 // StatementAt returns them as they were recorded at an instant: figures and lots are folded from the postings of the
@@ -116,7 +116,7 @@ func (s customerStore) StatementAt(ctx context.Context, customer loyalty.ID, at 
 	if c.LastActivityAt.After(at) && !active.IsZero() {
 		c.LastActivityAt = active
 	}
-	return statementOf(&c, points.Fold(postings), lots), err
+	return loyalty.Statement{Customer: c, Figures: points.Fold(postings), Lots: lots}, err
 }
 
 // activityAt finds the last event recorded until an instant that somebody sent of a customer: what comes due is
@@ -143,11 +143,6 @@ ORDER BY earned_at DESC, id DESC LIMIT ?`, []any{UUID(customer), usedLots}}, add
 		asked = lotsOf(UUID(customer), Millis(at), `= 0 ORDER BY lots.earned_at DESC, lots.id DESC LIMIT `+strconv.Itoa(usedLots), &lots)
 	}
 	return lots, s.asks(ctx, asked)
-}
-
-func statementOf(c *loyalty.Customer, figures points.Figures, lots []points.Lot) loyalty.Statement {
-	slices.SortFunc(lots, func(x, y points.Lot) int { return points.SpendingOrder(&x, &y, c.LastActivityAt) })
-	return loyalty.Statement{Customer: *c, Figures: figures, Lots: lots}
 }
 
 // recorded joins the postings of a customer with the events that made them.

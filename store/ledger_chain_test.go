@@ -153,7 +153,7 @@ func (m *member) earnLater(s *store.Store, n int64) {
 	needs := loyalty.Needs{Customers: []loyalty.CustomerNeeds{{ID: m.c.ID}}, Now: m.now}
 	require.NoError(m.t, s.Within(m.t.Context(), needs, func(l *loyalty.Loaded) (*loyalty.Writes, error) {
 		before := l.Customers[m.c.ID].Customer
-		book := points.NewBook(before.Figures, time.Time{}, nil)
+		book := points.NewBook(before.Figures, time.Time{}, time.UTC, nil)
 		id := m.event("later", "point_add", "")
 		_, err := book.Credit(id, n, points.Lot{EarnedAt: m.now})
 		require.NoError(m.t, err)

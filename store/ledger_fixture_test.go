@@ -31,7 +31,7 @@ func newMember(t *testing.T, name string, joined time.Duration) *member {
 	m := &member{
 		t: t, now: at, c: storetest.Member(name, at), holds: map[string][]points.Portion{}, events: map[string]loyalty.ID{},
 	}
-	m.book = points.NewBook(points.Figures{}, time.Time{}, nil)
+	m.book = points.NewBook(points.Figures{}, time.Time{}, time.UTC, nil)
 	m.event("joined", "opt_in", "")
 	return m
 }

@@ -26,7 +26,12 @@ type CustomerQuery struct {
 type Statement struct {
 	Customer Customer // as they are now
 	Figures  points.Figures
-	Lots     []points.Lot // open lots: free or reserved points
+	Lots     []points.Lot // open lots: free or reserved points, in no particular order
+}
+
+// Sort puts the lots in spending order. The days of inactivity are those of loc.
+func (s *Statement) Sort(loc *time.Location) {
+	slices.SortFunc(s.Lots, func(x, y points.Lot) int { return points.SpendingOrder(&x, &y, s.Customer.LastActivityAt, loc) })
 }
 
 // TierStanding is what is stored of where a customer stands in a structure of tiers.

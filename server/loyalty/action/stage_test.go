@@ -390,7 +390,9 @@ func (s *stage) look(id loyalty.ID, w want) {
 	st, err := s.db.Statement(s.ctx, id, "")
 	require.NoError(s.t, err)
 	if w.Lots != nil {
-		s.same(*w.Lots, lotsOf(st.Lots, c.LastActivityAt), "lots")
+		zone := s.Programme().Location
+		st.Sort(zone)
+		s.same(*w.Lots, lotsOf(st.Lots, c.LastActivityAt, zone), "lots")
 	}
 	s.lookFurther(l, w)
 }

@@ -114,12 +114,12 @@ func figuresOf(f points.Figures) figures {
 	return figures{f.Score, f.Spent, f.Reserved, f.Expired, f.Pending, f.Debt, f.Spendable()}
 }
 
-func lotsOf(lots []points.Lot, lastActivity time.Time) []lot {
+func lotsOf(lots []points.Lot, lastActivity time.Time, zone *time.Location) []lot {
 	shown := make([]lot, len(lots))
 	for i, l := range lots {
 		shown[i] = lot{
 			Points: l.Points, Remaining: l.Remaining, Reserved: l.Reserved,
-			Earned: instant(l.EarnedAt), Expires: instant(l.Expiry(lastActivity)), Transaction: l.Transaction,
+			Earned: instant(l.EarnedAt), Expires: instant(l.Expiry(lastActivity, zone)), Transaction: l.Transaction,
 		}
 	}
 	return shown

@@ -61,7 +61,7 @@ func months(groups []loyalty.LotGroup, zone *time.Location) (list []*loyalty.Lia
 	for _, g := range groups {
 		lot := points.Lot{ExpiresAt: g.ExpiresAt, Idle: g.Idle}
 		month := ""
-		if at := lot.Expiry(g.LastActivity); !at.IsZero() {
+		if at := lot.Expiry(g.LastActivity, zone); !at.IsZero() {
 			month = at.In(zone).Format("2006-01")
 		}
 		by[month] = append(by[month], g)

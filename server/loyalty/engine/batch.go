@@ -81,7 +81,7 @@ func (b *batch) fresh(name string) *account {
 func (b *batch) openRun(p *programme.Programme, original *account, w *work) *Run {
 	a := original.copy()
 	r := &Run{Programme: p, Customer: &a.customer, Now: b.now, At: b.now, batch: b, account: a, work: w}
-	r.Book = points.NewBook(a.customer.Figures, a.customer.LastActivityAt, a.lots)
+	r.Book = points.NewBook(a.customer.Figures, a.customer.LastActivityAt, p.Location, a.lots)
 	// What can fall due is loaded only if something was due at the time of loading: if an event of
 	// this batch made something due, purchases that wait for a later date may be missing.
 	r.full = a.loaded == nil || (a.scope >= loyalty.OpenLots && !a.loaded.Customer.DueAt.IsZero() && !a.loaded.Customer.DueAt.After(b.now))

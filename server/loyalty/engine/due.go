@@ -77,8 +77,8 @@ func expireDue(r *Run, now time.Time, parent *loyalty.Event) error {
 	payDebt(r.Book) // debt comes before expiry
 	due := r.Book.Due(now)
 	for len(due) > 0 {
-		at := due[0].Expiry(r.Book.LastActivity)
-		n := slices.IndexFunc(due, func(l *points.Lot) bool { return !l.Expiry(r.Book.LastActivity).Equal(at) })
+		at := r.Book.Expiry(due[0])
+		n := slices.IndexFunc(due, func(l *points.Lot) bool { return !r.Book.Expiry(l).Equal(at) })
 		if n < 0 {
 			n = len(due)
 		}

@@ -145,7 +145,7 @@ func (r *Run) credit(e *loyalty.Event, n int64, lot points.Lot) error {
 	}
 	e.ExpDate = lot.ExpiresAt
 	if !lot.Idle.IsZero() {
-		e.ExpDate = lot.Idle.After(r.Now)
+		e.ExpDate = lot.Idle.From(r.Now, r.Programme.Location)
 	}
 	e.OpensLot(lot)
 	return nil

@@ -238,6 +238,25 @@ func TestLastActivity(t *testing.T) {
 	})
 }
 
+// A month without activity is one of the programme's zone, as it is of all other policies: the shop
+// opens on the first of March, of which Honolulu knows nothing yet.
+func TestLastActivityInTheZone(t *testing.T) {
+	m := modules{"time_zone": "Pacific/Honolulu", "points_economy": `{"expiry":{"policy":"last_activity","months":1}}`}
+	eachShop(t, m, func(t *testing.T, s *shop) {
+		s.must("ada", "opt_in", `{"email":"ada@shop.test"}`)
+		s.must("ada", "point_add", `{"points":10}`)
+		ends := shopOpens.AddDate(0, 0, 28)
+		require.Equal(t, ends, s.customer("ada").DueAt, "on the 28th there, not on the first of April")
+		s.wait(28*24*time.Hour - time.Second)
+		require.NoError(t, s.SettleDue(context.Background()))
+		require.Equal(t, points.Figures{Score: 10}, s.customer("ada").Figures)
+		s.wait(time.Second)
+		require.NoError(t, s.SettleDue(context.Background()))
+		require.Equal(t, points.Figures{Score: 10, Expired: 10}, s.customer("ada").Figures)
+		s.verify()
+	})
+}
+
 // Inside a bulk, an event that makes something due at once does not make the
 // engine forget what is due later and was not loaded.
 func TestDueInsideABulk(t *testing.T) {

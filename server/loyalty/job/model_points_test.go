@@ -43,7 +43,7 @@ func (c *plainCustomer) spendable() int64 {
 
 func (c *plainCustomer) expiry(l plainLot) time.Time {
 	if l.idle > 0 {
-		return c.active.AddDate(0, 0, l.idle)
+		return onClock(c.active.In(c.zone), 0, l.idle)
 	}
 	return l.expires
 }
@@ -201,7 +201,7 @@ func (w *plainWorld) earn(t *told, n int64, transaction string) int {
 	local := at.In(w.rules.zone)
 	switch w.rules.expiry {
 	case points.ExpiryRolling:
-		l.expires = w.onClock(local, 0, w.rules.days)
+		l.expires = onClock(local, 0, w.rules.days)
 	case points.ExpiryLastActivity:
 		l.idle = w.rules.days
 	case points.ExpiryCalendar:
@@ -216,7 +216,7 @@ func (w *plainWorld) earn(t *told, n int64, transaction string) int {
 		}
 	case points.ExpiryAnniversary:
 		for years := 1; !l.expires.After(at); years++ {
-			l.expires = w.onClock(c.created.In(w.rules.zone), years, 0)
+			l.expires = onClock(c.created.In(w.rules.zone), years, 0)
 		}
 	}
 	t.lot = l.serial
@@ -225,11 +225,10 @@ func (w *plainWorld) earn(t *told, n int64, transaction string) int {
 	return l.serial
 }
 
-// onClock adds years and days on the clocks of the programme's zone. A time that
+// onClock adds years and days on the clocks of t's zone. A time that
 // the clocks skip is the moment at which they skip it.
-func (w *plainWorld) onClock(t time.Time, years, days int) time.Time {
+func onClock(t time.Time, years, days int) time.Time {
 	shows := func(t time.Time) time.Time {
-		t = t.In(w.rules.zone)
 		return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC)
 	}
 	want, at := shows(t).AddDate(years, 0, days), t.AddDate(years, 0, days)

@@ -37,6 +37,7 @@ type plainCustomer struct {
 	into            int // whom they were merged into; −1: nobody
 	referrer        int // who brought them; −1: nobody
 	created, active time.Time
+	zone            *time.Location // of the programme
 	lots            []plainLot
 	score, debt     int64
 	holds           map[string][]plainPart
@@ -371,7 +372,7 @@ func (w *plainWorld) find(e *said) (*plainCustomer, error) {
 
 func (w *plainWorld) begin() *plainCustomer {
 	c := &plainCustomer{
-		index: len(w.all), created: w.now, into: -1, referrer: -1, holds: map[string][]plainPart{}, purchases: map[string]*plainPurchase{},
+		index: len(w.all), created: w.now, zone: w.rules.zone, into: -1, referrer: -1, holds: map[string][]plainPart{}, purchases: map[string]*plainPurchase{},
 		claimed: map[string]int64{}, received: map[string][]int{}, found: map[string]bool{}, entries: map[string][]plainEntries{},
 		offers: map[string]*plainOfferUse{}, gifts: map[string]int64{}, challenges: map[string]*plainProgress{}, tiers: map[string]plainTier{},
 	}

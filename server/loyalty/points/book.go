@@ -15,15 +15,15 @@ import (
 type Book struct {
 	Figures      Figures
 	LastActivity time.Time
+	Zone         *time.Location // in which days of inactivity are counted
 	Postings     []Posting
 	lots         []*Lot
 	seq          map[ID]int
 }
 
 // NewBook opens a book over figures and the loaded lots, which are changed in place.
-func NewBook(f Figures, lastActivity time.Time, lots []*Lot) *Book {
-	b := &Book{Figures: f, LastActivity: lastActivity, lots: lots}
-	return b
+func NewBook(f Figures, lastActivity time.Time, zone *time.Location, lots []*Lot) *Book {
+	return &Book{Figures: f, LastActivity: lastActivity, Zone: zone, lots: lots}
 }
 
 // Lots returns every lot of the book, in no particular order.
@@ -254,11 +254,14 @@ func (b *Book) fits(n int64) bool {
 // Withdraw undoes a promise: the purchase was accepted, rejected or changed.
 func (b *Book) Withdraw(event ID, n int64) { b.move(event, Pending, Promised, nil, n) }
 
+// Expiry is the instant at which what remains of a lot expires; zero: never.
+func (b *Book) Expiry(l *Lot) time.Time { return l.Expiry(b.LastActivity, b.Zone) }
+
 // Due returns the lots whose free points have expired at now.
 func (b *Book) Due(now time.Time) []*Lot {
 	var due []*Lot
 	for _, l := range b.free() {
-		if at := l.Expiry(b.LastActivity); !at.IsZero() && !at.After(now) {
+		if at := b.Expiry(l); !at.IsZero() && !at.After(now) {
 			due = append(due, l)
 		}
 	}
@@ -286,7 +289,7 @@ func (b *Book) Settle(event ID) {
 func (b *Book) NextExpiry() time.Time {
 	var next time.Time
 	for _, l := range b.free() {
-		at := l.Expiry(b.LastActivity)
+		at := b.Expiry(l)
 		if !at.IsZero() && (next.IsZero() || at.Before(next)) {
 			next = at
 		}
@@ -306,12 +309,12 @@ func (b *Book) free() []*Lot {
 	return free
 }
 
-func (b *Book) before(x, y *Lot) int { return SpendingOrder(x, y, b.LastActivity) }
+func (b *Book) before(x, y *Lot) int { return SpendingOrder(x, y, b.LastActivity, b.Zone) }
 
 // SpendingOrder compares two lots: by expiry, those without one last; then by the time of earning;
 // then by event id.
-func SpendingOrder(x, y *Lot, lastActivity time.Time) int {
-	ex, ey := x.Expiry(lastActivity), y.Expiry(lastActivity)
+func SpendingOrder(x, y *Lot, lastActivity time.Time, loc *time.Location) int {
+	ex, ey := x.Expiry(lastActivity, loc), y.Expiry(lastActivity, loc)
 	if ex.IsZero() != ey.IsZero() {
 		if ex.IsZero() {
 			return 1

@@ -26,7 +26,7 @@ func bookOf(lots ...points.Lot) *points.Book {
 		f.Reserved += l.Reserved
 		f.Expired += l.Expired
 	}
-	return points.NewBook(f, day(1), all)
+	return points.NewBook(f, day(1), time.UTC, all)
 }
 
 func free(n byte, earned int, expires time.Time, left int64) points.Lot {
@@ -55,6 +55,24 @@ func TestSpendingOrder(t *testing.T) {
 	require.NoError(t, b.Unspend(id(100), 15), "the last in spending order comes back first")
 	require.EqualValues(t, 10, b.Lot(id(1)).Remaining)
 	require.EqualValues(t, 5, b.Lot(id(2)).Remaining)
+}
+
+// A day without activity ends where the programme is. In Budapest the first of March had begun:
+// a month later is the end of March, not the 28th.
+func TestInactivityIsCountedInTheZone(t *testing.T) {
+	budapest, err := time.LoadLocation("Europe/Budapest")
+	require.NoError(t, err)
+	active := time.Date(2026, 2, 28, 23, 30, 0, 0, time.UTC)
+	idle, dated := free(1, 1, time.Time{}, 10), free(2, 2, time.Date(2026, 3, 30, 0, 0, 0, 0, time.UTC), 10)
+	idle.Idle = points.Period{Months: 1}
+	ends := time.Date(2026, 3, 31, 22, 30, 0, 0, time.UTC)
+	require.Equal(t, ends, idle.Expiry(active, budapest))
+	require.Positive(t, points.SpendingOrder(&idle, &dated, active, budapest), "the other one expires first")
+	require.Negative(t, points.SpendingOrder(&idle, &dated, active, time.UTC))
+	b := points.NewBook(points.Figures{Score: 10}, active, budapest, []*points.Lot{&idle})
+	require.Equal(t, ends, b.NextExpiry())
+	require.Empty(t, b.Due(ends.Add(-time.Second)))
+	require.Len(t, b.Due(ends), 1)
 }
 
 func TestCredit(t *testing.T) {
@@ -93,7 +111,7 @@ func TestSpendAndReserveFail(t *testing.T) {
 	require.Len(t, b.Due(day(6)), 1)
 
 	// Figures that say more than the loaded lots hold are not trusted.
-	b = points.NewBook(points.Figures{Score: 100}, day(1), nil)
+	b = points.NewBook(points.Figures{Score: 100}, day(1), time.UTC, nil)
 	_, err = b.Spend(id(1), 1)
 	require.ErrorIs(t, err, points.ErrInsufficient)
 }
@@ -175,7 +193,7 @@ func TestUnspendFails(t *testing.T) {
 	require.ErrorIs(t, b.Unspend(id(10), 31), points.ErrNotSpent)
 	require.NoError(t, b.Unspend(id(10), 30))
 	require.ErrorIs(t, b.Unspend(id(11), 1), points.ErrNotSpent)
-	b = points.NewBook(points.Figures{Score: 10, Spent: 10}, day(1), nil)
+	b = points.NewBook(points.Figures{Score: 10, Spent: 10}, day(1), time.UTC, nil)
 	require.ErrorIs(t, b.Unspend(id(1), 1), points.ErrNotSpent, "the lots that were spent are not there")
 }
 

@@ -23,6 +23,9 @@ func (p Period) After(t time.Time) time.Time {
 	return onClock(time.Date(year, month, day, t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC), t.Location())
 }
 
+// From adds the period to t, as the clocks of loc count. It is in UTC.
+func (p Period) From(t time.Time, loc *time.Location) time.Time { return p.After(t.In(loc)).UTC() }
+
 func daysIn(year int, month time.Month) int {
 	return time.Date(year, month+1, 0, 0, 0, 0, 0, time.UTC).Day()
 }
@@ -76,7 +79,7 @@ func (p Policy) Dates(earned, enrolled time.Time, loc *time.Location) (expires t
 	local := earned.In(loc)
 	switch p.Kind {
 	case ExpiryRolling:
-		return p.Period.After(local).UTC(), Period{}
+		return p.Period.From(earned, loc), Period{}
 	case ExpiryCalendar:
 		return endOfDay(local, p.Month, p.Day), Period{}
 	case ExpiryAnniversary:

@@ -133,12 +133,13 @@ type Lot struct {
 // and the payment of debt.
 func (l *Lot) Gone() int64 { return l.Points - l.Remaining - l.Reserved - l.Spent - l.Expired }
 
-// Expiry is the instant at which what remains of the lot expires; zero: never.
-func (l *Lot) Expiry(lastActivity time.Time) time.Time {
+// Expiry is the instant at which what remains of the lot expires, in UTC; zero: never. The days and
+// months of inactivity are those of loc.
+func (l *Lot) Expiry(lastActivity time.Time, loc *time.Location) time.Time {
 	if l.Idle.IsZero() {
 		return l.ExpiresAt
 	}
-	return l.Idle.After(lastActivity)
+	return l.Idle.From(lastActivity, loc)
 }
 
 // Total adds up portions.

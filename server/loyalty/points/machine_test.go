@@ -422,7 +422,7 @@ func (m *bookMachine) checkPostings(t *rapid.T) {
 func TestBookAgainstModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		start := day(1)
-		m := &bookMachine{book: points.NewBook(points.Figures{}, start, nil), now: start}
+		m := &bookMachine{book: points.NewBook(points.Figures{}, start, time.UTC, nil), now: start}
 		m.model.active = start
 		t.Repeat(map[string]func(*rapid.T){
 			"": m.check, "credit": m.credit, "credit again": m.credit, "take": m.take, "take back": m.takeBack,

@@ -107,8 +107,8 @@ func (l *life) whole(t *rapid.T) {
 func TestInherit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		at := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
-		source := &life{Book: points.NewBook(points.Figures{}, at, nil), at: at}
-		target := &life{Book: points.NewBook(points.Figures{}, at, nil), at: at, last: 1 << 32}
+		source := &life{Book: points.NewBook(points.Figures{}, at, time.UTC, nil), at: at}
+		target := &life{Book: points.NewBook(points.Figures{}, at, time.UTC, nil), at: at, last: 1 << 32}
 		source.live(t, "source")
 		target.live(t, "target")
 		before, lots := sum(source.Figures, target.Figures), map[points.ID]points.Lot{}
@@ -157,17 +157,17 @@ func flat(all [][]points.Portion) (one []points.Portion) {
 // TestLeaveNeedsEveryLot: a book that was not loaded whole is not handed over in
 // part.
 func TestLeaveNeedsEveryLot(t *testing.T) {
-	b := points.NewBook(points.Figures{Score: 30, Expired: 10}, time.Time{}, []*points.Lot{{ID: points.ID{1}, Points: 20, Remaining: 20}})
+	b := points.NewBook(points.Figures{Score: 30, Expired: 10}, time.Time{}, time.UTC, []*points.Lot{{ID: points.ID{1}, Points: 20, Remaining: 20}})
 	_, err := b.Leave(points.ID{2})
 	require.ErrorIs(t, err, points.ErrMissing)
 }
 
 // TestInheritTooMuch: two balances that fit do not make one that does not.
 func TestInheritTooMuch(t *testing.T) {
-	source := points.NewBook(points.Figures{}, time.Time{}, nil)
+	source := points.NewBook(points.Figures{}, time.Time{}, time.UTC, nil)
 	_, err := source.Credit(points.ID{1}, points.Max, points.Lot{})
 	require.NoError(t, err)
-	target := points.NewBook(points.Figures{}, time.Time{}, nil)
+	target := points.NewBook(points.Figures{}, time.Time{}, time.UTC, nil)
 	_, err = target.Credit(points.ID{2}, 1, points.Lot{})
 	require.NoError(t, err)
 	estate, err := source.Leave(points.ID{3})

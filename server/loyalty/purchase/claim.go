@@ -58,7 +58,7 @@ func moveLots(r *engine.Run, guest *engine.Run, gone *loyalty.Event, t *loyalty.
 		come.Shown(was.Remaining)
 		come.ExpDate = was.ExpiresAt
 		if !was.Idle.IsZero() {
-			come.ExpDate = was.Idle.After(r.Now)
+			come.ExpDate = was.Idle.From(r.Now, r.Programme.Location)
 		}
 		come.OpensLot(was)
 		come.KeepsOrigin(was.Origin)

@@ -33,7 +33,7 @@ func (v *view) points() error {
 	byDay := map[calendar.Day]batch{}
 	for i := range v.Lots {
 		l := &v.Lots[i]
-		at := l.Expiry(v.LastActivity)
+		at := l.Expiry(v.LastActivity, v.programme.Location)
 		// what has expired already is told by its own event
 		if l.Remaining == 0 || at.IsZero() || !at.After(v.now) {
 			continue
