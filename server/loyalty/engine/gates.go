@@ -159,17 +159,20 @@ func (t *Ticket) apply(r *Run) error {
 }
 
 // Resubmit passes earlier submitted attributes through today's gates, because their module may be
-// off by now and the customer suspended. It returns what their action needs, and how to apply it to
-// this run.
-func Resubmit(r *Run, action string, data json.RawMessage) (needs loyalty.CustomerNeeds, apply func() error, err error) {
+// off by now and the customer suspended. What their action needs is loaded before: whether a guest
+// may do it depends on the purchase. It returns how to apply it to this run.
+func Resubmit(r *Run, action string, data json.RawMessage) (apply func() error, err error) {
 	t := &Ticket{sub: loyalty.Submission{Action: action, Data: data}, programme: r.Programme}
 	if err := t.check(r.batch.rules); err != nil {
-		return needs, nil, err
+		return nil, err
+	}
+	if err := r.Require(t.bound.needs); err != nil {
+		return nil, err
 	}
 	if err := t.standing(r); err != nil {
-		return needs, nil, err
+		return nil, err
 	}
-	return t.bound.needs, func() error {
+	return func() error {
 		r.Data, r.stored = t.data, &t.stored
 		return t.bound.apply(r)
 	}, nil

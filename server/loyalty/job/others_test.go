@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 )
 
 // foldsBack holds that the journal alone gives what is stored.
@@ -40,6 +41,21 @@ func (s *shop) guestBuys(more string) {
 		Customer: "guest-1", Guest: true, Action: "checkout", Data: json.RawMessage(`{"transaction_id":"T-1","total":50` + more + `,"items":` + oneLine + `}`),
 	})
 	require.NoError(s.t, err)
+}
+
+// What a guest's purchase needs may be held too, and be validated when nothing of the purchase is
+// loaded: another node decides, or this one has forgotten the guest.
+func TestHeldRefundOfAGuest(t *testing.T) {
+	eachShop(t, modules{"pending_events": `{"actions":["refund"],"days":30}`}, func(t *testing.T, s *shop) {
+		s.guestBuys("")
+		held := s.must("guest-1", "refund", `{"transaction_id":"T-1"}`).Events[0].ID.String()
+		require.EqualValues(t, 50, s.customer("guest-1").Figures.Score)
+		other := s.node(func(*engine.EngineOptions) {})
+		_, err := other.Submit(ctx, loyalty.Submission{Customer: "guest-1", Action: "pending_validate", Data: json.RawMessage(`{"event":"` + held + `"}`)})
+		require.NoError(t, err)
+		require.Zero(t, s.customer("guest-1").Figures.Score)
+		s.verify()
+	})
 }
 
 // What is due for the other customer comes before the event, also before the

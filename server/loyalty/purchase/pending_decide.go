@@ -52,11 +52,8 @@ func ValidateHeld(r *engine.Run, ref string) error {
 		}
 		return Accept(r, r.Event, t)
 	}
-	needs, apply, err := unseal(r, key, &h)
+	apply, err := unseal(r, key, &h)
 	if err != nil {
-		return err
-	}
-	if err := r.Require(needs); err != nil {
 		return err
 	}
 	r.Book.Withdraw(r.Event.ID, h.Points)
@@ -72,18 +69,18 @@ func ValidateHeld(r *engine.Run, ref string) error {
 // unseal reads a held event's attributes and passes them through the gates of today.
 // A held event may wait for years, and a declared attribute may be gone by then: it is
 // refused now as a new event would be.
-func unseal(r *engine.Run, key loyalty.ProgressKey, h *HeldEvent) (needs loyalty.CustomerNeeds, apply func() error, err error) {
+func unseal(r *engine.Run, key loyalty.ProgressKey, h *HeldEvent) (apply func() error, err error) {
 	data := h.Data
 	if h.Sealed != nil {
 		id, err := uuid.Parse(key.Key)
 		if err != nil {
-			return needs, nil, err
+			return nil, err
 		}
 		if err := r.Require(loyalty.CustomerNeeds{Key: true}); err != nil {
-			return needs, nil, err
+			return nil, err
 		}
 		if data, err = loyalty.Open(r.Customer.Key, id[:], h.Sealed); err != nil {
-			return needs, nil, err
+			return nil, err
 		}
 	}
 	return engine.Resubmit(r, h.Action, data)
