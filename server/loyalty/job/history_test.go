@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -145,7 +146,7 @@ func history(t *rapid.T, rooms *rooms, reached *tally) {
 	t.Logf("in %s: %s", zone, marshaled(h.things))
 	h.upload(t)
 	h.configure(t)
-	h.begin(t)
+	h.begin(t, chance(t, "forgetful", 50))
 	defer h.engine.Close()
 	for _, name := range customers[:2+dice(t, "members", 3)] { // most events are about members
 		h.single(t, said{customer: name, action: "opt_in", email: name + "@shop.test"})
@@ -160,12 +161,18 @@ func history(t *rapid.T, rooms *rooms, reached *tally) {
 	}
 }
 
-func (h *chronicle) begin(t require.TestingT) {
+// begin starts the engine. A forgetful one loads for each event what it needs, as one does that has just started or
+// whose customers are too many to be kept; the other decides by what it wrote before.
+func (h *chronicle) begin(t require.TestingT, forgetful bool) {
 	v, err := vocabulary()
 	require.NoError(t, err)
-	h.engine, err = engine.NewEngine(engine.EngineOptions{
+	o := engine.EngineOptions{
 		Store: h.room.db, Contract: v, Programmes: h, Rules: action.All(), Features: action.Features(), Clock: func() time.Time { return h.now },
-	})
+	}
+	if forgetful {
+		o.Kept = -1
+	}
+	h.engine, err = engine.NewEngine(o)
 	require.NoError(t, err)
 }
 
@@ -250,9 +257,34 @@ func (h *chronicle) single(t logging, e said) {
 	}
 	t.Logf("%s %s %s %s", h.now.Format(time.RFC3339Nano), sub.Customer, sub.Action, sub.Data)
 	want := h.expect(e)
+	known := len(h.ids)
+	tried, refused := h.engine.Preview(context.Background(), sub)
 	o, err := h.engine.Submit(context.Background(), sub)
 	h.judge(t, sub, want, loyalty.Result{Outcome: o, Err: err})
+	h.foretold(t, sub, loyalty.Result{Outcome: tried, Err: refused}, loyalty.Result{Outcome: o, Err: err}, known)
 	h.compare(t)
+}
+
+// foretold holds that a preview told what then happened. Customers whom the event began, all but so
+// many, have other ids in it.
+func (h *chronicle) foretold(t require.TestingT, sub loyalty.Submission, tried, got loyalty.Result, known int) {
+	told := func(r loyalty.Result) (list []string) {
+		for i, line := range h.read(r.Outcome.Events) {
+			if at := slices.Index(h.ids, r.Outcome.Events[i].Customer); at < 0 || at >= known {
+				_, line, _ = strings.Cut(line, " ")
+			}
+			list = append(list, line)
+		}
+		return list
+	}
+	if got.Err != nil {
+		require.EqualError(t, tried.Err, got.Err.Error(), "the preview of %s %s %s", sub.Customer, sub.Action, sub.Data)
+		return
+	}
+	require.NoError(t, tried.Err, "the preview of %s %s %s", sub.Customer, sub.Action, sub.Data)
+	require.Equal(t, told(got), told(tried), "the preview of %s %s %s", sub.Customer, sub.Action, sub.Data)
+	require.Equal(t, got.Outcome.Customer.Figures, tried.Outcome.Customer.Figures, "the preview of %s %s %s", sub.Customer, sub.Action, sub.Data)
+	require.Equal(t, got.Outcome.Customer.Status, tried.Outcome.Customer.Status)
 }
 
 // judge holds one result against the model's.

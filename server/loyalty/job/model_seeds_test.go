@@ -136,14 +136,18 @@ func TestHistorySeeds(t *testing.T) {
 	} {
 		t.Run(seed.name, func(t *testing.T) {
 			for _, d := range storetest.All {
-				t.Run(d.Name, func(t *testing.T) { retell(t, newRooms(t, d), seed.made, seed.steps) })
+				t.Run(d.Name, func(t *testing.T) {
+					for _, forgetful := range []bool{false, true} {
+						retell(t, newRooms(t, d), forgetful, seed.made, seed.steps)
+					}
+				})
 			}
 		})
 	}
 }
 
 // retell plays the steps of a history.
-func retell(t *testing.T, rooms *rooms, made func(*plainRules), steps []retold) {
+func retell(t *testing.T, rooms *rooms, forgetful bool, made func(*plainRules), steps []retold) {
 	h := &chronicle{room: rooms.enter(t), reached: newTally(everyAction), now: shopOpens, recorded: map[int]loyalty.ID{}, made: map[string]string{}, seen: map[int]*seen{}}
 	rules := seedRules()
 	if made != nil {
@@ -153,7 +157,7 @@ func retell(t *testing.T, rooms *rooms, made func(*plainRules), steps []retold) 
 	h.things = h.world.rules.things(h.own)
 	h.upload(t)
 	h.programmed(t, h.world.rules.modules())
-	h.begin(t)
+	h.begin(t, forgetful)
 	defer h.engine.Close()
 	for _, name := range []string{"ada", "ben"} {
 		h.single(t, said{customer: name, action: "opt_in", email: name + "@shop.test"})
