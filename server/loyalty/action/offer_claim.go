@@ -18,15 +18,24 @@ type offerClaimData struct {
 var offerClaim = engine.Action[offerClaimData]{
 	Name: "offer_claim", Standing: engine.Earner,
 	Needs: func(d offerClaimData, n *loyalty.CustomerNeeds) { needOffers(n, d.Offer) },
+	// a customer who claims again and again would be paid by campaigns and challenges each time
+	Repeats: func(r *engine.Run, d offerClaimData) (bool, error) {
+		o, p, err := offer.Left(r, engine.Reference{Type: offer.Offers.Type, ID: d.Offer})
+		if err != nil || p.ClaimedAt == nil || p.Claim == (loyalty.ID{}) {
+			return false, err
+		}
+		r.Value = offer.OfferClaim{ID: p.Claim, Offer: o.ID, ClaimedAt: *p.ClaimedAt}
+		return true, nil
+	},
 	Apply: func(r *engine.Run, d offerClaimData) error {
 		o, p, err := offer.Left(r, engine.Reference{Type: offer.Offers.Type, ID: d.Offer})
 		if err != nil {
 			return err
 		}
-		// claiming again changes nothing: the first claim's date counts
 		if p.ClaimedAt == nil {
 			p.ClaimedAt = &r.At
 		}
+		p.Claim = r.Event.ID
 		r.Value = offer.OfferClaim{ID: r.Event.ID, Offer: o.ID, ClaimedAt: *p.ClaimedAt}
 		return r.SetProgress(r.Event, loyalty.ProgressKey{Kind: loyalty.ProgressOffer, Key: o.ID}, p, time.Time{})
 	},

@@ -36,6 +36,11 @@ func (t *Ticket) decide(r *Run) error {
 			r.Customer.CreatedAt = t.at
 		}
 	}
+	if t.bound.repeats != nil {
+		if again, err := t.bound.repeats(r); again || err != nil {
+			return loyalty.PrefixFields(err, t.sub.At)
+		}
+	}
 	t.takeOver(r)
 	r.Event = r.Append(t.rule.Meta().Name, r.At)
 	if err := t.store(r); err != nil {

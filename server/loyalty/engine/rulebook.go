@@ -66,6 +66,9 @@ type Action[D any] struct {
 	Needs func(D, *loyalty.CustomerNeeds)
 	// Check refuses what the data alone shows to be wrong; nil means that the schema is enough.
 	Check func(D) error
+	// Repeats reports whether the customer stands where the action would take them, so that nothing
+	// is recorded and no rule reacts; it sets the run's Value then. nil means that each time counts.
+	Repeats func(*Run, D) (bool, error)
 	// Apply decides by the customer's state and records effects on the run. It may be called again
 	// after a conflict, so it must change nothing but the run.
 	Apply func(*Run, D) error
@@ -88,6 +91,7 @@ type Meta struct {
 type bound struct {
 	needs   loyalty.CustomerNeeds
 	creates bool
+	repeats func(*Run) (bool, error) // nil: never
 	apply   func(*Run) error
 }
 
@@ -110,6 +114,9 @@ func (a Action[D]) bind(data json.RawMessage) (bound, error) {
 	b := bound{apply: func(r *Run) error { return a.Apply(r, d) }}
 	if a.Creates != nil {
 		b.creates = a.Creates(d)
+	}
+	if a.Repeats != nil {
+		b.repeats = func(r *Run) (bool, error) { return a.Repeats(r, d) }
 	}
 	if a.Needs != nil {
 		a.Needs(d, &b.needs)

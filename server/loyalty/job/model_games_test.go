@@ -30,6 +30,15 @@ func (o *plainOfferUse) undo(transaction string) bool {
 	return false
 }
 
+// again says whether an event would change nothing, so that none is told.
+func (w *plainWorld) again(c *plainCustomer, e *said) (bool, error) {
+	if e.action != "offer_claim" || c.offers[e.thing] == nil || !c.offers[e.thing].claimed {
+		return false, nil
+	}
+	err := w.offerLeft(c, e.thing)
+	return err == nil, err
+}
+
 func (w *plainWorld) game(c *plainCustomer, e *said, t *told) error {
 	switch e.action {
 	case "contest_enter":

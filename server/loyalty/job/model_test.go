@@ -264,6 +264,10 @@ func (w *plainWorld) play(e *said) (*plainCustomer, error) {
 	if !e.effective.IsZero() {
 		c.at, c.late = e.effective, true
 	}
+	if again, err := w.again(c, e); again || err != nil {
+		w.pay()
+		return c, err
+	}
 	if err := w.call(c, e); err != nil {
 		return nil, err
 	}

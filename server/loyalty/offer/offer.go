@@ -103,7 +103,8 @@ type OfferClaim struct {
 // OfferProgress is a customer's use of an offer so far.
 type OfferProgress struct {
 	ClaimedAt *time.Time `json:"claimed_at,omitempty"`
-	Redeemed  int64      `json:"redeemed"` // redemptions that stand
+	Claim     loyalty.ID `json:"claim,omitzero"` // the event of the claim; zero if it was noted before this was kept
+	Redeemed  int64      `json:"redeemed"`       // redemptions that stand
 	// Last are the transaction_ids of the latest redemptions that stand, at most
 	// maxOfferUses, the last one at the end; empty if there is none was named.
 	Last []string `json:"last,omitempty"`
@@ -311,7 +312,7 @@ var OfferFeature = engine.Feature{
 
 func joinOffers(a *OfferProgress, b OfferProgress) {
 	if a.ClaimedAt == nil || (b.ClaimedAt != nil && b.ClaimedAt.Before(*a.ClaimedAt)) {
-		a.ClaimedAt = b.ClaimedAt
+		a.ClaimedAt, a.Claim = b.ClaimedAt, b.Claim
 	}
 	a.Redeemed += b.Redeemed
 	a.Last = append(slices.Clone(b.Last), a.Last...)
