@@ -9,7 +9,9 @@ import (
 	"github.com/loyalty-platform/loyalty/gen/coupon"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
+	domaincoupon "github.com/loyalty-platform/loyalty/server/loyalty/coupon"
 	"github.com/loyalty-platform/loyalty/server/loyalty/money"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
 // couponAPI answers the Coupon API.
@@ -19,7 +21,9 @@ type couponAPI struct {
 	coupons couponReader
 	bulk    bulkOperations
 	changes entityChanges
-	clock   func() time.Time
+
+	programme func() *programme.Programme
+	clock     func() time.Time
 }
 
 var _ coupon.StrictServerInterface = (*couponAPI)(nil)
@@ -35,6 +39,7 @@ func (a *couponAPI) GetCoupon(ctx context.Context, in coupon.GetCouponRequestObj
 	if err != nil {
 		return nil, err
 	}
+	domaincoupon.AsPoolSays(a.programme(), &c.Coupon)
 	one := couponOf(requestOf(ctx).language, &c.Coupon, &c.Holder, a.clock())
 	record := alike[coupon.CouponRecord](&one)
 	record.Events = couponEvents(c.Moves)

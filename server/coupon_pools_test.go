@@ -23,6 +23,13 @@ func stockShown(t *testing.T, a answer) string {
 	return fmt.Sprint(p["id"], " ", p["total"], " ", p["available"], " ", p["claimed"], " ", p["redeemed"], " of late ", p["given_30_days"])
 }
 
+// worthShown is what a coupon is.
+func worthShown(t *testing.T, a answer) string {
+	t.Helper()
+	c := data(t, a)
+	return fmt.Sprint(c["status"], " ", c["type"], " ", c["value"])
+}
+
 func TestCouponPools(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		h := wallet(t, url)
@@ -45,6 +52,8 @@ func TestCouponPools(t *testing.T) {
 
 		a = h.does("/coupon-pools/spring", `{"coupon":{"type":"percentage","value":5},"cf_owner":"till"}`)
 		require.Equal(t, "spring 5 2 0 2 of late 1 till", stockShown(t, a)+fmt.Sprint(" ", data(t, a)["cf_owner"]))
+		require.Equal(t, "created percentage 5", worthShown(t, h.get("/coupons/S-3")), "nobody holds it: what it is worth when it is redeemed")
+		require.Equal(t, "redeemed amount 5", worthShown(t, h.get("/coupons/S-1")), "it stays as it was given")
 		a = h.post("/coupon-pools/spring", `{"cf_owner":null}`)
 		require.NotContains(t, data(t, a), "cf_owner")
 		require.Equal(t, "Spring", data(t, a)["name"], "what is not sent stays")

@@ -42,7 +42,7 @@ func (s *Server) handlers() *handlers {
 			engine: s.engine, admin: s.admin, reader: s.reader, jobs: s.jobs, vocabulary: s.vocabulary, bulk: bulk,
 			programme: programme, clock: clock,
 		},
-		coupon:    couponAPI{admin: s.admin, reader: s.reader, coupons: coupons, bulk: bulk, changes: changes, clock: clock},
+		coupon:    couponAPI{admin: s.admin, reader: s.reader, coupons: coupons, bulk: bulk, changes: changes, programme: programme, clock: clock},
 		customers: customersAPI{reader: s.reader, customers: customers, submitter: submits, bulk: bulk, admin: s.admin, exports: exports, programme: programme, clock: clock},
 		display: displayAPI{
 			admin: s.admin, reader: s.reader, customers: customers, journal: journal, coupons: coupons, submitter: submits,

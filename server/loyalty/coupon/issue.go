@@ -106,6 +106,14 @@ func Shape(c *loyalty.Coupon, t *CouponTemplate, currency string) {
 	}
 }
 
+// AsPoolSays makes a code that nobody ever held into what its pool says now, which is what it is
+// when it is given or redeemed. Others stay as they are, as do those of an archived pool.
+func AsPoolSays(p *programme.Programme, c *loyalty.Coupon) {
+	if pool := Pools.Of(p)[c.Pool]; pool != nil && c.State == loyalty.CouponCreated {
+		Shape(c, pool.Coupon, p.Settings.Currency)
+	}
+}
+
 // expiry is when a coupon given at an instant expires: valid_days later at the same time of day;
 // zero means never.
 func (t *CouponTemplate) expiry(at time.Time, loc *time.Location) time.Time {

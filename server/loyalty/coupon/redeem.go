@@ -40,9 +40,7 @@ func Redeemable(r *engine.Run, code string) (*loyalty.Coupon, error) {
 		Trace(r, "refused", "reason.coupon", c)
 		return nil, loyalty.ErrCouponNotFound.At("data.code")
 	}
-	if pool := Pools.Of(r.Programme)[c.Pool]; pool != nil && c.State == loyalty.CouponCreated {
-		Shape(c, pool.Coupon, r.Programme.Settings.Currency) // it was never held: it is what the pool says now
-	}
+	AsPoolSays(r.Programme, c)
 	return c, nil
 }
 
