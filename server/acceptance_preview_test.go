@@ -109,6 +109,7 @@ func TestPreviewExplains(t *testing.T) {
 		h.t = t
 		previewOfOperations(h)
 		previewOfExpiry(h)
+		previewOfManyLots(h)
 	})
 }
 
@@ -218,4 +219,23 @@ func previewOfExpiry(h *house) {
 	at := time.Now().Add(-48 * time.Hour).UTC().Format(time.RFC3339)
 	e := explained{rule: "expiry", verdict: "applied", reason: "points have expired", points: -4, code: -1}
 	e.check(h, done(h, "/events/preview", `{"customer":"ben","action":"point_add","data":{"points":4,"effective_timestamp":"`+at+`"}}`))
+}
+
+// previewOfManyLots: the lots are told in the order in which they would be spent, whatever order a database
+// gives them in.
+func previewOfManyLots(h *house) {
+	t := h.t
+	t.Helper()
+	done(h, event("mia", "opt_in", `{"email":"mia@shop.test"}`)[0], event("mia", "opt_in", `{"email":"mia@shop.test"}`)[1])
+	done(h, "/admin/modules/points_economy", `{"config":{"expiry":{"policy":"none"}}}`)
+	for _, hours := range []int{2, 7, 1, 9, 4, 8, 3, 6, 5} {
+		at := time.Now().Add(-time.Duration(hours) * time.Hour).UTC().Format(time.RFC3339)
+		done(h, "/events", fmt.Sprintf(`{"customer":"mia","action":"point_add","data":{"points":%d,"effective_timestamp":%q}}`, hours, at))
+	}
+	preview := done(h, "/events/preview", `{"customer":"mia","action":"point_spend","data":{"points":45}}`)
+	var lots []string
+	for _, one := range preview["lots"].([]any) {
+		lots = append(lots, fmt.Sprint(one.(map[string]any)["points"]))
+	}
+	require.Equal(t, []string{"-9", "-8", "-7", "-6", "-5", "-4", "-3", "-2", "-1"}, lots)
 }

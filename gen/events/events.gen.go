@@ -708,7 +708,7 @@ type EventPreview struct {
 	// Events The events that would be recorded; their ids are examples and will be others.
 	Events []RecordedEvent `json:"events"`
 
-	// Lots The lots of points that would be created or touched.
+	// Lots The lots of points that would be created or touched, in the order in which they would be spent.
 	Lots []TouchedLot `json:"lots"`
 
 	// Rules What each rule said, in the order they were asked, up to 20,000 of them; the first 1,000 with what they looked at.

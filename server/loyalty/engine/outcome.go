@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
 // refusedAtOnce explains the refusals that depend on no customer: a module that is off, and an
@@ -32,7 +33,8 @@ func outcomeOf(r *Run) loyalty.Outcome {
 	return o
 }
 
-// touchedLots lists the lots that a run would change, for a preview.
+// touchedLots lists the lots that a run would change, for a preview, in the order in which they would be spent:
+// a book has them as the database gave them.
 func touchedLots(r *Run, original *account) []loyalty.LotChange {
 	before := map[loyalty.ID]int64{}
 	for _, l := range original.lots {
@@ -44,6 +46,7 @@ func touchedLots(r *Run, original *account) []loyalty.LotChange {
 			changes = append(changes, loyalty.LotChange{Lot: *l, Before: was})
 		}
 	}
+	slices.SortFunc(changes, func(a, b loyalty.LotChange) int { return points.SpendingOrder(&a.Lot, &b.Lot, r.Book.LastActivity, r.Book.Zone) })
 	return changes
 }
 
