@@ -1738,7 +1738,7 @@ type RewardOptionType string
 
 // Segment The customers for whom the condition is true at the moment it matters, such as when a reward is claimed.
 type Segment struct {
-	// Condition An expression over `customer` and the time (`now`, `day`, `weekday`); events, purchases and lines are not known to it.
+	// Condition An expression over `customer` and the time: `now`, `event.day`, `event.weekday` and the like. Nothing else of events, purchases and lines is known to it.
 	//
 	// Example: customer.score >= 100
 	Condition Condition `json:"condition"`
