@@ -124,3 +124,33 @@ func (s *sums) list(target string) (entries []map[string]any) {
 	}
 	return entries
 }
+
+// TestBreakdownOfSeveralGifts: each campaign that adds to a purchase is told with what it gave, in one that is
+// accepted at once and in one that waited, and the gift of a line as well as that of the purchase.
+func TestBreakdownOfSeveralGifts(t *testing.T) {
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		h := openOn(t, url, patient)
+		h.enrol("ada")
+		for _, campaign := range []string{
+			`{"id":"half","name":"Half","trigger":"checkout","effects":[{"type":"multiply","factor":1.5}],"priority":2,"status":"active"}`,
+			`{"id":"beans","name":"Beans","trigger":"checkout_item","condition":"item.product_id == \"p-1\"","effects":[{"type":"points","points":15}],"priority":1,"status":"active"}`,
+			`{"id":"thanks","name":"Thanks","trigger":"checkout","effects":[{"type":"points","points":3}],"status":"active"}`,
+		} {
+			done(h, "/entities/automation/campaign", campaign)
+		}
+		earned := func(id string) (moves []string) {
+			purchase := succeeded(t, h.get("/customers/ada/transactions/"+id))
+			for _, m := range purchase["breakdown"].([]any) {
+				move := m.(map[string]any)
+				require.Equal(t, move["points"], move["earned"], "%v", move)
+				moves = append(moves, fmt.Sprint(move["action"], " ", move["earned"]))
+			}
+			return moves
+		}
+		h.told(bought("ada", "T-1", ""), `{"customer":"ada","action":"partial_refund","data":{"transaction_id":"T-1","amount":33.33}}`)
+		require.Equal(t, []string{"checkout_item 60", "checkout_item 39", "point_add 49", "point_add 3", "point_add 15", "partial_refund -55"}, earned("T-1"))
+		done(h, "/admin/modules/checkout_accept", `{"enabled":true}`)
+		h.told(bought("ada", "T-2", ""), `{"customer":"ada","action":"checkout_accept","data":{"transaction_id":"T-2"}}`)
+		require.Equal(t, []string{"checkout_accept_item 60", "checkout_accept_item 39", "point_add 49", "point_add 3", "point_add 15"}, earned("T-2"))
+	})
+}

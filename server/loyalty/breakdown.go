@@ -86,19 +86,36 @@ func (b *breakdown) promise() {
 	}
 }
 
-// earn tells what an accepted purchase earned, and what was taken back of it.
+// earn tells what an accepted purchase earned, and what was taken back of it. The state that several
+// campaigns brought is told by the last of their events, and each of them tells what it gave.
 func (b *breakdown) earn() {
 	var earned int64
+	var untold []*TransactionMove
 	for i := b.settled; i < len(b.moves); i++ {
 		m := &b.moves[i]
-		if s := m.state(); s != nil {
+		switch s := m.state(); {
+		case s != nil:
 			m.Earned += s.Earned - earned
 			earned = s.Earned
-		} else if b.line(m) && m.Points != nil {
+			for _, gift := range untold {
+				gift.Earned = *gift.Points
+				m.Earned -= *gift.Points
+			}
+			untold = nil
+		case m.Points == nil:
+		case b.line(m):
 			m.Earned = *m.Points
 			b.moves[b.settled].Earned -= *m.Points
+		case m.gift():
+			untold = append(untold, m)
 		}
 	}
+}
+
+// gift reports whether an event gave points of a campaign to the purchase. What only names the purchase opens a
+// lot that says that no purchase earned it.
+func (m *TransactionMove) gift() bool {
+	return m.Action == "point_add" && m.Parent != (ID{}) && (m.Effects == nil || m.Effects.Lot == nil || m.Effects.Lot.Purchase == nil)
 }
 
 // line reports whether an event carries a part of what the settling one tells: the line
