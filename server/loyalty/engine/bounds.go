@@ -32,8 +32,9 @@ func (m *tooMuch) add(attributes map[string]json.RawMessage, own map[string]bool
 			continue
 		}
 		n := len(name) + len(value)
-		if m.size += n; n > m.length {
-			m.longest, m.length = at(name), n
+		m.size += n
+		if place := at(name); n > m.length || n == m.length && place < m.longest { // of equal ones always the same
+			m.longest, m.length = place, n
 		}
 	}
 }

@@ -46,7 +46,9 @@ func touchedLots(r *Run, original *account) []loyalty.LotChange {
 			changes = append(changes, loyalty.LotChange{Lot: *l, Before: was})
 		}
 	}
-	slices.SortFunc(changes, func(a, b loyalty.LotChange) int { return points.SpendingOrder(&a.Lot, &b.Lot, r.Book.LastActivity, r.Book.Zone) })
+	slices.SortFunc(changes, func(a, b loyalty.LotChange) int {
+		return points.SpendingOrder(&a.Lot, &b.Lot, r.Book.LastActivity, r.Book.Zone)
+	})
 	return changes
 }
 

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"encoding/json"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -119,19 +120,27 @@ func (t *Ticket) gate(shape *loyalty.Shape) error {
 			return t.off
 		}
 	}
+	var off error
+	var first string // of several whose module is off the first by name is told, so that equal requests get equal answers
 	for name, attribute := range shape.Attributes {
 		raw, sent := t.data[name]
-		if !sent || attribute.Module == m { // the action's own module was asked
+		if !sent || attribute.Module == m || off != nil && name > first { // the action's own module was asked
 			continue
 		}
-		if attribute.Module != "" && !on[attribute.Module] {
-			return moduleOff(attribute.Module, name, "data."+name)
+		err := gateAttribute(attribute, raw, name, on)
+		if err != nil {
+			off, first = err, name
 		}
-		if attribute.Items != nil {
-			if err := gateItems(attribute.Items, raw, name, on); err != nil {
-				return err
-			}
-		}
+	}
+	return off
+}
+
+func gateAttribute(attribute loyalty.Attribute, raw json.RawMessage, name string, on map[string]bool) error {
+	if attribute.Module != "" && !on[attribute.Module] {
+		return moduleOff(attribute.Module, name, "data."+name)
+	}
+	if attribute.Items != nil {
+		return gateItems(attribute.Items, raw, name, on)
 	}
 	return nil
 }
@@ -139,21 +148,24 @@ func (t *Ticket) gate(shape *loyalty.Shape) error {
 // gateItems does the same for the elements of a list. They are not even parsed if none of their
 // properties depends on a module.
 func gateItems(shape *loyalty.Shape, raw json.RawMessage, name string, on map[string]bool) error {
-	gated := false
-	for _, a := range shape.Attributes {
-		gated = gated || (a.Module != "" && !on[a.Module])
+	var gated []string
+	for property, a := range shape.Attributes {
+		if a.Module != "" && !on[a.Module] {
+			gated = append(gated, property)
+		}
 	}
-	if !gated {
+	if gated == nil {
 		return nil
 	}
+	slices.Sort(gated)
 	items, err := loyalty.Elements(raw)
 	if err != nil {
 		return loyalty.DecodeError(err)
 	}
 	for i, item := range items {
-		for property := range item {
-			if m := shape.Attributes[property].Module; m != "" && !on[m] {
-				return moduleOff(m, property, loyalty.ItemField(name, i, property))
+		for _, property := range gated {
+			if _, sent := item[property]; sent {
+				return moduleOff(shape.Attributes[property].Module, property, loyalty.ItemField(name, i, property))
 			}
 		}
 	}

@@ -259,6 +259,21 @@ func exampleOf(t *testing.T, action string) string {
 	return string(raw)
 }
 
+// Of several attributes that are refused always the same one is told: who sends a request again gets
+// the same answer.
+func TestOneOfSeveralIsTold(t *testing.T) {
+	eachShop(t, modules{"coupons": "off", "offers": "off", "checkout_accept": "off"}, func(t *testing.T, s *shop) {
+		s.must("ada", "opt_in", `{"email":"ada@shop.test"}`)
+		many := func(name string) string { return `"` + name + `":"` + strings.Repeat("x", 9000) + `"` }
+		for range 20 {
+			e := s.refused(loyalty.ErrModuleOff, "ada", "checkout", `{"transaction_id":"T","total":1,"points_rewarded":1,"offers":["x"],"coupons":["x"]}`)
+			require.Equal(t, "data.coupons", e.Details[0].Field)
+			e = s.refused(loyalty.ErrAttributesTooLarge, "ada", "checkout", `{"transaction_id":"T","total":1,`+many("c")+`,`+many("b")+`,`+many("d")+`}`)
+			require.Equal(t, "data.b", e.Details[0].Field)
+		}
+	})
+}
+
 // An action or attribute whose module is off is refused by name, and nothing is
 // recorded.
 func TestModuleGates(t *testing.T) {
