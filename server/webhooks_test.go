@@ -146,17 +146,18 @@ func TestWebhookChanges(t *testing.T) {
 		require.Equal(t, "application/cloudevents+json; charset=utf-8", got[0].header.Get("Content-Type"))
 
 		for body, field := range map[string]string{
-			`{"types":["event.nonsense"]}`:       "types[0]",
-			`{"url":"http://10.0.0.1/"}`:         "url",
-			`{"url":"https://a:b@shop.test/"}`:   "url",
-			`{"url":"ftp://shop.test/"}`:         "url",
-			`{"filter":"transaction.total > 5"}`: "filter",
-			`{"filter":"nonsense("}`:             "filter",
-			`{"headers":{"webhook-id":"x"}}`:     "headers.webhook-id",
-			`{"headers":{"X-A":"a\nb"}}`:         "headers.X-A",
-			`{"include":["personal"]}`:           "confirm_personal",
-			`{"concurrency":9}`:                  "concurrency",
-			`{"ordering":"none"}`:                "ordering",
+			`{"types":["event.nonsense"]}`:                              "types[0]",
+			`{"url":"http://10.0.0.1/"}`:                                "url",
+			`{"url":"https://a:b@shop.test/"}`:                          "url",
+			`{"url":"ftp://shop.test/"}`:                                "url",
+			`{"filter":"transaction.total > 5"}`:                        "filter",
+			`{"filter":"nonsense("}`:                                    "filter",
+			`{"headers":{"webhook-id":"x"}}`:                            "headers.webhook-id",
+			`{"headers":{"X-A":"a\nb"}}`:                                "headers.X-A",
+			`{"headers":{"X-C":"\n","X-B":"\n","X-D":"\n","X-E":"\n"}}`: "headers.X-B",
+			`{"include":["personal"]}`:                                  "confirm_personal",
+			`{"concurrency":9}`:                                         "concurrency",
+			`{"ordering":"none"}`:                                       "ordering",
 		} {
 			a := h.post(path, body)
 			require.Equal(t, 400, a.status, "%s: %s", body, a.body)

@@ -104,9 +104,9 @@ func (o *Options) Map(text string) error {
 
 // column is what a column of a file is, by its name there.
 func (o *Options) column(file, name string) (ours string, mapped bool) {
-	for theirs, ours := range o.Columns[file] {
+	for _, theirs := range slices.Sorted(maps.Keys(o.Columns[file])) {
 		if strings.EqualFold(trimmed(theirs), name) {
-			return ours, true
+			return o.Columns[file][theirs], true
 		}
 	}
 	return "", false

@@ -1,6 +1,9 @@
 package action
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/loyalty-platform/loyalty/gen/events"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
@@ -19,12 +22,10 @@ var checkoutAccept = engine.Action[events.CheckoutAcceptData]{
 	Apply: func(r *engine.Run, d events.CheckoutAcceptData) error {
 		// a caller who sends the checkout again with changed values would believe that
 		// they count
-		own := r.Attributes("checkout_accept")
-		for name := range r.Attributes("checkout") {
-			if _, declared := own[name]; declared {
-				continue
-			}
-			if _, sent := r.Data[name]; sent {
+		own, all := r.Attributes("checkout_accept"), r.Attributes("checkout")
+		for _, name := range slices.Sorted(maps.Keys(r.Data)) { // so that of several the same one is told each time
+			_, copied := all[name]
+			if _, declared := own[name]; copied && !declared {
 				return loyalty.ErrCopiedField.With("property", name).At("data." + name)
 			}
 		}

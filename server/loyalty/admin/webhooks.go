@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -411,7 +412,8 @@ func (a *Webhooks) applyWishes(r *webhookRun, c WebhookChange, w *loyalty.Webhoo
 	}
 	if c.Headers != nil {
 		headers := map[string]string{}
-		for name, value := range *c.Headers {
+		for _, name := range slices.Sorted(maps.Keys(*c.Headers)) { // so that of several the same one is named each time
+			value := (*c.Headers)[name]
 			if !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) || ours(name) {
 				return programme.Fault("headers."+name, "webhook_header", nil)
 			}

@@ -271,7 +271,25 @@ func TestOneOfSeveralIsTold(t *testing.T) {
 			e = s.refused(loyalty.ErrAttributesTooLarge, "ada", "checkout", `{"transaction_id":"T","total":1,`+many("c")+`,`+many("b")+`,`+many("d")+`}`)
 			require.Equal(t, "data.b", e.Details[0].Field)
 		}
+		s.configure(modules{"checkout_accept": `{}`})
+		s.must("ada", "checkout", `{"transaction_id":"T","total":1}`)
+		for range 20 {
+			e := s.refused(loyalty.ErrCopiedField, "ada", "checkout_accept", `{"transaction_id":"T","total":5,"currency":"EUR","channel":"web"}`)
+			require.Equal(t, "data.channel", e.Details[0].Field)
+		}
 	})
+}
+
+// Of two shops with one name it is always the same one that a purchase was made in.
+func TestShopsOfOneName(t *testing.T) {
+	p := compile(t, modules{"stores": `{}`}, things{
+		{"stores/store", "pest", `{"name":"The shop"}`}, {"stores/store", "buda", `{"name":"The shop"}`}, {"stores/store", "vac", `{"name":"The shop"}`},
+	})
+	for range 20 {
+		require.Equal(t, "buda", p.ShopID("The shop"))
+	}
+	require.Equal(t, "vac", p.ShopID("vac"))
+	require.Equal(t, "Elsewhere", p.ShopID("Elsewhere"))
 }
 
 // An action or attribute whose module is off is refused by name, and nothing is

@@ -127,7 +127,7 @@ func TestGoldenJournalIsFolded(t *testing.T) {
 func TestGoldenJournalIsMigrated(t *testing.T) {
 	t.Parallel()
 	for _, journal := range goldenJournals {
-		schema, err := strconv.ParseInt(strings.Trim(strings.TrimPrefix(journal, "testdata/journal-"), "0.jsonl"), 10, 64)
+		schema, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimPrefix(journal, "testdata/journal-"), ".jsonl"), 10, 64)
 		require.NoError(t, err)
 		for _, d := range storetest.All {
 			t.Run(d.Name, func(t *testing.T) {

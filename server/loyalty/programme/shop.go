@@ -1,6 +1,7 @@
 package programme
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
@@ -34,16 +35,17 @@ func readShop(p *Programme, e loyalty.Entity) (*Shop, error) {
 	return s, nil
 }
 
-// ShopID returns the id of a shop from its id or its name; a place that is not declared is its own
-// id.
+// ShopID returns the id of a shop from its id or its name, of several with one name the first by id;
+// a place that is not declared is its own id.
 func (p *Programme) ShopID(text string) string {
 	if _, ok := Shops.Of(p)[text]; ok {
 		return text
 	}
+	found := ""
 	for id, s := range Shops.Of(p) {
-		if s.Name == text {
-			return id
+		if s.Name == text && (found == "" || id < found) {
+			found = id
 		}
 	}
-	return text
+	return cmp.Or(found, text)
 }
