@@ -88,6 +88,32 @@ func TestWebhookMessages(t *testing.T) {
 	})
 }
 
+// TestWebhookFiguresOfMerged: what waits of a customer who is merged meanwhile is sent under the name of whom they
+// became part of, with the figures and the version of those: a receiver keeps the newest.
+func TestWebhookFiguresOfMerged(t *testing.T) {
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		h := openOn(t, url, patient)
+		h.enrol("member-1")
+		h.enrol("member-2")
+		h.numbered()
+		r, c := newReceiver(t), h.courier()
+		h.hook(r, `["event.*"]`, `,"include":["figures"]`)
+		for range 5 {
+			h.add("member-2", "20")
+		}
+		h.add("member-1", "3")
+		require.Equal(t, 200, h.post("/customers/member-2/merge", `{"target":"member-1"}`).status)
+		c.run()
+		got := r.all()
+		require.Len(t, got, 7)
+		for _, m := range got {
+			require.Equal(t, "member-1", m.Customer.ID)
+			require.Equal(t, float64(103), m.Figures["score"], m.body)
+			require.Equal(t, got[0].Figures, m.Figures)
+		}
+	})
+}
+
 // TestWebhookChanges: each operation on a webhook, and what refuses it.
 func TestWebhookChanges(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {

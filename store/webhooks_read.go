@@ -179,7 +179,8 @@ func (s webhookStore) EventsAt(ctx context.Context, numbers []int64, postings bo
 func (s webhookStore) CustomersByID(ctx context.Context, ids []loyalty.ID) (map[loyalty.ID]loyalty.Customer, error) {
 	found := map[loyalty.ID]loyalty.Customer{}
 	for _, id := range ids {
-		c, err := s.customerOf(ctx, holder(id, ""))
+		now := sqlFragment{"{{SELECT COALESCE(c.merged_into, c.id) FROM customers c WHERE c.id = ?}}", []any{UUID(id)}}
+		c, err := s.customerOf(ctx, now)
 		if err != nil {
 			return nil, err
 		}
