@@ -49,11 +49,12 @@ function Try({ doc, some, declared, offers, place, again }) {
   const actions = variants(doc, schema)
   const action = place.query.action || 'checkout'
   const [customer, setCustomer] = useState(place.query.customer || some[0]?.id || '')
-  const [data, setData] = useState({})
+  const made = () => small(example(doc, examples, action)?.data || {})
+  const [data, setData] = useState(made) // there with the form: who presses at once asks about the sample, not about nothing
   const [asText, setText] = useState(false)
   const [result, set] = useState({})
   const [key, renew] = useState(() => crypto.randomUUID())
-  const sample = () => setData(small(example(doc, examples, action)?.data || {}))
+  const sample = () => setData(made())
   useEffect(sample, [action])
   useEffect(() => document.querySelector('.tester .result, .tester .failure, .tester .quote')?.scrollIntoView({ block: 'nearest' }), [result])
   const body = () => ({ customer, action, data: clean(data) || {} })
