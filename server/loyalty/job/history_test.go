@@ -101,7 +101,8 @@ func setFlag(t *testing.T, name, value string) {
 
 // chronicle is a history being written: engine, store and model.
 type chronicle struct {
-	engine    *engine.Engine
+	engine    *engine.Engine // that decides now
+	nodes     []*engine.Engine
 	room      *room
 	world     *plainWorld
 	now       time.Time
@@ -146,8 +147,8 @@ func history(t *rapid.T, rooms *rooms, reached *tally) {
 	t.Logf("in %s: %s", zone, marshaled(h.things))
 	h.upload(t)
 	h.configure(t)
-	h.begin(t, chance(t, "forgetful", 50))
-	defer h.engine.Close()
+	h.begin(t, pick(t, "nodes", [][]int{{0}, {-1}, {0, 0}})...)
+	defer h.close()
 	for _, name := range customers[:2+dice(t, "members", 3)] { // most events are about members
 		h.single(t, said{customer: name, action: "opt_in", email: name + "@shop.test"})
 	}
@@ -161,19 +162,26 @@ func history(t *rapid.T, rooms *rooms, reached *tally) {
 	}
 }
 
-// begin starts the engine. A forgetful one loads for each event what it needs, as one does that has just started or
-// whose customers are too many to be kept; the other decides by what it wrote before.
-func (h *chronicle) begin(t require.TestingT, forgetful bool) {
+// begin starts an engine for each of kept, the memory it has for customers (see EngineOptions). One without any loads for
+// each event what it needs, as one does that has just started or whose customers are too many; one with some decides by
+// what it wrote before. Two of them decide in turn, and each finds what it kept out of date.
+func (h *chronicle) begin(t require.TestingT, kept ...int) {
 	v, err := vocabulary()
 	require.NoError(t, err)
-	o := engine.EngineOptions{
-		Store: h.room.db, Contract: v, Programmes: h, Rules: action.All(), Features: action.Features(), Clock: func() time.Time { return h.now },
+	for _, bytes := range kept {
+		e, err := engine.NewEngine(engine.EngineOptions{
+			Store: h.room.db, Contract: v, Programmes: h, Rules: action.All(), Features: action.Features(), Clock: func() time.Time { return h.now }, Kept: bytes,
+		})
+		require.NoError(t, err)
+		h.nodes = append(h.nodes, e)
 	}
-	if forgetful {
-		o.Kept = -1
+	h.engine = h.nodes[0]
+}
+
+func (h *chronicle) close() {
+	for _, e := range h.nodes {
+		e.Close()
 	}
-	h.engine, err = engine.NewEngine(o)
-	require.NoError(t, err)
 }
 
 // upload fills the pool.
@@ -227,6 +235,7 @@ func (h *chronicle) event(t *rapid.T) { h.single(t, h.draw(t)) }
 func (h *chronicle) tick() {
 	h.now = h.now.Add(time.Millisecond)
 	h.world.now = h.now
+	h.engine = h.nodes[h.now.UnixMilli()/2%int64(len(h.nodes))] // two for each, so that it could decide by what it kept
 }
 
 // logging is a test that can say what it does.

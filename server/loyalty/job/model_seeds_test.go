@@ -137,8 +137,8 @@ func TestHistorySeeds(t *testing.T) {
 		t.Run(seed.name, func(t *testing.T) {
 			for _, d := range storetest.All {
 				t.Run(d.Name, func(t *testing.T) {
-					for _, forgetful := range []bool{false, true} {
-						retell(t, newRooms(t, d), forgetful, seed.made, seed.steps)
+					for _, kept := range []int{0, -1} {
+						retell(t, newRooms(t, d), kept, seed.made, seed.steps)
 					}
 				})
 			}
@@ -147,7 +147,7 @@ func TestHistorySeeds(t *testing.T) {
 }
 
 // retell plays the steps of a history.
-func retell(t *testing.T, rooms *rooms, forgetful bool, made func(*plainRules), steps []retold) {
+func retell(t *testing.T, rooms *rooms, kept int, made func(*plainRules), steps []retold) {
 	h := &chronicle{room: rooms.enter(t), reached: newTally(everyAction), now: shopOpens, recorded: map[int]loyalty.ID{}, made: map[string]string{}, seen: map[int]*seen{}}
 	rules := seedRules()
 	if made != nil {
@@ -157,8 +157,8 @@ func retell(t *testing.T, rooms *rooms, forgetful bool, made func(*plainRules), 
 	h.things = h.world.rules.things(h.own)
 	h.upload(t)
 	h.programmed(t, h.world.rules.modules())
-	h.begin(t, forgetful)
-	defer h.engine.Close()
+	h.begin(t, kept)
+	defer h.close()
 	for _, name := range []string{"ada", "ben"} {
 		h.single(t, said{customer: name, action: "opt_in", email: name + "@shop.test"})
 	}
