@@ -192,6 +192,22 @@ func TestImportRefusals(t *testing.T) {
 	require.Equal(t, []string{"content"}, i.part("members", 1, "").fault(t).fields())
 }
 
+// TestImportInactive: what the programme would refuse for somebody who is not enrolled is a fault of the check, unless
+// the file of members enrols them.
+func TestImportInactive(t *testing.T) {
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		h := openOn(t, url)
+		done(h, "/events", `{"customer":"sam","action":"subscribe","data":{"handler":"sam"}}`)
+		i := h.newImport(`{}`)
+		require.Equal(t, http.StatusOK, i.part("lots", 1, "customer,points,earned_at\nsam,5,2026-01-01\nsam,6,2026-01-01\n").status)
+		require.Equal(t, "faulty", i.do("check")["status"])
+		require.Equal(t, "file,line,column,severity,message\nlots,2,customer,fault,is not enrolled: the file of members can do that\n", i.findings())
+		require.Equal(t, http.StatusOK, i.part("members", 1, "customer,email\nsam,sam@example.com\n").status)
+		require.Equal(t, "ready", i.do("check")["status"], i.findings())
+		require.Equal(t, "0", fmt.Sprint(i.do("apply")["rows"].(map[string]any)["refused"]))
+	})
+}
+
 // TestFindingsAreFew: whoever reads findings and takes nothing of them holds a place, of
 // which there are few, and not the server's memory; and a key that is revoked gets no more.
 func TestFindingsAreFew(t *testing.T) {

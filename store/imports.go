@@ -113,6 +113,20 @@ func (s importStore) NamesTaken(ctx context.Context, kind loyalty.NameKind, valu
 	}, &value))
 }
 
+// Inactive returns which customers are not enrolled.
+func (s importStore) Inactive(ctx context.Context, customers []string) (map[string]bool, error) {
+	inactive := map[string]bool{}
+	if len(customers) == 0 {
+		return inactive, nil
+	}
+	var name plain
+	w := sqlFragment{"SELECT name FROM customers WHERE status = 'inactive' AND id IN [[SELECT owner FROM names WHERE kind = ? AND value IN ?]]", []any{int64(loyalty.NameCustomer), customers}}
+	return inactive, s.asks(ctx, w.reads(func() bool {
+		inactive[string(name)] = true
+		return false
+	}, &name))
+}
+
 // EmailsTaken returns the names of the customers who have e-mail addresses.
 func (s importStore) EmailsTaken(ctx context.Context, keys []string) (map[string]string, error) {
 	taken := map[string]string{}

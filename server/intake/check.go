@@ -54,12 +54,13 @@ type checker struct {
 	plan    Plan
 	members map[string]int // line by id
 	emails  map[string]place
-	// wanted are members whom other files name, with the first place that does.
-	wanted, bought, codes map[string]place
-	plainer               map[string]string // ids by their form without leading zeros, in lower case
-	sums                  map[string]money.Amount
-	asked                 error // of the database
-	fewer                 bool  // members than their file has: the rest of it was not read
+	// wanted are members whom other files name, with the first place that does; enrolled those of them who get
+	// what only somebody who is enrolled can have.
+	wanted, enrolled, bought, codes map[string]place
+	plainer                         map[string]string // ids by their form without leading zeros, in lower case
+	sums                            map[string]money.Amount
+	asked                           error // of the database
+	fewer                           bool  // members than their file has: the rest of it was not read
 }
 
 // place is where something stands first.
@@ -73,7 +74,7 @@ type place struct {
 // writes nothing.
 func Check(ctx context.Context, w World, files []File, o Options, tell func(Finding)) (Plan, error) {
 	c := &checker{
-		World: w, ctx: ctx, options: o, tell: tell, members: map[string]int{}, emails: map[string]place{}, wanted: map[string]place{},
+		World: w, ctx: ctx, options: o, tell: tell, members: map[string]int{}, emails: map[string]place{}, wanted: map[string]place{}, enrolled: map[string]place{},
 		bought: map[string]place{}, codes: map[string]place{}, plainer: map[string]string{}, sums: map[string]money.Amount{},
 		plan: Plan{Rows: map[string]int64{}, Expiring: map[string]int64{}, Bought: map[string]string{}},
 	}
@@ -174,6 +175,9 @@ func (c *checker) whole(s *sheet, row *loyalty.ImportRow) {
 		c.member(s, row)
 	} else if _, known := c.wanted[row.Customer]; !known {
 		c.wanted[row.Customer] = here
+	}
+	if _, known := c.enrolled[row.Customer]; !known && s.file != "members" && s.file != "lists" {
+		c.enrolled[row.Customer] = here
 	}
 	switch s.file {
 	case "purchases":
@@ -297,6 +301,7 @@ func (c *checker) others() {
 			c.told(Finding{File: at.file, Line: at.line, Column: "customer", Value: id, Message: "is no member, neither in the files nor in the programme"})
 		}
 	})
+	c.inactive()
 	c.names(loyalty.NameCustomer, slices.Sorted(maps.Keys(c.members)), func(_ string, there bool) {
 		if there {
 			c.plan.Known++
@@ -322,6 +327,29 @@ func (c *checker) others() {
 		for _, key := range some {
 			if at := c.emails[key]; have[key] != "" && have[key] != at.id {
 				c.told(Finding{File: at.file, Line: at.line, Column: "email", Value: key, Message: "is the e-mail of another member of the programme", Warning: c.options.SameEmail})
+			}
+		}
+	}
+}
+
+// inactive refuses what the programme would for somebody who is not enrolled, and whom the file of members does not
+// enrol.
+func (c *checker) inactive() {
+	if c.fewer {
+		return
+	}
+	for id := range c.members {
+		delete(c.enrolled, id)
+	}
+	for some := range slices.Chunk(slices.Sorted(maps.Keys(c.enrolled)), askedAtOnce) {
+		inactive, err := c.Store.Inactive(c.ctx, some)
+		if err != nil {
+			c.asked = errors.Join(c.asked, err)
+			return
+		}
+		for _, id := range some {
+			if at := c.enrolled[id]; inactive[id] {
+				c.told(Finding{File: at.file, Line: at.line, Column: "customer", Value: id, Message: "is not enrolled: the file of members can do that"})
 			}
 		}
 	}

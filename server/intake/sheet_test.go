@@ -79,6 +79,7 @@ type nobody struct {
 func (nobody) NamesTaken(context.Context, loyalty.NameKind, []string) (map[string]bool, error) {
 	return nil, nil
 }
+func (nobody) Inactive(context.Context, []string) (map[string]bool, error)      { return nil, nil }
 func (nobody) EmailsTaken(context.Context, []string) (map[string]string, error) { return nil, nil }
 func (nobody) Check(string, json.RawMessage, string) (json.RawMessage, error)   { return nil, nil }
 

@@ -47,6 +47,8 @@ type ImportStore interface {
 	ForgetStaged(ctx context.Context, before time.Time) error
 	// NamesTaken says which names of a kind are claimed.
 	NamesTaken(ctx context.Context, kind NameKind, values []string) (map[string]bool, error)
+	// Inactive says which customers are not enrolled, by their ids.
+	Inactive(ctx context.Context, customers []string) (map[string]bool, error)
 	// EmailsTaken gives the customers who have e-mails, by EmailKey: what they are called.
 	EmailsTaken(ctx context.Context, keys []string) (map[string]string, error)
 }
