@@ -21,6 +21,7 @@ type bucket struct {
 func (b *bucket) take(now int64, perMinute, n int) Verdict {
 	rate, capacity := int64(perMinute), int64(perMinute)*cost
 	b.drain(now, rate)
+	b.level = min(b.level, capacity) // the limit was lowered: a bucket holds a minute of the present one
 	v := Verdict{Limit: perMinute}
 	if over := b.level + int64(n)*cost - capacity; over > 0 {
 		v.RetryAfter = time.Duration(ceilDiv(over, rate))
@@ -51,8 +52,7 @@ func (b *bucket) drain(now, rate int64) {
 	}
 }
 
-// remaining counts the whole requests that still fit. A level above the
-// capacity (the limit was lowered) leaves none.
+// remaining counts the whole requests that still fit.
 func remaining(level, capacity int64) int { return int(max(capacity-level, 0) / cost) }
 
 func ceilDiv(a, b int64) int64 { return (a + b - 1) / b }

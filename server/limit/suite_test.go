@@ -155,6 +155,10 @@ func TestLimitIsRaisedAndLowered(t *testing.T) {
 		lowered := allow(t, s, "k", 1, 1)
 		require.False(t, lowered.Allowed)
 		require.Zero(t, lowered.Remaining)
+		require.LessOrEqual(t, lowered.Reset, time.Minute, "a bucket holds a minute of the limit, the lowered one too")
+		require.LessOrEqual(t, lowered.RetryAfter, time.Minute)
+		s.advance(time.Minute)
+		require.True(t, allow(t, s, "k", 1, 1).Allowed)
 	})
 }
 
