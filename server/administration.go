@@ -52,7 +52,7 @@ func change[T any](
 	r := requestOf(ctx)
 	language, call := r.language, admin.Call{KeyID: r.key.ID}
 	if key, hash, ok := r.idempotency(httpRequest(ctx)); ok {
-		call.Idempotency = &admin.AdminIdempotency{AnswerKey: key, Hash: hash, Render: func(result any, err error) (int, []byte) {
+		call.Idempotency = &admin.AdminIdempotency{AnswerKey: key, Hash: hash, Language: language.texts, Render: func(result any, err error) (int, []byte) {
 			if err != nil {
 				return errorBody(language, err)
 			}
@@ -64,7 +64,7 @@ func change[T any](
 	case err != nil:
 		return rawResponse{}, err
 	case done.Replayed != nil:
-		return replay(done.Replayed), nil
+		return replay(language, done.Replayed), nil
 	}
 	return rawResponse{status: status, body: marshal(body(done.Value))}, nil
 }

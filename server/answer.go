@@ -22,8 +22,12 @@ type rawResponse struct {
 	replayed bool // the body is that of an earlier request
 }
 
-// replay is the stored answer of an earlier request.
-func replay(a *loyalty.Answer) rawResponse { return rawResponse{a.Status, a.Body, true} }
+// replay is the stored answer of an earlier request, in the languages that it was given in.
+func replay(in *tongue, a *loyalty.Answer) rawResponse {
+	in.forget()
+	in.repeat(a)
+	return rawResponse{a.Status, a.Body, true}
+}
 
 // withCustomer puts the customer in front of the rest of an answer. The two are kept apart, so that
 // the first answer and every repetition decide for themselves whether the customer may be shown.

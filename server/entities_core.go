@@ -81,14 +81,14 @@ func (a *entitiesAPI) updateCustomer(ctx context.Context, id string) (entities.U
 		return http.StatusOK, recordAnswer(customerRecord(o.Customer))
 	}
 	if key, hash, ok := r.idempotency(httpRequest(ctx)); ok {
-		event.Idempotency = &loyalty.Idempotency{AnswerKey: key, Hash: hash, Render: render}
+		event.Idempotency = &loyalty.Idempotency{AnswerKey: key, Hash: hash, Render: render, Language: language.texts}
 	}
 	outcome, err := a.engine.Submit(plain(ctx), event)
 	switch {
 	case err != nil:
 		return nil, customerAction{}.inRequest(err)
 	case outcome.Replayed != nil:
-		return replay(outcome.Replayed), nil
+		return replay(language, outcome.Replayed), nil
 	}
 	status, body := render(outcome, nil)
 	return rawResponse{status: status, body: body}, nil

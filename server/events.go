@@ -48,22 +48,22 @@ func (a *eventsAPI) SubmitEvent(ctx context.Context, _ events.SubmitEventRequest
 	s := a.vocabulary.Submission(r.tree)
 	s.Sender = r.key.ID
 	if key, hash, ok := r.idempotency(httpRequest(ctx)); ok {
-		s.Idempotency = &loyalty.Idempotency{AnswerKey: key, Hash: hash, Render: render, Block: customerBlock}
+		s.Idempotency = &loyalty.Idempotency{AnswerKey: key, Hash: hash, Render: render, Language: language.texts, Block: customerBlock}
 	}
 	outcome, err := a.engine.Submit(plain(ctx), s)
 	if err != nil {
 		return nil, err
 	}
 	if outcome.Replayed != nil {
-		return a.repeated(outcome.Replayed), nil
+		return a.repeated(language, outcome.Replayed), nil
 	}
 	status, body := render(outcome, nil)
 	return rawResponse{status: status, body: a.shown(customerBlock(outcome), body)}, nil
 }
 
 // repeated is the stored answer of an event as it may be shown now.
-func (a *eventsAPI) repeated(stored *loyalty.Answer) rawResponse {
-	out := replay(stored)
+func (a *eventsAPI) repeated(in *tongue, stored *loyalty.Answer) rawResponse {
+	out := replay(in, stored)
 	if len(stored.Block) == 0 && a.programme().SuppressPII {
 		out.body = withoutCustomer(out.body)
 	}
@@ -274,7 +274,7 @@ func (b *bulk) remember(req *http.Request, key loyalty.AnswerKey) {
 		s := &b.submissions[i]
 		own := key
 		own.Place = b.places[i] + 1
-		s.Idempotency = &loyalty.Idempotency{AnswerKey: own, Hash: eventHash(req, s), Whole: whole, Render: b.render}
+		s.Idempotency = &loyalty.Idempotency{AnswerKey: own, Hash: eventHash(req, s), Whole: whole, Render: b.render, Language: b.language.texts}
 	}
 }
 
@@ -298,6 +298,7 @@ func (b *bulk) take(place int, result loyalty.Result) {
 	var status int
 	if stored := result.Outcome.Replayed; stored != nil {
 		status, b.results[place] = stored.Status, stored.Body
+		b.language.repeat(stored)
 		b.replayed++
 	} else {
 		status, b.results[place] = b.render(result.Outcome, result.Err)

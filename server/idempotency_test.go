@@ -73,6 +73,37 @@ func TestAnswersFromBefore(t *testing.T) {
 	})
 }
 
+// TestRepetitionsNameTheirLanguage: a repeated answer has the texts of the first one, and names
+// their language whatever the repetition asks for.
+func TestRepetitionsNameTheirLanguage(t *testing.T) {
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		h := openOn(t, url)
+		h.everyModule()
+		h.enrol("ada")
+		done(h, "/coupon-pools", `{"id":"csak","name":"Csak","source":"generated","pattern":"H-########","coupon":{"type":"amount","value":5,"name":{"hu":"Csak magyarul"}}}`)
+		done(h, "/entities/rewards/reward", `{"id":"csak","title":{"hu":"Csak magyarul"},"type":"coupon","points":0,"pool":"csak"}`)
+		tooMuch := `{"customer":"ada","action":"point_spend","data":{"points":100000}}`
+		for _, c := range []struct{ key, target, body, first, again string }{
+			{"text", "/customers/ada/activities/rewards/csak/claim", "", "en", "en"},
+			{"rule", "/events", tooMuch, "hu", "en"},
+			{"bulk", "/events/bulk", bulkOf([]string{tooMuch}), "hu", "en"},
+			{"nobody", "/customers/nobody/activities/rewards/csak/claim", "", "hu", "en"},
+			{"merge", "/customers/ada/merge", `{"target":"ada"}`, "hu", "en"},
+			{"change", "/entities/rewards/reward/nobody", `{"points":1}`, "hu", "en"},
+			{"administration", "/admin/webhooks/nobody/pause", `{}`, "hu", "en"},
+		} {
+			var bodies []string
+			for i, language := range []string{c.first, c.again} {
+				a := h.post(c.target, c.body, "Idempotency-Key", c.key, "Accept-Language", language)
+				require.Equal(t, i == 1, a.header.Get("Idempotency-Replayed") == "true", c.key)
+				require.Equal(t, "hu", a.header.Get("Content-Language"), "%s %d: %s", c.key, i, a.body)
+				bodies = append(bodies, a.body)
+			}
+			require.Equal(t, bodies[0][:40], bodies[1][:40], c.key)
+		}
+	})
+}
+
 // TestBulkUnderAKey: each event decides at its place.
 func TestBulkUnderAKey(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {

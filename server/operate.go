@@ -44,14 +44,14 @@ func (s submitter) submitFor(ctx context.Context, a customerAction) (rawResponse
 	}
 	event := loyalty.Submission{Customer: name, Sender: r.key.ID, Action: a.action, Data: marshal(a.data), Operation: true}
 	if key, hash, ok := r.idempotency(httpRequest(ctx)); ok {
-		event.Idempotency = &loyalty.Idempotency{AnswerKey: key, Hash: hash, Render: render}
+		event.Idempotency = &loyalty.Idempotency{AnswerKey: key, Hash: hash, Render: render, Language: language.texts}
 	}
 	outcome, err := s.engine.Submit(plain(ctx), event)
 	switch {
 	case err != nil:
 		return rawResponse{}, a.inRequest(err)
 	case outcome.Replayed != nil:
-		return replay(outcome.Replayed), nil
+		return replay(language, outcome.Replayed), nil
 	}
 	status, body := render(outcome, nil)
 	return rawResponse{status: status, body: body}, nil

@@ -28,9 +28,10 @@ func (s *Server) refused(c *gin.Context, err error) {
 		s.fail(c, err)
 		return
 	}
+	r.language.forget() // texts from before the failure are not sent
 	outcome, err := s.engine.Submit(plain(c), loyalty.Submission{
 		Refusal: &loyalty.Refusal{Err: fault, Version: r.version},
-		Idempotency: &loyalty.Idempotency{AnswerKey: key, Hash: hash, Render: func(_ loyalty.Outcome, err error) (int, []byte) {
+		Idempotency: &loyalty.Idempotency{AnswerKey: key, Hash: hash, Language: r.language.texts, Render: func(_ loyalty.Outcome, err error) (int, []byte) {
 			return errorBody(r.language, err)
 		}},
 	})
@@ -39,7 +40,7 @@ func (s *Server) refused(c *gin.Context, err error) {
 		s.fail(c, err)
 	case outcome.Replayed != nil:
 		c.Abort()
-		if err := replay(outcome.Replayed).write(c.Writer); err != nil {
+		if err := replay(r.language, outcome.Replayed).write(c.Writer); err != nil {
 			s.fail(c, err)
 		}
 	}

@@ -71,6 +71,21 @@ func (t *tongue) forget() {
 	t.spoken = nil
 }
 
+// texts names the languages of the texts so far, for a repetition of the answer; empty
+// if there were none.
+func (t *tongue) texts() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return strings.Join(t.spoken, ", ")
+}
+
+// repeat notes the languages of a stored answer's texts.
+func (t *tongue) repeat(a *loyalty.Answer) {
+	for language := range strings.SplitSeq(a.Language, ", ") {
+		t.speak(language)
+	}
+}
+
 // language is the value of Content-Language: the languages of the texts in the answer, most wanted
 // first; the most wanted one if it has no texts.
 func (t *tongue) language() string {

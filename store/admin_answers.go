@@ -28,7 +28,7 @@ func (t *adminTx) SaveAnswer(a loyalty.Answer) error {
 	r := t.s.sealer.stored(a)
 	over := clause.Lte{Column: clause.Column{Table: "answers", Name: "at"}, Value: Millis(r.At.Add(-loyalty.AnswerLife))}
 	saved := t.db.Clauses(clause.OnConflict{UpdateAll: true, Where: clause.Where{Exprs: []clause.Expression{over}}}).Create(&answerRow{
-		AccessKey: r.AccessKey, Key: r.Key, Hash: r.Hash[:], Status: r.Status, Body: r.Body, At: Millis(r.At),
+		AccessKey: r.AccessKey, Key: r.Key, Hash: r.Hash[:], Status: r.Status, Body: r.Body, At: Millis(r.At), Language: r.Language,
 	})
 	if saved.Error == nil && saved.RowsAffected == 0 {
 		return loyalty.ErrBatchConflict

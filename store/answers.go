@@ -59,7 +59,7 @@ func (s sealer) storedAnswers(answers []loyalty.Answer) []storedAnswer {
 // answer reads the row of an answer. One that belongs to a customer stays sealed.
 func (s sealer) answer(r *answerRow, k loyalty.AnswerKey) (a loyalty.Answer, err error) {
 	a = loyalty.Answer{
-		AnswerKey: k, Status: r.Status, Body: r.Body, Block: r.Block, Customer: loyalty.ID(r.CustomerID), At: r.At.Time(),
+		AnswerKey: k, Status: r.Status, Body: r.Body, Block: r.Block, Customer: loyalty.ID(r.CustomerID), At: r.At.Time(), Language: r.Language,
 		Clear: r.Key != s.answerName(k),
 	}
 	copy(a.Hash[:], r.Hash)

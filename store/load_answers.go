@@ -21,7 +21,7 @@ func (l *loader) answers(list []calls) []calls {
 	}
 	var r answerRow
 	var status int64
-	into := []any{&r.AccessKey, &r.Key, &r.Hash, (*number)(&status), &r.Body, &r.Block, &r.CustomerID, &r.At}
+	into := []any{&r.AccessKey, &r.Key, &r.Hash, (*number)(&status), &r.Body, &r.Block, &r.CustomerID, &r.At, (*plain)(&r.Language)}
 	return read(list, selectAnswers, rows, into, func() error {
 		if at := r.At.Time(); !l.needs.Now.IsZero() && !at.After(l.needs.Now.Add(-answerLife)) {
 			return nil

@@ -92,7 +92,7 @@ var (
 		onCitus(`SELECT `+holderOf+`, `+purchaseTable.of("t")+` FROM v JOIN customers c ON c.id = v.id
  JOIN transactions t ON t.customer_id = c.id AND t.state = 'pending' AND t.auto_accept IS NOT NULL`, keyID)
 
-	selectAnswers = selects(`SELECT a.access_key, a.key, a.hash, a.status, a.body, a.block, a.customer_id, a.at
+	selectAnswers = selects(`SELECT a.access_key, a.key, a.hash, a.status, a.body, a.block, a.customer_id, a.at, a.language
  FROM v JOIN answers a ON a.access_key = v.access_key AND a.key = v.key`,
 		field[answerName]{"access_key", "text", func(n *answerName) any { return (*plain)(&n.accessKey) }},
 		field[answerName]{"key", "text", func(n *answerName) any { return (*plain)(&n.key) }})

@@ -26,6 +26,7 @@ type answerRow struct {
 	Block      []byte // likewise
 	CustomerID UUID
 	At         Millis
+	Language   string
 }
 
 func (answerRow) TableName() string { return "answers" }

@@ -18,14 +18,15 @@ var answerFields = []field[storedAnswer]{
 	{"block", "bytea", func(a *storedAnswer) any { return blob(a.Block) }},
 	{"customer_id", "uuid", func(a *storedAnswer) any { return (*UUID)(&a.Customer) }},
 	{"at", "bigint", func(a *storedAnswer) any { return (*Millis)(&a.At) }},
+	{"language", "text", func(a *storedAnswer) any { return (*plain)(&a.Language) }},
 	{"former", "text", func(a *storedAnswer) any { return (*plain)(&a.former) }},
 }
 
 const (
-	answersInto = `INSERT INTO answers (access_key, key, hash, status, body, block, customer_id, at)
- SELECT access_key, key, hash, status, body, block, customer_id, at FROM v`
+	answersInto = `INSERT INTO answers (access_key, key, hash, status, body, block, customer_id, at, language)
+ SELECT access_key, key, hash, status, body, block, customer_id, at, language FROM v`
 	outlivedAnswers = ` ON CONFLICT (access_key, key) DO UPDATE SET hash = excluded.hash, status = excluded.status, body = excluded.body,
- block = excluded.block, customer_id = excluded.customer_id, at = excluded.at WHERE answers.at <= excluded.at - 86400000`
+ block = excluded.block, customer_id = excluded.customer_id, at = excluded.at, language = excluded.language WHERE answers.at <= excluded.at - 86400000`
 	livingFormer = `o.access_key = v.access_key AND o.key = v.former AND o.at > v.at - 86400000`
 )
 

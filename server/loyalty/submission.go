@@ -66,6 +66,8 @@ type Idempotency struct {
 	// Render makes the answer to store, without the customer. It runs inside the
 	// engine, before the commit, and must not block.
 	Render func(Outcome, error) (status int, body []byte)
+	// Language names the languages of what Render rendered, for Answer.Language; nil: the answer has no texts.
+	Language func() string
 	// Block makes the part of a successful answer that shows the customer; nil: the
 	// answer shows none.
 	Block func(Outcome) []byte
@@ -135,6 +137,9 @@ type Answer struct {
 	Block    []byte
 	Customer ID
 	At       time.Time
+	// Language names the languages of the texts in the body, as Content-Language does; empty where
+	// it has none, and in rows from before they were kept.
+	Language string
 	// Clear says that the row has the key itself, as answers had before they were
 	// kept under a hash of it. Such rows are found for as long as they live.
 	Clear bool

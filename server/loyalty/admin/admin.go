@@ -63,6 +63,8 @@ type AdminIdempotency struct {
 	// Render makes the answer to store from the result of the change or its failure. It gets a key
 	// without its secrets, so that a stored answer can never show one.
 	Render func(result any, err error) (status int, body []byte)
+	// Language names the languages of what Render rendered; nil: the answer has no texts.
+	Language func() string
 }
 
 // Done is the outcome of a change.
@@ -258,8 +260,12 @@ func (r *adminRun) answer(result any, cause error) error {
 	if i == nil {
 		return nil
 	}
-	status, body := i.Render(result, cause)
-	return r.SaveAnswer(loyalty.Answer{AnswerKey: i.AnswerKey, Hash: i.Hash, Status: status, Body: body, At: r.now})
+	answer := loyalty.Answer{AnswerKey: i.AnswerKey, Hash: i.Hash, At: r.now}
+	answer.Status, answer.Body = i.Render(result, cause)
+	if i.Language != nil {
+		answer.Language = i.Language()
+	}
+	return r.SaveAnswer(answer)
 }
 
 // audit records the change. Before and after are what may be shown, nil if there was nothing.

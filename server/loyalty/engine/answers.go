@@ -110,6 +110,9 @@ func (b *batch) remember(t *Ticket) {
 	}
 	answer := loyalty.Answer{AnswerKey: idem.AnswerKey, Hash: idem.Hash, At: b.now}
 	answer.Status, answer.Body = idem.Render(t.result.Outcome, t.result.Err)
+	if idem.Language != nil {
+		answer.Language = idem.Language()
+	}
 	if t.result.Err == nil && idem.Block != nil {
 		answer.Block = idem.Block(t.result.Outcome)
 	}
