@@ -70,7 +70,7 @@ var errorPieces = [][2]string{
 // stays so.
 var failings = []failing{
 	{"property_empty", 400, 0, "Property transaction_id cannot be empty", "data.transaction_id", nil, says("ada", "checkout", `{"total":1}`)},
-	{"property_invalid", 400, 190010, "Property external_ids is invalid: the name of an external id must not be empty or contain a colon", "data.external_ids.a:b", nil, says("ada", "profile", `{"external_ids":{"a:b":"x"}}`)},
+	{"property_invalid", 400, 190010, "Property external_ids is invalid: the name of an external id must have 1 to 255 printable characters and no colon", "data.external_ids.a:b", nil, says("ada", "profile", `{"external_ids":{"a:b":"x"}}`)},
 	{"property_unknown", 400, 190011, "Property colour is not known", "data.colour", nil, says("ada", "visit", `{"url":"https://shop.test/","colour":"red"}`)},
 	{"unknown_action", 400, 190012, "Unknown action: dance", "action", nil, says("ada", "dance", `{}`)},
 	{"future_timestamp", 400, 190013, "Property effective_timestamp cannot be in the future", "data.effective_timestamp", nil, says("ada", "visit", `{"url":"https://shop.test/","effective_timestamp":"2999-01-01T00:00:00Z"}`)},

@@ -3,6 +3,7 @@ package server_test
 import (
 	"fmt"
 	"net/http"
+	neturl "net/url"
 	"strings"
 	"testing"
 
@@ -119,4 +120,34 @@ func unique(ids []string) map[string]bool {
 		set[id] = true
 	}
 	return set
+}
+
+// TestNamesOfExternalIDs: what a path cannot name and an index cannot hold is refused alike on both
+// databases; the longest one works in events and in paths.
+func TestNamesOfExternalIDs(t *testing.T) {
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		h := openOn(t, url)
+		h.enrol("ada")
+		name := func(n int) string { // what cannot be compressed
+			var b strings.Builder
+			for i := range n {
+				b.WriteRune('一' + rune(i*i*7919%20_000))
+			}
+			return b.String()
+		}
+		set := func(name string) answer {
+			return h.post("/events", `{"customer":"ada","action":"profile","data":{"external_ids":{"`+name+`":"7"}}}`)
+		}
+		for _, bad := range []string{name(256), name(5000), strings.Repeat("x", 256), "a\u0085b"} {
+			a := set(bad)
+			require.Equal(t, http.StatusBadRequest, a.status, a.body)
+			require.Len(t, a.fault(t).fields(), 1)
+			require.Contains(t, a.fault(t).fields()[0], "data.external_ids.")
+		}
+		longest := name(255)
+		a := set(longest)
+		require.Equal(t, http.StatusOK, a.status, a.body)
+		done(h, "/events", `{"customer":"7","external_id":"`+longest+`","action":"point_add","data":{"points":3}}`)
+		require.Equal(t, "ada", data(t, h.get("/customers/"+neturl.PathEscape(longest+":7")))["id"])
+	})
 }

@@ -719,7 +719,8 @@ type EventPreview struct {
 }
 
 // ExternalIDChanges The customer's ids in other systems, by the name of the system. A name sent with null, in a form with an empty
-// value, is removed; names you leave out stay. A pair that belongs to another customer is refused with 409.
+// value, is removed; names you leave out stay. A pair that belongs to another customer is refused with 409. A name
+// has 1 to 255 printable characters and no colon.
 //
 // Example: {"crm":"000417","shopify":null}
 type ExternalIDChanges map[string]*string
@@ -1060,7 +1061,8 @@ type OptInData struct {
 	Email string `json:"email"`
 
 	// ExternalIds The customer's ids in other systems, by the name of the system. A name sent with null, in a form with an empty
-	// value, is removed; names you leave out stay. A pair that belongs to another customer is refused with 409.
+	// value, is removed; names you leave out stay. A pair that belongs to another customer is refused with 409. A name
+	// has 1 to 255 printable characters and no colon.
 	//
 	//
 	// Example: {"crm":"000417","shopify":null}
@@ -1322,7 +1324,8 @@ type ProfileData struct {
 	Email *string `json:"email,omitempty"`
 
 	// ExternalIds The customer's ids in other systems, by the name of the system. A name sent with null, in a form with an empty
-	// value, is removed; names you leave out stay. A pair that belongs to another customer is refused with 409.
+	// value, is removed; names you leave out stay. A pair that belongs to another customer is refused with 409. A name
+	// has 1 to 255 printable characters and no colon.
 	//
 	//
 	// Example: {"crm":"000417","shopify":null}
@@ -1648,7 +1651,8 @@ type SubscribeData struct {
 	Email *string `json:"email,omitempty"`
 
 	// ExternalIds The customer's ids in other systems, by the name of the system. A name sent with null, in a form with an empty
-	// value, is removed; names you leave out stay. A pair that belongs to another customer is refused with 409.
+	// value, is removed; names you leave out stay. A pair that belongs to another customer is refused with 409. A name
+	// has 1 to 255 printable characters and no colon.
 	//
 	//
 	// Example: {"crm":"000417","shopify":null}

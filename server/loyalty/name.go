@@ -43,12 +43,18 @@ func CheckName(property, value string) error {
 	switch {
 	case strings.TrimSpace(value) == "":
 		return ErrPropertyEmpty.With("property", property).At(field(property))
-	case utf8.RuneCountInString(value) > maxName || !printable(value):
+	case !Addressable(value):
 		return ErrPropertyInvalid.With("property", property).With("reason", "name").At(field(property))
 	case reserved[value] || (property == "customer" && value == "leaderboard"):
 		return ErrReservedName.With("property", property).With("value", value).At(field(property))
 	}
 	return nil
+}
+
+// Addressable reports whether a path and an index of both databases can hold a name: at most 255
+// characters of printable Unicode.
+func Addressable(value string) bool {
+	return utf8.RuneCountInString(value) <= maxName && printable(value)
 }
 
 func printable(value string) bool {

@@ -108,9 +108,10 @@ func setExternalIDs(r *engine.Run, changes *events.ExternalIDChanges) error {
 // so that two customers can exchange theirs by two events of one bulk.
 func setExternalID(r *engine.Run, ids map[string]string, name string, value *string) error {
 	at := "data.external_ids." + name
+	invalid := loyalty.ErrPropertyInvalid.With("property", "external_ids").With("reason", "external_name").At(at)
 	// filters name an external id as name:value
 	if name == "" || strings.Contains(name, ":") {
-		return loyalty.ErrPropertyInvalid.With("property", "external_ids").With("reason", "external_name").At(at)
+		return invalid
 	}
 	old, had := ids[name]
 	if had && (value == nil || *value != old) {
@@ -119,6 +120,9 @@ func setExternalID(r *engine.Run, ids map[string]string, name string, value *str
 	}
 	if value == nil || (had && *value == old) {
 		return nil
+	}
+	if !loyalty.Addressable(name) {
+		return invalid // one from before can still be removed
 	}
 	if err := loyalty.CheckName("external_ids", *value); err != nil {
 		return err
