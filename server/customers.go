@@ -131,7 +131,8 @@ func (a *customersAPI) GetCustomerPoints(ctx context.Context, in customers.GetCu
 	if err != nil {
 		return nil, err
 	}
-	st.Sort(a.programme().Location)
+	zone := a.programme().Location
+	st.Sort(zone)
 	if loyalty.Deref(in.Params.UsedUp) {
 		used, err := a.used(plain(ctx), st.Customer.ID, in.Params.AsOf)
 		if err != nil {
@@ -139,7 +140,7 @@ func (a *customersAPI) GetCustomerPoints(ctx context.Context, in customers.GetCu
 		}
 		st.Lots = append(st.Lots, used...)
 	}
-	f, c, zone := st.Figures, &st.Customer, a.programme().Location
+	f, c := st.Figures, &st.Customer
 	out := customers.CustomerPoints{
 		Score: f.Score, Spent: f.Spent, Reserved: f.Reserved, Expired: f.Expired, Pending: f.Pending,
 		Spendable: f.Spendable(), Debt: f.Debt,

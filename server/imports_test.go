@@ -192,7 +192,7 @@ func TestImportRefusals(t *testing.T) {
 	require.Equal(t, []string{"content"}, i.part("members", 1, "").fault(t).fields())
 }
 
-// TestImportInactive: what the programme would refuse for somebody who is not enrolled is a fault of the check, unless
+// TestImportInactive: what the programme would refuse for a customer who is not enrolled is a fault of the check, unless
 // the file of members enrols them.
 func TestImportInactive(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {

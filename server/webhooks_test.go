@@ -88,8 +88,8 @@ func TestWebhookMessages(t *testing.T) {
 	})
 }
 
-// TestWebhookFiguresOfMerged: what waits of a customer who is merged meanwhile is sent under the name of whom they
-// became part of, with the figures and the version of those: a receiver keeps the newest.
+// TestWebhookFiguresOfMerged: what waits of a customer that is merged meanwhile is sent under the name of the
+// target, with its figures and its version: a receiver keeps the newest.
 func TestWebhookFiguresOfMerged(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		h := openOn(t, url, patient)

@@ -55,7 +55,7 @@ type checker struct {
 	members map[string]int // line by id
 	emails  map[string]place
 	// wanted are members whom other files name, with the first place that does; enrolled those of them who get
-	// what only somebody who is enrolled can have.
+	// what only an enrolled customer can have.
 	wanted, enrolled, bought, codes map[string]place
 	plainer                         map[string]string // ids by their form without leading zeros, in lower case
 	sums                            map[string]money.Amount
@@ -318,22 +318,15 @@ func (c *checker) others() {
 	}
 	c.names(loyalty.NameTransaction, slices.Sorted(maps.Keys(c.bought)), taken("transaction_id", c.bought))
 	c.names(loyalty.NameCoupon, slices.Sorted(maps.Keys(c.codes)), taken("code", c.codes))
-	for some := range slices.Chunk(slices.Sorted(maps.Keys(c.emails)), askedAtOnce) {
-		have, err := c.Store.EmailsTaken(c.ctx, some)
-		if err != nil {
-			c.asked = errors.Join(c.asked, err)
-			return
+	askEach(c, slices.Sorted(maps.Keys(c.emails)), c.Store.EmailsTaken, func(key, holder string) {
+		if at := c.emails[key]; holder != "" && holder != at.id {
+			c.told(Finding{File: at.file, Line: at.line, Column: "email", Value: key, Message: "is the e-mail of another member of the programme", Warning: c.options.SameEmail})
 		}
-		for _, key := range some {
-			if at := c.emails[key]; have[key] != "" && have[key] != at.id {
-				c.told(Finding{File: at.file, Line: at.line, Column: "email", Value: key, Message: "is the e-mail of another member of the programme", Warning: c.options.SameEmail})
-			}
-		}
-	}
+	})
 }
 
-// inactive refuses what the programme would for somebody who is not enrolled, and whom the file of members does not
-// enrol.
+// inactive refuses what the programme would refuse for a customer who is not enrolled, unless the file of members
+// enrols them.
 func (c *checker) inactive() {
 	if c.fewer {
 		return
@@ -341,32 +334,32 @@ func (c *checker) inactive() {
 	for id := range c.members {
 		delete(c.enrolled, id)
 	}
-	for some := range slices.Chunk(slices.Sorted(maps.Keys(c.enrolled)), askedAtOnce) {
-		inactive, err := c.Store.Inactive(c.ctx, some)
-		if err != nil {
-			c.asked = errors.Join(c.asked, err)
-			return
+	askEach(c, slices.Sorted(maps.Keys(c.enrolled)), c.Store.Inactive, func(id string, inactive bool) {
+		if at := c.enrolled[id]; inactive {
+			c.told(Finding{File: at.file, Line: at.line, Column: "customer", Value: id, Message: "is not enrolled: the file of members can do that"})
 		}
-		for _, id := range some {
-			if at := c.enrolled[id]; inactive[id] {
-				c.told(Finding{File: at.file, Line: at.line, Column: "customer", Value: id, Message: "is not enrolled: the file of members can do that"})
-			}
-		}
-	}
+	})
 }
 
 // askedAtOnce is how many names one statement looks for.
 const askedAtOnce = 1000
 
 func (c *checker) names(kind loyalty.NameKind, ids []string, tell func(string, bool)) {
-	for some := range slices.Chunk(ids, askedAtOnce) {
-		there, err := c.Store.NamesTaken(c.ctx, kind, some)
+	askEach(c, ids, func(ctx context.Context, some []string) (map[string]bool, error) {
+		return c.Store.NamesTaken(ctx, kind, some)
+	}, tell)
+}
+
+// askEach asks the database about some names at a time, and tells what it knows of each.
+func askEach[T any](c *checker, names []string, ask func(context.Context, []string) (map[string]T, error), tell func(string, T)) {
+	for some := range slices.Chunk(names, askedAtOnce) {
+		known, err := ask(c.ctx, some)
 		if err != nil {
 			c.asked = errors.Join(c.asked, err)
 			return
 		}
-		for _, id := range some {
-			tell(id, there[id])
+		for _, name := range some {
+			tell(name, known[name])
 		}
 	}
 }

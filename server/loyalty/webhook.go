@@ -287,8 +287,8 @@ type WebhookReader interface {
 	Attempts(ctx context.Context, webhook ID, from time.Time, most int) (counts []AttemptCount, since time.Time, err error)
 	// EventsAt reads the events at some numbers of the tail.
 	EventsAt(ctx context.Context, numbers []int64, postings bool) (FeedPart, error)
-	// CustomersByID reads customers with their figures; of a merged one those of whom they
-	// became part of.
+	// CustomersByID reads customers with their figures; for a merged customer those of the
+	// customer it was merged into.
 	CustomersByID(ctx context.Context, ids []ID) (map[ID]Customer, error)
 	// Stretch gives the numbers between which everything lies that was recorded in a
 	// stretch of time, and CountEvents counts what a replay asks for by either.

@@ -18,7 +18,7 @@ type offerClaimData struct {
 var offerClaim = engine.Action[offerClaimData]{
 	Name: "offer_claim", Standing: engine.Earner,
 	Needs: func(d offerClaimData, n *loyalty.CustomerNeeds) { needOffers(n, d.Offer) },
-	// a customer who claims again and again would be paid by campaigns and challenges each time
+	// campaigns and challenges would pay for each repetition of a claim
 	Repeats: func(r *engine.Run, d offerClaimData) (bool, error) {
 		o, p, err := offer.Left(r, engine.Reference{Type: offer.Offers.Type, ID: d.Offer})
 		if err != nil || p.ClaimedAt == nil || p.Claim == (loyalty.ID{}) {

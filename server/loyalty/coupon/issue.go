@@ -106,7 +106,7 @@ func Shape(c *loyalty.Coupon, t *CouponTemplate, currency string) {
 	}
 }
 
-// AsPoolSays makes a code that nobody ever held into what its pool says now, which is what it is
+// AsPoolSays makes a code that was never held into what its pool says now, which is what it is
 // when it is given or redeemed. Others stay as they are, as do those of an archived pool.
 func AsPoolSays(p *programme.Programme, c *loyalty.Coupon) {
 	if pool := Pools.Of(p)[c.Pool]; pool != nil && c.State == loyalty.CouponCreated {

@@ -33,7 +33,10 @@ func (m *tooMuch) add(attributes map[string]json.RawMessage, own map[string]bool
 		}
 		n := len(name) + len(value)
 		m.size += n
-		if place := at(name); n > m.length || n == m.length && place < m.longest { // of equal ones always the same
+		if n < m.length {
+			continue
+		}
+		if place := at(name); n > m.length || place < m.longest { // of equal ones always the same
 			m.longest, m.length = place, n
 		}
 	}

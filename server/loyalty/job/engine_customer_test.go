@@ -259,7 +259,7 @@ func exampleOf(t *testing.T, action string) string {
 	return string(raw)
 }
 
-// Of several attributes that are refused always the same one is told: who sends a request again gets
+// Of several attributes that are refused always the same one is named: a request that is sent again gets
 // the same answer.
 func TestOneOfSeveralIsTold(t *testing.T) {
 	eachShop(t, modules{"coupons": "off", "offers": "off", "checkout_accept": "off"}, func(t *testing.T, s *shop) {

@@ -314,15 +314,17 @@ func (b *Book) before(x, y *Lot) int { return SpendingOrder(x, y, b.LastActivity
 // SpendingOrder compares two lots: by expiry, those without one last; then by the time of earning;
 // then by event id.
 func SpendingOrder(x, y *Lot, lastActivity time.Time, loc *time.Location) int {
-	ex, ey := x.Expiry(lastActivity, loc), y.Expiry(lastActivity, loc)
-	if ex.IsZero() != ey.IsZero() {
-		if ex.IsZero() {
-			return 1
+	if x.Idle.IsZero() || x.Idle != y.Idle { // else they expire together, and the calendar is not asked for each pair
+		ex, ey := x.Expiry(lastActivity, loc), y.Expiry(lastActivity, loc)
+		if ex.IsZero() != ey.IsZero() {
+			if ex.IsZero() {
+				return 1
+			}
+			return -1
 		}
-		return -1
-	}
-	if c := ex.Compare(ey); c != 0 {
-		return c
+		if c := ex.Compare(ey); c != 0 {
+			return c
+		}
 	}
 	if c := x.EarnedAt.Compare(y.EarnedAt); c != 0 {
 		return c

@@ -50,7 +50,7 @@ function Try({ doc, some, declared, offers, place, again }) {
   const action = place.query.action || 'checkout'
   const [customer, setCustomer] = useState(place.query.customer || some[0]?.id || '')
   const made = () => small(example(doc, examples, action)?.data || {})
-  const [data, setData] = useState(made) // there with the form: who presses at once asks about the sample, not about nothing
+  const [data, setData] = useState(made) // there with the form, so that a press at once previews the sample
   const [asText, setText] = useState(false)
   const [result, set] = useState({})
   const [key, renew] = useState(() => crypto.randomUUID())
