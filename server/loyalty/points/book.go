@@ -314,22 +314,27 @@ func (b *Book) before(x, y *Lot) int { return SpendingOrder(x, y, b.LastActivity
 // SpendingOrder compares two lots: by expiry, those without one last; then by the time of earning;
 // then by event id.
 func SpendingOrder(x, y *Lot, lastActivity time.Time, loc *time.Location) int {
-	if x.Idle.IsZero() || x.Idle != y.Idle { // else they expire together, and the calendar is not asked for each pair
-		ex, ey := x.Expiry(lastActivity, loc), y.Expiry(lastActivity, loc)
-		if ex.IsZero() != ey.IsZero() {
-			if ex.IsZero() {
-				return 1
-			}
-			return -1
-		}
-		if c := ex.Compare(ey); c != 0 {
-			return c
-		}
+	if c := byExpiry(x, y, lastActivity, loc); c != 0 {
+		return c
 	}
 	if c := x.EarnedAt.Compare(y.EarnedAt); c != 0 {
 		return c
 	}
 	return bytes.Compare(x.ID[:], y.ID[:])
+}
+
+func byExpiry(x, y *Lot, lastActivity time.Time, loc *time.Location) int {
+	if !x.Idle.IsZero() && x.Idle == y.Idle {
+		return 0 // they expire together: the calendar is not asked for each pair of them
+	}
+	ex, ey := x.Expiry(lastActivity, loc), y.Expiry(lastActivity, loc)
+	if ex.IsZero() != ey.IsZero() {
+		if ex.IsZero() {
+			return 1
+		}
+		return -1
+	}
+	return ex.Compare(ey)
 }
 
 // move is the only place where points change. It returns n.
