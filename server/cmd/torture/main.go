@@ -144,11 +144,11 @@ func (o options) test(t target) ([]string, error) {
 }
 
 // unguided is how many executions without the coverage of the code come to one with it.
-// What measures coverage makes an execution ten to twenty times dearer, and after the
-// first hundred thousand it finds little that mutating what it has found does not.
-const unguided = 100
+// What measures coverage makes an execution ten times dearer, in packages that need much
+// code a thousand times, and what it finds new is kept for the others to change.
+const unguided = 1000
 
-// fuzz runs every fuzz target that a target names, one after the other: a hundredth of
+// fuzz runs every fuzz target that a target names, one after the other: a thousandth of
 // the executions look for inputs that reach new code and keep them in the build cache,
 // the others change what was found.
 func (o options) fuzz(t target) (figures []string, err error) {
