@@ -75,6 +75,7 @@ func TestLevels(t *testing.T) {
 		t.Run("given", s.given)
 		t.Run("other customers", s.strangers)
 		t.Run("by hand", s.byHand)
+		t.Run("foretold", s.foretells)
 		t.Run("module", s.switchedOff)
 	})
 }
@@ -202,6 +203,24 @@ func (s *stadium) byHand(t *testing.T) {
 	refused(t, s.post("/customers/nobody/levels", `{"structure":"club","tier":"gold"}`), http.StatusNotFound, 160212)
 	require.Equal(t, http.StatusOK, s.post("/events", `{"customer":"member-1004","action":"subscribe","data":{"handler":"m1004"}}`).status)
 	refused(t, s.post("/customers/member-1004/levels", `{"structure":"club","tier":"gold"}`), http.StatusUnprocessableEntity, 190041)
+}
+
+// foretells: a figure that is too low today keeps its level where a day below zero leaves the window first, and what
+// is told of its end comes true.
+func (s *stadium) foretells(t *testing.T) {
+	s.enrol("member-1007")
+	s.scores("member-1007", -40)
+	s.Wait(4 * 24 * time.Hour)
+	s.scores("member-1007", 150)
+	s.scores("member-1007", -20)
+	silver := func() string { return s.levels("member-1007")[0] }
+	require.Equal(t, "silver current reached 90 lacks 10 since 2026-02-11T21:30:00.000Z expires_at 2026-02-17T23:00:00.000Z", silver())
+	s.Wait(24 * time.Hour)
+	require.Equal(t, "silver current reached 130 lacks 0 since 2026-02-11T21:30:00.000Z expires_at 2026-02-17T23:00:00.000Z", silver())
+	s.Wait(5 * 24 * time.Hour)
+	require.Equal(t, "silver current reached 0 lacks 100 since 2026-02-11T21:30:00.000Z expires_at 2026-02-17T23:00:00.000Z", silver(), "its last day")
+	s.Wait(24 * time.Hour)
+	require.Equal(t, "silver next 0 lacks 100", silver())
 }
 
 func (s *stadium) switchedOff(t *testing.T) {

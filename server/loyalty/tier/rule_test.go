@@ -82,6 +82,8 @@ type plainLadder struct {
 	last   time.Time
 	tiers  []int64
 	starts map[calendar.Day]calendar.Day
+	floor  int       // what they had when a fall was foretold
+	fell   time.Time // when they first had less
 }
 
 func (p *plainLadder) first(d calendar.Day) bool {
@@ -175,6 +177,9 @@ func (p *plainLadder) look(at time.Time) {
 			p.grace = (today + 1 + calendar.Day(p.s.GraceDays)).Begins(p.loc)
 		}
 	}
+	if p.held < p.floor && p.fell.IsZero() {
+		p.fell = at
+	}
 }
 
 func (p *plainLadder) wait(until time.Time) {
@@ -191,7 +196,8 @@ func (p *plainLadder) wait(until time.Time) {
 }
 
 // TestTierRule holds the tiers of random histories against the plain rule: that
-// the engine looks only when something can be lost must make no difference.
+// the engine looks only when something can be lost must make no difference. What is
+// foretold of a fall comes true where nothing happens until then.
 func TestTierRule(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := Structure{
@@ -222,6 +228,17 @@ func TestTierRule(t *testing.T) {
 		p := &plainLadder{climber: c, held: -1, last: now, tiers: thresholds, starts: map[calendar.Day]calendar.Day{}}
 		c.judge(now) // enrolled
 		p.look(now)
+		var foretold time.Time // when they lose what they have if nothing happens
+		foretell := func() {
+			foretold, p.floor, p.fell = c.s.ends(&c.st, c.view(now)), p.held, time.Time{}
+		}
+		came := func() {
+			if p.fell.IsZero() {
+				require.True(t, foretold.IsZero() || foretold.After(now), "foretold for %s, and kept until %s", foretold, now)
+				return
+			}
+			require.Equal(t, p.fell.UTC(), foretold.UTC(), "lost when it was foretold")
+		}
 		same := func() {
 			tier := ""
 			if p.held >= 0 {
@@ -230,12 +247,14 @@ func TestTierRule(t *testing.T) {
 			require.Equal(t, tier, c.st.Tier, "at %s: %+v", now, c.st)
 			require.Equal(t, p.sum(calendar.DayOf(now, loc)), c.s.Figure(&c.st, c.view(now)), "figure at %s", now)
 		}
+		foretell()
 		for range rapid.IntRange(1, 25).Draw(t, "events") {
 			pass := rapid.OneOf(rapid.IntRange(0, 30), rapid.IntRange(0, 24*20)).Draw(t, "hours")
 			now = now.Add(time.Duration(pass) * time.Hour)
 			c.wait(t, now)
 			p.wait(now)
 			same()
+			came()
 			at := now
 			if rapid.IntRange(0, 3).Draw(t, "late") == 0 {
 				at = now.Add(-time.Duration(rapid.IntRange(0, 24*20).Draw(t, "hours late")) * time.Hour)
@@ -249,11 +268,13 @@ func TestTierRule(t *testing.T) {
 			p.booked = append(p.booked, e)
 			p.look(now)
 			same()
+			foretell()
 		}
 		now = now.AddDate(2, 2, 0)
 		c.wait(t, now)
 		p.wait(now)
 		same()
+		came()
 	})
 }
 
@@ -365,6 +386,14 @@ func TestTierStatus(t *testing.T) {
 		"the days leave": {
 			ladder(Structure{Window: calendar.Window{Kind: calendar.WindowRolling, Days: 10}, GraceDays: 2}, 10, 20), []int64{5, 5, 0}, nil,
 			TierStatus{Figure: 10, Missing: 10, Since: at.AddDate(0, 0, -1), Expires: time.Date(2026, 3, 20, 0, 0, 0, 0, time.UTC)}, "t0", "t1",
+		},
+		"a day below zero leaves before the check": {
+			ladder(Structure{Window: calendar.Window{Kind: calendar.WindowRolling, Days: 3}}, 10, 20), []int64{-8, 20, -3}, nil,
+			TierStatus{Figure: 9, Missing: 11, Since: at.AddDate(0, 0, -1), Expires: time.Date(2026, 3, 12, 0, 0, 0, 0, time.UTC)}, "t0", "t1",
+		},
+		"a day below zero leaves within the grace days": {
+			ladder(Structure{Window: calendar.Window{Kind: calendar.WindowRolling, Days: 4}, GraceDays: 3}, 10, 20), []int64{-8, 20, -3, 0}, nil,
+			TierStatus{Figure: 9, Missing: 11, Since: at.AddDate(0, 0, -2), Expires: time.Date(2026, 3, 15, 0, 0, 0, 0, time.UTC)}, "t0", "t1",
 		},
 		"by hand": {
 			ladder(Structure{Window: year}, 10, 20), []int64{13},

@@ -2,6 +2,7 @@ package tier
 
 import (
 	"encoding/json"
+	"iter"
 	"maps"
 	"math"
 	"slices"
@@ -232,15 +233,33 @@ func (s *Structure) ends(st *TierState, v TierView) time.Time {
 		return time.Time{}
 	case st.Tier == st.Manual && s.shown(st) == st.Manual:
 		return st.ManualUntil
-	case !st.GraceUntil.IsZero() || s.Downgrade != downgradeAutomatic:
-		return st.GraceUntil
 	}
-	earned := s.rank(st.Earned)
-	fall := s.nextCheck(st, v, func(rank int) bool { return rank < earned })
-	if fall.IsZero() {
-		return fall
+	// a figure that is too low now can be high enough at the next check: a day on which more was
+	// given back than earned leaves a rolling window, too
+	then, has := *st, s.rank(st.Tier)
+	for at := range s.checks(&then, v, s.due(&then, v)) {
+		if s.rank(then.Tier) < has {
+			return at
+		}
 	}
-	return s.graceEnd(fall, v.Location)
+	return time.Time{}
+}
+
+// checks judges a state at the instants that are planned for it, from due on, as if nothing else
+// happened, and yields each of them.
+func (s *Structure) checks(st *TierState, v TierView, due time.Time) iter.Seq[time.Time] {
+	return func(yield func(time.Time) bool) {
+		for v.Recalculation = false; !due.IsZero(); {
+			v.At = due
+			s.judge(st, v)
+			next := s.due(st, v)
+			// a date that does not move on would never end the loop
+			if !yield(due) || !next.After(due) {
+				return
+			}
+			due = next
+		}
+	}
 }
 
 // nextCheck is the next check that finds the figure at a rank that matters, if nothing happens
