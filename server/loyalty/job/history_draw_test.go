@@ -33,6 +33,7 @@ var everyAction = emphasis{coupons: 25, weights: map[string]int{
 	"opt_in": 4, "subscribe": 4, "profile": 2, "suspend": 2, "unsuspend": 10, "opt_out": 1, "merge": 3,
 	"coupon": 2, "coupon_create": 6, "coupon_redeem": 9, "coupon_unredeem": 14, "coupon_invalidate": 2, "coupon_transfer": 9, "unassign_coupon": 6,
 	"reward_claim": 14, "reward_revoke": 9, "reward_transfer": 12, "contest_enter": 8, "contest_entry_revoke": 12,
+	"reward_redeem": 9, "quiz_answer": 2, "profile_answer": 3, "prize_wheel_spin": 5, "review": 2,
 	"offer_claim": 1, "offer_redeem": 6, "offer_unredeem": 9, "challenge_reset": 2,
 	"treasure_found": 2, "offline_treasure_found": 2, "offline_treasure_code_found": 2,
 	"pending_validate": 26, "pending_invalidate": 14, "pending_expired": 18,
@@ -177,7 +178,7 @@ func (h *chronicle) suits(action string, c *plainCustomer) bool {
 	}
 	good := c.enrolled()
 	switch action {
-	case "visit", "video", "opt_out", "profile":
+	case "visit", "video", "review", "opt_out", "profile":
 		return true
 	case "merge":
 		return good && len(w.names) > 2
@@ -211,6 +212,8 @@ func (h *chronicle) suits(action string, c *plainCustomer) bool {
 		return c.status == loyalty.Active && coupons(loyalty.CouponClaimed, loyalty.CouponPartiallyRedeemed)
 	case "reward_revoke", "reward_transfer":
 		return good && claims()
+	case "reward_redeem":
+		return c.status == loyalty.Active && claims()
 	case "contest_entry_revoke":
 		return good && len(c.entries) > 0
 	case "offer_unredeem":
@@ -297,8 +300,16 @@ func (h *chronicle) drawThing(t *rapid.T, e *said) {
 	case "reward_transfer":
 		e.thing = liked(t, "thing", h.claimed(e.customer), []string{"mug", "nothing"})
 		h.drawReceiver(t, e)
-	case "reward_revoke":
+	case "reward_revoke", "reward_redeem":
 		e.ref = h.drawClaim(t, e.customer)
+	case "quiz_answer":
+		ids(slices.Sorted(maps.Keys(rules.quizzes)))
+		e.code = pick(t, "answer", []string{"a", "b"})
+	case "profile_answer":
+		ids(slices.Sorted(maps.Keys(rules.flows)))
+		e.code = liked(t, "question", []string{"drink", "name"}, []string{"none"})
+	case "prize_wheel_spin":
+		ids(slices.Sorted(maps.Keys(rules.wheels)))
 	case "contest_enter", "contest_entry_revoke":
 		if e.action == "contest_entry_revoke" {
 			e.thing = liked(t, "thing", slices.Sorted(maps.Keys(h.member(e.customer).entries)), []string{"raffle", "free", "nothing"})

@@ -29,6 +29,7 @@ func (h *chronicle) submission(t require.TestingT, e said) loyalty.Submission {
 	things := map[string]string{
 		"reward_claim": "reward", "reward_transfer": "reward", "coupon_transfer": "reward_id", "contest_enter": "contest_id", "contest_entry_revoke": "contest_id",
 		"offer_claim": "offer", "offer_redeem": "offer", "offer_unredeem": "offer", "challenge_reset": "challenge",
+		"quiz_answer": "quiz", "profile_answer": "flow", "prize_wheel_spin": "wheel",
 		"treasure_found": "treasure_id", "offline_treasure_found": "treasure_id", "offline_treasure_code_found": "treasure_id",
 	}
 	put(things[e.action], h.ownOr(e.thing))
@@ -62,6 +63,14 @@ func (h *chronicle) submission(t require.TestingT, e said) loyalty.Submission {
 		put("product", e.product)
 	case "reward_revoke", "pending_validate", "pending_invalidate":
 		d["event"] = h.recorded[e.ref].String()
+	case "reward_redeem":
+		d["claim"] = h.recorded[e.ref].String()
+	case "quiz_answer":
+		d["answer"] = e.code
+	case "profile_answer":
+		d["question"], d["answer"] = e.code, "tea"
+	case "review":
+		d["item_id"] = "p"
 	}
 	switch e.action {
 	case "coupon", "coupon_create", "coupon_redeem", "coupon_unredeem", "coupon_invalidate", "unassign_coupon", "coupon_transfer":

@@ -226,6 +226,7 @@ func (h *chronicle) compareProgress(t require.TestingT, c *plainCustomer, got *l
 	for id := range rules.treasures {
 		require.Equal(t, c.found[id], read(loyalty.ProgressTreasure, id, &game.TreasureProgress{}), "%s: treasure %s", c.name, id)
 	}
+	c.games.compare(t, c.name, rules, read)
 	for _, x := range rules.campaigns {
 		var s struct{ Count int64 }
 		read(loyalty.ProgressCampaign, x.id, &s)

@@ -288,6 +288,8 @@ func (c *plainCustomer) join(s *plainCustomer) {
 			c.tiers[id] = tier
 		}
 	}
+	c.games.join(s.games)
+	s.games = newPlainGames()
 	c.waiting = append(c.waiting, s.waiting...)
 	slices.SortFunc(c.waiting, byAge)
 	if c.bonus == nil {

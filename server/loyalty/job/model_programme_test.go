@@ -46,6 +46,9 @@ type plainRules struct {
 	contests   map[string]*plainContest
 	offers     map[string]*plainOffer
 	treasures  map[string]*plainTreasure
+	quizzes    map[string]*plainQuiz
+	flows      map[string]*plainFlow
+	wheels     map[string]*plainWheel
 	challenges []*plainChallenge // by id
 	campaigns  []*plainCampaign  // by id
 	structures []*plainStructure // by id
@@ -55,6 +58,7 @@ type plainRules struct {
 var switched = []string{
 	programme.ModuleCoupons, programme.ModuleRewards, programme.ModuleOffers, programme.ModuleContests, programme.ModuleChallenges,
 	programme.ModuleAutomation, programme.ModuleFriendReferral, programme.ModuleCustomerIDValidation, programme.ModuleTiers,
+	programme.ModuleQuizzes, programme.ModuleProfiling, programme.ModulePrizeWheels,
 }
 
 func (r *plainRules) on(module string) bool {
@@ -154,6 +158,12 @@ func drawRules(t *rapid.T, now time.Time) (*plainRules, string) {
 		"offline": {kind: game.TreasureOffline, points: amount("offline", 1, 16)},
 		"coded":   {kind: game.TreasureOffline, code: "OAK", points: amount("coded", 1, 16)},
 	}
+	r.quizzes = map[string]*plainQuiz{"origin": {amount("quiz", 0, 8)}, "roast": {amount("roast", 1, 8)}}
+	r.flows = map[string]*plainFlow{"taste": {map[string]int64{"drink": amount("drink", 0, 4), "name": amount("name", 0, 4)}, amount("taste", 0, 8)}}
+	r.wheels = map[string]*plainWheel{
+		"daily":  {price: amount("spin", 0, 8), most: amount("spins", 1, 2), daily: true, points: amount("won", 0, 16)},
+		"prizes": {price: amount("prize", 0, 4), most: amount("prizes", 0, 4), reward: "mug"},
+	}
 	r.drawChallenges(t)
 	r.drawCampaigns(t)
 	r.structures = []*plainStructure{
@@ -188,6 +198,9 @@ func (r *plainRules) drawCampaigns(t *rapid.T) {
 		{id: "c8", trigger: "coupon_redeem", points: 2, total: 4},
 		{id: "c10", trigger: "point_expire", points: 1, perCustomer: 1},
 		{id: "c9", trigger: "point_spend", points: 1},
+		{id: "d1", trigger: "quiz_answer", points: 2},
+		{id: "d2", trigger: "wheel_spin", points: 1, perCustomer: 2},
+		{id: "d3", trigger: "review", points: 3, total: 3},
 	}
 	for _, c := range all {
 		if chance(t, c.id, 60) {
@@ -219,6 +232,21 @@ func (r *plainRules) things(own func(string) string) (all things) {
 	for _, id := range slices.Sorted(maps.Keys(r.treasures)) {
 		x := r.treasures[id]
 		add("treasure-hunt/treasure", id, map[string]any{"title": title, "kind": x.kind, "code": x.code, "points": x.points})
+	}
+	for _, id := range slices.Sorted(maps.Keys(r.quizzes)) {
+		answers := []map[string]any{{"id": "a", "text": title}, {"id": "b", "text": title}}
+		add("quizzes/quiz", id, map[string]any{"title": title, "question": title, "answers": answers, "correct_answer": "a", "points": r.quizzes[id].points})
+	}
+	for _, id := range slices.Sorted(maps.Keys(r.flows)) {
+		var questions []map[string]any
+		fields := map[string]string{"drink": "cf_drink", "name": "first_name"}
+		for _, q := range slices.Sorted(maps.Keys(r.flows[id].questions)) {
+			questions = append(questions, map[string]any{"id": q, "field": fields[q], "text": title, "points": r.flows[id].questions[q]})
+		}
+		add("profiling/flow", id, map[string]any{"title": title, "questions": questions, "points": r.flows[id].points})
+	}
+	for _, id := range slices.Sorted(maps.Keys(r.wheels)) {
+		add("prize-wheels/wheel", id, r.wheels[id].fields(title, own))
 	}
 	for _, s := range r.structures {
 		add("tiers/structure", s.id, map[string]any{
@@ -267,6 +295,15 @@ func (x *plainReward) fields(title any, own func(string) string) map[string]any 
 		f["ends_at"] = x.ends.Format(time.RFC3339)
 	}
 	return f
+}
+
+func (x *plainWheel) fields(title any, own func(string) string) map[string]any {
+	option := map[string]any{"type": game.OptionPoints, "label": title, "weight": 1, "points": x.points}
+	if x.reward != "" {
+		option = map[string]any{"type": game.OptionReward, "label": title, "weight": 1, "reward": own(x.reward)}
+	}
+	period := map[bool]string{true: "day", false: "ever"}[x.daily]
+	return map[string]any{"name": title, "points": x.price, "limit": map[string]any{"count": x.most, "period": period}, "options": []any{option}}
 }
 
 func (c *plainCampaign) fields(own func(string) string) map[string]any {

@@ -107,7 +107,7 @@ func (w *plainWorld) revokeReward(c *plainCustomer, ref int, t *told) error {
 	switch {
 	case claim == nil || w.survivor(claim.owner) != c:
 		return loyalty.ErrClaimNotFound
-	case claim.state != loyalty.ClaimClaimed:
+	case claim.state != loyalty.ClaimClaimed && claim.state != loyalty.ClaimRedeemed: // what was handed out may come back
 		return loyalty.ErrForbiddenState
 	}
 	if claim.coupon != "" {

@@ -53,6 +53,7 @@ type plainCustomer struct {
 	tiers      map[string]plainTier
 	waiting    []plainHeld
 	bonus      *plainBonus
+	games      plainGames
 
 	at   time.Time // when what is being decided takes effect
 	late bool      // and that is the sender's date
@@ -172,7 +173,7 @@ func (c *plainCustomer) clone() *plainCustomer {
 			p.done[i] = p.done[i].clone()
 		}
 	}
-	k.tiers, k.waiting = maps.Clone(c.tiers), slices.Clone(c.waiting)
+	k.tiers, k.waiting, k.games = maps.Clone(c.tiers), slices.Clone(c.waiting), c.games.clone()
 	if c.bonus != nil {
 		again := *c.bonus
 		again.parts = slices.Clone(c.bonus.parts)
@@ -206,7 +207,7 @@ type said struct {
 }
 
 // operations are what no event can cause.
-var operations = []string{"reward_claim", "contest_enter", "offer_claim", "merge"}
+var operations = []string{"reward_claim", "reward_redeem", "contest_enter", "offer_claim", "quiz_answer", "profile_answer", "prize_wheel_spin", "merge"}
 
 func (e *said) operation() bool { return slices.Contains(operations, e.action) }
 
@@ -347,7 +348,8 @@ var plainModules = map[string]string{
 	"checkout_accept": programme.ModuleCheckoutAccept, "checkout_reject": programme.ModuleCheckoutAccept, "checkout_update": programme.ModuleCheckoutAccept,
 	"coupon": programme.ModuleCoupons, "coupon_create": programme.ModuleCoupons, "coupon_redeem": programme.ModuleCoupons, "coupon_unredeem": programme.ModuleCoupons,
 	"coupon_invalidate": programme.ModuleCoupons, "coupon_transfer": programme.ModuleCoupons, "unassign_coupon": programme.ModuleCoupons,
-	"reward_claim": programme.ModuleRewards, "reward_revoke": programme.ModuleRewards, "reward_transfer": programme.ModuleRewards,
+	"reward_claim": programme.ModuleRewards, "reward_revoke": programme.ModuleRewards, "reward_transfer": programme.ModuleRewards, "reward_redeem": programme.ModuleRewards,
+	"quiz_answer": programme.ModuleQuizzes, "profile_answer": programme.ModuleProfiling, "prize_wheel_spin": programme.ModulePrizeWheels,
 	"contest_enter": programme.ModuleContests, "contest_entry_revoke": programme.ModuleContests,
 	"offer_claim": programme.ModuleOffers, "offer_redeem": programme.ModuleOffers, "offer_unredeem": programme.ModuleOffers,
 	"challenge_reset": programme.ModuleChallenges, "checkout_claim": programme.ModuleCustomerIDValidation,
@@ -379,6 +381,7 @@ func (w *plainWorld) begin() *plainCustomer {
 		index: len(w.all), created: w.now, zone: w.rules.zone, into: -1, referrer: -1, holds: map[string][]plainPart{}, purchases: map[string]*plainPurchase{},
 		claimed: map[string]int64{}, received: map[string][]int{}, found: map[string]bool{}, entries: map[string][]plainEntries{},
 		offers: map[string]*plainOfferUse{}, gifts: map[string]int64{}, challenges: map[string]*plainProgress{}, tiers: map[string]plainTier{},
+		games: newPlainGames(),
 	}
 	w.all = append(w.all, c)
 	return c
@@ -425,11 +428,11 @@ func (w *plainWorld) other(c, by *plainCustomer) {
 // Who may do what: decisions.md 3.
 var (
 	plainAnyone = []string{
-		"subscribe", "opt_in", "profile", "suspend", "unsuspend", "opt_out", "visit", "video", "merge",
+		"subscribe", "opt_in", "profile", "suspend", "unsuspend", "opt_out", "visit", "video", "review", "merge",
 		"pending_validate", "pending_invalidate", "pending_expired",
 	}
 	plainSpenders = []string{
-		"point_spend", "reserve_points", "coupon_redeem", "coupon_transfer", "reward_claim", "reward_transfer", "contest_enter", "checkout_claim",
+		"point_spend", "reserve_points", "coupon_redeem", "coupon_transfer", "reward_claim", "reward_redeem", "reward_transfer", "contest_enter", "checkout_claim",
 	}
 	guestActions = []string{"checkout_accept", "checkout_reject", "checkout_update", "partial_refund", "refund", "refund_item"}
 )
@@ -468,6 +471,16 @@ func (w *plainWorld) apply(c *plainCustomer, e *said, t *told) error {
 		return w.coupon(c, e, t)
 	case "reward_claim", "reward_revoke", "reward_transfer":
 		return w.reward(c, e, t)
+	case "reward_redeem":
+		return w.handOut(c, e.ref)
+	case "quiz_answer":
+		return w.answerQuiz(c, e, t)
+	case "profile_answer":
+		return w.answerQuestion(c, e, t)
+	case "prize_wheel_spin":
+		return w.spin(c, e, t)
+	case "review":
+		return nil
 	case "contest_enter", "contest_entry_revoke", "offer_claim", "offer_redeem", "offer_unredeem",
 		"treasure_found", "offline_treasure_found", "offline_treasure_code_found", "challenge_reset":
 		return w.game(c, e, t)
