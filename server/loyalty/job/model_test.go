@@ -419,10 +419,18 @@ func (w *plainWorld) open(c *plainCustomer) {
 
 // other opens a customer that somebody else's event touches.
 func (w *plainWorld) other(c, by *plainCustomer) {
-	if !slices.Contains(w.opened, c.index) {
-		w.open(c)
-		c.at, c.late = by.at, by.late
+	if slices.Contains(w.opened, c.index) {
+		return
 	}
+	was := map[int]time.Time{} // what is due may reach those who are open at another instant
+	for _, i := range w.opened {
+		was[i] = w.all[i].at
+	}
+	w.open(c)
+	for i, at := range was {
+		w.all[i].at = at
+	}
+	c.at, c.late = by.at, by.late
 }
 
 // Who may do what: decisions.md 3.
