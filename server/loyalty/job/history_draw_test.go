@@ -33,7 +33,7 @@ var everyAction = emphasis{coupons: 25, weights: map[string]int{
 	"opt_in": 4, "subscribe": 4, "profile": 2, "suspend": 2, "unsuspend": 10, "opt_out": 1, "merge": 3,
 	"coupon": 2, "coupon_create": 6, "coupon_redeem": 9, "coupon_unredeem": 14, "coupon_invalidate": 2, "coupon_transfer": 9, "unassign_coupon": 6,
 	"reward_claim": 14, "reward_revoke": 9, "reward_transfer": 12, "contest_enter": 8, "contest_entry_revoke": 12,
-	"reward_redeem": 9, "quiz_answer": 2, "profile_answer": 3, "prize_wheel_spin": 5, "review": 2,
+	"reward_redeem": 9, "quiz_answer": 2, "profile_answer": 3, "prize_wheel_spin": 5, "review": 2, "tier_change": 3,
 	"offer_claim": 1, "offer_redeem": 6, "offer_unredeem": 9, "challenge_reset": 2,
 	"treasure_found": 2, "offline_treasure_found": 2, "offline_treasure_code_found": 2,
 	"pending_validate": 26, "pending_invalidate": 14, "pending_expired": 18,
@@ -310,6 +310,11 @@ func (h *chronicle) drawThing(t *rapid.T, e *said) {
 		e.code = liked(t, "question", []string{"drink", "name"}, []string{"none"})
 	case "prize_wheel_spin":
 		ids(slices.Sorted(maps.Keys(rules.wheels)))
+	case "tier_change":
+		ids([]string{"life1", "life2", "spend1", "spend2"})
+		if chance(t, "ends", 60) {
+			e.expires = h.now.Add(time.Duration(1+dice(t, "in hours", 96)) * time.Hour).Truncate(time.Second)
+		}
 	case "contest_enter", "contest_entry_revoke":
 		if e.action == "contest_entry_revoke" {
 			e.thing = liked(t, "thing", slices.Sorted(maps.Keys(h.member(e.customer).entries)), []string{"raffle", "free", "nothing"})

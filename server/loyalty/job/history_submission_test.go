@@ -29,7 +29,7 @@ func (h *chronicle) submission(t require.TestingT, e said) loyalty.Submission {
 	things := map[string]string{
 		"reward_claim": "reward", "reward_transfer": "reward", "coupon_transfer": "reward_id", "contest_enter": "contest_id", "contest_entry_revoke": "contest_id",
 		"offer_claim": "offer", "offer_redeem": "offer", "offer_unredeem": "offer", "challenge_reset": "challenge",
-		"quiz_answer": "quiz", "profile_answer": "flow", "prize_wheel_spin": "wheel",
+		"quiz_answer": "quiz", "profile_answer": "flow", "prize_wheel_spin": "wheel", "tier_change": "tier",
 		"treasure_found": "treasure_id", "offline_treasure_found": "treasure_id", "offline_treasure_code_found": "treasure_id",
 	}
 	put(things[e.action], h.ownOr(e.thing))
@@ -77,7 +77,7 @@ func (h *chronicle) submission(t require.TestingT, e said) loyalty.Submission {
 		put("code", h.ownOr(e.code))
 	}
 	if !e.expires.IsZero() {
-		d[map[string]string{"coupon": "expiration_date", "coupon_create": "expdate"}[e.action]] = e.expires.Format(time.RFC3339)
+		d[map[string]string{"coupon": "expiration_date", "coupon_create": "expdate", "tier_change": "expdate"}[e.action]] = e.expires.Format(time.RFC3339)
 	}
 	if e.points != nil {
 		switch e.action {

@@ -251,12 +251,14 @@ func (h *chronicle) compareStandings(t require.TestingT, c *plainCustomer, got *
 	}
 	for _, x := range rules.structures {
 		var s struct {
-			Tier       string
-			GraceUntil time.Time `json:"grace_until"`
+			Tier, Manual string
+			GraceUntil   time.Time `json:"grace_until"`
+			ManualUntil  time.Time `json:"manual_until"`
 		}
 		read(loyalty.ProgressTier, x.id, &s)
 		tier := c.tiers[x.id]
 		require.Equal(t, h.ownOr(x.tier(tier.rank)), s.Tier, "%s: structure %s", c.name, x.id)
+		require.Equal(t, []string{h.ownOr(x.tier(tier.manual)), tier.until.UTC().String()}, []string{s.Manual, s.ManualUntil.UTC().String()}, "%s: given in structure %s", c.name, x.id)
 		due := got.Progress[loyalty.ProgressKey{Kind: loyalty.ProgressTier, Key: h.own(x.id)}].DueAt
 		require.Equal(t, []string{tier.grace.UTC().String(), tier.due.UTC().String()}, []string{s.GraceUntil.UTC().String(), due.UTC().String()},
 			"%s: grace and due of structure %s: %s, figure %d", c.name, x.id, got.Progress[loyalty.ProgressKey{Kind: loyalty.ProgressTier, Key: h.own(x.id)}].Data, h.world.figure(c, x))

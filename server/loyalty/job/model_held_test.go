@@ -284,9 +284,7 @@ func (c *plainCustomer) join(s *plainCustomer) {
 		}
 	}
 	for id, tier := range s.tiers {
-		if tier.rank > c.tiers[id].rank {
-			c.tiers[id] = tier
-		}
+		c.tiers[id] = c.tiers[id].join(tier)
 	}
 	c.games.join(s.games)
 	s.games = newPlainGames()

@@ -204,9 +204,12 @@ func (w *plainWorld) resetChallenge(c *plainCustomer, id string) error {
 
 // plainTier is a tier that a customer has: rank 0 is none.
 type plainTier struct {
-	rank  int
-	grace time.Time // when it is lost unless the figure recovers
-	due   time.Time // when it is looked at next by itself
+	rank       int       // what they have
+	earned     int       // what the figure gives
+	grace, due time.Time // when that falls; when it is looked at again
+	manual     int       // given by hand; 0: none
+	until      time.Time // when that ends; zero: never
+	over       int       // what the figure gave then, or at most gives since
 }
 
 // figure is what a structure counts: all points ever earned, or what purchases
@@ -235,37 +238,93 @@ func (w *plainWorld) tiers(c *plainCustomer) {
 	}
 }
 
-// judge leads a customer up at once, and down after the grace days. It says
-// whether the tier is another one.
+// judge brings a tier up to date, and says whether it is another one.
 func (w *plainWorld) judge(c *plainCustomer, s *plainStructure) bool {
-	tier, figure, entitled := c.tiers[s.id], w.figure(c, s), 0
-	tier.due = time.Time{}
+	tier := c.tiers[s.id]
+	before := tier.rank
 	defer func() { c.tiers[s.id] = tier }()
+	tier.due = time.Time{}
 	if !c.enrolled() || !w.rules.on(programme.ModuleTiers) {
 		return false
 	}
-	for i, threshold := range s.thresholds {
-		if figure >= threshold {
-			entitled = i + 1
-		}
-	}
-	at, before := c.at, tier.rank
+	at := c.at
 	if c.late {
 		at = w.now
 	}
-	switch {
-	case entitled >= before || (s.grace == 0) || (!tier.grace.IsZero() && !at.Before(tier.grace)):
-		tier.rank, tier.grace = entitled, time.Time{}
-	case tier.grace.IsZero():
-		tier.grace = w.midnight(at, s.grace)
-	}
-	tier.due = tier.grace
+	w.weigh(c, s, &tier, at)
 	if tier.rank > before {
 		w.tell(c, "tier_up", 0).at = at
 	} else if tier.rank < before {
 		w.tell(c, "tier_down", 0).at = at
 	}
 	return tier.rank != before
+}
+
+// weigh leads what the figure gives up at once, and down after the grace days. A tier that was given by
+// hand holds until it ends; above one without an end the figure can rise, once it gives more than it
+// gave then.
+func (w *plainWorld) weigh(c *plainCustomer, s *plainStructure, tier *plainTier, at time.Time) {
+	figure, entitled := w.figure(c, s), 0
+	for i, threshold := range s.thresholds {
+		if figure >= threshold {
+			entitled = i + 1
+		}
+	}
+	switch {
+	case entitled >= tier.earned || (s.grace == 0) || (!tier.grace.IsZero() && !at.Before(tier.grace)):
+		tier.earned, tier.grace = entitled, time.Time{}
+	case tier.grace.IsZero():
+		tier.grace = w.midnight(at, s.grace)
+	}
+	tier.over = min(tier.over, tier.earned)
+	if !tier.until.IsZero() && !at.Before(tier.until) {
+		tier.manual, tier.until, tier.over = 0, time.Time{}, 0
+	}
+	tier.rank = tier.manual
+	if tier.manual == 0 || (tier.until.IsZero() && tier.earned > tier.manual && tier.earned > tier.over) {
+		tier.rank = tier.earned
+	}
+	tier.due = earlier(tier.grace, tier.until)
+}
+
+// earlier is the first of two dates; zero is none.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || (!b.IsZero() && b.Before(a)) {
+		return b
+	}
+	return a
+}
+
+// giveTier puts a customer into a tier by hand. What the figure gives is looked at first, and not told.
+func (w *plainWorld) giveTier(c *plainCustomer, e *said) error {
+	for _, s := range w.rules.structures {
+		for i := range s.thresholds {
+			if s.tier(i+1) != e.thing {
+				continue
+			}
+			tier := c.tiers[s.id]
+			w.weigh(c, s, &tier, c.at)
+			tier.rank, tier.manual, tier.until, tier.over = i+1, i+1, e.expires, tier.earned
+			tier.due = earlier(tier.grace, tier.until)
+			c.tiers[s.id] = tier
+			return nil
+		}
+	}
+	return loyalty.ErrTierNotFound
+}
+
+// join is the higher tier of two, and the higher one that was given, or of one the longer.
+func (x plainTier) join(o plainTier) plainTier {
+	x.rank = max(x.rank, o.rank)
+	if o.earned > x.earned {
+		x.earned, x.grace = o.earned, o.grace
+	}
+	longer := o.manual > 0 && o.manual == x.manual && !x.until.IsZero() && (o.until.IsZero() || o.until.After(x.until))
+	if o.manual > x.manual || longer {
+		x.manual, x.until, x.over = o.manual, o.until, o.over
+	}
+	x.due = earlier(x.due, o.due)
+	return x
 }
 
 // midnight is the one after so many whole days.

@@ -207,7 +207,7 @@ type said struct {
 }
 
 // operations are what no event can cause.
-var operations = []string{"reward_claim", "reward_redeem", "contest_enter", "offer_claim", "quiz_answer", "profile_answer", "prize_wheel_spin", "merge"}
+var operations = []string{"reward_claim", "reward_redeem", "contest_enter", "offer_claim", "quiz_answer", "profile_answer", "prize_wheel_spin", "tier_change", "merge"}
 
 func (e *said) operation() bool { return slices.Contains(operations, e.action) }
 
@@ -349,7 +349,7 @@ var plainModules = map[string]string{
 	"coupon": programme.ModuleCoupons, "coupon_create": programme.ModuleCoupons, "coupon_redeem": programme.ModuleCoupons, "coupon_unredeem": programme.ModuleCoupons,
 	"coupon_invalidate": programme.ModuleCoupons, "coupon_transfer": programme.ModuleCoupons, "unassign_coupon": programme.ModuleCoupons,
 	"reward_claim": programme.ModuleRewards, "reward_revoke": programme.ModuleRewards, "reward_transfer": programme.ModuleRewards, "reward_redeem": programme.ModuleRewards,
-	"quiz_answer": programme.ModuleQuizzes, "profile_answer": programme.ModuleProfiling, "prize_wheel_spin": programme.ModulePrizeWheels,
+	"quiz_answer": programme.ModuleQuizzes, "profile_answer": programme.ModuleProfiling, "prize_wheel_spin": programme.ModulePrizeWheels, "tier_change": programme.ModuleTiers,
 	"contest_enter": programme.ModuleContests, "contest_entry_revoke": programme.ModuleContests,
 	"offer_claim": programme.ModuleOffers, "offer_redeem": programme.ModuleOffers, "offer_unredeem": programme.ModuleOffers,
 	"challenge_reset": programme.ModuleChallenges, "checkout_claim": programme.ModuleCustomerIDValidation,
@@ -487,6 +487,8 @@ func (w *plainWorld) apply(c *plainCustomer, e *said, t *told) error {
 		return w.answerQuestion(c, e, t)
 	case "prize_wheel_spin":
 		return w.spin(c, e, t)
+	case "tier_change":
+		return w.giveTier(c, e)
 	case "review":
 		return nil
 	case "contest_enter", "contest_entry_revoke", "offer_claim", "offer_redeem", "offer_unredeem",
