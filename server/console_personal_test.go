@@ -17,11 +17,13 @@ import (
 func TestPersonalDataIsMasked(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		p := openConsole(t, url)
+		done(p, "/admin/modules/custom_events", `{"enabled":true}`)
+		require.Equal(t, http.StatusCreated, p.post("/entities/custom-events/action", lineColour).status)
 		for _, event := range []string{
 			`"opt_in","data":{"email":"canary@shop.test","first_name":"Canaryfirst","last_name":"Canarylast","handler":"canaryhandle","birth_date":"1990-05-17"}`,
-			`"profile","data":{"labels":["canarylabel"],"external_ids":{"crm":"canary-417"}}`,
+			`"profile","data":{"labels":["canarylabel"],"external_ids":{"crm":"canary-417"},"cf_note":"canarynote"}`,
 			`"point_add","data":{"points":5,"reason":"canaryreason"}`,
-			`"checkout","data":{"transaction_id":"T-1","total":10,"items":[{"product_id":"p-1","product_name":"Coffee","product_url":"https://shop.test/1","quantity":1,"subtotal":10}]}`,
+			`"checkout","data":{"transaction_id":"T-1","total":10,"cf_gift_for":"canaryfriend","items":[{"product_id":"p-1","product_name":"Coffee","product_url":"https://shop.test/1","quantity":1,"subtotal":10,"price":10,"cf_engraving":"canaryengraving","cf_colour":"red"}]}`,
 		} {
 			done(p, "/events", `{"customer":"member-1","action":`+event+`}`)
 		}
@@ -51,6 +53,7 @@ func TestPersonalDataIsMasked(t *testing.T) {
 		require.Contains(t, not.get(bridged+"/customers/member-1").body, "•••")
 		refusal := not.ask(http.MethodGet, bridged+"/customers/member-1", "", "X-Personal-Data", "show")
 		require.Equal(t, []any{http.StatusForbidden, 190651}, []any{refusal.status, refusal.fault(t).Code})
+		p.declaredIsTold(not)
 		p.shownIsNoted(sees)
 		p.programmeIsNoPerson(not)
 
@@ -101,6 +104,21 @@ func (p *house) shownIsNoted(v *visitor) {
 	require.Contains(t, rows.body, "canary")
 	require.Len(t, shown(), before+1, "one line for a stream")
 	require.NotContains(t, strings.ToLower(p.get("/admin/audit?limit=100").body), "canary")
+}
+
+// lineColour declares an attribute of lines that names nobody.
+const lineColour = `{"id":"line","name":"checkout_item","schema":{"type":"object","properties":{"cf_colour":{"type":"string"}}}}`
+
+// declaredIsTold: of an attribute that nobody declared nothing is known, so it is masked; one that was declared, and not
+// as personal, is told.
+func (p *house) declaredIsTold(v *visitor) {
+	t := p.t
+	for _, target := range []string{"/customers/member-1/transactions/T-1", "/customers/member-1/events?action=checkout_item", "/customers/member-1/events?action=checkout"} {
+		got := v.get(bridged + target).body
+		require.Contains(t, got, `"cf_colour":"red"`, target)
+		require.Contains(t, got, `"cf_engraving":"•••"`, target)
+		require.Contains(t, got, `"price":10`, target)
+	}
 }
 
 // programmeIsNoPerson: an attribute of the programme that has the name of what is personal is no

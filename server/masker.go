@@ -97,15 +97,16 @@ func (m *masker) value(v any, schemas []*openapi3.Schema) any {
 
 func (m *masker) object(v map[string]any, schemas []*openapi3.Schema) {
 	action, _ := v["action"].(string)
+	event := m.standsFor(schemas)
 	for name, value := range v {
 		if data, ok := value.(map[string]any); ok && name == "data" && action != "" {
-			if shape, known := m.vocabulary.Shape(action); known {
+			if shape, known := m.vocabulary.Told(action); known {
 				m.shaped(data, shape)
 				continue
 			}
 		}
 		under, declared := propertyOf(schemas, name)
-		if !declared && personalNames[name] {
+		if !declared && (personalNames[name] || event != nil && sealed(event, name)) {
 			v[name] = m.blank(value)
 			continue
 		}
@@ -113,12 +114,30 @@ func (m *masker) object(v map[string]any, schemas []*openapi3.Schema) {
 	}
 }
 
+// standsFor is the shape of the event that an object stands for (x-attributes); nil: for none.
+func (m *masker) standsFor(schemas []*openapi3.Schema) *loyalty.Shape {
+	for _, s := range schemas {
+		if action, _ := s.Extensions["x-attributes"].(string); action != "" {
+			shape, _ := m.vocabulary.Told(action)
+			return shape
+		}
+	}
+	return nil
+}
+
+// sealed reports whether an attribute is sealed with its event. What nobody declared is: nothing is
+// known of it.
+func sealed(shape *loyalty.Shape, name string) bool {
+	a, declared := shape.Attributes[name]
+	return a.Personal || !declared
+}
+
 // shaped masks the attributes of an event.
 func (m *masker) shaped(data map[string]any, shape *loyalty.Shape) {
 	for name, value := range data {
-		a, known := shape.Attributes[name]
+		a := shape.Attributes[name]
 		switch {
-		case a.Personal, !known && personalNames[name]:
+		case sealed(shape, name):
 			data[name] = m.blank(value)
 		case a.Items != nil:
 			lines, _ := value.([]any)

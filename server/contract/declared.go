@@ -191,7 +191,7 @@ func (v *Vocabulary) declare(name string, own, line json.RawMessage) (action, bo
 	}
 	envelope = envelope.extended(nil)
 	envelope.replace("data", data)
-	return action{envelope, data, meaningOf(data)}, true
+	return action{envelope: envelope, data: data, meaning: meaningOf(data)}, true
 }
 
 // keep adds to a cache of bounded size.

@@ -28,6 +28,7 @@ type action struct {
 	envelope *Schema // nil: cannot be submitted
 	data     *Schema
 	meaning  *loyalty.Shape
+	itemOf   string // the action whose lines it records
 }
 
 // NewVocabulary reads the Events document. It fails when the document cannot be walked.
@@ -54,7 +55,7 @@ func newVocabulary(doc *openapi3.T) (*Vocabulary, error) {
 		if data == nil || data.kind != object {
 			return nil, fmt.Errorf("events: %s: data is not an object", name)
 		}
-		v.actions[name] = action{branch, data, meaningOf(data)}
+		v.actions[name] = action{envelope: branch, data: data, meaning: meaningOf(data)}
 	}
 	if v.internal, err = v.readInternal(event.source); err != nil {
 		return nil, fmt.Errorf("events: x-internal-actions: %w", err)
@@ -99,7 +100,7 @@ func (v *Vocabulary) readInternal(event *openapi3.Schema) (map[string]action, er
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		data.extra = anyExtra // its writer is the platform
-		internal[name] = action{data: data, meaning: meaningOf(data)}
+		internal[name] = action{data: data, meaning: meaningOf(data), itemOf: i.ItemOf}
 	}
 	return internal, nil
 }
@@ -186,6 +187,25 @@ func (v *Vocabulary) branch(name string) *Schema {
 func (v *Vocabulary) Shape(name string) (*loyalty.Shape, bool) {
 	a, ok := v.known(name)
 	return a.meaning, ok
+}
+
+// Told is Shape for who reads an action's events: those of lines have what the programme declared of
+// lines and of the purchases that they inherit from, too.
+func (v *Vocabulary) Told(name string) (*loyalty.Shape, bool) {
+	a, ok := v.known(name)
+	if !ok || a.itemOf == "" {
+		return a.meaning, ok
+	}
+	purchase, ok := v.submittable(a.itemOf)
+	if !ok {
+		return a.meaning, true
+	}
+	told := &loyalty.Shape{Module: a.meaning.Module, Attributes: maps.Clone(purchase.meaning.Attributes)}
+	if lines := told.Attributes[itemsProperty].Items; lines != nil {
+		maps.Copy(told.Attributes, lines.Attributes)
+	}
+	delete(told.Attributes, itemsProperty)
+	return told, true
 }
 
 // Deprecated gives the instant from which an action of the document is
