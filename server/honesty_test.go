@@ -58,7 +58,8 @@ type witness struct {
 	webhook string // its id, once there is one
 	below   *sql.DB
 
-	refused *cameRefused // what of the documented refusals came; nil: only statuses are looked at
+	heard   func(o *offered, target, body string, a answer) // hears each answer; nil: nobody does
+	refused *cameRefused                                    // what of the documented refusals came; nil: only statuses are looked at
 }
 
 func newWitness(h *house, seed uint64) *witness {
@@ -79,6 +80,9 @@ func (w *witness) call(o *offered, key signing.Credential, target, body string, 
 	a := w.raw(o, key, target, body, headers)
 	assert.Less(w.t, a.status, 500, "%s %s %.2000s: %s", o.method, target, body, a.body)
 	w.truths[o.OperationID].statuses[a.status] = true
+	if w.heard != nil {
+		w.heard(o, target, body, a)
+	}
 	if w.refused != nil && a.status >= http.StatusBadRequest {
 		w.sameRefusal(o, key, target, body, headers, a)
 	}

@@ -87,6 +87,8 @@ var plan = []row{
 		targets: []target{{pkg: "./...", run: "^Fuzz", fuzz: true}}},
 	{id: "F2", what: "500 drawn requests for every operation, both databases: no 5xx, nothing off its schema",
 		targets: []target{{pkg: web, run: "^TestContractHonesty"}}},
+	{id: "F3", what: "500 drawn requests for every operation, the same to both databases: the same answers",
+		targets: []target{{pkg: web, run: "^TestDatabasesAnswerAlike$"}}},
 	{id: "S1", what: "every operation with foreign ids, by every kind of key", targets: []target{{pkg: web, run: "^TestAuthorizationMatrix$"}}},
 	{id: "S2", what: "2,000 mutations of signed requests: none accepted",
 		targets: []target{{pkg: "./signing", run: "^Test(MutationsAreRefused|SignaturesDoNotTransfer)$"}, {pkg: web, run: "Signature|Keys|Unsigned|Unknown"}}},
