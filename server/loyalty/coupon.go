@@ -190,6 +190,9 @@ func (c *Coupon) StateAt(at time.Time) CouponState {
 func (c *Coupon) Move(trigger string, at time.Time) error {
 	from := c.StateAt(at)
 	next, ok := CouponMoves[trigger][from]
+	if trigger == "unredeem" {
+		next, ok = CouponMoves[trigger][c.State] // what was used can be taken back after the date, too
+	}
 	switch {
 	case ok && next == beforeRedemption:
 		return nil // undo knows it

@@ -76,7 +76,8 @@ func (w *plainWorld) coupon(c *plainCustomer, e *said, t *told) error {
 	case "coupon_invalidate":
 		k.state = loyalty.CouponInvalidated
 	case "coupon_unredeem":
-		if state != loyalty.CouponRedeemed && state != loyalty.CouponPartiallyRedeemed {
+		// after its date, too: what was used can be taken back
+		if k.state != loyalty.CouponRedeemed && k.state != loyalty.CouponPartiallyRedeemed {
 			return loyalty.ErrForbiddenState
 		}
 		k.undo(len(k.uses) - 1)
