@@ -371,6 +371,9 @@ func (u *undoing) requireLot(lot loyalty.ID) error {
 				n.Opened = lots(&u.states[id].Kept[i], n.Opened)
 			}
 		}
+		// those that are there need not be asked for, and what this batch opened cannot be: it has
+		// other ids each time it is decided
+		n.Opened = slices.DeleteFunc(n.Opened, func(id loyalty.ID) bool { return u.Book.Lot(id) != nil })
 	}
 	return u.Require(n)
 }

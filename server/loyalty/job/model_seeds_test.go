@@ -133,6 +133,16 @@ func TestHistorySeeds(t *testing.T) {
 			{rules: func(r *plainRules) { r.expiry, r.days = points.ExpiryRolling, 1 }, said: add},
 			{rules: automated, said: said{customer: "ben", action: "visit"}},
 		}, chain(8)},
+		{"a refund takes back a challenge's points that paid a debt, while the same bulk completes it again", []retold{
+			{said: said{customer: "ben", action: "point_sub", points: n(300)}},
+			{said: said{customer: "ben", action: "checkout", transaction: "T1"}},
+			{said: said{customer: "ben", action: "checkout", transaction: "T2"}},
+			{said: said{customer: "ada", action: "merge", target: "ben"}},
+			{said: said{customer: "ada", action: "checkout", transaction: "T3"}},
+			{bulk: []said{{customer: "ada", action: "checkout", transaction: "T4"}, {customer: "ada", action: "refund", transaction: "T2"}}},
+		}, func(r *plainRules) {
+			r.challenges = []*plainChallenge{{id: "often", criteria: []plainCriterion{{"checkout", "", 2}}, points: 2, most: 9}}
+		}},
 	} {
 		t.Run(seed.name, func(t *testing.T) {
 			for _, d := range storetest.All {
