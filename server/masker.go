@@ -29,7 +29,8 @@ var personalNames = func() map[string]bool {
 // its action, and where nothing is said by name.
 type masker struct {
 	vocabulary *contract.Vocabulary
-	found      bool // there was something to blank
+	found      bool                      // there was something to blank
+	shapes     map[string]*loyalty.Shape // of the actions met so far; nil: there is no such action
 }
 
 // text masks a JSON text, and reports whether there was anything to mask. A text that cannot be
@@ -97,16 +98,15 @@ func (m *masker) value(v any, schemas []*openapi3.Schema) any {
 
 func (m *masker) object(v map[string]any, schemas []*openapi3.Schema) {
 	action, _ := v["action"].(string)
-	event := m.standsFor(schemas)
 	for name, value := range v {
 		if data, ok := value.(map[string]any); ok && name == "data" && action != "" {
-			if shape, known := m.vocabulary.Told(action); known {
+			if shape := m.told(action); shape != nil {
 				m.shaped(data, shape)
 				continue
 			}
 		}
 		under, declared := propertyOf(schemas, name)
-		if !declared && (personalNames[name] || event != nil && sealed(event, name)) {
+		if !declared && (personalNames[name] || m.sealed(schemas, name)) {
 			v[name] = m.blank(value)
 			continue
 		}
@@ -114,15 +114,29 @@ func (m *masker) object(v map[string]any, schemas []*openapi3.Schema) {
 	}
 }
 
-// standsFor is the shape of the event that an object stands for (x-attributes); nil: for none.
-func (m *masker) standsFor(schemas []*openapi3.Schema) *loyalty.Shape {
+// told is what is said of an action's attributes: an answer can have thousands of its events.
+func (m *masker) told(action string) *loyalty.Shape {
+	shape, met := m.shapes[action]
+	if met {
+		return shape
+	}
+	if shape, _ = m.vocabulary.Told(action); m.shapes == nil {
+		m.shapes = map[string]*loyalty.Shape{}
+	}
+	m.shapes[action] = shape
+	return shape
+}
+
+// sealed reports whether an object that stands for an event (x-attributes) has an attribute that is
+// sealed with it.
+func (m *masker) sealed(schemas []*openapi3.Schema, name string) bool {
 	for _, s := range schemas {
 		if action, _ := s.Extensions["x-attributes"].(string); action != "" {
-			shape, _ := m.vocabulary.Told(action)
-			return shape
+			shape := m.told(action)
+			return shape != nil && sealed(shape, name)
 		}
 	}
-	return nil
+	return false
 }
 
 // sealed reports whether an attribute is sealed with its event. What nobody declared is: nothing is

@@ -148,15 +148,9 @@ func (o options) test(t target) ([]string, error) {
 // code a thousand times, and what it finds new is kept for the others to change.
 const unguided = 1000
 
-// fuzz runs every fuzz target that a target names, one after the other: a thousandth of
-// the executions look for inputs that reach new code and keep them in the build cache,
-// the others change what was found.
+// fuzz runs every fuzz target that a target names, one after the other.
 func (o options) fuzz(t target) (figures []string, err error) {
 	packages, err := o.run("go", nil, "", "list", "-f", "{{.ImportPath}}\t{{.Dir}}", t.pkg)
-	if err != nil {
-		return nil, err
-	}
-	cache, err := o.run("go", nil, "", "env", "GOCACHE")
 	if err != nil {
 		return nil, err
 	}
@@ -167,30 +161,14 @@ func (o options) fuzz(t target) (figures []string, err error) {
 	defer func() { err = errors.Join(err, os.RemoveAll(built)) }()
 	for line := range strings.Lines(string(packages)) {
 		pkg, dir, _ := strings.Cut(strings.TrimSpace(line), "\t")
-		binary := filepath.Join(built, "test")
 		names, listErr := o.run("go", nil, "", "test", "-list", t.run, pkg)
 		err = errors.Join(err, listErr)
-		fresh := false
 		for name := range strings.FieldsSeq(string(names)) {
 			if !strings.HasPrefix(name, "Fuzz") {
 				continue
 			}
-			if !fresh {
-				if _, buildErr := o.run("go", nil, "", "test", "-c", "-o", binary, pkg); buildErr != nil {
-					err = errors.Join(err, fmt.Errorf("%s: %w", pkg, buildErr))
-					break
-				}
-				fresh = true
-			}
 			began := time.Now()
-			guided := max(o.execs/unguided, 1)
-			_, failure := o.run("go", nil, "", "test", pkg, "-run", "xxx", "-fuzz", "^"+name+"$",
-				"-fuzztime", strconv.Itoa(guided)+"x", "-fuzzminimizetime", "10x", "-timeout", o.timeout.String())
-			if failure == nil && o.execs > guided {
-				_, failure = o.run(binary, nil, dir, "-test.run", "xxx", "-test.fuzz", "^"+name+"$",
-					"-test.fuzztime", strconv.Itoa(o.execs-guided)+"x", "-test.fuzzminimizetime", "10x", "-test.timeout", o.timeout.String(),
-					"-test.fuzzcachedir", filepath.Join(strings.TrimSpace(string(cache)), "fuzz", filepath.FromSlash(pkg)))
-			}
+			failure := o.fuzzOne(pkg, dir, name, filepath.Join(built, "test"))
 			figures = append(figures, fmt.Sprintf("%s %d in %s", name, o.execs, time.Since(began).Round(time.Second)))
 			if failure != nil {
 				err = errors.Join(err, fmt.Errorf("%s: %w", name, failure))
@@ -201,6 +179,29 @@ func (o options) fuzz(t target) (figures []string, err error) {
 		err = errors.Join(err, fmt.Errorf("%s: no fuzz target", t.pkg))
 	}
 	return figures, err
+}
+
+// fuzzOne runs a fuzz target: a thousandth of the executions look for inputs that reach new
+// code and keep them in the build cache, the others change what was found. The package's tests
+// are built into binary for these.
+func (o options) fuzzOne(pkg, dir, name, binary string) error {
+	guided := max(o.execs/unguided, 1)
+	_, err := o.run("go", nil, "", "test", pkg, "-run", "xxx", "-fuzz", "^"+name+"$",
+		"-fuzztime", strconv.Itoa(guided)+"x", "-fuzzminimizetime", "10x", "-timeout", o.timeout.String())
+	if err != nil || o.execs == guided {
+		return err
+	}
+	cache, err := o.run("go", nil, "", "env", "GOCACHE")
+	if err != nil {
+		return err
+	}
+	if _, err := o.run("go", nil, "", "test", "-c", "-o", binary, pkg); err != nil {
+		return err
+	}
+	_, err = o.run(binary, nil, dir, "-test.run", "xxx", "-test.fuzz", "^"+name+"$",
+		"-test.fuzztime", strconv.Itoa(o.execs-guided)+"x", "-test.fuzzminimizetime", "10x", "-test.timeout", o.timeout.String(),
+		"-test.fuzzcachedir", filepath.Join(strings.TrimSpace(string(cache)), "fuzz", filepath.FromSlash(pkg)))
+	return err
 }
 
 // run runs a program, in a folder if one is named, and gives what it printed to standard

@@ -2,7 +2,6 @@ package tier
 
 import (
 	"encoding/json"
-	"iter"
 	"maps"
 	"math"
 	"slices"
@@ -236,30 +235,15 @@ func (s *Structure) ends(st *TierState, v TierView) time.Time {
 	}
 	// a figure that is too low now can be high enough at the next check: a day on which more was
 	// given back than earned leaves a rolling window, too
-	then, has := *st, s.rank(st.Tier)
-	for at := range s.checks(&then, v, s.due(&then, v)) {
-		if s.rank(then.Tier) < has {
-			return at
+	then, was := *st, time.Time{}
+	v.Recalculation = false
+	for due := s.due(st, v); due.After(was); due = s.due(&then, v) { // a date that does not move on would never end it
+		v.At, was = due, due
+		if s.judge(&then, v); s.rank(then.Tier) < s.rank(st.Tier) {
+			return due
 		}
 	}
 	return time.Time{}
-}
-
-// checks judges a state at the instants that are planned for it, from due on, as if nothing else
-// happened, and yields each of them.
-func (s *Structure) checks(st *TierState, v TierView, due time.Time) iter.Seq[time.Time] {
-	return func(yield func(time.Time) bool) {
-		for v.Recalculation = false; !due.IsZero(); {
-			v.At = due
-			s.judge(st, v)
-			next := s.due(st, v)
-			// a date that does not move on would never end the loop
-			if !yield(due) || !next.After(due) {
-				return
-			}
-			due = next
-		}
-	}
 }
 
 // nextCheck is the next check that finds the figure at a rank that matters, if nothing happens
