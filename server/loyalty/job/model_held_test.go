@@ -84,7 +84,11 @@ func (w *plainWorld) decideHeld(c *plainCustomer, e *said, t *told) error {
 		return err
 	}
 	if n := min(h.dropped, max(0, c.score-before)); n > 0 {
-		c.takeBack(h.event.transaction, c.lots[len(c.lots)-1].serial, n)
+		first := c.lots[len(c.lots)-1].serial // the event's own
+		if h.event.action == "checkout_claim" {
+			first = 0 // it has none: each line's points are a lot
+		}
+		c.takeBack(h.event.transaction, first, n)
 		t.points -= n
 	}
 	return nil

@@ -63,6 +63,12 @@ func TestHistorySeeds(t *testing.T) {
 			{rules: waits("treasure_found"), said: said{customer: "ada", action: "treasure_found", thing: "online"}},
 			{latest: true, said: said{customer: "ada", action: "pending_validate"}},
 		}, nil},
+		{"what was dropped of a held claim is its first line's points", []retold{
+			{said: said{customer: "eve", action: "checkout", guest: true, transaction: "T1", total: 800_000, items: lines(bread, bread), hasItems: true}},
+			{rules: waits("checkout_claim"), said: said{customer: "ada", action: "checkout_claim", transaction: "T1"}},
+			{said: said{customer: "ada", action: "pending_expired", points: n(5)}},
+			{latest: true, said: said{customer: "ada", action: "pending_validate"}},
+		}, nil},
 		{"an award is taken back although its lot is gone", []retold{
 			{said: said{customer: "ada", action: "reward_claim", thing: "win"}},
 			{said: said{customer: "ada", action: "point_sub", points: n(300)}},
