@@ -151,11 +151,11 @@ func TestWideRowsHaveRowids(t *testing.T) {
 	}
 	require.NoError(t, rows.Err())
 	require.ElementsMatch(t, []string{
-		"progress.data",                              // a few figures; what waits for a decision may be as wide as its event
-		"entities.data",                              // the programme: few, and read as a whole
-		"bulk_items.data",                            // a row of a list
-		"upload_parts.bytes", "upload_parts.sealed",  // read in their order
-		"notices.data", "deliveries.notice",          // the platform's own words
+		"progress.data",                             // a few figures; what waits for a decision may be as wide as its event
+		"entities.data",                             // the programme: few, and read as a whole
+		"bulk_items.data",                           // a row of a list
+		"upload_parts.bytes", "upload_parts.sealed", // read in their order
+		"notices.data", "deliveries.notice", // the platform's own words
 		"attempts.answer", "campaign_figures.labels", // cut to their beginning, and short
 		"customer_keys.sealed", "leavers.sealed", "webhook_secrets.sealed",
 	}, wide)
