@@ -35,6 +35,7 @@ func automated(t *testing.T, url string) *house {
 		{"automation/campaign", `{"id":"old","name":"Old","trigger":"visit","effects":[{"type":"points","points":1}],"status":"active"}`},
 	} {
 		h.makes("/entities/"+piece[0], piece[1])
+		time.Sleep(time.Millisecond) // campaigns of one millisecond have no order of creation
 	}
 	require.Equal(t, http.StatusOK, h.post("/entities/automation/campaign/old/archive", "").status)
 	for _, id := range []string{"member-1001", "member-1002", "member-1003"} {
