@@ -140,7 +140,8 @@ func TestCheckpointIsOwed(t *testing.T) {
 func TestWideRowsHaveRowids(t *testing.T) {
 	_, e := openTestFile(t)
 	rows, err := e.readers.Query(`SELECT l.name || '.' || c.name FROM pragma_table_list l, pragma_table_xinfo(l.name) c
- WHERE l.wr AND c.name IN ('data', 'personal', 'effects', 'detail', 'lines', 'body', 'block', 'custom', 'labels', 'external_ids', 'bytes', 'sealed', 'answer', 'notice')`)
+ WHERE l.wr AND c.name IN ('data', 'personal', 'effects', 'detail', 'lines', 'body', 'block', 'custom', 'labels', 'external_ids', 'bytes', 'sealed', 'answer', 'notice',
+ 'burn', 'hold', 'uses', 'stores', 'products')`)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, rows.Close()) }()
 	var wide []string
@@ -151,7 +152,9 @@ func TestWideRowsHaveRowids(t *testing.T) {
 	}
 	require.NoError(t, rows.Err())
 	require.ElementsMatch(t, []string{
-		"progress.data",                             // a few figures; what waits for a decision may be as wide as its event
+		"progress.data",                    // a few figures; what waits for a decision may be as wide as its event
+		"claims.burn", "reservations.hold", // an entry for each lot, wide with dozens of them
+		"coupons.uses", "coupons.stores", "coupons.products",
 		"entities.data",                             // the programme: few, and read as a whole
 		"bulk_items.data",                           // a row of a list
 		"upload_parts.bytes", "upload_parts.sealed", // read in their order
