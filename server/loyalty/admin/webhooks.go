@@ -212,7 +212,7 @@ func (a *Webhooks) shown(w loyalty.Webhook, secret string) loyalty.Webhook {
 
 // CreateWebhook makes a webhook that is sent events from now on. The value of its secret, in
 // Secrets[0], is never shown again. It fails with an error of kind Invalid that names the field,
-// with ErrRightsExceeded and ErrWebhooksMany.
+// with ErrRightsExceeded, ErrPersonalNeeded and ErrWebhooksMany.
 func (a *Webhooks) CreateWebhook(ctx context.Context, call Call, c WebhookChange) (Done[loyalty.Webhook], error) {
 	return changing(ctx, a, call, func(r *webhookRun) (w loyalty.Webhook, err error) {
 		n, err := r.CountWebhooks()
@@ -230,7 +230,7 @@ func (a *Webhooks) CreateWebhook(ctx context.Context, call Call, c WebhookChange
 			w.Version = *c.Version
 		}
 		if w.Cursor, err = r.TailHead(); err == nil {
-			err = a.applyWebhook(r, c, &w)
+			err = a.applyWebhook(ctx, r, c, &w)
 		}
 		if err != nil {
 			return w, err
@@ -246,7 +246,7 @@ func (a *Webhooks) CreateWebhook(ctx context.Context, call Call, c WebhookChange
 // UpdateWebhook changes a webhook. It fails as CreateWebhook does, and with
 // ErrWebhookNotFound.
 func (a *Webhooks) UpdateWebhook(ctx context.Context, call Call, id string, c WebhookChange) (Done[loyalty.Webhook], error) {
-	return a.editWebhook(ctx, call, id, "webhook.update", func(r *webhookRun, w *loyalty.Webhook) error { return a.applyWebhook(r, c, w) })
+	return a.editWebhook(ctx, call, id, "webhook.update", func(r *webhookRun, w *loyalty.Webhook) error { return a.applyWebhook(ctx, r, c, w) })
 }
 
 // RotateWebhook gives a webhook a new secret, whose value, in Secrets[0], is never shown again. The
@@ -348,7 +348,7 @@ func (r *webhookRun) auditWebhook(action string, before, after *loyalty.Webhook)
 }
 
 // applyWebhook checks a change and makes it, or fails with the field at fault.
-func (a *Webhooks) applyWebhook(r *webhookRun, c WebhookChange, w *loyalty.Webhook) error {
+func (a *Webhooks) applyWebhook(ctx context.Context, r *webhookRun, c WebhookChange, w *loyalty.Webhook) error {
 	if err := r.mayTell(); err != nil {
 		return err
 	}
@@ -380,6 +380,15 @@ func (a *Webhooks) applyWebhook(r *webhookRun, c WebhookChange, w *loyalty.Webho
 	}
 	if w.Has(loyalty.IncludePersonal) && (!had || url != w.URL) && !c.ConfirmPersonal {
 		return programme.Fault("confirm_personal", "webhook_confirm", nil)
+	}
+	return maySendPersonal(ctx, w)
+}
+
+// maySendPersonal refuses a webhook that sends personal data to a user who may not see it, because
+// they could have it sent to an address of their own. Keys are programs: mayTell is for them.
+func maySendPersonal(ctx context.Context, w *loyalty.Webhook) error {
+	if c, console := loyalty.CallerOf(ctx); console && !c.Personal && w.Has(loyalty.IncludePersonal) {
+		return loyalty.ErrPersonalNeeded
 	}
 	return nil
 }

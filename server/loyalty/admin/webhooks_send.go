@@ -134,8 +134,8 @@ func (a *Webhooks) checkReplay(p *loyalty.Replay) error {
 }
 
 // ReplayWebhook sends past events again, and returns how many there are before the filter. It fails
-// with ErrWebhookNotFound, ErrWebhookState, ErrReplayRunning, or an error of kind Invalid that
-// names the field.
+// with ErrWebhookNotFound, ErrWebhookState, ErrPersonalNeeded, ErrReplayRunning, or an error of kind
+// Invalid that names the field.
 func (a *Webhooks) ReplayWebhook(ctx context.Context, call Call, id string, p loyalty.Replay) (Done[int64], error) {
 	if err := a.checkReplay(&p); err != nil {
 		return Done[int64]{}, err
@@ -152,6 +152,9 @@ func (a *Webhooks) ReplayWebhook(ctx context.Context, call Call, id string, p lo
 			return 0, err
 		}
 		if err := r.mayTell(); err != nil {
+			return 0, err
+		}
+		if err := maySendPersonal(ctx, &w); err != nil {
 			return 0, err
 		}
 		running, err := r.CountReplays(w.ID)

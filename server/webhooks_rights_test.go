@@ -1,0 +1,61 @@
+package server_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/store/storetest"
+)
+
+// TestWebhooksOfUsers: personal data leaves by a webhook only if a user who may see it says so, with
+// a fresh proof of who they are.
+func TestWebhooksOfUsers(t *testing.T) {
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		p := openConsole(t, url)
+		p.enrol("member-1")
+		r := newReceiver(t)
+		plain := bridged + "/admin/webhooks/" + p.hook(r, `["event.*"]`, "")
+		full := bridged + "/admin/webhooks/" + p.hook(r, `["event.*"]`, `,"include":["personal"],"confirm_personal":true`)
+		sees, not := p.enter("owner.sees", loyalty.RoleOwner, true), p.enter("owner.sees-not", loyalty.RoleOwner, false)
+		operator := p.enter("operator.sees-not", loyalty.RoleOperator, false)
+		const personally = `"include":["personal"],"confirm_personal":true`
+		creation := `{"url":"` + r.URL + `","types":["event.*"],` + personally + `}`
+		for _, refused := range []struct {
+			v            *visitor
+			target, body string
+		}{
+			{not, bridged + "/admin/webhooks", creation},
+			{not, plain, `{` + personally + `}`},
+			{not, full, `{"label":"mine","url":"` + r.URL + `/elsewhere","confirm_personal":true}`},
+			{not, full, `{"types":["event.opt_in"]}`},
+			{not, full + "/replay", `{"from_sequence":1}`},
+			{operator, full + "/replay", `{"from_sequence":1}`},
+		} {
+			a := refused.v.post(refused.target, refused.body)
+			require.Equal(t, []any{http.StatusForbidden, 190651}, []any{a.status, a.fault(t).Code}, refused.target+refused.body)
+		}
+		for _, allowed := range []struct {
+			v            *visitor
+			target, body string
+		}{
+			{not, plain, `{"label":"CRM"}`},
+			{not, plain + "/replay", `{"from_sequence":1}`},
+			{operator, full + "/replay", `{"from_sequence":1,"dry_run":true}`},
+			{operator, full + "/test", `{}`},
+			{sees, plain, `{` + personally + `}`},
+			{sees, full + "/replay", `{"from_sequence":1}`},
+			{not, full, `{"include":[]}`},
+		} {
+			a := allowed.v.post(allowed.target, allowed.body)
+			require.Less(t, a.status, 300, allowed.target+a.body)
+		}
+		p.forgetProof(sees)
+		for target, body := range map[string]string{bridged + "/admin/webhooks": creation, plain: `{"label":"CRM"}`, plain + "/rotate": `{}`} {
+			a := sees.post(target, body)
+			require.Equal(t, []any{http.StatusForbidden, 190641}, []any{a.status, a.fault(t).Code}, target)
+		}
+	})
+}
