@@ -139,6 +139,23 @@ func TestSessionsEndTogether(t *testing.T) {
 	})
 }
 
+// TestNewLinkEndsTheOld: who came by an earlier link and chose no password yet is out once an owner
+// makes another one, on every node, and cannot take the account.
+func TestNewLinkEndsTheOld(t *testing.T) {
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		p := openConsole(t, url)
+		thief := p.enter("sample.owner", loyalty.RoleOwner, true)
+		path := p.post("/admin/users/sample.owner/invite", "").json(t)["data"].(map[string]any)["path"].(string)
+		require.Equal(t, http.StatusUnauthorized, thief.get(bridged+"/admin/me").status)
+
+		v := &visitor{house: p}
+		_, token, _ := strings.Cut(path, "#enter/")
+		require.Equal(t, http.StatusOK, v.post("/console/enter", `{"token":"`+token+`"}`).status)
+		require.Equal(t, 190660, thief.post("/console/self/password", `{"password":"stolen horse"}`).fault(t).Code)
+		require.Equal(t, http.StatusOK, v.post("/console/self/password", `{"password":"correct horse"}`).status)
+	})
+}
+
 // TestSessionsThatAreOver: one that is over proves nothing, and opens nothing.
 func TestSessionsThatAreOver(t *testing.T) {
 	p := openConsole(t, storetest.SQLite(t))

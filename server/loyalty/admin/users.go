@@ -285,10 +285,10 @@ func (o *Users) Invite(ctx context.Context, call Call, id string, life time.Dura
 			if err := r.SaveUser(u); err != nil {
 				return Invitation{}, err
 			}
-			// A session that continued could choose the password in their place.
-			if err := r.EndSessions(u.ID); err != nil {
-				return Invitation{}, err
-			}
+		}
+		// A session that continued could choose the password in their place, one by an earlier link too.
+		if err := r.EndSessions(u.ID); err != nil {
+			return Invitation{}, err
 		}
 		token, hash := user.NewToken()
 		i := Invitation{u, token, r.now.Add(life)}
