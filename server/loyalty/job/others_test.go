@@ -58,6 +58,38 @@ func TestHeldRefundOfAGuest(t *testing.T) {
 	})
 }
 
+// Purchases that wait are decided together, however many there are: a customer whose purchases
+// come due at one time is served, and so is whoever drops pending points. Each has a coupon, which
+// comes back.
+func TestManyPurchasesThatWait(t *testing.T) {
+	const many = 300
+	for name, m := range map[string]modules{
+		"held": {"pending_events": `{"actions":["checkout"],"days":1}`}, "to be rejected": {"checkout_accept": `{"type":"reject","pending_days":1}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachShop(t, m, func(t *testing.T, s *shop) {
+				s.enrol("ada")
+				for i := range many {
+					s.must("ada", "coupon_create", fmt.Sprintf(`{"code":"C-%d","value":1}`, i))
+					s.must("ada", "checkout", fmt.Sprintf(`{"transaction_id":"T-%d","total":50,"coupons":["C-%d"],"items":%s}`, i, i, oneLine))
+				}
+				cold := s.node(func(*engine.EngineOptions) {})
+				if name == "held" {
+					_, err := cold.Submit(ctx, loyalty.Submission{Customer: "ada", Action: "pending_expired", Data: json.RawMessage(`{"points":1}`)})
+					require.NoError(t, err)
+				}
+				require.Positive(t, s.customer("ada").Figures.Pending)
+				s.wait(2 * 24 * time.Hour)
+				_, err := s.node(func(*engine.EngineOptions) {}).Submit(ctx, loyalty.Submission{Customer: "ada", Action: "point_add", Data: json.RawMessage(`{"points":1}`)})
+				require.NoError(t, err)
+				require.Zero(t, s.customer("ada").Figures.Pending)
+				s.must("ada", "coupon_redeem", `{"code":"C-299"}`)
+				s.verify()
+			})
+		})
+	}
+}
+
 // What is due for the other customer comes before the event, also before the
 // reactions to it: they see the event's whole effect.
 func TestReactionsWaitForTheEvent(t *testing.T) {
