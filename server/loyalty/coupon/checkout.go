@@ -177,8 +177,10 @@ func codes(t *loyalty.Transaction) (codes []string) {
 // boughtWith returns the coupons of a purchase in the order in which they were named.
 func boughtWith(r *engine.Run, t *loyalty.Transaction) ([]*loyalty.Coupon, error) {
 	codes := codes(t)
-	if err := r.Require(loyalty.CustomerNeeds{Coupons: codes}); err != nil {
-		return nil, err
+	if r.Require(loyalty.CustomerNeeds{Coupons: codes}) != nil {
+		if err := r.Require(loyalty.CustomerNeeds{Coupons: waitingCodes(r, codes)}); err != nil {
+			return nil, err
+		}
 	}
 	coupons := make([]*loyalty.Coupon, len(codes))
 	for i, code := range codes {
@@ -189,6 +191,19 @@ func boughtWith(r *engine.Run, t *loyalty.Transaction) ([]*loyalty.Coupon, error
 		coupons[i] = c
 	}
 	return coupons, nil
+}
+
+// waitingCodes adds the codes of purchases that wait: those that come due together are decided one
+// after the other, and each that asked by itself would have all of them decided again.
+func waitingCodes(r *engine.Run, all []string) []string {
+	all = slices.Clone(all)
+	for _, t := range r.Purchases() {
+		if t.State == loyalty.Pending {
+			all = append(all, codes(t)...)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // unredeemCoupons gives back the coupons of a rejected purchase, each by a derived coupon_unredeem.

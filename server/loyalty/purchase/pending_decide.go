@@ -130,8 +130,7 @@ func drop(r *engine.Run, e *loyalty.Event, key loyalty.ProgressKey, h *HeldEvent
 // heldPurchase finds the purchase of a held checkout; nil: it was settled by
 // other means, after the modules had been changed.
 func heldPurchase(r *engine.Run, h *HeldEvent) (*loyalty.Transaction, error) {
-	needs := loyalty.CustomerNeeds{Lots: loyalty.HeldLots, Key: true, Transactions: []string{h.Transaction}}
-	if err := r.Require(needs); err != nil {
+	if err := r.Require(purchases(h.Transaction)); err != nil {
 		return nil, err
 	}
 	t := r.Purchases()[h.Transaction]
@@ -139,6 +138,39 @@ func heldPurchase(r *engine.Run, h *HeldEvent) (*loyalty.Transaction, error) {
 		return nil, nil
 	}
 	return t, nil
+}
+
+func purchases(names ...string) loyalty.CustomerNeeds {
+	return loyalty.CustomerNeeds{Lots: loyalty.HeldLots, Key: true, Transactions: names}
+}
+
+// heldTogether is how many held purchases are read at a time where one is decided after the other.
+// Each that asked by itself would have all before it decided again.
+const heldTogether = 250
+
+// withLater reads the purchase of a held event together with those that were held after it.
+func withLater(r *engine.Run, event string, h *HeldEvent) error {
+	if !h.purchase() || r.Require(purchases(h.Transaction)) == nil {
+		return nil
+	}
+	keys, err := r.ProgressOf(loyalty.ProgressHeld) // ids, so by age
+	if err != nil {
+		return err
+	}
+	names := []string{h.Transaction}
+	for _, key := range keys {
+		if key <= event || len(names) == heldTogether {
+			continue
+		}
+		var later HeldEvent
+		if _, err := r.Progress(loyalty.ProgressHeld, key, &later); err != nil {
+			return err
+		}
+		if later.purchase() {
+			names = append(names, later.Transaction)
+		}
+	}
+	return r.Require(purchases(names...))
 }
 
 // ExpirePending drops pending points of held events, the oldest first. An event
@@ -153,6 +185,9 @@ func ExpirePending(r *engine.Run, n int64) error {
 	var pending int64
 	for i, key := range keys {
 		if _, err := r.Progress(loyalty.ProgressHeld, key, &all[i]); err != nil {
+			return err
+		}
+		if err := withLater(r, key, &all[i]); err != nil {
 			return err
 		}
 		if all[i].purchase() {
@@ -212,6 +247,9 @@ func expireHeld(r *engine.Run, p *loyalty.Progress) error {
 	var h HeldEvent
 	if err := json.Unmarshal(p.Data, &h); err != nil {
 		return fmt.Errorf("held event %s: %w", p.Key, err)
+	}
+	if err := withLater(r, p.Key, &h); err != nil {
+		return err
 	}
 	e := r.Append("pending_expired", p.DueAt)
 	e.Data, e.Transaction = loyalty.JSON(heldAttributes{p.Key, h.Points}), h.Transaction
