@@ -156,10 +156,7 @@ func (o *Users) FirstOwner(ctx context.Context) (loyalty.User, error) {
 // Update changes a user. A user whose role or right changes is signed out. It fails with
 // ErrUserNotFound, ErrLastOwner, or an error of kind Invalid that names the field.
 func (o *Users) Update(ctx context.Context, call Call, id string, c UserChange) (Done[loyalty.User], error) {
-	return o.edit(ctx, call, id, "user.update", func(r *adminRun, u *loyalty.User) error {
-		if err := r.mayRule(); err != nil {
-			return err
-		}
+	return o.edit(ctx, call, id, "user.update", func(_ *adminRun, u *loyalty.User) error {
 		return c.apply(u)
 	})
 }
@@ -186,12 +183,15 @@ func (o *Users) ResetSecondFactor(ctx context.Context, call Call, id string) (Do
 	})
 }
 
-// edit is the common part of all changes of one user: the installation keeps an owner, sessions
-// that depend on what was removed end, and the audit trail shows before and after.
+// edit is the common part of all changes of one user: a key needs all rights, the installation keeps
+// an owner, sessions that depend on what was removed end, and the audit trail shows before and after.
 func (o *Users) edit(ctx context.Context, call Call, id, action string, edit func(*adminRun, *loyalty.User) error) (Done[loyalty.User], error) {
 	return change(ctx, o.admin, call, func(r *adminRun) (loyalty.User, error) {
 		u, err := r.user(id)
 		if err != nil {
+			return u, err
+		}
+		if err := r.mayRule(); err != nil {
 			return u, err
 		}
 		before := u
@@ -218,8 +218,8 @@ func (o *Users) edit(ctx context.Context, call Call, id, action string, edit fun
 	}, asItIs)
 }
 
-// mayRule refuses a key with limited rights: a user whom it creates or lets in may be an owner, and
-// so have more rights than the key.
+// mayRule refuses a key with limited rights: a user whom it creates, changes, shuts out or lets in may
+// be an owner, and so have more rights than the key.
 func (r *adminRun) mayRule() error {
 	return r.mayGive(nil, &loyalty.AccessKey{})
 }
