@@ -181,25 +181,31 @@ func openStill(t *testing.T, url string) *house {
 	})
 }
 
-// TestUnknownLoginsWaitToo: a login that no user has is told as one with a wrong password,
-// in the answer, in its time, and in the wait after many.
+// TestUnknownLoginsWaitToo: a login that no user has, or whose user is shut out, is told as one with a
+// wrong password, in the answer, in its time, and in the wait after many.
 func TestUnknownLoginsWaitToo(t *testing.T) {
 	p := openStill(t, storetest.SQLite(t))
 	v := p.enter("sample.owner", loyalty.RoleOwner, true)
 	require.Equal(t, http.StatusOK, v.post("/console/self/password", `{"password":"correct horse"}`).status)
-	var codes [2][]int
-	for n, login := range []string{"sample.owner", "nobody"} {
+	out := p.enter("out", loyalty.RoleEditor, false)
+	require.Equal(t, http.StatusOK, out.post("/console/self/password", `{"password":"right horse"}`).status)
+	require.Equal(t, http.StatusOK, p.post("/admin/users/out/disable", "").status)
+	var codes [3][]int
+	for n, sent := range []string{`{"login":"sample.owner","password":"wrong horse"}`, `{"login":"nobody","password":"wrong horse"}`, `{"login":"out","password":"right horse"}`} {
 		for range 7 {
 			began := time.Now()
-			a := (&visitor{house: p}).post("/console/session", `{"login":"`+login+`","password":"wrong horse"}`)
+			a := (&visitor{house: p}).post("/console/session", sent)
 			codes[n] = append(codes[n], a.fault(t).Code)
 			if a.status == http.StatusUnauthorized {
 				require.GreaterOrEqual(t, time.Since(began), 250*time.Millisecond)
 			}
 		}
 	}
-	require.Equal(t, codes[0], codes[1])
 	require.Equal(t, []int{190661, 190661, 190661, 190661, 190661, 190661, 190663}, codes[0])
+	require.Equal(t, codes[0], codes[1], "unknown")
+	require.Equal(t, codes[0], codes[2], "shut out, with the right password")
+	require.Equal(t, http.StatusOK, p.post("/admin/users/out/disable", `{"disabled":false}`).status)
+	require.Equal(t, http.StatusOK, out.post("/console/session", `{"login":"out","password":"right horse"}`).status, "let in again, they need not wait")
 }
 
 // TestLockHoldsForAllAtOnce: guesses that arrive together are counted one by one.

@@ -118,11 +118,11 @@ func (u *Users) prove(ctx context.Context, user *loyalty.User, password, code st
 	if err != nil {
 		return err
 	}
-	if user.ID == (loyalty.ID{}) || !user.DisabledAt.IsZero() {
+	if user.ID == (loyalty.ID{}) {
 		return ErrSignIn
 	}
 	fresh := ""
-	if ok && stale {
+	if ok && stale && user.DisabledAt.IsZero() {
 		if fresh, err = u.hasher.hash(ctx, password); err != nil {
 			return err
 		}
@@ -144,11 +144,9 @@ func (u *Users) prove(ctx context.Context, user *loyalty.User, password, code st
 // judge decides under the user's lock.
 func (u *Users) judge(user *loyalty.User, right bool, code string) error {
 	switch {
-	case !user.DisabledAt.IsZero():
-		return ErrSignIn
 	case u.now().Before(user.LockedUntil): // others failed meanwhile
 		return ErrSlow
-	case !right:
+	case !right, !user.DisabledAt.IsZero(): // who is shut out is told what a wrong password is told, and waits as it does
 		u.failed(user)
 		return ErrSignIn
 	case len(user.TOTP) > 0 && code == "":
