@@ -9,19 +9,33 @@ import (
 
 // mayGive refuses to give a key more rights than the key that asks has itself, because otherwise it
 // could escape its own limits through another key. before is the key as it was, nil for a new one:
-// what it already had stays. Taking rights away is never refused.
+// what it already had stays, and taking rights away is never refused. Rights are no more than
+// together: who may write no rewards cannot let a key write that could only read them. So of a key
+// that gets more of one right the others must be within those of the key that asks, too.
 func (r *adminRun) mayGive(before, after *loyalty.AccessKey) error {
 	giver, limited := r.giver()
 	if !limited {
 		return nil
 	}
+	var more []right
 	for _, right := range rights {
-		if before != nil && right.within(after, before) {
+		if before == nil || !right.within(after, before) {
+			more = append(more, right)
+		}
+	}
+	if len(more) == 0 {
+		return nil
+	}
+	for _, right := range rights {
+		asked := slices.ContainsFunc(more, right.same)
+		if right.within(after, giver) || asked && len(more) == 1 && before != nil && right.together(after, giver, before) {
 			continue
 		}
-		if !right.within(after, giver) && (before == nil || !right.together(after, giver, before)) {
-			return loyalty.ErrRightsExceeded.With("property", right.property).At(right.property)
+		property := more[0].property
+		if asked {
+			property = right.property
 		}
+		return loyalty.ErrRightsExceeded.With("property", property).At(property)
 	}
 	return nil
 }
@@ -48,6 +62,8 @@ type right struct {
 	// union reports whether it has no more than two others together; nil if that makes no difference.
 	union func(k, one, other *loyalty.AccessKey) bool
 }
+
+func (r right) same(other right) bool { return r.property == other.property }
 
 func (r right) together(k, one, other *loyalty.AccessKey) bool {
 	return r.union != nil && r.union(k, one, other)

@@ -73,13 +73,27 @@ func TestKeysGiveWhatTheyHave(t *testing.T) {
 		_, err = d.RevokeKey(ctx, by, large.ID)
 		require.NoError(t, err)
 
-		// What a key has already is no gift, and what both have together may be given.
-		reader := d.create(t, admin.KeyChange{APIs: new([]string{"customers"}), ReadOnly: new(true), Addresses: new([]string{"198.51.100.1"}), ExpiresAt: &end})
-		changed, err = d.UpdateKey(ctx, by, reader.ID, admin.KeyChange{
-			APIs: new([]string{"customers", "events"}), ReadOnly: new(false), Addresses: new([]string{"198.51.100.1", "192.0.2.9"}),
+		// What a key has already is no gift, and what both have together may be given, where all else
+		// of the key is within what the giver has.
+		reader := d.create(t, admin.KeyChange{
+			APIs: new([]string{"customers"}), ReadOnly: new(true), Addresses: new([]string{"192.0.2.1"}), RateLimit: new(500), ExpiresAt: &end,
 		})
+		changed, err = d.UpdateKey(ctx, by, reader.ID, admin.KeyChange{APIs: new([]string{"customers", "events"})})
 		require.NoError(t, err)
 		require.Equal(t, []string{"customers", "events"}, changed.Value.APIs)
+		// Rights are no more than together: the giver cannot write customers, nor reach them from elsewhere.
+		for property, change := range map[string]admin.KeyChange{
+			"read_only": {ReadOnly: new(false)}, "addresses": {Addresses: new([]string{"192.0.2.1", "192.0.2.9"})}, "apis": {APIs: new([]string{"customers", "events", "administration"}), ReadOnly: new(false)},
+		} {
+			_, err = d.UpdateKey(ctx, by, reader.ID, change)
+			refused(err, property)
+		}
+		elsewhere := d.create(t, admin.KeyChange{APIs: new([]string{"customers"}), Addresses: new([]string{"198.51.100.1"}), RateLimit: new(500), ExpiresAt: &end})
+		_, err = d.UpdateKey(ctx, by, elsewhere.ID, admin.KeyChange{APIs: new([]string{"customers", "events"})})
+		refused(err, "apis")
+		ended := d.create(t, admin.KeyChange{ExpiresAt: new(d.Now().Add(time.Minute))})
+		_, err = d.UpdateKey(ctx, by, ended.ID, admin.KeyChange{ExpiresAt: &end})
+		refused(err, "expires_at")
 		_, err = d.UpdateKey(ctx, by, reader.ID, admin.KeyChange{APIs: new([]string{})})
 		refused(err, "apis")
 
