@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/gin-gonic/gin"
@@ -48,7 +49,7 @@ func (s *Server) authorize(c *gin.Context) {
 		s.fail(c, loyalty.ErrModuleOffPath.With("module", r.operation.module))
 	case r.caller != nil && r.operation.personal != "":
 		// Without it there is nothing to mask, and with it the handler notes what it shows.
-		if !r.caller.Personal && c.Query(r.operation.personal) == "true" {
+		if !r.caller.Personal && affirmed(c.Query(r.operation.personal)) {
 			s.fail(c, loyalty.ErrPersonalNeeded)
 		}
 	case r.caller != nil && !r.caller.Personal && c.GetHeader(personalHeader) == personalShown:
@@ -56,6 +57,13 @@ func (s *Server) authorize(c *gin.Context) {
 	case r.caller != nil && !ofProgramme(c, r.operation):
 		mask(c, s.vocabulary, s.fail, r.caller.Personal, func() error { return s.notePersonal(c, r) })
 	}
+}
+
+// affirmed reads a parameter as its handler will: each spelling that is true there is true here. What
+// is neither true nor false the handler refuses.
+func affirmed(text string) bool {
+	yes, err := strconv.ParseBool(text)
+	return err == nil && yes
 }
 
 // ofProgramme reports whether an operation is about the programme and not about a person. Its
