@@ -72,6 +72,9 @@ func (s *Server) chargeBulk(c *gin.Context, events int) error {
 	if err != nil {
 		return err
 	}
+	if !verdict.Allowed {
+		verdict.RetryAfter += time.Minute / time.Duration(most) // the request is counted again then, before its events
+	}
 	verdict.SetHeaders(c.Writer.Header())
 	if !verdict.Allowed {
 		return tooMany(verdict)

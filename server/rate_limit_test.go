@@ -3,6 +3,8 @@ package server_test
 import (
 	"fmt"
 	"net/http"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -80,4 +82,32 @@ func TestSpentLimitIsToldBeforeTheBody(t *testing.T) {
 	require.Equal(t, []string{"40", "1", "0", "40"}, []string{a.Header.Get("Retry-After"), a.Header.Get("RateLimit-Limit"), a.Header.Get("RateLimit-Remaining"), a.Header.Get("RateLimit-Reset")})
 	now.now = now.now.Add(40 * time.Second)
 	require.Equal(t, http.StatusBadRequest, h.signed(key, post()).status, "the next one is there")
+}
+
+// TestRefusedBulkComesBackWhenTold: the request of a bulk counts as well as its events, so a caller
+// who waits as long as Retry-After says is served, also with a limit that is just as large.
+func TestRefusedBulkComesBackWhenTold(t *testing.T) {
+	now := &stopped{now: time.Now()}
+	h := open(t, func(o *server.Options) { o.Limiter, o.Clock = limit.NewMemory(now.clock), now.clock })
+	most := 60
+	key := h.newKey(admin.KeyChange{RateLimit: &most})
+	bulk := func(events int) answer {
+		one := `{"customer":"nobody","action":"point_add","data":{"points":1}}`
+		return h.signed(key, h.request(http.MethodPost, "/events/bulk", `{"events":[`+strings.Repeat(one+",", events-1)+one+`]}`, "Content-Type", jsonType))
+	}
+	require.Equal(t, http.StatusOK, bulk(50).status)
+	for _, events := range []int{20, 60, 100} {
+		// Where nothing is left the request is refused before its events are known, and told of itself alone.
+		served := false
+		for tries := 0; tries < 3 && !served; tries++ {
+			a := bulk(events)
+			if served = a.status == http.StatusOK; !served {
+				require.Equal(t, http.StatusTooManyRequests, a.status, a.body)
+				seconds, err := strconv.Atoi(a.header.Get("Retry-After"))
+				require.NoError(t, err)
+				now.now = now.now.Add(time.Duration(seconds) * time.Second)
+			}
+		}
+		require.True(t, served, "%d events", events)
+	}
 }
