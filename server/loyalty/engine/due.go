@@ -67,8 +67,8 @@ func onTime(r *Run, at time.Time, apply func() error) error {
 	if err := r.work.react(); err != nil {
 		return err
 	}
-	payDebt(r.Book)
-	return nil
+	// what it gave back to lots that have expired is not there for what is due next
+	return expireDue(r, at, nil)
 }
 
 // expireDue expires the free points of lots whose time has come, oldest instant first, with one
@@ -77,8 +77,8 @@ func expireDue(r *Run, now time.Time, parent *loyalty.Event) error {
 	payDebt(r.Book) // debt comes before expiry
 	due := r.Book.Due(now)
 	for len(due) > 0 {
-		at := r.Book.Expiry(due[0])
-		n := slices.IndexFunc(due, func(l *points.Lot) bool { return !r.Book.Expiry(l).Equal(at) })
+		at := due[0].At
+		n := slices.IndexFunc(due, func(l points.Expiring) bool { return !l.At.Equal(at) })
 		if n < 0 {
 			n = len(due)
 		}
@@ -90,14 +90,14 @@ func expireDue(r *Run, now time.Time, parent *loyalty.Event) error {
 
 // expire writes one event for all lots of an instant: to the customer they expired together, and
 // the portions say which lots they were.
-func expire(r *Run, lots []*points.Lot, at time.Time, parent *loyalty.Event) {
+func expire(r *Run, lots []points.Expiring, at time.Time, parent *loyalty.Event) {
 	e := r.Append("point_expire", at)
 	if parent != nil {
 		e.Parent = parent.ID
 	}
 	portions := make([]points.Portion, len(lots))
 	for i, l := range lots {
-		portions[i] = points.Portion{Lot: l.ID, Points: r.Book.Expire(e.ID, l)}
+		portions[i] = points.Portion{Lot: l.ID, Points: r.Book.Expire(e.ID, l.Lot)}
 	}
 	total := points.Total(portions)
 	e.Shown(-total)

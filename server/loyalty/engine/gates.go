@@ -41,6 +41,7 @@ func (t *Ticket) decide(r *Run) error {
 			return loyalty.PrefixFields(err, t.sub.At)
 		}
 	}
+	r.Book.Lapse(r.Now)
 	t.takeOver(r)
 	r.Event = r.Append(t.rule.Meta().Name, r.At)
 	if err := t.store(r); err != nil {
@@ -53,7 +54,7 @@ func (t *Ticket) decide(r *Run) error {
 		return loyalty.PrefixFields(err, t.sub.At)
 	}
 	// after the event and not before: points that expire by inactivity are judged by the activity
-	// before it
+	// before it, also those that it gives back (see Lapse)
 	r.Customer.LastActivityAt = r.Now
 	r.Book.LastActivity = r.Now
 	for _, run := range r.work.runs {

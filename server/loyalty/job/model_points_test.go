@@ -48,6 +48,28 @@ func (c *plainCustomer) expiry(l plainLot) time.Time {
 	return l.expires
 }
 
+// lapse notes which lots the customer was idle for too long for, before doing something.
+func (c *plainCustomer) lapse(now time.Time) {
+	for i := range c.lots {
+		if l := &c.lots[i]; l.idle > 0 && l.free == 0 && !c.expiry(*l).After(now) {
+			l.lapsed = c.expiry(*l)
+		}
+	}
+}
+
+// ends is when the free points of a lot expire, looked at now: at once where the lot has expired
+// already, whatever its customer did since.
+func (c *plainCustomer) ends(l plainLot, now time.Time) time.Time {
+	at := c.expiry(l)
+	switch {
+	case !l.lapsed.IsZero():
+		return l.lapsed
+	case l.idle > 0 && l.expired > 0 && at.After(now):
+		return now
+	}
+	return at
+}
+
 // before is the spending order: expires_at, nulls last; earned_at; event id.
 func (c *plainCustomer) before(i, k int) bool {
 	x, y := c.expiry(c.lots[i]), c.expiry(c.lots[k])
@@ -310,6 +332,7 @@ func (w *plainWorld) settle(c *plainCustomer) {
 			w.expireHeld(c, d.held)
 		}
 		w.react()
+		w.expire(c, d.at) // what came back to lots that have expired
 		c.at = was
 	}
 }
@@ -321,7 +344,7 @@ func (w *plainWorld) expire(c *plainCustomer, now time.Time) {
 	for {
 		var at time.Time
 		for _, l := range c.lots {
-			if e := c.expiry(l); l.free > 0 && !e.IsZero() && !e.After(now) && (at.IsZero() || e.Before(at)) {
+			if e := c.ends(l, now); l.free > 0 && !e.IsZero() && !e.After(now) && (at.IsZero() || e.Before(at)) {
 				at = e
 			}
 		}
@@ -331,7 +354,7 @@ func (w *plainWorld) expire(c *plainCustomer, now time.Time) {
 		t := w.tell(c, "point_expire", 0)
 		t.parent, t.at = 0, at
 		for i := range c.lots {
-			if l := &c.lots[i]; l.free > 0 && c.expiry(*l).Equal(at) {
+			if l := &c.lots[i]; l.free > 0 && c.ends(*l, now).Equal(at) {
 				t.points -= l.free
 				l.expired += l.free
 				l.free = 0

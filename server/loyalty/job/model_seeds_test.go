@@ -52,6 +52,13 @@ func TestHistorySeeds(t *testing.T) {
 			}
 		}
 	}
+	// Points live as long as their customer does something every day.
+	idle := func(r *plainRules) { r.expiry, r.days = points.ExpiryLastActivity, 1 }
+	hundred := retold{rules: idle, said: said{customer: "ben", action: "point_add", points: n(100)}}
+	held := retold{said: said{customer: "ben", action: "reserve_points", transaction: "T1", points: n(30)}}
+	released := said{customer: "ben", action: "release_points", transaction: "T1"}
+	visits := said{customer: "ben", action: "visit"}
+	twoDays := 48 * time.Hour
 	automated := func(r *plainRules) { r.off = nil }
 	add := said{customer: "ada", action: "point_add", points: n(5)}
 	for _, seed := range []struct {
@@ -95,6 +102,40 @@ func TestHistorySeeds(t *testing.T) {
 		{"a code that came back in a bulk goes out in it", []retold{
 			{said: said{customer: "ada", action: "coupon_redeem", code: "POOL-1"}},
 			{bulk: []said{{customer: "ada", action: "coupon_unredeem", code: "POOL-1"}, {customer: "ben", action: "reward_claim", thing: "card"}}},
+		}, nil},
+		{"points that inactivity ended stay so when they are released", []retold{
+			hundred, held, {after: twoDays, said: released},
+		}, nil},
+		{"and also after another activity", []retold{hundred, held, {after: twoDays, said: visits}, {said: released}}, nil},
+		{"and where their whole lot was reserved", []retold{
+			hundred, {said: said{customer: "ben", action: "reserve_points", transaction: "T1", points: n(100)}}, {after: twoDays, said: released},
+		}, nil},
+		{"a release keeps what has not expired", []retold{hundred, held, {after: 12 * time.Hour, said: visits}, {after: 20 * time.Hour, said: released}}, nil},
+		{"points that inactivity ended stay so in another's hands", []retold{
+			hundred, held, {after: twoDays, said: said{customer: "ada", action: "visit"}},
+			{said: said{customer: "ada", action: "merge", target: "ben"}},
+			{said: said{customer: "ada", action: "release_points", transaction: "T1"}},
+		}, nil},
+		{"points that are given back do not outlive the rest of their lot", []retold{
+			hundred, {said: said{customer: "ben", action: "point_spend", points: n(30)}},
+			{after: twoDays, said: visits}, {said: said{customer: "ben", action: "point_unspend", points: n(10)}},
+			{after: twoDays, said: said{customer: "ben", action: "point_unspend", points: n(20)}},
+		}, nil},
+		{"nor do those of a purchase that is rejected", []retold{
+			{rules: accept(programme.AcceptManual), said: visits}, hundred,
+			{said: said{customer: "ben", action: "checkout", transaction: "T1", total: 1_000_000, points: n(30)}},
+			{after: twoDays, said: said{customer: "ben", action: "checkout_reject", transaction: "T1"}},
+		}, nil},
+		{"nor if its date rejects it", []retold{
+			{rules: accept(programme.AcceptReject), said: visits}, hundred,
+			{rules: func(r *plainRules) { r.pendingDays = 3 }, said: said{customer: "ben", action: "checkout", transaction: "T1", total: 1_000_000, points: n(30)}},
+			{after: twoDays, said: visits}, {after: 14 * time.Hour, said: visits}, {after: 18 * time.Hour, said: visits},
+		}, nil},
+		{"nor of one that is refunded", []retold{
+			{rules: accept(programme.AcceptManual), said: visits}, hundred,
+			{said: said{customer: "ben", action: "checkout", transaction: "T1", total: 1_000_000, points: n(30)}},
+			{said: said{customer: "ben", action: "checkout_accept", transaction: "T1"}},
+			{after: twoDays, said: said{customer: "ben", action: "refund", transaction: "T1"}},
 		}, nil},
 		{"a code that came back by date goes out at once", []retold{
 			{rules: accept(programme.AcceptReject), said: said{customer: "ada", action: "checkout", transaction: "T1", coupons: []string{"POOL-1"}}},

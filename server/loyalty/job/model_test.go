@@ -18,7 +18,8 @@ type plainLot struct {
 	id                         loyalty.ID // as stored, once it was seen there
 	transaction                string
 	earned, expires            time.Time
-	idle                       int // days of inactivity
+	idle                       int       // days of inactivity
+	lapsed                     time.Time // when they had passed before what the customer does now
 	points                     int64
 	free, held, spent, expired int64
 }
@@ -269,6 +270,7 @@ func (w *plainWorld) play(e *said) (*plainCustomer, error) {
 		w.pay()
 		return c, err
 	}
+	c.lapse(w.now)
 	if err := w.call(c, e); err != nil {
 		return nil, err
 	}
@@ -289,6 +291,9 @@ func (w *plainWorld) play(e *said) (*plainCustomer, error) {
 	c.active = w.now
 	for _, i := range w.opened {
 		w.expire(w.all[i], w.now)
+	}
+	for i := range c.lots {
+		c.lots[i].lapsed = time.Time{}
 	}
 	w.react()
 	w.pay()

@@ -19,6 +19,7 @@ type Book struct {
 	Postings     []Posting
 	lots         []*Lot
 	seq          map[ID]int
+	lapsed       map[ID]time.Time // see Lapse
 }
 
 // NewBook opens a book over figures and the loaded lots, which are changed in place.
@@ -254,17 +255,50 @@ func (b *Book) fits(n int64) bool {
 // Withdraw undoes a promise: the purchase was accepted, rejected or changed.
 func (b *Book) Withdraw(event ID, n int64) { b.move(event, Pending, Promised, nil, n) }
 
-// Expiry is the instant at which what remains of a lot expires; zero: never.
-func (b *Book) Expiry(l *Lot) time.Time { return l.Expiry(b.LastActivity, b.Zone) }
-
-// Due returns the lots whose free points have expired at now.
-func (b *Book) Due(now time.Time) []*Lot {
-	var due []*Lot
-	for _, l := range b.free() {
-		if at := b.Expiry(l); !at.IsZero() && !at.After(now) {
-			due = append(due, l)
+// Lapse begins an activity of the customer, once what was due is settled. It does not bring back
+// what inactivity had ended before: points that such a lot gets back by it expire at once.
+func (b *Book) Lapse(now time.Time) {
+	for _, l := range b.lots {
+		if l.Idle.IsZero() || l.Remaining > 0 {
+			continue
+		}
+		if at := b.Expiry(l); !at.After(now) {
+			if b.lapsed == nil {
+				b.lapsed = map[ID]time.Time{}
+			}
+			b.lapsed[l.ID] = at
 		}
 	}
+}
+
+// Expiry is the instant at which what remains of a lot expires; zero: never.
+func (b *Book) Expiry(l *Lot) time.Time {
+	if at, lapsed := b.lapsed[l.ID]; lapsed {
+		return at
+	}
+	return l.Expiry(b.LastActivity, b.Zone)
+}
+
+// Expiring are the free points of a lot whose time has come.
+type Expiring struct {
+	*Lot
+	At time.Time
+}
+
+// Due returns what has expired at now, in the order of its instants. A lot of which points expired by
+// inactivity has expired, whatever the customer did since: what it gets back expires now.
+func (b *Book) Due(now time.Time) []Expiring {
+	var due []Expiring
+	for _, l := range b.free() {
+		at := b.Expiry(l)
+		if at.After(now) && !l.Idle.IsZero() && l.Expired > 0 {
+			at = now
+		}
+		if !at.IsZero() && !at.After(now) {
+			due = append(due, Expiring{l, at})
+		}
+	}
+	slices.SortStableFunc(due, func(x, y Expiring) int { return x.At.Compare(y.At) })
 	return due
 }
 

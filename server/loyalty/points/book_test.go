@@ -326,11 +326,36 @@ func TestDue(t *testing.T) {
 	require.Equal(t, day(5), b.NextExpiry())
 	due := b.Due(day(5))
 	require.Len(t, due, 1)
-	require.EqualValues(t, 10, b.Expire(id(9), due[0]))
-	require.Zero(t, b.Expire(id(10), due[0]), "once")
+	require.EqualValues(t, 10, b.Expire(id(9), due[0].Lot))
+	require.Zero(t, b.Expire(id(10), due[0].Lot), "once")
 	require.Equal(t, points.Figures{Score: 20, Expired: 10}, b.Figures)
 	require.Equal(t, day(6), b.NextExpiry())
 	require.True(t, bookOf(free(3, 1, time.Time{}, 5)).NextExpiry().IsZero())
+}
+
+func TestDueOfIdle(t *testing.T) {
+	idle := func(n byte, expired int64) points.Lot {
+		l := free(n, int(n), time.Time{}, 10)
+		l.Idle, l.Expired = points.Period{Days: 2}, expired
+		return l
+	}
+	b := bookOf(idle(1, 0), idle(2, 0), free(9, 9, day(6), 10))
+	b.LastActivity = day(1)
+	hold, err := b.Reserve(id(20), 20)
+	require.NoError(t, err)
+	require.Empty(t, b.Due(day(4)), "what is reserved does not expire")
+
+	b.Lapse(day(4))
+	_, err = b.Release(id(21), hold, 20)
+	require.NoError(t, err)
+	b.LastActivity = day(4)
+	lots := b.Lots()
+	require.Equal(t, []points.Expiring{{lots[0], day(3)}, {lots[1], day(3)}, {lots[2], day(6)}}, b.Due(day(6)), "the release did not bring them back")
+
+	b = bookOf(idle(1, 0), idle(2, 3))
+	b.LastActivity = day(4)
+	b.Lapse(day(5))
+	require.Equal(t, []points.Expiring{{b.Lot(id(2)), day(5)}}, b.Due(day(5)), "an activity keeps what has not expired, and no other")
 }
 
 func TestPortionOnTheWire(t *testing.T) {

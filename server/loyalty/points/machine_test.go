@@ -346,7 +346,7 @@ func (m *bookMachine) pass(t *rapid.T) {
 	require.Equal(t, !next.IsZero() && !next.After(m.now), len(due) > 0)
 	for _, l := range due {
 		before := l.Remaining
-		require.Equal(t, before, m.book.Expire(m.event(), l))
+		require.Equal(t, before, m.book.Expire(m.event(), l.Lot))
 	}
 	for _, l := range m.model.lots {
 		if at := m.model.expiry(l); !at.IsZero() && !at.After(m.now) {

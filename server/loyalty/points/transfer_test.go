@@ -50,7 +50,7 @@ func (l *life) live(t *rapid.T, label string) {
 			require.NoError(t, l.TakeBack(e, "T-1", points.ID{}, n("take back")))
 		case 6:
 			for _, lot := range l.Due(l.at.AddDate(0, 0, int(n("later")))) {
-				l.Expire(e, lot)
+				l.Expire(e, lot.Lot)
 			}
 		case 7:
 			require.NoError(t, l.Promise(e, n("promise")))
