@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/loyalty-platform/loyalty/gen/administration"
@@ -134,7 +133,7 @@ func keyOf(k loyalty.AccessKey) administration.Key {
 	for _, name := range k.APIs {
 		out.Apis = append(out.Apis, administration.APIName(name))
 	}
-	for _, s := range slices.Backward(k.Secrets) { // the oldest first
+	for _, s := range k.Secrets { // the newest first
 		out.Secrets = append(out.Secrets, administration.KeySecret{
 			CreatedAt: common.Instant(s.CreatedAt), ExpiresAt: instantOrNil(s.ExpiresAt),
 		})

@@ -36,6 +36,12 @@ func TestKeys(t *testing.T) {
 	require.Equal(t, true, data(t, a)["read_only"], "what is not sent stays")
 	require.Empty(t, data(t, a)["addresses"])
 
+	h.does("/admin/keys/"+key.KeyID+"/rotate", `{"overlap_seconds":60}`)
+	secrets := data(t, h.get("/admin/keys/"+key.KeyID))["secrets"].([]any)
+	require.Len(t, secrets, 2)
+	require.NotContains(t, secrets[0], "expires_at", "the newest first")
+	require.Contains(t, secrets[1], "expires_at")
+
 	a = h.does("/admin/keys/"+key.KeyID+"/revoke", "")
 	require.NotEmpty(t, data(t, a)["revoked_at"])
 	require.Equal(t, http.StatusUnauthorized, h.signed(key, h.request(http.MethodGet, "/customers", "")).status)
