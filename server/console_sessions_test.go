@@ -232,6 +232,30 @@ func TestLockHoldsForAllAtOnce(t *testing.T) {
 	})
 }
 
+// TestCodeAloneEndsTheCount: who proves by a code alone who they are has the next tries free again, as
+// after a password.
+func TestCodeAloneEndsTheCount(t *testing.T) {
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		p := openStill(t, url)
+		v := p.enter("sample.owner", loyalty.RoleOwner, true)
+		secret := v.post("/console/self/totp", `{}`).json(t)["secret"].(string)
+		a := v.post("/console/self/totp", `{"secret":"`+secret+`","code":"`+codeOf(t, secret, time.Now())+`"}`)
+		require.Equal(t, http.StatusOK, a.status, a.body)
+		recovery := a.json(t)["recovery"].([]any)
+		confirm := func(code string) answer { return v.post("/console/session/confirm", `{"code":"`+code+`"}`) }
+		for _, code := range recovery[:2] {
+			for range 5 {
+				require.Equal(t, 190661, confirm("none").fault(t).Code)
+			}
+			require.Equal(t, http.StatusOK, confirm(code.(string)).status)
+		}
+		for range 6 {
+			require.Equal(t, 190661, confirm("none").fault(t).Code)
+		}
+		require.Equal(t, 190663, confirm(recovery[2].(string)).fault(t).Code, "a wait after many that failed")
+	})
+}
+
 // codeOf is what an authenticator app shows.
 func codeOf(t *testing.T, secret string, at time.Time) string {
 	t.Helper()

@@ -302,6 +302,8 @@ func (u *Users) proveByCode(ctx context.Context, id loyalty.ID, code string) err
 		case !u.takeCode(user, code):
 			u.failed(user)
 			refused = ErrSignIn
+		default:
+			user.Failures, user.LockedUntil = 0, time.Time{}
 		}
 		return nil
 	})
