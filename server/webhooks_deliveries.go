@@ -190,8 +190,8 @@ func (a *administrationAPI) suppress(all []loyalty.Delivery) {
 	}
 }
 
-// GetDelivery reads a delivery with its attempts, and its message as it would be sent now, if the
-// key may see its content.
+// GetDelivery reads a delivery with its attempts, and, if the key may see its content, its message as
+// it would be sent now and what the receiver answered, in which the message may stand.
 func (a *administrationAPI) GetDelivery(ctx context.Context, in administration.GetDeliveryRequestObject) (administration.GetDeliveryResponseObject, error) {
 	w, d, log, err := a.webhooks.Delivery(plain(ctx), in.WebhookID, numberIn(in.Delivery))
 	if err != nil {
@@ -206,7 +206,9 @@ func (a *administrationAPI) GetDelivery(ctx context.Context, in administration.G
 		Message json.RawMessage                  `json:"message,omitempty"`
 		Log     []administration.DeliveryAttempt `json:"log"`
 	}{Delivery: deliveryOf(&one[0]), Log: make([]administration.DeliveryAttempt, len(log))}
-	if key := requestOf(ctx).key; len(key.APIs) == 0 || slices.Contains(key.APIs, "events") && slices.Contains(key.APIs, "display") {
+	key := requestOf(ctx).key
+	told := len(key.APIs) == 0 || slices.Contains(key.APIs, "events") && slices.Contains(key.APIs, "display")
+	if told {
 		shown := w
 		shown.Format = ""
 		bodies, err := a.messages.Render(plain(ctx), &shown, one)
@@ -219,7 +221,9 @@ func (a *administrationAPI) GetDelivery(ctx context.Context, in administration.G
 		}
 	}
 	for i := range log {
-		out.Log[i] = attemptOf(&log[i])
+		if out.Log[i] = attemptOf(&log[i]); !told {
+			out.Log[i].Answer = nil
+		}
 		headers := administration.AttemptHeaders{WebhookID: d.Event, WebhookTimestamp: strconv.FormatInt(log[i].At.Unix(), 10)}
 		if len(sent) > 0 && len(sent[0]) > 0 {
 			text, err := a.webhooks.Signatures(plain(ctx), w.ID, d.Event.String(), log[i].At, sent[0])

@@ -1,12 +1,14 @@
 package server_test
 
 import (
+	"io"
 	"net/http"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
@@ -57,5 +59,35 @@ func TestWebhooksOfUsers(t *testing.T) {
 			a := sees.post(target, body)
 			require.Equal(t, []any{http.StatusForbidden, 190641}, []any{a.status, a.fault(t).Code}, target)
 		}
+	})
+}
+
+// TestWebhookAnswersArePersonal: what a receiver answers may say anything, what it was sent among it.
+func TestWebhookAnswersArePersonal(t *testing.T) {
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		p := openConsole(t, url)
+		r, c := newReceiver(t), p.courier()
+		id := p.hook(r, `["event.opt_in"]`, `,"include":["personal"],"confirm_personal":true`)
+		r.says(func(w http.ResponseWriter, m *received) bool {
+			w.WriteHeader(http.StatusUnprocessableEntity)
+			_, _ = io.WriteString(w, m.body)
+			return false
+		})
+		done(p, "/events", `{"customer":"member-1","action":"opt_in","data":{"email":"canary@shop.test"}}`)
+		c.run()
+		target := "/admin/webhooks/" + id + "/deliveries/1"
+		answered := func(a answer) any { return data(t, a)["log"].([]any)[0].(map[string]any)["answer"] }
+		require.Contains(t, answered(p.get(target)), "canary@shop.test")
+		sees, not := p.enter("sees", loyalty.RoleOperator, true), p.enter("sees-not", loyalty.RoleOperator, false)
+		require.Contains(t, answered(sees.ask(http.MethodGet, bridged+target, "", "X-Personal-Data", "show")), "canary@shop.test")
+		for _, v := range []*visitor{sees, not} {
+			a := v.get(bridged + target)
+			require.Equal(t, "•••", answered(a), v.login)
+			require.NotContains(t, a.body, "canary@shop.test", v.login)
+		}
+		limited := p.newKey(admin.KeyChange{APIs: &[]string{"administration"}})
+		a := p.signed(limited, p.request(http.MethodGet, target, ""))
+		require.Nil(t, answered(a), "as the message")
+		require.NotContains(t, a.body, "canary@shop.test")
 	})
 }

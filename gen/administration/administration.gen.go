@@ -2142,7 +2142,7 @@ type DeliveryAnswer struct {
 
 // DeliveryAttempt One attempt.
 type DeliveryAttempt struct {
-	// Answer The beginning of the answer; absent where there was none.
+	// Answer The beginning of the answer; absent where there was none, or the message is not shown.
 	//
 	// Example: out of order
 	Answer *string `json:"answer,omitempty"`
