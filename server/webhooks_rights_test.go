@@ -91,3 +91,30 @@ func TestWebhookAnswersArePersonal(t *testing.T) {
 		require.NotContains(t, a.body, "canary@shop.test")
 	})
 }
+
+// TestWebhooksOfLimitedKeys: a key that may not read what webhooks tell changes none and has nothing
+// sent.
+func TestWebhooksOfLimitedKeys(t *testing.T) {
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		h := openOn(t, url, patient)
+		h.enrol("member-1")
+		r := newReceiver(t)
+		path := "/admin/webhooks/" + h.hook(r, `["event.*"]`, "")
+		for _, missing := range [][]string{{"administration"}, {"administration", "events"}} {
+			key := h.newKey(admin.KeyChange{APIs: &missing})
+			for target, body := range map[string]string{
+				"/admin/webhooks": `{"url":"` + r.URL + `","types":["event.*"]}`, path: `{"label":"x"}`,
+				path + "/rotate": `{}`, path + "/pause": `{}`, path + "/resume": `{}`, path + "/test": `{}`, path + "/replay": `{"from_sequence":1}`,
+				path + "/deliveries/-/retry": `{}`, path + "/deliveries/1/retry": `{}`,
+			} {
+				a := h.signed(key, h.request(http.MethodPost, target, body, "Content-Type", jsonType))
+				require.Equal(t, http.StatusForbidden, a.status, target+a.body)
+				require.Equal(t, 190320, a.fault(t).Code, target)
+			}
+			require.Equal(t, http.StatusOK, h.signed(key, h.request(http.MethodGet, path, "")).status)
+		}
+		require.Equal(t, "active", data(t, h.get(path))["state"])
+		may := h.newKey(admin.KeyChange{APIs: &[]string{"administration", "events", "display"}})
+		require.Equal(t, http.StatusOK, h.signed(may, h.request(http.MethodPost, path+"/rotate", `{}`, "Content-Type", jsonType)).status)
+	})
+}

@@ -215,6 +215,9 @@ func (a *Webhooks) shown(w loyalty.Webhook, secret string) loyalty.Webhook {
 // with ErrRightsExceeded, ErrPersonalNeeded and ErrWebhooksMany.
 func (a *Webhooks) CreateWebhook(ctx context.Context, call Call, c WebhookChange) (Done[loyalty.Webhook], error) {
 	return changing(ctx, a, call, func(r *webhookRun) (w loyalty.Webhook, err error) {
+		if err := r.mayTell(); err != nil {
+			return w, err
+		}
 		n, err := r.CountWebhooks()
 		if err == nil && n >= maxWebhooks {
 			err = loyalty.ErrWebhooksMany.With("limit", maxWebhooks)
@@ -310,8 +313,12 @@ func (a *Webhooks) editWebhook(ctx context.Context, call Call, id, action string
 	}, a.storableWebhook)
 }
 
-// webhook returns a webhook. It fails with ErrWebhookNotFound.
+// webhook returns a webhook that is changed, or is to send. It fails with ErrWebhookNotFound, and as
+// mayTell does.
 func (r *webhookRun) webhook(id string) (loyalty.Webhook, error) {
+	if err := r.mayTell(); err != nil {
+		return loyalty.Webhook{}, err
+	}
 	key, err := webhookID(id)
 	if err != nil {
 		return loyalty.Webhook{}, err
@@ -349,9 +356,6 @@ func (r *webhookRun) auditWebhook(action string, before, after *loyalty.Webhook)
 
 // applyWebhook checks a change and makes it, or fails with the field at fault.
 func (a *Webhooks) applyWebhook(ctx context.Context, r *webhookRun, c WebhookChange, w *loyalty.Webhook) error {
-	if err := r.mayTell(); err != nil {
-		return err
-	}
 	w.UpdatedAt = r.now
 	had, url := w.Has(loyalty.IncludePersonal), w.URL
 	if c.Label != nil {

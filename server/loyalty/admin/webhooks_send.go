@@ -151,9 +151,6 @@ func (a *Webhooks) ReplayWebhook(ctx context.Context, call Call, id string, p lo
 		if err != nil {
 			return 0, err
 		}
-		if err := r.mayTell(); err != nil {
-			return 0, err
-		}
 		if err := maySendPersonal(ctx, &w); err != nil {
 			return 0, err
 		}
