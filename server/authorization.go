@@ -38,7 +38,7 @@ func (s *Server) authorize(c *gin.Context) {
 	}
 	switch {
 	case len(r.key.APIs) > 0 && !slices.Contains(r.key.APIs, r.operation.api):
-		s.fail(c, errAPIForbidden.With("api", r.operation.api))
+		s.fail(c, loyalty.ErrAPIForbidden.With("api", r.operation.api))
 	case r.key.ReadOnly && !r.operation.reads:
 		s.fail(c, errReadOnlyKey)
 	case r.caller != nil && !r.caller.Role.Covers(r.operation.role):

@@ -42,7 +42,6 @@ var types = map[int]common.ErrorType{
 // have a status that no kind has.
 var (
 	errReadOnlyKey    = loyalty.NewError(loyalty.Forbidden, 190060, "read_only_key")
-	errAPIForbidden   = loyalty.NewError(loyalty.Forbidden, 190064, "api_forbidden", "api")
 	errAddressRefused = loyalty.NewError(loyalty.Forbidden, 190065, "address_refused")
 	errPathNotFound   = loyalty.NewError(loyalty.NotFound, 190066, "path_not_found")
 

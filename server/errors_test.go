@@ -17,7 +17,7 @@ import (
 
 // ownFaults are the failures of this package.
 var ownFaults = []error{
-	errReadOnlyKey, errAPIForbidden, errAddressRefused, errPathNotFound, contract.ErrMalformedBody, errUnknownParameter,
+	errReadOnlyKey, loyalty.ErrAPIForbidden, errAddressRefused, errPathNotFound, contract.ErrMalformedBody, errUnknownParameter,
 	contract.ErrInvalidParameter, contract.ErrConflictingParameter, errIdempotencyKey, errTargetMalformed,
 	errBusy, errBodyTooLarge, errMediaType, errRateLimited, errMethod,
 }

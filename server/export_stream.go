@@ -34,7 +34,7 @@ type exportsAPI struct {
 // mayName refuses personal data to a key that may not use the Display API.
 func mayName(r *request, personal bool) error {
 	if personal && len(r.key.APIs) > 0 && !slices.Contains(r.key.APIs, "display") {
-		return errAPIForbidden.With("api", "display")
+		return loyalty.ErrAPIForbidden.With("api", "display")
 	}
 	return nil
 }

@@ -118,7 +118,7 @@ func (f *feedAPI) read(ctx context.Context) (*feedAsk, error) {
 			ask.choose(p.Value)
 		case "key_id":
 			if !f.shows(ask.key) {
-				return nil, errAPIForbidden.With("api", "display")
+				return nil, loyalty.ErrAPIForbidden.With("api", "display")
 			}
 			if !ask.senders {
 				return nil, loyalty.ErrRoleNeeded.With("role", string(loyalty.RoleOperator))
@@ -126,7 +126,7 @@ func (f *feedAPI) read(ctx context.Context) (*feedAsk, error) {
 			ask.actors = sorted(strings.Split(p.Value, ","))
 		case "include":
 			if ask.include(p.Value); ask.data && !f.shows(ask.key) {
-				return nil, errAPIForbidden.With("api", "display")
+				return nil, loyalty.ErrAPIForbidden.With("api", "display")
 			}
 		}
 		if unread != nil {

@@ -100,8 +100,11 @@ func TestWebhooksOfLimitedKeys(t *testing.T) {
 		h.enrol("member-1")
 		r := newReceiver(t)
 		path := "/admin/webhooks/" + h.hook(r, `["event.*"]`, "")
-		for _, missing := range [][]string{{"administration"}, {"administration", "events"}} {
-			key := h.newKey(admin.KeyChange{APIs: &missing})
+		for _, missing := range []struct {
+			apis []string
+			api  string
+		}{{[]string{"administration"}, "events"}, {[]string{"administration", "events"}, "display"}} {
+			key := h.newKey(admin.KeyChange{APIs: &missing.apis})
 			for target, body := range map[string]string{
 				"/admin/webhooks": `{"url":"` + r.URL + `","types":["event.*"]}`, path: `{"label":"x"}`,
 				path + "/rotate": `{}`, path + "/pause": `{}`, path + "/resume": `{}`, path + "/test": `{}`, path + "/replay": `{"from_sequence":1}`,
@@ -109,7 +112,8 @@ func TestWebhooksOfLimitedKeys(t *testing.T) {
 			} {
 				a := h.signed(key, h.request(http.MethodPost, target, body, "Content-Type", jsonType))
 				require.Equal(t, http.StatusForbidden, a.status, target+a.body)
-				require.Equal(t, 190320, a.fault(t).Code, target)
+				require.Equal(t, 190064, a.fault(t).Code, target)
+				require.Contains(t, a.body, "may not use the API "+missing.api, target)
 			}
 			require.Equal(t, http.StatusOK, h.signed(key, h.request(http.MethodGet, path, "")).status)
 		}

@@ -229,6 +229,7 @@ var (
 	ErrEntityArchived    = NewError(Refused, 190054, "entity_archived", "id")
 	ErrReactionsEndless  = NewError(Refused, 190052, "reactions_endless", "action")
 
+	ErrAPIForbidden   = NewError(Forbidden, 190064, "api_forbidden", "api")
 	ErrRightsExceeded = NewError(Forbidden, 190320, "rights_exceeded", "property")
 
 	ErrCampaignNotFound = NewError(NotFound, 190260, "campaign_not_found", "campaign")
