@@ -11,7 +11,7 @@ import (
 const mostStrangers = 10_000
 
 // strangers counts failed sign-ins of unknown logins as those of users are counted: a login that
-// never had to wait would reveal that it is unknown.
+// never had to wait would reveal that it is unknown. Each node counts its own: strangers write no rows.
 type strangers struct {
 	mu    sync.Mutex
 	users map[string]*loyalty.User
