@@ -61,6 +61,9 @@ func (w *plainWorld) decideHeld(c *plainCustomer, e *said, t *told) error {
 		return loyalty.ErrHeldNotFound
 	}
 	h := c.waiting[i]
+	if p := c.purchases[h.event.transaction]; h.event.action == "checkout" && (p == nil || p.state != loyalty.Pending) {
+		return loyalty.ErrHeldNotFound // decided by other means
+	}
 	c.waiting = slices.Delete(slices.Clone(c.waiting), i, i+1)
 	if e.action == "pending_invalidate" {
 		w.drop(c, h, t)
@@ -68,9 +71,7 @@ func (w *plainWorld) decideHeld(c *plainCustomer, e *said, t *told) error {
 	}
 	t.as, t.about = h.event.action, h.event.transaction
 	if h.event.action == "checkout" {
-		if p := c.purchases[h.event.transaction]; p != nil && p.state == loyalty.Pending {
-			w.accept(c, h.event.transaction, t)
-		}
+		w.accept(c, h.event.transaction, t)
 		return nil
 	}
 	if err := w.gate(&h.event); err != nil {

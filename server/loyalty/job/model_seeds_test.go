@@ -146,6 +146,15 @@ func TestHistorySeeds(t *testing.T) {
 			{rules: accept(programme.AcceptManual), said: said{customer: "ada", action: "checkout_reject", transaction: "T1"}},
 			{rules: waits("checkout"), fails: loyalty.ErrPendingTooMuch, said: said{customer: "ada", action: "pending_expired", points: n(10)}},
 		}, nil},
+		{"what waited and was decided by other means is decided, and goes with its date", []retold{
+			{rules: waits("checkout"), said: said{customer: "ada", action: "checkout", transaction: "T1", total: 400_000}},
+			{rules: accept(programme.AcceptManual), said: said{customer: "ada", action: "checkout_accept", transaction: "T1"}},
+			{rules: waits("checkout"), latest: true, fails: loyalty.ErrHeldNotFound, said: said{customer: "ada", action: "pending_invalidate"}},
+			{said: said{customer: "ada", action: "checkout", transaction: "T2", total: 400_000}},
+			{rules: accept(programme.AcceptManual), said: said{customer: "ada", action: "checkout_reject", transaction: "T2"}},
+			{rules: waits("checkout"), latest: true, fails: loyalty.ErrHeldNotFound, said: said{customer: "ada", action: "pending_validate"}},
+			{after: 72 * time.Hour, said: said{customer: "ada", action: "visit"}},
+		}, nil},
 		{"an update that keeps the items prices them anew", []retold{
 			{rules: accept(programme.AcceptManual), said: said{customer: "ada", action: "checkout", transaction: "T1", total: 400_000, items: lines(bread), hasItems: true}},
 			{rules: func(r *plainRules) { r.rate = big.NewRat(1, 2) }, said: said{customer: "ada", action: "checkout_update", transaction: "T1", total: 1}},

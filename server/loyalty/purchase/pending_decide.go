@@ -13,7 +13,8 @@ import (
 )
 
 // heldEvent finds a held event of the customer by its own id or by that of its pending
-// event. It fails with ErrHeldNotFound, also for what was decided already.
+// event. It fails with ErrHeldNotFound, also for what was decided already: a purchase may have been by
+// other means, and what is left of its waiting goes with its date.
 func heldEvent(r *engine.Run, ref string) (key loyalty.ProgressKey, h HeldEvent, err error) {
 	keys, err := r.ProgressOf(loyalty.ProgressHeld)
 	if err != nil {
@@ -24,9 +25,17 @@ func heldEvent(r *engine.Run, ref string) (key loyalty.ProgressKey, h HeldEvent,
 		if _, err := r.Progress(loyalty.ProgressHeld, id, &h); err != nil {
 			return key, h, err
 		}
-		if strings.EqualFold(id, ref) || strings.EqualFold(h.Pending.String(), ref) {
-			return loyalty.ProgressKey{Kind: loyalty.ProgressHeld, Key: id}, h, nil
+		if !strings.EqualFold(id, ref) && !strings.EqualFold(h.Pending.String(), ref) {
+			continue
 		}
+		if h.purchase() {
+			if t, err := heldPurchase(r, &h); err != nil {
+				return key, h, err
+			} else if t == nil {
+				break
+			}
+		}
+		return loyalty.ProgressKey{Kind: loyalty.ProgressHeld, Key: id}, h, nil
 	}
 	return key, h, loyalty.ErrHeldNotFound.With("event", ref).At("data.event")
 }
@@ -47,7 +56,7 @@ func ValidateHeld(r *engine.Run, ref string) error {
 	r.Event.Transaction, r.Event.As = h.Transaction, h.Action
 	if h.purchase() {
 		t, err := heldPurchase(r, &h)
-		if err != nil || t == nil {
+		if err != nil {
 			return err
 		}
 		return Accept(r, r.Event, t)
