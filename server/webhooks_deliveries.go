@@ -30,7 +30,7 @@ func (a *administrationAPI) TestWebhook(ctx context.Context, in administration.T
 // RetryDelivery has a dead delivery sent again.
 func (a *administrationAPI) RetryDelivery(ctx context.Context, in administration.RetryDeliveryRequestObject) (administration.RetryDeliveryResponseObject, error) {
 	return change(ctx, http.StatusOK, deliveryAnswer, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Delivery], error) {
-		return a.webhooks.RetryDelivery(ctx, call, in.WebhookID, numberIn(in.Delivery))
+		return a.webhooks.RetryDelivery(ctx, call, in.WebhookID, in.Delivery)
 	})
 }
 
@@ -164,15 +164,6 @@ func (a *administrationAPI) ListDeliveries(ctx context.Context, in administratio
 	return out, nil
 }
 
-// numberIn reads the number of a delivery in a path; 0, which no delivery has: it is none.
-func numberIn(text string) int64 {
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || strconv.FormatInt(n, 10) != text {
-		return 0
-	}
-	return n
-}
-
 // placeOf is a number as the cursor of a list holds it.
 func placeOf(number int64) (id loyalty.ID) {
 	binary.BigEndian.PutUint64(id[8:], uint64(number)) //nolint:gosec // numbers are not negative
@@ -193,7 +184,7 @@ func (a *administrationAPI) suppress(all []loyalty.Delivery) {
 // GetDelivery reads a delivery with its attempts, and, if the key may see its content, its message as
 // it would be sent now and what the receiver answered, in which the message may stand.
 func (a *administrationAPI) GetDelivery(ctx context.Context, in administration.GetDeliveryRequestObject) (administration.GetDeliveryResponseObject, error) {
-	w, d, log, err := a.webhooks.Delivery(plain(ctx), in.WebhookID, numberIn(in.Delivery))
+	w, d, log, err := a.webhooks.Delivery(plain(ctx), in.WebhookID, in.Delivery)
 	if err != nil {
 		return nil, err
 	}

@@ -243,6 +243,13 @@ func TestWebhookDeadLetters(t *testing.T) {
 		r.status(204)
 		require.Equal(t, "waiting", data(t, h.post(target+"/retry", `{}`))["state"])
 		require.Equal(t, 422, h.post(target+"/retry", `{}`).status)
+		for _, none := range []string{"x", "007", "4711"} {
+			missing := "/admin/webhooks/" + id + "/deliveries/" + none
+			for _, a := range []answer{h.post(missing+"/retry", `{}`), h.unchecked(http.MethodGet, missing)} {
+				require.Equal(t, 404, a.status, a.body)
+				require.Contains(t, a.body, "Delivery not found: "+none)
+			}
+		}
 		c.run()
 		got := r.all()
 		require.Equal(t, float64(13), got[len(got)-1].Data["change"])

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -147,11 +148,15 @@ func (a *Webhooks) Deliveries(ctx context.Context, id string, q loyalty.Delivery
 
 // Delivery returns a delivery with its webhook and its attempts. It fails with ErrWebhookNotFound and
 // ErrDeliveryNotFound.
-func (a *Webhooks) Delivery(ctx context.Context, id string, number int64) (w loyalty.Webhook, d loyalty.Delivery, log []loyalty.Attempt, err error) {
+func (a *Webhooks) Delivery(ctx context.Context, id, number string) (w loyalty.Webhook, d loyalty.Delivery, log []loyalty.Attempt, err error) {
 	if w, err = a.Webhook(ctx, id); err != nil {
 		return w, d, nil, err
 	}
-	d, log, err = a.store.Delivery(ctx, w.ID, number)
+	n, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || strconv.FormatInt(n, 10) != number {
+		return w, d, nil, loyalty.ErrDeliveryNotFound.With("delivery", number)
+	}
+	d, log, err = a.store.Delivery(ctx, w.ID, n)
 	return w, d, log, err
 }
 

@@ -29,7 +29,7 @@ func (a *Webhooks) TestWebhook(ctx context.Context, call Call, id string) (Done[
 
 // RetryDelivery sends a dead delivery again. It fails with ErrWebhookNotFound, ErrDeliveryNotFound and
 // ErrDeliveryNotDead.
-func (a *Webhooks) RetryDelivery(ctx context.Context, call Call, id string, number int64) (Done[loyalty.Delivery], error) {
+func (a *Webhooks) RetryDelivery(ctx context.Context, call Call, id, number string) (Done[loyalty.Delivery], error) {
 	return changing(ctx, a, call, func(r *webhookRun) (loyalty.Delivery, error) {
 		w, err := r.webhook(id)
 		if err != nil {
@@ -39,7 +39,7 @@ func (a *Webhooks) RetryDelivery(ctx context.Context, call Call, id string, numb
 		if err != nil {
 			return d, err
 		}
-		n, err := r.RetryDeliveries(loyalty.RetryQuery{Webhook: w.ID, Number: number}, r.now)
+		n, err := r.RetryDeliveries(loyalty.RetryQuery{Webhook: w.ID, Number: d.Number}, r.now)
 		if err == nil && n == 0 {
 			err = loyalty.ErrDeliveryNotDead.With("state", string(d.State))
 		}
@@ -47,7 +47,7 @@ func (a *Webhooks) RetryDelivery(ctx context.Context, call Call, id string, numb
 			return d, err
 		}
 		d.State, d.Attempts, d.NextAt = loyalty.DeliveryWaiting, 0, r.now
-		return d, r.audit("webhook.retry", w.ID.String(), nil, map[string]int64{"delivery": number})
+		return d, r.audit("webhook.retry", w.ID.String(), nil, map[string]int64{"delivery": d.Number})
 	}, func(d loyalty.Delivery) any { return d })
 }
 
