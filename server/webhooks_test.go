@@ -231,6 +231,9 @@ func TestWebhookDeadLetters(t *testing.T) {
 			}
 		}
 		require.Equal(t, []any{float64(1)}, changes, "the next one goes on behind a dead one")
+		for _, d := range h.deliveries(id, "?state=sent") {
+			require.Equal(t, json.Number("1"), d["attempts"], "the one that was taken counts")
+		}
 		dead := h.deliveries(id, "?state=dead")
 		require.Len(t, dead, 1)
 		require.Equal(t, json.Number("12"), dead[0]["attempts"])

@@ -75,7 +75,7 @@ func settle(w *loyalty.Webhook, d *loyalty.Delivery, a *Answer, now time.Time) (
 	d.LastAt, d.LastStatus, d.LastFault = now, a.Status, a.Fault
 	h := &w.Health
 	if a.success() {
-		d.State = loyalty.DeliverySent
+		d.State, d.Attempts = loyalty.DeliverySent, d.Attempts+1
 		recovered = OnProbation(h)
 		if h.Told {
 			tell = tellRecovered

@@ -53,6 +53,7 @@ func TestAnswersDecide(t *testing.T) {
 			switch {
 			case a.success():
 				require.Equal(t, loyalty.DeliverySent, d.State)
+				require.Equal(t, tries+1, d.Attempts, "the try that was taken counts")
 				require.Equal(t, out, recovered)
 				require.Zero(t, w.Health.Failures)
 				require.True(t, w.Health.FailingSince.IsZero())
