@@ -1,6 +1,7 @@
 package action
 
 import (
+	"math/big"
 	"slices"
 
 	"github.com/shopspring/decimal"
@@ -65,12 +66,13 @@ func returnPieces(r *engine.Run, t *loyalty.Transaction, line *loyalty.Line, n i
 	returned := line.Returned + n
 	worth := share(line.Subtotal, returned, line.Quantity) - before
 	points := portion(rounding, line.Points, returned, line.Quantity) - line.TakenBack
-	restored := burnShare(rounding, t, line, returned) - burnShare(rounding, t, line, line.Returned)
+	restored := -burnShare(rounding, t)
 
 	// other refunds may have taken more than this line's share, so no more is moved than is left of
 	// the purchase
 	removed := min(max(points, 0), t.Earned)
 	line.Return(n, max(points, 0))
+	restored += burnShare(rounding, t)
 	if cameBack(t.Detail.Items) { // shares of lines were rounded, and the whole is not
 		restored = t.Burned
 	}
@@ -100,18 +102,23 @@ func portion(rounding money.Rounding, whole, n, all int64) int64 {
 	return rounding.Share(whole, money.Amount(n), money.Amount(all))
 }
 
-// burnShare is what n returned pieces of a line are due of the burned points:
-// in proportion to the line's part of all subtotals.
-func burnShare(rounding money.Rounding, t *loyalty.Transaction, line *loyalty.Line, n int64) int64 {
+// burnShare is what all returned pieces are due of the burned points: in proportion to their part of
+// all subtotals. It is rounded once for all of them, so that lines given back one by one restore what
+// they would together.
+func burnShare(rounding money.Rounding, t *loyalty.Transaction) int64 {
 	var all decimal.Decimal
+	returned := new(big.Rat)
 	for _, l := range t.Detail.Items {
-		all = all.Add(l.Subtotal.Decimal())
+		subtotal := l.Subtotal.Decimal()
+		all = all.Add(subtotal)
+		if l.Returned > 0 {
+			returned.Add(returned, new(big.Rat).Mul(subtotal.Rat(), big.NewRat(l.Returned, l.Quantity)))
+		}
 	}
-	all = all.Mul(decimal.NewFromInt(line.Quantity))
 	// a purchase of nothing but free items has no proportion to split by
 	if all.IsZero() {
 		return 0
 	}
-	exact := line.Subtotal.Decimal().Mul(decimal.NewFromInt(n)).Mul(decimal.NewFromInt(t.OriginalBurned))
-	return money.Ratio(exact, all, rounding)
+	exact := decimal.NewFromBigInt(returned.Num(), 0).Mul(decimal.NewFromInt(t.OriginalBurned))
+	return money.Ratio(exact, all.Mul(decimal.NewFromBigInt(returned.Denom(), 0)), rounding)
 }

@@ -360,14 +360,21 @@ func (w *plainWorld) refundItem(c *plainCustomer, e *said, t *told) error {
 	l.returned += n
 	money := roundedRat("floor", big.NewRat(l.subtotal*l.returned, l.quantity))
 	ofPoints := roundedRat(w.rules.rounding, big.NewRat(l.points*l.returned, l.quantity))
-	var ofBurn, burnBefore int64
-	if all > 0 {
-		burn := func(pieces int64) int64 {
-			x := big.NewRat(l.subtotal*pieces, all*l.quantity)
-			return roundedRat(w.rules.rounding, x.Mul(x, big.NewRat(p.originalBurned, 1)))
+	// Of the burned points all pieces returned so far, of whichever line, have their share.
+	burned := func() int64 {
+		if all == 0 {
+			return 0
 		}
-		ofBurn, burnBefore = burn(l.returned), burn(l.returned-n)
+		sum := new(big.Rat)
+		for _, x := range p.lines {
+			sum.Add(sum, big.NewRat(x.subtotal*x.returned, all*x.quantity))
+		}
+		return roundedRat(w.rules.rounding, sum.Mul(sum, big.NewRat(p.originalBurned, 1)))
 	}
+	ofBurn := burned()
+	l.returned -= n
+	burnBefore := burned()
+	l.returned += n
 	moneyBefore := roundedRat("floor", big.NewRat(l.subtotal*(l.returned-n), l.quantity))
 	p.refunded += min(money-moneyBefore, p.original-p.refunded)
 	removed := min(max(ofPoints-l.taken, 0), p.earned)

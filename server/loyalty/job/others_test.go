@@ -3,6 +3,7 @@ package job_test
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -262,4 +263,26 @@ func TestHeldLateEventHasNoEffect(t *testing.T) {
 		require.EqualValues(t, 3, s.customer("ada").Figures.Pending)
 		s.foldsBack()
 	})
+}
+
+// Lines that are given back one by one restore of the burned points what they would together.
+func TestLinesRestoreBurnedPointsTogether(t *testing.T) {
+	for rounding, back := range map[string][]int64{"floor": {0, 1, 1, 2, 2, 3, 3, 4, 4, 5}, "ceil": {1, 1, 2, 2, 3, 3, 4, 4, 5, 5}} {
+		t.Run(rounding, func(t *testing.T) {
+			eachShop(t, modules{"incentivized_purchase": `{"rate":1,"rounding":"` + rounding + `"}`}, func(t *testing.T, s *shop) {
+				s.enrol("ada")
+				s.must("ada", "point_add", `{"points":5}`)
+				lines := make([]string, len(back))
+				for i := range lines {
+					lines[i] = fmt.Sprintf(`{"product_id":"p-%d","product_name":"n","product_url":"https://shop.test/p","quantity":1,"subtotal":10}`, i)
+				}
+				s.must("ada", "checkout", `{"transaction_id":"T-1","total":100,"points_burned":5,"items":[`+strings.Join(lines, ",")+`]}`)
+				for i, want := range back {
+					s.must("ada", "refund_item", fmt.Sprintf(`{"transaction_id":"T-1","product_id":"p-%d"}`, i))
+					require.Equal(t, 5-want, s.customer("ada").Figures.Spent, "%d lines", i+1)
+				}
+				s.verify()
+			})
+		})
+	}
 }
