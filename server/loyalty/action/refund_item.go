@@ -106,6 +106,9 @@ func portion(rounding money.Rounding, whole, n, all int64) int64 {
 // all subtotals. It is rounded once for all of them, so that lines given back one by one restore what
 // they would together.
 func burnShare(rounding money.Rounding, t *loyalty.Transaction) int64 {
+	if t.OriginalBurned == 0 {
+		return 0
+	}
 	var all decimal.Decimal
 	returned := new(big.Rat)
 	for _, l := range t.Detail.Items {
