@@ -38,6 +38,7 @@ type Schema struct {
 	kind     kind
 	nullable bool
 	types    typeSet
+	plain    bool // a scalar that takes knows; see plain.go
 	format   string
 	pattern  int // the size of a declared pattern; 0: none
 
@@ -125,7 +126,7 @@ func (c *Compiler) fill(s *Schema) error {
 	case hasProperties(schema) || schema.AdditionalProperties.Schema != nil || isBare(schema):
 		return c.fillObject(s)
 	}
-	s.types = typesOf(schema)
+	s.types, s.plain = typesOf(schema), isPlain(schema)
 	if c.declared && schema.Pattern != "" {
 		parsed, err := syntax.Parse(schema.Pattern, syntax.Perl)
 		if err != nil {

@@ -25,10 +25,16 @@ var validation = []openapi3.SchemaValidationOption{
 // because it compares numbers as binary fractions. It gives the value as it is kept.
 func (k *checker) validate(s *Schema, v any) any {
 	if n, ok := v.(json.Number); ok {
-		if n, ok = k.exact(s, n); !ok {
+		kept, ok := k.exact(s, n)
+		if !ok {
 			return v
 		}
-		v = n
+		if kept != n {
+			v = kept
+		}
+	}
+	if s.plain && s.takes(v) {
+		return v
 	}
 	if text, ok := v.(string); ok && s.pattern > 0 && !k.affords(s, text) {
 		return v
