@@ -76,6 +76,7 @@ func TestLanguages(t *testing.T) {
 		require.Equal(t, "fr", french.header.Get("Content-Language"))
 
 		done(h, "/admin/modules/language", `{"config":{"default":"hu","enabled":["hu","fr"]}}`)
+		require.Equal(t, "hu", h.get("/rewards/none").header.Get("Content-Language"), "at once, and to the header that was read last")
 		for header, want := range map[string][]string{"": hu, "de": hu, "en": hu, "es, en;q=0.9": hu, "en, fr;q=0.1": fr} {
 			require.Equal(t, want, speak(header), "%s, in a Hungarian programme", header)
 		}

@@ -16,7 +16,7 @@ import (
 
 // PreviewCampaigns shows what a purchase would bring.
 func (a *campaignsAPI) PreviewCampaigns(ctx context.Context, _ automationcampaigns.PreviewCampaignsRequestObject) (automationcampaigns.PreviewCampaignsResponseObject, error) {
-	s := a.vocabulary.Submission(requestOf(ctx).tree)
+	s := a.vocabulary.Submission(requestOf(ctx).tree, len(requestOf(ctx).body))
 	s.Checked = false // the engine holds it against what the programme declares besides
 	v, err := campaign.PreviewPurchase(plain(ctx), a.engine, s)
 	if err != nil {

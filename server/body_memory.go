@@ -28,11 +28,11 @@ func newBodyMemory(size int64) *bodyMemory {
 }
 
 // share begins the part of one request.
-func (m *bodyMemory) share(known bool) *bodyShare {
+func (m *bodyMemory) share(known bool) bodyShare {
 	if known {
-		return &bodyShare{room: &m.known}
+		return bodyShare{room: &m.known}
 	}
-	return &bodyShare{room: &m.unknown}
+	return bodyShare{room: &m.unknown}
 }
 
 // bodyShare is what one request holds of a room.

@@ -12,11 +12,30 @@ import (
 // The answer to an event is written without reflection: it is what every purchase waits
 // for. The bytes are those of the contract's types, to which a test holds them.
 
+// How many bytes are set aside for the parts of an answer.
+const (
+	customerRoom = 320
+	eventRoom    = 192
+)
+
+// outcomeWithCustomer renders the whole answer to an event at once: what withCustomer makes of its parts.
+func outcomeWithCustomer(language *tongue, o loyalty.Outcome) []byte {
+	if o.Customer.ID == (loyalty.ID{}) {
+		return appendOutcome(nil, language, o)
+	}
+	b := append(make([]byte, 0, 64+customerRoom+eventRoom*len(o.Events)), `{"customer":`...)
+	b = appendSummary(b, &o.Customer)
+	at := len(b)
+	b = appendOutcome(b, language, o)
+	b[at] = ',' // where the object of the outcome begins
+	return b
+}
+
 // appendOutcome renders what an event did, without the customer. Events name no person,
 // so suppressing personal data leaves out the customer alone.
 func appendOutcome(b []byte, language *tongue, o loyalty.Outcome) []byte {
 	if b == nil {
-		b = make([]byte, 0, 32+192*len(o.Events))
+		b = make([]byte, 0, 32+eventRoom*len(o.Events))
 	}
 	b = append(b, `{"events":[`...)
 	for i := range o.Events {
@@ -52,15 +71,18 @@ func appendRecorded(b []byte, e *loyalty.Event) []byte {
 
 // customerBlock renders the customer of an event, a common.CustomerSummary; nil without one.
 func customerBlock(o loyalty.Outcome) []byte {
-	c := &o.Customer
-	if c.ID == (loyalty.ID{}) {
+	if o.Customer.ID == (loyalty.ID{}) {
 		return nil
 	}
+	return appendSummary(make([]byte, 0, customerRoom), &o.Customer)
+}
+
+func appendSummary(b []byte, c *loyalty.Customer) []byte {
 	p := c.Profile
 	if c.Status == loyalty.OptedOut {
 		p = loyalty.Profile{} // what is left of it are hashes
 	}
-	b := appendInstant(append(make([]byte, 0, 320), `{"created_at":`...), c.CreatedAt)
+	b = appendInstant(append(b, `{"created_at":`...), c.CreatedAt)
 	b = appendTextOf(b, `,"currency":`, p.Currency)
 	b = appendTextOf(b, `,"email":`, p.Email)
 	b = appendTextOf(b, `,"first_name":`, p.FirstName)

@@ -47,8 +47,10 @@ func TestEventAnswersAreTheContracts(t *testing.T) {
 		f.Score, f.Spent, f.Pending, f.Reserved = number.Draw(t, "score"), number.Draw(t, "spent"), number.Draw(t, "pending"), number.Draw(t, "reserved")
 		if s := summary(o.Customer, false); s == nil {
 			require.Empty(t, customerBlock(o))
+			require.Equal(t, string(appendOutcome(nil, nil, o)), string(outcomeWithCustomer(nil, o)))
 		} else {
 			require.Equal(t, string(marshal(s)), string(customerBlock(o)))
+			require.Equal(t, string(withCustomer(customerBlock(o), appendOutcome(nil, nil, o))), string(outcomeWithCustomer(nil, o)))
 		}
 	})
 }

@@ -39,15 +39,15 @@ var _ events.StrictServerInterface = (*eventsAPI)(nil)
 func (a *eventsAPI) SubmitEvent(ctx context.Context, _ events.SubmitEventRequestObject) (events.SubmitEventResponseObject, error) {
 	r := requestOf(ctx)
 	language := r.language
-	render := func(o loyalty.Outcome, err error) (int, []byte) {
-		if err != nil {
-			return errorBody(language, err)
-		}
-		return http.StatusOK, appendOutcome(nil, language, o)
-	}
-	s := a.vocabulary.Submission(r.tree)
+	s := a.vocabulary.Submission(r.tree, len(r.body))
 	s.Sender = r.key.ID
 	if key, hash, ok := r.idempotency(httpRequest(ctx)); ok {
+		render := func(o loyalty.Outcome, err error) (int, []byte) {
+			if err != nil {
+				return errorBody(language, err)
+			}
+			return http.StatusOK, appendOutcome(nil, language, o)
+		}
 		s.Idempotency = &loyalty.Idempotency{AnswerKey: key, Hash: hash, Render: render, Language: language.texts, Block: customerBlock}
 	}
 	outcome, err := a.engine.Submit(plain(ctx), s)
@@ -57,8 +57,10 @@ func (a *eventsAPI) SubmitEvent(ctx context.Context, _ events.SubmitEventRequest
 	if outcome.Replayed != nil {
 		return a.repeated(language, outcome.Replayed), nil
 	}
-	status, body := render(outcome, nil)
-	return rawResponse{status: status, body: a.shown(customerBlock(outcome), body)}, nil
+	if a.programme().SuppressPII {
+		return rawResponse{status: http.StatusOK, body: appendOutcome(nil, language, outcome)}, nil
+	}
+	return rawResponse{status: http.StatusOK, body: outcomeWithCustomer(language, outcome)}, nil
 }
 
 // repeated is the stored answer of an event as it may be shown now.
@@ -130,7 +132,7 @@ func summary(c loyalty.Customer, suppress bool) *common.CustomerSummary {
 // PreviewEvent shows what an event would do.
 func (a *eventsAPI) PreviewEvent(ctx context.Context, _ events.PreviewEventRequestObject) (events.PreviewEventResponseObject, error) {
 	r := requestOf(ctx)
-	s := a.vocabulary.Submission(r.tree)
+	s := a.vocabulary.Submission(r.tree, len(r.body))
 	o, err := a.engine.Preview(plain(ctx), s)
 	out := events.EventPreview{
 		Customer: summary(o.Customer, a.programme().SuppressPII), Events: recorded(o.Events),

@@ -6,18 +6,38 @@ import (
 
 	"github.com/gin-gonic/gin"
 	"github.com/loyalty-platform/loyalty/i18n"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// tongueOf reads what a caller wants. The platform's own messages do not exist in
-// every language that the programme's texts may be in.
-func (s *Server) tongueOf(header string) *tongue {
-	choice := s.programme().Language
-	t := &tongue{catalogue: s.catalogue, wanted: s.catalogue.Preferences(header, choice.Enabled, choice.Default), messages: i18n.Default}
-	shipped := s.catalogue.Languages()
-	if i := slices.IndexFunc(t.wanted, func(l string) bool { return slices.Contains(shipped, l) }); i >= 0 {
-		t.messages = t.wanted[i]
+// wish is what a header wants of a programme's languages. Most callers send the same one each time, or none.
+type wish struct {
+	header    string
+	programme *programme.Programme
+	wanted    []string
+	messages  string
+}
+
+// wished reads what a caller wants.
+func (s *Server) wished(header string) *wish {
+	in := s.programme()
+	w := s.wish.Load()
+	if w == nil || w.header != header || w.programme != in {
+		w = s.wishOf(header, in)
+		s.wish.Store(w)
 	}
-	return t
+	return w
+}
+
+// wishOf chooses the languages of texts and of the platform's own messages, which do not exist in
+// every language that the programme's texts may be in.
+func (s *Server) wishOf(header string, in *programme.Programme) *wish {
+	w := &wish{header: header, programme: in, messages: i18n.Default}
+	w.wanted = s.catalogue.Preferences(header, in.Language.Enabled, in.Language.Default)
+	shipped := s.catalogue.Languages()
+	if i := slices.IndexFunc(w.wanted, func(l string) bool { return slices.Contains(shipped, l) }); i >= 0 {
+		w.messages = w.wanted[i]
+	}
+	return w
 }
 
 // speak has the answer name its languages, before the signature is checked, so that a 401 names

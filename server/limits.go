@@ -34,7 +34,7 @@ func (s *Server) readBody(c *gin.Context) {
 	if r.claimed == nil {
 		allowed = min(limit, unknownBody)
 	}
-	body, err := readLimited(c.Request, allowed, r.memory)
+	body, err := readLimited(c.Request, allowed, &r.memory)
 	if err != nil {
 		c.Writer.Header().Set("Connection", "close") // the rest is not read
 	}

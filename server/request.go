@@ -20,10 +20,11 @@ type request struct {
 	began     time.Time
 	source    netip.Addr         // the caller's, through trusted proxies
 	language  *tongue            // of the answer
+	tongue    tongue             // which it is
 	body      []byte             // raw, as it was signed
 	claim     signing.Claim      // what the headers say, until the body proves it
 	claimed   *loyalty.AccessKey // nil: no key of ours, or not from here
-	memory    *bodyShare         // what the body takes
+	memory    bodyShare          // what the body takes
 	cut       bool               // there is more of the body than its caller is worth
 	key       *loyalty.AccessKey // that signed; nil until then
 	caller    *loyalty.Caller    // the user of the console who asks; nil: a key does

@@ -13,7 +13,12 @@ const requestIDHeader = "X-Request-Id"
 // identify gives the request its id. The id from a trusted proxy is kept, so that both logs agree;
 // any other caller's is not, because two requests could be made to look like one.
 func (s *Server) identify(c *gin.Context) {
-	r := &request{began: s.clock(), source: s.proxies.source(c.Request), language: s.tongueOf(strings.Join(c.Request.Header["Accept-Language"], ","))}
+	wish := s.wished(strings.Join(c.Request.Header["Accept-Language"], ","))
+	r := &request{
+		began: s.clock(), source: s.proxies.source(c.Request),
+		tongue: tongue{catalogue: s.catalogue, wanted: wish.wanted, messages: wish.messages},
+	}
+	r.language = &r.tongue
 	if sent := c.Request.Header.Get(requestIDHeader); s.proxies.trustsPeer(c.Request) && isRequestID(sent) {
 		r.id = sent
 	} else {

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/loyalty-platform/loyalty/i18n"
@@ -54,7 +55,8 @@ type Server struct {
 	tracer      Tracer       // nil: nothing is followed
 	portal      http.Handler // nil: there is none
 	bodies      *bodyMemory
-	exhausted   sync.Map // by key id: exhaustion
+	exhausted   sync.Map             // by key id: exhaustion
+	wish        atomic.Pointer[wish] // the latest
 
 	verifier   verifier
 	algorithm  string

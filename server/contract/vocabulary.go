@@ -238,18 +238,22 @@ func (v *Vocabulary) Read(tree any, at string) (loyalty.Submission, error) {
 	if err != nil {
 		return loyalty.Submission{}, err
 	}
-	return v.Submission(tree), nil
+	return v.Submission(tree, dataRoom), nil
 }
 
+// dataRoom is what the data of most events takes, in bytes.
+const dataRoom = 512
+
 // Submission is a checked event as the engine takes it. Checked says whether its data
-// was checked too: that of an action that cannot be submitted was not.
-func (v *Vocabulary) Submission(tree any) loyalty.Submission {
+// was checked too: that of an action that cannot be submitted was not. size is the event's as it
+// was sent: its data is kept in about as many bytes at most.
+func (v *Vocabulary) Submission(tree any, size int) loyalty.Submission {
 	m, _ := tree.(map[string]any)
 	text := func(name string) string { s, _ := m[name].(string); return s }
 	guest, _ := m["guest"].(bool)
 	return loyalty.Submission{
 		Customer: text("customer"), ExternalID: text("external_id"), Action: text("action"), Guest: guest,
-		Data: AppendJSON(make([]byte, 0, 512), m["data"]), Checked: v.branch(text("action")) != nil,
+		Data: AppendJSON(make([]byte, 0, min(size, dataRoom)), m["data"]), Checked: v.branch(text("action")) != nil,
 	}
 }
 
