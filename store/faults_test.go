@@ -58,6 +58,28 @@ func TestTwoRoundTrips(t *testing.T) {
 	require.Equal(t, []int64{2, 13, 0}, []int64{p.RoundTrips.Load(), p.Statements.Load(), p.Prepared.Load()}, "round trips, statements, prepared")
 }
 
+// TestOneRoundTrip: everybody's events are read together with whose they are and what they did to the
+// balance. What is sealed or inherited is asked for when it is there.
+func TestOneRoundTrip(t *testing.T) {
+	storetest.PlainOnly(t)
+	s, p, _ := proxied(t)
+	page := loyalty.Page{Limit: 100}
+	for name, read := range map[string]func() error{
+		"everybody's events": func() error {
+			found, err := s.Events(t.Context(), loyalty.EventQuery{Page: page})
+			require.Len(t, found.Events, 1)
+			require.Positive(t, found.Events[0].Change)
+			require.Equal(t, "c-0", found.Customers[found.Events[0].Customer].Name)
+			return err
+		},
+	} {
+		require.NoError(t, read(), name) // which prepares the statement
+		p.Reset()
+		require.NoError(t, read(), name)
+		require.Equal(t, []int64{1, 1}, []int64{p.RoundTrips.Load(), p.Statements.Load()}, name)
+	}
+}
+
 func TestLostBeforeTheWrite(t *testing.T) {
 	s, p, url := proxied(t)
 	p.Plan(func(trip int64) storetest.Cut { return map[int64]storetest.Cut{2: storetest.Unsent}[trip] })

@@ -32,14 +32,20 @@ func (s journalStore) Events(ctx context.Context, q loyalty.EventQuery) (loyalty
 	var purchase number
 	var backwards bool
 	of := holder(q.Customer, q.Ref)
+	together := q.Customer == (loyalty.ID{}) && q.Ref == "" && !s.spread()
 	read := func(alone bool) (first []question, err error) {
 		list, err := eventsOf(of, &q, alone)
 		if err != nil {
 			return nil, err
 		}
+		page.Events, who = nil, nil
+		if together {
+			var all question
+			all, backwards = told(list, &page)
+			return []question{all}, nil
+		}
 		var text sqlFragment
 		text, backwards = list.sql()
-		page.Events, who = nil, nil
 		first = []question{eventTable.paged(text, &page.Events)}
 		if q.Ref != "" && q.Transaction != "" {
 			w := theirs("customer_id", of).and("transaction_id = ?", cleanText(q.Transaction))
@@ -60,14 +66,45 @@ func (s journalStore) Events(ctx context.Context, q loyalty.EventQuery) (loyalty
 	if err != nil {
 		return page, err
 	}
-	// what a filter leaves out, or another order puts elsewhere, lies between the events of such a page
-	whole := q.Transaction == "" && len(q.Conditions) == 0 && len(q.Sort) == 0
-	return page, s.accompany(ctx, &page, backwards, whole)
+	changes := changesEach
+	switch {
+	case together:
+		changes = changesRead
+	case q.Transaction == "" && len(q.Conditions) == 0 && len(q.Sort) == 0:
+		changes = changesBetween
+	}
+	return page, s.accompany(ctx, &page, backwards, changes)
 }
+
+// told reads a page of everybody's events with what each did to the balance and whose it is.
+func told(list *unionQuery, page *loyalty.EventPage) (q question, backwards bool) {
+	text, backwards := list.with(toldColumns, toldFrom)
+	var change number
+	var c loyalty.Customer
+	page.Customers = map[loyalty.ID]loyalty.Customer{}
+	q = eventTable.paged(text, &page.Events, &change, (*UUID)(&c.ID), (*plain)(&c.Name), (*plain)(&c.Status))
+	read := q.each
+	q.each = func() bool {
+		enough := read()
+		e := &page.Events[len(page.Events)-1]
+		e.Change = int64(change)
+		if _, known := page.Customers[e.Customer]; !known && c.ID != (loyalty.ID{}) {
+			page.Customers[e.Customer] = c
+		}
+		return enough
+	}
+	return q, backwards
+}
+
+// The columns of holdersOf, under names that no column of an event has.
+var toldColumns = moved("e") + ", COALESCE(m.became, c.owner), COALESCE(m.called, c.name), COALESCE(m.standing, c.status)"
+
+const toldFrom = ` LEFT JOIN (SELECT id AS owner, name, status, merged_into AS joined FROM customers) AS c ON c.owner = e.customer_id
+LEFT JOIN (SELECT id AS became, name AS called, status AS standing FROM customers) AS m ON m.became = c.joined`
 
 // eventsOf makes the statement of a query; alone says that nobody was merged into its customer.
 func eventsOf(of sqlFragment, q *loyalty.EventQuery, alone bool) (*unionQuery, error) {
-	list := &unionQuery{table: "events", columns: eventFields, page: pagerOf(q.Page), order: listOrder{at: "recorded_at", id: "id", descending: !q.OldestFirst}}
+	list := &unionQuery{table: "events", columns: eventFields, page: pagerOf(q.Page), order: listOrder{at: "recorded_at", id: "id", descending: !q.OldestFirst}, parted: "recorded_at"}
 	everybody := q.Customer == (loyalty.ID{}) && q.Ref == ""
 	if !everybody {
 		list.order.at = "" // the stream is in the order of ids
@@ -140,11 +177,13 @@ func ofAllCustomers(list *unionQuery, q *loyalty.EventQuery) error {
 
 // within bounds a column.
 func within(w sqlFragment, column string, from, before Millis) sqlFragment {
-	w = w.and(column+" >= ?", from)
-	if before.Time().IsZero() {
-		return w
+	if from.Time().After(beginning) {
+		w = w.and(column+" >= ?", from)
 	}
-	return w.and(column+" < ?", before)
+	if !before.Time().IsZero() {
+		w = w.and(column+" < ?", before)
+	}
+	return w
 }
 
 // actionsOf removes the condition that names the wanted actions, if they are few, and returns them.
@@ -216,10 +255,13 @@ func extent(values []any) (from, before time.Time) {
 }
 
 // accompany reads what the events of a page did to the balance, what they inherit, who they
-// are about, and the keys to what is personal. The page is still in the order in which it
-// was read; whole says that nothing was left out between its events, see changesOf.
-func (s journalStore) accompany(ctx context.Context, page *loyalty.EventPage, backwards, whole bool) error {
-	page.Customers, page.Parents, page.Keys = map[loyalty.ID]loyalty.Customer{}, map[loyalty.ID]loyalty.Event{}, map[loyalty.ID][]byte{}
+// are about, and the keys to what is personal, as far as it was not read with them. The page is still
+// in the order in which it was read.
+func (s journalStore) accompany(ctx context.Context, page *loyalty.EventPage, backwards bool, changes changes) error {
+	page.Parents, page.Keys = map[loyalty.ID]loyalty.Event{}, map[loyalty.ID][]byte{}
+	if page.Customers == nil {
+		page.Customers = map[loyalty.ID]loyalty.Customer{}
+	}
 	if len(page.Events) == 0 {
 		return nil
 	}
@@ -242,12 +284,14 @@ func (s journalStore) accompany(ctx context.Context, page *loyalty.EventPage, ba
 	}
 	inherited.found(page)
 	keys := s.keysOf(sealed, page.Keys)
-	list := slices.Concat(changesOf(page.Events, whole), inherited.questions(page), keys.questions())
+	list := slices.Concat(changesOf(page.Events, changes), inherited.questions(page), keys.questions())
 	if len(people) > 0 {
 		list = append(list, holdersOf(people, page.Customers))
 	}
-	if err := s.asks(ctx, list...); err != nil {
-		return err
+	if len(list) > 0 {
+		if err := s.asks(ctx, list...); err != nil {
+			return err
+		}
 	}
 	inherited.cut(page)
 	page.Events = inOrder(page.Events, backwards)

@@ -17,17 +17,30 @@ func moved(row string) string {
 // spendableMoved is the sum of what postings p did to it.
 var spendableMoved = sumOf(fmt.Sprintf(`CASE WHEN p.to_account IN (%[1]d, %[2]d) THEN p.points ELSE 0 END - CASE WHEN p.from_account IN (%[1]d, %[2]d) THEN p.points ELSE 0 END`, points.Available, points.Debt))
 
+// changes is how it is read what the events of a page did to the balance.
+type changes int
+
+const (
+	// changesEach looks for each event: what a filter leaves out, or another order puts elsewhere, lies
+	// between those of the page.
+	changesEach changes = iota
+	// changesBetween reads, where all of them are one customer's, the postings between the first and
+	// the last: one stretch of an index.
+	changesBetween
+	// changesRead says that they were read with the events.
+	changesRead
+)
+
 // changesOf reads what events did to the spendable balance. Postings are stored by customer, and a
-// merge has some of both, so those of the source are read as well. Where the page is whole and all of
-// it one customer's, their postings between its first and its last event are those of the page: one
-// stretch of an index, not one look for each event.
-func changesOf(events []loyalty.Event, whole bool) (list []question) {
+// merge has some of both, so those of the source are read as well.
+func changesOf(events []loyalty.Event, how changes) (list []question) {
 	if len(events) == 0 {
 		return nil
 	}
 	place := make(map[UUID]*loyalty.Event, len(events))
 	first, last := &events[0], &events[0]
 	var wanted, merges ownEvents
+	whole := how == changesBetween
 	for i := range events {
 		e := &events[i]
 		place[UUID(e.ID)], wanted = e, append(wanted, ownEvent{UUID(e.Customer), UUID(e.ID)})
@@ -54,21 +67,23 @@ func changesOf(events []loyalty.Event, whole bool) (list []question) {
 			return false
 		}, &event, &change).onCitus(`SELECT p.event_id, `+spendableMoved+` FROM postings p WHERE p.customer_id IN ? AND p.event_id IN ? GROUP BY p.customer_id, p.event_id`, customers, ids))
 	}
-	if !whole {
+	switch {
+	case whole:
+		read(sqlFragment{sumBetween, []any{UUID(first.Customer), UUID(first.ID), UUID(last.ID)}}, wanted)
+	case how != changesRead:
 		wanted = append(wanted, merges...)
-		read(sqlFragment{changesByOne, []any{wanted}}, wanted)
+		read(sqlFragment{sumByOne, []any{wanted}}, wanted)
 		return list
 	}
-	read(sqlFragment{changesBetween, []any{UUID(first.Customer), UUID(first.ID), UUID(last.ID)}}, wanted)
 	if merges != nil {
-		read(sqlFragment{changesByOne, []any{merges}}, merges)
+		read(sqlFragment{sumByOne, []any{merges}}, merges)
 	}
 	return list
 }
 
 var (
-	changesByOne   = "WITH v(customer_id, id) AS ? SELECT id, " + moved("v") + " FROM v"
-	changesBetween = "SELECT p.event_id, " + spendableMoved + " FROM postings p WHERE p.customer_id = ? AND p.event_id BETWEEN ? AND ? GROUP BY p.event_id"
+	sumByOne   = "WITH v(customer_id, id) AS ? SELECT id, " + moved("v") + " FROM v"
+	sumBetween = "SELECT p.event_id, " + spendableMoved + " FROM postings p WHERE p.customer_id = ? AND p.event_id BETWEEN ? AND ? GROUP BY p.event_id"
 )
 
 // ownEvent names an event with its customer.

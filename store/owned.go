@@ -28,10 +28,9 @@ func ownedBy(column string, of sqlFragment) sqlFragment {
 // makes the questions anew, for all of them. Who has others is remembered, so that it happens once.
 // The customer whom ref names, if it names one, is read into who.
 func (s *database) ofHolder(ctx context.Context, customer loyalty.ID, ref string, who **loyalty.Customer, read func(alone bool) ([]question, error)) error {
-	_, spread := s.engine.(*citusEngine)
 	of := holder(customer, ref)
 	called, everybody := cmp.Or(ref, string(customer[:])), customer == (loyalty.ID{}) && ref == ""
-	if !spread && !everybody && !s.joined.has(called) {
+	if !s.spread() && !everybody && !s.joined.has(called) {
 		list, err := read(true)
 		if err != nil {
 			return err
@@ -58,6 +57,12 @@ func (s *database) ofHolder(ctx context.Context, customer loyalty.ID, ref string
 		list = append(list, customerOf(of, who))
 	}
 	return s.asks(ctx, list...)
+}
+
+// spread reports whether tables are spread over machines.
+func (s *database) spread() bool {
+	_, is := s.engine.(*citusEngine)
+	return is
 }
 
 // withOthers reads the holder, and whether somebody was merged into them: one statement takes less than two.

@@ -81,6 +81,41 @@ SELECT `+whose+`, 'T-' || (i / 5), CASE WHEN i %% 3 = 0 THEN 'pending' ELSE 'acc
 	return customers
 }
 
+// TestPagesLookIntoTheirMonths: a page beyond a place reads nothing of the months that lie on this side
+// of it, and has what it had to have.
+func TestPagesLookIntoTheirMonths(t *testing.T) {
+	storetest.PlainOnly(t)
+	url := storetest.Postgres(t)
+	fill(t, url)
+	s := storetest.Open(t, url)
+	months := func(q loyalty.EventQuery) int {
+		plan, err := s.ExplainEvents(q, false)
+		require.NoError(t, err)
+		return strings.Count(plan, `"Relation Name": "events_`)
+	}
+	place := &loyalty.Cursor{At: pastStart.AddDate(0, 2, 0)} // in the default partition, before all months
+	down, up := loyalty.EventQuery{Page: loyalty.Page{Limit: 101}}, loyalty.EventQuery{Page: loyalty.Page{Limit: 101}}
+	all := months(down)
+	require.Greater(t, all, 10)
+	down.Page.After, up.Page.Before = place, place
+	require.Equal(t, 1, months(down))
+	require.Equal(t, all, months(up))
+	byDate := down
+	byDate.Sort = []loyalty.Sorting{{Field: "date", Descending: true}}
+	require.Less(t, months(byDate), 2*all, "those in the order of their recording; the others have no such order")
+	for name, q := range map[string]loyalty.EventQuery{"down": down, "up": up} {
+		page, err := s.Events(t.Context(), q)
+		require.NoError(t, err)
+		require.Len(t, page.Events, 101)
+		for i := 1; i < len(page.Events); i++ {
+			require.False(t, page.Events[i].RecordedAt.After(page.Events[i-1].RecordedAt), name)
+		}
+		first, last := page.Events[0].RecordedAt, page.Events[100].RecordedAt
+		require.Equal(t, name == "down", first.Before(place.At))
+		require.Equal(t, name == "up", last.After(place.At))
+	}
+}
+
 // TestListsReadFromIndexes: no page of events or purchases is looked for in a whole
 // table, and a page far down a list costs what the first one costs.
 func TestListsReadFromIndexes(t *testing.T) {

@@ -25,6 +25,9 @@ type unionQuery struct {
 	page           pager
 	// moved gives the page's place the value that it has in a branch; nil: it is the same in all.
 	moved func(branch int, p *place) *place
+	// parted is the column by which the table is parted: of a pair of columns alone PostgreSQL does
+	// not see which parts have nothing beyond a place. Empty: it is not parted.
+	parted string
 	// sort replaces the order, and leaves out the cursor.
 	sort string
 }
@@ -78,6 +81,9 @@ func (m *unionQuery) sql() (w sqlFragment, backwards bool) {
 			if m.moved != nil {
 				p = m.moved(i, cursor)
 			}
+			if m.parted != "" && b.at == m.parted {
+				where = where.and(b.at+" "+sign(down)+"= ?", p.at)
+			}
 			where = m.beyond(where, b.at, p, down)
 		}
 		columns := m.columns
@@ -101,6 +107,14 @@ func (m *unionQuery) sql() (w sqlFragment, backwards bool) {
 	return w, backwards
 }
 
+// with is the statement of the list as e, with more columns of its rows, which the rest of the FROM
+// may need.
+func (m *unionQuery) with(columns, from string) (w sqlFragment, backwards bool) {
+	w, backwards = m.sql()
+	w.text = "SELECT e.*, " + columns + " FROM (" + w.text + ") AS e" + from + " ORDER BY " + m.by(m.order.at, m.order.descending != backwards)
+	return w, backwards
+}
+
 // by is the ORDER BY of a branch, with the column that is its time.
 func (m *unionQuery) by(at string, down bool) string {
 	direction := " ASC"
@@ -118,17 +132,21 @@ func (m *unionQuery) by(at string, down bool) string {
 
 // beyond is the condition that an entry comes after a place in the list.
 func (m *unionQuery) beyond(where sqlFragment, at string, p *place, down bool) sqlFragment {
-	sign := ">"
-	if down {
-		sign = "<"
-	}
 	if at == "" {
-		return where.and(m.order.id+" "+sign+" ?", p.id)
+		return where.and(m.order.id+" "+sign(down)+" ?", p.id)
 	}
 	if found, ok := p.at.(sqlFragment); ok {
-		return where.and("("+at+", "+m.order.id+") "+sign+" ("+found.text+", ?)", append(slices.Clone(found.args), p.id)...)
+		return where.and("("+at+", "+m.order.id+") "+sign(down)+" ("+found.text+", ?)", append(slices.Clone(found.args), p.id)...)
 	}
-	return where.and("("+at+", "+m.order.id+") "+sign+" (?, ?)", p.at, p.id)
+	return where.and("("+at+", "+m.order.id+") "+sign(down)+" (?, ?)", p.at, p.id)
+}
+
+// sign compares with what lies beyond a place.
+func sign(down bool) string {
+	if down {
+		return "<"
+	}
+	return ">"
 }
 
 // split gives each branch one of several mutually exclusive conditions, of which one must hold. If

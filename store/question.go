@@ -114,14 +114,14 @@ func (t table[R]) only(w sqlFragment, found **R) question {
 }
 
 // paged collects the rows of a page, and ends behind the one with which they are too
-// many bytes; see maxRead.
-func (t table[R]) paged(w sqlFragment, list *[]R) question {
+// many bytes; see maxRead. More are the columns behind those of the table.
+func (t table[R]) paged(w sqlFragment, list *[]R, more ...any) question {
 	size := 0
 	return t.rows(w, func(row *R) bool {
 		enough := size > maxRead
 		*list, size = append(*list, *row), size+loyalty.Weight(row)
 		return enough
-	})
+	}, more...)
 }
 
 // modelled makes a question from GORM's query for a model, or for a struct that has a field for each column of the

@@ -85,7 +85,7 @@ func (s journalStore) Feed(ctx context.Context, q loyalty.FeedQuery) (loyalty.Fe
 		return part, err
 	}
 	read := len(part.Events)
-	if err := s.accompany(ctx, &part.EventPage, false, false); err != nil {
+	if err := s.accompany(ctx, &part.EventPage, false, changesEach); err != nil {
 		return part, err
 	}
 	if part.Numbers = part.Numbers[:len(part.Events)]; len(part.Events) < read {

@@ -165,7 +165,7 @@ func (s webhookStore) EventsAt(ctx context.Context, numbers []int64, postings bo
 		return part, s.fault(err)
 	}
 	journal := journalStore(s)
-	if err := journal.accompany(ctx, &part.EventPage, false, false); err != nil {
+	if err := journal.accompany(ctx, &part.EventPage, false, changesEach); err != nil {
 		return part, err
 	}
 	if postings && len(part.Events) > 0 {
