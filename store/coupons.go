@@ -33,17 +33,24 @@ func (s couponStore) Coupons(ctx context.Context, q loyalty.CouponQuery) (loyalt
 	var rows []loyalty.Coupon
 	var who *loyalty.Customer
 	var backwards bool
-	read := func(alone bool) ([]question, error) {
+	read := func(of sqlFragment, alone bool) (text sqlFragment, err error) {
 		found, err := couponsOf(of, &q, alone)
 		if err != nil {
-			return nil, err
+			return text, err
 		}
-		var text sqlFragment
 		text, backwards = found.sql()
 		rows, who = nil, nil
-		return []question{couponTable.list(text.seenAt(q.At), &rows)}, nil
+		return text.seenAt(q.At), nil
 	}
-	err := s.ofHolder(ctx, q.Holder, q.Ref, &who, read)
+	all := func(alone bool) ([]question, error) {
+		text, err := read(of, alone)
+		return []question{couponTable.list(text, &rows)}, err
+	}
+	own := func(others *number) (question, error) {
+		text, err := read(theHolder, true)
+		return couponTable.withHolder(of, text, &rows, &who, others), err
+	}
+	err := s.ofHolder(ctx, q.Holder, q.Ref, &who, all, own)
 	if err == nil && q.Ref != "" {
 		page.Customer, err = known(who)
 	}

@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -58,11 +59,14 @@ func TestTwoRoundTrips(t *testing.T) {
 	require.Equal(t, []int64{2, 13, 0}, []int64{p.RoundTrips.Load(), p.Statements.Load(), p.Prepared.Load()}, "round trips, statements, prepared")
 }
 
-// TestOneRoundTrip: everybody's events are read together with whose they are and what they did to the
-// balance. What is sealed or inherited is asked for when it is there.
+// TestOneRoundTrip: a list is read together with whose it is, and everybody's events with what they did to
+// the balance. What is sealed, or inherited, or of others who were merged is asked for when it is there.
 func TestOneRoundTrip(t *testing.T) {
 	storetest.PlainOnly(t)
-	s, p, _ := proxied(t)
+	s, p, url := proxied(t)
+	_, err := storetest.Raw(t, url).Exec(`INSERT INTO coupons (id, code, created_at, state, customer_id, type, value, balance, currency, cost, claimed_at, version)
+SELECT gen_random_uuid(), 'C-' || n, 1, 'claimed', (SELECT id FROM customers), 'voucher', 1, 1, 'EUR', 0, n, 1 FROM generate_series(1, 9) n`)
+	require.NoError(t, err)
 	page := loyalty.Page{Limit: 100}
 	for name, read := range map[string]func() error{
 		"everybody's events": func() error {
@@ -71,6 +75,26 @@ func TestOneRoundTrip(t *testing.T) {
 			require.Positive(t, found.Events[0].Change)
 			require.Equal(t, "c-0", found.Customers[found.Events[0].Customer].Name)
 			return err
+		},
+		"a customer's coupons": func() error {
+			found, err := s.Coupons(t.Context(), loyalty.CouponQuery{Ref: "c-0", Page: page})
+			require.Len(t, found.Coupons, 9)
+			for i, c := range found.Coupons {
+				require.Equal(t, fmt.Sprint("C-", 9-i), c.Code)
+				require.Equal(t, "c-0", c.Holder.Name)
+			}
+			return err
+		},
+		"none": func() error {
+			found, err := s.Coupons(t.Context(), loyalty.CouponQuery{Ref: "c-0", Page: loyalty.Page{Limit: 9, Offset: 9}})
+			require.Empty(t, found.Coupons)
+			require.Equal(t, loyalty.Active, found.Customer.Status)
+			return err
+		},
+		"nobody's": func() error {
+			_, err := s.Coupons(t.Context(), loyalty.CouponQuery{Ref: "c-1", Page: page})
+			require.ErrorIs(t, err, loyalty.ErrCustomerNotFound)
+			return nil
 		},
 	} {
 		require.NoError(t, read(), name) // which prepares the statement

@@ -53,7 +53,7 @@ func (s journalStore) Events(ctx context.Context, q loyalty.EventQuery) (loyalty
 		}
 		return first, nil
 	}
-	err := s.ofHolder(ctx, q.Customer, q.Ref, &who, read)
+	err := s.ofHolder(ctx, q.Customer, q.Ref, &who, read, nil)
 	if err != nil {
 		return page, err
 	}
