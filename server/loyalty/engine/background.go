@@ -18,7 +18,7 @@ func (e *Engine) WorkItems(ctx context.Context, tickets []*Ticket) (done int, fa
 	}
 	defer release()
 	ctx = context.WithoutCancel(ctx) // a chunk is short, and half of one is of no use
-	if err := e.process(ctx, tickets); err != nil && !repeatable(err) {
+	if err := e.aside(ctx, tickets); err != nil && !repeatable(err) {
 		return 0, nil, err
 	}
 	e.ended(tickets)

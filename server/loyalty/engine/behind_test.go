@@ -12,7 +12,7 @@ import (
 // they are whole and do not.
 func TestBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := &Engine{lanes: []*lane{newLane(make(chan waiting, 2*crowdCallers), MaxBatch, 1)}}
+		e := &Engine{lanes: []*lane{newLane(make(chan waiting, 2*crowdCallers), MaxBatch, 1, newFlights())}}
 		took := func(some func(most int) int) (offered int, rested time.Duration) {
 			began := time.Now()
 			require.NoError(t, e.Behind(t.Context(), func(most int) (int, error) {

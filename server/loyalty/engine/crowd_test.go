@@ -93,7 +93,7 @@ func TestWhoIsNotWaitedFor(t *testing.T) {
 // long as it is so and a moment longer.
 func TestCrowdIsSeen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := &Engine{lanes: []*lane{newLane(make(chan waiting, crowdCallers), MaxBatch, 1)}}
+		e := &Engine{lanes: []*lane{newLane(make(chan waiting, crowdCallers), MaxBatch, 1, newFlights())}}
 		batches := func(n, size int, takes, rests time.Duration) {
 			for range n {
 				began := time.Now()

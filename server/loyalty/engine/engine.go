@@ -63,6 +63,7 @@ type Engine struct {
 	tracer     Tracer // nil: nothing is followed
 
 	lanes   []*lane
+	flights *flights
 	heavy   chan waiting // of submissions that take long by themselves
 	fought  contended
 	seen    seen
@@ -99,15 +100,16 @@ func NewEngine(o EngineOptions) (*Engine, error) {
 		}
 		e.rules[name] = rule
 	}
+	e.flights = newFlights()
 	for range max(1, o.Workers) {
-		l := newLane(make(chan waiting, 4*MaxBatch), MaxBatch, max(1, o.Overlap))
+		l := newLane(make(chan waiting, 4*MaxBatch), MaxBatch, max(1, o.Overlap), e.flights)
 		e.lanes = append(e.lanes, l)
 		for range l.overlap {
 			e.workers.Go(func() { e.work(l) })
 		}
 	}
 	e.heavy = make(chan waiting, maxHeavy)
-	heavy := newLane(e.heavy, 1, 1)
+	heavy := newLane(e.heavy, 1, 1, newFlights()) // what takes long holds up nobody else
 	e.workers.Go(func() { e.work(heavy) })
 	return e, nil
 }
@@ -175,7 +177,7 @@ func (e *Engine) SubmitEach(ctx context.Context, all []loyalty.Submission, told 
 		e.follow(ctx, tickets...)
 		if err != nil {
 			fail(tickets, err)
-		} else if err = e.process(context.WithoutCancel(ctx), tickets); repeatable(err) {
+		} else if err = e.aside(context.WithoutCancel(ctx), tickets); repeatable(err) {
 			err = nil // each ticket has its result
 		}
 		e.ended(tickets)

@@ -7,8 +7,9 @@ import (
 )
 
 // lane is a queue and what its workers share. Of the batches that are under way at once none has a
-// customer of another one: while the database commits one batch the next is decided and sent, and
-// neither makes the other's rows out of date. Submissions of one customer keep their order.
+// customer of another one, whoever gathered that (flights): while the database commits one batch the
+// next is decided and sent, and neither makes the other's rows out of date. Submissions of one
+// customer keep their order.
 type lane struct {
 	queue   chan waiting
 	most    int // submissions in a batch
@@ -22,24 +23,27 @@ type lane struct {
 	wait   crowd           // how gathering waits
 	mine   map[string]bool // the customers of the batch that is gathered
 
+	flights *flights
+
 	mu      sync.Mutex
-	flying  map[string]bool // the customers of the batches under way
-	size    int             // how many submissions these have
-	held    int             // the length of late
-	room    int             // for submissions in the next batch
-	callers []int           // that there were at the end of the latest batches, as many as overlap
-	takes   time.Duration   // a batch, lately
-	single  int             // so many batches have none beside them, because others conflicted
-	fights  int             // how often they did lately
-	calm    int             // batches since without a conflict
-	landed  chan struct{}   // holds one element once a batch has ended
+	size    int           // how many submissions the lane's batches under way have
+	held    int           // the length of late
+	room    int           // for submissions in the next batch
+	callers []int         // that there were at the end of the latest batches, as many as overlap
+	takes   time.Duration // a batch, lately
+	single  int           // so many batches have none beside them, because others conflicted
+	fights  int           // how often they did lately
+	calm    int           // batches since without a conflict
+	landed  chan struct{} // holds one element once a batch has ended
 }
 
-func newLane(queue chan waiting, most, overlap int) *lane {
-	return &lane{
+func newLane(queue chan waiting, most, overlap int, f *flights) *lane {
+	l := &lane{
 		queue: queue, most: most, overlap: overlap, many: overlap * leastShare, room: most, callers: make([]int, overlap), landed: make(chan struct{}, 1),
-		behind: map[string]bool{}, mine: map[string]bool{}, flying: map[string]bool{},
+		behind: map[string]bool{}, mine: map[string]bool{}, flights: f,
 	}
+	f.lanes = append(f.lanes, l)
+	return l
 }
 
 // leastShare is how many submissions a batch should have that has another one beside it. What a
@@ -74,9 +78,7 @@ type flight struct {
 func (l *lane) land(f *flight, decided []*Ticket, split bool, took time.Duration) (others int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, c := range f.customers {
-		delete(l.flying, c)
-	}
+	defer l.flights.end(f.customers)
 	l.size -= len(f.tickets)
 	l.note(slices.ContainsFunc(decided, func(t *Ticket) bool { return t.fought }))
 	l.room = nextRoom(l.room, len(f.tickets), l.most, split)
@@ -84,10 +86,6 @@ func (l *lane) land(f *flight, decided []*Ticket, split bool, took time.Duration
 	copy(l.callers, l.callers[1:])
 	l.callers[l.overlap-1] = len(decided) + others
 	l.takes += (took - l.takes) / 8
-	select {
-	case l.landed <- struct{}{}:
-	default:
-	}
 	return others
 }
 
@@ -148,12 +146,11 @@ func (l *lane) take() *flight {
 	}
 	gather(&l.wait, l.queue, g.weight(), g.share, g.join)
 	g.takeLate() // whose customers' batch has ended meanwhile
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	for c := range l.mine {
-		l.flying[c] = true
 		g.f.customers = append(g.f.customers, c)
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.size += len(g.f.tickets)
 	l.held = len(l.late)
 	return g.f
@@ -199,11 +196,9 @@ func (g *gathering) weight() int {
 // join adds a submission to the batch, or puts it aside while its customer is in another one. It
 // returns the weight, or the whole share if no more can be put aside.
 func (g *gathering) join(w waiting) int {
-	if c := w.customer(); g.behind[c] || g.busy(c) {
+	if c := w.customer(); g.behind[c] || !g.add(w, c) {
 		g.behind[c] = true
 		g.late = append(g.late, w)
-	} else {
-		g.add(w, c)
 	}
 	if g.putAside() {
 		return g.share
@@ -214,21 +209,21 @@ func (g *gathering) join(w waiting) int {
 // putAside reports that no more submissions can be put aside.
 func (g *gathering) putAside() bool { return len(g.late) >= g.lane.most }
 
-func (g *gathering) add(w waiting, customer string) {
-	before := len(g.f.tickets)
-	if g.f.tickets = w.join(g.f.tickets); len(g.f.tickets) > before {
-		g.mine[customer] = true
-	}
-}
-
-// busy reports whether a customer is in another batch.
-func (g *gathering) busy(customer string) bool {
-	if g.overlap == 1 {
+// add adds a submission, or reports false if its customer is in another batch. One whose caller has
+// left is dropped.
+func (g *gathering) add(w waiting, customer string) bool {
+	if !g.mine[customer] && !g.flights.take(customer) {
 		return false
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.flying[customer]
+	before := len(g.f.tickets)
+	g.f.tickets = w.join(g.f.tickets)
+	switch {
+	case len(g.f.tickets) > before:
+		g.mine[customer] = true
+	case !g.mine[customer]:
+		g.flights.end([]string{customer})
+	}
+	return true
 }
 
 // takeLate adds the submissions that were put aside, in their order, as far as their customers are
@@ -241,11 +236,9 @@ func (g *gathering) takeLate() {
 	all := g.late
 	g.late = all[:0]
 	for _, w := range all {
-		if c := w.customer(); g.behind[c] || g.weight() >= g.share || g.busy(c) {
+		if c := w.customer(); g.behind[c] || g.weight() >= g.share || !g.add(w, c) {
 			g.behind[c] = true
 			g.late = append(g.late, w)
-		} else {
-			g.add(w, c)
 		}
 	}
 	clear(all[len(g.late):])

@@ -3,11 +3,13 @@ package job_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
@@ -56,5 +58,45 @@ func TestNodesFightOverACustomer(t *testing.T) {
 		}
 		last := s.must("hot", "point_add", `{"points":1,"reason":"r"}`)
 		require.EqualValues(t, nodes*callers*events+1, last.Customer.Figures.Score)
+	})
+}
+
+// TestBulksShareCustomers: bulks of the same customers, and single events of theirs, are decided one after the
+// other in one process. Each would lose to another one otherwise, and be decided again; new customers in each
+// round, because those over whom several compete are soon locked from the start.
+func TestBulksShareCustomers(t *testing.T) {
+	const callers, rounds = 4, 10
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		s := newShop(t, url, modules{})
+		var met conflicts
+		e := s.node(func(o *engine.EngineOptions) { o.Observer, o.Overlap = &met, 2 })
+		for round := range rounds {
+			var enrol, bulk []loyalty.Submission
+			for i := range callers {
+				name := fmt.Sprint("c", round, "-", i)
+				enrol = append(enrol, event(name, "opt_in", `{"email":"`+name+`@shop.test"}`))
+				bulk = append(bulk, event(name, "point_add", `{"points":1}`))
+			}
+			for _, r := range e.SubmitAll(t.Context(), enrol) {
+				require.NoError(t, r.Err)
+			}
+			var all sync.WaitGroup
+			for i := range callers {
+				all.Go(func() {
+					for _, r := range e.SubmitAll(t.Context(), bulk) {
+						assert.NoError(t, r.Err)
+					}
+				})
+				all.Go(func() {
+					_, err := e.Submit(t.Context(), bulk[i])
+					assert.NoError(t, err)
+				})
+			}
+			all.Wait()
+			for i, r := range e.SubmitAll(t.Context(), bulk) {
+				require.EqualValues(t, callers+2, r.Outcome.Customer.Figures.Score, "customer %d", i)
+			}
+		}
+		require.LessOrEqual(t, met.met.Load(), int64(rounds/2), "conflicts") // a few, where a batch takes longer than others wait
 	})
 }
