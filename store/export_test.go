@@ -103,6 +103,7 @@ func Statements() []string {
 	list = read(list, selectNumbered, []loyalty.ID{{1}}, nil, nil)
 	list = read(list, selectUnnumbered, []upTo{{}}, nil, nil)
 	list = write(write(write(list, insertTail, make([]loyalty.TailEvent, 1)), upsertNumbered, make([]coming, 1)), moveHead, make([]headMove, 1))
+	list = write(write(list, advanceNumbered, make([]coming, 1)), insertNumbered, make([]coming, 1))
 
 	var texts []string
 	seen := set[string]{}

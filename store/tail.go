@@ -84,6 +84,14 @@ func (s tailStore) NumberOwn(ctx context.Context) error {
 
 // numberFresh numbers a piece of what was noted; what of it has its number already stays as it is.
 func (s tailStore) numberFresh(ctx context.Context, list []fresh) error {
+	// Citus would send an UPDATE of many customers to every machine
+	if _, spread := s.engine.(*citusEngine); !spread && s.own.alone() {
+		err := s.next(ctx, list)
+		s.own.met(errors.Is(err, loyalty.ErrBatchConflict))
+		if !errors.Is(err, loyalty.ErrBatchConflict) {
+			return err
+		}
+	}
 	strays := map[loyalty.ID]bool{}
 	present := false
 	err := s.piece(ctx, list, func(p *piece) {

@@ -26,6 +26,35 @@ type own struct {
 	// since is when the oldest event was recorded that was noted and that nothing has numbered.
 	since time.Time
 	news  chan struct{} // holds one signal while there is something that nobody has heard of
+	// others is how often lately another node's events stood between these, and with how many
+	// pieces that is expected again.
+	others, expected int
+}
+
+// mostOthers limits expected to 2⁶ pieces.
+const mostOthers = 6
+
+// alone reports whether the next piece is likely to have nothing of other nodes between its events.
+func (o *own) alone() bool {
+	o.lock.Lock()
+	defer o.lock.Unlock()
+	if o.expected > 0 {
+		o.expected--
+		return false
+	}
+	return true
+}
+
+// met hears whether a piece had another node's events between its own.
+func (o *own) met(others bool) {
+	o.lock.Lock()
+	defer o.lock.Unlock()
+	if !others {
+		o.others = max(0, o.others-1)
+		return
+	}
+	o.others = min(o.others+1, mostOthers)
+	o.expected = 1 << o.others
 }
 
 // note keeps the events of a batch that was committed.

@@ -18,8 +18,13 @@ type upTo struct{ customer, to loyalty.ID }
 // headMove is the head of the tail, and what it was.
 type headMove struct{ head, was int64 }
 
-// coming is what a customer has in the tail.
-type coming struct{ customer, through loyalty.ID }
+// coming is what a customer has in the tail, and what they had before.
+type coming struct{ customer, through, before loyalty.ID }
+
+var comingFields = []field[coming]{
+	{"customer_id", "uuid", func(c *coming) any { return (*UUID)(&c.customer) }},
+	{"through", "uuid", func(c *coming) any { return (*UUID)(&c.through) }},
+}
 
 var (
 	lockHead = selects(`SELECT s.head, s.present FROM v JOIN tail_state s ON s.id = v.id FOR UPDATE OF s`,
@@ -35,9 +40,11 @@ JOIN events e ON e.customer_id = v.customer_id AND e.id > coalesce(w.through, v.
 		field[upTo]{"most", "uuid", func(r *upTo) any { return (*UUID)(&r.to) }})
 	insertTail     = tailTable.inserts()
 	upsertNumbered = inserts(`INSERT INTO numbered (customer_id, through) SELECT v.customer_id, v.through FROM v WHERE true
-ON CONFLICT (customer_id) DO UPDATE SET through = excluded.through`,
-		field[coming]{"customer_id", "uuid", func(c *coming) any { return (*UUID)(&c.customer) }},
-		field[coming]{"through", "uuid", func(c *coming) any { return (*UUID)(&c.through) }})
+ON CONFLICT (customer_id) DO UPDATE SET through = excluded.through`, comingFields...)
+	advanceNumbered = guards(`UPDATE numbered AS w SET through = v.through FROM v WHERE w.customer_id = v.customer_id AND w.through = v.before`,
+		append(comingFields, field[coming]{"before", "uuid", func(c *coming) any { return (*UUID)(&c.before) }})...)
+	insertNumbered = guards(`INSERT INTO numbered (customer_id, through) SELECT v.customer_id, v.through FROM v WHERE true ON CONFLICT (customer_id) DO NOTHING`,
+		comingFields...)
 	moveHead = guards(`UPDATE tail_state AS s SET head = v.head FROM v WHERE s.id = v.id AND s.head = v.was`,
 		field[headMove]{"id", "smallint", func(*headMove) any { return number(1) }},
 		field[headMove]{"head", "bigint", func(m *headMove) any { return (*number)(&m.head) }},
@@ -133,15 +140,65 @@ func (s tailStore) writePiece(p *piece, step step) error {
 	seen := set[loyalty.ID]{}
 	for i := range p.events {
 		if e := &p.events[i]; seen.add(e.Customer) {
-			moved = append(moved, coming{e.Customer, p.through[e.Customer]})
+			moved = append(moved, coming{customer: e.Customer, through: p.through[e.Customer]})
 		}
 	}
-	list := write(nil, insertTail, p.events)
-	list = write(list, upsertNumbered, moved)
+	return s.writeNumbers(p, step, write(nil, upsertNumbered, moved))
+}
+
+// writeNumbers writes a piece, with what notes where its customers are.
+func (s tailStore) writeNumbers(p *piece, step step, list []calls) error {
+	list = write(list, insertTail, p.events)
 	list = write(list, moveHead, []headMove{{p.head + int64(len(p.events)), p.head}})
 	err := step(list)
 	if err == nil {
 		s.passes(TailWritten)
 	}
 	return err
+}
+
+// next numbers events that each come directly after their customer's last one in the tail, without
+// reading which that is: it is written only where it is so. Where another node wrote between them, or
+// numbered, it fails with ErrBatchConflict and nothing is done.
+func (s tailStore) next(ctx context.Context, events []fresh) error {
+	known, made, ok := comings(events)
+	if !ok {
+		return loyalty.ErrBatchConflict
+	}
+	return s.numbering(ctx, func(step step) error {
+		p := &piece{events: make([]loyalty.TailEvent, 0, len(events))}
+		if err := step(p.lock()); err != nil {
+			return err
+		}
+		for i := range events {
+			e := events[i].TailEvent
+			e.Number = p.head + int64(i) + 1
+			p.events = append(p.events, e)
+		}
+		return s.writeNumbers(p, step, write(write(nil, advanceNumbered, known), insertNumbered, made))
+	})
+}
+
+// comings says how far events bring their customers: those who have an event in the tail, and those
+// who have none. ok is false if somebody else's event of a customer comes between two of them.
+func comings(events []fresh) (known, made []coming, ok bool) {
+	at := make(map[loyalty.ID]*coming, len(events))
+	known = make([]coming, 0, len(events)) // never grown, so that what points into it stays
+	made = make([]coming, 0, len(events))
+	for i := range events {
+		e := &events[i]
+		switch c := at[e.Customer]; {
+		case c != nil && c.through != e.before:
+			return nil, nil, false
+		case c != nil:
+			c.through = e.ID
+		case e.before == loyalty.ID{}:
+			made = append(made, coming{customer: e.Customer, through: e.ID})
+			at[e.Customer] = &made[len(made)-1]
+		default:
+			known = append(known, coming{customer: e.Customer, through: e.ID, before: e.before})
+			at[e.Customer] = &known[len(known)-1]
+		}
+	}
+	return known, made, true
 }
