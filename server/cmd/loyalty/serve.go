@@ -106,7 +106,7 @@ func (s *settings) serve(ctx context.Context, logger *slog.Logger, out io.Writer
 	watching, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	go manager.Watch(watching, house.reachable)
-	leaveStart()
+	service.LeaveStart()
 	return house.serve(ctx, listener)
 }
 

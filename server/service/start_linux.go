@@ -1,4 +1,4 @@
-package main
+package service
 
 import (
 	"bufio"
@@ -9,11 +9,11 @@ import (
 	"syscall"
 )
 
-// leaveStart gives back the pages of the program's own file that only its start needed: documents,
+// LeaveStart gives back the pages of the program's own file that only its start needed: documents,
 // tables of types and of lines, code that runs once. The kernel keeps them in its cache and maps
 // those again that are used. It is a courtesy to others on the machine, so whatever fails is left
 // as it is.
-func leaveStart() {
+func LeaveStart() {
 	file, err := os.Readlink("/proc/self/exe")
 	if err != nil {
 		return

@@ -1,6 +1,0 @@
-//go:build !linux
-
-package main
-
-// leaveStart does nothing where the kernel is not asked.
-func leaveStart() {}
