@@ -56,7 +56,8 @@ func browse(t *testing.T, base string) *browsed {
 		t.Skip("SKIPPED, NOT PASSED: there is no chromium; the console was not looked at (apt-get install chromium)")
 	}
 	b := &browsed{t: t, base: base}
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.WindowSize(1280, 900)) // tests run as root
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.WindowSize(1280, 900), // tests run as root
+		chromedp.Flag("force-prefers-reduced-motion", true)) // what fades in has no contrast yet
 	allocator, stop := chromedp.NewExecAllocator(t.Context(), options...)
 	t.Cleanup(stop)
 	ctx, cancel := chromedp.NewContext(allocator)
