@@ -40,7 +40,7 @@ func (a *couponAPI) GetCoupon(ctx context.Context, in coupon.GetCouponRequestObj
 		return nil, err
 	}
 	domaincoupon.AsPoolSays(a.programme(), &c.Coupon)
-	one := couponOf(requestOf(ctx).language, &c.Coupon, &c.Holder, a.clock())
+	one := couponOf(requestOf(ctx).language, &c.Coupon, c.Holder, a.clock())
 	record := alike[coupon.CouponRecord](&one)
 	record.Events = couponEvents(c.Moves)
 	return coupon.GetCoupon200JSONResponse{Data: record}, nil
@@ -52,7 +52,7 @@ func couponEvents(moves []loyalty.CouponMove) []coupon.CouponEvent {
 	for i := range list {
 		m := &moves[i]
 		list[i] = coupon.CouponEvent{
-			ID: m.ID, Action: m.Action, Timestamp: common.Instant(m.At), Customer: couponOwner(&m.Customer),
+			ID: m.ID, Action: m.Action, Timestamp: common.Instant(m.At), Customer: couponOwner(m.Customer),
 			Status: common.CouponStatus(m.After.State), TransactionID: textOrNil(m.Transaction),
 		}
 		if m.After.Type != loyalty.CouponGiftCard {

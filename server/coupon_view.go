@@ -35,12 +35,12 @@ func (r couponReader) page(ctx context.Context, p list.Page, q loyalty.CouponQue
 	language, now := requestOf(ctx).language, r.clock()
 	l := list.Linked(p, found.Coupons, now, at)
 	return couponPage{list.Render(l, func(c *loyalty.HeldCoupon) common.Coupon {
-		return couponOf(language, &c.Coupon, &c.Holder, now)
+		return couponOf(language, &c.Coupon, c.Holder, now)
 	})}, err
 }
 
 // couponOf renders a coupon in its present state. Nothing is shown of a holder who left.
-func couponOf(language *tongue, c *loyalty.Coupon, holder *loyalty.Customer, now time.Time) common.Coupon {
+func couponOf(language *tongue, c *loyalty.Coupon, holder loyalty.Person, now time.Time) common.Coupon {
 	out := common.Coupon{
 		Code: c.Code, Name: textOrNil(language.text(c.Name.Texts)), Type: common.CouponType(c.Type), Value: worth(c),
 		Currency: textOrNil(c.Currency), Status: common.CouponStatus(c.StateAt(now)),
@@ -69,7 +69,7 @@ func alike[To, From any](from *From) (to To) {
 }
 
 // couponOwner names the holder of a coupon; nil if there is none, or the customer opted out.
-func couponOwner(c *loyalty.Customer) *common.CouponOwner {
+func couponOwner(c loyalty.Person) *common.CouponOwner {
 	if c.ID == (loyalty.ID{}) || c.Status == loyalty.OptedOut {
 		return nil
 	}

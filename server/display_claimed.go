@@ -41,7 +41,7 @@ func (a *displayAPI) ListClaimedRewards(ctx context.Context, in display.ListClai
 	for i := range l.Entries {
 		out.Data[i] = a.claimedReward(language, &l.Entries[i])
 		if held, ok := coupons[l.Entries[i].Coupon]; ok {
-			shown := couponOf(language, &held.Coupon, &held.Holder, a.clock())
+			shown := couponOf(language, &held.Coupon, held.Holder, a.clock())
 			out.Data[i].Coupon = &shown
 		}
 	}

@@ -111,7 +111,7 @@ func (a *rewardsAPI) GetRewardClaim(ctx context.Context, in rewards.GetRewardCla
 		return nil, err
 	}
 	if coupon.Reward == claim.Reward { // else it was taken from its holder, and its code given anew
-		out.Coupon = new(couponOf(language, &coupon, &holder, a.clock()))
+		out.Coupon = new(couponOf(language, &coupon, holder, a.clock()))
 	}
 	return rewards.GetRewardClaim200JSONResponse{Data: out}, nil
 }
@@ -128,7 +128,7 @@ func (a *rewardsAPI) claimNamed(ctx context.Context, id string) (loyalty.RewardC
 // claimRecord renders a claim, without its coupon.
 func (a *rewardsAPI) claimRecord(language *tongue, c *loyalty.RewardClaim, customer *loyalty.Customer) rewards.RewardClaim {
 	out := rewards.RewardClaim{
-		ID: c.ID, Reward: c.Reward, Status: rewards.ClaimStatus(c.State), Customer: couponOwner(customer), Points: c.Points,
+		ID: c.ID, Reward: c.Reward, Status: rewards.ClaimStatus(c.State), Customer: couponOwner(customer.Person()), Points: c.Points,
 		ClaimedAt: common.Instant(c.ClaimedAt), UpdatedAt: common.Instant(c.UpdatedAt),
 	}
 	if c.Award > 0 {
@@ -156,7 +156,7 @@ func (a *rewardsAPI) RedeemRewardClaim(ctx context.Context, in rewards.RedeemRew
 			out := a.claimRecord(language, &done.Claim, &o.Customer)
 			out.Event = &done.ID
 			if done.Coupon != nil {
-				out.Coupon = new(couponOf(language, done.Coupon, &o.Customer, a.clock()))
+				out.Coupon = new(couponOf(language, done.Coupon, o.Customer.Person(), a.clock()))
 			}
 			return rewards.ClaimAnswer{Data: out}
 		},

@@ -76,7 +76,7 @@ func (r *givenRead) tell(page *loyalty.ClaimPage) error {
 	for _, e := range entitiesOf(r.entities) {
 		page.Archived[e.ID] = e
 	}
-	held, err := heldCoupons(r.held, page.Customer, nil, r.opened)
+	held, err := heldCoupons(r.held, page.Customer.Person(), nil, r.opened)
 	page.Coupons = make(map[string]loyalty.HeldCoupon, len(held))
 	for _, c := range held {
 		page.Coupons[c.Code] = c

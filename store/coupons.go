@@ -57,13 +57,13 @@ func (s couponStore) Coupons(ctx context.Context, q loyalty.CouponQuery) (loyalt
 	if err != nil {
 		return page, err
 	}
-	page.Coupons, err = s.held(ctx, inOrder(rows, backwards), page.Customer)
+	page.Coupons, err = s.held(ctx, inOrder(rows, backwards), page.Customer.Person())
 	return page, err
 }
 
 // held joins coupons with who holds them. holder has all of them; zero: they are different
 // customers'.
-func (s couponStore) held(ctx context.Context, rows []loyalty.Coupon, holder loyalty.Customer) ([]loyalty.HeldCoupon, error) {
+func (s couponStore) held(ctx context.Context, rows []loyalty.Coupon, holder loyalty.Person) ([]loyalty.HeldCoupon, error) {
 	var owners, sealed []UUID
 	for i := range rows {
 		if c := &rows[i]; c.Customer != (loyalty.ID{}) && holder.ID == (loyalty.ID{}) {
@@ -73,7 +73,7 @@ func (s couponStore) held(ctx context.Context, rows []loyalty.Coupon, holder loy
 			sealed = also(sealed, n.Customer)
 		}
 	}
-	people, opened := map[loyalty.ID]loyalty.Customer{}, map[loyalty.ID][]byte{}
+	people, opened := map[loyalty.ID]loyalty.Person{}, map[loyalty.ID][]byte{}
 	keys := s.keysOf(sealed, opened)
 	list := keys.questions()
 	if len(owners) > 0 {
@@ -89,7 +89,7 @@ func (s couponStore) held(ctx context.Context, rows []loyalty.Coupon, holder loy
 
 // heldCoupons joins coupons with who holds them, and opens the sealed names, as far as the
 // customers whose keys they are sealed under are still there.
-func heldCoupons(rows []loyalty.Coupon, holder loyalty.Customer, people map[loyalty.ID]loyalty.Customer, opened map[loyalty.ID][]byte) ([]loyalty.HeldCoupon, error) {
+func heldCoupons(rows []loyalty.Coupon, holder loyalty.Person, people map[loyalty.ID]loyalty.Person, opened map[loyalty.ID][]byte) ([]loyalty.HeldCoupon, error) {
 	coupons := make([]loyalty.HeldCoupon, len(rows))
 	for i, c := range rows {
 		var err error
@@ -192,9 +192,9 @@ func couponHolders(c loyalty.Condition) (list []sqlFragment, err error) {
 
 // holdersOf finds ID, Name and Status of customers, by the ids that rows have; of a
 // merged one those of the one they became part of.
-func holdersOf(owners []UUID, known map[loyalty.ID]loyalty.Customer) question {
+func holdersOf(owners []UUID, known map[loyalty.ID]loyalty.Person) question {
 	var owner UUID
-	var c loyalty.Customer
+	var c loyalty.Person
 	// Hardly anyone was merged: of whom was not, nothing is looked up a second time.
 	return sqlFragment{`SELECT o.id, COALESCE(c.id, o.id), COALESCE(c.name, o.name), COALESCE(c.status, o.status) FROM customers o
 LEFT JOIN customers c ON c.id = o.merged_into WHERE o.id IN ?`, []any{owners}}.reads(func() bool {

@@ -12,7 +12,7 @@ const codeOwner = "{{SELECT owner FROM names WHERE kind = ? AND value = ?}}"
 
 // Coupon finds a coupon by its code, with the customer who holds it; of a merged
 // one with the one they became part of. It fails with loyalty.ErrCouponNotFound.
-func (s couponStore) Coupon(ctx context.Context, code string) (loyalty.Coupon, loyalty.Customer, error) {
+func (s couponStore) Coupon(ctx context.Context, code string) (loyalty.Coupon, loyalty.Person, error) {
 	record, err := s.CouponRecord(ctx, code, 0)
 	return record.Coupon, record.Holder, err
 }
@@ -42,7 +42,7 @@ func (s couponStore) CouponRecord(ctx context.Context, code string, limit int) (
 	}
 	record := loyalty.CouponRecord{Coupon: *found}
 	if who != nil {
-		record.Holder = *who
+		record.Holder = who.Person()
 	}
 	if record.Coupon.Name, err = found.Name.Open(opened[found.Name.Customer], found.ID); err == nil {
 		record.Moves, err = s.movesOf(ctx, found.ID, events)

@@ -31,7 +31,7 @@ func (s couponStore) movesOf(ctx context.Context, coupon loyalty.ID, events []lo
 	for i := range events {
 		owners = also(owners, events[i].Customer)
 	}
-	people := map[loyalty.ID]loyalty.Customer{}
+	people := map[loyalty.ID]loyalty.Person{}
 	if err := s.asks(ctx, holdersOf(owners, people)); err != nil {
 		return nil, err
 	}

@@ -80,8 +80,8 @@ func (s journalStore) Events(ctx context.Context, q loyalty.EventQuery) (loyalty
 func told(list *unionQuery, page *loyalty.EventPage) (q question, backwards bool) {
 	text, backwards := list.with(toldColumns, toldFrom)
 	var change number
-	var c loyalty.Customer
-	page.Customers = map[loyalty.ID]loyalty.Customer{}
+	var c loyalty.Person
+	page.Customers = map[loyalty.ID]loyalty.Person{}
 	q = eventTable.paged(text, &page.Events, &change, (*UUID)(&c.ID), (*plain)(&c.Name), (*plain)(&c.Status))
 	read := q.each
 	q.each = func() bool {
@@ -260,13 +260,13 @@ func extent(values []any) (from, before time.Time) {
 func (s journalStore) accompany(ctx context.Context, page *loyalty.EventPage, backwards bool, changes changes) error {
 	page.Parents, page.Keys = map[loyalty.ID]loyalty.Event{}, map[loyalty.ID][]byte{}
 	if page.Customers == nil {
-		page.Customers = map[loyalty.ID]loyalty.Customer{}
+		page.Customers = map[loyalty.ID]loyalty.Person{}
 	}
 	if len(page.Events) == 0 {
 		return nil
 	}
 	if c := &page.Customer; c.ID != (loyalty.ID{}) {
-		page.Customers[c.ID] = loyalty.Customer{ID: c.ID, Name: c.Name, Status: c.Status}
+		page.Customers[c.ID] = c.Person()
 	}
 	var people, sealed []UUID
 	var inherited parentsRead

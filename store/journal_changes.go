@@ -34,7 +34,7 @@ const (
 // changesOf reads what events did to the spendable balance. Postings are stored by customer, and a
 // merge has some of both, so those of the source are read as well.
 func changesOf(events []loyalty.Event, how changes) (list []question) {
-	if len(events) == 0 {
+	if len(events) == 0 || how == changesRead && !anyMerge(events) {
 		return nil
 	}
 	place := make(map[UUID]*loyalty.Event, len(events))
@@ -44,7 +44,7 @@ func changesOf(events []loyalty.Event, how changes) (list []question) {
 	for i := range events {
 		e := &events[i]
 		place[UUID(e.ID)], wanted = e, append(wanted, ownEvent{UUID(e.Customer), UUID(e.ID)})
-		if e.Effects != nil && e.Effects.MergedFrom != nil {
+		if isMerge(e) {
 			merges = append(merges, ownEvent{UUID(*e.Effects.MergedFrom), UUID(e.ID)})
 		}
 		whole = whole && e.Customer == first.Customer
@@ -68,9 +68,10 @@ func changesOf(events []loyalty.Event, how changes) (list []question) {
 		}, &event, &change).onCitus(`SELECT p.event_id, `+spendableMoved+` FROM postings p WHERE p.customer_id IN ? AND p.event_id IN ? GROUP BY p.customer_id, p.event_id`, customers, ids))
 	}
 	switch {
+	case how == changesRead:
 	case whole:
 		read(sqlFragment{sumBetween, []any{UUID(first.Customer), UUID(first.ID), UUID(last.ID)}}, wanted)
-	case how != changesRead:
+	default:
 		wanted = append(wanted, merges...)
 		read(sqlFragment{sumByOne, []any{wanted}}, wanted)
 		return list
@@ -79,6 +80,17 @@ func changesOf(events []loyalty.Event, how changes) (list []question) {
 		read(sqlFragment{sumByOne, []any{merges}}, merges)
 	}
 	return list
+}
+
+func isMerge(e *loyalty.Event) bool { return e.Effects != nil && e.Effects.MergedFrom != nil }
+
+func anyMerge(events []loyalty.Event) bool {
+	for i := range events {
+		if isMerge(&events[i]) {
+			return true
+		}
+	}
+	return false
 }
 
 var (

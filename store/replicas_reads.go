@@ -108,7 +108,7 @@ func (s *Replicated) Transactions(ctx context.Context, q loyalty.TransactionQuer
 }
 
 // Coupon is the Store's.
-func (s *Replicated) Coupon(ctx context.Context, code string) (loyalty.Coupon, loyalty.Customer, error) {
+func (s *Replicated) Coupon(ctx context.Context, code string) (loyalty.Coupon, loyalty.Person, error) {
 	found, err := answer(ctx, s, current, func(ctx context.Context, from *Store) (found loyalty.HeldCoupon, err error) {
 		found.Coupon, found.Holder, err = from.Coupon(ctx, code)
 		return found, err

@@ -47,7 +47,7 @@ func (s webhookStore) Deliveries(ctx context.Context, q loyalty.DeliveryQuery) (
 	}
 	var rows []deliveryRow
 	var known number
-	names := map[loyalty.ID]loyalty.Customer{}
+	names := map[loyalty.ID]loyalty.Person{}
 	text := sqlFragment{fmt.Sprintf("SELECT * FROM deliveries%s%s LIMIT %d OFFSET %d", w.where(), order, q.Limit, offset), w.args}
 	exists := sqlFragment{"SELECT 1 FROM webhooks WHERE id = ?", []any{UUID(q.Webhook)}}.one(&known)
 	err := s.ask(ctx, []question{exists, modelledBy(s.read.WithContext(ctx), text, &rows)}, func() ([]question, error) {
@@ -74,7 +74,7 @@ func (s webhookStore) Deliveries(ctx context.Context, q loyalty.DeliveryQuery) (
 }
 
 // holdersAbout asks who the customers of deliveries are.
-func holdersAbout(rows []deliveryRow, names map[loyalty.ID]loyalty.Customer) []question {
+func holdersAbout(rows []deliveryRow, names map[loyalty.ID]loyalty.Person) []question {
 	var people []UUID
 	for i := range rows {
 		if id := rows[i].CustomerID; id != (UUID{}) {
@@ -88,7 +88,7 @@ func holdersAbout(rows []deliveryRow, names map[loyalty.ID]loyalty.Customer) []q
 }
 
 // nameOf is what a customer is called; empty where they left.
-func nameOf(names map[loyalty.ID]loyalty.Customer, id loyalty.ID) string {
+func nameOf(names map[loyalty.ID]loyalty.Person, id loyalty.ID) string {
 	if c, known := names[id]; known && c.Status != loyalty.OptedOut {
 		return c.Name
 	}
@@ -110,7 +110,7 @@ func (s webhookStore) Delivery(ctx context.Context, webhook loyalty.ID, number i
 	var found []deliveryRow
 	var rows []attemptRow
 	var sealed []customerKeyRow
-	names := map[loyalty.ID]loyalty.Customer{}
+	names := map[loyalty.ID]loyalty.Person{}
 	db := s.read.WithContext(ctx)
 	first := []question{
 		modelled(db.Where("webhook_id = ? AND number = ?", UUID(webhook), number), &found),

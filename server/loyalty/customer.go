@@ -41,6 +41,16 @@ var aims = map[string]Status{
 	"merge": Merged, "guest": Inactive,
 }
 
+// Person is who a customer is to those who are shown what is theirs.
+type Person struct {
+	ID     ID
+	Name   string
+	Status Status
+}
+
+// Person is the customer without what only they and the programme know.
+func (c *Customer) Person() Person { return Person{c.ID, c.Name, c.Status} }
+
 // Customer is one person's account in the programme. Every row of theirs is
 // keyed by ID, never by Name: the name is forgotten by opt_out.
 type Customer struct {

@@ -70,7 +70,7 @@ type Reader interface {
 	TierStandings(ctx context.Context, structure string, after ID, limit int) ([]TierStanding, error)
 	// Coupon finds a coupon by its code, with the customer who holds it now; a
 	// zero customer: none does. It fails with ErrCouponNotFound.
-	Coupon(ctx context.Context, code string) (Coupon, Customer, error)
+	Coupon(ctx context.Context, code string) (Coupon, Person, error)
 	// RewardClaim finds what a customer claimed or received by the event that
 	// records it. It fails with ErrClaimNotFound.
 	RewardClaim(ctx context.Context, customer, event ID) (RewardClaim, error)
@@ -124,7 +124,7 @@ type CouponQuery struct {
 // customer, of a merged one those of the one they became part of. Zero: none.
 type HeldCoupon struct {
 	Coupon
-	Holder Customer
+	Holder Person
 }
 
 // couponWeight is about what is shown of a coupon besides its texts.
@@ -154,7 +154,7 @@ type CouponPage struct {
 // it, latest first.
 type CouponRecord struct {
 	Coupon Coupon
-	Holder Customer
+	Holder Person
 	Moves  []CouponMove
 }
 
@@ -171,8 +171,8 @@ type CouponMove struct {
 	ID          ID
 	Action      string
 	At          time.Time
-	Transaction string   // the purchase it belongs to; empty: none
-	Customer    Customer // whose event it is, as HeldCoupon.Holder
+	Transaction string // the purchase it belongs to; empty: none
+	Customer    Person // whose event it is, as HeldCoupon.Holder
 	After       Coupon
 }
 

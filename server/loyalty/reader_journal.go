@@ -37,8 +37,8 @@ type EventPage struct {
 	// more for certain.
 	More bool
 	// Customers are those whose events these are and those whom their attributes
-	// name: ID, Name and Status, of a merged one those of the one they became part of.
-	Customers map[ID]Customer
+	// name; of a merged one the one they became part of.
+	Customers map[ID]Person
 	// Keys are those that open what is personal, by the customer of the row; gone
 	// where they left.
 	Keys map[ID][]byte
