@@ -19,6 +19,7 @@ func (v *Verifier) Explain(in Incoming) ([]Attempt, error) {
 	w.hashBody()
 	var list []Attempt
 	w.each(v.scheme.LegacyPlus, func() bool {
+		w.hashCanonical()
 		w.setText(v.algorithm, v.scheme.Scope)
 		list = append(list, Attempt{string(w.canon), string(w.text)})
 		return true

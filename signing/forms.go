@@ -2,7 +2,6 @@ package signing
 
 import (
 	"crypto/sha256"
-	"hash"
 	"strings"
 	"sync"
 )
@@ -28,20 +27,23 @@ type work struct {
 	signed                string     // the same, joined
 	host, length          [1]string  // put back among the headers
 
-	params []param
-	arena  []byte
-	canon  []byte // the canonical request
-	text   []byte // the string to sign
-	method string
-	body   [sha256.Size]byte
-	sum    []byte
-	mac    hash.Hash // of the key that was used last
-	macOf  *signingKey
-	keys   []triedKey
-	cold   int // keys derived, not found in the cache
+	params  []param
+	arena   []byte
+	canon   []byte // the canonical request
+	text    []byte // the string to sign
+	method  string
+	body    [sha256.Size]byte
+	common  *common               // of the form at hand; nil: its canonical request is written
+	hash    [sha256.Size]byte     // of the canonical request
+	hex     [2 * sha256.Size]byte // memory of a hash as it is written
+	sum     []byte
+	digest  digest
+	keys    []triedKey
+	matched *signingKey // that made the signature, over the first form; nil: over another, or none
+	cold    int         // keys derived, not found in the cache
 }
 
-var workPool = sync.Pool{New: func() any { return new(work) }}
+var workPool = sync.Pool{New: func() any { return &work{digest: newDigest()} }}
 
 // release gives the memory back without holding on to the request.
 func (w *work) release() {
@@ -49,7 +51,7 @@ func (w *work) release() {
 	clear(w.values)
 	clear(w.keys)
 	w.names, w.read, w.values, w.keys, w.cold = nil, w.read[:0], w.values[:0], w.keys[:0], 0
-	w.in, w.auth, w.authorizations, w.dates, w.shape, w.plain = Incoming{}, authorization{}, nil, nil, nil, false
+	w.in, w.auth, w.authorizations, w.dates, w.shape, w.common, w.matched, w.plain = Incoming{}, authorization{}, nil, nil, nil, nil, nil, false
 	w.path, w.query, w.signed, w.method, w.host[0] = "", "", "", "", ""
 	if cap(w.arena) > 64<<10 || cap(w.params) > 64 {
 		w.arena, w.params = nil, nil
@@ -65,6 +67,12 @@ func (w *work) hashBody() {
 
 // first writes the form that most requests match: the path as sent, the query by name, blanks collapsed.
 func (w *work) first() {
+	if w.shape != nil {
+		if w.common = w.shape.common.Load(); w.common.fits(w) {
+			return
+		}
+		w.common = nil
+	}
 	path := w.path
 	if !w.plain {
 		path = cleanPath(path)
@@ -93,10 +101,28 @@ func (w *work) finish() {
 	w.canon = appendHex(w.canon, &w.body)
 }
 
-// setText writes the string to sign of the canonical request at hand.
+// hashCanonical hashes the canonical request at hand.
+func (w *work) hashCanonical() {
+	if w.common == nil {
+		w.hash = sha256.Sum256(w.canon)
+		return
+	}
+	w.digest.from(w.common.canonical, appendHex(w.hex[:0], &w.body), w.hash[:0])
+}
+
+// setText writes the string to sign of the canonical request at hand, which has been hashed.
 func (w *work) setText(algorithm, scope string) {
-	hash := sha256.Sum256(w.canon)
-	w.text = appendText(w.text[:0], algorithm, scope, w.date[:], &hash)
+	w.text = appendText(w.text[:0], algorithm, scope, w.date[:], &w.hash)
+}
+
+// setSum sets the signature of the canonical request at hand, which has been hashed, under a key.
+func (w *work) setSum(v *Verifier, key *signingKey) {
+	if w.common != nil && w.common.key == key {
+		w.sum = key.sum(w.digest, w.sum[:0], w.common.text, appendHex(w.hex[:0], &w.hash))
+		return
+	}
+	w.setText(v.algorithm, v.scheme.Scope)
+	w.sum = key.sum(w.digest, w.sum[:0], key.inner, w.text)
 }
 
 // each computes the accepted forms one by one, at most maxForms, the one of first at the beginning. Duplicate parts are

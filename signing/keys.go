@@ -3,9 +3,11 @@ package signing
 import (
 	"crypto/hmac"
 	"crypto/sha256"
+	"encoding"
 	"hash"
 	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 // cacheSize is the number of derived keys kept in each of the two generations.
@@ -16,7 +18,7 @@ const cacheSize = 4096
 type keyring struct {
 	prefix string
 	scope  []string
-	newMAC func(key []byte) hash.Hash
+	macs   *atomic.Int64 // counts the HMACs that are completed; nil: nobody asks
 
 	mu         sync.RWMutex
 	young, old map[keyRef]*signingKey
@@ -24,14 +26,16 @@ type keyring struct {
 
 type keyRef struct{ secret, day string }
 
-// signingKey is a derived key as a pool of HMACs that have its padding hashed already.
-type signingKey struct{ macs sync.Pool }
+// signingKey is a derived key as the states of SHA-256 behind its two paddings, with which each HMAC under it begins.
+type signingKey struct {
+	inner, outer []byte
+	macs         *atomic.Int64
+}
 
 func newKeyring(s Scheme) *keyring {
 	return &keyring{
 		prefix: s.AlgorithmPrefix,
 		scope:  strings.Split(s.Scope, "/"),
-		newMAC: func(key []byte) hash.Hash { return hmac.New(sha256.New, key) },
 		young:  make(map[keyRef]*signingKey),
 	}
 }
@@ -70,35 +74,83 @@ func (k *keyring) derive(secret, day string) *signingKey {
 	for _, part := range k.scope {
 		sum = k.step(sum, part)
 	}
-	newMAC := k.newMAC
-	return &signingKey{sync.Pool{New: func() any { return newMAC(sum) }}}
+	return newSigningKey([sha256.Size]byte(sum), k.macs)
 }
 
 func (k *keyring) step(key []byte, data string) []byte {
-	mac := k.newMAC(key)
+	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte(data))
+	count(k.macs)
 	return mac.Sum(nil)
 }
 
-// sign appends the signature of a string to sign as 32 octets.
-func (k *signingKey) sign(dst, text []byte) []byte {
-	mac := k.macs.Get().(hash.Hash)
-	mac.Reset()
-	mac.Write(text)
-	dst = mac.Sum(dst)
-	k.macs.Put(mac)
-	return dst
+func newSigningKey(key [sha256.Size]byte, macs *atomic.Int64) *signingKey {
+	padding := func(octet byte) []byte { // RFC 2104, for a key that is shorter than a block
+		var block [sha256.BlockSize]byte
+		copy(block[:], key[:])
+		for i := range block {
+			block[i] ^= octet
+		}
+		return block[:]
+	}
+	d := newDigest()
+	return &signingKey{d.behind(nil, padding(0x36)), d.behind(nil, padding(0x5c)), macs}
 }
 
-// sumOf sets the signature of the string to sign. The HMAC stays with the work, which mostly is of the same key next time.
-func (k *signingKey) sumOf(w *work) {
-	if w.macOf != k {
-		if w.macOf != nil {
-			w.macOf.macs.Put(w.mac)
-		}
-		w.macOf, w.mac = k, k.macs.Get().(hash.Hash)
+// sign is the signature of a string to sign.
+func (k *signingKey) sign(text []byte) []byte { return k.sum(newDigest(), nil, k.inner, text) }
+
+// sum is the HMAC of a text of which the beginning was read: state is what that left behind. crypto/hmac makes the same of a
+// whole text; it cannot go on from a part of one, which many texts have in common.
+func (k *signingKey) sum(d digest, dst, state, rest []byte) []byte {
+	count(k.macs)
+	dst = d.from(state, rest, dst)
+	inner := dst[len(dst)-sha256.Size:]
+	return d.from(k.outer, inner, dst[:len(dst)-sha256.Size])
+}
+
+func count(macs *atomic.Int64) {
+	if macs != nil {
+		macs.Add(1)
 	}
-	w.mac.Reset()
-	w.mac.Write(w.text)
-	w.sum = w.mac.Sum(w.sum[:0])
+}
+
+// digest is a SHA-256 that can go on from where another one was.
+type digest struct {
+	hash.Hash
+	encoding.BinaryMarshaler
+	encoding.BinaryUnmarshaler
+}
+
+func newDigest() digest {
+	h := sha256.New()
+	return digest{h, h.(encoding.BinaryMarshaler), h.(encoding.BinaryUnmarshaler)}
+}
+
+// behind gives the state behind a text that goes on from a state; nil is where a text begins.
+func (d digest) behind(state, text []byte) []byte {
+	d.restore(state)
+	d.Write(text)
+	after, err := d.MarshalBinary()
+	if err != nil {
+		panic(err) // SHA-256 always can
+	}
+	return after
+}
+
+// from appends the hash of a text that goes on from a state.
+func (d digest) from(state, rest, dst []byte) []byte {
+	d.restore(state)
+	d.Write(rest)
+	return d.Sum(dst)
+}
+
+func (d digest) restore(state []byte) {
+	if state == nil {
+		d.Reset()
+		return
+	}
+	if err := d.UnmarshalBinary(state); err != nil {
+		panic(err) // it is one of its own
+	}
 }

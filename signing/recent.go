@@ -29,6 +29,7 @@ type shape struct {
 	keys   []string      // the same as in http.Header
 	signed string        // the names, joined
 	key    atomic.Pointer[secretKey]
+	common atomic.Pointer[common]
 }
 
 // targets are those of recent use that have neither a query nor a path to be cleaned, by their length: most writes go to a
@@ -134,8 +135,12 @@ func (v *Verifier) learn(w *work, at time.Time) {
 		v.date.Store(&datedText{strings.Clone(w.dates[0]), w.date, at})
 	}
 	v.targets.learn(w)
+	if w.shape != nil {
+		v.learnCommon(w, at)
+		return
+	}
 	before, _, ok := cutSignature(w.authorizations[0])
-	if !ok || w.shape != nil {
+	if !ok {
 		return
 	}
 	header := strings.Clone(w.authorizations[0]) // apart from the request's memory

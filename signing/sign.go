@@ -34,7 +34,7 @@ func (s Scheme) Sign(r *http.Request, body []byte, c Credential, headers ...stri
 		return err
 	}
 	day := date[:8]
-	signature := newKeyring(s).derive(c.Secret, day).sign(nil, w.text)
+	signature := newKeyring(s).derive(c.Secret, day).sign(w.text)
 	r.Header.Set(s.AuthHeader, fmt.Sprintf("%s Credential=%s/%s/%s, SignedHeaders=%s, Signature=%s",
 		s.algorithm(), c.KeyID, day, s.Scope, w.signed, hex.EncodeToString(signature)))
 	return nil
@@ -79,6 +79,7 @@ func (w *work) prepare(s Scheme, headers []string) error {
 	w.hashBody()
 	path := encodePath(cleanPath(w.path))
 	w.form(path, string(w.textQuery(nil)), string(w.appendHeaders(nil, w.in.Host, false)))
+	w.hashCanonical()
 	w.setText(s.algorithm(), s.Scope)
 	return nil
 }

@@ -92,8 +92,10 @@ func (v *Verifier) match(w *work, secrets []string) int {
 	w.first()
 	matched := v.try(w, secrets)
 	if matched >= 0 {
+		w.matched = w.keys[matched].key
 		return matched
 	}
+	w.common = nil // it is of the first form alone
 	seen := false
 	w.each(v.scheme.LegacyPlus, func() bool {
 		if !seen { // the first form has been tried
@@ -113,12 +115,12 @@ func (v *Verifier) match(w *work, secrets []string) int {
 
 // try compares the signature of the canonical request at hand under every secret, and under the dummy for lack of them.
 func (v *Verifier) try(w *work, secrets []string) int {
-	w.setText(v.algorithm, v.scheme.Scope)
+	w.hashCanonical()
 	for i := range max(len(secrets), minTried) {
 		if i == len(w.keys) {
 			w.keys = append(w.keys, v.key(w, secrets, i))
 		}
-		w.keys[i].key.sumOf(w)
+		w.setSum(v, w.keys[i].key)
 		if hmac.Equal(w.sum, w.want[:]) && w.keys[i].real {
 			return i
 		}

@@ -66,7 +66,8 @@ func verifyOf(tb testing.TB, v *Verifier, in Incoming, lookup Lookup) func() {
 // partsOf is the verification of a request whose headers have been read and checked: hashes, canonical request, comparison.
 func partsOf(tb testing.TB, v *Verifier, in Incoming, lookup Lookup) func() {
 	tb.Helper()
-	w := &work{in: in}
+	w := workPool.Get().(*work)
+	w.in = in
 	_, err := v.read(w)
 	require.NoError(tb, err)
 	secrets, _ := lookup(w.auth.keyID)
