@@ -13,6 +13,9 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
+// requestLine is the message of the line that each answered request has in the log.
+const requestLine = "request"
+
 // log writes one line for each answered request and turns a panic into a plain
 // 500. The line has the route's template, never the path or the query, which
 // hold customers' names, and never a header or a body.
@@ -71,7 +74,7 @@ func (s *Server) logged(c *gin.Context) {
 		attrs = append(attrs, failed(status, r.err)...)
 	}
 	// A logger would look up who called it for each line, which no line shows.
-	line := slog.NewRecord(time.Now(), level, "request", 0)
+	line := slog.NewRecord(time.Now(), level, requestLine, 0)
 	line.AddAttrs(attrs...)
 	_ = s.logger.Handler().Handle(ctx, line) // a log that cannot be written has nowhere to say so
 }

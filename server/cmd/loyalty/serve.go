@@ -21,10 +21,11 @@ func newServe(s *settings) *cobra.Command {
 	return &cobra.Command{
 		Use: "serve", Short: "Serve the APIs (what loyalty does without a command)", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			logger, err := s.logger(cmd.ErrOrStderr())
+			logger, flush, err := s.logger(cmd.ErrOrStderr())
 			if err != nil {
 				return err
 			}
+			defer flush()
 			for _, name := range doctor.Unread(environment(), s.known) {
 				logger.Warn("a variable is named like a setting and is none: what it was to set has its default", "variable", name, "settings", "loyalty serve --help")
 			}

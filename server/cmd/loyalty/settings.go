@@ -196,7 +196,7 @@ func (s *settings) check() error {
 	if s.masterKeyOld != "" && s.masterKeyOld == s.masterKey {
 		return fault("master-key-old", "is the same as LOYALTY_MASTER_KEY")
 	}
-	if _, err := s.logger(nil); err != nil {
+	if _, err := s.logForm(&slog.HandlerOptions{}); err != nil {
 		return err
 	}
 	if _, _, err := proofTime(s); err != nil {
@@ -270,17 +270,20 @@ func isLoopback(host string) bool {
 	return host == "localhost" || err == nil && addr.IsLoopback()
 }
 
-// logger writes the log in the format and from the level that were chosen.
-func (s *settings) logger(w io.Writer) (*slog.Logger, error) {
+// logger writes the log in the format and from the level that were chosen. flush writes what waits in it.
+func (s *settings) logger(w io.Writer) (logger *slog.Logger, flush func(), err error) {
 	options := &slog.HandlerOptions{}
 	json, err := s.logForm(options)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if json {
-		return slog.New(slog.NewJSONHandler(w, options)), nil
-	}
-	return slog.New(slog.NewTextHandler(w, options)), nil
+	handler, flush := server.LogTogether(w, func(w io.Writer) slog.Handler {
+		if json {
+			return slog.NewJSONHandler(w, options)
+		}
+		return slog.NewTextHandler(w, options)
+	})
+	return slog.New(handler), flush, nil
 }
 
 // logForm says whether the log is JSON, and puts its level where one is named.

@@ -205,12 +205,13 @@ func TestTracesShareABatch(t *testing.T) {
 		g.env = append(g.env, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT="+spans.URL+"/v1/traces", "OTEL_BSP_SCHEDULE_DELAY=50", "OTEL_TRACES_SAMPLER=parentbased_always_off")
 		s := g.start(t)
 		becomesReady(t, s, newCaller(t, g.key))
+		enrol(t, newCaller(t, g.key), s.address, "m-1")
 		var wait sync.WaitGroup
 		for range 16 {
 			c := newCaller(t, g.key)
 			wait.Go(func() {
 				for range 10 {
-					r, err := http.NewRequest(http.MethodPost, s.address+"/events", strings.NewReader(`{"customer":"m-1","action":"opt_in","data":{"email":"m-1@example.com"}}`))
+					r, err := http.NewRequest(http.MethodPost, s.address+"/events", strings.NewReader(`{"customer":"m-1","action":"point_add","data":{"points":1}}`))
 					if err != nil {
 						continue
 					}
