@@ -49,8 +49,10 @@ func (out *stored) seal(raw json.RawMessage, data map[string]json.RawMessage) {
 	if out.own.Personal == nil && out.lists == nil {
 		return
 	}
-	personal := maps.Clone(out.own.Personal)
-	plain := maps.Clone(out.own.Plain)
+	personal, plain := out.own.Personal, out.own.Plain
+	if out.lists != nil {
+		personal, plain = maps.Clone(personal), maps.Clone(plain)
+	}
 	for name, list := range out.lists {
 		plain[name] = data[name]
 		shown, sealed := make([]map[string]json.RawMessage, len(list)), make([]map[string]json.RawMessage, len(list))
@@ -90,11 +92,16 @@ func split(s *loyalty.Shape, data map[string]json.RawMessage) Parts {
 		if declared, ok := s.Attributes[name]; ok && !declared.Personal {
 			continue
 		}
-		if p.Personal == nil {
-			p.Plain = maps.Clone(data)
-		}
-		delete(p.Plain, name)
 		p.Personal = PutAttribute(p.Personal, name, value)
+	}
+	if p.Personal == nil {
+		return p
+	}
+	p.Plain = make(map[string]json.RawMessage, len(data)-len(p.Personal))
+	for name, value := range data {
+		if _, personal := p.Personal[name]; !personal {
+			p.Plain[name] = value
+		}
 	}
 	return p
 }
