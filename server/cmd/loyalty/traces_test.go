@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -207,10 +208,14 @@ func TestTracesShareABatch(t *testing.T) {
 		becomesReady(t, s, newCaller(t, g.key))
 		enrol(t, newCaller(t, g.key), s.address, "m-1")
 		var wait sync.WaitGroup
+		var found atomic.Bool // until then callers go on: that several come together is chance
 		for range 16 {
 			c := newCaller(t, g.key)
 			wait.Go(func() {
-				for range 10 {
+				for range 400 {
+					if found.Load() {
+						return
+					}
 					r, err := http.NewRequest(http.MethodPost, s.address+"/events", strings.NewReader(`{"customer":"m-1","action":"point_add","data":{"points":1}}`))
 					if err != nil {
 						continue
@@ -223,9 +228,10 @@ func TestTracesShareABatch(t *testing.T) {
 				}
 			})
 		}
+		batch := spans.find(t, "batch", func(s *v1.Span) bool { return len(s.Links) > 1 })
+		found.Store(true)
 		wait.Wait()
 		require.Equal(t, 200, newCaller(t, g.key).get(s.address+"/customers/m-1").status, "and one that nobody follows")
-		batch := spans.find(t, "batch", func(s *v1.Span) bool { return len(s.Links) > 1 })
 		require.Empty(t, batch.ParentSpanId)
 		require.NotEqual(t, "0af7651916cd43dd8448eb211c80319c", hex.EncodeToString(batch.TraceId))
 		request := spans.find(t, "POST /events", func(s *v1.Span) bool { return string(s.SpanId) == string(batch.Links[1].SpanId) })
