@@ -37,3 +37,24 @@ func limitMemory(logger *slog.Logger) {
 	}
 	logger.Info("memory limit", "limit", fmt.Sprintf("%d MiB", limit>>20))
 }
+
+// What of the memory customers' rows may take that are kept from one event to the next: a part of it,
+// within bounds. With a programme a customer takes some 3 KiB, and a batch of whom one is not kept is loaded.
+const (
+	keptPart  = 64
+	leastKept = 96 << 20
+	mostKept  = 384 << 20
+)
+
+// keptMemory is how many bytes are for kept rows of so many that there are.
+func keptMemory(there uint64) int { return int(min(max(there/keptPart, leastKept), mostKept)) }
+
+// memoryThere is the container's limit, or else the machine's memory; 0 where neither is known. A
+// limit that was set for the program alone (GOMEMLIMIT) counts where it is less.
+func memoryThere() uint64 {
+	there, err := memlimit.ApplyFallback(memlimit.FromCgroup, memlimit.FromSystem)()
+	if err != nil {
+		return 0
+	}
+	return min(there, uint64(debug.SetMemoryLimit(-1)))
+}

@@ -111,6 +111,7 @@ func (s *settings) wire(ctx context.Context, a *app) (err error) {
 	}
 	o := engine.EngineOptions{
 		Store: rows, Contract: a.vocabulary, Programmes: a.directory, Rules: action.All(), Features: action.Features(), Workers: s.workers(), Overlap: s.overlap(), Timekeeper: a.keeper,
+		Kept: keptMemory(memoryThere()),
 	}
 	if a.metrics != nil {
 		o.Observer = a.metrics
