@@ -93,7 +93,8 @@ func (b *browsed) edited() {
 	b.agree()
 	b.until("document.querySelector('main h1')?.textContent === 'Afterwards'")
 	assert.Contains(b.t, b.api("/entities/stores/store/edited"), "Afterwards")
-	at := evaluate[string](b, "document.querySelector('main .tree summary time')?.title ?? ''")
+	b.until("document.querySelector('main .tree summary time')?.title") // the history comes after the entity
+	at := evaluate[string](b, "document.querySelector('main .tree summary time').title")
 	assert.Regexp(b.t, `^\d{4}-\d\d-\d\dT[\d:.]+Z · `, at, "the history says the exact instant")
 	b.press("main button.danger")
 	b.agree()
