@@ -18,7 +18,7 @@ const cacheSize = 4096
 type keyring struct {
 	prefix string
 	scope  []string
-	macs   *atomic.Int64 // counts the HMACs that are completed; nil: nobody asks
+	macs   *atomic.Int64 // counts the HMACs that are completed; nil: they are not counted
 
 	mu         sync.RWMutex
 	young, old map[keyRef]*signingKey

@@ -76,7 +76,7 @@ func (s journalStore) Events(ctx context.Context, q loyalty.EventQuery) (loyalty
 	return page, s.accompany(ctx, &page, backwards, changes)
 }
 
-// told reads a page of everybody's events with what each did to the balance and whose it is.
+// told reads a page of the events of all customers, with what each did to the balance and whose it is.
 func told(list *unionQuery, page *loyalty.EventPage) (q question, backwards bool) {
 	text, backwards := list.with(toldColumns, toldFrom)
 	var change number

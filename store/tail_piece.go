@@ -180,7 +180,7 @@ func (s tailStore) next(ctx context.Context, events []fresh) error {
 }
 
 // comings says how far events bring their customers: those who have an event in the tail, and those
-// who have none. ok is false if somebody else's event of a customer comes between two of them.
+// who have none. ok is false if an event that another node wrote comes between two of a customer's.
 func comings(events []fresh) (known, made []coming, ok bool) {
 	at := make(map[loyalty.ID]*coming, len(events))
 	known = make([]coming, 0, len(events)) // never grown, so that what points into it stays

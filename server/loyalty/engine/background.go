@@ -18,10 +18,9 @@ func (e *Engine) WorkItems(ctx context.Context, tickets []*Ticket) (done int, fa
 	}
 	defer release()
 	ctx = context.WithoutCancel(ctx) // a chunk is short, and half of one is of no use
-	if err := e.aside(ctx, tickets); err != nil && !repeatable(err) {
+	if err := e.conclude(tickets, e.aside(ctx, tickets)); err != nil {
 		return 0, nil, err
 	}
-	e.ended(tickets)
 	var broken []loyalty.BulkMark
 	for _, t := range tickets {
 		switch fault := loyalty.AsError(t.result.Err); {
@@ -41,6 +40,16 @@ func (e *Engine) WorkItems(ctx context.Context, tickets []*Ticket) (done int, fa
 		err = errors.Join(err, e.markAlone(ctx, broken))
 	}
 	return done, faults, err
+}
+
+// conclude tells the results of tickets that were processed, unless the database is away: then
+// their fate is not known, and it fails.
+func (e *Engine) conclude(tickets []*Ticket, err error) error {
+	if err != nil && !repeatable(err) {
+		return err
+	}
+	e.ended(tickets)
+	return nil
 }
 
 // markAlone ends items that have no other effect to write.
@@ -82,10 +91,9 @@ func (e *Engine) Recalculate(ctx context.Context, structure string, pass loyalty
 		t.needs.ID, t.needs.Ref = id, loyalty.Name{}
 		tickets[i] = t
 	}
-	if err := e.process(ctx, tickets); err != nil && !repeatable(err) {
+	if err := e.conclude(tickets, e.process(ctx, tickets)); err != nil {
 		return 0, nil, err
 	}
-	e.ended(tickets)
 	for i, t := range tickets {
 		switch err := t.result.Err; {
 		case err == nil:
@@ -178,10 +186,9 @@ func (e *Engine) settleSome(ctx context.Context, passed []loyalty.ID, most int) 
 		e.ended(tickets)
 		return tickets, nil
 	case len(tickets) > 0 && repeatable(err):
-		if err := e.process(ctx, tickets); err != nil && !repeatable(err) {
+		if err := e.conclude(tickets, e.process(ctx, tickets)); err != nil {
 			return nil, err
 		}
-		e.ended(tickets)
 		return tickets, nil // each has its result
 	}
 	return nil, err
@@ -229,10 +236,9 @@ func (e *Engine) Remind(ctx context.Context, customers []loyalty.ID, rule func(*
 		}
 		tickets[i] = t
 	}
-	if err := e.process(ctx, tickets); err != nil && !repeatable(err) {
+	if err := e.conclude(tickets, e.process(ctx, tickets)); err != nil {
 		return 0, nil, err
 	}
-	e.ended(tickets)
 	for i, t := range tickets {
 		switch err := t.result.Err; {
 		case err != nil:

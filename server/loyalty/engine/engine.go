@@ -109,7 +109,7 @@ func NewEngine(o EngineOptions) (*Engine, error) {
 		}
 	}
 	e.heavy = make(chan waiting, maxHeavy)
-	heavy := newLane(e.heavy, 1, 1, newFlights()) // what takes long holds up nobody else
+	heavy := newLane(e.heavy, 1, 1, newFlights()) // what takes long holds up no other batch
 	e.workers.Go(func() { e.work(heavy) })
 	return e, nil
 }

@@ -14,8 +14,8 @@ import (
 type flights struct {
 	mu      sync.Mutex
 	of      map[string]int // batches, by customer
-	waiting int            // who waits for the end of one
-	ended   chan struct{}  // closed when one ends for which somebody waits
+	waiting int            // batches that wait for the end of one
+	ended   chan struct{}  // closed when one ends for which another batch waits
 	lanes   []*lane        // told when one ends
 }
 

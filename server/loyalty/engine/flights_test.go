@@ -62,7 +62,7 @@ func TestBulkBesideLane(t *testing.T) {
 	})
 }
 
-// TestPatience: a bulk does not wait for ever for somebody who is in every batch, and that it began
+// TestPatience: a bulk does not wait for ever for a customer who is in every batch, and that it began
 // all the same is not forgotten when one of the others ends.
 func TestPatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -85,8 +85,8 @@ func TestPatience(t *testing.T) {
 	})
 }
 
-// TestLeaversHoldNobody: a caller who has left holds nobody up.
-func TestLeaversHoldNobody(t *testing.T) {
+// TestLeaversHoldNoCustomer: the customer of a caller who has left is free.
+func TestLeaversHoldNoCustomer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := overlapping(MaxBatch)
 		gone, leave := context.WithCancel(t.Context())
