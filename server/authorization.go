@@ -49,10 +49,10 @@ func (s *Server) authorize(c *gin.Context) {
 		s.fail(c, loyalty.ErrModuleOffPath.With("module", r.operation.module))
 	case r.caller != nil && r.operation.personal != "":
 		// Without it there is nothing to mask, and with it the handler notes what it shows.
-		if !r.caller.Personal && affirmed(c.Query(r.operation.personal)) {
+		if r.sightless() && affirmed(c.Query(r.operation.personal)) {
 			s.fail(c, loyalty.ErrPersonalNeeded)
 		}
-	case r.caller != nil && !r.caller.Personal && c.GetHeader(personalHeader) == personalShown:
+	case r.sightless() && c.GetHeader(personalHeader) == personalShown:
 		s.fail(c, loyalty.ErrPersonalNeeded)
 	case r.caller != nil && !ofProgramme(c, r.operation):
 		mask(c, s.vocabulary, s.fail, r.caller.Personal, func() error { return s.notePersonal(c, r) })

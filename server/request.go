@@ -49,6 +49,9 @@ func (r *request) fields() map[string]list.Field {
 	return r.operation.fields
 }
 
+// sightless reports whether the caller is a user who may not see personal data.
+func (r *request) sightless() bool { return r.caller != nil && !r.caller.Personal }
+
 // actorsShown reports whether the caller is shown who did something: users are who may read the
 // audit trail.
 func (r *request) actorsShown() bool {

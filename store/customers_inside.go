@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -108,7 +107,7 @@ func mentions(name string) string { return `%"` + name + `":%` }
 // searchingInside is the condition of the search: a key that begins with it, or an
 // attribute that has to be looked into.
 func (s customerStore) searchingInside(q loyalty.CustomerQuery) sqlFragment {
-	ranges := s.searched(q.Search)
+	ranges := s.searched(q)
 	if ranges == nil {
 		return sqlFragment{}
 	}
@@ -123,19 +122,17 @@ func fitsInside(q loyalty.CustomerQuery, c *loyalty.Customer) bool {
 	if q.Custom != nil && !q.Custom.Fits(c.Profile.Custom) {
 		return false
 	}
-	prefix := cleanText(searchKey(q.Search))
-	if prefix == "" {
+	wanted := cleanText(searchKey(q.Search))
+	if wanted == "" {
 		return true
 	}
+	found := func(key string) bool { return key == wanted || !q.Whole && strings.HasPrefix(key, wanted) }
 	for _, text := range []string{c.Profile.Email, c.Profile.Handler, c.Profile.FirstName, c.Profile.LastName} {
-		if strings.HasPrefix(string(foundBy(c, text)), prefix) {
+		if found(string(foundBy(c, text))) {
 			return true
 		}
 	}
-	return slices.ContainsFunc(q.SearchIn, func(a *loyalty.CustomAttribute) bool { return begins(a, c.Profile.Custom, prefix) })
-}
-
-// begins reports whether a text of an attribute begins with what is searched.
-func begins(a *loyalty.CustomAttribute, custom map[string]json.RawMessage, prefix string) bool {
-	return slices.ContainsFunc(a.Texts(custom), func(text string) bool { return strings.HasPrefix(searchKey(text), prefix) })
+	return slices.ContainsFunc(q.SearchIn, func(a *loyalty.CustomAttribute) bool {
+		return slices.ContainsFunc(a.Texts(c.Profile.Custom), func(text string) bool { return found(searchKey(text)) })
+	})
 }

@@ -57,7 +57,7 @@ func (s customerStore) CountCustomers(ctx context.Context, q loyalty.CustomerQue
 	if named != nil {
 		return s.countNamed(ctx, named)
 	}
-	where, err := s.searching(q.Search).andAll(customerColumns, q.Conditions)
+	where, err := s.searching(q).andAll(customerColumns, q.Conditions)
 	if err != nil {
 		return 0, err
 	}
@@ -70,7 +70,7 @@ func (s customerStore) CountCustomers(ctx context.Context, q loyalty.CustomerQue
 
 // listInOrder is Customers by an order that an index has, of those who fit on the way.
 func (s customerStore) listInOrder(ctx context.Context, q loyalty.CustomerQuery) ([]loyalty.Customer, error) {
-	list, err := customersOf(q, s.searching(q.Search))
+	list, err := customersOf(q, s.searching(q))
 	if err != nil {
 		return nil, err
 	}

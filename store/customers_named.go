@@ -44,7 +44,7 @@ func (s customerStore) findNamed(ctx context.Context, q loyalty.CustomerQuery) (
 // nameable is findNamed for any number of customers. A key names the fewest, as a rule,
 // and a list or a tier the most.
 func (s customerStore) nameable(q loyalty.CustomerQuery) (*namedList, error) {
-	searched := s.searched(q.Search)
+	searched := s.searched(q)
 	at := slices.IndexFunc(q.Conditions, func(c loyalty.Condition) bool {
 		return (customerColumns[c.Field].key || customerColumns[c.Field].id) && positive(c)
 	})
@@ -64,7 +64,7 @@ func (s customerStore) nameable(q loyalty.CustomerQuery) (*namedList, error) {
 		if err != nil {
 			return nil, err
 		}
-		f.rest = s.searching(q.Search)
+		f.rest = s.searching(q)
 		f.named, conditions = []sqlFragment{one}, slices.Delete(conditions, at, at+1)
 	}
 	var err error
@@ -83,10 +83,10 @@ func (f *namedList) each(what string) (all sqlFragment) {
 	return all
 }
 
-// searched is the prefix search as ranges, one for each key, which the indexes of
-// both databases serve: PostgreSQL's are made for its pattern operators.
-func (s customerStore) searched(prefix string) (ranges []sqlFragment) {
-	prefix = cleanText(searchKey(prefix))
+// searched is the search as ranges, one for each key, which the indexes of both databases serve:
+// PostgreSQL's are made for its pattern operators.
+func (s customerStore) searched(q loyalty.CustomerQuery) (ranges []sqlFragment) {
+	prefix := cleanText(searchKey(q.Search))
 	if prefix == "" {
 		return nil
 	}
@@ -95,14 +95,18 @@ func (s customerStore) searched(prefix string) (ranges []sqlFragment) {
 		from, below = "~>=~", "~<~"
 	}
 	for _, c := range []string{"email_key", "handler_key", "first_key", "last_key"} {
+		if q.Whole {
+			ranges = append(ranges, sqlFragment{}.and("customers."+c+" = ?", prefix))
+			continue
+		}
 		ranges = append(ranges, sqlFragment{}.and("customers."+c+" "+from+" ? AND customers."+c+" "+below+" ?", prefix, prefix+"\U0010FFFF"))
 	}
 	return ranges
 }
 
-// searching is the prefix search as one condition; none where nothing is searched.
-func (s customerStore) searching(prefix string) sqlFragment {
-	ranges := s.searched(prefix)
+// searching is the search as one condition; none where nothing is searched.
+func (s customerStore) searching(q loyalty.CustomerQuery) sqlFragment {
+	ranges := s.searched(q)
 	if ranges == nil {
 		return sqlFragment{}
 	}

@@ -97,7 +97,7 @@ func (s customerStore) pageByKey(q loyalty.CustomerQuery, o customerOrder) (page
 	if err != nil {
 		return page, false, err
 	}
-	where, err := s.searching(q.Search).andAll(customerColumns, rest)
+	where, err := s.searching(q).andAll(customerColumns, rest)
 	if err != nil {
 		return page, false, err
 	}

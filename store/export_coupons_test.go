@@ -18,7 +18,7 @@ func (s *Store) ExplainCoupons(q loyalty.CouponQuery) (plan string, err error) {
 
 // ExplainCustomers is ExplainEvents for customers.
 func (s *Store) ExplainCustomers(q loyalty.CustomerQuery) (plan string, err error) {
-	list, err := customersOf(q, s.searching(q.Search))
+	list, err := customersOf(q, s.searching(q))
 	if err != nil {
 		return "", err
 	}

@@ -325,7 +325,7 @@ type ListCustomersParams struct {
 	// with 400. Leave it out to get everything.
 	Fields *externalRef0.Fields `form:"fields,omitempty" json:"fields,omitempty"`
 
-	// Sort By what the list is sorted; without it, by `created_at`.
+	// Sort By what the list is sorted; without it, by `created_at`. Users who may not see personal data sort by nothing else (403).
 	Sort *ListCustomersParamsSort `form:"sort,omitempty" json:"sort,omitempty"`
 
 	// Order In which direction `sort` goes; `asc` if you leave it out. Without `sort` it turns the list's own order round where
@@ -333,7 +333,8 @@ type ListCustomersParams struct {
 	Order *ListCustomersParamsOrder `form:"order,omitempty" json:"order,omitempty"`
 
 	// Search The beginning of an e-mail address, handler, first or last name, or of an attribute of `core/customer` that is declared
-	// with the tag `searchable`; capital and small letters are alike. Blanks alone find nobody.
+	// with the tag `searchable`; capital and small letters are alike. For a user of the console who may not see personal data it
+	// is the whole of it. Blanks alone find nobody.
 	Search *Search `form:"search,omitempty" json:"search,omitempty"`
 }
 
@@ -346,7 +347,8 @@ type ListCustomersParamsOrder string
 // CountCustomersParams defines parameters for CountCustomers.
 type CountCustomersParams struct {
 	// Search The beginning of an e-mail address, handler, first or last name, or of an attribute of `core/customer` that is declared
-	// with the tag `searchable`; capital and small letters are alike. Blanks alone find nobody.
+	// with the tag `searchable`; capital and small letters are alike. For a user of the console who may not see personal data it
+	// is the whole of it. Blanks alone find nobody.
 	Search *Search `form:"search,omitempty" json:"search,omitempty"`
 }
 

@@ -2006,7 +2006,8 @@ type ListEntitiesParams struct {
 	Archived *Archived `form:"archived,omitempty" json:"archived,omitempty"`
 
 	// Search What the id, the name or title in any language, or an attribute that is declared with the tag `searchable` contains;
-	// capital and small letters are alike. Of customers it is the beginning, as in the Customers API. Blanks alone find nothing.
+	// capital and small letters are alike. Of customers it is the beginning, as in the Customers API, and for a user who may not
+	// see personal data the whole of it. Blanks alone find nothing.
 	Search *Search `form:"search,omitempty" json:"search,omitempty"`
 
 	// Customer Whose purchases; only `core/transaction` has it, and needs it.

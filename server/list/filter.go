@@ -75,13 +75,23 @@ func SplitOperator(name string) (string, loyalty.Operator) {
 	return name, loyalty.Eq
 }
 
+// Ordered gives the field by whose order a parameter compares or sorts; empty: it does neither.
+func (p Pair) Ordered() string {
+	if p.Name == sortParameter {
+		return p.Value
+	}
+	if name, op := SplitOperator(p.Name); op.Ordered() {
+		return name
+	}
+	return ""
+}
+
 func (f Field) read(name string, op loyalty.Operator, text string) ([]loyalty.Condition, bool) {
 	texts := []string{text}
 	if f.List || op == loyalty.In || op == loyalty.Nin {
 		texts = strings.Split(text, ",")
 	}
-	ordered := op == loyalty.Gt || op == loyalty.Gte || op == loyalty.Lt || op == loyalty.Lte
-	if ordered && (f.Kind == Text || f.Kind == Choice || f.Kind == Boolean) {
+	if op.Ordered() && (f.Kind == Text || f.Kind == Choice || f.Kind == Boolean) {
 		return nil, false // these have no order here
 	}
 	if f.Kind == Instant {

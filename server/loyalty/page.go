@@ -21,6 +21,9 @@ const (
 	Nin Operator = "nin"
 )
 
+// Ordered reports whether an operator compares by order.
+func (o Operator) Ordered() bool { return o == Gt || o == Gte || o == Lt || o == Lte }
+
 // Span is a stretch of time: from its first instant, before its last. A day in
 // a filter is one.
 type Span struct{ From, Before time.Time }

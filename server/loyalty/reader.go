@@ -17,6 +17,7 @@ type CustomerQuery struct {
 	Conditions []Condition
 	Search     string             // prefix of e-mail, handler, first or last name, in any case
 	SearchIn   []*CustomAttribute // attributes of core/customer that Search looks into as well
+	Whole      bool               // Search is the whole of what it finds, and not its beginning
 	Custom     *CustomFilter      // by custom attributes; nil: by none
 	Sort       []Sorting          // status, created_at, by offset and not together with Search; or one of those of ByCursor
 	Page       Page

@@ -1,7 +1,7 @@
 // Filters by attributes of one's own: those that were declared to filter lists.
 import { html } from '../ui.js'
 import { t } from '../words.js'
-import { get, can } from '../api.js'
+import { get, can, me } from '../api.js'
 import { useLoad } from '../load.js'
 import { modulesOn } from './modules.js'
 
@@ -14,14 +14,15 @@ const readable = async (kind) => {
   return all.data.filter((a) => a.on === kind && ['filterable', 'api'].every((tag) => /** @type {string[]} */ (a.tags)?.includes(tag)))
 }
 
-// CustomFilters are fields for a form of filters: what is equal, and for numbers and dates from where on.
+// CustomFilters are fields for a form of filters: what is equal, and for numbers and dates from where on, unless that would tell
+// of customers what is masked.
 export function CustomFilters({ kind, query }) {
   const all = useLoad(() => readable(kind), [kind])
   return (all.data || []).map((a) => {
     const name = 'cf_' + a.name
     if (a.type === 'boolean') return html`<label>${a.name}<select name=${name} value=${query[name] || ''}><option value="">–</option><option value="true">${t('yes')}</option><option value="false">${t('no')}</option></select></label>`
-    if (a.type === 'string') return html`<label>${a.name}<input name=${name} value=${query[name] || ''} /></label>`
-    const type = a.type === 'date' ? 'date' : 'number'
+    const type = { string: 'text', date: 'date' }[a.type] || 'number'
+    if (a.type === 'string' || (kind === 'core/customer' && !me.now.personal)) return html`<label>${a.name}<input name=${name} type=${type} step="any" value=${query[name] || ''} /></label>`
     return html`<label>${a.name} ≥<input name=${name + '.gte'} type=${type} step="any" value=${query[name + '.gte'] || ''} /></label><label>${a.name} ≤<input name=${name + '.lte'} type=${type} step="any" value=${query[name + '.lte'] || ''} /></label>`
   })
 }

@@ -25,7 +25,7 @@ async function coupon(text) {
 
 const isID = (text) => /[\d@:]/.test(text) && !/\s/.test(text)
 
-// find gives the place of it, else that of the customers whose names begin so.
+// find gives the place of it, else that of the customers whose names begin so, or are so for who may not see names.
 export async function find(text) {
   const wanted = text.trim()
   const screen = screens.find((s) => !s.hidden && t('nav.' + s.name).toLowerCase() === wanted.toLowerCase())

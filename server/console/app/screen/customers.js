@@ -1,7 +1,8 @@
-// Customers: found by the beginning of a name, by state, list and one's own attributes; marked ones are put on a list.
+// Customers: found by the beginning of a name (by whole names alone where what is masked must not be found out), by state, list
+// and one's own attributes; marked ones are put on a list.
 import { html, useState } from '../ui.js'
 import { t, number, day } from '../words.js'
-import { get, can, id } from '../api.js'
+import { get, can, id, me } from '../api.js'
 import { filter, go } from '../router.js'
 import { useLoad } from '../load.js'
 import { Loaded, Title, Empty } from '../part/state.js'
@@ -26,8 +27,8 @@ export default function Customers({ place }) {
   const [adding, add] = useState(null)
   const columns = [
     { key: 'id', label: t('customer.id'), cell: (c) => html`<a href=${'#/customer/' + id(c.id)}><code>${c.id}</code></a>` },
-    { key: 'name', label: t('customer.name'), sort: 'last_name', cell: (c) => nameOf(c) || '–', text: nameOf },
-    { key: 'email', label: t('customer.email'), sort: 'email' },
+    { key: 'name', label: t('customer.name'), sort: me.now.personal && 'last_name', cell: (c) => nameOf(c) || '–', text: nameOf },
+    { key: 'email', label: t('customer.email'), sort: me.now.personal && 'email' },
     { key: 'status', label: t('status'), cell: (c) => html`<${Badge} state=${c.status} />` },
     { key: 'spendable', label: t('points.spendable'), right: true, cell: (c) => number(c.spendable) },
     { key: 'score', label: t('points.score'), right: true, cell: (c) => number(c.score) },
@@ -38,7 +39,7 @@ export default function Customers({ place }) {
   return html`<${Title} text=${t('nav.customers')}>${count.data && html`<span class="soft">${t('customers.count', { n: count.data.data.count })}</span>`}${can('addToCustomerList') && html`<button aria-expanded=${adding !== null} onClick=${() => add(adding === null ? '' : null)}>${t('bulk.upload')}</button>`}</${Title}>
     ${adding !== null && html`<${AddToList} key=${adding} text=${adding} lists=${lists} />`}
     <form class="filters" onSubmit=${(e) => (e.preventDefault(), filter(Object.fromEntries(new FormData(e.target))))}>
-      <label>${t('search')}<input name="search" type="search" value=${place.query.search || ''} placeholder=${t('customers.search')} /></label>
+      <label>${t('search')}<input name="search" type="search" value=${place.query.search || ''} placeholder=${me.now.personal ? t('customers.search') : t('customers.search.whole')} /></label>
       <label>${t('status')}<select name="status" value=${place.query.status || ''}><option value="">–</option>${['active', 'suspended', 'inactive', 'opted_out', 'merged'].map((s) => html`<option value=${s}>${t('state.' + s)}</option>`)}</select></label>
       <${Pick} name="list" label=${t('customers.list')} value=${place.query.list} of=${lists} />
       ${(tiers.length > 0 || place.query.tier) && html`<${Pick} name="tier" label=${t('field.tier')} value=${place.query.tier} of=${tiers} />`}
@@ -47,7 +48,7 @@ export default function Customers({ place }) {
       <button>${t('search')}</button>
     </form>
     <${Loaded} of=${all}>${(d) => html`<${Table} answer=${d} columns=${columns} to=${(c) => '/customer/' + id(c.id)} name="customers" idOf=${(c) => c.id} marked=${marked}
-      empty=${narrowed ? html`<${Empty} text=${t('customers.nobody')}>${q.search && html`<button onClick=${() => import('../part/find.js').then(({ find }) => find(q.search)).then(go)}>${t('customers.open', { text: q.search })}</button>`}</${Empty}>` : html`<${Empty} text=${t('customers.none')}><code>loyalty demo</code></${Empty}>`} />`}</${Loaded}>`
+      empty=${narrowed ? html`<${Empty} text=${me.now.personal ? t('customers.nobody') : t('customers.nobody.whole')}>${q.search && html`<button onClick=${() => import('../part/find.js').then(({ find }) => find(q.search)).then(go)}>${t('customers.open', { text: q.search })}</button>`}</${Empty}>` : html`<${Empty} text=${t('customers.none')}><code>loyalty demo</code></${Empty}>`} />`}</${Loaded}>`
 }
 
 // Pick filters by one of some things; one that is not among them, of an address, stays what is asked.
