@@ -12,12 +12,16 @@ import (
 )
 
 // TestInternalActionsNameTheirOperation: who submits what only the platform writes
-// is told, in each language, which operation of the documents writes it.
+// is told, in each language, which operation of the documents writes it, and that is the one
+// which the document of the action names, where it names one.
 func TestInternalActionsNameTheirOperation(t *testing.T) {
 	h := open(t, patient)
 	h.enrol("ada")
-	documented := map[string]bool{}
+	documented, written := map[string]bool{}, map[string]any{}
 	for _, doc := range servertest.Documents() {
+		if event := doc.Components.Schemas["Event"]; event != nil && event.Value.Extensions["x-internal-actions"] != nil {
+			written = event.Value.Extensions["x-internal-actions"].(map[string]any)
+		}
 		for path, item := range doc.Paths.Map() {
 			for verb := range item.Operations() {
 				documented[verb+" "+path] = true
@@ -35,6 +39,10 @@ func TestInternalActionsNameTheirOperation(t *testing.T) {
 			require.Positive(t, from, message)
 			path, _, _ := strings.Cut(message[from+len("POST "):], " ")
 			require.True(t, documented["POST "+path], "%s: %s", action, message)
+			by := written[action].(map[string]any)["written_by"].(string)
+			if _, after, named := strings.Cut(by, "POST "); named {
+				require.Equal(t, strings.TrimRight(after, "`"), path, action)
+			}
 		}
 	}
 }

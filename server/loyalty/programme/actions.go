@@ -11,7 +11,7 @@ import (
 // x-internal-actions and every operation against the documents.
 var InternalOperations = map[string]string{
 	"anniversary":          "POST /admin/jobs/{job}/run (reminders)",
-	"balance_import":       "POST /admin/jobs/{job}/run (bulk)",
+	"balance_import":       "POST /admin/imports/{import_id}/apply",
 	"birthday":             "POST /admin/jobs/{job}/run (reminders)",
 	"challenge":            "POST /events",
 	"challenge_ending":     "POST /admin/jobs/{job}/run (reminders)",
@@ -37,7 +37,7 @@ var InternalOperations = map[string]string{
 	"reward_claim":         "POST /customers/{customer_id}/activities/rewards/{reward_id}/claim",
 	"reward_receive":       "POST /events (reward_transfer)",
 	"reward_redeem":        "POST /rewards/claims/{claim_id}/redeem",
-	"tier_change":          "POST /events",
+	"tier_change":          "POST /customers/{customer_id}/levels",
 	"tier_down":            "POST /admin/jobs/{job}/run (tiers)",
 	"tier_expiring":        "POST /admin/jobs/{job}/run (reminders)",
 	"tier_recalculation":   "POST /admin/jobs/{job}/run (tiers)",
