@@ -101,7 +101,7 @@ func Statements() []string {
 
 	list = append(list, (&piece{}).lock()...)
 	list = read(list, selectNumbered, []loyalty.ID{{1}}, nil, nil)
-	list = read(list, selectUnnumbered, []upTo{{}}, nil, nil)
+	list = read(list, selectUnnumbered, []arrears{{}}, nil, nil)
 	list = write(write(write(list, insertTail, make([]loyalty.TailEvent, 1)), upsertNumbered, make([]coming, 1)), moveHead, make([]headMove, 1))
 	list = write(write(list, advanceNumbered, make([]coming, 1)), insertNumbered, make([]coming, 1))
 

@@ -108,9 +108,9 @@ func (s tailStore) numberFresh(ctx context.Context, list []fresh) error {
 	if err != nil || !present { // not at the present: what they did before goes first, in its turn
 		return err
 	}
-	customers := make([]upTo, 0, len(strays))
+	customers := make([]arrears, 0, len(strays))
 	for id := range strays {
-		customers = append(customers, upTo{id, loyalty.ID(lastID)})
+		customers = append(customers, arrears{customer: id, to: loyalty.ID(lastID)})
 	}
 	return s.number(ctx, customers)
 }
@@ -138,9 +138,9 @@ func (s tailStore) NumberRecorded(ctx context.Context, after loyalty.Cursor, bef
 			latest[e.Customer] = e.ID
 		}
 	}
-	customers := make([]upTo, 0, len(latest))
+	customers := make([]arrears, 0, len(latest))
 	for id, to := range latest {
-		customers = append(customers, upTo{id, to})
+		customers = append(customers, arrears{customer: id, to: to})
 	}
 	end := rows[len(rows)-1]
 	return loyalty.Cursor{At: end.RecordedAt, ID: end.ID}, len(rows) < limit, s.number(ctx, customers)
@@ -154,9 +154,9 @@ func (s tailStore) NumberBehind(ctx context.Context, after loyalty.ID, limit int
 	if err != nil || len(ids) == 0 {
 		return after, true, err
 	}
-	customers := make([]upTo, len(ids))
+	customers := make([]arrears, len(ids))
 	for i, id := range ids {
-		customers[i] = upTo{id, loyalty.ID(lastID)}
+		customers[i] = arrears{customer: id, to: loyalty.ID(lastID)}
 	}
 	return ids[len(ids)-1], len(ids) < limit, s.number(ctx, customers)
 }

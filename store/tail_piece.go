@@ -1,19 +1,26 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 
+	"github.com/pressly/goose/v3"
+
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// tailPiece is how many events are numbered in one transaction: on SQLite nothing else
-// is written meanwhile.
-const tailPiece = 500
+// So many events are numbered in one transaction: on SQLite nothing else is written meanwhile, on
+// PostgreSQL only other numbers wait. What nobody noted is looked for among all customers of a page
+// for each piece anew.
+const (
+	tailPiece     = 500
+	postgresPiece = 2000
+)
 
-// upTo is a customer whose events up to one are to be numbered.
-type upTo struct{ customer, to loyalty.ID }
+// arrears are what is to be numbered of a customer: the events after one, up to another.
+type arrears struct{ customer, after, to loyalty.ID }
 
 // headMove is the head of the tail, and what it was.
 type headMove struct{ head, was int64 }
@@ -32,12 +39,12 @@ var (
 		onSQLite(`SELECT s.head, s.present FROM v JOIN tail_state s ON s.id = v.id`)
 	selectNumbered = selects(`SELECT w.customer_id, w.through FROM v JOIN numbered w ON w.customer_id = v.customer_id`,
 		field[loyalty.ID]{"customer_id", "uuid", func(id *loyalty.ID) any { return (*UUID)(id) }})
-	// on SQLite the limit is for each customer
-	selectUnnumbered = selects(fmt.Sprintf(`SELECT e.customer_id, e.id, e.recorded_at FROM v LEFT JOIN numbered w ON w.customer_id = v.customer_id
-JOIN events e ON e.customer_id = v.customer_id AND e.id > coalesce(w.through, v.least) AND e.id <= v.most ORDER BY e.id, e.customer_id LIMIT %d`, tailPiece),
-		field[upTo]{"customer_id", "uuid", func(r *upTo) any { return (*UUID)(&r.customer) }},
-		field[upTo]{"least", "uuid", func(*upTo) any { return &firstID }},
-		field[upTo]{"most", "uuid", func(r *upTo) any { return (*UUID)(&r.to) }})
+	// both ends come as values: with the lower one out of numbered, PostgreSQL reads all that the
+	// customer ever did, and throws away what has a number; on SQLite the limit is for each customer
+	selectUnnumbered = selects(unnumberedUpTo(postgresPiece),
+		field[arrears]{"customer_id", "uuid", func(r *arrears) any { return (*UUID)(&r.customer) }},
+		field[arrears]{"after", "uuid", func(r *arrears) any { return (*UUID)(&r.after) }},
+		field[arrears]{"most", "uuid", func(r *arrears) any { return (*UUID)(&r.to) }}).onSQLite(unnumberedUpTo(tailPiece))
 	insertTail     = tailTable.inserts()
 	upsertNumbered = inserts(`INSERT INTO numbered (customer_id, through) SELECT v.customer_id, v.through FROM v WHERE true
 ON CONFLICT (customer_id) DO UPDATE SET through = excluded.through`, comingFields...)
@@ -50,6 +57,11 @@ ON CONFLICT (customer_id) DO UPDATE SET through = excluded.through`, comingField
 		field[headMove]{"head", "bigint", func(m *headMove) any { return (*number)(&m.head) }},
 		field[headMove]{"was", "bigint", func(m *headMove) any { return (*number)(&m.was) }})
 )
+
+func unnumberedUpTo(piece int) string {
+	return fmt.Sprintf(`SELECT e.customer_id, e.id, e.recorded_at FROM v
+JOIN events e ON e.customer_id = v.customer_id AND e.id > v.after AND e.id <= v.most ORDER BY e.id, e.customer_id LIMIT %d`, piece)
+}
 
 // numbering is one transaction that gives numbers. A damaged database is not written.
 func (s tailStore) numbering(ctx context.Context, body func(step) error) error {
@@ -84,14 +96,9 @@ func (s tailStore) piece(ctx context.Context, events []fresh, choose func(*piece
 			customers = append(customers, events[i].Customer)
 		}
 	}
-	p := &piece{through: make(map[loyalty.ID]loyalty.ID, len(customers))}
 	return s.numbering(ctx, func(step step) error {
-		var c coming
-		list := read(p.lock(), selectNumbered, customers, []any{(*UUID)(&c.customer), (*UUID)(&c.through)}, func() error {
-			p.through[c.customer] = c.through
-			return nil
-		})
-		if err := step(list); err != nil {
+		p, err := begun(step, customers)
+		if err != nil {
 			return err
 		}
 		choose(p)
@@ -99,24 +106,49 @@ func (s tailStore) piece(ctx context.Context, events []fresh, choose func(*piece
 	})
 }
 
+// begun locks the head and reads how far customers are.
+func begun(step step, customers []loyalty.ID) (*piece, error) {
+	p := &piece{through: make(map[loyalty.ID]loyalty.ID, len(customers))}
+	var c coming
+	err := step(read(p.lock(), selectNumbered, customers, []any{(*UUID)(&c.customer), (*UUID)(&c.through)}, func() error {
+		p.through[c.customer] = c.through
+		return nil
+	}))
+	return p, err
+}
+
 // number numbers what some customers did after their last event in the tail, in the
 // order of ids, a piece at a time.
-func (s tailStore) number(ctx context.Context, customers []upTo) error {
+func (s tailStore) number(ctx context.Context, customers []arrears) error {
+	most := postgresPiece
+	if s.dialect() == goose.DialectSQLite3 {
+		most = tailPiece
+	}
+	ids := make([]loyalty.ID, len(customers))
+	for i := range customers {
+		ids[i] = customers[i].customer
+	}
 	for more := len(customers) > 0; more; {
-		p := &piece{through: map[loyalty.ID]loyalty.ID{}}
 		err := s.numbering(ctx, func(step step) error {
+			p, err := begun(step, ids)
+			if err != nil {
+				return err
+			}
+			for i := range customers {
+				customers[i].after = cmp.Or(p.through[customers[i].customer], loyalty.ID(firstID)) // none is NULL
+			}
 			var e loyalty.TailEvent
 			var found []loyalty.TailEvent
-			list := read(p.lock(), selectUnnumbered, customers, []any{(*UUID)(&e.Customer), (*UUID)(&e.ID), (*Millis)(&e.RecordedAt)}, func() error {
+			err = step(read(nil, selectUnnumbered, customers, []any{(*UUID)(&e.Customer), (*UUID)(&e.ID), (*Millis)(&e.RecordedAt)}, func() error {
 				found = append(found, e)
 				return nil
-			})
-			if err := step(list); err != nil {
+			}))
+			if err != nil {
 				return err
 			}
 			slices.SortFunc(found, func(a, b loyalty.TailEvent) int { return byEventID(&a, &b) })
-			more = len(found) >= tailPiece
-			for _, e := range found[:min(len(found), tailPiece)] {
+			more = len(found) >= most
+			for _, e := range found[:min(len(found), most)] {
 				p.add(e)
 			}
 			return s.writePiece(p, step)
