@@ -246,6 +246,9 @@ func deliveryOf(d *loyalty.Delivery) administration.Delivery {
 	if d.State == loyalty.DeliveryWaiting {
 		out.NextAttemptAt = instantOrNil(d.NextAt)
 	}
+	if d.Reason != "" {
+		out.Reason = new(administration.DeliveryReason(d.Reason))
+	}
 	if d.LastStatus != 0 {
 		out.LastStatus = &d.LastStatus
 	}

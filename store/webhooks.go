@@ -28,6 +28,7 @@ type webhookRow struct {
 	State         loyalty.WebhookState
 	Reason        Text
 	Cursor        int64
+	Revision      int64
 	LastNumber    int64
 	Failures      int
 	Tries         int
@@ -129,7 +130,7 @@ func headersID(webhook UUID) []byte { return rowID("webhooks", string(webhook[:]
 func (s *database) webhook(r *webhookRow) (w loyalty.Webhook, err error) {
 	w = loyalty.Webhook{
 		ID: loyalty.ID(r.ID), Label: r.Label, URL: r.URL, Types: r.Types.V, Filter: string(r.Filter), Ordered: r.Ordered, Version: r.Version,
-		Include: r.Include.V, Format: r.Format, Concurrency: r.Concurrency, State: r.State, Reason: string(r.Reason), Cursor: r.Cursor,
+		Include: r.Include.V, Format: r.Format, Concurrency: r.Concurrency, State: r.State, Reason: string(r.Reason), Cursor: r.Cursor, Revision: r.Revision,
 		Health: loyalty.WebhookHealth{
 			Failures: r.Failures, Tries: r.Tries, FailingSince: r.FailingSince.Time(), Told: r.Told, Pace: r.Pace,
 			RestUntil: r.RestUntil.Time(), LastSuccessAt: r.LastSuccessAt.Time(),
@@ -150,7 +151,7 @@ func (s *database) webhook(r *webhookRow) (w loyalty.Webhook, err error) {
 func (s *database) webhookRowOf(w *loyalty.Webhook) (r webhookRow, err error) {
 	r = webhookRow{
 		ID: UUID(w.ID), Label: w.Label, URL: w.URL, Types: Document[[]string]{w.Types}, Filter: Text(w.Filter), Ordered: w.Ordered, Version: w.Version,
-		Include: Document[[]string]{w.Include}, Format: w.Format, Concurrency: w.Concurrency, State: w.State, Reason: Text(w.Reason), Cursor: w.Cursor,
+		Include: Document[[]string]{w.Include}, Format: w.Format, Concurrency: w.Concurrency, State: w.State, Reason: Text(w.Reason), Cursor: w.Cursor, Revision: w.Revision,
 		Failures: w.Health.Failures, Tries: w.Health.Tries, FailingSince: Millis(w.Health.FailingSince), Told: w.Health.Told, Pace: w.Health.Pace,
 		RestUntil: Millis(w.Health.RestUntil), LastSuccessAt: Millis(w.Health.LastSuccessAt),
 		CreatedAt: Millis(w.CreatedAt), UpdatedAt: Millis(w.UpdatedAt),

@@ -36,7 +36,7 @@ func (t *adminTx) SaveWebhook(w loyalty.Webhook) error {
 	if err != nil {
 		return err
 	}
-	changing := clause.AssignmentColumns([]string{"label", "url", "types", "filter", "include", "format", "headers", "concurrency", "state", "reason", "updated_at"})
+	changing := clause.AssignmentColumns([]string{"label", "url", "types", "filter", "include", "format", "headers", "concurrency", "state", "reason", "revision", "updated_at"})
 	err = t.db.Clauses(clause.OnConflict{Columns: []clause.Column{{Name: "id"}}, DoUpdates: changing}).Create(&r).Error
 	if err == nil {
 		err = t.db.Where("webhook_id = ?", r.ID).Delete(&webhookSecretRow{}).Error
@@ -69,7 +69,7 @@ func (t *adminTx) ResumeWebhook(id loyalty.ID, skip bool, now time.Time) error {
 	err := t.db.Model(&webhookRow{}).Where("id = ?", UUID(id)).Updates(changes).Error
 	if err == nil && skip {
 		err = t.db.Model(&deliveryRow{}).Where("webhook_id = ? AND state = 'waiting'", UUID(id)).
-			Updates(map[string]any{"state": loyalty.DeliverySkipped, "front": false, "owner": nil, "lease_until": nil, "subject": nil}).Error
+			Updates(map[string]any{"state": loyalty.DeliverySkipped, "reason": loyalty.SkippedResumed, "front": false, "owner": nil, "lease_until": nil, "subject": nil}).Error
 	}
 	if err == nil && skip {
 		err = t.db.Where("webhook_id = ?", UUID(id)).Delete(&replayRow{}).Error

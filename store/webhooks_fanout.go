@@ -18,7 +18,9 @@ type deliveryRow struct {
 	Type       string
 	Previous   *int64
 	Replay     bool
+	Revision   int64
 	State      loyalty.DeliveryState
+	Reason     Text
 	Front      bool
 	Attempts   int
 	NextAt     Millis
@@ -37,7 +39,7 @@ func (deliveryRow) TableName() string { return "deliveries" }
 func (s *database) delivery(r *deliveryRow) (loyalty.Delivery, error) {
 	d := loyalty.Delivery{
 		Webhook: loyalty.ID(r.WebhookID), Number: r.Number, Sequence: loyalty.Deref(r.Sequence), Customer: loyalty.ID(r.CustomerID), Event: loyalty.ID(r.EventID),
-		Type: r.Type, Previous: loyalty.Deref(r.Previous), Replay: r.Replay, State: r.State, Attempts: r.Attempts, NextAt: r.NextAt.Time(),
+		Type: r.Type, Previous: loyalty.Deref(r.Previous), Replay: r.Replay, Revision: r.Revision, State: r.State, Reason: string(r.Reason), Attempts: r.Attempts, NextAt: r.NextAt.Time(),
 		CreatedAt: r.CreatedAt.Time(), LastAt: r.LastAt.Time(), LastStatus: r.LastStatus, LastFault: string(r.LastFault), Notice: []byte(r.Notice),
 	}
 	if r.Subject != nil {
@@ -52,7 +54,7 @@ func (s *database) delivery(r *deliveryRow) (loyalty.Delivery, error) {
 
 func deliveryRowOf(d *loyalty.Delivery) deliveryRow {
 	r := deliveryRow{
-		WebhookID: UUID(d.Webhook), Number: d.Number, CustomerID: UUID(d.Customer), EventID: UUID(d.Event), Type: d.Type, Replay: d.Replay,
+		WebhookID: UUID(d.Webhook), Number: d.Number, CustomerID: UUID(d.Customer), EventID: UUID(d.Event), Type: d.Type, Replay: d.Replay, Revision: d.Revision,
 		State: d.State, Attempts: d.Attempts, NextAt: Millis(d.NextAt), CreatedAt: Millis(d.CreatedAt), Notice: Raw(d.Notice),
 	}
 	if d.Sequence != 0 {

@@ -70,6 +70,7 @@ var (
 		field[deliveryRow]{"type", "text", func(r *deliveryRow) any { return (*plain)(&r.Type) }},
 		field[deliveryRow]{"previous", "bigint", func(r *deliveryRow) any { return optional{&r.Previous} }},
 		field[deliveryRow]{"replay", "boolean", func(r *deliveryRow) any { return (*flag)(&r.Replay) }},
+		field[deliveryRow]{"revision", "bigint", func(r *deliveryRow) any { return (*number)(&r.Revision) }},
 		field[deliveryRow]{"state", "text", func(r *deliveryRow) any { return (*plain)(&r.State) }},
 		field[deliveryRow]{"front", "boolean", func(r *deliveryRow) any { return (*flag)(&r.Front) }},
 		field[deliveryRow]{"attempts", "integer", func(r *deliveryRow) any { return wholeField[int]{&r.Attempts} }},

@@ -30,6 +30,8 @@ var settledFields = []field[settledRow]{
 	{"customer_id", "uuid", func(r *settledRow) any { return (*UUID)(&r.delivery.Customer) }},
 	{"replay", "boolean", func(r *settledRow) any { return (*flag)(&r.delivery.Replay) }},
 	{"state", "text", func(r *settledRow) any { return Text(r.delivery.State) }},
+	{"reason", "text", func(r *settledRow) any { return Text(r.delivery.Reason) }},
+	{"revision", "bigint", func(r *settledRow) any { return (*number)(&r.delivery.Revision) }},
 	{"over", "boolean", func(r *settledRow) any { return flag(r.over()) }},
 	{"tries", "bigint", func(r *settledRow) any { return number(r.delivery.Attempts) }},
 	{"next_at", "bigint", func(r *settledRow) any { return (*Millis)(&r.delivery.NextAt) }},
@@ -43,11 +45,11 @@ var settledFields = []field[settledRow]{
 }
 
 const (
-	updateSettled = `UPDATE deliveries AS d SET state = v.state, front = NOT v.over, attempts = v.tries, next_at = v.next_at, owner = NULL, lease_until = NULL,
-last_at = v.last_at, last_status = v.status, last_fault = v.fault, subject = CASE WHEN v.state = 'sent' THEN NULL ELSE d.subject END
+	updateSettled = `UPDATE deliveries AS d SET state = v.state, reason = v.reason, revision = v.revision, front = NOT v.over, attempts = v.tries, next_at = v.next_at, owner = NULL, lease_until = NULL,
+last_at = v.last_at, last_status = v.status, last_fault = v.fault, subject = CASE WHEN v.state IN ('sent', 'skipped') THEN NULL ELSE d.subject END
 FROM v WHERE d.webhook_id = v.webhook_id AND d.number = v.number`
 	insertSettled = `INSERT INTO attempts (webhook_id, number, n, at, status, fault, duration, answer)
-SELECT v.webhook_id, v.number, v.n, v.at, v.status, v.fault, v.duration, v.answer FROM v`
+SELECT v.webhook_id, v.number, v.n, v.at, v.status, v.fault, v.duration, v.answer FROM v WHERE v.at IS NOT NULL`
 	updateNext = `UPDATE deliveries SET front = (1 = 1) WHERE (webhook_id, number) IN (SELECT v.webhook_id, (SELECT n.number FROM deliveries n
 WHERE n.webhook_id = v.webhook_id AND n.customer_id = v.customer_id AND n.replay = v.replay AND n.state = 'waiting'`
 	eachOver = ` ORDER BY n.number LIMIT 1) FROM v WHERE v.over AND v.customer_id IS NOT NULL)`

@@ -218,6 +218,30 @@ func (e DeliveryLastFault) Valid() bool {
 	}
 }
 
+// Defines values for DeliveryReason.
+const (
+	DeliveryReasonFilter  DeliveryReason = "filter"
+	DeliveryReasonGone    DeliveryReason = "gone"
+	DeliveryReasonResumed DeliveryReason = "resumed"
+	DeliveryReasonTypes   DeliveryReason = "types"
+)
+
+// Valid indicates whether the value is a known member of the DeliveryReason enum.
+func (e DeliveryReason) Valid() bool {
+	switch e {
+	case DeliveryReasonFilter:
+		return true
+	case DeliveryReasonGone:
+		return true
+	case DeliveryReasonResumed:
+		return true
+	case DeliveryReasonTypes:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for DeliveryAttemptFault.
 const (
 	DeliveryAttemptFaultConnection DeliveryAttemptFault = "connection"
@@ -266,6 +290,30 @@ func (e DeliveryDetailLastFault) Valid() bool {
 	case DeliveryDetailLastFaultTLS:
 		return true
 	case DeliveryDetailLastFaultTimeout:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for DeliveryDetailReason.
+const (
+	DeliveryDetailReasonFilter  DeliveryDetailReason = "filter"
+	DeliveryDetailReasonGone    DeliveryDetailReason = "gone"
+	DeliveryDetailReasonResumed DeliveryDetailReason = "resumed"
+	DeliveryDetailReasonTypes   DeliveryDetailReason = "types"
+)
+
+// Valid indicates whether the value is a known member of the DeliveryDetailReason enum.
+func (e DeliveryDetailReason) Valid() bool {
+	switch e {
+	case DeliveryDetailReasonFilter:
+		return true
+	case DeliveryDetailReasonGone:
+		return true
+	case DeliveryDetailReasonResumed:
+		return true
+	case DeliveryDetailReasonTypes:
 		return true
 	default:
 		return false
@@ -2099,6 +2147,16 @@ type Delivery struct {
 	// Example: 184390
 	Previous *int64 `json:"previous,omitempty"`
 
+	// Reason Why it was skipped; absent otherwise.
+	// - `resumed`: it waited when the webhook was resumed with `skip: true`.
+	// - `types`: the webhook's types were changed, and do not have it any more.
+	// - `filter`: the webhook's filter was changed, and it does not fit any more.
+	// - `gone`: there is no such event any more.
+	//
+	//
+	// Example: filter
+	Reason *DeliveryReason `json:"reason,omitempty"`
+
 	// Replay Whether a replay sends it.
 	//
 	// Example: false
@@ -2112,7 +2170,7 @@ type Delivery struct {
 	// State - `waiting`: it will be sent, or sent again.
 	// - `sent`: it was taken.
 	// - `dead`: all tries were used up.
-	// - `skipped`: it was left out when the webhook was resumed.
+	// - `skipped`: it was left out; `reason` says why. A replay can send its event.
 	//
 	//
 	// Example: sent
@@ -2133,6 +2191,15 @@ type Delivery struct {
 //
 // Example: timeout
 type DeliveryLastFault string
+
+// DeliveryReason Why it was skipped; absent otherwise.
+// - `resumed`: it waited when the webhook was resumed with `skip: true`.
+// - `types`: the webhook's types were changed, and do not have it any more.
+// - `filter`: the webhook's filter was changed, and it does not fit any more.
+// - `gone`: there is no such event any more.
+//
+// Example: filter
+type DeliveryReason string
 
 // DeliveryAnswer One delivery.
 type DeliveryAnswer struct {
@@ -2258,6 +2325,16 @@ type DeliveryDetail struct {
 	// Example: 184390
 	Previous *int64 `json:"previous,omitempty"`
 
+	// Reason Why it was skipped; absent otherwise.
+	// - `resumed`: it waited when the webhook was resumed with `skip: true`.
+	// - `types`: the webhook's types were changed, and do not have it any more.
+	// - `filter`: the webhook's filter was changed, and it does not fit any more.
+	// - `gone`: there is no such event any more.
+	//
+	//
+	// Example: filter
+	Reason *DeliveryDetailReason `json:"reason,omitempty"`
+
 	// Replay Whether a replay sends it.
 	//
 	// Example: false
@@ -2271,7 +2348,7 @@ type DeliveryDetail struct {
 	// State - `waiting`: it will be sent, or sent again.
 	// - `sent`: it was taken.
 	// - `dead`: all tries were used up.
-	// - `skipped`: it was left out when the webhook was resumed.
+	// - `skipped`: it was left out; `reason` says why. A replay can send its event.
 	//
 	//
 	// Example: sent
@@ -2292,6 +2369,15 @@ type DeliveryDetail struct {
 //
 // Example: timeout
 type DeliveryDetailLastFault string
+
+// DeliveryDetailReason Why it was skipped; absent otherwise.
+// - `resumed`: it waited when the webhook was resumed with `skip: true`.
+// - `types`: the webhook's types were changed, and do not have it any more.
+// - `filter`: the webhook's filter was changed, and it does not fit any more.
+// - `gone`: there is no such event any more.
+//
+// Example: filter
+type DeliveryDetailReason string
 
 // DeliveryDetailAnswer One delivery with its attempts.
 type DeliveryDetailAnswer struct {
@@ -2323,7 +2409,7 @@ type DeliveryList struct {
 // DeliveryStatus - `waiting`: it will be sent, or sent again.
 // - `sent`: it was taken.
 // - `dead`: all tries were used up.
-// - `skipped`: it was left out when the webhook was resumed.
+// - `skipped`: it was left out; `reason` says why. A replay can send its event.
 //
 // Example: sent
 type DeliveryStatus string

@@ -48,6 +48,7 @@ type Webhook struct {
 	State       WebhookState
 	Reason      string // why it is disabled
 	Cursor      int64  // events up to this number of the tail were looked at
+	Revision    int64  // of Types and Filter: how often they were changed
 	Health      WebhookHealth
 	Secrets     []Secret // the newest first
 	CreatedAt   time.Time
@@ -112,6 +113,14 @@ const (
 	DeliverySkipped DeliveryState = "skipped"
 )
 
+// Why a delivery was skipped.
+const (
+	SkippedResumed = "resumed" // its webhook was resumed without what waited
+	SkippedTypes   = "types"   // its webhook does not ask for its type any more
+	SkippedFilter  = "filter"  // it does not fit its webhook's filter any more
+	SkippedGone    = "gone"    // there is no such event
+)
+
 // EventType is the type of messages about events of an action: it stands before the
 // action's name. OptOutType tells whom to forget.
 const (
@@ -135,7 +144,9 @@ type Delivery struct {
 	Type     string
 	Previous int64 // Sequence of the delivery before it about the customer; 0: none is known
 	Replay   bool
+	Revision int64 // of the webhook's types and filter, by which it was decided to send it
 	State    DeliveryState
+	Reason   string    // why it was skipped; empty: it was not
 	Attempts int       // tries that were used up
 	NextAt   time.Time // it is not sent before
 
@@ -228,7 +239,8 @@ type FanOut struct {
 	Notices       []ID              // that were looked at
 }
 
-// Settled is what became of a delivery, and the attempt that decided it.
+// Settled is what became of a delivery, and the attempt that decided it; one without a moment was not made, and has what
+// the last one came to.
 type Settled struct {
 	Delivery Delivery
 	Attempt  Attempt

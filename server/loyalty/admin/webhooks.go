@@ -254,7 +254,16 @@ func (a *Webhooks) CreateWebhook(ctx context.Context, call Call, c WebhookChange
 // UpdateWebhook changes a webhook. It fails as CreateWebhook does, and with
 // ErrWebhookNotFound.
 func (a *Webhooks) UpdateWebhook(ctx context.Context, call Call, id string, c WebhookChange) (Done[loyalty.Webhook], error) {
-	return a.editWebhook(ctx, call, id, "webhook.update", func(r *webhookRun, w *loyalty.Webhook) error { return a.applyWebhook(ctx, r, c, w) })
+	return a.editWebhook(ctx, call, id, "webhook.update", func(r *webhookRun, w *loyalty.Webhook) error {
+		types, filter := w.Types, w.Filter
+		if err := a.applyWebhook(ctx, r, c, w); err != nil {
+			return err
+		}
+		if filter != w.Filter || !slices.Equal(types, w.Types) {
+			w.Revision++ // what waits is judged again
+		}
+		return nil
+	})
 }
 
 // RotateWebhook gives a webhook a new secret, whose value, in Secrets[0], is never shown again. The

@@ -17,7 +17,7 @@ func (a *Webhooks) TestWebhook(ctx context.Context, call Call, id string) (Done[
 			return loyalty.Delivery{}, err
 		}
 		d, err := r.AddDelivery(loyalty.Delivery{
-			Webhook: w.ID, Event: r.next(r.now), Type: loyalty.TestMessage, State: loyalty.DeliveryWaiting, NextAt: r.now, CreatedAt: r.now,
+			Webhook: w.ID, Event: r.next(r.now), Type: loyalty.TestMessage, Revision: w.Revision, State: loyalty.DeliveryWaiting, NextAt: r.now, CreatedAt: r.now,
 			Notice: loyalty.JSON(map[string]any{"webhook_id": w.ID, "label": w.Label}),
 		})
 		if err != nil {

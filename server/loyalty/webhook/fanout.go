@@ -3,14 +3,11 @@ package webhook
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
-	"github.com/loyalty-platform/loyalty/server/loyalty/condition"
-	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 )
 
 // How many events become deliveries at once, how many numbers are looked at for them, how many pieces one turn handles
@@ -125,44 +122,9 @@ func (d *Deliverer) write(ctx context.Context, f loyalty.FanOut) (int64, error) 
 func (d *Deliverer) delivery(w *loyalty.Webhook, e *loyalty.Event, number int64, replay bool) loyalty.Delivery {
 	now := d.o.Engine.Now()
 	return loyalty.Delivery{
-		Webhook: w.ID, Sequence: number, Customer: e.Customer, Event: e.ID, Type: loyalty.EventType + e.Action, Replay: replay,
+		Webhook: w.ID, Sequence: number, Customer: e.Customer, Event: e.ID, Type: loyalty.EventType + e.Action, Replay: replay, Revision: w.Revision,
 		State: loyalty.DeliveryWaiting, NextAt: now, CreatedAt: now,
 	}
-}
-
-// fits reports whether a webhook's filter accepts an event. An event that says whom to forget passes every filter,
-// because earlier ones may have passed what has to be forgotten. A condition that cannot be evaluated does not hold.
-func (d *Deliverer) fits(ctx context.Context, w *loyalty.Webhook, e *loyalty.Event) (bool, error) {
-	if w.Filter == "" || loyalty.EventType+e.Action == loyalty.OptOutType {
-		return true, nil
-	}
-	c, known := d.conditions[w.Filter]
-	if !known {
-		c, _ = condition.Compile(w.Filter) // it was compiled before it was stored
-		d.conditions[w.Filter] = c
-	}
-	if c == nil {
-		return false, nil
-	}
-	var data map[string]json.RawMessage
-	if err := json.Unmarshal(e.Data, &data); err != nil {
-		return false, err
-	}
-	facts := condition.Event{Action: e.Action, Data: data, Timestamp: e.At, Points: loyalty.Deref(e.Points)}
-	// conditions on the event alone need no load
-	if !c.Uses("customer") {
-		held, _, fault := c.Judge(&condition.Facts{Event: facts, Location: d.o.Zone()})
-		return held && fault == nil, nil
-	}
-	held := false
-	err := d.o.Engine.View(ctx, loyalty.CustomerNeeds{ID: e.Customer}, func(r *engine.Run) (err error) {
-		held, err = r.Judges(c, facts)
-		return err
-	})
-	if errors.Is(err, loyalty.ErrCustomerNotFound) {
-		return false, nil
-	}
-	return held, err
 }
 
 // notices fans out the platform's own messages. Each notice is a transaction.
@@ -176,7 +138,7 @@ func (d *Deliverer) notices(ctx context.Context, all []loyalty.Webhook) error {
 			if w.ID != n.About && w.Wants(n.Type) {
 				now := d.o.Engine.Now()
 				f.Deliveries[w.ID] = []loyalty.Delivery{{
-					Webhook: w.ID, Event: n.ID, Type: n.Type, State: loyalty.DeliveryWaiting, NextAt: now, CreatedAt: n.At, Notice: n.Data,
+					Webhook: w.ID, Event: n.ID, Type: n.Type, Revision: w.Revision, State: loyalty.DeliveryWaiting, NextAt: now, CreatedAt: n.At, Notice: n.Data,
 				}}
 			}
 		}

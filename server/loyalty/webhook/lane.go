@@ -31,12 +31,11 @@ type lane struct {
 	done     []outcome // to be written
 }
 
-// outcome is the result of an attempt.
+// outcome is the result of an attempt, or why none was made: then the delivery has a reason to be skipped.
 type outcome struct {
 	delivery loyalty.Delivery
 	at       time.Time
 	answer   Answer
-	lost     bool // there is no such event: it is left out
 }
 
 // newLane makes a lane with its own owner id: two lanes of one address, on two nodes or one after the other, must not
@@ -235,12 +234,13 @@ func (l *lane) record(tx loyalty.WebhookTx, done []outcome) (tell []told, err er
 			continue
 		}
 		delete(held, d.Number) // what was sent twice is settled once
-		t, recovered := tellNothing, false
-		if o.lost {
-			d.State, d.LastAt = loyalty.DeliverySkipped, now
-		} else {
-			t, recovered = settle(w, &d, &o.answer, now)
+		if d.Reason != "" {
+			d.State = loyalty.DeliverySkipped
+			// without a moment it is no attempt, and what the last one came to stays
+			settled = append(settled, loyalty.Settled{Delivery: d, Attempt: loyalty.Attempt{Status: d.LastStatus, Fault: d.LastFault}})
+			continue
 		}
+		t, recovered := settle(w, &d, &o.answer, now)
 		settled = append(settled, loyalty.Settled{Delivery: d, Attempt: loyalty.Attempt{
 			At: o.at, Status: o.answer.Status, Fault: o.answer.Fault, Duration: o.answer.Took, Answer: o.answer.Body,
 		}})
@@ -289,16 +289,20 @@ func noticeOf(t told, before, w *loyalty.Webhook, now time.Time) loyalty.Notice 
 	return loyalty.Notice{ID: loyalty.NewID(now, loyalty.ID{}), Type: string(t), About: w.ID, Data: data, At: now}
 }
 
-// send begins to send what was claimed. It fails if the messages cannot be made; then they are tried again after their
-// leases.
+// send begins to send what was claimed, but for what is skipped. It fails if the messages cannot be made; then they are
+// tried again after their leases.
 func (l *lane) send(w *loyalty.Webhook, claimed []loyalty.Delivery) error {
 	if len(claimed) == 0 {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), leaseTime/3)
 	defer cancel()
-	// all at once: one read for the events of a claim
-	bodies, err := l.o.Renderer.Render(ctx, w, claimed)
+	err := l.judge(ctx, w, claimed)
+	var bodies [][]byte
+	if err == nil {
+		// all at once: one read for the events of a claim
+		bodies, err = l.o.Renderer.Render(ctx, w, claimed)
+	}
 	if err != nil {
 		l.give(len(claimed))
 		return err
@@ -316,8 +320,11 @@ func (l *lane) send(w *loyalty.Webhook, claimed []loyalty.Delivery) error {
 		one.ID, one.Body, one.Replay = d.Event.String(), bodies[i], d.Replay
 		l.underWay++
 		go func() {
-			o := outcome{delivery: d, at: now, lost: len(one.Body) == 0}
-			if !o.lost {
+			if d.Reason == "" && len(one.Body) == 0 {
+				d.Reason = loyalty.SkippedGone
+			}
+			o := outcome{delivery: d, at: now}
+			if d.Reason == "" {
 				o.answer = l.attempt(&d, &one)
 				l.o.Attempted(w.ID, o.answer.success(), o.answer.Took)
 			}

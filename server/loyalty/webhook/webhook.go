@@ -90,8 +90,9 @@ type Deliverer struct {
 	busy  map[loyalty.ID]chan<- struct{} // webhooks that a lane works for, to tell it that something is due
 	free  int                            // how many more messages may be under way on this node
 
-	conditions map[string]*condition.Condition // of filters; touched by the fan-out alone
-	behind     time.Time                       // until then another node does the fan-out
+	conditions map[string]*condition.Condition // of filters
+
+	behind time.Time // until then another node does the fan-out
 }
 
 // maxUnderWay is the most messages that a node sends at a time. It exceeds the number of webhooks, so that each has a

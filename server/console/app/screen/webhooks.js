@@ -90,7 +90,7 @@ function One({ name, place }) {
     { key: 'created_at', label: t('time'), cell: (d) => html`<${When} at=${d.created_at} />` },
     { key: 'type', label: t('webhook.type'), cell: (d) => html`<code>${d.type}</code>` },
     { key: 'customer', label: t('customer'), cell: (d) => (d.customer ? html`<a href=${'#/customer/' + id(d.customer)}>${d.customer}</a>` : '–') },
-    { key: 'state', label: t('status'), cell: (d) => html`<${Badge} state=${d.state} />` },
+    { key: 'state', label: t('status'), cell: (d) => html`<${Badge} state=${d.state} />${d.reason && html`<div class="small">${t('skipped.' + d.reason)}</div>`}` },
     { key: 'attempts', label: t('webhook.attempts'), right: true },
     { key: 'last_status', label: t('webhook.answer'), cell: (d) => d.last_status || (d.last_fault ? t('fault.' + d.last_fault) : '–') },
     { key: 'do', label: '', cell: (d) => html`<div class="actions"><button onClick=${() => show(path, d).catch(fail)}>${t('show')}</button>${d.state === 'dead' && can('retryDelivery') && html`<button onClick=${() => act(`/deliveries/${id(d.delivery)}/retry`)}>${t('again')}</button>`}</div>`, text: () => '' },
@@ -118,7 +118,7 @@ async function show(path, d) {
     { key: 'headers', label: t('webhook.headers'), cell: (a) => html`<pre>${Object.entries(a.headers || {}).map(([name, value]) => `${name}: ${value}`).join('\n')}</pre>`, text: () => '' },
     { key: 'duration', label: t('jobs.took'), right: true, cell: (a) => number(a.duration, 3) + ' s' },
   ]
-  const content = html`<p><${Badge} state=${data.state} /> ${data.replay && html`<${Badge} state=${t('webhook.replay')} />`} ${data.customer && html`<code>${data.customer}</code>`} <span class="small">${data.next_attempt_at && html`${t('jobs.next')}: <${When} at=${data.next_attempt_at} />`}</span></p>
+  const content = html`<p><${Badge} state=${data.state} /> ${data.reason && t('skipped.' + data.reason)} ${data.replay && html`<${Badge} state=${t('webhook.replay')} />`} ${data.customer && html`<code>${data.customer}</code>`} <span class="small">${data.next_attempt_at && html`${t('jobs.next')}: <${When} at=${data.next_attempt_at} />`}</span></p>
     <h3>${t('webhook.attempts')}</h3><${Table} answer=${{ data: data.log }} columns=${columns} name="attempts" links=${false} empty=${html`<p class="small">${t('webhook.untried')}</p>`} />
     <p class="small">${t('webhook.headers.text')}</p>
     <h3>${t('webhook.message')}</h3><p class="small">webhook-id: <${Id} value=${data.event_id} /></p>${data.message ? html`<pre>${JSON.stringify(data.message, null, 2)}</pre>` : html`<p class="small">${t('webhook.gone')}</p>`}`
