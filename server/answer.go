@@ -149,6 +149,7 @@ func (w rawResponse) VisitUpdateWebhookResponse(to http.ResponseWriter) error   
 func (w rawResponse) VisitTestWebhookResponse(to http.ResponseWriter) error     { return w.write(to) }
 func (w rawResponse) VisitRotateWebhookResponse(to http.ResponseWriter) error   { return w.write(to) }
 func (w rawResponse) VisitPauseWebhookResponse(to http.ResponseWriter) error    { return w.write(to) }
+func (w rawResponse) VisitRemoveWebhookResponse(to http.ResponseWriter) error   { return w.write(to) }
 func (w rawResponse) VisitResumeWebhookResponse(to http.ResponseWriter) error   { return w.write(to) }
 func (w rawResponse) VisitReplayWebhookResponse(to http.ResponseWriter) error   { return w.write(to) }
 func (w rawResponse) VisitRetryDeliveriesResponse(to http.ResponseWriter) error { return w.write(to) }

@@ -63,7 +63,7 @@ var special = map[string]request{
 	"createUser": ownNames(`"login":"`), "endSession": ownSession,
 	"getWebhook": ownWebhook, "getWebhookAttempts": ownWebhook, "updateWebhook": ownWebhook, "testWebhook": ownWebhook, "rotateWebhook": ownWebhook, "pauseWebhook": ownWebhook, "resumeWebhook": ownWebhook,
 	"getImport": ownImport, "addImportFile": ownImport, "checkImport": ownImport, "applyImport": ownReadyImport, "reconcileImport": ownDoneImport, "listImportFindings": ownImport,
-	"replayWebhook": ownWebhook, "listDeliveries": ownWebhook, "retryDeliveries": ownWebhook, "getDelivery": ownWebhook, "retryDelivery": ownWebhook,
+	"replayWebhook": ownWebhook, "removeWebhook": lastWebhook, "listDeliveries": ownWebhook, "retryDeliveries": ownWebhook, "getDelivery": ownWebhook, "retryDelivery": ownWebhook,
 	"claimReward": ofFresh, "enterContest": ofFresh, "spinPrizeWheel": ofFresh, "claimOffer": ofFresh,
 	"answerQuiz": ofFresh, "answerQuestion": ofFresh, "mergeCustomer": ofFresh, "claimRewardFor": forFresh,
 	"revokeReward": func(w *witness, o *offered, example string) (string, string) {
@@ -162,6 +162,13 @@ func ownSession(w *witness, o *offered, _ string) (string, string) {
 func ownWebhook(w *witness, o *offered, example string) (string, string) {
 	target, body := w.plainly(o, example)
 	return strings.NewReplacer("0197b3a2-6d0c-7c55-9a3e-1f0a4c1d2e01", w.withWebhook("active"), "/4711", "/1").Replace(target), body
+}
+
+// lastWebhook is ownWebhook for one that is gone afterwards.
+func lastWebhook(w *witness, o *offered, example string) (string, string) {
+	target, body := ownWebhook(w, o, example)
+	w.webhook = ""
+	return target, body
 }
 
 // withWebhook puts the one webhook of the house into a state, with a dead delivery.

@@ -104,6 +104,7 @@ var authorized = map[string]string{
 	"rotateWebhook":      "administration writes",
 	"pauseWebhook":       "administration writes",
 	"resumeWebhook":      "administration writes",
+	"removeWebhook":      "administration writes",
 	"replayWebhook":      "administration writes",
 	"retryDeliveries":    "administration writes",
 	"retryDelivery":      "administration writes",
@@ -255,7 +256,7 @@ var authorized = map[string]string{
 // tellingOperations change webhooks or have them send, for which a key needs the APIs events and
 // display besides; creating one and a replay are refused for their bodies before.
 var tellingOperations = map[string]bool{
-	"updateWebhook": true, "testWebhook": true, "rotateWebhook": true, "pauseWebhook": true, "resumeWebhook": true,
+	"updateWebhook": true, "testWebhook": true, "rotateWebhook": true, "pauseWebhook": true, "resumeWebhook": true, "removeWebhook": true,
 	"retryDelivery": true, "retryDeliveries": true,
 }
 

@@ -110,6 +110,20 @@ func (a *administrationAPI) ResumeWebhook(ctx context.Context, in administration
 	})
 }
 
+// RemoveWebhook removes a webhook, and wakes the job that drops what it had too much of.
+func (a *administrationAPI) RemoveWebhook(ctx context.Context, in administration.RemoveWebhookRequestObject) (administration.RemoveWebhookResponseObject, error) {
+	removed := func(w loyalty.Webhook) any { // nothing waits any more
+		return administration.WebhookAnswer{Data: a.webhookOf(&w, loyalty.WebhookBacklog{})}
+	}
+	answer, err := change(ctx, http.StatusOK, removed, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Webhook], error) {
+		return a.webhooks.RemoveWebhook(ctx, call, in.WebhookID)
+	})
+	if err == nil && !answer.replayed {
+		a.jobs.Wake("webhooks")
+	}
+	return answer, err
+}
+
 // textOf is a text of a type of its own as a plain one.
 func textOf[T ~string](t *T) *string {
 	if t == nil {

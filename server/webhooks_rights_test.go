@@ -55,7 +55,7 @@ func TestWebhooksOfUsers(t *testing.T) {
 			require.Less(t, a.status, 300, allowed.target+a.body)
 		}
 		p.forgetProof(sees)
-		for target, body := range map[string]string{bridged + "/admin/webhooks": creation, plain: `{"label":"CRM"}`, plain + "/rotate": `{}`} {
+		for target, body := range map[string]string{bridged + "/admin/webhooks": creation, plain: `{"label":"CRM"}`, plain + "/rotate": `{}`, plain + "/remove": `{}`} {
 			a := sees.post(target, body)
 			require.Equal(t, []any{http.StatusForbidden, 190641}, []any{a.status, a.fault(t).Code}, target)
 		}
@@ -107,7 +107,7 @@ func TestWebhooksOfLimitedKeys(t *testing.T) {
 			key := h.newKey(admin.KeyChange{APIs: &missing.apis})
 			for target, body := range map[string]string{
 				"/admin/webhooks": `{"url":"` + r.URL + `","types":["event.*"]}`, path: `{"label":"x"}`,
-				path + "/rotate": `{}`, path + "/pause": `{}`, path + "/resume": `{}`, path + "/test": `{}`, path + "/replay": `{"from_sequence":1}`,
+				path + "/rotate": `{}`, path + "/pause": `{}`, path + "/resume": `{}`, path + "/remove": `{}`, path + "/test": `{}`, path + "/replay": `{"from_sequence":1}`,
 				path + "/deliveries/-/retry": `{}`, path + "/deliveries/1/retry": `{}`,
 			} {
 				a := h.signed(key, h.request(http.MethodPost, target, body, "Content-Type", jsonType))

@@ -80,6 +80,19 @@ func (t *adminTx) ResumeWebhook(id loyalty.ID, skip bool, now time.Time) error {
 	return t.s.fault(err)
 }
 
+// RemoveWebhook drops a webhook, whose row is locked. Nothing of it is sent or written any more, because
+// whoever does either has its row first.
+func (t *adminTx) RemoveWebhook(id loyalty.ID) error {
+	for _, drop := range []string{
+		"DELETE FROM webhooks WHERE id = ?", "DELETE FROM webhook_secrets WHERE webhook_id = ?", "DELETE FROM replays WHERE webhook_id = ?", dropAttempts, dropDeliveries,
+	} {
+		if err := t.db.Exec(drop, UUID(id)).Error; err != nil {
+			return t.s.fault(err)
+		}
+	}
+	return nil
+}
+
 // AddDelivery writes one delivery of a webhook, whose row it locks.
 func (t *adminTx) AddDelivery(d loyalty.Delivery) (loyalty.Delivery, error) {
 	list := []loyalty.Delivery{d}

@@ -259,32 +259,3 @@ func countNumbered(db *gorm.DB, r *loyalty.Replay, w sqlFragment) (n int64, err 
 	w = w.and("t.number > ?", r.Position).and("t.number <= ?", r.Until)
 	return n, db.Raw("SELECT count(*) FROM tail t "+events.text+w.where(), append(events.args, w.args...)...).Row().Scan(&n)
 }
-
-// forgetAtOnce is how many deliveries are forgotten in one statement.
-const forgetAtOnce = 5000
-
-// ForgetDeliveries drops what is old.
-func (s webhookStore) ForgetDeliveries(ctx context.Context, now time.Time) (rows int64, err error) {
-	db := s.write.WithContext(ctx)
-	run := func(text string, args ...any) {
-		if err == nil {
-			done := db.Exec(text, args...)
-			rows, err = rows+done.RowsAffected, done.Error
-		}
-	}
-	run("DELETE FROM attempts WHERE at < ?", Millis(now.Add(-loyalty.AttemptLife)))
-	old := func(life time.Duration, states ...loyalty.DeliveryState) {
-		run(fmt.Sprintf(`DELETE FROM deliveries WHERE (webhook_id, number) IN (SELECT d.webhook_id, d.number FROM deliveries d
-WHERE d.created_at < ? AND d.state IN ? ORDER BY d.created_at LIMIT %d)`, forgetAtOnce), Millis(now.Add(-life)), states)
-	}
-	old(loyalty.SentLife, loyalty.DeliverySent, loyalty.DeliverySkipped)
-	old(loyalty.DeadLife, loyalty.DeliveryDead)
-	run("UPDATE deliveries SET subject = NULL WHERE subject IS NOT NULL AND created_at < ?", Millis(now.Add(-loyalty.SubjectLife)))
-	// every webhook that can still come upon the event has done so, or had a week for it
-	run(`DELETE FROM leavers WHERE at < ? OR (at < ? AND NOT EXISTS (SELECT 1 FROM webhooks w WHERE w.state IN ('active', 'paused')
-AND w.cursor < (SELECT t.head FROM tail_state t)))`, Millis(now.Add(-loyalty.SubjectLife)), Millis(now.Add(-settled)))
-	return rows, s.classify(err)
-}
-
-// settled is how long after an event it has its number for certain, clocks included.
-const settled = 15 * time.Minute

@@ -3002,7 +3002,7 @@ type Job struct {
 	// - `bulk`: works on the bulk operations that were begun, and forgets those that ended 30 days ago.
 	// - `imports`: checks, applies and compares the files of imports, and deletes those that are seven days old.
 	// - `answers`: forgets the answers kept for Idempotency-Keys after their 24 hours.
-	// - `webhooks`: forgets deliveries and attempts after their time.
+	// - `webhooks`: forgets deliveries and attempts after their time, and those of webhooks that were removed.
 	// - `backup`: makes a copy of the database and proves it, on servers that have a folder for it (LOYALTY_BACKUP_DIR); on
 	//   another one, running it is answered 404.
 	// - `ledger`: proves the ledger once a day, at an hour that was chosen for it (LOYALTY_LEDGER_PROOF), unless it was proven since;
@@ -3044,7 +3044,7 @@ type Job struct {
 //   - `bulk`: works on the bulk operations that were begun, and forgets those that ended 30 days ago.
 //   - `imports`: checks, applies and compares the files of imports, and deletes those that are seven days old.
 //   - `answers`: forgets the answers kept for Idempotency-Keys after their 24 hours.
-//   - `webhooks`: forgets deliveries and attempts after their time.
+//   - `webhooks`: forgets deliveries and attempts after their time, and those of webhooks that were removed.
 //   - `backup`: makes a copy of the database and proves it, on servers that have a folder for it (LOYALTY_BACKUP_DIR); on
 //     another one, running it is answered 404.
 //   - `ledger`: proves the ledger once a day, at an hour that was chosen for it (LOYALTY_LEDGER_PROOF), unless it was proven since;
@@ -5983,6 +5983,16 @@ type PauseWebhookParams struct {
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
+// RemoveWebhookParams defines parameters for RemoveWebhook.
+type RemoveWebhookParams struct {
+	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
+	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
+	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
+	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
 // ReplayWebhookParams defines parameters for ReplayWebhook.
 type ReplayWebhookParams struct {
 	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
@@ -6112,6 +6122,9 @@ type RetryDeliveryJSONRequestBody = Nothing
 
 // PauseWebhookJSONRequestBody defines body for PauseWebhook for application/json ContentType.
 type PauseWebhookJSONRequestBody = Nothing
+
+// RemoveWebhookJSONRequestBody defines body for RemoveWebhook for application/json ContentType.
+type RemoveWebhookJSONRequestBody = Nothing
 
 // ReplayWebhookJSONRequestBody defines body for ReplayWebhook for application/json ContentType.
 type ReplayWebhookJSONRequestBody = WebhookReplay
@@ -6286,6 +6299,9 @@ type ServerInterface interface {
 	// PauseWebhook Pause a webhook
 	// (POST /admin/webhooks/{webhook_id}/pause)
 	PauseWebhook(c *gin.Context, webhookID WebhookID, params PauseWebhookParams)
+	// RemoveWebhook Remove a webhook
+	// (POST /admin/webhooks/{webhook_id}/remove)
+	RemoveWebhook(c *gin.Context, webhookID WebhookID, params RemoveWebhookParams)
 	// ReplayWebhook Send events of the past
 	// (POST /admin/webhooks/{webhook_id}/replay)
 	ReplayWebhook(c *gin.Context, webhookID WebhookID, params ReplayWebhookParams)
@@ -8385,6 +8401,55 @@ func (siw *ServerInterfaceWrapper) PauseWebhook(c *gin.Context) {
 	siw.Handler.PauseWebhook(c, webhookID, params)
 }
 
+// RemoveWebhook operation middleware
+func (siw *ServerInterfaceWrapper) RemoveWebhook(c *gin.Context) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "webhook_id" -------------
+	var webhookID WebhookID
+
+	err = runtime.BindStyledParameterWithOptions("simple", "webhook_id", c.Param("webhook_id"), &webhookID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: true})
+	if err != nil {
+		siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter webhook_id: %w", err), http.StatusBadRequest)
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params RemoveWebhookParams
+
+	headers := c.Request.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey externalRef0.IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandler(c, fmt.Errorf("Expected one value for Idempotency-Key, got %d", n), http.StatusBadRequest)
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandler(c, fmt.Errorf("Invalid format for parameter Idempotency-Key: %w", err), http.StatusBadRequest)
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		middleware(c)
+		if c.IsAborted() {
+			return
+		}
+	}
+
+	siw.Handler.RemoveWebhook(c, webhookID, params)
+}
+
 // ReplayWebhook operation middleware
 func (siw *ServerInterfaceWrapper) ReplayWebhook(c *gin.Context) {
 
@@ -8660,6 +8725,7 @@ func RegisterHandlersWithOptions(router gin.IRouter, si ServerInterface, options
 	router.GET(options.BaseURL+"/admin/webhooks/:webhook_id/deliveries/:delivery", wrapper.GetDelivery)
 	router.POST(options.BaseURL+"/admin/webhooks/:webhook_id/deliveries/:delivery/retry", wrapper.RetryDelivery)
 	router.POST(options.BaseURL+"/admin/webhooks/:webhook_id/pause", wrapper.PauseWebhook)
+	router.POST(options.BaseURL+"/admin/webhooks/:webhook_id/remove", wrapper.RemoveWebhook)
 	router.POST(options.BaseURL+"/admin/webhooks/:webhook_id/replay", wrapper.ReplayWebhook)
 	router.POST(options.BaseURL+"/admin/webhooks/:webhook_id/resume", wrapper.ResumeWebhook)
 	router.POST(options.BaseURL+"/admin/webhooks/:webhook_id/rotate", wrapper.RotateWebhook)
@@ -10037,6 +10103,30 @@ func (response PauseWebhook200JSONResponse) VisitPauseWebhookResponse(w http.Res
 	return err
 }
 
+type RemoveWebhookRequestObject struct {
+	WebhookID WebhookID `json:"webhook_id"`
+	Params    RemoveWebhookParams
+	Body      *RemoveWebhookJSONRequestBody
+}
+
+type RemoveWebhookResponseObject interface {
+	VisitRemoveWebhookResponse(w http.ResponseWriter) error
+}
+
+type RemoveWebhook200JSONResponse WebhookAnswer
+
+func (response RemoveWebhook200JSONResponse) VisitRemoveWebhookResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ReplayWebhookRequestObject struct {
 	WebhookID WebhookID `json:"webhook_id"`
 	Params    ReplayWebhookParams
@@ -10291,6 +10381,9 @@ type StrictServerInterface interface {
 	// PauseWebhook Pause a webhook
 	// (POST /admin/webhooks/{webhook_id}/pause)
 	PauseWebhook(ctx context.Context, request PauseWebhookRequestObject) (PauseWebhookResponseObject, error)
+	// RemoveWebhook Remove a webhook
+	// (POST /admin/webhooks/{webhook_id}/remove)
+	RemoveWebhook(ctx context.Context, request RemoveWebhookRequestObject) (RemoveWebhookResponseObject, error)
 	// ReplayWebhook Send events of the past
 	// (POST /admin/webhooks/{webhook_id}/replay)
 	ReplayWebhook(ctx context.Context, request ReplayWebhookRequestObject) (ReplayWebhookResponseObject, error)
@@ -12208,6 +12301,54 @@ func (sh *strictHandler) PauseWebhook(ctx *gin.Context, webhookID WebhookID, par
 		sh.options.HandlerErrorFunc(ctx, err)
 	} else if validResponse, ok := response.(PauseWebhookResponseObject); ok {
 		if err := validResponse.VisitPauseWebhookResponse(ctx.Writer); err != nil {
+			sh.options.ResponseErrorHandlerFunc(ctx, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// RemoveWebhook operation middleware
+func (sh *strictHandler) RemoveWebhook(ctx *gin.Context, webhookID WebhookID, params RemoveWebhookParams) {
+	var request RemoveWebhookRequestObject
+
+	request.WebhookID = webhookID
+	request.Params = params
+
+	var body RemoveWebhookJSONRequestBody
+	var err error
+	// A request validator built on kin-openapi's openapi3filter with
+	// KeepValidatedValue leaves the value it validated on the body. Bind
+	// that value, matching member names exactly, so the handler receives
+	// what was validated instead of a second, case-insensitive decode.
+	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
+		err = ctx.ShouldBindJSON(&body)
+	} else if binding.Validator != nil {
+		// ShouldBindJSON runs the struct validator after decoding; keep that.
+		err = binding.Validator.ValidateStruct(&body)
+	}
+	if err != nil {
+		if !errors.Is(err, io.EOF) {
+			sh.options.RequestErrorHandlerFunc(ctx, err)
+			return
+		}
+	} else {
+		request.Body = &body
+	}
+
+	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
+		return sh.ssi.RemoveWebhook(ctx, request.(RemoveWebhookRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RemoveWebhook")
+	}
+
+	response, err := handler(ctx, request)
+
+	if err != nil {
+		sh.options.HandlerErrorFunc(ctx, err)
+	} else if validResponse, ok := response.(RemoveWebhookResponseObject); ok {
+		if err := validResponse.VisitRemoveWebhookResponse(ctx.Writer); err != nil {
 			sh.options.ResponseErrorHandlerFunc(ctx, err)
 		}
 	} else if response != nil {

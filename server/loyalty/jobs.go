@@ -50,7 +50,8 @@ type JobStore interface {
 	BulkStore
 	PastStore
 	// ForgetDeliveries drops what is old of webhooks: attempts, deliveries that were sent,
-	// skipped or given up, the names of customers who left; and says how many rows.
+	// skipped or given up, the names of customers who left; and what removed webhooks left. It
+	// says how many rows.
 	ForgetDeliveries(ctx context.Context, now time.Time) (int64, error)
 }
 

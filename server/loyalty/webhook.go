@@ -319,6 +319,9 @@ type WebhookAdminTx interface {
 	// ResumeWebhook makes one active and its health good; with skip it leaves out what
 	// waits and what was not looked at.
 	ResumeWebhook(id ID, skip bool, now time.Time) error
+	// RemoveWebhook drops one with its secrets and replays, and what of its deliveries and
+	// attempts one piece holds; ForgetDeliveries drops the rest.
+	RemoveWebhook(id ID) error
 	AddDelivery(d Delivery) (Delivery, error)
 	RetryDeliveries(q RetryQuery, now time.Time) (int64, error)
 	AddReplay(Replay) error

@@ -295,3 +295,15 @@ func (b *browsed) attempted() {
 	b.until("[...document.querySelectorAll('main figcaption')].some((e) => e.textContent === 'Attempts in the last hour, by minute')")
 	b.until("document.querySelectorAll('main figure canvas').length === 2")
 }
+
+// removed removes the webhook that is shown: it asks first, and goes back to the list.
+func (b *browsed) removed() {
+	b.t.Helper()
+	path := strings.TrimPrefix(evaluate[string](b, "location.hash"), "#/webhooks")
+	b.text("Remove")
+	b.until("document.querySelector('dialog[open]')?.innerText.includes('“CRM” is deleted for good')")
+	b.agree()
+	b.until("location.hash === '#/webhooks' && document.querySelector('main h1') && !document.querySelector('main .loading')")
+	b.until("!document.querySelector('main').innerText.includes('CRM')")
+	assert.NotContains(b.t, b.api("/admin/webhooks"), strings.TrimPrefix(path, "/"))
+}

@@ -26,7 +26,7 @@ var promised = strings.Fields(`
 	listRewards claimRewardForMany getBulkClaimStatus listBulkClaimErrors redeemRewardClaim
 	listCouponPools addCodes getCouponUsage listCoupons getCoupon
 	listLevels getLeaderboard listLedgerProofs
-	createWebhook getWebhook listDeliveries getDelivery getWebhookAttempts testWebhook pauseWebhook
+	createWebhook getWebhook listDeliveries getDelivery getWebhookAttempts testWebhook pauseWebhook removeWebhook
 	getConfiguration applyConfiguration
 	listKeys createKey listUsers createUser listSessions listModules configureModule getSettings updateSettings runJob
 	createImport checkImport applyImport exportTable getMe`)

@@ -349,6 +349,7 @@ func (b *browsed) deeds() {
 	b.text("Pause")
 	b.until("[...document.querySelectorAll('main button')].some((e) => e.textContent.includes('Resume'))")
 	assert.Contains(b.t, b.api("/admin/webhooks"), `"state":"paused"`)
+	b.removed()
 
 	b.programme()
 	b.people()

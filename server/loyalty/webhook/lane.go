@@ -51,7 +51,10 @@ func (l *lane) run(ctx context.Context) {
 		if err == nil {
 			err = l.send(w, claimed)
 		}
-		if err != nil {
+		switch {
+		case errors.Is(err, loyalty.ErrWebhookNotFound): // it was removed, and with it what its messages came to
+			l.done = nil
+		case err != nil:
 			if !errors.Is(err, context.Canceled) { // the program stops
 				l.o.Report(err)
 			}

@@ -2,7 +2,7 @@
 import { html, useState } from '../ui.js'
 import { t, has, number, opensAt, closesAt } from '../words.js'
 import { get, post, can, id } from '../api.js'
-import { filter } from '../router.js'
+import { filter, go } from '../router.js'
 import { useLoad } from '../load.js'
 import { Loaded, Title, Failure, Empty, Id } from '../part/state.js'
 import { Table } from '../part/table.js'
@@ -75,6 +75,16 @@ function One({ name, place }) {
       fail(error)
     }
   }
+  const remove = async (w) => {
+    if (!(await sure(t('webhook.remove'), t('webhook.remove.text', { name: w.label || w.url }), true))) return
+    try {
+      await post(path + '/remove', {})
+      tell(t('done'))
+      go('/webhooks')
+    } catch (error) {
+      fail(error)
+    }
+  }
   const replay = async (e) => {
     e.preventDefault()
     const f = e.target.elements
@@ -98,7 +108,8 @@ function One({ name, place }) {
   return html`<p class="crumb"><a href="#/webhooks">${t('nav.webhooks')}</a> ›</p><${Loaded} of=${hook} title=${t('nav.webhooks')}>${({ data: w }) => html`<${Title} text=${w.label || w.url}><${Badge} state=${w.state} />
       ${can('testWebhook') && html`<button onClick=${() => act('/test')}>${t('webhook.test')}</button><button onClick=${() => act('/rotate', {}, t('keys.rotate'))}>${t('keys.rotate')}</button>
         ${w.backlog.dead > 0 && can('retryDeliveries') && html`<button onClick=${() => act('/deliveries/-/retry', {}, t('webhook.retry'))}>${t('webhook.retry')}</button>`}
-        ${w.state === 'active' ? html`<button onClick=${() => act('/pause')}>${t('webhook.pause')}</button>` : html`<button onClick=${() => act('/resume')}>${t('webhook.resume')}</button>`}`}</${Title}>
+        ${w.state === 'active' ? html`<button onClick=${() => act('/pause')}>${t('webhook.pause')}</button>` : html`<button onClick=${() => act('/resume')}>${t('webhook.resume')}</button>`}`}
+      ${can('removeWebhook') && html`<button class="danger" onClick=${() => remove(w)}>${t('webhook.remove')}</button>`}</${Title}>
     ${wrong && html`<${Failure} error=${wrong} />`}
     <p><code>${w.url}</code> ${w.types.map((x) => html`<span class="badge">${x}</span> `)}</p>
     <div class="cards">${['waiting', 'dead', 'behind'].map((f) => html`<${Card} label=${t('webhook.' + f)} value=${number(w.backlog[f])} note=${f === 'waiting' && w.backlog.oldest_at && html`<${Since} at=${w.backlog.oldest_at} say=${(at) => t('webhook.oldest', { at })} />`} />`)}<${Card} label=${t('webhook.success')} value=${html`<${When} at=${w.health.last_success_at} />`} note=${w.health.failing_since && html`<${Since} at=${w.health.failing_since} say=${(at) => t('webhook.failing', { at })} />`} /></div>`}</${Loaded}>
