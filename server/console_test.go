@@ -206,8 +206,10 @@ func TestConsoleIsNobodyElses(t *testing.T) {
 		require.Equal(t, 190665, a.fault(t).Code, name)
 	}
 	for _, kind := range []string{formType, "text/plain", "multipart/form-data; boundary=x", ""} {
-		require.Equal(t, http.StatusUnsupportedMediaType, v.post(bridged+"/entities/stores/store", store, "Content-Type", kind).status, kind)
-		require.Equal(t, http.StatusUnsupportedMediaType, v.post("/console/session", "{}", "Content-Type", kind).status, kind)
+		for _, a := range []answer{v.post(bridged+"/entities/stores/store", store, "Content-Type", kind), v.post("/console/session", "{}", "Content-Type", kind)} {
+			require.Equal(t, []any{http.StatusUnsupportedMediaType, 190675}, []any{a.status, a.fault(t).Code}, kind)
+			require.Contains(t, a.body, "takes application/json only")
+		}
 	}
 	stranger := &visitor{house: p}
 	a := stranger.get(bridged + "/admin/me")

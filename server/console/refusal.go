@@ -36,7 +36,7 @@ var (
 	errOutsideAway    = refusal{http.StatusServiceUnavailable, "InternalException", 190672, "console_outside_away"}
 	errOutsideToken   = refusal{http.StatusUnauthorized, "UnauthorizedException", 190673, "console_outside_token"}
 	errOutsideRole    = refusal{http.StatusForbidden, "ForbiddenException", 190674, "console_outside_role"}
-	errMediaType      = refusal{http.StatusUnsupportedMediaType, "UnsupportedMediaTypeException", 190062, "unsupported_media_type"}
+	errMediaType      = refusal{http.StatusUnsupportedMediaType, "UnsupportedMediaTypeException", 190675, "console_media_type"}
 	errBody           = refusal{http.StatusBadRequest, "BadRequestException", 190068, "malformed_body"}
 	errInternal       = refusal{http.StatusInternalServerError, "InternalException", 190001, "internal"}
 	errAway           = refusal{http.StatusServiceUnavailable, "InternalException", 190002, "unavailable"}
@@ -87,7 +87,7 @@ func (c *console) refusalOf(err error) (said refusal, args map[string]any, field
 		return errPasskeyPlace, map[string]any{"host": other.host}, nil
 	}
 	if errors.As(failed(err), &said) {
-		return said, map[string]any{"media_type": "application/json", "reason": reasonOf(err)}, nil
+		return said, map[string]any{"reason": reasonOf(err)}, nil
 	}
 	var fault *loyalty.Error
 	if errors.As(err, &fault) && kinds[fault.Kind].status != 0 {
