@@ -174,8 +174,8 @@ func TestAuditFilters(t *testing.T) {
 		for _, id := range []string{"a", "b", "c"} {
 			done(h, "/entities/stores/store", `{"id":"`+id+`","name":"Store"}`)
 		}
-		done(h, "/admin/settings", `{"currency":"HUF"}`)
-		done(h, "/admin/modules/stores", `{"enabled":true}`)
+		done(h, "/admin/settings", `{"currency":"GBP"}`)
+		done(h, "/admin/modules/stores", `{"enabled":false}`)
 		count := func(query string) int {
 			a := h.sees("/admin/audit?" + query)
 			return len(a.json(t)["data"].([]any))

@@ -283,6 +283,13 @@ func (r *adminRun) audit(action, target string, before, after any) error {
 	return r.Audit(e)
 }
 
+// unchanged reports whether two records of the audit trail say the same: what changes nothing is neither
+// saved nor recorded.
+func unchanged(before, after any) bool {
+	_, differs := differing(loyalty.JSON(before), loyalty.JSON(after))
+	return !differs
+}
+
 func auditDocument(v any) (json.RawMessage, error) {
 	if v == nil {
 		return nil, nil

@@ -121,6 +121,10 @@ func (a *Admin) update(r *adminRun, c EntityChange) (loyalty.Entity, error) {
 	if err := programme.CheckFixed(e.Type, before, e.Data); err != nil {
 		return e, err
 	}
+	if unchanged(before, e.Data) {
+		e.Data = before
+		return e, nil
+	}
 	e.UpdatedAt = r.now
 	return e, r.saveEntity(e, "entity.update", before)
 }

@@ -41,7 +41,7 @@ type keyRecord struct {
 	APIs      []string   `json:"apis"`
 	ReadOnly  bool       `json:"read_only"`
 	Addresses []string   `json:"addresses"`
-	RateLimit int        `json:"rate_limit"`
+	RateLimit int        `json:"rate_limit"` // that holds, the default too
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
 	RevokedAt *time.Time `json:"revoked_at,omitempty"`
 	// OldSecretsUntil is when the secrets before the newest end, while a
@@ -51,7 +51,7 @@ type keyRecord struct {
 
 func recordKey(k loyalty.AccessKey) keyRecord {
 	r := keyRecord{
-		Label: k.Label, APIs: k.APIs, ReadOnly: k.ReadOnly, Addresses: k.Addresses, RateLimit: k.RateLimit,
+		Label: k.Label, APIs: k.APIs, ReadOnly: k.ReadOnly, Addresses: k.Addresses, RateLimit: limitOf(&k),
 		ExpiresAt: instantOrNil(k.ExpiresAt), RevokedAt: instantOrNil(k.RevokedAt),
 	}
 	if len(k.Secrets) > 1 {
@@ -215,10 +215,15 @@ func (r *adminRun) editKey(id, action string, edit func(*loyalty.AccessKey) erro
 	if err := edit(&k); err != nil {
 		return k, err
 	}
+	was, is := recordKey(before), recordKey(k)
+	// what holds stays, but not if the default were another one
+	if unchanged(was, is) && before.RateLimit == k.RateLimit && slices.Equal(before.Secrets, k.Secrets) {
+		return k, nil
+	}
 	if err := r.SaveKey(k); err != nil {
 		return k, err
 	}
-	return k, r.audit(action, k.ID, recordKey(before), recordKey(k))
+	return k, r.audit(action, k.ID, was, is)
 }
 
 // storable is the part of a key that a stored answer may show.

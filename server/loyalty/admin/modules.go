@@ -57,10 +57,14 @@ func (a *Admin) SetModule(ctx context.Context, call Call, spelling string, c Mod
 		if err != nil {
 			return m, err
 		}
+		was, is := moduleRecord{before.Enabled, before.Config}, moduleRecord{m.Enabled, m.Config}
+		if unchanged(was, is) {
+			return m, nil
+		}
 		if err := r.saveModule(m); err != nil {
 			return m, err
 		}
-		return m, r.audit("module.update", name, moduleRecord{before.Enabled, before.Config}, moduleRecord{m.Enabled, m.Config})
+		return m, r.audit("module.update", name, was, is)
 	}, func(m loyalty.ModuleState) any { return m })
 }
 
@@ -113,6 +117,9 @@ func (a *Admin) SetSettings(ctx context.Context, call Call, c SettingsChange) (D
 		s := settingsWith(before, c)
 		if _, err := programme.CheckSettings(s); err != nil {
 			return s, err
+		}
+		if s == before {
+			return s, nil
 		}
 		if err := r.SaveSettings(s); err != nil {
 			return s, err

@@ -319,6 +319,10 @@ func (a *Webhooks) editWebhook(ctx context.Context, call Call, id, action string
 		if err := edit(r, &w); err != nil {
 			return w, err
 		}
+		// the record has neither the values of headers nor the secrets
+		if unchanged(recordWebhook(&before), recordWebhook(&w)) && maps.Equal(before.Headers, w.Headers) && slices.Equal(before.Secrets, w.Secrets) {
+			return a.withoutSecrets(before), nil
+		}
 		w.UpdatedAt = r.now
 		if err := r.SaveWebhook(w); err != nil {
 			return w, err
