@@ -116,7 +116,7 @@ var failings = []failing{
 		done(h, "/admin/keys/"+gone.KeyID+"/revoke", "")
 		return sends("/admin/keys/"+gone.KeyID, `{"label":"x"}`)(h, language)
 	}},
-	{"quantity_too_large", 422, 190051, "The quantity is larger than what is left of the line (left: 2)", "data.quantity", nil, says("ada", "refund_item", `{"transaction_id":"T-1","product_id":"p-501","quantity":3}`)},
+	{"quantity_too_large", 422, 190051, "The quantity is larger than what is left of the product (left: 2)", "data.quantity", nil, says("ada", "refund_item", `{"transaction_id":"T-1","product_id":"p-501","quantity":3}`)},
 	{"reactions_endless", 422, 190052, "The rules of the programme trigger each other without end at coupon_create", "", nil, says("lou", "coupon_create", `{"code":"LOOP","value":1}`)},
 	{"entity_in_use", 422, 190053, "It is in use by tiers/tier gold", "", nil, sends("/entities/tiers/structure/club/archive", "")},
 	{"entity_archived", 422, 190054, "closed is archived", "", nil, sends("/entities/stores/store/closed", `{"name":"Open"}`)},

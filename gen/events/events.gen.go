@@ -1441,12 +1441,12 @@ type RefundItemData struct {
 	// Example: 2026-02-27T18:05:00Z
 	EffectiveTimestamp *externalRef0.EffectiveTimestamp `json:"effective_timestamp,omitempty"`
 
-	// ProductID The product of the line that comes back.
+	// ProductID The product that comes back.
 	//
 	// Example: p-501
 	ProductID string `json:"product_id"`
 
-	// Quantity How many pieces come back; leave it out for the whole line.
+	// Quantity How many pieces come back, in the order of the product's lines; leave it out for what is left of the first line that has any.
 	//
 	// Example: 1
 	Quantity *int64 `json:"quantity,omitempty"`

@@ -18,12 +18,19 @@ func (t *Transaction) NoteGift(campaign string, line *Line, n int64) {
 	t.Detail.Gifts = append(t.Detail.Gifts, g)
 }
 
+// LineReturn is a line of which pieces came back, as they were noted, with the points taken for
+// them.
+type LineReturn struct {
+	Line   *Line
+	Points int64
+}
+
 // TakeGifts tells on a refund's event what of the n points that it takes are those
-// of campaigns: of a returned line, by what each campaign gave for that line; else
+// of campaigns: of returned lines, by what each campaign gave for those lines; else
 // by what is left of the gifts and of the other points. Whole points are told once
 // they are complete, so that returns one by one add up to what was given. t.Earned
-// is what was left before. line is that of a return, after it was noted.
-func (t *Transaction) TakeGifts(e *Event, line *Line, n int64) {
+// is what was left before.
+func (t *Transaction) TakeGifts(e *Event, n int64, lines []LineReturn) {
 	if len(t.Detail.Gifts) == 0 || n == 0 {
 		return
 	}
@@ -34,8 +41,8 @@ func (t *Transaction) TakeGifts(e *Event, line *Line, n int64) {
 		for i := range gifts {
 			took[i] = gifts[i].Left
 		}
-	case line != nil:
-		t.takeFromLine(gifts, took, line, n)
+	case len(lines) > 0:
+		t.takeFromLines(gifts, took, lines)
 	default:
 		for i := range gifts {
 			took[i] = money.Floor.Share(gifts[i].Left, money.Amount(n), money.Amount(t.Earned))
@@ -50,36 +57,38 @@ func (t *Transaction) TakeGifts(e *Event, line *Line, n int64) {
 	t.Detail.Gifts = gifts
 }
 
-// takeFromLine shares the points of a returned line: each campaign's part of the
-// line grows with all that was taken back for it.
-func (t *Transaction) takeFromLine(gifts []PurchaseGift, took []int64, line *Line, n int64) {
+// takeFromLines shares the points of returned lines: each campaign's part of a
+// line, as AddBonus shared it, grows with all that was taken back for the line.
+func (t *Transaction) takeFromLines(gifts []PurchaseGift, took []int64, lines []LineReturn) {
+	back := make(map[ID]LineReturn, len(lines))
+	for _, l := range lines {
+		back[l.Line.Event] = l
+	}
 	for i, g := range gifts {
-		own := t.ofLine(g, line)
-		after := money.Floor.Share(own, money.Amount(line.TakenBack), money.Amount(line.Points))
-		before := money.Floor.Share(own, money.Amount(max(0, line.TakenBack-n)), money.Amount(line.Points))
-		took[i] = min(max(0, after-before), g.Left)
+		if g.Line != (ID{}) {
+			took[i] = min(back[g.Line].part(g.Points), g.Left)
+			continue
+		}
+		shares, err := t.shares(g.Points)
+		if err != nil {
+			continue // it was shared once: it can be again
+		}
+		for k, share := range shares {
+			took[i] += back[t.Detail.Items[k].Event].part(share.Points)
+		}
+		took[i] = min(took[i], g.Left)
 	}
 }
 
-// ofLine is a line's part of a gift, as addBonus shared it.
-func (t *Transaction) ofLine(g PurchaseGift, line *Line) int64 {
-	switch g.Line {
-	case line.Event:
-		return g.Points
-	case ID{}:
-	default:
+// part is what goes of the points that a campaign gave for the line; nothing of a line that did
+// not come back.
+func (b LineReturn) part(given int64) int64 {
+	if b.Line == nil || given == 0 {
 		return 0
 	}
-	shares, err := t.shares(g.Points)
-	if err != nil {
-		return 0 // it was shared once: it can be again
-	}
-	for i := range t.Detail.Items {
-		if &t.Detail.Items[i] == line {
-			return shares[i].Points
-		}
-	}
-	return 0
+	after := money.Floor.Share(given, money.Amount(b.Line.TakenBack), money.Amount(b.Line.Points))
+	before := money.Floor.Share(given, money.Amount(b.Line.TakenBack-b.Points), money.Amount(b.Line.Points))
+	return max(0, after-before)
 }
 
 // AddBonus adds the points of a campaign to a purchase that was just accepted: to

@@ -48,7 +48,7 @@ func refundMoney(r *engine.Run, t *loyalty.Transaction, amount money.Amount) err
 	// part by itself would not add up to the whole
 	removed := due(rounding.Share(t.OriginalEarned, refunded, original), t.OriginalEarned, t.Earned)
 	restored := due(rounding.Share(t.OriginalBurned, refunded, original), t.OriginalBurned, t.Burned)
-	if err := giveBack(r, t, loyalty.ID{}, removed, restored); err != nil {
+	if err := giveBack(r, t, removed, restored); err != nil {
 		return err
 	}
 	r.Changed(r.Event, t)
@@ -62,11 +62,11 @@ func due(share, original, left int64) int64 {
 }
 
 // giveBack takes earned points from the customer and gives burned ones back, not before
-// the purchase was made.
-func giveBack(r *engine.Run, t *loyalty.Transaction, first loyalty.ID, removed, restored int64) error {
+// the purchase was made. lines are those of which pieces come back.
+func giveBack(r *engine.Run, t *loyalty.Transaction, removed, restored int64, lines ...loyalty.LineReturn) error {
 	purchase.NotBefore(r, r.Event, t)
 	if err := purchase.Unburn(r, r.Event, t, restored); err != nil {
 		return err
 	}
-	return purchase.TakeBack(r, r.Event, t, first, removed)
+	return purchase.TakeBack(r, r.Event, t, removed, lines...)
 }

@@ -27,7 +27,7 @@ var refund = engine.Action[events.RefundData]{
 		// theirs
 		before := money.Amount(t.Refunded)
 		t.Refunded, t.Total = t.OriginalTotal, 0
-		if err := giveBack(r, t, loyalty.ID{}, t.Earned, t.Burned); err != nil {
+		if err := giveBack(r, t, t.Earned, t.Burned); err != nil {
 			return err
 		}
 		if err := coupon.RefundCards(r, r.Event, t, before); err != nil {

@@ -12,10 +12,10 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/money"
 )
 
-// refund_item gives pieces of one line of an accepted purchase back: the line's
-// points in proportion to the pieces, burned points in proportion to the line's
-// subtotal, and with the last piece that cost something all that is left of them. Its money
-// counts as refunded.
+// refund_item gives pieces of a product of an accepted purchase back, from the lines that it
+// stands on: a line's points in proportion to the pieces, burned points in proportion to the
+// line's subtotal, and with the last piece that cost something all that is left of them. Its
+// money counts as refunded.
 var refundItem = engine.Action[events.RefundItemData]{
 	Name: "refund_item", Standing: engine.Earner,
 	Needs: func(d events.RefundItemData, n *loyalty.CustomerNeeds) { needRefund(d.TransactionID, n) },
@@ -27,62 +27,76 @@ var refundItem = engine.Action[events.RefundItemData]{
 		if err := t.Move("refund_item"); err != nil {
 			return err
 		}
-		line, err := findLine(t, d.ProductID)
+		lines, err := linesOf(t, d.ProductID)
 		if err != nil {
 			return err
 		}
-		left := line.Quantity - line.Returned
-		n := left
-		if d.Quantity != nil {
-			n = *d.Quantity
+		if d.Quantity == nil { // the first line that has pieces left
+			for _, l := range lines {
+				if n := l.Quantity - l.Returned; n > 0 {
+					return returnPieces(r, t, lines, n)
+				}
+			}
+			return loyalty.ErrQuantityTooLarge.With("left", 0).At("data.quantity")
 		}
-		if n > left || left == 0 {
-			return loyalty.ErrQuantityTooLarge.With("left", left).At("data.quantity")
-		}
-		return returnPieces(r, t, line, n)
+		return returnPieces(r, t, lines, *d.Quantity)
 	},
 }
 
-// findLine finds the line of a product: the first that has pieces left.
-func findLine(t *loyalty.Transaction, product string) (*loyalty.Line, error) {
-	same := func(l loyalty.Line) bool { return l.ProductID == product }
-	// a product may stand in several lines; a line that was returned as a whole is used only for
-	// its error
-	i := slices.IndexFunc(t.Detail.Items, func(l loyalty.Line) bool { return same(l) && l.Returned < l.Quantity })
-	if i < 0 {
-		i = slices.IndexFunc(t.Detail.Items, same)
+// linesOf returns the lines of a product, which may stand on several, in the order of the purchase.
+func linesOf(t *loyalty.Transaction, product string) ([]*loyalty.Line, error) {
+	var lines []*loyalty.Line
+	for i := range t.Detail.Items {
+		if l := &t.Detail.Items[i]; l.ProductID == product {
+			lines = append(lines, l)
+		}
 	}
-	if i < 0 {
+	if len(lines) == 0 {
 		return nil, loyalty.ErrLineNotFound.With("product_id", product).At("data.product_id")
 	}
-	return &t.Detail.Items[i], nil
+	return lines, nil
 }
 
-// returnPieces books n pieces of a line back. Shares are taken of all pieces
-// returned so far, so that returns one by one add up to the whole line.
-func returnPieces(r *engine.Run, t *loyalty.Transaction, line *loyalty.Line, n int64) error {
+// returnPieces books n pieces back, from the lines in their order.
+func returnPieces(r *engine.Run, t *loyalty.Transaction, lines []*loyalty.Line, n int64) error {
 	rounding := r.Programme.Purchase.Rounding
-	before := share(line.Subtotal, line.Returned, line.Quantity)
-	returned := line.Returned + n
-	worth := share(line.Subtotal, returned, line.Quantity) - before
-	points := portion(rounding, line.Points, returned, line.Quantity) - line.TakenBack
 	restored := -burnShare(rounding, t)
-
-	// other refunds may have taken more than this line's share, so no more is moved than is left of
-	// the purchase
-	removed := min(max(points, 0), t.Earned)
-	line.Return(n, max(points, 0))
+	var back []loyalty.LineReturn
+	var removed int64
+	left := n
+	for _, l := range lines {
+		if pieces := min(left, l.Quantity-l.Returned); pieces > 0 {
+			taken := returnOf(rounding, t, l, pieces)
+			back, removed, left = append(back, loyalty.LineReturn{Line: l, Points: taken}), removed+taken, left-pieces
+		}
+	}
+	if left > 0 {
+		return loyalty.ErrQuantityTooLarge.With("left", n-left).At("data.quantity")
+	}
 	restored += burnShare(rounding, t)
 	if cameBack(t.Detail.Items) { // shares of lines were rounded, and the whole is not
 		restored = t.Burned
 	}
-	t.Refunded += min(money.Parts(max(worth, 0)), t.OriginalTotal-t.Refunded)
-	t.Total = t.OriginalTotal - t.Refunded
-	if err := giveBack(r, t, line.Event, removed, min(max(restored, 0), t.Burned)); err != nil {
+	// other refunds may have taken more than these lines' shares, so no more is moved than is left
+	// of the purchase
+	if err := giveBack(r, t, min(removed, t.Earned), min(max(restored, 0), t.Burned), back...); err != nil {
 		return err
 	}
 	r.Changed(r.Event, t)
 	return nil
+}
+
+// returnOf notes pieces of a line as given back and their money as refunded, and says which points
+// of the line are to go for them. Shares are taken of all pieces returned so far, so that returns
+// one by one add up to the whole line.
+func returnOf(rounding money.Rounding, t *loyalty.Transaction, l *loyalty.Line, pieces int64) int64 {
+	returned := l.Returned + pieces
+	worth := share(l.Subtotal, returned, l.Quantity) - share(l.Subtotal, l.Returned, l.Quantity)
+	points := max(portion(rounding, l.Points, returned, l.Quantity)-l.TakenBack, 0)
+	l.Return(pieces, points)
+	t.Refunded += min(money.Parts(max(worth, 0)), t.OriginalTotal-t.Refunded)
+	t.Total = t.OriginalTotal - t.Refunded
+	return points
 }
 
 // cameBack tells whether everything that was paid for was given back: each piece of each line

@@ -353,7 +353,7 @@ func (u *undoing) takeLot(p challengePoints, lot loyalty.ID) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if err := u.Book.TakeBack(e.ID, "", lot, p.Points); err != nil {
+	if err := u.Book.TakeBack(e.ID, "", p.Points, lot); err != nil {
 		return 0, loyalty.ErrTooLarge.With("property", "points of the challenge "+p.Challenge)
 	}
 	e.Shown(-p.Points)

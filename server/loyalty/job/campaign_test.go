@@ -273,8 +273,12 @@ func TestCampaignPointsComeBack(t *testing.T) {
 		who, tx := fmt.Sprintf("member-%d", n), fmt.Sprintf("T-%d", n)
 		s.must(who, "opt_in", `{"email":"m@shop.test"}`)
 		var items []string
+		one := rapid.Bool().Draw(t, "one product")
 		lines := rapid.IntRange(1, 4).Draw(t, "lines")
 		for i := range lines {
+			if one {
+				i = 0
+			}
 			items = append(items, fmt.Sprintf(`{"product_id":"p-%d","product_name":"n","product_url":"https://shop.test/","quantity":%d,"subtotal":%d.%02d}`,
 				i, rapid.IntRange(1, 3).Draw(t, "quantity"), rapid.IntRange(0, 90).Draw(t, "units"), rapid.IntRange(0, 99).Draw(t, "cents")))
 		}
@@ -295,7 +299,9 @@ func TestCampaignPointsComeBack(t *testing.T) {
 		require.Equal(t, bought.Earned, points, "every point belongs to a line")
 		require.Equal(t, bought.Detail.Bonus, bonus)
 
-		if rapid.Bool().Draw(t, "piece by piece") {
+		if one {
+			s.returnTogether(t, who, tx, bought, strings.Join(items, ","))
+		} else if rapid.Bool().Draw(t, "piece by piece") {
 			for i, l := range bought.Detail.Items {
 				for range l.Quantity {
 					s.must(who, "refund_item", fmt.Sprintf(`{"transaction_id":"%s","product_id":"p-%d","quantity":1}`, tx, i))
@@ -312,4 +318,35 @@ func TestCampaignPointsComeBack(t *testing.T) {
 		require.Zero(t, consistent().Earned)
 	})
 	s.verify()
+}
+
+// returnTogether gives the pieces of a purchase of one product back, some at a time and over its
+// lines. It leaves what it leaves of a twin's, who gives each piece back by itself.
+func (s *shop) returnTogether(t *rapid.T, who, tx string, bought loyalty.Transaction, items string) {
+	twin, also := "twin-"+who, "twin-"+tx
+	s.must(twin, "opt_in", `{"email":"t@shop.test"}`)
+	s.must(twin, "checkout", fmt.Sprintf(`{"transaction_id":"%s","total":100,"items":[%s]}`, also, items))
+	var open int64
+	for _, l := range bought.Detail.Items {
+		open += l.Quantity
+	}
+	for open > 0 {
+		n := rapid.Int64Range(1, open).Draw(t, "pieces")
+		_, err := s.send(who, "refund_item", fmt.Sprintf(`{"transaction_id":"%s","product_id":"p-0","quantity":%d}`, tx, open+1))
+		require.ErrorIs(t, err, loyalty.ErrQuantityTooLarge.With("left", open).At("data.quantity"))
+		s.must(who, "refund_item", fmt.Sprintf(`{"transaction_id":"%s","product_id":"p-0","quantity":%d}`, tx, n))
+		for range n {
+			s.must(twin, "refund_item", fmt.Sprintf(`{"transaction_id":"%s","product_id":"p-0","quantity":1}`, also))
+		}
+		open -= n
+		got, want := s.transaction(who, tx), s.transaction(twin, also)
+		require.Equal(t, want.PurchaseState, got.PurchaseState)
+		for i := range want.Detail.Items {
+			require.Equal(t, want.Detail.Items[i].LineFigures, got.Detail.Items[i].LineFigures)
+		}
+		for i := range want.Detail.Gifts {
+			require.Equal(t, want.Detail.Gifts[i].Left, got.Detail.Gifts[i].Left)
+		}
+		require.Equal(t, s.customer(twin).Figures, s.customer(who).Figures)
+	}
 }

@@ -105,7 +105,7 @@ func (h *chronicle) draw(t *rapid.T) said {
 		e.total = rapid.OneOf(rapid.Int64Range(-10_000, 10_000), rapid.Int64Range(1, 400_000), rapid.SampledFrom([]int64{333_300, 0, 1, 999_900})).Draw(t, "amount")
 	case "refund_item":
 		if e.product = pick(t, "product", products); chance(t, "pieces", 70) {
-			e.points = number("pieces", 1, 3)
+			e.points = number("pieces", 1, 6)
 		}
 	case "merge":
 		e.target = pick(t, "source", h.known())

@@ -261,7 +261,7 @@ func (w *plainWorld) takeCompletion(c *plainCustomer, d plainDone) {
 		}
 		if n > 0 {
 			w.tell(c, "point_sub", -n)
-			c.takeBack("", g.lot, n)
+			c.takeBack("", n, g.lot)
 		}
 	}
 	w.undo(c, d.counted)

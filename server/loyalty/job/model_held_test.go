@@ -89,7 +89,7 @@ func (w *plainWorld) decideHeld(c *plainCustomer, e *said, t *told) error {
 		if h.event.action == "checkout_claim" {
 			first = 0 // it has none: each line's points are a lot
 		}
-		c.takeBack(h.event.transaction, first, n)
+		c.takeBack(h.event.transaction, n, first)
 		t.points -= n
 	}
 	return nil

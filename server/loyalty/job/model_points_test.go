@@ -183,31 +183,25 @@ func (c *plainCustomer) take(n int64) {
 
 // takeBack is a refund: the purchase's own lots, then what of them had expired,
 // then a debt that other points pay.
-func (c *plainCustomer) takeBack(transaction string, first int, n int64) {
-	own := func(l plainLot) bool { return transaction != "" && l.transaction == transaction }
-	choices := []func(int, plainLot) bool{
-		func(_ int, l plainLot) bool { return l.serial == first && l.free > 0 },
-		func(_ int, l plainLot) bool { return own(l) && l.free > 0 },
-		func(_ int, l plainLot) bool { return l.serial == first && l.expired > 0 },
-		func(_ int, l plainLot) bool { return own(l) && l.expired > 0 },
+func (c *plainCustomer) takeBack(transaction string, n int64, first ...int) {
+	own := func(has func(plainLot) bool) int {
+		for _, lot := range first {
+			if i := c.best(func(_ int, l plainLot) bool { return l.serial == lot && has(l) }); i >= 0 {
+				return i
+			}
+		}
+		return c.best(func(_ int, l plainLot) bool { return transaction != "" && l.transaction == transaction && has(l) })
 	}
-next:
 	for range n {
 		c.score--
-		for k, has := range choices {
-			i := c.best(has)
-			if i < 0 {
-				continue
-			}
-			if k < 2 {
-				c.lots[i].free--
-			} else {
-				c.lots[i].expired--
-			}
-			continue next
+		if i := own(func(l plainLot) bool { return l.free > 0 }); i >= 0 {
+			c.lots[i].free--
+		} else if i := own(func(l plainLot) bool { return l.expired > 0 }); i >= 0 {
+			c.lots[i].expired--
+		} else {
+			c.debt++
+			c.pay()
 		}
-		c.debt++
-		c.pay()
 	}
 }
 

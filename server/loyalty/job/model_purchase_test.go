@@ -262,11 +262,11 @@ func (w *plainWorld) purchase(c *plainCustomer, e *said, t *told) error {
 		due := func(original, left int64) int64 {
 			return min(max(w.share(original, p.refunded, p.original)-(original-left), 0), left)
 		}
-		return w.refund(c, e, t, 0, due(p.originalEarned, p.earned), due(p.originalBurned, p.burned))
+		return w.refund(c, e, t, due(p.originalEarned, p.earned), due(p.originalBurned, p.burned))
 	case "refund":
 		before := p.refunded
 		p.refunded, p.state = p.original, loyalty.Refunded
-		if err := w.refund(c, e, t, 0, p.earned, p.burned); err != nil {
+		if err := w.refund(c, e, t, p.earned, p.burned); err != nil {
 			return err
 		}
 		w.refundCards(c, p, before)
@@ -314,7 +314,7 @@ func (w *plainWorld) update(c *plainCustomer, p *plainPurchase, e *said, t *told
 }
 
 // refund takes earned points away and gives burned ones back.
-func (w *plainWorld) refund(c *plainCustomer, e *said, t *told, first int, removed, restored int64) error {
+func (w *plainWorld) refund(c *plainCustomer, e *said, t *told, removed, restored int64, first ...int) error {
 	p := c.purchases[e.transaction]
 	c.at = latest(c.at, p.since)
 	p.total = p.original - p.refunded
@@ -324,7 +324,7 @@ func (w *plainWorld) refund(c *plainCustomer, e *said, t *told, first int, remov
 	p.burn = c.restore(p.burn, restored)
 	p.burned -= restored
 	balance := c.spendable()
-	c.takeBack(e.transaction, first, removed)
+	c.takeBack(e.transaction, removed, first...)
 	p.earned -= removed
 	t.points = -removed
 	if w.rules.refuseNegative && c.spendable() < 0 && c.spendable() < balance {
@@ -334,32 +334,26 @@ func (w *plainWorld) refund(c *plainCustomer, e *said, t *told, first int, remov
 }
 
 func (w *plainWorld) refundItem(c *plainCustomer, e *said, t *told) error {
-	p, line := c.purchases[e.transaction], -1
-	for i, l := range p.lines {
-		if l.product == e.product && (line < 0 || p.lines[line].returned == p.lines[line].quantity) &&
-			(line < 0 || l.returned < l.quantity) {
-			line = i
+	p, found, open, pieces := c.purchases[e.transaction], false, int64(0), int64(0)
+	var all int64
+	for _, l := range p.lines {
+		all += l.subtotal
+		if l.product == e.product {
+			found = true
+			if open += l.quantity - l.returned; pieces == 0 {
+				pieces = l.quantity - l.returned // the whole of the first line that is open
+			}
 		}
 	}
-	if line < 0 {
-		return loyalty.ErrLineNotFound
-	}
-	l := &p.lines[line]
-	n := l.quantity - l.returned
 	if e.points != nil { // the quantity
-		n = *e.points
+		pieces = *e.points
 	}
-	if n > l.quantity-l.returned || n == 0 {
+	switch {
+	case !found:
+		return loyalty.ErrLineNotFound
+	case pieces > open || pieces == 0:
 		return loyalty.ErrQuantityTooLarge
 	}
-	var all int64
-	for _, x := range p.lines {
-		all += x.subtotal
-	}
-	// Shares of all pieces returned so far, so that one by one adds up.
-	l.returned += n
-	money := roundedRat("floor", big.NewRat(l.subtotal*l.returned, l.quantity))
-	ofPoints := roundedRat(w.rules.rounding, big.NewRat(l.points*l.returned, l.quantity))
 	// Of the burned points all pieces returned so far, of whichever line, have their share.
 	burned := func() int64 {
 		if all == 0 {
@@ -371,17 +365,29 @@ func (w *plainWorld) refundItem(c *plainCustomer, e *said, t *told) error {
 		}
 		return roundedRat(w.rules.rounding, sum.Mul(sum, big.NewRat(p.originalBurned, 1)))
 	}
-	ofBurn := burned()
-	l.returned -= n
 	burnBefore := burned()
-	l.returned += n
-	moneyBefore := roundedRat("floor", big.NewRat(l.subtotal*(l.returned-n), l.quantity))
-	p.refunded += min(money-moneyBefore, p.original-p.refunded)
-	removed := min(max(ofPoints-l.taken, 0), p.earned)
-	l.taken += max(ofPoints-l.taken, 0)
-	restored := min(max(ofBurn-burnBefore, 0), p.burned)
+	var removed int64
+	var lots []int
+	for i := range p.lines {
+		l := &p.lines[i]
+		n := min(pieces, l.quantity-l.returned)
+		if l.product != e.product || n == 0 {
+			continue
+		}
+		pieces -= n
+		// Shares of all pieces returned so far, so that one by one adds up.
+		worth := func() int64 { return roundedRat("floor", big.NewRat(l.subtotal*l.returned, l.quantity)) }
+		moneyBefore := worth()
+		l.returned += n
+		p.refunded += min(worth()-moneyBefore, p.original-p.refunded)
+		taken := max(roundedRat(w.rules.rounding, big.NewRat(l.points*l.returned, l.quantity))-l.taken, 0)
+		l.taken += taken
+		removed += taken
+		lots = append(lots, l.lot)
+	}
+	restored := min(max(burned()-burnBefore, 0), p.burned)
 	if !slices.ContainsFunc(p.lines, func(x plainLine) bool { return (all == 0 || x.subtotal > 0) && x.returned < x.quantity }) {
 		restored = p.burned // the last piece brings what rounding left
 	}
-	return w.refund(c, e, t, l.lot, removed, restored)
+	return w.refund(c, e, t, min(removed, p.earned), restored, lots...)
 }

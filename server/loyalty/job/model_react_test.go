@@ -423,7 +423,7 @@ func (w *plainWorld) takeBonusBack(o plainOccurrence) {
 			continue
 		}
 		w.tell(c, "point_sub", -n)
-		c.takeBack(b.transaction, part.lot, n)
+		c.takeBack(b.transaction, n, part.lot)
 	}
 	b.taken = true
 }

@@ -125,7 +125,7 @@ func (w *plainWorld) revokeReward(c *plainCustomer, ref int, t *told) error {
 	if claim.award > 0 {
 		award := w.rules.rewards[claim.reward].award
 		before := c.spendable()
-		c.takeBack("", claim.award, award)
+		c.takeBack("", award, claim.award)
 		t.points -= award
 		if w.rules.refuseNegative && c.spendable() < min(0, before) {
 			return loyalty.ErrNegativeRefused

@@ -2,6 +2,7 @@ package points
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"time"
 )
@@ -62,9 +63,9 @@ func (b *Book) Take(event ID, n int64) error {
 // TakeBack removes the points that a purchase earned: from its own lots first, then from those of
 // its points that had expired (which also lowers expired), then from other lots; what nothing
 // covers becomes debt. Its own lots come first so that the points of other purchases, with other
-// dates, stay as they are. first, unless it is zero, is the lot to begin with, whether a purchase
-// earned it or not.
-func (b *Book) TakeBack(event ID, transaction string, first ID, n int64) error {
+// dates, stay as they are. first are the lots to begin with, in their order, whether a purchase
+// earned them or not.
+func (b *Book) TakeBack(event ID, transaction string, n int64, first ...ID) error {
 	if b.Figures.Spendable() < n-Max {
 		return ErrOverflow
 	}
@@ -91,19 +92,20 @@ func (b *Book) take(event ID, n int64, lots []*Lot) error {
 }
 
 // own returns the lots that a purchase earned, beginning with first.
-func (b *Book) own(transaction string, first ID) []*Lot {
+func (b *Book) own(transaction string, first []ID) []*Lot {
+	places := make(map[ID]int, len(first)) // before 0, which all others have
+	for i, id := range first {
+		places[id] = i - len(first)
+	}
 	var own []*Lot
 	for _, l := range b.lots {
-		if l.ID == first || (l.Transaction == transaction && transaction != "") {
+		if places[l.ID] < 0 || (l.Transaction == transaction && transaction != "") {
 			own = append(own, l)
 		}
 	}
 	slices.SortFunc(own, func(x, y *Lot) int {
-		if (x.ID == first) != (y.ID == first) {
-			if x.ID == first {
-				return -1
-			}
-			return 1
+		if c := cmp.Compare(places[x.ID], places[y.ID]); c != 0 {
+			return c
 		}
 		return b.before(x, y)
 	})

@@ -233,9 +233,9 @@ func TestTakeIsBounded(t *testing.T) {
 	require.Equal(t, points.Figures{Spent: points.Max, Debt: points.Max}, b.Figures)
 	require.Equal(t, -points.Max, b.Figures.Spendable())
 	require.ErrorIs(t, b.Take(id(4), 1), points.ErrOverflow, "score would allow it, the balance does not")
-	require.ErrorIs(t, b.TakeBack(id(4), "T", points.ID{}, 1), points.ErrOverflow)
+	require.ErrorIs(t, b.TakeBack(id(4), "T", 1), points.ErrOverflow)
 	require.ErrorIs(t, b.Take(id(4), -1), points.ErrOverflow)
-	require.ErrorIs(t, b.TakeBack(id(4), "T", points.ID{}, -1), points.ErrOverflow)
+	require.ErrorIs(t, b.TakeBack(id(4), "T", -1), points.ErrOverflow)
 	require.Len(t, b.Postings, 3)
 }
 
@@ -257,25 +257,26 @@ func TestTakeBack(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name    string
-		first   points.ID
+		first   []points.ID
 		n       int64
 		left    [5]int64
 		figures points.Figures
 	}{
-		{"own lots in spending order, not what the customer would spend first", points.ID{}, 7, [5]int64{10, 8, 0, 0, 10}, points.Figures{Score: 43, Expired: 15}},
-		{"the line's lot first", id(2), 7, [5]int64{10, 3, 0, 5, 10}, points.Figures{Score: 43, Expired: 15}},
-		{"then what of them expired, which lowers expired", points.ID{}, 20, [5]int64{10, 0, 0, 0, 10}, points.Figures{Score: 30, Expired: 10}},
-		{"then other lots", points.ID{}, 35, [5]int64{5, 0, 0, 0, 10}, points.Figures{Score: 15}},
-		{"then debt", points.ID{}, 53, [5]int64{}, points.Figures{Score: -3, Debt: 3}},
-		{"nothing", points.ID{}, 0, [5]int64{10, 10, 0, 5, 10}, points.Figures{Score: 50, Expired: 15}},
+		{"own lots in spending order, not what the customer would spend first", nil, 7, [5]int64{10, 8, 0, 0, 10}, points.Figures{Score: 43, Expired: 15}},
+		{"the line's lot first", []points.ID{id(2)}, 7, [5]int64{10, 3, 0, 5, 10}, points.Figures{Score: 43, Expired: 15}},
+		{"the lots of several lines in their order", []points.ID{id(2), id(4)}, 12, [5]int64{10, 0, 0, 3, 10}, points.Figures{Score: 38, Expired: 15}},
+		{"then what of them expired, which lowers expired", nil, 20, [5]int64{10, 0, 0, 0, 10}, points.Figures{Score: 30, Expired: 10}},
+		{"then other lots", nil, 35, [5]int64{5, 0, 0, 0, 10}, points.Figures{Score: 15}},
+		{"then debt", nil, 53, [5]int64{}, points.Figures{Score: -3, Debt: 3}},
+		{"nothing", nil, 0, [5]int64{10, 10, 0, 5, 10}, points.Figures{Score: 50, Expired: 15}},
 	} {
 		b := fresh()
-		require.NoError(t, b.TakeBack(id(9), "T", c.first, c.n), c.name)
+		require.NoError(t, b.TakeBack(id(9), "T", c.n, c.first...), c.name)
 		require.Equal(t, c.left, left(b), c.name)
 		require.Equal(t, c.figures, b.Figures, c.name)
 	}
 	b := fresh()
-	require.NoError(t, b.TakeBack(id(9), "", points.ID{}, 5))
+	require.NoError(t, b.TakeBack(id(9), "", 5))
 	require.Equal(t, [5]int64{5, 10, 0, 5, 10}, left(b), "no purchase owns the lots of no purchase")
 }
 

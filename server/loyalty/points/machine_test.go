@@ -103,20 +103,21 @@ func (m *plainBook) draw(n int64, into func(*plainLot)) (drawn []points.Portion,
 	return drawn, true
 }
 
-func (m *plainBook) takeBack(transaction string, first points.ID, n int64) {
-	own := func(l *plainLot) bool { return l.id == first || (transaction != "" && l.transaction == transaction) }
+func (m *plainBook) takeBack(transaction string, first []points.ID, n int64) {
+	own := func(has func(*plainLot) bool) *plainLot {
+		for _, id := range first {
+			if l := m.best(func(l *plainLot) bool { return l.id == id && has(l) }); l != nil {
+				return l
+			}
+		}
+		return m.best(func(l *plainLot) bool { return transaction != "" && l.transaction == transaction && has(l) })
+	}
 	for range n {
 		m.score--
-		if l := m.best(func(l *plainLot) bool { return own(l) && l.id == first && l.free > 0 }); l != nil {
+		if l := own(hasFree); l != nil {
 			l.free--
 			l.taken++
-		} else if l := m.best(func(l *plainLot) bool { return own(l) && l.free > 0 }); l != nil {
-			l.free--
-			l.taken++
-		} else if l := m.best(func(l *plainLot) bool { return own(l) && l.id == first && l.expired > 0 }); l != nil {
-			l.expired--
-			l.taken++
-		} else if l := m.best(func(l *plainLot) bool { return own(l) && l.expired > 0 }); l != nil {
+		} else if l := own(func(l *plainLot) bool { return l.expired > 0 }); l != nil {
 			l.expired--
 			l.taken++
 		} else if l := m.best(hasFree); l != nil {
@@ -190,18 +191,20 @@ func (m *bookMachine) settle(event points.ID) {
 func (m *bookMachine) take(t *rapid.T) {
 	event, n := m.event(), amount(t)
 	require.NoError(t, m.book.Take(event, n))
-	m.model.takeBack("", points.ID{}, n)
+	m.model.takeBack("", nil, n)
 	m.settle(event)
 }
 
 func (m *bookMachine) takeBack(t *rapid.T) {
 	event, n := m.event(), amount(t)
 	transaction := rapid.SampledFrom([]string{"", "T1", "T2"}).Draw(t, "transaction")
-	first := points.ID{}
-	if len(m.model.lots) > 0 && rapid.Bool().Draw(t, "first") {
-		first = rapid.SampledFrom(m.model.lots).Draw(t, "lot").id
+	var first []points.ID
+	for range min(len(m.model.lots), rapid.IntRange(0, 3).Draw(t, "first")) {
+		if l := rapid.SampledFrom(m.model.lots).Draw(t, "lot").id; !slices.Contains(first, l) {
+			first = append(first, l)
+		}
 	}
-	require.NoError(t, m.book.TakeBack(event, transaction, first, n))
+	require.NoError(t, m.book.TakeBack(event, transaction, n, first...))
 	m.model.takeBack(transaction, first, n)
 	m.settle(event)
 }

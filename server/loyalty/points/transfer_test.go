@@ -47,7 +47,7 @@ func (l *life) live(t *rapid.T, label string) {
 		case 4:
 			require.NoError(t, l.Take(e, n("take")))
 		case 5:
-			require.NoError(t, l.TakeBack(e, "T-1", points.ID{}, n("take back")))
+			require.NoError(t, l.TakeBack(e, "T-1", n("take back")))
 		case 6:
 			for _, lot := range l.Due(l.at.AddDate(0, 0, int(n("later")))) {
 				l.Expire(e, lot.Lot)

@@ -101,7 +101,7 @@ func withhold(r *engine.Run, h *HeldEvent, gained int64) error {
 	if n == 0 {
 		return nil
 	}
-	if err := r.Book.TakeBack(r.Event.ID, h.Transaction, r.Event.ID, n); err != nil {
+	if err := r.Book.TakeBack(r.Event.ID, h.Transaction, n, r.Event.ID); err != nil {
 		return tooManyPoints(r, err)
 	}
 	r.Event.Shown(loyalty.Deref(r.Event.Points) - n)

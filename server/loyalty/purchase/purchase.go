@@ -252,17 +252,21 @@ func Unburn(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, n int64) (e
 }
 
 // TakeBack removes points that a purchase earned, on the event's own row: from
-// its own lots first, first naming the one to begin with.
-func TakeBack(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, first loyalty.ID, n int64) error {
+// its own lots first, beginning with those of the lines of which pieces came back.
+func TakeBack(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, n int64, lines ...loyalty.LineReturn) error {
+	first := make([]points.ID, len(lines))
+	for i, l := range lines {
+		first[i] = l.Line.Event
+	}
 	before := r.Book.Figures.Spendable()
-	if err := r.Book.TakeBack(e.ID, t.Name, first, n); err != nil {
+	if err := r.Book.TakeBack(e.ID, t.Name, n, first...); err != nil {
 		return loyalty.ErrTooLarge.With("property", "points")
 	}
 	// What had expired costs no balance, so the balance itself is looked at.
 	if r.Programme.Economy.NegativeRefuse && r.Book.Figures.Spendable() < min(0, before) {
 		return loyalty.ErrNegativeRefused.At("data.transaction_id")
 	}
-	t.TakeGifts(e, t.LineOf(first), n)
+	t.TakeGifts(e, n, lines)
 	t.Earned -= n
 	e.Shown(-n)
 	r.Trace("refund", "applied", "reason.taken_back", -n)

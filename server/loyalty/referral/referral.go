@@ -210,7 +210,7 @@ func takePart(o *engine.Occurrence, part *bonusPart, b *bonus) error {
 	if r != o.Run {
 		e.Transaction = ""
 	}
-	if err := r.Book.TakeBack(e.ID, b.Transaction, part.Event, n); err != nil {
+	if err := r.Book.TakeBack(e.ID, b.Transaction, n, part.Event); err != nil {
 		return loyalty.ErrTooLarge.With("property", "points of friend_referral")
 	}
 	e.Shown(-n)

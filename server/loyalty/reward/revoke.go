@@ -102,7 +102,7 @@ func refundReward(r *engine.Run, e *loyalty.Event, claim *loyalty.RewardClaim) (
 	shown := back
 	if claim.Award > 0 { // also where nothing of their lot is left, which paid a debt
 		before := r.Book.Figures.Spendable()
-		if err := r.Book.TakeBack(e.ID, "", points.ID(claim.ID), claim.Award); err != nil {
+		if err := r.Book.TakeBack(e.ID, "", claim.Award, points.ID(claim.ID)); err != nil {
 			return 0, loyalty.ErrTooLarge.With("property", "points").Because(err)
 		}
 		if r.Programme.Economy.NegativeRefuse && r.Book.Figures.Spendable() < min(0, before) {
