@@ -62,7 +62,7 @@ func spin(r *engine.Run, w *game.Wheel, random func(n int64) int64) error {
 	told := spinRecord{Wheel: w.ID, Result: won.Label.In(r.Programme.Language.Default), Type: won.Type}
 	if won.Type == game.OptionPoints {
 		told.Points = &won.Points
-		if err := win(r, won.Points); err != nil {
+		if err := win(r, won.Points, "the wheel "+w.ID); err != nil {
 			return err
 		}
 		r.Event.Shown(won.Points - w.Points)

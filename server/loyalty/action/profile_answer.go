@@ -43,7 +43,7 @@ func applyProfileAnswer(r *engine.Run, d profileAnswerData) error {
 		return err
 	}
 	earned := p.Answer(f, q)
-	if err := win(r, earned); err != nil {
+	if err := win(r, earned, "the flow "+f.ID); err != nil {
 		return err
 	}
 	result := game.QuestionResult{ID: r.Event.ID, Flow: f.ID, Question: q.ID, Completed: true, Points: earned}

@@ -40,7 +40,7 @@ func applyQuizAnswer(r *engine.Run, d quizAnswerData) error {
 	if result.Correct {
 		result.Points = q.Points
 	}
-	if err := win(r, result.Points); err != nil {
+	if err := win(r, result.Points, "the quiz "+q.ID); err != nil {
 		return err
 	}
 	r.Value = result
@@ -49,9 +49,9 @@ func applyQuizAnswer(r *engine.Run, d quizAnswerData) error {
 }
 
 // win gives the points of a game, if there are any.
-func win(r *engine.Run, n int64) error {
-	if n == 0 {
+func win(r *engine.Run, n int64, game string) error {
+	if n == 0 || r.Earn(r.Event, n, "") == nil {
 		return nil
 	}
-	return r.Earn(r.Event, n, "")
+	return engine.TooMany(game)
 }

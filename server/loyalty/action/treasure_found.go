@@ -40,7 +40,7 @@ func findTreasure(r *engine.Run, id string, code *string) error {
 	if t.Code != "" && !t.Opens(*code) {
 		return loyalty.ErrTreasureCode.At("data.code")
 	}
-	if err := win(r, t.Points); err != nil {
+	if err := win(r, t.Points, "the treasure "+t.ID); err != nil {
 		return err
 	}
 	// the find is kept even where there are no points: it is found once

@@ -41,7 +41,7 @@ func (g *gift) give(f *Effect) error {
 		// the factor less one: the occurrence has earned its own points already
 		n, err := g.Programme.Purchase.Rounding.Whole(decimal.NewFromInt(base(g.Occurrence)).Mul(f.extra))
 		if err != nil || n > points.Max {
-			return g.tooMany()
+			return engine.TooMany("the campaign " + g.campaign.ID)
 		}
 		return g.earn(n)
 	case EffectCoupon:
@@ -121,7 +121,7 @@ func (g *gift) earn(n int64) error {
 	}
 	// a balance that is full refuses the whole event: points that were promised must not be dropped in silence
 	if err := g.Credit(e, n, name); err != nil {
-		return g.tooMany()
+		return engine.TooMany("the campaign " + g.campaign.ID)
 	}
 	g.given, g.gave.Points = true, g.gave.Points+n
 	if t == nil {
@@ -135,11 +135,6 @@ func (g *gift) earn(n int64) error {
 	// the purchase changes with every campaign that gives; its state is written once, behind them all
 	g.TellLater(e, t)
 	return nil
-}
-
-// tooMany is the error that names a campaign whose points would exceed what a balance can hold.
-func (g *gift) tooMany() error {
-	return loyalty.ErrTooLarge.With("property", "points of the campaign "+g.campaign.ID)
 }
 
 // campaignOrigin are the attributes of the other events that a campaign causes.

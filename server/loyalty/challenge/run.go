@@ -120,7 +120,7 @@ func advance(r *engine.Run, e *loyalty.Event, c *Challenge, moves []int64) (move
 	// alone
 	done := r.Derive(e, "challenge", completed{c.ID})
 	if err := r.Earn(done, c.Points, ""); err != nil {
-		return false, err
+		return false, engine.TooMany("the challenge " + c.ID)
 	}
 	if err := keepCompletion(r, done, e.At, c, &st, by); err != nil {
 		return false, err

@@ -354,7 +354,7 @@ func (u *undoing) takeLot(p challengePoints, lot loyalty.ID) (int64, error) {
 		return 0, err
 	}
 	if err := u.Book.TakeBack(e.ID, "", p.Points, lot); err != nil {
-		return 0, loyalty.ErrTooLarge.With("property", "points of the challenge "+p.Challenge)
+		return 0, engine.TooMany("the challenge " + p.Challenge)
 	}
 	e.Shown(-p.Points)
 	return p.Points, nil

@@ -85,7 +85,8 @@ func (r *Run) DeriveSealed(parent *loyalty.Event, action string, data any, perso
 }
 
 // Earn opens a lot with the points that an event brings, dated by the programme's expiry policy. It
-// fails with ErrTooLarge.
+// fails with ErrTooLarge, at data.points where the caller sent the points; whoever computed them
+// tells whose they are instead, by TooMany.
 func (r *Run) Earn(e *loyalty.Event, n int64, transaction string) error {
 	if err := r.Credit(e, n, transaction); err != nil || n == 0 {
 		return err
@@ -141,7 +142,10 @@ func origin(e *loyalty.Event, transaction string) points.Origin {
 // have, so that a rebuild can restore it.
 func (r *Run) credit(e *loyalty.Event, n int64, lot points.Lot) error {
 	if _, err := r.Book.Credit(e.ID, n, lot); err != nil {
-		return loyalty.ErrTooLarge.With("property", "points").At("data.points")
+		if _, sent := r.Data["points"]; sent && e == r.Event {
+			return loyalty.ErrTooLarge.With("property", "points").At("data.points")
+		}
+		return TooMany(e.Action)
 	}
 	e.ExpDate = lot.ExpiresAt
 	if !lot.Idle.IsZero() {
@@ -150,6 +154,10 @@ func (r *Run) credit(e *loyalty.Event, n int64, lot points.Lot) error {
 	e.OpensLot(lot)
 	return nil
 }
+
+// TooMany is the failure of points that something of the programme gives, or takes, and that a
+// balance cannot hold. No property of the request is at fault, so that none is named.
+func TooMany(giver string) error { return loyalty.ErrTooLarge.With("property", "points of "+giver) }
 
 // Move takes the customer through the table of states and records the change.
 func (r *Run) Move(trigger string) error {

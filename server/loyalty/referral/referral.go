@@ -155,7 +155,7 @@ func pay(o *engine.Occurrence, r *engine.Run, n int64, b *bonus) (*bonusPart, er
 		e.Transaction = ""
 	}
 	if err := r.Credit(e, n, b.Transaction); err != nil {
-		return nil, loyalty.ErrTooLarge.With("property", "points of friend_referral")
+		return nil, engine.TooMany(programme.ModuleFriendReferral)
 	}
 	o.Trace("referral", "applied", "reason.referral", n)
 	return &bonusPart{r.Customer.ID, e.ID, n}, nil
@@ -211,7 +211,7 @@ func takePart(o *engine.Occurrence, part *bonusPart, b *bonus) error {
 		e.Transaction = ""
 	}
 	if err := r.Book.TakeBack(e.ID, b.Transaction, n, part.Event); err != nil {
-		return loyalty.ErrTooLarge.With("property", "points of friend_referral")
+		return engine.TooMany(programme.ModuleFriendReferral)
 	}
 	e.Shown(-n)
 	o.Trace("referral", "applied", "reason.referral_back", -n)

@@ -126,10 +126,11 @@ func give(r *engine.Run, e *loyalty.Event, reward *Reward, claim *loyalty.Reward
 	switch reward.Type {
 	case RewardPoints:
 		// of no purchase: no refund takes them, only the claim's own revocation
-		if err = r.Earn(e, reward.Award, ""); err == nil {
-			result.Award, claim.Award = reward.Award, reward.Award
-			e.Shown(reward.Award - claim.Points)
+		if r.Earn(e, reward.Award, "") != nil {
+			return engine.TooMany("the reward " + reward.ID)
 		}
+		result.Award, claim.Award = reward.Award, reward.Award
+		e.Shown(reward.Award - claim.Points)
 	case RewardCoupon:
 		if result.Coupon, err = coupon.Issue(r, e, reward.Source()); err == nil {
 			claim.Coupon = result.Coupon.Code
