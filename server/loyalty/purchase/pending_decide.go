@@ -2,7 +2,9 @@ package purchase
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -42,12 +44,35 @@ func heldEvent(r *engine.Run, ref string) (key loyalty.ProgressKey, h HeldEvent,
 
 // ValidateHeld applies a held event now, in the name of the run's event: a purchase
 // becomes accepted, anything else is decided by its own rule, with the attributes
-// it came with. It fails with ErrHeldNotFound, and as the held event itself would.
+// it came with. It fails with ErrHeldNotFound, and as the held event itself would: what is wrong with
+// an attribute of that one is wrong with data.event, because the request has no such attribute.
 func ValidateHeld(r *engine.Run, ref string) error {
 	key, h, err := heldEvent(r, ref)
 	if err != nil {
 		return err
 	}
+	return ofHeld(validate(r, key, h))
+}
+
+// ofHeld puts what is wrong with attributes of a held event at the property that names the event.
+func ofHeld(err error) error {
+	var e *loyalty.Error
+	if !errors.As(err, &e) || !slices.ContainsFunc(e.Details, ofData) {
+		return err
+	}
+	c := *e
+	c.Details = slices.Clone(e.Details)
+	for i := range c.Details {
+		if ofData(c.Details[i]) {
+			c.Details[i].Field = "data.event"
+		}
+	}
+	return &c
+}
+
+func ofData(d loyalty.Detail) bool { return strings.HasPrefix(d.Field, "data.") }
+
+func validate(r *engine.Run, key loyalty.ProgressKey, h HeldEvent) error {
 	// Decided first, applied second: what its rule sets off must not find it held.
 	if err := r.SetProgress(r.Event, key, nil, time.Time{}); err != nil {
 		return err
