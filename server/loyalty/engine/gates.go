@@ -94,7 +94,7 @@ func (t *Ticket) standing(r *Run) error {
 	if status == loyalty.None || status == loyalty.OptedOut && loyalty.CustomerMoves[meta.Name] != nil { // the table refuses, naming both states
 		return nil
 	}
-	if err := r.MayAct(meta.Name, meta.Standing); err != nil && (status != loyalty.Inactive || !t.guestMay(r)) {
+	if err := r.MayAct(meta.Name, meta.Standing); err != nil && (status != loyalty.Inactive || !t.guestMay()) {
 		traceStanding(r, "refused", "reason.standing")
 		return err
 	}
@@ -118,13 +118,10 @@ func (t *Ticket) guest(r *Run) error {
 	return r.Move("guest")
 }
 
-// guestMay reports whether an action is one that a guest's purchase needs.
-func (t *Ticket) guestMay(r *Run) bool {
-	if t.sub.Guest {
-		return true
-	}
-	_, bought := r.account.transactions[t.transaction]
-	return bought && loyalty.TransactionMoves[t.rule.Meta().Name] != nil
+// guestMay reports whether an action is one that a guest's purchase needs. That the purchase is not
+// this customer's, or not any more, the action itself says, as it says it to everybody.
+func (t *Ticket) guestMay() bool {
+	return t.sub.Guest || loyalty.TransactionMoves[t.rule.Meta().Name] != nil
 }
 
 // takeOver gives a new customer their name. A profile found by e-mail address gets the submitted
@@ -165,8 +162,7 @@ func (t *Ticket) apply(r *Run) error {
 }
 
 // Resubmit passes earlier submitted attributes through today's gates, because their module may be
-// off by now and the customer suspended. What their action needs is loaded before: whether a guest
-// may do it depends on the purchase. It returns how to apply it to this run.
+// off by now and the customer suspended. It returns how to apply it to this run.
 func Resubmit(r *Run, action string, data json.RawMessage) (apply func() error, err error) {
 	t := &Ticket{sub: loyalty.Submission{Action: action, Data: data}, programme: r.Programme}
 	if err := t.check(r.batch.rules); err != nil {
