@@ -111,7 +111,7 @@ func openOther(r *Run, a *account, n loyalty.CustomerNeeds) (*Run, error) {
 // reach the same customers at another instant. Otherwise a purchase that is accepted on the way
 // could make a campaign reward an event that is refused in the end.
 func (w *work) before(due func() error) error {
-	waiting, runs := w.news(), slices.Clone(w.runs)
+	waiting, around, runs := w.news(), w.around, slices.Clone(w.runs)
 	type instant struct {
 		at   time.Time
 		late bool
@@ -126,7 +126,7 @@ func (w *work) before(due func() error) error {
 	for i, run := range runs {
 		run.At, run.Late = was[i].at, was[i].late
 	}
-	w.waiting = append(waiting, w.waiting...)
+	w.waiting, w.around = append(waiting, w.waiting...), around
 	return nil
 }
 

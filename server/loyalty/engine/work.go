@@ -28,6 +28,7 @@ type work struct {
 	warnings []*loyalty.Error
 	reacted  int                                             // so many of the events had their reactions, but for those that wait
 	waiting  []*loyalty.Event                                // that stood back for what was due for another customer
+	around   []*loyalty.Event                                // that are reacted to now
 	joined   []loyalty.CampaignMerge                         // who became part of whom
 	members  []loyalty.Membership                            // of customer lists, that change
 	merged   []loyalty.ID                                    // whose rows as loaded do not tell any more what they have

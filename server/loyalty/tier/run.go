@@ -71,7 +71,7 @@ func update(r *engine.Run) error {
 		}
 		turn := tierTurn{s, &st, ViewOf(r), moved, moved != nil}
 		if moved == nil {
-			turn.cause = lastEvent(r)
+			turn.cause = r.Latest()
 		}
 		if err := evaluate(r, turn); err != nil {
 			return err
