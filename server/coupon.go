@@ -53,7 +53,7 @@ func couponEvents(moves []loyalty.CouponMove) []coupon.CouponEvent {
 		m := &moves[i]
 		list[i] = coupon.CouponEvent{
 			ID: m.ID, Action: m.Action, Timestamp: common.Instant(m.At), Customer: couponOwner(m.Customer),
-			Status: common.CouponStatus(m.After.State), TransactionID: textOrNil(m.Transaction),
+			Status: common.CouponStatus(m.After.StateAt(m.At)), TransactionID: textOrNil(m.Transaction),
 		}
 		if m.After.Type != loyalty.CouponGiftCard {
 			continue

@@ -185,6 +185,15 @@ func TestCouponHistory(t *testing.T) {
 			"coupon_redeem partially_redeemed map[id:member-1001] 20 30", "coupon_create claimed map[id:member-1001] 50",
 		}, h.couponHistory("GIFT"))
 
+		past := func(days int) string { return time.Now().UTC().AddDate(0, 0, -days).Format(time.RFC3339) }
+		h.happens("member-1001", "coupon_create", `{"code":"LATE","value":5,"expdate":"`+past(3)+`","effective_timestamp":"`+past(9)+`"}`)
+		h.happens("member-1001", "coupon_redeem", `{"code":"LATE","effective_timestamp":"`+past(6)+`"}`)
+		h.happens("member-1001", "coupon_unredeem", `{"code":"LATE"}`)
+		require.Equal(t, "expired", succeeded(t, h.get("/coupons/LATE"))["status"])
+		require.Equal(t, []string{
+			"coupon_unredeem expired map[id:member-1001]", "coupon_redeem redeemed map[id:member-1001]", "coupon_create claimed map[id:member-1001]",
+		}, h.couponHistory("LATE"), "taken back after its date, it is as open as the coupon itself says")
+
 		h.enrol("member-1003")
 		h.does("/customers/member-1002/merge", `{"target":"member-1003"}`)
 		require.Equal(t, "coupon_unredeem claimed map[id:member-1003]", h.couponHistory("S-1")[0], "who has the account now")

@@ -157,7 +157,7 @@ type CouponAnswer struct {
 	Data CouponRecord `json:"data"`
 }
 
-// CouponEvent An event that changed a coupon.
+// CouponEvent An event that changed a coupon. `status` is where the coupon stood after it: a use that is taken back after the coupon's date leaves it `expired`.
 type CouponEvent struct {
 	// Action What happened.
 	//
