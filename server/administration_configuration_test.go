@@ -90,6 +90,22 @@ func TestConfigurationMoves(t *testing.T) {
 	})
 }
 
+// TestConfigurationOfOlderValues: an entity whose value is older than the declaration that it does not fit is no fault of a
+// configuration that leaves it as it stands; one that a configuration makes or changes is checked.
+func TestConfigurationOfOlderValues(t *testing.T) {
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		h := openOn(t, url)
+		done(h, "/entities/stores/store", `{"id":"first","name":"First","cf_opened":"long ago","cf_size":3.50}`)
+		h.declare("stores/store", map[string]string{"opened": "date"})
+		exported := h.export()
+		require.Empty(t, changed(t, h.configure("apply", true, exported)))
+		place := []string{`configuration.entities["stores/store"].first.cf_opened`}
+		require.Equal(t, place, refused(t, open(t).configure("plan", false, exported), http.StatusBadRequest, 190010).fields())
+		exported["entities"].(map[string]any)["stores/store"].(map[string]any)["first"].(map[string]any)["name"] = "Second"
+		require.Equal(t, place, refused(t, h.configure("plan", false, exported), http.StatusBadRequest, 190010).fields())
+	})
+}
+
 func TestConfigurationChanges(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		h := openOn(t, url)

@@ -102,7 +102,10 @@ func (c *Configurator) Of(checked, raw any) (admin.Configuration, error) {
 // fields reads those of one entity by the schema of its type.
 func (c *Configurator) fields(kind, id string, body any) admin.EntityFields {
 	place := admin.EntityPlaceIn(kind, id)
-	return func(p *programme.Programme) (json.RawMessage, error) {
+	return func(p *programme.Programme, stored json.RawMessage) (json.RawMessage, error) {
+		if stored != nil && programme.SameJSON(body, programme.ParseTree(stored)) {
+			return stored, nil
+		}
 		fields, err := c.entities.Of(kind, p)
 		if err != nil {
 			return nil, err

@@ -21,8 +21,10 @@ type Configuration struct {
 }
 
 // EntityFields returns the complete fields of an entity in canonical form, read by the types and
-// attributes that the programme declares. Its errors name fields by their place in the request.
-type EntityFields func(*programme.Programme) (json.RawMessage, error)
+// attributes that the programme declares. Its errors name fields by their place in the request. Fields
+// that say what is stored, which is nil of a new entity, are no change and are not checked: a value
+// can be older than the declaration that it does not fit, and a programme's own export must not be refused.
+type EntityFields func(p *programme.Programme, stored json.RawMessage) (json.RawMessage, error)
 
 // ConfigurationDocument is everything that is configured, as it is exported: no keys, customers,
 // purchases or members of lists, and no archived entities.

@@ -205,11 +205,15 @@ func (p *configurationPlan) entity(kind, id string, read EntityFields) error {
 	if err := checkEntityID(kind, id); err != nil {
 		return loyalty.AsError(err).At(EntityPlaceIn(kind, id))
 	}
-	data, err := read(p.declared)
+	e, there := p.now.entities[kind][id]
+	var stored json.RawMessage
+	if there && e.ArchivedAt.IsZero() {
+		stored = e.Data
+	}
+	data, err := read(p.declared, stored)
 	if err != nil {
 		return err
 	}
-	e, there := p.now.entities[kind][id]
 	if !there {
 		p.save(MethodCreate, loyalty.Entity{Type: kind, ID: id, Data: data, CreatedAt: p.at, UpdatedAt: p.at}, ConfigurationChange{After: fieldsOf(data)})
 		return nil
