@@ -147,6 +147,7 @@ func TestCustomersByID(t *testing.T) {
 			"id=ada": {"ada"}, "id.eq=ada": {"ada"}, "id=crm:000417": {"bob"}, "id.in=cleo,crm:000417,nobody": {"bob", "cleo"}, "id=dora": {"ada"},
 			"id=nobody": {}, "id=ada&status=suspended": {}, "id=cleo&status=suspended": {"cleo"}, "id.in=ada,bob&email=bob@shop.test": {"bob"},
 			"id.in=cleo,bob&sort=email": {"bob", "cleo"}, "id.in=ada,cleo&limit=1&offset=1": {"cleo"},
+			"id.in=ada,bob&created_at.gte=0001-01-01": {"ada", "bob"},
 		} {
 			require.Equal(t, want, names(t, h.get("/customers?"+query)), query)
 			if !strings.Contains(query, "sort") && !strings.Contains(query, "limit") {

@@ -303,6 +303,7 @@ func TestActivityFilters(t *testing.T) {
 			{"offers", "", "a c"},
 			{"offers", "type=cart", "a c"},
 			{"offers", "type.nin=cart", "b"},
+			{"offers", "type.ne=basket", ""},
 			{"offers", "stores=s1", "b a"},
 			{"offers", "stores.in=s1,s2", "b a c"},
 			{"offers", "stores=s1,s2", "b a c"},

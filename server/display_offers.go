@@ -46,7 +46,7 @@ func offerActivities(r *engine.Run, language *tongue) ([]activity, error) {
 func offerEntry(r *engine.Run, language *tongue, o *offer.Offer, outlook offer.OfferOutlook) activity {
 	status, name := o.Status(r.At), language.text(o.Name)
 	e := display.OfferActivity{
-		ID: o.ID, Name: name, Type: display.OfferActivityType(o.Type), Weight: o.Weight, MinTotal: amountOrNil(o.MinTotal),
+		ID: o.ID, Name: name, Type: common.OfferType(o.Type), Weight: o.Weight, MinTotal: amountOrNil(o.MinTotal),
 		RequiredItems: offerItems(o.RequiredItems), EligibleItems: offerItems(o.EligibleItems), Discount: offerDiscount(o), Stores: o.Stores,
 		Status: common.DateStatus(status), StartsAt: instantOrNil(o.StartsAt.Time), EndsAt: instantOrNil(o.EndsAt.Time),
 		Redeemed: outlook.Redeemed, Left: outlook.Left,

@@ -30,13 +30,16 @@ type storedEntity struct {
 	fields map[string]json.RawMessage
 }
 
+// entityStatuses are what an entity's status can be, one that its dates make or a campaign's own.
+var entityStatuses = append(slices.Clone(loyalty.DateStatuses), campaign.CampaignDraft, campaign.CampaignPaused)
+
 // entityColumns are the contents of entities that they can be filtered by.
 func (a *entitiesAPI) entityColumns(p *programme.Programme, kind string) map[string]list.Column[storedEntity] {
 	now := a.clock()
 	own := map[string]list.Column[storedEntity]{
 		"name":   {Field: list.Field{Kind: list.Text}, Of: func(e storedEntity) any { return textsOf(e.fields["name"]) }},
 		"title":  {Field: list.Field{Kind: list.Text}, Of: func(e storedEntity) any { return textsOf(e.fields["title"]) }},
-		"status": {Field: list.Field{Kind: list.Text}, Of: func(e storedEntity) any { return a.records.status(kind, e, now) }},
+		"status": {Field: list.Field{Kind: list.Choice, Choices: entityStatuses}, Of: func(e storedEntity) any { return a.records.status(kind, e, now) }},
 	}
 	return list.CustomColumns(p, kind, own, func(e storedEntity) map[string]json.RawMessage { return e.fields })
 }

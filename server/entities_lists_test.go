@@ -35,6 +35,7 @@ func TestEntityFilters(t *testing.T) {
 			"id=a": "a", "id.in=a,c,z": "a c", "id.nin=a": "b c", "id.ne=b": "a c",
 			"title=Mug": "a", "title=Agyag%20b%C3%B6gre": "a", "title=mug": "", "title.nin=Mug,Tea": "b", "name=Mug": "", "name.ne=Mug": "a b c",
 			"status=active": "a", "status=scheduled": "b", "status.in=active,completed": "a c", "status=draft": "", "status.ne=active": "b c",
+			"status.ne=draft": "a b c", "status.ne=unknown": "", "status.in=active,unknown": "",
 			"cf_priority=true": "a", "cf_priority=false": "b", "cf_priority=false&archived=true": "b d", "cf_priority.ne=true": "b c", "cf_priority=no": "",
 			"cf_rank.gte=3": "b", "cf_rank.in=2,10": "a b", "cf_rank=two": "", "cf_size=0.10": "a", "cf_size.lt=100": "a", "cf_size=100": "b",
 			"cf_until=2026-03-01": "b", "cf_until.gt=2026-03-01": "c", "cf_until.lte=2026-03-02": "b c", "cf_slogan=Forr%C3%B3": "a", "cf_slogan.ne=Hot": "b c",

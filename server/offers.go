@@ -58,7 +58,7 @@ func (a *offersAPI) GetOffer(ctx context.Context, in offers.GetOfferRequestObjec
 // offerRecord renders an offer as the programme has it.
 func offerRecord(p *programme.Programme, language *tongue, o *offer.Offer, now time.Time) offers.Offer {
 	e := offers.Offer{
-		ID: o.ID, Name: language.text(o.Name), Type: offers.OfferType(o.Type), Weight: o.Weight, MinTotal: amountOrNil(o.MinTotal),
+		ID: o.ID, Name: language.text(o.Name), Type: common.OfferType(o.Type), Weight: o.Weight, MinTotal: amountOrNil(o.MinTotal),
 		RequiredItems: offerItems(o.RequiredItems), EligibleItems: offerItems(o.EligibleItems), Discount: offerDiscount(o),
 		Stores: o.Stores, Segments: o.Segments, MaxRedemptions: o.MaxRedemptions, MaxPerCustomer: o.PerCustomer,
 		Status: common.DateStatus(o.Status(now)), StartsAt: instantOrNil(o.StartsAt.Time), EndsAt: instantOrNil(o.EndsAt.Time),
@@ -131,7 +131,7 @@ func amount(a *money.Amount) money.Amount {
 // quoted adds to an offer what it does for a cart.
 func quoted(o offers.Offer, q offer.OfferQuote) offers.QuotedOffer {
 	out := offers.QuotedOffer{
-		ID: o.ID, Name: o.Name, Type: offers.QuotedOfferType(o.Type), Weight: o.Weight, MinTotal: o.MinTotal,
+		ID: o.ID, Name: o.Name, Type: common.OfferType(o.Type), Weight: o.Weight, MinTotal: o.MinTotal,
 		RequiredItems: o.RequiredItems, EligibleItems: o.EligibleItems, Discount: o.Discount, Stores: o.Stores, Segments: o.Segments,
 		MaxRedemptions: o.MaxRedemptions, MaxPerCustomer: o.MaxPerCustomer, Status: o.Status,
 		StartsAt: o.StartsAt, EndsAt: o.EndsAt, AdditionalProperties: o.AdditionalProperties,

@@ -33,7 +33,8 @@ func TestFilterChoices(t *testing.T) {
 		"listCampaigns": {"status": named(
 			campaign.CampaignDraft, loyalty.StatusScheduled, campaign.CampaignActive, campaign.CampaignPaused, loyalty.StatusCompleted)},
 		"listQuizzes": {"status": dates}, "listContests": {"status": dates}, "listTreasureHunts": {"status": dates},
-		"listOfferActivities": {"status": dates}, "listOffers": {"status": dates}, "listProfiling": {"status": dates},
+		"listOfferActivities": {"status": dates, "type": {"cart", "item", "combined"}},
+		"listOffers":          {"status": dates, "type": {"cart", "item", "combined"}}, "listProfiling": {"status": dates},
 		"listPrizeWheels":    {"status": dates},
 		"searchTransactions": {"status": named(loyalty.TransactionStates...)},
 		"listDeliveries":     {"state": named(loyalty.DeliveryWaiting, loyalty.DeliverySent, loyalty.DeliveryDead, loyalty.DeliverySkipped)},

@@ -135,7 +135,7 @@ func (c filterColumn) values(condition loyalty.Condition, list bool) any {
 func (c filterColumn) value(v any) any {
 	switch v := v.(type) {
 	case time.Time:
-		return Millis(v)
+		return v.UnixMilli() // not Millis: of the zero instant that is NULL, which nothing comes after
 	case loyalty.ID:
 		return UUID(v)
 	case string:

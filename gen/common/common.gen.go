@@ -260,6 +260,27 @@ func (e OfferItemType) Valid() bool {
 	}
 }
 
+// Defines values for OfferType.
+const (
+	OfferTypeCart     OfferType = "cart"
+	OfferTypeCombined OfferType = "combined"
+	OfferTypeItem     OfferType = "item"
+)
+
+// Valid indicates whether the value is a known member of the OfferType enum.
+func (e OfferType) Valid() bool {
+	switch e {
+	case OfferTypeCart:
+		return true
+	case OfferTypeCombined:
+		return true
+	case OfferTypeItem:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for RewardType.
 const (
 	RewardTypeCoupon   RewardType = "coupon"
@@ -1091,6 +1112,11 @@ type OfferItem struct {
 //
 // Example: product
 type OfferItemType string
+
+// OfferType `cart`: on the whole cart. `item`: on the eligible items. `combined`: on the eligible items when the required ones are in the cart too.
+//
+// Example: cart
+type OfferType string
 
 // PreviousLink The relative link of the previous page; null on the first one.
 //

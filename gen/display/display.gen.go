@@ -110,27 +110,6 @@ func (e OfferActivityRequiredMatch) Valid() bool {
 	}
 }
 
-// Defines values for OfferActivityType.
-const (
-	OfferActivityTypeCart     OfferActivityType = "cart"
-	OfferActivityTypeCombined OfferActivityType = "combined"
-	OfferActivityTypeItem     OfferActivityType = "item"
-)
-
-// Valid indicates whether the value is a known member of the OfferActivityType enum.
-func (e OfferActivityType) Valid() bool {
-	switch e {
-	case OfferActivityTypeCart:
-		return true
-	case OfferActivityTypeCombined:
-		return true
-	case OfferActivityTypeItem:
-		return true
-	default:
-		return false
-	}
-}
-
 // Defines values for SpinType.
 const (
 	SpinTypeEmpty  SpinType = "empty"
@@ -1592,10 +1571,10 @@ type OfferActivity struct {
 	// Example: ["budapest-01"]
 	Stores []string `json:"stores,omitempty"`
 
-	// Type What the discount is on.
+	// Type `cart`: on the whole cart. `item`: on the eligible items. `combined`: on the eligible items when the required ones are in the cart too.
 	//
 	// Example: cart
-	Type OfferActivityType `json:"type"`
+	Type externalRef0.OfferType `json:"type"`
 
 	// Weight The greatest comes first.
 	//
@@ -1608,11 +1587,6 @@ type OfferActivity struct {
 //
 // Example: all
 type OfferActivityRequiredMatch string
-
-// OfferActivityType What the discount is on.
-//
-// Example: cart
-type OfferActivityType string
 
 // OfferActivityList One page of offers.
 type OfferActivityList struct {

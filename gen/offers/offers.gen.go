@@ -35,27 +35,6 @@ func (e OfferRequiredMatch) Valid() bool {
 	}
 }
 
-// Defines values for OfferType.
-const (
-	OfferTypeCart     OfferType = "cart"
-	OfferTypeCombined OfferType = "combined"
-	OfferTypeItem     OfferType = "item"
-)
-
-// Valid indicates whether the value is a known member of the OfferType enum.
-func (e OfferType) Valid() bool {
-	switch e {
-	case OfferTypeCart:
-		return true
-	case OfferTypeCombined:
-		return true
-	case OfferTypeItem:
-		return true
-	default:
-		return false
-	}
-}
-
 // Defines values for QuotedOfferReason.
 const (
 	QuotedOfferReasonCart     QuotedOfferReason = "cart"
@@ -98,27 +77,6 @@ func (e QuotedOfferRequiredMatch) Valid() bool {
 	case QuotedOfferRequiredMatchAll:
 		return true
 	case QuotedOfferRequiredMatchAny:
-		return true
-	default:
-		return false
-	}
-}
-
-// Defines values for QuotedOfferType.
-const (
-	QuotedOfferTypeCart     QuotedOfferType = "cart"
-	QuotedOfferTypeCombined QuotedOfferType = "combined"
-	QuotedOfferTypeItem     QuotedOfferType = "item"
-)
-
-// Valid indicates whether the value is a known member of the QuotedOfferType enum.
-func (e QuotedOfferType) Valid() bool {
-	switch e {
-	case QuotedOfferTypeCart:
-		return true
-	case QuotedOfferTypeCombined:
-		return true
-	case QuotedOfferTypeItem:
 		return true
 	default:
 		return false
@@ -315,7 +273,7 @@ type Offer struct {
 	// Type `cart`: on the whole cart. `item`: on the eligible items. `combined`: on the eligible items when the required ones are in the cart too.
 	//
 	// Example: cart
-	Type OfferType `json:"type"`
+	Type externalRef0.OfferType `json:"type"`
 
 	// Weight The greatest comes first.
 	//
@@ -328,11 +286,6 @@ type Offer struct {
 //
 // Example: all
 type OfferRequiredMatch string
-
-// OfferType `cart`: on the whole cart. `item`: on the eligible items. `combined`: on the eligible items when the required ones are in the cart too.
-//
-// Example: cart
-type OfferType string
 
 // OfferAnswer An offer.
 type OfferAnswer struct {
@@ -480,7 +433,7 @@ type QuotedOffer struct {
 	// Type `cart`: on the whole cart. `item`: on the eligible items. `combined`: on the eligible items when the required ones are in the cart too.
 	//
 	// Example: cart
-	Type QuotedOfferType `json:"type"`
+	Type externalRef0.OfferType `json:"type"`
 
 	// Weight The greatest comes first.
 	//
@@ -504,11 +457,6 @@ type QuotedOfferReason string
 //
 // Example: all
 type QuotedOfferRequiredMatch string
-
-// QuotedOfferType `cart`: on the whole cart. `item`: on the eligible items. `combined`: on the eligible items when the required ones are in the cart too.
-//
-// Example: cart
-type QuotedOfferType string
 
 // OfferID defines model for OfferId.
 type OfferID = string
