@@ -229,3 +229,68 @@ func TestNothingElseIsInAPersonalOrder(t *testing.T) {
 	}
 	require.Equal(t, []string{"listCustomers sort last_name", "listCustomers sort email"}, ordered)
 }
+
+// TestRulesDoNotTellWhatIsMasked: who may not see personal data makes no rule, and tries none, that looks into it; rules compare
+// it as a whole. What the programme asks already they send back as it is.
+func TestRulesDoNotTellWhatIsMasked(t *testing.T) {
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		p := openConsole(t, url)
+		for _, module := range []string{"automation", "challenges", "custom_events"} {
+			done(p, "/admin/modules/"+module, `{"enabled":true}`)
+		}
+		done(p, "/entities/custom-events/action", `{"id":"tasting","name":"tasting","schema":{"type":"object","properties":{"aroma":{"type":"string"},"note":{"type":"string","x-personal":true}}}}`)
+		done(p, "/entities/segments/segment", `{"id":"a","name":"A","condition":"customer.email startsWith 'a'"}`)
+		done(p, "/entities/automation/campaign", `{"id":"tried","name":"Tried","trigger":"visit","effects":[{"type":"points","points":1}]}`)
+		sees, not := p.enter("editor.sees", loyalty.RoleEditor, true), p.enter("editor.sees-not", loyalty.RoleEditor, false)
+		segment := func(condition string) string { return `{"name":"S","condition":"` + condition + `"}` }
+		campaign := func(trigger, condition string) string {
+			return `{"name":"C","trigger":"` + trigger + `","condition":"` + condition + `","effects":[{"type":"points","points":1}]}`
+		}
+		criterion := func(more string) string { return `{"title":{"en":"C"},"criteria":[{"action":"tasting",` + more + `}]}` }
+		const segments, campaigns, challenges = "/entities/segments/segment", "/entities/automation/campaign", "/entities/challenges/challenge"
+		const backtest, probe = "/automation/campaigns/tried/backtest", "customer.email startsWith 'b'"
+		past := func(campaign string) string {
+			return `{"from":"2020-01-01T00:00:00Z","to":"2099-01-01T00:00:00Z","campaign":` + campaign + `}`
+		}
+		probing := [][3]string{
+			{segments, segment(probe), "condition"},
+			{segments, segment("customer.age >= 18"), "condition"},
+			{segments + "/a", `{"condition":"` + probe + `"}`, "condition"},
+			{campaigns, campaign("visit", "customer.cf_size > 38"), "condition"},
+			{campaigns, campaign("review", "event.data.review contains 'bad'"), "condition"},
+			{campaigns, campaign("checkout", "any(transaction.items, .data.cf_engraving startsWith 'A')"), "condition"},
+			{challenges, criterion(`"threshold":1,"condition":"event.data.note matches '^a'"`), "criteria[0].condition"},
+			{challenges, criterion(`"threshold":9,"sum":"data.cf_income"`), "criteria[0].sum"},
+			{backtest, past(campaign("visit", probe)), "campaign.condition"},
+			{"/entities", `{"entities":[{"method":"create","type":"segments/segment","data":` + segment(probe) + `}]}`, "entities[0].data.condition"},
+			{"/admin/configuration", `{"mode":"plan","configuration":{"entities":{"segments/segment":{"s":` + segment(probe) + `}}}}`, "configuration.entities.segments/segment.s.condition"},
+		}
+		for _, one := range probing {
+			require.Equal(t, []string{one[2]}, refused(t, not.post(bridged+one[0], one[1]), http.StatusForbidden, 190651).fields(), one[1])
+		}
+		for _, one := range probing {
+			require.Less(t, sees.post(bridged+one[0], one[1]).status, 300, one[1])
+			require.Less(t, p.post(one[0], one[1]).status, 300, "a key is a program: "+one[1])
+		}
+		done(p, segments, `{"id":"kept","name":"Kept","condition":"customer.first_name startsWith 'a'"}`)
+		for _, whole := range [][2]string{
+			{segments, segment("customer.email == 'a@shop.test' or 'vip' in customer.labels")},
+			{segments + "/kept", `{"name":"Still kept","condition":"customer.first_name startsWith 'a'"}`},
+			{campaigns, campaign("checkout", "customer.birthday == event.month_day and transaction.total > 10")},
+			{challenges, criterion(`"threshold":1,"condition":"event.data.aroma startsWith 'n' and event.data.note == 'nuts'"`)},
+			{challenges, criterion(`"threshold":9,"sum":"points"`)},
+			{backtest, past(campaign("checkout", "event.data.total >= 10 and customer.email == 'a@shop.test'"))},
+		} {
+			require.Less(t, not.post(bridged+whole[0], whole[1]).status, 300, whole[1])
+		}
+		r := newReceiver(t)
+		owner := p.enter("owner.sees-not", loyalty.RoleOwner, false)
+		hook := func(filter string) string {
+			return `{"url":"` + r.URL + `","types":["event.*"],"filter":"` + filter + `"}`
+		}
+		require.Equal(t, []string{"filter"}, refused(t, owner.post(bridged+"/admin/webhooks", hook(probe)), http.StatusForbidden, 190651).fields())
+		require.Equal(t, http.StatusCreated, owner.post(bridged+"/admin/webhooks", hook("event.data.total > 5 and customer.score > 1")).status)
+		kept := bridged + "/admin/webhooks/" + p.hook(r, `["event.*"]`, `,"filter":"`+probe+`"`)
+		require.Equal(t, http.StatusOK, owner.post(kept, `{"label":"Kept","filter":"`+probe+`"}`).status)
+	})
+}

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/condition"
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
@@ -397,7 +398,7 @@ func (a *Webhooks) applyWebhook(ctx context.Context, r *webhookRun, c WebhookCha
 	if c.Include != nil {
 		w.Include = slices.Sorted(slices.Values(*c.Include))
 	}
-	if err := a.applyWishes(r, c, w); err != nil {
+	if err := a.applyWishes(ctx, r, c, w); err != nil {
 		return err
 	}
 	if w.Has(loyalty.IncludePersonal) && (!had || url != w.URL) && !c.ConfirmPersonal {
@@ -415,8 +416,15 @@ func maySendPersonal(ctx context.Context, w *loyalty.Webhook) error {
 	return nil
 }
 
+// mayNotProbe reports whether a condition would tell a user, by the events that are sent, what of customers is masked to them. Of
+// events a filter sees nothing personal.
+func mayNotProbe(ctx context.Context, c *condition.Condition) bool {
+	who, console := loyalty.CallerOf(ctx)
+	return console && !who.Personal && slices.ContainsFunc(c.Probes(), func(fact string) bool { return strings.HasPrefix(fact, "customer.") })
+}
+
 // applyWishes is the part of applyWebhook about the events to send, and their headers.
-func (a *Webhooks) applyWishes(r *webhookRun, c WebhookChange, w *loyalty.Webhook) error {
+func (a *Webhooks) applyWishes(ctx context.Context, r *webhookRun, c WebhookChange, w *loyalty.Webhook) error {
 	if c.Types != nil {
 		p, err := a.programme(r.adminRun)
 		if err != nil {
@@ -438,6 +446,9 @@ func (a *Webhooks) applyWishes(r *webhookRun, c WebhookChange, w *loyalty.Webhoo
 			if compiled.Uses(fact) {
 				return programme.Fault("filter", "webhook_fact", map[string]any{"fact": fact})
 			}
+		}
+		if *c.Filter != w.Filter && mayNotProbe(ctx, compiled) {
+			return loyalty.ErrPersonalNeeded.At("filter")
 		}
 		w.Filter = *c.Filter
 	}

@@ -18,6 +18,7 @@ type term struct {
 	words    []string // the only words a text can be; nil: any
 	literal  bool     // written out in the source
 	constant value    // of a literal
+	guarded  string   // the fact that it is, where that is one of Condition.Probes
 	eval     evaluator
 }
 
@@ -25,6 +26,7 @@ type term struct {
 // is not in the language.
 type compiler struct {
 	uses   map[string]bool
+	probes map[string]int // how often a guarded fact is used otherwise than as a whole
 	nodes  int
 	inside []kind // kinds of the elements of the list functions around, innermost last
 }
@@ -151,6 +153,22 @@ func (c *compiler) pointer(n *ast.PointerNode) (term, error) {
 	return term{node: n, kind: c.inside[len(c.inside)-1], eval: func(f *frame) value { return f.element }}, nil
 }
 
+// guard makes a term a guarded fact. Until it is compared as a whole it counts as looked into.
+func (c *compiler) guard(t term, fact string) term {
+	t.guarded = fact
+	c.probes[fact]++
+	return t
+}
+
+// whole notes that terms are compared as they are.
+func (c *compiler) whole(terms ...term) {
+	for _, t := range terms {
+		if t.guarded != "" {
+			c.probes[t.guarded]--
+		}
+	}
+}
+
 // member is of.name, of["name"] or of[0].
 func (c *compiler) member(n *ast.MemberNode) (term, error) {
 	property, plain := n.Property.(*ast.StringNode)
@@ -176,14 +194,19 @@ func (c *compiler) member(n *ast.MemberNode) (term, error) {
 func (c *compiler) field(n *ast.MemberNode, record, name string) (term, error) {
 	if record == "customer" && strings.HasPrefix(name, "cf_") {
 		c.use(record, name)
-		return term{node: n, eval: func(f *frame) value { return f.attribute(f.facts.Customer.Custom, name) }}, nil
+		custom := term{node: n, eval: func(f *frame) value { return f.attribute(f.facts.Customer.Custom, name) }}
+		return c.guard(custom, record+"."+name), nil
 	}
 	of, ok := fields[record][name]
 	if !ok {
 		return term{}, c.fault(n, "%s has no field %s; it has %s", record, name, names(fields[record]))
 	}
 	c.use(record, name)
-	return term{node: n, kind: of.kind, holds: of.holds, words: of.words, eval: of.read}, nil
+	t := term{node: n, kind: of.kind, holds: of.holds, words: of.words, eval: of.read}
+	if of.personal || name == dataField {
+		t = c.guard(t, record+"."+name)
+	}
+	return t, nil
 }
 
 // lineField is a field of a line that a list holds.
@@ -192,12 +215,16 @@ func (c *compiler) lineField(n *ast.MemberNode, of term, name string) (term, err
 	if !ok {
 		return term{}, c.fault(n, "a line has no field %s; it has %s", name, names(lineFields))
 	}
-	return term{node: n, kind: field.kind, eval: func(f *frame) value {
+	t := term{node: n, kind: field.kind, eval: func(f *frame) value {
 		if item, ok := of.eval(f).ref.(*Item); ok {
 			return field.read(item)
 		}
 		return nothing
-	}}, nil
+	}}
+	if name == dataField {
+		t = c.guard(t, "item."+name)
+	}
+	return t, nil
 }
 
 // element is an attribute of an object, or an element of a list by its place,
@@ -211,13 +238,22 @@ func (c *compiler) element(n *ast.MemberNode, of, key term) (term, error) {
 		key.kind != text && key.kind != number && key.kind != unknown:
 		return term{}, c.fault(n, "%s cannot be looked up by %s", describe(of.node), key.kind)
 	}
-	return term{node: n, kind: of.holds, eval: func(f *frame) value {
+	t := term{node: n, kind: of.holds, eval: func(f *frame) value {
 		from, at := of.eval(f), key.eval(f)
 		if from.kind == absent || at.kind == absent {
 			return nothing
 		}
 		return f.part(n, from, at)
-	}}, nil
+	}}
+	if of.guarded != "" { // the part is looked at, and not what it is a part of
+		c.whole(of)
+		fact := of.guarded
+		if strings.HasSuffix(fact, "."+dataField) && key.literal && key.kind == text {
+			fact += "." + key.constant.s
+		}
+		t = c.guard(t, fact)
+	}
+	return t, nil
 }
 
 // part looks one up. Places are exact numbers from 0; a negative one is not counted from

@@ -3,6 +3,8 @@ package condition
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -21,6 +23,7 @@ const (
 type Condition struct {
 	source string
 	uses   map[string]bool
+	probes []string
 	eval   evaluator
 }
 
@@ -49,7 +52,7 @@ func Compile(source string) (*Condition, error) {
 	if err != nil {
 		return nil, syntaxError(err)
 	}
-	c := &compiler{uses: make(map[string]bool)}
+	c := &compiler{uses: make(map[string]bool), probes: make(map[string]int)}
 	whole, err := c.term(tree.Node)
 	if err == nil {
 		whole, err = c.want(whole, truth)
@@ -58,7 +61,8 @@ func Compile(source string) (*Condition, error) {
 	if errors.As(err, &located) {
 		return nil, located.in(source)
 	}
-	return &Condition{source: source, uses: c.uses, eval: whole.eval}, nil
+	maps.DeleteFunc(c.probes, func(_ string, times int) bool { return times == 0 })
+	return &Condition{source: source, uses: c.uses, probes: slices.Sorted(maps.Keys(c.probes)), eval: whole.eval}, nil
 }
 
 // Holds reports whether the condition is true of the facts. What is neither true
@@ -91,6 +95,16 @@ func (c *Condition) Judge(f *Facts) (holds bool, steps int, err error) {
 // Uses reports whether the condition mentions a record ("event", "customer",
 // "transaction", "item") or one of its fields ("customer.tiers").
 func (c *Condition) Uses(name string) bool { return c != nil && c.uses[name] }
+
+// Probes lists the guarded facts that the condition looks into, and does not only compare as a whole by ==, != or in: what is
+// personal of the customer ("customer.email"), and attributes of the event, the purchase or a line ("event.data.review"), of which
+// only the actions tell whether they are. Whoever may not see such a fact could find it out by such conditions, letter by letter.
+func (c *Condition) Probes() []string {
+	if c == nil {
+		return nil
+	}
+	return c.probes
+}
 
 // String returns the source.
 func (c *Condition) String() string {

@@ -13,7 +13,12 @@ type field struct {
 	holds kind
 	words []string // the only words a text can be; nil: any
 	read  func(*frame) value
+
+	personal bool // it names a person, or tells about one
 }
+
+// dataField is the object of the attributes that callers sent.
+const dataField = "data"
 
 // fields are the names of the language, by record.
 var fields = map[string]map[string]field{
@@ -45,11 +50,14 @@ func timestamp(f *frame) value { return instantOf(f.facts.Event.Timestamp) }
 // profileTexts are the fields of a customer that are texts of the profile.
 var profileTexts = []string{"handler", "email", "first_name", "last_name", "gender", "image_url", "birth_date", "language", "currency"}
 
+// sharedTexts are those of them that many people have, which name nobody.
+var sharedTexts = []string{"language", "currency"}
+
 // withProfile adds the texts of the profile to the fields of a customer: one list for
 // conditions, actions and answers.
 func withProfile(all map[string]field) map[string]field {
 	for _, name := range profileTexts {
-		all[name] = field{kind: text, read: func(f *frame) value { return fieldText(f.facts.Customer.text(name)) }}
+		all[name] = field{kind: text, personal: !slices.Contains(sharedTexts, name), read: func(f *frame) value { return fieldText(f.facts.Customer.text(name)) }}
 	}
 	return all
 }
@@ -58,12 +66,12 @@ var customerFields = map[string]field{
 	"id":           {kind: text, read: func(f *frame) value { return fieldText(f.facts.Customer.ID) }},
 	"status":       {kind: text, read: func(f *frame) value { return fieldText(f.facts.Customer.Status) }},
 	"referrer":     {kind: text, read: func(f *frame) value { return fieldText(f.facts.Customer.Referrer) }},
-	"birthday":     {kind: text, read: birthday},
-	"birth_month":  {kind: number, read: birthMonth},
-	"age":          {kind: number, read: age},
-	"labels":       {kind: list, holds: text, read: labels},
+	"birthday":     {kind: text, personal: true, read: birthday},
+	"birth_month":  {kind: number, personal: true, read: birthMonth},
+	"age":          {kind: number, personal: true, read: age},
+	"labels":       {kind: list, holds: text, personal: true, read: labels},
 	"lists":        {kind: list, holds: text, read: func(f *frame) value { return value{kind: list, ref: (*texts)(&f.facts.Customer.Lists)} }},
-	"external_ids": {kind: object, holds: text, read: func(f *frame) value { return value{kind: object, ref: f.facts.Customer.ExternalIDs} }},
+	"external_ids": {kind: object, holds: text, personal: true, read: func(f *frame) value { return value{kind: object, ref: f.facts.Customer.ExternalIDs} }},
 	"tiers":        {kind: object, holds: text, read: func(f *frame) value { return value{kind: object, ref: f.facts.Customer.Tiers} }},
 	"created_at":   {kind: instant, read: func(f *frame) value { return instantOf(f.facts.Customer.CreatedAt) }},
 	"updated_at":   {kind: instant, read: func(f *frame) value { return instantOf(f.facts.Customer.UpdatedAt) }},

@@ -1,7 +1,7 @@
 // A condition: a text, with the facts that it may name and some to begin with, both as the API's document tells them.
 import { html, useEffect, useState } from '../ui.js'
 import { t } from '../words.js'
-import { documentOf } from '../api.js'
+import { documentOf, me } from '../api.js'
 
 // grammar reads the samples and the facts out of the description.
 async function grammar() {
@@ -23,5 +23,5 @@ export function Condition({ common, value, set, change }) {
   return html`<textarea class="code" spellcheck=${false} rows="2" ...${common} value=${value ?? ''} onInput=${set}></textarea>
     ${help && html`<details class="data"><summary>${t('condition.help')}</summary>
       <p class="small">${t('condition.samples')}</p><div class="chips">${help.samples.map((s) => html`<button type="button" onClick=${() => change(value ? `(${value}) and (${s})` : s)}><code>${s}</code></button>`)}</div>
-      <p class="small">${t('condition.facts')}</p><ul class="small" lang="en">${help.facts.map((f) => html`<li>${f.split('`').map((part, i) => (i % 2 ? html`<code>${part}</code>` : part))}</li>`)}</ul></details>`}`
+      ${!me.now.personal && html`<p class="small">${t('condition.whole')}</p>`}<p class="small">${t('condition.facts')}</p><ul class="small" lang="en">${help.facts.map((f) => html`<li>${f.split('`').map((part, i) => (i % 2 ? html`<code>${part}</code>` : part))}</li>`)}</ul></details>`}`
 }
