@@ -63,7 +63,7 @@ func TestLedgerReport(t *testing.T) {
 		policy(`{"policy":"calendar","date":"04-01"}`)
 		add("member-1000", "30")
 		add("member-1001", "50")
-		policy(`{"policy":"calendar","date":"09-15"}`)
+		policy(`{"policy":"calendar","date":"09-30"}`) // its last moment is in September, and it expires in October
 		add("member-1001", "20")
 		done(h, "/events", `{"customer":"member-1000","action":"point_spend","data":{"points":10}}`)
 		done(h, "/events", `{"customer":"member-1001","action":"reserve_points","data":{"points":5,"transaction_id":"T-1"}}`)

@@ -14,10 +14,11 @@ import (
 // at a full quarter of an hour, and so its months.
 const quarter = "900000"
 
-// outstandingGroups adds up the open lots. Those that depend on activity are grouped by it and by
+// outstandingGroups adds up the open lots, by the last moment at which they are good: what lasts through the last day of a month
+// expires when the next month begins. Those that depend on activity are grouped by it and by
 // their period, from which the caller computes the expiry. Origin is part of the groups, so that
 // both views of what is owed come from the same rows.
-const outstandingGroups = `SELECT l.expires_at / ` + quarter + ` * ` + quarter + ` AS expires_at, l.idle_months, l.idle_days,
+const outstandingGroups = `SELECT (l.expires_at - 1) / ` + quarter + ` * ` + quarter + ` AS expires_at, l.idle_months, l.idle_days,
 	CASE WHEN l.idle_months > 0 OR l.idle_days > 0 THEN b.last_activity_at / ` + quarter + ` * ` + quarter + ` END AS last_activity,
 	l.origin, %s, COUNT(*) AS lots
 FROM lots l JOIN balances b ON b.customer_id = l.customer_id WHERE l.open

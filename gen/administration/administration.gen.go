@@ -2819,7 +2819,7 @@ type ImportPart struct {
 
 // ImportPlan What the files would bring, by the last check; absent before.
 type ImportPlan struct {
-	// Expiring Points by the month of their expiry in the programme's time zone; `never`, and `by the programme's policy`.
+	// Expiring Points by the last month in which they are good, in the programme's time zone: those of an `expires_at` of 31 January under January; `never`, and `by the programme's policy`.
 	//
 	// Example: {"2027-03":500}
 	Expiring map[string]int64 `json:"expiring"`
@@ -3445,7 +3445,7 @@ type LiabilityMonth struct {
 	// Example: 31
 	Lots int64 `json:"lots"`
 
-	// Month The month, YYYY-MM, in the programme's time zone; null where the points never expire.
+	// Month The last month in which the points are good, YYYY-MM, in the programme's time zone; null where they never expire.
 	//
 	// Example: 2026-06
 	Month *string `json:"month"`

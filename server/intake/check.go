@@ -23,7 +23,7 @@ type Plan struct {
 	New      int64             `json:"new"`     // members who are not there yet
 	Known    int64             `json:"known"`   // members who are: their profile is brought up to date
 	Points   int64             `json:"points"`  // of all lots
-	Expiring map[string]int64  `json:"expires"` // points by the month of their expiry in the programme's time zone
+	Expiring map[string]int64  `json:"expires"` // points by the last month in which they are good, in the programme's time zone
 	Bought   map[string]string `json:"bought"`  // totals of purchases by currency; empty: the programme's
 	Errors   int64             `json:"errors"`
 	Warnings int64             `json:"warnings"`
@@ -35,6 +35,12 @@ const (
 	Never  = "never"
 	Policy = "by the programme's policy"
 )
+
+// monthThrough is the month of the last moment before points expire: what lasts through the last day of a month expires when the
+// next one begins.
+func monthThrough(expires time.Time, zone *time.Location) string {
+	return expires.Add(-time.Millisecond).In(zone).Format("2006-01")
+}
 
 // Total is how many rows there are.
 func (p *Plan) Total() (n int64) {
@@ -249,7 +255,7 @@ func (c *checker) lot(s *sheet, row *loyalty.ImportRow) {
 	case !s.has("expires_at"):
 		month = Policy
 	case !expires.IsZero():
-		month = expires.In(c.Programme.Location).Format("2006-01")
+		month = monthThrough(expires, c.Programme.Location)
 		if !expires.After(c.Now) {
 			c.told(s.finding("expires_at", s.cell("expires_at"), "has expired: leave it out, it is no balance"))
 		} else if !expires.After(earned) {

@@ -27,7 +27,7 @@ type Account struct {
 	Refused  int64      `json:"refused"`
 	Lots     Sums       `json:"lots"`
 	Expected Sums       `json:"expected"` // what the file has, without what was refused
-	// Months compares points by the month of their expiry: of the file, of the ledger.
+	// Months compares points by the last month in which they are good: of the file, of the ledger.
 	Months map[string][2]int64 `json:"months"`
 	Wrong  int64               `json:"wrong"` // lines that differ
 }
@@ -143,11 +143,11 @@ func (r *reconciling) missing() {
 	}
 }
 
-// add counts points under the month in which they expire: on the files' side (0) or the ledger's (1).
+// add counts points under the last month in which they are good: on the files' side (0) or the ledger's (1).
 func (r *reconciling) add(expires time.Time, side int, n int64) {
 	month := Never
 	if !expires.IsZero() {
-		month = expires.In(r.zone).Format("2006-01")
+		month = monthThrough(expires, r.zone)
 	}
 	m := r.account.Months[month]
 	m[side] += n

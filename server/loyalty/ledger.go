@@ -83,10 +83,10 @@ func (t *LedgerTotals) Spendable() *big.Int {
 	return n.Sub(n.Sub(n, &t.Reserved), &t.Expired)
 }
 
-// LotGroup are open lots of one origin that expire within the same quarter of an hour,
+// LotGroup are open lots of one origin whose last moment lies within the same quarter of an hour,
 // in which no day of any time zone begins or ends.
 type LotGroup struct {
-	ExpiresAt    time.Time     // zero: never, or by Idle
+	ExpiresAt    time.Time     // in that quarter; zero: never, or by Idle
 	Idle         points.Period // set: so long after LastActivity
 	LastActivity time.Time
 	Origin       points.Origin

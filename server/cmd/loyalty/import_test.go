@@ -79,7 +79,7 @@ func TestImport(t *testing.T) {
 		require.NoError(t, json.Unmarshal([]byte(r.out), &plan))
 		require.Equal(t, intake.Plan{
 			Rows: map[string]int64{"members": 2, "lots": 3, "purchases": 1, "tiers": 1, "coupons": 1, "lists": 1}, New: 2, Points: 3800, Warnings: 1,
-			Expiring: map[string]int64{fmt.Sprint(far+1, "-01"): 1500, intake.Never: 2000, fmt.Sprint(far, "-07"): 300}, Bought: map[string]string{"HUF": "1234.5"},
+			Expiring: map[string]int64{fmt.Sprint(far, "-12"): 1500, intake.Never: 2000, fmt.Sprint(far, "-06"): 300}, Bought: map[string]string{"HUF": "1234.5"},
 		}, plan)
 		require.Equal(t, 1, do("reconcile", how...).code, "nothing was taken over yet")
 
