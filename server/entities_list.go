@@ -154,7 +154,7 @@ func (a *entitiesAPI) entityQuery(ctx context.Context, kind string, in entities.
 	wanted, readable := list.Conditions(query, fields)
 	search := ""
 	if in.Search != nil {
-		if search = strings.ToLower(strings.TrimSpace(*in.Search)); search == "" {
+		if search = loyalty.NameKey(*in.Search); search == "" {
 			return q, false, nil // every text contains nothing
 		}
 	}
@@ -174,7 +174,7 @@ func propertiesOf(data json.RawMessage) (fields map[string]json.RawMessage) {
 }
 
 // contains reports whether the id, a name or a searchable attribute contains a text
-// in small letters.
+// in the form of loyalty.NameKey.
 func (e storedEntity) contains(text string, searched []*loyalty.CustomAttribute) bool {
 	if text == "" {
 		return true
@@ -191,7 +191,7 @@ func (e storedEntity) contains(text string, searched []*loyalty.CustomAttribute)
 	for _, a := range searched {
 		texts = append(texts, a.Texts(e.fields)...)
 	}
-	return slices.ContainsFunc(texts, func(t string) bool { return strings.Contains(strings.ToLower(t), text) })
+	return slices.ContainsFunc(texts, func(t string) bool { return strings.Contains(loyalty.NameKey(t), text) })
 }
 
 func byName(sort *entities.ListEntitiesParamsSort) bool { return sort != nil && *sort == "name" }

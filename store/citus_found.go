@@ -80,7 +80,7 @@ func (e *citusEngine) fill(ctx context.Context, pour func(loading) error) error 
 func (r *resolving) renamed() error {
 	for _, named := range []map[string]loyalty.ID{r.l.out.Emails, r.l.out.Matches} {
 		for email, id := range named {
-			if l := r.l.out.Customers[id]; l != nil && searchKey(l.Customer.Profile.Email) != email {
+			if l := r.l.out.Customers[id]; l != nil && loyalty.EmailKey(l.Customer.Profile.Email) != email {
 				return errors.Join(loyalty.ErrBatchConflict, errors.New("an e-mail moved"))
 			}
 		}

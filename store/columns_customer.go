@@ -5,7 +5,7 @@ import (
 )
 
 // accountTable is who a customer is: what changes seldom. The keys are what search and
-// matching compare; see searchKey.
+// matching compare.
 var accountTable = table[loyalty.Customer]{name: "customers", fields: []field[loyalty.Customer]{
 	{"id", "uuid", func(c *loyalty.Customer) any { return (*UUID)(&c.ID) }},
 	{"name", "text", func(c *loyalty.Customer) any { return (*plain)(&c.Name) }},
@@ -27,10 +27,10 @@ var accountTable = table[loyalty.Customer]{name: "customers", fields: []field[lo
 	{"custom", "text", func(c *loyalty.Customer) any { return rawsIn(&c.Profile.Custom) }},
 	{"referrer", "uuid", func(c *loyalty.Customer) any { return (*UUID)(&c.Profile.Referrer) }},
 }, derived: []field[loyalty.Customer]{
-	{"handler_key", "text", func(c *loyalty.Customer) any { return foundBy(c, c.Profile.Handler) }},
-	{"email_key", "text", func(c *loyalty.Customer) any { return foundBy(c, c.Profile.Email) }},
-	{"first_key", "text", func(c *loyalty.Customer) any { return foundBy(c, c.Profile.FirstName) }},
-	{"last_key", "text", func(c *loyalty.Customer) any { return foundBy(c, c.Profile.LastName) }},
+	{"handler_key", "text", func(c *loyalty.Customer) any { return foundBy(c, loyalty.NameKey(c.Profile.Handler)) }},
+	{"email_key", "text", func(c *loyalty.Customer) any { return foundBy(c, loyalty.EmailKey(c.Profile.Email)) }},
+	{"first_key", "text", func(c *loyalty.Customer) any { return foundBy(c, loyalty.NameKey(c.Profile.FirstName)) }},
+	{"last_key", "text", func(c *loyalty.Customer) any { return foundBy(c, loyalty.NameKey(c.Profile.LastName)) }},
 }}
 
 // balanceTable is the hot part of a customer.

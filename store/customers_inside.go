@@ -15,7 +15,7 @@ const readAtOnce = 2000
 // They lie in a document, which is read here and not by the databases, whose
 // functions differ on numbers and on what is absent.
 func looksInto(q loyalty.CustomerQuery) bool {
-	return q.Custom != nil || searchKey(q.Search) != "" && len(q.SearchIn) > 0
+	return q.Custom != nil || strings.TrimSpace(q.Search) != "" && len(q.SearchIn) > 0
 }
 
 // listInside lists the customers of such a query.
@@ -122,17 +122,23 @@ func fitsInside(q loyalty.CustomerQuery, c *loyalty.Customer) bool {
 	if q.Custom != nil && !q.Custom.Fits(c.Profile.Custom) {
 		return false
 	}
-	wanted := cleanText(searchKey(q.Search))
-	if wanted == "" {
+	if strings.TrimSpace(q.Search) == "" {
 		return true
 	}
-	found := func(key string) bool { return key == wanted || !q.Whole && strings.HasPrefix(key, wanted) }
-	for _, text := range []string{c.Profile.Email, c.Profile.Handler, c.Profile.FirstName, c.Profile.LastName} {
-		if found(string(foundBy(c, text))) {
+	found := func(key, wanted string) bool {
+		wanted = cleanText(wanted)
+		return key == wanted || !q.Whole && strings.HasPrefix(key, wanted)
+	}
+	name := loyalty.NameKey(q.Search)
+	if found(string(foundBy(c, loyalty.EmailKey(c.Profile.Email))), loyalty.EmailKey(q.Search)) {
+		return true
+	}
+	for _, text := range []string{c.Profile.Handler, c.Profile.FirstName, c.Profile.LastName} {
+		if found(string(foundBy(c, loyalty.NameKey(text))), name) {
 			return true
 		}
 	}
 	return slices.ContainsFunc(q.SearchIn, func(a *loyalty.CustomAttribute) bool {
-		return slices.ContainsFunc(a.Texts(c.Profile.Custom), func(text string) bool { return found(searchKey(text)) })
+		return slices.ContainsFunc(a.Texts(c.Profile.Custom), func(text string) bool { return found(loyalty.NameKey(text), name) })
 	})
 }

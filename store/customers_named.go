@@ -46,7 +46,7 @@ func (s customerStore) findNamed(ctx context.Context, q loyalty.CustomerQuery) (
 func (s customerStore) nameable(q loyalty.CustomerQuery) (*namedList, error) {
 	searched := s.searched(q)
 	at := slices.IndexFunc(q.Conditions, func(c loyalty.Condition) bool {
-		return (customerColumns[c.Field].key || customerColumns[c.Field].id) && positive(c)
+		return (customerColumns[c.Field].key != nil || customerColumns[c.Field].id) && positive(c)
 	})
 	if at < 0 && searched == nil {
 		at = slices.IndexFunc(q.Conditions, func(c loyalty.Condition) bool { return customerColumns[c.Field].among != "" && positive(c) })
@@ -86,20 +86,20 @@ func (f *namedList) each(what string) (all sqlFragment) {
 // searched is the search as ranges, one for each key, which the indexes of both databases serve:
 // PostgreSQL's are made for its pattern operators.
 func (s customerStore) searched(q loyalty.CustomerQuery) (ranges []sqlFragment) {
-	prefix := cleanText(searchKey(q.Search))
-	if prefix == "" {
+	if strings.TrimSpace(q.Search) == "" {
 		return nil
 	}
 	from, below := ">=", "<"
 	if s.dialect() == goose.DialectPostgres {
 		from, below = "~>=~", "~<~"
 	}
-	for _, c := range []string{"email_key", "handler_key", "first_key", "last_key"} {
+	email, name := cleanText(loyalty.EmailKey(q.Search)), cleanText(loyalty.NameKey(q.Search))
+	for _, k := range []struct{ column, text string }{{"email_key", email}, {"handler_key", name}, {"first_key", name}, {"last_key", name}} {
 		if q.Whole {
-			ranges = append(ranges, sqlFragment{}.and("customers."+c+" = ?", prefix))
+			ranges = append(ranges, sqlFragment{}.and("customers."+k.column+" = ?", k.text))
 			continue
 		}
-		ranges = append(ranges, sqlFragment{}.and("customers."+c+" "+from+" ? AND customers."+c+" "+below+" ?", prefix, prefix+"\U0010FFFF"))
+		ranges = append(ranges, sqlFragment{}.and("customers."+k.column+" "+from+" ? AND customers."+k.column+" "+below+" ?", k.text, k.text+"\U0010FFFF"))
 	}
 	return ranges
 }

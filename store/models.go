@@ -1,8 +1,6 @@
 package store
 
 import (
-	"strings"
-
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
@@ -95,17 +93,14 @@ type versionRow struct {
 
 func (versionRow) TableName() string { return "programme_version" }
 
-// searchKey is the form in which a text is searched and matched: trimmed and in
-// lower case, made here and not by the databases, whose lower-casing differs.
-func searchKey(text string) string { return strings.ToLower(strings.TrimSpace(text)) }
-
-// foundBy is the key of a text of a customer. Who has opted out has none: what is left of the texts
-// are hashes, and a search for "ada" would find the one that happens to begin so.
-func foundBy(c *loyalty.Customer, text string) Text {
+// foundBy is the key of a text of a customer, made here and not by the databases, whose lower-casing
+// differs. Who has opted out has none: what is left of the texts are hashes, and a search for "ada"
+// would find the one that happens to begin so.
+func foundBy(c *loyalty.Customer, key string) Text {
 	if c.Status == loyalty.OptedOut {
 		return ""
 	}
-	return Text(searchKey(text))
+	return Text(key)
 }
 
 // entityRow is one thing a programme is made of.

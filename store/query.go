@@ -85,9 +85,9 @@ func sorting(columns map[string]filterColumn, keys []loyalty.Sorting, id string)
 type filterColumn struct {
 	expression string
 	nullable   bool
-	key        bool   // compares in the form of searchKey
-	id         bool   // the row's own id: of each there is one
-	among      string // the table, with a customer_id, that has the expression; any number of rows of it are a customer's
+	key        func(string) string // compares in this form; nil: as it is
+	id         bool                // the row's own id: of each there is one
+	among      string              // the table, with a customer_id, that has the expression; any number of rows of it are a customer's
 }
 
 // operators are how a condition with one value reads in SQL.
@@ -139,8 +139,8 @@ func (c filterColumn) value(v any) any {
 	case loyalty.ID:
 		return UUID(v)
 	case string:
-		if c.key {
-			v = searchKey(v)
+		if c.key != nil {
+			v = c.key(v)
 		}
 		return cleanText(v)
 	}

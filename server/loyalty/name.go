@@ -74,3 +74,14 @@ func ExternalName(name, value string) Name { return Name{NameExternal, name + ":
 
 // EmailKey returns the form in which e-mail addresses are compared: trimmed, in lower case.
 func EmailKey(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
+
+// NameKey returns the form in which names are searched: trimmed, in lower case, and with one form of the letters of which lower
+// case leaves two, so that GRÖSSE finds Größe. E-mail addresses keep both, because they are other mailboxes. What is stored of
+// it is made anew by a migration where it changes (00042_one_form).
+func NameKey(name string) string { return oneForm.Replace(strings.ToLower(strings.TrimSpace(name))) }
+
+// oneForm writes what capitals make alike as they do.
+var oneForm = strings.NewReplacer(
+	"ß", "ss", "ς", "σ", "ſ", "s", "µ", "μ", "և", "եւ",
+	"ﬀ", "ff", "ﬁ", "fi", "ﬂ", "fl", "ﬃ", "ffi", "ﬄ", "ffl", "ﬅ", "st", "ﬆ", "st",
+)
