@@ -19,7 +19,7 @@ func (a *entitiesAPI) ChangeEntities(ctx context.Context, in entities.ChangeEnti
 	}
 	changes := make([]admin.EntityChange, len(in.Body.Entities))
 	for i, c := range in.Body.Entities {
-		changes[i] = admin.EntityChange{Method: string(c.Method), Type: c.Type}
+		changes[i] = admin.EntityChange{Method: string(c.Method), Type: c.Type, Sent: len(contract.Properties(bodies[i]))}
 		if c.ID != nil {
 			changes[i].ID = *c.ID
 		}

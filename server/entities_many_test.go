@@ -103,6 +103,7 @@ func TestManyEntitiesFail(t *testing.T) {
 			`{"method":"update","type":"stores/store","id":"taken","data":{"label":null}}`:                           {400, 190011, "entities[1].data.label"},
 			`{"method":"update","type":"stores/store","id":"taken","data":{"name":null}}`:                            {400, 0, "entities[1].data.name"},
 			`{"method":"archive","type":"stores/store","id":"none"}`:                                                 {404, 190025, "entities[1].id"},
+			`{"method":"archive","type":"stores/store","id":"taken","data":{"name":"x"}}`:                            {400, 190010, "entities[1].data"},
 			`{"method":"archive","type":"custom/nothing","id":"none"}`:                                               {404, 190024, "entities[1].type"},
 			`{"method":"create","type":"contests/contest","data":{}}`:                                                {404, 160600, "entities[1].type"},
 			`{"method":"update","type":"core/customer","id":"member-1001","data":{"first_name":"x"}}`:                {422, 190250, "entities[1].type"},
@@ -211,6 +212,9 @@ func TestManyEntitiesAsForm(t *testing.T) {
 	require.JSONEq(t, `{"id":"mug","title":{"en":"Mug"},"type":"custom","stock":2,"status":"active"}`, ownFields(t, data(t, h.get("/entities/rewards/reward/mug"))))
 	a := h.form("/entities", "entities[0][method]=create&entities[0][type]=rewards/reward&entities[0][data][title][en]=Mug&entities[0][data][type]=custom&entities[0][data][points]=many")
 	require.Equal(t, []string{"entities[0].data.points"}, a.fault(t).fields())
+	const archiving = "entities[0][method]=archive&entities[0][type]=rewards/reward&entities[0][id]=mug"
+	require.Equal(t, []string{"entities[0].data"}, h.form("/entities", archiving+"&entities[0][data][points]=").fault(t).fields())
+	require.Equal(t, []string{"mug"}, h.form("/entities", archiving).fates(t))
 }
 
 // TestExamplesOfManyEntities: the examples of the document work, as JSON and as a

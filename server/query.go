@@ -57,8 +57,9 @@ func (o *operation) known(pairs []list.Pair, custom map[string]list.Field) error
 	for i, p := range pairs {
 		repeatable, ok := o.parameters[p.Name]
 		if !ok {
-			attribute, _ := list.SplitOperator(p.Name)
-			_, ok = custom[attribute]
+			attribute, operator := list.SplitOperator(p.Name)
+			field, declared := custom[attribute]
+			ok = declared && field.Takes(operator)
 		}
 		if !ok && o.bracketed.Owns(p.Name) {
 			repeatable, ok = o.bracketed.Repeats(p.Name), true // its grammar judges it

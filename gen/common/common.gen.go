@@ -909,12 +909,12 @@ type EffectiveTimestamp = Instant
 // Error One failure. Decide by the HTTP status, `type` and `code`, which never change with the language; show
 // `message`, which follows `Accept-language`.
 type Error struct {
-	// Code The number of this failure. 0 is shared by the failures that the programme's users know by their text.
+	// Code The number of this failure. 0 is shared by the failures that the programme's users know by their text. Of several violations it is that of the first of `details`.
 	//
 	// Example: 112203
 	Code int `json:"code"`
 
-	// Details The fields at fault; absent when no field is.
+	// Details The fields at fault; absent when no field is. `code` and `message` are those of the first: what is required and missing comes first, in the order of the contract, then all others in the order of their paths, whose own codes are not told.
 	Details []ErrorDetail `json:"details,omitempty"`
 
 	// Message One sentence for a person, in the language of the answer.

@@ -333,7 +333,8 @@ type ListCustomersParams struct {
 	Order *ListCustomersParamsOrder `form:"order,omitempty" json:"order,omitempty"`
 
 	// Search The beginning of an e-mail address, handler, first or last name, or of an attribute of `core/customer` that is declared
-	// with the tag `searchable`; capital and small letters are alike. For a user of the console who may not see personal data it
+	// with the tag `searchable`; capital and small letters are alike, but for those of an address also where capitals write two letters
+	// alike: GRÖSSE finds Größe. For a user of the console who may not see personal data it
 	// is the whole of it. Blanks alone find nobody.
 	Search *Search `form:"search,omitempty" json:"search,omitempty"`
 }
@@ -347,7 +348,8 @@ type ListCustomersParamsOrder string
 // CountCustomersParams defines parameters for CountCustomers.
 type CountCustomersParams struct {
 	// Search The beginning of an e-mail address, handler, first or last name, or of an attribute of `core/customer` that is declared
-	// with the tag `searchable`; capital and small letters are alike. For a user of the console who may not see personal data it
+	// with the tag `searchable`; capital and small letters are alike, but for those of an address also where capitals write two letters
+	// alike: GRÖSSE finds Größe. For a user of the console who may not see personal data it
 	// is the whole of it. Blanks alone find nobody.
 	Search *Search `form:"search,omitempty" json:"search,omitempty"`
 }

@@ -1065,7 +1065,7 @@ type EntityAnswer struct {
 
 // EntityChange One change.
 type EntityChange struct {
-	// Data The properties of the entity's schema; in an update those that change, and null for those that go. Archiving takes none.
+	// Data The properties of the entity's schema; in an update those that change, and null for those that go. Archiving takes none (400, 190010).
 	//
 	// Example: {"name":"Filter paper"}
 	Data map[string]interface{} `json:"data,omitempty"`
@@ -2006,7 +2006,7 @@ type ListEntitiesParams struct {
 	Archived *Archived `form:"archived,omitempty" json:"archived,omitempty"`
 
 	// Search What the id, the name or title in any language, or an attribute that is declared with the tag `searchable` contains;
-	// capital and small letters are alike. Of customers it is the beginning, as in the Customers API, and for a user who may not
+	// capital and small letters are alike, as GRÖSSE and Größe are. Of customers it is the beginning, as in the Customers API, and for a user who may not
 	// see personal data the whole of it. Blanks alone find nothing.
 	Search *Search `form:"search,omitempty" json:"search,omitempty"`
 

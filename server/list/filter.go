@@ -86,13 +86,18 @@ func (p Pair) Ordered() string {
 	return ""
 }
 
+// Takes reports whether a field can be compared by an operator: texts, choices and booleans have no order here.
+func (f Field) Takes(op loyalty.Operator) bool {
+	return !op.Ordered() || f.Kind != Text && f.Kind != Choice && f.Kind != Boolean
+}
+
 func (f Field) read(name string, op loyalty.Operator, text string) ([]loyalty.Condition, bool) {
 	texts := []string{text}
 	if f.List || op == loyalty.In || op == loyalty.Nin {
 		texts = strings.Split(text, ",")
 	}
-	if op.Ordered() && (f.Kind == Text || f.Kind == Choice || f.Kind == Boolean) {
-		return nil, false // these have no order here
+	if !f.Takes(op) {
+		return nil, false
 	}
 	if f.Kind == Instant {
 		return instantConditions(name, op, texts)

@@ -16,6 +16,7 @@ type EntityChange struct {
 	Type   string
 	ID     string          // on creation: empty lets the platform choose
 	Data   json.RawMessage // the fields that are sent; in an update null removes one
+	Sent   int             // of ChangeEntities: how many fields are sent; archiving takes none
 	// Check checks the complete fields against the schema of the type and returns them in canonical
 	// form.
 	Check func(json.RawMessage) (json.RawMessage, error)
@@ -195,6 +196,9 @@ func (a *Admin) ArchiveEntity(ctx context.Context, call Call, c EntityChange) (D
 }
 
 func (a *Admin) archive(r *adminRun, c EntityChange) (loyalty.Entity, error) {
+	if c.Sent > 0 {
+		return loyalty.Entity{}, programme.NotWith("data", "method", MethodArchive)
+	}
 	e, err := a.found(r, c)
 	if errors.Is(err, loyalty.ErrEntityArchived) {
 		return e, nil
