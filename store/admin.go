@@ -224,7 +224,7 @@ func (t *adminTx) Audit(e loyalty.AuditEntry) error {
 
 // auditColumns are the fields of an audit entry that may be filtered.
 var auditColumns = map[string]filterColumn{
-	"action":     {expression: "action"},
+	"action":     {expression: "action", few: true},
 	"target":     {expression: "target"},
 	"key_id":     {expression: "actor"},
 	"actor_kind": {expression: "actor_kind"},

@@ -16,8 +16,8 @@ type couponStore struct{ *database }
 // couponColumns are the fields of a coupon that can be filtered and sorted as they are stored.
 var couponColumns = map[string]filterColumn{
 	"code":        {expression: "code"},
-	"type":        {expression: "type"},
-	"pool":        {expression: "pool", nullable: true},
+	"type":        {expression: "type", few: true},
+	"pool":        {expression: "pool", nullable: true, few: true},
 	"reward":      {expression: "reward", nullable: true},
 	"created_at":  {expression: "created_at"},
 	"claimed_at":  {expression: "claimed_at", nullable: true},
@@ -157,7 +157,7 @@ func couponAlternatives(c loyalty.Condition, at time.Time, held bool) ([]sqlFrag
 	case (c.Field == "pool" || c.Field == "type") && c.Operator == loyalty.In && positive(c):
 		var list []sqlFragment
 		for _, value := range textsOf(c) {
-			list = append(list, sqlFragment{}.and(c.Field+" = ?", value))
+			list = append(list, sqlFragment{}.is(c.Field, value))
 		}
 		return list, nil
 	}

@@ -45,9 +45,9 @@ func couponStatus(c loyalty.Condition, at Millis, few bool) (list []sqlFragment,
 		case s == loyalty.CouponExpired:
 			list = append(list, sqlFragment{}.and("expires_at <= ? AND state IN ("+openStates+")", at))
 		case s.Expires():
-			list = append(list, sqlFragment{}.and("state = ? AND (expires_at IS NULL OR expires_at > ?)", string(s), at))
+			list = append(list, sqlFragment{}.is("state", string(s)).and("(expires_at IS NULL OR expires_at > ?)", at))
 		default:
-			list = append(list, sqlFragment{}.and("state = ?", string(s)))
+			list = append(list, sqlFragment{}.is("state", string(s)))
 		}
 	}
 	return list, nil

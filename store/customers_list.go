@@ -12,9 +12,9 @@ import (
 // customerColumns are the fields of a customer that may be filtered.
 var customerColumns = map[string]filterColumn{
 	"id":         {expression: "customers.id", id: true},
-	"status":     {expression: "customers.status"},
-	"language":   {expression: "customers.language"},
-	"currency":   {expression: "customers.currency"},
+	"status":     {expression: "customers.status", few: true},
+	"language":   {expression: "customers.language", few: true},
+	"currency":   {expression: "customers.currency", few: true},
 	"handler":    {expression: "customers.handler_key", nullable: true, key: loyalty.NameKey},
 	"email":      {expression: "customers.email_key", nullable: true, key: loyalty.EmailKey},
 	"created_at": {expression: "customers.created_at"},
@@ -129,7 +129,7 @@ func (m *unionQuery) byStretches(q loyalty.CustomerQuery) error {
 	case m.sort != "" || asksForStatus(q.Conditions) || !slices.ContainsFunc(rest, stretches):
 		m.branches = split(m.branches, statusAlternatives(wanted), false)
 	case len(wanted) < len(loyalty.Statuses): // few are left out of the stretches of another index
-		m.branches = split(m.branches, []sqlFragment{sqlFragment{}.and("status IN ?", wanted)}, false)
+		m.branches = split(m.branches, []sqlFragment{statusIn(wanted)}, false)
 	}
 	for _, c := range rest {
 		alternatives, err := customerAlternatives(c)
@@ -146,10 +146,23 @@ func asksForStatus(conditions []loyalty.Condition) bool {
 	return slices.ContainsFunc(conditions, func(c loyalty.Condition) bool { return c.Field == "status" && positive(c) })
 }
 
+// statusIn is the condition that a status is one of some.
+func statusIn(wanted []loyalty.Status) sqlFragment {
+	values := make([]any, len(wanted))
+	for i, s := range wanted {
+		values[i] = string(s)
+	}
+	text, ok := words(values)
+	if !ok { // there is none
+		return sqlFragment{}.and("FALSE")
+	}
+	return sqlFragment{}.and("status IN (" + text + ")")
+}
+
 // statusAlternatives are the conditions that a status is one of some.
 func statusAlternatives(wanted []loyalty.Status) (list []sqlFragment) {
 	for _, status := range wanted {
-		list = append(list, sqlFragment{}.and("status = ?", string(status)))
+		list = append(list, sqlFragment{}.is("status", string(status)))
 	}
 	if list == nil {
 		list = []sqlFragment{sqlFragment{}.and("FALSE")}
@@ -161,7 +174,7 @@ func statusAlternatives(wanted []loyalty.Status) (list []sqlFragment) {
 func customerAlternatives(c loyalty.Condition) (list []sqlFragment, err error) {
 	if c.Operator == loyalty.In && stretches(c) {
 		for _, v := range textsOf(c) {
-			list = append(list, sqlFragment{}.and(customerColumns[c.Field].expression+" = ?", v))
+			list = append(list, sqlFragment{}.is(customerColumns[c.Field].expression, v))
 		}
 		return list, nil
 	}

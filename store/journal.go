@@ -18,7 +18,7 @@ var eventFields = eventTable.names("effects", `CASE WHEN action IN ('`+strings.J
 
 // eventColumns are the fields of an event that may be filtered.
 var eventColumns = map[string]filterColumn{
-	"action":  {expression: "action"},
+	"action":  {expression: "action", few: true},
 	"date":    {expression: "at"},
 	"points":  {expression: "COALESCE(points, 0)"},
 	"expdate": {expression: "exp_date", nullable: true},
@@ -166,7 +166,7 @@ func ofAllCustomers(list *unionQuery, q *loyalty.EventQuery) error {
 			return err
 		}
 		for _, a := range actions {
-			list.branches = append(list.branches, branch{where.and("action = ?", a), r.at})
+			list.branches = append(list.branches, branch{where.is("action", a), r.at})
 		}
 		if actions == nil {
 			list.branches = append(list.branches, branch{where, r.at})

@@ -144,7 +144,7 @@ func exempt(operation, query string) bool {
 // rows fit, as a negation is meant to be used.
 var negated = map[string][]string{
 	"listAudit":      {"action.ne", "action.nin"},
-	"listCoupons":    {"type.ne", "type.nin"},
+	"listCoupons":    {"type.ne", "type.nin", "status.ne", "status.nin"}, // which has the expired: how many they are a plan for any instant does not know
 	"listCustomers":  {"language.ne", "language.nin", "currency.ne", "currency.nin"},
 	"listDeliveries": {"state.ne", "state.nin", "customer.ne", "customer.nin"},
 }
@@ -219,6 +219,9 @@ func (h *reads) ask(t *testing.T, path string, item *openapi3.PathItem, op *open
 		}
 		if _, query, _ := strings.Cut(target, "?"); exempt(op.OperationID, query) {
 			continue
+		}
+		for range 6 { // from the sixth time on PostgreSQL may use one plan for all values
+			h.get(t, target)
 		}
 		h.plans.take()
 		h.get(t, target)

@@ -14,7 +14,7 @@ type purchaseStore struct{ *database }
 // transactionColumns are the fields of a purchase that may be filtered.
 var transactionColumns = map[string]filterColumn{
 	"id":              {expression: "transaction_id"},
-	"status":          {expression: "state"},
+	"status":          {expression: "state", few: true},
 	"created_at":      {expression: "created_at"},
 	"checkout_date":   {expression: "checkout_date", nullable: true},
 	"auto_accept":     {expression: "auto_accept", nullable: true},

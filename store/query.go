@@ -45,6 +45,10 @@ func (w sqlFragment) andAll(columns map[string]filterColumn, conditions []loyalt
 			w = w.and(text, values...)
 			continue
 		}
+		if text, ok := col.inWords(c, operator); ok {
+			w = w.and(text)
+			continue
+		}
 		w = w.and(col.sql(operator), col.values(c, list))
 	}
 	return w, nil
@@ -87,6 +91,7 @@ type filterColumn struct {
 	nullable   bool
 	key        func(string) string // compares in this form; nil: as it is
 	id         bool                // the row's own id: of each there is one
+	few        bool                // it has few values, which go into the text of a statement; see is
 	among      string              // the table, with a customer_id, that has the expression; any number of rows of it are a customer's
 }
 

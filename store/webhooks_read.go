@@ -14,8 +14,8 @@ import (
 
 // deliveryColumns are the fields of a delivery that may be filtered, besides the customer.
 var deliveryColumns = map[string]filterColumn{
-	"state":      {expression: "state"},
-	"type":       {expression: "type"},
+	"state":      {expression: "state", few: true},
+	"type":       {expression: "type", few: true},
 	"created_at": {expression: "created_at"},
 }
 
