@@ -131,7 +131,7 @@ func amount(a *money.Amount) money.Amount {
 // quoted adds to an offer what it does for a cart.
 func quoted(o offers.Offer, q offer.OfferQuote) offers.QuotedOffer {
 	out := offers.QuotedOffer{
-		ID: o.ID, Name: o.Name, Type: common.OfferType(o.Type), Weight: o.Weight, MinTotal: o.MinTotal,
+		ID: o.ID, Name: o.Name, Type: o.Type, Weight: o.Weight, MinTotal: o.MinTotal,
 		RequiredItems: o.RequiredItems, EligibleItems: o.EligibleItems, Discount: o.Discount, Stores: o.Stores, Segments: o.Segments,
 		MaxRedemptions: o.MaxRedemptions, MaxPerCustomer: o.MaxPerCustomer, Status: o.Status,
 		StartsAt: o.StartsAt, EndsAt: o.EndsAt, AdditionalProperties: o.AdditionalProperties,
