@@ -12,7 +12,6 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/campaign"
 	"github.com/loyalty-platform/loyalty/server/loyalty/challenge"
-	"github.com/loyalty-platform/loyalty/server/loyalty/condition"
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
@@ -84,7 +83,10 @@ func looksInto(name, source string) []string {
 		}
 		return []string{record + ".data." + first}
 	}
-	c, _ := condition.Compile(source)
+	c, err := programme.CompileCondition(name, source)
+	if err != nil {
+		return nil
+	}
 	return c.Probes()
 }
 

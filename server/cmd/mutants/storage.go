@@ -106,7 +106,7 @@ var storage = []mutant{
 	},
 	{
 		about: "of many events of a customer only the first piece is numbered", file: "store/tail_piece.go",
-		old: "more = len(found) >= tailPiece", new: "more = false", pkg: storeRoom, run: suite("a tail of many events"),
+		old: "more = len(found) >= most", new: "more = false", pkg: storeRoom, run: suite("a tail of many events"),
 	},
 	{
 		about: "what was recorded is numbered as far as a customer's first event of the page", file: "store/tail.go",

@@ -14,7 +14,6 @@ import (
 	"golang.org/x/net/http/httpguts"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
-	"github.com/loyalty-platform/loyalty/server/loyalty/condition"
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
@@ -416,11 +415,11 @@ func maySendPersonal(ctx context.Context, w *loyalty.Webhook) error {
 	return nil
 }
 
-// mayNotProbe reports whether a condition would tell a user, by the events that are sent, what of customers is masked to them. Of
-// events a filter sees nothing personal.
-func mayNotProbe(ctx context.Context, c *condition.Condition) bool {
+// mayNotProbe reports whether a condition on such facts would tell a user, by the events that are sent, what of customers is masked to
+// them. Of events a filter sees nothing personal.
+func mayNotProbe(ctx context.Context, facts []string) bool {
 	who, console := loyalty.CallerOf(ctx)
-	return console && !who.Personal && slices.ContainsFunc(c.Probes(), func(fact string) bool { return strings.HasPrefix(fact, "customer.") })
+	return console && !who.Personal && slices.ContainsFunc(facts, func(fact string) bool { return strings.HasPrefix(fact, "customer.") })
 }
 
 // applyWishes is the part of applyWebhook about the events to send, and their headers.
@@ -447,7 +446,7 @@ func (a *Webhooks) applyWishes(ctx context.Context, r *webhookRun, c WebhookChan
 				return programme.Fault("filter", "webhook_fact", map[string]any{"fact": fact})
 			}
 		}
-		if *c.Filter != w.Filter && mayNotProbe(ctx, compiled) {
+		if *c.Filter != w.Filter && mayNotProbe(ctx, compiled.Probes()) {
 			return loyalty.ErrPersonalNeeded.At("filter")
 		}
 		w.Filter = *c.Filter

@@ -59,20 +59,6 @@ func (w *work) news() []*loyalty.Event {
 	return events
 }
 
-// Latest returns the last event of this customer that rules react to now, or that reactions have
-// recorded in this round. What was due for another customer before the event at hand may stand
-// behind that event in the submission, and has been reacted to before.
-func (r *Run) Latest() *loyalty.Event {
-	for _, events := range [][]*loyalty.Event{r.work.events[r.work.reacted:], r.work.waiting, r.work.around} {
-		for _, e := range slices.Backward(events) {
-			if e.Customer == r.Customer.ID {
-				return e
-			}
-		}
-	}
-	return nil
-}
-
 // round runs every feature once.
 func (w *work) round(happened []*Occurrence, events []*loyalty.Event) error {
 	w.around = events

@@ -84,6 +84,20 @@ func (n *Note[T]) Set(r *Run, v T) {
 	r.work.notes[n] = v
 }
 
+// Latest returns the last event of this customer that rules react to now, or that reactions have
+// recorded in this round. What was due for another customer before the event at hand may stand
+// behind that event in the submission, and has been reacted to before.
+func (r *Run) Latest() *loyalty.Event {
+	for _, events := range [][]*loyalty.Event{r.work.events[r.work.reacted:], r.work.waiting, r.work.around} {
+		for _, e := range slices.Backward(events) {
+			if e.Customer == r.Customer.ID {
+				return e
+			}
+		}
+	}
+	return nil
+}
+
 // Random is the submission's source of chance. Every attempt draws the same numbers in the same
 // order, so that the rows one attempt asked for are those that the next one reads.
 func (r *Run) Random() *rand.ChaCha8 {
