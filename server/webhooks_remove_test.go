@@ -116,7 +116,7 @@ func TestWebhookIsRemovedWhileItSends(t *testing.T) {
 		_, err := two.Turn(context.Background()) // each waits for the one before it
 		require.NoError(t, err)
 		require.Len(t, h.deliveries(id, "?state=waiting"), 12)
-		give(0, 6) // nobody has looked at these yet
+		give(0, 6) // the job has not looked at these yet
 		require.Equal(t, 200, h.post("/admin/webhooks/"+id+"/remove", `{}`).status)
 		close(held)
 		for range 2 {

@@ -129,7 +129,7 @@ func (m *unionQuery) byStretches(q loyalty.CustomerQuery) error {
 	case m.sort != "" || asksForStatus(q.Conditions) || !slices.ContainsFunc(rest, stretches):
 		m.branches = split(m.branches, statusAlternatives(wanted), false)
 	case len(wanted) < len(loyalty.Statuses): // few are left out of the stretches of another index
-		m.branches = split(m.branches, []sqlFragment{statusIn(wanted)}, false)
+		m.branches = split(m.branches, []sqlFragment{anyOf(statusAlternatives(wanted))}, false)
 	}
 	for _, c := range rest {
 		alternatives, err := customerAlternatives(c)
@@ -144,19 +144,6 @@ func (m *unionQuery) byStretches(q loyalty.CustomerQuery) error {
 // asksForStatus reports whether a condition names a status that is wanted.
 func asksForStatus(conditions []loyalty.Condition) bool {
 	return slices.ContainsFunc(conditions, func(c loyalty.Condition) bool { return c.Field == "status" && positive(c) })
-}
-
-// statusIn is the condition that a status is one of some.
-func statusIn(wanted []loyalty.Status) sqlFragment {
-	values := make([]any, len(wanted))
-	for i, s := range wanted {
-		values[i] = string(s)
-	}
-	text, ok := words(values)
-	if !ok { // there is none
-		return sqlFragment{}.and("FALSE")
-	}
-	return sqlFragment{}.and("status IN (" + text + ")")
 }
 
 // statusAlternatives are the conditions that a status is one of some.

@@ -12,7 +12,7 @@ import (
 )
 
 // So many events are numbered in one transaction: on SQLite nothing else is written meanwhile, on
-// PostgreSQL only other numbers wait. What nobody noted is looked for among all customers of a page
+// PostgreSQL only other numbers wait. What no process noted is looked for among all customers of a page
 // for each piece anew.
 const (
 	tailPiece     = 500

@@ -50,7 +50,7 @@ func timestamp(f *frame) value { return instantOf(f.facts.Event.Timestamp) }
 // profileTexts are the fields of a customer that are texts of the profile.
 var profileTexts = []string{"handler", "email", "first_name", "last_name", "gender", "image_url", "birth_date", "language", "currency"}
 
-// sharedTexts are those of them that many people have, which name nobody.
+// sharedTexts are those of them that many customers have in common, which identify none of them.
 var sharedTexts = []string{"language", "currency"}
 
 // withProfile adds the texts of the profile to the fields of a customer: one list for

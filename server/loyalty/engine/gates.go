@@ -119,7 +119,7 @@ func (t *Ticket) guest(r *Run) error {
 }
 
 // guestMay reports whether an action is one that a guest's purchase needs. That the purchase is not
-// this customer's, or not any more, the action itself says, as it says it to everybody.
+// this customer's, or not any more, the action itself says, as it says it to every customer.
 func (t *Ticket) guestMay() bool {
 	return t.sub.Guest || loyalty.TransactionMoves[t.rule.Meta().Name] != nil
 }
