@@ -17,6 +17,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	cdplog "github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/assert"
@@ -27,6 +28,9 @@ import (
 
 // requireBrowser turns a missing browser into a failure.
 const requireBrowser = "LOYALTY_REQUIRE_BROWSER"
+
+// dawdling, when it is set, has the pages' requests answered late.
+const dawdling = "LOYALTY_BROWSER_DAWDLES"
 
 // browsed is a page of a real browser, and what it did that it must not.
 type browsed struct {
@@ -65,7 +69,27 @@ func browse(t *testing.T, base string) *browsed {
 	b.ctx = ctx
 	require.NoError(t, chromedp.Do(ctx))
 	require.NoError(t, chromedp.Listen(ctx, b.heard))
+	b.dawdle()
 	return b
+}
+
+// dawdle has what the page asks answered late, by another while each time, and what a test asks at once: a test that
+// compares before the page has come to it fails then, not only on a busy machine.
+func (b *browsed) dawdle() {
+	if os.Getenv(dawdling) == "" {
+		return
+	}
+	require.NoError(b.t, chromedp.Do(b.ctx, chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		_, err := cdp.Call(ctx, target, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: `(() => {
+			const asked = window.fetch
+			window.fetch = async (what, how) => {
+				const answer = await asked(what, how)
+				if (!new Headers(how?.headers).has('` + byTest + `')) await new Promise((late) => setTimeout(late, 600 * Math.random()))
+				return answer
+			}
+		})()`})
+		return err
+	})))
 }
 
 func (b *browsed) heard(event any) {
