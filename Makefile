@@ -59,6 +59,7 @@ race: ## every test under the race detector (an hour or two on two cores; PKG pi
 .PHONY: browser
 browser: ## the console in a real browser, on both databases
 	LOYALTY_REQUIRE_BROWSER=1 LOYALTY_BROWSE_BOTH=1 RAPID_SEED=$${RAPID_SEED-1} $(GO) test ./server/cmd/loyalty -run 'TestConsole' -timeout 40m
+	LOYALTY_REQUIRE_BROWSER=1 LOYALTY_BROWSER_DAWDLES=1 RAPID_SEED=$${RAPID_SEED-1} $(GO) test ./server/cmd/loyalty -run 'TestConsole' -skip 'TestConsoleBudgets|TestConsoleSizes' -timeout 40m
 
 .PHONY: pictures
 pictures: ## the README's pictures of the console anew, over a small demonstration
