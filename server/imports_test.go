@@ -97,6 +97,13 @@ func TestImports(t *testing.T) {
 		now := i.do("check")
 		require.Equal(t, "faulty", now["status"], now)
 		require.Equal(t, "file,line,column,severity,message\nlots,3,earned_at,fault,is not in the calendar\n", i.findings())
+		unsaid := h.newImport(`{}`)
+		require.Equal(t, http.StatusOK, unsaid.part("members", 1, "customer\n8\n").status)
+		require.Equal(t, http.StatusOK, unsaid.part("lots", 1, "customer;points;earned_at\n8;1,5;01.03.2024\n").status)
+		unsaid.do("check")
+		require.Equal(t, "file,line,column,severity,message\n"+
+			`lots,2,points,fault,"say which is the decimal separator: decimal , or decimal ."`+"\n"+
+			"lots,2,earned_at,fault,say whether the day or the month comes first: dates dmy or dates mdy\n", unsaid.findings())
 		require.Equal(t, http.StatusUnprocessableEntity, i.post("/admin/imports/"+i.id+"/apply", "{}").status)
 		require.Equal(t, http.StatusOK, i.part("lots", 2, strings.Replace(lots[40:], "31.02", "28.02", 1)).status)
 		now = i.do("check")
@@ -131,7 +138,7 @@ func TestImports(t *testing.T) {
 		require.Zero(t, clear, "what was sent is sealed")
 		require.NoError(t, h.store.ForgetUploads(t.Context(), time.Now().Add(time.Hour)))
 		require.Empty(t, i.now()["files"])
-		require.Len(t, h.get("/admin/imports").json(t)["data"], 2)
+		require.Len(t, h.get("/admin/imports").json(t)["data"], 3)
 		held := 0
 		h.store.VerifyLedger(t.Context(), func(c loyalty.LedgerCheck) {
 			require.Equal(t, loyalty.LedgerHeld, c.Verdict, "%+v", c)

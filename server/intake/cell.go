@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -53,7 +54,7 @@ func (s *sheet) decimal(column string, told *[]Finding) string {
 	}
 	switch {
 	case decimal == "" && strings.ContainsAny(bare, ".,"):
-		return fault("say which is the decimal separator: --decimal , or --decimal .")
+		return fault(fmt.Sprintf("say which is the decimal separator: %[1]sdecimal , or %[1]sdecimal .", s.options.Flag))
 	case decimal == "," && plainComma.MatchString(bare):
 		bare = strings.ReplaceAll(strings.ReplaceAll(bare, ".", ""), ",", ".")
 	case decimal != "," && plainPoint.MatchString(bare):
@@ -144,7 +145,7 @@ func (s *sheet) day(text string) (day calendar.Day, message string) {
 		case s.options.Dates == "mdy":
 			year, month, date = m[3], m[1], m[2]
 		default:
-			return day, "say whether the day or the month comes first: --dates dmy or --dates mdy"
+			return day, fmt.Sprintf("say whether the day or the month comes first: %[1]sdates dmy or %[1]sdates mdy", s.options.Flag)
 		}
 	}
 	number := func(t string) int { n, _ := strconv.Atoi(t); return n } // the pattern has digits only

@@ -36,6 +36,8 @@ type Options struct {
 	// Columns are what the columns of a kind of file are, by their names in it; an empty text
 	// passes a column over, one that is not named keeps its name.
 	Columns map[string]map[string]string `json:"columns,omitempty"`
+	// Flag stands before the names of options where findings tell of them: -- on the command line.
+	Flag string `json:"-"`
 }
 
 // Check says which option cannot be used.

@@ -191,7 +191,7 @@ func (s *sheet) take(cells []string, row func(*sheet) error, tell func(Finding) 
 	}
 	for i, c := range cells {
 		if !utf8.ValidString(c) {
-			return tell(s.finding(s.names[i], strings.ToValidUTF8(c, "?"), "is not UTF-8: say --encoding windows-1250 or windows-1252 if the file is one of them"))
+			return tell(s.finding(s.names[i], strings.ToValidUTF8(c, "?"), "is not UTF-8: say "+s.options.Flag+"encoding windows-1250 or windows-1252 if the file is one of them"))
 		}
 	}
 	s.cells = cells

@@ -38,6 +38,7 @@ type importFlags struct {
 
 func (i *importFlags) flags(f *pflag.FlagSet) {
 	i.paths = map[string]*string{}
+	i.options.Flag = "--"
 	for _, kind := range intake.Kinds() {
 		i.paths[kind] = f.String(kind, "", "CSV file with the columns "+intake.Columns(kind))
 	}
