@@ -234,6 +234,29 @@ func TestPasskeysOfOthers(t *testing.T) {
 	require.Equal(t, 190668, other.passkey("enter", `"answer":`+e.sign(other.passkey("enter", ""))).fault(t).Code)
 }
 
+// TestPasskeyEndsTheCount: who signs in, or proves who they are, by a passkey has the next tries free again, as after a
+// password.
+func TestPasskeyEndsTheCount(t *testing.T) {
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		p, _ := openPasskeys(t, url, passkeyOrigin)
+		v, d := p.enter("sample.owner", loyalty.RoleOwner, true), newDevice(t)
+		require.Equal(t, http.StatusOK, v.post("/console/self/password", `{"password":"correct horse"}`).status)
+		require.Equal(t, http.StatusOK, v.add(d, "Laptop").status)
+		other := &visitor{house: p}
+		fails := func() {
+			t.Helper()
+			for range 5 {
+				require.Equal(t, 190661, other.post("/console/session", `{"login":"sample.owner","password":"wrong horse"}`).fault(t).Code)
+			}
+		}
+		fails()
+		require.Equal(t, http.StatusOK, other.passkey("enter", `"answer":`+d.sign(other.passkey("enter", ""))).status)
+		fails()
+		require.Equal(t, http.StatusOK, v.passkey("confirm", `"answer":`+d.sign(v.passkey("confirm", ""))).status)
+		fails()
+	})
+}
+
 // TestPasskeysNeedAName: under an IP address there is no name that a passkey could be bound to.
 func TestPasskeysNeedAName(t *testing.T) {
 	for _, at := range []string{"", "http://127.0.0.1:8080"} {

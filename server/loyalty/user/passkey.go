@@ -270,6 +270,7 @@ func (u *Users) noteUse(ctx context.Context, id loyalty.ID, used *webauthn.Crede
 		}
 		user.Passkeys = slices.Clone(user.Passkeys)
 		user.Passkeys[i].Count, user.Passkeys[i].UsedAt, refused = used.Authenticator.SignCount, u.now(), nil
+		user.Failures, user.LockedUntil = 0, time.Time{} // as after a right password
 		return nil
 	})
 	if err != nil {
