@@ -171,6 +171,11 @@ func TestWebhookChanges(t *testing.T) {
 		require.Contains(t, got[0].body, `"subject":"member-1"`)
 		require.Equal(t, "application/cloudevents+json; charset=utf-8", got[0].header.Get("Content-Type"))
 
+		require.NotContains(t, data(t, h.post(path, `{"filter":" \t"}`)), "filter", "blanks are no condition")
+		h.add("member-1", "1")
+		c.run()
+		require.Len(t, r.all(), 1)
+
 		for body, field := range map[string]string{
 			`{"types":["event.nonsense"]}`:                              "types[0]",
 			`{"url":"http://10.0.0.1/"}`:                                "url",

@@ -88,10 +88,14 @@ func (a *Webhooks) applyWishes(ctx context.Context, r *webhookRun, c WebhookChan
 				return programme.Fault("filter", "webhook_fact", map[string]any{"fact": fact})
 			}
 		}
-		if *c.Filter != w.Filter && mayNotProbe(ctx, compiled.Probes()) {
+		filter := *c.Filter
+		if compiled == nil { // blank
+			filter = ""
+		}
+		if filter != w.Filter && mayNotProbe(ctx, compiled.Probes()) {
 			return loyalty.ErrPersonalNeeded.At("filter")
 		}
-		w.Filter = *c.Filter
+		w.Filter = filter
 	}
 	if c.Headers != nil {
 		headers := map[string]string{}
