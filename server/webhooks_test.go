@@ -262,6 +262,7 @@ func TestWebhookDeadLetters(t *testing.T) {
 		got := r.all()
 		require.Equal(t, float64(13), got[len(got)-1].Data["change"])
 		require.Equal(t, json.Number("0"), data(t, h.post("/admin/webhooks/"+id+"/deliveries/-/retry", `{}`))["deliveries"])
+		require.Len(t, h.get("/admin/audit?action=webhook.retry").json(t)["data"], 1, "nothing was done the second time")
 	})
 }
 
@@ -321,7 +322,9 @@ func TestWebhookReplay(t *testing.T) {
 		c.run()
 		require.Len(t, r.all(), 3)
 		require.Equal(t, json.Number("0"), data(t, numbered(fmt.Sprintf(`"from_sequence":%d`, last+100)))["events"])
-		require.Contains(t, h.get("/admin/audit?action=webhook.replay").body, `"to_sequence"`)
+		replays := h.get("/admin/audit?action=webhook.replay")
+		require.Contains(t, replays.body, `"to_sequence"`)
+		require.Len(t, replays.json(t)["data"], 4, "where there is nothing to send, nobody did anything")
 		for body, field := range map[string]string{
 			`"dry_run":true`: "from", `"from":"` + began + `"`: "to", `"to_sequence":4`: "from_sequence", `"from_sequence":0`: "from_sequence",
 			`"from_sequence":4,"to_sequence":3`: "to_sequence", `"from_sequence":4,"from":"` + began + `"`: "from", `"from_sequence":4,"to":"` + until + `"`: "to",

@@ -61,7 +61,7 @@ func (a *Webhooks) RetryDeliveries(ctx context.Context, call Call, id string, q 
 		}
 		q.Webhook = w.ID
 		n, err := r.RetryDeliveries(q, r.now)
-		if err != nil {
+		if err != nil || n == 0 {
 			return 0, err
 		}
 		return n, r.audit("webhook.retry", w.ID.String(), nil, map[string]int64{"deliveries": n})
@@ -167,12 +167,12 @@ func (a *Webhooks) ReplayWebhook(ctx context.Context, call Call, id string, p lo
 		}
 		until = min(until, head) // what comes from now on is sent anyway
 		n, err := a.countReplay(ctx, &w, &p)
-		if err != nil {
+		if err != nil || n == 0 {
 			return 0, err
 		}
 		asked := replayAudit(&p, n)
 		p.ID, p.Webhook, p.Position, p.Until, p.At = r.next(r.now), w.ID, after, until, r.now
-		if after < until && n > 0 {
+		if after < until {
 			if err := r.AddReplay(p); err != nil {
 				return 0, err
 			}
