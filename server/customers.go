@@ -57,7 +57,7 @@ func (a *customersAPI) ListCustomers(ctx context.Context, in customers.ListCusto
 	}
 	l := list.Linked(p, found, a.clock(), func(c loyalty.Customer) list.Cursor { return list.Cursor{At: c.CreatedAt, ID: c.ID[:]} })
 	out := list.Render(l, choose.customer)
-	return customerPage{out}, a.nameReferrers(plain(ctx), choose, l.Entries, out.Entries)
+	return customerPage{out}, nameReferrers(plain(ctx), a.reader, choose, l.Entries, out.Entries)
 }
 
 // query is customerQuery, with the customers whom a filter names.
@@ -121,7 +121,7 @@ func (a *customersAPI) GetCustomer(ctx context.Context, in customers.GetCustomer
 		return nil, err
 	}
 	out := []common.Customer{choose.customer(&c)}
-	err = a.nameReferrers(plain(ctx), choose, []loyalty.Customer{c}, out)
+	err = nameReferrers(plain(ctx), a.reader, choose, []loyalty.Customer{c}, out)
 	return customerAnswer(out[0]), err
 }
 

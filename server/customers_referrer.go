@@ -10,7 +10,7 @@ import (
 
 // nameReferrers adds the referrers of customers, by the name that callers know. Referrers
 // who opted out are not named, and customers who opted out are given none.
-func (a *customersAPI) nameReferrers(ctx context.Context, choose fieldSelection, list []loyalty.Customer, out []common.Customer) error {
+func nameReferrers(ctx context.Context, reader loyalty.Reader, choose fieldSelection, list []loyalty.Customer, out []common.Customer) error {
 	var ids []loyalty.ID
 	for i := range list {
 		if id := list[i].Profile.Referrer; id != (loyalty.ID{}) && list[i].Status != loyalty.OptedOut && !slices.Contains(ids, id) {
@@ -20,7 +20,7 @@ func (a *customersAPI) nameReferrers(ctx context.Context, choose fieldSelection,
 	if len(ids) == 0 || !choose.has("referrer") {
 		return nil
 	}
-	names, err := a.reader.CustomerNames(ctx, ids)
+	names, err := reader.CustomerNames(ctx, ids)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 
+	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/gen/loyaltyread"
 	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
@@ -28,13 +29,19 @@ func (a *loyaltyReadAPI) ReadCustomers(ctx context.Context, in loyaltyread.ReadC
 		at = nil
 	}
 	l := list.Linked(p, found, a.clock(), at)
-	return customerPage{list.Render(l, fieldSelection(nil).customer)}, nil
+	out := list.Render(l, fieldSelection(nil).customer)
+	return customerPage{out}, nameReferrers(plain(ctx), a.reader, nil, l.Entries, out.Entries)
 }
 
 // ReadCustomer reads one customer.
 func (a *loyaltyReadAPI) ReadCustomer(ctx context.Context, in loyaltyread.ReadCustomerRequestObject) (loyaltyread.ReadCustomerResponseObject, error) {
 	c, err := a.customers.current(plain(ctx), in.CustomerID)
-	return customerAnswer(fieldSelection(nil).customer(&c)), err
+	if err != nil {
+		return nil, err
+	}
+	out := []common.Customer{fieldSelection(nil).customer(&c)}
+	err = nameReferrers(plain(ctx), a.reader, nil, []loyalty.Customer{c}, out)
+	return customerAnswer(out[0]), err
 }
 
 // expirationDate is what this API calls the date from which a coupon is expired.

@@ -190,3 +190,17 @@ func TestReadCoupons(t *testing.T) {
 		refused(t, h.get("/coupon-pools/spring"), http.StatusNotFound, 160600)
 	})
 }
+
+// Customers of this API are those of the Customers API, with who referred them; nobody names a referrer who left.
+func TestReadCustomersReferrer(t *testing.T) {
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		h := openOn(t, url, patient)
+		h.does("/admin/modules/friend_referral", `{"enabled":true}`)
+		h.enrol("ann")
+		h.happens("ben", "opt_in", `{"email":"ben@shop.test","referrer":"ann"}`)
+		require.Equal(t, "ann", succeeded(t, h.get("/v1/customers/ben"))["referrer"])
+		require.Contains(t, column(t, h.get("/v1/customers"), "referrer"), "ann")
+		h.happens("ann", "opt_out", "{}")
+		require.NotContains(t, succeeded(t, h.get("/v1/customers/ben")), "referrer")
+	})
+}
