@@ -120,9 +120,8 @@ func (a *customersAPI) GetCustomer(ctx context.Context, in customers.GetCustomer
 	if err != nil {
 		return nil, err
 	}
-	out := []common.Customer{choose.customer(&c)}
-	err = nameReferrers(plain(ctx), a.reader, choose, []loyalty.Customer{c}, out)
-	return customerAnswer(out[0]), err
+	out, err := withReferrer(plain(ctx), a.reader, choose, &c)
+	return customerAnswer(out), err
 }
 
 // GetCustomerPoints reads a customer's figures and lots, now or as they were

@@ -8,6 +8,13 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
+// withReferrer is one customer as callers see it, with who referred it.
+func withReferrer(ctx context.Context, reader loyalty.Reader, choose fieldSelection, c *loyalty.Customer) (common.Customer, error) {
+	out := []common.Customer{choose.customer(c)}
+	err := nameReferrers(ctx, reader, choose, []loyalty.Customer{*c}, out)
+	return out[0], err
+}
+
 // nameReferrers adds the referrers of customers, by the name that callers know. Referrers
 // who opted out are not named, and customers who opted out are given none.
 func nameReferrers(ctx context.Context, reader loyalty.Reader, choose fieldSelection, list []loyalty.Customer, out []common.Customer) error {

@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 
-	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/gen/loyaltyread"
 	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
@@ -39,9 +38,8 @@ func (a *loyaltyReadAPI) ReadCustomer(ctx context.Context, in loyaltyread.ReadCu
 	if err != nil {
 		return nil, err
 	}
-	out := []common.Customer{fieldSelection(nil).customer(&c)}
-	err = nameReferrers(plain(ctx), a.reader, nil, []loyalty.Customer{c}, out)
-	return customerAnswer(out[0]), err
+	out, err := withReferrer(plain(ctx), a.reader, nil, &c)
+	return customerAnswer(out), err
 }
 
 // expirationDate is what this API calls the date from which a coupon is expired.

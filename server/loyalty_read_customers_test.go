@@ -191,7 +191,7 @@ func TestReadCoupons(t *testing.T) {
 	})
 }
 
-// Customers of this API are those of the Customers API, with who referred them; nobody names a referrer who left.
+// Customers of this API are those of the Customers API, with who referred them; a referrer who left is not named.
 func TestReadCustomersReferrer(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		h := openOn(t, url, patient)

@@ -324,7 +324,7 @@ func TestWebhookReplay(t *testing.T) {
 		require.Equal(t, json.Number("0"), data(t, numbered(fmt.Sprintf(`"from_sequence":%d`, last+100)))["events"])
 		replays := h.get("/admin/audit?action=webhook.replay")
 		require.Contains(t, replays.body, `"to_sequence"`)
-		require.Len(t, replays.json(t)["data"], 4, "where there is nothing to send, nobody did anything")
+		require.Len(t, replays.json(t)["data"], 4, "where there is nothing to send, nothing was done")
 		for body, field := range map[string]string{
 			`"dry_run":true`: "from", `"from":"` + began + `"`: "to", `"to_sequence":4`: "from_sequence", `"from_sequence":0`: "from_sequence",
 			`"from_sequence":4,"to_sequence":3`: "to_sequence", `"from_sequence":4,"from":"` + began + `"`: "from", `"from_sequence":4,"to":"` + until + `"`: "to",

@@ -222,7 +222,7 @@ func (b *browsed) scheme(name string) {
 		_, err := cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: features})
 		return err
 	})))
-	// a page that changes its clothes itself, as the reference does, hears of it before the next frame
+	// a page that sets its colours by a script, as the reference does, hears of it before the next frame
 	evaluate[bool](b, "window.drawn = false, requestAnimationFrame(() => requestAnimationFrame(() => { window.drawn = true })), true")
 	b.until("window.drawn")
 }
