@@ -21,9 +21,9 @@ import (
 var wireNames = map[string]string{
 	"address_refused": "", "api_forbidden": "api", "body_too_large": "limit", "busy": "",
 	"console_busy": "", "console_code_needed": "", "console_cross_site": "", "console_insecure": "", "console_link": "", "console_media_type": "",
-	"console_outside_away": "", "console_outside_back": "", "console_outside_confirmed": "", "console_outside_failed": "", "console_outside_refused": "reason",
+	"console_outside_away": "", "console_outside_back": "", "console_outside_confirmed": "", "console_outside_failed": "", "console_outside_link": "login", "console_outside_link_yes": "", "console_outside_refused": "reason",
 	"console_outside_role": "", "console_outside_state": "", "console_outside_token": "", "console_passkey": "", "console_passkey_place": "host", "console_session": "", "console_sign_in": "",
-	"console_slow": "", "conflicting_parameter": "parameter", "coupon_balance": "", "idempotency_key_invalid": "", "idempotency_key_unsigned": "",
+	"console_signed_in": "login", "console_slow": "", "conflicting_parameter": "parameter", "coupon_balance": "", "idempotency_key_invalid": "", "idempotency_key_unsigned": "",
 	"invalid_parameter": "parameter reason", "malformed_body": "reason", "method_not_allowed": "method",
 	"path_not_found": "", "rate_limited": "retry_after", "read_only_key": "",
 	"filter_field": "field", "filter_form": "parameter", "filter_operator": "field operator", "filter_value": "field reason",

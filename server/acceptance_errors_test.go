@@ -53,7 +53,7 @@ var ofUsers = map[string]string{
 	"role_needed": "TestRoleMatrix", "confirmation_needed": "TestConfirmAgain", "reason_needed": "TestCorrectionsNeedAReason",
 	"personal_needed": "TestPersonalDataIsMasked", "console_cross_site": "TestConsoleIsNobodyElses", "console_session": "TestConsoleIsNobodyElses",
 	"console_sign_in": "TestLinksAndPasswords", "console_code_needed": "TestLinksAndPasswords", "console_slow": "TestLinksAndPasswords",
-	"console_link": "TestLinksAndPasswords", "console_insecure": "TestConsoleIsNobodyElses", "console_busy": "TestSignInsAtOnce", "console_media_type": "TestConsoleIsNobodyElses",
+	"console_link": "TestLinksAndPasswords", "console_insecure": "TestConsoleIsNobodyElses", "console_busy": "TestSignInsAtOnce", "console_media_type": "TestConsoleIsNobodyElses", "console_signed_in": "TestLinksKeepTheSession",
 	"console_outside_state": "TestOutsideIsDistrusted", "console_outside_refused": "TestOutsideIsDistrusted", "console_outside_away": "TestOutsideIsDistrusted",
 	"console_outside_token": "TestOutsideIsDistrusted", "console_outside_role": "TestOutside", "outside_taken": "TestOutside", "password_outside": "TestOutside",
 	"console_passkey": "TestPasskeys", "console_passkey_place": "TestPasskeysNeedAName", "passkey_wrong": "TestPasskeys", "passkey_unknown": "TestPasskeys", "passkey_many": "TestPasskeys",

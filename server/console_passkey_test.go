@@ -219,9 +219,9 @@ func TestPasskeysOfOthers(t *testing.T) {
 	u, err := owners.FromOutside(t.Context(), user.Outside{Issuer: "https://login.test", Subject: "7", Login: "sample.person", Role: loyalty.RoleOwner})
 	require.NoError(t, err)
 	p.user("second.owner", loyalty.RoleOwner, true)
-	token, err := users.EnterOutside(t.Context(), u, true, user.From{})
+	entry, err := users.EnterOutside(t.Context(), u, true, user.From{})
 	require.NoError(t, err)
-	v, d := &visitor{house: p, cookie: token, mark: "__Secure-"}, newDevice(t) // the console has an https address
+	v, d := &visitor{house: p, cookie: entry.Session, mark: "__Host-"}, newDevice(t) // the console has an https address
 	require.Equal(t, http.StatusOK, v.add(d, "Laptop").status)
 	require.Equal(t, http.StatusOK, v.passkey("confirm", `"answer":`+d.sign(v.passkey("confirm", ""))).status)
 	other := &visitor{house: p}

@@ -54,6 +54,7 @@ type visitor struct {
 	login  string
 	cookie string
 	flow   string // the cookie of a way to the provider
+	known  string // the cookie of a browser that has signed in
 	mark   string // what the names of cookies begin with that go over TLS alone
 }
 
@@ -95,6 +96,9 @@ func (v *visitor) ask(method, target, body string, headers ...string) answer {
 	if v.cookie != "" {
 		r.AddCookie(&http.Cookie{Name: v.mark + "loyalty", Value: v.cookie})
 	}
+	if v.known != "" {
+		r.AddCookie(&http.Cookie{Name: v.mark + "loyalty-browser", Value: v.known})
+	}
 	if v.flow != "" && strings.HasPrefix(target, "/console/oidc/") {
 		r.AddCookie(&http.Cookie{Name: v.mark + "loyalty-oidc", Value: v.flow})
 	}
@@ -105,15 +109,24 @@ func (v *visitor) ask(method, target, body string, headers ...string) answer {
 	require.NoError(v.t, resp.Body.Close())
 	for _, c := range resp.Cookies() {
 		v.mark = ""
+		path := "/console"
 		if c.Secure {
-			v.mark = "__Secure-"
+			v.mark, path = "__Host-", "/"
 		}
-		if c.Name == v.mark+"loyalty-oidc" {
-			require.Equal(v.t, []any{"/console/oidc", true, http.SameSiteLaxMode}, []any{c.Path, c.HttpOnly, c.SameSite})
+		switch c.Name {
+		case v.mark + "loyalty-oidc":
+			if !c.Secure {
+				path += "/oidc"
+			}
+			require.Equal(v.t, []any{path, true, http.SameSiteLaxMode}, []any{c.Path, c.HttpOnly, c.SameSite})
 			v.flow = c.Value
 			continue
+		case v.mark + "loyalty-browser":
+			require.Equal(v.t, []any{path, true, http.SameSiteStrictMode}, []any{c.Path, c.HttpOnly, c.SameSite})
+			v.known = c.Value
+			continue
 		}
-		require.Equal(v.t, []any{v.mark + "loyalty", "/console", true, http.SameSiteStrictMode}, []any{c.Name, c.Path, c.HttpOnly, c.SameSite})
+		require.Equal(v.t, []any{v.mark + "loyalty", path, true, http.SameSiteStrictMode}, []any{c.Name, c.Path, c.HttpOnly, c.SameSite})
 		v.cookie = c.Value
 	}
 	return answer{resp.StatusCode, resp.Header, string(text)}.note()

@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"html"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -192,6 +193,20 @@ func (v *visitor) back(at string) answer {
 	return v.get(strings.ReplaceAll(next[1], "&amp;", "&"))
 }
 
+// hidden finds what the form of a page sends.
+var hidden = regexp.MustCompile(`<input type="hidden" name="(\w+)" value="([^"]*)">`)
+
+// says answers yes to the question of a page.
+func (v *visitor) says(page answer) answer {
+	v.t.Helper()
+	require.Equal(v.t, http.StatusOK, page.status, page.body)
+	form := url.Values{}
+	for _, field := range hidden.FindAllStringSubmatch(page.body, -1) {
+		form.Set(field[1], html.UnescapeString(field[2]))
+	}
+	return v.post("/console/oidc/link", form.Encode(), "Content-Type", "application/x-www-form-urlencoded")
+}
+
 func (v *visitor) me() map[string]any {
 	v.t.Helper()
 	a := v.get(bridged + "/admin/me")
@@ -241,13 +256,16 @@ func TestOutside(t *testing.T) {
 
 		own := p.enter("sample.owner", loyalty.RoleOwner, true)
 		i.person = map[string]any{"sub": "2", "realm": groups("admins")}
-		note(t, own.through(i, "link"), 190652)
+		note(t, own.says(own.through(i, "link")), 190652)
 		i.person["sub"] = "3"
 		p.forgetProof(own)
 		note(t, own.through(i, "link"), 190641)
 		require.Equal(t, http.StatusOK, own.post("/console/self/password", `{"password":"correct horse"}`).status)
 		require.Equal(t, http.StatusOK, own.post("/console/session/confirm", `{"password":"correct horse"}`).status)
 		a = own.through(i, "link")
+		require.Contains(t, a.body, "sign in as sample.owner?")
+		require.Equal(t, false, own.me()["outside"], "nothing is linked before the user says yes")
+		a = own.says(a)
 		require.Equal(t, "/console/#/self", a.header.Get("Location"), a.body)
 		again := &visitor{house: p}
 		require.Equal(t, http.StatusSeeOther, again.through(i, "").status)
@@ -359,4 +377,47 @@ func TestOutsideIsDistrusted(t *testing.T) {
 	note(t, v.through(i, "confirm"), 190661) // another person's proof
 	i.forge = claim("realm", map[string]any{"groups": []string{"marketing"}})
 	note(t, (&visitor{house: p}).through(i, ""), 190645) // the only owner
+}
+
+// TestPlantedWay: a way to the provider that an attacker began, planted in a browser in which an owner is
+// signed in, links nothing; and a link that the owner began shows whose account it is before it is made.
+func TestPlantedWay(t *testing.T) {
+	storetest.EachURL(t, func(t *testing.T, at string) {
+		i := openIssuer(t)
+		p := openOutside(t, at, i)
+		owner, attacker := p.enter("sample.owner", loyalty.RoleOwner, true), p.enter("sample.viewer", loyalty.RoleViewer, false)
+		i.person = map[string]any{"sub": "evil", "name": "Eve", "email": "eve@shop.test", "preferred_username": "eve", "realm": map[string]any{"groups": []string{"admins"}}}
+		linked := func(v *visitor) any { return v.me()["outside"] }
+
+		note(t, (&visitor{house: p}).get("/console/oidc/start?for=link"), 190660) // nobody is signed in
+		for _, purpose := range []string{"link", "confirm"} {
+			back := i.authorize(attacker.get("/console/oidc/start?for=" + purpose).header.Get("Location"))
+			owner.flow = attacker.flow
+			note(t, owner.back(back), 190670) // the state is of another session
+		}
+		back := i.authorize(attacker.get("/console/oidc/start").header.Get("Location"))
+		owner.flow = strings.Replace(attacker.flow, "enter.", "link.", 1)
+		note(t, owner.back(back), 190670) // it was begun to sign in
+		require.Equal(t, false, linked(owner))
+
+		page := owner.through(i, "link")
+		require.Contains(t, page.body, "Eve · eve@shop.test · eve")
+		require.Equal(t, false, linked(owner))
+		note(t, attacker.says(page), 190670) // the question was put to another session
+		forged := page
+		forged.body = strings.ReplaceAll(page.body, "Eve", "Ada")
+		note(t, owner.says(forged), 190670) // it showed another name
+		require.Equal(t, http.StatusForbidden, owner.post("/console/oidc/link", "subject=evil", "Content-Type", "application/x-www-form-urlencoded", "Sec-Fetch-Site", "cross-site").status)
+		require.Equal(t, http.StatusSeeOther, owner.says(page).status)
+		require.Equal(t, true, linked(owner))
+		note(t, owner.says(page), 190670) // a yes is good once
+
+		// a state is good once, whichever cookie comes with it again
+		v := &visitor{house: p}
+		back = i.authorize(v.get("/console/oidc/start").header.Get("Location"))
+		kept := v.flow
+		require.Equal(t, http.StatusSeeOther, v.back(back).status)
+		v.flow = kept
+		note(t, v.back(back), 190670)
+	})
 }

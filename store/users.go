@@ -33,6 +33,8 @@ type userRow struct {
 	DisabledAt  Millis
 	Failures    int
 	LockedUntil Millis
+	Tries       Document[[]loyalty.Tries]
+	Browsers    Document[[]loyalty.Browser]
 }
 
 func (userRow) TableName() string { return "users" }
@@ -91,6 +93,7 @@ func (d *database) userRow(u loyalty.User) userRow {
 		Recovery: Document[[]string]{u.Recovery}, Passkeys: Document[[]loyalty.Passkey]{u.Passkeys}, Issuer: orNull(u.Issuer), Subject: orNull(u.Subject),
 		CreatedAt: Millis(u.CreatedAt), UpdatedAt: Millis(u.UpdatedAt), DisabledAt: Millis(u.DisabledAt),
 		Failures: u.Failures, LockedUntil: Millis(u.LockedUntil),
+		Tries: Document[[]loyalty.Tries]{u.Tries}, Browsers: Document[[]loyalty.Browser]{u.Browsers},
 	}
 	if len(u.TOTP) > 0 {
 		r.TOTPSealed = d.sealer.seal(totpID(r.ID), u.TOTP)
@@ -104,6 +107,7 @@ func (d *database) userOf(r *userRow) (u loyalty.User, err error) {
 		Language: r.Language, Password: orEmpty(r.Password), TOTPStep: r.TOTPStep, Recovery: r.Recovery.V, Passkeys: r.Passkeys.V,
 		Issuer: orEmpty(r.Issuer), Subject: orEmpty(r.Subject), CreatedAt: r.CreatedAt.Time(), UpdatedAt: r.UpdatedAt.Time(),
 		DisabledAt: r.DisabledAt.Time(), Failures: r.Failures, LockedUntil: r.LockedUntil.Time(),
+		Tries: r.Tries.V, Browsers: r.Browsers.V,
 	}
 	if len(r.TOTPSealed) > 0 {
 		// One that does not open must not let its user in without it.

@@ -186,7 +186,7 @@ func TestRefusalsAreInTheTable(t *testing.T) {
 			own++
 		}
 	}
-	for _, r := range []refusal{errSession, errSignIn, errCodeNeeded, errSlow, errBusy, errLink, errCrossSite, errInsecure, errPasskey, errPasskeyPlace, errOutsideState, errOutsideRefused, errOutsideAway, errOutsideToken, errOutsideRole, errMediaType, errBody, errInternal, errAway} {
+	for _, r := range []refusal{errSession, errSignIn, errCodeNeeded, errSlow, errBusy, errLink, errCrossSite, errInsecure, errPasskey, errPasskeyPlace, errOutsideState, errOutsideRefused, errOutsideAway, errOutsideToken, errOutsideRole, errMediaType, errSignedIn, errBody, errInternal, errAway} {
 		require.Equal(t, [2]int{r.code, r.status}, rows[r.name], r.name)
 		if strings.HasPrefix(r.name, "console_") {
 			own--

@@ -78,6 +78,7 @@ func New(o Options) (http.Handler, error) {
 		} {
 			c.mux.Handle("GET "+root+"oidc/"+p, c.outside(do))
 		}
+		c.mux.Handle("POST "+root+"oidc/link", c.outside(c.outsideTie))
 	}
 	if o.Passkeys != nil {
 		ways["passkeys"] = o.passkeyHost()

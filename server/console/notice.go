@@ -66,6 +66,7 @@ type notice struct {
 	Title string // the name of its text
 	Next  string // where the browser goes on to; empty: nowhere
 	Code  int
+	Tie   *tie // asked about; nil: nothing
 
 	Language, Text, Message, Back, Base, Root string
 }
@@ -73,11 +74,20 @@ type notice struct {
 // page answers a notice in the caller's language.
 func (c *console) page(w http.ResponseWriter, r *http.Request, status int, n notice) {
 	n.Language = c.language(r)
-	say := func(name string) string { return c.Catalogue.Message(n.Language, name, nil) }
+	say := func(name string) string {
+		args := map[string]any{}
+		if n.Tie != nil {
+			args["login"] = n.Tie.Login
+		}
+		return c.Catalogue.Message(n.Language, name, args)
+	}
 	if n.Title == "" {
 		n.Title = "console_outside_failed"
 	}
 	n.Text, n.Back, n.Base, n.Root = say(n.Title), say("console_outside_back"), c.files.base, root
+	if n.Tie != nil {
+		n.Tie.Yes = say("console_outside_link_yes")
+	}
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Language", n.Language)

@@ -23,12 +23,16 @@ const (
 	forConfirm = "confirm" // to prove again who they are
 )
 
+// forTie is what was proved at the provider for a link, and waits for the user to say yes.
+const forTie = "tie"
+
 // flow is one way to the provider and back. It stands in a cookie of the browser that began
-// it, so that what another browser began ends nowhere.
+// it, so that what another browser began ends nowhere; the database has a hash of its state with the
+// session that it is for, so that it is good once, on whichever node, and in that session alone.
 type flow struct{ purpose, state, nonce, verifier string }
 
-// flowLife is how long one may take at the provider.
-const flowLife = 10 * time.Minute
+// wayLife is how long one may take at the provider.
+const wayLife = 10 * time.Minute
 
 func newFlow(purpose string) flow {
 	if purpose != forLink && purpose != forConfirm {
@@ -37,43 +41,53 @@ func newFlow(purpose string) flow {
 	return flow{purpose, rand.Text(), rand.Text(), oauth2.GenerateVerifier()}
 }
 
-func (c *console) setFlow(w http.ResponseWriter, r *http.Request, f *flow) {
-	name, secure := c.cookieOf(r)
-	cookie := &http.Cookie{Name: name + "-oidc", Path: root + "oidc", MaxAge: -1, HttpOnly: true, Secure: secure, SameSite: http.SameSiteLaxMode}
-	if f != nil {
-		cookie.Value, cookie.MaxAge = strings.Join([]string{f.purpose, f.state, f.nonce, f.verifier}, "."), int(flowLife.Seconds())
-	}
-	http.SetCookie(w, cookie)
+func (f flow) text() string {
+	return strings.Join([]string{f.purpose, f.state, f.nonce, f.verifier}, ".")
 }
 
 func (c *console) flow(r *http.Request) (f flow, ok bool) {
-	name, _ := c.cookieOf(r)
-	cookie, err := r.Cookie(name + "-oidc")
-	if err != nil || name == "" {
-		return f, false
-	}
-	parts := strings.Split(cookie.Value, ".")
+	parts := strings.Split(c.cookie(r, wayCookie), ".")
 	if len(parts) != 4 || slices.Contains(parts, "") {
 		return f, false
 	}
 	return flow{parts[0], parts[1], parts[2], parts[3]}, true
 }
 
+// sessionFor is the session that a way is bound to: who signs in has none yet.
+func (c *console) sessionFor(r *http.Request, purpose string) string {
+	if purpose == forEntry {
+		return ""
+	}
+	return c.token(r)
+}
+
 // outsideStart sends the browser to the provider.
 func (c *console) outsideStart(w http.ResponseWriter, r *http.Request) error {
-	if name, _ := c.cookieOf(r); name == "" {
+	if !c.closed(r) {
 		return errInsecure
+	}
+	if err := c.slow(w, r); err != nil {
+		return err
+	}
+	f := newFlow(r.URL.Query().Get("for"))
+	if f.purpose != forEntry {
+		if _, err := c.self(r); err != nil {
+			return err
+		}
 	}
 	e, err := c.provider.find(r.Context())
 	if err != nil {
 		return away{err}
 	}
-	f := newFlow(r.URL.Query().Get("for"))
+
 	with := []oauth2.AuthCodeOption{oidc.Nonce(f.nonce), oauth2.S256ChallengeOption(f.verifier)}
 	if f.purpose == forConfirm {
 		with = append(with, oauth2.SetAuthURLParam("prompt", "login"), oauth2.SetAuthURLParam("max_age", "0"))
 	}
-	c.setFlow(w, r, &f)
+	if err := c.Users.AskOutside(r.Context(), f.purpose, c.sessionFor(r, f.purpose), f.state); err != nil {
+		return err
+	}
+	c.setCookie(w, r, wayCookie, f.text())
 	http.Redirect(w, r, e.oauth.AuthCodeURL(f.state, with...), http.StatusFound)
 	return nil
 }
@@ -101,7 +115,14 @@ func (c *console) outsideFinish(w http.ResponseWriter, r *http.Request) error {
 	if !ok || subtle.ConstantTimeCompare([]byte(f.state), []byte(sent.Get("state"))) != 1 {
 		return errOutsideState
 	}
-	c.setFlow(w, r, nil) // it is good once
+	c.setCookie(w, r, wayCookie, "")
+	good, err := c.Users.TakeOutside(r.Context(), f.purpose, c.sessionFor(r, f.purpose), f.state)
+	switch {
+	case err != nil:
+		return err
+	case !good: // used, over, or begun by another session
+		return errOutsideState
+	}
 	if iss := sent.Get("iss"); iss != "" && iss != c.provider.Issuer {
 		return distrust{errors.New("the answer comes from another provider")}
 	}
@@ -123,11 +144,11 @@ func (c *console) outsideFinish(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	token, err := c.Users.EnterOutside(r.Context(), found, fresh, c.from(r))
+	e, err := c.Users.EnterOutside(r.Context(), found, fresh, c.from(r))
 	if err != nil {
 		return err
 	}
-	if err := c.replace(w, r, token); err != nil {
+	if err := c.replace(w, r, e); err != nil {
 		return err
 	}
 	http.Redirect(w, r, root, http.StatusSeeOther)
@@ -145,6 +166,8 @@ func (c *console) outsideConfirm(w http.ResponseWriter, r *http.Request, who vou
 	return nil
 }
 
+// outsideLink asks the user, by name, whether the account that the provider vouched for is theirs: they
+// may be signed in there as somebody else without knowing it.
 func (c *console) outsideLink(w http.ResponseWriter, r *http.Request, who vouched) error {
 	me, err := c.self(r)
 	if err != nil {
@@ -153,7 +176,58 @@ func (c *console) outsideLink(w http.ResponseWriter, r *http.Request, who vouche
 	if err := c.Users.MayLink(me); err != nil {
 		return err
 	}
-	if err := c.Outside.Accounts.LinkOutside(r.Context(), me.ID, who.Outside); err != nil {
+	t := tie{Subject: who.Subject, Account: accountOf(who), Login: me.Login}
+	if err := c.Users.AskOutside(r.Context(), forTie, c.token(r), t.text()); err != nil {
+		return err
+	}
+	c.page(w, r, http.StatusOK, notice{Title: "console_outside_link", Tie: &t})
+	return nil
+}
+
+// tie is the account at the provider that is to be linked, as the user is asked about it.
+type tie struct {
+	Subject, Account, Login string
+
+	Yes string // what the button says
+}
+
+func (t tie) text() string { return t.Subject + "\n" + t.Account }
+
+// accountOf names an account at the provider by all that people know it by.
+func accountOf(who vouched) string {
+	var names []string
+	for _, name := range []string{who.Name, who.Email, who.Login} {
+		if name != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, " · ")
+}
+
+// outsideTie links the account once the user has said yes. The form was made for this session and for
+// what it shows.
+func (c *console) outsideTie(w http.ResponseWriter, r *http.Request) error {
+	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+	if err := c.slow(w, r); err != nil {
+		return err
+	}
+	me, err := c.self(r)
+	if err != nil {
+		return err
+	}
+	if err := c.Users.MayLink(me); err != nil {
+		return err
+	}
+
+	t := tie{Subject: r.PostFormValue("subject"), Account: r.PostFormValue("account")}
+	good, err := c.Users.TakeOutside(r.Context(), forTie, c.token(r), t.text())
+	switch {
+	case err != nil:
+		return err
+	case !good:
+		return errOutsideState
+	}
+	if err := c.Outside.Accounts.LinkOutside(r.Context(), me.ID, user.Outside{Issuer: c.provider.Issuer, Subject: t.Subject}); err != nil {
 		return err
 	}
 	http.Redirect(w, r, root+"#/self", http.StatusSeeOther)

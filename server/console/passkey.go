@@ -68,7 +68,7 @@ func (e elsewhere) Error() string { return "passkeys do not work under this name
 // passkey is an endpoint of passkeys: where the body has no answer of a device, one is asked for.
 func (c *console) passkey(do func(http.ResponseWriter, *http.Request, user.Party, passkeyBody) error) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		if name, _ := c.cookieOf(r); name == "" {
+		if !c.closed(r) {
 			return errInsecure
 		}
 		at, err := c.party(r)
@@ -107,11 +107,11 @@ func (c *console) passkeyEnter(w http.ResponseWriter, r *http.Request, at user.P
 		options, err := c.Users.AskPasskey(r.Context(), nil, at)
 		return asked(w, options, err)
 	}
-	token, err := c.Users.EnterByPasskey(r.Context(), at, in.Answer, c.from(r))
+	e, err := c.Users.EnterByPasskey(r.Context(), at, in.Answer, c.from(r))
 	if err != nil {
 		return err
 	}
-	return c.begin(w, r, token)
+	return c.begin(w, r, e)
 }
 
 // passkeyConfirm takes a passkey as a fresh proof of who the user is.
@@ -205,6 +205,9 @@ func (c *console) passkeyRemove(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if err := c.Users.EndOthers(r.Context(), me, c.token(r)); err != nil {
+		return err
+	}
+	if err := c.remember(w, r, me); err != nil {
 		return err
 	}
 	answer(w, http.StatusOK, struct{}{})

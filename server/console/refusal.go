@@ -37,10 +37,16 @@ var (
 	errOutsideToken   = refusal{http.StatusUnauthorized, "UnauthorizedException", 190673, "console_outside_token"}
 	errOutsideRole    = refusal{http.StatusForbidden, "ForbiddenException", 190674, "console_outside_role"}
 	errMediaType      = refusal{http.StatusUnsupportedMediaType, "UnsupportedMediaTypeException", 190675, "console_media_type"}
+	errSignedIn       = refusal{http.StatusConflict, "ConflictException", 190860, "console_signed_in"}
 	errBody           = refusal{http.StatusBadRequest, "BadRequestException", 190068, "malformed_body"}
 	errInternal       = refusal{http.StatusInternalServerError, "InternalException", 190001, "internal"}
 	errAway           = refusal{http.StatusServiceUnavailable, "InternalException", 190002, "unavailable"}
 )
+
+// signedIn is a link that was opened in a browser in which a user is signed in.
+type signedIn struct{ login string }
+
+func (s signedIn) Error() string { return "a user is signed in" }
 
 // kinds are how failures of the rules are answered.
 var kinds = map[loyalty.Kind]refusal{
@@ -85,6 +91,10 @@ func (c *console) refusalOf(err error) (said refusal, args map[string]any, field
 	var other elsewhere
 	if errors.As(err, &other) {
 		return errPasskeyPlace, map[string]any{"host": other.host}, nil
+	}
+	var already signedIn
+	if errors.As(err, &already) {
+		return errSignedIn, map[string]any{"login": already.login}, nil
 	}
 	if errors.As(failed(err), &said) {
 		return said, map[string]any{"reason": reasonOf(err)}, nil

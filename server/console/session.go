@@ -1,65 +1,32 @@
 package console
 
 import (
+	"errors"
 	"net/http"
 	"net/netip"
-	"strings"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/user"
 )
 
-// Names of the cookie: browsers keep the first one from being set over an open line.
-const (
-	secureCookie = "__Secure-loyalty"
-	localCookie  = "loyalty"
-)
-
 // attemptsPerMinute is how often one address may try to sign in or to confirm.
 const attemptsPerMinute = 20
 
-// cookieOf is the name of the cookie for a request; empty: the way is open to others. A proxy on
-// this machine that tells nothing of its callers looks like this machine: where people come by TLS,
-// as the console's address says, no cookie is made that goes over an open line.
-func (c *console) cookieOf(r *http.Request) (name string, secure bool) {
-	source, secure := c.Peer(r)
-	switch {
-	case secure, source.IsLoopback() && strings.HasPrefix(c.URL, "https://"):
-		return secureCookie, true
-	case source.IsLoopback():
-		return localCookie, false
-	}
-	return "", false
-}
-
-// token is the session's, as the browser sent it.
-func (c *console) token(r *http.Request) string {
-	name, _ := c.cookieOf(r)
-	if name == "" {
-		return ""
-	}
-	cookie, err := r.Cookie(name)
-	if err != nil {
-		return ""
-	}
-	return cookie.Value
-}
-
-func (c *console) setCookie(w http.ResponseWriter, r *http.Request, token string) {
-	name, secure := c.cookieOf(r)
-	age := int(user.SessionLife.Seconds())
-	if token == "" {
-		age = -1
-	}
-	http.SetCookie(w, &http.Cookie{
-		Name: name, Value: token, Path: "/console", MaxAge: age, HttpOnly: true, Secure: secure, SameSite: http.SameSiteStrictMode,
-	})
-}
-
-// slow counts an attempt on its address.
+// slow counts an attempt on its address; that of a browser which has signed in before on the browser, so
+// that strangers behind the same address cannot use its attempts up.
 func (c *console) slow(w http.ResponseWriter, r *http.Request) error {
 	source, _ := c.Peer(r)
-	verdict, err := c.Limiter.Allow(r.Context(), "console "+network(source), attemptsPerMinute, 1)
+	browser := c.cookie(r, browserCookie)
+	known, err := c.Users.KnownBrowser(r.Context(), browser)
+	if err != nil {
+		return err
+	}
+
+	counted := "console " + network(source)
+	if known {
+		counted = "console browser " + browser
+	}
+	verdict, err := c.Limiter.Allow(r.Context(), counted, attemptsPerMinute, 1)
 	if err != nil || verdict.Allowed {
 		return err
 	}
@@ -78,33 +45,43 @@ func network(a netip.Addr) string {
 
 func (c *console) from(r *http.Request) user.From {
 	source, _ := c.Peer(r)
-	return user.From{Address: source.String(), Agent: r.UserAgent()}
+	return user.From{Address: source.String(), Agent: r.UserAgent(), Browser: c.cookie(r, browserCookie)}
 }
 
 // begin answers a session that has begun.
-func (c *console) begin(w http.ResponseWriter, r *http.Request, token string) error {
-	if err := c.replace(w, r, token); err != nil {
+func (c *console) begin(w http.ResponseWriter, r *http.Request, e user.Entry) error {
+	if err := c.replace(w, r, e); err != nil {
 		return err
 	}
 	answer(w, http.StatusOK, struct{}{})
 	return nil
 }
 
-// replace gives the browser the cookie of a new session. The one before it, if any, ends.
-func (c *console) replace(w http.ResponseWriter, r *http.Request, token string) error {
+// replace gives the browser the cookies of a new session. The session before it, if any, ends.
+func (c *console) replace(w http.ResponseWriter, r *http.Request, e user.Entry) error {
 	if old := c.token(r); old != "" {
 		if err := c.Users.End(r.Context(), old); err != nil {
 			return err
 		}
 	}
-	c.setCookie(w, r, token)
+	c.setCookie(w, r, sessionCookie, e.Session)
+	c.setCookie(w, r, browserCookie, e.Browser)
 	return nil
+}
+
+// remember makes the browser known anew, after its user has changed what they sign in by.
+func (c *console) remember(w http.ResponseWriter, r *http.Request, me *loyalty.Caller) error {
+	token, err := c.Users.Remember(r.Context(), me)
+	if err == nil {
+		c.setCookie(w, r, browserCookie, token)
+	}
+	return err
 }
 
 // signIn begins a session by login, password and, where there is one, a second factor.
 func (c *console) signIn(w http.ResponseWriter, r *http.Request) error {
 	var in struct{ Login, Password, Code string }
-	if name, _ := c.cookieOf(r); name == "" {
+	if !c.closed(r) {
 		return errInsecure
 	}
 	if err := read(w, r, &in); err != nil {
@@ -113,17 +90,18 @@ func (c *console) signIn(w http.ResponseWriter, r *http.Request) error {
 	if err := c.slow(w, r); err != nil {
 		return err
 	}
-	token, err := c.Users.SignIn(r.Context(), in.Login, in.Password, in.Code, c.from(r))
+	e, err := c.Users.SignIn(r.Context(), in.Login, in.Password, in.Code, c.from(r))
 	if err != nil {
 		return err
 	}
-	return c.begin(w, r, token)
+	return c.begin(w, r, e)
 }
 
-// enter begins a session by a one-time link.
+// enter begins a session by a one-time link. A browser in which someone is signed in keeps its session and
+// the link stays good: a link from a stranger must not put their account in the place of the reader's.
 func (c *console) enter(w http.ResponseWriter, r *http.Request) error {
 	var in struct{ Token string }
-	if name, _ := c.cookieOf(r); name == "" {
+	if !c.closed(r) {
 		return errInsecure
 	}
 	if err := read(w, r, &in); err != nil {
@@ -132,11 +110,17 @@ func (c *console) enter(w http.ResponseWriter, r *http.Request) error {
 	if err := c.slow(w, r); err != nil {
 		return err
 	}
-	token, err := c.Users.Enter(r.Context(), in.Token, c.from(r))
+	switch me, err := c.self(r); {
+	case err == nil:
+		return signedIn{me.Login}
+	case !errors.Is(err, user.ErrNoSession):
+		return err
+	}
+	e, err := c.Users.Enter(r.Context(), in.Token, c.from(r))
 	if err != nil {
 		return err
 	}
-	return c.begin(w, r, token)
+	return c.begin(w, r, e)
 }
 
 // signOut ends the session, or all of the user's.
@@ -159,7 +143,10 @@ func (c *console) signOut(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	c.setCookie(w, r, "")
+	c.setCookie(w, r, sessionCookie, "")
+	if in.Everywhere {
+		c.setCookie(w, r, browserCookie, "")
+	}
 	answer(w, http.StatusOK, out)
 	return nil
 }
@@ -206,6 +193,9 @@ func (c *console) password(w http.ResponseWriter, r *http.Request) error {
 	if err := c.Users.EndOthers(r.Context(), me, c.token(r)); err != nil {
 		return err
 	}
+	if err := c.remember(w, r, me); err != nil {
+		return err
+	}
 	answer(w, http.StatusOK, struct{}{})
 	return nil
 }
@@ -245,6 +235,9 @@ func (c *console) secondFactor(w http.ResponseWriter, r *http.Request) error {
 	}
 	// Sessions that began without it end.
 	if err := c.Users.EndOthers(r.Context(), me, c.token(r)); err != nil {
+		return err
+	}
+	if err := c.remember(w, r, me); err != nil {
 		return err
 	}
 	answer(w, http.StatusOK, map[string][]string{"recovery": codes})

@@ -49,8 +49,27 @@ type User struct {
 	UpdatedAt time.Time
 	// DisabledAt is when the user was shut out; zero: not.
 	DisabledAt  time.Time
-	Failures    int       // sign-ins that failed since the last good one
-	LockedUntil time.Time // no sign-in before this instant
+	Failures    int       // proofs of identity that failed in the user's own sessions since the last good one
+	LockedUntil time.Time // no such proof before this instant
+	Tries       []Tries   // sign-ins that failed, by network
+	Browsers    []Browser // browsers that have signed in
+}
+
+// Tries counts the sign-ins of a user that failed from one network.
+type Tries struct {
+	Network  string    `json:"network"` // empty: all networks together
+	Failures int       `json:"failures"`
+	At       time.Time `json:"at"`             // when the count was last brought up to date
+	Until    time.Time `json:"until,omitzero"` // no sign-in from this network before this instant
+}
+
+// Browser is a browser by which a user has signed in. A stranger who guesses passwords cannot keep
+// the user out of it.
+type Browser struct {
+	Hash      []byte    `json:"hash"` // of the token in its cookie
+	ExpiresAt time.Time `json:"expires_at"`
+	Failures  int       `json:"failures,omitempty"` // sign-ins with the cookie that failed
+	At        time.Time `json:"at,omitzero"`        // when that count was last brought up to date
 }
 
 // Passkey is a key pair of a user's own device, which shows it to nothing but the console's own

@@ -62,9 +62,11 @@ func TestConsoleLinkByItsURL(t *testing.T) {
 	resp, err := http.DefaultClient.Do(r)
 	require.NoError(t, err)
 	require.NoError(t, resp.Body.Close())
-	require.Len(t, resp.Cookies(), 1)
-	require.Equal(t, "__Secure-loyalty", resp.Cookies()[0].Name)
-	require.True(t, resp.Cookies()[0].Secure)
+	require.Len(t, resp.Cookies(), 2)
+	for n, name := range []string{"__Host-loyalty", "__Host-loyalty-browser"} {
+		c := resp.Cookies()[n]
+		require.Equal(t, []any{name, true, true, "/"}, []any{c.Name, c.Secure, c.HttpOnly, c.Path})
+	}
 
 	require.Contains(t, made.out, "https://console.shop.test/console/#enter/")
 	require.NotContains(t, made.out, "put your own address")

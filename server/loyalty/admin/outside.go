@@ -82,6 +82,9 @@ func (r *adminRun) refresh(u loyalty.User, who user.Outside) (loyalty.User, erro
 	}
 	u.UpdatedAt = r.now
 	r.call.KeyID = u.KeyID()
+	if signsOut(before, u) {
+		u.Browsers = nil
+	}
 	if err := r.SaveUser(u); err != nil {
 		return u, err
 	}

@@ -55,7 +55,7 @@ func (o *Users) RemovePasskey(ctx context.Context, id loyalty.ID, passkey []byte
 			return loyalty.ErrPasskeyUnknown
 		}
 		was := u.Passkeys[i]
-		u.Passkeys = slices.Delete(slices.Clone(u.Passkeys), i, i+1)
+		u.Passkeys, u.Browsers = slices.Delete(slices.Clone(u.Passkeys), i, i+1), nil
 		return r.audit("user.remove_passkey", u.Login, passkeyRecord{was.Name, was.CreatedAt}, nil)
 	})
 }

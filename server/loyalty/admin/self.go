@@ -14,12 +14,12 @@ type proofRecord struct {
 	SecondFactor *bool `json:"second_factor,omitempty"`
 }
 
-// SetPassword gives a user the password they chose, as user.NewPassword made it. Ending sessions
-// that began with the previous one is up to the caller.
+// SetPassword gives a user the password they chose, as user.NewPassword made it. Browsers that signed
+// in before are no longer known. Ending sessions that began with the previous one is up to the caller.
 func (o *Users) SetPassword(ctx context.Context, id loyalty.ID, hash string) error {
 	return o.ofSelf(ctx, id, func(r *adminRun, u *loyalty.User) error {
 		had, has := u.Password != "", true
-		u.Password = hash
+		u.Password, u.Browsers = hash, nil
 		return r.audit("user.set_password", u.Login, proofRecord{Password: &had}, proofRecord{Password: &has})
 	})
 }
@@ -29,7 +29,7 @@ func (o *Users) SetPassword(ctx context.Context, id loyalty.ID, hash string) err
 func (o *Users) SetSecondFactor(ctx context.Context, id loyalty.ID, f user.SecondFactor) error {
 	return o.ofSelf(ctx, id, func(r *adminRun, u *loyalty.User) error {
 		had, has := len(u.TOTP) > 0, true
-		u.TOTP, u.TOTPStep, u.Recovery = f.Secret, f.Step, f.Recovery
+		u.TOTP, u.TOTPStep, u.Recovery, u.Browsers = f.Secret, f.Step, f.Recovery, nil
 		return r.audit("user.set_second_factor", u.Login, proofRecord{SecondFactor: &had}, proofRecord{SecondFactor: &has})
 	})
 }

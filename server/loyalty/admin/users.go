@@ -167,7 +167,7 @@ func (o *Users) Disable(ctx context.Context, call Call, id string, disabled bool
 	return o.edit(ctx, call, id, action, func(r *adminRun, u *loyalty.User) error {
 		switch {
 		case !disabled:
-			u.DisabledAt, u.Failures, u.LockedUntil = time.Time{}, 0, time.Time{}
+			u.DisabledAt, u.Failures, u.LockedUntil, u.Tries = time.Time{}, 0, time.Time{}, nil
 		case u.DisabledAt.IsZero():
 			u.DisabledAt = r.now
 		}
@@ -206,6 +206,9 @@ func (o *Users) edit(ctx context.Context, call Call, id, action string, edit fun
 			return u, nil
 		}
 		u.UpdatedAt = r.now
+		if signsOut(before, u) {
+			u.Browsers = nil
+		}
 		if err := r.SaveUser(u); err != nil {
 			return u, err
 		}
@@ -224,7 +227,7 @@ func (r *adminRun) mayRule() error {
 	return r.mayGive(nil, &loyalty.AccessKey{})
 }
 
-// signsOut reports whether a change ends the user's sessions, so that none goes on with rights that
+// signsOut reports whether a change ends the user's sessions, and makes their browsers unknown, so that none goes on with rights that
 // were taken away.
 func signsOut(before, after loyalty.User) bool {
 	return before.Role != after.Role || before.Personal != after.Personal || !after.DisabledAt.IsZero() || len(before.TOTP) != len(after.TOTP) || len(before.Passkeys) != len(after.Passkeys)
@@ -280,8 +283,8 @@ func (o *Users) Invite(ctx context.Context, call Call, id string, life time.Dura
 		if !u.DisabledAt.IsZero() {
 			return Invitation{}, loyalty.ErrUserDisabled
 		}
-		if u.Password != "" { // they choose a new one
-			u.Password, u.UpdatedAt = "", r.now
+		if u.Password != "" || len(u.Browsers) > 0 { // they choose a new one
+			u.Password, u.Browsers, u.UpdatedAt = "", nil, r.now
 			if err := r.SaveUser(u); err != nil {
 				return Invitation{}, err
 			}

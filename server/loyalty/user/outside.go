@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
@@ -92,9 +93,9 @@ func LoginFrom(text string) string {
 
 // EnterOutside begins a session of a user for whom a provider vouches. proved says that they proved
 // their identity to the provider a short while ago. It fails with ErrUserDisabled.
-func (u *Users) EnterOutside(ctx context.Context, user loyalty.User, proved bool, from From) (token string, err error) {
+func (u *Users) EnterOutside(ctx context.Context, user loyalty.User, proved bool, from From) (Entry, error) {
 	if !user.DisabledAt.IsZero() {
-		return "", loyalty.ErrUserDisabled
+		return Entry{}, loyalty.ErrUserDisabled
 	}
 	return u.begin(ctx, user.ID, proved, from)
 }
@@ -129,4 +130,24 @@ func (u *Users) MayLink(c *loyalty.Caller) error {
 		return loyalty.ErrConfirmNeeded
 	}
 	return nil
+}
+
+// wayLife is how long a way to a provider and back may take.
+const wayLife = 10 * time.Minute
+
+// AskOutside notes what a browser is sent to a provider for. text is known to that browser alone. With
+// the token of a session it is good for that session alone, so that nothing that another browser
+// began has an effect there.
+func (u *Users) AskOutside(ctx context.Context, purpose, token, text string) error {
+	return u.store.AddChallenge(ctx, wayHash(purpose, token, text), u.now().Add(wayLife))
+}
+
+// TakeOutside uses up what AskOutside noted, on whichever node; false: it is unknown, used or over.
+func (u *Users) TakeOutside(ctx context.Context, purpose, token, text string) (bool, error) {
+	return u.store.TakeChallenge(ctx, wayHash(purpose, token, text), u.now())
+}
+
+func wayHash(purpose, token, text string) loyalty.TokenHash {
+	session := HashToken(token)
+	return HashToken("provider\n" + purpose + "\n" + string(session[:]) + text)
 }

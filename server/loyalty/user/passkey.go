@@ -182,7 +182,7 @@ func (u *Users) AskPasskey(ctx context.Context, c *loyalty.Caller, at Party) (an
 // EnterByPasskey begins a session of the user whose passkey signed. It fails with ErrPasskey, and
 // with ErrPasskeyOutside for a user who comes from the company's provider, because a passkey would
 // outlast their account there.
-func (u *Users) EnterByPasskey(ctx context.Context, at Party, answer []byte, from From) (token string, err error) {
+func (u *Users) EnterByPasskey(ctx context.Context, at Party, answer []byte, from From) (Entry, error) {
 	var found loyalty.User
 	var failed error
 	find := func(_, handle []byte) (webauthn.User, error) {
@@ -202,14 +202,14 @@ func (u *Users) EnterByPasskey(ctx context.Context, at Party, answer []byte, fro
 	})
 	switch {
 	case failed != nil:
-		return "", failed
+		return Entry{}, failed
 	case err != nil:
-		return "", err
+		return Entry{}, err
 	case found.Issuer != "" && found.Password == "":
-		return "", loyalty.ErrPasskeyOutside
+		return Entry{}, loyalty.ErrPasskeyOutside
 	}
 	if err := u.noteUse(ctx, found.ID, used); err != nil {
-		return "", err
+		return Entry{}, err
 	}
 	return u.begin(ctx, found.ID, true, from)
 }
@@ -270,7 +270,7 @@ func (u *Users) noteUse(ctx context.Context, id loyalty.ID, used *webauthn.Crede
 		}
 		user.Passkeys = slices.Clone(user.Passkeys)
 		user.Passkeys[i].Count, user.Passkeys[i].UsedAt, refused = used.Authenticator.SignCount, u.now(), nil
-		user.Failures, user.LockedUntil = 0, time.Time{} // as after a right password
+		origin{session: true}.passed(user, u.now()) // as after a right password
 		return nil
 	})
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 const (
 	roomSize    = 64 << 20 // bytes that all hashes take together, with what they left
 	mostWaiting = 32
-	longestWait = 10 * time.Second
+	longestHash = 10 * time.Second
 )
 
 // ErrBusy says that more sign-ins are waiting than the server accepts at once.
@@ -57,7 +57,7 @@ func (r *room) wait(ctx context.Context, bytes int64) error {
 	if r.waiting.Add(1) > mostWaiting {
 		return ErrBusy
 	}
-	limited, cancel := context.WithTimeout(ctx, longestWait)
+	limited, cancel := context.WithTimeout(ctx, longestHash)
 	defer cancel()
 	err := r.memory.Acquire(limited, bytes)
 	if err != nil && ctx.Err() == nil {

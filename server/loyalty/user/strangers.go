@@ -18,7 +18,7 @@ type strangers struct {
 }
 
 // judge decides on an unknown login as on a known one whose password was wrong.
-func (s *strangers) judge(u *Users, login string) error {
+func (s *strangers) judge(u *Users, login string, at origin) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	counted, known := s.users[login]
@@ -32,13 +32,13 @@ func (s *strangers) judge(u *Users, login string) error {
 		counted = &loyalty.User{}
 		s.users[login] = counted
 	}
-	return u.judge(counted, false, "")
+	return u.judge(counted, false, "", at)
 }
 
 // waits reports whether a login has to wait.
-func (s *strangers) waits(login string, now time.Time) bool {
+func (s *strangers) waits(at origin, login string, now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	counted, known := s.users[login]
-	return known && now.Before(counted.LockedUntil)
+	return known && at.waits(counted, now)
 }

@@ -65,7 +65,14 @@ func NewToken() (token string, hash loyalty.TokenHash) {
 func HashToken(token string) loyalty.TokenHash { return sha256.Sum256([]byte(token)) }
 
 // From is where a sign-in comes from.
-type From struct{ Address, Agent string }
+type From struct {
+	Address, Agent string
+	Browser        string // the token that Entry gave this browser before; empty: none
+}
+
+// Entry is what a browser keeps of a sign-in: the token of its session, and the one by which it is
+// known at the next sign-in.
+type Entry struct{ Session, Browser string }
 
 // maxAgent limits how much of a browser's name is stored.
 const maxAgent = 200
@@ -76,25 +83,27 @@ func CleanLogin(login string) string { return strings.ToLower(strings.TrimSpace(
 // SignIn begins a session for a login, its password and, if the user has a second factor, a code of
 // it or a recovery code. It fails with ErrSignIn, ErrCodeNeeded (the password was right) or
 // ErrSlow.
-func (u *Users) SignIn(ctx context.Context, login, password, code string, from From) (token string, err error) {
+func (u *Users) SignIn(ctx context.Context, login, password, code string, from From) (Entry, error) {
 	began := time.Now()
 	login = CleanLogin(login)
+	at := from.origin()
 	found, known, err := u.store.UserByLogin(ctx, login)
 	if err != nil {
-		return "", err
+		return Entry{}, err
 	}
-	if known && u.now().Before(found.LockedUntil) || !known && u.others.waits(login, u.now()) {
-		return "", ErrSlow
+	if known && at.waits(&found, u.now()) || !known && u.others.waits(at, login, u.now()) {
+		return Entry{}, ErrSlow
 	}
-	err = u.prove(ctx, &found, password, code)
+
+	err = u.prove(ctx, &found, password, code, at)
 	if !known && errors.Is(err, ErrSignIn) {
-		err = u.others.judge(u, login)
+		err = u.others.judge(u, login, at)
 	}
 	if errors.Is(err, ErrSignIn) {
 		wait(ctx, roundUp(time.Since(began))-time.Since(began))
 	}
 	if err != nil {
-		return "", err
+		return Entry{}, err
 	}
 	return u.begin(ctx, found.ID, true, from)
 }
@@ -113,7 +122,7 @@ func wait(ctx context.Context, d time.Duration) {
 }
 
 // prove checks a password and a code, counts failures, and consumes the code.
-func (u *Users) prove(ctx context.Context, user *loyalty.User, password, code string) error {
+func (u *Users) prove(ctx context.Context, user *loyalty.User, password, code string, at origin) error {
 	ok, stale, err := u.hasher.matches(ctx, password, user.Password)
 	if err != nil {
 		return err
@@ -129,7 +138,7 @@ func (u *Users) prove(ctx context.Context, user *loyalty.User, password, code st
 	}
 	var refused error
 	_, err = u.store.ChangeUser(ctx, user.ID, func(now *loyalty.User) error {
-		refused = u.judge(now, ok && now.Password == user.Password, code)
+		refused = u.judge(now, ok && now.Password == user.Password, code, at)
 		if refused == nil && fresh != "" {
 			now.Password = fresh
 		}
@@ -142,20 +151,20 @@ func (u *Users) prove(ctx context.Context, user *loyalty.User, password, code st
 }
 
 // judge decides under the user's lock.
-func (u *Users) judge(user *loyalty.User, right bool, code string) error {
+func (u *Users) judge(user *loyalty.User, right bool, code string, at origin) error {
 	switch {
-	case u.now().Before(user.LockedUntil): // others failed meanwhile
+	case at.waits(user, u.now()): // others failed meanwhile
 		return ErrSlow
 	case !right, !user.DisabledAt.IsZero(): // who is shut out is told what a wrong password is told, and waits as it does
-		u.failed(user)
+		at.failed(user, u.now())
 		return ErrSignIn
 	case len(user.TOTP) > 0 && code == "":
 		return ErrCodeNeeded
 	case len(user.TOTP) > 0 && !u.takeCode(user, code):
-		u.failed(user)
+		at.failed(user, u.now())
 		return ErrSignIn
 	}
-	user.Failures, user.LockedUntil = 0, time.Time{}
+	at.passed(user, u.now())
 	return nil
 }
 
@@ -172,35 +181,23 @@ func (u *Users) takeCode(user *loyalty.User, code string) bool {
 	return false
 }
 
-// failed makes the next sign-in wait after several failures: a second, then twice as long each
-// time, at most five minutes. No user is locked out for ever.
-func (u *Users) failed(user *loyalty.User) {
-	const free, most = 5, 5 * time.Minute
-	if user.Failures++; user.Failures > free {
-		wait := most
-		if n := user.Failures - free - 1; n < 9 {
-			wait = min(most, time.Second<<n)
-		}
-		user.LockedUntil = u.now().Add(wait)
-	}
-}
-
 // Enter begins a session by a one-time link. It fails with ErrNoLink.
-func (u *Users) Enter(ctx context.Context, token string, from From) (string, error) {
+func (u *Users) Enter(ctx context.Context, token string, from From) (Entry, error) {
 	id, ok, err := u.store.TakeInvitation(ctx, HashToken(token), u.now())
 	if err != nil {
-		return "", err
+		return Entry{}, err
 	}
 	if !ok {
-		return "", ErrNoLink
+		return Entry{}, ErrNoLink
 	}
 	user, ok, err := u.store.User(ctx, id)
 	if err != nil {
-		return "", err
+		return Entry{}, err
 	}
 	if !ok || !user.DisabledAt.IsZero() {
-		return "", ErrNoLink
+		return Entry{}, ErrNoLink
 	}
+
 	// A user with a password, a second factor or a passkey has to prove their identity before what
 	// needs a proof.
 	return u.begin(ctx, id, user.Password == "" && len(user.TOTP) == 0 && len(user.Passkeys) == 0, from)
@@ -208,7 +205,7 @@ func (u *Users) Enter(ctx context.Context, token string, from From) (string, err
 
 // begin opens a session. Only a hash of its token is stored, so that a reader of the database
 // cannot sign in. It also deletes sessions that ended a day ago, which saves a job.
-func (u *Users) begin(ctx context.Context, user loyalty.ID, confirmed bool, from From) (string, error) {
+func (u *Users) begin(ctx context.Context, user loyalty.ID, confirmed bool, from From) (Entry, error) {
 	token, hash := NewToken()
 	now := u.now()
 	s := loyalty.Session{Hash: hash, User: user, CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(SessionLife), Address: from.Address, Agent: from.Agent}
@@ -218,10 +215,15 @@ func (u *Users) begin(ctx context.Context, user loyalty.ID, confirmed bool, from
 	if agent := []rune(s.Agent); len(agent) > maxAgent {
 		s.Agent = string(agent[:maxAgent])
 	}
+
 	if err := u.store.ForgetSessions(ctx, now.Add(-24*time.Hour)); err != nil {
-		return "", err
+		return Entry{}, err
 	}
-	return token, u.store.AddSession(ctx, s)
+	if err := u.store.AddSession(ctx, s); err != nil {
+		return Entry{}, err
+	}
+	browser, err := u.remember(ctx, user, from.Browser)
+	return Entry{token, browser}, err
 }
 
 // Session returns the user of a session in force. It fails with ErrNoSession.
@@ -255,34 +257,43 @@ func (u *Users) End(ctx context.Context, token string) error {
 	return u.store.EndSession(ctx, HashToken(token))
 }
 
-// EndAll ends all sessions of the user of a session, including that one.
+// EndAll ends all sessions of the user of a session, including that one, and forgets their browsers.
 func (u *Users) EndAll(ctx context.Context, token string) error {
 	_, user, ok, err := u.store.Session(ctx, HashToken(token))
 	if err != nil || !ok {
+		return err
+	}
+	_, err = u.store.ChangeUser(ctx, user.ID, func(user *loyalty.User) error {
+		user.Browsers = nil
+		return nil
+	})
+	if err != nil {
 		return err
 	}
 	return u.store.EndOtherSessions(ctx, user.ID, loyalty.TokenHash{})
 }
 
 // Confirm records that the user of a session proved their identity: by the password, with a code if
-// there is a second factor, or by a code alone. It fails as SignIn does.
+// there is a second factor, or by a code alone. It fails as SignIn does. What fails is counted by the
+// user: only their own sessions come here.
 func (u *Users) Confirm(ctx context.Context, token, password, code string) error {
 	if _, err := u.Session(ctx, token); err != nil {
 		return err // one that is over proves nothing
 	}
+	own := origin{session: true}
 	s, user, ok, err := u.store.Session(ctx, HashToken(token))
 	switch {
 	case err != nil:
 		return err
 	case !ok:
 		return ErrNoSession
-	case u.now().Before(user.LockedUntil):
+	case own.waits(&user, u.now()):
 		return ErrSlow
 	}
 	if password == "" && code != "" && len(user.TOTP) > 0 {
 		err = u.proveByCode(ctx, user.ID, code)
 	} else {
-		err = u.prove(ctx, &user, password, code)
+		err = u.prove(ctx, &user, password, code, own)
 	}
 	if err != nil {
 		return err
@@ -294,16 +305,17 @@ func (u *Users) Confirm(ctx context.Context, token, password, code string) error
 // proveByCode counts wrong codes in the transaction that checks them, under the user's row:
 // otherwise codes tried at the same time would share one count.
 func (u *Users) proveByCode(ctx context.Context, id loyalty.ID, code string) error {
+	own := origin{session: true}
 	var refused error
 	_, err := u.store.ChangeUser(ctx, id, func(user *loyalty.User) error {
 		switch {
-		case u.now().Before(user.LockedUntil):
+		case own.waits(user, u.now()):
 			refused = ErrSlow
 		case !u.takeCode(user, code):
-			u.failed(user)
+			own.failed(user, u.now())
 			refused = ErrSignIn
 		default:
-			user.Failures, user.LockedUntil = 0, time.Time{}
+			own.passed(user, u.now())
 		}
 		return nil
 	})
