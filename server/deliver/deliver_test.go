@@ -78,6 +78,32 @@ func TestNothingInsideIsCalled(t *testing.T) {
 	require.Zero(t, proxied.Load())
 }
 
+// TestMetadataOfCloudsIsNeverCalled: the addresses that tell a machine in a cloud its secrets are
+// refused in every spelling, also where the operator lets in all that there is.
+func TestMetadataOfCloudsIsNeverCalled(t *testing.T) {
+	everything := []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")}
+	for _, allow := range [][]netip.Prefix{nil, everything} {
+		c := NewClient(Options{Allow: allow, Agent: "test"})
+		for _, host := range []string{
+			"168.63.129.16", "169.254.169.254", "169.254.170.2", "169.254.170.23", "169.254.0.23", "100.100.100.200", "100.96.0.96", "192.0.0.192",
+			"[fd00:ec2::254]", "[fd00:ec2::23]", "[fd20:ce::254]", "[fd00:42::42]", "[fe80::a9fe:a9fe]",
+			"[::ffff:168.63.129.16]", "[::ffff:a83f:8110]", "[::168.63.129.16]", "[::ffff:0:168.63.129.16]", "[64:ff9b::a83f:8110]", "[64:ff9b:1::a83f:8110]",
+			"[64:ff9b::a9fe:a9fe]", "[64:ff9b::c000:c0]", "[64:ff9b::6464:64c8]", "[2002:a83f:8110::]", "[2002:a9fe:a9fe::1]", "[::5efe:a9fe:a9fe]", "[fe80::200:5efe:a83f:8110]",
+		} {
+			fault, _ := c.URLFault("https://" + host + "/hook")
+			require.Equal(t, "webhook_url_refused", fault, host)
+			to, err := netip.ParseAddrPort(host + ":443")
+			require.NoError(t, err)
+			require.Error(t, c.guard.control(t.Context(), "tcp6", to.String(), nil), host)
+		}
+	}
+	c := NewClient(Options{Agent: "test"})
+	for _, host := range []string{"168.63.129.15", "168.63.129.17", "93.184.216.34", "[2606:2800:220:1::1]"} {
+		fault, _ := c.URLFault("https://" + host + "/hook")
+		require.Empty(t, fault, "%s is an address like any other", host)
+	}
+}
+
 // TestNamesAreJudgedWhenDialled: a name that stood for an address outside when it was first
 // looked up, and for one inside a moment later, does not get there.
 func TestNamesAreJudgedWhenDialled(t *testing.T) {

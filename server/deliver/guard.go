@@ -50,6 +50,9 @@ func (g guard) control(ctx context.Context, network, address string, _ syscall.R
 
 // check judges an address.
 func (g guard) check(to netip.AddrPort, plain bool) error {
+	if isMetadata(to.Addr()) {
+		return errRefused
+	}
 	if g.allowed(to.Addr()) {
 		return nil
 	}
