@@ -287,6 +287,41 @@ func TestFewAreTriedAtOnce(t *testing.T) {
 	}
 }
 
+// TestSlowBodiesKeepNobodyFromTrying: bodies that come slowly, however many, neither take the places
+// of requests that are tried nor all of the room for bodies: the oldest of them is cut off.
+func TestSlowBodiesKeepNobodyFromTrying(t *testing.T) {
+	p := docs.New("local", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }))
+	s := httptest.NewServer(p)
+	defer s.Close()
+	const slow = 40 // more than are read at a time
+	cut := make(chan int, slow)
+	for range slow {
+		body, feed := io.Pipe()
+		defer feed.Close()
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+"/docs/try", body)
+		require.NoError(t, err)
+		go func() {
+			answer, err := http.DefaultTransport.RoundTrip(request)
+			if err != nil {
+				cut <- 0
+				return
+			}
+			defer answer.Body.Close()
+			cut <- answer.StatusCode
+		}()
+		_, err = feed.Write([]byte("{"))
+		require.NoError(t, err)
+	}
+	require.Contains(t, []int{0, http.StatusRequestTimeout}, <-cut, "room is made")
+	answer, err := http.Post(s.URL+"/docs/try", "application/json", strings.NewReader(`{"method":"GET","target":"/customers"}`))
+	require.NoError(t, err)
+	defer answer.Body.Close()
+	require.Equal(t, http.StatusOK, answer.StatusCode)
+	text, err := io.ReadAll(answer.Body)
+	require.NoError(t, err)
+	require.Contains(t, string(text), `"status":418`)
+}
+
 // TestPortalSpeaks: what stands around a page, and the names of sections, are in the reader's
 // language; what the documents say stays English, and is marked so. A language that the portal
 // does not speak gets English.

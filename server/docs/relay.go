@@ -18,7 +18,9 @@ const (
 	maxTried    = 1 << 20 // bytes of the request
 	maxAnswered = 4 << 20 // bytes of the answer that are shown
 	tryTimeout  = 15 * time.Second
-	triesAtOnce = 4 // nobody signed for the bytes that are read here
+	triesAtOnce = 4               // requests that the platform decides at a time
+	readTimeout = 5 * time.Second // for the body of a page's request
+	readsAtOnce = 32              // bodies that are read at a time: nobody signed for their bytes
 )
 
 // relay takes a signed request as data, because a browser does not let a page set the
@@ -27,9 +29,10 @@ const (
 type relay struct {
 	to    http.Handler
 	under chan struct{} // holds one for each request under way
+	reads reading
 }
 
-func newRelay(to http.Handler) *relay { return &relay{to, make(chan struct{}, triesAtOnce)} }
+func newRelay(to http.Handler) *relay { return &relay{to: to, under: make(chan struct{}, triesAtOnce)} }
 
 // tried is a request as a page sends it.
 type tried struct {
@@ -49,8 +52,8 @@ type answered struct {
 }
 
 // ServeHTTP sends the request that stands in the body, and answers what came back. 400:
-// it is not such a request; 403: it comes from another site; 405; 413; 503: others are
-// being tried.
+// it is not such a request; 403: it comes from another site; 405; 408: its body came too slowly; 413;
+// 503: others are being tried.
 func (t *relay) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
@@ -61,23 +64,18 @@ func (t *relay) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "only the pages of this server can try requests", http.StatusForbidden)
 		return
 	}
+	var in tried
+	if refused, status := t.reads.of(w, r, &in); refused != nil {
+		http.Error(w, refused.Error(), status)
+		return
+	}
+	// only now: a body that comes slowly must not keep others from trying
 	select {
 	case t.under <- struct{}{}:
 		defer func() { <-t.under }()
 	default:
 		w.Header().Set("Retry-After", "1")
 		http.Error(w, "others are trying requests at the moment: try again", http.StatusServiceUnavailable)
-		return
-	}
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(tryTimeout)) // the server's own is longer
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxTried+maxTried/2))  // JSON writes some characters longer
-	if err != nil {
-		http.Error(w, "the request to try is too large", http.StatusRequestEntityTooLarge)
-		return
-	}
-	var in tried
-	if err := json.Unmarshal(body, &in); err != nil {
-		http.Error(w, "the request to try is not JSON: "+err.Error(), http.StatusBadRequest)
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), tryTimeout)

@@ -1,0 +1,62 @@
+package docs
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+)
+
+// reading bounds the bodies that are read at a time. A new one is never refused: the one that has
+// been read for the longest makes room, because a page sends its few bytes at once, and only a caller
+// who means harm sends them slowly.
+type reading struct {
+	lock  sync.Mutex
+	under []*http.ResponseController // the oldest first
+}
+
+// begin makes room for a body, and gives what ends its reading.
+func (r *reading) begin(c *http.ResponseController) (end func()) {
+	_ = c.SetReadDeadline(time.Now().Add(readTimeout)) // the server's own is longer
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	if len(r.under) == readsAtOnce {
+		_ = r.under[0].SetReadDeadline(time.Now())
+		r.under = r.under[1:]
+	}
+	r.under = append(r.under, c)
+	return func() {
+		r.lock.Lock()
+		defer r.lock.Unlock()
+		for i := range r.under {
+			if r.under[i] == c {
+				r.under = append(r.under[:i:i], r.under[i+1:]...)
+				return
+			}
+		}
+	}
+}
+
+// of reads the request that a body describes, or says what is wrong with the body.
+func (r *reading) of(w http.ResponseWriter, sent *http.Request, into *tried) (refused error, status int) {
+	end := r.begin(http.NewResponseController(w))
+	body, err := io.ReadAll(http.MaxBytesReader(w, sent.Body, maxTried+maxTried/2)) // JSON writes some characters longer
+	end()
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		return errors.New("the request to try is too large"), http.StatusRequestEntityTooLarge
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return errors.New("the request to try came too slowly"), http.StatusRequestTimeout
+	case err != nil:
+		return errors.New("the request to try broke off"), http.StatusBadRequest
+	}
+	if err := json.Unmarshal(body, into); err != nil {
+		return fmt.Errorf("the request to try is not JSON: %w", err), http.StatusBadRequest
+	}
+	return nil, 0
+}
