@@ -33,3 +33,12 @@ func (s journalStore) OptOuts(ctx context.Context, since time.Time) ([]OptOut, e
 	}
 	return list, nil
 }
+
+// LastRecorded is when the newest event was recorded; zero: there is none.
+func (s journalStore) LastRecorded(ctx context.Context) (time.Time, error) {
+	var at *int64
+	if err := s.read.WithContext(ctx).Raw(`SELECT max(recorded_at) FROM events`).Scan(&at).Error; err != nil || at == nil {
+		return time.Time{}, s.classify(err)
+	}
+	return time.UnixMilli(*at).UTC(), nil
+}

@@ -240,14 +240,17 @@ func seeded(table string) bool {
 	return slices.ContainsFunc(portableTables, func(t portableTable) bool { return t.name == table && t.seeded })
 }
 
-// pour fills the tables, after deleting what the migrations put into them. It fails if another
-// process has filled them meanwhile.
+// pour fills the tables, after deleting what the migrations put into them, and marks the database as
+// one whose restore has not ended. It fails if another process has filled them meanwhile.
 func (p portable) pour(l loading, fill func(*Filling) error) error {
 	tables, err := tablesOf(l)
 	if err != nil {
 		return err
 	}
 	if err := mustBeEmpty(&Still{Tables: tables, look: l}); err != nil {
+		return err
+	}
+	if err := l.exec(createRestoring); err != nil {
 		return err
 	}
 	for _, t := range tables {

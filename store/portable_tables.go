@@ -71,6 +71,7 @@ var portableTables = []portableTable{
 	{name: "counted", gone: true},
 	{name: "merges", stays: true}, // only where tables are spread over machines: see store/citus
 	{name: "emails", stays: true},
+	{name: restoringTable, stays: true}, // only while a database is restored
 }
 
 // portableTable is one of them.
@@ -84,3 +85,10 @@ type portableTable struct {
 	// programme and are not copied.
 	stays bool
 }
+
+// restoringTable marks a database from the first row that a restore brings until the restore has
+// proven all of it. It is no part of the schema: a restore makes the table and drops it, so that a
+// program that is killed in between leaves a database that no server serves.
+const restoringTable = "restoring"
+
+const createRestoring = "CREATE TABLE IF NOT EXISTS " + restoringTable + " (id INTEGER PRIMARY KEY)"

@@ -3,7 +3,6 @@ package archive
 import (
 	"archive/zip"
 	"bufio"
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -47,12 +46,17 @@ func (a *Archive) readManifest() error {
 	}
 	defer func() { _ = f.Close() }() // it was only read
 	m := &a.Manifest
-	if err := json.NewDecoder(f).Decode(m); err != nil {
+	text, err := io.ReadAll(io.LimitReader(f, maxManifest+1)) // to the end, where the zip's checksum is
+	if err != nil {
 		return fmt.Errorf("%w: %s: %w", ErrDamaged, manifestName, err)
 	}
-	if _, err := io.Copy(io.Discard, f); err != nil { // to the end, where its sum is
+	if len(text) > maxManifest {
+		return fmt.Errorf("%w: %s is larger than %d MiB", ErrDamaged, manifestName, maxManifest>>20)
+	}
+	if err := json.Unmarshal(text, m); err != nil {
 		return fmt.Errorf("%w: %s: %w", ErrDamaged, manifestName, err)
 	}
+
 	switch {
 	case m.Format != formatName:
 		return fmt.Errorf("%w: it is not one of loyalty dump", ErrDamaged)
@@ -61,6 +65,14 @@ func (a *Archive) readManifest() error {
 	}
 	return nil
 }
+
+// maxManifest and maxLine bound what reading an archive may take of memory, whatever its manifest says:
+// a few megabytes of zip can hold gigabytes. No row of the programme comes near maxLine: the largest
+// value is a body of 16 MiB, in hex digits.
+const (
+	maxManifest = 4 << 20
+	maxLine     = 64 << 20
+)
 
 // Verify reads all of the archive and holds it against the sums of its manifest. It fails
 // with ErrDamaged.
@@ -99,6 +111,7 @@ type rows struct {
 	in     *bufio.Reader
 	sum    hash.Hash
 	count  int64
+	bytes  int64
 	long   []byte
 }
 
@@ -131,28 +144,44 @@ func (r *rows) next() ([]any, error) {
 	return row, nil
 }
 
-// line gives the next line, which is good until the one after it is read.
+// line gives the next line, which is good until the one after it is read. It fails with ErrDamaged
+// where the table has more, or longer lines, than the manifest says.
 func (r *rows) line() ([]byte, error) {
 	line, err := r.in.ReadSlice('\n')
 	if errors.Is(err, bufio.ErrBufferFull) {
 		r.long = append(r.long[:0], line...)
-		for errors.Is(err, bufio.ErrBufferFull) {
+		for errors.Is(err, bufio.ErrBufferFull) && int64(len(r.long)) <= r.longest() {
 			line, err = r.in.ReadSlice('\n')
 			r.long = append(r.long, line...)
 		}
 		line = r.long
 	}
+
+	r.bytes += int64(len(line))
 	switch {
-	case errors.Is(err, io.EOF) && len(bytes.TrimSpace(line)) == 0:
+	case int64(len(line)) > r.longest():
+		return nil, fmt.Errorf("%w: table %s has a line of more than %d octets", ErrDamaged, r.table.Name, r.longest())
+	case errors.Is(err, io.EOF) && len(line) == 0:
 		return nil, r.end()
+	case errors.Is(err, io.EOF): // io.EOF itself would say that the table is complete
+		return nil, fmt.Errorf("%w: table %s ends inside line %d", ErrDamaged, r.table.Name, r.count+1)
 	case err != nil:
 		return nil, fmt.Errorf("%w: table %s: %w", ErrDamaged, r.table.Name, err)
+	case r.bytes > r.table.Bytes:
+		return nil, fmt.Errorf("%w: table %s has more than the %d octets of the manifest", ErrDamaged, r.table.Name, r.table.Bytes)
 	}
+
 	r.count++
 	return line, nil
 }
 
+// longest is how many octets a line of the table may have.
+func (r *rows) longest() int64 { return min(r.table.Longest, maxLine) }
+
 func (r *rows) end() error {
+	if r.bytes != r.table.Bytes {
+		return fmt.Errorf("%w: table %s has %d octets and should have %d", ErrDamaged, r.table.Name, r.bytes, r.table.Bytes)
+	}
 	if r.count != r.table.Rows {
 		return fmt.Errorf("%w: table %s has %d rows and should have %d", ErrDamaged, r.table.Name, r.count, r.table.Rows)
 	}

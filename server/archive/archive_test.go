@@ -1,15 +1,18 @@
 package archive
 
 import (
+	"archive/zip"
 	"bytes"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -207,6 +210,74 @@ func TestDamagedArchive(t *testing.T) {
 	require.ErrorIs(t, err, fs.ErrNotExist)
 	_, err = Dump(t.Context(), source, path, nil)
 	require.ErrorIs(t, err, fs.ErrExist, "a file that is there is left alone")
+}
+
+// TestCutAndInflatedArchives: an entry that ends inside a line, that has more or longer lines than the
+// manifest says, or a line no table has, is damaged, although the zip itself is sound.
+func TestCutAndInflatedArchives(t *testing.T) {
+	url := storetest.All[0].Migrated(t)
+	source := storetest.Open(t, url)
+	fillEach(t, url, source)
+	path, _ := dumped(t, source)
+
+	verify := func(change func(m *Manifest, lines []byte) []byte) error {
+		a := opened(t, rewritten(t, path, "names", change))
+		return a.Verify(t.Context(), nil)
+	}
+	require.NoError(t, verify(func(_ *Manifest, lines []byte) []byte { return lines }))
+
+	for why, change := range map[string]func(m *Manifest, lines []byte) []byte{
+		"ends inside line": func(_ *Manifest, lines []byte) []byte { return lines[:len(lines)-2] },
+		"has another sum":  func(_ *Manifest, lines []byte) []byte { return bytes.Replace(lines, []byte("{"), []byte("["), 1) },
+		"has a line of more than": func(_ *Manifest, lines []byte) []byte {
+			return append(bytes.Clone(lines), bytes.Repeat([]byte(" "), 1<<20)...)
+		},
+		"more than the": func(_ *Manifest, lines []byte) []byte { return append(bytes.Clone(lines), '\n') },
+		"a line of more than 67108864 octets": func(m *Manifest, lines []byte) []byte {
+			at := slices.IndexFunc(m.Tables, func(t Table) bool { return t.Name == "names" })
+			m.Tables[at].Longest, m.Tables[at].Bytes = 1<<40, 1<<40
+			return append(bytes.Clone(lines), bytes.Repeat([]byte(" "), maxLine+1)...)
+		},
+	} {
+		err := verify(change)
+		require.ErrorIs(t, err, ErrDamaged, why)
+		require.NotErrorIs(t, err, io.EOF, why)
+		require.ErrorContains(t, err, why)
+	}
+}
+
+// rewritten is an archive with another content of one table, in a zip that is sound.
+func rewritten(t *testing.T, path, table string, change func(m *Manifest, lines []byte) []byte) string {
+	t.Helper()
+	a := opened(t, path)
+	var out bytes.Buffer
+	z := zip.NewWriter(&out)
+	add := func(name string, content []byte) {
+		entry, err := z.Create(name)
+		require.NoError(t, err)
+		_, err = entry.Write(content)
+		require.NoError(t, err)
+	}
+	for _, f := range a.zip.File {
+		if f.Name == manifestName {
+			continue
+		}
+		r, err := f.Open()
+		require.NoError(t, err)
+		content, err := io.ReadAll(r)
+		require.NoError(t, err)
+		if f.Name == entryName(table) {
+			content = change(&a.Manifest, content)
+		}
+		add(f.Name, content)
+	}
+	manifest, err := json.Marshal(a.Manifest)
+	require.NoError(t, err)
+	add(manifestName, manifest)
+	require.NoError(t, z.Close())
+	to := filepath.Join(t.TempDir(), "rewritten")
+	require.NoError(t, os.WriteFile(to, out.Bytes(), 0o600))
+	return to
 }
 
 // TestRefusedTargets: what has something in it is left as it is, and a fill that was cut

@@ -108,6 +108,8 @@ func lines(s *store.Still, t store.Table, out io.Writer, progress *meter, note f
 		}
 		note(row)
 		written.Rows++
+		written.Bytes += int64(len(line))
+		written.Longest = max(written.Longest, int64(len(line)))
 		progress.row()
 		return nil
 	})

@@ -62,8 +62,12 @@ type OptOuts struct {
 // Table is a table of an archive with its sum over all lines.
 type Table struct {
 	store.Table
-	Rows   int64  `json:"rows"`
-	SHA256 string `json:"sha256"`
+	Rows int64 `json:"rows"`
+	// Bytes is the size of all lines, and Longest that of the longest one, in octets with their line
+	// ends. A reader refuses what goes beyond them.
+	Bytes   int64  `json:"bytes"`
+	Longest int64  `json:"longest"`
+	SHA256  string `json:"sha256"`
 }
 
 // rows is how many rows there are in all.

@@ -11,6 +11,8 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
@@ -89,59 +91,137 @@ func Forget(ctx context.Context, db *store.Store, list []store.OptOut, optOut fu
 // late is how long after its instant an opt-out may still be committed.
 const late = 10 * time.Minute
 
-// KeepOptOuts adds to a list whoever opted out and is not in it, and says how many they
-// were. A line that was torn is taken away first.
-func KeepOptOuts(ctx context.Context, db *store.Store, path string) (n int, err error) {
+// OptOutList keeps a list of opt-outs. It is safe for concurrent use.
+type OptOutList struct {
+	path string
+	lock sync.Mutex
+	// fault is why the list could not be written when that was last tried. It is read while a write
+	// may hang.
+	fault atomic.Pointer[error]
+}
+
+// NewOptOutList returns the list in a file, which need not be there.
+func NewOptOutList(path string) *OptOutList { return &OptOutList{path: path} }
+
+// Fault is why the list could not be written when that was last tried; nil: it could.
+func (l *OptOutList) Fault() error {
+	if err := l.fault.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// Add appends customers who opted out at an instant.
+func (l *OptOutList) Add(customers []loyalty.ID, at time.Time) error {
+	list := make([]store.OptOut, len(customers))
+	for i, id := range customers {
+		list[i] = store.OptOut{Customer: id, At: at}
+	}
+	l.lock.Lock()
+	defer l.lock.Unlock()
+	return l.done(appendOptOuts(l.path, list))
+}
+
+// Keep appends the opt-outs that the journal has and the list lacks.
+func (l *OptOutList) Keep(ctx context.Context, db *store.Store) error {
+	l.lock.Lock()
+	defer l.lock.Unlock()
+	missing, err := MissingOptOuts(ctx, db, l.path)
+	if err == nil {
+		err = appendOptOuts(l.path, missing)
+	}
+	if errors.Is(err, loyalty.ErrDatabaseAway) {
+		return err // nothing is wrong with the list
+	}
+	return l.done(err)
+}
+
+// MissingOptOuts returns the opt-outs that the journal has and the list in a file lacks.
+func MissingOptOuts(ctx context.Context, db *store.Store, path string) ([]store.OptOut, error) {
 	list, err := ReadOptOuts(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return 0, err
+		return nil, err
 	}
-	var since time.Time
+	found, err := db.OptOuts(ctx, missingSince(list))
+	if err != nil {
+		return nil, err
+	}
+
 	known := make(map[loyalty.ID]bool, len(list))
 	for _, o := range list {
 		known[o.Customer] = true
+	}
+	return slices.DeleteFunc(found, func(o store.OptOut) bool { return known[o.Customer] }), nil
+}
+
+// missingSince is the instant from which the journal may have opt-outs that a list lacks: what was
+// committed while a server was stopped in the middle is late by at most the time of one batch.
+func missingSince(list []store.OptOut) (since time.Time) {
+	for _, o := range list {
 		if o.At.After(since) {
 			since = o.At
 		}
 	}
-	if !since.IsZero() {
-		since = since.Add(-late)
+	if since.IsZero() {
+		return since
 	}
-	found, err := db.OptOuts(ctx, since)
-	if err != nil {
-		return 0, err
-	}
-	var lines []byte
-	for _, o := range found {
-		if known[o.Customer] {
-			continue
-		}
-		line, err := json.Marshal(optOutLine{o.Customer.String(), o.At})
-		if err != nil {
-			return 0, err
-		}
-		lines = append(append(lines, line...), '\n')
-		n++
-	}
-	if n == 0 {
-		return 0, nil
-	}
-	return n, appendLines(path, lines)
+	return since.Add(-late)
 }
 
-// appendLines adds whole lines to a file, behind its last whole line, and onto the disk.
+// done keeps the outcome of a write for Fault.
+func (l *OptOutList) done(err error) error {
+	if err == nil {
+		l.fault.Store(nil)
+	} else {
+		l.fault.Store(&err)
+	}
+	return err
+}
+
+// appendOptOuts adds opt-outs to a file as whole lines.
+func appendOptOuts(path string, list []store.OptOut) error {
+	if len(list) == 0 {
+		return nil
+	}
+	var lines []byte
+	for _, o := range list {
+		line, err := json.Marshal(optOutLine{o.Customer.String(), o.At.UTC()})
+		if err != nil {
+			return err
+		}
+		lines = append(append(lines, line...), '\n')
+	}
+	return appendLines(path, lines)
+}
+
+// appendLines adds whole lines to a file and onto the disk. What follows the last whole line of the
+// file is cut off first: a program was killed while it wrote that.
 func appendLines(path string, lines []byte) error {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
 	}
-	text, err := io.ReadAll(f)
-	end := int64(bytes.LastIndexByte(text, '\n') + 1)
-	if err == nil {
-		err = f.Truncate(end)
-	}
-	if err == nil {
-		_, err = f.WriteAt(lines, end)
+	if err = cutTorn(f); err == nil {
+		_, err = f.Write(lines)
 	}
 	return errors.Join(err, f.Sync(), f.Close())
+}
+
+// maxOptOutLine is more octets than a line of the list has.
+const maxOptOutLine = 4096
+
+// cutTorn cuts off what follows the last line end of a file.
+func cutTorn(f *os.File) error {
+	info, err := f.Stat()
+	if err != nil || info.Size() == 0 {
+		return err
+	}
+	tail := make([]byte, min(info.Size(), maxOptOutLine))
+	if _, err := f.ReadAt(tail, info.Size()-int64(len(tail))); err != nil {
+		return err
+	}
+	if torn := len(tail) - 1 - bytes.LastIndexByte(tail, '\n'); torn > 0 {
+		return f.Truncate(info.Size() - int64(torn))
+	}
+	return nil
 }

@@ -31,8 +31,8 @@ func Open(path string) (*Backup, error) {
 func (b *Backup) Embedded() bool { return b.Kind == kindSQLite }
 
 // PutFile puts a copy of the backup in the place of an embedded database that is not there:
-// all of it, or nothing.
-func (b *Backup) PutFile(path string) error {
+// all of it, or nothing. The copy is marked as one whose restore has not ended.
+func (b *Backup) PutFile(ctx context.Context, path string) error {
 	for _, there := range []string{path, path + "-wal"} {
 		if info, err := os.Stat(there); err == nil && info.Size() > 0 {
 			return fmt.Errorf("%s: %w: move it away first", there, fs.ErrExist)
@@ -53,6 +53,9 @@ func (b *Backup) PutFile(path string) error {
 	}
 	_, err = io.Copy(to, from)
 	if err = errors.Join(err, to.Sync(), to.Close()); err == nil {
+		err = store.MarkRestoring(ctx, partial)
+	}
+	if err == nil {
 		err = os.Rename(partial, path)
 	}
 	if err != nil {
@@ -61,7 +64,8 @@ func (b *Backup) PutFile(path string) error {
 	return nil
 }
 
-// PutDatabase fills a PostgreSQL database that has no schema, in one transaction.
+// PutDatabase fills a PostgreSQL database that has no schema, in one transaction, and marks it as one
+// whose restore has not ended.
 func (b *Backup) PutDatabase(ctx context.Context, db *store.Store, url string) error {
 	version, err := db.SchemaVersion(ctx)
 	if err != nil {
@@ -74,8 +78,11 @@ func (b *Backup) PutDatabase(ctx context.Context, db *store.Store, url string) e
 	if err != nil {
 		return err
 	}
-	if err := t.run(ctx, "pg_restore", url, "--no-owner", "--no-privileges", "--exit-on-error", "--single-transaction", b.Path); err != nil {
+	if err := db.BeginRestore(ctx); err != nil {
 		return err
+	}
+	if err := t.run(ctx, "pg_restore", url, "--no-owner", "--no-privileges", "--exit-on-error", "--single-transaction", b.Path); err != nil {
+		return errors.Join(err, db.EndRestore(context.WithoutCancel(ctx))) // nothing came in
 	}
 	return db.Filled(ctx, func(*store.Still) error { return nil }) // so that the planner knows the tables
 }

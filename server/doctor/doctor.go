@@ -65,6 +65,9 @@ type Patient struct {
 	SecretFiles []string
 	// Folder is where the embedded database lies; empty: it is on a server.
 	Folder string
+	// ClockRight is the last instant known to be right where a start found the clock far ahead of it,
+	// so that nothing due is applied; zero: the clock is believed.
+	ClockRight time.Time
 	// Space tells how much of a folder's disk is free; ok is false where that is not known.
 	Space func(folder string) (free, total uint64, ok bool)
 	Store *store.Store

@@ -15,6 +15,9 @@ import (
 // What is inside the database.
 
 func schema(ctx context.Context, p *Patient) []Finding {
+	if errors.Is(p.Store.Restored(ctx), store.ErrUnfinishedRestore) {
+		return []Finding{broken("restore_unfinished", "loyalty restore --help", nil)}
+	}
 	switch err := p.Store.Ready(ctx); {
 	case err == nil:
 		return nil
@@ -86,6 +89,9 @@ const (
 )
 
 func clock(ctx context.Context, p *Patient) []Finding {
+	if !p.ClockRight.IsZero() {
+		return []Finding{broken("clock_step", "timedatectl status", args{"right": p.ClockRight.UTC().Format(time.RFC3339), "today": p.Now().UTC().Format(time.DateOnly)})}
+	}
 	before := p.Now()
 	at, err := p.Store.DatabaseTime(ctx)
 	if err != nil {

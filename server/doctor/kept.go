@@ -5,8 +5,10 @@ import (
 	"errors"
 	"io/fs"
 	"maps"
+	"path/filepath"
 	"time"
 
+	"github.com/loyalty-platform/loyalty/server/archive"
 	"github.com/loyalty-platform/loyalty/server/backup"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
@@ -16,19 +18,20 @@ import (
 // backupOld is when a copy a day was missed.
 const backupOld = 26 * time.Hour
 
-func backups(_ context.Context, p *Patient) (list []Finding) {
+func backups(ctx context.Context, p *Patient) (list []Finding) {
 	if p.BackupDir == "" {
 		if p.Local {
 			return nil
 		}
 		return []Finding{warn("backups_none", "LOYALTY_BACKUP_DIR=/var/backups/loyalty loyalty serve", nil)}
 	}
+	list = optOuts(ctx, p)
 	all, err := backup.List(p.BackupDir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) { // the first backup makes the folder
-		return unchecked(err)
+		return append(list, unchecked(err)...)
 	}
 	if len(all) == 0 {
-		return []Finding{warn("backups_empty", "loyalty backup create", args{"folder": p.BackupDir})}
+		return append(list, warn("backups_empty", "loyalty backup create", args{"folder": p.BackupDir}))
 	}
 	b := &all[0]
 	if age := p.Now().Sub(b.MadeAt); age > backupOld {
@@ -41,6 +44,21 @@ func backups(_ context.Context, p *Patient) (list []Finding) {
 		list = append(list, warn("backup_unproven", `psql -c "ALTER ROLE loyalty CREATEDB"`, nil))
 	}
 	return list
+}
+
+// optOuts looks for customers who left and are not in the list beside the backups.
+func optOuts(ctx context.Context, p *Patient) []Finding {
+	path := filepath.Join(p.BackupDir, archive.OptOutsFile)
+	missing, err := archive.MissingOptOuts(ctx, p.Store, path)
+	switch {
+	case errors.Is(err, loyalty.ErrDatabaseAway):
+		return unchecked(err)
+	case err != nil:
+		return []Finding{broken("opt_outs_unreadable", "ls -l "+path, args{"fault": err})}
+	case len(missing) > 0:
+		return []Finding{broken("opt_outs_missing", "ls -ld "+p.BackupDir+" "+path, args{"count": len(missing), "file": path})}
+	}
+	return nil
 }
 
 // waitingLong is how old the oldest message may be that waits for its receiver.

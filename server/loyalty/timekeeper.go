@@ -12,6 +12,11 @@ import (
 // expire and delete answers for good.
 const MaxSkew = time.Minute
 
+// MaxStep is how far a clock may be ahead of the last instant that is known to be right, where the
+// database has no clock of its own. Beyond it nothing due is applied until an operator says that the
+// clock is right: one start with a clock that is a year ahead would let every point expire for good.
+const MaxStep = 24 * time.Hour
+
 // How often the database is asked for its time, and how long it may take.
 const (
 	skewEvery = 5 * time.Second
@@ -28,12 +33,18 @@ type Timekeeper struct {
 	database DatabaseClock
 	clock    func() time.Time
 	report   func(error)
+	accepted time.Time       // until when the clock is believed whatever was known before
+	stepped  func(time.Time) // nil: steps are not looked for
 
 	lock sync.Mutex
 	// The database's time, and this node's monotonic instant, when it was last asked: a
 	// clock that is set between two questions is noticed at once.
 	there, here time.Time
 	off         bool
+	// right is the last time of day that is known to be right, and since this node's monotonic
+	// instant then; right is zero where nothing is known.
+	right, since time.Time
+	ahead        bool
 }
 
 // TimekeeperOptions are what a Timekeeper is made of.
@@ -43,11 +54,19 @@ type TimekeeperOptions struct {
 	Clock func() time.Time
 	// Report hears when the clock goes wrong; nil: it is not told.
 	Report func(error)
+	// Stepped has steps of the clock looked for, which only a database without a clock of its own
+	// needs. It hears the last instant known to be right when the clock is found ahead, so that the
+	// next start knows it too, and the zero time once the clock is believed again.
+	Stepped func(right time.Time)
+	// Right is the last instant known to be right before this start; zero: nothing is known.
+	Right time.Time
+	// Accepted is until when an operator says that the clock is right; zero: nothing was said.
+	Accepted time.Time
 }
 
 // NewTimekeeper makes a Timekeeper, which trusts the clock until Check was called.
 func NewTimekeeper(o TimekeeperOptions) *Timekeeper {
-	k := &Timekeeper{database: o.Database, clock: o.Clock, report: o.Report}
+	k := &Timekeeper{database: o.Database, clock: o.Clock, report: o.Report, accepted: o.Accepted, stepped: o.Stepped, right: o.Right, since: time.Now()}
 	if k.clock == nil {
 		k.clock = time.Now
 	}
@@ -88,6 +107,9 @@ func (k *Timekeeper) times() (now, expected time.Time, known bool) {
 // Trusted fails with ErrClockOff where this node's clock is too far from the
 // database's.
 func (k *Timekeeper) Trusted() error {
+	if err := k.inStep(); err != nil {
+		return err
+	}
 	skew, _ := k.Skew()
 	off := skew > MaxSkew || skew < -MaxSkew
 	k.lock.Lock()
@@ -107,6 +129,47 @@ func (k *Timekeeper) Trusted() error {
 		k.report(err)
 	}
 	return err
+}
+
+// inStep fails with ErrClockOff while the clock is more than MaxStep beyond what is known to be
+// right. Otherwise it takes the clock's time for right.
+func (k *Timekeeper) inStep() error {
+	if k.stepped == nil {
+		return nil
+	}
+	now, here := k.clock(), time.Now()
+	k.lock.Lock()
+	latest := k.right.Add(here.Sub(k.since) + MaxStep)
+	ahead, right := !k.right.IsZero() && now.After(latest) && now.After(k.accepted), k.right
+	changed := ahead != k.ahead
+	k.ahead = ahead
+	if !ahead {
+		k.right, k.since = now, here
+	}
+	k.lock.Unlock()
+
+	if !ahead {
+		if changed {
+			k.stepped(time.Time{})
+		}
+		return nil
+	}
+	err := ErrClockOff.Because(&ClockStep{Now: now.UTC(), Right: right.UTC()})
+	if changed {
+		k.stepped(right)
+		k.report(err)
+	}
+	return err
+}
+
+// ClockStep says that a clock is more than MaxStep ahead of the last instant known to be right.
+type ClockStep struct{ Now, Right time.Time }
+
+// Error says what to do.
+func (s *ClockStep) Error() string {
+	return fmt.Sprintf("this machine's clock says %s, but the last instant known to be right is %s: nothing due is applied and no job runs "+
+		"until the clock is set right, or LOYALTY_CLOCK_TRUSTED=%s says that it is",
+		s.Now.Format(time.RFC3339), s.Right.Format(time.RFC3339), s.Now.Format(time.DateOnly))
 }
 
 // Check compares with the database's clock. It fails with ErrClockOff where they are

@@ -14,6 +14,7 @@ import (
 
 	"github.com/loyalty-platform/loyalty/server/archive"
 	"github.com/loyalty-platform/loyalty/server/backup"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/store"
 )
 
@@ -67,7 +68,7 @@ func createBackup(cmd *cobra.Command, o backup.Options) error {
 		describe(cmd.OutOrStdout(), b)
 	}
 	if err == nil {
-		_, err = archive.KeepOptOuts(cmd.Context(), o.Store, filepath.Join(filepath.Dir(b.Path), archive.OptOutsFile))
+		err = archive.NewOptOutList(filepath.Join(filepath.Dir(b.Path), archive.OptOutsFile)).Keep(cmd.Context(), o.Store)
 	}
 	if err != nil {
 		return coded{codeFailed, err}
@@ -164,10 +165,11 @@ func newBackupList(s *settings) *cobra.Command {
 
 // backups is what the server does about backups, where it has a folder for them.
 type backups struct {
-	app    *app
-	folder string
-	url    string
-	keep   int
+	app     *app
+	folder  string
+	url     string
+	keep    int
+	optOuts *archive.OptOutList
 }
 
 // make makes one, for the job.
@@ -182,16 +184,21 @@ func (b *backups) make(ctx context.Context) error {
 	return err
 }
 
-// optOutsEvery is how often the list of opt-outs is brought up to date: who opts out is
-// known again at most that long in a database that was restored.
+// optOutsEvery is how often the list of opt-outs is compared with the journal. Each opt-out is written
+// when it is committed; what other nodes and commands did, and what could not be written, follows here.
 const optOutsEvery = time.Minute
 
-// keepOptOuts keeps the list of opt-outs until ctx ends.
+// optOutsPatience is how long the answer to an opt_out waits for the list: a disk that does not answer
+// delays no one's leaving.
+const optOutsPatience = 2 * time.Second
+
+// keepOptOuts keeps the list of opt-outs until ctx ends. It begins with what the journal has and the
+// list lacks.
 func (b *backups) keepOptOuts(ctx context.Context) {
 	tick := time.NewTicker(optOutsEvery)
 	defer tick.Stop()
 	for {
-		if _, err := archive.KeepOptOuts(ctx, b.app.store, filepath.Join(b.folder, archive.OptOutsFile)); err != nil && ctx.Err() == nil {
+		if err := b.optOuts.Keep(ctx, b.app.store); err != nil && ctx.Err() == nil {
 			b.app.logger.Error("the list of opt-outs beside the backups", "error", err)
 		}
 		select {
@@ -202,12 +209,32 @@ func (b *backups) keepOptOuts(ctx context.Context) {
 	}
 }
 
+// optedOut writes opt-outs that were committed, before they are answered.
+func (b *backups) optedOut(customers []loyalty.ID, at time.Time) {
+	written := make(chan error, 1)
+	go func() { written <- b.optOuts.Add(customers, at) }()
+
+	wait := time.NewTimer(optOutsPatience)
+	defer wait.Stop()
+	select {
+	case err := <-written:
+		if err != nil {
+			b.app.logger.Error("the list of opt-outs beside the backups", "error", err)
+		}
+	case <-wait.C:
+		b.app.logger.Error("the list of opt-outs beside the backups", "error", "writing it takes too long")
+	}
+}
+
 // backupsOf is nil where there is no folder.
 func backupsOf(s *settings, a *app) *backups {
 	if s.backupDir == "" {
 		return nil
 	}
-	return &backups{app: a, folder: s.backupDir, url: s.databaseURL, keep: s.backupKeep}
+	return &backups{
+		app: a, folder: s.backupDir, url: s.databaseURL, keep: s.backupKeep,
+		optOuts: archive.NewOptOutList(filepath.Join(s.backupDir, archive.OptOutsFile)),
+	}
 }
 
 // makeBackupDir makes the folder of backups.

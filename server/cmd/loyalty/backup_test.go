@@ -210,6 +210,9 @@ func TestDailyBackup(t *testing.T) {
 		enrol(t, c, s.address, "member-1001")
 		a := c.post(s.address, "/events", `{"customer":"member-1001","action":"opt_out","data":{}}`, "")
 		require.Equal(t, http.StatusOK, a.status, string(a.body))
+		atOnce, err := os.ReadFile(filepath.Join(folder, archive.OptOutsFile))
+		require.NoError(t, err, "the list is written before the answer")
+		require.Equal(t, 1, strings.Count(string(atOnce), "\n"), string(atOnce))
 		require.Eventually(t, func() bool { return strings.Contains(s.log(), "backup made") }, patience, 50*time.Millisecond, s.log())
 		list := succeeds(t, g.dir, g.env, "backup", "list")
 		require.Equal(t, 2, strings.Count(list, "\n"), list)
@@ -223,6 +226,38 @@ func TestDailyBackup(t *testing.T) {
 		r = command(t, g.dir, g.env, "jobs", "run", "backup")
 		require.Equal(t, 0, r.code, r.errors)
 		require.Equal(t, 4, strings.Count(succeeds(t, g.dir, g.env, "backup", "list"), "\n"))
+		require.Equal(t, 0, s.stop(terminate), s.log())
+	})
+}
+
+// TestOptOutsBesideBackups: a list that cannot be written delays no opt_out, but readiness and the
+// doctor say so, and the next start adds what the list lacks.
+func TestOptOutsBesideBackups(t *testing.T) {
+	onBoth(t, anyPostgres, func(t *testing.T, g *ground) {
+		folder := filepath.Join(t.TempDir(), "copies")
+		g.env = append(g.env, "LOYALTY_BACKUP_DIR="+folder)
+		list := filepath.Join(folder, archive.OptOutsFile)
+		require.NoError(t, os.MkdirAll(list, 0o700), "a folder in the place of the list")
+		s := g.start(t)
+		c := newCaller(t, g.key)
+		enrol(t, c, s.address, "member-1001")
+		a := c.post(s.address, "/events", `{"customer":"member-1001","action":"opt_out","data":{}}`, "")
+		require.Equal(t, http.StatusOK, a.status, string(a.body))
+		ready := c.get(s.address + "/readyz")
+		require.Equal(t, http.StatusServiceUnavailable, ready.status, string(ready.body))
+		require.Contains(t, string(ready.body), "opt-outs")
+		r := command(t, g.dir, g.env, "doctor")
+		require.Equal(t, 2, r.code, r.out)
+		require.Contains(t, r.out, "the list of opt-outs beside the backups cannot be read")
+		require.Equal(t, 0, s.stop(terminate), s.log())
+
+		require.NoError(t, os.Remove(list))
+		require.Contains(t, command(t, g.dir, g.env, "doctor").out, "1 opt-outs are missing from")
+		s = g.start(t)
+		require.Eventually(t, func() bool {
+			text, err := os.ReadFile(list)
+			return err == nil && strings.Count(string(text), "\n") == 1
+		}, patience, 20*time.Millisecond)
 		require.Equal(t, 0, s.stop(terminate), s.log())
 	})
 }

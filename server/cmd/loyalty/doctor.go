@@ -83,6 +83,7 @@ func patientOf(s *settings, db *store.Store) *doctor.Patient {
 	}
 	if s.embedded() {
 		p.Folder = filepath.Dir(s.databaseFile())
+		p.ClockRight, _ = readRight(s.databaseFile() + clockSuffix) // a start says what is wrong with the file
 		p.SecretFiles = append(p.SecretFiles, s.databaseFile())
 		if s.masterKey == "" {
 			p.SecretFiles = append(p.SecretFiles, filepath.Join(s.data, masterKeyFile))

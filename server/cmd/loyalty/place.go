@@ -47,7 +47,7 @@ func (s *settings) open(ctx context.Context) (*store.Store, error) {
 	}
 	if s.noMigrate {
 		err = current(ctx, db)
-	} else if err = s.copyBefore(ctx, db); err == nil {
+	} else if err = errors.Join(db.Restored(ctx), s.copyBefore(ctx, db)); err == nil {
 		err = db.Migrate(ctx)
 	}
 	if err != nil {
@@ -124,7 +124,7 @@ func (s *settings) openToCopy(ctx context.Context) (*store.Store, error) {
 
 // current says whether a database can be used as it is.
 func current(ctx context.Context, db *store.Store) error {
-	if err := db.Ready(ctx); err != nil {
+	if err := errors.Join(db.Restored(ctx), db.Ready(ctx)); err != nil {
 		return err
 	}
 	return db.CheckMasterKey(ctx)
@@ -186,6 +186,9 @@ func (s *settings) openWith(ctx context.Context, key [32]byte) (*store.Store, er
 	old, err := s.oldMasterKey()
 	if err != nil {
 		return nil, err
+	}
+	if s.embedded() && s.touched.IsZero() {
+		s.touched = touched(s.databaseFile())
 	}
 	db, err := store.Open(ctx, store.Options{
 		URL: s.databaseURL, DataDir: s.data, MasterKey: key, OldMasterKey: old,

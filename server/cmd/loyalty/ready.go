@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"strings"
 	"time"
 
 	"github.com/loyalty-platform/loyalty/server"
@@ -20,7 +23,7 @@ func (a *app) ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTime)
 	defer cancel()
 	checks := a.checks()
-	for _, name := range []string{"database", "writes", "configuration", "clock"} {
+	for _, name := range []string{"database", "writes", "configuration", "clock", "opt_outs"} {
 		if err := checks[name](ctx); err != nil {
 			return err
 		}
@@ -32,6 +35,7 @@ func (a *app) ready(ctx context.Context) error {
 func (a *app) checks() map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{
 		"database": a.reachable, "writes": a.writable, "configuration": a.following, "clock": a.onTime,
+		"opt_outs": a.remembering,
 	}
 }
 
@@ -78,8 +82,23 @@ func (a *app) onTime(context.Context) error {
 	if err == nil {
 		return nil
 	}
+	if step := (*loyalty.ClockStep)(nil); errors.As(err, &step) {
+		return notReady(err, "%v", step)
+	}
 	skew, _ := a.keeper.Skew()
 	return notReady(err, "the clock is %s off the database's", skew.Round(time.Second))
+}
+
+// remembering fails while opt-outs cannot be written beside the backups: a database that is restored
+// from one of them would know again the customers who left.
+func (a *app) remembering(context.Context) error {
+	if a.backups == nil {
+		return nil
+	}
+	if err := a.backups.optOuts.Fault(); err != nil {
+		return notReady(err, "the list of opt-outs beside the backups cannot be written")
+	}
+	return nil
 }
 
 // status gives the figures that belong to it.
@@ -106,4 +125,107 @@ func (a *app) inspect(ctx context.Context) {
 	if err := a.store.CheckFile(ctx); err != nil {
 		a.logger.Error("the database is served read-only: restore it from a backup", "error", err)
 	}
+}
+
+// clockSuffix names the file beside an embedded database that keeps the last instant known to be
+// right while the clock is found ahead of it: what is recorded meanwhile would hide the step from
+// the next start.
+const clockSuffix = "-clock"
+
+// touched is when an embedded database was last written by the time of its files; zero: it is new.
+func touched(database string) (last time.Time) {
+	for _, path := range []string{database, database + "-wal"} {
+		if info, err := os.Stat(path); err == nil && info.ModTime().After(last) {
+			last = info.ModTime()
+		}
+	}
+	return last
+}
+
+// followSteps has the timekeeper look for steps of the clock where the database is a file: it has no
+// clock that this node's could be compared with.
+func followSteps(ctx context.Context, s *settings, a *app, o *loyalty.TimekeeperOptions) (err error) {
+	if !s.embedded() {
+		return nil
+	}
+	path := s.databaseFile() + clockSuffix
+	if o.Right, err = knownRight(ctx, s, a, path); err != nil {
+		return err
+	}
+	o.Accepted = s.clockTrusted
+	o.Stepped = func(right time.Time) {
+		if err := keepRight(path, right); err != nil {
+			a.logger.Error("the clock's file", "file", path, "error", err)
+		}
+	}
+	return nil
+}
+
+// knownRight is what an earlier start left, else the later one of the newest event and the time of
+// the files before this start opened them.
+func knownRight(ctx context.Context, s *settings, a *app, path string) (time.Time, error) {
+	switch right, err := readRight(path); {
+	case err == nil:
+		return right, nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return time.Time{}, err
+	case s.touched.IsZero() || timeNow().Sub(s.touched) <= loyalty.MaxStep: // the journal need not be asked
+		return s.touched, nil
+	}
+
+	recorded, err := a.store.LastRecorded(ctx)
+	if err != nil {
+		return time.Time{}, err
+	}
+	if recorded.After(s.touched) {
+		return recorded, nil
+	}
+	return s.touched, nil
+}
+
+// readRight reads the instant that a file keeps.
+func readRight(path string) (time.Time, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return time.Time{}, err
+	}
+	right, err := time.Parse(time.RFC3339Nano, strings.TrimSpace(string(text)))
+	if err != nil {
+		return time.Time{}, fmt.Errorf("%s: %w; delete the file if the clock is right", path, err)
+	}
+	return right, nil
+}
+
+// keepRight writes the file, or removes it where the clock is believed again.
+func keepRight(path string, right time.Time) error {
+	if right.IsZero() {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	}
+	return os.WriteFile(path, []byte(right.UTC().Format(time.RFC3339Nano)+"\n"), 0o600)
+}
+
+// timeNow is this node's time of day.
+func timeNow() time.Time {
+	if clock != nil {
+		return clock()
+	}
+	return time.Now()
+}
+
+// parseClockTrusted reads an instant, or a day, which is taken to its end in every zone.
+func parseClockTrusted(text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if day, err := time.Parse(time.DateOnly, text); err == nil {
+		return day.Add(36 * time.Hour), nil // the day ends last at UTC-12
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return time.Time{}, fault("clock-trusted", "%q is neither a day, such as 2026-11-28, nor an instant, such as 2026-11-28T12:00:00Z", text)
+	}
+	return at, nil
 }

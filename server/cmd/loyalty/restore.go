@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -40,28 +41,37 @@ func newDump(s *settings) *cobra.Command {
 }
 
 func newRestore(s *settings) *cobra.Command {
-	optOuts := ""
+	o := restoreOptions{}
 	cmd := &cobra.Command{
 		Use: "restore FILE", Short: "Fill an empty database with a dump, or put a backup back", Args: cobra.ExactArgs(1),
 		Long: "Fill an empty database, of either kind, with a file of loyalty dump, or of the same kind with one of loyalty backup,\n" +
 			"of this program or an older one. The file is checked first, and a damaged one is refused. The database must be new (a file that is not there, createdb), or have\n" +
 			"nothing in it; the master key must be the archive's. All rows come in one transaction: where that is cut off,\n" +
 			"restore again. Then whoever opted out since is forgotten again, by the list of --opt-outs (" + archive.OptOutsFile + "\n" +
-			"beside the file, where there is one), and the journal and the ledger are proven.\n" +
-			"Exit code 0: the database is what the archive says. 1: refused, or something differs, which is named.\n2: a setting is wrong. 3: restored, but something could not be checked.",
-		RunE: func(cmd *cobra.Command, args []string) error { return restore(s, cmd, args[0], optOuts) },
+			"beside the file, where there is one), and the journal and the ledger are proven. Until all of that has succeeded,\n" +
+			"no server serves the database.\n" +
+			"Exit code 0: the database is what the archive says. 1: refused, or something differs, which is named, and the\n" +
+			"database is not served. 2: a setting is wrong. 3: restored, but something could not be checked.",
+		RunE: func(cmd *cobra.Command, args []string) error { return restore(s, cmd, args[0], o) },
 	}
-	cmd.Flags().StringVar(&optOuts, "opt-outs", "", "list of opt-outs to apply again (default: "+archive.OptOutsFile+" beside the file)")
+	cmd.Flags().BoolVar(&o.accept, "accept-differences", false, "let the database be served even where its tables, journal or ledger differ")
+	cmd.Flags().StringVar(&o.optOuts, "opt-outs", "", "list of opt-outs to apply again (default: "+archive.OptOutsFile+" beside the file)")
 	return cmd
 }
 
-func restore(s *settings, cmd *cobra.Command, path, optOuts string) error {
-	forget, err := listOfOptOuts(path, optOuts)
-	if err != nil {
+// restoreOptions are the flags of restore.
+type restoreOptions struct {
+	optOuts string      // the list to apply again; empty: the one beside the archive
+	accept  bool        // serve the database although something differs
+	forget  *optOutList // the list as it was read; nil: there is none
+}
+
+func restore(s *settings, cmd *cobra.Command, path string, o restoreOptions) (err error) {
+	if o.forget, err = listOfOptOuts(path, o.optOuts); err != nil {
 		return err
 	}
 	if backup.Is(path) {
-		return restoreBackup(s, cmd, path, forget)
+		return restoreBackup(s, cmd, path, o)
 	}
 	a, err := archive.Open(path)
 	if err != nil {
@@ -85,11 +95,11 @@ func restore(s *settings, cmd *cobra.Command, path, optOuts string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(restoreInto(s, cmd, db, a, forget), db.Close())
+	return errors.Join(restoreInto(s, cmd, db, a, o), db.Close())
 }
 
 // restoreInto fills a database and proves what is there then.
-func restoreInto(s *settings, cmd *cobra.Command, db *store.Store, a *archive.Archive, forget *optOutList) error {
+func restoreInto(s *settings, cmd *cobra.Command, db *store.Store, a *archive.Archive, o restoreOptions) error {
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
 	bar := newProgress(cmd.ErrOrStderr(), "restore")
 	differ, err := a.Fill(ctx, db, bar.rows)
@@ -106,27 +116,44 @@ func restoreInto(s *settings, cmd *cobra.Command, db *store.Store, a *archive.Ar
 		fmt.Fprintln(out, d)
 	}
 	fmt.Fprintf(out, "Restored %d tables of schema %d with %s.\n", len(a.Manifest.Tables), a.Manifest.Schema, a.Manifest.Journal)
-	err = finish(s, cmd, db, a.Manifest.Journal.Last, forget)
 	if len(differ) > 0 {
-		err = errors.Join(coded{codeFailed, fmt.Errorf("%d tables differ from the archive", len(differ))}, err)
+		err = coded{codeFailed, fmt.Errorf("%d tables differ from the archive", len(differ))}
 	}
-	return err
+	return finish(s, cmd, db, broughtIn{last: a.Manifest.Journal.Last, differs: err}, o)
 }
 
-// finish brings a database that was restored to this program's schema, forgets again
-// whoever opted out since its last event, and proves what is there.
-func finish(s *settings, cmd *cobra.Command, db *store.Store, last int64, forget *optOutList) error {
+// broughtIn is what a restore has brought into a database.
+type broughtIn struct {
+	last    int64 // when the newest event was recorded, in milliseconds since 1970
+	differs error // how the rows differ from the archive; nil: they do not
+}
+
+// finish brings a database that was restored to this program's schema, applies the later opt-outs
+// again, and proves the journal and the ledger. Where all of that succeeds, the database may be
+// served from now on.
+func finish(s *settings, cmd *cobra.Command, db *store.Store, r broughtIn, o restoreOptions) error {
 	if err := db.Migrate(cmd.Context()); err != nil {
 		return unusable(err)
 	}
-	if err := forgetAgain(s, cmd, db, last, forget); err != nil {
+	if err := forgetAgain(s, cmd, db, r.last, o.forget); err != nil {
 		return coded{codeFailed, err}
 	}
-	return errors.Join(rebuilt(cmd, db), proveLedger(cmd, db))
+
+	proofs := []error{r.differs, rebuilt(cmd, db), proveLedger(cmd, db)}
+	if slices.ContainsFunc(proofs, differs) && !o.accept {
+		return coded{codeFailed, errors.Join(append(proofs, store.ErrUnfinishedRestore)...)}
+	}
+	return errors.Join(append(proofs, db.EndRestore(cmd.Context()))...)
+}
+
+// differs reports whether a proof failed. One that could not be made to its end found nothing wrong.
+func differs(err error) bool {
+	var c coded
+	return err != nil && (!errors.As(err, &c) || c.code != codeUnchecked)
 }
 
 // restoreBackup puts a backup in the place of a database that is not there yet.
-func restoreBackup(s *settings, cmd *cobra.Command, path string, forget *optOutList) error {
+func restoreBackup(s *settings, cmd *cobra.Command, path string, o restoreOptions) error {
 	ctx := cmd.Context()
 	b, err := backup.Open(path)
 	if err != nil {
@@ -152,7 +179,7 @@ func restoreBackup(s *settings, cmd *cobra.Command, path string, forget *optOutL
 		return coded{codeUsage, archive.ErrOtherKey}
 	}
 	if b.Embedded() {
-		if err := b.PutFile(s.databaseFile()); err != nil {
+		if err := b.PutFile(ctx, s.databaseFile()); err != nil {
 			return fault(s.databaseSetting(), "nothing was restored: %w", err)
 		}
 	}
@@ -160,17 +187,17 @@ func restoreBackup(s *settings, cmd *cobra.Command, path string, forget *optOutL
 	if err != nil {
 		return err
 	}
-	return errors.Join(putBack(s, cmd, db, b, forget), db.Close())
+	return errors.Join(putBack(s, cmd, db, b, o), db.Close())
 }
 
-func putBack(s *settings, cmd *cobra.Command, db *store.Store, b *backup.Backup, forget *optOutList) error {
+func putBack(s *settings, cmd *cobra.Command, db *store.Store, b *backup.Backup, o restoreOptions) error {
 	if !b.Embedded() {
 		if err := b.PutDatabase(cmd.Context(), db, s.databaseURL); err != nil {
 			return fault(s.databaseSetting(), "nothing was restored: %w", err)
 		}
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "Restored schema %d with %s.\n", b.Schema, archive.Journal{Events: b.Events, Last: b.LastEvent})
-	return finish(s, cmd, db, b.LastEvent, forget)
+	return finish(s, cmd, db, broughtIn{last: b.LastEvent}, o)
 }
 
 // readable refuses an archive of a schema that this program does not know.

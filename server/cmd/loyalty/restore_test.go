@@ -1,9 +1,16 @@
 package main
 
 import (
+	"archive/zip"
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -190,4 +197,100 @@ func TestRestoreRefuses(t *testing.T) {
 	r := command(t, from, nil, "dump", good)
 	require.Equal(t, 1, r.code)
 	require.Contains(t, r.errors, "file already exists")
+}
+
+// TestRestoreThatDiffersIsNotServed: a dump whose balances do not follow from its journal is sound as
+// a file. What is restored from it is not served until the operator accepts what differs.
+func TestRestoreThatDiffersIsNotServed(t *testing.T) {
+	from, key := demoed(t)
+	files := t.TempDir()
+	good, wrong := filepath.Join(files, "good"), filepath.Join(files, "wrong")
+	succeeds(t, from, nil, "dump", good)
+	withWrongBalance(t, good, wrong)
+
+	for _, database := range []string{"sqlite", "postgres"} {
+		t.Run(database, func(t *testing.T) {
+			place := func() (dir string, env []string) {
+				dir = t.TempDir()
+				env = []string{"LOYALTY_MASTER_KEY_FILE=" + key}
+				if database == "postgres" {
+					env = append(env, "LOYALTY_DATABASE_URL="+storetest.EmptyPostgres(t))
+				}
+				return dir, env
+			}
+
+			dir, env := place()
+			r := command(t, dir, env, "restore", wrong)
+			require.Equal(t, codeFailed, r.code, r.errors)
+			require.Contains(t, r.errors, "is not served")
+			for _, args := range [][]string{{"serve", "--listen", "127.0.0.1:0"}, {"keys", "list"}, {"jobs", "run", "expiry"}, {"dump", filepath.Join(dir, "again")}} {
+				r := command(t, dir, env, args...)
+				require.Equal(t, codeUsage, r.code, "%v: %s", args, r.errors)
+				require.Contains(t, r.errors, "is not served", args)
+			}
+			r = command(t, dir, env, "doctor")
+			require.Equal(t, 2, r.code, r.out)
+			require.Contains(t, r.out, "was cut off or found a difference")
+
+			dir, env = place()
+			r = command(t, dir, env, "restore", "--accept-differences", wrong)
+			require.Equal(t, codeFailed, r.code, "what differs is still an error")
+			require.NotContains(t, r.errors, "is not served")
+			succeeds(t, dir, env, "keys", "list")
+
+			dir, env = place()
+			restored(t, dir, env, good)
+			succeeds(t, dir, env, "keys", "list")
+		})
+	}
+}
+
+// withWrongBalance copies a dump with a point more on one balance, and with sums that say so.
+func withWrongBalance(t *testing.T, from, to string) {
+	t.Helper()
+	in, err := zip.OpenReader(from)
+	require.NoError(t, err)
+	defer func() { _ = in.Close() }()
+	f, err := os.Create(to)
+	require.NoError(t, err)
+	out := zip.NewWriter(f)
+
+	var sum string
+	var size int
+	for _, entry := range in.File { // the manifest is the last one
+		r, err := entry.Open()
+		require.NoError(t, err)
+		content, err := io.ReadAll(r)
+		require.NoError(t, err)
+		switch entry.Name {
+		case "tables/balances.jsonl":
+			before := len(content)
+			content = regexp.MustCompile(`"score":\d+`).ReplaceAllFunc(content, func(found []byte) []byte {
+				if size > 0 {
+					return found
+				}
+				size = 1
+				return []byte(`"score":` + strings.Repeat("7", len(found)-len(`"score":`)))
+			})
+			require.Len(t, content, before)
+			digest := sha256.Sum256(content)
+			sum = hex.EncodeToString(digest[:])
+		case "manifest.json":
+			var m archive.Manifest
+			require.NoError(t, json.Unmarshal(content, &m))
+			for i := range m.Tables {
+				if m.Tables[i].Name == "balances" {
+					m.Tables[i].SHA256 = sum
+				}
+			}
+			content, err = json.Marshal(m)
+			require.NoError(t, err)
+		}
+		w, err := out.Create(entry.Name)
+		require.NoError(t, err)
+		_, err = w.Write(content)
+		require.NoError(t, err)
+	}
+	require.NotEmpty(t, sum)
+	require.NoError(t, errors.Join(out.Close(), f.Close()))
 }

@@ -41,6 +41,9 @@ type settings struct {
 	consoleURL                                                                           string // without a slash at its end
 	consoleImages                                                                        []string
 	outside                                                                              outside
+	clockTrustedText                                                                     string
+	clockTrusted                                                                         time.Time // until then the clock is believed
+	touched                                                                              time.Time // when the embedded database was last written before it was opened
 }
 
 // leastBodyMemory has room for the largest body of all, as it is worked on.
@@ -83,6 +86,7 @@ func (s *settings) flags(f *pflag.FlagSet) {
 	f.StringVar(&s.backupDir, "backup-dir", "", "folder for backups: the server makes one a day, and keeps the list of opt-outs there")
 	f.IntVar(&s.backupKeep, "backup-keep", 7, "how many of its daily backups the server keeps")
 	f.StringVar(&s.ledgerProof, "ledger-proof", "03:00", "the time of day, in the programme's zone, after which one server proves the ledger, or off")
+	f.StringVar(&s.clockTrustedText, "clock-trusted", "", "the day or instant until which this machine's clock is right, although it is a day or more ahead of everything in the embedded database")
 	markEnvironment(f)
 }
 
@@ -201,6 +205,9 @@ func (s *settings) check() error {
 	}
 	if _, _, err := proofTime(s); err != nil {
 		return fault("ledger-proof", "%q is neither a time of day, such as 03:00, nor off", s.ledgerProof)
+	}
+	if s.clockTrusted, err = parseClockTrusted(s.clockTrustedText); err != nil {
+		return err
 	}
 	if s.backupKeep < 1 {
 		return fault("backup-keep", "%d must be 1 or more", s.backupKeep)

@@ -101,9 +101,11 @@ func (s *settings) wire(ctx context.Context, a *app) (err error) {
 	if a.vocabulary, err = contract.NewVocabulary(); err != nil {
 		return err
 	}
-	a.keeper = loyalty.NewTimekeeper(loyalty.TimekeeperOptions{
-		Database: a.store, Clock: clock, Report: func(err error) { a.logger.Error("the clock", "error", err) },
-	})
+	timing := loyalty.TimekeeperOptions{Database: a.store, Clock: clock, Report: func(err error) { a.logger.Error("the clock", "error", err) }}
+	if err := followSteps(ctx, s, a, &timing); err != nil {
+		return err
+	}
+	a.keeper = loyalty.NewTimekeeper(timing)
 	_ = a.keeper.Check(ctx) // it was reported; what needs a right clock waits
 	rows := loyalty.Store(a.store)
 	if a.reads != nil {
@@ -119,7 +121,9 @@ func (s *settings) wire(ctx context.Context, a *app) (err error) {
 	if s.tracing != nil {
 		o.Tracer = s.tracing
 	}
-	a.backups, a.proofs = backupsOf(s, a), proofsOf(s, a)
+	if a.backups, a.proofs = backupsOf(s, a), proofsOf(s, a); a.backups != nil {
+		o.OptedOut = a.backups.optedOut
+	}
 	a.engine, err = engine.NewEngine(o)
 	a.jobs = job.NewJobs(a.jobsOptions())
 	return err

@@ -182,6 +182,9 @@ func (e *Engine) on(ctx context.Context, tickets []*Ticket, n loyalty.Needs, kno
 	})
 	if err == nil && !n.Reading {
 		e.kept.note(w, known != nil, b.left)
+		if e.optedOut != nil && w != nil && len(w.DestroyKeys) > 0 {
+			e.optedOut(w.DestroyKeys, n.Now)
+		}
 	}
 	return err
 }

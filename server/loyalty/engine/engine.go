@@ -50,6 +50,9 @@ type EngineOptions struct {
 	Observer Observer
 	// Tracer follows batches; nil means that none is followed.
 	Tracer Tracer
+	// OptedOut is called after the commit of opt-outs and before they are answered, with the
+	// customers whose keys were destroyed; nil means that it is not. The batch waits for it.
+	OptedOut func(customers []loyalty.ID, at time.Time)
 }
 
 // Engine turns submissions into committed effects. It works in batches: what waits while the last
@@ -61,6 +64,7 @@ type Engine struct {
 	programmes Programmes
 	observer   Observer
 	tracer     Tracer // nil: nothing is followed
+	optedOut   func(customers []loyalty.ID, at time.Time)
 
 	lanes   []*lane
 	flights *flights
@@ -78,7 +82,7 @@ type Engine struct {
 func NewEngine(o EngineOptions) (*Engine, error) {
 	e := &Engine{
 		rulebook: rulebook{contract: o.Contract, features: o.Features, rules: make(map[string]Rule, len(o.Rules)), clock: o.Clock, keeper: o.Timekeeper},
-		store:    o.Store, programmes: o.Programmes, seed: maphash.MakeSeed(), observer: o.Observer, tracer: o.Tracer,
+		store:    o.Store, programmes: o.Programmes, seed: maphash.MakeSeed(), observer: o.Observer, tracer: o.Tracer, optedOut: o.OptedOut,
 	}
 	e.kept.most = max(0, cmp.Or(o.Kept, keptBytes))
 	if e.observer == nil {

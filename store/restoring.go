@@ -1,0 +1,43 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+)
+
+// ErrUnfinishedRestore says that a restore was cut off, or found a difference.
+var ErrUnfinishedRestore = errors.New("this database is not served, because its restore was cut off or found a difference: " +
+	"restore into another, empty database; with --accept-differences what differs is reported and accepted")
+
+// BeginRestore marks the database as one whose restore has not ended.
+func (p portable) BeginRestore(ctx context.Context) error {
+	return p.classify(p.write.WithContext(ctx).Exec(createRestoring).Error)
+}
+
+// EndRestore takes the mark away.
+func (p portable) EndRestore(ctx context.Context) error {
+	return p.classify(p.write.WithContext(ctx).Exec("DROP TABLE IF EXISTS " + restoringTable).Error)
+}
+
+// Restored fails with ErrUnfinishedRestore while the mark is there.
+func (p portable) Restored(ctx context.Context) error {
+	if p.read.WithContext(ctx).Migrator().HasTable(restoringTable) {
+		return ErrUnfinishedRestore
+	}
+	return nil
+}
+
+// MarkRestoring marks the file of an embedded database that nothing else has open.
+func MarkRestoring(ctx context.Context, path string) error {
+	db, err := sql.Open("sqlite", sqliteDSN(path, false))
+	if err != nil {
+		return err
+	}
+	_, err = db.ExecContext(ctx, createRestoring)
+	if err = errors.Join(err, db.Close()); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
