@@ -45,6 +45,7 @@ type Timekeeper struct {
 	// instant then; right is zero where nothing is known.
 	right, since time.Time
 	ahead        bool
+	looked       bool // for a step, at least once
 }
 
 // TimekeeperOptions are what a Timekeeper is made of.
@@ -141,8 +142,8 @@ func (k *Timekeeper) inStep() error {
 	k.lock.Lock()
 	latest := k.right.Add(here.Sub(k.since) + MaxStep)
 	ahead, right := !k.right.IsZero() && now.After(latest) && now.After(k.accepted), k.right
-	changed := ahead != k.ahead
-	k.ahead = ahead
+	changed := ahead != k.ahead || !k.looked // an earlier start may have left that the clock was ahead
+	k.ahead, k.looked = ahead, true
 	if !ahead {
 		k.right, k.since = now, here
 	}

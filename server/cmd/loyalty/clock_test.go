@@ -68,12 +68,13 @@ func TestStartWithAClockThatJumped(t *testing.T) {
 	require.Zero(t, expired(), "the clock is right again, and nothing is due")
 	require.NotContains(t, command(t, g.dir, g.env, "doctor").out, "LOYALTY_CLOCK_TRUSTED")
 
+	// The test's clock moves and the database's does not, so that the step is all that is accepted here.
 	day := time.Now().Add(9600 * time.Hour).Format(time.DateOnly)
-	code, text := skewedCommand(t, g, ahead, []string{"LOYALTY_CLOCK_TRUSTED=" + day}, "jobs", "run", "expiry")
-	require.Equal(t, 0, code, text)
-	require.Positive(t, expired())
+	_, text := skewedCommand(t, g, ahead, []string{"LOYALTY_CLOCK_TRUSTED=" + day}, "jobs", "run", "expiry")
+	require.NotContains(t, text, "known to be right")
+	require.Contains(t, text, "ahead of the database's")
 
-	code, text = skewedCommand(t, g, "0s", []string{"LOYALTY_CLOCK_TRUSTED=soon"}, "jobs", "run", "expiry")
+	code, text := skewedCommand(t, g, "0s", []string{"LOYALTY_CLOCK_TRUSTED=soon"}, "jobs", "run", "expiry")
 	require.Equal(t, codeUsage, code, text)
 	require.Contains(t, text, "LOYALTY_CLOCK_TRUSTED")
 }
