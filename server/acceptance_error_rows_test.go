@@ -73,7 +73,7 @@ var failings = []failing{
 	{"property_invalid", 400, 190010, "Property external_ids is invalid: the name of an external id must have 1 to 255 printable characters and no colon", "data.external_ids.a:b", nil, says("ada", "profile", `{"external_ids":{"a:b":"x"}}`)},
 	{"property_unknown", 400, 190011, "Property colour is not known", "data.colour", nil, says("ada", "visit", `{"url":"https://shop.test/","colour":"red"}`)},
 	{"unknown_action", 400, 190012, "Unknown action: dance", "action", nil, says("ada", "dance", `{}`)},
-	{"future_timestamp", 400, 190013, "Property effective_timestamp cannot be in the future", "data.effective_timestamp", nil, says("ada", "visit", `{"url":"https://shop.test/","effective_timestamp":"2999-01-01T00:00:00Z"}`)},
+	{"future_timestamp", 400, 190013, "Property effective_timestamp cannot be more than 300 seconds in the future", "data.effective_timestamp", nil, says("ada", "visit", `{"url":"https://shop.test/","effective_timestamp":"2999-01-01T00:00:00Z"}`)},
 	{"reserved_name", 400, 190014, "Property customer cannot have the reserved value “-”", "customer", nil, says("-", "opt_in", `{"email":"x@shop.test"}`)},
 	{"number_out_of_range", 400, 190015, "The number in property points is out of range", "data.points", nil, says("ada", "point_add", `{"points":9007199254740991}`)},
 	{"customer_not_found", 404, 160212, "Customer not found", "customer", nil, says("nobody", "visit", `{"url":"https://shop.test/"}`)},

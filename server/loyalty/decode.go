@@ -54,8 +54,13 @@ func ParseDayOrInstant(text string) (time.Time, error) {
 	return at, nil
 }
 
-// EffectiveTimestamp reads the attribute that books an event late: RFC 3339 or
-// unix seconds, not in the future.
+// clockAhead is how far the clock of a till may run ahead. The sale has happened, and a refusal
+// would lose it.
+const clockAhead = 300 * time.Second
+
+// EffectiveTimestamp reads the attribute that books an event late: RFC 3339 or unix seconds. An
+// instant that is ahead by no more than clockAhead counts as now: it is zero, as
+// if nothing had been sent. Further ahead it is refused.
 func EffectiveTimestamp(raw json.RawMessage, now time.Time) (time.Time, error) {
 	const property = "effective_timestamp"
 	var text string
@@ -71,8 +76,11 @@ func EffectiveTimestamp(raw json.RawMessage, now time.Time) (time.Time, error) {
 		}
 		at = time.Unix(seconds, 0).UTC()
 	}
-	if at.After(now) {
+	if at.After(now.Add(clockAhead)) {
 		return time.Time{}, ErrFutureTimestamp.With("property", property).At("data." + property)
+	}
+	if at.After(now) {
+		return time.Time{}, nil
 	}
 	if at.Year() < 1970 {
 		return time.Time{}, InvalidAttribute(property, "range")
