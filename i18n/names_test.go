@@ -32,7 +32,7 @@ var wireNames = map[string]string{
 	"signature_refused": "", "signature_scope": "", "target_malformed": "",
 	"unknown_parameter": "parameter", "unsupported_media_type": "media_type",
 
-	"bad_format": "format property", "bad_pattern": "pattern property", "case_mismatch": "declared property",
+	"bad_format": "format property", "bad_pattern": "property wanted", "case_mismatch": "declared property",
 	"must_be_one_of": "property values", "must_be_type": "property type", "not_multiple": "limit property",
 	"not_unique": "property", "property_unknown": "property", "too_few": "limit property",
 	"too_large": "limit property", "too_long": "limit property", "too_many": "limit property",
@@ -67,11 +67,15 @@ var fieldNames = map[string]string{
 
 // reasonNames are the reasons that stand in for {reason}, worded by the server.
 var reasonNames = strings.Fields(`brackets codes cursor export_key declared depth encoding external_name incomplete instant internal_action name nul past range
-	repeated schema surrogate syntax too_many trailing type choice whole_number
+	repeated repeated_name schema surrogate syntax too_many trailing type choice whole_number
 	campaign condition limit_total module_is_off nothing_to_give pool_has_no_code referral referral_back
 	balance claimed coupon handed_out kept paid no_rate pattern_budget limit not_active product redeemed revoked segment stock store transferred
 	challenge_completed challenge_full challenge_holds challenge_out challenge_progress challenge_reset challenge_taken_back tier_change tier_down tier_held tier_up
 	allowed burned earned expired not_enough own_points promised rate released reserved spent standing state taken taken_back unburned unspent held merged moved breakdown`)
+
+// patternNames are what a pattern can want, worded by the server for {wanted}: the x-pattern-words of
+// the documents, and declared.
+var patternNames = strings.Fields(`currency day_or_previous declared event_types fact feed_parts listed month_and_day profile_field small_name webhook_type`)
 
 // actionNames are the actions whose label customers see.
 var actionNames = strings.Fields(`balance_import challenge challenge_reset checkout checkout_accept checkout_accept_item checkout_claim checkout_item
@@ -101,6 +105,9 @@ func TestEveryNameHasAText(t *testing.T) {
 	}
 	for _, reason := range reasonNames {
 		wanted["reason."+reason] = ""
+	}
+	for _, words := range patternNames {
+		wanted["pattern."+words] = ""
 	}
 	wanted["reason.condition_fault"] = "condition fault"
 	for name, values := range doctorNames(t) {

@@ -25,7 +25,7 @@ func (s *Server) authorize(c *gin.Context) {
 		s.fail(c, errAddressRefused)
 		return
 	}
-	if !signing.IsClean(c.Request.RequestURI) {
+	if r.nowhere || !signing.IsClean(c.Request.RequestURI) {
 		s.fail(c, errPathNotFound)
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 
 	"github.com/loyalty-platform/loyalty/gen/common"
@@ -108,22 +109,26 @@ func envelope(lang *tongue, err error) (int, common.Error) {
 	return status, e
 }
 
-// message renders a failure. A reason is a name too, where the catalogue knows
-// it, so that it comes in the language of its sentence.
+// message renders a failure. A reason is a name too, and so is what a pattern wants: where the
+// catalogue knows it, it comes in the language of its sentence.
 func message(lang *tongue, name string, args map[string]any) string {
-	if reason, ok := args["reason"].(string); ok {
-		key := "reason." + reason
+	for arg, group := range wordedArgs {
+		word, ok := args[arg].(string)
+		if !ok {
+			continue
+		}
+		key := group + word
 		if text := lang.message(key, nil); text != key {
-			worded := make(map[string]any, len(args))
-			for k, v := range args {
-				worded[k] = v
-			}
-			worded["reason"] = text
-			args = worded
+			args = maps.Clone(args)
+			args[arg] = text
 		}
 	}
 	return lang.message(name, args)
 }
+
+// wordedArgs are the arguments of messages that are names of the catalogue themselves, each with
+// what its names begin with.
+var wordedArgs = map[string]string{"reason": "reason.", "wanted": "pattern."}
 
 // errorBody is the whole answer to an error.
 func errorBody(lang *tongue, err error) (status int, body []byte) {

@@ -60,7 +60,7 @@ func TestEveryFaultIsWorded(t *testing.T) {
 		"too_small", "too_large", "not_multiple", "not_unique", "property_invalid", "property_unknown", "case_mismatch",
 		"number_out_of_range", "property_empty")
 	for _, reason := range []string{
-		"brackets", "depth", "encoding", "incomplete", "instant", "nul", "pattern_budget", "surrogate", "repeated", "schema", "syntax",
+		"brackets", "depth", "encoding", "incomplete", "instant", "nul", "pattern_budget", "surrogate", "repeated", "repeated_name", "schema", "syntax",
 		"too_many", "trailing",
 	} {
 		names = append(names, "reason."+reason)

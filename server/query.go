@@ -39,14 +39,19 @@ func (s *Server) readQuery(c *gin.Context) {
 
 // decodePath decodes the values of the path once. gin would read a plus as a blank,
 // which it is in a query only. Broken triplets were refused with the target.
+// The blanks around an id are no part of it: they are taken off here, for each operation alike.
 func decodePath(c *gin.Context) {
-	if c.Request.URL.RawPath == "" {
-		return // they are decoded already
-	}
+	raw := c.Request.URL.RawPath != "" // otherwise they are decoded already
 	for i := range c.Params {
-		if value, err := url.PathUnescape(c.Params[i].Value); err == nil {
-			c.Params[i].Value = value
+		value := c.Params[i].Value
+		if text, err := url.PathUnescape(value); raw && err == nil {
+			value = text
 		}
+		bare := strings.TrimSpace(value)
+		if bare != value && (bare == "" || bare == "-") {
+			requestOf(c).nowhere = true
+		}
+		c.Params[i].Value = bare
 	}
 }
 

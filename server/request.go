@@ -30,6 +30,7 @@ type request struct {
 	caller    *loyalty.Caller    // the user of the console who asks; nil: a key does
 	signature string             // of a verified request
 	signed    string             // names of the headers that it covers, in lower case, with semicolons between
+	nowhere   bool               // the path has an id that is no more than blanks, or a dash among them
 	operation *operation         // nil outside the contract
 	query     []list.Pair        // decoded, in wire order
 	tree      any                // the checked body

@@ -59,7 +59,7 @@ func (s *Server) validate(c *gin.Context) {
 	}
 	err := s.validateParameters(c, r)
 	if err == nil && c.Request.Method == http.MethodPost {
-		switch err = checkIdempotencyKey(c.Request.Header); {
+		switch err = checkHeaders(c.Request.Header); {
 		case err != nil:
 		case !r.memory.work(len(r.body)):
 			err = errBusy
@@ -121,6 +121,14 @@ func longest(filter *openapi3.Schema) int {
 		filter = filter.Items.Value
 	}
 	return int(*filter.MaxLength)
+}
+
+// checkHeaders refuses a second Content-Type or Idempotency-Key: which of them was meant is a guess.
+func checkHeaders(h http.Header) error {
+	if len(h["Content-Type"]) > 1 {
+		return contract.ErrInvalidParameter.With("parameter", "Content-Type").With("reason", "repeated").At("Content-Type")
+	}
+	return checkIdempotencyKey(h)
 }
 
 func checkIdempotencyKey(h http.Header) error {

@@ -41,11 +41,11 @@ func holder(id loyalty.ID, ref string) sqlFragment {
 	return sqlFragment{"COALESCE(" + exact.text + ", " + external.text + ")", append(exact.args, external.args...)}
 }
 
-// named is the id of the customer who has now what a name was claimed for. LIMIT tells PostgreSQL that a name has one
+// named is the id of the customer who has now what a name was claimed for, without the blanks around it. LIMIT tells PostgreSQL that a name has one
 // owner: without it the planner expects several rows for two columns, ignoring their key, and would plan each query
 // anew for fear of them.
 func named(kind loyalty.NameKind, value string) sqlFragment {
-	return sqlFragment{"{{SELECT COALESCE(c.merged_into, c.id) FROM customers c WHERE c.id = {{SELECT n.owner FROM names n WHERE n.kind = ? AND n.value = ? LIMIT 1}}}}", []any{kind, cleanText(value)}}
+	return sqlFragment{"{{SELECT COALESCE(c.merged_into, c.id) FROM customers c WHERE c.id = {{SELECT n.owner FROM names n WHERE n.kind = ? AND n.value = ? LIMIT 1}}}}", []any{kind, cleanText(strings.TrimSpace(value))}}
 }
 
 // mergedInto selects the customers who were merged into a customer; orMerged also matches them.

@@ -898,7 +898,8 @@ type DateStatus string
 type DeclaredSchema = json.RawMessage
 
 // EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
-// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
+// 1970. The clock of a till may run ahead: up to 300 seconds ahead of the platform's it counts as now, further
+// ahead it is refused (190013). Points earned are dated by it, and may therefore expire at once; the
 // order of the customer's events stays the order in which they arrived. An acceptance or a
 // refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
 // acceptance, with the acceptance.

@@ -169,7 +169,8 @@ type ChallengeResetData struct {
 	Challenge string `json:"challenge"`
 
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
-	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
+	// 1970. The clock of a till may run ahead: up to 300 seconds ahead of the platform's it counts as now, further
+	// ahead it is refused (190013). Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
 	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
 	// acceptance, with the acceptance.
@@ -184,7 +185,8 @@ type ChallengeResetData struct {
 // What is pending when the module goes off can still be accepted.
 type CheckoutAcceptData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
-	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
+	// 1970. The clock of a till may run ahead: up to 300 seconds ahead of the platform's it counts as now, further
+	// ahead it is refused (190013). Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
 	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
 	// acceptance, with the acceptance.
@@ -202,7 +204,8 @@ type CheckoutAcceptData struct {
 // CheckoutClaimData The attributes of `checkout_claim`.
 type CheckoutClaimData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
-	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
+	// 1970. The clock of a till may run ahead: up to 300 seconds ahead of the platform's it counts as now, further
+	// ahead it is refused (190013). Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
 	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
 	// acceptance, with the acceptance.
@@ -265,7 +268,8 @@ type CheckoutData struct {
 	Discount *string `json:"discount,omitempty"`
 
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
-	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
+	// 1970. The clock of a till may run ahead: up to 300 seconds ahead of the platform's it counts as now, further
+	// ahead it is refused (190013). Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
 	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
 	// acceptance, with the acceptance.
@@ -335,7 +339,8 @@ type CheckoutData struct {
 // CheckoutRejectData The attributes of `checkout_reject`. What is pending when the module goes off can still be rejected.
 type CheckoutRejectData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
-	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
+	// 1970. The clock of a till may run ahead: up to 300 seconds ahead of the platform's it counts as now, further
+	// ahead it is refused (190013). Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
 	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
 	// acceptance, with the acceptance.
@@ -380,7 +385,8 @@ type CheckoutUpdateData struct {
 	Discount *string `json:"discount,omitempty"`
 
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
-	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
+	// 1970. The clock of a till may run ahead: up to 300 seconds ahead of the platform's it counts as now, further
+	// ahead it is refused (190013). Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
 	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
 	// acceptance, with the acceptance.
@@ -431,7 +437,8 @@ type ContestEntryRevokeData struct {
 	Count *int64 `json:"count,omitempty"`
 
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
-	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
+	// 1970. The clock of a till may run ahead: up to 300 seconds ahead of the platform's it counts as now, further
+	// ahead it is refused (190013). Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
 	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
 	// acceptance, with the acceptance.
@@ -469,7 +476,8 @@ type CouponCreateData struct {
 	Currency *string `json:"currency,omitempty"`
 
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
-	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
+	// 1970. The clock of a till may run ahead: up to 300 seconds ahead of the platform's it counts as now, further
+	// ahead it is refused (190013). Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
 	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
 	// acceptance, with the acceptance.
@@ -535,7 +543,8 @@ type CouponData struct {
 	Code string `json:"code"`
 
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
-	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
+	// 1970. The clock of a till may run ahead: up to 300 seconds ahead of the platform's it counts as now, further
+	// ahead it is refused (190013). Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
 	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
 	// acceptance, with the acceptance.
@@ -558,7 +567,8 @@ type CouponInvalidateData struct {
 	Code string `json:"code"`
 
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
-	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
+	// 1970. The clock of a till may run ahead: up to 300 seconds ahead of the platform's it counts as now, further
+	// ahead it is refused (190013). Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
 	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
 	// acceptance, with the acceptance.
@@ -586,7 +596,8 @@ type CouponRedeemData struct {
 	Cost *money.Amount `json:"cost,omitempty"`
 
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
-	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
+	// 1970. The clock of a till may run ahead: up to 300 seconds ahead of the platform's it counts as now, further
+	// ahead it is refused (190013). Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
 	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
 	// acceptance, with the acceptance.
@@ -609,7 +620,8 @@ type CouponTransferData struct {
 	Code *string `json:"code,omitempty"`
 
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
-	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
+	// 1970. The clock of a till may run ahead: up to 300 seconds ahead of the platform's it counts as now, further
+	// ahead it is refused (190013). Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
 	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
 	// acceptance, with the acceptance.
@@ -642,7 +654,8 @@ type CouponUnredeemData struct {
 	Code string `json:"code"`
 
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
-	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
+	// 1970. The clock of a till may run ahead: up to 300 seconds ahead of the platform's it counts as now, further
+	// ahead it is refused (190013). Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
 	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
 	// acceptance, with the acceptance.
@@ -959,7 +972,8 @@ type LineItem struct {
 // OfferRedeemData The attributes of `offer_redeem`.
 type OfferRedeemData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
-	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
+	// 1970. The clock of a till may run ahead: up to 300 seconds ahead of the platform's it counts as now, further
+	// ahead it is refused (190013). Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
 	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
 	// acceptance, with the acceptance.
@@ -977,7 +991,8 @@ type OfferRedeemData struct {
 // OfferUnredeemData The attributes of `offer_unredeem`.
 type OfferUnredeemData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
-	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
+	// 1970. The clock of a till may run ahead: up to 300 seconds ahead of the platform's it counts as now, further
+	// ahead it is refused (190013). Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
 	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
 	// acceptance, with the acceptance.
@@ -1000,7 +1015,8 @@ type OfflineTreasureCodeFoundData struct {
 	Code *string `json:"code,omitempty"`
 
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
-	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
+	// 1970. The clock of a till may run ahead: up to 300 seconds ahead of the platform's it counts as now, further
+	// ahead it is refused (190013). Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
 	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
 	// acceptance, with the acceptance.
@@ -1018,7 +1034,8 @@ type OfflineTreasureCodeFoundData struct {
 // OfflineTreasureFoundData The attributes of `offline_treasure_found`.
 type OfflineTreasureFoundData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
-	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
+	// 1970. The clock of a till may run ahead: up to 300 seconds ahead of the platform's it counts as now, further
+	// ahead it is refused (190013). Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
 	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
 	// acceptance, with the acceptance.
@@ -1046,7 +1063,8 @@ type OptInData struct {
 	Currency *string `json:"currency,omitempty"`
 
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
-	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
+	// 1970. The clock of a till may run ahead: up to 300 seconds ahead of the platform's it counts as now, further
+	// ahead it is refused (190013). Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
 	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
 	// acceptance, with the acceptance.
@@ -1097,7 +1115,8 @@ type OptInData struct {
 // OptOutData The attributes of `opt_out`.
 type OptOutData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
-	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
+	// 1970. The clock of a till may run ahead: up to 300 seconds ahead of the platform's it counts as now, further
+	// ahead it is refused (190013). Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
 	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
 	// acceptance, with the acceptance.
@@ -1120,7 +1139,8 @@ type PartialRefundData struct {
 	Amount money.Amount `json:"amount"`
 
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
-	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
+	// 1970. The clock of a till may run ahead: up to 300 seconds ahead of the platform's it counts as now, further
+	// ahead it is refused (190013). Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
 	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
 	// acceptance, with the acceptance.
@@ -1138,7 +1158,8 @@ type PartialRefundData struct {
 // PendingExpiredData The attributes of `pending_expired`.
 type PendingExpiredData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
-	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
+	// 1970. The clock of a till may run ahead: up to 300 seconds ahead of the platform's it counts as now, further
+	// ahead it is refused (190013). Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
 	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
 	// acceptance, with the acceptance.
@@ -1156,7 +1177,8 @@ type PendingExpiredData struct {
 // PendingInvalidateData The attributes of `pending_invalidate`.
 type PendingInvalidateData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
-	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
+	// 1970. The clock of a till may run ahead: up to 300 seconds ahead of the platform's it counts as now, further
+	// ahead it is refused (190013). Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
 	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
 	// acceptance, with the acceptance.
@@ -1174,7 +1196,8 @@ type PendingInvalidateData struct {
 // PendingValidateData The attributes of `pending_validate`.
 type PendingValidateData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
-	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
+	// 1970. The clock of a till may run ahead: up to 300 seconds ahead of the platform's it counts as now, further
+	// ahead it is refused (190013). Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
 	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
 	// acceptance, with the acceptance.
@@ -1192,7 +1215,8 @@ type PendingValidateData struct {
 // PointAddData The attributes of `point_add`.
 type PointAddData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
-	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
+	// 1970. The clock of a till may run ahead: up to 300 seconds ahead of the platform's it counts as now, further
+	// ahead it is refused (190013). Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
 	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
 	// acceptance, with the acceptance.
@@ -1220,7 +1244,8 @@ type PointAddData struct {
 // PointSpendData The attributes of `point_spend`.
 type PointSpendData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
-	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
+	// 1970. The clock of a till may run ahead: up to 300 seconds ahead of the platform's it counts as now, further
+	// ahead it is refused (190013). Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
 	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
 	// acceptance, with the acceptance.
@@ -1248,7 +1273,8 @@ type PointSpendData struct {
 // PointSubData The attributes of `point_sub`.
 type PointSubData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
-	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
+	// 1970. The clock of a till may run ahead: up to 300 seconds ahead of the platform's it counts as now, further
+	// ahead it is refused (190013). Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
 	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
 	// acceptance, with the acceptance.
@@ -1271,7 +1297,8 @@ type PointSubData struct {
 // PointUnspendData The attributes of `point_unspend`.
 type PointUnspendData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
-	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
+	// 1970. The clock of a till may run ahead: up to 300 seconds ahead of the platform's it counts as now, further
+	// ahead it is refused (190013). Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
 	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
 	// acceptance, with the acceptance.
@@ -1309,7 +1336,8 @@ type ProfileData struct {
 	Currency *string `json:"currency,omitempty"`
 
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
-	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
+	// 1970. The clock of a till may run ahead: up to 300 seconds ahead of the platform's it counts as now, further
+	// ahead it is refused (190013). Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
 	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
 	// acceptance, with the acceptance.
@@ -1414,7 +1442,8 @@ type RecordedEvent struct {
 // RefundData The attributes of `refund`.
 type RefundData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
-	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
+	// 1970. The clock of a till may run ahead: up to 300 seconds ahead of the platform's it counts as now, further
+	// ahead it is refused (190013). Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
 	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
 	// acceptance, with the acceptance.
@@ -1432,7 +1461,8 @@ type RefundData struct {
 // RefundItemData The attributes of `refund_item`.
 type RefundItemData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
-	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
+	// 1970. The clock of a till may run ahead: up to 300 seconds ahead of the platform's it counts as now, further
+	// ahead it is refused (190013). Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
 	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
 	// acceptance, with the acceptance.
@@ -1460,7 +1490,8 @@ type RefundItemData struct {
 // ReleasePointsData The attributes of `release_points`.
 type ReleasePointsData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
-	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
+	// 1970. The clock of a till may run ahead: up to 300 seconds ahead of the platform's it counts as now, further
+	// ahead it is refused (190013). Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
 	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
 	// acceptance, with the acceptance.
@@ -1483,7 +1514,8 @@ type ReleasePointsData struct {
 // ReservePointsData The attributes of `reserve_points`.
 type ReservePointsData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
-	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
+	// 1970. The clock of a till may run ahead: up to 300 seconds ahead of the platform's it counts as now, further
+	// ahead it is refused (190013). Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
 	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
 	// acceptance, with the acceptance.
@@ -1506,7 +1538,8 @@ type ReservePointsData struct {
 // ReviewData The attributes of `review`.
 type ReviewData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
-	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
+	// 1970. The clock of a till may run ahead: up to 300 seconds ahead of the platform's it counts as now, further
+	// ahead it is refused (190013). Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
 	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
 	// acceptance, with the acceptance.
@@ -1524,7 +1557,8 @@ type ReviewData struct {
 // ReviewSubmitData The attributes of `review_submit`.
 type ReviewSubmitData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
-	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
+	// 1970. The clock of a till may run ahead: up to 300 seconds ahead of the platform's it counts as now, further
+	// ahead it is refused (190013). Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
 	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
 	// acceptance, with the acceptance.
@@ -1557,7 +1591,8 @@ type ReviewSubmitData struct {
 // RewardRevokeData The attributes of `reward_revoke`.
 type RewardRevokeData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
-	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
+	// 1970. The clock of a till may run ahead: up to 300 seconds ahead of the platform's it counts as now, further
+	// ahead it is refused (190013). Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
 	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
 	// acceptance, with the acceptance.
@@ -1575,7 +1610,8 @@ type RewardRevokeData struct {
 // RewardTransferData The attributes of `reward_transfer`.
 type RewardTransferData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
-	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
+	// 1970. The clock of a till may run ahead: up to 300 seconds ahead of the platform's it counts as now, further
+	// ahead it is refused (190013). Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
 	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
 	// acceptance, with the acceptance.
@@ -1636,7 +1672,8 @@ type RuleVerdictVerdict string
 // SubscribeData The attributes of `subscribe`.
 type SubscribeData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
-	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
+	// 1970. The clock of a till may run ahead: up to 300 seconds ahead of the platform's it counts as now, further
+	// ahead it is refused (190013). Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
 	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
 	// acceptance, with the acceptance.
@@ -1677,7 +1714,8 @@ type SubscribeData struct {
 // SuspendData The attributes of `suspend`.
 type SuspendData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
-	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
+	// 1970. The clock of a till may run ahead: up to 300 seconds ahead of the platform's it counts as now, further
+	// ahead it is refused (190013). Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
 	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
 	// acceptance, with the acceptance.
@@ -1723,7 +1761,8 @@ type TouchedLot struct {
 // TreasureFoundData The attributes of `treasure_found`.
 type TreasureFoundData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
-	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
+	// 1970. The clock of a till may run ahead: up to 300 seconds ahead of the platform's it counts as now, further
+	// ahead it is refused (190013). Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
 	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
 	// acceptance, with the acceptance.
@@ -1746,7 +1785,8 @@ type UnassignCouponData struct {
 	Code *string `json:"code,omitempty"`
 
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
-	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
+	// 1970. The clock of a till may run ahead: up to 300 seconds ahead of the platform's it counts as now, further
+	// ahead it is refused (190013). Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
 	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
 	// acceptance, with the acceptance.
@@ -1759,7 +1799,8 @@ type UnassignCouponData struct {
 // UnsuspendData The attributes of `unsuspend`.
 type UnsuspendData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
-	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
+	// 1970. The clock of a till may run ahead: up to 300 seconds ahead of the platform's it counts as now, further
+	// ahead it is refused (190013). Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
 	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
 	// acceptance, with the acceptance.
@@ -1777,7 +1818,8 @@ type UnsuspendData struct {
 // VideoData The attributes of `video`.
 type VideoData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
-	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
+	// 1970. The clock of a till may run ahead: up to 300 seconds ahead of the platform's it counts as now, further
+	// ahead it is refused (190013). Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
 	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
 	// acceptance, with the acceptance.
@@ -1815,7 +1857,8 @@ type VideoData struct {
 // VisitData The attributes of `visit`.
 type VisitData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
-	// 1970. It must not lie in the future. Points earned are dated by it, and may therefore expire at once; the
+	// 1970. The clock of a till may run ahead: up to 300 seconds ahead of the platform's it counts as now, further
+	// ahead it is refused (190013). Points earned are dated by it, and may therefore expire at once; the
 	// order of the customer's events stays the order in which they arrived. An acceptance or a
 	// refund that is dated before its purchase takes effect with the purchase; a refund that is dated before the
 	// acceptance, with the acceptance.

@@ -203,9 +203,12 @@ func TestKept(t *testing.T) {
 		"amounts too small to see": {
 			`{"customer":"a","action":"checkout","data":{"transaction_id":"T","total":1e-400}}`,
 			`{"action":"checkout","customer":"a","data":{"total":0,"transaction_id":"T"}}`},
-		"the last of equal names": {
-			`{"customer":"a","customer":"b","action":"opt_out","data":{}}`,
-			`{"action":"opt_out","customer":"b","data":{}}`},
+		"blanks around ids": {
+			`{"customer":" a\u00a0","action":"refund_item","external_id":"\tcrm ","data":{"transaction_id":"\u2003T 1\n","product_id":" p ","effective_timestamp":1700000000}}`,
+			`{"action":"refund_item","customer":"a","data":{"effective_timestamp":1700000000,"product_id":"p","transaction_id":"T 1"},"external_id":"crm"}`},
+		"blanks around ids of other systems": {
+			`{"customer":"a","action":"profile","data":{"external_ids":{"crm":" 42 ","till":null},"first_name":" A "}}`,
+			`{"action":"profile","customer":"a","data":{"external_ids":{"crm":"42","till":null},"first_name":" A "}}`},
 		"seconds since 1970": {
 			`{"customer":"a","action":"opt_out","data":{"effective_timestamp":1700000000}}`,
 			`{"action":"opt_out","customer":"a","data":{"effective_timestamp":1700000000}}`},
@@ -318,7 +321,7 @@ func TestVocabulary(t *testing.T) {
 
 func TestVocabularyCheck(t *testing.T) {
 	v := vocabulary(t)
-	data, err := v.Check("visit", json.RawMessage(`{"url":"https://a.b","points":null,"url":"https://c.d"}`), "data")
+	data, err := v.Check("visit", json.RawMessage(`{"points":null,"url":"https://c.d"}`), "data")
 	require.NoError(t, err)
 	require.Equal(t, `{"url":"https://c.d"}`, string(data))
 	_, err = v.Check("visit", json.RawMessage(`{}`), "data")

@@ -28,8 +28,8 @@ type Form struct {
 }
 
 // ParseForm reads application/x-www-form-urlencoded with bracketed names, in
-// wire order: a[b][0][c]=x, a[]=x. A later value of the same name replaces the
-// earlier one; ; is data. It fails with kind Invalid.
+// wire order: a[b][0][c]=x, a[]=x. A name that ends in [] may be repeated, any other is
+// refused where it comes twice; ; is data. It fails with kind Invalid.
 func ParseForm(body []byte) (*Form, error) {
 	root, sets := &Form{}, 0
 	for pairs := 0; len(body) > 0; {
@@ -76,6 +76,9 @@ func (n *Form) add(rawName, rawValue []byte, sets *int) error {
 	}
 	if n.children != nil { // a[x]=2&a=1
 		return conflict(name)
+	}
+	if n.isText {
+		return MalformedBody("repeated_name").At(name)
 	}
 	n.text, n.isText = value, true
 	return nil

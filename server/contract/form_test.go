@@ -25,8 +25,6 @@ func TestFormGrammar(t *testing.T) {
 		"appended behind a place":        {`l[5]=b&l[]=c&l[1]=a`, `{"l":["a","b","c"]}`},
 		"sparse":                         {`l[1000]=b&l[7]=a`, `{"l":["a","b"]}`},
 		"appended objects":               {`l[][a]=1&l[][a]=2`, `{"l":[{"a":"1"},{"a":"2"}]}`},
-		"last wins":                      {`a=1&a=2`, `{"a":"2"}`},
-		"last wins, nested":              {`a[b]=1&a[b]=2`, `{"a":{"b":"2"}}`},
 		"semicolon is data":              {`a=1;b=2`, `{"a":"1;b=2"}`},
 		"plus is a blank":                {`a=x+y&b=x%2By`, `{"a":"x y","b":"x+y"}`},
 		"UTF-8":                          {`n=Kov%C3%A1cs`, `{"n":"Kovács"}`},
@@ -52,6 +50,10 @@ func TestFormRefused(t *testing.T) {
 		"names, then text":      {`a[x]=2&a=1`, "conflicting_parameter", ""},
 		"deeper, then text":     {`a[x][y]=2&a[x]=1`, "conflicting_parameter", ""},
 		"text, then appended":   {`a=1&a[]=2`, "conflicting_parameter", ""},
+		"twice":                 {`a=1&a=2`, "malformed_body", "repeated_name"},
+		"twice, nested":         {`a[b]=1&a[b]=2`, "malformed_body", "repeated_name"},
+		"twice, a place":        {`a[]=1&a[0]=2`, "malformed_body", "repeated_name"},
+		"twice, escaped":        {`a=1&%61=1`, "malformed_body", "repeated_name"},
 		"open bracket":          {`a[b=1`, "malformed_body", "brackets"},
 		"closing bracket":       {`ab]=1`, "malformed_body", "brackets"},
 		"text behind a bracket": {`a[b]c=1`, "malformed_body", "brackets"},
@@ -66,7 +68,7 @@ func TestFormRefused(t *testing.T) {
 		"half, in the name":     {`%ed%bf%bf=1`, "malformed_body", "encoding"},
 		"NUL":                   {`a=%00`, "malformed_body", "encoding"},
 		"too deep":              {deep + `=1`, "malformed_body", "depth"},
-		"too many":              {strings.Repeat("a=&", maxFormPairs+1), "malformed_body", "too_many"},
+		"too many":              {strings.Repeat("a[]=&", maxFormPairs+1), "malformed_body", "too_many"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := ParseForm([]byte(c.form))
@@ -84,7 +86,7 @@ func TestFormRefused(t *testing.T) {
 func TestFormAtItsLimits(t *testing.T) {
 	_, err := ParseForm([]byte("a" + strings.Repeat("[b]", maxFormDepth-1) + "=1"))
 	require.NoError(t, err)
-	_, err = ParseForm([]byte(strings.Repeat("a=&", maxFormPairs)))
+	_, err = ParseForm([]byte(strings.Repeat("a[]=&", maxFormPairs)))
 	require.NoError(t, err)
 }
 

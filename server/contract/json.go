@@ -11,9 +11,8 @@ import (
 const maxJSONDepth = 32
 
 // ParseJSON reads one JSON value as maps, slices, strings, bools, nil and
-// json.Number, so that numbers keep their digits. Of equal names the last one
-// counts, as it does everywhere else behind this point. It fails with kind
-// Invalid.
+// json.Number, so that numbers keep their digits. A name that one object has twice is
+// refused: which of its values was meant is a guess. It fails with kind Invalid.
 func ParseJSON(body []byte) (any, error) {
 	if !utf8.Valid(body) {
 		return nil, MalformedBody("encoding")

@@ -22,11 +22,14 @@ type jsonReader struct {
 	half bool
 	nul  bool // a text has the one character that no database takes
 	odd  int  // where the first of these stands
+	// twice is where the value of a name stands that its object had before; 0: no such value. The
+	// first byte of a text is never a value inside an object.
+	twice int
 }
 
 // whole reads the one value of a text. It fails with ErrMalformedBody, which names the field
 // where reading ended: syntax, or trailing where something stands behind the value, or what
-// no text may contain, surrogate and nul.
+// no text may contain, surrogate and nul, or the property that an object has twice (repeated_name).
 func (r *jsonReader) whole() (any, error) {
 	v, ok := r.value()
 	if !ok {
@@ -40,6 +43,8 @@ func (r *jsonReader) whole() (any, error) {
 		return nil, malformedAt("surrogate", r.text, r.odd)
 	case r.nul:
 		return nil, malformedAt("nul", r.text, r.odd)
+	case r.twice > 0:
+		return nil, malformedAt("repeated_name", r.text, r.twice)
 	}
 	return v, nil
 }
@@ -172,6 +177,10 @@ func (r *jsonReader) object() (any, bool) {
 		name, ok := r.string()
 		if !ok || !r.next(':') {
 			return nil, false
+		}
+		r.blanks()
+		if _, had := m[name]; had && r.twice == 0 {
+			r.twice = r.at
 		}
 		if m[name], ok = r.value(); !ok {
 			return nil, false

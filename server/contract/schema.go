@@ -40,7 +40,9 @@ type Schema struct {
 	types    typeSet
 	plain    bool // a scalar that takes knows; see plain.go
 	format   string
-	pattern  int // the size of a declared pattern; 0: none
+	trimmed  bool // x-blanks: trimmed; blanks around the text are no part of it
+	id       bool // x-characters: id; the text is made of what ids are made of
+	pattern  int  // the size of a declared pattern; 0: none
 
 	order    []property // required ones first, in the document's order
 	byName   map[string]*Schema
@@ -126,7 +128,8 @@ func (c *Compiler) fill(s *Schema) error {
 	case hasProperties(schema) || schema.AdditionalProperties.Schema != nil || isBare(schema):
 		return c.fillObject(s)
 	}
-	s.types, s.plain = typesOf(schema), isPlain(schema)
+	s.types, s.plain, s.trimmed = typesOf(schema), isPlain(schema), extension(schema, "x-blanks") == "trimmed"
+	s.id = extension(schema, "x-characters") == "id"
 	if c.declared && schema.Pattern != "" {
 		parsed, err := syntax.Parse(schema.Pattern, syntax.Perl)
 		if err != nil {

@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"math"
@@ -22,8 +23,12 @@ var validation = []openapi3.SchemaValidationOption{
 }
 
 // validate lets kin-openapi decide on a scalar, after the checks that it cannot make
-// because it compares numbers as binary fractions. It gives the value as it is kept.
+// because it compares numbers as binary fractions. It gives the value as it is kept, an id
+// without the blanks around it.
 func (k *checker) validate(s *Schema, v any) any {
+	if text, ok := v.(string); ok && s.trimmed {
+		v = strings.TrimSpace(text)
+	}
 	if n, ok := v.(json.Number); ok {
 		kept, ok := k.exact(s, n)
 		if !ok {
@@ -32,6 +37,10 @@ func (k *checker) validate(s *Schema, v any) any {
 		if kept != n {
 			v = kept
 		}
+	}
+	if text, ok := v.(string); ok && s.id && text != "" && !loyalty.Identifying(text) {
+		k.fault("property_invalid", "", map[string]any{"property": k.property(), "reason": "name"})
+		return v
 	}
 	if s.plain && s.takes(v) {
 		return v
@@ -178,7 +187,7 @@ func messageFor(e *openapi3.SchemaError) (name string, args map[string]any) {
 	case "anyOf", "oneOf":
 		return "bad_format", map[string]any{"format": formatNames(s)}
 	case "pattern":
-		return "bad_pattern", map[string]any{"pattern": s.Pattern}
+		return "bad_pattern", map[string]any{"wanted": wanted(s)}
 	case "minLength":
 		return limit("too_short", s.MinLength)
 	case "maxLength":
@@ -202,6 +211,11 @@ func messageFor(e *openapi3.SchemaError) (name string, args map[string]any) {
 	}
 	return "property_invalid", map[string]any{"reason": "schema"}
 }
+
+// wanted names what a pattern wants, as a key of the catalogue below "pattern.": the document says
+// it with x-pattern-words, because no caller should have to read an expression. What the programme
+// declared has no such words.
+func wanted(s *openapi3.Schema) string { return cmp.Or(extension(s, "x-pattern-words"), "declared") }
 
 // typeNames lists the types a schema takes.
 func typeNames(s *openapi3.Schema) string {

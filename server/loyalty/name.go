@@ -43,12 +43,20 @@ func CheckName(property, value string) error {
 	switch {
 	case strings.TrimSpace(value) == "":
 		return ErrPropertyEmpty.With("property", property).At(field(property))
-	case !Addressable(value):
+	case !holds(property, value):
 		return ErrPropertyInvalid.With("property", property).With("reason", "name").At(field(property))
 	case reserved[value] || (property == "customer" && value == "leaderboard"):
 		return ErrReservedName.With("property", property).With("value", value).At(field(property))
 	}
 	return nil
+}
+
+// holds reports whether an identifier has the characters that its kind may have.
+func holds(property, value string) bool {
+	if property == "customer" || property == "external_ids" {
+		return Identifying(value)
+	}
+	return Addressable(value)
 }
 
 // Addressable reports whether a path and an index of both databases can hold a name: at most 255
@@ -59,6 +67,55 @@ func Addressable(value string) bool {
 
 func printable(value string) bool {
 	return utf8.ValidString(value) && strings.IndexFunc(value, func(r rune) bool { return !unicode.IsPrint(r) }) < 0
+}
+
+// Identifying reports whether a text can be the id of a customer or a product, here or in another system: it is as Addressable
+// wants it, and joiners may stand where a writing needs them, because ids are made of names. Codes and transaction ids are typed,
+// and what cannot be seen cannot be typed.
+func Identifying(value string) bool {
+	if utf8.RuneCountInString(value) > maxName || !utf8.ValidString(value) {
+		return false
+	}
+	chars := []rune(value)
+	for i, r := range chars {
+		if !unicode.IsPrint(r) && !joins(chars[:i], r, chars[i+1:]) {
+			return false
+		}
+	}
+	return true
+}
+
+// The two joiners, and what may stand between a picture and the first of them.
+const (
+	joiner, nonJoiner = '\u200d', '\u200c'
+	colourful         = '\ufe0f'
+	lightest, darkest = '\U0001f3fb', '\U0001f3ff'
+)
+
+// joins reports whether a joiner stands in its place: ZWJ between the pictures of one emoji, ZWNJ between two letters of a
+// script in which it changes how they are written.
+func joins(before []rune, r rune, after []rune) bool {
+	if len(before) == 0 || len(after) == 0 {
+		return false
+	}
+	last := before[len(before)-1]
+	switch r {
+	case joiner:
+		for n := len(before) - 1; n > 0 && (last == colourful || last >= lightest && last <= darkest); n-- {
+			last = before[n-1]
+		}
+		return unicode.Is(unicode.So, last) && unicode.Is(unicode.So, after[0])
+	case nonJoiner:
+		return unicode.In(last, joining...) && unicode.In(after[0], joining...)
+	}
+	return false
+}
+
+// joining are the scripts whose letters change with their neighbours.
+var joining = []*unicode.RangeTable{
+	unicode.Adlam, unicode.Arabic, unicode.Bengali, unicode.Devanagari, unicode.Gujarati, unicode.Gurmukhi, unicode.Hanifi_Rohingya, unicode.Kannada,
+	unicode.Khmer, unicode.Malayalam, unicode.Mandaic, unicode.Mongolian, unicode.Nko, unicode.Oriya, unicode.Phags_Pa, unicode.Sinhala, unicode.Syriac,
+	unicode.Tamil, unicode.Telugu,
 }
 
 // field is where a property stands in the request: the envelope's own, or data.

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
@@ -18,8 +19,10 @@ func (e *Engine) Task(do func(*Run) error) *Ticket {
 }
 
 // Prepare decodes a submission and passes it through the gates that depend on no customer. Its
-// errors are kept in the ticket, because a stored answer takes precedence over them.
+// errors are kept in the ticket, because a stored answer takes precedence over them. Blanks around
+// who the event is for are no part of the id, wherever it came from.
 func (e *Engine) Prepare(s loyalty.Submission) *Ticket {
+	s.Customer, s.ExternalID = strings.TrimSpace(s.Customer), strings.TrimSpace(s.ExternalID)
 	t := &Ticket{sub: s, programme: e.programmes.Programme(), seed: s.Chance}
 	t.version = t.programme.Version
 	if s.Refusal != nil {
