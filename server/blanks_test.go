@@ -44,9 +44,9 @@ func TestBlanksAroundIds(t *testing.T) {
 func TestNamesTwice(t *testing.T) {
 	h := open(t)
 	for body, field := range map[string]string{
-		`{"customer":"a","customer":"b","action":"opt_in","data":{"email":"b@shop.test"}}`:                    "customer",
-		`{"customer":"a","action":"opt_in","data":{"cf_a":{"b":[{"c":1,"\u0063":1}]}}}`:  "data.cf_a.b[0].c",
-		`{"customer":"a","action":"opt_in","data":{"first_name":"A","first_name":null}}`: "data.first_name",
+		`{"customer":"a","customer":"b","action":"opt_in","data":{"email":"b@shop.test"}}`: "customer",
+		`{"customer":"a","action":"opt_in","data":{"cf_a":{"b":[{"c":1,"\u0063":1}]}}}`:    "data.cf_a.b[0].c",
+		`{"customer":"a","action":"opt_in","data":{"first_name":"A","first_name":null}}`:   "data.first_name",
 	} {
 		a := h.post("/events", body)
 		require.Equal(t, http.StatusBadRequest, a.status, a.body)
@@ -57,7 +57,8 @@ func TestNamesTwice(t *testing.T) {
 	a := h.form("/events", "customer=a&action=opt_in&data[first_name]=A&data[first_name]=A")
 	require.Equal(t, http.StatusBadRequest, a.status, a.body)
 	require.Equal(t, []string{"data[first_name]"}, a.fault(t).fields())
-	require.Equal(t, http.StatusOK, h.form("/events", "customer=a&action=subscribe&data[email]=a@shop.test&data[labels][]=A&data[labels][]=B").status)
+	a = h.form("/events", "customer=stranger&action=profile&data[labels][]=A&data[labels][]=B")
+	require.Equal(t, http.StatusNotFound, a.status, "repeated brackets are a list: %s", a.body)
 
 	r := h.request(http.MethodPost, "/events", `{"customer":"b","action":"opt_in","data":{"email":"b@shop.test"}}`)
 	r.Header["Content-Type"] = []string{"application/json", "application/json"}
