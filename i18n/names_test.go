@@ -30,7 +30,7 @@ var wireNames = map[string]string{
 	"sort_direction": "direction", "sort_field": "field", "sort_nothing": "field",
 	"signature_date": "request_time server_time window_seconds", "signature_malformed": "",
 	"signature_refused": "", "signature_scope": "", "target_malformed": "",
-	"unknown_parameter": "parameter", "unsupported_media_type": "media_type",
+	"unknown_parameter": "parameter", "unsupported_coding": "coding", "unsupported_media_type": "media_type",
 
 	"bad_format": "format property", "bad_pattern": "property wanted", "case_mismatch": "declared property",
 	"must_be_one_of": "property values", "must_be_type": "property type", "not_multiple": "limit property",

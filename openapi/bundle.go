@@ -16,10 +16,29 @@ import (
 // a component of one name, because one of them would silently replace the
 // other.
 func Bundle(api string) (asYAML, asJSON []byte, err error) {
+	return bundled(api, func(*openapi3.T) {})
+}
+
+// BundleJSON is Bundle with bodies in JSON alone, for generators of code that take one body of an operation and no more.
+func BundleJSON(api string) (asYAML, asJSON []byte, err error) {
+	return bundled(api, func(doc *openapi3.T) {
+		for _, item := range doc.Paths.Map() {
+			for _, op := range item.Operations() {
+				if op.RequestBody != nil {
+					delete(op.RequestBody.Value.Content, "application/x-www-form-urlencoded")
+				}
+			}
+		}
+	})
+}
+
+// bundled gives a document as one file, after a change that only this file has.
+func bundled(api string, change func(*openapi3.T)) (asYAML, asJSON []byte, err error) {
 	doc, err := Load(api)
 	if err != nil {
 		return nil, nil, err
 	}
+	change(doc)
 	if err := internalize(doc); err != nil {
 		return nil, nil, fmt.Errorf("openapi: %s: %w", api, err)
 	}

@@ -3,6 +3,9 @@ package openapi_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
 	"net/http"
 	"regexp"
 	"slices"
@@ -272,6 +275,76 @@ func TestBundle(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestBundleJSON: it is the same document, with bodies in JSON alone.
+func TestBundleJSON(t *testing.T) {
+	for _, api := range openapi.Names() {
+		_, whole, err := openapi.Bundle(api)
+		require.NoError(t, err)
+		asYAML, asJSON, err := openapi.BundleJSON(api)
+		require.NoError(t, err)
+		for _, content := range [][]byte{asYAML, asJSON} {
+			bundle, err := openapi3.NewLoader().LoadFromData(content)
+			require.NoError(t, err, api)
+			require.NoError(t, bundle.Validate(context.Background()), api)
+			for path, item := range bundle.Paths.Map() {
+				if op := item.Post; op != nil {
+					body := op.RequestBody.Value.Content
+					require.Equal(t, []string{"application/json"}, slices.Collect(maps.Keys(body)), "%s %s", api, path)
+				}
+			}
+			original, err := openapi3.NewLoader().LoadFromData(whole)
+			require.NoError(t, err)
+			require.Equal(t, original.Paths.Keys(), bundle.Paths.Keys())
+			require.Len(t, bundle.Components.Schemas, len(original.Components.Schemas))
+		}
+		require.False(t, bytes.Contains(asJSON, []byte(`urlencoded":`)), api)
+	}
+	_, _, err := openapi.BundleJSON("common")
+	require.Error(t, err)
+}
+
+// TestEnumerationsHaveNames: generators make constants of the values of an enumeration. Values that are no identifiers, of which
+// some generators make none or the same twice, have names besides; so has every other value of that enumeration.
+func TestEnumerationsHaveNames(t *testing.T) {
+	identifier := regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	named := 0
+	var look func(at string, v any)
+	look = func(at string, v any) {
+		switch v := v.(type) {
+		case []any:
+			for i, one := range v {
+				look(fmt.Sprint(at, "/", i), one)
+			}
+		case map[string]any:
+			for name, one := range v {
+				look(at+"/"+name, one)
+			}
+			values, _ := v["enum"].([]any)
+			if !slices.ContainsFunc(values, func(one any) bool { text, ok := one.(string); return !ok || !identifier.MatchString(text) }) {
+				return
+			}
+			names, _ := v["x-enum-varnames"].([]any)
+			require.Len(t, names, len(values), at)
+			seen := map[string]bool{}
+			for _, name := range names {
+				text := fmt.Sprint(name)
+				require.Regexp(t, identifier, text, at)
+				require.False(t, seen[strings.ToLower(text)], "%s: %s is there twice", at, text)
+				seen[strings.ToLower(text)] = true
+			}
+			named++
+		}
+	}
+	for _, api := range openapi.Names() {
+		_, asJSON, err := openapi.Bundle(api)
+		require.NoError(t, err)
+		var doc any
+		require.NoError(t, json.Unmarshal(asJSON, &doc))
+		look(api, doc)
+	}
+	require.GreaterOrEqual(t, named, 6)
 }
 
 // TestEveryOperationHasARole: the least role of a user who may use an operation stands in

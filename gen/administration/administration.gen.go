@@ -409,16 +409,16 @@ func (e ImportDates) Valid() bool {
 
 // Defines values for ImportDecimal.
 const (
-	ImportDecimalDot   ImportDecimal = "."
-	ImportDecimalEmpty ImportDecimal = ","
+	ImportDecimalComma ImportDecimal = ","
+	ImportDecimalPoint ImportDecimal = "."
 )
 
 // Valid indicates whether the value is a known member of the ImportDecimal enum.
 func (e ImportDecimal) Valid() bool {
 	switch e {
-	case ImportDecimalDot:
+	case ImportDecimalComma:
 		return true
-	case ImportDecimalEmpty:
+	case ImportDecimalPoint:
 		return true
 	default:
 		return false
@@ -478,16 +478,16 @@ func (e ImportCreationDates) Valid() bool {
 
 // Defines values for ImportCreationDecimal.
 const (
-	ImportCreationDecimalDot   ImportCreationDecimal = "."
-	ImportCreationDecimalEmpty ImportCreationDecimal = ","
+	ImportCreationDecimalComma ImportCreationDecimal = ","
+	ImportCreationDecimalPoint ImportCreationDecimal = "."
 )
 
 // Valid indicates whether the value is a known member of the ImportCreationDecimal enum.
 func (e ImportCreationDecimal) Valid() bool {
 	switch e {
-	case ImportCreationDecimalDot:
+	case ImportCreationDecimalComma:
 		return true
-	case ImportCreationDecimalEmpty:
+	case ImportCreationDecimalPoint:
 		return true
 	default:
 		return false
@@ -1414,13 +1414,13 @@ func (e WebhookCreationSignature) Valid() bool {
 
 // Defines values for WebhookCreationVersion.
 const (
-	WebhookCreationVersionN202611 WebhookCreationVersion = "2026-11"
+	WebhookCreationVersionV202611 WebhookCreationVersion = "2026-11"
 )
 
 // Valid indicates whether the value is a known member of the WebhookCreationVersion enum.
 func (e WebhookCreationVersion) Valid() bool {
 	switch e {
-	case WebhookCreationVersionN202611:
+	case WebhookCreationVersionV202611:
 		return true
 	default:
 		return false
@@ -5531,8 +5531,13 @@ type ApplyConfigurationParams struct {
 	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
 	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
 	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
-	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
-	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 415, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Nor is a refusal kept that comes of what a node does not know yet, such as a 404 for a reward that was
+	// made on another node a moment ago: the same key is answered anew once the node knows it.
+	//
+	// The key protects against a replay by a third party only where it is among the signed headers: one that is not
+	// signed can be replaced on the way. Sign the header. One that is not signed is taken all the same, unless the replay
+	// guard is on (400, 190321).
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -5579,8 +5584,13 @@ type CreateImportParams struct {
 	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
 	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
 	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
-	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
-	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 415, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Nor is a refusal kept that comes of what a node does not know yet, such as a 404 for a reward that was
+	// made on another node a moment ago: the same key is answered anew once the node knows it.
+	//
+	// The key protects against a replay by a third party only where it is among the signed headers: one that is not
+	// signed can be replaced on the way. Sign the header. One that is not signed is taken all the same, unless the replay
+	// guard is on (400, 190321).
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -5589,8 +5599,13 @@ type ApplyImportParams struct {
 	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
 	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
 	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
-	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
-	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 415, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Nor is a refusal kept that comes of what a node does not know yet, such as a 404 for a reward that was
+	// made on another node a moment ago: the same key is answered anew once the node knows it.
+	//
+	// The key protects against a replay by a third party only where it is among the signed headers: one that is not
+	// signed can be replaced on the way. Sign the header. One that is not signed is taken all the same, unless the replay
+	// guard is on (400, 190321).
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -5599,8 +5614,13 @@ type CheckImportParams struct {
 	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
 	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
 	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
-	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
-	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 415, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Nor is a refusal kept that comes of what a node does not know yet, such as a 404 for a reward that was
+	// made on another node a moment ago: the same key is answered anew once the node knows it.
+	//
+	// The key protects against a replay by a third party only where it is among the signed headers: one that is not
+	// signed can be replaced on the way. Sign the header. One that is not signed is taken all the same, unless the replay
+	// guard is on (400, 190321).
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -5609,8 +5629,13 @@ type AddImportFileParams struct {
 	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
 	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
 	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
-	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
-	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 415, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Nor is a refusal kept that comes of what a node does not know yet, such as a 404 for a reward that was
+	// made on another node a moment ago: the same key is answered anew once the node knows it.
+	//
+	// The key protects against a replay by a third party only where it is among the signed headers: one that is not
+	// signed can be replaced on the way. Sign the header. One that is not signed is taken all the same, unless the replay
+	// guard is on (400, 190321).
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -5619,8 +5644,13 @@ type ReconcileImportParams struct {
 	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
 	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
 	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
-	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
-	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 415, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Nor is a refusal kept that comes of what a node does not know yet, such as a 404 for a reward that was
+	// made on another node a moment ago: the same key is answered anew once the node knows it.
+	//
+	// The key protects against a replay by a third party only where it is among the signed headers: one that is not
+	// signed can be replaced on the way. Sign the header. One that is not signed is taken all the same, unless the replay
+	// guard is on (400, 190321).
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -5640,8 +5670,13 @@ type RunJobParams struct {
 	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
 	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
 	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
-	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
-	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 415, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Nor is a refusal kept that comes of what a node does not know yet, such as a 404 for a reward that was
+	// made on another node a moment ago: the same key is answered anew once the node knows it.
+	//
+	// The key protects against a replay by a third party only where it is among the signed headers: one that is not
+	// signed can be replaced on the way. Sign the header. One that is not signed is taken all the same, unless the replay
+	// guard is on (400, 190321).
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -5665,8 +5700,13 @@ type CreateKeyParams struct {
 	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
 	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
 	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
-	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
-	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 415, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Nor is a refusal kept that comes of what a node does not know yet, such as a 404 for a reward that was
+	// made on another node a moment ago: the same key is answered anew once the node knows it.
+	//
+	// The key protects against a replay by a third party only where it is among the signed headers: one that is not
+	// signed can be replaced on the way. Sign the header. One that is not signed is taken all the same, unless the replay
+	// guard is on (400, 190321).
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -5675,8 +5715,13 @@ type UpdateKeyParams struct {
 	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
 	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
 	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
-	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
-	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 415, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Nor is a refusal kept that comes of what a node does not know yet, such as a 404 for a reward that was
+	// made on another node a moment ago: the same key is answered anew once the node knows it.
+	//
+	// The key protects against a replay by a third party only where it is among the signed headers: one that is not
+	// signed can be replaced on the way. Sign the header. One that is not signed is taken all the same, unless the replay
+	// guard is on (400, 190321).
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -5685,8 +5730,13 @@ type RevokeKeyParams struct {
 	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
 	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
 	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
-	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
-	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 415, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Nor is a refusal kept that comes of what a node does not know yet, such as a 404 for a reward that was
+	// made on another node a moment ago: the same key is answered anew once the node knows it.
+	//
+	// The key protects against a replay by a third party only where it is among the signed headers: one that is not
+	// signed can be replaced on the way. Sign the header. One that is not signed is taken all the same, unless the replay
+	// guard is on (400, 190321).
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -5695,8 +5745,13 @@ type RotateKeyParams struct {
 	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
 	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
 	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
-	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
-	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 415, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Nor is a refusal kept that comes of what a node does not know yet, such as a 404 for a reward that was
+	// made on another node a moment ago: the same key is answered anew once the node knows it.
+	//
+	// The key protects against a replay by a third party only where it is among the signed headers: one that is not
+	// signed can be replaced on the way. Sign the header. One that is not signed is taken all the same, unless the replay
+	// guard is on (400, 190321).
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -5737,8 +5792,13 @@ type ConfigureModuleParams struct {
 	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
 	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
 	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
-	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
-	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 415, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Nor is a refusal kept that comes of what a node does not know yet, such as a 404 for a reward that was
+	// made on another node a moment ago: the same key is answered anew once the node knows it.
+	//
+	// The key protects against a replay by a third party only where it is among the signed headers: one that is not
+	// signed can be replaced on the way. Sign the header. One that is not signed is taken all the same, unless the replay
+	// guard is on (400, 190321).
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -5777,8 +5837,13 @@ type EndSessionParams struct {
 	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
 	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
 	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
-	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
-	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 415, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Nor is a refusal kept that comes of what a node does not know yet, such as a 404 for a reward that was
+	// made on another node a moment ago: the same key is answered anew once the node knows it.
+	//
+	// The key protects against a replay by a third party only where it is among the signed headers: one that is not
+	// signed can be replaced on the way. Sign the header. One that is not signed is taken all the same, unless the replay
+	// guard is on (400, 190321).
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -5787,8 +5852,13 @@ type UpdateSettingsParams struct {
 	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
 	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
 	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
-	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
-	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 415, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Nor is a refusal kept that comes of what a node does not know yet, such as a 404 for a reward that was
+	// made on another node a moment ago: the same key is answered anew once the node knows it.
+	//
+	// The key protects against a replay by a third party only where it is among the signed headers: one that is not
+	// signed can be replaced on the way. Sign the header. One that is not signed is taken all the same, unless the replay
+	// guard is on (400, 190321).
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -5844,8 +5914,13 @@ type CreateUserParams struct {
 	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
 	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
 	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
-	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
-	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 415, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Nor is a refusal kept that comes of what a node does not know yet, such as a 404 for a reward that was
+	// made on another node a moment ago: the same key is answered anew once the node knows it.
+	//
+	// The key protects against a replay by a third party only where it is among the signed headers: one that is not
+	// signed can be replaced on the way. Sign the header. One that is not signed is taken all the same, unless the replay
+	// guard is on (400, 190321).
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -5854,8 +5929,13 @@ type UpdateUserParams struct {
 	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
 	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
 	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
-	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
-	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 415, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Nor is a refusal kept that comes of what a node does not know yet, such as a 404 for a reward that was
+	// made on another node a moment ago: the same key is answered anew once the node knows it.
+	//
+	// The key protects against a replay by a third party only where it is among the signed headers: one that is not
+	// signed can be replaced on the way. Sign the header. One that is not signed is taken all the same, unless the replay
+	// guard is on (400, 190321).
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -5864,8 +5944,13 @@ type DisableUserParams struct {
 	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
 	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
 	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
-	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
-	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 415, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Nor is a refusal kept that comes of what a node does not know yet, such as a 404 for a reward that was
+	// made on another node a moment ago: the same key is answered anew once the node knows it.
+	//
+	// The key protects against a replay by a third party only where it is among the signed headers: one that is not
+	// signed can be replaced on the way. Sign the header. One that is not signed is taken all the same, unless the replay
+	// guard is on (400, 190321).
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -5874,8 +5959,13 @@ type InviteUserParams struct {
 	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
 	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
 	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
-	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
-	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 415, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Nor is a refusal kept that comes of what a node does not know yet, such as a 404 for a reward that was
+	// made on another node a moment ago: the same key is answered anew once the node knows it.
+	//
+	// The key protects against a replay by a third party only where it is among the signed headers: one that is not
+	// signed can be replaced on the way. Sign the header. One that is not signed is taken all the same, unless the replay
+	// guard is on (400, 190321).
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -5884,8 +5974,13 @@ type ResetSecondFactorParams struct {
 	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
 	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
 	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
-	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
-	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 415, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Nor is a refusal kept that comes of what a node does not know yet, such as a 404 for a reward that was
+	// made on another node a moment ago: the same key is answered anew once the node knows it.
+	//
+	// The key protects against a replay by a third party only where it is among the signed headers: one that is not
+	// signed can be replaced on the way. Sign the header. One that is not signed is taken all the same, unless the replay
+	// guard is on (400, 190321).
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -5923,8 +6018,13 @@ type CreateWebhookParams struct {
 	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
 	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
 	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
-	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
-	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 415, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Nor is a refusal kept that comes of what a node does not know yet, such as a 404 for a reward that was
+	// made on another node a moment ago: the same key is answered anew once the node knows it.
+	//
+	// The key protects against a replay by a third party only where it is among the signed headers: one that is not
+	// signed can be replaced on the way. Sign the header. One that is not signed is taken all the same, unless the replay
+	// guard is on (400, 190321).
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -5933,8 +6033,13 @@ type UpdateWebhookParams struct {
 	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
 	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
 	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
-	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
-	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 415, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Nor is a refusal kept that comes of what a node does not know yet, such as a 404 for a reward that was
+	// made on another node a moment ago: the same key is answered anew once the node knows it.
+	//
+	// The key protects against a replay by a third party only where it is among the signed headers: one that is not
+	// signed can be replaced on the way. Sign the header. One that is not signed is taken all the same, unless the replay
+	// guard is on (400, 190321).
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -5958,8 +6063,13 @@ type RetryDeliveriesParams struct {
 	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
 	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
 	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
-	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
-	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 415, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Nor is a refusal kept that comes of what a node does not know yet, such as a 404 for a reward that was
+	// made on another node a moment ago: the same key is answered anew once the node knows it.
+	//
+	// The key protects against a replay by a third party only where it is among the signed headers: one that is not
+	// signed can be replaced on the way. Sign the header. One that is not signed is taken all the same, unless the replay
+	// guard is on (400, 190321).
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -5968,8 +6078,13 @@ type RetryDeliveryParams struct {
 	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
 	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
 	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
-	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
-	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 415, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Nor is a refusal kept that comes of what a node does not know yet, such as a 404 for a reward that was
+	// made on another node a moment ago: the same key is answered anew once the node knows it.
+	//
+	// The key protects against a replay by a third party only where it is among the signed headers: one that is not
+	// signed can be replaced on the way. Sign the header. One that is not signed is taken all the same, unless the replay
+	// guard is on (400, 190321).
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -5978,8 +6093,13 @@ type PauseWebhookParams struct {
 	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
 	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
 	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
-	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
-	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 415, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Nor is a refusal kept that comes of what a node does not know yet, such as a 404 for a reward that was
+	// made on another node a moment ago: the same key is answered anew once the node knows it.
+	//
+	// The key protects against a replay by a third party only where it is among the signed headers: one that is not
+	// signed can be replaced on the way. Sign the header. One that is not signed is taken all the same, unless the replay
+	// guard is on (400, 190321).
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -5988,8 +6108,13 @@ type RemoveWebhookParams struct {
 	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
 	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
 	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
-	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
-	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 415, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Nor is a refusal kept that comes of what a node does not know yet, such as a 404 for a reward that was
+	// made on another node a moment ago: the same key is answered anew once the node knows it.
+	//
+	// The key protects against a replay by a third party only where it is among the signed headers: one that is not
+	// signed can be replaced on the way. Sign the header. One that is not signed is taken all the same, unless the replay
+	// guard is on (400, 190321).
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -5998,8 +6123,13 @@ type ReplayWebhookParams struct {
 	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
 	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
 	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
-	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
-	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 415, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Nor is a refusal kept that comes of what a node does not know yet, such as a 404 for a reward that was
+	// made on another node a moment ago: the same key is answered anew once the node knows it.
+	//
+	// The key protects against a replay by a third party only where it is among the signed headers: one that is not
+	// signed can be replaced on the way. Sign the header. One that is not signed is taken all the same, unless the replay
+	// guard is on (400, 190321).
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -6008,8 +6138,13 @@ type ResumeWebhookParams struct {
 	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
 	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
 	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
-	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
-	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 415, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Nor is a refusal kept that comes of what a node does not know yet, such as a 404 for a reward that was
+	// made on another node a moment ago: the same key is answered anew once the node knows it.
+	//
+	// The key protects against a replay by a third party only where it is among the signed headers: one that is not
+	// signed can be replaced on the way. Sign the header. One that is not signed is taken all the same, unless the replay
+	// guard is on (400, 190321).
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -6018,8 +6153,13 @@ type RotateWebhookParams struct {
 	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
 	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
 	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
-	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
-	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 415, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Nor is a refusal kept that comes of what a node does not know yet, such as a 404 for a reward that was
+	// made on another node a moment ago: the same key is answered anew once the node knows it.
+	//
+	// The key protects against a replay by a third party only where it is among the signed headers: one that is not
+	// signed can be replaced on the way. Sign the header. One that is not signed is taken all the same, unless the replay
+	// guard is on (400, 190321).
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -6028,8 +6168,13 @@ type TestWebhookParams struct {
 	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
 	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
 	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
-	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
-	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 415, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Nor is a refusal kept that comes of what a node does not know yet, such as a 404 for a reward that was
+	// made on another node a moment ago: the same key is answered anew once the node knows it.
+	//
+	// The key protects against a replay by a third party only where it is among the signed headers: one that is not
+	// signed can be replaced on the way. Sign the header. One that is not signed is taken all the same, unless the replay
+	// guard is on (400, 190321).
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 

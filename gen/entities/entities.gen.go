@@ -1975,8 +1975,13 @@ type ChangeEntitiesParams struct {
 	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
 	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
 	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
-	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
-	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 415, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Nor is a refusal kept that comes of what a node does not know yet, such as a 404 for a reward that was
+	// made on another node a moment ago: the same key is answered anew once the node knows it.
+	//
+	// The key protects against a replay by a third party only where it is among the signed headers: one that is not
+	// signed can be replaced on the way. Sign the header. One that is not signed is taken all the same, unless the replay
+	// guard is on (400, 190321).
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -2025,8 +2030,13 @@ type CreateEntityParams struct {
 	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
 	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
 	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
-	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
-	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 415, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Nor is a refusal kept that comes of what a node does not know yet, such as a 404 for a reward that was
+	// made on another node a moment ago: the same key is answered anew once the node knows it.
+	//
+	// The key protects against a replay by a third party only where it is among the signed headers: one that is not
+	// signed can be replaced on the way. Sign the header. One that is not signed is taken all the same, unless the replay
+	// guard is on (400, 190321).
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -2035,8 +2045,13 @@ type UpdateEntityParams struct {
 	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
 	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
 	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
-	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
-	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 415, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Nor is a refusal kept that comes of what a node does not know yet, such as a 404 for a reward that was
+	// made on another node a moment ago: the same key is answered anew once the node knows it.
+	//
+	// The key protects against a replay by a third party only where it is among the signed headers: one that is not
+	// signed can be replaced on the way. Sign the header. One that is not signed is taken all the same, unless the replay
+	// guard is on (400, 190321).
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -2045,8 +2060,13 @@ type ArchiveEntityParams struct {
 	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
 	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
 	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
-	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
-	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 415, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Nor is a refusal kept that comes of what a node does not know yet, such as a 404 for a reward that was
+	// made on another node a moment ago: the same key is answered anew once the node knows it.
+	//
+	// The key protects against a replay by a third party only where it is among the signed headers: one that is not
+	// signed can be replaced on the way. Sign the header. One that is not signed is taken all the same, unless the replay
+	// guard is on (400, 190321).
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
