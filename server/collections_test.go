@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -126,4 +127,47 @@ func (w *witness) newman(program string, apis []string) map[string]newmanReport 
 		reports[api] = report
 	}
 	return reports
+}
+
+// TestCollectionsInBruno: the script of a collection signs in Bruno as it does in Postman, a body as well as a query, and
+// the octets that are sent are those that were signed.
+func TestCollectionsInBruno(t *testing.T) {
+	h := open(t)
+	h.enrol("ada")
+	text, err := openapi.Collection("events")
+	require.NoError(t, err)
+	var collection struct {
+		Event []struct{ Script struct{ Exec []string } }
+	}
+	require.NoError(t, json.Unmarshal(text, &collection))
+	variables := map[string]string{"base_url": "http://" + h.request(http.MethodGet, "/", "").Host, "key_id": h.key.KeyID, "secret": h.key.Secret, "region": region, "who": "ada"}
+	for _, c := range []struct{ method, target, body, once string }{
+		{http.MethodGet, "/customers?search=a%20b&limit=1", "", ""},
+		{http.MethodPost, "/events", "{\n  \"customer\": \"{{who}}\", \"action\": \"visit\",\n \"data\": {\"url\": \"https://shop.test/árak\"}\n}", ""},
+		{http.MethodPost, "/events", `{"customer":"{{who}}","action":"point_add","data":{"points":1}}`, "{{who}}-1"},
+	} {
+		sent := map[string]any{"method": c.method, "url": "{{base_url}}" + c.target, "headers": map[string]string{}}
+		if c.body != "" {
+			headers := map[string]string{"Content-Type": "application/json"}
+			if c.once != "" {
+				headers["idempotency-key"] = c.once
+			}
+			sent["headers"], sent["body"] = headers, c.body
+		}
+		output, err := exec.CommandContext(t.Context(), tool(t, "node"), "testdata/bruno.cjs", strings.Join(collection.Event[0].Script.Exec, "\n"), marshal(t, sent), marshal(t, variables)).CombinedOutput() //nolint:gosec // of this folder
+		require.NoError(t, err, "%s", output)
+		var out struct {
+			Headers map[string]string
+			Body    string
+		}
+		require.NoError(t, json.Unmarshal(output, &out), "%s", output)
+		require.NotContains(t, out.Body, "{{", "variables are filled in before a body is signed")
+		r := h.request(c.method, c.target, out.Body)
+		for name, value := range out.Headers {
+			r.Header.Set(name, strings.ReplaceAll(value, "{{who}}", "ada"))
+		}
+		require.Equal(t, c.once != "", strings.Contains(out.Headers["Authorization"], "idempotency-key"), "signed where it is sent")
+		a := h.send(r)
+		require.Equal(t, http.StatusOK, a.status, "%s %s: %s", c.method, c.target, a.body)
+	}
 }
