@@ -18,6 +18,19 @@ func (b *book) addStart(*contract) error {
 	return nil
 }
 
+// addHowToSend writes the page about what is no action of its own.
+func (b *book) addHowToSend(*contract) error {
+	text, err := files.ReadFile("assets/how-to-send.md")
+	if err != nil {
+		return err
+	}
+	b.add(&page{
+		path: "/docs/how-to-send", title: "How to send what is no action of its own", section: "/docs",
+		summary: "An exchange, an order cancelled by mistake, a purchase in a third currency.", text: string(text),
+	})
+	return nil
+}
+
 // addSigning writes the page about the signature, with a whole client in each language.
 func (b *book) addSigning(*contract) error {
 	text, err := files.ReadFile("assets/signing.md")
