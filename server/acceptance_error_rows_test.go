@@ -236,6 +236,9 @@ var failings = []failing{
 	{"unsupported_media_type", 415, 190062, "The media type “text/xml” is not supported; send application/json or application/x-www-form-urlencoded", "", nil, func(h *house, language string) answer {
 		return h.signed(h.key, h.request(http.MethodPost, "/events", "<a/>", "Content-Type", "text/xml", "Accept-language", language))
 	}},
+	{"unsupported_coding", 415, 190840, "The content coding “gzip” is not supported; send the body uncompressed, without Content-Encoding", "", nil, func(h *house, language string) answer {
+		return h.signed(h.key, h.request(http.MethodPost, "/events", visit, "Content-Type", "application/json", "Content-Encoding", "gzip", "Accept-language", language))
+	}},
 	{"signature_malformed", 401, 101021, "The request signature is missing or malformed", "Authorization", nil, func(h *house, language string) answer {
 		return h.send(h.request(http.MethodGet, "/customers", "", "Accept-language", language))
 	}},

@@ -26,11 +26,23 @@ func parseBody(h http.Header, body []byte) (any, error) {
 
 const formType = "application/x-www-form-urlencoded"
 
+// coded is the content coding of a body, as it was sent; empty: it is not coded. identity is none, however
+// often it is said.
+func coded(h http.Header) string {
+	all := strings.Join(h.Values("Content-Encoding"), ", ")
+	for one := range strings.SplitSeq(all, ",") {
+		if one = strings.TrimSpace(one); one != "" && !strings.EqualFold(one, "identity") {
+			return all
+		}
+	}
+	return ""
+}
+
 // mediaType returns application/json or the form's type; anything else is 415, including another
 // character set and a content coding.
 func mediaType(h http.Header, size int) (string, error) {
-	if coding := h.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
-		return "", errMediaType.with("media_type", coding)
+	if coding := coded(h); coding != "" {
+		return "", errCoding.with("coding", coding)
 	}
 	switch header := h.Get("Content-Type"); header { // the usual ones, without parsing
 	case "application/json", formType:

@@ -55,6 +55,7 @@ var (
 
 	errBodyTooLarge = httpError{http.StatusRequestEntityTooLarge, loyalty.NewError(loyalty.Invalid, 190061, "body_too_large", "limit")}
 	errMediaType    = httpError{http.StatusUnsupportedMediaType, loyalty.NewError(loyalty.Invalid, 190062, "unsupported_media_type", "media_type")}
+	errCoding       = httpError{http.StatusUnsupportedMediaType, loyalty.NewError(loyalty.Invalid, 190840, "unsupported_coding", "coding")}
 	errRateLimited  = httpError{http.StatusTooManyRequests, loyalty.NewError(loyalty.Refused, 190063, "rate_limited", "retry_after")}
 	errMethod       = httpError{http.StatusMethodNotAllowed, loyalty.NewError(loyalty.Invalid, 190067, "method_not_allowed", "method")}
 )

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"testing"
 
+	"github.com/gin-gonic/gin"
 	"github.com/stretchr/testify/require"
 
 	"github.com/loyalty-platform/loyalty/i18n"
@@ -19,7 +21,7 @@ import (
 var ownFaults = []error{
 	errReadOnlyKey, loyalty.ErrAPIForbidden, errAddressRefused, errPathNotFound, contract.ErrMalformedBody, errUnknownParameter,
 	contract.ErrInvalidParameter, contract.ErrConflictingParameter, errIdempotencyKey, errTargetMalformed,
-	errBusy, errBodyTooLarge, errMediaType, errRateLimited, errMethod,
+	errBusy, errBodyTooLarge, errMediaType, errCoding, errRateLimited, errMethod,
 }
 
 // TestEveryKindHasAStatus: no kind of failure is without a status and a type.
@@ -126,4 +128,35 @@ func TestCallersWhoLeave(t *testing.T) {
 	status, fault = asFault(loyalty.ErrInternal.Because(errors.Join(loyalty.ErrOutcomeUnknown, context.Canceled)))
 	require.Equal(t, http.StatusServiceUnavailable, status)
 	require.Equal(t, loyalty.ErrUnconfirmed.Code, fault.Code, "it may have happened")
+}
+
+// TestRetryAfterOfAnUnknownOutcome: a client repeats by itself what Retry-After tells it to. Where it is not known whether a
+// write was recorded it is told so only if the repetition finds out, because it has an Idempotency-Key that is kept.
+func TestRetryAfterOfAnUnknownOutcome(t *testing.T) {
+	catalogue, err := i18n.Load()
+	require.NoError(t, err)
+	ginOnce()
+	for _, c := range []struct {
+		cause error
+		key   string
+		keeps bool
+		want  string
+	}{
+		{loyalty.ErrOutcomeUnknown, "", true, ""}, {loyalty.ErrOutcomeUnknown, "k", true, "1"}, {loyalty.ErrOutcomeUnknown, "k", false, ""},
+		{loyalty.ErrUnconfirmed, "", true, ""}, {loyalty.ErrUnconfirmed, "k", true, "1"},
+		{loyalty.ErrDatabaseAway, "", true, "1"}, {loyalty.ErrDatabaseAway, "k", true, "1"}, {errBusy, "", true, "1"}, {errBodyTooLarge, "k", true, ""},
+	} {
+		w := httptest.NewRecorder()
+		g, _ := gin.CreateTestContext(w)
+		g.Request = httptest.NewRequest(http.MethodPost, "/events", nil)
+		if c.key != "" {
+			g.Request.Header.Set(idempotencyHeader, c.key)
+		}
+		r := &request{operation: &operation{keeps: c.keeps}}
+		r.tongue = *inLanguage(catalogue, "en")
+		r.language = &r.tongue
+		g.Set(requestKey{}, r)
+		(&Server{}).fail(g, c.cause)
+		require.Equal(t, c.want, w.Header().Get("Retry-After"), "%v, key %q, kept: %t", c.cause, c.key, c.keeps)
+	}
 }

@@ -4,6 +4,8 @@ import (
 	"net/http"
 
 	"github.com/gin-gonic/gin"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
 // fail answers an error of any stage; nothing else writes one. The error itself
@@ -18,11 +20,19 @@ func (s *Server) fail(c *gin.Context, err error) {
 	r.language.forget() // texts from before the failure are not sent
 	status, body := errorBody(r.language, err)
 	h := c.Writer.Header()
-	switch status {
-	case http.StatusUnauthorized:
+	switch _, fault := asFault(err); {
+	case status == http.StatusUnauthorized:
 		h.Set("WWW-Authenticate", s.algorithm)
-	case http.StatusServiceUnavailable:
+	case fault.Code == errCoding.fault.Code:
+		h.Set("Accept-Encoding", "identity") // RFC 9110, 12.5.3
+	case status == http.StatusServiceUnavailable && (fault.Code != loyalty.ErrUnconfirmed.Code || r.repeatable(c.Request)):
 		h.Set("Retry-After", "1")
 	}
 	writeJSON(c.Writer, status, body)
+}
+
+// repeatable reports whether a request whose outcome is unknown is done once, however often it is sent: a client that
+// obeys Retry-After by itself would otherwise book twice.
+func (r *request) repeatable(sent *http.Request) bool {
+	return r.operation != nil && r.operation.keeps && sent.Header.Get(idempotencyHeader) != ""
 }

@@ -299,6 +299,7 @@ func (w *witness) mechanical(o *offered, others signing.Credential) {
 	}
 	w.call(o, w.key, target, `{"`)
 	w.call(o, w.key, target, "<a/>", "Content-Type", "application/xml")
+	w.call(o, w.key, target, "{}", "Content-Type", "application/json", "Content-Encoding", "gzip")
 	size := 1<<20 + 1
 	if n, ok := o.Extensions["x-body-limit"].(float64); ok {
 		size = int(n) + 1

@@ -256,3 +256,36 @@ func TestRefusalOfANodeThatIsBehind(t *testing.T) {
 		}
 	})
 }
+
+// TestAnswersAreKept: every operation that takes an Idempotency-Key gives its success again, but those whose documents
+// say that they keep none.
+func TestAnswersAreKept(t *testing.T) {
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		w := newWitness(openOn(t, url, patient), 1)
+		w.inhabit()
+		kept, without := 0, []string{}
+		w.each(func(w *witness, o *offered) {
+			keeps := false
+			for _, p := range append(o.item.Parameters, o.Parameters...) {
+				keeps = keeps || p.Value.Name == "Idempotency-Key"
+			}
+			if !keeps {
+				return
+			}
+			target, body := w.asked(o, "")
+			first := w.post(target, body, "Idempotency-Key", "kept-"+o.OperationID)
+			if first.status >= http.StatusBadRequest {
+				return // TestRefusalsAreKept
+			}
+			again := w.post(target, body, "Idempotency-Key", "kept-"+o.OperationID)
+			if again.header.Get("Idempotency-Replayed") == "true" {
+				kept++
+				return
+			}
+			without = append(without, o.OperationID)
+			assert.Regexp(t, `(no answer is|not) kept for an Idempotency-Key`, strings.Join(strings.Fields(o.Description), " "), o.OperationID)
+		})
+		require.Greater(t, kept, 15)
+		require.Subset(t, []string{"applyConfiguration", "replayWebhook", "runJob"}, without)
+	})
+}

@@ -387,8 +387,19 @@ func TestMediaTypes(t *testing.T) {
 			require.Equal(t, []string{"customer", "action", "data"}, a.fault(t).fields(), "a missing body counts as {}")
 		}
 	}
-	require.Equal(t, 415, h.post("/events", visit, "Content-Encoding", "gzip").status)
-	require.Equal(t, 200, h.post("/events", visit, "Content-Encoding", "identity").status)
+	for coding, refused := range map[string]bool{
+		"gzip": true, "GZIP": true, "br": true, "deflate": true, "x-own": true, "identity, gzip": true, "identity": false, "Identity": false, "": false, "identity,": false,
+	} {
+		a := h.post("/events", visit, "Content-Encoding", coding)
+		require.Equal(t, refused, a.status == 415, "%s: %s", coding, a.body)
+		if refused {
+			require.Equal(t, 190840, a.fault(t).Code, coding)
+			require.Contains(t, a.fault(t).Message, coding, "it is the coding that is wrong")
+			require.Equal(t, "identity", a.header.Get("Accept-Encoding"))
+		}
+	}
+	require.Equal(t, 415, h.post("/events", visit, "Content-Encoding", "identity", "Content-Encoding", "gzip").status, "in a second header")
+	require.Empty(t, h.post("/events", "<a/>", "Content-Type", "text/xml").header.Get("Accept-Encoding"))
 }
 
 // leftReader breaks after its caller has left.

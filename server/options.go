@@ -93,7 +93,7 @@ type Options struct {
 	// PublicHosts are further host names under which clients sign; optional.
 	PublicHosts []string
 	// TrustedProxies are the addresses and networks whose X-Forwarded-For,
-	// X-Forwarded-Host and X-Request-Id are believed; optional.
+	// X-Forwarded-Host, X-Forwarded-Port and X-Request-Id are believed; optional.
 	TrustedProxies []string
 	// ReplayGuard stores the signatures of writes, so that one which was signed once and is sent
 	// twice is refused (409); nil means that they are not checked.

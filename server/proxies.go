@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"strconv"
 	"strings"
 
 	"github.com/loyalty-platform/loyalty/server/contract"
@@ -70,4 +71,63 @@ func (p proxies) source(r *http.Request) netip.Addr {
 		}
 	}
 	return at
+}
+
+// hosts are the names, besides the Host header, that a trusted proxy says its caller used: X-Forwarded-Host, and the same
+// with X-Forwarded-Port. Where the proxy tells no host, the port completes the one that the request came with. Proxies
+// that keep a name without its port would otherwise hide what was signed.
+func (p proxies) hosts(r *http.Request) []string {
+	if !p.trustsPeer(r) {
+		return nil
+	}
+	var all []string
+	host, told := told(r.Header, "X-Forwarded-Host")
+	if told {
+		all = append(all, host)
+	} else {
+		host = r.Host
+	}
+	if port := forwardedPort(r.Header); port != "" && !hasPort(host) {
+		all = append(all, host+":"+port)
+	}
+	return all
+}
+
+// seen is the request with the host under which the caller knows the platform: what pages name, and what a browser
+// says a page came from. The usual ports are left out, as browsers do it.
+func (p proxies) seen(r *http.Request) *http.Request {
+	hosts := p.hosts(r)
+	if len(hosts) == 0 {
+		return r
+	}
+	host := hosts[len(hosts)-1]
+	if port := forwardedPort(r.Header); port == "80" || port == "443" {
+		host = strings.TrimSuffix(host, ":"+port)
+	}
+	to := r.WithContext(r.Context())
+	to.Host = host
+	return to
+}
+
+// told is what a proxy says in one header. Of several proxies none is believed.
+func told(h http.Header, name string) (string, bool) {
+	values := h.Values(name)
+	if len(values) != 1 || values[0] == "" || strings.Contains(values[0], ",") {
+		return "", false
+	}
+	return values[0], true
+}
+
+// forwardedPort is the port on which a proxy was reached; empty: it does not say.
+func forwardedPort(h http.Header) string {
+	port, _ := told(h, "X-Forwarded-Port")
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+		return ""
+	}
+	return port
+}
+
+// hasPort reports whether a host has a port behind its name or its address in brackets.
+func hasPort(host string) bool {
+	return strings.LastIndexByte(host, ':') > strings.LastIndexByte(host, ']')
 }

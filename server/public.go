@@ -2,6 +2,7 @@ package server
 
 import (
 	"net/http"
+	"strconv"
 	"sync"
 
 	"github.com/gin-gonic/gin"
@@ -13,17 +14,21 @@ import (
 // publish adds what needs no signature: liveness, readiness, the documents, their
 // request collections and the portal that explains them. Nothing in it is a customer's.
 func (s *Server) publish(g gin.IRouter, documents []contract.Document) {
-	g.GET("/livez", func(c *gin.Context) { c.String(http.StatusOK, "ok\n") })
-	g.GET("/readyz", s.answerReady)
+	get := func(path string, h gin.HandlerFunc) { // of HEAD the server sends the headers alone
+		g.GET(path, h)
+		g.HEAD(path, h)
+	}
+	get("/livez", func(c *gin.Context) { text(c, http.StatusOK, "ok\n") })
+	get("/readyz", s.answerReady)
 	for _, d := range documents {
-		g.GET("/openapi/"+d.API+".yaml", s.bundled(d.API, "application/yaml; charset=utf-8", func(b bundle) []byte { return b.asYAML }))
-		g.GET("/openapi/"+d.API+".json", s.bundled(d.API, "application/json; charset=utf-8", func(b bundle) []byte { return b.asJSON }))
-		g.GET("/collections/"+d.API+".json", s.collected(d.API))
+		get("/openapi/"+d.API+".yaml", s.bundled(d.API, "application/yaml; charset=utf-8", func(b bundle) []byte { return b.asYAML }))
+		get("/openapi/"+d.API+".json", s.bundled(d.API, "application/json; charset=utf-8", func(b bundle) []byte { return b.asJSON }))
+		get("/collections/"+d.API+".json", s.collected(d.API))
 	}
 	if s.portal != nil {
-		page := gin.WrapH(s.portal)
+		page := func(c *gin.Context) { s.portal.ServeHTTP(c.Writer, s.proxies.seen(c.Request)) }
 		for _, path := range []string{"/", "/docs", "/docs.md", "/docs/*page", "/llms.txt"} {
-			g.GET(path, page)
+			get(path, page)
 		}
 		g.POST("/docs/try", page)
 	}
@@ -45,28 +50,45 @@ func (s *Server) collected(api string) gin.HandlerFunc {
 // bundle is a self-contained document.
 type bundle struct{ asYAML, asJSON []byte }
 
-// bundles makes each of them when it is first asked for: the start does not wait.
-var bundles = func() map[string]func() (bundle, error) {
+// bundles are the documents as they are, and with bodies in JSON alone.
+var bundles, jsonBundles = bundlesBy(openapi.Bundle), bundlesBy(openapi.BundleJSON)
+
+// bundlesBy makes each of them when it is first asked for: the start does not wait.
+func bundlesBy(read func(api string) (asYAML, asJSON []byte, err error)) map[string]func() (bundle, error) {
 	all := map[string]func() (bundle, error){}
 	for _, api := range openapi.Names() {
 		all[api] = sync.OnceValues(func() (b bundle, err error) {
-			b.asYAML, b.asJSON, err = openapi.Bundle(api)
+			b.asYAML, b.asJSON, err = read(api)
 			b.asJSON = withoutHTML(b.asJSON)
 			return b, err
 		})
 	}
 	return all
-}()
+}
 
 func (s *Server) bundled(api, contentType string, form func(bundle) []byte) gin.HandlerFunc {
 	return func(c *gin.Context) {
-		b, err := bundles[api]()
+		from := bundles
+		if bodies, asked := c.GetQueryArray("bodies"); asked {
+			if len(bodies) != 1 || bodies[0] != "json" {
+				s.fail(c, contract.ErrInvalidParameter.With("parameter", "bodies").With("reason", "choice").At("bodies"))
+				return
+			}
+			from = jsonBundles
+		}
+		b, err := from[api]()
 		if err != nil {
 			s.fail(c, err)
 			return
 		}
 		static(contentType, form(b))(c)
 	}
+}
+
+// text answers a plain text with its length, as HEAD and GET do alike.
+func text(c *gin.Context, status int, body string) {
+	c.Writer.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	c.String(status, "%s", body)
 }
 
 // static answers bytes that never change while the server runs. Where a browser shows
@@ -76,6 +98,7 @@ func static(contentType string, body []byte) gin.HandlerFunc {
 		h := c.Writer.Header()
 		h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'")
 		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Content-Length", strconv.Itoa(len(body)))
 		c.Data(http.StatusOK, contentType, body)
 	}
 }

@@ -15,11 +15,11 @@ import (
 // followed and the clock is right. The figures come in either case.
 func (s *Server) answerReady(c *gin.Context) {
 	status := http.StatusOK
-	ready, text := s.Readiness(c.Request.Context())
+	ready, said := s.Readiness(c.Request.Context())
 	if !ready {
 		status = http.StatusServiceUnavailable
 	}
-	c.String(status, "%s", text)
+	text(c, status, said)
 }
 
 // Readiness is what /readyz answers.

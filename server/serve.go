@@ -15,7 +15,7 @@ import (
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.console != nil && s.consoleOn == nil && ofConsole(r) {
-		s.console.ServeHTTP(w, r)
+		s.console.ServeHTTP(w, s.proxies.seen(r))
 		return
 	}
 	s.handler.ServeHTTP(w, r)
@@ -34,7 +34,7 @@ func (s *Server) consoleOnly(w http.ResponseWriter, r *http.Request) {
 	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
 	switch {
 	case ofConsole(r):
-		s.console.ServeHTTP(w, r)
+		s.console.ServeHTTP(w, s.proxies.seen(r))
 	case r.URL.Path == "/":
 		http.Redirect(w, r, consolePath, http.StatusSeeOther)
 	case reads && (r.URL.Path == "/docs" || strings.HasPrefix(r.URL.Path, "/docs/") || strings.HasPrefix(r.URL.Path, "/openapi/") || r.URL.Path == "/livez"):
@@ -108,11 +108,24 @@ type door struct {
 
 func (s *Server) open(on net.Listener, h http.Handler) *door {
 	return &door{&http.Server{
-		Handler:           h,
+		Handler:           closing(h),
 		ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: maxHeader,
 		ErrorLog:       slog.NewLogLogger(s.logger.Handler(), slog.LevelWarn),
 	}, on, make(chan error, 1)}
+}
+
+// closing ends the connection behind a request whose body came in chunks. A Content-Length beside Transfer-Encoding is
+// gone before a handler sees the request, and a proxy that went by it takes the rest of the body for another caller's
+// request: on a connection that ends, nothing behind the body is read (RFC 9112, 6.1). Bodies that are signed are whole
+// in memory before they are sent, so few callers send chunks.
+func closing(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if len(r.TransferEncoding) > 0 {
+			w.Header().Set("Connection", "close")
+		}
+		h.ServeHTTP(w, r)
+	})
 }
 
 // close lets requests under way finish. That it was closed is no failure.

@@ -197,12 +197,9 @@ func network(a netip.Addr) string {
 // hosts are the names, besides the Host header, under which the request may
 // have been signed.
 func (s *Server) hosts(r *http.Request) []string {
-	if !s.proxies.trustsPeer(r) {
+	told := s.proxies.hosts(r)
+	if len(told) == 0 {
 		return s.publicHosts
 	}
-	forwarded := r.Header.Values("X-Forwarded-Host")
-	if len(forwarded) != 1 || forwarded[0] == "" || strings.Contains(forwarded[0], ",") {
-		return s.publicHosts
-	}
-	return append([]string{forwarded[0]}, s.publicHosts...)
+	return append(told, s.publicHosts...)
 }

@@ -332,6 +332,40 @@ func TestSignedHosts(t *testing.T) {
 	r.Header.Set("X-Forwarded-Host", "api.shop.test")
 	require.Equal(t, http.StatusUnauthorized, plain.send(r).status, "not from anybody")
 
+	// A proxy may keep the name apart from the port.
+	for _, c := range []struct {
+		signed, host, forwarded string
+		ports                   []string
+		status                  int
+	}{
+		{"api.shop.test:9443", "inside.local", "api.shop.test", []string{"9443"}, http.StatusOK},
+		{"api.shop.test:9443", "api.shop.test", "", []string{"9443"}, http.StatusOK},
+		{"[2001:db8::1]:9443", "inside.local", "[2001:db8::1]", []string{"9443"}, http.StatusOK},
+		{"api.shop.test", "inside.local", "api.shop.test", []string{"443"}, http.StatusOK},
+		{"api.shop.test:443", "inside.local", "api.shop.test", []string{"443"}, http.StatusOK},
+		{"api.shop.test:8443", "inside.local", "api.shop.test:8443", []string{"9443"}, http.StatusOK},
+		{"api.shop.test:9443", "inside.local", "api.shop.test:8443", []string{"9443"}, http.StatusUnauthorized},
+		{"api.shop.test:9443", "inside.local", "api.shop.test", []string{"9444"}, http.StatusUnauthorized},
+		{"api.shop.test:9443", "inside.local", "api.shop.test", []string{"9443", "9443"}, http.StatusUnauthorized},
+		{"api.shop.test:9443", "inside.local", "api.shop.test", []string{"443, 9443"}, http.StatusUnauthorized},
+		{"api.shop.test:70000", "inside.local", "api.shop.test", []string{"70000"}, http.StatusUnauthorized},
+		{"api.shop.test:x", "inside.local", "api.shop.test", []string{"x"}, http.StatusUnauthorized},
+	} {
+		for _, h := range []*house{behind, plain} {
+			r := sign(h, c.signed)
+			r.Host = c.host
+			if c.forwarded != "" {
+				r.Header.Set("X-Forwarded-Host", c.forwarded)
+			}
+			r.Header["X-Forwarded-Port"] = c.ports
+			want := c.status
+			if h == plain {
+				want = http.StatusUnauthorized
+			}
+			require.Equal(t, want, h.send(r).status, "%+v, trusted: %t", c, h == behind)
+		}
+	}
+
 	// Hosts are no allow-list: the name under which it arrives is one that may be signed, whatever it is.
 	for _, h := range []*house{public, plain} {
 		r = sign(h, "foreign.test")

@@ -290,6 +290,11 @@ func TestWebhookReplay(t *testing.T) {
 		require.Equal(t, json.Number("10"), data(t, ask(`,"dry_run":true`))["events"])
 		require.Equal(t, json.Number("5"), data(t, ask(`,"customer":"member-1","dry_run":true`))["events"])
 		require.Equal(t, json.Number("0"), data(t, ask(`,"types":["event.profile"],"dry_run":true`))["events"])
+		for range 2 {
+			a := h.post("/admin/webhooks/"+id+"/replay", `{"from_sequence":1,"dry_run":true}`, "Idempotency-Key", "count")
+			require.Equal(t, http.StatusOK, a.status, a.body)
+			require.Empty(t, a.header.Get("Idempotency-Replayed"), "a count is not kept")
+		}
 		c.run()
 		require.Empty(t, r.all(), "counting sends nothing")
 		require.Equal(t, json.Number("5"), data(t, ask(`,"customer":"member-1","types":["event.point_*"]`))["events"])

@@ -53,11 +53,15 @@ func (c *console) party(r *http.Request) (user.Party, error) {
 	if err != nil {
 		asked = r.Host
 	}
-	source, _ := c.Peer(r)
+	source, secure := c.Peer(r)
 	if host == "" || asked != host || !source.IsLoopback() {
 		return user.Party{}, elsewhere{host}
 	}
-	return user.Party{Host: host, Origin: "http://" + r.Host}, nil
+	scheme := "http://"
+	if secure {
+		scheme = "https://"
+	}
+	return user.Party{Host: host, Origin: scheme + r.Host}, nil
 }
 
 // elsewhere is a request for a passkey under another name than theirs.

@@ -3,10 +3,12 @@ package docs
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/binary"
 	"io"
 	"mime"
 	"net/http"
 	"path"
+	"strconv"
 	"strings"
 )
 
@@ -23,9 +25,11 @@ func asset(w http.ResponseWriter, r *http.Request, name string) {
 	h.Set("Vary", "Accept-Encoding")
 	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
 		h.Set("Content-Encoding", "gzip")
+		h.Set("Content-Length", strconv.Itoa(len(packed)))
 		_, _ = w.Write(packed) // the reader went away
 		return
 	}
+	h.Set("Content-Length", strconv.Itoa(int(binary.LittleEndian.Uint32(packed[len(packed)-4:])))) // where gzip ends
 	plain, err := gzip.NewReader(bytes.NewReader(packed))
 	if err == nil {
 		_, _ = io.Copy(w, plain) //nolint:gosec // it was packed by us

@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -146,6 +147,7 @@ func at(r *http.Request, text string) string {
 func send(w http.ResponseWriter, r *http.Request, contentType, body string) {
 	w.Header().Set("Content-Type", contentType)
 	w.Header().Set("Cache-Control", "no-cache")
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	if r.Method != http.MethodHead {
 		fmt.Fprint(w, body) //nolint:errcheck // the reader went away
 	}

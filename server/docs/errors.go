@@ -38,7 +38,7 @@ func (b *book) addErrors(*contract) error {
 		text: "Every error has one form:\n\n```json\n{\n  \"error\": {\n    \"type\": \"RuleException\",\n    \"code\": 110003,\n    \"message\": \"The customer is suspended\"\n  }\n}\n```\n\n" +
 			"`details`, where it is there, names each field at fault. The code does not change; the message is in the language of the request. " +
 			"Every answer has an `X-Request-Id`, under which the operator's log tells more.\n\n" +
-			"**When to repeat.** 429 and 503 after the seconds in `Retry-After`, with the same Idempotency-Key. 500 once. Everything else would be refused again.\n\n" + b.index("/docs/errors"),
+			"**When to repeat.** 429 and 503 after the seconds in `Retry-After`, with the same Idempotency-Key. Where `Retry-After` is absent (190420 without a key), look first whether the write was recorded. 500 once. Everything else would be refused again.\n\n" + b.index("/docs/errors"),
 	})
 	return nil
 }

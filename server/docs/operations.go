@@ -40,7 +40,7 @@ func (b *book) addOperations(c *contract) error {
 		b.add(&page{
 			path: "/docs/apis/" + api, title: apiTitle(doc), section: "/docs/apis", summary: firstSentence(doc.Info.Description),
 			text: doc.Info.Description + "\n\n## Operations\n\n" + operationList(all) +
-				fmt.Sprintf("\nThe document: [%s.yaml](/openapi/%s.yaml), [%s.json](/openapi/%s.json). A collection of requests that sign themselves: [%s.json](/collections/%s.json).\n", api, api, api, api, api, api),
+				fmt.Sprintf("\nThe document: [%s.yaml](/openapi/%s.yaml), [%s.json](/openapi/%s.json); [without form bodies](/openapi/%s.json?bodies=json), for generators that take one body only. A collection of requests that sign themselves: [%s.json](/collections/%s.json).\n", api, api, api, api, api, api, api),
 		})
 		for _, op := range all {
 			b.add(op.page())

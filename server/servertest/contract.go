@@ -68,6 +68,12 @@ func (c *Contract) check(r *http.Request, resp *http.Response, body []byte) {
 			c.T.Errorf("%s: the header %s is missing", at, name)
 		}
 	}
+	if r.Method == http.MethodHead {
+		if len(body) > 0 {
+			c.T.Errorf("%s: it has a body", at)
+		}
+		return
+	}
 	route, params := find(r.Method, r.URL.EscapedPath())
 	if route == nil {
 		if resp.StatusCode >= http.StatusBadRequest && strings.HasPrefix(resp.Header.Get("Content-Type"), "application/json") {

@@ -72,7 +72,7 @@ func (s *settings) flags(f *pflag.FlagSet) {
 	f.StringVar(&s.log, "log", "text", "format and level of the log: text or json, then debug, info, warn or error (json,warn)")
 	f.StringVar(&s.docs, "docs", "", "the portal at /docs: off, read, or try to send requests from its pages (default: try on a loopback address, else read)")
 	f.StringSliceVar(&s.publicHosts, "public-hosts", nil, "further host names under which clients sign, separated by commas")
-	f.StringSliceVar(&s.trustedProxies, "trusted-proxies", nil, "addresses or networks whose X-Forwarded-For and X-Forwarded-Host are believed")
+	f.StringSliceVar(&s.trustedProxies, "trusted-proxies", nil, "addresses or networks whose X-Forwarded-For, -Proto, -Host and -Port are believed")
 	f.StringSliceVar(&s.webhooksAllow, "webhooks-allow", nil, "networks inside that webhooks may call, on any port and without TLS, separated by commas")
 	f.StringVar(&s.egressProxy, "egress-proxy", "", "http://… proxy through which webhooks are called; HTTP_PROXY and its like are not used")
 	f.BoolVar(&s.signingDebug, "signing-debug", false, "let a refused signature tell what was expected; development on a loopback address only")
