@@ -167,7 +167,7 @@ func TestExportsPersonal(t *testing.T) {
 // TestExportFormulas: no cell is a formula, and numbers stay numbers.
 func TestExportFormulas(t *testing.T) {
 	h := open(t)
-	for i, name := range []string{"=1+1", "+36", "-1", "@x", "'quoted", "a,\"b\"\nc"} {
+	for i, name := range []string{"=1+1", "+36", "-1", "@x", "'quoted", "a,\"b\"\nc", "＝1+1", "＋36", "－1", "＠x"} {
 		h.enrol(fmt.Sprint("m", i))
 		h.happens(fmt.Sprint("m", i), "profile", fmt.Sprintf(`{"first_name":%q}`, name))
 	}
@@ -175,7 +175,7 @@ func TestExportFormulas(t *testing.T) {
 	for _, row := range h.spreadsheet("customers", "personal=true") {
 		got = append(got, row["first_name"])
 	}
-	require.Equal(t, []string{"'=1+1", "'+36", "'-1", "'@x", "''quoted", "a,\"b\"\nc"}, got)
+	require.Equal(t, []string{"'=1+1", "'+36", "'-1", "'@x", "''quoted", "a,\"b\"\nc", "'＝1+1", "'＋36", "'－1", "'＠x"}, got)
 	for _, row := range h.exported("customers", "personal=true") {
 		require.NotContains(t, row["first_name"], "'=")
 	}

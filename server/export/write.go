@@ -8,6 +8,7 @@ import (
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/money"
+	"github.com/loyalty-platform/loyalty/server/spreadsheet"
 )
 
 // Form is how rows are written.
@@ -69,7 +70,7 @@ func appendCSV(line []byte, row []value) []byte {
 		}
 		cell := v.text
 		if v.kind == text {
-			cell = harmless(cell)
+			cell = spreadsheet.Guard(cell)
 		}
 		if strings.ContainsAny(cell, "\",\r\n") || strings.HasPrefix(cell, " ") {
 			cell = `"` + strings.ReplaceAll(cell, `"`, `""`) + `"`
@@ -77,15 +78,6 @@ func appendCSV(line []byte, row []value) []byte {
 		line = append(line, cell...)
 	}
 	return append(line, '\n')
-}
-
-// harmless puts an apostrophe before what a spreadsheet would take for a formula. What
-// begins with an apostrophe already gets another one, so that it can be told apart.
-func harmless(cell string) string {
-	if cell != "" && strings.ContainsRune("=+-@\t\r'", rune(cell[0])) {
-		return "'" + cell
-	}
-	return cell
 }
 
 func (p *Piece) appendJSON(line []byte, row []value) []byte {

@@ -120,7 +120,7 @@ const plain = (v) => (v == null ? '–' : typeof v === 'object' ? JSON.stringify
 function save(name, columns, rows) {
   const cell = (v) => {
     let text = plain(v) === '–' ? '' : plain(v)
-    if (/^[=+\-@\t\r']/.test(text) && typeof v !== 'number') text = "'" + text
+    if ((/^[\t\r\n']/.test(text) || /^[\s\p{Cc}\p{Cf}]*[=+\-@＝＋－＠]/u.test(text)) && typeof v !== 'number') text = "'" + text
     return /[",\n\r]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text
   }
   const kept = columns.filter((c) => c.label)
