@@ -113,12 +113,53 @@ func TestEveryNameHasAText(t *testing.T) {
 	for name, values := range doctorNames(t) {
 		wanted["doctor."+name] = values
 	}
+	for name, values := range findingNames(t) {
+		wanted["finding."+name] = values
+	}
 	c := mustLoad(t)
 	have := make(map[string]string, len(wanted))
 	for _, name := range namesOf(c) {
 		have[name] = strings.Join(placeholdersOf(c.messages[Default][name]), " ")
 	}
 	require.Equal(t, wanted, have)
+}
+
+// findingNames are what can be said of the files of an import, with the values that its code gives.
+func findingNames(t *testing.T) map[string]string {
+	t.Helper()
+	names := map[string]string{"refused": "refusal", "row_refused": "refusal"} // see intake.Finding.Refusal
+	files, err := filepath.Glob("../server/intake/*.go")
+	require.NoError(t, err)
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+		require.NoError(t, err)
+		ast.Inspect(parsed, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok || called(call) != "say" {
+				return true
+			}
+			literal, ok := call.Args[0].(*ast.BasicLit)
+			if !ok {
+				return true
+			}
+			var values []string
+			ast.Inspect(call.Args[1], func(n ast.Node) bool {
+				if value, ok := n.(*ast.KeyValueExpr); ok {
+					values = append(values, must(strconv.Unquote(value.Key.(*ast.BasicLit).Value)))
+				}
+				return true
+			})
+			slices.Sort(values)
+			if name := must(strconv.Unquote(literal.Value)); names[name] == "" {
+				names[name] = strings.Join(values, " ")
+			}
+			return true
+		})
+	}
+	return names
 }
 
 // doctorNames are what an examination can find, with the values that it gives, as its code names them.

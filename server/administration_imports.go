@@ -39,7 +39,7 @@ func (a *administrationAPI) ListImports(ctx context.Context, in administration.L
 		if o, known := operations[u.Import]; known {
 			op = &o
 		}
-		out.Data[i] = showImport(u, op)
+		out.Data[i] = showImport(requestOf(ctx).language, u, op)
 	}
 	return out, nil
 }
@@ -108,9 +108,6 @@ func (a *administrationAPI) ListImportFindings(ctx context.Context, in administr
 	if err != nil {
 		return nil, err
 	}
-	if first == nil {
-		first = intake.NoFindings()
-	}
 	return importFindings{a.exports, a.imports.store, requestOf(ctx), u.ID, first}, nil
 }
 
@@ -135,8 +132,17 @@ func (f importFindings) VisitListImportFindingsResponse(w http.ResponseWriter) e
 	w.Header().Set("Content-Type", csvType)
 	w.Header().Set("Content-Disposition", `attachment; filename="findings.csv"`)
 	w.Header().Set("Cache-Control", "no-store")
+	f.request.language.speak(f.request.language.messages)
+	f.request.language.name(w.Header())
 	w.WriteHeader(http.StatusOK)
-	for text, part := f.first, 2; text != nil; part++ {
+	if !taken(w, to, []byte(intake.FindingsHeader)) {
+		return nil
+	}
+	for piece, part := f.first, 2; piece != nil; part++ {
+		text, err := intake.FindingsCSV(piece, f.say)
+		if err != nil {
+			panic(http.ErrAbortHandler)
+		}
 		if !taken(w, to, text) {
 			return nil
 		}
@@ -149,9 +155,14 @@ func (f importFindings) VisitListImportFindingsResponse(w http.ResponseWriter) e
 		if err != nil {
 			panic(http.ErrAbortHandler)
 		}
-		text = next
+		piece = next
 	}
 	return nil
+}
+
+// say writes a text in the caller's language.
+func (f importFindings) say(name string, args map[string]any) string {
+	return message(f.request.language, name, args)
 }
 
 func (a importsAPI) named(ctx context.Context, id string) (loyalty.Upload, error) {
@@ -178,7 +189,8 @@ func (a importsAPI) order(ctx context.Context, of *admin.Admin, id string, o adm
 
 // answer changes an import and shows it as the change left it.
 func (a importsAPI) answer(ctx context.Context, status int, do func(context.Context, admin.Call) (admin.Done[loyalty.Upload], error)) (rawResponse, error) {
-	return change(ctx, status, func(u loyalty.Upload) any { return administration.ImportAnswer{Data: importOf(u, nil)} }, do)
+	language := requestOf(ctx).language
+	return change(ctx, status, func(u loyalty.Upload) any { return administration.ImportAnswer{Data: importOf(language, u, nil)} }, do)
 }
 
 // operation is the bulk operation of an import; nil: it ended long ago.
@@ -193,19 +205,19 @@ func (a importsAPI) operation(ctx context.Context, batch loyalty.ID) (*loyalty.B
 // show renders an import with how far its rows are.
 func (a importsAPI) show(ctx context.Context, u loyalty.Upload) (administration.Import, error) {
 	if u.Import == (loyalty.ID{}) {
-		return showImport(u, nil), nil
+		return showImport(requestOf(ctx).language, u, nil), nil
 	}
 	op, err := a.operation(ctx, u.Import)
 	if err != nil {
 		return administration.Import{}, err
 	}
-	return showImport(u, op), nil
+	return showImport(requestOf(ctx).language, u, op), nil
 }
 
 // showImport renders an import with its bulk operation; nil if there is none, or it ended
 // long ago.
-func showImport(u loyalty.Upload, op *loyalty.BulkOperation) administration.Import {
-	out := importOf(u, op)
+func showImport(language *tongue, u loyalty.Upload, op *loyalty.BulkOperation) administration.Import {
+	out := importOf(language, u, op)
 	if u.Import != (loyalty.ID{}) && u.State == loyalty.UploadBegun && (op == nil || op.State == loyalty.BulkDone) {
 		out.Status = administration.ImportStatusDone
 	}
@@ -213,13 +225,16 @@ func showImport(u loyalty.Upload, op *loyalty.BulkOperation) administration.Impo
 }
 
 // importOf renders an import. What is stored in it was written by this program.
-func importOf(u loyalty.Upload, op *loyalty.BulkOperation) administration.Import {
+func importOf(language *tongue, u loyalty.Upload, op *loyalty.BulkOperation) administration.Import {
 	var o intake.Options
 	_ = json.Unmarshal(u.Options, &o)
 	out := administration.Import{
 		ImportID: u.ID.String(), Label: textOrNil(u.Label), Status: administration.ImportStatus(u.State), AllowSameEmail: o.SameEmail,
-		Files: []administration.ImportFile{}, Findings: u.Findings, Fault: textOrNil(u.Fault),
+		Files: []administration.ImportFile{}, Findings: u.Findings,
 		CreatedAt: common.Instant(u.CreatedAt), UpdatedAt: common.Instant(u.UpdatedAt),
+	}
+	if u.Fault != "" {
+		out.Fault = new(intake.WordsOf(u.Fault).In(func(name string, args map[string]any) string { return message(language, name, args) }))
 	}
 	if u.State == loyalty.UploadBegun {
 		out.Status = administration.ImportStatusApplying

@@ -83,12 +83,12 @@ func TestImports(t *testing.T) {
 		h := openOn(t, url)
 		i := h.newImport(`{"label":"Old","dates":"dmy","decimal":",","columns":{"members":{"Member No.":"customer","E-mail":"email","Notes":""}}}`)
 		require.Equal(t, "faulty", i.do("check")["status"], "there are no files")
-		require.Equal(t, "there are no files", i.now()["fault"])
+		require.Equal(t, "There are no files.", i.now()["fault"])
 		members := "\ufeffMember no.;E-Mail;Notes\n007;ada@example.com;=1+1\n8;ben@example.com;\n"
 		lots := "customer;points;earned_at;expires_at\n007;1.500;01.03.2024;31.03.2099\n8;20;31.02.2024;\n"
 		require.Equal(t, http.StatusOK, i.part("members", 1, members).status)
 		require.Equal(t, http.StatusOK, i.part("lots", 2, lots[40:]).status)
-		require.Equal(t, "lots: of 2 parts 1 have arrived", i.do("check")["fault"])
+		require.Equal(t, "lots: 1 of 2 parts have arrived. Send the others.", i.do("check")["fault"])
 		a := i.part("lots", 1, lots[:40])
 		require.Equal(t, "open", data(t, a)["status"])
 		require.Len(t, data(t, a)["files"], 2)
@@ -96,14 +96,14 @@ func TestImports(t *testing.T) {
 
 		now := i.do("check")
 		require.Equal(t, "faulty", now["status"], now)
-		require.Equal(t, "file,line,column,severity,message\nlots,3,earned_at,fault,is not in the calendar\n", i.findings())
+		require.Equal(t, "file,line,column,severity,message\nlots,3,earned_at,fault,This day does not exist in the calendar.\n", i.findings())
 		unsaid := h.newImport(`{}`)
 		require.Equal(t, http.StatusOK, unsaid.part("members", 1, "customer\n8\n").status)
 		require.Equal(t, http.StatusOK, unsaid.part("lots", 1, "customer;points;earned_at\n8;1,5;01.03.2024\n").status)
 		unsaid.do("check")
 		require.Equal(t, "file,line,column,severity,message\n"+
-			`lots,2,points,fault,"say which is the decimal separator: decimal , or decimal ."`+"\n"+
-			"lots,2,earned_at,fault,say whether the day or the month comes first: dates dmy or dates mdy\n", unsaid.findings())
+			`lots,2,points,fault,"Say which is the decimal separator: decimal , or decimal ."`+"\n"+
+			"lots,2,earned_at,fault,Say whether the day or the month comes first: dates dmy or dates mdy.\n", unsaid.findings())
 		require.Equal(t, http.StatusUnprocessableEntity, i.post("/admin/imports/"+i.id+"/apply", "{}").status)
 		require.Equal(t, http.StatusOK, i.part("lots", 2, strings.Replace(lots[40:], "31.02", "28.02", 1)).status)
 		now = i.do("check")
@@ -126,7 +126,7 @@ func TestImports(t *testing.T) {
 		again := h.newImport(`{"dates":"dmy","decimal":",","columns":{"members":{"Member No.":"customer","E-mail":"email","Notes":""}}}`)
 		require.Equal(t, http.StatusOK, again.part("members", 1, members).status)
 		require.Equal(t, http.StatusOK, again.part("lots", 1, strings.Replace(lots, "31.02", "28.02", 1)).status)
-		require.Contains(t, again.do("check")["fault"], "these files were taken over already, as import "+i.id)
+		require.Contains(t, again.do("check")["fault"], "These files were already taken over, as import "+i.id)
 
 		audit := h.get("/admin/audit?limit=100").body
 		for _, action := range []string{"import.create", "import.check", "import.apply", "import.reconcile", "bulk.import"} {
@@ -208,10 +208,67 @@ func TestImportInactive(t *testing.T) {
 		i := h.newImport(`{}`)
 		require.Equal(t, http.StatusOK, i.part("lots", 1, "customer,points,earned_at\nsam,5,2026-01-01\nsam,6,2026-01-01\n").status)
 		require.Equal(t, "faulty", i.do("check")["status"])
-		require.Equal(t, "file,line,column,severity,message\nlots,2,customer,fault,is not enrolled: the file of members can do that\n", i.findings())
+		require.Equal(t, "file,line,column,severity,message\nlots,2,customer,fault,This member is not enrolled. An active row in the file of members enrols them.\n", i.findings())
 		require.Equal(t, http.StatusOK, i.part("members", 1, "customer,email\nsam,sam@example.com\n").status)
 		require.Equal(t, "ready", i.do("check")["status"], i.findings())
 		require.Equal(t, "0", fmt.Sprint(i.do("apply")["rows"].(map[string]any)["refused"]))
+	})
+}
+
+// TestImportLanguages: findings and faults are in the language of the request, with plain numbers, and are checked once for
+// all of them.
+func TestImportLanguages(t *testing.T) {
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		h := openOn(t, url)
+		i := h.newImport(`{}`)
+		i.do("check")
+		for language, text := range map[string]string{
+			"en": "There are no files.", "es": "No hay archivos.", "fr": "Il n’y a pas de fichiers.", "hu": "Nincsenek fájlok.",
+		} {
+			a := h.sees("/admin/imports/"+i.id, "Accept-Language", language)
+			require.Equal(t, text, data(t, a)["fault"])
+			require.Equal(t, text, a.json(t)["data"].(map[string]any)["fault"])
+			require.Equal(t, language, a.header.Get("Content-Language"))
+		}
+
+		require.Equal(t, http.StatusOK, i.part("members", 1, "customer,email\n'007,none\n").status)
+		require.Equal(t, http.StatusOK, i.part("lots", 1, "email,points,earned_at\nx@example.com,1,2024-01-01\n,1,2024-01-01\n").status)
+		require.Equal(t, http.StatusOK, i.part("coupons", 1, "customer,code,value\n007,A,99999999999999999\n").status)
+		require.Equal(t, "faulty", i.do("check")["status"])
+		for language, texts := range map[string][]string{
+			"en": {"members,2,customer,warning,", "This cannot be taken over: Property", "No member has this e-mail address", "The cell is empty."},
+			"es": {"No se puede importar: ", "Ningún miembro tiene esta dirección de correo", "La celda está vacía."},
+			"fr": {"Ceci ne peut pas être importé : ", "Aucun membre n’a cette adresse e-mail", "La cellule est vide."},
+			"hu": {"Ez nem importálható: ", "Egyetlen tagnak sincs ilyen e-mail-címe", "A cella üres."},
+		} {
+			a := h.sees("/admin/imports/"+i.id+"/findings", "Accept-Language", language)
+			require.Equal(t, language, a.header.Get("Content-Language"))
+			for _, text := range texts {
+				require.Contains(t, a.body, text)
+			}
+			require.NotRegexp(t, `[0-9]e\+|too_large|bad_format`, a.body)
+			require.Equal(t, 1+5, strings.Count(a.body, "\n"), a.body)
+		}
+	})
+}
+
+// TestImportByEmail: rows that name their members by e-mail, a member who is not enrolled, and consent, taken over whole.
+func TestImportByEmail(t *testing.T) {
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		h := openOn(t, url)
+		h.enrol("old")
+		h.happens("old", "profile", `{"email":"old@example.com"}`)
+		i := h.newImport(`{"columns":{"members":{"*":"","No":"customer","Mail":"email","State":"status","News":"consent"}}}`)
+		require.Equal(t, http.StatusOK, i.part("members", 1, "sep=|\rNo|Mail|State|News|Rest||\r'+36|New@example.com|active|yes|=1+1||\r'=quiet|quiet@example.com|inactive|no|x||\r").status)
+		require.Equal(t, http.StatusOK, i.part("lots", 1, "email,points,earned_at,expires_at\nnew@example.com,5,2026-01-01,\nOLD@example.com,6,2026-01-01,\n").status)
+		now := i.do("check")
+		require.Equal(t, "ready", now["status"], "%v %s", now, i.findings())
+		now = i.do("apply")
+		require.Equal(t, "map[done:4 refused:0 total:4]", fmt.Sprint(now["rows"]))
+		require.Equal(t, true, i.do("reconcile")["account"].(map[string]any)["exact"])
+		require.Equal(t, "5", fmt.Sprint(data(t, h.get("/customers/+36/points"))["spendable"]))
+		require.Equal(t, "6", fmt.Sprint(data(t, h.get("/customers/old/points"))["spendable"]))
+		require.Equal(t, "inactive", data(t, h.get("/customers/=quiet"))["status"])
 	})
 }
 
@@ -222,7 +279,7 @@ func TestFindingsAreFew(t *testing.T) {
 	i := h.newImport(`{}`)
 	pieces := make([][]byte, 24)
 	for k := range pieces {
-		pieces[k] = bytes.Repeat([]byte("members,1,,fault,x\n"), 1<<16)
+		pieces[k] = bytes.Repeat([]byte(`{"file":"members","line":1,"column":"","name":"empty"}`+"\n"), 1<<14)
 	}
 	id, err := uuid.Parse(i.id)
 	require.NoError(t, err)

@@ -128,15 +128,15 @@ func (s importStore) Inactive(ctx context.Context, customers []string) (map[stri
 }
 
 // EmailsTaken returns the names of the customers who have e-mail addresses.
-func (s importStore) EmailsTaken(ctx context.Context, keys []string) (map[string]string, error) {
-	taken := map[string]string{}
+func (s importStore) EmailsTaken(ctx context.Context, keys []string) (map[string][]string, error) {
+	taken := map[string][]string{}
 	if len(keys) == 0 {
 		return taken, nil
 	}
 	var key, name plain
 	w := sqlFragment{"SELECT email_key, name FROM customers WHERE status NOT IN ('opted_out', 'merged') AND email_key IN ?", []any{keys}}
 	return taken, s.asks(ctx, w.reads(func() bool {
-		taken[string(key)] = string(name)
+		taken[string(key)] = append(taken[string(key)], string(name))
 		return false
 	}, &key, &name))
 }

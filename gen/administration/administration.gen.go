@@ -2584,7 +2584,7 @@ type Import struct {
 	// Example: false
 	AllowSameEmail bool `json:"allow_same_email"`
 
-	// Columns Of each file what its columns are: from the name in the file, whatever its capitals, to ours; an empty text passes the column over. A column that is not named keeps its name.
+	// Columns Of each file what its columns are: from the name in the file, whatever its capitals, to ours; an empty text passes the column over. A column that is not named keeps its name; with `*` mapped to an empty text it is passed over.
 	//
 	// Example: {"members":{"E-mail":"email","Member no.":"customer","Notes":""}}
 	Columns *ImportColumns `json:"columns,omitempty"`
@@ -2604,9 +2604,9 @@ type Import struct {
 	// Example: ,
 	Decimal *ImportDecimal `json:"decimal,omitempty"`
 
-	// Fault Why the last check or comparison could not be made, in English; absent where it was.
+	// Fault Why the last check or comparison could not be made, in the language of the request; absent where it was.
 	//
-	// Example: members: part 2 of 3 is missing
+	// Example: members: 2 of 3 parts have arrived. Send the others.
 	Fault *string `json:"fault,omitempty"`
 
 	// Files What has arrived; empty when it was deleted after its seven days.
@@ -2711,7 +2711,7 @@ type ImportAnswer struct {
 	Data Import `json:"data"`
 }
 
-// ImportColumns Of each file what its columns are: from the name in the file, whatever its capitals, to ours; an empty text passes the column over. A column that is not named keeps its name.
+// ImportColumns Of each file what its columns are: from the name in the file, whatever its capitals, to ours; an empty text passes the column over. A column that is not named keeps its name; with `*` mapped to an empty text it is passed over.
 //
 // Example: {"members":{"E-mail":"email","Member no.":"customer","Notes":""}}
 type ImportColumns map[string]map[string]string
@@ -2723,7 +2723,7 @@ type ImportCreation struct {
 	// Example: false
 	AllowSameEmail *bool `json:"allow_same_email,omitempty"`
 
-	// Columns Of each file what its columns are: from the name in the file, whatever its capitals, to ours; an empty text passes the column over. A column that is not named keeps its name.
+	// Columns Of each file what its columns are: from the name in the file, whatever its capitals, to ours; an empty text passes the column over. A column that is not named keeps its name; with `*` mapped to an empty text it is passed over.
 	//
 	// Example: {"members":{"E-mail":"email","Member no.":"customer","Notes":""}}
 	Columns *ImportColumns `json:"columns,omitempty"`

@@ -1,7 +1,6 @@
 package intake
 
 import (
-	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -22,9 +21,9 @@ func (s *sheet) id(column string, told *[]Finding) string {
 	text := s.cell(column)
 	switch {
 	case text == "":
-		*told = append(*told, s.finding(column, "", "is empty"))
+		*told = append(*told, s.finding(column, "", say("empty", nil)))
 	case scientific.MatchString(text):
-		*told = append(*told, s.finding(column, text, "a spreadsheet has made a number of it, and its last digits are lost: export the column as text"))
+		*told = append(*told, s.finding(column, text, say("id_exponent", nil)))
 	}
 	return text
 }
@@ -41,12 +40,12 @@ func (s *sheet) decimal(column string, told *[]Finding) string {
 	if bare == "" {
 		return ""
 	}
-	fault := func(message string) string {
-		*told = append(*told, s.finding(column, text, message))
+	fault := func(w Words) string {
+		*told = append(*told, s.finding(column, text, w))
 		return ""
 	}
 	if scientific.MatchString(bare) {
-		return fault("is written with an exponent, and its last digits may be lost: export the column as a plain number")
+		return fault(say("number_exponent", nil))
 	}
 	decimal := s.options.Decimal
 	if decimal == "" && s.comma == ',' {
@@ -54,13 +53,13 @@ func (s *sheet) decimal(column string, told *[]Finding) string {
 	}
 	switch {
 	case decimal == "" && strings.ContainsAny(bare, ".,"):
-		return fault(fmt.Sprintf("say which is the decimal separator: %[1]sdecimal , or %[1]sdecimal .", s.options.Flag))
+		return fault(say("decimal_unsaid", args{"flag": s.options.Flag}))
 	case decimal == "," && plainComma.MatchString(bare):
 		bare = strings.ReplaceAll(strings.ReplaceAll(bare, ".", ""), ",", ".")
 	case decimal != "," && plainPoint.MatchString(bare):
 		bare = strings.ReplaceAll(bare, ",", "")
 	default:
-		return fault("is no number")
+		return fault(say("number", nil))
 	}
 	return normal(bare)
 }
@@ -87,7 +86,7 @@ func (s *sheet) whole(column string, told *[]Finding) int64 {
 	digits, fraction, _ := strings.Cut(text, ".")
 	n, err := strconv.ParseInt(digits, 10, 64)
 	if err != nil || n <= 0 || strings.Trim(fraction, "0") != "" {
-		*told = append(*told, s.finding(column, s.cell(column), "must be a whole number above zero"))
+		*told = append(*told, s.finding(column, s.cell(column), say("whole_number", nil)))
 	}
 	return n
 }
@@ -108,9 +107,9 @@ func (s *sheet) instant(column string, through bool, told *[]Finding) time.Time 
 	if at := strings.LastIndexAny(text, " T"); at > 0 && strings.Contains(text[at:], ":") {
 		day, clock = strings.TrimSpace(text[:at]), strings.TrimSpace(text[at+1:])
 	}
-	date, message := s.day(day)
-	if message != "" {
-		*told = append(*told, s.finding(column, text, message))
+	date, fault := s.day(day)
+	if fault != nil {
+		*told = append(*told, s.finding(column, text, *fault))
 		return time.Time{}
 	}
 	if clock == "" {
@@ -125,33 +124,33 @@ func (s *sheet) instant(column string, through bool, told *[]Finding) time.Time 
 			return time.Date(year, month, dom, t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), s.zone).UTC().Truncate(time.Millisecond)
 		}
 	}
-	*told = append(*told, s.finding(column, text, "the time is not hh:mm or hh:mm:ss"))
+	*told = append(*told, s.finding(column, text, say("clock", nil)))
 	return time.Time{}
 }
 
 // day reads a day: the year first, or in the order that was said. It never guesses.
-func (s *sheet) day(text string) (day calendar.Day, message string) {
+func (s *sheet) day(text string) (day calendar.Day, fault *Words) {
 	m := numeric.FindStringSubmatch(strings.Trim(text, blanks))
 	if m == nil {
-		return day, "is no day: write YYYY-MM-DD"
+		return day, new(say("day", nil))
 	}
 	year, month, date := m[1], m[2], m[3]
 	if len(year) != 4 {
 		switch {
 		case len(m[3]) != 4:
-			return day, "has no year of four digits"
+			return day, new(say("day_year", nil))
 		case s.options.Dates == "dmy":
 			year, month, date = m[3], m[2], m[1]
 		case s.options.Dates == "mdy":
 			year, month, date = m[3], m[1], m[2]
 		default:
-			return day, fmt.Sprintf("say whether the day or the month comes first: %[1]sdates dmy or %[1]sdates mdy", s.options.Flag)
+			return day, new(say("dates_unsaid", args{"flag": s.options.Flag}))
 		}
 	}
 	number := func(t string) int { n, _ := strconv.Atoi(t); return n } // the pattern has digits only
 	day = calendar.Civil(number(year), time.Month(number(month)), number(date))
 	if _, m, d := day.Date(); d != number(date) || int(m) != number(month) {
-		return 0, "is not in the calendar"
+		return 0, new(say("calendar", nil))
 	}
-	return day, ""
+	return day, nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -63,6 +62,7 @@ type checker struct {
 	// wanted are members whom other files name, with the first place that does; enrolled those of them who get
 	// what only an enrolled customer can have.
 	wanted, enrolled, bought, codes map[string]place
+	asleep                          map[string]bool   // members whom their file does not enrol
 	plainer                         map[string]string // ids by their form without leading zeros, in lower case
 	sums                            map[string]money.Amount
 	asked                           error // of the database
@@ -81,12 +81,16 @@ type place struct {
 func Check(ctx context.Context, w World, files []File, o Options, tell func(Finding)) (Plan, error) {
 	c := &checker{
 		World: w, ctx: ctx, options: o, tell: tell, members: map[string]int{}, emails: map[string]place{}, wanted: map[string]place{}, enrolled: map[string]place{},
-		bought: map[string]place{}, codes: map[string]place{}, plainer: map[string]string{}, sums: map[string]money.Amount{},
+		asleep: map[string]bool{}, bought: map[string]place{}, codes: map[string]place{}, plainer: map[string]string{}, sums: map[string]money.Amount{},
 		plan: Plan{Rows: map[string]int64{}, Expiring: map[string]int64{}, Bought: map[string]string{}},
+	}
+	emails, err := emailsOf(ctx, w, files, o)
+	if err != nil {
+		return c.plan, err
 	}
 	for _, f := range files {
 		c.gate(f.Kind)
-		err := eachRow(f, o, w.Programme.Location, c.row, func(told Finding) error {
+		err := eachRow(source{f, o, w.Programme.Location, emails}, c.row, func(told Finding) error {
 			c.fewer = c.fewer || told.cut && f.Kind == "members"
 			c.told(told)
 			return nil
@@ -117,53 +121,39 @@ func (c *checker) told(list ...Finding) {
 func (c *checker) gate(kind string) {
 	needs := map[string]string{"tiers": programme.ModuleTiers, "coupons": programme.ModuleCoupons}
 	if m := needs[kind]; m != "" && !c.Programme.On[m] {
-		c.told(Finding{File: kind, Message: "the module " + m + " is off"})
+		c.told(Finding{File: kind, Words: say("module_off", args{"module": m})})
 	}
 	if kind == "purchases" && c.Programme.On[programme.ModuleCheckoutAccept] {
-		c.told(Finding{File: kind, Message: "the module checkout_accept is on, so purchases would wait to be accepted: switch it off while they are taken over"})
+		c.told(Finding{File: kind, Words: say("accept_on", nil)})
 	}
 }
 
 func (c *checker) row(s *sheet) error {
 	c.plan.Rows[s.file]++
 	row, told := s.kind.row(s)
-	if len(told) > 0 {
-		c.told(told...)
+	c.told(told[:min(len(told), mostOfRow)]...)
+	if len(faults(told)) > 0 || row.Customer == "" {
 		return c.ctx.Err()
 	}
 	if err := loyalty.CheckName("customer", row.Customer); err != nil {
-		c.told(s.finding("customer", row.Customer, "cannot be an id: 1 to 255 printable characters, and no reserved word"))
+		c.told(s.finding("customer", row.Customer, say("id", nil)))
+		return c.ctx.Err()
 	}
 	if row.Action != "" {
 		if row.Action == importAction {
 			row.Data = withImport(row.Data, loyalty.ID{}, s.file, s.line)
 		}
 		if _, err := c.Contract.Check(row.Action, row.Data, "data"); err != nil {
-			c.told(s.refusal(err)...)
+			var e *loyalty.Error
+			if !errors.As(err, &e) {
+				return err
+			}
+			c.told(s.refusal(e)...)
 			return c.ctx.Err()
 		}
 	}
 	c.whole(s, &row)
 	return c.ctx.Err()
-}
-
-// refusal words what the contract says of a row.
-func (s *sheet) refusal(err error) (told []Finding) {
-	var e *loyalty.Error
-	if !errors.As(err, &e) || len(e.Details) == 0 {
-		return []Finding{s.finding("", "", err.Error())}
-	}
-	for _, d := range e.Details {
-		column := s.kind.columnOf(strings.TrimPrefix(d.Field, "data."))
-		message := d.Name
-		if reason, is := d.Args["reason"].(string); is {
-			message += ": " + reason
-		} else if limit, is := d.Args["limit"]; is {
-			message += fmt.Sprintf(": %v", limit)
-		}
-		told = append(told, s.finding(column, s.cell(column), "cannot be taken: "+message))
-	}
-	return told
 }
 
 // whole holds a row against the others.
@@ -172,7 +162,7 @@ func (c *checker) whole(s *sheet, row *loyalty.ImportRow) {
 	once := func(seen map[string]place, column string) {
 		id := s.cell(column)
 		if first, twice := seen[id]; twice {
-			c.told(s.finding(column, id, fmt.Sprintf("is in line %d already", first.line)))
+			c.told(s.finding(column, id, say("twice", args{"line": first.line})))
 		} else {
 			seen[id] = here
 		}
@@ -188,13 +178,13 @@ func (c *checker) whole(s *sheet, row *loyalty.ImportRow) {
 	switch s.file {
 	case "purchases":
 		if s.cell("made_at") == "" {
-			c.told(s.finding("made_at", "", "is empty"))
+			c.told(s.finding("made_at", "", say("empty", nil)))
 		}
 		c.past(s, row, "made_at")
 		once(c.bought, "transaction_id")
 		if total, err := money.Parse(textIn(row.Data, "total")); err == nil {
 			if c.sums[s.cell("currency")], err = money.Add(c.sums[s.cell("currency")], total); err != nil {
-				c.told(s.finding("total", s.cell("total"), "the sum of all totals is too large"))
+				c.told(s.finding("total", s.cell("total"), say("totals", nil)))
 			}
 		}
 	case "lots":
@@ -202,16 +192,16 @@ func (c *checker) whole(s *sheet, row *loyalty.ImportRow) {
 	case "tiers":
 		t := tier.Find(c.Programme, s.cell("tier"))
 		if t == nil || s.cell("structure") != "" && t.Structure != s.cell("structure") {
-			c.told(s.finding("tier", s.cell("tier"), "there is no such tier"))
+			c.told(s.finding("tier", s.cell("tier"), say("no_tier", nil)))
 		}
 	case "coupons":
 		once(c.codes, "code")
 		if pool := s.cell("pool"); pool != "" && coupon.Pools.Of(c.Programme)[pool] == nil {
-			c.told(s.finding("pool", pool, "there is no such pool"))
+			c.told(s.finding("pool", pool, say("no_pool", nil)))
 		}
 	case "lists":
 		if list := s.cell("list"); !c.Lists[list] {
-			c.told(s.finding("list", list, "there is no such customer list"))
+			c.told(s.finding("list", list, say("no_list", nil)))
 		}
 	}
 }
@@ -219,15 +209,16 @@ func (c *checker) whole(s *sheet, row *loyalty.ImportRow) {
 // member is a row of members: each id once, and each e-mail unless it is meant.
 func (c *checker) member(s *sheet, row *loyalty.ImportRow) {
 	if first, twice := c.members[row.Customer]; twice {
-		c.told(s.finding("customer", row.Customer, fmt.Sprintf("is in line %d already", first)))
+		c.told(s.finding("customer", row.Customer, say("twice", args{"line": first})))
 	} else {
 		c.members[row.Customer] = s.line
+		if row.Action == "subscribe" {
+			c.asleep[row.Customer] = true
+		}
 	}
 	plainer := strings.ToLower(strings.TrimLeft(row.Customer, "0"))
 	if other, there := c.plainer[plainer]; there && other != row.Customer {
-		f := s.finding("customer", row.Customer, "differs from "+other+" by zeros at its beginning or by capitals only: are they two members?")
-		f.Warning = true
-		c.told(f)
+		c.told(s.warning("customer", row.Customer, say("alike", args{"other": other})))
 	} else {
 		c.plainer[plainer] = row.Customer
 	}
@@ -237,7 +228,7 @@ func (c *checker) member(s *sheet, row *loyalty.ImportRow) {
 		return
 	}
 	if first, twice := c.emails[key]; twice && first.id != row.Customer {
-		f := s.finding("email", s.cell("email"), fmt.Sprintf("is the e-mail of line %d already", first.line))
+		f := s.finding("email", s.cell("email"), say("email_twice", args{"line": first.line}))
 		f.Warning = c.options.SameEmail
 		c.told(f)
 	} else {
@@ -257,16 +248,16 @@ func (c *checker) lot(s *sheet, row *loyalty.ImportRow) {
 	case !expires.IsZero():
 		month = monthThrough(expires, c.Programme.Location)
 		if !expires.After(c.Now) {
-			c.told(s.finding("expires_at", s.cell("expires_at"), "has expired: leave it out, it is no balance"))
+			c.told(s.finding("expires_at", s.cell("expires_at"), say("lot_expired", nil)))
 		} else if !expires.After(earned) {
-			c.told(s.finding("expires_at", s.cell("expires_at"), "is before they were earned"))
+			c.told(s.finding("expires_at", s.cell("expires_at"), say("lot_order", nil)))
 		}
 	}
 	n := s.whole("points", &[]Finding{})
 	c.plan.Points += n
 	c.plan.Expiring[month] += n
 	if c.plan.Points > 1<<62 {
-		c.told(s.finding("points", s.cell("points"), "the sum of all points is too large"))
+		c.told(s.finding("points", s.cell("points"), say("points", nil)))
 		c.plan.Points = 0
 	}
 }
@@ -274,7 +265,7 @@ func (c *checker) lot(s *sheet, row *loyalty.ImportRow) {
 // past refuses what has not happened yet.
 func (c *checker) past(s *sheet, row *loyalty.ImportRow, column string) {
 	if at := timeIn(row.Data, "effective_timestamp"); at.After(c.Now) {
-		c.told(s.finding(column, s.cell(column), "is in the future"))
+		c.told(s.finding(column, s.cell(column), say("future", nil)))
 	}
 }
 
@@ -304,13 +295,16 @@ func (c *checker) others() {
 	}
 	c.names(loyalty.NameCustomer, slices.Sorted(maps.Keys(missing)), func(id string, there bool) {
 		if at := missing[id]; !there {
-			c.told(Finding{File: at.file, Line: at.line, Column: "customer", Value: id, Message: "is no member, neither in the files nor in the programme"})
+			c.told(Finding{File: at.file, Line: at.line, Column: "customer", Value: id, Words: say("no_member", nil)})
 		}
 	})
 	c.inactive()
-	c.names(loyalty.NameCustomer, slices.Sorted(maps.Keys(c.members)), func(_ string, there bool) {
+	c.names(loyalty.NameCustomer, slices.Sorted(maps.Keys(c.members)), func(id string, there bool) {
 		if there {
 			c.plan.Known++
+			if c.asleep[id] {
+				c.told(Finding{File: "members", Line: c.members[id], Column: "status", Value: id, Words: say("known_inactive", nil)})
+			}
 		} else {
 			c.plan.New++
 		}
@@ -318,15 +312,15 @@ func (c *checker) others() {
 	taken := func(column string, seen map[string]place) func(string, bool) {
 		return func(id string, there bool) {
 			if there {
-				c.told(Finding{File: seen[id].file, Line: seen[id].line, Column: column, Value: id, Message: "is in the programme already"})
+				c.told(Finding{File: seen[id].file, Line: seen[id].line, Column: column, Value: id, Words: say("taken", nil)})
 			}
 		}
 	}
 	c.names(loyalty.NameTransaction, slices.Sorted(maps.Keys(c.bought)), taken("transaction_id", c.bought))
 	c.names(loyalty.NameCoupon, slices.Sorted(maps.Keys(c.codes)), taken("code", c.codes))
-	askEach(c, slices.Sorted(maps.Keys(c.emails)), c.Store.EmailsTaken, func(key, holder string) {
-		if at := c.emails[key]; holder != "" && holder != at.id {
-			c.told(Finding{File: at.file, Line: at.line, Column: "email", Value: key, Message: "is the e-mail of another member of the programme", Warning: c.options.SameEmail})
+	askEach(c, slices.Sorted(maps.Keys(c.emails)), c.Store.EmailsTaken, func(key string, holders []string) {
+		if at := c.emails[key]; slices.ContainsFunc(holders, func(holder string) bool { return holder != at.id }) {
+			c.told(Finding{File: at.file, Line: at.line, Column: "email", Value: key, Words: say("email_taken", nil), Warning: c.options.SameEmail})
 		}
 	})
 }
@@ -337,12 +331,15 @@ func (c *checker) inactive() {
 	if c.fewer {
 		return
 	}
-	for id := range c.members {
+	for _, id := range slices.Sorted(maps.Keys(c.members)) {
+		if at, wanted := c.enrolled[id]; wanted && c.asleep[id] {
+			c.told(Finding{File: at.file, Line: at.line, Column: "customer", Value: id, Words: say("not_enrolled", nil)})
+		}
 		delete(c.enrolled, id)
 	}
 	askEach(c, slices.Sorted(maps.Keys(c.enrolled)), c.Store.Inactive, func(id string, inactive bool) {
 		if at := c.enrolled[id]; inactive {
-			c.told(Finding{File: at.file, Line: at.line, Column: "customer", Value: id, Message: "is not enrolled: the file of members can do that"})
+			c.told(Finding{File: at.file, Line: at.line, Column: "customer", Value: id, Words: say("not_enrolled", nil)})
 		}
 	})
 }

@@ -4,8 +4,6 @@
 package intake
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -34,7 +32,7 @@ type Options struct {
 	Encoding  string `json:"encoding,omitempty"`   // utf-8, windows-1250 or windows-1252; empty: utf-8
 	SameEmail bool   `json:"same_email,omitempty"` // several members may have one e-mail
 	// Columns are what the columns of a kind of file are, by their names in it; an empty text
-	// passes a column over, one that is not named keeps its name.
+	// passes a column over, one that is not named keeps its name, or is passed over where * is.
 	Columns map[string]map[string]string `json:"columns,omitempty"`
 	// Flag stands before the names of options where findings tell of them: -- on the command line.
 	Flag string `json:"-"`
@@ -77,7 +75,7 @@ func (o Options) CheckColumns() error {
 			return loyalty.ErrPropertyUnknown.With("property", file).At("columns." + file)
 		}
 		for _, theirs := range slices.Sorted(maps.Keys(o.Columns[file])) {
-			if ours := o.Columns[file][theirs]; ours != "" && !k.knows(ours) {
+			if ours := o.Columns[file][theirs]; ours != "" && (theirs == others || !k.knows(ours)) {
 				return loyalty.ErrPropertyUnknown.With("property", ours).At("columns." + file + "." + theirs)
 			}
 		}
@@ -104,14 +102,19 @@ func (o *Options) Map(text string) error {
 	return nil
 }
 
-// column is what a column of a file is, by its name there.
-func (o *Options) column(file, name string) (ours string, mapped bool) {
+// others stands in a mapping for all columns that it does not name. They can only be passed over.
+const others = "*"
+
+// mapped is what the columns of a file are, by their names there in small letters.
+func (o *Options) mapped(file string) map[string]string {
+	all := make(map[string]string, len(o.Columns[file]))
 	for _, theirs := range slices.Sorted(maps.Keys(o.Columns[file])) {
-		if strings.EqualFold(trimmed(theirs), name) {
-			return o.Columns[file][theirs], true
+		name := strings.ToLower(trimmed(theirs))
+		if _, there := all[name]; !there {
+			all[name] = o.Columns[file][theirs]
 		}
 	}
-	return "", false
+	return all
 }
 
 // World is what files are held against.
@@ -172,6 +175,10 @@ const stagedAtOnce = 500
 func Stage(ctx context.Context, w World, files []File, o Options, i loyalty.Import) (loyalty.Import, error) {
 	var rows []loyalty.ImportRow
 	place := int64(0)
+	emails, err := emailsOf(ctx, w, files, o)
+	if err != nil {
+		return i, err
+	}
 	keep := func() error {
 		if len(rows) == 0 {
 			return nil
@@ -184,13 +191,13 @@ func Stage(ctx context.Context, w World, files []File, o Options, i loyalty.Impo
 		return nil
 	}
 	for _, f := range files {
-		err := eachRow(f, o, w.Programme.Location, func(s *sheet) error {
+		err := eachRow(source{f, o, w.Programme.Location, emails}, func(s *sheet) error {
 			if place++; place <= i.Staged {
 				return nil
 			}
 			row, findings := s.kind.row(s)
-			if len(findings) > 0 {
-				return fmt.Errorf("%s line %d: %s", f.Kind, s.line, findings[0].Message)
+			if wrong := faults(findings); len(wrong) > 0 {
+				return fmt.Errorf("%s line %d: %w", f.Kind, s.line, wrong[0].Words)
 			}
 			if row.Action == importAction {
 				row.Data = withImport(row.Data, i.ID, f.Kind, s.line)
@@ -200,7 +207,7 @@ func Stage(ctx context.Context, w World, files []File, o Options, i loyalty.Impo
 				return keep()
 			}
 			return ctx.Err()
-		}, func(f Finding) error { return fmt.Errorf("%s line %d: %s", f.File, f.Line, f.Message) })
+		}, wrongNow)
 		if err != nil {
 			return i, err
 		}
@@ -208,9 +215,10 @@ func Stage(ctx context.Context, w World, files []File, o Options, i loyalty.Impo
 	return i, keep()
 }
 
-// withoutMark leaves out the mark of UTF-8 with which spreadsheets begin a file.
-func withoutMark(r *bufio.Reader) {
-	if mark, err := r.Peek(3); err == nil && bytes.Equal(mark, []byte("\xef\xbb\xbf")) {
-		_, _ = r.Discard(3) // it was seen
+// wrongNow fails for what is wrong with a file that was checked.
+func wrongNow(f Finding) error {
+	if f.Warning {
+		return nil
 	}
+	return fmt.Errorf("%s line %d: %w", f.File, f.Line, f.Words)
 }

@@ -2,6 +2,7 @@ package intake
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,6 +16,7 @@ const importAction = "balance_import"
 type kind struct {
 	name    string
 	columns []column
+	byEmail bool // a row may name its member by e-mail, in the column email in the place of customer
 	// open are beginnings of further columns.
 	open []string
 	// row makes what is submitted; it is not used where there are findings.
@@ -37,37 +39,38 @@ var kinds = []*kind{
 			{"email", false, "", ""}, {"first_name", false, "", ""}, {"last_name", false, "", ""}, {"handler", false, "", ""}, {"language", false, "", ""},
 			{"gender", false, "", ""}, {"currency", false, "", ""}, {"birth_date", false, "a day", ""}, {"image_url", false, "", ""},
 			{"labels", false, "separated by |", ""}, {"enrolled_at", false, "when they joined", "effective_timestamp"},
+			{"status", false, "active or inactive; empty: active", ""}, {"consent", false, "yes or no, kept as cf_consent", "cf_consent"},
 		},
 		row: member,
 	},
 	{
-		name: "purchases",
+		name: "purchases", byEmail: true,
 		columns: []column{
-			{"customer", true, "", ""}, {"transaction_id", true, "your id of the purchase", ""}, {"total", true, "", ""}, {"currency", false, "", ""},
+			{"customer", true, "or email", ""}, {"email", false, "of the member, in the place of customer", ""}, {"transaction_id", true, "your id of the purchase", ""}, {"total", true, "", ""}, {"currency", false, "", ""},
 			{"made_at", true, "when", "effective_timestamp"}, {"channel", false, "", ""}, {"country", false, "", ""},
 		},
 		row: purchase,
 	},
 	{
-		name: "lots",
+		name: "lots", byEmail: true,
 		columns: []column{
-			{"customer", true, "", ""}, {"points", true, "what is left of them", ""}, {"earned_at", true, "", "effective_timestamp"},
+			{"customer", true, "or email", ""}, {"email", false, "of the member, in the place of customer", ""}, {"points", true, "what is left of them", ""}, {"earned_at", true, "", "effective_timestamp"},
 			{"expires_at", false, "the last day on which they are good, or the instant when they expire; empty: never. Without the column the programme's policy counts from earned_at", "expdate"},
 		},
 		row: lot,
 	},
 	{
-		name: "tiers",
+		name: "tiers", byEmail: true,
 		columns: []column{
-			{"customer", true, "", ""}, {"tier", true, "", ""}, {"structure", false, "", ""}, {"since", false, "", ""},
+			{"customer", true, "or email", ""}, {"email", false, "of the member, in the place of customer", ""}, {"tier", true, "", ""}, {"structure", false, "", ""}, {"since", false, "", ""},
 			{"expires_at", false, "the last day, or the instant; empty: it has no end", "expdate"},
 		},
 		row: tierRow,
 	},
 	{
-		name: "coupons",
+		name: "coupons", byEmail: true,
 		columns: []column{
-			{"customer", true, "who holds it", ""}, {"code", true, "", ""}, {"value", true, "", ""}, {"type", false, "amount, percentage, free_shipping or gift_card", ""},
+			{"customer", true, "who holds it, or email", ""}, {"email", false, "of the member, in the place of customer", ""}, {"code", true, "", ""}, {"value", true, "", ""}, {"type", false, "amount, percentage, free_shipping or gift_card", ""},
 			{"currency", false, "", ""}, {"name", false, "", ""}, {"pool", false, "", ""}, {"cost", false, "", ""},
 			{"expires_at", false, "the last day, or the instant; empty: never", "expdate"},
 		},
@@ -75,9 +78,10 @@ var kinds = []*kind{
 	},
 	{
 		name:    "lists",
-		columns: []column{{"customer", true, "", ""}, {"list", true, "the id of the customer list", ""}},
+		byEmail: true,
+		columns: []column{{"customer", true, "or email", ""}, {"email", false, "of the member, in the place of customer", ""}, {"list", true, "the id of the customer list", ""}},
 		row: func(s *sheet) (row loyalty.ImportRow, told []Finding) {
-			return loyalty.ImportRow{Customer: s.id("customer", &told), List: s.id("list", &told)}, told
+			return loyalty.ImportRow{Customer: s.member(&told), List: s.id("list", &told)}, told
 		},
 	},
 }
@@ -123,11 +127,19 @@ func (k *kind) knows(name string) bool {
 		}
 	}
 	for _, o := range k.open {
-		if strings.HasPrefix(name, o) && len(name) > len(o) {
+		if strings.HasPrefix(name, o) && len(name) > len(o) && len(name) <= longestName {
 			return true
 		}
 	}
 	return false
+}
+
+// words are the columns that hold words: an apostrophe before a digit is a part of them.
+var words = []string{"email", "first_name", "last_name", "language", "gender", "currency", "image_url", "labels", "channel", "country", "type", "name"}
+
+// text says whether a column holds words, and no id, number or day.
+func (k *kind) text(column string) bool {
+	return slices.Contains(words, column) || strings.HasPrefix(column, "cf_")
 }
 
 func (k *kind) listed() string { return Columns(k.name) }
@@ -170,14 +182,23 @@ func (f fields) row(customer, action string) loyalty.ImportRow {
 }
 
 func member(s *sheet) (row loyalty.ImportRow, told []Finding) {
-	f := fields{"opt_in": true}
+	f := fields{}
+	switch status := strings.ToLower(s.cell("status")); status {
+	case "inactive":
+		return inactive(s)
+	case "", "active":
+		f["opt_in"] = true
+	default:
+		told = append(told, s.finding("status", s.cell("status"), say("status", nil)))
+	}
+
 	for _, field := range loyalty.ProfileTexts {
 		f.text(s, field.Name)
 	}
 	if s.cell("birth_date") != "" { // a day may be written in several ways, and the action knows one
-		day, message := s.day(s.cell("birth_date"))
-		if message != "" {
-			told = append(told, s.finding("birth_date", s.cell("birth_date"), message))
+		day, fault := s.day(s.cell("birth_date"))
+		if fault != nil {
+			told = append(told, s.finding("birth_date", s.cell("birth_date"), *fault))
 		}
 		f["birth_date"] = day // as 2026-03-01
 	}
@@ -190,10 +211,42 @@ func member(s *sheet) (row loyalty.ImportRow, told []Finding) {
 		}
 		f["labels"] = list
 	}
+	f.own(s, &told)
+	f.at("effective_timestamp", s.instant("enrolled_at", false, &told))
+	return f.row(s.id("customer", &told), "profile"), told
+}
+
+// inactive is a member who is known and not enrolled.
+func inactive(s *sheet) (row loyalty.ImportRow, told []Finding) {
+	customer := s.id("customer", &told)
+	f := fields{"handler": customer}
+	f.text(s, "handler", "email", "first_name", "last_name")
+	for _, column := range []string{"language", "gender", "currency", "birth_date", "image_url", "labels"} {
+		if s.cell(column) != "" {
+			told = append(told, s.warning(column, s.cell(column), say("inactive_column", nil)))
+		}
+	}
+	f.own(s, &told)
+	f.at("effective_timestamp", s.instant("enrolled_at", false, &told))
+	return f.row(customer, "subscribe"), told
+}
+
+// own are the external ids of a member, the programme's own attributes, and their consent.
+func (f fields) own(s *sheet, told *[]Finding) {
+	switch strings.ToLower(s.cell("consent")) {
+	case "":
+	case "yes", "true", "1":
+		f["cf_consent"] = true
+	case "no", "false", "0":
+		f["cf_consent"] = false
+	default:
+		*told = append(*told, s.finding("consent", s.cell("consent"), say("consent", nil)))
+	}
+
 	external := map[string]string{}
 	for _, name := range s.names {
 		if field, is := strings.CutPrefix(name, "external_ids."); is && s.cell(name) != "" {
-			external[field] = s.id(name, &told)
+			external[field] = s.id(name, told)
 		} else if strings.HasPrefix(name, "cf_") {
 			f.text(s, name)
 		}
@@ -201,8 +254,6 @@ func member(s *sheet) (row loyalty.ImportRow, told []Finding) {
 	if len(external) > 0 {
 		f["external_ids"] = external
 	}
-	f.at("effective_timestamp", s.instant("enrolled_at", false, &told))
-	return f.row(s.id("customer", &told), "profile"), told
 }
 
 func purchase(s *sheet) (row loyalty.ImportRow, told []Finding) {
@@ -210,14 +261,14 @@ func purchase(s *sheet) (row loyalty.ImportRow, told []Finding) {
 	f.number(s, "total", &told)
 	f.text(s, "currency", "channel", "country")
 	f.at("effective_timestamp", s.instant("made_at", false, &told))
-	return f.row(s.id("customer", &told), "checkout"), told
+	return f.row(s.member(&told), "checkout"), told
 }
 
 func lot(s *sheet) (row loyalty.ImportRow, told []Finding) {
 	f := fields{"points": s.whole("points", &told)}
 	earned := s.instant("earned_at", false, &told)
 	if earned.IsZero() && len(told) == 0 {
-		told = append(told, s.finding("earned_at", "", "is empty"))
+		told = append(told, s.finding("earned_at", "", say("empty", nil)))
 	}
 	f.at("effective_timestamp", earned)
 	if s.has("expires_at") {
@@ -225,7 +276,7 @@ func lot(s *sheet) (row loyalty.ImportRow, told []Finding) {
 	} else {
 		f["expiry"] = "programme"
 	}
-	return f.row(s.id("customer", &told), importAction), told
+	return f.row(s.member(&told), importAction), told
 }
 
 // withImport puts into the data where it comes from.
@@ -243,7 +294,7 @@ func tierRow(s *sheet) (row loyalty.ImportRow, told []Finding) {
 	f.text(s, "structure")
 	f.at("since", s.instant("since", false, &told))
 	f.at("expdate", s.instant("expires_at", true, &told))
-	return f.row(s.id("customer", &told), "tier_change"), told
+	return f.row(s.member(&told), "tier_change"), told
 }
 
 func couponRow(s *sheet) (row loyalty.ImportRow, told []Finding) {
@@ -252,5 +303,5 @@ func couponRow(s *sheet) (row loyalty.ImportRow, told []Finding) {
 	f.number(s, "value", &told)
 	f.number(s, "cost", &told)
 	f.at("expdate", s.instant("expires_at", true, &told))
-	return f.row(s.id("customer", &told), "coupon_create"), told
+	return f.row(s.member(&told), "coupon_create"), told
 }

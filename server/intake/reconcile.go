@@ -89,19 +89,19 @@ func Reconcile(ctx context.Context, w World, l Ledger, files []File, o Options, 
 // read notes what a file has. Rows of any kind count for the order, because the operation names
 // what it refused by the number of its row.
 func (r *reconciling) read(ctx context.Context, f File, o Options) error {
-	return eachRow(f, o, r.zone, func(s *sheet) error {
+	return eachRow(source{f, o, r.zone, nil}, func(s *sheet) error {
 		r.order = append(r.order, place{file: f.Kind, line: s.line})
 		if f.Kind != "lots" {
 			return nil
 		}
 		row, told := s.kind.row(s)
-		if len(told) > 0 {
-			return fmt.Errorf("lots line %d: %s", s.line, told[0].Message)
+		if wrong := faults(told); len(wrong) > 0 {
+			return fmt.Errorf("lots line %d: %w", s.line, wrong[0].Words)
 		}
 		r.byPolicy = !s.has("expires_at")
 		r.lots[s.line] = &owed{points: s.whole("points", &told), earned: timeIn(row.Data, "effective_timestamp"), expires: timeIn(row.Data, "expdate")}
 		return ctx.Err()
-	}, func(f Finding) error { return fmt.Errorf("%s line %d: %s", f.File, f.Line, f.Message) })
+	}, wrongNow)
 }
 
 // imported compares a lot of the ledger with the file's line that it came from.
@@ -112,15 +112,15 @@ func (r *reconciling) imported(line int, e *loyalty.PastEvent) {
 	want := r.lots[line]
 	switch {
 	case want == nil:
-		r.wrong(line, "the ledger has a lot for this line, and the file has none, or it was refused")
+		r.wrong(line, say("ledger_extra", nil))
 	case want.found:
-		r.wrong(line, "the ledger has it twice")
+		r.wrong(line, say("ledger_twice", nil))
 	case want.points != e.Issued:
-		r.wrong(line, fmt.Sprintf("the file has %d points, the ledger %d", want.points, e.Issued))
+		r.wrong(line, say("ledger_points", args{"file": want.points, "ledger": e.Issued}))
 	case !want.earned.Equal(e.At):
-		r.wrong(line, fmt.Sprintf("the file has it earned at %s, the ledger at %s", want.earned, e.At))
+		r.wrong(line, say("ledger_earned", args{"file": instant(want.earned), "ledger": instant(e.At)}))
 	case !r.byPolicy && !want.expires.Equal(e.ExpDate):
-		r.wrong(line, fmt.Sprintf("the file has it expire at %s, the ledger at %s", want.expires, e.ExpDate))
+		r.wrong(line, say("ledger_expires", args{"file": instant(want.expires), "ledger": instant(e.ExpDate)}))
 	}
 	if want != nil {
 		want.found = true
@@ -138,7 +138,7 @@ func (r *reconciling) missing() {
 		r.account.Expected.Points += want.points
 		r.add(want.expires, 0, want.points)
 		if !want.found {
-			r.wrong(line, "the ledger does not have it")
+			r.wrong(line, say("ledger_missing", nil))
 		}
 	}
 }
@@ -154,9 +154,17 @@ func (r *reconciling) add(expires time.Time, side int, n int64) {
 	r.account.Months[month] = m
 }
 
-func (r *reconciling) wrong(line int, message string) {
+func (r *reconciling) wrong(line int, w Words) {
 	r.account.Wrong++
-	r.tell(Finding{File: "lots", Line: line, Message: message})
+	r.tell(Finding{File: "lots", Line: line, Words: w})
+}
+
+// instant writes a point in time as the API does; – for none.
+func instant(at time.Time) string {
+	if at.IsZero() {
+		return "–"
+	}
+	return at.UTC().Format("2006-01-02T15:04:05.000Z07:00")
 }
 
 // refusals tells what the operation refused, and takes it out of what the ledger must have.
@@ -172,12 +180,9 @@ func refusals(ctx context.Context, l Ledger, i loyalty.Import, order []place, lo
 				return fmt.Errorf("the import has a row %d, and the files have %d", after, len(order))
 			}
 			at := order[after-1]
-			var told struct {
-				Name    string
-				Details []struct{ Field string }
-			}
+			var told loyalty.Error
 			_ = json.Unmarshal(items[k].Error, &told) // what cannot be read is not named
-			f := Finding{File: at.file, Line: at.line, Value: items[k].Customer, Message: "was refused: " + told.Name}
+			f := Finding{File: at.file, Line: at.line, Value: items[k].Customer, Words: say("row_refused", nil), Refusal: &Words{told.Name, told.Args}}
 			if len(told.Details) > 0 {
 				f.Column = kindOf(at.file).columnOf(told.Details[0].Field)
 			}

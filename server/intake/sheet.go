@@ -3,99 +3,56 @@ package intake
 import (
 	"bufio"
 	"bytes"
-	"encoding/csv"
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/unicode"
+
+	"github.com/loyalty-platform/loyalty/server/spreadsheet"
 )
-
-// Finding is something wrong with a file, or worth knowing.
-type Finding struct {
-	File    string `json:"file"`
-	Line    int    `json:"line"` // from 1; 0: of no line
-	Column  string `json:"column"`
-	Value   string `json:"value"`
-	Message string `json:"message"`
-	Warning bool   `json:"warning"` // it does not keep the file from being taken over
-
-	cut bool // what follows it in the file was not read
-}
 
 // sheet is a file under way, at one of its rows.
 type sheet struct {
 	kind    *kind
 	file    string
 	line    int
-	names   []string
+	names   []string       // of the columns, by their place
+	places  map[string]int // of the columns, by their names
+	named   int            // so many columns have a name; none behind them does
 	cells   []string
 	options Options
+	mapped  map[string]string // names of columns in the file, in small letters, to ours
 	comma   rune
 	zone    *time.Location
-	rest    *bounded // of the file
+	emails  *emails         // nil: no row names its member by e-mail
+	marked  map[string]bool // columns in which an apostrophe was taken off
 }
 
-// maxRow bounds a row, and with it what a quotation mark without its end takes of memory.
-const maxRow = 1 << 20
-
-var errRowTooLong = errors.New("the row is too long")
-
-// bounded reads so much and no more, until it is told anew how much.
-type bounded struct {
-	from io.Reader
-	left int
-}
-
-func (b *bounded) Read(p []byte) (int, error) {
-	if b.left == 0 {
-		return 0, errRowTooLong
+// notText says why the beginning of a file is not that of one with text in octets; false: it is.
+func notText(first []byte) (Words, bool) {
+	if bytes.IndexByte(first, 0) >= 0 {
+		return say("no_text", nil), true
 	}
-	n, err := b.from.Read(p[:min(len(p), b.left)])
-	b.left -= n
-	return n, err
-}
-
-// notText says why the beginning of a file is not that of one with text in octets; empty: it is.
-func notText(first []byte) string {
-	switch {
-	case bytes.HasPrefix(first, []byte("\xff\xfe")), bytes.HasPrefix(first, []byte("\xfe\xff")):
-		return "is UTF-16, which spreadsheets call Unicode text: save it as CSV in UTF-8"
-	case bytes.IndexByte(first, 0) >= 0:
-		return "is no text: it has zero octets"
-	}
-	return ""
-}
-
-// cut says why the rest of the file is not read.
-func (s *sheet) cut(message string) Finding {
-	f := s.finding("", "", message)
-	f.cut = true
-	return f
+	return Words{}, false
 }
 
 // cell is the cell of a column, without blanks around it, those that do not break among
 // them; empty where there is no such column.
 func (s *sheet) cell(name string) string {
-	for i, n := range s.names {
-		if n == name {
-			return trimmed(s.cells[i])
-		}
+	if i, there := s.places[name]; there {
+		return trimmed(s.cells[i])
 	}
 	return ""
 }
 
 // has says whether the file has a column.
 func (s *sheet) has(name string) bool {
-	for _, n := range s.names {
-		if n == name {
-			return true
-		}
-	}
-	return false
+	_, there := s.places[name]
+	return there
 }
 
 // blanks are those that spreadsheets put around and into values.
@@ -103,67 +60,115 @@ const blanks = " \t\u00a0\u2007\u202f\ufeff"
 
 func trimmed(text string) string { return strings.Trim(text, blanks) }
 
+// source is a file and how it is read.
+type source struct {
+	File
+	options Options
+	zone    *time.Location
+	emails  *emails
+}
+
 // eachRow reads a file row by row. A row that is none is told and passed over.
-func eachRow(f File, o Options, zone *time.Location, row func(*sheet) error, tell func(Finding) error) error {
-	return open(f, func(file io.Reader) error {
-		switch o.Encoding {
-		case "windows-1250":
-			file = charmap.Windows1250.NewDecoder().Reader(file)
-		case "windows-1252":
-			file = charmap.Windows1252.NewDecoder().Reader(file)
-		}
-		buffered := bufio.NewReaderSize(file, 64<<10)
-		withoutMark(buffered)
+func eachRow(f source, row func(*sheet) error, tell func(Finding) error) error {
+	return open(f.File, func(file io.Reader) error {
+		buffered := bufio.NewReaderSize(decoded(file, f.options.Encoding), 64<<10)
 		first, err := buffered.Peek(4 << 10)
 		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull) {
 			return err
 		}
-		s := &sheet{kind: kindOf(f.Kind), file: f.Kind, options: o, comma: separator(string(first)), zone: zone}
-		if fault := notText(first); fault != "" {
-			return tell(s.cut(fault))
+
+		s := &sheet{kind: kindOf(f.Kind), file: f.Kind, options: f.options, zone: f.zone, emails: f.emails, line: 1, mapped: f.options.mapped(f.Kind), marked: map[string]bool{}}
+		if fault, is := notText(first); is {
+			return tell(s.stopped(fault))
 		}
-		s.rest = &bounded{from: buffered, left: maxRow}
-		r := csv.NewReader(s.rest)
-		r.Comma, r.ReuseRecord, r.FieldsPerRecord = s.comma, true, -1
-		return s.read(r, row, tell)
+
+		line := 1
+		var said int
+		if s.comma, said = saidSeparator(first); said > 0 {
+			_, _ = buffered.Discard(said) // it was seen
+			line++
+		} else {
+			s.comma = separator(string(first))
+		}
+		return s.read(newRows(buffered, s.comma, line), row, tell)
 	})
+}
+
+// decoded is a file in UTF-8. What begins with the mark of UTF-16, which spreadsheets call Unicode text, is UTF-16
+// whatever was said.
+func decoded(file io.Reader, encoding string) io.Reader {
+	buffered := bufio.NewReaderSize(file, 4<<10)
+	mark, _ := buffered.Peek(3)
+	switch {
+	case bytes.HasPrefix(mark, []byte("\xff\xfe")), bytes.HasPrefix(mark, []byte("\xfe\xff")):
+		return unicode.UTF16(unicode.LittleEndian, unicode.ExpectBOM).NewDecoder().Reader(buffered)
+	case bytes.Equal(mark, []byte("\xef\xbb\xbf")):
+		_, _ = buffered.Discard(3) // it was seen
+		return buffered
+	case encoding == "windows-1250":
+		return charmap.Windows1250.NewDecoder().Reader(buffered)
+	case encoding == "windows-1252":
+		return charmap.Windows1252.NewDecoder().Reader(buffered)
+	}
+	return buffered
+}
+
+// saidSeparator is the separator that a first line such as sep=; names, and the length of that line; 0: it names none.
+func saidSeparator(first []byte) (comma rune, length int) {
+	line := first
+	if end := bytes.IndexAny(first, "\r\n"); end >= 0 {
+		line, length = first[:end], end+1
+		if bytes.HasPrefix(first[end:], []byte("\r\n")) {
+			length++
+		}
+	} else {
+		length = len(first)
+	}
+
+	text := strings.Trim(string(line), "\" ")
+	if len(text) < 5 || !strings.EqualFold(text[:4], "sep=") {
+		return 0, 0
+	}
+	comma, size := utf8.DecodeRuneInString(text[4:])
+	if strings.Trim(text[4+size:], string(comma)) != "" || comma == utf8.RuneError { // sheets that were saved again repeat it
+		return 0, 0
+	}
+	return comma, length
 }
 
 // separator is what the first line separates its names by.
 func separator(text string) rune {
-	line, _, _ := strings.Cut(text, "\n")
+	if end := strings.IndexAny(text, "\r\n"); end >= 0 {
+		text = text[:end]
+	}
 	best, most := ',', 0
 	for _, c := range ",;\t" {
-		if n := strings.Count(line, string(c)); n > most {
+		if n := strings.Count(text, string(c)); n > most {
 			best, most = c, n
 		}
 	}
 	return best
 }
 
-func (s *sheet) read(r *csv.Reader, row func(*sheet) error, tell func(Finding) error) error {
+func (s *sheet) read(r *rows, row func(*sheet) error, tell func(Finding) error) error {
 	for {
-		cells, err := r.Read()
-		if errors.Is(err, io.EOF) {
-			if s.names == nil {
-				return tell(s.finding("", "", "the file is empty"))
-			}
-			return nil
-		}
-		if err != nil {
-			var wrong *csv.ParseError
-			if errors.As(err, &wrong) {
-				s.line = wrong.StartLine
-				return tell(s.cut("not CSV from here on: " + wrong.Err.Error()))
-			}
-			if errors.Is(err, errRowTooLong) {
-				s.line, _ = r.FieldPos(0)
-				return tell(s.cut("is longer than a MiB, so nothing is read from here on: a quotation mark may have no end"))
+		cells, err := r.read()
+		if err != nil && !errors.Is(err, io.EOF) {
+			s.line = r.line
+			if w, known := unread[err]; known {
+				return tell(s.stopped(w))
 			}
 			return err
 		}
-		s.rest.left = maxRow
-		s.line, _ = r.FieldPos(0)
+		if err != nil {
+			if s.names == nil {
+				s.line = 0
+				return tell(s.finding("", "", say("empty_file", nil)))
+			}
+			return nil
+		}
+
+		s.line = r.line
 		if s.names == nil {
 			if told := s.header(cells); len(told) > 0 {
 				for _, f := range told {
@@ -184,57 +189,59 @@ func (s *sheet) read(r *csv.Reader, row func(*sheet) error, tell func(Finding) e
 	}
 }
 
+// unread is why the rest of a file is not read.
+var unread = map[error]Words{
+	errRowTooLong:   say("row_too_long", nil),
+	errTooManyCells: say("columns_many", args{"limit": maxCells}),
+	errQuote:        say("quotation", nil),
+}
+
 // take hands a row over.
 func (s *sheet) take(cells []string, row func(*sheet) error, tell func(Finding) error) error {
-	if len(cells) != len(s.names) {
-		return tell(s.finding("", "", fmt.Sprintf("has %d cells, where the first line names %d columns", len(cells), len(s.names))))
+	for len(cells) > s.named && trimmed(cells[len(cells)-1]) == "" {
+		cells = cells[:len(cells)-1] // spreadsheets write empty cells behind the last column
 	}
+	if len(cells) > s.named && len(cells) <= len(s.names) {
+		return tell(s.finding("", "", say("cell_unnamed", args{"place": len(cells)})))
+	}
+	if len(cells) != s.named {
+		return tell(s.finding("", "", say("cells", args{"cells": len(cells), "columns": s.named})))
+	}
+
 	for i, c := range cells {
 		if !utf8.ValidString(c) {
-			return tell(s.finding(s.names[i], strings.ToValidUTF8(c, "?"), "is not UTF-8: say "+s.options.Flag+"encoding windows-1250 or windows-1252 if the file is one of them"))
+			return tell(s.finding(shownName(s.names[i]), strings.ToValidUTF8(c, "?"), say("not_utf8", args{"flag": s.options.Flag})))
 		}
 	}
 	s.cells = cells
+	for i := range cells {
+		if err := s.unmark(i, tell); err != nil {
+			return err
+		}
+	}
 	return row(s)
 }
 
-// passedOver stands for the name of a column that is not read.
-const passedOver = "-"
-
-// header reads the names of the columns.
-func (s *sheet) header(cells []string) (told []Finding) {
-	for _, c := range cells {
-		name := strings.ToLower(trimmed(c))
-		if ours, mapped := s.options.column(s.file, name); mapped {
-			if name = ours; ours == "" {
-				s.names = append(s.names, passedOver)
-				continue
-			}
-		}
-		switch {
-		case name == "":
-			told = append(told, s.finding("", c, "a column has no name"))
-		case s.has(name):
-			told = append(told, s.finding(name, c, "the column is there twice"))
-		case !s.kind.knows(name):
-			told = append(told, s.finding(name, c, "is no column of "+s.kind.name+"; there are "+s.kind.listed()))
-		}
-		s.names = append(s.names, name)
+// unmark takes the apostrophe off a cell that spreadsheets and our own exports write before what could be a formula,
+// and spreadsheets before a number that is text. It is told once of each column.
+func (s *sheet) unmark(i int, tell func(Finding) error) error {
+	name, cell := s.names[i], s.cells[i]
+	if name == passedOver {
+		return nil
 	}
-	for _, c := range s.kind.columns {
-		if c.needed && !s.has(c.name) {
-			told = append(told, s.finding(c.name, "", "the column is missing"))
-		}
+	text := trimmed(cell)
+	bare := spreadsheet.Unguard(text)
+	if digits := len(text) > 1 && text[0] == '\'' && text[1] >= '0' && text[1] <= '9'; digits && !s.kind.text(name) {
+		bare = text[1:]
 	}
-	return told
-}
-
-// shownValue is how many characters of a value are told.
-const shownValue = 100
-
-func (s *sheet) finding(column, value, message string) Finding {
-	if runes := []rune(value); len(runes) > shownValue {
-		value = string(runes[:shownValue]) + "…"
+	if bare == text {
+		return nil
 	}
-	return Finding{File: s.file, Line: s.line, Column: column, Value: value, Message: message}
+
+	s.cells[i] = bare
+	if s.marked[name] {
+		return nil
+	}
+	s.marked[name] = true
+	return tell(s.warning(name, text, say("apostrophe", nil)))
 }

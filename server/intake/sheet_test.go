@@ -30,22 +30,25 @@ func TestFilesThatAreNone(t *testing.T) {
 		file io.Reader
 		says string
 	}{
-		"UTF-16":               {strings.NewReader("\xff\xfec\x00u\x00s\x00t\x00"), "UTF-16"},
-		"UTF-16, other way":    {strings.NewReader("\xfe\xff\x00c\x00u\x00s\x00t"), "UTF-16"},
-		"zero octets":          {endless(0), "no text"},
-		"no end of a line":     {io.MultiReader(strings.NewReader("customer,email\n"), endless('x')), "longer than a MiB"},
-		"no end of the header": {endless('x'), "longer than a MiB"},
-		"no end of a mark":     {io.MultiReader(strings.NewReader("customer,email\nA,a@example.com\n\"B,"), endless('\n')), "longer than a MiB"},
+		"zero octets":          {endless(0), "no_text"},
+		"no end of a line":     {io.MultiReader(strings.NewReader("customer,email\n"), endless('x')), "row_too_long"},
+		"no end of the header": {endless('x'), "row_too_long"},
+		"no end of a mark":     {io.MultiReader(strings.NewReader("customer,email\nA,a@example.com\n\"B,"), endless('\n')), "row_too_long"},
+		"columns without end":  {endless(','), "columns_many"},
+		"cells without end":    {io.MultiReader(strings.NewReader("customer,email\nA,a@example.com\n"), endless(',')), "columns_many"},
+		"a mark at the end":    {strings.NewReader("customer,email\nA,\"b"), "quotation"},
+		"a mark in a value":    {strings.NewReader("customer,email\nA,b\"c\n"), "quotation"},
+		"a value behind marks": {strings.NewReader("customer,email\nA,\"b\"c\n"), "quotation"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			var told []Finding
 			f := File{Kind: "members", Open: func() io.ReadCloser { return io.NopCloser(io.LimitReader(c.file, 64<<20)) }}
-			require.NoError(t, eachRow(f, Options{}, time.UTC, func(*sheet) error { return nil }, func(f Finding) error {
+			require.NoError(t, eachRow(source{f, Options{}, time.UTC, nil}, func(*sheet) error { return nil }, func(f Finding) error {
 				told = append(told, f)
 				return nil
 			}))
 			require.Len(t, told, 1)
-			require.Contains(t, told[0].Message, c.says)
+			require.Equal(t, c.says, told[0].Name)
 		})
 	}
 }
@@ -59,10 +62,10 @@ func TestLongRows(t *testing.T) {
 	f := File{Kind: "members", Open: func() io.ReadCloser {
 		return io.NopCloser(strings.NewReader("customer,email\n" + strings.Repeat(row, rows)))
 	}}
-	require.NoError(t, eachRow(f, Options{}, time.UTC, func(s *sheet) error {
+	require.NoError(t, eachRow(source{f, Options{}, time.UTC, nil}, func(s *sheet) error {
 		read++
 		if read == 1 {
-			told = append(told, s.finding("email", s.cell("email"), "is none"))
+			told = append(told, s.finding("email", s.cell("email"), say("empty", nil)))
 		}
 		return nil
 	}, func(Finding) error { t.Fatal("there is nothing to tell"); return nil }))
@@ -79,9 +82,9 @@ type nobody struct {
 func (nobody) NamesTaken(context.Context, loyalty.NameKind, []string) (map[string]bool, error) {
 	return nil, nil
 }
-func (nobody) Inactive(context.Context, []string) (map[string]bool, error)      { return nil, nil }
-func (nobody) EmailsTaken(context.Context, []string) (map[string]string, error) { return nil, nil }
-func (nobody) Check(string, json.RawMessage, string) (json.RawMessage, error)   { return nil, nil }
+func (nobody) Inactive(context.Context, []string) (map[string]bool, error)        { return nil, nil }
+func (nobody) EmailsTaken(context.Context, []string) (map[string][]string, error) { return nil, nil }
+func (nobody) Check(string, json.RawMessage, string) (json.RawMessage, error)     { return nil, nil }
 
 // TestMembersCutOff: where the rest of the members was not read, nobody else is said to be none; where all of them were, who is missing is told.
 func TestMembersCutOff(t *testing.T) {
@@ -90,8 +93,8 @@ func TestMembersCutOff(t *testing.T) {
 	}
 	lots := text("lots", "customer,points,earned_at\nA,1,2026-01-01\nB,2,2026-01-01\n")
 	for members, says := range map[string][]string{
-		"customer,email\nA,a@example.com\nB,\"b\"x@example.com\n": {"not CSV from here on"},
-		"customer,email\nA,a@example.com\n":                       {"is no member"},
+		"customer,email\nA,a@example.com\nB,\"b\"x@example.com\n": {"quotation"},
+		"customer,email\nA,a@example.com\n":                       {"no_member"},
 		"customer,email\nA,a@example.com\nB,b@example.com\n":      nil,
 	} {
 		var told []Finding
@@ -100,7 +103,7 @@ func TestMembersCutOff(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, told, len(says), "%q: %v", members, told)
 		for i, text := range says {
-			require.Contains(t, told[i].Message, text)
+			require.Equal(t, text, told[i].Name)
 		}
 	}
 }
@@ -118,12 +121,12 @@ func TestDaysWithoutMidnight(t *testing.T) {
 			require.NoError(t, err)
 			read := func(kind, text string) (rows []loyalty.ImportRow) {
 				f := File{Kind: kind, Open: func() io.ReadCloser { return io.NopCloser(strings.NewReader(text)) }}
-				require.NoError(t, eachRow(f, Options{}, zone, func(s *sheet) error {
+				require.NoError(t, eachRow(source{f, Options{}, zone, nil}, func(s *sheet) error {
 					row, told := s.kind.row(s)
 					require.Empty(t, told)
 					rows = append(rows, row)
 					return nil
-				}, func(f Finding) error { t.Error(f.Message); return nil }))
+				}, func(f Finding) error { t.Error(f.Name); return nil }))
 				return rows
 			}
 			lots := read("lots", "customer,points,earned_at,expires_at\nA,5,"+c.day+","+c.before+"\nA,5,"+c.day+","+c.day+"\n")

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/spreadsheet"
 )
 
 // maxFindings is how many findings of an upload are kept, and findingsPiece how many octets
@@ -51,15 +52,10 @@ func (w *Uploads) Work(ctx context.Context) (done int, err error) {
 	return done, errors.Join(err, w.Store.ForgetUploads(ctx, w.Now().Add(-loyalty.UploadLife)))
 }
 
-// fault is why something cannot be done with the files, for whoever sent them.
-type fault string
-
-func (f fault) Error() string { return string(f) }
-
 func (w *Uploads) one(ctx context.Context, world World, u *loyalty.Upload) error {
 	was := u.State
 	files, o, err := w.files(ctx, u)
-	kept := newFindings()
+	kept := &findings{}
 	if err == nil {
 		switch was {
 		case loyalty.UploadReconciling:
@@ -69,12 +65,12 @@ func (w *Uploads) one(ctx context.Context, world World, u *loyalty.Upload) error
 		}
 	}
 	u.Fault = ""
-	var f fault
+	var why Words
 	switch {
-	case errors.As(err, &f) && was == loyalty.UploadReconciling:
-		u.State, u.Fault = loyalty.UploadBegun, string(f)
-	case errors.As(err, &f):
-		u.State, u.Fault = loyalty.UploadFaulty, string(f)
+	case errors.As(err, &why) && was == loyalty.UploadReconciling:
+		u.State, u.Fault = loyalty.UploadBegun, string(loyalty.JSON(why))
+	case errors.As(err, &why):
+		u.State, u.Fault = loyalty.UploadFaulty, string(loyalty.JSON(why))
 	case err != nil:
 		return err
 	}
@@ -98,7 +94,7 @@ func (w *Uploads) files(ctx context.Context, u *loyalty.Upload) (files []File, o
 				continue
 			}
 			if f.Parts != f.Last {
-				return nil, o, fault(fmt.Sprintf("%s: of %d parts %d have arrived", f.Kind, f.Last, f.Parts))
+				return nil, o, say("parts_missing", args{"file": f.Kind, "parts": f.Last, "arrived": f.Parts})
 			}
 			files = append(files, File{Kind: f.Kind, Open: func() io.ReadCloser {
 				return io.NopCloser(&parts{ctx: ctx, store: w.Store, upload: u.ID, file: f.Kind})
@@ -106,7 +102,7 @@ func (w *Uploads) files(ctx context.Context, u *loyalty.Upload) (files []File, o
 		}
 	}
 	if len(files) == 0 {
-		return nil, o, fault("there are no files")
+		return nil, o, say("no_files", nil)
 	}
 	return files, o, nil
 }
@@ -119,7 +115,7 @@ func (w *Uploads) take(ctx context.Context, world World, u *loyalty.Upload, file
 	}
 	if there && !i.BegunAt.IsZero() {
 		if u.State == loyalty.UploadChecking {
-			return fault("these files were taken over already, as import " + i.ID.String())
+			return say("files_taken", args{"import": i.ID.String()})
 		}
 		u.Import, u.State = i.ID, loyalty.UploadBegun // by this upload, before it was cut off, or by another one
 		return nil
@@ -134,7 +130,7 @@ func (w *Uploads) take(ctx context.Context, world World, u *loyalty.Upload, file
 		u.State = loyalty.UploadFaulty
 		return nil
 	case plan.Total() == 0:
-		return fault("the files have no rows")
+		return say("no_rows", nil)
 	case u.State == loyalty.UploadChecking:
 		u.State = loyalty.UploadReady
 		return nil
@@ -169,7 +165,7 @@ func (w *Uploads) reconcile(ctx context.Context, world World, u *loyalty.Upload,
 		return err
 	}
 	if !there || i.ID != u.Import {
-		return fault("the files are not those that were taken over")
+		return say("files_other", nil)
 	}
 	account, err := Reconcile(ctx, world, w.Ledger, files, o, i, kept.tell)
 	if err != nil {
@@ -204,23 +200,12 @@ func (p *parts) Read(into []byte) (int, error) {
 	return p.now.Read(into)
 }
 
-// NoFindings is what there is to read where nothing was checked yet.
-func NoFindings() []byte { return newFindings().pieces()[0] }
-
-// findings writes findings as CSV, in pieces. Values are left out: whoever sent the files has them.
+// findings keeps findings as lines of JSON, in pieces of whole lines, so that they are read in any language. Values are
+// left out: whoever sent the files has them.
 type findings struct {
-	n    int64
-	all  [][]byte
-	now  bytes.Buffer
-	csv  *csv.Writer
-	line [5]string
-}
-
-func newFindings() *findings {
-	f := &findings{}
-	f.csv = csv.NewWriter(&f.now)
-	_ = f.csv.Write([]string{"file", "line", "column", "severity", "message"}) // to memory
-	return f
+	n   int64
+	all [][]byte
+	now bytes.Buffer
 }
 
 func (f *findings) tell(found Finding) {
@@ -228,13 +213,7 @@ func (f *findings) tell(found Finding) {
 		return
 	}
 	f.n++
-	severity := "fault"
-	if found.Warning {
-		severity = "warning"
-	}
-	f.line = [5]string{found.File, strconv.Itoa(found.Line), found.Column, severity, found.Message}
-	_ = f.csv.Write(f.line[:]) // to memory
-	f.csv.Flush()
+	f.now.Write(append(loyalty.JSON(found), '\n'))
 	if f.now.Len() >= findingsPiece {
 		f.cut()
 	}
@@ -246,9 +225,37 @@ func (f *findings) cut() {
 }
 
 func (f *findings) pieces() [][]byte {
-	f.csv.Flush()
 	if f.now.Len() > 0 {
 		f.cut()
 	}
 	return f.all
 }
+
+// FindingsCSV writes the findings of a piece as CSV, in the language of say. The first line, which names the columns, is
+// FindingsHeader.
+func FindingsCSV(piece []byte, say func(name string, args map[string]any) string) ([]byte, error) {
+	var out bytes.Buffer
+	w := csv.NewWriter(&out)
+	lines := json.NewDecoder(bytes.NewReader(piece))
+	lines.UseNumber() // a whole number stays one, however long
+	for {
+		var f Finding
+		err := lines.Decode(&f)
+		if errors.Is(err, io.EOF) {
+			w.Flush()
+			return out.Bytes(), w.Error()
+		}
+		if err != nil {
+			return nil, err
+		}
+
+		severity := "fault"
+		if f.Warning {
+			severity = "warning"
+		}
+		_ = w.Write([]string{f.File, strconv.Itoa(f.Line), spreadsheet.Guard(f.Column), severity, spreadsheet.Guard(f.Text(say))}) // Error tells
+	}
+}
+
+// FindingsHeader names the columns of FindingsCSV.
+const FindingsHeader = "file,line,column,severity,message\n"

@@ -49,8 +49,9 @@ type ImportStore interface {
 	NamesTaken(ctx context.Context, kind NameKind, values []string) (map[string]bool, error)
 	// Inactive says which customers are not enrolled, by their ids.
 	Inactive(ctx context.Context, customers []string) (map[string]bool, error)
-	// EmailsTaken gives the customers who have e-mails, by EmailKey: what they are called.
-	EmailsTaken(ctx context.Context, keys []string) (map[string]string, error)
+	// EmailsTaken gives the customers who have e-mails, by EmailKey: what they are called. Those who left, and those
+	// who became part of another one, do not count.
+	EmailsTaken(ctx context.Context, keys []string) (map[string][]string, error)
 }
 
 // UploadState says where an import over HTTP stands.
@@ -80,7 +81,7 @@ type Upload struct {
 	State   UploadState
 	Plan    json.RawMessage // of the last check; nil: there was none
 	Account json.RawMessage // of the last comparison with the ledger; nil: there was none
-	Fault   string          // why the last of them could not be made; empty: it was
+	Fault   string          // why the last of them could not be made, as intake.Words in JSON; empty: it was
 	// Findings are those of the last of them; nil: there was none.
 	Findings  *int64
 	Import    ID // whose rows are theirs; zero: it did not begin

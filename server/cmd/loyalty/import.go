@@ -18,11 +18,13 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/loyalty-platform/loyalty/i18n"
 	"github.com/loyalty-platform/loyalty/openapi"
 	"github.com/loyalty-platform/loyalty/server/intake"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/action"
 	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
+	"github.com/loyalty-platform/loyalty/server/spreadsheet"
 	"github.com/loyalty-platform/loyalty/store"
 )
 
@@ -121,6 +123,7 @@ type importing struct {
 	likes    map[alike]int // how often each was found
 	repeated []alike       // those of them of which not all were printed
 	errorLog *csv.Writer   // nil: none was asked for
+	texts    *i18n.Catalogue
 }
 
 func runImport(cmd *cobra.Command, s *settings, flags *importFlags, run func(*importing) error) error {
@@ -148,7 +151,11 @@ func runImport(cmd *cobra.Command, s *settings, flags *importFlags, run func(*im
 		if err != nil {
 			return told(err)
 		}
-		i := &importing{importFlags: flags, cmd: cmd, ctx: cmd.Context(), house: h, files: files, likes: map[alike]int{}, world: intake.World{
+		texts, err := i18n.Load()
+		if err != nil {
+			return coded{codeFailed, err}
+		}
+		i := &importing{importFlags: flags, texts: texts, cmd: cmd, ctx: cmd.Context(), house: h, files: files, likes: map[alike]int{}, world: intake.World{
 			Store: db, Programme: h.directory.Programme(), Contract: h.vocabulary, Lists: lists, Now: h.engine.Now(),
 		}}
 		if flags.errors != "" {
@@ -180,10 +187,11 @@ const (
 type alike struct{ file, column, message string }
 
 func (i *importing) tell(f intake.Finding) {
+	message := f.Text(i.say)
 	if i.errorLog != nil {
-		_ = i.errorLog.Write([]string{f.File, strconv.Itoa(f.Line), f.Column, f.Value, f.Message}) // Error tells at the end
+		_ = i.errorLog.Write([]string{f.File, strconv.Itoa(f.Line), spreadsheet.Guard(f.Column), spreadsheet.Guard(f.Value), spreadsheet.Guard(message)}) // Error tells at the end
 	}
-	kind := alike{f.File, f.Column, f.Message}
+	kind := alike{f.File, f.Column, message}
 	if _, known := i.likes[kind]; known || len(i.likes) < counted {
 		if i.likes[kind]++; i.likes[kind] > shownAlike {
 			if i.likes[kind] == shownAlike+1 {
@@ -209,7 +217,18 @@ func (i *importing) tell(f intake.Finding) {
 	if f.Value != "" {
 		at += fmt.Sprintf(" %q", f.Value)
 	}
-	fmt.Fprintf(i.cmd.ErrOrStderr(), "%s: %s%s\n", at, word, f.Message)
+	fmt.Fprintf(i.cmd.ErrOrStderr(), "%s: %s%s\n", at, word, message)
+}
+
+// say writes a text of the catalogue. A reason is a name too, where the catalogue knows it.
+func (i *importing) say(name string, args map[string]any) string {
+	if reason, is := args["reason"].(string); is {
+		if text := i.texts.Message(i18n.Default, "reason."+reason, nil); text != "reason."+reason {
+			args = maps.Clone(args)
+			args["reason"] = text
+		}
+	}
+	return i.texts.Message(i18n.Default, name, args)
 }
 
 // rest says what was found and not printed.

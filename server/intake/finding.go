@@ -1,0 +1,120 @@
+package intake
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// Words are a text in every language: Name is that of a text of the catalogue, without the beginning "finding.".
+type Words struct {
+	Name string         `json:"name"`
+	Args map[string]any `json:"args,omitempty"`
+}
+
+type args = map[string]any
+
+// say names a text, which i18n/locales must have as finding.NAME with the values that are given.
+func say(name string, a args) Words { return Words{name, a} }
+
+// Finding is something wrong with a file, or worth knowing.
+type Finding struct {
+	File   string `json:"file"`
+	Line   int    `json:"line"` // from 1; 0: of no line
+	Column string `json:"column"`
+	Value  string `json:"-"` // it may be personal, and is shown only where the file is
+	Words
+	// Refusal is why the contract or the programme does not take the row, in the words of an answer of the API; nil:
+	// Words say it all. It stands in {refusal}.
+	Refusal *Words `json:"refusal,omitempty"`
+	Warning bool   `json:"warning,omitempty"` // it does not keep the file from being taken over
+
+	cut bool // what follows it in the file was not read
+}
+
+// Text writes a finding in the language of say, which writes a text of the catalogue.
+func (f *Finding) Text(say func(name string, args map[string]any) string) string {
+	if f.Refusal == nil {
+		return f.In(say)
+	}
+	w := Words{f.Name, maps.Clone(f.Args)}
+	if w.Args == nil {
+		w.Args = args{}
+	}
+	w.Args["refusal"] = say(f.Refusal.Name, f.Refusal.Args)
+	return w.In(say)
+}
+
+// In writes the words in the language of say.
+func (w Words) In(say func(name string, args map[string]any) string) string {
+	return say("finding."+w.Name, w.Args)
+}
+
+// Error names the words where they are an error: they keep files from being taken over.
+func (w Words) Error() string { return "finding." + w.Name }
+
+// WordsOf reads words that were kept as JSON.
+func WordsOf(text string) (w Words) {
+	_ = json.Unmarshal([]byte(text), &w) // this program wrote it
+	return w
+}
+
+// mostOfRow is how many findings of one row are told.
+const mostOfRow = 10
+
+// refusal is what the contract says of a row.
+func (s *sheet) refusal(err *loyalty.Error) (told []Finding) {
+	if len(err.Details) == 0 {
+		f := s.finding("", "", say("refused", nil))
+		f.Refusal = &Words{err.Name, plainly(err.Args)}
+		return []Finding{f}
+	}
+	for _, d := range err.Details[:min(len(err.Details), mostOfRow)] {
+		column := s.kind.columnOf(strings.TrimPrefix(d.Field, "data."))
+		f := s.finding(column, s.cell(column), say("refused", nil))
+		f.Refusal = &Words{d.Name, plainly(d.Args)}
+		told = append(told, f)
+	}
+	return told
+}
+
+// plainly leaves out of the values of a message what could be the row's own text, which its sender has.
+func plainly(values map[string]any) map[string]any {
+	values = maps.Clone(values)
+	if _, is := values["value"]; is {
+		values["value"] = "…"
+	}
+	return values
+}
+
+// shownValue is how many characters of a value are told.
+const shownValue = 100
+
+func (s *sheet) finding(column, value string, w Words) Finding {
+	if runes := []rune(value); len(runes) > shownValue {
+		value = string(runes[:shownValue]) + "…"
+	}
+	return Finding{File: s.file, Line: s.line, Column: column, Value: value, Words: w}
+}
+
+// warning is a finding that does not keep the file from being taken over.
+func (s *sheet) warning(column, value string, w Words) Finding {
+	f := s.finding(column, value, w)
+	f.Warning = true
+	return f
+}
+
+// stopped is a finding of the row at which reading a file ends.
+func (s *sheet) stopped(w Words) Finding {
+	f := s.finding("", "", w)
+	f.cut = true
+	return f
+}
+
+// faults are the findings that keep a row from being taken over.
+func faults(told []Finding) []Finding {
+	return slices.DeleteFunc(slices.Clone(told), func(f Finding) bool { return f.Warning })
+}
