@@ -8,6 +8,7 @@ import (
 	"github.com/loyalty-platform/loyalty/gen/administration"
 	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 	"github.com/loyalty-platform/loyalty/server/loyalty/job"
 )
 
@@ -35,10 +36,11 @@ func (a *administrationAPI) RunJob(ctx context.Context, in administration.RunJob
 		err error
 	}
 	requestOf(ctx).decided = true // a job that is run twice does nothing twice: no answer is kept
-	ended := make(chan end, 1)
+	ended, call := make(chan end, 1), admin.Call{KeyID: requestOf(ctx).key.ID}
 	ctx = plain(ctx)
+	note := func(ctx context.Context) error { return a.admin.NoteJob(ctx, call, in.Job) }
 	go func() {
-		job, err := a.jobs.Run(context.WithoutCancel(ctx), in.Job)
+		job, err := a.jobs.Run(context.WithoutCancel(ctx), in.Job, note)
 		ended <- end{job, err}
 	}()
 	wait := time.NewTimer(a.jobWait)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
@@ -53,6 +54,16 @@ func TestJobs(t *testing.T) {
 	require.Len(t, h.get("/admin/jobs?limit=2&offset=14").json(t)["data"], 2)
 	require.Equal(t, http.StatusNotFound, h.post("/admin/jobs/cleaning/run", "").status)
 	require.Equal(t, http.StatusNotFound, h.post("/admin/jobs/-/run", "").status)
+
+	var noted []string
+	for _, e := range h.get("/admin/audit?limit=50&action=job.run").json(t)["data"].([]any) {
+		entry := e.(map[string]any)
+		require.Equal(t, h.key.KeyID, entry["key_id"])
+		noted = append(noted, entry["target"].(string))
+	}
+	slices.Sort(noted)
+	ran := slices.DeleteFunc(names, func(name string) bool { return name == "backup" || name == "ledger" })
+	require.Equal(t, ran, noted, "each run has its line, and what did not run has none")
 }
 
 // TestJobDoesWhatIsDue: points that have expired are gone after the job, though

@@ -106,7 +106,7 @@ type Options struct {
 // Jobs runs and lists the scheduled work: *loyalty.Jobs.
 type Jobs interface {
 	List(ctx context.Context) ([]job.Job, error)
-	Run(ctx context.Context, name string) (job.Job, error)
+	Run(ctx context.Context, name string, note ...func(context.Context) error) (job.Job, error)
 	Wake(name string)
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 	"github.com/loyalty-platform/loyalty/server/loyalty/job"
 	"github.com/loyalty-platform/loyalty/store"
 )
@@ -25,7 +27,7 @@ func newJobs(s *settings) *cobra.Command {
 		&cobra.Command{
 			Use: "list", Short: "List the jobs and their last runs", Args: cobra.NoArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error {
-				return s.withJobs(cmd, func(jobs *job.Jobs) error {
+				return s.withJobs(cmd, func(jobs *job.Jobs, _ *admin.Admin) error {
 					list, err := jobs.List(cmd.Context())
 					if err != nil {
 						return coded{codeFailed, err}
@@ -38,7 +40,7 @@ func newJobs(s *settings) *cobra.Command {
 }
 
 // withJobs wires what jobs need on a database that must be there.
-func (s *settings) withJobs(cmd *cobra.Command, work func(*job.Jobs) error) error {
+func (s *settings) withJobs(cmd *cobra.Command, work func(*job.Jobs, *admin.Admin) error) error {
 	ctx, logger := cmd.Context(), slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil))
 	return use(ctx, s.openExisting, func(db *store.Store) error {
 		h := &app{store: db, logger: logger}
@@ -46,13 +48,14 @@ func (s *settings) withJobs(cmd *cobra.Command, work func(*job.Jobs) error) erro
 			return err
 		}
 		defer h.engine.Close()
-		return work(h.jobs)
+		return work(h.jobs, adminOf(db))
 	})
 }
 
 func (s *settings) runJob(cmd *cobra.Command, name string) error {
-	return s.withJobs(cmd, func(jobs *job.Jobs) error {
-		done, err := jobs.Run(cmd.Context(), name)
+	return s.withJobs(cmd, func(jobs *job.Jobs, a *admin.Admin) error {
+		note := func(ctx context.Context) error { return a.NoteJob(ctx, commandLine, name) }
+		done, err := jobs.Run(cmd.Context(), name, note)
 		switch {
 		case errors.Is(err, loyalty.ErrJobUnknown):
 			return coded{codeUsage, fmt.Errorf("there is no job %q; there are %v", name, job.JobNames())}

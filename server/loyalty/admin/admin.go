@@ -200,6 +200,15 @@ func (a *Admin) NotePersonal(ctx context.Context, call Call, of string, s Seen) 
 	return err
 }
 
+// NoteJob records in the audit trail that a caller runs a job by hand. It does so before the work
+// begins: if it fails, nothing is done.
+func (a *Admin) NoteJob(ctx context.Context, call Call, job string) error {
+	_, err := change(ctx, a, call, func(r *adminRun) (struct{}, error) {
+		return struct{}{}, r.audit("job.run", job, nil, nil)
+	}, func(struct{}) any { return nil })
+	return err
+}
+
 // NoteMasterKey records in the audit trail that nothing is sealed under an older master key any
 // more. fingerprint identifies the key in use without revealing it; anew and already count what was
 // sealed anew, and what was under it before.

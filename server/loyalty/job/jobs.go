@@ -33,6 +33,20 @@ type job struct {
 	work  func(context.Context, *Jobs, *shift) error
 }
 
+// after is the job with what comes before its work.
+func (d job) after(first []func(context.Context) error) job {
+	work := d.work
+	d.work = func(ctx context.Context, j *Jobs, s *shift) error {
+		for _, f := range first {
+			if err := f(ctx); err != nil {
+				return err
+			}
+		}
+		return work(ctx, j, s)
+	}
+	return d
+}
+
 // settleEvery is how often the jobs look for what is due. Whoever touches a
 // customer does not wait for them: what is due is applied first.
 const settleEvery = time.Minute
@@ -199,7 +213,9 @@ func (j *Jobs) List(ctx context.Context) ([]Job, error) {
 // nothing failed. It fails with ErrJobUnknown, also for one that this node has no place for, and
 // with ErrJobRunning where another run does it at the moment. Where ctx ends first it fails with
 // ErrUnavailable, and the job stays due. On a node whose clock is wrong it fails with ErrClockOff.
-func (j *Jobs) Run(ctx context.Context, name string) (Job, error) {
+// What notes a run for the audit trail comes first, once it is sure that the job is done here: where
+// that fails, the run has failed and has done nothing.
+func (j *Jobs) Run(ctx context.Context, name string, note ...func(context.Context) error) (Job, error) {
 	d, known := jobs[name]
 	if !known || !j.does(name) {
 		return Job{}, loyalty.ErrJobUnknown.With("job", name)
@@ -214,7 +230,7 @@ func (j *Jobs) Run(ctx context.Context, name string) (Job, error) {
 	case s == nil:
 		return Job{}, loyalty.ErrJobRunning.With("job", name)
 	}
-	switch err := s.work(ctx, d); {
+	switch err := s.work(ctx, d.after(note)); {
 	case errors.Is(err, errLeaseLost):
 		return Job{}, loyalty.ErrJobRunning.With("job", name)
 	case ctx.Err() != nil:
