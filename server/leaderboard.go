@@ -103,7 +103,7 @@ func periodOf(sent *string) (name string, p loyalty.BoardPeriod) {
 
 func boardPeriod(name string, part *boards.BoardPart) leaderboard.BoardPeriod {
 	return leaderboard.BoardPeriod{
-		Name: leaderboard.BoardPeriodName(name), StartsAt: instantOrNil(part.From), EndsAt: instantOrNil(part.Until),
+		Name: leaderboard.BoardPeriodName(name), StartsAt: instantOrNil(part.From), EndsAt: instantOrNil(part.Until), AsOf: instantOrNil(part.AsOf),
 	}
 }
 

@@ -353,3 +353,45 @@ func TestLeaderboardScores(t *testing.T) {
 		}
 	})
 }
+
+// TestBoardsThatCannotBeCounted: while the database takes no count, the last whole board is shown with
+// the instant up to which it counts; it goes on where it can be counted again.
+func TestBoardsThatCannotBeCounted(t *testing.T) {
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		s := newStadium(t, url)
+		s.enrol("member-1001")
+		s.enrol("member-1002")
+		s.scores("member-1001", 10)
+		period := func(path string) map[string]any {
+			t.Helper()
+			return s.sees(path).json(t)["period"].(map[string]any)
+		}
+		require.NotContains(t, period("/customers/leaderboard?period=week"), "as_of")
+		whole := s.board("period=week")
+
+		halt, resume := []string{
+			`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'nothing is counted'; END $$`,
+			`CREATE TRIGGER halt BEFORE INSERT OR UPDATE ON rankings FOR EACH ROW EXECUTE FUNCTION refuse()`,
+		}, []string{`DROP TRIGGER halt ON rankings`}
+		if !strings.HasPrefix(url, "postgres") {
+			halt = []string{`CREATE TRIGGER halt BEFORE INSERT ON rankings BEGIN SELECT RAISE(ABORT, 'nothing is counted'); END`,
+				`CREATE TRIGGER halt_update BEFORE UPDATE ON rankings BEGIN SELECT RAISE(ABORT, 'nothing is counted'); END`}
+			resume = []string{`DROP TRIGGER halt`, `DROP TRIGGER halt_update`}
+		}
+		raw := storetest.Raw(t, url)
+		for _, statement := range halt {
+			_, err := raw.Exec(statement)
+			require.NoError(t, err)
+		}
+		s.scores("member-1002", 20)
+		require.Equal(t, whole, s.board("period=week"), "the last whole board")
+		require.Equal(t, "2026-01-31T21:30:00.000Z", period("/customers/leaderboard?period=week")["as_of"])
+		require.Equal(t, "2026-01-31T21:30:00.000Z", succeeded(t, s.get("/customers/leaderboard/scores?period=week"))["period"].(map[string]any)["as_of"])
+		for _, statement := range resume {
+			_, err := raw.Exec(statement)
+			require.NoError(t, err)
+		}
+		require.NotEqual(t, whole, s.board("period=week"))
+		require.NotContains(t, period("/customers/leaderboard?period=week"), "as_of")
+	})
+}

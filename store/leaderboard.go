@@ -43,6 +43,17 @@ func (s boardStore) BoardState(ctx context.Context) (state loyalty.BoardState, e
 	return state, err
 }
 
+// BoardCounted reads when the last event was recorded that the boards count; zero: they count none.
+func (s boardStore) BoardCounted(ctx context.Context) (at time.Time, err error) {
+	var state loyalty.BoardState
+	q := boardState("coalesce((SELECT t.recorded_at FROM tail t WHERE t.number <= coalesce(f.position, 0) ORDER BY t.number DESC LIMIT 1), 0)")
+	var recorded int64
+	if err = s.asks(ctx, q.one(append(stateOf(&state), (*number)(&recorded))...)); recorded != 0 {
+		at = time.UnixMilli(recorded).UTC()
+	}
+	return at, err
+}
+
 // BoardGlance reads the state, and whether anything that was recorded between two
 // instants has no number yet: one statement, which sees one instant.
 func (s boardStore) BoardGlance(ctx context.Context, from, before time.Time) (state loyalty.BoardState, some bool, err error) {

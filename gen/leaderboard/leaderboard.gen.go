@@ -180,6 +180,11 @@ type BoardEntry struct {
 
 // BoardPeriod The period of a board.
 type BoardPeriod struct {
+	// AsOf Up to when the board counts, where newer events cannot be counted at the moment, such as while the database is read-only. Absent otherwise: then it has every event that was committed before you asked.
+	//
+	// Example: 2026-03-01T09:30:00.000Z
+	AsOf *externalRef0.Instant `json:"as_of,omitempty"`
+
 	// EndsAt The first instant after it; absent for `all`.
 	//
 	// Example: 2026-03-08T23:00:00.000Z

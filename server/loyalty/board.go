@@ -165,6 +165,9 @@ type BoardStore interface {
 	TailStore
 	// BoardState reads the state; zero: there is none.
 	BoardState(ctx context.Context) (BoardState, error)
+	// BoardCounted is the instant at which the last event that the boards count was recorded; zero:
+	// they count none.
+	BoardCounted(ctx context.Context) (time.Time, error)
 	// BoardGlance is BoardState that says at the same instant whether an event that was
 	// recorded from one instant to before another has no number in the tail yet.
 	BoardGlance(ctx context.Context, from, before time.Time) (state BoardState, unnumbered bool, err error)

@@ -54,7 +54,10 @@ func NewLeaderboard(o LeaderboardOptions) *Leaderboard {
 type BoardPart struct {
 	loyalty.Board
 	From, Until time.Time // the board's first instant, and that of what follows it; zero for BoardAll
-	Entries     []loyalty.BoardEntry
+	// AsOf is up to when the board counts, where newer events could not be counted; zero: it has all
+	// that was committed before it was asked for.
+	AsOf    time.Time
+	Entries []loyalty.BoardEntry
 }
 
 // BoardStanding is where one customer stands. Its entries are the customer's own and
@@ -69,7 +72,7 @@ type BoardStanding struct {
 // before it; after a position, of the board q.Board, where the walk began. It fails with
 // ErrBoardsUnbuilt.
 func (l *Leaderboard) Page(ctx context.Context, q loyalty.BoardQuery, previous bool) (BoardPart, error) {
-	loc, err := l.fresh(ctx, q.Period)
+	loc, asOf, err := l.fresh(ctx, q.Period)
 	if err != nil {
 		return BoardPart{}, err
 	}
@@ -79,7 +82,7 @@ func (l *Leaderboard) Page(ctx context.Context, q loyalty.BoardQuery, previous b
 			return BoardPart{Board: q.Board}, nil
 		}
 	}
-	part := BoardPart{Board: q.Board}
+	part := BoardPart{Board: q.Board, AsOf: asOf}
 	part.From, part.Until = q.Bounds(loc)
 	part.Entries, err = l.store.BoardPage(ctx, q)
 	return part, err
@@ -87,12 +90,12 @@ func (l *Leaderboard) Page(ctx context.Context, q loyalty.BoardQuery, previous b
 
 // Scores counts the customers of a board by bands of their scores, most bands at most.
 func (l *Leaderboard) Scores(ctx context.Context, p loyalty.BoardPeriod, previous bool, most int) (BoardPart, []loyalty.ScoreBand, error) {
-	loc, err := l.fresh(ctx, p)
+	loc, asOf, err := l.fresh(ctx, p)
 	if err != nil {
 		return BoardPart{}, nil, err
 	}
 	b, exists := p.At(l.now(), loc, previous)
-	part := BoardPart{Board: b}
+	part := BoardPart{Board: b, AsOf: asOf}
 	if !exists {
 		return part, nil, nil
 	}
@@ -104,7 +107,7 @@ func (l *Leaderboard) Scores(ctx context.Context, p loyalty.BoardPeriod, previou
 // Around returns where a customer stands on the board of a period that is under way, or with
 // previous on the one before it. It fails with ErrBoardsUnbuilt.
 func (l *Leaderboard) Around(ctx context.Context, q loyalty.BoardQuery, customer loyalty.ID, previous bool) (BoardStanding, error) {
-	loc, err := l.fresh(ctx, q.Period)
+	loc, asOf, err := l.fresh(ctx, q.Period)
 	if err != nil {
 		return BoardStanding{}, err
 	}
@@ -112,7 +115,7 @@ func (l *Leaderboard) Around(ctx context.Context, q loyalty.BoardQuery, customer
 	if !exists {
 		return BoardStanding{}, nil
 	}
-	s := BoardStanding{BoardPart: BoardPart{Board: b}}
+	s := BoardStanding{BoardPart: BoardPart{Board: b, AsOf: asOf}}
 	s.From, s.Until = b.Bounds(loc)
 	if s.Entries, s.Score, err = l.store.BoardAround(ctx, b, customer, q.Limit); err != nil {
 		return s, err
@@ -125,23 +128,49 @@ func (l *Leaderboard) Around(ctx context.Context, q loyalty.BoardQuery, customer
 	return s, nil
 }
 
-// fresh counts what was committed until now and gives the zone of the boards. It
-// fails with ErrBoardsUnbuilt where the boards of a period cannot be shown yet.
-func (l *Leaderboard) fresh(ctx context.Context, p loyalty.BoardPeriod) (*time.Location, error) {
+// fresh counts what was committed until now and gives the zone of the boards. Where nothing can be
+// counted, because the database is read-only or other nodes count, asOf is up to when the boards
+// that there are count. It fails with ErrBoardsUnbuilt where the boards of a period cannot be shown yet.
+func (l *Leaderboard) fresh(ctx context.Context, p loyalty.BoardPeriod) (loc *time.Location, asOf time.Time, err error) {
 	t := l.join()
 	select {
 	case <-ctx.Done():
-		return nil, loyalty.ErrUnavailable.Because(ctx.Err())
+		return nil, asOf, loyalty.ErrUnavailable.Because(ctx.Err())
 	case <-t.done:
 	}
-	whole := t.state.Built == t.state.Generation
 	switch {
 	case t.err != nil:
-		return nil, loyalty.OutcomeError(t.err)
-	case !whole && (p != loyalty.BoardAll || t.state.Built == 0): // all of time has no days
-		return nil, loyalty.ErrBoardsUnbuilt
+		return l.last(ctx, p, t.err)
+	case !shows(t.state, p):
+		return nil, asOf, loyalty.ErrBoardsUnbuilt
 	}
-	return t.location, nil
+	return t.location, asOf, nil
+}
+
+// shows reports whether the boards of a period are whole. That of all time has no days, and goes on
+// while the others are counted anew.
+func shows(s loyalty.BoardState, p loyalty.BoardPeriod) bool {
+	return s.Built != 0 && (s.Built == s.Generation || p == loyalty.BoardAll)
+}
+
+// last is fresh where nothing could be counted: the last whole boards, if there are any. Else it
+// fails with the reason.
+func (l *Leaderboard) last(ctx context.Context, p loyalty.BoardPeriod, cause error) (loc *time.Location, asOf time.Time, err error) {
+	cause = loyalty.OutcomeError(cause)
+	state, err := l.store.BoardState(ctx)
+	if err != nil || !shows(state, p) {
+		return nil, asOf, cause
+	}
+	if asOf, err = l.store.BoardCounted(ctx); err != nil {
+		return nil, asOf, cause
+	}
+	if asOf.IsZero() { // nothing was ever recorded, so the boards are empty
+		asOf = l.now()
+	}
+	if loc, err = time.LoadLocation(state.Zone); err != nil {
+		return nil, asOf, cause
+	}
+	return loc, asOf, nil
 }
 
 // boardTurn is one round of counting that any number of readers wait for.
