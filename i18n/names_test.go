@@ -69,7 +69,7 @@ var fieldNames = map[string]string{
 var reasonNames = strings.Fields(`brackets codes cursor export_key declared depth encoding external_name incomplete instant internal_action name nul past range
 	repeated repeated_name schema surrogate syntax too_many trailing type choice whole_number
 	campaign condition limit_total module_is_off nothing_to_give pool_has_no_code referral referral_back
-	balance claimed coupon handed_out kept paid no_rate pattern_budget limit not_active product redeemed revoked segment stock store transferred
+	balance claimed coupon currency handed_out kept paid no_rate pattern_budget limit not_active product redeemed revoked segment stock store transferred
 	challenge_completed challenge_full challenge_holds challenge_out challenge_progress challenge_reset challenge_taken_back tier_change tier_down tier_held tier_up
 	allowed burned earned expired not_enough own_points promised rate released reserved spent standing state taken taken_back unburned unspent held merged moved breakdown`)
 

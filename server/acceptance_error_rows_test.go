@@ -55,6 +55,7 @@ var errorPieces = [][2]string{
 	event("lou", "opt_in", `{"email":"lou@shop.test","handler":"loop"}`),
 	event("ina", "subscribe", `{"handler":"ina"}`),
 	event("ada", "point_add", `{"points":1000}`),
+	event("ada", "coupon_create", `{"code":"FT","type":"gift_card","value":5000,"currency":"HUF"}`),
 	event("sue", "point_add", `{"points":100}`),
 	event("sue", "suspend", `{}`),
 	event("ada", "checkout", `{"transaction_id":"T-1","total":60,"items":[`+teaLine+`]}`),
@@ -159,6 +160,7 @@ var failings = []failing{
 	}},
 	{"transfer_to_self", 422, 190102, "A transfer needs another customer as its receiver", "data.target", nil, says("ada", "coupon_transfer", `{"code":"CAKE","target":"ada"}`)},
 	{"coupon_store", 422, 190103, "Coupon NORTH cannot be redeemed in this store", "data.coupon_code", nil, says("ada", "checkout", `{"transaction_id":"T-9","total":1,"store":"south","coupon_code":"NORTH"}`)},
+	{"coupon_currency", 422, 190810, "Gift card FT is in HUF and cannot pay a purchase in EUR", "data.coupon_code", nil, says("ada", "checkout", `{"transaction_id":"T-9","total":1,"coupon_code":"FT"}`)},
 	{"coupon_product", 422, 190104, "Coupon CAKE is for none of the products of this purchase", "data.coupons[0]", nil, says("ada", "checkout", `{"transaction_id":"T-9","total":1,"coupons":["CAKE"],"items":[`+teaLine+`]}`)},
 	{"pool_not_generated", 422, 190105, "The coupon pool empty does not generate codes", "generate", nil, sends("/coupon-pools/empty/codes", `{"generate":1}`)},
 

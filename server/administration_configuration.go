@@ -33,7 +33,7 @@ func (a *administrationAPI) ApplyConfiguration(ctx context.Context, in administr
 		return nil, err
 	}
 	mode, prune := string(in.Body.Mode), in.Body.Prune != nil && *in.Body.Prune
-	answer := func(changes []admin.ConfigurationChange) any { return configurationAnswer(mode, changes) }
+	answer := withWarnings(ctx, a.programme, func(changes []admin.ConfigurationChange) any { return configurationAnswer(mode, changes) })
 	if mode == "plan" {
 		changes, err := a.admin.PlanConfiguration(plain(ctx), wanted, prune)
 		if err != nil {

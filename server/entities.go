@@ -106,7 +106,8 @@ func (a *entitiesAPI) CreateEntity(ctx context.Context, in entities.CreateEntity
 	if in.Body.ID != nil {
 		c.ID = *in.Body.ID
 	}
-	return change(ctx, http.StatusCreated, a.records.answer(in.Module, in.Entity), func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Entity], error) {
+	answer := withWarnings(ctx, a.programme, a.records.answer(in.Module, in.Entity))
+	return change(ctx, http.StatusCreated, answer, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Entity], error) {
 		return a.admin.CreateEntity(ctx, call, c)
 	})
 }
@@ -124,7 +125,8 @@ func (a *entitiesAPI) UpdateEntity(ctx context.Context, in entities.UpdateEntity
 		return nil, err
 	}
 	c.ID = in.EntityID
-	return change(ctx, http.StatusOK, a.records.answer(in.Module, in.Entity), func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Entity], error) {
+	answer := withWarnings(ctx, a.programme, a.records.answer(in.Module, in.Entity))
+	return change(ctx, http.StatusOK, answer, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Entity], error) {
 		return a.admin.UpdateEntity(ctx, call, c)
 	})
 }

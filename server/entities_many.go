@@ -28,7 +28,7 @@ func (a *entitiesAPI) ChangeEntities(ctx context.Context, in entities.ChangeEnti
 	skip := in.Body.ErrorHandling != nil && *in.Body.ErrorHandling == entities.EntityChangesErrorHandlingSkip
 	language := requestOf(ctx).language
 	answer := func(results []admin.EntityResult) any { return entityResults(language, results) }
-	return change(ctx, http.StatusOK, answer, func(ctx context.Context, call admin.Call) (admin.Done[[]admin.EntityResult], error) {
+	return change(ctx, http.StatusOK, withWarnings(ctx, a.programme, answer), func(ctx context.Context, call admin.Call) (admin.Done[[]admin.EntityResult], error) {
 		return a.admin.ChangeEntities(ctx, call, changes, skip)
 	})
 }

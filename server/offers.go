@@ -109,6 +109,9 @@ func cartOf(body *offers.OfferQuery) offer.Cart {
 	if body.Store != nil {
 		cart.Store = *body.Store
 	}
+	if sent.Currency != nil {
+		cart.Currency = *sent.Currency
+	}
 	for _, i := range sent.Items {
 		item := offer.CartItem{
 			ProductID: i.ProductID, Quantity: i.Quantity, Price: amount(i.Price), Discount: amount(i.Discount), Subtotal: i.Subtotal,

@@ -61,7 +61,7 @@ func (a *administrationAPI) CreateWebhook(ctx context.Context, in administration
 	}
 	c.Format, c.Ordering, c.Version = textOf(b.Format), textOf(b.Ordering), textOf(b.Version)
 	c.Signature = textOf(b.Signature)
-	return change(ctx, http.StatusCreated, a.newWebhookAnswer, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Webhook], error) {
+	return change(ctx, http.StatusCreated, withWarnings(ctx, a.programme, a.newWebhookAnswer), func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Webhook], error) {
 		return a.webhooks.CreateWebhook(ctx, call, c)
 	})
 }
@@ -80,7 +80,7 @@ func (a *administrationAPI) UpdateWebhook(ctx context.Context, in administration
 		c.Headers = &b.Headers
 	}
 	c.Format = textOf(b.Format)
-	return change(ctx, http.StatusOK, a.webhookAnswer, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Webhook], error) {
+	return change(ctx, http.StatusOK, withWarnings(ctx, a.programme, a.webhookAnswer), func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Webhook], error) {
 		return a.webhooks.UpdateWebhook(ctx, call, in.WebhookID, c)
 	})
 }

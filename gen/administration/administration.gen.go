@@ -2012,6 +2012,10 @@ type ConfigurationDifferenceSection string
 type ConfigurationDifferences struct {
 	// Data What a configuration changes.
 	Data ConfigurationDifferences_Data `json:"data"`
+
+	// Warnings Conditions that were saved and that compare money without asking for its currency, in a programme that has rates for
+	// several (190811). Absent where there is none.
+	Warnings *externalRef0.ConditionWarnings `json:"warnings,omitempty"`
 }
 
 // ConfigurationDifferencesDataMode What was asked for: with `apply` the differences are made now.
@@ -3943,6 +3947,10 @@ type NewWebhookState string
 type NewWebhookAnswer struct {
 	// Data A webhook, with its new secret.
 	Data NewWebhook `json:"data"`
+
+	// Warnings Conditions that were saved and that compare money without asking for its currency, in a programme that has rates for
+	// several (190811). Absent where there is none.
+	Warnings *externalRef0.ConditionWarnings `json:"warnings,omitempty"`
 }
 
 // Nothing An operation that needs no properties.
@@ -4735,10 +4743,12 @@ type SystemWebhooks struct {
 
 // TiersConfig What tiers by spend add up. Default is what was paid in the structure's own currency.
 type TiersConfig struct {
-	// ExchangeRates How many units of the programme's currency one unit of another one is. A structure adds up purchases of its own
+	// ExchangeRates How many units of the programme's currency one unit of another one is: by them everything that compares or adds money
+	// knows other currencies, also while this module is off. Challenges that `sum` money, the `min_total` and fixed amounts of
+	// offers, and `transaction.total_in_base` of conditions are in the programme's currency. A structure adds up purchases of its own
 	// currency as they are, and turns those of others into it by these rates; a purchase in a currency without a rate does
-	// not count. Rates hold for the whole past: a change counts every purchase anew, at the customer's next event and by
-	// the job `tiers`.
+	// not count. For tiers rates hold for the whole past: a change counts every purchase anew, at the customer's next event and by
+	// the job `tiers`. Challenges keep what they counted.
 	//
 	//
 	// Example: {"HUF":0.0025,"USD":0.92}
@@ -5002,6 +5012,10 @@ type WebhookState string
 type WebhookAnswer struct {
 	// Data A webhook, without its secrets and the values of its headers.
 	Data Webhook `json:"data"`
+
+	// Warnings Conditions that were saved and that compare money without asking for its currency, in a programme that has rates for
+	// several (190811). Absent where there is none.
+	Warnings *externalRef0.ConditionWarnings `json:"warnings,omitempty"`
 }
 
 // WebhookAttempts What became of the attempts to deliver.

@@ -530,6 +530,10 @@ type ClaimedCouponStatus string
 // Example: percentage
 type ClaimedCouponType string
 
+// ConditionWarnings Conditions that were saved and that compare money without asking for its currency, in a programme that has rates for
+// several (190811). Absent where there is none.
+type ConditionWarnings = []Warning
+
 // Coupon One coupon. Properties that it does not have are absent.
 type Coupon struct {
 	// Balance What is left on a gift card.
@@ -1365,16 +1369,17 @@ type TransactionMove struct {
 // Example: accepted
 type TransactionStatus string
 
-// Warning A coupon or an offer that a purchase named and that could not be used: the purchase was recorded without it, because
-// the module incentivized_purchase says so (`invalid_codes`). `code` and `message` are those of the error that would
-// have refused it.
+// Warning What the sender should know about a request that was carried out. Of a purchase: a coupon or an offer that it named and
+// that could not be used, so that it was recorded without, because the module incentivized_purchase says so
+// (`invalid_codes`); `code` and `message` are those of the error that would have refused it. Of a rule that was saved: a
+// condition that may mean something else than it says.
 type Warning struct {
 	// Code The number of the failure; it never changes with the language.
 	//
 	// Example: 1601
 	Code int `json:"code"`
 
-	// Field Where the code stands in the request.
+	// Field Where the code or the condition stands in the request.
 	//
 	// Example: data.coupons[0]
 	Field string `json:"field"`

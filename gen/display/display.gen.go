@@ -1532,7 +1532,7 @@ type OfferActivity struct {
 	// Example: 2
 	Left *int64 `json:"left,omitempty"`
 
-	// MinTotal The least sum of the cart; absent when any will do.
+	// MinTotal The least sum of the cart, in the programme's currency; absent when any will do.
 	//
 	// Example: 50
 	MinTotal *money.Amount `json:"min_total,omitempty"`

@@ -768,7 +768,7 @@ type ChallengeCriterion struct {
 	// Example: event.data.total >= 100
 	Condition *Condition `json:"condition,omitempty"`
 
-	// Sum The number to add up: `points`, an attribute such as `data.total`, or one of the purchase or its line such as `transaction.total` or `item.subtotal`; events are counted, if it is absent.
+	// Sum The number to add up: `points`, an attribute such as `data.total`, or one of the purchase or its line such as `transaction.total` or `item.subtotal`; events are counted, if it is absent. Money is added up in the programme's currency: amounts in another by the `exchange_rates` of the module tiers, and those without a rate not at all.
 	//
 	// Example: data.total
 	Sum *string `json:"sum,omitempty"`
@@ -1061,6 +1061,10 @@ type EndsAt = string
 type EntityAnswer struct {
 	// Data One entity, with the properties of its schema beside these.
 	Data EntityRecord `json:"data"`
+
+	// Warnings Conditions that were saved and that compare money without asking for its currency, in a programme that has rates for
+	// several (190811). Absent where there is none.
+	Warnings *externalRef0.ConditionWarnings `json:"warnings,omitempty"`
 }
 
 // EntityChange One change.
@@ -1208,6 +1212,10 @@ type EntityResults struct {
 	//
 	// Example: 3
 	Total int `json:"total"`
+
+	// Warnings Conditions that were saved and that compare money without asking for its currency, in a programme that has rates for
+	// several (190811). Absent where there is none.
+	Warnings *externalRef0.ConditionWarnings `json:"warnings,omitempty"`
 }
 
 // EntityUpdate The properties of the entity's schema that change; null removes an optional one.
@@ -1290,7 +1298,7 @@ type Offer struct {
 	// Example: 500
 	MaxRedemptions *int64 `json:"max_redemptions,omitempty"`
 
-	// MinTotal The least sum of the cart.
+	// MinTotal The least sum of the cart, in the programme's currency; a cart in another is compared by the `exchange_rates` of the module tiers, and without a rate it does not reach it.
 	//
 	// Example: 50
 	MinTotal *money.Amount `json:"min_total,omitempty"`

@@ -606,7 +606,7 @@ type CouponRedeemData struct {
 	// Example: 2026-02-27T18:05:00Z
 	EffectiveTimestamp *externalRef0.EffectiveTimestamp `json:"effective_timestamp,omitempty"`
 
-	// TransactionID The purchase it was used for. It is stored as sent and need not exist.
+	// TransactionID The purchase it was used for. It is stored as sent and need not exist; a gift card is refused (190810) where it is a purchase of the customer in another currency.
 	//
 	// Example: T-1001
 	TransactionID *string `json:"transaction_id,omitempty"`

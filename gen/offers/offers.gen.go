@@ -40,6 +40,7 @@ const (
 	QuotedOfferReasonCart     QuotedOfferReason = "cart"
 	QuotedOfferReasonCustomer QuotedOfferReason = "customer"
 	QuotedOfferReasonLimit    QuotedOfferReason = "limit"
+	QuotedOfferReasonNoRate   QuotedOfferReason = "no_rate"
 	QuotedOfferReasonSegment  QuotedOfferReason = "segment"
 	QuotedOfferReasonStore    QuotedOfferReason = "store"
 	QuotedOfferReasonUsedUp   QuotedOfferReason = "used_up"
@@ -53,6 +54,8 @@ func (e QuotedOfferReason) Valid() bool {
 	case QuotedOfferReasonCustomer:
 		return true
 	case QuotedOfferReasonLimit:
+		return true
+	case QuotedOfferReasonNoRate:
 		return true
 	case QuotedOfferReasonSegment:
 		return true
@@ -151,6 +154,11 @@ func (e ListOffersParamsOrder) Valid() bool {
 
 // Cart What is to be bought. Neither `total` nor subtotals are computed for you where you send them, and they are never compared.
 type Cart struct {
+	// Currency What its amounts are in: an ISO 4217 code. The programme's currency, if it is absent.
+	//
+	// Example: EUR
+	Currency *string `json:"currency,omitempty"`
+
 	// Discount What is off the whole cart already. It is part of `total`, where that is sent.
 	//
 	// Example: 0
@@ -231,7 +239,7 @@ type Offer struct {
 	// Example: 500
 	MaxRedemptions *int64 `json:"max_redemptions,omitempty"`
 
-	// MinTotal The least sum of the goods in the cart; absent when any will do.
+	// MinTotal The least sum of the goods in the cart, in the programme's currency; absent when any will do.
 	//
 	// Example: 50
 	MinTotal *money.Amount `json:"min_total,omitempty"`
@@ -345,7 +353,7 @@ type QuoteAnswer struct {
 type QuotedOffer struct {
 	// Amount What it takes off this cart; 0 where it cannot be used.
 	//
-	// Example: 9.999
+	// Example: 10
 	Amount money.Amount `json:"amount"`
 
 	// Discount How much an offer takes off.
@@ -379,7 +387,7 @@ type QuotedOffer struct {
 	// Example: 500
 	MaxRedemptions *int64 `json:"max_redemptions,omitempty"`
 
-	// MinTotal The least sum of the goods in the cart; absent when any will do.
+	// MinTotal The least sum of the goods in the cart, in the programme's currency; absent when any will do.
 	//
 	// Example: 50
 	MinTotal *money.Amount `json:"min_total,omitempty"`
@@ -396,6 +404,7 @@ type QuotedOffer struct {
 	// - `segment`: it is for other customers.
 	// - `store`: it is for other stores.
 	// - `cart`: the cart does not reach its least sum, or lacks its items.
+	// - `no_rate`: its least sum or its discount is money, and no exchange rate covers the cart's currency.
 	//
 	//
 	// Example: cart
@@ -449,6 +458,7 @@ type QuotedOffer struct {
 // - `segment`: it is for other customers.
 // - `store`: it is for other stores.
 // - `cart`: the cart does not reach its least sum, or lacks its items.
+// - `no_rate`: its least sum or its discount is money, and no exchange rate covers the cart's currency.
 //
 // Example: cart
 type QuotedOfferReason string

@@ -295,8 +295,12 @@ var (
 	ErrToOneself      = NewError(Refused, 190102, "transfer_to_self")
 	ErrCouponStore    = NewError(Refused, 190103, "coupon_store", "code")
 	ErrCouponProduct  = NewError(Refused, 190104, "coupon_product", "code")
-	ErrPoolSource     = NewError(Refused, 190105, "pool_not_generated", "pool")
-	ErrPatternSpent   = NewError(Refused, 190106, "pattern_exhausted", "pool")
+	ErrCouponCurrency = NewError(Refused, 190810, "coupon_currency", "code", "currency", "paid")
+
+	// ErrConditionCurrency warns and refuses nothing.
+	ErrConditionCurrency = NewError(Refused, 190811, "condition_currency", "currency")
+	ErrPoolSource        = NewError(Refused, 190105, "pool_not_generated", "pool")
+	ErrPatternSpent      = NewError(Refused, 190106, "pattern_exhausted", "pool")
 
 	ErrReferrerSelf = NewError(Refused, 190130, "referrer_self")
 

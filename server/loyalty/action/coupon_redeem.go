@@ -11,7 +11,13 @@ import (
 // card it uses the amount, all of it where none is sent.
 var couponRedeem = engine.Action[events.CouponRedeemData]{
 	Name: "coupon_redeem", Standing: engine.Spender,
-	Needs: func(d events.CouponRedeemData, n *loyalty.CustomerNeeds) { n.Coupons = []string{d.Code} },
+	Needs: func(d events.CouponRedeemData, n *loyalty.CustomerNeeds) {
+		n.Coupons = []string{d.Code}
+		// a gift card pays in its own currency only
+		if d.TransactionID != nil {
+			n.Transactions = []string{*d.TransactionID}
+		}
+	},
 	Apply: func(r *engine.Run, d events.CouponRedeemData) error {
 		_, err := coupon.Redeem(r, r.Event, coupon.Redemption{Code: d.Code, Amount: d.Amount, Cost: deref(d.Cost)})
 		return err

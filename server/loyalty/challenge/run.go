@@ -59,9 +59,12 @@ func moves(o *engine.Occurrence, c *Challenge) ([]int64, error) {
 		if !held {
 			continue
 		}
-		n, err := amount(o, k)
+		n, noRate, err := amount(o, k)
 		if err != nil {
 			return nil, err
+		}
+		if noRate != "" {
+			traceNoRate(o.Run, c, noRate)
 		}
 		if moves == nil && n > 0 {
 			moves = make([]int64, len(c.Criteria))
@@ -145,6 +148,13 @@ func StatusOf(r *engine.Run, c *Challenge) (ChallengeStatus, error) {
 // keepChallenge stores a state, and records it in the effects of an event.
 func keepChallenge(r *engine.Run, e *loyalty.Event, c *Challenge, st *ChallengeState) error {
 	return r.SetProgress(e, loyalty.ProgressKey{Kind: loyalty.ProgressChallenge, Key: c.ID}, st, time.Time{})
+}
+
+// traceNoRate tells that money did not count, because no exchange rate covers its currency.
+func traceNoRate(r *engine.Run, c *Challenge, currency string) {
+	if r.Tracing() {
+		r.TraceInput(loyalty.Verdict{Rule: "challenge", Verdict: "skipped", Reason: "reason.no_rate", Input: map[string]any{"challenge": c.ID, "no_rate": currency}})
+	}
 }
 
 func traceChallenge(r *engine.Run, c *Challenge, verdict, reason string, n int64) {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/condition"
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 	"github.com/loyalty-platform/loyalty/server/loyalty/money"
@@ -13,12 +14,55 @@ import (
 const sumScale = int64(money.Unit)
 
 // amount is how far an occurrence moves a criterion, in the criterion's scale. It sees the same facts
-// as conditions, but money exactly. What is absent, not a number, or below zero moves nothing, so
-// that progress never goes back.
-func amount(o *engine.Occurrence, k *Criterion) (n int64, err error) {
+// as conditions, but money exactly, and in the programme's currency: noRate is the one that no
+// exchange rate turns into it. What is absent, not a number, or below zero moves nothing, so that
+// progress never goes back.
+func amount(o *engine.Occurrence, k *Criterion) (n int64, noRate string, err error) {
 	if k.Sum == "" {
-		return 1, nil
+		return 1, "", nil
 	}
+	n, err = sumOf(o, k)
+	if n = min(max(0, n), maxSum); err != nil || n == 0 || !sumsMoney(k.Sum) {
+		return n, "", err
+	}
+	currency, err := paidIn(o)
+	if err != nil {
+		return 0, "", err
+	}
+	worth, covered := o.Programme.InBase(money.Amount(n), currency)
+	if !covered {
+		return 0, currency, nil
+	}
+	return int64(worth), "", nil
+}
+
+// sumsMoney reports whether a criterion adds up money: an amount of the purchase or of a line, or an
+// attribute that the contract knows as one. Attributes of other names are numbers.
+func sumsMoney(path string) bool {
+	return condition.IsMoney(path[strings.LastIndexByte(path, '.')+1:])
+}
+
+// paidIn is the currency of an occurrence's money, as it was sent: that of its own attributes, or of
+// its purchase.
+func paidIn(o *engine.Occurrence) (string, error) {
+	data, err := o.SeenAttributes()
+	if err != nil {
+		return "", err
+	}
+	if heir, inherits := data.(condition.Heir); inherits {
+		data = heir.With("currency")
+	}
+	if own := loyalty.TextOf(engine.AttributesOf(data)["currency"]); own != "" {
+		return own, nil
+	}
+	if t := o.Purchase(); t != nil {
+		return t.Currency(), nil
+	}
+	return "", nil
+}
+
+// sumOf reads the number that a criterion adds up.
+func sumOf(o *engine.Occurrence, k *Criterion) (n int64, err error) {
 	record, field, _ := strings.Cut(strings.TrimPrefix(k.Sum, "event."), ".")
 	switch record {
 	case "points":
@@ -36,7 +80,7 @@ func amount(o *engine.Occurrence, k *Criterion) (n int64, err error) {
 	case "item":
 		n, err = lineNumber(o, field)
 	}
-	return min(max(0, n), maxSum), err
+	return n, err
 }
 
 // purchaseNumber reads a number of the purchase as rules have it now. Its sums are asked of the

@@ -29,6 +29,8 @@ type compiler struct {
 	probes map[string]int // how often a guarded fact is used otherwise than as a whole
 	nodes  int
 	inside []kind // kinds of the elements of the list functions around, innermost last
+
+	money, currency bool // see Condition
 }
 
 // fault tells where in the text something is wrong: conditions are written by people, in a
@@ -202,6 +204,9 @@ func (c *compiler) field(n *ast.MemberNode, record, name string) (term, error) {
 		return term{}, c.fault(n, "%s has no field %s; it has %s", record, name, names(fields[record]))
 	}
 	c.use(record, name)
+	if record == "transaction" || record == "item" {
+		c.spot(name)
+	}
 	t := term{node: n, kind: of.kind, holds: of.holds, words: of.words, eval: of.read}
 	if of.personal || name == dataField {
 		t = c.guard(t, record+"."+name)
@@ -215,6 +220,7 @@ func (c *compiler) lineField(n *ast.MemberNode, of term, name string) (term, err
 	if !ok {
 		return term{}, c.fault(n, "a line has no field %s; it has %s", name, names(lineFields))
 	}
+	c.spot(name)
 	t := term{node: n, kind: field.kind, eval: func(f *frame) value {
 		if item, ok := of.eval(f).ref.(*Item); ok {
 			return field.read(item)
@@ -245,6 +251,9 @@ func (c *compiler) element(n *ast.MemberNode, of, key term) (term, error) {
 		}
 		return f.part(n, from, at)
 	}}
+	if key.literal && key.kind == text { // an attribute that was sent
+		c.spot(key.constant.s)
+	}
 	if of.guarded != "" { // the part is looked at, and not what it is a part of
 		c.whole(of)
 		fact := of.guarded

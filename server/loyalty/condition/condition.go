@@ -25,6 +25,8 @@ type Condition struct {
 	uses   map[string]bool
 	probes []string
 	eval   evaluator
+
+	money, currency bool // it looks at an amount of money, at what one is in
 }
 
 // Error is why a source is not a condition.
@@ -62,7 +64,9 @@ func Compile(source string) (*Condition, error) {
 		return nil, located.in(source)
 	}
 	maps.DeleteFunc(c.probes, func(_ string, times int) bool { return times == 0 })
-	return &Condition{source: source, uses: c.uses, probes: slices.Sorted(maps.Keys(c.probes)), eval: whole.eval}, nil
+	return &Condition{
+		source: source, uses: c.uses, probes: slices.Sorted(maps.Keys(c.probes)), eval: whole.eval, money: c.money, currency: c.currency,
+	}, nil
 }
 
 // Holds reports whether the condition is true of the facts. What is neither true

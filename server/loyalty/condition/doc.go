@@ -38,7 +38,7 @@
 //     ("05-17", in the event's year: 29 February is the 28th in other years),
 //     birth_month, age (in years, on the event's day).
 //   - transaction, where the event belongs to a purchase: id, status, currency,
-//     country, channel, store, total, original_total, refunded, earned, burned,
+//     country, channel, store, total, total_in_base, original_total, refunded, earned, burned,
 //     checkout_date, items, data.<attribute>.
 //   - item, where one line is asked about, and every element of
 //     transaction.items: product_id, product_name, product_category, quantity,

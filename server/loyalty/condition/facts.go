@@ -81,7 +81,8 @@ type Transaction struct {
 	Currency, Country              string
 	Channel, Store                 string
 	Total, OriginalTotal, Refunded float64
-	Earned, Burned                 int64 // points
+	TotalInBase                    *float64 // in the programme's currency; nil: no exchange rate covers Currency
+	Earned, Burned                 int64    // points
 	CheckoutDate                   time.Time
 	Items                          []Item
 	Data                           Attributes // of the checkout

@@ -94,6 +94,7 @@ var transactionFields = map[string]field{
 	"channel":        ofTransaction(text, func(t *Transaction) value { return fieldText(t.Channel) }),
 	"store":          ofTransaction(text, func(t *Transaction) value { return fieldText(t.Store) }),
 	"total":          ofTransaction(number, func(t *Transaction) value { return decimal(t.Total) }),
+	"total_in_base":  ofTransaction(number, totalInBase),
 	"original_total": ofTransaction(number, func(t *Transaction) value { return decimal(t.OriginalTotal) }),
 	"refunded":       ofTransaction(number, func(t *Transaction) value { return decimal(t.Refunded) }),
 	"earned":         ofTransaction(number, func(t *Transaction) value { return integer(t.Earned) }),
@@ -101,6 +102,13 @@ var transactionFields = map[string]field{
 	"checkout_date":  ofTransaction(instant, func(t *Transaction) value { return instantOf(t.CheckoutDate) }),
 	"data":           ofTransaction(object, func(t *Transaction) value { return value{kind: object, ref: t.Data} }),
 	"items":          transactionItems,
+}
+
+func totalInBase(t *Transaction) value {
+	if t.TotalInBase == nil {
+		return nothing
+	}
+	return decimal(*t.TotalInBase)
 }
 
 var transactionItems = field{kind: list, holds: line, read: ofTransaction(list, func(t *Transaction) value {

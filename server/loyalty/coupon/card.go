@@ -36,7 +36,11 @@ func repay(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, c *loyalty.C
 	for _, i := range uses {
 		paid += c.Uses[i].Amount
 	}
-	switch needed := *left; {
+	needed := *left
+	if paysIn(r, c, t) != nil { // the update changed the currency: the card pays none of it
+		needed = 0
+	}
+	switch {
 	case paid < needed && mayPay(r, c, t):
 		more = min(money.Amount(c.Balance), needed-paid)
 		*left -= paid + more

@@ -32,8 +32,8 @@ func useOf(t *loyalty.Transaction, c *loyalty.Coupon, n money.Amount) couponUsed
 // is named twice is used once. Gift cards pay in the order in which they are named, each as much as
 // it has and the total still needs; a card that is not needed is not touched. The purchase's store
 // and lines must be known. A coupon that cannot be used refuses the purchase, or is left out with a
-// warning: besides the failures of Redeem with ErrSuspended, ErrCouponStore or ErrCouponProduct,
-// all of which name the code's place.
+// warning: besides the failures of Redeem with ErrSuspended, ErrCouponStore,
+// ErrCouponProduct or ErrCouponCurrency, all of which name the code's place.
 func RedeemCoupons(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, single *string, list []string) error {
 	places, left := map[string]bool{}, money.Amount(t.Total)
 	use := func(code, field string) error {
@@ -136,7 +136,7 @@ func redeemed(t *loyalty.Transaction, u loyalty.RedeemedCoupon) {
 	t.Detail.Coupons = all
 }
 
-// fits checks a coupon against the store and the lines of a purchase.
+// fits checks a coupon against the store, the lines and the currency of a purchase.
 func fits(r *engine.Run, c *loyalty.Coupon, t *loyalty.Transaction) error {
 	var store string
 	if raw, ok := t.Detail.Attributes["store"]; ok && json.Unmarshal(raw, &store) != nil {
@@ -151,7 +151,19 @@ func fits(r *engine.Run, c *loyalty.Coupon, t *loyalty.Transaction) error {
 		Trace(r, "refused", "reason.product", c)
 		return loyalty.ErrCouponProduct.With("code", c.Code)
 	}
-	return nil
+	return paysIn(r, c, t)
+}
+
+// paysIn refuses a gift card of another currency than the purchase's: what is on it is money, and is
+// never changed into another. Coupons of other types are taken off by the till, which knows what
+// they are worth.
+func paysIn(r *engine.Run, c *loyalty.Coupon, t *loyalty.Transaction) error {
+	p := r.Programme
+	if c.Type != loyalty.CouponGiftCard || p.SameCurrency(c.Currency, t.Currency()) {
+		return nil
+	}
+	Trace(r, "refused", "reason.currency", c)
+	return loyalty.ErrCouponCurrency.With("code", c.Code).With("currency", p.ShownCurrency(c.Currency)).With("paid", p.ShownCurrency(t.Currency()))
 }
 
 // usesOf returns the places of a coupon's uses by a purchase that still stand, last one first.

@@ -20,11 +20,18 @@ type Redemption struct {
 
 // Redeem uses a coupon in the name of an event of this customer, at the run's effective time. The
 // coupon must be theirs, or held by no customer; then it becomes theirs. It fails with
-// ErrCouponNotFound (1601), and with ErrCouponBalance (1606) for more than a gift card has.
+// ErrCouponNotFound (1601), with ErrCouponBalance (1606) for more than a gift card has, and with
+// ErrCouponCurrency for a gift card of another currency than the purchase that the event names.
 func Redeem(r *engine.Run, e *loyalty.Event, d Redemption) (*loyalty.Coupon, error) {
 	c, err := Redeemable(r, d.Code)
 	if err != nil {
 		return nil, err
+	}
+	// a purchase that is not the customer's, or not known, says nothing about its currency
+	if t := r.Bought(e.Transaction); t != nil {
+		if err := paysIn(r, c, t); err != nil {
+			return nil, loyalty.AtField(err, "data.code")
+		}
 	}
 	return c, Use(r, e, c, d)
 }

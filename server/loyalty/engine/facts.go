@@ -202,6 +202,9 @@ func purchaseFacts(r *Run, t *loyalty.Transaction) (*condition.Transaction, erro
 		Total: units(money.Amount(t.Total)), OriginalTotal: units(money.Amount(t.OriginalTotal)), Refunded: units(money.Amount(t.Refunded)),
 		Earned: t.Earned, Burned: t.Burned, CheckoutDate: t.CheckoutDate, Data: data,
 	}
+	if base, covered := r.Programme.InBase(money.Amount(t.Total), t.Currency()); covered {
+		f.TotalInBase = new(units(base))
+	}
 	f.Items = make([]condition.Item, len(t.Detail.Items))
 	for i := range t.Detail.Items {
 		if f.Items[i], err = lineFacts(r, t, &t.Detail.Items[i]); err != nil {

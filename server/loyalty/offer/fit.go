@@ -5,10 +5,12 @@ import (
 	"strings"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty/money"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
 // Cart is a purchase that has not been made yet.
 type Cart struct {
+	Currency string        // of its amounts; empty: the programme's
 	Store    string        // by its id or name; empty: none is told
 	Total    *money.Amount // what is to be paid, shipping included; nil: the subtotals less Discount
 	Discount money.Amount  // on the cart as a whole; part of Total where that is told
@@ -28,25 +30,49 @@ type CartItem struct {
 	Subtotal *money.Amount // of the line; nil: (Price - Discount) x Quantity
 }
 
-// Fits reports whether a cart meets an offer's conditions, apart from dates and limits, and how much
-// the offer takes off. A discount on items applies to each piece of every eligible line. It never
-// exceeds the price of the line or of the cart's goods, and shipping is not among the goods.
-func (o *Offer) Fits(cart Cart) (bool, money.Amount) {
+// Fits returns why a cart does not meet an offer's conditions, apart from dates and limits, and how
+// much the offer takes off where it does. A discount on items applies to each piece of every eligible
+// line. It never exceeds the price of the line or of the cart's goods, and shipping is not among the
+// goods. It is rounded once, as a whole, so that many lines do not add up their roundings.
+func (o *Offer) Fits(p *programme.Programme, cart Cart) (reason string, off money.Amount) {
 	lines := cart.lines()
 	total := cart.goods(lines)
-	if total < o.MinTotal || !o.required(cart) {
-		return false, 0
+	if !o.required(cart) || total <= 0 && o.Type == offerCart {
+		return offerCartUnfit, 0
 	}
-	if o.Type == offerCart {
-		return total > 0, min(total, o.Discount.off(total, 1))
-	}
-	fits, off := false, make([]money.Amount, len(lines))
-	for i, item := range cart.Items {
-		if slices.ContainsFunc(o.EligibleItems, func(e OfferItem) bool { return e.names(item) && e.enough(cart) }) {
-			fits, off[i] = true, o.Discount.off(lines[i], item.Quantity)
+	if o.MinTotal > 0 {
+		switch base, covered := p.InBase(total, cart.Currency); {
+		case !covered:
+			return offerNoRate, 0
+		case base < o.MinTotal:
+			return offerCartUnfit, 0
 		}
 	}
-	return fits, min(total, sumAmounts(off))
+	d, covered := o.Discount.in(p, cart.Currency)
+	if !covered {
+		return offerNoRate, 0
+	}
+	if o.Type == offerCart {
+		return "", d.capped(d.off(total, 1), total)
+	}
+	return o.onItems(d, cart, lines, total)
+}
+
+// onItems is Fits for an offer on items.
+func (o *Offer) onItems(d discount, cart Cart, lines []money.Amount, total money.Amount) (reason string, off money.Amount) {
+	var costs, offs []money.Amount
+	for i, item := range cart.Items {
+		if slices.ContainsFunc(o.EligibleItems, func(e OfferItem) bool { return e.names(item) && e.enough(cart) }) {
+			costs, offs = append(costs, lines[i]), append(offs, d.off(lines[i], item.Quantity))
+		}
+	}
+	switch {
+	case len(costs) == 0:
+		return offerCartUnfit, 0
+	case d.Type == percentDiscount: // of all lines together
+		return "", d.capped(d.off(sumAmounts(costs), 1), total)
+	}
+	return "", d.capped(sumAmounts(offs), total)
 }
 
 // goods is what the goods of a cart cost, at least 0. The caller's total wins, because their till may
@@ -91,8 +117,34 @@ func (i OfferItem) names(item CartItem) bool {
 	return item.Category == i.ID || slices.ContainsFunc(parts, func(p string) bool { return strings.TrimSpace(p) == i.ID })
 }
 
-// off is the discount on a number of pieces that together cost an amount.
-func (d OfferDiscount) off(amount money.Amount, quantity int64) money.Amount {
+// discount is the discount of an offer in the currency of a cart.
+type discount struct {
+	OfferDiscount
+	unit money.Amount // the currency's smallest
+}
+
+// in is the discount in a currency; false if it is a sum of money and no exchange rate covers the
+// currency.
+func (d OfferDiscount) in(p *programme.Programme, currency string) (discount, bool) {
+	own, covered := discount{d, money.Smallest(p.ShownCurrency(currency))}, true
+	if d.Type != percentDiscount {
+		own.Value, covered = p.ExchangeTo(currency).Of(d.Value, "")
+	}
+	return own, covered
+}
+
+// capped rounds a discount to the currency's smallest unit, and to no more than what the goods cost.
+func (d discount) capped(off, total money.Amount) money.Amount {
+	off = min(off, total).RoundTo(d.unit)
+	if off > total { // the goods cost a part of a unit
+		off -= d.unit
+	}
+	return off
+}
+
+// off is the discount on a number of pieces that together cost an amount. A percentage is rounded to
+// the smallest unit here, because a product that is rounded twice can miss the nearest one.
+func (d discount) off(amount money.Amount, quantity int64) money.Amount {
 	pieces := money.Amount(quantity).Decimal().Shift(money.Scale)
 	worth, value := amount.Decimal(), d.Value.Decimal()
 	off := value.Mul(pieces)
@@ -100,7 +152,8 @@ func (d OfferDiscount) off(amount money.Amount, quantity int64) money.Amount {
 	case fixedPrice:
 		off = worth.Sub(off)
 	case percentDiscount:
-		off = worth.Mul(value).Shift(-2).Round(money.Scale)
+		unit := d.unit.Decimal()
+		off = worth.Mul(value).Shift(-2).DivRound(unit, 0).Mul(unit)
 	}
 	if off.GreaterThan(worth) {
 		return max(amount, 0)

@@ -6,7 +6,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/money"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
 // euros is a sum in currency units.
@@ -14,6 +16,13 @@ func euros(t require.TestingT, text string) money.Amount {
 	a, err := money.Parse(text)
 	require.NoError(t, err)
 	return a
+}
+
+// euroProgramme is a programme in euros, which knows what forints are worth and no other currency.
+func euroProgramme(t *testing.T) *programme.Programme {
+	rate, err := money.ParseRate("0.0025")
+	require.NoError(t, err)
+	return &programme.Programme{Settings: loyalty.Settings{Currency: "EUR"}, ExchangeRates: map[string]money.Rate{"HUF": rate}}
 }
 
 func TestOfferFits(t *testing.T) {
@@ -26,6 +35,7 @@ func TestOfferFits(t *testing.T) {
 	beans, pot := line("p-501", "Grocery > Coffee", 2, "60"), line("p-733", "Kitchen, Coffee", 1, "39.99")
 	cart := Cart{Items: []CartItem{beans, pot}}
 	paid := amount("89.99")
+	p := euroProgramme(t)
 	coupled := Cart{Total: &paid, Items: cart.Items}
 
 	for name, c := range map[string]struct {
@@ -34,11 +44,43 @@ func TestOfferFits(t *testing.T) {
 		fits  bool
 		off   string
 	}{
-		"ten percent of the cart": {Offer{Type: offerCart, Discount: OfferDiscount{percentDiscount, amount("10")}}, cart, true, "9.999"},
+		"ten percent of the cart": {Offer{Type: offerCart, Discount: OfferDiscount{percentDiscount, amount("10")}}, cart, true, "10"},
 		"ten percent of what is to be paid": {
-			Offer{Type: offerCart, Discount: OfferDiscount{percentDiscount, amount("10")}}, coupled, true, "8.999"},
-		"a percentage is rounded to what money keeps": {
-			Offer{Type: offerCart, Discount: OfferDiscount{percentDiscount, amount("33.3333")}}, Cart{Items: []CartItem{line("p", "", 1, "0.01")}}, true, "0.0033"},
+			Offer{Type: offerCart, Discount: OfferDiscount{percentDiscount, amount("10")}}, coupled, true, "9"},
+		"a percentage is rounded to cents": {
+			Offer{Type: offerCart, Discount: OfferDiscount{percentDiscount, amount("40")}}, Cart{Items: []CartItem{line("p", "", 1, "51.86")}}, true, "20.74"},
+		"half a cent is rounded away from zero": {
+			Offer{Type: offerCart, Discount: OfferDiscount{percentDiscount, amount("50")}}, Cart{Items: []CartItem{line("p", "", 1, "0.01")}}, true, "0.01"},
+		"less than half of a cent is nothing": {
+			Offer{Type: offerCart, Discount: OfferDiscount{percentDiscount, amount("49.9999")}}, Cart{Items: []CartItem{line("p", "", 1, "0.01")}}, true, "0"},
+		"it is rounded once": { // 20.744999 by way of 20.7450 would be 20.75
+			Offer{Type: offerCart, Discount: OfferDiscount{percentDiscount, amount("41.49")}}, Cart{Items: []CartItem{line("p", "", 1, "49.9999")}}, true, "20.74"},
+		"the parts add up": { // by line it would be 3 x 0.13
+			Offer{Type: offerCombined, RequiredItems: []OfferItem{product("p", 1)}, EligibleItems: []OfferItem{product("p", 1)},
+				Discount: OfferDiscount{percentDiscount, amount("50")}},
+			Cart{Items: []CartItem{line("p", "", 1, "0.25"), line("p", "", 1, "0.25"), line("p", "", 1, "0.25")}}, true, "0.38"},
+		"a combined offer on a sum": {
+			Offer{Type: offerCombined, RequiredItems: []OfferItem{product("p-733", 1)}, EligibleItems: []OfferItem{product("p-501", 1), product("p-733", 1)},
+				Discount: OfferDiscount{percentDiscount, amount("40")}},
+			Cart{Items: []CartItem{line("p-501", "", 1, "11.87"), line("p-733", "", 1, "39.99")}}, true, "20.74"},
+		"no yen has a part": {
+			Offer{Type: offerCart, Discount: OfferDiscount{percentDiscount, amount("10")}}, Cart{Currency: "jpy", Total: new(amount("985"))}, true, "99"},
+		"a dinar has a thousand": {
+			Offer{Type: offerCart, Discount: OfferDiscount{percentDiscount, amount("10")}}, Cart{Currency: "KWD", Total: new(amount("9.985"))}, true, "0.999"},
+		"a sum of money is exchanged": {
+			Offer{Type: offerCart, Discount: OfferDiscount{fixedDiscount, amount("5")}}, Cart{Currency: "HUF", Total: new(amount("90000"))}, true, "2000"},
+		"a price is exchanged": {
+			Offer{Type: offerCart, Discount: OfferDiscount{fixedPrice, amount("25")}}, Cart{Currency: " huf", Total: new(amount("10500"))}, true, "500"},
+		"a percentage needs no rate": {
+			Offer{Type: offerCart, Discount: OfferDiscount{percentDiscount, amount("10")}}, Cart{Currency: "USD", Total: new(amount("50"))}, true, "5"},
+		"a sum of money needs one": {
+			Offer{Type: offerCart, Discount: OfferDiscount{fixedDiscount, amount("5")}}, Cart{Currency: "USD", Total: new(amount("50"))}, false, "0"},
+		"the total that is needed, in another currency": {
+			Offer{Type: offerCart, MinTotal: amount("50"), Discount: OfferDiscount{percentDiscount, amount("10")}}, Cart{Currency: "HUF", Total: new(amount("20000"))}, true, "2000"},
+		"a forint below it": {
+			Offer{Type: offerCart, MinTotal: amount("50"), Discount: OfferDiscount{percentDiscount, amount("10")}}, Cart{Currency: "HUF", Total: new(amount("19999"))}, false, "0"},
+		"a total in a currency without a rate is not compared": {
+			Offer{Type: offerCart, MinTotal: amount("50"), Discount: OfferDiscount{percentDiscount, amount("10")}}, Cart{Currency: "USD", Total: new(amount("500"))}, false, "0"},
 		"the whole cart": {Offer{Type: offerCart, Discount: OfferDiscount{percentDiscount, amount("100")}}, cart, true, "99.99"},
 		"the total that is needed": {
 			Offer{Type: offerCart, MinTotal: amount("99.99"), Discount: OfferDiscount{fixedDiscount, amount("5")}}, cart, true, "5"},
@@ -59,7 +101,7 @@ func TestOfferFits(t *testing.T) {
 		"never more than the line": {
 			Offer{Type: offerOnItems, EligibleItems: []OfferItem{product("p-733", 0)}, Discount: OfferDiscount{fixedDiscount, amount("900000000000")}}, cart, true, "39.99"},
 		"percent of the lines": {
-			Offer{Type: offerOnItems, EligibleItems: []OfferItem{{"category", "Coffee", 0}}, Discount: OfferDiscount{percentDiscount, amount("10")}}, cart, true, "9.999"},
+			Offer{Type: offerOnItems, EligibleItems: []OfferItem{{"category", "Coffee", 0}}, Discount: OfferDiscount{percentDiscount, amount("10")}}, cart, true, "10"},
 		"a category of a path": {
 			Offer{Type: offerOnItems, EligibleItems: []OfferItem{{"category", "Grocery", 0}}, Discount: OfferDiscount{percentDiscount, amount("50")}}, cart, true, "30"},
 		"a whole path": {
@@ -111,7 +153,7 @@ func TestOfferFits(t *testing.T) {
 		"what is off the cart already": {
 			Offer{Type: offerCart, Discount: OfferDiscount{percentDiscount, amount("50")}}, Cart{Discount: amount("19.99"), Items: cart.Items}, true, "40"},
 		"what is off is in the total": {
-			Offer{Type: offerCart, Discount: OfferDiscount{percentDiscount, amount("50")}}, Cart{Total: &paid, Discount: amount("19.99"), Items: cart.Items}, true, "44.995"},
+			Offer{Type: offerCart, Discount: OfferDiscount{percentDiscount, amount("50")}}, Cart{Total: &paid, Discount: amount("19.99"), Items: cart.Items}, true, "45"},
 		"more off than there is": {
 			Offer{Type: offerCart, Discount: OfferDiscount{fixedDiscount, amount("5")}}, Cart{Discount: amount("100"), Items: cart.Items}, false, "0"},
 		"more off the lines than is left of the cart": {
@@ -123,14 +165,9 @@ func TestOfferFits(t *testing.T) {
 		"a price of nothing":    {Offer{Type: offerCart, Discount: OfferDiscount{fixedPrice, 0}}, cart, true, "99.99"},
 		"the very price":        {Offer{Type: offerCart, Discount: OfferDiscount{fixedPrice, amount("99.99")}}, cart, true, "0"},
 		"a ten-thousandth above the price": {
-			Offer{Type: offerCart, Discount: OfferDiscount{fixedPrice, amount("99.9899")}}, cart, true, "0.0001"},
-		"half of a ten-thousandth is rounded up": {
-			Offer{Type: offerCart, Discount: OfferDiscount{percentDiscount, amount("50")}}, Cart{Items: []CartItem{line("p", "", 1, "0.0001")}}, true, "0.0001"},
-		"less than half of it is nothing": {
-			Offer{Type: offerCart, Discount: OfferDiscount{percentDiscount, amount("49.9999")}}, Cart{Items: []CartItem{line("p", "", 1, "0.0001")}}, true, "0"},
-		"each line is rounded by itself": {
-			Offer{Type: offerOnItems, EligibleItems: []OfferItem{product("p", 0)}, Discount: OfferDiscount{percentDiscount, amount("50")}},
-			Cart{Items: []CartItem{line("p", "", 1, "0.0003"), line("p", "", 1, "0.0003")}}, true, "0.0004"},
+			Offer{Type: offerCart, Discount: OfferDiscount{fixedPrice, amount("99.9899")}}, cart, true, "0"},
+		"no more than what the goods cost, where that is a part of a cent": {
+			Offer{Type: offerCart, Discount: OfferDiscount{percentDiscount, amount("100")}}, Cart{Items: []CartItem{line("p", "", 1, "0.0199")}}, true, "0.01"},
 		"a line whose discount exceeds its price costs nothing": {
 			Offer{Type: offerOnItems, EligibleItems: []OfferItem{product("p", 0)}, Discount: OfferDiscount{fixedDiscount, amount("5")}},
 			Cart{Items: []CartItem{{ProductID: "p", Quantity: 3, Price: amount("1"), Discount: amount("2")}, line("q", "", 1, "10")}}, true, "0"},
@@ -148,8 +185,8 @@ func TestOfferFits(t *testing.T) {
 			Cart{Items: []CartItem{line("p", "", 9007199254740990, "12.34")}}, false, "0"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			fits, off := c.offer.Fits(c.cart)
-			require.Equal(t, c.fits, fits)
+			reason, off := c.offer.Fits(p, c.cart)
+			require.Equal(t, c.fits, reason == "", reason)
 			require.Equal(t, amount(c.off).String(), off.String())
 		})
 	}
@@ -173,6 +210,7 @@ func TestOfferNeverExceedsTheCart(t *testing.T) {
 	asked := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) OfferItem {
 		return OfferItem{rapid.SampledFrom([]string{"product", "category"}).Draw(t, "type"), id.Draw(t, "id"), rapid.Int64Range(0, 3).Draw(t, "least")}
 	}), 0, 3)
+	p := euroProgramme(t)
 	rapid.Check(t, func(t *rapid.T) {
 		o := Offer{
 			Type: rapid.SampledFrom([]string{offerCart, offerOnItems, offerCombined}).Draw(t, "type"), MinTotal: money4.Draw(t, "least") / 1000,
@@ -182,11 +220,11 @@ func TestOfferNeverExceedsTheCart(t *testing.T) {
 		if o.Discount.Type == percentDiscount {
 			o.Discount.Value %= 100*money.Unit + 1
 		}
-		cart := Cart{Items: items.Draw(t, "cart"), Discount: money4.Draw(t, "off already"), Shipping: money4.Draw(t, "shipping")}
+		cart := Cart{Currency: rapid.SampledFrom([]string{"", "EUR", "HUF", "JPY"}).Draw(t, "currency"), Items: items.Draw(t, "cart"), Discount: money4.Draw(t, "off already"), Shipping: money4.Draw(t, "shipping")}
 		if rapid.Bool().Draw(t, "with a total") {
 			cart.Total = new(money4.Draw(t, "total"))
 		}
-		fits, off := o.Fits(cart)
+		reason, off := o.Fits(p, cart)
 		require.GreaterOrEqual(t, off, money.Amount(0))
 		if o.Type != offerCart {
 			require.LessOrEqual(t, off, sumAmounts(cart.lines()))
@@ -196,6 +234,7 @@ func TestOfferNeverExceedsTheCart(t *testing.T) {
 		} else {
 			require.LessOrEqual(t, off, max(0, sumAmounts(cart.lines())-cart.Discount))
 		}
-		require.True(t, fits || off == 0)
+		require.True(t, reason == "" || off == 0)
+		require.Zero(t, off%money.Smallest(cart.Currency))
 	})
 }

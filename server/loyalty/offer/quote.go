@@ -21,6 +21,7 @@ const (
 	offerSegments  = "segment"  // it is for other customers
 	offerElsewhere = "store"    // it is for other stores
 	offerCartUnfit = "cart"     // the cart does not meet its conditions
+	offerNoRate    = "no_rate"  // no exchange rate covers the cart's currency
 )
 
 // OfferQuote is what an offer would do for a cart.
@@ -134,14 +135,14 @@ func Quote(p *programme.Programme, cart Cart, at time.Time, used map[string]int6
 
 // quote checks a cart against an offer. reason says why the offer cannot be used at all, if so.
 func quote(p *programme.Programme, o *Offer, cart Cart, reason string) OfferQuote {
-	fits, amount := o.Fits(cart)
+	unfit, amount := o.Fits(p, cart)
 	switch {
 	// what keeps the customer from the offer is told first: another cart would not help
 	case reason != "":
 	case !p.SoldAt(o.Stores, cart.Store):
 		reason = offerElsewhere
-	case !fits:
-		reason = offerCartUnfit
+	case unfit != "":
+		reason = unfit
 	default:
 		return OfferQuote{Offer: o, Amount: amount}
 	}

@@ -58,19 +58,50 @@ const largestSum = 900_000_000_000 * money.Unit
 // no rate covers it. It is a function of the configuration alone, so that a refund takes off
 // exactly what its purchase brought.
 func (x Exchange) Value(total int64, currency string) int64 {
+	value, _ := x.Of(money.Amount(total), currency)
+	return int64(value)
+}
+
+// Of is Value, and reports whether a rate covers the currency.
+func (x Exchange) Of(amount money.Amount, currency string) (value money.Amount, covered bool) {
 	from := currencyKey(currency)
 	if from == "" {
 		from = x.own
 	}
 	if from == x.To {
-		return total
+		return amount, true
 	}
 	rate, known := x.rate(from)
 	over, covered := x.rate(x.To)
 	if !known || !covered {
-		return 0
+		return 0, false
 	}
-	return int64(rate.Convert(money.Amount(total), over, largestSum))
+	return rate.Convert(amount, over, largestSum), true
+}
+
+// InBase returns an amount of a currency in the programme's, and false if no exchange rate covers
+// it: then it cannot be compared or added.
+func (p *Programme) InBase(amount money.Amount, currency string) (money.Amount, bool) {
+	return p.ExchangeTo("").Of(amount, currency)
+}
+
+// SameCurrency reports whether two currencies are one; no currency is the programme's.
+func (p *Programme) SameCurrency(a, b string) bool { return p.currency(a) == p.currency(b) }
+
+// ShownCurrency is a currency as messages name it; no currency is the programme's.
+func (p *Programme) ShownCurrency(text string) string { return p.currency(text) }
+
+// KnowsOthers reports whether the programme has a rate for a currency that is not its own: then
+// its purchases may come in several.
+func (p *Programme) KnowsOthers() bool {
+	for _, rates := range []currencyRates{p.ExchangeRates, p.Purchase.CurrencyRates} {
+		for key := range rates {
+			if key != p.currency("") {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (x Exchange) rate(currency string) (money.Rate, bool) {

@@ -143,6 +143,9 @@ func (g *Registry) Compile(s loyalty.Snapshot) (*Programme, error) {
 		}
 		if m.Enabled {
 			p.On[name] = true
+		}
+		// the exchange rates are read by more than tiers
+		if m.Enabled || name == ModuleTiers {
 			config.compile(p)
 		}
 	}

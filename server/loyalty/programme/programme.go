@@ -55,8 +55,8 @@ type Programme struct {
 	Economy   Economy
 	Reminders Reminders // points_economy
 	Purchase  Purchase
-	// ExchangeRates are units of the programme's currency for one of another, for what
-	// tiers by spend add up.
+	// ExchangeRates are units of the programme's currency for one of another, for whatever compares
+	// or adds money. They are kept with the module tiers, and hold while it is off as well.
 	ExchangeRates currencyRates
 	Accept        Acceptance
 	Language      LanguageChoice

@@ -1,0 +1,52 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/loyalty-platform/loyalty/gen/common"
+	"github.com/loyalty-platform/loyalty/server/contract"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
+)
+
+// filterProperty is the condition of a webhook.
+const filterProperty = "filter"
+
+// withWarnings adds to the answer of a change what its sender should know about the conditions that
+// were sent with it.
+func withWarnings[T any](ctx context.Context, inForce func() *programme.Programme, body func(T) any) func(T) any {
+	r := requestOf(ctx)
+	return func(v T) any {
+		warnings := warningsOf(r.language, blindConditions(inForce(), r.tree))
+		if len(warnings) == 0 {
+			return body(v)
+		}
+		told := struct {
+			Warnings []common.Warning `json:"warnings"`
+		}{warnings}
+		return json.RawMessage(joinObjects(marshal(body(v)), marshal(told)))
+	}
+}
+
+// blindConditions warns of the conditions in a body that compare money of no particular currency,
+// where the programme has rates for several. They are saved, because a shop may sell in one only.
+func blindConditions(p *programme.Programme, body any) (warnings []*loyalty.Error) {
+	if !p.KnowsOthers() {
+		return nil
+	}
+	look := func(at, name, source string) error {
+		if name == sumProperty { // sums are in the programme's currency
+			return nil
+		}
+		if c, err := programme.CompileCondition(name, source); err == nil && c.BlindToCurrency() {
+			warnings = append(warnings, loyalty.ErrConditionCurrency.With("currency", p.ShownCurrency("")).At(at))
+		}
+		return nil
+	}
+	_ = eachRule(body, "", look)
+	if filter, of := contract.Properties(body)[filterProperty].(string); of {
+		_ = look(filterProperty, filterProperty, filter)
+	}
+	return warnings
+}

@@ -1,0 +1,85 @@
+package server_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/store/storetest"
+)
+
+// exchangeRates makes a programme in euros know what forints are worth.
+const exchangeRates = `{"enabled":true,"config":{"exchange_rates":{"HUF":0.0025}}}`
+
+// TestQuotesInAnotherCurrency: a cart tells what it is in, an offer is compared and taken off by the
+// exchange rate and rounded to the currency's smallest unit, and without a rate it does not fit.
+func TestQuotesInAnotherCurrency(t *testing.T) {
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		h := openOn(t, url, patient)
+		h.does("/admin/modules/tiers", exchangeRates)
+		h.entity("offers/offer", `{"id":"percent","name":{"en":"O"},"type":"cart","weight":3,"discount":{"type":"percent_discount","value":40}}`)
+		h.entity("offers/offer", `{"id":"fixed","name":{"en":"O"},"type":"cart","weight":2,"discount":{"type":"fixed_discount","value":5}}`)
+		h.entity("offers/offer", `{"id":"least","name":{"en":"O"},"type":"cart","weight":1,"min_total":50,"discount":{"type":"percent_discount","value":10}}`)
+		for cart, want := range map[string]string{
+			`{"total":51.86}`:                    "percent 20.74, fixed 5, least 5.19",
+			`{"total":51.86,"currency":"EUR"}`:   "percent 20.74, fixed 5, least 5.19",
+			`{"total":20000,"currency":"huf"}`:   "percent 8000, fixed 2000, least 2000",
+			`{"total":19999,"currency":"HUF"}`:   "percent 7999.6, fixed 2000, least cart",
+			`{"total":985,"currency":"JPY"}`:     "percent 394, fixed no_rate, least no_rate",
+			`{"total":9.999,"currency":"KWD"}`:   "percent 4, fixed no_rate, least no_rate",
+			`{"total":10.0013,"currency":"KWD"}`: "percent 4.001, fixed no_rate, least no_rate",
+		} {
+			require.Equal(t, want, h.quotes(`{"eligible_only":false,"cart":`+cart+`}`), cart)
+		}
+	})
+}
+
+// TestConditionsBlindToCurrency: a condition that compares an amount and asks for no currency is saved
+// with a warning, wherever conditions are saved, where the programme has a rate for another currency.
+func TestConditionsBlindToCurrency(t *testing.T) {
+	h := open(t)
+	campaigns := 0
+	campaign := func(condition string) string {
+		campaigns++
+		trigger := "checkout"
+		if strings.HasPrefix(condition, "item.") {
+			trigger = "checkout_item"
+		}
+		return fmt.Sprintf(`{"id":"c-%d","name":"C","trigger":%q,"condition":%q,"effects":[{"type":"points","points":1}]}`, campaigns, trigger, condition)
+	}
+	warned := func(a answer, status int, fields ...any) {
+		t.Helper()
+		require.Equal(t, status, a.status, a.body)
+		list, _ := a.json(t)["warnings"].([]any)
+		var at []any
+		for _, w := range list {
+			require.EqualValues(t, "190811", fmt.Sprint(w.(map[string]any)["code"]))
+			require.Contains(t, w.(map[string]any)["message"], "transaction.total_in_base, which is in EUR")
+			at = append(at, w.(map[string]any)["field"])
+		}
+		require.Equal(t, fields, at, a.body)
+	}
+	warned(h.post("/entities/automation/campaign", campaign("transaction.total >= 100")), http.StatusCreated)
+
+	h.does("/admin/modules/tiers", exchangeRates)
+	for _, blind := range []string{
+		"transaction.total >= 100", "transaction.original_total < 5", "transaction.refunded == 0", "item.subtotal > 5 or item.price > 5", "event.data.total >= 100",
+		"transaction.data.shipping > 3", "any(transaction.items, .subtotal > 50)", "sum(transaction.items, .price) > 50", "event.data.items[0].subtotal > 5",
+	} {
+		warned(h.post("/entities/automation/campaign", campaign(blind)), http.StatusCreated, "condition")
+	}
+	for _, sees := range []string{
+		"transaction.total_in_base >= 100", `transaction.total >= 100 and transaction.currency == "EUR"`, `event.data.total > 5 and (event.data.currency ?? "EUR") == "EUR"`,
+		"transaction.earned > 5", "customer.score >= 100", "item.quantity > 3",
+	} {
+		warned(h.post("/entities/automation/campaign", campaign(sees)), http.StatusCreated)
+	}
+	warned(h.post("/entities/automation/campaign/c-1", `{"condition":"transaction.total > 7"}`), http.StatusOK, "condition")
+	warned(h.post("/entities/automation/campaign/c-1", `{"name":"Another"}`), http.StatusOK)
+	warned(h.post("/entities/challenges/challenge", `{"id":"ch","title":{"en":"C"},"criteria":[{"action":"visit","threshold":1},{"action":"checkout","condition":"transaction.total > 5","sum":"transaction.total","threshold":5}]}`),
+		http.StatusCreated, "criteria[1].condition")
+	warned(h.post("/entities", `{"entities":[{"method":"update","type":"automation/campaign","id":"c-1","data":{"condition":"transaction.total > 5"}}]}`), http.StatusOK, "entities[0].data.condition")
+}
