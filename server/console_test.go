@@ -17,6 +17,7 @@ import (
 	"github.com/loyalty-platform/loyalty/i18n"
 	"github.com/loyalty-platform/loyalty/server"
 	"github.com/loyalty-platform/loyalty/server/console"
+	"github.com/loyalty-platform/loyalty/server/limit"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	administration "github.com/loyalty-platform/loyalty/server/loyalty/admin"
 	"github.com/loyalty-platform/loyalty/server/loyalty/user"
@@ -32,10 +33,16 @@ func openConsole(t *testing.T, url string) *house {
 
 func openConsoleWith(t *testing.T, url string, change func(*console.Options, *server.Options)) *house {
 	t.Helper()
+	return openConsoleLimited(t, url, unlimited{}, change)
+}
+
+// openConsoleLimited is openConsoleWith whose requests are counted.
+func openConsoleLimited(t *testing.T, url string, limiter limit.Limiter, change func(*console.Options, *server.Options)) *house {
+	t.Helper()
 	return openOn(t, url, func(o *server.Options) {
 		catalogue, err := i18n.Load()
 		require.NoError(t, err)
-		o.Limiter = unlimited{}
+		o.Limiter = limiter
 		users := o.Reader.(*store.Store)
 		o.Console = func(api http.Handler, peer func(*http.Request) (netip.Addr, bool)) (http.Handler, error) {
 			c := console.Options{

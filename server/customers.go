@@ -76,7 +76,7 @@ func customerQuery(ctx context.Context, p *programme.Programme, fields map[strin
 			return q, false // every text begins with nothing
 		}
 		q.Search, q.SearchIn = *search, p.Searchable(programme.TypeCustomer)
-		q.Whole = requestOf(ctx).sightless()
+		q.Whole = requestOf(ctx).sightless() // and then it is an address: see questions
 	}
 	if q.Custom, readable = list.CustomFilter(p, programme.TypeCustomer, requestOf(ctx).query); !readable {
 		return q, false

@@ -21,24 +21,24 @@ const (
 	sumProperty       = "sum"
 )
 
-// compareWhole refuses a user who may not see personal data a rule that would tell it: a campaign that is tried on the past, or a
-// segment, whose condition asks whether an e-mail address begins with a letter tells the address letter by letter. Conditions
-// compare what is masked as a whole, as filters do. What the programme asks already, word by word, may be sent back.
-func compareWhole(inForce func() *programme.Programme, vocabulary *contract.Vocabulary, fail func(*gin.Context, error)) gin.HandlerFunc {
+// refusePersonalRules refuses a user who may not see personal data a rule that asks for it: a campaign that is tried on a customer or
+// on the past, a segment, or a webhook's filter answers a condition, and 145 conditions on days tell a birth date at once. What the
+// entity asks already, word by word, may be sent back.
+func refusePersonalRules(inForce func() *programme.Programme, vocabulary *contract.Vocabulary, fail func(*gin.Context, error)) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		r := requestOf(c)
-		if !r.sightless() || r.operation == nil || r.operation.body == nil || r.operation.reads || !makesRules(c, r.operation) {
+		if !r.sightless() || r.operation == nil || r.operation.body == nil || !makesRules(c, r.operation) {
 			return
 		}
 		p := inForce()
 		asked := asksAlready(p)
-		err := eachRule(r.tree, "", func(at, name, source string) error {
-			if !asked[source] && slices.ContainsFunc(looksInto(name, source), func(fact string) bool { return masks(p, vocabulary, fact) }) {
+		w := ruleWalk{visit: func(of entityRef, at, name, source string) error {
+			if !asked[of][source] && slices.ContainsFunc(looksInto(name, source), func(fact string) bool { return masks(p, vocabulary, fact) }) {
 				return loyalty.ErrPersonalNeeded.At(at)
 			}
 			return nil
-		})
-		if err != nil {
+		}}
+		if err := w.in(r.tree, "", entityOf(c)); err != nil {
 			fail(c, err)
 		}
 	}
@@ -49,23 +49,42 @@ func makesRules(c *gin.Context, o *operation) bool {
 	return o.api == "entities" || o.api == "automation-campaigns" || strings.HasPrefix(c.FullPath(), "/admin/configuration")
 }
 
-// eachRule visits the conditions and sums in a body, with their places in it.
-func eachRule(body any, at string, visit func(at, name, source string) error) error {
+// entityRef names an entity by its type and id.
+type entityRef struct{ kind, id string }
+
+// entityOf is the entity that a path names.
+func entityOf(c *gin.Context) entityRef {
+	if id := c.Param("campaign_id"); id != "" {
+		return entityRef{campaign.Campaigns.Type, id}
+	}
+	return entityRef{c.Param("module") + "/" + c.Param("entity"), c.Param("entity_id")}
+}
+
+// ruleWalk visits the conditions and sums in a body, with the entities they are of and their places in it.
+type ruleWalk struct {
+	visit func(of entityRef, at, name, source string) error
+}
+
+func (w ruleWalk) in(body any, at string, of entityRef) error {
 	switch body := body.(type) {
 	case map[string]any:
+		of = entityIn(body, of)
 		for _, name := range slices.Sorted(maps.Keys(body)) {
 			place := strings.TrimPrefix(at+"."+name, ".")
-			if source, text := body[name].(string); text && (name == conditionProperty || name == sumProperty) {
-				if err := visit(place, name, source); err != nil {
-					return err
-				}
-			} else if err := eachRule(body[name], place, visit); err != nil {
+			source, text := body[name].(string)
+			var err error
+			if text && (name == conditionProperty || name == sumProperty) {
+				err = w.visit(of, place, name, source)
+			} else {
+				err = w.in(body[name], place, under(of, name))
+			}
+			if err != nil {
 				return err
 			}
 		}
 	case []any:
 		for i := range body {
-			if err := eachRule(body[i], fmt.Sprintf("%s[%d]", at, i), visit); err != nil {
+			if err := w.in(body[i], fmt.Sprintf("%s[%d]", at, i), of); err != nil {
 				return err
 			}
 		}
@@ -73,7 +92,27 @@ func eachRule(body any, at string, visit func(at, name, source string) error) er
 	return nil
 }
 
-// looksInto lists the facts that a condition or a sum looks into. One that does not compile is refused elsewhere.
+// entityIn is the entity that an object says it is of: one of many changes has its type and id.
+func entityIn(body map[string]any, of entityRef) entityRef {
+	if kind, ok := body["type"].(string); ok && strings.Contains(kind, "/") {
+		id, _ := body["id"].(string)
+		return entityRef{kind, id}
+	}
+	return of
+}
+
+// under is the entity that a property leads to: in a configuration the type, and below it the id.
+func under(of entityRef, name string) entityRef {
+	switch {
+	case strings.Contains(name, "/"):
+		return entityRef{kind: name}
+	case of.kind != "" && of.id == "":
+		return entityRef{of.kind, name}
+	}
+	return of
+}
+
+// looksInto lists the facts that a condition or a sum asks for and that may be personal. One that does not compile is refused elsewhere.
 func looksInto(name, source string) []string {
 	if name == sumProperty {
 		record, attribute, sent := strings.Cut("event."+strings.TrimPrefix(source, "event."), ".data.")
@@ -87,7 +126,7 @@ func looksInto(name, source string) []string {
 	if err != nil {
 		return nil
 	}
-	return c.Probes()
+	return c.Guarded()
 }
 
 // masks reports whether a fact is masked to who may not see personal data. An attribute of events is told where actions declare
@@ -125,19 +164,21 @@ func shapesIn(shape *loyalty.Shape) []*loyalty.Shape {
 	return all
 }
 
-// asksAlready are the conditions and sums of the rules in force.
-func asksAlready(p *programme.Programme) map[string]bool {
-	asked := map[string]bool{}
+// asksAlready are the conditions and sums of the rules in force, by entity.
+func asksAlready(p *programme.Programme) map[entityRef]map[string]bool {
+	asked := map[entityRef]map[string]bool{}
 	for _, c := range campaign.Campaigns.Of(p) {
-		asked[c.Condition] = true
+		asked[entityRef{campaign.Campaigns.Type, c.ID}] = map[string]bool{c.Condition: true}
 	}
 	for _, s := range programme.Segments.Of(p) {
-		asked[s.Condition] = true
+		asked[entityRef{programme.Segments.Type, s.ID}] = map[string]bool{s.Condition: true}
 	}
 	for _, c := range challenge.Challenges.Of(p) {
+		of := map[string]bool{}
 		for _, k := range c.Criteria {
-			asked[k.Condition], asked[k.Sum] = true, true
+			of[k.Condition], of[k.Sum] = true, true
 		}
+		asked[entityRef{challenge.Challenges.Type, c.ID}] = of
 	}
 	return asked
 }

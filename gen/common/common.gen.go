@@ -499,7 +499,7 @@ type ClaimedCoupon struct {
 	// Example: 2026-03-31T09:30:00.000Z
 	ExpiresAt *Instant `json:"expires_at,omitempty"`
 
-	// Name What it is called.
+	// Name What it is called. Masked to users of the console who may not see personal data, as in Coupon.
 	//
 	// Example: Free coffee
 	Name *string `json:"name,omitempty"`
@@ -569,7 +569,7 @@ type Coupon struct {
 	// Example: 2026-03-31T09:30:00.000Z
 	ExpiresAt *Instant `json:"expires_at,omitempty"`
 
-	// Name What customers see.
+	// Name What customers see. A caller of coupon_create fills it freely, so it is masked to users of the console who may not see personal data.
 	//
 	// Example: Free coffee
 	Name *string `json:"name,omitempty"`

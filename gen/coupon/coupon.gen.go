@@ -439,7 +439,7 @@ type CouponRecord struct {
 	// Example: 2026-03-31T09:30:00.000Z
 	ExpiresAt *externalRef0.Instant `json:"expires_at,omitempty"`
 
-	// Name What customers see.
+	// Name What customers see. A caller of coupon_create fills it freely, so it is masked to users of the console who may not see personal data.
 	//
 	// Example: Free coffee
 	Name *string `json:"name,omitempty"`

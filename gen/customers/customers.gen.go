@@ -335,7 +335,7 @@ type ListCustomersParams struct {
 	// Search The beginning of an e-mail address, handler, first or last name, or of an attribute of `core/customer` that is declared
 	// with the tag `searchable`; capital and small letters are alike, but for those of an address also where capitals write two letters
 	// alike: GRÖSSE finds Größe. For a user of the console who may not see personal data it
-	// is the whole of it. Blanks alone find nobody.
+	// is one whole e-mail address. Blanks alone find nobody.
 	Search *Search `form:"search,omitempty" json:"search,omitempty"`
 }
 
@@ -350,7 +350,7 @@ type CountCustomersParams struct {
 	// Search The beginning of an e-mail address, handler, first or last name, or of an attribute of `core/customer` that is declared
 	// with the tag `searchable`; capital and small letters are alike, but for those of an address also where capitals write two letters
 	// alike: GRÖSSE finds Größe. For a user of the console who may not see personal data it
-	// is the whole of it. Blanks alone find nobody.
+	// is one whole e-mail address. Blanks alone find nobody.
 	Search *Search `form:"search,omitempty" json:"search,omitempty"`
 }
 

@@ -209,6 +209,16 @@ func (a *Admin) NoteJob(ctx context.Context, call Call, job string) error {
 	return err
 }
 
+// NoteQuestion records in the audit trail what a user who may not see personal data asks all the same: for
+// a customer by a whole value, or for what rules would do. It does so before they are answered: if it
+// fails, they are not. action is personal.search or personal.preview.
+func (a *Admin) NoteQuestion(ctx context.Context, call Call, action, of string, s Seen) error {
+	_, err := change(ctx, a, call, func(r *adminRun) (struct{}, error) {
+		return struct{}{}, r.audit(action, of, nil, s)
+	}, func(struct{}) any { return nil })
+	return err
+}
+
 // NoteMasterKey records in the audit trail that nothing is sealed under an older master key any
 // more. fingerprint identifies the key in use without revealing it; anew and already count what was
 // sealed anew, and what was under it before.

@@ -58,7 +58,7 @@ func maySendPersonal(ctx context.Context, w *loyalty.Webhook) error {
 }
 
 // mayNotProbe reports whether a condition on such facts would tell a user, by the events that are sent, what of customers is masked to
-// them. Of events a filter sees nothing personal.
+// them, be it letter by letter or value by value. Of events a filter sees nothing personal.
 func mayNotProbe(ctx context.Context, facts []string) bool {
 	who, console := loyalty.CallerOf(ctx)
 	return console && !who.Personal && slices.ContainsFunc(facts, func(fact string) bool { return strings.HasPrefix(fact, "customer.") })
@@ -92,7 +92,7 @@ func (a *Webhooks) applyWishes(ctx context.Context, r *webhookRun, c WebhookChan
 		if compiled == nil { // blank
 			filter = ""
 		}
-		if filter != w.Filter && mayNotProbe(ctx, compiled.Probes()) {
+		if filter != w.Filter && mayNotProbe(ctx, compiled.Guarded()) {
 			return loyalty.ErrPersonalNeeded.At("filter")
 		}
 		w.Filter = filter

@@ -16,7 +16,6 @@ func (c *compiler) equality(n *ast.BinaryNode, left, right term) (term, error) {
 	if right.kind != absent && (left.kind == absent || isEmpty(left)) {
 		left, right = right, left
 	}
-	c.whole(left, right)
 	wanted := n.Operator == "=="
 	if right.kind == absent || (isEmpty(right) && (left.kind == text || left.kind == unknown)) {
 		l, empty := left.eval, isEmpty(right)
@@ -153,7 +152,6 @@ func (c *compiler) membership(n *ast.BinaryNode, of, in term) (term, error) {
 	if err := c.spelt(of, in); err != nil {
 		return term{}, err
 	}
-	c.whole(of, in)
 	return term{node: n, kind: truth, eval: func(f *frame) value {
 		v, all := of.eval(f), in.eval(f)
 		if v.kind == absent || all.kind == absent {

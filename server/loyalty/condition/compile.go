@@ -18,17 +18,17 @@ type term struct {
 	words    []string // the only words a text can be; nil: any
 	literal  bool     // written out in the source
 	constant value    // of a literal
-	guarded  string   // the fact that it is, where that is one of Condition.Probes
+	guarded  string   // the fact that it is, where that is one of Condition.Guarded
 	eval     evaluator
 }
 
 // compiler turns the syntax tree into evaluators. What it does not know by name
 // is not in the language.
 type compiler struct {
-	uses   map[string]bool
-	probes map[string]int // how often a guarded fact is used otherwise than as a whole
-	nodes  int
-	inside []kind // kinds of the elements of the list functions around, innermost last
+	uses    map[string]bool
+	guarded map[string]int // how often a guarded fact is asked for
+	nodes   int
+	inside  []kind // kinds of the elements of the list functions around, innermost last
 
 	money, currency bool // see Condition
 }
@@ -155,20 +155,11 @@ func (c *compiler) pointer(n *ast.PointerNode) (term, error) {
 	return term{node: n, kind: c.inside[len(c.inside)-1], eval: func(f *frame) value { return f.element }}, nil
 }
 
-// guard makes a term a guarded fact. Until it is compared as a whole it counts as looked into.
+// guard makes a term a guarded fact.
 func (c *compiler) guard(t term, fact string) term {
 	t.guarded = fact
-	c.probes[fact]++
+	c.guarded[fact]++
 	return t
-}
-
-// whole notes that terms are compared as they are.
-func (c *compiler) whole(terms ...term) {
-	for _, t := range terms {
-		if t.guarded != "" {
-			c.probes[t.guarded]--
-		}
-	}
 }
 
 // member is of.name, of["name"] or of[0].
@@ -255,8 +246,8 @@ func (c *compiler) element(n *ast.MemberNode, of, key term) (term, error) {
 		c.spot(key.constant.s)
 	}
 	if of.guarded != "" { // the part is looked at, and not what it is a part of
-		c.whole(of)
 		fact := of.guarded
+		c.guarded[fact]--
 		if strings.HasSuffix(fact, "."+dataField) && key.literal && key.kind == text {
 			fact += "." + key.constant.s
 		}

@@ -21,10 +21,10 @@ const (
 // Condition is a compiled condition. It never changes and is safe for
 // concurrent use. A nil Condition always holds.
 type Condition struct {
-	source string
-	uses   map[string]bool
-	probes []string
-	eval   evaluator
+	source  string
+	uses    map[string]bool
+	guarded []string
+	eval    evaluator
 
 	money, currency bool // it looks at an amount of money, at what one is in
 }
@@ -54,7 +54,7 @@ func Compile(source string) (*Condition, error) {
 	if err != nil {
 		return nil, syntaxError(err)
 	}
-	c := &compiler{uses: make(map[string]bool), probes: make(map[string]int)}
+	c := &compiler{uses: make(map[string]bool), guarded: make(map[string]int)}
 	whole, err := c.term(tree.Node)
 	if err == nil {
 		whole, err = c.want(whole, truth)
@@ -63,9 +63,9 @@ func Compile(source string) (*Condition, error) {
 	if errors.As(err, &located) {
 		return nil, located.in(source)
 	}
-	maps.DeleteFunc(c.probes, func(_ string, times int) bool { return times == 0 })
+	maps.DeleteFunc(c.guarded, func(_ string, times int) bool { return times == 0 })
 	return &Condition{
-		source: source, uses: c.uses, probes: slices.Sorted(maps.Keys(c.probes)), eval: whole.eval, money: c.money, currency: c.currency,
+		source: source, uses: c.uses, guarded: slices.Sorted(maps.Keys(c.guarded)), eval: whole.eval, money: c.money, currency: c.currency,
 	}, nil
 }
 
@@ -100,14 +100,15 @@ func (c *Condition) Judge(f *Facts) (holds bool, steps int, err error) {
 // "transaction", "item") or one of its fields ("customer.tiers").
 func (c *Condition) Uses(name string) bool { return c != nil && c.uses[name] }
 
-// Probes lists the guarded facts that the condition looks into, and does not only compare as a whole by ==, != or in: what is
-// personal of the customer ("customer.email"), and attributes of the event, the purchase or a line ("event.data.review"), of which
-// only the actions tell whether they are. Whoever may not see such a fact could find it out by such conditions, letter by letter.
-func (c *Condition) Probes() []string {
+// Guarded lists the facts that the condition asks for and that may be personal: what is personal of the
+// customer ("customer.email"), and attributes of the event, the purchase or a line ("event.data.review"),
+// of which only the actions tell whether they are. A caller who may not see such a fact could find it out
+// by conditions on it, letter by letter or value by value.
+func (c *Condition) Guarded() []string {
 	if c == nil {
 		return nil
 	}
-	return c.probes
+	return c.guarded
 }
 
 // String returns the source.

@@ -126,7 +126,7 @@ func (b *batch) begin(t *Ticket) (*account, error) {
 }
 
 func (b *batch) newRun(t *Ticket, original *account) *Run {
-	r := b.openRun(t.programme, original, &work{tracing: t.preview, seed: &t.seed, imported: t.sub.Imported, sender: t.sub.Sender})
+	r := b.openRun(t.programme, original, &work{tracing: t.preview, unseen: t.unseen, seed: &t.seed, imported: t.sub.Imported, sender: t.sub.Sender})
 	r.Data, r.stored = t.data, &t.stored
 	owner, known := b.names[t.needs.Ref]
 	r.followed = known && t.needs.ID == (loyalty.ID{}) && owner != original.customer.ID

@@ -2,6 +2,8 @@ package engine
 
 import (
 	"encoding/json"
+	"errors"
+	"slices"
 	"strconv"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
@@ -26,6 +28,9 @@ func (o *Occurrence) Judge(c *condition.Condition) (held bool, fault, err error)
 	if c == nil {
 		return true, nil, nil
 	}
+	if o.work.hides(c) {
+		return false, errUnseen, nil
+	}
 	if err := o.see(c); err != nil {
 		return false, nil, err
 	}
@@ -34,6 +39,15 @@ func (o *Occurrence) Judge(c *condition.Condition) (held bool, fault, err error)
 		return false, nil, err
 	}
 	return held && fault == nil, fault, nil
+}
+
+// errUnseen says that a condition asks for what the caller of a preview may not see. Then it is unknown
+// whether it holds, and nothing comes of it.
+var errUnseen = errors.New("it asks for personal data, which you may not see")
+
+// hides reports whether a condition asks for what the caller of a preview may not see.
+func (w *work) hides(c *condition.Condition) bool {
+	return w.unseen != nil && slices.ContainsFunc(c.Guarded(), w.unseen)
 }
 
 // see brings the known facts of the occurrence up to date, because later rules see what earlier
@@ -97,6 +111,9 @@ func isMember(r *Run, s *programme.Segment) (bool, error) {
 // Judges reports whether a condition on the customer and an event, which may be a past one, holds.
 // A condition that cannot be evaluated does not hold.
 func (r *Run) Judges(c *condition.Condition, e condition.Event) (bool, error) {
+	if r.work.hides(c) {
+		return false, nil
+	}
 	f := &condition.Facts{Customer: customerFacts(r), Event: e, Location: r.Programme.Location}
 	if err := completeFacts(r, &f.Customer, c); err != nil {
 		return false, err

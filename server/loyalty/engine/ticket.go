@@ -26,14 +26,15 @@ type Ticket struct {
 	at          time.Time // effective; zero: when it is recorded
 	transaction string    // the transaction_id in the data, if any
 	preview     bool
-	movable     bool             // to the worker of heavy submissions, where it is found to be large
-	large       bool             // what it touches is (see findLarge)
-	fought      bool             // another writer was faster
-	seed        [32]byte         // of chance, the same in every attempt; zero until something is drawn
-	err         error            // refused before the transaction
-	off         error            // its module is off: refused where nothing is pending from before
-	item        loyalty.BulkKey  // of a bulk operation, that ends with it; zero: none
-	task        func(*Run) error // what it does instead of an event; nil: nothing
+	unseen      func(fact string) bool // of a preview: what its caller may not see; nil: nothing
+	movable     bool                   // to the worker of heavy submissions, where it is found to be large
+	large       bool                   // what it touches is (see findLarge)
+	fought      bool                   // another writer was faster
+	seed        [32]byte               // of chance, the same in every attempt; zero until something is drawn
+	err         error                  // refused before the transaction
+	off         error                  // its module is off: refused where nothing is pending from before
+	item        loyalty.BulkKey        // of a bulk operation, that ends with it; zero: none
+	task        func(*Run) error       // what it does instead of an event; nil: nothing
 
 	claimed atomic.Bool // by a worker, or by its caller who leaves
 	caller  any         // who waits for it, where that is followed

@@ -20,7 +20,7 @@ func (e *Engine) View(ctx context.Context, n loyalty.CustomerNeeds, look func(*R
 		return err
 	}
 	defer release()
-	t := &Ticket{programme: e.programmes.Programme(), needs: n, preview: true}
+	t := &Ticket{programme: e.programmes.Programme(), needs: n, preview: true, unseen: loyalty.UnseenBy(ctx)}
 	e.follow(ctx, t)
 	for tries := 1; ; tries++ {
 		seen, err := e.look(ctx, t, look)
@@ -60,7 +60,7 @@ func (b *batch) show(t *Ticket, look func(*Run) error) error {
 	if err != nil {
 		return err
 	}
-	r := b.openRun(t.programme, account, &work{seed: &t.seed})
+	r := b.openRun(t.programme, account, &work{seed: &t.seed, unseen: t.unseen})
 	if err := settleDue(r); err != nil {
 		return err
 	}
@@ -168,7 +168,7 @@ func (e *Engine) try(ctx context.Context, t *Ticket) (loyalty.Outcome, error) {
 		return loyalty.Outcome{}, err
 	}
 	defer release()
-	t.preview = true
+	t.preview, t.unseen = true, loyalty.UnseenBy(ctx)
 	e.follow(ctx, t)
 	err = e.complete(ctx, []*Ticket{t}, false, func(*batch) (*loyalty.Writes, error) { return &loyalty.Writes{}, nil })
 	if err != nil {

@@ -20,6 +20,7 @@ type work struct {
 	tallies map[string]int64           // those that changed
 	trace   []loyalty.Verdict
 	tracing bool
+	unseen  func(fact string) bool // see Ticket.unseen
 	// sender is whose request is decided, which the rows keep; empty while what is due is applied.
 	sender string
 	// imported says that the event happened elsewhere, and was rewarded there.

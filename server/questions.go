@@ -1,0 +1,193 @@
+package server
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/loyalty-platform/loyalty/server/contract"
+	"github.com/loyalty-platform/loyalty/server/list"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
+	"github.com/loyalty-platform/loyalty/server/loyalty/campaign"
+	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
+)
+
+// questionsPerMinute is how often a user who may not see personal data may ask for a customer by a whole
+// e-mail address or external id. A service desk needs that; a list of addresses to be tried does not fit in.
+const questionsPerMinute = 30
+
+// What of such a user's requests stands in the audit trail, besides what they change.
+const (
+	searchNoted  = "personal.search"
+	previewNoted = "personal.preview"
+)
+
+// tries are the operations that only ask what rules would do. To a user who may not see personal data,
+// conditions on it are unknown there.
+var tries = map[string]bool{"previewEvent": true, "previewCampaigns": true, "quoteOffers": true, "startBacktest": true}
+
+// ask holds a user who may not see personal data to questions that do not tell it.
+func (s *Server) ask(c *gin.Context) {
+	r := requestOf(c)
+	if !r.sightless() || r.operation == nil {
+		return
+	}
+	q := questions{personal: r.operation.customType(c) == programme.TypeCustomer}
+	if err := q.read(c, r); err != nil {
+		s.fail(c, err)
+		return
+	}
+	if len(q.asked) > 0 && !s.mayAsk(c, r, &q) {
+		return
+	}
+	if name := r.operation.route.Operation.OperationID; tries[name] {
+		s.try(c, r)
+	}
+}
+
+// mayAsk counts questions on their user and notes them.
+func (s *Server) mayAsk(c *gin.Context, r *request, q *questions) bool {
+	switch {
+	case !r.caller.Role.Covers(loyalty.RoleOperator):
+		s.fail(c, loyalty.ErrRoleNeeded.With("role", string(loyalty.RoleOperator)).At(q.asked[0]))
+		return false
+	case len(q.asked) > questionsPerMinute:
+		s.fail(c, loyalty.ErrPersonalNeeded.At(q.asked[questionsPerMinute]))
+		return false
+	}
+	verdict, err := s.limiter.Allow(c.Request.Context(), "questions "+r.key.ID, questionsPerMinute, len(q.asked))
+	switch {
+	case err != nil:
+		s.fail(c, err)
+		return false
+	case !verdict.Allowed:
+		s.tooMany(c, verdict)
+		return false
+	}
+	return s.noteQuestion(c, r, searchNoted, slices.Compact(slices.Sorted(slices.Values(q.asked))))
+}
+
+// try lets the rules of a preview judge conditions on personal data as unknown. A backtest of a campaign
+// that has such a condition is refused: figures without it would mislead.
+func (s *Server) try(c *gin.Context, r *request) {
+	p := s.programme()
+	unseen := func(fact string) bool { return masks(p, s.vocabulary, fact) }
+	if r.operation.route.Operation.OperationID == "startBacktest" && contract.Properties(r.tree)["campaign"] == nil {
+		tried, known := campaign.Campaigns.Of(p)[c.Param("campaign_id")]
+		if known && slices.ContainsFunc(tried.Holds.Guarded(), unseen) {
+			s.fail(c, loyalty.ErrPersonalNeeded.At(conditionProperty))
+			return
+		}
+	}
+	if s.noteQuestion(c, r, previewNoted, nil) {
+		c.Request = c.Request.WithContext(loyalty.WithUnseen(c.Request.Context(), unseen))
+	}
+}
+
+// noteQuestion puts a question into the audit trail, by the operation and the names of what was sent.
+// Values are left out.
+func (s *Server) noteQuestion(c *gin.Context, r *request, action string, asked []string) bool {
+	seen := admin.Seen{Operation: r.operation.route.Operation.OperationID, Query: asked}
+	err := s.admin.NoteQuestion(plain(c), admin.Call{KeyID: r.key.ID}, action, r.operation.route.Path, seen)
+	if err != nil {
+		s.fail(c, err)
+	}
+	return err == nil
+}
+
+// questions are what a request asks of persons by whole values: the names of its parameters and properties,
+// one for each value.
+type questions struct {
+	personal bool // the list is of customers
+	asked    []string
+}
+
+func (q *questions) add(name string, times int) {
+	for range times {
+		q.asked = append(q.asked, name)
+	}
+}
+
+// read gathers them. It refuses what would tell a value letter by letter or out of a list.
+func (q *questions) read(c *gin.Context, r *request) error {
+	for _, p := range r.query {
+		if err := q.parameter(p); err != nil {
+			return err
+		}
+	}
+	for _, p := range c.Params {
+		if strings.HasPrefix(p.Key, "customer") || q.personal {
+			q.add(p.Key, external(p.Value))
+		}
+	}
+	if r.operation.body != nil && !ofProgramme(c, r.operation) {
+		q.body(r.tree, "")
+	}
+	return nil
+}
+
+func (q *questions) parameter(p list.Pair) error {
+	name, operator := list.SplitOperator(p.Name)
+	sorted := p.Ordered()
+	switch {
+	case personalNames[sorted], q.personal && contract.IsCustom(sorted):
+		return loyalty.ErrPersonalNeeded.At(p.Name)
+	case q.personal && name == "search":
+		if !strings.Contains(p.Value, "@") { // names and attributes are many people's
+			return loyalty.ErrPersonalNeeded.At(p.Name)
+		}
+		q.add(p.Name, 1)
+	case name == "email" && operator == loyalty.Eq:
+		q.add(p.Name, 1)
+	case personalNames[name], q.personal && contract.IsCustom(name):
+		return loyalty.ErrPersonalNeeded.At(p.Name)
+	case strings.Contains(name, "customer"), q.personal && name == "id":
+		q.add(p.Name, external(p.Value))
+	}
+	return nil
+}
+
+// external counts the external ids among references to customers, name:value.
+func external(refs string) (n int) {
+	for ref := range strings.SplitSeq(refs, ",") {
+		if strings.Contains(ref, ":") {
+			n++
+		}
+	}
+	return n
+}
+
+// references are the properties that name a customer.
+var references = map[string]bool{"customer": true, "customers": true, "referrer": true, "into": true, "from": true, "to": true}
+
+// body gathers what a body asks: an address or external id that another customer has is refused, and so
+// told. at is the name of the property.
+func (q *questions) body(v any, at string) {
+	switch v := v.(type) {
+	case map[string]any:
+		if at == "external_ids" {
+			q.add(at, len(v))
+			return
+		}
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			q.body(v[name], name)
+		}
+	case []any:
+		for _, element := range v {
+			q.body(element, at)
+		}
+	case string:
+		switch {
+		case v == "":
+		case at == "email", at == "external_id":
+			q.add(at, 1)
+		case references[at] && strings.Contains(v, ":"):
+			if _, err := loyalty.ParseInstant(v); err != nil { // from and to are instants elsewhere
+				q.add(at, 1)
+			}
+		}
+	}
+}
