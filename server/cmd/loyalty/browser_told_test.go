@@ -82,6 +82,10 @@ func (b *browsed) usedUp() {
 		shown += b.digits(fmt.Sprintf("%s[%d].cells[3]", rows, i))
 	}
 	assert.Equal(b.t, sum, shown)
+	for i := range all { // earned = spent + expired + taken back + reserved + left
+		cell := func(n int) int { return b.digits(fmt.Sprintf("%s[%d].cells[%d]", rows, i, n)) }
+		assert.Equal(b.t, cell(2), cell(3)+cell(4)+cell(5)+cell(6)+cell(7))
+	}
 	assert.Equal(b.t, "[]", b.violations())
 }
 

@@ -93,10 +93,35 @@ async function read(path, params) {
   }
 }
 
-// change is post. The key makes a second click the same request; where a proof of who the user is was asked for, the
-// request is sent again after it.
-async function change(path, body, key = crypto.randomUUID()) {
+// unsettled are changes whose outcome is not known: those under way, and those of which no answer came.
+const unsettled = new Map()
+
+// change is post. Each press is a deed with a key of its own. A second click on what is under way is the same request, and the
+// same request after a line was cut has the key of the first, which may have been done.
+function change(path, body) {
   note('POST', path, body)
+  const said = path + ' ' + JSON.stringify(body ?? {})
+  const deed = unsettled.get(said) ?? { key: crypto.randomUUID() }
+  unsettled.set(said, deed)
+  deed.answer ??= settle(said, deed, () => commit(path, body, deed.key))
+  return deed.answer
+}
+
+async function settle(said, deed, act) {
+  try {
+    const answer = await act()
+    unsettled.delete(said)
+    return answer
+  } catch (e) {
+    if (e.status >= 400 && e.status < 500) unsettled.delete(said)
+    throw e
+  } finally {
+    deed.answer = null
+  }
+}
+
+// commit sends a change; where a proof of who the user is was asked for, it is sent again after it.
+async function commit(path, body, key) {
   const own = { 'Idempotency-Key': key }
   try {
     return await send('POST', base + path, body, own)

@@ -42,7 +42,7 @@ export function Acts({ c, again }) {
   if (!can('submitEvent')) return null
   const here = !['opted_out', 'merged'].includes(c.status)
   return html`<div class="acts"><div class="actions">
-      ${here && html`<${Correction} customer=${c.id} done=${again} />`}
+      ${here && html`<${Correction} customer=${c} done=${again} />`}
       <a class="button" href=${'#/tester?customer=' + id(c.id)}>${t('customer.event')}</a>
       ${c.status === 'suspended' ? html`<button onClick=${() => submit('unsuspend', t('customer.unsuspend'))}>${t('customer.unsuspend')}</button>` : here && html`<button onClick=${() => submit('suspend', t('customer.suspend'))}>${t('customer.suspend')}</button>`}
       ${here && can('verifyCustomer') && login.data && html`<button onClick=${() => act(`/customers/${id(c.id)}/verify`, {}, t('customer.verify'))}>${t('customer.verify')}</button>`}

@@ -1,19 +1,35 @@
-// A correction of points, which needs a reason.
+// A correction of points, which needs a reason. A large one, or one beyond the balance, is shown before it is done.
 import { html, useState } from '../ui.js'
-import { t } from '../words.js'
-import { post } from '../api.js'
+import { t, number } from '../words.js'
+import { ask, post } from '../api.js'
+import { openDialog } from './dialog.js'
 import { tell } from './toast.js'
+
+const large = 1000 // points from which on a slip is likelier than a gift
+
+// agreed shows what the correction would leave, by a preview of it, where it is large.
+async function agreed(customer, event, points) {
+  if (Math.abs(points) < large && customer.spendable + points >= 0) return true
+  const preview = await ask('/events/preview', event)
+  const after = preview.customer?.spendable ?? customer.spendable + points
+  const row = (name, n) => html`<tr><th scope="row">${name}</th><td class="right">${number(n)}</td></tr>`
+  const content = html`<table class="balances"><tbody>${row(t('customer.before'), customer.spendable)}${row(t('customer.change'), points)}${row(t('customer.after'), after.spendable)}</tbody></table>`
+  return openDialog({ title: t('customer.correct.sure', { n: points }), content, danger: true, yes: t('customer.correct'), no: t('cancel') })
+}
 
 export function Correction({ customer, done }) {
   const [open, set] = useState(false)
   const [wrong, fail] = useState('')
-  const [key] = useState(() => crypto.randomUUID())
   const send = async (e) => {
     e.preventDefault()
     const f = e.target.elements
     const points = Number(f.points.value)
+    /** @type {any} */
+    const event = { customer: customer.id, action: points < 0 ? 'point_sub' : 'point_add', data: { points: Math.abs(points), reason: f.reason.value } }
     try {
-      await post('/events', { customer, action: points < 0 ? 'point_sub' : 'point_add', data: { points: Math.abs(points), reason: f.reason.value } }, key)
+      if (!(await agreed(customer, event, points))) return
+      await post('/events', event)
+      fail('')
       tell(t('done'))
       set(false)
       done()

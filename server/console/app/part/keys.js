@@ -1,6 +1,6 @@
 // Access keys: made, changed, given a new secret, revoked. A secret is shown once.
 import { html, useState } from '../ui.js'
-import { t, time, day, number, closesAt } from '../words.js'
+import { t, time, day, number } from '../words.js'
 import { get, post, can, id } from '../api.js'
 import { useLoad } from '../load.js'
 import { Loaded, Failure, Id, Empty } from './state.js'
@@ -39,7 +39,7 @@ export function Keys({ place }) {
     const form = e.target
     const f = form.elements
     // what was refused stays, to be put right
-    const made = await act('/admin/keys', { label: f.label.value, apis: listed(f.apis.value), addresses: listed(f.addresses.value), read_only: f.read.checked, ...(f.ends.value && { expires_at: closesAt(f.ends.value) }) })
+    const made = await act('/admin/keys', { label: f.label.value, apis: listed(f.apis.value), addresses: listed(f.addresses.value), read_only: f.read.checked, ...(f.ends.value && { expires_at: f.ends.value }) })
     if (made) form.reset()
   }
   const columns = [

@@ -53,6 +53,9 @@ function parts(l) {
   })
 }
 
+// taken is what was taken back of a lot: with what is left, held, spent and expired it is what was earned.
+const taken = (l) => l.points - l.remaining - l.reserved - l.spent - l.expired
+
 function Axis({ lots, at }) {
   if (!lots.length) return html`<${Empty} text=${t('lots.none')} />`
   const bars = together(lots)
@@ -66,6 +69,7 @@ function Axis({ lots, at }) {
     { key: 'points', label: t('points'), right: true, cell: (l) => number(l.points) },
     { key: 'spent', label: t('lots.used'), right: true, cell: (l) => number(l.spent) },
     { key: 'expired', label: t('points.expired'), right: true, cell: (l) => number(l.expired) },
+    { key: 'taken', label: t('lots.taken'), right: true, cell: (l) => number(taken(l)), text: taken },
     { key: 'reserved', label: t('points.reserved'), right: true, cell: (l) => number(l.reserved) },
     { key: 'remaining', label: t('lots.left'), right: true, cell: (l) => number(l.remaining) },
   ]

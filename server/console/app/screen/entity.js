@@ -55,7 +55,6 @@ function Editor({ doc, kind, found, again, step }) {
   const [value, setValue] = useState(before)
   const [asText, setText] = useState(false)
   const [error, fail] = useState(null)
-  const [key, renew] = useState(() => crypto.randomUUID())
   const changed = differences(clean(before) || {}, clean(value) || {})
   const may = found ? can('updateEntity') && !found.archived_at : can('createEntity')
   const checked = useCheck(kind, found?.id, value, may && changed.length > 0)
@@ -69,9 +68,8 @@ function Editor({ doc, kind, found, again, step }) {
     if (found && !(await openDialog({ title: t('diff.title'), content: html`<${Diff} before=${clean(before) || {}} after=${now} />`, yes: t('save'), no: t('cancel') }))) return
     const body = found ? Object.fromEntries(changed.map((d) => [d.name, now[d.name] ?? null])) : { ...(name && { id: name }), ...now }
     try {
-      const saved = await post(found ? `/entities/${kind}/${id(found.id)}` : '/entities/' + kind, body, key)
+      const saved = await post(found ? `/entities/${kind}/${id(found.id)}` : '/entities/' + kind, body)
       guard.ask = null
-      renew(crypto.randomUUID())
       fail(null)
       forgetChoices()
       tell(t('saved'))

@@ -53,7 +53,6 @@ function Try({ doc, some, declared, offers, place, again }) {
   const [data, setData] = useState(made) // there with the form, so that a press at once previews the sample
   const [asText, setText] = useState(false)
   const [result, set] = useState({})
-  const [key, renew] = useState(() => crypto.randomUUID())
   const sample = () => setData(made())
   useEffect(sample, [action])
   useEffect(() => document.querySelector('.tester .result, .tester .failure, .tester .quote')?.scrollIntoView({ block: 'nearest' }), [result])
@@ -76,8 +75,7 @@ function Try({ doc, some, declared, offers, place, again }) {
   const submit = async () => {
     if (!(await sure(t('tester.submit'), `${customer} · ${action}`, true))) return
     try {
-      set({ answer: await post('/events', body(), key), real: true })
-      renew(crypto.randomUUID())
+      set({ answer: await post('/events', body()), real: true })
       if (data.transaction_id) setData({ ...data, transaction_id: fresh() })
       tell(t('done'))
     } catch (error) {
