@@ -98,7 +98,7 @@ func newConfigPlan(s *settings) *cobra.Command {
 			})
 			switch {
 			case err != nil:
-				return coded{codeFailed, err} // 2 would say that there are differences
+				return err
 			case differences > 0:
 				return coded{codeDifferences, nil}
 			}
@@ -106,7 +106,7 @@ func newConfigPlan(s *settings) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&prune, "prune", false, pruneUsage)
-	return cmd
+	return endsWith(codeFailed, cmd)
 }
 
 func newConfigApply(s *settings) *cobra.Command {

@@ -33,7 +33,7 @@ func newDoctor(s *settings) *cobra.Command {
 		Use: "doctor", Short: "Look the installation over and say what is wrong", Args: cobra.NoArgs,
 		Long: "Look the installation over: settings, files, the database, the clock, jobs, keys, backups, webhooks, users, the\n" +
 			"ledger. Each finding is a sentence and a command that helps. Run it with the server's settings.\n" +
-			"Exit code 0: all is well. 1: warnings. 2: something is broken. 3: something could not be looked at.",
+			"Exit code 0: all is well. 1: warnings. 2: something is broken. 3: something could not be looked at, such as\nwhere a setting is wrong.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			found := examine(cmd, s)
 			if err := printFindings(cmd.OutOrStdout(), found, asJSON); err != nil {
@@ -46,7 +46,7 @@ func newDoctor(s *settings) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the findings as JSON")
-	return cmd
+	return endsWith(codeUnchecked, cmd)
 }
 
 // examine opens the database as it is. Where that fails, that is the finding.

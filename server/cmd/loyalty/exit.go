@@ -1,6 +1,12 @@
 package main
 
-import "strings"
+import (
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
 
 // The exit codes. Everything that stops a command before it did anything, such
 // as a wrong setting, is codeUsage.
@@ -18,6 +24,30 @@ type coded struct {
 }
 
 func (c coded) Unwrap() error { return c.error }
+
+// failsWith is the annotation of a command whose help gives codeUsage another meaning: its value is
+// the code with which the command ends where it could not do its work.
+const failsWith = "fails_with"
+
+// endsWith sets the code for a failure of a command that gives codeUsage another meaning. A script
+// that reads 2 as "there are differences" must not see it where there is no database.
+func endsWith(code int, cmd *cobra.Command) *cobra.Command {
+	cmd.Annotations = map[string]string{failsWith: strconv.Itoa(code)}
+	return cmd
+}
+
+// codedBy is the failure of a command with its exit code.
+func codedBy(cmd *cobra.Command, err error) coded {
+	var c coded
+	if !errors.As(err, &c) {
+		c = coded{codeUsage, err} // cobra's own: an unknown command, flag or argument
+	}
+	// without an error the code is the command's answer
+	if own, err := strconv.Atoi(cmd.Annotations[failsWith]); err == nil && c.error != nil && c.code == codeUsage {
+		c.code = own
+	}
+	return c
+}
 
 // oneLine joins the lines of a message, which libraries like to break.
 func oneLine(text string) string {

@@ -6,7 +6,6 @@ package main
 import (
 	"context"
 	_ "embed" // of the examples
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -34,14 +33,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return 0
 	}
-	var c coded
-	if !errors.As(err, &c) {
-		c = coded{codeUsage, err} // cobra's own: an unknown command, flag or argument
-	}
+	c := codedBy(cmd, err)
 	if c.error != nil {
 		fmt.Fprintln(stderr, "loyalty:", oneLine(c.Error()))
 	}
@@ -52,9 +48,10 @@ func newRoot() *cobra.Command {
 	s := &settings{}
 	serve := newServe(s)
 	root := &cobra.Command{
-		Use:           "loyalty",
-		Short:         "A loyalty platform: points, purchases and members behind signed HTTP APIs",
-		Long:          "A loyalty platform: points, purchases and members behind signed HTTP APIs.\nWithout a command it serves. Settings are flags, or environment variables of the same name:\n--database-url is LOYALTY_DATABASE_URL. Secrets can also be read from a file that\nLOYALTY_…_FILE names.",
+		Use:   "loyalty",
+		Short: "A loyalty platform: points, purchases and members behind signed HTTP APIs",
+		Long: "A loyalty platform: points, purchases and members behind signed HTTP APIs.\nWithout a command it serves. Settings are flags, or environment variables of the same name:\n--database-url is LOYALTY_DATABASE_URL. Secrets can also be read from a file that\nLOYALTY_…_FILE names.\n" +
+			"Exit code 2: a setting, a flag or an argument is wrong, or there is no database: nothing was done. A command that\ngives 2 another meaning says so.",
 		Args:          cobra.NoArgs,
 		SilenceUsage:  true,
 		SilenceErrors: true,

@@ -41,7 +41,7 @@ func newMigrate(s *settings) *cobra.Command {
 	plan := &cobra.Command{
 		Use: "plan", Short: "Say what the migrations that are missing would do, and change nothing", Args: cobra.NoArgs,
 		Long: "Say what the migrations that are missing would do: statement by statement, over how many rows, who waits for its locks,\n" +
-			"and a guess of the time. Nothing is changed.\nExit code 0: nothing is missing. 2: something is. 1: it could not be told.",
+			"and a guess of the time. Nothing is changed.\nExit code 0: nothing is missing. 2: something is. 1: it could not be told, such as\nwhere there is no database or a setting is wrong.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			missing := 0
 			err := use(cmd.Context(), s.openUnsealed, func(db *store.Store) (err error) {
@@ -54,7 +54,7 @@ func newMigrate(s *settings) *cobra.Command {
 			return err
 		},
 	}
-	migrate.AddCommand(up, status, plan, newDistribute(s))
+	migrate.AddCommand(up, status, endsWith(codeFailed, plan), newDistribute(s))
 	return migrate
 }
 
