@@ -40,9 +40,6 @@ type Submission struct {
 	// Imported says that it happened in another system, which rewarded it: nothing is
 	// given for it, but figures and tiers take it in.
 	Imported bool
-	// Aged says that the profile which it opens is as old as the event, as one that an
-	// import opens is.
-	Aged bool
 	// Chance is what its wheels and codes are drawn from; zero: the system's secure source. Only
 	// a demonstration brings its own.
 	Chance [32]byte

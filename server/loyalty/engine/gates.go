@@ -29,10 +29,10 @@ func (t *Ticket) decide(r *Run) error {
 	}
 	if !t.at.IsZero() {
 		r.At, r.Late = t.at, true
-		// Imported customers are as old as the event that creates them, because figures are grouped
-		// by the month of joining. A customer who bought as a guest before stays as old as that
-		// purchase.
-		if (t.sub.Imported || t.sub.Aged) && r.Customer.Status == loyalty.None && r.Customer.LastEvent == (loyalty.ID{}) {
+		// Customers are as old as the event that creates them, in whichever way it came: anniversaries,
+		// windows and figures by the month of joining count from there. A customer who bought as a
+		// guest before stays as old as that purchase.
+		if r.Customer.Status == loyalty.None && r.Customer.LastEvent == (loyalty.ID{}) {
 			r.Customer.CreatedAt = t.at
 		}
 	}

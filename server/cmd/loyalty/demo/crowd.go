@@ -159,7 +159,6 @@ func (c *Crowd) join(progress float64) Act {
 	}
 	c.members = append(c.members, m)
 	a := c.act(m, progress, "opt_in", data)
-	a.Aged = true // figures are by the month of joining
 	return a
 }
 
