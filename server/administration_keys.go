@@ -83,7 +83,7 @@ func (a *administrationAPI) RevokeKey(ctx context.Context, in administration.Rev
 
 // keyChange is what a body asks to change; what it leaves out stays.
 func keyChange(in administration.KeyRights) admin.KeyChange {
-	c := admin.KeyChange{Label: in.Label, ReadOnly: in.ReadOnly, RateLimit: in.RateLimit}
+	c := admin.KeyChange{Label: in.Label, ReadOnly: in.ReadOnly, RateLimit: in.RateLimit, ExpiresAt: in.ExpiresAt}
 	if in.Apis != nil {
 		names := make([]string, len(in.Apis))
 		for i, name := range in.Apis {
@@ -93,10 +93,6 @@ func keyChange(in administration.KeyRights) admin.KeyChange {
 	}
 	if in.Addresses != nil {
 		c.Addresses = &in.Addresses
-	}
-	if in.ExpiresAt != nil {
-		at := time.Time(*in.ExpiresAt)
-		c.ExpiresAt = &at
 	}
 	return c
 }

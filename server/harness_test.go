@@ -78,7 +78,7 @@ func (h *house) expiredKey() signing.Credential {
 	then := administration.NewAdmin(administration.AdminOptions{
 		Registry: action.Registry(), Store: h.store, Directory: h.directory, APIs: openapi.Names(), Clock: func() time.Time { return made },
 	})
-	return servertest.NewKey(h.t, then, administration.KeyChange{ExpiresAt: &over})
+	return servertest.NewKey(h.t, then, administration.KeyChange{ExpiresAt: new(over.Format(time.RFC3339Nano))})
 }
 
 // answer is what came back.

@@ -7,6 +7,7 @@ import (
 	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/gen/levels"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/calendar"
 )
 
 // GiveLevel puts a customer into a level by hand.
@@ -16,7 +17,7 @@ func (a *levelsAPI) GiveLevel(ctx context.Context, in levels.GiveLevelRequestObj
 	data := map[string]any{"structure": gift.Structure, "tier": gift.Tier}
 	if gift.Expdate != nil {
 		var err error
-		if ends, err = loyalty.ParseInstant(*gift.Expdate); err != nil {
+		if ends, err = calendar.ReadEnd(*gift.Expdate, a.programme().Location); err != nil {
 			return nil, loyalty.ErrPropertyInvalid.With("property", "expdate").With("reason", "instant").At("expdate")
 		}
 		data["expdate"] = common.Instant(ends) // the journal has instants, whatever was sent

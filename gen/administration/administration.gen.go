@@ -3201,10 +3201,12 @@ type KeyRights struct {
 	// Example: ["events","customers"]
 	Apis []APIName `json:"apis,omitempty"`
 
-	// ExpiresAt When the key ends by itself. Without it, never.
+	// ExpiresAt When the key ends by itself. A day (YYYY-MM-DD) is the last one on which it is good, in the programme's time zone; an
+	// instant (RFC 3339) is exact. Without it, never.
+	//
 	//
 	// Example: 2027-01-01T00:00:00Z
-	ExpiresAt *externalRef0.Instant `json:"expires_at,omitempty"`
+	ExpiresAt *string `json:"expires_at,omitempty"`
 
 	// Label What the key is for.
 	//

@@ -690,7 +690,7 @@ type Customer struct {
 	// Example: 1990-05-17
 	BirthDate *string `json:"birth_date,omitempty"`
 
-	// CreatedAt When the profile was created.
+	// CreatedAt When the customer came to the programme: the effective instant of the event that created the profile. Anniversaries count from it.
 	//
 	// Example: 2026-01-10T08:00:00.000Z
 	CreatedAt *Instant `json:"created_at,omitempty"`
@@ -813,7 +813,7 @@ type CustomerStatus string
 
 // CustomerSummary The customer as it stands after an event. Properties the customer does not have are absent.
 type CustomerSummary struct {
-	// CreatedAt When the profile was created.
+	// CreatedAt When the customer came to the programme: the effective instant of the event that created the profile. Anniversaries count from it.
 	//
 	// Example: 2026-01-10T08:00:00.000Z
 	CreatedAt Instant `json:"created_at"`

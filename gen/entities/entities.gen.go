@@ -626,11 +626,12 @@ type Campaign struct {
 	// Effects What follows, in this order.
 	Effects []CampaignEffect `json:"effects"`
 
-	// EndsAt The moment at which it ends; never, if it is absent. A day means its beginning in UTC, so the day before is the last
-	// one. It must lie after `starts_at`.
+	// EndsAt The moment at which it ends; never, if it is absent. A day (YYYY-MM-DD) is the last one: it means its last millisecond in the
+	// programme's time zone, is stored and shown as that instant, and stays it where the time zone is changed later. It must
+	// not lie before `starts_at`; the same day twice is that one day.
 	//
 	//
-	// Example: 2027-01-01
+	// Example: 2026-12-31
 	EndsAt *EndsAt `json:"ends_at,omitempty"`
 
 	// Limit How often it may take effect.
@@ -648,7 +649,8 @@ type Campaign struct {
 	// Example: 10
 	Priority *int `json:"priority,omitempty"`
 
-	// StartsAt From when on it is in force; always, if it is absent. A day means its beginning in UTC.
+	// StartsAt From when on it is in force; always, if it is absent. A day (YYYY-MM-DD) means its first instant in the programme's
+	// time zone. It is stored and shown as that instant, which stays where the time zone is changed later.
 	//
 	//
 	// Example: 2026-01-01
@@ -687,11 +689,12 @@ type Challenge struct {
 	// Example: {"en":"Buy something three times within a month."}
 	Description *Translations `json:"description,omitempty"`
 
-	// EndsAt The moment at which it ends; never, if it is absent. A day means its beginning in UTC, so the day before is the last
-	// one. It must lie after `starts_at`.
+	// EndsAt The moment at which it ends; never, if it is absent. A day (YYYY-MM-DD) is the last one: it means its last millisecond in the
+	// programme's time zone, is stored and shown as that instant, and stays it where the time zone is changed later. It must
+	// not lie before `starts_at`; the same day twice is that one day.
 	//
 	//
-	// Example: 2027-01-01
+	// Example: 2026-12-31
 	EndsAt *EndsAt `json:"ends_at,omitempty"`
 
 	// MaxCompletions How often one customer may complete it; once, if it is absent.
@@ -721,7 +724,8 @@ type Challenge struct {
 	// Example: true
 	Resetable *bool `json:"resetable,omitempty"`
 
-	// StartsAt From when on it is in force; always, if it is absent. A day means its beginning in UTC.
+	// StartsAt From when on it is in force; always, if it is absent. A day (YYYY-MM-DD) means its first instant in the programme's
+	// time zone. It is stored and shown as that instant, which stays where the time zone is changed later.
 	//
 	//
 	// Example: 2026-01-01
@@ -815,11 +819,12 @@ type Contest struct {
 	// Example: {"en":"One of our bicycles is drawn at the end of the year."}
 	Description *Translations `json:"description,omitempty"`
 
-	// EndsAt The moment at which it ends; never, if it is absent. A day means its beginning in UTC, so the day before is the last
-	// one. It must lie after `starts_at`.
+	// EndsAt The moment at which it ends; never, if it is absent. A day (YYYY-MM-DD) is the last one: it means its last millisecond in the
+	// programme's time zone, is stored and shown as that instant, and stays it where the time zone is changed later. It must
+	// not lie before `starts_at`; the same day twice is that one day.
 	//
 	//
-	// Example: 2027-01-01
+	// Example: 2026-12-31
 	EndsAt *EndsAt `json:"ends_at,omitempty"`
 
 	// MaxEntries How many entries one customer may have; any number, if it is absent.
@@ -832,7 +837,8 @@ type Contest struct {
 	// Example: 20
 	Points *Points `json:"points,omitempty"`
 
-	// StartsAt From when on it is in force; always, if it is absent. A day means its beginning in UTC.
+	// StartsAt From when on it is in force; always, if it is absent. A day (YYYY-MM-DD) means its first instant in the programme's
+	// time zone. It is stored and shown as that instant, which stays where the time zone is changed later.
 	//
 	//
 	// Example: 2026-01-01
@@ -1051,10 +1057,11 @@ type EmptyOption struct {
 // Example: empty
 type EmptyOptionType string
 
-// EndsAt The moment at which it ends; never, if it is absent. A day means its beginning in UTC, so the day before is the last
-// one. It must lie after `starts_at`.
+// EndsAt The moment at which it ends; never, if it is absent. A day (YYYY-MM-DD) is the last one: it means its last millisecond in the
+// programme's time zone, is stored and shown as that instant, and stays it where the time zone is changed later. It must
+// not lie before `starts_at`; the same day twice is that one day.
 //
-// Example: 2027-01-01
+// Example: 2026-12-31
 type EndsAt = string
 
 // EntityAnswer One entity.
@@ -1281,11 +1288,12 @@ type Offer struct {
 	// EligibleItems What the discount is on; for `item` and `combined`.
 	EligibleItems []OfferItem `json:"eligible_items,omitempty"`
 
-	// EndsAt The moment at which it ends; never, if it is absent. A day means its beginning in UTC, so the day before is the last
-	// one. It must lie after `starts_at`.
+	// EndsAt The moment at which it ends; never, if it is absent. A day (YYYY-MM-DD) is the last one: it means its last millisecond in the
+	// programme's time zone, is stored and shown as that instant, and stays it where the time zone is changed later. It must
+	// not lie before `starts_at`; the same day twice is that one day.
 	//
 	//
-	// Example: 2027-01-01
+	// Example: 2026-12-31
 	EndsAt *EndsAt `json:"ends_at,omitempty"`
 
 	// MaxPerCustomer How often one customer may redeem it; any number of times, if it is absent.
@@ -1321,7 +1329,8 @@ type Offer struct {
 	// Example: ["regulars"]
 	Segments []EntityReference `json:"segments,omitempty"`
 
-	// StartsAt From when on it is in force; always, if it is absent. A day means its beginning in UTC.
+	// StartsAt From when on it is in force; always, if it is absent. A day (YYYY-MM-DD) means its first instant in the programme's
+	// time zone. It is stored and shown as that instant, which stays where the time zone is changed later.
 	//
 	//
 	// Example: 2026-01-01
@@ -1456,11 +1465,12 @@ type PointsOptionType string
 // PrizeWheel A wheel that customers spin. Each option comes up with the probability of its weight over all weights, decided by the
 // system's secure random numbers.
 type PrizeWheel struct {
-	// EndsAt The moment at which it ends; never, if it is absent. A day means its beginning in UTC, so the day before is the last
-	// one. It must lie after `starts_at`.
+	// EndsAt The moment at which it ends; never, if it is absent. A day (YYYY-MM-DD) is the last one: it means its last millisecond in the
+	// programme's time zone, is stored and shown as that instant, and stays it where the time zone is changed later. It must
+	// not lie before `starts_at`; the same day twice is that one day.
 	//
 	//
-	// Example: 2027-01-01
+	// Example: 2026-12-31
 	EndsAt *EndsAt `json:"ends_at,omitempty"`
 
 	// Limit How often one customer may spin; any number of times, if it is absent.
@@ -1479,7 +1489,8 @@ type PrizeWheel struct {
 	// Example: 0
 	Points *Points `json:"points,omitempty"`
 
-	// StartsAt From when on it is in force; always, if it is absent. A day means its beginning in UTC.
+	// StartsAt From when on it is in force; always, if it is absent. A day (YYYY-MM-DD) means its first instant in the programme's
+	// time zone. It is stored and shown as that instant, which stays where the time zone is changed later.
 	//
 	//
 	// Example: 2026-01-01
@@ -1525,11 +1536,12 @@ type Product struct {
 // ProfilingFlow Questions about the customer, asked one by one; each answer sets a field of the profile. Every question can give
 // points, and the last one the points of the flow.
 type ProfilingFlow struct {
-	// EndsAt The moment at which it ends; never, if it is absent. A day means its beginning in UTC, so the day before is the last
-	// one. It must lie after `starts_at`.
+	// EndsAt The moment at which it ends; never, if it is absent. A day (YYYY-MM-DD) is the last one: it means its last millisecond in the
+	// programme's time zone, is stored and shown as that instant, and stays it where the time zone is changed later. It must
+	// not lie before `starts_at`; the same day twice is that one day.
 	//
 	//
-	// Example: 2027-01-01
+	// Example: 2026-12-31
 	EndsAt *EndsAt `json:"ends_at,omitempty"`
 
 	// Points What answering all of them gives; nothing, if it is absent.
@@ -1540,7 +1552,8 @@ type ProfilingFlow struct {
 	// Questions The questions in their order.
 	Questions []ProfilingQuestion `json:"questions"`
 
-	// StartsAt From when on it is in force; always, if it is absent. A day means its beginning in UTC.
+	// StartsAt From when on it is in force; always, if it is absent. A day (YYYY-MM-DD) means its first instant in the programme's
+	// time zone. It is stored and shown as that instant, which stays where the time zone is changed later.
 	//
 	//
 	// Example: 2026-01-01
@@ -1588,11 +1601,12 @@ type Quiz struct {
 	// Example: a
 	CorrectAnswer string `json:"correct_answer"`
 
-	// EndsAt The moment at which it ends; never, if it is absent. A day means its beginning in UTC, so the day before is the last
-	// one. It must lie after `starts_at`.
+	// EndsAt The moment at which it ends; never, if it is absent. A day (YYYY-MM-DD) is the last one: it means its last millisecond in the
+	// programme's time zone, is stored and shown as that instant, and stays it where the time zone is changed later. It must
+	// not lie before `starts_at`; the same day twice is that one day.
 	//
 	//
-	// Example: 2027-01-01
+	// Example: 2026-12-31
 	EndsAt *EndsAt `json:"ends_at,omitempty"`
 
 	// Points What the right answer gives; nothing, if it is absent.
@@ -1605,7 +1619,8 @@ type Quiz struct {
 	// Example: {"en":"Where does arabica come from?"}
 	Question Translations `json:"question"`
 
-	// StartsAt From when on it is in force; always, if it is absent. A day means its beginning in UTC.
+	// StartsAt From when on it is in force; always, if it is absent. A day (YYYY-MM-DD) means its first instant in the programme's
+	// time zone. It is stored and shown as that instant, which stays where the time zone is changed later.
 	//
 	//
 	// Example: 2026-01-01
@@ -1635,11 +1650,12 @@ type Reward struct {
 	// Example: {"en":"One coffee in any of our shops."}
 	Description *Translations `json:"description,omitempty"`
 
-	// EndsAt The moment at which it ends; never, if it is absent. A day means its beginning in UTC, so the day before is the last
-	// one. It must lie after `starts_at`.
+	// EndsAt The moment at which it ends; never, if it is absent. A day (YYYY-MM-DD) is the last one: it means its last millisecond in the
+	// programme's time zone, is stored and shown as that instant, and stays it where the time zone is changed later. It must
+	// not lie before `starts_at`; the same day twice is that one day.
 	//
 	//
-	// Example: 2027-01-01
+	// Example: 2026-12-31
 	EndsAt *EndsAt `json:"ends_at,omitempty"`
 
 	// Image Web addresses of its picture.
@@ -1665,7 +1681,8 @@ type Reward struct {
 	// Example: ["regulars"]
 	Segments []EntityReference `json:"segments,omitempty"`
 
-	// StartsAt From when on it is in force; always, if it is absent. A day means its beginning in UTC.
+	// StartsAt From when on it is in force; always, if it is absent. A day (YYYY-MM-DD) means its first instant in the programme's
+	// time zone. It is stored and shown as that instant, which stays where the time zone is changed later.
 	//
 	//
 	// Example: 2026-01-01
@@ -1757,7 +1774,8 @@ type Segment struct {
 	Name Name `json:"name"`
 }
 
-// StartsAt From when on it is in force; always, if it is absent. A day means its beginning in UTC.
+// StartsAt From when on it is in force; always, if it is absent. A day (YYYY-MM-DD) means its first instant in the programme's
+// time zone. It is stored and shown as that instant, which stays where the time zone is changed later.
 //
 // Example: 2026-01-01
 type StartsAt = string
@@ -1910,11 +1928,12 @@ type Treasure struct {
 	// Example: {"en":"The code stands where you pay."}
 	Description *Translations `json:"description,omitempty"`
 
-	// EndsAt The moment at which it ends; never, if it is absent. A day means its beginning in UTC, so the day before is the last
-	// one. It must lie after `starts_at`.
+	// EndsAt The moment at which it ends; never, if it is absent. A day (YYYY-MM-DD) is the last one: it means its last millisecond in the
+	// programme's time zone, is stored and shown as that instant, and stays it where the time zone is changed later. It must
+	// not lie before `starts_at`; the same day twice is that one day.
 	//
 	//
-	// Example: 2027-01-01
+	// Example: 2026-12-31
 	EndsAt *EndsAt `json:"ends_at,omitempty"`
 
 	// Kind Where it is found.
@@ -1927,7 +1946,8 @@ type Treasure struct {
 	// Example: 15
 	Points *Points `json:"points,omitempty"`
 
-	// StartsAt From when on it is in force; always, if it is absent. A day means its beginning in UTC.
+	// StartsAt From when on it is in force; always, if it is absent. A day (YYYY-MM-DD) means its first instant in the programme's
+	// time zone. It is stored and shown as that instant, which stays where the time zone is changed later.
 	//
 	//
 	// Example: 2026-01-01

@@ -223,7 +223,7 @@ type CheckoutClaimData struct {
 // CheckoutData The attributes of `checkout`. Every line inherits them. Attributes of your own are kept with the transaction.
 type CheckoutData struct {
 	// AutoAccept The day (YYYY-MM-DD) or RFC 3339 instant on which a pending purchase is decided by itself, in place of
-	// the programme's default. Means something only while the purchase is pending. A date that is past, such as that of
+	// the programme's default. A day is its beginning in the programme's time zone. Means something only while the purchase is pending. A date that is past, such as that of
 	// today, decides at once, dated at the purchase.
 	//
 	//
@@ -357,7 +357,8 @@ type CheckoutRejectData struct {
 
 // CheckoutUpdateData The attributes of `checkout_update`. What you send replaces what the purchase had; what you leave out stays.
 type CheckoutUpdateData struct {
-	// AutoAccept The new day (YYYY-MM-DD) or RFC 3339 instant of the automatic decision. null or empty text removes it: the
+	// AutoAccept The new day (YYYY-MM-DD) or RFC 3339 instant of the automatic decision. A day is its beginning in the programme's time
+	// zone. null or empty text removes it: the
 	// purchase then waits until somebody accepts or rejects it. A date that is past decides at once, dated at this update.
 	//
 	//
@@ -486,7 +487,7 @@ type CouponCreateData struct {
 	// Example: 2026-02-27T18:05:00Z
 	EffectiveTimestamp *externalRef0.EffectiveTimestamp `json:"effective_timestamp,omitempty"`
 
-	// Expdate The day (YYYY-MM-DD, at its beginning in UTC) or RFC 3339 instant from which the coupon is expired; leave it out for one that never expires.
+	// Expdate The last day on which the coupon is good, in the programme's time zone (YYYY-MM-DD), or the RFC 3339 instant from which it is expired; leave it out for one that never expires.
 	//
 	// Example: 2126-06-30
 	Expdate *string `json:"expdate,omitempty"`
@@ -553,7 +554,7 @@ type CouponData struct {
 	// Example: 2026-02-27T18:05:00Z
 	EffectiveTimestamp *externalRef0.EffectiveTimestamp `json:"effective_timestamp,omitempty"`
 
-	// ExpirationDate The day (YYYY-MM-DD, at its beginning in UTC) or RFC 3339 instant from which the coupon is expired.
+	// ExpirationDate The last day on which the coupon is good, in the programme's time zone (YYYY-MM-DD), or the RFC 3339 instant from which it is expired.
 	//
 	// Example: 2126-06-30
 	ExpirationDate *string `json:"expiration_date,omitempty"`

@@ -246,7 +246,7 @@ type Level struct {
 
 // LevelGift A level that is given by hand.
 type LevelGift struct {
-	// Expdate When it ends, after now; a day is its beginning in UTC. Absent: it has no end.
+	// Expdate When it ends, after now: the last day on which the customer has it, in the programme's time zone, or the RFC 3339 instant. Absent: it has no end.
 	//
 	// Example: 2099-12-31
 	Expdate *string `json:"expdate,omitempty"`

@@ -92,7 +92,7 @@ func (s *sheet) whole(column string, told *[]Finding) int64 {
 }
 
 // instant reads a day or an instant. A day begins in the programme's time zone; of what
-// lasts through a day it is the end that counts. Zero where the cell is empty.
+// lasts through a day it is the last millisecond that counts. Zero where the cell is empty.
 func (s *sheet) instant(column string, through bool, told *[]Finding) time.Time {
 	text := s.cell(column)
 	if text == "" {
@@ -114,7 +114,7 @@ func (s *sheet) instant(column string, through bool, told *[]Finding) time.Time 
 	}
 	if clock == "" {
 		if through {
-			date++
+			return date.Ends(s.zone)
 		}
 		return date.Begins(s.zone) // not always midnight: in some zones the clocks skip it
 	}

@@ -109,12 +109,12 @@ func TestMembersCutOff(t *testing.T) {
 }
 
 // TestDaysWithoutMidnight: where the clocks skip midnight a day is a day all the same. It begins when the
-// clocks say so, and what lasts through it, or through the day before, ends at the beginning of the next.
+// clocks say so, and what lasts through it, or through the day before, ends a millisecond before the next.
 func TestDaysWithoutMidnight(t *testing.T) {
-	for _, c := range []struct{ zone, before, day, begins, ends string }{ // day has no midnight
-		{"Africa/Cairo", "2026-04-23", "2026-04-24", "2026-04-23T22:00:00.000Z", "2026-04-24T21:00:00.000Z"},
-		{"America/Havana", "2026-03-07", "2026-03-08", "2026-03-08T05:00:00.000Z", "2026-03-09T04:00:00.000Z"},
-		{"America/Sao_Paulo", "1985-11-01", "1985-11-02", "1985-11-02T03:00:00.000Z", "1985-11-03T02:00:00.000Z"},
+	for _, c := range []struct{ zone, before, day, begins, ended, ends string }{ // day has no midnight
+		{"Africa/Cairo", "2026-04-23", "2026-04-24", "2026-04-23T22:00:00.000Z", "2026-04-23T21:59:59.999Z", "2026-04-24T20:59:59.999Z"},
+		{"America/Havana", "2026-03-07", "2026-03-08", "2026-03-08T05:00:00.000Z", "2026-03-08T04:59:59.999Z", "2026-03-09T03:59:59.999Z"},
+		{"America/Sao_Paulo", "1985-11-01", "1985-11-02", "1985-11-02T03:00:00.000Z", "1985-11-02T02:59:59.999Z", "1985-11-03T01:59:59.999Z"},
 	} {
 		t.Run(c.zone, func(t *testing.T) {
 			zone, err := time.LoadLocation(c.zone)
@@ -131,7 +131,7 @@ func TestDaysWithoutMidnight(t *testing.T) {
 			}
 			lots := read("lots", "customer,points,earned_at,expires_at\nA,5,"+c.day+","+c.before+"\nA,5,"+c.day+","+c.day+"\n")
 			require.Len(t, lots, 2)
-			require.JSONEq(t, `{"points":5,"effective_timestamp":"`+c.begins+`","expdate":"`+c.begins+`"}`, string(lots[0].Data))
+			require.JSONEq(t, `{"points":5,"effective_timestamp":"`+c.begins+`","expdate":"`+c.ended+`"}`, string(lots[0].Data))
 			require.JSONEq(t, `{"points":5,"effective_timestamp":"`+c.begins+`","expdate":"`+c.ends+`"}`, string(lots[1].Data))
 			members := read("members", "customer,birth_date\nA,"+c.day+"\n")
 			require.Len(t, members, 1)

@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/loyalty-platform/loyalty/server/loyalty/calendar"
 	"github.com/loyalty-platform/loyalty/server/loyalty/money"
 )
 
@@ -29,29 +30,15 @@ func DecodeError(err error) error {
 	return ErrPropertyInvalid.With("property", field).With("reason", reason).At(field).Because(err)
 }
 
-// ParseInstant reads the forms in which callers write an instant: a day
-// (midnight UTC), a day and time (UTC without an offset), RFC 3339.
+// ParseInstant reads an instant where a day means its beginning in UTC: in filters, and in what
+// looks back. It also takes a day with a time and no offset, which is UTC. What starts or ends on
+// a day is read by calendar.ReadStart and calendar.ReadEnd, in the programme's zone.
 func ParseInstant(text string) (time.Time, error) {
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", time.DateOnly} {
-		if t, err := time.Parse(layout, text); err == nil {
-			return t.UTC().Truncate(time.Millisecond), nil
-		}
+	at, err := calendar.ReadStart(text, time.UTC)
+	if bare, fault := time.Parse("2006-01-02T15:04:05.999999999", text); err != nil && fault == nil {
+		return bare.Truncate(time.Millisecond), nil
 	}
-	return time.Time{}, errors.New("not a date or an instant")
-}
-
-// ParseDayOrInstant reads what the contract calls day-or-instant, where a schema cannot say
-// so: a day (midnight UTC) or RFC 3339, in years that can be written back.
-func ParseDayOrInstant(text string) (time.Time, error) {
-	at, err := time.Parse(time.DateOnly, text)
-	if err != nil {
-		at, err = time.Parse(time.RFC3339Nano, text)
-	}
-	at = at.UTC().Truncate(time.Millisecond)
-	if err != nil || at.Year() < 1 || at.Year() > 9999 {
-		return time.Time{}, errors.New("not a day or an instant")
-	}
-	return at, nil
+	return at, err
 }
 
 // clockAhead is how far the clock of a till may run ahead. The sale has happened, and a refusal

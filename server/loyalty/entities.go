@@ -35,16 +35,18 @@ func (t Texts) Choose(languages ...string) (text, language string) {
 	return "", ""
 }
 
-// Moment is an instant that is written as a day (midnight UTC) or as RFC 3339.
+// Moment is an instant of an entity, written as RFC 3339. The days that callers write are made
+// instants before an entity is stored or compiled (programme.Dated), so that one is refused here.
 type Moment struct{ time.Time }
 
-// UnmarshalJSON reads either form; empty text is no instant.
+// UnmarshalJSON reads the instant; empty text is none.
 func (m *Moment) UnmarshalJSON(raw []byte) (err error) {
 	var text string
 	if err := json.Unmarshal(raw, &text); err != nil || strings.TrimSpace(text) == "" {
 		return err
 	}
-	m.Time, err = ParseInstant(text)
+	at, err := time.Parse(time.RFC3339Nano, text)
+	m.Time = at.UTC().Truncate(time.Millisecond)
 	return err
 }
 

@@ -336,6 +336,7 @@ func (b *browsed) deeds() {
 	b.press("form.filters button.primary")
 	b.until("document.querySelector('.toasts p')")
 	assert.NotEqual(b.t, before, b.api("/customers/member-0001/points"))
+	b.corrected()
 
 	b.open("/entity/stores/store")
 	b.fill(map[string]string{"main input[name=id]": "corner", "#f-name": "Corner"})

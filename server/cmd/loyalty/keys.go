@@ -16,6 +16,7 @@ import (
 	"github.com/loyalty-platform/loyalty/openapi"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
+	"github.com/loyalty-platform/loyalty/server/loyalty/calendar"
 	"github.com/loyalty-platform/loyalty/store"
 )
 
@@ -44,17 +45,16 @@ func (k *keyFlags) flags(f *pflag.FlagSet) {
 	f.BoolVar(&k.readOnly, "read-only", false, "it may only read")
 	f.StringSliceVar(&k.addresses, "addresses", nil, "addresses or networks it may be used from (default: any)")
 	f.IntVar(&k.rateLimit, "rate-limit", 0, "requests a minute (default: the server's)")
-	f.StringVar(&k.expiresAt, "expires-at", "", "day or instant when it ends, such as 2030-01-31 (default: never)")
+	f.StringVar(&k.expiresAt, "expires-at", "", "its last day in the programme's zone, such as 2030-01-31, or the instant when it ends (default: never)")
 }
 
 func (k *keyFlags) change() (admin.KeyChange, error) {
 	c := admin.KeyChange{Label: &k.label, APIs: &k.apis, ReadOnly: &k.readOnly, Addresses: &k.addresses, RateLimit: &k.rateLimit}
 	if k.expiresAt != "" {
-		at, err := loyalty.ParseInstant(k.expiresAt)
-		if err != nil {
+		if _, err := calendar.ReadEnd(k.expiresAt, time.UTC); err != nil {
 			return c, coded{codeUsage, fmt.Errorf("--expires-at: %w", err)}
 		}
-		c.ExpiresAt = &at
+		c.ExpiresAt = &k.expiresAt
 	}
 	return c, nil
 }

@@ -24,7 +24,7 @@ var balanceImport = engine.Action[balanceImportData]{
 		return nil
 	},
 	Apply: func(r *engine.Run, d balanceImportData) error {
-		expires, err := moment("expdate", &d.ExpDate)
+		expires, err := end(r, "expdate", &d.ExpDate)
 		switch {
 		case err != nil:
 			return err

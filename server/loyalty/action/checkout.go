@@ -87,9 +87,9 @@ func applyCheckout(r *engine.Run, d events.CheckoutData) error {
 // event, and never before the purchase.
 func autoAccept(r *engine.Run, t *loyalty.Transaction, sent *string) (time.Time, error) {
 	if sent != nil && *sent != "" {
-		at, err := loyalty.ParseDayOrInstant(*sent)
+		at, err := start(r, "auto_accept", sent)
 		if err != nil {
-			return at, loyalty.ErrPropertyInvalid.With("property", "auto_accept").With("reason", "instant").At("data.auto_accept")
+			return at, err
 		}
 		return later(at, later(r.At, t.CheckoutDate)), nil
 	}

@@ -13,7 +13,7 @@ var giftCoupon = engine.Action[events.CouponData]{
 	Name: "coupon", Standing: engine.Earner,
 	Needs: func(d events.CouponData, n *loyalty.CustomerNeeds) { n.Coupons = []string{d.Code} },
 	Apply: func(r *engine.Run, d events.CouponData) error {
-		expires, err := moment("expiration_date", d.ExpirationDate)
+		expires, err := end(r, "expiration_date", d.ExpirationDate)
 		if err != nil {
 			return err
 		}

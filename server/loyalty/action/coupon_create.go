@@ -7,6 +7,7 @@ import (
 
 	"github.com/loyalty-platform/loyalty/gen/events"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/calendar"
 	"github.com/loyalty-platform/loyalty/server/loyalty/coupon"
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 	"github.com/loyalty-platform/loyalty/server/loyalty/money"
@@ -25,7 +26,7 @@ var couponCreate = engine.Action[events.CouponCreateData]{
 		if pool != "" && coupon.Pools.Of(r.Programme)[pool] == nil {
 			return loyalty.ErrEntityNotFound.With("type", coupon.PoolType).With("id", pool).At("data.pool")
 		}
-		expires, err := moment("expdate", d.Expdate)
+		expires, err := end(r, "expdate", d.Expdate)
 		if err != nil {
 			return err
 		}
@@ -85,14 +86,25 @@ func separated(text *string) []string {
 	return slices.DeleteFunc(parts, func(p string) bool { return p == "" })
 }
 
-// moment reads a day or an instant; zero where none was sent.
-func moment(property string, sent *string) (time.Time, error) {
-	if strings.TrimSpace(deref(sent)) == "" {
+// start reads a day or an instant at which something begins; zero where none was sent.
+func start(r *engine.Run, property string, sent *string) (time.Time, error) {
+	return moment(property, sent, func(text string) (time.Time, error) { return calendar.ReadStart(text, r.Programme.Location) })
+}
+
+// end reads a day or an instant at which something ends; zero where none was sent. A day counts to
+// its end in the programme's zone.
+func end(r *engine.Run, property string, sent *string) (time.Time, error) {
+	return moment(property, sent, func(text string) (time.Time, error) { return calendar.ReadEnd(text, r.Programme.Location) })
+}
+
+func moment(property string, sent *string, read func(string) (time.Time, error)) (time.Time, error) {
+	text := strings.TrimSpace(deref(sent))
+	if text == "" {
 		return time.Time{}, nil
 	}
-	at, err := loyalty.ParseInstant(strings.TrimSpace(*sent))
+	at, err := read(text)
 	if err != nil {
-		return at, loyalty.ErrPropertyInvalid.With("property", property).With("reason", "instant").At("data." + property)
+		return at, loyalty.InvalidAttribute(property, "instant")
 	}
 	return at, nil
 }

@@ -1,9 +1,6 @@
 package action
 
 import (
-	"strings"
-	"time"
-
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 	"github.com/loyalty-platform/loyalty/server/loyalty/tier"
@@ -40,13 +37,11 @@ var tierChange = engine.Action[tierChangeData]{
 		if to == nil || (d.Structure != "" && to.Structure != d.Structure) {
 			return loyalty.ErrTierNotFound.With("tier", d.Tier).At("data.tier")
 		}
-		var expires time.Time
-		if strings.TrimSpace(d.ExpDate) != "" {
-			if expires, err = loyalty.ParseInstant(d.ExpDate); err != nil {
-				return loyalty.ErrPropertyInvalid.With("property", "expdate").With("reason", "instant").At("data.expdate")
-			}
+		expires, err := end(r, "expdate", &d.ExpDate)
+		if err != nil {
+			return err
 		}
-		since, err := moment("since", &d.Since)
+		since, err := start(r, "since", &d.Since)
 		if err != nil {
 			return err
 		}

@@ -60,6 +60,7 @@ type configurationPlan struct {
 	touched  map[entityKey]bool // what the configuration has
 	changes  []ConfigurationChange
 	writes   []func(*adminRun) error
+	zone     *time.Location       // of next
 	declared *programme.Programme // types and attributes of next
 	faults   *loyalty.Error       // of the configuration's entities
 }
@@ -69,7 +70,8 @@ type configurationPlan struct {
 func (a *Admin) plan(now configured, c Configuration, prune bool) (*configurationPlan, error) {
 	p := &configurationPlan{at: a.now(), now: now, next: now.snapshot, touched: map[entityKey]bool{}}
 	p.next.Modules, p.next.Entities = slices.Clone(now.snapshot.Modules), slices.Clone(now.snapshot.Entities)
-	if err := p.settings(c.Settings); err != nil {
+	var err error
+	if p.zone, err = p.settings(c.Settings); err != nil {
 		return nil, err
 	}
 	if err := p.modules(c.Modules); err != nil {
@@ -84,12 +86,14 @@ func (a *Admin) plan(now configured, c Configuration, prune bool) (*configuratio
 	return p, nil
 }
 
-// settings plans each changed setting separately, for readers of the plan; they are written as one.
-func (p *configurationPlan) settings(c SettingsChange) error {
+// settings plans each changed setting separately, for readers of the plan; they are written as one. It
+// returns the zone of the settings, in which the days of the configuration's entities are.
+func (p *configurationPlan) settings(c SettingsChange) (*time.Location, error) {
 	before := programme.SettingsOrDefaults(p.now.snapshot.Settings)
 	after := settingsWith(before, c)
-	if _, err := programme.CheckSettings(after); err != nil {
-		return Under("configuration.settings", err)
+	zone, err := programme.CheckSettings(after)
+	if err != nil {
+		return nil, Under("configuration.settings", err)
 	}
 	old, now := fieldsOf(loyalty.JSON(recordOf(before))), fieldsOf(loyalty.JSON(recordOf(after)))
 	for _, name := range slices.Sorted(maps.Keys(now)) {
@@ -101,13 +105,13 @@ func (p *configurationPlan) settings(c SettingsChange) error {
 		}
 	}
 	if before == after {
-		return nil
+		return zone, nil
 	}
 	p.next.Settings = after
 	p.writes = append(p.writes, func(r *adminRun) error {
 		return errors.Join(r.SaveSettings(after), r.audit("settings.update", "settings", recordOf(before), recordOf(after)))
 	})
-	return nil
+	return zone, nil
 }
 
 // modules plans modules. Two spellings of one module are refused, because which of them wins would
@@ -214,6 +218,7 @@ func (p *configurationPlan) entity(kind, id string, read EntityFields) error {
 	if err != nil {
 		return err
 	}
+	data = programme.Dated(data, p.zone)
 	if !there {
 		p.save(MethodCreate, loyalty.Entity{Type: kind, ID: id, Data: data, CreatedAt: p.at, UpdatedAt: p.at}, ConfigurationChange{After: fieldsOf(data)})
 		return nil

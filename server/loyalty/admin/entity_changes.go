@@ -26,15 +26,22 @@ type EntityChange struct {
 	Read func(p *programme.Programme, before json.RawMessage) (json.RawMessage, error)
 }
 
-// fields returns the entity's fields after the change.
+// fields returns the entity's fields after the change, its days as instants of the programme's zone.
 func (c EntityChange) fields(p *programme.Programme, before json.RawMessage) (json.RawMessage, error) {
-	switch {
-	case c.Read != nil:
-		return c.Read(p, before)
-	case before != nil:
-		return c.Check(PatchEntity(before, c.Data))
+	read := c.Read
+	if read == nil {
+		read = func(_ *programme.Programme, before json.RawMessage) (json.RawMessage, error) {
+			if before == nil {
+				return c.Check(c.Data)
+			}
+			return c.Check(PatchEntity(before, c.Data))
+		}
 	}
-	return c.Check(c.Data)
+	data, err := read(p, before)
+	if err != nil {
+		return nil, err
+	}
+	return programme.Dated(data, p.Location), nil
 }
 
 // Entity returns an entity, even if it is archived. It fails with ErrEntityUnknown,

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/calendar"
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
@@ -30,9 +31,9 @@ type KeyChange struct {
 	Label     *string
 	APIs      *[]string // document names; empty: all
 	ReadOnly  *bool
-	Addresses *[]string  // addresses or CIDR; empty: any
-	RateLimit *int       // requests a minute; 0: the default
-	ExpiresAt *time.Time // a zero time: never
+	Addresses *[]string // addresses or CIDR; empty: any
+	RateLimit *int      // requests a minute; 0: the default
+	ExpiresAt *string   // a day of the programme, which counts whole, or an instant; empty: never
 }
 
 // keyRecord is an access key as the audit trail shows it, without secrets.
@@ -108,7 +109,7 @@ func (a *Admin) CreateKey(ctx context.Context, call Call, c KeyChange) (Done[loy
 // list out grants more than any list does.
 func (a *Admin) newKey(r *adminRun, c KeyChange) (loyalty.AccessKey, error) {
 	k := loyalty.AccessKey{ID: newKeyID(r.Snapshot.Keys), CreatedAt: r.now, Secrets: []loyalty.Secret{newSecret(r.now)}}
-	if err := a.apply(c, &k); err != nil {
+	if err := a.apply(r, c, &k); err != nil {
 		return k, err
 	}
 	if err := r.mayGive(nil, &k); err != nil {
@@ -139,7 +140,7 @@ func (a *Admin) UpdateKey(ctx context.Context, call Call, id string, c KeyChange
 	return change(ctx, a, call, func(r *adminRun) (loyalty.AccessKey, error) {
 		k, err := r.editKey(id, "key.update", func(k *loyalty.AccessKey) error {
 			before := *k
-			if err := a.apply(c, k); err != nil {
+			if err := a.apply(r, c, k); err != nil {
 				return err
 			}
 			return r.mayGive(&before, k)
@@ -248,7 +249,7 @@ func findKey(s loyalty.Snapshot, id string) (loyalty.AccessKey, error) {
 }
 
 // apply checks a change and makes it, or fails with the field at fault.
-func (a *Admin) apply(c KeyChange, k *loyalty.AccessKey) error {
+func (a *Admin) apply(r *adminRun, c KeyChange, k *loyalty.AccessKey) error {
 	if c.Label != nil {
 		if err := checkLabel(*c.Label); err != nil {
 			return err
@@ -265,12 +266,35 @@ func (a *Admin) apply(c KeyChange, k *loyalty.AccessKey) error {
 		k.RateLimit = *c.RateLimit
 	}
 	if c.ExpiresAt != nil {
-		if at := c.ExpiresAt; !at.IsZero() && !at.After(a.now()) {
-			return programme.Fault("expires_at", loyalty.ErrPropertyInvalid.Name, map[string]any{"reason": "past"})
+		var err error
+		if k.ExpiresAt, err = r.keyEnd(*c.ExpiresAt); err != nil {
+			return err
 		}
-		k.ExpiresAt = c.ExpiresAt.UTC().Truncate(time.Millisecond)
 	}
 	return a.applyLists(c, k)
+}
+
+// keyEnd reads when a key ends, which is still to come.
+func (r *adminRun) keyEnd(text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	fault := func(reason string) error {
+		return programme.Fault("expires_at", loyalty.ErrPropertyInvalid.Name, map[string]any{"reason": reason})
+	}
+	zone, err := programme.CheckSettings(programme.SettingsOrDefaults(r.Snapshot.Settings))
+	if err != nil {
+		return time.Time{}, err
+	}
+
+	at, err := calendar.ReadEnd(text, zone)
+	switch {
+	case err != nil:
+		return at, fault("instant")
+	case !at.After(r.now):
+		return at, fault("past")
+	}
+	return at, nil
 }
 
 // applyLists reads the fields that are lists, each sorted and without duplicates, so that equal

@@ -109,7 +109,7 @@ func readCampaign(p *programme.Programme, e loyalty.Entity) (*Campaign, error) {
 // Draft compiles a campaign that is not stored, as a version of one with this id. It
 // fails as storing it would, naming the field.
 func Draft(p *programme.Programme, id string, data json.RawMessage) (*Campaign, error) {
-	return readCampaign(p, loyalty.Entity{ID: id, Data: data})
+	return readCampaign(p, loyalty.Entity{ID: id, Data: programme.Dated(data, p.Location)})
 }
 
 // StatusAt is the campaign's status at an instant: draft or paused, or else scheduled, active or

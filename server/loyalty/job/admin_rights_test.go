@@ -16,7 +16,7 @@ func TestKeysGiveWhatTheyHave(t *testing.T) {
 	eachDesk(t, 0, func(t *testing.T, d *desk) {
 		ctx, end := t.Context(), d.Now().Add(time.Hour)
 		small := admin.KeyChange{
-			APIs: new([]string{"administration", "events"}), Addresses: new([]string{"192.0.2.0/24"}), RateLimit: new(500), ExpiresAt: &end,
+			APIs: new([]string{"administration", "events"}), Addresses: new([]string{"192.0.2.0/24"}), RateLimit: new(500), ExpiresAt: new(end.Format(time.RFC3339Nano)),
 		}
 		giver := d.create(t, small)
 		by := admin.Call{KeyID: giver.ID}
@@ -34,7 +34,7 @@ func TestKeysGiveWhatTheyHave(t *testing.T) {
 			"apis":       with(func(c *admin.KeyChange) { c.APIs = new([]string{"events", "customers"}) }),
 			"addresses":  with(func(c *admin.KeyChange) { c.Addresses = new([]string{"192.0.0.0/16"}) }),
 			"rate_limit": with(func(c *admin.KeyChange) { c.RateLimit = new(501) }),
-			"expires_at": with(func(c *admin.KeyChange) { c.ExpiresAt = new(end.Add(time.Second)) }),
+			"expires_at": with(func(c *admin.KeyChange) { c.ExpiresAt = new(end.Add(time.Second).Format(time.RFC3339Nano)) }),
 		}
 		all := map[string]admin.KeyChange{
 			"apis": with(func(c *admin.KeyChange) { c.APIs = nil }), "addresses": with(func(c *admin.KeyChange) { c.Addresses = nil }),
@@ -43,7 +43,7 @@ func TestKeysGiveWhatTheyHave(t *testing.T) {
 		same, err := d.CreateKey(ctx, by, small)
 		require.NoError(t, err)
 		_, err = d.CreateKey(ctx, by, admin.KeyChange{
-			APIs: new([]string{"events"}), ReadOnly: new(true), Addresses: new([]string{"192.0.2.7"}), RateLimit: new(1), ExpiresAt: &end,
+			APIs: new([]string{"events"}), ReadOnly: new(true), Addresses: new([]string{"192.0.2.7"}), RateLimit: new(1), ExpiresAt: new(end.Format(time.RFC3339Nano)),
 		})
 		require.NoError(t, err, "less")
 		for property, change := range wider {
@@ -76,7 +76,7 @@ func TestKeysGiveWhatTheyHave(t *testing.T) {
 		// What a key has already is no gift, and what both have together may be given, where all else
 		// of the key is within what the giver has.
 		reader := d.create(t, admin.KeyChange{
-			APIs: new([]string{"customers"}), ReadOnly: new(true), Addresses: new([]string{"192.0.2.1"}), RateLimit: new(500), ExpiresAt: &end,
+			APIs: new([]string{"customers"}), ReadOnly: new(true), Addresses: new([]string{"192.0.2.1"}), RateLimit: new(500), ExpiresAt: new(end.Format(time.RFC3339Nano)),
 		})
 		changed, err = d.UpdateKey(ctx, by, reader.ID, admin.KeyChange{APIs: new([]string{"customers", "events"})})
 		require.NoError(t, err)
@@ -88,11 +88,11 @@ func TestKeysGiveWhatTheyHave(t *testing.T) {
 			_, err = d.UpdateKey(ctx, by, reader.ID, change)
 			refused(err, property)
 		}
-		elsewhere := d.create(t, admin.KeyChange{APIs: new([]string{"customers"}), Addresses: new([]string{"198.51.100.1"}), RateLimit: new(500), ExpiresAt: &end})
+		elsewhere := d.create(t, admin.KeyChange{APIs: new([]string{"customers"}), Addresses: new([]string{"198.51.100.1"}), RateLimit: new(500), ExpiresAt: new(end.Format(time.RFC3339Nano))})
 		_, err = d.UpdateKey(ctx, by, elsewhere.ID, admin.KeyChange{APIs: new([]string{"customers", "events"})})
 		refused(err, "apis")
-		ended := d.create(t, admin.KeyChange{ExpiresAt: new(d.Now().Add(time.Minute))})
-		_, err = d.UpdateKey(ctx, by, ended.ID, admin.KeyChange{ExpiresAt: &end})
+		ended := d.create(t, admin.KeyChange{ExpiresAt: new(d.Now().Add(time.Minute).Format(time.RFC3339Nano))})
+		_, err = d.UpdateKey(ctx, by, ended.ID, admin.KeyChange{ExpiresAt: new(end.Format(time.RFC3339Nano))})
 		refused(err, "expires_at")
 		_, err = d.UpdateKey(ctx, by, reader.ID, admin.KeyChange{APIs: new([]string{})})
 		refused(err, "apis")

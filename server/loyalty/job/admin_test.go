@@ -66,7 +66,7 @@ func TestKeyLife(t *testing.T) {
 		ctx := t.Context()
 		k := d.create(t, admin.KeyChange{
 			Label: new("Till"), APIs: new([]string{"events", "customers", "events"}), ReadOnly: new(true),
-			Addresses: new([]string{"192.0.2.7/24", "2001:db8::1", "::ffff:198.51.100.4"}), RateLimit: new(2000), ExpiresAt: new(d.Now().Add(time.Hour)),
+			Addresses: new([]string{"192.0.2.7/24", "2001:db8::1", "::ffff:198.51.100.4"}), RateLimit: new(2000), ExpiresAt: new(d.Now().Add(time.Hour).Format(time.RFC3339Nano)),
 		})
 		require.Regexp(t, `^LK[A-HJ-NP-Z2-9]{14}$`, k.ID)
 		require.Regexp(t, `^[A-Za-z0-9_-]{43}$`, k.Secrets[0].Value)
@@ -82,7 +82,7 @@ func TestKeyLife(t *testing.T) {
 		require.Empty(t, shown.Secrets[0].Value)
 		require.Equal(t, k.CreatedAt, shown.Secrets[0].CreatedAt)
 
-		changed, err := d.UpdateKey(ctx, caller, k.ID, admin.KeyChange{ReadOnly: new(false), APIs: new([]string{}), ExpiresAt: new(time.Time{})})
+		changed, err := d.UpdateKey(ctx, caller, k.ID, admin.KeyChange{ReadOnly: new(false), APIs: new([]string{}), ExpiresAt: new("")})
 		require.NoError(t, err)
 		require.False(t, changed.Value.ReadOnly)
 		require.Empty(t, changed.Value.APIs)
@@ -158,7 +158,7 @@ func secretsOf(t *testing.T, d *desk, id string) (values []string) {
 
 func TestKeyExpires(t *testing.T) {
 	d := newDesk(t, storetest.SQLite(t))
-	k := d.create(t, admin.KeyChange{ExpiresAt: new(d.Now().Add(time.Minute))})
+	k := d.create(t, admin.KeyChange{ExpiresAt: new(d.Now().Add(time.Minute).Format(time.RFC3339Nano))})
 	_, ok := d.Directory.Key(k.ID)
 	require.True(t, ok)
 	d.Wait(time.Minute)
@@ -186,7 +186,7 @@ func TestKeyFaults(t *testing.T) {
 		"many addresses":  {admin.KeyChange{Addresses: new(make([]string, 101))}, "addresses", "too_many"},
 		"rate negative":   {admin.KeyChange{RateLimit: new(-1)}, "rate_limit", "too_small"},
 		"rate huge":       {admin.KeyChange{RateLimit: new(1_000_001)}, "rate_limit", "too_large"},
-		"expiry past":     {admin.KeyChange{ExpiresAt: new(d.Now())}, "expires_at", "property_invalid"},
+		"expiry past":     {admin.KeyChange{ExpiresAt: new(d.Now().Format(time.RFC3339Nano))}, "expires_at", "property_invalid"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := d.CreateKey(t.Context(), caller, c.change)

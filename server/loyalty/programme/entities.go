@@ -210,6 +210,7 @@ func (p *Programme) build(all []loyalty.Entity) error {
 			if e.Type != name || !e.ArchivedAt.IsZero() {
 				continue
 			}
+			e.Data = Dated(e.Data, p.Location)
 			if err := k.read(p, e); err != nil {
 				return &EntityFault{e.Type, e.ID, err}
 			}
@@ -227,6 +228,7 @@ func (p *Programme) build(all []loyalty.Entity) error {
 // everything afterwards.
 func (p *Programme) Add(e loyalty.Entity) error {
 	p.nameOwnTypes([]loyalty.Entity{e})
+	e.Data = Dated(e.Data, p.Location)
 	return p.registry.kind(e.Type).read(p, e)
 }
 
