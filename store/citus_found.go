@@ -32,12 +32,18 @@ var (
 	selectMerged = selects(`SELECT m.target, m.source FROM v JOIN merges m ON m.target = v.id`, keyID)
 )
 
+// foundByEmail is the e-mail by which a customer is found; empty: by none. It is the one of customers.email_key, because
+// a look is made by that form, and the ledger's check compares the two.
+func foundByEmail(c *loyalty.Customer) string {
+	return string(foundBy(c, loyalty.EmailKey(c.Profile.Email)))
+}
+
 // findable adds what customers are found by to a write.
 func findable(list []calls, w *loyalty.Writes) []calls {
 	var gone, come []emailOf
 	for i := range w.Customers {
 		before, after := &w.Customers[i].Before, &w.Customers[i].After
-		was, is := string(foundBy(before, before.Profile.Email)), string(foundBy(after, after.Profile.Email))
+		was, is := foundByEmail(before), foundByEmail(after)
 		if was == is {
 			continue
 		}
@@ -51,7 +57,7 @@ func findable(list []calls, w *loyalty.Writes) []calls {
 	merged := changed(w.Customers, joins)
 	for i := range w.NewCustomers {
 		c := &w.NewCustomers[i]
-		if is := string(foundBy(c, c.Profile.Email)); is != "" {
+		if is := foundByEmail(c); is != "" {
 			come = append(come, emailOf{c.ID, is})
 		}
 		if c.MergedInto != (loyalty.ID{}) {

@@ -57,3 +57,25 @@ func nextOnMachines(db *gorm.DB, after UUID, limit int) (where string, args []an
 	}
 	return "WHERE customer_id > ? AND customer_id <= ?", []any{after, last}, err
 }
+
+// findersAgree compares the tables by which customers of a spread database are found with the customers. No finding quotes an e-mail.
+func findersAgree(db *gorm.DB, found func(LedgerFinding)) error {
+	if db.Name() != "citus" {
+		return nil
+	}
+	for _, q := range []ledgerQuery{
+		{fault: "a customer who is not found by their e-mail", sql: `SELECT c.id, NULL, NULL FROM customers c
+LEFT JOIN (SELECT email, customer_id FROM emails OFFSET 0) e ON e.email = c.email_key AND e.customer_id = c.id WHERE c.email_key IS NOT NULL AND e.email IS NULL`},
+		{fault: "an e-mail that finds a customer who does not have it", sql: `SELECT e.customer_id, NULL, NULL FROM emails e
+LEFT JOIN (SELECT id, email_key FROM customers WHERE email_key IS NOT NULL OFFSET 0) c ON c.id = e.customer_id AND c.email_key = e.email WHERE c.id IS NULL`},
+		{fault: "a merged customer who is not found with the survivor", sql: `SELECT c.id, NULL, NULL FROM customers c
+LEFT JOIN merges m ON m.source = c.id AND m.target = c.merged_into WHERE c.merged_into IS NOT NULL AND m.source IS NULL`},
+		{fault: "a merge that no customer has", sql: `SELECT m.source, NULL, NULL FROM merges m
+LEFT JOIN (SELECT id, merged_into FROM customers WHERE merged_into IS NOT NULL OFFSET 0) c ON c.id = m.source AND c.merged_into = m.target WHERE c.id IS NULL`},
+	} {
+		if err := q.run(db, found); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -28,7 +28,7 @@ type Migration struct {
 }
 
 // Migrate brings the schema up to date, and on an empty database makes the months of
-// the journal. It does nothing on a current database, may run on several nodes at
+// the journal. On a database that is spread over machines it also puts each table in its place. It does nothing on a current database, may run on several nodes at
 // once, and fails with ErrMasterKey where the database was sealed with another key.
 func (s upkeep) Migrate(ctx context.Context) error {
 	version, err := s.SchemaVersion(ctx)
@@ -36,7 +36,7 @@ func (s upkeep) Migrate(ctx context.Context) error {
 		return err
 	}
 	if err := s.current(ctx); errors.Is(err, ErrMigrationsPending) {
-		if err := s.up(ctx); err != nil {
+		if err := s.upAndSettle(ctx, version); err != nil {
 			return fmt.Errorf("migrate: %w", s.classify(err))
 		}
 	} else if err != nil {
@@ -124,7 +124,7 @@ func (s *database) current(ctx context.Context) error {
 	case version < newest(p):
 		return ErrMigrationsPending
 	}
-	return nil
+	return s.placed(ctx)
 }
 
 func newest(p *goose.Provider) int64 {

@@ -207,13 +207,13 @@ func ownValue(own string, v any) (any, error) {
 }
 
 // size is what the planner believes of the table and its parts, and counts where it believes
-// nothing yet.
+// nothing yet, or that there is no row: of a table that is spread over machines it never knows any.
 func (p *portablePostgres) size(table string) (size int64, err error) {
 	const believed = `SELECT CASE WHEN to_regclass($1) IS NULL THEN -1
  WHEN (SELECT bool_or(c.reltuples < 0 AND c.relkind = 'r') FROM pg_class c JOIN pg_partition_tree(to_regclass($1)) t ON t.relid = c.oid OR c.oid = to_regclass($1)) THEN -2
  ELSE (SELECT sum(greatest(c.reltuples, 0))::bigint FROM pg_class c WHERE c.relkind = 'r'
   AND (c.oid = to_regclass($1) OR c.oid IN (SELECT relid FROM pg_partition_tree(to_regclass($1))))) END`
-	if err := p.tx.QueryRow(p.ctx, believed, table).Scan(&size); err != nil || size != -2 {
+	if err := p.tx.QueryRow(p.ctx, believed, table).Scan(&size); err != nil || size > 0 || size == -1 {
 		return size, err
 	}
 	return rowsOf(p, table)

@@ -42,16 +42,19 @@ var placements = slices.Concat(
 var finders = []struct {
 	placement
 	make, fill string // fill makes the rows of the customers that are there
+	stray      string // deletes the rows that no customer has
 }{
 	{
 		placement{table: "merges"}, `CREATE TABLE IF NOT EXISTS merges (source uuid PRIMARY KEY, target uuid NOT NULL);
 CREATE INDEX IF NOT EXISTS merges_target ON merges (target, source)`,
 		`INSERT INTO merges (source, target) SELECT id, merged_into FROM customers WHERE merged_into IS NOT NULL ON CONFLICT DO NOTHING`,
+		`DELETE FROM merges WHERE (source, target) NOT IN (SELECT id, merged_into FROM customers WHERE merged_into IS NOT NULL OFFSET 0)`,
 	},
 	{
 		placement{table: "emails", key: "email"}, `CREATE TABLE IF NOT EXISTS emails (email text COLLATE "C", customer_id uuid, PRIMARY KEY (email, customer_id));
 ALTER TABLE emails ALTER email SET STATISTICS 0`,
 		`INSERT INTO emails (email, customer_id) SELECT email_key, id FROM customers WHERE email_key IS NOT NULL ON CONFLICT DO NOTHING`,
+		`DELETE FROM emails WHERE (email, customer_id) NOT IN (SELECT email_key, id FROM customers WHERE email_key IS NOT NULL OFFSET 0)`,
 	},
 }
 

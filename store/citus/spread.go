@@ -27,6 +27,7 @@ var settings = []string{
 // querier reads the database: *sql.DB and *sql.Conn do.
 type querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
 // Spread says whether the tables of a database are spread over machines.
@@ -90,23 +91,10 @@ func Distribute(ctx context.Context, c *sql.Conn, shards int) error {
 	if err := configure(ctx, c, shards); err != nil {
 		return err
 	}
-	for _, p := range placements {
-		if err := place(ctx, c, p); err != nil {
-			return fmt.Errorf("table %s: %w", p.table, err)
-		}
+	if err := placeAll(ctx, c); err != nil {
+		return err
 	}
-	for _, f := range finders {
-		for _, step := range []func() error{
-			func() error { return makeFinder(ctx, c, f.table, f.make) },
-			func() error { return placeFinder(ctx, c, f.placement) },
-			func() error { _, err := c.ExecContext(ctx, f.fill); return err },
-		} {
-			if err := step(); err != nil {
-				return fmt.Errorf("table %s: %w", f.table, err)
-			}
-		}
-	}
-	return nil
+	return Repair(ctx, c)
 }
 
 // makeFinder makes such a table, unless it is there: Citus lets what was said of a column's statistics
