@@ -50,6 +50,7 @@ var (
 ON CONFLICT (customer_id) DO UPDATE SET through = excluded.through`, comingFields...)
 	advanceNumbered = guards(`UPDATE numbered AS w SET through = v.through FROM v WHERE w.customer_id = v.customer_id AND w.through = v.before`,
 		append(comingFields, field[coming]{"before", "uuid", func(c *coming) any { return (*UUID)(&c.before) }})...)
+	addNumbered    = inserts(`INSERT INTO numbered (customer_id, through) SELECT v.customer_id, v.through FROM v`, comingFields...)
 	insertNumbered = guards(`INSERT INTO numbered (customer_id, through) SELECT v.customer_id, v.through FROM v WHERE true ON CONFLICT (customer_id) DO NOTHING`,
 		comingFields...)
 	moveHead = guards(`UPDATE tail_state AS s SET head = v.head FROM v WHERE s.id = v.id AND s.head = v.was`,
@@ -76,6 +77,7 @@ type piece struct {
 	head    int64
 	present bool
 	through map[loyalty.ID]loyalty.ID // by customer: their last event in the tail
+	before  map[loyalty.ID]loyalty.ID // by customer: the one that was it when the head was locked
 	events  []loyalty.TailEvent
 }
 
@@ -108,10 +110,10 @@ func (s tailStore) piece(ctx context.Context, events []fresh, choose func(*piece
 
 // begun locks the head and reads how far customers are.
 func begun(step step, customers []loyalty.ID) (*piece, error) {
-	p := &piece{through: make(map[loyalty.ID]loyalty.ID, len(customers))}
+	p := &piece{through: make(map[loyalty.ID]loyalty.ID, len(customers)), before: make(map[loyalty.ID]loyalty.ID, len(customers))}
 	var c coming
 	err := step(read(p.lock(), selectNumbered, customers, []any{(*UUID)(&c.customer), (*UUID)(&c.through)}, func() error {
-		p.through[c.customer] = c.through
+		p.through[c.customer], p.before[c.customer] = c.through, c.through
 		return nil
 	}))
 	return p, err
@@ -168,12 +170,24 @@ func (s tailStore) writePiece(p *piece, step step) error {
 	if len(p.events) == 0 {
 		return nil
 	}
-	var moved []coming
+	var moved, known, made []coming
 	seen := set[loyalty.ID]{}
 	for i := range p.events {
-		if e := &p.events[i]; seen.add(e.Customer) {
-			moved = append(moved, coming{customer: e.Customer, through: p.through[e.Customer]})
+		e := &p.events[i]
+		if !seen.add(e.Customer) {
+			continue
 		}
+		c := coming{customer: e.Customer, through: p.through[e.Customer], before: p.before[e.Customer]}
+		moved = append(moved, c)
+		if c.before == (loyalty.ID{}) {
+			made = append(made, c)
+		} else {
+			known = append(known, c)
+		}
+	}
+	if _, spread := s.engine.(*citusEngine); spread {
+		// Each row of an upsert would be a statement of its own there. Under the lock of the head nothing else changes these rows.
+		return s.writeNumbers(p, step, write(write(nil, advanceNumbered, known), addNumbered, made))
 	}
 	return s.writeNumbers(p, step, write(nil, upsertNumbered, moved))
 }
