@@ -65,6 +65,56 @@ func TestMachineKilled(t *testing.T) {
 	}
 }
 
+// TestMachineFrozen freezes a worker while customers are credited one by one: it takes connections and says nothing. Those who are
+// on the other worker go on, the rest are refused at once, and everybody goes on once it answers again.
+func TestMachineFrozen(t *testing.T) {
+	m := storetest.NewMachines(t)
+	s := m.Spread(t)
+	const customers = 12
+	for i := range customers {
+		enrol(t, s, prefix(i), 1)
+	}
+	before := eventsOf(t, m)
+	told, stop := creditAll(s, customers)
+	m.Workers[0].Freeze(t)
+	names := make([]loyalty.Needs, customers)
+	for i := range names {
+		names[i].Customers = []loyalty.CustomerNeeds{{Ref: loyalty.Name{Kind: loyalty.NameCustomer, Value: prefix(i) + "0"}}}
+	}
+	away := func() []bool {
+		return s.MachineAway(t.Context(), customers, func(i int) loyalty.Needs { return names[i] })
+	}
+	require.Eventually(t, func() bool { return away() != nil }, time.Minute, 10*time.Millisecond, "it is remembered")
+
+	refused := away()
+	require.Contains(t, refused, true)
+	require.Contains(t, refused, false, "customers of the other worker")
+	at := told()
+	require.Eventually(t, func() bool {
+		for i, c := range told() {
+			if !refused[i] && c.acknowledged < at[i].acknowledged+2 {
+				return false
+			}
+		}
+		return true
+	}, time.Minute, 10*time.Millisecond, "the others go on while it is frozen")
+
+	m.Workers[0].Thaw(t)
+	require.Eventually(t, func() bool { return away() == nil }, time.Minute, 10*time.Millisecond, "it is asked again")
+	at = told()
+	require.Eventually(t, func() bool {
+		for i, c := range told() {
+			if c.acknowledged == at[i].acknowledged {
+				return false
+			}
+		}
+		return true
+	}, time.Minute, 10*time.Millisecond, "everybody goes on")
+	stop()
+	accountedFor(t, m, before, told())
+	require.Equal(t, "I1 I11 I12 I2 I3 I4 I5 I6 I8 I9", withVerdict(verify(t, s), store.LedgerHeld))
+}
+
 // TestMachineAdded adds a third worker while customers are credited, and has shards moved to it without a
 // stop. Whoever is refused meanwhile may try again; nothing acknowledged is lost, nothing else is there,
 // and customers are on three machines in the end.

@@ -23,7 +23,22 @@ const (
 )
 
 func (e *citusEngine) within(ctx context.Context, needs loyalty.Needs, work work) error {
-	return oneAway(e.attempt(ctx, needs, work, e.load, e.write))
+	given, done := e.machines.watched(context.WithoutCancel(ctx)) // the caller no longer ends a write; a machine that is away does
+	defer done()
+	loads, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(given, func() { cancel(errMachine) })()
+
+	err := oneAway(e.attempt(loads, needs, work, e.load, func(_ context.Context, c *pgxpool.Conn, list []calls, w *loyalty.Writes) error {
+		return e.write(given, c, list, w)
+	}))
+	if given.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, loyalty.ErrDatabaseAway)) {
+		err = errMachine
+	}
+	if errors.Is(err, loyalty.ErrDatabaseAway) {
+		e.machines.suspect()
+	}
+	return err
 }
 
 // oneAway turns the coordinator's report that it could not reach another machine into ErrDatabaseAway.
@@ -53,6 +68,7 @@ func (e *citusEngine) write(ctx context.Context, c *pgxpool.Conn, list []calls, 
 		e.rollback(c)
 		return e.classify(err)
 	}
+	ctx = context.WithoutCancel(ctx) // a commit that has begun is not given up
 	err := spreadCommit(ctx, c)
 	if err == nil {
 		return nil

@@ -24,11 +24,12 @@ const batchTime = 10 * time.Second
 // the failure that ended the work, which the tickets have too, except for errLarge and ErrMuch:
 // then nothing was tried.
 func (e *Engine) process(ctx context.Context, tickets []*Ticket) error {
+	tickets, err := e.reachable(ctx, tickets)
 	if len(tickets) == 0 {
-		return nil
+		return err
 	}
 	locked := slices.ContainsFunc(tickets, func(t *Ticket) bool { return e.fought.has(t.needs.Ref) })
-	err := e.once(ctx, tickets, locked)
+	err = e.once(ctx, tickets, locked)
 	if errors.Is(err, errLarge) || errors.Is(err, loyalty.ErrMuch) {
 		return err
 	}
@@ -54,6 +55,36 @@ func (e *Engine) process(ctx context.Context, tickets []*Ticket) error {
 		fail(tickets, err)
 	}
 	return err
+}
+
+// machines is a store whose rows are on several machines, some of which may be away.
+type machines interface {
+	// MachineAway tells which of so many submissions need a machine that is away; nil: none does.
+	MachineAway(ctx context.Context, submissions int, needs func(i int) loyalty.Needs) []bool
+}
+
+// reachable refuses the submissions that need a machine which is known to be away, and returns the others: in one batch with them
+// they would fail, too.
+func (e *Engine) reachable(ctx context.Context, tickets []*Ticket) (rest []*Ticket, err error) {
+	m, several := e.store.(machines)
+	if !several || len(tickets) == 0 {
+		return tickets, nil
+	}
+	away := m.MachineAway(ctx, len(tickets), func(i int) loyalty.Needs { return needs(tickets[i:i+1], e.Now()) })
+	if away == nil {
+		return tickets, nil
+	}
+
+	for i, t := range tickets {
+		if !away[i] {
+			rest = append(rest, t)
+			continue
+		}
+		t.movable = false
+		err = loyalty.ErrMachineAway
+		fail(tickets[i:i+1], err)
+	}
+	return rest, err
 }
 
 // lost notes that another writer was faster than a batch.
