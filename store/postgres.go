@@ -91,6 +91,9 @@ const unhurried = `SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transactio
 func openPostgres(ctx context.Context, s *database, o Options) error {
 	config, err := poolConfig(o.URL)
 	if err == nil {
+		err = checkPooler(ctx, config.ConnConfig)
+	}
+	if err == nil {
 		err = connectPostgres(ctx, s, config, o, gormConfig())
 	}
 	if err != nil {

@@ -205,7 +205,7 @@ const direct = "direct"
 
 func noteSession(ctx context.Context, c *pgx.Conn) error {
 	var pid int64
-	err := c.QueryRow(ctx, `SELECT pg_backend_pid()`).Scan(&pid)
+	err := c.QueryRow(ctx, `SELECT pg_backend_pid()`, pgx.QueryExecModeExec).Scan(&pid) // not prepared: see checkPooler
 	c.PgConn().CustomData()[direct] = pid == int64(c.PgConn().PID())
 	return err
 }
