@@ -130,6 +130,9 @@ func transactionOf(language *tongue, page *loyalty.TransactionPage, t *loyalty.T
 		PointsRewarded: t.OriginalEarned, Earned: t.Earned, Burned: t.Burned,
 		Items: make([]common.TransactionItem, len(t.Detail.Items)), Breakdown: []common.TransactionMove{},
 	}
+	if t.Detail.Returned {
+		out.Returned = &t.Detail.Returned
+	}
 	for i := range t.Detail.Items {
 		out.Items[i] = lineOf(&t.Detail.Items[i], page.Keys)
 	}

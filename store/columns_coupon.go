@@ -25,6 +25,8 @@ var couponTable = table[loyalty.Coupon]{name: "coupons", fields: []field[loyalty
 	{"redeemed_at", "bigint", func(c *loyalty.Coupon) any { return (*Millis)(&c.RedeemedAt) }},
 	{"expires_at", "bigint", func(c *loyalty.Coupon) any { return (*Millis)(&c.ExpiresAt) }},
 	{"version", "bigint", func(c *loyalty.Coupon) any { return (*number)(&c.Version) }},
+	{"given", "uuid", func(c *loyalty.Coupon) any { return (*UUID)(&c.Given) }},
+	{"voided", "boolean", func(c *loyalty.Coupon) any { return (*flag)(&c.Voided) }},
 	{"uses", "text", func(c *loyalty.Coupon) any { return documentIn(&c.Uses) }},
 }}
 

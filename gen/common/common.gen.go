@@ -1290,6 +1290,13 @@ type Transaction struct {
 	// Example: 33.33
 	Refunded money.Amount `json:"refunded"`
 
+	// Returned True once the purchase is undone: refunded as a whole, rejected, or accepted with everything returned in parts. What it
+	// brought was taken back then. Absent otherwise.
+	//
+	//
+	// Example: true
+	Returned *bool `json:"returned,omitempty"`
+
 	// Status - `pending`: it waits for its acceptance.
 	// - `accepted`: it counts.
 	// - `rejected`: it never came about.

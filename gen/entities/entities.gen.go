@@ -19,6 +19,24 @@ import (
 	"github.com/oapi-codegen/runtime"
 )
 
+// Defines values for CampaignRefunds.
+const (
+	CampaignRefundsAll    CampaignRefunds = "all"
+	CampaignRefundsPoints CampaignRefunds = "points"
+)
+
+// Valid indicates whether the value is a known member of the CampaignRefunds enum.
+func (e CampaignRefunds) Valid() bool {
+	switch e {
+	case CampaignRefundsAll:
+		return true
+	case CampaignRefundsPoints:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for CampaignStatus.
 const (
 	CampaignStatusActive CampaignStatus = "active"
@@ -626,12 +644,11 @@ type Campaign struct {
 	// Effects What follows, in this order.
 	Effects []CampaignEffect `json:"effects"`
 
-	// EndsAt The moment at which it ends; never, if it is absent. A day (YYYY-MM-DD) is the last one: it means its last millisecond in the
-	// programme's time zone, is stored and shown as that instant, and stays it where the time zone is changed later. It must
-	// not lie before `starts_at`; the same day twice is that one day.
+	// EndsAt The moment at which it ends; never, if it is absent. A day means its beginning in UTC, so the day before is the last
+	// one. It must lie after `starts_at`.
 	//
 	//
-	// Example: 2026-12-31
+	// Example: 2027-01-01
 	EndsAt *EndsAt `json:"ends_at,omitempty"`
 
 	// Limit How often it may take effect.
@@ -649,8 +666,17 @@ type Campaign struct {
 	// Example: 10
 	Priority *int `json:"priority,omitempty"`
 
-	// StartsAt From when on it is in force; always, if it is absent. A day (YYYY-MM-DD) means its first instant in the programme's
-	// time zone. It is stored and shown as that instant, which stays where the time zone is changed later.
+	// Refunds What is taken back once the purchase that set it off is undone: refunded as a whole, rejected, or returned in parts until
+	// nothing is left; for a line (trigger `checkout_item`) once its last piece is back. With `all` it is everything that is
+	// unused: points, and coupons, also those that were passed on. What was used stays, and so do labels and tiers. With
+	// `points` it is points alone. Where everything that it gave is taken back, its use of the limits is given back. The
+	// setting holds for what is given while it stands.
+	//
+	//
+	// Example: all
+	Refunds *CampaignRefunds `json:"refunds,omitempty"`
+
+	// StartsAt From when on it is in force; always, if it is absent. A day means its beginning in UTC.
 	//
 	//
 	// Example: 2026-01-01
@@ -667,6 +693,15 @@ type Campaign struct {
 	Trigger string `json:"trigger"`
 }
 
+// CampaignRefunds What is taken back once the purchase that set it off is undone: refunded as a whole, rejected, or returned in parts until
+// nothing is left; for a line (trigger `checkout_item`) once its last piece is back. With `all` it is everything that is
+// unused: points, and coupons, also those that were passed on. What was used stays, and so do labels and tiers. With
+// `points` it is points alone. Where everything that it gave is taken back, its use of the limits is given back. The
+// setting holds for what is given while it stands.
+//
+// Example: all
+type CampaignRefunds string
+
 // CampaignStatus Only an `active` one runs; `draft`, if it is absent.
 //
 // Example: active
@@ -679,7 +714,7 @@ type CampaignEffect struct {
 
 // Challenge A task made of criteria; who meets all of them completes it and gets `points`. Each criterion counts the customer's
 // events of one action that fulfil its condition, or adds up one of their numbers. Then counting begins anew, until
-// `max_completions` is reached. What a full refund does to it is said by `refunds`.
+// `max_completions` is reached. What undoing a purchase does to it is said by `refunds`.
 type Challenge struct {
 	// Criteria What must be done, all of it.
 	Criteria []ChallengeCriterion `json:"criteria"`
@@ -689,12 +724,11 @@ type Challenge struct {
 	// Example: {"en":"Buy something three times within a month."}
 	Description *Translations `json:"description,omitempty"`
 
-	// EndsAt The moment at which it ends; never, if it is absent. A day (YYYY-MM-DD) is the last one: it means its last millisecond in the
-	// programme's time zone, is stored and shown as that instant, and stays it where the time zone is changed later. It must
-	// not lie before `starts_at`; the same day twice is that one day.
+	// EndsAt The moment at which it ends; never, if it is absent. A day means its beginning in UTC, so the day before is the last
+	// one. It must lie after `starts_at`.
 	//
 	//
-	// Example: 2026-12-31
+	// Example: 2027-01-01
 	EndsAt *EndsAt `json:"ends_at,omitempty"`
 
 	// MaxCompletions How often one customer may complete it; once, if it is absent.
@@ -707,13 +741,14 @@ type Challenge struct {
 	// Example: 50
 	Points *Points `json:"points,omitempty"`
 
-	// Refunds What happens when a purchase that counted is refunded as a whole (`refund`) or rejected. With `undo` it is taken out
+	// Refunds What happens when a purchase that counted is undone: refunded as a whole, rejected, or returned in parts until nothing
+	// is left. With `undo` it is taken out
 	// of the progress, and so is what followed from it, such as its coupons that were redeemed. A completion that lost it is
 	// filled with what was counted since; where that is not enough, the completion is taken back: its points, and those
-	// that campaigns gave because of it, leave by `point_sub` events under the refund, what it still had counts on, and it
-	// can be reached again. With `keep` nothing changes. The setting holds for what is counted while it stands: a later
+	// that campaigns gave because of it, leave by `point_sub` events under the refund, unused coupons of those campaigns
+	// are invalidated, what it still had counts on, and it can be reached again. With `keep` nothing changes. The setting holds for what is counted while it stands: a later
 	// change of the challenge, its end or its archiving changes nothing for purchases that counted before. A refund of
-	// a part changes no progress.
+	// a part that leaves something changes no progress.
 	//
 	//
 	// Example: undo
@@ -724,8 +759,7 @@ type Challenge struct {
 	// Example: true
 	Resetable *bool `json:"resetable,omitempty"`
 
-	// StartsAt From when on it is in force; always, if it is absent. A day (YYYY-MM-DD) means its first instant in the programme's
-	// time zone. It is stored and shown as that instant, which stays where the time zone is changed later.
+	// StartsAt From when on it is in force; always, if it is absent. A day means its beginning in UTC.
 	//
 	//
 	// Example: 2026-01-01
@@ -747,13 +781,14 @@ type Challenge struct {
 	WindowDays *int `json:"window_days,omitempty"`
 }
 
-// ChallengeRefunds What happens when a purchase that counted is refunded as a whole (`refund`) or rejected. With `undo` it is taken out
+// ChallengeRefunds What happens when a purchase that counted is undone: refunded as a whole, rejected, or returned in parts until nothing
+// is left. With `undo` it is taken out
 // of the progress, and so is what followed from it, such as its coupons that were redeemed. A completion that lost it is
 // filled with what was counted since; where that is not enough, the completion is taken back: its points, and those
-// that campaigns gave because of it, leave by `point_sub` events under the refund, what it still had counts on, and it
-// can be reached again. With `keep` nothing changes. The setting holds for what is counted while it stands: a later
+// that campaigns gave because of it, leave by `point_sub` events under the refund, unused coupons of those campaigns
+// are invalidated, what it still had counts on, and it can be reached again. With `keep` nothing changes. The setting holds for what is counted while it stands: a later
 // change of the challenge, its end or its archiving changes nothing for purchases that counted before. A refund of
-// a part changes no progress.
+// a part that leaves something changes no progress.
 //
 // Example: undo
 type ChallengeRefunds string
@@ -772,7 +807,7 @@ type ChallengeCriterion struct {
 	// Example: event.data.total >= 100
 	Condition *Condition `json:"condition,omitempty"`
 
-	// Sum The number to add up: `points`, an attribute such as `data.total`, or one of the purchase or its line such as `transaction.total` or `item.subtotal`; events are counted, if it is absent. Money is added up in the programme's currency: amounts in another by the `exchange_rates` of the module tiers, and those without a rate not at all.
+	// Sum The number to add up: `points`, an attribute such as `data.total`, or one of the purchase or its line such as `transaction.total` or `item.subtotal`; events are counted, if it is absent.
 	//
 	// Example: data.total
 	Sum *string `json:"sum,omitempty"`
@@ -819,12 +854,11 @@ type Contest struct {
 	// Example: {"en":"One of our bicycles is drawn at the end of the year."}
 	Description *Translations `json:"description,omitempty"`
 
-	// EndsAt The moment at which it ends; never, if it is absent. A day (YYYY-MM-DD) is the last one: it means its last millisecond in the
-	// programme's time zone, is stored and shown as that instant, and stays it where the time zone is changed later. It must
-	// not lie before `starts_at`; the same day twice is that one day.
+	// EndsAt The moment at which it ends; never, if it is absent. A day means its beginning in UTC, so the day before is the last
+	// one. It must lie after `starts_at`.
 	//
 	//
-	// Example: 2026-12-31
+	// Example: 2027-01-01
 	EndsAt *EndsAt `json:"ends_at,omitempty"`
 
 	// MaxEntries How many entries one customer may have; any number, if it is absent.
@@ -837,8 +871,7 @@ type Contest struct {
 	// Example: 20
 	Points *Points `json:"points,omitempty"`
 
-	// StartsAt From when on it is in force; always, if it is absent. A day (YYYY-MM-DD) means its first instant in the programme's
-	// time zone. It is stored and shown as that instant, which stays where the time zone is changed later.
+	// StartsAt From when on it is in force; always, if it is absent. A day means its beginning in UTC.
 	//
 	//
 	// Example: 2026-01-01
@@ -1057,21 +1090,16 @@ type EmptyOption struct {
 // Example: empty
 type EmptyOptionType string
 
-// EndsAt The moment at which it ends; never, if it is absent. A day (YYYY-MM-DD) is the last one: it means its last millisecond in the
-// programme's time zone, is stored and shown as that instant, and stays it where the time zone is changed later. It must
-// not lie before `starts_at`; the same day twice is that one day.
+// EndsAt The moment at which it ends; never, if it is absent. A day means its beginning in UTC, so the day before is the last
+// one. It must lie after `starts_at`.
 //
-// Example: 2026-12-31
+// Example: 2027-01-01
 type EndsAt = string
 
 // EntityAnswer One entity.
 type EntityAnswer struct {
 	// Data One entity, with the properties of its schema beside these.
 	Data EntityRecord `json:"data"`
-
-	// Warnings Conditions that were saved and that compare money without asking for its currency, in a programme that has rates for
-	// several (190811). Absent where there is none.
-	Warnings *externalRef0.ConditionWarnings `json:"warnings,omitempty"`
 }
 
 // EntityChange One change.
@@ -1219,10 +1247,6 @@ type EntityResults struct {
 	//
 	// Example: 3
 	Total int `json:"total"`
-
-	// Warnings Conditions that were saved and that compare money without asking for its currency, in a programme that has rates for
-	// several (190811). Absent where there is none.
-	Warnings *externalRef0.ConditionWarnings `json:"warnings,omitempty"`
 }
 
 // EntityUpdate The properties of the entity's schema that change; null removes an optional one.
@@ -1288,12 +1312,11 @@ type Offer struct {
 	// EligibleItems What the discount is on; for `item` and `combined`.
 	EligibleItems []OfferItem `json:"eligible_items,omitempty"`
 
-	// EndsAt The moment at which it ends; never, if it is absent. A day (YYYY-MM-DD) is the last one: it means its last millisecond in the
-	// programme's time zone, is stored and shown as that instant, and stays it where the time zone is changed later. It must
-	// not lie before `starts_at`; the same day twice is that one day.
+	// EndsAt The moment at which it ends; never, if it is absent. A day means its beginning in UTC, so the day before is the last
+	// one. It must lie after `starts_at`.
 	//
 	//
-	// Example: 2026-12-31
+	// Example: 2027-01-01
 	EndsAt *EndsAt `json:"ends_at,omitempty"`
 
 	// MaxPerCustomer How often one customer may redeem it; any number of times, if it is absent.
@@ -1306,7 +1329,7 @@ type Offer struct {
 	// Example: 500
 	MaxRedemptions *int64 `json:"max_redemptions,omitempty"`
 
-	// MinTotal The least sum of the cart, in the programme's currency; a cart in another is compared by the `exchange_rates` of the module tiers, and without a rate it does not reach it.
+	// MinTotal The least sum of the cart.
 	//
 	// Example: 50
 	MinTotal *money.Amount `json:"min_total,omitempty"`
@@ -1329,8 +1352,7 @@ type Offer struct {
 	// Example: ["regulars"]
 	Segments []EntityReference `json:"segments,omitempty"`
 
-	// StartsAt From when on it is in force; always, if it is absent. A day (YYYY-MM-DD) means its first instant in the programme's
-	// time zone. It is stored and shown as that instant, which stays where the time zone is changed later.
+	// StartsAt From when on it is in force; always, if it is absent. A day means its beginning in UTC.
 	//
 	//
 	// Example: 2026-01-01
@@ -1465,12 +1487,11 @@ type PointsOptionType string
 // PrizeWheel A wheel that customers spin. Each option comes up with the probability of its weight over all weights, decided by the
 // system's secure random numbers.
 type PrizeWheel struct {
-	// EndsAt The moment at which it ends; never, if it is absent. A day (YYYY-MM-DD) is the last one: it means its last millisecond in the
-	// programme's time zone, is stored and shown as that instant, and stays it where the time zone is changed later. It must
-	// not lie before `starts_at`; the same day twice is that one day.
+	// EndsAt The moment at which it ends; never, if it is absent. A day means its beginning in UTC, so the day before is the last
+	// one. It must lie after `starts_at`.
 	//
 	//
-	// Example: 2026-12-31
+	// Example: 2027-01-01
 	EndsAt *EndsAt `json:"ends_at,omitempty"`
 
 	// Limit How often one customer may spin; any number of times, if it is absent.
@@ -1489,8 +1510,7 @@ type PrizeWheel struct {
 	// Example: 0
 	Points *Points `json:"points,omitempty"`
 
-	// StartsAt From when on it is in force; always, if it is absent. A day (YYYY-MM-DD) means its first instant in the programme's
-	// time zone. It is stored and shown as that instant, which stays where the time zone is changed later.
+	// StartsAt From when on it is in force; always, if it is absent. A day means its beginning in UTC.
 	//
 	//
 	// Example: 2026-01-01
@@ -1536,12 +1556,11 @@ type Product struct {
 // ProfilingFlow Questions about the customer, asked one by one; each answer sets a field of the profile. Every question can give
 // points, and the last one the points of the flow.
 type ProfilingFlow struct {
-	// EndsAt The moment at which it ends; never, if it is absent. A day (YYYY-MM-DD) is the last one: it means its last millisecond in the
-	// programme's time zone, is stored and shown as that instant, and stays it where the time zone is changed later. It must
-	// not lie before `starts_at`; the same day twice is that one day.
+	// EndsAt The moment at which it ends; never, if it is absent. A day means its beginning in UTC, so the day before is the last
+	// one. It must lie after `starts_at`.
 	//
 	//
-	// Example: 2026-12-31
+	// Example: 2027-01-01
 	EndsAt *EndsAt `json:"ends_at,omitempty"`
 
 	// Points What answering all of them gives; nothing, if it is absent.
@@ -1552,8 +1571,7 @@ type ProfilingFlow struct {
 	// Questions The questions in their order.
 	Questions []ProfilingQuestion `json:"questions"`
 
-	// StartsAt From when on it is in force; always, if it is absent. A day (YYYY-MM-DD) means its first instant in the programme's
-	// time zone. It is stored and shown as that instant, which stays where the time zone is changed later.
+	// StartsAt From when on it is in force; always, if it is absent. A day means its beginning in UTC.
 	//
 	//
 	// Example: 2026-01-01
@@ -1601,12 +1619,11 @@ type Quiz struct {
 	// Example: a
 	CorrectAnswer string `json:"correct_answer"`
 
-	// EndsAt The moment at which it ends; never, if it is absent. A day (YYYY-MM-DD) is the last one: it means its last millisecond in the
-	// programme's time zone, is stored and shown as that instant, and stays it where the time zone is changed later. It must
-	// not lie before `starts_at`; the same day twice is that one day.
+	// EndsAt The moment at which it ends; never, if it is absent. A day means its beginning in UTC, so the day before is the last
+	// one. It must lie after `starts_at`.
 	//
 	//
-	// Example: 2026-12-31
+	// Example: 2027-01-01
 	EndsAt *EndsAt `json:"ends_at,omitempty"`
 
 	// Points What the right answer gives; nothing, if it is absent.
@@ -1619,8 +1636,7 @@ type Quiz struct {
 	// Example: {"en":"Where does arabica come from?"}
 	Question Translations `json:"question"`
 
-	// StartsAt From when on it is in force; always, if it is absent. A day (YYYY-MM-DD) means its first instant in the programme's
-	// time zone. It is stored and shown as that instant, which stays where the time zone is changed later.
+	// StartsAt From when on it is in force; always, if it is absent. A day means its beginning in UTC.
 	//
 	//
 	// Example: 2026-01-01
@@ -1650,12 +1666,11 @@ type Reward struct {
 	// Example: {"en":"One coffee in any of our shops."}
 	Description *Translations `json:"description,omitempty"`
 
-	// EndsAt The moment at which it ends; never, if it is absent. A day (YYYY-MM-DD) is the last one: it means its last millisecond in the
-	// programme's time zone, is stored and shown as that instant, and stays it where the time zone is changed later. It must
-	// not lie before `starts_at`; the same day twice is that one day.
+	// EndsAt The moment at which it ends; never, if it is absent. A day means its beginning in UTC, so the day before is the last
+	// one. It must lie after `starts_at`.
 	//
 	//
-	// Example: 2026-12-31
+	// Example: 2027-01-01
 	EndsAt *EndsAt `json:"ends_at,omitempty"`
 
 	// Image Web addresses of its picture.
@@ -1681,8 +1696,7 @@ type Reward struct {
 	// Example: ["regulars"]
 	Segments []EntityReference `json:"segments,omitempty"`
 
-	// StartsAt From when on it is in force; always, if it is absent. A day (YYYY-MM-DD) means its first instant in the programme's
-	// time zone. It is stored and shown as that instant, which stays where the time zone is changed later.
+	// StartsAt From when on it is in force; always, if it is absent. A day means its beginning in UTC.
 	//
 	//
 	// Example: 2026-01-01
@@ -1774,8 +1788,7 @@ type Segment struct {
 	Name Name `json:"name"`
 }
 
-// StartsAt From when on it is in force; always, if it is absent. A day (YYYY-MM-DD) means its first instant in the programme's
-// time zone. It is stored and shown as that instant, which stays where the time zone is changed later.
+// StartsAt From when on it is in force; always, if it is absent. A day means its beginning in UTC.
 //
 // Example: 2026-01-01
 type StartsAt = string
@@ -1928,12 +1941,11 @@ type Treasure struct {
 	// Example: {"en":"The code stands where you pay."}
 	Description *Translations `json:"description,omitempty"`
 
-	// EndsAt The moment at which it ends; never, if it is absent. A day (YYYY-MM-DD) is the last one: it means its last millisecond in the
-	// programme's time zone, is stored and shown as that instant, and stays it where the time zone is changed later. It must
-	// not lie before `starts_at`; the same day twice is that one day.
+	// EndsAt The moment at which it ends; never, if it is absent. A day means its beginning in UTC, so the day before is the last
+	// one. It must lie after `starts_at`.
 	//
 	//
-	// Example: 2026-12-31
+	// Example: 2027-01-01
 	EndsAt *EndsAt `json:"ends_at,omitempty"`
 
 	// Kind Where it is found.
@@ -1946,8 +1958,7 @@ type Treasure struct {
 	// Example: 15
 	Points *Points `json:"points,omitempty"`
 
-	// StartsAt From when on it is in force; always, if it is absent. A day (YYYY-MM-DD) means its first instant in the programme's
-	// time zone. It is stored and shown as that instant, which stays where the time zone is changed later.
+	// StartsAt From when on it is in force; always, if it is absent. A day means its beginning in UTC.
 	//
 	//
 	// Example: 2026-01-01
@@ -2003,13 +2014,8 @@ type ChangeEntitiesParams struct {
 	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
 	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
 	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
-	// them, and kept as hashes. Answers 400, 401, 403, 413, 415, 429 and 5xx are not kept, so the request may simply be
-	// sent again. Nor is a refusal kept that comes of what a node does not know yet, such as a 404 for a reward that was
-	// made on another node a moment ago: the same key is answered anew once the node knows it.
-	//
-	// The key protects against a replay by a third party only where it is among the signed headers: one that is not
-	// signed can be replaced on the way. Sign the header. One that is not signed is taken all the same, unless the replay
-	// guard is on (400, 190321).
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -2058,13 +2064,8 @@ type CreateEntityParams struct {
 	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
 	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
 	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
-	// them, and kept as hashes. Answers 400, 401, 403, 413, 415, 429 and 5xx are not kept, so the request may simply be
-	// sent again. Nor is a refusal kept that comes of what a node does not know yet, such as a 404 for a reward that was
-	// made on another node a moment ago: the same key is answered anew once the node knows it.
-	//
-	// The key protects against a replay by a third party only where it is among the signed headers: one that is not
-	// signed can be replaced on the way. Sign the header. One that is not signed is taken all the same, unless the replay
-	// guard is on (400, 190321).
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -2073,13 +2074,8 @@ type UpdateEntityParams struct {
 	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
 	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
 	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
-	// them, and kept as hashes. Answers 400, 401, 403, 413, 415, 429 and 5xx are not kept, so the request may simply be
-	// sent again. Nor is a refusal kept that comes of what a node does not know yet, such as a 404 for a reward that was
-	// made on another node a moment ago: the same key is answered anew once the node knows it.
-	//
-	// The key protects against a replay by a third party only where it is among the signed headers: one that is not
-	// signed can be replaced on the way. Sign the header. One that is not signed is taken all the same, unless the replay
-	// guard is on (400, 190321).
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -2088,13 +2084,8 @@ type ArchiveEntityParams struct {
 	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
 	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
 	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
-	// them, and kept as hashes. Answers 400, 401, 403, 413, 415, 429 and 5xx are not kept, so the request may simply be
-	// sent again. Nor is a refusal kept that comes of what a node does not know yet, such as a 404 for a reward that was
-	// made on another node a moment ago: the same key is answered anew once the node knows it.
-	//
-	// The key protects against a replay by a third party only where it is among the signed headers: one that is not
-	// signed can be replaced on the way. Sign the header. One that is not signed is taken all the same, unless the replay
-	// guard is on (400, 190321).
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 

@@ -157,7 +157,7 @@ type BatchResult struct {
 	// Events The events that were recorded.
 	Events []RecordedEvent `json:"events,omitempty"`
 
-	// Warnings The coupons and offers that a purchase was recorded without; absent when there are none.
+	// Warnings What the event was recorded without, such as coupons and offers of a purchase; absent when there is nothing.
 	Warnings []externalRef0.Warning `json:"warnings,omitempty"`
 }
 
@@ -706,7 +706,7 @@ type EventOutcome struct {
 	// Events Every event this call recorded, each parent before its children. It never names a person.
 	Events []RecordedEvent `json:"events"`
 
-	// Warnings The coupons and offers that the purchase was recorded without; absent when there are none.
+	// Warnings What the event was recorded without, such as coupons and offers of a purchase; absent when there is nothing.
 	Warnings []externalRef0.Warning `json:"warnings,omitempty"`
 }
 
@@ -728,7 +728,7 @@ type EventPreview struct {
 	// Rules What each rule said, in the order they were asked, up to 20,000 of them; the first 1,000 with what they looked at.
 	Rules []RuleVerdict `json:"rules"`
 
-	// Warnings The coupons and offers that the purchase would be recorded without; absent when there are none.
+	// Warnings What the event would be recorded without, such as coupons and offers of a purchase; absent when there is nothing.
 	Warnings []externalRef0.Warning `json:"warnings,omitempty"`
 }
 
@@ -1107,7 +1107,10 @@ type OptInData struct {
 	// Example: Member
 	LastName *string `json:"last_name,omitempty"`
 
-	// Referrer The id of the customer who brought this one. An unknown customer is refused with 422.
+	// Referrer The id of the customer who brought this one. An unknown customer, and the customer's own id, are refused with 422.
+	// Where the referrer has the same e-mail address, in whatever case, the customer is enrolled without a referrer, and
+	// the answer has the warning 190800 (no warning with `suppress_pii`).
+	//
 	//
 	// Example: bela@shop.test
 	Referrer *string `json:"referrer,omitempty"`

@@ -85,6 +85,41 @@ type PurchaseGift struct {
 	Left     int64  `json:"left"` // what refunds left of them
 }
 
+// CampaignRun is what one run of a campaign gave because of a purchase or a completion, besides the
+// points that are counted with that: what is taken back once its cause is undone. A run that gave
+// nothing of the kind, and that no limit counts, leaves none.
+type CampaignRun struct {
+	Campaign string        `json:"campaign"`
+	Customer ID            `json:"customer,omitzero"` // whom it gave to, where the purchase is another's
+	Line     ID            `json:"line,omitzero"`     // the line that it was for, by its event; zero: the whole purchase
+	Lots     []CampaignLot `json:"lots,omitempty"`    // points that are not the purchase's own
+	Coupons  []GivenCoupon `json:"coupons,omitempty"`
+	// PerCustomer and Total say that these limits of the campaign count the run. It is counted no
+	// more once everything that it gave was taken back.
+	PerCustomer bool `json:"per_customer,omitempty"`
+	Total       bool `json:"total,omitempty"`
+	Stays       bool `json:"stays,omitempty"` // it gave something that is never taken back
+}
+
+// CampaignLot are points of a campaign, by the event that opened their lot.
+type CampaignLot struct {
+	Event  ID    `json:"event"`
+	Points int64 `json:"points"`
+}
+
+// GivenCoupon is a coupon by its code and the event that gave it: the same code can be given again.
+type GivenCoupon struct {
+	Code  string `json:"code"`
+	Event ID     `json:"event"`
+}
+
+// ReferralPart is what one side of a referral got for a purchase.
+type ReferralPart struct {
+	Customer ID    `json:"customer"`
+	Event    ID    `json:"event"` // its lot
+	Points   int64 `json:"points"`
+}
+
 // Counting is what a purchase, or a completion by its event, counted towards one
 // completion of a challenge: what is taken out of it when the purchase is refunded.
 type Counting struct {
@@ -115,6 +150,7 @@ type Completion struct {
 	// gave because of it.
 	Counts []Counting       `json:"counts,omitempty"`
 	Gave   []CompletionGift `json:"gave,omitempty"`
+	Runs   []CampaignRun    `json:"runs,omitempty"` // of campaigns, because of it
 }
 
 // CompletionGift are the points of a campaign, by the event that opened their lot.

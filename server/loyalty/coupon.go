@@ -39,23 +39,27 @@ const (
 // programme. As JSON it is the effect of an event: a coupon as the event left it, whole,
 // so that a rebuild needs no other event to make it.
 type Coupon struct {
-	ID        ID          `json:"id"`
-	Version   int64       `json:"version"` // grows by one with every change
-	Code      string      `json:"code"`
-	State     CouponState `json:"state"`
-	Customer  ID          `json:"customer"` // who holds it, merged accounts resolved; zero: no customer
-	Type      string      `json:"type"`
-	Value     money.Parts `json:"value,omitempty"`   // what it is worth: money, or percent
-	Balance   money.Parts `json:"balance,omitempty"` // of a gift card
-	Currency  string      `json:"currency,omitempty"`
-	Name      CouponName  `json:"name,omitzero"`
-	Pool      string      `json:"pool,omitempty"`     // the pool it comes from; empty: none
-	Reward    string      `json:"reward,omitempty"`   // the reward that gave it; empty: none
-	Cost      money.Parts `json:"cost,omitempty"`     // what it costs the business
-	Stores    []string    `json:"stores,omitempty"`   // where a checkout may redeem it; empty: everywhere
-	Products  []string    `json:"products,omitempty"` // what it is for; empty: everything
-	CreatedAt time.Time   `json:"created_at"`
-	ClaimedAt time.Time   `json:"claimed_at,omitzero"`
+	ID       ID          `json:"id"`
+	Version  int64       `json:"version"` // grows by one with every change
+	Code     string      `json:"code"`
+	State    CouponState `json:"state"`
+	Customer ID          `json:"customer"` // who holds it, merged accounts resolved; zero: no customer
+	Type     string      `json:"type"`
+	Value    money.Parts `json:"value,omitempty"`   // what it is worth: money, or percent
+	Balance  money.Parts `json:"balance,omitempty"` // of a gift card
+	Currency string      `json:"currency,omitempty"`
+	Name     CouponName  `json:"name,omitzero"`
+	Pool     string      `json:"pool,omitempty"`   // the pool it comes from; empty: none
+	Reward   string      `json:"reward,omitempty"` // the reward that gave it; empty: none
+	Cost     money.Parts `json:"cost,omitempty"`   // what it costs the business
+	Given    ID          `json:"given,omitzero"`   // the event that gave it to its first holder; zero: it was imported, or from before this was kept
+	// Voided says that it was used when what it was given for was undone: its use stays, and what
+	// comes back of it is invalid.
+	Voided    bool      `json:"voided,omitempty"`
+	Stores    []string  `json:"stores,omitempty"`   // where a checkout may redeem it; empty: everywhere
+	Products  []string  `json:"products,omitempty"` // what it is for; empty: everything
+	CreatedAt time.Time `json:"created_at"`
+	ClaimedAt time.Time `json:"claimed_at,omitzero"`
 	// RedeemedAt is the (effective) instant of the last redemption.
 	RedeemedAt time.Time `json:"redeemed_at,omitzero"`
 	ExpiresAt  time.Time `json:"expires_at,omitzero"` // zero: never
@@ -93,6 +97,14 @@ func (c *Coupon) Shrink(i int, n money.Amount) {
 	if c.State == CouponRedeemed {
 		c.State = CouponPartiallyRedeemed
 	}
+	c.voided()
+}
+
+// voided makes invalid what came back of a coupon that is to bring nothing any more.
+func (c *Coupon) voided() {
+	if c.Voided && c.State != CouponRedeemed {
+		c.State = CouponInvalidated
+	}
 }
 
 // PassTo makes another customer the holder. A use that made the former one the holder was of a
@@ -111,6 +123,14 @@ func (c *Coupon) PassTo(customer ID, at time.Time) {
 type RedeemedCoupon struct {
 	Code  string `json:"code"`
 	Event ID     `json:"event,omitzero"`
+}
+
+// CardPayment is what a gift card paid for a purchase of which money was refunded, and how much of it
+// the refunds gave back to the card.
+type CardPayment struct {
+	Code string       `json:"code"`
+	Paid money.Amount `json:"paid"`
+	Back money.Amount `json:"back"`
 }
 
 // Undo takes the i-th use back. Of a gift card it may be one that others followed.
@@ -134,6 +154,7 @@ func (c *Coupon) Undo(i int) {
 	if c.State == CouponCreated || c.State == CouponUnassigned {
 		c.Customer, c.ClaimedAt = ID{}, time.Time{}
 	}
+	c.voided()
 }
 
 // beforeRedemption stands in the table of states for the state that a coupon had

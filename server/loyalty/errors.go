@@ -303,6 +303,7 @@ var (
 	ErrPatternSpent      = NewError(Refused, 190106, "pattern_exhausted", "pool")
 
 	ErrReferrerSelf = NewError(Refused, 190130, "referrer_self")
+	ErrSelfReferral = NewError(Refused, 190800, "self_referral") // a warning only
 
 	ErrSeveral = NewError(Refused, 190400, "several", "property", "choices")
 

@@ -262,8 +262,13 @@ type PurchaseUses struct {
 	Bonus   int64            `json:"bonus,omitempty"`   // of the original earned points: what campaigns gave
 	Gifts   []PurchaseGift   `json:"gifts,omitempty"`   // Bonus by campaign
 	Coupons []RedeemedCoupon `json:"coupons,omitempty"` // that it redeemed
+	Cards   []CardPayment    `json:"cards,omitempty"`   // what refunds of parts gave back to gift cards
 	Unused  []string         `json:"unused,omitempty"`  // offers that it names and could not use
 	Counted []Counting       `json:"counted,omitempty"` // towards challenges, until its refund takes that back
+	// Runs and Referral are what else it brought, until it is undone.
+	Runs     []CampaignRun  `json:"runs,omitempty"`
+	Referral []ReferralPart `json:"referral,omitempty"`
+	Returned bool           `json:"returned,omitempty"` // it is undone
 	// AcceptedAt is when it was accepted, where that was later than its date; it counts from then on.
 	AcceptedAt time.Time `json:"accepted_at,omitzero"`
 }
@@ -310,6 +315,30 @@ func (l *Line) Return(pieces, taken int64) {
 	l.Returned, l.TakenBack, l.Changed = l.Returned+pieces, l.TakenBack+taken, true
 }
 
+// CameBack reports whether everything that was paid for was given back: each piece of each line that
+// cost something, or of every line where none did.
+func (t *Transaction) CameBack() bool {
+	lines := t.Detail.Items
+	free := !slices.ContainsFunc(lines, func(l Line) bool { return l.Subtotal != 0 })
+	kept := func(l Line) bool { return (free || l.Subtotal != 0) && l.Returned < l.Quantity }
+	return len(lines) > 0 && !slices.ContainsFunc(lines, kept)
+}
+
+// TakeRuns takes the runs for which is holds off the purchase, because what they gave is being taken
+// back, and returns them.
+func (t *Transaction) TakeRuns(is func(CampaignRun) bool) (runs []CampaignRun) {
+	var left []CampaignRun
+	for _, run := range t.Detail.Runs {
+		if is(run) {
+			runs = append(runs, run)
+		} else {
+			left = append(left, run)
+		}
+	}
+	t.Detail.Runs = left
+	return runs
+}
+
 // LineOf returns the line with this event, or nil.
 func (t *Transaction) LineOf(event ID) *Line {
 	i := slices.IndexFunc(t.Detail.Items, func(l Line) bool { return event != (ID{}) && l.Event == event })
@@ -323,6 +352,7 @@ func (t *Transaction) LineOf(event ID) *Line {
 func (t *Transaction) Effect() *TransactionEffect {
 	e := &TransactionEffect{PurchaseState: t.PurchaseState, PurchaseOrigin: t.PurchaseOrigin, PurchaseUses: t.Detail.PurchaseUses, Items: len(t.Detail.Items)}
 	e.Burn, e.Gifts, e.Coupons, e.Counted = slices.Clone(e.Burn), slices.Clone(e.Gifts), slices.Clone(e.Coupons), slices.Clone(e.Counted)
+	e.Runs = slices.Clone(e.Runs)
 	if t.Moved {
 		e.Opened = new(t.PurchaseOpening)
 	}
@@ -375,12 +405,13 @@ type Reservation struct {
 	Hold        []points.Portion
 }
 
-// Clone copies what a rule may change. Gifts are clipped instead of copied: they are only
+// Clone copies what a rule may change. Gifts and runs are clipped instead of copied: they are only
 // ever added to, and an addition makes a list of its own.
 func (t *Transaction) Clone() *Transaction {
 	c := *t
 	c.counts = false
 	c.Detail.Items, c.Detail.Gifts = slices.Clone(t.Detail.Items), slices.Clip(t.Detail.Gifts)
+	c.Detail.Runs = slices.Clip(t.Detail.Runs)
 	return &c
 }
 

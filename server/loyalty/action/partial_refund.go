@@ -51,8 +51,7 @@ func refundMoney(r *engine.Run, t *loyalty.Transaction, amount money.Amount) err
 	if err := giveBack(r, t, removed, restored); err != nil {
 		return err
 	}
-	r.Changed(r.Event, t)
-	return nil
+	return settle(r, t, t.Total == 0) // of a total above 0, or there was nothing to refund
 }
 
 // due is what is still to be given back of a share: share − what was given back

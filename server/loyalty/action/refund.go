@@ -3,15 +3,13 @@ package action
 import (
 	"github.com/loyalty-platform/loyalty/gen/events"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
-	"github.com/loyalty-platform/loyalty/server/loyalty/challenge"
 	"github.com/loyalty-platform/loyalty/server/loyalty/coupon"
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
-	"github.com/loyalty-platform/loyalty/server/loyalty/money"
 )
 
 // refund gives a whole accepted purchase back: what is left of the points it
 // earned is removed, what is left of those it burned returns, gift cards get back
-// what they paid, and challenges do not count it any more.
+// what they paid, and whatever else it brought is taken back.
 var refund = engine.Action[events.RefundData]{
 	Name: "refund", Standing: engine.Earner,
 	Needs: func(d events.RefundData, n *loyalty.CustomerNeeds) { needRefund(d.TransactionID, n) },
@@ -23,21 +21,33 @@ var refund = engine.Action[events.RefundData]{
 		if err := t.Move("refund"); err != nil {
 			return err
 		}
-		// the gift cards need to know what was refunded before, because part of it may have been
-		// theirs
-		before := money.Amount(t.Refunded)
 		t.Refunded, t.Total = t.OriginalTotal, 0
 		if err := giveBack(r, t, t.Earned, t.Burned); err != nil {
 			return err
 		}
-		if err := coupon.RefundCards(r, r.Event, t, before); err != nil {
-			return err
-		}
-		// only a full refund: parts leave a purchase that was made, and challenges count purchases
-		if err := challenge.Undo(r, r.Event, t); err != nil {
-			return err
-		}
-		r.Changed(r.Event, t)
-		return nil
+		return settle(r, t, true)
 	},
+}
+
+// settle ends a refund: gift cards get their share of the money, and what the purchase brought is taken
+// back, all of it once the purchase is undone, else what lines brought of which the last piece is back.
+func settle(r *engine.Run, t *loyalty.Transaction, undone bool, back ...loyalty.LineReturn) error {
+	if err := coupon.RefundCards(r, r.Event, t); err != nil {
+		return err
+	}
+	if undone {
+		if err := engine.Undone(r, r.Event, t); err != nil {
+			return err
+		}
+	}
+	whole := map[loyalty.ID]bool{}
+	for _, b := range back {
+		whole[b.Line.Event] = b.Line.Returned == b.Line.Quantity
+	}
+	runs := t.TakeRuns(func(run loyalty.CampaignRun) bool { return whole[run.Line] })
+	if err := engine.Ungive(r, r.Event, runs); err != nil {
+		return err
+	}
+	r.Changed(r.Event, t)
+	return nil
 }

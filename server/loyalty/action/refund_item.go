@@ -2,7 +2,6 @@ package action
 
 import (
 	"math/big"
-	"slices"
 
 	"github.com/shopspring/decimal"
 
@@ -74,16 +73,16 @@ func returnPieces(r *engine.Run, t *loyalty.Transaction, lines []*loyalty.Line, 
 		return loyalty.ErrQuantityTooLarge.With("left", n-left).At("data.quantity")
 	}
 	restored += burnShare(rounding, t)
-	if cameBack(t.Detail.Items) { // shares of lines were rounded, and the whole is not
-		restored = t.Burned
+	all := t.CameBack()
+	if all { // shares of lines were rounded, and the whole is not
+		removed, restored = t.Earned, t.Burned
 	}
 	// other refunds may have taken more than these lines' shares, so no more is moved than is left
 	// of the purchase
 	if err := giveBack(r, t, min(removed, t.Earned), min(max(restored, 0), t.Burned), back...); err != nil {
 		return err
 	}
-	r.Changed(r.Event, t)
-	return nil
+	return settle(r, t, all, back...)
 }
 
 // returnOf notes pieces of a line as given back and their money as refunded, and says which points
@@ -97,13 +96,6 @@ func returnOf(rounding money.Rounding, t *loyalty.Transaction, l *loyalty.Line, 
 	t.Refunded += min(money.Parts(max(worth, 0)), t.OriginalTotal-t.Refunded)
 	t.Total = t.OriginalTotal - t.Refunded
 	return points
-}
-
-// cameBack tells whether everything that was paid for was given back: each piece of each line
-// that cost something, or of every line where none did.
-func cameBack(lines []loyalty.Line) bool {
-	free := !slices.ContainsFunc(lines, func(l loyalty.Line) bool { return l.Subtotal != 0 })
-	return !slices.ContainsFunc(lines, func(l loyalty.Line) bool { return (free || l.Subtotal != 0) && l.Returned < l.Quantity })
 }
 
 // share is the part of an amount that n of all pieces cost, floored to the

@@ -146,8 +146,12 @@ func transactionView(t *testing.T, tx loyalty.Transaction) any {
 			"returned": l.Returned, "taken_back": l.TakenBack, "data": l.Data,
 		}
 	}
+	var returned any // null where it is not
+	if tx.Detail.Returned {
+		returned = true
+	}
 	return plain(t, map[string]any{
-		"id": tx.Name, "state": tx.State, "checkout_date": instant(tx.CheckoutDate),
+		"id": tx.Name, "state": tx.State, "returned": returned, "checkout_date": instant(tx.CheckoutDate),
 		"auto_accept": optional(tx.AutoAccept), "auto_reject": tx.AutoReject,
 		"total": money.Amount(tx.Total), "original_total": money.Amount(tx.OriginalTotal), "refunded": money.Amount(tx.Refunded),
 		"earned": tx.Earned, "original_earned": tx.OriginalEarned,

@@ -29,6 +29,12 @@ const (
 	CampaignPaused = "paused"
 )
 
+// What of a campaign's gifts is taken back once the purchase that brought them is undone.
+const (
+	RefundsAll    = "all"    // everything that is unused
+	RefundsPoints = "points" // points
+)
+
 // Campaign gives something when an action happens and its condition holds
 // (automation/campaign).
 type Campaign struct {
@@ -42,8 +48,9 @@ type Campaign struct {
 		PerCustomer *int64 `json:"per_customer"` // times it gives one customer something; nil: no limit
 		Total       *int64 `json:"total"`        // times it gives in all; nil: no limit
 	} `json:"limit"`
-	Status string               `json:"status"` // draft (also when empty), active or paused
-	Holds  *condition.Condition `json:"-"`
+	Refunds string               `json:"refunds"` // RefundsAll (also when empty) or RefundsPoints
+	Status  string               `json:"status"`  // draft (also when empty), active or paused
+	Holds   *condition.Condition `json:"-"`
 	loyalty.Dates
 	CreatedAt time.Time `json:"-"`
 }

@@ -24,6 +24,7 @@ type gift struct {
 	cause    *loyalty.Event
 	given    bool // anything at all
 	gave     loyalty.CampaignGifts
+	run      loyalty.CampaignRun // what is taken back if its cause is undone
 }
 
 // give follows one effect. One that cannot be given now, because its module is
@@ -125,8 +126,13 @@ func (g *gift) earn(n int64) error {
 	}
 	g.given, g.gave.Points = true, g.gave.Points+n
 	if t == nil {
-		// of a completion: if a refund breaks it, these go back with it
-		return challenge.NoteGift(g.Run, g.cause, e, g.campaign.ID, n)
+		// of a completion: if a refund breaks it, these go back with it; and of what else followed from
+		// a purchase they are not the purchase's own
+		if _, completion := challenge.CauseOf(g.Run, g.cause); completion {
+			return challenge.NoteGift(g.Run, g.cause, e, g.campaign.ID, n)
+		}
+		g.run.Lots = append(g.run.Lots, loyalty.CampaignLot{Event: e.ID, Points: n})
+		return nil
 	}
 	if err := t.AddBonus(g.Line, n); err != nil {
 		return err
@@ -155,7 +161,7 @@ func (g *gift) label(label string) error {
 	if _, err := g.DeriveSealed(g.cause, "profile", campaignOrigin{g.campaign.ID}, personal); err != nil {
 		return err
 	}
-	p.Labels, g.Customer.UpdatedAt, g.given = labels, g.Now, true
+	p.Labels, g.Customer.UpdatedAt, g.given, g.run.Stays = labels, g.Now, true, true
 	g.gave.Labels++
 	return nil
 }
@@ -182,6 +188,11 @@ func (g *gift) coupon(f *Effect) error {
 	}
 	e.Data, g.given = loyalty.JSON(campaignCoupon{c.Code, c.Pool, g.campaign.ID}), true
 	g.gave.Coupons++
+	if g.campaign.Refunds == RefundsPoints {
+		g.run.Stays = true
+		return nil
+	}
+	g.run.Coupons = append(g.run.Coupons, loyalty.GivenCoupon{Code: c.Code, Event: e.ID})
 	return nil
 }
 
@@ -193,7 +204,7 @@ func (g *gift) tier(id string) error {
 		return err
 	}
 	if len(g.Events()) > before {
-		g.given = true
+		g.given, g.run.Stays = true, true
 		g.gave.Tiers++
 	}
 	return nil
@@ -201,9 +212,12 @@ func (g *gift) tier(id string) error {
 
 // challenge moves a challenge forward.
 func (g *gift) challenge(f *Effect) error {
-	moved, err := challenge.Advance(g.Run, g.cause, challenge.Challenges.Of(g.Programme)[f.Challenge], f.Amount)
+	c := challenge.Challenges.Of(g.Programme)[f.Challenge]
+	moved, err := challenge.Advance(g.Run, g.cause, c, f.Amount)
 	if moved {
 		g.given = true
+		// elsewise the challenge takes out what its cause had counted
+		g.run.Stays = g.run.Stays || c.Refunds == challenge.RefundsKeep
 		g.gave.Challenge += f.Amount
 	}
 	return err

@@ -50,7 +50,10 @@ func run(o *engine.Occurrence, c *Campaign) error {
 		return nil
 	}
 	told(o, c, loyalty.Verdict{Verdict: "applied", Reason: "reason.campaign", Points: g.gave.Points})
-	return g.count()
+	if err := g.count(); err != nil {
+		return err
+	}
+	return g.keep()
 }
 
 // hindrance is the reason why a campaign gives nothing here, as a translation key, or empty if it
@@ -131,11 +134,13 @@ func (g *gift) count() error {
 			return err
 		}
 		n.Count++
+		g.run.PerCustomer = true
 		if err := g.SetProgress(g.cause, loyalty.ProgressKey{Kind: loyalty.ProgressCampaign, Key: c.ID}, n, time.Time{}); err != nil {
 			return err
 		}
 	}
 	if c.Limit.Total != nil {
+		g.run.Total = true
 		return g.Tallies().Add(g.cause, loyalty.TallyCampaign+c.ID, 1)
 	}
 	return nil
@@ -207,7 +212,7 @@ func foreseeLimits(p *programme.Programme, trigger string, n *loyalty.CustomerNe
 
 // CampaignFeature gives what campaigns give (module automation).
 var CampaignFeature = engine.Feature{
-	Name: "campaigns", Progress: loyalty.ProgressCampaign, React: campaigns,
+	Name: "campaigns", Progress: loyalty.ProgressCampaign, React: campaigns, Undone: undone, Ungive: ungive,
 	Needs: func(p *programme.Programme, action string, n *loyalty.CustomerNeeds) {
 		if p.On[programme.ModuleAutomation] {
 			foreseeCampaigns(p, action, n)

@@ -9,7 +9,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 )
 
-// What a full refund or a rejection does to the progress that its purchase made.
+// What becomes of the progress that a purchase made once the purchase is undone.
 const (
 	RefundsUndo = "undo" // takes it out, and completions that no longer hold back
 	RefundsKeep = "keep" // leaves it
@@ -128,7 +128,7 @@ func withCounting(all []loyalty.Counting, k loyalty.Counting) []loyalty.Counting
 func changeCountings(r *engine.Run, e *loyalty.Event, by *counter, challenge string, st *ChallengeState, change func([]loyalty.Counting) []loyalty.Counting) error {
 	if t := by.purchase; t != nil {
 		t.Detail.Counted = change(t.Counted())
-		tellPurchase(r, e, t)
+		engine.TellPurchase(r, e, t)
 		return nil
 	}
 	return changeCompletion(r, e, by.completion, challenge, st, func(k *loyalty.Completion) { k.Counts = change(slices.Clone(k.Counts)) })
@@ -143,7 +143,7 @@ func changeCompletion(r *engine.Run, e *loyalty.Event, id loyalty.ID, challenge 
 			again := *all[i].Whole
 			change(&again)
 			all[i].Whole = &again
-			tellPurchase(r, e, t)
+			engine.TellPurchase(r, e, t)
 		}
 		return nil
 	}
@@ -176,22 +176,25 @@ func NoteGift(r *engine.Run, cause, e *loyalty.Event, campaign string, n int64) 
 	})
 }
 
-// tellPurchase updates the purchase's state in the effects of the event that recorded it last.
-func tellPurchase(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) {
-	if r.Untold(t) {
-		return
+// NoteRun records a run of a campaign with the completion that triggered it.
+func NoteRun(r *engine.Run, cause *loyalty.Event, run loyalty.CampaignRun) error {
+	by := counts(r, cause)
+	if by == nil || by.purchase != nil {
+		return nil
 	}
-	for _, o := range slices.Backward(r.Events()) {
-		x := o.Effects
-		if o.Customer != r.Customer.ID || x == nil {
-			continue
-		}
-		if (x.Transaction != nil && o.Transaction == t.Name) || slices.ContainsFunc(x.Purchases, func(p loyalty.TransactionEffect) bool { return p.Name == t.Name }) {
-			e = o
-			break
-		}
+	return changeCompletion(r, cause, by.completion, "", nil, func(k *loyalty.Completion) {
+		k.Runs = append(slices.Clip(k.Runs), run)
+	})
+}
+
+// CauseOf finds what an event followed from that may be undone: a purchase, or the completion of a
+// challenge. It is neither for events that depend on more than that.
+func CauseOf(r *engine.Run, e *loyalty.Event) (t *loyalty.Transaction, completion bool) {
+	by := counts(r, e)
+	if by == nil {
+		return nil, false
 	}
-	r.TellLater(e, t)
+	return by.purchase, by.purchase == nil
 }
 
 // keepCompletion records a completion that a refund may break: with the purchase if that alone

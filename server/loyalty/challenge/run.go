@@ -186,8 +186,8 @@ func Reset(r *engine.Run, e *loyalty.Event, id string) error {
 // ChallengeFeature counts what customers do towards challenges (module challenges).
 var ChallengeFeature = engine.Feature{
 	Name: "challenges", Progress: loyalty.ProgressChallenge, Join: joinChallenges,
-	React:    challenge,
-	Rejected: Undo,
+	React:  challenge,
+	Undone: Undo,
 	Needs: func(p *programme.Programme, _ string, n *loyalty.CustomerNeeds) {
 		if p.On[programme.ModuleChallenges] && len(Challenges.Of(p)) > 0 {
 			n.Progress |= loyalty.Kinds(loyalty.ProgressChallenge)

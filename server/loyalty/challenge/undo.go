@@ -1,7 +1,6 @@
 package challenge
 
 import (
-	"encoding/json"
 	"maps"
 	"slices"
 	"time"
@@ -192,12 +191,12 @@ func (st *ChallengeState) uncomplete(k *loyalty.Completion) {
 // undoing removes a purchase from the progress of challenges.
 type undoing struct {
 	*engine.Run
-	event  *loyalty.Event // the refund or rejection
+	event  *loyalty.Event // that undoes it
 	states map[string]*ChallengeState
 }
 
-// Undo removes a purchase's counts from the progress of challenges, on the event that refunds or
-// rejects it, and takes back the completions that no longer hold, latest first. It goes by the
+// Undo removes a purchase's counts from the progress of challenges, on the event that undoes it, and
+// takes back the completions that no longer hold, latest first. It goes by the
 // counts as they were recorded, whatever the challenge says by now, and even if the challenge is
 // gone or its module off: the customer got the points under the old terms.
 func Undo(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error {
@@ -205,7 +204,7 @@ func Undo(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error {
 	if len(counted) == 0 {
 		return nil
 	}
-	// once: a purchase that is refunded has nothing left to take out
+	// once: a purchase that is undone has nothing left to take out
 	t.Detail.Counted = nil
 	u := undoing{Run: r, event: e, states: map[string]*ChallengeState{}}
 	if err := u.all(counted); err != nil {
@@ -331,11 +330,10 @@ func (u *undoing) takeBack(challenge string, k *loyalty.Completion) error {
 			u.TraceInput(loyalty.Verdict{Rule: "campaign", Verdict: "applied", Reason: "reason.challenge_taken_back", Points: -n, Input: map[string]any{"campaign": g.Campaign, "challenge": challenge}})
 		}
 	}
-	return nil
+	return engine.Ungive(u.Run, u.event, k.Runs)
 }
 
-// takeLot takes points back from their own lot and what has expired of it, then from other lots. The
-// rest becomes debt, unless points_economy forbids negative balances.
+// takeLot takes back points of a lot that a completion brought.
 func (u *undoing) takeLot(p challengePoints, lot loyalty.ID) (int64, error) {
 	if p.Points == 0 {
 		return 0, nil
@@ -343,39 +341,24 @@ func (u *undoing) takeLot(p challengePoints, lot loyalty.ID) (int64, error) {
 	if err := u.requireLot(lot); err != nil {
 		return 0, err
 	}
-	if u.Programme.Economy.NegativeRefuse {
-		if p.Points = min(p.Points, u.Coverable(lot)); p.Points == 0 {
-			return 0, nil
-		}
-	}
-	personal := map[string]json.RawMessage{"reason": loyalty.JSON("challenge_refund")}
-	e, err := u.DeriveSealed(u.event, "point_sub", p, personal)
-	if err != nil {
-		return 0, err
-	}
-	if err := u.Book.TakeBack(e.ID, "", p.Points, lot); err != nil {
-		return 0, engine.TooMany("the challenge " + p.Challenge)
-	}
-	e.Shown(-p.Points)
-	return p.Points, nil
+	return engine.TakeLot(u.Run, u.event, engine.Taking{
+		Lot: lot, Points: p.Points, Giver: "the challenge " + p.Challenge, Reason: "challenge_refund",
+		Data: func(n int64) any { return challengePoints{n, p.Challenge, p.Campaign} },
+	})
 }
 
-// requireLot makes sure that a lot was loaded, though nothing of it may be left but
-// what expired; with it those of all completions that may be next.
+// requireLot makes sure that a lot was loaded; with it those of all completions that may be next.
 func (u *undoing) requireLot(lot loyalty.ID) error {
-	n := loyalty.CustomerNeeds{Lots: loyalty.UsedLots}
-	if u.Book.Lot(lot) == nil {
-		n.Opened = []loyalty.ID{lot}
-		for _, id := range slices.Sorted(maps.Keys(u.states)) {
-			for i := range u.states[id].Kept {
-				n.Opened = lots(&u.states[id].Kept[i], n.Opened)
-			}
-		}
-		// those that are there need not be asked for, and what this batch opened cannot be: it has
-		// other ids each time it is decided
-		n.Opened = slices.DeleteFunc(n.Opened, func(id loyalty.ID) bool { return u.Book.Lot(id) != nil })
+	if u.Book.Lot(lot) != nil {
+		return u.Require(loyalty.CustomerNeeds{Lots: loyalty.UsedLots})
 	}
-	return u.Require(n)
+	all := []loyalty.ID{lot}
+	for _, id := range slices.Sorted(maps.Keys(u.states)) {
+		for i := range u.states[id].Kept {
+			all = lots(&u.states[id].Kept[i], all)
+		}
+	}
+	return engine.RequireLots(u.Run, all)
 }
 
 // lots appends the lots that a completion opened.

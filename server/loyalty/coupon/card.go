@@ -102,35 +102,57 @@ func unredeemed(t *loyalty.Transaction, u loyalty.RedeemedCoupon) {
 	t.Detail.Coupons = all
 }
 
-// RefundCards gives back what a purchase took from gift cards once all of it is refunded; the card
-// that paid last gets its money first. Other coupons stay redeemed. refunded is the money that was
-// refunded before: the part of it above what was paid in other ways came from the cards already.
-func RefundCards(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, refunded money.Amount) error {
+// RefundCards gives gift cards back their share of what was refunded of a purchase so far: of what each
+// paid, as much as was refunded of the total, floored to what can be paid in the currency. So parts
+// never give more than the whole, and the last part gives the rest. Other coupons stay redeemed.
+func RefundCards(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error {
 	coupons, err := boughtWith(r, t)
 	if err != nil {
 		return err
 	}
-	var paid money.Amount
-	for _, c := range coupons {
-		for _, i := range usesOf(t, c) {
-			paid += c.Uses[i].Amount
-		}
-	}
-	left := paid - max(0, refunded-max(0, money.Amount(t.OriginalTotal)-paid))
+	cards := slices.Clone(t.Detail.Cards)
 	for _, c := range slices.Backward(coupons) {
-		if c.Type != loyalty.CouponGiftCard {
+		uses := usesOf(t, c)
+		if c.Type != loyalty.CouponGiftCard || len(uses) == 0 {
 			continue
 		}
-		uses := usesOf(t, c)
-		var took money.Amount
-		for _, i := range uses {
-			took += c.Uses[i].Amount
+		i := slices.IndexFunc(cards, func(p loyalty.CardPayment) bool { return p.Code == c.Code })
+		if i < 0 {
+			i, cards = len(cards), append(cards, loyalty.CardPayment{Code: c.Code, Paid: paidIn(c, uses)})
 		}
-		back := min(took, left)
-		left -= back
-		returnToCard(r, e, t, c, uses, back)
+		back := min(cardShare(t, c.Currency, &cards[i]), paidIn(c, uses))
+		if back > 0 {
+			cards[i].Back += back
+			returnToCard(r, e, t, c, uses, back)
+		}
+	}
+	t.Detail.Cards = cards
+	if t.Refunded < t.OriginalTotal {
+		return nil
 	}
 	waits := func(u loyalty.RedeemedCoupon) bool { return u.Event == loyalty.ID{} }
-	t.Detail.Coupons = slices.DeleteFunc(slices.Clone(t.Detail.Coupons), waits)
+	t.Detail.Coupons, t.Detail.Cards = slices.DeleteFunc(slices.Clone(t.Detail.Coupons), waits), nil
 	return nil
+}
+
+// paidIn is what stands of a gift card's payments by these uses.
+func paidIn(c *loyalty.Coupon, uses []int) (paid money.Amount) {
+	for _, i := range uses {
+		paid += c.Uses[i].Amount
+	}
+	return paid
+}
+
+// cardShare is what a gift card is due of all that was refunded, less what it got back before. A
+// purchase that cost nothing has nothing to share.
+func cardShare(t *loyalty.Transaction, currency string, p *loyalty.CardPayment) money.Amount {
+	refunded, total := money.Amount(t.Refunded), money.Amount(t.OriginalTotal)
+	switch {
+	case total == 0:
+		return 0
+	case refunded >= total:
+		return p.Paid - p.Back
+	}
+	due := money.Amount(money.Floor.Share(int64(p.Paid), refunded, total))
+	return max(0, due-due%money.Smallest(currency)-p.Back)
 }

@@ -35,6 +35,7 @@ func Issue(r *engine.Run, e *loyalty.Event, from CouponSource) (*loyalty.Coupon,
 	}
 	Shape(c, template, r.Programme.Settings.Currency)
 	c.Customer, c.Reward, c.Uses = r.Customer.ID, from.Reward, nil
+	c.Given, c.Voided = e.ID, false
 	c.ClaimedAt, c.RedeemedAt, c.ExpiresAt = r.At, time.Time{}, template.expiry(r.At, r.Programme.Location)
 	r.Coupons().Changed(e, c)
 	return c, nil
@@ -163,7 +164,7 @@ func Give(r *engine.Run, e *loyalty.Event, code string, c loyalty.Coupon) error 
 	if c.Currency == "" && (c.Type == loyalty.CouponAmount || c.Type == loyalty.CouponGiftCard) {
 		c.Currency = r.Programme.Settings.Currency
 	}
-	c.Customer, c.ClaimedAt = r.Customer.ID, r.At
+	c.Customer, c.ClaimedAt, c.Given = r.Customer.ID, r.At, e.ID
 	r.Coupons().Changed(e, &c)
 	Trace(r, "applied", "reason.claimed", &c)
 	return nil

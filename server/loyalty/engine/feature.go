@@ -38,7 +38,12 @@ type Feature struct {
 
 	// Rejected gives back what a pending purchase used when it is rejected.
 	Rejected func(r *Run, e *loyalty.Event, t *loyalty.Transaction) error
-	// Claimed moves what a guest's pending purchase used to the customer who claims it; gone is the
+	// Undone takes back what a purchase brought, and counts its uses no more, once it is undone: by a
+	// full refund, by refunds of parts that returned all of it, or by a rejection.
+	Undone func(r *Run, e *loyalty.Event, t *loyalty.Transaction) error
+	// Ungive takes back what runs of campaigns gave because of something that is undone.
+	Ungive func(r *Run, e *loyalty.Event, runs []loyalty.CampaignRun) error
+	// Claimed moves what a guest's purchase used to the customer who claims it; gone is the
 	// guest's event.
 	Claimed func(r, guest *Run, gone *loyalty.Event, t *loyalty.Transaction) error
 	// Decide accepts or rejects a pending purchase whose date has passed.
@@ -96,7 +101,35 @@ func Rejected(r *Run, e *loyalty.Event, t *loyalty.Transaction) error {
 	})
 }
 
-// Claimed moves what a guest's pending purchase used to this customer, feature by
+// Undone takes back what a purchase brought, feature by feature, and marks it as returned. It does so
+// once, whatever refunds follow.
+func Undone(r *Run, e *loyalty.Event, t *loyalty.Transaction) error {
+	if t.Detail.Returned {
+		return nil
+	}
+	t.Detail.Returned = true
+	return eachFeature(r, func(f Feature) error {
+		if f.Undone == nil {
+			return nil
+		}
+		return f.Undone(r, e, t)
+	})
+}
+
+// Ungive takes back what runs of campaigns gave, on an event that undoes what they gave it for.
+func Ungive(r *Run, e *loyalty.Event, runs []loyalty.CampaignRun) error {
+	if len(runs) == 0 {
+		return nil
+	}
+	return eachFeature(r, func(f Feature) error {
+		if f.Ungive == nil {
+			return nil
+		}
+		return f.Ungive(r, e, runs)
+	})
+}
+
+// Claimed moves what a guest's purchase used to this customer, feature by
 // feature.
 func Claimed(r *Run, guest *Run, gone *loyalty.Event, t *loyalty.Transaction) error {
 	return eachFeature(r, func(f Feature) error {

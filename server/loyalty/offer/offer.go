@@ -212,9 +212,9 @@ func RedeemAll(r *engine.Run, checkout *loyalty.Event, t *loyalty.Transaction, o
 	return nil
 }
 
-// unredeemOffers gives back the offers of a rejected purchase, each on its own offer_unredeem event,
-// except those that were given back before.
-func unredeemOffers(r *engine.Run, rejection *loyalty.Event, t *loyalty.Transaction) error {
+// unredeemOffers gives back the offers of a purchase that is undone, each on its own offer_unredeem
+// event, except those that were given back before.
+func unredeemOffers(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error {
 	for _, id := range usedOffers(t) {
 		p, err := offerProgress(r, id)
 		if err != nil {
@@ -223,15 +223,15 @@ func unredeemOffers(r *engine.Run, rejection *loyalty.Event, t *loyalty.Transact
 		if !p.unredeem(t.Name) {
 			continue
 		}
-		if err := keepUnredeemed(r, r.Derive(rejection, "offer_unredeem", offerAttributes{id}), id, p); err != nil {
+		if err := keepUnredeemed(r, r.Derive(e, "offer_unredeem", offerAttributes{id}), id, p); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// moveOffers moves the offer uses of a guest's purchase to the customer who claims it, so that a later
-// rejection gives them back to the right customer.
+// moveOffers moves the offer uses of a guest's purchase to the customer who claims it, so that they are
+// given back to the right customer if the purchase is undone.
 func moveOffers(r *engine.Run, guest *engine.Run, gone *loyalty.Event, t *loyalty.Transaction) error {
 	for _, id := range usedOffers(t) {
 		theirs, err := offerProgress(guest, id)
@@ -306,8 +306,8 @@ type offerAttributes struct {
 // OfferFeature is the module offers.
 var OfferFeature = engine.Feature{
 	Name: "offers", Progress: loyalty.ProgressOffer, Join: engine.JoinBy(joinOffers),
-	Rejected: unredeemOffers,
-	Claimed:  moveOffers,
+	Undone:  unredeemOffers,
+	Claimed: moveOffers,
 }
 
 func joinOffers(a *OfferProgress, b OfferProgress) {

@@ -99,15 +99,14 @@ func rebind(r *engine.Run, guest *engine.Run, t *loyalty.Transaction, lots map[l
 	return nil
 }
 
-// movePromise moves what a pending purchase promises, and what it used.
+// movePromise moves what a pending purchase promises, and what any purchase used.
 func movePromise(r *engine.Run, guest *engine.Run, gone *loyalty.Event, t *loyalty.Transaction) error {
 	// only what waits promises: of the others the lots have moved
-	if t.State != loyalty.Pending {
-		return nil
-	}
-	guest.Book.Withdraw(gone.ID, t.Earned)
-	if err := Promise(r, r.Event, t.Earned); err != nil {
-		return err
+	if t.State == loyalty.Pending {
+		guest.Book.Withdraw(gone.ID, t.Earned)
+		if err := Promise(r, r.Event, t.Earned); err != nil {
+			return err
+		}
 	}
 	return engine.Claimed(r, guest, gone, t)
 }

@@ -159,6 +159,9 @@ func Reject(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error {
 	if err := engine.Rejected(r, e, t); err != nil {
 		return err
 	}
+	if err := engine.Undone(r, e, t); err != nil {
+		return err
+	}
 	t.Earned, t.Burned, t.Detail.Burn = 0, 0, nil
 	r.Changed(e, t)
 	return nil

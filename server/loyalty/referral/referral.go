@@ -4,6 +4,7 @@ package referral
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
@@ -14,12 +15,13 @@ import (
 // foresee adds what a bonus reads of the friend.
 func foresee(action string, n *loyalty.CustomerNeeds) {
 	switch action {
-	case "checkout", "checkout_accept", "opt_in", "refund":
+	case "checkout", "checkout_accept", "opt_in", "refund", "partial_refund", "refund_item":
 		n.Progress |= loyalty.Kinds(loyalty.ProgressReferral)
 	}
 }
 
-// Refer records who brought the run's customer. It fails with ErrReferrerUnknown, or with
+// Refer records who brought the run's customer. A referrer with the customer's own e-mail address is the
+// customer once more, and left out with a warning. It fails with ErrReferrerUnknown, or with
 // ErrReferrerSelf. Only the internal id is kept: the name they go by is another person's, and is
 // forgotten when they leave.
 func Refer(r *engine.Run, name string) error {
@@ -34,8 +36,16 @@ func Refer(r *engine.Run, name string) error {
 	case id == r.Customer.ID:
 		return loyalty.ErrReferrerSelf.At("data.referrer")
 	}
-	r.Customer.Profile.Referrer = id
-	r.Event.Tell().Referrer = &id
+	themselves, err := sharesAddress(r, id)
+	switch {
+	case err != nil:
+		return err
+	case !themselves:
+		r.Customer.Profile.Referrer = id
+		r.Event.Tell().Referrer = &id
+	case !r.Programme.SuppressPII: // or the answer would tell whose address it is
+		r.Warn(loyalty.ErrSelfReferral.At("data.referrer"))
+	}
 	var data map[string]json.RawMessage
 	// the name must not stay in the event either
 	if err := json.Unmarshal(r.Event.Data, &data); err != nil {
@@ -46,44 +56,39 @@ func Refer(r *engine.Run, name string) error {
 	return nil
 }
 
-// bonus is what a referral paid: one for each friend, for ever. It is the friend's
-// progress.
-type bonus struct {
-	On          string     `json:"on"`                    // PayOnCheckout or PayOnOptIn
-	Transaction string     `json:"transaction,omitempty"` // whose full refund takes it back
-	Referrer    *bonusPart `json:"referrer,omitempty"`
-	Friend      *bonusPart `json:"friend,omitempty"`
-	TakenBack   bool       `json:"taken_back,omitempty"`
+// sharesAddress reports whether a referrer has the e-mail address of the run's customer.
+func sharesAddress(r *engine.Run, referrer loyalty.ID) (bool, error) {
+	other, err := otherSide(r, referrer, loyalty.CustomerNeeds{})
+	if err != nil || other == nil {
+		return false, err
+	}
+	key := loyalty.EmailKey(r.Customer.Profile.Email)
+	return key != "" && key == loyalty.EmailKey(other.Customer.Profile.Email), nil
 }
 
-// bonusPart is what one side got.
-type bonusPart struct {
-	Customer loyalty.ID `json:"customer"`
-	Event    loyalty.ID `json:"event"` // its lot
-	Points   int64      `json:"points"`
+// bonus says that a friend's referral was paid: once. It is the friend's progress, and gone where all
+// that was paid was taken back.
+type bonus struct {
+	On          string `json:"on"`                    // PayOnCheckout or PayOnOptIn
+	Transaction string `json:"transaction,omitempty"` // with which it goes
 }
 
 var bonusKey = loyalty.ProgressKey{Kind: loyalty.ProgressReferral, Key: "bonus"}
 
-// referral pays the bonus for bringing a customer, and takes it back when the
-// purchase that it was paid for is refunded.
+// referral pays the bonus for bringing a customer.
 func referral(o *engine.Occurrence) error {
-	if !o.Programme.On[programme.ModuleFriendReferral] || o.Line != nil {
+	if !o.Programme.On[programme.ModuleFriendReferral] || o.Line != nil || o.Customer.Profile.Referrer == (loyalty.ID{}) {
 		return nil
 	}
-	pays, brought := o.Programme.Referral.PayOn, o.Customer.Profile.Referrer != (loyalty.ID{})
-	switch {
-	case o.Action == "refund":
-		return takeBonusBack(o)
-	case brought && o.Action == "opt_in" && pays == programme.PayOnOptIn,
-		brought && o.Action == "checkout" && pays == programme.PayOnCheckout:
+	pays := o.Programme.Referral.PayOn
+	if (o.Action == "opt_in" && pays == programme.PayOnOptIn) || (o.Action == "checkout" && pays == programme.PayOnCheckout) {
 		return payBonus(o, pays)
 	}
 	return nil
 }
 
-// payBonus pays both sides, once. It is noted as paid even where neither side got anything: a referral module that is
-// configured later pays no past.
+// payBonus pays both sides, once, and notes with the purchase what it brought them. It is noted as paid even where
+// neither side got anything: a referral module that is configured later pays no past.
 func payBonus(o *engine.Occurrence, on string) error {
 	var b bonus
 	if paid, err := o.Progress(loyalty.ProgressReferral, bonusKey.Key, &b); paid || err != nil {
@@ -94,12 +99,17 @@ func payBonus(o *engine.Occurrence, on string) error {
 		b.Transaction = o.Accepted.Name
 	}
 	c := o.Programme.Referral
-	var err error
-	if b.Referrer, err = payReferrer(o, int64(c.ReferrerPoints), &b); err != nil {
+	referrer, err := payReferrer(o, int64(c.ReferrerPoints), &b)
+	if err != nil {
 		return err
 	}
-	if b.Friend, err = pay(o, o.Run, int64(c.FriendPoints), &b); err != nil {
+	friend, err := pay(o, o.Run, int64(c.FriendPoints), &b)
+	if err != nil {
 		return err
+	}
+	if t := o.Accepted; t != nil {
+		t.Detail.Referral = slices.Concat(referrer, friend)
+		engine.TellPurchase(o.Run, o.Trigger, t)
 	}
 	return o.SetProgress(o.Trigger, bonusKey, b, time.Time{})
 }
@@ -107,11 +117,11 @@ func payBonus(o *engine.Occurrence, on string) error {
 // payReferrer pays the customer who brought the friend, or the one they were
 // merged into. One who left or is not enrolled gets nothing, and no customer is paid
 // for bringing themselves.
-func payReferrer(o *engine.Occurrence, n int64, b *bonus) (*bonusPart, error) {
+func payReferrer(o *engine.Occurrence, n int64, b *bonus) ([]loyalty.ReferralPart, error) {
 	if n == 0 {
 		return nil, nil
 	}
-	r, err := otherSide(o, o.Customer.Profile.Referrer, loyalty.CustomerNeeds{})
+	r, err := otherSide(o.Run, o.Customer.Profile.Referrer, loyalty.CustomerNeeds{})
 	switch {
 	case err != nil:
 		return nil, err
@@ -125,19 +135,19 @@ func payReferrer(o *engine.Occurrence, n int64, b *bonus) (*bonusPart, error) {
 
 // otherSide opens the account of another customer of a referral; nil: they are
 // gone.
-func otherSide(o *engine.Occurrence, id loyalty.ID, n loyalty.CustomerNeeds) (*engine.Run, error) {
+func otherSide(r *engine.Run, id loyalty.ID, n loyalty.CustomerNeeds) (*engine.Run, error) {
 	n.ID, n.Key = id, true
-	r, err := o.Other(n)
+	other, err := r.Other(n)
 	if errors.Is(err, loyalty.ErrCustomerNotFound) {
 		return nil, nil
 	}
-	return r, err
+	return other, err
 }
 
 // pay gives one side its points. The event of one customer does not name the
 // other one, nor their purchase.
 // The reason is sealed: it would tell one customer what the other did.
-func pay(o *engine.Occurrence, r *engine.Run, n int64, b *bonus) (*bonusPart, error) {
+func pay(o *engine.Occurrence, r *engine.Run, n int64, b *bonus) ([]loyalty.ReferralPart, error) {
 	switch {
 	case n == 0:
 		return nil, nil
@@ -158,7 +168,7 @@ func pay(o *engine.Occurrence, r *engine.Run, n int64, b *bonus) (*bonusPart, er
 		return nil, engine.TooMany(programme.ModuleFriendReferral)
 	}
 	o.Trace("referral", "applied", "reason.referral", n)
-	return &bonusPart{r.Customer.ID, e.ID, n}, nil
+	return []loyalty.ReferralPart{{Customer: r.Customer.ID, Event: e.ID, Points: n}}, nil
 }
 
 // referralPoints are the attributes of referral_bonus and of what takes it back.
@@ -166,62 +176,58 @@ type referralPoints struct {
 	Points int64 `json:"points"`
 }
 
-// takeBonusBack takes from both sides what the refunded purchase had brought them.
-func takeBonusBack(o *engine.Occurrence) error {
+// undone takes from both sides what a purchase that is undone had brought them. Where nothing stays with
+// them, the friend's next purchase pays again.
+func undone(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error {
+	parts := t.Detail.Referral
+	if len(parts) == 0 && r.Customer.Profile.Referrer == (loyalty.ID{}) {
+		return nil
+	}
+	t.Detail.Referral = nil
+	stays := false
+	for _, part := range parts {
+		all, err := takePart(r, e, t, part)
+		if err != nil {
+			return err
+		}
+		if !all {
+			stays = true
+			r.Trace("referral", "skipped", "reason.used", 0)
+		}
+	}
+	if stays {
+		return nil
+	}
+
 	var b bonus
-	paid, err := o.Progress(loyalty.ProgressReferral, bonusKey.Key, &b)
-	if err != nil || !paid || b.TakenBack || b.Transaction == "" || b.Transaction != o.Trigger.Transaction {
+	paid, err := r.Progress(loyalty.ProgressReferral, bonusKey.Key, &b)
+	if err != nil || !paid || b.Transaction != t.Name {
 		return err
 	}
-	if err := takePart(o, b.Referrer, &b); err != nil {
-		return err
-	}
-	if err := takePart(o, b.Friend, &b); err != nil {
-		return err
-	}
-	// for ever: a later refund of the same purchase must not take it once more
-	b.TakenBack = true
-	return o.SetProgress(o.Trigger, bonusKey, b, time.Time{})
+	return r.SetProgress(e, bonusKey, nil, time.Time{})
 }
 
-// takePart takes one side's points back by a point_sub: from the lot of the bonus
-// and what of it expired, then from other lots; what nothing covers becomes debt,
-// unless points_economy lets no balance fall below zero.
-func takePart(o *engine.Occurrence, part *bonusPart, b *bonus) error {
-	if part == nil {
-		return nil
+// takePart takes one side's points back by a point_sub, and reports whether it got all of them. One who
+// left has nothing left.
+func takePart(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, part loyalty.ReferralPart) (all bool, err error) {
+	side, err := otherSide(r, part.Customer, loyalty.CustomerNeeds{Lots: loyalty.UsedLots, Transactions: []string{t.Name}})
+	if err != nil || side == nil || side.Customer.Status == loyalty.OptedOut {
+		return true, err
 	}
-	r, err := otherSide(o, part.Customer, loyalty.CustomerNeeds{Lots: loyalty.UsedLots, Transactions: []string{b.Transaction}})
-	if err != nil || r == nil || r.Customer.Status == loyalty.OptedOut {
-		return err
+	n, err := engine.TakeLot(side, e, engine.Taking{
+		Lot: part.Event, Points: part.Points, Transaction: t.Name, Giver: programme.ModuleFriendReferral, Reason: "referral_refund",
+		Data: func(n int64) any { return referralPoints{n} },
+	})
+	if n > 0 {
+		r.Trace("referral", "applied", "reason.referral_back", -n)
 	}
-	n := part.Points
-	if r.Programme.Economy.NegativeRefuse {
-		n = min(n, r.Coverable(part.Event))
-	}
-	if n == 0 {
-		return nil
-	}
-	personal := map[string]json.RawMessage{"reason": loyalty.JSON("referral_refund")}
-	e, err := r.DeriveSealed(o.Trigger, "point_sub", referralPoints{n}, personal)
-	if err != nil {
-		return err
-	}
-	if r != o.Run {
-		e.Transaction = ""
-	}
-	if err := r.Book.TakeBack(e.ID, b.Transaction, n, part.Event); err != nil {
-		return engine.TooMany(programme.ModuleFriendReferral)
-	}
-	e.Shown(-n)
-	o.Trace("referral", "applied", "reason.referral_back", -n)
-	return nil
+	return n == part.Points, err
 }
 
 // ReferralFeature pays for friends who are brought (module friend_referral). One friend
 // brings one bonus: a merge keeps the target's.
 var ReferralFeature = engine.Feature{
-	Name: "referral", Progress: loyalty.ProgressReferral, React: referral,
+	Name: "referral", Progress: loyalty.ProgressReferral, React: referral, Undone: undone,
 	Needs: func(p *programme.Programme, action string, n *loyalty.CustomerNeeds) {
 		if p.On[programme.ModuleFriendReferral] {
 			foresee(action, n)

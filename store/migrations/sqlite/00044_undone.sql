@@ -1,0 +1,10 @@
+-- +goose Up
+
+-- What undoes a purchase takes back the coupons that it brought: by the event that gave them, because a code can be given again, and
+-- for good, because the use of one that was used may come back later.
+ALTER TABLE coupons ADD COLUMN given BLOB;
+ALTER TABLE coupons ADD COLUMN voided INTEGER NOT NULL DEFAULT 0;
+
+-- +goose Down
+ALTER TABLE coupons DROP COLUMN voided;
+ALTER TABLE coupons DROP COLUMN given;
