@@ -1,6 +1,8 @@
 package job_test
 
 import (
+	"maps"
+	"math/big"
 	"slices"
 	"time"
 
@@ -203,9 +205,9 @@ func (w *plainWorld) cards(p *plainPurchase) (cards []*modelCoupon) {
 	return cards
 }
 
-// paid lists the uses of a coupon by a purchase that stand, the last one first, and
+// paidBy lists the uses of a coupon by a purchase that stand, the last one first, and
 // what they come to.
-func (p *plainPurchase) paid(k *modelCoupon) (uses []int, sum int64) {
+func (p *plainPurchase) paidBy(k *modelCoupon) (uses []int, sum int64) {
 	for i := len(k.uses) - 1; i >= 0; i-- {
 		if slices.Contains(p.coupons, plainRedeemed{k.code, k.uses[i].serial}) {
 			uses, sum = append(uses, i), sum+k.uses[i].amount
@@ -219,7 +221,7 @@ func (p *plainPurchase) paid(k *modelCoupon) (uses []int, sum int64) {
 func (w *plainWorld) repay(c *plainCustomer, p *plainPurchase) error {
 	left := p.total
 	for _, k := range w.cards(p) {
-		uses, sum := p.paid(k)
+		uses, sum := p.paidBy(k)
 		if len(uses) == 0 && !slices.Contains(p.coupons, plainRedeemed{code: k.code}) {
 			continue
 		}
@@ -270,23 +272,31 @@ func (w *plainWorld) giveCard(c *plainCustomer, p *plainPurchase, k *modelCoupon
 	}
 }
 
-// refundCards gives back what a refunded purchase took from gift cards, less what
-// earlier refunds paid of it.
-func (w *plainWorld) refundCards(c *plainCustomer, p *plainPurchase, refunded int64) {
-	var all int64
-	cards := w.cards(p)
-	for _, k := range cards {
-		_, sum := p.paid(k)
-		all += sum
+// refundCards gives each gift card its share of all that was refunded, in whole cents until the last part.
+func (w *plainWorld) refundCards(c *plainCustomer, p *plainPurchase) {
+	p.paid, p.back = maps.Clone(p.paid), maps.Clone(p.back) // a history that is told again begins with the old ones
+	if p.paid == nil {
+		p.paid, p.back = map[string]int64{}, map[string]int64{}
 	}
-	all -= max(0, refunded-max(0, p.original-all))
-	for _, k := range slices.Backward(cards) {
-		uses, sum := p.paid(k)
-		back := min(sum, all)
-		all -= back
+	for _, k := range slices.Backward(w.cards(p)) {
+		uses, sum := p.paidBy(k)
+		if sum == 0 || p.original == 0 {
+			continue
+		}
+		if _, known := p.paid[k.code]; !known {
+			p.paid[k.code] = sum
+		}
+		due := p.paid[k.code]
+		if p.refunded < p.original {
+			due = roundedRat("floor", new(big.Rat).Mul(big.NewRat(due, 100), big.NewRat(p.refunded, p.original))) * 100
+		}
+		back := min(max(0, due-p.back[k.code]), sum)
+		p.back[k.code] += back
 		w.giveCard(c, p, k, uses, back)
 	}
-	p.coupons = slices.DeleteFunc(p.coupons, func(u plainRedeemed) bool { return u.use == 0 })
+	if p.refunded == p.original {
+		p.coupons = slices.DeleteFunc(p.coupons, func(u plainRedeemed) bool { return u.use == 0 })
+	}
 }
 
 // transferCoupon passes a coupon on: the one named, or the newest of a reward.

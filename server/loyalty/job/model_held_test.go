@@ -196,12 +196,10 @@ func (w *plainWorld) claimPurchase(c *plainCustomer, e *said, t *told) error {
 			}
 		}
 	}
-	if p.state == loyalty.Pending {
-		for _, id := range p.offers {
-			if g.offers[id] != nil && g.offers[id].undo(e.transaction) {
-				o := c.offer(id)
-				o.uses = append(o.uses, e.transaction)
-			}
+	for _, id := range p.offers {
+		if g.offers[id] != nil && g.offers[id].undo(e.transaction) {
+			o := c.offer(id)
+			o.uses = append(o.uses, e.transaction)
 		}
 	}
 	delete(g.purchases, e.transaction)

@@ -31,6 +31,10 @@ type plainPurchase struct {
 	coupons                                        []plainRedeemed
 	offers                                         []string
 	counted                                        []plainCount // for challenges
+	runs                                           []plainRun
+	referral                                       []plainBonusPart
+	paid, back                                     map[string]int64 // by gift card: before any refund, and what refunds gave back
+	returned                                       bool             // it is undone
 }
 
 // plainRedeemed is a coupon that a purchase used.
@@ -146,13 +150,7 @@ func (w *plainWorld) reject(c *plainCustomer, id string, t *told) {
 		w.tell(c, "coupon_unredeem", 0)
 		coupon.undo(i)
 	}
-	for _, offer := range p.offers {
-		if use := c.offers[offer]; use != nil && use.undo(id) {
-			w.tell(c, "offer_unredeem", 0)
-			w.counts["offer "+offer]--
-		}
-	}
-	w.undoChallenges(c, p)
+	w.undone(c, p, id)
 	p.state, p.burn, p.earned, p.burned, p.coupons = loyalty.Rejected, nil, 0, 0, nil
 }
 
@@ -262,15 +260,20 @@ func (w *plainWorld) purchase(c *plainCustomer, e *said, t *told) error {
 		due := func(original, left int64) int64 {
 			return min(max(w.share(original, p.refunded, p.original)-(original-left), 0), left)
 		}
-		return w.refund(c, e, t, due(p.originalEarned, p.earned), due(p.originalBurned, p.burned))
+		if err := w.refund(c, e, t, due(p.originalEarned, p.earned), due(p.originalBurned, p.burned)); err != nil {
+			return err
+		}
+		w.refundCards(c, p)
+		if p.refunded == p.original {
+			w.undone(c, p, e.transaction)
+		}
 	case "refund":
-		before := p.refunded
 		p.refunded, p.state = p.original, loyalty.Refunded
 		if err := w.refund(c, e, t, p.earned, p.burned); err != nil {
 			return err
 		}
-		w.refundCards(c, p, before)
-		w.undoChallenges(c, p)
+		w.refundCards(c, p)
+		w.undone(c, p, e.transaction)
 	case "refund_item":
 		return w.refundItem(c, e, t)
 	}
@@ -386,8 +389,16 @@ func (w *plainWorld) refundItem(c *plainCustomer, e *said, t *told) error {
 		lots = append(lots, l.lot)
 	}
 	restored := min(max(burned()-burnBefore, 0), p.burned)
-	if !slices.ContainsFunc(p.lines, func(x plainLine) bool { return (all == 0 || x.subtotal > 0) && x.returned < x.quantity }) {
-		restored = p.burned // the last piece brings what rounding left
+	whole := !slices.ContainsFunc(p.lines, func(x plainLine) bool { return (all == 0 || x.subtotal > 0) && x.returned < x.quantity })
+	if whole {
+		removed, restored = p.earned, p.burned // the last piece brings what rounding left
 	}
-	return w.refund(c, e, t, min(removed, p.earned), restored, lots...)
+	if err := w.refund(c, e, t, min(removed, p.earned), restored, lots...); err != nil {
+		return err
+	}
+	w.refundCards(c, p)
+	if whole {
+		w.undone(c, p, e.transaction)
+	}
+	return nil
 }

@@ -110,7 +110,64 @@ func (w *plainWorld) campaigns(o plainOccurrence) {
 		if k.total > 0 {
 			w.counts["campaign "+k.id]++
 		}
+		w.noteRun(o, k)
 	}
+}
+
+// plainRun is what a campaign gave for a purchase besides the purchase's own points.
+type plainRun struct {
+	campaign *plainCampaign
+	lot      plainGift // of no points: there is none
+}
+
+// noteRun keeps what is taken back once the purchase is undone.
+func (w *plainWorld) noteRun(o plainOccurrence, k *plainCampaign) {
+	p, run := o.bought, plainRun{campaign: k}
+	if p == nil {
+		if p = w.counter(o.c, o.told).purchase; p == nil || k.trigger == "point_expire" {
+			return
+		}
+		run.lot = o.c.given
+	}
+	if run.lot.points > 0 || k.perCustomer > 0 || k.total > 0 {
+		p.runs = append(slices.Clone(p.runs), run)
+	}
+}
+
+// undone takes back what a purchase brought, once.
+func (w *plainWorld) undone(c *plainCustomer, p *plainPurchase, id string) {
+	if p.returned {
+		return
+	}
+	p.returned = true
+	for _, offer := range p.offers {
+		if use := c.offers[offer]; use != nil && use.undo(id) {
+			w.tell(c, "offer_unredeem", 0)
+			w.counts["offer "+offer]--
+		}
+	}
+	for _, run := range p.runs {
+		n := run.lot.points
+		if w.rules.refuseNegative && n > 0 {
+			n = min(n, max(0, c.spendable())+c.lot(run.lot.lot).expired)
+		}
+		if n > 0 {
+			w.tell(c, "point_sub", -n)
+			c.takeBack("", n, run.lot.lot)
+		}
+		if n < run.lot.points {
+			continue
+		}
+		if run.campaign.perCustomer > 0 {
+			c.gifts[run.campaign.id]--
+		}
+		if run.campaign.total > 0 {
+			w.counts["campaign "+run.campaign.id]--
+		}
+	}
+	p.runs = nil
+	w.undoChallenges(c, p)
+	w.takeBonusBack(c, p, id)
 }
 
 // give says whether a campaign gave anything.
@@ -132,6 +189,7 @@ func (w *plainWorld) give(o plainOccurrence, k *plainCampaign) bool {
 		return false
 	}
 	lot := w.earn(w.tell(o.c, "point_add", n), n, o.id)
+	o.c.given = plainGift{lot, n}
 	if d := o.c.completion(w.counter(o.c, o.told).done); d != nil && o.bought == nil {
 		d.gifts = append(d.gifts, plainGift{lot, n})
 	}
@@ -347,9 +405,7 @@ func (w *plainWorld) recalculate(c *plainCustomer, id string) {
 
 // plainBonus is what a friend's arrival brought.
 type plainBonus struct {
-	transaction string // whose full refund takes it back
-	parts       []plainBonusPart
-	taken       bool
+	transaction string // with which it is gone
 }
 
 type plainBonusPart struct {
@@ -369,6 +425,9 @@ func (w *plainWorld) refer(c *plainCustomer, e *said) error {
 	case !known || i == c.index:
 		return loyalty.ErrReferrerSelf
 	}
+	if r := w.survivor(i); loyalty.EmailKey(r.email) == loyalty.EmailKey(e.email) && e.email != "" {
+		return nil // themselves once more
+	}
 	c.referrer = i
 	return nil
 }
@@ -378,11 +437,8 @@ func (w *plainWorld) referral(o plainOccurrence) {
 		return
 	}
 	pays := map[string]string{"checkout": programme.PayOnCheckout, "opt_in": programme.PayOnOptIn}[o.action]
-	switch {
-	case o.c.referrer >= 0 && o.c.bonus == nil && pays == w.rules.payOn:
+	if o.c.referrer >= 0 && o.c.bonus == nil && pays == w.rules.payOn {
 		w.payBonus(o)
-	case o.action == "refund":
-		w.takeBonusBack(o)
 	}
 }
 
@@ -393,7 +449,9 @@ func (w *plainWorld) payBonus(o plainOccurrence) {
 			return
 		}
 		lot := w.earn(w.tell(c, "referral_bonus", n), n, o.id)
-		o.c.bonus.parts = append(o.c.bonus.parts, plainBonusPart{c.index, lot, n})
+		if o.bought != nil {
+			o.bought.referral = append(slices.Clone(o.bought.referral), plainBonusPart{c.index, lot, n})
+		}
 	}
 	if r := w.survivor(o.c.referrer); r != o.c && w.rules.referrerPoints > 0 {
 		w.other(r, o.c)
@@ -403,15 +461,12 @@ func (w *plainWorld) payBonus(o plainOccurrence) {
 	pay(o.c, w.rules.friendPoints)
 }
 
-// takeBonusBack follows the full refund of the purchase that it was paid for.
-func (w *plainWorld) takeBonusBack(o plainOccurrence) {
-	b := o.c.bonus
-	if b == nil || b.taken || b.transaction == "" || b.transaction != o.told.about {
-		return
-	}
-	for _, part := range b.parts {
+// takeBonusBack takes what an undone purchase brought for a referral; where all of it is gone, the next one pays.
+func (w *plainWorld) takeBonusBack(friend *plainCustomer, p *plainPurchase, id string) {
+	stays := false
+	for _, part := range p.referral {
 		c := w.survivor(part.customer)
-		w.other(c, o.c)
+		w.other(c, friend)
 		if c.status == loyalty.OptedOut {
 			continue
 		}
@@ -419,11 +474,16 @@ func (w *plainWorld) takeBonusBack(o plainOccurrence) {
 		if w.rules.refuseNegative {
 			n = min(n, max(0, c.spendable())+c.lot(part.lot).expired)
 		}
+		stays = stays || n < part.points
 		if n == 0 {
 			continue
 		}
 		w.tell(c, "point_sub", -n)
-		c.takeBack(b.transaction, n, part.lot)
+		c.takeBack(id, n, part.lot)
 	}
-	b.taken = true
+	none := len(p.referral) == 0 && friend.referrer < 0
+	p.referral = nil
+	if b := friend.bonus; !stays && !none && b != nil && b.transaction == id {
+		friend.bonus = nil
+	}
 }

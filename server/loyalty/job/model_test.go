@@ -50,6 +50,7 @@ type plainCustomer struct {
 	entries    map[string][]plainEntries
 	offers     map[string]*plainOfferUse
 	gifts      map[string]int64 // campaigns: times they gave
+	given      plainGift        // the points that a campaign gave last
 	challenges map[string]*plainProgress
 	tiers      map[string]plainTier
 	waiting    []plainHeld
@@ -176,9 +177,7 @@ func (c *plainCustomer) clone() *plainCustomer {
 	}
 	k.tiers, k.waiting, k.games = maps.Clone(c.tiers), slices.Clone(c.waiting), c.games.clone()
 	if c.bonus != nil {
-		again := *c.bonus
-		again.parts = slices.Clone(c.bonus.parts)
-		k.bonus = &again
+		k.bonus = new(*c.bonus)
 	}
 	return &k
 }
