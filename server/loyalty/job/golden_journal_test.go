@@ -30,7 +30,7 @@ import (
 // because of it. What is stored is never changed, so whatever becomes of the code, it has to
 // read these bytes and find in them what is stored beside them. Where effects get a new
 // member, a journal comes to the list; none is taken off or recorded anew.
-var goldenJournals = []string{"testdata/journal-00016.jsonl", "testdata/journal-00032.jsonl", "testdata/journal-00033.jsonl", "testdata/journal-00038.jsonl"}
+var goldenJournals = []string{"testdata/journal-00016.jsonl", "testdata/journal-00032.jsonl", "testdata/journal-00033.jsonl", "testdata/journal-00038.jsonl", "testdata/journal-00044.jsonl"}
 
 // newestJournal is the one that today's code writes.
 func newestJournal() string { return goldenJournals[len(goldenJournals)-1] }
@@ -62,7 +62,7 @@ func readGolden(t *testing.T, journal string) (tables []*goldenTable) {
 	t.Helper()
 	text, err := os.ReadFile(journal)
 	require.NoError(t, err)
-	require.Less(t, len(text), 300_000, "a reader still finds their way in it")
+	require.Less(t, len(text), 350_000, "a reader still finds their way in it")
 	lines := bufio.NewScanner(bytes.NewReader(text))
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
@@ -292,6 +292,7 @@ func members(v reflect.Value, used map[string]bool) {
 // what is sealed. With LOYALTY_RECORD_JOURNAL it becomes the newest golden journal.
 func TestGoldenJournalIsWrittenAgain(t *testing.T) {
 	c := newTown(t, storetest.SQLite(t), 1, 20, false)
+	c.codesInto("storied", 1)
 	c.remembered()
 	if os.Getenv("LOYALTY_RECORD_JOURNAL") != "" {
 		found, _ := rebuilt(t, c.db)
@@ -376,6 +377,12 @@ var goldenStory = [][3]string{
 	{"storied-3", "opt_in", `{"email":"s3@shop.test"}`},
 	{"storied-3", "checkout", `{"transaction_id":"S-8","total":12}`},
 	{"storied-2", "merge", `{"source":"storied-3"}`},
+	{"storied-4", "opt_in", `{"email":"s4@shop.test","referrer":"storied-1"}`},
+	{"storied-4", "coupon_create", `{"code":"CARD4","type":"gift_card","value":20}`},
+	{"storied-4", "checkout", `{"transaction_id":"S-9","total":77,"coupons":["CARD4"],` + goldenItems + `}`},
+	{"storied-4", "coupon_redeem", `{"code":"storied-00000"}`},
+	{"storied-4", "partial_refund", `{"transaction_id":"S-9","amount":7}`},
+	{"storied-4", "refund", `{"transaction_id":"S-9"}`},
 	{"", "1", ""},
 	{"storied-1", "checkout", `{"transaction_id":"S-5","total":40,` + goldenItems + `}`},
 	{"storied-1", "pending_expired", `{"points":3}`},
@@ -384,6 +391,8 @@ var goldenStory = [][3]string{
 	{"storied-1", "reward_claim", `{"reward":"named"}`},
 	{"storied-1", "reserve_points", `{"transaction_id":"S-6","points":2}`},
 }
+
+const goldenCoupon = `{"type":"coupon","coupon":{"type":"amount","value":2}}`
 
 const goldenItems = `"items":[{"product_id":"p-1","product_name":"Beans","product_url":"https://shop.test/p","quantity":2,"subtotal":12,"note":"ground"},
 	{"product_id":"p-2","product_name":"Cups","product_url":"https://shop.test/p","quantity":1,"subtotal":6}]`
@@ -397,6 +406,12 @@ func (c *town) seasoned(i int) {
 		{"challenges/challenge", "first", `{"title":{"en":"First"},"criteria":[{"action":"checkout","threshold":1}],"points":3,"max_completions":9,"window_days":3}`},
 		{"challenges/challenge", "chain", `{"title":{"en":"Chain"},"criteria":[{"action":"challenge","threshold":2}],"points":2,"max_completions":9}`},
 		anyCampaign("cheer", `"trigger":"challenge","condition":"event.data.challenge == \"first\"","effects":[{"type":"points","points":1}]`),
+		anyCampaign("cheered", `"trigger":"challenge","condition":"event.data.challenge == \"first\"","limit":{"total":1},"effects":[`+goldenCoupon+`]`),
+		{"coupons/pool", "storied", `{"name":"Storied","source":"uploaded","coupon":{"type":"amount","value":3}}`},
+		anyCampaign("undone", `"trigger":"checkout","condition":"event.data.total == 77","effects":[{"type":"coupon","pool":"storied"},{"type":"label","label":"storied"}]`),
+		anyCampaign("lines", `"trigger":"checkout_item","condition":"event.data.total == 77 && item.quantity > 1","limit":{"per_customer":2,"total":9},"effects":[`+goldenCoupon+`]`),
+		anyCampaign("cards", `"trigger":"coupon_redeem","condition":"event.data.code == \"CARD4\"","effects":[{"type":"points","points":2}]`),
+		anyCampaign("thanks", `"trigger":"referral_bonus","condition":"event.data.points == 20","effects":[`+goldenCoupon+`]`),
 		{"rewards/reward", "named", `{"title":{"en":"Named"},"type":"coupon","points":1,"coupon":{"type":"percentage","value":5,"name":{"en":"Five off","hu":"Ot le"},"valid_days":9}}`},
 	}...)
 	m := modules{"friend_referral": `{"referrer_points":20,"friend_points":5}`, "incentivized_purchase": `{"invalid_codes":"record"}`}

@@ -311,7 +311,7 @@ var intruders = []damage{
 	{"progress", "key = 'diamond'", "customer_id, kind, 'diamond', data, NULL FROM progress WHERE " + club, "member-1001: progress 1 diamond: exists: false, not true"},
 	{"claims", "id = {visit}", "customer_id, {visit}, reward, state, points, award, coupon, claimed_at, updated_at, burn FROM claims", "member-1001: claim visit: exists: false, not true"},
 	{"coupons", "code = 'FORGED'", `{visit}, 'FORGED', state, customer_id, type, value, balance, currency, name, pool, reward, cost, stores, products, created_at, claimed_at,
-		redeemed_at, expires_at, version, uses FROM coupons WHERE ` + card, "member-1001: coupon FORGED: exists: false, not true"},
+		redeemed_at, expires_at, version, uses, given, voided FROM coupons WHERE ` + card, "member-1001: coupon FORGED: exists: false, not true"},
 	{"tallies", "key = 'offer/coffee'", "'offer/coffee', 4", "nobody: count offer/coffee: count: 0, not 4"},
 	{"customers (id, name, status, created_at, updated_at)", "name = 'nobody knows'", "{visit}, 'nobody knows', 'active', 0, 0", "visit: customer: exists: false, not true"},
 	{"balances", "score = 5000", "{visit}, 1, 5000, 0, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL FROM tallies", "visit: balance: exists: false, not true"},
