@@ -71,7 +71,8 @@ var reasonNames = strings.Fields(`brackets codes cursor export_key declared dept
 	campaign condition limit_total module_is_off nothing_to_give pool_has_no_code referral referral_back
 	balance claimed coupon currency handed_out kept paid no_rate pattern_budget limit not_active product redeemed revoked segment stock store transferred
 	challenge_completed challenge_full challenge_holds challenge_out challenge_progress challenge_reset challenge_taken_back tier_change tier_down tier_held tier_up
-	allowed burned earned expired not_enough own_points promised rate released reserved spent standing state taken taken_back unburned unspent held merged moved breakdown`)
+	allowed burned earned expired not_enough own_points promised rate released reserved spent standing state taken taken_back unburned unspent held merged moved breakdown
+	coupon_taken_back used`)
 
 // patternNames are what a pattern can want, worded by the server for {wanted}: the x-pattern-words of
 // the documents, and declared.
