@@ -644,11 +644,12 @@ type Campaign struct {
 	// Effects What follows, in this order.
 	Effects []CampaignEffect `json:"effects"`
 
-	// EndsAt The moment at which it ends; never, if it is absent. A day means its beginning in UTC, so the day before is the last
-	// one. It must lie after `starts_at`.
+	// EndsAt The moment at which it ends; never, if it is absent. A day (YYYY-MM-DD) is the last one: it means its last millisecond in the
+	// programme's time zone, is stored and shown as that instant, and stays it where the time zone is changed later. It must
+	// not lie before `starts_at`; the same day twice is that one day.
 	//
 	//
-	// Example: 2027-01-01
+	// Example: 2026-12-31
 	EndsAt *EndsAt `json:"ends_at,omitempty"`
 
 	// Limit How often it may take effect.
@@ -676,7 +677,8 @@ type Campaign struct {
 	// Example: all
 	Refunds *CampaignRefunds `json:"refunds,omitempty"`
 
-	// StartsAt From when on it is in force; always, if it is absent. A day means its beginning in UTC.
+	// StartsAt From when on it is in force; always, if it is absent. A day (YYYY-MM-DD) means its first instant in the programme's
+	// time zone. It is stored and shown as that instant, which stays where the time zone is changed later.
 	//
 	//
 	// Example: 2026-01-01
@@ -724,11 +726,12 @@ type Challenge struct {
 	// Example: {"en":"Buy something three times within a month."}
 	Description *Translations `json:"description,omitempty"`
 
-	// EndsAt The moment at which it ends; never, if it is absent. A day means its beginning in UTC, so the day before is the last
-	// one. It must lie after `starts_at`.
+	// EndsAt The moment at which it ends; never, if it is absent. A day (YYYY-MM-DD) is the last one: it means its last millisecond in the
+	// programme's time zone, is stored and shown as that instant, and stays it where the time zone is changed later. It must
+	// not lie before `starts_at`; the same day twice is that one day.
 	//
 	//
-	// Example: 2027-01-01
+	// Example: 2026-12-31
 	EndsAt *EndsAt `json:"ends_at,omitempty"`
 
 	// MaxCompletions How often one customer may complete it; once, if it is absent.
@@ -759,7 +762,8 @@ type Challenge struct {
 	// Example: true
 	Resetable *bool `json:"resetable,omitempty"`
 
-	// StartsAt From when on it is in force; always, if it is absent. A day means its beginning in UTC.
+	// StartsAt From when on it is in force; always, if it is absent. A day (YYYY-MM-DD) means its first instant in the programme's
+	// time zone. It is stored and shown as that instant, which stays where the time zone is changed later.
 	//
 	//
 	// Example: 2026-01-01
@@ -807,7 +811,7 @@ type ChallengeCriterion struct {
 	// Example: event.data.total >= 100
 	Condition *Condition `json:"condition,omitempty"`
 
-	// Sum The number to add up: `points`, an attribute such as `data.total`, or one of the purchase or its line such as `transaction.total` or `item.subtotal`; events are counted, if it is absent.
+	// Sum The number to add up: `points`, an attribute such as `data.total`, or one of the purchase or its line such as `transaction.total` or `item.subtotal`; events are counted, if it is absent. Money is added up in the programme's currency: amounts in another by the `exchange_rates` of the module tiers, and those without a rate not at all.
 	//
 	// Example: data.total
 	Sum *string `json:"sum,omitempty"`
@@ -854,11 +858,12 @@ type Contest struct {
 	// Example: {"en":"One of our bicycles is drawn at the end of the year."}
 	Description *Translations `json:"description,omitempty"`
 
-	// EndsAt The moment at which it ends; never, if it is absent. A day means its beginning in UTC, so the day before is the last
-	// one. It must lie after `starts_at`.
+	// EndsAt The moment at which it ends; never, if it is absent. A day (YYYY-MM-DD) is the last one: it means its last millisecond in the
+	// programme's time zone, is stored and shown as that instant, and stays it where the time zone is changed later. It must
+	// not lie before `starts_at`; the same day twice is that one day.
 	//
 	//
-	// Example: 2027-01-01
+	// Example: 2026-12-31
 	EndsAt *EndsAt `json:"ends_at,omitempty"`
 
 	// MaxEntries How many entries one customer may have; any number, if it is absent.
@@ -871,7 +876,8 @@ type Contest struct {
 	// Example: 20
 	Points *Points `json:"points,omitempty"`
 
-	// StartsAt From when on it is in force; always, if it is absent. A day means its beginning in UTC.
+	// StartsAt From when on it is in force; always, if it is absent. A day (YYYY-MM-DD) means its first instant in the programme's
+	// time zone. It is stored and shown as that instant, which stays where the time zone is changed later.
 	//
 	//
 	// Example: 2026-01-01
@@ -1090,16 +1096,21 @@ type EmptyOption struct {
 // Example: empty
 type EmptyOptionType string
 
-// EndsAt The moment at which it ends; never, if it is absent. A day means its beginning in UTC, so the day before is the last
-// one. It must lie after `starts_at`.
+// EndsAt The moment at which it ends; never, if it is absent. A day (YYYY-MM-DD) is the last one: it means its last millisecond in the
+// programme's time zone, is stored and shown as that instant, and stays it where the time zone is changed later. It must
+// not lie before `starts_at`; the same day twice is that one day.
 //
-// Example: 2027-01-01
+// Example: 2026-12-31
 type EndsAt = string
 
 // EntityAnswer One entity.
 type EntityAnswer struct {
 	// Data One entity, with the properties of its schema beside these.
 	Data EntityRecord `json:"data"`
+
+	// Warnings Conditions that were saved and that compare money without asking for its currency, in a programme that has rates for
+	// several (190811). Absent where there is none.
+	Warnings *externalRef0.ConditionWarnings `json:"warnings,omitempty"`
 }
 
 // EntityChange One change.
@@ -1247,6 +1258,10 @@ type EntityResults struct {
 	//
 	// Example: 3
 	Total int `json:"total"`
+
+	// Warnings Conditions that were saved and that compare money without asking for its currency, in a programme that has rates for
+	// several (190811). Absent where there is none.
+	Warnings *externalRef0.ConditionWarnings `json:"warnings,omitempty"`
 }
 
 // EntityUpdate The properties of the entity's schema that change; null removes an optional one.
@@ -1312,11 +1327,12 @@ type Offer struct {
 	// EligibleItems What the discount is on; for `item` and `combined`.
 	EligibleItems []OfferItem `json:"eligible_items,omitempty"`
 
-	// EndsAt The moment at which it ends; never, if it is absent. A day means its beginning in UTC, so the day before is the last
-	// one. It must lie after `starts_at`.
+	// EndsAt The moment at which it ends; never, if it is absent. A day (YYYY-MM-DD) is the last one: it means its last millisecond in the
+	// programme's time zone, is stored and shown as that instant, and stays it where the time zone is changed later. It must
+	// not lie before `starts_at`; the same day twice is that one day.
 	//
 	//
-	// Example: 2027-01-01
+	// Example: 2026-12-31
 	EndsAt *EndsAt `json:"ends_at,omitempty"`
 
 	// MaxPerCustomer How often one customer may redeem it; any number of times, if it is absent.
@@ -1329,7 +1345,7 @@ type Offer struct {
 	// Example: 500
 	MaxRedemptions *int64 `json:"max_redemptions,omitempty"`
 
-	// MinTotal The least sum of the cart.
+	// MinTotal The least sum of the cart, in the programme's currency; a cart in another is compared by the `exchange_rates` of the module tiers, and without a rate it does not reach it.
 	//
 	// Example: 50
 	MinTotal *money.Amount `json:"min_total,omitempty"`
@@ -1352,7 +1368,8 @@ type Offer struct {
 	// Example: ["regulars"]
 	Segments []EntityReference `json:"segments,omitempty"`
 
-	// StartsAt From when on it is in force; always, if it is absent. A day means its beginning in UTC.
+	// StartsAt From when on it is in force; always, if it is absent. A day (YYYY-MM-DD) means its first instant in the programme's
+	// time zone. It is stored and shown as that instant, which stays where the time zone is changed later.
 	//
 	//
 	// Example: 2026-01-01
@@ -1487,11 +1504,12 @@ type PointsOptionType string
 // PrizeWheel A wheel that customers spin. Each option comes up with the probability of its weight over all weights, decided by the
 // system's secure random numbers.
 type PrizeWheel struct {
-	// EndsAt The moment at which it ends; never, if it is absent. A day means its beginning in UTC, so the day before is the last
-	// one. It must lie after `starts_at`.
+	// EndsAt The moment at which it ends; never, if it is absent. A day (YYYY-MM-DD) is the last one: it means its last millisecond in the
+	// programme's time zone, is stored and shown as that instant, and stays it where the time zone is changed later. It must
+	// not lie before `starts_at`; the same day twice is that one day.
 	//
 	//
-	// Example: 2027-01-01
+	// Example: 2026-12-31
 	EndsAt *EndsAt `json:"ends_at,omitempty"`
 
 	// Limit How often one customer may spin; any number of times, if it is absent.
@@ -1510,7 +1528,8 @@ type PrizeWheel struct {
 	// Example: 0
 	Points *Points `json:"points,omitempty"`
 
-	// StartsAt From when on it is in force; always, if it is absent. A day means its beginning in UTC.
+	// StartsAt From when on it is in force; always, if it is absent. A day (YYYY-MM-DD) means its first instant in the programme's
+	// time zone. It is stored and shown as that instant, which stays where the time zone is changed later.
 	//
 	//
 	// Example: 2026-01-01
@@ -1556,11 +1575,12 @@ type Product struct {
 // ProfilingFlow Questions about the customer, asked one by one; each answer sets a field of the profile. Every question can give
 // points, and the last one the points of the flow.
 type ProfilingFlow struct {
-	// EndsAt The moment at which it ends; never, if it is absent. A day means its beginning in UTC, so the day before is the last
-	// one. It must lie after `starts_at`.
+	// EndsAt The moment at which it ends; never, if it is absent. A day (YYYY-MM-DD) is the last one: it means its last millisecond in the
+	// programme's time zone, is stored and shown as that instant, and stays it where the time zone is changed later. It must
+	// not lie before `starts_at`; the same day twice is that one day.
 	//
 	//
-	// Example: 2027-01-01
+	// Example: 2026-12-31
 	EndsAt *EndsAt `json:"ends_at,omitempty"`
 
 	// Points What answering all of them gives; nothing, if it is absent.
@@ -1571,7 +1591,8 @@ type ProfilingFlow struct {
 	// Questions The questions in their order.
 	Questions []ProfilingQuestion `json:"questions"`
 
-	// StartsAt From when on it is in force; always, if it is absent. A day means its beginning in UTC.
+	// StartsAt From when on it is in force; always, if it is absent. A day (YYYY-MM-DD) means its first instant in the programme's
+	// time zone. It is stored and shown as that instant, which stays where the time zone is changed later.
 	//
 	//
 	// Example: 2026-01-01
@@ -1619,11 +1640,12 @@ type Quiz struct {
 	// Example: a
 	CorrectAnswer string `json:"correct_answer"`
 
-	// EndsAt The moment at which it ends; never, if it is absent. A day means its beginning in UTC, so the day before is the last
-	// one. It must lie after `starts_at`.
+	// EndsAt The moment at which it ends; never, if it is absent. A day (YYYY-MM-DD) is the last one: it means its last millisecond in the
+	// programme's time zone, is stored and shown as that instant, and stays it where the time zone is changed later. It must
+	// not lie before `starts_at`; the same day twice is that one day.
 	//
 	//
-	// Example: 2027-01-01
+	// Example: 2026-12-31
 	EndsAt *EndsAt `json:"ends_at,omitempty"`
 
 	// Points What the right answer gives; nothing, if it is absent.
@@ -1636,7 +1658,8 @@ type Quiz struct {
 	// Example: {"en":"Where does arabica come from?"}
 	Question Translations `json:"question"`
 
-	// StartsAt From when on it is in force; always, if it is absent. A day means its beginning in UTC.
+	// StartsAt From when on it is in force; always, if it is absent. A day (YYYY-MM-DD) means its first instant in the programme's
+	// time zone. It is stored and shown as that instant, which stays where the time zone is changed later.
 	//
 	//
 	// Example: 2026-01-01
@@ -1666,11 +1689,12 @@ type Reward struct {
 	// Example: {"en":"One coffee in any of our shops."}
 	Description *Translations `json:"description,omitempty"`
 
-	// EndsAt The moment at which it ends; never, if it is absent. A day means its beginning in UTC, so the day before is the last
-	// one. It must lie after `starts_at`.
+	// EndsAt The moment at which it ends; never, if it is absent. A day (YYYY-MM-DD) is the last one: it means its last millisecond in the
+	// programme's time zone, is stored and shown as that instant, and stays it where the time zone is changed later. It must
+	// not lie before `starts_at`; the same day twice is that one day.
 	//
 	//
-	// Example: 2027-01-01
+	// Example: 2026-12-31
 	EndsAt *EndsAt `json:"ends_at,omitempty"`
 
 	// Image Web addresses of its picture.
@@ -1696,7 +1720,8 @@ type Reward struct {
 	// Example: ["regulars"]
 	Segments []EntityReference `json:"segments,omitempty"`
 
-	// StartsAt From when on it is in force; always, if it is absent. A day means its beginning in UTC.
+	// StartsAt From when on it is in force; always, if it is absent. A day (YYYY-MM-DD) means its first instant in the programme's
+	// time zone. It is stored and shown as that instant, which stays where the time zone is changed later.
 	//
 	//
 	// Example: 2026-01-01
@@ -1788,7 +1813,8 @@ type Segment struct {
 	Name Name `json:"name"`
 }
 
-// StartsAt From when on it is in force; always, if it is absent. A day means its beginning in UTC.
+// StartsAt From when on it is in force; always, if it is absent. A day (YYYY-MM-DD) means its first instant in the programme's
+// time zone. It is stored and shown as that instant, which stays where the time zone is changed later.
 //
 // Example: 2026-01-01
 type StartsAt = string
@@ -1941,11 +1967,12 @@ type Treasure struct {
 	// Example: {"en":"The code stands where you pay."}
 	Description *Translations `json:"description,omitempty"`
 
-	// EndsAt The moment at which it ends; never, if it is absent. A day means its beginning in UTC, so the day before is the last
-	// one. It must lie after `starts_at`.
+	// EndsAt The moment at which it ends; never, if it is absent. A day (YYYY-MM-DD) is the last one: it means its last millisecond in the
+	// programme's time zone, is stored and shown as that instant, and stays it where the time zone is changed later. It must
+	// not lie before `starts_at`; the same day twice is that one day.
 	//
 	//
-	// Example: 2027-01-01
+	// Example: 2026-12-31
 	EndsAt *EndsAt `json:"ends_at,omitempty"`
 
 	// Kind Where it is found.
@@ -1958,7 +1985,8 @@ type Treasure struct {
 	// Example: 15
 	Points *Points `json:"points,omitempty"`
 
-	// StartsAt From when on it is in force; always, if it is absent. A day means its beginning in UTC.
+	// StartsAt From when on it is in force; always, if it is absent. A day (YYYY-MM-DD) means its first instant in the programme's
+	// time zone. It is stored and shown as that instant, which stays where the time zone is changed later.
 	//
 	//
 	// Example: 2026-01-01
@@ -2014,8 +2042,13 @@ type ChangeEntitiesParams struct {
 	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
 	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
 	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
-	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
-	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 415, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Nor is a refusal kept that comes of what a node does not know yet, such as a 404 for a reward that was
+	// made on another node a moment ago: the same key is answered anew once the node knows it.
+	//
+	// The key protects against a replay by a third party only where it is among the signed headers: one that is not
+	// signed can be replaced on the way. Sign the header. One that is not signed is taken all the same, unless the replay
+	// guard is on (400, 190321).
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -2064,8 +2097,13 @@ type CreateEntityParams struct {
 	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
 	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
 	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
-	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
-	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 415, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Nor is a refusal kept that comes of what a node does not know yet, such as a 404 for a reward that was
+	// made on another node a moment ago: the same key is answered anew once the node knows it.
+	//
+	// The key protects against a replay by a third party only where it is among the signed headers: one that is not
+	// signed can be replaced on the way. Sign the header. One that is not signed is taken all the same, unless the replay
+	// guard is on (400, 190321).
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -2074,8 +2112,13 @@ type UpdateEntityParams struct {
 	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
 	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
 	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
-	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
-	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 415, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Nor is a refusal kept that comes of what a node does not know yet, such as a 404 for a reward that was
+	// made on another node a moment ago: the same key is answered anew once the node knows it.
+	//
+	// The key protects against a replay by a third party only where it is among the signed headers: one that is not
+	// signed can be replaced on the way. Sign the header. One that is not signed is taken all the same, unless the replay
+	// guard is on (400, 190321).
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -2084,8 +2127,13 @@ type ArchiveEntityParams struct {
 	// IdempotencyKey A value of your own that makes a repeated request harmless. For 24 hours the same key with the same method,
 	// path and body gets the first answer again, marked with `Idempotency-Replayed: true`, and nothing is done
 	// twice; with another method, path or body it is refused with 409. Keys are private to the access key that sent
-	// them, and kept as hashes. Answers 400, 401, 403, 413, 429 and 5xx are not kept, so the request may simply be
-	// sent again. Sign the header, as the replay guard asks where it is on (400, 190321).
+	// them, and kept as hashes. Answers 400, 401, 403, 413, 415, 429 and 5xx are not kept, so the request may simply be
+	// sent again. Nor is a refusal kept that comes of what a node does not know yet, such as a 404 for a reward that was
+	// made on another node a moment ago: the same key is answered anew once the node knows it.
+	//
+	// The key protects against a replay by a third party only where it is among the signed headers: one that is not
+	// signed can be replaced on the way. Sign the header. One that is not signed is taken all the same, unless the replay
+	// guard is on (400, 190321).
 	IdempotencyKey *externalRef0.IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
