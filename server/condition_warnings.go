@@ -35,7 +35,7 @@ func blindConditions(p *programme.Programme, body any) (warnings []*loyalty.Erro
 	if !p.KnowsOthers() {
 		return nil
 	}
-	look := func(at, name, source string) error {
+	look := func(_ entityRef, at, name, source string) error {
 		if name == sumProperty { // sums are in the programme's currency
 			return nil
 		}
@@ -44,9 +44,9 @@ func blindConditions(p *programme.Programme, body any) (warnings []*loyalty.Erro
 		}
 		return nil
 	}
-	_ = eachRule(body, "", look)
+	_ = ruleWalk{visit: look}.in(body, "", entityRef{})
 	if filter, of := contract.Properties(body)[filterProperty].(string); of {
-		_ = look(filterProperty, filterProperty, filter)
+		_ = look(entityRef{}, filterProperty, filterProperty, filter)
 	}
 	return warnings
 }
