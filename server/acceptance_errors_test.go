@@ -83,6 +83,7 @@ var unasked = map[string]struct {
 	"condition_currency": {loyalty.ErrConditionCurrency.With("currency", "EUR"), 422,
 		"This condition compares an amount whatever its currency; use transaction.total_in_base, which is in EUR, or ask for the currency as well"},
 	"tier_not_found":           {loyalty.ErrTierNotFound.With("tier", "gold"), 404, "There is no tier gold"},
+	"self_referral":            {loyalty.ErrSelfReferral, 422, "The referrer has the same e-mail address: the customer was enrolled without a referrer"}, // it only warns
 	"tier_structure_not_found": {loyalty.ErrStructureNotFound.With("structure", "status"), 404, "There is no tier structure status"},
 }
 
