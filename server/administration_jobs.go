@@ -38,7 +38,7 @@ func (a *administrationAPI) RunJob(ctx context.Context, in administration.RunJob
 	requestOf(ctx).decided = true // a job that is run twice does nothing twice: no answer is kept
 	ended, call := make(chan end, 1), admin.Call{KeyID: requestOf(ctx).key.ID}
 	ctx = plain(ctx)
-	note := func(ctx context.Context) error { return a.admin.NoteJob(ctx, call, in.Job) }
+	note := func(ctx context.Context) error { return admin.NoteJob(ctx, a.admin, call, in.Job) }
 	go func() {
 		job, err := a.jobs.Run(context.WithoutCancel(ctx), in.Job, note)
 		ended <- end{job, err}

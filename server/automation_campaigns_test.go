@@ -106,7 +106,7 @@ func TestCampaignsAreListed(t *testing.T) {
 		for id, want := range map[string]string{
 			"double": `{"id":"double","name":"Double","trigger":"checkout","condition":"transaction.total >= 50","effects":[{"type":"multiply","factor":2}],"priority":10,"limit":{"per_customer":3,"total":4},"status":"active"}`,
 			"thanks": `{"id":"thanks","name":"Thanks","trigger":"review_submit","effects":[{"type":"coupon","coupon":{"type":"percentage","value":10,"name":{"en":"Ten"}}},{"type":"label","label":"reviewer"},{"type":"tier","tier":"gold"},{"type":"challenge","challenge":"five","amount":3}],"priority":0,"limit":{},"status":"active"}`,
-			"over":   `{"id":"over","name":"Over","trigger":"checkout","effects":[{"type":"coupon","pool":"spring"}],"priority":0,"limit":{},"status":"completed","ends_at":"2001-01-01T00:00:00.000Z"}`,
+			"over":   `{"id":"over","name":"Over","trigger":"checkout","effects":[{"type":"coupon","pool":"spring"}],"priority":0,"limit":{},"status":"completed","ends_at":"2001-01-01T23:59:59.999Z"}`,
 			"halted": `{"id":"halted","name":"Halted","trigger":"visit","effects":[{"type":"challenge","challenge":"five","amount":1}],"priority":0,"limit":{},"status":"paused"}`,
 		} {
 			shown := succeeded(t, h.get(campaigns+"/"+id))
@@ -160,18 +160,19 @@ func TestCampaignStatistics(t *testing.T) {
 			{"", "", "beans", "2 runs 1 customers 14-0=14 points 0 coupons 0 labels 0 tiers 0 challenge map[]"},
 			{"/events", `{"customer":"member-1001","action":"refund_item","data":{"transaction_id":"T-1","product_id":"p-1"}}`, "beans", "2 runs 1 customers 14-7=7 points 0 coupons 0 labels 0 tiers 0 challenge map[]"},
 			{"/events", `{"customer":"member-1001","action":"refund","data":{"transaction_id":"T-1"}}`, "double",
-				"1 runs 1 customers 60-60=0 points 0 coupons 0 labels 0 tiers 0 challenge map[per_customer:map[limit:3] total:map[left:3 limit:4 used:1]]"},
-			{"/events", twoLines("member-1002", "T-3", 60, 40), "double", "2 runs 2 customers 160-60=100 points 0 coupons 0 labels 0 tiers 0 challenge map[per_customer:map[limit:3] total:map[left:2 limit:4 used:2]]"},
+				"1 runs 1 customers 60-60=0 points 0 coupons 0 labels 0 tiers 0 challenge map[per_customer:map[limit:3] total:map[left:4 limit:4 used:0]]"},
+			{"/events", twoLines("member-1002", "T-3", 60, 40), "double", "2 runs 2 customers 160-60=100 points 0 coupons 0 labels 0 tiers 0 challenge map[per_customer:map[limit:3] total:map[left:3 limit:4 used:1]]"},
 			{"/events", `{"customer":"member-1002","action":"partial_refund","data":{"transaction_id":"T-3","amount":25}}`, "double",
-				"2 runs 2 customers 160-84=76 points 0 coupons 0 labels 0 tiers 0 challenge map[per_customer:map[limit:3] total:map[left:2 limit:4 used:2]]"},
+				"2 runs 2 customers 160-84=76 points 0 coupons 0 labels 0 tiers 0 challenge map[per_customer:map[limit:3] total:map[left:3 limit:4 used:1]]"},
 			{"/customers/member-1002/merge", `{"target":"member-1001"}`, "double",
-				"2 runs 1 customers 160-84=76 points 0 coupons 0 labels 0 tiers 0 challenge map[per_customer:map[limit:3] total:map[left:2 limit:4 used:2]]"},
+				"2 runs 1 customers 160-84=76 points 0 coupons 0 labels 0 tiers 0 challenge map[per_customer:map[limit:3] total:map[left:3 limit:4 used:1]]"},
 			{"/events", `{"customer":"member-1001","action":"refund","data":{"transaction_id":"T-3"}}`, "double",
-				"2 runs 1 customers 160-160=0 points 0 coupons 0 labels 0 tiers 0 challenge map[per_customer:map[limit:3] total:map[left:2 limit:4 used:2]]"},
-			{"/events", twoLines("member-1001", "T-4", 60, 40), "double", "3 runs 1 customers 260-160=100 points 0 coupons 0 labels 0 tiers 0 challenge map[per_customer:map[limit:3] total:map[left:1 limit:4 used:3]]"},
-			{"/events", twoLines("member-1001", "T-5", 60, 40), "double", "3 runs 1 customers 260-160=100 points 0 coupons 0 labels 0 tiers 0 challenge map[per_customer:map[limit:3] total:map[left:1 limit:4 used:3]]"},
-			{"/events", twoLines("member-1003", "T-6", 60, 40), "double", "4 runs 2 customers 360-160=200 points 0 coupons 0 labels 0 tiers 0 challenge map[per_customer:map[limit:3] total:map[left:0 limit:4 used:4]]"},
-			{"/events", twoLines("member-1003", "T-7", 60, 40), "double", "4 runs 2 customers 360-160=200 points 0 coupons 0 labels 0 tiers 0 challenge map[per_customer:map[limit:3] total:map[left:0 limit:4 used:4]]"},
+				"2 runs 1 customers 160-160=0 points 0 coupons 0 labels 0 tiers 0 challenge map[per_customer:map[limit:3] total:map[left:4 limit:4 used:0]]"},
+			{"/events", twoLines("member-1001", "T-4", 60, 40), "double", "3 runs 1 customers 260-160=100 points 0 coupons 0 labels 0 tiers 0 challenge map[per_customer:map[limit:3] total:map[left:3 limit:4 used:1]]"},
+			{"/events", twoLines("member-1001", "T-5", 60, 40), "double", "4 runs 1 customers 360-160=200 points 0 coupons 0 labels 0 tiers 0 challenge map[per_customer:map[limit:3] total:map[left:2 limit:4 used:2]]"},
+			{"/events", twoLines("member-1003", "T-6", 60, 40), "double", "5 runs 2 customers 460-160=300 points 0 coupons 0 labels 0 tiers 0 challenge map[per_customer:map[limit:3] total:map[left:1 limit:4 used:3]]"},
+			{"/events", twoLines("member-1003", "T-7", 60, 40), "double", "6 runs 2 customers 560-160=400 points 0 coupons 0 labels 0 tiers 0 challenge map[per_customer:map[limit:3] total:map[left:0 limit:4 used:4]]"},
+			{"/events", twoLines("member-1003", "T-8", 60, 40), "double", "6 runs 2 customers 560-160=400 points 0 coupons 0 labels 0 tiers 0 challenge map[per_customer:map[limit:3] total:map[left:0 limit:4 used:4]]"},
 			{"/events", `{"customer":"member-1003","action":"review_submit","data":{"item":"p-1","review":"Good"}}`, "thanks", "1 runs 1 customers 0-0=0 points 1 coupons 1 labels 1 tiers 3 challenge map[]"},
 			{"/events", `{"customer":"member-1003","action":"review_submit","data":{"item":"p-2","review":"Good"}}`, "thanks", "2 runs 1 customers 0-0=0 points 2 coupons 1 labels 1 tiers 6 challenge map[]"},
 		} {
@@ -182,7 +183,7 @@ func TestCampaignStatistics(t *testing.T) {
 			h.listed(step.id)
 		}
 		require.Equal(t, http.StatusOK, h.post("/entities/automation/campaign/double/archive", "").status)
-		require.Contains(t, h.figures("double"), "4 runs", "an archived campaign keeps its figures")
+		require.Contains(t, h.figures("double"), "6 runs", "an archived campaign keeps its figures")
 		refused(t, h.get(campaigns+"/none/statistics"), http.StatusNotFound, 190260)
 		require.NoError(t, h.store.VerifyRebuild(t.Context(), func(d rebuild.Difference) { require.Fail(t, "the journal says otherwise", "%+v", d) }, func(store.RebuildProgress) {}))
 	})
@@ -280,7 +281,7 @@ func TestBacktest(t *testing.T) {
 			require.Equal(t, b["total"], b["done"])
 			require.NotContains(t, b, "fault")
 		}
-		require.Contains(t, h.figures("double"), "4 runs 2 customers 361-", "nothing was given by it")
+		require.Contains(t, h.figures("double"), "5 runs 2 customers 463-", "nothing was given by it")
 
 		one := h.post(campaigns+"/double/backtest", `{`+ever+`}`, "Idempotency-Key", "k")
 		require.Equal(t, one.body, h.post(campaigns+"/double/backtest", `{`+ever+`}`, "Idempotency-Key", "k").body)

@@ -171,7 +171,7 @@ func (s *stadium) byHand(t *testing.T) {
 	to := "/customers/member-1003/levels"
 	a := s.does(to, `{"structure":"club","tier":"gold","expdate":"2027-01-01","reason":"moved here"}`)
 	given := a.json(t)["data"].(map[string]any)
-	require.Equal(t, "2027-01-01T00:00:00.000Z", given["expires_at"])
+	require.Equal(t, "2027-01-01T22:59:59.999Z", given["expires_at"], "the day's last instant in the programme's zone")
 	require.Equal(t, []any{"member-1003", "club", "gold"}, []any{given["customer"], given["structure"], given["tier"]})
 	require.Contains(t, s.levels("member-1003")[1], "gold current reached manual 0 lacks 300")
 	history := s.get("/customers/member-1003/events?action=tier_change").json(t)["data"].([]any)

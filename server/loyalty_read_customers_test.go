@@ -145,16 +145,17 @@ func TestReadCoupons(t *testing.T) {
 			"filter[redeemed_at][nin]=" + used("A10"):                                             "BAD GIFT OLD S-1 SHIP",
 			"filter[redeemed_at][gte]=" + today:                                                   "A10 GIFT",
 			"filter[redeemed_at][lte]=" + tomorrow:                                                "A10 GIFT",
-			"filter[expiration_date][eq]=2126-06-30":                                              "A10",
-			"filter[expiration_date][ne]=2126-06-30":                                              "BAD GIFT OLD S-1 SHIP",
+			"filter[expiration_date][eq]=2126-06-30":                                              "", // midnight, and the coupon is good until the day's end
+			"filter[expiration_date][gte]=2126-06-30&filter[expiration_date][lt]=2126-07-01":      "A10",
+			"filter[expiration_date][ne]=2126-06-30":                                              "A10 BAD GIFT OLD S-1 SHIP",
 			"filter[expiration_date][gt]=2126-06-29T23:59:59":                                     "A10",
 			"filter[expiration_date][gt]=2126-06-30T01:00:00+02:00":                               "A10",
-			"filter[expiration_date][gt]=2126-06-30T02:00:00+02:00":                               "",
+			"filter[expiration_date][gt]=2126-07-01T02:00:00+02:00":                               "",
 			"filter[expiration_date][gte]=2020-01-01":                                             "A10 OLD",
 			"filter[expiration_date][lt]=" + today:                                                "OLD",
-			"filter[expiration_date][lte]=2020-01-01":                                             "OLD",
-			"filter[expiration_date][in]=2126-06-30,2020-01-01":                                   "A10 OLD",
-			"filter[expiration_date][nin][]=2126-06-30&filter[expiration_date][nin][]=2020-01-01": "BAD GIFT S-1 SHIP",
+			"filter[expiration_date][lte]=2020-01-02":                                             "OLD",
+			"filter[expiration_date][in]=2126-06-30,2020-01-01":                                   "",
+			"filter[expiration_date][nin][]=2126-06-30&filter[expiration_date][nin][]=2020-01-01": "A10 BAD GIFT OLD S-1 SHIP",
 		} {
 			require.Equal(t, want, sortedOf(t, h.get(list+"?"+bracketQuery(query)), "code"), query)
 		}

@@ -54,7 +54,7 @@ func (s *settings) withJobs(cmd *cobra.Command, work func(*job.Jobs, *admin.Admi
 
 func (s *settings) runJob(cmd *cobra.Command, name string) error {
 	return s.withJobs(cmd, func(jobs *job.Jobs, a *admin.Admin) error {
-		note := func(ctx context.Context) error { return a.NoteJob(ctx, commandLine, name) }
+		note := func(ctx context.Context) error { return admin.NoteJob(ctx, a, commandLine, name) }
 		done, err := jobs.Run(cmd.Context(), name, note)
 		switch {
 		case errors.Is(err, loyalty.ErrJobUnknown):

@@ -202,7 +202,7 @@ func (a *Admin) NotePersonal(ctx context.Context, call Call, of string, s Seen) 
 
 // NoteJob records in the audit trail that a caller runs a job by hand. It does so before the work
 // begins: if it fails, nothing is done.
-func (a *Admin) NoteJob(ctx context.Context, call Call, job string) error {
+func NoteJob(ctx context.Context, a *Admin, call Call, job string) error {
 	_, err := change(ctx, a, call, func(r *adminRun) (struct{}, error) {
 		return struct{}{}, r.audit("job.run", job, nil, nil)
 	}, func(struct{}) any { return nil })
