@@ -116,7 +116,7 @@ func (s *Server) wire() error {
 	s.publish(g, documents)
 	chain := []gin.HandlerFunc{
 		readable, decodePath, s.claim, s.readBody, s.bound, s.verify, s.limitRate, s.authorize, s.guard, s.readQuery, s.takeTurn, consent(s.clock, s.fail),
-		refusePersonalRules(s.programme, s.vocabulary, s.fail), s.ask,
+		refusePersonalRules(s.programme, s.vocabulary, s.fail), func(c *gin.Context) { askQuestion(s, c) },
 	}
 	g.NoRoute(append(chain[:len(chain):len(chain)], func(c *gin.Context) { s.fail(c, errPathNotFound) })...)
 	g.NoMethod(append(chain[:len(chain):len(chain)], func(c *gin.Context) {

@@ -19,18 +19,12 @@ import (
 // e-mail address or external id. A service desk needs that; a list of addresses to be tried does not fit in.
 const questionsPerMinute = 30
 
-// What of such a user's requests stands in the audit trail, besides what they change.
-const (
-	searchNoted  = "personal.search"
-	previewNoted = "personal.preview"
-)
-
 // tries are the operations that only ask what rules would do. To a user who may not see personal data,
 // conditions on it are unknown there.
 var tries = map[string]bool{"previewEvent": true, "previewCampaigns": true, "quoteOffers": true, "startBacktest": true}
 
-// ask holds a user who may not see personal data to questions that do not tell it.
-func (s *Server) ask(c *gin.Context) {
+// askQuestion holds a user who may not see personal data to questions that do not tell it.
+func askQuestion(s *Server, c *gin.Context) {
 	r := requestOf(c)
 	if !r.sightless() || r.operation == nil {
 		return
@@ -40,16 +34,16 @@ func (s *Server) ask(c *gin.Context) {
 		s.fail(c, err)
 		return
 	}
-	if len(q.asked) > 0 && !s.mayAsk(c, r, &q) {
+	if len(q.asked) > 0 && !mayAsk(s, c, r, &q) {
 		return
 	}
 	if name := r.operation.route.Operation.OperationID; tries[name] {
-		s.try(c, r)
+		tryRules(s, c, r)
 	}
 }
 
 // mayAsk counts questions on their user and notes them.
-func (s *Server) mayAsk(c *gin.Context, r *request, q *questions) bool {
+func mayAsk(s *Server, c *gin.Context, r *request, q *questions) bool {
 	switch {
 	case !r.caller.Role.Covers(loyalty.RoleOperator):
 		s.fail(c, loyalty.ErrRoleNeeded.With("role", string(loyalty.RoleOperator)).At(q.asked[0]))
@@ -67,12 +61,12 @@ func (s *Server) mayAsk(c *gin.Context, r *request, q *questions) bool {
 		s.tooMany(c, verdict)
 		return false
 	}
-	return s.noteQuestion(c, r, searchNoted, slices.Compact(slices.Sorted(slices.Values(q.asked))))
+	return noteQuestion(s, c, r, admin.SearchNoted, slices.Compact(slices.Sorted(slices.Values(q.asked))))
 }
 
-// try lets the rules of a preview judge conditions on personal data as unknown. A backtest of a campaign
+// tryRules lets the rules of a preview judge conditions on personal data as unknown. A backtest of a campaign
 // that has such a condition is refused: figures without it would mislead.
-func (s *Server) try(c *gin.Context, r *request) {
+func tryRules(s *Server, c *gin.Context, r *request) {
 	p := s.programme()
 	unseen := func(fact string) bool { return masks(p, s.vocabulary, fact) }
 	if r.operation.route.Operation.OperationID == "startBacktest" && contract.Properties(r.tree)["campaign"] == nil {
@@ -82,16 +76,16 @@ func (s *Server) try(c *gin.Context, r *request) {
 			return
 		}
 	}
-	if s.noteQuestion(c, r, previewNoted, nil) {
+	if noteQuestion(s, c, r, admin.PreviewNoted, nil) {
 		c.Request = c.Request.WithContext(loyalty.WithUnseen(c.Request.Context(), unseen))
 	}
 }
 
 // noteQuestion puts a question into the audit trail, by the operation and the names of what was sent.
 // Values are left out.
-func (s *Server) noteQuestion(c *gin.Context, r *request, action string, asked []string) bool {
+func noteQuestion(s *Server, c *gin.Context, r *request, action string, asked []string) bool {
 	seen := admin.Seen{Operation: r.operation.route.Operation.OperationID, Query: asked}
-	err := s.admin.NoteQuestion(plain(c), admin.Call{KeyID: r.key.ID}, action, r.operation.route.Path, seen)
+	err := admin.NoteQuestion(plain(c), s.admin, admin.Call{KeyID: r.key.ID}, action, r.operation.route.Path, seen)
 	if err != nil {
 		s.fail(c, err)
 	}

@@ -8,6 +8,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+
+	"github.com/loyalty-platform/loyalty/store/citus"
 )
 
 // MachineAway tells which of several submissions need a machine that is away: their customer is on it, a name or a stored answer of
@@ -139,4 +141,8 @@ func (p *placing) owners(ctx context.Context) error {
 		return nil
 	})
 	return err
+}
+
+func (e *citusEngine) misplaced(ctx context.Context) ([]string, error) {
+	return citus.Misplaced(ctx, e.rows)
 }

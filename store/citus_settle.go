@@ -16,7 +16,7 @@ const emailsMended = 57
 // upAndSettle applies the pending migrations. A spread database has its e-mails filled anew before them, where its version is of
 // before that was right, so that a run which is interrupted does it again; and its new tables put in their places behind them.
 func (s upkeep) upAndSettle(ctx context.Context, version int64) error {
-	_, spread := s.engine.(*citusEngine)
+	_, spread := s.engine.(spreadEngine)
 	if spread && version < emailsMended {
 		if err := s.onMigrator(ctx, citus.Repair); err != nil {
 			return err
@@ -26,6 +26,12 @@ func (s upkeep) upAndSettle(ctx context.Context, version int64) error {
 		return err
 	}
 	return s.onMigrator(ctx, citus.Settle)
+}
+
+// spreadEngine is the engine of a database whose tables are spread over machines.
+type spreadEngine interface {
+	// misplaced lists the tables that are not in their place.
+	misplaced(ctx context.Context) ([]string, error)
 }
 
 // onMigrator does something on one connection that no limit ends.
@@ -40,11 +46,11 @@ func (s upkeep) onMigrator(ctx context.Context, do func(context.Context, *sql.Co
 // placed says which tables of a spread database are not in their place. Reads of one would fail on the machines that do not have
 // it, so the database is not served before Migrate has placed it.
 func (s *database) placed(ctx context.Context) error {
-	e, spread := s.engine.(*citusEngine)
+	e, spread := s.engine.(spreadEngine)
 	if !spread {
 		return nil
 	}
-	switch list, err := citus.Misplaced(ctx, e.rows); {
+	switch list, err := e.misplaced(ctx); {
 	case err != nil:
 		return s.classify(err)
 	case len(list) > 0:

@@ -187,6 +187,9 @@ type Filling struct {
 	loading loading
 }
 
+// Mark marks the database as one whose restore has not ended.
+func (f *Filling) Mark() error { return f.loading.exec(createRestoring) }
+
 // Insert fills a table with the rows that next returns until it fails; io.EOF is the end. A value
 // is nil, int64, string or []byte, in the order of the table's columns.
 func (f *Filling) Insert(t Table, next func() ([]any, error)) error { return f.loading.insert(t, next) }
@@ -240,17 +243,14 @@ func seeded(table string) bool {
 	return slices.ContainsFunc(portableTables, func(t portableTable) bool { return t.name == table && t.seeded })
 }
 
-// pour fills the tables, after deleting what the migrations put into them, and marks the database as
-// one whose restore has not ended. It fails if another process has filled them meanwhile.
+// pour fills the tables, after deleting what the migrations put into them. It fails if another
+// process has filled them meanwhile.
 func (p portable) pour(l loading, fill func(*Filling) error) error {
 	tables, err := tablesOf(l)
 	if err != nil {
 		return err
 	}
 	if err := mustBeEmpty(&Still{Tables: tables, look: l}); err != nil {
-		return err
-	}
-	if err := l.exec(createRestoring); err != nil {
 		return err
 	}
 	for _, t := range tables {

@@ -15,7 +15,8 @@ var ErrOtherKey = errors.New("LOYALTY_MASTER_KEY is not the key of the archive: 
 
 // Fill brings an empty database to the archive's schema and fills it, in one transaction:
 // where it fails, or is killed, the database is as empty as before. Then it reads back what
-// is there and gives the tables whose sums are not the archive's.
+// is there and gives the tables whose sums are not the archive's. The database is marked as one whose
+// restore has not ended.
 func (a *Archive) Fill(ctx context.Context, db *store.Store, told func(Progress)) (differ []string, err error) {
 	m := &a.Manifest
 	if !db.KnowsMasterKeys(m.MasterKey) {
@@ -25,6 +26,9 @@ func (a *Archive) Fill(ctx context.Context, db *store.Store, told func(Progress)
 	err = db.Fill(ctx, m.Schema, m.began(), func(f *store.Filling) error {
 		if len(f.Tables) != len(m.Tables) {
 			return fmt.Errorf("%w: it has %d tables, and schema %d has %d", ErrDamaged, len(m.Tables), m.Schema, len(f.Tables))
+		}
+		if err := f.Mark(); err != nil {
+			return err
 		}
 		for _, t := range f.Tables {
 			if err := a.fillTable(ctx, f, t, progress); err != nil {

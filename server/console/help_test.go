@@ -158,7 +158,7 @@ func TestFieldHelp(t *testing.T) {
 // auditActions are what the audit trail says was done, as the code that writes it names them.
 func auditActions(t *testing.T) []string {
 	t.Helper()
-	written := regexp.MustCompile(`"((?:entity|module|settings|user|key|webhook|import|export|session|personal|master_key|coupon_pool)\.[a-z_]+)"`)
+	written := regexp.MustCompile(`"((?:entity|module|settings|user|key|webhook|import|export|session|personal|master_key|coupon_pool|job)\.[a-z_]+)"`)
 	kinds := regexp.MustCompile(`(?m)^(?:const|)\s*Bulk\w+ += "(\w+)"`) // those of states have a type between
 	found := map[string]bool{"entity.restore": true}                    // of a plan of the configuration, which puts its name together
 	for _, room := range []string{"admin", "job", "campaign", "."} {

@@ -25,11 +25,11 @@ func backups(ctx context.Context, p *Patient) (list []Finding) {
 		}
 		return []Finding{warn("backups_none", "LOYALTY_BACKUP_DIR=/var/backups/loyalty loyalty serve", nil)}
 	}
-	list = optOuts(ctx, p)
 	all, err := backup.List(p.BackupDir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) { // the first backup makes the folder
-		return append(list, unchecked(err)...)
+		return unchecked(err)
 	}
+	list = optOuts(ctx, p)
 	if len(all) == 0 {
 		return append(list, warn("backups_empty", "loyalty backup create", args{"folder": p.BackupDir}))
 	}

@@ -128,7 +128,7 @@ var features = []mutant{
 	},
 	{
 		about: "who gives back everything line by line keeps what rounding took", file: "server/loyalty/action/refund_item.go",
-		old: "if cameBack(t.Detail.Items) {", new: "if t.Burned < 0 {", pkg: actionRoom, run: stories("refund_item"),
+		old: "all := t.CameBack()", new: "all := false", pkg: actionRoom, run: stories("refund_item"),
 	},
 	{
 		about: "deliveries go one behind the other without a rest", file: "server/loyalty/webhook/yield.go",

@@ -209,10 +209,16 @@ func NoteJob(ctx context.Context, a *Admin, call Call, job string) error {
 	return err
 }
 
+// What the audit trail says of a user's questions, besides what they change.
+const (
+	SearchNoted  = "personal.search"  // a customer was searched for by a whole value
+	PreviewNoted = "personal.preview" // rules were tried
+)
+
 // NoteQuestion records in the audit trail what a user who may not see personal data asks all the same: for
 // a customer by a whole value, or for what rules would do. It does so before they are answered: if it
-// fails, they are not. action is personal.search or personal.preview.
-func (a *Admin) NoteQuestion(ctx context.Context, call Call, action, of string, s Seen) error {
+// fails, they are not. action is SearchNoted or PreviewNoted.
+func NoteQuestion(ctx context.Context, a *Admin, call Call, action, of string, s Seen) error {
 	_, err := change(ctx, a, call, func(r *adminRun) (struct{}, error) {
 		return struct{}{}, r.audit(action, of, nil, s)
 	}, func(struct{}) any { return nil })

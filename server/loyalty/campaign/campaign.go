@@ -31,8 +31,8 @@ const (
 
 // What of a campaign's gifts is taken back once the purchase that brought them is undone.
 const (
-	RefundsAll    = "all"    // everything that is unused
-	RefundsPoints = "points" // points
+	refundsAll    = "all"    // everything that is unused
+	refundsPoints = "points" // points
 )
 
 // Campaign gives something when an action happens and its condition holds
@@ -48,7 +48,7 @@ type Campaign struct {
 		PerCustomer *int64 `json:"per_customer"` // times it gives one customer something; nil: no limit
 		Total       *int64 `json:"total"`        // times it gives in all; nil: no limit
 	} `json:"limit"`
-	Refunds string               `json:"refunds"` // RefundsAll (also when empty) or RefundsPoints
+	Refunds string               `json:"refunds"` // refundsAll (also when empty) or refundsPoints
 	Status  string               `json:"status"`  // draft (also when empty), active or paused
 	Holds   *condition.Condition `json:"-"`
 	loyalty.Dates

@@ -188,7 +188,7 @@ func (g *gift) coupon(f *Effect) error {
 	}
 	e.Data, g.given = loyalty.JSON(campaignCoupon{c.Code, c.Pool, g.campaign.ID}), true
 	g.gave.Coupons++
-	if g.campaign.Refunds == RefundsPoints {
+	if g.campaign.Refunds == refundsPoints {
 		g.run.Stays = true
 		return nil
 	}

@@ -187,7 +187,7 @@ func Reset(r *engine.Run, e *loyalty.Event, id string) error {
 var ChallengeFeature = engine.Feature{
 	Name: "challenges", Progress: loyalty.ProgressChallenge, Join: joinChallenges,
 	React:  challenge,
-	Undone: Undo,
+	Undone: undoPurchase,
 	Needs: func(p *programme.Programme, _ string, n *loyalty.CustomerNeeds) {
 		if p.On[programme.ModuleChallenges] && len(Challenges.Of(p)) > 0 {
 			n.Progress |= loyalty.Kinds(loyalty.ProgressChallenge)

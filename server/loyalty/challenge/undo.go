@@ -195,11 +195,11 @@ type undoing struct {
 	states map[string]*ChallengeState
 }
 
-// Undo removes a purchase's counts from the progress of challenges, on the event that undoes it, and
+// undoPurchase removes a purchase's counts from the progress of challenges, on the event that undoes it, and
 // takes back the completions that no longer hold, latest first. It goes by the
 // counts as they were recorded, whatever the challenge says by now, and even if the challenge is
 // gone or its module off: the customer got the points under the old terms.
-func Undo(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error {
+func undoPurchase(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error {
 	counted := t.Detail.Counted
 	if len(counted) == 0 {
 		return nil
