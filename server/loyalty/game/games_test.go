@@ -164,7 +164,7 @@ func TestGamesAreChecked(t *testing.T) {
 		"a wheel that cannot stop":        {"prize-wheels/wheel", `{"options":[{"type":"empty","weight":0}]}`, "options"},
 		"a wheel without options":         {"prize-wheels/wheel", `{"options":[]}`, "options"},
 		"a prize that does not exist":     {"prize-wheels/wheel", `{"options":[{"type":"empty","weight":1},{"type":"reward","weight":1,"reward":"mug"}]}`, "options[1].reward"},
-		"a wheel that ends first":         {"prize-wheels/wheel", `{"options":[{"type":"empty","weight":1}],"starts_at":"2026-03-01","ends_at":"2026-03-01"}`, "ends_at"},
+		"a wheel that ends first":         {"prize-wheels/wheel", `{"options":[{"type":"empty","weight":1}],"starts_at":"2026-03-02","ends_at":"2026-03-01"}`, "ends_at"},
 		"a contest that ends first":       {"contests/contest", `{"starts_at":"2026-03-02","ends_at":"2026-03-01"}`, "ends_at"},
 		"an answer nobody can give":       {"quizzes/quiz", `{` + quiz + `,"correct_answer":"c"}`, "correct_answer"},
 		"no right answer":                 {"quizzes/quiz", `{` + quiz + `}`, "correct_answer"},

@@ -52,7 +52,7 @@ func TestCampaignsAreChecked(t *testing.T) {
 		`"trigger":"checkout_update_item",` + points:                                                                       "trigger",
 		`"trigger":"visit","condition":"customer.scor > 1",` + points:                                                      "condition",
 		`"trigger":"visit","condition":"item.quantity > 1",` + points:                                                      "condition",
-		`"trigger":"visit","starts_at":"2026-03-02","ends_at":"2026-03-02",` + points:                                      "ends_at",
+		`"trigger":"visit","starts_at":"2026-03-02","ends_at":"2026-03-01",` + points:                                      "ends_at",
 		`"trigger":"visit","effects":[{"type":"points"}]`:                                                                  "effects[0].points",
 		`"trigger":"visit","effects":[{"type":"points","points":1},{"type":"points","points":-1}]`:                         "effects[1].points",
 		`"trigger":"visit","effects":[{"type":"multiply","factor":0.99}]`:                                                  "effects[0].factor",

@@ -200,7 +200,7 @@ func TestEffectiveTimestamp(t *testing.T) {
 		require.Equal(t, "checkout_accept 50, checkout_accept_item 50, point_expire -50, visit", shown(o), "due since 6 February")
 
 		for data, want := range map[string]error{
-			`"2026-03-01T09:30:00.001Z"`: loyalty.ErrFutureTimestamp, `1772357401`: loyalty.ErrFutureTimestamp,
+			`"2026-03-01T09:35:00.001Z"`: loyalty.ErrFutureTimestamp, `1772357701`: loyalty.ErrFutureTimestamp,
 			`"yesterday"`: nil, `true`: nil, `"2026-02-30T00:00:00Z"`: nil, `1.5`: nil, `-1`: nil,
 		} {
 			before := s.rows()
