@@ -267,7 +267,7 @@ func TestBacktest(t *testing.T) {
 		h.does("/events", `{"customer":"member-1003","action":"review_submit","data":{"item":"p-1","review":"Good"}}`)
 		const ever = `"from":"2001-01-01T00:00:00Z","to":"2999-01-01T00:00:00Z"`
 		for _, c := range []struct{ id, body, want string }{
-			{"double", `{` + ever + `}`, "4 2 361 0"},
+			{"double", `{` + ever + `}`, "5 2 463 0"},
 			{"beans", `{` + ever + `}`, "6 2 42 0"},
 			{"thanks", `{` + ever + `}`, "1 1 0 1"},
 			{"idea", `{` + ever + `}`, "0 0 0 0"},

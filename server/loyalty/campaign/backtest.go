@@ -7,7 +7,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
-	"github.com/loyalty-platform/loyalty/server/loyalty/money"
+	"github.com/loyalty-platform/loyalty/server/loyalty/challenge"
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
@@ -48,60 +48,118 @@ type BacktestFigures struct {
 }
 
 // chance is a past occurrence for which the campaign's condition held, so that it could have
-// given something. It can also be a merge, which moves what customers have won so far.
+// given something. It can also be a merge, which moves what customers have won so far, or an undoing,
+// which gives uses of the limits back.
 type chance struct {
 	customer loyalty.ID
 	base     int64      // the points that multiply looks at
 	merged   loyalty.ID // who became part of the customer; zero: it is no merge
+	purchase string     // what a use is given back with; empty: nothing
+	line     loyalty.ID // of it; zero: all of it
+	undone   bool       // it undoes the purchase, or the line
+}
+
+// use is one count towards the limits, which the purchase or line that it was for gives back.
+type use struct {
+	customer loyalty.ID
+	line     loyalty.ID
 }
 
 // Backtest counts what a campaign would have given, chance by chance in the order of recording.
 // It remembers the winners, because limits apply per customer.
 type Backtest struct {
 	BacktestFigures
-	Campaign *Campaign
-	on       map[string]bool
-	rounding money.Rounding
-	times    map[loyalty.ID]int64      // it gave a customer something
-	labelled map[loyalty.ID]bool       // who got a label: a merge does not bring them along
-	into     map[loyalty.ID]loyalty.ID // who was merged, into whom
+	Campaign  *Campaign
+	programme *programme.Programme
+	times     map[loyalty.ID]int64      // it gave a customer something
+	labelled  map[loyalty.ID]bool       // who got a label: a merge does not bring them along
+	into      map[loyalty.ID]loyalty.ID // who was merged, into whom
+	used      map[loyalty.ID]int64      // of the limit per customer
+	usedUp    int64                     // of the limit in total
+	uses      map[string][]use          // what purchases give back, by their names
 }
 
 // NewBacktest prepares a backtest of a campaign as the programme would run it today. It applies
 // today's modules and rounding, because it is to predict what the campaign would give from now on.
 func NewBacktest(p *programme.Programme, c *Campaign) *Backtest {
-	return &Backtest{Campaign: c, on: p.On, rounding: p.Purchase.Rounding, times: map[loyalty.ID]int64{}, labelled: map[loyalty.ID]bool{}, into: map[loyalty.ID]loyalty.ID{}}
+	return &Backtest{
+		Campaign: c, programme: p, times: map[loyalty.ID]int64{}, labelled: map[loyalty.ID]bool{},
+		into: map[loyalty.ID]loyalty.ID{}, used: map[loyalty.ID]int64{}, uses: map[string][]use{},
+	}
 }
 
 // Take looks at one chance.
 func (b *Backtest) Take(x chance) {
 	customer := b.survivor(x.customer)
-	if x.merged != (loyalty.ID{}) {
+	switch {
+	case x.merged != (loyalty.ID{}):
 		b.merge(b.survivor(x.merged), customer)
+		return
+	case x.undone:
+		b.giveBack(x.purchase, x.line)
 		return
 	}
 	l := &b.Campaign.Limit
-	if l.PerCustomer != nil && b.times[customer] >= *l.PerCustomer || l.Total != nil && b.Events >= *l.Total {
+	if l.PerCustomer != nil && b.used[customer] >= *l.PerCustomer || l.Total != nil && b.usedUp >= *l.Total {
 		return
 	}
-	given := false
+
+	given, stays := false, false
 	for i := range b.Campaign.Effects {
-		given = b.give(&b.Campaign.Effects[i], customer, x.base) || given
+		f := &b.Campaign.Effects[i]
+		if b.give(f, customer, x.base) {
+			given, stays = true, stays || b.stays(f)
+		}
 	}
 	if !given {
 		return
 	}
+
 	if b.times[customer] == 0 {
 		b.Winners++
 	}
 	b.times[customer]++
 	b.Events++
+	b.used[customer]++
+	b.usedUp++
+	if limited := l.PerCustomer != nil || l.Total != nil; limited && x.purchase != "" && !stays {
+		b.uses[x.purchase] = append(b.uses[x.purchase], use{x.customer, x.line})
+	}
+}
+
+// giveBack gives back the uses for a purchase, or for one line of it, as its refund does.
+func (b *Backtest) giveBack(purchase string, line loyalty.ID) {
+	left := b.uses[purchase][:0]
+	for _, u := range b.uses[purchase] {
+		if line != (loyalty.ID{}) && u.line != line {
+			left = append(left, u)
+			continue
+		}
+		b.used[b.survivor(u.customer)]--
+		b.usedUp--
+	}
+	b.uses[purchase] = left
+}
+
+// stays reports whether what an effect gave stays when its purchase is undone. A coupon counts as
+// unused, because it was never issued.
+func (b *Backtest) stays(f *Effect) bool {
+	switch f.Type {
+	case EffectLabel, EffectTier:
+		return true
+	case EffectCoupon:
+		return b.Campaign.Refunds == refundsPoints
+	case EffectChallenge:
+		c := challenge.Challenges.Of(b.programme)[f.Challenge]
+		return c != nil && c.Refunds == challenge.RefundsKeep
+	}
+	return false
 }
 
 // give counts one effect and reports whether it gives anything: a customer who already has a
 // label or a tier does not get it again.
 func (b *Backtest) give(f *Effect, customer loyalty.ID, base int64) bool {
-	if m := effectModules[f.Type]; m != "" && !b.on[m] {
+	if m := effectModules[f.Type]; m != "" && !b.programme.On[m] {
 		return false
 	}
 	switch f.Type {
@@ -109,7 +167,7 @@ func (b *Backtest) give(f *Effect, customer loyalty.ID, base int64) bool {
 		b.Points += f.Points
 		return true
 	case EffectMultiply:
-		n, err := b.rounding.Whole(decimal.NewFromInt(base).Mul(f.extra))
+		n, err := b.programme.Purchase.Rounding.Whole(decimal.NewFromInt(base).Mul(f.extra))
 		// as in a real run, a multiplication that rounds to nothing or overflows gives nothing
 		if err != nil || n <= 0 || n > points.Max {
 			return false
@@ -155,5 +213,7 @@ func (b *Backtest) merge(source, target loyalty.ID) {
 		b.times[target] += n
 		delete(b.times, source)
 	}
+	b.used[target] += b.used[source]
+	delete(b.used, source)
 	b.into[source] = target
 }

@@ -12,12 +12,25 @@ import (
 // finalActions are those whose events can make a purchase final.
 var finalActions = []string{"checkout", "checkout_accept", "pending_validate"}
 
-// PastActions are the actions of the journal at which a campaign can run.
+// undoingActions are those whose events can undo a purchase that was final, or a line of it.
+var undoingActions = []string{"refund", "refund_item", "partial_refund", "pending_validate"}
+
+// PastActions are the actions of the journal at which a campaign can run, and where its uses are
+// limited those that give uses back.
 func (c *Campaign) PastActions() []string {
-	if c.Trigger == "checkout" || c.Trigger == programme.LineAction {
-		return finalActions
+	list := []string{c.Trigger}
+	switch c.Trigger {
+	case "checkout", programme.LineAction:
+		list = slices.Clone(finalActions)
+	case "checkout_accept":
+	default:
+		return list
 	}
-	return []string{c.Trigger}
+	if c.Limit.PerCustomer != nil || c.Limit.Total != nil {
+		list = append(list, undoingActions...)
+		slices.Sort(list)
+	}
+	return slices.Compact(list)
 }
 
 // final reports whether an event of the journal made its purchase final. The state alone does not
@@ -71,6 +84,7 @@ func (c *Campaign) chancesAt(h *engine.Hindsight, e *loyalty.PastEvent) (list []
 	if r == nil {
 		return list
 	}
+	list = append(list, undoings(r, e)...)
 	// conditions on dates and ages are evaluated as of the event, not as of today
 	r.At = e.At
 	for _, o := range c.occurrences(r, e) {
@@ -79,7 +93,32 @@ func (c *Campaign) chancesAt(h *engine.Hindsight, e *loyalty.PastEvent) (list []
 		}
 		held, _, err := o.Judge(c.Holds)
 		if !h.Lacks(err) && held {
-			list = append(list, chance{customer: e.Customer, base: baseOf(e, o)})
+			x := chance{customer: e.Customer, base: baseOf(e, o)}
+			if o.Accepted != nil {
+				x.purchase = o.Accepted.Name
+			}
+			if o.Line != nil {
+				x.line = o.Line.Event
+			}
+			list = append(list, x)
+		}
+	}
+	return list
+}
+
+// undoings are the purchase, or the lines of it, that an event undid.
+func undoings(r *engine.Run, e *loyalty.PastEvent) (list []chance) {
+	t := r.Purchases()[e.Transaction]
+	if t == nil || e.Effects == nil || e.Effects.Transaction == nil || !slices.Contains(undoingActions, e.Action) {
+		return nil
+	}
+	x := e.Effects.Transaction
+	if x.Returned {
+		return []chance{{customer: e.Customer, purchase: t.Name, undone: true}}
+	}
+	for i := range x.Lines {
+		if l := t.LineOf(x.Lines[i].Event); l != nil && x.Lines[i].Returned == l.Quantity {
+			list = append(list, chance{customer: e.Customer, purchase: t.Name, line: l.Event, undone: true})
 		}
 	}
 	return list
