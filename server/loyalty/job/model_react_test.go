@@ -425,7 +425,11 @@ func (w *plainWorld) refer(c *plainCustomer, e *said) error {
 	case !known || i == c.index:
 		return loyalty.ErrReferrerSelf
 	}
-	if r := w.survivor(i); loyalty.EmailKey(r.email) == loyalty.EmailKey(e.email) && e.email != "" {
+	r := w.survivor(i)
+	if r != c && r.status != loyalty.OptedOut {
+		w.other(r, c) // what is due for them is applied, because they are looked at
+	}
+	if loyalty.EmailKey(r.email) == loyalty.EmailKey(e.email) && e.email != "" {
 		return nil // themselves once more
 	}
 	c.referrer = i

@@ -377,7 +377,11 @@ func (w *plainWorld) find(e *said) (*plainCustomer, error) {
 			}
 		}
 	}
-	return w.begin(), nil
+	c := w.begin()
+	if !e.effective.IsZero() {
+		c.created = e.effective // an enrolment counts from its effective instant
+	}
+	return c, nil
 }
 
 func (w *plainWorld) begin() *plainCustomer {
