@@ -176,7 +176,7 @@ func (s *stadium) byHand(t *testing.T) {
 	require.Contains(t, s.levels("member-1003")[1], "gold current reached manual 0 lacks 300")
 	history := s.get("/customers/member-1003/events?action=tier_change").json(t)["data"].([]any)
 	require.Len(t, history, 1)
-	require.Equal(t, map[string]any{"structure": "club", "tier": "gold", "expdate": "2027-01-01T00:00:00.000Z", "reason": "moved here"}, history[0].(map[string]any)["data"])
+	require.Equal(t, map[string]any{"structure": "club", "tier": "gold", "expdate": "2027-01-01T22:59:59.999Z", "reason": "moved here"}, history[0].(map[string]any)["data"])
 
 	a = s.form(to, "structure=club&tier=silver")
 	require.Equal(t, http.StatusOK, a.status, a.body)
