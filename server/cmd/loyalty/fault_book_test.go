@@ -96,8 +96,9 @@ func (b *book) take(r *request, a answer) string {
 		}
 	case a.status == http.StatusServiceUnavailable:
 		b.away++
-		if a.header.Get("Retry-After") == "" {
-			return "503 without Retry-After"
+		// a client that repeats an unknown outcome without a key may book twice
+		if never := r.key == "" && a.code() == 190420; never != (a.header.Get("Retry-After") == "") {
+			return fmt.Sprintf("503 (%d) with Retry-After %q", a.code(), a.header.Get("Retry-After"))
 		}
 	case again && (r.key == "" || !a.replayed() || a.status != r.status || !bytes.Equal(a.body, r.body)):
 		return fmt.Sprintf("was answered %d %s and now (replayed: %t) %d %s", r.status, r.body, a.replayed(), a.status, a.body)

@@ -224,7 +224,7 @@ func (b *book) sums(effects map[tag]int, figures map[string]sum) (wrong []string
 func (b *book) sane() finding {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return judge("answers are 200, 422 by a rule, 503 with Retry-After, or none; repetitions are byte for byte the same", b.strange, nil)
+	return judge("answers are 200, 422 by a rule, 503 with Retry-After unless a repetition could book twice, or none; repetitions are byte for byte the same", b.strange, nil)
 }
 
 func verifyLedger(t *testing.T, g *ground) finding {

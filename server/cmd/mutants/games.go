@@ -28,7 +28,7 @@ var games = []mutant{
 	},
 	{
 		about: "a discount is more than the goods cost", file: "server/loyalty/offer/fit.go",
-		old: "return fits, min(total, sumAmounts(off))", new: "return fits, sumAmounts(off)", pkg: "server/loyalty/offer", run: "TestOfferNeverExceedsTheCart|TestOfferFits",
+		old: "off = min(off, total).RoundTo(d.unit)", new: "off = off.RoundTo(d.unit)", pkg: "server/loyalty/offer", run: "TestOfferNeverExceedsTheCart|TestOfferFits",
 	},
 	{
 		about: "any of the items is enough where all are asked for", file: "server/loyalty/offer/fit.go",

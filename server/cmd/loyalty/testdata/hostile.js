@@ -1,6 +1,8 @@
 // Fills a programme by the API with texts that would like to be more than texts, and looks whether any came to be more on a screen.
 // The test that loads this walks every screen of the console.
 (() => {
+  // ident is a text without the signs that ids do not hold, such as those that turn writing around.
+  const ident = (text) => text.replace(/\p{Cf}/gu, '')
   const texts = [
     '<img src=x onerror="window.pwned=1"><script>window.pwned=1<\/script><svg onload="window.pwned=1"></svg><a href="javascript:window.pwned=1">x</a>{{1}}${1}',
     'txt\u202egnp.exe \u2067\u0634\u0627\u064a', // turns what follows around, and is never ended
@@ -35,7 +37,7 @@
         'stores/store': { name: text }, 'products/product': { name: text, category: text }, 'segments/segment': { name: text, condition: 'customer.score >= 0 or customer.id == ' + JSON.stringify(text) },
         'core/customer-list': { name: text }, 'custom/machine': { name: text, cf_hostile: text },
         'rewards/reward': { title: all(i), description: all(i), type: 'custom', points: 1, image: { small: 'https://evil.test/' + encodeURIComponent(text).slice(0, 600) }, cf_hostile: text },
-        'coupons/pool': { name: text, source: 'generated', pattern: 'EVIL-####-@@@@', coupon: { type: 'amount', value: 1, currency: text.slice(0, 40), name: all(i), products: [text.slice(0, 200)] } },
+        'coupons/pool': { name: text, source: 'generated', pattern: 'EVIL-####-@@@@', coupon: { type: 'amount', value: 1, currency: text.slice(0, 40), name: all(i), products: [ident(text).slice(0, 200)] } },
         'tiers/structure': { name: text, base: 'manual' }, 'tiers/tier': { structure: h, name: all(i), threshold: 10, benefits: { [text.slice(0, 60)]: text } },
         'offers/offer': { name: all(i), type: 'cart', discount: { type: 'percent_discount', value: 1 } },
         'challenges/challenge': { title: all(i), description: all(i), criteria: [{ action: 'checkout', threshold: 1 }], points: 1, tags: [text] },
@@ -52,7 +54,7 @@
       }
       await put(event(h, 'opt_in', { email: h + '@shop.test', first_name: text, last_name: text, handler: text, language: text, currency: text, external_ids: { crm: i === 1 ? h : text } }))
       await put(event(h, 'profile', { labels: [text], image_url: 'https://evil.test/' + encodeURIComponent(text).slice(0, 600), cf_hostile: text }))
-      await put(event(h, 'checkout', { transaction_id: i === 1 ? h : h + text.slice(0, 60), total: 10, currency: text.slice(0, 60), store: text, channel: text, country: text, items: [{ product_id: text, product_name: text, product_url: 'https://shop.test/' + encodeURIComponent(text).slice(0, 600), quantity: 1, subtotal: 10, product_category: text }] }))
+      await put(event(h, 'checkout', { transaction_id: i === 1 ? h : h + text.slice(0, 60), total: 10, currency: text.slice(0, 60), store: text, channel: text, country: text, items: [{ product_id: ident(text), product_name: text, product_url: 'https://shop.test/' + encodeURIComponent(text).slice(0, 600), quantity: 1, subtotal: 10, product_category: text }] }))
       await put(event(h, 'point_add', { points: 100, reason: text }))
       await put(event(h, 'visit', { url: 'https://shop.test/' + encodeURIComponent(text).slice(0, 600), type: text }))
       await put(event(h, 'hostile_action', { note: text }))
