@@ -42,21 +42,21 @@ func (r *reading) begin(c *http.ResponseController) (end func()) {
 }
 
 // of reads the request that a body describes, or says what is wrong with the body.
-func (r *reading) of(w http.ResponseWriter, sent *http.Request, into *tried) (refused error, status int) {
+func (r *reading) of(w http.ResponseWriter, sent *http.Request, into *tried) (status int, refused error) {
 	end := r.begin(http.NewResponseController(w))
 	body, err := io.ReadAll(http.MaxBytesReader(w, sent.Body, maxTried+maxTried/2)) // JSON writes some characters longer
 	end()
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
-		return errors.New("the request to try is too large"), http.StatusRequestEntityTooLarge
+		return http.StatusRequestEntityTooLarge, errors.New("the request to try is too large")
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return errors.New("the request to try came too slowly"), http.StatusRequestTimeout
+		return http.StatusRequestTimeout, errors.New("the request to try came too slowly")
 	case err != nil:
-		return errors.New("the request to try broke off"), http.StatusBadRequest
+		return http.StatusBadRequest, errors.New("the request to try broke off")
 	}
 	if err := json.Unmarshal(body, into); err != nil {
-		return fmt.Errorf("the request to try is not JSON: %w", err), http.StatusBadRequest
+		return http.StatusBadRequest, fmt.Errorf("the request to try is not JSON: %w", err)
 	}
-	return nil, 0
+	return 0, nil
 }

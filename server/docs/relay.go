@@ -65,7 +65,7 @@ func (t *relay) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var in tried
-	if refused, status := t.reads.of(w, r, &in); refused != nil {
+	if status, refused := t.reads.of(w, r, &in); refused != nil {
 		http.Error(w, refused.Error(), status)
 		return
 	}

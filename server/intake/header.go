@@ -79,7 +79,8 @@ func (s *sheet) ours(theirs string) string {
 // missing tells of the columns that a file must have. A member may be named by e-mail instead.
 func (s *sheet) missing() (told []Finding) {
 	for _, c := range s.kind.columns {
-		if c.needed && !s.has(c.name) && !(c.name == "customer" && s.kind.byEmail && s.has("email")) {
+		byEmail := c.name == "customer" && s.kind.byEmail && s.has("email")
+		if c.needed && !s.has(c.name) && !byEmail {
 			told = append(told, s.finding(c.name, "", say("column_missing", nil)))
 		}
 	}

@@ -153,13 +153,13 @@ func (r *rows) rune() (rune, ending, error) {
 		return 0, goesOn, errRowTooLong
 	}
 
-	switch {
-	case c == r.comma:
+	switch c {
+	case r.comma:
 		return c, nextCell, nil
-	case c == '\n':
+	case '\n':
 		r.next++
 		return c, endOfLine, nil
-	case c == '\r':
+	case '\r':
 		if follows, err := r.from.Peek(1); err == nil && follows[0] == '\n' {
 			_, _ = r.from.Discard(1) // it was seen
 		}

@@ -78,14 +78,14 @@ func TestReminders(t *testing.T) {
 		active := s.loaded(s.customer("ada").ID).Customer.LastActivityAt
 		told()
 		s.wait(13 * day) // 14 March: the coupon has 6 days, the tier 27 or so
-		told(`ada coupon_expiring {"code":"C-1","expires_at":"2026-03-20T00:00:00.000Z","days":7}`,
+		told(`ada coupon_expiring {"code":"C-1","expires_at":"2026-03-20T23:59:59.999Z","days":7}`,
 			`ada tier_expiring {"structure":"main","tier":"silver","expires_at":"2026-04-10T00:00:00.000Z","days":30}`)
 		s.wait(17 * day) // 31 March: the points end on 30 April
 		told(`ada points_expiring {"points":65,"expires_at":"2026-04-30T09:30:00.000Z","days":30}`)
 		s.make(modules{"points_economy": `{"expiry":{"policy":"rolling","days":60},"reminders":{"points":[45,30],"tiers":[30],"inactivity":[20,30],"anniversary":false}}`}, all)
 		told(`ada inactivity {"days":30,"since":"2026-03-01T09:30:00.000Z"}`, `ben inactivity {"days":30,"since":"2026-03-01T09:30:00.000Z"}`)
 		s.wait(8 * day) // 8 April
-		told(`ada challenge_ending {"challenge":"walk","ends_at":"2026-04-10T00:00:00.000Z","days":3}`)
+		told(`ada challenge_ending {"challenge":"walk","ends_at":"2026-04-10T23:59:59.999Z","days":3}`)
 		s.wait(-20 * day) // its clock was set back
 		told()
 		s.wait(21 * day) // 9 April
