@@ -28,10 +28,10 @@ type stadium struct {
 // month and the last but one of a week.
 var saturday = time.Date(2026, 1, 31, 21, 30, 0, 0, time.UTC)
 
-func newStadium(t *testing.T, url string) *stadium {
+func newStadium(t *testing.T, url string, options ...func(*server.Options)) *stadium {
 	t.Helper()
 	s := &stadium{Clock: loyaltytest.NewClock(saturday)}
-	s.house = openWith(t, url, func(o *engine.EngineOptions) { o.Clock = s.Now }, patient)
+	s.house = openWith(t, url, func(o *engine.EngineOptions) { o.Clock = s.Now }, append(options, patient)...)
 	require.Equal(t, http.StatusOK, s.post("/admin/settings", `{"time_zone":"Europe/Budapest"}`).status)
 	return s
 }
@@ -298,15 +298,55 @@ func TestLeaderboardUnbuilt(t *testing.T) {
 	counted()
 	require.Equal(t, "1:1=10", ranksOf(h.get("/customers/leaderboard").json(t)["data"]))
 	require.Equal(t, http.StatusOK, h.post("/events", add).status)
-	require.Equal(t, "1:1=10", ranksOf(h.get("/customers/leaderboard?period=day").json(t)["data"]), "there was no time for more")
+	day := h.get("/customers/leaderboard?period=day").json(t)
+	require.Equal(t, "1:1=10", ranksOf(day["data"]), "there was no time for more")
+	require.Contains(t, day["period"], "as_of")
 	counted()
 	require.Equal(t, "1:1=20", ranksOf(h.get("/customers/leaderboard?period=day").json(t)["data"]))
+}
 
-	require.Equal(t, http.StatusOK, h.post("/admin/settings", `{"time_zone":"Asia/Tokyo"}`).status)
-	refused(t, h.get("/customers/leaderboard?period=day"), http.StatusServiceUnavailable, 190270)
-	require.Equal(t, "1:1=20", ranksOf(h.get("/customers/leaderboard").json(t)["data"]), "all of time has no days")
-	counted()
-	require.Equal(t, "1:1=20", ranksOf(h.get("/customers/leaderboard?period=year").json(t)["data"]))
+// TestLeaderboardCountedAnew: while days are counted by another zone, the boards of before are shown with the instant up to which they
+// count. The board of all time goes on, and a customer who leaves stands on no board.
+func TestLeaderboardCountedAnew(t *testing.T) {
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		var s *stadium
+		s = newStadium(t, url, func(o *server.Options) {
+			o.Leaderboard = leaderboard.NewLeaderboard(leaderboard.LeaderboardOptions{
+				Store: o.Reader.(loyalty.JobStore), Programmes: o.Directory, Patience: -1,
+				Clock: func() time.Time { return s.Now() },
+			})
+		})
+		for i := range 3 {
+			id := fmt.Sprint("member-", 1001+i)
+			s.enrol(id)
+			s.scores(id, 10*(i+1))
+		}
+		counted := func() { require.Equal(t, http.StatusOK, s.post("/admin/jobs/leaderboard/run", "").status) }
+		period := func() map[string]any {
+			return s.get("/customers/leaderboard?period=day").json(t)["period"].(map[string]any)
+		}
+		counted()
+		before, asOf := period(), s.Now().Format("2006-01-02T15:04:05.000Z")
+		require.Equal(t, "1:3=30 2:2=20 3:1=10", s.board("period=day"))
+
+		for _, zone := range []string{"Asia/Tokyo", "Pacific/Auckland"} { // the second one before the first was counted
+			s.Wait(time.Minute)
+			require.Equal(t, http.StatusOK, s.post("/admin/settings", `{"time_zone":"`+zone+`"}`).status)
+			require.Equal(t, "1:3=30 2:2=20 3:1=10", s.board("period=day"))
+			require.Equal(t, before["starts_at"], period()["starts_at"])
+			require.Equal(t, asOf, period()["as_of"])
+		}
+		s.scores("member-1001", 100)
+		s.happens("member-1003", "opt_out", `{}`)
+		counted()
+		require.Equal(t, "1:1=110 2:2=20", s.board(""))
+		require.Equal(t, "1:1=110 2:2=20", s.board("period=day"))
+		require.NotEqual(t, before["starts_at"], period()["starts_at"])
+
+		var left int
+		require.NoError(t, storetest.Raw(t, url).QueryRow(`SELECT count(*) FROM rankings`).Scan(&left))
+		require.Equal(t, 3*5, left, "of the set of before nothing is left")
+	})
 }
 
 // TestLeaderboardScores: the bands of a board hold everybody on it, once each, and agree with the board itself.

@@ -22,17 +22,42 @@ type leaderboardRow struct {
 	Generation int64
 	Built      int64
 	Dated      int64
+	Side       int16
+	WholeZone  string
+	Whole      int64
+}
+
+// counted is the set of boards of days that is counted: the whole one, or the other one while that is
+// counted anew.
+func (r *leaderboardRow) counted() int16 {
+	if r.Built == r.Generation {
+		return r.Side
+	}
+	return 1 - r.Side
 }
 
 func (leaderboardRow) TableName() string { return "leaderboard" }
 
 // rankingRow is what a customer scored in one period.
 type rankingRow struct {
-	CustomerID UUID                `gorm:"primaryKey"`
-	Kind       loyalty.BoardPeriod `gorm:"primaryKey;autoIncrement:false"`
-	Start      int                 `gorm:"primaryKey;autoIncrement:false"`
+	CustomerID UUID      `gorm:"primaryKey"`
+	Kind       boardKind `gorm:"primaryKey;autoIncrement:false"`
+	Start      int       `gorm:"primaryKey;autoIncrement:false"`
 	Score      int64
 	Shown      bool
+}
+
+// boardKind is the period and the side of a board in one number.
+type boardKind int16
+
+// kindsOfSide is more than there are periods.
+const kindsOfSide = 8
+
+func kindOf(b loyalty.Board) boardKind { return boardKind(b.Period) + boardKind(b.Side)*kindsOfSide }
+
+// board returns the board that the row is of.
+func (r *rankingRow) board() loyalty.Board {
+	return loyalty.Board{Period: loyalty.BoardPeriod(r.Kind % kindsOfSide), Start: r.Start, Side: int16(r.Kind / kindsOfSide)}
 }
 
 func (rankingRow) TableName() string { return "rankings" }
@@ -43,10 +68,14 @@ func (s boardStore) BoardState(ctx context.Context) (state loyalty.BoardState, e
 	return state, err
 }
 
-// BoardCounted reads when the last event was recorded that the boards count; zero: they count none.
-func (s boardStore) BoardCounted(ctx context.Context) (at time.Time, err error) {
+// BoardCounted reads when the last event was recorded that the boards of a period count; zero: they count none.
+func (s boardStore) BoardCounted(ctx context.Context, p loyalty.BoardPeriod) (at time.Time, err error) {
+	position := "coalesce(f.position, 0)"
+	if p != loyalty.BoardAll {
+		position = "CASE WHEN l.built = l.generation THEN coalesce(f.position, 0) ELSE l.whole END"
+	}
 	var state loyalty.BoardState
-	q := boardState("coalesce((SELECT t.recorded_at FROM tail t WHERE t.number <= coalesce(f.position, 0) ORDER BY t.number DESC LIMIT 1), 0)")
+	q := boardState("coalesce((SELECT t.recorded_at FROM tail t WHERE t.number <= " + position + " ORDER BY t.number DESC LIMIT 1), 0)")
 	var recorded int64
 	if err = s.asks(ctx, q.one(append(stateOf(&state), (*number)(&recorded))...)); recorded != 0 {
 		at = time.UnixMilli(recorded).UTC()
@@ -65,40 +94,54 @@ func (s boardStore) BoardGlance(ctx context.Context, from, before time.Time) (st
 
 // boardState is the statement that reads the state, and an expression besides.
 func boardState(also string, args ...any) sqlFragment {
-	return sqlFragment{`SELECT l.zone, l.version, l.generation, l.built, coalesce(f.position, 0) < s.head OR l.dated < coalesce(f.position, 0), ` + also + `
+	return sqlFragment{`SELECT l.zone, l.version, l.generation, l.built, coalesce(f.position, 0) < s.head OR l.dated < coalesce(f.position, 0), l.side, l.whole_zone, ` + also + `
 FROM leaderboard l JOIN tail_state s ON s.id = l.id LEFT JOIN followers f ON f.name = ? WHERE l.id = 1`, append(args, boardFollower)}
 }
 
 func stateOf(state *loyalty.BoardState) []any {
-	return []any{(*plain)(&state.Zone), (*number)(&state.Version), (*number)(&state.Generation), (*number)(&state.Built), (*flag)(&state.Behind)}
+	return []any{(*plain)(&state.Zone), (*number)(&state.Version), (*number)(&state.Generation), (*number)(&state.Built), (*flag)(&state.Behind),
+		wholeIn(&state.Side), (*plain)(&state.WholeZone)}
 }
 
 // SwapBoardState replaces before by after; false if the state was another one.
 func (s boardStore) SwapBoardState(ctx context.Context, before, after loyalty.BoardState) (bool, error) {
-	row := leaderboardRow{ID: 1, Zone: after.Zone, Version: after.Version, Generation: after.Generation, Built: after.Built}
 	db := s.write.WithContext(ctx)
 	if before == (loyalty.BoardState{}) {
+		row := leaderboardRow{ID: 1, Zone: after.Zone, Version: after.Version, Generation: after.Generation, Built: after.Built, Side: after.Side}
 		db = db.Clauses(clause.OnConflict{DoNothing: true}).Create(&row)
 		return db.RowsAffected == 1, s.classify(db.Error)
 	}
-	kept := []string{"id"}
-	if before.Generation == after.Generation {
-		kept = append(kept, "dated")
-	} else {
-		row.Dated = uncleared
-	}
-	db = db.Model(&leaderboardRow{}).Select("*").Omit(kept...).Where("id = 1 AND generation = ? AND built = ?", before.Generation, before.Built).Updates(&row)
+
+	again := before.Generation != after.Generation
+	db = db.Exec(`UPDATE leaderboard SET zone = ?, version = ?, generation = ?, built = ?, side = ?, whole_zone = ?,
+whole = CASE WHEN ? AND built = generation THEN dated ELSE whole END, dated = CASE WHEN ? THEN ? ELSE dated END
+WHERE id = 1 AND generation = ? AND built = ?`,
+		after.Zone, after.Version, after.Generation, after.Built, after.Side, after.WholeZone,
+		again, again, uncleared, before.Generation, before.Built)
 	return db.RowsAffected == 1, s.classify(db.Error)
 }
 
-// ForgetBoards deletes rows of boards that are earlier than the given one of their
-// period, limit at most.
+// ForgetBoards deletes rows of boards that are earlier than the given one of their period, limit at most.
+// Of boards that were counted anew nothing is left.
 func (s boardStore) ForgetBoards(ctx context.Context, oldest loyalty.Board, limit int) (n int, err error) {
 	err = s.classify(s.write.WithContext(ctx).Transaction(func(db *gorm.DB) error {
 		if err := s.alone(db); err != nil {
 			return err
 		}
-		n, err = drop(db, limit, "kind = ? AND start < ?", oldest.Period, oldest.Start)
+
+		var state leaderboardRow
+		if err := db.Limit(1).Find(&state).Error; err != nil {
+			return err
+		}
+		oldest.Side = state.counted()
+		n, err = drop(db, limit, "kind = ? AND start < ?", kindOf(oldest), oldest.Start)
+		if err != nil || n == limit || state.Built != state.Generation {
+			return err
+		}
+
+		oldest.Side = 1 - oldest.Side
+		replaced, err := drop(db, limit-n, "kind = ?", kindOf(oldest))
+		n += replaced
 		return err
 	}, oneInstant))
 	return n, err
@@ -120,9 +163,12 @@ func drop(db *gorm.DB, limit int, where string, args ...any) (int, error) {
 
 // Count adds the next events of the tail to the boards, together with its position there, as of one
 // instant of the database. While the boards of days are counted anew, the board of all time
-// continues alone, and the others catch up with it.
+// continues alone, and the others catch up with it; the whole ones of before keep their scores.
 func (s boardStore) Count(ctx context.Context, generation int64, calendar *loyalty.BoardCalendar, limit int) (customers int, last bool, err error) {
-	type place struct{ position, dated int64 }
+	type place struct {
+		position, dated int64
+		side            int16
+	}
 	var t *tallying
 	var head int64
 	err = inPieces(ctx, s.database, func(db *gorm.DB) (at place, err error) {
@@ -136,12 +182,12 @@ func (s boardStore) Count(ctx context.Context, generation int64, calendar *loyal
 		if state.Generation != generation {
 			return at, loyalty.ErrBatchConflict
 		}
-		at.dated = state.Dated
+		at.dated, at.side = state.Dated, state.counted()
 		at.position, head, err = followed(db, boardFollower)
 		return at, err
 	}, func(db *gorm.DB, at place) (some bool, err error) {
 		_, spread := s.engine.(*citusEngine)
-		t = &tallying{db: db, spread: spread, calendar: calendar, from: at.position, families: map[UUID]*ranked{}, members: map[UUID]*ranked{}}
+		t = &tallying{db: db, spread: spread, calendar: calendar, side: at.side, from: at.position, families: map[UUID]*ranked{}, members: map[UUID]*ranked{}}
 		together := at.dated == at.position
 		switch {
 		case together || at.position < head:
@@ -159,9 +205,9 @@ func (s boardStore) Count(ctx context.Context, generation int64, calendar *loyal
 		}
 		customers, err = t.count()
 		return true, err
-	}, func(db *gorm.DB, _ place) error {
+	}, func(db *gorm.DB, at place) error {
 		if t == nil {
-			return clearDated(db, limit)
+			return clearDated(db, at.side, limit)
 		}
 		t.db = db
 		if t.all {
@@ -186,11 +232,11 @@ const boardFollower = "leaderboard"
 // are gone.
 const uncleared = -1
 
-// clearDated deletes boards of days; when none is left they are counted from the
+// clearDated deletes the boards of days of one side; when none is left they are counted from the
 // beginning.
-func clearDated(db *gorm.DB, limit int) error {
-	for kind := loyalty.BoardYear; kind <= loyalty.BoardDay; kind++ {
-		if n, err := drop(db, limit, "kind = ?", kind); err != nil || n > 0 {
+func clearDated(db *gorm.DB, side int16, limit int) error {
+	for p := loyalty.BoardYear; p <= loyalty.BoardDay; p++ {
+		if n, err := drop(db, limit, "kind = ?", kindOf(loyalty.Board{Period: p, Side: side})); err != nil || n > 0 {
 			return err
 		}
 	}

@@ -38,6 +38,7 @@ type tallying struct {
 	spread        bool // over several machines
 	all, dated    bool // whether the board of all time is counted, and those of days
 	calendar      *loyalty.BoardCalendar
+	side          int16            // of the boards of days that are counted
 	families      map[UUID]*ranked // by who answers for the others
 	members       map[UUID]*ranked // the same, by each who is part of one
 }
@@ -155,10 +156,16 @@ func (t *tallying) standing() error {
 	return eachOf(t.db, "SELECT customer_id, kind, start, score, shown FROM rankings WHERE customer_id", slices.Collect(maps.Keys(t.members)), func() {
 		f := t.members[r.CustomerID]
 		f.before = append(f.before, r)
-		if b := (loyalty.Board{Period: r.Kind, Start: r.Start}); t.calendar.Keeps(b) {
+		if b := r.board(); t.counts(b) && t.calendar.Keeps(b) {
 			f.scores[b] += r.Score
 		}
 	}, &r.CustomerID, wholeIn(&r.Kind), wholeIn(&r.Start), (*number)(&r.Score), (*flag)(&r.Shown))
+}
+
+// counts reports whether a board is one of those that are counted. The others are whole boards of days
+// that stay while these are counted anew.
+func (t *tallying) counts(b loyalty.Board) bool {
+	return b.Period == loyalty.BoardAll || b.Side == t.side
 }
 
 // scoredText reads what the events of a stretch of the tail scored. On PostgreSQL each is looked up
@@ -202,7 +209,11 @@ func (t *tallying) journal() error {
 			continue
 		}
 		for _, b := range t.calendar.Of(at.Time()) {
-			if b.Period == loyalty.BoardAll && t.all || b.Period != loyalty.BoardAll && t.dated {
+			switch {
+			case b.Period == loyalty.BoardAll && t.all:
+				t.members[customer].scores[b] += score
+			case b.Period != loyalty.BoardAll && t.dated:
+				b.Side = t.side
 				t.members[customer].scores[b] += score
 			}
 		}
@@ -218,7 +229,7 @@ func (t *tallying) write() error {
 	var changed boardChanges
 	moved := moves{}
 	for _, f := range t.families {
-		f.changes(&changed, moved)
+		f.changes(t, &changed, moved)
 	}
 	if err := remove(t.db, changed.gone); err != nil {
 		return err
@@ -280,28 +291,33 @@ func remove(db *gorm.DB, gone []rankingRow) error {
 
 // changes adds the rows that must be written, and those that are no more. moved
 // learns which stretches they leave and come to.
-func (f *ranked) changes(to *boardChanges, moved moves) {
+func (f *ranked) changes(t *tallying, to *boardChanges, moved moves) {
 	for _, r := range f.before {
-		b := loyalty.Board{Period: r.Kind, Start: r.Start}
+		b := r.board()
 		score, kept := f.scores[b]
-		own := kept && r.CustomerID == f.id
-		if own {
+		own, shown := r.CustomerID == f.id, f.shown
+		switch {
+		case !t.counts(b): // it keeps its score, and shows customers who are active still
+			score, kept, shown = r.Score, true, f.shown && own
+		case own && kept:
 			delete(f.scores, b)
-			if r.Score == score && r.Shown == f.shown {
-				continue
-			}
-		} else {
+		default:
+			kept = false
 			to.gone = append(to.gone, r)
 		}
+		if kept && r.Score == score && r.Shown == shown {
+			continue
+		}
+
 		moved.add(&r, -1)
-		if own {
-			r.Score, r.Shown = score, f.shown
+		if kept {
+			r.Score, r.Shown = score, shown
 			to.known = append(to.known, r)
 			moved.add(&r, 1)
 		}
 	}
 	for b, score := range f.scores {
-		r := rankingRow{f.id, b.Period, b.Start, score, f.shown}
+		r := rankingRow{f.id, kindOf(b), b.Start, score, f.shown}
 		to.fresh = append(to.fresh, r)
 		moved.add(&r, 1)
 	}

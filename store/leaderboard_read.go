@@ -10,7 +10,7 @@ import (
 
 // onBoard is the condition that an entry is of a board and shown.
 func onBoard(b loyalty.Board) sqlFragment {
-	return sqlFragment{}.and("kind = ? AND start = ? AND shown = ?", b.Period, b.Start, true)
+	return sqlFragment{}.and("kind = ? AND start = ? AND shown = ?", kindOf(b), b.Start, true)
 }
 
 // boardPlace is an expression for a customer's place: their score and their id.
@@ -71,7 +71,7 @@ func (s boardStore) BoardPage(ctx context.Context, q loyalty.BoardQuery) (list [
 
 // BoardAround reads a customer's entry with some of those above and below it.
 func (s boardStore) BoardAround(ctx context.Context, b loyalty.Board, customer loyalty.ID, neighbours int) (list []loyalty.BoardEntry, score int64, err error) {
-	own := sqlFragment{" FROM rankings WHERE customer_id = ? AND kind = ? AND start = ?", []any{UUID(customer), b.Period, b.Start}}
+	own := sqlFragment{" FROM rankings WHERE customer_id = ? AND kind = ? AND start = ?", []any{UUID(customer), kindOf(b), b.Start}}
 	var shown flag
 	var above, below []loyalty.BoardEntry
 	var ranks ranksRead
@@ -156,6 +156,6 @@ func higher(b loyalty.Board, score int64) sqlFragment {
 	near := onBoard(b).and("score > ? AND score <= ?", score, stretchEnd(own))
 	return sqlFragment{
 		"SELECT (SELECT COUNT(*) FROM rankings" + near.where() + ") + (SELECT CAST(coalesce(sum(customers), 0) AS bigint) FROM ranking_counts WHERE kind = ? AND start = ? AND stretch > ?)",
-		append(near.args, b.Period, b.Start, own),
+		append(near.args, kindOf(b), b.Start, own),
 	}
 }

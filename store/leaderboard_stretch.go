@@ -5,15 +5,13 @@ import (
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
-
-	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
 // rankingCountRow is how many customers are shown with scores of one stretch.
 type rankingCountRow struct {
-	Kind      loyalty.BoardPeriod `gorm:"primaryKey;autoIncrement:false"`
-	Start     int                 `gorm:"primaryKey;autoIncrement:false"`
-	Stretch   int                 `gorm:"primaryKey;autoIncrement:false"`
+	Kind      boardKind `gorm:"primaryKey;autoIncrement:false"`
+	Start     int       `gorm:"primaryKey;autoIncrement:false"`
+	Stretch   int       `gorm:"primaryKey;autoIncrement:false"`
 	Customers int64
 }
 

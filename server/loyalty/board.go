@@ -26,10 +26,12 @@ var BoardPeriods = map[string]BoardPeriod{
 }
 
 // Board is one list of the leaderboard: a period by its first day, in days since
-// 1970-01-01; 0 for BoardAll.
+// 1970-01-01; 0 for BoardAll. Boards of days exist twice while they are counted anew:
+// Side says which set this one is of (see BoardState).
 type Board struct {
 	Period BoardPeriod
 	Start  int
+	Side   int16
 }
 
 // firstMonday is 1970-01-05.
@@ -83,7 +85,7 @@ func (p BoardPeriod) At(t time.Time, loc *time.Location, previous bool) (b Board
 	if previous {
 		start = p.first(start - 1)
 	}
-	return Board{p, int(start)}, true
+	return Board{Period: p, Start: int(start)}, true
 }
 
 // BoardCalendar says which boards there are: of each period the one under way and
@@ -124,7 +126,7 @@ func (c *BoardCalendar) Of(at time.Time) []Board {
 // Oldest returns the earliest board that is kept of each period but BoardAll.
 func (c *BoardCalendar) Oldest() (boards []Board) {
 	for p := BoardYear; p <= BoardDay; p++ {
-		boards = append(boards, Board{p, c.oldest[p]})
+		boards = append(boards, Board{Period: p, Start: c.oldest[p]})
 	}
 	return boards
 }
@@ -136,7 +138,15 @@ type BoardState struct {
 	Generation int64  // grows whenever the boards of days are counted anew
 	Built      int64  // the last generation that is complete; 0: none is
 	Behind     bool   // the tail has events that they do not count
+
+	// Side is 0 or 1: the whole one of the two sets of boards of days, which is shown. While Built
+	// is not Generation the other set is being counted, and this one stays as it was.
+	Side      int16
+	WholeZone string // whose days the whole set counts while the other one is being counted
 }
+
+// Whole reports whether the boards of days are those of the last generation.
+func (s BoardState) Whole() bool { return s.Built == s.Generation }
 
 // BoardPlace is where a customer stands on a board: by score, the highest first,
 // among equals who joined last first.
@@ -165,23 +175,24 @@ type BoardStore interface {
 	TailStore
 	// BoardState reads the state; zero: there is none.
 	BoardState(ctx context.Context) (BoardState, error)
-	// BoardCounted is the instant at which the last event that the boards count was recorded; zero:
-	// they count none.
-	BoardCounted(ctx context.Context) (time.Time, error)
+	// BoardCounted is the instant at which the last event that the boards of a period count was
+	// recorded; zero: they count none.
+	BoardCounted(ctx context.Context, p BoardPeriod) (time.Time, error)
 	// BoardGlance is BoardState that says at the same instant whether an event that was
 	// recorded from one instant to before another has no number in the tail yet.
 	BoardGlance(ctx context.Context, from, before time.Time) (state BoardState, unnumbered bool, err error)
 	// SwapBoardState puts after in the place of before; false: it was another one. With
-	// another generation the boards of days are to be counted from the tail's beginning;
-	// that of all time stays.
+	// another generation the boards of days are to be counted from the tail's beginning,
+	// beside the whole ones; that of all time stays.
 	SwapBoardState(ctx context.Context, before, after BoardState) (bool, error)
 	// Count takes the next events of the tail into the boards, limit at most, and says
 	// how many customers they were of; last: nothing follows. It fails with
 	// ErrBatchConflict where another node was faster or began another generation; then
 	// nothing was written.
 	Count(ctx context.Context, generation int64, calendar *BoardCalendar, limit int) (customers int, last bool, err error)
-	// ForgetBoards deletes rows of boards that are earlier than the given one of
-	// their period, limit at most, and says how many there were.
+	// ForgetBoards deletes rows of boards that are earlier than the given one of their period,
+	// and of those of that period which were counted anew, limit at most, and says how many
+	// there were.
 	ForgetBoards(ctx context.Context, oldest Board, limit int) (int, error)
 	// BoardPage reads a part of a board, from the highest score down.
 	BoardPage(ctx context.Context, q BoardQuery) ([]BoardEntry, error)

@@ -21,6 +21,7 @@ type counting struct {
 	counted  func(customers int)
 	state    loyalty.BoardState
 	location *time.Location
+	whole    bool // everything that was committed before is on the boards
 }
 
 // run counts what was committed until now; where a generation is new, everything.
@@ -40,10 +41,10 @@ func (c *counting) run(ctx context.Context) error {
 func (c *counting) level(ctx context.Context, from, before time.Time) (bool, error) {
 	state, unnumbered, err := c.store.BoardGlance(ctx, from, before)
 	p := c.programmes.Programme()
-	if err != nil || unnumbered || state.Behind || state.Built == 0 || state.Built != state.Generation || state.Zone != p.Location.String() {
+	if err != nil || unnumbered || state.Behind || state.Built == 0 || !state.Whole() || state.Zone != p.Location.String() {
 		return false, err
 	}
-	c.state, c.location = state, p.Location
+	c.state, c.location, c.whole = state, p.Location, true
 	return true, nil
 }
 
@@ -54,12 +55,18 @@ func (c *counting) follow(ctx context.Context) error {
 		return err
 	}
 	whole, err := c.tail.Follow(ctx, c.more, func() (last bool, err error) { return c.step(ctx) })
-	if err != nil || !whole || c.state.Built == c.state.Generation {
+	if err != nil || !whole {
 		return err
 	}
-	after := c.state
-	after.Built = after.Generation
-	return c.swap(ctx, after)
+	if !c.state.Whole() {
+		after := c.state
+		after.Built, after.Side = after.Generation, 1-after.Side
+		if err := c.swap(ctx, after); err != nil {
+			return err
+		}
+	}
+	c.whole = true
+	return nil
 }
 
 // step counts the next events of the tail.
@@ -83,6 +90,9 @@ func (c *counting) open(ctx context.Context) (err error) {
 	p, s := c.programmes.Programme(), c.state
 	zone := p.Location.String()
 	if s.Zone != zone && p.Version >= s.Version { // an older programme has not heard of the change yet
+		if s.Whole() {
+			s.WholeZone = s.Zone
+		}
 		s.Zone, s.Version, s.Generation, s.Behind = zone, p.Version, s.Generation+1, true
 		if err := c.swap(ctx, s); err != nil {
 			return err

@@ -72,34 +72,40 @@ type BoardStanding struct {
 // before it; after a position, of the board q.Board, where the walk began. It fails with
 // ErrBoardsUnbuilt.
 func (l *Leaderboard) Page(ctx context.Context, q loyalty.BoardQuery, previous bool) (BoardPart, error) {
-	loc, asOf, err := l.fresh(ctx, q.Period)
+	v, err := l.fresh(ctx, q.Period)
 	if err != nil {
 		return BoardPart{}, err
 	}
+
 	if q.After == nil && q.Before == nil {
 		var exists bool
-		if q.Board, exists = q.Period.At(l.now(), loc, previous); !exists {
+		if q.Board, exists = q.Period.At(l.now(), v.location, previous); !exists {
 			return BoardPart{Board: q.Board}, nil
 		}
 	}
-	part := BoardPart{Board: q.Board, AsOf: asOf}
-	part.From, part.Until = q.Bounds(loc)
+
+	q.Side = v.side
+	part := BoardPart{Board: q.Board, AsOf: v.asOf}
+	part.From, part.Until = q.Bounds(v.location)
 	part.Entries, err = l.store.BoardPage(ctx, q)
 	return part, err
 }
 
 // Scores counts the customers of a board by bands of their scores, most bands at most.
 func (l *Leaderboard) Scores(ctx context.Context, p loyalty.BoardPeriod, previous bool, most int) (BoardPart, []loyalty.ScoreBand, error) {
-	loc, asOf, err := l.fresh(ctx, p)
+	v, err := l.fresh(ctx, p)
 	if err != nil {
 		return BoardPart{}, nil, err
 	}
-	b, exists := p.At(l.now(), loc, previous)
-	part := BoardPart{Board: b, AsOf: asOf}
+
+	b, exists := p.At(l.now(), v.location, previous)
+	b.Side = v.side
+	part := BoardPart{Board: b, AsOf: v.asOf}
 	if !exists {
 		return part, nil, nil
 	}
-	part.From, part.Until = b.Bounds(loc)
+
+	part.From, part.Until = b.Bounds(v.location)
 	bands, err := l.store.BoardScores(ctx, b, most)
 	return part, bands, err
 }
@@ -107,16 +113,19 @@ func (l *Leaderboard) Scores(ctx context.Context, p loyalty.BoardPeriod, previou
 // Around returns where a customer stands on the board of a period that is under way, or with
 // previous on the one before it. It fails with ErrBoardsUnbuilt.
 func (l *Leaderboard) Around(ctx context.Context, q loyalty.BoardQuery, customer loyalty.ID, previous bool) (BoardStanding, error) {
-	loc, asOf, err := l.fresh(ctx, q.Period)
+	v, err := l.fresh(ctx, q.Period)
 	if err != nil {
 		return BoardStanding{}, err
 	}
-	b, exists := q.Period.At(l.now(), loc, previous)
+
+	b, exists := q.Period.At(l.now(), v.location, previous)
 	if !exists {
 		return BoardStanding{}, nil
 	}
-	s := BoardStanding{BoardPart: BoardPart{Board: b, AsOf: asOf}}
-	s.From, s.Until = b.Bounds(loc)
+
+	b.Side = v.side
+	s := BoardStanding{BoardPart: BoardPart{Board: b, AsOf: v.asOf}}
+	s.From, s.Until = b.Bounds(v.location)
 	if s.Entries, s.Score, err = l.store.BoardAround(ctx, b, customer, q.Limit); err != nil {
 		return s, err
 	}
@@ -128,49 +137,65 @@ func (l *Leaderboard) Around(ctx context.Context, q loyalty.BoardQuery, customer
 	return s, nil
 }
 
-// fresh counts what was committed until now and gives the zone of the boards. Where nothing can be
-// counted, because the database is read-only or other nodes count, asOf is up to when the boards
-// that there are count. It fails with ErrBoardsUnbuilt where the boards of a period cannot be shown yet.
-func (l *Leaderboard) fresh(ctx context.Context, p loyalty.BoardPeriod) (loc *time.Location, asOf time.Time, err error) {
+// view is what a reader can be shown.
+type view struct {
+	location *time.Location // whose days the boards have
+	side     int16
+	asOf     time.Time // up to when they count; zero: they have everything that was committed before
+}
+
+// fresh counts what was committed until now and returns what can be shown. Where not everything could
+// be counted, because the database is read-only, other nodes count or there was no time for more, that
+// is the last whole boards. It fails with ErrBoardsUnbuilt where there were none yet.
+func (l *Leaderboard) fresh(ctx context.Context, p loyalty.BoardPeriod) (view, error) {
 	t := l.join()
 	select {
 	case <-ctx.Done():
-		return nil, asOf, loyalty.ErrUnavailable.Because(ctx.Err())
+		return view{}, loyalty.ErrUnavailable.Because(ctx.Err())
 	case <-t.done:
 	}
 	switch {
 	case t.err != nil:
-		return l.last(ctx, p, t.err)
-	case !shows(t.state, p):
-		return nil, asOf, loyalty.ErrBoardsUnbuilt
+		return l.last(ctx, p, loyalty.OutcomeError(t.err))
+	case !t.whole:
+		return l.last(ctx, p, loyalty.ErrBoardsUnbuilt)
 	}
-	return t.location, asOf, nil
+	return viewOf(t.state, p, t.location), nil
 }
 
-// shows reports whether the boards of a period are whole. That of all time has no days, and goes on
-// while the others are counted anew.
-func shows(s loyalty.BoardState, p loyalty.BoardPeriod) bool {
-	return s.Built != 0 && (s.Built == s.Generation || p == loyalty.BoardAll)
-}
-
-// last is fresh where nothing could be counted: the last whole boards, if there are any. Else it
-// fails with the reason.
-func (l *Leaderboard) last(ctx context.Context, p loyalty.BoardPeriod, cause error) (loc *time.Location, asOf time.Time, err error) {
-	cause = loyalty.OutcomeError(cause)
+// last is fresh where not everything could be counted: the last whole boards, or the cause where there
+// were none yet.
+func (l *Leaderboard) last(ctx context.Context, p loyalty.BoardPeriod, cause error) (view, error) {
 	state, err := l.store.BoardState(ctx)
-	if err != nil || !shows(state, p) {
-		return nil, asOf, cause
+	if err != nil || state.Built == 0 {
+		return view{}, cause
 	}
-	if asOf, err = l.store.BoardCounted(ctx); err != nil {
-		return nil, asOf, cause
+
+	zone := state.Zone
+	if !state.Whole() && p != loyalty.BoardAll {
+		zone = state.WholeZone
 	}
-	if asOf.IsZero() { // nothing was ever recorded, so the boards are empty
-		asOf = l.now()
+	location, err := time.LoadLocation(zone)
+	if err != nil {
+		return view{}, cause
 	}
-	if loc, err = time.LoadLocation(state.Zone); err != nil {
-		return nil, asOf, cause
+
+	v := viewOf(state, p, location)
+	if v.asOf, err = l.store.BoardCounted(ctx, p); err != nil {
+		return view{}, cause
 	}
-	return loc, asOf, nil
+	if v.asOf.IsZero() { // nothing was ever recorded, so the boards are empty
+		v.asOf = l.now()
+	}
+	return v, nil
+}
+
+func viewOf(state loyalty.BoardState, p loyalty.BoardPeriod, location *time.Location) view {
+	v := view{location: location}
+	if p != loyalty.BoardAll {
+		v.side = state.Side
+	}
+	return v
 }
 
 // boardTurn is one round of counting that any number of readers wait for.
@@ -178,6 +203,7 @@ type boardTurn struct {
 	done     chan struct{}
 	state    loyalty.BoardState
 	location *time.Location
+	whole    bool
 	err      error
 }
 
@@ -222,5 +248,5 @@ func (l *Leaderboard) turn(t *boardTurn) {
 	end := time.Now().Add(l.patience)
 	c := counting{Leaderboard: l, more: func() bool { return time.Now().Before(end) }}
 	t.err = c.run(ctx)
-	t.state, t.location = c.state, c.location
+	t.state, t.location, t.whole = c.state, c.location, c.whole
 }
