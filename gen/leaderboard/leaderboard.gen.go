@@ -180,7 +180,7 @@ type BoardEntry struct {
 
 // BoardPeriod The period of a board.
 type BoardPeriod struct {
-	// AsOf Up to when the board counts, where newer events cannot be counted at the moment, such as while the database is read-only. Absent otherwise: then it has every event that was committed before you asked.
+	// AsOf Up to when the board counts, where newer events cannot be counted at the moment, such as while the database is read-only or the boards are counted anew. Absent otherwise: then it has every event that was committed before you asked.
 	//
 	// Example: 2026-03-01T09:30:00.000Z
 	AsOf *externalRef0.Instant `json:"as_of,omitempty"`
