@@ -11,14 +11,14 @@ const maxAuthorization = 4 << 10
 // maxKeyID is the greatest length of an access key id.
 const maxKeyID = 128
 
-// authorization is the header of step 4 taken apart. All strings share the header's memory.
+// authorization is the header of step 4 in parts. All strings share the header's memory.
 type authorization struct {
 	algorithm, keyID, day, scope, signedHeaders, signature string
 }
 
-// parseAuthorization reads the exact form of step 4; only the blank after a comma may be absent. Algorithm, scope and the
-// signature's length are judged later, so that each has its own error; a signature of the right length is decoded into
-// want. It answers what is wrong, or "".
+// parseAuthorization reads the exact form of step 4; only the blank after a comma may be absent. Algorithm, scope and
+// the signature's length are judged later, so that each has its own error. A signature of the right length is decoded
+// into want. wrong says what is wrong, or is "".
 func parseAuthorization(s string, want *[32]byte) (a authorization, wrong string) {
 	var credential string
 	var ok bool
@@ -48,7 +48,7 @@ func part(s, name string) (value, rest string, ok bool) {
 	return value, strings.TrimPrefix(rest, " "), true
 }
 
-// readCredential takes <key id>/<YYYYMMDD>/<scope> apart.
+// readCredential splits <key id>/<YYYYMMDD>/<scope>.
 func (a *authorization) readCredential(s string) (wrong string) {
 	var rest string
 	a.keyID, rest, _ = strings.Cut(s, "/")
@@ -64,7 +64,8 @@ func (a *authorization) readCredential(s string) (wrong string) {
 	return ""
 }
 
-// decodeLower reads lower-case hex into dst, as much as dst holds, and tells whether all of s is such digits.
+// decodeLower reads lower-case hex into dst if s has exactly its length, and tells whether all of s is lower-case
+// hex.
 func decodeLower(dst *[32]byte, s string) bool {
 	if len(s) != 2*len(dst) {
 		return all(s, lowerHex)

@@ -64,7 +64,7 @@ func (v *Verifier) checkHeader(w *work) error {
 	return nil
 }
 
-// checkDate reads the date and compares it with the credential's day and the clock. The server's own day plays no part,
+// checkDate reads the date and compares it with the credential's day and the clock. It ignores the server's own day,
 // or requests would fail at midnight.
 func (v *Verifier) checkDate(w *work) (time.Time, error) {
 	w.dates = w.in.Header[v.dateKey]

@@ -2,16 +2,16 @@ package signing
 
 import "time"
 
-// Claim is a request whose headers are in order, and whose signature has not been looked at: it says which key the caller
-// claims to have. A server reads the body only now, and no more of it than that key is worth.
+// Claim is a request whose headers are in order and whose signature is not verified yet. It names the key that the
+// caller claims to have, so that a server can limit the body to what that key may send before reading it.
 type Claim struct {
 	verifier *Verifier
 	work     *work
 	at       time.Time
 }
 
-// Claim does every check that needs neither the body nor the key: size and target, grammar of the header, algorithm, scope,
-// date, window, signed headers. The body of in is not looked at. It answers what Verify would answer.
+// Claim does every check that needs neither the body nor the key: size and target, grammar of the header, algorithm,
+// scope, date, window, signed headers. It ignores the body of in. Its errors are those of Verify.
 func (v *Verifier) Claim(in Incoming) (Claim, error) {
 	w := workPool.Get().(*work)
 	w.in = in
@@ -26,9 +26,9 @@ func (v *Verifier) Claim(in Incoming) (Claim, error) {
 // KeyID is the key that the caller claims. It shares memory with the request: clone it to keep it.
 func (c Claim) KeyID() string { return c.work.auth.keyID }
 
-// Verify checks the claim against the body and the key's secrets; none of them stands for an unknown key, and costs the same
-// work. It answers *Error where the signature is refused. It ends the claim, which must not be used again; a claim that is
-// dropped instead costs nothing but its memory.
+// Verify checks the claim against the body and the key's secrets. Pass no secrets for an unknown key: the work is the
+// same. It answers *Error where the signature is refused. It ends the claim, which must not be used again; a claim
+// may also be dropped without Verify, at the cost of its memory only.
 func (c Claim) Verify(body []byte, secrets []string) (Verified, error) {
 	w := c.work
 	defer w.release()

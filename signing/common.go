@@ -6,22 +6,23 @@ import (
 	"time"
 )
 
-// longestCommon is the greatest total length of the header values of requests that are remembered as alike.
+// longestCommon is the greatest total length of header values that a common keeps, in octets.
 const longestCommon = 512
 
-// common is what all requests have in common that a client signs within one second for the same target: in the canonical
-// request and in the string to sign only a hash at their end differs. It is kept as the states of SHA-256 in front of these
-// hashes, so that what is alike is neither written nor hashed again.
+// common is the shared part of requests that a client signs within one second for the same target: their canonical
+// requests, and their strings to sign, differ only in a hash at the end. It keeps the states of SHA-256 in front of
+// these hashes, so that the shared part is neither written nor hashed again.
 type common struct {
 	at             time.Time
 	method, target string
-	values         []string // of the signed headers, the date and the host among them, each of which has one
-	canonical      []byte   // state behind the canonical request but for the hash of the body
+	values         []string // of the signed headers, the date and the host among them; each has one value
+	canonical      []byte   // state after the canonical request, up to the hash of the body
 	key            *signingKey
-	text           []byte // state of an HMAC under the key, behind the string to sign but for the hash of the canonical request
+	text           []byte // state of an HMAC under the key, after the string to sign up to its hash
 }
 
-// fits reports whether a request has it all. Its target is one without query or anything to be cleaned.
+// fits reports whether a request shares all of c. The target must be plain: no query, and a path that needs no
+// cleaning.
 func (c *common) fits(w *work) bool {
 	if c == nil || !w.plain || c.method != w.in.Method || c.target != w.in.Target || len(c.values) != len(w.values) {
 		return false
@@ -34,7 +35,7 @@ func (c *common) fits(w *work) bool {
 	return true
 }
 
-// learnCommon keeps what a request whose signature is good has in common with those to come, once for each second.
+// learnCommon keeps the shared part of a request whose signature is good, at most once per second.
 func (v *Verifier) learnCommon(w *work, at time.Time) {
 	if w.common != nil || w.matched == nil || !w.plain {
 		return
@@ -53,7 +54,7 @@ func (v *Verifier) learnCommon(w *work, at time.Time) {
 		}
 		c.values[i] = strings.Clone(values[0])
 	}
-	const hex = 2 * sha256.Size // the hash at the end of either, which were written for this request
+	const hex = 2 * sha256.Size // length of the hash at the end of each, which is specific to this request
 	c.canonical = w.digest.behind(nil, w.canon[:len(w.canon)-hex])
 	c.text = w.digest.behind(c.key.inner, w.text[:len(w.text)-hex])
 	w.shape.common.Store(c)

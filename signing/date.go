@@ -8,9 +8,9 @@ const condensed = "20060102T150405Z"
 // stamp is an instant in UTC as the decimal digits YYYYMMDDhhmmss.
 type stamp [14]byte
 
-// parseDate reads a Date header in exactly three forms: condensed (the specification's), the HTTP date of RFC 1123, whose
-// weekday is not compared with the date, and extended ISO 8601 with an offset. time.Parse is not used because it takes
-// fractions of a second and other liberties.
+// parseDate reads a Date header in exactly three forms: condensed (the specification's), the HTTP date of RFC 1123,
+// whose weekday is not compared with the date, and extended ISO 8601 with an offset. time.Parse is not used because
+// it takes fractions of a second and other liberties.
 func parseDate(s string) (d stamp, t time.Time, ok bool) {
 	switch {
 	case len(s) == 16 && s[8] == 'T' && s[15] == 'Z':
@@ -48,7 +48,7 @@ func (d *stamp) readClock(s string) {
 	d[8], d[9], d[10], d[11], d[12], d[13] = s[0], s[1], s[3], s[4], s[6], s[7]
 }
 
-// index3 gives the place of a three-letter name in a list of such names without separators, or -1.
+// index3 gives the index of a three-letter name in a list of such names without separators, or -1.
 func index3(names, name string) int {
 	for i := 0; i < len(names); i += 3 {
 		if names[i:i+3] == name {
@@ -93,7 +93,7 @@ func parseOffset(s string) (time.Duration, bool) {
 	return offset, hours < 24 && minutes < 60
 }
 
-// time refuses what is not in the calendar, such as 30 February, hour 24 or second 60.
+// time refuses digits that are not in the calendar, such as 30 February, hour 24 or second 60.
 func (d *stamp) time() (time.Time, bool) {
 	for _, c := range d {
 		if class[c]&digit == 0 {

@@ -18,8 +18,8 @@ const (
 	CodeSignature = 101024
 )
 
-// Error is a refused signature. Up to and including CodeScope it depends on the request and the configuration only, never
-// on whether a key exists; with CodeSignature every field is the same for every cause.
+// Error is a refused signature. Up to and including CodeScope it depends on the request and the configuration only,
+// never on whether a key exists; with CodeSignature every field is the same for every cause.
 type Error struct {
 	// Code is one of CodeHeader, CodeDate, CodeScope, CodeSignature.
 	Code int
@@ -35,9 +35,10 @@ func (e *Error) Error() string { return fmt.Sprintf("signature: %s (%d)", e.Reas
 // Status is the HTTP status of the answer, 401.
 func (e *Error) Status() int { return http.StatusUnauthorized }
 
-// RequestError is a request that cannot be judged at all, whoever signed it. It is no matter of the signature.
+// RequestError is a request that cannot be judged at all, whatever its signature.
 type RequestError struct {
-	// Field is what is at fault: method, target, path, query, headers, or the name of the header that carries the signature.
+	// Field is what is at fault: method, target, path, query, headers, or the name of the header that carries the
+	// signature.
 	Field string
 	// Reason says in English what is wrong.
 	Reason string

@@ -6,9 +6,9 @@ type Attempt struct {
 	CanonicalRequest, StringToSign string
 }
 
-// Explain lists the canonical requests and strings to sign that Verify tries for a request, in this order, for a developer
-// who looks for a mismatch. It needs no key, so it is alike for known and unknown ones, and holds no signature. It answers
-// the same errors as Verify for what comes before the key. Never show it outside development.
+// Explain lists the canonical requests and strings to sign that Verify tries for a request, in this order, for a
+// developer who looks for a mismatch. It needs no key, gives the same for known and unknown ones, and holds no
+// signature. For the checks before the key it answers the errors of Verify. Never show it outside development.
 func (v *Verifier) Explain(in Incoming) ([]Attempt, error) {
 	w := workPool.Get().(*work)
 	defer w.release()

@@ -9,7 +9,8 @@ import (
 // maxForms is the greatest number of canonical requests computed for one request.
 const maxForms = 36
 
-// work is the memory of one verification, pooled so that a request that matches the first form allocates next to nothing.
+// work is the memory of one verification, pooled so that a request that matches the first form allocates next to
+// nothing.
 type work struct {
 	in                    Incoming
 	authorizations, dates []string // the values of the two headers
@@ -18,12 +19,12 @@ type work struct {
 	hasQuery              bool
 	auth                  authorization
 	date                  [len(condensed)]byte
-	shape                 *shape // of the header, where it is known; nil: it is read
-	plain                 bool   // the target is known: nothing in its path is to be cleaned, and there is no query
+	shape                 *shape // of the header, where it is cached; nil: the header is parsed
+	plain                 bool   // the target is cached: its path needs no cleaning, and it has no query
 	want                  [32]byte
-	names                 []string   // signed header names, sorted; of a shape that is known, its own, which are not written to
-	read                  []string   // memory of those that are read
-	values                [][]string // what the request carries under each
+	names                 []string   // signed header names, sorted; read-only where a cached shape shares them
+	read                  []string   // memory for parsed names
+	values                [][]string // the request's values of each
 	signed                string     // the same, joined
 	host, length          [1]string  // put back among the headers
 
@@ -33,19 +34,19 @@ type work struct {
 	text    []byte // the string to sign
 	method  string
 	body    [sha256.Size]byte
-	common  *common               // of the form at hand; nil: its canonical request is written
+	common  *common               // of the current form; nil: its canonical request is written out
 	hash    [sha256.Size]byte     // of the canonical request
-	hex     [2 * sha256.Size]byte // memory of a hash as it is written
+	hex     [2 * sha256.Size]byte // buffer for a hash in hex
 	sum     []byte
 	digest  digest
 	keys    []triedKey
-	matched *signingKey // that made the signature, over the first form; nil: over another, or none
-	cold    int         // keys derived, not found in the cache
+	matched *signingKey // the key that made the signature over the first form; nil: another form, or no match
+	cold    int         // keys that were derived because the cache had none
 }
 
 var workPool = sync.Pool{New: func() any { return &work{digest: newDigest()} }}
 
-// release gives the memory back without holding on to the request.
+// release returns the memory to the pool without keeping references to the request.
 func (w *work) release() {
 	clear(w.read)
 	clear(w.values)
@@ -59,7 +60,7 @@ func (w *work) release() {
 	workPool.Put(w)
 }
 
-// hashBody sets what every form shares. The body is hashed once.
+// hashBody sets what every form shares. It hashes the body once.
 func (w *work) hashBody() {
 	w.method = strings.ToUpper(w.in.Method)
 	w.body = sha256.Sum256(w.in.Body)
@@ -101,7 +102,7 @@ func (w *work) finish() {
 	w.canon = appendHex(w.canon, &w.body)
 }
 
-// hashCanonical hashes the canonical request at hand.
+// hashCanonical hashes the current canonical request.
 func (w *work) hashCanonical() {
 	if w.common == nil {
 		w.hash = sha256.Sum256(w.canon)
@@ -110,12 +111,12 @@ func (w *work) hashCanonical() {
 	w.digest.from(w.common.canonical, appendHex(w.hex[:0], &w.body), w.hash[:0])
 }
 
-// setText writes the string to sign of the canonical request at hand, which has been hashed.
+// setText writes the string to sign of the current canonical request, which must be hashed already.
 func (w *work) setText(algorithm, scope string) {
 	w.text = appendText(w.text[:0], algorithm, scope, w.date[:], &w.hash)
 }
 
-// setSum sets the signature of the canonical request at hand, which has been hashed, under a key.
+// setSum sets the signature of the current canonical request under a key. The request must be hashed already.
 func (w *work) setSum(v *Verifier, key *signingKey) {
 	if w.common != nil && w.common.key == key {
 		w.sum = key.sum(w.digest, w.sum[:0], w.common.text, appendHex(w.hex[:0], &w.hash))
@@ -125,8 +126,8 @@ func (w *work) setSum(v *Verifier, key *signingKey) {
 	w.sum = key.sum(w.digest, w.sum[:0], key.inner, w.text)
 }
 
-// each computes the accepted forms one by one, at most maxForms, the one of first at the beginning. Duplicate parts are
-// removed before they are combined, and parts cannot run into each other, so no form comes twice.
+// each computes the accepted forms one by one, at most maxForms, that of first at the beginning. Duplicate parts are
+// removed before they are combined, and parts cannot run into each other, so every form comes once.
 func (w *work) each(legacyPlus bool, try func() bool) {
 	paths, queries, headers := w.paths(), w.queries(legacyPlus), w.headers()
 	count := 0

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// maxSigned is the greatest total length of the signed headers' values in octets: they are part of every form tried.
+// maxSigned is the greatest total length of the signed headers' values in octets, because every form contains them.
 const maxSigned = 16 << 10
 
-// checkSigned reads the list of signed headers: any order, each name once and lower case, host and the date among them,
-// Authorization not, and every one of them present in the request.
+// checkSigned reads the list of signed headers. Names are in lower case, in any order and not repeated; host and the
+// date are required, Authorization is not allowed, and the request must carry every header.
 func (w *work) checkSigned(v *Verifier) error {
 	if w.shape != nil {
 		return w.checkCarried(v)
@@ -26,7 +26,7 @@ func (w *work) checkSigned(v *Verifier) error {
 	return w.checkNames(v)
 }
 
-// readNames takes the list of signed headers apart.
+// readNames splits the list of signed headers.
 func (w *work) readNames() bool {
 	list, start := w.auth.signedHeaders, 0
 	for i := 0; i <= len(list); i++ {
@@ -69,7 +69,7 @@ func (w *work) checkNames(v *Verifier) error {
 	return nil
 }
 
-// checkCarried takes the values of the signed headers from the request: each has to be there.
+// checkCarried takes the values of the signed headers from the request. Each must be present.
 func (w *work) checkCarried(v *Verifier) error {
 	total := 0
 	w.values = w.values[:0]
@@ -89,8 +89,8 @@ func (w *work) checkCarried(v *Verifier) error {
 	return nil
 }
 
-// carried gives the values of a signed header. The host is not in the header map of net/http; appendHeaders puts each host
-// in question in its place.
+// carried gives the values of a signed header. The host is not in the header map of net/http; appendHeaders replaces
+// it with each candidate host.
 func (w *work) carried(v *Verifier, i int) []string {
 	switch name := w.names[i]; {
 	case name == v.dateName:
@@ -107,7 +107,7 @@ func (w *work) carried(v *Verifier, i int) []string {
 	}
 }
 
-// lookup gives what the request carries under a lower-case name. Content-Length is put back: net/http takes it out.
+// lookup gives the request's values under a lower-case name. It restores Content-Length, which net/http removes.
 func (w *work) lookup(name string) []string {
 	var key [64]byte
 	if len(name) > len(key) {
@@ -123,7 +123,8 @@ func (w *work) lookup(name string) []string {
 
 func mimeKey(dst []byte, name string) string { return string(canonicalKey(dst, name)) }
 
-// canonicalKey writes the key of http.Header for a lower-case token: letters upper-case at the start and after a hyphen.
+// canonicalKey writes the key of http.Header for a lower-case token: letters upper-case at the start and after a
+// hyphen.
 func canonicalKey(dst []byte, name string) []byte {
 	upper := true
 	for i := range len(name) {
@@ -137,7 +138,7 @@ func canonicalKey(dst []byte, name string) []byte {
 	return dst
 }
 
-// appendHeaders appends the canonical headers. keepQuoted leaves runs of blanks alone inside double quotes.
+// appendHeaders appends the canonical headers. keepQuoted preserves runs of blanks inside double quotes.
 func (w *work) appendHeaders(dst []byte, host string, keepQuoted bool) []byte {
 	for i, name := range w.names {
 		dst = append(append(dst, name...), ':')
@@ -197,8 +198,8 @@ func trim(s string) string {
 	return s
 }
 
-// headers gives the accepted spellings of the canonical headers without duplicates: each host the client may have used, as
-// it is and without a default port, with blanks collapsed everywhere or kept inside quotes.
+// headers gives the accepted spellings of the canonical headers without duplicates: each host that the client may
+// have used, as it is and without a default port, with blanks collapsed everywhere or kept inside quotes.
 func (w *work) headers() []string {
 	var list []string
 	for _, keepQuoted := range [...]bool{false, true} {

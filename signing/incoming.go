@@ -5,25 +5,26 @@ import (
 	"strings"
 )
 
-// Limits of what is looked at before any signature work, in octets and parameters.
+// Limits that apply before any signature work, in octets and parameters.
 const (
 	maxQuery  = 8 << 10
 	maxPath   = 8 << 10
-	maxParams = 1000 // stock escher-auth signs no more than the first 1000
+	maxParams = 1000 // stock escher-auth signs only the first 1000
 )
 
-// Incoming is a request as it was received: what the signature covers.
+// Incoming is a received request: everything that the signature covers.
 type Incoming struct {
 	// Method as received.
 	Method string
 	// Target is the raw request target of the request line (http.Request.RequestURI), before any decoding.
 	Target string
-	// Header holds the received headers under canonical names. Host and Content-Length may be absent, as net/http does it.
+	// Header holds the received headers under canonical names. Host and Content-Length may be absent, as net/http
+	// does it.
 	Header http.Header
 	// Host is the Host header as received.
 	Host string
-	// Hosts are further names under which clients may have signed: configured public hosts, or X-Forwarded-Host when the
-	// peer is trusted. The caller decides; nothing is read from the headers here.
+	// Hosts are further names under which clients may have signed: configured public hosts, or X-Forwarded-Host when
+	// the peer is trusted. The caller decides; Incoming itself reads nothing from the headers.
 	Hosts []string
 	// ContentLength as received; negative when there was none (chunked transfer).
 	ContentLength int64
@@ -31,7 +32,7 @@ type Incoming struct {
 	Body []byte
 }
 
-// FromRequest takes from a server's request what the signature covers. body is what was read from r.Body.
+// FromRequest takes the signed parts from a server's request. body is what was read from r.Body.
 func FromRequest(r *http.Request, body []byte, hosts ...string) Incoming {
 	target := r.RequestURI
 	if target == "" && r.URL != nil {
@@ -43,8 +44,9 @@ func FromRequest(r *http.Request, body []byte, hosts ...string) Incoming {
 	}
 }
 
-// IsClean tells whether a request target may be served: an absolute path without dot segments (also as %2e) and without
-// empty segments, apart from one trailing slash. A request to any other path verifies, but is answered with 404.
+// IsClean tells whether a request target may be served: an absolute path without dot segments (also as %2e) and
+// without empty segments, apart from one trailing slash. A request to any other path verifies, but must be answered
+// with 404.
 func IsClean(target string) bool {
 	path, _, _, ok := splitTarget(target)
 	if !ok {
@@ -77,8 +79,8 @@ func isDots(segment string) bool {
 	return dots == 1 || dots == 2
 }
 
-// splitTarget cuts a request target into path and query, dropping scheme and host of the absolute form (RFC 9112, 3.2.2).
-// hasQuery tells a bare "?" from none.
+// splitTarget cuts a request target into path and query. It drops scheme and host of the absolute form (RFC 9112,
+// 3.2.2). hasQuery distinguishes a bare "?" from no query.
 func splitTarget(target string) (path, query string, hasQuery, ok bool) {
 	path, query, hasQuery = strings.Cut(target, "?")
 	if !strings.HasPrefix(path, "/") && path != "" {
@@ -98,7 +100,8 @@ func splitTarget(target string) (path, query string, hasQuery, ok bool) {
 	return path, query, hasQuery, true
 }
 
-// checkTarget refuses a target that cannot be judged: too long, with controls or blanks, or with a broken percent triplet.
+// checkTarget refuses a target that cannot be judged: too long, with controls or blanks, or with a broken percent
+// triplet.
 func (w *work) checkTarget() error {
 	var ok bool
 	if w.path, w.query, w.hasQuery, ok = splitTarget(w.in.Target); !ok {

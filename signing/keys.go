@@ -13,12 +13,12 @@ import (
 // cacheSize is the number of derived keys kept in each of the two generations.
 const cacheSize = 4096
 
-// keyring derives signing keys (step 3) and keeps those of recent use. When the young generation is full it becomes the
-// old one and the former old one is dropped, so the memory is bounded and keys in use stay.
+// keyring derives signing keys (step 3) and caches recently used ones. When the young generation is full it becomes
+// the old one and the previous old one is dropped: memory is bounded and keys in use stay.
 type keyring struct {
 	prefix string
 	scope  []string
-	macs   *atomic.Int64 // counts the HMACs that are completed; nil: they are not counted
+	macs   *atomic.Int64 // counts completed HMACs; nil: no count
 
 	mu         sync.RWMutex
 	young, old map[keyRef]*signingKey
@@ -26,7 +26,8 @@ type keyring struct {
 
 type keyRef struct{ secret, day string }
 
-// signingKey is a derived key as the states of SHA-256 behind its two paddings, with which each HMAC under it begins.
+// signingKey is a derived key, kept as the states of SHA-256 after its two paddings, with which each HMAC under it
+// begins.
 type signingKey struct {
 	inner, outer []byte
 	macs         *atomic.Int64
@@ -100,8 +101,9 @@ func newSigningKey(key [sha256.Size]byte, macs *atomic.Int64) *signingKey {
 // sign is the signature of a string to sign.
 func (k *signingKey) sign(text []byte) []byte { return k.sum(newDigest(), nil, k.inner, text) }
 
-// sum is the HMAC of a text of which the beginning was read: state is what that left behind. crypto/hmac makes the same of a
-// whole text; it cannot go on from a part of one, which many texts have in common.
+// sum is the HMAC of a text whose beginning is already hashed: state is the state after that beginning, rest is the
+// remainder. crypto/hmac gives the same result for a whole text, but cannot resume after a prefix that many texts
+// share.
 func (k *signingKey) sum(d digest, dst, state, rest []byte) []byte {
 	count(k.macs)
 	dst = d.from(state, rest, dst)
@@ -115,7 +117,7 @@ func count(macs *atomic.Int64) {
 	}
 }
 
-// digest is a SHA-256 that can go on from where another one was.
+// digest is a SHA-256 that can resume from a saved state.
 type digest struct {
 	hash.Hash
 	encoding.BinaryMarshaler
@@ -127,7 +129,7 @@ func newDigest() digest {
 	return digest{h, h.(encoding.BinaryMarshaler), h.(encoding.BinaryUnmarshaler)}
 }
 
-// behind gives the state behind a text that goes on from a state; nil is where a text begins.
+// behind gives the state after a text that continues from a state; a nil state is the start of a text.
 func (d digest) behind(state, text []byte) []byte {
 	d.restore(state)
 	d.Write(text)
@@ -138,7 +140,7 @@ func (d digest) behind(state, text []byte) []byte {
 	return after
 }
 
-// from appends the hash of a text that goes on from a state.
+// from appends the hash of a text that continues from a state.
 func (d digest) from(state, rest, dst []byte) []byte {
 	d.restore(state)
 	d.Write(rest)
@@ -151,6 +153,6 @@ func (d digest) restore(state []byte) {
 		return
 	}
 	if err := d.UnmarshalBinary(state); err != nil {
-		panic(err) // it is one of its own
+		panic(err) // the state comes from behind, so it is valid
 	}
 }

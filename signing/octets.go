@@ -8,7 +8,7 @@ import (
 // Octet classes, one bit each, so that scanning a header or a target costs one table look-up per octet.
 const (
 	unreserved uint16 = 1 << iota // RFC 3986: stays as it is when URI-encoded
-	literal                       // ! and *, which some clients leave as they are
+	literal                       // ! and *, which some clients do not encode
 	headerName                    // a token in lower case
 	token                         // a token
 	keyChar                       // an access key id
@@ -16,8 +16,8 @@ const (
 	algChar                       // an algorithm's name
 	digit                         // 0 to 9
 	lowerHex                      // a hex digit in lower case
-	visible                       // what may stand in a request target on the wire
-	ascii                         // what may stand in a host
+	visible                       // allowed in a request target on the wire
+	ascii                         // allowed in a host
 	pathChar                      // unreserved or a slash
 )
 
@@ -56,20 +56,20 @@ func all(s string, of uint16) bool {
 	return of != 0
 }
 
-// Hex is written and read eight digits at a time, a digit in each octet of a word.
+// Hex is written and read eight digits at a time, one digit in each octet of a word.
 const (
 	ones    = 0x0101010101010101
 	zeros   = ones * '0'
 	nibbles = ones * 15
 )
 
-// hexOf turns eight values below 16 into digits: those above 9 lie 'a'-'9'-1 further on.
+// hexOf turns eight values below 16 into digits. Values above 9 are shifted by 'a'-'9'-1.
 func hexOf(values uint64) uint64 {
 	return values + zeros + (values+6*ones)>>4&ones*('a'-'9'-1)
 }
 
-// hexTo turns eight digits in lower case into their values; wrong has a bit where an octet is none: its value is not below
-// 16, or is not written by that octet.
+// hexTo turns eight lower-case digits into their values. wrong has a bit set in each octet that is not such a digit:
+// its value is not below 16, or is not written as that octet.
 func hexTo(digits uint64) (values, wrong uint64) {
 	values = digits&nibbles + digits>>6&ones*9
 	return values, values&^nibbles | hexOf(values&nibbles) ^ digits
@@ -100,8 +100,8 @@ func unhex(c byte) (byte, bool) {
 	return 0, false
 }
 
-// decode appends s with its percent triplets resolved; plus is what a plus sign stands for. The triplets of s are whole,
-// checkTarget has seen to that.
+// decode appends s with its percent triplets resolved; plus is what a plus sign stands for. The triplets of s must be
+// whole, as checkTarget ensures.
 func decode(dst []byte, s string, plus byte) []byte {
 	for i := 0; i < len(s); i++ {
 		switch s[i] {

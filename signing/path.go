@@ -2,14 +2,15 @@ package signing
 
 import "strings"
 
-// paths gives the accepted spellings of the path without duplicates: cleaned with its octets as sent (the stock clients),
-// cleaned with every segment encoded anew (the specification's text), and exactly as sent.
+// paths gives the accepted spellings of the path without duplicates: cleaned with its octets as sent (the stock
+// clients), cleaned with every segment encoded anew (the specification's text), and exactly as sent.
 func (w *work) paths() []string {
 	clean := cleanPath(w.path)
 	return appendNew(appendNew([]string{clean}, encodePath(clean)), w.path)
 }
 
-// cleanPath removes dot segments (RFC 3986, 5.2.4) and merges slashes. Encoded dots and slashes are data, never structure.
+// cleanPath removes dot segments (RFC 3986, 5.2.4) and merges slashes. Encoded dots and slashes are data, never
+// structure.
 func cleanPath(path string) string {
 	if !needsCleaning(path) {
 		return path

@@ -7,20 +7,21 @@ import (
 	"unicode/utf8"
 )
 
-// param is one query parameter, decoded and encoded. blank marks what stands between two ampersands with nothing in it:
-// some clients sign it as "=", some drop it, and no handler may give it a meaning.
+// param is one query parameter, decoded and encoded. blank marks an empty one between two ampersands: some clients
+// sign it as "=", some drop it, and no handler may give it a meaning.
 type param struct {
 	name, value       []byte
 	encName, encValue []byte
 	blank             bool
-	at                int // its place in the query as sent
+	at                int // its index in the query as sent
 }
 
-// The orders in which clients sort parameters. They differ when one name continues another with an octet below "=", as in
-// limit and limit.eq, and in how equal names are sorted; the order of equal names has no meaning to a handler.
+// orders are the orders in which clients sort parameters. They differ in how equal names are sorted, and when one
+// name continues another with an octet below "=", as in limit and limit.eq. The order of equal names has no meaning
+// to a handler.
 var orders = [...]func(a, b param) int{byName, byPair, byEncodedName, byPairDecoded, byNameAsSent}
 
-// byName is the text's order: names by code point before encoding (UTF-8 sorts alike), equal names by value.
+// byName is the specification's order: names by code point before encoding (UTF-8 sorts alike), equal names by value.
 func byName(a, b param) int {
 	if c := bytes.Compare(a.name, b.name); c != 0 {
 		return c
@@ -28,8 +29,9 @@ func byName(a, b param) int {
 	return bytes.Compare(a.encValue, b.encValue)
 }
 
-// byNameAsSent is the other reading of the text, which sorts names and says nothing of values: equal names stay as they
-// were sent, as a stable sort by name leaves them. A repeated filter (action=visit&action=checkout) is signed so.
+// byNameAsSent is the other reading of the specification, which sorts names and does not mention values: equal names
+// stay in the order of the request, as a stable sort by name leaves them. Some clients sign a repeated filter
+// (action=visit&action=checkout) this way.
 func byNameAsSent(a, b param) int {
 	if c := bytes.Compare(a.name, b.name); c != 0 {
 		return c
@@ -97,7 +99,8 @@ func utf16Lead(r rune) int {
 	return int(r)
 }
 
-// readParams fills w.params from the raw query, each parameter decoded once. A semicolon and a second equals sign are data.
+// readParams fills w.params from the raw query, each parameter decoded once. A semicolon and a second equals sign are
+// data.
 func (w *work) readParams() {
 	w.params, w.arena = w.params[:0], w.arena[:0]
 	if !w.hasQuery {
@@ -111,14 +114,14 @@ func (w *work) readParams() {
 	}
 }
 
-// hold appends to the arena and answers what was appended. The slice keeps its own memory when the arena grows.
+// hold appends to the arena and gives the appended part. The slice stays valid when the arena grows.
 func (w *work) hold(read func([]byte, string, byte) []byte, s string) []byte {
 	start := len(w.arena)
 	w.arena = read(w.arena, s, ' ')
 	return w.arena[start:len(w.arena):len(w.arena)]
 }
 
-// encodeParams sets the encoded names and values; keep says which octets stay as they are.
+// encodeParams sets the encoded names and values; keep are the classes of octets that stay as they are.
 func (w *work) encodeParams(keep uint16) {
 	for i := range w.params {
 		p := &w.params[i]
@@ -149,7 +152,7 @@ func (w *work) appendQuery(dst []byte, order func(a, b param) int, blanks bool) 
 	return dst
 }
 
-// textQuery appends the query string in the text's form, which is tried first.
+// textQuery appends the query string in the specification's form, which is tried first.
 func (w *work) textQuery(dst []byte) []byte {
 	if !w.hasQuery {
 		return dst
@@ -159,7 +162,7 @@ func (w *work) textQuery(dst []byte) []byte {
 	return w.appendQuery(dst, byName, false)
 }
 
-// queries gives the accepted spellings of the query without duplicates, the text's form first.
+// queries gives the accepted spellings of the query without duplicates, the specification's form first.
 func (w *work) queries(legacyPlus bool) []string {
 	w.readParams()
 	list := w.appendQueries(nil)
@@ -173,7 +176,8 @@ func (w *work) queries(legacyPlus bool) []string {
 	return list
 }
 
-// appendQueries adds orders x {encoded, literal} x {without, with blank pairs}; what cannot differ is not computed.
+// appendQueries adds orders x {encoded, literal} x {without, with blank pairs}. It skips combinations that cannot
+// differ.
 func (w *work) appendQueries(list []string) []string {
 	keeps, blanks := []uint16{unreserved}, []bool{false}
 	for _, p := range w.params {

@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// A client sends the same Authorization header all day but for the signature, and many requests in one second. What was
-// found of a header whose signature was good, and of a date, is kept, so that it is not found again. Nothing is kept of a
-// request that was refused.
+// A client's Authorization header stays the same all day except for the signature, and many requests carry the same
+// date. The verifier therefore caches the parsed form of headers and of the latest date. Only requests with a good
+// signature enter the cache.
 
 const (
-	manyShapes    = 1024 // kept in each of the two generations
+	manyShapes    = 1024 // in each of the two generations
 	manyPlaces    = 64
-	longestShape  = 512 // octets of a header that is kept
-	longestTarget = 64  // and of a target
+	longestShape  = 512 // octets of a cached header
+	longestTarget = 64  // octets of a cached target
 	signatureLen  = 64
 )
 
@@ -25,15 +25,15 @@ const (
 type shape struct {
 	before string        // the header up to its signature
 	auth   authorization // without the signature
-	names  []string      // the signed headers, sorted
+	names  []string      // the same, as keys of http.Header
 	keys   []string      // the same as in http.Header
 	signed string        // the names, joined
 	key    atomic.Pointer[secretKey]
 	common atomic.Pointer[common]
 }
 
-// targets are those of recent use that have neither a query nor a path to be cleaned, by their length: most writes go to a
-// few paths.
+// targets are recently used targets without a query and with a path that needs no cleaning, by their length. Most
+// writes go to few paths.
 type targets [16]atomic.Pointer[string]
 
 func (t *targets) has(text string) bool {
@@ -41,7 +41,7 @@ func (t *targets) has(text string) bool {
 	return found != nil && *found == text
 }
 
-// learn keeps the target of a write; those of reads name customers.
+// learn caches the target of a write. Targets of reads contain customers' ids and would rarely repeat.
 func (t *targets) learn(w *work) {
 	if w.plain || w.hasQuery || w.in.Method != http.MethodPost || len(w.in.Target) > longestTarget ||
 		w.path != w.in.Target || needsCleaning(w.path) {
@@ -57,14 +57,14 @@ type secretKey struct {
 	key    *signingKey
 }
 
-// shapes are those of recent use: as with keys, the old generation is dropped when the young one is full.
+// shapes are recently used shapes. As with keys, the old generation is dropped when the young one is full.
 type shapes struct {
-	places     [manyPlaces]atomic.Pointer[shape] // the latest of each place, found without a lock
+	places     [manyPlaces]atomic.Pointer[shape] // the latest of each place, read without a lock
 	mu         sync.RWMutex
 	young, old map[string]*shape
 }
 
-// cutSignature parts a header from the signature at its end.
+// cutSignature splits a header from the signature at its end.
 func cutSignature(header string) (before, signature string, ok bool) {
 	n := len(header) - signatureLen
 	if n <= 0 || n > longestShape {
@@ -73,8 +73,8 @@ func cutSignature(header string) (before, signature string, ok bool) {
 	return header[:n], header[n:], true
 }
 
-// place is where a header is looked for first. Headers differ in their key ids, which begin at the same octet in all of
-// them; whose ids are alike there share a place, and are found by the whole header.
+// place is where a header is looked up first, without a lock. Headers differ in their key ids, which begin at the
+// same octet in all of them. Headers whose ids begin alike share a place; the map finds them by the whole header.
 func (s *shapes) place(before string, keyAt int) *atomic.Pointer[shape] {
 	var mixed uint64
 	if len(before) >= keyAt+8 {
@@ -114,7 +114,7 @@ func (s *shapes) put(found *shape) {
 	s.young[found.before] = found
 }
 
-// recall takes what is known of the header; false: nothing is.
+// recall takes the cached form of the header; false: there is none.
 func (v *Verifier) recall(w *work) bool {
 	before, signature, ok := cutSignature(w.authorizations[0])
 	if !ok {
@@ -129,9 +129,10 @@ func (v *Verifier) recall(w *work) bool {
 	return true
 }
 
-// learn keeps what a request whose signature is good tells of those to come.
+// learn caches what later requests can share with a request whose signature is good.
 func (v *Verifier) learn(w *work, at time.Time) {
-	if last := v.date.Load(); last == nil || at.After(last.at) { // not for each of a client whose clock is behind
+	// Only newer dates enter: a client whose clock is behind would replace the entry with each request.
+	if last := v.date.Load(); last == nil || at.After(last.at) {
 		v.date.Store(&datedText{strings.Clone(w.dates[0]), w.date, at})
 	}
 	v.targets.learn(w)
@@ -143,7 +144,7 @@ func (v *Verifier) learn(w *work, at time.Time) {
 	if !ok {
 		return
 	}
-	header := strings.Clone(w.authorizations[0]) // apart from the request's memory
+	header := strings.Clone(w.authorizations[0]) // separate from the request's memory
 	found := new(shape)
 	if found.auth, _ = parseAuthorization(header, new([signatureLen / 2]byte)); len(found.auth.signature) != signatureLen {
 		return
@@ -165,7 +166,7 @@ type datedText struct {
 	at        time.Time
 }
 
-// readDate is parseDate that remembers the latest date.
+// readDate is parseDate with a cache of the latest date.
 func (v *Verifier) readDate(text string) ([len(condensed)]byte, time.Time, bool) {
 	if last := v.date.Load(); last != nil && last.text == text {
 		return last.condensed, last.at, true

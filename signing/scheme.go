@@ -1,6 +1,6 @@
 // Package signing signs HTTP requests and verifies signed ones by the scheme of the specification, section
-// "Authentication": a canonical request, a string to sign, and an HMAC-SHA256 under a key derived from the secret, the
-// day and the scope. It is the Escher protocol with the prefix SERVICE, so stock Escher clients work unchanged.
+// "Authentication": a canonical request, a string to sign, and an HMAC-SHA256 under a key derived from the secret,
+// the day and the scope. It is the Escher protocol with the prefix SERVICE, so stock Escher clients work unchanged.
 //
 // A client uses Scheme.Sign or Transport; a server makes one Verifier and calls Verify for every request.
 package signing
@@ -14,7 +14,7 @@ import (
 // DefaultWindow is the greatest distance between a request's date and the server's clock, both ways, inclusive.
 const DefaultWindow = 300 * time.Second
 
-// Scheme is the configuration both sides must share. It is a plain value; Default gives the specification's.
+// Scheme is the configuration that both sides must share. It is a plain value; Default gives the specification's.
 type Scheme struct {
 	// AlgorithmPrefix begins the algorithm's name (SERVICE-HMAC-SHA256) and is put before the secret in key derivation.
 	AlgorithmPrefix string
@@ -26,8 +26,8 @@ type Scheme struct {
 	DateHeader, AuthHeader string
 	// Window is the accepted distance from the server's clock, inclusive, in whole seconds.
 	Window time.Duration
-	// LegacyPlus also accepts the form of old PHP clients, which sign %2B in a query as a blank. Such a signature cannot
-	// tell a plus from a blank, so it is off by default.
+	// LegacyPlus also accepts the form of old PHP clients, which sign %2B in a query as a blank. Such a signature
+	// cannot tell a plus from a blank, so it is off by default.
 	LegacyPlus bool
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
@@ -48,7 +48,7 @@ func Default(region string) Scheme {
 	}
 }
 
-// Validate tells which field of the scheme cannot be used, or nil.
+// Validate names the field of the scheme that cannot be used, or gives nil.
 func (s Scheme) Validate() error {
 	switch {
 	case s.AlgorithmPrefix == "" || !all(s.AlgorithmPrefix, algChar):
@@ -76,8 +76,8 @@ func (s Scheme) clock() func() time.Time {
 	return s.Now
 }
 
-// appendText appends the string to sign, step 2 of the specification. date is the condensed date-time, canonicalHash the
-// SHA-256 of the canonical request in binary.
+// appendText appends the string to sign, step 2 of the specification. date is the condensed date-time, canonicalHash
+// the SHA-256 of the canonical request in binary.
 func appendText(dst []byte, algorithm, scope string, date []byte, canonicalHash *[32]byte) []byte {
 	dst = append(append(dst, algorithm...), '\n')
 	dst = append(append(dst, date...), '\n')

@@ -13,8 +13,9 @@ import (
 )
 
 // Sign sets the date and the authorization header of a client's request. It signs host, date and the named further
-// headers, which must be set already (content-length is taken from the body). body is what will be sent, octet for octet.
-// Nothing that is signed may change afterwards. Sign again before a request is repeated: the date is part of it.
+// headers, which must be set already (content-length is taken from the body). body must equal the sent body, octet
+// for octet. Nothing that is signed may change afterwards. Sign again before a request is repeated: the date is part
+// of it.
 func (s Scheme) Sign(r *http.Request, body []byte, c Credential, headers ...string) error {
 	if err := s.Validate(); err != nil {
 		return err
@@ -62,7 +63,7 @@ func outgoing(r *http.Request, body []byte) Incoming {
 	}
 }
 
-// prepare writes the string to sign in the text's own form.
+// prepare writes the string to sign in the specification's own form.
 func (w *work) prepare(s Scheme, headers []string) error {
 	if w.in.Method == "" {
 		w.in.Method = http.MethodGet

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// minTried is the number of secrets that every refused request is compared with: the two of a key in rotation. Where a key
-// has fewer, or is unknown, a dummy secret takes the place, so that the work done tells nothing about the key.
+// minTried is the number of secrets that every refused request is compared with: the two of a key in rotation. A
+// dummy secret fills in for a key that has fewer or is unknown, so that the work tells nothing about the key.
 const minTried = 2
 
 // Lookup gives the secrets valid now for an access key id; during a rotation these are several. It answers false for an
@@ -20,19 +20,19 @@ type Lookup func(keyID string) (secrets []string, ok bool)
 type Verified struct {
 	// KeyID is the access key that signed.
 	KeyID string
-	// Secret is the place of the matching secret in the list of Lookup, so that use of an old secret can be shown.
+	// Secret is the index of the matching secret in the list of Lookup, so that use of an old secret can be shown.
 	Secret int
 	// Time is the date of the request, UTC.
 	Time time.Time
 	// Signature is the 64 hex digits; with KeyID it identifies the request for a replay guard.
 	Signature string
-	// SignedHeaders are the names of the headers that the signature covers, in lower case and joined with semicolons. Any
-	// other header may have been changed on the way. They share memory with the request.
+	// SignedHeaders are the names of the headers that the signature covers, in lower case and joined with semicolons.
+	// Any other header may have been changed on the way. They share memory with the request.
 	SignedHeaders string
 }
 
-// Verifier checks signed requests. It is safe for concurrent use; make one per scheme and keep it, because it caches the
-// derived keys.
+// Verifier checks signed requests. It is safe for concurrent use; make one per scheme and keep it, because it caches
+// the derived keys.
 type Verifier struct {
 	scheme             Scheme
 	algorithm          string
@@ -71,8 +71,9 @@ func NewVerifier(s Scheme) (*Verifier, error) {
 }
 
 // Verify checks the signature of a request. The checks come in this order: size and target, grammar of the header,
-// algorithm, scope, date, window, signed headers, key, signature. It answers *RequestError (400) for a request that cannot
-// be judged, *Error (401) for a refused one. lookup is called once, and only when all before the key is in order.
+// algorithm, scope, date, window, signed headers, key, signature. It answers *RequestError (400) for a request that
+// cannot be judged, *Error (401) for a refused one. It calls lookup once, and only after all checks before the key
+// have passed.
 //
 // Dot segments and empty segments of the path do not change the verdict: serve only what IsClean accepts.
 func (v *Verifier) Verify(in Incoming, lookup Lookup) (Verified, error) {
@@ -87,7 +88,7 @@ func (v *Verifier) Verify(in Incoming, lookup Lookup) (Verified, error) {
 	return claim.Verify(in.Body, secrets)
 }
 
-// match tries the forms and the secrets and gives the place of the secret that matched, or -1.
+// match tries the forms and the secrets and gives the index of the secret that matched, or -1.
 func (v *Verifier) match(w *work, secrets []string) int {
 	w.first()
 	matched := v.try(w, secrets)
@@ -95,10 +96,10 @@ func (v *Verifier) match(w *work, secrets []string) int {
 		w.matched = w.keys[matched].key
 		return matched
 	}
-	w.common = nil // it is of the first form alone
+	w.common = nil // common belongs to the first form only
 	seen := false
 	w.each(v.scheme.LegacyPlus, func() bool {
-		if !seen { // the first form has been tried
+		if !seen { // the first form was tried above
 			seen = true
 			return true
 		}
@@ -113,7 +114,8 @@ func (v *Verifier) match(w *work, secrets []string) int {
 	return matched
 }
 
-// try compares the signature of the canonical request at hand under every secret, and under the dummy for lack of them.
+// try compares the signature of the current canonical request under every secret, and under the dummy for lack of
+// them.
 func (v *Verifier) try(w *work, secrets []string) int {
 	w.hashCanonical()
 	for i := range max(len(secrets), minTried) {
@@ -128,7 +130,7 @@ func (v *Verifier) try(w *work, secrets []string) int {
 	return -1
 }
 
-// key gives the derived key of a secret. An empty secret counts as none: any caller could sign with it.
+// key gives the derived key of a secret. An empty secret counts as none, because any caller could sign with it.
 func (v *Verifier) key(w *work, secrets []string, i int) triedKey {
 	secret, valid := v.dummy, false
 	if i < len(secrets) && secrets[i] != "" {
