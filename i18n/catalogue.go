@@ -1,9 +1,7 @@
-// Package i18n holds the texts the service shows and chooses the language to
-// show them in.
+// Package i18n holds the texts that the service shows and chooses the language to show them in.
 //
-// A text is found by its name, which is the name of the failure or label it
-// belongs to and never changes with the language. Every language is one flat
-// JSON file under locales, complete by test.
+// A text is found by its name: the name of the failure or label it belongs to, which is the same in every language.
+// Every language is one flat JSON file under locales. A test keeps them complete.
 package i18n
 
 import (
@@ -20,7 +18,7 @@ import (
 	"golang.org/x/text/language"
 )
 
-// Default is the language whose text is shown where the chosen one has none.
+// Default is the language whose text is shown where the chosen language has none.
 const Default = "en"
 
 //go:embed locales/*.json
@@ -33,8 +31,8 @@ type Catalogue struct {
 	messages  map[string]map[string]message // language, then name
 }
 
-// Load reads the embedded texts. It fails only when a locale file itself is
-// broken, and then names the file and the text.
+// Load reads the embedded texts. It fails only when a locale file itself is broken; the error names the file and the
+// text.
 func Load() (*Catalogue, error) { return load(locales) }
 
 func load(files fs.FS) (*Catalogue, error) {
@@ -81,8 +79,7 @@ type namedText struct{ name, text string }
 
 var errNotFlat = errors.New("not one flat object of texts")
 
-// flatTexts reads name by name, because unmarshalling into a map would keep
-// the last of two equal names without a word.
+// flatTexts reads name by name, because unmarshalling into a map would silently keep the last of two equal names.
 func flatTexts(data []byte) ([]namedText, error) {
 	if !json.Valid(data) {
 		return nil, errors.New("not valid JSON")
@@ -107,15 +104,13 @@ func flatTexts(data []byte) ([]namedText, error) {
 // Languages lists the shipped languages, ISO 639-1 codes in alphabetical order.
 func (c *Catalogue) Languages() []string { return slices.Clone(c.languages) }
 
-// Message writes the named text in a language, with args in its placeholders.
-// A language that is not shipped gets the Default one. A name without a text
-// is answered by itself and a placeholder without a value stays visible, so
-// that a gap is seen but never breaks an answer.
+// Message writes the named text in a language, with args in its placeholders. A language that is not shipped gets the
+// Default one. A name without a text gives the name itself and a placeholder without a value stays visible: a gap
+// shows, but never breaks an answer.
 //
-// Values are printed plainly: numbers as decimals without grouping or
-// exponent, instants as RFC 3339 in UTC with milliseconds, durations as whole
-// seconds rounded up, lists joined by commas. Texts lose control characters
-// and are cut at 200 characters (lists at 1000). Nothing is escaped for HTML.
+// Values are printed plainly: numbers as decimals without grouping or exponent, instants as RFC 3339 in UTC with
+// milliseconds, durations as whole seconds rounded up, lists joined by commas. Texts lose control characters and are
+// cut at 200 characters (lists at 1000). Nothing is escaped for HTML.
 func (c *Catalogue) Message(lang, name string, args map[string]any) string {
 	texts, ok := c.messages[lang]
 	if !ok {
@@ -130,10 +125,9 @@ func (c *Catalogue) Message(lang, name string, args map[string]any) string {
 	return m.write(args)
 }
 
-// Text chooses from a stored translatable text {"en": ..., "hu": ...}: the
-// language asked for, else the fallback, else Default, else the first in
-// alphabetical order that says anything. A three-letter or regional code (hun,
-// hu-HU) finds its two-letter text. Without any text it gives "".
+// Text chooses from a stored translatable text {"en": ..., "hu": ...}: the requested language, else the fallback,
+// else Default, else the first non-empty text in alphabetical order. A three-letter or regional code (hun, hu-HU)
+// finds its two-letter text. Without any text it gives "".
 func (c *Catalogue) Text(texts map[string]string, lang, fallback string) string {
 	for _, want := range []string{lang, fallback, Default} {
 		if t := texts[want]; t != "" {
@@ -151,9 +145,8 @@ func (c *Catalogue) Text(texts map[string]string, lang, fallback string) string 
 	return ""
 }
 
-// baseLanguage gives the ISO 639-1 code of a language code in any of its
-// forms: hu-HU, hun and HU are hu, fra and fre are fr, iw is he. What is no
-// language code gives "".
+// baseLanguage gives the ISO 639-1 code of a language code in any of its forms: hu-HU, hun and HU are hu, fra and fre
+// are fr, iw is he. A text that is not a language code gives "".
 func baseLanguage(code string) string {
 	if len(code) < 2 || len(code) > 35 { // the longest tag RFC 5646 asks to support
 		return ""

@@ -10,8 +10,7 @@ import (
 	"unicode"
 )
 
-// Bounds of a printed value, in characters: what a caller sent comes back in
-// messages, and must not make them long.
+// Bounds of a printed value, in characters. Messages quote what a caller sent, and must stay short.
 const (
 	maxValue = 200
 	maxList  = 1000
@@ -51,8 +50,8 @@ func isPlaceholder(name string) bool {
 	return name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == ""
 }
 
-// write puts the values in. They are never looked at for placeholders again,
-// so a value that reads {property} stays what it is.
+// write puts the values in. It does not search values for placeholders, so a value that reads {property} stays as it
+// is.
 func (m message) write(args map[string]any) string {
 	var b strings.Builder
 	for i, name := range m.placeholders {
@@ -129,9 +128,8 @@ func wholeSeconds(d time.Duration) string {
 	return strconv.FormatInt(s, 10)
 }
 
-// clean makes a foreign text harmless in a message and in a log line: no
-// control characters, no invisible change of the writing direction, valid
-// UTF-8, bounded length.
+// clean makes a caller's text harmless in a message and in a log line: no control characters, no invisible change of
+// the writing direction, valid UTF-8, bounded length.
 func clean(text string, limit int) string {
 	var b strings.Builder
 	n := 0

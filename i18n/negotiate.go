@@ -6,31 +6,26 @@ import (
 	"strings"
 )
 
-// maxHeader bounds the part of an Accept-Language header that is read, in
-// bytes. Browsers send under 100; the rest is an experiment.
+// maxHeader bounds how much of an Accept-Language header is read, in bytes. Browsers send under 100.
 const maxHeader = 256
 
-// Negotiate chooses the language of an answer: the enabled one that the
-// Accept-Language header weighs highest, the earlier of equals, else fallback.
+// Negotiate chooses the language of an answer: the enabled one with the highest weight in the Accept-Language header,
+// the earlier of equals, else fallback.
 //
-// enabled and fallback are ISO 639-1 codes as the programme is configured;
-// without enabled languages the shipped ones count, without a fallback Default
-// does. A range speaks for its language whatever its region (hu-HU is hu).
-// Three-letter codes count as their two-letter ones. * speaks for every
-// language the header does not name, and q=0 refuses one. Elements that cannot
-// be read are passed over and only the first 256 bytes count, up to the last
-// whole element. There is no error: a header never makes a request fail.
+// enabled and fallback are ISO 639-1 codes from the programme's configuration. Without enabled languages the shipped
+// ones count; without a fallback Default does. A range stands for its language whatever its region (hu-HU is hu).
+// Three-letter codes count as their two-letter ones. * stands for every language that the header does not name, and
+// q=0 refuses one. Unreadable elements are skipped and only the first 256 bytes count, up to the last whole element.
+// There is no error: a header never makes a request fail.
 //
-// This is the lookup of RFC 4647 and not x/text's matcher, because that one
-// gives Basque readers Spanish and Breton readers French, drops the whole
-// header for one bad element, and cannot refuse a language.
+// This is the lookup of RFC 4647 and not x/text's matcher, because that one gives Basque readers Spanish and Breton
+// readers French, drops the whole header for one bad element, and cannot refuse a language.
 func (c *Catalogue) Negotiate(header string, enabled []string, fallback string) (lang string) {
 	return c.Preferences(header, enabled, fallback)[0]
 }
 
-// Preferences is Negotiate with all that may be spoken: the enabled languages that
-// the header wants, the best first, and the fallback behind them. A text that lacks
-// the first one comes in the next one it has.
+// Preferences is Negotiate with every acceptable language: the enabled languages that the header wants, the best
+// first, then the fallback. A text that lacks the first language is shown in the next one it has.
 func (c *Catalogue) Preferences(header string, enabled []string, fallback string) []string {
 	if fallback == "" {
 		fallback = Default
@@ -44,7 +39,7 @@ func (c *Catalogue) Preferences(header string, enabled []string, fallback string
 		if weight, place := weigh(ranges, candidate); weight > 0 {
 			p := preference{candidate, weight, place, i}
 			if candidate == fallback {
-				p.order = -1 // of several under one * the programme's default comes first
+				p.order = -1 // among several under one *, the programme's default comes first
 			}
 			list = append(list, p)
 		}
@@ -60,7 +55,7 @@ func (c *Catalogue) Preferences(header string, enabled []string, fallback string
 	return wanted
 }
 
-// preference is a language, how much it is wanted and where the header says so.
+// preference is a language, its weight and its place in the header.
 type preference struct {
 	language             string
 	weight, place, order int
@@ -77,7 +72,7 @@ type languageRange struct {
 	weight int    // q in thousandths
 }
 
-// weigh tells how much the header wants a language and where it says so.
+// weigh gives the weight of a language in the header and its place there.
 func weigh(ranges []languageRange, lang string) (weight, place int) {
 	named := false
 	for i, r := range ranges {
@@ -108,7 +103,7 @@ func parseRanges(header string, into []languageRange) []languageRange {
 	return into
 }
 
-// capHeader cuts between elements, since half an element says something else.
+// capHeader cuts between elements, because half an element would mean something else.
 func capHeader(header string) string {
 	if len(header) <= maxHeader {
 		return header
@@ -154,8 +149,7 @@ func isSubtag(code string) bool {
 	return len(code) >= 2 && len(code) <= 8
 }
 
-// parseWeight reads 0 to 1 as thousandths; decimals after the third are read
-// and dropped.
+// parseWeight reads 0 to 1 as thousandths; it accepts decimals after the third and drops them.
 func parseWeight(text string) (int, bool) {
 	whole, decimals, _ := strings.Cut(text, ".")
 	if whole != "0" && whole != "1" {
