@@ -10,16 +10,14 @@ import (
 	"github.com/oasdiff/yaml"
 )
 
-// Bundle gives the document of an API as one self-contained file, in YAML and
-// in JSON: what it takes from common.yaml stands among its own components,
-// under the same name. It fails for an unknown API, and when both files define
-// a component of one name, because one of them would silently replace the
-// other.
+// Bundle gives the document of an API as one self-contained file, in YAML and in JSON. Components of common.yaml
+// become its own, under the same name. It fails for an unknown API, and when both files define a component of one
+// name, because one of them would silently replace the other.
 func Bundle(api string) (asYAML, asJSON []byte, err error) {
 	return bundled(api, func(*openapi3.T) {})
 }
 
-// BundleJSON is Bundle with bodies in JSON alone, for generators of code that take one body of an operation and no more.
+// BundleJSON is Bundle with JSON request bodies only, for code generators that take a single body per operation.
 func BundleJSON(api string) (asYAML, asJSON []byte, err error) {
 	return bundled(api, func(doc *openapi3.T) {
 		for _, item := range doc.Paths.Map() {
@@ -32,7 +30,7 @@ func BundleJSON(api string) (asYAML, asJSON []byte, err error) {
 	})
 }
 
-// bundled gives a document as one file, after a change that only this file has.
+// bundled gives a document as one file, after a change that applies to this output only.
 func bundled(api string, change func(*openapi3.T)) (asYAML, asJSON []byte, err error) {
 	doc, err := Load(api)
 	if err != nil {
@@ -51,7 +49,7 @@ func bundled(api string, change func(*openapi3.T)) (asYAML, asJSON []byte, err e
 	return asYAML, asJSON, nil
 }
 
-// internalize takes shared components into the document under their own names.
+// internalize copies shared components into the document under their own names.
 func internalize(doc *openapi3.T) error {
 	own := ownComponents(doc)
 	var collision error
@@ -65,7 +63,7 @@ func internalize(doc *openapi3.T) error {
 	return collision
 }
 
-// ownComponents lists what the document defines itself, as collection/name.
+// ownComponents lists the components that the document itself defines, as collection/name.
 func ownComponents(doc *openapi3.T) map[string]bool {
 	own := map[string]bool{}
 	add(own, "schemas", doc.Components.Schemas)

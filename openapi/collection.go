@@ -17,7 +17,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// The request collections as they were made: `make collections` makes them anew.
+// collections holds the request collections. `make collections` regenerates them.
 //
 //go:embed collections/*.json
 var collections embed.FS
@@ -25,8 +25,7 @@ var collections embed.FS
 //go:embed sign.js
 var signingScript string
 
-// Collection gives the request collection of an API, as `make collections` wrote
-// it. It fails for an unknown API.
+// Collection gives the request collection of an API. It fails for an unknown API.
 func Collection(api string) ([]byte, error) {
 	if !slices.Contains(served, api) {
 		return nil, fmt.Errorf("openapi: no API is called %q", api)
@@ -91,9 +90,8 @@ type (
 	}
 )
 
-// MakeCollection makes the request collection of an API from its document: one
-// request for each example of each operation, optional parameters switched off,
-// and one script that signs whatever is sent.
+// MakeCollection makes the request collection of an API from its document: one request for each example of each
+// operation, optional parameters switched off, and one script that signs every request.
 func MakeCollection(api string) ([]byte, error) {
 	doc, err := Load(api)
 	if err != nil {
@@ -121,7 +119,7 @@ func MakeCollection(api string) ([]byte, error) {
 	return indented(c)
 }
 
-// indented writes JSON as people read it, with a line feed at its end.
+// indented writes JSON in the form people read, with a line feed at its end.
 func indented(v any) ([]byte, error) {
 	var text bytes.Buffer
 	e := json.NewEncoder(&text)
@@ -159,8 +157,8 @@ func (f *collectionFolder) add(tag, path string, item *openapi3.PathItem) {
 	}
 }
 
-// inOrder gives the names of examples: where one needs what another makes, by their x-order, which they have because
-// names are sorted in a published document; else by name.
+// inOrder gives the names of examples by their x-order, else by name. A published document sorts names, so an example
+// that needs what another creates carries an x-order.
 func inOrder(examples openapi3.Examples) []string {
 	place := func(name string) float64 {
 		at, _ := examples[name].Value.Extensions["x-order"].(float64)
@@ -173,9 +171,8 @@ func inOrder(examples openapi3.Examples) []string {
 
 var templated = regexp.MustCompile(`\{([a-z_]+)\}`)
 
-// collectionTarget is the path with the examples of its parameters, or with those
-// that a body's example has of its own (x-path); those of the query are there to be
-// switched on.
+// collectionTarget is the path with the examples of its parameters, or with the values that a body's example has of
+// its own (x-path). Query parameters are included switched off.
 func collectionTarget(path string, parameters openapi3.Parameters, own map[string]any) collectionURL {
 	target := collectionURL{Host: []string{"{{base_url}}"}}
 	for _, ref := range parameters {
@@ -191,8 +188,8 @@ func collectionTarget(path string, parameters openapi3.Parameters, own map[strin
 	return target
 }
 
-// ExamplePath is a path with the examples of its parameters in their places, percent-encoded,
-// or with those that a body's example has of its own (x-path).
+// ExamplePath is a path with the examples of its parameters in their places, percent-encoded, or with the values that
+// a body's example has of its own (x-path).
 func ExamplePath(path string, parameters openapi3.Parameters, own map[string]any) string {
 	examples := map[string]string{}
 	for _, ref := range parameters {
@@ -206,7 +203,7 @@ func ExamplePath(path string, parameters openapi3.Parameters, own map[string]any
 	return templated.ReplaceAllStringFunc(path, func(name string) string { return url.PathEscape(examples[strings.Trim(name, "{}")]) })
 }
 
-// exampleText writes an example as a query has it.
+// exampleText writes an example in the form of a query parameter.
 func exampleText(example any) string {
 	list, ok := example.([]any)
 	if !ok {
@@ -221,14 +218,14 @@ func exampleText(example any) string {
 
 func rawBody(example any) *collectionBody {
 	text, err := indented(example)
-	if err != nil { // it was read from a document: it can be written
+	if err != nil { // it came from a document, so it can be written
 		panic(err)
 	}
 	return &collectionBody{"raw", strings.TrimSpace(string(text)), map[string]any{"raw": map[string]string{"language": "json"}}}
 }
 
-// answered is the script that holds an answer against the document: its status is
-// one of those that a well-formed, well-signed request can get, and its body is JSON where the document says so.
+// answered is the script that checks an answer against the document: its status is one that a well-formed,
+// well-signed request can get, and its body is JSON where the document says so.
 func answered(op *openapi3.Operation) []collectionEvent {
 	var statuses []string
 	for _, code := range slices.Sorted(maps.Keys(op.Responses.Map())) {

@@ -13,9 +13,8 @@ import (
 // Files lists the documents by name, common among them.
 func Files() []string { return append([]string{common}, served...) }
 
-// Compact gives a document as JSON without what no request is judged by: descriptions of
-// everything but the API itself, and examples. References stay as they are. It fails for
-// a name that is not among Files.
+// Compact gives a document as JSON without the parts that validation does not need: examples, and all descriptions
+// except that of the API itself. References stay as they are. It fails for a name that is not among Files.
 func Compact(name string) ([]byte, error) {
 	text, err := fs.ReadFile(FS, name+".yaml")
 	if err != nil {
@@ -30,7 +29,7 @@ func Compact(name string) ([]byte, error) {
 	return append(out, '\n'), err
 }
 
-// named are the objects whose keys are names and no keywords.
+// named are the objects whose keys are names, not keywords.
 var named = []string{"properties", "schemas", "parameters", "responses", "headers", "requestBodies", "mapping", "paths", "content", "callbacks"}
 
 func dropProse(v any, under string) {
@@ -41,7 +40,7 @@ func dropProse(v any, under string) {
 			case !names && (key == "description" && under != "info" || key == "example" || key == "examples"):
 				delete(v, key)
 			case !names && (key == "default" || key == "enum" || strings.HasPrefix(key, "x-")):
-				// data, whatever its keys are called
+				// data, even where its keys look like keywords
 			case names:
 				dropProse(value, "")
 			default:

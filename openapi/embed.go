@@ -1,7 +1,6 @@
-// Package openapi holds the contract: one OpenAPI 3.0.3 document for each API
-// and common.yaml, which they share. The documents are the manual, the source
-// of the generated code in gen and what the server validates against; nothing
-// else says what a request may look like.
+// Package openapi holds the contract: one OpenAPI 3.0.3 document for each API, and common.yaml, which they share. The
+// documents are the manual, the source of the generated code in gen, and what the server validates against; a
+// request's shape is defined nowhere else.
 package openapi
 
 import (
@@ -26,13 +25,12 @@ const common = "common"
 // served are the APIs that have handlers, in alphabetical order.
 var served = []string{"administration", "automation-campaigns", "coupon", "customers", "display", "entities", "events", "leaderboard", "levels", "loyalty-read", "offers", "rewards"}
 
-// Names lists the APIs in alphabetical order. Each is the name of a document
-// without its extension, and what an access key's list of APIs may hold.
+// Names lists the APIs in alphabetical order. Each is the name of a document without its extension. An access key's
+// list of APIs holds these names.
 func Names() []string { return slices.Clone(served) }
 
-// Load reads the document of an API, resolves what it takes from common.yaml
-// and validates it. Each call gives a document of its own. It fails for a name
-// that is not among Names.
+// Load reads the document of an API, resolves its references to common.yaml and validates it. Each call gives a
+// separate document. It fails for a name that is not among Names.
 func Load(api string) (*openapi3.T, error) {
 	if !slices.Contains(served, api) {
 		return nil, fmt.Errorf("openapi: no API is called %q", api)
@@ -48,14 +46,14 @@ func Load(api string) (*openapi3.T, error) {
 	return doc, nil
 }
 
-// Reader gives a function that reads documents by name, common among them, and what they
-// share once. They are not validated and must not be changed.
+// Reader gives a function that reads documents by name, common among them. Documents share the components that they
+// refer to, so they must not be changed; they are not validated.
 func Reader() func(name string) (*openapi3.T, error) {
 	loader := newLoader()
 	return func(name string) (*openapi3.T, error) { return loader.LoadFromURI(&url.URL{Path: name + ".yaml"}) }
 }
 
-// newLoader gives a loader that finds files in FS and nowhere else.
+// newLoader gives a loader that finds files in FS only.
 func newLoader() *openapi3.Loader {
 	loader := openapi3.NewLoader()
 	loader.IsExternalRefsAllowed = true

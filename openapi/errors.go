@@ -7,13 +7,13 @@ import (
 	"github.com/oasdiff/yaml"
 )
 
-// Error is what the platform refuses a request with: one row of errors.yaml.
+// Error is a refusal of the platform: one row of errors.yaml.
 type Error struct {
-	Name   string `json:"name"` // of its message; several may have one code
+	Name   string `json:"name"` // of its message; several names may share a code
 	Code   int    `json:"code"`
-	Status int    `json:"status"` // of HTTP
+	Status int    `json:"status"` // HTTP status
 	When   string `json:"when"`
-	Do     string `json:"do"` // what the caller does
+	Do     string `json:"do"` // what the caller should do
 }
 
 // Errors lists every error of the platform. It fails when errors.yaml cannot be read.

@@ -6,11 +6,10 @@ import (
 	"strings"
 )
 
-// FilterMaxLength is how many characters the text of a filter may have at most.
+// FilterMaxLength is the greatest length of a filter's text, in characters.
 const FilterMaxLength = 1024
 
-// operators are those of the Display grammar in the order of the documents; the empty one
-// is short for eq.
+// operators are the operators of the Display grammar in the order of the documents; the empty one is short for eq.
 var operators = []string{"", "eq", "ne", "gt", "gte", "lt", "lte", "in", "nin"}
 
 // sentences describe the operators of a kind; WHAT is the subject, NAME the parameter.
@@ -39,10 +38,9 @@ func (f Filter) describe() map[string]string {
 	return sentences["text"]
 }
 
-// Expand writes a document anew with the parameters of its filters: those that have a
-// subject are defined for each operator of their kind that an operation takes, and each
-// operation refers to its own. It touches nothing else. It fails for an operation that the
-// document does not have.
+// Expand rewrites the parameters of the filters in a document. A filter that has a subject is defined for each
+// operator that at least one operation takes, and each operation refers to its own. The rest of the document stays as
+// it is. It fails for an operation that the document does not have.
 func (f Filters) Expand(document []byte) ([]byte, error) {
 	lines := strings.Split(string(document), "\n")
 	keys := make([]string, 0, len(f.Parameters))
@@ -76,7 +74,7 @@ func (f Filters) Expand(document []byte) ([]byte, error) {
 	return []byte(strings.Join(lines, "\n")), nil
 }
 
-// taken gives the operators of a filter that an operation takes.
+// taken gives the operators of a filter that at least one operation takes.
 func (f Filters) taken(parameter string) map[string]bool {
 	taken := map[string]bool{}
 	for _, entries := range f.Operations {
@@ -100,8 +98,8 @@ func withOperator(name, operator string) string {
 	return name + "." + operator
 }
 
-// define puts the definitions of a filter where they stand, or behind the last parameter.
-// Each takes two lines. One that no operation takes any more goes.
+// define puts the definitions of a filter where they stand already, or after the last parameter. Each takes two
+// lines. A definition that no operation takes is removed.
 func define(lines []string, key string, f Filter, taken map[string]bool) []string {
 	var block []string
 	at := -1
@@ -132,11 +130,10 @@ func define(lines []string, key string, f Filter, taken map[string]bool) []strin
 	return slices.Insert(lines, at, block...)
 }
 
-// quoted writes a text as YAML that no reader takes for anything else.
+// quoted writes a text as YAML that is always read as a string.
 func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
-// endOf finds the line behind a section: behind its head, the first line that is not
-// indented as its lines are.
+// endOf finds the end of a section: the first line after its head that is not indented like its lines.
 func endOf(lines []string, from int, head, indent string) int {
 	i := from + slices.Index(lines[from:], head) + 1
 	for i < len(lines) && strings.HasPrefix(lines[i], indent) {
@@ -145,8 +142,7 @@ func endOf(lines []string, from int, head, indent string) int {
 	return i
 }
 
-// refer puts the references of an operation to its filters where they stand, or behind its
-// last parameter.
+// refer puts an operation's references to its filters where they stand already, or after its last parameter.
 func refer(lines []string, operation string, entries []string, defined map[string]bool) ([]string, error) {
 	from := slices.Index(lines, "      operationId: "+operation)
 	if from < 0 {

@@ -348,7 +348,7 @@ func TestEnumerationsHaveNames(t *testing.T) {
 }
 
 // TestEveryOperationHasARole: the least role of a user who may use an operation stands in
-// its document; the list names the operations for which nobody has decided it.
+// its document; the list names the operations for which it is not decided yet.
 func TestEveryOperationHasARole(t *testing.T) {
 	var without []string
 	for _, op := range operations(t) {
