@@ -47,7 +47,7 @@ func open(l *loyalty.Loading) *account {
 		a.lots = append(a.lots, &lot)
 	}
 	for name, t := range l.Transactions {
-		if t.Holder == l.Customer.ID { // the purchase of another customer is as good as none
+		if t.Holder == l.Customer.ID { // another customer's purchase counts as not found
 			a.transactions[name] = t.Clone()
 		}
 	}
@@ -63,10 +63,9 @@ func open(l *loyalty.Loading) *account {
 	return a
 }
 
-// copy gives an event its own account to work on.
-// What rules write through a pointer is copied deeply, what they replace as a whole is
-// shared: a refused event must leave nothing to the next one of its batch, and most
-// accounts of a batch are copied more than once.
+// copy gives an event its own account to work on. Values that rules change through a pointer are copied deeply; values
+// that they replace as a whole are shared. A refused event must leave nothing behind for the next event of its batch,
+// and most accounts of a batch are copied more than once.
 func (a *account) copy() *account {
 	c := *a
 	c.lots = make([]*points.Lot, len(a.lots))
@@ -83,7 +82,7 @@ func (a *account) copy() *account {
 		reservation := *r
 		c.reservations[name] = &reservation
 	}
-	c.progress = maps.Clone(a.progress) // a change puts a new one in its place
+	c.progress = maps.Clone(a.progress) // a change replaces the entry instead of writing through it
 	c.claims = make(map[loyalty.ID]*loyalty.RewardClaim, len(a.claims))
 	for id, claim := range a.claims {
 		copied := *claim
@@ -96,13 +95,12 @@ func (a *account) copy() *account {
 	return &c
 }
 
-// nextDue is the earliest instant at which something of the account falls due. It is exact after
-// everything was loaded (complete), and otherwise never later than the truth: a date that is too
-// early costs a look that finds nothing, one that is too late leaves points spendable that have
-// expired.
+// nextDue is the earliest instant at which something of the account falls due. It is exact after everything was loaded
+// (complete), and otherwise never later than the truth: a date that is too early costs a look that finds nothing, a
+// date that is too late leaves expired points spendable.
 func (a *account) nextDue(book *points.Book, complete bool) time.Time {
 	if a.customer.Status == loyalty.Merged {
-		return time.Time{} // whatever comes due is the target's
+		return time.Time{} // what falls due belongs to the target of the merge
 	}
 	due := a.customer.DueAt
 	if complete {
@@ -160,8 +158,8 @@ func (a *account) nextProgress(now time.Time) *loyalty.Progress {
 	return next
 }
 
-// was returns the rows as the store loaded them, with which the guards of the writes compare; empty
-// for a customer created in this batch.
+// was returns the rows as the store loaded them, which the guards of the writes compare with; empty for a customer
+// created in this batch.
 func (a *account) was() *loyalty.Loading {
 	if a.loaded == nil {
 		return &unloaded
@@ -183,12 +181,12 @@ func (a *account) tiers() map[string]string {
 	return reached
 }
 
-// tierOnly is the tier that a tier's progress tells.
+// tierOnly is the tier in the document of a tier's progress.
 type tierOnly struct {
 	Tier string `json:"tier"`
 }
 
-// ReadDocument looks for the tier and at nothing else.
+// ReadDocument reads the tier and skips the rest.
 func (t *tierOnly) ReadDocument(text json.RawMessage) error {
 	return loyalty.EachMember(text, func(name, value []byte) error {
 		if string(name) == "tier" {

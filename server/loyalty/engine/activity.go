@@ -29,12 +29,11 @@ func (r *Run) Refuse(ref Reference, reason string, err *loyalty.Error) error {
 	return ref.At(err)
 }
 
-// dated is what has a first and a last day.
+// dated has a first and a last day.
 type dated interface{ Status(at time.Time) string }
 
-// InForce finds what a customer takes part in, open when the event takes effect.
-// It fails with ErrEntityNotFound for what does not exist or is archived, and
-// with ErrNotRunning outside its dates.
+// InForce finds an entity that the customer takes part in, if it is open when the event takes effect. It fails with
+// ErrEntityNotFound if the entity does not exist or is archived, and with ErrNotRunning outside its dates.
 func InForce[E dated](r *Run, all map[string]E, ref Reference) (E, error) {
 	e, ok := all[ref.ID]
 	if !ok {
@@ -46,8 +45,8 @@ func InForce[E dated](r *Run, all map[string]E, ref Reference) (E, error) {
 	return e, nil
 }
 
-// mayDo returns why the customer's state forbids an action of its declared standing: ErrWrongStatus
-// or ErrSuspended (110003); nil if it does not.
+// mayDo returns the error with which the customer's state forbids an action of its declared standing: ErrWrongStatus or
+// ErrSuspended (110003); nil if the action is allowed.
 func mayDo(r *Run, action string) error {
 	rule, known := r.batch.rules.rules[action]
 	if !known {
@@ -65,8 +64,8 @@ func (r *Run) Afford(n int64) error {
 	return r.NotEnough(n)
 }
 
-// NotEnough is the refusal of a price that the customer cannot pay, which a preview explains. It
-// names no attribute, because the price of a game is the programme's and no caller sent it.
+// NotEnough refuses a price that the customer cannot pay, and explains it to a preview. It names no attribute: the
+// price is set by the programme, so no caller sent it.
 func (r *Run) NotEnough(n int64) *loyalty.Error {
 	r.TraceInput(loyalty.Verdict{
 		Rule: "spend", Verdict: "refused", Reason: "reason.not_enough", Points: -n,
@@ -75,9 +74,8 @@ func (r *Run) NotEnough(n int64) *loyalty.Error {
 	return loyalty.ErrNotEnoughToSpend
 }
 
-// Outlook returns what an action would be refused with now, by the same function that its rule
-// calls, so that what is offered and what is accepted cannot differ; refused is nil if it would not
-// be.
+// Outlook returns the error with which an action would be refused now; refused is nil if it would be accepted. It calls
+// the same function as the action's rule, so that what is offered and what is accepted cannot differ.
 func (r *Run) Outlook(action string, may func() error) (refused, fault error) {
 	err := mayDo(r, action)
 	if err == nil {
@@ -89,9 +87,8 @@ func (r *Run) Outlook(action string, may func() error) (refused, fault error) {
 // mostNamed is how many things a refusal names.
 const mostNamed = 20
 
-// OnlyOne returns the one element of all, for events that may leave out what they are about. It
-// fails with missing if there is none, and with ErrSeveral (190400), which names them, if there are
-// several.
+// OnlyOne returns the only element of all, for events that may leave out which one they mean. It fails with missing if
+// there is none, and with ErrSeveral (190400), which names the candidates, if there are several.
 func OnlyOne(attribute string, all []string, missing *loyalty.Error) (string, error) {
 	switch len(all) {
 	case 0:
@@ -115,8 +112,8 @@ func RefusalOf(err error) (refused, fault error) {
 	return nil, err
 }
 
-// MayAct returns why the customer's state forbids an action of a standing: ErrWrongStatus or
-// ErrSuspended (110003); nil if it does not.
+// MayAct returns the error with which the customer's state forbids an action of a standing: ErrWrongStatus or
+// ErrSuspended (110003); nil if the action is allowed.
 func (r *Run) MayAct(action string, needs Standing) error {
 	switch status := r.Customer.Status; {
 	case status == loyalty.OptedOut || status == loyalty.Merged, status == loyalty.Inactive && needs != Anyone:

@@ -9,10 +9,9 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// replay answers a ticket with the stored answer of an earlier request under the same idempotency
-// key; nil if there was none, or only one that another event of a bulk may replace. A repeated
-// request is told of the same customer as the first, because an answer outlives merges and changed
-// names.
+// replay answers a ticket with the stored answer of an earlier request under the same idempotency key. It returns nil
+// if there was none, or only one that another event of a bulk may replace. A repeated request gets the customer of the
+// first one, because an answer outlives merges and changed names.
 func (b *batch) replay(t *Ticket) (*loyalty.Answer, error) {
 	if t.sub.Idempotency == nil || t.preview {
 		return nil, nil
@@ -21,8 +20,8 @@ func (b *batch) replay(t *Ticket) (*loyalty.Answer, error) {
 	if answer == nil || err != nil || answer.Customer == (loyalty.ID{}) {
 		return answer, err
 	}
-	// The answer may be about another customer than the one whom the name leads to now: the one
-	// whom they were merged into, or one who gave up an external id.
+	// The answer may be about another customer than the name leads to now: the customer may have been merged, or may
+	// have given up an external id.
 	a, ok := b.accounts[answer.Customer]
 	need := loyalty.CustomerNeeds{ID: answer.Customer, Key: true}
 	if !b.asked.people[personOf(&need)] && (!ok || !a.covers(&need)) {
@@ -53,13 +52,12 @@ func (b *batch) earlier(i *loyalty.Idempotency) (*loyalty.Answer, error) {
 	return &answer, nil
 }
 
-// refusedAnswer reports whether the request was refused, so that nothing was done. A bulk may be
-// sent again with the faulty events corrected and the others unchanged.
+// refusedAnswer reports whether the request was refused, so that nothing was recorded. A bulk may be sent again with
+// the faulty events corrected and the others unchanged.
 func refusedAnswer(a *loyalty.Answer) bool { return a.Status >= 400 }
 
-// boundTo is the name that a part of an answer is sealed under, so that a sealed answer cannot be
-// moved to another key or part. The body of a request outside a bulk is named by its key alone, as
-// stored answers were before there were parts.
+// boundTo is the name that a part of an answer is sealed under, so that a sealed answer cannot be moved to another key
+// or part. Outside a bulk, the body is named by the request's key alone.
 func boundTo(a *loyalty.Answer, part string) []byte {
 	if a.Place > 0 {
 		part = strconv.Itoa(a.Place) + part
@@ -91,9 +89,9 @@ func openAnswer(a *loyalty.Answer, key []byte) (err error) {
 
 const blockPart = "customer"
 
-// remember stores the answer of an idempotent ticket together with its effect, or on its own if a
-// rule refused it. A refusal is stored only if the node that gave it had the configuration in
-// force: under the previous one the event might have been accepted.
+// remember stores the answer of an idempotent ticket together with its effect, or on its own if a rule refused it. A
+// refusal is stored only if the node that gave it had the configuration in force: under the previous one the event
+// might have been accepted.
 func (b *batch) remember(t *Ticket) {
 	idem := t.sub.Idempotency
 	if idem == nil || !loyalty.WorthStoring(t.result.Err) {
@@ -127,7 +125,7 @@ func (b *batch) remember(t *Ticket) {
 	b.keepAnswer(clear, answer)
 }
 
-// keepWhole records what the key of a whole bulk stands for, together with the first of its events.
+// keepWhole stores the content of a whole bulk under the bulk's key, together with the first of its events.
 func (b *batch) keepWhole(i *loyalty.Idempotency) {
 	if i.Place == 0 {
 		return
@@ -138,12 +136,12 @@ func (b *batch) keepWhole(i *loyalty.Idempotency) {
 	}
 }
 
-// keepAnswer adds an answer to the writes, sealed; the rest of the batch reads it in the clear.
+// keepAnswer adds a sealed answer to the writes; the rest of the batch reads it in the clear.
 func (b *batch) keepAnswer(clear, sealed loyalty.Answer) {
 	before, known := b.answers[clear.AnswerKey]
 	b.answers[clear.AnswerKey] = clear
 	if own := slices.IndexFunc(b.writes.Answers, func(a loyalty.Answer) bool { return known && a.AnswerKey == clear.AnswerKey }); own >= 0 {
-		b.writes.Answers[own] = sealed // of this very batch
+		b.writes.Answers[own] = sealed // an earlier event of this batch
 		return
 	}
 	if known {
@@ -155,7 +153,7 @@ func (b *batch) keepAnswer(clear, sealed loyalty.Answer) {
 // errItemDone is the result of a ticket whose bulk item was already done.
 var errItemDone = errors.New("the item is done already")
 
-// mark is the row that ends a ticket's bulk item.
+// mark is the row that marks a ticket's bulk item as ended.
 func (t *Ticket) mark(at time.Time, err error) loyalty.BulkMark {
 	m := loyalty.BulkMark{BulkKey: t.item, At: at}
 	if err != nil {
@@ -164,8 +162,8 @@ func (t *Ticket) mark(at time.Time, err error) loyalty.BulkMark {
 	return m
 }
 
-// tick ends a ticket's bulk item in the same transaction as the ticket's effect. An item that
-// failed by a fault is ended separately, once the fault is known to be permanent.
+// tick ends a ticket's bulk item in the same transaction as the ticket's effect. An item that failed by a fault is
+// ended separately, once the fault is known to be permanent.
 func (b *batch) tick(t *Ticket) {
 	if t.item == (loyalty.BulkKey{}) || t.preview || t.result.Err != nil && !loyalty.Final(t.result.Err) {
 		return

@@ -8,9 +8,9 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// WorkItems commits the tickets of a bulk operation. An item ends by success, by refusal, or by a
-// fault of this program, which is returned as well. It fails if the database is away: then the fate
-// of the remaining items is not known yet.
+// WorkItems commits the tickets of a bulk operation. An item ends by success, by refusal, or by a fault of this
+// program, which is returned as well. WorkItems fails if the database is away: the fate of the remaining items is
+// unknown then.
 func (e *Engine) WorkItems(ctx context.Context, tickets []*Ticket) (done int, faults []error, err error) {
 	release, err := e.hold()
 	if err != nil {
@@ -42,8 +42,8 @@ func (e *Engine) WorkItems(ctx context.Context, tickets []*Ticket) (done int, fa
 	return done, faults, err
 }
 
-// conclude tells the results of tickets that were processed, unless the database is away: then
-// their fate is not known, and it fails.
+// conclude returns the results of tickets that were processed. It fails if the database is away: their fate is unknown
+// then.
 func (e *Engine) conclude(tickets []*Ticket, err error) error {
 	if err != nil && !repeatable(err) {
 		return err
@@ -74,7 +74,7 @@ func (e *Engine) markAlone(ctx context.Context, marks []loyalty.BulkMark) error 
 // Item attaches a ticket to an item of a bulk operation, which ends in the ticket's transaction.
 func (t *Ticket) Item(i loyalty.BulkItem) { t.needs.Ref, t.item = i.Ref, i.BulkKey }
 
-// Recalculate evaluates a tier structure again for some customers, for each of them once in a pass.
+// Recalculate evaluates a tier structure again for some customers, once for each customer in a pass.
 func (e *Engine) Recalculate(ctx context.Context, structure string, pass loyalty.ID, customers []loyalty.ID) (done int, failed []error, err error) {
 	release, err := e.hold()
 	if err != nil {
@@ -98,29 +98,29 @@ func (e *Engine) Recalculate(ctx context.Context, structure string, pass loyalty
 		switch err := t.result.Err; {
 		case err == nil:
 			done++
-		case loyalty.AsError(err).Kind != loyalty.Refused && !errors.Is(err, loyalty.ErrCustomerNotFound): // who is not enrolled has no tiers
+		case loyalty.AsError(err).Kind != loyalty.Refused && !errors.Is(err, loyalty.ErrCustomerNotFound): // a customer who is not enrolled has no tiers
 			failed = append(failed, fmt.Errorf("recalculating %s: %w", customers[i], err))
 		}
 	}
 	return done, failed, nil
 }
 
-// jobKey takes the place of an access key in the idempotency keys of a job, which make it repeatable.
+// jobKey takes the place of the access key in the idempotency keys of a job, so that the job is repeatable.
 const jobKey = "job"
 
-// SettleDue applies what is due for customers who have no events of their own. Several nodes may
-// run it at once: they share the work, and nothing is applied twice. A customer who cannot be
-// settled does not stop the others; the failures are returned at the end.
+// SettleDue applies what is due for customers who have no events of their own. Several nodes may run it at once: they
+// share the work, and nothing is applied twice. A customer who cannot be settled does not stop the others; the failures
+// are returned at the end.
 func (e *Engine) SettleDue(ctx context.Context) error {
 	var failed []error
 	err := e.SettleAll(ctx, func(_ int, failures ...error) { failed = append(failed, failures...) })
 	return errors.Join(append(failed, err)...)
 }
 
-// SettleAll settles batch by batch, until the only customers left are in the hands of other nodes.
-// report is called after each batch with the number of effects applied and the failures.
+// SettleAll settles batch by batch, until the only due customers left are locked by other nodes. report is called after
+// each batch with the number of effects applied and the failures.
 func (e *Engine) SettleAll(ctx context.Context, report func(done int, failures ...error)) error {
-	var passed []loyalty.ID // still due after they were tried: not again in this run
+	var passed []loyalty.ID // tried and still due: skipped in the rest of this run
 	for ctx.Err() == nil {
 		var tickets []*Ticket
 		err := e.Behind(ctx, func(most int) (took int, err error) {
@@ -154,9 +154,9 @@ func settled(r *loyalty.Result) (n int) {
 	return n
 }
 
-// settleSome takes some customers who are due, under their locks, and settles them in the same
-// transaction. Customers whose rules need more than is loaded for them, and those who could not be
-// written together, are settled one by one; that finds nothing to do if another writer was faster.
+// settleSome locks some customers for whom something is due and settles them in one transaction. Customers whose rules
+// need more rows than were loaded, and customers who could not be written together, are settled one by one. That finds
+// nothing to do if another writer was faster.
 func (e *Engine) settleSome(ctx context.Context, passed []loyalty.ID, most int) ([]*Ticket, error) {
 	if err := e.trusted(); err != nil {
 		return nil, err
@@ -189,19 +189,19 @@ func (e *Engine) settleSome(ctx context.Context, passed []loyalty.ID, most int) 
 		if err := e.conclude(tickets, e.process(ctx, tickets)); err != nil {
 			return nil, err
 		}
-		return tickets, nil // each has its result
+		return tickets, nil // each ticket has its result
 	}
 	return nil, err
 }
 
-// JoinTicket puts a customer on the operation's list. One who is on it already stays.
+// JoinTicket puts a customer on the operation's list; a customer who is already on it stays.
 func JoinTicket(e *Engine, o *loyalty.BulkOperation) *Ticket { return e.membership(o.Target, false) }
 
-// LeaveTicket takes a customer off the operation's list. One who is not on it stays off.
+// LeaveTicket takes a customer off the operation's list; a customer who is not on it stays off.
 func LeaveTicket(e *Engine, o *loyalty.BulkOperation) *Ticket { return e.membership(o.Target, true) }
 
-// membership makes a ticket without an event. It increments the customer's version, so that a
-// customer who leaves the programme or is merged at the same moment cannot get on a list.
+// membership makes a ticket without an event. It increments the customer's version, so that a customer who leaves the
+// programme or is merged at the same moment cannot get onto a list.
 func (e *Engine) membership(list string, gone bool) *Ticket {
 	return e.Task(func(r *Run) error {
 		if r.Customer.Status == loyalty.OptedOut {
@@ -213,9 +213,8 @@ func (e *Engine) membership(list string, gone bool) *Ticket {
 	})
 }
 
-// Remind runs a rule on customers without a submitted event, and the reactions to the events that
-// the rule writes. It does not count as the customers' activity. done is the number of customers
-// for whom it wrote any event.
+// Remind runs a rule on customers without a submitted event, and the reactions to the events that the rule writes. It
+// does not count as activity of the customers. done is the number of customers for whom it wrote an event.
 func (e *Engine) Remind(ctx context.Context, customers []loyalty.ID, rule func(*Run) error) (done int, failed []error, err error) {
 	release, err := e.hold()
 	if err != nil {

@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// While a crowd of callers is served, background work takes so few customers at a time, for
-// whoever wants one of them waits for all, and on SQLite so does everybody; and for so many
-// times as long as that took callers have the database to themselves, but never for longer.
+// Limits of background work while a crowd of callers is served. It takes at most fewAtOnce customers at a time, because
+// a caller that needs one of them waits for all of them, and on SQLite every caller waits. Then it rests restFor times
+// as long as that took, but at most longestRests.
 const (
 	fewAtOnce    = 16
 	restFor      = 3
 	longestRests = 500 * time.Millisecond
 )
 
-// Behind does a piece of the work that nobody waits for, such as what is due, or the items of a
-// bulk operation: most is how many customers it may take, and what it returns is how many it
-// took. A crowd that submits events goes first: pieces are small then, with a rest behind each
-// but the last. What is due for somebody is applied with their own event all the same.
+// Behind runs one piece of work that no caller waits for, such as settling what is due or the items of a bulk
+// operation. piece gets the number of customers that it may take and returns how many it took. While a crowd submits
+// events, pieces are small, and each piece but the last is followed by a rest. A customer's own event still applies
+// what is due for that customer at once.
 func (e *Engine) Behind(ctx context.Context, piece func(most int) (took int, err error)) error {
 	crowded, most, began := e.Crowded(), MaxBatch, time.Now()
 	if crowded {

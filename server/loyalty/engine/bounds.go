@@ -8,9 +8,9 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// Limits of personal and undeclared attributes, in bytes of names and values: of one event, of all
-// its lines together, and of what all events leave with a customer. Without them only the size of
-// the body would bound what is stored for ever.
+// Limits of personal and undeclared attributes, in bytes of names and values: of one event, of all its lines together,
+// and of what all events leave with a customer. Without them only the size of the body would bound what is stored for
+// ever.
 const (
 	eventAllowance = 16 << 10
 	linesAllowance = 64 << 10
@@ -18,8 +18,8 @@ const (
 	customerAllowance = 64 << 10
 )
 
-// tooMuch measures personal and undeclared attributes. Those that the programme declares (own) are
-// bounded by its schema instead.
+// tooMuch measures personal and undeclared attributes. Attributes that the programme declares (own) are bounded by its
+// schema instead.
 type tooMuch struct {
 	limit, size int
 	longest     string // where the largest of them stands
@@ -36,13 +36,13 @@ func (m *tooMuch) add(attributes map[string]json.RawMessage, own map[string]bool
 		if n < m.length {
 			continue
 		}
-		if place := at(name); n > m.length || place < m.longest { // of equal ones always the same
+		if place := at(name); n > m.length || place < m.longest { // a tie is broken by place, so that equal requests get equal answers
 			m.longest, m.length = place, n
 		}
 	}
 }
 
-// err returns ErrAttributesTooLarge, which names the largest attribute, if they exceed the limit.
+// err returns ErrAttributesTooLarge, naming the largest attribute, if the limit is exceeded.
 func (m *tooMuch) err() error {
 	if m.size <= m.limit {
 		return nil
@@ -101,23 +101,22 @@ func (t *Ticket) affordLines() error {
 	return m.err()
 }
 
-// maxEffort is how many steps the rules may take over one submission, all conditions and reactions
-// together. A step is one of a condition (see condition.ErrBudget), some tens of nanoseconds; the
-// other work of rules is expressed in such steps. A purchase of 5,000 lines under a few campaigns
-// takes a tenth of it.
+// maxEffort is how many steps the rules may take for one submission, conditions and reactions together. A step is one
+// step of a condition (see condition.ErrBudget), some tens of nanoseconds; the other work of rules is converted into
+// such steps. A purchase of 5,000 lines under a few campaigns takes a tenth of it.
 const maxEffort = 5_000_000
 
-// The work of rules besides evaluating conditions, in steps.
+// The work of rules outside conditions, in steps.
 const (
-	StepsToLook  = 10  // at an occurrence, by one rule
-	stepsToWrite = 200 // an event
+	StepsToLook  = 10  // one rule looks at an occurrence
+	stepsToWrite = 200 // an event is written
 )
 
-// Effort counts steps of the submission. It fails with ErrRulesTooHeavy above maxEffort, and
-// nothing of the submission is recorded: a purchase whose last lines no rule looked at would have
-// wrong points. What was due before the submission is not counted, because its caller cannot make
-// it less. It fails with the batch's context's error once that has ended. Steps and not seconds, so
-// that a submission is refused on every machine or on none.
+// Effort counts steps of the submission. Above maxEffort it fails with ErrRulesTooHeavy and nothing of the submission
+// is recorded: if the rules skipped the last lines of a purchase, its points would be wrong. It also fails with the
+// error of the batch's context once that has ended. What was due before the submission is not counted, because its
+// caller cannot make it less. Steps are counted instead of seconds, so that a submission is refused on every machine or
+// on none.
 func (r *Run) Effort(steps int) error {
 	w := r.work
 	w.effort += steps + stepsToWrite*max(0, len(w.events)-w.paid)
@@ -135,7 +134,7 @@ func (r *Run) Effort(steps int) error {
 	return r.batch.ctx.Err()
 }
 
-// countFrom begins to count, at the submission's own event.
+// countFrom starts counting, at the submission's own event.
 func (w *work) countFrom() { w.effort, w.looked, w.paid, w.counted = 0, 0, len(w.events), true }
 
 // submitted is the action of the submission.

@@ -18,11 +18,10 @@ const attempts = 12
 // batchTime bounds one transaction, including the time it waits for locks.
 const batchTime = 10 * time.Second
 
-// process commits a batch. If another writer was faster, the whole batch is tried again under its
-// customers' locks; if it still cannot be written, every submission is tried on its own, so that
-// none can harm another. Customers over whom nodes compete are locked from the start. It returns
-// the failure that ended the work, which the tickets have too, except for errLarge and ErrMuch:
-// then nothing was tried.
+// process commits a batch. If another writer was faster, the whole batch is tried again under its customers' locks; if
+// it still cannot be written, every submission is tried on its own, so that none can harm another. Batches with
+// contended customers take the locks from the start. process returns the failure that ended the work, which the tickets
+// have too, except for errLarge and ErrMuch: then nothing was tried.
 func (e *Engine) process(ctx context.Context, tickets []*Ticket) error {
 	tickets, err := e.reachable(ctx, tickets)
 	if len(tickets) == 0 {
@@ -57,14 +56,15 @@ func (e *Engine) process(ctx context.Context, tickets []*Ticket) error {
 	return err
 }
 
-// machines is a store whose rows are on several machines, some of which may be away.
+// machines is a store whose rows are on several machines, some of which may be down.
 type machines interface {
-	// MachineAway tells which of so many submissions need a machine that is away; nil: none does.
+	// MachineAway reports for each of the given number of submissions whether it needs a machine that is down; nil
+	// means that none does.
 	MachineAway(ctx context.Context, submissions int, needs func(i int) loyalty.Needs) []bool
 }
 
-// reachable refuses the submissions that need a machine which is known to be away, and returns the others: in one batch with them
-// they would fail, too.
+// reachable refuses the submissions that need a machine which is known to be down, and returns the others: in one batch
+// with the refused ones they would fail, too.
 func (e *Engine) reachable(ctx context.Context, tickets []*Ticket) (rest []*Ticket, err error) {
 	m, several := e.store.(machines)
 	if !several || len(tickets) == 0 {
@@ -87,7 +87,7 @@ func (e *Engine) reachable(ctx context.Context, tickets []*Ticket) (rest []*Tick
 	return rest, err
 }
 
-// lost notes that another writer was faster than a batch.
+// lost records a conflict: another writer was faster than this batch.
 func (e *Engine) lost(tickets []*Ticket) {
 	for _, t := range tickets {
 		t.fought = true
@@ -95,8 +95,8 @@ func (e *Engine) lost(tickets []*Ticket) {
 	}
 }
 
-// alone tries every submission on its own, as long as the database answers and, where a machine
-// takes long to fail, as long as any caller still waits.
+// alone tries every submission on its own while the database answers. On Citus, where a machine that is down may take
+// long to fail, it stops once every caller has given up (submitTime).
 func (e *Engine) alone(ctx context.Context, tickets []*Ticket) error {
 	began := time.Now()
 	for i := range tickets {
@@ -115,9 +115,8 @@ func fail(tickets []*Ticket, err error) {
 	}
 }
 
-// repeatable reports whether an error means that nothing was written for certain. A database that
-// is away is not asked again for each submission of a batch, unless the others are on machines that
-// answer.
+// repeatable reports whether an error proves that nothing was written. A database that is away is not asked again for
+// each submission of a batch, unless only one of its machines is away.
 func repeatable(err error) bool {
 	return !errors.Is(err, loyalty.ErrOutcomeUnknown) && !errors.Is(err, context.DeadlineExceeded) &&
 		(!errors.Is(err, loyalty.ErrDatabaseAway) || errors.Is(err, loyalty.ErrMachineAway))
@@ -129,11 +128,10 @@ func (e *Engine) once(ctx context.Context, tickets []*Ticket, locked bool) error
 	return e.complete(ctx, tickets, locked, func(b *batch) (*loyalty.Writes, error) { return b.result(), nil })
 }
 
-// errIncomplete ends an attempt whose rules needed something that was not loaded.
+// errIncomplete ends an attempt whose rules needed rows that were not loaded.
 var errIncomplete = errors.New("more must be loaded")
 
-// complete decides the tickets, loading again as long as their rules need something that was not
-// loaded.
+// complete decides the tickets, loading again as long as their rules need rows that were not loaded.
 func (e *Engine) complete(ctx context.Context, tickets []*Ticket, locked bool, result func(*batch) (*loyalty.Writes, error)) error {
 	for {
 		err := e.attempt(ctx, tickets, locked, result)
@@ -143,11 +141,10 @@ func (e *Engine) complete(ctx context.Context, tickets []*Ticket, locked bool, r
 	}
 }
 
-// attempt decides on kept customers where it can, and loads otherwise. A conflict on kept rows is
-// counted apart from others: the rows were out of date, and kept rows are used less often for a
-// while.
+// attempt decides on cached customers where it can, and loads them otherwise. A conflict on cached rows is counted
+// apart from other conflicts: it means that the rows were out of date, so cached rows are used less often for a while.
 func (e *Engine) attempt(ctx context.Context, tickets []*Ticket, locked bool, result func(*batch) (*loyalty.Writes, error)) (err error) {
-	n := needs(tickets, e.Now()) // one instant: what is due then is what was loaded
+	n := needs(tickets, e.Now()) // one instant, so that what is due at it was loaded
 	n.Locked = locked
 	n.Apart = !locked && slices.ContainsFunc(tickets, func(t *Ticket) bool { return t.large || t.sub.Heavy() })
 	n.Reading = slices.ContainsFunc(tickets, func(t *Ticket) bool { return t.preview })
@@ -164,11 +161,11 @@ func (e *Engine) attempt(ctx context.Context, tickets []*Ticket, locked bool, re
 	return e.on(ctx, tickets, n, nil, result)
 }
 
-// errUnsure ends an attempt on kept customers whose outcome no guard would check, such as a
-// refusal: it is decided on loaded rows instead.
+// errUnsure ends an attempt on cached customers whose outcome no guard would check, such as a refusal. It is decided
+// again on loaded rows.
 var errUnsure = errors.New("what was decided on kept rows must be decided on loaded ones")
 
-// on decides the tickets on the known rows of their customers, or on rows loaded now if known is nil.
+// on decides the tickets on the known rows of their customers, or on freshly loaded rows if known is nil.
 func (e *Engine) on(ctx context.Context, tickets []*Ticket, n loyalty.Needs, known *loyalty.Loaded, result func(*batch) (*loyalty.Writes, error)) (err error) {
 	decided := false
 	timed := watch{began: time.Now()}
@@ -220,8 +217,8 @@ func (e *Engine) on(ctx context.Context, tickets []*Ticket, n loyalty.Needs, kno
 	return err
 }
 
-// Panicked is the error of a panic in a worker: it ends the batch, never the process. Once there
-// was something to write, it may have been written.
+// Panicked is the error of a panic in a worker. A panic ends the batch, never the process. If decided is set, the batch
+// may have been written.
 func Panicked(fault any, decided bool) error {
 	err := fmt.Errorf("panic: %v\n%s", fault, debug.Stack())
 	if decided {
@@ -230,11 +227,11 @@ func Panicked(fault any, decided bool) error {
 	return err
 }
 
-// traced reports a try to the tracer if any of its callers is followed.
+// traced reports an attempt to the tracer if any of its callers is traced.
 func (e *Engine) traced(tickets []*Ticket, w *watch, preview bool, err error) {
 	var callers []any
 	for i, t := range tickets {
-		// the events of a bulk share one caller
+		// all events of a bulk have the same caller
 		if t.caller != nil && (i == 0 || t.caller != tickets[i-1].caller) {
 			callers = append(callers, t.caller)
 		}

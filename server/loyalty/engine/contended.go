@@ -7,31 +7,31 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// contended holds the customers over whom nodes compete: whose batches met another writer's more
-// than once lately. Their next batches take the locks at once and wait for their turn; without the
-// locks each of several nodes would load, decide and lose in turn.
+// contended holds the customers that several nodes write at once: their batches recently conflicted with another writer
+// more than once. Their next batches take the locks at once and wait for their turn. Without the locks each of the
+// nodes would load, decide and lose in turn.
 type contended struct {
 	mu  sync.Mutex
 	met map[loyalty.Name]meeting
 }
 
-// meeting counts how often a customer's batches met another writer's, and when last.
+// meeting counts the recent conflicts of a customer's batches, and when the last one happened.
 type meeting struct {
 	times int
 	last  time.Time
 }
 
 const (
-	lately      = time.Second // after it a batch is tried without locks again
-	mostMeeting = 4096        // customers who are remembered
+	lately      = time.Second // after this, a batch is tried without locks again
+	mostMeeting = 4096        // customers remembered
 )
 
-// note records that a batch with this customer met another writer's.
+// note records that a batch with this customer conflicted with another writer.
 func (c *contended) note(customer loyalty.Name) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.met) >= mostMeeting {
-		clear(c.met) // who still meets others is known again soon
+		clear(c.met) // customers who still conflict are recorded again soon
 	}
 	if c.met == nil {
 		c.met = map[loyalty.Name]meeting{}
@@ -43,7 +43,7 @@ func (c *contended) note(customer loyalty.Name) {
 	c.met[customer] = meeting{m.times + 1, time.Now()}
 }
 
-// has reports whether a customer's batch should take its locks at once. One meeting is chance.
+// has reports whether a batch with this customer should take its locks at once. A single conflict may be chance.
 func (c *contended) has(customer loyalty.Name) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

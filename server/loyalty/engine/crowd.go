@@ -5,26 +5,26 @@ import (
 	"time"
 )
 
-// crowd estimates how many callers a worker serves. Callers who each send one submission after the other drift into two
-// halves, one of which waits while the other is committed: twice as many commits as are needed, each of which costs as
+// crowd estimates how many callers a worker serves. Callers that each send one submission after the other drift into
+// two halves, of which one waits while the other is committed: twice as many commits as needed, and a commit costs as
 // much as ten events. So a worker that has just answered some callers waits a moment for them to come back, but never
-// longer than half of what a commit takes. If they do not come back, it gives up waiting for longer and longer.
+// longer than half of what a commit takes. If they do not come back, it skips the waiting for more and more batches.
 type crowd struct {
-	callers int           // answered last, and waiting then
-	takes   time.Duration // a batch, lately
-	skip    int           // batches for which there is no waiting
-	useless int           // times in a row that waiting brought too little
-	timer   *time.Timer   // nil: there was no waiting yet
+	callers int           // answered by the last batch, and waiting at its end
+	takes   time.Duration // average of recent batches
+	skip    int           // batches without waiting
+	useless int           // times in a row that waiting brought too few callers
+	timer   *time.Timer   // nil: it has not waited yet
 }
 
 const (
-	worthwhile  = 4                // callers at least, who are waited for
-	enough      = 24               // submissions for which the cost of a commit does not matter any more
+	worthwhile  = 4                // callers at least, or waiting does not pay
+	enough      = 24               // submissions among which the cost of a commit no longer matters
 	longestWait = time.Millisecond // for the callers of one batch
-	mostUseless = 8                // after 2⁸ batches it is tried again
+	mostUseless = 8                // waiting is tried again after 2⁸ batches
 )
 
-// gather adds to a batch what waits in the queue, and the callers who are worth waiting for. join adds one to the batch
+// gather fills a batch from the queue, and waits for the callers that are worth waiting for. join adds one submission
 // and returns the batch's new size.
 func gather[W any](c *crowd, queue <-chan W, size, most int, join func(W) int) {
 	size = takeWaiting(queue, size, most, join)
@@ -67,7 +67,7 @@ func await[W any](c *crowd, queue <-chan W, size, wanted int, join func(W) int) 
 	return size
 }
 
-// takeWaiting adds what waits now, without waiting for more.
+// takeWaiting adds what is in the queue now, without waiting for more.
 func takeWaiting[W any](queue <-chan W, size, most int, join func(W) int) int {
 	for size < most {
 		select {
@@ -83,23 +83,22 @@ func takeWaiting[W any](queue <-chan W, size, most int, join func(W) int) int {
 	return size
 }
 
-// seen is what the batches of the last while tell of the callers that there are, for
-// whoever lets them go first.
+// seen measures how busy recent batches were. Background work asks it to let callers go first.
 type seen struct {
 	mu        sync.Mutex
 	last      time.Time // when the last batch ended
-	callers   int       // of it, answered and waiting
-	since     time.Time // when the count of these began
+	callers   int       // answered by that batch or waiting at its end
+	since     time.Time // when the current count began
 	batches   int
-	present   int // callers, of all these batches
+	present   int // callers, summed over these batches
 	events    int
 	busy      time.Duration
-	unresting bool // in the count before
+	unresting bool // in the previous count
 }
 
-// A crowd is so many callers in a batch, or a worker that is busy for most of the time, either with so
-// many submissions a second (where a commit takes no time, batches are small) or with several callers
-// at a time (where the processors are what everybody waits for, callers come to few batches together).
+// When there is a crowd. Either a batch had crowdCallers callers, or the worker has been busy for crowdShare of the
+// time with one of two loads: crowdRate submissions a second (where commits are fast, batches stay small), or
+// crowdSeveral callers at a time (where the processors are the bottleneck, callers spread over several batches).
 const (
 	crowdCallers = 12
 	crowdSeveral = 4
@@ -108,7 +107,7 @@ const (
 	crowdWhile   = 250 * time.Millisecond
 )
 
-// note hears of a batch of some size, with so many waiting when it ended.
+// note records a batch of a size, and how many submissions waited when it ended.
 func (s *seen) note(size, waiting int, began, ended time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -127,15 +126,15 @@ func (s *seen) note(size, waiting int, began, ended time.Time) {
 	}
 }
 
-// crowd says whether there is one at some time.
+// crowd reports whether there is a crowd at an instant.
 func (s *seen) crowd(now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return now.Sub(s.last) <= crowdWhile && (s.callers >= crowdCallers || s.unresting)
 }
 
-// Crowded says whether callers come as fast as they can be served, or as many at a time as
-// make a crowd. Heavy submissions do not count.
+// Crowded reports whether callers come as fast as they can be served, or so many at a time that they are a crowd. Heavy
+// submissions do not count.
 func (e *Engine) Crowded() bool {
 	waiting, _ := e.Waiting()
 	return waiting >= crowdCallers || e.seen.crowd(time.Now())

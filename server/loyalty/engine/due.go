@@ -9,9 +9,9 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
-// settleDue applies what came due before the event: expired lots and purchases whose acceptance
-// date has passed, in the order of their dates, by the same events that the job writes for idle
-// customers: nobody sent those, whoever's request they happen to come with.
+// settleDue applies what came due before the event: expired lots and purchases whose acceptance date has passed, in the
+// order of their dates. It writes the same events as the job that settles idle customers: they have no sender, although
+// they are written with a request.
 func settleDue(r *Run) error {
 	due := r.Customer.DueAt
 	if due.IsZero() || due.After(r.Now) || errors.Is(r.batch.rules.trusted(), loyalty.ErrClockOff) {
@@ -39,8 +39,8 @@ func settleDue(r *Run) error {
 	return nil
 }
 
-// nextDue returns the earliest due effect besides expiry, and how to apply it; apply is nil if
-// nothing is due.
+// nextDue returns the earliest due effect besides expiry, and the function that applies it; apply is nil if nothing is
+// due.
 func nextDue(r *Run) (at time.Time, apply func() error) {
 	t, s := r.account.nextAcceptance(r.Now), r.account.nextProgress(r.Now)
 	switch {
@@ -52,8 +52,7 @@ func nextDue(r *Run) (at time.Time, apply func() error) {
 	return s.DueAt, func() error { return r.batch.rules.feature(s.Kind).Due(r, s) }
 }
 
-// onTime applies a due effect at its own instant, with the reactions to it, as if the customer had
-// been looked at then.
+// onTime applies a due effect at its own instant, with the reactions to it, as if the customer had been settled then.
 func onTime(r *Run, at time.Time, apply func() error) error {
 	if err := expireDue(r, at, nil); err != nil {
 		return err
@@ -67,14 +66,14 @@ func onTime(r *Run, at time.Time, apply func() error) error {
 	if err := r.work.react(); err != nil {
 		return err
 	}
-	// what it gave back to lots that have expired is not there for what is due next
+	// Points that were given back to expired lots must not be there for the next due effect.
 	return expireDue(r, at, nil)
 }
 
 // expireDue expires the free points of lots whose time has come, oldest instant first, with one
 // point_expire event for each instant.
 func expireDue(r *Run, now time.Time, parent *loyalty.Event) error {
-	payDebt(r.Book) // debt comes before expiry
+	payDebt(r.Book) // debt is paid before points expire
 	due := r.Book.Due(now)
 	for len(due) > 0 {
 		at := due[0].At
@@ -88,8 +87,8 @@ func expireDue(r *Run, now time.Time, parent *loyalty.Event) error {
 	return nil
 }
 
-// expire writes one event for all lots of an instant: to the customer they expired together, and
-// the portions say which lots they were.
+// expire writes one event for all lots that expire at an instant, because the customer sees one expiry. The portions
+// tell the lots apart.
 func expire(r *Run, lots []points.Expiring, at time.Time, parent *loyalty.Event) {
 	e := r.Append("point_expire", at)
 	if parent != nil {
@@ -111,12 +110,12 @@ type expiredPoints struct {
 	Lots   []points.Portion `json:"lots"`
 }
 
-// expiredOn is what a preview shows as the input of the rule of expiry.
+// expiredOn is the input of the expiry rule that a preview shows.
 func expiredOn(at time.Time, lots int) map[string]any {
 	return map[string]any{"expired_at": at.Format("2006-01-02T15:04:05.000Z07:00"), "lots": lots}
 }
 
-// payDebt pays debt from the points that a run brought, in the name of its last posting.
+// payDebt pays debt from the points that a run brought, under its last posting.
 func payDebt(b *points.Book) {
 	if n := len(b.Postings); n > 0 {
 		b.Settle(b.Postings[n-1].Event)

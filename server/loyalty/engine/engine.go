@@ -1,6 +1,6 @@
-// Package engine turns submissions into committed effects. It has the queue, the batch, the account
-// and the run of an event: what is loaded, sealed, due, merged and written. It names no feature:
-// features are values (Feature) that the engine calls in the order of their table.
+// Package engine turns submissions into committed effects. It has the queue, the batch, the account and the run of an
+// event: what is loaded, sealed, due, merged and written. It names no feature: features are values (Feature) that the
+// engine calls in the order of their table.
 package engine
 
 import (
@@ -25,7 +25,7 @@ type Programmes interface {
 	Programme() *programme.Programme
 }
 
-// EngineOptions is what an engine is made of.
+// EngineOptions configures an engine.
 type EngineOptions struct {
 	Store      loyalty.Store
 	Contract   loyalty.Contract
@@ -35,40 +35,38 @@ type EngineOptions struct {
 	Features []Feature
 	// Workers is how many queues submissions are spread over; 0 means one.
 	Workers int
-	// Overlap is how many batches of a queue are under way at once, none with a customer of another
-	// one; 0 means one.
+	// Overlap is how many batches of a queue may be in flight at once; they never share a customer. 0 means one.
 	Overlap int
 	// Clock returns the time of recording; nil means the system's clock.
 	Clock func() time.Time
-	// Timekeeper compares the clock with the database's, and replaces Clock; nil means that the
-	// clock is trusted.
+	// Timekeeper compares the clock with the database's, and replaces Clock; nil means that the clock is trusted.
 	Timekeeper *loyalty.Timekeeper
-	// Kept is how many bytes of customers' rows are kept in memory, so that they need not be loaded
-	// for their next event; 0 means the default, a negative number none.
+	// Kept is how many bytes of customers' rows are cached in memory, so that they need not be loaded for their next
+	// event; 0 means the default, a negative number none.
 	Kept int
 	// Observer is told what the engine does; may be nil.
 	Observer Observer
 	// Tracer follows batches; nil means that none is followed.
 	Tracer Tracer
-	// OptedOut is called after the commit of opt-outs and before they are answered, with the
-	// customers whose keys were destroyed; nil means that it is not. The batch waits for it.
+	// OptedOut is called after opt-outs are committed and before they are answered, with the customers whose keys were
+	// destroyed. The batch waits for it; nil means no call.
 	OptedOut func(customers []loyalty.ID, at time.Time)
 }
 
-// Engine turns submissions into committed effects. It works in batches: what waits while the last
-// batch commits becomes the next one, so that a single request is a batch of one and a crowd shares
-// the cost of a commit. Callers who were answered just now are waited for, for a moment (crowd).
+// Engine turns submissions into committed effects. It works in batches: submissions that wait while the last batch
+// commits become the next one, so a single request is a batch of one and a crowd shares the cost of a commit. A worker
+// waits a moment for callers that it has just answered (crowd).
 type Engine struct {
 	rulebook
 	store      loyalty.Store
 	programmes Programmes
 	observer   Observer
-	tracer     Tracer // nil: nothing is followed
+	tracer     Tracer // nil: no batch is traced
 	optedOut   func(customers []loyalty.ID, at time.Time)
 
 	lanes   []*lane
 	flights *flights
-	heavy   chan waiting // of submissions that take long by themselves
+	heavy   chan waiting // submissions that take long by themselves
 	fought  contended
 	seen    seen
 	kept    kept
@@ -113,7 +111,7 @@ func NewEngine(o EngineOptions) (*Engine, error) {
 		}
 	}
 	e.heavy = make(chan waiting, maxHeavy)
-	heavy := newLane(e.heavy, 1, 1, newFlights()) // what takes long holds up no other batch
+	heavy := newLane(e.heavy, 1, 1, newFlights()) // heavy submissions hold up no other batch
 	e.workers.Go(func() { e.work(heavy) })
 	return e, nil
 }
@@ -133,8 +131,7 @@ func (e *Engine) Close() {
 	e.workers.Wait()
 }
 
-// hold keeps the engine open during work that is done outside its workers. It fails with
-// ErrUnavailable once the engine is closed.
+// hold keeps the engine open during work outside its workers. It fails with ErrUnavailable once the engine is closed.
 func (e *Engine) hold() (release func(), err error) {
 	e.closing.RLock()
 	if e.closed {
@@ -144,10 +141,9 @@ func (e *Engine) hold() (release func(), err error) {
 	return e.closing.RUnlock, nil
 }
 
-// Submit records one event and everything that follows from it, exactly once. If ctx ends first, or
-// there is no result after submitTime, it fails with ErrUnavailable when nothing was done and
-// nothing will be, and with ErrUnconfirmed when the event may still be committed: then only a
-// repetition under its idempotency key can tell.
+// Submit records one event and everything that follows from it, exactly once. If ctx ends first, or there is no result
+// after submitTime, it fails with ErrUnavailable if nothing was done and nothing will be, and with ErrUnconfirmed if
+// the event may still be committed: only a repetition under its idempotency key can tell.
 func (e *Engine) Submit(ctx context.Context, s loyalty.Submission) (loyalty.Outcome, error) {
 	t := e.Prepare(s)
 	if t.err != nil && s.Idempotency == nil {
@@ -157,17 +153,17 @@ func (e *Engine) Submit(ctx context.Context, s loyalty.Submission) (loyalty.Outc
 	return e.enqueue(ctx, t)
 }
 
-// SubmitAll records events in order, each on its own: one transaction for all of them unless the
-// database refuses one, and one result for each.
+// SubmitAll records events in order, each on its own: they share one transaction unless the database refuses one of
+// them, and each has its own result.
 func (e *Engine) SubmitAll(ctx context.Context, all []loyalty.Submission) []loyalty.Result {
 	results := make([]loyalty.Result, len(all))
 	e.SubmitEach(ctx, all, func(i int, r loyalty.Result) { results[i] = r })
 	return results
 }
 
-// SubmitEach is SubmitAll that passes on each result when it is known, and keeps none, because the
-// results of thousands of events take much memory. It works in batches. Events that were not begun
-// when ctx ended or the database went away fail with ErrUnavailable.
+// SubmitEach is SubmitAll, but passes on each result once it is known and keeps none: the results of thousands of
+// events take much memory. It works in batches. Events that were not begun when ctx ended or the database went away
+// fail with ErrUnavailable.
 func (e *Engine) SubmitEach(ctx context.Context, all []loyalty.Submission, told func(int, loyalty.Result)) {
 	release, err := e.hold()
 	if err == nil {
@@ -182,7 +178,7 @@ func (e *Engine) SubmitEach(ctx context.Context, all []loyalty.Submission, told 
 		if err != nil {
 			fail(tickets, err)
 		} else if err = e.aside(context.WithoutCancel(ctx), tickets); repeatable(err) {
-			err = nil // each ticket has its result
+			err = nil // each ticket has its own result
 		}
 		e.ended(tickets)
 		for i, t := range tickets {
@@ -192,8 +188,8 @@ func (e *Engine) SubmitEach(ctx context.Context, all []loyalty.Submission, told 
 	}
 }
 
-// prepareSome makes the tickets of the next batch. A heavy one is a batch of its own, so that no
-// caller waits for several of them.
+// prepareSome makes the tickets of the next batch. A heavy submission is a batch of its own, so that no caller waits
+// for several of them.
 func (e *Engine) prepareSome(all []loyalty.Submission) (tickets []*Ticket) {
 	for i := range all {
 		if len(tickets) == MaxBatch || len(tickets) > 0 && (all[i].Heavy() || all[i-1].Heavy()) {
@@ -204,7 +200,7 @@ func (e *Engine) prepareSome(all []loyalty.Submission) (tickets []*Ticket) {
 	return tickets
 }
 
-// follow notes who waits for tickets, if the tracer wants to know.
+// follow stores the callers of tickets if there is a tracer.
 func (e *Engine) follow(ctx context.Context, tickets ...*Ticket) {
 	if e.tracer == nil {
 		return
@@ -215,8 +211,8 @@ func (e *Engine) follow(ctx context.Context, tickets ...*Ticket) {
 	}
 }
 
-// Settle applies what is due for one customer now. Reads call it before they show figures, so that
-// none shows expired points.
+// Settle applies what is due for one customer now. Reads call it before they show figures, so that they never show
+// expired points.
 func (e *Engine) Settle(ctx context.Context, customer loyalty.ID) error {
 	_, err := e.enqueue(ctx, e.settlement(customer))
 	return err

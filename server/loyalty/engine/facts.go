@@ -22,8 +22,7 @@ func (o *Occurrence) Holds(c *condition.Condition) (bool, error) {
 	return held, err
 }
 
-// Judge is Holds, except that fault says why a condition could not be evaluated, and leaves the
-// trace to its caller.
+// Judge is Holds, but returns as fault why a condition could not be evaluated, and leaves the trace to its caller.
 func (o *Occurrence) Judge(c *condition.Condition) (held bool, fault, err error) {
 	if c == nil {
 		return true, nil, nil
@@ -41,18 +40,18 @@ func (o *Occurrence) Judge(c *condition.Condition) (held bool, fault, err error)
 	return held && fault == nil, fault, nil
 }
 
-// errUnseen says that a condition asks for what the caller of a preview may not see. Then it is unknown
-// whether it holds, and nothing comes of it.
+// errUnseen is the fault of a condition that reads personal data which the caller of a preview may not see. Its result
+// is unknown, so the rule has no effect.
 var errUnseen = errors.New("it asks for personal data, which you may not see")
 
-// hides reports whether a condition asks for what the caller of a preview may not see.
+// hides reports whether a condition reads data that the caller of a preview may not see.
 func (w *work) hides(c *condition.Condition) bool {
 	return w.unseen != nil && slices.ContainsFunc(c.Guarded(), w.unseen)
 }
 
-// see brings the known facts of the occurrence up to date, because later rules see what earlier
-// ones gave. The event stays as it was; customer and purchase are as the earlier rules left them,
-// so that a campaign may require a tier that the same purchase has just brought.
+// see brings the known facts of the occurrence up to date, because later rules see what earlier ones gave. The event
+// stays as it was. Customer and purchase are as the earlier rules left them, so a campaign may require a tier that the
+// same purchase has just brought.
 func (o *Occurrence) see(c *condition.Condition) (err error) {
 	if o.known == nil {
 		o.known = &condition.Facts{Location: o.Programme.Location, Event: condition.Event{
@@ -68,8 +67,8 @@ func (o *Occurrence) see(c *condition.Condition) (err error) {
 	return o.gather(c)
 }
 
-// gather adds the facts about the purchase and the event that only some conditions ask for:
-// decrypting the personal attributes of a purchase takes longer than evaluating most conditions.
+// gather adds the facts about the purchase and the event that only some conditions read: decrypting the personal
+// attributes of a purchase takes longer than evaluating most conditions.
 func (o *Occurrence) gather(c *condition.Condition) (err error) {
 	if c.Uses("transaction") || c.Uses("item") {
 		if o.known.Transaction, o.known.Item, err = o.PurchaseFacts(); err != nil {
@@ -82,8 +81,8 @@ func (o *Occurrence) gather(c *condition.Condition) (err error) {
 	return err
 }
 
-// completeFacts adds the facts about a customer that only some conditions ask for. Some may have to
-// be loaded, which costs the whole batch a round trip.
+// completeFacts adds the facts about a customer that only some conditions read. Some may have to be loaded, which costs
+// the whole batch a round trip.
 func completeFacts(r *Run, f *condition.Customer, c *condition.Condition) (err error) {
 	if c.Uses("customer.tiers") && f.Tiers == nil {
 		if err := r.Require(loyalty.CustomerNeeds{Progress: loyalty.Kinds(loyalty.ProgressTier)}); err != nil {
@@ -108,8 +107,8 @@ func isMember(r *Run, s *programme.Segment) (bool, error) {
 	return r.Judges(s.Is, condition.Event{Timestamp: r.At})
 }
 
-// Judges reports whether a condition on the customer and an event, which may be a past one, holds.
-// A condition that cannot be evaluated does not hold.
+// Judges reports whether a condition on the customer and an event, which may be a past one, holds. A condition that
+// cannot be evaluated does not hold.
 func (r *Run) Judges(c *condition.Condition, e condition.Event) (bool, error) {
 	if r.work.hides(c) {
 		return false, nil
@@ -130,7 +129,7 @@ func (o *Occurrence) Purchase() *loyalty.Transaction {
 	return o.Bought(o.Trigger.Transaction)
 }
 
-// Points returns what the event did to the balance, or what a line earned.
+// Points returns how the event changed the balance, or the points that a line earned.
 func (o *Occurrence) Points() int64 {
 	if o.Line != nil {
 		return o.Line.Points - o.Line.Bonus
@@ -138,9 +137,8 @@ func (o *Occurrence) Points() int64 {
 	return loyalty.Deref(o.Trigger.Points)
 }
 
-// PurchaseFacts returns the purchase as conditions see it, and the line that the occurrence is
-// about; nil if none. All occurrences of a round share the facts, because the only thing that rules
-// can change of a purchase are its points.
+// PurchaseFacts returns the purchase as conditions see it, and the line that the occurrence is about; nil if none. All
+// occurrences of a round share the facts, because the points are all that rules can change of a purchase.
 func (o *Occurrence) PurchaseFacts() (f *condition.Transaction, line *condition.Item, err error) {
 	t := o.Purchase()
 	if t == nil {
@@ -164,9 +162,8 @@ func (o *Occurrence) PurchaseFacts() (f *condition.Transaction, line *condition.
 	return f, line, nil
 }
 
-// SeenAttributes returns the event's attributes, including the personal ones as long as they can be
-// read. The event of a line inherits the attributes of its checkout, and so does a checkout that is
-// accepted later.
+// SeenAttributes returns the event's attributes, including the personal ones as long as they can be read. The event of
+// a line inherits the attributes of its checkout, and so does a checkout that is accepted later.
 func (o *Occurrence) SeenAttributes() (condition.Attributes, error) {
 	if o.Line == nil && o.Trigger == o.Event && o.Trigger.Sent(o.Action) {
 		return o.Data, nil // as it was sent
@@ -195,7 +192,7 @@ func (o *Occurrence) SeenAttributes() (condition.Attributes, error) {
 	return plain, nil
 }
 
-// AttributesOf returns attributes from facts as they were sent.
+// AttributesOf returns the attributes behind facts, as they were sent.
 func AttributesOf(a condition.Attributes) map[string]json.RawMessage {
 	sent, _ := a.(map[string]json.RawMessage)
 	return sent
@@ -248,7 +245,7 @@ func lineFacts(r *Run, t *loyalty.Transaction, l *loyalty.Line) (condition.Item,
 	}, nil
 }
 
-// decimalOf reads an attribute that is a number; 0 if it is none.
+// decimalOf reads a numeric attribute; 0 if it is not a number.
 func decimalOf(raw json.RawMessage) float64 {
 	if len(raw) == 0 {
 		return 0
@@ -260,8 +257,7 @@ func decimalOf(raw json.RawMessage) float64 {
 	return n
 }
 
-// units converts money for conditions, which compare it and book nothing: a float is exact enough
-// for that.
+// units converts money for conditions. They only compare it, so a float is exact enough.
 func units(a money.Amount) float64 { f, _ := a.Decimal().Float64(); return f }
 
 // customerFacts returns the customer as conditions see them.
@@ -275,9 +271,9 @@ func customerFacts(r *Run) condition.Customer {
 	}
 }
 
-// referrerName returns the current name of the customer who referred this one; empty if there is
-// none, or if they left. The id is stored and not the name, so that a customer who changes their
-// name is still found, and one who leaves is forgotten.
+// referrerName returns the current name of the customer who referred this one; empty if there is none, or if they left.
+// The referral stores the id instead of the name, so that it survives a change of name and is forgotten when the
+// referrer leaves.
 func referrerName(r *Run) (string, error) {
 	id := r.Customer.Profile.Referrer
 	if id == (loyalty.ID{}) {
@@ -293,7 +289,7 @@ func referrerName(r *Run) (string, error) {
 	return a.customer.Name, nil
 }
 
-// MemberOfAny reports whether the customer is in one of the segments. An empty list means everyone.
+// MemberOfAny reports whether the customer is in one of the segments. An empty list means every customer.
 func (r *Run) MemberOfAny(segments []string) (bool, error) {
 	for _, id := range segments {
 		s := programme.Segments.Of(r.Programme)[id]

@@ -7,30 +7,28 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// Feature is one part of the rules as the engine sees it: what events need because of it, what it
-// reacts to, and what happens to customers' progress with it. Every function may be nil. The
-// features run in the order of their table.
+// Feature is one part of the rules as the engine sees it: what it needs loaded, what it reacts to, and what happens to
+// customers' progress with it. Every function may be nil. The features run in the order of their table.
 type Feature struct {
 	Name string
-	// Progress is the kind of progress that customers make with it; 0 means none. Due, Join and
-	// Receive are about that kind.
+	// Progress is the kind of progress that customers make with the feature; 0 means none. Due, Join and Receive are
+	// about that kind.
 	Progress loyalty.ProgressKind
 
-	// Needs adds to the needs of an action what the feature reads when it reacts, which saves
-	// loading again.
+	// Needs adds to the needs of an action what the feature reads when it reacts, which saves loading again.
 	Needs func(p *programme.Programme, action string, n *loyalty.CustomerNeeds)
 	// React handles one occurrence; After handles a customer once React has seen all occurrences of
 	// a round.
 	React func(*Occurrence) error
 	After func(*Run) error
-	// Counts says that the feature derives its state from what a customer has, and rewards nothing
-	// on the way: only such features see imported events, because those were rewarded elsewhere.
+	// Counts says that the feature derives its state from what a customer has, and gives no reward on the way. Only
+	// such features see imported events, because those were rewarded elsewhere.
 	Counts bool
 
 	// Due applies a progress whose date has passed.
 	Due func(*Run, *loyalty.Progress) error
-	// Join makes one progress of two of a kind when two accounts are merged; key identifies what
-	// both made progress with. Nil means that the target keeps its own.
+	// Join makes one progress of two of a kind when two accounts are merged; key identifies what both made progress
+	// with. Nil means that the target keeps its own.
 	Join Join
 	// Receive converts a document for the target of a merge; nil means that it is taken over
 	// unchanged.
@@ -38,13 +36,12 @@ type Feature struct {
 
 	// Rejected gives back what a pending purchase used when it is rejected.
 	Rejected func(r *Run, e *loyalty.Event, t *loyalty.Transaction) error
-	// Undone takes back what a purchase brought, and counts its uses no more, once it is undone: by a
-	// full refund, by refunds of parts that returned all of it, or by a rejection.
+	// Undone takes back what a purchase brought and removes its uses from the counts, once the purchase is undone: by a
+	// full refund, by partial refunds that returned all of it, or by a rejection.
 	Undone func(r *Run, e *loyalty.Event, t *loyalty.Transaction) error
-	// Ungive takes back what runs of campaigns gave because of something that is undone.
+	// Ungive takes back what runs of campaigns gave for something that is undone.
 	Ungive func(r *Run, e *loyalty.Event, runs []loyalty.CampaignRun) error
-	// Claimed moves what a guest's purchase used to the customer who claims it; gone is the
-	// guest's event.
+	// Claimed moves what a guest's purchase used to the customer who claims it; gone is the guest's event.
 	Claimed func(r, guest *Run, gone *loyalty.Event, t *loyalty.Transaction) error
 	// Decide accepts or rejects a pending purchase whose date has passed.
 	Decide func(*Run, *loyalty.Transaction) error
@@ -62,8 +59,7 @@ type Submitted struct {
 	Apply       func(*Run) error
 }
 
-// Join makes one progress of two documents of a kind: the one of this customer, and the one of the
-// customer who is merged into them.
+// Join makes one progress of two documents of a kind: this customer's, and that of the customer merged into it.
 type Join func(r *Run, key string, mine, theirs json.RawMessage) (any, error)
 
 // JoinBy makes a Join that reads both documents and adds the second to the first.
@@ -101,8 +97,8 @@ func Rejected(r *Run, e *loyalty.Event, t *loyalty.Transaction) error {
 	})
 }
 
-// Undone takes back what a purchase brought, feature by feature, and marks it as returned. It does so
-// once, whatever refunds follow.
+// Undone takes back what a purchase brought, feature by feature, and marks it as returned. Further refunds do not
+// repeat it.
 func Undone(r *Run, e *loyalty.Event, t *loyalty.Transaction) error {
 	if t.Detail.Returned {
 		return nil
@@ -116,7 +112,7 @@ func Undone(r *Run, e *loyalty.Event, t *loyalty.Transaction) error {
 	})
 }
 
-// Ungive takes back what runs of campaigns gave, on an event that undoes what they gave it for.
+// Ungive takes back what runs of campaigns gave, on the event that undoes the reason for it.
 func Ungive(r *Run, e *loyalty.Event, runs []loyalty.CampaignRun) error {
 	if len(runs) == 0 {
 		return nil

@@ -6,26 +6,25 @@ import (
 	"time"
 )
 
-// flights are the customers of the batches that are under way in this process, whoever gathered
-// them: a lane, a bulk request or the work of a bulk operation. Two batches with a customer in
-// common make each other's rows out of date, so that one of them is decided twice. It is a courtesy
-// and no lock: what keeps figures right are the guards of the write, which also find customers who
-// are called by another name.
+// flights are the customers of all batches in flight in this process: those of lanes, of bulk requests and of bulk
+// operations. Two batches with a customer in common make each other's rows out of date, so one of them must be decided
+// twice. This avoids such conflicts but is not a lock: the guards of the write keep figures right. They also find a
+// customer that two batches call by different names.
 type flights struct {
 	mu      sync.Mutex
-	of      map[string]int // batches, by customer
-	waiting int            // batches that wait for the end of one
-	ended   chan struct{}  // closed when one ends for which another batch waits
-	lanes   []*lane        // told when one ends
+	of      map[string]int // number of batches, by customer
+	waiting int            // batches that wait for another one to end
+	ended   chan struct{}  // closed when a batch ends while others wait
+	lanes   []*lane        // notified when a batch ends
 }
 
 func newFlights() *flights { return &flights{of: map[string]int{}, ended: make(chan struct{})} }
 
-// patience is how long a batch that is ready waits for others: over a customer who is in every
-// batch it does not wait for ever, but competes.
+// patience is how long a ready batch waits for others. A customer who is in every batch must not delay it for ever; it
+// competes with the others then.
 const patience = 250 * time.Millisecond
 
-// take begins a batch's next customer, unless they are in another one.
+// take claims a customer for the batch that is gathered, unless another batch has the customer.
 func (f *flights) take(customer string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -42,7 +41,7 @@ func (f *flights) add(customers []string) {
 	}
 }
 
-// end forgets the customers of a batch, and tells who waits.
+// end releases the customers of a batch, and wakes what waits for them.
 func (f *flights) end(customers []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -63,7 +62,7 @@ func (f *flights) end(customers []string) {
 	}
 }
 
-// alone begins a batch once none of its customers is in another one, or patience is over.
+// alone claims a batch's customers once no other batch has any of them, or once patience is over.
 func (f *flights) alone(customers []string) {
 	var late <-chan time.Time
 	for {
@@ -87,7 +86,7 @@ func (f *flights) alone(customers []string) {
 	}
 }
 
-// tryAlone begins a batch, or returns what is closed when another one has ended.
+// tryAlone claims a batch's customers, or returns a channel that is closed when another batch has ended.
 func (f *flights) tryAlone(customers []string) (ended <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -101,7 +100,7 @@ func (f *flights) tryAlone(customers []string) (ended <-chan struct{}) {
 	return nil
 }
 
-// aside is process for tickets that no lane gathered.
+// aside is process for tickets that did not come through a lane.
 func (e *Engine) aside(ctx context.Context, tickets []*Ticket) error {
 	customers := customersOf(tickets)
 	e.flights.alone(customers)

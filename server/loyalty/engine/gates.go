@@ -12,14 +12,14 @@ func (t *Ticket) decide(r *Run) error {
 	if err := settleDue(r); err != nil {
 		return err
 	}
-	if t.rule == nil { // a settlement of what is due, and what is no event
+	if t.rule == nil { // a settlement, and other tickets without an event
 		if t.task != nil {
 			return t.task(r)
 		}
 		return nil
 	}
-	// before the gate of the customer's state: purchases that were pending when their module was
-	// switched off can still be decided
+	// Before the gate of the customer's state: purchases that were pending when their module was switched off can still
+	// be decided.
 	if err := t.leftPending(r); err != nil {
 		return loyalty.PrefixFields(err, t.sub.At)
 	}
@@ -29,9 +29,9 @@ func (t *Ticket) decide(r *Run) error {
 	}
 	if !t.at.IsZero() {
 		r.At, r.Late = t.at, true
-		// Customers are as old as the event that creates them, in whichever way it came: anniversaries,
-		// windows and figures by the month of joining count from there. A customer who bought as a
-		// guest before stays as old as that purchase.
+		// Customers are as old as the event that creates them, whatever its source: anniversaries, windows and figures
+		// by the month of joining count from there. A customer who bought as a guest before stays as old as that
+		// purchase.
 		if r.Customer.Status == loyalty.None && r.Customer.LastEvent == (loyalty.ID{}) {
 			r.Customer.CreatedAt = t.at
 		}
@@ -53,8 +53,8 @@ func (t *Ticket) decide(r *Run) error {
 	if err := t.apply(r); err != nil {
 		return loyalty.PrefixFields(err, t.sub.At)
 	}
-	// after the event and not before: points that expire by inactivity are judged by the activity
-	// before it, also those that it gives back (see Lapse)
+	// After the event and not before: points that expire by inactivity are judged by the activity before it, also those
+	// that it gives back (see Lapse).
 	r.Customer.LastActivityAt = r.Now
 	r.Book.LastActivity = r.Now
 	for _, run := range r.work.runs {
@@ -65,8 +65,8 @@ func (t *Ticket) decide(r *Run) error {
 	return r.work.react()
 }
 
-// leftPending refuses an action whose module is off, unless it decides on a purchase that is
-// pending from the time when the module was on. A held purchase waits for its validation instead.
+// leftPending refuses an action whose module is off, unless it decides on a purchase that is pending from the time when
+// the module was on. A held purchase waits for its validation instead.
 func (t *Ticket) leftPending(r *Run) error {
 	if t.off == nil {
 		return nil
@@ -91,7 +91,7 @@ func (t *Ticket) refusedOff(r *Run) error {
 // standing checks that the customer's state allows the action.
 func (t *Ticket) standing(r *Run) error {
 	status, meta := r.Customer.Status, t.rule.Meta()
-	if status == loyalty.None || status == loyalty.OptedOut && loyalty.CustomerMoves[meta.Name] != nil { // the table refuses, naming both states
+	if status == loyalty.None || status == loyalty.OptedOut && loyalty.CustomerMoves[meta.Name] != nil { // the table of states refuses it and names both states
 		return nil
 	}
 	if err := r.MayAct(meta.Name, meta.Standing); err != nil && (status != loyalty.Inactive || !t.guestMay()) {
@@ -102,15 +102,15 @@ func (t *Ticket) standing(r *Run) error {
 	return nil
 }
 
-// traceStanding explains that gate; outside a preview it costs nothing.
+// traceStanding explains the gate of the customer's state; outside a preview it costs nothing.
 func traceStanding(r *Run, verdict, reason string) {
 	if r.work.tracing {
 		r.TraceInput(loyalty.Verdict{Rule: "standing", Verdict: verdict, Reason: reason, Input: map[string]any{"status": string(r.Customer.Status)}})
 	}
 }
 
-// guest lets a customer whom the programme does not know, or knows as inactive, buy under an
-// identifier that the caller chose. It does not enrol them.
+// guest lets a customer who is unknown to the programme, or known as inactive, buy under an identifier that the caller
+// chose. It does not enrol the customer.
 func (t *Ticket) guest(r *Run) error {
 	if !t.sub.Guest || (r.Customer.Status != loyalty.None && r.Customer.Status != loyalty.Inactive) {
 		return nil
@@ -118,14 +118,14 @@ func (t *Ticket) guest(r *Run) error {
 	return r.Move("guest")
 }
 
-// guestMay reports whether an action is one that a guest's purchase needs. That the purchase is not
-// this customer's, or not any more, the action itself says, as it says it to every customer.
+// guestMay reports whether an action is one that a guest's purchase needs. The action itself checks that the purchase
+// belongs to this customer, as it does for every customer.
 func (t *Ticket) guestMay() bool {
 	return t.sub.Guest || loyalty.TransactionMoves[t.rule.Meta().Name] != nil
 }
 
-// takeOver gives a new customer their name. A profile found by e-mail address gets the submitted
-// identifier instead of its own.
+// takeOver gives a new customer the submitted identifier as name. A profile found by e-mail address gets it in place of
+// its own.
 func (t *Ticket) takeOver(r *Run) {
 	if t.needs.Ref.Kind != loyalty.NameCustomer || t.needs.Ref.Value == "" {
 		return
@@ -161,8 +161,8 @@ func (t *Ticket) apply(r *Run) error {
 	return r.work.react()
 }
 
-// Resubmit passes earlier submitted attributes through today's gates, because their module may be
-// off by now and the customer suspended. It returns how to apply it to this run.
+// Resubmit passes attributes that were submitted earlier through today's gates: their module may be off by now, or the
+// customer suspended. It returns the function that applies them to this run.
 func Resubmit(r *Run, action string, data json.RawMessage) (apply func() error, err error) {
 	t := &Ticket{sub: loyalty.Submission{Action: action, Data: data}, programme: r.Programme}
 	if err := t.check(r.batch.rules); err != nil {

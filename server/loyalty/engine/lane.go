@@ -6,34 +6,33 @@ import (
 	"time"
 )
 
-// lane is a queue and what its workers share. Of the batches that are under way at once none has a
-// customer of another one, whoever gathered that (flights): while the database commits one batch the
-// next is decided and sent, and neither makes the other's rows out of date. Submissions of one
+// lane is a queue and the state that its workers share. Batches in flight never share a customer (see flights). The
+// next batch can therefore be decided while the previous one commits, without a version conflict. Submissions of one
 // customer keep their order.
 type lane struct {
 	queue   chan waiting
-	most    int // submissions in a batch
-	overlap int // batches at once
-	many    int // callers from whom on batches overlap
+	most    int // submissions in a batch at most
+	overlap int // batches in flight at most
+	many    int // callers at least for batches to overlap
 
 	turn   sync.Mutex      // held by the worker that gathers the next batch
-	late   []waiting       // taken from the queue while their customers were in a batch under way
+	late   []waiting       // taken from the queue while their customers were in a batch in flight
 	behind map[string]bool // their customers
-	closed bool            // the queue
+	closed bool            // the queue is closed
 	wait   crowd           // how gathering waits
 	mine   map[string]bool // the customers of the batch that is gathered
 
 	flights *flights
 
 	mu      sync.Mutex
-	size    int           // how many submissions the lane's batches under way have
+	size    int           // submissions in the lane's batches in flight
 	held    int           // the length of late
-	room    int           // for submissions in the next batch
-	callers []int         // that there were at the end of the latest batches, as many as overlap
-	takes   time.Duration // a batch, lately
-	single  int           // so many batches have none beside them, because others conflicted
-	fights  int           // how often they did lately
-	calm    int           // batches since without a conflict
+	room    int           // submissions that the next batch may take
+	callers []int         // callers at the end of the latest batches, as many entries as overlap
+	takes   time.Duration // average of recent batches
+	single  int           // so many more batches run alone, because of conflicts
+	fights  int           // recent conflicts
+	calm    int           // batches since the last conflict
 	landed  chan struct{} // holds one element once a batch has ended
 }
 
@@ -46,13 +45,12 @@ func newLane(queue chan waiting, most, overlap int, f *flights) *lane {
 	return l
 }
 
-// leastShare is how many submissions a batch should have that has another one beside it. What a
-// commit costs whatever its size makes each event dearer in smaller ones, while the processors that
-// would wait for one large batch do other work.
+// leastShare is how many submissions a batch should have if others are in flight beside it. The fixed cost of a commit
+// makes each event dearer in smaller batches; in larger ones, processors wait for the commit.
 const leastShare = 8
 
-// customer is whom a submission names. Customers who are called by another name, or touched
-// besides, may be in two batches at once: the guards of the write find that.
+// customer is the customer that a submission names. A customer who has a second name, or is touched by another
+// customer's event, may still be in two batches at once: the guards of the write find that.
 func (t *Ticket) customer() string {
 	if ref := t.needs.Ref.Value; ref != "" {
 		return ref
@@ -67,14 +65,14 @@ func (l *lane) waiting() int {
 	return l.held + len(l.queue)
 }
 
-// flight is a batch under way.
+// flight is a batch in flight.
 type flight struct {
 	tickets   []*Ticket
 	customers []string
 }
 
-// land ends a batch, of which some submissions are decided and others with another worker now; split
-// says that it was too large. It returns how many callers wait besides.
+// land ends a batch. decided are the submissions that have a result; the others moved to another worker. split reports
+// that the batch was too large. land returns how many other callers wait.
 func (l *lane) land(f *flight, decided []*Ticket, split bool, took time.Duration) (others int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -89,11 +87,11 @@ func (l *lane) land(f *flight, decided []*Ticket, split bool, took time.Duration
 	return others
 }
 
-// Where batches that overlap conflict, because their customers share something such as a pool of
-// coupons, or with another node, the next two, four, … mostSingle have none beside them.
-const mostSingle = 6 // as a power of two
+// mostSingle bounds how many batches run alone after conflicts. Overlapping batches conflict if their customers share
+// something such as a pool of coupons, or with another node. Then the next 2, 4, … 2^mostSingle batches run alone.
+const mostSingle = 6
 
-// note hears of a batch, and whether it conflicted.
+// note records whether a batch conflicted.
 func (l *lane) note(fought bool) {
 	switch {
 	case fought:
@@ -108,15 +106,15 @@ func (l *lane) note(fought bool) {
 	}
 }
 
-// overlaps reports whether the next batch may begin beside others, and whether there are any. Few
-// callers share one batch after the other: in two at once each event would cost more.
+// overlaps reports whether the next batch may begin beside others, and whether any are in flight. A few callers share
+// one batch at a time: in two at once each event would cost more.
 func (l *lane) overlaps() (may, others bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.overlap > 1 && l.single == 0 && l.crowd() >= l.many, l.size > 0
 }
 
-// crowd is how many callers there are, or were lately.
+// crowd is how many callers there are, or were recently.
 func (l *lane) crowd() int {
 	return max(slices.Max(l.callers), l.size+len(l.late)+len(l.queue))
 }
@@ -145,7 +143,7 @@ func (l *lane) take() *flight {
 		}
 	}
 	gather(&l.wait, l.queue, g.weight(), g.share, g.join)
-	g.takeLate() // whose customers' batch has ended meanwhile
+	g.takeLate() // whose customers have been released meanwhile
 	for c := range l.mine {
 		g.f.customers = append(g.f.customers, c)
 	}
@@ -156,18 +154,17 @@ func (l *lane) take() *flight {
 	return g.f
 }
 
-// gathering is a batch that is put together.
+// gathering is a batch being gathered.
 type gathering struct {
 	*lane
 	f       *flight
-	most    int // submissions
-	share   int // customers with which it is full
+	most    int // submissions at most
+	share   int // weight at which it is full
 	callers int
 }
 
-// measure decides how large the batch may become. Where several are under way at once each has its
-// share of the callers: otherwise all would wait for one commit together, and nothing be decided
-// meanwhile.
+// measure decides how large the batch may become. If several batches may be in flight, each gets its share of the
+// callers: otherwise all callers would wait for one commit, and nothing would be decided meanwhile.
 func (g *gathering) measure() {
 	l := g.lane
 	l.mu.Lock()
@@ -180,8 +177,8 @@ func (g *gathering) measure() {
 	}
 }
 
-// weight is how much of its share the batch has. Submissions of few customers cannot be spread over
-// batches, so those of all callers are a share, too.
+// weight is how much of its share the batch has, in customers. The submissions of a few customers cannot be spread over
+// several batches, so submissions count as well, in proportion to all callers.
 func (g *gathering) weight() int {
 	n := len(g.f.tickets)
 	switch {
@@ -193,8 +190,8 @@ func (g *gathering) weight() int {
 	return max(len(g.mine), n*g.share/max(1, g.callers))
 }
 
-// join adds a submission to the batch, or puts it aside while its customer is in another one. It
-// returns the weight, or the whole share if no more can be put aside.
+// join adds a submission to the batch, or sets it aside while its customer is in another batch. It returns the weight,
+// or the whole share if no more can be set aside.
 func (g *gathering) join(w waiting) int {
 	if c := w.customer(); g.behind[c] || !g.add(w, c) {
 		g.behind[c] = true
@@ -206,11 +203,11 @@ func (g *gathering) join(w waiting) int {
 	return g.weight()
 }
 
-// putAside reports that no more submissions can be put aside.
+// putAside reports whether as many submissions as possible are set aside.
 func (g *gathering) putAside() bool { return len(g.late) >= g.lane.most }
 
-// add adds a submission, or reports false if its customer is in another batch. One whose caller has
-// left is dropped.
+// add adds a submission, or returns false if another batch has its customer. A submission whose caller has left is
+// dropped.
 func (g *gathering) add(w waiting, customer string) bool {
 	if !g.mine[customer] && !g.flights.take(customer) {
 		return false
@@ -226,8 +223,7 @@ func (g *gathering) add(w waiting, customer string) bool {
 	return true
 }
 
-// takeLate adds the submissions that were put aside, in their order, as far as their customers are
-// free by now.
+// takeLate adds the submissions that were set aside and whose customers are free by now, in their order.
 func (g *gathering) takeLate() {
 	if len(g.late) == 0 {
 		return
@@ -244,8 +240,8 @@ func (g *gathering) takeLate() {
 	clear(all[len(g.late):])
 }
 
-// first waits for a submission, or for the end of a batch if some are put aside. It reports false if
-// the queue is closed and nothing is left.
+// first waits for a submission, or for the end of a batch if submissions are set aside. It returns false if the queue
+// is closed and nothing is left.
 func (g *gathering) first() bool {
 	queue := g.queue
 	if g.closed || g.putAside() {

@@ -8,9 +8,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// NeedMoreError ends a run that needs something which was not loaded: the batch is loaded again
-// with these needs added. That costs a round trip, so an event declares in advance whatever can be
-// known to be needed.
+// NeedMoreError ends a run that needs something which was not loaded: the batch is loaded again with these needs added.
+// That costs a round trip, so an event declares in advance all needs that can be known.
 type NeedMoreError struct {
 	needs loyalty.CustomerNeeds
 	more  []loyalty.CustomerNeeds
@@ -20,7 +19,7 @@ func (w *NeedMoreError) Error() string {
 	return fmt.Sprintf("more must be loaded: %+v %+v", w.needs, w.more)
 }
 
-// cover notes what was asked for.
+// cover records the needs that were loaded.
 func (b *batch) cover(n loyalty.Needs) {
 	b.asked = asked{map[person]bool{}, map[loyalty.Name]bool{}, map[string]int{}, map[string]bool{}, n.Version}
 	for i := range n.Customers {
@@ -33,7 +32,7 @@ func (b *batch) cover(n loyalty.Needs) {
 	}
 }
 
-// idOf returns the id of a customer who was asked for; zero if there is none.
+// idOf returns the id of a customer that was asked for; zero if there is none.
 func (b *batch) idOf(p person) loyalty.ID {
 	switch {
 	case p.id != (loyalty.ID{}):
@@ -44,9 +43,9 @@ func (b *batch) idOf(p person) loyalty.ID {
 	return b.names[p.ref]
 }
 
-// Require makes sure that rows of this run's customer, and rows that belong to no customer, were
-// loaded, for needs that only the data or the programme can tell. Its error must be returned
-// unchanged; the event is then decided again with more loaded.
+// Require makes sure that rows of this run's customer, and rows that belong to no customer, were loaded. It is for
+// needs that only the data or the programme can tell. Its error must be returned unchanged; the event is then decided
+// again with more rows loaded.
 func (r *Run) Require(n loyalty.CustomerNeeds) error {
 	if shared := r.batch.asked.missing(&n); shared != nil {
 		return &NeedMoreError{needs: *shared}
@@ -58,14 +57,14 @@ func (r *Run) Require(n loyalty.CustomerNeeds) error {
 	return &NeedMoreError{needs: n}
 }
 
-// Other opens the account of another customer that this event touches, after applying what is due
-// for them. For a merged customer it returns the one who has their points now, which may be the run
-// itself. It fails with ErrCustomerNotFound.
+// Other opens the account of another customer that this event touches, after applying what is due for that customer.
+// For a merged customer it returns the one that has their points now, which may be the run itself. It fails with
+// ErrCustomerNotFound.
 func (r *Run) Other(n loyalty.CustomerNeeds) (*Run, error) {
 	b := r.batch
 	switch {
 	case b.stale[n.Match]:
-		return nil, loyalty.ErrBatchConflict // an event before this one may have made another match; load again
+		return nil, loyalty.ErrBatchConflict // an earlier event may have changed which customer matches; load again
 	case !b.asked.people[personOf(&n)] && !b.begun(n.ID):
 		return nil, &NeedMoreError{needs: n}
 	}
@@ -86,8 +85,8 @@ func (r *Run) Other(n loyalty.CustomerNeeds) (*Run, error) {
 	return openOther(r, a, n)
 }
 
-// begun reports whether a customer was created in this batch: nothing of theirs is stored, and in
-// the next attempt they will have another id.
+// begun reports whether a customer was created in this batch: none of their rows is stored, and in the next attempt
+// they will have another id.
 func (b *batch) begun(id loyalty.ID) bool {
 	a := b.accounts[id]
 	return a != nil && a.loaded == nil
@@ -106,10 +105,9 @@ func openOther(r *Run, a *account, n loyalty.CustomerNeeds) (*Run, error) {
 	return other, nil
 }
 
-// before applies what was due before the event at hand. Nothing reacts to that event meanwhile,
-// because its rules are not finished, and its instant stays the same, although the due effects may
-// reach the same customers at another instant. Otherwise a purchase that is accepted on the way
-// could make a campaign reward an event that is refused in the end.
+// before applies what was due before the event at hand. Nothing reacts to that event meanwhile, because its rules are
+// not finished. Its instant stays the same, although the due effects may reach the same customers at another instant.
+// Otherwise a purchase that is accepted on the way could make a campaign reward an event that is refused in the end.
 func (w *work) before(due func() error) error {
 	waiting, around, runs := w.news(), w.around, slices.Clone(w.runs)
 	type instant struct {
@@ -130,8 +128,7 @@ func (w *work) before(due func() error) error {
 	return nil
 }
 
-// Begin opens the account of a customer whom this event creates, under an identifier that the
-// platform chooses.
+// Begin opens the account of a customer that this event creates, under an identifier that the platform chooses.
 func (r *Run) Begin(name string) (*Run, error) {
 	if err := r.Require(loyalty.CustomerNeeds{Names: []loyalty.Name{{Kind: loyalty.NameCustomer, Value: name}}}); err != nil {
 		return nil, err
@@ -148,7 +145,7 @@ func (r *Run) Begin(name string) (*Run, error) {
 // survivor follows a merge to the account that has the points now.
 func (b *batch) survivor(a *account, n loyalty.CustomerNeeds) (*account, error) {
 	if b.merged[a.customer.ID] {
-		return nil, loyalty.ErrBatchConflict // decided again, alone, on what is stored then
+		return nil, loyalty.ErrBatchConflict // decided again, alone, on the stored rows
 	}
 	followed := false
 	for a.customer.Status == loyalty.Merged && a.customer.MergedInto != (loyalty.ID{}) {
@@ -163,7 +160,7 @@ func (b *batch) survivor(a *account, n loyalty.CustomerNeeds) (*account, error) 
 		a, followed = next, true
 	}
 	if followed && a.loaded != nil && !a.covers(&n) {
-		return nil, &NeedMoreError{needs: n} // what was asked for was the source's
+		return nil, &NeedMoreError{needs: n} // what was loaded are the rows of the merged customer
 	}
 	return a, nil
 }

@@ -7,22 +7,22 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// Observer is told what the engine does, for metrics. Workers wait for it, several at once: it must
-// be quick and safe for concurrent use.
+// Observer is told what the engine does, for metrics. Workers wait for it, and several call it at once: it must be
+// quick and safe for concurrent use.
 type Observer interface {
-	// Tried is called for each transaction that was tried, except for previews. An attempt that
-	// ends because more must be loaded counts as part of the next one.
+	// Tried is called for each transaction that was tried, except for previews. An attempt that ends because more must
+	// be loaded counts as part of the next one.
 	Tried(a Attempt)
-	// Ended is called once for each submission. action is what was submitted, empty if only due
-	// effects were applied. It may be any text, because refused actions are counted too.
+	// Ended is called once for each submission. action is the submitted action, empty if only due effects were applied.
+	// It may be any text, because refused actions are counted too.
 	Ended(action string, r *loyalty.Result)
 }
 
 // Attempt is one try of a batch.
 type Attempt struct {
 	Size int // submissions
-	// How long loading, deciding and writing took; writing includes the commit. A phase that was
-	// not reached is zero.
+	// Load, Decide and Write are how long loading, deciding and writing took; writing includes the commit. A phase that
+	// was not reached is zero.
 	Load, Decide, Write time.Duration
 	Err                 error // nil: it was committed
 }
@@ -52,9 +52,9 @@ func (w *watch) attempt(size int, err error) Attempt {
 	return a
 }
 
-// Tracer follows batches for those callers who are traced. Workers wait for it: it must be quick.
+// Tracer follows the batches of callers that are traced. Workers wait for it: it must be quick.
 type Tracer interface {
-	// Caller returns what identifies the caller of a batch to the tracer; nil if they are not traced.
+	// Caller identifies the caller of a batch to the tracer; nil if the caller is not traced.
 	Caller(ctx context.Context) any
 	// Batch is called for each transaction that was tried with traced callers.
 	Batch(callers []any, b Traced)

@@ -7,20 +7,19 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// Parts are attributes as they are stored: those that may be read for ever, and the personal ones,
-// which are sealed under the customer's key. Every attempt of a batch shares both, so they must not
-// be changed.
+// Parts are attributes as they are stored: plain ones, which stay readable for ever, and personal ones, which are
+// sealed under the customer's key. All attempts of a batch share both maps, so they must not be changed.
 type Parts struct{ Plain, Personal map[string]json.RawMessage }
 
-// stored is a submission's data, separated once, before any transaction.
+// stored is a submission's data, split into its parts once, before any transaction.
 type stored struct {
-	own      Parts                      // without lists of objects
+	own      Parts                      // all but the lists of objects
 	lists    map[string][]Parts         // such as items
-	plain    json.RawMessage            // what the event's row shows
-	personal map[string]json.RawMessage // what it seals; nil: nothing
+	plain    json.RawMessage            // as the event's row shows it
+	personal map[string]json.RawMessage // as the event's row seals it; nil: nothing
 }
 
-// store separates the data of a submission. data holds the attributes of raw by name.
+// store splits the data of a submission into parts. data holds the attributes of raw by name.
 func store(s *loyalty.Shape, raw json.RawMessage, data map[string]json.RawMessage) (stored, error) {
 	var out stored
 	own := data
@@ -43,7 +42,7 @@ func store(s *loyalty.Shape, raw json.RawMessage, data map[string]json.RawMessag
 	return out, nil
 }
 
-// seal renders the event's row. If nothing is personal, it is the data as it was sent.
+// seal renders the event's row. Without personal attributes, it is the data as it was sent.
 func (out *stored) seal(raw json.RawMessage, data map[string]json.RawMessage) {
 	out.plain = raw
 	if out.own.Personal == nil && out.lists == nil {
@@ -71,7 +70,7 @@ func (out *stored) seal(raw json.RawMessage, data map[string]json.RawMessage) {
 	}
 }
 
-// each separates the elements of a list of objects.
+// each splits the elements of a list of objects.
 func each(s *loyalty.Shape, raw json.RawMessage) ([]Parts, error) {
 	list, err := loyalty.Elements(raw)
 	if err != nil {
@@ -84,8 +83,8 @@ func each(s *loyalty.Shape, raw json.RawMessage) ([]Parts, error) {
 	return parts, nil
 }
 
-// split separates attributes by whether the contract declares them as personal. Undeclared ones
-// count as personal, because nothing is known of them.
+// split separates attributes by whether the contract declares them as personal. Undeclared ones count as personal,
+// because nothing is known about them.
 func split(s *loyalty.Shape, data map[string]json.RawMessage) Parts {
 	p := Parts{Plain: data}
 	for name, value := range data {

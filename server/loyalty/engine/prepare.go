@@ -18,9 +18,9 @@ func (e *Engine) Task(do func(*Run) error) *Ticket {
 	return &Ticket{programme: e.programmes.Programme(), task: do}
 }
 
-// Prepare decodes a submission and passes it through the gates that depend on no customer. Its
-// errors are kept in the ticket, because a stored answer takes precedence over them. Blanks around
-// who the event is for are no part of the id, wherever it came from.
+// Prepare decodes a submission and passes it through the gates that depend on no customer. Its errors are kept in the
+// ticket, because a stored answer takes precedence over them. Blanks around the customer's identifiers are removed,
+// whatever their source.
 func (e *Engine) Prepare(s loyalty.Submission) *Ticket {
 	s.Customer, s.ExternalID = strings.TrimSpace(s.Customer), strings.TrimSpace(s.ExternalID)
 	t := &Ticket{sub: s, programme: e.programmes.Programme(), seed: s.Chance}
@@ -57,7 +57,7 @@ func needs(tickets []*Ticket, now time.Time) loyalty.Needs {
 		n.Version = n.Version || slices.ContainsFunc(t.more, func(c loyalty.CustomerNeeds) bool { return c.Version })
 		if i := t.sub.Idempotency; i != nil && !t.preview {
 			n.Answers = append(n.Answers, i.AnswerKey)
-			if i.Place > 0 && i.WholeKey() != whole { // the events of a bulk stand together
+			if i.Place > 0 && i.WholeKey() != whole { // the events of a bulk are in sequence
 				whole = i.WholeKey()
 				n.Answers = append(n.Answers, whole)
 			}

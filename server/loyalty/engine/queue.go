@@ -11,11 +11,11 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// submitTime limits how long a caller waits, including for the batches before their own: a database that does not
-// answer must not hold callers for ever.
+// submitTime limits how long a caller waits, including for earlier batches: a database that does not answer must not
+// hold callers for ever.
 const submitTime = 10 * time.Second
 
-// waiting is a ticket in a queue. Either a worker takes it or its caller leaves first, never both: a caller who was
+// waiting is a ticket in a queue. Either a worker takes it or its caller leaves first, never both: a caller that was
 // told that nothing was done may be sending the event again.
 type waiting struct {
 	*Ticket
@@ -33,7 +33,7 @@ func (w waiting) join(tickets []*Ticket) []*Ticket {
 
 // enqueue passes a ticket to the worker of its customer and waits for the result.
 func (e *Engine) enqueue(ctx context.Context, t *Ticket) (loyalty.Outcome, error) {
-	var late <-chan time.Time // a context with a deadline of its own costs more than everything else here
+	var late <-chan time.Time // a context with its own deadline would cost more than the rest of this function
 	if _, bounded := ctx.Deadline(); !bounded {
 		timer := submitTimers.Get().(*time.Timer)
 		timer.Reset(submitTime)
@@ -74,7 +74,7 @@ var submitTimers = sync.Pool{New: func() any {
 }}
 
 // send puts a ticket into the queue of its customer, chosen by the submitted name: events of one customer meet in one
-// batch, in their order, instead of conflicting in several. late ends the waiting besides ctx; nil: nothing does.
+// batch, in order, instead of conflicting in several. It waits until ctx ends or late fires; late may be nil.
 func (e *Engine) send(ctx context.Context, w waiting, late <-chan time.Time) error {
 	release, err := e.hold()
 	if err != nil {
@@ -98,7 +98,7 @@ func (e *Engine) send(ctx context.Context, w waiting, late <-chan time.Time) err
 // maxHeavy is how many heavy submissions may wait.
 const maxHeavy = 64
 
-// work decides what a lane gathers, batch by batch, beside the lane's other workers.
+// work decides the batches of a lane one after the other, beside the lane's other workers.
 func (e *Engine) work(l *lane) {
 	for f := l.take(); f != nil; f = l.take() {
 		light, split := l.queue != e.heavy, false
@@ -120,9 +120,9 @@ func (e *Engine) work(l *lane) {
 	}
 }
 
-// serve decides tickets and returns those that now have their result: large ones move to the worker of the heavy queue
-// once they are known to be large. If a load was larger than the others should wait for, the error does not say whose
-// rows were many, so the two halves are tried separately, and split is set.
+// serve decides tickets and returns those that now have their result. Tickets that turn out to be large move to the
+// worker of the heavy queue. If a load exceeds what other callers should wait for (ErrMuch), the error does not tell
+// which submission had the many rows, so the two halves are tried separately, and split is set.
 func (e *Engine) serve(tickets []*Ticket, split *bool) []*Ticket {
 	err := e.process(context.Background(), tickets)
 	switch much := errors.Is(err, loyalty.ErrMuch); {
@@ -140,9 +140,9 @@ func (e *Engine) serve(tickets []*Ticket, split *bool) []*Ticket {
 	return tickets
 }
 
-// nextRoom is how many submissions the next batch takes after one of a given size. It is fewer if the batch had to be
-// split: where every customer has much to load the next one would have to be, too, and all that was loaded before would
-// be wasted. It then grows again step by step.
+// nextRoom is how many submissions the next batch takes after one of a given size. After a split it is half: if every
+// customer has many rows to load, the next batch would have to be split, too, and what was loaded for it would be
+// wasted. Then it grows again step by step.
 func nextRoom(room, size, most int, split bool) int {
 	if split {
 		return max(1, size/2)
@@ -153,16 +153,16 @@ func nextRoom(room, size, most int, split bool) int {
 	return min(most, room+room/8+1)
 }
 
-// ended tells the observer and the tracer the results of tickets.
+// ended reports the results of tickets to the observer.
 func (e *Engine) ended(tickets []*Ticket) {
 	for _, t := range tickets {
-		if !errors.Is(t.result.Err, errItemDone) { // it was told when it was done
+		if !errors.Is(t.result.Err, errItemDone) { // counted when the item was done
 			e.observer.Ended(t.sub.Action, &t.result)
 		}
 	}
 }
 
-// Waiting returns how many submissions wait for a worker, and how many heavy ones.
+// Waiting returns how many submissions wait for a worker, light and heavy.
 func (e *Engine) Waiting() (light, heavy int) {
 	for _, l := range e.lanes {
 		light += l.waiting()
@@ -170,16 +170,16 @@ func (e *Engine) Waiting() (light, heavy int) {
 	return light, len(e.heavy)
 }
 
-// largePurchase is the number of lines from which a purchase is treated as a heavy submission: a request of a few words
-// can accept, change or take back thousands of lines.
+// largePurchase is the number of lines from which a purchase counts as a heavy submission: a request of a few words can
+// accept, change or take back thousands of lines.
 const largePurchase = 250
 
-// errLarge ends the first attempt of a batch in the common queue before it decides, because some of its submissions
-// belong to the worker of the heavy ones.
+// errLarge ends the first attempt of a batch in a lane before it decides, because some of its submissions belong to the
+// worker of the heavy ones.
 var errLarge = errors.New("a submission touches a large purchase")
 
-// findLarge marks the movable tickets of customers of whom a large purchase was loaded, either named by the ticket or
-// due. A ticket can be moved once.
+// findLarge marks the movable tickets whose customers have a large purchase among their loaded rows, because the ticket
+// names it or because it is due. A ticket can be moved once.
 func findLarge(tickets []*Ticket, l *loyalty.Loaded) (found bool) {
 	for _, t := range tickets {
 		if !t.movable {

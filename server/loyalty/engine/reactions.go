@@ -11,13 +11,13 @@ import (
 // Occurrence is something that rules react to: an event, an accepted purchase, or one line of it.
 type Occurrence struct {
 	*Run            // of the customer it happened to
-	Action   string // what triggers: checkout for a purchase once it is final
+	Action   string // what triggers; for a purchase, checkout once it is final
 	Trigger  *loyalty.Event
 	Accepted *loyalty.Transaction // nil: none
 	Line     *loyalty.Line        // nil: the occurrence is not about a line
 
-	known *condition.Facts // what conditions see of it; nil: none asked yet
-	asOf  int              // so many events were recorded when the customer was last looked at; -1: not yet
+	known *condition.Facts // what conditions see of it; nil: not asked for yet
+	asOf  int              // how many events were recorded when known was last brought up to date; -1: not yet
 }
 
 // NewOccurrence makes an occurrence of a run that no condition has looked at yet.
@@ -86,9 +86,9 @@ func (w *work) round(happened []*Occurrence, events []*loyalty.Event) error {
 	return nil
 }
 
-// inTime runs a reaction at its run's instant, but never before what it reacts to: a rise of tier
-// that a late booking brings happens when it is found, and the points that a campaign gives for it,
-// dated as the booking is, could have expired before they were given.
+// inTime runs a reaction at its run's instant, but never before its trigger. A late booking may bring a rise of tier
+// that happens when it is found. If the points that a campaign gives for the rise were dated like the booking, they
+// could have expired before they were given.
 func (o *Occurrence) inTime(react func(*Occurrence) error) error {
 	was := o.At
 	if o.Trigger.At.After(was) {
@@ -98,8 +98,8 @@ func (o *Occurrence) inTime(react func(*Occurrence) error) error {
 	return react(o)
 }
 
-// occurrences returns what an event is to the rules. A purchase counts once it is final: a checkout
-// that waits for its acceptance is no occurrence yet.
+// occurrences returns what an event is to the rules. A purchase counts once it is final: a checkout that waits for its
+// acceptance is no occurrence yet.
 func (w *work) occurrences(e *loyalty.Event) []*Occurrence {
 	r := w.run(e.Customer)
 	if r == nil || e.Held {
@@ -116,7 +116,7 @@ func (w *work) occurrences(e *loyalty.Event) []*Occurrence {
 		}
 	case "checkout_item", "checkout_accept_item", "checkout_update_item", "reserve_points", "release_points":
 		if e.Parent != (loyalty.ID{}) {
-			return nil // told by its purchase
+			return nil // its purchase triggers instead
 		}
 	}
 	t := e.Accepted

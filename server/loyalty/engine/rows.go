@@ -42,9 +42,9 @@ func (r *Run) ProgressOf(k loyalty.ProgressKind) ([]string, error) {
 	return keys, nil
 }
 
-// SetProgress changes a progress in the name of an event of this customer, or of a later event of
-// the submission that carries this progress already, because the journal is folded in the order of
-// its ids. due is when the progress must be looked at next, zero for never. A nil v removes it.
+// SetProgress changes a progress in the name of an event of this customer, or of a later event of the submission that
+// carries this progress already, because the journal is folded in the order of its ids. due is when the progress must
+// be looked at next, zero for never. A nil v removes it.
 func (r *Run) SetProgress(e *loyalty.Event, key loyalty.ProgressKey, v any, due time.Time) error {
 	if err := r.Require(loyalty.CustomerNeeds{Progress: loyalty.Kinds(key.Kind)}); err != nil {
 		return err
@@ -104,13 +104,13 @@ func (in Claims) Changed(e *loyalty.Event, c *loyalty.RewardClaim) {
 
 // RewardStanding is a customer's progress with one reward (ProgressReward).
 type RewardStanding struct {
-	// Claims counts this customer's own claims that stand, which max_claims limits. A claim that
-	// was passed on still counts, one that was received does not.
+	// Claims counts this customer's own claims that stand, which max_claims limits. A claim that was passed on still
+	// counts; one that was received does not.
 	Claims        int64     `json:"claims"`
 	LastClaimedAt time.Time `json:"last_claimed_at"`
 	// Received lists claims that another customer made.
 	Received []loyalty.ID `json:"received,omitempty"`
-	// Coupons are codes of this reward that came without a claim, by coupon_transfer.
+	// Coupons are codes of this reward that the customer received without a claim, by coupon_transfer.
 	Coupons []string `json:"coupons,omitempty"`
 }
 
@@ -130,9 +130,8 @@ func (in Claims) Standing(reward string) (s RewardStanding, err error) {
 	return s, err
 }
 
-// SetStanding stores a standing, or deletes it if nothing is left of it: a customer who gave
-// everything back must be stored like one who never claimed, because that is what a rebuild from
-// the journal gives.
+// SetStanding stores a standing, or deletes it if it is empty: a customer who gave everything back must be stored like
+// one who never claimed, because a rebuild from the journal gives no row either.
 func (in Claims) SetStanding(e *loyalty.Event, reward string, s RewardStanding) error {
 	if s.Claims == 0 && len(s.Received) == 0 && len(s.Coupons) == 0 {
 		return in.run.SetProgress(e, loyalty.ProgressKey{Kind: loyalty.ProgressReward, Key: reward}, nil, time.Time{})
@@ -140,7 +139,7 @@ func (in Claims) SetStanding(e *loyalty.Event, reward string, s RewardStanding) 
 	return in.run.SetProgress(e, loyalty.ProgressKey{Kind: loyalty.ProgressReward, Key: reward}, s, time.Time{})
 }
 
-// Tallies gives access to counts that no customer owns, such as how many of a reward were given.
+// Tallies gives access to counts that belong to no customer, such as how many of a reward were given.
 type Tallies struct{ run *Run }
 
 // Tallies returns the programme's counts.
@@ -205,8 +204,8 @@ func (of History) Events() (list []*loyalty.Event) {
 	return list
 }
 
-// Postings yields the batch's postings before this submission, and then its own. They are not
-// copied, because tiers look at all of them for each event.
+// Postings yields the batch's postings before this submission, and then the submission's own. They are not copied,
+// because tiers look at all of them for each event.
 func (of History) Postings() iter.Seq[points.Posting] {
 	return func(yield func(points.Posting) bool) {
 		for _, list := range [...][]points.Posting{of.run.account.postings, of.run.Book.Postings} {

@@ -8,8 +8,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// rulebook is what all events are decided by. Runs have it and not the engine, so that no rule can
-// reach the database.
+// rulebook is what all events are decided by. Runs have it instead of the engine, so that no rule can reach the
+// database.
 type rulebook struct {
 	contract loyalty.Contract
 	rules    map[string]Rule
@@ -37,15 +37,15 @@ func (b *rulebook) trusted() error {
 	return b.keeper.Trusted()
 }
 
-// Now returns the engine's clock, cut to the milliseconds that are stored, so that what is decided
-// now and what is read back later is the same instant.
+// Now returns the engine's clock, cut to the milliseconds that are stored, so that an instant stays the same when it is
+// read back.
 func (b *rulebook) Now() time.Time { return b.clock().UTC().Truncate(time.Millisecond) }
 
-// Standing is which customers an action is for.
+// Standing is the states of customers that an action is for.
 type Standing uint8
 
-// The standings. Whether a change of state is legal is decided by the table of states instead;
-// actions that change it have the standing Anyone.
+// The standings. Whether a change of state is legal is decided by the table of states instead; actions that change it
+// have the standing Anyone.
 const (
 	Anyone  Standing = iota // inactive, active, suspended
 	Earner                  // active, suspended: earning works while suspended
@@ -66,8 +66,8 @@ type Action[D any] struct {
 	Needs func(D, *loyalty.CustomerNeeds)
 	// Check refuses what the data alone shows to be wrong; nil means that the schema is enough.
 	Check func(D) error
-	// Repeats reports whether the customer stands where the action would take them, so that nothing
-	// is recorded and no rule reacts; it sets the run's Value then. nil means that each time counts.
+	// Repeats reports whether the customer is already where the action would take them, so that nothing is recorded and
+	// no rule reacts; it sets the run's Value then. nil means that each time counts.
 	Repeats func(*Run, D) (bool, error)
 	// Apply decides by the customer's state and records effects on the run. It may be called again
 	// after a conflict, so it must change nothing but the run.
@@ -98,12 +98,12 @@ type bound struct {
 // Meta returns the declaration.
 func (a Action[D]) Meta() Meta { return Meta{a.Name, a.Standing, a.Settles} }
 
-// bind decodes the payload once, outside any transaction: every attempt of Apply gets the same.
+// bind decodes the payload once, outside any transaction: every attempt of Apply gets the same one.
 func (a Action[D]) bind(data json.RawMessage) (bound, error) {
 	var d D
 	if err := json.Unmarshal(data, &d); err != nil {
-		// The schema was checked before; what is left are values that its number format cannot
-		// exclude, such as too many decimals.
+		// The schema was checked before. What is left are values that its number format cannot exclude, such as too
+		// many decimals.
 		return bound{}, loyalty.DecodeError(err)
 	}
 	if a.Check != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// Coverable is how many points can be taken without the balance falling below zero: the spendable
-// ones, and those of a lot that have expired.
+// Coverable is how many points can be taken without the balance falling below zero: the spendable ones, and those of
+// the given lot if it has expired.
 func (r *Run) Coverable(lot loyalty.ID) int64 {
 	n := max(0, r.Book.Figures.Spendable())
 	if l := r.Book.Lot(lot); l != nil {
@@ -20,8 +20,8 @@ func (r *Run) Coverable(lot loyalty.ID) int64 {
 	return n
 }
 
-// Run is one event being decided: what its action may read, and where it records effects. Nothing
-// leaves a run until the engine commits the batch, so a preview is a run that is thrown away.
+// Run is one event being decided: what its action may read, and where it records effects. Nothing leaves a run until
+// the engine commits the batch, so a preview is a run that is thrown away.
 type Run struct {
 	Programme *programme.Programme
 	Customer  *loyalty.Customer // working copy
@@ -31,23 +31,23 @@ type Run struct {
 	Event     *loyalty.Event // the submitted event's own row
 	// Data holds the attributes as they were sent, by name.
 	Data map[string]json.RawMessage
-	// Value is what an operation answers besides the events, such as the result of a spin. Only
-	// actions that an operation causes set it.
+	// Value is what the answer has besides the events, such as the result of a spin. Only actions that an operation
+	// causes set it.
 	Value any
 
 	batch    *batch
 	stored   *stored
 	account  *account
 	work     *work
-	full     bool // everything that can be due was loaded
-	Late     bool // At is the sender's (effective_timestamp)
-	followed bool // the customer was named by one who was merged into them
-	Holding  bool // what the event's rule does must wait for its validation
-	changed  bool // the customer's row is written though no event is theirs (a merge)
+	full     bool // everything that may be due was loaded
+	Late     bool // the sender set At (effective_timestamp)
+	followed bool // the request named a customer who was merged into this one
+	Holding  bool // the effect of the event's rule must wait for its validation
+	changed  bool // the customer's row is written although no event is theirs (a merge)
 }
 
-// Append appends an event row with the next id. Ids grow with the customer's events whatever the
-// clock does, because the journal is ordered by id.
+// Append appends an event row with the next id. Ids grow with the customer's events even if the clock goes back,
+// because the journal is ordered by id.
 func (r *Run) Append(action string, at time.Time) *loyalty.Event {
 	r.Customer.LastEvent = loyalty.NewID(r.Now, r.Customer.LastEvent)
 	e := &loyalty.Event{
@@ -72,8 +72,7 @@ func (r *Run) Derive(parent *loyalty.Event, action string, data any) *loyalty.Ev
 	return e
 }
 
-// DeriveSealed is Derive with attributes that name this customer, which are sealed under the
-// customer's key.
+// DeriveSealed is Derive with personal attributes of this customer, which are sealed under the customer's key.
 func (r *Run) DeriveSealed(parent *loyalty.Event, action string, data any, personal map[string]json.RawMessage) (*loyalty.Event, error) {
 	if err := r.Require(loyalty.CustomerNeeds{Key: true}); err != nil {
 		return nil, err
@@ -84,9 +83,8 @@ func (r *Run) DeriveSealed(parent *loyalty.Event, action string, data any, perso
 	return e, err
 }
 
-// Earn opens a lot with the points that an event brings, dated by the programme's expiry policy. It
-// fails with ErrTooLarge, at data.points where the caller sent the points; whoever computed them
-// tells whose they are instead, by TooMany.
+// Earn opens a lot with the points that an event brings, dated by the programme's expiry policy. It fails with
+// ErrTooLarge, at data.points where the caller sent the points. A caller that computed them reports TooMany instead.
 func (r *Run) Earn(e *loyalty.Event, n int64, transaction string) error {
 	if err := r.Credit(e, n, transaction); err != nil || n == 0 {
 		return err
@@ -114,8 +112,8 @@ func (r *Run) CreditUntil(e *loyalty.Event, n int64, expires time.Time) error {
 	return r.credit(e, n, points.Lot{EarnedAt: r.At, ExpiresAt: expires, Origin: origin(e, "")})
 }
 
-// origin is what points are given for. Whatever the event, points of a purchase count as the
-// purchase's, except for what campaigns and referrals add to it.
+// origin is what points are given for. All points of a purchase count as the purchase's, whatever the event, except for
+// what campaigns and referrals add.
 func origin(e *loyalty.Event, transaction string) points.Origin {
 	switch e.Action {
 	case "point_add":
@@ -155,8 +153,8 @@ func (r *Run) credit(e *loyalty.Event, n int64, lot points.Lot) error {
 	return nil
 }
 
-// TooMany is the failure of points that something of the programme gives, or takes, and that a
-// balance cannot hold. No property of the request is at fault, so that none is named.
+// TooMany is the failure of points that something of the programme gives or takes, and that a balance cannot hold. It
+// names no property, because no property of the request is at fault.
 func TooMany(giver string) error { return loyalty.ErrTooLarge.With("property", "points of "+giver) }
 
 // Move takes the customer through the table of states and records the change.
@@ -172,20 +170,19 @@ func (r *Run) Move(trigger string) error {
 	return nil
 }
 
-// Claim takes a name for this customer and reports whether it could: another customer may have it.
-// A name that this customer owns already stays theirs.
+// Claim takes a name for this customer and reports whether it could: another customer may have it. A name that this
+// customer owns already stays theirs.
 func (r *Run) Claim(n loyalty.Name) bool {
 	if owner, taken := r.Owner(n); taken {
-		// a transaction_id is used once, even by the same customer, who is told so at the second
-		// checkout
+		// a transaction_id is used once, even by the same customer: a second checkout is refused
 		return owner == r.Customer.ID && n.Kind != loyalty.NameTransaction
 	}
 	r.work.claims = append(r.work.claims, loyalty.Claim{Name: n, Owner: r.Customer.ID})
 	return true
 }
 
-// Owner returns who has a name, as far as this batch knows: a name that the run has just claimed
-// takes precedence over what was loaded.
+// Owner returns the owner of a name, as far as this batch knows: a name that the run has just claimed takes precedence
+// over what was loaded.
 func (r *Run) Owner(n loyalty.Name) (loyalty.ID, bool) {
 	if slices.ContainsFunc(r.work.claims, func(c loyalty.Claim) bool { return c.Name == n }) {
 		return r.Customer.ID, true
@@ -210,8 +207,8 @@ func (r *Run) Events() []*loyalty.Event { return r.work.events }
 // Find returns the event of the submission with an id; nil if it has none.
 func (r *Run) Find(id loyalty.ID) *loyalty.Event { return r.work.find(id) }
 
-// Unrecord removes the events that were recorded since there were the given number of them; nothing
-// may refer to them. last is the customer's last event before them.
+// Unrecord removes the events recorded since there were the given number of them; nothing may refer to them. last is
+// the customer's last event before them.
 func (r *Run) Unrecord(events int, last loyalty.ID) {
 	r.work.events, r.Customer.LastEvent = r.work.events[:events], last
 }

@@ -16,8 +16,8 @@ func (r *Run) Seal(personal map[string]json.RawMessage, row loyalty.ID) ([]byte,
 	return loyalty.Seal(r.Customer.Key, row[:], loyalty.Object(personal))
 }
 
-// openPersonal decrypts personal attributes; fresh ones are taken as they are. There are none if
-// the customer's key was destroyed.
+// openPersonal decrypts personal attributes; fresh ones are returned as they are. It returns none if the customer's key
+// was destroyed.
 func openPersonal(r *Run, sealed []byte, row loyalty.ID, fresh map[string]json.RawMessage) (map[string]json.RawMessage, error) {
 	if fresh != nil || sealed == nil || r.Customer.Key == nil {
 		return fresh, nil
@@ -30,10 +30,9 @@ func openPersonal(r *Run, sealed []byte, row loyalty.ID, fresh map[string]json.R
 	return personal, json.Unmarshal(plain, &personal)
 }
 
-// OpenBought is openPersonal for what is stored with a purchase. A purchase of a customer who was
-// merged into this one is sealed under their key, or under that of an account they had been merged
-// into before. The row does not say which, so each key is tried: a merge does not seal purchases
-// anew, because there may be thousands.
+// OpenBought is openPersonal for what is stored with a purchase. A purchase of a merged customer is sealed under that
+// customer's key, or under that of an account merged into it before. The row does not say which, so each key is tried:
+// a merge does not seal purchases anew, because there may be thousands.
 func (r *Run) OpenBought(t *loyalty.Transaction, sealed []byte, row loyalty.ID, fresh map[string]json.RawMessage) (map[string]json.RawMessage, error) {
 	if fresh != nil || sealed == nil {
 		return fresh, nil
@@ -71,14 +70,14 @@ func (r *Run) OpenBought(t *loyalty.Transaction, sealed []byte, row loyalty.ID, 
 	return nil, fmt.Errorf("no key opens what is personal of %s", row)
 }
 
-// requireParts makes sure that the accounts of all ids were loaded, by one need, because there may
-// be any number of them.
+// requireParts makes sure that the accounts of all ids were loaded, by one need, because there may be any number of
+// them.
 func requireParts(r *Run, ids []loyalty.ID) error {
 	var want []loyalty.CustomerNeeds
 	for _, id := range ids {
 		n := loyalty.CustomerNeeds{ID: id, Key: true}
 		if a, ok := r.batch.accounts[id]; !r.batch.asked.people[personOf(&n)] || (ok && a.loaded != nil && !a.covers(&n)) {
-			// all at once: one round trip, however many were merged into this customer
+			// all at once: one round trip, however many accounts were merged into this customer
 			want = append(want, n)
 		}
 	}
@@ -88,7 +87,7 @@ func requireParts(r *Run, ids []loyalty.ID) error {
 	return &NeedMoreError{want[0], want[1:]}
 }
 
-// keyOf returns the key of a customer who was merged into this one; nil if it was destroyed.
+// keyOf returns the key of a customer that was merged into this one; nil if it was destroyed.
 func keyOf(r *Run, id loyalty.ID) ([]byte, error) {
 	n := loyalty.CustomerNeeds{ID: id, Key: true}
 	a, ok := r.batch.accounts[id]
@@ -101,8 +100,8 @@ func keyOf(r *Run, id loyalty.ID) ([]byte, error) {
 	return a.customer.Key, nil
 }
 
-// reveal decrypts personal attributes of a row, which may belong to a customer who was merged into
-// this one; none if that customer's key was destroyed.
+// reveal decrypts personal attributes of a row, which may belong to a customer that was merged into this one; none if
+// that customer's key was destroyed.
 func reveal(r *Run, owner loyalty.ID, sealed []byte, row loyalty.ID) (map[string]json.RawMessage, error) {
 	if sealed == nil {
 		return nil, nil
@@ -119,8 +118,7 @@ func reveal(r *Run, owner loyalty.ID, sealed []byte, row loyalty.ID) (map[string
 	return personal, json.Unmarshal(plain, &personal)
 }
 
-// keyFor returns the key of a row's owner: this customer's, or that of one who was merged into this
-// one.
+// keyFor returns the key of a row's owner: this customer's, or that of a customer merged into it.
 func keyFor(r *Run, owner loyalty.ID) ([]byte, error) {
 	if owner != r.Customer.ID {
 		return keyOf(r, owner)

@@ -10,8 +10,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// Ticket is a submission on its way, decoded and checked outside any transaction by the goroutine
-// that brought it.
+// Ticket is a submission on its way, decoded and checked outside any transaction by its caller's goroutine.
 type Ticket struct {
 	sub         loyalty.Submission
 	programme   *programme.Programme
@@ -19,31 +18,31 @@ type Ticket struct {
 	rule        Rule  // nil: settle what is due, nothing else
 	bound       bound
 	needs       loyalty.CustomerNeeds
-	more        []loyalty.CustomerNeeds // what the rules came upon while they ran
-	asked       int                     // so often
+	more        []loyalty.CustomerNeeds // needs that the rules found while they ran
+	asked       int                     // how often more was loaded
 	data        map[string]json.RawMessage
-	stored      stored    // data as it is kept
+	stored      stored    // data as it is stored
 	at          time.Time // effective; zero: when it is recorded
 	transaction string    // the transaction_id in the data, if any
 	preview     bool
-	unseen      func(fact string) bool // of a preview: what its caller may not see; nil: nothing
-	movable     bool                   // to the worker of heavy submissions, where it is found to be large
-	large       bool                   // what it touches is (see findLarge)
+	unseen      func(fact string) bool // what the caller of a preview may not see; nil: nothing
+	movable     bool                   // to the worker of heavy submissions, if it turns out to be large
+	large       bool                   // it touches a large purchase (see findLarge)
 	fought      bool                   // another writer was faster
-	seed        [32]byte               // of chance, the same in every attempt; zero until something is drawn
+	seed        [32]byte               // of random draws, the same in every attempt; zero until something is drawn
 	err         error                  // refused before the transaction
-	off         error                  // its module is off: refused where nothing is pending from before
-	item        loyalty.BulkKey        // of a bulk operation, that ends with it; zero: none
-	task        func(*Run) error       // what it does instead of an event; nil: nothing
+	off         error                  // its module is off: refused unless something is pending from before
+	item        loyalty.BulkKey        // the bulk item that ends with it; zero: none
+	task        func(*Run) error       // runs in place of an event; nil: none
 
-	claimed atomic.Bool // by a worker, or by its caller who leaves
-	caller  any         // who waits for it, where that is followed
+	claimed atomic.Bool // by a worker, or by its caller on leaving
+	caller  any         // to the tracer; nil: not traced
 	result  loyalty.Result
 	done    chan struct{}
 }
 
-// check does everything that needs neither the database nor other submissions, on the caller's
-// goroutine, so that a request refused here never takes a worker's time.
+// check does everything that needs neither the database nor other submissions, on the caller's goroutine, so that a
+// request refused here never takes a worker's time.
 func (t *Ticket) check(rules *rulebook) error {
 	s := &t.sub
 	if operation, internal := programme.InternalOperations[s.Action]; internal && !s.Operation {
@@ -75,7 +74,7 @@ func (t *Ticket) check(rules *rulebook) error {
 	}
 	t.rule = rule
 	shape, known := rules.contract.Shape(s.Action)
-	if !known { // the programme declared it a moment ago, or does not any more
+	if !known { // the programme declared it a moment ago, or has just removed it
 		return loyalty.ErrUnknownAction.With("action", s.Action).At("action")
 	}
 	if err := t.gate(shape); err != nil {
@@ -122,10 +121,10 @@ func (t *Ticket) gate(shape *loyalty.Shape) error {
 		}
 	}
 	var off error
-	var first string // of several whose module is off the first by name is told, so that equal requests get equal answers
+	var first string // of several, the first by name is reported, so that equal requests get equal answers
 	for name, attribute := range shape.Attributes {
 		raw, sent := t.data[name]
-		if !sent || attribute.Module == m || off != nil && name > first { // the action's own module was asked
+		if !sent || attribute.Module == m || off != nil && name > first { // the action's own module was checked above
 			continue
 		}
 		err := gateAttribute(attribute, raw, name, on)
@@ -146,8 +145,8 @@ func gateAttribute(attribute loyalty.Attribute, raw json.RawMessage, name string
 	return nil
 }
 
-// gateItems does the same for the elements of a list. They are not even parsed if none of their
-// properties depends on a module.
+// gateItems is gate for the elements of a list. They are not even parsed if none of their properties depends on a
+// module.
 func gateItems(shape *loyalty.Shape, raw json.RawMessage, name string, on map[string]bool) error {
 	var gated []string
 	for property, a := range shape.Attributes {
@@ -173,8 +172,8 @@ func gateItems(shape *loyalty.Shape, raw json.RawMessage, name string, on map[st
 	return nil
 }
 
-// moduleOff refuses an attribute whose module is off: accepted silently, it would have no effect,
-// and its sender could not tell.
+// moduleOff refuses an attribute whose module is off: if it were accepted, it would have no effect, and its sender
+// could not tell.
 func moduleOff(module, property, at string) error {
 	return loyalty.ErrModuleOff.With("module", module).With("property", property).At(at)
 }

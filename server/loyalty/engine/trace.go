@@ -24,7 +24,7 @@ func (r *Run) TraceInput(v loyalty.Verdict) {
 	}
 }
 
-// Warn continues without something that was refused, and tells the caller.
+// Warn continues without something that was refused, and warns the caller.
 func (r *Run) Warn(e *loyalty.Error) {
 	r.work.warnings = append(r.work.warnings, e)
 	if n := len(r.work.trace); n > 0 && r.work.trace[n-1].Verdict == "refused" {
@@ -36,8 +36,8 @@ func (r *Run) Warn(e *loyalty.Error) {
 // campaign has a verdict on each.
 const maxVerdicts = 20_000
 
-// lookedAt returns the attributes of the submitted event as its row shows them, without personal
-// ones and lists; nil if no event was submitted. All verdicts share them.
+// lookedAt returns the attributes of the submitted event as its row shows them, without personal ones and lists; nil if
+// no event was submitted. All verdicts share them.
 func (w *work) lookedAt(e *loyalty.Event) map[string]any {
 	if e == nil || len(w.trace) >= maxSeen {
 		return nil
@@ -61,6 +61,6 @@ func (w *work) lookedAt(e *loyalty.Event) map[string]any {
 	return seen
 }
 
-// maxSeen limits how many verdicts of a preview include the attributes of the event, because
-// thousands of lines bring thousands of verdicts that would each repeat them.
+// maxSeen limits how many verdicts of a preview include the attributes of the event: thousands of lines bring thousands
+// of verdicts, and each would repeat them.
 const maxSeen = 1000

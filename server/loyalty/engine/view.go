@@ -9,11 +9,10 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// View shows a customer as a run sees them, with everything applied that is due by now, and records
-// nothing: the rules themselves say what the customer has and may do. n says who it is (Ref or ID)
-// and what to load. What look needs besides is loaded then, so look may be called more than once
-// and must return the run's errors unchanged. A merged customer is shown as the one they became
-// part of. It fails with ErrCustomerNotFound, and with look's errors.
+// View shows a customer as a run sees them, with everything applied that is due by now, and records nothing: the rules
+// themselves say what the customer has and may do. n says which customer it is (Ref or ID) and what to load. If look
+// needs more, it is loaded and look is called again, so look must return the run's errors unchanged. For a merged
+// customer it shows the target of the merge. It fails with ErrCustomerNotFound, and with look's errors.
 func (e *Engine) View(ctx context.Context, n loyalty.CustomerNeeds, look func(*Run) error) error {
 	release, err := e.hold()
 	if err != nil {
@@ -36,7 +35,7 @@ func (e *Engine) View(ctx context.Context, n loyalty.CustomerNeeds, look func(*R
 	}
 }
 
-// look loads once; seen is the error that the run and the caller's function ended with.
+// look loads once; seen is the error of the run or of the caller's function.
 func (e *Engine) look(ctx context.Context, t *Ticket, look func(*Run) error) (seen, err error) {
 	n := needs([]*Ticket{t}, e.Now())
 	n.Reading = true
@@ -53,8 +52,7 @@ func (e *Engine) look(ctx context.Context, t *Ticket, look func(*Run) error) (se
 	return seen, err
 }
 
-// show applies what is due before look is called: a list with points that have expired would
-// promise what the next event refuses.
+// show applies what is due before look is called: a list with expired points would promise what the next event refuses.
 func (b *batch) show(t *Ticket, look func(*Run) error) error {
 	account, err := b.find(t)
 	if err != nil {
@@ -68,8 +66,8 @@ func (b *batch) show(t *Ticket, look func(*Run) error) error {
 	return look(r)
 }
 
-// maxPastRounds limits how often the rows of one chunk are loaded again. No fact about a customer
-// that conditions read is further away.
+// maxPastRounds limits how often the rows of one chunk are loaded again. No fact about a customer that conditions read
+// is further away.
 const maxPastRounds = 8
 
 // Hindsight shows customers as they are known now, to evaluate conditions on events of the past.
@@ -80,9 +78,8 @@ type Hindsight struct {
 	err       error
 }
 
-// LookBack loads what is needed of customers and has look read it, without settling or recording
-// anything. What look needs besides is loaded then, so look may be called more than once and must
-// begin anew each time.
+// LookBack loads what is needed of customers and has look read it, without settling or recording anything. If look
+// needs more, it is loaded and look is called again, so look must begin anew each time.
 func (e *Engine) LookBack(ctx context.Context, customers []loyalty.CustomerNeeds, look func(*Hindsight)) error {
 	release, err := e.hold()
 	if err != nil {
@@ -109,8 +106,7 @@ func (e *Engine) LookBack(ctx context.Context, customers []loyalty.CustomerNeeds
 	return errors.New("a condition on the past asks for more and more")
 }
 
-// Customer opens a customer, or the one whom they became part of; nil if there is none or more must
-// be loaded first.
+// Customer opens a customer, or the target of their merge; nil if there is none or more must be loaded first.
 func (h *Hindsight) Customer(n loyalty.CustomerNeeds) *Run {
 	original, known := h.accounts[n.ID]
 	if !known {
@@ -123,9 +119,8 @@ func (h *Hindsight) Customer(n loyalty.CustomerNeeds) *Run {
 	return h.openRun(h.programme, a, &work{})
 }
 
-// Lacks notes what must be loaded, and reports whether there was an error. An error that does not
-// come from the store means that a past event cannot be evaluated any more: its condition does not
-// hold.
+// Lacks records what must be loaded, and reports whether there was an error. An error that does not come from the store
+// means that a past event can no longer be evaluated: its condition does not hold.
 func (h *Hindsight) Lacks(err error) bool {
 	var w *NeedMoreError
 	switch {
@@ -148,8 +143,8 @@ func (e *Engine) Preview(ctx context.Context, s loyalty.Submission) (loyalty.Out
 	return e.try(ctx, t)
 }
 
-// PreviewAccepted is Preview of a purchase by a programme in which none waits for acceptance; it
-// returns that programme too. It fails as the purchase would, without verdicts.
+// PreviewAccepted is Preview of a purchase by a programme in which no purchase waits for acceptance; it returns that
+// programme too. It fails as the purchase would, without verdicts.
 func (e *Engine) PreviewAccepted(ctx context.Context, s loyalty.Submission) (loyalty.Outcome, *programme.Programme, error) {
 	s.Idempotency = nil
 	t := e.Prepare(s)
