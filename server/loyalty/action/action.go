@@ -7,8 +7,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 )
 
-// All lists the submittable actions by name. A test holds the list against the
-// Events document in both directions.
+// All lists the submittable actions by name. A test compares the list with the Events document in both directions.
 func All() []engine.Rule {
 	return []engine.Rule{
 		balanceImport,

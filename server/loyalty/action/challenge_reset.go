@@ -7,8 +7,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 )
 
-// challenge_reset lets a customer begin again with what a challenge asks for;
-// what they completed stays completed.
+// challenge_reset sets the customer's progress in a challenge back to zero; completions stay.
 var challengeReset = engine.Action[events.ChallengeResetData]{
 	Name: "challenge_reset", Standing: engine.Earner,
 	Needs: func(_ events.ChallengeResetData, n *loyalty.CustomerNeeds) {

@@ -7,8 +7,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/purchase"
 )
 
-// checkout_reject turns a pending purchase down: nothing is earned, and what it
-// held is free again.
+// checkout_reject rejects a pending purchase: nothing is earned, and the points that it held are free again.
 var checkoutReject = engine.Action[events.CheckoutRejectData]{
 	Name: "checkout_reject", Standing: engine.Earner, Settles: true,
 	Needs: func(d events.CheckoutRejectData, n *loyalty.CustomerNeeds) {

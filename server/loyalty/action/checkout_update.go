@@ -13,12 +13,12 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/purchase"
 )
 
-// checkout_update changes a pending purchase: it replaces what it sends, and is
-// the only way to remove items. Points and what is held are computed again.
+// checkout_update changes a pending purchase: it replaces the values that it sends, and is the only way to remove
+// items. Points and holds are computed again.
 var checkoutUpdate = engine.Action[events.CheckoutUpdateData]{
 	Name: "checkout_update", Standing: engine.Earner,
 	Needs: func(d events.CheckoutUpdateData, n *loyalty.CustomerNeeds) {
-		n.Lots, n.Key = loyalty.HeldLots, true // item events take the personal attributes over
+		n.Lots, n.Key = loyalty.HeldLots, true // item events take over the personal attributes
 		if d.PointsBurned != nil {
 			n.Lots = loyalty.OpenLots
 		}
@@ -27,7 +27,7 @@ var checkoutUpdate = engine.Action[events.CheckoutUpdateData]{
 	Apply: applyCheckoutUpdate,
 }
 
-// applyCheckoutUpdate takes the steps of a checkout again, on what the update replaces.
+// applyCheckoutUpdate repeats the steps of a checkout for what the update replaces.
 func applyCheckoutUpdate(r *engine.Run, d events.CheckoutUpdateData) error {
 	t, err := r.Transaction(d.TransactionID)
 	if err != nil {
@@ -46,7 +46,7 @@ func applyCheckoutUpdate(r *engine.Run, d events.CheckoutUpdateData) error {
 	if err := itemize(r, t, d.Items); err != nil {
 		return err
 	}
-	// gift cards pay what is left of the total, and the total is another one now
+	// gift cards pay the rest of the total, which has changed
 	if err := coupon.RepayCards(r, r.Event, t); err != nil {
 		return err
 	}
@@ -58,11 +58,10 @@ func applyCheckoutUpdate(r *engine.Run, d events.CheckoutUpdateData) error {
 	return nil
 }
 
-// reprice promises what the purchase is worth now: on the rows of new items, or
-// on the update's own row where the items stay.
+// reprice computes the pending points of the purchase again: on the rows of new items, or on the update's own row if
+// the items stay.
 func reprice(r *engine.Run, t *loyalty.Transaction) error {
-	// all of it, and then what it is worth now: of differences the breakdown could not
-	// tell line by line
+	// withdraws all points and promises them anew: the breakdown could not show differences line by line
 	r.Book.Withdraw(r.Event.ID, t.Earned)
 	if err := price(r, t); err != nil {
 		return err
@@ -73,11 +72,11 @@ func reprice(r *engine.Run, t *loyalty.Transaction) error {
 	return purchase.Promise(r, r.Event, t.Earned)
 }
 
-// newAutoAccept keeps the date where none was sent, and removes it where it was
-// sent as null or empty: then the purchase is accepted or rejected by hand.
+// newAutoAccept keeps the date if none was sent, and removes it if it was sent as null or empty: the purchase is then
+// accepted or rejected by hand.
 func newAutoAccept(r *engine.Run, t *loyalty.Transaction) (time.Time, error) {
 	old := t.AutoAccept
-	// the decoded data cannot tell null from absent, and they mean opposite things here
+	// the decoded data does not distinguish null from absent, and they mean opposite things here
 	raw, sent := r.Data["auto_accept"]
 	if !sent {
 		return old, nil
@@ -92,12 +91,12 @@ func newAutoAccept(r *engine.Run, t *loyalty.Transaction) (time.Time, error) {
 	return autoAccept(r, t, text)
 }
 
-// reburn holds another number of points for the purchase; absent keeps it.
+// reburn holds another number of points for the purchase; absent keeps the number.
 func reburn(r *engine.Run, t *loyalty.Transaction, sent *int64) error {
 	if sent == nil || *sent == t.Burned {
 		return nil
 	}
-	// all of it, before any is held again: the new number may need the very points of the old one
+	// all are released before any is held again: the new number may need the points of the old one
 	if err := purchase.ReleaseHold(r, r.Event, t.Name, t.Detail.Burn); err != nil {
 		return err
 	}

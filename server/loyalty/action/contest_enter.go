@@ -31,8 +31,8 @@ var contestEnter = engine.Action[contestEntry]{
 	Apply: applyContestEnter,
 }
 
-// applyContestEnter looks, takes the price, and counts. The event is recorded with what
-// was meant, where the caller left the number out.
+// applyContestEnter checks the contest, takes the price and counts the entries. If the caller left the number out, the
+// event is recorded with the number that was used.
 func applyContestEnter(r *engine.Run, d contestEntry) error {
 	count := int64(1)
 	if d.Count != nil {
@@ -48,13 +48,13 @@ func applyContestEnter(r *engine.Run, d contestEntry) error {
 		return err
 	}
 	p.Enter(count, c.Points, burn)
-	// the journal shows the number even if the caller left it to the default
+	// the journal shows the number even if the caller left it out
 	r.Record(contestEntry{c.ID, &count})
 	r.Value = game.ContestEntries{ID: r.Event.ID, Contest: c.ID, Count: count, Entries: p.Entries, Points: count * c.Points}
 	return r.SetProgress(r.Event, loyalty.ProgressKey{Kind: loyalty.ProgressContest, Key: c.ID}, p, time.Time{})
 }
 
-// pay takes the price of what the event brings, and says which lots paid.
+// pay takes n points for what the event brings, and returns the lots that paid.
 func pay(r *engine.Run, n int64) ([]points.Portion, error) {
 	if n == 0 {
 		return nil, nil

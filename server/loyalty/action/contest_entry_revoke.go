@@ -10,14 +10,13 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
-// contest_entry_revoke takes entries of a contest back, the last ones first, also
-// when it is over. With refund_points what they cost returns to the lots that
-// paid, on a refund_contest_entry event.
+// contest_entry_revoke takes entries of a contest back, the last ones first, even after the contest has ended. With
+// refund_points their price returns to the lots that paid, on a refund_contest_entry event.
 var contestEntryRevoke = engine.Action[events.ContestEntryRevokeData]{
 	Name: "contest_entry_revoke", Standing: engine.Earner,
 	Needs: func(d events.ContestEntryRevokeData, n *loyalty.CustomerNeeds) {
 		n.Progress = loyalty.Kinds(loyalty.ProgressContest)
-		// lots that are used up as well: the points go back into those that paid
+		// used-up lots as well: the points go back into the lots that paid
 		if deref(d.RefundPoints) {
 			n.Lots = loyalty.UsedLots
 		}
@@ -25,8 +24,7 @@ var contestEntryRevoke = engine.Action[events.ContestEntryRevokeData]{
 	Apply: applyContestEntryRevoke,
 }
 
-// applyContestEntryRevoke takes entries back even where the contest was archived: what
-// customers have outlives it.
+// applyContestEntryRevoke also works for an archived contest: what customers have outlives it.
 func applyContestEntryRevoke(r *engine.Run, d events.ContestEntryRevokeData) error {
 	var p game.ContestProgress
 	contest, err := revokedContest(r, d.ContestID)
@@ -44,7 +42,7 @@ func applyContestEntryRevoke(r *engine.Run, d events.ContestEntryRevokeData) err
 	if d.Count != nil {
 		count = *d.Count
 	}
-	// all or none: a caller who counts otherwise than we do has to hear of it
+	// all or none: a caller that counts differently must notice
 	if count == 0 || count > p.Entries {
 		return loyalty.ErrEntriesTooFew.With("entries", p.Entries).At("data.count")
 	}
@@ -59,7 +57,7 @@ func applyContestEntryRevoke(r *engine.Run, d events.ContestEntryRevokeData) err
 	return r.SetProgress(r.Event, key, p, time.Time{})
 }
 
-// revokedContest is the contest that is named, or the only one that the customer is in.
+// revokedContest is the contest that is named, or the only one that the customer has entered.
 func revokedContest(r *engine.Run, named *string) (string, error) {
 	if named != nil {
 		return *named, nil
@@ -67,8 +65,8 @@ func revokedContest(r *engine.Run, named *string) (string, error) {
 	return game.OnlyContest(r)
 }
 
-// revokeEntries takes them back price by price. One refund event carries all of it;
-// without points to return there is none.
+// revokeEntries takes entries back price by price. One refund event carries all points; without points to return there
+// is none.
 func revokeEntries(r *engine.Run, d events.ContestEntryRevokeData, p *game.ContestProgress, contest string, count int64) error {
 	if !deref(d.RefundPoints) {
 		return p.Revoke(count, nil)
@@ -76,12 +74,12 @@ func revokeEntries(r *engine.Run, d events.ContestEntryRevokeData, p *game.Conte
 	var refund *loyalty.Event
 	var returned int64
 	err := p.Revoke(count, func(burn []points.Portion, n int64) ([]points.Portion, error) {
-		// What point_unspend gave back meanwhile is not given back again.
+		// Points that point_unspend has given back meanwhile are not given back again.
 		if n = min(n, r.Book.Restorable(burn)); n == 0 {
 			return burn, nil
 		}
 		if refund == nil {
-			// made with the first points that come back, so that an empty refund leaves no event
+			// derived with the first points that come back, so that an empty refund leaves no event
 			refund = r.Derive(r.Event, "refund_contest_entry", map[string]string{"contest_id": contest})
 		}
 		returned += n

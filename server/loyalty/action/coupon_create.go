@@ -14,14 +14,14 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// coupon_create makes a coupon under a code of the caller's and gives it to the
-// customer. An amount is a gift card's balance: without a type it makes it one.
+// coupon_create makes a coupon under the caller's code and gives it to the customer. An amount is the balance of a gift
+// card, so a coupon with an amount and no type is a gift card.
 var couponCreate = engine.Action[events.CouponCreateData]{
 	Name: "coupon_create", Standing: engine.Earner,
 	Needs: func(d events.CouponCreateData, n *loyalty.CustomerNeeds) { n.Coupons = []string{d.Code} },
 	Check: checkCoupon,
 	Apply: func(r *engine.Run, d events.CouponCreateData) error {
-		// a pool is only a name here, for filters and figures: no code of it is used up
+		// here a pool is only a name for filters and figures: none of its codes is used up
 		pool := deref(d.Pool)
 		if pool != "" && coupon.Pools.Of(r.Programme)[pool] == nil {
 			return loyalty.ErrEntityNotFound.With("type", coupon.PoolType).With("id", pool).At("data.pool")
@@ -34,12 +34,11 @@ var couponCreate = engine.Action[events.CouponCreateData]{
 			Type: couponType(d), Value: money.Parts(d.Value), Currency: deref(d.Currency), Pool: pool, Cost: money.Parts(deref(d.Cost)),
 			Stores: separated(d.Stores), Products: separated(d.Product), ExpiresAt: expires,
 		}
-		// a name of the caller's own has one text, which stands for the programme's default
-		// language
+		// a name sent by the caller has one text, which stands for the programme's default language
 		if name := deref(d.Name); name != "" {
 			c.Name.Texts = map[string]string{r.Programme.Language.Default: name}
 		}
-		if d.Amount != nil { // what a gift card is worth is what is on it
+		if d.Amount != nil { // the value of a gift card is its balance
 			c.Value = money.Parts(*d.Amount)
 		}
 		if c.Type == loyalty.CouponGiftCard {
@@ -49,8 +48,8 @@ var couponCreate = engine.Action[events.CouponCreateData]{
 	},
 }
 
-// checkCoupon refuses a percentage above the whole, and a balance for what has none.
-// What the schema cannot say is checked here, before a transaction begins.
+// checkCoupon refuses a percentage above 100 and a balance for a type that has none. The schema cannot express these
+// rules; they are checked here, before a transaction begins.
 func checkCoupon(d events.CouponCreateData) error {
 	kind := couponType(d)
 	if d.Amount != nil && kind != loyalty.CouponGiftCard {
@@ -63,8 +62,7 @@ func checkCoupon(d events.CouponCreateData) error {
 	return nil
 }
 
-// couponType reads the type in either spelling. Without one, an amount tells a gift
-// card.
+// couponType reads the type in either spelling. Without a type, an amount means a gift card.
 func couponType(d events.CouponCreateData) string {
 	switch t := strings.ReplaceAll(string(deref(d.Type)), " ", "_"); {
 	case t != "":
@@ -77,7 +75,7 @@ func couponType(d events.CouponCreateData) string {
 	}
 }
 
-// separated splits a list that is sent as text.
+// separated splits a list that is sent as one text.
 func separated(text *string) []string {
 	parts := strings.Split(deref(text), ",")
 	for i := range parts {
@@ -86,13 +84,13 @@ func separated(text *string) []string {
 	return slices.DeleteFunc(parts, func(p string) bool { return p == "" })
 }
 
-// start reads a day or an instant at which something begins; zero where none was sent.
+// start reads a day or an instant at which something begins; zero if none was sent.
 func start(r *engine.Run, property string, sent *string) (time.Time, error) {
 	return moment(property, sent, func(text string) (time.Time, error) { return calendar.ReadStart(text, r.Programme.Location) })
 }
 
-// end reads a day or an instant at which something ends; zero where none was sent. A day counts to
-// its end in the programme's zone.
+// end reads a day or an instant at which something ends; zero if none was sent. A day counts to its end in the
+// programme's zone.
 func end(r *engine.Run, property string, sent *string) (time.Time, error) {
 	return moment(property, sent, func(text string) (time.Time, error) { return calendar.ReadEnd(text, r.Programme.Location) })
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 )
 
-// coupon_redeem uses a coupon of the customer, or one that no customer holds. Of a gift
-// card it uses the amount, all of it where none is sent.
+// coupon_redeem uses a coupon of the customer, or one that no customer holds. Of a gift card it uses the amount, or the
+// whole balance if none is sent.
 var couponRedeem = engine.Action[events.CouponRedeemData]{
 	Name: "coupon_redeem", Standing: engine.Spender,
 	Needs: func(d events.CouponRedeemData, n *loyalty.CustomerNeeds) {

@@ -7,8 +7,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 )
 
-// coupon_transfer passes a coupon of the customer on. An e-mail that no customer has
-// begins an inactive customer.
+// coupon_transfer passes a coupon of the customer on. An e-mail address that no customer has creates an inactive
+// customer.
 var couponTransfer = engine.Action[events.CouponTransferData]{
 	Name: "coupon_transfer", Standing: engine.Spender,
 	Needs: func(d events.CouponTransferData, n *loyalty.CustomerNeeds) {
@@ -16,7 +16,7 @@ var couponTransfer = engine.Action[events.CouponTransferData]{
 		if code := deref(d.Code); code != "" {
 			n.Coupons = []string{code}
 		} else {
-			// which coupon it is tells only the claim of the reward, which goes along with it
+			// the claim of the reward, which moves along, tells which coupon it is
 			n.Claims, n.Progress = true, loyalty.Kinds(loyalty.ProgressReward)
 		}
 	},

@@ -7,8 +7,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 )
 
-// coupon_unredeem takes the last redemption of a coupon back: it is in the state
-// before, and what was used of a gift card is on it again.
+// coupon_unredeem takes the last redemption of a coupon back: the coupon returns to the state before, and the amount
+// used returns to a gift card.
 var couponUnredeem = engine.Action[events.CouponUnredeemData]{
 	Name: "coupon_unredeem", Standing: engine.Earner,
 	Needs: func(d events.CouponUnredeemData, n *loyalty.CustomerNeeds) { n.Coupons = []string{d.Code} },

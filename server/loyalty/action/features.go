@@ -40,11 +40,10 @@ func entityKinds() []programme.EntityKind {
 	}
 }
 
-// Features lists the parts of the rules in the order in which they run. Coupons of a
-// checkout are redeemed before all of them, by the checkout itself. Campaigns come
-// before what reacts to their gifts, so that a purchase is rewarded by the tier it was
-// made in; then challenges; then tiers, which look at everything the round brought; then
-// the bonus for a referral. A rejected purchase gives back in the same order.
+// Features lists the parts of the rules in the order in which they run. The coupons of a checkout are redeemed before
+// all of them, by the checkout itself. Campaigns come before the features that react to their gifts, so that a purchase
+// is rewarded by the tier it was made in. Then come challenges, then tiers, which look at everything the round brought,
+// and then the bonus for a referral. A rejected purchase gives back in the same order.
 func Features() []engine.Feature {
 	return []engine.Feature{
 		purchase.PurchaseFeature,
@@ -65,7 +64,7 @@ func Features() []engine.Feature {
 	}
 }
 
-// Registry is what this build of the program knows.
+// Registry is the entity types and actions of this build of the program.
 func Registry() *programme.Registry {
 	var actions []string
 	// conditions, challenges and campaigns may name any action that this build knows

@@ -13,12 +13,11 @@ type offerClaimData struct {
 	Offer string `json:"offer"`
 }
 
-// offer_claim notes that the customer wants an offer; using it needs no claim. It
-// answers loyalty.OfferClaim.
+// offer_claim records that the customer wants an offer; using an offer needs no claim. It answers loyalty.OfferClaim.
 var offerClaim = engine.Action[offerClaimData]{
 	Name: "offer_claim", Standing: engine.Earner,
 	Needs: func(d offerClaimData, n *loyalty.CustomerNeeds) { needOffers(n, d.Offer) },
-	// campaigns and challenges would pay for each repetition of a claim
+	// otherwise campaigns and challenges would pay for each repeated claim
 	Repeats: func(r *engine.Run, d offerClaimData) (bool, error) {
 		o, p, err := offer.Left(r, engine.Reference{Type: offer.Offers.Type, ID: d.Offer})
 		if err != nil || p.ClaimedAt == nil || p.Claim == (loyalty.ID{}) {

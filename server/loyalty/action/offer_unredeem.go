@@ -7,8 +7,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/offer"
 )
 
-// offer_unredeem takes the customer's last use of an offer back, also of one that
-// is over.
+// offer_unredeem takes the customer's last use of an offer back, even after the offer has ended.
 var offerUnredeem = engine.Action[events.OfferUnredeemData]{
 	Name: "offer_unredeem", Standing: engine.Earner,
 	Needs: func(d events.OfferUnredeemData, n *loyalty.CustomerNeeds) { needOffers(n, d.Offer) },

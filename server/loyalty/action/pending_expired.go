@@ -7,8 +7,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/purchase"
 )
 
-// pending_expired drops pending points of held events, the oldest first. The
-// platform writes the same event when a held event was not decided in time.
+// pending_expired drops pending points of held events, the oldest first. The platform writes the same event when a held
+// event was not decided in time.
 var pendingExpired = engine.Action[events.PendingExpiredData]{
 	Name: "pending_expired",
 	Needs: func(_ events.PendingExpiredData, n *loyalty.CustomerNeeds) {

@@ -7,8 +7,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/purchase"
 )
 
-// pending_invalidate drops a held event: it never happens, and a purchase is
-// rejected.
+// pending_invalidate drops a held event, which then never happens; a purchase is rejected.
 var pendingInvalidate = engine.Action[events.PendingInvalidateData]{
 	Name: "pending_invalidate",
 	Needs: func(_ events.PendingInvalidateData, n *loyalty.CustomerNeeds) {

@@ -12,7 +12,7 @@ var pointSub = engine.Action[events.PointSubData]{
 	Name: "point_sub", Standing: engine.Earner,
 	Needs: func(_ events.PointSubData, n *loyalty.CustomerNeeds) { n.Lots = loyalty.OpenLots },
 	Apply: func(r *engine.Run, d events.PointSubData) error {
-		// only here: a point_spend is a wish, which needs the points in any case
+		// only here: point_spend always needs the points
 		if r.Programme.Economy.NegativeRefuse && d.Points > r.Book.Figures.Spendable() {
 			return loyalty.ErrNegativeRefused.At("data.points")
 		}

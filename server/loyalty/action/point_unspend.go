@@ -6,11 +6,11 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 )
 
-// point_unspend gives spent points back to the lots they came from; the score
-// stays. Where a lot has expired meanwhile, they expire at once.
+// point_unspend gives spent points back to the lots they came from; the score stays. Points of a lot that has expired
+// meanwhile expire at once.
 var pointUnspend = engine.Action[events.PointUnspendData]{
 	Name: "point_unspend", Standing: engine.Earner,
-	// also lots of which nothing is left: they are what was spent
+	// used-up lots too: they are the ones that were spent
 	Needs: func(_ events.PointUnspendData, n *loyalty.CustomerNeeds) { n.Lots = loyalty.UsedLots },
 	Apply: func(r *engine.Run, d events.PointUnspendData) error {
 		spent := r.Book.Figures.Spent

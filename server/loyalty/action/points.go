@@ -19,13 +19,13 @@ func outOfRange(err error) error {
 	return loyalty.ErrTooLarge.With("property", "points").At("data.points").Because(err)
 }
 
-// earnOptional gives the points that a visit or a video may carry. An inactive
-// customer's are refused: they are not enrolled.
+// earnOptional gives the points that a visit or a video may carry. It refuses them for an inactive customer, who is not
+// enrolled.
 func earnOptional(r *engine.Run, n *int64) error {
 	if n == nil {
 		return nil
 	}
-	// the visit itself is recorded of anyone, so that the action's standing cannot say it
+	// checked here and not by the action's standing, because the visit itself is recorded for inactive customers too
 	if r.Customer.Status == loyalty.Inactive {
 		return loyalty.ErrWrongStatus.With("status", string(r.Customer.Status)).With("action", r.Event.Action).At("data.points")
 	}

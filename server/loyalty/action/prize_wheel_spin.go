@@ -20,11 +20,11 @@ type spinRecord struct {
 	Wheel  string `json:"wheel,omitempty"`
 	Result string `json:"result"`
 	Type   string `json:"type"`
-	Points *int64 `json:"points,omitempty"` // that were won
+	Points *int64 `json:"points,omitempty"` // points won
 }
 
-// prize_wheel_spin spins a prize wheel for its points and gives what comes up,
-// with a wheel_spin that tells the result. It answers loyalty.SpinResult.
+// prize_wheel_spin spins a prize wheel for its points and gives the prize, with a wheel_spin that records the result.
+// It answers loyalty.SpinResult.
 var prizeWheelSpin = engine.Action[prizeWheelSpinData]{
 	Name: "prize_wheel_spin", Standing: engine.Earner,
 	Needs: func(_ prizeWheelSpinData, n *loyalty.CustomerNeeds) {
@@ -33,8 +33,8 @@ var prizeWheelSpin = engine.Action[prizeWheelSpinData]{
 	Apply: applyPrizeWheelSpin,
 }
 
-// applyPrizeWheelSpin pays first: what the wheel brings must not pay for its own spin. The limit
-// is counted last, on what was read before, because a prize does not touch it.
+// applyPrizeWheelSpin pays first: the prize must not pay for its own spin. The limit is counted last, from what was
+// read before, because a prize does not touch it.
 func applyPrizeWheelSpin(r *engine.Run, d prizeWheelSpinData) error {
 	w, p, err := game.MaySpin(r, d.Wheel)
 	if err != nil {
@@ -43,7 +43,7 @@ func applyPrizeWheelSpin(r *engine.Run, d prizeWheelSpinData) error {
 	if _, err := pay(r, w.Points); err != nil {
 		return err
 	}
-	// the chance was fixed when the submission arrived: deciding it again after a conflict must not spin again
+	// the seed was fixed when the submission arrived: deciding it again after a conflict must not spin again
 	if err := spin(r, w, rand.New(engine.RandomFor(r, "wheel")).Int64N); err != nil {
 		return err
 	}
@@ -51,9 +51,9 @@ func applyPrizeWheelSpin(r *engine.Run, d prizeWheelSpinData) error {
 	return r.SetProgress(r.Event, loyalty.ProgressKey{Kind: loyalty.ProgressWheel, Key: w.ID}, p, time.Time{})
 }
 
-// spin gives what comes up and tells it.
+// spin gives the prize that the wheel chose and records it.
 func spin(r *engine.Run, w *game.Wheel, random func(n int64) int64) error {
-	// derived before the prize, so that what the prize causes comes after it in the journal
+	// derived before the prize, so that the effects of the prize come after it in the journal
 	result := r.Derive(r.Event, "wheel_spin", nil)
 	won, claim, err := game.Prize(r, r.Event, w, random)
 	if err != nil {
@@ -68,7 +68,7 @@ func spin(r *engine.Run, w *game.Wheel, random func(n int64) int64) error {
 		r.Event.Shown(won.Points - w.Points)
 	}
 	r.Record(told)
-	// the child stands below the event that names the wheel
+	// the wheel is named by the parent event
 	told.Wheel = ""
 	if result.Data, err = json.Marshal(told); err != nil {
 		return err

@@ -15,17 +15,16 @@ type profileAnswerData struct {
 	Answer   string `json:"answer"`
 }
 
-// profile_answer answers a question of a profiling flow, which sets a field of
-// the profile. The first answer to a question gives its points, and the one that
-// completes the flow the points of the flow. It answers loyalty.QuestionResult.
+// profile_answer answers a question of a profiling flow, which sets a field of the profile. The first answer to a
+// question gives its points; the answer that completes the flow gives the points of the flow. It answers
+// loyalty.QuestionResult.
 var profileAnswer = engine.Action[profileAnswerData]{
 	Name: "profile_answer", Standing: engine.Earner,
 	Needs: func(_ profileAnswerData, n *loyalty.CustomerNeeds) { n.Progress = loyalty.Kinds(loyalty.ProgressFlow) },
 	Apply: applyProfileAnswer,
 }
 
-// applyProfileAnswer sets the field before it counts the answer: one that the profile
-// refuses gives no points.
+// applyProfileAnswer sets the field before it counts the answer: an answer that the profile refuses gives no points.
 func applyProfileAnswer(r *engine.Run, d profileAnswerData) error {
 	f, err := engine.InForce(r, game.Flows.Of(r.Programme), engine.Reference{Type: game.Flows.Type, ID: d.Flow})
 	if err != nil {

@@ -22,14 +22,13 @@ var quizAnswer = engine.Action[quizAnswerData]{
 	Apply: applyQuizAnswer,
 }
 
-// applyQuizAnswer is final also where the answer was wrong: the answer tells the right
-// one.
+// applyQuizAnswer is final even if the answer was wrong: the result shows the right one.
 func applyQuizAnswer(r *engine.Run, d quizAnswerData) error {
 	q, err := game.QuizInForce(r, d.Quiz)
 	if err != nil {
 		return err
 	}
-	// an answer that the quiz does not have is a mistake of the caller's, and must not use up the only try
+	// an answer that the quiz does not have is a mistake of the caller, and must not use up the only try
 	if err := q.Check(d.Answer); err != nil {
 		return err
 	}
@@ -48,7 +47,7 @@ func applyQuizAnswer(r *engine.Run, d quizAnswerData) error {
 		game.QuizProgress{Answer: d.Answer, Correct: result.Correct, AnsweredAt: r.At}, time.Time{})
 }
 
-// win gives the points of a game, if there are any.
+// win gives the points of a game, if it has any.
 func win(r *engine.Run, n int64, game string) error {
 	if n == 0 || r.Earn(r.Event, n, "") == nil {
 		return nil

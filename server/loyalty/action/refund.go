@@ -7,9 +7,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 )
 
-// refund gives a whole accepted purchase back: what is left of the points it
-// earned is removed, what is left of those it burned returns, gift cards get back
-// what they paid, and whatever else it brought is taken back.
+// refund refunds a whole accepted purchase: the rest of the points it earned is removed, the rest of those it burned
+// returns, gift cards get back what they paid, and everything else it brought is taken back.
 var refund = engine.Action[events.RefundData]{
 	Name: "refund", Standing: engine.Earner,
 	Needs: func(d events.RefundData, n *loyalty.CustomerNeeds) { needRefund(d.TransactionID, n) },
@@ -29,8 +28,8 @@ var refund = engine.Action[events.RefundData]{
 	},
 }
 
-// settle ends a refund: gift cards get their share of the money, and what the purchase brought is taken
-// back, all of it once the purchase is undone, else what lines brought of which the last piece is back.
+// settle ends a refund. Gift cards get their share of the money. If the purchase is undone, everything it brought is
+// taken back, otherwise only what lines brought whose last piece has come back.
 func settle(r *engine.Run, t *loyalty.Transaction, undone bool, back ...loyalty.LineReturn) error {
 	if err := coupon.RefundCards(r, r.Event, t); err != nil {
 		return err

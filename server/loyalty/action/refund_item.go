@@ -11,10 +11,9 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/money"
 )
 
-// refund_item gives pieces of a product of an accepted purchase back, from the lines that it
-// stands on: a line's points in proportion to the pieces, burned points in proportion to the
-// line's subtotal, and with the last piece that cost something all that is left of them. Its
-// money counts as refunded.
+// refund_item takes back pieces of a product of an accepted purchase, from the lines that have it. A line's points
+// follow in proportion to the pieces, burned points in proportion to the line's subtotal. The last piece that cost
+// something takes all that is left of them. Its money counts as refunded.
 var refundItem = engine.Action[events.RefundItemData]{
 	Name: "refund_item", Standing: engine.Earner,
 	Needs: func(d events.RefundItemData, n *loyalty.CustomerNeeds) { needRefund(d.TransactionID, n) },
@@ -42,7 +41,7 @@ var refundItem = engine.Action[events.RefundItemData]{
 	},
 }
 
-// linesOf returns the lines of a product, which may stand on several, in the order of the purchase.
+// linesOf returns the lines of a product, of which there may be several, in the order of the purchase.
 func linesOf(t *loyalty.Transaction, product string) ([]*loyalty.Line, error) {
 	var lines []*loyalty.Line
 	for i := range t.Detail.Items {
@@ -56,7 +55,7 @@ func linesOf(t *loyalty.Transaction, product string) ([]*loyalty.Line, error) {
 	return lines, nil
 }
 
-// returnPieces books n pieces back, from the lines in their order.
+// returnPieces takes n pieces back, from the lines in order.
 func returnPieces(r *engine.Run, t *loyalty.Transaction, lines []*loyalty.Line, n int64) error {
 	rounding := r.Programme.Purchase.Rounding
 	restored := -burnShare(rounding, t)
@@ -74,20 +73,18 @@ func returnPieces(r *engine.Run, t *loyalty.Transaction, lines []*loyalty.Line, 
 	}
 	restored += burnShare(rounding, t)
 	all := t.CameBack()
-	if all { // shares of lines were rounded, and the whole is not
+	if all { // shares of lines were rounded, so they need not add up to the whole
 		removed, restored = t.Earned, t.Burned
 	}
-	// other refunds may have taken more than these lines' shares, so no more is moved than is left
-	// of the purchase
+	// other refunds may have taken more than these lines' shares, so the rest of the purchase is the bound
 	if err := giveBack(r, t, min(removed, t.Earned), min(max(restored, 0), t.Burned), back...); err != nil {
 		return err
 	}
 	return settle(r, t, all, back...)
 }
 
-// returnOf notes pieces of a line as given back and their money as refunded, and says which points
-// of the line are to go for them. Shares are taken of all pieces returned so far, so that returns
-// one by one add up to the whole line.
+// returnOf marks pieces of a line as returned and their money as refunded, and returns how many points of the line go
+// for them. Shares are of all pieces returned so far, so that single returns add up to the whole line.
 func returnOf(rounding money.Rounding, t *loyalty.Transaction, l *loyalty.Line, pieces int64) int64 {
 	returned := l.Returned + pieces
 	worth := share(l.Subtotal, returned, l.Quantity) - share(l.Subtotal, l.Returned, l.Quantity)
@@ -98,8 +95,7 @@ func returnOf(rounding money.Rounding, t *loyalty.Transaction, l *loyalty.Line, 
 	return points
 }
 
-// share is the part of an amount that n of all pieces cost, floored to the
-// 1/10,000.
+// share is the part of an amount that n of all pieces cost, floored to 1/10,000.
 func share(a money.Amount, n, all int64) money.Amount {
 	return money.Amount(portion(money.Floor, int64(a), n, all))
 }
@@ -108,9 +104,8 @@ func portion(rounding money.Rounding, whole, n, all int64) int64 {
 	return rounding.Share(whole, money.Amount(n), money.Amount(all))
 }
 
-// burnShare is what all returned pieces are due of the burned points: in proportion to their part of
-// all subtotals. It is rounded once for all of them, so that lines given back one by one restore what
-// they would together.
+// burnShare is how many burned points all returned pieces give back, in proportion to their part of all subtotals. It
+// is rounded once for all of them, so that lines returned one by one restore as many as together.
 func burnShare(rounding money.Rounding, t *loyalty.Transaction) int64 {
 	if t.OriginalBurned == 0 {
 		return 0

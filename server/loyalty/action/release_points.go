@@ -7,8 +7,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
-// release_points frees reserved points: all of them where no number is sent.
-// Where their lot has expired meanwhile, they expire at once.
+// release_points frees reserved points: all of them if no number is sent. Points of a lot that has expired meanwhile
+// expire at once.
 var releasePoints = engine.Action[events.ReleasePointsData]{
 	Name: "release_points", Standing: engine.Earner,
 	Needs: func(d events.ReleasePointsData, n *loyalty.CustomerNeeds) {
@@ -21,7 +21,7 @@ var releasePoints = engine.Action[events.ReleasePointsData]{
 		if reserved == 0 {
 			return loyalty.ErrReservationNotFound.With("transaction_id", d.TransactionID).At("data.transaction_id")
 		}
-		// without a number all of it: a till that cancels need not know how much it was
+		// all of them without a number: a till that cancels need not know how many there were
 		n := reserved
 		if d.Points != nil {
 			n = *d.Points

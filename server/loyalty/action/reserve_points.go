@@ -6,8 +6,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 )
 
-// reserve_points holds points as a discount for a purchase to come. A second
-// reservation for the same transaction_id adds to the first.
+// reserve_points holds points as a discount for a later purchase. A second reservation for the same transaction_id adds
+// to the first.
 var reservePoints = engine.Action[events.ReservePointsData]{
 	Name: "reserve_points", Standing: engine.Spender,
 	Needs: func(d events.ReservePointsData, n *loyalty.CustomerNeeds) {
@@ -21,7 +21,7 @@ var reservePoints = engine.Action[events.ReservePointsData]{
 			return notEnough(r, d.Points)
 		}
 		held := r.Reservation(d.TransactionID)
-		// into an array of its own: the rule may run again on the same loaded rows
+		// into a new array: the rule may run again on the same loaded rows
 		held.Hold = append(held.Hold[:len(held.Hold):len(held.Hold)], hold...)
 		r.Event.Shown(-d.Points)
 		r.Trace("reserve", "applied", "reason.reserved", -d.Points)

@@ -11,8 +11,8 @@ type RewardClaimData struct {
 	Reward string `json:"reward"`
 }
 
-// reward_claim is written by the claim endpoints: the customer takes a reward for
-// its price. Its value is a *loyalty.ClaimResult.
+// reward_claim is written by the claim endpoints: the customer takes a reward for its price. Its value is a
+// *loyalty.ClaimResult.
 var rewardClaim = engine.Action[RewardClaimData]{
 	Name: "reward_claim", Standing: engine.Spender,
 	Needs: func(d RewardClaimData, n *loyalty.CustomerNeeds) {

@@ -13,8 +13,7 @@ type RewardRedeemData struct {
 	Claim string `json:"claim"` // the event that records the claim
 }
 
-// reward_redeem is written when a till or a partner hands a claimed reward out. Its
-// value is a *loyalty.Redeemed.
+// reward_redeem is written when a till or a partner hands out a claimed reward. Its value is a *loyalty.Redeemed.
 var rewardRedeem = engine.Action[RewardRedeemData]{
 	Name: "reward_redeem", Standing: engine.Spender,
 	Needs: func(_ RewardRedeemData, n *loyalty.CustomerNeeds) { n.Claims = true },

@@ -14,7 +14,7 @@ import (
 var rewardRevoke = engine.Action[events.RewardRevokeData]{
 	Name: "reward_revoke", Standing: engine.Earner,
 	Needs: func(_ events.RewardRevokeData, n *loyalty.CustomerNeeds) {
-		// used up lots too: the price goes back into those that paid it
+		// used-up lots too: the price goes back into the lots that paid it
 		n.Claims, n.Lots, n.Progress = true, loyalty.UsedLots, loyalty.Kinds(loyalty.ProgressReward)
 	},
 	Apply: func(r *engine.Run, d events.RewardRevokeData) error {

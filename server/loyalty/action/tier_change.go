@@ -8,10 +8,10 @@ import (
 
 // tierChangeData are the attributes of tier_change.
 type tierChangeData struct {
-	Structure string `json:"structure"` // of the tier; empty: whichever it belongs to
+	Structure string `json:"structure"` // of the tier; empty: the one that the tier belongs to
 	Tier      string `json:"tier"`
 	ExpDate   string `json:"expdate"` // RFC 3339, or a day; empty: it has no end
-	Since     string `json:"since"`   // of an import: since when they have it; empty: now
+	Since     string `json:"since"`   // of an import: when the customer reached it; empty: now
 }
 
 // tier_change puts a customer into a tier by hand.
@@ -27,12 +27,12 @@ var tierChange = engine.Action[tierChangeData]{
 		return nil
 	},
 	Apply: func(r *engine.Run, d tierChangeData) (err error) {
-		// an unknown structure is told apart from a tier that is in another one: they are mended in different places
+		// an unknown structure and a tier of another structure are different errors, because they are corrected in
+		// different places
 		if d.Structure != "" && tier.Structures.Of(r.Programme)[d.Structure] == nil {
 			return loyalty.ErrStructureNotFound.With("structure", d.Structure).At("data.structure")
 		}
-		// ids of tiers are unique over all structures, so that the structure may be left
-		// out
+		// ids of tiers are unique over all structures, so the structure may be left out
 		to := tier.Find(r.Programme, d.Tier)
 		if to == nil || (d.Structure != "" && to.Structure != d.Structure) {
 			return loyalty.ErrTierNotFound.With("tier", d.Tier).At("data.tier")

@@ -11,13 +11,12 @@ type tierRecalculationData struct {
 	Structure string `json:"structure"`
 }
 
-// tier_recalculation makes the figures of a structure again from the customer's
-// journal; the job tiers submits it for everybody whom a changed structure may
-// see elsewhere.
+// tier_recalculation computes the figures of a structure again from the customer's journal. The job tiers submits it
+// for every customer whom a changed structure may place in another tier.
 var tierRecalculation = engine.Action[tierRecalculationData]{
 	Name: "tier_recalculation", Standing: engine.Earner,
 	Needs: func(_ tierRecalculationData, n *loyalty.CustomerNeeds) {
-		// the journal: what is stored was counted by the rules of before
+		// the journal, because the stored figures were counted by the previous rules
 		n.Progress, n.Past = loyalty.Kinds(loyalty.ProgressTier), true
 	},
 	Check: func(d tierRecalculationData) error {

@@ -7,13 +7,13 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 )
 
-// unassign_coupon takes a claimed coupon from the customer, for another to have: the
-// one that is named, or the only one.
+// unassign_coupon takes a claimed coupon from the customer, so that another can have it: the named one, or the only
+// one.
 var unassignCoupon = engine.Action[events.UnassignCouponData]{
 	Name: "unassign_coupon", Standing: engine.Earner,
 	Needs: func(d events.UnassignCouponData, n *loyalty.CustomerNeeds) {
 		if d.Code == nil {
-			// all that they have: whether there is only one is for the rule to see
+			// all of the customer's codes: the rule checks whether there is only one
 			n.Codes = true
 		} else {
 			n.Coupons = []string{*d.Code}

@@ -13,7 +13,7 @@ type visualSearchData struct {
 	Bounds []visualSearchBound `json:"bounds"`
 }
 
-// visualSearchBound is one thing that was recognised in a picture, in words that can say anything.
+// visualSearchBound is one object that was recognised in a picture, described in free text.
 type visualSearchBound struct {
 	Gender  string `json:"gender"`
 	Offers  string `json:"offers"`
@@ -32,13 +32,12 @@ func (b visualSearchBound) attributes() map[string]json.RawMessage {
 	return sent
 }
 
-// visual_search records what a customer looked for with a picture: the search,
-// and a visual_search_bound for each thing that was recognised. It answers
-// loyalty.RecordedSearch.
+// visual_search records a customer's search by picture: the search, and a visual_search_bound for each recognised
+// object. It answers loyalty.RecordedSearch.
 var visualSearch = engine.Action[visualSearchData]{
 	Name: "visual_search",
 	Apply: func(r *engine.Run, d visualSearchData) error {
-		// an event each, so that campaigns and challenges can react to every thing that was seen
+		// one event each, so that campaigns and challenges can react to every object
 		for _, bound := range d.Bounds {
 			if _, err := r.DeriveSealed(r.Event, "visual_search_bound", struct{}{}, bound.attributes()); err != nil {
 				return err
