@@ -29,10 +29,10 @@ const (
 	CampaignPaused = "paused"
 )
 
-// What of a campaign's gifts is taken back once the purchase that brought them is undone.
+// What is taken back of a campaign's gifts once the purchase that brought them is undone.
 const (
 	refundsAll    = "all"    // everything that is unused
-	refundsPoints = "points" // points
+	refundsPoints = "points" // points only
 )
 
 // Campaign gives something when an action happens and its condition holds
@@ -45,8 +45,8 @@ type Campaign struct {
 	Effects   []Effect `json:"effects"`
 	Priority  int      `json:"priority"` // the highest runs first
 	Limit     struct {
-		PerCustomer *int64 `json:"per_customer"` // times it gives one customer something; nil: no limit
-		Total       *int64 `json:"total"`        // times it gives in all; nil: no limit
+		PerCustomer *int64 `json:"per_customer"` // how often it gives one customer something; nil: no limit
+		Total       *int64 `json:"total"`        // how often it gives in all; nil: no limit
 	} `json:"limit"`
 	Refunds string               `json:"refunds"` // refundsAll (also when empty) or refundsPoints
 	Status  string               `json:"status"`  // draft (also when empty), active or paused
@@ -71,7 +71,7 @@ var effectTypes = strings.Join([]string{EffectPoints, EffectMultiply, EffectCoup
 type Effect struct {
 	Type      string                 `json:"type"`
 	Points    int64                  `json:"points"`
-	Factor    money.Rate             `json:"factor"` // what the base points become: 2 doubles them
+	Factor    money.Rate             `json:"factor"` // multiplies the base points: 2 doubles them
 	Coupon    *coupon.CouponTemplate `json:"coupon"`
 	Pool      string                 `json:"pool"`
 	Label     string                 `json:"label"`
@@ -82,11 +82,10 @@ type Effect struct {
 	extra decimal.Decimal // Factor − 1: what the campaign adds for each base point
 }
 
-// Campaigns are what is given when something happens (module automation).
+// Campaigns give something when an event happens (module automation).
 var Campaigns = &programme.EntityType[*Campaign]{Type: "automation/campaign", Module: programme.ModuleAutomation, Read: readCampaign, Index: orderCampaigns}
 
-// campaignOrder are the campaigns in the order in which they run, and triggered the
-// active ones by what sets them off.
+// campaignOrder has the campaigns in the order in which they run; triggered has the active ones by trigger.
 var (
 	campaignOrder programme.Slot[[]*Campaign]
 	triggered     programme.Slot[map[string][]*Campaign]
@@ -128,8 +127,8 @@ func (c *Campaign) StatusAt(at time.Time) string {
 	return c.Dates.Status(at)
 }
 
-// check refuses a trigger that can never occur, and a condition about a purchase's line on a
-// trigger that has no lines: such a campaign would silently give nothing.
+// check refuses a trigger that can never occur, and a condition about a purchase's line on a trigger that has no lines:
+// such a campaign would silently give nothing.
 func (c *Campaign) check(p *programme.Programme) error {
 	switch {
 	case !p.Happens(c.Trigger):
@@ -140,7 +139,7 @@ func (c *Campaign) check(p *programme.Programme) error {
 	return nil
 }
 
-// check completes the document's schema: what an effect names is in force.
+// check verifies what the schema cannot: that the entities which an effect names are in force.
 func (f *Effect) check(p *programme.Programme, at string) error {
 	switch f.Type {
 	case EffectPoints:
@@ -175,7 +174,7 @@ func (f *Effect) check(p *programme.Programme, at string) error {
 	return nil
 }
 
-// checkCoupon: a coupon comes out of a pool or is made by a template, not both.
+// checkCoupon refuses an effect with both a pool and a template, or neither: a coupon comes from exactly one of them.
 func (f *Effect) checkCoupon(p *programme.Programme, at string) error {
 	switch {
 	case f.Pool == "" && f.Coupon == nil:

@@ -27,9 +27,8 @@ type gift struct {
 	run      loyalty.CampaignRun // what is taken back if its cause is undone
 }
 
-// give follows one effect. One that cannot be given now, because its module is
-// off or its pool is empty, is left out: a campaign never refuses the event that
-// set it off.
+// give applies one effect. An effect that cannot be given now, because its module is off or its pool is empty, is left
+// out: a campaign never refuses the event that triggered it.
 func (g *gift) give(f *Effect) error {
 	if m := effectModules[f.Type]; m != "" && !g.Programme.On[m] {
 		g.missed("reason.module_is_off", map[string]any{"module": m, "effect": f.Type})
@@ -66,8 +65,8 @@ func (g *gift) missed(reason string, input map[string]any) {
 	told(g.Occurrence, g.campaign, loyalty.Verdict{Verdict: "skipped", Reason: reason, Input: input})
 }
 
-// base is how many points the occurrence itself earned: a line, a purchase or an event. Points
-// from campaigns do not count, or two multiplying campaigns would multiply each other.
+// base is how many points the occurrence itself earned: a line, a purchase or an event. Points from campaigns do not
+// count, or two multiplying campaigns would multiply each other.
 func base(o *engine.Occurrence) (n int64) {
 	switch {
 	case o.Line != nil:
@@ -78,7 +77,7 @@ func base(o *engine.Occurrence) (n int64) {
 	if brought(o.Trigger) {
 		return 0
 	}
-	// the event's own: other events of the submission have theirs in the same book
+	// only postings of this event: other events of the submission have theirs in the same book
 	for _, p := range o.Book.Postings {
 		switch {
 		case p.Event != o.Trigger.ID:
@@ -91,9 +90,8 @@ func base(o *engine.Occurrence) (n int64) {
 	return max(0, n)
 }
 
-// brought reports whether the points that come with an event were earned before: by the other
-// customer of a merge, or by a guest whose purchase was claimed. A factor of them would give
-// them once more.
+// brought reports whether the points that come with an event were earned before: by the other customer of a merge, or
+// by a guest whose purchase was claimed. A factor must not multiply them again.
 func brought(e *loyalty.Event) bool {
 	x := e.Effects
 	return x != nil && (x.MergedFrom != nil || (x.Lot != nil && x.Lot.Origin != points.Unknown))
@@ -120,14 +118,14 @@ func (g *gift) earn(n int64) error {
 	if t != nil {
 		e.Transaction = name
 	}
-	// a balance that is full refuses the whole event: points that were promised must not be dropped in silence
+	// a full balance refuses the whole event: promised points must not be dropped silently
 	if err := g.Credit(e, n, name); err != nil {
 		return engine.TooMany("the campaign " + g.campaign.ID)
 	}
 	g.given, g.gave.Points = true, g.gave.Points+n
 	if t == nil {
-		// of a completion: if a refund breaks it, these go back with it; and of what else followed from
-		// a purchase they are not the purchase's own
+		// The lot goes back if a refund undoes the cause: a completion, or a purchase where the points are not the
+		// purchase's own.
 		if _, completion := challenge.CauseOf(g.Run, g.cause); completion {
 			return challenge.NoteGift(g.Run, g.cause, e, g.campaign.ID, n)
 		}
@@ -138,7 +136,7 @@ func (g *gift) earn(n int64) error {
 		return err
 	}
 	t.NoteGift(g.campaign.ID, g.Line, n)
-	// the purchase changes with every campaign that gives; its state is written once, behind them all
+	// several campaigns may change the purchase; its state is written once, after all of them
 	g.TellLater(e, t)
 	return nil
 }
@@ -155,7 +153,7 @@ func (g *gift) label(label string) error {
 	if slices.Contains(p.Labels, label) {
 		return nil
 	}
-	// a list of its own: the old one is what the guard compares with
+	// a new list: the guard compares with the old one
 	labels := append(slices.Clip(p.Labels), label)
 	personal := map[string]json.RawMessage{"labels": loyalty.JSON(labels)}
 	if _, err := g.DeriveSealed(g.cause, "profile", campaignOrigin{g.campaign.ID}, personal); err != nil {
@@ -179,7 +177,7 @@ func (g *gift) coupon(f *Effect) error {
 	e := g.Derive(g.cause, "coupon_create", campaignOrigin{g.campaign.ID})
 	c, err := coupon.Issue(g.Run, e, coupon.CouponSource{Pool: f.Pool, Template: f.Coupon})
 	if errors.Is(err, loyalty.ErrPoolEmpty) || errors.Is(err, loyalty.ErrPatternSpent) {
-		g.Unrecord(before, last) // e: nothing hangs on it
+		g.Unrecord(before, last) // e, which no other event refers to
 		g.missed("reason.pool_has_no_code", map[string]any{"pool": f.Pool})
 		return nil
 	}
@@ -198,7 +196,7 @@ func (g *gift) coupon(f *Effect) error {
 
 // tier puts the customer into a tier.
 func (g *gift) tier(id string) error {
-	// a customer who is in the tier already gets nothing, and no event says so
+	// a customer who is already in the tier gets nothing, and no event is written
 	before := len(g.Events())
 	if err := tier.Change(g.Run, g.cause, tier.Find(g.Programme, id), time.Time{}); err != nil {
 		return err
@@ -216,7 +214,7 @@ func (g *gift) challenge(f *Effect) error {
 	moved, err := challenge.Advance(g.Run, g.cause, c, f.Amount)
 	if moved {
 		g.given = true
-		// elsewise the challenge takes out what its cause had counted
+		// a challenge that takes progress back on a refund does so by the counts of its cause
 		g.run.Stays = g.run.Stays || c.Refunds == challenge.RefundsKeep
 		g.gave.Challenge += f.Amount
 	}

@@ -9,14 +9,14 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// finalActions are those whose events can make a purchase final.
+// finalActions are the actions whose events can make a purchase final.
 var finalActions = []string{"checkout", "checkout_accept", "pending_validate"}
 
-// undoingActions are those whose events can undo a purchase that was final, or a line of it.
+// undoingActions are the actions whose events can undo a final purchase, or a line of it.
 var undoingActions = []string{"refund", "refund_item", "partial_refund", "pending_validate"}
 
-// PastActions are the actions of the journal at which a campaign can run, and where its uses are
-// limited those that give uses back.
+// PastActions are the actions of the journal at which a campaign can run and, if its uses are limited, those that give
+// uses back.
 func (c *Campaign) PastActions() []string {
 	list := []string{c.Trigger}
 	switch c.Trigger {
@@ -33,8 +33,8 @@ func (c *Campaign) PastActions() []string {
 	return slices.Compact(list)
 }
 
-// final reports whether an event of the journal made its purchase final. The state alone does not
-// tell: when a held refund is validated later, its purchase is accepted as well.
+// final reports whether an event of the journal made its purchase final. The state alone does not tell: when a held
+// refund is validated later, its purchase is accepted as well.
 func final(e *loyalty.PastEvent) bool {
 	if e.Effects == nil || e.Effects.Transaction == nil || !slices.Contains(finalActions, e.Action) {
 		return false
@@ -43,8 +43,8 @@ func final(e *loyalty.PastEvent) bool {
 	return x.State == loyalty.Accepted && x.Refunded == 0 && x.Earned == x.OriginalEarned
 }
 
-// Chances judges a campaign's condition on events of the past and gives those at
-// which it holds, with the merges among them. It runs in a job, so no caller waits for it.
+// Chances evaluates a campaign's condition on past events and returns those at which it holds, with the merges among
+// them. It runs in a job, so no caller waits for it.
 func Chances(ctx context.Context, e *engine.Engine, c *Campaign, events []loyalty.PastEvent) (list []chance, err error) {
 	all := make([]loyalty.CustomerNeeds, len(events))
 	for i := range events {
@@ -59,7 +59,7 @@ func Chances(ctx context.Context, e *engine.Engine, c *Campaign, events []loyalt
 	return list, err
 }
 
-// pastNeeds is what a condition sees besides the event.
+// pastNeeds is what a condition reads besides the event.
 func (c *Campaign) pastNeeds(e *loyalty.PastEvent) loyalty.CustomerNeeds {
 	n := loyalty.CustomerNeeds{ID: e.Customer, Key: c.Holds != nil}
 	if e.Transaction != "" {
@@ -144,11 +144,11 @@ func (c *Campaign) occurrences(r *engine.Run, e *loyalty.PastEvent) []*engine.Oc
 		}
 	case "reserve_points", "release_points":
 		if e.Parent != (loyalty.ID{}) {
-			return nil // told by its purchase
+			return nil // its purchase triggers instead
 		}
 	}
 	if e.Action != c.Trigger && c.Trigger != "checkout" {
-		return nil // a merge, read along
+		return nil // a merge, which is read for the winners only
 	}
 	return []*engine.Occurrence{o}
 }
@@ -177,8 +177,7 @@ func baseOf(e *loyalty.PastEvent, o *engine.Occurrence) int64 {
 	return e.Issued
 }
 
-// asOf is the purchase as an event left it. What made it final came before the
-// campaigns.
+// asOf is the purchase as an event left it. If the event made it final, campaigns saw it as final.
 func asOf(t *loyalty.Transaction, x *loyalty.TransactionEffect, final bool) *loyalty.Transaction {
 	c := t.Clone()
 	c.State, c.Total, c.Refunded = x.State, x.Total, x.Refunded

@@ -26,9 +26,8 @@ type Previewer interface {
 	PreviewAccepted(ctx context.Context, s loyalty.Submission) (loyalty.Outcome, *programme.Programme, error)
 }
 
-// PreviewPurchase tells what a checkout would bring and records nothing. A purchase
-// that would wait for its acceptance is decided as if it were accepted now, because
-// campaigns run then. It fails as the checkout would.
+// PreviewPurchase returns what a checkout would bring and records nothing. A purchase that would wait for its
+// acceptance is decided as if it were accepted now, because campaigns run then. It fails as the checkout would.
 func PreviewPurchase(ctx context.Context, e Previewer, s loyalty.Submission) (PurchasePreview, error) {
 	o, p, err := e.PreviewAccepted(ctx, s)
 	if err != nil {
@@ -37,8 +36,8 @@ func PreviewPurchase(ctx context.Context, e Previewer, s loyalty.Submission) (Pu
 	return previewOf(p, o.Events), nil
 }
 
-// previewOf sums up the purchase among the events of a preview. It leaves out the other events,
-// because due work that was applied first may have earned points of its own.
+// previewOf sums up the purchase among the events of a preview. It leaves out the other events, because due work that
+// was applied first may have earned points of its own.
 func previewOf(p *programme.Programme, events []loyalty.Event) (v PurchasePreview) {
 	follows, points := map[loyalty.ID]bool{}, map[string]int64{}
 	for i := range events {

@@ -13,10 +13,10 @@ func campaigns(o *engine.Occurrence) error {
 	if !o.Programme.On[programme.ModuleAutomation] {
 		return nil
 	}
-	// the index is made once for a programme: most events trigger few of its campaigns
+	// the index is made once per programme: most events trigger few of its campaigns
 	for _, c := range triggered.Of(o.Programme)[o.Action] {
-		// looking at a campaign costs time even if its condition does not hold; thousands of lines
-		// times many campaigns would hold up a batch
+		// checking a campaign costs time even if its condition does not hold; thousands of lines times many campaigns
+		// would hold up a batch
 		if err := o.Effort(engine.StepsToLook); err != nil {
 			return err
 		}
@@ -27,8 +27,8 @@ func campaigns(o *engine.Occurrence) error {
 	return nil
 }
 
-// run applies one campaign unless it is ineligible here. A run that gave nothing does not count
-// towards the campaign's limits, so that an empty pool does not use up a customer's only chance.
+// run applies one campaign if it is eligible here. A run that gave nothing does not count towards the campaign's
+// limits, so that an empty pool does not use up a customer's only chance.
 func run(o *engine.Occurrence, c *Campaign) error {
 	reason, fault, err := hindrance(o, c)
 	if err != nil {
@@ -79,8 +79,8 @@ func hindrance(o *engine.Occurrence, c *Campaign) (reason string, fault, err err
 	return reason, nil, err
 }
 
-// enrolledFor reports whether the customer's status allows the campaign: customers who are not
-// enrolled may only get labels, and those who opted out get nothing.
+// enrolledFor reports whether the customer's status allows the campaign: customers who are not enrolled may only get
+// labels, and customers who opted out get nothing.
 func enrolledFor(o *engine.Occurrence, c *Campaign) bool {
 	switch o.Customer.Status {
 	// suspended customers keep earning; they only cannot spend
@@ -120,14 +120,14 @@ func exhausted(o *engine.Occurrence, c *Campaign) (string, error) {
 	return "", nil
 }
 
-// count notes what the campaign gave, and that it did, as far as it is limited.
+// count records what the campaign gave, and counts the run towards its limits.
 func (g *gift) count() error {
 	c := g.campaign
 	g.gave.Runs = 1
 	told := &g.cause.Tell().Campaigns
-	// the journal records what the campaign gave, from which its figures and a rebuild are made
+	// the journal records what the campaign gave; its figures and a rebuild are made from that
 	*told = append(*told, loyalty.CampaignEffect{Campaign: c.ID, CampaignGifts: g.gave})
-	// counts that no limit asks for would be written for every customer and never read
+	// a count without a limit would be written for every customer and never read
 	if c.Limit.PerCustomer != nil {
 		var n campaignCount
 		if _, err := g.Progress(loyalty.ProgressCampaign, c.ID, &n); err != nil {
@@ -185,9 +185,9 @@ func told(o *engine.Occurrence, c *Campaign, v loyalty.Verdict) {
 	o.TraceInput(v)
 }
 
-// foreseeCampaigns adds the counts that the limits of the campaigns triggered by an action need,
-// so that the first load already has them and the batch is not decided twice. An accepted
-// purchase triggers what a checkout does, and each of its lines what checkout_item does.
+// foreseeCampaigns adds the counts that the limits of the campaigns triggered by an action need, so that the first load
+// already has them and the batch is not decided twice. An accepted purchase triggers the same campaigns as a checkout,
+// and each of its lines those of checkout_item.
 func foreseeCampaigns(p *programme.Programme, action string, n *loyalty.CustomerNeeds) {
 	foreseeLimits(p, action, n)
 	switch action {
@@ -210,7 +210,7 @@ func foreseeLimits(p *programme.Programme, trigger string, n *loyalty.CustomerNe
 	}
 }
 
-// CampaignFeature gives what campaigns give (module automation).
+// CampaignFeature runs the campaigns (module automation).
 var CampaignFeature = engine.Feature{
 	Name: "campaigns", Progress: loyalty.ProgressCampaign, React: campaigns, Undone: undone, Ungive: ungive,
 	Needs: func(p *programme.Programme, action string, n *loyalty.CustomerNeeds) {

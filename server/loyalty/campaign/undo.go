@@ -9,9 +9,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 )
 
-// keep notes what a run gave with the purchase or the completion that it was given for, so that it can
-// be taken back with that. Most runs give points of the purchase alone and count for no limit: they
-// leave no note.
+// keep records what a run gave with its cause, the purchase or the completion, so that both can be taken back together.
+// Most runs give points of the purchase alone and count for no limit: they leave no record.
 func (g *gift) keep() error {
 	run := &g.run
 	limited := (run.PerCustomer || run.Total) && !run.Stays
@@ -40,7 +39,7 @@ func (g *gift) keep() error {
 	return nil
 }
 
-// owner finds what a run's gifts go back with: a purchase and its customer's run, or a completion.
+// owner finds the cause that a run's gifts are taken back with: a purchase and its customer's run, or a completion.
 func (g *gift) owner() (of *engine.Run, t *loyalty.Transaction, completion bool) {
 	if g.Accepted != nil {
 		return g.Run, g.Accepted, false
@@ -48,7 +47,7 @@ func (g *gift) owner() (of *engine.Run, t *loyalty.Transaction, completion bool)
 	if t, completion = challenge.CauseOf(g.Run, g.cause); t != nil || completion {
 		return g.Run, t, completion
 	}
-	// the bonus of a referrer comes of a friend's purchase
+	// the bonus of a referrer comes from a friend's purchase
 	for e := g.cause; e != nil; e = g.Find(e.Parent) {
 		if e.Customer == g.Customer.ID {
 			continue
@@ -81,8 +80,8 @@ func undone(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error {
 	return ungive(r, e, t.TakeRuns(func(loyalty.CampaignRun) bool { return true }))
 }
 
-// ungive takes back what runs gave, as far as it is unused, and counts those that left nothing no more.
-// A campaign that is gone, or whose module is off, gives back what it gave all the same.
+// ungive takes back what runs gave, as far as it is unused. A run of which nothing stays no longer counts towards the
+// limits. A campaign that is gone, or whose module is off, is treated the same.
 func ungive(r *engine.Run, e *loyalty.Event, runs []loyalty.CampaignRun) error {
 	var codes []string
 	for i := range runs {
@@ -106,7 +105,7 @@ func ungive(r *engine.Run, e *loyalty.Event, runs []loyalty.CampaignRun) error {
 	return nil
 }
 
-// takeRun takes back what one run gave. What another customer got of it is taken back in their name.
+// takeRun takes back what one run gave. What another customer got from it is taken back in that customer's name.
 func takeRun(r *engine.Run, e *loyalty.Event, run *loyalty.CampaignRun) error {
 	holder := r
 	if run.Customer != (loyalty.ID{}) {
@@ -174,7 +173,7 @@ func takeLots(r *engine.Run, e *loyalty.Event, run *loyalty.CampaignRun) (kept b
 	return kept, nil
 }
 
-// uncount counts a run no more towards the limits that counted it.
+// uncount removes a run from the limits that counted it.
 func uncount(r *engine.Run, e *loyalty.Event, run *loyalty.CampaignRun) error {
 	if run.Total {
 		if err := r.Tallies().Add(e, loyalty.TallyCampaign+run.Campaign, -1); err != nil {
@@ -184,7 +183,7 @@ func uncount(r *engine.Run, e *loyalty.Event, run *loyalty.CampaignRun) error {
 	if !run.PerCustomer {
 		return nil
 	}
-	// a change is told by an event of its own customer
+	// a customer's change is carried by an event of that customer
 	if e.Customer != r.Customer.ID {
 		if e = latestOf(r); e == nil {
 			return nil
