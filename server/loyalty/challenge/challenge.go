@@ -1,5 +1,5 @@
-// Package challenge has the challenges that customers work towards: what counts, when a challenge
-// is completed, and what a refund takes back.
+// Package challenge has the challenges that customers work towards: what counts, when a challenge is completed, and
+// what a refund takes back.
 package challenge
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// Challenge asks for something to be done (challenges/challenge).
+// Challenge is a goal with a reward (challenges/challenge).
 type Challenge struct {
 	ID             string        `json:"-"`
 	Title          loyalty.Texts `json:"title"`
@@ -26,17 +26,17 @@ type Challenge struct {
 	MaxCompletions *int64        `json:"max_completions"` // nil: once
 	Resetable      bool          `json:"resetable"`
 	Tags           []string      `json:"tags"`
-	WindowDays     int           `json:"window_days"` // one completion must fit into so many days; 0: no bound
-	Refunds        string        `json:"refunds"`     // RefundsUndo, where it is empty too, or RefundsKeep
+	WindowDays     int           `json:"window_days"` // days within which a completion must happen; 0: no bound
+	Refunds        string        `json:"refunds"`     // RefundsUndo (also when empty) or RefundsKeep
 	loyalty.Dates
 
 	// Custom holds the custom attributes, by name with cf_.
 	Custom map[string]json.RawMessage `json:"-"`
 
-	of string // what its criteria count: progress made for others starts anew
+	of string // the criteria as text; progress made for other criteria starts anew
 }
 
-// Criterion is one thing that a challenge asks for.
+// Criterion is one condition of a challenge's completion.
 type Criterion struct {
 	Action    string               `json:"action"`
 	Condition string               `json:"condition"`
@@ -45,7 +45,7 @@ type Criterion struct {
 	Is        *condition.Condition `json:"-"`
 }
 
-// Challenges are what customers work towards (module challenges).
+// Challenges are goals that customers work towards (module challenges).
 var Challenges = &programme.EntityType[*Challenge]{Type: "challenges/challenge", Module: programme.ModuleChallenges, Read: readChallenge, Index: orderChallenges}
 
 // readChallenge refuses a criterion whose condition or attribute no event can have, because such a
@@ -80,8 +80,7 @@ func (k *Criterion) compile(at string) (err error) {
 	return nil
 }
 
-// The numbers of a purchase and of a line that a criterion can sum, besides the
-// attributes that were sent with them.
+// The numbers of a purchase and of a line that a criterion can sum, besides the attributes that were sent with them.
 var (
 	purchaseSums = []string{"total", "original_total", "refunded", "earned", "burned"}
 	lineSums     = []string{"quantity", "subtotal"}
@@ -104,8 +103,8 @@ func summable(path string) bool {
 	return false
 }
 
-// orderChallenges indexes the challenges by the actions that they count, in the order of their ids:
-// an event then looks only at the challenges that it could move.
+// orderChallenges indexes the challenges by the actions that they count, in the order of their ids: an event then looks
+// only at the challenges that it could move.
 func orderChallenges(p *programme.Programme, all map[string]*Challenge) {
 	by := map[string][]*Challenge{}
 	for _, id := range slices.Sorted(maps.Keys(all)) {
@@ -130,8 +129,8 @@ func (c *Challenge) most() int64 {
 	return *c.MaxCompletions
 }
 
-// scale is how many units of a criterion's count make one of its threshold:
-// money and other sums are kept in 1/10,000, events and points are whole.
+// scale is how many units of a criterion's count make one of its threshold: money and other sums are kept in 1/10,000,
+// events and points are whole.
 func (k *Criterion) scale() int64 {
 	if k.Sum == "" || strings.TrimPrefix(k.Sum, "event.") == "points" {
 		return 1

@@ -9,10 +9,10 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 )
 
-// What becomes of the progress that a purchase made once the purchase is undone.
+// What happens to the progress that a purchase made once the purchase is undone.
 const (
-	RefundsUndo = "undo" // takes it out, and completions that no longer hold back
-	RefundsKeep = "keep" // leaves it
+	RefundsUndo = "undo" // it is taken back, and so are completions that no longer hold
+	RefundsKeep = "keep" // it stays
 )
 
 // passed is a completion that was taken back although later ones stand.
@@ -21,8 +21,8 @@ type passed struct {
 	Before time.Time `json:"before,omitzero"`
 }
 
-// maxKept is how many completions that several purchases reached together can still be taken back,
-// per challenge. Older ones stay, so that the state cannot grow for ever.
+// maxKept is how many completions that several purchases reached together can still be taken back, per challenge. Older
+// ones stay, so that the state cannot grow for ever.
 const maxKept = 100
 
 // counter is what a count is attributed to: a purchase that may be refunded, or a completion that
@@ -39,8 +39,7 @@ func (c *counter) id() loyalty.ID {
 	return c.completion
 }
 
-// hostedBy is where a completion of this submission is kept: with a purchase, or
-// with the challenge.
+// hostedBy is where a completion of this submission is kept: with a purchase, or with the challenge.
 type hostedBy struct {
 	purchase  *loyalty.Transaction
 	challenge string
@@ -49,13 +48,13 @@ type hostedBy struct {
 // completions are this submission's completions that a refund may break, by their events.
 var completions engine.Note[map[loyalty.ID]hostedBy]
 
-// unattributed are the actions whose events belong to no purchase and no completion, even if one
-// caused them: tiers depend on everything that a customer did, expiry on the time.
+// unattributed are the actions whose events belong to no purchase and no completion, even if one caused them: tiers
+// depend on everything that a customer did, and expiry depends on time.
 var unattributed = []string{"tier_up", "tier_down", "tier_change", "point_expire"}
 
-// counts finds what an event's counts are attributed to: its purchase if the event made, changed or
-// accepted one or followed from that, or the completion that it followed from. It follows events
-// back to their cause, because a campaign's points belong to the purchase that triggered it.
+// counts finds what an event's counts are attributed to: the purchase that the event or one of its causes made, changed
+// or accepted, or the completion that caused it. It follows events back to their cause, because a campaign's points
+// belong to the purchase that triggered it.
 func counts(r *engine.Run, e *loyalty.Event) *counter {
 	for ; e != nil && e.Customer == r.Customer.ID; e = r.Find(e.Parent) {
 		switch {
@@ -78,8 +77,8 @@ func counts(r *engine.Run, e *loyalty.Event) *counter {
 	return nil
 }
 
-// part adds a counter to those that made this progress, and gives its name. A completion that one
-// counter reached alone is kept with that counter.
+// part adds a counter to those that made this progress, and returns the progress's name. A completion that one counter
+// reached alone is kept with that counter.
 func (st *ChallengeState) part(by, next loyalty.ID) loyalty.ID {
 	switch {
 	case len(st.Parts) == 0:
@@ -90,8 +89,8 @@ func (st *ChallengeState) part(by, next loyalty.ID) loyalty.ID {
 	return st.Parts[0]
 }
 
-// noteCounting records a count with what it is attributed to, so that it can be taken back. A
-// challenge that keeps its progress after refunds needs no such note.
+// noteCounting records a count with what it is attributed to, so that it can be taken back. A challenge that keeps its
+// progress after refunds needs no such record.
 func noteCounting(r *engine.Run, e *loyalty.Event, c *Challenge, st *ChallengeState, by *counter, moves []int64, on calendar.Day) error {
 	if by == nil {
 		return nil
@@ -109,7 +108,7 @@ func withCounting(all []loyalty.Counting, k loyalty.Counting) []loyalty.Counting
 	same := func(o loyalty.Counting) bool {
 		return o.Challenge == k.Challenge && o.For == k.For && o.Day == k.Day && o.Whole == nil
 	}
-	// It is one of the last: what an occurrence counted before went to other challenges.
+	// It is one of the last rows: the rows after it belong to other challenges that the same occurrence moved.
 	for i := len(all) - 1; i >= 0; i-- {
 		if same(all[i]) {
 			all[i].Moves = slices.Clone(all[i].Moves)
@@ -123,8 +122,8 @@ func withCounting(all []loyalty.Counting, k loyalty.Counting) []loyalty.Counting
 	return append(all, k)
 }
 
-// changeCountings changes the counts that are attributed to a purchase or completion. st is the state
-// of the challenge that is being changed already, or nil.
+// changeCountings changes the counts that are attributed to a purchase or completion. st is the state of the challenge
+// that is being changed already, or nil.
 func changeCountings(r *engine.Run, e *loyalty.Event, by *counter, challenge string, st *ChallengeState, change func([]loyalty.Counting) []loyalty.Counting) error {
 	if t := by.purchase; t != nil {
 		t.Detail.Counted = change(t.Counted())
@@ -147,7 +146,7 @@ func changeCompletion(r *engine.Run, e *loyalty.Event, id loyalty.ID, challenge 
 		}
 		return nil
 	}
-	mine := st != nil && host.challenge == challenge // kept by whoever is changing it
+	mine := st != nil && host.challenge == challenge // kept in the state that the caller is changing
 	if !mine {
 		st = &ChallengeState{}
 		if _, err := r.Progress(loyalty.ProgressChallenge, host.challenge, st); err != nil {
@@ -187,8 +186,8 @@ func NoteRun(r *engine.Run, cause *loyalty.Event, run loyalty.CampaignRun) error
 	})
 }
 
-// CauseOf finds what an event followed from that may be undone: a purchase, or the completion of a
-// challenge. It is neither for events that depend on more than that.
+// CauseOf finds the undoable cause of an event: a purchase, or the completion of a challenge. It finds neither for
+// events that depend on more than that.
 func CauseOf(r *engine.Run, e *loyalty.Event) (t *loyalty.Transaction, completion bool) {
 	by := counts(r, e)
 	if by == nil {
@@ -197,9 +196,9 @@ func CauseOf(r *engine.Run, e *loyalty.Event) (t *loyalty.Transaction, completio
 	return by.purchase, by.purchase == nil
 }
 
-// keepCompletion records a completion that a refund may break: with the purchase if that alone
-// counted for it, else with the challenge. It records the thresholds of today as well, because a
-// challenge that changes later must not break what was complete at the time.
+// keepCompletion records a completion that a refund may break: with the purchase if that alone counted for it,
+// otherwise with the challenge. It records today's thresholds as well, because a later change of the challenge must not
+// break what was complete at the time.
 func keepCompletion(r *engine.Run, done *loyalty.Event, at time.Time, c *Challenge, st *ChallengeState, by *counter) error {
 	if len(st.Parts) == 0 {
 		return nil

@@ -15,8 +15,8 @@ type Ending struct {
 	At        time.Time
 }
 
-// Endings lists the begun challenges that end after an instant, in the order of their ids. of reads
-// the stored state of one.
+// Endings lists the begun challenges that end after an instant, in the order of their ids. of reads the stored state of
+// a challenge.
 func Endings(p *programme.Programme, now time.Time, of func(challenge string) json.RawMessage) (list []Ending, err error) {
 	all := Challenges.Of(p)
 	for _, id := range slices.Sorted(maps.Keys(all)) {
@@ -29,7 +29,7 @@ func Endings(p *programme.Programme, now time.Time, of func(challenge string) js
 		if err := json.Unmarshal(data, &st); err != nil {
 			return nil, err
 		}
-		if st.Of != c.of || len(st.Criteria) != len(c.Criteria) { // what was done counts for it no more
+		if st.Of != c.of || len(st.Criteria) != len(c.Criteria) { // progress made for other criteria does not count
 			continue
 		}
 		if status := c.Status(st, now, p.Location); status.Left > 0 && status.Percent > 0 {

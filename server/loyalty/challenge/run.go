@@ -27,8 +27,7 @@ func challenge(o *engine.Occurrence) error {
 		if err := o.Effort(engine.StepsToLook); err != nil {
 			return err
 		}
-		// by the instant of the event, so that one that is reported late counts for the
-		// challenge that ran then
+		// by the instant of the event, so that an event that is reported late counts for the challenge that ran then
 		if c.Dates.Status(o.Trigger.At) != loyalty.StatusActive {
 			continue
 		}
@@ -43,8 +42,8 @@ func challenge(o *engine.Occurrence) error {
 	return nil
 }
 
-// moves is how far the occurrence moves each criterion. It is nil if it moves none, which is so for
-// nearly every occurrence: no progress is read or written then.
+// moves is how far the occurrence moves each criterion. It is nil if it moves none, as nearly every occurrence: no
+// progress is read or written then.
 func moves(o *engine.Occurrence, c *Challenge) ([]int64, error) {
 	var moves []int64
 	for i := range c.Criteria {
@@ -76,10 +75,9 @@ func moves(o *engine.Occurrence, c *Challenge) ([]int64, error) {
 	return moves, nil
 }
 
-// Advance moves every criterion of a challenge by a number of whole units, at least one, because of
-// an event, and reports whether it did. It does not if the customer does not take part, outside the
-// challenge's dates, or after the last allowed completion. Sums are kept in 1/10,000, so one unit
-// of a sum is 10,000.
+// Advance moves every criterion of a challenge by a number of whole units, at least one, because of an event, and
+// reports whether it did. It does nothing if the customer does not take part, outside the challenge's dates, or after
+// the last allowed completion. Sums are kept in 1/10,000, so one unit of a sum is 10,000.
 func Advance(r *engine.Run, e *loyalty.Event, c *Challenge, amount int64) (moved bool, err error) {
 	if !tier.Enrolled(r) || !r.Programme.On[programme.ModuleChallenges] || c.Dates.Status(e.At) != loyalty.StatusActive {
 		return false, nil
@@ -93,8 +91,8 @@ func Advance(r *engine.Run, e *loyalty.Event, c *Challenge, amount int64) (moved
 	return advance(r, e, c, moves)
 }
 
-// advance adds counts, and completes the challenge when every criterion is met. Counting then starts
-// again from 0: a surplus is not carried over.
+// advance adds counts, and completes the challenge when every criterion is met. Counting then starts again from 0: a
+// surplus is not carried over.
 func advance(r *engine.Run, e *loyalty.Event, c *Challenge, moves []int64) (moved bool, err error) {
 	if moves == nil {
 		return false, nil
@@ -119,8 +117,7 @@ func advance(r *engine.Run, e *loyalty.Event, c *Challenge, moves []int64) (move
 		traceChallenge(r, c, "applied", "reason.challenge_progress", 0)
 		return true, keepChallenge(r, e, c, &st)
 	}
-	// an event of its own: its points are a lot of their own, which a refund can take back
-	// alone
+	// an event of its own: its points are a separate lot, which a refund can take back alone
 	done := r.Derive(e, "challenge", completed{c.ID})
 	if err := r.Earn(done, c.Points, ""); err != nil {
 		return false, engine.TooMany("the challenge " + c.ID)
@@ -150,7 +147,7 @@ func keepChallenge(r *engine.Run, e *loyalty.Event, c *Challenge, st *ChallengeS
 	return r.SetProgress(e, loyalty.ProgressKey{Kind: loyalty.ProgressChallenge, Key: c.ID}, st, time.Time{})
 }
 
-// traceNoRate tells that money did not count, because no exchange rate covers its currency.
+// traceNoRate explains that money did not count because no exchange rate covers its currency.
 func traceNoRate(r *engine.Run, c *Challenge, currency string) {
 	if r.Tracing() {
 		r.TraceInput(loyalty.Verdict{Rule: "challenge", Verdict: "skipped", Reason: "reason.no_rate", Input: map[string]any{"challenge": c.ID, "no_rate": currency}})
@@ -206,8 +203,7 @@ func joinChallenges(r *engine.Run, key string, mine, theirs json.RawMessage) (an
 			completed = b.Completed
 		}
 		switch {
-		// what the target counted is for criteria of the past, the source's is worth
-		// something
+		// the target's counts are for former criteria, the source's for the present ones
 		case c != nil && a.Of != c.of && b.Of == c.of:
 			*a = b
 		case a.Of == b.Of && len(a.Criteria) == len(b.Criteria):
@@ -218,8 +214,8 @@ func joinChallenges(r *engine.Run, key string, mine, theirs json.RawMessage) (an
 	})(r, key, mine, theirs)
 }
 
-// add adds counts towards the same criteria. If both sides have parts, several purchases made the
-// progress together, so that no purchase can own the completion alone any more.
+// add adds counts towards the same criteria. If both sides have parts, several purchases made the progress together, so
+// no purchase owns the completion alone any more.
 func (st *ChallengeState) add(o ChallengeState) {
 	for i, n := range o.Criteria {
 		st.Criteria[i] = min(maxSum, st.Criteria[i]+n)

@@ -12,25 +12,24 @@ import (
 
 // ChallengeState is a customer's stored progress in a challenge.
 type ChallengeState struct {
-	Of          string    `json:"of"`          // what the criteria counted
-	Completions int64     `json:"completions"` // so often it was completed
+	Of          string    `json:"of"`          // the criteria that were counted, as text
+	Completions int64     `json:"completions"` // how often it was completed
 	Criteria    []int64   `json:"criteria"`    // counts towards the next completion, each in its scale
 	Started     time.Time `json:"started,omitzero"`
-	Completed   time.Time `json:"completed,omitzero"` // last
-	// Days tell Criteria by day where one completion must fit into so many.
+	Completed   time.Time `json:"completed,omitzero"` // the last time
+	// Days splits Criteria by day if a completion must happen within a number of days.
 	Days []map[calendar.Day]int64 `json:"days,omitempty"`
-	// Parts name this progress for the purchases and completions that counted towards
-	// it and may be taken out again; Sole is the only one, by its event, zero where
-	// there are several. Progress that no refund can touch has no name.
+	// Parts name this progress for the purchases and completions that counted towards it and may be taken back. Sole is
+	// the only one of them, by its event; zero if there are several. Progress that no refund can touch has no name.
 	Parts []loyalty.ID `json:"parts,omitempty"`
 	Sole  loyalty.ID   `json:"sole,omitzero"`
-	// Kept are completions that a refund may break, the oldest first; those that one
-	// purchase made alone are with it.
+	// Kept are completions that a refund may break, oldest first. A completion that one purchase made alone is kept
+	// with that purchase.
 	Kept   []loyalty.Completion `json:"kept,omitempty"`
 	Passed []passed             `json:"passed,omitempty"` // completions that were taken back before a later one
 }
 
-// ReadDocument reads the state as it is stored; what seldom is there, encoding/json reads.
+// ReadDocument reads the common members of a stored state; encoding/json reads a document with rare ones.
 func (st *ChallengeState) ReadDocument(text json.RawMessage) error {
 	fresh := *st
 	err := loyalty.EachMember(text, func(name, value []byte) error {
@@ -61,11 +60,11 @@ func (st *ChallengeState) ReadDocument(text json.RawMessage) error {
 // ChallengeStatus is a customer's progress as it is shown.
 type ChallengeStatus struct {
 	Completions int64
-	Left        int64 // completions that are left
-	Percent     int   // of the next completion, floored; 100 where none is left
+	Left        int64 // completions that are still possible
+	Percent     int   // of the next completion, floored; 100 if none is left
 	Criteria    []CriterionStatus
 	Started     time.Time // of the next completion; zero: nothing counts towards it yet
-	Completed   time.Time // last; zero: never
+	Completed   time.Time // the last time; zero: never
 }
 
 // CriterionStatus is the progress in one criterion.
@@ -96,7 +95,7 @@ func (c *Challenge) take(st *ChallengeState, moves []int64, at time.Time, v tier
 			c.add(st, i, n, on)
 		}
 	}
-	c.age(st, today) // what is dated too early is too old already
+	c.age(st, today) // a date that is too early is outside the window already
 	return on
 }
 
@@ -115,8 +114,7 @@ func (c *Challenge) add(st *ChallengeState, criterion int, n int64, on calendar.
 	st.Days[criterion][on] = min(maxSum, st.Days[criterion][on]+n)
 }
 
-// age drops progress that was made towards former criteria, and counts older than the number of days
-// (including today) within which the challenge must be completed.
+// age drops progress that was made towards former criteria, and counts outside the window of days (including today).
 func (c *Challenge) age(st *ChallengeState, today calendar.Day) {
 	if st.Of != c.of || len(st.Criteria) != len(c.Criteria) {
 		c.reset(st)
@@ -136,8 +134,8 @@ func (c *Challenge) age(st *ChallengeState, today calendar.Day) {
 	st.nothing()
 }
 
-// done reports whether every criterion is met. A sum is cut to whole units before it is compared:
-// 9.9999 of 10 is not enough.
+// done reports whether every criterion is met. A sum is cut to whole units before it is compared: 9.9999 of 10 is not
+// enough.
 func (c *Challenge) done(st *ChallengeState) bool {
 	for i := range c.Criteria {
 		if st.Criteria[i]/c.Criteria[i].scale() < c.Criteria[i].Threshold {

@@ -10,13 +10,12 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/money"
 )
 
-// sumScale is what sums other than points are kept in: 1/10,000, as money.
+// sumScale is the scale of sums other than points: 1/10,000, as money.
 const sumScale = int64(money.Unit)
 
-// amount is how far an occurrence moves a criterion, in the criterion's scale. It sees the same facts
-// as conditions, but money exactly, and in the programme's currency: noRate is the one that no
-// exchange rate turns into it. What is absent, not a number, or below zero moves nothing, so that
-// progress never goes back.
+// amount is how far an occurrence moves a criterion, in the criterion's scale. It sees the same facts as conditions,
+// but money exactly and in the programme's currency; noRate is a currency that no exchange rate converts. A value that
+// is absent, not a number, or negative moves nothing, so that progress never goes back.
 func amount(o *engine.Occurrence, k *Criterion) (n int64, noRate string, err error) {
 	if k.Sum == "" {
 		return 1, "", nil
@@ -36,14 +35,13 @@ func amount(o *engine.Occurrence, k *Criterion) (n int64, noRate string, err err
 	return int64(worth), "", nil
 }
 
-// sumsMoney reports whether a criterion adds up money: an amount of the purchase or of a line, or an
-// attribute that the contract knows as one. Attributes of other names are numbers.
+// sumsMoney reports whether a criterion adds up money: an amount of the purchase or of a line, or an attribute that the
+// contract declares as money. Other attributes are plain numbers.
 func sumsMoney(path string) bool {
 	return condition.IsMoney(path[strings.LastIndexByte(path, '.')+1:])
 }
 
-// paidIn is the currency of an occurrence's money, as it was sent: that of its own attributes, or of
-// its purchase.
+// paidIn is the currency of an occurrence's money, as it was sent: that of its own attributes, or of its purchase.
 func paidIn(o *engine.Occurrence) (string, error) {
 	data, err := o.SeenAttributes()
 	if err != nil {
@@ -83,8 +81,8 @@ func sumOf(o *engine.Occurrence, k *Criterion) (n int64, err error) {
 	return n, err
 }
 
-// purchaseNumber reads a number of the purchase as rules have it now. Its sums are asked of the
-// purchase and not of the facts: those are decimals to compare by, and a criterion adds up.
+// purchaseNumber reads a number of the purchase as rules have it now. It reads the purchase instead of the facts, which
+// are inexact decimals for comparisons.
 func purchaseNumber(o *engine.Occurrence, field string) (int64, error) {
 	t := o.Purchase()
 	if t == nil {
@@ -97,7 +95,7 @@ func purchaseNumber(o *engine.Occurrence, field string) (int64, error) {
 		return int64(t.OriginalTotal), nil
 	case "refunded":
 		return int64(t.Refunded), nil
-	// points, brought to the scale of money: a criterion has one
+	// points, converted to the scale of money, because a criterion has one scale
 	case "earned":
 		return scaled(t.Earned), nil
 	case "burned":
@@ -110,8 +108,7 @@ func purchaseNumber(o *engine.Occurrence, field string) (int64, error) {
 	return number(engine.AttributesOf(f.Data), strings.TrimPrefix(field, "data.")), nil
 }
 
-// lineNumber reads a number of a line. The line is the one at hand; a criterion about
-// lines is asked once for each.
+// lineNumber reads a number of the occurrence's line. A criterion about lines is evaluated once for each.
 func lineNumber(o *engine.Occurrence, field string) (int64, error) {
 	switch {
 	case o.Line == nil:
@@ -139,8 +136,7 @@ func scaled(n int64) int64 {
 // maxSum bounds one number and every sum: it reaches any threshold.
 const maxSum = int64(1)<<62 - 1
 
-// number reads an attribute, exactly; 0 where it is none. More than four decimals
-// are cut off.
+// number reads an attribute exactly; 0 if it is not a number. More than four decimals are cut off.
 func number(attributes map[string]json.RawMessage, path string) int64 {
 	name, rest, nested := strings.Cut(path, ".")
 	raw, ok := attributes[name]
@@ -154,7 +150,7 @@ func number(attributes map[string]json.RawMessage, path string) int64 {
 		}
 		return number(inner, rest)
 	}
-	// as a decimal: ten thousand times 0.1 has to be 1,000
+	// as a decimal: ten thousand times 0.1 must be 1,000
 	rate, err := money.ParseRate(strings.TrimSpace(string(raw)))
 	if err != nil {
 		return 0

@@ -10,8 +10,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 )
 
-// uncount subtracts a count from the days that still have it, and leaves the rest in k: that part is
-// kept elsewhere, or has aged out.
+// uncount subtracts a count from the days that still have it, and leaves the rest in k: that part is kept elsewhere, or
+// has aged out.
 func uncount(k *loyalty.Counting, criteria []int64, days []map[calendar.Day]int64) (found bool) {
 	for i := range min(len(k.Moves), len(criteria)) {
 		n := min(k.Moves[i], criteria[i])
@@ -21,7 +21,7 @@ func uncount(k *loyalty.Counting, criteria []int64, days []map[calendar.Day]int6
 		if n <= 0 {
 			continue
 		}
-		if len(days) == len(criteria) { // the maps are the caller's own
+		if len(days) == len(criteria) { // the caller passed its own maps
 			if days[i][k.Day] -= n; days[i][k.Day] == 0 {
 				delete(days[i], k.Day)
 			}
@@ -31,9 +31,9 @@ func uncount(k *loyalty.Counting, criteria []int64, days []map[calendar.Day]int6
 	return found
 }
 
-// nothing clears what the progress is attributed to once there is no progress.
+// nothing clears the attribution and the start of the progress once there is no progress.
 func (st *ChallengeState) nothing() {
-	// or the window would go on running with nothing in it
+	// otherwise the window would go on running with nothing in it
 	if !slices.ContainsFunc(st.Criteria, positive) {
 		st.Started, st.Parts, st.Sole = time.Time{}, nil, loyalty.ID{}
 	}
@@ -71,32 +71,32 @@ func cloneDays(days []map[calendar.Day]int64) []map[calendar.Day]int64 {
 	return days
 }
 
-// fill tops up a completion that lost a part with counts made since, so that customers do not lose a
-// completion whose part they have replaced meanwhile. If that is not enough, what the completion
-// still has becomes progress. c is the challenge as it is now, or nil if it is gone.
+// fill tops up a completion that lost a part with counts made since, so that a customer who has replaced the part
+// meanwhile keeps the completion. If that is not enough, the completion's remaining counts become progress. c is the
+// challenge as it is now, or nil if it is gone.
 func (st *ChallengeState) fill(k *loyalty.Completion, c *Challenge) (filled bool) {
 	same := c != nil && c.of == k.Of
-	if same && st.Of != k.Of { // what was counted for other criteria is void
+	if same && st.Of != k.Of { // counts for other criteria are void
 		c.reset(st)
 	}
 	if st.Of != k.Of || len(st.Criteria) != len(k.Criteria) {
 		return false
 	}
-	// from the earliest on: it borrows the days that the next completion would lose first
+	// from the earliest window on: it borrows the days that the next completion would lose first
 	for _, end := range ends(k, st) {
 		all, left := own(*k), st.own()
 		for i := range all.Criteria {
 			let(&all, i, end)
 			if n := all.Needs[i] - all.Criteria[i]; n > 0 {
 				if !same || c.Criteria[i].Sum != "" {
-					n = maxSum // a sum has no parts of which some could stay behind
+					n = maxSum // a sum cannot be split, so all of it is lent
 				}
 				left.lend(&all, i, n, end)
 			}
 		}
 		if holds(&all) {
 			all.For, left.Sole = slices.Concat(k.For, st.Parts), loyalty.ID{}
-			// lent to the last, the progress begins anew with the next count
+			// if all counts were lent, the progress begins anew with the next one
 			left.nothing()
 			*k, *st = all, left
 			return true
@@ -108,14 +108,14 @@ func (st *ChallengeState) fill(k *loyalty.Completion, c *Challenge) (filled bool
 	return false
 }
 
-// ends are the days with which the days may end into which the completion must fit;
-// where it needs not fit into any, one that means nothing.
+// ends are the candidates for the last day of the window of the completion. Without a window it is one day that is not
+// used.
 func ends(k *loyalty.Completion, st *ChallengeState) []calendar.Day {
 	switch {
 	case k.Window == 0 && st.Days == nil:
 		return []calendar.Day{0}
 	case k.Window == 0 || len(k.Days) != len(k.Criteria) || len(st.Days) != len(k.Criteria):
-		return nil // the window came or went since
+		return nil // the challenge's window was added or removed since
 	}
 	ends := map[calendar.Day]bool{}
 	for _, days := range slices.Concat(k.Days, st.Days) {
@@ -126,7 +126,7 @@ func ends(k *loyalty.Completion, st *ChallengeState) []calendar.Day {
 	return slices.Sorted(maps.Keys(ends))
 }
 
-// let drops a criterion's counts that are not within the days that end on the given one.
+// let drops a criterion's counts outside the window that ends on the given day.
 func let(k *loyalty.Completion, criterion int, end calendar.Day) {
 	if k.Window == 0 {
 		return
@@ -162,8 +162,8 @@ func (st *ChallengeState) lend(k *loyalty.Completion, criterion int, n int64, en
 	}
 }
 
-// uncomplete removes a completion. Not all completions are kept, so the date of the last one that
-// still stands is found through the predecessor that each one names.
+// uncomplete removes a completion. Not all completions are kept, so the date of the last one that still stands is found
+// through the predecessor that each one names.
 func (st *ChallengeState) uncomplete(k *loyalty.Completion) {
 	last := st.Completed
 	switch st.Completions = max(0, st.Completions-1); {
@@ -183,7 +183,7 @@ func (st *ChallengeState) uncomplete(k *loyalty.Completion) {
 		before = st.Passed[i].Before
 		st.Passed = slices.Delete(st.Passed, i, i+1)
 	}
-	if !before.IsZero() { // zero though there is one: it is of an account that was merged
+	if !before.IsZero() { // zero if the predecessor belongs to a merged account
 		st.Completed = before
 	}
 }
@@ -191,20 +191,19 @@ func (st *ChallengeState) uncomplete(k *loyalty.Completion) {
 // undoing removes a purchase from the progress of challenges.
 type undoing struct {
 	*engine.Run
-	event  *loyalty.Event // that undoes it
+	event  *loyalty.Event // the event that undoes the purchase
 	states map[string]*ChallengeState
 }
 
-// undoPurchase removes a purchase's counts from the progress of challenges, on the event that undoes it, and
-// takes back the completions that no longer hold, latest first. It goes by the
-// counts as they were recorded, whatever the challenge says by now, and even if the challenge is
-// gone or its module off: the customer got the points under the old terms.
+// undoPurchase removes a purchase's counts from the progress of challenges, on the event that undoes it, and takes back
+// the completions that no longer hold, latest first. It goes by the counts as they were recorded, even if the challenge
+// has changed, is gone, or its module is off: the customer got the points under the old terms.
 func undoPurchase(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error {
 	counted := t.Detail.Counted
 	if len(counted) == 0 {
 		return nil
 	}
-	// once: a purchase that is undone has nothing left to take out
+	// an undone purchase has nothing left to take out
 	t.Detail.Counted = nil
 	u := undoing{Run: r, event: e, states: map[string]*ChallengeState{}}
 	if err := u.all(counted); err != nil {
@@ -212,7 +211,7 @@ func undoPurchase(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error
 	}
 	for _, id := range slices.Sorted(maps.Keys(u.states)) {
 		st := u.states[id]
-		// cut at the end and not before: a count may be in any of those that were put back
+		// cut at the end and not before: a count may be in any of the completions that were put back
 		st.Kept = st.Kept[max(0, len(st.Kept)-maxKept):]
 		if err := r.SetProgress(e, loyalty.ProgressKey{Kind: loyalty.ProgressChallenge, Key: id}, st, time.Time{}); err != nil {
 			return err
@@ -234,8 +233,8 @@ func (u *undoing) state(challenge string) (*ChallengeState, error) {
 	return &st, nil
 }
 
-// all removes counts, latest first. Completions that were kept with the purchase are put among the
-// others before, because a count may be in any of them.
+// all removes counts, latest first. Completions that were kept with the purchase are put among the others first,
+// because a count may be in any of them.
 func (u *undoing) all(counted []loyalty.Counting) error {
 	for _, k := range counted {
 		if k.Whole == nil {
@@ -249,7 +248,7 @@ func (u *undoing) all(counted []loyalty.Counting) error {
 			st.Kept = append(st.Kept, *k.Whole)
 		}
 	}
-	// latest first: what came later may rest on what came before, a completion on a completion
+	// latest first: a later completion may rest on an earlier one
 	for i := range slices.Backward(counted) {
 		if err := u.out(&counted[i]); err != nil {
 			return err
@@ -261,8 +260,8 @@ func (u *undoing) all(counted []loyalty.Counting) error {
 	return nil
 }
 
-// out removes one count from the progress and from the completions that have it. None has it if the
-// challenge was reset or counts something else by now.
+// out removes one count from the progress and from the completions that have it. None has it if the challenge was reset
+// or counts something else by now.
 func (u *undoing) out(k *loyalty.Counting) error {
 	st, err := u.state(k.Challenge)
 	if err != nil || st == nil {
@@ -282,7 +281,7 @@ func (u *undoing) out(k *loyalty.Counting) error {
 		if !uncount(&rest, done.Criteria, done.Days) {
 			continue
 		}
-		// What was too much at the time, or was done since, may make up for what goes.
+		// A surplus at the time, or counts made since, may replace what is removed.
 		if holds(&done) || st.fill(&done, Challenges.Of(u.Programme)[k.Challenge]) {
 			st.Kept[i] = done
 			u.told(k.Challenge, "reason.challenge_holds", 0)
@@ -297,7 +296,7 @@ func (u *undoing) out(k *loyalty.Counting) error {
 		if err := u.all(done.Counts); err != nil {
 			return err
 		}
-		i = len(st.Kept) // they may have changed
+		i = len(st.Kept) // the indices may have changed
 	}
 	return nil
 }
@@ -306,7 +305,7 @@ func (u *undoing) out(k *loyalty.Counting) error {
 type challengePoints struct {
 	Points    int64  `json:"points"`
 	Challenge string `json:"challenge"`
-	Campaign  string `json:"campaign,omitempty"` // which gave them because of the completion
+	Campaign  string `json:"campaign,omitempty"` // the campaign that gave them because of the completion
 }
 
 // takeBack takes back the points of a completion, and those that campaigns gave for it, with one
@@ -347,7 +346,7 @@ func (u *undoing) takeLot(p challengePoints, lot loyalty.ID) (int64, error) {
 	})
 }
 
-// requireLot makes sure that a lot was loaded; with it those of all completions that may be next.
+// requireLot makes sure that a lot was loaded, together with the lots of all completions that may be next.
 func (u *undoing) requireLot(lot loyalty.ID) error {
 	if u.Book.Lot(lot) != nil {
 		return u.Require(loyalty.CustomerNeeds{Lots: loyalty.UsedLots})
