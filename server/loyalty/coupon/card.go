@@ -8,10 +8,9 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/money"
 )
 
-// RepayCards lets the gift cards of a pending purchase pay its total as it is now, in the order in
-// which they were named: what it no longer needs goes back to them, and what it needs more comes
-// from those that can still be redeemed. A use that was taken back by hand, and a card that is
-// invalid, stay as they are.
+// RepayCards lets the gift cards of a pending purchase pay its current total, in the order in which they were named: a
+// surplus goes back to them, and a shortfall comes from the cards that can still be redeemed. A use that was taken back
+// by hand, and a card that is invalid, stay as they are.
 func RepayCards(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error {
 	coupons, err := boughtWith(r, t)
 	if err != nil {
@@ -65,12 +64,12 @@ func mayPay(r *engine.Run, c *loyalty.Coupon, t *loyalty.Transaction) bool {
 	if err != nil || again.Type != loyalty.CouponGiftCard || fits(r, again, t) != nil {
 		return false
 	}
-	*c = *again // one of a pool that was never held is worth what the pool says now
+	*c = *again // a code of a pool that was never held gets the pool's present value
 	return true
 }
 
-// returnToCard gives an amount of the uses by a purchase back to a gift card, the last use first. A
-// use of which nothing is left no longer belongs to the purchase, but the card still does.
+// returnToCard gives an amount that a purchase used back to a gift card, the last use first. A use of which nothing is
+// left no longer belongs to the purchase, but the card still does.
 func returnToCard(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, c *loyalty.Coupon, uses []int, n money.Amount) {
 	if c.State == loyalty.CouponInvalidated {
 		return
@@ -89,7 +88,7 @@ func returnToCard(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, c *lo
 	}
 }
 
-// unredeemed notes that a use was taken back: the card waits in its place.
+// unredeemed replaces a use that was taken back by its card, which may be used again.
 func unredeemed(t *loyalty.Transaction, u loyalty.RedeemedCoupon) {
 	all := slices.Clone(t.Detail.Coupons)
 	i := slices.Index(all, u)
@@ -102,9 +101,9 @@ func unredeemed(t *loyalty.Transaction, u loyalty.RedeemedCoupon) {
 	t.Detail.Coupons = all
 }
 
-// RefundCards gives gift cards back their share of what was refunded of a purchase so far: of what each
-// paid, as much as was refunded of the total, floored to what can be paid in the currency. So parts
-// never give more than the whole, and the last part gives the rest. Other coupons stay redeemed.
+// RefundCards gives each gift card its share of all refunds of a purchase so far: the refunded part of the total,
+// applied to what the card paid, floored to what can be paid in the currency. So parts never give more than the whole,
+// and the last part gives the rest. Other coupons stay redeemed.
 func RefundCards(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error {
 	coupons, err := boughtWith(r, t)
 	if err != nil {
@@ -135,7 +134,7 @@ func RefundCards(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error 
 	return nil
 }
 
-// paidIn is what stands of a gift card's payments by these uses.
+// paidIn is what these uses of a gift card still pay.
 func paidIn(c *loyalty.Coupon, uses []int) (paid money.Amount) {
 	for _, i := range uses {
 		paid += c.Uses[i].Amount
@@ -143,8 +142,8 @@ func paidIn(c *loyalty.Coupon, uses []int) (paid money.Amount) {
 	return paid
 }
 
-// cardShare is what a gift card is due of all that was refunded, less what it got back before. A
-// purchase that cost nothing has nothing to share.
+// cardShare is what a gift card is due of all that was refunded, less what it got back before. A purchase that cost
+// nothing has nothing to share.
 func cardShare(t *loyalty.Transaction, currency string, p *loyalty.CardPayment) money.Amount {
 	refunded, total := money.Amount(t.Refunded), money.Amount(t.OriginalTotal)
 	switch {

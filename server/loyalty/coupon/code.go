@@ -15,10 +15,10 @@ const (
 	codeMixed   = "23456789" + codeLetters
 )
 
-// LeastCodes is the least number of codes that a pattern must have, so that none can be guessed.
+// LeastCodes is the least number of codes that a pattern must have, so that codes cannot be guessed.
 var LeastCodes = 1e6
 
-// sparse is the number of codes from which two draws are never expected to be equal.
+// sparse is the number of possible codes from which two draws are not expected to collide.
 const sparse = 1e15
 
 // codePattern holds the alphabet of each character of a code.
@@ -79,9 +79,9 @@ func (p codePattern) Draw(r *random.Rand) string {
 // system).
 func NewRandom() *random.Rand { return random.New(random.NewChaCha8(engine.NewSeed())) }
 
-// drawCoupon makes a coupon under a new code of a pattern. It fails with ErrPatternSpent if nearly
-// all codes of the pattern are used. It draws several at once and asks for them in one round trip,
-// because in a pattern that is nearly full most are used.
+// drawCoupon makes a coupon under a new code of a pattern. It fails with ErrPatternSpent if nearly all codes of the
+// pattern are used. It draws several codes and checks them in one round trip, because in a pattern that is nearly full
+// most are used.
 func drawCoupon(r *engine.Run, p codePattern, pool string) (*loyalty.Coupon, error) {
 	const rounds, candidates = 8, 16
 	source := random.New(r.Random())

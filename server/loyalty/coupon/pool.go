@@ -17,7 +17,7 @@ type CouponTemplate struct {
 	Value     money.Amount  `json:"value"`
 	Currency  string        `json:"currency"`
 	Name      loyalty.Texts `json:"name"`
-	ValidDays int           `json:"valid_days"` // from the day it is given; 0: for ever
+	ValidDays int           `json:"valid_days"` // from the day on which it is given; 0: for ever
 	Stores    []string      `json:"stores"`
 	Products  []string      `json:"products"`
 }

@@ -13,9 +13,9 @@ type withdrawn struct {
 	Campaign string `json:"campaign"`
 }
 
-// Withdraw takes back a coupon that a campaign gave for something that is undone now, by a
-// coupon_invalidate, and reports whether it was used. It does not matter who holds the coupon by now.
-// A use stays; what is left of a gift card goes. A code that was given anew since is another coupon.
+// Withdraw takes back a coupon that a campaign gave for something that is undone now, by a coupon_invalidate, and
+// reports whether it was used. The coupon may belong to any customer by now. A use stays; the rest of a gift card goes.
+// A code that was given anew since is another coupon.
 func Withdraw(r *engine.Run, e *loyalty.Event, campaign string, given loyalty.GivenCoupon) (used bool, err error) {
 	c, err := r.Coupons().Find(given.Code)
 	switch {
@@ -34,7 +34,7 @@ func Withdraw(r *engine.Run, e *loyalty.Event, campaign string, given loyalty.Gi
 	case loyalty.CouponInvalidated:
 		return used, nil
 	case loyalty.CouponRedeemed:
-		// its use may be taken back later, and then it must not be there again
+		// its use may be taken back later, and the coupon must not become usable then
 		c.Voided = true
 		r.Coupons().Changed(e, c)
 		return used, nil
