@@ -4,7 +4,7 @@ import (
 	"context"
 )
 
-// anchor takes an anchor and has it told.
+// anchor stores an anchor of the ledger and reports it.
 func anchor(ctx context.Context, j *Jobs, s *shift) error {
 	a, err := j.store.Anchor(ctx, j.engine.Now())
 	if err == nil {

@@ -10,9 +10,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 )
 
-// workBulk works on the operations that are open, a piece of each in turn, so that
-// a short one need not wait for a long one, until none is left. What others begin
-// meanwhile is taken along.
+// workBulk does a piece of each open operation in turn, so that a short one need not wait for a long one, until none is
+// left. It includes operations that are begun meanwhile.
 func workBulk(ctx context.Context, j *Jobs, s *shift) error {
 	hands := map[loyalty.ID]*bulkWork{}
 	for ctx.Err() == nil {
@@ -32,7 +31,7 @@ func workBulk(ctx context.Context, j *Jobs, s *shift) error {
 			}
 			w.BulkOperation, left = o, true
 			if err := w.piece(ctx, s); err != nil {
-				// the others go on; the next run of the job tries it again
+				// the other operations go on; the next run of the job tries it again
 				w.passed = true
 				s.count(0, fmt.Errorf("bulk operation %s: %w", o.ID, err))
 			}
@@ -59,10 +58,9 @@ func (w *bulkWork) piece(ctx context.Context, s *shift) error {
 	}
 }
 
-// advance does a step and saves what came of it. Where another node was faster,
-// their step counts.
-// The step may take long, and runs outside of any transaction: what it made is saved only
-// under the version it began with.
+// advance does a step and saves its result. If another node was faster, the other node's step counts. The step may take
+// long and runs outside of any transaction; its result is saved only if the operation still has the version that it
+// began with.
 func (w *bulkWork) advance(ctx context.Context, s *shift, step func(context.Context, *bulkWork) error) error {
 	before := w.Done
 	w.State = loyalty.BulkProcessing
@@ -79,10 +77,8 @@ func (w *bulkWork) advance(ctx context.Context, s *shift, step func(context.Cont
 	return err
 }
 
-// transact does the next piece of an operation that writes. Where another node was
-// faster, nothing is done.
-// All that it writes stands or falls with the operation's own row, so that a kill leaves
-// no piece half done or done twice.
+// transact does the next piece of an operation that writes. If another node was faster, nothing is done. The piece and
+// the operation's own row are one transaction, so that a kill leaves no piece half done or done twice.
 func (w *bulkWork) transact(ctx context.Context, s *shift, write func(loyalty.AdminTx, *bulkWork) ([]loyalty.BulkItem, error)) error {
 	found := w.BulkOperation
 	err := w.Store.Change(ctx, func(tx loyalty.AdminTx) error {
@@ -117,13 +113,13 @@ func (w *bulkWork) chunk(ctx context.Context, s *shift, item func(*engine.Engine
 	return w.Engine.Behind(ctx, func(most int) (int, error) { return w.some(ctx, s, item, most) })
 }
 
-// some does the next items, so many at most, and says how many these were.
+// some does at most the given number of the next items, and returns how many it did.
 func (w *bulkWork) some(ctx context.Context, s *shift, item func(*engine.Engine, *loyalty.BulkOperation, *loyalty.BulkItem) *engine.Ticket, most int) (int, error) {
 	items, err := w.Store.BulkItems(ctx, w.ID, w.after, most)
 	switch {
 	case err != nil:
 		return 0, err
-	case len(items) == 0 && w.after > 0: // those before were another node's, and may be left
+	case len(items) == 0 && w.after > 0: // another node has done those before, or has left some
 		w.after = 0
 		return 0, nil
 	case len(items) == 0:
@@ -154,8 +150,8 @@ func leaveTicket(e *engine.Engine, o *loyalty.BulkOperation, _ *loyalty.BulkItem
 	return engine.LeaveTicket(e, o)
 }
 
-// importTicket imports one row of a file. A row without data belonged to a customer who has
-// opted out since: it becomes a ticket without a name, which finds no customer.
+// importTicket imports one row of a file. A row without data belonged to a customer who has opted out since: it becomes
+// a ticket without a name, which finds no customer.
 func importTicket(e *engine.Engine, o *loyalty.BulkOperation, i *loyalty.BulkItem) *engine.Ticket {
 	var row loyalty.ImportRow
 	if json.Unmarshal(i.Data, &row) != nil || row.List != "" {

@@ -1,6 +1,6 @@
-// Package job is the work that the clock asks for, shared by nodes: the table of jobs, their
-// leases, and bulk operations. It stands above all other rooms of the rules, so the tests
-// that need all of them are here too: histories against a plain model, merges, races.
+// Package job is the scheduled work, shared by nodes: the table of jobs, their leases, and bulk operations. It stands
+// above all other packages of the rules, so the tests that need all of them are here too: histories against a plain
+// model, merges, races.
 package job
 
 import (
@@ -18,10 +18,10 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/tail"
 )
 
-// Job is one job of the program with what the job table says of it.
+// Job is one job of the program with its row of the job table.
 type Job struct {
 	loyalty.JobRow
-	Interval time.Duration // from the end of a run to when the next one is due
+	Interval time.Duration // from the end of a run until the next one is due
 }
 
 // Running reports whether a node does the job at an instant.
@@ -33,7 +33,7 @@ type job struct {
 	work  func(context.Context, *Jobs, *shift) error
 }
 
-// after is the job with what comes before its work.
+// after is the job with functions that run before its work.
 func (d job) after(first []func(context.Context) error) job {
 	work := d.work
 	d.work = func(ctx context.Context, j *Jobs, s *shift) error {
@@ -47,23 +47,20 @@ func (d job) after(first []func(context.Context) error) job {
 	return d
 }
 
-// settleEvery is how often the jobs look for what is due. Whoever touches a
-// customer does not wait for them: what is due is applied first.
+// settleEvery is how often the jobs look for what is due. A customer's own event does not wait for them: it applies
+// what is due first.
 const settleEvery = time.Minute
 
-// bulkEvery is how often the jobs look for bulk operations that another node began
-// and did not get to.
+// bulkEvery is how often the jobs look for bulk operations that another node began and did not continue.
 const bulkEvery = 15 * time.Second
 
-// tailEvery is how often the job of the tail looks for events that a node committed and
-// did not number.
+// tailEvery is how often the job of the tail looks for events that a node committed and did not number.
 const tailEvery = 15 * time.Second
 
-// jobs lists the jobs by name. What is due has one mechanism, the customer's
-// due instant, so the first four settle whatever is due: one after the other
-// finds less. tiers also recalculates structures that were changed.
-// A job does nothing that a request could not do too, at its own moment: where no node
-// runs them, what is due waits until its customer is touched.
+// jobs lists the jobs by name. All due effects share one mechanism, the customer's due instant. The first four jobs
+// therefore settle everything that is due, and each finds less than the one before. tiers also recalculates structures
+// that were changed. A request can do all that a job does, at its own moment: if no node runs the jobs, due effects
+// wait until their customer is touched.
 var jobs = map[string]job{
 	"auto_accept": {settleEvery, settle},
 	"expiry":      {settleEvery, settle},
@@ -72,7 +69,7 @@ var jobs = map[string]job{
 		return errors.Join(settle(ctx, j, s), recalculate(ctx, j, s))
 	}},
 	"anchor": {time.Hour, anchor},
-	// whether the hour for it has come is looked at now and then
+	// often, because each run only checks whether the hour of the proof has come
 	"ledger": {15 * time.Minute, func(ctx context.Context, j *Jobs, s *shift) error {
 		done, err := j.prove(ctx, s.asked)
 		if done {
@@ -97,12 +94,12 @@ var jobs = map[string]job{
 	}},
 	"partitions": {24 * time.Hour, func(ctx context.Context, j *Jobs, s *shift) error { return s.once(j.store.ExtendJournal(ctx)) }},
 	"backup":     {24 * time.Hour, func(ctx context.Context, j *Jobs, s *shift) error { return s.once(j.backup(ctx)) }},
-	"imports": {bulkEvery, func(ctx context.Context, j *Jobs, s *shift) error { // likewise
+	"imports": {bulkEvery, func(ctx context.Context, j *Jobs, s *shift) error { // as for bulk operations
 		done, err := j.imports(ctx)
 		s.count(done)
 		return err
 	}},
-	"bulk":      {bulkEvery, workBulk}, // and at once when an operation is begun on this node
+	"bulk":      {bulkEvery, workBulk}, // also run at once when an operation is begun on this node
 	"reminders": {time.Hour, remind},
 	"answers": {time.Hour, func(ctx context.Context, j *Jobs, s *shift) error {
 		return s.once(j.store.ForgetAnswers(ctx, j.engine.Now().Add(-loyalty.AnswerLife)))
@@ -112,18 +109,16 @@ var jobs = map[string]job{
 // JobNames lists the jobs in alphabetical order.
 func JobNames() []string { return slices.Sorted(maps.Keys(jobs)) }
 
-// How long a lease lasts without renewal. A node that is killed
-// keeps its job for so long.
+// How long a lease lasts without renewal: that long, a node that is killed keeps its job. And how often it is renewed.
 const (
 	leaseTime  = 15 * time.Second
 	leaseRenew = leaseTime / 3
-	saveTime   = 10 * time.Second // to give a job back when everything else is over
+	saveTime   = 10 * time.Second // to give a job back after everything else has ended
 )
 
-// Jobs does the work that the clock asks for. Any number of nodes may run it on
-// one database: each job is done by one of them at a time, and what two of them
-// do at once nevertheless, because a clock jumped or a lease ended early, still
-// has its effect once.
+// Jobs does the scheduled work. Any number of nodes may run it on one database: each job is done by one of them at a
+// time. If two nodes do it at once nevertheless, because a clock jumped or a lease ended early, it still has its effect
+// once.
 type Jobs struct {
 	engine *engine.Engine
 	store  loyalty.JobStore
@@ -133,31 +128,29 @@ type Jobs struct {
 
 	anchored func(loyalty.Anchor)
 	ended    func(loyalty.JobRow)
-	backup   func(context.Context) error        // nil: this node makes none
-	imports  func(context.Context) (int, error) // nil: this node does none
+	backup   func(context.Context) error        // nil: this node makes no copies
+	imports  func(context.Context) (int, error) // nil: this node does no imports
 	prove    func(ctx context.Context, asked bool) (bool, error)
 }
 
-// JobsOptions are what Jobs is made of. The clock is the engine's.
+// JobsOptions configures Jobs. The clock is the engine's.
 type JobsOptions struct {
 	Engine *engine.Engine
 	Store  loyalty.JobStore
 	// Sleep waits, or returns when ctx ends; nil: a timer.
 	Sleep func(ctx context.Context, d time.Duration)
-	// Report hears what went wrong in the background; nil: it is not told.
+	// Report is called with failures in the background; nil: no call.
 	Report func(job string, err error)
-	// Anchored hears of every anchor that this node took, to keep it outside the
-	// database; nil: it is not told.
+	// Anchored is called with every anchor that this node took, to keep it outside the database; nil: no call.
 	Anchored func(loyalty.Anchor)
-	// Ended hears of every run that came to its end on this node; nil: it is not told.
+	// Ended is called with every run that ended on this node; nil: no call.
 	Ended func(loyalty.JobRow)
-	// Backup makes a copy of the database; nil: this node has no place for one, and leaves
-	// the job backup to others.
+	// Backup makes a copy of the database; nil: this node has no place for copies, and leaves the job backup to others.
 	Backup func(context.Context) error
-	// Imports checks, applies and compares what was sent to be imported, and says how many
-	// it did; nil: this node leaves the job imports to others.
+	// Imports checks, applies and compares the files that were sent for import, and returns how many it did; nil: this
+	// node leaves the job imports to others.
 	Imports func(context.Context) (done int, err error)
-	// Prove proves the ledger if its hour has come, or if it was asked for, and says whether it did; nil: this
+	// Prove proves the ledger if its hour has come, or if that was requested, and reports whether it did; nil: this
 	// node leaves the job ledger to others.
 	Prove func(ctx context.Context, asked bool) (done bool, err error)
 }
@@ -192,7 +185,7 @@ func sleepFor(ctx context.Context, d time.Duration) {
 	}
 }
 
-// List returns every job by name; one that never ran has no instants.
+// List returns every job by name; a job that never ran has no instants.
 func (j *Jobs) List(ctx context.Context) ([]Job, error) {
 	rows, err := j.store.Jobs(ctx)
 	if err != nil {
@@ -209,12 +202,11 @@ func (j *Jobs) List(ctx context.Context) ([]Job, error) {
 	return list, nil
 }
 
-// Run does a job now, whether it is due or not, and tells how it went: Result is empty where
-// nothing failed. It fails with ErrJobUnknown, also for one that this node has no place for, and
-// with ErrJobRunning where another run does it at the moment. Where ctx ends first it fails with
-// ErrUnavailable, and the job stays due. On a node whose clock is wrong it fails with ErrClockOff.
-// What notes a run for the audit trail comes first, once it is sure that the job is done here: where
-// that fails, the run has failed and has done nothing.
+// Run does a job now, even if it is not due, and returns its row: Result is empty if nothing failed. It fails with
+// ErrJobUnknown, also for a job that this node does not do, and with ErrJobRunning if another run has the job. If ctx
+// ends first it fails with ErrUnavailable, and the job stays due. On a node whose clock is wrong it fails with
+// ErrClockOff. note records the run in the audit trail, once this node has the job and before its work; if note fails,
+// the run fails and does nothing.
 func (j *Jobs) Run(ctx context.Context, name string, note ...func(context.Context) error) (Job, error) {
 	d, known := jobs[name]
 	if !known || !j.does(name) {
@@ -241,8 +233,7 @@ func (j *Jobs) Run(ctx context.Context, name string, note ...func(context.Contex
 	return Job{s.row, d.every}, nil
 }
 
-// Work does what is due, whenever it is, until ctx ends, and numbers what this node
-// commits.
+// Work does the jobs when they are due, until ctx ends, and numbers the events that this node commits.
 func (j *Jobs) Work(ctx context.Context) {
 	var wait sync.WaitGroup
 	wait.Go(func() { tail.Watch(ctx, j.store, func(err error) { j.report("tail", err) }) })
@@ -272,8 +263,7 @@ func (j *Jobs) does(name string) bool {
 	return true
 }
 
-// Wake starts a job at once, if this node works and no node has it: there is something to do. It
-// does not wait for it.
+// Wake starts a job at once if no other node has it, for work that has just come up. It does not wait for the job.
 func (j *Jobs) Wake(name string) {
 	select {
 	case j.wakes[name] <- struct{}{}:
@@ -281,7 +271,7 @@ func (j *Jobs) Wake(name string) {
 	}
 }
 
-// rest waits until a job is to be looked at again; woken: because Wake said so.
+// rest waits until a job must be looked at again; woken reports that Wake ended the wait.
 func (j *Jobs) rest(ctx context.Context, name string, d time.Duration) (woken bool) {
 	resting, stop := context.WithCancel(ctx)
 	heard := make(chan bool)
@@ -299,8 +289,8 @@ func (j *Jobs) rest(ctx context.Context, name string, d time.Duration) (woken bo
 	return <-heard
 }
 
-// turn does one job if it is due or was asked for, and no node has it, and
-// says when to look again.
+// turn does one job if it is due or was asked for and no other node has it. It returns how long to wait before the next
+// look.
 func (j *Jobs) turn(ctx context.Context, name string, asked bool) time.Duration {
 	if j.checkClock(ctx) != nil {
 		return leaseTime // it was reported once
@@ -324,8 +314,8 @@ func (j *Jobs) checkClock(ctx context.Context) error {
 	return j.engine.CheckClock(ctx)
 }
 
-// take makes a job this node's. A nil shift: it is not due, or another node's;
-// then again says how long to wait before the next look.
+// take takes the lease of a job. A nil shift means that the job is not due or another node has it; again is how long to
+// wait before the next look.
 func (j *Jobs) take(ctx context.Context, name string, early bool) (s *shift, again time.Duration, err error) {
 	rows, err := j.store.Jobs(ctx)
 	if err != nil {
@@ -343,10 +333,10 @@ func (j *Jobs) take(ctx context.Context, name string, early bool) (s *shift, aga
 	if wait := wait(&row, now, jobs[name].every); wait > 0 && !early {
 		return nil, wait, nil
 	}
-	// of the run, not of the node: a node that lost a lease to itself has lost it
+	// an owner per run instead of per node: a node may also lose the lease to a later run of its own
 	owner := loyalty.NewID(now, loyalty.ID{})
 	row.Owner, row.LeaseUntil, row.StartedAt = owner.String(), now.Add(leaseTime), now
-	// of this run; what the last one came to was told when it ended
+	// counts of this run; the last run's were reported when it ended
 	row.Done, row.Failed, row.Result = 0, 0, ""
 	ok, err := j.store.SwapJob(ctx, before, row)
 	if err != nil || !ok {
@@ -355,14 +345,14 @@ func (j *Jobs) take(ctx context.Context, name string, early bool) (s *shift, aga
 	return &shift{jobs: j, name: name, row: row, asked: early, failed: before != nil && before.Result != ""}, 0, nil
 }
 
-// held reports whether a node does the job. A lease that ends much later than one
-// taken now would, was taken by a clock that has been set back since.
+// held reports whether a node has the job. If the lease ends much later than a lease taken now would, it was taken by a
+// clock that has been set back since, and does not count.
 func held(r *loyalty.JobRow, now time.Time) bool {
 	return r.Owner != "" && r.LeaseUntil.After(now) && !r.LeaseUntil.After(now.Add(2*leaseTime))
 }
 
-// wait is how long a job is not due yet. A date that is further away than the
-// interval was written by a clock that has been set back since.
+// wait is how long it is until the job is due. A date further away than the interval was written by a clock that has
+// been set back since.
 func wait(r *loyalty.JobRow, now time.Time, interval time.Duration) time.Duration {
 	wait := r.NextAt.Sub(now)
 	if wait > interval+leaseTime {

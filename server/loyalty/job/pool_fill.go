@@ -13,8 +13,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// keepLife is how long codes are kept for a fill that is not there: it is being
-// begun, or its begin was cut off.
+// keepLife is how long uploaded codes without an operation are kept: its begin may be in progress, or was cut off.
 const keepLife = time.Hour
 
 // fillProgress is what a fill keeps from piece to piece.
@@ -38,10 +37,10 @@ func fillPool(tx loyalty.AdminTx, w *bulkWork) ([]loyalty.BulkItem, error) {
 	var known *loyalty.Error
 	switch {
 	case err == nil:
-	case !errors.As(err, &known) || known.Kind == loyalty.Unavailable: // of the database: it is tried again
+	case !errors.As(err, &known) || known.Kind == loyalty.Unavailable: // a fault of the database, so it is tried again
 		return nil, err
 	default:
-		// told as the job's failure too: it is ours, not the caller's
+		// reported as the job's failure as well, because the fault is this program's and not the caller's
 		if known.Kind == loyalty.Internal {
 			w.fault = err
 		}
@@ -62,14 +61,12 @@ func fillPool(tx loyalty.AdminTx, w *bulkWork) ([]loyalty.BulkItem, error) {
 	})
 }
 
-// fill adds one piece and moves Done on. A refusal ends the fill, and so does a fault
-// of ours, if it is an Error.
-// The pool may have been archived or changed between two pieces, so it is read anew for
-// each.
+// fill adds one piece and moves Done on. A refusal ends the fill, and so does a fault of this program, if it is an
+// Error. The pool may have been archived or changed between two pieces, so it is read anew for each.
 func (w *bulkWork) fill(tx loyalty.AdminTx, plan admin.FillPlan, at *fillProgress) ([]loyalty.BulkItem, error) {
 	p, err := w.programme(tx)
 	if err != nil {
-		return nil, errors.New("the programme: " + err.Error()) // no Error any more: the fill is not at fault, and is tried again
+		return nil, errors.New("the programme: " + err.Error()) // not an Error any more, so that the fill is tried again: it is not at fault
 	}
 	f, err := admin.NewFilling(p, tx, w.Target, plan.Generate > 0, w.now)
 	if err != nil {
@@ -101,8 +98,7 @@ func (w *bulkWork) fillKept(f *admin.Filling) ([]loyalty.BulkItem, error) {
 	if err != nil {
 		return nil, err
 	}
-	// the database says which codes it had already, whoever added them: there is no look
-	// before that could be stale
+	// the database returns the codes that it had already; a check beforehand could be out of date
 	slices.Sort(taken)
 	var refused []loyalty.BulkItem
 	for i, code := range codes {
@@ -115,7 +111,7 @@ func (w *bulkWork) fillKept(f *admin.Filling) ([]loyalty.BulkItem, error) {
 	return refused, nil
 }
 
-// rest refuses all that is left.
+// rest refuses the rest of the fill.
 func (w *bulkWork) rest(err error, generate bool) loyalty.BulkItem {
 	place := int(w.Done)
 	w.Done = w.Total
@@ -129,9 +125,8 @@ func (w *bulkWork) refuse(place int, code string, count int64, err error) loyalt
 	return loyalty.BulkItem{BulkKey: loyalty.BulkKey{Batch: w.ID, Seq: int64(place) + 1}, Code: code, Count: count, Error: loyalty.StoredError(err), DoneAt: w.now}
 }
 
-// programme is the programme at the version that the transaction has locked.
-// It may be newer than this node's, which follows changes some moments later; a piece must
-// be made by the one in force.
+// programme is the programme at the version that the transaction has locked. This node's copy may be older, because it
+// follows changes some moments later; a piece must be made by the one in force.
 func (w *bulkWork) programme(tx loyalty.AdminTx) (*programme.Programme, error) {
 	p := w.Engine.Programme()
 	if p.Version == tx.Version() {

@@ -8,12 +8,11 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/reminder"
 )
 
-// remindPage is how many customers are looked at in one question.
+// remindPage is how many customers are read at a time.
 const remindPage = 500
 
-// remind looks at all customers, page by page, and lets the rules write the reminders of
-// those who are due one. What was written is kept with the customer, so that a run which
-// was killed, or another node's, repeats nothing.
+// remind looks at all customers, page by page, and lets the rules write the reminders that are due. A written reminder
+// is kept with its customer, so that neither a run after a kill nor another node repeats it.
 func remind(ctx context.Context, j *Jobs, s *shift) error {
 	p := j.engine.Programme()
 	if p.Reminders.None() {

@@ -12,11 +12,11 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 )
 
-// shift is one run of a job: this node's as long as it renews its lease.
+// shift is one run of a job, which is this node's as long as it renews its lease.
 type shift struct {
 	jobs *Jobs
 	name string
-	// asked says that somebody wants it done now, and failed that the run before failed, too.
+	// asked says that an operator or a request asked for the run; failed says that the previous run failed.
 	asked, failed bool
 
 	lock sync.Mutex
@@ -27,10 +27,10 @@ type shift struct {
 	lost bool
 }
 
-// maxWhy is how many failures a result words.
+// maxWhy is how many failures a result describes.
 const maxWhy = 3
 
-// count adds to what the run did. failures are told in the result.
+// count adds to what the run did. The result describes failures.
 func (s *shift) count(done int, failures ...error) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -51,8 +51,8 @@ func (s *shift) once(err error) error {
 	return err
 }
 
-// work does the job under its lease and gives it back.
-// Renewal ends before the result is written: both compare with the row as it was last.
+// work does the job under its lease and gives the job back. Renewal ends before the result is written, because both
+// compare with the last state of the row.
 func (s *shift) work(ctx context.Context, d job) error {
 	working, stop := context.WithCancel(ctx)
 	var renewal sync.WaitGroup
@@ -62,7 +62,7 @@ func (s *shift) work(ctx context.Context, d job) error {
 	renewal.Wait()
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTime)
 	defer cancel()
-	if stopped := ctx.Err(); stopped != nil { // not a failure: another node goes on at once
+	if stopped := ctx.Err(); stopped != nil { // not a failure: another node continues at once
 		return errors.Join(stopped, s.swap(ending, func(row *loyalty.JobRow) { row.Owner, row.LeaseUntil = "", time.Time{} }))
 	}
 	if err != nil {
@@ -71,20 +71,19 @@ func (s *shift) work(ctx context.Context, d job) error {
 	return s.end(ending, d.every)
 }
 
-// run does the work. A fault of ours ends the run, which tells it as its failure, and
-// not the process.
+// run does the work. A panic ends the run, which reports it as its failure, but never the process.
 func (s *shift) run(ctx context.Context, d job) (err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
-			s.jobs.report(s.name, engine.Panicked(fault, false)) // with the place
+			s.jobs.report(s.name, engine.Panicked(fault, false)) // with the stack
 			err = fmt.Errorf("panic: %v", fault)
 		}
 	}()
 	return d.work(ctx, s.jobs, s)
 }
 
-// renew keeps the lease until ctx ends, and stops the work where it was lost.
-// It renews three times as often as it must: one renewal that fails is no lost lease.
+// renew keeps the lease until ctx ends, and stops the work if the lease is lost. It renews three times as often as
+// necessary, so that one failed renewal does not lose the lease.
 func (s *shift) renew(ctx context.Context, stop func()) {
 	for {
 		if s.jobs.sleep(ctx, leaseRenew); ctx.Err() != nil {
@@ -101,11 +100,10 @@ func (s *shift) renew(ctx context.Context, stop func()) {
 	}
 }
 
-// errLeaseLost ends a run whose job is another's by now.
+// errLeaseLost ends a run whose job another run has taken.
 var errLeaseLost = errors.New("the lease ended and somebody else does the job")
 
-// save writes how far the run came, and renews the lease. state is kept as it is
-// where it is nil.
+// save writes how far the run came, and renews the lease. A nil state leaves the stored one as it is.
 func (s *shift) save(ctx context.Context, state []byte) error {
 	return s.swap(ctx, func(row *loyalty.JobRow) {
 		row.LeaseUntil = s.jobs.engine.Now().Add(leaseTime)
@@ -118,7 +116,7 @@ func (s *shift) save(ctx context.Context, state []byte) error {
 // end gives the job back until it is due again.
 func (s *shift) end(ctx context.Context, interval time.Duration) error {
 	var told []loyalty.Notice
-	if done, failed, failing := s.came(); failing && !s.failed { // it is told once, until it works again
+	if done, failed, failing := s.came(); failing && !s.failed { // reported once, until the job works again
 		told = append(told, loyalty.NewNotice(loyalty.JobFailed, s.jobs.engine.Now(), map[string]any{"job": s.name, "done": done, "failed": failed}))
 	}
 	err := s.swap(ctx, func(row *loyalty.JobRow) {
@@ -132,15 +130,15 @@ func (s *shift) end(ctx context.Context, interval time.Duration) error {
 	return err
 }
 
-// came says how far the run came; failing: it has a failure.
+// came returns how far the run came; failing: it has a failure.
 func (s *shift) came() (done, failed int64, failing bool) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	return s.done, s.bad, len(s.why) > 0
 }
 
-// swap changes the row while it is still this run's. It is called by the run and by what keeps
-// the lease alive, side by side; each writes the whole row, so they take turns.
+// swap changes the row while it still belongs to this run. The run and the renewal of its lease call it side by side;
+// each writes the whole row, so they take turns.
 func (s *shift) swap(ctx context.Context, change func(*loyalty.JobRow), told ...loyalty.Notice) error {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -155,8 +153,7 @@ func (s *shift) swap(ctx context.Context, change func(*loyalty.JobRow), told ...
 	case err != nil:
 		return fmt.Errorf("the job table: %w", err)
 	case !ok:
-		// for good: the row may look the same again after another node's run, and is not
-		// this run's
+		// lost stays set: after another node's run the row may look the same again, but it is not this run's
 		s.lost = true
 		return errLeaseLost
 	}

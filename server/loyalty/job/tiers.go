@@ -12,18 +12,18 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/tier"
 )
 
-// tierWork is what the job tiers leaves to its next run: which structures are
-// recalculated, in what form, and how far the one at hand is.
+// tierWork is what the job tiers leaves to its next run: which structures are recalculated, in which form, and the
+// progress of the present one.
 type tierWork struct {
 	Done      map[string]string `json:"done,omitempty"`      // the form of each structure that was recalculated
-	Structure string            `json:"structure,omitempty"` // at hand; empty: none
-	Form      string            `json:"form,omitempty"`      // of it
+	Structure string            `json:"structure,omitempty"` // the one being recalculated; empty: none
+	Form      string            `json:"form,omitempty"`      // of Structure
 	Run       loyalty.ID        `json:"run"`                 // names the pass, so that no customer is recalculated twice in it
-	After     loyalty.ID        `json:"after"`               // the last customer who is recalculated
+	After     loyalty.ID        `json:"after"`               // the last customer that was recalculated
 }
 
-// recalculate puts every customer on the tier where a changed structure sees
-// them. It goes on where a run that was killed came to.
+// recalculate moves every customer to the tier that a changed structure gives them. It continues where a run that was
+// killed stopped.
 func recalculate(ctx context.Context, j *Jobs, s *shift) error {
 	p := j.engine.Programme()
 	if !p.On[programme.ModuleTiers] {
@@ -52,9 +52,8 @@ func recalculate(ctx context.Context, j *Jobs, s *shift) error {
 	return nil
 }
 
-// pass recalculates the customers that are left, page by page.
-// The place is saved before each page and not after it: a run that is killed repeats a
-// page, which its name makes harmless.
+// pass recalculates the remaining customers, page by page. The position is saved before each page and not after it: a
+// run that is killed repeats a page, which the name of the pass makes harmless.
 func (w *tierWork) pass(ctx context.Context, j *Jobs, s *shift) error {
 	for ctx.Err() == nil {
 		if err := s.save(ctx, loyalty.JSON(w)); err != nil {
