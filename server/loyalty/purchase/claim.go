@@ -6,15 +6,15 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
-// ClaimGuest makes a guest's purchase this customer's. Its row changes hands;
-// each of its lots leaves the guest as it is and comes to the claimer with its
-// dates, on a point_add row of its own; what it promises goes along. It fails with
-// ErrTransactionNotFound where it does not exist, or its customer is no guest.
+// ClaimGuest moves a guest's purchase to this customer. Its row changes hands. Each of its lots is taken from the guest
+// and given to the claimer with the same dates, on a point_add row of its own; pending points move along. It fails with
+// ErrTransactionNotFound if the purchase does not exist or its customer is not a guest.
 func ClaimGuest(r *engine.Run, name string) error {
 	unknown := loyalty.ErrTransactionNotFound.At("data.transaction_id")
 	owner, taken := r.Owner(loyalty.Name{Kind: loyalty.NameTransaction, Value: name})
 	switch {
-	// one answer for what is unknown, their own or another member's: ids of others must not be found out
+	// one answer whether the purchase is unknown, the customer's own or another member's: ids of others must not be
+	// found out
 	case !taken || owner == r.Customer.ID:
 		return unknown
 	case engine.TouchedBefore(r, owner):
@@ -30,9 +30,9 @@ func ClaimGuest(r *engine.Run, name string) error {
 	if guest == r || guest.Customer.Status != loyalty.Inactive || t == nil || t.Customer != guest.Customer.ID {
 		return unknown
 	}
-	// a copy: the guest's row is what the guard of the write compares with
+	// a copy: the guard of the write compares with the guest's row
 	moved := t.Clone()
-	// before the lots move: every posting is booked in the name of an event of its own customer
+	// before the lots move: every posting is booked on an event of its own customer
 	gone := guest.Derive(r.Event, "point_sub", nil)
 	if err := moveLots(r, guest, gone, moved); err != nil {
 		return err
@@ -46,13 +46,13 @@ func ClaimGuest(r *engine.Run, name string) error {
 // moveLots moves what the purchase earned, lot by lot.
 func moveLots(r *engine.Run, guest *engine.Run, gone *loyalty.Event, t *loyalty.Transaction) error {
 	var total int64
-	lots := map[loyalty.ID]loyalty.ID{} // of the guest, of the claimer
+	lots := map[loyalty.ID]loyalty.ID{} // the claimer's lots, by the guest's
 	for _, l := range guest.Book.Lots() {
-		// one that was taken back as a whole has nothing to move, not even what was spent of it
+		// a lot that was taken back as a whole has nothing to move, not even its spent points
 		if l.Transaction != t.Name || l.Gone() == l.Points {
 			continue
 		}
-		// the lot goes as a whole, with what was spent of it, so that a refund finds it at the claimer
+		// the whole lot moves, with what was spent of it, so that a refund finds it with the claimer
 		was := guest.Book.Part(gone.ID, l)
 		come := derivePoints(r, r.Event, "point_add", t.Name, was.Remaining)
 		come.Shown(was.Remaining)
@@ -71,14 +71,13 @@ func moveLots(r *engine.Run, guest *engine.Run, gone *loyalty.Event, t *loyalty.
 	}
 	gone.Data = loyalty.JSON(purchasePoints{TransactionID: t.Name, Points: total})
 	gone.Transaction = t.Name
-	gone.Tell().Transaction = &loyalty.TransactionEffect{} // no purchase of theirs: a tier by spend counts it no more
+	gone.Tell().Transaction = &loyalty.TransactionEffect{} // no purchase of the guest's any more, so that a tier by spend no longer counts it
 	gone.Shown(-total)
 	r.Event.Shown(total)
 	return rebind(r, guest, t, lots)
 }
 
-// rebind seals the purchase under the claimer's key, and gives its lines the lots
-// that they have now.
+// rebind seals the purchase under the claimer's key, and gives its lines the lots that they have now.
 func rebind(r *engine.Run, guest *engine.Run, t *loyalty.Transaction, lots map[loyalty.ID]loyalty.ID) (err error) {
 	from, to := guest.Customer.Key, r.Customer.Key
 	if t.Detail.Personal, err = loyalty.Reseal(from, to, t.Detail.Personal, t.Checkout, t.Checkout); err != nil {
@@ -86,7 +85,7 @@ func rebind(r *engine.Run, guest *engine.Run, t *loyalty.Transaction, lots map[l
 	}
 	for i := range t.Detail.Items {
 		l := &t.Detail.Items[i]
-		// a line that earned nothing has no lot; it keeps the event that it had
+		// a line that earned nothing has no lot and keeps its event
 		now, has := lots[l.Event]
 		if !has {
 			now = l.Event
@@ -99,9 +98,9 @@ func rebind(r *engine.Run, guest *engine.Run, t *loyalty.Transaction, lots map[l
 	return nil
 }
 
-// movePromise moves what a pending purchase promises, and what any purchase used.
+// movePromise moves the pending points of a purchase, and what any purchase used.
 func movePromise(r *engine.Run, guest *engine.Run, gone *loyalty.Event, t *loyalty.Transaction) error {
-	// only what waits promises: of the others the lots have moved
+	// only a pending purchase has pending points; of the others the lots have moved
 	if t.State == loyalty.Pending {
 		guest.Book.Withdraw(gone.ID, t.Earned)
 		if err := Promise(r, r.Event, t.Earned); err != nil {

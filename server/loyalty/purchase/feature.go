@@ -17,11 +17,11 @@ var PendingFeature = engine.Feature{
 	Name: "pending_events", Progress: loyalty.ProgressHeld, Due: expireHeld, Receive: receiveHeld, Claimed: moveHeld, Hold: hold, Held: holdsPurchase,
 }
 
-// acceptOnTime writes the checkout_accept or checkout_reject that is due. It takes effect at its due
-// date, not at the time of writing, so that downtime does not change what a purchase earns.
+// acceptOnTime writes the checkout_accept or checkout_reject that is due. It takes effect at its due date instead of
+// the time of writing, so that downtime does not change what a purchase earns.
 func acceptOnTime(r *engine.Run, t *loyalty.Transaction) error {
 	action := "checkout_accept"
-	// as the purchase says, and not the programme, which may have changed since
+	// by the purchase's own setting: the programme may have changed since
 	if t.AutoReject {
 		action = "checkout_reject"
 	}
@@ -52,8 +52,8 @@ func holdsPurchase(r *engine.Run, transaction string) (bool, error) {
 	return false, nil
 }
 
-// receiveHeld is a held event as the target of a merge may have it: what it sealed is
-// sealed under the target's key from now on.
+// receiveHeld converts a held event for the target of a merge: what it sealed is sealed under the target's key from now
+// on.
 func receiveHeld(r, source *engine.Run, key loyalty.ProgressKey, data json.RawMessage) (json.RawMessage, error) {
 	var h HeldEvent
 	if err := json.Unmarshal(data, &h); err != nil {
@@ -63,14 +63,14 @@ func receiveHeld(r, source *engine.Run, key loyalty.ProgressKey, data json.RawMe
 	if err != nil {
 		return nil, err
 	}
-	// or it could not be opened once the source's key is destroyed
+	// otherwise it could not be opened once the source's key is destroyed
 	if h.Sealed, err = loyalty.Reseal(source.Customer.Key, r.Customer.Key, h.Sealed, id, id); err != nil {
 		return nil, err
 	}
 	return loyalty.JSON(h), nil
 }
 
-// moveHeld moves the place of a guest's purchase among the held events.
+// moveHeld moves the held event of a guest's purchase.
 func moveHeld(r, guest *engine.Run, gone *loyalty.Event, t *loyalty.Transaction) error {
 	keys, err := guest.ProgressOf(loyalty.ProgressHeld)
 	if err != nil {
@@ -85,7 +85,7 @@ func moveHeld(r, guest *engine.Run, gone *loyalty.Event, t *loyalty.Transaction)
 			continue
 		}
 		key := loyalty.ProgressKey{Kind: loyalty.ProgressHeld, Key: id}
-		// it waits no longer because it was claimed
+		// claiming does not prolong the wait
 		due := guest.ProgressRow(key).DueAt
 		if err := guest.SetProgress(gone, key, nil, due); err != nil {
 			return err

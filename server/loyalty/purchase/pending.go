@@ -8,29 +8,28 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// HeldEvent is an event that waits for validation. It is stored as progress of the kind ProgressHeld
-// under the event's id.
+// HeldEvent is an event that waits for validation. It is stored as progress of the kind ProgressHeld under the event's
+// id.
 type HeldEvent struct {
 	Action string `json:"action"`
-	// Data are its attributes; where some of them are personal, all of them are
-	// sealed instead, bound to the event's id.
+	// Data are its attributes. If some of them are personal, all are sealed instead, bound to the event's id.
 	Data        json.RawMessage `json:"data,omitempty"`
 	Sealed      []byte          `json:"sealed,omitempty"`
 	Transaction string          `json:"transaction,omitempty"`
-	Points      int64           `json:"points"`            // promised, and not dropped yet
+	Points      int64           `json:"points"`            // pending, less those dropped
 	Dropped     int64           `json:"dropped,omitempty"` // by pending_expired
 	Pending     loyalty.ID      `json:"pending"`           // the event that records the holding
 }
 
-// purchase says that what waits is a purchase, whose row tells everything.
+// purchase reports whether a purchase waits; its row has all further data.
 func (h *HeldEvent) purchase() bool { return h.Action == "checkout" }
 
 // Pends reports whether a purchase of this run has to be accepted before it earns.
 func Pends(r *engine.Run) bool { return r.Holding || r.Programme.On[programme.ModuleCheckoutAccept] }
 
-// hold records the run's event without applying it. It refuses what would be refused now, because
-// such an event could not be validated later either. The points that it would earn are promised; a purchase
-// is priced and what it burns is reserved, as with checkout_accept.
+// hold records the run's event without applying it. It refuses an event that would be refused now, because such an
+// event could not be validated later either. The points that the event would earn become pending. A purchase is priced
+// and its burned points are reserved, as with checkout_accept.
 func hold(r *engine.Run, t engine.Submitted) error {
 	r.Event.Held = true
 	h := HeldEvent{Action: r.Event.Action, Transaction: t.Transaction}
@@ -56,7 +55,7 @@ func hold(r *engine.Run, t engine.Submitted) error {
 	return r.SetProgress(pending, heldKey(r.Event.ID), h, expires)
 }
 
-// heldAttributes are the attributes of the events of a held one.
+// heldAttributes are the attributes of the events about a held one.
 type heldAttributes struct {
 	Event  string `json:"event"`
 	Points int64  `json:"points,omitempty"`
@@ -66,8 +65,8 @@ func heldKey(id loyalty.ID) loyalty.ProgressKey {
 	return loyalty.ProgressKey{Kind: loyalty.ProgressHeld, Key: id.String()}
 }
 
-// promised finds out what the event would earn. A purchase is recorded as a pending one; anything
-// else is tried on copies that are thrown away.
+// promised computes what the event would earn. A purchase is recorded as a pending one; any other event is tried on
+// copies that are thrown away.
 func promised(r *engine.Run, t engine.Submitted, h *HeldEvent) error {
 	if h.purchase() {
 		r.Holding = true

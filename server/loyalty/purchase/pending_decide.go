@@ -14,9 +14,9 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 )
 
-// heldEvent finds a held event of the customer by its own id or by that of its pending
-// event. It fails with ErrHeldNotFound, also for what was decided already: a purchase may have been by
-// other means, and what is left of its waiting goes with its date.
+// heldEvent finds a held event of the customer by its own id or by that of its pending event. It fails with
+// ErrHeldNotFound, also for a held event that was decided already: a purchase may have been decided by other means, and
+// the leftover of its wait is removed at its date.
 func heldEvent(r *engine.Run, ref string) (key loyalty.ProgressKey, h HeldEvent, err error) {
 	keys, err := r.ProgressOf(loyalty.ProgressHeld)
 	if err != nil {
@@ -42,10 +42,9 @@ func heldEvent(r *engine.Run, ref string) (key loyalty.ProgressKey, h HeldEvent,
 	return key, h, loyalty.ErrHeldNotFound.With("event", ref).At("data.event")
 }
 
-// ValidateHeld applies a held event now, in the name of the run's event: a purchase
-// becomes accepted, anything else is decided by its own rule, with the attributes
-// it came with. It fails with ErrHeldNotFound, and as the held event itself would: what is wrong with
-// an attribute of that one is wrong with data.event, because the request has no such attribute.
+// ValidateHeld applies a held event now, on the run's event: a purchase becomes accepted, any other event is decided by
+// its own rule, with its original attributes. It fails with ErrHeldNotFound, and as the held event itself would. An
+// error about an attribute of the held event is reported at data.event, because the request has no such attribute.
 func ValidateHeld(r *engine.Run, ref string) error {
 	key, h, err := heldEvent(r, ref)
 	if err != nil {
@@ -54,7 +53,7 @@ func ValidateHeld(r *engine.Run, ref string) error {
 	return ofHeld(validate(r, key, h))
 }
 
-// ofHeld puts what is wrong with attributes of a held event at the property that names the event.
+// ofHeld moves errors about attributes of a held event to the property that names the event.
 func ofHeld(err error) error {
 	var e *loyalty.Error
 	if !errors.As(err, &e) || !slices.ContainsFunc(e.Details, ofData) {
@@ -73,11 +72,11 @@ func ofHeld(err error) error {
 func ofData(d loyalty.Detail) bool { return strings.HasPrefix(d.Field, "data.") }
 
 func validate(r *engine.Run, key loyalty.ProgressKey, h HeldEvent) error {
-	// Decided first, applied second: what its rule sets off must not find it held.
+	// Removed before it is applied, so that reactions to it do not find it held.
 	if err := r.SetProgress(r.Event, key, nil, time.Time{}); err != nil {
 		return err
 	}
-	// reactions see the action that was held, and not that it was validated
+	// reactions see the held action, not the validation
 	r.Event.Transaction, r.Event.As = h.Transaction, h.Action
 	if h.purchase() {
 		t, err := heldPurchase(r, &h)
@@ -91,8 +90,7 @@ func validate(r *engine.Run, key loyalty.ProgressKey, h HeldEvent) error {
 		return err
 	}
 	r.Book.Withdraw(r.Event.ID, h.Points)
-	// What it gives is decided by today's programme, and need not be what was promised
-	// when it was held.
+	// Today's programme decides what it gives, which may differ from the pending points.
 	before := r.Book.Figures.Score
 	if err := apply(); err != nil {
 		return err
@@ -100,9 +98,8 @@ func validate(r *engine.Run, key loyalty.ProgressKey, h HeldEvent) error {
 	return withhold(r, &h, r.Book.Figures.Score-before)
 }
 
-// unseal reads a held event's attributes and passes them through the gates of today.
-// A held event may wait for years, and a declared attribute may be gone by then: it is
-// refused now as a new event would be.
+// unseal reads a held event's attributes and passes them through today's gates. A held event may wait for years, and a
+// declared attribute may be gone by then: the event is refused now as a new one would be.
 func unseal(r *engine.Run, key loyalty.ProgressKey, h *HeldEvent) (apply func() error, err error) {
 	data := h.Data
 	if h.Sealed != nil {
@@ -120,7 +117,7 @@ func unseal(r *engine.Run, key loyalty.ProgressKey, h *HeldEvent) (apply func() 
 	return engine.Resubmit(r, h.Action, data)
 }
 
-// withhold takes back what was dropped of the points while the event was held.
+// withhold takes back the points that were dropped while the event was held.
 func withhold(r *engine.Run, h *HeldEvent, gained int64) error {
 	n := min(h.Dropped, max(0, gained))
 	if n == 0 {
@@ -133,8 +130,7 @@ func withhold(r *engine.Run, h *HeldEvent, gained int64) error {
 	return nil
 }
 
-// InvalidateHeld drops a held event: it never happens. A purchase is rejected. It
-// fails with ErrHeldNotFound.
+// InvalidateHeld drops a held event, which then never happens. A purchase is rejected. It fails with ErrHeldNotFound.
 func InvalidateHeld(r *engine.Run, ref string) error {
 	key, h, err := heldEvent(r, ref)
 	if err != nil {
@@ -144,8 +140,8 @@ func InvalidateHeld(r *engine.Run, ref string) error {
 	return drop(r, r.Event, key, &h)
 }
 
-// drop takes a held event back: a promise of points is withdrawn, a purchase is rejected, which
-// gives back what it burned and used as well.
+// drop takes a held event back: pending points are withdrawn, and a purchase is rejected, which also gives back what it
+// burned and used.
 func drop(r *engine.Run, e *loyalty.Event, key loyalty.ProgressKey, h *HeldEvent) error {
 	if err := r.SetProgress(e, key, nil, time.Time{}); err != nil {
 		return err
@@ -161,8 +157,8 @@ func drop(r *engine.Run, e *loyalty.Event, key loyalty.ProgressKey, h *HeldEvent
 	return Reject(r, e, t)
 }
 
-// heldPurchase finds the purchase of a held checkout; nil: it was settled by
-// other means, after the modules had been changed.
+// heldPurchase finds the purchase of a held checkout; nil: it was settled by other means, after the modules had been
+// changed.
 func heldPurchase(r *engine.Run, h *HeldEvent) (*loyalty.Transaction, error) {
 	if err := r.Require(purchases(h.Transaction)); err != nil {
 		return nil, err
@@ -178,8 +174,8 @@ func purchases(names ...string) loyalty.CustomerNeeds {
 	return loyalty.CustomerNeeds{Lots: loyalty.HeldLots, Key: true, Transactions: names}
 }
 
-// heldTogether is how many held purchases are read at a time where one is decided after the other.
-// Each that asked by itself would have all before it decided again.
+// heldTogether is how many held purchases are read at a time if they are decided one after the other. Reading one at a
+// time would have all earlier ones decided again.
 const heldTogether = 250
 
 // withLater reads the purchase of a held event together with those that were held after it.
@@ -187,7 +183,7 @@ func withLater(r *engine.Run, event string, h *HeldEvent) error {
 	if !h.purchase() || r.Require(purchases(h.Transaction)) == nil {
 		return nil
 	}
-	keys, err := r.ProgressOf(loyalty.ProgressHeld) // ids, so by age
+	keys, err := r.ProgressOf(loyalty.ProgressHeld) // ids, so in order of age
 	if err != nil {
 		return err
 	}
@@ -207,11 +203,10 @@ func withLater(r *engine.Run, event string, h *HeldEvent) error {
 	return r.Require(purchases(names...))
 }
 
-// ExpirePending drops pending points of held events, the oldest first. An event
-// whose points are all dropped is dropped itself; of the last one a part can stay.
-// More than held events promise fails with ErrPendingTooMuch.
+// ExpirePending drops pending points of held events, the oldest first. An event whose points are all dropped is dropped
+// itself; the last one may keep a part. If n exceeds all pending points it fails with ErrPendingTooMuch.
 func ExpirePending(r *engine.Run, n int64) error {
-	keys, err := r.ProgressOf(loyalty.ProgressHeld) // ids, so by age
+	keys, err := r.ProgressOf(loyalty.ProgressHeld) // ids, so in order of age
 	if err != nil {
 		return err
 	}
@@ -228,14 +223,13 @@ func ExpirePending(r *engine.Run, n int64) error {
 			switch t, err := heldPurchase(r, &all[i]); {
 			case err != nil:
 				return err
-			case t == nil: // it was settled by other means, and promises nothing any more
+			case t == nil: // settled by other means, so no points of it are pending
 				all[i].Points = 0
 			}
 		}
 		pending += all[i].Points
 	}
-	// All or nothing: a caller who counts on points that are not there is told, before one
-	// event is dropped.
+	// All or nothing: a caller that counts on points that are not there is told before any event is dropped.
 	if n > pending {
 		return loyalty.ErrPendingTooMuch.With("pending", pending).At("data.points")
 	}
@@ -258,10 +252,10 @@ func ExpirePending(r *engine.Run, n int64) error {
 	return nil
 }
 
-// shrink drops a part of what a held event promises.
+// shrink drops a part of the pending points of a held event.
 func shrink(r *engine.Run, key loyalty.ProgressKey, h *HeldEvent, n int64) error {
 	r.Book.Withdraw(r.Event.ID, n)
-	// kept, so that what the event gives when it is validated is less by as much
+	// recorded, so that the event gives less by as much when it is validated
 	h.Points, h.Dropped = h.Points-n, h.Dropped+n
 	if h.purchase() {
 		t, err := heldPurchase(r, h)

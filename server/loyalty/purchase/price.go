@@ -7,9 +7,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// TracePrice explains what each line of a purchase earns, and by what: the points
-// that were sent with it or with the purchase, or the rate of incentivized_purchase
-// for the currency.
+// TracePrice explains what each line of a purchase earns, and why: by the points that were sent with it or with the
+// purchase, or by the rate of incentivized_purchase for the currency.
 func TracePrice(r *engine.Run, t *loyalty.Transaction) {
 	if !r.Tracing() {
 		return
@@ -33,7 +32,7 @@ func TracePrice(r *engine.Run, t *loyalty.Transaction) {
 	}
 }
 
-// explainRate tells the rate of a currency, or that it has none.
+// explainRate shows the rate of a currency, or that it has none.
 func explainRate(v *loyalty.Verdict, p *programme.Programme, currency string) {
 	rate, known := p.RateFor(currency)
 	if !known {
@@ -43,11 +42,10 @@ func explainRate(v *loyalty.Verdict, p *programme.Programme, currency string) {
 	v.Reason, v.Input["rate"], v.Input["rounding"] = "reason.rate", rate, p.Purchase.Rounding
 }
 
-// Price gives every line its points. A line's own points_rewarded wins, then
-// the checkout's, which replaces the computed points of the other lines
-// together and is spread over them by subtotal; else the rate of
-// incentivized_purchase applies to each subtotal. own are points that belong to
-// no line: those of a checkout without items. A currency without a rate earns nothing.
+// Price gives every line its points. A line's own points_rewarded wins. Next comes the checkout's, which replaces the
+// points of all other lines and is spread over them by subtotal. Otherwise the rate of incentivized_purchase applies to
+// each subtotal. own are points that belong to no line: those of a checkout without items. A currency without a rate
+// earns nothing.
 func Price(p *programme.Programme, lines []loyalty.Line, currency string, rewarded *int64) (own int64, err error) {
 	var computed []*loyalty.Line
 	for i := range lines {
@@ -67,7 +65,7 @@ func Price(p *programme.Programme, lines []loyalty.Line, currency string, reward
 	case !p.On[programme.ModuleIncentivizedPurchase]:
 		return 0, nil
 	}
-	// a rate of one for a currency that is not known would give a point for each forint
+	// a default rate of one for an unknown currency would give a point for each forint
 	rate, known := p.RateFor(currency)
 	if !known {
 		return 0, nil
@@ -82,8 +80,8 @@ func Price(p *programme.Programme, lines []loyalty.Line, currency string, reward
 	return 0, nil
 }
 
-// noteRepriced marks the lines whose points are others than before: an update of a
-// purchase prices all of its lines again, and few of them change.
+// noteRepriced marks the lines whose points have changed: an update of a purchase prices all of its lines again, and
+// few of them change.
 func noteRepriced(lines []loyalty.Line, before []int64) {
 	for i := range lines {
 		lines[i].Changed = lines[i].Changed || lines[i].Points != before[i]

@@ -1,5 +1,5 @@
-// Package purchase is what happens to purchases: priced, accepted, rejected, refunded,
-// claimed by a customer who bought as a guest, or held until they are validated.
+// Package purchase is what happens to purchases: they are priced, accepted, rejected, refunded, claimed by a customer
+// who bought as a guest, or held until they are validated.
 package purchase
 
 import (
@@ -11,8 +11,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
-// EarnPending promises the points of a purchase that is to be accepted: each
-// on the row of its item, own on the row of the checkout or update.
+// EarnPending adds the pending points of a purchase that must be accepted: each line's on the row of its item, own on
+// the row of the checkout or update.
 func EarnPending(r *engine.Run, e *loyalty.Event, itemAction string, t *loyalty.Transaction) error {
 	own, err := eachLine(r, e, itemAction, t, func(item *loyalty.Event, n int64) error {
 		item.Shown(n)
@@ -27,15 +27,14 @@ func EarnPending(r *engine.Run, e *loyalty.Event, itemAction string, t *loyalty.
 
 // earnAccepted gives the points of an accepted purchase, a lot for each item.
 func earnAccepted(r *engine.Run, e *loyalty.Event, itemAction string, t *loyalty.Transaction) error {
-	own, err := eachLine(r, e, itemAction, t, func(item *loyalty.Event, n int64) error { return r.Credit(item, n, t.Name) }) // TracePrice told it
+	own, err := eachLine(r, e, itemAction, t, func(item *loyalty.Event, n int64) error { return r.Credit(item, n, t.Name) }) // TracePrice explains it
 	if err != nil || own == 0 {
 		return tooManyPoints(r, err)
 	}
 	return tooManyPoints(r, r.Earn(e, own, t.Name))
 }
 
-// eachLine writes the item events of a purchase and says how many of its points
-// belong to no line.
+// eachLine writes the item events of a purchase and returns how many of its points belong to no line.
 func eachLine(r *engine.Run, e *loyalty.Event, action string, t *loyalty.Transaction, earn func(*loyalty.Event, int64) error) (own int64, err error) {
 	own = t.Earned
 	if err := bequeath(r, e, t); err != nil {
@@ -91,8 +90,7 @@ func SetAttributes(r *engine.Run, t *loyalty.Transaction, plain, personal map[st
 	return err
 }
 
-// Accept makes a pending purchase final: what it held is burned, what it
-// promised is earned in lots dated now.
+// Accept makes a pending purchase final: held points are burned, and pending points are earned in lots dated now.
 func Accept(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error {
 	if err := t.Move("checkout_accept"); err != nil {
 		return err
@@ -108,7 +106,7 @@ func Accept(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error {
 		}
 	}
 	own, err := eachLine(r, e, "checkout_accept_item", t, func(item *loyalty.Event, n int64) error {
-		// on the same row as the credit: the breakdown shows a promise that was kept
+		// on the same row as the credit: the breakdown shows that pending points became real
 		r.Book.Withdraw(item.ID, n)
 		return r.Earn(item, n, t.Name)
 	})
@@ -125,9 +123,9 @@ func Accept(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error {
 	return nil
 }
 
-// NotBefore lets what is dated before its purchase take effect with the purchase, and what is dated
-// before the acceptance with that: nothing may see a purchase that was not made yet, and a refund
-// in a window of a tier or a board that the purchase is not in would leave it counted where it is.
+// NotBefore dates an event no earlier than its purchase, or the acceptance of the purchase. A purchase must not be seen
+// before it was made. A refund dated into an earlier window of a tier or a leaderboard would leave the purchase counted
+// in its own window.
 func NotBefore(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) {
 	since := t.CheckoutDate
 	if t.Detail.AcceptedAt.After(since) {
@@ -138,8 +136,8 @@ func NotBefore(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) {
 	}
 }
 
-// final freezes what an accepted purchase earned and burned.
-// What refunds leave is compared with it for as long as the purchase is kept.
+// final freezes what an accepted purchase earned and burned. Refunds compare with it for as long as the purchase is
+// kept.
 func final(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) {
 	t.OriginalEarned, t.OriginalBurned = t.Earned, t.Burned
 	e.Accepted = t
@@ -147,7 +145,7 @@ func final(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) {
 	r.Changed(e, t)
 }
 
-// Reject undoes a pending purchase: nothing is earned, what it held is free.
+// Reject undoes a pending purchase: nothing is earned, and held points are free again.
 func Reject(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error {
 	if err := t.Move("checkout_reject"); err != nil {
 		return err
@@ -167,8 +165,8 @@ func Reject(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error {
 	return nil
 }
 
-// Record makes a purchase final in one step, or pending where the module
-// checkout_accept is on or the event is held. Its points are priced, its lines set.
+// Record makes a purchase final in one step, or pending if the module checkout_accept is on or the event is held. Its
+// points are priced and its lines set.
 func Record(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error {
 	if !Pends(r) {
 		t.State = loyalty.Accepted
@@ -187,10 +185,9 @@ func Record(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error {
 	return nil
 }
 
-// Burn takes points of the customer for a purchase: spent at once, or held
-// while the purchase is pending. It fails with ErrNotEnoughPoints, and with
-// ErrSuspended because a suspended customer cannot spend.
-// A suspended customer still buys and earns: only what costs points is theirs no more.
+// Burn takes points of the customer for a purchase: spent at once, or held while the purchase is pending. It fails with
+// ErrNotEnoughPoints, and with ErrSuspended because a suspended customer cannot spend. A suspended customer may still
+// buy and earn.
 func Burn(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, n int64) (err error) {
 	if n == 0 {
 		return nil
@@ -224,9 +221,8 @@ func burned(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) *loyalty.Ev
 	return burn
 }
 
-// ReleaseHold frees points that were held for a purchase, on a derived
-// release_points row.
-// Nothing held leaves no row: most purchases were never reserved for.
+// ReleaseHold frees points that were held for a purchase, on a derived release_points row. Without a hold it writes no
+// row: most purchases have no reservation.
 func ReleaseHold(r *engine.Run, e *loyalty.Event, transaction string, hold []points.Portion) error {
 	n := points.Total(hold)
 	if n == 0 {
@@ -241,21 +237,21 @@ func ReleaseHold(r *engine.Run, e *loyalty.Event, transaction string, hold []poi
 
 // Unburn gives burned points back to their lots, on a derived point_unburn row.
 func Unburn(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, n int64) (err error) {
-	// What point_unspend gave back meanwhile is not given back again.
+	// Points that point_unspend has given back meanwhile are not given back again.
 	if n = min(n, r.Book.Restorable(t.Detail.Burn)); n == 0 {
 		return nil
 	}
 	restored := derivePoints(r, e, "point_unburn", t.Name, n)
 	restored.Shown(n)
 	t.Detail.Burn, err = r.Book.Restore(restored.ID, t.Detail.Burn, n)
-	// by what came back, which may be less than was asked for
+	// by the points that came back, which may be fewer than asked for
 	t.Burned -= n
 	r.Trace("unburn", "applied", "reason.unburned", n)
 	return err
 }
 
-// TakeBack removes points that a purchase earned, on the event's own row: from
-// its own lots first, beginning with those of the lines of which pieces came back.
+// TakeBack removes points that a purchase earned, on the event's own row: from its own lots first, beginning with those
+// of the lines whose pieces came back.
 func TakeBack(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, n int64, lines ...loyalty.LineReturn) error {
 	first := make([]points.ID, len(lines))
 	for i, l := range lines {
@@ -265,7 +261,7 @@ func TakeBack(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, n int64, 
 	if err := r.Book.TakeBack(e.ID, t.Name, n, first...); err != nil {
 		return loyalty.ErrTooLarge.With("property", "points")
 	}
-	// What had expired costs no balance, so the balance itself is looked at.
+	// Expired points cost no balance, so the balance itself is checked.
 	if r.Programme.Economy.NegativeRefuse && r.Book.Figures.Spendable() < min(0, before) {
 		return loyalty.ErrNegativeRefused.At("data.transaction_id")
 	}

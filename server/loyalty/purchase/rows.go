@@ -8,13 +8,13 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
-// Promise shows points of a pending purchase that hang on none of its items.
+// Promise shows pending points of a purchase that belong to none of its items.
 func Promise(r *engine.Run, e *loyalty.Event, n int64) error {
 	return tooManyPoints(r, r.Book.Promise(e.ID, n))
 }
 
-// tooManyPoints names what was sent of what earns more points than a balance can hold: the
-// points themselves, the items, or the purchase that they come with.
+// tooManyPoints names the sent property that earns more points than a balance can hold: the points themselves, the
+// items, or the purchase that they come with.
 func tooManyPoints(r *engine.Run, err error) error {
 	if !errors.Is(err, points.ErrOverflow) && !errors.Is(err, loyalty.ErrTooLarge) {
 		return err
@@ -33,8 +33,8 @@ type purchasePoints struct {
 	Points        int64  `json:"points"`
 }
 
-// derivePoints writes a row that follows from a purchase and tells of points, at the instant
-// of its parent: a refund that is dated back takes its rows with it.
+// derivePoints writes a row with points that follows from a purchase, at the instant of its parent: the rows of a
+// refund that is dated back are dated back with it.
 func derivePoints(r *engine.Run, parent *loyalty.Event, action, transaction string, n int64) *loyalty.Event {
 	e := r.Append(action, parent.At)
 	e.Parent, e.Transaction = parent.ID, transaction
@@ -42,8 +42,8 @@ func derivePoints(r *engine.Run, parent *loyalty.Event, action, transaction stri
 	return e
 }
 
-// bequeath keeps with an event what the lines of a purchase that it writes inherit.
-// The row of the checkout itself has it already.
+// bequeath stores with an event the attributes that the lines of a purchase inherit from it. The row of the checkout
+// itself has them already.
 func bequeath(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error {
 	if e.ID == t.Checkout || len(t.Detail.Items) == 0 {
 		return nil
