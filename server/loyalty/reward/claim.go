@@ -15,7 +15,7 @@ type ClaimResult struct {
 	ID            loyalty.ID      `json:"id"` // of the claim, and of the event reward_claim
 	Reward        string          `json:"reward"`
 	Spent         int64           `json:"spent"` // points it cost
-	Award         int64           `json:"award"` // points it gave; only of the type points
+	Award         int64           `json:"award"` // points that it gave, if the type is points
 	LastClaimedAt time.Time       `json:"last_claimed_at"`
 	Coupon        *loyalty.Coupon `json:"coupon"` // nil: it gives none
 }
@@ -25,12 +25,10 @@ type rewardClaimed struct {
 	Reward string `json:"reward"`
 }
 
-// Claim gives this customer a reward for cost points, taking stock, points and coupon in one step.
-// parent is the event that led to it, such as a spin, and becomes the parent of reward_claim; it is
-// nil if the claim itself was submitted. It fails with
-// ErrRewardInactive (160321), ErrRewardLimit (120211), ErrRewardStock or
-// ErrPoolEmpty (120212), ErrRewardSegment (120213), ErrRewardPoints (120241), in
-// this order.
+// Claim gives this customer a reward for cost points, taking stock, points and coupon in one step. parent is the event
+// that led to it, such as a spin, and becomes the parent of reward_claim; it is nil if the claim itself was submitted.
+// It fails with ErrRewardInactive (160321), ErrRewardLimit (120211), ErrRewardStock or ErrPoolEmpty (120212),
+// ErrRewardSegment (120213), ErrRewardPoints (120241), in this order.
 func Claim(r *engine.Run, reward *Reward, cost int64, parent *loyalty.Event) (*ClaimResult, error) {
 	if cost > 0 { // the price is spent lot by lot
 		if err := r.Require(loyalty.CustomerNeeds{Lots: loyalty.OpenLots}); err != nil {
@@ -45,8 +43,8 @@ func Claim(r *engine.Run, reward *Reward, cost int64, parent *loyalty.Event) (*C
 	if parent != nil {
 		e = r.Derive(parent, "reward_claim", rewardClaimed{reward.ID})
 	}
-	// the claim has its price and the lots that paid it, so that a revocation returns exactly
-	// those, whatever the reward costs by then
+	// the claim keeps its price and the lots that paid it, so that a revocation returns exactly those, even if the
+	// reward costs something else by then
 	claim := &loyalty.RewardClaim{ID: e.ID, Customer: r.Customer.ID, Reward: reward.ID, State: loyalty.ClaimClaimed, Points: cost, ClaimedAt: r.At}
 	if claim.Burn, err = payReward(r, e, cost); err != nil {
 		return nil, err
@@ -84,19 +82,18 @@ func MayClaim(r *engine.Run, reward *Reward, cost int64) (engine.RewardStanding,
 		return standing, refuseReward(r, reward, "reason.not_active", loyalty.ErrRewardInactive)
 	case reward.MaxClaims != nil && standing.Claims >= *reward.MaxClaims:
 		return standing, refuseReward(r, reward, "reason.limit", loyalty.ErrRewardLimit.With("limit", *reward.MaxClaims))
-	// two claims of the last piece at once are decided by the guard of the count: one of them
-	// begins again and is refused here
+	// of two claims of the last piece at once, the guard of the count decides: one begins again and is refused here
 	case reward.Stock != nil && given >= *reward.Stock:
 		return standing, refuseReward(r, reward, "reason.stock", loyalty.ErrRewardStock)
 	}
-	// last but one, because it may evaluate conditions on facts that have to be loaded
+	// nearly last, because it may evaluate conditions on facts that have to be loaded
 	member, err := r.MemberOfAny(reward.Segments)
 	switch {
 	case err != nil:
 		return standing, err
 	case !member:
 		return standing, refuseReward(r, reward, "reason.segment", loyalty.ErrRewardSegment)
-	case cost > max(0, r.Book.Figures.Spendable()): // what is free needs no balance, nor that it is not below zero
+	case cost > max(0, r.Book.Figures.Spendable()): // a free reward needs no balance, not even one of 0 or more
 		return standing, refuseReward(r, reward, "reason.not_enough", loyalty.ErrRewardPoints.With("points", cost))
 	}
 	return standing, nil
@@ -107,8 +104,8 @@ func refuseReward(r *engine.Run, reward *Reward, reason string, err error) error
 	return err
 }
 
-// payReward spends the price on the claim's own event and returns the lots that paid, because a
-// revoked claim gives the points back to them.
+// payReward spends the price on the claim's own event and returns the lots that paid, because a revoked claim gives the
+// points back to them.
 func payReward(r *engine.Run, e *loyalty.Event, cost int64) ([]points.Portion, error) {
 	if cost == 0 {
 		return nil, nil
@@ -121,11 +118,11 @@ func payReward(r *engine.Run, e *loyalty.Event, cost int64) ([]points.Portion, e
 	return burn, err
 }
 
-// give hands out what the type of the reward says.
+// give hands out what the type of the reward gives.
 func give(r *engine.Run, e *loyalty.Event, reward *Reward, claim *loyalty.RewardClaim, result *ClaimResult) (err error) {
 	switch reward.Type {
 	case RewardPoints:
-		// of no purchase: no refund takes them, only the claim's own revocation
+		// the lot belongs to no purchase: no refund takes it, only the claim's own revocation
 		if r.Earn(e, reward.Award, "") != nil {
 			return engine.TooMany("the reward " + reward.ID)
 		}

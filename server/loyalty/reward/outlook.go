@@ -10,15 +10,15 @@ import (
 
 // ClaimOutlook reports whether a customer could claim a reward now, and if not, why.
 type ClaimOutlook struct {
-	// Refusal is what a claim would be refused with; nil: it would not be.
+	// Refusal is the error that a claim would get; nil: it would be accepted.
 	Refusal       error
-	Claims        int64     // claims of theirs that stand
-	Left          *int64    // claims that max_claims leaves them; nil: no limit
+	Claims        int64     // claims of the customer that stand
+	Left          *int64    // claims that max_claims still allows; nil: no limit
 	LastClaimedAt time.Time // zero: never
 }
 
-// ClaimNeeds is what the outlooks of rewards read, so that a list loads it in one go. Lots are not
-// among it: the customer's figures are enough to see whether a price can be paid.
+// ClaimNeeds is what the outlooks of rewards read, so that a list loads it at once. It needs no lots: the customer's
+// figures show whether a price can be paid.
 func ClaimNeeds(rewards map[string]*Reward) loyalty.CustomerNeeds {
 	n := loyalty.CustomerNeeds{Progress: loyalty.Kinds(loyalty.ProgressReward), Pools: map[string]int{}}
 	for id, reward := range rewards {

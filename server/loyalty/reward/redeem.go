@@ -9,8 +9,8 @@ import (
 // Redeemed is the outcome of handing out a claimed reward.
 type Redeemed struct {
 	ID     loyalty.ID          // the event that records it
-	Claim  loyalty.RewardClaim // as it stands now
-	Coupon *loyalty.Coupon     // its coupon as it stands now; nil: it has none
+	Claim  loyalty.RewardClaim // as it is now
+	Coupon *loyalty.Coupon     // its coupon as it is now; nil: it has none
 }
 
 // redeemedClaim are the attributes of reward_redeem, as they are recorded.
@@ -26,13 +26,11 @@ type handedOut struct {
 	TransactionID string `json:"transaction_id,omitempty"`
 }
 
-// Redeem hands out a reward that this customer claimed or received, in the name
-// of the submitted event: once. Its coupon is used up with it, by an event of its
-// own; a gift card is handed over with its balance. It fails with ErrClaimNotFound,
-// ErrForbiddenState for a claim that was handed out, revoked or passed on before,
-// ErrClaimCouponUsed (190220) where the customer used the coupon already,
-// ErrCouponNotFound (1601) where it is gone, and ErrActionOff where it has one and
-// the module coupons is off.
+// Redeem hands out a reward that this customer claimed or received, on the submitted event, once. Its coupon is used up
+// with it, by an event of its own; a gift card is handed over with its balance. It fails with ErrClaimNotFound; with
+// ErrForbiddenState for a claim that was handed out, revoked or passed on before; with ErrClaimCouponUsed (190220) if
+// the customer used the coupon already; with ErrCouponNotFound (1601) if the coupon is gone; and with ErrActionOff if
+// it has one and the module coupons is off.
 func Redeem(r *engine.Run, id loyalty.ID) (*Redeemed, error) {
 	claim, err := r.Claims().Of(id)
 	if err != nil {
@@ -46,7 +44,7 @@ func Redeem(r *engine.Run, id loyalty.ID) (*Redeemed, error) {
 			return nil, err
 		}
 	}
-	// the state decides first: a reward is handed out once, whatever its coupon says
+	// the state decides first: a reward is handed out once, whatever state its coupon is in
 	if err := claim.Move("redeem"); err != nil {
 		return nil, loyalty.AtField(err, "data.claim")
 	}

@@ -17,12 +17,10 @@ type RevokeResult struct {
 	Points int64      `json:"points"` // that came back
 }
 
-// Revoke undoes a claim of this customer in the name of an event: the points
-// it cost return to their lots, points it gave are taken back, its coupon is
-// invalid, and it does not count for limit and stock any more. A reward that was
-// received gives no points back: who claimed it paid. It fails with
-// ErrClaimNotFound, ErrForbiddenState for a claim that was revoked or passed on
-// before, and ErrCouponUsed for one whose coupon is redeemed.
+// Revoke undoes a claim of this customer on an event: the points it cost return to their lots, points it gave are taken
+// back, its coupon becomes invalid, and it no longer counts for limit and stock. A reward that was received gives no
+// points back, because the other customer paid. It fails with ErrClaimNotFound, ErrForbiddenState for a claim that was
+// revoked or passed on before, and ErrCouponUsed for one whose coupon is redeemed.
 func Revoke(r *engine.Run, e *loyalty.Event, id loyalty.ID) (*RevokeResult, error) {
 	claim, err := r.Claims().Of(id)
 	if err != nil {
@@ -53,8 +51,8 @@ func Revoke(r *engine.Run, e *loyalty.Event, id loyalty.ID) (*RevokeResult, erro
 	return &RevokeResult{Claim: claim.ID, Reward: claim.Reward, Points: back}, nil
 }
 
-// requireRevoke asks for everything that the claim changed. The lot of awarded points may have
-// expired, and expired lots are loaded only with the customer's whole history.
+// requireRevoke asks for everything that the claim changed. The lot of awarded points may have expired, and expired
+// lots are loaded only with the customer's whole history.
 func requireRevoke(r *engine.Run, claim *loyalty.RewardClaim) error {
 	needs := loyalty.CustomerNeeds{
 		Claims: true, Progress: loyalty.Kinds(loyalty.ProgressReward), Tallies: []string{loyalty.TallyReward + claim.Reward}, Lots: loyalty.UsedLots,
@@ -68,7 +66,7 @@ func requireRevoke(r *engine.Run, claim *loyalty.RewardClaim) error {
 	return r.Require(needs)
 }
 
-// revokeCoupon makes the coupon of a claim worthless, whoever holds it by now.
+// revokeCoupon makes the coupon of a claim worthless, even if another customer holds it by now.
 func revokeCoupon(r *engine.Run, e *loyalty.Event, claim *loyalty.RewardClaim) error {
 	if claim.Coupon == "" {
 		return nil
@@ -80,7 +78,7 @@ func revokeCoupon(r *engine.Run, e *loyalty.Event, claim *loyalty.RewardClaim) e
 	if c.Reward != claim.Reward {
 		return nil // it was taken from its holder, and its code given anew
 	}
-	// part of it was used, and points that come back would pay for it twice
+	// part of it was used, so returned points would pay for it twice
 	if c.State == loyalty.CouponRedeemed || c.State == loyalty.CouponPartiallyRedeemed {
 		coupon.Trace(r, "refused", "reason.coupon", c)
 		return loyalty.ErrCouponUsed.With("code", c.Code).At("data.event")
@@ -100,7 +98,7 @@ func refundReward(r *engine.Run, e *loyalty.Event, claim *loyalty.RewardClaim) (
 		return 0, err
 	}
 	shown := back
-	if claim.Award > 0 { // also where nothing of their lot is left, which paid a debt
+	if claim.Award > 0 { // even if nothing of their lot is left, because it paid a debt
 		before := r.Book.Figures.Spendable()
 		if err := r.Book.TakeBack(e.ID, "", claim.Award, points.ID(claim.ID)); err != nil {
 			return 0, loyalty.ErrTooLarge.With("property", "points").Because(err)
@@ -114,14 +112,13 @@ func refundReward(r *engine.Run, e *loyalty.Event, claim *loyalty.RewardClaim) (
 	return back, nil
 }
 
-// uncount resets the statistics of a claim.
+// uncount removes a claim from the counts.
 func uncount(r *engine.Run, e *loyalty.Event, claim *loyalty.RewardClaim) error {
 	standing, err := r.Claims().Standing(claim.Reward)
 	if err != nil {
 		return err
 	}
-	// It counts for who claimed it, also after it was passed on; who received it only has
-	// it in their list.
+	// It counts for the customer who claimed it, even after it was passed on; the receiver only has it in their list.
 	if i := slices.Index(standing.Received, claim.ID); i >= 0 {
 		standing.Received = slices.Delete(slices.Clone(standing.Received), i, i+1)
 	} else {

@@ -34,9 +34,9 @@ type Reward struct {
 	Stock       *int64                 `json:"stock"`      // claims in all; nil: no limit
 	MaxClaims   *int64                 `json:"max_claims"` // of one customer; nil: no limit
 	Stores      []string               `json:"stores"`
-	Segments    []string               `json:"segments"` // who may claim it: members of any; empty: everybody
-	Pool        string                 `json:"pool"`     // where its codes come from
-	Coupon      *coupon.CouponTemplate `json:"coupon"`   // or what codes are made of
+	Segments    []string               `json:"segments"` // members of any of these may claim it; empty: every customer
+	Pool        string                 `json:"pool"`     // the source of its codes
+	Coupon      *coupon.CouponTemplate `json:"coupon"`   // or the template of its coupons
 	loyalty.Dates
 
 	// Custom holds the custom attributes, by name with cf_.
@@ -50,12 +50,12 @@ type Image struct {
 	Large  string `json:"large"`
 }
 
-// Source is what the coupons of the reward are made of.
+// Source is what the coupons of the reward are made from.
 func (r *Reward) Source() coupon.CouponSource {
 	return coupon.CouponSource{Pool: r.Pool, Template: r.Coupon, Reward: r.ID}
 }
 
-// Rewards are what can be claimed (module rewards).
+// Rewards are given for points (module rewards).
 var Rewards = &programme.EntityType[*Reward]{Type: loyalty.RewardType, Module: programme.ModuleRewards, Read: readReward}
 
 func readReward(p *programme.Programme, e loyalty.Entity) (*Reward, error) {
@@ -63,7 +63,7 @@ func readReward(p *programme.Programme, e loyalty.Entity) (*Reward, error) {
 	if err := programme.Decode(e, r); err != nil {
 		return nil, err
 	}
-	// refused here and not when it is claimed: a customer cannot mend it
+	// refused here instead of at the claim, because a customer cannot correct it
 	if r.Pool != "" && coupon.Pools.Of(p)[r.Pool] == nil {
 		return nil, programme.Missing("pool", coupon.PoolType, r.Pool)
 	}
@@ -76,14 +76,14 @@ func readReward(p *programme.Programme, e loyalty.Entity) (*Reward, error) {
 	return r, programme.CheckDates(r.Dates)
 }
 
-// checkGift holds what a claim gives against the type: a coupon comes from a pool
-// or a template, points need an award, and the other types take none of these.
+// checkGift checks that the gift fits the type: a coupon comes from a pool or a template, points need an award, and the
+// other types take none of these.
 func (r *Reward) checkGift() error {
 	coupon, award := r.Type == RewardCoupon, r.Type == RewardPoints
 	switch {
 	case coupon && r.Pool == "" && r.Coupon == nil:
 		return programme.Fault("coupon", loyalty.ErrPropertyEmpty.Name, nil)
-		// two sources would leave open which one a claim takes
+		// with two sources it would be open which one a claim takes
 	case coupon && r.Pool != "" && r.Coupon != nil:
 		return programme.Fault("coupon", "not_together", map[string]any{"other": "pool"})
 	case !coupon && r.Pool != "":

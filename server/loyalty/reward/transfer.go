@@ -9,12 +9,10 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 )
 
-// Transfer passes the newest claim of a reward that this customer can pass on
-// to another one, with the coupon that it issued, in the name of the submitted
-// event. A claim that was handed out, revoked or passed on before, or whose coupon
-// is used or gone, cannot. Without a reward it is the one of which there is a claim
-// to pass on. It fails with ErrRewardNotFound (160320) when there is none, with
-// ErrSeveral, and as Receiver does.
+// Transfer passes the newest claim of a reward that this customer can pass on to another customer, with the coupon that
+// it issued, on the submitted event. A claim that was handed out, revoked or passed on before, or whose coupon is used
+// or gone, cannot be passed on. Without a reward, the only reward with such a claim is meant. It fails with
+// ErrRewardNotFound (160320) if there is none, with ErrSeveral, and as Receiver does.
 func Transfer(r *engine.Run, reward string, to coupon.Addressee) (err error) {
 	left := reward == ""
 	if left {
@@ -32,7 +30,7 @@ func Transfer(r *engine.Run, reward string, to coupon.Addressee) (err error) {
 		return err
 	}
 	email := to.Email
-	// an address that was not used to find them is none of the receiver's
+	// an address by which they were not found is not added to the receiver
 	if to.Target != "" {
 		email = ""
 	}
@@ -41,7 +39,7 @@ func Transfer(r *engine.Run, reward string, to coupon.Addressee) (err error) {
 		return err
 	}
 	if left {
-		// the journal names the reward: which was the only one cannot be told later
+		// the journal names the reward: later it cannot be told which one was the only one
 		if err := r.FillIn("reward", reward); err != nil {
 			return err
 		}
@@ -54,7 +52,7 @@ func Transfer(r *engine.Run, reward string, to coupon.Addressee) (err error) {
 		return err
 	}
 	r.Claims().Changed(r.Event, claim)
-	// a claim of their own, which costs nothing: the first stays with who paid
+	// a claim of their own at no price: the paid one stays with the giver
 	other.Claims().Changed(e, &loyalty.RewardClaim{
 		ID: e.ID, Customer: other.Customer.ID, Reward: reward, State: loyalty.ClaimClaimed, Coupon: claim.Coupon, ClaimedAt: r.At,
 	})
@@ -73,14 +71,14 @@ func holdReward(r *engine.Run, e *loyalty.Event, reward string) error {
 	return r.Claims().SetStanding(e, reward, standing)
 }
 
-// claimToPass finds the newest claim of a reward that can be passed on, with its
-// coupon; that is nil where the claim has none.
+// claimToPass finds the newest claim of a reward that can be passed on, and its coupon; the coupon is nil if the claim
+// has none.
 func claimToPass(r *engine.Run, reward string) (*loyalty.RewardClaim, *loyalty.Coupon, error) {
 	codes, err := coupon.RewardCodes(r, reward)
 	if err != nil {
 		return nil, nil, err
 	}
-	// all at once: one by one, each would have the batch decided again
+	// all at once: otherwise the batch would be decided again for each
 	if err := r.Require(loyalty.CustomerNeeds{Coupons: codes}); err != nil {
 		return nil, nil, err
 	}
@@ -103,8 +101,7 @@ func claimToPass(r *engine.Run, reward string) (*loyalty.RewardClaim, *loyalty.C
 		if err != nil {
 			return nil, nil, err
 		}
-		// by its state now: a coupon that has expired meanwhile cannot be passed on, while its row
-		// still says claimed
+		// by its present state: an expired coupon cannot be passed on, although its row still says claimed
 		if _, free := loyalty.CouponMoves["transfer"][c.StateAt(r.At)]; free {
 			return claim, c, nil
 		}
@@ -112,8 +109,8 @@ func claimToPass(r *engine.Run, reward string) (*loyalty.RewardClaim, *loyalty.C
 	return nil, nil, loyalty.ErrRewardNotFound.At("data.reward")
 }
 
-// onlyReward is the reward of which the customer has a claim to pass on. It fails
-// with ErrRewardNotFound (160320), and with ErrSeveral.
+// onlyReward is the only reward with a claim that the customer can pass on. It fails with ErrRewardNotFound (160320),
+// and with ErrSeveral.
 func onlyReward(r *engine.Run) (string, error) {
 	claims, err := r.Claims().All()
 	if err != nil {
@@ -141,7 +138,7 @@ func onlyReward(r *engine.Run) (string, error) {
 			return "", err
 		}
 	}
-	// in a fixed order, so that the refusal of several names them alike on every node
+	// in a fixed order, so that every node's refusal names several alike
 	slices.Sort(passable)
 	return engine.OnlyOne("reward", passable, loyalty.ErrRewardNotFound)
 }
