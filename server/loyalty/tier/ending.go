@@ -13,8 +13,8 @@ type Ending struct {
 	At              time.Time
 }
 
-// Endings returns the endings of a customer's tiers, in the order of the structures; of returns the
-// stored state of one. A structure whose figures must first be counted anew has none.
+// Endings returns the endings of a customer's tiers, in the order of the structures; of returns the stored state of
+// one. A structure whose figures must first be counted anew has none.
 func Endings(p *programme.Programme, v TierView, of func(structure string) json.RawMessage) (list []Ending, err error) {
 	for _, s := range ladders.Of(p) {
 		var st TierState

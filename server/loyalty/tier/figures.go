@@ -12,8 +12,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
-// settling is how long other nodes may still use the previous version of a structure that was just
-// saved: figures made from a journal in that time are made once more.
+// settling is how long other nodes may still use the previous version of a structure that was just saved. Figures made
+// from a journal in that time are made once more.
 const settling = time.Minute
 
 // of identifies what the figures are made of.
@@ -56,13 +56,12 @@ func (s *Structure) Rebuild(past []loyalty.PastEntry, v TierView) TierFigures {
 type tierLedger struct {
 	structure *Structure
 	view      TierView         // whose zone and enrolment it uses
-	spent     map[string]int64 // what each purchase counted so far, by transaction_id
-	claimed   map[string]bool  // those that were claimed from a guest
+	spent     map[string]int64 // what each purchase has counted so far, by transaction_id
+	claimed   map[string]bool  // purchases that were claimed from a guest
 }
 
-// count adds an entry to the figures, unless it was counted before, and reports whether that
-// changed them. It follows purchases even through entries that were counted, because the change
-// that a later entry makes depends on the total before it.
+// count adds an entry to the figures, unless it was counted before, and reports whether that changed them. It follows
+// purchases even through entries that were counted, because the change by a later entry depends on the total before it.
 func (l *tierLedger) count(f *TierFigures, p loyalty.PastEntry) bool {
 	n := p.Score
 	if l.structure.Base == BaseSpend {
@@ -92,7 +91,7 @@ func (l *tierLedger) count(f *TierFigures, p loyalty.PastEntry) bool {
 	return true
 }
 
-// spend is the change that an entry makes to accepted totals less refunds.
+// spend is the change by an entry to accepted totals less refunds.
 func (l *tierLedger) spend(p loyalty.PastEntry) int64 {
 	if p.Effect == nil {
 		return 0
@@ -107,7 +106,7 @@ func (l *tierLedger) spend(p loyalty.PastEntry) int64 {
 		l.claimed[p.Transaction] = true
 	}
 	if p.Effect.State == loyalty.NoTransaction && l.claimed[p.Transaction] {
-		return 0 // the guest and who claimed it are one by now: it is still theirs
+		return 0 // guest and claimer are one customer by now, so the purchase is still theirs
 	}
 	before := l.spent[p.Transaction]
 	// the difference from what it counted so far, because updates and refunds record new totals,
@@ -137,8 +136,7 @@ func (l *tierLedger) bucket(p loyalty.PastEntry) (d calendar.Day, open bool) {
 	return start, p.Booked.IsZero() || calendar.DayOf(p.Booked, loc) < next
 }
 
-// entry is what an event of this run, or of the batch before it, did, in the form that the journal
-// will have.
+// entry is an event of this run, or of the batch before it, in the form that the journal will have.
 func entry(r *engine.Run, e *loyalty.Event) loyalty.PastEntry {
 	p := loyalty.PastEntry{Event: e.ID, At: e.At, Transaction: e.Transaction}
 	if e.Effects != nil {
@@ -197,8 +195,8 @@ func spentBefore(r *engine.Run, s *Structure) map[string]int64 {
 	return spent
 }
 
-// rebuildTier makes the figures from the journal and from what the batch adds to it. The returned
-// ledger continues with the events of this run.
+// rebuildTier makes the figures from the journal and from what the batch adds to it. The returned ledger continues with
+// the events of this run.
 func rebuildTier(r *engine.Run, s *Structure, f *TierFigures) (tierLedger, error) {
 	if err := r.Require(loyalty.CustomerNeeds{Past: true}); err != nil {
 		return tierLedger{}, err

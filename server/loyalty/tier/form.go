@@ -7,8 +7,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// Form identifies the part of a structure's definition that decides tiers: names, for example, may
-// change without any customer's tier changing.
+// Form identifies the part of a structure's definition that decides tiers: a change of names, for example, changes no
+// customer's tier.
 func (s *Structure) Form() string {
 	thresholds := make(map[string]string, len(s.Tiers))
 	for _, t := range s.Tiers {

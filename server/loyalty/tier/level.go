@@ -10,23 +10,22 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// Level is a tier of a structure, and where a customer stands with it.
+// Level is a tier of a structure, and the customer's progress to it.
 type Level struct {
 	Structure *Structure
 	Tier      *Tier
-	Current   bool // it is the one that the customer has
-	Reached   bool // it is that one or one below it
-	Next      bool // it is the one above it
+	Current   bool // the customer has it
+	Reached   bool // the customer has it or a higher one
+	Next      bool // it is the one above the customer's
 	Manual    bool // Current was given by hand or by a campaign
-	// Figure is what the structure counted in the current window, Missing what it lacks to the
-	// threshold: in points, or in 1/10,000 of a currency unit.
+	// Figure is what the structure counted in the current window, Missing what it lacks to the threshold: in points, or
+	// in 1/10,000 of a currency unit.
 	Figure, Missing int64
 	Since           time.Time // of Current; else zero
 	Expires         time.Time // when Current ends if nothing happens until then; zero: never, or it is not current
 }
 
-// LevelsOf lists the tiers in force by the id of their structure, then by threshold, lowest first,
-// without a customer.
+// LevelsOf lists the tiers in force by the id of their structure, then by threshold, lowest first, without a customer.
 func LevelsOf(p *programme.Programme) (all []Level) {
 	for _, s := range ladders.Of(p) {
 		for _, t := range s.Tiers {
@@ -36,13 +35,13 @@ func LevelsOf(p *programme.Programme) (all []Level) {
 	return all
 }
 
-// CustomerLevels lists the same tiers with where the customer stands now.
+// CustomerLevels lists the same tiers with the customer's present progress.
 func CustomerLevels(r *engine.Run) ([]Level, error) {
 	all := LevelsOf(r.Programme)
 	var status TierStatus
 	for i := range all {
 		l := &all[i]
-		// once for a structure: its tiers stand together
+		// once per structure, whose tiers are next to each other
 		if status.Structure != l.Structure {
 			var err error
 			if status, err = statusOf(r, l.Structure); err != nil {
@@ -61,7 +60,7 @@ func (status *TierStatus) level(l *Level) {
 	if status.Current == nil {
 		return
 	}
-	// by rank and not by figure: a tier that was given by hand has those below it, too
+	// by rank and not by figure: a tier that was given by hand includes the lower ones
 	l.Reached = s.rank(l.Tier.ID) <= s.rank(status.Current.ID)
 	if l.Current = l.Tier == status.Current; l.Current {
 		l.Since, l.Expires, l.Manual = status.Since, status.Expires, status.Manual

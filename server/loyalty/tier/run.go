@@ -38,8 +38,8 @@ type tierStructure struct {
 	Structure string `json:"structure"`
 }
 
-// ViewOf is the moment at which structures are evaluated: the instant of what came due, or else the
-// instant of recording, even if the event is dated earlier.
+// ViewOf is the moment at which structures are evaluated: the instant of a due effect, otherwise the instant of
+// recording, even if the event is dated earlier.
 func ViewOf(r *engine.Run) TierView {
 	at := r.At
 	if r.Late {
@@ -48,7 +48,7 @@ func ViewOf(r *engine.Run) TierView {
 	return TierView{At: at, Score: r.Book.Figures.Score, Enrolled: r.Customer.CreatedAt, Location: r.Programme.Location}
 }
 
-// Enrolled reports whether the customer takes part in tiers, which an inactive one does not yet.
+// Enrolled reports whether the customer takes part in tiers; an inactive customer does not yet.
 func Enrolled(r *engine.Run) bool {
 	return r.Customer.Status == loyalty.Active || r.Customer.Status == loyalty.Suspended
 }
@@ -57,8 +57,7 @@ func Enrolled(r *engine.Run) bool {
 // module is off, so that they are right when it is switched on.
 func update(r *engine.Run) error {
 	for _, s := range ladders.Of(r.Programme) {
-		// two journals become one: where windows begin with the enrolment, the two figures cannot
-		// simply be added
+		// two journals become one: if windows begin with the enrolment, the two figures cannot simply be added
 		if mergedInto(r) && s.counts() {
 			if err := countAgain(r, s); err != nil {
 				return err
@@ -80,18 +79,17 @@ func update(r *engine.Run) error {
 	return nil
 }
 
-// tierTurn is a state that is to be evaluated.
+// tierTurn is a state to be evaluated.
 type tierTurn struct {
 	structure *Structure
 	state     *TierState
 	view      TierView
-	cause     *loyalty.Event // nil: it came due
-	counted   bool           // the figures are others than those that are stored
+	cause     *loyalty.Event // nil: a date caused it
+	counted   bool           // the figures differ from the stored ones
 }
 
-// evaluate updates a state and stores the outcome, in the name of the event by which the tier
-// changed, or else of the event that caused the evaluation. If a date caused it and the tier did
-// not change, a tier_recalculation records it.
+// evaluate updates a state and stores the outcome, on the event by which the tier changed, or otherwise on the event
+// that caused the evaluation. If a date caused it and the tier did not change, a tier_recalculation records it.
 func evaluate(r *engine.Run, t tierTurn) error {
 	s, st, before := t.structure, t.state, t.state.TierHold
 	e := t.cause
@@ -114,8 +112,8 @@ func evaluate(r *engine.Run, t tierTurn) error {
 	return r.SetProgress(e, key, st, due)
 }
 
-// dueAt is when a state must be evaluated again; zero means never, or not while the customer takes
-// no part or the module is off.
+// dueAt is when a state must be evaluated again; zero means never, or not while the customer takes no part or the
+// module is off.
 func dueAt(r *engine.Run, t tierTurn) time.Time {
 	if !Enrolled(r) || !r.Programme.On[programme.ModuleTiers] {
 		return time.Time{}
@@ -123,9 +121,9 @@ func dueAt(r *engine.Run, t tierTurn) time.Time {
 	return t.structure.due(t.state, t.view)
 }
 
-// moved writes the event by which the customer rose or fell, as a consequence of the submitted
-// event, or on its own if a date caused it. It has the date of the evaluation and not of the event,
-// because a rise that is found late happened then.
+// moved writes the event by which the customer rose or fell, as a consequence of the submitted event, or on its own if
+// a date caused it. It has the date of the evaluation instead of the event's, because a rise that is found late
+// happened then.
 func moved(r *engine.Run, t tierTurn, from string) *loyalty.Event {
 	s, st := t.structure, t.state
 	action, data := "tier_down", any(tierDown{s.ID, st.Tier})
@@ -142,7 +140,7 @@ func moved(r *engine.Run, t tierTurn, from string) *loyalty.Event {
 	return e
 }
 
-// root returns the event of this submission and this customer that an event goes back to.
+// root returns the event of this submission and this customer from which an event followed.
 func root(r *engine.Run, e *loyalty.Event) *loyalty.Event {
 	for e != nil && e.Parent != (loyalty.ID{}) {
 		i := slices.IndexFunc(r.Events(), func(o *loyalty.Event) bool { return o.ID == e.Parent && o.Customer == e.Customer })
@@ -161,7 +159,7 @@ func written(t time.Time) string {
 	return t.UTC().Format(moment)
 }
 
-// dueTier evaluates a tier at the instant for which that was planned.
+// dueTier evaluates a tier at its planned instant.
 func dueTier(r *engine.Run, p *loyalty.Progress) error {
 	s := Structures.Of(r.Programme)[p.Key]
 	if s == nil { // archived: what the customer had stays on record
@@ -190,10 +188,9 @@ func countAgain(r *engine.Run, s *Structure) error {
 	return r.SetProgress(lastEvent(r), loyalty.ProgressKey{Kind: loyalty.ProgressTier, Key: s.ID}, st, r.Now.Add(time.Millisecond))
 }
 
-// Change gives the customer a tier as a consequence of an event, by a tier_change. It holds until
-// expires whatever the figure is; if expires is zero it holds until the next change, but the figure
-// can lift the customer above it. It does nothing if the customer takes no part, has a higher tier,
-// or already has this one on these terms.
+// Change gives the customer a tier as a consequence of an event, by a tier_change. It holds until expires whatever the
+// figure is. If expires is zero it holds until the next change, but the figure can lift the customer above it. It does
+// nothing if the customer takes no part, has a higher tier, or already has this one on these terms.
 func Change(r *engine.Run, parent *loyalty.Event, t *Tier, expires time.Time) error {
 	s := Structures.Of(r.Programme)[t.Structure]
 	st, _, err := tierState(r, s)
@@ -208,9 +205,9 @@ func Change(r *engine.Run, parent *loyalty.Event, t *Tier, expires time.Time) er
 	return Give(r, r.Derive(parent, "tier_change", tierChange{t.ID, written(expires)}), t, time.Time{}, expires)
 }
 
-// Give is Change by hand, on the row of the tier_change, and may also lower the customer's tier. It
-// fails with ErrPropertyInvalid if the tier would have ended before. since is when they got it, for
-// a tier that another system gave; zero means now.
+// Give is Change by hand, on the row of the tier_change, and may also lower the customer's tier. It fails with
+// ErrPropertyInvalid if the tier would have ended before. since is when they got it, for a tier that another system
+// gave; zero means now.
 func Give(r *engine.Run, e *loyalty.Event, t *Tier, since, expires time.Time) error {
 	s := Structures.Of(r.Programme)[t.Structure]
 	st, _, err := tierState(r, s)
@@ -221,7 +218,7 @@ func Give(r *engine.Run, e *loyalty.Event, t *Tier, since, expires time.Time) er
 	if !expires.IsZero() && !expires.After(v.At) {
 		return loyalty.ErrPropertyInvalid.With("property", "expdate").With("reason", "past").At("data.expdate")
 	}
-	s.judge(&st, v) // what the figure gave before
+	s.judge(&st, v) // the tier by figure before the change
 	if st.Tier != t.ID {
 		st.Tier, st.Since = t.ID, v.At
 	}
@@ -234,8 +231,8 @@ func Give(r *engine.Run, e *loyalty.Event, t *Tier, since, expires time.Time) er
 	return r.SetProgress(e, loyalty.ProgressKey{Kind: loyalty.ProgressTier, Key: s.ID}, st, s.due(&st, v))
 }
 
-// Recalculate makes the customer's figures of a structure anew from the journal, in the name of an
-// event, and then lets them rise or fall. It fails with ErrStructureNotFound.
+// Recalculate makes the customer's figures of a structure anew from the journal, on an event, and then lets the
+// customer rise or fall. It fails with ErrStructureNotFound.
 func Recalculate(r *engine.Run, e *loyalty.Event, structure string) error {
 	s := Structures.Of(r.Programme)[structure]
 	if s == nil {
@@ -265,7 +262,7 @@ func Recalculate(r *engine.Run, e *loyalty.Event, structure string) error {
 var TierFeature = engine.Feature{
 	Name: "tiers", Counts: true, Progress: loyalty.ProgressTier, After: update, Due: dueTier, Join: joinTiers,
 	Needs: func(p *programme.Programme, _ string, n *loyalty.CustomerNeeds) {
-		if len(Structures.Of(p)) > 0 { // figures go on while the module is off
+		if len(Structures.Of(p)) > 0 { // figures are kept up to date while the module is off
 			n.Progress |= loyalty.Kinds(loyalty.ProgressTier)
 		}
 	},

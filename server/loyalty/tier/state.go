@@ -18,7 +18,7 @@ type TierState struct {
 	TierFigures
 }
 
-// ReadDocument reads the state as it is stored; what seldom is there, encoding/json reads.
+// ReadDocument reads the common members of a stored state; encoding/json reads a document with rare ones.
 func (st *TierState) ReadDocument(text json.RawMessage) error {
 	fresh := *st
 	err := loyalty.EachMember(text, func(name, value []byte) error {
@@ -69,17 +69,16 @@ func readBucket(name, value []byte, into map[calendar.Day]int64) error {
 type TierHold struct {
 	Tier   string    `json:"tier,omitempty"` // what the customer has; empty: none
 	Since  time.Time `json:"since,omitzero"`
-	Earned string    `json:"earned,omitempty"` // what the figure gave, also while another one is held by hand
+	Earned string    `json:"earned,omitempty"` // by the figure, even while another one is held by hand
 	// GraceUntil is when Earned falls unless the figure recovers; zero if it is not about to fall.
 	GraceUntil time.Time `json:"grace_until,omitzero"`
 
 	Manual      string    `json:"manual,omitempty"`      // given by hand or by a campaign; empty: none
 	ManualUntil time.Time `json:"manual_until,omitzero"` // zero: it has no end
-	ManualOver  string    `json:"manual_over,omitempty"` // without an end: the figure lifts above this one and above Manual
+	ManualOver  string    `json:"manual_over,omitempty"` // of a manual tier without an end: the figure lifts above this one and above Manual
 }
 
-// TierFigures is the sum of the journal: a function of the journal, of what the structure counts,
-// and of the day.
+// TierFigures is the sum of the journal. It depends on the journal, on what the structure counts, and on the day.
 type TierFigures struct {
 	Of      string     `json:"of,omitempty"` // base, window and time zone it was made for; empty: it must be made again
 	Built   time.Time  `json:"built,omitzero"`
@@ -94,9 +93,9 @@ type TierFigures struct {
 type TierView struct {
 	At       time.Time
 	Score    int64     // the customer's
-	Enrolled time.Time // their creation
+	Enrolled time.Time // when they were created
 	Location *time.Location
-	// Recalculation evaluates as the nightly check would, whatever the hour.
+	// Recalculation evaluates as the nightly check would, at any hour.
 	Recalculation bool
 }
 
@@ -176,8 +175,8 @@ func (s *Structure) judge(st *TierState, v TierView) (moved bool) {
 	return true
 }
 
-// shown is the tier that a customer has. A given tier holds until it ends, whatever the figure is;
-// one without an end can only be risen above.
+// shown is the tier that a customer has. A given tier holds until it ends, whatever the figure is; the figure can only
+// lift above one without an end.
 func (s *Structure) shown(st *TierState) string {
 	earned, manual := s.rank(st.Earned), s.rank(st.Manual)
 	lifted := st.ManualUntil.IsZero() && earned > manual && earned > s.rank(st.ManualOver)
@@ -187,8 +186,8 @@ func (s *Structure) shown(st *TierState) string {
 	return st.Manual
 }
 
-// checked reports whether a fall may be found at the view's instant: at any instant without a
-// window, at midnight with a rolling one, and otherwise when a window begins.
+// checked reports whether a fall may be found at the view's instant: at any instant without a window, at midnight with
+// a rolling window, and otherwise when a window begins.
 func (s *Structure) checked(v TierView) bool {
 	switch {
 	case s.Window.Split():
@@ -233,11 +232,11 @@ func (s *Structure) ends(st *TierState, v TierView) time.Time {
 	case st.Tier == st.Manual && s.shown(st) == st.Manual:
 		return st.ManualUntil
 	}
-	// a figure that is too low now can be high enough at the next check: a day on which more was
-	// given back than earned leaves a rolling window, too
+	// a figure that is too low now can be high enough at the next check: a day with more given back than earned leaves
+	// a rolling window, too
 	then, was := *st, time.Time{}
 	v.Recalculation = false
-	for due := s.due(st, v); due.After(was); due = s.due(&then, v) { // a date that does not move on would never end it
+	for due := s.due(st, v); due.After(was); due = s.due(&then, v) { // a date that does not advance would never end the loop
 		v.At, was = due, due
 		if s.judge(&then, v); s.rank(then.Tier) < s.rank(st.Tier) {
 			return due
@@ -267,8 +266,8 @@ func (s *Structure) nextCheck(st *TierState, v TierView, matters func(rank int) 
 	return s.nextLeave(st, v, matters)
 }
 
-// nextLeave lets the days leave a rolling window one after the other. A day on which more was given
-// back than earned lifts the figure when it leaves.
+// nextLeave lets the days leave a rolling window one after the other. A day with more given back than earned lifts the
+// figure when it leaves.
 func (s *Structure) nextLeave(st *TierState, v TierView, matters func(rank int) bool) time.Time {
 	figure, limit := s.Figure(st, v), s.Window.Limit(v.Today())
 	days := slices.Sorted(maps.Keys(st.Buckets))

@@ -8,7 +8,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 )
 
-// TierStatus is where a customer stands in a structure, for display.
+// TierStatus is a customer's standing in a structure, for display.
 type TierStatus struct {
 	Structure *Structure
 	Current   *Tier // nil: none
@@ -41,7 +41,8 @@ func (s *Structure) Status(st *TierState, v TierView) TierStatus {
 	return status
 }
 
-// Soon tells by what is stored where a customer stands, with what has come due since. It is not known where figures are of another window or were never counted.
+// Soon computes the standing of a customer from the stored state and what has come due since. It is unknown if the
+// figures are of another window or were never counted.
 func (s *Structure) Soon(c *loyalty.TierStanding, v TierView) (status TierStatus, known bool, err error) {
 	var st TierState
 	if c.State != nil {
@@ -49,7 +50,8 @@ func (s *Structure) Soon(c *loyalty.TierStanding, v TierView) (status TierStatus
 			return status, false, err
 		}
 	}
-	// what was counted while the structure was new is told as it is: it is right unless another node had not heard of it yet
+	// Figures counted while the structure was new are used as they are: they are right unless another node still had
+	// the previous version.
 	if s.counts() && st.Of != s.of(v.Location) {
 		return status, false, nil
 	}
@@ -57,7 +59,7 @@ func (s *Structure) Soon(c *loyalty.TierStanding, v TierView) (status TierStatus
 		then := v
 		then.At = due
 		s.judge(&st, then)
-		// a date that does not move on would never end the loop
+		// a date that does not advance would never end the loop
 		if next := s.due(&st, then); next.After(due) {
 			due = next
 		} else {
@@ -67,7 +69,7 @@ func (s *Structure) Soon(c *loyalty.TierStanding, v TierView) (status TierStatus
 	return s.Status(&st, v), true, nil
 }
 
-// Near says whether the figure lacks so many percent of the next threshold at most.
+// Near reports whether the figure lacks at most the given percentage of the next threshold.
 func (status *TierStatus) Near(percent int64) bool {
 	if status.Next == nil {
 		return false
@@ -84,7 +86,7 @@ func (status *TierStatus) Lacks() int64 {
 	return status.Structure.lacks(status.Current, status.Figure)
 }
 
-// statusOf returns where the customer stands in a structure now.
+// statusOf returns the customer's present standing in a structure.
 func statusOf(r *engine.Run, s *Structure) (TierStatus, error) {
 	st, _, err := tierState(r, s)
 	return s.Status(&st, ViewOf(r)), err

@@ -1,5 +1,5 @@
-// Package tier handles tiers: the structures that customers climb, the figures that decide, and
-// when a customer rises, falls, or must be evaluated again.
+// Package tier handles tiers: the structures that customers climb, the figures that decide, and when a customer rises,
+// falls, or must be evaluated again.
 package tier
 
 import (
@@ -52,8 +52,8 @@ type Tier struct {
 	ID        string          `json:"-"`
 	Structure string          `json:"structure"`
 	Name      loyalty.Texts   `json:"name"`
-	Threshold money.Amount    `json:"threshold"` // points or money, from which on it is reached
-	Benefits  json.RawMessage `json:"benefits"`  // in the words of whoever made it; nil: none
+	Threshold money.Amount    `json:"threshold"` // points or money from which it is reached
+	Benefits  json.RawMessage `json:"benefits"`  // free form, as the programme's owner wrote them; nil: none
 }
 
 // Structures are the ladders of tiers (module tiers).
@@ -75,8 +75,8 @@ func readStructure(p *programme.Programme, e loyalty.Entity) (*Structure, error)
 	return s, s.check()
 }
 
-// check refuses settings that would have no effect, such as a number of days for a window that does
-// not roll. Ignored silently, they would look as if they counted.
+// check refuses settings that would have no effect, such as a number of days for a window that does not roll: ignored
+// silently, they would look as if they counted.
 func (s *Structure) check() error {
 	w := s.Window
 	switch {
