@@ -10,8 +10,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// How many events become deliveries at once, how many numbers are looked at for them, how many pieces one turn handles
-// of each, and how many deliveries may wait while a replay makes more.
+// Limits of the fan-out: events that become deliveries at once, positions of the feed that are read for them, pieces of
+// each kind per turn, deliveries that may wait while a replay makes more, and notices at once.
 const (
 	pieceEvents   = 500
 	pieceNumbers  = 2000
@@ -21,7 +21,7 @@ const (
 	crowdRows     = 100 // deliveries at once while callers go first
 )
 
-// fanOut writes the deliveries for what was committed, for notices, and for what was asked for again.
+// fanOut writes the deliveries for committed events, for notices, and for replays.
 func (d *Deliverer) fanOut(ctx context.Context, all []loyalty.Webhook) error {
 	if d.o.Engine.Now().Before(d.behind) && d.behind.Sub(d.o.Engine.Now()) <= yieldFor {
 		return nil
@@ -35,7 +35,7 @@ func (d *Deliverer) fanOut(ctx context.Context, all []loyalty.Webhook) error {
 		return err
 	}
 	// One read of the feed serves all webhooks that are at the same position.
-	groups := map[int64][]*loyalty.Webhook{} // by what they have looked at: most are at the end
+	groups := map[int64][]*loyalty.Webhook{} // by position: most are at the end
 	for i := range all {
 		groups[all[i].Cursor] = append(groups[all[i].Cursor], &all[i])
 	}
@@ -49,7 +49,7 @@ func (d *Deliverer) fanOut(ctx context.Context, all []loyalty.Webhook) error {
 			groups[next] = append(groups[next], groups[cursor]...)
 			delete(groups, cursor)
 			cursor = next
-			if d.yield.crowd() { // what there is already is sent first
+			if d.yield.crowd() { // the existing deliveries are sent first
 				break
 			}
 		}
@@ -57,17 +57,17 @@ func (d *Deliverer) fanOut(ctx context.Context, all []loyalty.Webhook) error {
 	return d.replays(ctx, all)
 }
 
-// piece fans out the next events for webhooks at the same position. If another node was faster the work is left to it
-// for a while, and next is the cursor unchanged.
+// piece fans out the next events for webhooks at the same position. If another node was faster, the work is left to
+// that node for a while, and next is the unchanged cursor.
 func (d *Deliverer) piece(ctx context.Context, group []*loyalty.Webhook, cursor, head int64) (next int64, err error) {
 	f := loyalty.FanOut{From: cursor, Through: head, Deliveries: map[loyalty.ID][]loyalty.Delivery{}}
 	q := loyalty.FeedQuery{After: cursor, Limit: pieceEvents, Scan: pieceNumbers}
-	if d.yield.crowd() { // who holds the one writer of SQLite for a large piece holds up everybody
+	if d.yield.crowd() { // on SQLite, a large piece would hold up every writer
 		q.Limit = max(1, crowdRows/len(group))
 	}
 	var types []string
 	for _, w := range group {
-		// a webhook that gets none of these events has looked at them, too
+		// a webhook that gets none of these events still moves past them
 		f.Deliveries[w.ID] = nil
 		types = append(types, w.Types...)
 	}
@@ -206,7 +206,7 @@ func (d *Deliverer) replay(ctx context.Context, w *loyalty.Webhook, r *loyalty.R
 		f.Through = min(part.Through, r.Until)
 	}
 	if f.Through <= r.Position && r.Position < r.Until {
-		f.Through = r.Until // the tail has nothing behind it
+		f.Through = r.Until // no further event belongs to the replay
 	}
 	f.Deliveries = map[loyalty.ID][]loyalty.Delivery{w.ID: deliveries}
 	_, err := d.write(ctx, f)

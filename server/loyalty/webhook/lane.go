@@ -9,12 +9,12 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// leaseTime is how long a lane has a delivery to itself: longer than an attempt may take. The deliveries of a node that
-// is killed wait for so long.
+// leaseTime is how long a lane has a delivery to itself: longer than an attempt may take. If a node is killed, its
+// deliveries wait that long.
 const leaseTime = 30 * time.Second
 
-// How long the end of attempts is waited for, and may be written, when the program stops; and how long a lane waits for
-// a database that is away.
+// How long attempts may take to end, and to be written, when the program stops; and how long a lane waits for a
+// database that is away.
 const (
 	saveTime   = 10 * time.Second
 	retryEvery = time.Second
@@ -26,12 +26,12 @@ type lane struct {
 	id       loyalty.ID
 	owner    loyalty.ID
 	results  chan outcome
-	due      <-chan struct{} // something was found that is to be sent
+	due      <-chan struct{} // something to be sent was found
 	underWay int
 	done     []outcome // to be written
 }
 
-// outcome is the result of an attempt, or why none was made: then the delivery has a reason to be skipped.
+// outcome is the result of an attempt, or of a delivery that is skipped for a reason without an attempt.
 type outcome struct {
 	delivery loyalty.Delivery
 	at       time.Time
@@ -52,10 +52,10 @@ func (l *lane) run(ctx context.Context) {
 			err = l.send(w, claimed)
 		}
 		switch {
-		case errors.Is(err, loyalty.ErrWebhookNotFound): // it was removed, and with it what its messages came to
+		case errors.Is(err, loyalty.ErrWebhookNotFound): // it was removed, and with it the results of its messages
 			l.done = nil
 		case err != nil:
-			if !errors.Is(err, context.Canceled) { // the program stops
+			if !errors.Is(err, context.Canceled) { // Canceled: the program stops
 				l.o.Report(err)
 			}
 			if len(l.done) == 0 || l.expired() || ctx.Err() != nil {
@@ -74,13 +74,12 @@ func (l *lane) run(ctx context.Context) {
 	}
 }
 
-// expired reports whether the leases of what is to be written have ended, so that other lanes send it again.
+// expired reports whether the leases of the unwritten results have ended, so that other lanes send the messages again.
 func (l *lane) expired() bool {
 	return l.o.Engine.Now().Sub(l.done[0].at) > leaseTime
 }
 
-// gatherFor is how long a result that has arrived waits for others, to be written with them: a transaction costs more
-// than a message.
+// gatherFor is how long a result waits for others, to be written with them: a transaction costs more than a message.
 const gatherFor = 5 * time.Millisecond
 
 // wait waits for a result, and a moment for more. If there are free slots, it also returns when something else falls
@@ -123,8 +122,8 @@ func (l *lane) arrived(o outcome) {
 	l.underWay--
 }
 
-// take takes slots of the node for more messages; none when the program stops. No lane takes more than it leaves to
-// others: slow receivers get fewer slots each the more of them there are, and an address with no message under way
+// take takes slots of the node for more messages; none when the program stops. A lane never takes more slots than it
+// leaves free: the more slow receivers there are, the fewer slots each gets. An address without a message in flight
 // always finds a slot as long as there are fewer addresses than slots.
 func (l *lane) take(ctx context.Context) (n int) {
 	l.mu.Lock()
@@ -143,11 +142,11 @@ func (l *lane) give(n int) {
 	l.free += n
 }
 
-// maxConcurrency is the most messages under way to one address.
+// maxConcurrency is the most messages in flight to one address.
 const maxConcurrency = 8
 
-// exchange writes results and claims new deliveries. When the program stops, results are still written, a second time
-// if that was under way, and nothing is claimed.
+// exchange writes results and claims new deliveries. When the program stops, it still writes the results, once more if
+// a write was in progress, and claims nothing.
 func (l *lane) exchange(ctx context.Context) (w *loyalty.Webhook, claimed []loyalty.Delivery, err error) {
 	if ctx.Err() == nil {
 		w, claimed, err = l.write(ctx, true)
@@ -163,15 +162,15 @@ func (l *lane) exchange(ctx context.Context) (w *loyalty.Webhook, claimed []loya
 	return l.write(last, false)
 }
 
-// write is the transaction of an exchange; more says that deliveries are claimed in it. Results that arrive while it
-// waits for its turn are written too, and as many deliveries are claimed as there are slots by then.
+// write is the transaction of an exchange; more allows it to claim deliveries. Results that arrive while it waits for
+// its turn are written too, and it claims as many deliveries as there are slots by then.
 func (l *lane) write(ctx context.Context, more bool) (w *loyalty.Webhook, claimed []loyalty.Delivery, err error) {
 	var tell []told
 	slots := 0
 	err = l.yield.turn(ctx, l.o.Sleep, func() error {
 		l.gather()
 		if more {
-			// before work is claimed: a claimed delivery that waited for a slot would use up its lease
+			// before deliveries are claimed: a claimed delivery that waited for a slot would use up its lease
 			slots = l.take(ctx)
 		}
 		if len(l.done)+slots == 0 {
@@ -186,7 +185,7 @@ func (l *lane) write(ctx context.Context, more bool) (w *loyalty.Webhook, claime
 			return err
 		})
 	})
-	if err != nil { // nothing was claimed, whatever the transaction had come to
+	if err != nil { // nothing was claimed, even if the transaction got that far
 		l.give(slots)
 		return nil, nil, err
 	}
@@ -208,7 +207,7 @@ func (l *lane) claim(tx loyalty.WebhookTx, slots int) ([]loyalty.Delivery, error
 	if err != nil {
 		return nil, err
 	}
-	// messages that other nodes have under way to the same address count too
+	// messages that other nodes have in flight to the same address count too
 	n := min(slots, allowed(w)-leased)
 	if n <= 0 {
 		return nil, nil
@@ -216,7 +215,7 @@ func (l *lane) claim(tx loyalty.WebhookTx, slots int) ([]loyalty.Delivery, error
 	return tx.Claim(l.owner, now, now.Add(leaseTime), n, OnProbation(&w.Health))
 }
 
-// record writes results. A result whose delivery belongs to another lane by now does not count.
+// record writes results. It drops a result whose delivery belongs to another lane by now.
 func (l *lane) record(tx loyalty.WebhookTx, done []outcome) (tell []told, err error) {
 	if len(done) == 0 {
 		return nil, nil
@@ -236,10 +235,10 @@ func (l *lane) record(tx loyalty.WebhookTx, done []outcome) (tell []told, err er
 		if !held[d.Number] {
 			continue
 		}
-		delete(held, d.Number) // what was sent twice is settled once
+		delete(held, d.Number) // a message that was sent twice is settled once
 		if d.Reason != "" {
 			d.State = loyalty.DeliverySkipped
-			// without a moment it is no attempt, and what the last one came to stays
+			// an attempt without an instant counts as none, and the result of the last one stays
 			settled = append(settled, loyalty.Settled{Delivery: d, Attempt: loyalty.Attempt{Status: d.LastStatus, Fault: d.LastFault}})
 			continue
 		}
@@ -276,7 +275,7 @@ type notice struct {
 	Reason   string     `json:"reason,omitempty"`
 }
 
-// noticeOf makes the notice that other webhooks get about one.
+// noticeOf makes the notice about a webhook that other webhooks get.
 func noticeOf(t told, before, w *loyalty.Webhook, now time.Time) loyalty.Notice {
 	said := notice{Webhook: w.ID, Label: w.Label, Failures: w.Health.Failures, Reason: w.Reason}
 	h := &w.Health
@@ -288,12 +287,12 @@ func noticeOf(t told, before, w *loyalty.Webhook, now time.Time) loyalty.Notice 
 		since := h.FailingSince.UTC()
 		said.Since = &since
 	}
-	data, _ := json.Marshal(said) // it has nothing that cannot be written
+	data, _ := json.Marshal(said) // it always can be encoded
 	return loyalty.Notice{ID: loyalty.NewID(now, loyalty.ID{}), Type: string(t), About: w.ID, Data: data, At: now}
 }
 
-// send begins to send what was claimed, but for what is skipped. It fails if the messages cannot be made; then they are
-// tried again after their leases.
+// send begins to send the claimed deliveries, except for skipped ones. It fails if the messages cannot be made; then
+// they are tried again after their leases.
 func (l *lane) send(w *loyalty.Webhook, claimed []loyalty.Delivery) error {
 	if len(claimed) == 0 {
 		return nil
@@ -313,7 +312,7 @@ func (l *lane) send(w *loyalty.Webhook, claimed []loyalty.Delivery) error {
 	now := l.o.Engine.Now()
 	m := Message{URL: w.URL, Headers: w.Headers, Type: contentType(w.Format), At: now}
 	for _, s := range w.Secrets {
-		// while secrets overlap each of them signs the message: a receiver needs one that verifies
+		// while secrets overlap, each of them signs the message: a receiver needs one that verifies
 		if s.ExpiresAt.IsZero() || s.ExpiresAt.After(now) {
 			m.Secrets = append(m.Secrets, s.Value)
 		}
@@ -344,7 +343,7 @@ func (l *lane) attempt(d *loyalty.Delivery, m *Message) Answer {
 	if l.o.Tracer != nil {
 		m.Trace, end = l.o.Tracer.Attempt(d.Event, l.id, d.Type)
 	}
-	a := l.o.Sender.Send(context.Background(), m) // it bounds itself
+	a := l.o.Sender.Send(context.Background(), m) // it has its own time limit
 	end(&a)
 	return a
 }

@@ -16,8 +16,8 @@ var waits = [...]time.Duration{
 // maxTries is how often a delivery is tried.
 const maxTries = len(waits) + 1
 
-// spread is the fraction by which a wait is made longer or shorter at random, so that what failed together does not
-// come back together.
+// spread is the fraction by which a wait is made longer or shorter at random, so that deliveries that failed together
+// do not come back together.
 const spread = 0.2
 
 // How often an address on probation is tried, when its failure is reported, and when it is given up.
@@ -31,11 +31,11 @@ const (
 
 // Answer is the result of an attempt.
 type Answer struct {
-	Status     int           // of HTTP; 0: there was none
+	Status     int           // 0: there was none
 	Fault      string        // why
-	RetryAfter time.Duration // for how long the receiver wants to be left alone; 0: it does not say
+	RetryAfter time.Duration // how long the receiver asks to be left alone; 0: it does not say
 	Took       time.Duration
-	Body       []byte // the beginning of it
+	Body       []byte // its first bytes
 }
 
 func (a *Answer) success() bool { return a.Status >= 200 && a.Status < 300 }
@@ -43,7 +43,7 @@ func (a *Answer) success() bool { return a.Status >= 200 && a.Status < 300 }
 // gone reports whether the receiver has declined all further messages.
 func (a *Answer) gone() bool { return a.Status == 410 }
 
-// slow reports whether the receiver, or a proxy before it, is overloaded.
+// slow reports whether the receiver, or a proxy in front of it, is overloaded.
 func (a *Answer) slow() bool {
 	return a.Status == 429 || a.Status == 502 || a.Status == 503 || a.Status == 504
 }
@@ -51,7 +51,7 @@ func (a *Answer) slow() bool {
 // OnProbation reports whether an address counts as out of order.
 func OnProbation(h *loyalty.WebhookHealth) bool { return h.Failures >= loyalty.ProbationAfter }
 
-// allowed is how many messages may be under way at a time.
+// allowed is how many messages may be in flight at a time.
 func allowed(w *loyalty.Webhook) int {
 	if OnProbation(&w.Health) {
 		return 1
@@ -59,7 +59,7 @@ func allowed(w *loyalty.Webhook) int {
 	return max(1, min(w.Concurrency, w.Health.Pace))
 }
 
-// told is what other webhooks are told about one.
+// told is the type of a notice about a webhook.
 type told string
 
 const (

@@ -10,8 +10,7 @@ import (
 // and the old one is still produced.
 const Version = "2026-11"
 
-// NoticeType is a type of message that is not about an event, with an example of its content and the JSON Schema of
-// that.
+// NoticeType is a type of message that is not about an event, with an example of its content and its JSON Schema.
 type NoticeType struct {
 	Type            string
 	Example, Schema json.RawMessage

@@ -11,18 +11,18 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 )
 
-// judge gives a reason to the deliveries that a webhook does not want any more. Only those are judged that were decided
-// before its types or filter were last changed: what a filter said of a customer holds until then. All of them count as
-// decided by what was judged here.
+// judge marks the deliveries that a webhook no longer wants with a reason. It judges only deliveries that were decided
+// before the types or filter of the webhook were last changed; the earlier verdict of a filter about a customer holds
+// until then. Afterwards all of them count as decided by the present types and filter.
 func (d *Deliverer) judge(ctx context.Context, w *loyalty.Webhook, claimed []loyalty.Delivery) error {
 	var numbers []int64
-	fitting := map[int64][]*loyalty.Delivery{} // by number: those that may have to fit the filter
+	fitting := map[int64][]*loyalty.Delivery{} // by number: those that the filter has to accept
 	for i := range claimed {
 		c := &claimed[i]
 		before := c.Revision
 		c.Revision = w.Revision
 		switch {
-		case before == w.Revision, c.Type == loyalty.TestMessage: // a test was asked for
+		case before == w.Revision, c.Type == loyalty.TestMessage: // a test message was asked for
 		case !w.Wants(c.Type):
 			c.Reason = loyalty.SkippedTypes
 		case w.Filter != "" && c.Sequence != 0:
@@ -47,8 +47,8 @@ func (d *Deliverer) judge(ctx context.Context, w *loyalty.Webhook, claimed []loy
 	return err
 }
 
-// fits reports whether a webhook's filter accepts an event. An event that says whom to forget passes every filter,
-// because earlier ones may have passed what has to be forgotten. A condition that cannot be evaluated does not hold.
+// fits reports whether a webhook's filter accepts an event. An opt-out passes every filter, because the receiver may
+// have to forget what earlier messages told it. A condition that cannot be evaluated does not hold.
 func (d *Deliverer) fits(ctx context.Context, w *loyalty.Webhook, e *loyalty.Event) (bool, error) {
 	if w.Filter == "" || loyalty.EventType+e.Action == loyalty.OptOutType {
 		return true, nil

@@ -1,6 +1,6 @@
-// Package webhook has events sent to addresses that asked for them. It follows the tail and writes what is to be sent
-// (fan-out), and it sends: it decides which delivery is sent when, what an answer means, and when an address counts as
-// out of order. It knows neither HTTP nor the form of messages, which a Sender and a Renderer do.
+// Package webhook sends events to the addresses of webhooks. It follows the tail and writes deliveries (fan-out), and
+// it sends them: it decides which delivery is sent when, what an answer means, and when an address counts as out of
+// order. It knows neither HTTP nor the form of messages; a Sender and a Renderer do.
 package webhook
 
 import (
@@ -21,23 +21,23 @@ type Sender interface {
 // Message is one message to send.
 type Message struct {
 	URL     string
-	Headers map[string]string // the receiver's own; those of the platform win
+	Headers map[string]string // the webhook's own; the platform's take precedence
 	Type    string            // of the body
 	Body    []byte
-	ID      string    // stays the same however often it is sent
+	ID      string    // the same in every attempt
 	At      time.Time // of this attempt
 	Secrets []string  // one signature for each
-	Trace   string    // the attempt's place in a trace, a traceparent; empty: nothing is followed
-	Replay  bool      // it is sent anew because somebody asked for it
+	Trace   string    // the attempt's place in a trace, a traceparent; empty: not traced
+	Replay  bool      // it is sent again by request
 }
 
 // Renderer makes the bodies of messages from what is known when they are sent.
 type Renderer interface {
-	// Render returns the body of each delivery; an empty one if there is no such event.
+	// Render returns the body of each delivery; an empty one if its event does not exist.
 	Render(ctx context.Context, w *loyalty.Webhook, list []loyalty.Delivery) ([][]byte, error)
 }
 
-// Engine evaluates conditions on customers, and knows the time.
+// Engine evaluates conditions on customers, and provides the time.
 type Engine interface {
 	View(ctx context.Context, n loyalty.CustomerNeeds, look func(*engine.Run) error) error
 	Now() time.Time
@@ -50,22 +50,22 @@ type Tracer interface {
 	Attempt(event, webhook loyalty.ID, kind string) (place string, end func(*Answer))
 }
 
-// Options is what a Deliverer is made of.
+// Options configures a Deliverer.
 type Options struct {
 	Store    loyalty.WebhookStore
 	Engine   Engine
-	Zone     func() *time.Location // in which conditions count days
+	Zone     func() *time.Location // for the days in conditions
 	Sender   Sender
 	Renderer Renderer
-	// Report is called with what went wrong, Told with changes in the state of an address; both may be nil.
+	// Report is called with failures, Told with changes in the state of an address; both may be nil.
 	Report func(error)
 	Told   func(kind string, w *loyalty.Webhook)
 	// Attempted is called for each attempt; may be nil.
 	Attempted func(webhook loyalty.ID, delivered bool, took time.Duration)
 	// Tracer traces attempts; may be nil.
 	Tracer Tracer
-	// Crowded reports whether callers are being served, who take precedence over deliveries; nil means
-	// that none are.
+	// Crowded reports whether a crowd of callers is being served, which takes precedence over deliveries; nil means
+	// never.
 	Crowded func() bool
 	// Sleep waits, or returns when ctx ends; nil means a timer.
 	Sleep func(ctx context.Context, d time.Duration)
@@ -87,16 +87,16 @@ type Deliverer struct {
 
 	lanes sync.WaitGroup
 	mu    sync.Mutex
-	busy  map[loyalty.ID]chan<- struct{} // webhooks that a lane works for, to tell it that something is due
-	free  int                            // how many more messages may be under way on this node
+	busy  map[loyalty.ID]chan<- struct{} // wakes the lanes, by webhook
+	free  int                            // how many more messages may be in flight on this node
 
-	conditions map[string]*condition.Condition // of filters
+	conditions map[string]*condition.Condition // by filter
 
 	behind time.Time // until then another node does the fan-out
 }
 
 // maxUnderWay is the most messages that a node sends at a time. It exceeds the number of webhooks, so that each has a
-// slot of its own whatever the others do.
+// slot of its own at any time.
 const maxUnderWay = 128
 
 // New makes a Deliverer. It starts nothing.
@@ -121,7 +121,7 @@ func New(o Options) *Deliverer {
 	return &Deliverer{o: o, yield: yielding{crowded: o.Crowded}, free: maxUnderWay, busy: map[loyalty.ID]chan<- struct{}{}, conditions: map[string]*condition.Condition{}}
 }
 
-// Work fans out and sends until ctx ends. It waits for messages under way, so that their results are known.
+// Work fans out and sends until ctx ends. It waits for messages in flight, so that their results are known.
 func (d *Deliverer) Work(ctx context.Context) {
 	defer d.lanes.Wait()
 	for ctx.Err() == nil {
@@ -137,7 +137,7 @@ func (d *Deliverer) Work(ctx context.Context) {
 	}
 }
 
-// Turn fans out what was committed, and begins to send what is due, without waiting for its end. some reports whether
+// Turn fans out committed events, and begins to send what is due, without waiting for its end. some reports whether
 // there are webhooks.
 func (d *Deliverer) Turn(ctx context.Context) (some bool, err error) {
 	all, err := d.o.Store.Webhooks(ctx)
@@ -154,7 +154,7 @@ func (d *Deliverer) Turn(ctx context.Context) (some bool, err error) {
 	return true, err
 }
 
-// Wait waits for the end of what was begun.
+// Wait waits until all lanes have ended.
 func (d *Deliverer) Wait() { d.lanes.Wait() }
 
 // start begins a lane for a webhook, or wakes the existing one.
@@ -164,7 +164,7 @@ func (d *Deliverer) start(ctx context.Context, id loyalty.ID) {
 	if lane, busy := d.busy[id]; busy {
 		select {
 		case lane <- struct{}{}:
-		default: // it knows
+		default: // it has been notified already
 		}
 		return
 	}

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// For how many times as long as it took a transaction of the deliverer leaves the database to
-// a crowd of callers, and for how long at most; for how long one waits for its turn at most, so
-// that something is sent whatever goes on, and long before the leases of what was sent are over.
+// Limits of the deliverer while a crowd of callers is served. After a transaction it rests restFor times the duration
+// of the transaction, at most longestRest. A transaction waits for its turn at most longestWait, so that something is
+// always sent, and long before the leases of sent messages end.
 const (
 	restFor     = 49
 	longestRest = time.Second
@@ -16,19 +16,18 @@ const (
 	askAgain    = 10 * time.Millisecond
 )
 
-// yielding lets callers go before what is told of their events: a crowd of them fills
-// processors and database, and what ten addresses are told of an event costs more than the
-// event did. Then the transactions of all webhooks of this node come one after the other, with
-// a rest behind each. Events that are told later for it are in the feed all the same.
+// yielding lets callers go before webhooks. A crowd of callers fills processors and database, and ten deliveries of an
+// event cost more than the event did. While there is a crowd, the transactions of all webhooks of this node therefore
+// run one after the other, with a rest after each. Delayed events stay in the feed.
 type yielding struct {
-	crowded func() bool // nil: nobody is asked
+	crowded func() bool // nil: callers are not considered
 
 	mu    sync.Mutex
 	busy  bool
-	until time.Time // of the rest
+	until time.Time // the end of the rest
 }
 
-// turn runs a transaction, when its turn has come.
+// turn runs a transaction when its turn has come.
 func (y *yielding) turn(ctx context.Context, sleep func(context.Context, time.Duration), work func() error) error {
 	for began := time.Now(); y.crowd() && ctx.Err() == nil; {
 		if y.begin() {
@@ -44,10 +43,10 @@ func (y *yielding) turn(ctx context.Context, sleep func(context.Context, time.Du
 	return work()
 }
 
-// crowd says whether callers go first.
+// crowd reports whether callers go first.
 func (y *yielding) crowd() bool { return y.crowded != nil && y.crowded() }
 
-// begin takes the turn, if it is nobody's.
+// begin takes the turn if it is free and the rest is over.
 func (y *yielding) begin() bool {
 	y.mu.Lock()
 	defer y.mu.Unlock()
@@ -58,7 +57,7 @@ func (y *yielding) begin() bool {
 	return true
 }
 
-// end gives it back.
+// end gives the turn back and begins the rest.
 func (y *yielding) end(took time.Duration) {
 	y.mu.Lock()
 	defer y.mu.Unlock()
