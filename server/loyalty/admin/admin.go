@@ -30,7 +30,7 @@ type Admin struct {
 	clock     func() time.Time
 
 	lastLock sync.Mutex
-	last     loyalty.ID // given: to audit entries and entities, so that those of one millisecond keep their order
+	last     loyalty.ID // so that audit entries and entities of one millisecond keep their order
 }
 
 // AdminOptions is what an Admin needs.
@@ -50,9 +50,9 @@ func NewAdmin(o AdminOptions) *Admin {
 	return &Admin{store: o.Store, registry: o.Registry, directory: o.Directory, apis: o.APIs, clock: o.Clock}
 }
 
-// Call says who asks for a change, and under which key it may be repeated.
+// Call is the caller of a change, and the idempotency key under which the change may be repeated.
 type Call struct {
-	KeyID       string            // the access key that asked, a user's (loyalty.User.KeyID), or CommandLine
+	KeyID       string            // the caller: an access key, a user's (loyalty.User.KeyID), or CommandLine
 	Idempotency *AdminIdempotency // nil: the caller sent no Idempotency-Key
 }
 
@@ -113,8 +113,8 @@ func change[T any](ctx context.Context, a *Admin, call Call, work func(*adminRun
 	return done, nil
 }
 
-// within is one transaction, and a second one if an event took the idempotency key between the look
-// for a stored answer and the commit: the second one finds that answer.
+// within is one transaction. If an event took the idempotency key between the look for a stored answer and the commit,
+// it is tried a second time, which finds that answer.
 func within(ctx context.Context, store loyalty.AdminStore, work func(loyalty.AdminTx) error) error {
 	err := store.Change(ctx, work)
 	if errors.Is(err, loyalty.ErrBatchConflict) {
@@ -123,8 +123,8 @@ func within(ctx context.Context, store loyalty.AdminStore, work func(loyalty.Adm
 	return err
 }
 
-// refused stores the answer of a refusal, whose own transaction was rolled back, in another one. It
-// stores only refusals that a repetition would meet again.
+// refused stores the answer of a refusal in a transaction of its own, because the refusal's was rolled back. It stores
+// only refusals that a repetition would meet again.
 func (a *Admin) refused(ctx context.Context, call Call, cause error) (*loyalty.Answer, error) {
 	if call.Idempotency == nil || errors.Is(cause, loyalty.ErrKeyReused) || !loyalty.WorthStoring(cause) {
 		return nil, cause
@@ -167,7 +167,7 @@ func (a *Admin) AuditLog(ctx context.Context, q loyalty.AuditQuery) ([]loyalty.A
 	return a.store.AuditLog(ctx, q)
 }
 
-// Exported is what the audit trail records of an export that names people.
+// Exported is the audit record of an export with personal data.
 type Exported struct {
 	From   time.Time `json:"from,omitzero"`
 	To     time.Time `json:"to,omitzero"`
@@ -184,15 +184,15 @@ func (a *Admin) NoteExport(ctx context.Context, call Call, table string, e Expor
 	return err
 }
 
-// Seen is what the audit trail records of a user who is shown personal data: by which operation and
-// which filters. Values of filters are left out, because they may name a person.
+// Seen is the audit record of personal data shown to a user: the operation and the names of its filters. Values of
+// filters are left out, because they may name a person.
 type Seen struct {
 	Operation string   `json:"operation"`
 	Query     []string `json:"query,omitempty"`
 }
 
-// NotePersonal records in the audit trail that a user is shown personal data, and what kind. It
-// does so before they see it: if it fails, they see nothing.
+// NotePersonal records in the audit trail which personal data a user is about to see. It does so before they see it: if
+// it fails, they see nothing.
 func (a *Admin) NotePersonal(ctx context.Context, call Call, of string, s Seen) error {
 	_, err := change(ctx, a, call, func(r *adminRun) (struct{}, error) {
 		return struct{}{}, r.audit("personal.show", of, nil, s)
@@ -209,15 +209,15 @@ func NoteJob(ctx context.Context, a *Admin, call Call, job string) error {
 	return err
 }
 
-// What the audit trail says of a user's questions, besides what they change.
+// The audit actions of a user's questions, which change nothing.
 const (
 	SearchNoted  = "personal.search"  // a customer was searched for by a whole value
 	PreviewNoted = "personal.preview" // rules were tried
 )
 
-// NoteQuestion records in the audit trail what a user who may not see personal data asks all the same: for
-// a customer by a whole value, or for what rules would do. It does so before they are answered: if it
-// fails, they are not. action is SearchNoted or PreviewNoted.
+// NoteQuestion records in the audit trail a question that a user who may not see personal data asks about a customer: a
+// search by a whole value, or a preview of rules. It does so before the answer: if it fails, there is no answer. action
+// is SearchNoted or PreviewNoted.
 func NoteQuestion(ctx context.Context, a *Admin, call Call, action, of string, s Seen) error {
 	_, err := change(ctx, a, call, func(r *adminRun) (struct{}, error) {
 		return struct{}{}, r.audit(action, of, nil, s)
@@ -225,9 +225,9 @@ func NoteQuestion(ctx context.Context, a *Admin, call Call, action, of string, s
 	return err
 }
 
-// NoteMasterKey records in the audit trail that nothing is sealed under an older master key any
-// more. fingerprint identifies the key in use without revealing it; anew and already count what was
-// sealed anew, and what was under it before.
+// NoteMasterKey records in the audit trail that nothing is sealed under an older master key any more. fingerprint
+// identifies the key in use without revealing it; anew and already count what was sealed anew, and what was sealed
+// under it before.
 func (a *Admin) NoteMasterKey(ctx context.Context, call Call, fingerprint string, anew, already int64) error {
 	_, err := change(ctx, a, call, func(r *adminRun) (struct{}, error) {
 		return struct{}{}, r.audit("master_key.rotate", "master key", nil, map[string]any{"fingerprint": fingerprint, "anew": anew, "already": already})
@@ -235,7 +235,7 @@ func (a *Admin) NoteMasterKey(ctx context.Context, call Call, fingerprint string
 	return err
 }
 
-// adminRun is one administrative transaction under way.
+// adminRun is one administrative transaction.
 type adminRun struct {
 	loyalty.AdminTx
 	registry *programme.Registry
@@ -246,7 +246,7 @@ type adminRun struct {
 	call     Call
 	now      time.Time
 	next     func(time.Time) loyalty.ID // ids of audit entries
-	told     []altered                  // what of the configuration was changed
+	told     []altered                  // changes of the configuration
 }
 
 func (a *Admin) run(tx loyalty.AdminTx, call Call) *adminRun {
@@ -308,8 +308,8 @@ func (r *adminRun) audit(action, target string, before, after any) error {
 	return r.Audit(e)
 }
 
-// unchanged reports whether two records of the audit trail say the same: what changes nothing is neither
-// saved nor recorded.
+// unchanged reports whether two records of the audit trail are equal: a change without a difference is neither saved
+// nor recorded.
 func unchanged(before, after any) bool {
 	_, differs := differing(loyalty.JSON(before), loyalty.JSON(after))
 	return !differs

@@ -65,7 +65,7 @@ var bulkChecks = map[string]func(a *Admin, r *adminRun, target string) error{
 	loyalty.BulkListRemove:  checkBulkList,
 }
 
-// check validates what the request alone can tell.
+// check validates what the request shows by itself.
 func check(q *loyalty.BulkRequest) error {
 	switch {
 	case bulkChecks[q.Kind] == nil: // it works on no customers

@@ -12,18 +12,17 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// Configuration is how a programme is to be configured, as far as it says: what it leaves out stays
-// unchanged.
+// Configuration is the wanted configuration of a programme. What it leaves out stays unchanged.
 type Configuration struct {
 	Settings SettingsChange
 	Modules  map[string]ModuleChange            // by any spelling of their names
 	Entities map[string]map[string]EntityFields // by type, then id
 }
 
-// EntityFields returns the complete fields of an entity in canonical form, read by the types and
-// attributes that the programme declares. Its errors name fields by their place in the request. Fields
-// that say what is stored, which is nil of a new entity, are no change and are not checked: a value
-// can be older than the declaration that it does not fit, and a programme's own export must not be refused.
+// EntityFields returns the complete fields of an entity in canonical form, read by the types and attributes that the
+// programme declares. Its errors name fields by their place in the request. stored is nil for a new entity. Fields
+// equal to the stored ones are not checked: a value can be older than the declaration that it does not fit, and a
+// programme's own export must not be refused.
 type EntityFields func(p *programme.Programme, stored json.RawMessage) (json.RawMessage, error)
 
 // ConfigurationDocument is everything that is configured, as it is exported: no keys, customers,
@@ -31,7 +30,7 @@ type EntityFields func(p *programme.Programme, stored json.RawMessage) (json.Raw
 type ConfigurationDocument struct {
 	Settings settingsRecord                        `json:"settings"`
 	Modules  map[string]moduleRecord               `json:"modules"`
-	Entities map[string]map[string]json.RawMessage `json:"entities"` // every type of the programme, also where it has none
+	Entities map[string]map[string]json.RawMessage `json:"entities"` // every type of the programme, also without entities
 }
 
 // The sections of a configuration.
@@ -62,7 +61,7 @@ type configured struct {
 	entities map[string]map[string]loyalty.Entity // by type, then id; archived ones too
 }
 
-// current reads it as of one instant: the types that rules read, and those that none does.
+// current reads the configuration as of one instant: the types that rules read and the others.
 func (a *Admin) current(ctx context.Context) (configured, error) {
 	snapshot, err := a.store.Snapshot(ctx, []string{loyalty.EveryType})
 	if err != nil {
@@ -112,9 +111,9 @@ func (a *Admin) Configuration(ctx context.Context) (ConfigurationDocument, error
 	return c.document()
 }
 
-// document has a section for every type, including empty ones: applied elsewhere with prune, an
-// empty section archives what is there, while a missing one leaves it. Archived entities are left
-// out, because a document says what should exist.
+// document has a section for every type, including empty ones: applied elsewhere with prune, an empty section archives
+// that type's entities, while a missing one leaves them. Archived entities are left out, because a document lists what
+// should exist.
 func (c *configured) document() (ConfigurationDocument, error) {
 	d := ConfigurationDocument{
 		Settings: recordOf(programme.SettingsOrDefaults(c.snapshot.Settings)), Modules: map[string]moduleRecord{},
@@ -144,7 +143,7 @@ func (c *configured) document() (ConfigurationDocument, error) {
 	return d, nil
 }
 
-// plainID is an id that needs no quotes in a place.
+// plainID matches an id that needs no quotes in a place.
 var plainID = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
 
 // EntityPlaceIn returns the place of an entity in a configuration, such as

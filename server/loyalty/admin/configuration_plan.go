@@ -14,8 +14,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// PlanConfiguration returns what ApplyConfiguration would change, without changing anything. It
-// fails as that does.
+// PlanConfiguration returns what ApplyConfiguration would change, without changing anything. It fails as
+// ApplyConfiguration does.
 func (a *Admin) PlanConfiguration(ctx context.Context, c Configuration, prune bool) ([]ConfigurationChange, error) {
 	now, err := a.current(ctx)
 	if err != nil {
@@ -28,11 +28,10 @@ func (a *Admin) PlanConfiguration(ctx context.Context, c Configuration, prune bo
 	return p.changes, nil
 }
 
-// ApplyConfiguration makes the programme what a configuration says, in one transaction, and returns
-// what changed. What the configuration leaves out stays; with prune, entities of the types that it
-// names are archived if it does not have them. An archived entity that it has is put in force
-// again. It may configure modules that are off. It fails as the single changes do, and its errors
-// name the place, such as configuration.settings.time_zone.
+// ApplyConfiguration applies a configuration to the programme in one transaction, and returns what changed. What the
+// configuration leaves out stays; with prune, entities of the types that it names are archived if they are not in it.
+// An archived entity in it is put in force again. It may configure modules that are off. It fails as the single changes
+// do, and its errors name the place, such as configuration.settings.time_zone.
 func (a *Admin) ApplyConfiguration(ctx context.Context, call Call, c Configuration, prune bool) (Done[[]ConfigurationChange], error) {
 	return change(ctx, a, call, func(r *adminRun) ([]ConfigurationChange, error) {
 		now, err := configuredAt(r.registry, r.Snapshot, r.Entities)
@@ -52,17 +51,17 @@ func (a *Admin) ApplyConfiguration(ctx context.Context, call Call, c Configurati
 	}, func(changes []ConfigurationChange) any { return changes })
 }
 
-// configurationPlan is how the programme gets from one configuration to another.
+// configurationPlan is the changes from one configuration to another.
 type configurationPlan struct {
 	at       time.Time
 	now      configured
 	next     loyalty.Snapshot
-	touched  map[entityKey]bool // what the configuration has
+	touched  map[entityKey]bool // the entities of the configuration
 	changes  []ConfigurationChange
 	writes   []func(*adminRun) error
 	zone     *time.Location       // of next
 	declared *programme.Programme // types and attributes of next
-	faults   *loyalty.Error       // of the configuration's entities
+	faults   *loyalty.Error       // errors of the configuration's entities
 }
 
 // plan reads the whole configuration before anything is written, and compiles the result as one
@@ -86,8 +85,8 @@ func (a *Admin) plan(now configured, c Configuration, prune bool) (*configuratio
 	return p, nil
 }
 
-// settings plans each changed setting separately, for readers of the plan; they are written as one. It
-// returns the zone of the settings, in which the days of the configuration's entities are.
+// settings plans each changed setting separately, for readers of the plan; they are written as one. It returns the new
+// time zone, by which the days of the configuration's entities are read.
 func (p *configurationPlan) settings(c SettingsChange) (*time.Location, error) {
 	before := programme.SettingsOrDefaults(p.now.snapshot.Settings)
 	after := settingsWith(before, c)
@@ -114,8 +113,7 @@ func (p *configurationPlan) settings(c SettingsChange) (*time.Location, error) {
 	return zone, nil
 }
 
-// modules plans modules. Two spellings of one module are refused, because which of them wins would
-// be chance.
+// modules plans modules. It refuses two spellings of one module, because it would be chance which of them wins.
 func (p *configurationPlan) modules(all map[string]ModuleChange) error {
 	named := map[string]bool{}
 	for _, spelling := range slices.Sorted(maps.Keys(all)) {
@@ -230,7 +228,7 @@ func (p *configurationPlan) entity(kind, id string, read EntityFields) error {
 	next.Data, next.UpdatedAt, next.ArchivedAt = data, p.at, time.Time{}
 	d, differs := differing(e.Data, data)
 	switch {
-	// from the archive even if nothing else differs
+	// restore from the archive even if nothing else differs
 	case !e.ArchivedAt.IsZero():
 		p.save(methodRestore, next, ConfigurationChange{After: fieldsOf(data)})
 	case differs:
@@ -239,11 +237,11 @@ func (p *configurationPlan) entity(kind, id string, read EntityFields) error {
 	return nil
 }
 
-// save adds the change of an entity to the plan, and how to write it.
+// save adds the change of an entity to the plan, and the function that writes it.
 func (p *configurationPlan) save(method string, e loyalty.Entity, d ConfigurationChange) {
 	d.Change, d.Section, d.Type, d.ID = method, sectionEntities, e.Type, e.ID
 	p.changes = append(p.changes, d)
-	// an archived entity counts as absent, before and after: the audit trail shows it come and go
+	// an archived entity counts as absent on either side: the audit trail shows it come and go
 	before, after := any(nil), any(e.Data)
 	if old, there := p.now.entities[e.Type][e.ID]; there && old.ArchivedAt.IsZero() {
 		before = old.Data
@@ -264,8 +262,8 @@ func (p *configurationPlan) save(method string, e loyalty.Entity, d Configuratio
 	})
 }
 
-// fault collects what is wrong with the entities, so that all of it can be corrected at once. The
-// first fault gives the error its name.
+// fault collects the errors of the entities, so that all of them can be corrected at once. The first one gives the
+// error its name.
 func (p *configurationPlan) fault(err error) {
 	e := loyalty.AsError(err)
 	if p.faults == nil {
@@ -281,8 +279,8 @@ func (p *configurationPlan) fault(err error) {
 // maxConfigurationFaults limits the faults that one answer lists.
 const maxConfigurationFaults = 100
 
-// placed adds the place to an error of the compiled programme. An entity outside the configuration
-// that no longer fits is one that uses what the configuration changes (ErrEntityInUse).
+// placed adds the place to an error of the compiled programme. If an entity outside the configuration no longer fits,
+// it uses what the configuration changes (ErrEntityInUse).
 func (p *configurationPlan) placed(err error) error {
 	var f *programme.EntityFault
 	switch {

@@ -14,9 +14,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// Directory holds the programme and the access keys in memory, so that no request asks the database
-// for what changes rarely. A change replaces the whole view at once; a request uses one view from
-// beginning to end.
+// Directory holds the programme and the access keys in memory, so that requests do not read from the database what
+// changes rarely. A change replaces the whole view at once; a request uses one view from beginning to end.
 type Directory struct {
 	store    loyalty.AdminStore
 	registry *programme.Registry
@@ -32,8 +31,8 @@ type Directory struct {
 	asking, reads teller // of failures in the background
 
 	followed atomic.Int64  // when the view was last known to be the newest, in Unix milliseconds
-	reading  atomic.Bool   // a refresh of Watch is under way
-	patience time.Duration // for the next one; touched by it alone
+	reading  atomic.Bool   // a refresh of Watch is running
+	patience time.Duration // time limit of the next one; only that goroutine uses it
 }
 
 // view is the configuration at one version.
@@ -100,7 +99,7 @@ func (d *Directory) Used(id string) {
 	d.usedLock.Unlock()
 }
 
-// Flush stores when keys were last used. What could not be stored is kept for the next time.
+// Flush stores when keys were last used. What cannot be stored is kept for the next time.
 func (d *Directory) Flush(ctx context.Context) error {
 	d.usedLock.Lock()
 	used := d.used
@@ -112,7 +111,7 @@ func (d *Directory) Flush(ctx context.Context) error {
 	err := d.store.KeysUsed(ctx, used)
 	if err != nil {
 		d.usedLock.Lock()
-		maps.Copy(used, d.used) // what came meanwhile is newer
+		maps.Copy(used, d.used) // uses recorded meanwhile are newer
 		d.used = used
 		d.usedLock.Unlock()
 	}
@@ -150,7 +149,7 @@ func (d *Directory) Refresh(ctx context.Context) error {
 	return nil
 }
 
-// seen notes that the view was the newest at an instant.
+// seen records that the view was the newest at an instant.
 func (d *Directory) seen(at time.Time) { d.followed.Store(at.UnixMilli()) }
 
 // Behind is how long it has been unknown whether the view is the newest, because the version could
@@ -162,8 +161,8 @@ func (d *Directory) Behind() time.Duration { return time.Since(time.UnixMilli(d.
 const (
 	flushEvery = 10 * time.Second
 	answerTime = 2 * time.Second
-	// A large programme takes long to read: a read that did not finish in time gets twice as long
-	// at the next attempt, and so do later ones after a read that took long.
+	// The time limit for reading the configuration. A large programme takes long to read: a read that did not finish in
+	// time gets twice as long at the next attempt, and later reads keep the longer limit.
 	readTime    = 5 * time.Second
 	maxReadTime = time.Hour
 )
@@ -196,8 +195,8 @@ func (d *Directory) Watch(ctx context.Context, every time.Duration) {
 	}
 }
 
-// follow asks for the version, and has a newer configuration read by another goroutine, because how
-// long that takes does not mean that the database is away.
+// follow asks for the version, and has a newer configuration read by another goroutine, because a slow read does not
+// mean that the database is away.
 func (d *Directory) follow(ctx context.Context, readers *sync.WaitGroup) error {
 	began := time.Now()
 	var version int64
@@ -221,7 +220,7 @@ func (d *Directory) follow(ctx context.Context, readers *sync.WaitGroup) error {
 	return nil
 }
 
-// read reads the configuration within the time it may take by now.
+// read reads the configuration within the current time limit.
 func (d *Directory) read(ctx context.Context) {
 	limited, cancel := context.WithTimeout(ctx, d.patience)
 	defer cancel()
@@ -240,7 +239,7 @@ func (d *Directory) read(ctx context.Context) {
 // second. It must be used by one goroutine only.
 type teller struct{ told string }
 
-// tell reports a failure. The program's own end is none.
+// tell reports a failure. The end of the program is not one.
 func (t *teller) tell(err error, report func(error)) {
 	text := ""
 	if err != nil && !errors.Is(err, context.Canceled) {

@@ -26,10 +26,9 @@ type EntityResult struct {
 
 func (r EntityResult) failed() bool { return r.Err != nil }
 
-// ChangeEntities makes a series of changes in one transaction, each on the result of those before
-// it. With skip, a refused change is left out, and so are those that depend on it; without skip,
-// the first refusal undoes all of them and is returned. Errors name fields by their place in the
-// series, such as entities[3].data.title.
+// ChangeEntities makes a series of changes in one transaction, each on the result of those before it. With skip, a
+// refused change is left out, and so are those that depend on it; without skip, the first refusal undoes all of them
+// and is returned. Errors name fields by their place in the series, such as entities[3].data.title.
 func (a *Admin) ChangeEntities(ctx context.Context, call Call, changes []EntityChange, skip bool) (Done[[]EntityResult], error) {
 	return change(ctx, a, call, func(r *adminRun) ([]EntityResult, error) {
 		found := r.Snapshot
@@ -45,12 +44,11 @@ func (a *Admin) ChangeEntities(ctx context.Context, call Call, changes []EntityC
 	}, func(results []EntityResult) any { return results })
 }
 
-// series is a series of changes that is being decided. Compiling the programme for every change
-// would take long, so the result is checked once at the end, and change by change only if that
-// check refused something.
+// series is a series of changes that is being decided. Compiling the programme for every change would take long, so the
+// result is checked once at the end, and change by change only if that check refused something.
 type series struct {
-	strict bool // each change is checked when its turn comes
-	late   bool // a change waits for the check in the end
+	strict bool // each change is checked in turn
+	late   bool // a change waits for the check at the end
 	saved  map[entityKey]loyalty.Entity
 	writes []func() error
 }
@@ -84,7 +82,7 @@ func (s *series) put(r *adminRun, isNew bool) func(loyalty.Entity) error {
 		return r.put
 	}
 	return func(e loyalty.Entity) error {
-		if e.Type == programme.AttributeType { // what follows is read by it
+		if e.Type == programme.AttributeType { // later entities are read by it
 			return r.put(e)
 		}
 		s.late, r.changed, r.Snapshot.Entities = true, true, r.with(e)

@@ -111,8 +111,8 @@ func (a *Admin) UpdateEntity(ctx context.Context, call Call, c EntityChange) (Do
 	return change(ctx, a, call, func(r *adminRun) (loyalty.Entity, error) { return a.update(r, c) }, func(e loyalty.Entity) any { return e })
 }
 
-// update puts the changed fields over the present ones, so that a request names only what changes.
-// What must never change, because events depend on it, is compared before and after.
+// update puts the changed fields over the present ones, so that a request names only what changes. Fields that must
+// never change, because events depend on them, are compared before and after.
 func (a *Admin) update(r *adminRun, c EntityChange) (loyalty.Entity, error) {
 	e, err := a.found(r, c)
 	if err != nil {
@@ -184,7 +184,7 @@ func (a *Admin) programme(r *adminRun) (*programme.Programme, error) {
 func PatchEntity(old, sent json.RawMessage) json.RawMessage {
 	var fields, changes map[string]json.RawMessage
 	if json.Unmarshal(old, &fields) != nil || json.Unmarshal(sent, &changes) != nil {
-		return sent // not an object: the schema says so
+		return sent // not an object: the schema reports it
 	}
 	for name, value := range changes {
 		if string(value) == "null" {

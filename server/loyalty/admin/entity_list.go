@@ -24,8 +24,8 @@ func (a *Admin) Entities(ctx context.Context, q loyalty.EntityQuery) ([]loyalty.
 	case q.Sort == "" || q.Sort == loyalty.SortCreated:
 		return a.walkEntities(ctx, q)
 	}
-	// in another order than that of creation there is no place to continue from, so all of them are
-	// read, sorted by the database
+	// an order other than that of creation has no position to continue from, so all entities are read, sorted by the
+	// database
 	all := q
 	all.Page = loyalty.Page{}
 	list, err := a.store.Entities(ctx, all)

@@ -33,7 +33,7 @@ type KeyChange struct {
 	ReadOnly  *bool
 	Addresses *[]string // addresses or CIDR; empty: any
 	RateLimit *int      // requests a minute; 0: the default
-	ExpiresAt *string   // a day of the programme, which counts whole, or an instant; empty: never
+	ExpiresAt *string   // a day of the programme, included, or an instant; empty: never
 }
 
 // keyRecord is an access key as the audit trail shows it, without secrets.
@@ -42,7 +42,7 @@ type keyRecord struct {
 	APIs      []string   `json:"apis"`
 	ReadOnly  bool       `json:"read_only"`
 	Addresses []string   `json:"addresses"`
-	RateLimit int        `json:"rate_limit"` // that holds, the default too
+	RateLimit int        `json:"rate_limit"` // the one in force, even if it is the default
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
 	RevokedAt *time.Time `json:"revoked_at,omitempty"`
 	// OldSecretsUntil is when the secrets before the newest end, while a
@@ -121,8 +121,8 @@ func (a *Admin) newKey(r *adminRun, c KeyChange) (loyalty.AccessKey, error) {
 	return k, r.audit("key.create", k.ID, nil, recordKey(k))
 }
 
-// CreateFirstKey is CreateKey unless there is a key already; then made is false, and nothing was
-// done. If several callers ask at once, one of them makes it.
+// CreateFirstKey is CreateKey unless there is a key already; then made is false, and nothing was done. If several
+// callers ask at once, one of them makes it.
 func (a *Admin) CreateFirstKey(ctx context.Context, call Call, c KeyChange) (k loyalty.AccessKey, made bool, err error) {
 	done, err := change(ctx, a, call, func(r *adminRun) (loyalty.AccessKey, error) {
 		if made = len(r.Snapshot.Keys) == 0; !made {
@@ -162,7 +162,7 @@ func (a *Admin) RotateKey(ctx context.Context, call Call, id string, overlap tim
 	return change(ctx, a, call, func(r *adminRun) (loyalty.AccessKey, error) {
 		fresh := newSecret(r.now)
 		k, err := r.editKey(id, "key.rotate", func(k *loyalty.AccessKey) error {
-			if err := r.mayGive(nil, k); err != nil { // whoever has its secret has its rights
+			if err := r.mayGive(nil, k); err != nil { // its secret gives all its rights to the caller
 				return err
 			}
 			k.Secrets = append([]loyalty.Secret{fresh}, ending(k.Secrets, r.now, overlap)...)
@@ -217,7 +217,7 @@ func (r *adminRun) editKey(id, action string, edit func(*loyalty.AccessKey) erro
 		return k, err
 	}
 	was, is := recordKey(before), recordKey(k)
-	// what holds stays, but not if the default were another one
+	// the rate limit is compared as stored too: 0 and an equal explicit limit differ once the default changes
 	if unchanged(was, is) && before.RateLimit == k.RateLimit && slices.Equal(before.Secrets, k.Secrets) {
 		return k, nil
 	}
@@ -274,7 +274,7 @@ func (a *Admin) apply(r *adminRun, c KeyChange, k *loyalty.AccessKey) error {
 	return a.applyLists(c, k)
 }
 
-// keyEnd reads when a key ends, which is still to come.
+// keyEnd reads when a key ends, which must be in the future.
 func (r *adminRun) keyEnd(text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -311,7 +311,7 @@ func (a *Admin) applyLists(c KeyChange, k *loyalty.AccessKey) (err error) {
 	return err
 }
 
-// checkLabel limits labels to what a list can show.
+// checkLabel limits labels to a length that a list can show.
 func checkLabel(label string) error {
 	if utf8.RuneCountInString(label) > maxLabel {
 		return programme.Fault("label", "too_long", map[string]any{"limit": maxLabel})

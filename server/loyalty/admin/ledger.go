@@ -97,7 +97,7 @@ func (a *Admin) VerifyLedger(ctx context.Context, keyID string, report func(loya
 	// the proof was made and reported, so it is recorded even if its caller did not wait
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteTime)
 	defer cancel()
-	_ = a.store.NoteProof(ctx, v) // it was told; where it cannot be written, that is said elsewhere
+	_ = a.store.NoteProof(ctx, v) // it was reported; a failure to store it is reported elsewhere
 }
 
 // Proofs lists the stored verifications of the ledger, newest first.

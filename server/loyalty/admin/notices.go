@@ -7,8 +7,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// altered is a change of the configuration as webhooks are told of it: what was done to what, named
-// as in the audit trail, which has the details.
+// altered is a change of the configuration as webhooks see it: action and target, named as in the audit trail, which
+// has the details.
 type altered struct {
 	Action string `json:"action"`
 	Target string `json:"target"`

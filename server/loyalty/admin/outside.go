@@ -10,10 +10,9 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/user"
 )
 
-// FromOutside returns the user whom a sign-in provider vouches for: it creates them the first time,
-// and updates role, right, name and e-mail address to what the provider says now. A login that is
-// taken is never taken over: the new user gets another one. It fails with ErrLastOwner if the
-// installation would be left without an owner.
+// FromOutside returns the user that a sign-in provider vouches for. It creates the user at the first sign-in, and
+// updates role, right, name and e-mail address from the provider at later ones. A login that is taken is never taken
+// over: the new user gets another one. It fails with ErrLastOwner if the installation would be left without an owner.
 func (o *Users) FromOutside(ctx context.Context, who user.Outside) (loyalty.User, error) {
 	done, err := change(ctx, o.admin, Call{KeyID: CommandLine}, func(r *adminRun) (loyalty.User, error) {
 		u, found, err := r.UserBySubject(who.Issuer, who.Subject)
@@ -28,8 +27,7 @@ func (o *Users) FromOutside(ctx context.Context, who user.Outside) (loyalty.User
 	return done.Value, err
 }
 
-// newOutside creates a user. The login that the provider suggests is brought into our form, and
-// gets a number if it is taken.
+// newOutside creates a user. The suggested login is normalised, and gets a number if it is taken.
 func (r *adminRun) newOutside(who user.Outside) (loyalty.User, error) {
 	u := loyalty.User{ID: r.next(r.now), Issuer: who.Issuer, Subject: who.Subject, CreatedAt: r.now, UpdatedAt: r.now}
 	vouched(&u, who)
@@ -57,7 +55,7 @@ func (r *adminRun) newOutside(who user.Outside) (loyalty.User, error) {
 	return u, r.audit("user.create", u.Login, nil, recordUser(u))
 }
 
-// vouched takes over what a provider says of a user.
+// vouched copies the provider's data to a user.
 func vouched(u *loyalty.User, who user.Outside) {
 	u.Role, u.Personal = who.Role, who.Personal
 	if name := plainText(who.Name, maxName); name != "" {
@@ -71,7 +69,7 @@ func vouched(u *loyalty.User, who user.Outside) {
 // refresh updates a user at each sign-in: rights that ended at the provider must not continue here.
 func (r *adminRun) refresh(u loyalty.User, who user.Outside) (loyalty.User, error) {
 	if !u.DisabledAt.IsZero() {
-		return u, nil // they do not come in
+		return u, nil // a disabled user is not signed in
 	}
 	before := u
 	if vouched(&u, who); recordUser(before) == recordUser(u) {
@@ -96,8 +94,8 @@ func (r *adminRun) refresh(u loyalty.User, who user.Outside) (loyalty.User, erro
 	return u, r.audit("user.update", u.Login, recordUser(before), recordUser(u))
 }
 
-// LinkOutside ties a provider's account to one of our users, who can sign in by either from then
-// on. It fails with ErrOutsideTaken if it is tied to another user.
+// LinkOutside links a provider's account to an existing user, who can sign in by either from then on. It fails with
+// ErrOutsideTaken if the account is linked to another user.
 func (o *Users) LinkOutside(ctx context.Context, id loyalty.ID, who user.Outside) error {
 	_, err := change(ctx, o.admin, Call{KeyID: CommandLine}, func(r *adminRun) (loyalty.User, error) {
 		u, found, err := r.User(id)

@@ -22,8 +22,8 @@ type passkeyRecord struct {
 	CreatedAt time.Time `json:"created_at"`
 }
 
-// AddPasskey gives a user a passkey that their device has created. It fails with ErrPasskeyMany, or
-// with an error of kind Invalid that names the field.
+// AddPasskey gives a user a passkey that their device has created. It fails with ErrPasskeyMany, or with an error of
+// kind Invalid that names the field.
 func (o *Users) AddPasskey(ctx context.Context, id loyalty.ID, k loyalty.Passkey) error {
 	k.Name = user.PasskeyName(k.Name)
 	switch {
@@ -46,8 +46,8 @@ func (o *Users) AddPasskey(ctx context.Context, id loyalty.ID, k loyalty.Passkey
 	})
 }
 
-// RemovePasskey takes a passkey off a user. Sessions that began with it may be a thief's; ending
-// them is up to the caller. It fails with ErrPasskeyUnknown.
+// RemovePasskey removes a passkey from a user. Sessions that began with it may be a thief's; ending them is up to the
+// caller. It fails with ErrPasskeyUnknown.
 func (o *Users) RemovePasskey(ctx context.Context, id loyalty.ID, passkey []byte) error {
 	return o.ofSelf(ctx, id, func(r *adminRun, u *loyalty.User) error {
 		i := user.IndexPasskey(u.Passkeys, passkey)

@@ -17,13 +17,12 @@ const BulkPoolFill = "pool_fill"
 // two pieces.
 const FillPiece = 125
 
-// FillDraws is how many draws of a pattern may hit used codes, one after the other, before it
-// counts as spent.
+// FillDraws is how many draws of a pattern in sequence may hit used codes before the pattern counts as spent.
 const FillDraws = 1_000
 
-// FillPlan is what a fill is asked for.
+// FillPlan is the request for a fill.
 type FillPlan struct {
-	Generate int `json:"generate,omitempty"` // 0: the codes are kept
+	Generate int `json:"generate,omitempty"` // 0: the codes were uploaded
 }
 
 // FillPool accepts the filling of a pool as AddCodes does, with any number of codes: it is stored
@@ -63,8 +62,8 @@ func (a *Admin) FillPool(ctx context.Context, call Call, pool string, codes []st
 	}, func(o loyalty.BulkOperation) any { return o })
 }
 
-// allowed finds out, before a change that needs preparation, whether it was already made or would
-// be refused, and returns that answer.
+// allowed looks up, before a change that needs preparation, whether the change was already made or would be refused,
+// and returns that answer.
 func (a *Admin) allowed(ctx context.Context, call Call, check func(*adminRun) error) (*loyalty.Answer, error) {
 	var replayed *loyalty.Answer
 	err := a.store.Change(ctx, func(tx loyalty.AdminTx) (err error) {

@@ -7,11 +7,11 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// mayGive refuses to give a key more rights than the key that asks has itself, because otherwise it
-// could escape its own limits through another key. before is the key as it was, nil for a new one:
-// what it already had stays, and taking rights away is never refused. Rights are no more than
-// together: who may write no rewards cannot let a key write that could only read them. So of a key
-// that gets more of one right the others must be within those of the key that asks, too.
+// mayGive refuses to give a key more rights than the asking key has, because otherwise the asking key could escape its
+// own limits through the other one. before is the previous state of the key, nil for a new one: rights that it had may
+// stay, and taking rights away is never refused. Rights only have an effect together: a key that may write no rewards
+// must not make a key able to write that could only read them. So if a key gets more of one right, its other rights
+// must be within those of the asking key, too.
 func (r *adminRun) mayGive(before, after *loyalty.AccessKey) error {
 	giver, limited := r.giver()
 	if !limited {
@@ -40,15 +40,14 @@ func (r *adminRun) mayGive(before, after *loyalty.AccessKey) error {
 	return nil
 }
 
-// giver returns the key that asks; false for the command line, and for a user whose role lets them
-// give anything.
+// giver returns the asking key; false for the command line, and for a user whose role may give any right.
 func (r *adminRun) giver() (*loyalty.AccessKey, bool) {
 	if _, kind := loyalty.ActorOf(r.call.KeyID); kind != loyalty.ActorKey {
 		return nil, false
 	}
 	k, err := findKey(r.Snapshot, r.call.KeyID)
 	if err != nil || !k.RevokedAt.IsZero() {
-		// It was revoked meanwhile and has no rights any more.
+		// The asking key was revoked meanwhile and has no rights any more.
 		return &loyalty.AccessKey{ReadOnly: true, APIs: []string{""}, Addresses: []string{""}, RateLimit: 1, ExpiresAt: time.UnixMilli(1)}, true
 	}
 	return &k, true

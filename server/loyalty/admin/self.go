@@ -7,15 +7,14 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/user"
 )
 
-// proofRecord shows in the audit trail whether a user has a password or second factor, and never
-// what it is.
+// proofRecord shows in the audit trail whether a user has a password or second factor, and never its value.
 type proofRecord struct {
 	Password     *bool `json:"password,omitempty"`
 	SecondFactor *bool `json:"second_factor,omitempty"`
 }
 
-// SetPassword gives a user the password they chose, as user.NewPassword made it. Browsers that signed
-// in before are no longer known. Ending sessions that began with the previous one is up to the caller.
+// SetPassword stores the password that a user chose, as user.NewPassword made it. Browsers that signed in before are no
+// longer known. Ending sessions that began with the previous one is up to the caller.
 func (o *Users) SetPassword(ctx context.Context, id loyalty.ID, hash string) error {
 	return o.ofSelf(ctx, id, func(r *adminRun, u *loyalty.User) error {
 		had, has := u.Password != "", true

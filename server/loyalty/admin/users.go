@@ -129,9 +129,8 @@ func (r *adminRun) newUser(login string, c UserChange) (loyalty.User, error) {
 	return u, r.audit("user.create", u.Login, nil, recordUser(u))
 }
 
-// FirstOwner returns the oldest owner, and creates one if there is no user at all. If there are
-// users but no owner, it creates none: otherwise anyone who can start the program would become
-// owner.
+// FirstOwner returns the oldest owner, and creates one if there is no user at all. If there are users but no owner, it
+// creates none: otherwise anyone able to start the program would become owner.
 func (o *Users) FirstOwner(ctx context.Context) (loyalty.User, error) {
 	all, err := o.List(ctx)
 	if err != nil {
@@ -147,7 +146,7 @@ func (o *Users) FirstOwner(ctx context.Context) (loyalty.User, error) {
 	}
 	name, role, yes := "Owner", loyalty.RoleOwner, true
 	done, err := o.Create(ctx, Call{KeyID: CommandLine}, "owner", UserChange{Name: &name, Role: &role, Personal: &yes})
-	if errors.Is(err, loyalty.ErrLoginTaken) { // another program that starts was faster
+	if errors.Is(err, loyalty.ErrLoginTaken) { // another program that started was faster
 		return o.userByLogin(ctx, "owner")
 	}
 	return done.Value, err
@@ -161,7 +160,7 @@ func (o *Users) Update(ctx context.Context, call Call, id string, c UserChange) 
 	})
 }
 
-// Disable shuts a user out, or lets them in again. It fails as Update does.
+// Disable disables a user, or enables them again. It fails as Update does.
 func (o *Users) Disable(ctx context.Context, call Call, id string, disabled bool) (Done[loyalty.User], error) {
 	action := map[bool]string{true: "user.disable", false: "user.enable"}[disabled]
 	return o.edit(ctx, call, id, action, func(r *adminRun, u *loyalty.User) error {
@@ -183,8 +182,8 @@ func (o *Users) ResetSecondFactor(ctx context.Context, call Call, id string) (Do
 	})
 }
 
-// edit is the common part of all changes of one user: a key needs all rights, the installation keeps
-// an owner, sessions that depend on what was removed end, and the audit trail shows before and after.
+// edit is the common part of all changes of one user: a key needs all rights, the installation keeps an owner, sessions
+// that depend on what was removed end, and the audit trail shows before and after.
 func (o *Users) edit(ctx context.Context, call Call, id, action string, edit func(*adminRun, *loyalty.User) error) (Done[loyalty.User], error) {
 	return change(ctx, o.admin, call, func(r *adminRun) (loyalty.User, error) {
 		u, err := r.user(id)
@@ -221,14 +220,14 @@ func (o *Users) edit(ctx context.Context, call Call, id, action string, edit fun
 	}, asItIs)
 }
 
-// mayRule refuses a key with limited rights: a user whom it creates, changes, shuts out or lets in may
-// be an owner, and so have more rights than the key.
+// mayRule refuses a key with limited rights: a user that it creates, changes, disables or enables may be an owner, and
+// so have more rights than the key.
 func (r *adminRun) mayRule() error {
 	return r.mayGive(nil, &loyalty.AccessKey{})
 }
 
-// signsOut reports whether a change ends the user's sessions, and makes their browsers unknown, so that none goes on with rights that
-// were taken away.
+// signsOut reports whether a change ends the user's sessions and makes their browsers unknown, so that no session keeps
+// rights that were taken away.
 func signsOut(before, after loyalty.User) bool {
 	return before.Role != after.Role || before.Personal != after.Personal || !after.DisabledAt.IsZero() || len(before.TOTP) != len(after.TOTP) || len(before.Passkeys) != len(after.Passkeys)
 }
@@ -289,7 +288,8 @@ func (o *Users) Invite(ctx context.Context, call Call, id string, life time.Dura
 				return Invitation{}, err
 			}
 		}
-		// A session that continued could choose the password in their place, one by an earlier link too.
+		// A session that continued could choose the password in the user's place, and so could one from an earlier
+		// link.
 		if err := r.EndSessions(u.ID); err != nil {
 			return Invitation{}, err
 		}
@@ -330,8 +330,8 @@ func (o *Users) EndSession(ctx context.Context, call Call, id string) (Done[loya
 	}, func(s loyalty.Session) any { return s })
 }
 
-// checkLogin allows characters that are the same on every keyboard: letters that look alike would
-// make two logins look like one.
+// checkLogin allows characters that are the same on every keyboard: letters that look alike would make two logins look
+// like one.
 func checkLogin(login string) error {
 	switch {
 	case login == "":

@@ -42,7 +42,7 @@ func changing[T any](ctx context.Context, a *Webhooks, call Call, work func(*web
 	}, public)
 }
 
-// WebhookRules is what must be known of webhooks that this package does not import.
+// WebhookRules is the knowledge about webhooks from packages that this one does not import.
 type WebhookRules struct {
 	// URLFault returns what is wrong with an address, as the name of a message with its arguments;
 	// empty if nothing is.
@@ -51,7 +51,7 @@ type WebhookRules struct {
 	// makes a key that only signs, whose PublicKey verifies. PublicKey of a shared secret is empty.
 	NewSecret, NewPrivateKey func() string
 	PublicKey                func(secret string) string
-	// Sign signs a message of an id that is sent at a moment.
+	// Sign signs the message with an id that is sent at an instant.
 	Sign func(secret, id string, at time.Time, body []byte) string
 	// Notices are the types of messages that are not about an event.
 	Notices []string
@@ -157,10 +157,10 @@ func (a *Webhooks) Delivery(ctx context.Context, id, number string) (w loyalty.W
 	return w, d, log, err
 }
 
-// signatureShown is how much of a signature is shown: enough to tell two apart, and not to use one.
+// signatureShown is how many characters of a signature are shown: enough to tell two apart, too few to use one.
 const signatureShown = 12
 
-// Signatures are what a message would be signed with now, one for each secret in force and of each the beginning.
+// Signatures returns the beginnings of the signatures that a message would have now, one for each secret in force.
 func (a *Webhooks) Signatures(ctx context.Context, w loyalty.ID, id string, at time.Time, body []byte) (string, error) {
 	found, err := a.store.Webhook(ctx, w)
 	if err != nil {
@@ -257,7 +257,7 @@ func (a *Webhooks) UpdateWebhook(ctx context.Context, call Call, id string, c We
 			return err
 		}
 		if filter != w.Filter || !slices.Equal(types, w.Types) {
-			w.Revision++ // what waits is judged again
+			w.Revision++ // waiting deliveries are judged again
 		}
 		return nil
 	})
@@ -328,8 +328,7 @@ func (a *Webhooks) editWebhook(ctx context.Context, call Call, id, action string
 	}, a.storableWebhook)
 }
 
-// webhook returns a webhook that is changed, or is to send. It fails with ErrWebhookNotFound, and as
-// mayTell does.
+// webhook returns a webhook that will be changed or will send. It fails with ErrWebhookNotFound, and as mayTell does.
 func (r *webhookRun) webhook(id string) (loyalty.Webhook, error) {
 	if err := r.mayTell(); err != nil {
 		return loyalty.Webhook{}, err

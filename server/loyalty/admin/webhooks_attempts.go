@@ -12,8 +12,7 @@ import (
 const (
 	// attemptMinutes is how far back attempts are counted.
 	attemptMinutes = 60
-	// attemptsCounted is the most attempts that are counted, those of all webhooks: a thousand a
-	// minute.
+	// attemptsCounted is the most attempts that are counted, over all webhooks: a thousand a minute.
 	attemptsCounted = 1000 * attemptMinutes
 )
 
@@ -21,7 +20,7 @@ const (
 type AttemptMinute struct {
 	At                             time.Time
 	Delivered, Refused, Unanswered int64
-	Median, Slow                   time.Duration // of those that were answered: half, and 95 of 100, took no longer, to two digits
+	Median, Slow                   time.Duration // of the answered ones: half, and 95 of 100, took no longer, to two digits
 }
 
 // Attempts counts the attempts of a webhook in the last hour, minute by minute. If there were too

@@ -48,8 +48,8 @@ func (a *Webhooks) applyWebhook(ctx context.Context, r *webhookRun, c WebhookCha
 	return maySendPersonal(ctx, w)
 }
 
-// maySendPersonal refuses a webhook that sends personal data to a user who may not see it, because
-// they could have it sent to an address of their own. Keys are programs: mayTell is for them.
+// maySendPersonal refuses a webhook with personal data to a user who may not see it, because they could have it sent to
+// an address of their own. Keys are programs; mayTell checks them.
 func maySendPersonal(ctx context.Context, w *loyalty.Webhook) error {
 	if c, console := loyalty.CallerOf(ctx); console && !c.Personal && w.Has(loyalty.IncludePersonal) {
 		return loyalty.ErrPersonalNeeded
@@ -57,8 +57,9 @@ func maySendPersonal(ctx context.Context, w *loyalty.Webhook) error {
 	return nil
 }
 
-// mayNotProbe reports whether a condition on such facts would tell a user, by the events that are sent, what of customers is masked to
-// them, be it letter by letter or value by value. Of events a filter sees nothing personal.
+// mayNotProbe reports whether a condition on these facts would let a user find out masked data of customers from the
+// events that are sent, letter by letter or value by value. The personal attributes of events are not visible to a
+// filter.
 func mayNotProbe(ctx context.Context, facts []string) bool {
 	who, console := loyalty.CallerOf(ctx)
 	return console && !who.Personal && slices.ContainsFunc(facts, func(fact string) bool { return strings.HasPrefix(fact, "customer.") })
@@ -99,7 +100,7 @@ func (a *Webhooks) applyWishes(ctx context.Context, r *webhookRun, c WebhookChan
 	}
 	if c.Headers != nil {
 		headers := map[string]string{}
-		for _, name := range slices.Sorted(maps.Keys(*c.Headers)) { // so that of several the same one is named each time
+		for _, name := range slices.Sorted(maps.Keys(*c.Headers)) { // in order, so that equal requests name the same header
 			value := (*c.Headers)[name]
 			if !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) || ours(name) {
 				return programme.Fault("headers."+name, "webhook_header", nil)
@@ -124,7 +125,7 @@ func ours(name string) bool {
 // knownType reports whether there are messages of a type, or of any type that a pattern matches.
 func (a *Webhooks) knownType(p *programme.Programme, t string) bool {
 	if prefix, open := strings.CutSuffix(t, "*"); open {
-		shared := min(len(prefix), len(loyalty.EventType)) // "event.po*" begins as every event does, and so does "ev*"
+		shared := min(len(prefix), len(loyalty.EventType)) // a pattern may be shorter than the common prefix of events, such as "ev*"
 		return prefix[:shared] == loyalty.EventType[:shared] ||
 			slices.ContainsFunc(a.rules.Notices, func(n string) bool { return strings.HasPrefix(n, prefix) })
 	}

@@ -35,7 +35,7 @@ func (a *Webhooks) RetryDelivery(ctx context.Context, call Call, id, number stri
 		if err != nil {
 			return loyalty.Delivery{}, err
 		}
-		_, d, _, err := a.Delivery(ctx, id, number) // as it was: the row is locked, and nothing was changed
+		_, d, _, err := a.Delivery(ctx, id, number) // before the change; the row is locked
 		if err != nil {
 			return d, err
 		}
@@ -81,8 +81,8 @@ func (a *Webhooks) CountReplay(ctx context.Context, id string, p loyalty.Replay)
 	return a.countReplay(ctx, &w, &p)
 }
 
-// countReplay asks the journal for the number. It does not apply the filter of the webhook, for
-// which it would have to read each event.
+// countReplay counts in the journal. It does not apply the filter of the webhook, for which it would have to read each
+// event.
 func (a *Webhooks) countReplay(ctx context.Context, w *loyalty.Webhook, p *loyalty.Replay) (int64, error) {
 	actions, prefixes, some := loyalty.ActionsOf(narrowed(w.Types, p.Types))
 	if !some {
@@ -113,8 +113,8 @@ func narrowed(types, wanted []string) (both []string) {
 // lastDay is later than any event.
 var lastDay = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
 
-// checkReplay ends the period at now at the latest, because later events are sent anyway. One that
-// goes by numbers takes events of any time.
+// checkReplay ends the period at now at the latest, because later events are sent anyway. A replay by numbers may have
+// events of any time.
 func (a *Webhooks) checkReplay(p *loyalty.Replay) error {
 	if p.Numbered() {
 		if p.Until <= p.Position {
@@ -141,7 +141,7 @@ func (a *Webhooks) ReplayWebhook(ctx context.Context, call Call, id string, p lo
 		return Done[int64]{}, err
 	}
 	after, until, err := p.Position, p.Until, error(nil)
-	if !p.Numbered() { // read before the webhook's row is locked, because the tail may be long
+	if !p.Numbered() { // before the webhook's row is locked, because reading the tail may take long
 		if after, until, err = a.store.Stretch(ctx, p.From, p.To); err != nil {
 			return Done[int64]{}, err
 		}
@@ -165,7 +165,7 @@ func (a *Webhooks) ReplayWebhook(ctx context.Context, call Call, id string, p lo
 		if err != nil {
 			return 0, err
 		}
-		until = min(until, head) // what comes from now on is sent anyway
+		until = min(until, head) // later events are sent anyway
 		n, err := a.countReplay(ctx, &w, &p)
 		if err != nil || n == 0 {
 			return 0, err
@@ -181,7 +181,7 @@ func (a *Webhooks) ReplayWebhook(ctx context.Context, call Call, id string, p lo
 	}, func(n int64) any { return n })
 }
 
-// replayAudit is what the trail has of a replay, as it was asked for.
+// replayAudit is a replay as it was requested, for the audit trail.
 func replayAudit(p *loyalty.Replay, events int64) map[string]any {
 	asked := map[string]any{"types": p.Types, "events": events}
 	if !p.Numbered() {
