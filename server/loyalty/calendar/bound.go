@@ -17,14 +17,14 @@ func ReadStart(text string, loc *time.Location) (time.Time, error) {
 	return read(text, func(d Day) time.Time { return d.Begins(loc) })
 }
 
-// ReadEnd reads a day or an instant (RFC 3339) at which something ends. A day means its last millisecond in
-// loc: what is good until the 31st is good on the 31st.
+// ReadEnd reads a day or an instant (RFC 3339) at which something ends. A day means its last millisecond in loc: what
+// is good until the 31st is good on the 31st.
 func ReadEnd(text string, loc *time.Location) (time.Time, error) {
 	return read(text, func(d Day) time.Time { return d.Ends(loc) })
 }
 
-// read keeps days at the edges of the calendar within it: many systems write 9999-12-31 for "never",
-// and west of Greenwich that day ends in a year of five digits.
+// read keeps days at the edges of the calendar within it: many systems write 9999-12-31 for "never", and west of
+// Greenwich that day ends in a year of five digits.
 func read(text string, day func(Day) time.Time) (time.Time, error) {
 	if date, err := time.Parse(time.DateOnly, text); err == nil {
 		at := day(Civil(date.Date()))
@@ -43,6 +43,5 @@ func read(text string, day func(Day) time.Time) (time.Time, error) {
 	return at.UTC().Truncate(time.Millisecond), nil
 }
 
-// Ends is the last millisecond of the day in loc. It is not always the 24th hour that ends there:
-// where clocks change, a day has 23 or 25.
+// Ends is the last millisecond of the day in loc. A day has 23 or 25 hours where clocks change.
 func (d Day) Ends(loc *time.Location) time.Time { return (d + 1).Begins(loc).Add(-time.Millisecond) }

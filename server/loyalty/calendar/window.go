@@ -22,13 +22,13 @@ type Window struct {
 	Kind   string `json:"kind"`   // one of the Window constants
 	Days   int    `json:"days"`   // rolling
 	Months int    `json:"months"` // rolling; calendar and anniversary in place of a year
-	Anchor string `json:"anchor"` // calendar: MM-DD; 29 February is the last of that month
+	Anchor string `json:"anchor"` // calendar: MM-DD; 29 February means the last day of February
 }
 
 // Split reports whether time falls into windows that follow one another.
 func (w Window) Split() bool { return w.Kind == WindowCalendar || w.Kind == WindowAnniversary }
 
-// Limit is the last day that a rolling window of some day does not count.
+// Limit is the last day that a rolling window ending on today does not count.
 func (w Window) Limit(today Day) Day {
 	if w.Days > 0 {
 		return today - Day(w.Days)
@@ -36,7 +36,7 @@ func (w Window) Limit(today Day) Day {
 	return today.PlusMonths(-w.Months)
 }
 
-// Leaves is the first day on which a rolling window does not count d any more.
+// Leaves is the first day on which a rolling window no longer counts d.
 func (w Window) Leaves(d Day) Day {
 	if w.Days > 0 {
 		return d + Day(w.Days)
@@ -48,9 +48,8 @@ func (w Window) Leaves(d Day) Day {
 	return on
 }
 
-// Bounds gives the first day of the window that holds d, and that of the next
-// one. Windows begin on the day of the month of the first one, or on the last
-// of a month that lacks it.
+// Bounds returns the first day of the window that holds d, and that of the next one. Windows begin on the day of the
+// month of the first one, or on the last day of a month that lacks it.
 func (w Window) Bounds(d, enrolled Day) (start, next Day) {
 	first, months := enrolled, w.Months
 	if w.Kind == WindowCalendar {
@@ -75,13 +74,12 @@ type Day int
 
 const secondsADay = 24 * 60 * 60
 
-// Civil is the day of a date. The 30th of February is the 1st or 2nd of March, as time.Date
-// has it.
+// Civil is the day of a date. 30 February is 1 or 2 March, as time.Date has it.
 func Civil(year int, month time.Month, dom int) Day {
 	return Day(time.Date(year, month, dom, 0, 0, 0, 0, time.UTC).Unix() / secondsADay)
 }
 
-// DayOf is the day that calendars in loc show at an instant.
+// DayOf is the day on which an instant is in loc.
 func DayOf(t time.Time, loc *time.Location) Day { return Civil(t.In(loc).Date()) }
 
 // Date is the year, month and day of the month, without any zone: a day has none.
@@ -89,8 +87,7 @@ func (d Day) Date() (int, time.Month, int) {
 	return time.Unix(int64(d)*secondsADay, 0).UTC().Date()
 }
 
-// Begins is the first instant of the day in loc: midnight, or where clocks skip
-// it the instant of the skip.
+// Begins is the first instant of the day in loc: midnight, or the instant of the skip if clocks skip midnight.
 func (d Day) Begins(loc *time.Location) time.Time {
 	year, month, dom := d.Date()
 	at := time.Date(year, month, dom, 0, 0, 0, 0, loc)
@@ -104,15 +101,14 @@ func (d Day) Begins(loc *time.Location) time.Time {
 	return at.UTC()
 }
 
-// PlusMonths is the day some months later or earlier, the last of its month
-// where that lacks the day.
+// PlusMonths is the day some months later or earlier; in a month that lacks the day, the last day of the month.
 func (d Day) PlusMonths(n int) Day {
 	year, month, dom := d.Date()
 	last := time.Date(year, month+time.Month(n)+1, 0, 0, 0, 0, 0, time.UTC).Day()
 	return Civil(year, month+time.Month(n), min(dom, last))
 }
 
-// monthsTo counts months by their names alone.
+// monthsTo is the difference in calendar months, whatever the days are.
 func (d Day) monthsTo(to Day) int {
 	y1, m1, _ := d.Date()
 	y2, m2, _ := to.Date()
@@ -132,8 +128,8 @@ func (d *Day) UnmarshalText(text []byte) error {
 	return err
 }
 
-// FloorDiv divides and rounds down, also below zero, where Go rounds towards it: windows
-// before the first one would else be one too short.
+// FloorDiv divides and rounds down, also below zero, where Go rounds towards it: windows before the first one would
+// otherwise be off by one.
 func FloorDiv(a, b int) int {
 	if a < 0 {
 		return -((b - 1 - a) / b)
