@@ -68,10 +68,9 @@ func (p *ContestProgress) Enter(count, price int64, burn []points.Portion) {
 	p.Paid = append(p.Paid, PaidEntries{count, price, burn})
 }
 
-// Revoke removes the last entries, because what was paid last is what a customer who changes their
-// mind means. refund is called for entries that cost something, with the lots that paid and the
-// number of points, and returns what is left of the lots; nil keeps the points spent. There must be
-// at least count entries.
+// Revoke removes the last entries: a customer who has second thoughts means the last purchase. For entries that cost
+// something, refund gets the lots that paid and the number of points, and returns what is left of the lots; a nil
+// refund keeps the points spent. There must be at least count entries.
 func (p *ContestProgress) Revoke(count int64, refund func(burn []points.Portion, n int64) ([]points.Portion, error)) (err error) {
 	p.Entries -= count
 	for i := len(p.Paid) - 1; i >= 0 && count > 0; i-- {
@@ -113,14 +112,14 @@ func MayEnter(r *engine.Run, id string, count int64) (*Contest, ContestProgress,
 	return c, p, r.Afford(count * c.Points)
 }
 
-// ContestOutlook is where a customer stands with a contest.
+// ContestOutlook is a customer's standing with a contest.
 type ContestOutlook struct {
-	Refusal error  // what one more entry would be refused with; nil: it would not be
-	Entries int64  // entries they have
-	Left    *int64 // entries that the limit leaves them; nil: no limit
+	Refusal error  // the error that one more entry would get; nil: it would be accepted
+	Entries int64  // entries of the customer
+	Left    *int64 // entries that the limit still allows; nil: no limit
 }
 
-// OutlookOnContest looks at a contest by the rules of contest_enter.
+// OutlookOnContest evaluates a contest by the rules of contest_enter.
 func OutlookOnContest(r *engine.Run, c *Contest) (o ContestOutlook, err error) {
 	var p ContestProgress
 	if _, err = r.Progress(loyalty.ProgressContest, c.ID, &p); err != nil {
@@ -137,8 +136,8 @@ func OutlookOnContest(r *engine.Run, c *Contest) (o ContestOutlook, err error) {
 	return o, err
 }
 
-// joinPortions appends what was taken later. A lot that paid at the end of the first and at the
-// beginning of the second becomes one portion.
+// joinPortions appends later portions. If the last lot of the first list is the first one of the second, it becomes one
+// portion.
 func joinPortions(first, second []points.Portion) []points.Portion {
 	if n := len(first); n > 0 && len(second) > 0 && first[n-1].Lot == second[0].Lot {
 		first[n-1].Points += second[0].Points
@@ -152,8 +151,8 @@ var ContestFeature = engine.Feature{Name: "contests", Progress: loyalty.Progress
 	a.Entries, a.Paid = a.Entries+b.Entries, append(a.Paid, b.Paid...)
 })}
 
-// OnlyContest returns the contest that the customer has entries of, for an event that names none.
-// It fails with ErrEntriesTooFew, and with ErrSeveral.
+// OnlyContest returns the only contest with entries of the customer, for an event that names none. It fails with
+// ErrEntriesTooFew, and with ErrSeveral.
 func OnlyContest(r *engine.Run) (string, error) {
 	all, err := r.ProgressOf(loyalty.ProgressContest)
 	if err != nil {

@@ -86,7 +86,7 @@ type QuestionResult struct {
 // of the profile and are forgotten with it.
 type FlowProgress struct {
 	Answered []string `json:"answered"` // questions, in the order of their first answer
-	Rewarded bool     `json:"rewarded"` // the points for completing it were given
+	Rewarded bool     `json:"rewarded"` // the points for completing the flow were given
 }
 
 // Next is the first question without an answer; nil if the flow is completed.
@@ -99,20 +99,20 @@ func (p *FlowProgress) Next(f *Flow) *Question {
 	return nil
 }
 
-// FlowOutlook is where a customer stands with a flow.
+// FlowOutlook is a customer's standing with a flow.
 type FlowOutlook struct {
-	Refusal  error     // what an answer would be refused with; nil: it would not be
+	Refusal  error     // the error that an answer would get; nil: it would be accepted
 	Answered int       // questions of the flow that are answered
-	Next     *Question // the first one that is not; nil: the flow is completed
+	Next     *Question // the first question without an answer; nil: the flow is completed
 }
 
-// OutlookOnFlow looks at a flow by the rules of profile_answer.
+// OutlookOnFlow evaluates a flow by the rules of profile_answer.
 func OutlookOnFlow(r *engine.Run, f *Flow) (o FlowOutlook, err error) {
 	var p FlowProgress
 	if _, err = r.Progress(loyalty.ProgressFlow, f.ID, &p); err != nil {
 		return o, err
 	}
-	for _, q := range f.Questions { // one that was answered may be gone since
+	for _, q := range f.Questions { // an answered question may have been removed since
 		if slices.Contains(p.Answered, q.ID) {
 			o.Answered++
 		}
@@ -125,8 +125,8 @@ func OutlookOnFlow(r *engine.Run, f *Flow) (o FlowOutlook, err error) {
 	return o, err
 }
 
-// Answer records an answer and returns what it earns: each question, and the flow as a whole, bring
-// their points once.
+// Answer records an answer and returns the points that it earns: each question, and the flow as a whole, give their
+// points once.
 func (p *FlowProgress) Answer(f *Flow, q *Question) (earned int64) {
 	if !slices.Contains(p.Answered, q.ID) {
 		p.Answered = append(p.Answered, q.ID)
@@ -171,8 +171,8 @@ func chosen(labels []string, choices []Choice, answer string) []string {
 	return append(kept, answer)
 }
 
-// checkAnswer checks an answer against what the action profile accepts in a field, including
-// declared attributes. An answer for a custom attribute that is no text is read as its JSON value.
+// checkAnswer checks an answer against what the action profile accepts in a field, including declared attributes. An
+// answer for a custom attribute that is not text is read as its JSON value.
 func checkAnswer(r *engine.Run, field, answer string) (json.RawMessage, error) {
 	text := loyalty.JSON(answer)
 	if field == fieldLabels {

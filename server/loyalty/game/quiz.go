@@ -61,13 +61,13 @@ func MayAnswer(r *engine.Run, q *Quiz) error {
 
 const quizType = "quizzes/quiz"
 
-// QuizOutlook is where a customer stands with a quiz.
+// QuizOutlook is a customer's standing with a quiz.
 type QuizOutlook struct {
-	Refusal error         // what an answer would be refused with; nil: it would not be
-	Given   *QuizProgress // the answer they gave; nil: none
+	Refusal error         // the error that an answer would get; nil: it would be accepted
+	Given   *QuizProgress // the customer's answer; nil: none
 }
 
-// OutlookOnQuiz looks at a quiz by the rules of quiz_answer.
+// OutlookOnQuiz evaluates a quiz by the rules of quiz_answer.
 func OutlookOnQuiz(r *engine.Run, q *Quiz) (o QuizOutlook, err error) {
 	var p QuizProgress
 	answered, err := r.Progress(loyalty.ProgressQuiz, q.ID, &p)

@@ -57,8 +57,8 @@ func (t *Treasure) Action() string {
 	return "offline_treasure_code_found"
 }
 
-// Opens reports whether a code is the treasure's. Surrounding blanks and the case of letters do not
-// matter, because people type it from a poster.
+// Opens reports whether a code is the treasure's. Surrounding blanks and the case of letters do not matter, because
+// people type it from a poster.
 func (t *Treasure) Opens(code string) bool { return strings.EqualFold(strings.TrimSpace(code), t.Code) }
 
 // TreasureInForce returns a treasure that can be found now; field is where the request names it. It
@@ -80,13 +80,13 @@ func treasureReference(id, field string) engine.Reference {
 	return engine.Reference{Type: "treasure-hunt/treasure", ID: id, Field: field}
 }
 
-// TreasureOutlook is where a customer stands with a treasure.
+// TreasureOutlook is a customer's standing with a treasure.
 type TreasureOutlook struct {
-	Refusal error             // what finding it would be refused with; nil: it would not be
-	Found   *TreasureProgress // when they found it; nil: not yet
+	Refusal error             // the error that finding it would get; nil: it would be accepted
+	Found   *TreasureProgress // the customer's find; nil: not yet
 }
 
-// OutlookOnTreasure looks at a treasure by the rules of the action that finds it.
+// OutlookOnTreasure evaluates a treasure by the rules of the action that finds it.
 func OutlookOnTreasure(r *engine.Run, t *Treasure) (o TreasureOutlook, err error) {
 	var p TreasureProgress
 	found, err := r.Progress(loyalty.ProgressTreasure, t.ID, &p)

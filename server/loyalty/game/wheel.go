@@ -48,7 +48,7 @@ type Wheel struct {
 type WheelOption struct {
 	Type   string        `json:"type"` // reward, points or empty
 	Label  loyalty.Texts `json:"label"`
-	Weight int64         `json:"weight"` // how often it comes up, against the weights of the others
+	Weight int64         `json:"weight"` // its share of the sum of all weights is its probability
 	Points int64         `json:"points"` // of the type points
 	Reward string        `json:"reward"` // of the type reward
 }
@@ -104,8 +104,8 @@ type SpinResult struct {
 	Wheel  string        `json:"wheel"`
 	Result loyalty.Texts `json:"result"` // the label of the option that came up
 	Type   string        `json:"type"`
-	Points int64         `json:"points"` // that were won
-	Spent  int64         `json:"spent"`  // that the spin cost
+	Points int64         `json:"points"` // points won
+	Spent  int64         `json:"spent"`  // points that the spin cost
 	// Claim is the reward that was won; nil if none.
 	Claim *reward.ClaimResult `json:"claim,omitempty"`
 }
@@ -120,7 +120,7 @@ func MaySpin(r *engine.Run, id string) (*Wheel, WheelProgress, error) {
 	if err != nil {
 		return nil, p, err
 	}
-	// the standing of the action cannot say it: only a spin that costs something is spending
+	// checked here and not by the action's standing: only a spin with a price is spending
 	if w.Points > 0 && r.Customer.Status == loyalty.Suspended {
 		return nil, p, loyalty.ErrSuspended
 	}
@@ -133,11 +133,11 @@ func MaySpin(r *engine.Run, id string) (*Wheel, WheelProgress, error) {
 	return w, p, r.Afford(w.Points)
 }
 
-// WheelOutlook is where a customer stands with a prize wheel.
+// WheelOutlook is a customer's standing with a prize wheel.
 type WheelOutlook struct {
-	Refusal error  // what a spin would be refused with; nil: it would not be
-	Spins   int64  // spins ever
-	Left    *int64 // spins that the limit leaves now; nil: no limit
+	Refusal error  // the error that a spin would get; nil: it would be accepted
+	Spins   int64  // all spins
+	Left    *int64 // spins that the limit still allows now; nil: no limit
 }
 
 // WheelNeeds is what the outlooks on all wheels read, so that it can be loaded at once.
@@ -155,7 +155,7 @@ func WheelNeeds(p *programme.Programme) loyalty.CustomerNeeds {
 	return n
 }
 
-// OutlookOnWheel looks at a wheel by the rules of prize_wheel_spin.
+// OutlookOnWheel evaluates a wheel by the rules of prize_wheel_spin.
 func OutlookOnWheel(r *engine.Run, w *Wheel) (o WheelOutlook, err error) {
 	var p WheelProgress
 	if _, err = r.Progress(loyalty.ProgressWheel, w.ID, &p); err != nil {
@@ -174,8 +174,7 @@ func OutlookOnWheel(r *engine.Run, w *Wheel) (o WheelOutlook, err error) {
 	return o, err
 }
 
-// mayPrize returns why no option of a wheel could come up, as Prize does, but without giving
-// anything; nil if one could.
+// mayPrize returns the error if no option of a wheel could come up, as Prize does, but gives nothing; nil if one could.
 func mayPrize(r *engine.Run, w *Wheel) (refusal error) {
 	for _, o := range w.Options {
 		if o.Weight == 0 {
@@ -209,17 +208,16 @@ func prizeOf(r *engine.Run, id string) (*reward.Reward, error) {
 	if !r.Programme.On[programme.ModuleRewards] {
 		return nil, loyalty.ErrActionOff.With("module", programme.ModuleRewards).With("action", "reward_claim")
 	}
-	// a copy: the programme's reward keeps its limit for those who claim it
+	// a copy: for claims, the programme's reward keeps its limit
 	prize := *reward.Rewards.Of(r.Programme)[id]
 	prize.MaxClaims = nil
 	return &prize, nil
 }
 
-// Prize draws an option of a wheel and gives its reward, on a reward_claim below the spin's event.
-// The reward costs nothing, and its limit for one customer does not count. One that cannot be
-// given, for example because it is out of stock, does not come up, and another draw is made among
-// the remaining options, which keeps their proportions. If none remains, the spin is refused with
-// the failure of the last reward.
+// Prize draws an option of a wheel and gives its reward, on a reward_claim below the spin's event. The reward costs
+// nothing, and its limit for one customer does not count. A reward that cannot be given, for example because it is out
+// of stock, does not come up: another draw is made among the remaining options, which keeps their proportions. If none
+// remains, the spin is refused with the failure of the last reward.
 func Prize(r *engine.Run, spin *loyalty.Event, w *Wheel, random func(n int64) int64) (*WheelOption, *reward.ClaimResult, error) {
 	options := slices.Clone(w.Options)
 	var refusal error
@@ -241,7 +239,7 @@ func Prize(r *engine.Run, spin *loyalty.Event, w *Wheel, random func(n int64) in
 	}
 }
 
-// prizeReward claims a reward for nothing, or undoes the attempt if it cannot be claimed.
+// prizeReward claims a reward at no price, or undoes the attempt if it cannot be claimed.
 func prizeReward(r *engine.Run, spin *loyalty.Event, id string) (*reward.ClaimResult, error) {
 	prize, err := prizeOf(r, id)
 	if err != nil {
@@ -250,7 +248,7 @@ func prizeReward(r *engine.Run, spin *loyalty.Event, id string) (*reward.ClaimRe
 	before, last := len(r.Events()), r.Customer.LastEvent
 	claim, err := reward.Claim(r, prize, 0, spin)
 	if err != nil {
-		r.Unrecord(before, last) // of a pool without codes the claim knew too late
+		r.Unrecord(before, last) // only the claim finds out that a pool has no codes left
 	}
 	return claim, err
 }
@@ -269,7 +267,7 @@ func (p WheelProgress) Left(w *Wheel, at time.Time, zone *time.Location) int64 {
 		return -1
 	case w.Limit.Period == periodEver:
 		return max(0, w.Limit.Count-p.Total)
-		// counted in another one: nothing has been spun in this
+		// Spins counts another period: there are none in this one
 	case period != p.Period:
 		return w.Limit.Count
 	}
@@ -279,8 +277,7 @@ func (p WheelProgress) Left(w *Wheel, at time.Time, zone *time.Location) int64 {
 // Spin records one spin at an instant.
 func (p *WheelProgress) Spin(w *Wheel, at time.Time, zone *time.Location) {
 	if period := w.period(at, zone); period != p.Period {
-		// the period is stored as a name and not a date, so that a change of the limit starts a new
-		// count
+		// the period is stored as a name instead of a date, so that a change of the limit starts a new count
 		p.Period, p.Spins = period, 0
 	}
 	p.Spins++
@@ -311,7 +308,7 @@ func joinSpins(a *WheelProgress, b WheelProgress) {
 	switch {
 	case a.Period == b.Period:
 		a.Spins += b.Spins
-	case a.Period < b.Period: // a later one
+	case a.Period < b.Period: // the period of b is later
 		a.Period, a.Spins = b.Period, b.Spins
 	}
 	a.Total += b.Total
