@@ -21,10 +21,10 @@ type counting struct {
 	counted  func(customers int)
 	state    loyalty.BoardState
 	location *time.Location
-	whole    bool // everything that was committed before is on the boards
+	whole    bool // all events committed before are on the boards
 }
 
-// run counts what was committed until now; where a generation is new, everything.
+// run counts all events committed until now; a new generation counts every event.
 func (c *counting) run(ctx context.Context) error {
 	if level, err := c.tail.Glance(ctx, func(from, before time.Time) (bool, error) { return c.level(ctx, from, before) }); level || err != nil {
 		return err
@@ -36,8 +36,8 @@ func (c *counting) run(ctx context.Context) error {
 	}
 }
 
-// level reports whether nothing is to be counted: everything recorded between two instants is
-// in the tail and on the boards, whose days are the programme's.
+// level reports whether nothing needs to be counted: everything recorded between two instants is in the tail and on the
+// boards, and the boards use the programme's days.
 func (c *counting) level(ctx context.Context, from, before time.Time) (bool, error) {
 	state, unnumbered, err := c.store.BoardGlance(ctx, from, before)
 	p := c.programmes.Programme()
@@ -48,8 +48,7 @@ func (c *counting) level(ctx context.Context, from, before time.Time) (bool, err
 	return true, nil
 }
 
-// follow counts piece by piece. It fails with ErrBatchConflict where another node was
-// faster.
+// follow counts piece by piece. It fails with ErrBatchConflict if another node was faster.
 func (c *counting) follow(ctx context.Context) error {
 	if err := c.open(ctx); err != nil {
 		return err
@@ -81,15 +80,14 @@ func (c *counting) step(ctx context.Context) (last bool, err error) {
 	return last, err
 }
 
-// open reads the state, and begins a generation where the programme's days are others
-// now.
+// open reads the state, and begins a generation if the programme's days have changed.
 func (c *counting) open(ctx context.Context) (err error) {
 	if c.state, err = c.store.BoardState(ctx); err != nil {
 		return err
 	}
 	p, s := c.programmes.Programme(), c.state
 	zone := p.Location.String()
-	if s.Zone != zone && p.Version >= s.Version { // an older programme has not heard of the change yet
+	if s.Zone != zone && p.Version >= s.Version { // an older programme does not have the change yet
 		if s.Whole() {
 			s.WholeZone = s.Zone
 		}
@@ -102,7 +100,7 @@ func (c *counting) open(ctx context.Context) (err error) {
 	return err
 }
 
-// swap writes the state. It fails with ErrBatchConflict where another node was faster.
+// swap writes the state. It fails with ErrBatchConflict if another node was faster.
 func (c *counting) swap(ctx context.Context, after loyalty.BoardState) error {
 	ok, err := c.store.SwapBoardState(ctx, c.state, after)
 	switch {

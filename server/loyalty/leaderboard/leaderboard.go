@@ -1,4 +1,4 @@
-// Package leaderboard is ranks: counted by readers and a job, never by an event.
+// Package leaderboard ranks customers. Boards are counted by readers and a job, never by an event.
 package leaderboard
 
 import (
@@ -12,11 +12,10 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/tail"
 )
 
-// Leaderboard ranks active customers by what they scored. Its boards are counted
-// from the journal, apart from the events themselves, which pay nothing for them:
-// by a job, and by everybody who reads, so that a reader finds what was committed
-// before. It follows the tail: up to which number was counted is written together with
-// the scores, so that nothing counts twice, whoever counts at the same time.
+// Leaderboard ranks active customers by score. Its boards are counted from the journal, so they cost the events
+// nothing: a job counts, and so does every read, so that a reader finds everything that was committed before.
+// Leaderboard follows the tail. The position up to which it has counted is written together with the scores, so that
+// nothing counts twice even if several nodes count at once.
 type Leaderboard struct {
 	store      loyalty.BoardStore
 	programmes engine.Programmes
@@ -24,19 +23,19 @@ type Leaderboard struct {
 	patience   time.Duration
 
 	lock   sync.Mutex
-	next   *boardTurn // for who came after the one under way began; nil: no caller did
+	next   *boardTurn // for callers that came after the running turn began; nil: there are none
 	active bool
-	tail   *tail.Tail // of turns, one after the other
+	tail   *tail.Tail // used by one turn at a time
 }
 
-// LeaderboardOptions are what a leaderboard is made of.
+// LeaderboardOptions configures a leaderboard.
 type LeaderboardOptions struct {
 	Store      loyalty.BoardStore
 	Programmes engine.Programmes
 	// Clock is the engine's; nil: the system's.
 	Clock func() time.Time
-	// Patience is for how long a reader counts: where more is left, the job does it,
-	// and the reader sees what there is. 0: a second; below: readers do not count.
+	// Patience is how long a reader counts. If more is left then, the job counts it, and the reader gets the last whole
+	// boards. 0: a second; negative: readers do not count.
 	Patience time.Duration
 }
 
@@ -53,24 +52,23 @@ func NewLeaderboard(o LeaderboardOptions) *Leaderboard {
 // BoardPart is what a reader of a board sees.
 type BoardPart struct {
 	loyalty.Board
-	From, Until time.Time // the board's first instant, and that of what follows it; zero for BoardAll
-	// AsOf is up to when the board counts, where newer events could not be counted; zero: it has all
-	// that was committed before it was asked for.
+	From, Until time.Time // the board's first instant, and that of the next board; zero for BoardAll
+	// AsOf is the instant up to which the board counts if newer events could not be counted; zero: it has everything
+	// that was committed before the request.
 	AsOf    time.Time
 	Entries []loyalty.BoardEntry
 }
 
-// BoardStanding is where one customer stands. Its entries are the customer's own and
-// those next to it, the highest score first; none where they are not ranked.
+// BoardStanding is the standing of one customer. Its entries are the customer's own and its neighbours, the highest
+// score first; none if the customer is not ranked.
 type BoardStanding struct {
 	BoardPart
 	Rank  int64 // 0: not ranked
-	Score int64 // of the period, also where they are not ranked
+	Score int64 // of the period, even if not ranked
 }
 
-// Page returns a part of the board of q.Period that is under way, or with previous of the one
-// before it; after a position, of the board q.Board, where the walk began. It fails with
-// ErrBoardsUnbuilt.
+// Page returns a part of the current board of q.Period, or with previous of the one before it. With a position it
+// returns a part of the board q.Board, where the walk began. It fails with ErrBoardsUnbuilt.
 func (l *Leaderboard) Page(ctx context.Context, q loyalty.BoardQuery, previous bool) (BoardPart, error) {
 	v, err := l.fresh(ctx, q.Period)
 	if err != nil {
@@ -110,8 +108,8 @@ func (l *Leaderboard) Scores(ctx context.Context, p loyalty.BoardPeriod, previou
 	return part, bands, err
 }
 
-// Around returns where a customer stands on the board of a period that is under way, or with
-// previous on the one before it. It fails with ErrBoardsUnbuilt.
+// Around returns a customer's standing on the current board of a period, or with previous on the one before it. It
+// fails with ErrBoardsUnbuilt.
 func (l *Leaderboard) Around(ctx context.Context, q loyalty.BoardQuery, customer loyalty.ID, previous bool) (BoardStanding, error) {
 	v, err := l.fresh(ctx, q.Period)
 	if err != nil {
@@ -141,12 +139,12 @@ func (l *Leaderboard) Around(ctx context.Context, q loyalty.BoardQuery, customer
 type view struct {
 	location *time.Location // whose days the boards have
 	side     int16
-	asOf     time.Time // up to when they count; zero: they have everything that was committed before
+	asOf     time.Time // instant up to which they count; zero: they have everything that was committed before
 }
 
-// fresh counts what was committed until now and returns what can be shown. Where not everything could
-// be counted, because the database is read-only, other nodes count or there was no time for more, that
-// is the last whole boards. It fails with ErrBoardsUnbuilt where there were none yet.
+// fresh counts what was committed until now and returns what can be shown. If not everything could be counted, because
+// the database is read-only, other nodes count or time ran out, it returns the last whole boards. It fails with
+// ErrBoardsUnbuilt if there are none yet.
 func (l *Leaderboard) fresh(ctx context.Context, p loyalty.BoardPeriod) (view, error) {
 	t := l.join()
 	select {
@@ -163,8 +161,7 @@ func (l *Leaderboard) fresh(ctx context.Context, p loyalty.BoardPeriod) (view, e
 	return viewOf(t.state, p, t.location), nil
 }
 
-// last is fresh where not everything could be counted: the last whole boards, or the cause where there
-// were none yet.
+// last is fresh if not everything could be counted: the last whole boards, or the cause if there are none yet.
 func (l *Leaderboard) last(ctx context.Context, p loyalty.BoardPeriod, cause error) (view, error) {
 	state, err := l.store.BoardState(ctx)
 	if err != nil || state.Built == 0 {
@@ -207,8 +204,7 @@ type boardTurn struct {
 	err      error
 }
 
-// join gives the turn that begins after this moment: the one under way may have
-// looked already.
+// join returns the turn that begins after this moment: the running one may have read the journal already.
 func (l *Leaderboard) join() *boardTurn {
 	l.lock.Lock()
 	defer l.lock.Unlock()
@@ -223,7 +219,7 @@ func (l *Leaderboard) join() *boardTurn {
 	return t
 }
 
-// turns counts as long as a caller waits for it.
+// turns counts as long as callers wait for it.
 func (l *Leaderboard) turns() {
 	for {
 		l.lock.Lock()
@@ -238,8 +234,7 @@ func (l *Leaderboard) turns() {
 	}
 }
 
-// turnTime bounds a turn as a whole, so that readers do not wait for a database that
-// says nothing.
+// turnTime bounds a turn as a whole, so that readers do not wait for a database that does not answer.
 const turnTime = 8 * time.Second
 
 func (l *Leaderboard) turn(t *boardTurn) {

@@ -6,8 +6,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// Rank brings the boards up to date, and drops those that cannot be read any more.
-// counted hears how many customers were counted.
+// Rank brings the boards up to date, and drops those that can no longer be read. counted is called with the number of
+// customers counted.
 func (l *Leaderboard) Rank(ctx context.Context, counted func(customers int)) error {
 	c := counting{Leaderboard: l, more: func() bool { return ctx.Err() == nil }, counted: counted}
 	if err := c.run(ctx); err != nil {
