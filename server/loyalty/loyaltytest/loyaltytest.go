@@ -1,5 +1,5 @@
-// Package loyaltytest gives tests what the rules run on: an engine over a real store, a clock to
-// turn, a programme to change, and the administration that changes one.
+// Package loyaltytest gives tests an environment for the rules: an engine over a real store, a clock that the test
+// sets, a programme that can change, and the administration that changes it.
 package loyaltytest
 
 import (
@@ -20,12 +20,11 @@ import (
 	"github.com/loyalty-platform/loyalty/store"
 )
 
-// Vocabulary is the contract, read once for all tests of a program because that takes long. A test
-// that declares actions makes one of its own.
+// Vocabulary is the contract, read once for all tests of a program because that takes long. A test that declares
+// actions makes its own.
 var Vocabulary = sync.OnceValues(contract.NewVocabulary)
 
-// NewEngine opens an engine until the test ends. Where the options name none it has the shared
-// contract and every rule.
+// NewEngine opens an engine until the test ends. By default it has the shared contract and every rule.
 func NewEngine(t testing.TB, o engine.EngineOptions) *engine.Engine {
 	t.Helper()
 	if o.Contract == nil {
@@ -43,7 +42,7 @@ func NewEngine(t testing.TB, o engine.EngineOptions) *engine.Engine {
 	return e
 }
 
-// Clock is a time that a test turns.
+// Clock is a clock that the test sets.
 type Clock struct{ now atomic.Pointer[time.Time] }
 
 // NewClock makes a clock that stands at an instant.
@@ -56,10 +55,10 @@ func NewClock(at time.Time) *Clock {
 // Now is the time that the clock shows.
 func (c *Clock) Now() time.Time { return *c.now.Load() }
 
-// Set has the clock show an instant.
+// Set sets the clock.
 func (c *Clock) Set(at time.Time) { c.now.Store(&at) }
 
-// Wait turns the clock.
+// Wait moves the clock forward.
 func (c *Clock) Wait(by time.Duration) { c.Set(c.Now().Add(by)) }
 
 // World is an engine over a store, by a clock and under a programme of the test's own.
@@ -70,8 +69,8 @@ type World struct {
 	programme atomic.Pointer[programme.Programme]
 }
 
-// NewWorld opens a world at an instant, under a programme, until the test ends; change may change
-// the options of its engine first.
+// NewWorld opens a world at an instant, under a programme, until the test ends; change may change the options of its
+// engine first.
 func NewWorld(t testing.TB, s loyalty.Store, at time.Time, p *programme.Programme, change ...func(*engine.EngineOptions)) *World {
 	t.Helper()
 	w := &World{Time: NewClock(at)}
@@ -103,7 +102,7 @@ type Office struct {
 	Directory *admin.Directory
 }
 
-// NewOffice opens the administration of a store; a clock that is nil is the system's.
+// NewOffice opens the administration of a store; a nil clock is the system's.
 func NewOffice(t testing.TB, s *store.Store, clock func() time.Time) *Office {
 	t.Helper()
 	directory, err := admin.NewDirectory(t.Context(), admin.DirectoryOptions{Registry: action.Registry(), Store: s, Clock: clock})
