@@ -1,8 +1,7 @@
 // Package money holds exact amounts of money and the exact arithmetic on them.
 //
-// An amount is a whole number of ten-thousandths of a currency unit, so that
-// the wire's decimal numbers are kept to the last digit and no binary fraction
-// is ever involved.
+// An amount is a whole number of ten-thousandths of a currency unit, so that decimal numbers of the wire are kept to
+// the last digit and no binary fraction is involved.
 package money
 
 import (
@@ -30,24 +29,23 @@ type Amount int64
 // number of 1/10,000 parts, where an Amount is written as a decimal number of units.
 type Parts int64
 
-// ErrPrecision says that a number has more decimals than can be kept.
+// ErrPrecision is the failure of a number with more decimals than can be kept.
 var ErrPrecision = errors.New("more decimals than can be kept")
 
-// ErrRange says that a number is too large to be kept exactly.
+// ErrRange is the failure of a number that is too large to be kept exactly.
 var ErrRange = errors.New("number out of range")
 
 // maxExponent bounds the exponent of a parsed number: without it a few bytes
 // such as 1e999999999 would ask for gigabytes.
 const maxExponent = 30
 
-// number is the grammar of a decimal number: JSON's, and a leading plus, zeros
-// or point. The library's own is wider and depends on its version.
+// number is the grammar of a decimal number: JSON's, and a leading plus, zeros or point. The library's own is wider and
+// depends on its version.
 var number = regexp.MustCompile(`^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$`)
 
-// Parse reads a decimal number such as 99.99 or 1e2. What lies between two
-// amounts is rounded half away from zero: clients that count in binary send
-// 3.3000000000000003 for three times 1.10, and mean 3.3.
-// It fails with ErrRange or a syntax error.
+// Parse reads a decimal number such as 99.99 or 1e2. A value between two amounts is rounded half away from zero:
+// clients that compute in binary send 3.3000000000000003 for three times 1.10, and mean 3.3. It fails with ErrRange or
+// a syntax error.
 func Parse(text string) (Amount, error) {
 	a, _, err := ParseRounded(text)
 	return a, err
@@ -90,13 +88,13 @@ func FromDecimal(d decimal.Decimal) (Amount, error) {
 	return Amount(shifted.IntPart()), nil
 }
 
-// Decimal gives the amount as a decimal number of currency units.
+// Decimal returns the amount as a decimal number of currency units.
 func (a Amount) Decimal() decimal.Decimal { return decimal.New(int64(a), -Scale) }
 
 // String writes the amount in currency units without needless zeros.
 func (a Amount) String() string { return string(a.Append(nil)) }
 
-// Append writes the amount behind b, as String does.
+// Append appends the amount to b, as String writes it.
 func (a Amount) Append(b []byte) []byte {
 	units, rest := int64(a)/int64(Unit), int64(a)%int64(Unit)
 	if rest == 0 {
@@ -165,8 +163,8 @@ func (r Rounding) Whole(d decimal.Decimal) (int64, error) {
 	return n.IntPart(), nil
 }
 
-// Share gives whole × part / total, rounded to whole points: the points that
-// belong to part of a sum. A total of zero gives the whole.
+// Share returns whole × part / total, rounded to whole points: the points that belong to part of a sum. With a total of
+// zero it returns the whole.
 func (r Rounding) Share(whole int64, part, total Amount) int64 {
 	if total == 0 {
 		return whole
@@ -174,8 +172,7 @@ func (r Rounding) Share(whole int64, part, total Amount) int64 {
 	return Ratio(decimal.NewFromInt(whole).Mul(decimal.NewFromInt(int64(part))), decimal.NewFromInt(int64(total)), r)
 }
 
-// Ratio rounds a/b by whole division, so that no digit is lost on the way as
-// it would be in a quotient cut after some decimals.
+// Ratio rounds a/b by integer division, so that no digit is lost as it would be in a quotient cut after some decimals.
 func Ratio(a, b decimal.Decimal, r Rounding) int64 {
 	quotient, rest := a.QuoRem(b, 0)
 	n := quotient.IntPart()
@@ -230,11 +227,11 @@ func (r *Rate) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// One is the rate of a currency in itself.
+// One is the exchange rate of a currency to itself.
 var One = Rate{decimal.NewFromInt(1)}
 
-// Convert gives an amount times this rate over another one, which is above zero: what
-// it is in another currency, rounded half away from zero and bounded by most.
+// Convert returns an amount times this rate divided by another one, which is above zero: the amount in another
+// currency, rounded half away from zero and bounded by most.
 func (r Rate) Convert(a Amount, over Rate, most Amount) Amount {
 	exact := decimal.NewFromInt(int64(a)).Mul(r.d)
 	if limit := decimal.NewFromInt(int64(most)).Mul(over.d); exact.Abs().GreaterThanOrEqual(limit) {
@@ -249,13 +246,12 @@ func (r Rate) Sign() int { return r.d.Sign() }
 // String writes the rate as a decimal number.
 func (r Rate) String() string { return r.d.String() }
 
-// Points gives the points an amount is worth at this rate.
-// It fails with ErrRange when they do not fit.
+// Points returns the points that an amount is worth at this rate. It fails with ErrRange when they do not fit.
 func (r Rate) Points(a Amount, rounding Rounding) (int64, error) {
 	return rounding.Whole(a.Decimal().Mul(r.d))
 }
 
-// Add sums two amounts and fails with ErrRange rather than wrap around.
+// Add sums two amounts and fails with ErrRange instead of overflowing.
 func Add(a, b Amount) (Amount, error) {
 	if (b > 0 && a > math.MaxInt64-b) || (b < 0 && a < math.MinInt64-b) {
 		return 0, ErrRange

@@ -7,20 +7,19 @@ import (
 	"strings"
 )
 
-// Number is a decimal number taken apart: 0.Digits × 10^Point. It costs no more
-// than its text, whatever its exponent says: 1e999999999 is one digit.
+// Number is a decimal number in parts: 0.Digits × 10^Point. It takes no more memory than its text, whatever its
+// exponent is: 1e999999999 is one digit.
 type Number struct {
 	Negative bool
 	Digits   string // without zeros at either end; empty for zero
 	Point    int
 }
 
-// farPoint stands for every exponent beyond it. No text has as many digits, so
-// that none can bring such a number back into reach.
+// farPoint stands for every exponent beyond it. No text has as many digits, so digits cannot bring such a number back
+// into range.
 const farPoint = 1 << 40
 
-// ParseNumber takes apart what JSON calls a number; a leading plus, zeros or
-// point are allowed too. It fails with a syntax error.
+// ParseNumber parses a JSON number; a leading plus, zeros or point are allowed too. It fails with a syntax error.
 func ParseNumber(text string) (Number, error) {
 	rest, negative := strings.CutPrefix(text, "-")
 	if !negative {
@@ -83,9 +82,8 @@ func notANumber(text string) error {
 	return fmt.Errorf("not a decimal number: %.64q", text)
 }
 
-// Whole gives a whole number, however it is written: 2, 2.0, 2e0 and 20e-1 are
-// one. It fails with ErrPrecision where a fraction is left and with ErrRange
-// beyond 64 bits.
+// Whole returns a whole number, however it is written: 2, 2.0, 2e0 and 20e-1 are equal. It fails with ErrPrecision if a
+// fraction is left and with ErrRange beyond 64 bits.
 func (n Number) Whole() (int64, error) {
 	v, exact, err := n.scaled(0)
 	if err == nil && !exact {
@@ -100,8 +98,8 @@ func (n Number) Whole() (int64, error) {
 // maxDigits is how many digits a number of 64 bits can have.
 const maxDigits = 19
 
-// scaled gives the number times 10^scale, rounded half away from zero, and
-// whether nothing had to be rounded. It fails with ErrRange.
+// scaled returns the number times 10^scale, rounded half away from zero, and whether the result is exact. It fails with
+// ErrRange.
 func (n Number) scaled(scale int) (v int64, exact bool, err error) {
 	kept := n.Point + scale
 	switch {
@@ -114,7 +112,7 @@ func (n Number) scaled(scale int) (v int64, exact bool, err error) {
 	}
 	head := n.Digits[:min(kept, len(n.Digits))]
 	head += strings.Repeat("0", kept-len(head))
-	var magnitude uint64 // 19 digits and one always fit
+	var magnitude uint64 // 19 digits and one more always fit
 	for i := range len(head) {
 		magnitude = magnitude*10 + uint64(head[i]-'0')
 	}
