@@ -11,10 +11,10 @@ import (
 // Cart is a purchase that has not been made yet.
 type Cart struct {
 	Currency string        // of its amounts; empty: the programme's
-	Store    string        // by its id or name; empty: none is told
-	Total    *money.Amount // what is to be paid, shipping included; nil: the subtotals less Discount
-	Discount money.Amount  // on the cart as a whole; part of Total where that is told
-	Shipping money.Amount  // part of Total
+	Store    string        // its id or name; empty: none was sent
+	Total    *money.Amount // the amount to pay, shipping included; nil: the subtotals less Discount
+	Discount money.Amount  // on the cart as a whole; included in Total if that was sent
+	Shipping money.Amount  // included in Total
 	Items    []CartItem
 }
 
@@ -30,10 +30,10 @@ type CartItem struct {
 	Subtotal *money.Amount // of the line; nil: (Price - Discount) x Quantity
 }
 
-// Fits returns why a cart does not meet an offer's conditions, apart from dates and limits, and how
-// much the offer takes off where it does. A discount on items applies to each piece of every eligible
-// line. It never exceeds the price of the line or of the cart's goods, and shipping is not among the
-// goods. It is rounded once, as a whole, so that many lines do not add up their roundings.
+// Fits returns why a cart does not meet an offer's conditions, apart from dates and limits, or how much the offer takes
+// off. A discount on items applies to each piece of every eligible line. It never exceeds the price of the line or of
+// the cart's goods; shipping does not count as goods. It is rounded once, as a whole, so that many lines do not add up
+// their roundings.
 func (o *Offer) Fits(p *programme.Programme, cart Cart) (reason string, off money.Amount) {
 	lines := cart.lines()
 	total := cart.goods(lines)
@@ -75,8 +75,8 @@ func (o *Offer) onItems(d discount, cart Cart, lines []money.Amount, total money
 	return "", d.capped(sumAmounts(offs), total)
 }
 
-// goods is what the goods of a cart cost, at least 0. The caller's total wins, because their till may
-// have applied discounts of its own; the lines are added up only without one.
+// goods is the price of the goods of a cart, at least 0. The caller's total wins, because its till may have applied
+// discounts of its own; the lines are added up only without one.
 func (c Cart) goods(lines []money.Amount) money.Amount {
 	if c.Total != nil {
 		return max(0, *c.Total-max(0, c.Shipping))
@@ -96,8 +96,8 @@ func (o *Offer) required(cart Cart) bool {
 	return !slices.ContainsFunc(o.RequiredItems, func(i OfferItem) bool { return !there(i) })
 }
 
-// enough reports whether a cart has as many pieces as required. It counts down, by no more than what
-// is left, so that huge quantities cannot overflow.
+// enough reports whether a cart has as many pieces as required. It counts down, by no more than what is left, so that
+// huge quantities cannot overflow.
 func (i OfferItem) enough(cart Cart) bool {
 	left := max(1, i.MinQuantity)
 	for _, item := range cart.Items {
@@ -123,8 +123,7 @@ type discount struct {
 	unit money.Amount // the currency's smallest
 }
 
-// in is the discount in a currency; false if it is a sum of money and no exchange rate covers the
-// currency.
+// in is the discount in a currency; false if it is a sum of money and no exchange rate covers the currency.
 func (d OfferDiscount) in(p *programme.Programme, currency string) (discount, bool) {
 	own, covered := discount{d, money.Smallest(p.ShownCurrency(currency))}, true
 	if d.Type != percentDiscount {
@@ -136,14 +135,14 @@ func (d OfferDiscount) in(p *programme.Programme, currency string) (discount, bo
 // capped rounds a discount to the currency's smallest unit, and to no more than what the goods cost.
 func (d discount) capped(off, total money.Amount) money.Amount {
 	off = min(off, total).RoundTo(d.unit)
-	if off > total { // the goods cost a part of a unit
+	if off > total { // the price of the goods has a fraction of the smallest unit
 		off -= d.unit
 	}
 	return off
 }
 
-// off is the discount on a number of pieces that together cost an amount. A percentage is rounded to
-// the smallest unit here, because a product that is rounded twice can miss the nearest one.
+// off is the discount on a number of pieces that together cost an amount. A percentage is rounded to the smallest unit
+// here, because a product that is rounded twice can miss the nearest one.
 func (d discount) off(amount money.Amount, quantity int64) money.Amount {
 	pieces := money.Amount(quantity).Decimal().Shift(money.Scale)
 	worth, value := amount.Decimal(), d.Value.Decimal()
@@ -165,7 +164,7 @@ func (d discount) off(amount money.Amount, quantity int64) money.Amount {
 	return max(exact, 0)
 }
 
-// lines is the price of each line of a cart, 0 where a discount exceeds it.
+// lines is the price of each line of a cart, 0 if a discount exceeds it.
 func (c Cart) lines() []money.Amount {
 	costs := make([]money.Amount, len(c.Items))
 	for i, item := range c.Items {

@@ -30,8 +30,8 @@ const (
 	percentDiscount = "percent_discount" // it costs the value percent less
 )
 
-// Offer is an incentive before a purchase (offers/offer). Tills and shops grant
-// it; the platform says whom it is for and counts its use.
+// Offer is an incentive before a purchase (offers/offer). Tills and shops grant it; the platform decides which
+// customers may use it and counts its uses.
 type Offer struct {
 	ID             string        `json:"-"`
 	Name           loyalty.Texts `json:"name"`
@@ -42,13 +42,13 @@ type Offer struct {
 	RequiredMatch  string        `json:"required_match"` // all (also when empty) or any
 	EligibleItems  []OfferItem   `json:"eligible_items"`
 	Discount       OfferDiscount `json:"discount"`
-	Stores         []string      `json:"stores"`           // where tills grant it; empty: everywhere
-	Segments       []string      `json:"segments"`         // who may use it: members of any; empty: everybody
+	Stores         []string      `json:"stores"`           // the stores that grant it; empty: all
+	Segments       []string      `json:"segments"`         // members of any of these may use it; empty: every customer
 	MaxRedemptions *int64        `json:"max_redemptions"`  // in all; nil: no limit
 	PerCustomer    *int64        `json:"max_per_customer"` // nil: no limit
 	loyalty.Dates
 
-	// Custom are the attributes of the programme's own, by name with cf_.
+	// Custom holds the programme's custom attributes, by name with cf_.
 	Custom map[string]json.RawMessage `json:"-"`
 }
 
@@ -103,10 +103,10 @@ type OfferClaim struct {
 // OfferProgress is a customer's use of an offer so far.
 type OfferProgress struct {
 	ClaimedAt *time.Time `json:"claimed_at,omitempty"`
-	Claim     loyalty.ID `json:"claim,omitzero"` // the event of the claim; zero if it was noted before this was kept
+	Claim     loyalty.ID `json:"claim,omitzero"` // the event of the claim; zero if the claim has no event
 	Redeemed  int64      `json:"redeemed"`       // redemptions that stand
-	// Last are the transaction_ids of the latest redemptions that stand, at most
-	// maxOfferUses, the last one at the end; empty if there is none was named.
+	// Last are the transaction_ids of the latest redemptions that stand, at most maxOfferUses, the last one at the end;
+	// empty for a redemption that named none.
 	Last []string `json:"last,omitempty"`
 }
 
@@ -119,8 +119,7 @@ func (p *OfferProgress) redeem(transaction string) {
 	p.Last = p.Last[max(0, len(p.Last)-maxOfferUses):]
 }
 
-// unredeem takes back the last redemption, or the last one of a transaction. It reports whether there
-// was one to take back.
+// unredeem takes back the last redemption, or the last one of a transaction. It reports whether there was one.
 func (p *OfferProgress) unredeem(transaction string) bool {
 	i := len(p.Last) - 1
 	for transaction != "" && i >= 0 && p.Last[i] != transaction {
@@ -136,9 +135,8 @@ func (p *OfferProgress) unredeem(transaction string) bool {
 	return true
 }
 
-// Left finds an offer that the customer can still use, with their use of it so far. Besides the
-// errors of InForce it fails with ErrOfferLimit, with ErrOfferUsedUp when other customers were
-// faster, and with ErrOfferSegment.
+// Left finds an offer that the customer can still use, with their uses so far. Besides the errors of InForce it fails
+// with ErrOfferLimit, with ErrOfferUsedUp if the overall limit is reached, and with ErrOfferSegment.
 func Left(r *engine.Run, ref engine.Reference) (*Offer, OfferProgress, error) {
 	var p OfferProgress
 	o, err := engine.InForce(r, Offers.Of(r.Programme), ref)
@@ -170,8 +168,7 @@ func (o *Offer) usedUp(redemptions int64) bool {
 	return o.MaxRedemptions != nil && redemptions >= *o.MaxRedemptions
 }
 
-// Redeem uses an offer in the name of an offer_redeem event, for the
-// purchase that the event belongs to. It fails like Left.
+// Redeem uses an offer on an offer_redeem event, for the purchase that the event belongs to. It fails like Left.
 func Redeem(r *engine.Run, e *loyalty.Event, ref engine.Reference) error {
 	o, p, err := Left(r, ref)
 	if err != nil {
@@ -190,9 +187,8 @@ func useOffer(r *engine.Run, e *loyalty.Event, o *Offer, p OfferProgress, ref en
 	return r.Tallies().Add(e, loyalty.TallyOffer+o.ID, 1)
 }
 
-// RedeemAll uses the offers of a checkout, each on an offer_redeem event of
-// its own. One that cannot be used fails with an error at data.offers[i], or is left
-// out with that as a warning.
+// RedeemAll uses the offers of a checkout, each on its own offer_redeem event. An offer that cannot be used fails with
+// an error at data.offers[i], or is left out with that error as a warning.
 func RedeemAll(r *engine.Run, checkout *loyalty.Event, t *loyalty.Transaction, offers []string) error {
 	for i, id := range offers {
 		ref := engine.Reference{Type: offerType, ID: id, Field: fmt.Sprintf("data.offers[%d]", i)}
@@ -267,9 +263,8 @@ func usedOffers(t *loyalty.Transaction) (offers []string) {
 	return offers
 }
 
-// Unredeem takes back the last use of an offer in the name of an
-// offer_unredeem event, also of an offer that is not in force any more. It fails
-// with ErrEntityNotFound for an unknown offer, and with ErrOfferNotRedeemed.
+// Unredeem takes back the last use of an offer on an offer_unredeem event, even if the offer is no longer in force. It
+// fails with ErrEntityNotFound for an unknown offer, and with ErrOfferNotRedeemed.
 func Unredeem(r *engine.Run, e *loyalty.Event, ref engine.Reference) error {
 	p, err := offerProgress(r, ref.ID)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 // Why an offer cannot be used for a cart.
 const (
 	offerNotFor    = "customer" // the customer's state does not allow it
-	offerSpent     = "limit"    // the customer used it as often as allowed
-	offerGone      = "used_up"  // it was used as often as allowed in all
+	offerSpent     = "limit"    // the customer has used it as often as allowed
+	offerGone      = "used_up"  // all customers together have used it as often as allowed
 	offerSegments  = "segment"  // it is for other customers
 	offerElsewhere = "store"    // it is for other stores
 	offerCartUnfit = "cart"     // the cart does not meet its conditions
@@ -28,19 +28,19 @@ const (
 type OfferQuote struct {
 	Offer  *Offer
 	Reason string       // why it cannot be used; empty: it can
-	Amount money.Amount // what it takes off the cart; 0 where it cannot be used
+	Amount money.Amount // what it takes off the cart; 0 if it cannot be used
 }
 
 // OfferOutlook reports whether a customer can use an offer now, and how often.
 type OfferOutlook struct {
-	Refusal   error      // what a claim or a use would be refused with; nil: it would not be
+	Refusal   error      // the error that a claim or a use would get; nil: it would be accepted
 	ClaimedAt *time.Time // nil: not claimed
-	Redeemed  int64      // redemptions of theirs that stand
-	Left      *int64     // how often they can use it yet, by the limits for one and for all; nil: no limit
-	For       bool       // it is for everybody, or for a segment that they are in
+	Redeemed  int64      // redemptions of the customer that stand
+	Left      *int64     // uses that the limits for one and for all still allow; nil: no limit
+	For       bool       // it is for every customer, or for a segment that they are in
 }
 
-// OfferNeeds is what outlooks and quotes read, so that a list loads it in one go.
+// OfferNeeds is what outlooks and quotes read, so that a list loads it at once.
 func OfferNeeds(p *programme.Programme) loyalty.CustomerNeeds {
 	return loyalty.CustomerNeeds{Progress: loyalty.Kinds(loyalty.ProgressOffer), Tallies: OfferTallies(p)}
 }
@@ -68,7 +68,7 @@ func OutlookOn(r *engine.Run, o *Offer) (out OfferOutlook, err error) {
 		return out, err
 	}
 	out.ClaimedAt, out.Redeemed, out.Left = p.ClaimedAt, p.Redeemed, o.left(p.Redeemed, all)
-	// by the very rule of the action, so that a list never promises what a claim refuses
+	// by the action's own rule, so that a list never promises what a claim refuses
 	out.Refusal, err = mayUseOffer(r, "offer_claim", o)
 	return out, err
 }
@@ -93,10 +93,9 @@ func (o *Offer) left(own, all int64) (left *int64) {
 	return left
 }
 
-// QuoteFor says what the offers that are in force do for a cart of the customer,
-// in the order of a till: those that can be used first, then by weight and by what
-// they take off, the greatest first, then by id. Redeeming any of them is held
-// against the same limits.
+// QuoteFor quotes the offers in force for a cart of the customer, in the order of a till: usable ones first, then by
+// weight and by what they take off, the greatest first, then by id. Redeeming an offer is checked against the same
+// limits.
 func QuoteFor(r *engine.Run, cart Cart) ([]OfferQuote, error) {
 	var quotes []OfferQuote
 	// in any order: they are sorted once all are known
@@ -113,9 +112,8 @@ func QuoteFor(r *engine.Run, cart Cart) ([]OfferQuote, error) {
 	return sortQuotes(quotes), nil
 }
 
-// Quote is the same for an unknown customer: limits for one customer do not
-// count, and what is for segments is for others. used are the redemptions of each
-// offer in all, by their tally.
+// Quote is QuoteFor for an unknown customer: limits per customer do not count, and offers for segments do not apply.
+// used are the redemptions of each offer in all, by their tally.
 func Quote(p *programme.Programme, cart Cart, at time.Time, used map[string]int64) []OfferQuote {
 	var quotes []OfferQuote
 	for id, o := range Offers.Of(p) {
@@ -133,11 +131,11 @@ func Quote(p *programme.Programme, cart Cart, at time.Time, used map[string]int6
 	return sortQuotes(quotes)
 }
 
-// quote checks a cart against an offer. reason says why the offer cannot be used at all, if so.
+// quote checks a cart against an offer. A reason that is passed in already rules the offer out.
 func quote(p *programme.Programme, o *Offer, cart Cart, reason string) OfferQuote {
 	unfit, amount := o.Fits(p, cart)
 	switch {
-	// what keeps the customer from the offer is told first: another cart would not help
+	// the customer's own reason comes first: another cart would not help
 	case reason != "":
 	case !p.SoldAt(o.Stores, cart.Store):
 		reason = offerElsewhere
