@@ -7,12 +7,11 @@ import (
 	"time"
 )
 
-// Book is a customer's points while an event is decided: the figures, the loaded lots, and the
-// postings made since. Every change goes through move, so figures, lots and postings can never
-// disagree.
+// Book is a customer's points while an event is decided: the figures, the loaded lots, and the postings made since.
+// Every change goes through move, so figures, lots and postings can never disagree.
 //
-// Invariant: there is debt only while no free lot remains. Settle restores it after each event;
-// this is how a balance is negative.
+// Invariant: there is debt only while no free lot remains. Settle restores it after each event. A negative balance is
+// debt.
 type Book struct {
 	Figures      Figures
 	LastActivity time.Time
@@ -54,17 +53,15 @@ func (b *Book) Credit(event ID, n int64, l Lot) (*Lot, error) {
 	return &lot, nil
 }
 
-// Take removes points for good (a correction): from free lots in spending order; what they cannot
-// cover becomes debt.
+// Take removes points for good (a correction), from free lots in spending order; what they cannot cover becomes debt.
 func (b *Book) Take(event ID, n int64) error {
 	return b.take(event, n, b.free())
 }
 
-// TakeBack removes the points that a purchase earned: from its own lots first, then from those of
-// its points that had expired (which also lowers expired), then from other lots; what nothing
-// covers becomes debt. Its own lots come first so that the points of other purchases, with other
-// dates, stay as they are. first are the lots to begin with, in their order, whether a purchase
-// earned them or not.
+// TakeBack removes the points that a purchase earned: from its own lots first, then from those of its points that had
+// expired (which also lowers expired), then from other lots; what no lot covers becomes debt. Its own lots come first
+// so that the points of other purchases, with other dates, stay as they are. first are the lots to begin with, in
+// order, even if the purchase did not earn them.
 func (b *Book) TakeBack(event ID, transaction string, n int64, first ...ID) error {
 	if b.Figures.Spendable() < n-Max {
 		return ErrOverflow
@@ -80,7 +77,7 @@ func (b *Book) TakeBack(event ID, transaction string, n int64, first ...ID) erro
 }
 
 func (b *Book) take(event ID, n int64, lots []*Lot) error {
-	// The balance is bounded below, and with it debt and score, which are never lower.
+	// The balance has a lower bound, and with it debt and score, which are never lower.
 	if n < 0 || b.Figures.Spendable() < n-Max {
 		return ErrOverflow
 	}
@@ -93,7 +90,7 @@ func (b *Book) take(event ID, n int64, lots []*Lot) error {
 
 // own returns the lots that a purchase earned, beginning with first.
 func (b *Book) own(transaction string, first []ID) []*Lot {
-	places := make(map[ID]int, len(first)) // before 0, which all others have
+	places := make(map[ID]int, len(first)) // below 0, which all others have
 	for i, id := range first {
 		places[id] = i - len(first)
 	}
@@ -118,8 +115,8 @@ func (b *Book) Spend(event ID, n int64) ([]Portion, error) {
 	return b.draw(event, Spent, n)
 }
 
-// Reserve holds points of free lots in spending order and returns the portions. Held points do not
-// expire. It fails with ErrInsufficient.
+// Reserve holds points of free lots in spending order and returns the portions. Held points do not expire. It fails
+// with ErrInsufficient.
 func (b *Book) Reserve(event ID, n int64) ([]Portion, error) {
 	return b.draw(event, Reserved, n)
 }
@@ -140,15 +137,15 @@ func (b *Book) draw(event ID, to Account, n int64) ([]Portion, error) {
 			n -= k
 		}
 	}
-	if n > 0 { // the lots that were loaded do not add up to the figures
+	if n > 0 { // the loaded lots do not add up to the figures
 		return nil, ErrInsufficient
 	}
 	return drawn, nil
 }
 
-// Unspend gives spent points back to the lots they came from, the last in spending order first: the
-// points that were spent first expire first, and are given back only if there are no others. It
-// fails with ErrNotSpent if more is asked for than was spent.
+// Unspend gives spent points back to the lots they came from, the last in spending order first: the points that were
+// spent first expire first, and are given back only if there are no others. It fails with ErrNotSpent if n exceeds the
+// points that were spent.
 func (b *Book) Unspend(event ID, n int64) error {
 	if n > b.Figures.Spent {
 		return ErrNotSpent
@@ -172,10 +169,9 @@ func (b *Book) unspend(event ID, n int64) (freed int64) {
 	return freed
 }
 
-// Restore gives n spent points back to the lots of a burn and returns what is left of the burn.
-// Where Unspend took from these lots what had been spent from others, the others give as much, in
-// the order of Unspend: which points of a lot were spent on what is not kept, only how many. It
-// fails with ErrNotSpent.
+// Restore gives n spent points back to the lots of a burn and returns what is left of the burn. It fails with
+// ErrNotSpent. A lot records only how many of its points are spent, not on what. If Unspend has taken points of these
+// lots that were spent on something else, other lots give the same number back, in the order of Unspend.
 func (b *Book) Restore(event ID, burn []Portion, n int64) ([]Portion, error) {
 	left, n := b.giveBack(event, Spent, burn, n)
 	if other := b.unspend(event, n); other < n {
@@ -184,13 +180,13 @@ func (b *Book) Restore(event ID, burn []Portion, n int64) ([]Portion, error) {
 	return without(left, n), nil
 }
 
-// Restorable is how much of a burn Restore can give back: points that Unspend returned meanwhile
-// are not given back a second time, so never more than is spent.
+// Restorable is how much of a burn Restore can give back, which is never more than is spent: points that Unspend has
+// returned are not given back a second time.
 func (b *Book) Restorable(burn []Portion) int64 {
 	return min(Total(burn), b.Figures.Spent)
 }
 
-// without takes n points off the end of what is left of a burn.
+// without removes n points from the end of what is left of a burn.
 func without(burn []Portion, n int64) []Portion {
 	for i := len(burn) - 1; i >= 0 && n > 0; i-- {
 		k := min(n, burn[i].Points)
@@ -210,8 +206,8 @@ func (b *Book) Release(event ID, hold []Portion, n int64) ([]Portion, error) {
 	return without(left, 0), nil
 }
 
-// giveBack frees n points of portions, the last first, and returns what is left of them and of n: a
-// portion whose lot no longer has the points is skipped.
+// giveBack frees n points of portions, the last first, and returns what is left of them and of n. It skips a portion
+// whose lot no longer has the points.
 func (b *Book) giveBack(event ID, from Account, portions []Portion, n int64) ([]Portion, int64) {
 	left := slices.Clone(portions)
 	for i := len(left) - 1; i >= 0 && n > 0; i-- {
@@ -238,8 +234,8 @@ func (b *Book) Capture(event ID, hold []Portion) error {
 	return nil
 }
 
-// Promise records the points of a purchase that is not accepted yet. They are outside the score. It
-// fails with ErrOverflow.
+// Promise records the points of a purchase that is not accepted yet. They are outside the score. It fails with
+// ErrOverflow.
 func (b *Book) Promise(event ID, n int64) error {
 	if !b.fits(n) || b.Figures.Pending > Max-n {
 		return ErrOverflow
@@ -248,8 +244,8 @@ func (b *Book) Promise(event ID, n int64) error {
 	return nil
 }
 
-// fits reports whether n more points can be given or promised. Both count, so that accepting what
-// was promised never fails.
+// fits reports whether n more points can be given or promised. Both count, so that accepting promised points never
+// fails.
 func (b *Book) fits(n int64) bool {
 	return n >= 0 && b.Figures.Score+b.Figures.Pending <= Max-n
 }
@@ -257,8 +253,8 @@ func (b *Book) fits(n int64) bool {
 // Withdraw undoes a promise: the purchase was accepted, rejected or changed.
 func (b *Book) Withdraw(event ID, n int64) { b.move(event, Pending, Promised, nil, n) }
 
-// Lapse begins an activity of the customer, once what was due is settled. It does not bring back
-// what inactivity had ended before: points that such a lot gets back by it expire at once.
+// Lapse begins an activity of the customer, after due effects were settled. The activity does not revive lots that
+// inactivity had ended before: points that such a lot gets back by it expire at once.
 func (b *Book) Lapse(now time.Time) {
 	for _, l := range b.lots {
 		if l.Idle.IsZero() || l.Remaining > 0 {
@@ -287,8 +283,8 @@ type Expiring struct {
 	At time.Time
 }
 
-// Due returns what has expired at now, in the order of its instants. A lot of which points expired by
-// inactivity has expired, whatever the customer did since: what it gets back expires now.
+// Due returns what has expired at now, in the order of its instants. A lot some of whose points expired by inactivity
+// stays expired, even if the customer was active since: points that it gets back expire now.
 func (b *Book) Due(now time.Time) []Expiring {
 	var due []Expiring
 	for _, l := range b.free() {
@@ -309,8 +305,7 @@ func (b *Book) Expire(event ID, l *Lot) int64 {
 	return b.move(event, Available, Expired, l, l.Remaining)
 }
 
-// Settle pays debt from free lots, in spending order, in the name of the event
-// that brought them.
+// Settle pays debt from free lots, in spending order, on the event that brought the points.
 func (b *Book) Settle(event ID) {
 	if b.Figures.Debt == 0 {
 		return
@@ -361,7 +356,7 @@ func SpendingOrder(x, y *Lot, lastActivity time.Time, loc *time.Location) int {
 
 func byExpiry(x, y *Lot, lastActivity time.Time, loc *time.Location) int {
 	if !x.Idle.IsZero() && x.Idle == y.Idle {
-		return 0 // they expire together: the calendar is not asked for each pair of them
+		return 0 // they expire together: no calendar arithmetic for each pair of them
 	}
 	ex, ey := x.Expiry(lastActivity, loc), y.Expiry(lastActivity, loc)
 	if ex.IsZero() != ey.IsZero() {
@@ -402,8 +397,8 @@ func (l *Lot) Move(from, to Account, n int64) {
 	l.add(to, n)
 }
 
-// add changes the lot's count of an account. Issued, debt and pending points belong to no lot:
-// points that are promised or owed have no date yet.
+// add changes the lot's count of an account. Issued, debt and pending points belong to no lot: promised or owed points
+// have no dates yet.
 func (l *Lot) add(a Account, n int64) {
 	switch a {
 	case Available:

@@ -14,25 +14,23 @@ type Period struct {
 // IsZero reports whether no period is set.
 func (p Period) IsZero() bool { return p == Period{} }
 
-// After adds the period to t, as the clocks of t's location count. A month that
-// lacks the day ends on its last day: 31 January plus one month is the end of
-// February.
+// After adds the period to t on the clocks of t's location. A month that lacks the day ends on its last day: 31 January
+// plus one month is the end of February.
 func (p Period) After(t time.Time) time.Time {
 	year, month := t.Year(), t.Month()+time.Month(p.Months)
 	day := min(t.Day(), daysIn(year, month)) + p.Days
 	return onClock(time.Date(year, month, day, t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC), t.Location())
 }
 
-// From adds the period to t, as the clocks of loc count. It is in UTC.
+// From adds the period to t on the clocks of loc. The result is in UTC.
 func (p Period) From(t time.Time, loc *time.Location) time.Time { return p.After(t.In(loc)).UTC() }
 
 func daysIn(year int, month time.Month) int {
 	return time.Date(year, month+1, 0, 0, 0, 0, 0, time.UTC).Day()
 }
 
-// onClock is the instant at which clocks in loc show what t shows in UTC. Where
-// they skip it, it is the instant of the skip: a day that begins at 01:00
-// because its first hour is left out begins there, not at 23:00 the day before.
+// onClock is the instant at which clocks in loc show what t shows in UTC. If they skip that time, it is the instant of
+// the skip: a day whose first hour is skipped begins at 01:00, not at 23:00 the day before.
 func onClock(t time.Time, loc *time.Location) time.Time {
 	at := time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), loc)
 	_, offset := at.Zone()
@@ -55,7 +53,7 @@ const (
 	ExpiryAnniversary  = "anniversary"
 )
 
-// Policy says when new lots expire.
+// Policy is the rule by which new lots expire.
 type Policy struct {
 	Kind   string // one of the Expiry constants
 	Period Period // rolling, last_activity
@@ -90,7 +88,7 @@ func (p Policy) Dates(earned, enrolled time.Time, loc *time.Location) (expires t
 	return time.Time{}, Period{}
 }
 
-// endOfDay returns the next end (24:00 local time) of the given day of the year after t.
+// endOfDay returns the first end (24:00 local time) of the given day of the year after t.
 func endOfDay(t time.Time, month time.Month, day int) time.Time {
 	for year := t.Year(); ; year++ {
 		last := min(day, daysIn(year, month))

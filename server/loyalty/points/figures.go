@@ -1,5 +1,5 @@
-// Package points is the arithmetic of the ledger: lots, postings, expiry. It knows no customer, no
-// database and no clock; all points are whole numbers and all times are UTC.
+// Package points is the arithmetic of the ledger: lots, postings, expiry. It knows no customer, no database and no
+// clock; all points are whole numbers and all times are UTC.
 package points
 
 import (
@@ -28,7 +28,7 @@ type Account uint8
 // what it has offered without giving it yet.
 const (
 	Issued    Account = 1 // the programme; minus its balance is the score
-	Available Account = 2 // points in lots, free to spend
+	Available Account = 2 // the programme; minus its balance is the score
 	Reserved  Account = 3 // points in lots, held for a purchase
 	Spent     Account = 4
 	Expired   Account = 5
@@ -60,8 +60,8 @@ func (f *Figures) Post(from, to Account, n int64) {
 	f.add(to, n)
 }
 
-// add changes one of the figures. Issued and debt are what the programme gave and is owed, so to
-// the customer they count the other way round. The available points follow from the others.
+// add changes one of the figures. Issued and debt are what the programme gave and is owed, so for the customer they
+// count with the opposite sign. The available points follow from the others.
 func (f *Figures) add(a Account, n int64) {
 	switch a {
 	case Issued:
@@ -79,7 +79,7 @@ func (f *Figures) add(a Account, n int64) {
 	}
 }
 
-// Fold adds postings up to figures: what a customer's figures must equal.
+// Fold adds postings up to figures, which a customer's figures must equal.
 func Fold(postings []Posting) Figures {
 	var f Figures
 	for _, p := range postings {
@@ -91,8 +91,8 @@ func Fold(postings []Posting) Figures {
 // ID identifies an event or the lot it created (a UUID version 7 in binary form).
 type ID = [16]byte
 
-// Posting moves points from one account to another, in the name of an event. Lot is the lot it
-// touches, zero for none (pending points, debt).
+// Posting moves points from one account to another, on an event. Lot is the lot it touches, zero for none (pending
+// points, debt).
 type Posting struct {
 	Event    ID
 	Seq      int
@@ -101,8 +101,8 @@ type Posting struct {
 	Points   int64 // always positive
 }
 
-// Change is what the posting did to the spendable balance. Free points are spendable and owed ones
-// are the opposite, so that a payment of debt, which moves points between the two, changes nothing.
+// Change is the posting's effect on the spendable balance. Free points count as plus and owed points as minus, so a
+// payment of debt, which moves points between the two, changes nothing.
 func (p Posting) Change() (n int64) {
 	if p.To == Available || p.To == Debt {
 		n += p.Points
@@ -113,11 +113,11 @@ func (p Posting) Change() (n int64) {
 	return n
 }
 
-// Lot is one credit and what happened to it: Points = Remaining + Reserved + Spent + Expired + what
-// was taken back.
+// Lot is one credit and the present state of its points: Points = Remaining + Reserved + Spent + Expired + what was
+// taken back.
 type Lot struct {
 	ID          ID     // the crediting event
-	Transaction string // the purchase that earned it, if one did
+	Transaction string // the purchase that earned it; empty: none
 	Points      int64
 	Remaining   int64
 	Reserved    int64
@@ -133,8 +133,8 @@ type Lot struct {
 // and the payment of debt.
 func (l *Lot) Gone() int64 { return l.Points - l.Remaining - l.Reserved - l.Spent - l.Expired }
 
-// Expiry is the instant at which what remains of the lot expires, in UTC; zero: never. The days and
-// months of inactivity are those of loc.
+// Expiry is the instant at which what remains of the lot expires, in UTC; zero: never. The days and months of
+// inactivity are counted in loc.
 func (l *Lot) Expiry(lastActivity time.Time, loc *time.Location) time.Time {
 	if l.Idle.IsZero() {
 		return l.ExpiresAt

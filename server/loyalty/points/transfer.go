@@ -1,8 +1,8 @@
 package points
 
-// Estate is everything that a book had when it was closed: what another one receives.
+// Estate is everything that a closed book had, for another book to take over.
 type Estate struct {
-	Lots          []Lot // with all that became of them, except those of which nothing is left
+	Lots          []Lot // with their history, except lots of which nothing is left
 	Debt, Pending int64
 }
 
@@ -32,9 +32,8 @@ func (b *Book) Part(event ID, l *Lot) Lot {
 	return was
 }
 
-// Inherit takes over another book's estate: the same lots, under their ids and with their dates, so
-// that what was spent, held or bought with them can still be undone; and its debt and promises. It
-// fails with ErrOverflow.
+// Inherit takes over another book's estate: its debt and promises, and the same lots, under their ids and with their
+// dates, so that what was spent, held or bought with them can still be undone. It fails with ErrOverflow.
 func (b *Book) Inherit(event ID, e Estate) error {
 	for i := range e.Lots {
 		if err := b.Receive(event, e.Lots[i]); err != nil {
