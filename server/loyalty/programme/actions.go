@@ -5,10 +5,9 @@ import (
 	"slices"
 )
 
-// InternalOperations are the events the platform writes itself, each with the
-// operation that does, and in brackets the action or job it needs. Submitting one
-// is refused with that operation. Tests hold the list against the document's
-// x-internal-actions and every operation against the documents.
+// InternalOperations are the events that the platform writes itself, each with the operation that writes it, and in
+// brackets the action or job that it needs. Submitting one is refused, and the refusal names that operation. Tests
+// compare the list with the document's x-internal-actions and every operation with the documents.
 var InternalOperations = map[string]string{
 	"anniversary":          "POST /admin/jobs/{job}/run (reminders)",
 	"balance_import":       "POST /admin/imports/{import_id}/apply",

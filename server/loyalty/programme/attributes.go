@@ -12,8 +12,8 @@ func (p *Programme) Filterable(kind string) []*loyalty.CustomAttribute {
 	return p.attributesOf(kind, (*loyalty.CustomAttribute).Filterable)
 }
 
-// Searchable returns the attributes of a type that the search of its list looks into. With
-// custom_entities off there are none.
+// Searchable returns the attributes of a type that the search of its list covers. With custom_entities off there are
+// none.
 func (p *Programme) Searchable(kind string) []*loyalty.CustomAttribute {
 	return p.attributesOf(kind, func(a *loyalty.CustomAttribute) bool { return slices.Contains(a.Tags, loyalty.TagSearchable) })
 }

@@ -37,8 +37,8 @@ type expiryConfig struct {
 	Date   string `json:"date,omitempty"` // MM-DD
 }
 
-// readEconomy reads what was sent as strictly as it will be shown: each default is written
-// out, so that a configuration read back and sent again changes nothing.
+// readEconomy reads a configuration as strictly as it will be shown: each default is written out, so that a
+// configuration that is read back and sent again changes nothing.
 func readEconomy(raw json.RawMessage) (any, error) {
 	c := economyConfig{Expiry: expiryConfig{Policy: points.ExpiryNone}, Negative: "allow"}
 	o, expiry, reminders := openObject(raw, "config"), json.RawMessage(nil), json.RawMessage(nil)
@@ -64,8 +64,8 @@ func readEconomy(raw json.RawMessage) (any, error) {
 	return c, o.done()
 }
 
-// check holds the policy and its values together: a value that the policy would
-// ignore is refused, because its sender expects an effect.
+// check checks the policy and its values together. A value that the policy would ignore is refused, because its sender
+// expects an effect.
 func (c expiryConfig) check(e *object) {
 	period := c.Policy == points.ExpiryRolling || c.Policy == points.ExpiryLastActivity
 	switch {
@@ -85,8 +85,7 @@ func (c expiryConfig) check(e *object) {
 	}
 }
 
-// compile makes of a configuration what rules read. It cannot fail: what could was refused
-// when it was read.
+// compile turns the configuration into what rules read. It cannot fail: faults were refused when it was read.
 func (c economyConfig) compile(p *Programme) {
 	month, day, _ := points.ParseDay(c.Expiry.Date) // checked when it was read; empty gives zero
 	p.Economy = Economy{
@@ -98,7 +97,7 @@ func (c economyConfig) compile(p *Programme) {
 	p.Reminders = c.Reminders
 }
 
-// What a code that a checkout cannot use brings.
+// The consequences of a code that a checkout cannot use.
 const (
 	refuseInvalid = "refuse"
 	recordInvalid = "record"
@@ -112,8 +111,7 @@ type purchaseConfig struct {
 	InvalidCodes  string                `json:"invalid_codes"`
 }
 
-// readPurchase starts with one point for a unit of any currency that has no rate of its
-// own.
+// readPurchase defaults to one point for a unit of any currency that has no rate of its own.
 func readPurchase(raw json.RawMessage) (any, error) {
 	one, err := money.ParseRate("1")
 	if err != nil {
@@ -150,8 +148,7 @@ func readAccept(raw json.RawMessage) (any, error) {
 	switch {
 	case days < 0 && c.Type != AcceptManual:
 		o.fail("pending_days", loyalty.ErrPropertyEmpty.Name, nil)
-	// refused rather than ignored: its sender expects purchases to be accepted by
-	// themselves
+	// refused instead of ignored: its sender expects that purchases are accepted automatically
 	case days >= 0 && c.Type == AcceptManual:
 		o.refuse(NotWith("config.pending_days", "type", AcceptManual))
 	case days >= 0:
@@ -173,7 +170,7 @@ type languageConfig struct {
 	Enabled []string `json:"enabled"`
 }
 
-// readLanguage wants the default among those that are on.
+// readLanguage requires that the default is one of the enabled languages.
 func readLanguage(raw json.RawMessage) (any, error) {
 	c := languageConfig{Default: loyalty.Languages[0], Enabled: slices.Clone(loyalty.Languages)}
 	o := openObject(raw, "config")
@@ -208,7 +205,7 @@ func readTiers(raw json.RawMessage) (any, error) {
 	o := openObject(raw, "config")
 	o.rates("exchange_rates", &c.ExchangeRates)
 	for _, currency := range slices.Sorted(maps.Keys(c.ExchangeRates)) {
-		if c.ExchangeRates[currency].Sign() == 0 { // nothing could be turned into it
+		if c.ExchangeRates[currency].Sign() == 0 { // no amount could be converted into it
 			o.fail("exchange_rates."+currency, "too_small", map[string]any{"limit": 0})
 		}
 	}
@@ -237,8 +234,7 @@ type leaderboardConfig struct {
 	ShowIDs bool `json:"show_ids"`
 }
 
-// readLeaderboard reads whether customers are named on boards; they are, unless it is
-// said.
+// readLeaderboard reads whether boards name customers; they do by default.
 func readLeaderboard(raw json.RawMessage) (any, error) {
 	c := leaderboardConfig{ShowIDs: true}
 	o := openObject(raw, "config")
@@ -251,7 +247,7 @@ func (c leaderboardConfig) compile(p *Programme) { p.HideIDs = !c.ShowIDs }
 // switchConfig is the configuration of a module that is only on or off.
 type switchConfig struct{}
 
-// readSwitch refuses whatever is sent: a module that is only on or off has nothing to set.
+// readSwitch refuses any property: a module that is only on or off has none.
 func readSwitch(raw json.RawMessage) (any, error) {
 	return switchConfig{}, openObject(raw, "config").done()
 }

@@ -11,15 +11,13 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/money"
 )
 
-// currencyRates are rates by currency, as currencyKey has it.
+// currencyRates are rates by currencyKey.
 type currencyRates map[string]money.Rate
 
-// currencyKey makes what callers write comparable: currencies inside events are any
-// text, and eur is EUR.
+// currencyKey normalises a currency for comparison: inside events it is any text, and eur is EUR.
 func currencyKey(text string) string { return strings.ToUpper(strings.TrimSpace(text)) }
 
-// ratesByKey makes rates found by currencyKey. Of two spellings of one currency the
-// first in the alphabet counts.
+// ratesByKey keys rates by currencyKey. Of two spellings of one currency the first in the alphabet counts.
 func ratesByKey(rates map[string]money.Rate) currencyRates {
 	by := make(currencyRates, len(rates))
 	for _, name := range slices.Sorted(maps.Keys(rates)) {
@@ -30,7 +28,7 @@ func ratesByKey(rates map[string]money.Rate) currencyRates {
 	return by
 }
 
-// currency is a currency as it is compared; empty text is the programme's.
+// currency is a currency in the form in which it is compared; empty text is the programme's.
 func (p *Programme) currency(text string) string {
 	if key := currencyKey(text); key != "" {
 		return key
@@ -38,8 +36,8 @@ func (p *Programme) currency(text string) string {
 	return currencyKey(p.Settings.Currency)
 }
 
-// Exchange turns what purchases come to into the currency of a structure. The zero
-// value knows only one currency, whatever its name.
+// Exchange converts totals of purchases into the currency of a structure. The zero value knows only one currency,
+// whatever its name.
 type Exchange struct {
 	To    string        // the structure's
 	own   string        // the programme's, which purchases without a currency have
@@ -51,12 +49,11 @@ func (p *Programme) ExchangeTo(currency string) Exchange {
 	return Exchange{To: p.currency(currency), own: p.currency(""), rates: p.ExchangeRates}
 }
 
-// largestSum is the greatest amount that the contract knows: what counts is never more.
+// largestSum is the greatest amount that the contract allows; conversions are capped at it.
 const largestSum = 900_000_000_000 * money.Unit
 
-// Value returns an amount of a currency in that of the structure, rounded half away from zero; 0 if
-// no rate covers it. It is a function of the configuration alone, so that a refund takes off
-// exactly what its purchase brought.
+// Value returns an amount of a currency in that of the structure, rounded half away from zero; 0 if no rate covers it.
+// It depends on the configuration alone, so that a refund takes off exactly what its purchase brought.
 func (x Exchange) Value(total int64, currency string) int64 {
 	value, _ := x.Of(money.Amount(total), currency)
 	return int64(value)
@@ -79,20 +76,20 @@ func (x Exchange) Of(amount money.Amount, currency string) (value money.Amount, 
 	return rate.Convert(amount, over, largestSum), true
 }
 
-// InBase returns an amount of a currency in the programme's, and false if no exchange rate covers
-// it: then it cannot be compared or added.
+// InBase returns an amount of a currency in the programme's, and false if no exchange rate covers it, so that it cannot
+// be compared or added.
 func (p *Programme) InBase(amount money.Amount, currency string) (money.Amount, bool) {
 	return p.ExchangeTo("").Of(amount, currency)
 }
 
-// SameCurrency reports whether two currencies are one; no currency is the programme's.
+// SameCurrency reports whether two currencies are the same; no currency is the programme's.
 func (p *Programme) SameCurrency(a, b string) bool { return p.currency(a) == p.currency(b) }
 
 // ShownCurrency is a currency as messages name it; no currency is the programme's.
 func (p *Programme) ShownCurrency(text string) string { return p.currency(text) }
 
-// KnowsOthers reports whether the programme has a rate for a currency that is not its own: then
-// its purchases may come in several.
+// KnowsOthers reports whether the programme has a rate for a currency other than its own, so that its purchases may
+// come in several.
 func (p *Programme) KnowsOthers() bool {
 	for _, rates := range []currencyRates{p.ExchangeRates, p.Purchase.CurrencyRates} {
 		for key := range rates {

@@ -40,17 +40,17 @@ func readCustomAction(p *Programme, e loyalty.Entity) (*CustomAction, error) {
 	return a, nil
 }
 
-// TypeCustomer is what attributes of customers are declared on.
+// TypeCustomer is the type for attributes of customers.
 const TypeCustomer = "core/customer"
 
-// TypeTransaction are purchases, seen as entities.
+// TypeTransaction is the type of purchases as entities.
 const TypeTransaction = "core/transaction"
 
-// AttributeType is what declares an attribute.
+// AttributeType is the type of entities that declare an attribute.
 const AttributeType = "custom-entities/attribute"
 
-// ownType is a type of the programme's own. It is there once an attribute was
-// declared on it, and stays when all of them are archived.
+// ownType matches a type of the programme's own. It exists once an attribute was declared on it, and stays when all of
+// them are archived.
 var ownType = regexp.MustCompile(`^custom/[a-z0-9][a-z0-9_-]{0,63}$`)
 
 // nameOwnTypes finds the types of the programme's own.
@@ -63,11 +63,11 @@ func (p *Programme) nameOwnTypes(all []loyalty.Entity) {
 	}
 }
 
-// fixedFields are fields that cannot be changed, by type: the values that are kept
-// under an attribute would be another's.
+// fixedFields are fields that cannot be changed, by type: values stored under the attribute would then belong to
+// another one.
 var fixedFields = map[string][]string{AttributeType: {"on", "name"}}
 
-// CheckFixed fails with ErrFieldFixed if a field changes that has to stay as it is.
+// CheckFixed fails with ErrFieldFixed if a fixed field changes.
 func CheckFixed(kind string, before, after json.RawMessage) error {
 	var old, now map[string]any
 	if len(fixedFields[kind]) == 0 {
@@ -122,15 +122,14 @@ type declaration struct {
 // profileActions write the attributes of customers.
 var profileActions = []string{"opt_in", "profile", "subscribe"}
 
-// Declared returns the JSON schema of the attributes that the programme adds to an action: those of
-// custom_events and, where the action writes the profile, those of customers that custom_entities
-// declares; nil if there is none.
+// Declared returns the JSON schema of the attributes that the programme adds to an action: those of custom_events and,
+// if the action writes the profile, those of customers that custom_entities declares; nil if there is none.
 func (p *Programme) Declared(action string) json.RawMessage { return p.declared[action].schema }
 
-// DeclaredNames returns the names of those attributes.
+// DeclaredNames returns the names of the attributes of Declared.
 func (p *Programme) DeclaredNames(action string) map[string]bool { return p.declared[action].names }
 
-// declare sums up what is declared, by action.
+// declare collects the declarations by action.
 func (p *Programme) declare() {
 	p.declared = map[string]declaration{}
 	if p.On[ModuleCustomEvents] {
@@ -146,12 +145,12 @@ func (p *Programme) declare() {
 	}
 }
 
-// declared is a schema with the attributes of customers added to it. An attribute
-// that the schema has already stays as it says there.
+// declared is a schema with the attributes of customers added to it. An attribute that the schema has already keeps its
+// definition.
 func declared(schema json.RawMessage, more []*loyalty.CustomAttribute) declaration {
 	whole := map[string]json.RawMessage{"type": json.RawMessage(`"object"`)}
 	properties := map[string]json.RawMessage{}
-	// A schema that is no object declares nothing: none is let in.
+	// A schema that is not an object would declare nothing; the contract refuses one.
 	_ = json.Unmarshal(schema, &whole)
 	_ = json.Unmarshal(whole["properties"], &properties)
 	for _, a := range more {
@@ -176,16 +175,16 @@ func (p *Programme) Adds(action, attribute string) bool {
 	return strings.HasPrefix(attribute, "cf_") || p.declared[action].names[attribute]
 }
 
-// Recorded lists the actions of which there can be events, in alphabetical order.
+// Recorded lists the actions that events can have, in alphabetical order.
 func (p *Programme) Recorded() []string {
 	names := slices.Concat(slices.Collect(maps.Keys(InternalOperations)), slices.Collect(maps.Keys(p.registry.actions)), slices.Collect(maps.Keys(p.Actions)))
 	slices.Sort(names)
 	return slices.Compact(names)
 }
 
-// Happens reports whether rules can react to an action: a submittable one, one that
-// the platform writes, or one of the programme's own. Lines of a purchase are
-// reacted to as checkout_item, once it is accepted, whatever their event is called.
+// Happens reports whether rules can react to an action: a submittable one, one that the platform writes, or one of the
+// programme's own. Lines of a purchase trigger checkout_item once the purchase is accepted, whatever action their event
+// has.
 func (p *Programme) Happens(action string) bool {
 	_, internal := InternalOperations[action]
 	switch action {

@@ -11,8 +11,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// EntityKind is a type of entity as the table of types lists it: an EntityType, or a
-// PlainEntityType that no rule reads.
+// EntityKind is a type of entity in the table of types: an EntityType, or a PlainEntityType that no rule reads.
 type EntityKind interface {
 	named() (name, module string)
 	reads() bool
@@ -24,8 +23,8 @@ type EntityKind interface {
 type EntityType[T any] struct {
 	Type   string                                      // such as rewards/reward
 	Module string                                      // must be on; empty: built in
-	Read   func(*Programme, loyalty.Entity) (T, error) // names the field that is at fault
-	Index  func(*Programme, map[string]T)              // makes what rules look up in a Slot; nil: nothing
+	Read   func(*Programme, loyalty.Entity) (T, error) // its error names the field at fault
+	Index  func(*Programme, map[string]T)              // fills Slots with what rules look up; nil: nothing
 }
 
 // Of returns the entities of the type that are in force, by id. They must not be changed.
@@ -74,11 +73,10 @@ func (k PlainEntityType) read(*Programme, loyalty.Entity) error { return nil }
 
 func (k PlainEntityType) index(*Programme) {}
 
-// Slot is where a feature keeps what it made of its entities when the programme was
-// compiled.
+// Slot is where a feature keeps what it computed from its entities when the programme was compiled.
 type Slot[T any] struct{ _ byte } // its address is the key
 
-// Of returns what was kept; the zero value if nothing was.
+// Of returns the kept value; the zero value if there is none.
 func (s *Slot[T]) Of(p *Programme) T {
 	v, _ := p.compiled[s].(T)
 	return v
@@ -94,15 +92,14 @@ func (p *Programme) keep(key, value any) {
 	p.compiled[key] = value
 }
 
-// Registry is what this build of the program knows: the types of entities, each after
-// those that it can name, and the actions that can be submitted.
+// Registry is the entity types of this build of the program, each after those that it can name, and the actions that
+// can be submitted.
 type Registry struct {
 	kinds   []EntityKind
 	actions map[string]bool
 }
 
-// NewRegistry makes a Registry. Of the actions those that only the platform writes are left out:
-// they cannot be submitted.
+// NewRegistry makes a Registry. It leaves out actions that only the platform writes, because they cannot be submitted.
 func NewRegistry(actions []string, kinds ...EntityKind) *Registry {
 	g := &Registry{actions: map[string]bool{}, kinds: kinds}
 	for _, name := range actions {
@@ -150,21 +147,21 @@ func (g *Registry) Reads(kind string) bool {
 	return k != nil && k.reads()
 }
 
-// Declarations returns a programme that has nothing but the types and attributes that entities
-// declare; one that cannot be read declares nothing.
+// Declarations returns a programme with only the types and attributes that entities declare; an entity that cannot be
+// read declares nothing.
 func (g *Registry) Declarations(all []loyalty.Entity) *Programme {
 	p := &Programme{registry: g}
 	p.clear()
 	p.nameOwnTypes(all)
 	for _, e := range all {
 		if e.Type == AttributeType && e.ArchivedAt.IsZero() {
-			_ = readAttribute(p, e) // what is wrong with it is found when everything is compiled
+			_ = readAttribute(p, e) // compiling the whole programme reports the fault
 		}
 	}
 	return p
 }
 
-// Registry is what the build knows that compiled the programme.
+// Registry is the registry that compiled the programme.
 func (p *Programme) Registry() *Registry { return p.registry }
 
 // EntityTypes lists the types of this programme: those that every programme has,
@@ -177,7 +174,7 @@ func (p *Programme) EntityTypes() []string {
 // with ErrModuleOffPath for one whose module is off.
 func (p *Programme) CheckEntityType(kind string) error {
 	k := p.registry.kind(kind)
-	if p.OwnTypes[kind] { // declared by an attribute, so it goes with attributes
+	if p.OwnTypes[kind] { // attributes declare it, so it belongs to their module
 		k = Attributes
 	}
 	if k == nil {
@@ -189,7 +186,7 @@ func (p *Programme) CheckEntityType(kind string) error {
 	return nil
 }
 
-// EntityFault is what is wrong with one of the stored entities.
+// EntityFault is the fault of one of the stored entities.
 type EntityFault struct {
 	Type, ID string
 	err      error
@@ -223,9 +220,8 @@ func (p *Programme) build(all []loyalty.Entity) error {
 	return nil
 }
 
-// Add reads one more entity of a type that rules read. The programme is of no use any
-// more when it fails, and not in order when it does not: it is for those who compile
-// everything afterwards.
+// Add reads one more entity of a type that rules read. If it fails, the programme must be thrown away; otherwise the
+// programme is incomplete until everything is compiled again.
 func (p *Programme) Add(e loyalty.Entity) error {
 	p.nameOwnTypes([]loyalty.Entity{e})
 	e.Data = Dated(e.Data, p.Location)
@@ -238,8 +234,8 @@ func (p *Programme) clear() {
 	p.Attributes, p.OwnTypes = map[string][]*loyalty.CustomAttribute{}, map[string]bool{}
 }
 
-// Decode reads the fields of an entity. The document's schema was checked
-// before; what is left are numbers that cannot be kept.
+// Decode reads the fields of an entity. The document's schema was checked before; what can still fail are numbers that
+// cannot be kept.
 func Decode(e loyalty.Entity, into any) error {
 	d := json.NewDecoder(bytes.NewReader(e.Data))
 	if err := d.Decode(into); err != nil {

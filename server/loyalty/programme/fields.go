@@ -14,7 +14,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/money"
 )
 
-// CheckDates refuses dates that hold at no instant.
+// CheckDates refuses dates that include no instant.
 func CheckDates(d loyalty.Dates) error {
 	if !d.EndsAt.IsZero() && !d.StartsAt.Before(d.EndsAt.Time) {
 		return Fault("ends_at", "must_follow", map[string]any{"other": "starts_at"})
@@ -22,18 +22,17 @@ func CheckDates(d loyalty.Dates) error {
 	return nil
 }
 
-// CustomFields returns the attributes of an entity that the schema of its type does not have; nil
-// if there are none.
+// CustomFields returns the attributes of an entity that the schema of its type does not have; nil if there are none.
 func CustomFields(e loyalty.Entity) map[string]json.RawMessage {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(e.Data, &fields) != nil {
-		return nil // decodeEntity tells what is wrong
+		return nil // decodeEntity reports the fault
 	}
 	maps.DeleteFunc(fields, func(name string, _ json.RawMessage) bool { return !strings.HasPrefix(name, "cf_") })
 	return fields
 }
 
-// CompileCondition compiles a condition and names its field when it cannot be.
+// CompileCondition compiles a condition; its error names the field.
 func CompileCondition(field, source string) (*condition.Condition, error) {
 	c, err := condition.Compile(source)
 	if err != nil {
@@ -42,8 +41,8 @@ func CompileCondition(field, source string) (*condition.Condition, error) {
 	return c, nil
 }
 
-// Fault returns a failure of kind Invalid whose message is that of its only detail. The name is a
-// translation key; {property} is the last part of the field.
+// Fault returns a failure of kind Invalid whose message is that of its only detail. The name is a translation key;
+// {property} is the last part of the field.
 func Fault(field, name string, args map[string]any) *loyalty.Error {
 	all := map[string]any{"property": field[strings.LastIndexByte(field, '.')+1:]}
 	for k, v := range args {
@@ -68,25 +67,24 @@ func NotWith(field, with, value string) *loyalty.Error {
 	return Fault(field, "not_with_value", map[string]any{"other": with, "value": value})
 }
 
-// Unfit refuses an attribute that does not go with the value of another one; both
-// are named, because the caller may have meant either.
+// Unfit refuses an attribute that does not go with the value of another one; it names both, because the caller may have
+// meant either.
 func Unfit(attribute, other, value string) *loyalty.Error {
 	e := NotWith("data."+attribute, other, value)
 	e.Details = append(e.Details, Fault("data."+other, "not_together", map[string]any{"other": attribute}).Details...)
 	return e
 }
 
-// object reads a JSON object of configuration strictly: every property is taken
-// by its name, and done refuses what was not taken. null counts as absent. The
-// first fault stays and later takes change nothing.
+// object reads a JSON object of configuration strictly: every property is taken by its name, and done refuses the
+// properties that were not taken. null counts as absent. The first fault stays, and later takes change nothing.
 type object struct {
 	at     string // path of the object, such as "config"
 	values map[string]json.RawMessage
 	err    *loyalty.Error
 }
 
-// openObject takes an object apart. Nothing and null count as {}; a property
-// named twice is refused, because readers disagree on which of the two counts.
+// openObject parses an object. An absent object and null count as {}. A property named twice is refused, because
+// readers disagree on which of the two counts.
 func openObject(raw json.RawMessage, at string) *object {
 	o := &object{at: at, values: map[string]json.RawMessage{}}
 	raw = bytes.TrimSpace(raw)
@@ -140,7 +138,7 @@ func (o *object) take(name, kind string, target any) bool {
 	return true
 }
 
-// done gives the first fault, or refuses the properties that were not taken.
+// done returns the first fault, or refuses the properties that were not taken.
 func (o *object) done() error {
 	for _, name := range slices.Sorted(maps.Keys(o.values)) {
 		o.fail(name, loyalty.ErrPropertyUnknown.Name, nil)
@@ -168,7 +166,7 @@ func (o *object) oneOf(name, value string, allowed []string) {
 	o.fail(name, "must_be_one_of", map[string]any{"values": strings.Join(allowed, ", ")})
 }
 
-// language refuses what is no language.
+// language refuses an unknown language.
 func (o *object) language(name, code string) {
 	if !loyalty.IsLanguage(code) {
 		o.fail(name, "bad_format", map[string]any{"format": "ISO 639-1"})
@@ -190,7 +188,7 @@ func (o *object) count(name string, into *int, least, most int) {
 	*into = int(n)
 }
 
-// value takes what one point is worth; it is not nothing.
+// value takes the value of one point, which must be above zero.
 func (o *object) value(name string, into *money.Amount) {
 	if !o.take(name, "number", into) {
 		return

@@ -10,11 +10,11 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// module is what is known of a module: whether it is on in a fresh database,
-// and how its configuration is read.
+// module is the definition of a module: whether it is on in a fresh database, and the function that reads its
+// configuration.
 type module struct {
 	on   bool
-	read func(json.RawMessage) (any, error) // gives a value with compile; fails naming the field
+	read func(json.RawMessage) (any, error) // returns a value with compile; its error names the field
 }
 
 // compiler is a configuration that was read.
@@ -50,8 +50,8 @@ var modules = map[string]module{
 	ModuleVisualSearch:         {false, readSwitch},
 }
 
-// moduleAliases are the specification's other spellings. Case, hyphens, blanks
-// and a trailing word "module" do not matter.
+// moduleAliases are the specification's other spellings. Case, hyphens, blanks and a trailing word "module" do not
+// matter.
 var moduleAliases = map[string]string{
 	"events_api_configuration": ModuleEventsAPI,
 	"store":                    ModuleStores,
@@ -73,8 +73,8 @@ var exclusive = [][2]string{{ModuleCheckoutAccept, ModulePendingEvents}}
 // ModuleNames lists the modules in alphabetical order.
 func ModuleNames() []string { return slices.Sorted(maps.Keys(modules)) }
 
-// ModuleName returns the name of a module from any spelling of it. It fails with ErrModuleUnknown
-// for a module this build does not have.
+// ModuleName returns the name of a module from any spelling of it. It fails with ErrModuleUnknown for a module that
+// this build does not have.
 func ModuleName(spelling string) (string, error) {
 	name := strings.NewReplacer("-", "_", " ", "_").Replace(strings.ToLower(strings.TrimSpace(spelling)))
 	name = strings.TrimSuffix(name, "_module")
@@ -114,7 +114,7 @@ func ModuleStates(s loyalty.Snapshot) ([]loyalty.ModuleState, error) {
 	return all, nil
 }
 
-// StoredModule returns a module as the snapshot has it, else as a fresh database would.
+// StoredModule returns a module as the snapshot has it, otherwise as a fresh database has it.
 func StoredModule(s loyalty.Snapshot, name string) loyalty.ModuleState {
 	for _, m := range s.Modules {
 		if m.Name == name {
@@ -124,11 +124,9 @@ func StoredModule(s loyalty.Snapshot, name string) loyalty.ModuleState {
 	return loyalty.ModuleState{Name: name, Enabled: modules[name].on}
 }
 
-// Compile reads the stored configuration, strictly: every module of
-// this build, with the defaults of a fresh database for what is not stored, and
-// the settings. A module that is off keeps its configuration but has no effect.
-// It fails with an error of kind Invalid that names the field, or with
-// ErrModulesExclusive.
+// Compile reads the stored configuration, strictly: the settings and every module of this build, with the defaults of a
+// fresh database for what is not stored. A module that is off keeps its configuration but has no effect. It fails with
+// an error of kind Invalid that names the field, or with ErrModulesExclusive.
 func (g *Registry) Compile(s loyalty.Snapshot) (*Programme, error) {
 	p := &Programme{registry: g, Version: s.Version, Settings: SettingsOrDefaults(s.Settings), On: map[string]bool{}}
 	var err error
@@ -144,7 +142,7 @@ func (g *Registry) Compile(s loyalty.Snapshot) (*Programme, error) {
 		if m.Enabled {
 			p.On[name] = true
 		}
-		// the exchange rates are read by more than tiers
+		// exchange rates are used even while tiers is off
 		if m.Enabled || name == ModuleTiers {
 			config.compile(p)
 		}
@@ -158,16 +156,15 @@ func (g *Registry) Compile(s loyalty.Snapshot) (*Programme, error) {
 	return p, exclude(s)
 }
 
-// fallBack sets what holds while the modules concerned are off: points never
-// expire, one language, and a rounding for the shares of refunds.
+// fallBack sets the values for modules that are off: points never expire, one language, and a rounding for the shares
+// of refunds.
 func (p *Programme) fallBack() {
 	economyConfig{}.compile(p)
 	p.Purchase.Rounding = "floor"
 	p.Language = LanguageChoice{Default: loyalty.Languages[0], Enabled: loyalty.Languages[:1]}
 }
 
-// exclude looks at the stored states, so that a module which only another
-// version of the program knows counts as well.
+// exclude checks the stored states, so that a module which only another version of the program knows counts as well.
 func exclude(s loyalty.Snapshot) error {
 	for _, pair := range exclusive {
 		if StoredModule(s, pair[0]).Enabled && StoredModule(s, pair[1]).Enabled {

@@ -18,9 +18,8 @@ func ParseTree(raw json.RawMessage) any {
 	return v
 }
 
-// PlainNumbers writes the numbers of a document in their shortest form, 3.5 and not
-// 3.50, so that a document that passed through another format reads the same. One
-// that would lose a digit stays as it is.
+// PlainNumbers writes the numbers of a document in their shortest form, 3.5 instead of 3.50, so that a document that
+// passed through another format reads the same. A number that would lose a digit stays as it is.
 func PlainNumbers(raw json.RawMessage) json.RawMessage {
 	if raw == nil {
 		return nil
@@ -28,19 +27,19 @@ func PlainNumbers(raw json.RawMessage) json.RawMessage {
 	return encoded(shortest(ParseTree(raw)))
 }
 
-// encoded is JSON whose texts are readable: < and & stand for themselves.
+// encoded is JSON whose texts are readable: < and & are not escaped.
 func encoded(v any) json.RawMessage {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
-		panic(err) // what was JSON is JSON again
+		panic(err) // what was JSON can be encoded again
 	}
 	return bytes.TrimSpace(b.Bytes())
 }
 
-// shortest writes every number of a document as short as it goes. A text of forty digits could
-// stand for a short number with an exponent: then the number stays as it was written.
+// shortest writes every number of a document in its shortest form. A text of forty digits could stand for a short
+// number with an exponent; such a number stays as it was written.
 func shortest(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -65,7 +64,7 @@ func sameNumber(a, b json.Number) bool {
 	if a == b {
 		return true
 	}
-	if len(a) > 64 || len(b) > 64 { // an exponent could ask for more than there is
+	if len(a) > 64 || len(b) > 64 { // an exponent could ask for huge numbers
 		return false
 	}
 	x, okX := new(big.Rat).SetString(a.String())
@@ -73,7 +72,7 @@ func sameNumber(a, b json.Number) bool {
 	return okX && okY && x.Cmp(y) == 0
 }
 
-// SameJSON reports whether two documents mean the same: 3.5 is 3.50.
+// SameJSON reports whether two documents mean the same: 3.5 equals 3.50.
 func SameJSON(a, b any) bool {
 	switch a := a.(type) {
 	case map[string]any:
@@ -82,7 +81,7 @@ func SameJSON(a, b any) bool {
 			return false
 		}
 		for name, value := range a {
-			// there and null is not the same as not there
+			// a member with null differs from a missing one
 			other, there := m[name]
 			if !there || !SameJSON(value, other) {
 				return false

@@ -9,16 +9,15 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// Holding is the configuration of pending_events: which actions wait for their
-// validation, and for how long.
+// Holding is the configuration of pending_events: which actions wait for their validation, and for how long.
 type Holding struct {
 	Actions []string `json:"actions"`
-	Days    int      `json:"days"` // then they are dropped; 0: at once
+	Days    int      `json:"days"` // after these they are dropped; 0: at once
 }
 
-// unholdable are the submittable actions that cannot wait: those that create a
-// customer or change their state, those that speak of another customer, who would
-// have to be held as well, and those that settle what waits.
+// unholdable are the submittable actions that cannot wait: those that create a customer or change their state, those
+// about another customer, whose side would have to be held as well, and those that settle pending purchases or held
+// events.
 var unholdable = strings.Fields(`checkout_accept checkout_reject checkout_update coupon_transfer opt_in opt_out
 	pending_expired pending_invalidate pending_validate profile reward_transfer subscribe suspend unsuspend`)
 
@@ -40,8 +39,8 @@ func (c Holding) compile(p *Programme) { p.Holding = c }
 // Holds reports whether an action waits for its validation.
 func (p *Programme) Holds(action string) bool { return slices.Contains(p.Holding.Actions, action) }
 
-// checkHolding makes sure that the actions to hold are submittable ones that can
-// wait, or ones that the programme declares. It fails with ErrNotHoldable.
+// checkHolding requires that the actions to hold are submittable ones that can wait, or ones that the programme
+// declares. It fails with ErrNotHoldable.
 func (p *Programme) checkHolding() error {
 	for i, action := range p.Holding.Actions {
 		_, internal := InternalOperations[action]

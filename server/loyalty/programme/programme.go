@@ -1,8 +1,7 @@
-// Package programme is the compiled configuration: modules, settings, the registry of the
-// types of entities, and what several features read (segments, shops, currencies, custom
-// attributes and actions). A Programme never changes; an event sees one from end to end.
-// What a feature makes of its own entities it keeps here in an EntityType or a Slot, so
-// that no feature is named in this package.
+// Package programme is the compiled configuration: modules, settings, the registry of the types of entities, and what
+// several features read (segments, shops, currencies, custom attributes and actions). A Programme never changes; an
+// event sees one from beginning to end. What a feature computes from its own entities it keeps here in an EntityType or
+// a Slot, so that no feature is named in this package.
 package programme
 
 import (
@@ -44,8 +43,8 @@ const (
 	ModuleVisualSearch         = "visual_search"
 )
 
-// Programme is the compiled configuration at one version. It never changes: a
-// change makes a new one, and an event sees one programme from end to end.
+// Programme is the compiled configuration at one version. It never changes: a change makes a new one, and an event sees
+// one programme from beginning to end.
 type Programme struct {
 	Version  int64
 	Settings loyalty.Settings
@@ -55,8 +54,8 @@ type Programme struct {
 	Economy   Economy
 	Reminders Reminders // points_economy
 	Purchase  Purchase
-	// ExchangeRates are units of the programme's currency for one of another, for whatever compares
-	// or adds money. They are kept with the module tiers, and hold while it is off as well.
+	// ExchangeRates are units of the programme's currency for one unit of another, for every comparison or sum of
+	// money. They are part of the module tiers, and apply while it is off as well.
 	ExchangeRates currencyRates
 	Accept        Acceptance
 	Language      LanguageChoice
@@ -68,11 +67,11 @@ type Programme struct {
 	Referral Referral // friend_referral
 
 	Actions    map[string]*CustomAction              // declared ones, by name
-	Attributes map[string][]*loyalty.CustomAttribute // by what they are on, such as rewards/reward
-	OwnTypes   map[string]bool                       // custom/<id>, the types that attributes declare, archived ones too
+	Attributes map[string][]*loyalty.CustomAttribute // by the type that has them, such as rewards/reward
+	OwnTypes   map[string]bool                       // custom/<id>: the types that attributes declare, archived ones too
 
 	registry *Registry
-	compiled map[any]any            // what it is made of, by EntityType and Slot; archived entities are not among it
+	compiled map[any]any            // by EntityType and Slot; without archived entities
 	declared map[string]declaration // by action
 }
 
@@ -81,7 +80,7 @@ type Programme struct {
 type Economy struct {
 	Expiry         points.Policy
 	NegativeRefuse bool // point_sub and refunds may not take the balance below zero
-	// PointValue is what one point is worth, in the programme's currency; 0: nobody said. No rule reads it.
+	// PointValue is what one point is worth, in the programme's currency; 0: not set. No rule reads it.
 	PointValue money.Amount
 }
 
@@ -90,13 +89,13 @@ type Purchase struct {
 	Rate          money.Rate // points for one unit of the programme's currency
 	CurrencyRates currencyRates
 	Rounding      money.Rounding
-	// RecordInvalid lets a checkout go on without the codes that it cannot use, which
-	// are told as warnings; else one of them refuses it.
+	// RecordInvalid makes a checkout continue without the codes that it cannot use, with warnings; otherwise such a
+	// code refuses the checkout.
 	RecordInvalid bool
 }
 
-// RateFor returns what one unit of a currency earns, in points, and false if the currency has no
-// rate: it earns nothing then. No currency is the programme's.
+// RateFor returns what one unit of a currency earns, in points, and false if the currency has no rate and earns
+// nothing. No currency is the programme's.
 func (p *Programme) RateFor(currency string) (money.Rate, bool) {
 	if r, ok := p.Purchase.CurrencyRates[p.currency(currency)]; ok {
 		return r, true
@@ -123,7 +122,7 @@ type LanguageChoice struct {
 	Enabled []string // Default included
 }
 
-// Accepting returns the programme without what makes purchases wait.
+// Accepting returns the programme without the modules that make purchases wait.
 func (p *Programme) Accepting() *Programme {
 	c := *p
 	c.On, c.Holding = maps.Clone(p.On), Holding{}

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 )
 
-// When a referral pays.
+// The moments at which a referral pays.
 const (
 	PayOnCheckout = "first_checkout"
 	PayOnOptIn    = "opt_in"

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Reminders is what customers are reminded of (points_economy.reminders): so many days
-// before the date that it is about, the nearest one once.
+// Reminders is what customers are reminded of (points_economy.reminders), as numbers of days before the date of the
+// reminder. For each date the nearest one is sent, once.
 type Reminders struct {
 	Points      []int `json:"points"`
 	Tiers       []int `json:"tiers"`
@@ -40,7 +40,7 @@ func readReminders(raw json.RawMessage) (Reminders, error) {
 	return c, o.done()
 }
 
-// daysList takes a list of numbers of days, none of them twice.
+// daysList takes a list of numbers of days, without duplicates.
 func (o *object) daysList(name string, into *[]int) {
 	var list []int
 	if !o.take(name, "array of integers", &list) {
@@ -65,7 +65,7 @@ func (o *object) daysList(name string, into *[]int) {
 	}
 }
 
-// None reports whether customers are reminded of nothing.
+// None reports whether no reminders are configured.
 func (r *Reminders) None() bool {
 	return len(r.Points)+len(r.Tiers)+len(r.Coupons)+len(r.Challenges)+len(r.Inactivity) == 0 && !r.Birthday && !r.Anniversary
 }

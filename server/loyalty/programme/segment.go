@@ -5,7 +5,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/condition"
 )
 
-// Segment is a group of customers, told by a condition (segments/segment).
+// Segment is a group of customers, defined by a condition (segments/segment).
 type Segment struct {
 	ID        string               `json:"-"`
 	Name      string               `json:"name"`
@@ -25,10 +25,10 @@ func readSegment(p *Programme, e loyalty.Entity) (*Segment, error) {
 	if s.Is, err = CompileCondition("condition", s.Condition); err != nil {
 		return nil, err
 	}
-	if s.Is == nil { // everybody is no segment
+	if s.Is == nil { // a segment of every customer is none
 		return nil, Fault("condition", loyalty.ErrPropertyEmpty.Name, nil)
 	}
-	// Membership is asked about a customer at an instant, whatever they are doing.
+	// Membership is evaluated for a customer at an instant, without any event.
 	for _, fact := range []string{"event.action", "event.data", "event.points", "transaction", "item"} {
 		if s.Is.Uses(fact) {
 			return nil, Fault("condition", "condition_fact", map[string]any{"fact": fact})
