@@ -109,7 +109,7 @@ var jobs = map[string]job{
 // JobNames lists the jobs in alphabetical order.
 func JobNames() []string { return slices.Sorted(maps.Keys(jobs)) }
 
-// How long a lease lasts without renewal: that long, a node that is killed keeps its job. And how often it is renewed.
+// How long a lease lasts without renewal, which is how long a killed node keeps its job, and how often it is renewed.
 const (
 	leaseTime  = 15 * time.Second
 	leaseRenew = leaseTime / 3
