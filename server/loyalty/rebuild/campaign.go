@@ -7,11 +7,11 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// gave folds what an event records of campaigns. Their customers are counted family by family.
+// gave folds what an event records of campaigns. The customers of a campaign are counted family by family.
 func (rb *Rebuild) gave(e *loyalty.Event, a *foldedAccount) {
 	for _, x := range e.Effects.Campaigns {
-		// What a campaign gave is counted from the amounts in the event, never from its present
-		// definition: an archived or edited campaign still gave what it gave.
+		// A campaign's gifts are counted from the amounts in the event, never from its present definition: an archived
+		// or edited campaign still gave what it gave.
 		rb.campaign(x.Campaign).Add(loyalty.FiguresOf(e, x))
 		if x.Runs > 0 {
 			a.gives(x.Campaign)
@@ -33,7 +33,7 @@ func (a *foldedAccount) gives(campaign string) {
 	a.given[campaign] = true
 }
 
-// Given compares a stored row that a campaign gave a customer something.
+// Given compares a stored row which says that a campaign gave a customer something.
 func (f *Family) Given(customer loyalty.ID, campaign string) {
 	a := f.accounts[customer]
 	if f.rebuild.place(customer, "campaign "+campaign).exists(a.given[campaign], true) {
@@ -41,8 +41,8 @@ func (f *Family) Given(customer loyalty.ID, campaign string) {
 	}
 }
 
-// gifted reports the campaigns that gave a customer something without a stored row, and counts the
-// customer, unless they have been merged into another one.
+// gifted reports the campaigns that gave a customer something without a stored row, and counts the customer unless they
+// were merged into another one.
 func (f *Family) gifted(id loyalty.ID, a *foldedAccount) {
 	_, away := f.rebuild.survivor(id)
 	// The rows of merged customers stay where they were, but a person is counted once.
@@ -57,7 +57,7 @@ func (f *Family) gifted(id loyalty.ID, a *foldedAccount) {
 // Campaign compares the stored figures of a campaign, after all families.
 func (rb *Rebuild) Campaign(id string, s loyalty.CampaignFigures) {
 	p, j := rb.place(loyalty.ID{}, "campaign "+id), rb.campaign(id)
-	delete(rb.figures, id) // what is left at the end has no stored row
+	delete(rb.figures, id) // rows that are left at the end were not stored
 	differ(p, "runs", j.Runs, s.Runs)
 	differ(p, "customers", j.Customers, s.Customers)
 	differ(p, "points", j.Points, s.Points)

@@ -9,17 +9,17 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
-// Account compares a customer's own row, even that of one without events. It does not compare
-// profile and names, which an opt-out deliberately removes from the journal.
+// Account compares a customer's own row, even without events. It does not compare profile and names, which an opt-out
+// deliberately removes from the journal.
 func (f *Family) Account(c *loyalty.Customer) {
 	p, a := f.rebuild.place(c.ID, "customer"), f.accounts[c.ID]
 	a.row = true
-	// A row comes into being with its customer's first event and in the same transaction, so that
-	// one without any event was put there past the engine.
+	// A row is created with its customer's first event in the same transaction, so a row without any event bypassed the
+	// engine.
 	if !p.exists(a.told, true) {
 		return
 	}
-	// A stored row names the last of a chain of merges, where the journal has each step of it.
+	// A stored row names the last of a chain of merges, while the journal has each step of it.
 	var into loyalty.ID
 	if top, away := f.rebuild.survivor(c.ID); away > 0 {
 		into = top
@@ -43,9 +43,9 @@ func (f *Family) Balance(customer loyalty.ID, s points.Figures, last loyalty.ID)
 	differ(p, "expired", j.Expired, s.Expired)
 	differ(p, "pending", j.Pending, s.Pending)
 	differ(p, "debt", j.Debt, s.Debt)
-	// A later id in the row is no fault. An earlier one is: the customer's next event could get an
-	// id that sorts before one that is already in the journal.
-	if loyalty.CompareID(last, a.last) < 0 { // it may be of an event that came to nothing
+	// A later id in the row is no fault: its event may have been discarded. An earlier one is: the customer's next
+	// event could get an id that sorts before one in the journal.
+	if loyalty.CompareID(last, a.last) < 0 {
 		differ(p, "last_event", a.last, last)
 	}
 }
@@ -54,41 +54,41 @@ func (f *Family) Balance(customer loyalty.ID, s points.Figures, last loyalty.ID)
 func (f *Family) Lot(s *loyalty.CustomerLot) {
 	p, key := f.rebuild.place(s.Customer, "lot "+loyalty.ID(s.ID).String()), owned{s.Customer, s.ID}
 	j := f.lots[key]
-	// what remains at the end are rows that the journal has and the database lacks
+	// rows that are left at the end are missing in the database
 	delete(f.lots, key)
 	if !p.exists(j != nil, true) {
 		return
 	}
-	// Amounts follow from the postings alone; dates and origin from the event that opened the lot.
+	// Amounts follow from the postings alone, dates and origin from the event that opened the lot.
 	differ(p, "points", j.Points, s.Points)
 	differ(p, "remaining", j.Remaining, s.Remaining)
 	differ(p, "reserved", j.Reserved, s.Reserved)
 	differ(p, "spent", j.Spent, s.Spent)
 	differ(p, "expired", j.Expired, s.Expired)
 	if !j.dated {
-		p.differ("opened", "no event", "this lot") // what it is dated by is not known
+		p.differ("opened", "no event", "this lot") // its dates are unknown
 		return
 	}
 	p.instant("earned_at", j.EarnedAt, s.EarnedAt)
 	p.instant("expires_at", j.ExpiresAt, s.ExpiresAt)
 	differ(p, "idle", j.Idle, s.Idle)
 	differ(p, "transaction", j.Transaction, s.Transaction)
-	if s.Origin != points.Unknown { // it was not always kept
+	if s.Origin != points.Unknown { // lots without a recorded origin are not compared
 		differ(p, "origin", j.Origin, s.Origin)
 	}
 }
 
-// Purchase compares a stored purchase: its figures, dates and lots, and the points of its lines.
-// What was bought is only in the rows of its events.
+// Purchase compares a stored purchase: its figures, dates and lots, and the points of its lines. The goods are only in
+// the rows of its events.
 func (f *Family) Purchase(s *loyalty.Transaction) {
-	// By name and not by customer: a purchase may have changed hands, and its name is unique.
+	// By name instead of customer: a purchase may have changed hands, and its name is unique.
 	p, j := f.rebuild.place(s.Customer, "transaction "+s.Name), f.purchases[s.Name]
 	delete(f.purchases, s.Name)
 	if !p.exists(j != nil, true) {
 		return
 	}
 	differ(p, "customer", j.customer, s.Customer)
-	// what was refunded is taken off the total, and never off what it was at first
+	// refunds are taken off the total, never off the original total
 	differ(p, "original_total", j.Total+j.Refunded, s.OriginalTotal)
 	documents(p, &j.PurchaseState, &s.PurchaseState)
 	documents(p, &j.PurchaseOrigin, &s.PurchaseOrigin)

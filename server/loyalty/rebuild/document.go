@@ -26,9 +26,9 @@ func documents[T any](p place, journal, stored *T) {
 // take several times as long over millions of rows.
 func (p place) member(name string, journal, stored reflect.Value) {
 	if journal.Comparable() && journal.Equal(stored) {
-		return // nearly every member of nearly every row ends here
+		return // nearly every member of nearly every row is equal
 	}
-	// What Go calls unlike may be the same in a document: an instant in another zone, a nil list.
+	// Values that differ in Go may be equal in a document: an instant in another zone, a nil list.
 	switch j := journal.Interface().(type) {
 	case time.Time:
 		p.instant(name, j, stored.Interface().(time.Time))
@@ -73,13 +73,13 @@ func portionText(portions []points.Portion) string {
 	return b.String()
 }
 
-// member is a field of a row that the journal has: its name there, and its index in the struct.
+// member is a field of a row that is in the journal: its name there, and its index in the struct.
 type member struct {
 	name  string
 	index []int
 }
 
-// knownMembers keeps what reflection tells of a type: it is asked once for each of millions of rows.
+// knownMembers caches the members of types, which are needed for each of millions of rows.
 var knownMembers sync.Map // of reflect.Type: []member
 
 // membersOf lists the members of a row, including those of embedded parts.

@@ -7,10 +7,10 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
-// Family is the scratch copy of a customer and of all customers who were merged into them. It must
-// be given all of their postings, in any order; then their events, each customer's in the order of
-// ids, and those of a merged customer before those of their target (Rebuild.Families), because a
-// merged customer has no more events; then their stored rows; and then be closed.
+// Family is the scratch copy of a customer and of all customers merged into them. It must be given, in this order: all
+// of their postings, in any order; their events, each customer's in the order of ids, and those of a merged customer
+// before those of their target (Rebuild.Families), because a merged customer has no more events; and their stored rows.
+// Then it must be closed.
 type Family struct {
 	rebuild   *Rebuild
 	accounts  map[loyalty.ID]*foldedAccount
@@ -29,9 +29,9 @@ type foldedAccount struct {
 	figures  points.Figures
 	last     loyalty.ID // event
 	progress map[loyalty.ProgressKey]loyalty.Progress
-	met      []string        // of given: what is stored
-	given    map[string]bool // campaigns that gave them, or whom they were merged from, something
-	// which rows were compared already
+	met      []string        // of given, those with a stored row
+	given    map[string]bool // campaigns that gave something to them or to customers merged into them
+	// rows that were compared already
 	row, balance bool
 }
 
@@ -68,14 +68,13 @@ func (f *Family) Post(p loyalty.CustomerPosting) {
 		return
 	}
 	key := owned{p.Customer, p.Lot}
-	// A lot begins with the first posting that names it, in whichever order they come: Event gives
-	// it its dates later.
+	// A lot begins with the first posting that names it, in any order: Event adds its dates later.
 	l := f.lots[key]
 	if l == nil {
 		l = &foldedLot{Lot: points.Lot{ID: p.Lot}}
 		f.lots[key] = l
 	}
-	if p.From == points.Issued && p.To == points.Available { // only what was issued makes a lot larger
+	if p.From == points.Issued && p.To == points.Available { // only issued points make a lot larger
 		l.Points += p.Points
 	}
 	l.Move(p.From, p.To, p.Points)
@@ -97,7 +96,7 @@ func (f *Family) Event(e *loyalty.Event) {
 			claim.UpdatedAt, f.claims[claim.ID] = e.RecordedAt, claim
 		}
 		for _, t := range x.Tallies {
-			f.rebuild.tallies[t.Key] += t.Count // tallies are recorded as what was added, all else as what came of it
+			f.rebuild.tallies[t.Key] += t.Count // an effect has the count that was added; all other effects have the resulting state
 		}
 		f.rebuild.gave(e, a)
 		for i := range x.Coupons {
@@ -107,8 +106,8 @@ func (f *Family) Event(e *loyalty.Event) {
 	f.item(e)
 }
 
-// account folds what an event records of its customer. Each effect is the state after the event, so
-// that the last one counts.
+// account folds the effects of an event on its customer. Each effect is the state after the event, so that the last one
+// counts.
 func (f *Family) account(a *foldedAccount, x *loyalty.Effects) {
 	if x.Status != "" {
 		a.status = x.Status
@@ -126,7 +125,7 @@ func (f *Family) account(a *foldedAccount, x *loyalty.Effects) {
 		return
 	}
 	if source := f.accounts[*x.MergedFrom]; source != nil {
-		// the source's progress came over with the merge, in the effects of the target's event
+		// the source's progress moved with the merge, in the effects of the target's event
 		source.told, source.status, source.progress = true, loyalty.Merged, nil
 		for campaign := range source.given {
 			a.gives(campaign)
@@ -134,8 +133,8 @@ func (f *Family) account(a *foldedAccount, x *loyalty.Effects) {
 	}
 }
 
-// date gives an event's lots the dates that it records. By now another member may have the lot: a
-// merge opens it there under its old id, with its old dates.
+// date gives an event's lots the dates that it records. Another member may have the lot by now: a merge opens it there
+// under its old id, with its old dates.
 func (f *Family) date(e *loyalty.Event) {
 	for id := range f.accounts {
 		l := f.lots[owned{id, e.ID}]
@@ -148,14 +147,14 @@ func (f *Family) date(e *loyalty.Event) {
 	}
 }
 
-// told takes over the dates and the purchase.
+// told copies the dates and the purchase.
 func (l *foldedLot) told(e *loyalty.Event) {
 	l.EarnedAt, l.ExpiresAt, l.Transaction = e.At, e.ExpDate, e.Transaction
 	if e.Effects == nil || e.Effects.Lot == nil {
 		return
 	}
 	told := e.Effects.Lot
-	// A lot that expires after so many idle days has no date of its own while it is in use.
+	// A lot that expires after a period of inactivity has no date of its own while the customer is active.
 	if !told.Idle.IsZero() {
 		l.Idle, l.ExpiresAt = told.Idle, time.Time{}
 	}
@@ -167,14 +166,13 @@ func (l *foldedLot) told(e *loyalty.Event) {
 	}
 }
 
-// follows are the actions that alone determine what their points are given for.
+// follows are the actions that alone determine the origin of their points.
 var follows = map[string]points.Origin{
 	"challenge": points.Challenge, "referral_bonus": points.Referral, "reward_claim": points.Reward, "balance_import": points.Import,
 }
 
-// given returns what the lot was given for, once its purchase is known. A point_add that follows
-// from another event is a campaign's, or moves a lot to the customer who claims a purchase, and
-// then it records what the lot was given for.
+// given returns the lot's origin, once its purchase is known. A point_add that follows from another event is a
+// campaign's, or moves a lot to the customer who claims a purchase; then it records the lot's origin.
 func (l *foldedLot) given(e *loyalty.Event) points.Origin {
 	origin, named := follows[e.Action]
 	switch {
@@ -202,8 +200,8 @@ func (f *Family) purchase(e *loyalty.Event, x *loyalty.Effects) {
 	}
 }
 
-// bought folds the state of one purchase. One that changed hands begins anew with the event that
-// brought it to the customer who has it now, which records how it was opened.
+// bought folds the state of one purchase. A purchase that changed hands begins anew with the event that brought it to
+// its present customer, which records how it was opened.
 func (f *Family) bought(e *loyalty.Event, name string, x *loyalty.TransactionEffect) {
 	if x.State == loyalty.NoTransaction || !f.rebuild.holds(e, name) {
 		return
@@ -222,9 +220,8 @@ func (f *Family) bought(e *loyalty.Event, name string, x *loyalty.TransactionEff
 	}
 }
 
-// holds reports whether a purchase still belongs to the customer who wrote an event of it. One that
-// changed hands is no longer the guest's, and if both customers are one by now, only what came
-// after the change counts.
+// holds reports whether a purchase still belongs to the customer of one of its events. A purchase that changed hands is
+// no longer the guest's; if both customers have been merged since, only events after the change count.
 func (rb *Rebuild) holds(e *loyalty.Event, transaction string) bool {
 	claim, moved := rb.claimed[transaction]
 	if !moved {

@@ -11,21 +11,20 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// Rebuild folds the journal's recorded effects into a scratch copy of the programme's state and
-// compares it with what is stored. It runs no rule again: what an event did is in its postings and
-// effects, so rules that changed since and customers who were forgotten make no difference.
+// Rebuild folds the journal's recorded effects into a scratch copy of the programme's state and compares it with what
+// is stored. It runs no rule again: an event's effects are its postings and recorded effects, so rules that changed
+// since and customers who were forgotten make no difference.
 //
-// Customers go through one family at a time, so that memory is limited to one family's state,
-// however long its journal is. Coupons and counts belong to no customer: they are collected on the
-// way and compared at the end, except that a coupon which already is as its last event left it is
-// dropped earlier (Match).
+// Customers go through one family at a time, so that memory is limited to one family's state, however long its journal
+// is. Coupons and counts belong to no customer: they are collected on the way and compared at the end. A coupon whose
+// stored row already equals its last event's state is dropped earlier (Match).
 type Rebuild struct {
-	into    map[loyalty.ID]loyalty.ID // who was merged, into whom
-	kin     map[loyalty.ID]bool       // who is part of a merge
-	claimed map[string]loyalty.ID     // purchases that changed hands, by which event
-	holders map[string]loyalty.ID     // and to whom
+	into    map[loyalty.ID]loyalty.ID // merged customers, and the target of each
+	kin     map[loyalty.ID]bool       // customers that are part of a merge
+	claimed map[string]loyalty.ID     // purchases that changed hands, and the event that moved each
+	holders map[string]loyalty.ID     // and their new customers
 	coupons map[loyalty.ID]*loyalty.Coupon
-	matched map[loyalty.ID]int64 // coupons that were let go, at which version
+	matched map[loyalty.ID]int64 // coupons that were dropped, by version
 	touched []loyalty.ID         // coupons since the last call of Touched
 	tallies map[string]int64
 	figures map[string]*loyalty.CampaignFigures
@@ -34,16 +33,16 @@ type Rebuild struct {
 
 // Difference is one place where the journal and the stored state disagree.
 type Difference struct {
-	Customer loyalty.ID // zero where none is concerned
-	Name     string     // the caller's identifier; filled by the store, where the customer exists
+	Customer loyalty.ID // zero if none is concerned
+	Name     string     // the caller's identifier; filled by the store, if the customer exists
 	What     string     // such as "lot 0197…" or "coupon SPRING-1"
 	Field    string     // such as remaining; exists: the row itself
-	Journal  string     // what the events add up to
+	Journal  string     // the result of the events
 	Stored   string
 }
 
-// NewRebuild begins a rebuild. far are the events of the journal that concern two customers, in any
-// order: those that record a merge (MergedFrom) or a purchase that changed hands (Holder).
+// NewRebuild begins a rebuild. far are the events of the journal that concern two customers, in any order: those that
+// record a merge (MergedFrom) or a purchase that changed hands (Holder).
 func NewRebuild(far []loyalty.Event, report func(Difference)) *Rebuild {
 	rb := &Rebuild{
 		into: map[loyalty.ID]loyalty.ID{}, kin: map[loyalty.ID]bool{}, claimed: map[string]loyalty.ID{}, holders: map[string]loyalty.ID{},
@@ -65,9 +64,9 @@ func NewRebuild(far []loyalty.Event, report func(Difference)) *Rebuild {
 	return rb
 }
 
-// survivor returns who has now what a customer had, and how many merges away they are.
+// survivor returns the customer that has the merged customer's rows now, and the number of merges to get there.
 func (rb *Rebuild) survivor(id loyalty.ID) (survivor loyalty.ID, away int) {
-	for away < len(rb.into) { // a ring, which no rule makes, would not end otherwise
+	for away < len(rb.into) { // a cycle, which no rule makes, must not loop for ever
 		into, merged := rb.into[id]
 		if !merged {
 			break
@@ -110,8 +109,7 @@ func (rb *Rebuild) Tally(t loyalty.Tally) {
 	delete(rb.tallies, t.Key)
 }
 
-// Finish reports what the journal has and the database lacks. It must be called after all families,
-// coupons and counts.
+// Finish reports what the journal has and the database lacks. It must be called after all families, coupons and counts.
 func (rb *Rebuild) Finish() {
 	for _, id := range slices.SortedFunc(maps.Keys(rb.coupons), loyalty.CompareID) {
 		rb.place(rb.coupons[id].Customer, "coupon "+rb.coupons[id].Code).exists(true, false)
@@ -133,7 +131,7 @@ type place struct {
 
 func (rb *Rebuild) place(customer loyalty.ID, row string) place { return place{rb, customer, row} }
 
-// exists compares whether there is such a row, and reports whether its fields can be compared.
+// exists compares whether the row exists, and reports whether its fields can be compared.
 func (p place) exists(journal, stored bool) bool {
 	differ(p, "exists", journal, stored)
 	return journal && stored
