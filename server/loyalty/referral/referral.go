@@ -1,4 +1,4 @@
-// Package referral is the bonus for a friend who was brought.
+// Package referral is the bonus for referring a friend.
 package referral
 
 import (
@@ -20,10 +20,9 @@ func foresee(action string, n *loyalty.CustomerNeeds) {
 	}
 }
 
-// Refer records who brought the run's customer. A referrer with the customer's own e-mail address is the
-// customer once more, and left out with a warning. It fails with ErrReferrerUnknown, or with
-// ErrReferrerSelf. Only the internal id is kept: the name they go by is another person's, and is
-// forgotten when they leave.
+// Refer records the referrer of the run's customer. A referrer with the customer's own e-mail address is the same
+// person, and is left out with a warning. It fails with ErrReferrerUnknown, or with ErrReferrerSelf. Only the internal
+// id is stored: the name belongs to another person, and is forgotten when they leave.
 func Refer(r *engine.Run, name string) error {
 	ref := loyalty.Name{Kind: loyalty.NameCustomer, Value: name}
 	if err := r.Require(loyalty.CustomerNeeds{Names: []loyalty.Name{ref}}); err != nil {
@@ -43,7 +42,7 @@ func Refer(r *engine.Run, name string) error {
 	case !themselves:
 		r.Customer.Profile.Referrer = id
 		r.Event.Tell().Referrer = &id
-	case !r.Programme.SuppressPII: // or the answer would tell whose address it is
+	case !r.Programme.SuppressPII: // otherwise the answer would reveal that person's address
 		r.Warn(loyalty.ErrSelfReferral.At("data.referrer"))
 	}
 	var data map[string]json.RawMessage
@@ -66,16 +65,16 @@ func sharesAddress(r *engine.Run, referrer loyalty.ID) (bool, error) {
 	return key != "" && key == loyalty.EmailKey(other.Customer.Profile.Email), nil
 }
 
-// bonus says that a friend's referral was paid: once. It is the friend's progress, and gone where all
-// that was paid was taken back.
+// bonus records that a friend's referral was paid, which happens once. It is part of the friend's progress, and is
+// removed when everything that was paid was taken back.
 type bonus struct {
 	On          string `json:"on"`                    // PayOnCheckout or PayOnOptIn
-	Transaction string `json:"transaction,omitempty"` // with which it goes
+	Transaction string `json:"transaction,omitempty"` // the purchase with which it is taken back
 }
 
 var bonusKey = loyalty.ProgressKey{Kind: loyalty.ProgressReferral, Key: "bonus"}
 
-// referral pays the bonus for bringing a customer.
+// referral pays the bonus for referring a customer.
 func referral(o *engine.Occurrence) error {
 	if !o.Programme.On[programme.ModuleFriendReferral] || o.Line != nil || o.Customer.Profile.Referrer == (loyalty.ID{}) {
 		return nil
@@ -87,8 +86,8 @@ func referral(o *engine.Occurrence) error {
 	return nil
 }
 
-// payBonus pays both sides, once, and notes with the purchase what it brought them. It is noted as paid even where
-// neither side got anything: a referral module that is configured later pays no past.
+// payBonus pays both sides, once, and records with the purchase what they got. It counts as paid even if neither side
+// got anything: a referral module that is configured later does not pay for the past.
 func payBonus(o *engine.Occurrence, on string) error {
 	var b bonus
 	if paid, err := o.Progress(loyalty.ProgressReferral, bonusKey.Key, &b); paid || err != nil {
@@ -114,9 +113,8 @@ func payBonus(o *engine.Occurrence, on string) error {
 	return o.SetProgress(o.Trigger, bonusKey, b, time.Time{})
 }
 
-// payReferrer pays the customer who brought the friend, or the one they were
-// merged into. One who left or is not enrolled gets nothing, and no customer is paid
-// for bringing themselves.
+// payReferrer pays the customer who referred the friend, or the target of their merge. A referrer who left or is not
+// enrolled gets nothing, and customers get nothing for referring themselves.
 func payReferrer(o *engine.Occurrence, n int64, b *bonus) ([]loyalty.ReferralPart, error) {
 	if n == 0 {
 		return nil, nil
@@ -125,7 +123,7 @@ func payReferrer(o *engine.Occurrence, n int64, b *bonus) ([]loyalty.ReferralPar
 	switch {
 	case err != nil:
 		return nil, err
-		// a merge can make both one customer
+		// a merge can make both the same customer
 	case r == nil || r == o.Run:
 		o.Trace("referral", "skipped", "reason.standing", 0)
 		return nil, nil
@@ -133,8 +131,7 @@ func payReferrer(o *engine.Occurrence, n int64, b *bonus) ([]loyalty.ReferralPar
 	return pay(o, r, n, b)
 }
 
-// otherSide opens the account of another customer of a referral; nil: they are
-// gone.
+// otherSide opens the account of the other customer of a referral; nil: that customer has left.
 func otherSide(r *engine.Run, id loyalty.ID, n loyalty.CustomerNeeds) (*engine.Run, error) {
 	n.ID, n.Key = id, true
 	other, err := r.Other(n)
@@ -144,9 +141,8 @@ func otherSide(r *engine.Run, id loyalty.ID, n loyalty.CustomerNeeds) (*engine.R
 	return other, err
 }
 
-// pay gives one side its points. The event of one customer does not name the
-// other one, nor their purchase.
-// The reason is sealed: it would tell one customer what the other did.
+// pay gives one side its points. The event of one customer names neither the other one nor their purchase. The reason
+// is sealed, because it would tell one customer what the other did.
 func pay(o *engine.Occurrence, r *engine.Run, n int64, b *bonus) ([]loyalty.ReferralPart, error) {
 	switch {
 	case n == 0:
@@ -160,7 +156,7 @@ func pay(o *engine.Occurrence, r *engine.Run, n int64, b *bonus) ([]loyalty.Refe
 	if err != nil {
 		return nil, err
 	}
-	// the purchase is the friend's
+	// the purchase belongs to the friend
 	if r != o.Run {
 		e.Transaction = ""
 	}
@@ -171,13 +167,13 @@ func pay(o *engine.Occurrence, r *engine.Run, n int64, b *bonus) ([]loyalty.Refe
 	return []loyalty.ReferralPart{{Customer: r.Customer.ID, Event: e.ID, Points: n}}, nil
 }
 
-// referralPoints are the attributes of referral_bonus and of what takes it back.
+// referralPoints are the attributes of referral_bonus and of the event that takes it back.
 type referralPoints struct {
 	Points int64 `json:"points"`
 }
 
-// undone takes from both sides what a purchase that is undone had brought them. Where nothing stays with
-// them, the friend's next purchase pays again.
+// undone takes from both sides what an undone purchase had brought them. If nothing stays with them, the friend's next
+// purchase pays again.
 func undone(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error {
 	parts := t.Detail.Referral
 	if len(parts) == 0 && r.Customer.Profile.Referrer == (loyalty.ID{}) {
@@ -207,8 +203,8 @@ func undone(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error {
 	return r.SetProgress(e, bonusKey, nil, time.Time{})
 }
 
-// takePart takes one side's points back by a point_sub, and reports whether it got all of them. One who
-// left has nothing left.
+// takePart takes one side's points back by a point_sub, and reports whether it got all of them. A customer who left has
+// nothing left.
 func takePart(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, part loyalty.ReferralPart) (all bool, err error) {
 	side, err := otherSide(r, part.Customer, loyalty.CustomerNeeds{Lots: loyalty.UsedLots, Transactions: []string{t.Name}})
 	if err != nil || side == nil || side.Customer.Status == loyalty.OptedOut {
@@ -224,8 +220,8 @@ func takePart(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, part loya
 	return n == part.Points, err
 }
 
-// ReferralFeature pays for friends who are brought (module friend_referral). One friend
-// brings one bonus: a merge keeps the target's.
+// ReferralFeature pays for referred friends (module friend_referral). One friend brings one bonus: a merge keeps the
+// target's.
 var ReferralFeature = engine.Feature{
 	Name: "referral", Progress: loyalty.ProgressReferral, React: referral, Undone: undone,
 	Needs: func(p *programme.Programme, action string, n *loyalty.CustomerNeeds) {
