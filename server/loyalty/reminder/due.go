@@ -34,13 +34,13 @@ func (v *view) points() error {
 	for i := range v.Lots {
 		l := &v.Lots[i]
 		at := l.Expiry(v.LastActivity, v.programme.Location)
-		// what has expired already is told by its own event
+		// expired points have an event of their own
 		if l.Remaining == 0 || at.IsZero() || !at.After(v.now) {
 			continue
 		}
 		day := calendar.DayOf(at, v.programme.Location)
 		b := byDay[day]
-		// the earliest of the day: whoever acts by then loses none of them
+		// the earliest of the day, so that a customer who acts by then loses none of them
 		b.n, b.at = b.n+l.Remaining, loyalty.Earlier(b.at, at)
 		byDay[day] = b
 	}
@@ -103,7 +103,7 @@ func (v *view) tiers() error {
 		return err
 	}
 	for _, e := range list {
-		// by day and not by instant: what moves the end within a day is no new end to the customer
+		// by day instead of instant: a shift within a day is no new end for the customer
 		subject := e.Structure + "/" + e.Tier + "/" + dayText(calendar.DayOf(e.At, v.programme.Location))
 		n, ok, err := v.ahead(v.programme.Reminders.Tiers, "tier_expiring", subject, e.At)
 		if err != nil {
@@ -145,7 +145,7 @@ func (v *view) challenges() error {
 	return nil
 }
 
-// progressOf reads progress where tiers and challenges look for it in a run.
+// progressOf reads progress for the functions of tiers and challenges that otherwise read it in a run.
 func (v *view) progressOf(kind loyalty.ProgressKind) func(string) json.RawMessage {
 	return func(key string) json.RawMessage { return v.Progress[loyalty.ProgressKey{Kind: kind, Key: key}] }
 }
@@ -174,15 +174,15 @@ func (v *view) days() error {
 		}
 	}
 	began, month, day := enrolled.Date()
-	// the day itself is year nought, and no anniversary
+	// the day of enrolment itself is no anniversary
 	if year := v.on(month, day); v.programme.Reminders.Anniversary && year > began {
 		return v.yearly("anniversary", year, anniversary{year - began})
 	}
 	return nil
 }
 
-// on is the year whose day of this date is today or was a moment ago; 0: it is another
-// day. 29 February is 28 February in other years.
+// on is the year in which this date is today or was at most late days ago; 0: neither. 29 February is 28 February in
+// other years.
 func (v *view) on(month time.Month, dom int) int {
 	today := v.today()
 	for d := today; d >= today-late; d-- {
@@ -228,8 +228,7 @@ func (v *view) silence() error {
 	days := 0
 	for _, d := range v.programme.Reminders.Inactivity {
 		if !v.now.Before(since.AddDate(0, 0, d)) {
-			// only the largest: after an outage of the job, three reminders at once would be two
-			// too many
+			// only the largest: after an outage of the job, three reminders at once would be too many
 			days = max(days, d)
 		}
 	}
@@ -241,7 +240,7 @@ func (v *view) silence() error {
 		return err
 	}
 	subject := strconv.FormatInt(since.UnixMilli(), 10)
-	// a longer silence is told again, a new one from its beginning
+	// a longer silence gets another reminder, a new silence starts from the beginning
 	if before, was := t.Told[subject]; !was || days > before.Days {
 		v.due = append(v.due, reminder{"inactivity", subject, note{days, v.today()}, inactivity{days, instant(since)}})
 	}

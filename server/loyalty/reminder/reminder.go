@@ -43,8 +43,7 @@ func (t *told) note(subject string, n note) {
 	t.Told[subject] = n
 }
 
-// memory is how many days past reminders are kept, so that setting a clock back does not repeat
-// them.
+// memory is how many days past reminders are kept, so that setting a clock back does not repeat them.
 const memory = 400
 
 // forget drops reminders that are too old to be repeated.
@@ -55,7 +54,7 @@ func (t *told) forget(today calendar.Day) {
 // reminder is one that is due.
 type reminder struct {
 	action  string
-	subject string // what it is about: it is told once
+	subject string // what it is about; each subject is reminded of once
 	note    note
 	data    any
 }
@@ -65,7 +64,7 @@ type view struct {
 	*loyalty.Remindable
 	programme *programme.Programme
 	now       time.Time
-	told      map[string]*told // by action, as far as it was looked at
+	told      map[string]*told // by action, as far as it was read
 	due       []reminder
 }
 
@@ -95,14 +94,14 @@ func (v *view) toldOf(action string) (*told, error) {
 
 func (v *view) today() calendar.Day { return calendar.DayOf(v.now, v.programme.Location) }
 
-// ahead is the reminder for something that ends, at the nearest of the configured numbers of days
-// that has been reached. It is not due (ok is false) if that one or a nearer one was already sent.
+// ahead is the reminder for something that ends, at the nearest of the configured numbers of days that has been
+// reached. It is not due (ok is false) if a reminder for that number or a nearer one was already sent.
 func (v *view) ahead(days []int, action, subject string, at time.Time) (n note, ok bool, err error) {
 	if !at.After(v.now) {
 		return n, false, nil // it has ended: a reminder would come too late
 	}
-	// Only the nearest: whoever is configured to hear of it thirty and seven days before hears of the
-	// seven alone where the job did not run, or where what ends came into being late.
+	// Only the nearest. With thirty and seven days configured, only the reminder of seven days is sent if the job did
+	// not run or the thing was created late.
 	for _, d := range days {
 		if !v.now.Before(at.AddDate(0, 0, -d)) && (n.Days == 0 || d < n.Days) {
 			n.Days = d
@@ -130,7 +129,7 @@ func Wanted(p *programme.Programme, now time.Time, c *loyalty.Remindable) (bool,
 // Remind writes the reminders that a customer is due. It records them with the events, under the
 // customer's version, so that two nodes at once do not send one twice.
 func Remind(r *engine.Run) error {
-	// A customer who was blocked, merged or forgotten since the job looked is left in peace.
+	// A customer who was blocked, merged or forgotten after the job selected them gets no reminder.
 	if s := r.Customer.Status; s != loyalty.Active && s != loyalty.Suspended {
 		return nil
 	}
@@ -142,7 +141,7 @@ func Remind(r *engine.Run) error {
 	if err != nil {
 		return err
 	}
-	last := map[string]*loyalty.Event{} // of each action: what was told is recorded once with it, not once with each
+	last := map[string]*loyalty.Event{} // the last event of each action, which carries the progress once for all
 	for _, d := range v.due {
 		e := r.Derive(nil, d.action, d.data)
 		e.At = r.Now
