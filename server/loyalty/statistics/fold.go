@@ -11,9 +11,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
-// fold adds up what the events of a piece contribute to each metric, by the day on which they took
-// effect. The result depends on nothing but the events, so that every node that folds them gets the
-// same.
+// fold adds up what the events of a piece contribute to each metric, by the day on which they took effect. The result
+// depends only on the events, so that every node that folds them gets the same.
 type fold struct {
 	piece    *loyalty.FigurePiece
 	location *time.Location
@@ -54,15 +53,15 @@ func (f *fold) add(e *loyalty.FiguredEvent, metric string, key loyalty.FigureKey
 	sum.Add(sum, big.NewInt(n))
 }
 
-// event adds what one event did, by its effects and not by its name: several actions accept a
-// purchase, and none at all does if its date comes.
+// event adds the effects of one event. It goes by its effects instead of its name: several actions accept a purchase,
+// and none does when its date passes.
 func (f *fold) event(e *loyalty.FiguredEvent) {
 	f.moves(e)
 	x := e.Effects
 	if x == nil {
 		return
 	}
-	// a customer who comes back from a suspension was enrolled before
+	// a customer who returns from a suspension was enrolled before
 	if x.Status == loyalty.Active && e.Action != "unsuspend" {
 		f.add(e, enrolments, loyalty.FigureKey{}, 1)
 		f.add(e, enrolments, f.cohort(e, ""), 1)
@@ -112,7 +111,7 @@ func (f *fold) moves(e *loyalty.FiguredEvent) {
 			metric = returned
 		case to == points.Expired:
 			metric = expired
-		default: // reserved, released, promised, or a debt that is paid
+		default: // reserved, released or promised points, or a debt that is paid
 			continue
 		}
 		f.add(e, metric, loyalty.FigureKey{}, m.Points)
@@ -138,8 +137,7 @@ func passed(e *loyalty.FiguredEvent) bool {
 	return json.Unmarshal(e.Data, &gift) == nil && gift.Campaign == nil
 }
 
-// purchase counts a purchase on the day on which it became final, and what was given back on the
-// day of the refund.
+// purchase counts a purchase on the day on which it became final, and refunds on the day of the refund.
 func (f *fold) purchase(e *loyalty.FiguredEvent, name string, t *loyalty.TransactionEffect) {
 	of := f.piece.Purchases[name]
 	if e.Action == "checkout" {
@@ -152,7 +150,7 @@ func (f *fold) purchase(e *loyalty.FiguredEvent, name string, t *loyalty.Transac
 			f.add(e, purchases, key, 1)
 		}
 	}
-	// the difference, because effects record the state of a purchase and not what was done to it
+	// the difference, because effects record the state of a purchase instead of the change
 	if before := f.piece.Refunded[name]; t.Refunded > before {
 		f.piece.Refunded[name] = t.Refunded
 		f.money(e, refunds, of, int64(t.Refunded-before))
@@ -169,7 +167,7 @@ func (f *fold) final(e *loyalty.FiguredEvent, of loyalty.FiguredPurchase, t *loy
 	case e.Action != "pending_validate":
 		return false
 	}
-	for _, p := range e.Effects.Progress { // of what it validates, a purchase is held under its checkout
+	for _, p := range e.Effects.Progress { // a held purchase is validated under its checkout
 		if p.Kind == loyalty.ProgressHeld && p.Data == nil && p.Key == of.Checkout.String() {
 			return true
 		}

@@ -17,13 +17,13 @@ const (
 	Ratio  Unit = "ratio" // one sum of points over another
 )
 
-// Metric is one of the things that are counted.
+// Metric is one measure.
 type Metric struct {
 	Name string
 	Unit Unit
 	// By are the dimensions by which it can be broken down.
 	By []string
-	// State says that it is a snapshot: a period shows what was there at its end.
+	// State says that it is a snapshot: a period shows the state at its end.
 	State bool
 	// Of are the two metrics of a ratio.
 	Of [2]string

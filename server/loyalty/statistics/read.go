@@ -32,7 +32,7 @@ type Range struct{ First, Last calendar.Day }
 // Query selects what is read.
 type Query struct {
 	Metric   Metric
-	By       string // one of Metric.By; empty: all of it
+	By       string // one of Metric.By; empty: no breakdown
 	Range    Range
 	Interval Interval
 }
@@ -41,9 +41,9 @@ type Query struct {
 type Answer struct {
 	Zone     string
 	At       time.Time      // when it was read
-	Complete bool           // everything that was committed before is in it
-	Behind   int64          // so many events are not
-	Taken    time.Time      // when the last photograph was; zero: none was
+	Complete bool           // everything that was committed before is included
+	Behind   int64          // so many events are not included
+	Taken    time.Time      // the last snapshot; zero: there was none
 	Periods  []calendar.Day // the first day of each
 	Series   []Series
 	LeftOff  int // parts that are not shown
@@ -58,7 +58,7 @@ type Series struct {
 
 // Value is a figure. For a ratio it is the numerator, and Of the denominator.
 type Value struct {
-	Known bool // false: there was no photograph
+	Known bool // false: there was no snapshot
 	N     big.Int
 	Of    big.Int
 }
@@ -155,14 +155,14 @@ func (q *Query) periods() (list []calendar.Day) {
 	return list
 }
 
-// view turns figures into series. Of a part that is not shown it keeps only the total, because
-// callers name stores and channels, and there may be any number of them.
+// view turns figures into series. For a part that is not shown it keeps only the total, because callers name stores and
+// channels, and there may be any number of them.
 type view struct {
 	*Query
 	periods  []calendar.Day
 	currency string
-	known    []bool // of each period: of one without a photograph nothing is
-	lastDays []int  // of each period the day of its last photograph; nil: the metric is no state
+	known    []bool // by period; false for one without a snapshot
+	lastDays []int  // by period, the day of its last snapshot; nil: the metric is no state
 	totals   map[loyalty.FigureKey]*big.Int
 	shown    []*Series
 	byKey    map[loyalty.FigureKey]*Series // nil: there are more parts than are shown, and none was chosen yet
@@ -177,7 +177,7 @@ func (v *view) period(day int) int {
 	return at
 }
 
-// photographed notes the day of a snapshot: the last one of a period counts.
+// photographed records the day of a snapshot: the last one of a period counts.
 func (v *view) photographed(f *loyalty.Figure) {
 	at := v.period(f.Day)
 	v.known[at], v.lastDays[at] = true, max(v.lastDays[at], f.Day)
@@ -233,8 +233,7 @@ func (v *view) key(f *loyalty.Figure) loyalty.FigureKey {
 // choose makes the series of the parts to show, the greatest first. It returns the keys under which
 // their figures are stored if they still have to be read, and how many parts are left out.
 func (v *view) choose() (keys []loyalty.FigureKey, leftOff int) {
-	// the whole is always shown, even if nothing was counted; except for money, which has no
-	// currency then
+	// the whole is always shown, even if nothing was counted; except for money, which then has no currency
 	if whole := (loyalty.FigureKey{}); v.By == "" && v.Metric.Unit != Money && v.totals[whole] == nil {
 		v.totals[whole] = &big.Int{}
 	}

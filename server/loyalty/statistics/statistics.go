@@ -1,6 +1,5 @@
-// Package statistics keeps figures of the programme by day. They are folded from the tail, apart
-// from the events themselves, which lose no time to them, together with hourly snapshots of what
-// there is.
+// Package statistics keeps figures of the programme by day. They are folded from the tail, apart from the events
+// themselves, which are not slowed down, together with hourly snapshots of the state.
 package statistics
 
 import (
@@ -31,7 +30,7 @@ type Statistics struct {
 	programmes engine.Programmes
 	now        func() time.Time
 	patience   time.Duration
-	turn       chan struct{} // who has it folds: a reader who waits for it finds little left
+	turn       chan struct{} // its holder folds: a reader who waits for it finds little left
 	tail       *tail.Tail
 }
 
@@ -41,8 +40,8 @@ type Options struct {
 	Programmes engine.Programmes
 	// Clock is the engine's clock; nil means the system's.
 	Clock func() time.Time
-	// Patience is how long a reader folds: if more is left, the job does it, and the reader is told
-	// so. 0 means a second; with a negative value readers do not fold.
+	// Patience is how long a reader folds: if more is left then, the job folds it, and the answer says so. 0 means a
+	// second; with a negative value readers do not fold.
 	Patience time.Duration
 }
 
@@ -65,8 +64,7 @@ type folding struct {
 	location *time.Location
 }
 
-// fresh folds what was committed until now, as far as patience allows, and reports how far the
-// figures are.
+// fresh folds what was committed until now, as far as patience allows, and returns how far the figures are.
 func (s *Statistics) fresh(ctx context.Context) (*folding, error) {
 	ctx, cancel := context.WithTimeout(ctx, foldTime)
 	defer cancel()
@@ -119,15 +117,14 @@ func (f *folding) step(ctx context.Context) (last bool, err error) {
 	return last, err
 }
 
-// open reads the state, and begins a new generation if the programme's days have changed, as with
-// its time zone.
+// open reads the state, and begins a new generation if the programme's days have changed, as with its time zone.
 func (f *folding) open(ctx context.Context) (err error) {
 	if f.state, err = f.store.StatisticsState(ctx); err != nil {
 		return err
 	}
 	p, before := f.programmes.Programme(), f.state
 	zone := p.Location.String()
-	if before.Zone != zone && p.Version >= before.Version { // an older programme has not heard of the change yet
+	if before.Zone != zone && p.Version >= before.Version { // an older programme does not have the change yet
 		after := before
 		after.Zone, after.Version, after.Generation = zone, p.Version, before.Generation+1
 		switch ok, err := f.store.SwapStatistics(ctx, before, after); {
@@ -161,7 +158,7 @@ func (s *Statistics) Count(ctx context.Context, folded func(events int)) error {
 	return f.photograph(ctx)
 }
 
-// photograph stores what there is now. If the clock was set back it takes one at once.
+// photograph stores the present state. If the clock was set back it takes a snapshot at once.
 func (f *folding) photograph(ctx context.Context) error {
 	now, last := f.now(), f.state.Photographed
 	today := calendar.DayOf(now, f.location)
