@@ -1,7 +1,7 @@
-// Package tail gives committed events their numbers, so that they can be followed in an
-// order that loses none: by each node for what it committed, by a job for what a node left
-// behind, and by everybody who follows. A follower reads what comes after its position; if
-// it writes to the database, work and position move in one transaction.
+// Package tail numbers committed events, so that they can be followed in an order that misses none. Each node numbers
+// the events that it committed, a job numbers the events that a node left without, and so does every follower. A
+// follower reads what comes after its position; if it writes to the database, work and position move in one
+// transaction.
 package tail
 
 import (
@@ -11,32 +11,28 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// How far back to look for events that were committed after the last look, or recorded
-// by a clock that is behind. Who follows looks a little back, the job as far as a batch
-// may take and clocks may differ; what comes later still is found when every customer is
-// compared.
+// How far back to look for events that were committed after the last look, or recorded by a clock that is behind. A
+// follower looks back a little; the job looks back as far as a batch may take and clocks may differ. Later events are
+// found when every customer is compared.
 const (
 	lookBack    = 5 * time.Second
 	lookBackJob = 2 * time.Minute
 )
 
-// How often a node numbers what it committed, and how often the job compares every
-// customer with the journal.
+// How often a node numbers what it committed, and how often the job compares every customer with the journal.
 const (
 	watchEvery   = 250 * time.Millisecond
 	compareEvery = 10 * time.Minute
 )
 
-// lookAhead is how far the clock of another node may be ahead of this one's, so that what
-// it recorded is found at once. What lies further ahead is found as its time comes, or when
-// every customer is compared.
+// lookAhead is how far the clock of another node may be ahead of this one's for its events to be found at once. Events
+// further ahead are found when their time comes, or when every customer is compared.
 const lookAhead = 24 * time.Hour
 
-// glanceWithin is how long ago this node may have looked for what comes since to be told at
-// a glance: the job looks as often.
+// glanceWithin is how old this node's last look may be for Glance to suffice. The job looks as often.
 const glanceWithin = 15 * time.Second
 
-// How much is looked at and numbered at once.
+// How many events are numbered, and how many customers compared, at once.
 const (
 	recordedPage = 2000
 	behindPage   = 250
@@ -46,7 +42,7 @@ const (
 type Tail struct {
 	store  loyalty.TailStore
 	now    func() time.Time
-	looked time.Time // on this node: what was recorded before was looked for
+	looked time.Time // everything recorded before this was looked for on this node
 }
 
 // New makes a Tail. It starts nothing.
@@ -54,8 +50,8 @@ func New(store loyalty.TailStore, clock func() time.Time) *Tail {
 	return &Tail{store: store, now: clock}
 }
 
-// Watch numbers what this node committed, a moment after it did, until ctx ends. report
-// hears what went wrong; the job finds what was left.
+// Watch numbers what this node committed, a moment after the commit, until ctx ends. report is called with failures;
+// the job numbers what was left.
 func Watch(ctx context.Context, store loyalty.TailStore, report func(error)) {
 	every := time.NewTicker(watchEvery)
 	defer every.Stop()
@@ -71,10 +67,9 @@ func Watch(ctx context.Context, store loyalty.TailStore, report func(error)) {
 	}
 }
 
-// Follow has a follower work through the tail, as long as more says so: first what was
-// committed until now is numbered, then step does one piece after the other, and moves the
-// follower's position in the transaction of its work; last: nothing follows it. whole:
-// everything that was committed before is behind the follower.
+// Follow moves a follower through the tail while more returns true. First it numbers what was committed until now. Then
+// it calls step for one piece after the other; step moves the follower's position in the transaction of its work, and
+// last means that nothing is left. whole reports that the follower has passed everything that was committed before.
 func (t *Tail) Follow(ctx context.Context, more func() bool, step func() (last bool, err error)) (whole bool, err error) {
 	numbered, err := t.look(ctx, lookBack, more)
 	for last := false; err == nil && !last; {
@@ -86,10 +81,9 @@ func (t *Tail) Follow(ctx context.Context, more func() bool, step func() (last b
 	return numbered, err
 }
 
-// Glance spares a follower from Follow where nothing is new, as for most of those who read
-// what follows. quiet asks in one go whether everything recorded between two instants has its
-// number and the follower is level with the tail. It is not asked where this node has not
-// looked for a while.
+// Glance saves a follower from Follow if nothing is new, as for most readers. quiet checks in one query whether
+// everything recorded between two instants has its number and the follower is at the end of the tail. It is not called
+// if this node has not looked for a while.
 func (t *Tail) Glance(ctx context.Context, quiet func(from, before time.Time) (bool, error)) (level bool, err error) {
 	now := t.now()
 	if since := now.Sub(t.looked); since < 0 || since > glanceWithin {
@@ -105,8 +99,8 @@ func (t *Tail) Glance(ctx context.Context, quiet func(from, before time.Time) (b
 	return level, err
 }
 
-// Keep numbers what nodes left behind: on an upgraded database everything, by the time
-// of recording; then what was recorded lately, and now and then whatever a customer has.
+// Keep numbers what nodes left behind: until the present is reached, everything by time of recording; then recent
+// events, and from time to time everything that any customer has.
 func (t *Tail) Keep(ctx context.Context) error {
 	more := func() bool { return ctx.Err() == nil }
 	whole, err := t.look(ctx, lookBackJob, more)
@@ -169,7 +163,7 @@ func (t *Tail) look(ctx context.Context, back time.Duration, more func() bool) (
 	return false, nil
 }
 
-// compare numbers what any customer has, whenever it was recorded.
+// compare numbers every event of each customer that has no number, whenever it was recorded.
 func (t *Tail) compare(ctx context.Context, more func() bool) error {
 	var after loyalty.ID
 	for more() {
