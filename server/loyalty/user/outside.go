@@ -10,15 +10,15 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// Outside is a person for whom a sign-in provider vouches.
+// Outside is a person that a sign-in provider vouches for.
 type Outside struct {
-	Issuer, Subject    string // together they name the person for good
-	Login, Name, Email string // as the provider has them; what is made of them here is clean
+	Issuer, Subject    string // together the permanent name of the person
+	Login, Name, Email string // as the provider sends them; they are cleaned here
 	Role               loyalty.Role
 	Personal           bool
 }
 
-// Mapping says which role a value of the claim, such as a group, gives.
+// Mapping gives roles by the values of the claim, such as groups.
 type Mapping map[string]Grant
 
 // Grant is what one value of the claim gives.
@@ -56,8 +56,8 @@ func cutLast(text, separator string) (before, after string, found bool) {
 	return text[:i], text[i+len(separator):], true
 }
 
-// Of returns the highest role that any of the values gives, and whether any gives the right to see
-// personal data; ok is false if none gives a role, and then there is no entry.
+// Of returns the highest role that any of the values gives, and whether any gives the right to see personal data; ok is
+// false if none gives a role, and the sign-in is refused.
 func (m Mapping) Of(values []string) (g Grant, ok bool) {
 	for _, v := range values {
 		given, known := m[v]
@@ -84,15 +84,15 @@ func LoginFrom(text string) string {
 		}
 		return -1
 	}, CleanLogin(text))
-	const room = 58 // of 64: a number may follow
+	const room = 58 // of 64, so that a number can be added
 	if clean = clean[:min(len(clean), room)]; strings.Trim(clean, "-") == "" {
 		return "user"
 	}
 	return clean
 }
 
-// EnterOutside begins a session of a user for whom a provider vouches. proved says that they proved
-// their identity to the provider a short while ago. It fails with ErrUserDisabled.
+// EnterOutside begins a session of a user that a provider vouches for. proved says that they proved their identity to
+// the provider a short while ago. It fails with ErrUserDisabled.
 func (u *Users) EnterOutside(ctx context.Context, user loyalty.User, proved bool, from From) (Entry, error) {
 	if !user.DisabledAt.IsZero() {
 		return Entry{}, loyalty.ErrUserDisabled
@@ -123,8 +123,8 @@ func (u *Users) noteProof(ctx context.Context, token string) error {
 	return u.store.SaveSession(ctx, s)
 }
 
-// MayLink returns an error unless the user of a session may tie a provider's account to themselves.
-// It opens the console as a password does, and needs a fresh proof as one does.
+// MayLink returns an error unless the user of a session may link a provider's account to themselves. The account opens
+// the console as a password does, so linking needs a fresh proof of identity, too.
 func (u *Users) MayLink(c *loyalty.Caller) error {
 	if !u.confirmed(c) {
 		return loyalty.ErrConfirmNeeded
@@ -132,17 +132,17 @@ func (u *Users) MayLink(c *loyalty.Caller) error {
 	return nil
 }
 
-// wayLife is how long a way to a provider and back may take.
+// wayLife is how long signing in at a provider may take.
 const wayLife = 10 * time.Minute
 
-// AskOutside notes what a browser is sent to a provider for. text is known to that browser alone. With
-// the token of a session it is good for that session alone, so that nothing that another browser
-// began has an effect there.
+// AskOutside records the purpose for which a browser is sent to a provider. text is known to that browser alone. With
+// the token of a session, the record is valid for that session alone, so that nothing begun by another browser has an
+// effect there.
 func (u *Users) AskOutside(ctx context.Context, purpose, token, text string) error {
 	return u.store.AddChallenge(ctx, wayHash(purpose, token, text), u.now().Add(wayLife))
 }
 
-// TakeOutside uses up what AskOutside noted, on whichever node; false: it is unknown, used or over.
+// TakeOutside consumes the record of AskOutside, on any node; false: it is unknown, used or expired.
 func (u *Users) TakeOutside(ctx context.Context, purpose, token, text string) (bool, error) {
 	return u.store.TakeChallenge(ctx, wayHash(purpose, token, text), u.now())
 }

@@ -21,8 +21,7 @@ const MostPasskeys = 10
 // challengeLife is how long a device may take to sign.
 const challengeLife = 5 * time.Minute
 
-// ErrPasskey says that a passkey cannot be used: it is unknown, was removed, or its signature does
-// not verify.
+// ErrPasskey is the failure of a passkey that is unknown or was removed, or whose signature does not verify.
 var ErrPasskey = errors.New("the passkey is unknown or over")
 
 // Party is the console's identity for passkeys: a device uses a passkey only for the host it was
@@ -42,7 +41,7 @@ func (p Party) ceremony() (*webauthn.WebAuthn, error) {
 		// The device verifies its user (a fingerprint, a PIN), which makes a passkey as good as a
 		// password with a code.
 		AuthenticatorSelection:            protocol.AuthenticatorSelection{ResidentKey: protocol.ResidentKeyRequirementRequired, RequireResidentKey: protocol.ResidentKeyRequired(), UserVerification: protocol.VerificationRequired},
-		ExtensionsUnsolicitedOutputPolicy: protocol.UnsolicitedOutputPolicyIgnore, // some keepers of passkeys tell more than they are asked
+		ExtensionsUnsolicitedOutputPolicy: protocol.UnsolicitedOutputPolicyIgnore, // some password managers send more than was asked for
 	})
 }
 
@@ -253,14 +252,14 @@ func (u *Users) signed(ctx context.Context, at Party, answer []byte, purpose str
 		return nil, err
 	}
 	used, err := holds(w, webauthn.SessionData{Challenge: text, RelyingPartyID: at.Host, UserVerification: protocol.VerificationRequired}, said)
-	if err != nil || used.Authenticator.CloneWarning { // two devices count, and one of them is a copy
+	if err != nil || used.Authenticator.CloneWarning { // the signature counter shows that one of two devices is a copy
 		return nil, ErrPasskey
 	}
 	return used, nil
 }
 
-// noteUse stores how often a device has signed. It fails for a passkey that was removed meanwhile,
-// or whose user was shut out.
+// noteUse stores a device's count of signatures. It fails for a passkey that was removed meanwhile, or whose user was
+// disabled.
 func (u *Users) noteUse(ctx context.Context, id loyalty.ID, used *webauthn.Credential) error {
 	refused := ErrPasskey
 	_, err := u.store.ChangeUser(ctx, id, func(user *loyalty.User) error {

@@ -28,9 +28,8 @@ type cost struct {
 	lanes          uint8
 }
 
-// present is what OWASP's cheat sheet on storing passwords recommends. More would make a flood of
-// sign-ins dearer for the server than for its sender: 64 MiB and three passes took seven times the
-// processor time.
+// present is what OWASP's cheat sheet on storing passwords recommends. With more, a flood of sign-ins would cost the
+// server more than its sender.
 var present = cost{memory: 19 << 10, passes: 2, lanes: 1}
 
 const (
@@ -42,7 +41,7 @@ const (
 type hasher struct {
 	cost  cost
 	room  *room
-	dummy string // of no password: an unknown login costs the same work
+	dummy string // hash of no password: an unknown login costs the same work
 }
 
 func newHasher(c cost) *hasher {
@@ -76,9 +75,9 @@ func (h *hasher) encode(salt, made []byte) string {
 		b.EncodeToString(salt), b.EncodeToString(made))
 }
 
-// matches compares a password with its stored form. If nothing is stored it does the same work and
-// returns false, so that the time does not tell which users have passwords. stale says that the
-// hash was made at another cost than today's.
+// matches compares a password with its stored form. If nothing is stored it does the same work and returns false, so
+// that the time does not reveal which users have passwords. stale says that the hash was made at another cost than
+// today's.
 func (h *hasher) matches(ctx context.Context, password, kept string) (ok, stale bool, err error) {
 	known := kept != ""
 	if !known {

@@ -10,20 +10,19 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// Limits of the hashes being computed. How long one waits follows from them: a sign-in that would
-// wait longer is told to come back.
+// Limits of the hashes being computed. They bound the waiting time: a sign-in that would wait longer is refused and may
+// be repeated.
 const (
-	roomSize    = 64 << 20 // bytes that all hashes take together, with what they left
+	roomSize    = 64 << 20 // bytes that all hashes take together, uncollected garbage included
 	mostWaiting = 32
 	longestHash = 10 * time.Second
 )
 
-// ErrBusy says that more sign-ins are waiting than the server accepts at once.
+// ErrBusy is the failure of a sign-in when more are waiting than the server accepts at once.
 var ErrBusy = errors.New("too many sign-ins at once; wait")
 
-// room limits the memory of hashes. Argon2 takes its memory from the heap and leaves it to the
-// collector, which under GOGC=400 lets many times of it pile up; so the memory of a run counts as
-// taken until a collection has freed it.
+// room limits the memory of hashes. Argon2 takes its memory from the heap, and the garbage collector frees it late
+// under GOGC=400; so the memory of a run counts as taken until a collection has freed it.
 type room struct {
 	memory  *semaphore.Weighted
 	waiting atomic.Int64
@@ -31,8 +30,8 @@ type room struct {
 
 func newRoom() *room { return &room{memory: semaphore.NewWeighted(roomSize)} }
 
-// use runs do, which takes the given number of bytes, once there is room for them; a function that
-// needs more than the limit runs alone. It fails with ErrBusy.
+// use runs do, which takes the given number of bytes, once there is room for them; a function that needs more than the
+// limit runs alone. It fails with ErrBusy.
 func (r *room) use(ctx context.Context, bytes int64, do func()) error {
 	bytes = min(bytes, roomSize)
 	if !r.memory.TryAcquire(bytes) {
@@ -41,7 +40,7 @@ func (r *room) use(ctx context.Context, bytes int64, do func()) error {
 		}
 	}
 	defer func() {
-		go func() { // the answer does not wait for it; those that come together share a collection
+		go func() { // the answer does not wait for it; concurrent ones share a collection
 			runtime.GC()
 			r.memory.Release(bytes)
 		}()
@@ -50,8 +49,8 @@ func (r *room) use(ctx context.Context, bytes int64, do func()) error {
 	return nil
 }
 
-// wait takes memory for one hash, or fails if too many are waiting. A flood of sign-ins is told at
-// once that it must wait, because an unlimited queue would hold memory of its own.
+// wait takes memory for one hash, or fails at once if too many are waiting, because an unlimited queue would itself
+// take memory.
 func (r *room) wait(ctx context.Context, bytes int64) error {
 	defer r.waiting.Add(-1)
 	if r.waiting.Add(1) > mostWaiting {

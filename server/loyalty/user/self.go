@@ -10,8 +10,8 @@ import (
 // confirmed reports whether a user proved their identity a short while ago.
 func (u *Users) confirmed(c *loyalty.Caller) bool { return Confirmed(c, u.now().UnixMilli()) }
 
-// Confirmed reports whether a user has proved their identity within the last ten minutes before an
-// instant in Unix milliseconds.
+// Confirmed reports whether a user has proved their identity within the last ten minutes before an instant in Unix
+// milliseconds.
 func Confirmed(c *loyalty.Caller, now int64) bool {
 	return !c.ConfirmedAt.IsZero() && now-c.ConfirmedAt.UnixMilli() < ConfirmLife.Milliseconds()
 }
@@ -21,7 +21,7 @@ func Confirmed(c *loyalty.Caller, now int64) bool {
 func (u *Users) NewPassword(ctx context.Context, c *loyalty.Caller, password string) (hash string, err error) {
 	switch {
 	case c.Issuer != "" && c.Password == "":
-		return "", loyalty.ErrPasswordOutside // else it would outlast the account of the company
+		return "", loyalty.ErrPasswordOutside // otherwise it would outlast the company's account
 	case !u.confirmed(c) && (c.Password != "" || len(c.Passkeys) > 0):
 		return "", loyalty.ErrConfirmNeeded
 	}
@@ -50,13 +50,12 @@ func (u *Users) NewSecondFactor(c *loyalty.Caller) (Enrolment, error) {
 // SecondFactor is the stored form of a second factor.
 type SecondFactor struct {
 	Secret   []byte
-	Step     int64    // the one of the code that was shown: it is used up
+	Step     int64    // the step of the code that was shown, which is used up
 	Recovery []string // hashes of the recovery codes
 }
 
-// ProvedSecondFactor accepts a secret for which the user's app shows a right code, and returns what
-// is to be stored, and the recovery codes, which are shown once. It fails with ErrConfirmNeeded or
-// ErrCodeWrong.
+// ProvedSecondFactor accepts a secret for which the user's app shows a right code. It returns what must be stored, and
+// the recovery codes, which are shown once. It fails with ErrConfirmNeeded or ErrCodeWrong.
 func (u *Users) ProvedSecondFactor(c *loyalty.Caller, secret, code string) (f SecondFactor, recovery []string, err error) {
 	if !u.confirmed(c) {
 		return f, nil, loyalty.ErrConfirmNeeded

@@ -10,20 +10,20 @@ import (
 // mostStrangers limits the unknown logins that are counted.
 const mostStrangers = 10_000
 
-// strangers counts failed sign-ins of unknown logins as those of users are counted: a login that
-// never had to wait would reveal that it is unknown. Each node counts its own: strangers write no rows.
+// strangers counts failed sign-ins of unknown logins as those of users are counted: a login that never had to wait
+// would reveal that it is unknown. Each node counts its own, so that strangers write no rows.
 type strangers struct {
 	mu    sync.Mutex
 	users map[string]*loyalty.User
 }
 
-// judge decides on an unknown login as on a known one whose password was wrong.
+// judge treats an unknown login like a known one with a wrong password.
 func (s *strangers) judge(u *Users, login string, at origin) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	counted, known := s.users[login]
 	if !known {
-		for other := range s.users { // any: who floods loses the counts of the flood
+		for other := range s.users { // any one: a flood then loses its own counts
 			if len(s.users) < mostStrangers {
 				break
 			}

@@ -3,7 +3,7 @@ package user
 import (
 	"crypto/hmac"
 	"crypto/rand"
-	"crypto/sha1" // RFC 6238 as every authenticator speaks it
+	"crypto/sha1" // required by RFC 6238, as authenticator apps implement it
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base32"
@@ -21,7 +21,7 @@ const (
 	step       = 30 * time.Second
 	digits     = 1_000_000
 	secretSize = 20
-	drift      = 1 // steps that a clock may be off, either way
+	drift      = 1 // steps that a clock may be off, in either direction
 )
 
 var secretText = base32.StdEncoding.WithPadding(base32.NoPadding)

@@ -11,15 +11,15 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// Limits of guessing. A stranger's wrong passwords slow down the stranger's own network first, then
-// all networks together, and never a browser by which the user has signed in.
+// Limits of guessing. Wrong passwords from a network slow down that network first, then all networks together, and
+// never a browser by which the user has signed in.
 const (
 	freeTries   = 5               // of one network before it has to wait
 	longestWait = 5 * time.Minute // of one network
 	fadeEvery   = 10 * time.Minute
 
-	// All networks together may fail allTries times; one failure is forgotten each allFade. A single
-	// network cannot fail as often, so it takes several to make the others wait.
+	// All networks together may fail allTries times; one failure is forgotten each allFade. A single network cannot
+	// fail as often, so it takes several to make the others wait.
 	allTries = 100
 	allFade  = 5 * time.Minute
 
@@ -31,14 +31,14 @@ const (
 	BrowserLife = 90 * 24 * time.Hour
 )
 
-// origin is what the failures of a sign-in are counted by.
+// origin is the keys by which the failures of a sign-in are counted.
 type origin struct {
-	session bool   // a session of the user's own proves their identity again
+	session bool   // the user confirms their identity in their own session
 	browser []byte // hash of the cookie of a browser that may have signed in before
 	network string
 }
 
-// origin returns what the failures of a sign-in are counted by.
+// origin returns the keys by which the failures of a sign-in are counted.
 func (f From) origin() origin {
 	o := origin{network: networkOf(f.Address)}
 	if f.Browser != "" {
@@ -74,8 +74,8 @@ func (o origin) waits(user *loyalty.User, now time.Time) bool {
 	return all != nil && faded(all.Failures, all.At, now, allFade) >= allTries || here != nil && now.Before(here.Until)
 }
 
-// known returns the browser of a sign-in if it has signed this user in before and may still pass the
-// wait; otherwise nil.
+// known returns the browser of a sign-in if it has signed this user in before and may still skip the wait; otherwise
+// nil.
 func (o origin) known(user *loyalty.User, now time.Time) *loyalty.Browser {
 	for i := range user.Browsers {
 		b := &user.Browsers[i]
@@ -89,7 +89,7 @@ func (o origin) known(user *loyalty.User, now time.Time) *loyalty.Browser {
 	return nil
 }
 
-// failed counts a failure. The slices are copied first, because a user who was read may be shared.
+// failed counts a failure. The slices are copied first, because the user may be shared.
 func (o origin) failed(user *loyalty.User, now time.Time) {
 	if o.session {
 		user.Failures++
@@ -111,7 +111,7 @@ func (o origin) failed(user *loyalty.User, now time.Time) {
 	forgetNetworks(user)
 }
 
-// passed forgets the failures of what has signed in. Those of a network stay when a known browser signs in
+// passed clears the failures of the origin that has signed in. Those of a network stay when a known browser signs in
 // there: they may be a stranger's.
 func (o origin) passed(user *loyalty.User, now time.Time) {
 	switch {
@@ -124,8 +124,8 @@ func (o origin) passed(user *loyalty.User, now time.Time) {
 	user.Tries = slices.DeleteFunc(slices.Clone(user.Tries), func(t loyalty.Tries) bool { return t.Network == o.network })
 }
 
-// pause is how long the next sign-in waits after several failures: a second, then twice as long each
-// time, at most five minutes. No user is locked out for ever.
+// pause is how long the next sign-in waits after several failures: a second, then twice as long each time, at most five
+// minutes. No user is locked out for ever.
 func pause(failures int) time.Duration {
 	n := failures - freeTries - 1
 	switch {
@@ -137,7 +137,7 @@ func pause(failures int) time.Duration {
 	return longestWait
 }
 
-// faded is what is left of a count after a while.
+// faded is what is left of a count after a time.
 func faded(failures int, at, now time.Time, every time.Duration) int {
 	return max(0, failures-int(max(0, now.Sub(at))/every))
 }
@@ -170,8 +170,8 @@ func addTries(user *loyalty.User, network string) *loyalty.Tries {
 	return &user.Tries[len(user.Tries)-1]
 }
 
-// forgetNetworks bounds what is kept of a user: beyond it the network that was counted longest ago
-// is forgotten. The count of all networks together stays.
+// forgetNetworks bounds the networks that are kept for a user: beyond the bound, the network that was counted longest
+// ago is dropped. The count of all networks together stays.
 func forgetNetworks(user *loyalty.User) {
 	for len(user.Tries) > mostNetworks {
 		oldest := -1
@@ -207,13 +207,13 @@ func (u *Users) remember(ctx context.Context, id loyalty.ID, sent string) (strin
 	return token, err
 }
 
-// Remember makes a token for the browser of a session whose user has just changed what they sign in
-// by, which ended the tokens of all browsers.
+// Remember makes a token for the browser of a session whose user has just changed their means of signing in, which
+// ended the tokens of all browsers.
 func (u *Users) Remember(ctx context.Context, c *loyalty.Caller) (string, error) {
 	return u.remember(ctx, c.ID, "")
 }
 
-// KnownBrowser reports whether a token is of a browser that has signed in, whichever user it was.
+// KnownBrowser reports whether a token belongs to a browser that has signed in any user.
 func (u *Users) KnownBrowser(ctx context.Context, token string) (bool, error) {
 	owner, ok := ownerOf(token)
 	if !ok {
@@ -226,7 +226,7 @@ func (u *Users) KnownBrowser(ctx context.Context, token string) (bool, error) {
 	return From{Browser: token}.origin().known(&user, u.now()) != nil, nil
 }
 
-// ownerOf reads the user's id, with which the token of a browser begins.
+// ownerOf reads the user's id with which a browser's token begins.
 func ownerOf(token string) (id loyalty.ID, ok bool) {
 	front, _, found := bytes.Cut([]byte(token), []byte{'.'})
 	raw, err := base64.RawURLEncoding.DecodeString(string(front))

@@ -1,6 +1,5 @@
-// Package user decides who may sign in: passwords, second factors, passkeys, providers, invitations
-// and sessions. What a user may do is up to the contract (x-role); changes by owners belong to
-// administration.
+// Package user handles signing in: passwords, second factors, passkeys, providers, invitations and sessions. What a
+// user may do is up to the contract (x-role); changes by owners belong to administration.
 package user
 
 import (
@@ -16,14 +15,14 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// How long things last.
+// Lifetimes.
 const (
 	SessionLife = 12 * time.Hour
 	IdleLife    = time.Hour
 	// ConfirmLife is how long after a proof of identity a user may do what needs one.
 	ConfirmLife = 10 * time.Minute
 
-	seenEvery = time.Minute // how exactly it is kept when a session was last used
+	seenEvery = time.Minute // precision of a session's last use
 )
 
 // Refusals of a sign-in. They do not tell which logins exist, or whether login or password was wrong.
@@ -70,14 +69,14 @@ type From struct {
 	Browser        string // the token that Entry gave this browser before; empty: none
 }
 
-// Entry is what a browser keeps of a sign-in: the token of its session, and the one by which it is
-// known at the next sign-in.
+// Entry is what a browser keeps of a sign-in: the token of its session, and the one by which it is known at the next
+// sign-in.
 type Entry struct{ Session, Browser string }
 
 // maxAgent limits how much of a browser's name is stored.
 const maxAgent = 200
 
-// CleanLogin is the form in which logins are kept and compared.
+// CleanLogin is the form in which logins are stored and compared.
 func CleanLogin(login string) string { return strings.ToLower(strings.TrimSpace(login)) }
 
 // SignIn begins a session for a login, its password and, if the user has a second factor, a code of
@@ -108,8 +107,8 @@ func (u *Users) SignIn(ctx context.Context, login, password, code string, from F
 	return u.begin(ctx, found.ID, true, from)
 }
 
-// refusedEvery is what the time of a refusal is rounded up to: the failure of a known login is
-// stored and that of an unknown one is not, which the time would reveal.
+// refusedEvery is what the time of a refusal is rounded up to. The failure of a known login is stored and that of an
+// unknown one is not; the time would reveal the difference.
 const refusedEvery = 250 * time.Millisecond
 
 func roundUp(d time.Duration) time.Duration { return (d/refusedEvery + 1) * refusedEvery }
@@ -155,7 +154,7 @@ func (u *Users) judge(user *loyalty.User, right bool, code string, at origin) er
 	switch {
 	case at.waits(user, u.now()): // others failed meanwhile
 		return ErrSlow
-	case !right, !user.DisabledAt.IsZero(): // who is shut out is told what a wrong password is told, and waits as it does
+	case !right, !user.DisabledAt.IsZero(): // a disabled user gets the same answer as for a wrong password, and the same wait
 		at.failed(user, u.now())
 		return ErrSignIn
 	case len(user.TOTP) > 0 && code == "":
@@ -198,8 +197,7 @@ func (u *Users) Enter(ctx context.Context, token string, from From) (Entry, erro
 		return Entry{}, ErrNoLink
 	}
 
-	// A user with a password, a second factor or a passkey has to prove their identity before what
-	// needs a proof.
+	// A user with a password, a second factor or a passkey must confirm their identity before sensitive actions.
 	return u.begin(ctx, id, user.Password == "" && len(user.TOTP) == 0 && len(user.Passkeys) == 0, from)
 }
 
@@ -245,8 +243,8 @@ func (u *Users) Session(ctx context.Context, token string) (*loyalty.Caller, err
 	return &loyalty.Caller{User: user, ConfirmedAt: s.ConfirmedAt}, nil
 }
 
-// Lasts reports whether a session is in force, without counting as its use: an open stream asks,
-// which does not mean that the user is there.
+// Lasts reports whether a session is in force, without counting as its use: an open stream asks, which does not mean
+// that the user is there.
 func (u *Users) Lasts(ctx context.Context, token string, role loyalty.Role, personal bool) bool {
 	s, user, ok, err := u.store.Session(ctx, HashToken(token))
 	return err == nil && ok && user.DisabledAt.IsZero() && u.now().Before(s.ExpiresAt) && user.Role == role && user.Personal == personal
@@ -273,12 +271,12 @@ func (u *Users) EndAll(ctx context.Context, token string) error {
 	return u.store.EndOtherSessions(ctx, user.ID, loyalty.TokenHash{})
 }
 
-// Confirm records that the user of a session proved their identity: by the password, with a code if
-// there is a second factor, or by a code alone. It fails as SignIn does. What fails is counted by the
-// user: only their own sessions come here.
+// Confirm records that the user of a session proved their identity: by the password, with a code if there is a second
+// factor, or by a code alone. It fails as SignIn does. Failures are counted per user, because only the user's own
+// sessions get here.
 func (u *Users) Confirm(ctx context.Context, token, password, code string) error {
 	if _, err := u.Session(ctx, token); err != nil {
-		return err // one that is over proves nothing
+		return err // an ended session proves nothing
 	}
 	own := origin{session: true}
 	s, user, ok, err := u.store.Session(ctx, HashToken(token))
@@ -302,8 +300,8 @@ func (u *Users) Confirm(ctx context.Context, token, password, code string) error
 	return u.store.SaveSession(ctx, s)
 }
 
-// proveByCode counts wrong codes in the transaction that checks them, under the user's row:
-// otherwise codes tried at the same time would share one count.
+// proveByCode counts wrong codes in the transaction that checks them, under the user's row: otherwise codes tried at
+// the same time would share one count.
 func (u *Users) proveByCode(ctx context.Context, id loyalty.ID, code string) error {
 	own := origin{session: true}
 	var refused error
