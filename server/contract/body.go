@@ -2,11 +2,9 @@ package contract
 
 import "slices"
 
-// What was sent is looked into in the same way whether it came as JSON or as a form,
-// before a schema has said what the values of the form are.
+// A body is read in the same way whether it was sent as JSON or as a form whose values have no types yet.
 
-// Properties gives those of an object, the values of a form still without types; nil: v
-// is no object.
+// Properties returns the properties of an object, the values of a form still without types; nil if v is no object.
 func Properties(v any) map[string]any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -24,7 +22,7 @@ func Properties(v any) map[string]any {
 	return nil
 }
 
-// Items gives those of a list, in order; nil: v is no list.
+// Items returns the items of a list in order; nil if v is no list.
 func Items(v any) []any {
 	switch v := v.(type) {
 	case []any:
@@ -38,7 +36,7 @@ func Items(v any) []any {
 	return nil
 }
 
-// textOf gives a text; false: v is none.
+// textOf returns a text; false if v is none.
 func textOf(v any) (text string, ok bool) {
 	switch v := v.(type) {
 	case string:
@@ -51,8 +49,8 @@ func textOf(v any) (text string, ok bool) {
 	return "", false
 }
 
-// ActionsIn lists the actions that a body names before it was checked: an event's, or
-// those of the events in a bulk, each once.
+// ActionsIn lists each action once that an unchecked body names: the action of an event, or the actions of the events
+// in a bulk.
 func ActionsIn(body any) (actions []string) {
 	sent := Properties(body)
 	if action, ok := textOf(sent["action"]); ok {
@@ -76,8 +74,8 @@ func ActionsIn(body any) (actions []string) {
 	return actions
 }
 
-// Clone copies the objects and lists of a body, so that the copy can be checked, which
-// changes it, and the original checked again. A form is never changed and not copied.
+// Clone copies the objects and lists of a body. The copy can be checked, which changes it, and the original can be
+// checked again. A form is never changed and is not copied.
 func Clone(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

@@ -10,15 +10,15 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// Configurator reads configurations as the Administration document describes them, with
-// each entity held against the schema of its type.
+// Configurator reads configurations as the Administration document describes them, and checks each entity against the
+// schema of its type.
 type Configurator struct {
 	whole      *Schema
 	entities   *Entities
 	vocabulary *Vocabulary
 }
 
-// NewConfigurator reads the contract. It fails when the contract is broken.
+// NewConfigurator reads the contract. It fails if the contract is broken.
 func NewConfigurator(v *Vocabulary) (*Configurator, error) {
 	documents, err := Documents()
 	if err != nil {
@@ -38,8 +38,7 @@ func NewConfigurator(v *Vocabulary) (*Configurator, error) {
 	return nil, fmt.Errorf("the contract has no configuration")
 }
 
-// ConfiguratorFor gives a configurator for bodies that were checked already: it has Of,
-// and must not be asked to Read.
+// ConfiguratorFor returns a configurator for bodies that are checked already: it has Of, and Read must not be called.
 func ConfiguratorFor(v *Vocabulary, entities *Entities) *Configurator {
 	return &Configurator{entities: entities, vocabulary: v}
 }
@@ -58,10 +57,9 @@ func (c *Configurator) Read(document []byte) (admin.Configuration, error) {
 	return c.Of(checked, raw)
 }
 
-// Of makes a configuration out of its checked tree, and its entities out of raw, the
-// body as it was sent: only the type of an entity tells what the values of a form are,
-// and its schema is that of the programme at the moment of the change. It fails with an
-// error of kind Invalid.
+// Of makes a configuration from its checked tree, and its entities from raw, the body as it was sent: only an entity's
+// type tells the types of a form's values, and its schema depends on the programme at the moment of the change. It
+// fails with an error of kind Invalid.
 func (c *Configurator) Of(checked, raw any) (admin.Configuration, error) {
 	var sections struct {
 		Settings struct {
@@ -99,7 +97,7 @@ func (c *Configurator) Of(checked, raw any) (admin.Configuration, error) {
 	return out, nil
 }
 
-// fields reads those of one entity by the schema of its type.
+// fields reads the fields of one entity by the schema of its type.
 func (c *Configurator) fields(kind, id string, body any) admin.EntityFields {
 	place := admin.EntityPlaceIn(kind, id)
 	return func(p *programme.Programme, stored json.RawMessage) (json.RawMessage, error) {

@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// open makes what the schema wants of a form's value: names for an object,
-// places for a list, a converted text for anything else. What does not fit
-// stays as it is and is refused as such.
+// open gives a form's value the shape that the schema wants: names for an object, places for a list, a converted text
+// for anything else. A value that does not fit stays as it is, and the check refuses it.
 func (n *Form) open(s *Schema) any {
 	switch {
 	case n.isText && s.kind == object && !s.nullable && strings.TrimSpace(n.text) == "":
@@ -30,8 +29,8 @@ func (n *Form) open(s *Schema) any {
 	return m
 }
 
-// items gives numbered children in order, without gaps; a name among them means
-// that it is no list, and answers nil.
+// items calls each for numbered children in order, without gaps. It returns nil if one of the names is not a number:
+// then the value is no list.
 func (n *Form) items(each func(*Form) any) any {
 	places := make([]int, 0, len(n.children))
 	for key := range n.children {
@@ -53,8 +52,7 @@ func (n *Form) items(each func(*Form) any) any {
 	return list
 }
 
-// free gives a form's value without a schema: texts, lists where all names are
-// places, objects otherwise.
+// free returns a form's value without a schema: texts, lists where all names are places, objects otherwise.
 func (n *Form) free() any {
 	if n.isText {
 		return n.text
@@ -69,8 +67,8 @@ func (n *Form) free() any {
 	return m
 }
 
-// convert turns a form's text into the type that a scalar takes. Text that is not of
-// that type stays text: validate then says what it should have been.
+// convert turns a form's text into the type of a scalar. A text that is not of that type stays text, and validate
+// reports the type.
 func (t typeSet) convert(text string) any {
 	switch {
 	case t&(takesInteger|takesNumber) != 0 && IsNumber(text):
@@ -88,7 +86,7 @@ func (t typeSet) convert(text string) any {
 	return text
 }
 
-// isInteger takes -?(0|[1-9][0-9]*): 05 is a code, not a number.
+// isInteger accepts -?(0|[1-9][0-9]*): 05 is a code, not a number.
 func isInteger(s string) bool {
 	s = strings.TrimPrefix(s, "-")
 	if s == "" || len(s) > 1 && s[0] == '0' {
@@ -97,7 +95,7 @@ func isInteger(s string) bool {
 	return digits(s) == len(s)
 }
 
-// IsNumber says whether a text is a number as JSON writes it.
+// IsNumber reports whether a text is a number as JSON writes it.
 func IsNumber(s string) bool {
 	whole := strings.TrimPrefix(s, "-")
 	n := digits(whole)

@@ -10,9 +10,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// declarations are the actions and attributes that the programme declares
-// (module custom_events), each with a JSON schema. A schema is compiled once and
-// found again by its text.
+// declarations are the actions and attributes that the programme declares (module custom_events), each with a JSON
+// schema. A schema is compiled once and cached by its text.
 type declarations struct {
 	language *Schema // what a schema may say
 	always   *Schema // the attributes that every action has
@@ -23,10 +22,10 @@ type declarations struct {
 	actions  map[string]action  // by name and texts
 }
 
-// finder finds what is declared for an action; nil: nothing is.
+// finder returns the schema that is declared for an action; nil if there is none.
 type finder func(action string) json.RawMessage
 
-// find gives what the programme in force declares for an action.
+// find returns the schema that the programme in force declares for an action.
 func (d *declarations) find(action string) json.RawMessage {
 	if find := d.inForce.Load(); find != nil {
 		return (*find)(action)
@@ -35,14 +34,13 @@ func (d *declarations) find(action string) json.RawMessage {
 }
 
 const (
-	// maxCompiled bounds how many compiled schemas are kept. A programme
-	// declares a few; the bound is there for a history of changes.
+	// maxCompiled bounds the cache of compiled schemas. A programme declares a few; the bound is for a long history of
+	// changes.
 	maxCompiled = 1000
 	// maxDeclaredSize bounds the text of a schema, in bytes.
 	maxDeclaredSize = 64 << 10
 
-	// lineAction is the action whose declared attributes are those of a line of
-	// a purchase.
+	// lineAction is the action whose declared attributes belong to the lines of a purchase.
 	lineAction = "checkout_item"
 	// TimestampProperty is the attribute that every action has.
 	TimestampProperty = "effective_timestamp"
@@ -62,29 +60,26 @@ func newDeclarations(timestamp *Schema) (*declarations, error) {
 	return d, err
 }
 
-// UseDeclarations says how to find what the programme in force declares for an
-// action: a JSON schema that DeclareAction took; nil where it declares nothing.
-// The action may be one of the document, which then has these attributes too, or
+// UseDeclarations sets the function that finds what the programme in force declares for an action: a JSON schema that
+// DeclareAction accepted, or nil. The action may be one of the document, which then has these attributes as well, or
 // checkout_item, for the lines of a purchase. find must not block.
 func (v *Vocabulary) UseDeclarations(find func(action string) json.RawMessage) {
 	f := finder(find)
 	v.declared.inForce.Store(&f)
 }
 
-// Extend makes a body that names an action follow the programme: beside the actions of
-// its document it takes those that the programme in force declares, and the attributes
-// that it declares for any action. A schema without a discriminator is left as it is. It
-// must be called before body is used.
+// Extend makes a body that names an action follow the programme: beside the actions of its document it accepts the
+// actions that the programme in force declares, and the attributes that it declares for any action. A schema without a
+// discriminator stays as it is. Extend must be called before body is used.
 func (v *Vocabulary) Extend(body *Schema) {
 	if body != nil && body.kind == oneOf {
 		body.lookup = v.branch
 	}
 }
 
-// DeclareAction refuses what cannot be declared for an action: a schema that does not
-// compile or that costs too much, an action that only the platform writes (but for
-// checkout_item), and an attribute that the action has already. Its errors are of kind
-// Invalid, and their details name the place, such as schema.properties.colour.type.
+// DeclareAction checks a schema that is to be declared for an action. It refuses a schema that does not compile or
+// costs too much, an action that only the platform writes (except checkout_item), and an attribute that the action has
+// already. Its errors are of kind Invalid, and their details name the place, such as schema.properties.colour.type.
 func (v *Vocabulary) DeclareAction(name string, schema json.RawMessage) error {
 	s, err := v.declared.declare(schema)
 	if err != nil {
@@ -110,8 +105,8 @@ func (v *Vocabulary) DeclareAction(name string, schema json.RawMessage) error {
 	return nil
 }
 
-// Declarable holds an entity of the type custom-events/action against the actions and
-// attributes that there are already. It fails as DeclareAction does.
+// Declarable checks an entity of the type custom-events/action against the existing actions and attributes. It fails as
+// DeclareAction does.
 func (v *Vocabulary) Declarable(entity json.RawMessage) error {
 	var declared struct {
 		Name   string          `json:"name"`
@@ -123,8 +118,8 @@ func (v *Vocabulary) Declarable(entity json.RawMessage) error {
 	return v.DeclareAction(declared.Name, declared.Schema)
 }
 
-// CheckDeclared validates an event's data by a schema that the programme
-// declares and gives it in canonical form, as Check does by the document's.
+// CheckDeclared validates an event's data by a declared schema and returns it in canonical form, as Check does by the
+// document's schema.
 func (v *Vocabulary) CheckDeclared(schema, data json.RawMessage, at string) (json.RawMessage, error) {
 	s, err := v.declared.compile(schema)
 	if err != nil {
@@ -133,8 +128,7 @@ func (v *Vocabulary) CheckDeclared(schema, data json.RawMessage, at string) (jso
 	return s.CheckJSON(data, at)
 }
 
-// submittable finds an action that can be submitted, with what the programme
-// declares for it.
+// submittable finds an action that can be submitted, including what the programme declares for it.
 func (v *Vocabulary) submittable(name string) (action, bool) {
 	a, documented := v.actions[name]
 	if _, internal := v.internal[name]; internal {
@@ -150,9 +144,8 @@ func (v *Vocabulary) submittable(name string) (action, bool) {
 	return v.withDeclared(name, own, line)
 }
 
-// withDeclared gives an action with the declared attributes of its data and of
-// its lines. A schema that cannot be compiled declares nothing: DeclareAction
-// lets none in.
+// withDeclared returns an action with the declared attributes of its data and of its lines. A schema that does not
+// compile declares nothing; DeclareAction accepts none.
 func (v *Vocabulary) withDeclared(name string, own, line json.RawMessage) (action, bool) {
 	d := v.declared
 	key := name + "\x00" + string(own) + "\x00" + string(line)

@@ -10,9 +10,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// compile makes a declared schema ready: its attributes and those that every
-// action has. Attributes that begin with cf_ are kept; any other is, where the
-// schema says so.
+// compile compiles a declared schema: its attributes and the attributes of every action. Attributes that begin with cf_
+// are kept, and others if the schema allows them.
 func (d *declarations) compile(text json.RawMessage) (*Schema, error) {
 	d.mu.Lock()
 	s := d.compiled[string(text)]
@@ -38,8 +37,7 @@ func (d *declarations) compile(text json.RawMessage) (*Schema, error) {
 	return s, nil
 }
 
-// read holds a schema against the language of schemas, and against what that
-// language cannot tell.
+// read checks a schema against the language of schemas, and against the rules that this language cannot express.
 func (d *declarations) read(text json.RawMessage) (*openapi3.Schema, error) {
 	if len(text) > maxDeclaredSize {
 		return nil, loyalty.ErrTooLarge.With("property", "schema").At("schema")
@@ -63,7 +61,7 @@ func (d *declarations) read(text json.RawMessage) (*openapi3.Schema, error) {
 	return schema, nil
 }
 
-// schema notes what is wrong with a schema beyond its own form.
+// schema notes the faults of a schema beyond its own form.
 func (k *checker) schema(s *openapi3.Schema) {
 	if s.Type.Is("array") && s.Items == nil {
 		k.fault(loyalty.ErrPropertyEmpty.Name, "items", map[string]any{"property": "items"})
@@ -87,7 +85,7 @@ func (k *checker) schema(s *openapi3.Schema) {
 	}
 }
 
-// values holds the values of an enum against the rest of their schema.
+// values checks the values of an enum against the rest of their schema.
 func (k *checker) values(s *openapi3.Schema) {
 	free, size := *s, 0
 	if parsed, err := syntax.Parse(s.Pattern, syntax.Perl); err == nil && s.Pattern != "" {
@@ -104,7 +102,7 @@ func (k *checker) values(s *openapi3.Schema) {
 	}
 }
 
-// within does something further down the path.
+// within calls do further down the path.
 func (k *checker) within(path []step, do func()) {
 	at := len(k.path)
 	k.path = append(slices.Clip(k.path), path...)

@@ -1,4 +1,3 @@
-// Package contract is the OpenAPI documents at work: it reads bodies, JSON or forms, and
-// holds them against the schemas of the documents and against what the programme
-// declares. It knows nothing of gin. README.md says what belongs here.
+// Package contract applies the OpenAPI documents: it reads bodies, JSON or forms, and checks them against the schemas
+// of the documents and the declarations of the programme. It does not know gin. README.md says what belongs here.
 package contract

@@ -15,15 +15,15 @@ import (
 	"github.com/loyalty-platform/loyalty/openapi"
 )
 
-// Document is one API of the contract: its name, such as display, and its OpenAPI
-// document with every reference resolved.
+// Document is one API of the contract: its name, such as display, and its OpenAPI document with all references
+// resolved.
 type Document struct {
 	API  string
 	Spec *openapi3.T
 }
 
-// Documents gives every document of the contract, without prose and examples. They are
-// read once, and must not be changed. It fails where one cannot be read.
+// Documents returns every document of the contract, without prose and examples. They are read once and must not be
+// changed. It fails if one cannot be read.
 var Documents = sync.OnceValues(func() ([]Document, error) {
 	if err := readAll(); err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ var Documents = sync.OnceValues(func() ([]Document, error) {
 	return all, nil
 })
 
-// reader reads documents, and what they share once for all of them.
+// reader reads documents; a file that several of them share is read once.
 type reader struct {
 	sync.Mutex
 	*openapi3.Loader
@@ -49,7 +49,7 @@ type reader struct {
 func newReader() *reader {
 	l := openapi3.NewLoader()
 	l.IsExternalRefsAllowed = true
-	files := map[string][]byte{} // the loader asks for a file with each reference into it, though it reads it once
+	files := map[string][]byte{} // the loader asks for a file at each reference into it
 	l.ReadFromURIFunc = func(_ *openapi3.Loader, u *url.URL) ([]byte, error) {
 		name := strings.TrimSuffix(path.Clean(u.Path), ".yaml") + ".json"
 		if text, ok := files[name]; ok {
@@ -64,15 +64,15 @@ func newReader() *reader {
 	return &reader{Loader: l}
 }
 
-// The documents are most of what a start takes, so two processors read half each. What
-// refers to the events or the entities is read with them.
+// Reading the documents takes most of the time of a start, so two processors read half of them each. The documents that
+// refer to the events or the entities are read with them.
 var (
 	first  = newReader()
 	second = newReader()
 	beside = []string{"display", "events", "entities", "automation-campaigns", "leaderboard"} // read by the second
 )
 
-// readAll reads both halves at once; who asks for a document then has it.
+// readAll reads both halves at once.
 func readAll() error {
 	var halves errgroup.Group
 	for _, here := range []bool{true, false} {
@@ -91,7 +91,7 @@ func readAll() error {
 	return halves.Wait()
 }
 
-// document gives an API's document, or common.
+// document returns an API's document, or common.
 func document(name string) (*openapi3.T, error) {
 	r := first
 	if slices.Contains(beside, name) {
@@ -106,5 +106,5 @@ func document(name string) (*openapi3.T, error) {
 	return spec, nil
 }
 
-// Filters are those of filters.yaml, by API.
+// Filters are the filters of filters.yaml, by API.
 var Filters = sync.OnceValues(func() (map[string]openapi.Filters, error) { return openapi.LoadFilters(document) })

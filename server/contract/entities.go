@@ -12,15 +12,14 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// Entities are the schemas of the entities, as x-entities of the Entities
-// document names them.
+// Entities are the schemas of the entities, as x-entities of the Entities document names them.
 type Entities struct {
 	byType map[string]*Schema
 	texts  *Schema // a translatable text
 }
 
-// EntitiesOf reads the schemas of the entities from the document that has them. It fails
-// when there is none, or when x-entities names something that is not an object.
+// EntitiesOf reads the schemas of the entities from the Entities document. It fails if that is missing, or if
+// x-entities names something that is not an object.
 func EntitiesOf(documents []Document) (*Entities, error) {
 	for _, d := range documents {
 		if d.API == "entities" {
@@ -34,8 +33,7 @@ func EntitiesOf(documents []Document) (*Entities, error) {
 	return nil, fmt.Errorf("the contract has no entities")
 }
 
-// newEntitySchemas reads the Entities document. It fails when x-entities names
-// something that is not an object.
+// newEntitySchemas reads the Entities document. It fails if x-entities names something that is not an object.
 func newEntitySchemas(doc *openapi3.T) (*Entities, error) {
 	named, _ := doc.Extensions["x-entities"].(map[string]any)
 	c, s := NewCompiler(), &Entities{byType: make(map[string]*Schema, len(named))}
@@ -54,15 +52,15 @@ func newEntitySchemas(doc *openapi3.T) (*Entities, error) {
 		return nil, fmt.Errorf("x-entities is empty")
 	}
 	for _, choosing := range c.done {
-		choosing.unknown = nil // no handler looks for branches of its own
+		choosing.unknown = nil // no handler needs branches of its own
 	}
 	var err error
 	s.texts, err = c.Compile(doc.Components.Schemas["Translations"])
 	return s, err
 }
 
-// Of gives the schema of a type, extended by the attributes that the programme declares
-// for it. It fails with ErrEntityUnknown.
+// Of returns the schema of a type, extended by the attributes that the programme declares for it. It fails with
+// ErrEntityUnknown.
 func (s *Entities) Of(kind string, p *programme.Programme) (*Schema, error) {
 	fields, ok := s.byType[kind]
 	if p.OwnTypes[kind] {
@@ -82,14 +80,14 @@ func (s *Entities) Of(kind string, p *programme.Programme) (*Schema, error) {
 	return fields.extended(by), nil
 }
 
-// Has says whether the document gives a type of entity a property. Attributes that the
-// programme declares do not count.
+// Has reports whether the document gives a type of entity a property. Attributes that the programme declares do not
+// count.
 func (s *Entities) Has(kind, property string) bool {
 	fields := s.byType[kind]
 	return fields != nil && fields.byName[property] != nil
 }
 
-// ownTypes stands in x-entities for the types that the programme declares.
+// ownTypes is the name in x-entities for the types that the programme declares.
 const ownTypes = "custom/{kind}"
 
 // maxAttribute bounds the text of a declared attribute, in characters.
@@ -114,8 +112,7 @@ func (s *Entities) attribute(a *loyalty.CustomAttribute) *Schema {
 	return &Schema{source: schema, types: typesOf(schema), format: schema.Format}
 }
 
-// Creation reads the fields of a new entity from a body, without its id, and gives them
-// as canonical JSON. It fails as Check does.
+// Creation reads the fields of a new entity from a body, without its id, as canonical JSON. It fails as Check does.
 func (s *Schema) Creation(body any) (json.RawMessage, error) {
 	switch v := body.(type) {
 	case map[string]any:
@@ -130,10 +127,9 @@ func (s *Schema) Creation(body any) (json.RawMessage, error) {
 	return AppendJSON(nil, tree), nil
 }
 
-// Patch reads the fields that an update sends: those it names, each as a whole, and null
-// for those that go. In a form an empty value stands for null. Required fields are looked
-// at when the patch is applied to the entity. It fails as Check does, and with
-// ErrPropertyUnknown for a field that is to go and does not exist.
+// Patch reads the fields of an update: each named field as a whole, and null for a field that is to be removed. In a
+// form an empty value stands for null. Required fields are checked when the patch is applied to the entity. It fails as
+// Check does, and with ErrPropertyUnknown for a field to be removed that does not exist.
 func (s *Schema) Patch(body any) (json.RawMessage, error) { return s.PatchAt(body, "") }
 
 // PatchAt is Patch with a prefix for the fields of its errors.
@@ -156,10 +152,9 @@ func (s *Schema) PatchAt(body any, at string) (json.RawMessage, error) {
 	return AppendJSON(nil, changes), nil
 }
 
-// withoutCleared takes the properties out of a body that are to go: those that are
-// null, and in a form those that are empty. It changes the body, and gives what is left
-// of it with the names of what went, in alphabetical order. What is no object is left
-// as it is, for check to refuse.
+// withoutCleared takes the properties out of a body that are to be removed: null, and in a form empty. It changes the
+// body, and returns the rest and the names of the removed properties in alphabetical order. A body that is no object
+// stays as it is, for check to refuse.
 func (s *Schema) withoutCleared(body any) (sent any, gone []string) {
 	m, ok := body.(map[string]any)
 	if form, isForm := body.(*Form); isForm {
@@ -183,5 +178,5 @@ func isBlankForm(v any) bool {
 	return ok && n.isText && n.text == ""
 }
 
-// IsCustom says whether a property is a custom attribute: cf_ and a name.
+// IsCustom reports whether a property is a custom attribute: cf_ and a name.
 func IsCustom(name string) bool { return len(name) > 3 && name[:3] == "cf_" }

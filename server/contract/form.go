@@ -9,17 +9,17 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// Bounds of a form. The body's own limit is the first one; these keep the tree
-// small when the body is made of very short or very nested names.
+// Bounds of a form. The body's own limit applies first; these keep the tree small if the body has very short or deeply
+// nested names.
 const (
 	maxFormPairs = 50_000
 	maxFormDepth = 16
 	maxFormIndex = 1_000_000_000
-	maxFormSets  = 60_000 // nodes that hold others
+	maxFormSets  = 60_000 // nodes with children
 )
 
-// Form is a value of a form before a schema has said what it is: either a text, or a set
-// of named or numbered children. Check gives it the types of its schema.
+// Form is a value of a form before a schema gives it a type: either a text, or a set of named or numbered children.
+// Check gives it the types of its schema.
 type Form struct {
 	text     string
 	isText   bool
@@ -27,9 +27,8 @@ type Form struct {
 	next     int // the number that the next [] gets
 }
 
-// ParseForm reads application/x-www-form-urlencoded with bracketed names, in
-// wire order: a[b][0][c]=x, a[]=x. A name that ends in [] may be repeated, any other is
-// refused where it comes twice; ; is data. It fails with kind Invalid.
+// ParseForm reads application/x-www-form-urlencoded with bracketed names, in wire order: a[b][0][c]=x, a[]=x. A name
+// that ends in [] may be repeated; any other repeated name is refused. ; is data. It fails with kind Invalid.
 func ParseForm(body []byte) (*Form, error) {
 	root, sets := &Form{}, 0
 	for pairs := 0; len(body) > 0; {
@@ -88,8 +87,8 @@ func conflict(name string) error {
 	return ErrConflictingParameter.With("parameter", name).At(name)
 }
 
-// child finds or makes a child. The empty key is [], which counts on behind the
-// greatest number so far. A fresh child is neither text nor set yet.
+// child finds or makes a child. The empty key is [], which takes the number after the greatest so far. A new child is
+// neither text nor set yet.
 func (n *Form) child(key string) *Form {
 	if key == "" {
 		key = strconv.Itoa(n.next)
@@ -108,8 +107,7 @@ func (n *Form) child(key string) *Form {
 	return c
 }
 
-// splitName cuts a[b][c] into a, b, c. Brackets must be whole and stand at the
-// end of the name only.
+// splitName cuts a[b][c] into a, b, c. Brackets must be balanced and stand only at the end of the name.
 func splitName(name string) (path []string, ok bool) {
 	first, rest, nested := strings.Cut(name, "[")
 	if first == "" || strings.Contains(first, "]") {
@@ -142,8 +140,8 @@ func formIndex(key string) (int, bool) {
 	return int(i), err == nil && i < maxFormIndex
 }
 
-// unescapeForm resolves %XY and + and refuses broken triplets, invalid UTF-8
-// and NUL, which no database takes as text.
+// unescapeForm resolves %XY and +. It refuses broken triplets, invalid UTF-8, and NUL, which no database stores as
+// text.
 func unescapeForm(raw []byte) (string, bool) {
 	if bytes.IndexByte(raw, '%') < 0 && bytes.IndexByte(raw, '+') < 0 {
 		return string(raw), storableText(raw)
@@ -170,8 +168,7 @@ func unescapeForm(raw []byte) (string, bool) {
 	return string(text), storableText(text)
 }
 
-// IsText says whether a text can be stored: it is UTF-8 and holds no NUL, which no
-// database takes.
+// IsText reports whether a text can be stored: it is UTF-8 without NUL, which no database stores.
 func IsText(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
 
 func storableText(text []byte) bool {
@@ -189,8 +186,7 @@ func unhex(c byte) byte {
 	return 255
 }
 
-// MalformedBody gives ErrMalformedBody with its reason, a key of the catalogue below
-// "reason.", such as encoding.
+// MalformedBody returns ErrMalformedBody with its reason, a key of the catalogue below "reason.", such as encoding.
 func MalformedBody(reason string) *loyalty.Error {
 	return ErrMalformedBody.With("reason", reason)
 }

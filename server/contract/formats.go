@@ -12,9 +12,8 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// formats are the text formats of the documents. They are given to each
-// validation, because kin-openapi's own table is a global of the process and
-// knows 2023-02-30 as a date.
+// formats are the text formats of the documents. They are passed to each validation, because kin-openapi's own table is
+// a global of the process and accepts 2023-02-30 as a date.
 var formats = map[string]openapi3.StringFormatValidator{
 	"birth-date":     openapi3.NewCallbackValidator(isBirthDate),
 	"cidr":           openapi3.NewCallbackValidator(isNetwork),
@@ -26,11 +25,11 @@ var formats = map[string]openapi3.StringFormatValidator{
 	"uri":            openapi3.NewCallbackValidator(isURL),
 }
 
-// errFormat says only that a text has not its format: the message is made from
-// the schema, and nothing of the text may get into it.
+// errFormat says only that a text is not in its format: the message is made from the schema, and no part of the text
+// may appear in it.
 var errFormat = errors.New("not in the format")
 
-// isDate takes YYYY-MM-DD, a day that is in the calendar.
+// isDate accepts YYYY-MM-DD, a day of the calendar.
 func isDate(s string) error {
 	if t, err := time.Parse(time.DateOnly, s); err != nil || t.Year() < 1 {
 		return errFormat
@@ -38,13 +37,13 @@ func isDate(s string) error {
 	return nil
 }
 
-// oldest is the first day on which a living person can be taken to have been born.
+// oldest is the earliest accepted date of birth.
 const oldest = "1900-01-01"
 
-// newest is the last such day: today, wherever on earth it is the latest.
+// newest is the latest accepted date of birth: today in the time zone where the day begins first.
 func newest() string { return time.Now().UTC().Add(14 * time.Hour).Format(time.DateOnly) }
 
-// isBirthDate takes a day on which a customer can have been born.
+// isBirthDate accepts a plausible date of birth.
 func isBirthDate(s string) error {
 	if err := isDate(s); err != nil || s < oldest || s > newest() {
 		return errFormat
@@ -52,7 +51,7 @@ func isBirthDate(s string) error {
 	return nil
 }
 
-// isInstant takes RFC 3339 with any offset, in years that can be written back.
+// isInstant accepts RFC 3339 with any offset, in years that can be written back.
 func isInstant(s string) error {
 	t, err := time.Parse(time.RFC3339, s)
 	if err != nil || t.UTC().Year() < 1 || t.UTC().Year() > 9999 {
@@ -68,8 +67,7 @@ func isDateOrInstant(s string) error {
 	return isInstant(s)
 }
 
-// isEmail takes a bare address. Blanks around it are allowed: addresses are
-// compared trimmed.
+// isEmail accepts a bare address. Blanks around it are allowed: addresses are compared trimmed.
 func isEmail(s string) error {
 	s = strings.TrimSpace(s)
 	a, err := mail.ParseAddress(s)
@@ -79,7 +77,7 @@ func isEmail(s string) error {
 	return nil
 }
 
-// isURL takes a complete address: scheme and host, whatever the scheme.
+// isURL accepts a complete address: scheme and host, of any scheme.
 func isURL(s string) error {
 	if strings.ContainsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) {
 		return errFormat
@@ -91,7 +89,7 @@ func isURL(s string) error {
 	return nil
 }
 
-// isNetwork takes an IP address or a network.
+// isNetwork accepts an IP address or a network.
 func isNetwork(s string) error {
 	if _, ok := ParseNetwork(s); !ok {
 		return errFormat
@@ -99,8 +97,8 @@ func isNetwork(s string) error {
 	return nil
 }
 
-// ParseNetwork reads what the format cidr takes: a network, or one address as a network
-// of its own. It is false for any other text.
+// ParseNetwork reads a text of the format cidr: a network, or one address as a network of its own. It is false for any
+// other text.
 func ParseNetwork(text string) (netip.Prefix, bool) {
 	if p, err := netip.ParsePrefix(text); err == nil {
 		return p.Masked(), true

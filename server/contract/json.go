@@ -6,13 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-// maxJSONDepth bounds the nesting of a body. The deepest thing the contract
-// itself has is five levels down.
+// maxJSONDepth bounds the nesting of a body. The deepest value of the contract is five levels down.
 const maxJSONDepth = 32
 
-// ParseJSON reads one JSON value as maps, slices, strings, bools, nil and
-// json.Number, so that numbers keep their digits. A name that one object has twice is
-// refused: which of its values was meant is a guess. It fails with kind Invalid.
+// ParseJSON reads one JSON value as maps, slices, strings, bools, nil and json.Number, so that numbers keep their
+// digits. It refuses an object that has a name twice, because it cannot know which value is meant. It fails with kind
+// Invalid.
 func ParseJSON(body []byte) (any, error) {
 	if !utf8.Valid(body) {
 		return nil, MalformedBody("encoding")
@@ -27,13 +26,11 @@ func ParseJSON(body []byte) (any, error) {
 	return r.whole()
 }
 
-// maxJSONValues is how many values a body may have, where it has not room for more
-// than a text or number of a few characters each: a value takes a hundred times the
-// bytes in memory that it can take in a body.
+// maxJSONValues bounds the values of a body whose values take less than five bytes on average. In memory a value can
+// take a hundred times its bytes in the body.
 const maxJSONValues = 150_000
 
-// jsonSize counts how deep arrays and objects nest, and about how many values there
-// are, before anything is made of them.
+// jsonSize returns how deep arrays and objects nest, and about how many values there are, before a tree is built.
 func jsonSize(body []byte) (deepest, values int) {
 	depth, inText := 0, false
 	for i := 0; i < len(body); i++ {
@@ -56,8 +53,7 @@ func jsonSize(body []byte) (deepest, values int) {
 	return deepest, values
 }
 
-// AppendJSON writes a tree in canonical form: names sorted, no blanks, numbers
-// digit for digit as they came.
+// AppendJSON writes a tree in canonical form: names sorted, no blanks, numbers digit for digit as they were sent.
 func AppendJSON(dst []byte, v any) []byte {
 	switch v := v.(type) {
 	case nil:

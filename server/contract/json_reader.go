@@ -10,26 +10,25 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// jsonReader makes the tree of a JSON text: what encoding/json makes of it with UseNumber,
-// at a third of the cost, which every request pays. Texts and numbers without escapes are
-// parts of the body, not copies. The body is UTF-8 and does not nest deeply: its caller
-// has looked.
+// jsonReader builds the tree of a JSON text, the same as encoding/json with UseNumber but cheaper, which matters for
+// every request. Texts and numbers without escapes are slices of the body, not copies. The caller has checked that the
+// body is UTF-8 and does not nest deeply.
 type jsonReader struct {
 	text string
 	at   int
-	// half: a text has half a character, \ud800 to \udfff without its other half. It cannot be
-	// stored, and all of them would be read as U+FFFD: two ids would be one.
+	// half: a text has half a surrogate pair, \ud800 to \udfff without its other half. It cannot be stored, and reading
+	// each as U+FFFD would make two ids one.
 	half bool
-	nul  bool // a text has the one character that no database takes
-	odd  int  // where the first of these stands
-	// twice is where the value of a name stands that its object had before; 0: no such value. The
-	// first byte of a text is never a value inside an object.
+	nul  bool // a text has U+0000, which no database stores
+	odd  int  // where the first of these is
+	// twice is the place of a value whose name its object had before; 0: none. The first byte of a text is never a
+	// value inside an object.
 	twice int
 }
 
-// whole reads the one value of a text. It fails with ErrMalformedBody, which names the field
-// where reading ended: syntax, or trailing where something stands behind the value, or what
-// no text may contain, surrogate and nul, or the property that an object has twice (repeated_name).
+// whole reads the one value of a text. It fails with ErrMalformedBody, which names the field where reading ended.
+// Reasons: syntax, trailing (text behind the value), surrogate and nul (characters that cannot be stored), and
+// repeated_name (an object has a property twice).
 func (r *jsonReader) whole() (any, error) {
 	v, ok := r.value()
 	if !ok {
@@ -49,8 +48,7 @@ func (r *jsonReader) whole() (any, error) {
 	return v, nil
 }
 
-// malformedAt names the field that stands at a place of a JSON text; none, where that is the
-// whole.
+// malformedAt names the field at a place of a JSON text; none if the place belongs to the whole value.
 func malformedAt(reason, text string, at int) *loyalty.Error {
 	err := MalformedBody(reason)
 	if field := fieldAt(text, at); field != "" {
@@ -59,15 +57,14 @@ func malformedAt(reason, text string, at int) *loyalty.Error {
 	return err
 }
 
-// fieldAt is the path of the value that stands at a place of a JSON text, such as
-// data.items[1].sku; that of the object, where a name stands there. Only what is refused is
-// read a second time.
+// fieldAt is the path of the value at a place of a JSON text, such as data.items[1].sku, or of the object if the place
+// is a name. Only a refused text is read this second time.
 func fieldAt(text string, at int) string {
 	type level struct {
 		list bool
 		path string
 		name string // of the property whose value comes next
-		had  bool   // the name was read: its value comes
+		had  bool   // the name was read: its value follows
 		next int    // item of the list
 	}
 	levels := []level{{list: true}}
@@ -122,7 +119,7 @@ func (r *jsonReader) blanks() {
 	}
 }
 
-// next takes a character behind blanks; false: another one stands there.
+// next skips blanks and takes a character; false if another one follows.
 func (r *jsonReader) next(c byte) bool {
 	r.blanks()
 	if r.at == len(r.text) || r.text[r.at] != c {
@@ -233,7 +230,7 @@ func (r *jsonReader) string() (string, bool) {
 	return "", false
 }
 
-// escapes reads on where the first escape of a text stands.
+// escapes reads on from the first escape of a text.
 func (r *jsonReader) escapes(text []byte) (string, bool) {
 	for r.at < len(r.text) {
 		c := r.text[r.at]
@@ -272,7 +269,7 @@ func (r *jsonReader) escapes(text []byte) (string, bool) {
 	return "", false
 }
 
-// character reads the four digits behind \u, and the other half of a pair.
+// character reads the four digits behind \u, and the other half of a surrogate pair.
 func (r *jsonReader) character() (rune, bool) {
 	first, ok := r.digits()
 	if !ok || !utf16.IsSurrogate(first) {
@@ -288,7 +285,7 @@ func (r *jsonReader) character() (rune, bool) {
 		if char := utf16.DecodeRune(first, second); char != utf8.RuneError {
 			return char, true
 		}
-		r.at = before // what follows stands for itself
+		r.at = before // the following escape is a character of its own
 	}
 	if !r.half {
 		r.half, r.odd = true, r.at

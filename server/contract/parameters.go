@@ -8,9 +8,8 @@ import (
 	"github.com/getkin/kin-openapi/openapi3filter"
 )
 
-// CheckParameters holds the path, query and header parameters of a request against
-// their declarations. It fails with ErrInvalidParameter's code, and lists every
-// parameter at fault in the details.
+// CheckParameters checks the path, query and header parameters of a request against their declarations. It fails with
+// ErrInvalidParameter's code and lists every faulty parameter in the details.
 func CheckParameters(ctx context.Context, in *openapi3filter.RequestValidationInput, declared []*openapi3.Parameter) error {
 	in.Options = &openapi3filter.Options{SkipSettingDefaults: true, SchemaValidationOptions: validation}
 	var k checker
@@ -27,7 +26,7 @@ func CheckParameters(ctx context.Context, in *openapi3filter.RequestValidationIn
 	return e
 }
 
-// parameterFault notes what is wrong with a parameter.
+// parameterFault notes the fault of a parameter.
 func (k *checker) parameterFault(p *openapi3.Parameter, err error) {
 	k.path = append(k.path[:0], step{p.Name, -1})
 	var found *openapi3.SchemaError
@@ -36,7 +35,7 @@ func (k *checker) parameterFault(p *openapi3.Parameter, err error) {
 		return
 	}
 	if p.Schema != nil {
-		k.mustBe(typeNames(p.Schema.Value)) // it could not even be read
+		k.mustBe(typeNames(p.Schema.Value)) // not readable as its type
 		return
 	}
 	k.fault("property_invalid", "", map[string]any{"property": p.Name, "reason": "schema"})

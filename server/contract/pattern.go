@@ -8,21 +8,21 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// What matching a pattern costs is its size times the length of the text: RE2 takes no
-// longer, and a hostile text takes no less.
+// The cost of matching a pattern is its size times the length of the text: RE2's upper bound, which a hostile text
+// reaches.
 const (
-	// patternBudget bounds one declared pattern, for the longest text it may meet.
+	// patternBudget bounds the cost of one declared pattern for the longest allowed text.
 	patternBudget = 2_000_000
-	// patternLength is the length that a pattern is held to at least, and where
-	// its attribute has no maxLength.
+	// patternLength is the least length of a text that a pattern must afford, and the length for an attribute without
+	// maxLength.
 	patternLength = 1000
-	// eventPatternBudget bounds the patterns of all texts of an event together: lists
-	// have many of them, and an attribute without maxLength has no end.
+	// eventPatternBudget bounds the patterns of all texts of an event together: lists have many texts, and an attribute
+	// without maxLength is unbounded.
 	eventPatternBudget = 4 * patternBudget
 )
 
-// declare compiles a schema that is declared now. Those in force already are only
-// compiled: what was declared before a rule came stays declared.
+// declare compiles a newly declared schema. Schemas in force are only compiled: a declaration stays valid if a stricter
+// rule is added later.
 func (d *declarations) declare(text json.RawMessage) (*Schema, error) {
 	schema, err := d.read(text)
 	if err != nil {
@@ -36,7 +36,7 @@ func (d *declarations) declare(text json.RawMessage) (*Schema, error) {
 	return d.compile(text)
 }
 
-// affordable notes the patterns of a schema that do not stay within their budget.
+// affordable notes the patterns of a schema that exceed their budget.
 func (k *checker) affordable(s *openapi3.Schema) {
 	length := uint64(patternLength)
 	if s.MaxLength != nil {
@@ -73,8 +73,8 @@ func patternSize(r *syntax.Regexp) int {
 	return size
 }
 
-// affords charges a text that is to be held against a declared pattern, and notes the
-// fault where the event's budget ends. Patterns of the documents are ours and cost little.
+// affords charges a text that is to be matched with a declared pattern, and notes a fault if the event's budget is
+// spent. The patterns of the documents are trusted and cost little.
 func (k *checker) affords(s *Schema, text string) bool {
 	k.patterns += s.pattern * (utf8.RuneCountInString(text) + 1)
 	if k.patterns <= eventPatternBudget {

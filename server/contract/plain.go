@@ -10,12 +10,12 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// Most values of an event are good, and most of their schemas say a type, limits and perhaps a format. kin-openapi makes
-// its settings anew for each value, which costs more than the answer. So what such a schema takes is told here, and
-// whatever it does not take, or what another schema is asked, is left to kin-openapi, which decides and says why.
+// Most values of an event are valid, and most of their schemas have only a type, limits and perhaps a format.
+// kin-openapi builds its settings anew for each value, which costs more than the check. So takes accepts the valid
+// values of such plain schemas, and kin-openapi decides on all others and says what is wrong.
 
-// isPlain reports whether a schema says nothing of its values but what takes looks at. A schema with any other keyword,
-// known here or not, is not plain.
+// isPlain reports whether a schema has only keywords that takes checks. A schema with any other keyword, known here or
+// not, is not plain.
 func isPlain(schema *openapi3.Schema) bool {
 	_, known := formats[schema.Format]
 	known = known || schema.Format == ""
@@ -33,13 +33,13 @@ func isPlain(schema *openapi3.Schema) bool {
 	}
 	rest := *schema
 	rest.Type, rest.Format, rest.Enum, rest.MinLength, rest.MaxLength, rest.Min, rest.Max = nil, "", nil, 0, nil, nil, nil
-	rest.Nullable = false                                                                               // no null is taken here
-	rest.Title, rest.Description, rest.Example, rest.Default, rest.Deprecated = "", "", nil, nil, false // these say nothing of values
+	rest.Nullable = false                                                                               // takes refuses null
+	rest.Title, rest.Description, rest.Example, rest.Default, rest.Deprecated = "", "", nil, nil, false // these do not restrict values
 	rest.Extensions, rest.Origin, rest.ExternalDocs = nil, nil, nil
 	return known && len(schema.Type.Slice()) == 1 && reflect.ValueOf(rest).IsZero()
 }
 
-// takes reports whether a plain schema takes a value for certain. A whole number has been written as one before.
+// takes reports whether a plain schema certainly accepts a value. Whole numbers are in their canonical form already.
 func (s *Schema) takes(v any) bool {
 	switch v := v.(type) {
 	case string:

@@ -4,9 +4,9 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// DataSchema is the JSON Schema of the attributes of an action's events, those that the
-// programme declares too; false: there is no such action. Nothing is required of them: what is
-// personal, or was not sent, is absent.
+// DataSchema is the JSON Schema of the attributes of an action's events, including those that the programme declares;
+// false if there is no such action. No attribute is required: personal attributes and those that were not sent are
+// absent.
 func (v *Vocabulary) DataSchema(name string) (map[string]any, bool) {
 	a, ok := v.known(name)
 	if !ok {
@@ -15,7 +15,7 @@ func (v *Vocabulary) DataSchema(name string) (map[string]any, bool) {
 	return a.data.json(), true
 }
 
-// json is the schema of what was recorded, in the words of JSON Schema.
+// json is the schema of recorded data, as JSON Schema.
 func (s *Schema) json() map[string]any {
 	out := plainly(s.source)
 	switch s.kind {
@@ -38,7 +38,7 @@ func (s *Schema) json() map[string]any {
 	return out
 }
 
-// plainly is what a schema says of a value by itself.
+// plainly is the JSON Schema of a value itself, without its parts.
 func plainly(s *openapi3.Schema) map[string]any {
 	out := map[string]any{}
 	if s.Type != nil && len(*s.Type) > 0 {

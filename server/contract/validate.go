@@ -14,17 +14,16 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/money"
 )
 
-// validation are the options of every validation: all faults of a value, our own
-// formats, and no values or schemas in messages.
+// validation are the options of every validation: all faults of a value, our own formats, and no values or schemas in
+// messages.
 var validation = []openapi3.SchemaValidationOption{
 	openapi3.MultiErrors(),
 	openapi3.DisableSchemaErrorDetails(),
 	openapi3.WithStringFormatValidators(formats),
 }
 
-// validate lets kin-openapi decide on a scalar, after the checks that it cannot make
-// because it compares numbers as binary fractions. It gives the value as it is kept, an id
-// without the blanks around it.
+// validate lets kin-openapi decide on a scalar, after the checks that kin-openapi cannot make because it compares
+// numbers as binary fractions. It returns the value as it is stored, an id without the blanks around it.
 func (k *checker) validate(s *Schema, v any) any {
 	if text, ok := v.(string); ok && s.trimmed {
 		v = strings.TrimSpace(text)
@@ -54,8 +53,8 @@ func (k *checker) validate(s *Schema, v any) any {
 	return v
 }
 
-// exact gives a number as it is kept: a whole one without point or exponent, an
-// amount with the decimals that amounts have. It refuses what is too large.
+// exact returns a number as it is stored: a whole number without point or exponent, an amount with the decimals of
+// amounts. It refuses a number that is too large.
 func (k *checker) exact(s *Schema, n json.Number) (json.Number, bool) {
 	text, err := string(n), error(nil)
 	switch {
@@ -75,8 +74,8 @@ func (k *checker) exact(s *Schema, n json.Number) (json.Number, bool) {
 	return json.Number(text), err == nil
 }
 
-// wholeNumber writes a whole number as plain digits: 2.0 and 2e0 are 2, because
-// some clients know no other numbers than fractions.
+// wholeNumber writes a whole number as plain digits: 2.0 and 2e0 are 2, because some clients only have floating-point
+// numbers.
 func wholeNumber(text string) (string, error) {
 	n, err := money.ParseNumber(text)
 	if err != nil {
@@ -89,11 +88,10 @@ func wholeNumber(text string) (string, error) {
 	return strconv.FormatInt(v, 10), nil
 }
 
-// longAmount is the length from which an amount's needless zeros are not kept.
+// longAmount is the length from which the trailing zeros of an amount are dropped.
 const longAmount = 64
 
-// keptAmount rounds a number with more decimals than an amount has. Any other is kept
-// as it was written.
+// keptAmount rounds a number that has more decimals than an amount. Any other is kept as written.
 func keptAmount(text string) (string, error) {
 	a, exact, err := money.ParseRounded(text)
 	if err != nil || exact && len(text) <= longAmount {
@@ -102,7 +100,7 @@ func keptAmount(text string) (string, error) {
 	return a.String(), nil
 }
 
-// finite refuses numbers beyond those of a client that counts in binary.
+// finite refuses numbers that do not fit a binary fraction (float64).
 func finite(n json.Number) error {
 	if f, err := n.Float64(); err != nil || math.IsInf(f, 0) {
 		return money.ErrRange
@@ -110,7 +108,7 @@ func finite(n json.Number) error {
 	return nil
 }
 
-// count applies the limits on how many properties or items there may be.
+// count applies the limits on the number of properties or items.
 func (k *checker) count(s *Schema, n int, of string) {
 	least, most := s.source.MinItems, s.source.MaxItems
 	if of == "properties" {
@@ -124,7 +122,7 @@ func (k *checker) count(s *Schema, n int, of string) {
 	}
 }
 
-// unique refuses a list that holds one item twice, where the schema wants that.
+// unique refuses a list with a repeated item if the schema asks for unique items.
 func (k *checker) unique(s *Schema, items []any) {
 	if !s.source.UniqueItems {
 		return
@@ -140,8 +138,8 @@ func (k *checker) unique(s *Schema, items []any) {
 	}
 }
 
-// schemaFaults notes what kin-openapi found, by the keyword that failed. Its own text is
-// never shown: it may quote the value.
+// schemaFaults notes the faults that kin-openapi found, by the keyword that failed. kin-openapi's own text is never
+// shown: it may quote the value.
 func (k *checker) schemaFaults(err error) {
 	var many openapi3.MultiError
 	if errors.As(err, &many) {
@@ -173,7 +171,7 @@ func pointerStep(key string) step {
 	return step{key, -1}
 }
 
-// messageFor gives the name of the message for a keyword, and its limit.
+// messageFor returns the name of the message for a keyword, and its limit.
 func messageFor(e *openapi3.SchemaError) (name string, args map[string]any) {
 	s := e.Schema
 	limit := func(name string, n any) (string, map[string]any) { return name, map[string]any{"limit": n} }
@@ -212,12 +210,12 @@ func messageFor(e *openapi3.SchemaError) (name string, args map[string]any) {
 	return "property_invalid", map[string]any{"reason": "schema"}
 }
 
-// wanted names what a pattern wants, as a key of the catalogue below "pattern.": the document says
-// it with x-pattern-words, because no caller should have to read an expression. What the programme
-// declared has no such words.
+// wanted names what a pattern wants, as a key of the catalogue below "pattern.". The document gives the key with
+// x-pattern-words, because no caller should have to read an expression. Patterns that the programme declares have no
+// such key.
 func wanted(s *openapi3.Schema) string { return cmp.Or(extension(s, "x-pattern-words"), "declared") }
 
-// typeNames lists the types a schema takes.
+// typeNames lists the types that a schema accepts.
 func typeNames(s *openapi3.Schema) string {
 	var names []string
 	for _, name := range []string{"string", "integer", "number", "boolean", "array", "object"} {
@@ -228,7 +226,7 @@ func typeNames(s *openapi3.Schema) string {
 	return strings.Join(names, ", ")
 }
 
-// formatName is what a format is called in a message.
+// formatName is the name of a format in a message.
 func formatName(format string) string {
 	if format == "birth-date" {
 		return "YYYY-MM-DD, " + oldest + "…" + newest()
@@ -236,7 +234,7 @@ func formatName(format string) string {
 	return format
 }
 
-// formatNames lists the formats, or else types, that a value may choose from.
+// formatNames lists the formats, or else the types, that a value may have.
 func formatNames(s *openapi3.Schema) string {
 	var names []string
 	for _, ref := range append(append(openapi3.SchemaRefs{}, s.AnyOf...), s.OneOf...) {

@@ -12,18 +12,17 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// Vocabulary is the Events document as the engine needs it: which attributes an action
-// has, which module they need, which are personal, and how to check them. It implements
-// loyalty.Contract. What the programme declares (module custom_events) is part of it once
-// UseDeclarations was called. It may be used by many goroutines.
+// Vocabulary is the Events document as the engine needs it: which attributes an action has, which module they need,
+// which are personal, and how to check them. It implements loyalty.Contract. After UseDeclarations it includes what the
+// programme declares (module custom_events). It may be used by many goroutines.
 type Vocabulary struct {
 	event    *Schema           // the envelope of every action
-	actions  map[string]action // those that can be submitted
-	internal map[string]action // those that only the platform writes
+	actions  map[string]action // actions that can be submitted
+	internal map[string]action // actions that only the platform writes
 	declared *declarations
 }
 
-// action is what the document says of one action.
+// action is the document's description of one action.
 type action struct {
 	envelope *Schema // nil: cannot be submitted
 	data     *Schema
@@ -31,7 +30,7 @@ type action struct {
 	itemOf   string // the action whose lines it records
 }
 
-// NewVocabulary reads the Events document. It fails when the document cannot be walked.
+// NewVocabulary reads the Events document. It fails if the document cannot be walked.
 func NewVocabulary() (*Vocabulary, error) {
 	documents, err := Documents()
 	if err != nil {
@@ -77,8 +76,8 @@ func (v *Vocabulary) timestamp() *Schema {
 	return &Schema{source: openapi3.NewSchema()}
 }
 
-// internalAction is what the document says of an action that only the platform
-// writes: the schema of its data, or the action whose lines it records.
+// internalAction is the document's description of an action that only the platform writes: the schema of its data, or
+// the action whose lines it records.
 type internalAction struct {
 	Data   *openapi3.Schema `json:"data"`
 	ItemOf string           `json:"item_of"`
@@ -99,7 +98,7 @@ func (v *Vocabulary) readInternal(event *openapi3.Schema) (map[string]action, er
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		data.extra = anyExtra // its writer is the platform
+		data.extra = anyExtra // only the platform writes it
 		internal[name] = action{data: data, meaning: meaningOf(data), itemOf: i.ItemOf}
 	}
 	return internal, nil
@@ -116,8 +115,7 @@ func (v *Vocabulary) internalData(i internalAction) (*Schema, error) {
 	return s, NewCompiler().fillObject(s)
 }
 
-// itemOf is the schema of a line of a purchase, which inherits the attributes of
-// its checkout; its own win.
+// itemOf is the schema of a line of a purchase. A line inherits the attributes of its checkout; its own attributes win.
 func (v *Vocabulary) itemOf(name string) (*Schema, error) {
 	checkout, ok := v.actions[name]
 	if !ok || !checkout.data.hasLines() {
@@ -128,7 +126,7 @@ func (v *Vocabulary) itemOf(name string) (*Schema, error) {
 	return line, nil
 }
 
-// itemsProperty holds the lines of a purchase.
+// itemsProperty is the property with the lines of a purchase.
 const itemsProperty = "items"
 
 func (s *Schema) hasLines() bool {
@@ -136,7 +134,7 @@ func (s *Schema) hasLines() bool {
 	return items != nil && items.kind == list && items.items.kind == object
 }
 
-// meaningOf gives what the document's extensions say of the attributes of an object.
+// meaningOf reads the document's extensions on the attributes of an object.
 func meaningOf(s *Schema) *loyalty.Shape {
 	out := &loyalty.Shape{Module: extension(s.source, "x-module"), Attributes: make(map[string]loyalty.Attribute, len(s.order))}
 	for _, p := range s.order {
@@ -157,7 +155,7 @@ func extension(s *openapi3.Schema, name string) string {
 	return text
 }
 
-// Actions lists the actions of the document that can be submitted, in no order.
+// Actions lists the document's actions that can be submitted, in no order.
 func (v *Vocabulary) Actions() []string {
 	names := make([]string, 0, len(v.actions))
 	for name := range v.actions {
@@ -166,8 +164,8 @@ func (v *Vocabulary) Actions() []string {
 	return names
 }
 
-// known finds an action: one of the document with what the programme adds to
-// it, one that the programme declares, or one that only the platform writes.
+// known finds an action: one of the document with the programme's additions, one that the programme declares, or one
+// that only the platform writes.
 func (v *Vocabulary) known(name string) (action, bool) {
 	a, ok := v.submittable(name)
 	if !ok {
@@ -176,21 +174,21 @@ func (v *Vocabulary) known(name string) (action, bool) {
 	return a, ok
 }
 
-// branch is the envelope of an action that can be submitted; nil: there is none.
+// branch is the envelope of an action that can be submitted; nil if there is none.
 func (v *Vocabulary) branch(name string) *Schema {
 	a, _ := v.submittable(name)
 	return a.envelope
 }
 
-// Shape gives what the document and the programme say of the attributes of an action,
-// also of an action that only the platform writes; false: there is no such action.
+// Shape describes the attributes of an action by the document and the programme, also of an action that only the
+// platform writes; false if there is no such action.
 func (v *Vocabulary) Shape(name string) (*loyalty.Shape, bool) {
 	a, ok := v.known(name)
 	return a.meaning, ok
 }
 
-// Told is Shape for who reads an action's events: those of lines have what the programme declared of
-// lines and of the purchases that they inherit from, too.
+// Told is Shape for a reader of an action's events: events of purchase lines also have the declared attributes of lines
+// and of the purchases that they inherit from.
 func (v *Vocabulary) Told(name string) (*loyalty.Shape, bool) {
 	a, ok := v.known(name)
 	if !ok || a.itemOf == "" {
@@ -208,8 +206,7 @@ func (v *Vocabulary) Told(name string) (*loyalty.Shape, bool) {
 	return told, true
 }
 
-// Deprecated gives the instant from which an action of the document is
-// deprecated; false: it is not.
+// Deprecated returns the instant from which an action of the document is deprecated; false if it is not.
 func (v *Vocabulary) Deprecated(name string) (time.Time, bool) {
 	a, ok := v.actions[name]
 	if !ok || !a.envelope.source.Deprecated {
@@ -219,9 +216,8 @@ func (v *Vocabulary) Deprecated(name string) (time.Time, bool) {
 	return since, err == nil
 }
 
-// Check validates one event's data by its action's schema and gives it in
-// canonical form. at is where the data stands in the request, such as data. It
-// fails with an error of kind Invalid whose details name the fields.
+// Check validates one event's data by its action's schema and returns it in canonical form. at is the place of the data
+// in the request, such as data. It fails with an error of kind Invalid whose details name the fields.
 func (v *Vocabulary) Check(name string, data json.RawMessage, at string) (json.RawMessage, error) {
 	a, ok := v.known(name)
 	if !ok {
@@ -230,9 +226,8 @@ func (v *Vocabulary) Check(name string, data json.RawMessage, at string) (json.R
 	return a.data.CheckJSON(data, at)
 }
 
-// Read checks a whole event, its data included, and gives it as the engine takes it. at
-// stands before the fields of its errors, such as events[3]. It fails with an error of
-// kind Invalid.
+// Read checks a whole event, including its data, and returns it as the engine takes it. at prefixes the fields of its
+// errors, such as events[3]. It fails with an error of kind Invalid.
 func (v *Vocabulary) Read(tree any, at string) (loyalty.Submission, error) {
 	tree, err := v.event.Check(tree, at)
 	if err != nil {
@@ -241,12 +236,12 @@ func (v *Vocabulary) Read(tree any, at string) (loyalty.Submission, error) {
 	return v.Submission(tree, dataRoom), nil
 }
 
-// dataRoom is what the data of most events takes, in bytes.
+// dataRoom is the size of the data of most events, in bytes.
 const dataRoom = 512
 
-// Submission is a checked event as the engine takes it. Checked says whether its data
-// was checked too: that of an action that cannot be submitted was not. size is the event's as it
-// was sent: its data is kept in about as many bytes at most.
+// Submission returns a checked event as the engine takes it. Checked tells whether its data was checked too, which is
+// false for an action that cannot be submitted. size is the event's size as sent, in bytes: its data is at most about
+// as long.
 func (v *Vocabulary) Submission(tree any, size int) loyalty.Submission {
 	m, _ := tree.(map[string]any)
 	text := func(name string) string { s, _ := m[name].(string); return s }
@@ -257,10 +252,9 @@ func (v *Vocabulary) Submission(tree any, size int) loyalty.Submission {
 	}
 }
 
-// Update reads a body as changes by an action's data: what it sends, checked by the
-// action's schema, and for what is to go (null, or empty in a form) the value that
-// clears it. It fails, with kind Invalid, for a property that the action does not have
-// or that is in not.
+// Update reads a body as changes by an action's data: the sent properties, checked by the action's schema, and for
+// properties to be removed (null, or empty in a form) the value that clears them. It fails, with kind Invalid, for a
+// property that the action does not have or that is in not.
 func (v *Vocabulary) Update(name string, body any, not ...string) (sent, cleared map[string]any, err error) {
 	known, _ := v.submittable(name)
 	left, gone := known.data.withoutCleared(body)
@@ -281,8 +275,8 @@ func (v *Vocabulary) Update(name string, body any, not ...string) (sent, cleared
 	return sent, cleared, nil
 }
 
-// cleared is what clears a property in an event: empty text, no entries, or null for a
-// custom attribute, which the document does not have.
+// cleared is the value that clears a property in an event: empty text, no entries, or null for a custom attribute,
+// which the document does not have.
 func (s *Schema) cleared() any {
 	switch {
 	case s == nil || s.kind == object:

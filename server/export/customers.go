@@ -4,8 +4,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// customers are all who were ever in the programme. Of one who left there is the row, and
-// nothing personal.
+// customers are all customers who were ever in the programme. A customer who left has a row without personal data.
 var customers = table[loyalty.Customer]{
 	read: loyalty.ExportReader.ExportCustomers,
 	who:  func(c *loyalty.Customer) []loyalty.ID { return []loyalty.ID{c.ID} },
@@ -32,7 +31,7 @@ var customers = table[loyalty.Customer]{
 	)...),
 }
 
-// named is what the caller calls a customer now; one who left is not named.
+// named is the customer's current name; a customer who left has none.
 func named(b *beside, id loyalty.ID) value { return textValue(b.names[id]) }
 
 // profileTexts are the columns of a profile that hold one text.
@@ -43,7 +42,7 @@ func profileTexts() (list []column[loyalty.Customer]) {
 	return list
 }
 
-// profile is a column of the profile, of those who did not leave.
+// profile is a column of the profile; it is empty for customers who left.
 func profile(name, meaning string, get func(*loyalty.Profile) value) column[loyalty.Customer] {
 	return column[loyalty.Customer]{Column{name, true, meaning}, func(_ *beside, c *loyalty.Customer) value {
 		if c.Status == loyalty.OptedOut {

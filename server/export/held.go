@@ -7,8 +7,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/money"
 )
 
-// What customers hold: lots, purchases, coupons, claimed rewards. Rows stay with the customer
-// whose they were; merged_into of customers tells who has them now.
+// What customers hold: lots, purchases, coupons, claimed rewards. A row keeps its original customer after a merge;
+// merged_into of customers tells who has it now.
 
 var lots = table[loyalty.CustomerLot]{
 	read: loyalty.ExportReader.ExportLots,

@@ -7,10 +7,9 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// What happened, in the order of the feed: no event is missed, and a file that ends where
-// the feed ended goes on there.
+// The events in the order of the feed. No event is missed, and an export can continue where an earlier file ended.
 
-// feedScan is how many numbers of the feed are looked at in one go for a stretch of time.
+// feedScan is how many numbers of the feed one read examines when the export is bounded in time.
 const feedScan = 20_000
 
 // feed reads the next events behind a number.
@@ -24,12 +23,12 @@ func (r *Reader) feed(ctx context.Context, limit int, postings bool) (loyalty.Fe
 	return part, err
 }
 
-// follow names the customers of a piece.
+// beside collects the current names of the customers of a piece.
 func (r *Reader) beside(part *loyalty.FeedPart) *beside {
 	return &beside{page: part, names: namesIn(&part.EventPage)}
 }
 
-// namesIn are what the customers of events are called; one who left is not named.
+// namesIn are the current names of the customers of events; a customer who left has none.
 func namesIn(page *loyalty.EventPage) map[loyalty.ID]string {
 	names := map[loyalty.ID]string{}
 	for id, c := range page.Customers {
@@ -40,7 +39,7 @@ func namesIn(page *loyalty.EventPage) map[loyalty.ID]string {
 	return names
 }
 
-// nameless keeps attributes from naming other customers.
+// nameless removes the names of other customers from attributes.
 func nameless(page *loyalty.EventPage) {
 	for id, c := range page.Customers {
 		c.Status = loyalty.OptedOut
@@ -57,7 +56,7 @@ type happened struct {
 	kind   value
 }
 
-// sentBy says who sent the event; users are named only where personal data was asked for.
+// sentBy is the sender of the event; users are named only if personal data is asked for.
 func (e *happened) sentBy(personal bool) {
 	if e.SentBy == "" {
 		return
@@ -142,8 +141,7 @@ var postingColumns = []column[posted]{
 
 func (postings) columns() (list []Column) { return described(postingColumns) }
 
-// next gives the postings of some events: those of one event stay together, and are more
-// than limit where they are of one event.
+// next returns the postings of some events. Postings of one event stay together, so one event alone may exceed limit.
 func (postings) next(ctx context.Context, r *Reader, limit int) (rows [][]value, more bool, err error) {
 	part, err := r.feed(ctx, limit, true)
 	if err != nil {
@@ -159,7 +157,7 @@ func (postings) next(ctx context.Context, r *Reader, limit int) (rows [][]value,
 		}
 		for k := range own {
 			if part.Numbers[i] == r.number+1 && k < r.within {
-				continue // the caller has it
+				continue // the caller has this posting
 			}
 			rows = append(rows, cells(r, postingColumns, b, &posted{&own[k], e, part.Numbers[i], k + 1}))
 		}

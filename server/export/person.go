@@ -6,17 +6,18 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// ofPerson are the tables that have what is kept of one person, in the order in which they are written. How points moved
-// stands in the events and the lots already.
+// ofPerson are the tables with the data of one person, in the order of writing. Movements of points are in the events
+// and the lots already.
 var ofPerson = []string{"customers", "events", "lots", "purchases", "coupons", "claims"}
 
-// Person reads all that is kept of one customer and of those merged into them, table by table.
+// Person reads all data of one customer and of the customers merged into that one, table by table.
 type Person struct {
 	tables []*Reader
 	names  []string
 }
 
-// OfCustomer begins to read all that is kept of a customer, by their internal id. personal asks for what names a person, too.
+// OfCustomer starts reading all data of a customer, by internal id. personal includes the columns that identify a
+// person.
 func OfCustomer(ctx context.Context, from loyalty.ExportReader, journal loyalty.JournalReader, customer loyalty.ID, personal bool) (*Person, error) {
 	ids, err := from.SamePerson(ctx, customer)
 	if err != nil {
@@ -33,8 +34,7 @@ func OfCustomer(ctx context.Context, from loyalty.ExportReader, journal loyalty.
 	return p, nil
 }
 
-// Next reads the next rows, so many at most, each with the name of its table first. A piece may have no rows and yet more
-// to come.
+// Next reads at most limit rows, each with the name of its table first. A piece may be empty although more rows follow.
 func (p *Person) Next(ctx context.Context, limit int) (Piece, error) {
 	if len(p.tables) == 0 {
 		return Piece{}, nil
@@ -55,14 +55,14 @@ func (p *Person) Next(ctx context.Context, limit int) (Piece, error) {
 	return piece, nil
 }
 
-// stream is what happened to one customer, in the order in which it was recorded: found by the customer, where the feed
-// would have to be looked through.
+// stream reads the events of one customer in the order of recording. It finds them by the customer instead of scanning
+// the feed.
 type stream struct {
 	journal loyalty.JournalReader
 	query   loyalty.EventQuery
 }
 
-// streamColumns are those of events; a row is named by its event.
+// streamColumns are the columns of events; the key of a row is the event's id.
 var streamColumns = append([]column[happened]{
 	{Column{"key", false, "the event's id"}, func(_ *beside, e *happened) value { return idValue(e.ID) }},
 }, eventColumns[1:]...)

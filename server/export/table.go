@@ -14,7 +14,7 @@ import (
 type table[R any] struct {
 	list []column[R]
 	read func(loyalty.ExportReader, context.Context, loyalty.ExportQuery) (loyalty.ExportPart[R], error)
-	// who are the customers whom a row names.
+	// who are the customers that a row names.
 	who func(*R) []loyalty.ID
 }
 
@@ -48,7 +48,7 @@ func (t table[R]) next(ctx context.Context, r *Reader, limit int) ([][]value, bo
 	return rows, part.More, nil
 }
 
-// goBehind takes the key of a row as the place to begin behind.
+// goBehind makes the reader start behind the row with this key.
 func (r *Reader) goBehind(key string) bool {
 	first, rest, two := strings.Cut(key, "/")
 	switch r.ask.Table {
@@ -71,8 +71,8 @@ func (r *Reader) goBehind(key string) bool {
 	return err == nil
 }
 
-// goBehindNumber is goBehind for what follows the feed: the number of an event, and which
-// of its postings.
+// goBehindNumber is goBehind for tables that follow the feed: the number of an event, and the place of one of its
+// postings.
 func (r *Reader) goBehindNumber(number, place string, two bool) bool {
 	n, err := strconv.ParseInt(number, 10, 64)
 	if err != nil || n < 1 || two != (r.ask.Table == "postings") {

@@ -11,24 +11,24 @@ import (
 	"github.com/loyalty-platform/loyalty/server/spreadsheet"
 )
 
-// Form is how rows are written.
+// Form is the format of the rows.
 type Form string
 
-// The forms.
+// The formats.
 const (
-	CSV    Form = "csv"    // RFC 4180 in UTF-8, lines end with a line feed, the first one names the columns
+	CSV    Form = "csv"    // RFC 4180 in UTF-8; lines end with a line feed, the first names the columns
 	NDJSON Form = "ndjson" // one JSON object a line; absent values are null
 )
 
 // Piece is some rows of a table.
 type Piece struct {
 	Rows    int
-	More    bool // there may be more behind them
+	More    bool // more rows may follow
 	rows    [][]value
 	columns []Column
 }
 
-// Last is the key of the last row; empty: there is none.
+// Last is the key of the last row; empty if there is none.
 func (p *Piece) Last() string {
 	if len(p.rows) == 0 {
 		return ""
@@ -36,7 +36,7 @@ func (p *Piece) Last() string {
 	return p.rows[len(p.rows)-1][0].text
 }
 
-// Header is the first line of a table; nothing where rows name their columns.
+// Header is the first line of a table; nothing in a format whose rows name their columns.
 func Header(f Form, table string, personal bool) []byte {
 	if f != CSV {
 		return nil
@@ -134,7 +134,7 @@ func instantValue(at time.Time) value {
 	return plainValue(at.UTC().Format("2006-01-02T15:04:05.000Z07:00"))
 }
 
-// documentValue writes JSON; nothing, an empty list and an empty object are no value.
+// documentValue writes JSON; nil, an empty list and an empty object become no value.
 func documentValue(v any) value {
 	raw, is := v.(json.RawMessage)
 	if !is {

@@ -12,16 +12,15 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// Brackets is the grammar of one operation of the Loyalty Read API, made from its
-// declaration: filter[attribute][operator]=value and sort[index][field], with
-// sort[index][direction]. Another operation gets it by declaring the parameters
-// filter and sort; there is no table in Go.
+// Brackets is the filter grammar of one operation of the Loyalty Read API, made from its declaration:
+// filter[attribute][operator]=value, sort[index][field] and sort[index][direction]. An operation gets it by declaring
+// the parameters filter and sort; there is no table in Go.
 type Brackets struct {
 	fields map[string]bracketField
-	sorts  []string // the fields that sort
+	sorts  []string // the fields to sort by
 }
 
-// bracketField is an attribute that can be filtered by.
+// bracketField is an attribute to filter by.
 type bracketField struct {
 	Field
 	operators []string
@@ -33,11 +32,11 @@ const (
 	sortParameter   = "sort"
 )
 
-// NewBrackets gives the grammar of an operation that has declared nothing yet.
+// NewBrackets returns the grammar of an operation without declarations.
 func NewBrackets() *Brackets { return &Brackets{fields: map[string]bracketField{}} }
 
-// Add adds what a parameter of the style deepObject declares: filter or sort. It fails for
-// a declaration that the grammar cannot follow.
+// Add adds the declaration of a parameter of the style deepObject: filter or sort. It fails for a declaration that the
+// grammar does not support.
 func (b *Brackets) Add(p *openapi3.Parameter) error {
 	switch p.Name {
 	case filterParameter:
@@ -62,7 +61,7 @@ func (b *Brackets) Add(p *openapi3.Parameter) error {
 	return fmt.Errorf("the parameter %s cannot be nested", p.Name)
 }
 
-// bracketFieldOf reads the kind of an attribute off what it can equal.
+// bracketFieldOf derives the kind of an attribute from the schema of its operator eq.
 func bracketFieldOf(s *openapi3.Schema) (f bracketField, err error) {
 	eq := s.Properties[string(loyalty.Eq)]
 	if eq == nil {
@@ -90,17 +89,16 @@ func bracketFieldOf(s *openapi3.Schema) (f bracketField, err error) {
 	return f, nil
 }
 
-// Owns says whether a query parameter belongs to the grammar, well written or not. A nil
-// grammar owns none.
+// Owns reports whether a query parameter belongs to the grammar, well-formed or not. A nil grammar owns none.
 func (b *Brackets) Owns(name string) bool {
 	root, _, _ := strings.Cut(name, "[")
 	return b != nil && (root == filterParameter && len(b.fields) > 0 || root == sortParameter && len(b.sorts) > 0)
 }
 
-// Repeats says whether a parameter may come more than once: filter[a][in][].
+// Repeats reports whether a parameter may be repeated: filter[a][in][].
 func (b *Brackets) Repeats(name string) bool { return b.Owns(name) && strings.HasSuffix(name, "[]") }
 
-// brackets takes a name apart: filter[a][in][] is filter, a, in and the empty text.
+// brackets splits a name: filter[a][in][] becomes filter, a, in and the empty text.
 func brackets(name string) (parts []string, ok bool) {
 	root, rest, nested := strings.Cut(name, "[")
 	if !nested || !strings.HasSuffix(rest, "]") {
@@ -110,10 +108,9 @@ func brackets(name string) (parts []string, ok bool) {
 	return parts, !slices.ContainsFunc(parts, func(p string) bool { return strings.ContainsAny(p, "[]") })
 }
 
-// Read reads the filters and sort keys of a request. It fails, with 422, for what
-// the operation does not declare and for a value that cannot be read, and names
-// the parameter. Values of conditions are text, int64 or an instant; dates are
-// instants, a bare day its midnight in UTC.
+// Read reads the filters and sort keys of a request. It fails, with 422 and naming the parameter, for a filter that the
+// operation does not declare and for a value that cannot be read. Values of conditions are text, int64 or an instant;
+// dates are instants, a bare day its midnight in UTC.
 func (b *Brackets) Read(query []Pair) ([]loyalty.Condition, []loyalty.Sorting, error) {
 	var conditions []loyalty.Condition
 	var keys sortKeys
@@ -139,8 +136,8 @@ func (b *Brackets) Read(query []Pair) ([]loyalty.Condition, []loyalty.Sorting, e
 	return conditions, sorts, err
 }
 
-// take adds one parameter, filter[attribute][operator], to the conditions. A list
-// is written with commas, or element by element behind the operator.
+// take adds one parameter, filter[attribute][operator], to the conditions. A list has commas, or one parameter for each
+// element behind the operator.
 func (b *Brackets) take(conditions []loyalty.Condition, p Pair, at []string) ([]loyalty.Condition, error) {
 	f, known := b.fields[at[0]]
 	switch {
@@ -179,14 +176,13 @@ func (b *Brackets) take(conditions []loyalty.Condition, p Pair, at []string) ([]
 	return append(conditions, loyalty.Condition{Field: at[0], Operator: op, Values: values}), nil
 }
 
-// isElement says whether a text can be the place of an element: a number, or
-// nothing, which is the next one.
+// isElement reports whether a text can be the place of an element: a number, or empty for the next one.
 func isElement(text string) bool {
 	_, err := strconv.ParseUint(text, 10, 31)
 	return text == "" || err == nil
 }
 
-// exact reads a value as this grammar means it: dates are instants, never days.
+// exact reads a value by this grammar: dates are instants, never days.
 func (f Field) exact(text string) (any, bool) {
 	if f.Kind != Instant {
 		return f.value(text)
@@ -195,7 +191,7 @@ func (f Field) exact(text string) (any, bool) {
 	return s.From, ok
 }
 
-// unreadable names why a value of the field cannot be read.
+// unreadable names the reason why a value of the field cannot be read.
 func (f Field) unreadable() string {
 	switch f.Kind {
 	case Instant:
@@ -206,12 +202,12 @@ func (f Field) unreadable() string {
 	return "choice"
 }
 
-// sortKeys are the keys of a request by their index, as they come.
+// sortKeys are the sort keys of a request in the order of the query.
 type sortKeys []sortKey
 
 type sortKey struct {
 	index      uint64
-	parameter  string // of the field, or of what came first
+	parameter  string // of the field, or the first parameter of the key
 	field      string
 	descending bool
 }
@@ -243,7 +239,7 @@ func (s *sortKeys) take(fields []string, p Pair, at []string) error {
 	return nil
 }
 
-// at finds the key of an index; the first parameter of it makes it.
+// at finds the key of an index, or adds it.
 func (s *sortKeys) at(index uint64, parameter string) *sortKey {
 	for i := range *s {
 		if (*s)[i].index == index {
@@ -254,8 +250,8 @@ func (s *sortKeys) at(index uint64, parameter string) *sortKey {
 	return &(*s)[len(*s)-1]
 }
 
-// inOrder gives the keys, the primary one first. It fails for a direction without
-// a field, and for a field that two keys name.
+// inOrder returns the keys, the primary one first. It fails for a direction without a field, and for a field in two
+// keys.
 func (s sortKeys) inOrder() ([]loyalty.Sorting, error) {
 	slices.SortFunc(s, func(a, b sortKey) int { return cmp.Compare(a.index, b.index) })
 	var keys []loyalty.Sorting

@@ -10,34 +10,33 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// Column is an attribute by which a list that is held in memory is filtered or
-// sorted: what the programme is made of, not what customers have.
+// Column is an attribute to filter or sort a list by that is held in memory: a list of the programme's parts, not of
+// customers' data.
 type Column[T any] struct {
-	// Field says how the values of a filter on it are read where the contract does not
-	// declare the filter: a custom attribute. See Page.Fields.
+	// Field says how to read the values of a filter that the contract does not declare: a custom attribute. See
+	// Page.Fields.
 	Field
-	// Of gives the attribute: string, int64, float64, bool, time.Time, Places, or
-	// []string, of which one must fit; nil: the entry has none.
+	// Of returns the attribute: string, int64, float64, bool, time.Time, Places, or []string, one of which must match;
+	// nil if the entry has none.
 	Of func(T) any
 }
 
-// Places are the stores where something is valid; none: everywhere.
+// Places are the stores where something is valid; none means everywhere.
 type Places []string
 
-// Order says by what a list is sorted: the parameters sort and order. No column:
-// as the list itself is, or the other way round where the direction that is asked
-// for is not its own.
+// Order is the order of a list: the parameters sort and order. Without a column it is the list's own order, or that
+// order reversed if the other direction is asked for.
 type Order struct {
 	Column     string
 	Descending bool
-	// Ascending says that it was asked for, which an order without a column has to know.
+	// Ascending: the request asks for ascending order, which matters only without a column.
 	Ascending bool
 }
 
-// OldestFirst says that a list whose newest entry comes first is to be turned round.
+// OldestFirst reports whether a list with the newest entry first is to be reversed.
 func (o Order) OldestFirst() bool { return o.Column == "" && o.Ascending }
 
-// Ordered reads the parameters sort and order of a request; nil: not sent.
+// Ordered reads the parameters sort and order of a request; nil means not sent.
 func Ordered[S, D ~string](sort *S, direction *D) (o Order) {
 	if sort != nil {
 		o.Column = string(*sort)
@@ -47,9 +46,8 @@ func Ordered[S, D ~string](sort *S, direction *D) (o Order) {
 	return o
 }
 
-// Choose keeps the entries that meet every filter of a request, sorted, and cuts
-// the page out. all is in the catalogue's own order, which decides among equals. A
-// filter that cannot be read finds nothing.
+// Choose keeps the entries that meet every filter of a request, sorts them and cuts the page out. all is in the
+// catalogue's own order, which decides between equal entries. A filter with an unreadable value finds nothing.
 func Choose[T any](p Page, all []T, columns map[string]Column[T], o Order, now time.Time) Links[T] {
 	fields := make(map[string]Field, len(columns))
 	for name, c := range columns {
@@ -74,8 +72,8 @@ func Choose[T any](p Page, all []T, columns map[string]Column[T], o Order, now t
 	return Linked(p, found[:min(p.Fetch(), len(found))], now, nil)
 }
 
-// Meets says whether an attribute, as Column.Of gives it, meets a condition. What is
-// absent differs from every value.
+// Meets reports whether an attribute, as returned by Column.Of, meets a condition. A missing attribute differs from
+// every value.
 func Meets(value any, c loyalty.Condition) bool {
 	negated := c.Operator == loyalty.Ne || c.Operator == loyalty.Nin
 	if where, ok := value.(Places); ok {
@@ -94,8 +92,7 @@ func Meets(value any, c loyalty.Condition) bool {
 	return slices.ContainsFunc(c.Values, func(v any) bool { return fits(value, v, c.Operator) }) != negated
 }
 
-// fits compares a value with one of a condition; of Ne and Nin it says whether
-// they are equal.
+// fits compares a value with one value of a condition; for Ne and Nin it reports whether they are equal.
 func fits(value, with any, op loyalty.Operator) bool {
 	if s, ok := with.(span); ok {
 		at, isTime := value.(time.Time)
@@ -118,7 +115,7 @@ func fits(value, with any, op loyalty.Operator) bool {
 	return n == 0
 }
 
-// compareValues compares two values of one kind; false: they are not.
+// compareValues compares two values of one kind; false if their kinds differ.
 func compareValues(a, b any) (int, bool) {
 	switch a := a.(type) {
 	case string:
@@ -150,8 +147,7 @@ func oneIf(b bool) int {
 	return 0
 }
 
-// Compare orders two attributes of one column, as slices.SortFunc wants it; what is absent
-// comes last either way.
+// Compare orders two attributes of one column for slices.SortFunc; a missing one is always last.
 func Compare(a, b any, descending bool) int {
 	switch {
 	case a == nil && b == nil:
@@ -168,8 +164,8 @@ func Compare(a, b any, descending bool) int {
 	return n
 }
 
-// Cut cuts a page out of a list that is read as a whole, the newest first, Fetch entries
-// of it. place gives an entry's position; nil: only offsets count.
+// Cut cuts a page, Fetch entries, out of a list that is read as a whole, the newest first. place returns an entry's
+// position; nil means that only offsets count.
 func Cut[T any](p Page, all []T, place func(T) Cursor) []T {
 	if p.Cursor == nil || place == nil {
 		from := min(p.Offset, len(all))
@@ -192,8 +188,7 @@ func Cut[T any](p Page, all []T, place func(T) Cursor) []T {
 	return all[first:min(len(all), first+p.Fetch())]
 }
 
-// newer says whether a place comes before another in a list with the newest
-// entry first.
+// newer reports whether a position is before another in a list with the newest entry first.
 func (c Cursor) newer(than Cursor) bool {
 	if order := c.At.Compare(than.At); order != 0 {
 		return order > 0

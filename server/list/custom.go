@@ -9,15 +9,14 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// attributeKinds are the kinds of fields that declared attributes are, by type.
+// attributeKinds maps types of declared attributes to kinds of fields.
 var attributeKinds = map[string]Kind{
 	loyalty.AttributeString: Text, loyalty.AttributeNumber: Number, loyalty.AttributeInteger: Integer,
 	loyalty.AttributeBoolean: Boolean, loyalty.AttributeDate: Instant,
 }
 
-// CustomFields are the attributes by which lists of a type can be filtered: those
-// that the programme declares with the tags filterable and api, by their names
-// with cf_.
+// CustomFields are the attributes to filter lists of a type by: those that the programme declares with the tags
+// filterable and api, by their names with cf_.
 func CustomFields(p *programme.Programme, kind string) map[string]Field {
 	fields := map[string]Field{}
 	for _, a := range p.Filterable(kind) {
@@ -26,8 +25,8 @@ func CustomFields(p *programme.Programme, kind string) map[string]Field {
 	return fields
 }
 
-// CustomColumns adds the filterable attributes of a type to the columns of a list
-// that is held in memory. of gives an entry's attributes, by name with cf_.
+// CustomColumns adds the filterable attributes of a type to the columns of a list in memory. of returns an entry's
+// attributes, by name with cf_.
 func CustomColumns[T any](p *programme.Programme, kind string, own map[string]Column[T], of func(T) map[string]json.RawMessage) map[string]Column[T] {
 	columns := maps.Clone(own)
 	for _, a := range p.Filterable(kind) {
@@ -36,9 +35,8 @@ func CustomColumns[T any](p *programme.Programme, kind string, own map[string]Co
 	return columns
 }
 
-// CustomFilter reads the filters of a request that are declared attributes, for a
-// list that the store holds; nil: there are none. readable is false when one of
-// them can find nothing.
+// CustomFilter reads the filters on declared attributes from a request, for a list in the store; nil if there are none.
+// readable is false if one of them has an unreadable value and finds nothing.
 func CustomFilter(p *programme.Programme, kind string, query []Pair) (f *loyalty.CustomFilter, readable bool) {
 	wanted, readable := Conditions(query, CustomFields(p, kind))
 	if len(wanted) == 0 {

@@ -1,4 +1,3 @@
-// Package list is pages of lists: which part of a list a request wants, the two grammars
-// of its filters, and lists that are held in memory. It knows nothing of gin. README.md
-// says what belongs here.
+// Package list makes pages of lists: which part of a list a request wants, the two grammars of filters, and lists held
+// in memory. It does not know gin. README.md says what belongs here.
 package list

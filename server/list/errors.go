@@ -2,8 +2,8 @@ package list
 
 import "github.com/loyalty-platform/loyalty/server/loyalty"
 
-// What can be wrong with the filters and the order of the Loyalty Read API, which refuses
-// what it cannot read where the Display API finds nothing.
+// The errors of filters and order in the Loyalty Read API, which refuses what it cannot read; the Display API finds
+// nothing instead.
 var (
 	errFilterField    = loyalty.NewError(loyalty.Refused, 190200, "filter_field", "field")
 	errFilterOperator = loyalty.NewError(loyalty.Refused, 190201, "filter_operator", "field", "operator")

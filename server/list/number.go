@@ -6,11 +6,11 @@ import (
 	"encoding/binary"
 )
 
-// numberCursor is the version of a cursor that is the number of an entry.
+// numberCursor is the version byte of a cursor that holds the number of an entry.
 const numberCursor = 0x20
 
-// NumberCursor is the position behind an entry of a list whose entries have numbers. It
-// is bound to what stands for the list and its filters.
+// NumberCursor is the position behind an entry of a list whose entries have numbers. It is bound to list, which
+// identifies the list and its filters.
 func NumberCursor(list string, number int64) string {
 	b := append(make([]byte, 0, 17), numberCursor)
 	b = binary.BigEndian.AppendUint64(b, uint64(number)) //nolint:gosec // never negative

@@ -14,16 +14,14 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// How many entries a page has when the caller names no number, and the offset
-// above which every list has ended.
+// The number of entries on a page if the caller sends none, and the offset above which every list has ended.
 const (
 	defaultLimit = 100
 	maxOffset    = 1 << 52
 )
 
-// Cursor is a position in a list: the sort instant and the id of an entry, and
-// which way to read from it. It travels as opaque text and is bound to the path
-// and filters of its list.
+// Cursor is a position in a list: the sort instant and the id of an entry, and the direction of reading. It travels as
+// opaque text and is bound to the path and filters of its list.
 type Cursor struct {
 	Back bool
 	At   time.Time
@@ -57,27 +55,25 @@ func parseCursor(text string, filters [8]byte) (*Cursor, bool) {
 	return &Cursor{Back: b[0] == cursorBack, At: at, ID: b[cursorHead:]}, true
 }
 
-// Page is which part of a list a request wants: so many entries behind an offset or a
-// cursor, under these filters.
+// Page is the part of a list that a request wants: a number of entries behind an offset or a cursor, under its filters.
 type Page struct {
 	path    string
 	Query   []Pair           // the filters, as they were sent
-	Fields  map[string]Field // what the contract lets the list be filtered by
+	Fields  map[string]Field // the fields that the contract declares as filters
 	filters [8]byte
 	Limit   int
 	Offset  int
 	Cursor  *Cursor // wins over Offset; nil: none was sent
 	Began   time.Time
-	// OldestFirst says that a list with the newest entry first is turned round.
+	// OldestFirst: the list, which has the newest entry first, is reversed.
 	OldestFirst bool
-	// More says that what was read ended early: something follows for certain.
+	// More: reading stopped early, so more entries certainly follow.
 	More bool
 }
 
-// NewPage reads which part of a list a request wants: its path and decoded query, and
-// the parameters limit, offset and cursor, which the contract has checked. fields are what
-// the list can be filtered by; began is when the request came. It fails with contract.ErrInvalidParameter for a cursor that is not
-// one of this list's under these filters.
+// NewPage reads the part of a list that a request wants: its path and decoded query, and the parameters limit, offset
+// and cursor, which the contract has checked. fields are the list's filters; began is when the request arrived. It
+// fails with contract.ErrInvalidParameter for a cursor that was not made for this list and these filters.
 func NewPage(path string, query []Pair, fields map[string]Field, began time.Time, limit *int, offset *int64, text *string) (Page, error) {
 	p := Page{path: path, Fields: fields, Limit: defaultLimit, Began: began}
 	for _, q := range query {
@@ -102,7 +98,7 @@ func NewPage(path string, query []Pair, fields map[string]Field, began time.Time
 	return p, nil
 }
 
-// ErrCursor gives the refusal of a cursor that its list did not make.
+// ErrCursor returns the refusal of a cursor that was not made for its list.
 func ErrCursor() error {
 	return contract.ErrInvalidParameter.With("parameter", "cursor").With("reason", "schema").At("cursor")
 }
@@ -119,8 +115,8 @@ func (p Page) WithQuery(query []Pair) Page {
 	return p
 }
 
-// hash stands for the path and the filters, in any order, so that a cursor
-// cannot be carried over to another list. What fields are shown is no filter.
+// hash identifies the path and the filters, in any order, so that a cursor cannot be used for another list. The
+// parameter fields is no filter.
 func (p Page) hash() [8]byte {
 	sorted := slices.DeleteFunc(slices.Clone(p.Query), func(q Pair) bool { return q.Name == "fields" })
 	slices.SortFunc(sorted, func(a, b Pair) int {
@@ -137,11 +133,10 @@ func (p Page) hash() [8]byte {
 	return [8]byte(h.Sum(nil)[:8])
 }
 
-// Fetch is how many entries to read: one more than the page shows, to see whether
-// anything follows.
+// Fetch is how many entries to read: one more than the page shows, to know whether more follow.
 func (p Page) Fetch() int { return p.Limit + 1 }
 
-// Store is the page as the store reads it, Fetch entries of it.
+// Store is the page for the store, Fetch entries of it.
 func (p Page) Store() loyalty.Page {
 	out := loyalty.Page{Limit: p.Fetch(), Offset: p.Offset}
 	if p.Cursor == nil {
@@ -157,17 +152,17 @@ func (p Page) Store() loyalty.Page {
 	return out
 }
 
-// Links are a page's entries without the surplus one, and the relative links to
-// its neighbours; nil where there is none.
+// Links are a page's entries without the surplus one, and the relative links to the neighbouring pages; nil if there is
+// none.
 type Links[T any] struct {
 	Entries        []T
 	Next, Previous *string
 	Time           float64 // seconds the server worked on the answer
 }
 
-// Linked cuts the entries that were read for a page, Fetch of them at most, to those that
-// it holds and makes its links. at gives an entry's position in the list; nil: the links
-// go by offsets alone. now is for the time that the answer took.
+// Linked cuts the entries that were read for a page, at most Fetch, to those of the page, and makes its links. at
+// returns an entry's position in the list; nil means that links use offsets alone. now is for the duration of the
+// answer.
 func Linked[T any](p Page, entries []T, now time.Time, at func(T) Cursor) Links[T] {
 	return LinkedBy(p, entries, now, at, func(e *T) int { return loyalty.Weight(e) })
 }
@@ -200,7 +195,7 @@ func LinkedBy[T any](p Page, entries []T, now time.Time, at func(T) Cursor, weig
 	return l
 }
 
-// Render makes the entries of an answer out of those that were read, one of each.
+// Render turns each entry that was read into an entry of the answer.
 func Render[S, T any](l Links[S], entry func(*S) T) Links[T] {
 	out := Links[T]{Entries: make([]T, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: l.Time}
 	for i := range l.Entries {
@@ -209,12 +204,11 @@ func Render[S, T any](l Links[S], entry func(*S) T) Links[T] {
 	return out
 }
 
-// unweighed is how many entries are a page whatever their size: no entry is larger
-// than a body.
+// unweighed is the number of entries that a page holds at any size: no entry is larger than a body.
 const unweighed = 4
 
-// held is how many of the entries the page holds: those nearest to where it begins,
-// as many as were asked for, until they are too many bytes, but one at least.
+// held is how many of the entries the page holds: those nearest to where it begins, up to the limit and a bound in
+// bytes, but at least one.
 func held[T any](p Page, entries []T, weight func(*T) int) int {
 	most := min(len(entries), p.Limit)
 	if most <= unweighed {
@@ -232,7 +226,7 @@ func held[T any](p Page, entries []T, weight func(*T) int) int {
 	return most
 }
 
-// place is the cursor of an entry; nil in a list that goes by offsets alone.
+// place is the cursor of an entry; nil in a list that uses offsets alone.
 func place[T any](at func(T) Cursor, entry T, back bool) *Cursor {
 	if at == nil {
 		return nil
@@ -242,10 +236,10 @@ func place[T any](at func(T) Cursor, entry T, back bool) *Cursor {
 	return &c
 }
 
-// Onward is the link to what follows a position in a walk that goes one way and knows no offset.
+// Onward is the link to the entries behind a position, for a walk in one direction without offsets.
 func (p Page) Onward(c Cursor) *string { return p.link(-1, &c) }
 
-// link repeats the filters of the request with another place in the list; an offset below 0 is not told.
+// link repeats the filters of the request with another position in the list; an offset below 0 is left out.
 func (p Page) link(offset int, c *Cursor) *string {
 	var b strings.Builder
 	b.WriteString(p.path + "?")
@@ -263,5 +257,5 @@ func (p Page) link(offset int, c *Cursor) *string {
 	return &text
 }
 
-// escapeQuery writes blanks as %20, which every signing client reads alike.
+// escapeQuery writes blanks as %20, which all signing clients read alike.
 func escapeQuery(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+", "%20") }

@@ -7,9 +7,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/contract"
 )
 
-// ParseQuery decodes a raw query, in wire order: + is a blank, ; is data, empty pairs are
-// nothing. It fails with contract.ErrInvalidParameter for what is no text. Broken triplets
-// were refused with the target.
+// ParseQuery decodes a raw query, in wire order: + is a blank, ; is data, empty pairs are skipped. It fails with
+// contract.ErrInvalidParameter for a value that is no text. Broken percent-escapes were refused before.
 func ParseQuery(raw string) ([]Pair, error) {
 	var pairs []Pair
 	for part := range strings.SplitSeq(raw, "&") {
