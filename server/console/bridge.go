@@ -10,11 +10,11 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// lookEvery is how often it is asked whether the session of a long request lasts.
+// lookEvery is how often the session of a long request is checked.
 const lookEvery = 2 * time.Second
 
-// bridge passes a request on to the API as it is, but for the front of its path and what
-// could name another caller. Who asks travels in the context.
+// bridge passes a request on to the API unchanged, except for the prefix of its path and headers that could name
+// another caller. The context carries the signed-in user.
 func (c *console) bridge(w http.ResponseWriter, r *http.Request) {
 	token := c.token(r)
 	me, err := c.Users.Session(r.Context(), token)
@@ -23,7 +23,7 @@ func (c *console) bridge(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if writes(r) && !isJSON(r) && r.ContentLength != 0 {
-		c.fail(w, r, errMediaType) // a form is what another site can send
+		c.fail(w, r, errMediaType) // another site can send a form
 		return
 	}
 	ctx, cancel := context.WithCancel(loyalty.WithCaller(r.Context(), me))
@@ -40,7 +40,7 @@ func (c *console) bridge(w http.ResponseWriter, r *http.Request) {
 	c.API.ServeHTTP(w, to)
 }
 
-// cut takes the console's part off a path.
+// cut removes the console's part of a path.
 func cut(text string) string {
 	if u, err := url.Parse(text); err == nil && u.IsAbs() { // the absolute form of a request line
 		text = u.RequestURI()
@@ -48,8 +48,7 @@ func cut(text string) string {
 	return "/" + strings.TrimPrefix(text, apiPath)
 }
 
-// watch ends a request whose session ends meanwhile: a user who was shut out must not go
-// on reading a stream.
+// watch ends a request whose session ends meanwhile: a user who was shut out must not keep reading a stream.
 func (c *console) watch(ctx context.Context, cancel func(), token string, me *loyalty.Caller) {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()

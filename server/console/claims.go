@@ -12,15 +12,15 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/user"
 )
 
-// vouched is what a provider said of the person who comes from it.
+// vouched is what a provider says of a person who signed in there.
 type vouched struct {
 	user.Outside
-	proved time.Time // when they showed the provider who they are; zero: it does not say
+	proved time.Time // when the person signed in at the provider; zero: not told
 }
 
-// redeem changes a code for what the provider says of a person. What does not hold is
-// distrusted: signature, issuer, audience, end, nonce. It fails with distrust, with
-// errOutsideAway, or with errOutsideRole where no claim gives a role.
+// redeem exchanges a code for the provider's statement on a person. It checks signature, issuer, audience, end and
+// nonce, and fails with distrust if one does not hold, with errOutsideAway, or with errOutsideRole if no claim gives a
+// role.
 func (p *provider) redeem(ctx context.Context, code string, f flow) (v vouched, err error) {
 	e, err := p.find(ctx)
 	if err != nil {
@@ -69,11 +69,10 @@ func (p *provider) redeem(ctx context.Context, code string, f flow) (v vouched, 
 	return v, nil
 }
 
-// maxSubject is what the standard bounds a subject to.
+// maxSubject is the standard's bound on a subject.
 const maxSubject = 255
 
-// askMore asks the provider for claims that were not in the token, and adds those that
-// it has.
+// askMore asks the provider for claims that are missing in the token, and adds those that it has.
 func (p *provider) askMore(ctx context.Context, e *endpoints, token *oauth2.Token, subject string, claims map[string]any) ([]string, error) {
 	info, err := e.provider.UserInfo(ctx, oauth2.StaticTokenSource(token))
 	if err != nil {
@@ -94,7 +93,7 @@ func (p *provider) askMore(ctx context.Context, e *endpoints, token *oauth2.Toke
 	return textsAt(claims, p.Claim), nil
 }
 
-// exchanged tells a code that the provider refused from a provider that is away.
+// exchanged tells a code that the provider refused from a provider that cannot be reached.
 func (p *provider) exchanged(err error) error {
 	var said *oauth2.RetrieveError
 	if asRefused(err, &said) {
@@ -103,7 +102,7 @@ func (p *provider) exchanged(err error) error {
 	return away{err}
 }
 
-// textsAt are the texts of a claim: one, or a list; by its name, or by a path into objects.
+// textsAt are the texts of a claim, one or a list; path is its name, or a path into objects.
 func textsAt(claims map[string]any, path string) []string {
 	value, there := claims[path]
 	if !there {

@@ -1,6 +1,5 @@
-// Package console lets people in: it signs users in, gives their browsers the pages of
-// the console, and passes what these ask on to the API as it is. Nothing is possible here
-// that the API does not have.
+// Package console serves the console: it signs users in, gives their browsers the pages, and passes the pages' requests
+// on to the API unchanged. The console can do nothing that the API cannot.
 package console
 
 import (
@@ -17,7 +16,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/user"
 )
 
-// Options are what a console is made of.
+// Options are the parts of a console.
 type Options struct {
 	Users     *user.Users
 	Catalogue *i18n.Catalogue
@@ -25,28 +24,28 @@ type Options struct {
 	Logger    *slog.Logger
 	// API answers the operations of the contract.
 	API http.Handler
-	// Peer tells who is at the other end, and whether the way there is encrypted.
+	// Peer returns the address of the client, and whether the connection is encrypted.
 	Peer func(*http.Request) (source netip.Addr, secure bool)
-	// URL is the address under which people reach the console, without a path; empty: any.
+	// URL is the address of the console for its users, without a path; empty: any.
 	URL string
-	// Outside is the sign-in of the company; nil: there is none.
+	// Outside is the sign-in by the company's provider; nil: none.
 	Outside *Outside
-	// Proofs keeps what users sign in by.
+	// Proofs stores the passwords and second factors of users.
 	Proofs Proofs
-	// Passkeys keeps passkeys; nil: there are none.
+	// Passkeys stores passkeys; nil: there are none.
 	Passkeys Passkeys
-	// Images are the hosts whose pictures the console shows (cdn.example.com, *.example.com); of
-	// any other there is a link.
+	// Images are the hosts whose pictures the console shows (cdn.example.com, *.example.com); a picture on another host
+	// is a link.
 	Images []string
 }
 
-// Proofs keeps passwords and second factors that users chose, and tells of it in the audit trail.
+// Proofs stores passwords and second factors that users chose, with an entry in the audit trail.
 type Proofs interface {
 	SetPassword(ctx context.Context, id loyalty.ID, hash string) error
 	SetSecondFactor(ctx context.Context, id loyalty.ID, f user.SecondFactor) error
 }
 
-// console answers everything under /console/.
+// console answers all requests under /console/.
 type console struct {
 	Options
 	mux      *http.ServeMux
@@ -56,13 +55,13 @@ type console struct {
 	provider *provider // nil: there is none
 }
 
-// root is where the console is, and apiPath what it passes on.
+// root is the path of the console, and apiPath the prefix of requests for the API.
 const (
 	root    = "/console/"
 	apiPath = "/console/api/"
 )
 
-// New makes the handler of everything under /console/.
+// New makes the handler of all requests under /console/.
 func New(o Options) (http.Handler, error) {
 	c := &console{Options: o, mux: http.NewServeMux(), origin: http.NewCrossOriginProtection()}
 	c.headers = headers(o.Images)
@@ -103,7 +102,7 @@ func New(o Options) (http.Handler, error) {
 	return c, nil
 }
 
-// ServeHTTP sets what holds for every answer, and refuses what another site sends.
+// ServeHTTP sets the headers of every answer, and refuses requests from other sites.
 func (c *console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	for name, value := range c.headers {
@@ -120,9 +119,8 @@ func (c *console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.mux.ServeHTTP(w, r)
 }
 
-// headers are those of every answer. A page may load nothing from elsewhere but pictures of
-// hosts that were named, and no text can become a script: there is no Trusted Types policy that
-// would let it.
+// headers are the headers of every answer. A page may load nothing from other hosts except pictures of the named ones,
+// and no text can become a script: no Trusted Types policy allows it.
 func headers(images []string) http.Header {
 	shown := "'self' data:"
 	for _, host := range images {
@@ -154,7 +152,7 @@ func (c *console) guarded(do func(http.ResponseWriter, *http.Request) error) htt
 	})
 }
 
-// failed makes an error of the rules of sign-in an answer.
+// failed turns an error of the sign-in rules into an answer.
 func failed(err error) error {
 	if answer, outside := outsideFailure(err); outside {
 		return answer

@@ -7,9 +7,9 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/user"
 )
 
-// cookie is one of the console's cookies. Over TLS its name begins with __Host-: a browser takes such a
-// cookie from this very host alone, for all paths and with Secure, so that no neighbouring host can plant
-// one. On plain http, from this machine alone, browsers refuse such names.
+// cookie is one of the console's cookies. Over TLS its name begins with __Host-: a browser accepts such a cookie only
+// from this host, for all paths and with Secure, so that no neighbouring host can plant one. On plain http, which only
+// this machine may use, browsers refuse such names.
 type cookie struct {
 	name string
 	path string // on plain http
@@ -24,18 +24,18 @@ var (
 	wayCookie     = cookie{"loyalty-oidc", root + "oidc", int(wayLife.Seconds()), http.SameSiteLaxMode}
 )
 
-// hostOnly is what the names of cookies begin with that go over TLS alone.
+// hostOnly is the prefix of the names of cookies that are sent only over TLS.
 const hostOnly = "__Host-"
 
-// closed reports whether the way of a request is closed to others.
+// closed reports whether the connection of a request is safe from others.
 func (c *console) closed(r *http.Request) bool {
 	_, ok := c.secure(r)
 	return ok
 }
 
-// secure reports whether cookies go over TLS alone; ok is false if the way is open to others. A proxy on
-// this machine that tells nothing of its callers looks like this machine: where people come by TLS,
-// as the console's address says, no cookie is made that goes over an open line.
+// secure reports whether cookies are sent only over TLS; ok is false if others can read the connection. A proxy on this
+// machine that does not forward its callers' addresses looks like this machine. So if the console's address is https,
+// every cookie needs TLS.
 func (c *console) secure(r *http.Request) (secure, ok bool) {
 	source, secure := c.Peer(r)
 	secure = secure || source.IsLoopback() && strings.HasPrefix(c.URL, "https://")
@@ -59,7 +59,7 @@ func (c *console) cookie(r *http.Request, of cookie) string {
 	return sent.Value
 }
 
-// setCookie sends a cookie; an empty value takes it back.
+// setCookie sends a cookie; an empty value deletes it.
 func (c *console) setCookie(w http.ResponseWriter, r *http.Request, of cookie, value string) {
 	secure, _ := c.secure(r)
 	name, path, age := of.name, of.path, of.age
@@ -72,5 +72,5 @@ func (c *console) setCookie(w http.ResponseWriter, r *http.Request, of cookie, v
 	http.SetCookie(w, &http.Cookie{Name: name, Value: value, Path: path, MaxAge: age, HttpOnly: true, Secure: secure, SameSite: of.site})
 }
 
-// token is the session's, as the browser sent it.
+// token is the session's token, as the browser sent it.
 func (c *console) token(r *http.Request) string { return c.cookie(r, sessionCookie) }

@@ -12,11 +12,11 @@ import (
 	"github.com/loyalty-platform/loyalty/i18n"
 )
 
-// Failures of a sign-in by a provider, with what is for the log alone.
+// Failures of a sign-in by a provider, with details for the log only.
 type (
 	away     struct{ error }         // it cannot be reached
-	distrust struct{ error }         // what it sent does not hold
-	saidNo   struct{ reason string } // it said no
+	distrust struct{ error }         // its answer is not valid
+	saidNo   struct{ reason string } // it refused
 )
 
 func (e saidNo) Error() string { return "the provider says " + e.reason }
@@ -25,7 +25,7 @@ func asRefused(err error, into **oauth2.RetrieveError) bool {
 	return errors.As(err, into) && (*into).Response != nil && (*into).Response.StatusCode < http.StatusInternalServerError
 }
 
-// outsideFailure makes such a failure an answer.
+// outsideFailure turns such a failure into an answer.
 func outsideFailure(err error) (refusal, bool) {
 	var gone away
 	var false_ distrust
@@ -41,7 +41,7 @@ func outsideFailure(err error) (refusal, bool) {
 	return refusal{}, false
 }
 
-// reasonOf is what a provider said, kept to what its standard lets it say.
+// reasonOf is the provider's reason, limited to the values of the standard.
 func reasonOf(err error) string {
 	var no saidNo
 	if !errors.As(err, &no) {
@@ -61,12 +61,12 @@ var noticeText string
 
 var noticePage = template.Must(template.New("notice").Parse(noticeText))
 
-// notice is a page that works without a script: what a way to the provider ends with.
+// notice is a page that works without a script: the end of a visit to the provider.
 type notice struct {
 	Title string // the name of its text
-	Next  string // where the browser goes on to; empty: nowhere
+	Next  string // where the browser continues; empty: nowhere
 	Code  int
-	Tie   *tie // asked about; nil: nothing
+	Tie   *tie // the question to answer; nil: none
 
 	Language, Text, Message, Back, Base, Root string
 }
@@ -101,7 +101,7 @@ func (c *console) language(r *http.Request) string {
 	return c.Catalogue.Negotiate(strings.Join(r.Header["Accept-Language"], ","), c.Catalogue.Languages(), i18n.Default)
 }
 
-// outside is an endpoint on the way to the provider and back: what fails is a page for people.
+// outside is an endpoint on the way to the provider and back: a failure is a page for people.
 func (c *console) outside(do func(http.ResponseWriter, *http.Request) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		err := do(w, r)

@@ -16,22 +16,22 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/user"
 )
 
-// What people go to the provider for.
+// The purposes of a visit to the provider.
 const (
 	forEntry   = "enter"
-	forLink    = "link"    // to tie the account there to the user who is signed in here
-	forConfirm = "confirm" // to prove again who they are
+	forLink    = "link"    // to link the account there with the user who is signed in here
+	forConfirm = "confirm" // to prove the user's identity again
 )
 
-// forTie is what was proved at the provider for a link, and waits for the user to say yes.
+// forTie is an account that the provider vouched for, waiting for the user to confirm the link.
 const forTie = "tie"
 
-// flow is one way to the provider and back. It stands in a cookie of the browser that began
-// it, so that what another browser began ends nowhere; the database has a hash of its state with the
-// session that it is for, so that it is good once, on whichever node, and in that session alone.
+// flow is one visit to the provider and back. It is stored in a cookie of the browser that began it, so that a flow of
+// another browser is useless. The database has a hash of its state with its session, so that it can be used once, on
+// any node, and in that session alone.
 type flow struct{ purpose, state, nonce, verifier string }
 
-// wayLife is how long one may take at the provider.
+// wayLife is how long a visit to the provider may take.
 const wayLife = 10 * time.Minute
 
 func newFlow(purpose string) flow {
@@ -53,7 +53,7 @@ func (c *console) flow(r *http.Request) (f flow, ok bool) {
 	return flow{parts[0], parts[1], parts[2], parts[3]}, true
 }
 
-// sessionFor is the session that a way is bound to: who signs in has none yet.
+// sessionFor is the session that a visit is bound to; a sign-in has none yet.
 func (c *console) sessionFor(r *http.Request, purpose string) string {
 	if purpose == forEntry {
 		return ""
@@ -92,8 +92,8 @@ func (c *console) outsideStart(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// outsideBack takes the browser back. It comes from another site, and so without the
-// session's cookie: a page of ours goes on from here, and what it asks for has the cookie.
+// outsideBack takes the browser back. The request comes from another site, so it lacks the session's cookie. The answer
+// is a page of ours that continues, and its request has the cookie.
 func (c *console) outsideBack(w http.ResponseWriter, r *http.Request) error {
 	sent, kept := r.URL.Query(), url.Values{}
 	for _, name := range []string{"code", "state", "error", "iss"} {
@@ -105,7 +105,7 @@ func (c *console) outsideBack(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// outsideFinish ends what outsideStart began.
+// outsideFinish finishes what outsideStart began.
 func (c *console) outsideFinish(w http.ResponseWriter, r *http.Request) error {
 	if err := c.slow(w, r); err != nil {
 		return err
@@ -120,7 +120,7 @@ func (c *console) outsideFinish(w http.ResponseWriter, r *http.Request) error {
 	switch {
 	case err != nil:
 		return err
-	case !good: // used, over, or begun by another session
+	case !good: // used, expired, or begun by another session
 		return errOutsideState
 	}
 	if iss := sent.Get("iss"); iss != "" && iss != c.provider.Issuer {
@@ -166,8 +166,8 @@ func (c *console) outsideConfirm(w http.ResponseWriter, r *http.Request, who vou
 	return nil
 }
 
-// outsideLink asks the user, by name, whether the account that the provider vouched for is theirs: they
-// may be signed in there as somebody else without knowing it.
+// outsideLink shows the account that the provider vouched for and asks whether it is the user's: the user may be signed
+// in there with another account without knowing it.
 func (c *console) outsideLink(w http.ResponseWriter, r *http.Request, who vouched) error {
 	me, err := c.self(r)
 	if err != nil {
@@ -184,16 +184,16 @@ func (c *console) outsideLink(w http.ResponseWriter, r *http.Request, who vouche
 	return nil
 }
 
-// tie is the account at the provider that is to be linked, as the user is asked about it.
+// tie is the account at the provider that is to be linked, as the question shows it.
 type tie struct {
 	Subject, Account, Login string
 
-	Yes string // what the button says
+	Yes string // the text of the button
 }
 
 func (t tie) text() string { return t.Subject + "\n" + t.Account }
 
-// accountOf names an account at the provider by all that people know it by.
+// accountOf names an account at the provider by all names that it has.
 func accountOf(who vouched) string {
 	var names []string
 	for _, name := range []string{who.Name, who.Email, who.Login} {
@@ -204,8 +204,8 @@ func accountOf(who vouched) string {
 	return strings.Join(names, " · ")
 }
 
-// outsideTie links the account once the user has said yes. The form was made for this session and for
-// what it shows.
+// outsideTie links the account after the user has confirmed. The form is bound to this session and to the account that
+// it shows.
 func (c *console) outsideTie(w http.ResponseWriter, r *http.Request) error {
 	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 	if err := c.slow(w, r); err != nil {
@@ -234,7 +234,7 @@ func (c *console) outsideTie(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// elsewhere is where a user who came from the provider signs out of it too; empty: nowhere.
+// elsewhere is the address where a user who came from the provider signs out there; empty: none.
 func (c *console) elsewhere(r *http.Request, token string) string {
 	if c.provider == nil || token == "" {
 		return ""
@@ -243,7 +243,7 @@ func (c *console) elsewhere(r *http.Request, token string) string {
 	if err != nil || me.Issuer != c.provider.Issuer {
 		return ""
 	}
-	e := c.provider.known() // signing out waits for no provider
+	e := c.provider.known() // signing out does not wait for a provider
 	if e == nil || e.end == "" {
 		return ""
 	}

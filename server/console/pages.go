@@ -23,21 +23,21 @@ import (
 //go:embed app
 var app embed.FS
 
-// The console's files are served under a hash of them all, so that a browser keeps them
-// and never mixes two versions. The page that names the hash is never kept.
+// The console's files are served under a hash of all of them, so that a browser caches them and never mixes two
+// versions. The page that names the hash is never cached.
 const (
 	filesPath = "/console/files/"
 	hashMark  = "HASH"
 	keepFor   = "public, max-age=31536000, immutable"
 )
 
-// kindsOf files whose type the machine's own table might not know.
+// kindsOf are the types of files that the machine's own table might not know.
 var kindsOf = map[string]string{".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".json": "application/json", ".svg": "image/svg+xml", ".html": "text/html; charset=utf-8"}
 
 type file struct {
 	kind  string
 	plain []byte
-	small func() []byte // compressed, once it is asked for: all of them would be a third of a start
+	small func() []byte // compressed on first use: compressing all of them would take a third of a start
 }
 
 // pages are the files of the console, ready to send.
@@ -47,8 +47,7 @@ type pages struct {
 	index file
 }
 
-// newPages reads the files once. facts are what the page tells its script
-// before anyone has signed in.
+// newPages reads the files once. facts are what the page tells its script before a user has signed in.
 func newPages(facts map[string]string) (*pages, error) {
 	p := &pages{files: map[string]file{}}
 	sum := sha256.New()
@@ -82,11 +81,12 @@ func newPages(facts map[string]string) (*pages, error) {
 	return p, nil
 }
 
-// imported are the modules that one names where it begins. What it imports later, such as a screen, is not among them.
+// imported are the modules that a module imports at its beginning. Modules that it imports later, such as screens, are
+// not among them.
 var imported = regexp.MustCompile(`(?m)^(?:import|export) (?:[^'\n]* from )?'(\.[^']+)'`)
 
-// needed are the modules that have to be there before the first thing is seen: the page names all of them, so that a browser
-// asks for them at once and not one behind the other.
+// needed are the modules that the first screen needs: the page names all of them, so that a browser requests them at
+// once and not one after the other.
 func (p *pages) needed(first string) []string {
 	all := []string{first}
 	for at := 0; at < len(all); at++ {
@@ -152,5 +152,5 @@ func (f file) send(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	h.Set("Content-Length", strconv.Itoa(len(body)))
-	_, _ = w.Write(body) // a caller who went away is no failure of ours
+	_, _ = w.Write(body) // the caller may be gone: not our failure
 }

@@ -14,18 +14,18 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/user"
 )
 
-// Passkeys keeps the passkeys of users, and tells of it in the audit trail.
+// Passkeys stores the passkeys of users, with an entry in the audit trail.
 type Passkeys interface {
 	AddPasskey(ctx context.Context, id loyalty.ID, k loyalty.Passkey) error
 	RemovePasskey(ctx context.Context, id loyalty.ID, passkey []byte) error
 }
 
-// localHost is the one name under which passkeys work without an address of the console: browsers
-// take it for this machine itself, and for no other.
+// localHost is the one host name for passkeys if the console has no address: browsers treat it as this machine, and as
+// no other.
 const localHost = "localhost"
 
-// passkeyHost is the name that passkeys are bound to; empty: there can be none, for what people
-// reach the console by is an IP address.
+// passkeyHost is the host name that passkeys are bound to; empty if there can be none, because the console's address is
+// an IP address.
 func (o Options) passkeyHost() string {
 	if o.Passkeys == nil {
 		return ""
@@ -43,7 +43,7 @@ func (o Options) passkeyHost() string {
 	return at.Hostname()
 }
 
-// party is the console as passkeys know it. What a request names counts on this machine alone.
+// party is the console as passkeys know it. The host of the request counts only on this machine.
 func (c *console) party(r *http.Request) (user.Party, error) {
 	host := c.passkeyHost()
 	if c.URL != "" && host != "" {
@@ -64,12 +64,12 @@ func (c *console) party(r *http.Request) (user.Party, error) {
 	return user.Party{Host: host, Origin: scheme + r.Host}, nil
 }
 
-// elsewhere is a request for a passkey under another name than theirs.
+// elsewhere is the error of a request for a passkey under another host name.
 type elsewhere struct{ host string }
 
 func (e elsewhere) Error() string { return "passkeys do not work under this name" }
 
-// passkey is an endpoint of passkeys: where the body has no answer of a device, one is asked for.
+// passkey is an endpoint of passkeys: a body without an answer of a device asks for a challenge.
 func (c *console) passkey(do func(http.ResponseWriter, *http.Request, user.Party, passkeyBody) error) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if !c.closed(r) {
@@ -92,12 +92,12 @@ func (c *console) passkey(do func(http.ResponseWriter, *http.Request, user.Party
 
 type passkeyBody struct {
 	Name   string          `json:"name"`
-	Answer json.RawMessage `json:"answer"` // of the device, as browsers write it
+	Answer json.RawMessage `json:"answer"` // of the device, as browsers encode it
 }
 
 func (b passkeyBody) asks() bool { return len(b.Answer) == 0 || string(b.Answer) == "null" }
 
-// asked answers what the browser is to ask a device.
+// asked answers the challenge for a device.
 func asked(w http.ResponseWriter, options any, err error) error {
 	if err == nil {
 		answer(w, http.StatusOK, map[string]any{"ask": options})
@@ -118,7 +118,7 @@ func (c *console) passkeyEnter(w http.ResponseWriter, r *http.Request, at user.P
 	return c.begin(w, r, e)
 }
 
-// passkeyConfirm takes a passkey as a fresh proof of who the user is.
+// passkeyConfirm accepts a passkey as a fresh proof of identity.
 func (c *console) passkeyConfirm(w http.ResponseWriter, r *http.Request, at user.Party, in passkeyBody) error {
 	if in.asks() {
 		me, err := c.self(r)
@@ -135,7 +135,7 @@ func (c *console) passkeyConfirm(w http.ResponseWriter, r *http.Request, at user
 	return nil
 }
 
-// passkeyAdd gives the user a passkey of the device they sit at.
+// passkeyAdd adds a passkey of the user's device.
 func (c *console) passkeyAdd(w http.ResponseWriter, r *http.Request, at user.Party, in passkeyBody) error {
 	me, err := c.self(r)
 	if err != nil {
@@ -173,7 +173,7 @@ func passkeyOf(k loyalty.Passkey) passkeyAnswer {
 	return out
 }
 
-// passkeyList lists the user's own.
+// passkeyList lists the user's passkeys.
 func (c *console) passkeyList(w http.ResponseWriter, r *http.Request) error {
 	me, err := c.self(r)
 	if err != nil {
@@ -187,8 +187,8 @@ func (c *console) passkeyList(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// passkeyRemove takes one off, wherever the console is open; sessions but this one end, for the
-// device may be in other hands.
+// passkeyRemove removes a passkey, also under another host name. All sessions except this one end, because another
+// person may have the device.
 func (c *console) passkeyRemove(w http.ResponseWriter, r *http.Request) error {
 	var in struct{ ID string }
 	if err := read(w, r, &in); err != nil {

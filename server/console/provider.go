@@ -17,36 +17,36 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/user"
 )
 
-// Outside is the sign-in of a company: an OpenID Connect provider that vouches for users.
+// Outside is the sign-in by a company's OpenID Connect provider.
 type Outside struct {
 	Issuer, ClientID, ClientSecret string // the secret is empty for a public client
 	Scopes                         []string
-	Name                           string // what people know the provider by
-	Claim                          string // what has the values that Mapping knows: a name, or a path with dots
+	Name                           string // its name for users
+	Claim                          string // the claim whose values Mapping maps: a name, or a path with dots
 	Mapping                        user.Mapping
 	Accounts                       Accounts
 }
 
-// Accounts keeps the users whom a provider vouches for.
+// Accounts stores the users that a provider vouches for.
 type Accounts interface {
-	// FromOutside gives the user, made the first time.
+	// FromOutside returns the user of an account, and creates one the first time.
 	FromOutside(ctx context.Context, who user.Outside) (loyalty.User, error)
-	// LinkOutside ties the account outside to a user of ours.
+	// LinkOutside links an account of the provider with an existing user.
 	LinkOutside(ctx context.Context, id loyalty.ID, who user.Outside) error
 }
 
-// Bounds of what is asked of a provider.
+// Bounds of requests to a provider.
 const (
 	providerTime  = 10 * time.Second
 	providerBytes = 1 << 20
 	askAgain      = 5 * time.Second // after it could not be reached
 )
 
-// provider asks one provider. It is found when it is first needed, and again where that failed: the
-// start of the server does not wait for it.
+// provider is the client of one provider. It reads the endpoints on first use, and again after a failure, so that the
+// server's start does not wait for it.
 type provider struct {
 	Outside
-	redirect string // where it sends people back to
+	redirect string // where the provider sends the browser back to
 	client   *http.Client
 
 	mu     sync.Mutex
@@ -55,12 +55,12 @@ type provider struct {
 	asked  time.Time
 }
 
-// endpoints are what a provider says of itself.
+// endpoints are a provider's description of itself.
 type endpoints struct {
 	oauth    oauth2.Config
 	verifier *oidc.IDTokenVerifier
 	provider *oidc.Provider
-	end      string // where one signs out of it; empty: nowhere
+	end      string // where users sign out of it; empty: nowhere
 }
 
 func newProvider(o Outside, url string) *provider {
@@ -77,7 +77,7 @@ func newProvider(o Outside, url string) *provider {
 	}}
 }
 
-// Discover asks a provider what it says of itself, as a sign-in would.
+// Discover reads a provider's description, as a sign-in would.
 func Discover(ctx context.Context, issuer string) error {
 	p := newProvider(Outside{Issuer: issuer}, "")
 	defer p.client.CloseIdleConnections()
@@ -85,10 +85,10 @@ func Discover(ctx context.Context, issuer string) error {
 	return err
 }
 
-// short cuts answers that are too long to be a provider's.
+// short cuts answers that are too long.
 type short struct{ http.RoundTripper }
 
-// RoundTrip asks once.
+// RoundTrip sends a request once.
 func (s short) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := s.RoundTripper.RoundTrip(r)
 	if err == nil {
@@ -100,14 +100,14 @@ func (s short) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// known are the endpoints, where they were found.
+// known are the endpoints if they were found.
 func (p *provider) known() *endpoints {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.found
 }
 
-// find asks the provider where its endpoints are, once.
+// find reads the endpoints of the provider once.
 func (p *provider) find(ctx context.Context) (*endpoints, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -117,7 +117,7 @@ func (p *provider) find(ctx context.Context) (*endpoints, error) {
 	if p.failed != nil && time.Since(p.asked) < askAgain {
 		return nil, p.failed
 	}
-	p.found, p.failed = p.discover(context.WithoutCancel(ctx)) // others wait for it too
+	p.found, p.failed = p.discover(context.WithoutCancel(ctx)) // other requests wait for it as well
 	p.asked = time.Now()
 	return p.found, p.failed
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// refusal is an error of the console itself; those of the API pass through as they are.
+// refusal is an error of the console itself; errors of the API pass through unchanged.
 type refusal struct {
 	status int
 	kind   string
@@ -43,12 +43,12 @@ var (
 	errAway           = refusal{http.StatusServiceUnavailable, "InternalException", 190002, "unavailable"}
 )
 
-// signedIn is a link that was opened in a browser in which a user is signed in.
+// signedIn is the error for a link that is opened in a browser with a signed-in user.
 type signedIn struct{ login string }
 
 func (s signedIn) Error() string { return "a user is signed in" }
 
-// kinds are how failures of the rules are answered.
+// kinds maps failures of the rules to answers.
 var kinds = map[loyalty.Kind]refusal{
 	loyalty.Invalid:   {http.StatusBadRequest, "BadRequestException", 0, ""},
 	loyalty.Refused:   {http.StatusUnprocessableEntity, "RuleException", 0, ""},
@@ -118,7 +118,7 @@ func (c *console) refusalOf(err error) (said refusal, args map[string]any, field
 func answer(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) // a caller who went away is no failure of ours
+	_ = json.NewEncoder(w).Encode(v) // the caller may be gone: not our failure
 }
 
 func isJSON(r *http.Request) bool {
@@ -126,7 +126,7 @@ func isJSON(r *http.Request) bool {
 	return err == nil && kind == "application/json"
 }
 
-// maxBody is the size of a body of the console's own endpoints.
+// maxBody bounds a body of the console's own endpoints, in bytes.
 const maxBody = 16 << 10
 
 func read(w http.ResponseWriter, r *http.Request, into any) error {

@@ -9,11 +9,11 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/user"
 )
 
-// attemptsPerMinute is how often one address may try to sign in or to confirm.
+// attemptsPerMinute bounds the attempts of one address to sign in or to confirm.
 const attemptsPerMinute = 20
 
-// slow counts an attempt on its address; that of a browser which has signed in before on the browser, so
-// that strangers behind the same address cannot use its attempts up.
+// slow counts an attempt for its address. A browser that has signed in before has a count of its own, so that strangers
+// behind the same address cannot use up its attempts.
 func (c *console) slow(w http.ResponseWriter, r *http.Request) error {
 	source, _ := c.Peer(r)
 	browser := c.cookie(r, browserCookie)
@@ -34,8 +34,7 @@ func (c *console) slow(w http.ResponseWriter, r *http.Request) error {
 	return errSlow
 }
 
-// network is what attempts are counted by: an address, or the network that a caller of
-// IPv6 has to itself.
+// network is the key that attempts are counted by: an address, or the network of an IPv6 caller.
 func network(a netip.Addr) string {
 	if p, err := a.Prefix(64); err == nil && a.Is6() {
 		return p.String()
@@ -48,7 +47,7 @@ func (c *console) from(r *http.Request) user.From {
 	return user.From{Address: source.String(), Agent: r.UserAgent(), Browser: c.cookie(r, browserCookie)}
 }
 
-// begin answers a session that has begun.
+// begin answers a new session.
 func (c *console) begin(w http.ResponseWriter, r *http.Request, e user.Entry) error {
 	if err := c.replace(w, r, e); err != nil {
 		return err
@@ -69,7 +68,7 @@ func (c *console) replace(w http.ResponseWriter, r *http.Request, e user.Entry) 
 	return nil
 }
 
-// remember makes the browser known anew, after its user has changed what they sign in by.
+// remember marks the browser as known again after its user has changed a password or factor.
 func (c *console) remember(w http.ResponseWriter, r *http.Request, me *loyalty.Caller) error {
 	token, err := c.Users.Remember(r.Context(), me)
 	if err == nil {
@@ -78,7 +77,7 @@ func (c *console) remember(w http.ResponseWriter, r *http.Request, me *loyalty.C
 	return err
 }
 
-// signIn begins a session by login, password and, where there is one, a second factor.
+// signIn begins a session by login, password and, if the user has one, a second factor.
 func (c *console) signIn(w http.ResponseWriter, r *http.Request) error {
 	var in struct{ Login, Password, Code string }
 	if !c.closed(r) {
@@ -97,8 +96,8 @@ func (c *console) signIn(w http.ResponseWriter, r *http.Request) error {
 	return c.begin(w, r, e)
 }
 
-// enter begins a session by a one-time link. A browser in which someone is signed in keeps its session and
-// the link stays good: a link from a stranger must not put their account in the place of the reader's.
+// enter begins a session by a one-time link. In a browser with a signed-in user the session stays and the link remains
+// valid: a stranger's link must not replace the reader's account with the stranger's.
 func (c *console) enter(w http.ResponseWriter, r *http.Request) error {
 	var in struct{ Token string }
 	if !c.closed(r) {
@@ -123,7 +122,7 @@ func (c *console) enter(w http.ResponseWriter, r *http.Request) error {
 	return c.begin(w, r, e)
 }
 
-// signOut ends the session, or all of the user's.
+// signOut ends the session, or all sessions of the user.
 func (c *console) signOut(w http.ResponseWriter, r *http.Request) error {
 	var in struct{ Everywhere bool }
 	if err := read(w, r, &in); err != nil {
@@ -151,7 +150,7 @@ func (c *console) signOut(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// confirm takes a fresh proof of who the user is.
+// confirm accepts a fresh proof of identity.
 func (c *console) confirm(w http.ResponseWriter, r *http.Request) error {
 	var in struct{ Password, Code string }
 	if err := read(w, r, &in); err != nil {
@@ -167,12 +166,12 @@ func (c *console) confirm(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// self finds the user of a request of the console's own endpoints.
+// self finds the user of a request to the console's own endpoints.
 func (c *console) self(r *http.Request) (*loyalty.Caller, error) {
 	return c.Users.Session(r.Context(), c.token(r))
 }
 
-// password gives the user the password they chose.
+// password sets the user's new password.
 func (c *console) password(w http.ResponseWriter, r *http.Request) error {
 	var in struct{ Password string }
 	if err := read(w, r, &in); err != nil {
@@ -189,7 +188,7 @@ func (c *console) password(w http.ResponseWriter, r *http.Request) error {
 	if err := c.Proofs.SetPassword(r.Context(), me.ID, hash); err != nil {
 		return err
 	}
-	// Whoever knew the old one is out.
+	// Sessions of anyone with the old password end.
 	if err := c.Users.EndOthers(r.Context(), me, c.token(r)); err != nil {
 		return err
 	}
@@ -200,8 +199,7 @@ func (c *console) password(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// secondFactor shows a new secret, or with a code of it takes it into use and shows the
-// recovery codes.
+// secondFactor shows a new secret, or with a code of it puts it to use and shows the recovery codes.
 func (c *console) secondFactor(w http.ResponseWriter, r *http.Request) error {
 	var in struct{ Secret, Code string }
 	if err := read(w, r, &in); err != nil {
@@ -233,7 +231,7 @@ func (c *console) secondFactor(w http.ResponseWriter, r *http.Request) error {
 	if err := c.Proofs.SetSecondFactor(r.Context(), me.ID, factor); err != nil {
 		return err
 	}
-	// Sessions that began without it end.
+	// Sessions that began without the factor end.
 	if err := c.Users.EndOthers(r.Context(), me, c.token(r)); err != nil {
 		return err
 	}

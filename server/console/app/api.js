@@ -4,7 +4,7 @@ import { lang, t, teach } from './words.js'
 const base = '/console/api'
 const subscribers = new Set()
 
-// calls are those of the screen that is open, for the drawer "as a request".
+// calls are the requests of the open screen, for the drawer "as a request".
 export const calls = []
 export const onCall = (f) => (subscribers.add(f), () => subscribers.delete(f))
 export function forgetCalls() {
@@ -12,7 +12,7 @@ export function forgetCalls() {
   subscribers.forEach((f) => f())
 }
 
-// Refused is an answer that says no, or that none came.
+// Refused is an answer that refuses, or a request without an answer.
 export class Refused extends Error {
   constructor(status, body, headers) {
     super(body?.error?.message || t('error.lost'))
@@ -24,11 +24,12 @@ export class Refused extends Error {
   }
 }
 
-// hooks are what main.js does about a session that is over, a proof that is asked for, and the user's own having changed.
+// hooks are set by main.js: for a session that has ended, for a proof of identity that the server asks for, and for
+// changes of the user's own record.
 export const hooks = { signedOut: () => {}, confirm: async () => false, changed: () => {} }
 
-// sight is whether personal data is shown on the screen that is open, and whether there is any that is not. Showing it leaves a
-// line in the audit trail for each answer; the next screen begins masked again.
+// sight says whether the open screen shows personal data, and whether some of it is masked. Each answer that shows
+// personal data adds a line to the audit trail; the next screen is masked again.
 export const maskedText = '•••'
 export const sight = { at: '', shown: false, masked: false, changed: () => {} }
 function see(shown, masked) {
@@ -37,7 +38,7 @@ function see(shown, masked) {
   sight.changed()
 }
 export const showPersonal = (on) => see(on, on || sight.masked)
-// beginAt masks again where another screen is opened.
+// beginAt masks again when another screen is opened.
 export function beginAt(path) {
   if (sight.at !== path) Object.assign(sight, { at: path, shown: false, masked: false })
 }
@@ -76,7 +77,7 @@ export function query(params = {}) {
   return text ? '?' + text : ''
 }
 
-// read is get. A server that is busy is asked again by itself, and so is what wants a proof of who the user is, after it.
+// read is get. It repeats a request when the server is busy, and after a proof of identity that the server asked for.
 async function read(path, params) {
   const target = path + query(params)
   note('GET', target)
@@ -93,11 +94,11 @@ async function read(path, params) {
   }
 }
 
-// unsettled are changes whose outcome is not known: those under way, and those of which no answer came.
+// unsettled are changes with an unknown outcome: those under way, and those without an answer.
 const unsettled = new Map()
 
-// change is post. Each press is a deed with a key of its own. A second click on what is under way is the same request, and the
-// same request after a line was cut has the key of the first, which may have been done.
+// change is post. Each press has a key of its own. A second click while the first is under way is the same request, and
+// a repeat after a lost connection has the first one's key, because the first may have been carried out.
 function change(path, body) {
   note('POST', path, body)
   const said = path + ' ' + JSON.stringify(body ?? {})
@@ -120,7 +121,7 @@ async function settle(said, deed, act) {
   }
 }
 
-// commit sends a change; where a proof of who the user is was asked for, it is sent again after it.
+// commit sends a change, and sends it again after a proof of identity that the server asked for.
 async function commit(path, body, key) {
   const own = { 'Idempotency-Key': key }
   try {
@@ -132,13 +133,14 @@ async function commit(path, body, key) {
   }
 }
 
-// ponder is ask, a POST that changes nothing: a preview or a plan. What runs while one types is quiet: it is no call to learn from.
+// ponder is ask, a POST that changes nothing: a preview or a plan. Requests sent while the user types are quiet: the
+// drawer does not list them.
 async function ponder(path, body, quiet = false) {
   if (!quiet) note('POST', path, body)
   return send('POST', base + path, body)
 }
 
-// Their paths, parameters, bodies and answers are the documents'.
+// The documents define their paths, parameters, bodies and answers.
 /** @type {import('../types/contract').Get} */
 export const get = /** @type {any} */ (read)
 /** @type {import('../types/contract').Post} */
@@ -146,11 +148,12 @@ export const post = /** @type {any} */ (change)
 /** @type {import('../types/contract').Ask} */
 export const ask = /** @type {any} */ (ponder)
 
-// fact is what the page knows before anyone has signed in; own calls an endpoint of the console itself: signing in and out.
+// fact is what the page knows before a user has signed in; own calls an endpoint of the console itself: signing in and
+// out.
 export const fact = (name) => document.querySelector(`meta[name="${name}"]`)?.getAttribute('content') || ''
 export const own = (path, body) => send('POST', '/console/' + path, body)
 
-// proved is own for what needs a fresh proof of who the user is.
+// proved is own for endpoints that need a fresh proof of identity.
 export async function proved(path, body) {
   try {
     return await own(path, body)
@@ -169,11 +172,11 @@ function note(method, target, body) {
 
 export const id = encodeURIComponent
 
-// me is who is signed in; can says whether an operation is open to them.
+// me is the signed-in user; can says whether the user may call an operation.
 export const me = { now: null }
 export const can = (operation) => Boolean(me.now?.operations.includes(operation))
 
-// documents are the API's own documents, each read once.
+// documents are the API's documents, each read once.
 const documents = {}
 export async function documentOf(api) {
   const [doc] = await Promise.all([(documents[api] ??= fetch(`/openapi/${api}.json`).then((r) => r.json())), teach()])

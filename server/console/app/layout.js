@@ -1,4 +1,4 @@
-// What stands around every screen: the menu, finding anything, the drawer and the keys.
+// The frame of every screen: the menu, the search, the drawer and the keys.
 import { html, useEffect, useRef, useState } from './ui.js'
 import { t, lang, keepLanguage, zoneName } from './words.js'
 import { can, me, sight, showPersonal } from './api.js'
@@ -59,7 +59,7 @@ export function Layout({ place, leave, changed, children }) {
     <${Toasts} />`
 }
 
-// anything opens what a text names. What it takes to find out is read when it is needed.
+// anything opens what a text names. The module that searches is loaded when it is needed.
 async function anything(text) {
   if (!text.trim()) return
   const { find } = await import('./part/find.js')
@@ -70,7 +70,7 @@ async function anything(text) {
 const silent = 'loyalty.keys'
 const off = () => localStorage.getItem(silent) === 'off'
 
-// begin opens the form for a new thing of the kind that is on the screen.
+// begin opens the form for a new entity of the kind on the screen.
 function begin() {
   const at = placeNow()
   const kind = at.query.tab === 'pools' ? 'coupons/pool' : at.parts[0] === 'programme' ? at.query.type || 'rewards/reward' : at.parts[0] === 'entity' ? at.parts.slice(1, 3).join('/') : screenOf(at).make

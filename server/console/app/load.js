@@ -1,4 +1,4 @@
-// Reads for a screen, and what it shows meanwhile.
+// Reads data for a screen, and the state that it shows meanwhile.
 import { useEffect, useState, useCallback } from './ui.js'
 import { sight } from './api.js'
 

@@ -1,4 +1,4 @@
-// Starts the console: who is signed in, which screen is open, and what is on every page.
+// Starts the console: the signed-in user, the open screen, and the parts of every page.
 import { html, render, useEffect, useState } from './ui.js'
 import { t, speak, settle, has } from './words.js'
 import { get, own, me, hooks, forgetCalls, sight, beginAt } from './api.js'
@@ -30,7 +30,7 @@ function App() {
     hooks.confirm = askConfirm
     sight.changed = hooks.changed = () => redraw((n) => n + 1)
     start().then(enter, (e) => set({ error: e }))
-    // a link that is pasted where the console is open already changes what stands behind the sign alone
+    // a link that is pasted into an open console changes only the part behind the # sign
     const pasted = () => location.hash.startsWith('#enter/') && location.reload()
     window.addEventListener('hashchange', pasted)
     return () => window.removeEventListener('hashchange', pasted)
@@ -41,7 +41,7 @@ function App() {
   return html`<${Layout} place=${place} leave=${() => own('session/end').then((left) => ((hooks.elsewhere = left.elsewhere), set(null)))} changed=${enter}><${Screen} place=${place} /></${Layout}><${Dialogs} />`
 }
 
-// start takes a one-time link, whose token stands behind the sign that browsers send nobody.
+// start takes a one-time link. Its token is behind the # sign, which browsers send to no server.
 async function start() {
   await speak()
   const link = location.hash.match(/^#enter\/([\w-]+)$/)

@@ -1,4 +1,4 @@
-// Where the console is: #/path?query. The query holds filters, so that a view can be shared and the back button works.
+// The console's address: #/path?query. The query holds filters, so that a view can be shared and the back button works.
 import { useEffect, useState } from './ui.js'
 
 export function place() {

@@ -1,6 +1,6 @@
-// The screens, in the order of the menu. A new one: a file in screen/ that exports a component by default, a line here, and
-// its words nav.NAME in the four files of words/. needs is the operation without which it is not shown; group is its part of the
-// menu; key is what opens it after g; make is where n leads.
+// The screens, in the order of the menu. A new one needs a file in screen/ that exports a component by default, a line
+// here, and its words nav.NAME in the four files of words/. needs is the operation without which it is hidden; group is
+// its part of the menu; key opens it after g; make is the target of n.
 /** @type {{ path?: string, name: string, file: string, group?: string, needs?: string, key?: string, at?: string, hidden?: boolean, make?: string }[]} */
 export const screens = [
   { path: '', name: 'today', file: 'today', group: 'watch', needs: 'getLedger', key: 't' },

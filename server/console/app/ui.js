@@ -3,8 +3,8 @@ import { h as element } from './vendor/preact.js'
 import { useLayoutEffect, useRef } from './vendor/hooks.js'
 import htm from './vendor/htm.js'
 
-// A field that nobody listens to belongs to who types in it: its value is what it begins with, and is
-// set again where that changes. The screen around it may be drawn anew meanwhile, as when a read ends.
+// A field without a listener belongs to the user who types in it: its value is only the initial one, and is set again
+// when that changes. The screen around it may be redrawn meanwhile, for example when a read ends.
 const began = ['input', 'select', 'textarea']
 const chosen = ['checkbox', 'radio', 'hidden']
 

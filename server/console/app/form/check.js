@@ -1,11 +1,12 @@
-// Checks a thing while it is written: a plan of the configuration is checked like the real one, and changes nothing.
+// Checks an entity while it is written, with a plan of the configuration, which runs the real checks and changes
+// nothing.
 import { useEffect, useState } from '../ui.js'
 import { ask, can } from '../api.js'
 import { clean } from './schema.js'
 
 const rest = 600 // ms without a change
 
-// useCheck gives the faults of what was filled in; what is still missing is no fault yet.
+// useCheck returns the faults of what is filled in; a property that is still missing is no fault yet.
 export function useCheck(kind, name = 'being-written', value, on) {
   const [faults, set] = useState([])
   const text = JSON.stringify(clean(value) || {})
@@ -24,7 +25,7 @@ export function useCheck(kind, name = 'being-written', value, on) {
   return faults
 }
 
-// least makes the smallest thing that a condition can stand in, so that it is checked while the rest is still missing.
+// least makes the smallest entity around a condition, so that the condition is checked while the rest is missing.
 const least = {
   'automation/campaign': (v) => ({ name: '-', trigger: v.trigger || 'checkout', condition: v.condition, effects: [{ type: 'points', points: 1 }] }),
   'segments/segment': (v) => ({ name: '-', condition: v.condition }),
@@ -36,7 +37,7 @@ async function faultsOf(kind, name, written) {
   return [...found, ...(await planned(kind, name, least[kind](written)))]
 }
 
-// planned gives the faults of what is filled in.
+// planned returns the faults of what is filled in.
 async function planned(kind, name, written) {
   try {
     await ask('/admin/configuration', { mode: 'plan', configuration: { entities: { [kind]: { [name]: written } } } }, true)

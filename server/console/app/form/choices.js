@@ -1,4 +1,4 @@
-// What a field that names other things can name: the programme's own things, or the actions.
+// The choices of a field that refers to something else: entities of the programme, or actions.
 import { useEffect, useState } from '../ui.js'
 import { t, has, title } from '../words.js'
 import { get, can, documentOf } from '../api.js'
@@ -6,7 +6,7 @@ import { kindsOn } from '../part/modules.js'
 import { isAction, kindOf } from './labels.js'
 import { bodyOf, variants } from './schema.js'
 
-// choicesOf reads what a name can stand for: the programme's own things, or the actions.
+// choicesOf reads the choices of such a field.
 const kept = new Map()
 export const forgetChoices = () => kept.clear()
 export async function choicesOf(name) {

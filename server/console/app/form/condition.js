@@ -1,9 +1,9 @@
-// A condition: a text, with the facts that it may name and some to begin with, both as the API's document tells them.
+// A condition: a text, with the facts that it may name and some samples, both from the API's document.
 import { html, useEffect, useState } from '../ui.js'
 import { t } from '../words.js'
 import { documentOf, me } from '../api.js'
 
-// grammar reads the samples and the facts out of the description.
+// grammar reads the samples and the facts from the description.
 async function grammar() {
   const text = ((await documentOf('entities')).info.description.split('**Conditions**')[1] || '').split('**Signing**')[0]
   const samples = (text.match(/```\n([\s\S]*?)```/)?.[1] || '').trim().split('\n').map((l) => l.trim())

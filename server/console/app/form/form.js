@@ -1,4 +1,5 @@
-// The one renderer of forms: a field for each property of a schema. What no field can say is written as JSON.
+// The one renderer of forms: a field for each property of a schema. A property that no field can show is written as
+// JSON.
 import { html, useRef } from '../ui.js'
 import { t, has, about, lang } from '../words.js'
 import { plain, variants, isTexts, first } from './schema.js'
@@ -10,14 +11,14 @@ export { AsJSON } from './json.js'
 const of = (errors, path) => errors.filter((e) => e.field === path || e.field.startsWith(path + '.') || e.field.startsWith(path + '['))
 const filled = (v) => v !== undefined && v !== null && v !== '' && !(typeof v === 'object' && !Object.keys(v).length)
 
-// Fields shows the properties of an object: those that most need, and the others behind "more". form names what it is for;
-// without are properties that are not shown.
+// Fields shows the properties of an object: the common ones, and the others behind "more". form names the kind of form;
+// without lists properties that are not shown.
 export function Fields({ doc, schema, value = {}, change, path = '', errors = [], without = [], form, lead }) {
   const s = plain(doc, schema)
   const now = value || {}
   const latest = useRef()
   latest.current = now
-  // Who fills several fields at once, as a browser does that knows a person, changes the second one before the first was drawn.
+  // A browser that fills in several fields at once changes the second before the first is drawn.
   const put = (name, v) => {
     latest.current = { ...latest.current, [name]: v }
     change(latest.current)
@@ -41,7 +42,7 @@ function Field({ doc, name, schema, needed, value, change, path, errors }) {
   const id = idOf(path)
   const head = html`<span class="name" title=${name}>${label(name)}</span>${needed && html` <em aria-hidden="true">*</em>`}`
   const said = about(first(schema.description))
-  const text = !needed && has('help.' + name) ? t('help.' + name) : said.text // else it is the document's
+  const text = !needed && has('help.' + name) ? t('help.' + name) : said.text // otherwise the document's
   const help = html`${text && html`<span class="help" id=${id + '-help'} lang=${text === said.text ? said.in : undefined}>${text}</span>`}`
   const faults = html`${own.map((e) => html`<span class="wrong" role="alert">${e.message}</span>`)}`
   const choices = variants(doc, schema)
@@ -81,7 +82,7 @@ function languageName(l) {
   }
 }
 
-// Variant chooses among schemas by the value of one property.
+// Variant chooses between schemas by the value of one property.
 export function Variant({ doc, schema, choices, value = {}, change, path, errors, without = [] }) {
   const by = schema.discriminator.propertyName
   const now = choices[value?.[by]]

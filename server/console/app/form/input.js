@@ -1,4 +1,4 @@
-// One value: a text, a number, a choice, a moment, or the name of something else.
+// One value: a text, a number, a choice, a moment, or a reference.
 import { html } from '../ui.js'
 import { t, momentOf, instantOf, zoneName } from '../words.js'
 import { choice, isAction, kindOf } from './labels.js'
@@ -8,11 +8,11 @@ import { Condition } from './condition.js'
 
 export const isMoment = (s) => s.format === 'day-or-instant' || s.format === 'date-time' || s.format === 'instant' || (s.oneOf || s.anyOf || []).some((o) => o.type === 'string') && /RFC 3339/.test(s.description || '')
 
-// Input writes one value of a schema. name is the property it belongs to; id and about tie it to its label and help.
+// Input writes one value of a schema. name is its property; id and about connect it to its label and help.
 export function Input({ schema, name = '', value, change, wrong, needed, id, about, mark }) {
   const set = (e) => change(e.target.value === '' ? undefined : e.target.value)
   const common = { id, 'aria-describedby': about, 'aria-invalid': wrong || undefined, required: needed || undefined, 'aria-label': mark }
-  const open = { ...common, placeholder: schema.example === undefined || typeof schema.example === 'object' ? '' : t('form.eg', { v: String(schema.example) }) } // it is no value: nothing is sent of it
+  const open = { ...common, placeholder: schema.example === undefined || typeof schema.example === 'object' ? '' : t('form.eg', { v: String(schema.example) }) } // only a placeholder: it is not sent
   if (schema.enum) {
     return html`<select ...${common} value=${value ?? ''} onChange=${set}>${!(needed && value) && html`<option value="">–</option>`}${schema.enum.map((v) => html`<option value=${v}>${choice(v)}</option>`)}</select>`
   }
@@ -31,7 +31,7 @@ export function Input({ schema, name = '', value, change, wrong, needed, id, abo
   return html`<input type=${schema.format === 'uri' ? 'url' : 'text'} ...${open} value=${value ?? ''} onInput=${set} />`
 }
 
-// Moment is a day, with a time of the programme's zone where the day's beginning is not meant.
+// Moment is a day, with an optional time in the programme's zone.
 function Moment({ common, value, change }) {
   const { day, clock } = momentOf(value)
   const put = (d, c) => change(d ? (c ? instantOf(d, c) : d) : undefined)

@@ -1,4 +1,4 @@
-// AsJSON is for what no field can say. Text that is not JSON is kept and marked.
+// AsJSON is for values that no field can show. A text that is not JSON is kept and marked.
 import { html, useEffect, useState } from '../ui.js'
 
 export function AsJSON({ value, change, rows = 6, mark, id }) {

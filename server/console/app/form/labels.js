@@ -1,11 +1,11 @@
-// What a form calls its fields and choices, which of them it shows first, and which name something else.
+// The labels of fields and choices, which fields a form shows first, and which refer to something else.
 import { t, has } from '../words.js'
 
-// label is a property in words; one without words is spelt out.
+// label is a property in words; a property without words is spelt out.
 export const label = (name) => (has('field.' + name) ? t('field.' + name) : (name[0].toUpperCase() + name.slice(1)).replaceAll('_', ' '))
 export const choice = (value) => (has('choice.' + value) ? t('choice.' + value) : String(value).replaceAll('_', ' '))
 
-// first are the fields that most people need, in the order in which they think of them; the others stand behind "more".
+// first are the fields that most users need, in their usual order; the others are behind "more".
 const first = {
   'automation/campaign': ['name', 'trigger', 'condition', 'effects', 'status', 'starts_at', 'ends_at', 'limit'],
   'rewards/reward': ['title', 'type', 'points', 'award', 'pool', 'coupon', 'stock', 'max_claims', 'starts_at', 'ends_at', 'description'],
@@ -20,7 +20,8 @@ const first = {
   line: ['product_name', 'quantity', 'subtotal', 'product_id', 'product_url', 'product_category'],
 }
 
-// order gives the names of a form's fields: those shown first, and the rest. Where nothing is said, what is needed comes first.
+// order returns the names of a form's fields: those shown first, and the rest. A form without an entry starts with its
+// required fields.
 export function order(names, needed, form) {
   const wish = first[form]
   if (!wish) {
@@ -32,17 +33,17 @@ export function order(names, needed, form) {
   return [shown, names.filter((n) => !shown.includes(n))]
 }
 
-// formOf names the form of an object by what it holds.
+// formOf names the form of an object by its properties.
 export const formOf = (schema) => (schema.properties?.product_url ? 'line' : schema.properties?.valid_days ? 'CouponTemplate' : schema.properties?.policy ? 'Expiry' : '')
 
-// useless are fields that mean nothing beside what the others say.
+// useless tells whether a field has no meaning beside the values of the others.
 export function useless(form, name, value) {
   if (form === 'rewards/reward') return (name === 'award' && value.type !== 'points') || (['pool', 'coupon'].includes(name) && value.type !== 'coupon') || (name === 'coupon' && Boolean(value.pool)) || (name === 'pool' && Boolean(value.coupon))
   if (form === 'coupons/pool') return name === 'pattern' && value.source === 'uploaded'
   return false
 }
 
-// kinds are the types of the entities that a field names.
+// kinds are the types of the entities that a field refers to.
 const kinds = { pool: 'coupons/pool', segments: 'segments/segment', segment: 'segments/segment', store: 'stores/store', stores: 'stores/store', structure: 'tiers/structure', tier: 'tiers/tier', reward: 'rewards/reward', challenge: 'challenges/challenge', contest: 'contests/contest', offers: 'offers/offer', list: 'core/customer-list' }
 export const kindOf = (name) => kinds[name]
 export const isAction = (name) => name === 'trigger' || name === 'action'

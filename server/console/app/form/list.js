@@ -1,4 +1,4 @@
-// Lists: names of other things as chips, texts one a line, and everything else one below the other.
+// Lists: references as chips, texts one a line, and all other values below each other.
 import { html } from '../ui.js'
 import { t } from '../words.js'
 import { plain, variants } from './schema.js'
@@ -32,7 +32,7 @@ export function List({ doc, schema, name, head, help, faults, value = [], change
   </fieldset>`
 }
 
-// Chips are ids of things of one kind: one is added by its name, and taken away by a click.
+// Chips are ids of entities of one kind: a name adds one, and a click removes it.
 function Chips({ name, id, head, help, faults, rows, change }) {
   const all = useChoices(name)
   const named = (one) => all.find((c) => c.id === one)?.name || one

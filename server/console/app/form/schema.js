@@ -1,8 +1,8 @@
-// Reads schemas of the documents: references, and schemas that are put together from others.
+// Reads schemas of the documents: references, and schemas composed of others.
 
 const at = (doc, ref) => ref.replace(/^#\//, '').split('/').reduce((o, part) => o?.[part.replaceAll('~1', '/')], doc)
 
-// plain gives a schema with its references followed and its parts joined.
+// plain returns a schema with its references followed and its parts joined.
 export function plain(doc, schema) {
   if (!schema) return {}
   if (schema.$ref) return plain(doc, at(doc, schema.$ref))
@@ -30,14 +30,14 @@ export function bodyOf(doc, path, method = 'post') {
   return { schema: plain(doc, media.schema), examples: media.examples || {} }
 }
 
-// example gives a body's example by name.
+// example returns a body's example by name.
 export function example(doc, examples, name) {
   const e = examples[name]
   const found = e?.$ref ? at(doc, e.$ref) : e
   return found ? structuredClone(found.value) : undefined
 }
 
-// clean drops what is empty, so that a form sends what was filled in.
+// clean drops empty values, so that a form sends only what is filled in.
 export function clean(value) {
   if (Array.isArray(value)) return value.map(clean).filter((v) => v !== undefined)
   if (value && typeof value === 'object') {
@@ -47,5 +47,5 @@ export function clean(value) {
   return value === '' || value === null ? undefined : value
 }
 
-// first is the first sentence of a description: what a field is.
+// first is the first sentence of a description.
 export const first = (text = '') => text.split(/^- /m)[0].split(/(?<=\.)\s/)[0].replaceAll('`', '').replace(/\s+/g, ' ').trim()

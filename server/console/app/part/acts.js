@@ -1,4 +1,4 @@
-// What can be done to a customer: correct points, suspend, verify, merge, forget.
+// The actions on a customer: correct points, suspend, verify, merge, forget.
 import { html, useState } from '../ui.js'
 import { t } from '../words.js'
 import { get, post, can, id, me } from '../api.js'
@@ -26,7 +26,7 @@ export function Acts({ c, again }) {
     }
   }
   const submit = (action, title, danger, text) => act('/events', { customer: c.id, action, data: {} }, title, danger, text)
-  // known is all that is kept of them, as a file: for whoever asks what that is
+  // known downloads all data of the customer as a file, for an access request
   const known = async () => {
     const named = me.now.personal
     if (!(await sure(t('customer.known'), named ? t('customer.known.named', { id: c.id }) : t('customer.known.text', { id: c.id })))) return
@@ -52,7 +52,7 @@ export function Acts({ c, again }) {
     ${merging && html`<${Merge} c=${c} fail=${fail} close=${() => merge(false)} />`}${wrong && html`<${Failure} error=${wrong} />`}</div>`
 }
 
-// Merge shows both before it joins them, for it cannot be undone.
+// Merge shows both customers before it joins them, because a merge cannot be undone.
 function Merge({ c, fail, close }) {
   const send = async (e) => {
     e.preventDefault()

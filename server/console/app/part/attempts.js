@@ -1,4 +1,4 @@
-// The attempts of a webhook in the last hour: what became of them, and how long the address took.
+// The attempts of a webhook in the last hour: their results, and how long the address took.
 import { html } from '../ui.js'
 import { t, tick } from '../words.js'
 import { get } from '../api.js'

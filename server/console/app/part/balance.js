@@ -1,4 +1,5 @@
-// A customer's balance as steps: each event that changed it is one, with a mark under it. What the newest events say is drawn.
+// A customer's balance as steps: each event that changed it is a step with a mark under it. The newest events are
+// drawn.
 import { html } from '../ui.js'
 import { t, number, day } from '../words.js'
 import { get, id } from '../api.js'
@@ -12,8 +13,8 @@ const high = 160
 const read = 500 // events, the newest
 const listed = 100 // rows of the table
 
-// stepsOf goes back from what there is now, by when things happened, which is not always when they were recorded; the oldest step
-// comes first.
+// stepsOf goes back from the current balance, by the instants of the events, which may differ from the order of
+// recording. The oldest step comes first.
 function stepsOf(events, now) {
   let after = now
   return events.filter((e) => e.change).sort((a, b) => Date.parse(b.timestamp) - Date.parse(a.timestamp)).map((e) => {

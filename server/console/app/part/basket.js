@@ -1,4 +1,4 @@
-// What a purchase would earn, without campaigns and with them: shown where a campaign is, to see its part in it.
+// What a purchase would earn, with and without campaigns: shown beside a campaign, to see its part.
 import { html, useState } from '../ui.js'
 import { t, number } from '../words.js'
 import { ask, can, get, id } from '../api.js'
@@ -6,7 +6,7 @@ import { useLoad } from '../load.js'
 import { Failure } from './state.js'
 import { Card, Points } from './figures.js'
 
-// sample is a line without which nothing would earn.
+// sample is a line, because a purchase without lines earns nothing.
 const sample = (subtotal) => ({ product_id: 'sample', product_name: 'Sample', product_url: location.origin, quantity: 1, subtotal })
 
 export function Basket({ name }) {

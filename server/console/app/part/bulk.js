@@ -1,4 +1,5 @@
-// Work on many customers at once: whom, from a file, a text or a list; how far it is; who was refused, and why.
+// Work on many customers at once: the customers from a file, a text or a list, the progress, and the refusals with
+// their reasons.
 import { html, useEffect, useRef, useState } from '../ui.js'
 import { t, number } from '../words.js'
 import { get, post, id } from '../api.js'
@@ -9,7 +10,7 @@ import { useChoices } from '../form/choices.js'
 
 const pause = 700 // ms between two looks
 
-// follow asks how far a batch is until it is done.
+// follow polls a batch until it is done.
 export async function follow(path, batch, step, here = () => true) {
   for (let now = batch; here(); now = (await get(`${path}/${id(batch.batch_id)}/status`)).data) {
     step(now)
@@ -18,7 +19,7 @@ export async function follow(path, batch, step, here = () => true) {
   }
 }
 
-// idsIn reads ids out of a text: the first column of a CSV, or one a line; a head line is left out.
+// idsIn reads ids from a text: the first column of a CSV, or one a line; a header line is left out.
 export function idsIn(text) {
   const all = text.split(/\r?\n/).map((l) => l.split(/[,;\t]/)[0].trim().replace(/^"|"$/g, '')).filter(Boolean)
   if (/^(id|customer|customer_id)$/i.test(all[0] || '')) all.shift()
@@ -26,7 +27,7 @@ export function idsIn(text) {
   return { ids: once, twice: all.length - once.length }
 }
 
-// Whom lets customers be named: pasted, out of a file, or, where from is given, the members of a list.
+// Whom selects customers: pasted, from a file, or the members of a list.
 export function Whom({ text, change, list, setList }) {
   const lists = useChoices('list')
   const read = async (file) => file && change(await file.text())
@@ -35,7 +36,8 @@ export function Whom({ text, change, list, setList }) {
     ${setList && lists.length > 0 && html`<label>${t('bulk.list')}<select name="list_id" value=${list} onChange=${(e) => setList(e.target.value)}><option value="">–</option>${lists.map((l) => html`<option value=${l.id}>${l.name || l.id}</option>`)}</select></label>`}`
 }
 
-// Bulk is a form for one operation on many: begin is its path, status the path of its batches, more what stands above.
+// Bulk is a form for one operation on many customers: begin is its path, status the path of its batches, more the
+// content above.
 export function Bulk({ begin, status, title, text = '', lists, more }) {
   const [ids, setIds] = useState(text)
   const [list, setList] = useState('')

@@ -1,4 +1,4 @@
-// What runs when: campaigns, offers, rewards and the like as bars over the months around today.
+// Campaigns, offers, rewards and the like as bars over the months around today.
 import { html } from '../ui.js'
 import { t, has, title, day } from '../words.js'
 import { get, id } from '../api.js'

@@ -1,10 +1,11 @@
-// Test cases: a preview kept as a file, and files run again: does the programme still answer the same?
+// Test cases: previews saved as a file, and a file run again to see whether the programme still gives the same answers.
 import { html, useState } from '../ui.js'
 import { t, number } from '../words.js'
 import { ask } from '../api.js'
 import { saveAs } from './save.js'
 
-// outcome is what a case holds on to: what is recorded with which points, and which rules took part. Ids and moments differ each time.
+// outcome is what a case compares: the recorded events with their points, and the rules that took part. Ids and moments
+// differ each time.
 const outcome = (answer) => ({
   change: (answer.events || []).reduce((sum, e) => sum + (e.change || 0), 0),
   events: (answer.events || []).map((e) => ({ action: e.action, change: e.change || 0 })),

@@ -1,11 +1,12 @@
-// Cohorts: customers by the month in which they joined, and what they did in each month since. The colours only repeat the figures.
+// Cohorts: customers by the month in which they joined, and their activity in each month since. The colours only repeat
+// the figures.
 import { html } from '../ui.js'
 import { t, number } from '../words.js'
 
 const count = (month) => Number(month.slice(0, 4)) * 12 + Number(month.slice(5, 7))
 
-// Cohorts shows the cohorts that joined within the range: of others the first months are not in it. figure writes a value; sizes
-// are how many joined, by month.
+// Cohorts shows the cohorts that joined within the range; of older ones the range lacks the first months. figure writes
+// a value; sizes is how many customers joined, by month.
 export function Cohorts({ data, name, figure, sizes }) {
   const months = data.periods.map((p) => p.slice(0, 7))
   const rows = data.series.filter((s) => s.name >= months[0]).sort((a, b) => (a.name + (a.currency || '')).localeCompare(b.name + (b.currency || '')))

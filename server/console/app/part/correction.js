@@ -1,13 +1,13 @@
-// A correction of points, which needs a reason. A large one, or one beyond the balance, is shown before it is done.
+// A correction of points, which needs a reason. A large one, or one beyond the balance, is previewed first.
 import { html, useState } from '../ui.js'
 import { t, number } from '../words.js'
 import { ask, post } from '../api.js'
 import { openDialog } from './dialog.js'
 import { tell } from './toast.js'
 
-const large = 1000 // points from which on a slip is likelier than a gift
+const large = 1000 // points: a larger correction is more likely a slip than a gift
 
-// agreed shows what the correction would leave, by a preview of it, where it is large.
+// agreed previews a large correction and asks whether to make it.
 async function agreed(customer, event, points) {
   if (Math.abs(points) < large && customer.spendable + points >= 0) return true
   const preview = await ask('/events/preview', event)

@@ -1,11 +1,11 @@
-// Filters by attributes of one's own: those that were declared to filter lists.
+// Filters by custom attributes that are declared as filters of lists.
 import { html } from '../ui.js'
 import { t } from '../words.js'
 import { get, can, me } from '../api.js'
 import { useLoad } from '../load.js'
 import { modulesOn } from './modules.js'
 
-// customOf picks the filters of a place that are by one's own attributes.
+// customOf picks the filters of a place that are custom attributes.
 export const customOf = (query) => Object.fromEntries(Object.entries(query).filter(([name, value]) => name.startsWith('cf_') && value))
 
 const readable = async (kind) => {
@@ -14,8 +14,8 @@ const readable = async (kind) => {
   return all.data.filter((a) => a.on === kind && ['filterable', 'api'].every((tag) => /** @type {string[]} */ (a.tags)?.includes(tag)))
 }
 
-// CustomFilters are fields for a form of filters: what is equal, and for numbers and dates from where on, unless that would tell
-// of customers what is masked.
+// CustomFilters are fields for a form of filters: equality, and a lower bound for numbers and dates, unless a bound
+// would reveal masked data of customers.
 export function CustomFilters({ kind, query }) {
   const all = useLoad(() => readable(kind), [kind])
   return (all.data || []).map((a) => {

@@ -1,14 +1,14 @@
-// The devices that keep passkeys, as browsers reach them.
+// The devices that keep passkeys, as the browser reaches them.
 import { t } from '../words.js'
 import { own, proved, fact } from '../api.js'
 
-// passkeysHere says whether this browser can use them under this name.
+// passkeysHere says whether this browser can use passkeys under this host name.
 export const passkeysHere = () => fact('passkeys') === location.hostname && Boolean(window.PublicKeyCredential?.parseRequestOptionsFromJSON)
 
-// What a browser says when a device did not answer is for programmers.
+// A browser's own message about a device that did not answer is for programmers.
 const silent = (e) => (e.status === undefined ? new Error(t('passkey.silent')) : e)
 
-// sign has a device sign what the server asks, to enter or to confirm.
+// sign has a device sign the server's challenge, to sign in or to confirm.
 export async function sign(path) {
   try {
     const { ask } = await own(path, {})
@@ -19,7 +19,7 @@ export async function sign(path) {
   }
 }
 
-// make has a device make a passkey of the user who is signed in.
+// make has a device make a passkey for the signed-in user.
 export async function make(name) {
   try {
     const { ask } = await proved('passkey/add', {})

@@ -1,4 +1,4 @@
-// Dialogs: a question before something is done, and the proof of who the user is.
+// Dialogs: a question before a change, and the proof of identity.
 import { html, useEffect, useRef, useState } from '../ui.js'
 import { t } from '../words.js'
 import { get, own, me, fact } from '../api.js'
@@ -10,7 +10,7 @@ export const openDialog = (d) => new Promise((answered) => open({ ...d, answered
 // sure asks before a change; danger colours it.
 export const sure = (title, text, danger) => openDialog({ title, text, danger, yes: t('do'), no: t('cancel') })
 
-// askConfirm takes a proof of who the user is, and says whether it was right.
+// askConfirm asks for a proof of identity, and says whether it was right.
 export const askConfirm = () => openDialog({ title: t('confirm.title'), proof: true, yes: t('confirm.do'), no: t('cancel') })
 
 export function Dialogs() {
@@ -52,7 +52,7 @@ function Proof({ done }) {
     e.preventDefault()
     const f = e.target.elements
     try {
-      // Who proves it to the provider does so on another page.
+      // A user who proves it to the provider does so on another page.
       const there = me.now?.outside && !f.password?.value && !f.code?.value
       if (there) {
         if (!(await get('/admin/me')).data.confirmed_until) throw new Error(t('confirm.first'))

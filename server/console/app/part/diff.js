@@ -1,4 +1,4 @@
-// What changes, before it is sent: the properties that differ, before and after.
+// The changes before they are sent: the properties that differ, before and after.
 import { html } from '../ui.js'
 import { t } from '../words.js'
 

@@ -1,4 +1,4 @@
-// "As a request": the calls this screen made, for those who want to make them themselves.
+// "As a request": the requests of this screen, for users who want to make them in a program.
 import { html, useEffect, useReducer, useState } from '../ui.js'
 import { t } from '../words.js'
 import { calls, onCall } from '../api.js'

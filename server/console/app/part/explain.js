@@ -1,4 +1,4 @@
-// What an event would do: what it comes to, then rule by rule why.
+// What an event would do: the result, then the reason rule by rule.
 import { html } from '../ui.js'
 import { t, has, number, day } from '../words.js'
 import { Badge, Points } from './figures.js'
@@ -9,7 +9,7 @@ import { When } from './when.js'
 const ruleName = (rule) => (has('rule.' + rule) ? t('rule.' + rule) : rule.replaceAll('_', ' '))
 const told = (v) => (typeof v === 'object' && v !== null ? JSON.stringify(v) : String(v))
 
-// called are the names of what a rule looked at, best first; the rest are facts below it.
+// called are the properties that name what a rule looked at, best first; the rest are facts below it.
 const called = ['name', 'product_name', 'title', 'campaign', 'challenge', 'reward', 'product_id']
 
 export function Explanation({ answer, real }) {

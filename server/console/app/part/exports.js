@@ -1,4 +1,4 @@
-// A table as a file: all of its rows, or those of some days.
+// A table as a file: all of its rows, or the rows of some days.
 import { html, useState } from '../ui.js'
 import { t, opensAt, closesAt } from '../words.js'
 import { get, me, query, id } from '../api.js'
@@ -15,7 +15,7 @@ export function Exports() {
     const asked = { format, from: from && opensAt(from), to: to && closesAt(to), personal: text('personal') }
     const path = '/admin/exports/' + id(table)
     try {
-      await get(path, { ...asked, limit: 1 }) // who may not is told here, and not in a file
+      await get(path, { ...asked, limit: 1 }) // a refusal is shown here and not in a file
       fail(null)
       const link = document.createElement('a')
       link.href = '/console/api' + path + query(asked)

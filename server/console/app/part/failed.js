@@ -1,4 +1,4 @@
-// What callers did wrong: by code, with what to do about each, and one by one.
+// The failed requests of callers: by code, with advice for each, and one by one.
 import { html, useState } from '../ui.js'
 import { t, number } from '../words.js'
 import { get } from '../api.js'
@@ -9,9 +9,9 @@ import { Table } from './table.js'
 import { When } from './when.js'
 
 const sent = (e) => (e.preventDefault(), filter(Object.fromEntries(new FormData(e.target))))
-const newest = 500 // requests that are put together by their codes
+const newest = 500 // requests that are grouped by their codes
 
-// groupsOf puts requests of one code together, the most first.
+// groupsOf groups requests by code, the largest group first.
 export function groupsOf(requests) {
   const groups = new Map()
   for (const r of requests) {
@@ -31,7 +31,7 @@ function Groups() {
       <p class="small"><code>${some(g.routes)}</code>${g.fields.size > 0 && html` · ${some(g.fields)}`}</p><${Advice} code=${g.code} /></div>`)}</div><h2>${t('failed.all')}</h2>`}</${Loaded}>`
 }
 
-// Advice is what the page of a code in the portal says to do; the portal is written in English.
+// Advice is the advice on a code's page in the portal, which is written in English.
 function Advice({ code }) {
   const [text, set] = useState('')
   const page = '/docs/errors/' + code

@@ -1,4 +1,4 @@
-// What a customer has: purchases, coupons and rewards, progress, data.
+// A customer's purchases, coupons and rewards, progress, data.
 import { html, useState } from '../ui.js'
 import { t, number, money, day, time } from '../words.js'
 import { get, post, can, id } from '../api.js'
@@ -29,7 +29,7 @@ export function Purchases({ who, place }) {
   return html`<${Loaded} of=${all}>${(d) => html`<${Table} answer=${d} columns=${columns} name="purchases" empty=${html`<${Empty} text=${t('purchase.none')} />`} />`}</${Loaded}>`
 }
 
-// Bought is what a purchase was made of, and everything that happened to it: its acceptance, its refunds, what each gave or took.
+// Bought shows the lines of a purchase and its events: its acceptance and its refunds, and what each gave or took.
 function Bought({ who, of }) {
   const [open, show] = useState(false)
   return html`<details onToggle=${(e) => show(e.currentTarget.open)}><summary>${t('purchase.items', { n: of.items?.length || 0 })}</summary>
@@ -95,7 +95,7 @@ export function Progress({ who }) {
     ${!d.levels.length && !d.challenges.length && html`<${Empty} text=${t('progress.none')} />`}`}</${Loaded}>`
 }
 
-// head are the figures that stand above every tab.
+// head are the figures above every tab.
 const head = ['spendable', 'reserved', 'pending', 'score', 'spent', 'expired']
 
 const written = (v) => (v == null || v === '' || (Array.isArray(v) && !v.length) ? '–' : typeof v === 'boolean' ? t(v ? 'yes' : 'no') : typeof v === 'object' ? html`<pre>${JSON.stringify(v, null, 2)}</pre>` : /^\d{4}-\d\d-\d\dT/.test(v) ? html`<span title=${v}>${time(v)}</span>` : typeof v === 'number' ? number(v, 4) : html`<bdi>${v}</bdi>`)

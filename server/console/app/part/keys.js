@@ -1,4 +1,4 @@
-// Access keys: made, changed, given a new secret, revoked. A secret is shown once.
+// Access keys: create, change, renew the secret, revoke. A secret is shown once.
 import { html, useState } from '../ui.js'
 import { t, time, day, number } from '../words.js'
 import { get, post, can, id } from '../api.js'
@@ -38,7 +38,7 @@ export function Keys({ place }) {
     e.preventDefault()
     const form = e.target
     const f = form.elements
-    // what was refused stays, to be put right
+    // a refused form stays, to be corrected
     const made = await act('/admin/keys', { label: f.label.value, apis: listed(f.apis.value), addresses: listed(f.addresses.value), read_only: f.read.checked, ...(f.ends.value && { expires_at: f.ends.value }) })
     if (made) form.reset()
   }

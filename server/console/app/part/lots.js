@@ -11,7 +11,7 @@ import { Card } from './figures.js'
 import { When } from './when.js'
 
 const dayMS = 86400000
-const shown = 60 // bars: those of which something is left, then those that were earned last; the table below has all
+const shown = 60 // bars: the lots with something left, then those earned last; the table below has all
 
 export function Lots({ who, customer, place }) {
   const asOf = place.query.as_of
@@ -29,7 +29,7 @@ export function Lots({ who, customer, place }) {
       <${Axis} lots=${data.lots} at=${asOf ? Date.parse(asOf) : Date.now()} />`}</${Loaded}>`
 }
 
-// together puts credits that were earned on one day and expire on one day into one bar.
+// together joins credits that were earned on one day and expire on one day in one bar.
 function together(lots) {
   const bars = new Map()
   for (const l of lots) {
@@ -43,7 +43,7 @@ function together(lots) {
   return [...bars.values()].sort((a, b) => left(b) - left(a) || earned(b) - earned(a)).slice(0, shown).sort((a, b) => earned(a) - earned(b))
 }
 
-// parts of a bar stand on each other: what is left, what is held, what was spent, what expired; the rest was taken back.
+// parts are the stacked parts of a bar: remaining, reserved, spent, expired; the rest was taken back.
 function parts(l) {
   let under = 0
   return ['remaining', 'reserved', 'spent', 'expired'].map((part) => {
@@ -53,7 +53,7 @@ function parts(l) {
   })
 }
 
-// taken is what was taken back of a lot: with what is left, held, spent and expired it is what was earned.
+// taken is what was taken back of a lot: the earned points minus all other parts.
 const taken = (l) => l.points - l.remaining - l.reserved - l.spent - l.expired
 
 function Axis({ lots, at }) {

@@ -5,7 +5,7 @@ import { useLoad } from '../load.js'
 import { ago } from '../words.js'
 import { Chart } from './chart.js'
 
-// Metric draws a metric; only picks one name of its parts. Where nothing was counted it shows nothing.
+// Metric draws a metric; only selects one of its parts. It shows nothing if nothing was counted.
 export function Metric({ metric, by, only, title }) {
   const all = useLoad(() => get('/admin/statistics', { metric, by, interval: 'day', from: ago(90), to: ago(0) }), [metric, by])
   const data = all.data?.data

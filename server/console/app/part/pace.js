@@ -1,4 +1,4 @@
-// The requests of this server in the last hour, and how many of them went wrong.
+// The requests of this server in the last hour, and how many of them failed.
 import { html } from '../ui.js'
 import { t, number, tick } from '../words.js'
 import { get } from '../api.js'
@@ -9,7 +9,7 @@ import { Card } from './figures.js'
 import { Spark } from './spark.js'
 import { Since } from './when.js'
 
-// Rate is how many requests a minute this server had in the last five whole ones, and how many went wrong in the hour.
+// Rate is the rate of requests per minute in the last five full minutes, and the number of failures in the hour.
 export function Rate({ of }) {
   const whole = of.minutes.slice(-6, -1)
   const rate = whole.reduce((n, m) => n + m.requests, 0) / (whole.length || 1)

@@ -1,4 +1,4 @@
-// Passkeys: devices that open the console, and prove who the user is.
+// Passkeys: devices that open the console and prove the user's identity.
 import { html, useEffect, useState } from '../ui.js'
 import { t, time } from '../words.js'
 import { own, proved, me, hooks, fact } from '../api.js'

@@ -1,4 +1,4 @@
-// Users of the console and who is signed in.
+// Users of the console and the signed-in ones.
 import { html, useState } from '../ui.js'
 import { t, time, lang } from '../words.js'
 import { get, post, id, me } from '../api.js'

@@ -1,10 +1,10 @@
-// A picture that another host keeps: shown where the server names the host, else a link to it.
+// A picture on another host: shown if the server allows the host, else a link to it.
 import { html, useState } from '../ui.js'
 import { t } from '../words.js'
 import { fact } from '../api.js'
 import { Icon } from './icon.js'
 
-// shown says whether the policy of the page lets a picture in.
+// shown says whether the policy of the page allows a picture.
 function shown(at) {
   return fact('images').split(' ').some((host) => host && (host.startsWith('*.') ? at.host.endsWith(host.slice(1)) : at.host === host))
 }

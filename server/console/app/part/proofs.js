@@ -1,4 +1,4 @@
-// How the ledger was proved before: when, for whom, and what did not hold.
+// Earlier proofs of the ledger: when, by which user, and what did not hold.
 import { html } from '../ui.js'
 import { t, number } from '../words.js'
 import { get } from '../api.js'

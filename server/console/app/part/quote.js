@@ -1,4 +1,4 @@
-// Which offers fit a purchase that is being tried, what each takes off, and what keeps the others away.
+// Which offers fit a purchase that is being tried, what each takes off, and why the others do not fit.
 import { html } from '../ui.js'
 import { t, money } from '../words.js'
 import { ask, id } from '../api.js'
@@ -8,7 +8,7 @@ import { Badge } from './figures.js'
 const parts = ['product_id', 'product_category', 'quantity', 'price', 'discount', 'subtotal']
 const pick = (of, names) => Object.fromEntries(names.filter((n) => of[n] !== undefined).map((n) => [n, of[n]]))
 
-// quote asks which offers the purchase of a form would get; nobody is needed for it, nothing is recorded.
+// quote asks which offers the purchase of a form would get. It needs no customer and records nothing.
 export async function quote(customer, data) {
   const cart = { ...pick(data, ['total', 'discount', 'shipping']), items: (data.items || []).map((line) => pick(line, parts)) }
   const { data: offers } = await ask('/offers', { ...(customer && { customer }), ...(data.store && { store: data.store }), eligible_only: false, cart })

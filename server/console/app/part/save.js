@@ -1,4 +1,4 @@
-// A text that the page has, given to the reader as a file.
+// saveAs downloads a text of the page as a file.
 export function saveAs(name, text, type = 'text/plain') {
   const a = document.createElement('a')
   a.href = URL.createObjectURL(new Blob([text], { type }))

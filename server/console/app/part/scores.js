@@ -7,7 +7,7 @@ import { useLoad } from '../load.js'
 export function Scores({ period }) {
   const all = useLoad(() => get('/customers/leaderboard/scores', { period, bands: 20 }), [period])
   const bands = all.data?.data.bands
-  if (!bands?.length) return null // the board says so, or why not
+  if (!bands?.length) return null // the board itself explains why there is none
   const most = Math.max(...bands.map((b) => b.customers))
   const name = (b) => `${number(b.from)} – ${number(b.to)}`
   return html`<figure class="panel scores"><figcaption>${t('scores.title')}</figcaption>

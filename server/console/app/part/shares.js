@@ -1,10 +1,10 @@
-// What a whole is made of, as bars; the table with the same figures stands under them.
+// The parts of a whole as bars, with a table of the same figures under them.
 import { html } from '../ui.js'
 import { t, number } from '../words.js'
 import { Empty } from './state.js'
 import { Table } from './table.js'
 
-// Shares draws rows {name, points, lots}, the greatest first. name is what a file of the table is called.
+// Shares draws rows {name, points, lots}, the greatest first. name is the file name of the table.
 export function Shares({ rows, first, name }) {
   const whole = rows.reduce((sum, r) => sum + r.points, 0)
   const share = (r) => (whole ? r.points / whole : 0)

@@ -1,4 +1,4 @@
-// Who rises or falls soon: a walk over everybody, which goes on when it is asked to.
+// Customers who rise or fall soon: a walk over all customers, which continues when asked.
 import { html, useEffect, useState } from '../ui.js'
 import { t, number, money, day } from '../words.js'
 import { get, id } from '../api.js'
@@ -10,7 +10,7 @@ import { When } from './when.js'
 const wanted = 10 // rows after which the walk rests
 const enough = 20 // pages, each of a thousand customers, after which it rests as well
 
-// walk reads on until there is something to show.
+// walk reads on until there are enough rows to show.
 async function walk(path, query, from, so) {
   const all = { rows: [], looked: so, next: from }
   for (let turn = 0; turn < enough && all.rows.length < wanted && (turn === 0 || all.next); turn++) {
@@ -37,7 +37,7 @@ export function Soon({ structures, place }) {
     <${Walked} key=${path + JSON.stringify(query)} path=${path} query=${query} of=${s} falling=${falling} /></section>`
 }
 
-// Walked is one walk: another question begins another one, and what an earlier one still finds goes with it.
+// Walked is one walk: another question starts a new one, and results of an earlier walk are dropped.
 function Walked({ path, query, of, falling }) {
   const [state, set] = useState({ loading: true })
   const go = async (before) => {

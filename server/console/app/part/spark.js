@@ -1,7 +1,7 @@
-// A line without axes beside a figure: which way it goes, at a glance. What it is made of stands elsewhere as a table.
+// A line without axes beside a figure: its direction at a glance. The figures are in a table elsewhere.
 import { html } from '../ui.js'
 
-const few = 5 // values that say nothing yet
+const few = 5 // too few values to draw
 
 export function Spark({ values }) {
   const most = Math.max(...values)

@@ -1,4 +1,4 @@
-// How the installation is: what was found, its servers, its database, who follows events, backups and the last proof.
+// The state of the installation: findings, servers, database, followers of events, backups and the last proof.
 import { html } from '../ui.js'
 import { t, has, number } from '../words.js'
 import { get, can } from '../api.js'
@@ -9,10 +9,10 @@ import { Badge, Card } from './figures.js'
 import { Pace } from './pace.js'
 import { When, Since } from './when.js'
 
-// wrong are the findings that something should be done about.
+// wrong are the findings that need action.
 export const wrong = (system) => (system?.findings || []).filter((f) => f.severity !== 'fine')
 
-// size writes octets.
+// size writes a number of bytes.
 export const size = (n) => (n == null ? '–' : n < 1 << 20 ? number(n / 1024, 0) + ' KiB' : n < 1 << 30 ? number(n / (1 << 20), 1) + ' MiB' : number(n / (1 << 30), 1) + ' GiB')
 
 // Proof is the card of the last proof of the ledger.

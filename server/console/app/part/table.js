@@ -1,5 +1,5 @@
-// The one table: rows of a list by its links, sorted by the server where it can, the columns that were chosen, rows marked by
-// click, shift-click or x, the page or the marked rows as CSV, rows by j and k.
+// The one table: rows of a list with its links, sorted by the server if it can, a choice of columns, rows marked by
+// click, shift-click or x, the page or the marked rows as CSV, moving by j and k.
 import { html, useEffect, useMemo, useRef, useState } from '../ui.js'
 import { t } from '../words.js'
 import { filter, go, place } from '../router.js'
@@ -10,7 +10,7 @@ const linkQuery = (link) => Object.fromEntries(new URLSearchParams(link.split('?
 const keptAs = (name) => 'loyalty.columns.' + name
 const hiddenOf = (name) => (localStorage.getItem(keptAs(name)) || '').split(',').filter(Boolean)
 
-// A long list is drawn by and by: what stands on a screen at once, the rest while it is looked at.
+// A long list is drawn step by step: first a screenful, the rest while the user looks at it.
 const step = 100
 function useDrawn(rows) {
   const [drawn, draw] = useState({ rows, n: step })
@@ -23,8 +23,8 @@ function useDrawn(rows) {
   return n
 }
 
-// Table shows answer.data. columns: {key, label, cell(row), text(row), right, sort}; sort is the server's name of what the
-// column is sorted by. to(row) is where a row leads; idOf(row) lets rows be marked, and marked(rows) gives what can be done.
+// Table shows answer.data. columns: {key, label, cell(row), text(row), right, sort}; sort is the server's name of the
+// order. to(row) is the target of a row; idOf(row) allows rows to be marked, and marked(rows) returns their actions.
 export function Table({ answer, columns, to, empty, name = 'rows', links = true, idOf, marked }) {
   const body = useRef()
   const last = useRef(-1)
@@ -70,7 +70,7 @@ export function Table({ answer, columns, to, empty, name = 'rows', links = true,
             ${idOf && html`<td><input type="checkbox" aria-label=${t('list.mark', { id: idOf(row) })} checked=${chosen.includes(idOf(row))} onClick=${(e) => (e.stopPropagation(), mark(at, e.shiftKey))} /></td>`}
             ${shown.map((c) => html`<td class=${c.right ? 'right' : ''}>${c.cell ? c.cell(row) : plain(row[c.key])}</td>`)}
           </tr>`
-  // A line that was drawn is not compared again while more of them are added.
+  // A line that is drawn is not compared again while more lines are added.
   const made = useMemo(() => [], [rows, columns, chosen, away])
   const lines = (n) => {
     for (let at = made.length; at < Math.min(n, rows.length); at++) made.push(line(rows[at], at))
@@ -95,16 +95,16 @@ export function Table({ answer, columns, to, empty, name = 'rows', links = true,
     </div>`
 }
 
-// standing says what a screen shows, and narrows nothing.
+// standing are the parameters that choose a view and filter nothing.
 const standing = ['tab', 'view', 'type', 'sort', 'order', 'step']
 
-// Nothing is a list without rows; where filters may be why, they can be taken off.
+// Nothing is a list without rows. If filters may be the reason, they can be removed.
 function Nothing() {
   const narrow = Object.keys(place().query).filter((name) => !standing.includes(name))
   return html`<${Empty} text=${t('list.none')}>${narrow.length > 0 && html`<button onClick=${() => filter(Object.fromEntries(narrow.map((name) => [name, ''])))}>${t('list.widen')}</button>`}</${Empty}>`
 }
 
-// Head is the head of a column; where the server can sort by it, a click does, and another turns the order.
+// Head is the head of a column. If the server can sort by it, a click does so, and another click reverses the order.
 function Head({ c }) {
   if (!c.label) return html`<td></td>`
   if (!c.sort) return html`<th scope="col" class=${c.right ? 'right' : ''}>${c.label}</th>`
@@ -116,7 +116,7 @@ function Head({ c }) {
 
 const plain = (v) => (v == null ? '–' : typeof v === 'object' ? JSON.stringify(v) : String(v))
 
-// save gives rows as CSV. What a spreadsheet would take for a formula gets an apostrophe.
+// save downloads rows as CSV. A text that a spreadsheet would take for a formula gets an apostrophe.
 function save(name, columns, rows) {
   const cell = (v) => {
     let text = plain(v) === '–' ? '' : plain(v)

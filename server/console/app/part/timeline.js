@@ -1,4 +1,4 @@
-// What happened to a customer: each event with what followed from it.
+// The events of a customer, each with the events that followed from it.
 import { html } from '../ui.js'
 import { t, has, every, time } from '../words.js'
 import { get, id } from '../api.js'
@@ -22,7 +22,7 @@ const at = (link) => {
   return { cursor: q.get('cursor'), offset: q.get('offset') }
 }
 
-// Tree puts events under those that they followed from; the newest first, what followed in its order.
+// Tree puts events under the events that caused them; the newest first, the followers in their order.
 export function Tree({ events }) {
   if (!events.length) return html`<${Empty} text=${t('event.none')} />`
   const under = {}
@@ -34,7 +34,7 @@ export function Tree({ events }) {
 
 const worded = (action) => has('action.' + action) ? t('action.' + action) : (action[0].toUpperCase() + action.slice(1)).replaceAll('_', ' ')
 
-// One is an event; what followed in the same minute does not say it again.
+// One is an event; a follower in the same minute does not repeat the time.
 function One({ e, under, since }) {
   const at = e.timestamp && time(e.timestamp)
   const data = e.data && Object.keys(e.data).length > 0

@@ -1,4 +1,4 @@
-// Short news at the edge, told to those who listen too.
+// Short messages at the edge, which screen readers read out as well.
 import { html, useEffect, useState } from '../ui.js'
 
 let show = (_) => {}

@@ -11,7 +11,7 @@ import { When } from './when.js'
 
 const sent = (e) => (e.preventDefault(), filter(Object.fromEntries(new FormData(e.target))))
 
-// did is what was done, in words; WhoDid is whose key or name it was done with.
+// did is an entry's action in words; WhoDid is the key or the user that did it.
 export const did = (action) => (has('did.' + action) ? t('did.' + action) : action)
 export const WhoDid = ({ of }) => of.actor_kind === 'system' ? html`<span class="nowrap">${t('actor.system')}</span>` : html`${of.key_id || ''} <span class="small">${of.actor_kind ? t('actor.' + of.actor_kind) : of.key_id ? '' : '–'}</span>`
 

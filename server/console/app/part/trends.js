@@ -1,4 +1,4 @@
-// What is earned, spent and expires: the last seven days against the seven before, and three lines over 90 days.
+// Points earned, spent and expired: the last seven days against the seven before, and three lines over 90 days.
 import { html } from '../ui.js'
 import { t, number, ago } from '../words.js'
 import { get, can } from '../api.js'
@@ -12,15 +12,15 @@ const metrics = ['points_earned', 'points_burned', 'points_expired']
 const sum = (values) => values.reduce((a, v) => a + (v || 0), 0)
 const valuesOf = (d) => d.series[0]?.values || d.periods.map(() => 0)
 
-// useTrends reads them, and how many customers were active in 30 days, of each day.
+// useTrends reads them, and for each day the number of customers active in 30 days.
 export function useTrends() {
   return useLoad(() => (can('getStatistics') ? Promise.all([...metrics, 'active_customers'].map((metric) => get('/admin/statistics', { metric, interval: 'day', from: ago(90), to: ago(0) }).then((a) => a.data))) : null))
 }
 
-// activeOf is how many customers were active in the 30 days before the figures were made last.
+// activeOf is the number of customers active in the 30 days before the last figures.
 export const activeOf = (trends) => trends.data && valuesOf(trends.data[3]).filter((v) => v != null).at(-1)
 
-// Sums are the cards; where there are no statistics, or none yet, what the ledger says of all time.
+// Sums are the cards; without statistics they show the ledger's totals of all time.
 export function Sums({ trends, totals }) {
   if (trends.loading && !trends.data) return metrics.map((metric) => html`<div class="card loading"><span>${t('trend.' + metric)}</span><b aria-hidden="true">…</b></div>`)
   if (!trends.data) return ['earned', 'spent', 'expired'].map((f) => html`<${Card} label=${t('points.' + f)} value=${number(totals[f])} />`)

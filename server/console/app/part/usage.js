@@ -1,4 +1,4 @@
-// How many coupons there are and what they are worth: by day and by where they stand.
+// The number and value of coupons, by day and by state.
 import { html, useState } from '../ui.js'
 import { t, number, money, ago } from '../words.js'
 import { get } from '../api.js'
@@ -36,7 +36,7 @@ function together(counts) {
   return [...groups.values()]
 }
 
-// Usage is that of a pool, or of all coupons.
+// Usage is the usage of a pool, or of all coupons.
 export function Usage({ pool }) {
   const [day, choose] = useState('created_at')
   const all = useLoad(() => counted({ pool, day, 'created_at.gte': ago(span) }), [pool, day])

@@ -1,11 +1,11 @@
-// Where a piece of the programme is used: what names it, and conditions that speak of it.
+// Where an entity is used: entities that refer to it, and conditions that mention it.
 import { html, useState } from '../ui.js'
 import { t, has, title } from '../words.js'
 import { get, id } from '../api.js'
 import { kindOf } from '../form/labels.js'
 import { Failure, Loading } from './state.js'
 
-// names says whether a value, somewhere in it, names a thing.
+// names says whether a value, at any depth, refers to an entity.
 function names(value, kind, wanted, property = '') {
   if (Array.isArray(value)) return value.some((v) => names(v, kind, wanted, property))
   if (value && typeof value === 'object') return Object.entries(value).some(([p, v]) => names(v, kind, wanted, p))

@@ -1,4 +1,4 @@
-// Administration: who may do what, what runs, what went wrong.
+// Administration: users and keys, jobs and settings, failures.
 import { html } from '../ui.js'
 import { t } from '../words.js'
 import { can } from '../api.js'

@@ -1,4 +1,4 @@
-// One customer: figures, what happened, their points by lot, purchases, coupons, progress and data.
+// One customer: figures, events, points by lot, purchases, coupons, progress and data.
 import { html } from '../ui.js'
 import { t, number, day } from '../words.js'
 import { get, can, id, maskedText } from '../api.js'
@@ -15,7 +15,7 @@ import { modulesOn } from '../part/modules.js'
 
 const tabs = { timeline: Timeline, points: Lots, purchases: Purchases, coupons: Coupons, progress: Progress, data: Data }
 
-// nameOf is what a customer is called; one whose name is masked, by their id.
+// nameOf is the name of a customer, or the id if the name is masked.
 const nameOf = (c) => [[c.first_name, c.last_name].filter(Boolean).join(' '), c.handler].find((name) => name && !name.includes(maskedText)) || c.id
 
 export default function Customer({ place }) {
@@ -32,7 +32,7 @@ export default function Customer({ place }) {
     <div role="tabpanel" aria-label=${t('customer.tab.' + tab)}><${tabs[tab]} who=${who} customer=${c} place=${place} key=${tab} /></div>`}</${Loaded}>`
 }
 
-// Tiers are those that the customer has now.
+// Tiers are the customer's current tiers.
 function Tiers({ who }) {
   const all = useLoad(async () => (can('listCustomerLevels') && (await modulesOn())('tiers') ? (await get(`/customers/${id(who)}/levels`)).data.filter((l) => l.current) : []), [who])
   return (all.data || []).map((l) => html`<span class="badge tier" title=${l.structure.name}><bdi>${l.name}</bdi></span> `)

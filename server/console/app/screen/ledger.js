@@ -1,4 +1,4 @@
-// The ledger: what is owed and when it expires, and the proof that every point adds up.
+// The ledger: the outstanding points and when they expire, and the proof that every point adds up.
 import { html, useState } from '../ui.js'
 import { t, number, money, month } from '../words.js'
 import { get, can } from '../api.js'

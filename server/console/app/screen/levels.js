@@ -34,14 +34,14 @@ export default function Levels({ place }) {
       ${customer && html`<${Standing} key=${customer + period} who=${customer} period=${period} columns=${columns} />`}<${Loaded} of=${board}>${(d) => html`<${Table} answer=${d} columns=${columns} name="board" empty=${html`<${Empty} text=${t('level.board.none')} />`} />`}</${Loaded}></section></div>`
 }
 
-// Standing is where one customer stands, and who is next to them.
+// Standing is the rank of one customer, with the neighbours.
 function Standing({ who, period, columns }) {
   const one = useLoad(() => get(`/customers/${id(who)}/leaderboard`, { period, neighbours: 3 }), [who, period])
   return html`<div class="panel standing"><${Loaded} of=${one}>${({ data }) => html`<p>${t('rank')}: <strong>${data.rank ? number(data.rank) : '–'}</strong> · ${t('points.score')} ${number(data.score)}</p>
     ${data.neighbours.length > 0 && html`<${Table} answer=${{ data: data.neighbours }} columns=${columns} name="neighbours" links=${false} />`}`}</${Loaded}></div>`
 }
 
-// members are how many were on each level when the figures were photographed last.
+// members are how many customers were on each level at the last snapshot of the figures.
 async function members() {
   const { data } = await get('/admin/statistics', { metric: 'members_by_tier', by: 'tier', interval: 'week', from: ago(7), to: ago(0) })
   return data.photographed_at && { at: data.photographed_at, of: Object.fromEntries(data.series.map((s) => [s.name, s.total])) }

@@ -1,4 +1,4 @@
-// A place that is none.
+// An unknown place.
 import { html } from '../ui.js'
 import { t } from '../words.js'
 import { Empty, Title } from '../part/state.js'

@@ -1,4 +1,4 @@
-// What the programme is made of, type by type, and what of it runs when.
+// The entities of the programme, type by type, and when they run.
 import { html, useState } from '../ui.js'
 import { t, has, title, day, lang } from '../words.js'
 import { get, can, documentOf } from '../api.js'
@@ -29,7 +29,7 @@ export default function Programme({ place }) {
     ${calendar ? html`<${Calendar} />` : html`<${Loaded} of=${doc}>${(d) => html`<${Types} types=${d['x-entities']} moduleOf=${(k) => d.components.schemas[d['x-entities'][k]]?.['x-module'] || ''} doc=${d} kind=${kind} place=${place} key=${kind} />`}</${Loaded}>`}`
 }
 
-// Kinds are the types of entities, those of a module together.
+// Kinds are the types of entities, grouped by module.
 function Kinds({ kinds, moduleOf }) {
   const name = (m) => (m && has('module.' + m) ? t('module.' + m) : t('entity.others'))
   const groups = new Map()

@@ -46,7 +46,7 @@ function Rewards({ place }) {
 
 const span = 90 // days over which claims are counted
 
-// claimed is how often each reward was claimed of late, and how many are left of those with a stock.
+// claimed is how often each reward was claimed recently, and how many are left of those with a stock.
 async function claimed() {
   const [figures, now] = await Promise.all([
     can('getStatistics') ? get('/admin/statistics', { metric: 'claims', by: 'reward', interval: 'month', from: ago(span), to: ago(0) }) : null, get('/rewards', { limit: 1000 }).catch(() => ({ data: [] })),
@@ -54,7 +54,7 @@ async function claimed() {
   return { claims: figures && Object.fromEntries(figures.data.series.map((s) => [s.name, s.total])), left: Object.fromEntries(now.data.map((r) => [r.id, r.in_stock])) }
 }
 
-// Stock is what is left of a reward, as a bar, and how long that lasts if it goes on like this.
+// Stock is what is left of a reward, as a bar, and how long that lasts at this rate.
 function Stock({ of, pace }) {
   if (of.stock == null) return '∞'
   const left = pace?.left[of.id] ?? null

@@ -1,4 +1,4 @@
-// The user's own: password, second factor, passkeys.
+// The user's own password, second factor and passkeys.
 import { html, useState } from '../ui.js'
 import { t } from '../words.js'
 import { own, proved, me, hooks, fact } from '../api.js'

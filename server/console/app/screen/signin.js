@@ -1,4 +1,4 @@
-// Sign in: login and password, then a code where there is a second factor; or the provider of the company.
+// Sign in: login and password, then a code if the user has a second factor; or the provider of the company.
 import { html, useState } from '../ui.js'
 import { t, lang, keepLanguage, languageName } from '../words.js'
 import { own, hooks, fact } from '../api.js'

@@ -18,7 +18,7 @@ export const figure = (v, unit, currency) => (v == null ? '–' : unit === 'mone
 export const nameOf = (s, metric) => [s.name === '' ? t('statistics.unnamed') : s.name, s.currency].filter(Boolean).join(' · ') || metric
 
 const digits = { money: 2, ratio: 1 }
-// measured names a metric with what its axis counts.
+// measured names a metric and the unit of its axis.
 function measured({ metric, unit, series }) {
   const currencies = [...new Set(series.map((s) => s.currency))]
   const what = unit === 'ratio' ? '%' : unit === 'money' && currencies.length === 1 ? currencies[0] : ''
@@ -33,9 +33,9 @@ export default function Statistics({ place }) {
 }
 
 function Figures({ metrics, q }) {
-  const grid = q.by === 'joined' // by month of joining: months are what it is about
+  const grid = q.by === 'joined' // a cohort is shown by months
   const asked = { metric: q.metric || 'points_earned', by: q.by, interval: grid ? 'month' : q.interval || 'day', from: q.from || (grid ? firstOf(11) : ago(90)), to: q.to || ago(0), compare: grid ? undefined : q.compare }
-  const [typed, type] = useState({}) // stays while figures come
+  const [typed, type] = useState({}) // stays while figures load
   useEffect(() => type({}), [JSON.stringify(asked)])
   const now = { ...asked, ...typed }
   const all = useLoad(async () => {
@@ -57,7 +57,7 @@ function Shown({ data, sizes }) {
   const before = data.compare?.series || []
   const earlier = (s) => before.find((b) => b.name === s.name && b.currency === s.currency)
   const shown = data.series.slice(0, 8)
-  const old = shown.map(earlier).filter(Boolean).slice(0, 2) // one or two earlier lines can still be told apart
+  const old = shown.map(earlier).filter(Boolean).slice(0, 2) // more than two earlier lines cannot be told apart
   const lines = [...shown.map((s) => ({ label: nameOf(s, named(data.metric)) })), ...old.map((s) => ({ label: nameOf(s, named(data.metric)) + ' · ' + t('statistics.earlier'), faint: true }))]
   const times = data.unit === 'ratio' ? 100 : 1
   const drawn = (v) => (v == null ? null : v * times)

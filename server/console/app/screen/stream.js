@@ -1,4 +1,4 @@
-// What happens, as it happens. It stops while nobody looks.
+// Events as they happen. The stream stops while the page is hidden.
 import { html, useEffect, useReducer, useRef, useState } from '../ui.js'
 import { t, clock } from '../words.js'
 import { can, id } from '../api.js'
@@ -18,10 +18,10 @@ export default function Stream({ place }) {
   const of = [action, customer, key_id].join(' ')
   const [known, know] = useState({ of, state: 'waiting' })
   const set = (state) => know({ of, state })
-  const state = known.of === of ? known.state : 'waiting' // what is known of another filter's stream says nothing of this one
-  const senders = can('listAudit') // who sent an event is shown to whom the audit trail is
-  const denied = key_id && !senders // the whole stream is not what the link asks for
-  useEffect(() => ((rows.current = []), draw()), [action, customer, key_id]) // they were of another filter
+  const state = known.of === of ? known.state : 'waiting' // the state of another filter's stream does not count
+  const senders = can('listAudit') // senders are shown to users who may read the audit trail
+  const denied = key_id && !senders // showing the whole stream instead would not be what the link asks for
+  useEffect(() => ((rows.current = []), draw()), [action, customer, key_id]) // the rows were those of another filter
   useEffect(() => {
     if (paused || denied) return set('paused')
     let source

@@ -1,4 +1,4 @@
-// Try an event: a form made from the action's schema, what each rule says to it, and then, if wanted, for real.
+// Try an event: a form made from the action's schema, the answer of each rule, and then, if wanted, for real.
 import { html, useEffect, useState } from '../ui.js'
 import { t, has } from '../words.js'
 import { ask, get, post, can, id, documentOf } from '../api.js'
@@ -24,19 +24,19 @@ export default function Tester({ place }) {
     <${Loaded} of=${start}>${({ doc, some, declared, offers }) => html`<${Try} doc=${doc} some=${some} declared=${declared} offers=${offers} place=${place} again=${start.again} />`}</${Loaded}>`
 }
 
-// declaredActions are the programme's own.
+// declaredActions are the actions that the programme declares.
 async function declaredActions(on) {
   if (!can('listEntities') || !on('custom_events')) return []
   return (await get('/entities/custom-events/action', { limit: 100 })).data.map((a) => a.id)
 }
 
-// paid is what the lines of a purchase come to, in cents; a total that was right stays right when a line is changed.
+// paid is the sum of the lines of a purchase, in cents; a total that was right is adjusted when a line changes.
 const paid = (data) => Math.round(100 * (data.items || []).reduce((sum, line) => sum + (line?.subtotal || 0), 0))
 const totalled = (before, now) => (now.items && now.total === before.total && paid(before) === Math.round(100 * before.total) ? { ...now, total: paid(now) / 100 } : now)
 
 const fresh = () => 'T-' + crypto.randomUUID().slice(0, 8)
 
-// small makes a sample of a purchase that a person can take in: one line with what it needs, and an id of its own.
+// small makes a readable sample of a purchase: one line with the required properties, and a new id.
 function small(data) {
   const { transaction_id: purchase, items, currency } = data
   if (!purchase || !items) return data
@@ -50,7 +50,7 @@ function Try({ doc, some, declared, offers, place, again }) {
   const action = place.query.action || 'checkout'
   const [customer, setCustomer] = useState(place.query.customer || some[0]?.id || '')
   const made = () => small(example(doc, examples, action)?.data || {})
-  const [data, setData] = useState(made) // there with the form, so that a press at once previews the sample
+  const [data, setData] = useState(made) // set with the form, so that an immediate press previews the sample
   const [asText, setText] = useState(false)
   const [result, set] = useState({})
   const sample = () => setData(made())

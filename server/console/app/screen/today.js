@@ -1,4 +1,4 @@
-// Today: what the programme comes to, and what waits; while it is young, the steps that make it one.
+// Today: the figures of the programme, and open tasks; for a new programme, the first steps.
 import { html } from '../ui.js'
 import { t, number, money, month } from '../words.js'
 import { get, can } from '../api.js'
@@ -25,7 +25,7 @@ export default function Today() {
   return html`<${Title} text=${t('nav.today')} /><${Loaded} of=${all}>${(d) => html`<${Board} d=${d} />`}</${Loaded}>`
 }
 
-// Steps lead from nothing to a purchase that earns; each is done by what it made.
+// Steps lead from an empty programme to a purchase that earns; a step is done when what it makes exists.
 function Steps({ d }) {
   const steps = [
     { name: 'reward', done: d.rewards?.length > 0, to: '/entity/rewards/reward?step=1' },
