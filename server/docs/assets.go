@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// asset answers a file that pages load. Large ones are kept compressed.
+// asset answers a file that pages load. Large ones are stored compressed.
 func asset(w http.ResponseWriter, r *http.Request, name string) {
 	h := w.Header()
 	h.Set("Cache-Control", "no-cache")
@@ -26,10 +26,10 @@ func asset(w http.ResponseWriter, r *http.Request, name string) {
 	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
 		h.Set("Content-Encoding", "gzip")
 		h.Set("Content-Length", strconv.Itoa(len(packed)))
-		_, _ = w.Write(packed) // the reader went away
+		_, _ = w.Write(packed) // the reader may be gone
 		return
 	}
-	h.Set("Content-Length", strconv.Itoa(int(binary.LittleEndian.Uint32(packed[len(packed)-4:])))) // where gzip ends
+	h.Set("Content-Length", strconv.Itoa(int(binary.LittleEndian.Uint32(packed[len(packed)-4:])))) // gzip ends with the size
 	plain, err := gzip.NewReader(bytes.NewReader(packed))
 	if err == nil {
 		_, _ = io.Copy(w, plain) //nolint:gosec // it was packed by us

@@ -8,12 +8,12 @@ import (
 	"github.com/loyalty-platform/loyalty/openapi"
 )
 
-// trial is a request that a page fills its form with.
+// trial is a request for the form of a page.
 type trial struct {
 	Method string `json:"method"`
 	Target string `json:"target"` // path and query, percent-encoded
 	Body   string `json:"body"`   // JSON; empty: none
-	Once   bool   `json:"once"`   // it writes: it takes an Idempotency-Key
+	Once   bool   `json:"once"`   // it writes, so it takes an Idempotency-Key
 }
 
 // call is an example of an operation.
@@ -23,7 +23,7 @@ type call struct {
 	value any // of the body
 }
 
-// calls are the examples of an operation, the plainest one first.
+// calls are the examples of an operation, the simplest one first.
 func (o operation) calls() []call {
 	once := o.Parameters.GetByInAndName("header", "Idempotency-Key") != nil
 	if o.RequestBody == nil {

@@ -1,7 +1,6 @@
-// Package docs is the portal for those who write against the platform: a page for every
-// operation, action, entity, module and error, made from the documents when it is first
-// asked for, and a way to sign a request and send it from the page. Each page is Markdown;
-// /docs/….md gives it as it is, /docs/… as HTML that works without a script.
+// Package docs is the portal for developers who write against the platform: a page for every operation, action, entity,
+// module and error, made from the documents on first use, and a way to sign a request and send it from the page. Each
+// page is Markdown; /docs/….md returns that, /docs/… HTML that works without a script.
 package docs
 
 import (
@@ -27,8 +26,8 @@ var files embed.FS
 
 var layout = template.Must(template.ParseFS(files, "page.html", "reference.html"))
 
-// policy lets a page load its own files and nothing else; pure keeps its scripts from
-// writing HTML as well, which the reference's do.
+// policy lets a page load only its own files. pure also keeps its scripts from writing HTML, which the scripts of the
+// reference do.
 const (
 	policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 	pure   = policy + "; require-trusted-types-for 'script'; trusted-types 'none'"
@@ -38,13 +37,13 @@ const (
 type Portal struct {
 	region  string
 	try     *relay // nil: nothing can be tried
-	console bool   // it is served here too
+	console bool   // the console is served here too
 	book    func() (*book, error)
 }
 
-// New makes a portal. region is what requests are signed for. try takes the requests that
-// readers send from a page; nil: they can read only. notices are the types of messages that the
-// platform itself sends to webhooks.
+// New makes a portal. region is the region that requests are signed for. try receives the requests that readers send
+// from a page; with nil they can only read. notices are the types of messages that the platform itself sends to
+// webhooks.
 func New(region string, try http.Handler, notices ...Notice) *Portal {
 	p := &Portal{region: region, book: sync.OnceValues(func() (*book, error) { return newBook(notices) })}
 	if try != nil {
@@ -53,14 +52,14 @@ func New(region string, try http.Handler, notices ...Notice) *Portal {
 	return p
 }
 
-// BesideConsole says that the console is where the portal is: its users can send requests by their
-// session from a page, and an owner can make a key there that ends in an hour.
+// BesideConsole tells the portal that the console is on the same server: its users can send requests by their session
+// from a page, and an owner can make a key there that ends in an hour.
 func (p *Portal) BesideConsole() *Portal {
 	p.console = true
 	return p
 }
 
-// ServeHTTP answers /docs, everything below it, / and /llms.txt.
+// ServeHTTP answers /docs, all paths below it, / and /llms.txt.
 func (p *Portal) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Security-Policy", pure)
@@ -128,11 +127,11 @@ func (p *Portal) read(w http.ResponseWriter, r *http.Request, path string) {
 	send(w, r, "text/html; charset=utf-8", at(r, page))
 }
 
-// host is a name or an address with a port, and nothing that would mean something in a page or a program.
+// host is a name or an address with a port, without characters that have a meaning in a page or a program.
 var host = regexp.MustCompile(`^[A-Za-z0-9.-]+(:[0-9]+)?$|^\[[0-9a-fA-F:.]+\](:[0-9]+)?$`)
 
-// at puts the address under which a page is asked for where the samples name one. Only who asks sees it, so what a proxy says of
-// the line before it is believed.
+// at replaces the address in samples with the one of the request. Only the reader sees it, so the proxy's headers are
+// believed.
 func at(r *http.Request, text string) string {
 	if !host.MatchString(r.Host) {
 		return text
@@ -153,12 +152,10 @@ func send(w http.ResponseWriter, r *http.Request, contentType, body string) {
 	}
 }
 
-// markdown renders what the documents and this package say. Neither holds HTML, and it would be
-// left out.
+// markdown renders the texts of the documents and of this package. They contain no HTML, and it would be left out.
 var markdown = goldmark.New(goldmark.WithExtensions(extension.Table), goldmark.WithParserOptions(parser.WithAutoHeadingID()))
 
-// html is a page as browsers show it: what stands around it, and the name of a section, in the
-// reader's language.
+// html is a page as HTML: its frame and section names are in the reader's language.
 func (p *Portal) html(b *book, found *page, said words) (string, error) {
 	var content, out bytes.Buffer
 	text, heading := found.text, said.section(found.path)

@@ -57,7 +57,7 @@ func (b *book) addConditions(c *contract) error {
 	if !found {
 		return fmt.Errorf("the Entities document does not explain conditions")
 	}
-	text, _, _ = strings.Cut(text, "**Signing.**") // that has a page of its own
+	text, _, _ = strings.Cut(text, "**Signing.**") // signing has a page of its own
 	b.add(&page{
 		path: "/docs/conditions", title: "Conditions", section: "/docs/conditions", summary: "When a campaign runs, what a challenge counts, who is in a segment.",
 		text: "Conditions " + strings.TrimSpace(text) + "\n\nTry one on a purchase before you save it: [previewCampaigns](/docs/operations/previewCampaigns).\n",

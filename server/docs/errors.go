@@ -8,7 +8,7 @@ import (
 	"github.com/loyalty-platform/loyalty/openapi"
 )
 
-// addErrors writes a page for each code: when it comes and what to do.
+// addErrors writes a page for each code: when it occurs and what to do.
 func (b *book) addErrors(*contract) error {
 	all, err := openapi.Errors()
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// addActions writes a page for each action, those that only the platform writes included.
+// addActions writes a page for each action, including those that only the platform writes.
 func (b *book) addActions(c *contract) error {
 	doc := c.events()
 	event := doc.Components.Schemas["Event"].Value

@@ -10,24 +10,23 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// deepest is how far fields are told within fields.
+// deepest bounds the nesting of listed fields.
 const deepest = 5
 
-// fieldList tells the fields of a schema as a list in Markdown, and those within them
-// below them.
+// fieldList lists the fields of a schema in Markdown, with the fields inside them below.
 type fieldList struct {
 	strings.Builder
-	within []*openapi3.Schema // that are being told: one that holds itself is told once
+	within []*openapi3.Schema // the schemas being listed, so that a recursive one is listed once
 }
 
-// fieldsOf tells the fields of a schema.
+// fieldsOf lists the fields of a schema.
 func fieldsOf(s *openapi3.Schema) string {
 	var l fieldList
 	l.object(s, 0)
 	return l.String()
 }
 
-// object tells the fields of an object, or of what a list holds.
+// object lists the fields of an object, or of a list's items.
 func (l *fieldList) object(s *openapi3.Schema, depth int) {
 	if s == nil || depth > deepest || slices.Contains(l.within, s) {
 		return
@@ -48,7 +47,7 @@ func (l *fieldList) object(s *openapi3.Schema, depth int) {
 	}
 }
 
-// rank puts what is required first.
+// rank puts required fields first.
 func rank(required []string, name string) int {
 	if slices.Contains(required, name) {
 		return 0
@@ -71,7 +70,7 @@ func (l *fieldList) field(name string, s *openapi3.Schema, required bool, depth 
 	}
 	if text := strings.TrimSpace(description(s)); text != "" {
 		before := " — "
-		if strings.HasPrefix(text, "- ") { // a list begins on a line of its own
+		if strings.HasPrefix(text, "- ") { // a list begins on its own line
 			before = "\n" + indent + "  "
 		}
 		l.WriteString(before + strings.ReplaceAll(text, "\n", "\n"+indent+"  "))
@@ -84,7 +83,7 @@ func (l *fieldList) field(name string, s *openapi3.Schema, required bool, depth 
 	l.object(inner, depth+1)
 }
 
-// properties are the fields of a schema and of all that it is made of.
+// properties are the fields of a schema and of all schemas that it is composed of.
 func properties(s *openapi3.Schema) (openapi3.Schemas, []string) {
 	all, required := maps.Clone(s.Properties), slices.Clone(s.Required)
 	if all == nil {
@@ -102,7 +101,7 @@ func properties(s *openapi3.Schema) (openapi3.Schemas, []string) {
 	return all, required
 }
 
-// description is what a schema says of itself, or the one schema that it stands for.
+// description is the description of a schema, or of the one schema that it refers to.
 func description(s *openapi3.Schema) string {
 	if s.Description == "" && len(s.AllOf) == 1 {
 		return description(s.AllOf[0].Value)
@@ -110,7 +109,7 @@ func description(s *openapi3.Schema) string {
 	return s.Description
 }
 
-// kind tells type and bounds of a value.
+// kind describes the type and bounds of a value.
 func kind(s *openapi3.Schema) string {
 	if len(s.AllOf) == 1 && s.Type == nil {
 		return kind(s.AllOf[0].Value)

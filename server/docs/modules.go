@@ -9,8 +9,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// addModules writes a page for each module: what it is, its configuration, and what
-// needs it.
+// addModules writes a page for each module: what it is, its configuration, and what needs it.
 func (b *book) addModules(c *contract) error {
 	names := c.administration().Components.Schemas["ModuleName"].Value
 	said := map[string]string{}

@@ -14,10 +14,10 @@ import (
 type operation struct {
 	api, method, path string
 	*openapi3.Operation
-	parameters openapi3.Parameters // of the path as well
+	parameters openapi3.Parameters // including those of the path
 }
 
-// operations lists those of an API by path.
+// operations lists the operations of an API by path.
 func operations(api string, doc *openapi3.T) (all []operation) {
 	for _, path := range slices.Sorted(maps.Keys(doc.Paths.Map())) {
 		item := doc.Paths.Value(path)
@@ -109,7 +109,7 @@ func (o operation) module() string {
 	return module
 }
 
-// writeParameters tells the parameters of path and query, then the headers.
+// writeParameters lists the parameters of path and query, then the headers.
 func (o operation) writeParameters(w *strings.Builder) {
 	for _, place := range []struct{ in, title string }{{"path", "Path"}, {"query", "Query"}, {"header", "Headers"}} {
 		var rows []string
@@ -135,7 +135,7 @@ func parameterRow(p *openapi3.Parameter) string {
 	return fmt.Sprintf("- `%s` *%s* — %s\n", p.Name, notes, strings.ReplaceAll(strings.TrimSpace(p.Description), "\n", "\n  "))
 }
 
-// writeAnswers tells what is answered, with an example, and which errors there can be.
+// writeAnswers lists the answers, with an example, and the possible errors.
 func (o operation) writeAnswers(w *strings.Builder) {
 	w.WriteString("\n## Answers\n")
 	for _, status := range slices.Sorted(maps.Keys(o.Responses.Map())) {
@@ -160,7 +160,7 @@ func (o operation) writeAnswers(w *strings.Builder) {
 	}
 }
 
-// errorLinks links the codes that stand among the examples of a refusal.
+// errorLinks links the codes among the examples of a refusal.
 func errorLinks(answer *openapi3.Response) string {
 	content := answer.Content.Get("application/json")
 	if content == nil {

@@ -11,17 +11,16 @@ import (
 	"time"
 )
 
-// reading bounds the bodies that are read at a time. A new one is never refused: the one that has
-// been read for the longest makes room, because a page sends its few bytes at once, and only a caller
-// who means harm sends them slowly.
+// reading bounds the bodies that are read at a time. A new body is never refused: the one that has been read longest
+// makes room, because a page sends its few bytes at once, and only an attacker sends them slowly.
 type reading struct {
 	lock  sync.Mutex
 	under []*http.ResponseController // the oldest first
 }
 
-// begin makes room for a body, and gives what ends its reading.
+// begin makes room for a body, and returns the function that ends its reading.
 func (r *reading) begin(c *http.ResponseController) (end func()) {
-	_ = c.SetReadDeadline(time.Now().Add(readTimeout)) // the server's own is longer
+	_ = c.SetReadDeadline(time.Now().Add(readTimeout)) // shorter than the server's own
 	r.lock.Lock()
 	defer r.lock.Unlock()
 	if len(r.under) == readsAtOnce {
@@ -41,10 +40,10 @@ func (r *reading) begin(c *http.ResponseController) (end func()) {
 	}
 }
 
-// of reads the request that a body describes, or says what is wrong with the body.
+// of reads the request that a body describes, or returns what is wrong with the body.
 func (r *reading) of(w http.ResponseWriter, sent *http.Request, into *tried) (status int, refused error) {
 	end := r.begin(http.NewResponseController(w))
-	body, err := io.ReadAll(http.MaxBytesReader(w, sent.Body, maxTried+maxTried/2)) // JSON writes some characters longer
+	body, err := io.ReadAll(http.MaxBytesReader(w, sent.Body, maxTried+maxTried/2)) // JSON makes some characters longer
 	end()
 	var tooLarge *http.MaxBytesError
 	switch {

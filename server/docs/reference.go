@@ -5,11 +5,11 @@ import (
 	"net/http"
 )
 
-// choice is an API to look at.
+// choice is an API of the reference.
 type choice struct{ API, Title string }
 
-// reference answers the page on which Swagger UI shows the documents. What is tried there
-// is signed by our own script and goes by the relay.
+// reference answers the page on which Swagger UI shows the documents. Requests tried there are signed by our own script
+// and sent by the relay.
 func (p *Portal) reference(w http.ResponseWriter, r *http.Request) {
 	b, err := p.book()
 	if err != nil {

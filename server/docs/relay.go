@@ -13,22 +13,22 @@ import (
 	"time"
 )
 
-// What a request that is tried may take.
+// Bounds of a tried request.
 const (
 	maxTried    = 1 << 20 // bytes of the request
 	maxAnswered = 4 << 20 // bytes of the answer that are shown
 	tryTimeout  = 15 * time.Second
-	triesAtOnce = 4               // requests that the platform decides at a time
+	triesAtOnce = 4               // requests that the platform handles at a time
 	readTimeout = 5 * time.Second // for the body of a page's request
-	readsAtOnce = 32              // bodies that are read at a time: nobody signed for their bytes
+	readsAtOnce = 32              // bodies that are read at a time: their senders have not signed yet
 )
 
-// relay takes a signed request as data, because a browser does not let a page set the
-// header Date, and hands it to the platform as if its sender had sent it. It adds no
-// authority: no cookie is read, and the caller's own address counts.
+// relay takes a signed request as data, because a browser does not let a page set the header Date, and hands it to the
+// platform as if its sender had sent it directly. It adds no authority: it reads no cookie, and the caller's own
+// address counts.
 type relay struct {
 	to    http.Handler
-	under chan struct{} // holds one for each request under way
+	under chan struct{} // one entry for each request under way
 	reads reading
 }
 
@@ -42,18 +42,17 @@ type tried struct {
 	Body    string      `json:"body"`
 }
 
-// answered is what came back.
+// answered is the answer to a tried request.
 type answered struct {
 	Status  int         `json:"status"`
 	Headers [][2]string `json:"headers"`
 	Body    string      `json:"body"`
-	Cut     bool        `json:"cut,omitempty"` // there was more than is shown
+	Cut     bool        `json:"cut,omitempty"` // the answer was longer
 	Took    float64     `json:"took"`          // milliseconds
 }
 
-// ServeHTTP sends the request that stands in the body, and answers what came back. 400:
-// it is not such a request; 403: it comes from another site; 405; 408: its body came too slowly; 413;
-// 503: others are being tried.
+// ServeHTTP sends the request in the body, and returns its answer. 400: no such request; 403: from another site; 405;
+// 408: the body is too slow; 413; 503: too many requests are being tried.
 func (t *relay) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
@@ -69,7 +68,7 @@ func (t *relay) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, refused.Error(), status)
 		return
 	}
-	// only now: a body that comes slowly must not keep others from trying
+	// not earlier: a slow body must not block other requests
 	select {
 	case t.under <- struct{}{}:
 		defer func() { <-t.under }()
@@ -89,10 +88,10 @@ func (t *relay) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	t.to.ServeHTTP(out, request)
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
-	_ = json.NewEncoder(w).Encode(out.answer(time.Since(began))) // the page went away
+	_ = json.NewEncoder(w).Encode(out.answer(time.Since(began))) // the page may be gone
 }
 
-// sameSite says whether a page of this very server sent the request, as far as browsers tell.
+// sameSite reports whether a page of this server sent the request, as far as browsers tell.
 func sameSite(r *http.Request) bool {
 	if site := r.Header.Get("Sec-Fetch-Site"); site != "" {
 		return site == "same-origin"
@@ -101,14 +100,14 @@ func sameSite(r *http.Request) bool {
 	return err == nil && (origin.Host == "" && r.Header.Get("Origin") == "" || origin.Host == r.Host)
 }
 
-// ownHeaders are those that the connection or the server decides, and those by which a
-// request would claim to come from elsewhere.
+// ownHeaders are headers that the connection or the server sets, and headers by which a request would claim another
+// origin.
 var ownHeaders = []string{
 	"Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade",
 	"Content-Length", "Cookie", "Host", "Forwarded", "X-Request-Id",
 }
 
-// request is what is handed to the platform: sent is the page's own request.
+// request is the request for the platform; sent is the page's own request.
 func (t tried) request(ctx context.Context, sent *http.Request) (*http.Request, error) {
 	if t.Method != http.MethodGet && t.Method != http.MethodPost {
 		return nil, fmt.Errorf("method: GET or POST, not %q", t.Method)
@@ -132,14 +131,14 @@ func (t tried) request(ctx context.Context, sent *http.Request) (*http.Request, 
 	}
 	for name, values := range sent.Header {
 		if strings.HasPrefix(name, "X-Forwarded-") {
-			request.Header[name] = values // of a proxy, which the platform believes or not
+			request.Header[name] = values // of a proxy; the platform decides whether to trust it
 		}
 	}
 	request.Host, request.RemoteAddr, request.RequestURI, request.TLS = sent.Host, sent.RemoteAddr, t.Target, sent.TLS
 	return request, nil
 }
 
-// recorder keeps an answer, as much as is shown of it.
+// recorder keeps an answer up to the length that is shown.
 type recorder struct {
 	header http.Header
 	status int

@@ -9,12 +9,11 @@ import (
 	"strings"
 )
 
-// language is one in which samples are shown: by the client that the page about signing
-// has in whole, and by the call of it.
+// language is a language of the samples, with the client on the page about signing and the call of it.
 type language struct {
 	name   string
 	fence  string // of code in Markdown
-	client string // file of the client; empty: the program itself
+	client string // file of the client; empty: the loyalty program
 	call   func(c call, once string) string
 }
 
@@ -45,7 +44,7 @@ func samples(c call) string {
 	return w.String()
 }
 
-// onceKey is the Idempotency-Key of a sample; empty: it reads.
+// onceKey is the Idempotency-Key of a sample; empty if it only reads.
 func (c call) onceKey() string {
 	if !c.Once {
 		return ""
@@ -53,7 +52,7 @@ func (c call) onceKey() string {
 	return c.name + "-0001"
 }
 
-// servedAt stands in the texts for the address under which the page is served.
+// servedAt is the address in the texts that is replaced with the address of the request.
 const servedAt = "http://127.0.0.1:8080"
 
 func shellCall(c call, once string) string {
@@ -67,8 +66,8 @@ func shellCall(c call, once string) string {
 	return text
 }
 
-// arguments are those of send, by how a language quotes a plain text, what it calls
-// nothing, and how it writes a value.
+// arguments are the arguments of send in a language: quoted formats a plain text, nothing is its null, and value writes
+// a value.
 func arguments(quoted string, c call, once, nothing string, value func(v any, indent string) string) string {
 	all := []string{fmt.Sprintf(quoted, c.Method), fmt.Sprintf(quoted, c.Target)}
 	switch {
@@ -83,7 +82,7 @@ func arguments(quoted string, c call, once, nothing string, value func(v any, in
 	return strings.Join(all, ", ")
 }
 
-// plainValue is a value of the documents with its numbers as they are written.
+// plainValue is a value of the documents with its numbers as written.
 func plainValue(v any) any {
 	d := json.NewDecoder(strings.NewReader(asJSON(v, "")))
 	d.UseNumber()

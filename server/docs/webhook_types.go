@@ -11,14 +11,14 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// Notice is a type of message that is about no event: what it says, as an example and as the JSON
-// Schema of it. When it comes stands in the documents.
+// Notice is a type of message that is not about an event: an example and its JSON Schema. The documents say when it is
+// sent.
 type Notice struct {
 	Type            string
 	Example, Schema json.RawMessage
 }
 
-// addMessages writes a page for each type of message that a webhook can want.
+// addMessages writes a page for each type of message that a webhook can subscribe to.
 func (b *book) addMessages(c *contract, message *openapi3.Operation, notices []Notice) error {
 	event := c.events().Components.Schemas["Event"].Value
 	base := oneExample(message)
@@ -44,7 +44,7 @@ func (b *book) addMessages(c *contract, message *openapi3.Operation, notices []N
 	return b.addNotices(c, base, notices)
 }
 
-// oneExample is a message as the documents show it.
+// oneExample is a message from the documents.
 func oneExample(message *openapi3.Operation) map[string]any {
 	for _, example := range message.RequestBody.Value.Content.Get("application/json").Examples {
 		if value, ok := example.Value.Value.(map[string]any); ok {
@@ -54,7 +54,7 @@ func oneExample(message *openapi3.Operation) map[string]any {
 	return map[string]any{}
 }
 
-// personalIn are the attributes that no message has.
+// personalIn are the attributes that are left out of messages.
 func personalIn(data *openapi3.Schema) map[string]bool {
 	found := map[string]bool{}
 	for name, property := range data.Properties {
@@ -89,10 +89,10 @@ func eventMessagePage(action string, base, sample map[string]any, personal map[s
 const howItComes = "The fields, the headers and how to verify it: [Webhooks](/docs/webhooks). The JSON Schema of `data`: " +
 	"`GET /admin/webhook-types?schemas=true` ([listWebhookTypes](/docs/operations/listWebhookTypes)).\n"
 
-// quotedName finds the names of a line of a list, before it says what they are.
+// quotedName finds the names in a line of a list, before their descriptions.
 var quotedName = regexp.MustCompile("`([a-z]+\\.[a-z]+)`")
 
-// addNotices writes the pages of what the platform itself has to say.
+// addNotices writes the pages of the platform's own messages.
 func (b *book) addNotices(c *contract, base map[string]any, notices []Notice) error {
 	said := map[string]string{}
 	for _, op := range operations("administration", c.administration()) {

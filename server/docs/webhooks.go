@@ -8,8 +8,8 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// addWebhooks writes the page about what an address receives, the callback of the operation that
-// creates a webhook, and one for each type of message.
+// addWebhooks writes the page about what an address receives, the callback of the operation that creates a webhook, and
+// one page for each type of message.
 func (b *book) addWebhooks(c *contract, notices []Notice) error {
 	create, message := callback(c)
 	if message == nil {

@@ -1,8 +1,8 @@
-// What Swagger UI leaves out for people who hear the page or have no mouse. Its files stay as they are published: its plugins change
-// what they can, and the rest is added to what it has drawn, each time it draws. Colours are in reference.css.
+// What Swagger UI lacks for users of screen readers and keyboards. Its files stay as published: plugins change what
+// they can, and the rest is added after each drawing. Colours are in reference.css.
 
-// plugin gives the page a layout: Swagger UI's own without a second <main>, because the page has one. And a link inside the button that opens an operation
-// is a text there: the button itself sets the address.
+// plugin gives the page a layout: Swagger UI's own without a second <main>, because the page has one. And a link inside
+// the button that opens an operation becomes text: the button itself sets the address.
 export const plugin = ({ React: { createElement: h } }) => ({
   components: {
     PageLayout: ({ getComponent, specSelectors }) => {
@@ -15,7 +15,7 @@ export const plugin = ({ React: { createElement: h } }) => ({
   wrapComponents: { DeepLink: Link => given => Array.isArray(given.text) ? h('span', {}, given.text) : h(Link, given) },
 });
 
-// Below the title come tags and schemas, below these what an operation has: no level is left out.
+// Tags and schemas are below the title, operations below them: no heading level is skipped.
 const levels = { H3: '2', H4: '3', H5: '4' };
 
 function name(field) {
@@ -31,8 +31,8 @@ function mend(root) {
   for (const field of root.querySelectorAll('select, textarea, input')) {
     if (!field.labels?.length && !field.hasAttribute('aria-label')) field.setAttribute('aria-label', name(field));
   }
-  for (const table of root.querySelectorAll('table[role=region]')) table.removeAttribute('role'); // it is a table, and one of many
-  for (const block of root.querySelectorAll('pre, .model-box')) block.tabIndex = 0; // what can be scrolled can be scrolled by keys
+  for (const table of root.querySelectorAll('table[role=region]')) table.removeAttribute('role'); // it is a table like the others
+  for (const block of root.querySelectorAll('pre, .model-box')) block.tabIndex = 0; // keyboard users can scroll it
 }
 
 export function keepAccessible(root) {

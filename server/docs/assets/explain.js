@@ -1,5 +1,5 @@
-// Why a request was refused, as far as the page can tell: which part the server read otherwise, how far the clocks are apart, and
-// which operations a path may have been meant for.
+// Why a request was refused, as far as the page can tell: which part the server read differently, how far the clocks
+// differ, and which operations a path may mean.
 import { make } from './owner.js';
 import { t } from './words.js';
 
@@ -14,8 +14,8 @@ function part(lines, i) {
   return lines[i] ? t('header', { name: lines[i].split(':')[0] }) : t('more');
 }
 
-// differs shows what the server made of a refused request, where its settings let it tell (LOYALTY_SIGNING_DEBUG): the form that
-// is nearest to the page's own, with the first line that differs marked.
+// differs shows what the server made of a refused request, if its settings allow it (LOYALTY_SIGNING_DEBUG): the form
+// nearest to the page's own, with the first different line marked.
 function differs(canonical, tries) {
   const own = canonical.split('\n');
   const at = lines => { const i = lines.findIndex((line, i) => line !== own[i]); return i < 0 ? lines.length : i; };
@@ -30,7 +30,7 @@ function differs(canonical, tries) {
   ];
 }
 
-// apart tells how far this machine's clock is from the server's. A date is YYYYMMDDTHHMMSSZ.
+// apart returns how far this machine's clock is from the server's. A date is YYYYMMDDTHHMMSSZ.
 function apart(made, answered) {
   const date = made.headers.find(([name]) => name === 'date')[1];
   const signed = Date.parse(date.replace(/(....)(..)(..)T(..)(..)(..)Z/, '$1-$2-$3T$4:$5:$6Z')), server = Date.parse(answered ?? '');
@@ -41,7 +41,7 @@ function apart(made, answered) {
   return [make('p', {}, t(signed < server ? 'behind' : 'ahead', { date, by: (days ? format.format(days) + ' ' : '') + clock }))];
 }
 
-// alike are the operations whose paths have parts of the one that was asked for, in one number or the other.
+// alike are the operations whose paths share parts with the requested one, in singular or plural.
 async function alike(method, target) {
   const parts = target.split('?')[0].split('/').filter(Boolean);
   const same = (a, b) => a === b || (a !== undefined && Math.min(a.length, b.length) > 3 && (a.startsWith(b) || b.startsWith(a)));
@@ -56,7 +56,7 @@ async function alike(method, target) {
   return [make('p', {}, t('nearest')), make('ul', { lang: 'en' }, ...near.map(([, path, summary]) => make('li', {}, make('a', { href: path }, summary))))];
 }
 
-// reasons are what the page shows above an answer that refuses: the message, what is wrong by name, and what it can find out itself.
+// reasons are what the page shows above a refusal: the message, the faulty fields, and what it can find out itself.
 export async function reasons({ error, debug, made, method, target, server, language }) {
   if (!error) return [];
   const details = (error.details ?? []).map(one => make('li', {}, ...((one.message ?? '').startsWith(one.field) ? [] : [make('code', {}, one.field), ' ']), one.message ?? ''));

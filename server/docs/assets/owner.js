@@ -1,11 +1,12 @@
-// What a user who is signed in to the console can do from a page of the portal: send a request by their session, and, as an owner,
-// make a key that only reads and ends in an hour. The session's cookie goes to the console alone; nothing of it is seen here.
+// What a user who is signed in to the console can do on a page of the portal: send a request by the session, and, as an
+// owner, make a key that only reads and ends in an hour. The browser sends the session's cookie only to the console;
+// this script never sees it.
 import { t } from './words.js';
 
 const bridge = '/console/api';
 const proofNeeded = 190641;
 
-// make makes an element; what is text stays text.
+// make makes an element; strings stay text.
 export function make(name, attributes = {}, ...children) {
   const element = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
@@ -19,7 +20,7 @@ async function call(method, path, body, more = {}) {
   return { answer, text: await answer.text() };
 }
 
-// bySession sends a request as the user who is signed in, and gives what came back as the relay would.
+// bySession sends a request as the signed-in user, and returns the answer in the form of the relay.
 export async function bySession({ method, target, once, body }) {
   const began = performance.now(), headers = once && method === 'POST' ? { 'Idempotency-Key': once } : {};
   const { answer, text } = await call(method, bridge + target, method === 'POST' ? body || '{}' : undefined, headers);
@@ -29,7 +30,7 @@ export async function bySession({ method, target, once, body }) {
 const toConsole = () => make('a', { href: '/console/', target: '_blank', rel: 'noopener' }, t('enter'));
 const fault = text => { try { return JSON.parse(text).error ?? {}; } catch { return {}; } };
 
-// proof asks who the user is, as the console does before a key is made.
+// proof asks for a proof of identity, as the console does before a key is made.
 function proof(me, told, again) {
   if (!me.password && !me.second_factor) {
     told.replaceChildren(make('p', {}, t('anew') + ' ', toConsole()));
@@ -51,7 +52,8 @@ function proof(me, told, again) {
   row.querySelector('input').focus();
 }
 
-// hourKey makes the key and puts it into the form. The hour is the server's: this machine's clock may be another.
+// hourKey makes the key and puts it into the form. The hour is by the server's clock, because this machine's may
+// differ.
 export async function hourKey(form, told) {
   const { answer, text } = await call('GET', bridge + '/admin/me');
   if (answer.status === 401) {

@@ -35,7 +35,7 @@ function tabs() {
   finish();
 }
 
-// The search looks through path, title and summary of every page; it is loaded when it is first needed.
+// The search covers path, title and summary of every page; its index is loaded on first use.
 function search() {
   const input = document.getElementById('search'), found = document.getElementById('found');
   let pages;
@@ -68,15 +68,15 @@ function search() {
 const scrolled = text => make('pre', { tabindex: '0' }, make('code', {}, text));
 const block = (title, text) => make('details', {}, make('summary', {}, title), scrolled(text));
 
-// languageOf is what the platform says its messages are in.
+// languageOf is the language of the platform's messages.
 const languageOf = answer => answer.headers.find(([name]) => name.toLowerCase() === 'content-language')?.[1] ?? 'en';
 
-// pretty writes JSON as people read it, and anything else as it is.
+// pretty indents JSON; any other text stays as it is.
 function pretty(text) {
   try { return JSON.stringify(JSON.parse(text), null, 2); } catch { return text; }
 }
 
-// The form signs a request before the reader's eyes and sends it by the relay, because a page may not set Date.
+// The form signs a request visibly and sends it by the relay, because a page may not set Date.
 function trial() {
   const section = document.getElementById('try');
   if (!section) return;
@@ -139,7 +139,7 @@ function trial() {
   });
 }
 
-// What can be scrolled can be scrolled by keys.
+// Keyboard users can scroll what has the focus.
 for (const block of document.querySelectorAll('main pre')) block.tabIndex = 0;
 tabs();
 search();

@@ -7,12 +7,12 @@ if ([...field.api.options].some(option => option.value === chosen)) field.api.va
 field.api.addEventListener('change', () => { location.search = '?api=' + field.api.value; });
 form.addEventListener('submit', event => event.preventDefault());
 
-// Swagger UI is dark where the page says so.
+// Swagger UI is dark if the page is.
 const dark = matchMedia('(prefers-color-scheme: dark)'), dress = () => document.documentElement.classList.toggle('dark-mode', dark.matches);
 dark.addEventListener('change', dress);
 dress();
 
-// Every request that is tried is signed here and goes by the relay: a page may not set the header Date.
+// Every tried request is signed here and sent by the relay: a page may not set the header Date.
 async function signed(request) {
   if (request.loadSpec) return request;
   const url = new URL(request.url, location.href), target = url.pathname + url.search, method = request.method.toUpperCase();
@@ -33,7 +33,7 @@ async function signed(request) {
   };
 }
 
-// What the relay answers is shown as what the platform answered.
+// The answer inside the relay's answer is shown as the platform's.
 function answered(response) {
   if (!response.url?.endsWith('/docs/try') || response.status !== 200) return response;
   const inner = JSON.parse(response.text);
@@ -45,7 +45,8 @@ function answered(response) {
   });
 }
 
-// The form for a request begins with what it needs. Swagger UI would fill in the example of every optional parameter as well.
+// The form for a request starts with the required parameters. Swagger UI would also fill in the example of every
+// optional one.
 function withoutOptional(document) {
   for (const item of Object.values(document.paths)) {
     for (const operation of Object.values(item)) {

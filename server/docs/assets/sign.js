@@ -1,4 +1,5 @@
-// The signature, step by step, as the page about signing tells it. The secret is an argument and stays one.
+// The signature, step by step, as the page about signing explains it. The secret is only an argument and is never
+// stored.
 const bytes = text => new TextEncoder().encode(text);
 const hex = buffer => [...new Uint8Array(buffer)].map(b => b.toString(16).padStart(2, '0')).join('');
 const sha256 = async text => hex(await crypto.subtle.digest('SHA-256', bytes(text)));
@@ -8,14 +9,14 @@ async function mac(key, text) {
   return crypto.subtle.sign('HMAC', usable, bytes(text));
 }
 
-// instant is a moment as the header Date has it.
+// instant is a moment in the format of the header Date.
 export const instant = moment => moment.toISOString().replace(/[-:]|\.\d{3}/g, '');
 
-// octets decodes percent triplets once, escaped writes all but letters, digits and -._~ as percent triplets.
+// octets decodes percent triplets once; escaped writes all but letters, digits and -._~ as percent triplets.
 const octets = text => text.split(/(%[0-9a-f]{2})/i).flatMap((part, i) => i % 2 ? [parseInt(part.slice(1), 16)] : [...bytes(part)]);
 const escaped = all => all.map(b => /[\w.~-]/.test(String.fromCharCode(b)) ? String.fromCharCode(b) : '%' + b.toString(16).toUpperCase().padStart(2, '0')).join('');
 
-// canonicalPath has neither dot segments nor empty ones, and each segment encoded once, however it was written. A plus is a plus.
+// canonicalPath has no dot segments or empty ones, and each segment is encoded once. A plus is a plus.
 function canonicalPath(path) {
   const kept = [], segments = path.split('/').slice(1);
   for (const segment of segments) {
@@ -26,7 +27,7 @@ function canonicalPath(path) {
   return '/' + kept.join('/');
 }
 
-// canonicalQuery writes the parameters by their names, encoded once, however they were written. A plus is a blank.
+// canonicalQuery writes the parameters sorted by name and encoded once. A plus is a blank.
 function canonicalQuery(query) {
   const decoded = text => octets(text.replaceAll('+', ' '));
   const rows = query.split('&').filter(Boolean).map(pair => {
@@ -37,11 +38,11 @@ function canonicalQuery(query) {
   return rows.sort((a, b) => compare(a.by, b.by) || compare(a.value, b.value)).map(row => row.name + '=' + row.value).join('&');
 }
 
-// canonicalValue has no blanks around it and no two in a row. What is sent several times is one list.
+// canonicalValue has no blanks around it and no two in a row. A repeated header is one list.
 const canonicalValue = value => [value].flat().map(one => String(one).replace(/^[ \t]+|[ \t]+$/g, '').replace(/ +/g, ' ')).join(',');
 
-// sign gives the steps and the headers of a request. headers are further ones to sign, by their names in small letters: a value, or
-// a list of what is sent under one name.
+// sign returns the steps and the headers of a request. headers are further ones to sign, by their names in small
+// letters: a value, or a list of the values sent under one name.
 export async function sign({ method, target, host, headers = {}, body = '', key, secret, region, date }) {
   const all = { ...headers, date, host };
   const names = Object.keys(all).sort();

@@ -1,4 +1,4 @@
-// What the scripts of a page tell, in the page's language. What the platform itself answers is in the language that it says.
+// The texts of a page's scripts, in the page's language. The platform's own answers name their language.
 const said = {
   en: {
     unsigned: 'A browser signs on https and on this machine only. Use "loyalty sign" here.',
@@ -55,5 +55,5 @@ const said = {
 };
 const words = said[document.documentElement.lang] ?? said.en;
 
-// t gives what is said of a thing; {name} in it is replaced.
+// t returns a text; {name} in it is replaced.
 export const t = (name, given = {}) => words[name].replace(/\{(\w+)\}/g, (_, hole) => given[hole]);
