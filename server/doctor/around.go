@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// What is around the program: settings, files, the network, the disk.
+// Checks of the program's surroundings: settings, files, the network, the disk.
 
-// settings finds variables that nothing reads: a misspelt setting is silently its default.
+// settings finds variables that the program does not read: a misspelt setting silently keeps its default.
 func settings(_ context.Context, p *Patient) (list []Finding) {
 	for _, name := range Unread(p.Environment, p.Settings) {
 		list = append(list, warn("setting_unknown", "loyalty serve --help", args{"setting": name}))
@@ -20,14 +20,14 @@ func settings(_ context.Context, p *Patient) (list []Finding) {
 	return list
 }
 
-// Unread are the variables of an environment that are named like settings and are none.
+// Unread are the variables of an environment that are named like settings but are not.
 func Unread(environment, settings []string) []string {
 	return slices.DeleteFunc(slices.Clone(environment), func(name string) bool {
 		return !strings.HasPrefix(name, "LOYALTY_") || slices.Contains(settings, name)
 	})
 }
 
-// secrets finds files that hold secrets and that others can read.
+// secrets finds files with secrets that other users can read.
 func secrets(_ context.Context, p *Patient) (list []Finding) {
 	for _, path := range p.SecretFiles {
 		info, err := os.Stat(path)
@@ -52,7 +52,7 @@ func network(_ context.Context, p *Patient) (list []Finding) {
 	return list
 }
 
-// When a disk is too full.
+// The least free space of a disk.
 const (
 	spaceWarn  = 10 // percent that should be free
 	spaceBreak = 64 << 20

@@ -1,4 +1,4 @@
-// Package doctor looks an installation over: settings, the master key, the database, the clock, jobs, keys, backups,
+// Package doctor examines an installation: settings, the master key, the database, the clock, jobs, keys, backups,
 // webhooks, users, the ledger. Each finding is one sentence about what is wrong and one command that helps.
 package doctor
 
@@ -14,7 +14,7 @@ import (
 	"github.com/loyalty-platform/loyalty/store"
 )
 
-// Severity says how bad a finding is.
+// Severity is the severity of a finding.
 type Severity string
 
 // The severities.
@@ -25,14 +25,14 @@ const (
 	Unchecked Severity = "could not check"
 )
 
-// Finding is what an examination found.
+// Finding is one result of an examination.
 type Finding struct {
 	Check    string   `json:"check"`
 	Severity Severity `json:"severity"`
 	Says     string   `json:"says"`
-	Do       string   `json:"do,omitempty"` // a command that helps; empty: nothing need be done
+	Do       string   `json:"do,omitempty"` // a command that helps; empty: nothing to do
 
-	// Name is what it says, with Args, in the catalogue of texts (doctor.NAME): Says is that in English.
+	// Name is the key of its text, with Args, in the catalogue (doctor.NAME); Says is that text in English.
 	Name string         `json:"-"`
 	Args map[string]any `json:"-"`
 }
@@ -48,53 +48,52 @@ func warn(name, do string, a args) Finding { return found(Warning, name, do, a) 
 
 func broken(name, do string, a args) Finding { return found(Broken, name, do, a) }
 
-// catalogue is read when the first patient is seen.
+// catalogue is read on first use.
 var catalogue = sync.OnceValues(i18n.Load)
 
 // Patient is the installation.
 type Patient struct {
 	Now func() time.Time
-	// Environment are the names of the variables that are set, Settings those that the
-	// program knows.
+	// Environment are the names of the variables that are set, Settings the names that the program knows.
 	Environment, Settings []string
 	Listen                string // host:port
 	Local                 bool   // Listen can be reached from this machine only
 	PublicHosts           []string
 	TrustedProxies        []string
-	// SecretFiles are files that hold secrets.
+	// SecretFiles are files with secrets.
 	SecretFiles []string
-	// Folder is where the embedded database lies; empty: it is on a server.
+	// Folder is the folder of the embedded database; empty: the database is on a server.
 	Folder string
-	// ClockRight is the last instant known to be right where a start found the clock far ahead of it,
-	// so that nothing due is applied; zero: the clock is believed.
+	// ClockRight is the last instant known to be right, if the clock was far ahead of it at the start, so that nothing
+	// due is applied; zero: the clock is trusted.
 	ClockRight time.Time
-	// Space tells how much of a folder's disk is free; ok is false where that is not known.
+	// Space returns the free space of a folder's disk in bytes; ok is false if it is unknown.
 	Space func(folder string) (free, total uint64, ok bool)
 	Store *store.Store
-	// BackupDir is the folder of backups; empty: none is set.
+	// BackupDir is the folder of backups; empty: not set.
 	BackupDir string
-	// Node is who looks, Program what it runs; both are for System alone.
+	// Node is the node that examines, Program the program that it runs; both are for System alone.
 	Node    loyalty.ID
 	Program server.SystemProgram
 	Keys    func(context.Context) ([]loyalty.AccessKey, error)
 	Jobs    func(context.Context) ([]job.Job, error)
-	// Redis asks whether Redis answers; nil: none is set.
+	// Redis checks whether Redis answers; nil: not set.
 	Redis func(context.Context) error
-	// Issuer is the provider by which people sign in to the console, Provider asks what it says
-	// of itself; nil: there is none, or it is not asked.
+	// Issuer is the provider of the console's sign-in, Provider reads its description; nil if there is none, or it is
+	// not to be asked.
 	Issuer   string
 	Provider func(context.Context) error
-	// Replicas are the standbys that answer reads, as they are found; nil: none is set.
+	// Replicas returns the state of the standbys that answer reads; nil: not set.
 	Replicas func(context.Context) ([]store.Replica, error)
-	// LogMost is how large SQLite's log may be; a reader that does not end holds it up.
+	// LogMost is the accepted size of SQLite's write-ahead log in bytes; a long-running reader makes it grow.
 	LogMost int64
-	// OldestPostgres is the oldest major version that will do.
+	// OldestPostgres is the oldest supported major version.
 	OldestPostgres int
-	// LedgerTime bounds the look at the ledger; 0: it is not looked at.
+	// LedgerTime bounds the check of the ledger; 0: no check.
 	LedgerTime time.Duration
 }
 
-// check is one look.
+// check is one examination.
 type check struct {
 	name string
 	look func(context.Context, *Patient) []Finding
@@ -106,7 +105,7 @@ var checks = []check{
 	{"redis", redis}, {"replicas", replicas}, {"sign-in", provider}, {"backups", backups}, {"webhooks", webhooks}, {"users", users}, {"ledger", ledger},
 }
 
-// Examine looks at everything. A check without a finding has one that says it is fine.
+// Examine runs all checks. A check without a finding reports that it is fine.
 func Examine(ctx context.Context, p *Patient) (list []Finding) {
 	words, err := catalogue()
 	if err != nil { // the files are in the program

@@ -13,9 +13,9 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// What people have to look after: copies, receivers, users.
+// Checks of what people look after: backups, receivers, users.
 
-// backupOld is when a copy a day was missed.
+// backupOld is the age at which a daily backup was missed.
 const backupOld = 26 * time.Hour
 
 func backups(ctx context.Context, p *Patient) (list []Finding) {
@@ -46,7 +46,7 @@ func backups(ctx context.Context, p *Patient) (list []Finding) {
 	return list
 }
 
-// optOuts looks for customers who left and are not in the list beside the backups.
+// optOuts looks for customers who left and are missing in the list beside the backups.
 func optOuts(ctx context.Context, p *Patient) []Finding {
 	path := filepath.Join(p.BackupDir, archive.OptOutsFile)
 	missing, err := archive.MissingOptOuts(ctx, p.Store, path)
@@ -61,7 +61,7 @@ func optOuts(ctx context.Context, p *Patient) []Finding {
 	return nil
 }
 
-// waitingLong is how old the oldest message may be that waits for its receiver.
+// waitingLong is the age from which the oldest waiting message is a finding.
 const waitingLong = time.Hour
 
 func webhooks(ctx context.Context, p *Patient) (list []Finding) {
@@ -95,8 +95,8 @@ func webhooks(ctx context.Context, p *Patient) (list []Finding) {
 	return list
 }
 
-// users finds owners whose password alone opens everything. Who comes from an outside
-// sign-in has what it asks for.
+// users finds owners whose password alone opens everything. For a user of an outside sign-in, the provider decides what
+// it asks for.
 func users(ctx context.Context, p *Patient) (list []Finding) {
 	all, err := p.Store.Users(ctx)
 	if err != nil {

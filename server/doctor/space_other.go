@@ -2,5 +2,5 @@
 
 package doctor
 
-// Space is not known here.
+// Space is unknown on this system.
 func Space(string) (free, total uint64, ok bool) { return 0, 0, false }

@@ -4,7 +4,7 @@ package doctor
 
 import "syscall"
 
-// Space tells how much of a folder's disk is free.
+// Space returns the free space of a folder's disk in bytes.
 func Space(folder string) (free, total uint64, ok bool) {
 	var s syscall.Statfs_t
 	if err := syscall.Statfs(folder, &s); err != nil {

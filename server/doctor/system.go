@@ -14,7 +14,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// System is the installation at one glance, for its operators: figures, and what Examine finds.
+// System is the installation at a glance, for its operators: figures, and the findings of Examine.
 func System(ctx context.Context, p *Patient) (*server.System, error) {
 	s := &server.System{At: p.Now().UTC(), Node: p.Node, Program: p.Program, Unnumbered: int64(p.Store.Unnumbered())}
 	for _, look := range []func(context.Context, *Patient, *server.System) error{
@@ -40,7 +40,7 @@ func systemDatabase(ctx context.Context, p *Patient, s *server.System) (err erro
 		return err
 	}
 	s.Database = server.SystemDatabase{Product: c.Product, Version: c.Version, Encoding: c.Encoding, Bytes: c.Bytes, LogBytes: -1}
-	s.Database.Version, _, _ = strings.Cut(c.Version, " ") // distributions add their own
+	s.Database.Version, _, _ = strings.Cut(c.Version, " ") // without the distribution's suffix
 	if size, embedded := p.Store.LogBytes(); embedded {
 		s.Database.LogBytes = size
 	}
@@ -85,7 +85,7 @@ func systemWork(ctx context.Context, p *Patient, s *server.System) error {
 	return nil
 }
 
-// nextAt is when the event behind a position of the tail was recorded; zero: there is none.
+// nextAt is when the event behind a position of the tail was recorded; zero if there is none.
 func nextAt(ctx context.Context, p *Patient, position int64) (time.Time, error) {
 	next, err := p.Store.Tail(ctx, position, 1)
 	if err != nil || len(next) == 0 {
