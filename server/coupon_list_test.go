@@ -82,7 +82,11 @@ func TestListCoupons(t *testing.T) {
 		for query, want := range map[string]string{
 			"":                                   all,
 			"code=GIFT":                          "GIFT",
-			"code.eq=gift":                       "",
+			"code.eq=gift":                       "GIFT",
+			"code.in=gift,s-1,THEIRS":            "GIFT S-1 THEIRS",
+			"code.ne=gift":                       "A10 BAD G-1 OLD P20 S-1 S-2 S-3 SHIP THEIRS",
+			"code.ne=none":                       all,
+			"code.nin=gift,old":                  "A10 BAD G-1 P20 S-1 S-2 S-3 SHIP THEIRS",
 			"code.in=GIFT,S-1,none":              "GIFT S-1",
 			"code.ne=GIFT":                       "A10 BAD G-1 OLD P20 S-1 S-2 S-3 SHIP THEIRS",
 			"code.nin=GIFT,OLD":                  "A10 BAD G-1 P20 S-1 S-2 S-3 SHIP THEIRS",

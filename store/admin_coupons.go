@@ -7,7 +7,7 @@ import (
 // couponsAtOnce bounds the parameters of one statement.
 const couponsAtOnce = 500
 
-// AddCoupons adds coupons, in the order of their codes, and claims the codes; see
+// AddCoupons adds coupons, in the order of the names of their codes, and claims the codes; see
 // loyalty.AdminTx. A code that another transaction is claiming is waited for.
 func (t *adminTx) AddCoupons(coupons []loyalty.Coupon) ([]string, error) {
 	var taken []string
@@ -23,10 +23,10 @@ func (t *adminTx) AddCoupons(coupons []loyalty.Coupon) ([]string, error) {
 }
 
 func (t *adminTx) addCoupons(coupons []loyalty.Coupon) (taken []string, err error) {
-	names, codes := make([]loyalty.Claim, len(coupons)), make([]string, len(coupons))
+	names, keys := make([]loyalty.Claim, len(coupons)), make([]string, len(coupons))
 	for i, c := range coupons {
-		names[i] = loyalty.Claim{Name: loyalty.Name{Kind: loyalty.NameCoupon, Value: c.Code}, Owner: c.ID}
-		codes[i] = c.Code
+		names[i] = loyalty.Claim{Name: loyalty.CodeName(c.Code), Owner: c.ID}
+		keys[i] = names[i].Value
 	}
 	written, err := nameTable.create(t.db, names, " ON CONFLICT DO NOTHING")
 	if err != nil {
@@ -34,7 +34,7 @@ func (t *adminTx) addCoupons(coupons []loyalty.Coupon) (taken []string, err erro
 	}
 	mine := coupons
 	if written < int64(len(coupons)) {
-		if mine, taken, err = t.claimed(coupons, codes); err != nil || len(mine) == 0 {
+		if mine, taken, err = t.claimed(coupons, keys); err != nil || len(mine) == 0 {
 			return taken, err
 		}
 	}
@@ -42,16 +42,16 @@ func (t *adminTx) addCoupons(coupons []loyalty.Coupon) (taken []string, err erro
 	return taken, err
 }
 
-// claimed parts coupons into those that own their codes and the codes of the
+// claimed parts coupons into those that own their names, one for each, and the codes of the
 // others.
-func (t *adminTx) claimed(coupons []loyalty.Coupon, codes []string) (mine []loyalty.Coupon, taken []string, err error) {
-	owned, err := nameTable.find(t.db.Where("kind = ? AND value IN ?", loyalty.NameCoupon, codes))
+func (t *adminTx) claimed(coupons []loyalty.Coupon, names []string) (mine []loyalty.Coupon, taken []string, err error) {
+	owned, err := nameTable.find(t.db.Where("kind = ? AND value IN ?", loyalty.NameCoupon, names))
 	owner := make(map[string]loyalty.ID, len(owned))
 	for _, n := range owned {
 		owner[n.Value] = n.Owner
 	}
-	for _, c := range coupons {
-		if owner[c.Code] == c.ID {
+	for i, c := range coupons {
+		if owner[names[i]] == c.ID {
 			mine = append(mine, c)
 		} else {
 			taken = append(taken, c.Code)

@@ -113,7 +113,9 @@ func (r *resolving) ask(ctx context.Context, c *pgxpool.Conn) error {
 			add(loyalty.Name{Kind: loyalty.NameTransaction, Value: tx})
 		}
 		for _, code := range n.Coupons {
-			add(loyalty.Name{Kind: loyalty.NameCoupon, Value: code})
+			for _, name := range loyalty.CodeNames(code) {
+				add(name)
+			}
 		}
 		for _, name := range n.Names {
 			add(name)
@@ -284,10 +286,10 @@ func (r *resolving) settle(ctx context.Context, c *pgxpool.Conn, begun bool) err
 	if len(held) > 0 {
 		var id, into loyalty.ID
 		list = read(list, selectHolders, held, []any{(*UUID)(&id), (*UUID)(&into)}, func() error {
-			for code, k := range l.out.Coupons {
+			for coupon, k := range l.out.Coupons {
 				if k.Customer == id {
 					k.Customer = into
-					l.out.Coupons[code] = k
+					l.out.Coupons[coupon] = k
 				}
 			}
 			return nil

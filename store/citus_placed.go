@@ -69,9 +69,12 @@ func (p *placing) add(i int, n loyalty.Needs, seal sealer) {
 		} else if c.Ref != (loyalty.Name{}) {
 			p.names.add(i, c.Ref.Value)
 		}
-		for _, list := range [][]string{c.Transactions, c.Coupons} {
-			for _, value := range list {
-				p.names.add(i, value)
+		for _, value := range c.Transactions {
+			p.names.add(i, value)
+		}
+		for _, code := range c.Coupons {
+			for _, name := range loyalty.CodeNames(code) {
+				p.names.add(i, name.Value)
 			}
 		}
 		for _, name := range c.Names {

@@ -13,12 +13,18 @@ import (
 // emailsMended is the migration from which on a spread database is known to have its e-mails as they are looked for.
 const emailsMended = 57
 
-// upAndSettle applies the pending migrations. A spread database has its e-mails filled anew before them, where its version is of
+// upAndSettle applies the pending migrations. Codes of coupons claim their names in one form before them, as far as the version is of
+// before that was so. A spread database has its e-mails filled anew before them, where its version is of
 // before that was right, so that a run which is interrupted does it again; and its new tables put in their places behind them.
 func (s upkeep) upAndSettle(ctx context.Context, version int64) error {
 	_, spread := s.engine.(spreadEngine)
 	if spread && version < emailsMended {
 		if err := s.onMigrator(ctx, citus.Repair); err != nil {
+			return err
+		}
+	}
+	if version >= couponsMade && version < codesFolded {
+		if err := s.foldCodes(ctx); err != nil {
 			return err
 		}
 	}

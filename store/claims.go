@@ -66,7 +66,7 @@ func (r *givenRead) questions(s *database, of sqlFragment, claims []loyalty.Rewa
 	if len(codes) == 0 {
 		return list
 	}
-	mine := theirs("customer_id", of).and(coded, loyalty.NameCoupon, codes)
+	mine := theirs("customer_id", of).and(coded, loyalty.NameCoupon, codeNames(codes...))
 	return append(list, couponTable.list(couponTable.where(mine.text, mine.args...), &r.held), r.keys.where(sealers(codes)))
 }
 

@@ -105,14 +105,14 @@ func heldCoupons(rows []loyalty.Coupon, holder loyalty.Person, people map[loyalt
 	return coupons, nil
 }
 
-// coded is the condition that a coupon has one of some codes: names have an index over
+// coded is the condition that a coupon has one of some codes, by codeNames: names have an index over
 // codes, coupons do not.
 const coded = "id IN [[SELECT owner FROM names WHERE kind = ? AND value IN ?]]"
 
 // sealers is the condition that a key is of a customer through whose hands coupons went:
 // their names are sealed under the key of one of them.
 func sealers(codes []string) sqlFragment {
-	return sqlFragment{}.and("customer_id IN [[SELECT customer_id FROM coupon_events WHERE coupon_"+coded+"]]", loyalty.NameCoupon, codes)
+	return sqlFragment{}.and("customer_id IN [[SELECT customer_id FROM coupon_events WHERE coupon_"+coded+"]]", loyalty.NameCoupon, codeNames(codes...))
 }
 
 // couponsOf makes the statement of a query; alone says that nobody was merged into its customer.
@@ -152,8 +152,12 @@ func couponAlternatives(c loyalty.Condition, at time.Time, held bool) ([]sqlFrag
 		return couponStatus(c, Millis(at), held)
 	case c.Field == "customer":
 		return couponHolders(c)
-	case c.Field == "code" && (c.Operator == loyalty.Eq || c.Operator == loyalty.In):
-		return []sqlFragment{sqlFragment{}.and(coded, loyalty.NameCoupon, textsOf(c))}, nil
+	case c.Field == "code":
+		w := sqlFragment{}.and(coded, loyalty.NameCoupon, codeNames(textsOf(c)...))
+		if c.Operator == loyalty.Ne || c.Operator == loyalty.Nin {
+			w.text = "(" + w.text + ") IS NOT TRUE"
+		}
+		return []sqlFragment{w}, nil
 	case (c.Field == "pool" || c.Field == "type") && c.Operator == loyalty.In && positive(c):
 		var list []sqlFragment
 		for _, value := range textsOf(c) {

@@ -7,8 +7,22 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// codeOwner is an expression that is the id of a coupon, by its code.
-const codeOwner = "{{SELECT owner FROM names WHERE kind = ? AND value = ?}}"
+// codeOwner is an expression that is the id of a coupon, by its code in any case; see loyalty.CodeNames.
+func codeOwner(code string) sqlFragment {
+	return sqlFragment{"{{SELECT owner FROM names WHERE kind = ? AND value IN ? ORDER BY value = ? DESC LIMIT 1}}",
+		[]any{loyalty.NameCoupon, codeNames(code), cleanText(code)}}
+}
+
+// codeNames are the names that some codes may have claimed, as they are stored.
+func codeNames(codes ...string) []string {
+	names := make([]string, 0, 2*len(codes))
+	for _, code := range codes {
+		for _, name := range loyalty.CodeNames(cleanText(code)) {
+			names = append(names, name.Value)
+		}
+	}
+	return names
+}
 
 // Coupon finds a coupon by its code, with the customer who holds it; of a merged
 // one with the one they became part of. It fails with loyalty.ErrCouponNotFound.
@@ -19,7 +33,7 @@ func (s couponStore) Coupon(ctx context.Context, code string) (loyalty.Coupon, l
 
 // CouponRecord is Coupon with the events that changed it, the last one first.
 func (s couponStore) CouponRecord(ctx context.Context, code string, limit int) (loyalty.CouponRecord, error) {
-	named := sqlFragment{codeOwner, []any{loyalty.NameCoupon, cleanText(code)}}
+	named := codeOwner(code)
 	var found *loyalty.Coupon
 	var who *loyalty.Customer
 	var events []loyalty.Event

@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"slices"
 
 	"gorm.io/gorm"
 
@@ -21,14 +22,45 @@ JOIN customers s ON s.merged_into = COALESCE(w.merged_into, w.id) WHERE m.action
 var received = fmt.Sprintf(`SELECT p.customer_id, p.lot_id FROM events m JOIN postings p ON p.customer_id = m.customer_id AND p.event_id = m.id
 WHERE m.action = 'merge' AND p.from_account = %d AND p.to_account = %d AND p.lot_id IS NOT NULL`, points.Issued, points.Available)
 
-// codesAgree: a coupon and its code belong together.
+// codesAgree: a coupon and its code belong together. How the code is written in the name is compared by codesFit.
 func codesAgree() []ledgerQuery {
 	return []ledgerQuery{
 		{fault: "a coupon whose code is not claimed", sql: fmt.Sprintf(`SELECT r.customer_id, r.id, r.code FROM coupons r
-LEFT JOIN names n ON n.kind = %d AND n.value = r.code AND n.owner = r.id WHERE n.owner IS NULL`, loyalty.NameCoupon)},
+LEFT JOIN names n ON n.kind = %d AND n.owner = r.id WHERE n.owner IS NULL`, loyalty.NameCoupon)},
 		{fault: "a claimed code without its coupon", sql: fmt.Sprintf(`SELECT NULL, n.owner, n.value FROM names n
-LEFT JOIN coupons c ON c.id = n.owner AND c.code = n.value WHERE n.kind = %d AND c.id IS NULL`, loyalty.NameCoupon)},
+LEFT JOIN coupons c ON c.id = n.owner WHERE n.kind = %d AND c.id IS NULL`, loyalty.NameCoupon)},
 	}
+}
+
+// namesFit compares names with what they stand for.
+func namesFit(db *gorm.DB, found func(LedgerFinding)) error {
+	if err := codesFit(db, found); err != nil {
+		return err
+	}
+	return findersAgree(db, found)
+}
+
+// codesFit finds coupons that are claimed by a name other than that of their code. The exact code is one too, where an older code of
+// the same form has the name (see foldCodes). What both databases lower as Go does is not read.
+func codesFit(db *gorm.DB, found func(LedgerFinding)) error {
+	rows, err := db.Raw(fmt.Sprintf(`SELECT r.customer_id, r.code, n.value FROM names n JOIN coupons r ON r.id = n.owner
+WHERE n.kind = %d AND n.value <> lower(r.code)`, loyalty.NameCoupon)).Rows()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }() // rows.Err tells what went wrong
+
+	var holder UUID
+	var code, name plain
+	for rows.Next() {
+		if err := rows.Scan(&holder, &code, &name); err != nil {
+			return err
+		}
+		if !slices.Contains(codeNames(string(code)), string(name)) {
+			found(LedgerFinding{Customer: loyalty.ID(holder), Row: string(code), Detail: "a coupon that is claimed by another name"})
+		}
+	}
+	return rows.Err()
 }
 
 func programmeOrphans() []ledgerQuery {
@@ -39,8 +71,8 @@ LEFT JOIN customers c ON c.id = r.customer_id WHERE c.id IS NULL`},
 LEFT JOIN customers c ON c.id = r.customer_id WHERE c.id IS NULL`},
 		{fault: "a claimed reward without the event that records it", sql: `SELECT r.customer_id, r.id, NULL FROM claims r
 LEFT JOIN events e ON e.customer_id = r.customer_id AND e.id = r.id WHERE e.id IS NULL`},
-		{fault: "a claimed reward without its coupon", sql: fmt.Sprintf(`SELECT r.customer_id, r.id, r.coupon FROM claims r
-LEFT JOIN names n ON n.kind = %d AND n.value = r.coupon WHERE r.coupon IS NOT NULL AND n.owner IS NULL`, loyalty.NameCoupon)},
+		{fault: "a claimed reward without its coupon", sql: `SELECT r.customer_id, r.id, r.coupon FROM claims r
+LEFT JOIN coupons c ON c.code = r.coupon WHERE r.coupon IS NOT NULL AND c.id IS NULL`},
 		{fault: "a coupon without its holder", sql: `SELECT r.customer_id, r.id, r.code FROM coupons r
 LEFT JOIN customers c ON c.id = r.customer_id WHERE r.customer_id IS NOT NULL AND c.id IS NULL`},
 		{fault: "a code that nobody holds and somebody does", sql: fmt.Sprintf(`SELECT r.customer_id, r.id, r.code FROM coupons r

@@ -63,7 +63,7 @@ func newTransfers(t *testing.T, url string) *ledger {
 		Type: loyalty.CouponGiftCard, Value: 500000, Balance: 380000, CreatedAt: fay.now,
 		Uses: []loyalty.CouponUse{{Amount: 100000}, {Amount: money.Amount(20000)}}}
 	fay.writes.NewCoupons = []loyalty.Coupon{card}
-	fay.writes.Claims = append(fay.writes.Claims, loyalty.Claim{Name: loyalty.Name{Kind: loyalty.NameCoupon, Value: "CARD"}, Owner: card.ID})
+	fay.writes.Claims = append(fay.writes.Claims, loyalty.Claim{Name: loyalty.CodeName("CARD"), Owner: card.ID})
 	fay.writes.NewRewardClaims = []loyalty.RewardClaim{{ID: reward, Customer: fay.c.ID, Reward: "r", State: loyalty.ClaimClaimed, Coupon: "CARD", ClaimedAt: fay.now, UpdatedAt: fay.now}}
 	fay.writes.NewProgress = []loyalty.Progress{{Customer: fay.c.ID, ProgressKey: loyalty.ProgressKey{Kind: loyalty.ProgressTier, Key: "t"}, Data: []byte("{}")}}
 	for _, m := range []*member{dana, eve, fay, guest, gill} {
@@ -82,8 +82,10 @@ func TestLedgerOfTransfers(t *testing.T) {
 		{"claim of another purchase", `UPDATE events SET transaction_id = 'T-1' WHERE id = {gill claim}`, "I5", "gill", "another event"},
 		{"no claim", `UPDATE events SET action = 'visit' WHERE id = {gill claim}`, "I5", "gill", "another event"},
 		{"hold of the merged forgotten", `UPDATE transactions SET state = 'rejected' WHERE transaction_id = 'T-9'`, "I9", "fay", "reserved is 3, should be 0"},
-		{"code freed", `DELETE FROM names WHERE value = 'CARD'`, "I5 I6", "fay", "not claimed"},
-		{"coupon gone", `DELETE FROM coupons`, "I5", "", ""},
+		{"code freed", `DELETE FROM names WHERE value = 'card'`, "I5", "fay", "not claimed"},
+		{"code claimed by another name", `UPDATE names SET value = 'other' WHERE value = 'card'`, "I5", "fay", "another name"},
+		{"code of an older database", `UPDATE names SET value = 'CARD' WHERE value = 'card'`, "", "", ""},
+		{"coupon gone", `DELETE FROM coupons`, "I5 I6", "", ""},
 		{"coupon of nobody", `UPDATE coupons SET customer_id = {new}`, "I6", "", "without its holder"},
 		{"free coupon of somebody", `UPDATE coupons SET state = 'created'`, "I6", "fay", "nobody holds"},
 		{"gift card", `UPDATE coupons SET balance = balance + 1`, "I8", "fay", "balance is 38.0001, should be 38"},

@@ -22,7 +22,7 @@ func newLoader(needs loyalty.Needs, s sealer) *loader {
 			Customers: make(map[loyalty.ID]*loyalty.Loading, len(needs.Customers)),
 			Names:     make(map[loyalty.Name]loyalty.ID, len(needs.Customers)),
 			Emails:    map[string]loyalty.ID{}, Matches: map[string]loyalty.ID{}, Answers: map[loyalty.AnswerKey]loyalty.Answer{},
-			Coupons: map[string]loyalty.Coupon{}, Free: map[string][]loyalty.Coupon{}, Tallies: map[string]int64{},
+			Coupons: map[loyalty.ID]loyalty.Coupon{}, Free: map[string][]loyalty.Coupon{}, Tallies: map[string]int64{},
 			Items: map[loyalty.BulkKey]bool{},
 		},
 	}
@@ -173,7 +173,9 @@ func (q *loadPlan) shared(n *loyalty.CustomerNeeds, seen *seenKeys) {
 		q.transactions = add(q.transactions, loyalty.Name{Kind: loyalty.NameTransaction, Value: tx})
 	}
 	for _, code := range n.Coupons {
-		q.coupons = add(q.coupons, loyalty.Name{Kind: loyalty.NameCoupon, Value: code})
+		for _, name := range loyalty.CodeNames(code) {
+			q.coupons = add(q.coupons, name)
+		}
 	}
 	for _, name := range n.Names {
 		switch name.Kind {

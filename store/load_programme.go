@@ -159,13 +159,19 @@ func (l *loader) everything(list []calls, w lookup, wanted []rowKey) []calls {
 // shared reads rows that belong to no customer: coupons, pools, counts.
 func (l *loader) shared(list []calls, q *loadPlan) []calls {
 	if len(q.coupons) > 0 {
-		list = coupons(list, selectCoupons, q.coupons, func(c loyalty.Coupon) {
-			l.out.Coupons[c.Code] = c
-			l.out.Names[loyalty.Name{Kind: loyalty.NameCoupon, Value: c.Code}] = c.ID
+		var name plain
+		var c loyalty.Coupon
+		list = read(list, selectCoupons, q.coupons, couponTable.into(&c, &name), func() error {
+			l.out.Coupons[c.ID], l.out.Names[loyalty.Name{Kind: loyalty.NameCoupon, Value: string(name)}] = c, c.ID
+			return nil
 		})
 	}
 	if len(q.pools) > 0 {
-		list = coupons(list, selectFree, q.pools, func(c loyalty.Coupon) { l.out.Free[c.Pool] = append(l.out.Free[c.Pool], c) })
+		var c loyalty.Coupon
+		list = read(list, selectFree, q.pools, couponTable.into(&c), func() error {
+			l.out.Free[c.Pool] = append(l.out.Free[c.Pool], c)
+			return nil
+		})
 	}
 	if len(q.tallies) > 0 {
 		var t loyalty.Tally
@@ -175,12 +181,4 @@ func (l *loader) shared(list []calls, q *loadPlan) []calls {
 		})
 	}
 	return list
-}
-
-func coupons[T any](list []calls, s *statement[T], wanted []T, each func(loyalty.Coupon)) []calls {
-	var c loyalty.Coupon
-	return read(list, s, wanted, couponTable.into(&c), func() error {
-		each(c)
-		return nil
-	})
 }

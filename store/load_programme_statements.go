@@ -16,9 +16,10 @@ const (
 var (
 	selectDueProgress = selects(`SELECT `+progressTable.of("p")+` FROM v JOIN progress p ON p.customer_id = v.id AND p.due_at IS NOT NULL`, keyID)
 
-	selectCoupons = selects(`SELECT `+couponRead+` FROM v JOIN names n ON n.kind = v.kind AND n.value = v.value
+	// A coupon comes with the name by which it was found.
+	selectCoupons = selects(`SELECT n.value, `+couponRead+` FROM v JOIN names n ON n.kind = v.kind AND n.value = v.value
  JOIN coupons k ON k.id = n.owner`+holderOfCoupon, keyKind, keyValue).
-		onCitus(`SELECT `+couponTable.of("k")+` FROM v JOIN coupons k ON k.id = v.id`, keyID)
+		onCitus(`SELECT v.tx, `+couponTable.of("k")+` FROM v JOIN coupons k ON k.id = v.id`, keyID, keyTx)
 
 	// SQLite has no LATERAL, and needs none: it runs the statement once for each row of v.
 	selectFree = selects(`SELECT `+couponRead+` FROM v CROSS JOIN LATERAL (SELECT x.* FROM coupons x

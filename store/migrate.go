@@ -10,7 +10,9 @@ import (
 
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
+	"gorm.io/gorm"
 
+	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/store/migrations"
 )
 
@@ -152,4 +154,78 @@ func (s *database) migrations() (*goose.Provider, error) {
 		return nil, err
 	}
 	return goose.NewProvider(dialect, s.migrator(), files, options...)
+}
+
+// The migration that makes coupons, and the one from which on their codes are known to have claimed loyalty.CodeName.
+const (
+	couponsMade = 3
+	codesFolded = 58
+)
+
+// foldedAtOnce is how many names one transaction looks at.
+const foldedAtOnce = 500
+
+// foldCodes has the codes of coupons claim the name by which they are looked for, because the databases lower letters differently
+// and neither does as Go. It goes from the oldest coupon to the newest: of several codes that differ in case only, the oldest gets
+// the name, unless one is written so, and the others keep their exact code as a name, by which they are still found. A run that is
+// interrupted leaves names of both sorts; the next one looks at all of them again.
+func (s upkeep) foldCodes(ctx context.Context) error {
+	var last loyalty.ID
+	for more := true; more; {
+		err := s.write.WithContext(ctx).Transaction(func(db *gorm.DB) error {
+			if err := s.unhurried(db); err != nil {
+				return err
+			}
+			// the second condition is that of the index names_owner
+			next := db.Where("kind = ? AND kind <> 2", loyalty.NameCoupon).Order("owner").Limit(foldedAtOnce)
+			if last != (loyalty.ID{}) {
+				next = next.Where("owner > ?", UUID(last))
+			}
+			names, err := nameTable.find(next)
+			if more = len(names) == foldedAtOnce; err != nil || len(names) == 0 {
+				return err
+			}
+			last = names[len(names)-1].Owner
+			return foldNames(db, names)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// foldNames replaces names of coupons by those that their codes claim now, as far as these are free.
+func foldNames(db *gorm.DB, names []loyalty.Claim) error {
+	var folded []loyalty.Claim
+	var keys []string
+	was := map[loyalty.Claim]string{}
+	for _, n := range names {
+		if key := loyalty.CodeName(n.Value); key != n.Name {
+			c := loyalty.Claim{Name: key, Owner: n.Owner}
+			folded, keys, was[c] = append(folded, c), append(keys, key.Value), n.Value
+		}
+	}
+	if len(folded) == 0 {
+		return nil
+	}
+
+	if _, err := nameTable.create(db, folded, " ON CONFLICT DO NOTHING"); err != nil {
+		return err
+	}
+	owned, err := nameTable.find(db.Where("kind = ? AND value IN ?", loyalty.NameCoupon, keys))
+	if err != nil {
+		return err
+	}
+
+	var gone []string
+	for _, c := range owned {
+		if old, mine := was[c]; mine {
+			gone = append(gone, old)
+		}
+	}
+	if len(gone) == 0 {
+		return nil
+	}
+	return db.Exec("DELETE FROM names WHERE kind = ? AND value IN ?", loyalty.NameCoupon, gone).Error
 }

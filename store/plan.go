@@ -59,6 +59,14 @@ func (s upkeep) Plan(ctx context.Context) ([]PlannedMigration, error) {
 				}
 				p.Steps = append(p.Steps, planned)
 			}
+			if m.Version == codesFolded {
+				step := migrations.Step{What: "writes the names of coupon codes in one form", Table: "names", Cost: migrations.Writes}
+				planned, err := s.planned(l, step, rows)
+				if err != nil {
+					return err
+				}
+				p.Steps = []PlannedStep{planned}
+			}
 			plan = append(plan, p)
 		}
 		return nil

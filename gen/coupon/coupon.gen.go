@@ -134,7 +134,7 @@ type AddedCodes struct {
 
 // Codes Codes to add. Send `codes` or `generate`.
 type Codes struct {
-	// Codes Codes of your own, printable text.
+	// Codes Codes of your own, printable text. Two that differ in the case of their letters only are one code.
 	//
 	// Example: ["SPRING-1001","SPRING-1002"]
 	Codes []string `json:"codes,omitempty"`

@@ -245,13 +245,13 @@ type CheckoutData struct {
 	// Example: HU
 	Country *string `json:"country,omitempty"`
 
-	// CouponCode The code of a coupon that this purchase redeems on success, as one of `coupons`.
+	// CouponCode The code of a coupon that this purchase redeems on success, as one of `coupons`, whatever the case of its letters.
 	//
 	// Example: SPRING-7KQ2
 	CouponCode *string `json:"coupon_code,omitempty"`
 
-	// Coupons Codes of coupons that this purchase redeems on success. One that cannot be redeemed refuses the whole purchase, or
-	// is a warning, as the module incentivized_purchase is set.
+	// Coupons Codes of coupons that this purchase redeems on success, whatever the case of their letters. One that cannot be
+	// redeemed refuses the whole purchase, or is a warning, as the module incentivized_purchase is set.
 	//
 	//
 	// Example: ["SPRING-7KQ2"]
@@ -461,7 +461,7 @@ type CouponCreateData struct {
 	// Example: 25
 	Amount *money.Amount `json:"amount,omitempty"`
 
-	// Code The code, unique in the whole programme. A coupon that was taken from its holder may be given anew; any other code that was ever used is 409.
+	// Code The code, unique in the whole programme whatever the case of its letters; it is shown as it is sent here. A coupon that was taken from its holder may be given anew; any other code that was ever used is 409.
 	//
 	// Example: SPRING-1001
 	Code string `json:"code"`
@@ -562,7 +562,7 @@ type CouponData struct {
 
 // CouponInvalidateData The attributes of `coupon_invalidate`.
 type CouponInvalidateData struct {
-	// Code The code of the coupon.
+	// Code The code of the coupon, whatever the case of its letters.
 	//
 	// Example: SPRING-1001
 	Code string `json:"code"`
@@ -586,7 +586,7 @@ type CouponRedeemData struct {
 	// Example: 5
 	Amount *money.Amount `json:"amount,omitempty"`
 
-	// Code The code of the coupon.
+	// Code The code of the coupon, whatever the case of its letters.
 	//
 	// Example: SPRING-1001
 	Code string `json:"code"`
@@ -615,7 +615,7 @@ type CouponRedeemData struct {
 
 // CouponTransferData The attributes of `coupon_transfer`.
 type CouponTransferData struct {
-	// Code The code of the coupon.
+	// Code The code of the coupon, whatever the case of its letters.
 	//
 	// Example: WELCOME-1001
 	Code *string `json:"code,omitempty"`
@@ -649,7 +649,7 @@ type CouponTransferData struct {
 
 // CouponUnredeemData The attributes of `coupon_unredeem`.
 type CouponUnredeemData struct {
-	// Code The code of the coupon.
+	// Code The code of the coupon, whatever the case of its letters.
 	//
 	// Example: SPRING-1001
 	Code string `json:"code"`
@@ -1783,7 +1783,7 @@ type TreasureFoundData struct {
 
 // UnassignCouponData The attributes of `unassign_coupon`.
 type UnassignCouponData struct {
-	// Code The code of the coupon; leave it out for the one that the customer has claimed.
+	// Code The code of the coupon, whatever the case of its letters; leave it out for the one that the customer has claimed.
 	//
 	// Example: SPRING-1001
 	Code *string `json:"code,omitempty"`

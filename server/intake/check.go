@@ -74,6 +74,7 @@ type place struct {
 	file string
 	line int
 	id   string // the member
+	said string // what the file says there
 }
 
 // Check reads files whole and tells what is wrong with them and what they would bring. It
@@ -158,13 +159,13 @@ func (c *checker) row(s *sheet) error {
 
 // whole holds a row against the others.
 func (c *checker) whole(s *sheet, row *loyalty.ImportRow) {
-	here := place{s.file, s.line, row.Customer}
-	once := func(seen map[string]place, column string) {
-		id := s.cell(column)
-		if first, twice := seen[id]; twice {
-			c.told(s.finding(column, id, say("twice", args{"line": first.line})))
+	here := place{file: s.file, line: s.line, id: row.Customer}
+	once := func(seen map[string]place, column, name string) {
+		here.said = s.cell(column)
+		if first, twice := seen[name]; twice {
+			c.told(s.finding(column, here.said, say("twice", args{"line": first.line})))
 		} else {
-			seen[id] = here
+			seen[name] = here
 		}
 	}
 	if s.file == "members" {
@@ -181,7 +182,7 @@ func (c *checker) whole(s *sheet, row *loyalty.ImportRow) {
 			c.told(s.finding("made_at", "", say("empty", nil)))
 		}
 		c.past(s, row, "made_at")
-		once(c.bought, "transaction_id")
+		once(c.bought, "transaction_id", s.cell("transaction_id"))
 		if total, err := money.Parse(textIn(row.Data, "total")); err == nil {
 			if c.sums[s.cell("currency")], err = money.Add(c.sums[s.cell("currency")], total); err != nil {
 				c.told(s.finding("total", s.cell("total"), say("totals", nil)))
@@ -195,7 +196,7 @@ func (c *checker) whole(s *sheet, row *loyalty.ImportRow) {
 			c.told(s.finding("tier", s.cell("tier"), say("no_tier", nil)))
 		}
 	case "coupons":
-		once(c.codes, "code")
+		once(c.codes, "code", loyalty.CodeName(s.cell("code")).Value)
 		if pool := s.cell("pool"); pool != "" && coupon.Pools.Of(c.Programme)[pool] == nil {
 			c.told(s.finding("pool", pool, say("no_pool", nil)))
 		}
@@ -232,7 +233,7 @@ func (c *checker) member(s *sheet, row *loyalty.ImportRow) {
 		f.Warning = c.options.SameEmail
 		c.told(f)
 	} else {
-		c.emails[key] = place{s.file, s.line, row.Customer}
+		c.emails[key] = place{file: s.file, line: s.line, id: row.Customer}
 	}
 }
 
@@ -312,7 +313,7 @@ func (c *checker) others() {
 	taken := func(column string, seen map[string]place) func(string, bool) {
 		return func(id string, there bool) {
 			if there {
-				c.told(Finding{File: seen[id].file, Line: seen[id].line, Column: column, Value: id, Words: say("taken", nil)})
+				c.told(Finding{File: seen[id].file, Line: seen[id].line, Column: column, Value: seen[id].said, Words: say("taken", nil)})
 			}
 		}
 	}

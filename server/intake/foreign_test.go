@@ -191,6 +191,16 @@ func TestMembersByEmail(t *testing.T) {
 	require.True(t, strings.HasPrefix(rows[0], "new ") && strings.HasPrefix(rows[1], "old-1 ") && strings.HasPrefix(rows[5], "old-4 "), rows)
 }
 
+// TestCodesInOtherLetters: two codes of a file that differ in case only are one, and so are one of the file and one that is there.
+func TestCodesInOtherLetters(t *testing.T) {
+	w := World{Store: town{}, Contract: nobody{}, Programme: &programme.Programme{Location: time.UTC, On: map[string]bool{programme.ModuleCoupons: true}}, Now: time.Now()}
+	files := []File{text("coupons", "customer,code,value\nold-1,Größe,1\nold-1,GRÖSSE,1\nold-1,OLD-Code,1\nold-1,new,1\n")}
+	var told []string
+	_, err := Check(t.Context(), w, files, Options{}, func(f Finding) { told = append(told, fmt.Sprintf("%d %s %s %s", f.Line, f.Column, f.Value, f.Name)) })
+	require.NoError(t, err)
+	require.Equal(t, []string{"3 code GRÖSSE twice", "4 code OLD-Code taken"}, told)
+}
+
 // TestFindingsKeepNames: where the names of columns are expected a finding gives places, and never what stands there.
 func TestFindingsKeepNames(t *testing.T) {
 	said := func(name string, a map[string]any) string { return name + fmt.Sprint(a) }

@@ -129,6 +129,20 @@ func field(property string) string {
 // ExternalName returns the name that an external id claims.
 func ExternalName(name, value string) Name { return Name{NameExternal, name + ":" + value} }
 
+// CodeName returns the name that a coupon's code claims. People type codes, so two that differ in the case of their letters only
+// are one code.
+func CodeName(code string) Name { return Name{NameCoupon, NameKey(code)} }
+
+// CodeNames returns the names under which a code is looked up, the first one that exists being meant. The exact code comes first:
+// codes of a database that knew several of one form keep their own name where the form belongs to another one (migration 58).
+func CodeNames(code string) []Name {
+	key := CodeName(code)
+	if key.Value == code {
+		return []Name{key}
+	}
+	return []Name{{NameCoupon, code}, key}
+}
+
 // EmailKey returns the form in which e-mail addresses are compared: trimmed, in lower case.
 func EmailKey(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
 

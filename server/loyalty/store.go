@@ -91,7 +91,7 @@ type Loaded struct {
 	Emails  map[string]ID // the oldest inactive customer by e-mail
 	Matches map[string]ID // the oldest live customer by e-mail
 	Answers map[AnswerKey]Answer
-	Coupons map[string]Coupon   // by code
+	Coupons map[ID]Coupon       // whose codes Names has
 	Free    map[string][]Coupon // codes of a pool that no customer holds, the oldest first
 	Tallies map[string]int64    // those that were ever counted
 	Items   map[BulkKey]bool    // those that are to be done

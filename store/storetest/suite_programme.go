@@ -40,7 +40,12 @@ func (b *bench) issue(t testing.TB, list ...loyalty.Coupon) {
 }
 
 func codeOf(c loyalty.Coupon) loyalty.Claim {
-	return loyalty.Claim{Name: loyalty.Name{Kind: loyalty.NameCoupon, Value: c.Code}, Owner: c.ID}
+	return loyalty.Claim{Name: loyalty.CodeName(c.Code), Owner: c.ID}
+}
+
+// couponIn is a loaded coupon, by its code.
+func couponIn(l *loyalty.Loaded, code string) loyalty.Coupon {
+	return l.Coupons[l.Names[loyalty.CodeName(code)]]
 }
 
 func (b *bench) claimed(c loyalty.Customer) loyalty.RewardClaim {
@@ -68,7 +73,7 @@ func programmeRows(t *testing.T, b *bench) {
 	got := l.Customers[c.ID]
 	require.Equal(t, map[loyalty.ProgressKey]loyalty.Progress{tier.ProgressKey: tier, due.ProgressKey: due}, got.Progress)
 	require.Equal(t, map[loyalty.ID]loyalty.RewardClaim{claim.ID: claim, bare.ID: bare}, got.Claims)
-	require.Equal(t, coupon, l.Coupons["CODE"])
+	require.Equal(t, coupon, couponIn(l, "CODE"))
 	require.Len(t, l.Coupons, 2)
 	require.Equal(t, coupon.ID, l.Names[codeOf(coupon).Name], "the code is taken by its coupon")
 	require.Equal(t, map[string]int64{"a": 7}, l.Tallies)
@@ -79,7 +84,7 @@ func programmeRows(t *testing.T, b *bench) {
 	require.Empty(t, b.get(t, loyalty.CustomerNeeds{ID: c.ID}).Customers[c.ID].Claims)
 	l = b.get(t, loyalty.CustomerNeeds{Coupons: []string{"CODE"}, Tallies: []string{"b"}}, loyalty.CustomerNeeds{Pools: map[string]int{"p": 1}})
 	require.Empty(t, l.Customers)
-	require.Equal(t, coupon, l.Coupons["CODE"])
+	require.Equal(t, coupon, couponIn(l, "CODE"))
 	require.Equal(t, map[string]int64{"b": -2}, l.Tallies)
 	require.Len(t, l.Free["p"], 1)
 }
@@ -117,7 +122,7 @@ func programmeGuards(t *testing.T, b *bench) {
 		{"claim", loyalty.Writes{RewardClaims: []loyalty.Changed[loyalty.RewardClaim]{{Before: claim, After: newClaim}}},
 			func(l *loyalty.Loaded) { require.Equal(t, newClaim, l.Customers[c.ID].Claims[claim.ID]) }},
 		{"coupon", loyalty.Writes{Coupons: []loyalty.Changed[loyalty.Coupon]{{Before: coupon, After: newCoupon}}},
-			func(l *loyalty.Loaded) { require.Equal(t, newCoupon, l.Coupons["CODE"]) }},
+			func(l *loyalty.Loaded) { require.Equal(t, newCoupon, couponIn(l, "CODE")) }},
 		{"tally", loyalty.Writes{Tallies: []loyalty.Changed[loyalty.Tally]{{Before: loyalty.Tally{Key: "k", Count: 1}, After: loyalty.Tally{Key: "k", Count: 5}}}},
 			func(l *loyalty.Loaded) { require.Equal(t, map[string]int64{"k": 5}, l.Tallies) }},
 	} {
@@ -197,7 +202,7 @@ func merges(t *testing.T, b *bench) {
 	require.Equal(t, stranger.ID, l.Customers[target.ID].Transactions["strange"].Holder)
 	require.Equal(t, map[loyalty.ID]loyalty.RewardClaim{claim.ID: claim, own.ID: own}, l.Customers[target.ID].Claims)
 	coupon.Customer = target.ID
-	require.Equal(t, coupon, l.Coupons["CODE"])
+	require.Equal(t, coupon, couponIn(l, "CODE"))
 
 	// Everything, named in two ways at once.
 	got = b.get(t, loyalty.CustomerNeeds{Ref: customerName("target"), Everything: true}, loyalty.CustomerNeeds{ID: target.ID, Everything: true}).Customers[target.ID]

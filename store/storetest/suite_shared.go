@@ -140,9 +140,9 @@ func couponsLocked(t *testing.T, b *bench) {
 				require.NoError(t, b.s.Within(context.Background(), needs, func(l *loyalty.Loaded) (*loyalty.Writes, error) {
 					w := &loyalty.Writes{}
 					for _, code := range []string{"Y", "X"} {
-						after := l.Coupons[code]
+						after := couponIn(l, code)
 						after.Balance, after.Version = after.Balance-1, after.Version+1
-						w.Coupons = append(w.Coupons, loyalty.Changed[loyalty.Coupon]{Before: l.Coupons[code], After: after})
+						w.Coupons = append(w.Coupons, loyalty.Changed[loyalty.Coupon]{Before: couponIn(l, code), After: after})
 					}
 					return w, nil
 				}))
@@ -151,7 +151,7 @@ func couponsLocked(t *testing.T, b *bench) {
 	}
 	wg.Wait()
 	for _, code := range needs.Customers[0].Coupons {
-		require.Equal(t, b.held(c, code).Balance-20, b.get(t, needs.Customers...).Coupons[code].Balance)
+		require.Equal(t, b.held(c, code).Balance-20, couponIn(b.get(t, needs.Customers...), code).Balance)
 	}
 }
 

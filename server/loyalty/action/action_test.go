@@ -35,7 +35,7 @@ func submittable() []string {
 }
 
 // stories are the scenario files about rules that several actions share.
-var stories = []string{"acceptance", "campaigns", "challenges", "challenges_refunds", "change", "currencies", "custom_events", "days", "gift_cards", "invalid_codes", "referral", "tiers", "undone"}
+var stories = []string{"acceptance", "campaigns", "challenges", "challenges_refunds", "change", "codes", "currencies", "custom_events", "days", "gift_cards", "invalid_codes", "referral", "tiers", "undone"}
 
 func TestTheTableIsAlphabetical(t *testing.T) {
 	names := actions()

@@ -66,6 +66,10 @@ func applyCheckout(r *engine.Run, d events.CheckoutData) error {
 	}
 	// kept with the purchase: an update that sends nothing of it prices by it again
 	t.Detail.PointsRewarded = d.PointsRewarded
+	// before the attributes are kept with the purchase
+	if err := coupon.WriteAsMade(r, d.CouponCode, d.Coupons); err != nil {
+		return err
+	}
 	if err := itemize(r, t, d.Items); err != nil {
 		return err
 	}

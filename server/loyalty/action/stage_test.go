@@ -143,7 +143,7 @@ func (s *stage) upload(codes map[string][]string) {
 				c.Balance = c.Value
 			}
 			w.NewCoupons = append(w.NewCoupons, c)
-			w.Claims = append(w.Claims, loyalty.Claim{Name: loyalty.Name{Kind: loyalty.NameCoupon, Value: code}, Owner: c.ID})
+			w.Claims = append(w.Claims, loyalty.Claim{Name: loyalty.CodeName(code), Owner: c.ID})
 		}
 	}
 	if len(w.NewCoupons) > 0 {
@@ -437,7 +437,11 @@ func (s *stage) coupons(codes []string) any {
 	}
 	n := loyalty.Needs{Now: s.Time.Now(), Customers: []loyalty.CustomerNeeds{{Coupons: codes}}}
 	require.NoError(s.t, s.db.Within(s.ctx, n, func(loaded *loyalty.Loaded) (*loyalty.Writes, error) {
-		for code, c := range loaded.Coupons {
+		for _, code := range codes {
+			c, known := loaded.Coupons[loaded.Names[loyalty.CodeName(code)]]
+			if !known {
+				continue
+			}
 			c.Name = names[code]
 			view[code] = couponView(c, s.nameOf(c.Customer))
 		}

@@ -75,10 +75,11 @@ func checkCodes(codes []string, generate int) error {
 		if err := loyalty.CheckName("code", code); err != nil {
 			return loyalty.AtField(err, CodePlace(i))
 		}
-		if _, twice := first[code]; twice {
+		key := loyalty.NameKey(code)
+		if _, twice := first[key]; twice {
 			return programme.Fault(CodePlace(i), loyalty.ErrPropertyInvalid.Name, map[string]any{"property": code, "reason": "repeated"})
 		}
-		first[code] = i
+		first[key] = i
 	}
 	return nil
 }
@@ -141,7 +142,7 @@ func (f *Filling) upload(codes []string) error {
 	return loyalty.ErrCouponExists.With("code", taken[0]).At(CodePlace(slices.Index(codes, taken[0])))
 }
 
-// Blanks makes coupons that no customer holds. They are written in the order of their text, as all
+// Blanks makes coupons that no customer holds. They are written in the order of their names, as all
 // writers of names do, so that writers cannot block each other; they are handed out in the order
 // given.
 func (f *Filling) Blanks(codes []string) []loyalty.Coupon {
@@ -151,7 +152,9 @@ func (f *Filling) Blanks(codes []string) []loyalty.Coupon {
 		coupons[i] = loyalty.Coupon{ID: f.Last, Code: code, State: loyalty.CouponCreated, Pool: f.pool.ID, CreatedAt: f.now}
 		coupon.Shape(&coupons[i], f.pool.Coupon, f.currency)
 	}
-	slices.SortFunc(coupons, func(x, y loyalty.Coupon) int { return strings.Compare(x.Code, y.Code) })
+	slices.SortFunc(coupons, func(x, y loyalty.Coupon) int {
+		return strings.Compare(loyalty.NameKey(x.Code), loyalty.NameKey(y.Code))
+	})
 	return coupons
 }
 

@@ -35,13 +35,13 @@ func useOf(t *loyalty.Transaction, c *loyalty.Coupon, n money.Amount) couponUsed
 // warning: besides the failures of Redeem with ErrSuspended, ErrCouponStore,
 // ErrCouponProduct or ErrCouponCurrency, all of which name the code's place.
 func RedeemCoupons(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, single *string, list []string) error {
-	places, left := map[string]bool{}, money.Amount(t.Total)
+	used, left := map[string]bool{}, money.Amount(t.Total)
 	use := func(code, field string) error {
-		// named twice, as coupon_code and in coupons, it is used once
-		if places[code] {
-			return nil
+		name, _, err := named(r, code)
+		if err != nil || used[name] { // named twice, as coupon_code and in coupons or in other letters, it is used once
+			return err
 		}
-		places[code] = true
+		used[name] = true
 		return Unusable(r, loyalty.AtField(redeemFor(r, e, t, code, &left), field))
 	}
 	if single != nil {
@@ -55,6 +55,47 @@ func RedeemCoupons(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, sing
 		}
 	}
 	return nil
+}
+
+// WriteAsMade writes the codes that a checkout names into the submitted event as their coupons have them, where they were typed in
+// other letters: conditions, webhooks and lists of events know one form of a code.
+func WriteAsMade(r *engine.Run, single *string, list []string) error {
+	if single != nil {
+		made, known, err := named(r, *single)
+		if err == nil && known && made != *single {
+			err = r.FillIn("coupon_code", made)
+		}
+		if err != nil {
+			return err
+		}
+	}
+
+	all := slices.Clone(list)
+	for i, code := range list {
+		made, known, err := named(r, code)
+		if err != nil {
+			return err
+		}
+		if known {
+			all[i] = made
+		}
+	}
+	if slices.Equal(all, list) {
+		return nil
+	}
+	return r.FillIn("coupons", all)
+}
+
+// named returns the one form of a code that a checkout names: as its coupon was made, if it is known.
+func named(r *engine.Run, code string) (name string, known bool, err error) {
+	c, err := r.Coupons().Find(code)
+	switch {
+	case errors.Is(err, loyalty.ErrCouponNotFound):
+		return loyalty.NameKey(code), false, nil
+	case err != nil:
+		return "", false, err
+	}
+	return c.Code, true, nil
 }
 
 // Unusable decides what happens if a checkout names a code that it cannot use: a refusal, or a
@@ -110,7 +151,7 @@ func redeemFor(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, code str
 	if pays == 0 {
 		Trace(r, "skipped", "reason.paid", c)
 		if t.State == loyalty.Pending {
-			redeemed(t, loyalty.RedeemedCoupon{Code: code})
+			redeemed(t, loyalty.RedeemedCoupon{Code: c.Code})
 		}
 		return nil
 	}

@@ -154,7 +154,7 @@ func Give(r *engine.Run, e *loyalty.Event, code string, c loyalty.Coupon) error 
 		return err
 	}
 	c.ID, c.CreatedAt, c.Version = known.ID, known.CreatedAt, known.Version
-	c.Code, c.State = code, loyalty.CouponCreated
+	c.Code, c.State = known.Code, loyalty.CouponCreated
 	if c.Name, err = engine.SealName(r, c.Name, c.ID); err != nil {
 		return err
 	}
@@ -167,5 +167,5 @@ func Give(r *engine.Run, e *loyalty.Event, code string, c loyalty.Coupon) error 
 	c.Customer, c.ClaimedAt, c.Given = r.Customer.ID, r.At, e.ID
 	r.Coupons().Changed(e, &c)
 	Trace(r, "applied", "reason.claimed", &c)
-	return nil
+	return asMade(r, code, &c)
 }

@@ -33,7 +33,10 @@ func Redeem(r *engine.Run, e *loyalty.Event, d Redemption) (*loyalty.Coupon, err
 			return nil, loyalty.AtField(err, "data.code")
 		}
 	}
-	return c, Use(r, e, c, d)
+	if err := Use(r, e, c, d); err != nil {
+		return nil, err
+	}
+	return c, asMade(r, d.Code, c)
 }
 
 // Redeemable returns a coupon that this customer may redeem.
@@ -98,7 +101,7 @@ func Unredeem(r *engine.Run, e *loyalty.Event, code string) error {
 	}
 	c.Undo(len(c.Uses) - 1)
 	r.Coupons().Changed(e, c)
-	return nil
+	return asMade(r, code, c)
 }
 
 // Own returns a coupon that this customer holds. It fails with ErrCouponNotFound (1601), also for
@@ -125,7 +128,7 @@ func Unassign(r *engine.Run, e *loyalty.Event, code string) error {
 	}
 	c.Customer, c.ClaimedAt = loyalty.ID{}, time.Time{}
 	r.Coupons().Changed(e, c)
-	return nil
+	return asMade(r, code, c)
 }
 
 // Invalidate ends a coupon of this customer, or one that no customer holds, for good.
@@ -141,7 +144,16 @@ func Invalidate(r *engine.Run, e *loyalty.Event, code string) error {
 		return err
 	}
 	r.Coupons().Changed(e, c)
-	return nil
+	return asMade(r, code, c)
+}
+
+// asMade writes a code into the submitted event as its coupon has it, where it was typed in other letters: conditions, webhooks and
+// lists of events know one form of it.
+func asMade(r *engine.Run, typed string, c *loyalty.Coupon) error {
+	if typed == c.Code {
+		return nil
+	}
+	return r.FillIn("code", c.Code)
 }
 
 // locateCoupon names the attribute of a code that was not found. Any other error, such as a need to

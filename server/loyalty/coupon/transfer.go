@@ -107,6 +107,11 @@ func Transfer(r *engine.Run, code, reward string, to Addressee) error {
 	if err := c.Move("transfer", r.At); err != nil {
 		return err
 	}
+	if code != "" {
+		if err := asMade(r, code, c); err != nil {
+			return err
+		}
+	}
 	other, err := ReceiverOf(r, to, true)
 	if err != nil {
 		return err

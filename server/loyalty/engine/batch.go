@@ -22,10 +22,10 @@ type batch struct {
 	names    map[loyalty.Name]loyalty.ID
 	emails   map[string]loyalty.ID
 	answers  map[loyalty.AnswerKey]loyalty.Answer
-	coupons  map[string]*loyalty.Coupon // by code, as the events so far left them
-	changed  map[string]bool            // codes of the coupons to write
-	stale    map[string]bool            // e-mails whose match may be another by now
-	merged   map[loyalty.ID]bool        // customers of a merge in this batch: they must be loaded again
+	coupons  map[loyalty.ID]*loyalty.Coupon // as the events so far left them
+	changed  map[loyalty.ID]bool            // the coupons to write
+	stale    map[string]bool                // e-mails whose match may be another by now
+	merged   map[loyalty.ID]bool            // customers of a merge in this batch: they must be loaded again
 	free     map[string][]loyalty.Coupon
 	tallies  map[string]int64
 	gifts    map[giftKey]*loyalty.CampaignFigures
@@ -39,7 +39,7 @@ func newBatch(rules *rulebook, l *loyalty.Loaded, n loyalty.Needs) *batch {
 		rules: rules, now: n.Now, loaded: l,
 		accounts: make(map[loyalty.ID]*account, len(l.Customers)),
 		names:    l.Names, emails: l.Emails, answers: l.Answers,
-		coupons: make(map[string]*loyalty.Coupon, len(l.Coupons)), changed: map[string]bool{}, stale: map[string]bool{}, merged: map[loyalty.ID]bool{}, free: l.Free, tallies: maps.Clone(l.Tallies),
+		coupons: make(map[loyalty.ID]*loyalty.Coupon, len(l.Coupons)), changed: map[loyalty.ID]bool{}, stale: map[string]bool{}, merged: map[loyalty.ID]bool{}, free: l.Free, tallies: maps.Clone(l.Tallies),
 	}
 	if b.names == nil {
 		b.names = map[loyalty.Name]loyalty.ID{}
@@ -53,8 +53,8 @@ func newBatch(rules *rulebook, l *loyalty.Loaded, n loyalty.Needs) *batch {
 	if b.tallies == nil {
 		b.tallies = map[string]int64{}
 	}
-	for code, c := range l.Coupons {
-		b.coupons[code] = &c
+	for id, c := range l.Coupons {
+		b.coupons[id] = &c
 	}
 	for id, loading := range l.Customers {
 		b.accounts[id] = open(loading)

@@ -15,20 +15,28 @@ type Coupons struct{ run *Run }
 // Coupons returns the programme's coupons.
 func (r *Run) Coupons() Coupons { return Coupons{r} }
 
-// Find returns a coupon by its code, whoever holds it. Changes through the pointer are recorded by
+// Find returns a coupon by its code, whatever the case of the letters, whoever holds it. Changes through the pointer are recorded by
 // Changed. It fails with ErrCouponNotFound.
 func (in Coupons) Find(code string) (*loyalty.Coupon, error) {
-	if c, ok := in.run.work.coupons[code]; ok {
-		return c, nil
+	for _, c := range in.run.work.coupons { // few
+		if c.Code == code {
+			return c, nil
+		}
 	}
 	if err := in.run.Require(loyalty.CustomerNeeds{Coupons: []string{code}}); err != nil {
 		return nil, err
 	}
-	c, ok := in.run.batch.coupons[code]
-	if !ok {
-		return nil, loyalty.ErrCouponNotFound
+
+	for _, name := range loyalty.CodeNames(code) {
+		id := in.run.batch.names[name]
+		if c, ok := in.run.work.coupons[id]; ok {
+			return c, nil
+		}
+		if c, ok := in.run.batch.coupons[id]; ok {
+			return c.Clone(), nil
+		}
 	}
-	return c.Clone(), nil
+	return nil, loyalty.ErrCouponNotFound
 }
 
 // New claims a code and returns its coupon, to be filled in and recorded by Changed. It fails with
@@ -50,7 +58,7 @@ func (in Coupons) New(code string) (*loyalty.Coupon, error) {
 // Take claims a code for a new coupon; nil if the code is used as far as was loaded. A use that was
 // not loaded is found when the batch is written.
 func (in Coupons) Take(code string) *loyalty.Coupon {
-	name := loyalty.Name{Kind: loyalty.NameCoupon, Value: code}
+	name := loyalty.CodeName(code)
 	if _, taken := in.run.Owner(name); taken {
 		return nil
 	}
@@ -89,14 +97,14 @@ func (in Coupons) Next(pool string) (*loyalty.Coupon, error) {
 // free lists the codes of a pool that no customer holds, as far as they were loaded and as the
 // events so far left them, oldest first.
 func (in Coupons) free(pool string) (free []*loyalty.Coupon) {
-	known := make(map[string]*loyalty.Coupon, len(in.run.batch.free[pool]))
+	known := make(map[loyalty.ID]*loyalty.Coupon, len(in.run.batch.free[pool]))
 	for i := range in.run.batch.free[pool] {
-		known[in.run.batch.free[pool][i].Code] = &in.run.batch.free[pool][i]
+		known[in.run.batch.free[pool][i].ID] = &in.run.batch.free[pool][i]
 	}
-	for _, later := range []map[string]*loyalty.Coupon{in.run.batch.coupons, in.run.work.coupons} {
-		for code, c := range later {
-			if _, listed := known[code]; listed || c.Pool == pool {
-				known[code] = c
+	for _, later := range []map[loyalty.ID]*loyalty.Coupon{in.run.batch.coupons, in.run.work.coupons} {
+		for id, c := range later {
+			if _, listed := known[id]; listed || c.Pool == pool {
+				known[id] = c
 			}
 		}
 	}
@@ -112,10 +120,10 @@ func (in Coupons) free(pool string) (free []*loyalty.Coupon) {
 // Changed records a coupon's new state in the name of an event.
 func (in Coupons) Changed(e *loyalty.Event, c *loyalty.Coupon) {
 	if in.run.work.coupons == nil {
-		in.run.work.coupons = map[string]*loyalty.Coupon{}
+		in.run.work.coupons = map[loyalty.ID]*loyalty.Coupon{}
 	}
 	c.Version++
-	in.run.work.coupons[c.Code] = c
+	in.run.work.coupons[c.ID] = c
 	effects := e.Tell()
 	effects.Coupons = slices.DeleteFunc(effects.Coupons, func(o loyalty.Coupon) bool { return o.ID == c.ID })
 	effects.Coupons = append(effects.Coupons, *c.Clone())
@@ -130,9 +138,9 @@ func (in Coupons) Claimed() ([]string, error) {
 	for code, expires := range in.run.account.was().Codes {
 		known[code] = expires.IsZero() || in.run.At.Before(expires)
 	}
-	for _, later := range []map[string]*loyalty.Coupon{in.run.batch.coupons, in.run.work.coupons} {
-		for code, c := range later {
-			known[code] = c.Customer == in.run.Customer.ID && c.StateAt(in.run.At) == loyalty.CouponClaimed
+	for _, later := range []map[loyalty.ID]*loyalty.Coupon{in.run.batch.coupons, in.run.work.coupons} {
+		for _, c := range later {
+			known[c.Code] = c.Customer == in.run.Customer.ID && c.StateAt(in.run.At) == loyalty.CouponClaimed
 		}
 	}
 	maps.DeleteFunc(known, func(_ string, claimed bool) bool { return !claimed })

@@ -1,6 +1,10 @@
 package engine
 
-import "github.com/loyalty-platform/loyalty/server/loyalty"
+import (
+	"slices"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
 
 // asked is what a batch asked the store for besides its customers' own rows: a row that was asked
 // for and not found does not exist.
@@ -49,7 +53,9 @@ func (a *asked) shared(n *loyalty.CustomerNeeds) {
 		a.names[loyalty.Name{Kind: loyalty.NameTransaction, Value: t}] = true
 	}
 	for _, code := range n.Coupons {
-		a.names[loyalty.Name{Kind: loyalty.NameCoupon, Value: code}] = true
+		for _, name := range loyalty.CodeNames(code) {
+			a.names[name] = true
+		}
 	}
 	for _, key := range n.Tallies {
 		a.tallies[key] = true
@@ -103,7 +109,7 @@ func (a *asked) has(n *loyalty.CustomerNeeds) bool {
 		}
 	}
 	for _, code := range n.Coupons {
-		if !a.names[loyalty.Name{Kind: loyalty.NameCoupon, Value: code}] {
+		if slices.ContainsFunc(loyalty.CodeNames(code), func(name loyalty.Name) bool { return !a.names[name] }) {
 			return false
 		}
 	}

@@ -43,14 +43,23 @@ func (r *Run) Record(data any) {
 	}
 }
 
-// FillIn adds an attribute that the caller left out to the submitted event, so that the journal and
-// the rules know what the event was about.
-func (r *Run) FillIn(attribute, value string) error {
-	r.Data = maps.Clone(r.Data) // the one that was sent is shared by every attempt
+// FillIn adds an attribute that the caller left out, or wrote in another form, to the submitted event, so
+// that the journal and the rules know what the event was about.
+func (r *Run) FillIn(attribute string, value any) error {
+	filled := *r.stored // it is shared by every attempt, as the data are
+	filled.own.Plain = maps.Clone(filled.own.Plain)
+	if filled.own.Plain == nil {
+		filled.own.Plain = map[string]json.RawMessage{}
+	}
+	filled.own.Plain[attribute] = loyalty.JSON(value)
+	r.stored = &filled
+
+	r.Data = maps.Clone(r.Data)
 	if r.Data == nil {
 		r.Data = map[string]json.RawMessage{}
 	}
 	r.Data[attribute] = loyalty.JSON(value)
+
 	if r.Event.As != "" {
 		return nil // the row of another action, which applies a held event
 	}

@@ -154,8 +154,8 @@ func (b *batch) keepWork(w *work) {
 		b.writes.Events = append(b.writes.Events, *e)
 		b.noteGifts(e)
 	}
-	for code, c := range w.coupons {
-		b.coupons[code], b.changed[code] = c, true
+	for id, c := range w.coupons {
+		b.coupons[id], b.changed[id] = c, true
 	}
 	maps.Copy(b.tallies, w.tallies)
 	b.writes.CampaignMerges = append(b.writes.CampaignMerges, w.joined...)

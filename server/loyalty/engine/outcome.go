@@ -66,9 +66,9 @@ func Try(r *Run, apply func(*Run) error) (gained int64, err error) {
 func newTrial(r *Run) *Run {
 	now := *r.account
 	now.customer.Figures, now.lots = r.Book.Figures, r.Book.Lots()
-	w := &work{claims: slices.Clone(r.work.claims), coupons: make(map[string]*loyalty.Coupon, len(r.work.coupons)), tallies: maps.Clone(r.work.tallies), tracing: r.work.tracing, unseen: r.work.unseen}
-	for code, c := range r.work.coupons {
-		w.coupons[code] = c.Clone()
+	w := &work{claims: slices.Clone(r.work.claims), coupons: make(map[loyalty.ID]*loyalty.Coupon, len(r.work.coupons)), tallies: maps.Clone(r.work.tallies), tracing: r.work.tracing, unseen: r.work.unseen}
+	for id, c := range r.work.coupons {
+		w.coupons[id] = c.Clone()
 	}
 	t := r.batch.openRun(r.Programme, &now, w)
 	t.At, t.Data, t.stored = r.At, r.Data, r.stored

@@ -16,8 +16,8 @@ type work struct {
 	runs    []*Run // in the order in which they were opened
 	events  []*loyalty.Event
 	claims  []loyalty.Claim
-	coupons map[string]*loyalty.Coupon // those that changed, by code
-	tallies map[string]int64           // those that changed
+	coupons map[loyalty.ID]*loyalty.Coupon // those that changed
+	tallies map[string]int64               // those that changed
 	trace   []loyalty.Verdict
 	tracing bool
 	unseen  func(fact string) bool // see Ticket.unseen

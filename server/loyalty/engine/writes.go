@@ -138,9 +138,9 @@ func (a *account) writeClaims(w *loyalty.Writes) {
 
 // writeCoupons adds the coupons that changed.
 func (b *batch) writeCoupons() {
-	for _, code := range slices.Sorted(maps.Keys(b.changed)) {
-		after := *b.coupons[code]
-		if before, ok := b.storedCoupon(code); ok {
+	for _, id := range slices.SortedFunc(maps.Keys(b.changed), loyalty.CompareID) {
+		after := *b.coupons[id]
+		if before, ok := b.storedCoupon(id); ok {
 			b.writes.Coupons = append(b.writes.Coupons, loyalty.Changed[loyalty.Coupon]{Before: before, After: after})
 		} else {
 			b.writes.NewCoupons = append(b.writes.NewCoupons, after)
@@ -149,12 +149,12 @@ func (b *batch) writeCoupons() {
 }
 
 // storedCoupon returns a coupon as it was loaded, by its code or from a pool.
-func (b *batch) storedCoupon(code string) (loyalty.Coupon, bool) {
-	if c, ok := b.loaded.Coupons[code]; ok {
+func (b *batch) storedCoupon(id loyalty.ID) (loyalty.Coupon, bool) {
+	if c, ok := b.loaded.Coupons[id]; ok {
 		return c, true
 	}
 	for _, free := range b.loaded.Free {
-		if i := slices.IndexFunc(free, func(c loyalty.Coupon) bool { return c.Code == code }); i >= 0 {
+		if i := slices.IndexFunc(free, func(c loyalty.Coupon) bool { return c.ID == id }); i >= 0 {
 			return free[i], true
 		}
 	}

@@ -397,7 +397,7 @@ func (s *shop) coupon(code string) (c loyalty.Coupon) {
 	s.t.Helper()
 	needs := loyalty.Needs{Customers: []loyalty.CustomerNeeds{{ID: s.customer("ada").ID, Coupons: []string{code}}}}
 	require.NoError(s.t, s.db.Within(context.Background(), needs, func(l *loyalty.Loaded) (*loyalty.Writes, error) {
-		c = l.Coupons[code]
+		c = l.Coupons[l.Names[loyalty.CodeName(code)]]
 		return &loyalty.Writes{}, nil
 	}))
 	return c

@@ -73,8 +73,10 @@ func (h *chronicle) submission(t require.TestingT, e said) loyalty.Submission {
 		d["item_id"] = "p"
 	}
 	switch e.action {
-	case "coupon", "coupon_create", "coupon_redeem", "coupon_unredeem", "coupon_invalidate", "unassign_coupon", "coupon_transfer":
+	case "coupon", "coupon_create":
 		put("code", h.ownOr(e.code))
+	case "coupon_redeem", "coupon_unredeem", "coupon_invalidate", "unassign_coupon", "coupon_transfer":
+		put("code", strings.ToLower(h.ownOr(e.code))) // it is found in any letters
 	}
 	if !e.expires.IsZero() {
 		d[map[string]string{"coupon": "expiration_date", "coupon_create": "expdate", "tier_change": "expdate"}[e.action]] = e.expires.Format(time.RFC3339)
@@ -120,7 +122,11 @@ func (h *chronicle) writePurchase(d map[string]any, e said) {
 		return all
 	}
 	if len(e.coupons) > 0 {
-		d["coupons"] = names(e.coupons)
+		typed := names(e.coupons)
+		for i := range typed {
+			typed[i] = strings.ToUpper(typed[i])
+		}
+		d["coupons"] = typed
 	}
 	if len(e.offers) > 0 {
 		d["offers"] = names(e.offers)

@@ -43,7 +43,7 @@ func (h *chronicle) compare(t require.TestingT) {
 	}
 	h.compareCustomers(t, changed)
 	for code, k := range w.coupons {
-		h.compareCoupon(t, k, l.Coupons[h.own(code)])
+		h.compareCoupon(t, k, l.Coupons[l.Names[loyalty.CodeName(h.own(code))]])
 	}
 	for key, n := range counts {
 		require.Equal(t, n, l.Tallies[key], key)

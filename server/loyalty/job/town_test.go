@@ -138,7 +138,7 @@ func (c *town) codesInto(pool string, n int) {
 		last = loyalty.NewID(c.clock(), last)
 		coupon := loyalty.Coupon{ID: last, Code: fmt.Sprintf("%s-%05d", pool, i), State: loyalty.CouponCreated, Pool: pool, Type: loyalty.CouponAmount, CreatedAt: c.clock()}
 		w.NewCoupons = append(w.NewCoupons, coupon)
-		w.Claims = append(w.Claims, loyalty.Claim{Name: loyalty.Name{Kind: loyalty.NameCoupon, Value: coupon.Code}, Owner: coupon.ID})
+		w.Claims = append(w.Claims, loyalty.Claim{Name: loyalty.CodeName(coupon.Code), Owner: coupon.ID})
 	}
 	require.NoError(c.t, c.db.Within(ctx, loyalty.Needs{}, func(*loyalty.Loaded) (*loyalty.Writes, error) { return w, nil }))
 }
