@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -200,6 +201,12 @@ func TestMaskedIsNotFoundOut(t *testing.T) {
 		// whose address it is told by a refusal too, so it counts; and a list of addresses does not fit in
 		many := `{"customers":[` + strings.Repeat(`"crm:1",`, 30) + `"crm:2"]}`
 		refused(t, not.post(bridged+springList, many), http.StatusForbidden, 190651)
+		cards := make([]string, 16)
+		for i := range cards {
+			cards[i] = strconv.Quote(fmt.Sprint("x", i))
+		}
+		ids := "[" + strings.Join(cards, ",") + "]"
+		refused(t, not.post(bridged+"/events", `{"customer":"member-1","action":"profile","data":{"external_ids":{"card":`+ids+`,"pos":`+ids+`}}}`), http.StatusForbidden, 190651)
 		refused(t, viewer.post(bridged+"/events/preview", `{"customer":"member-9","action":"opt_in","data":{"email":"canary@shop.test"}}`), http.StatusForbidden, 190640)
 		last := answer{}
 		for range 300 { // a question comes back each two seconds

@@ -288,8 +288,8 @@ func (f fieldSelection) profile(p *loyalty.Profile, out *common.Customer) {
 	if f.has("labels") {
 		out.Labels = p.Labels
 	}
-	if f.has("external_ids") {
-		out.ExternalIds = p.ExternalIDs
+	if f.has("external_ids") && p.ExternalIDs != nil {
+		out.ExternalIds = &p.ExternalIDs
 	}
 	for name, value := range p.Custom {
 		if !f.has(name) || slices.Contains(customerProperties, name) {

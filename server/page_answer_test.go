@@ -14,6 +14,7 @@ import (
 	"github.com/loyalty-platform/loyalty/gen/display"
 	"github.com/loyalty-platform/loyalty/gen/rewards"
 	"github.com/loyalty-platform/loyalty/server/list"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/money"
 )
 
@@ -121,7 +122,7 @@ func TestPagesAreTheContracts(t *testing.T) {
 				Status: (*common.CustomerStatus)(maybe(t, "status", anyText)), UpdatedAt: maybe(t, "updated", anyInstant),
 			}
 			if text := maybe(t, "attribute", anyText); text != nil {
-				c.AdditionalProperties, c.ExternalIds = map[string]any{"cf_size": *text, "cf_rank": 3}, map[string]string{"crm": *text}
+				c.AdditionalProperties, c.ExternalIds = map[string]any{"cf_size": *text, "cf_rank": 3}, &loyalty.ExternalIDs{"crm": {*text}, "card": {*text, "2"}}
 			}
 			return c
 		})

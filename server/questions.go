@@ -163,7 +163,10 @@ func (q *questions) body(v any, at string) {
 	switch v := v.(type) {
 	case map[string]any:
 		if at == "external_ids" {
-			q.add(at, len(v))
+			for _, ids := range v {
+				list, _ := ids.([]any)
+				q.add(at, max(1, len(list)))
+			}
 			return
 		}
 		for _, name := range slices.Sorted(maps.Keys(v)) {

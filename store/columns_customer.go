@@ -23,7 +23,7 @@ var accountTable = table[loyalty.Customer]{name: "customers", fields: []field[lo
 	{"image_url", "text", func(c *loyalty.Customer) any { return (*plain)(&c.Profile.ImageURL) }},
 	{"birth_date", "text", func(c *loyalty.Customer) any { return (*plain)(&c.Profile.BirthDate) }},
 	{"labels", "text", func(c *loyalty.Customer) any { return listIn(&c.Profile.Labels) }},
-	{"external_ids", "text", func(c *loyalty.Customer) any { return textsIn(&c.Profile.ExternalIDs) }},
+	{"external_ids", "text", func(c *loyalty.Customer) any { return idsIn(&c.Profile.ExternalIDs) }},
 	{"custom", "text", func(c *loyalty.Customer) any { return rawsIn(&c.Profile.Custom) }},
 	{"referrer", "uuid", func(c *loyalty.Customer) any { return (*UUID)(&c.Profile.Referrer) }},
 }, derived: []field[loyalty.Customer]{

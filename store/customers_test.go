@@ -48,7 +48,7 @@ func three(t *testing.T, s *store.Store) (ada, bela, cili *member) {
 	ada, bela, cili = newMember(t, "ada", 0), newMember(t, "bela", time.Hour), newMember(t, "cili", 2*time.Hour)
 	ada.c.Profile = loyalty.Profile{
 		Handler: "Countess", Email: " Ada@Shop.Example ", FirstName: "Ada", LastName: "Lovelace", Language: "en", Currency: "GBP",
-		ExternalIDs: map[string]string{"crm": "7"}, Labels: []string{"vip"},
+		ExternalIDs: loyalty.ExternalIDs{"crm": {"7"}}, Labels: []string{"vip"},
 	}
 	ada.writes.Claims = append(ada.writes.Claims, loyalty.Claim{Name: loyalty.ExternalName("crm", "7"), Owner: ada.c.ID})
 	ada.earn("gift", 100, time.Time{})

@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
 // The types of this file are how a value is kept in a column, in either
@@ -228,20 +230,22 @@ func (d documentField[T]) ScanText(v pgtype.Text) error {
 	return json.Unmarshal([]byte(v.String), d.at)
 }
 
-// listIn, textsIn and rawsIn are documents that are compared without writing them.
+// listIn, idsIn and rawsIn are documents that are compared without writing them.
 func listIn(field *[]string) listField { return listField{documentIn(field)} }
 
 type listField struct{ documentField[[]string] }
 
 func (l listField) same(other any) bool { return slices.Equal(*l.at, *other.(listField).at) }
 
-func textsIn(field *map[string]string) textsField { return textsField{documentIn(field)} }
+func idsIn(field *loyalty.ExternalIDs) idsField { return idsField{documentIn(field)} }
 
-type textsField struct {
-	documentField[map[string]string]
+type idsField struct {
+	documentField[loyalty.ExternalIDs]
 }
 
-func (m textsField) same(other any) bool { return maps.Equal(*m.at, *other.(textsField).at) }
+func (m idsField) same(other any) bool {
+	return maps.EqualFunc(*m.at, *other.(idsField).at, slices.Equal)
+}
 
 func rawsIn(field *map[string]json.RawMessage) rawsField { return rawsField{documentIn(field)} }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/money"
 	openapi_types "github.com/oapi-codegen/runtime/types"
 )
@@ -710,10 +711,10 @@ type Customer struct {
 	// Example: 0
 	Expired *int64 `json:"expired,omitempty"`
 
-	// ExternalIds The customer's ids in other systems, by the name of the system.
+	// ExternalIds The customer's ids in other systems, by the name of the system; a list where there are several under one name.
 	//
-	// Example: {"crm":"000417"}
-	ExternalIds map[string]string `json:"external_ids,omitempty"`
+	// Example: {"card":["4711","4712"],"crm":"000417"}
+	ExternalIds *loyalty.ExternalIDs `json:"external_ids,omitempty"`
 
 	// FirstName First name.
 	//

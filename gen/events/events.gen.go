@@ -14,6 +14,7 @@ import (
 	"github.com/gin-gonic/gin"
 	"github.com/gin-gonic/gin/binding"
 	externalRef0 "github.com/loyalty-platform/loyalty/gen/common"
+	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/money"
 	"github.com/oapi-codegen/runtime"
 	openapi_types "github.com/oapi-codegen/runtime/types"
@@ -732,12 +733,16 @@ type EventPreview struct {
 	Warnings []externalRef0.Warning `json:"warnings,omitempty"`
 }
 
-// ExternalIDChanges The customer's ids in other systems, by the name of the system. A name sent with null, in a form with an empty
-// value, is removed; names you leave out stay. A pair that belongs to another customer is refused with 409. A name
-// has 1 to 255 printable characters and no colon.
+// ExternalIDChanges The customer's ids in other systems, by the name of the system: one text, or up to 20 in a list, such as the numbers of
+// all cards of a member. What you send under a name replaces the ids that it had, so send the old card with the new
+// one to keep both; names you leave out stay. A name sent with null or an empty list, in a form with an empty value, is
+// removed. Under its name, each id belongs to one customer of the whole programme and finds that customer, as
+// `card:4711` in paths and filters, and with `external_id` in events. An id that belongs to another customer is refused with 409,
+// and the answer names its place, such as `data.external_ids.card[1]`; an id that comes twice in a list is 400. A name has 1 to 255
+// printable characters and no colon.
 //
-// Example: {"crm":"000417","shopify":null}
-type ExternalIDChanges map[string]*string
+// Example: {"card":["4711","4712"],"crm":"000417","shopify":null}
+type ExternalIDChanges = loyalty.ExternalIDs
 
 // ExternalIDName The system whose id `customer` holds. Leave it out when `customer` is the id itself.
 //
@@ -1079,13 +1084,17 @@ type OptInData struct {
 	// Example: member-1001@shop.test
 	Email string `json:"email"`
 
-	// ExternalIds The customer's ids in other systems, by the name of the system. A name sent with null, in a form with an empty
-	// value, is removed; names you leave out stay. A pair that belongs to another customer is refused with 409. A name
-	// has 1 to 255 printable characters and no colon.
+	// ExternalIds The customer's ids in other systems, by the name of the system: one text, or up to 20 in a list, such as the numbers of
+	// all cards of a member. What you send under a name replaces the ids that it had, so send the old card with the new
+	// one to keep both; names you leave out stay. A name sent with null or an empty list, in a form with an empty value, is
+	// removed. Under its name, each id belongs to one customer of the whole programme and finds that customer, as
+	// `card:4711` in paths and filters, and with `external_id` in events. An id that belongs to another customer is refused with 409,
+	// and the answer names its place, such as `data.external_ids.card[1]`; an id that comes twice in a list is 400. A name has 1 to 255
+	// printable characters and no colon.
 	//
 	//
-	// Example: {"crm":"000417","shopify":null}
-	ExternalIds *ExternalIDChanges `json:"external_ids,omitempty"`
+	// Example: {"card":["4711","4712"],"crm":"000417","shopify":null}
+	ExternalIds ExternalIDChanges `json:"external_ids,omitempty"`
 
 	// FirstName First name.
 	//
@@ -1355,13 +1364,17 @@ type ProfileData struct {
 	// Example: member-1001@shop.test
 	Email *string `json:"email,omitempty"`
 
-	// ExternalIds The customer's ids in other systems, by the name of the system. A name sent with null, in a form with an empty
-	// value, is removed; names you leave out stay. A pair that belongs to another customer is refused with 409. A name
-	// has 1 to 255 printable characters and no colon.
+	// ExternalIds The customer's ids in other systems, by the name of the system: one text, or up to 20 in a list, such as the numbers of
+	// all cards of a member. What you send under a name replaces the ids that it had, so send the old card with the new
+	// one to keep both; names you leave out stay. A name sent with null or an empty list, in a form with an empty value, is
+	// removed. Under its name, each id belongs to one customer of the whole programme and finds that customer, as
+	// `card:4711` in paths and filters, and with `external_id` in events. An id that belongs to another customer is refused with 409,
+	// and the answer names its place, such as `data.external_ids.card[1]`; an id that comes twice in a list is 400. A name has 1 to 255
+	// printable characters and no colon.
 	//
 	//
-	// Example: {"crm":"000417","shopify":null}
-	ExternalIds *ExternalIDChanges `json:"external_ids,omitempty"`
+	// Example: {"card":["4711","4712"],"crm":"000417","shopify":null}
+	ExternalIds ExternalIDChanges `json:"external_ids,omitempty"`
 
 	// FirstName First name.
 	//
@@ -1691,13 +1704,17 @@ type SubscribeData struct {
 	// Example: member-1001@shop.test
 	Email *string `json:"email,omitempty"`
 
-	// ExternalIds The customer's ids in other systems, by the name of the system. A name sent with null, in a form with an empty
-	// value, is removed; names you leave out stay. A pair that belongs to another customer is refused with 409. A name
-	// has 1 to 255 printable characters and no colon.
+	// ExternalIds The customer's ids in other systems, by the name of the system: one text, or up to 20 in a list, such as the numbers of
+	// all cards of a member. What you send under a name replaces the ids that it had, so send the old card with the new
+	// one to keep both; names you leave out stay. A name sent with null or an empty list, in a form with an empty value, is
+	// removed. Under its name, each id belongs to one customer of the whole programme and finds that customer, as
+	// `card:4711` in paths and filters, and with `external_id` in events. An id that belongs to another customer is refused with 409,
+	// and the answer names its place, such as `data.external_ids.card[1]`; an id that comes twice in a list is 400. A name has 1 to 255
+	// printable characters and no colon.
 	//
 	//
-	// Example: {"crm":"000417","shopify":null}
-	ExternalIds *ExternalIDChanges `json:"external_ids,omitempty"`
+	// Example: {"card":["4711","4712"],"crm":"000417","shopify":null}
+	ExternalIds ExternalIDChanges `json:"external_ids,omitempty"`
 
 	// FirstName First name.
 	//

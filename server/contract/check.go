@@ -64,6 +64,9 @@ func (s *Schema) CheckJSON(text json.RawMessage, prefix string) (json.RawMessage
 }
 
 func (k *checker) value(s *Schema, v any) any {
+	if s.kind == either {
+		return k.value(s.meant(v), v)
+	}
 	if n, ok := v.(*Form); ok {
 		v = n.open(s)
 	}
@@ -90,6 +93,16 @@ func (k *checker) value(s *Schema, v any) any {
 		return k.validate(s, v)
 	}
 	return v
+}
+
+// meant is the schema that a value is held against where it may be one value or a list.
+func (s *Schema) meant(v any) *Schema {
+	n, form := v.(*Form)
+	_, items := v.([]any)
+	if items || form && !n.isText {
+		return s.several
+	}
+	return s.one
 }
 
 func (k *checker) object(s *Schema, m map[string]any) {

@@ -138,6 +138,13 @@ func TestFaultsOfABody(t *testing.T) {
 		"a day and a time":             {profile(`"birth_date":"2023-02-03T00:00:00Z"`), "bad_format", "data.birth_date", 190010},
 		"labels are no list":           {profile(`"labels":"vip"`), "must_be_type", "data.labels", 190010},
 		"null among labels":            {profile(`"labels":["vip",null]`), "must_be_type", "data.labels[1]", 190010},
+		"an external id is an object":  {profile(`"external_ids":{"crm":{"a":"b"}}`), "must_be_type", "data.external_ids.crm", 190010},
+		"one of several is a number":   {profile(`"external_ids":{"crm":["1",7]}`), "must_be_type", "data.external_ids.crm[1]", 190010},
+		"one of several is null":       {profile(`"external_ids":{"crm":["1",null]}`), "must_be_type", "data.external_ids.crm[1]", 190010},
+		"one of several is a list":     {profile(`"external_ids":{"crm":[["1"],"2"]}`), "must_be_type", "data.external_ids.crm[0]", 190010},
+		"one of several is blank":      {profile(`"external_ids":{"crm":["1"," "]}`), "too_short", "data.external_ids.crm[1]", 190010},
+		"one of several twice":         {profile(`"external_ids":{"crm":["1","2","1 "]}`), "not_unique", "data.external_ids.crm", 190010},
+		"too many external ids":        {profile(`"external_ids":{"crm":["` + strings.Join(strings.Split("abcdefghijklmnopqrstu", ""), `","`) + `"]}`), "too_many", "data.external_ids.crm", 190010},
 		"an external id is a number":   {profile(`"external_ids":{"crm":7}`), "must_be_type", "data.external_ids.crm", 190010},
 		"neither instant nor seconds":  {visit(`,"effective_timestamp":"yesterday"`), "bad_format", "data.effective_timestamp", 190010},
 		"seconds with a fraction":      {visit(`,"effective_timestamp":1.5`), "must_be_type", "data.effective_timestamp", 190010},
@@ -209,6 +216,9 @@ func TestKept(t *testing.T) {
 		"blanks around ids of other systems": {
 			`{"customer":"a","action":"profile","data":{"external_ids":{"crm":" 42 ","till":null},"first_name":" A "}}`,
 			`{"action":"profile","customer":"a","data":{"external_ids":{"crm":"42","till":null},"first_name":" A "}}`},
+		"several ids of another system, and none": {
+			`{"customer":"a","action":"profile","data":{"external_ids":{"card":[" 1 ","2"],"crm":[],"till":null}}}`,
+			`{"action":"profile","customer":"a","data":{"external_ids":{"card":["1","2"],"crm":[],"till":null}}}`},
 		"seconds since 1970": {
 			`{"customer":"a","action":"opt_out","data":{"effective_timestamp":1700000000}}`,
 			`{"action":"opt_out","customer":"a","data":{"effective_timestamp":1700000000}}`},
@@ -246,6 +256,7 @@ func TestFormValues(t *testing.T) {
 		"an instant":            {`customer=a&action=opt_out&data[effective_timestamp]=2026-02-27T18:05:00Z`, `{"action":"opt_out","customer":"a","data":{"effective_timestamp":"2026-02-27T18:05:00Z"}}`},
 		"seconds since 1970":    {`customer=a&action=opt_out&data[effective_timestamp]=1700000000`, `{"action":"opt_out","customer":"a","data":{"effective_timestamp":1700000000}}`},
 		"names of a map":        {`customer=a&action=profile&data[external_ids][crm]=007`, `{"action":"profile","customer":"a","data":{"external_ids":{"crm":"007"}}}`},
+		"ids of one name":       {`customer=a&action=profile&data[external_ids][card][]=1&data[external_ids][card][]=+2&data[external_ids][crm]=`, `{"action":"profile","customer":"a","data":{"external_ids":{"card":["1","2"],"crm":null}}}`},
 		"whole, as a fraction":  {`customer=a&action=checkout&data[transaction_id]=T&data[total]=3.3000000000000003&data[shipping]=2.0&data[effective_timestamp]=17e8`, `{"action":"checkout","customer":"a","data":{"effective_timestamp":1700000000,"shipping":2,"total":3.3,"transaction_id":"T"}}`},
 		"no data":               {`customer=a&action=opt_out`, `{"action":"opt_out","customer":"a","data":{}}`},
 		"empty data":            {`customer=a&action=suspend&data=`, `{"action":"suspend","customer":"a","data":{}}`},

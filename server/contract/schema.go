@@ -17,6 +17,7 @@ const (
 	object             // declared properties
 	list               // items of one schema
 	oneOf              // oneOf with a discriminator
+	either             // oneOf of a scalar and a list: a list is the second, whatever else the first
 )
 
 // extraRule tells what becomes of properties that a schema does not declare.
@@ -51,7 +52,9 @@ type Schema struct {
 	other    *Schema // of typedExtra
 	keys     string  // x-keys: what the names of typedExtra are; language is ISO 639-1
 
-	items *Schema
+	items *Schema // of list
+
+	one, several *Schema // of either
 
 	by       string // discriminator
 	branches map[string]*Schema
@@ -120,6 +123,8 @@ func (c *Compiler) fill(s *Schema) error {
 		return err
 	case schema.Discriminator != nil && len(schema.OneOf) > 0:
 		return c.fillOneOf(s)
+	case len(schema.OneOf) == 2 && isList(schema.OneOf[1]):
+		return c.fillEither(s)
 	case schema.Type.Is("array") && schema.Items != nil:
 		s.kind = list
 		var err error
@@ -216,6 +221,19 @@ func (c *Compiler) fillExtra(s *Schema) (err error) {
 		s.extra, s.keys = typedExtra, extension(s.source, "x-keys")
 		s.other, err = c.Compile(additional.Schema)
 	}
+	return err
+}
+
+func isList(ref *openapi3.SchemaRef) bool { return ref.Value != nil && ref.Value.Type.Is("array") }
+
+// fillEither makes ready what is one value or a list of them. null is what the first says.
+func (c *Compiler) fillEither(s *Schema) (err error) {
+	s.kind = either
+	if s.one, err = c.Compile(s.source.OneOf[0]); err != nil {
+		return err
+	}
+	s.several, err = c.Compile(s.source.OneOf[1])
+	s.nullable = s.one.nullable
 	return err
 }
 

@@ -19,13 +19,28 @@ var (
 // id reads an identifier: text, of which a leading zero is a part.
 func (s *sheet) id(column string, told *[]Finding) string {
 	text := s.cell(column)
-	switch {
-	case text == "":
+	if text == "" {
 		*told = append(*told, s.finding(column, "", say("empty", nil)))
-	case scientific.MatchString(text):
+	}
+	s.unrounded(column, text, told)
+	return text
+}
+
+// unrounded tells of an identifier that a spreadsheet turned into a number.
+func (s *sheet) unrounded(column, text string, told *[]Finding) {
+	if scientific.MatchString(text) {
 		*told = append(*told, s.finding(column, text, say("id_exponent", nil)))
 	}
-	return text
+}
+
+// parts are the values of a cell that holds several, separated by |.
+func (s *sheet) parts(column string) (list []string) {
+	for part := range strings.SplitSeq(s.cell(column), "|") {
+		if part = trimmed(part); part != "" {
+			list = append(list, part)
+		}
+	}
+	return list
 }
 
 // decimal reads a number and gives it as JSON has it; empty where the cell is.

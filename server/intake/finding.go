@@ -73,7 +73,8 @@ func (s *sheet) refusal(err *loyalty.Error) (told []Finding) {
 		return []Finding{f}
 	}
 	for _, d := range err.Details[:min(len(err.Details), mostOfRow)] {
-		column := s.kind.columnOf(strings.TrimPrefix(d.Field, "data."))
+		field, _, _ := strings.Cut(strings.TrimPrefix(d.Field, "data."), "[") // a cell can hold several values
+		column := s.kind.columnOf(field)
 		f := s.finding(column, s.cell(column), say("refused", nil))
 		f.Refusal = &Words{d.Name, plainly(d.Args)}
 		told = append(told, f)

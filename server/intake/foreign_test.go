@@ -241,3 +241,24 @@ func FuzzRows(f *testing.F) {
 		}, func(Finding) error { return nil }))
 	})
 }
+
+// TestSeveralIDs: a cell has several ids of one member, separated by a bar, and the object and list of our own exports are read.
+func TestSeveralIDs(t *testing.T) {
+	rows, found := taken(t, text("members", `customer;external_ids.card;external_ids.crm;external_ids;labels
+A;4711 | '4712|;007;;a|b
+B;;|;"{""card"":[""1"",""2""],""till"":""x|y""}";"[""a|b"",""c""]"
+C;3;;"{""card"":[""1"",""2""]}";null
+D;1,5E+12|2;;[1];"[a|b"
+E;;;"{""card"":[7]}";
+F;;;null;
+`), Options{}, nil)
+	require.Equal(t, []string{
+		`A {"external_ids":{"card":["4711","'4712"],"crm":"007"},"labels":["a","b"],"opt_in":true}`,
+		`B {"external_ids":{"card":["1","2"],"till":"x|y"},"labels":["a|b","c"],"opt_in":true}`,
+		`C {"external_ids":{"card":"3"},"labels":["null"],"opt_in":true}`,
+		`D {"external_ids":{"card":["1,5E+12","2"]},"labels":["[a","b"],"opt_in":true}`,
+		`E {"opt_in":true}`,
+		`F {"opt_in":true}`,
+	}, rows)
+	require.Equal(t, []string{"5 external_ids external_ids", "5 external_ids.card id_exponent", "6 external_ids external_ids", "7 external_ids external_ids"}, found)
+}

@@ -38,8 +38,9 @@ var kinds = []*kind{
 			{"customer", true, "your id of the member, kept as it is written", ""},
 			{"email", false, "", ""}, {"first_name", false, "", ""}, {"last_name", false, "", ""}, {"handler", false, "", ""}, {"language", false, "", ""},
 			{"gender", false, "", ""}, {"currency", false, "", ""}, {"birth_date", false, "a day", ""}, {"image_url", false, "", ""},
-			{"labels", false, "separated by |", ""}, {"enrolled_at", false, "when they joined", "effective_timestamp"},
+			{"labels", false, "separated by |, or the JSON list of an export", ""}, {"enrolled_at", false, "when they joined", "effective_timestamp"},
 			{"status", false, "active or inactive; empty: active", ""}, {"consent", false, "yes or no, kept as cf_consent", "cf_consent"},
+			{"external_ids", false, "the JSON object of an export", ""},
 		},
 		row: member,
 	},
@@ -204,10 +205,8 @@ func member(s *sheet) (row loyalty.ImportRow, told []Finding) {
 	}
 	if labels := s.cell("labels"); labels != "" {
 		var list []string
-		for _, l := range strings.Split(labels, "|") {
-			if l = trimmed(l); l != "" {
-				list = append(list, l)
-			}
+		if labels[0] != '[' || json.Unmarshal([]byte(labels), &list) != nil { // our own exports write it so
+			list = s.parts("labels")
 		}
 		f["labels"] = list
 	}
@@ -243,17 +242,34 @@ func (f fields) own(s *sheet, told *[]Finding) {
 		*told = append(*told, s.finding("consent", s.cell("consent"), say("consent", nil)))
 	}
 
-	external := map[string]string{}
 	for _, name := range s.names {
-		if field, is := strings.CutPrefix(name, "external_ids."); is && s.cell(name) != "" {
-			external[field] = s.id(name, told)
-		} else if strings.HasPrefix(name, "cf_") {
+		if strings.HasPrefix(name, "cf_") {
 			f.text(s, name)
 		}
 	}
-	if len(external) > 0 {
-		f["external_ids"] = external
+	if ids := externalIDs(s, told); len(ids) > 0 {
+		f["external_ids"] = ids
 	}
+}
+
+// externalIDs are the ids of a member in other systems. The column of one name goes before the object of all.
+func externalIDs(s *sheet, told *[]Finding) loyalty.ExternalIDs {
+	ids := loyalty.ExternalIDs{}
+	if text := s.cell("external_ids"); text != "" && (text[0] != '{' || json.Unmarshal([]byte(text), &ids) != nil) {
+		*told = append(*told, s.finding("external_ids", text, say("external_ids", nil)))
+	}
+	for _, column := range s.names {
+		name, is := strings.CutPrefix(column, "external_ids.")
+		parts := s.parts(column)
+		if !is || len(parts) == 0 {
+			continue
+		}
+		ids[name] = parts
+		for _, id := range parts {
+			s.unrounded(column, id, told)
+		}
+	}
+	return ids
 }
 
 func purchase(s *sheet) (row loyalty.ImportRow, told []Finding) {

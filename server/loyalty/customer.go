@@ -1,7 +1,10 @@
 package loyalty
 
 import (
+	"bytes"
 	"encoding/json"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
@@ -78,9 +81,73 @@ type Profile struct {
 	Language, Gender, Currency, ImageURL string
 	BirthDate                            string // YYYY-MM-DD
 	Labels                               []string
-	ExternalIDs                          map[string]string
+	ExternalIDs                          ExternalIDs
 	Custom                               map[string]json.RawMessage // cf_* and other undeclared attributes
 	Referrer                             ID                         // who brought this customer
+}
+
+// MostIDs is how many ids a customer may have under one name of another system. Every one of them claims a name.
+const MostIDs = 20
+
+// ExternalIDs are a customer's ids in other systems, by the name of the system, in the order in which
+// they were sent. In JSON one id is a text and several are a list. In a change, a name
+// without ids is to be removed.
+type ExternalIDs map[string][]string
+
+// Names lists what the ids claim, in one order on every node.
+func (ids ExternalIDs) Names() []Name {
+	var names []Name
+	for _, name := range slices.Sorted(maps.Keys(ids)) {
+		for _, value := range ids[name] {
+			names = append(names, ExternalName(name, value))
+		}
+	}
+	return names
+}
+
+// MarshalJSON writes a text for one id and a list for several.
+func (ids ExternalIDs) MarshalJSON() ([]byte, error) {
+	if ids == nil {
+		return []byte("null"), nil
+	}
+	shown := make(map[string]any, len(ids))
+	for name, values := range ids {
+		switch len(values) {
+		case 0:
+			shown[name] = nil
+		case 1:
+			shown[name] = values[0]
+		default:
+			shown[name] = values
+		}
+	}
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false) // what encodes the ids decides that
+	err := e.Encode(shown)
+	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), err
+}
+
+// UnmarshalJSON reads a text, a list of texts, or null under each name.
+func (ids *ExternalIDs) UnmarshalJSON(text []byte) error {
+	var sent map[string]json.RawMessage
+	if err := json.Unmarshal(text, &sent); err != nil || sent == nil {
+		*ids = nil
+		return err
+	}
+	all := make(ExternalIDs, len(sent))
+	for name, raw := range sent {
+		var values []string
+		if raw[0] == '"' {
+			raw = slices.Concat([]byte("["), raw, []byte("]"))
+		}
+		if err := json.Unmarshal(raw, &values); err != nil {
+			return err
+		}
+		all[name] = values
+	}
+	*ids = all
+	return nil
 }
 
 // ProfileText is a field of the profile that holds one text.

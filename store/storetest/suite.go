@@ -119,7 +119,7 @@ func (b *bench) customer(name string) loyalty.Customer {
 	c.Profile = loyalty.Profile{
 		Handler: "Handler " + name, Email: " " + name + "@Example.ORG", FirstName: "Zoë", LastName: "O'Neil", Language: "hu",
 		Gender: "f", Currency: "EUR", ImageURL: "https://example.org/i.png", BirthDate: "1990-02-28",
-		Labels: []string{"vip", "új"}, ExternalIDs: map[string]string{"crm": "42"},
+		Labels: []string{"vip", "új"}, ExternalIDs: loyalty.ExternalIDs{"crm": {"42"}, "card": {"4711", "4712"}},
 		Custom:   map[string]json.RawMessage{"cf_size": json.RawMessage(`{"eu":42}`)},
 		Referrer: loyalty.NewID(b.now, loyalty.ID{}),
 	}

@@ -74,7 +74,7 @@ var mayImport = map[string][]string{
 	"store":             {"server/loyalty", "server/loyalty/points", "server/loyalty/money", "server/loyalty/rebuild", "store/migrations", "store/citus"},
 	"server/servertest": {"*"},
 	"store/storetest":   {"store", "store/pgserver", "server/loyalty", "server/loyalty/points", "server/loyalty/money"},
-	"gen":               {"gen/common", "gen/entities", "server/loyalty/money"},
+	"gen":               {"gen/common", "gen/entities", "server/loyalty", "server/loyalty/money"},
 }
 
 // rules are rooms of the rules above the vocabulary.

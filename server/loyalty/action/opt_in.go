@@ -13,7 +13,7 @@ var optIn = engine.Action[events.OptInData]{
 	Name:    "opt_in",
 	Creates: func(events.OptInData) bool { return true },
 	Needs: func(d events.OptInData, n *loyalty.CustomerNeeds) {
-		n.Names = externalNames(d.ExternalIds)
+		n.Names = d.ExternalIds.Names()
 		if d.Referrer != nil {
 			// the friend is looked up with the customer, so that an unknown one costs no second load
 			n.Names = append(n.Names, loyalty.Name{Kind: loyalty.NameCustomer, Value: *d.Referrer})

@@ -48,8 +48,8 @@ func forget(r *engine.Run, salt []byte) {
 	c.UpdatedAt = r.Now
 	// the identifiers are free for a new customer, who is another person to the programme
 	r.Free(loyalty.Name{Kind: loyalty.NameCustomer, Value: c.Name})
-	for name, value := range c.Profile.ExternalIDs {
-		r.Free(loyalty.ExternalName(name, value))
+	for _, id := range c.Profile.ExternalIDs.Names() {
+		r.Free(id)
 	}
 	// the row needs a name of its own; this one can be found by none who does not know the
 	// salt

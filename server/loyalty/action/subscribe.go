@@ -12,7 +12,7 @@ var subscribe = engine.Action[events.SubscribeData]{
 	Name:    "subscribe",
 	Creates: func(events.SubscribeData) bool { return true },
 	Needs: func(d events.SubscribeData, n *loyalty.CustomerNeeds) {
-		n.Names = externalNames(d.ExternalIds)
+		n.Names = d.ExternalIds.Names()
 	},
 	Apply: func(r *engine.Run, d events.SubscribeData) error {
 		if err := refuseEnrolled(r); err != nil {

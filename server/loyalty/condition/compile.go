@@ -18,6 +18,7 @@ type term struct {
 	words    []string // the only words a text can be; nil: any
 	literal  bool     // written out in the source
 	constant value    // of a literal
+	several  bool     // of kind object: it can hold several values under one name, of which one is read at a time
 	guarded  string   // the fact that it is, where that is one of Condition.Guarded
 	eval     evaluator
 }
@@ -28,6 +29,8 @@ type compiler struct {
 	uses    map[string]bool
 	guarded map[string]int // how often a guarded fact is asked for
 	nodes   int
+	choices int    // how many terms read one of several values
+	open    []int  // those of them that no comparison goes through yet
 	inside  []kind // kinds of the elements of the list functions around, innermost last
 
 	money, currency bool // see Condition
@@ -198,7 +201,7 @@ func (c *compiler) field(n *ast.MemberNode, record, name string) (term, error) {
 	if record == "transaction" || record == "item" {
 		c.spot(name)
 	}
-	t := term{node: n, kind: of.kind, holds: of.holds, words: of.words, eval: of.read}
+	t := term{node: n, kind: of.kind, holds: of.holds, several: of.several, words: of.words, eval: of.read}
 	if of.personal || name == dataField {
 		t = c.guard(t, record+"."+name)
 	}
@@ -235,10 +238,17 @@ func (c *compiler) element(n *ast.MemberNode, of, key term) (term, error) {
 		key.kind != text && key.kind != number && key.kind != unknown:
 		return term{}, c.fault(n, "%s cannot be looked up by %s", describe(of.node), key.kind)
 	}
+	slot := -1
+	if of.several {
+		slot = c.choose()
+	}
 	t := term{node: n, kind: of.holds, eval: func(f *frame) value {
 		from, at := of.eval(f), key.eval(f)
 		if from.kind == absent || at.kind == absent {
 			return nothing
+		}
+		if ids, is := from.ref.(map[string][]string); is && slot >= 0 && at.kind == text {
+			return f.chosen(slot, ids[at.s])
 		}
 		return f.part(n, from, at)
 	}}

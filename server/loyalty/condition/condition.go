@@ -25,6 +25,7 @@ type Condition struct {
 	uses    map[string]bool
 	guarded []string
 	eval    evaluator
+	choices int // see compiler
 
 	money, currency bool // it looks at an amount of money, at what one is in
 }
@@ -65,7 +66,7 @@ func Compile(source string) (*Condition, error) {
 	}
 	maps.DeleteFunc(c.guarded, func(_ string, times int) bool { return times == 0 })
 	return &Condition{
-		source: source, uses: c.uses, guarded: slices.Sorted(maps.Keys(c.guarded)), eval: whole.eval, money: c.money, currency: c.currency,
+		source: source, uses: c.uses, guarded: slices.Sorted(maps.Keys(c.guarded)), eval: whole.eval, choices: c.choices, money: c.money, currency: c.currency,
 	}, nil
 }
 
@@ -89,6 +90,9 @@ func (c *Condition) Judge(f *Facts) (holds bool, steps int, err error) {
 	}
 	run := frames.Get().(*frame)
 	run.facts = f
+	if c.choices > 0 {
+		run.choices = make([]choice, c.choices)
+	}
 	v := c.eval(run)
 	steps, err = run.steps, run.err
 	*run = frame{} // it keeps nothing of the customer's

@@ -46,6 +46,10 @@
 //   - now is event.timestamp. There is no other clock, so a condition says the same
 //     of an event whenever it is asked.
 //
+// A customer may have several ids under one name of another system. A comparison with
+// customer.external_ids.card then holds where it holds of one of them, != and not in
+// where they hold of all.
+//
 // Attributes inside attributes are reached by further dots, those with unusual
 // names by brackets, elements of a list by their place from 0:
 // event.data.address.city, event.data["gift wrap"], event.data.codes[0].

@@ -54,7 +54,7 @@ type Customer struct {
 	Profile                         Texts  // the texts of the profile; nil: none
 	Referrer                        string // the caller's id of the customer who brought this one
 	Labels                          []string
-	ExternalIDs                     map[string]string
+	ExternalIDs                     map[string][]string
 	CreatedAt, UpdatedAt            time.Time
 	Score, Spent, Reserved, Expired int64
 	Pending, Spendable, Debt        int64

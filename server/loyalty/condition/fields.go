@@ -11,6 +11,9 @@ import (
 type field struct {
 	kind  kind
 	holds kind
+
+	several bool // it can hold several texts under one name
+
 	words []string // the only words a text can be; nil: any
 	read  func(*frame) value
 
@@ -71,7 +74,7 @@ var customerFields = map[string]field{
 	"age":          {kind: number, personal: true, read: age},
 	"labels":       {kind: list, holds: text, personal: true, read: labels},
 	"lists":        {kind: list, holds: text, read: func(f *frame) value { return value{kind: list, ref: (*texts)(&f.facts.Customer.Lists)} }},
-	"external_ids": {kind: object, holds: text, personal: true, read: func(f *frame) value { return value{kind: object, ref: f.facts.Customer.ExternalIDs} }},
+	"external_ids": {kind: object, holds: text, several: true, personal: true, read: func(f *frame) value { return value{kind: object, ref: f.facts.Customer.ExternalIDs} }},
 	"tiers":        {kind: object, holds: text, read: func(f *frame) value { return value{kind: object, ref: f.facts.Customer.Tiers} }},
 	"created_at":   {kind: instant, read: func(f *frame) value { return instantOf(f.facts.Customer.CreatedAt) }},
 	"updated_at":   {kind: instant, read: func(f *frame) value { return instantOf(f.facts.Customer.UpdatedAt) }},

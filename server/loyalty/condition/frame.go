@@ -27,6 +27,7 @@ type frame struct {
 	steps   int
 	err     error
 	element value // of the innermost list function
+	choices []choice
 	when    time.Time
 }
 

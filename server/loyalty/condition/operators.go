@@ -55,9 +55,21 @@ func negative(v value) value {
 	return decimal(-v.float())
 }
 
-// binary is an operator between two terms. A range and a pattern are no terms of their
-// own, so they are looked for before the right side is compiled.
+// binary is an operator between two terms. One that is true or false goes through all values of the terms that can have several.
 func (c *compiler) binary(n *ast.BinaryNode) (term, error) {
+	open := len(c.open)
+	t, err := c.operation(n)
+	if err != nil || t.kind != truth {
+		return t, err
+	}
+	t = c.through(t, c.open[open:], n.Operator == "!=")
+	c.open = c.open[:open:open]
+	return t, nil
+}
+
+// operation is an operator between two terms. A range and a pattern are no terms of their
+// own, so they are looked for before the right side is compiled.
+func (c *compiler) operation(n *ast.BinaryNode) (term, error) {
 	if n.Operator == ".." {
 		return term{}, c.fault(n, "a range stands to the right of in, as in event.hour in 9..17")
 	}

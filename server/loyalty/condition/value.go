@@ -44,7 +44,7 @@ type value struct {
 	n     int64   // number, truth (0 or 1), instant and duration in microseconds
 	f     float64 // number
 	s     string
-	ref   any // list: a sequence; object: Attributes or map[string]string; line: *Item
+	ref   any // list: a sequence; object: Attributes, map[string]string or map[string][]string; line: *Item
 }
 
 var (
@@ -212,6 +212,10 @@ func (f *frame) attribute(of any, name string) value {
 		return dynamic(m[name])
 	case map[string]string:
 		return fieldText(m[name])
+	case map[string][]string:
+		if len(m[name]) > 0 {
+			return textOf(m[name][0])
+		}
 	}
 	return nothing
 }

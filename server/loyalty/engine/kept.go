@@ -172,8 +172,11 @@ func (c *keptCustomer) weigh() int {
 	for _, label := range p.Labels {
 		n += len(label) + 16
 	}
-	for name, value := range p.ExternalIDs {
-		n += len(name) + len(value) + 64
+	for name, values := range p.ExternalIDs {
+		n += len(name) + 64
+		for _, value := range values {
+			n += len(value) + 16
+		}
 	}
 	for name, value := range p.Custom {
 		n += len(name) + len(value) + 80

@@ -41,6 +41,7 @@ func Merge(r *Run, source string) error {
 		return err
 	}
 	takeHolds(r, s)
+	takeExternalIDs(r, s)
 	if err := joinProgress(r, s); err != nil {
 		return err
 	}
@@ -99,6 +100,34 @@ func takeHolds(r *Run, s *Run) {
 		// instead of releasing twice
 		held.Hold = nil
 	}
+}
+
+// takeExternalIDs moves the ids in other systems, as many as fit under a name behind those of the target. What does not fit
+// stays with the merged account, where it still leads to the target.
+func takeExternalIDs(r *Run, s *Run) {
+	theirs := s.Customer.Profile.ExternalIDs
+	if len(theirs) == 0 {
+		return
+	}
+	mine, left := maps.Clone(r.Customer.Profile.ExternalIDs), loyalty.ExternalIDs{}
+	if mine == nil {
+		mine = loyalty.ExternalIDs{}
+	}
+
+	for name, values := range theirs {
+		fit := min(len(values), loyalty.MostIDs-len(mine[name]))
+		for _, value := range values[:fit] {
+			move(r, s, loyalty.ExternalName(name, value))
+		}
+		if fit > 0 {
+			mine[name] = slices.Concat(mine[name], values[:fit])
+		}
+		if fit < len(values) {
+			left[name] = values[fit:]
+		}
+	}
+	r.Customer.Profile.ExternalIDs, s.Customer.Profile.ExternalIDs = mine, left
+	r.Customer.UpdatedAt = r.Now
 }
 
 // adopt redirects the customers who were merged into the source earlier to its target, so that a

@@ -17,9 +17,7 @@ func TakePurchase(r *Run, guest *Run, t *loyalty.Transaction) error {
 	r.work.merged = append(r.work.merged, guest.Customer.ID, r.Customer.ID)
 	name := loyalty.Name{Kind: loyalty.NameTransaction, Value: t.Name}
 	t.Customer, t.Holder = r.Customer.ID, r.Customer.ID
-	// the name is freed first and claimed again by the new owner: the store writes both in this order
-	guest.Free(name)
-	r.work.claims = append(r.work.claims, loyalty.Claim{Name: name, Owner: r.Customer.ID})
+	move(r, guest, name)
 	delete(guest.account.transactions, t.Name)
 	t.Moved = true
 	r.Changed(r.Event, t)
@@ -30,6 +28,12 @@ func TakePurchase(r *Run, guest *Run, t *loyalty.Transaction) error {
 	r.full, r.Customer.DueAt = false, loyalty.Earlier(r.Customer.DueAt, t.AutoAccept)
 	r.Trace("claim", "applied", "reason.moved", loyalty.Deref(r.Event.Points))
 	return nil
+}
+
+// move gives a name of one customer to another. It is freed first and claimed again by the new owner: the store writes both in this order.
+func move(r *Run, from *Run, name loyalty.Name) {
+	from.Free(name)
+	r.work.claims = append(r.work.claims, loyalty.Claim{Name: name, Owner: r.Customer.ID})
 }
 
 // TouchedBefore reports whether the batch changed a customer before this submission, so that their

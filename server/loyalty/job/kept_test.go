@@ -94,10 +94,7 @@ func customerText(c *loyalty.Customer) string {
 	for name, value := range p.Custom {
 		custom[name] = string(value)
 	}
-	labels, external := append([]string{}, p.Labels...), map[string]string{}
-	for name, value := range p.ExternalIDs {
-		external[name] = value
-	}
+	labels, external := append([]string{}, p.Labels...), p.ExternalIDs.Names()
 	p.Custom, p.Labels, p.ExternalIDs = nil, nil, nil
 	return fmt.Sprintf("%x %q %s %d %d %x %+v %v %v %v %x %+v %d %x %d %d %x %x", c.ID, c.Name, c.Status, at(c.CreatedAt), at(c.UpdatedAt), c.MergedInto,
 		p, custom, labels, external, c.Key, c.Figures, c.Version, c.LastEvent, at(c.DueAt), at(c.LastActivityAt), c.Chain.Head, c.Chain.From)

@@ -133,7 +133,7 @@ func (c *town) mingle(sub *loyalty.Submission, d attributes) {
 		d["email"] = address()
 		may("referrer", who())
 	case "profile":
-		d["external_ids"] = attributes{"crm": oneOf[any](c, "1", "2", "3", nil)}
+		d["external_ids"] = attributes{"crm": oneOf[any](c, "1", "2", "3", nil, []string{"1", "2"}, []string{"3", "1"})}
 		d["cf_x"] = "undeclared"
 		may("email", address())
 	case "checkout":
