@@ -382,3 +382,45 @@ func TestListsDoNotTellWhatIsMasked(t *testing.T) {
 		require.Equal(t, http.StatusOK, not.get(path).status)
 	})
 }
+
+// TestWorkDoesNotTellWhatIsMasked: what waits for a webhook, what its receiver answered, refused requests, rows that a bulk refused and the
+// audit trail name no person to a user without the right.
+func TestWorkDoesNotTellWhatIsMasked(t *testing.T) {
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		p := openConsoleWith(t, url, func(_ *console.Options, o *server.Options) { patient(o) })
+		r, c := newReceiver(t), p.courier()
+		r.says(func(w http.ResponseWriter, m *received) bool {
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = w.Write([]byte("canary answer"))
+			return false
+		})
+		id := p.hook(r, `["event.*"]`, `,"include":["data","personal"]`)
+		for _, event := range []string{
+			`"opt_in","data":{"email":"canary@shop.test","first_name":"Canaryfirst"}`,
+			`"profile","data":{"external_ids":{"crm":"canary-417"},"cf_note":"canarynote"}`,
+			`"coupon_create","data":{"code":"C-77","value":5,"type":"amount","name":"canaryname"}`,
+			`"point_add","data":{"points":5,"reason":"canaryreason"}`,
+		} {
+			done(p, "/events", `{"customer":"member-1","action":`+event+`}`)
+		}
+		p.numbered()
+		c.run()
+		refused := p.post("/events", `{"customer":"member-2","action":"opt_in","data":{"email":"canary@shop.test","first_name":"Canaryfirst"}}`)
+		require.GreaterOrEqual(t, refused.status, 400, refused.body)
+		sees, not := p.enter("owner.sees", loyalty.RoleOwner, true), p.enter("owner.sees-not", loyalty.RoleOwner, false)
+		targets := []string{"/admin/audit?limit=100", "/admin/requests/errors?limit=100", "/admin/webhooks/" + id + "/deliveries", "/admin/jobs?limit=100", "/admin/system", "/admin/ledger?verify=true"}
+		for _, d := range p.deliveries(id, "") {
+			targets = append(targets, fmt.Sprintf("/admin/webhooks/%s/deliveries/%v", id, d["delivery"]))
+		}
+		require.Greater(t, len(targets), 9)
+		told := 0
+		for _, target := range targets {
+			a := not.get(bridged + target)
+			require.NotContains(t, strings.ToLower(a.body), "canary", target)
+			if shown := sees.ask(http.MethodGet, bridged+target, "", "X-Personal-Data", "show"); strings.Contains(strings.ToLower(shown.body), "canary") {
+				told++
+			}
+		}
+		require.Positive(t, told)
+	})
+}
