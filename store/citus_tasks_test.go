@@ -19,7 +19,8 @@ import (
 func TestOneCustomerOneMachine(t *testing.T) {
 	storetest.CitusOnly(t)
 	url := storetest.Postgres(t)
-	s, ctx, several := storetest.Open(t, url), context.Background(), storetest.Scattered(t, url)
+	several := storetest.Scattered(t, url) // first: it holds for connections that are opened afterwards
+	s, ctx := storetest.Open(t, url), context.Background()
 	before := several()
 	_, err := s.Customers(ctx, loyalty.CustomerQuery{Page: loyalty.Page{Limit: 10}})
 	require.NoError(t, err)

@@ -132,11 +132,15 @@ func TestCustomerIDs(t *testing.T) {
 			`INSERT INTO names (kind, value, owner) SELECT 4, 'till:2', id FROM customers WHERE name = 'member-2'`,
 			`INSERT INTO names (kind, value, owner) SELECT 1, 'till:2', id FROM customers WHERE name = 'member-3'`,
 			`INSERT INTO names (kind, value, owner) SELECT 2, 'sale-1', id FROM customers WHERE name = 'member-4'`,
-			`UPDATE customers SET merged_into = (SELECT id FROM customers WHERE name = 'member-1') WHERE name = 'member-5'`,
 		} {
 			_, err := raw.Exec(text)
 			require.NoError(t, err, text)
 		}
+		survivor, err := s.Customer(t.Context(), "member-1")
+		require.NoError(t, err)
+		_, err = raw.Exec(`UPDATE customers SET merged_into = $1 WHERE name = 'member-5'`, store.UUID(survivor.ID))
+		require.NoError(t, err)
+
 		refs := []string{"member-1", "till:1", "till:2", "till:3", "member-5", "sale-1", "nobody", "", "member-1"}
 		found, err := s.CustomerIDs(t.Context(), refs)
 		require.NoError(t, err)
