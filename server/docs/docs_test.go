@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -41,7 +42,13 @@ func TestEveryThingHasAPage(t *testing.T) {
 		notices = append(notices, docs.Notice(n))
 	}
 	p := docs.New("local", http.NotFoundHandler(), notices...)
-	wanted := []string{"/docs", "/docs/how-to-send", "/docs/importing", "/docs/apis", "/docs/events", "/docs/entities", "/docs/entities/custom", "/docs/modules", "/docs/errors", "/docs/signing", "/docs/conditions", "/docs/webhooks"}
+	wanted := []string{"/docs", "/docs/how-to-send", "/docs/importing", "/docs/guide", "/docs/apis", "/docs/events", "/docs/entities", "/docs/entities/custom", "/docs/modules", "/docs/errors", "/docs/signing", "/docs/conditions", "/docs/webhooks"}
+	guide, err := filepath.Glob("assets/guide/*.md")
+	require.NoError(t, err)
+	require.NotEmpty(t, guide)
+	for _, file := range guide {
+		wanted = append(wanted, "/docs/guide/"+strings.TrimSuffix(filepath.Base(file), ".md"))
+	}
 	for _, api := range openapi.Names() {
 		wanted = append(wanted, "/docs/apis/"+api)
 		doc, err := openapi.Load(api)
@@ -111,7 +118,12 @@ func TestEveryThingHasAPage(t *testing.T) {
 		require.Equal(t, http.StatusOK, status, path)
 		require.True(t, strings.HasPrefix(text, "# "), path)
 		for _, link := range links.FindAllStringSubmatch(text, -1) {
-			to := strings.TrimSuffix(link[1], ".md")
+			to, anchor, _ := strings.Cut(link[1], "#")
+			to = strings.TrimSuffix(to, ".md")
+			if anchor != "" {
+				_, _, there := ask(p, http.MethodGet, to, "")
+				require.Contains(t, there, `id="`+anchor+`"`, "%s links to %s", path, link[1])
+			}
 			outside := strings.HasPrefix(to, "/openapi/") || strings.HasPrefix(to, "/collections/") || to == "/llms.txt" || to == "/docs/reference"
 			require.True(t, outside || found[to], "%s links to %s, which is not there", path, to)
 		}

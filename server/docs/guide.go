@@ -1,0 +1,43 @@
+package docs
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// guidePages are the pages of the guide in the order of the menu: files of assets/guide, which read as well in the
+// repository.
+var guidePages = []string{
+	"production", "tour", "programme", "operating", "postgresql", "replicas", "many-machines", "backups", "monitoring", "sign-in", "reports",
+}
+
+// guideLink is a link from one page of the guide to another one.
+var guideLink = regexp.MustCompile(`\]\(([a-z-]+)\.md(#[a-z0-9-]+)?\)`)
+
+// addGuide writes the pages for people who run the platform.
+func (b *book) addGuide(*contract) error {
+	index := &page{path: "/docs/guide", title: "Guide", section: "/docs/guide", summary: "How to run the platform: commands, settings, databases, backups, monitoring."}
+	b.add(index)
+
+	for _, name := range guidePages {
+		text, err := files.ReadFile("assets/guide/" + name + ".md")
+		if err != nil {
+			return err
+		}
+		heading, rest, found := strings.Cut(string(text), "\n")
+		title, marked := strings.CutPrefix(heading, "# ")
+		if !found || !marked {
+			return fmt.Errorf("the guide's page %s does not begin with its title", name)
+		}
+		rest = strings.TrimSpace(rest)
+		first, _, _ := strings.Cut(rest, "\n\n")
+		b.add(&page{
+			path: "/docs/guide/" + name, title: title, section: "/docs/guide", summary: firstSentence(first),
+			text: guideLink.ReplaceAllString(rest, "](/docs/guide/$1$2)"),
+		})
+	}
+
+	index.text += "\n" + b.index(index.path)
+	return nil
+}
