@@ -693,8 +693,8 @@ type EventBatch struct {
 }
 
 // EventCustomer The customer whose stream gets the event: the id you gave it, or its value in another system when `external_id`
-// names that system. For `opt_in` it becomes the id of the new customer. `-`, `.`, `..` and `leaderboard` are not
-// possible as ids.
+// names that system. For `opt_in` it becomes the id of the new customer. Blanks around it (Unicode white space) are no part
+// of it and are taken off; `-`, `.`, `..` and `leaderboard` are not possible as ids.
 //
 // Example: member-1001
 type EventCustomer = string
@@ -739,7 +739,8 @@ type EventPreview struct {
 // removed. Under its name, each id belongs to one customer of the whole programme and finds that customer, as
 // `card:4711` in paths and filters, and with `external_id` in events. An id that belongs to another customer is refused with 409,
 // and the answer names its place, such as `data.external_ids.card[1]`; an id that comes twice in a list is 400. A name has 1 to 255
-// printable characters and no colon.
+// printable characters and no colon. Blanks around
+// names and ids are no part of them.
 //
 // Example: {"card":["4711","4712"],"crm":"000417","shopify":null}
 type ExternalIDChanges = loyalty.ExternalIDs
@@ -1090,7 +1091,8 @@ type OptInData struct {
 	// removed. Under its name, each id belongs to one customer of the whole programme and finds that customer, as
 	// `card:4711` in paths and filters, and with `external_id` in events. An id that belongs to another customer is refused with 409,
 	// and the answer names its place, such as `data.external_ids.card[1]`; an id that comes twice in a list is 400. A name has 1 to 255
-	// printable characters and no colon.
+	// printable characters and no colon. Blanks around
+	// names and ids are no part of them.
 	//
 	//
 	// Example: {"card":["4711","4712"],"crm":"000417","shopify":null}
@@ -1370,7 +1372,8 @@ type ProfileData struct {
 	// removed. Under its name, each id belongs to one customer of the whole programme and finds that customer, as
 	// `card:4711` in paths and filters, and with `external_id` in events. An id that belongs to another customer is refused with 409,
 	// and the answer names its place, such as `data.external_ids.card[1]`; an id that comes twice in a list is 400. A name has 1 to 255
-	// printable characters and no colon.
+	// printable characters and no colon. Blanks around
+	// names and ids are no part of them.
 	//
 	//
 	// Example: {"card":["4711","4712"],"crm":"000417","shopify":null}
@@ -1710,7 +1713,8 @@ type SubscribeData struct {
 	// removed. Under its name, each id belongs to one customer of the whole programme and finds that customer, as
 	// `card:4711` in paths and filters, and with `external_id` in events. An id that belongs to another customer is refused with 409,
 	// and the answer names its place, such as `data.external_ids.card[1]`; an id that comes twice in a list is 400. A name has 1 to 255
-	// printable characters and no colon.
+	// printable characters and no colon. Blanks around
+	// names and ids are no part of them.
 	//
 	//
 	// Example: {"card":["4711","4712"],"crm":"000417","shopify":null}
