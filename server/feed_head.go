@@ -29,7 +29,7 @@ type feedHead struct {
 	moved   chan struct{} // closed when head grows
 	waiting int
 	asking  bool
-	nudged  time.Time // when an event was last numbered for waiting callers; only ask uses it
+	nudged  time.Time // when an event was last numbered for waiting callers; only for ask and rest
 }
 
 func newFeedHead(reader loyalty.FeedReader) *feedHead {

@@ -77,7 +77,7 @@ func levelOf(language *tongue, l *tier.Level) levels.Level {
 	}
 }
 
-// customerLevelOf renders a tier with the customer's progress. A structure without a base has no figure.
+// customerLevelOf renders a tier with the customer's progress. A structure with manual tiers has no figure.
 func customerLevelOf(language *tongue, l *tier.Level) levels.CustomerLevel {
 	of := levelOf(language, l)
 	out := levels.CustomerLevel{

@@ -18,7 +18,7 @@ type System struct {
 	Head                   int64 // the last number of the tail
 	Unnumbered             int64 // committed events of this node that have no number yet
 	Followers              []SystemFollower
-	Due                    int64          // counted customers for whom something is due
+	Due                    int64          // counted customers with something due
 	Oldest                 time.Time      // since when; zero: none is due
 	Late, Failing, Running []string       // jobs
 	Backups                *SystemBackups // nil: this node has no folder for them

@@ -11,7 +11,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/webhook"
 )
 
-// maxMessage is the longest message in bytes; a longer one loses its largest parts.
+// maxMessage is the longest message in bytes; a longer one loses its lines, then all its attributes.
 const maxMessage = 64 << 10
 
 // WebhookMessages renders the messages of webhooks from the current data. Messages are not stored, so waiting messages
@@ -140,7 +140,7 @@ func (m *messages) read(ctx context.Context, r *WebhookMessages, list []loyalty.
 	return nil
 }
 
-// message renders one message, and leaves out parts if it is too long.
+// message renders one message, without lines or attributes if it is too long.
 func (m *messages) message(d *loyalty.Delivery) ([]byte, error) {
 	out := webhookMessage{Type: d.Type, ID: d.Event, Version: m.webhook.Version, Timestamp: common.Instant(d.CreatedAt), Data: d.Notice}
 	if d.Sequence == 0 {

@@ -61,7 +61,7 @@ type Sample struct {
 	Known  bool            // the database answered for the fields after Checks
 	Checks map[string]bool // of readiness, by their names
 	Jobs   []job.Job
-	// Due are the counted customers for whom something is due, and Oldest since when.
+	// Due counts customers with something due, Oldest is since when.
 	Due    int64
 	Oldest time.Time
 	Head   int64            // the last number of the tail
