@@ -185,7 +185,7 @@ func (c *cage) fill(event map[string]any, schema *openapi3.Schema) {
 	}
 }
 
-// own adds attributes that nobody declared: those are personal.
+// own adds undeclared attributes, which count as personal.
 func (c *cage) own(place string, data map[string]any, schema *openapi3.Schema) {
 	data["cf_note"] = c.text(place + ".cf_note")
 	data["cf_Deep"] = map[string]any{"list": []any{c.text(place + ".cf_Deep")}}

@@ -16,8 +16,7 @@ import (
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
-// contents is everything that a database shows to whoever reads it past the
-// program.
+// contents is everything that a reader of the database sees past the program.
 type contents struct {
 	t    *testing.T
 	url  string

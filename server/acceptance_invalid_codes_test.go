@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// saleWith is a purchase with a coupon that nobody knows.
+// saleWith is a purchase with an unknown coupon.
 func saleWith(transaction string) string {
 	return `{"customer":"ada","action":"checkout","data":{"transaction_id":"` + transaction + `","total":60,"coupons":["NONE"],"offers":["none"]}}`
 }

@@ -28,7 +28,7 @@ type person struct {
 	sent int
 	// batch is a bulk operation that names them, claim a reward they claimed.
 	batch, claim string
-	// heard takes every answer to what the member says; nil: nobody does.
+	// heard takes every answer to the member's requests; nil: not called.
 	heard func(target, body string, a answer)
 }
 
@@ -88,7 +88,7 @@ func (p *person) live() (optOut string) {
 			return text
 		}
 		if step.action == "subscribe" {
-			continue // said by those whom it makes
+			continue // it is sent for customers that it creates
 		}
 		if step.before != nil {
 			text = exampleEvent.ReplaceAllString(text, step.before(p.house, p.number()))

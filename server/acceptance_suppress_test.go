@@ -43,7 +43,7 @@ func TestNobodyIsNamed(t *testing.T) {
 	})
 }
 
-// pass gives a coupon to somebody who is named by a canary.
+// pass gives a coupon to a customer who is named by a canary.
 func (p *person) pass(answers map[string]string) {
 	p.t.Helper()
 	friend := p.newPerson(p.cage, "friend id", "2")

@@ -11,8 +11,8 @@ import (
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
-// TestSealedTextsAreRead: as long as the customer is there, conditions of campaigns and
-// every list read what is sealed; afterwards nobody does.
+// TestSealedTextsAreRead: as long as the customer is there, conditions of campaigns and every list read sealed values;
+// after the opt-out none does.
 //
 // spec: state.customer.opt_out
 func TestSealedTextsAreRead(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// requestLine is the message of the line that each answered request has in the log.
+// requestLine is the message of the log line of each answered request.
 const requestLine = "request"
 
 // log writes one line for each answered request and turns a panic into a plain
@@ -46,7 +46,7 @@ func (s *Server) logged(c *gin.Context) {
 	}
 	ctx := c.Request.Context()
 	level := slog.LevelInfo
-	// A caller who left is no fault of ours, but what broke before is.
+	// A caller who left is not our fault, but an earlier failure is.
 	left := status == http.StatusServiceUnavailable && errors.Is(ctx.Err(), context.Canceled)
 	if status >= http.StatusInternalServerError && !left {
 		level = slog.LevelError
@@ -73,14 +73,13 @@ func (s *Server) logged(c *gin.Context) {
 	if r.err != nil {
 		attrs = append(attrs, failed(status, r.err)...)
 	}
-	// A logger would look up who called it for each line, which no line shows.
+	// A logger would look up its caller for each line, which no line shows.
 	line := slog.NewRecord(time.Now(), level, requestLine, 0)
 	line.AddAttrs(attrs...)
-	_ = s.logger.Handler().Handle(ctx, line) // a log that cannot be written has nowhere to say so
+	_ = s.logger.Handler().Handle(ctx, line) // a failing log has nowhere to report it
 }
 
-// failed returns why a request was refused: the name and code of the failure, and its cause if it
-// was a fault of ours.
+// failed returns the reason of a refusal: the name and code of the failure, and its cause if it is a fault of ours.
 func failed(status int, err error) []slog.Attr {
 	_, fault := asFault(err)
 	attrs := []slog.Attr{slog.String("failure", fault.Name), slog.Int("code", fault.Code)}
@@ -90,9 +89,8 @@ func failed(status int, err error) []slog.Attr {
 	return attrs
 }
 
-// panicked logs the stack under the request's id and answers 500. An answer that
-// has begun cannot be taken back: then the connection is broken off, so that
-// the part is not taken for the whole.
+// panicked logs the stack under the request's id and answers 500. If the answer has begun, it breaks the connection
+// instead, so that the client does not take the part for the whole.
 func (s *Server) panicked(c *gin.Context, r *request, p any) {
 	if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 		panic(p)
@@ -105,7 +103,7 @@ func (s *Server) panicked(c *gin.Context, r *request, p any) {
 	s.fail(c, fmt.Errorf("panic: %v", p))
 }
 
-// method keeps foreign words out of the log: a verb is whatever a caller sends.
+// method keeps unknown words out of the log: a caller may send any verb.
 func method(r *http.Request) string {
 	switch r.Method {
 	case http.MethodGet, http.MethodPost, http.MethodHead, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
@@ -114,8 +112,7 @@ func method(r *http.Request) string {
 	return "-"
 }
 
-// takesEvents are the operations whose refusals are those of events. A bulk that is refused
-// as a whole is one.
+// takesEvents are the operations whose refusals are those of events. A bulk that is refused as a whole counts as one.
 var takesEvents = map[string]bool{"submitEvent": true, "submitEvents": true}
 
 // noteFailure records a request that was answered with an error, without personal data.
@@ -140,7 +137,7 @@ func (s *Server) noteFailure(c *gin.Context, r *request, status int) {
 	s.failures.add(f)
 }
 
-// observed reports a request that has ended, however it did, to the observer.
+// observed reports a finished request to the observer, whatever its result.
 func (s *Server) observed(c *gin.Context) { s.observer.Answered(s.answered(c)) }
 
 func (s *Server) answered(c *gin.Context) Answered {
@@ -159,7 +156,7 @@ func (s *Server) answered(c *gin.Context) Answered {
 	return a
 }
 
-// trace begins to follow a request, as a part of its caller's trace where they sent one.
+// trace starts tracing a request, as a part of its caller's trace if the caller sent one.
 func (s *Server) trace(c *gin.Context) {
 	parent := ""
 	if _, _, ok := traceOf(c.Request.Header); ok {
@@ -169,7 +166,7 @@ func (s *Server) trace(c *gin.Context) {
 	c.Request, requestOf(c).traced = c.Request.WithContext(ctx), traced
 }
 
-// followed reports to the trace how a request ended.
+// followed reports the end of a request to the trace.
 func (s *Server) followed(c *gin.Context) { requestOf(c).traced.End(s.answered(c)) }
 
 // placeOf is a request's place in a trace, for the log: its own if it is traced, otherwise its

@@ -33,7 +33,7 @@ type administrationAPI struct {
 	clock      func() time.Time
 	region     string
 	jobWait    time.Duration
-	totals     *gate // of reads that add up whatever there is
+	totals     *gate // for reads that add up any number of rows
 	exports    exportsAPI
 	imports    importsAPI
 
@@ -43,8 +43,8 @@ type administrationAPI struct {
 
 var _ administration.StrictServerInterface = (*administrationAPI)(nil)
 
-// change runs one administrative change and answers it with a status. body renders the result, and
-// also what a repetition is answered with, from the part of the result that may be stored.
+// change runs one administrative change and answers it with a status. body renders the result; a repetition gets what
+// body renders from the storable part of the result.
 func change[T any](
 	ctx context.Context, status int, body func(T) any,
 	do func(context.Context, admin.Call) (admin.Done[T], error),

@@ -22,7 +22,7 @@ func (a *administrationAPI) GetConfiguration(ctx context.Context, _ administrati
 // ApplyConfiguration shows what a configuration would change, or changes it.
 func (a *administrationAPI) ApplyConfiguration(ctx context.Context, in administration.ApplyConfigurationRequestObject) (administration.ApplyConfigurationResponseObject, error) {
 	r := requestOf(ctx)
-	r.decided = in.Body.Mode == "plan" // which only reads
+	r.decided = in.Body.Mode == "plan" // a plan only reads
 	body, err := parseBody(httpRequest(ctx).Header, r.body)
 	if err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func (a *administrationAPI) ApplyConfiguration(ctx context.Context, in administr
 	})
 }
 
-// configurationDifference is a change as it is answered.
+// configurationDifference is one change in the answer.
 type configurationDifference struct {
 	Change  string                     `json:"change"`
 	Section string                     `json:"section"`

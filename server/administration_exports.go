@@ -12,7 +12,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 )
 
-// ExportTable begins to write a table.
+// ExportTable starts the export of a table.
 func (a *administrationAPI) ExportTable(ctx context.Context, in administration.ExportTableRequestObject) (administration.ExportTableResponseObject, error) {
 	r, p := requestOf(ctx), in.Params
 	ask := export.Ask{Table: string(in.Table), After: loyalty.Deref(p.After), Personal: loyalty.Deref(p.Personal)}

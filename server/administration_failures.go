@@ -10,8 +10,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// ListFailedRequests lists the last failed requests of all nodes, the newest first.
-// Those of this node are there already.
+// ListFailedRequests lists the last failed requests of all nodes, the newest first. It includes this node's latest
+// ones.
 func (a *administrationAPI) ListFailedRequests(ctx context.Context, in administration.ListFailedRequestsRequestObject) (administration.ListFailedRequestsResponseObject, error) {
 	p, err := pageOf(ctx, in.Params.Limit, in.Params.Offset, in.Params.Cursor)
 	if err != nil {
@@ -34,7 +34,7 @@ func (a *administrationAPI) ListFailedRequests(ctx context.Context, in administr
 	return out, nil
 }
 
-// since reads the attribute of that name: the beginning of the period wanted.
+// since reads the filter since: the beginning of the period.
 func since(all []loyalty.Condition) []loyalty.Condition {
 	all = slices.DeleteFunc(all, func(c loyalty.Condition) bool { return c.Field == "since" && c.Operator != loyalty.Gte })
 	for i := range all {

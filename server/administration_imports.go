@@ -16,7 +16,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 )
 
-// importsAPI is what imports are read and begun by.
+// importsAPI reads and starts imports.
 type importsAPI struct {
 	store loyalty.UploadStore
 	bulk  bulkOperations
@@ -57,7 +57,7 @@ func (a *administrationAPI) GetImport(ctx context.Context, in administration.Get
 	return administration.GetImport200JSONResponse{Data: shown}, nil
 }
 
-// CreateImport begins an import.
+// CreateImport creates an import.
 func (a *administrationAPI) CreateImport(ctx context.Context, in administration.CreateImportRequestObject) (administration.CreateImportResponseObject, error) {
 	var o intake.Options
 	label := ""
@@ -76,29 +76,29 @@ func (a *administrationAPI) CreateImport(ctx context.Context, in administration.
 	})
 }
 
-// AddImportFile takes a part of a file.
+// AddImportFile accepts a part of a file.
 func (a *administrationAPI) AddImportFile(ctx context.Context, in administration.AddImportFileRequestObject) (administration.AddImportFileResponseObject, error) {
 	return a.imports.answer(ctx, http.StatusOK, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Upload], error) {
 		return admin.Uploads{Admin: a.admin}.PutUploadPart(ctx, call, in.ImportID, string(in.Body.File), in.Body.Part, in.Body.Content)
 	})
 }
 
-// CheckImport has the files checked.
+// CheckImport starts the check of the files.
 func (a *administrationAPI) CheckImport(ctx context.Context, in administration.CheckImportRequestObject) (administration.CheckImportResponseObject, error) {
 	return a.imports.order(ctx, a.admin, in.ImportID, admin.CheckUpload)
 }
 
-// ApplyImport has the files taken over.
+// ApplyImport starts taking the files over.
 func (a *administrationAPI) ApplyImport(ctx context.Context, in administration.ApplyImportRequestObject) (administration.ApplyImportResponseObject, error) {
 	return a.imports.order(ctx, a.admin, in.ImportID, admin.ApplyUpload)
 }
 
-// ReconcileImport has the files compared with the ledger.
+// ReconcileImport starts the comparison of the files with the ledger.
 func (a *administrationAPI) ReconcileImport(ctx context.Context, in administration.ReconcileImportRequestObject) (administration.ReconcileImportResponseObject, error) {
 	return a.imports.order(ctx, a.admin, in.ImportID, admin.ReconcileUpload)
 }
 
-// ListImportFindings begins to write what was found.
+// ListImportFindings starts writing the findings.
 func (a *administrationAPI) ListImportFindings(ctx context.Context, in administration.ListImportFindingsRequestObject) (administration.ListImportFindingsResponseObject, error) {
 	u, err := a.imports.named(ctx, in.ImportID)
 	if err != nil {
@@ -120,8 +120,8 @@ type importFindings struct {
 	first   []byte
 }
 
-// VisitListImportFindingsResponse writes the findings. Where they cannot be read on it
-// breaks off, so that its reader does not take it for whole.
+// VisitListImportFindingsResponse writes the findings. If reading fails, it breaks the connection, so that the reader
+// does not take the part for the whole.
 func (f importFindings) VisitListImportFindingsResponse(w http.ResponseWriter) error {
 	leave, err := f.api.streams.enter(f.request.unbound, f.request.key.ID)
 	if err != nil {
@@ -173,7 +173,7 @@ func (a importsAPI) named(ctx context.Context, id string) (loyalty.Upload, error
 	return a.store.UploadByID(plain(ctx), parsed)
 }
 
-// order has something done with an import, and the job see to it at once.
+// order gives a job an order on an import and wakes it.
 func (a importsAPI) order(ctx context.Context, of *admin.Admin, id string, o admin.UploadOrder) (rawResponse, error) {
 	answer, err := a.answer(ctx, http.StatusAccepted, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Upload], error) {
 		return admin.Uploads{Admin: of}.OrderUpload(ctx, call, id, o, func(batch loyalty.ID) (bool, error) {
@@ -187,13 +187,13 @@ func (a importsAPI) order(ctx context.Context, of *admin.Admin, id string, o adm
 	return answer, err
 }
 
-// answer changes an import and shows it as the change left it.
+// answer changes an import and shows its new state.
 func (a importsAPI) answer(ctx context.Context, status int, do func(context.Context, admin.Call) (admin.Done[loyalty.Upload], error)) (rawResponse, error) {
 	language := requestOf(ctx).language
 	return change(ctx, status, func(u loyalty.Upload) any { return administration.ImportAnswer{Data: importOf(language, u, nil)} }, do)
 }
 
-// operation is the bulk operation of an import; nil: it ended long ago.
+// operation is the bulk operation of an import; nil if it ended long ago.
 func (a importsAPI) operation(ctx context.Context, batch loyalty.ID) (*loyalty.BulkOperation, error) {
 	op, err := a.bulk.reader.BulkOperation(plain(ctx), batch, loyalty.BulkImport)
 	if errors.Is(err, loyalty.ErrBatchNotFound) {
@@ -202,7 +202,7 @@ func (a importsAPI) operation(ctx context.Context, batch loyalty.ID) (*loyalty.B
 	return &op, err
 }
 
-// show renders an import with how far its rows are.
+// show renders an import with the progress of its rows.
 func (a importsAPI) show(ctx context.Context, u loyalty.Upload) (administration.Import, error) {
 	if u.Import == (loyalty.ID{}) {
 		return showImport(requestOf(ctx).language, u, nil), nil
@@ -214,8 +214,7 @@ func (a importsAPI) show(ctx context.Context, u loyalty.Upload) (administration.
 	return showImport(requestOf(ctx).language, u, op), nil
 }
 
-// showImport renders an import with its bulk operation; nil if there is none, or it ended
-// long ago.
+// showImport renders an import with its bulk operation; nil if there is none, or if it ended long ago.
 func showImport(language *tongue, u loyalty.Upload, op *loyalty.BulkOperation) administration.Import {
 	out := importOf(language, u, op)
 	if u.Import != (loyalty.ID{}) && u.State == loyalty.UploadBegun && (op == nil || op.State == loyalty.BulkDone) {
@@ -224,7 +223,7 @@ func showImport(language *tongue, u loyalty.Upload, op *loyalty.BulkOperation) a
 	return out
 }
 
-// importOf renders an import. What is stored in it was written by this program.
+// importOf renders an import. Its stored parts were written by this program.
 func importOf(language *tongue, u loyalty.Upload, op *loyalty.BulkOperation) administration.Import {
 	var o intake.Options
 	_ = json.Unmarshal(u.Options, &o)

@@ -13,8 +13,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 )
 
-// defaultOverlap is how long a rotated secret stays valid unless the caller
-// says otherwise.
+// defaultOverlap is how long a rotated secret stays valid by default.
 const defaultOverlap = 24 * time.Hour
 
 // ListKeys lists the access keys, the newest first.
@@ -37,7 +36,7 @@ func (a *administrationAPI) ListKeys(ctx context.Context, in administration.List
 	return out, nil
 }
 
-// keyPlace is the place of a key in the list.
+// keyPlace is the position of a key in the list.
 func keyPlace(k loyalty.AccessKey) list.Cursor { return list.Cursor{At: k.CreatedAt, ID: []byte(k.ID)} }
 
 // GetKey reads an access key.
@@ -49,7 +48,7 @@ func (a *administrationAPI) GetKey(ctx context.Context, in administration.GetKey
 	return administration.GetKey200JSONResponse{Data: keyOf(k)}, nil
 }
 
-// CreateKey makes an access key and shows its secret, this once.
+// CreateKey makes an access key and shows its secret once.
 func (a *administrationAPI) CreateKey(ctx context.Context, in administration.CreateKeyRequestObject) (administration.CreateKeyResponseObject, error) {
 	return change(ctx, http.StatusCreated, newKeyAnswer, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.AccessKey], error) {
 		return a.admin.CreateKey(ctx, call, keyChange(*in.Body))
@@ -81,7 +80,7 @@ func (a *administrationAPI) RevokeKey(ctx context.Context, in administration.Rev
 	})
 }
 
-// keyChange is what a body asks to change; what it leaves out stays.
+// keyChange is the change that a body asks for; absent properties stay.
 func keyChange(in administration.KeyRights) admin.KeyChange {
 	c := admin.KeyChange{Label: in.Label, ReadOnly: in.ReadOnly, RateLimit: in.RateLimit, ExpiresAt: in.ExpiresAt}
 	if in.Apis != nil {
@@ -99,7 +98,7 @@ func keyChange(in administration.KeyRights) admin.KeyChange {
 
 func keyAnswer(k loyalty.AccessKey) any { return administration.KeyAnswer{Data: keyOf(k)} }
 
-// newKeyAnswer shows the secret where the change has just made it.
+// newKeyAnswer shows the secret if the change has just made it.
 func newKeyAnswer(k loyalty.AccessKey) any {
 	data := newKey{Key: keyOf(k)}
 	if len(k.Secrets) > 0 {

@@ -9,8 +9,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// ListLedgerProofs lists the proofs of the ledger, newest first. Only those who may read the audit
-// trail see who asked for them.
+// ListLedgerProofs lists the proofs of the ledger, newest first. It shows who asked for them to callers who may read
+// the audit trail.
 func (a *administrationAPI) ListLedgerProofs(ctx context.Context, in administration.ListLedgerProofsRequestObject) (administration.ListLedgerProofsResponseObject, error) {
 	p, err := pageOf(ctx, in.Params.Limit, in.Params.Offset, in.Params.Cursor)
 	if err != nil {

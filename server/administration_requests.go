@@ -8,7 +8,7 @@ import (
 	"github.com/loyalty-platform/loyalty/gen/common"
 )
 
-// CountRequests counts the requests that this node answered in the last hour, minute by minute.
+// CountRequests counts the requests of this node in the last hour, minute by minute.
 func (a *administrationAPI) CountRequests(context.Context, administration.CountRequestsRequestObject) (administration.CountRequestsResponseObject, error) {
 	minutes := a.pace.last()
 	out := administration.RequestCounts{

@@ -10,7 +10,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 )
 
-// GetSettings reads what holds for the whole programme.
+// GetSettings reads the settings of the whole programme.
 func (a *administrationAPI) GetSettings(ctx context.Context, _ administration.GetSettingsRequestObject) (administration.GetSettingsResponseObject, error) {
 	s, err := a.admin.Settings(plain(ctx))
 	if err != nil {
@@ -19,7 +19,7 @@ func (a *administrationAPI) GetSettings(ctx context.Context, _ administration.Ge
 	return administration.GetSettings200JSONResponse{Data: a.settingsOf(s)}, nil
 }
 
-// UpdateSettings changes what holds for the whole programme.
+// UpdateSettings changes the settings of the whole programme.
 func (a *administrationAPI) UpdateSettings(ctx context.Context, in administration.UpdateSettingsRequestObject) (administration.UpdateSettingsResponseObject, error) {
 	c := admin.SettingsChange{Currency: in.Body.Currency, TimeZone: in.Body.TimeZone}
 	if s := in.Body.AcceptanceWindowSeconds; s != nil {

@@ -14,14 +14,13 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/statistics"
 )
 
-// The days of a statistic: how many there are without from, and how many there can be.
+// statisticsDays is the default number of days of a statistic, statisticsMost the largest.
 const (
 	statisticsDays = 30
 	statisticsMost = 3660
 )
 
-// GetStatistics reads figures by day. Those of the requests that this server refused are
-// among them at once.
+// GetStatistics reads figures by day. They include this server's latest refusals.
 func (a *administrationAPI) GetStatistics(ctx context.Context, in administration.GetStatisticsRequestObject) (administration.GetStatisticsResponseObject, error) {
 	q, more, err := a.statisticsQuery(&in.Params)
 	if err != nil {
@@ -56,8 +55,7 @@ func (a *administrationAPI) GetStatistics(ctx context.Context, in administration
 	return administration.GetStatistics200JSONResponse{Data: out}, nil
 }
 
-// statisticsQuery reads the parameters; more is the range to compare with. Its errors name the
-// parameter.
+// statisticsQuery reads the parameters; more are the ranges to compare with. Its errors name the parameter.
 func (a *administrationAPI) statisticsQuery(in *administration.GetStatisticsParams) (q statistics.Query, more []statistics.Range, err error) {
 	refuse := func(parameter, reason string) error {
 		return contract.ErrInvalidParameter.With("parameter", parameter).With("reason", reason).At(parameter)
@@ -66,7 +64,7 @@ func (a *administrationAPI) statisticsQuery(in *administration.GetStatisticsPara
 	if in.Metric != nil {
 		name = string(*in.Metric)
 	}
-	q.Metric, _ = statistics.Find(name) // the contract has no other
+	q.Metric, _ = statistics.Find(name) // the contract allows no other name
 	q.Interval = statistics.Day
 	if in.Interval != nil {
 		q.Interval = statistics.Interval(*in.Interval)
@@ -131,14 +129,14 @@ func statisticsRange(q *statistics.Query, r statistics.Range, a *statistics.Answ
 
 // dayText writes a day of the calendar.
 func dayText(d interface{ MarshalText() ([]byte, error) }) string {
-	text, _ := d.MarshalText() // a day always has one
+	text, _ := d.MarshalText() // a day always has a text
 	return string(text)
 }
 
 // ratioDecimals is the precision of ratios.
 const ratioDecimals = 6
 
-// statisticsValue writes a figure digit for digit; nil: it is not known.
+// statisticsValue writes a figure digit for digit; nil if it is not known.
 func statisticsValue(unit statistics.Unit, v *statistics.Value) *json.Number {
 	if !v.Known || unit == statistics.Ratio && v.Of.Sign() == 0 {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// GetSystem describes the state of the installation. Names of keys, users and files are shown to
-// those who can act on them.
+// GetSystem describes the state of the installation. It shows names of keys, users and files to callers who can act on
+// them.
 func (a *administrationAPI) GetSystem(ctx context.Context, _ administration.GetSystemRequestObject) (administration.GetSystemResponseObject, error) {
 	found, err := a.system.now(plain(ctx))
 	if err != nil {

@@ -62,7 +62,7 @@ func (a *administrationAPI) UpdateUser(ctx context.Context, in administration.Up
 	})
 }
 
-// DisableUser shuts a user out, or lets them in again.
+// DisableUser shuts a user out, or admits the user again.
 func (a *administrationAPI) DisableUser(ctx context.Context, in administration.DisableUserRequestObject) (administration.DisableUserResponseObject, error) {
 	disabled := in.Body.Disabled == nil || *in.Body.Disabled
 	return change(ctx, http.StatusOK, userAnswer, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.User], error) {
@@ -70,14 +70,14 @@ func (a *administrationAPI) DisableUser(ctx context.Context, in administration.D
 	})
 }
 
-// InviteUser makes a link by which a user signs in, and shows it, this once.
+// InviteUser makes a sign-in link for a user and shows it once.
 func (a *administrationAPI) InviteUser(ctx context.Context, in administration.InviteUserRequestObject) (administration.InviteUserResponseObject, error) {
 	return change(ctx, http.StatusOK, invitationAnswer, func(ctx context.Context, call admin.Call) (admin.Done[admin.Invitation], error) {
 		return a.users.Invite(ctx, call, in.UserID, admin.InvitedFor)
 	})
 }
 
-// ResetSecondFactor takes the second factor off a user.
+// ResetSecondFactor removes a user's second factor.
 func (a *administrationAPI) ResetSecondFactor(ctx context.Context, in administration.ResetSecondFactorRequestObject) (administration.ResetSecondFactorResponseObject, error) {
 	return change(ctx, http.StatusOK, userAnswer, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.User], error) {
 		return a.users.ResetSecondFactor(ctx, call, in.UserID)
@@ -140,7 +140,7 @@ func (a *administrationAPI) EndSession(ctx context.Context, in administration.En
 	})
 }
 
-// GetMe shows callers who they are and what they may do.
+// GetMe shows callers their own identity and rights.
 func (a *administrationAPI) GetMe(ctx context.Context, _ administration.GetMeRequestObject) (administration.GetMeResponseObject, error) {
 	r := requestOf(ctx)
 	me := administration.Me{Kind: "key", Name: r.key.Label, Personal: true, Operations: a.openTo(r)}
@@ -168,8 +168,8 @@ func userOf(u loyalty.User) administration.User {
 	}
 }
 
-// entryPath is where the console takes a one-time link, the token behind the sign that
-// browsers send to no other place.
+// entryPath is the console's path for a one-time link. The token follows the # sign, so that browsers send it to no
+// server.
 const entryPath = consolePath + "#enter/"
 
 func invitationAnswer(i admin.Invitation) any {

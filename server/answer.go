@@ -13,24 +13,23 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// rawResponse is an answer whose body is written out already. Operations that may be
-// repeated answer with it, so that the first answer and every repetition are the same
-// bytes. It takes the place of the generated answers.
+// rawResponse is an answer with a finished body. Operations that may be repeated use it, so that the first answer and
+// every repetition are the same bytes. It replaces the generated answers.
 type rawResponse struct {
 	status   int
 	body     []byte
-	replayed bool // the body is that of an earlier request
+	replayed bool // the body is the stored one of an earlier request
 }
 
-// replay is the stored answer of an earlier request, in the languages that it was given in.
+// replay is the stored answer of an earlier request, in its languages.
 func replay(in *tongue, a *loyalty.Answer) rawResponse {
 	in.forget()
 	in.repeat(a)
 	return rawResponse{a.Status, a.Body, true}
 }
 
-// withCustomer puts the customer in front of the rest of an answer. The two are kept apart, so that
-// the first answer and every repetition decide for themselves whether the customer may be shown.
+// withCustomer puts the customer before the rest of an answer. Both are stored separately, so that the first answer and
+// every repetition can decide whether to show the customer.
 func withCustomer(block, body []byte) []byte {
 	if len(block) == 0 {
 		return body
@@ -39,8 +38,8 @@ func withCustomer(block, body []byte) []byte {
 	return joinObjects(append(append(own, block...), '}'), body)
 }
 
-// joinObjects writes two JSON objects as one, the properties of the first before those of
-// the second; no name may be in both. It takes first over.
+// joinObjects joins two JSON objects, the properties of the first before those of the second; no name may be in both.
+// It may change first.
 func joinObjects(first, second []byte) []byte {
 	second = bytes.TrimSpace(second)
 	if len(second) <= len("{}") {
@@ -50,8 +49,7 @@ func joinObjects(first, second []byte) []byte {
 	return append(first, second[1:]...)
 }
 
-// withoutCustomer takes the customer out of an answer that was kept whole, as all
-// were before the customer was kept apart.
+// withoutCustomer removes the customer from an answer that was stored as a whole.
 func withoutCustomer(body []byte) []byte {
 	var all map[string]json.RawMessage
 	if json.Unmarshal(body, &all) != nil || all["customer"] == nil {
@@ -69,7 +67,7 @@ func (w rawResponse) write(to http.ResponseWriter) error {
 	return nil
 }
 
-// The answers of the operations that may be repeated, or whose content is written as it is stored.
+// The answers of operations that may be repeated, or whose content is written as it is stored.
 
 func (w rawResponse) VisitSubmitEventResponse(to http.ResponseWriter) error       { return w.write(to) }
 func (w rawResponse) VisitSubmitEventsResponse(to http.ResponseWriter) error      { return w.write(to) }

@@ -32,10 +32,10 @@ type campaignsAPI struct {
 
 var _ automationcampaigns.StrictServerInterface = (*campaignsAPI)(nil)
 
-// campaignType is the type of entity that a campaign is.
+// campaignType is the entity type of campaigns.
 var campaignType = campaign.Campaigns.Type
 
-// campaignColumns are what campaigns are filtered and sorted by.
+// campaignColumns are the columns to filter and sort campaigns by.
 func campaignColumns(now time.Time) map[string]list.Column[*campaign.Campaign] {
 	moment := func(of func(*campaign.Campaign) time.Time) func(*campaign.Campaign) any {
 		return func(c *campaign.Campaign) any {
@@ -56,8 +56,7 @@ func campaignColumns(now time.Time) map[string]list.Column[*campaign.Campaign] {
 	}
 }
 
-// ListCampaigns lists the campaigns that are not archived, in the order in which
-// they run.
+// ListCampaigns lists the campaigns that are not archived, in the order in which they run.
 func (a *campaignsAPI) ListCampaigns(ctx context.Context, in automationcampaigns.ListCampaignsRequestObject) (automationcampaigns.ListCampaignsResponseObject, error) {
 	p, err := pageOf(ctx, in.Params.Limit, in.Params.Offset, nil)
 	if err != nil {
@@ -79,7 +78,7 @@ func (a *campaignsAPI) ListCampaigns(ctx context.Context, in automationcampaigns
 	return out, err
 }
 
-// include adds to campaigns what they did, read for all of them at once.
+// include adds their figures to campaigns, read for all of them at once.
 func (a *campaignsAPI) include(ctx context.Context, campaigns []*campaign.Campaign, shown []automationcampaigns.AutomationCampaign) error {
 	ids := make([]string, len(campaigns))
 	for i, c := range campaigns {
@@ -118,7 +117,7 @@ func campaignOf(c *campaign.Campaign, now time.Time) (automationcampaigns.Automa
 	return out, nil
 }
 
-// effectOf renders an effect: what its type has, and nothing else.
+// effectOf renders an effect with the properties of its type.
 func effectOf(f *campaign.Effect) map[string]any {
 	out := map[string]any{"type": f.Type}
 	switch f.Type {
@@ -165,7 +164,7 @@ func templateOf(t *coupon.CouponTemplate) map[string]any {
 	return out
 }
 
-// GetCampaignStatistics shows what a campaign did, even an archived one.
+// GetCampaignStatistics shows the figures of a campaign, even of an archived one.
 func (a *campaignsAPI) GetCampaignStatistics(ctx context.Context, in automationcampaigns.GetCampaignStatisticsRequestObject) (automationcampaigns.GetCampaignStatisticsResponseObject, error) {
 	e, err := a.campaignEntity(ctx, in.CampaignID)
 	if err != nil {
@@ -181,7 +180,7 @@ func (a *campaignsAPI) GetCampaignStatistics(ctx context.Context, in automationc
 	return automationcampaigns.GetCampaignStatistics200JSONResponse{Data: statisticsOf(in.CampaignID, did[in.CampaignID], limits.Limit)}, err
 }
 
-// statisticsOf renders what a campaign did.
+// statisticsOf renders the figures of a campaign.
 func statisticsOf(id string, f loyalty.CampaignTotals, l entities.UsageLimit) automationcampaigns.CampaignStatistics {
 	return automationcampaigns.CampaignStatistics{
 		CampaignID: id, Runs: f.Runs, Customers: f.Customers, Points: f.Points, TakenBack: f.TakenBack,
@@ -199,7 +198,7 @@ func (a *campaignsAPI) campaignEntity(ctx context.Context, id string) (loyalty.E
 	return e, err
 }
 
-// limitsLeft returns what the limits of a campaign leave.
+// limitsLeft returns the remaining limits of a campaign.
 func limitsLeft(l entities.UsageLimit, used int64) (out automationcampaigns.CampaignLimits) {
 	if l.PerCustomer != nil {
 		out.PerCustomer = &automationcampaigns.CustomerLimit{Limit: *l.PerCustomer}

@@ -26,8 +26,8 @@ func parseBody(h http.Header, body []byte) (any, error) {
 
 const formType = "application/x-www-form-urlencoded"
 
-// coded is the content coding of a body, as it was sent; empty: it is not coded. identity is none, however
-// often it is said.
+// coded is the content coding of a body as sent; empty if there is none. identity counts as none, however often it is
+// repeated.
 func coded(h http.Header) string {
 	all := strings.Join(h.Values("Content-Encoding"), ", ")
 	for one := range strings.SplitSeq(all, ",") {

@@ -5,16 +5,15 @@ import (
 	"sync/atomic"
 )
 
-// DefaultBodyMemory is how much memory the bodies of all requests on a node may
-// take together, in bytes.
+// DefaultBodyMemory bounds the memory for the bodies of all requests on a node, in bytes.
 const DefaultBodyMemory = 256 << 20
 
-// workFactor is how many times its size a body counts while it is worked on:
-// the decoded tree and what the rules make of it.
+// workFactor is how many times its size a body counts while it is processed: the decoded tree and the values that the
+// rules derive from it.
 const workFactor = 8
 
-// bodyMemory bounds what bodies take together on this node. Callers whose key is
-// not ours share a quarter of it, so that they cannot lock out the others.
+// bodyMemory bounds the memory of bodies on this node. Callers with an unknown key share a quarter of it, so that they
+// cannot lock out the others.
 type bodyMemory struct{ known, unknown room }
 
 // room is memory that many requests share, in bytes.
@@ -27,7 +26,7 @@ func newBodyMemory(size int64) *bodyMemory {
 	return &bodyMemory{known: room{size: size - size/4}, unknown: room{size: size / 4}}
 }
 
-// share begins the part of one request.
+// share starts the share of one request.
 func (m *bodyMemory) share(known bool) bodyShare {
 	if known {
 		return bodyShare{room: &m.known}
@@ -35,7 +34,7 @@ func (m *bodyMemory) share(known bool) bodyShare {
 	return bodyShare{room: &m.unknown}
 }
 
-// bodyShare is what one request holds of a room.
+// bodyShare is the memory that one request holds of a room.
 type bodyShare struct {
 	room *room
 	held int64
@@ -51,7 +50,7 @@ func (b *bodyShare) take(n int64) bool {
 	return true
 }
 
-// work counts what decoding and deciding a body takes, beyond the body itself.
+// work counts the memory for decoding and deciding a body, beyond the body itself.
 func (b *bodyShare) work(size int) bool { return b.take(int64(size) * (workFactor - 1)) }
 
 func (b *bodyShare) release() {
@@ -59,5 +58,5 @@ func (b *bodyShare) release() {
 	b.held = 0
 }
 
-// errNoRoom says that the request bodies in memory leave no room for another one.
+// errNoRoom means that the request bodies in memory leave no room for another one.
 var errNoRoom = errors.New("the bodies in memory leave no room")

@@ -14,7 +14,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 )
 
-// bulkOperations begins bulk operations and shows their progress.
+// bulkOperations starts bulk operations and shows their progress.
 type bulkOperations struct {
 	admin  *admin.Admin
 	reader loyalty.Reader
@@ -29,7 +29,7 @@ func (b bulkOperations) start(ctx context.Context, q loyalty.BulkRequest) (rawRe
 	})
 }
 
-// begin is start for an operation that take takes on.
+// begin is start for an operation that take creates.
 func (b bulkOperations) begin(ctx context.Context, take func(context.Context, admin.Call) (admin.Done[loyalty.BulkOperation], error)) (rawResponse, error) {
 	answer, err := change(ctx, http.StatusAccepted, bulkAnswer, take)
 	if err == nil && !answer.replayed {
@@ -55,8 +55,7 @@ func (b bulkOperations) status(ctx context.Context, batch string, kinds ...strin
 	return rawResponse{status: http.StatusOK, body: marshal(bulkAnswer(o))}, nil
 }
 
-// named reads the operation of some kinds that a path names. A text that is no id
-// is as unknown as any other.
+// named reads the operation that a path names, if it is of the given kinds. A text that is no id counts as unknown.
 func (b bulkOperations) named(ctx context.Context, batch string, kinds ...string) (loyalty.BulkOperation, error) {
 	id, err := uuid.Parse(batch)
 	if err != nil {
@@ -65,16 +64,16 @@ func (b bulkOperations) named(ctx context.Context, batch string, kinds ...string
 	return b.reader.BulkOperation(plain(ctx), id, kinds...)
 }
 
-// bulkPlace is the place of the items that a caller wants in an operation's list.
+// bulkPlace is the page of an operation's list that a caller wants.
 type bulkPlace struct {
 	batch  string
 	limit  *common.Limit
 	offset *common.Offset
 	cursor *common.Cursor
-	fields map[string]string // what fields of the errors are called in the request; see act
+	fields map[string]string // names of the errors' fields in the request; see act
 }
 
-// refused reads a page of the items that an operation of some kinds refused.
+// refused reads a page of the refused items of an operation.
 func (b bulkOperations) refused(ctx context.Context, at bulkPlace, kinds ...string) (list.Links[loyalty.BulkItem], error) {
 	p, err := pageOf(ctx, at.limit, at.offset, at.cursor)
 	if err != nil {
@@ -93,8 +92,7 @@ func (b bulkOperations) refused(ctx context.Context, at bulkPlace, kinds ...stri
 	}), nil
 }
 
-// errors lists the customers whom an operation of some kinds refused, in the language of
-// this answer.
+// errors lists the customers that an operation refused, in the language of this answer.
 func (b bulkOperations) errors(ctx context.Context, at bulkPlace, kinds ...string) (rawResponse, error) {
 	l, err := b.refused(ctx, at, kinds...)
 	if err != nil {
@@ -109,7 +107,7 @@ func (b bulkOperations) errors(ctx context.Context, at bulkPlace, kinds ...strin
 	return rawResponse{status: http.StatusOK, body: marshal(out)}, nil
 }
 
-// bulkPage is a page of items, which are found by their numbers.
+// bulkPage is a page of items by their numbers.
 func bulkPage(p list.Page) loyalty.BulkPage {
 	out := loyalty.BulkPage{Limit: p.Fetch(), Offset: p.Offset}
 	if p.Cursor == nil || len(p.Cursor.ID) != 8 {

@@ -11,10 +11,9 @@ import (
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
-// TestReadsOfACustomerAskOneMachine: no read that names a customer has a statement that asks several
-// parts of a table; Citus counts them itself. The operations are those of the documents, so that a
-// new one is counted too. A place on a board is one among everybody. Of the other reads those that
-// ask every machine say so in their description.
+// TestReadsOfACustomerAskOneMachine: no read that names a customer has a statement that asks several parts of a table;
+// Citus counts them itself. The operations are those of the documents, so that a new one is counted too. A place on a
+// board is one among all customers. Of the other reads, those that ask every machine say so in their description.
 func TestReadsOfACustomerAskOneMachine(t *testing.T) {
 	storetest.CitusOnly(t)
 	url := storetest.Postgres(t)

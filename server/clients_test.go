@@ -16,7 +16,7 @@ import (
 	"github.com/loyalty-platform/loyalty/openapi"
 )
 
-// published fetches a document as everybody can, unsigned.
+// published fetches a document as any client can, unsigned.
 func (h *house) published(path string) []byte {
 	h.t.Helper()
 	resp, err := http.Get(h.url + path) //nolint:noctx,gosec // loopback

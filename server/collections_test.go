@@ -60,10 +60,9 @@ type newmanReport struct {
 	}
 }
 
-// TestCollections runs every request of the twelve collections, as somebody who
-// imported them and set four variables, against a server that has what they name.
-// All are signed by the collection's own script; none may fail, and every GET must
-// find what it asks for.
+// TestCollections runs every request of the twelve collections, like a user who imported them and set four variables,
+// against a server that has what they name. All are signed by the collection's own script; none may fail, and every GET
+// must find what it asks for.
 //
 // spec: service.published
 func TestCollections(t *testing.T) {
@@ -90,7 +89,7 @@ func TestCollections(t *testing.T) {
 	}
 }
 
-// madeUp is an id that the platform gave away: what a collection names is nobody's.
+// madeUp is an id that the platform gives out: the collections' own ones do not exist.
 var madeUp = regexp.MustCompile(`^(0197b3a2-.*|LK[A-Z0-9]{14})$`)
 
 func oneIf(b bool) int {

@@ -13,8 +13,7 @@ import (
 // filterProperty is the condition of a webhook.
 const filterProperty = "filter"
 
-// withWarnings adds to the answer of a change what its sender should know about the conditions that
-// were sent with it.
+// withWarnings adds warnings about the conditions of a change to its answer.
 func withWarnings[T any](ctx context.Context, inForce func() *programme.Programme, body func(T) any) func(T) any {
 	r := requestOf(ctx)
 	return func(v T) any {
@@ -29,8 +28,8 @@ func withWarnings[T any](ctx context.Context, inForce func() *programme.Programm
 	}
 }
 
-// blindConditions warns of the conditions in a body that compare money of no particular currency,
-// where the programme has rates for several. They are saved, because a shop may sell in one only.
+// blindConditions warns of conditions in a body that compare money without naming a currency, if the programme has
+// rates for several. They are saved nevertheless, because a shop may sell in one currency only.
 func blindConditions(p *programme.Programme, body any) (warnings []*loyalty.Error) {
 	if !p.KnowsOthers() {
 		return nil

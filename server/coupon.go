@@ -28,13 +28,12 @@ type couponAPI struct {
 
 var _ coupon.StrictServerInterface = (*couponAPI)(nil)
 
-// maxHistory bounds the history of one coupon: a gift card may be used any number
-// of times.
+// maxHistory bounds the history of one coupon in an answer: a gift card may be used any number of times.
 const maxHistory = 1000
 
 // GetCoupon reads one coupon by its code, with the events that changed it.
 func (a *couponAPI) GetCoupon(ctx context.Context, in coupon.GetCouponRequestObject) (coupon.GetCouponResponseObject, error) {
-	// one more than are shown, because the oldest shown one needs its predecessor to show what it changed
+	// one more than shown, because the oldest shown event needs its predecessor to show what it changed
 	c, err := a.reader.CouponRecord(plain(ctx), in.Code, maxHistory+1)
 	if err != nil {
 		return nil, err
@@ -60,7 +59,7 @@ func couponEvents(moves []loyalty.CouponMove) []coupon.CouponEvent {
 		}
 		balance := money.Amount(m.After.Balance)
 		list[i].Balance = &balance
-		before := money.Amount(0) // nothing was used of a card before its first event
+		before := money.Amount(0) // a card begins unused
 		if i+1 < len(moves) {
 			before = usedOf(&moves[i+1].After)
 		}
@@ -69,8 +68,8 @@ func couponEvents(moves []loyalty.CouponMove) []coupon.CouponEvent {
 	return list
 }
 
-// usedOf is what stands used of a gift card. Its balance cannot tell what an event used or gave back: a code that
-// nobody held has none before its first use, and one that is given anew has another.
+// usedOf is the amount used of a gift card. Its balance cannot show what an event used or gave back: a code without a
+// holder has no balance before its first use, and a reissued code has a new one.
 func usedOf(c *loyalty.Coupon) (used money.Amount) {
 	for _, u := range c.Uses {
 		used += u.Amount
@@ -78,7 +77,7 @@ func usedOf(c *loyalty.Coupon) (used money.Amount) {
 	return used
 }
 
-// changedBy is by how much an amount changed; nil: it did not.
+// changedBy is by how much an amount changed; nil if it did not.
 func changedBy(after, before money.Amount) *money.Amount {
 	change := max(after-before, before-after)
 	if change == 0 {
@@ -99,8 +98,7 @@ func (a *couponAPI) ListCoupons(ctx context.Context, in coupon.ListCouponsReques
 	return a.coupons.page(ctx, p, q, readable)
 }
 
-// AddCodes fills a pool with codes that no customer holds yet: at once, or as a bulk
-// operation where they are many.
+// AddCodes fills a pool with codes that no customer holds yet: at once, or as a bulk operation if there are many.
 func (a *couponAPI) AddCodes(ctx context.Context, in coupon.AddCodesRequestObject) (coupon.AddCodesResponseObject, error) {
 	generate := 0
 	if in.Body.Generate != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 )
 
-// poolType is the entity that a pool is.
+// poolType is the entity type of pools.
 const poolType = domaincoupon.PoolType
 
 // ListCouponPools lists the pools with the counts of their codes, the oldest first.
@@ -41,7 +41,7 @@ func (a *couponAPI) ListCouponPools(ctx context.Context, in coupon.ListCouponPoo
 	return rawResponse{status: http.StatusOK, body: marshal(out)}, err
 }
 
-// poolRecord writes a pool as the Entities API does, with its counts behind.
+// poolRecord writes a pool as the Entities API does, followed by its counts.
 func poolRecord(e *loyalty.Entity, n loyalty.PoolStock) json.RawMessage {
 	own := recordOf("coupons", "pool", e, "")
 	counts := marshal(struct {
@@ -79,7 +79,7 @@ func (a *couponAPI) GetCouponPool(ctx context.Context, in coupon.GetCouponPoolRe
 	return rawResponse{status: http.StatusOK, body: marshal(poolAnswer(n)(e))}, err
 }
 
-// CreateCouponPool adds a pool, which has no codes yet.
+// CreateCouponPool adds a pool without codes.
 func (a *couponAPI) CreateCouponPool(ctx context.Context, in coupon.CreateCouponPoolRequestObject) (coupon.CreateCouponPoolResponseObject, error) {
 	c, err := a.changes.read(ctx, poolType, (*contract.Schema).Creation)
 	if err != nil {
@@ -93,7 +93,7 @@ func (a *couponAPI) CreateCouponPool(ctx context.Context, in coupon.CreateCoupon
 	})
 }
 
-// UpdateCouponPool changes the properties of a pool that are sent. It moves no code.
+// UpdateCouponPool changes the sent properties of a pool. It moves no codes.
 func (a *couponAPI) UpdateCouponPool(ctx context.Context, in coupon.UpdateCouponPoolRequestObject) (coupon.UpdateCouponPoolResponseObject, error) {
 	c, err := a.changes.read(ctx, poolType, (*contract.Schema).Patch)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// usagePeriod is the number of days that usage covers unless a filter says otherwise.
+// usagePeriod is the number of days that usage covers by default.
 const usagePeriod = 31
 
 // GetCouponUsage counts coupons and their value by pool, status, day and currency.

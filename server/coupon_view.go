@@ -39,7 +39,7 @@ func (r couponReader) page(ctx context.Context, p list.Page, q loyalty.CouponQue
 	})}, err
 }
 
-// couponOf renders a coupon in its present state. Nothing is shown of a holder who left.
+// couponOf renders a coupon in its present state. A holder who left is not shown.
 func couponOf(language *tongue, c *loyalty.Coupon, holder loyalty.Person, now time.Time) common.Coupon {
 	out := common.Coupon{
 		Code: c.Code, Name: textOrNil(language.text(c.Name.Texts)), Type: common.CouponType(c.Type), Value: worth(c),
@@ -55,8 +55,7 @@ func couponOf(language *tongue, c *loyalty.Coupon, holder loyalty.Person, now ti
 	return out
 }
 
-// alike renders the same thing for another document, whose schema has its own type: what
-// has the same name and the same type is taken over.
+// alike converts a value to the type of another document: it copies the fields with the same name and type.
 func alike[To, From any](from *From) (to To) {
 	source, target := reflect.ValueOf(from).Elem(), reflect.ValueOf(&to).Elem()
 	for i := range target.NumField() {
@@ -76,7 +75,7 @@ func couponOwner(c loyalty.Person) *common.CouponOwner {
 	return &common.CouponOwner{ID: c.Name}
 }
 
-// claimedCoupon renders a coupon that a customer got just now; nil without one.
+// claimedCoupon renders a coupon that a customer has just received; nil without one.
 func claimedCoupon(language *tongue, c *loyalty.Coupon, holder *loyalty.Customer) *common.ClaimedCoupon {
 	if c == nil {
 		return nil

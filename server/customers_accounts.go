@@ -8,8 +8,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// MergeCustomer makes the customer of the path part of the target. The event is
-// the target's.
+// MergeCustomer merges the customer of the path into the target. The event belongs to the target.
 func (a *customersAPI) MergeCustomer(ctx context.Context, in customers.MergeCustomerRequestObject) (customers.MergeCustomerResponseObject, error) {
 	source, err := a.customers.exactName(plain(ctx), in.CustomerID)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 )
 
-// ExportCustomer begins to write all that is known of a customer.
+// ExportCustomer starts the export of all data of a customer.
 func (a *customersAPI) ExportCustomer(ctx context.Context, in customers.ExportCustomerRequestObject) (customers.ExportCustomerResponseObject, error) {
 	r, personal := requestOf(ctx), loyalty.Deref(in.Params.Personal)
 	if err := mayName(r, personal); err != nil {

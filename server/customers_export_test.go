@@ -28,8 +28,9 @@ func (h *house) known(customer, query string) map[string][]map[string]any {
 	return tables
 }
 
-// TestExportOfACustomer: every row of one person, of those merged into them too, and of nobody else; in the columns of the
-// tables; what names a person comes only where it was asked for, by a key that may see it, and leaves a line in the audit.
+// TestExportOfACustomer: every row of one person and of the customers merged into it, and of no other, in the columns
+// of the tables. What names a person comes only on request, for a key that may see it, and leaves a line in the audit
+// trail.
 func TestExportOfACustomer(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, at string) {
 		h := openOn(t, at, patient)

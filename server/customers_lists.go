@@ -7,12 +7,12 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// AddToCustomerList begins to put customers on a list.
+// AddToCustomerList starts adding customers to a list.
 func (a *customersAPI) AddToCustomerList(ctx context.Context, in customers.AddToCustomerListRequestObject) (customers.AddToCustomerListResponseObject, error) {
 	return a.bulk.start(ctx, loyalty.BulkRequest{Kind: loyalty.BulkListAdd, Target: in.ListID, Customers: in.Body.Customers})
 }
 
-// RemoveFromCustomerList begins to take customers off a list.
+// RemoveFromCustomerList starts removing customers from a list.
 func (a *customersAPI) RemoveFromCustomerList(ctx context.Context, in customers.RemoveFromCustomerListRequestObject) (customers.RemoveFromCustomerListResponseObject, error) {
 	return a.bulk.start(ctx, loyalty.BulkRequest{Kind: loyalty.BulkListRemove, Target: in.ListID, Customers: in.Body.Customers})
 }
@@ -22,7 +22,7 @@ func (a *customersAPI) GetCustomerListStatus(ctx context.Context, in customers.G
 	return a.bulk.status(ctx, in.BatchID, loyalty.BulkListAdd, loyalty.BulkListRemove)
 }
 
-// ListCustomerListErrors lists whom such an operation refused.
+// ListCustomerListErrors lists the customers that such an operation refused.
 func (a *customersAPI) ListCustomerListErrors(ctx context.Context, in customers.ListCustomerListErrorsRequestObject) (customers.ListCustomerListErrorsResponseObject, error) {
 	at := bulkPlace{batch: in.BatchID, limit: in.Params.Limit, offset: in.Params.Offset, cursor: in.Params.Cursor}
 	return a.bulk.errors(ctx, at, loyalty.BulkListAdd, loyalty.BulkListRemove)

@@ -42,7 +42,7 @@ func (h *house) work(done int) {
 	require.Equal(h.t, fmt.Sprint(done, " 0"), fmt.Sprint(ran["last_result"].(map[string]any)["done"], " ", ran["last_result"].(map[string]any)["failed"]), ran)
 }
 
-// refusals lists whom an operation refused, each with the code.
+// refusals lists the customers that an operation refused, each with the code.
 func refusals(t *testing.T, a answer) []string {
 	t.Helper()
 	require.Equal(t, http.StatusOK, a.status, a.body)

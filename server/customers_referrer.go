@@ -8,15 +8,15 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// withReferrer is one customer as callers see it, with who referred it.
+// withReferrer is one customer for callers, with its referrer.
 func withReferrer(ctx context.Context, reader loyalty.Reader, choose fieldSelection, c *loyalty.Customer) (common.Customer, error) {
 	out := []common.Customer{choose.customer(c)}
 	err := nameReferrers(ctx, reader, choose, []loyalty.Customer{*c}, out)
 	return out[0], err
 }
 
-// nameReferrers adds the referrers of customers, by the name that callers know. Referrers
-// who opted out are not named, and customers who opted out are given none.
+// nameReferrers adds the referrers of customers by their public names. Referrers who opted out are not named, and
+// customers who opted out get none.
 func nameReferrers(ctx context.Context, reader loyalty.Reader, choose fieldSelection, list []loyalty.Customer, out []common.Customer) error {
 	var ids []loyalty.ID
 	for i := range list {

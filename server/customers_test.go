@@ -133,7 +133,7 @@ func TestForgottenCustomer(t *testing.T) {
 	require.NotContains(t, a.body, "email")
 }
 
-// TestCustomersByID: customers are listed and counted by an id, an external one too, and one that nobody has finds nobody.
+// TestCustomersByID: customers are listed and counted by an id, also by an external one, and an unknown id finds none.
 func TestCustomersByID(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, at string) {
 		h := openOn(t, at)
@@ -226,7 +226,7 @@ func TestCustomerPoints(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, h.get("/customers/nobody/points").status)
 }
 
-// TestReadsSettleFirst: nobody is shown points that have expired.
+// TestReadsSettleFirst: no read shows points that have expired.
 func TestReadsSettleFirst(t *testing.T) {
 	h := open(t)
 	h.enrol("ada")

@@ -7,8 +7,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/contract"
 )
 
-// deprecate adds the header of RFC 9745 if one of the actions is deprecated, and since when. It is
-// added before the body is checked, because refused events carry it too.
+// deprecate adds the header of RFC 9745, with the date, if one of the actions is deprecated. It runs before the body is
+// checked, because answers to refused events have the header too.
 func deprecate(c *gin.Context, vocabulary *contract.Vocabulary, actions []string) {
 	for _, action := range actions {
 		if since, deprecated := vocabulary.Deprecated(action); deprecated {

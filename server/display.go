@@ -27,7 +27,7 @@ type displayAPI struct {
 
 var _ display.StrictServerInterface = (*displayAPI)(nil)
 
-// ClaimOffer notes that a customer wants an offer.
+// ClaimOffer records that a customer wants an offer.
 func (a *displayAPI) ClaimOffer(ctx context.Context, in display.ClaimOfferRequestObject) (display.ClaimOfferResponseObject, error) {
 	return a.submitter.submitFor(ctx, customerAction{
 		customer: in.CustomerID, action: "offer_claim", data: map[string]any{"offer": in.OfferID},

@@ -15,17 +15,17 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/reward"
 )
 
-// activityKind is one kind of the things that a customer may do.
+// activityKind is a kind of activity that a customer may do.
 type activityKind struct {
-	name   string // its key in the overview, and what activity_types calls it
-	one    string // the same in the singular, which activity_types takes too
-	module string // without which the kind is left out
-	// all returns what the list of the kind answers without filters.
+	name   string // its key in the overview and in activity_types
+	one    string // the singular, which activity_types accepts too
+	module string // the module that must be on for the kind to be shown
+	// all returns the list of the kind without filters.
 	all func(r *engine.Run, language *tongue) ([]any, error)
 }
 
-// activityKinds are the kinds of the overview, in its order. Each has its function
-// next to its own list, which uses the same one.
+// activityKinds are the kinds of the overview, in its order. The function of each kind is next to its list and shares
+// its code.
 var activityKinds = []activityKind{
 	{"rewards", "reward", programme.ModuleRewards, rewardsOverview},
 	{"challenges", "challenge", programme.ModuleChallenges, challengesOverview},
@@ -37,8 +37,7 @@ var activityKinds = []activityKind{
 	{"prize_wheels", "prize_wheel", programme.ModulePrizeWheels, overview(wheels.activities)},
 }
 
-// overview makes a list's own function one of the overview: what is active, without
-// filters.
+// overview turns a list's function into one of the overview: the active entries, without filters.
 func overview(list func(*engine.Run, *tongue) ([]activity, error)) func(*engine.Run, *tongue) ([]any, error) {
 	return func(r *engine.Run, language *tongue) ([]any, error) {
 		all, err := list(r, language)
@@ -72,7 +71,7 @@ func (a *displayAPI) ListActivities(ctx context.Context, in display.ListActiviti
 	return rawResponse{status: http.StatusOK, body: marshal(overview)}, nil
 }
 
-// activityNeeds is what the kinds read of a customer, so that it is loaded at once.
+// activityNeeds is what all kinds read of a customer, so that it is loaded at once.
 func activityNeeds(p *programme.Programme) loyalty.CustomerNeeds {
 	n := reward.ClaimNeeds(reward.Rewards.Of(p))
 	n.Tallies = append(n.Tallies, offer.OfferTallies(p)...)
@@ -83,7 +82,7 @@ func activityNeeds(p *programme.Programme) loyalty.CustomerNeeds {
 	return n
 }
 
-// kindsOf reads activity_types: all kinds if it is absent. An unknown name chooses nothing.
+// kindsOf reads activity_types: all kinds if it is absent. An unknown name selects nothing.
 func kindsOf(text *string) []activityKind {
 	if text == nil {
 		return activityKinds
@@ -106,7 +105,7 @@ func fieldsOf(text *string) []string {
 	return names
 }
 
-// selected writes entries with the properties that were chosen; nil: with all.
+// selected writes entries with the selected properties; nil fields means all.
 func selected(list []any, fields []string) []json.RawMessage {
 	out := make([]json.RawMessage, len(list))
 	for i, entry := range list {

@@ -15,12 +15,11 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// activity is something that a customer may do: what is answered of it, and what its list
-// is filtered and sorted by.
+// activity is an activity with its answer and the columns to filter and sort its list by.
 type activity struct {
 	entry          any // of the generated type of its list
 	id, title      string
-	kind           string // type, of those that have one
+	kind           string // its type, for kinds that have one
 	points, weight int64
 	stores         []string
 	dates          loyalty.Dates
@@ -28,8 +27,7 @@ type activity struct {
 	custom         map[string]json.RawMessage
 }
 
-// activityColumns are what the lists can be filtered and sorted by; the document says which of them
-// each list has.
+// activityColumns are the columns to filter and sort the lists by; the document says which of them each list has.
 var activityColumns = map[string]list.Column[activity]{
 	"status":    {Of: func(e activity) any { return e.status }},
 	"type":      {Of: func(e activity) any { return e.kind }},
@@ -42,7 +40,7 @@ var activityColumns = map[string]list.Column[activity]{
 	"ends_at":   {Of: func(e activity) any { return momentOrNil(e.dates.EndsAt) }},
 }
 
-// momentOrNil is a date as a column has it.
+// momentOrNil is a date as the value of a column.
 func momentOrNil(m loyalty.Moment) any {
 	if m.IsZero() {
 		return nil
@@ -50,18 +48,18 @@ func momentOrNil(m loyalty.Moment) any {
 	return m.Time
 }
 
-// activityList is a list of activities as a request asks for it.
+// activityList is a request for a list of activities.
 type activityList struct {
 	customer string
 	limit    *common.Limit
 	offset   *common.Offset
 	order    list.Order
-	kind     string // the type of entity, whose declared attributes are filters too
+	kind     string // the type of entity, whose declared attributes are filters as well
 	needs    loyalty.CustomerNeeds
 	all      func(r *engine.Run, language *tongue) ([]activity, error)
 }
 
-// catalogue is a type of entity of which the Display API lists every one as an activity.
+// catalogue is a type of entity of which the Display API lists every entity as an activity.
 type catalogue[T any] struct {
 	entities *programme.EntityType[T]
 	render   func(r *engine.Run, language *tongue, entity T) (activity, error)
@@ -78,8 +76,8 @@ func (c *catalogue[T]) list(customer string, limit *common.Limit, offset *common
 	return activityList{customer: customer, limit: limit, offset: offset, order: order, kind: c.entities.Type, needs: c.needs, all: c.activities}
 }
 
-// activityOf reads the entity of a catalogue that a path names, as the customer sees it. E is the
-// type of its entry. It fails with ErrEntityNotFound.
+// activityOf reads the entity of a catalogue that a path names, as the customer sees it. E is the type of its entry. It
+// fails with ErrEntityNotFound.
 func activityOf[E, T any](ctx context.Context, customers customerReader, c *catalogue[T], customer, id string) (entry E, err error) {
 	err = customers.view(ctx, customer, c.needs, func(r *engine.Run) error {
 		entity, err := lookup(c.entities.Of(r.Programme), c.entities.Type, id)
@@ -121,7 +119,7 @@ func chosenActivities[E any](p list.Page, programme *programme.Programme, kind s
 	return list.Links[E]{Entries: entries[E](found.Entries), Next: found.Next, Previous: found.Previous, Time: found.Time}
 }
 
-// activeOnly keeps what is active, unless the request has a filter on the status.
+// activeOnly keeps the active entries, unless the request filters by status.
 func activeOnly(query []list.Pair, all []activity) []activity {
 	if asksForStatus(query) {
 		return all
@@ -129,7 +127,7 @@ func activeOnly(query []list.Pair, all []activity) []activity {
 	return slices.DeleteFunc(all, func(e activity) bool { return e.status != loyalty.StatusActive })
 }
 
-// asksForStatus reports whether a filter of a request is one for the status.
+// asksForStatus reports whether a request filters by status.
 func asksForStatus(query []list.Pair) bool {
 	return slices.ContainsFunc(query, func(p list.Pair) bool {
 		name, _ := list.SplitOperator(p.Name)
@@ -146,8 +144,8 @@ func entries[E any](all []activity) []E {
 	return out
 }
 
-// activitiesOf makes an activity of each entity of a kind, in the order of a catalogue:
-// by beginning, those without one last, then by id.
+// activitiesOf makes an activity of each entity of a kind, in the order of a catalogue: by beginning, entities without
+// one last, then by id.
 func activitiesOf[T any](all map[string]T, of func(T) (activity, error)) ([]activity, error) {
 	out := make([]activity, 0, len(all))
 	for _, entity := range all {

@@ -48,8 +48,7 @@ func rewardsOverview(r *engine.Run, language *tongue) ([]any, error) {
 	return out, err
 }
 
-// GetRewardActivity shows one reward as a customer sees it, if it meets the
-// filters.
+// GetRewardActivity shows one reward as a customer sees it, if it meets the filters.
 func (a *displayAPI) GetRewardActivity(ctx context.Context, in display.GetRewardActivityRequestObject) (display.GetRewardActivityResponseObject, error) {
 	p, err := pageOf(ctx, nil, nil, nil)
 	if err != nil {
@@ -77,7 +76,7 @@ func (a *displayAPI) GetRewardActivity(ctx context.Context, in display.GetReward
 	return out, err
 }
 
-// oneReward is what the outlook of one reward reads.
+// oneReward is what the outlook of one reward reads of a customer.
 func oneReward(p *programme.Programme, id string) loyalty.CustomerNeeds {
 	one := map[string]*reward.Reward{}
 	if reward := reward.Rewards.Of(p)[id]; reward != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// challengeType is the entity that a challenge is.
+// challengeType is the entity type of challenges.
 var challengeType = challenge.Challenges.Type
 
 // challengeView is a challenge as one customer sees it.
@@ -24,7 +24,7 @@ type challengeView struct {
 	dated, title string
 }
 
-// challengeColumns are what lists of challenges are filtered and sorted by.
+// challengeColumns are the columns to filter and sort challenges by.
 var challengeColumns = map[string]list.Column[*challengeView]{
 	"points":    {Of: func(v *challengeView) any { return v.Points }},
 	"tags":      {Of: func(v *challengeView) any { return v.Tags }},
@@ -33,7 +33,7 @@ var challengeColumns = map[string]list.Column[*challengeView]{
 	"title":     {Of: func(v *challengeView) any { return v.title }},
 }
 
-// challengeNeeds is what a customer's progress with challenges is read from.
+// challengeNeeds is what a customer's progress in challenges is read from.
 var challengeNeeds = loyalty.CustomerNeeds{Progress: loyalty.Kinds(loyalty.ProgressChallenge)}
 
 // challengeViews returns all challenges, with this customer's progress.
@@ -49,13 +49,13 @@ func challengeViews(r *engine.Run, language *tongue) ([]*challengeView, error) {
 	return all, nil
 }
 
-// openChallenges are those that this customer can work on.
+// openChallenges are the challenges that this customer can work on.
 func openChallenges(r *engine.Run, language *tongue) ([]*challengeView, error) {
 	all, err := challengeViews(r, language)
 	return slices.DeleteFunc(all, func(v *challengeView) bool { return v.dated != loyalty.StatusActive || v.state.Left == 0 }), err
 }
 
-// completedChallenges are those that this customer completed, the last one first.
+// completedChallenges are the challenges that this customer completed, the last one first.
 func completedChallenges(r *engine.Run, language *tongue) ([]*challengeView, error) {
 	all, err := challengeViews(r, language)
 	all = slices.DeleteFunc(all, func(v *challengeView) bool { return v.state.Completions == 0 })

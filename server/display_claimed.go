@@ -13,7 +13,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/reward"
 )
 
-// rewardType is the entity that a reward is.
+// rewardType is the entity type of rewards.
 const rewardType = loyalty.RewardType
 
 // claimed is a claim with its reward, archived or not.
@@ -23,7 +23,7 @@ type claimed struct {
 	status string // of the reward now
 }
 
-// ListClaimedRewards lists what a customer claimed or received, the newest first.
+// ListClaimedRewards lists the rewards that a customer claimed or received, the newest first.
 func (a *displayAPI) ListClaimedRewards(ctx context.Context, in display.ListClaimedRewardsRequestObject) (display.ListClaimedRewardsResponseObject, error) {
 	p, err := pageOf(ctx, in.Params.Limit, in.Params.Offset, in.Params.Cursor)
 	if err != nil {
@@ -31,7 +31,7 @@ func (a *displayAPI) ListClaimedRewards(ctx context.Context, in display.ListClai
 	}
 	o := list.Ordered(in.Params.Sort, in.Params.Order)
 	if o.Column == "" {
-		o.Descending = false // it is the list's own direction
+		o.Descending = false // the list's own direction
 	}
 	language := requestOf(ctx).language
 	l, coupons, err := a.claimsOf(ctx, in.CustomerID, p, o)
@@ -48,10 +48,9 @@ func (a *displayAPI) ListClaimedRewards(ctx context.Context, in display.ListClai
 	return out, err
 }
 
-// claimsOf returns one page of a customer's claims, and the coupons that they gave, by code, as far
-// as the customer still holds them: the code of a coupon that was passed on is the new holder's
-// secret. Filters and orders refer to the rewards, whose fields the claims do not have, so all of
-// the customer's claims are read for them.
+// claimsOf returns one page of a customer's claims, and the coupons of the claims, by code, that the customer still
+// holds: the code of a coupon that was passed on is the new holder's secret. Filters and orders refer to the rewards,
+// whose fields the claims lack, so they need all of the customer's claims.
 func (a *displayAPI) claimsOf(ctx context.Context, ref string, p list.Page, o list.Order) (l list.Links[claimed], _ map[string]loyalty.HeldCoupon, err error) {
 	p.OldestFirst = o.OldestFirst()
 	now, q := a.clock(), loyalty.ClaimQuery{Ref: ref, OldestFirst: p.OldestFirst, Page: p.Store()}
@@ -84,8 +83,7 @@ func (a *displayAPI) claimsOf(ctx context.Context, ref string, p list.Page, o li
 	return list.Linked(p, all, now, place), found.Coupons, err
 }
 
-// claimColumns are what claimed rewards can be filtered and sorted by. Points are
-// those that the claim cost.
+// claimColumns are the columns to filter and sort claimed rewards by. Points are the price of the claim.
 func (a *displayAPI) claimColumns(language *tongue) map[string]list.Column[claimed] {
 	return map[string]list.Column[claimed]{
 		"type":       {Of: func(c claimed) any { return c.reward.Type }},
@@ -107,7 +105,7 @@ func timeOrNil(t time.Time) any {
 	return t
 }
 
-// withRewards joins claims with their rewards. One that is archived is over.
+// withRewards joins claims with their rewards. An archived reward is over.
 func (a *displayAPI) withRewards(ctx context.Context, page *loyalty.ClaimPage, now time.Time) ([]claimed, error) {
 	known, list := map[string]claimed{}, make([]claimed, len(page.Claims))
 	for i, c := range page.Claims {
@@ -124,8 +122,8 @@ func (a *displayAPI) withRewards(ctx context.Context, page *loyalty.ClaimPage, n
 	return list, nil
 }
 
-// rewardOf finds a reward of the programme, or one that is archived: this node may not have
-// heard of that yet, or of a new one.
+// rewardOf finds a reward of the programme, or an archived one: this node may not know yet that a reward was archived
+// or created.
 func (a *displayAPI) rewardOf(ctx context.Context, page *loyalty.ClaimPage, id string, now time.Time) (claimed, error) {
 	if r := reward.Rewards.Of(a.programme())[id]; r != nil {
 		return claimed{reward: r, status: r.Status(now)}, nil

@@ -7,7 +7,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// ListCustomerCoupons lists what a customer holds, what they got last first.
+// ListCustomerCoupons lists the coupons that a customer holds, the latest first.
 func (a *displayAPI) ListCustomerCoupons(ctx context.Context, in display.ListCustomerCouponsRequestObject) (display.ListCustomerCouponsResponseObject, error) {
 	p, err := pageOf(ctx, in.Params.Limit, in.Params.Offset, in.Params.Cursor)
 	if err != nil {

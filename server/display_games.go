@@ -47,7 +47,7 @@ func (a *displayAPI) SpinPrizeWheel(ctx context.Context, in display.SpinPrizeWhe
 	})
 }
 
-// wonReward names a reward; its title is there as long as the reward is.
+// wonReward names a reward, with its title if the reward still exists.
 func wonReward(p *programme.Programme, language *tongue, id string) *display.WonReward {
 	won := &display.WonReward{ID: id}
 	if reward := reward.Rewards.Of(p)[id]; reward != nil {

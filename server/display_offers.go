@@ -76,7 +76,7 @@ func offerMatch(o *offer.Offer) string {
 	return o.RequiredMatch
 }
 
-// offerItems renders the products that an offer means; nil: there are none.
+// offerItems renders the products of an offer; nil if there are none.
 func offerItems(items []offer.OfferItem) (list []common.OfferItem) {
 	for _, i := range items {
 		list = append(list, common.OfferItem{Type: common.OfferItemType(i.Type), ID: i.ID, MinQuantity: max(1, i.MinQuantity)})
@@ -88,7 +88,7 @@ func offerDiscount(o *offer.Offer) common.OfferDiscount {
 	return common.OfferDiscount{Type: common.OfferDiscountType(o.Discount.Type), Value: o.Discount.Value}
 }
 
-// amountOrNil leaves an amount of nothing out.
+// amountOrNil leaves out an amount of zero.
 func amountOrNil(a money.Amount) *money.Amount {
 	if a == 0 {
 		return nil

@@ -12,10 +12,10 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/game"
 )
 
-// flows are the flows of questions and how far the customer is.
+// flows are the flows of questions with the customer's progress.
 var flows = &catalogue[*game.Flow]{game.Flows, flowEntry, loyalty.CustomerNeeds{Progress: loyalty.Kinds(loyalty.ProgressFlow)}}
 
-// ListProfiling lists the flows of questions and how far the customer is.
+// ListProfiling lists the flows of questions with the customer's progress.
 func (a *displayAPI) ListProfiling(ctx context.Context, in display.ListProfilingRequestObject) (display.ListProfilingResponseObject, error) {
 	order := list.Ordered(in.Params.Sort, in.Params.Order)
 	l, err := activityPage[display.FlowActivity](ctx, a.customers, flows.list(in.CustomerID, in.Params.Limit, in.Params.Offset, order))
@@ -42,7 +42,7 @@ func flowEntry(r *engine.Run, language *tongue, f *game.Flow) (activity, error) 
 	}, err
 }
 
-// GetNextQuestion reads the first question that the customer has not answered.
+// GetNextQuestion reads the first question without an answer from the customer.
 func (a *displayAPI) GetNextQuestion(ctx context.Context, in display.GetNextQuestionRequestObject) (display.GetNextQuestionResponseObject, error) {
 	var out display.GetNextQuestion200JSONResponse
 	err := a.customers.view(ctx, in.CustomerID, flows.needs, func(r *engine.Run) error {

@@ -11,10 +11,10 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/game"
 )
 
-// quizzes are the quizzes and how the customer did.
+// quizzes are the quizzes with the customer's results.
 var quizzes = &catalogue[*game.Quiz]{game.Quizzes, quizEntry, loyalty.CustomerNeeds{Progress: loyalty.Kinds(loyalty.ProgressQuiz)}}
 
-// ListQuizzes lists the quizzes and how the customer did.
+// ListQuizzes lists the quizzes with the customer's results.
 func (a *displayAPI) ListQuizzes(ctx context.Context, in display.ListQuizzesRequestObject) (display.ListQuizzesResponseObject, error) {
 	order := list.Ordered(in.Params.Sort, in.Params.Order)
 	l, err := activityPage[display.QuizActivity](ctx, a.customers, quizzes.list(in.CustomerID, in.Params.Limit, in.Params.Offset, order))
@@ -33,8 +33,7 @@ func (a *displayAPI) GetQuiz(ctx context.Context, in display.GetQuizRequestObjec
 	return display.GetQuiz200JSONResponse{Data: quiz}, nil
 }
 
-// quizEntry renders a quiz. Its question is shown once it has begun, the right answer once the
-// customer has answered.
+// quizEntry renders a quiz. Its question is shown after it has begun, the right answer after the customer has answered.
 func quizEntry(r *engine.Run, language *tongue, q *game.Quiz) (activity, error) {
 	status, title := q.Status(r.At), language.text(q.Title)
 	e := display.QuizActivity{
@@ -57,7 +56,7 @@ func quizEntry(r *engine.Run, language *tongue, q *game.Quiz) (activity, error) 
 	}, err
 }
 
-// choiceTexts renders the answers to choose from; nil: there are none.
+// choiceTexts renders the answers to choose from; nil if there are none.
 func choiceTexts(language *tongue, all []game.Choice) (list []display.ChoiceText) {
 	for _, c := range all {
 		list = append(list, display.ChoiceText{ID: c.ID, Text: language.text(c.Text)})

@@ -53,8 +53,8 @@ func (a *displayAPI) RevokeReward(ctx context.Context, in display.RevokeRewardRe
 	return a.submitter.submitFor(ctx, revoke)
 }
 
-// claimOf finds a customer's claim of a reward. What it is a claim of never
-// changes; whether it can be undone is the rule's to say.
+// claimOf finds a customer's claim of a reward. The reward of a claim never changes; the rule decides whether it can be
+// undone.
 func (a *displayAPI) claimOf(ctx context.Context, customer, reward, event string) (loyalty.RewardClaim, error) {
 	c, err := a.reader.Customer(ctx, customer)
 	if err != nil {

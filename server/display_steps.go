@@ -11,8 +11,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// stepTo is the next step that an entry offers: a request to something below the
-// customer, named segment by segment; nil: it would be refused.
+// stepTo is the next step of an entry: a request to a path below the customer, given in segments; nil if it would be
+// refused.
 func stepTo(r *engine.Run, refusal error, method string, segments ...string) *common.NextStep {
 	if refusal != nil {
 		return nil
@@ -20,13 +20,12 @@ func stepTo(r *engine.Run, refusal error, method string, segments ...string) *co
 	return &common.NextStep{Method: method, URL: address(append([]string{"customers", r.Customer.Name}, segments...)...)}
 }
 
-// nextStep is stepTo by POST.
+// nextStep is stepTo with POST.
 func nextStep(r *engine.Run, refusal error, segments ...string) *common.NextStep {
 	return stepTo(r, refusal, http.MethodPost, segments...)
 }
 
-// address is a path made of segments. A plus sign is escaped too: some read it as a
-// blank.
+// address is a path made of segments. A plus sign is escaped as well, because some clients read it as a blank.
 func address(segments ...string) string {
 	var b strings.Builder
 	for _, s := range segments {

@@ -27,8 +27,7 @@ func (a *displayAPI) ListTreasureHunts(ctx context.Context, in display.ListTreas
 	return display.ListTreasureHunts200JSONResponse(answerOf(l)), nil
 }
 
-// treasureEntry renders a treasure, without its code. What finds it is an event, not an
-// operation of the Display API.
+// treasureEntry renders a treasure, without its code. An event finds a treasure, not an operation of the Display API.
 func treasureEntry(r *engine.Run, language *tongue, t *game.Treasure) (activity, error) {
 	o, err := game.OutlookOnTreasure(r, t)
 	status, title := t.Status(r.At), language.text(t.Title)

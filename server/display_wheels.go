@@ -18,7 +18,7 @@ var wheels = &catalogue[*game.Wheel]{game.Wheels, wheelEntry, loyalty.CustomerNe
 // ListPrizeWheels lists the wheels and the customer's spins.
 func (a *displayAPI) ListPrizeWheels(ctx context.Context, in display.ListPrizeWheelsRequestObject) (display.ListPrizeWheelsResponseObject, error) {
 	q := wheels.list(in.CustomerID, in.Params.Limit, in.Params.Offset, list.Ordered(in.Params.Sort, in.Params.Order))
-	q.needs = game.WheelNeeds(a.programme()) // the standing with every prize too, in one round trip
+	q.needs = game.WheelNeeds(a.programme()) // with the standing for every prize, in one round trip
 	l, err := activityPage[display.WheelActivity](ctx, a.customers, q)
 	if err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func wheelEntry(r *engine.Run, language *tongue, w *game.Wheel) (activity, error
 	}, err
 }
 
-// wheelSlices renders what can come up, and not how often.
+// wheelSlices renders the possible results, without their odds.
 func wheelSlices(p *programme.Programme, language *tongue, options []game.WheelOption) []display.WheelSlice {
 	list := make([]display.WheelSlice, len(options))
 	for i, o := range options {

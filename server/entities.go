@@ -25,7 +25,7 @@ type entitiesAPI struct {
 	journal    journalReader
 	changes    entityChanges
 	records    entityRecords
-	// customerFields are what the Customers API can filter customers by.
+	// customerFields are the fields to filter customers by in the Customers API.
 	customerFields map[string]list.Field
 	programme      func() *programme.Programme
 	clock          func() time.Time
@@ -43,13 +43,13 @@ type entityList struct {
 	Time     float64           `json:"time"`
 }
 
-// entityRecords renders entities with the status that their fields and dates give.
+// entityRecords renders entities with the status that follows from their fields and dates.
 type entityRecords struct {
 	schemas *contract.Entities
 	clock   func() time.Time
 }
 
-// record renders an entity with its fields as stored, so that no number is rounded on the way.
+// record renders an entity with its fields as stored, so that no number is rounded.
 func (r entityRecords) record(module, entity string, e *loyalty.Entity) json.RawMessage {
 	return recordOf(module, entity, e, r.shownStatus(entityType(module, entity), e))
 }
@@ -112,7 +112,7 @@ func (a *entitiesAPI) CreateEntity(ctx context.Context, in entities.CreateEntity
 	})
 }
 
-// UpdateEntity changes the fields of an entity that are sent.
+// UpdateEntity changes the sent fields of an entity.
 func (a *entitiesAPI) UpdateEntity(ctx context.Context, in entities.UpdateEntityRequestObject) (entities.UpdateEntityResponseObject, error) {
 	if entityType(in.Module, in.Entity) == programme.TypeCustomer {
 		return a.updateCustomer(ctx, in.EntityID)

@@ -33,8 +33,8 @@ func (a *entitiesAPI) ChangeEntities(ctx context.Context, in entities.ChangeEnti
 	})
 }
 
-// changeBodies returns the properties of each change as they were sent: only the type can tell what
-// a form's values are and which nulls count.
+// changeBodies returns the properties of each change as they were sent: the type decides on the types of a form's
+// values and on which nulls count.
 func (a *entitiesAPI) changeBodies(ctx context.Context) ([]any, error) {
 	body, err := parseBody(httpRequest(ctx).Header, requestOf(ctx).body)
 	if err != nil {
@@ -50,8 +50,7 @@ func (a *entitiesAPI) changeBodies(ctx context.Context) ([]any, error) {
 	return bodies, nil
 }
 
-// reading reads the properties of a change by the schema of its type, as it is
-// when the turn comes to the change.
+// reading reads the properties of a change by the schema of its type at the moment when the change is made.
 func (a *entitiesAPI) reading(kind string, body any) func(*programme.Programme, json.RawMessage) (json.RawMessage, error) {
 	return func(p *programme.Programme, before json.RawMessage) (json.RawMessage, error) {
 		fields, err := a.changes.schemas.Of(kind, p)

@@ -19,8 +19,8 @@ import (
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
-// entityOrder is the order in which the request collection creates an entity of each type: whoever
-// sends it as it is begins with an empty programme, so each must come after those it refers to.
+// entityOrder is the order in which the request collection creates an entity of each type: its user begins with an
+// empty programme, so each must come after those it refers to.
 func entityOrder(t *testing.T) []string {
 	t.Helper()
 	text, err := openapi.Collection("entities")

@@ -9,15 +9,15 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// entityChanges reads changes of entities off requests, by the schemas of their types.
+// entityChanges reads changes of entities from requests, by the schemas of their types.
 type entityChanges struct {
 	programme  func() *programme.Programme
 	schemas    *contract.Entities
 	vocabulary *contract.Vocabulary
 }
 
-// read reads the body of a change by the schema that the path names. A type
-// that is not there, or whose module is off, comes before every other fault.
+// read reads the body of a change by the schema that the path names. The error for a type that does not exist, or whose
+// module is off, comes before all others.
 func (r entityChanges) read(ctx context.Context, kind string, as func(fields *contract.Schema, body any) (json.RawMessage, error)) (admin.EntityChange, error) {
 	c := admin.EntityChange{Type: kind}
 	p := r.programme()
@@ -37,8 +37,7 @@ func (r entityChanges) read(ctx context.Context, kind string, as func(fields *co
 	return c, err
 }
 
-// check validates a complete entity against its schema, and what an action declares against the
-// existing declarations.
+// check validates a complete entity against its schema, and an action's declarations against the existing ones.
 func (r entityChanges) check(kind string, fields *contract.Schema, data json.RawMessage) (json.RawMessage, error) {
 	data, err := fields.CheckJSON(data, "")
 	if err != nil || kind != programme.CustomActions.Type {

@@ -39,8 +39,7 @@ var types = map[int]common.ErrorType{
 	http.StatusServiceUnavailable:    "InternalException",
 }
 
-// The failures that are HTTP's own: no rule can have them. Those of httpError
-// have a status that no kind has.
+// The failures of HTTP itself, which no rule can have. Those of type httpError have a status that no kind has.
 var (
 	errReadOnlyKey    = loyalty.NewError(loyalty.Forbidden, 190060, "read_only_key")
 	errAddressRefused = loyalty.NewError(loyalty.Forbidden, 190065, "address_refused")
@@ -76,15 +75,14 @@ func (e httpError) with(key string, value any) httpError {
 	return httpError{e.status, e.fault.With(key, value)}
 }
 
-// asFault finds the failure inside an error and its status. An error without
-// a name is an internal fault, except that a request whose caller or database went
-// away may be repeated.
+// asFault finds the failure inside an error and its status. An error without a name is an internal fault, except when
+// the caller or the database went away: then the request may be repeated.
 func asFault(err error) (int, *loyalty.Error) {
 	var own httpError
 	if errors.As(err, &own) {
 		return own.status, own.fault
 	}
-	left := errors.Is(err, context.Canceled) // what was under way may call that its own fault
+	left := errors.Is(err, context.Canceled) // work under way may report it as a fault of its own
 	var fault *loyalty.Error
 	switch {
 	case errors.As(err, &fault) && (fault.Kind != loyalty.Internal || !left):
@@ -110,8 +108,8 @@ func envelope(lang *tongue, err error) (int, common.Error) {
 	return status, e
 }
 
-// message renders a failure. A reason is a name too, and so is what a pattern wants: where the
-// catalogue knows it, it comes in the language of its sentence.
+// message renders a failure. A reason, and what a pattern wants, are names as well: if the catalogue knows them, they
+// are rendered in the language of the sentence.
 func message(lang *tongue, name string, args map[string]any) string {
 	for arg, group := range wordedArgs {
 		word, ok := args[arg].(string)
@@ -127,11 +125,11 @@ func message(lang *tongue, name string, args map[string]any) string {
 	return lang.message(name, args)
 }
 
-// wordedArgs are the arguments of messages that are names of the catalogue themselves, each with
-// what its names begin with.
+// wordedArgs are the arguments of messages that are themselves names in the catalogue, each with the prefix of its
+// names.
 var wordedArgs = map[string]string{"reason": "reason.", "wanted": "pattern."}
 
-// errorBody is the whole answer to an error.
+// errorBody is the status and the body of the answer to an error.
 func errorBody(lang *tongue, err error) (status int, body []byte) {
 	status, e := envelope(lang, err)
 	return status, marshal(common.ErrorEnvelope{Error: e})
@@ -140,7 +138,7 @@ func errorBody(lang *tongue, err error) (status int, body []byte) {
 func writeJSON(w http.ResponseWriter, status int, body []byte) {
 	w.Header()["Content-Type"] = jsonType
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // a caller who went away is no failure of ours
+	_, _ = w.Write(body) // the caller may be gone: not our failure
 }
 
 var jsonType = []string{"application/json; charset=utf-8"}

@@ -74,8 +74,8 @@ func TestEveryFaultIsWorded(t *testing.T) {
 	}
 }
 
-// TestUnknownErrorsAreHidden: what nobody named is a plain 500, and what a
-// database or a caller who left caused may be repeated.
+// TestUnknownErrorsAreHidden: an error without a name is a plain 500, and one that a database or a departed caller
+// caused may be repeated.
 func TestUnknownErrorsAreHidden(t *testing.T) {
 	catalogue, err := i18n.Load()
 	require.NoError(t, err)

@@ -9,16 +9,16 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// The answer to an event is written without reflection: it is what every purchase waits
-// for. The bytes are those of the contract's types, to which a test holds them.
+// The answer to an event is written without reflection, because every purchase waits for it. The bytes are those of the
+// contract's types, which a test checks.
 
-// How many bytes are set aside for the parts of an answer.
+// The initial capacity for the parts of an answer, in bytes.
 const (
 	customerRoom = 320
 	eventRoom    = 192
 )
 
-// outcomeWithCustomer renders the whole answer to an event at once: what withCustomer makes of its parts.
+// outcomeWithCustomer renders the whole answer to an event at once, with the same result as withCustomer.
 func outcomeWithCustomer(language *tongue, o loyalty.Outcome) []byte {
 	if o.Customer.ID == (loyalty.ID{}) {
 		return appendOutcome(nil, language, o)
@@ -27,12 +27,12 @@ func outcomeWithCustomer(language *tongue, o loyalty.Outcome) []byte {
 	b = appendSummary(b, &o.Customer)
 	at := len(b)
 	b = appendOutcome(b, language, o)
-	b[at] = ',' // where the object of the outcome begins
+	b[at] = ',' // the beginning of the outcome's object
 	return b
 }
 
-// appendOutcome renders what an event did, without the customer. Events name no person,
-// so suppressing personal data leaves out the customer alone.
+// appendOutcome renders the result of an event, without the customer. Events name no person, so suppressing personal
+// data leaves out only the customer.
 func appendOutcome(b []byte, language *tongue, o loyalty.Outcome) []byte {
 	if b == nil {
 		b = make([]byte, 0, 32+eventRoom*len(o.Events))
@@ -80,7 +80,7 @@ func customerBlock(o loyalty.Outcome) []byte {
 func appendSummary(b []byte, c *loyalty.Customer) []byte {
 	p := c.Profile
 	if c.Status == loyalty.OptedOut {
-		p = loyalty.Profile{} // what is left of it are hashes
+		p = loyalty.Profile{} // only hashes are left of it
 	}
 	b = appendInstant(append(b, `{"created_at":`...), c.CreatedAt)
 	b = appendTextOf(b, `,"currency":`, p.Currency)
@@ -99,7 +99,7 @@ func appendSummary(b []byte, c *loyalty.Customer) []byte {
 	return append(appendText(append(b, `,"status":`...), string(c.Status)), '}')
 }
 
-// appendTextOf writes a property, unless it is empty.
+// appendTextOf writes a property unless it is empty.
 func appendTextOf(b []byte, name, s string) []byte {
 	if s == "" {
 		return b

@@ -23,7 +23,7 @@ type eventsAPI struct {
 	engine     Engine
 	vocabulary *contract.Vocabulary
 	programme  func() *programme.Programme
-	// refused is called with the reason why an event of a bulk was refused.
+	// refused is called with the reason of each refused event of a bulk.
 	refused func(error)
 	feed    feedAPI
 	// charge counts the events of a bulk on the key of its request.
@@ -32,10 +32,9 @@ type eventsAPI struct {
 
 var _ events.StrictServerInterface = (*eventsAPI)(nil)
 
-// SubmitEvent records one event. It does not use the generated request object, whose body
-// validate has replaced by {}: it takes the tree that validate checked, so that on the hot
-// path an event is not written out only to be decoded again. So do the other operations of
-// this API.
+// SubmitEvent records one event. It does not use the generated request object, whose body validate has replaced by {}.
+// It takes the tree that validate checked, so that the hot path does not encode an event only to decode it again. The
+// other operations of this API do the same.
 func (a *eventsAPI) SubmitEvent(ctx context.Context, _ events.SubmitEventRequestObject) (events.SubmitEventResponseObject, error) {
 	r := requestOf(ctx)
 	language := r.language
@@ -73,8 +72,7 @@ func (a *eventsAPI) repeated(in *tongue, stored *loyalty.Answer) rawResponse {
 	return out
 }
 
-// shown adds the customer to an answer, unless the programme suppresses what is
-// personal in the answers to events.
+// shown adds the customer to an answer, unless the programme suppresses personal data in the answers to events.
 func (a *eventsAPI) shown(block, body []byte) []byte {
 	if a.programme().SuppressPII {
 		return body
@@ -82,7 +80,7 @@ func (a *eventsAPI) shown(block, body []byte) []byte {
 	return withCustomer(block, body)
 }
 
-// warningsOf renders what a purchase was recorded without.
+// warningsOf renders the warnings of a purchase: the parts that were not recorded.
 func warningsOf(language *tongue, list []*loyalty.Error) []common.Warning {
 	var out []common.Warning
 	for _, w := range list {
@@ -121,7 +119,7 @@ func summary(c loyalty.Customer, suppress bool) *common.CustomerSummary {
 		Reserved: c.Figures.Reserved, Spendable: c.Figures.Spendable(),
 	}
 	if c.Status == loyalty.OptedOut {
-		return out // what is left of the profile are hashes
+		return out // only hashes are left of the profile
 	}
 	p := c.Profile
 	out.Handler, out.Language, out.Currency = textOrNil(p.Handler), textOrNil(p.Language), textOrNil(p.Currency)
@@ -181,7 +179,7 @@ func (a *eventsAPI) SubmitEvents(ctx context.Context, _ events.SubmitEventsReque
 	if len(trees) > maxBulkEvents {
 		return nil, contract.MalformedBody("too_many").At("events")
 	}
-	r.tree = nil // each event's part is let go when the event was read
+	r.tree = nil // frees each event after it is read
 	if c, ok := ctx.(*gin.Context); ok {
 		if err := a.charge(c, len(trees)); err != nil {
 			return nil, err
@@ -202,7 +200,7 @@ func (a *eventsAPI) SubmitEvents(ctx context.Context, _ events.SubmitEventsReque
 	return rawResponse{status: http.StatusOK, body: body, replayed: b.replayed == len(trees)}, nil
 }
 
-// body joins the results, each of which was rendered on its own.
+// body joins the results, which are rendered one by one.
 func (b *bulk) body() []byte {
 	size := 64
 	for _, r := range b.results {
@@ -218,12 +216,10 @@ func (b *bulk) body() []byte {
 	return fmt.Appendf(out, `],"total":%d,"errors":%d}`, len(b.results), b.errors)
 }
 
-// maxBulkEvents bounds the results of a bulk. A body has no room for more events that
-// could be recorded.
+// maxBulkEvents bounds the results of a bulk. A body cannot hold more events that could be recorded.
 const maxBulkEvents = 25_000
 
-// eventTrees returns the events of a bulk as they were sent. A form's values have no types yet,
-// which only the action can tell.
+// eventTrees returns the events of a bulk as sent. A form's values have no types yet: they depend on the action.
 func (r *request) eventTrees(req *http.Request) ([]any, error) {
 	if media, err := mediaType(req.Header, len(r.body)); err == nil && media == formType {
 		root, err := contract.ParseForm(r.body)
@@ -237,8 +233,8 @@ func (r *request) eventTrees(req *http.Request) ([]any, error) {
 	return contract.Items(contract.Properties(r.tree)["events"]), nil
 }
 
-// bulk is the work of one bulk: the submissions that passed the contract with
-// their places, and a result for each event.
+// bulk is the work of one bulk: the submissions that passed the contract with their places, and a result for each
+// event.
 type bulk struct {
 	api         *eventsAPI
 	language    *tongue
@@ -250,8 +246,7 @@ type bulk struct {
 	errors, replayed, reused int
 }
 
-// read checks each event as POST /events would. A broken one has its result at
-// once and never reaches the engine.
+// read checks each event as POST /events would. An invalid event gets its result at once and never reaches the engine.
 func (b *bulk) read(trees []any) {
 	for i, tree := range trees {
 		at := fmt.Sprintf("events[%d]", i)
@@ -267,9 +262,8 @@ func (b *bulk) read(trees []any) {
 	}
 }
 
-// remember makes each event repeatable under the key and its place. The key stands there for the
-// event alone: a caller may send the same events followed by more, and only the new ones are
-// recorded.
+// remember makes each event repeatable under the key and its place. The key stands for the single event: a caller may
+// send the same events followed by more, and only the new ones are recorded.
 func (b *bulk) remember(req *http.Request, key loyalty.AnswerKey) {
 	whole := standsFor(req)
 	for i := range b.submissions {

@@ -114,8 +114,7 @@ func contestEntry(h *house, member string) string {
 	return ""
 }
 
-// claimedReward gives the event that records the claim of a reward; somebody is
-// there to whom it can be passed on.
+// claimedReward gives the event that records the claim of a reward, and makes a customer to pass it on to.
 func claimedReward(h *house, member string) string {
 	friend := "member-" + member[:1] + "005"
 	if h.get("/customers/"+friend).status == http.StatusNotFound {

@@ -13,16 +13,16 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 )
 
-// exportsOpen is how many exports a node writes at once.
+// exportsOpen bounds the exports that a node writes at once.
 const exportsOpen = 8
 
-// exportRows is the size of a piece, the most that an export holds in memory.
+// exportRows is the number of rows in a piece, the most that an export holds in memory.
 const exportRows = 500
 
 // csvType is the media type of CSV.
 const csvType = "text/csv; charset=utf-8"
 
-// exportsAPI writes tables, and all that is known of one customer.
+// exportsAPI writes tables, and all data of one customer.
 type exportsAPI struct {
 	reader    loyalty.ExportReader
 	directory *admin.Directory
@@ -39,12 +39,12 @@ func mayName(r *request, personal bool) error {
 	return nil
 }
 
-// pieces is what an export reads, from its beginning to its end.
+// pieces is the source of an export, from its beginning to its end.
 type pieces interface {
 	Next(ctx context.Context, limit int) (export.Piece, error)
 }
 
-// exportStream is the answer, which is written while it is read.
+// exportStream is an answer that is written while it is read.
 type exportStream struct {
 	api     exportsAPI
 	request *request
@@ -57,11 +57,11 @@ type exportStream struct {
 // VisitExportTableResponse writes the table.
 func (s exportStream) VisitExportTableResponse(w http.ResponseWriter) error { return s.write(w) }
 
-// VisitExportCustomerResponse writes all that is known of a customer.
+// VisitExportCustomerResponse writes all data of a customer.
 func (s exportStream) VisitExportCustomerResponse(w http.ResponseWriter) error { return s.write(w) }
 
-// write writes until there is no more or its reader goes away. An export that cannot go on
-// breaks off, so that its reader does not take it for whole.
+// write writes until the end or until its reader goes away. An export that cannot continue breaks the connection, so
+// that the reader does not take the part for the whole.
 func (s exportStream) write(w http.ResponseWriter) error {
 	ctx := s.request.unbound
 	leave, err := s.api.streams.enter(ctx, s.request.key.ID)
@@ -69,7 +69,7 @@ func (s exportStream) write(w http.ResponseWriter) error {
 		return err
 	}
 	defer leave()
-	piece, err := s.piece(ctx, 0) // what fails at once is answered as an error
+	piece, err := s.piece(ctx, 0) // an immediate failure is answered as an error
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (s exportStream) write(w http.ResponseWriter) error {
 	}
 }
 
-// taken writes a part of a stream. False: its reader went away, or takes nothing.
+// taken writes a part of a stream; false if its reader went away or reads nothing.
 func taken(w http.ResponseWriter, to *http.ResponseController, text []byte) bool {
 	if err := to.SetWriteDeadline(time.Now().Add(takeTime)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return false
@@ -140,7 +140,7 @@ func (a exportsAPI) over() bool {
 // mayGoOn reports whether the key of a request may still read what it asked for.
 func (a exportsAPI) mayGoOn(r *request, personal bool) bool {
 	if r.caller != nil {
-		return true // whoever let the user in ends the request with the session
+		return true // the console ends the request with the session
 	}
 	key, ok := a.directory.Key(r.key.ID)
 	may := func(api string) bool { return len(key.APIs) == 0 || slices.Contains(key.APIs, api) }

@@ -8,8 +8,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// fail answers an error of any stage; nothing else writes one. The error itself
-// goes to the log line of the request.
+// fail answers an error of any stage; nothing else writes one. The log line of the request has the error itself.
 func (s *Server) fail(c *gin.Context, err error) {
 	r := requestOf(c)
 	r.err = err
@@ -31,8 +30,8 @@ func (s *Server) fail(c *gin.Context, err error) {
 	writeJSON(c.Writer, status, body)
 }
 
-// repeatable reports whether a request whose outcome is unknown is done once, however often it is sent: a client that
-// obeys Retry-After by itself would otherwise book twice.
+// repeatable reports whether a request with an unknown outcome has only one effect, however often it is sent. Otherwise
+// a client that obeys Retry-After by itself would book twice.
 func (r *request) repeatable(sent *http.Request) bool {
 	return r.operation != nil && r.operation.keeps && sent.Header.Get(idempotencyHeader) != ""
 }

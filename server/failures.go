@@ -12,42 +12,41 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 )
 
-// How failed requests come into the database: what waits, in memory, is bounded, so
-// that a flood of them costs a batch a second and nothing else. Those without a good
-// signature, which any caller can send, have half of the room.
+// Failed requests are collected in memory and written to the database in batches. The number that wait is bounded, so
+// that a flood costs only one batch a second. Requests without a good signature, which any caller can send, may use
+// half of the room.
 const (
 	failuresWaiting = 512
 	failuresEvery   = time.Second
-	failuresAgain   = 10 * time.Second // after the database did not take them
+	failuresAgain   = 10 * time.Second // after the database refused a batch
 	failuresTries   = 6
 	failuresTime    = 5 * time.Second // for one batch
 	forgetEvery     = 10 * time.Minute
-	forgetAfter     = 1000 // kept ones
+	forgetAfter     = 1000 // stored ones
 )
 
-// failureLog keeps the failed requests of this node until they are in the database
-// with those of the others. It never holds a request up.
+// failureLog collects the failed requests of this node and writes them to the database. It never delays a request.
 type failureLog struct {
 	admin  *admin.Admin
 	logger *slog.Logger
 	clock  func() time.Time
-	names  map[string]bool // that the documents have; see masked
+	names  map[string]bool // names in the documents; see masked
 
 	lock    sync.Mutex
 	waiting []loyalty.FailedRequest
-	timer   *time.Timer // that has been set; nil: none
+	timer   *time.Timer // the timer that is set; nil: none
 	ended   bool
 	dropped int64                       // since the start
-	refused map[loyalty.RefusedAs]int64 // events, not counted in the database yet
+	refused map[loyalty.RefusedAs]int64 // events, not written to the database yet
 
-	flushing  sync.Mutex // the rest belongs to who holds it
-	tries     int        // that failed since one was good
-	told      int64      // of dropped
-	kept      int        // since forgot
+	flushing  sync.Mutex // guards the fields below
+	tries     int        // failed ones since the last success
+	told      int64      // dropped ones that were reported
+	kept      int        // stored ones since forgotten
 	forgotten time.Time
 }
 
-// unknownCode stands for the code of a stored refusal that was answered again.
+// unknownCode stands for the code of a repeated stored refusal.
 const unknownCode = -1
 
 // add adds a failed request, or counts it if there is no room.
@@ -66,7 +65,7 @@ func (l *failureLog) add(f loyalty.FailedRequest) {
 	l.schedule(failuresEvery)
 }
 
-// schedule has what waits written later. The lock is held.
+// schedule plans the next write. The caller holds the lock.
 func (l *failureLog) schedule(after time.Duration) {
 	if l.timer != nil || l.ended {
 		return
@@ -84,8 +83,7 @@ func (l *failureLog) schedule(after time.Duration) {
 	})
 }
 
-// close writes what waits, once, and waits for a batch that is under way: nothing is
-// written after it.
+// close writes what waits, once, and waits for a batch under way: nothing is written afterwards.
 func (l *failureLog) close(ctx context.Context) {
 	l.lock.Lock()
 	l.ended = true
@@ -96,15 +94,14 @@ func (l *failureLog) close(ctx context.Context) {
 	l.flush(ctx)
 }
 
-// flush writes what waits. What the database does not take is tried again for a
-// minute.
+// flush writes what waits. A batch that the database refuses is tried again for a minute.
 func (l *failureLog) flush(ctx context.Context) {
 	l.flushing.Lock()
 	defer l.flushing.Unlock()
 	l.write(ctx)
 }
 
-// write is flush for who holds flushing.
+// write is flush for a caller that holds flushing.
 func (l *failureLog) write(ctx context.Context) {
 	l.lock.Lock()
 	batch, dropped := l.waiting, l.dropped
@@ -146,7 +143,7 @@ func (l *failureLog) again(batch []loyalty.FailedRequest, err error) {
 	l.schedule(failuresAgain)
 }
 
-// forget drops what is too old or too much, now and then.
+// forget drops old and surplus entries from time to time.
 func (l *failureLog) forget(ctx context.Context, kept int) {
 	now := l.clock()
 	if l.kept += kept; l.kept < forgetAfter && now.Sub(l.forgotten) < forgetEvery {
@@ -166,5 +163,5 @@ func (l *failureLog) notKept() int64 {
 	return l.dropped
 }
 
-// isFailure reports whether an answer is one that is kept.
+// isFailure reports whether an answer with this status is logged as a failed request.
 func isFailure(status int) bool { return status >= http.StatusBadRequest }

@@ -11,13 +11,13 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// Bounds of what is kept of a failed request's fields.
+// Bounds of the fields of a failed request.
 const (
 	maxFailureFields = 20
 	maxFailureField  = 200
 )
 
-// fields masks the properties at fault.
+// fields masks the faulty properties.
 func (l *failureLog) fields(details []loyalty.Detail) []string {
 	var list []string
 	for _, d := range details {
@@ -33,9 +33,8 @@ func (l *failureLog) fields(details []loyalty.Detail) []string {
 // name.
 var part = regexp.MustCompile(`\[\d{1,9}\]|\["(?:[^"\\]|\\.)*"\]|\.?[^.\[\]]+|[.\[\]]`)
 
-// masked is a path into a request in which only the names that the documents have
-// are left: any other was chosen by the caller and may be anything, a person's name
-// among it.
+// masked is a path into a request with only the names that the documents have: the caller chose any other, which may be
+// anything, for example a person's name.
 func masked(field string, names map[string]bool) string {
 	var b strings.Builder
 	for _, p := range part.FindAllString(field, -1) {
@@ -57,8 +56,7 @@ func masked(field string, names map[string]bool) string {
 	return b.String()
 }
 
-// namesOf gathers what properties, parameters and headers are called in the
-// documents.
+// namesOf collects the names of properties, parameters and headers in the documents.
 func namesOf(documents []contract.Document) map[string]bool {
 	names := map[string]bool{"Authorization": true, "Date": true, "Host": true, idempotencyHeader: true, "body": true}
 	seen := map[*openapi3.Schema]bool{}
@@ -80,7 +78,7 @@ func namesOf(documents []contract.Document) map[string]bool {
 			}
 		}
 	}
-	for name := range names { // of a filter, points.gte, both parts stand alone
+	for name := range names { // the parts of a filter such as points.gte count on their own
 		for p := range strings.SplitSeq(name, ".") {
 			names[p] = true
 		}

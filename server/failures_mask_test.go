@@ -52,8 +52,8 @@ func FuzzMasked(f *testing.F) {
 	})
 }
 
-// TestFailureLogIsBounded: a flood costs what waits, what anybody can send has half
-// of the room, and what the database does not take is given up in the end.
+// TestFailureLogIsBounded: a flood costs only the waiting entries, requests that any caller can send have half of the
+// room, and what the database does not take is given up in the end.
 func TestFailureLogIsBounded(t *testing.T) {
 	l := &failureLog{logger: slog.New(slog.NewTextHandler(io.Discard, nil)), clock: time.Now, ended: true} // nothing is written by itself
 	for range 10 * failuresWaiting {
@@ -74,7 +74,7 @@ func TestFailureLogIsBounded(t *testing.T) {
 	}
 	l.again(l.waiting, errors.New("away"))
 	require.Empty(t, l.waiting)
-	l.flush(context.Background()) // nothing to write, so nobody is asked
+	l.flush(context.Background()) // nothing to write, so the database is not asked
 }
 
 // TestFailureLogCloses: after it was closed nothing is written later, so that the store can be

@@ -24,20 +24,19 @@ import (
 // feedPath is the path of the operation that returns all events in the order of the tail.
 const feedPath = "/events/feed"
 
-// How long a page of the feed may wait for an event, how long it may look for
-// events of the wanted types, and how many numbers it looks at in one statement.
+// feedWait bounds how long a page of the feed waits for an event, feedEffort how long it searches for events of the
+// wanted types, and feedScan how many numbers one statement examines.
 const (
 	feedWait   = 25 * time.Second
 	feedEffort = 3 * time.Second
 	feedScan   = 5000
-	feedLimit  = 100 // rows of a page whose caller names no number
+	feedLimit  = 100 // default rows of a page
 )
 
-// How many pages and pieces of streams are read at once, and how many more wait for
-// their turn.
+// How many pages and pieces of streams are read at once, and how many more wait for their turn.
 const feedsAtOnce, feedsWaiting = 4, 252
 
-// feedAPI answers those who follow the feed.
+// feedAPI answers the followers of the feed.
 type feedAPI struct {
 	reader    loyalty.FeedReader
 	directory *admin.Directory
@@ -45,29 +44,28 @@ type feedAPI struct {
 	clock     func() time.Time
 	head      *feedHead
 	stopping  <-chan struct{}
-	// reads are those who read from the database, streams the open answers: streams, and
-	// pages that may wait.
+	// reads bounds reads from the database, streams the open answers: streams, and pages that may wait.
 	reads, streams *gate
 }
 
-// The forms in which the feed is answered.
+// The formats of the feed.
 const (
 	ndjsonType = "application/x-ndjson"
 	sseType    = "text/event-stream"
 )
 
-// feedAsk is what a reader of the feed wants.
+// feedAsk is a request for the feed.
 type feedAsk struct {
 	*request
 	form  string // ndjsonType, sseType or empty: a page
-	list  string // what its cursors are bound to
+	list  string // identifies the list for its cursors
 	after int64
 	limit int // 0: none was sent
 	wait  time.Duration
 
 	actions, prefixes, actors []string
 	data, personal, postings  bool
-	senders                   bool // who sent an event is shown
+	senders                   bool // senders of events are shown
 }
 
 // FollowEvents returns events in the order of the feed.
@@ -85,7 +83,7 @@ func (a *eventsAPI) FollowEvents(ctx context.Context, _ events.FollowEventsReque
 			return nil, err
 		}
 		defer leave()
-		if c, ok := ctx.(*gin.Context); ok { // what listens for a caller who goes away ends with the time for reading
+		if c, ok := ctx.(*gin.Context); ok { // a listener for a caller who goes away ends with the time for reading
 			_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Now().Add(writeTimeout))
 		}
 	}
@@ -96,8 +94,8 @@ func (a *eventsAPI) FollowEvents(ctx context.Context, _ events.FollowEventsReque
 	return rawResponse{status: http.StatusOK, body: body}, nil
 }
 
-// read reads a request for the feed. It fails for a cursor that is none of this list,
-// and for what the key, or the user, may not see.
+// read reads a request for the feed. It fails for a cursor of another list, and for what the key or the user may not
+// see.
 func (f *feedAPI) read(ctx context.Context) (*feedAsk, error) {
 	ask := &feedAsk{request: requestOf(ctx), form: feedForm(httpRequest(ctx).Header)}
 	ask.data = f.shows(ask.key)
@@ -137,7 +135,7 @@ func (f *feedAPI) read(ctx context.Context) (*feedAsk, error) {
 		after, field = sent, "Last-Event-ID"
 	}
 	ask.list = feedPath + " " + strings.Join(ask.actions, ",") + " " + strings.Join(ask.prefixes, ",")
-	if len(ask.actors) > 0 { // cursors of before there was this filter stay good
+	if len(ask.actors) > 0 { // older cursors, without this filter, stay valid
 		ask.list += " " + strings.Join(ask.actors, ",")
 	}
 	if after == "" {
@@ -155,12 +153,12 @@ func (f *feedAPI) read(ctx context.Context) (*feedAsk, error) {
 	return ask, nil
 }
 
-// shows reports whether a key may see whose events these are: it may list them elsewhere.
+// shows reports whether a key may see the customers of events: it may list them elsewhere.
 func (f *feedAPI) shows(key *loyalty.AccessKey) bool {
 	return len(key.APIs) == 0 || slices.Contains(key.APIs, "display")
 }
 
-// choose reads the types that are wanted, in any order.
+// choose reads the wanted types, in any order.
 func (ask *feedAsk) choose(types string) {
 	for _, t := range strings.Split(types, ",") {
 		action := strings.TrimPrefix(t, "event.")
@@ -173,14 +171,13 @@ func (ask *feedAsk) choose(types string) {
 	ask.actions, ask.prefixes = sorted(ask.actions), sorted(ask.prefixes)
 }
 
-// sorted puts texts in order and leaves out those that are repeated: a cursor is good for what was
-// wanted, however it was asked for.
+// sorted sorts texts and removes duplicates, so that a cursor is valid for the same request however it is written.
 func sorted(texts []string) []string {
 	slices.Sort(texts)
 	return slices.Compact(texts)
 }
 
-// include reads what rows have besides.
+// include reads the additional parts of rows.
 func (ask *feedAsk) include(parts string) {
 	ask.data = false
 	for _, part := range strings.Split(parts, ",") {
@@ -196,7 +193,7 @@ func (ask *feedAsk) include(parts string) {
 	}
 }
 
-// feedForm is the form that a caller wants most; empty: a page.
+// feedForm is the caller's preferred format; empty means a page.
 func feedForm(h http.Header) (form string) {
 	best := 0.0
 	for _, part := range strings.Split(strings.Join(h.Values("Accept"), ","), ",") {
@@ -221,7 +218,7 @@ func feedForm(h http.Header) (form string) {
 	return form
 }
 
-// feedRow is a row of the feed: the event as lists show it, and its place.
+// feedRow is a row of the feed: the event as in lists, and its place.
 type feedRow struct {
 	Sequence   int64          `json:"sequence"`
 	Cursor     string         `json:"cursor"`
@@ -238,15 +235,14 @@ type feedRow struct {
 // feedPiece is a part of the feed, rendered.
 type feedPiece struct {
 	rows    [][]byte
-	cursors []string // behind each of the rows
+	cursors []string // the cursor behind each row
 	size    int      // of the rows, in bytes
-	through int64    // up to which number this is all there is
+	through int64    // the number up to which the piece is complete
 	head    int64
-	behind  time.Time // when the first event behind it was recorded; zero: there is none
+	behind  time.Time // when the first event behind it was recorded; zero: none
 }
 
-// piece reads and renders what comes after a number: at most limit rows, and not many more bytes
-// than size.
+// piece reads and renders what follows a number: at most limit rows, and not many more bytes than size.
 func (f *feedAPI) piece(ctx context.Context, ask *feedAsk, after int64, limit, size int) (p feedPiece, err error) {
 	ctx, cancel := context.WithTimeout(ctx, waitTime)
 	defer cancel()
@@ -265,7 +261,7 @@ func (f *feedAPI) piece(ctx context.Context, ask *feedAsk, after int64, limit, s
 	}
 	p = feedPiece{through: part.Through, head: part.Head, behind: part.Behind.RecordedAt}
 	suppress := f.programme().SuppressPII
-	if suppress { // nobody is named: as if all had left
+	if suppress { // customers are not named, as if all had left
 		for id, c := range part.Customers {
 			c.Status = loyalty.OptedOut
 			part.Customers[id] = c
@@ -319,7 +315,7 @@ func (f *feedAPI) row(ask *feedAsk, part *loyalty.FeedPart, i int) (row []byte, 
 	return withoutHTML(marshal(out)), out.Cursor, nil
 }
 
-// page reads a page, and waits for it if there is nothing.
+// page reads a page, and waits if there is nothing yet.
 func (f *feedAPI) page(ctx context.Context, ask *feedAsk) ([]byte, error) {
 	limit, after := ask.limit, ask.after
 	if limit == 0 {
@@ -383,7 +379,7 @@ func (f *feedAPI) over() bool {
 // mayGoOn reports whether the key may still read what it asked for.
 func (f *feedAPI) mayGoOn(ask *feedAsk) bool {
 	if ask.caller != nil {
-		return true // whoever let the user in ends the request with the session
+		return true // the console ends the request with the session
 	}
 	key, ok := f.directory.Key(ask.key.ID)
 	if !ok || !admits(key, ask.source) || len(key.APIs) > 0 && !slices.Contains(key.APIs, "events") {

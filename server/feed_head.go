@@ -8,19 +8,19 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// How often the database is asked for the head of the feed while any caller waits for it, and how
-// long it may take to answer.
+// How often the database is asked for the head of the feed while a caller waits for it, and how long it may take to
+// answer.
 const (
 	headEvery = 100 * time.Millisecond
 	headTime  = 5 * time.Second
 )
 
-// nudgeEvery limits how often an event of this node is numbered at once because a reader
-// waits for it. On a busier node the regular numbering comes round soon enough.
+// nudgeEvery limits how often this node numbers an event at once because a reader waits for it. On a busier node the
+// regular numbering comes soon enough.
 const nudgeEvery = 250 * time.Millisecond
 
-// feedHead wakes callers who wait at the end of the feed when there is more. It asks the database
-// once for all of them, and not at all if there are none.
+// feedHead wakes callers at the end of the feed when more events follow. It asks the database once for all of them, and
+// never without waiting callers.
 type feedHead struct {
 	reader loyalty.FeedReader
 
@@ -29,14 +29,14 @@ type feedHead struct {
 	moved   chan struct{} // closed when head grows
 	waiting int
 	asking  bool
-	nudged  time.Time // when an event was last numbered for those who wait; of who asks alone
+	nudged  time.Time // when an event was last numbered for waiting callers; only for ask and rest
 }
 
 func newFeedHead(reader loyalty.FeedReader) *feedHead {
 	return &feedHead{reader: reader, moved: make(chan struct{})}
 }
 
-// wait waits until the head is behind a number; until ctx or stopping ends, or the time is over.
+// wait waits until the head is behind a number, ctx or stopping ends, or the time is over.
 func (h *feedHead) wait(ctx context.Context, stopping <-chan struct{}, after int64, most time.Duration) {
 	over := time.NewTimer(most)
 	defer over.Stop()
@@ -68,8 +68,8 @@ func (h *feedHead) wait(ctx context.Context, stopping <-chan struct{}, after int
 	}
 }
 
-// ask polls the head as long as any caller waits. If the database cannot be asked it is asked
-// again; callers find out when they read.
+// ask polls the head as long as a caller waits. If the database cannot be asked, it tries again; callers find out when
+// they read.
 func (h *feedHead) ask() {
 	for {
 		h.mu.Lock()
@@ -95,8 +95,8 @@ func (h *feedHead) ask() {
 	}
 }
 
-// rest waits until it is time to ask again: at once when this node committed something,
-// which it numbers first. What fails there is found by those who number it anyway.
+// rest waits until the next poll: not at all if this node committed events, which it numbers first. The regular
+// numbering finds any failure of that.
 func (h *feedHead) rest() {
 	over := time.NewTimer(headEvery)
 	defer over.Stop()

@@ -23,9 +23,9 @@ func senders(rows []fed) (list []string) {
 	return list
 }
 
-// TestFeedSenders: the journal keeps whose request an event came of, with what follows from it at
-// once, by whatever operation; the feed shows it and is filtered by it, in each of its forms.
-// What the platform does by itself is nobody's, also where it comes with somebody's request.
+// TestFeedSenders: the journal keeps whose request an event came of, with what follows from it at once, by whatever
+// operation; the feed shows it and is filtered by it, in each of its forms. What the platform does by itself has no
+// sender, also if it is recorded with a caller's request.
 func TestFeedSenders(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		h := openConsole(t, url)
@@ -115,8 +115,8 @@ func TestFeedSenders(t *testing.T) {
 	})
 }
 
-// TestFeedSendersOfWhatIsDue: what comes due is sent by nobody, whether a job applies it or the next
-// request of a key.
+// TestFeedSendersOfWhatIsDue: events that fall due have no sender, whether a job applies them or the next request of a
+// key.
 func TestFeedSendersOfWhatIsDue(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		h := openOn(t, url, patient)

@@ -7,28 +7,27 @@ import (
 	"time"
 )
 
-// The size of a piece, the most that a stream holds in memory, in rows and about in bytes; and
-// after what time a reader who takes nothing is disconnected.
+// The size of a piece, the most that a stream holds in memory, in rows and approximately in bytes; and the time after
+// which a reader that takes nothing is disconnected.
 const (
 	pieceRows  = 500
 	pieceBytes = 256 << 10
 	takeTime   = 20 * time.Second
 )
 
-// streamsOpen is how many streams, and pages that wait, may be open on a node.
+// streamsOpen bounds the open streams and waiting pages of a node.
 const streamsOpen = 128
 
 // commentEvery is how often a stream of server-sent events shows that it is alive.
 const commentEvery = 15 * time.Second
 
-// feedStream is an answer that has no end of its own.
+// feedStream is an answer without an end of its own.
 type feedStream struct {
 	feed *feedAPI
 	ask  *feedAsk
 }
 
-// VisitFollowEventsResponse writes the stream until its reader goes away or may not
-// go on.
+// VisitFollowEventsResponse writes the stream until its reader goes away or loses the right to read.
 func (s feedStream) VisitFollowEventsResponse(w http.ResponseWriter) error {
 	ctx := s.ask.unbound
 	leave, err := s.feed.streams.enter(ctx, s.ask.key.ID)
@@ -36,12 +35,12 @@ func (s feedStream) VisitFollowEventsResponse(w http.ResponseWriter) error {
 		return err
 	}
 	defer leave()
-	first, err := s.piece(ctx, s.ask.after, 0) // what fails at once is answered as an error
+	first, err := s.piece(ctx, s.ask.after, 0) // an immediate failure is answered as an error
 	if err != nil {
 		return err
 	}
 	to := http.NewResponseController(w)
-	// The caller may be silent for long: only that they go away ends the stream.
+	// The caller may be silent for long: only a closed connection ends the stream.
 	if err := to.SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return err
 	}
@@ -66,7 +65,7 @@ func (s feedStream) piece(ctx context.Context, after int64, given int) (feedPiec
 func (s feedStream) limited() bool { return s.ask.form == ndjsonType && s.ask.limit > 0 }
 
 func (s feedStream) run(ctx context.Context, w http.ResponseWriter, to *http.ResponseController, p feedPiece) error {
-	// A reader who went away, or takes nothing, is no fault of ours.
+	// A reader that goes away or takes nothing is not our fault.
 	taken := func(text []byte) bool {
 		if err := to.SetWriteDeadline(time.Now().Add(takeTime)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 			return false
@@ -75,7 +74,7 @@ func (s feedStream) run(ctx context.Context, w http.ResponseWriter, to *http.Res
 		return err == nil && to.Flush() == nil
 	}
 	gone := func() bool { return ctx.Err() != nil }
-	if !taken(nil) { // the reader learns that it has begun
+	if !taken(nil) { // tells the reader that the stream has begun
 		return nil
 	}
 	given, told, news := 0, time.Now(), time.Now()
@@ -119,7 +118,7 @@ func (s feedStream) run(ctx context.Context, w http.ResponseWriter, to *http.Res
 	}
 }
 
-// text writes the rows of a piece as the stream has them.
+// text writes the rows of a piece in the format of the stream.
 func (s feedStream) text(p *feedPiece) []byte {
 	out := make([]byte, 0, p.size+len(p.rows)*48)
 	for i, row := range p.rows {

@@ -188,8 +188,8 @@ func TestFeedPages(t *testing.T) {
 	})
 }
 
-// TestFeedNames: who may not list events elsewhere is told no names, nobody is where the
-// programme suppresses them, and those who left are never named.
+// TestFeedNames: a caller who may not list events elsewhere gets no names, the feed has none if the programme
+// suppresses them, and customers who left are never named.
 func TestFeedNames(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		h := openOn(t, url, patient)
@@ -491,8 +491,8 @@ func readABit(h *house, cursor string, dice *rand.Rand) (rows []fed) {
 	}
 }
 
-// TestFeedIsNudged: who waits for an event of this server gets it although nothing else
-// gives numbers here, where no job works; so it does not wait for anybody's turn.
+// TestFeedIsNudged: a caller who waits for an event of this server gets it although nothing else gives numbers here,
+// where no job works; so it does not wait for the regular numbering.
 func TestFeedIsNudged(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		h := openOn(t, url)

@@ -11,8 +11,7 @@ import (
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
-// TestViewsForReports: who may read the three views and nothing else finds in them what the
-// feed has, and nobody's name.
+// TestViewsForReports: a role that may read only the three views finds in them what the feed has, and no names.
 func TestViewsForReports(t *testing.T) {
 	url := storetest.Postgres(t)
 	h, raw := openOn(t, url, patient), storetest.Raw(t, url)

@@ -18,7 +18,7 @@ type handlers struct {
 	rewards        rewardsAPI
 }
 
-// handlers gives each API what it reads and writes with, and no more.
+// handlers gives each API only what it reads and writes with.
 func (s *Server) handlers() *handlers {
 	programme, clock := s.programme, s.clock
 	customers := customerReader{reader: s.reader, engine: s.engine, clock: clock}

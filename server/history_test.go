@@ -68,8 +68,7 @@ func reversed(list []string) []string {
 	return list
 }
 
-// pastMembers is a house in which two members have a history, the second of them
-// with somebody merged into them.
+// pastMembers is a house in which two members have a history; another customer was merged into the second.
 func pastMembers(t *testing.T, u string) *house {
 	h := openOn(t, u, patient)
 	h.everyModule()

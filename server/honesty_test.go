@@ -58,7 +58,7 @@ type witness struct {
 	webhook string // its id, once there is one
 	below   *sql.DB
 
-	heard   func(o *offered, target, body string, a answer) // hears each answer; nil: nobody does
+	heard   func(o *offered, target, body string, a answer) // hears each answer; nil: not called
 	refused *cameRefused                                    // what of the documented refusals came; nil: only statuses are looked at
 }
 

@@ -36,7 +36,7 @@ func (w *witness) inhabit() {
 	}
 }
 
-// fresh is a member with points whom no request has touched.
+// fresh is a member with points that no request has touched.
 func (w *witness) fresh() string {
 	w.made++
 	id := "member-9" + strconv.Itoa(w.made)

@@ -272,8 +272,8 @@ func TestImportByEmail(t *testing.T) {
 	})
 }
 
-// TestFindingsAreFew: whoever reads findings and takes nothing of them holds a place, of
-// which there are few, and not the server's memory; and a key that is revoked gets no more.
+// TestFindingsAreFew: a reader of findings who takes nothing holds a place, of which there are few, and not the
+// server's memory; and a key that is revoked gets no more.
 func TestFindingsAreFew(t *testing.T) {
 	h := open(t)
 	i := h.newImport(`{}`)

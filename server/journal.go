@@ -13,7 +13,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/money"
 )
 
-// What happened, as the Display API and the Loyalty Read API list it.
+// Events and purchases as the Display API and the Loyalty Read API list them.
 
 // journalReader reads pages of events and of purchases.
 type journalReader struct {
@@ -22,8 +22,7 @@ type journalReader struct {
 	clock     func() time.Time
 }
 
-// events reads a page of events; readable is false where a filter can
-// find nothing.
+// events reads a page of events; readable is false if a filter can find nothing.
 func (r journalReader) events(ctx context.Context, p list.Page, q loyalty.EventQuery, readable bool) (l list.Links[common.JournalEvent], err error) {
 	var found loyalty.EventPage
 	at := func(e loyalty.Event) list.Cursor {
@@ -52,7 +51,7 @@ func (r journalReader) events(ctx context.Context, p list.Page, q loyalty.EventQ
 	return l, err
 }
 
-// journalEvent renders an event. Of a customer who left it shows only what happened.
+// journalEvent renders an event, without the customer's data if the customer left.
 func journalEvent(language *tongue, page *loyalty.EventPage, e *loyalty.Event) (common.JournalEvent, error) {
 	out := common.JournalEvent{
 		ID: e.ID, Action: e.Action, Label: language.label(e.Action), Change: e.Change, Timestamp: common.Instant(e.At),
@@ -75,13 +74,13 @@ func journalEvent(language *tongue, page *loyalty.EventPage, e *loyalty.Event) (
 	return out, err
 }
 
-// purchases reads a page of purchases; readable is false where a filter can find nothing.
+// purchases reads a page of purchases; readable is false if a filter can find nothing.
 func (r journalReader) purchases(ctx context.Context, p list.Page, q loyalty.TransactionQuery, readable bool) (list.Links[common.Transaction], error) {
 	l, _, err := r.purchasesOf(ctx, p, q, readable)
 	return l, err
 }
 
-// purchasesOf is purchases, with whose they are where anything was read.
+// purchasesOf is purchases with their customer, if any purchase was read.
 func (r journalReader) purchasesOf(ctx context.Context, p list.Page, q loyalty.TransactionQuery, readable bool) (l list.Links[common.Transaction], c loyalty.Customer, err error) {
 	var found loyalty.TransactionPage
 	at := func(t loyalty.Transaction) list.Cursor { return list.Cursor{At: t.CreatedAt, ID: t.Checkout[:]} }
@@ -149,7 +148,7 @@ func transactionOf(language *tongue, page *loyalty.TransactionPage, t *loyalty.T
 	return out
 }
 
-// lineOf renders a line with everything that was sent of it.
+// lineOf renders a line with all attributes that were sent.
 func lineOf(l *loyalty.Line, keys [][]byte) common.TransactionItem {
 	line := map[string]any{}
 	for name, value := range l.Attributes(keys) {

@@ -9,7 +9,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// wish is what a header wants of a programme's languages. Most callers send the same one each time, or none.
+// wish is the choice of languages for a header and a programme. Most callers always send the same header, or none.
 type wish struct {
 	header    string
 	programme *programme.Programme
@@ -17,7 +17,7 @@ type wish struct {
 	messages  string
 }
 
-// wished reads what a caller wants.
+// wished is the choice for a caller's header.
 func (s *Server) wished(header string) *wish {
 	in := s.programme()
 	w := s.wish.Load()
@@ -28,8 +28,8 @@ func (s *Server) wished(header string) *wish {
 	return w
 }
 
-// wishOf chooses the languages of texts and of the platform's own messages, which do not exist in
-// every language that the programme's texts may be in.
+// wishOf chooses the languages of texts and of the platform's own messages, which do not exist in every language that
+// the programme's texts may be in.
 func (s *Server) wishOf(header string, in *programme.Programme) *wish {
 	w := &wish{header: header, programme: in, messages: i18n.Default}
 	w.wanted = s.catalogue.Preferences(header, in.Language.Enabled, in.Language.Default)
@@ -40,16 +40,15 @@ func (s *Server) wishOf(header string, in *programme.Programme) *wish {
 	return w
 }
 
-// speak has the answer name its languages, before the signature is checked, so that a 401 names
-// them too.
+// speak makes the answer name its languages. It runs before the signature is checked, so that a 401 names them too.
 func speak(c *gin.Context) {
 	r := requestOf(c)
 	c.Writer = spokenWriter{c.Writer, r.language}
 	r.language.name(c.Writer.Header())
 }
 
-// spokenWriter names the language of an answer when it is known: all of it is
-// rendered before its status is written.
+// spokenWriter sets the language of an answer when it is known: all of the answer is rendered before its status is
+// written.
 type spokenWriter struct {
 	gin.ResponseWriter
 	in *tongue

@@ -22,7 +22,7 @@ type leaderboardAPI struct {
 
 var _ leaderboard.StrictServerInterface = (*leaderboardAPI)(nil)
 
-// defaultNeighbours is how many customers are shown above and below the one asked for.
+// defaultNeighbours is how many customers are shown above and below the requested one.
 const defaultNeighbours = 2
 
 // GetLeaderboard reads a page of a board.
@@ -46,7 +46,7 @@ func (a *leaderboardAPI) GetLeaderboard(ctx context.Context, in leaderboard.GetL
 	}, nil
 }
 
-// GetCustomerLeaderboard reads a customer's rank, with everything that is due for them applied.
+// GetCustomerLeaderboard reads a customer's rank, after applying everything that is due for the customer.
 func (a *leaderboardAPI) GetCustomerLeaderboard(ctx context.Context, in leaderboard.GetCustomerLeaderboardRequestObject) (leaderboard.GetCustomerLeaderboardResponseObject, error) {
 	c, err := a.customers.current(plain(ctx), in.CustomerID)
 	if err != nil {
@@ -73,7 +73,7 @@ func (a *leaderboardAPI) GetCustomerLeaderboard(ctx context.Context, in leaderbo
 
 const defaultBands = 20
 
-// GetLeaderboardScores tells how the scores of a board are distributed.
+// GetLeaderboardScores returns the distribution of the scores of a board.
 func (a *leaderboardAPI) GetLeaderboardScores(ctx context.Context, in leaderboard.GetLeaderboardScoresRequestObject) (leaderboard.GetLeaderboardScoresResponseObject, error) {
 	name, period := periodOf((*string)(in.Params.Period))
 	most := defaultBands
@@ -121,16 +121,15 @@ func (a *leaderboardAPI) boardEntries(entries []loyalty.BoardEntry) []leaderboar
 	return out
 }
 
-// boardCursor is the position of an entry: the board by its first day, so that a
-// walk stays on it when its period ends, then customer and score.
+// boardCursor is the position of an entry: the first day of the board, so that a walk stays on the same board when its
+// period ends, then customer and score.
 func boardCursor(b loyalty.Board, e loyalty.BoardPlace) list.Cursor {
 	return list.Cursor{At: time.Unix(int64(b.Start)*daySeconds, 0), ID: binary.BigEndian.AppendUint64(e.Customer[:], uint64(e.Score))}
 }
 
 const daySeconds = 24 * 60 * 60
 
-// boardQuery reads the position of a page. It fails for a cursor that this list
-// did not make.
+// boardQuery reads the position of a page. It fails for a cursor of another list.
 func boardQuery(p list.Page, period loyalty.BoardPeriod) (loyalty.BoardQuery, error) {
 	q := loyalty.BoardQuery{Board: loyalty.Board{Period: period}, Limit: p.Fetch(), Offset: p.Offset}
 	if p.Cursor == nil {

@@ -349,7 +349,7 @@ func TestLeaderboardCountedAnew(t *testing.T) {
 	})
 }
 
-// TestLeaderboardScores: the bands of a board hold everybody on it, once each, and agree with the board itself.
+// TestLeaderboardScores: the bands of a board hold every customer on it, once each, and agree with the board itself.
 //
 // spec: service.api.leaderboard
 func TestLeaderboardScores(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
-// TestListsLeaveOutWhoLeft: a list of customers that is not asked for a status has
-// nobody who opted out, whatever else it is filtered by.
+// TestListsLeaveOutWhoLeft: a list of customers without a filter on the status has no customer who opted out, whatever
+// else it is filtered by.
 func TestListsLeaveOutWhoLeft(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		h := openOn(t, url)

@@ -19,7 +19,7 @@ type levelsAPI struct {
 	customers customerReader
 	submitter submitter
 	programme func() *programme.Programme
-	clock     func() time.Time // times answers
+	clock     func() time.Time // for the duration of answers
 	now       func() time.Time // the engine's
 }
 
@@ -77,7 +77,7 @@ func levelOf(language *tongue, l *tier.Level) levels.Level {
 	}
 }
 
-// customerLevelOf renders a tier with the customer's progress. A structure that does not count has no figure.
+// customerLevelOf renders a tier with the customer's progress. A structure with manual tiers has no figure.
 func customerLevelOf(language *tongue, l *tier.Level) levels.CustomerLevel {
 	of := levelOf(language, l)
 	out := levels.CustomerLevel{

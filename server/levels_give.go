@@ -20,7 +20,7 @@ func (a *levelsAPI) GiveLevel(ctx context.Context, in levels.GiveLevelRequestObj
 		if ends, err = calendar.ReadEnd(*gift.Expdate, a.programme().Location); err != nil {
 			return nil, loyalty.ErrPropertyInvalid.With("property", "expdate").With("reason", "instant").At("expdate")
 		}
-		data["expdate"] = common.Instant(ends) // the journal has instants, whatever was sent
+		data["expdate"] = common.Instant(ends) // the journal has instants only
 	}
 	if gift.Reason != nil {
 		data["reason"] = *gift.Reason

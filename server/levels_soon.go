@@ -11,17 +11,17 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/tier"
 )
 
-// lookedAt is how many customers a page of those who rise or fall soon looks at: no index knows who they are, since a figure
-// is another one every day.
+// lookedAt is how many customers one page of rising or falling customers examines. No index can find them, because
+// their figures change every day.
 const lookedAt = 1000
 
-// How near a next level, and how soon an end, is near and soon where the caller says nothing.
+// The defaults of how near the next level, and how soon the end of a level, must be.
 const (
 	nearShare = 20
 	soonDays  = 30
 )
 
-// soonPage is one page of a walk over everybody.
+// soonPage is one page of a walk over all customers.
 type soonPage struct {
 	list.Page
 	structure *tier.Structure
@@ -29,8 +29,8 @@ type soonPage struct {
 	next      *string
 }
 
-// soon walks on over the customers and shows each to keep, which says whether they are of the list. It fails with
-// loyalty.ErrStructureNotFound.
+// soon continues the walk over the customers and passes each to keep, which reports whether the customer belongs to the
+// list. It fails with loyalty.ErrStructureNotFound.
 func (a *levelsAPI) soon(ctx context.Context, structure string, limit *common.Limit, cursor *common.Cursor, keep func(*loyalty.TierStanding, *tier.TierStatus) bool) (*soonPage, error) {
 	p, err := pageOf(ctx, limit, nil, cursor)
 	if err != nil {
@@ -69,7 +69,7 @@ func (a *levelsAPI) soon(ctx context.Context, structure string, limit *common.Li
 	return page, nil
 }
 
-// ListRisingCustomers lists who is near the level above theirs.
+// ListRisingCustomers lists the customers near the next level.
 func (a *levelsAPI) ListRisingCustomers(ctx context.Context, in levels.ListRisingCustomersRequestObject) (levels.ListRisingCustomersResponseObject, error) {
 	share := int64(nearShare)
 	if in.Params.Share != nil {
@@ -93,7 +93,7 @@ func (a *levelsAPI) ListRisingCustomers(ctx context.Context, in levels.ListRisin
 	return out, nil
 }
 
-// ListFallingCustomers lists whose level ends soon.
+// ListFallingCustomers lists the customers whose level ends soon.
 func (a *levelsAPI) ListFallingCustomers(ctx context.Context, in levels.ListFallingCustomersRequestObject) (levels.ListFallingCustomersResponseObject, error) {
 	days := soonDays
 	if in.Params.Days != nil {
@@ -120,7 +120,7 @@ func (a *levelsAPI) ListFallingCustomers(ctx context.Context, in levels.ListFall
 	return out, nil
 }
 
-// took is how long an answer took, in seconds.
+// took is the duration of an answer, in seconds.
 func (a *levelsAPI) took(p *soonPage) float64 {
 	return a.clock().Sub(p.Began).Round(time.Microsecond).Seconds()
 }
@@ -130,7 +130,7 @@ func structureOf(s *tier.Structure) levels.LevelStructure {
 	return levels.LevelStructure{ID: s.ID, Name: s.Name, Base: levels.LevelStructureBase(s.Base), Currency: textOrNil(s.Paid())}
 }
 
-// stepOf renders a tier that is named beside its ladder; nil: none.
+// stepOf renders a tier beside its ladder; nil if there is none.
 func stepOf(language *tongue, t *tier.Tier) *levels.LevelStep {
 	if t == nil {
 		return nil

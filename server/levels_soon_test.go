@@ -13,8 +13,8 @@ import (
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
-// soon walks a list of those who rise or fall soon to its end: whom it names, with what they lack and when their level ends, and
-// how many it looked at.
+// soon walks a list of rising or falling customers to its end: the customers, with what they lack and when their level
+// ends, and how many were examined.
 func (s *stadium) soon(target string) (all []string, looked, pages int) {
 	s.t.Helper()
 	for link := any(target); link != nil; pages++ {

@@ -127,7 +127,7 @@ func (s *stadium) climbs(t *testing.T) {
 		"silver reached 160 lacks 0",
 		"gold current reached 160 lacks 140 since 2026-02-01T21:30:00.000Z expires_at 2026-02-06T23:00:00.000Z",
 	}, club(), "in its grace")
-	s.Wait(2 * 24 * time.Hour) // nobody looked at midnight
+	s.Wait(2 * 24 * time.Hour) // no request at midnight
 	require.Equal(t, []string{"silver next 0 lacks 100", "gold 0 lacks 300"}, club(), "everything has left the window by then")
 	s.scores("member-1001", -5)
 	require.Equal(t, []string{"silver next -5 lacks 105", "gold -5 lacks 305"}, club())

@@ -11,17 +11,16 @@ import (
 	"github.com/loyalty-platform/loyalty/server/contract"
 )
 
-// Sizes of what is read before a signature is proven. Query and Authorization
-// have their limits, 8 and 4 KiB, in the signature's check, which looks at sizes
-// before it hashes.
+// Limits of what is read before a signature is verified. Query and Authorization have their own limits, 8 and 4 KiB, in
+// the check of the signature, which looks at sizes before it hashes.
 const (
 	maxBody     = 1 << 20
-	unknownBody = 64 << 10 // of a caller whose key is not ours
-	firstRead   = 64 << 10 // set aside for an announced body before it arrives
+	unknownBody = 64 << 10 // of a caller with an unknown key
+	firstRead   = 64 << 10 // allocated for an announced body before it arrives
 )
 
-// readBody reads the whole raw body once, before it is hashed. Everything later
-// reads it from memory. The memory is counted until the request is answered.
+// readBody reads the whole raw body once, before it is hashed. Later stages read it from memory, which is counted until
+// the request is answered.
 func (s *Server) readBody(c *gin.Context) {
 	r := requestOf(c)
 	r.memory = s.bodies.share(r.claimed != nil)
@@ -40,8 +39,8 @@ func (s *Server) readBody(c *gin.Context) {
 	}
 	switch {
 	case errors.Is(err, errBodyLimit) && allowed < limit:
-		// The signature of a key that is not ours is refused whatever the body is;
-		// a limit of its own would tell that the key is unknown.
+		// The signature of an unknown key is refused whatever the body is; a separate limit would reveal that the key
+		// is unknown.
 		r.cut = true
 	case errors.Is(err, errBodyLimit):
 		s.fail(c, errBodyTooLarge.with("limit", limit))
@@ -58,9 +57,8 @@ func (s *Server) readBody(c *gin.Context) {
 
 var errBodyLimit = errors.New("the body is over the limit")
 
-// readLimited trusts an announced length only as far as it costs little: a
-// caller who announces a megabyte and sends nothing must not take one. What it
-// takes is counted before it is taken.
+// readLimited trusts an announced length only as far as that is cheap: a caller who announces a megabyte and sends
+// nothing must not occupy one. Memory is counted before it is allocated.
 func readLimited(r *http.Request, limit int, memory *bodyShare) ([]byte, error) {
 	announced := r.ContentLength
 	if announced == 0 {
@@ -69,7 +67,7 @@ func readLimited(r *http.Request, limit int, memory *bodyShare) ([]byte, error) 
 	if announced > int64(limit) {
 		return nil, errBodyLimit
 	}
-	size := limit + 1 // one more tells a body that is too long
+	size := limit + 1 // one more detects a body that is too long
 	if announced > 0 {
 		size = int(announced)
 	}

@@ -10,27 +10,27 @@ import (
 
 const (
 	lineDelay   = 2 * time.Millisecond // how long the line of a request waits for others
-	mostPending = 64 << 10             // bytes of lines that wait; who writes more of them writes all
+	mostPending = 64 << 10             // bytes of waiting lines; a line beyond this writes all
 )
 
-// LogTogether makes the handler of a log whose lines of answered requests are written some at a time; all other lines, and
-// those of requests that failed by a fault of ours, are written at once. flush writes what waits, when the program ends.
+// LogTogether makes a log handler that writes the lines of answered requests in groups. All other lines, and those of
+// requests that failed by our fault, are written at once. flush writes what waits; call it when the program ends.
 func LogTogether(to io.Writer, form func(io.Writer) slog.Handler) (h slog.Handler, flush func()) {
 	lines := &lineWriter{to: to}
 	return promptHandler{form(lines), lines}, func() { _ = lines.flush() }
 }
 
-// lineWriter gathers lines and writes them together: one for each request is otherwise a system call for each. Lines keep
-// their order, and none is parted. What is pending is lost with a program that is killed, and only then.
+// lineWriter collects lines and writes them together, because one system call for each request is expensive. Lines keep
+// their order, and none is split. Pending lines are lost only if the program is killed.
 type lineWriter struct {
 	to io.Writer
 
 	writing sync.Mutex // held while lines are written, so that they keep their order
-	written []byte     // the memory of those that were
+	written []byte     // the buffer of the last write, for reuse
 
 	mu      sync.Mutex
 	pending []byte
-	due     bool // they will be written
+	due     bool // a write is scheduled
 }
 
 // Write takes one line.
@@ -41,7 +41,7 @@ func (l *lineWriter) Write(line []byte) (int, error) {
 	l.due = true
 	l.mu.Unlock()
 	if full {
-		return len(line), l.flush() // who reads the log slowly is waited for
+		return len(line), l.flush() // a slow reader of the log delays the writer
 	}
 	if !due {
 		time.AfterFunc(lineDelay, func() { _ = l.flush() })
@@ -65,7 +65,7 @@ func (l *lineWriter) flush() error {
 	return err
 }
 
-// promptHandler has every line but those of requests that went well written at once, and what is pending before it.
+// promptHandler writes every line at once, with the pending ones before it, except lines of successful requests.
 type promptHandler struct {
 	slog.Handler
 	lines *lineWriter

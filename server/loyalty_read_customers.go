@@ -42,10 +42,10 @@ func (a *loyaltyReadAPI) ReadCustomer(ctx context.Context, in loyaltyread.ReadCu
 	return customerAnswer(out), err
 }
 
-// expirationDate is what this API calls the date from which a coupon is expired.
+// expirationDate is this API's name for the date from which a coupon is expired.
 const expirationDate = "expiration_date"
 
-// ReadCoupons lists what a customer holds.
+// ReadCoupons lists the coupons that a customer holds.
 func (a *loyaltyReadAPI) ReadCoupons(ctx context.Context, in loyaltyread.ReadCouponsRequestObject) (loyaltyread.ReadCouponsResponseObject, error) {
 	p, err := pageOf(ctx, in.Params.Limit, in.Params.Offset, in.Params.Cursor)
 	if err != nil {
@@ -73,7 +73,7 @@ func (a *loyaltyReadAPI) ReadCoupons(ctx context.Context, in loyaltyread.ReadCou
 	return out, err
 }
 
-// storedName is a field as the rules call it.
+// storedName is the rules' name for a field.
 func storedName(field string) string {
 	if field == expirationDate {
 		return "expires_at"

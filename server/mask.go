@@ -13,18 +13,16 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// personalHeader is the header by which a user who may see personal data asks for it: without it
-// the data is masked.
+// personalHeader is the header by which a user who may see personal data asks for it; otherwise the data is masked.
 const (
 	personalHeader = "X-Personal-Data"
 	personalShown  = "show"
 )
 
-// mask filters the answers to a user: what a document marks x-personal is removed before the answer
-// leaves. noted is nil for a user who may not see personal data or did not ask to; otherwise
-// nothing is removed, and noted is called once, before the first of it leaves. An answer that
-// cannot be masked is refused to users who may not see personal data, and counts as asked for by
-// those who may.
+// mask filters the answers to a user: it removes what a document marks x-personal. noted is nil for a user who may not
+// see personal data or did not ask for it. Otherwise nothing is removed, and noted is called once, before the first
+// personal data is sent. An answer that cannot be masked is refused to users who may not see personal data, and counts
+// as asked for by users who may.
 func mask(c *gin.Context, vocabulary *contract.Vocabulary, fail func(*gin.Context, error), may bool, noted func() error) {
 	shows := c.GetHeader(personalHeader) == personalShown
 	o := requestOf(c).operation
@@ -44,7 +42,7 @@ func mask(c *gin.Context, vocabulary *contract.Vocabulary, fail func(*gin.Contex
 	}
 }
 
-// maskingWriter holds an answer back until it is whole; a stream line by line.
+// maskingWriter holds an answer back until it is complete; a stream line by line.
 type maskingWriter struct {
 	gin.ResponseWriter
 	masker    masker
@@ -53,12 +51,12 @@ type maskingWriter struct {
 	held      bytes.Buffer
 	stream    bool
 	foreign   bool         // neither JSON nor a stream, and its reader may see no personal data
-	plain     bool         // neither of them, for who may
+	plain     bool         // neither JSON nor a stream, and its reader may see personal data
 	shows     bool         // personal data is shown
-	noted     func() error // tells that it is; nil: it may not be, or was told already
+	noted     func() error // records that; nil: not allowed, or recorded already
 }
 
-// tell notes, once, that personal data is shown. What cannot be noted is not shown.
+// tell records, once, that personal data is shown. If that fails, the data is not shown.
 func (w *maskingWriter) tell() error {
 	if w.noted == nil {
 		return nil
@@ -106,7 +104,7 @@ func (w *maskingWriter) Write(b []byte) (int, error) {
 
 func (w *maskingWriter) WriteString(text string) (int, error) { return w.Write([]byte(text)) }
 
-// WriteHeaderNow takes the place of gin's: the head of a held answer waits for its length.
+// WriteHeaderNow replaces gin's: the header of a held answer waits for its length.
 func (w *maskingWriter) WriteHeaderNow() {
 	if w.WriteHeader(http.StatusOK); w.stream || w.plain {
 		w.ResponseWriter.WriteHeaderNow()
@@ -129,7 +127,7 @@ func (w *maskingWriter) Flush() {
 	}
 }
 
-// Unwrap lets deadlines be set.
+// Unwrap allows deadlines to be set.
 func (w *maskingWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // release sends the complete lines of a stream, masked unless the data may be shown.
@@ -145,11 +143,11 @@ func (w *maskingWriter) release() {
 		} else if line[0] == '{' {
 			line = append(w.seen(bytes.TrimSuffix(line, []byte("\n"))), '\n')
 		}
-		_, _ = w.ResponseWriter.Write(line) // a caller who went away is no failure of ours
+		_, _ = w.ResponseWriter.Write(line) // the caller may be gone: not our failure
 	}
 }
 
-// seen is what of a line its reader sees.
+// seen is the part of a line that its reader may see.
 func (w *maskingWriter) seen(line []byte) []byte {
 	masked, found := w.masker.text(line, nil)
 	if found && w.shows && w.tell() == nil || !found {
@@ -182,7 +180,7 @@ func (w *maskingWriter) finish() error {
 	return nil
 }
 
-// answerSchema returns the schema that a document has for an answer.
+// answerSchema returns the document's schema for an answer.
 func answerSchema(o *openapi3.Operation, status int) []*openapi3.Schema {
 	r := o.Responses.Status(status)
 	if r == nil || r.Value == nil {

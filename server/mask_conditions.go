@@ -15,15 +15,15 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// The properties of rules that say what is looked at: a condition, and what a criterion of a challenge sums up.
+// The properties of rules that look at facts: a condition, and the sum in a criterion of a challenge.
 const (
 	conditionProperty = "condition"
 	sumProperty       = "sum"
 )
 
-// refusePersonalRules refuses a user who may not see personal data a rule that asks for it: a campaign that is tried on a customer or
-// on the past, a segment, or a webhook's filter answers a condition, and 145 conditions on days tell a birth date at once. What the
-// entity asks already, word by word, may be sent back.
+// refusePersonalRules refuses a user who may not see personal data a rule that asks for it. A campaign that is tried on
+// a customer or on the past, a segment, or a webhook's filter answers its condition, and a few dozen conditions on days
+// reveal a birth date. A condition that the entity has already, word for word, may be sent back.
 func refusePersonalRules(inForce func() *programme.Programme, vocabulary *contract.Vocabulary, fail func(*gin.Context, error)) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		r := requestOf(c)
@@ -44,7 +44,7 @@ func refusePersonalRules(inForce func() *programme.Programme, vocabulary *contra
 	}
 }
 
-// makesRules reports whether bodies of an operation are rules of the programme.
+// makesRules reports whether the bodies of an operation are rules of the programme.
 func makesRules(c *gin.Context, o *operation) bool {
 	return o.api == "entities" || o.api == "automation-campaigns" || strings.HasPrefix(c.FullPath(), "/admin/configuration")
 }
@@ -60,7 +60,7 @@ func entityOf(c *gin.Context) entityRef {
 	return entityRef{c.Param("module") + "/" + c.Param("entity"), c.Param("entity_id")}
 }
 
-// ruleWalk visits the conditions and sums in a body, with the entities they are of and their places in it.
+// ruleWalk visits the conditions and sums in a body, with their entities and their places.
 type ruleWalk struct {
 	visit func(of entityRef, at, name, source string) error
 }
@@ -92,7 +92,7 @@ func (w ruleWalk) in(body any, at string, of entityRef) error {
 	return nil
 }
 
-// entityIn is the entity that an object says it is of: one of many changes has its type and id.
+// entityIn is the entity that an object names: one of many changes has its type and id.
 func entityIn(body map[string]any, of entityRef) entityRef {
 	if kind, ok := body["type"].(string); ok && strings.Contains(kind, "/") {
 		id, _ := body["id"].(string)
@@ -101,7 +101,7 @@ func entityIn(body map[string]any, of entityRef) entityRef {
 	return of
 }
 
-// under is the entity that a property leads to: in a configuration the type, and below it the id.
+// under is the entity below a property: a configuration has the type, and below it the id.
 func under(of entityRef, name string) entityRef {
 	switch {
 	case strings.Contains(name, "/"):
@@ -112,7 +112,8 @@ func under(of entityRef, name string) entityRef {
 	return of
 }
 
-// looksInto lists the facts that a condition or a sum asks for and that may be personal. One that does not compile is refused elsewhere.
+// looksInto lists the facts in a condition or a sum that may be personal. One that does not compile is refused
+// elsewhere.
 func looksInto(name, source string) []string {
 	if name == sumProperty {
 		record, attribute, sent := strings.Cut("event."+strings.TrimPrefix(source, "event."), ".data.")
@@ -129,12 +130,12 @@ func looksInto(name, source string) []string {
 	return c.Guarded()
 }
 
-// masks reports whether a fact is masked to who may not see personal data. An attribute of events is told where actions declare
-// it, and none of them as personal.
+// masks reports whether a fact is hidden from users who may not see personal data. An attribute of events is visible if
+// actions declare it, and none of them as personal.
 func masks(p *programme.Programme, vocabulary *contract.Vocabulary, fact string) bool {
 	_, attribute, sent := strings.Cut(fact, ".data.")
 	if !sent {
-		return true // of a customer, or the attributes as a whole
+		return true // a fact of a customer, or the attributes as a whole
 	}
 	told := false
 	for _, action := range p.Recorded() {

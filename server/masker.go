@@ -10,11 +10,11 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// maskedText replaces what names a person.
+// maskedText replaces a text that identifies a person.
 const maskedText = "•••"
 
-// personalNames are properties that name a person wherever no document describes the value: the
-// texts of a profile, unless many people share them, and what else is known of a person.
+// personalNames are properties that identify a person in values that no document describes: the texts of a profile,
+// unless many people share them, and other personal properties.
 var personalNames = func() map[string]bool {
 	names := map[string]bool{"labels": true, "reason": true, "review": true, "external_ids": true, "custom": true, "answer": true}
 	for _, field := range loyalty.ProfileTexts {
@@ -25,12 +25,12 @@ var personalNames = func() map[string]bool {
 	return names
 }()
 
-// masker blanks what is personal: by the schema of the answer, in the data of an event by
-// its action, and where nothing is said by name.
+// masker blanks personal data: by the schema of the answer, in the data of an event by its action, and elsewhere by
+// name.
 type masker struct {
 	vocabulary *contract.Vocabulary
 	found      bool                      // there was something to blank
-	shapes     map[string]*loyalty.Shape // of the actions met so far; nil: there is no such action
+	shapes     map[string]*loyalty.Shape // of the actions so far; nil: unknown action
 }
 
 // text masks a JSON text, and reports whether there was anything to mask. A text that cannot be
@@ -56,7 +56,7 @@ func (m *masker) text(body []byte, schemas []*openapi3.Schema) (masked []byte, f
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), true
 }
 
-// flat are schemas with the parts that they are put together from.
+// flat are schemas with all schemas that they are composed of.
 func flat(schemas []*openapi3.Schema) (all []*openapi3.Schema) {
 	for _, s := range schemas {
 		if s == nil {
@@ -114,7 +114,7 @@ func (m *masker) object(v map[string]any, schemas []*openapi3.Schema) {
 	}
 }
 
-// told is what is said of an action's attributes: an answer can have thousands of its events.
+// told is the shape of an action's attributes, cached because an answer can have thousands of its events.
 func (m *masker) told(action string) *loyalty.Shape {
 	shape, met := m.shapes[action]
 	if met {
@@ -127,8 +127,7 @@ func (m *masker) told(action string) *loyalty.Shape {
 	return shape
 }
 
-// sealed reports whether an object that stands for an event (x-attributes) has an attribute that is
-// sealed with it.
+// sealed reports whether an attribute of an object that stands for an event (x-attributes) is sealed with that event.
 func (m *masker) sealed(schemas []*openapi3.Schema, name string) bool {
 	for _, s := range schemas {
 		if action, _ := s.Extensions["x-attributes"].(string); action != "" {
@@ -139,8 +138,7 @@ func (m *masker) sealed(schemas []*openapi3.Schema, name string) bool {
 	return false
 }
 
-// sealed reports whether an attribute is sealed with its event. What nobody declared is: nothing is
-// known of it.
+// sealed reports whether an attribute is sealed with its event. An undeclared one is, because it may be anything.
 func sealed(shape *loyalty.Shape, name string) bool {
 	a, declared := shape.Attributes[name]
 	return a.Personal || !declared

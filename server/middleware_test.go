@@ -414,7 +414,7 @@ func (l leftReader) Customer(ctx context.Context, _ string) (loyalty.Customer, e
 	return loyalty.Customer{}, errors.New("broken by itself")
 }
 
-// TestFaultsBesideACallerWhoLeft: what is our fault stays one, though nobody waits for the answer.
+// TestFaultsBesideACallerWhoLeft: a fault of ours stays one, although no caller waits for the answer.
 func TestFaultsBesideACallerWhoLeft(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
 	h := open(t, func(o *server.Options) { o.Reader = leftReader{o.Reader, leave} })

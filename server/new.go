@@ -18,8 +18,8 @@ import (
 	"github.com/loyalty-platform/loyalty/signing"
 )
 
-// New wires the documents' operations and the middlewares. It fails with one
-// line that names the setting it cannot use, or when the contract is broken.
+// New wires the documents' operations and the middlewares. It fails with one line that names the invalid setting, or if
+// the contract is broken.
 func New(o Options) (*Server, error) {
 	if o.SigningDebug && (!isLoopback(o.Listen) || len(o.TrustedProxies) > 0) {
 		return nil, fmt.Errorf("signing.debug is for development only: it needs a loopback address to listen on, not %q, and no proxy", o.Listen)
@@ -54,7 +54,7 @@ func New(o Options) (*Server, error) {
 	return s, err
 }
 
-// fill sets the defaults of what is optional.
+// fill sets the defaults of optional values.
 func (s *Server) fill(o Options) {
 	if s.clock == nil {
 		s.clock = time.Now
@@ -77,8 +77,8 @@ func (s *Server) fill(o Options) {
 	s.bodies = newBodyMemory(cmp.Or(o.BodyMemory, DefaultBodyMemory))
 }
 
-// ginOnce sets gin's globals: it is silent, keeps numbers as they were written,
-// and has no validator of its own, because the contract was checked before.
+// ginOnce sets gin's globals: it is silent, keeps numbers as written, and has no validator of its own, because the
+// contract is checked before.
 var ginOnce = sync.OnceFunc(func() {
 	gin.SetMode(gin.ReleaseMode)
 	gin.DefaultWriter, gin.DefaultErrorWriter = io.Discard, io.Discard
@@ -86,8 +86,7 @@ var ginOnce = sync.OnceFunc(func() {
 	binding.Validator = nil
 })
 
-// wire makes the engine: what holds for every request, then what holds for
-// signed ones, then the operations.
+// wire builds the router: the middlewares of every request, then those of signed requests, then the operations.
 func (s *Server) wire() error {
 	ginOnce()
 	documents, err := contract.Documents()
@@ -106,7 +105,7 @@ func (s *Server) wire() error {
 		return err
 	}
 	g := gin.New()
-	// Without it a request that was given up would not end its queries.
+	// Without it a cancelled request would not end its queries.
 	g.ContextWithFallback = true
 	g.UseRawPath, g.UnescapePathValues = true, false // see decodePath
 	g.HandleMethodNotAllowed, g.RedirectTrailingSlash = true, false
@@ -129,10 +128,9 @@ func (s *Server) wire() error {
 	return s.complete(g)
 }
 
-// useGates gives the operations whose bodies take long to read and to decide their gates. Those
-// that only read share one, which keys without the right to change anything can use. A customer may
-// have any number of lots: 16 callers who asked for 50,000 as of an instant took a gigabyte, and
-// delayed events by half a second.
+// useGates gives gates to the operations whose bodies take long to read and to decide. Operations that only read share
+// one, which keys without the right to change anything can use. A customer may have any number of lots, so a few
+// readers of old balances could take much memory and delay events.
 func (s *Server) useGates() error {
 	s.large = newGate(largeAtOnce(), largeWaiting)
 	previews, light := newGate(previewsAtOnce(), previewsWaiting), newGate(lightAtOnce(), lightWaiting)
@@ -155,8 +153,7 @@ func (s *Server) useGates() error {
 	return nil
 }
 
-// useDeclarations lets everything that reads events know what the programme in
-// force declares.
+// useDeclarations tells all readers of events what the programme in force declares.
 func (s *Server) useDeclarations() {
 	s.vocabulary.UseDeclarations(func(action string) json.RawMessage {
 		return s.programme().Declared(action)
@@ -168,7 +165,7 @@ func (s *Server) useDeclarations() {
 	}
 }
 
-// complete refuses to start when an operation of the contract has no route.
+// complete refuses to start if an operation of the contract has no route.
 func (s *Server) complete(g *gin.Engine) error {
 	routes := map[routeKey]bool{}
 	for _, r := range g.Routes() {

@@ -5,20 +5,20 @@ import (
 	"time"
 )
 
-// Observer is told of requests, for metrics. Each request waits for it: it must be quick.
+// Observer receives requests, for metrics. Each request waits for it, so it must be quick.
 type Observer interface {
 	// Began is called when a request has arrived.
 	Began()
-	// Answered is called with how it ended.
+	// Answered is called when the request has been answered.
 	Answered(a Answered)
 }
 
-// Answered is a request that was answered, without anything of its caller's.
+// Answered is an answered request, without any data of its caller.
 type Answered struct {
-	API    string // the document; empty outside of the contract
+	API    string // the document; empty outside the contract
 	Method string // a verb of HTTP, or -
-	// Route is the template of an operation whose caller was known, or of a page that needs
-	// no signature; else empty: strangers choose nothing that is counted apart.
+	// Route is the template of an operation with a known caller, or of a page without a signature; otherwise empty, so
+	// that strangers cannot create new values to count.
 	Route   string
 	Status  int
 	Code    int    // of the failure; 0: none
@@ -26,10 +26,10 @@ type Answered struct {
 	Took    time.Duration
 }
 
-// Tracer follows requests, to show where their time goes.
+// Tracer traces requests, to show where their time goes.
 type Tracer interface {
-	// Begin begins to follow a request; parent is its caller's place in a trace, a
-	// traceparent by the letter, or empty. What is done with the context is followed too.
+	// Begin starts tracing a request. parent is the caller's place in a trace, a valid traceparent, or empty. Work with
+	// the returned context is traced too.
 	Begin(ctx context.Context, parent string) (context.Context, Traced)
 }
 

@@ -55,7 +55,7 @@ func (a *offersAPI) GetOffer(ctx context.Context, in offers.GetOfferRequestObjec
 	return offers.GetOffer200JSONResponse{Data: offerRecord(p, requestOf(ctx).language, o, a.clock())}, nil
 }
 
-// offerRecord renders an offer as the programme has it.
+// offerRecord renders an offer of the programme.
 func offerRecord(p *programme.Programme, language *tongue, o *offer.Offer, now time.Time) offers.Offer {
 	e := offers.Offer{
 		ID: o.ID, Name: language.text(o.Name), Type: common.OfferType(o.Type), Weight: o.Weight, MinTotal: amountOrNil(o.MinTotal),
@@ -102,7 +102,7 @@ func (a *offersAPI) quotes(ctx context.Context, p *programme.Programme, body *of
 	return quotes, err
 }
 
-// cartOf reads a cart; what is not sent is nothing.
+// cartOf reads a cart; missing amounts are zero.
 func cartOf(body *offers.OfferQuery) offer.Cart {
 	sent := &body.Cart
 	cart := offer.Cart{Total: sent.Total, Discount: amount(sent.Discount), Shipping: amount(sent.Shipping)}
@@ -131,7 +131,7 @@ func amount(a *money.Amount) money.Amount {
 	return *a
 }
 
-// quoted adds to an offer what it does for a cart.
+// quoted adds to an offer its effect on a cart.
 func quoted(o offers.Offer, q offer.OfferQuote) offers.QuotedOffer {
 	out := offers.QuotedOffer{
 		ID: o.ID, Name: o.Name, Type: o.Type, Weight: o.Weight, MinTotal: o.MinTotal,

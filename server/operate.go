@@ -9,15 +9,14 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// customerAction is an operation on a customer: the event that it submits, which callers cannot
-// submit as such, and how its outcome is answered.
+// customerAction is an operation on a customer: the event that it submits, which callers cannot submit directly, and
+// how its outcome is answered.
 type customerAction struct {
-	customer string // as the path names them
+	customer string // the name in the path
 	action   string
 	data     any
 	body     func(language *tongue, o *loyalty.Outcome) any
-	// fields are what the fields of the event's errors are called in the request;
-	// nil: data.x is x.
+	// fields are the names of the event's fields in the request, for errors; nil: data.x is x.
 	fields map[string]string
 }
 
@@ -27,8 +26,8 @@ type submitter struct {
 	customers customerReader
 }
 
-// submitFor submits the event of an operation and answers with its outcome. The answer stored for
-// an Idempotency-Key is the one that is sent.
+// submitFor submits the event of an operation and answers with its outcome. The answer is the same one that is stored
+// for an Idempotency-Key.
 func (s submitter) submitFor(ctx context.Context, a customerAction) (rawResponse, error) {
 	r := requestOf(ctx)
 	language := r.language
@@ -57,7 +56,7 @@ func (s submitter) submitFor(ctx context.Context, a customerAction) (rawResponse
 	return rawResponse{status: status, body: body}, nil
 }
 
-// eventOf finds the event of an operation: what was due before it comes first.
+// eventOf finds the event of an operation: events that were due come before it.
 func (a customerAction) eventOf(o *loyalty.Outcome) *loyalty.Event {
 	for i := range o.Events {
 		if e := &o.Events[i]; e.Action == a.action && e.Parent == (loyalty.ID{}) {
@@ -67,7 +66,7 @@ func (a customerAction) eventOf(o *loyalty.Outcome) *loyalty.Event {
 	return &loyalty.Event{}
 }
 
-// inRequest names the fields of an error as the operation's request has them.
+// inRequest renames the fields of an error to those of the operation's request.
 func (a customerAction) inRequest(err error) error {
 	var e *loyalty.Error
 	if !errors.As(err, &e) || len(e.Details) == 0 {

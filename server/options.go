@@ -29,11 +29,11 @@ type Engine interface {
 	PreviewAccepted(ctx context.Context, s loyalty.Submission) (loyalty.Outcome, *programme.Programme, error)
 	Settle(ctx context.Context, customer loyalty.ID) error
 	View(ctx context.Context, n loyalty.CustomerNeeds, look func(*engine.Run) error) error
-	// Now is the instant by which events are recorded.
+	// Now is the instant at which events are recorded.
 	Now() time.Time
 }
 
-// Options are what a server is made of. What is not marked optional is needed.
+// Options are the parts of a server. A field that is not marked optional is required.
 type Options struct {
 	// Listen is the address to serve on, host:port.
 	Listen string
@@ -48,24 +48,23 @@ type Options struct {
 	Exports   loyalty.ExportReader
 	Imports   loyalty.UploadStore
 	Jobs      Jobs
-	// Webhooks changes webhooks, Messages shows what they are sent.
+	// Webhooks changes webhooks, Messages renders their messages.
 	Webhooks *admin.Webhooks
 	Messages *WebhookMessages
-	// System looks at the installation.
+	// System examines the installation.
 	System func(ctx context.Context) (*System, error)
 	// Leaderboard ranks customers.
 	Leaderboard *leaderboard.Leaderboard
-	// Statistics counts what happens, by day.
+	// Statistics counts events by day.
 	Statistics *statistics.Statistics
 	Vocabulary *contract.Vocabulary
 	Catalogue  *i18n.Catalogue
 	// Limiter counts requests by key; optional: in memory on this node.
 	Limiter limit.Limiter
-	// BodyMemory bounds what the bodies of all requests take together, in bytes;
-	// 0: DefaultBodyMemory.
+	// BodyMemory bounds the memory for the bodies of all requests, in bytes; 0: DefaultBodyMemory.
 	BodyMemory int64
 
-	// JobWait is how long a caller who starts a job waits for its end; 0: 5 s.
+	// JobWait is how long a caller that starts a job waits for its end; 0: 5 s.
 	JobWait time.Duration
 
 	// Ready returns why the server cannot serve now; optional. The reason of a NotReady error is
@@ -73,33 +72,32 @@ type Options struct {
 	Ready func(ctx context.Context) error
 	// Status returns the figures that /readyz shows; optional.
 	Status func() []Figure
-	// Logger takes the log lines; optional: they are dropped.
+	// Logger takes the log lines; optional: without it they are dropped.
 	Logger *slog.Logger
-	// Portal answers /, /docs and what is below it, without a signature; optional: nothing does.
+	// Portal answers /, /docs and the paths below, without a signature; optional: without it nothing does.
 	Portal http.Handler
-	// Observer is told of each request; optional.
+	// Observer receives each request; optional.
 	Observer Observer
-	// Tracer follows each request; optional.
+	// Tracer traces each request; optional.
 	Tracer Tracer
 	// Console makes the handler of /console/ from this server's own handler and a function that
 	// identifies the peer; nil means that there is no console.
 	Console func(api http.Handler, peer func(*http.Request) (source netip.Addr, secure bool)) (http.Handler, error)
-	// ConsoleOn is a listener of the console's own, on which nothing else is served but what its
-	// pages read: the documents and the portal; nil: the console is where the API is.
+	// ConsoleOn is a listener for the console only. It also serves what the console's pages read: the documents and the
+	// portal. nil means that the console is served beside the API.
 	ConsoleOn net.Listener
 	// Clock is optional: time.Now.
 	Clock func() time.Time
 
 	// PublicHosts are further host names under which clients sign; optional.
 	PublicHosts []string
-	// TrustedProxies are the addresses and networks whose X-Forwarded-For,
-	// X-Forwarded-Host, X-Forwarded-Port and X-Request-Id are believed; optional.
+	// TrustedProxies are the addresses and networks whose X-Forwarded-For, X-Forwarded-Host, X-Forwarded-Port and
+	// X-Request-Id are believed; optional.
 	TrustedProxies []string
-	// ReplayGuard stores the signatures of writes, so that one which was signed once and is sent
-	// twice is refused (409); nil means that they are not checked.
+	// ReplayGuard stores the signatures of writes, so that a signed request that is sent twice is refused (409); nil
+	// means no check.
 	ReplayGuard loyalty.SignatureStore
-	// SigningDebug makes a 401 show what the server tried to match. It is
-	// refused unless Listen is a loopback address.
+	// SigningDebug makes a 401 show what the server tried to match. New refuses it unless Listen is a loopback address.
 	SigningDebug bool
 }
 
@@ -110,8 +108,8 @@ type Jobs interface {
 	Wake(name string)
 }
 
-// NotReady is why requests cannot be served now, in words for the public: it names no
-// address and no secret. What it wraps is for the log.
+// NotReady is the reason why requests cannot be served now, in words for the public: it names no address and no secret.
+// The wrapped error is for the log.
 type NotReady struct {
 	Reason string
 	Err    error
@@ -122,7 +120,7 @@ func (e *NotReady) Error() string { return fmt.Sprintf("%s: %v", e.Reason, e.Err
 // Unwrap returns the cause.
 func (e *NotReady) Unwrap() error { return e.Err }
 
-// Figure is one figure of a node's state, such as how far its clock is off.
+// Figure is one figure of a node's state, such as the error of its clock.
 type Figure struct {
 	Name  string
 	Value int64

@@ -299,7 +299,7 @@ func TestOutsideTellsMore(t *testing.T) {
 	note(t, (&visitor{house: p}).through(i, ""), 190673)
 }
 
-// TestOutsideIsDistrusted: nothing of what can be forged, repeated or mixed up lets anyone in.
+// TestOutsideIsDistrusted: nothing that can be forged, repeated or mixed up lets a person in.
 func TestOutsideIsDistrusted(t *testing.T) {
 	i := openIssuer(t)
 	i.down = true
@@ -389,7 +389,7 @@ func TestPlantedWay(t *testing.T) {
 		i.person = map[string]any{"sub": "evil", "name": "Eve", "email": "eve@shop.test", "preferred_username": "eve", "realm": map[string]any{"groups": []string{"admins"}}}
 		linked := func(v *visitor) any { return v.me()["outside"] }
 
-		note(t, (&visitor{house: p}).get("/console/oidc/start?for=link"), 190660) // nobody is signed in
+		note(t, (&visitor{house: p}).get("/console/oidc/start?for=link"), 190660) // no user is signed in
 		for _, purpose := range []string{"link", "confirm"} {
 			back := i.authorize(attacker.get("/console/oidc/start?for=" + purpose).header.Get("Location"))
 			owner.flow = attacker.flow

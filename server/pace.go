@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// paceMinutes is how many minutes are remembered, the one under way among them.
+// paceMinutes is how many minutes are kept, including the current one.
 const paceMinutes = 60
 
-// pace counts the requests of this node by the minute in which they were answered. It holds an
-// hour, however many there are, and nothing of who asked or for what.
+// pace counts the requests of this node by the minute of their answer. It holds one hour, of any number of requests,
+// and stores neither callers nor paths.
 type pace struct {
 	clock func() time.Time
-	began time.Time // the minute of the start: nothing is known of those before
+	began time.Time // the minute of the start: earlier minutes are unknown
 
 	lock sync.Mutex
 	ring [paceMinutes]paceMinute // by minutes since 1970
 }
 
 type paceMinute struct {
-	minute                    int64 // since 1970; of another hour than is asked for, the rest counts for nothing
+	minute                    int64 // since 1970; an entry of another hour counts as empty
 	requests, refused, failed int64
 }
 
@@ -28,8 +28,8 @@ func newPace(clock func() time.Time) *pace {
 	return &pace{clock: clock, began: clock().Truncate(time.Minute)}
 }
 
-// answered counts a request. A clock that is set back may bring a minute that the ring has
-// given to a later one: it is not counted, since the later one is what is shown.
+// answered counts a request. After the clock is set back, a minute may belong to an entry that a later minute has
+// taken: it is not counted, because the later one is shown.
 func (p *pace) answered(status int) {
 	minute := p.clock().Unix() / 60
 	p.lock.Lock()

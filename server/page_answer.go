@@ -11,9 +11,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/list"
 )
 
-// The pages that are read all day are written without reflection, as the answer to an event is:
-// a read spent up to half of its time in encoding/json. What is written is what the contract's
-// types would write, to which a test holds it.
+// Frequently read pages are written without reflection, like the answer to an event, because encoding/json took much of
+// the time of a read. The bytes are those of the contract's types, which a test checks.
 
 // journalPage is the answer of an operation that lists events.
 type journalPage struct {
@@ -32,7 +31,7 @@ func (p journalPage) write(w http.ResponseWriter) error {
 	return nil
 }
 
-// appendPage writes a list: its entries by write, some bytes each, and the links to its neighbours.
+// appendPage writes a list: its entries by write, about each bytes long, and the links to its neighbours.
 func appendPage[T any](b []byte, l list.Links[T], write func([]byte, *T) []byte, each int) []byte {
 	if b == nil {
 		b = make([]byte, 0, 256+each*len(l.Entries))
@@ -49,7 +48,7 @@ func appendPage[T any](b []byte, l list.Links[T], write func([]byte, *T) []byte,
 	return append(strconv.AppendFloat(append(b, `,"time":`...), l.Time, 'f', -1, 64), '}')
 }
 
-// appendLink writes a link; null where there is none.
+// appendLink writes a link; null if there is none.
 func appendLink(b []byte, link *string) []byte {
 	if link == nil {
 		return append(b, "null"...)
@@ -77,7 +76,7 @@ func appendJournalEvent(b []byte, e *common.JournalEvent) []byte {
 	return append(b, '}')
 }
 
-// appendInstantOf writes a property, unless there is none.
+// appendInstantOf writes a property unless it is nil.
 func appendInstantOf(b []byte, name string, i *common.Instant) []byte {
 	if i == nil {
 		return b
@@ -85,7 +84,7 @@ func appendInstantOf(b []byte, name string, i *common.Instant) []byte {
 	return append(i.Append(append(append(b, name...), '"')), '"')
 }
 
-// appendTextAt writes a property, unless there is none.
+// appendTextAt writes a property unless it is nil.
 func appendTextAt(b []byte, name string, s *string) []byte {
 	if s == nil {
 		return b
@@ -160,8 +159,7 @@ func (p rewardPage) write(w http.ResponseWriter) error {
 	return nil
 }
 
-// appendReward writes a common.RewardEntry, with the attributes that the programme declared
-// behind all others.
+// appendReward writes a common.RewardEntry, followed by the attributes that the programme declares.
 func appendReward(b []byte, e *common.RewardEntry) []byte {
 	b = append(b, '{')
 	if a := e.UnderscoreActions; a != nil && a.Complete == nil {
@@ -214,8 +212,7 @@ func (p customerPage) write(w http.ResponseWriter) error {
 	return nil
 }
 
-// appendCustomer writes a common.Customer, with the attributes that the programme declared
-// behind all others.
+// appendCustomer writes a common.Customer, followed by the attributes that the programme declares.
 func appendCustomer(b []byte, c *common.Customer) []byte {
 	b = appendText(append(b, `{"id":`...), c.ID)
 	b = appendTextAt(b, `,"birth_date":`, c.BirthDate)
@@ -246,7 +243,7 @@ func appendCustomer(b []byte, c *common.Customer) []byte {
 	return append(appendDeclared(b, c.AdditionalProperties), '}')
 }
 
-// appendNumberAt writes a property, unless there is none.
+// appendNumberAt writes a property unless it is nil.
 func appendNumberAt(b []byte, name string, n *int64) []byte {
 	if n == nil {
 		return b
@@ -254,7 +251,7 @@ func appendNumberAt(b []byte, name string, n *int64) []byte {
 	return strconv.AppendInt(append(b, name...), *n, 10)
 }
 
-// appendDeclared writes the attributes that the programme declared, behind others.
+// appendDeclared writes the attributes that the programme declares, after other properties.
 func appendDeclared(b []byte, attributes map[string]any) []byte {
 	for _, name := range slices.Sorted(maps.Keys(attributes)) {
 		b = append(appendText(append(b, ','), name), ':')

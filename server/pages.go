@@ -10,7 +10,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/list"
 )
 
-// pageOf reads which part of a list a request wants. It fails as newPage does.
+// pageOf reads which part of a list a request wants. It fails as list.NewPage does.
 func pageOf(ctx context.Context, limit *common.Limit, offset *common.Offset, cursor *common.Cursor) (list.Page, error) {
 	r, path := requestOf(ctx), ""
 	if c, ok := ctx.(*gin.Context); ok {
@@ -19,8 +19,7 @@ func pageOf(ctx context.Context, limit *common.Limit, offset *common.Offset, cur
 	return list.NewPage(path, r.query, r.fields(), r.began, limit, offset, cursor)
 }
 
-// listAnswer is the answer of a list as the documents have it: the generated type of each
-// is converted from it.
+// listAnswer is the answer of a list as in the documents; the generated types are converted from it.
 type listAnswer[T any] struct {
 	Data     []T
 	Next     *string

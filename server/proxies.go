@@ -46,15 +46,14 @@ func peer(r *http.Request) netip.Addr {
 	return ap.Addr().Unmap().WithZone("")
 }
 
-// peer returns the caller's address, and whether the connection is encrypted all the way: a trusted
-// proxy is believed in both.
+// peer returns the caller's address, and whether the connection is encrypted all the way: a trusted proxy is believed
+// in both.
 func (p proxies) peer(r *http.Request) (source netip.Addr, secure bool) {
 	return p.source(r), r.TLS != nil || p.trustsPeer(r) && r.Header.Get("X-Forwarded-Proto") == "https"
 }
 
-// source is the caller's address: the peer's, or behind trusted proxies the
-// last address of X-Forwarded-For that is not one of them. What a caller put
-// before that is not believed.
+// source is the caller's address: the peer's, or behind trusted proxies the last address of X-Forwarded-For that is not
+// one of them. Addresses before that come from the caller and are not believed.
 func (p proxies) source(r *http.Request) netip.Addr {
 	at := peer(r)
 	if !p.trustsPeer(r) {
@@ -73,9 +72,9 @@ func (p proxies) source(r *http.Request) netip.Addr {
 	return at
 }
 
-// hosts are the names, besides the Host header, that a trusted proxy says its caller used: X-Forwarded-Host, and the same
-// with X-Forwarded-Port. Where the proxy tells no host, the port completes the one that the request came with. Proxies
-// that keep a name without its port would otherwise hide what was signed.
+// hosts are the names, besides the Host header, that a trusted proxy reports for its caller: X-Forwarded-Host, alone
+// and with X-Forwarded-Port. If the proxy reports no host, the port completes the request's own. Otherwise a proxy that
+// forwards a name without its port would hide what was signed.
 func (p proxies) hosts(r *http.Request) []string {
 	if !p.trustsPeer(r) {
 		return nil
@@ -93,8 +92,8 @@ func (p proxies) hosts(r *http.Request) []string {
 	return all
 }
 
-// seen is the request with the host under which the caller knows the platform: what pages name, and what a browser
-// says a page came from. The usual ports are left out, as browsers do it.
+// seen is the request with the host under which the caller knows the platform: the host that pages name, and that
+// browsers report as a page's origin. The default ports are left out, as browsers do.
 func (p proxies) seen(r *http.Request) *http.Request {
 	hosts := p.hosts(r)
 	if len(hosts) == 0 {
@@ -109,7 +108,7 @@ func (p proxies) seen(r *http.Request) *http.Request {
 	return to
 }
 
-// told is what a proxy says in one header. Of several proxies none is believed.
+// told is the value of a proxy's header. A header with several values is not believed.
 func told(h http.Header, name string) (string, bool) {
 	values := h.Values(name)
 	if len(values) != 1 || values[0] == "" || strings.Contains(values[0], ",") {
@@ -118,7 +117,7 @@ func told(h http.Header, name string) (string, bool) {
 	return values[0], true
 }
 
-// forwardedPort is the port on which a proxy was reached; empty: it does not say.
+// forwardedPort is the port on which a proxy was reached; empty if it does not tell.
 func forwardedPort(h http.Header) string {
 	port, _ := told(h, "X-Forwarded-Port")
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {

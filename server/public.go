@@ -11,10 +11,10 @@ import (
 	"github.com/loyalty-platform/loyalty/server/contract"
 )
 
-// publish adds what needs no signature: liveness, readiness, the documents, their
-// request collections and the portal that explains them. Nothing in it is a customer's.
+// publish adds the paths without a signature: liveness, readiness, the documents, their request collections and the
+// portal. They contain no customer's data.
 func (s *Server) publish(g gin.IRouter, documents []contract.Document) {
-	get := func(path string, h gin.HandlerFunc) { // of HEAD the server sends the headers alone
+	get := func(path string, h gin.HandlerFunc) { // for HEAD the server sends only the headers
 		g.GET(path, h)
 		g.HEAD(path, h)
 	}
@@ -34,8 +34,7 @@ func (s *Server) publish(g gin.IRouter, documents []contract.Document) {
 	}
 }
 
-// collected answers the request collection of an API, which is read when it is asked for: all of
-// them are megabytes.
+// collected answers the request collection of an API, which is read on request: all of them together are megabytes.
 func (s *Server) collected(api string) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		requests, err := openapi.Collection(api)
@@ -50,10 +49,10 @@ func (s *Server) collected(api string) gin.HandlerFunc {
 // bundle is a self-contained document.
 type bundle struct{ asYAML, asJSON []byte }
 
-// bundles are the documents as they are, and with bodies in JSON alone.
+// bundles are the full documents, jsonBundles those with bodies in JSON only.
 var bundles, jsonBundles = bundlesBy(openapi.Bundle), bundlesBy(openapi.BundleJSON)
 
-// bundlesBy makes each of them when it is first asked for: the start does not wait.
+// bundlesBy makes each of them on first use, so that the start does not wait.
 func bundlesBy(read func(api string) (asYAML, asJSON []byte, err error)) map[string]func() (bundle, error) {
 	all := map[string]func() (bundle, error){}
 	for _, api := range openapi.Names() {
@@ -85,14 +84,14 @@ func (s *Server) bundled(api, contentType string, form func(bundle) []byte) gin.
 	}
 }
 
-// text answers a plain text with its length, as HEAD and GET do alike.
+// text answers a plain text with its length, equal for HEAD and GET.
 func text(c *gin.Context, status int, body string) {
 	c.Writer.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	c.String(status, "%s", body)
 }
 
-// static answers bytes that never change while the server runs. Where a browser shows
-// them, they may load nothing from anywhere.
+// static answers bytes that never change while the server runs. A browser that shows them may load nothing from
+// anywhere.
 func static(contentType string, body []byte) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		h := c.Writer.Header()

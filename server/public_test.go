@@ -68,7 +68,7 @@ func TestPublicPages(t *testing.T) {
 	require.Contains(t, page.header.Get("Content-Security-Policy"), "default-src 'none'")
 }
 
-// TestStopsGracefully: requests under way finish, later ones find nobody.
+// TestStopsGracefully: requests under way finish, later ones get no connection.
 func TestStopsGracefully(t *testing.T) {
 	begun, release := make(chan struct{}), make(chan struct{})
 	h := open(t, func(o *server.Options) {

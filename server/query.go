@@ -10,10 +10,9 @@ import (
 	"github.com/loyalty-platform/loyalty/server/list"
 )
 
-// readQuery takes the query apart once, by the rules the signature knows: + is
-// a blank, ; is data, empty pairs are nothing. Only parameters of the operation
-// may be there, each once unless it is a list: a misspelt filter must not
-// return everything, and the order of equal names is not signed.
+// readQuery parses the query once, by the rules of the signature: + is a blank, ; is data, empty pairs are skipped.
+// Only parameters of the operation are allowed, each once unless it is a list: a misspelt filter must not return
+// everything, and the order of equal names is not signed.
 func (s *Server) readQuery(c *gin.Context) {
 	r := requestOf(c)
 	if r.operation == nil || c.Request.URL.RawQuery == "" && !c.Request.URL.ForceQuery {
@@ -28,13 +27,13 @@ func (s *Server) readQuery(c *gin.Context) {
 		return
 	}
 	r.query = pairs
-	// net/url drops a pair that holds a semicolon; the generated binder uses it.
+	// net/url drops a pair with a semicolon; the generated binder uses it.
 	c.Request.URL.RawQuery = strings.ReplaceAll(c.Request.URL.RawQuery, ";", "%3B")
 }
 
-// decodePath decodes the values of the path once. gin would read a plus as a blank,
-// which it is in a query only. Broken triplets were refused with the target.
-// The blanks around an id are no part of it: they are taken off here, for each operation alike.
+// decodePath decodes the values of the path once. gin would read a plus as a blank, which it is only in a query. Broken
+// percent-escapes were refused before. Blanks around an id do not belong to it: they are removed here for all
+// operations.
 func decodePath(c *gin.Context) {
 	raw := c.Request.URL.RawPath != "" // otherwise they are decoded already
 	for i := range c.Params {
@@ -50,9 +49,8 @@ func decodePath(c *gin.Context) {
 	}
 }
 
-// known refuses a parameter that the operation does not have, and a second
-// value of one that takes one. custom are the attributes that the programme
-// declares, by which it can be filtered too.
+// known refuses a parameter that the operation lacks, and a second value of a parameter that takes one. custom are the
+// programme's declared attributes, which are filters as well.
 func (o *operation) known(pairs []list.Pair, custom map[string]list.Field) error {
 	for i, p := range pairs {
 		repeatable, ok := o.parameters[p.Name]
@@ -62,7 +60,7 @@ func (o *operation) known(pairs []list.Pair, custom map[string]list.Field) error
 			ok = declared && field.Takes(operator)
 		}
 		if !ok && o.bracketed.Owns(p.Name) {
-			repeatable, ok = o.bracketed.Repeats(p.Name), true // its grammar judges it
+			repeatable, ok = o.bracketed.Repeats(p.Name), true // its grammar decides
 		}
 		if !ok {
 			return errUnknownParameter.With("parameter", p.Name).At(p.Name)
@@ -79,9 +77,8 @@ func (o *operation) known(pairs []list.Pair, custom map[string]list.Field) error
 	return nil
 }
 
-// customType is the type whose declared attributes an operation can be filtered by: its x-custom,
-// such as rewards/reward, in which {module} stands for the parameter of the path. It is empty if
-// there are no such filters.
+// customType is the type whose declared attributes are filters of an operation: its x-custom, such as rewards/reward,
+// in which {module} stands for the parameter of the path. It is empty if there are no such filters.
 func (o *operation) customType(c *gin.Context) string {
 	kind := o.custom
 	for _, p := range c.Params {

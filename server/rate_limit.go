@@ -11,8 +11,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// limitRate counts a signed request on its key. It comes before every later refusal, so that each
-// answer to a signed request shows what is left.
+// limitRate counts a signed request on its key. It runs before later refusals, so that each answer to a signed request
+// shows what is left.
 func (s *Server) limitRate(c *gin.Context) {
 	key := requestOf(c).key
 	verdict, err := s.limiter.Allow(c.Request.Context(), key.ID, perMinute(key), 1)
@@ -27,16 +27,16 @@ func (s *Server) limitRate(c *gin.Context) {
 	}
 }
 
-// exhaustion is the answer that a key got when its limit was used up, and until when no further
-// request can be allowed.
+// exhaustion is the answer that a key got when its limit was used up, and the instant until which no further request
+// can be allowed.
 type exhaustion struct {
 	limit.Verdict
 	until time.Time
 }
 
-// spent refuses a request of a key whose limit is known to be used up before a byte of its body is
-// read. The signature is not verified yet, so nothing is counted. A caller who knows the key's id
-// may learn that its limit is used up, and until when; the key's owner was told the same.
+// spent refuses a request of a key whose limit is known to be used up, before any of its body is read. The signature is
+// not verified yet, so nothing is counted. A caller who knows the key's id may learn that its limit is used up, and
+// until when; the key's owner was told the same.
 func (s *Server) spent(c *gin.Context, key *loyalty.AccessKey) {
 	found, ok := s.exhausted.Load(key.ID)
 	if !ok || c.Request.ContentLength == 0 {
@@ -57,10 +57,9 @@ func (s *Server) spent(c *gin.Context, key *loyalty.AccessKey) {
 // perMinute is the limit of a key.
 func perMinute(k *loyalty.AccessKey) int { return cmp.Or(k.RateLimit, limit.DefaultPerMinute) }
 
-// chargeBulk counts the events of a bulk on its key, so that sending them together gets no more of
-// the server than sending them one by one. The request itself was counted before and stands for the
-// first event. All are counted or none. A bulk of more events than the limit could never pass, so
-// it takes the whole minute's limit.
+// chargeBulk counts the events of a bulk on its key, so that sending events together gives no more than sending them
+// one by one. The request was counted before and stands for the first event. All events are counted or none. A bulk of
+// more events than the limit could never pass, so it takes the whole limit of a minute.
 func (s *Server) chargeBulk(c *gin.Context, events int) error {
 	key := requestOf(c).key
 	most := perMinute(key)

@@ -60,9 +60,8 @@ func TestThousandRequests(t *testing.T) {
 	require.Equal(t, fmt.Sprint(most-1), ask(reads[0]).header.Get("RateLimit-Remaining"), "a minute brings them all back")
 }
 
-// TestSpentLimitIsToldBeforeTheBody: once a key was told that its limit is used up,
-// the next body is refused unread, whoever sends it; a new minute, or another limit,
-// is looked at anew.
+// TestSpentLimitIsToldBeforeTheBody: once a key was told that its limit is used up, the next body is refused unread,
+// from any sender; a new minute, or another limit, is checked anew.
 func TestSpentLimitIsToldBeforeTheBody(t *testing.T) {
 	now := &stopped{now: time.Now()}
 	h := open(t, func(o *server.Options) { o.Limiter, o.Clock = limit.NewMemory(now.clock), now.clock })

@@ -8,9 +8,9 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// readable has answers written as people read them: encoding/json escapes &, < and > for pages that
-// paste JSON into HTML, and so do the generated answers, whose links are full of them. Published
-// documents announce their length before they are written, and are readable as stored.
+// readable undoes escapes in answers: encoding/json escapes &, < and > for pages that paste JSON into HTML, and so do
+// the generated answers, whose links contain many. Published documents announce their length before they are written,
+// and need no change.
 func readable(c *gin.Context) { c.Writer = readableWriter{c.Writer} }
 
 type readableWriter struct{ gin.ResponseWriter }
@@ -18,8 +18,7 @@ type readableWriter struct{ gin.ResponseWriter }
 // Unwrap returns the connection's writer, for its deadlines.
 func (w readableWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// Write writes a whole answer or a part that was cut between characters, as an
-// encoder does.
+// Write writes a whole answer, or a part that was cut between characters, as an encoder does.
 func (w readableWriter) Write(answer []byte) (int, error) {
 	if !strings.HasPrefix(w.Header().Get("Content-Type"), "application/json") {
 		return w.ResponseWriter.Write(answer)
@@ -30,11 +29,10 @@ func (w readableWriter) Write(answer []byte) (int, error) {
 	return len(answer), nil
 }
 
-// htmlEscapes are what encoding/json makes of characters that need no escape.
+// htmlEscapes are encoding/json's escapes of characters that need none.
 var htmlEscapes = map[string]byte{"0026": '&', "003c": '<', "003e": '>'}
 
-// withoutHTML resolves the escapes of JSON that only HTML needs. A backslash that
-// is escaped itself begins none.
+// withoutHTML resolves the escapes of JSON that only HTML needs. A backslash that is itself escaped begins none.
 func withoutHTML(text []byte) []byte {
 	if !bytes.Contains(text, []byte(`\u00`)) {
 		return text

@@ -10,9 +10,8 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// answerReady reports whether requests can be served now: whether the database is
-// reachable and can be written, its migrations are current, the configuration is
-// followed and the clock is right. The figures come in either case.
+// answerReady reports whether requests can be served now: the database is reachable and can be written, its migrations
+// are current, the configuration is followed and the clock is right. The figures are part of either answer.
 func (s *Server) answerReady(c *gin.Context) {
 	status := http.StatusOK
 	ready, said := s.Readiness(c.Request.Context())
@@ -22,11 +21,11 @@ func (s *Server) answerReady(c *gin.Context) {
 	text(c, status, said)
 }
 
-// Readiness is what /readyz answers.
+// Readiness is the answer of /readyz.
 func (s *Server) Readiness(ctx context.Context) (ready bool, text string) {
 	ready, text = true, "ready\n"
 	if err := s.ready(ctx); err != nil {
-		if !errors.Is(ctx.Err(), context.Canceled) { // who asked has left: that says nothing of the database
+		if !errors.Is(ctx.Err(), context.Canceled) { // a caller who left says nothing about the database
 			s.logger.WarnContext(ctx, "not ready", "error", err)
 		}
 		ready, text = false, "not ready\n"

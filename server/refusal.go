@@ -9,13 +9,12 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// refusals are the statuses that are kept for an Idempotency-Key.
+// refusals are the statuses that are stored for an Idempotency-Key.
 var refusals = []int{http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity}
 
-// refused answers a request that its handler refused. Where the handler came to no
-// event and no change, because what the path or the body names is not there, the
-// refusal is kept here as the engine would have kept it: a repetition gets the first
-// answer, and another request under the same key is refused.
+// refused answers a request that its handler refused. If the handler made no event and no change, because the entity in
+// the path or the body does not exist, the refusal is stored here as the engine would have stored it: a repetition gets
+// the first answer, and another request under the same key is refused.
 func (s *Server) refused(c *gin.Context, err error) {
 	r := requestOf(c)
 	status, fault := asFault(err)

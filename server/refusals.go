@@ -8,12 +8,12 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// refusedWithin is the resolution at which the instants of refusals are counted: no day of any time
-// zone begins within a quarter of an hour.
+// refusedWithin is the resolution of the instants of counted refusals: the days of all time zones begin at multiples of
+// a quarter of an hour.
 const refusedWithin = 15 * time.Minute
 
-// refuse counts an event that was refused, alone or in a bulk. It waits for nothing: what
-// is counted comes into the database with the next batch of failed requests.
+// refuse counts a refused event, alone or in a bulk. It never waits: the count is written to the database with the next
+// batch of failed requests.
 func (l *failureLog) refuse(err error) {
 	status, fault := asFault(err)
 	if !isRefusal(status) {
@@ -28,8 +28,8 @@ func (l *failureLog) refuse(err error) {
 	l.schedule(failuresEvery)
 }
 
-// isRefusal reports whether a status is about the event, and not about its sender, their rate, or
-// this server's state.
+// isRefusal reports whether a status is about the event itself, and not about its sender, the rate limit, or this
+// server's state.
 func isRefusal(status int) bool {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
@@ -38,8 +38,8 @@ func isRefusal(status int) bool {
 	return status >= http.StatusBadRequest && status < http.StatusInternalServerError
 }
 
-// flushRefused counts what waits in the database. What that does not take waits on; it is
-// as much as there are codes and quarters of an hour.
+// flushRefused writes the waiting counts to the database. Counts that cannot be written wait; they need at most one
+// entry for each code and quarter of an hour.
 func (l *failureLog) flushRefused(ctx context.Context) {
 	l.lock.Lock()
 	all := l.refused

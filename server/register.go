@@ -18,8 +18,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// register adds the operations. Each failure on the way to a handler and out of
-// it ends in fail, that of a handler by way of refused.
+// register adds the operations. Each failure before and after a handler ends in fail; a failure of the handler goes
+// through refused.
 func (s *Server) register(g gin.IRouter) {
 	bad := func(c *gin.Context, err error) {
 		s.fail(c, loyalty.ErrPropertyInvalid.With("property", "body").With("reason", "schema").Because(err))

@@ -12,14 +12,12 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// guard refuses a write whose very signature has been taken already, by whichever
-// node and before whichever restart: the signatures are kept in the database for as
-// long as they could be sent again. It is off by default, because two equal requests
-// within one second have equal signatures, and because it costs each write a
-// statement more.
+// guard refuses a write whose signature was used already, on any node and also before a restart: the database keeps
+// signatures for as long as they are valid. It is off by default, because two equal requests within one second have
+// equal signatures, and because it costs one more statement for each write.
 //
-// With the guard on an Idempotency-Key must be signed: an attacker who can hold a request back
-// could otherwise send it with another key, and again with none.
+// With the guard on, an Idempotency-Key must be signed: otherwise an attacker who can hold a request back could send it
+// with another key, and again with none.
 func (s *Server) guard(c *gin.Context) {
 	r := requestOf(c)
 	if s.signatures == nil || r.caller != nil || c.Request.Method != http.MethodPost || r.operation != nil && r.operation.reads {
@@ -34,7 +32,7 @@ func (s *Server) guard(c *gin.Context) {
 		s.fail(c, err) // a verified signature is hexadecimal
 		return
 	}
-	// A signature is good for twice the window, from a clock ahead to a clock behind.
+	// A signature is valid for twice the window, from a clock ahead to a clock behind.
 	goodUntil := s.clock().Add(2*s.programme().Settings.AcceptanceWindow + time.Second)
 	fresh, err := s.signatures.TakeSignature(c.Request.Context(), [32]byte(signature), goodUntil)
 	switch {

@@ -13,36 +13,36 @@ import (
 	"github.com/loyalty-platform/loyalty/signing"
 )
 
-// request is what the middlewares find out about a request, for those that come
-// after them. It lives as long as the request and is never kept.
+// request is what the middlewares learn about a request, for later stages. It lives as long as the request and is never
+// stored.
 type request struct {
 	id        string
 	began     time.Time
-	source    netip.Addr         // the caller's, through trusted proxies
+	source    netip.Addr         // the caller's address, through trusted proxies
 	language  *tongue            // of the answer
-	tongue    tongue             // which it is
-	body      []byte             // raw, as it was signed
-	claim     signing.Claim      // what the headers say, until the body proves it
-	claimed   *loyalty.AccessKey // nil: no key of ours, or not from here
-	memory    bodyShare          // what the body takes
-	cut       bool               // there is more of the body than its caller is worth
-	key       *loyalty.AccessKey // that signed; nil until then
-	caller    *loyalty.Caller    // the user of the console who asks; nil: a key does
+	tongue    tongue             // the value that language points to
+	body      []byte             // raw, as signed
+	claim     signing.Claim      // the headers' statement, unproven until the body is checked
+	claimed   *loyalty.AccessKey // nil: unknown key, or not allowed from this address
+	memory    bodyShare          // the memory of the body
+	cut       bool               // the body is longer than its caller may send
+	key       *loyalty.AccessKey // the key that signed; nil until verified
+	caller    *loyalty.Caller    // the user of the console; nil: the caller is a key
 	signature string             // of a verified request
 	signed    string             // names of the headers that it covers, in lower case, with semicolons between
-	nowhere   bool               // the path has an id that is no more than blanks, or a dash among them
+	nowhere   bool               // the path has an id that is blank or a dash
 	operation *operation         // nil outside the contract
 	query     []list.Pair        // decoded, in wire order
 	tree      any                // the checked body
 	actions   []string           // of the events in the body, before it was checked
-	err       error              // what was answered as an error
-	version   int64              // of the programme that the request met
-	unbound   context.Context    // ends with the caller alone; of the feed, of exports and of findings
-	traced    Traced             // where requests are followed
-	decided   bool               // its Idempotency-Key was handed on, or it keeps no answer
+	err       error              // the answered error
+	version   int64              // of the programme in force at the request
+	unbound   context.Context    // ends only with the caller; for the feed, exports and findings
+	traced    Traced             // if requests are traced
+	decided   bool               // its Idempotency-Key was passed on, or it stores no answer
 }
 
-// fields are what the requested list can be filtered by.
+// fields are the fields to filter the requested list by.
 func (r *request) fields() map[string]list.Field {
 	if r.operation == nil {
 		return nil
@@ -53,14 +53,13 @@ func (r *request) fields() map[string]list.Field {
 // sightless reports whether the caller is a user who may not see personal data.
 func (r *request) sightless() bool { return r.caller != nil && !r.caller.Personal }
 
-// actorsShown reports whether the caller is shown who did something: users are who may read the
-// audit trail.
+// actorsShown reports whether the caller may see who did something. Users may if they may read the audit trail.
 func (r *request) actorsShown() bool {
 	return r.caller == nil || r.caller.Role.Covers(loyalty.RoleOperator)
 }
 
-// asksForPast reports whether a customer's figures are wanted as of an instant: they are folded
-// from everything that was ever recorded of the customer.
+// asksForPast reports whether a customer's figures are wanted as of an instant: they are computed from everything that
+// was ever recorded of the customer.
 func (r *request) asksForPast() bool {
 	return slices.ContainsFunc(r.query, func(p list.Pair) bool { return p.Name == "as_of" })
 }

@@ -7,11 +7,11 @@ import (
 	"github.com/google/uuid"
 )
 
-// requestIDHeader is on every answer, the unsigned ones included.
+// requestIDHeader is on every answer, also on unsigned ones.
 const requestIDHeader = "X-Request-Id"
 
-// identify gives the request its id. The id from a trusted proxy is kept, so that both logs agree;
-// any other caller's is not, because two requests could be made to look like one.
+// identify gives the request its id. The id from a trusted proxy is kept, so that both logs agree; an id from any other
+// caller is not, because it could make two requests look like one.
 func (s *Server) identify(c *gin.Context) {
 	wish := s.wished(strings.Join(c.Request.Header["Accept-Language"], ","))
 	r := &request{
@@ -30,7 +30,7 @@ func (s *Server) identify(c *gin.Context) {
 	h["Cache-Control"] = noStore
 }
 
-// noStore keeps answers, which name customers, out of every cache on the way.
+// noStore keeps answers, which name customers, out of caches.
 var noStore = []string{"no-store"}
 
 // isRequestID takes 1 to 64 letters, digits, dots, hyphens and underscores.

@@ -28,7 +28,7 @@ type rewardsAPI struct {
 
 var _ rewards.StrictServerInterface = (*rewardsAPI)(nil)
 
-// ListRewards lists the catalogue, or what one customer may claim now.
+// ListRewards lists the catalogue, or the rewards that one customer may claim now.
 func (a *rewardsAPI) ListRewards(ctx context.Context, in rewards.ListRewardsRequestObject) (rewards.ListRewardsResponseObject, error) {
 	p, err := pageOf(ctx, in.Params.Limit, in.Params.Offset, nil)
 	if err != nil {
@@ -110,13 +110,13 @@ func (a *rewardsAPI) GetRewardClaim(ctx context.Context, in rewards.GetRewardCla
 	if err != nil {
 		return nil, err
 	}
-	if coupon.Reward == claim.Reward { // else it was taken from its holder, and its code given anew
+	if coupon.Reward == claim.Reward { // otherwise it was taken from its holder and its code reissued
 		out.Coupon = new(couponOf(language, &coupon, holder, a.clock()))
 	}
 	return rewards.GetRewardClaim200JSONResponse{Data: out}, nil
 }
 
-// claimNamed finds a claim and whose it is.
+// claimNamed finds a claim and its customer.
 func (a *rewardsAPI) claimNamed(ctx context.Context, id string) (loyalty.RewardClaim, loyalty.Customer, error) {
 	event, err := uuid.Parse(id)
 	if err != nil {
@@ -140,8 +140,7 @@ func (a *rewardsAPI) claimRecord(language *tongue, c *loyalty.RewardClaim, custo
 	return out
 }
 
-// RedeemRewardClaim hands a claimed reward out, in the name of the customer whose
-// claim it is.
+// RedeemRewardClaim hands a claimed reward out, in the name of the customer of the claim.
 func (a *rewardsAPI) RedeemRewardClaim(ctx context.Context, in rewards.RedeemRewardClaimRequestObject) (rewards.RedeemRewardClaimResponseObject, error) {
 	claim, customer, err := a.claimNamed(ctx, in.ClaimID)
 	if err != nil {

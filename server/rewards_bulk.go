@@ -7,7 +7,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// ClaimRewardForMany begins to claim a reward for many customers.
+// ClaimRewardForMany starts claiming a reward for many customers.
 func (a *rewardsAPI) ClaimRewardForMany(ctx context.Context, in rewards.ClaimRewardForManyRequestObject) (rewards.ClaimRewardForManyResponseObject, error) {
 	q := loyalty.BulkRequest{Kind: loyalty.BulkRewardClaim, Target: in.RewardID}
 	if in.Body.Customers != nil {
@@ -24,7 +24,7 @@ func (a *rewardsAPI) GetBulkClaimStatus(ctx context.Context, in rewards.GetBulkC
 	return a.bulk.status(ctx, in.BatchID, loyalty.BulkRewardClaim)
 }
 
-// ListBulkClaimErrors lists whom such an operation refused.
+// ListBulkClaimErrors lists the customers that such an operation refused.
 func (a *rewardsAPI) ListBulkClaimErrors(ctx context.Context, in rewards.ListBulkClaimErrorsRequestObject) (rewards.ListBulkClaimErrorsResponseObject, error) {
 	at := bulkPlace{
 		batch: in.BatchID, limit: in.Params.Limit, offset: in.Params.Offset, cursor: in.Params.Cursor,

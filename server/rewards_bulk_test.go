@@ -43,7 +43,7 @@ func claims(t *testing.T, url string) (n int) {
 	return n
 }
 
-// TestBulkClaim: each claim is an ordinary one, and who is refused hurts nobody.
+// TestBulkClaim: each claim is an ordinary one, and a refused one does not affect the others.
 func TestBulkClaim(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		h := mugs(t, url, 5)
@@ -87,8 +87,8 @@ func TestBulkClaim(t *testing.T) {
 	})
 }
 
-// TestBulkClaimOfAList: a list gives the members that it has at that moment, also
-// those who are somebody else, or nobody, when their turn comes.
+// TestBulkClaimOfAList: a list gives the members that it has at that moment, also those who are merged or gone when
+// their turn comes.
 func TestBulkClaimOfAList(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		h := mugs(t, url, 5)

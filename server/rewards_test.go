@@ -95,7 +95,7 @@ func TestClaimAndRedeem(t *testing.T) {
 	})
 }
 
-// TestClaimsFollowTheirCustomer: a claim is that of whoever has it now.
+// TestClaimsFollowTheirCustomer: a claim belongs to the customer who has it now.
 func TestClaimsFollowTheirCustomer(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		h := rewardsOf(t, url)

@@ -14,15 +14,15 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/reward"
 )
 
-// viewOfReward is a reward as one request sees it.
+// rewardView is a reward as one request sees it.
 type rewardView struct {
 	*reward.Reward
 	status, title string
 	inStock       *int64               // nil: no limit
-	outlook       *reward.ClaimOutlook // nil: no customer asks
+	outlook       *reward.ClaimOutlook // nil: the request names no customer
 }
 
-// rewardColumns are what lists of rewards are filtered and sorted by.
+// rewardColumns are the columns to filter and sort rewards by.
 var rewardColumns = map[string]list.Column[*rewardView]{
 	"type":      {Of: func(v *rewardView) any { return v.Type }},
 	"points":    {Of: func(v *rewardView) any { return v.Points }},
@@ -33,7 +33,7 @@ var rewardColumns = map[string]list.Column[*rewardView]{
 	"title":     {Of: func(v *rewardView) any { return v.title }},
 }
 
-// rewardColumnsOf adds the custom attributes that lists of rewards can be filtered by.
+// rewardColumnsOf adds the custom attributes that are filters of rewards.
 func rewardColumnsOf(p *programme.Programme) map[string]list.Column[*rewardView] {
 	return list.CustomColumns(p, rewardType, rewardColumns, func(v *rewardView) map[string]json.RawMessage { return v.Custom })
 }
@@ -42,8 +42,7 @@ func viewOfReward(language *tongue, reward *reward.Reward, at time.Time) *reward
 	return &rewardView{Reward: reward, status: reward.Status(at), title: language.text(reward.Title)}
 }
 
-// rewardViews are the rewards that this customer may have, with what they can
-// expect of a claim.
+// rewardViews are the rewards that this customer may have, with the outlook of a claim.
 func rewardViews(r *engine.Run, language *tongue) ([]*rewardView, error) {
 	var all []*rewardView
 	for _, reward := range reward.RewardList(r.Programme) {
@@ -58,7 +57,7 @@ func rewardViews(r *engine.Run, language *tongue) ([]*rewardView, error) {
 	return all, nil
 }
 
-// rewardFor is a reward as this customer sees it; nil: it is for others.
+// rewardFor is a reward as this customer sees it; nil if it is for others.
 func rewardFor(r *engine.Run, language *tongue, offered *reward.Reward) (*rewardView, error) {
 	if may, err := reward.MayHave(r, offered); err != nil || !may {
 		return nil, err
@@ -73,7 +72,7 @@ func rewardFor(r *engine.Run, language *tongue, offered *reward.Reward) (*reward
 	return v, err
 }
 
-// running keeps the active ones, unless the request has a filter on the status.
+// running keeps the active rewards, unless the request filters by status.
 func running(query []list.Pair, all []*rewardView) []*rewardView {
 	if asksForStatus(query) {
 		return all
@@ -104,14 +103,13 @@ func rewardEntry(p *programme.Programme, language *tongue, v *rewardView, claim 
 	return e
 }
 
-// obstacle renders why something is refused.
+// obstacle renders the reason of a refusal.
 func obstacle(language *tongue, refusal error) *common.Obstacle {
 	_, e := envelope(language, refusal)
 	return &common.Obstacle{Code: e.Code, Message: e.Message}
 }
 
-// imageSet fills the sizes that were not given with the next ones that were; nil:
-// there is no picture.
+// imageSet fills missing sizes with the next existing ones; nil if there is no picture.
 func imageSet(i reward.Image) *common.ImageSet {
 	first := func(sizes ...string) string {
 		at := slices.IndexFunc(sizes, func(size string) bool { return size != "" })

@@ -11,10 +11,9 @@ import (
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
-// TestReadsTakeTwoRoundTrips counts on the wire what every operation that reads asks of
-// PostgreSQL. The operations are those of the documents, so that a new one is counted too.
-// A statement that a connection sees for the first time costs one more, to prepare it, and
-// a customer for whom something is due costs what settles it: neither is counted here.
+// TestReadsTakeTwoRoundTrips counts on the wire what every operation that reads asks of PostgreSQL. The operations are
+// those of the documents, so that a new one is counted too. A statement that a connection sees for the first time costs
+// one more, to prepare it, and a customer with something due costs what settles it: neither is counted here.
 func TestReadsTakeTwoRoundTrips(t *testing.T) {
 	if storetest.OnCitus() {
 		t.Skip("a read takes more round trips on Citus")

@@ -21,15 +21,15 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.handler.ServeHTTP(w, r)
 }
 
-// consolePath is where the console is.
+// consolePath is the path of the console.
 const consolePath = "/console/"
 
 func ofConsole(r *http.Request) bool {
 	return r.URL.Path+"/" == consolePath || strings.HasPrefix(r.URL.Path, consolePath)
 }
 
-// consoleOnly serves the console's own listener: people, and what their pages read. No operation
-// can be called there without a session.
+// consoleOnly serves the console's own listener: the console and what its pages read. No operation can be called there
+// without a session.
 func (s *Server) consoleOnly(w http.ResponseWriter, r *http.Request) {
 	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
 	switch {
@@ -44,8 +44,8 @@ func (s *Server) consoleOnly(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// How long a connection may take, so that a slow caller cannot hold one for
-// ever. A bulk may need most of writeTimeout for its work.
+// Bounds of a connection, so that a slow caller cannot hold one forever. A bulk may need most of writeTimeout for its
+// work.
 const (
 	headerTimeout = 10 * time.Second
 	readTimeout   = 30 * time.Second
@@ -54,8 +54,8 @@ const (
 	maxHeader     = 32 << 10
 )
 
-// Run serves until ctx ends, then lets requests under way finish for grace at
-// most. It fails when the address cannot be listened on.
+// Run serves until ctx ends, then lets requests under way finish for at most grace. It fails if it cannot listen on the
+// address.
 func (s *Server) Run(ctx context.Context, grace time.Duration) error {
 	l, err := net.Listen("tcp", s.listen)
 	if err != nil {
@@ -64,7 +64,7 @@ func (s *Server) Run(ctx context.Context, grace time.Duration) error {
 	return s.Serve(ctx, l, grace)
 }
 
-// Serve is Run on a listener that is open already; it closes it, and the console's own.
+// Serve is Run on an open listener; it closes that and the console's own.
 func (s *Server) Serve(ctx context.Context, l net.Listener, grace time.Duration) error {
 	doors := []*door{s.open(l, s)}
 	if s.console != nil && s.consoleOn != nil {
@@ -77,7 +77,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, grace time.Duration)
 			ended <- struct{}{}
 		}()
 	}
-	select { // one that ends by itself ends the others
+	select { // the end of one ends the others
 	case <-ended:
 	case <-ctx.Done():
 	}
@@ -92,14 +92,14 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, grace time.Duration)
 	return err
 }
 
-// Close ends streams and writes the failed requests that wait. Serve closes the server by
-// itself; who uses it as a handler only closes it after the last request, and before the store.
+// Close ends streams and writes the waiting failed requests. Serve calls it by itself; a program that uses the server
+// only as a handler calls it after the last request and before it closes the store.
 func (s *Server) Close(ctx context.Context) {
 	s.stop()
 	s.failures.close(ctx)
 }
 
-// door is a listener and what answers on it.
+// door is a listener and its HTTP server.
 type door struct {
 	*http.Server
 	on     net.Listener
@@ -115,10 +115,10 @@ func (s *Server) open(on net.Listener, h http.Handler) *door {
 	}, on, make(chan error, 1)}
 }
 
-// closing ends the connection behind a request whose body came in chunks. A Content-Length beside Transfer-Encoding is
-// gone before a handler sees the request, and a proxy that went by it takes the rest of the body for another caller's
-// request: on a connection that ends, nothing behind the body is read (RFC 9112, 6.1). Bodies that are signed are whole
-// in memory before they are sent, so few callers send chunks.
+// closing ends the connection after a request with a chunked body. net/http removes a Content-Length beside
+// Transfer-Encoding before a handler sees the request, and a proxy that used that length takes the rest of the body for
+// another caller's request. On a closed connection nothing behind the body is read (RFC 9112, 6.1). Signed bodies are
+// complete in memory before they are sent, so few callers send chunks.
 func closing(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if len(r.TransferEncoding) > 0 {
@@ -128,7 +128,7 @@ func closing(h http.Handler) http.Handler {
 	})
 }
 
-// close lets requests under way finish. That it was closed is no failure.
+// close lets requests under way finish. The error of being closed is no failure.
 func (d *door) close(ctx context.Context, grace time.Duration) error {
 	err := d.Shutdown(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {

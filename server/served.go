@@ -7,13 +7,12 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// served is what the router serves, to tell which verbs a path knows: gin's own
-// answer to that mixes up paths that share a beginning.
+// served is the list of routes, to find the verbs of a path: gin's own answer mixes up paths with a common prefix.
 type served []servedRoute
 
 type servedRoute struct {
 	verb     string
-	segments []string // one that begins with a colon is a parameter
+	segments []string // a segment that begins with a colon is a parameter
 }
 
 func servedBy(routes gin.RoutesInfo) served {
@@ -24,7 +23,7 @@ func servedBy(routes gin.RoutesInfo) served {
 	return all
 }
 
-// verbs lists the verbs that a path knows.
+// verbs lists the verbs of a path.
 func (s served) verbs(path string) (verbs []string) {
 	segments := strings.Split(path, "/")
 	for _, r := range s {

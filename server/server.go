@@ -1,6 +1,5 @@
-// Package server is the HTTP side of the loyalty platform, and nothing else: it
-// turns signed requests into calls of the rules in package loyalty and their
-// outcomes into answers. It is the only importer of gin.
+// Package server is the HTTP side of the loyalty platform: it turns signed requests into calls of the rules in package
+// loyalty, and their outcomes into answers. It is the only importer of gin.
 package server
 
 import (
@@ -51,8 +50,8 @@ type Server struct {
 	proxies     proxies
 	signatures  loyalty.SignatureStore // nil: the replay guard is off
 	debug       bool
-	observer    Observer     // nil: nobody counts
-	tracer      Tracer       // nil: nothing is followed
+	observer    Observer     // nil: no metrics
+	tracer      Tracer       // nil: no tracing
 	portal      http.Handler // nil: there is none
 	bodies      *bodyMemory
 	exhausted   sync.Map             // by key id: exhaustion
@@ -67,7 +66,7 @@ type Server struct {
 	served     served
 	handler    http.Handler
 	console    http.Handler  // nil: there is none
-	consoleOn  net.Listener  // nil: the console is where the API is
+	consoleOn  net.Listener  // nil: the console is served beside the API
 	large      *gate         // of large bodies
 	stopping   chan struct{} // closed when the server begins to stop
 	stop       func()        // closes it

@@ -9,19 +9,19 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// shared is an expensive read. One is under way at a time, and callers who arrive meanwhile share
-// the next: it begins after they asked, so that its result includes whatever was committed before.
+// shared is an expensive read. One read runs at a time, and callers who arrive meanwhile share the next one: it begins
+// after they asked, so that its result includes everything committed before.
 type shared[T any] struct {
 	read func(ctx context.Context, key string) (T, error)
 
 	mu     sync.Mutex
-	next   *turn[T] // for who came after the one under way began; nil: nobody did
+	next   *turn[T] // for callers who arrived after the current one began; nil: none
 	active bool
 }
 
 // turn is one read that any number of callers wait for.
 type turn[T any] struct {
-	key     string // of who asked first
+	key     string // of the first caller
 	ctx     context.Context
 	cancel  context.CancelFunc
 	waiting int
@@ -30,8 +30,8 @@ type turn[T any] struct {
 	err     error
 }
 
-// get reads for the caller with this key, or shares what is read for another. It fails with
-// ErrUnavailable when ctx ends first. A read is cancelled when its last caller is gone.
+// get reads for the caller with this key, or shares the read of another. It fails with ErrUnavailable if ctx ends
+// first. A read is cancelled when its last caller has left.
 func (s *shared[T]) get(ctx context.Context, key string) (value T, err error) {
 	t := s.join(key)
 	defer s.part(t)
@@ -71,7 +71,7 @@ func (s *shared[T]) part(t *turn[T]) {
 	}
 }
 
-// turns reads as long as a caller waits for it.
+// turns reads as long as a caller waits.
 func (s *shared[T]) turns() {
 	for {
 		s.mu.Lock()
@@ -85,7 +85,7 @@ func (s *shared[T]) turns() {
 	}
 }
 
-// turn reads. A fault in it is the fault of those who wait, as it would be in their requests.
+// turn runs one read. A panic in it becomes the fault of its waiting callers, as in a request of their own.
 func (s *shared[T]) turn(t *turn[T]) {
 	defer close(t.done)
 	defer func() {

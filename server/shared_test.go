@@ -15,7 +15,7 @@ import (
 type reading struct {
 	began   chan string // by whose key
 	proceed chan int
-	ended   chan error // of a read that nobody waited for any more
+	ended   chan error // of a read whose callers have all left
 }
 
 func newReading() *reading {
@@ -66,7 +66,7 @@ func TestShared(t *testing.T) {
 	require.Equal(t, 3, <-got)
 }
 
-// TestSharedLeft: who goes away waits no more, a read goes on for the others, and ends when nobody waits.
+// TestSharedLeft: a caller who goes away waits no more, a read goes on for the others, and ends when no caller waits.
 func TestSharedLeft(t *testing.T) {
 	r := newReading()
 	s := shared[int]{read: r.read}

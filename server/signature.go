@@ -13,13 +13,13 @@ import (
 	"github.com/loyalty-platform/loyalty/signing"
 )
 
-// failuresPerMinute is how many failed signatures a source address may send. Good
-// ones are never held back by it: others may stand behind the same address.
+// failuresPerMinute is how many failed signatures a source address may send. It never holds back good ones: other
+// callers may use the same address.
 const failuresPerMinute = 60
 
-// claim makes every check of the signature that needs no body, so that a caller who fails one costs
-// no memory, and finds the key that the caller claims to have. A key that does not allow this
-// caller's address counts as unknown until the signature is checked.
+// claim makes every check of the signature that needs no body, so that a failing caller costs no memory, and finds the
+// key that the caller claims to have. A key that does not allow this caller's address counts as unknown until the
+// signature is checked.
 func (s *Server) claim(c *gin.Context) {
 	r := requestOf(c)
 	if r.caller, _ = loyalty.CallerOf(c.Request.Context()); r.caller != nil {
@@ -43,27 +43,27 @@ func (s *Server) claim(c *gin.Context) {
 	}
 }
 
-// closeUnread ends the connection of a large body that is refused unread: else net/http
-// waits for some of it before it answers.
+// closeUnread ends the connection of a large body that is refused unread: otherwise net/http reads some of it before it
+// answers.
 func closeUnread(c *gin.Context) {
 	if n := c.Request.ContentLength; n < 0 || n > unknownBody {
 		c.Writer.Header().Set("Connection", "close")
 	}
 }
 
-// verify lets only signed requests on. What is signed is the raw request line
-// and the raw body; the router's decoded path plays no part.
+// verify lets only signed requests pass. The signature covers the raw request line and the raw body; the router's
+// decoded path plays no part.
 func (s *Server) verify(c *gin.Context) {
 	r := requestOf(c)
 	if r.caller != nil {
-		return // the session proved who it is
+		return // the session has proved the user's identity
 	}
 	check, err := s.verifier.at(s.programme().Settings.AcceptanceWindow)
 	if err != nil {
 		s.fail(c, err)
 		return
 	}
-	key, ok := s.directory.Key(r.claim.KeyID()) // as it is now: reading a body may take long
+	key, ok := s.directory.Key(r.claim.KeyID()) // its state now: reading a body may take long
 	var secrets []string
 	if ok && !r.cut {
 		secrets = secretValues(key.Secrets)
@@ -108,7 +108,7 @@ func (s *Server) refuse(c *gin.Context, check *signing.Verifier, err error) {
 	s.fail(c, refusal)
 }
 
-// signatureNames are the translation keys of the codes.
+// signatureNames are the message names of the codes.
 var signatureNames = map[int]string{
 	signing.CodeHeader:    "signature_malformed",
 	signing.CodeDate:      "signature_date",
@@ -116,9 +116,8 @@ var signatureNames = map[int]string{
 	signing.CodeSignature: "signature_refused",
 }
 
-// refusal renders a refused signature. Up to the scope the answer says which header is wrong,
-// because that reveals nothing about keys; an unknown key, a revoked one and a wrong secret get the
-// same answer.
+// refusal renders a refused signature. Up to the scope the answer names the wrong header, because that reveals nothing
+// about keys; an unknown key, a revoked one and a wrong secret get the same answer.
 func (s *Server) refusal(err error) error {
 	var refused *signing.Error
 	if !errors.As(err, &refused) {
@@ -137,7 +136,7 @@ func (s *Server) refusal(err error) error {
 	return httpError{http.StatusUnauthorized, fault}
 }
 
-// headerOf finds the header that the reason begins with.
+// headerOf finds the header at the beginning of the reason.
 func headerOf(reason string) string {
 	end := strings.IndexAny(reason, " :")
 	if end < 0 {
@@ -150,8 +149,8 @@ func headerOf(reason string) string {
 	return "Authorization"
 }
 
-// forwarded reports whether a proxy on this machine passed the request on: its caller may be
-// anywhere, whatever address the server listens on.
+// forwarded reports whether a proxy on this machine passed the request on: its caller may be anywhere, whatever address
+// the server listens on.
 func forwarded(h http.Header) bool {
 	for name := range h {
 		if name == "Forwarded" || name == "Via" || strings.HasPrefix(name, "X-Forwarded-") || name == "X-Real-Ip" {
@@ -161,8 +160,8 @@ func forwarded(h http.Header) bool {
 	return false
 }
 
-// explain answers a refused signature with what the server tried to match, alike
-// for known and unknown keys. New allows this on loopback only.
+// explain answers a refused signature with what the server tried to match, equally for known and unknown keys. New
+// allows this on loopback only.
 func (s *Server) explain(c *gin.Context, check *signing.Verifier, refusal error) {
 	type attempt struct {
 		CanonicalRequest string `json:"canonical_request"`
@@ -183,8 +182,7 @@ func (s *Server) explain(c *gin.Context, check *signing.Verifier, refusal error)
 	writeJSON(c.Writer, status, marshal(map[string]any{"error": e, "debug": attempts}))
 }
 
-// network is what failed signatures are counted by: an IPv4 address, or the
-// network a caller of IPv6 has to itself.
+// network is the key for counting failed signatures: an IPv4 address, or the network of an IPv6 caller.
 func network(a netip.Addr) string {
 	if a.Is6() {
 		if p, err := a.Prefix(64); err == nil {
@@ -194,8 +192,7 @@ func network(a netip.Addr) string {
 	return a.String()
 }
 
-// hosts are the names, besides the Host header, under which the request may
-// have been signed.
+// hosts are the names, besides the Host header, that the request may have been signed with.
 func (s *Server) hosts(r *http.Request) []string {
 	told := s.proxies.hosts(r)
 	if len(told) == 0 {

@@ -247,8 +247,8 @@ func (h *house) sendTo(node *house, signed *http.Request, body string) answer {
 	return node.send(r)
 }
 
-// TestKeyMustBeSigned: with the replay guard on, a key that anybody on the way could
-// have changed is refused, and nothing is done.
+// TestKeyMustBeSigned: with the replay guard on, a key that could have been changed on the way is refused, and nothing
+// is done.
 func TestKeyMustBeSigned(t *testing.T) {
 	h := open(t)
 	h.enrol("ada")

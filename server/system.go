@@ -10,24 +10,24 @@ import (
 // System describes an installation for its operators, as one of its nodes sees it.
 type System struct {
 	At                     time.Time
-	Node                   loyalty.ID // who looks
+	Node                   loyalty.ID // the node that examines
 	Program                SystemProgram
 	Database               SystemDatabase
 	Replicas               []SystemReplica
 	Nodes                  []loyalty.Node
 	Head                   int64 // the last number of the tail
-	Unnumbered             int64 // events that this node committed and that have no number yet
+	Unnumbered             int64 // committed events of this node that have no number yet
 	Followers              []SystemFollower
-	Due                    int64          // customers for whom something is due, as far as was counted
-	Oldest                 time.Time      // since when; zero: nothing is
+	Due                    int64          // counted customers with something due
+	Oldest                 time.Time      // since when; zero: none is due
 	Late, Failing, Running []string       // jobs
 	Backups                *SystemBackups // nil: this node has no folder for them
 	Webhooks               SystemWebhooks
-	Proof                  loyalty.LedgerVerification // the last one; its At is zero where there was none
+	Proof                  loyalty.LedgerVerification // the last one; its At is zero if there was none
 	Findings               []SystemFinding
 }
 
-// SystemProgram is the program of the node that looks.
+// SystemProgram is the program of the examining node.
 type SystemProgram struct{ Version, Go, Platform string }
 
 // SystemDatabase is the database.
@@ -40,15 +40,15 @@ type SystemDatabase struct {
 // SystemReplica is a standby that answers reads.
 type SystemReplica struct {
 	Name, State string
-	Lag         time.Duration // negative: it is not known
+	Lag         time.Duration // negative: unknown
 	Reads, Lost int64
 }
 
-// SystemFollower is who follows the tail.
+// SystemFollower is a follower of the tail.
 type SystemFollower struct {
 	Name   string
 	Behind int64     // events
-	Since  time.Time // when the first of them was recorded; zero: there is none
+	Since  time.Time // when the first of them was recorded; zero: none
 }
 
 // SystemBackups are the backups in a folder.
@@ -59,28 +59,28 @@ type SystemBackups struct {
 	Checked       string // proven, read or broken
 }
 
-// SystemWebhooks are the webhooks by state, and what has not arrived.
+// SystemWebhooks are the webhooks by state, and their undelivered messages.
 type SystemWebhooks struct {
 	Active, Paused, Disabled int
 	Waiting, Dead            int64
 	Oldest                   time.Time
 }
 
-// SystemFinding is what a check found. What it says is the text doctor.NAME with its values.
+// SystemFinding is a finding of a check. Its message is the text doctor.NAME with its values.
 type SystemFinding struct {
 	Check, Severity, Name, Do string
 	Args                      map[string]any
 }
 
-// systemAge is how old what was found may be. Screens ask again and again, each for itself.
+// systemAge is how old a result may be. Screens ask repeatedly, each for itself.
 const systemAge = 2 * time.Second
 
-// systemLook looks at the installation, once for all who ask at the same time.
+// systemLook examines the installation, once for all callers that ask at the same time.
 type systemLook struct {
 	look  func(context.Context) (*System, error)
 	clock func() time.Time
-	turn  chan struct{} // has room for who looks
-	last  *System       // of who holds the turn
+	turn  chan struct{} // holds a token while a caller examines
+	last  *System       // guarded by turn
 }
 
 func newSystemLook(look func(context.Context) (*System, error), clock func() time.Time) *systemLook {

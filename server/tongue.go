@@ -10,12 +10,11 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// tongue is the languages in which a caller is answered, and notes those that were used: a
-// text may lack the one that is wanted most. Answers are rendered in several
-// goroutines.
+// tongue is the choice of languages for an answer, and notes the languages that were used: a text may lack the most
+// wanted one. Answers are rendered in several goroutines.
 type tongue struct {
 	catalogue *i18n.Catalogue
-	wanted    []string // of the programme's languages, the best first; its default is the last
+	wanted    []string // the programme's languages, the best first; its default is the last
 	messages  string   // of the platform's own texts
 
 	mu     sync.Mutex
@@ -28,16 +27,14 @@ func (t *tongue) message(name string, args map[string]any) string {
 	return t.catalogue.Message(t.messages, name, args)
 }
 
-// text returns a translatable text in the most wanted language that it has, or else in the
-// programme's own.
+// text returns a translatable text in the most wanted language that it has, or else in the programme's own.
 func (t *tongue) text(texts map[string]string) string {
 	text, in := loyalty.Texts(texts).Choose(t.wanted...)
 	t.speak(in)
 	return text
 }
 
-// label is what an action is called in an answer. An action that the programme declares
-// is called by its name.
+// label is the name of an action in an answer. For an action that the programme declares it is the declared name.
 func (t *tongue) label(action string) string {
 	if text := t.ownLabel(action); text != nil {
 		return *text
@@ -45,8 +42,8 @@ func (t *tongue) label(action string) string {
 	return action
 }
 
-// ownLabel is the platform's text for an action; nil: the programme declares it, and has
-// no text for customers.
+// ownLabel is the platform's text for an action; nil for an action that the programme declares, which has no text for
+// customers.
 func (t *tongue) ownLabel(action string) *string {
 	key := "action." + action
 	if label := t.message(key, nil); label != key {
@@ -64,15 +61,14 @@ func (t *tongue) speak(language string) {
 	}
 }
 
-// forget drops what was noted: the texts are not sent.
+// forget drops the noted languages, for texts that are not sent.
 func (t *tongue) forget() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.spoken = nil
 }
 
-// texts names the languages of the texts so far, for a repetition of the answer; empty
-// if there were none.
+// texts names the languages of the texts so far, for a repetition of the answer; empty if there were none.
 func (t *tongue) texts() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -86,8 +82,8 @@ func (t *tongue) repeat(a *loyalty.Answer) {
 	}
 }
 
-// language is the value of Content-Language: the languages of the texts in the answer, most wanted
-// first; the most wanted one if it has no texts.
+// language is the value of Content-Language: the languages of the texts in the answer, most wanted first; without
+// texts, the most wanted language.
 func (t *tongue) language() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

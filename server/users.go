@@ -10,14 +10,14 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/user"
 )
 
-// keyOfUser stands for the access key in a request of a user of the console: the rate limit,
-// repeated requests, the log and the audit trail identify users by it.
+// keyOfUser replaces the access key in a request of a user of the console: the rate limit, repeated requests, the log
+// and the audit trail identify users by it.
 func keyOfUser(u *loyalty.User) *loyalty.AccessKey {
 	return &loyalty.AccessKey{ID: u.KeyID(), Label: u.Name}
 }
 
-// confirmation is what of a body needs a proof of who the user is, and perhaps a higher
-// role: a property with one of some values.
+// confirmation describes bodies that need a proof of identity, and perhaps a higher role: those with a property that
+// has one of some values.
 type confirmation struct {
 	property string
 	values   []string
@@ -37,7 +37,7 @@ func confirmationOf(extension any) (c confirmation) {
 	return c
 }
 
-// corrections are the actions that an operator does for a customer, and has to say why.
+// corrections are the actions by which an operator corrects points, which need a reason.
 var corrections = []string{"point_add", "point_sub"}
 
 // consent checks a user's request against their role: some bodies need a higher role or a fresh
@@ -80,7 +80,7 @@ func (r *request) consented(now time.Time) error {
 	return nil
 }
 
-// eventsIn are the bodies in a checked body: itself, or the events of a bulk.
+// eventsIn are the events in a checked body: itself, or the events of a bulk.
 func eventsIn(tree any) []map[string]any {
 	body, _ := tree.(map[string]any)
 	all, bulk := body["events"].([]any)
@@ -94,7 +94,7 @@ func eventsIn(tree any) []map[string]any {
 	return events
 }
 
-// openTo names the operations that a caller may use, by their operationId.
+// openTo lists the operations that a caller may use, by their operationId.
 func openTo(operations map[routeKey]*operation, r *request) []string {
 	names := []string{}
 	for _, o := range operations {

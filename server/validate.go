@@ -19,10 +19,9 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// takeTurn validates a request and lets it on when its turn came: before that nothing is made
-// of its body, so that who waits holds the bytes that were sent, which are counted, and nothing
-// else. Bodies that were read before their turn took a gigabyte. A large body takes turns
-// whatever it is for: 100 that the contract refuses had others wait for a second.
+// takeTurn validates a request when it has its turn at the gate. Before that nothing is built from its body, so that a
+// waiting request holds only the bytes that were sent, which are counted. A large body waits for its turn in every
+// operation, because even bodies that the contract refuses would delay other requests.
 func (s *Server) takeTurn(c *gin.Context) {
 	if turns := s.turns(requestOf(c)); turns != nil {
 		leave, err := turns.enter(c, requestOf(c).key.ID)
@@ -73,11 +72,11 @@ func (s *Server) validate(c *gin.Context) {
 	}
 }
 
-// validateParameters lets kin-openapi judge path, query and header parameters.
+// validateParameters lets kin-openapi check path, query and header parameters.
 func (s *Server) validateParameters(c *gin.Context, r *request) error {
 	declared := r.operation.checked
 	if long := r.operation.longFilters(r.query); len(long) > 0 {
-		declared = slices.Concat(declared, long) // the operation's own is every request's
+		declared = slices.Concat(declared, long) // a copy: all requests share the operation's slice
 	}
 	if len(declared) == 0 {
 		return nil
@@ -95,9 +94,8 @@ func (s *Server) validateParameters(c *gin.Context, r *request) error {
 	return contract.CheckParameters(c, in, declared)
 }
 
-// longFilters returns, of the filters that were sent, those whose texts may be longer than
-// declared. kin-openapi need not look at the others: a list has some dozens of filters, and any
-// text of theirs is taken.
+// longFilters returns the sent filters whose texts may be longer than declared. kin-openapi can skip the others: a list
+// has some dozens of filters, and accepts any text for them.
 func (o *operation) longFilters(query []list.Pair) (long []*openapi3.Parameter) {
 	for _, p := range query {
 		if filter := o.filters[p.Name]; filter != nil {
@@ -109,7 +107,7 @@ func (o *operation) longFilters(query []list.Pair) (long []*openapi3.Parameter) 
 		if _, own := o.parameters[p.Name]; own || o.bracketed.Owns(p.Name) || len(p.Value) <= openapi.FilterMaxLength {
 			continue
 		}
-		attribute := openapi3.NewStringSchema().WithMaxLength(openapi.FilterMaxLength) // that the programme declares
+		attribute := openapi3.NewStringSchema().WithMaxLength(openapi.FilterMaxLength) // an attribute that the programme declares
 		long = append(long, openapi3.NewQueryParameter(p.Name).WithSchema(attribute))
 	}
 	return long
@@ -123,7 +121,7 @@ func longest(filter *openapi3.Schema) int {
 	return int(*filter.MaxLength)
 }
 
-// checkHeaders refuses a second Content-Type or Idempotency-Key: which of them was meant is a guess.
+// checkHeaders refuses a second Content-Type or Idempotency-Key, because it cannot know which one is meant.
 func checkHeaders(h http.Header) error {
 	if len(h["Content-Type"]) > 1 {
 		return contract.ErrInvalidParameter.With("parameter", "Content-Type").With("reason", "repeated").At("Content-Type")
@@ -142,9 +140,8 @@ func checkIdempotencyKey(h http.Header) error {
 	return nil
 }
 
-// idempotency returns the caller's key with what it stands for: method, path and body of this
-// request; ok is false if the caller sent none. Whoever calls it must store the answer, whatever it
-// is.
+// idempotency returns the caller's key with the hash of this request's method, path and body; ok is false if the caller
+// sent none. A handler that calls it must store the answer, whatever it is.
 func (r *request) idempotency(req *http.Request) (loyalty.AnswerKey, [32]byte, bool) {
 	r.decided = true
 	sent := req.Header[idempotencyHeader]
@@ -154,7 +151,7 @@ func (r *request) idempotency(req *http.Request) (loyalty.AnswerKey, [32]byte, b
 	return loyalty.AnswerKey{AccessKey: r.key.ID, Key: sent[0]}, standsFor(req, r.body), true
 }
 
-// standsFor is the hash of method, path and something of the body.
+// standsFor is the hash of method, path and given parts of the body.
 func standsFor(req *http.Request, what ...[]byte) [32]byte {
 	path, _, _ := strings.Cut(req.RequestURI, "?")
 	h := sha256.New()
@@ -178,7 +175,7 @@ func (r *request) readTree(req *http.Request) error {
 		return err
 	}
 	if r.operation.body == nil {
-		return nil // a POST that takes no body ignores one
+		return nil // a POST without a body schema ignores one
 	}
 	if r.operation.fromTree {
 		r.actions = contract.ActionsIn(v)
@@ -195,8 +192,7 @@ func (r *request) readTree(req *http.Request) error {
 	return nil
 }
 
-// treeBody is the body of a request whose handler takes the checked tree: the generated code binds
-// nothing of it, and decodes nothing.
+// treeBody is the body of a request whose handler takes the checked tree: the generated code binds and decodes nothing.
 type treeBody struct{}
 
 func (treeBody) Read([]byte) (int, error) { return 0, io.EOF }

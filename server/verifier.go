@@ -8,7 +8,7 @@ import (
 	"github.com/loyalty-platform/loyalty/signing"
 )
 
-// verifier keeps the signature check of the acceptance window in force.
+// verifier caches the signature check for the acceptance window in force.
 type verifier struct {
 	scheme  signing.Scheme
 	current atomic.Pointer[windowed]
@@ -20,7 +20,7 @@ type windowed struct {
 	*signing.Verifier
 }
 
-// at returns the verifier for a window; an administrator who changes the window gets a new one.
+// at returns the verifier for a window; a changed window gets a new one.
 func (v *verifier) at(window time.Duration) (*signing.Verifier, error) {
 	if window == 0 {
 		window = signing.DefaultWindow

@@ -49,7 +49,7 @@ func (a *administrationAPI) GetWebhook(ctx context.Context, in administration.Ge
 	return administration.GetWebhook200JSONResponse{Data: a.webhookOf(&w, backlogs[w.ID])}, nil
 }
 
-// CreateWebhook makes a webhook and shows its secret, this once.
+// CreateWebhook makes a webhook and shows its secret once.
 func (a *administrationAPI) CreateWebhook(ctx context.Context, in administration.CreateWebhookRequestObject) (administration.CreateWebhookResponseObject, error) {
 	b := in.Body
 	c := admin.WebhookChange{Label: b.Label, URL: &b.URL, Filter: b.Filter, Types: &b.Types, Concurrency: b.Concurrency, ConfirmPersonal: loyalty.Deref(b.ConfirmPersonal)}
@@ -96,23 +96,23 @@ func (a *administrationAPI) RotateWebhook(ctx context.Context, in administration
 	})
 }
 
-// PauseWebhook has nothing sent for a while.
+// PauseWebhook stops the sending of a webhook for a while.
 func (a *administrationAPI) PauseWebhook(ctx context.Context, in administration.PauseWebhookRequestObject) (administration.PauseWebhookResponseObject, error) {
 	return change(ctx, http.StatusOK, a.webhookAnswer, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Webhook], error) {
 		return a.webhooks.PauseWebhook(ctx, call, in.WebhookID)
 	})
 }
 
-// ResumeWebhook has a webhook send again.
+// ResumeWebhook resumes the sending of a webhook.
 func (a *administrationAPI) ResumeWebhook(ctx context.Context, in administration.ResumeWebhookRequestObject) (administration.ResumeWebhookResponseObject, error) {
 	return change(ctx, http.StatusOK, a.webhookAnswer, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Webhook], error) {
 		return a.webhooks.ResumeWebhook(ctx, call, in.WebhookID, loyalty.Deref(in.Body.Skip))
 	})
 }
 
-// RemoveWebhook removes a webhook, and wakes the job that drops what it had too much of.
+// RemoveWebhook removes a webhook, and wakes the job that drops its surplus messages.
 func (a *administrationAPI) RemoveWebhook(ctx context.Context, in administration.RemoveWebhookRequestObject) (administration.RemoveWebhookResponseObject, error) {
-	removed := func(w loyalty.Webhook) any { // nothing waits any more
+	removed := func(w loyalty.Webhook) any { // nothing waits
 		return administration.WebhookAnswer{Data: a.webhookOf(&w, loyalty.WebhookBacklog{})}
 	}
 	answer, err := change(ctx, http.StatusOK, removed, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Webhook], error) {
@@ -124,7 +124,7 @@ func (a *administrationAPI) RemoveWebhook(ctx context.Context, in administration
 	return answer, err
 }
 
-// textOf is a text of a type of its own as a plain one.
+// textOf converts a pointer to a text of another type.
 func textOf[T ~string](t *T) *string {
 	if t == nil {
 		return nil
@@ -145,8 +145,8 @@ func (a *administrationAPI) webhookAnswer(w loyalty.Webhook) any {
 	return administration.WebhookAnswer{Data: a.webhookOf(&w, a.backlog(&w))}
 }
 
-// backlog is what waits of a webhook that was just changed; nothing where it cannot be read: the
-// change is done.
+// backlog is what waits for a webhook that was just changed; empty if it cannot be read, because the change itself is
+// done.
 func (a *administrationAPI) backlog(w *loyalty.Webhook) loyalty.WebhookBacklog {
 	ctx, cancel := context.WithTimeout(context.Background(), backlogTime)
 	defer cancel()
@@ -159,7 +159,7 @@ func (a *administrationAPI) backlog(w *loyalty.Webhook) loyalty.WebhookBacklog {
 
 const backlogTime = 2 * time.Second
 
-// newWebhookAnswer shows the secret where the change has just made it.
+// newWebhookAnswer shows the secret if the change has just made it.
 func (a *administrationAPI) newWebhookAnswer(w loyalty.Webhook) any {
 	data := struct {
 		administration.Webhook

@@ -20,21 +20,21 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// TestWebhook has a test message sent.
+// TestWebhook sends a test message.
 func (a *administrationAPI) TestWebhook(ctx context.Context, in administration.TestWebhookRequestObject) (administration.TestWebhookResponseObject, error) {
 	return change(ctx, http.StatusCreated, deliveryAnswer, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Delivery], error) {
 		return a.webhooks.TestWebhook(ctx, call, in.WebhookID)
 	})
 }
 
-// RetryDelivery has a dead delivery sent again.
+// RetryDelivery sends a dead delivery again.
 func (a *administrationAPI) RetryDelivery(ctx context.Context, in administration.RetryDeliveryRequestObject) (administration.RetryDeliveryResponseObject, error) {
 	return change(ctx, http.StatusOK, deliveryAnswer, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Delivery], error) {
 		return a.webhooks.RetryDelivery(ctx, call, in.WebhookID, in.Delivery)
 	})
 }
 
-// RetryDeliveries has dead deliveries sent again.
+// RetryDeliveries sends dead deliveries again.
 func (a *administrationAPI) RetryDeliveries(ctx context.Context, in administration.RetryDeliveriesRequestObject) (administration.RetryDeliveriesResponseObject, error) {
 	q := loyalty.RetryQuery{Type: loyalty.Deref(in.Body.Type), From: timeOf(in.Body.From), To: timeOf(in.Body.To)}
 	var err error
@@ -47,7 +47,7 @@ func (a *administrationAPI) RetryDeliveries(ctx context.Context, in administrati
 	})
 }
 
-// ReplayWebhook counts events of the past, or has them sent.
+// ReplayWebhook counts past events, or sends them again.
 func (a *administrationAPI) ReplayWebhook(ctx context.Context, in administration.ReplayWebhookRequestObject) (administration.ReplayWebhookResponseObject, error) {
 	r, err := replayOf(in.Body)
 	if err != nil {
@@ -76,7 +76,7 @@ func (a *administrationAPI) ReplayWebhook(ctx context.Context, in administration
 	})
 }
 
-// replayOf reads what is sent again. A body names a time or numbers, and one of them whole.
+// replayOf reads the range to send again. A body names either a time or numbers, completely.
 func replayOf(body *administration.WebhookReplay) (r loyalty.Replay, err error) {
 	r.Types, r.Position, r.Until = body.Types, loyalty.Deref(body.FromSequence)-1, loyalty.Deref(body.ToSequence)
 	other := map[string]any{"other": "from_sequence"}
@@ -101,7 +101,7 @@ func replayOf(body *administration.WebhookReplay) (r loyalty.Replay, err error) 
 	return r, nil
 }
 
-// named finds the customer of a body; zero: none was named.
+// named finds the customer of a body; zero if it names none.
 func (a *administrationAPI) named(ctx context.Context, name *string) (loyalty.ID, error) {
 	if name == nil {
 		return loyalty.ID{}, nil
@@ -120,7 +120,7 @@ func timeOf(i *common.Instant) time.Time {
 	return time.Time(*i)
 }
 
-// ListDeliveries lists what was sent, waits, or was given up, the newest first.
+// ListDeliveries lists the deliveries, sent, waiting or given up, the newest first.
 func (a *administrationAPI) ListDeliveries(ctx context.Context, in administration.ListDeliveriesRequestObject) (administration.ListDeliveriesResponseObject, error) {
 	p, err := pageOf(ctx, in.Params.Limit, in.Params.Offset, in.Params.Cursor)
 	if err != nil {
@@ -133,7 +133,7 @@ func (a *administrationAPI) ListDeliveries(ctx context.Context, in administratio
 		}
 	}
 	var found []loyalty.Delivery
-	if !readable { // it finds nothing, of a webhook that there is
+	if !readable { // nothing is found, but the webhook must exist
 		_, err = a.webhooks.Webhook(plain(ctx), in.WebhookID)
 	}
 	if err != nil {
@@ -164,7 +164,7 @@ func (a *administrationAPI) ListDeliveries(ctx context.Context, in administratio
 	return out, nil
 }
 
-// placeOf is a number as the cursor of a list holds it.
+// placeOf is a number as the id in a list's cursor.
 func placeOf(number int64) (id loyalty.ID) {
 	binary.BigEndian.PutUint64(id[8:], uint64(number)) //nolint:gosec // numbers are not negative
 	return id
@@ -172,7 +172,7 @@ func placeOf(number int64) (id loyalty.ID) {
 
 func numberOf(id loyalty.ID) int64 { return int64(binary.BigEndian.Uint64(id[8:])) } //nolint:gosec // ours
 
-// suppress leaves names out where the programme suppresses them.
+// suppress removes names if the programme suppresses them.
 func (a *administrationAPI) suppress(all []loyalty.Delivery) {
 	if a.programme().SuppressPII {
 		for i := range all {
@@ -181,8 +181,8 @@ func (a *administrationAPI) suppress(all []loyalty.Delivery) {
 	}
 }
 
-// GetDelivery reads a delivery with its attempts, and, if the key may see its content, its message as
-// it would be sent now and what the receiver answered, in which the message may stand.
+// GetDelivery reads a delivery with its attempts. If the key may see its content, it adds the message as it would be
+// sent now and the receiver's answer, which may quote the message.
 func (a *administrationAPI) GetDelivery(ctx context.Context, in administration.GetDeliveryRequestObject) (administration.GetDeliveryResponseObject, error) {
 	w, d, log, err := a.webhooks.Delivery(plain(ctx), in.WebhookID, in.Delivery)
 	if err != nil {
@@ -190,8 +190,8 @@ func (a *administrationAPI) GetDelivery(ctx context.Context, in administration.G
 	}
 	one := []loyalty.Delivery{d}
 	a.suppress(one)
-	one[0].Subject = "" // is told once, to the receiver
-	var sent [][]byte   // the message as it is signed
+	one[0].Subject = "" // shown only to the receiver
+	var sent [][]byte   // the signed message
 	out := struct {
 		administration.Delivery
 		Message json.RawMessage                  `json:"message,omitempty"`
@@ -268,7 +268,7 @@ func attemptOf(a *loyalty.Attempt) administration.DeliveryAttempt {
 	}
 	if text := string(a.Answer); text != "" {
 		if !utf8.ValidString(text) {
-			text = string([]rune(text)) // what is none, or was cut in the middle of a letter
+			text = string([]rune(text)) // replaces invalid UTF-8, for example a letter cut in half
 		}
 		out.Answer = &text
 	}

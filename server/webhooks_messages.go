@@ -11,17 +11,17 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/webhook"
 )
 
-// maxMessage is the longest message, in bytes, before what makes it long is left out.
+// maxMessage is the longest message in bytes; a longer one loses its lines, then all its attributes.
 const maxMessage = 64 << 10
 
-// WebhookMessages makes the messages of webhooks from what is known at that moment. Nothing of them
-// is stored, so waiting messages do not name a customer who has left since.
+// WebhookMessages renders the messages of webhooks from the current data. Messages are not stored, so waiting messages
+// do not name a customer who has left since.
 type WebhookMessages struct {
 	reader    loyalty.WebhookReader
 	programme func() *programme.Programme
 }
 
-// NewWebhookMessages makes one.
+// NewWebhookMessages returns a WebhookMessages.
 func NewWebhookMessages(reader loyalty.WebhookReader, programme func() *programme.Programme) *WebhookMessages {
 	return &WebhookMessages{reader, programme}
 }
@@ -44,7 +44,7 @@ type messageCustomer struct {
 	ID string `json:"id"`
 }
 
-// messageEvent is what happened, as lists of events tell it, but for their texts.
+// messageEvent is an event as in lists, without their texts.
 type messageEvent struct {
 	Action        string          `json:"action"`
 	Points        *int64          `json:"points,omitempty"`
@@ -57,7 +57,7 @@ type messageEvent struct {
 	Truncated     bool            `json:"truncated,omitempty"`
 }
 
-// messageFigures are the customer's at the moment of sending.
+// messageFigures are the customer's figures at the moment of sending.
 type messageFigures struct {
 	Version   int64 `json:"version"`
 	Score     int64 `json:"score"`
@@ -76,7 +76,7 @@ type messagePosting struct {
 	Lot    *loyalty.ID `json:"lot,omitempty"`
 }
 
-// messages makes messages of deliveries.
+// messages renders the messages of deliveries.
 type messages struct {
 	webhook *loyalty.Webhook
 	part    loyalty.FeedPart
@@ -84,7 +84,7 @@ type messages struct {
 	figures map[loyalty.ID]loyalty.Customer
 }
 
-// Render returns the message of each delivery; an empty one if there is no such event.
+// Render returns the message of each delivery; an empty one if its event does not exist.
 func (r *WebhookMessages) Render(ctx context.Context, w *loyalty.Webhook, list []loyalty.Delivery) ([][]byte, error) {
 	m := messages{webhook: w, at: map[int64]int{}}
 	if err := m.read(ctx, r, list); err != nil {
@@ -101,7 +101,7 @@ func (r *WebhookMessages) Render(ctx context.Context, w *loyalty.Webhook, list [
 	return bodies, nil
 }
 
-// read reads what the messages are made of.
+// read reads the data of the messages.
 func (m *messages) read(ctx context.Context, r *WebhookMessages, list []loyalty.Delivery) (err error) {
 	var numbers []int64
 	for i := range list {
@@ -125,7 +125,7 @@ func (m *messages) read(ctx context.Context, r *WebhookMessages, list []loyalty.
 		}
 	}
 	suppress := r.programme().SuppressPII
-	if suppress { // nobody is named: as if all had left
+	if suppress { // customers are not named, as if all had left
 		for id, c := range m.part.Customers {
 			c.Status = loyalty.OptedOut
 			m.part.Customers[id] = c
@@ -140,7 +140,7 @@ func (m *messages) read(ctx context.Context, r *WebhookMessages, list []loyalty.
 	return nil
 }
 
-// message makes one, and leaves out what makes it too long.
+// message renders one message, without lines or attributes if it is too long.
 func (m *messages) message(d *loyalty.Delivery) ([]byte, error) {
 	out := webhookMessage{Type: d.Type, ID: d.Event, Version: m.webhook.Version, Timestamp: common.Instant(d.CreatedAt), Data: d.Notice}
 	if d.Sequence == 0 {
@@ -202,7 +202,7 @@ func (m *messages) event(e *loyalty.Event) (messageEvent, error) {
 	return out, err
 }
 
-// withoutItems leaves the lines of a purchase out.
+// withoutItems removes the lines of a purchase.
 func withoutItems(data json.RawMessage) json.RawMessage {
 	var all map[string]json.RawMessage
 	if json.Unmarshal(data, &all) != nil {
@@ -224,7 +224,7 @@ type cloudEvent struct {
 	Data            json.RawMessage `json:"data"`
 }
 
-// eventSource is where the platform's messages come from, as CloudEvents has it.
+// eventSource is the source of the platform's messages in CloudEvents.
 const eventSource = "/loyalty"
 
 // enveloped is a message in the format of its webhook.

@@ -88,8 +88,8 @@ func TestWebhookHostileReceiver(t *testing.T) {
 		h.happen(customers, events)
 		began := time.Now()
 		var got []received
-		// a turn ends for a customer with the first message that is not taken: there are as many as of
-		// the least lucky, for whom these are far more than enough
+		// a turn ends for a customer with the first message that is not taken: there are as many turns as the least
+		// lucky customer needs, and these are far more than enough
 		for turn := 0; turn < 50+2*events && sent(t, url, "sent") < customers*events; turn++ {
 			var both sync.WaitGroup
 			for _, c := range couriers {

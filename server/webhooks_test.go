@@ -341,8 +341,8 @@ func TestWebhookReplay(t *testing.T) {
 	})
 }
 
-// TestWebhookForgets: opt_out is told by the name that is forgotten, once; what waits of the
-// customer names nobody, and nothing of it is left behind.
+// TestWebhookForgets: opt_out is told by the name that is forgotten, once; waiting messages of the customer name no
+// person, and nothing of it is left behind.
 func TestWebhookForgets(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		h := openOn(t, url, patient)

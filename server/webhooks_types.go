@@ -12,8 +12,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/webhook"
 )
 
-// ListWebhookTypes lists the types of messages: events of every action, including declared ones,
-// and the platform's own notices.
+// ListWebhookTypes lists the types of messages: events of every action, including declared ones, and the platform's own
+// notices.
 func (a *administrationAPI) ListWebhookTypes(ctx context.Context, in administration.ListWebhookTypesRequestObject) (administration.ListWebhookTypesResponseObject, error) {
 	p, err := pageOf(ctx, in.Params.Limit, in.Params.Offset, nil)
 	if err != nil {
@@ -46,11 +46,11 @@ func (a *administrationAPI) ListWebhookTypes(ctx context.Context, in administrat
 	return administration.ListWebhookTypes200JSONResponse(answerOf(l)), nil
 }
 
-// eventSchema is the JSON Schema of the data of messages about events of an action: that of
-// messageEvent with the action's attributes.
+// eventSchema is the JSON Schema of the data of messages about events of an action: messageEvent with the action's
+// attributes.
 func (a *administrationAPI) eventSchema(action string) map[string]any {
 	attributes, known := a.vocabulary.DataSchema(action)
-	if !known { // the programme had it once
+	if !known { // the programme declared it earlier
 		attributes = map[string]any{"type": "object"}
 	}
 	of := func(kind, format string) map[string]any { return map[string]any{"type": kind, "format": format} }

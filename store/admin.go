@@ -14,12 +14,11 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// adminStore keeps what administration decides: keys, modules, settings, entities, and
-// the trail of it all.
+// adminStore keeps the state of administration: keys, modules, settings, entities, and the audit trail.
 type adminStore struct{ *database }
 
-// Change runs work in one transaction that no other change overlaps: it begins
-// by locking the row of the programme's version.
+// Change runs work in one transaction that no other change overlaps: it begins by locking the row of the programme's
+// version.
 func (s adminStore) Change(ctx context.Context, work func(loyalty.AdminTx) error) error {
 	if s.broken() {
 		return loyalty.ErrDamaged
@@ -45,14 +44,14 @@ func (s adminStore) Change(ctx context.Context, work func(loyalty.AdminTx) error
 	case failed != nil:
 		return failed
 	case worked && err != nil && !s.refused(err):
-		err = fmt.Errorf("%w: %w", loyalty.ErrOutcomeUnknown, err) // only the commit was left
+		err = fmt.Errorf("%w: %w", loyalty.ErrOutcomeUnknown, err) // only the commit was outstanding
 	case err == nil:
 		s.passes(ChangeCommitted)
 	}
 	return s.fault(err)
 }
 
-// Snapshot reads keys, modules and settings as of one version.
+// Snapshot reads keys, modules, settings and the entities of some types as of one version.
 func (s adminStore) Snapshot(ctx context.Context, types []string) (loyalty.Snapshot, error) {
 	var rows snapshotRows
 	err := s.asks(ctx, append(s.patience(), rows.questions(s.read.WithContext(ctx), types)...)...)
@@ -66,11 +65,10 @@ func (s adminStore) Version(ctx context.Context) (int64, error) {
 	return row.Version, s.fault(err)
 }
 
-// KeysUsed records when keys were last used; an earlier instant than the one
-// recorded changes nothing.
+// KeysUsed records when keys were last used. It ignores an instant earlier than the recorded one.
 func (s adminStore) KeysUsed(ctx context.Context, used map[string]time.Time) error {
 	return s.fault(s.write.WithContext(ctx).Transaction(func(db *gorm.DB) error {
-		for _, id := range slices.Sorted(maps.Keys(used)) { // one order on every node: no deadlock
+		for _, id := range slices.Sorted(maps.Keys(used)) { // same order on every node: no deadlock
 			at := Millis(used[id])
 			err := db.Model(&accessKeyRow{}).Where("id = ? AND (last_used_at IS NULL OR last_used_at < ?)", id, at).
 				Update("last_used_at", at).Error
@@ -92,7 +90,7 @@ type snapshotRows struct {
 	entities []entityRow
 }
 
-// questions read them.
+// questions returns the queries that read the rows.
 func (r *snapshotRows) questions(db *gorm.DB, types []string) []question {
 	entities := db.Order("created_at, id")
 	if !slices.Contains(types, loyalty.EveryType) {
@@ -121,8 +119,8 @@ func (s adminStore) snapshotOf(r *snapshotRows) (snapshot loyalty.Snapshot) {
 	return snapshot
 }
 
-// keys joins the keys with their secrets, which come the newest first. A secret that
-// does not open is left out and named: it must not take the other keys along.
+// keys joins the keys with their secrets, newest first. A secret that cannot be opened is left out and its key is
+// named: it must not make the other keys unusable.
 func (s adminStore) keys(rows []accessKeyRow, secrets []secretRow) (all []loyalty.AccessKey, unreadable []string) {
 	opened := map[string][]loyalty.Secret{}
 	for _, r := range secrets {
@@ -146,14 +144,14 @@ func (s adminStore) keys(rows []accessKeyRow, secrets []secretRow) (all []loyalt
 	return keys, unreadable
 }
 
-// adminTx is an administrative transaction under way.
+// adminTx is an administrative transaction in progress.
 type adminTx struct {
 	s       adminStore
 	db      *gorm.DB
 	version int64 // of the programme
 }
 
-// Version is the programme's, as the transaction found it.
+// Version is the programme's version as the transaction found it.
 func (t *adminTx) Version() int64 { return t.version }
 
 func (t *adminTx) Snapshot(types []string) (loyalty.Snapshot, error) {
@@ -162,7 +160,7 @@ func (t *adminTx) Snapshot(types []string) (loyalty.Snapshot, error) {
 	return t.s.snapshotOf(&rows), t.s.fault(err)
 }
 
-// grow moves the version on, so that every node sees that its snapshot is old.
+// grow increments the version, so that every node sees that its snapshot is old.
 func (t *adminTx) grow(err error) error {
 	if err == nil {
 		err = t.db.Model(&versionRow{ID: 1}).Update("version", gorm.Expr("version + 1")).Error
@@ -172,8 +170,7 @@ func (t *adminTx) grow(err error) error {
 
 func upsert(db *gorm.DB) *gorm.DB { return db.Clauses(clause.OnConflict{UpdateAll: true}) }
 
-// SaveKey writes a key and exactly the secrets it has. When it was last used is
-// KeysUsed's to say.
+// SaveKey writes a key and exactly its secrets. It leaves the time of last use, which KeysUsed records.
 func (t *adminTx) SaveKey(k loyalty.AccessKey) error {
 	row := accessKeyRow{
 		ID: k.ID, Label: k.Label, APIs: Document[[]string]{k.APIs}, ReadOnly: k.ReadOnly,
@@ -222,7 +219,7 @@ func (t *adminTx) Audit(e loyalty.AuditEntry) error {
 	}).Error)
 }
 
-// auditColumns are the fields of an audit entry that may be filtered.
+// auditColumns are the fields of an audit entry that can be filtered.
 var auditColumns = map[string]filterColumn{
 	"action":     {expression: "action", few: true},
 	"target":     {expression: "target"},

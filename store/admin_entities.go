@@ -12,32 +12,30 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// Entity finds one by type and id, archived or not; false: there is none.
+// Entity finds an entity by type and id, archived or not; false if there is none.
 func (s adminStore) Entity(ctx context.Context, kind, id string) (loyalty.Entity, bool, error) {
 	e, found, err := entity(s.read.WithContext(ctx), kind, id)
 	return e, found, s.fault(err)
 }
 
-// entityColumns are the fields of an entity that may be filtered.
+// entityColumns are the fields of an entity that can be filtered.
 var entityColumns = map[string]filterColumn{
 	"id":         {expression: "id"},
 	"created_at": {expression: "created_at"},
 	"updated_at": {expression: "updated_at"},
 }
 
-// entityOrders are what lists of entities can be sorted by; the id decides among
-// equals.
+// entityOrders are the orders of lists of entities; the id decides between equals.
 var entityOrders = map[string]string{
 	"": "created_at", loyalty.SortCreated: "created_at", loyalty.SortUpdated: "updated_at", loyalty.SortID: "id",
 }
 
-// Entities lists those of one type. It fails for a field or an order that the
-// caller should have refused before.
+// Entities lists the entities of one type. It fails for a field or an order that the caller should have refused.
 func (s adminStore) Entities(ctx context.Context, q loyalty.EntityQuery) ([]loyalty.Entity, error) {
 	return s.entities(s.read.WithContext(ctx), q)
 }
 
-// Entities lists them inside the transaction; see loyalty.AdminTx.
+// Entities lists entities inside the transaction; see loyalty.AdminTx.
 func (t *adminTx) Entities(q loyalty.EntityQuery) ([]loyalty.Entity, error) {
 	return t.s.entities(t.db, q)
 }
@@ -79,13 +77,13 @@ func entityPlace(p *loyalty.EntityPlace) *place {
 	return &place{Millis(p.At), cleanText(p.ID)}
 }
 
-// Entity finds one inside the transaction; see loyalty.AdminTx.
+// Entity finds an entity inside the transaction; see loyalty.AdminTx.
 func (t *adminTx) Entity(kind, id string) (loyalty.Entity, bool, error) {
 	e, found, err := entity(t.db, kind, id)
 	return e, found, t.s.fault(err)
 }
 
-// SaveEntity writes an entity; its creation time stays as first written.
+// SaveEntity writes an entity; the creation time stays as first written.
 func (t *adminTx) SaveEntity(e loyalty.Entity) error {
 	row := entityRow{
 		Type: e.Type, ID: e.ID, Data: Raw(e.Data),

@@ -6,13 +6,13 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// answerName is the name under which an answer is stored: a hash, because a caller's key may name a
-// person, and because a copy of the database must not reveal keys that can be sent.
+// answerName is the name under which an answer is stored. It is a hash, because a caller's key may name a person, and
+// because a copy of the database must not reveal keys that can be replayed.
 func (s sealer) answerName(k loyalty.AnswerKey) string {
 	return s.hash(rowID("answers", k.AccessKey, k.Key, strconv.Itoa(k.Place)))
 }
 
-// clearName is what the row was found by before names were hashed.
+// clearName is the unhashed name that older programs stored.
 func clearName(k loyalty.AnswerKey) string {
 	if k.Place == 0 {
 		return k.Key
@@ -20,7 +20,7 @@ func clearName(k loyalty.AnswerKey) string {
 	return k.Key + "#" + strconv.Itoa(k.Place-1)
 }
 
-// storedName is what the row of an answer is called.
+// storedName is the key in the answer's row, in clear where the answer came from an older row.
 func (s sealer) storedName(a *loyalty.Answer) string {
 	if a.Clear {
 		return clearName(a.AnswerKey)
@@ -28,8 +28,8 @@ func (s sealer) storedName(a *loyalty.Answer) string {
 	return s.answerName(a.AnswerKey)
 }
 
-// stored is an answer as its row has it: under the hash of its key, and sealed where
-// it belongs to no customer. It is a copy: the caller still has to send the answer.
+// stored is an answer in the form of its row: under the hash of its key, and sealed under the master key unless it
+// belongs to a customer. It is a copy, because the caller still has to send the answer.
 func (s sealer) stored(a loyalty.Answer) loyalty.Answer {
 	a.Key, a.Place = s.storedName(&a), 0
 	if a.Customer == (loyalty.ID{}) {
@@ -41,8 +41,7 @@ func (s sealer) stored(a loyalty.Answer) loyalty.Answer {
 	return a
 }
 
-// storedAnswer is the row of an answer, with the name that the row would have had before
-// names were hashed.
+// storedAnswer is the row of an answer, with the unhashed name that an older program would have used.
 type storedAnswer struct {
 	loyalty.Answer
 	former string
@@ -56,7 +55,7 @@ func (s sealer) storedAnswers(answers []loyalty.Answer) []storedAnswer {
 	return rows
 }
 
-// answer reads the row of an answer. One that belongs to a customer stays sealed.
+// answer reads the row of an answer. An answer of a customer stays sealed.
 func (s sealer) answer(r *answerRow, k loyalty.AnswerKey) (a loyalty.Answer, err error) {
 	a = loyalty.Answer{
 		AnswerKey: k, Status: r.Status, Body: r.Body, Block: r.Block, Customer: loyalty.ID(r.CustomerID), At: r.At.Time(), Language: r.Language,

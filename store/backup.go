@@ -12,11 +12,11 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// backupStore makes copies of the database in its own format.
+// backupStore copies the database in its own format.
 type backupStore struct{ *database }
 
-// Facts are what a copy of the database holds, to compare with what it should hold.
-// Instants are milliseconds since 1970; 0: there is none.
+// Facts describe the contents of a copy, to compare with what it should hold. Instants are milliseconds since 1970;
+// 0: none.
 type Facts struct {
 	Schema     int64 `json:"schema"` // the newest migration
 	Head       int64 `json:"head"`   // the last number of the tail
@@ -24,7 +24,7 @@ type Facts struct {
 	Events     int64 `json:"events"`
 	LastEvent  int64 `json:"last_event,omitempty"` // when it was recorded
 	OptOuts    int64 `json:"opt_outs"`
-	LastOptOut int64 `json:"last_opt_out,omitempty"` // whoever opted out later is still known in the copy
+	LastOptOut int64 `json:"last_opt_out,omitempty"` // customers who opted out later are still known in the copy
 }
 
 func factsOf(l look, schema int64) (Facts, error) {
@@ -51,7 +51,7 @@ func factsOf(l look, schema int64) (Facts, error) {
 	return f, nil
 }
 
-// Facts are those of this moment.
+// Facts are the facts of the live database as of now.
 func (s backupStore) Facts(ctx context.Context) (f Facts, err error) {
 	schema, err := s.schemaVersion(ctx)
 	if err != nil {
@@ -70,8 +70,8 @@ func (s backupStore) Embedded() bool {
 	return embedded
 }
 
-// CopyFile writes an SQLite database, as it is at one instant, into an empty file. It
-// holds no lock that a writer waits for.
+// CopyFile writes an SQLite database, as of one instant, into an empty file. It holds no lock that a writer waits
+// for.
 func (s backupStore) CopyFile(ctx context.Context, path string) error {
 	e, embedded := s.engine.(*sqliteEngine)
 	if !embedded {
@@ -80,8 +80,8 @@ func (s backupStore) CopyFile(ctx context.Context, path string) error {
 	return e.classify(e.copyFile(ctx, path))
 }
 
-// copyFile needs a connection of its own: the writer's would keep writers out, and the
-// others may not write even elsewhere. The copy is synchronised by who asked for it.
+// copyFile opens a connection of its own: the writer's would block writers, and the read-only ones may not write even
+// to another file. The caller syncs the copy.
 func (e *sqliteEngine) copyFile(ctx context.Context, path string) error {
 	q := url.Values{"_pragma": {"busy_timeout(" + strconv.Itoa(busyTimeout) + ")", "synchronous(0)"}, "_txlock": {"deferred"}}
 	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Path: e.path, RawQuery: q.Encode()}).String())
@@ -92,7 +92,7 @@ func (e *sqliteEngine) copyFile(ctx context.Context, path string) error {
 	return errors.Join(err, db.Close())
 }
 
-// server is the PostgreSQL server that has all of the database.
+// server is the PostgreSQL server that holds the whole database.
 func (s backupStore) server() (*postgresEngine, error) {
 	switch e := s.engine.(type) {
 	case *postgresEngine:
@@ -103,8 +103,8 @@ func (s backupStore) server() (*postgresEngine, error) {
 	return nil, errors.New("the embedded database has no server")
 }
 
-// Exported holds a PostgreSQL database at one instant, which other sessions can look at by
-// the name of the snapshot as long as use runs.
+// Exported holds a PostgreSQL database at one instant. Other sessions can read it by the name of the snapshot while
+// use runs.
 func (s backupStore) Exported(ctx context.Context, use func(snapshot string, f Facts) error) error {
 	e, err := s.server()
 	if err != nil {
@@ -141,29 +141,29 @@ func (s backupStore) PostgresVersion(ctx context.Context) (major int, err error)
 	return major, e.classify(err)
 }
 
-// ErrNoScratch says that the role may not make databases.
+// ErrNoScratch says that the role may not create databases.
 var ErrNoScratch = errors.New("the role may not make a database to check the copy in (CREATEDB)")
 
-// scratchPrefix begins the names of databases that Scratch makes, and scratchMark the comments
-// by which they are known as ours; the instant follows. What is left of a check that was killed
-// goes when it is scratchLeft old: between its steps a check has no session for an instant.
+// scratchPrefix begins the names of databases that Scratch creates. scratchMark begins the comments that identify
+// them, followed by the instant of creation. Left-overs of a killed check are dropped when they are scratchLeft old,
+// because a running check has moments without a session.
 const (
 	scratchPrefix = "loyalty_check_"
 	scratchMark   = "a copy of a loyalty programme that is being checked, and dropped afterwards; made at "
 	scratchLeft   = time.Hour
 )
 
-// sweepScratch drops what a check that was killed left behind: databases that Scratch made,
-// of this role, in which no session is. What cannot be dropped is left.
+// sweepScratch drops the left-overs of killed checks: databases of this role that Scratch created and that no session
+// uses. It skips those that cannot be dropped.
 func (e *postgresEngine) sweepScratch(ctx context.Context, now time.Time) error {
-	left := map[string]string{} // made at, by name
+	left := map[string]string{} // time of creation by name
 	rows, err := e.schema.QueryContext(ctx, `SELECT d.datname, substr(shobj_description(d.oid, 'pg_database'), length($2) + 1) FROM pg_database d
 WHERE starts_with(d.datname, $1) AND starts_with(shobj_description(d.oid, 'pg_database'), $2) AND pg_has_role(d.datdba, 'USAGE')
 AND NOT EXISTS (SELECT 1 FROM pg_stat_activity a WHERE a.datid = d.oid)`, scratchPrefix, scratchMark)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = rows.Close() }() // rows.Err tells what went wrong
+	defer func() { _ = rows.Close() }() // rows.Err reports the error
 	for rows.Next() {
 		var name, made string
 		if err := rows.Scan(&name, &made); err != nil {
@@ -178,7 +178,7 @@ AND NOT EXISTS (SELECT 1 FROM pg_stat_activity a WHERE a.datid = d.oid)`, scratc
 		if at, err := time.Parse(time.RFC3339, made); err != nil || now.Sub(at) < scratchLeft {
 			continue
 		}
-		// without FORCE: where a session has come meanwhile, it stays
+		// without FORCE: a database with a new session stays
 		if _, err := e.schema.ExecContext(ctx, "DROP DATABASE IF EXISTS "+pgx.Identifier{name}.Sanitize()); err != nil && ctx.Err() != nil {
 			return err
 		}
@@ -186,8 +186,8 @@ AND NOT EXISTS (SELECT 1 FROM pg_stat_activity a WHERE a.datid = d.oid)`, scratc
 	return nil
 }
 
-// Scratch makes an empty database beside a PostgreSQL one, and drops it after use. It fails
-// with ErrNoScratch. What an earlier one left that was killed is dropped first.
+// Scratch creates an empty database beside a PostgreSQL one, and drops it after use. It first drops the left-overs of
+// killed checks. It fails with ErrNoScratch.
 func (s backupStore) Scratch(ctx context.Context, name string, use func(name string) error) error {
 	e, err := s.server()
 	if err != nil {

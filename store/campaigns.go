@@ -26,8 +26,8 @@ func figuresOf(r *campaignRow) loyalty.CampaignFigures {
 	}
 }
 
-// CampaignTotals sums up what each of some campaigns did, in one round trip. The
-// database adds the slots up: a page of campaigns has thousands of them.
+// CampaignTotals sums up what each of some campaigns did, in one round trip. The database adds up the slots, because
+// a page of campaigns has thousands of them.
 func (s claimStore) CampaignTotals(ctx context.Context, campaigns []string) (map[string]loyalty.CampaignTotals, error) {
 	all := make(map[string]loyalty.CampaignTotals, len(campaigns))
 	if len(campaigns) == 0 {

@@ -13,13 +13,12 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
-// The journal of each customer is a chain: every event is hashed together with the previous hash,
-// and the last hash, the head, is stored with the figures under the same guard. Changing, adding or
-// removing a row of the past changes the head; changing the head as well is found by the next
-// anchor's line in the log.
+// The journal of each customer is a hash chain: every event is hashed together with the previous hash, and the last
+// hash, the head, is stored with the figures under the same guard. Changing, adding or removing a past row changes
+// the head. If the head is changed as well, the next anchor's line in the log reveals it.
 
-// link is what one event adds to the chain of a customer: its stored row and its postings. A merge
-// moves points of a customer who has no event of it; then there are only the postings.
+// link is one event's part of a customer's chain: its stored row and its postings. A merge moves points of a customer
+// who has no event of it; such a link has postings only.
 type link struct {
 	customer, event UUID
 	row             *eventLink
@@ -36,7 +35,7 @@ type eventLink struct {
 	sentBy                     string
 }
 
-// after returns the head that follows another one; nil is the first.
+// after returns the head that follows another one; nil is before the first.
 func (l *link) after(head []byte) []byte {
 	h := sha256.New()
 	hashBytes(h, head)
@@ -57,7 +56,7 @@ func (l *link) after(head []byte) []byte {
 		hashBytes(h, r.data)
 		hashBytes(h, r.personal)
 		hashBytes(h, r.effectText)
-		if r.sentBy != "" { // not where it is absent: the rows of before it was kept have the hashes that they had
+		if r.sentBy != "" { // a row without a sender keeps the hash of the older format
 			hashBytes(h, []byte(r.sentBy))
 		}
 	}
@@ -65,8 +64,8 @@ func (l *link) after(head []byte) []byte {
 	return h.Sum(nil)
 }
 
-// hashBytes writes a field with its length, so that no two rows look alike. What is
-// absent looks like what is empty: the databases keep both as NULL.
+// hashBytes writes a field with its length, so that different rows never hash the same bytes. Absent and empty fields
+// hash alike, because the databases keep both as NULL.
 func hashBytes(h hash.Hash, field []byte) {
 	var length [8]byte
 	binary.BigEndian.PutUint64(length[:], uint64(len(field)))
@@ -83,7 +82,7 @@ func hashNumber(h hash.Hash, n int64, there bool) {
 	h.Write(number[:])
 }
 
-// postingText writes a posting as the proof's query does (postingsOf).
+// postingText writes a posting in the format of the proof's query (postingsOf).
 func postingText(dst []byte, p *points.Posting) []byte {
 	dst = strconv.AppendInt(dst, int64(p.Seq), 10)
 	dst = strconv.AppendInt(append(dst, ':'), int64(p.From), 10)
@@ -95,8 +94,8 @@ func postingText(dst []byte, p *points.Posting) []byte {
 	return append(strconv.AppendInt(append(dst, ':'), p.Points, 10), ';')
 }
 
-// chain brings the heads of the customers of a write up to its events, and returns those as they
-// are to be written.
+// chain extends the chains of a write's customers by its events. It returns the events in the form in which they are
+// written.
 func chain(w *loyalty.Writes) ([]writtenEvent, error) {
 	if len(w.Events) == 0 && len(w.Postings) == 0 {
 		return nil, nil
@@ -116,8 +115,7 @@ func chain(w *loyalty.Writes) ([]writtenEvent, error) {
 	return events, nil
 }
 
-// extended adds links to a chain. A chain that begins after events of the past records with which
-// event it begins.
+// extended adds links to a chain. A chain that begins after past events records the event with which it begins.
 func extended(c loyalty.Chain, last loyalty.ID, links []link) loyalty.Chain {
 	if len(links) > 0 && c.Head == nil && last != (loyalty.ID{}) {
 		c.From = loyalty.ID(links[0].event)
@@ -128,8 +126,8 @@ func extended(c loyalty.Chain, last loyalty.ID, links []link) loyalty.Chain {
 	return c
 }
 
-// linksOf returns the links of a write by customer, in the order of the chain: a customer's own
-// events by id, then what a merge took from them.
+// linksOf returns the links of a write by customer, in the order of the chain: a customer's own events by id, then
+// the postings by which a merge moved points away.
 func linksOf(w *loyalty.Writes) (map[loyalty.ID][]link, []writtenEvent, error) {
 	postings := map[[2]loyalty.ID][]byte{}
 	for i := range w.Postings {

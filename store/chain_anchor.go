@@ -14,8 +14,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// anchorChunk is how many heads are written in one transaction: on SQLite
-// nothing else is written meanwhile.
+// anchorChunk is how many heads one transaction writes: on SQLite it blocks all other writes.
 const anchorChunk = 2000
 
 type anchorRow struct {
@@ -27,8 +26,8 @@ type anchorRow struct {
 
 func (anchorRow) TableName() string { return "anchors" }
 
-// anchoringRow says which run may write the heads of an anchor: the one that began last. A node that
-// slept in the middle of one finds that it no longer may.
+// anchoringRow names the run that may write the heads of an anchor: the one that began last. A node that was
+// suspended in the middle of a run finds that it may not continue.
 type anchoringRow struct {
 	Number  int64 `gorm:"primaryKey;autoIncrement:false"`
 	Attempt UUID
@@ -39,13 +38,11 @@ func (anchoringRow) TableName() string { return "anchoring" }
 // errAnchoredElsewhere ends a run that another one has overtaken.
 var errAnchoredElsewhere = errors.New("another run anchors the journal")
 
-// Anchor records the head of every customer's chain and returns one digest over all of them, to be
-// kept where the database's owner cannot change it. Any later change of what was written before
-// leads to other heads.
+// Anchor records the head of every customer's chain and returns one digest over all of them. Keep the digest where
+// the database's owner cannot change it: any later change of the past leads to other heads.
 //
-// The heads are written some at a time, so that nothing waits for them, and each stands beside that
-// of the anchor before until the new anchor is there: a run that ends in the middle leaves the last
-// anchor and its heads as they were.
+// The heads are written some at a time, so that nothing waits for them. Each is stored beside that of the previous
+// anchor until the new anchor is complete: a run that ends in the middle leaves the last anchor intact.
 func (s proof) Anchor(ctx context.Context, now time.Time) (loyalty.Anchor, error) {
 	row, err := s.anchor(ctx, now)
 	if err != nil {
@@ -86,7 +83,7 @@ func (s proof) anchor(ctx context.Context, now time.Time) (*anchorRow, error) {
 	})
 }
 
-// anchoring writes in the name of a run, unless another one has begun since.
+// anchoring writes on behalf of a run, unless another run has begun since.
 func (s proof) anchoring(ctx context.Context, run anchoringRow, write func(*gorm.DB) error) error {
 	return s.write.WithContext(ctx).Transaction(func(db *gorm.DB) error {
 		held := db.Clauses(clause.Locking{Strength: "UPDATE"}).Where("number = ? AND attempt = ?", run.Number, run.Attempt).Limit(1).Find(&anchoringRow{})
@@ -104,7 +101,7 @@ func (s proof) anchoring(ctx context.Context, run anchoringRow, write func(*gorm
 	})
 }
 
-// anchorHeads brings the noted heads up to those of now, some customers at a time.
+// anchorHeads updates the noted heads to the current ones, some customers at a time.
 func (s proof) anchorHeads(ctx context.Context, run anchoringRow) error {
 	var after UUID
 	for {
@@ -138,8 +135,8 @@ ON CONFLICT (customer_id) DO UPDATE SET event_id = excluded.event_id, head = exc
 	}
 }
 
-// headsOf is what an anchor found, of all that is noted: since then a run for the next one may
-// have begun.
+// headsOf selects the heads of an anchor. A run for the next anchor may have overwritten some rows, which then hold
+// the anchor's heads in the kept columns.
 func headsOf(number int64) string {
 	return fmt.Sprintf(`(SELECT customer_id, CASE WHEN number <= %[1]d THEN event_id ELSE kept_event END AS event_id,
  CASE WHEN number <= %[1]d THEN head ELSE kept_head END AS head FROM anchored WHERE number <= %[1]d OR kept_head IS NOT NULL)`, number)
@@ -157,7 +154,7 @@ func anchorDigest(db *gorm.DB, number int64) (digest []byte, customers int64, er
 	if err != nil {
 		return nil, 0, err
 	}
-	defer func() { _ = rows.Close() }() // rows.Err tells what went wrong
+	defer func() { _ = rows.Close() }() // rows.Err reports the error
 	h := sha256.New()
 	var begin [8]byte
 	binary.BigEndian.PutUint64(begin[:], uint64(number))
@@ -176,7 +173,7 @@ func anchorDigest(db *gorm.DB, number int64) (digest []byte, customers int64, er
 	return h.Sum(nil), customers, rows.Err()
 }
 
-// Anchors lists the anchors, the latest first, limit at most.
+// Anchors lists the latest anchors first, limit at most.
 func (s proof) Anchors(ctx context.Context, limit int) ([]loyalty.Anchor, error) {
 	var rows []anchorRow
 	if err := s.read.WithContext(ctx).Order("number DESC").Limit(limit).Find(&rows).Error; err != nil {

@@ -17,8 +17,7 @@ func TestChainTellsFieldsApart(t *testing.T) {
 	require.NotEqual(t, head("checkout", "T-1"), head("checkoutT", "-1"))
 }
 
-// TestChainOfBefore: a row of which it was not kept who sent it has the hash that it had before that
-// was kept, and no other row has it.
+// TestChainOfBefore: a row without a sender keeps the hash of the older format, and every other row has another hash.
 func TestChainOfBefore(t *testing.T) {
 	head := func(sentBy, effects, postings string) string {
 		five := int64(5)

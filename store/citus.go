@@ -12,22 +12,23 @@ import (
 	"github.com/loyalty-platform/loyalty/store/citus"
 )
 
-// citusEngine is PostgreSQL whose tables are spread over machines. It differs in how a batch
-// goes, and in that the questions which a read has about others are asked before it.
+// citusEngine is PostgreSQL whose tables are spread over machines. It runs batches differently, and it runs nested
+// queries of a read before the read.
 type citusEngine struct {
 	*postgresEngine
 	machines *machines
 }
 
-// citusDialector is PostgreSQL's under a name of its own: what was written for the planner
-// of plain PostgreSQL, such as a LATERAL with a LIMIT, is none that Citus can spread.
+// citusDialector is PostgreSQL's under another name: Citus cannot distribute texts that were written for the planner
+// of plain PostgreSQL, such as a LATERAL with a LIMIT.
 type citusDialector struct{ postgres.Dialector }
 
 func (citusDialector) Name() string { return "citus" }
 
-// spreadSettings are those of batches: a statement is planned with its values, because the
-// machine is chosen by them. A session whose batch was given up ends within a second, and its locks with it; a machine
-// that takes no connection is not waited for longer than that of a batch. What batchSettings say of plans would hold on the coordinator only.
+// spreadSettings are the session settings of batches. A statement is planned with its values, because they choose the
+// machine; what batchSettings set for plans would apply to the coordinator only. The session of an abandoned batch
+// ends within a second and releases its locks. A machine that accepts no connection is waited for no longer than a
+// batch.
 const spreadSettings = `SET plan_cache_mode = force_custom_plan; SET jit = off;
 SET statement_timeout = '10s'; SET lock_timeout = '10s'; SET idle_in_transaction_session_timeout = '15s';
 SET client_connection_check_interval = '1s'; SET citus.node_connection_timeout = '3s'`
@@ -37,8 +38,8 @@ func (e *citusEngine) close() error {
 	return e.postgresEngine.close()
 }
 
-// spreadOver makes the engine of a database that is spread; others keep theirs. The database says
-// which it is, so that no setting can contradict it.
+// spreadOver replaces the engine of a database that is spread. It asks the database, so that no setting can
+// contradict it.
 func spreadOver(ctx context.Context, s *database, o Options) error {
 	e, ok := s.engine.(*postgresEngine)
 	if !ok {

@@ -9,14 +9,14 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// asked puts the questions inside others first, the innermost ones before: with what they
-// answer Citus knows which machine has the rows, and asks no other. They see the same instant.
+// asked runs nested queries first, innermost before outer. With their results as values Citus knows which machine has
+// the rows of the outer query, and asks no other. All queries see the same instant.
 func (e *citusEngine) asked(ctx context.Context, first []question, then func() ([]question, error)) error {
 	c, err := e.reads.Acquire(ctx)
 	if err != nil {
 		return err
 	}
-	defer c.Release() // a connection inside a transaction is closed by this
+	defer c.Release() // this closes a connection that is inside a transaction
 	begin, end := snapshotBegin, "COMMIT"
 	first = onCitus(first)
 	if then == nil && len(first) == 1 && innermost(first[0].sqlFragment) == nil {
@@ -42,12 +42,11 @@ func (e *citusEngine) asked(ctx context.Context, first []question, then func() (
 	return exchangeQuestions(ctx, c, list, "", end)
 }
 
-// fromMerges has the questions who was merged into a customer asked of the table that each machine
-// has.
+// fromMerges reads merged customers from the finder table, which each machine has.
 var fromMerges = strings.NewReplacer(mergedInto, "SELECT source FROM merges WHERE target = ", orMerged, " UNION ALL SELECT source FROM merges WHERE target = ",
 	orMergedAny, " UNION ALL SELECT source FROM merges WHERE target IN ")
 
-// onCitus are the questions with the texts that they have here.
+// onCitus gives the queries the texts that they have on Citus.
 func onCitus(list []question) []question {
 	list = slices.Clone(list)
 	for i := range list {
@@ -59,15 +58,15 @@ func onCitus(list []question) []question {
 	return list
 }
 
-// innerQuestion is a question inside another one.
+// innerQuestion is a query inside another one.
 type innerQuestion struct {
 	sqlFragment
-	from, to, skip int // where it stands, and how many values come before its own
+	from, to, skip int // its place in the outer text, and the number of values before its own
 	many           bool
 	ids            []UUID
 }
 
-// innermost finds the innermost question that comes first; nil if there is none.
+// innermost finds the first innermost query; nil if there is none.
 func innermost(w sqlFragment) *innerQuestion {
 	to, shut := len(w.text), ""
 	for _, mark := range []string{"}}", "]]"} {
@@ -84,7 +83,7 @@ func innermost(w sqlFragment) *innerQuestion {
 		open = "IN [["
 	}
 	if q.from = strings.LastIndex(w.text[:to], open); q.from < 0 {
-		return nil // brackets of something else
+		return nil // the brackets belong to something else
 	}
 	q.text = w.text[q.from+len(open) : to]
 	q.skip = strings.Count(w.text[:q.from], "?")
@@ -92,8 +91,8 @@ func innermost(w sqlFragment) *innerQuestion {
 	return q
 }
 
-// innerFirst asks what is inside questions and puts the answers there. The transaction begins with
-// the first of it; it tells how one still has to begin.
+// innerFirst runs the nested queries and replaces them by their results. The transaction begins with the first of
+// them; the returned text says how one still has to begin.
 func innerFirst(ctx context.Context, c *pgxpool.Conn, list []question, begin string) ([]question, string, error) {
 	for {
 		inner := map[int]*innerQuestion{}
@@ -127,12 +126,12 @@ func innerFirst(ctx context.Context, c *pgxpool.Conn, list []question, begin str
 	}
 }
 
-// answered is the question around, with the answer in its place.
+// answered is the outer query with the result in place of the inner one.
 func (q *innerQuestion) answered(w sqlFragment) sqlFragment {
 	place, value := "IN ?", []any{q.ids}
 	switch {
 	case q.many && len(q.ids) == 0:
-		place, value = "= NULL::uuid", nil // nothing is
+		place, value = "= NULL::uuid", nil // matches no row
 	case !q.many && (len(q.ids) == 0 || q.ids[0] == UUID{}):
 		place, value = "NULL::uuid", nil
 	case !q.many:

@@ -13,15 +13,15 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// How long a batch may take before the machines are looked at, how often one that is away is asked again, and how long its answer
-// may take.
+// slowBatch is how long a batch may take before the machines are probed, lookEvery how often machines are probed
+// while one is away, and probeAnswer how long an answer may take.
 const (
 	slowBatch   = time.Second
 	lookEvery   = time.Second
 	probeAnswer = 2 * time.Second
 )
 
-// machines remembers which of several machines are away. While none is, it costs a batch a timer and nothing else.
+// machines remembers which of several machines are away. While none is, it costs a batch only a timer.
 type machines struct {
 	url  *pgx.ConnConfig
 	life context.Context // ends with the engine
@@ -34,7 +34,7 @@ type machines struct {
 	done    sync.WaitGroup
 }
 
-// attemptUnderWay is a batch under way, which is given up where it waits for a machine that is away.
+// attemptUnderWay is a running batch, which is cancelled if it waits for a machine that is away.
 type attemptUnderWay struct {
 	began  time.Time
 	cancel context.CancelCauseFunc
@@ -47,13 +47,14 @@ func newMachines(c *pgx.ConnConfig) *machines {
 	return m
 }
 
-// close ends the probes.
+// close stops the probes.
 func (m *machines) close() {
 	m.end()
 	m.done.Wait()
 }
 
-// watched has the machines looked at if a batch takes long. The context ends where one of them is found to be away meanwhile.
+// watched starts a probe of the machines if a batch takes long. The returned context ends when a machine goes away
+// meanwhile.
 func (m *machines) watched(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	a := &attemptUnderWay{began: time.Now(), cancel: cancel}
@@ -71,7 +72,7 @@ func (m *machines) watched(ctx context.Context) (context.Context, func()) {
 	}
 }
 
-// suspect has the machines looked at, until all of them answer.
+// suspect starts probing, unless a probe is running. Probing continues until all machines answer.
 func (m *machines) suspect() {
 	m.lock.Lock()
 	defer m.lock.Unlock()
@@ -82,7 +83,7 @@ func (m *machines) suspect() {
 	m.done.Go(m.probe)
 }
 
-// probe asks every machine, and each second again while one is away.
+// probe asks every machine, and again each second while one is away.
 func (m *machines) probe() {
 	for {
 		away, err := m.look(m.life)
@@ -90,7 +91,7 @@ func (m *machines) probe() {
 		if err == nil {
 			m.note(away)
 		} else {
-			m.away = nil // the coordinator is away itself: each batch finds that out
+			m.away = nil // the coordinator is away itself: each batch finds out on its own
 		}
 		if len(m.away) == 0 || m.life.Err() != nil {
 			m.looking = false
@@ -106,7 +107,8 @@ func (m *machines) probe() {
 	}
 }
 
-// note remembers which machines are away. Batches that wait already since before one went are given up: they were going to meet it.
+// note remembers which machines are away. If one has just gone, it cancels all running batches: they could wait for
+// it.
 func (m *machines) note(away []int32) {
 	fresh := slices.ContainsFunc(away, func(group int32) bool { return !slices.Contains(m.away, group) })
 	m.away = away
@@ -122,8 +124,8 @@ func (m *machines) note(away []int32) {
 
 var errMachine = fmt.Errorf("%w: a machine does not answer", loyalty.ErrMachineAway)
 
-// look asks each machine with rows, over a session of its own: the coordinator makes the connection, because it alone has to reach
-// them. A machine that is stopped takes connections, and says nothing on them.
+// look asks each machine with rows, over a separate session. The coordinator makes the connection, because only the
+// coordinator has to reach the machines. A frozen machine accepts connections, but does not answer on them.
 func (m *machines) look(ctx context.Context) (away []int32, err error) {
 	c, err := m.connect(ctx)
 	if err != nil {
@@ -162,7 +164,7 @@ func (m *machines) answers(ctx context.Context, name string, port int32) (answer
 	defer cancel()
 	c, err := m.connect(ctx)
 	if err != nil {
-		return true // the coordinator gives no session: that says nothing of the machine
+		return true // no session with the coordinator: that says nothing about the machine
 	}
 	defer func() { _ = c.Close(context.WithoutCancel(ctx)) }()
 	err = c.QueryRow(ctx, `SELECT citus_check_connection_to_node($1, $2)`, name, port).Scan(&answered)
@@ -179,7 +181,7 @@ func (m *machines) connect(ctx context.Context) (*pgx.Conn, error) {
 	return c, err
 }
 
-// gone are the machines that are away now.
+// gone lists the machines that are away now.
 func (m *machines) gone() []int32 {
 	m.lock.Lock()
 	defer m.lock.Unlock()

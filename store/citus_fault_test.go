@@ -17,9 +17,9 @@ import (
 // counts are how often a customer was credited: for sure, and perhaps.
 type counts struct{ acknowledged, unknown, refused int }
 
-// TestMachineKilled kills a worker, and then the coordinator, while customers are credited one by one.
-// What was acknowledged is there, nothing else is, and the ledger holds; who is on the other worker
-// goes on while one is away.
+// TestMachineKilled kills a worker, and then the coordinator, while customers are credited one by one. Every
+// acknowledged write is there, nothing else is, and the ledger holds. While one worker is away, customers on the
+// other can still be credited.
 func TestMachineKilled(t *testing.T) {
 	m := storetest.NewMachines(t)
 	s := m.Spread(t)
@@ -65,8 +65,9 @@ func TestMachineKilled(t *testing.T) {
 	}
 }
 
-// TestMachineFrozen freezes a worker while customers are credited one by one: it takes connections and says nothing. Those who are
-// on the other worker go on, the rest are refused at once, and everybody goes on once it answers again.
+// TestMachineFrozen freezes a worker while customers are credited one by one: it accepts connections but does not
+// answer. Customers on the other worker are served, the others are refused at once, and all are served once it
+// answers again.
 func TestMachineFrozen(t *testing.T) {
 	m := storetest.NewMachines(t)
 	s := m.Spread(t)
@@ -115,9 +116,9 @@ func TestMachineFrozen(t *testing.T) {
 	require.Equal(t, "I1 I11 I12 I2 I3 I4 I5 I6 I8 I9", withVerdict(verify(t, s), store.LedgerHeld))
 }
 
-// TestMachineAdded adds a third worker while customers are credited, and has shards moved to it without a
-// stop. Whoever is refused meanwhile may try again; nothing acknowledged is lost, nothing else is there,
-// and customers are on three machines in the end.
+// TestMachineAdded adds a third worker while customers are credited, and moves shards to it without a stop. Refused
+// callers may retry; no acknowledged write is lost, nothing else is there, and customers are on three machines in the
+// end.
 func TestMachineAdded(t *testing.T) {
 	m := storetest.NewMachines(t)
 	s := m.Spread(t)
@@ -207,7 +208,7 @@ func creditAll(s *store.Store, customers int) (told func() []counts, stop func()
 	}
 }
 
-// prefix is what the name of a customer begins with who is enrolled alone.
+// prefix begins the name of a customer that is enrolled alone.
 func prefix(i int) string { return string(rune('a'+i)) + "-" }
 
 // eventsOf counts the events of each customer.

@@ -8,17 +8,17 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// feedAtOnce is how many events of the tail are read by one statement.
+// feedAtOnce is how many events of the tail one statement reads.
 const feedAtOnce = 500
 
-// spreadFeed reads the events of a stretch of the tail, in the order of their numbers. Named by
-// their customers they ask the machines that have them; joined with the tail, which is on the
-// coordinator, a single one would ask every part of the journal.
+// spreadFeed reads the events of a stretch of the tail, in the order of their numbers. It names their customers, so
+// that only the machines that have them are asked; a join with the tail, which is on the coordinator, would ask every
+// part of the journal.
 func spreadFeed(db *gorm.DB, w sqlFragment, stretch []loyalty.TailEvent, take func(*loyalty.Event, int64) bool) error {
 	return spreadEvents(db, eventTable, feedEvent, w, stretch, take)
 }
 
-// spreadEvents is spreadFeed for other fields, and how they are selected.
+// spreadEvents is spreadFeed with other fields and another SELECT list.
 func spreadEvents(db *gorm.DB, fields table[loyalty.Event], selected string, w sqlFragment, stretch []loyalty.TailEvent, take func(*loyalty.Event, int64) bool) error {
 	for some := range slices.Chunk(stretch, feedAtOnce) {
 		events, err := eventsOfTail(db, fields, selected, w, some)
@@ -36,7 +36,7 @@ func spreadEvents(db *gorm.DB, fields table[loyalty.Event], selected string, w s
 
 func eventsOfTail(db *gorm.DB, fields table[loyalty.Event], selected string, w sqlFragment, some []loyalty.TailEvent) (map[ownEvent]*loyalty.Event, error) {
 	wanted := make(ownEvents, len(some))
-	from, to := some[0].RecordedAt, some[0].RecordedAt // the months that are looked into
+	from, to := some[0].RecordedAt, some[0].RecordedAt // the months to search
 	for i := range some {
 		wanted[i] = ownEvent{UUID(some[i].Customer), UUID(some[i].ID)}
 		if at := some[i].RecordedAt; at.Before(from) {

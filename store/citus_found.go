@@ -8,7 +8,7 @@ import (
 	"github.com/loyalty-platform/loyalty/store/citus"
 )
 
-// emailOf is an e-mail that a customer has.
+// emailOf is a customer's e-mail.
 type emailOf struct {
 	customer loyalty.ID
 	email    string
@@ -24,21 +24,21 @@ var (
 	insertMerges = inserts(`INSERT INTO merges (source, target) SELECT id, target FROM v
  ON CONFLICT (source) DO UPDATE SET target = excluded.target`, joinedFields...)
 
-	// selectEmailed finds customers by their e-mails, selectEmails what they are.
+	// selectEmailed finds customers by e-mails; selectEmails reads their e-mails, statuses and times of creation.
 	selectEmailed = selects(`SELECT e.customer_id FROM v JOIN emails e ON e.email = v.email`, keyEmail)
 	selectEmails  = selects(`SELECT c.email_key, c.id, c.status, c.created_at FROM v JOIN customers c ON c.id = v.id
  WHERE c.status IN ('active', 'suspended', 'inactive') AND c.email_key IS NOT NULL`, keyID)
-	// selectMerged finds who was merged into customers.
+	// selectMerged finds the customers merged into customers.
 	selectMerged = selects(`SELECT m.target, m.source FROM v JOIN merges m ON m.target = v.id`, keyID)
 )
 
-// foundByEmail is the e-mail by which a customer is found; empty: by none. It is the one of customers.email_key, because
-// a look is made by that form, and the ledger's check compares the two.
+// foundByEmail is the e-mail by which a customer is found; empty: by none. It has the form of customers.email_key,
+// which look-ups use and which the ledger's check compares.
 func foundByEmail(c *loyalty.Customer) string {
 	return string(foundBy(c, loyalty.EmailKey(c.Profile.Email)))
 }
 
-// findable adds what customers are found by to a write.
+// findable adds the changes of the finder tables to a write.
 func findable(list []calls, w *loyalty.Writes) []calls {
 	var gone, come []emailOf
 	for i := range w.Customers {
@@ -69,7 +69,7 @@ func findable(list []calls, w *loyalty.Writes) []calls {
 	return write(list, insertMerges, merged)
 }
 
-// fill also makes what customers are found by, which no archive has.
+// fill also fills the finder tables, which archives do not contain.
 func (e *citusEngine) fill(ctx context.Context, pour func(loading) error) error {
 	return e.postgresEngine.fill(ctx, func(l loading) error {
 		err := pour(l)
@@ -82,7 +82,7 @@ func (e *citusEngine) fill(ctx context.Context, pour func(loading) error) error 
 	})
 }
 
-// moved says that an e-mail is no longer the one of the customer whom it named before they were read.
+// renamed fails with a conflict if an e-mail is no longer the one of the customer that it was resolved to.
 func (r *resolving) renamed() error {
 	for _, named := range []map[string]loyalty.ID{r.l.out.Emails, r.l.out.Matches} {
 		for email, id := range named {

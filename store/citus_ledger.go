@@ -15,11 +15,10 @@ var (
 	joinedTables = regexp.MustCompile(`JOIN (\w+) (\w+) ON`)
 )
 
-// apart writes a query of the proof for machines that do not have the rows of all its tables
-// together: what is joined from another group of tables is read first, whole, and goes to
-// each machine. OFFSET 0 is what tells Citus to do so.
+// apart rewrites a query of the proof for machines that do not hold the rows of all its tables together. A table of
+// another group is read first, whole, and sent to each machine; OFFSET 0 makes Citus do so.
 func apart(query string) string {
-	// who gave in a merge is found by no key of theirs
+	// a merge's giver is not found by a key of the receiver
 	query = strings.NewReplacer(transfers+") t", transfers+" OFFSET 0) t").Replace(query)
 	query = strings.ReplaceAll(query, "JOIN customers s ON", "JOIN (SELECT id, merged_into FROM customers WHERE merged_into IS NOT NULL OFFSET 0) s ON")
 	m := baseTable.FindStringSubmatch(query)
@@ -35,8 +34,8 @@ func apart(query string) string {
 	})
 }
 
-// groupOf names the group of tables whose rows are together on a machine; empty: the table is on the
-// coordinator, or no table.
+// groupOf names the group of tables whose rows are together on a machine; empty: the table is on the coordinator, or
+// is no table.
 func groupOf(table string) string {
 	key, _ := citus.Key(table)
 	if key != "" && key == customerKeyOn(table) {
@@ -45,8 +44,8 @@ func groupOf(table string) string {
 	return key
 }
 
-// nextOnMachines says which customers come after one by the last of them: what has a LIMIT would be read
-// first, and then everything that is joined with it, of everybody.
+// nextOnMachines limits a query to the next customers by naming the last of them: Citus would read a query with a
+// LIMIT first, and then join it with the rows of all customers.
 func nextOnMachines(db *gorm.DB, after UUID, limit int) (where string, args []any, err error) {
 	after = cmp.Or(after, firstID)
 	var ids []UUID
@@ -58,7 +57,7 @@ func nextOnMachines(db *gorm.DB, after UUID, limit int) (where string, args []an
 	return "WHERE customer_id > ? AND customer_id <= ?", []any{after, last}, err
 }
 
-// findersAgree compares the tables by which customers of a spread database are found with the customers. No finding quotes an e-mail.
+// findersAgree compares the finder tables with the customers. No finding quotes an e-mail.
 func findersAgree(db *gorm.DB, found func(LedgerFinding)) error {
 	if db.Name() != "citus" {
 		return nil

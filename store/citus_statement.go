@@ -15,46 +15,43 @@ import (
 	"github.com/loyalty-platform/loyalty/store/citus"
 )
 
-// spreadText is a statement for rows that are spread over machines. It is made of the
-// statement's body when it is first needed, by three rules. Each table in it names the keys
-// that are wanted by themselves, because of a join with v Citus knows none and asks
-// every machine. One row travels as VALUES, which costs a fraction of an INSERT … SELECT;
-// where rows may be there already, each
-// travels so. And what a guard met is counted
-// in this process: counted there, the rows would go through the coordinator.
+// spreadText is a statement for rows that are spread over machines. It is derived from the statement's body on first
+// use, by three rules. Each table names the wanted keys explicitly, because Citus does not derive them from a join
+// with v and would ask every machine. A single row travels as VALUES, which costs a fraction of an INSERT … SELECT;
+// where rows may exist already, every row travels so. And this process counts the rows that a guard met, because
+// counting them in SQL would send them through the coordinator.
 type spreadText[T any] struct {
 	once   sync.Once
-	fields []field[T] // other ones than the statement's own
+	fields []field[T] // instead of the statement's own
 	body   string     // likewise
-	unless string     // over v: what must find no row before
+	unless string     // over v: a query that must find no row before
 
 	many, alone, none string
 	values            []field[T] // of alone
 	each              bool       // each row travels alone
-	ordered           bool       // likewise where there are few, so that they are locked in their order
+	ordered           bool       // likewise for few rows, so that they are locked in their order
 }
 
-// onCitus gives a statement another body and other fields there, where rows of other machines
-// are known before: they are named by their ids.
+// onCitus gives a statement another body and other fields on Citus, where rows of other machines are resolved before
+// and named by their ids.
 func (s *statement[T]) onCitus(body string, fields ...field[T]) *statement[T] {
 	s.spread.body, s.spread.fields = body, fields
 	return s
 }
 
-// unlessOnCitus gives a guarded statement a question that must find nothing there before.
+// unlessOnCitus gives a guarded statement a query that must find nothing before it runs on Citus.
 func (s *statement[T]) unlessOnCitus(body string) *statement[T] {
 	s.spread.unless = body
 	return s
 }
 
-// orderedRows is how many rows are few: each costs its machine a statement, where many cost one for
-// each part of the table that they are in. Batches of many meet each other seldom, and one that does
-// in another order is ended by Citus after two seconds, to be done again.
+// orderedRows is how many rows count as few. Written one by one, each costs a statement on its machine; many rows
+// together cost one for each part of the table that they are in. Large batches rarely meet, and Citus ends one that
+// locks in another order after two seconds, to be retried.
 const orderedRows = 8
 
-// orderedOnCitus has few rows written one after the other, as they are locked: a statement over
-// several parts of a table takes its locks in an order of its own, and Citus needs seconds to
-// see that two wait for each other.
+// orderedOnCitus writes few rows one after the other, in the order of locks. A statement over several parts of a
+// table takes its locks in an order of its own, and Citus needs seconds to detect a deadlock.
 func (s *statement[T]) orderedOnCitus() *statement[T] {
 	s.spread.ordered = true
 	return s
@@ -87,7 +84,7 @@ func (c *call[T]) spreadOut(b *pgx.Batch) {
 	}
 }
 
-// counted compares what a guarded statement met with what it should have met.
+// counted compares how many rows a guarded statement met with how many it should have met.
 func (c *call[T]) counted(q *pgx.QueuedQuery, want int) {
 	c.answered(q)
 	if !c.guarded {
@@ -102,12 +99,12 @@ func (c *call[T]) counted(q *pgx.QueuedQuery, want int) {
 }
 
 var (
-	// insertion is a statement that inserts columns of v as they are.
+	// insertion matches a statement that inserts columns of v as they are.
 	insertion = regexp.MustCompile(`(?s)^(INSERT INTO (\w+) \(([^)]*)\))\s+SELECT (\*|[\w., ]+?) FROM v(?: WHERE (?:true|v\.slot >= 0))?(\s+ON CONFLICT .*)?$`)
-	// among and matching are the two ways in which rows of v are deleted.
+	// among and matching match the two ways to delete rows of v.
 	among    = regexp.MustCompile(`(?s)^DELETE FROM (\w+) WHERE \(?([\w, ]+?)\)? IN\s*\(SELECT ([\w, ]+) FROM v\)$`)
 	matching = regexp.MustCompile(`(?s)^DELETE FROM (\w+) WHERE EXISTS \(SELECT 1 FROM v WHERE (.*)\)$`)
-	// named are the tables of a statement, with their other names.
+	// tablesOfText matches the tables of a statement, with their aliases.
 	tablesOfText = regexp.MustCompile(`\b(JOIN|UPDATE|DELETE FROM) (\w+)(?: AS)?(?: (\w+))?( ON )?`)
 	insideOf     = regexp.MustCompile(`\bFROM (\w+) (\w+)\s+WHERE `)
 	equalities   = regexp.MustCompile(`(\w+\.\w+) = (\w+\.\w+)`)
@@ -145,9 +142,9 @@ func (t *spreadText[T]) insertAlone(m []string) {
 	t.alone, t.each = m[1]+" VALUES ("+strings.Join(places, ", ")+")"+m[5], key != "" && (m[5] != "" || key != customerKeyOn(m[2]))
 }
 
-// customerKeyOn is the key of a table of customers. Who else inserts rows of the same
-// customer is told by the guard of the customer; other keys only by their own uniqueness, of
-// which an INSERT … SELECT tells no error that can be understood.
+// customerKeyOn is the key column of a customers' table. A concurrent insert for the same customer is detected by the
+// customer's guard. Other keys rely on their own uniqueness, and an INSERT … SELECT reports its violation with no
+// usable error.
 func customerKeyOn(table string) string {
 	if table == "customers" {
 		return "id"
@@ -155,7 +152,7 @@ func customerKeyOn(table string) string {
 	return "customer_id"
 }
 
-// using is a statement that deletes, with v as a table beside the other.
+// using is a DELETE with v as a second table.
 func using(body string) string {
 	if m := matching.FindStringSubmatch(body); m != nil {
 		return "DELETE FROM " + m[1] + " USING v WHERE " + m[2]
@@ -171,7 +168,7 @@ func using(body string) string {
 	return "DELETE FROM " + m[1] + " USING v WHERE " + strings.Join(columns, " AND ")
 }
 
-// bind has each table that is spread name the keys that are wanted of it.
+// bind makes each spread table name the wanted keys.
 func (t *spreadText[T]) bind(body string) string {
 	wanted := wantedKeys(body)
 	end := ""
@@ -194,7 +191,7 @@ func (t *spreadText[T]) bind(body string) string {
 		}
 		return m[0]
 	})
-	body = replaceAll(insideOf, body, func(m []string) string { // a query for each row
+	body = replaceAll(insideOf, body, func(m []string) string { // a subquery for each row
 		key, _ := citus.Key(m[1])
 		at := slices.IndexFunc(t.fields, func(f field[T]) bool { return f.name == wanted[m[2]+"."+key] })
 		if key == "" || at < 0 {
@@ -205,7 +202,7 @@ func (t *spreadText[T]) bind(body string) string {
 	return body + end
 }
 
-// wantedKeys says which column of v another column is equal to, by itself or through others.
+// wantedKeys maps columns to the column of v that they are equal to, directly or through others.
 func wantedKeys(body string) map[string]string {
 	wanted := map[string]string{}
 	pairs := equalities.FindAllStringSubmatch(body, -1)
@@ -223,7 +220,7 @@ func wantedKeys(body string) map[string]string {
 	return wanted
 }
 
-// replaceAll replaces what is found, with its parts at hand.
+// replaceAll replaces each match by a function of its parts.
 func replaceAll(pattern *regexp.Regexp, text string, by func([]string) string) string {
 	return pattern.ReplaceAllStringFunc(text, func(found string) string { return by(pattern.FindStringSubmatch(found)) })
 }

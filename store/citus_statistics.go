@@ -9,8 +9,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
-// loadSpread is load where the tail is on the coordinator and what it numbers on other machines:
-// what is there is asked for by the ids that are in the tail.
+// loadSpread is load where the tail is on the coordinator and the numbered rows are on other machines: it asks for
+// those rows by the ids of the tail.
 func (p *figurePiece) loadSpread() error {
 	stretch, err := tailTable.find(p.db.Where("number > ? AND number <= ?", p.from, p.through).Order("number"))
 	if err != nil {
@@ -42,7 +42,7 @@ func (p *figurePiece) spreadEvents(stretch []loyalty.TailEvent) error {
 	return err
 }
 
-// spreadMoves is moves for some of the events.
+// spreadMoves is moves for a part of the events.
 func (p *figurePiece) spreadMoves(some []loyalty.FiguredEvent) error {
 	wanted, places := make(ownEvents, len(some)), make(map[ownEvent]*loyalty.FiguredEvent, len(some))
 	for i := range some {
@@ -55,7 +55,7 @@ WHERE p.customer_id IN ? AND p.event_id IN ? GROUP BY p.customer_id, p.event_id,
 	if err != nil {
 		return err
 	}
-	defer func() { _ = rows.Close() }() // rows.Err tells what went wrong
+	defer func() { _ = rows.Close() }() // rows.Err reports the error
 	for rows.Next() {
 		var of ownEvent
 		var from, to, n int64
@@ -69,7 +69,7 @@ WHERE p.customer_id IN ? AND p.event_id IN ? GROUP BY p.customer_id, p.event_id,
 	return rows.Err()
 }
 
-// spreadJoined is joined for some of the events.
+// spreadJoined is joined for a part of the events.
 func (p *figurePiece) spreadJoined(some []loyalty.FiguredEvent) error {
 	ids := set[UUID]{}
 	for i := range some {
@@ -92,8 +92,8 @@ func (p *figurePiece) spreadJoined(some []loyalty.FiguredEvent) error {
 	return nil
 }
 
-// ownersOf are who owns purchases of some names: names are found by themselves, and what they
-// own by its owner.
+// ownersOf are the owners of purchases with the given names. It is separate, because names are stored by their own
+// key, and purchases by their owner.
 func (p *figurePiece) ownersOf(names []string) (owners []UUID, err error) {
 	return owners, p.db.Raw(`SELECT DISTINCT n.owner FROM names n WHERE n.kind = ? AND n.value IN ?`, loyalty.NameTransaction, names).Scan(&owners).Error
 }

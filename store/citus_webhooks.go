@@ -6,8 +6,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// heldOnCitus is Held where the keys of customers are on other machines, and deliveries on the
-// coordinator: they are read after it is known whose they are.
+// heldOnCitus is Held where the customers' keys are on other machines and deliveries on the coordinator: it reads the
+// keys after the customers are known.
 func (t *webhookTx) heldOnCitus(owner loyalty.ID, numbers []int64) (map[int64]bool, error) {
 	var rows []heldRow
 	err := t.db.Raw(`SELECT d.number, d.customer_id, (SELECT max(a.n) FROM attempts a WHERE a.webhook_id = d.webhook_id AND a.number = d.number) AS last
@@ -38,8 +38,7 @@ FROM deliveries d WHERE d.webhook_id = ? AND d.number IN ? AND d.owner = ? AND d
 	return t.hold(rows), nil
 }
 
-// countSpread is countNumbered where events are on other machines than the tail: they are asked for by
-// pieces of it.
+// countSpread is countNumbered where events are on other machines than the tail: it reads them in pieces of the tail.
 func countSpread(db *gorm.DB, r *loyalty.Replay, w sqlFragment) (n int64, err error) {
 	for after := r.Position; ; {
 		stretch, err := tailTable.find(db.Where("number > ? AND number <= ?", after, r.Until).Order("number").Limit(10 * feedAtOnce))

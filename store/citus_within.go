@@ -15,15 +15,16 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// How long the outcome of a commit is looked for, and how long an answer to that question may take:
-// a new session has to reach the other machines first.
+// spreadGrace is how long the outcome of a commit is looked for, and spreadAnswer how long an answer may take: a new
+// session has to reach the other machines first.
 const (
 	spreadGrace  = 10 * time.Second
 	spreadAnswer = 3 * time.Second
 )
 
 func (e *citusEngine) within(ctx context.Context, needs loyalty.Needs, work work) error {
-	given, done := e.machines.watched(context.WithoutCancel(ctx)) // the caller no longer ends a write; a machine that is away does
+	// A write is ended by a machine that goes away, not by its caller.
+	given, done := e.machines.watched(context.WithoutCancel(ctx))
 	defer done()
 	loads, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -41,7 +42,7 @@ func (e *citusEngine) within(ctx context.Context, needs loyalty.Needs, work work
 	return err
 }
 
-// oneAway turns the coordinator's report that it could not reach another machine into ErrDatabaseAway.
+// oneAway turns the coordinator's report that it could not reach another machine into ErrMachineAway.
 func oneAway(err error) error {
 	var said *pgconn.PgError
 	if errors.Is(err, loyalty.ErrDatabaseAway) && errors.As(err, &said) && said.SeverityUnlocalized == "ERROR" &&
@@ -51,9 +52,9 @@ func oneAway(err error) error {
 	return err
 }
 
-// write sends everything at once, compares what was met here, and commits: in two phases if several
-// machines were written. A machine may have committed before the coordinator reports that it could
-// not, so an error of COMMIT proves nothing: the outcome is looked for as after a lost answer.
+// write sends everything at once, compares the met rows here, and commits: in two phases if several machines were
+// written. A machine may have committed before the coordinator reports that it could not, so an error of COMMIT
+// proves nothing: the outcome is looked up as after a lost answer.
 func (e *citusEngine) write(ctx context.Context, c *pgxpool.Conn, list []calls, w *loyalty.Writes) error {
 	if len(list) == 0 {
 		e.rollback(c)
@@ -68,13 +69,13 @@ func (e *citusEngine) write(ctx context.Context, c *pgxpool.Conn, list []calls, 
 		e.rollback(c)
 		return e.classify(err)
 	}
-	ctx = context.WithoutCancel(ctx) // a commit that has begun is not given up
+	ctx = context.WithoutCancel(ctx) // a commit that has begun is not abandoned
 	err := spreadCommit(ctx, c)
 	if err == nil {
 		return nil
 	}
 	pid := session(c.Conn())
-	_ = c.Conn().Close(ctx) // its session is over then, and what it could commit is there
+	_ = c.Conn().Close(ctx) // this ends its session; what it could commit is visible then
 	return e.outcome(pid, w, err, e.askSpread)
 }
 
@@ -85,9 +86,9 @@ func spreadCommit(ctx context.Context, c *pgxpool.Conn) error {
 	return err
 }
 
-// askSpread is ask for several machines. A row that is found was decided for all of them. Otherwise
-// the session has ended once its sessions on the others have; what they prepared is then settled by
-// what the coordinator wrote down.
+// askSpread is ask for several machines. A row that is found was decided for all machines. Otherwise the session is
+// over once its sessions on the other machines have ended; what they prepared is then settled by the coordinator's
+// record.
 func (e *citusEngine) askSpread(ctx context.Context, pid uint32, w *loyalty.Writes) (written, gone bool, err error) {
 	question, args := e.trace(w)
 	if question == "" {
@@ -95,7 +96,7 @@ func (e *citusEngine) askSpread(ctx context.Context, pid uint32, w *loyalty.Writ
 	}
 	ctx, cancel := context.WithTimeout(ctx, spreadAnswer)
 	defer cancel()
-	c, err := pgx.ConnectConfig(ctx, e.reads.Config().ConnConfig) // the pools may be full of broken ones
+	c, err := pgx.ConnectConfig(ctx, e.reads.Config().ConnConfig) // the pools may be full of broken connections
 	if err != nil {
 		return false, false, err
 	}
@@ -113,7 +114,7 @@ func (e *citusEngine) askSpread(ctx context.Context, pid uint32, w *loyalty.Writ
 	if err := c.QueryRow(ctx, prepared, pid).Scan(&open); err != nil {
 		return false, false, err
 	}
-	if open { // a role that may not settle them waits until Citus does
+	if open { // without the right to settle them, this waits until Citus does
 		_, _ = c.Exec(ctx, `SELECT recover_prepared_transactions()`)
 		return false, false, nil
 	}
@@ -127,15 +128,14 @@ func (e *citusEngine) numbering(ctx context.Context, body func(step) error) erro
 	})
 }
 
-// dueOnCitus finds candidates without locking them, because one statement cannot lock rows of
-// several machines. takeOne takes one of them, unless another session has it.
+// dueOnCitus finds candidates without locks, because one statement cannot lock rows of several machines. takeOne
+// takes one of them, unless another session has it.
 const (
 	dueOnCitus = `SELECT b.customer_id FROM balances b WHERE b.due_at <= $1 ORDER BY b.due_at, b.customer_id LIMIT $2 OFFSET $3`
 	takeOne    = `SELECT customer_id FROM balances WHERE customer_id = $1 AND due_at <= $2 FOR UPDATE SKIP LOCKED`
 )
 
-// takeDue begins a transaction and takes due customers, one after the other, until there are enough
-// or no more.
+// takeDue begins a transaction and takes due customers one by one, until there are enough or no more.
 func (e *citusEngine) takeDue(ctx context.Context, c *pgxpool.Conn, l *loader) error {
 	n := &l.needs
 	if _, err := c.Exec(ctx, "BEGIN"); err != nil {

@@ -7,27 +7,26 @@ import (
 	"gorm.io/gorm"
 )
 
-// table defines the fields of a row once: each as a column and as its place in a struct of the
-// domain. What a statement reads, inserts, updates or compares is made from it when the program
-// starts.
+// table defines the fields of a row once: each as a column and as its place in a struct of the domain. The program
+// derives from it at start what its statements read, insert, update and compare.
 //
-// Every get returns a pointer into the row as a type of values.go, which reads and writes: a row of
-// the database is a row of the domain, and nothing is copied.
+// Every get returns a pointer into the row as a type of values.go, which reads and writes: a row of the database is a
+// row of the domain, and nothing is copied.
 type table[R any] struct {
 	name   string
 	fields []field[R]
-	// derived are columns that are written for the database to look into, and never read.
+	// derived columns are written for the database's indexes and conditions, and never read.
 	derived []field[R]
-	// besides is what is read with a row out of other tables, and never written with it:
-	// an expression in which $row is the row, and the name that its value gets.
+	// besides are values that are read with a row from other tables, and never written: an expression in which $row
+	// is the row, and the name of its value.
 	besides []field[R]
 }
 
 // all are the columns that are written.
 func (t table[R]) all() []field[R] { return slices.Concat(t.fields, t.derived) }
 
-// names lists the columns that are read, separated by commas, and what is read besides.
-// Pairs of a column and an expression say what is read instead.
+// names lists the columns that are read, separated by commas, and the values read besides. Pairs of a column and an
+// expression replace that column.
 func (t table[R]) names(instead ...string) string {
 	list := make([]string, len(t.fields), len(t.fields)+len(t.besides))
 	for i, f := range t.fields {
@@ -42,7 +41,7 @@ func (t table[R]) names(instead ...string) string {
 	return strings.Join(list, ", ")
 }
 
-// of is names of the table under another name.
+// of is names for the table under an alias.
 func (t table[R]) of(alias string, instead ...string) string {
 	for i := 0; i < len(instead); i += 2 {
 		instead[i] = alias + "." + instead[i]
@@ -50,7 +49,7 @@ func (t table[R]) of(alias string, instead ...string) string {
 	return table[R]{name: alias, fields: t.qualified(alias), besides: t.besides}.names(instead...)
 }
 
-// qualified are the fields with the table's name, or another one, before their own.
+// qualified are the fields with the alias before their names.
 func (t table[R]) qualified(alias string) []field[R] {
 	fields := slices.Clone(t.fields)
 	for i := range fields {
@@ -59,7 +58,7 @@ func (t table[R]) qualified(alias string) []field[R] {
 	return fields
 }
 
-// set lists the assignments of an UPDATE out of v, all but the columns that stay.
+// set lists the assignments of an UPDATE from v, without the fixed columns.
 func (t table[R]) set(fixed ...string) string {
 	var list []string
 	for _, f := range t.all() {
@@ -75,7 +74,7 @@ func (t table[R]) some(names ...string) table[R] {
 	return table[R]{name: t.name, fields: slices.DeleteFunc(slices.Clone(t.fields), func(f field[R]) bool { return !slices.Contains(names, f.name) })}
 }
 
-// without is the table with all its columns but some, and nothing besides.
+// without is the table without some of its columns, and with nothing besides.
 func (t table[R]) without(names ...string) table[R] {
 	return table[R]{name: t.name, fields: slices.DeleteFunc(slices.Clone(t.fields), func(f field[R]) bool { return slices.Contains(names, f.name) })}
 }
@@ -83,7 +82,7 @@ func (t table[R]) without(names ...string) table[R] {
 // inserts makes the statement that inserts rows.
 func (t table[R]) inserts() *statement[R] { return insertsInto(t.name, t.all()...) }
 
-// through takes the fields of a row that is a part of another one.
+// through makes fields of an outer struct from those of a row inside it.
 func through[T, R any](fields []field[R], of func(*T) *R) []field[T] {
 	list := make([]field[T], len(fields))
 	for i, f := range fields {
@@ -92,8 +91,7 @@ func through[T, R any](fields []field[R], of func(*T) *R) []field[T] {
 	return list
 }
 
-// same reports whether two rows have equal columns. Their values are comparable: see
-// values.go.
+// same reports whether two rows have equal columns, by the values of values.go.
 func (t table[R]) same(a, b *R) bool {
 	for _, f := range t.fields {
 		if !f.get(a).(value).same(f.get(b)) {
@@ -103,7 +101,7 @@ func (t table[R]) same(a, b *R) bool {
 	return true
 }
 
-// into is where the columns of a row are read to, and what goes before them.
+// into lists the destinations of a row's columns, after those given as before.
 func (t table[R]) into(row *R, before ...any) []any {
 	list := slices.Grow(before, len(t.fields)+len(t.besides)+1)
 	for _, f := range t.fields {
@@ -115,9 +113,9 @@ func (t table[R]) into(row *R, before ...any) []any {
 	return list
 }
 
-// each reads the rows of a query one by one, into the same memory, until take has enough. The query
-// selects the rows; if it also names columns, or is a whole statement, those must be the columns of
-// the table in their order, followed by any others.
+// each reads the rows of a query one by one, into the same memory, until take has enough. The query selects the rows;
+// if it also names columns, or is a whole statement, those must be the columns of the table in their order, followed
+// by any others.
 func (t table[R]) each(q *gorm.DB, take func(*R) (enough bool), more ...any) error {
 	if q.Statement.Table == "" {
 		q = q.Table(t.name)
@@ -129,7 +127,7 @@ func (t table[R]) each(q *gorm.DB, take func(*R) (enough bool), more ...any) err
 	if err != nil {
 		return err
 	}
-	defer func() { _ = rows.Close() }() // rows.Err tells what went wrong
+	defer func() { _ = rows.Close() }() // rows.Err reports the error
 	var row R
 	into := append(t.into(&row), more...)
 	for rows.Next() {
@@ -152,8 +150,8 @@ func (t table[R]) find(q *gorm.DB) (list []R, err error) {
 	return list, err
 }
 
-// create inserts rows by one statement, outside of batches, and returns how many; if it fails, its
-// transaction is over. conflict says what happens to rows that exist already.
+// create inserts rows by one statement, outside of batches, and returns how many; if it fails, its transaction is
+// over. conflict says what happens to rows that exist already.
 func (t table[R]) create(db *gorm.DB, rows []R, conflict string) (int64, error) {
 	fields := t.all()
 	args := make([]any, 0, len(rows)*len(fields))

@@ -4,7 +4,7 @@ import "github.com/loyalty-platform/loyalty/server/loyalty"
 
 type changedCoupon = loyalty.Changed[loyalty.Coupon]
 
-// couponTable is a coupon.
+// couponTable holds coupons.
 var couponTable = table[loyalty.Coupon]{name: "coupons", fields: []field[loyalty.Coupon]{
 	{"id", "uuid", func(c *loyalty.Coupon) any { return (*UUID)(&c.ID) }},
 	{"code", "text", func(c *loyalty.Coupon) any { return (*plain)(&c.Code) }},
@@ -30,7 +30,7 @@ var couponTable = table[loyalty.Coupon]{name: "coupons", fields: []field[loyalty
 	{"uses", "text", func(c *loyalty.Coupon) any { return documentIn(&c.Uses) }},
 }}
 
-// couponRead reads coupons as k, with the customer who has now what their holder had.
+// couponRead reads coupons as k, with the customer who owns the holder's data now.
 var couponRead = couponTable.of("k", "customer_id", "COALESCE(h.merged_into, k.customer_id)")
 
 var (

@@ -2,7 +2,7 @@ package store
 
 import "github.com/loyalty-platform/loyalty/server/loyalty"
 
-// eventTable is an event of the journal.
+// eventTable holds the events of the journal.
 var eventTable = table[loyalty.Event]{name: "events", fields: []field[loyalty.Event]{
 	{"customer_id", "uuid", func(e *loyalty.Event) any { return (*UUID)(&e.Customer) }},
 	{"id", "uuid", func(e *loyalty.Event) any { return (*UUID)(&e.ID) }},
@@ -19,7 +19,7 @@ var eventTable = table[loyalty.Event]{name: "events", fields: []field[loyalty.Ev
 	{"sent_by", "text", func(e *loyalty.Event) any { return (*Text)(&e.SentBy) }},
 }}
 
-// postingTable is a posting of the ledger.
+// postingTable holds the postings of the ledger.
 var postingTable = table[loyalty.CustomerPosting]{name: "postings", fields: []field[loyalty.CustomerPosting]{
 	{"customer_id", "uuid", func(p *loyalty.CustomerPosting) any { return (*UUID)(&p.Customer) }},
 	{"event_id", "uuid", func(p *loyalty.CustomerPosting) any { return (*UUID)(&p.Event) }},
@@ -37,7 +37,7 @@ var (
 	insertPostings = postingTable.inserts()
 )
 
-// writtenEvent is an event with its effects as text, which its chain was made of.
+// writtenEvent is an event with its effects as the text from which its chain was computed.
 type writtenEvent struct {
 	loyalty.Event
 	effects Text

@@ -11,12 +11,11 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// pieceLines is how many lines a row of purchase_lines has. A purchase of no more has them
-// in its own row: the usual one is one row to read and to write.
+// pieceLines is how many lines a row of purchase_lines has. A purchase with no more lines keeps them in its own row,
+// so that the usual purchase is one row to read and to write.
 const pieceLines = 64
 
-// piecesFor is the number of separate rows for a purchase's lines; 0 if they go into the purchase's
-// row.
+// piecesFor is the number of separate rows for a purchase's lines; 0 if they go into the purchase's row.
 func piecesFor(lines int) int {
 	if lines <= pieceLines {
 		return 0
@@ -42,14 +41,14 @@ var (
 		field[purchasePiece]{"lines", "text", func(p *purchasePiece) any { return documentIn(&p.lines) }})}
 
 	insertPieces = pieceTable.inserts()
-	// Who loses is found by the purchase's own row, which every change of its lines writes too.
+	// A conflict is detected by the purchase's own row, which every change of its lines writes too.
 	updatePieces = guards(`UPDATE purchase_lines AS l SET lines = v.lines FROM v
  WHERE l.customer_id = v.customer_id AND l.transaction_id = v.transaction_id AND l.piece = v.piece`, pieceTable.fields...)
 	deletePieces = guards(`DELETE FROM purchase_lines WHERE (customer_id, transaction_id, piece) IN (SELECT customer_id, transaction_id, piece FROM v)`, pieceKey...)
 )
 
-// purchaseLines reads those lines of the purchase $row that are in separate rows, as the JSON array
-// of those rows; NULL if there are none, which costs a look at the row alone.
+// purchaseLines reads the lines of the purchase $row that are in separate rows, as the JSON array of those rows; NULL
+// without any, which is decided from the purchase's row alone.
 const purchaseLines = `CASE WHEN $row.pieces > 0 THEN (SELECT '[' || string_agg(l.lines, ',' ORDER BY l.piece) || ']' FROM purchase_lines l
  WHERE l.customer_id = $row.customer_id AND l.transaction_id = $row.transaction_id) END AS lines`
 
@@ -66,20 +65,20 @@ func (p piecesField) Value() (driver.Value, error) {
 	return int64(piecesFor(len(p.of.Detail.Items))), nil
 }
 
-// Int64Value is for pgx.
+// Int64Value implements pgtype.Int64Valuer.
 func (p piecesField) Int64Value() (pgtype.Int8, error) {
 	return pgtype.Int8{Int64: int64(piecesFor(len(p.of.Detail.Items))), Valid: true}, nil
 }
 
-// purchaseDocument is the document of a purchase whose lines are in rows of their own. Their
-// number is in their place: a program that knows no such rows cannot read it, and refuses the
-// purchase where it would take it for one without lines.
+// purchaseDocument is the document of a purchase whose lines are in separate rows. It has the number of lines in
+// place of the lines: a program that does not know such rows cannot read the document, and so cannot mistake the
+// purchase for one without lines.
 type purchaseDocument struct {
 	loyalty.TransactionDetail
 	Items int `json:"items"`
 }
 
-// purchaseField is a purchase's document, in either form. Pieces is read before it.
+// purchaseField is a purchase's document, in either form. Pieces must be read before it.
 type purchaseField struct{ of *loyalty.Transaction }
 
 func (p purchaseField) json() (string, error) {
@@ -99,7 +98,7 @@ func (p purchaseField) Value() (driver.Value, error) {
 	return text, nil
 }
 
-// TextValue is for pgx.
+// TextValue implements pgtype.TextValuer.
 func (p purchaseField) TextValue() (pgtype.Text, error) {
 	text, err := p.json()
 	return pgtype.Text{String: text, Valid: text != ""}, err
@@ -108,7 +107,7 @@ func (p purchaseField) TextValue() (pgtype.Text, error) {
 // Scan reads the JSON text.
 func (p purchaseField) Scan(src any) error { return scanText(src, p) }
 
-// ScanText is for pgx.
+// ScanText implements pgtype.TextScanner.
 func (p purchaseField) ScanText(v pgtype.Text) error {
 	if p.of.Pieces == 0 {
 		return documentIn(&p.of.Detail).ScanText(v)
@@ -116,20 +115,20 @@ func (p purchaseField) ScanText(v pgtype.Text) error {
 	var d Document[purchaseDocument]
 	err := d.ScanText(v)
 	p.of.Detail = d.V.TransactionDetail
-	p.of.Detail.Items = make([]loyalty.Line, 0, max(0, d.V.Items)) // the lines follow
+	p.of.Detail.Items = make([]loyalty.Line, 0, max(0, d.V.Items)) // the lines follow in linesField
 	return err
 }
 
-// linesField reads the lines of a purchase that are in rows of their own.
+// linesField reads the lines of a purchase that are in separate rows.
 type linesField struct{ of *loyalty.Transaction }
 
 // Scan reads the JSON text.
 func (l linesField) Scan(src any) error { return scanText(src, l) }
 
-// ScanText is for pgx.
+// ScanText implements pgtype.TextScanner.
 func (l linesField) ScanText(v pgtype.Text) error {
 	if l.of.Pieces == 0 {
-		return nil // its document had them
+		return nil // the document had them
 	}
 	if v.String == "" {
 		return errNoLines

@@ -10,7 +10,7 @@ type (
 	changedReservation = loyalty.Changed[loyalty.Reservation]
 )
 
-// lotTable holds what a lot of points is, which never changes; lotFate holds what happens to it.
+// lotTable holds lots of points. lotFate are the columns that change.
 var lotTable = table[loyalty.CustomerLot]{name: "lots", fields: []field[loyalty.CustomerLot]{
 	{"customer_id", "uuid", func(l *loyalty.CustomerLot) any { return (*UUID)(&l.Customer) }},
 	{"id", "uuid", func(l *loyalty.CustomerLot) any { return (*UUID)(&l.ID) }},
@@ -47,7 +47,7 @@ var (
 		field[changedLot]{"was_expired", "bigint", func(l *changedLot) any { return (*number)(&l.Before.Expired) }})...)
 )
 
-// reservationTable is what a purchase that is under way holds of a customer's lots.
+// reservationTable holds what an open purchase reserves of a customer's lots.
 var reservationTable = table[loyalty.Reservation]{name: "reservations", fields: []field[loyalty.Reservation]{
 	{"customer_id", "uuid", func(r *loyalty.Reservation) any { return (*UUID)(&r.Customer) }},
 	{"transaction_id", "text", func(r *loyalty.Reservation) any { return (*plain)(&r.Transaction) }},

@@ -28,7 +28,7 @@ var (
 	progressBefore = field[changedProgress]{"was", "text", func(p *changedProgress) any { return (*Raw)(&p.Before.Data) }}
 )
 
-// claimTable is a reward that a customer claimed or received.
+// claimTable holds rewards that customers claimed or received.
 var claimTable = table[loyalty.RewardClaim]{name: "claims", fields: []field[loyalty.RewardClaim]{
 	{"customer_id", "uuid", func(c *loyalty.RewardClaim) any { return (*UUID)(&c.Customer) }},
 	{"id", "uuid", func(c *loyalty.RewardClaim) any { return (*UUID)(&c.ID) }},
@@ -51,7 +51,7 @@ var (
 		field[changedClaim]{"was_updated", "bigint", func(c *changedClaim) any { return (*Millis)(&c.Before.UpdatedAt) }})...)
 )
 
-// tallyTable is a count that all customers share.
+// tallyTable holds counts that all customers share.
 var tallyTable = table[loyalty.Tally]{name: "tallies", fields: []field[loyalty.Tally]{
 	{"key", "text", func(t *loyalty.Tally) any { return (*plain)(&t.Key) }},
 	{"count", "bigint", func(t *loyalty.Tally) any { return (*number)(&t.Count) }},

@@ -4,7 +4,7 @@ import "github.com/loyalty-platform/loyalty/server/loyalty"
 
 type changedTransaction = loyalty.Changed[loyalty.Transaction]
 
-// purchaseTable is a purchase, with its lines wherever they are.
+// purchaseTable holds purchases, with their lines wherever they are stored.
 var purchaseTable = table[loyalty.Transaction]{name: "transactions", fields: []field[loyalty.Transaction]{
 	{"customer_id", "uuid", func(t *loyalty.Transaction) any { return (*UUID)(&t.Customer) }},
 	{"transaction_id", "text", func(t *loyalty.Transaction) any { return (*plain)(&t.Name) }},
@@ -22,7 +22,7 @@ var purchaseTable = table[loyalty.Transaction]{name: "transactions", fields: []f
 	{"earned", "bigint", func(t *loyalty.Transaction) any { return (*number)(&t.Earned) }},
 	{"original_burned", "bigint", func(t *loyalty.Transaction) any { return (*number)(&t.OriginalBurned) }},
 	{"burned", "bigint", func(t *loyalty.Transaction) any { return (*number)(&t.Burned) }},
-	// before the document, which is read by it
+	// before the document, which needs it to be read
 	{"pieces", "integer", func(t *loyalty.Transaction) any { return piecesIn(t) }},
 	{"detail", "text", func(t *loyalty.Transaction) any { return purchaseField{t} }},
 }, besides: []field[loyalty.Transaction]{
@@ -37,7 +37,7 @@ var (
  AND t.state = v.was_state AND t.updated_at = v.was_updated AND t.refunded = v.was_refunded`, append(
 		through(purchaseTable.fields, func(t *changedTransaction) *loyalty.Transaction { return &t.After }), purchaseBefore...)...)
 
-	// A purchase that goes to another customer leaves its row and gets one of theirs.
+	// A purchase that goes to another customer loses its row and gets one of the new owner.
 	deleteTransactions = guards(`DELETE FROM transactions WHERE (customer_id, transaction_id, state, updated_at, refunded) IN
  (SELECT customer_id, transaction_id, was_state, was_updated, was_refunded FROM v)`, append(
 		through(purchaseTable.some("customer_id", "transaction_id").fields, func(t *changedTransaction) *loyalty.Transaction { return &t.Before }),

@@ -6,17 +6,17 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// Condition is what its operator should know of the database.
+// Condition is what an operator should know of the database.
 type Condition struct {
 	Product  string // SQLite or PostgreSQL
 	Version  string
-	Encoding string // of texts: UTF8, where all is well
-	Months   int    // so many months of the journal are made ahead of this one; -1: this one is not
-	Whole    bool   // the journal is not made by months
+	Encoding string // of texts; UTF8 is right
+	Months   int    // months of the journal created beyond the current one; -1: the current one is missing
+	Whole    bool   // the journal is not divided by months
 	Bytes    int64  // the size of the database
 }
 
-// Condition looks at the database.
+// Condition reads the condition of the database.
 func (s upkeep) Condition(ctx context.Context) (c Condition, err error) {
 	db := s.read.WithContext(ctx)
 	if s.dialect() != goose.DialectPostgres {
@@ -47,7 +47,8 @@ func (s upkeep) Condition(ctx context.Context) (c Condition, err error) {
 	return c, s.classify(err)
 }
 
-// Oldest PostgreSQL that is tested, and how far ahead its months are made.
+// OldestPostgres is the oldest PostgreSQL that is tested, and MonthsAhead how many months of the journal are created
+// in advance.
 const (
 	OldestPostgres = 15
 	MonthsAhead    = monthsAhead

@@ -7,11 +7,11 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// couponMove is what is read of such an event.
+// couponMove are the columns that are read of an event that changed a coupon.
 var couponMove = eventTable.some("customer_id", "id", "at", "action", "transaction_id", "effects")
 
-// couponMoves reads the events that changed a coupon, whose id is an expression. On Citus the
-// journal is read for those customers only who held it.
+// couponMoves reads the events that changed a coupon, whose id is an expression. On Citus it reads the journal only
+// of customers who held the coupon.
 func couponMoves(coupon sqlFragment, limit int, events *[]loyalty.Event) question {
 	const last = ` ORDER BY m.version DESC LIMIT ?`
 	text := `SELECT ` + couponMove.of("e") + ` FROM coupon_events m
@@ -22,7 +22,7 @@ WHERE m.coupon_id = ` + coupon.text
 		onCitus(text+` AND e.customer_id IN [[SELECT m.customer_id FROM coupon_events m WHERE m.coupon_id = `+coupon.text+last+`]]`+last, slices.Concat(coupon.args, args, []any{limit})...)
 }
 
-// movesOf is what events made of a coupon, and whose they are.
+// movesOf returns what events made of a coupon, with their customers.
 func (s couponStore) movesOf(ctx context.Context, coupon loyalty.ID, events []loyalty.Event) ([]loyalty.CouponMove, error) {
 	if len(events) == 0 {
 		return []loyalty.CouponMove{}, nil
@@ -43,7 +43,7 @@ func (s couponStore) movesOf(ctx context.Context, coupon loyalty.ID, events []lo
 	return moves, nil
 }
 
-// moveOf is what an event made of a coupon.
+// moveOf returns what an event made of a coupon.
 func moveOf(e *loyalty.Event, coupon loyalty.ID) loyalty.CouponMove {
 	m := loyalty.CouponMove{ID: e.ID, Action: e.Action, At: e.At, Transaction: e.Transaction}
 	if e.Effects == nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// openStates lists, in SQL, the states in which a coupon expires with its time.
+// openStates lists, in SQL, the states in which a coupon can expire.
 var openStates = func() string {
 	var list []string
 	for _, s := range loyalty.CouponStates {
@@ -20,8 +20,7 @@ var openStates = func() string {
 	return strings.Join(list, ", ")
 }()
 
-// stateNow is the state of a coupon at the instant of its statement (seenAt), as Coupon.StateAt
-// computes it.
+// stateNow is the state of a coupon at the instant of its statement (seenAt), as Coupon.StateAt computes it.
 var stateNow = fmt.Sprintf("CASE WHEN expires_at <= (SELECT seen_at FROM instant) AND state IN (%s) THEN '%s' ELSE state END",
 	openStates, loyalty.CouponExpired)
 
@@ -30,8 +29,8 @@ func (w sqlFragment) seenAt(at time.Time) sqlFragment {
 	return sqlFragment{"WITH instant(seen_at) AS (SELECT CAST(? AS bigint)) " + w.text, append([]any{Millis(at)}, w.args...)}
 }
 
-// couponStatus is a condition on where coupons stand, as stretches of the index over
-// the stored states, or of few coupons in one piece.
+// couponStatus is a condition on the current state of coupons, as ranges of the index over the stored states, or as
+// one condition for few coupons.
 func couponStatus(c loyalty.Condition, at Millis, few bool) (list []sqlFragment, err error) {
 	wanted, err := statesOf(c)
 	switch {
@@ -53,7 +52,7 @@ func couponStatus(c loyalty.Condition, at Millis, few bool) (list []sqlFragment,
 	return list, nil
 }
 
-// statesOf lists the states that a condition means.
+// statesOf lists the states that a condition allows.
 func statesOf(c loyalty.Condition) ([]loyalty.CouponState, error) {
 	named := func(s loyalty.CouponState) bool { return slices.Contains(c.Values, any(string(s))) }
 	out := func(pass bool) []loyalty.CouponState {

@@ -11,10 +11,10 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/money"
 )
 
-// dayLength is a UTC day in the milliseconds in which instants are kept.
+// dayLength is a UTC day in milliseconds, the unit of stored instants.
 const dayLength = 24 * 60 * 60 * 1000
 
-// What a coupon counts as in money: percentages and free shipping as nothing.
+// The value of a coupon in money; percentages and free shipping count as nothing.
 var (
 	moneyTypes     = fmt.Sprintf("type IN ('%s', '%s')", loyalty.CouponAmount, loyalty.CouponGiftCard)
 	couponCurrency = "CASE WHEN " + moneyTypes + " THEN currency ELSE '' END"
@@ -23,16 +23,14 @@ var (
  WHEN type = '%s' AND redeemed_at IS NOT NULL THEN value ELSE 0 END`, loyalty.CouponGiftCard, loyalty.CouponAmount)
 )
 
-// sumPart is at which value a sum is taken in two parts: neither database has sums
-// beyond its integers that both of them read alike.
+// sumPart is the divisor that splits a sum into two parts: the databases represent sums beyond 64 bits differently.
 const sumPart = 1_000_000_000
 
 func sums(of, as string) string {
 	return fmt.Sprintf("CAST(SUM((%[1]s) / %[3]d) AS bigint) AS %[2]s_high, CAST(SUM((%[1]s) %% %[3]d) AS bigint) AS %[2]s_low", of, as, sumPart)
 }
 
-// totalOf is a sum taken in two parts; what is beyond an amount of money is the
-// greatest one.
+// totalOf is a sum of two parts, limited to the greatest amount of money.
 func totalOf(high, low int64) money.Amount {
 	sum := new(big.Int).Mul(big.NewInt(high), big.NewInt(sumPart))
 	if sum.Add(sum, big.NewInt(low)); !sum.IsInt64() {
@@ -77,7 +75,7 @@ func (s couponStore) CouponUsage(ctx context.Context, q loyalty.CouponUsageQuery
 	return list, err
 }
 
-// stockOf makes the statement that counts the codes of pools; an index has all that it needs.
+// stockOf makes the statement that counts the codes of pools; one index contains all that it reads.
 func stockOf(pools []string, at time.Time) sqlFragment {
 	names := make([]string, len(pools))
 	for i, p := range pools {
@@ -87,7 +85,7 @@ func stockOf(pools []string, at time.Time) sqlFragment {
 		[]any{Millis(at.Add(-loyalty.PoolPace)), names}}.seenAt(at)
 }
 
-// PoolStock counts the codes of pools as they stand at an instant.
+// PoolStock counts the codes of pools by their state at an instant.
 func (s couponStore) PoolStock(ctx context.Context, pools []string, at time.Time) (map[string]loyalty.PoolStock, error) {
 	stock := make(map[string]loyalty.PoolStock, len(pools))
 	if len(pools) == 0 {

@@ -1,26 +1,26 @@
 package store
 
-// Point is a place on the way of a write. Tests end the program at each of them, so
-// that what a kill leaves behind there is known.
+// Point is a place on the path of a write. Tests kill the program at each of them, to check what a crash leaves
+// behind.
 type Point string
 
-// The points.
+// The points, in the order of their writes.
 const (
-	BatchDecided    Point = "batch decided"    // loaded and decided; nothing of it is written
-	BatchCommitted  Point = "batch committed"  // written for good; the caller was not told
-	ChangeWritten   Point = "change written"   // an administrative change, its commit is left
+	BatchDecided    Point = "batch decided"    // loaded and decided; nothing is written
+	BatchCommitted  Point = "batch committed"  // written durably; the caller was not told
+	ChangeWritten   Point = "change written"   // an administrative change before its commit
 	ChangeCommitted Point = "change committed" // the caller was not told
-	JobTaken        Point = "job taken"        // the lease is written, nothing of the work is done
-	JobDone         Point = "job done"         // the work is done, the lease stands
-	BulkStep        Point = "bulk step"        // a piece of a bulk operation is done and not noted
-	TailWritten     Point = "tail written"     // a piece of the tail has its numbers, its commit is left
-	HeadsNoted      Point = "heads noted"      // an anchor has its heads, and is not there
-	// ValuesSealed is passed by a change of the master key, never by a server: some values are
-	// under the new key, others are not.
+	JobTaken        Point = "job taken"        // the lease is written; no work is done
+	JobDone         Point = "job done"         // the work is done; the lease remains
+	BulkStep        Point = "bulk step"        // a piece of a bulk operation is done but not noted
+	TailWritten     Point = "tail written"     // a piece of the tail is numbered, before its commit
+	HeadsNoted      Point = "heads noted"      // the heads of an anchor are written, the anchor is not
+	// ValuesSealed is passed by a change of the master key, never by a server: some values are under the new key,
+	// others are not.
 	ValuesSealed Point = "values sealed"
 )
 
-// Points lists those that a server passes.
+// Points lists the points that a server passes.
 func Points() []Point {
 	return []Point{BatchDecided, BatchCommitted, ChangeWritten, ChangeCommitted, JobTaken, JobDone, BulkStep, TailWritten, HeadsNoted}
 }

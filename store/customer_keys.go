@@ -4,7 +4,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// keysRead decrypts the keys of customers; those of customers who left do not exist.
+// keysRead decrypts the keys of customers. Customers who left have none.
 type keysRead struct {
 	sealer    sealer
 	customers []UUID
@@ -25,7 +25,7 @@ func (r *keysRead) questions() []question {
 	return []question{r.where(sqlFragment{"customer_id IN ?", []any{r.customers}})}
 }
 
-// where reads the keys of those who meet a condition.
+// where reads the keys that meet a condition.
 func (r *keysRead) where(w sqlFragment) question {
 	var row customerKeyRow
 	return sqlFragment{"SELECT customer_id, sealed FROM customer_keys WHERE " + w.text, w.args}.reads(func() bool {

@@ -11,14 +11,13 @@ import (
 // readAtOnce is how many customers are read at a time if custom attributes decide who is listed.
 const readAtOnce = 2000
 
-// looksInto reports whether a query needs the attributes of the programme's own.
-// They lie in a document, which is read here and not by the databases, whose
-// functions differ on numbers and on what is absent.
+// looksInto reports whether a query needs the programme's own attributes. They are in a document that the program
+// reads itself, because the databases' functions differ on numbers and on absent values.
 func looksInto(q loyalty.CustomerQuery) bool {
 	return q.Custom != nil || strings.TrimSpace(q.Search) != "" && len(q.SearchIn) > 0
 }
 
-// listInside lists the customers of such a query.
+// listInside lists the customers of a query that looks into attributes.
 func (s customerStore) listInside(ctx context.Context, q loyalty.CustomerQuery) ([]loyalty.Customer, error) {
 	var ids []UUID
 	skip := q.Page.Offset
@@ -42,7 +41,7 @@ func (s customerStore) listInside(ctx context.Context, q loyalty.CustomerQuery) 
 	return list, err
 }
 
-// countInside counts them.
+// countInside counts the customers of a query that looks into attributes.
 func (s customerStore) countInside(ctx context.Context, q loyalty.CustomerQuery) (n int64, err error) {
 	q.Page = loyalty.Page{}
 	err = s.lookInside(ctx, q, func(*loyalty.Customer) bool { n++; return true })
@@ -79,10 +78,10 @@ func (s customerStore) lookInside(ctx context.Context, q loyalty.CustomerQuery, 
 	}
 }
 
-// candidate is what decides about a customer.
+// candidate are the columns that decide whether a customer matches.
 var candidate = accountTable.some("id", "created_at", "custom", "handler", "email", "first_name", "last_name")
 
-// candidates are the next customers who can fit.
+// candidates reads the next customers who can match.
 func (s customerStore) candidates(ctx context.Context, q loyalty.CustomerQuery, page loyalty.Page) ([]loyalty.Customer, error) {
 	where, err := s.searchingInside(q).andAll(customerColumns, q.Conditions)
 	if err != nil {
@@ -101,11 +100,11 @@ func (s customerStore) candidates(ctx context.Context, q loyalty.CustomerQuery, 
 	return found, s.fault(err)
 }
 
-// mentions matches documents with a property, and a few without it: _ in its name matches any letter.
+// mentions matches documents with a property, and a few without it, because _ in its name matches any letter.
 func mentions(name string) string { return `%"` + name + `":%` }
 
-// searchingInside is the condition of the search: a key that begins with it, or an
-// attribute that has to be looked into.
+// searchingInside is the condition of the search: a key that begins with the text, or an attribute that must be
+// checked.
 func (s customerStore) searchingInside(q loyalty.CustomerQuery) sqlFragment {
 	ranges := s.searched(q)
 	if ranges == nil {
@@ -117,7 +116,7 @@ func (s customerStore) searchingInside(q loyalty.CustomerQuery) sqlFragment {
 	return anyOf(ranges)
 }
 
-// fitsInside decides about a candidate.
+// fitsInside decides whether a candidate matches.
 func fitsInside(q loyalty.CustomerQuery, c *loyalty.Customer) bool {
 	if q.Custom != nil && !q.Custom.Fits(c.Profile.Custom) {
 		return false

@@ -9,7 +9,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// customerColumns are the fields of a customer that may be filtered.
+// customerColumns are the fields of a customer that can be filtered.
 var customerColumns = map[string]filterColumn{
 	"id":         {expression: "customers.id", id: true},
 	"status":     {expression: "customers.status", few: true},
@@ -24,9 +24,9 @@ var customerColumns = map[string]filterColumn{
 	"spendable":  {expression: "(balances.score - balances.spent - balances.reserved - balances.expired)"},
 }
 
-// Customers lists by creation, oldest first, then by id, unless the query says otherwise. Customers
-// whom an index of a filter finds are found first and then sorted; all others are read in the order
-// of the list. Conditions that the databases cannot evaluate are evaluated here.
+// Customers lists by creation, oldest first, then by id, unless the query says otherwise. If a filter's index narrows
+// the list, those customers are found first and then sorted; otherwise the list is read in its order. Conditions that
+// the databases cannot evaluate are evaluated here.
 func (s customerStore) Customers(ctx context.Context, q loyalty.CustomerQuery) ([]loyalty.Customer, error) {
 	if looksInto(q) {
 		return s.listInside(ctx, q)
@@ -68,7 +68,7 @@ func (s customerStore) CountCustomers(ctx context.Context, q loyalty.CustomerQue
 	return n, s.asks(ctx, sqlFragment{"SELECT COUNT(*) FROM " + from + where.where(), where.args}.one((*number)(&n)))
 }
 
-// listInOrder is Customers by an order that an index has, of those who fit on the way.
+// listInOrder is Customers in the order of an index, skipping customers that do not match.
 func (s customerStore) listInOrder(ctx context.Context, q loyalty.CustomerQuery) ([]loyalty.Customer, error) {
 	list, err := customersOf(q, s.searching(q))
 	if err != nil {
@@ -85,21 +85,20 @@ func (s customerStore) readCustomers(ctx context.Context, page sqlFragment, back
 	return inOrder(list, backwards), err
 }
 
-// inBranches reports whether a list of customers is read status by status, or language by
-// language, or currency by currency: each of them is a stretch of an index, in the
-// order of creation.
+// inBranches reports whether a list of customers is read by status, by language or by currency: each value is a range
+// of an index, in the order of creation.
 func inBranches(q loyalty.CustomerQuery) bool {
 	return q.Search == "" && (len(q.Sort) > 0 || slices.ContainsFunc(q.Conditions, func(c loyalty.Condition) bool {
 		return c.Field == "status" || stretches(c)
 	}))
 }
 
-// stretches reports whether each value of a condition is a stretch of an index.
+// stretches reports whether each value of a condition is a range of an index.
 func stretches(c loyalty.Condition) bool {
 	return (c.Field == "language" || c.Field == "currency") && positive(c)
 }
 
-// customersOf makes the statement of a query, whose search is a condition of its own.
+// customersOf makes the statement of a query; search is the condition of its search.
 func customersOf(q loyalty.CustomerQuery, search sqlFragment) (*unionQuery, error) {
 	list := &unionQuery{table: "customers " + joinBalances, columns: customerTable.names(), page: pagerOf(q.Page), order: listOrder{at: "created_at", id: "id"}}
 	if !inBranches(q) {
@@ -111,8 +110,7 @@ func customersOf(q loyalty.CustomerQuery, search sqlFragment) (*unionQuery, erro
 	return list, list.byStretches(q)
 }
 
-// byStretches gives a list of customers a branch for each status, language and currency that a
-// query allows.
+// byStretches gives a list of customers a branch for each status, language and currency that a query allows.
 func (m *unionQuery) byStretches(q loyalty.CustomerQuery) error {
 	wanted, rest, err := customerStatuses(q.Conditions)
 	if err != nil {
@@ -128,7 +126,7 @@ func (m *unionQuery) byStretches(q loyalty.CustomerQuery) error {
 	switch {
 	case m.sort != "" || asksForStatus(q.Conditions) || !slices.ContainsFunc(rest, stretches):
 		m.branches = split(m.branches, statusAlternatives(wanted), false)
-	case len(wanted) < len(loyalty.Statuses): // few are left out of the stretches of another index
+	case len(wanted) < len(loyalty.Statuses): // few rows of another index's ranges are excluded
 		m.branches = split(m.branches, []sqlFragment{anyOf(statusAlternatives(wanted))}, false)
 	}
 	for _, c := range rest {
@@ -141,12 +139,12 @@ func (m *unionQuery) byStretches(q loyalty.CustomerQuery) error {
 	return nil
 }
 
-// asksForStatus reports whether a condition names a status that is wanted.
+// asksForStatus reports whether a condition names a wanted status.
 func asksForStatus(conditions []loyalty.Condition) bool {
 	return slices.ContainsFunc(conditions, func(c loyalty.Condition) bool { return c.Field == "status" && positive(c) })
 }
 
-// statusAlternatives are the conditions that a status is one of some.
+// statusAlternatives returns one condition for each of some statuses.
 func statusAlternatives(wanted []loyalty.Status) (list []sqlFragment) {
 	for _, status := range wanted {
 		list = append(list, sqlFragment{}.is("status", string(status)))
@@ -157,7 +155,7 @@ func statusAlternatives(wanted []loyalty.Status) (list []sqlFragment) {
 	return list
 }
 
-// customerAlternatives are one condition as stretches of an index, at least one.
+// customerAlternatives returns one condition as ranges of an index, at least one.
 func customerAlternatives(c loyalty.Condition) (list []sqlFragment, err error) {
 	if c.Operator == loyalty.In && stretches(c) {
 		for _, v := range textsOf(c) {
@@ -169,8 +167,8 @@ func customerAlternatives(c loyalty.Condition) (list []sqlFragment, err error) {
 	return []sqlFragment{w}, err
 }
 
-// customerSort is the ORDER BY of some keys. Equals are sorted by creation, in the direction of the
-// last key, and then by id, which is the order of an index within one status.
+// customerSort is the ORDER BY of some keys. Equals are sorted by creation, in the direction of the last key, and
+// then by id, which is the order of an index within one status.
 func customerSort(keys []loyalty.Sorting) (text string, err error) {
 	if len(keys) == 0 {
 		return "", nil
@@ -194,8 +192,7 @@ func customerSort(keys []loyalty.Sorting) (text string, err error) {
 	return text + "id" + created, nil
 }
 
-// customerStatuses takes the conditions on the status out, as the list of what they
-// leave.
+// customerStatuses removes the conditions on the status and returns the statuses that they allow.
 func customerStatuses(conditions []loyalty.Condition) (wanted []loyalty.Status, rest []loyalty.Condition, err error) {
 	wanted = slices.Clone(loyalty.Statuses)
 	for _, c := range conditions {

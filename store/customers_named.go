@@ -11,29 +11,28 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// maxFound is how many customers are put in order after they were found. Where a
-// filter finds more, a page of the list's own order meets enough of them soon.
+// maxFound is how many found customers are sorted at most. If a filter finds more, reading in the list's own order
+// fills a page soon.
 const maxFound = 5000
 
-// namedList is a list of customers whom the index of a filter names, and what else has to
-// hold of them. Neither database would begin there by itself: the keys have no
-// statistics, and of a list or a tier it is not known how its members lie in the order.
+// namedList is a list of customers that one filter's index finds, with the other conditions on them. Neither database
+// would choose this index by itself: the keys have no statistics, and how the members of a list or a tier lie in the
+// order is unknown.
 type namedList struct {
-	table, id string        // where they are named, and in which column
-	named     []sqlFragment // any of them names a customer, some more than once; each has an index
+	table, id string        // the table of the index, and its column of customers
+	named     []sqlFragment // each finds customers, some more than once; each has an index
 	rest      sqlFragment
-	joined    bool // their places are read together, where tables are spread: one by one, each would ask every machine
+	joined    bool // on a spread database, where single look-ups would each ask every machine, places are read together
 }
 
-// findNamed makes such a list of a query; nil if no indexed filter narrows the query to a few
-// customers.
+// findNamed makes such a list for a query; nil if no indexed filter narrows the query to a few customers.
 func (s customerStore) findNamed(ctx context.Context, q loyalty.CustomerQuery) (*namedList, error) {
 	f, err := s.nameable(q)
 	if err != nil || f == nil {
 		return nil, err
 	}
 	var n int64
-	count := f.each("1") // no column of the table, so that nothing but the index is read
+	count := f.each("1") // no column of the table, so that only the index is read
 	err = s.asks(ctx, sqlFragment{fmt.Sprintf("SELECT COUNT(*) FROM (%s LIMIT %d) AS f", count.text, maxFound+1), count.args}.one((*number)(&n)))
 	if err != nil || n > maxFound {
 		return nil, err
@@ -41,8 +40,8 @@ func (s customerStore) findNamed(ctx context.Context, q loyalty.CustomerQuery) (
 	return f, nil
 }
 
-// nameable is findNamed for any number of customers. A key names the fewest, as a rule,
-// and a list or a tier the most.
+// nameable is findNamed for any number of customers. It prefers a key, which usually finds the fewest; a list or a
+// tier finds the most.
 func (s customerStore) nameable(q loyalty.CustomerQuery) (*namedList, error) {
 	searched := s.searched(q)
 	at := slices.IndexFunc(q.Conditions, func(c loyalty.Condition) bool {
@@ -72,7 +71,7 @@ func (s customerStore) nameable(q loyalty.CustomerQuery) (*namedList, error) {
 	return f, err
 }
 
-// each selects an expression of every customer named.
+// each selects an expression of every customer found.
 func (f *namedList) each(what string) (all sqlFragment) {
 	parts := make([]string, len(f.named))
 	for i, w := range f.named {
@@ -83,7 +82,7 @@ func (f *namedList) each(what string) (all sqlFragment) {
 	return all
 }
 
-// searched is the search as ranges, one for each key, which the indexes of both databases serve:
+// searched is the search as ranges, one for each key, in a form that the indexes of both databases serve:
 // PostgreSQL's are made for its pattern operators.
 func (s customerStore) searched(q loyalty.CustomerQuery) (ranges []sqlFragment) {
 	if strings.TrimSpace(q.Search) == "" {
@@ -113,9 +112,8 @@ func (s customerStore) searching(q loyalty.CustomerQuery) sqlFragment {
 	return anyOf(ranges)
 }
 
-// placed is the WITH of the customers on the list, and their places: at is NULL for those who do
-// not match. The place, an expression over customers, is looked up one by one, so that neither
-// database reads all customers for it.
+// placed is the WITH clause of the found customers and their places: at is NULL for customers that do not match. The
+// place, an expression over customers, is looked up one by one, so that neither database reads all customers for it.
 func (f *namedList) placed(at string) sqlFragment {
 	from, where := "customers", sqlFragment{"customers.id = found.id", nil}
 	if f.joined {
@@ -152,7 +150,7 @@ func (s customerStore) listNamed(ctx context.Context, q loyalty.CustomerQuery, f
 	return s.readCustomers(ctx, sqlFragment{text.text, append(text.args, page.args...)}, backwards)
 }
 
-// countNamed is CountCustomers for it.
+// countNamed is CountCustomers for such a list.
 func (s customerStore) countNamed(ctx context.Context, f *namedList) (n int64, err error) {
 	text := f.placed(byCreation)
 	return n, s.asks(ctx, sqlFragment{text.text + " SELECT COUNT(at) FROM placed", text.args}.one((*number)(&n)))

@@ -13,23 +13,21 @@ import (
 // customerOrder is what a list of customers is sorted by, before their ids.
 type customerOrder struct {
 	at         string // an expression over customers
-	key        bool   // not by creation: a cursor does not have it, and the row it names is asked
+	key        bool   // not by creation: a cursor lacks the value, so it is read from the cursor's customer
 	descending bool
-	indexed    string // what the index has in place of at
-	nameless   string // what it has for those without the name, behind all names
+	indexed    string // the index's expression in place of at
+	nameless   string // the index's value for customers without the name, which sorts after all names
 }
 
-// sortKeys are the columns behind the fields of customers that lists can be sorted by, besides
-// creation. Figures are none of them: an index on a row that each event writes would cost each
-// event more than a list is worth.
+// sortKeys are the columns of the fields that lists of customers can be sorted by, besides creation. Figures are not
+// among them: an index on a row that each event writes would cost each event more than a list is worth.
 var sortKeys = map[string]string{"last_name": "last_key", "email": "email_key"}
 
 // byCreation is the default order of lists.
 const byCreation = "customers.created_at"
 
-// orderOf returns the order of a list that is paged by cursors. Customers without the name sorted
-// by come after all others, upwards and downwards. The indexes on it (migration 00030), status by
-// status, have them so upwards.
+// orderOf returns the order of a list that is paged by cursors. Customers without the name come last, ascending and
+// descending. The indexes on it (migration 00030), by status, have this order ascending.
 func (s customerStore) orderOf(q loyalty.CustomerQuery) customerOrder {
 	o := customerOrder{at: byCreation}
 	if len(q.Sort) == 0 || !q.ByCursor() {
@@ -50,8 +48,8 @@ func (s customerStore) orderOf(q loyalty.CustomerQuery) customerOrder {
 	return o
 }
 
-// pager returns the part of a list in this order. After a customer who was renamed since, the list
-// continues behind their new name.
+// pager returns the part of a list in this order. If the customer of a cursor was renamed, the list continues after
+// the new name.
 func (o customerOrder) pager(p loyalty.Page) pager {
 	out := pagerOf(p)
 	if !o.key {
@@ -79,8 +77,8 @@ func (o customerOrder) sorted(backwards bool, at, id string) string {
 	return " ORDER BY " + at + direction + ", " + id + direction
 }
 
-// listByKey is Customers by a name: each status is a stretch of an index, and the customers of
-// the page are read when it is known who they are.
+// listByKey is Customers by a name. Each status is a range of an index; the customers of the page are read once their
+// ids are known.
 func (s customerStore) listByKey(ctx context.Context, q loyalty.CustomerQuery, o customerOrder) ([]loyalty.Customer, error) {
 	page, backwards, err := s.pageByKey(q, o)
 	if err != nil {
@@ -113,8 +111,8 @@ func (s customerStore) pageByKey(q loyalty.CustomerQuery, o customerOrder) (page
 	return page, backwards, nil
 }
 
-// namelessLast reads each stretch of a descending list as two, because who lacks the name would
-// come first where the index is read backwards: those who have it, and behind them the others.
+// namelessLast splits each range of a descending list in two: customers with the name, then those without. Read
+// backwards, the index would give those without the name first.
 func (o customerOrder) namelessLast(list *unionQuery) {
 	stretches := list.branches
 	list.branches = nil
@@ -126,7 +124,8 @@ func (o customerOrder) namelessLast(list *unionQuery) {
 		if i%2 == 0 {
 			return p
 		}
-		// Among those without the name, a place at one of them is its own, and one at a name lies before them all.
+		// For the range without names: a cursor at a customer without the name keeps its own place, and a cursor at a
+		// name comes before all of them.
 		const at = "(SELECT CASE WHEN %s = %s THEN %[2]s ELSE %[2]s || %[2]s END FROM customers WHERE customers.id = ?)"
 		return &place{sqlFragment{fmt.Sprintf(at, o.indexed, o.nameless), []any{p.id}}, p.id}
 	}

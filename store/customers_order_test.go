@@ -16,9 +16,9 @@ import (
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
-// TestSortedCustomers: sorted by a name or by creation, either way, and under any filter, the
-// pages of a list are the parts of the whole one in that order, forwards and backwards. Who has
-// no such name is behind all who have, either way.
+// TestSortedCustomers: sorted by a name or by creation, in both directions, and under any filter, the pages of a list
+// are the parts of the whole list in that order, forwards and backwards. Customers without the name come last in both
+// directions.
 func TestSortedCustomers(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		s := club(t, url)

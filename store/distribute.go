@@ -9,9 +9,9 @@ import (
 	"github.com/loyalty-platform/loyalty/store/citus"
 )
 
-// Distribute spreads an empty PostgreSQL database with the extension Citus over its
-// workers, in so many shards. One without a schema gets it first. It may be called again, and
-// says in one line why it cannot be done.
+// Distribute spreads an empty PostgreSQL database with the extension Citus over its workers, in the given number of
+// shards. It creates a missing schema first. It may be called again. Its errors say in one line why the database
+// cannot be spread.
 func (s upkeep) Distribute(ctx context.Context, shards int) error {
 	if s.dialect() != goose.DialectPostgres {
 		return errors.New("only a PostgreSQL database with the extension Citus can be spread over machines")
@@ -36,8 +36,8 @@ func (s upkeep) Distribute(ctx context.Context, shards int) error {
 	return s.classify(errors.Join(citus.Distribute(ctx, c, shards), c.Close()))
 }
 
-// beginSchema gives a database without a schema the newest one, and nothing that is sealed:
-// it can be restored into. One with an older schema is left to Migrate.
+// beginSchema gives a database without a schema the newest one, without sealed values, so that it can be restored
+// into. It fails for an older schema, which Migrate updates.
 func (s upkeep) beginSchema(ctx context.Context) error {
 	version, err := s.schemaVersion(ctx)
 	if err != nil {

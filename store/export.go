@@ -11,25 +11,25 @@ import (
 // exportStore reads whole tables in the order of their keys.
 type exportStore struct{ *database }
 
-// exportScan is how many rows are read at most to find those in a period: no index has both the
-// key's order and the time's.
+// exportScan is how many rows are read at most to find those in a period: no index has both the key's order and the
+// time's.
 const exportScan = 20_000
 
-// exportRead is how many bytes of rows a part has, about: several exports go on at once,
-// and reading a part must not take as long as a caller waits. A purchase can be one MiB.
+// exportRead is about how many bytes of rows a part has: several exports run at once, and a part must not take longer
+// than a caller waits. A purchase can have one MiB.
 const exportRead = 2 << 20
 
-// exported is a table as it is exported.
+// exported describes the export of a table.
 type exported[R any] struct {
 	table table[R]
-	from  string   // behind FROM; empty: the table's name
+	from  string   // after FROM; empty: the table's name
 	key   []string // the columns of its key
-	at    string   // the column that tells when a row came about
-	owner string   // the column that names the customer; empty: customer_id
+	at    string   // the column with the time at which a row was created
+	owner string   // the column with the customer; empty: customer_id
 	place func(*R) loyalty.ExportPlace
 	// args are the values of a key, in the order of its columns.
 	args func(loyalty.ExportPlace) []any
-	// scan reads a place out of the columns of the key.
+	// scan reads a place from the columns of the key.
 	scan func(*loyalty.ExportPlace) []any
 }
 
@@ -112,8 +112,8 @@ func (s exportStore) ExportClaims(ctx context.Context, q loyalty.ExportQuery) (l
 	return export(ctx, s.database, exportedClaims, q)
 }
 
-// export reads the next rows of a table. For a stretch of time it looks at exportScan rows,
-// whichever of them lie in it.
+// export reads the next rows of a table. For a period it reads exportScan rows at most and returns those in the
+// period.
 func export[R any](ctx context.Context, d *database, e exported[R], q loyalty.ExportQuery) (part loyalty.ExportPart[R], err error) {
 	part.Through = q.After
 	from := e.from

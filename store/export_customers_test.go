@@ -7,8 +7,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// CustomersMet is Customers as it lists those of whom a filter finds too many to put
-// them in order.
+// CustomersMet is Customers for a filter that finds too many customers to sort.
 func (s *Store) CustomersMet(ctx context.Context, q loyalty.CustomerQuery) ([]loyalty.Customer, error) {
 	return s.listInOrder(ctx, q)
 }

@@ -17,8 +17,8 @@ func (s *Store) explain(list *unionQuery) (plan string, err error) {
 	return s.explained(text)
 }
 
-// ExplainEvents gives PostgreSQL's plan of the statement that reads events, as it was followed;
-// alone says that nobody was merged into the customer.
+// ExplainEvents returns PostgreSQL's plan of the executed statement that reads events; alone says that no customer
+// was merged into this one.
 func (s *Store) ExplainEvents(q loyalty.EventQuery, alone bool) (plan string, err error) {
 	list, err := eventsOf(holder(q.Customer, q.Ref), &q, alone)
 	if err != nil {

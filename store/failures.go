@@ -28,7 +28,7 @@ func (failureRow) TableName() string { return "failed_requests" }
 // failuresAtOnce bounds the parameters of one statement.
 const failuresAtOnce = 100
 
-// AddFailures keeps failed requests; one that is there already stays as it is.
+// AddFailures keeps failed requests; one that is stored already stays as it is.
 func (s adminStore) AddFailures(ctx context.Context, all []loyalty.FailedRequest) error {
 	rows := make([]failureRow, len(all))
 	for i, f := range all {
@@ -43,8 +43,7 @@ func (s adminStore) AddFailures(ctx context.Context, all []loyalty.FailedRequest
 	return s.fault(s.write.WithContext(ctx).Clauses(clause.OnConflict{DoNothing: true}).CreateInBatches(rows, failuresAtOnce).Error)
 }
 
-// ForgetFailures drops what is older than an instant and, of the rest, all but the
-// newest.
+// ForgetFailures deletes failed requests older than an instant, and all but the newest of the rest.
 func (s adminStore) ForgetFailures(ctx context.Context, before time.Time, keep int) error {
 	db := s.write.WithContext(ctx)
 	if err := db.Where("at < ?", Millis(before)).Delete(&failureRow{}).Error; err != nil {
@@ -54,18 +53,18 @@ func (s adminStore) ForgetFailures(ctx context.Context, before time.Time, keep i
 ORDER BY at DESC, id DESC LIMIT 1 OFFSET ?)`, keep).Error)
 }
 
-// failureColumns are the fields of a failed request that may be filtered.
+// failureColumns are the fields of a failed request that can be filtered.
 var failureColumns = map[string]filterColumn{
 	"at":     {expression: "at"},
-	"status": {expression: "CAST(status AS bigint)"}, // PostgreSQL compares no integer with what is too large for one
+	"status": {expression: "CAST(status AS bigint)"}, // PostgreSQL fails to compare an integer with a larger number
 	"code":   {expression: "code"},
 	"api":    {expression: "api"},
 	"route":  {expression: "route"},
 	"key_id": {expression: "key_id"},
 }
 
-// Failures lists failed requests, the newest first. There are loyalty.MaxFailures of
-// them, so filters walk along the one index.
+// Failures lists failed requests, the newest first. There are at most loyalty.MaxFailures of them, so filters scan
+// the one index.
 func (s adminStore) Failures(ctx context.Context, q loyalty.FailureQuery) ([]loyalty.FailedRequest, error) {
 	where, err := sqlFragment{}.andAll(failureColumns, q.Conditions)
 	if err != nil {

@@ -15,11 +15,11 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// guardState is what the migration's loyalty_expect raises.
+// guardState is the SQLSTATE that the migration's loyalty_expect raises.
 const guardState = "LY001"
 
-// classify turns an error of PostgreSQL into what it means to the caller. An error that is neither
-// a conflict nor an absence stays as it is: a fault.
+// classify turns an error of PostgreSQL into its meaning to the caller. An error that is neither a conflict nor an
+// absence stays as it is: a fault.
 func (*postgresEngine) classify(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err
@@ -34,7 +34,7 @@ func (*postgresEngine) classify(err error) error {
 	case "57P01", "57P02", "57P03", "57014", "55P03", "25006", "25P03":
 		return fmt.Errorf("%w: %w", loyalty.ErrDatabaseAway, err)
 	}
-	for _, class := range []string{"08", "53", "58"} { // connection, resources, the system below
+	for _, class := range []string{"08", "53", "58"} { // connection, resources, system
 		if strings.HasPrefix(e.Code, class) {
 			return fmt.Errorf("%w: %w", loyalty.ErrDatabaseAway, err)
 		}
@@ -42,16 +42,16 @@ func (*postgresEngine) classify(err error) error {
 	return err
 }
 
-// refused knows what the server itself said of a commit.
+// refused reports whether the server itself refused a commit.
 func (*postgresEngine) refused(err error) bool {
 	var e *pgconn.PgError
 	return errors.As(err, &e) && e.SeverityUnlocalized == "ERROR"
 }
 
-// refused: a commit that fails in this process wrote nothing.
+// refused is always true: a commit that fails in this process wrote nothing.
 func (*sqliteEngine) refused(error) bool { return true }
 
-// awayIfNetwork knows a connection that cannot be made or broke.
+// awayIfNetwork recognises a connection that cannot be made or broke.
 func awayIfNetwork(err error) error {
 	var connect *pgconn.ConnectError
 	var network net.Error
@@ -63,7 +63,7 @@ func awayIfNetwork(err error) error {
 	return err
 }
 
-// classify turns an error of SQLite into what it means to the caller.
+// classify turns an error of SQLite into its meaning to the caller.
 func (engine *sqliteEngine) classify(err error) error {
 	var e *sqlitedriver.Error
 	if !errors.As(err, &e) {
@@ -92,7 +92,7 @@ func (*postgresEngine) readOnly(err error) bool   { return sqlState(err, "25006"
 func (*sqliteEngine) outOfSpace(err error) bool { return sqliteCode(err) == sqlite3.SQLITE_FULL }
 func (*sqliteEngine) readOnly(err error) bool   { return sqliteCode(err) == sqlite3.SQLITE_READONLY }
 
-// sqliteCode is the primary code of an error of SQLite, 0 for another one.
+// sqliteCode is the primary code of an error of SQLite, 0 for another error.
 func sqliteCode(err error) int {
 	var e *sqlitedriver.Error
 	if !errors.As(err, &e) {

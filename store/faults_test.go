@@ -59,8 +59,8 @@ func TestTwoRoundTrips(t *testing.T) {
 	require.Equal(t, []int64{2, 13, 0}, []int64{p.RoundTrips.Load(), p.Statements.Load(), p.Prepared.Load()}, "round trips, statements, prepared")
 }
 
-// TestOneRoundTrip: a list is read together with whose it is, and everybody's events with what they did to
-// the balance. What is sealed, or inherited, or of others who were merged is asked for when it is there.
+// TestOneRoundTrip: a list is read together with its customer; the events of all customers also with their changes of
+// the balance. Sealed or inherited values, and rows of merged customers, are read only if there are any.
 func TestOneRoundTrip(t *testing.T) {
 	storetest.PlainOnly(t)
 	s, p, url := proxied(t)
@@ -226,7 +226,7 @@ func TestServerKilledAndBack(t *testing.T) {
 			switch {
 			case err == nil:
 				acknowledged++
-			case errors.Is(err, loyalty.ErrOutcomeUnknown): // cut off in the write, and nobody there to ask
+			case errors.Is(err, loyalty.ErrOutcomeUnknown): // cut off in the write, and no session left to ask
 				unknown++
 			default:
 				require.ErrorIs(t, err, loyalty.ErrDatabaseAway)

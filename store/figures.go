@@ -16,26 +16,26 @@ func (s upkeep) Unnumbered() int {
 	return len(s.own.list)
 }
 
-// UnnumberedSince is when the oldest event was recorded that this process committed and that it
-// has not numbered; zero: each has its number.
+// UnnumberedSince is when the oldest event was recorded that this process committed and has not numbered; zero: all
+// are numbered.
 func (s upkeep) UnnumberedSince() time.Time {
 	s.own.lock.Lock()
 	defer s.own.lock.Unlock()
 	return s.own.since
 }
 
-// MostDue is how far a Backlog counts.
+// MostDue is the greatest count of a Backlog.
 const MostDue = 10_000
 
 // Backlog is the work that waits in the database.
 type Backlog struct {
-	Due     int64            // customers for whom something is due, MostDue at most
-	Oldest  time.Time        // since when; zero: nothing is
+	Due     int64            // due customers, MostDue at most
+	Oldest  time.Time        // since when; zero: no customer is due
 	Head    int64            // the last number of the tail
 	Follows map[string]int64 // the position of each follower of the tail
 }
 
-// Backlog looks at what waits at an instant, along indexes.
+// Backlog counts what waits at an instant, along indexes.
 func (s upkeep) Backlog(ctx context.Context, now time.Time) (b Backlog, err error) {
 	db := s.read.WithContext(ctx)
 	var due struct {

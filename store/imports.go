@@ -8,7 +8,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// importStore keeps what is taken over from other systems.
+// importStore keeps imports from other systems.
 type importStore struct{ *database }
 
 // importRow is an import.
@@ -23,7 +23,7 @@ type importRow struct {
 
 func (importRow) TableName() string { return "imports" }
 
-// Import finds the import of some files.
+// Import finds the import of some files by their digest.
 func (s importStore) Import(ctx context.Context, digest string) (loyalty.Import, bool, error) {
 	var rows []importRow
 	if err := s.read.WithContext(ctx).Where("digest = ?", digest).Limit(1).Find(&rows).Error; err != nil || len(rows) == 0 {
@@ -44,7 +44,7 @@ func (s importStore) StageImport(ctx context.Context, i loyalty.Import, rows []l
 		}
 	}
 	tx := s.write.WithContext(ctx).Begin()
-	defer tx.Rollback() // after a commit it does nothing
+	defer tx.Rollback() // no effect after a commit
 	if tx.Error != nil {
 		return s.fault(tx.Error)
 	}
@@ -68,7 +68,7 @@ func (s importStore) StageImport(ctx context.Context, i loyalty.Import, rows []l
 	return s.fault(tx.Commit().Error)
 }
 
-// beginImport notes that the operation of an import begins, once all of it is staged.
+// beginImport marks an import as begun, once all of it is staged.
 func (t *adminTx) beginImport(o loyalty.BulkOperation) error {
 	begun := t.db.Exec(`UPDATE imports SET begun_at = ? WHERE id = ? AND begun_at IS NULL AND staged = total AND total = ?`, Millis(o.CreatedAt), UUID(o.ID), o.Total)
 	if begun.Error == nil && begun.RowsAffected != 1 {
@@ -77,8 +77,7 @@ func (t *adminTx) beginImport(o loyalty.BulkOperation) error {
 	return t.s.fault(begun.Error)
 }
 
-// ForgetStaged deletes the rows of imports that never began, some at a time, and then the
-// imports.
+// ForgetStaged deletes imports that never began, first their rows, some at a time.
 func (s importStore) ForgetStaged(ctx context.Context, before time.Time) error {
 	db := s.write.WithContext(ctx)
 	for {
@@ -127,7 +126,7 @@ func (s importStore) Inactive(ctx context.Context, customers []string) (map[stri
 	}, &name))
 }
 
-// EmailsTaken returns the names of the customers who have e-mail addresses.
+// EmailsTaken returns, for each e-mail address, the names of the customers who have it.
 func (s importStore) EmailsTaken(ctx context.Context, keys []string) (map[string][]string, error) {
 	taken := map[string][]string{}
 	if len(keys) == 0 {

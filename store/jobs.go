@@ -11,7 +11,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// jobStore keeps the job table, and lists the customers whom jobs look at.
+// jobStore keeps the job table, and lists the customers that jobs visit.
 type jobStore struct{ *database }
 
 type jobRow struct {
@@ -47,8 +47,8 @@ func (s jobStore) Jobs(ctx context.Context) ([]loyalty.JobRow, error) {
 	return list, nil
 }
 
-// SwapJob replaces before by after, or inserts after if before is nil. It returns false, and writes
-// nothing, if the row is not what it was.
+// SwapJob replaces before by after, or inserts after if before is nil. It returns false, and writes nothing, if the
+// row has changed.
 func (s jobStore) SwapJob(ctx context.Context, before *loyalty.JobRow, after loyalty.JobRow, told ...loyalty.Notice) (bool, error) {
 	if len(told) == 0 {
 		return s.swapJob(s.write.WithContext(ctx), before, after)
@@ -86,8 +86,7 @@ func (s jobStore) swapJob(db *gorm.DB, before *loyalty.JobRow, after loyalty.Job
 	return written.RowsAffected == 1, s.classify(written.Error)
 }
 
-// CustomersAfter lists customers that are neither merged nor opted out by their
-// id, the first one after the given one.
+// CustomersAfter lists customers that are neither merged nor opted out, by id, after the given one.
 func (s jobStore) CustomersAfter(ctx context.Context, after loyalty.ID, limit int) ([]loyalty.ID, error) {
 	db := s.read.WithContext(ctx).Table("customers").Where("status NOT IN ?", []loyalty.Status{loyalty.Merged, loyalty.OptedOut})
 	if after != (loyalty.ID{}) {

@@ -2,13 +2,13 @@ package store
 
 import "sync"
 
-// joined has customers, by what they are called, into whom others were merged.
+// joined remembers the names of customers that others were merged into.
 type joined struct {
 	mu    sync.Mutex
 	names map[string]bool
 }
 
-// mostJoined bounds them; then it begins anew.
+// mostJoined is how many names are kept; then the set starts afresh.
 const mostJoined = 10_000
 
 func (j *joined) has(name string) bool {

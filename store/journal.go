@@ -12,11 +12,10 @@ import (
 // journalStore reads the journal.
 type journalStore struct{ *database }
 
-// eventFields are the columns of an event in a list; effects only where they say
-// what the attributes do not.
+// eventFields are the columns of an event in a list, with the effects only of actions that show them.
 var eventFields = eventTable.names("effects", `CASE WHEN action IN ('`+strings.Join(loyalty.EffectsShown, "', '")+`') THEN effects END AS effects`)
 
-// eventColumns are the fields of an event that may be filtered.
+// eventColumns are the fields of an event that can be filtered.
 var eventColumns = map[string]filterColumn{
 	"action":  {expression: "action", few: true},
 	"date":    {expression: "at"},
@@ -24,8 +23,7 @@ var eventColumns = map[string]filterColumn{
 	"expdate": {expression: "exp_date", nullable: true},
 }
 
-// Events lists events; see loyalty.EventQuery. Their customers are as when the list was read, or a
-// moment later.
+// Events lists events; see loyalty.EventQuery. Their customers are as of the list, or of a moment later.
 func (s journalStore) Events(ctx context.Context, q loyalty.EventQuery) (loyalty.EventPage, error) {
 	var page loyalty.EventPage
 	var who *loyalty.Customer
@@ -76,7 +74,7 @@ func (s journalStore) Events(ctx context.Context, q loyalty.EventQuery) (loyalty
 	return page, s.accompany(ctx, &page, backwards, changes)
 }
 
-// told reads a page of the events of all customers, with what each did to the balance and whose it is.
+// told reads a page of the events of all customers, with each event's customer and its change of the balance.
 func told(list *unionQuery, page *loyalty.EventPage) (q question, backwards bool) {
 	text, backwards := list.with(toldColumns, toldFrom)
 	var change number
@@ -96,18 +94,18 @@ func told(list *unionQuery, page *loyalty.EventPage) (q question, backwards bool
 	return q, backwards
 }
 
-// The columns of holdersOf, under names that no column of an event has.
+// toldColumns are the columns of holdersOf, under names that no column of an event has.
 var toldColumns = moved("e") + ", COALESCE(m.became, c.owner), COALESCE(m.called, c.name), COALESCE(m.standing, c.status)"
 
 const toldFrom = ` LEFT JOIN (SELECT id AS owner, name, status, merged_into AS joined FROM customers) AS c ON c.owner = e.customer_id
 LEFT JOIN (SELECT id AS became, name AS called, status AS standing FROM customers) AS m ON m.became = c.joined`
 
-// eventsOf makes the statement of a query; alone says that nobody was merged into its customer.
+// eventsOf makes the statement of a query; alone says that no customer was merged into its customer.
 func eventsOf(of sqlFragment, q *loyalty.EventQuery, alone bool) (*unionQuery, error) {
 	list := &unionQuery{table: "events", columns: eventFields, page: pagerOf(q.Page), order: listOrder{at: "recorded_at", id: "id", descending: !q.OldestFirst}, parted: "recorded_at"}
 	everybody := q.Customer == (loyalty.ID{}) && q.Ref == ""
 	if !everybody {
-		list.order.at = "" // the stream is in the order of ids
+		list.order.at = "" // a customer's events are in the order of ids
 	}
 	if len(q.Sort) > 0 && q.ByCursor() {
 		list.order.at, list.order.descending = "at", q.Sort[0].Descending
@@ -130,7 +128,7 @@ func eventsOf(of sqlFragment, q *loyalty.EventQuery, alone bool) (*unionQuery, e
 	})
 }
 
-// eachBranch changes branches in their place.
+// eachBranch changes branches in place.
 func eachBranch(branches []branch, change func(*branch) error) error {
 	for i := range branches {
 		if err := change(&branches[i]); err != nil {
@@ -140,10 +138,9 @@ func eachBranch(branches []branch, change func(*branch) error) error {
 	return nil
 }
 
-// ofAllCustomers makes the branches of the list over all customers. Several actions are
-// several stretches of an index. Dates are those of the effect, which never lies
-// behind the recording and nearly always is the same instant; only the recording has
-// an index over everything, so events that were dated back are a branch of their own.
+// ofAllCustomers makes the branches of the list over all customers. Each action is a range of an index. Dates are
+// those of the effect, which is never later than the recording and nearly always the same instant. Only the recording
+// has an index over all events, so backdated events are a branch of their own.
 func ofAllCustomers(list *unionQuery, q *loyalty.EventQuery) error {
 	actions, rest := actionsOf(q.Conditions)
 	from, before := dates(rest)
@@ -151,12 +148,12 @@ func ofAllCustomers(list *unionQuery, q *loyalty.EventQuery) error {
 	ranges := []branch{{within(sqlFragment{}, "recorded_at", from, before), "recorded_at"}}
 	switch {
 	case byDate:
-		// Equal, said so that PostgreSQL does not expect it to be rare.
+		// Equal, in a form that PostgreSQL does not estimate as rare.
 		ranges[0].where = ranges[0].where.and("at >= recorded_at")
 		ranges = append(ranges, branch{within(sqlFragment{}.and("at < recorded_at"), "at", from, before), "at"})
 	case bounded && (q.OldestFirst || q.Page.After == nil || !q.Page.After.At.Before(before.Time())):
-		// Recorded later, in effect before: few, in an order that no index has. The
-		// sum keeps PostgreSQL from looking for them in everything that is newer.
+		// Recorded later, in effect before: few rows, in an order that no index has. The sum keeps PostgreSQL from
+		// searching for them in everything newer.
 		late := within(sqlFragment{}.and("at < recorded_at").and("recorded_at >= ?", before), "at", from, before)
 		ranges = append(ranges, branch{late, "recorded_at + 0"})
 	}
@@ -208,8 +205,7 @@ func actionsOf(conditions []loyalty.Condition) (actions []any, rest []loyalty.Co
 // beginning is before every event; the zero instant is NULL.
 var beginning = time.Time{}.Add(time.Millisecond)
 
-// dates returns the bounds that conditions set on when an event took effect; before is zero if
-// there is none.
+// dates returns the bounds that conditions set on an event's effect; before is zero if there is none.
 func dates(conditions []loyalty.Condition) (from, before Millis) {
 	first, last := beginning, time.Time{}
 	for _, c := range conditions {
@@ -236,7 +232,7 @@ func dates(conditions []loyalty.Condition) (from, before Millis) {
 	return Millis(first), Millis(last)
 }
 
-// extent is from when to before when the values of a condition lie.
+// extent is the period that contains the values of a condition.
 func extent(values []any) (from, before time.Time) {
 	for i, v := range values {
 		s, isSpan := v.(loyalty.Span)
@@ -254,9 +250,9 @@ func extent(values []any) (from, before time.Time) {
 	return from, before
 }
 
-// accompany reads what the events of a page did to the balance, what they inherit, who they
-// are about, and the keys to what is personal, as far as it was not read with them. The page is still
-// in the order in which it was read.
+// accompany reads what the events of a page did to the balance, the events they inherit from, the customers they
+// name, and the keys of personal data, as far as these were not read with the events. The page must still be in the
+// order of reading.
 func (s journalStore) accompany(ctx context.Context, page *loyalty.EventPage, backwards bool, changes changes) error {
 	page.Parents, page.Keys = map[loyalty.ID]loyalty.Event{}, map[loyalty.ID][]byte{}
 	if page.Customers == nil {
@@ -298,7 +294,7 @@ func (s journalStore) accompany(ctx context.Context, page *loyalty.EventPage, ba
 	return keys.failed
 }
 
-// about is whose event it is, and whom its attributes name.
+// about lists an event's customer, and the customer that its attributes name.
 func about(e *loyalty.Event) []loyalty.ID {
 	if other, named := e.Other(); named {
 		return []loyalty.ID{e.Customer, other}
@@ -306,7 +302,7 @@ func about(e *loyalty.Event) []loyalty.ID {
 	return []loyalty.ID{e.Customer}
 }
 
-// also adds an id to a list of different ones.
+// also adds an id to a list without duplicates.
 func also(list []UUID, id loyalty.ID) []UUID {
 	if slices.Contains(list, UUID(id)) {
 		return list
@@ -314,8 +310,8 @@ func also(list []UUID, id loyalty.ID) []UUID {
 	return append(list, UUID(id))
 }
 
-// parent is what is read of an event that others inherit from: the attributes of a checkout are in
-// its row, those of any other event are in its effects.
+// parent are the columns of an event that others inherit from: a checkout's attributes are in its row, those of any
+// other event are in its effects.
 var (
 	parent       = eventTable.some("customer_id", "id", "action", "data", "personal", "effects")
 	parentFields = parent.names(
@@ -324,11 +320,11 @@ var (
 		"effects", `CASE WHEN action <> 'checkout' THEN effects END AS effects`)
 )
 
-// parentsAtOnce is how many parents are read together: each can be as large as a body.
+// parentsAtOnce is how many parents are read together: each can be as large as a request body.
 const parentsAtOnce = 16
 
-// parentsRead are the events from which those of a page inherit, in the order of the page.
-// They are bounded as the page is.
+// parentsRead are the events from which those of a page inherit, in the order of the page. Their size is bounded as
+// that of a page.
 type parentsRead struct {
 	wanted  ownEvents
 	size    int  // bytes so far
@@ -341,8 +337,8 @@ func (r *parentsRead) note(e *loyalty.Event) {
 	}
 }
 
-// found takes the checkouts that are events of the page themselves, as most are: of them a list has
-// what is read of a parent.
+// found takes the parents that are on the page themselves, as most are: the list has all columns that are read of a
+// parent.
 func (r *parentsRead) found(page *loyalty.EventPage) {
 	if len(r.wanted) == 0 {
 		return
@@ -362,13 +358,14 @@ func (r *parentsRead) found(page *loyalty.EventPage) {
 	})
 }
 
-// By pairs: of two lists the database would look for each customer with each id.
+// selectParents matches pairs: with two lists PostgreSQL would combine each customer with each id. Citus needs the
+// two lists.
 var (
 	selectParents = "SELECT " + parentFields + " FROM events WHERE (customer_id, id) IN ?"
 	spreadParents = "SELECT " + parentFields + " FROM events WHERE customer_id IN ? AND id IN ?"
 )
 
-// questions read the parents for the page.
+// questions returns the queries for the parents of the page.
 func (r *parentsRead) questions(page *loyalty.EventPage) (list []question) {
 	for some := range slices.Chunk(r.wanted, parentsAtOnce) {
 		begun, left := false, false
@@ -394,8 +391,7 @@ func (r *parentsRead) questions(page *loyalty.EventPage) (list []question) {
 	return list
 }
 
-// cut ends a page, still in the order in which it was read, before the first event whose
-// parent was left out.
+// cut ends a page, still in the order of reading, before the first event whose parent was left out.
 func (r *parentsRead) cut(page *loyalty.EventPage) {
 	if r.missing == (UUID{}) {
 		return

@@ -7,32 +7,31 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
-// moved is what the event of a row did to the spendable balance of the row's customer; see
-// points.Posting.Change. It is looked up row by row: a join could be made by reading all
-// postings.
+// moved is the change of the spendable balance that a row's event made for the row's customer; see
+// points.Posting.Change. It is looked up row by row: a join could be run as a scan of all postings.
 func moved(row string) string {
 	return fmt.Sprintf(`(SELECT `+spendableMoved+` FROM postings p WHERE p.customer_id = %[1]s.customer_id AND p.event_id = %[1]s.id)`, row)
 }
 
-// spendableMoved is the sum of what postings p did to it.
+// spendableMoved is the sum of that change over postings p.
 var spendableMoved = sumOf(fmt.Sprintf(`CASE WHEN p.to_account IN (%[1]d, %[2]d) THEN p.points ELSE 0 END - CASE WHEN p.from_account IN (%[1]d, %[2]d) THEN p.points ELSE 0 END`, points.Available, points.Debt))
 
-// changes is how it is read what the events of a page did to the balance.
+// changes is how the balance changes of a page's events are read.
 type changes int
 
 const (
-	// changesEach looks for each event: what a filter leaves out, or another order puts elsewhere, lies
-	// between those of the page.
+	// changesEach looks up each event: filtered events, or events that another order puts elsewhere, lie between
+	// those of the page.
 	changesEach changes = iota
-	// changesBetween reads, where all of them are one customer's, the postings between the first and
-	// the last: one stretch of an index.
+	// changesBetween reads one range of an index, where all events are one customer's: the postings from the first
+	// event to the last.
 	changesBetween
-	// changesRead says that they were read with the events.
+	// changesRead says that the changes were read with the events.
 	changesRead
 )
 
-// changesOf reads what events did to the spendable balance. Postings are stored by customer, and a
-// merge has some of both, so those of the source are read as well.
+// changesOf reads the changes that events made to the spendable balance. Postings are stored by customer, and a merge
+// has some of both customers, so those of the source are read as well.
 func changesOf(events []loyalty.Event, how changes) (list []question) {
 	if len(events) == 0 || how == changesRead && !anyMerge(events) {
 		return nil
@@ -48,7 +47,7 @@ func changesOf(events []loyalty.Event, how changes) (list []question) {
 			merges = append(merges, ownEvent{UUID(*e.Effects.MergedFrom), UUID(e.ID)})
 		}
 		whole = whole && e.Customer == first.Customer
-		// everybody's page can be one customer's too, and clocks may tell another order than ids
+		// a page of all customers can be one customer's too, and clocks can give another order than ids
 		if loyalty.CompareID(e.ID, first.ID) < 0 {
 			first = e
 		}
@@ -98,13 +97,13 @@ var (
 	sumBetween = "SELECT p.event_id, " + spendableMoved + " FROM postings p WHERE p.customer_id = ? AND p.event_id BETWEEN ? AND ? GROUP BY p.event_id"
 )
 
-// ownEvent names an event with its customer.
+// ownEvent names an event together with its customer.
 type ownEvent struct{ customer, id UUID }
 
-// ownEvents are the rows of a table of two columns, as the value of a question.
+// ownEvents are pairs, as the rows of a two-column table in a question.
 type ownEvents []ownEvent
 
-// columns are the two of them.
+// columns splits the pairs into two lists.
 func (o ownEvents) columns() (customers, ids []UUID) {
 	for _, e := range o {
 		customers, ids = append(customers, e.customer), append(ids, e.id)

@@ -12,7 +12,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
-// pastColumns read an event; what it issued is in its postings.
+// pastColumns read an event, with the points that its postings issued.
 var pastColumns = eventTable.of("e") + fmt.Sprintf(`, (SELECT CAST(COALESCE(SUM(p.points), 0) AS bigint) FROM postings p
 WHERE p.customer_id = e.customer_id AND p.event_id = e.id AND p.from_account = %d AND p.to_account = %d) AS issued`, points.Issued, points.Available)
 
@@ -24,8 +24,8 @@ func (s journalStore) CountPast(ctx context.Context, q loyalty.PastQuery) (int64
 	return n, s.fault(err)
 }
 
-// PastEvents reads the next events of a query. Each action has its own way into the
-// index (action, recorded_at, id).
+// PastEvents reads the next events of a query. Each action is read separately along the index (action, recorded_at,
+// id).
 func (s journalStore) PastEvents(ctx context.Context, q loyalty.PastQuery) ([]loyalty.PastEvent, error) {
 	var list []loyalty.PastEvent
 	err := s.consistent(ctx, func(db *gorm.DB) error {
@@ -58,8 +58,7 @@ func past(db *gorm.DB, action string, q *loyalty.PastQuery) *gorm.DB {
 	return db.Order("e.recorded_at, e.id").Limit(q.Limit)
 }
 
-// markHeld finds out which of the events waited for their validation, which a pending event beside
-// them shows.
+// markHeld marks the events that waited for validation, which a pending event beside them shows.
 func markHeld(db *gorm.DB, list []loyalty.PastEvent) error {
 	if len(list) == 0 {
 		return nil

@@ -321,8 +321,7 @@ func TestEventsAsTold(t *testing.T) {
 	})
 }
 
-// TestEventPageTellsOfPeople: a page has the names of everybody it is about, and
-// the keys to what is personal.
+// TestEventPageTellsOfPeople: a page has the names of all its customers, and the keys of personal data.
 func TestEventPageTellsOfPeople(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		p := newPast(t, s, 1)
@@ -383,8 +382,8 @@ func TestLinesInherit(t *testing.T) {
 	})
 }
 
-// TestChangesWhereClocksDiffer: the page of everybody is in the order of recording. Where a node's clock was behind, that is
-// not the order of ids, and the events at the page's ends are not the first and the last.
+// TestChangesWhereClocksDiffer: the page of all customers is in the order of recording. If a node's clock was behind,
+// that is not the order of ids, and the events at the page's ends are not the first and the last.
 func TestChangesWhereClocksDiffer(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		ada := storetest.Member("ada", start)

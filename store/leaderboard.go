@@ -27,8 +27,8 @@ type leaderboardRow struct {
 	Whole      int64
 }
 
-// counted is the set of boards of days that is counted: the whole one, or the other one while that is
-// counted anew.
+// counted is the side of the dated boards that is being counted: the complete side, or the other one during a
+// recount.
 func (r *leaderboardRow) counted() int16 {
 	if r.Built == r.Generation {
 		return r.Side
@@ -38,7 +38,7 @@ func (r *leaderboardRow) counted() int16 {
 
 func (leaderboardRow) TableName() string { return "leaderboard" }
 
-// rankingRow is what a customer scored in one period.
+// rankingRow is a customer's score in one period.
 type rankingRow struct {
 	CustomerID UUID      `gorm:"primaryKey"`
 	Kind       boardKind `gorm:"primaryKey;autoIncrement:false"`
@@ -50,25 +50,25 @@ type rankingRow struct {
 // boardKind is the period and the side of a board in one number.
 type boardKind int16
 
-// kindsOfSide is more than there are periods.
+// kindsOfSide is greater than the number of periods.
 const kindsOfSide = 8
 
 func kindOf(b loyalty.Board) boardKind { return boardKind(b.Period) + boardKind(b.Side)*kindsOfSide }
 
-// board returns the board that the row is of.
+// board returns the board of the row.
 func (r *rankingRow) board() loyalty.Board {
 	return loyalty.Board{Period: loyalty.BoardPeriod(r.Kind % kindsOfSide), Start: r.Start, Side: int16(r.Kind / kindsOfSide)}
 }
 
 func (rankingRow) TableName() string { return "rankings" }
 
-// BoardState reads the state of the leaderboard; zero: there is none.
+// BoardState reads the state of the leaderboard; zero if there is none.
 func (s boardStore) BoardState(ctx context.Context) (state loyalty.BoardState, err error) {
 	err = s.asks(ctx, boardState("false").one(append(stateOf(&state), new(flag))...))
 	return state, err
 }
 
-// BoardCounted reads when the last event was recorded that the boards of a period count; zero: they count none.
+// BoardCounted reads when the last event was recorded that the boards of a period include; zero if they include none.
 func (s boardStore) BoardCounted(ctx context.Context, p loyalty.BoardPeriod) (at time.Time, err error) {
 	position := "coalesce(f.position, 0)"
 	if p != loyalty.BoardAll {
@@ -83,8 +83,8 @@ func (s boardStore) BoardCounted(ctx context.Context, p loyalty.BoardPeriod) (at
 	return at, err
 }
 
-// BoardGlance reads the state, and whether anything that was recorded between two
-// instants has no number yet: one statement, which sees one instant.
+// BoardGlance reads the state, and whether an event recorded between two instants has no number yet. One statement
+// reads both, as of one instant.
 func (s boardStore) BoardGlance(ctx context.Context, from, before time.Time) (state loyalty.BoardState, some bool, err error) {
 	q := boardState("EXISTS (SELECT 1 FROM events WHERE recorded_at >= ? AND recorded_at < ? AND "+unnumbered("events.customer_id", "events.id")+")",
 		Millis(from), Millis(before))
@@ -92,7 +92,7 @@ func (s boardStore) BoardGlance(ctx context.Context, from, before time.Time) (st
 	return state, some, err
 }
 
-// boardState is the statement that reads the state, and an expression besides.
+// boardState is the statement that reads the state, and one more expression.
 func boardState(also string, args ...any) sqlFragment {
 	return sqlFragment{`SELECT l.zone, l.version, l.generation, l.built, coalesce(f.position, 0) < s.head OR l.dated < coalesce(f.position, 0), l.side, l.whole_zone, ` + also + `
 FROM leaderboard l JOIN tail_state s ON s.id = l.id LEFT JOIN followers f ON f.name = ? WHERE l.id = 1`, append(args, boardFollower)}
@@ -103,7 +103,7 @@ func stateOf(state *loyalty.BoardState) []any {
 		wholeIn(&state.Side), (*plain)(&state.WholeZone)}
 }
 
-// SwapBoardState replaces before by after; false if the state was another one.
+// SwapBoardState replaces before by after; false if the state has changed.
 func (s boardStore) SwapBoardState(ctx context.Context, before, after loyalty.BoardState) (bool, error) {
 	db := s.write.WithContext(ctx)
 	if before == (loyalty.BoardState{}) {
@@ -121,8 +121,8 @@ WHERE id = 1 AND generation = ? AND built = ?`,
 	return db.RowsAffected == 1, s.classify(db.Error)
 }
 
-// ForgetBoards deletes rows of boards that are earlier than the given one of their period, limit at most.
-// Of boards that were counted anew nothing is left.
+// ForgetBoards deletes rows of boards that are earlier than the given one of their period, limit at most. After a
+// recount it also deletes the replaced boards.
 func (s boardStore) ForgetBoards(ctx context.Context, oldest loyalty.Board, limit int) (n int, err error) {
 	err = s.classify(s.write.WithContext(ctx).Transaction(func(db *gorm.DB) error {
 		if err := s.alone(db); err != nil {
@@ -147,7 +147,7 @@ func (s boardStore) ForgetBoards(ctx context.Context, oldest loyalty.Board, limi
 	return n, err
 }
 
-// drop deletes rows of boards, limit at most, and what counts them.
+// drop deletes rows of boards, limit at most, and updates their counts.
 func drop(db *gorm.DB, limit int, where string, args ...any) (int, error) {
 	var gone []rankingRow
 	if err := db.Where(where, args...).Limit(limit).Find(&gone).Error; err != nil {
@@ -161,9 +161,9 @@ func drop(db *gorm.DB, limit int, where string, args ...any) (int, error) {
 	return len(gone), errors.Join(remove(db, gone), moved.write(db), empty.Delete(&rankingCountRow{}).Error)
 }
 
-// Count adds the next events of the tail to the boards, together with its position there, as of one
-// instant of the database. While the boards of days are counted anew, the board of all time
-// continues alone, and the others catch up with it; the whole ones of before keep their scores.
+// Count adds the next events of the tail to the boards and moves its position in the tail, as of one instant of the
+// database. During a recount of the dated boards, the board of all time continues first and the dated boards catch up
+// with it; the previous complete dated boards keep their scores.
 func (s boardStore) Count(ctx context.Context, generation int64, calendar *loyalty.BoardCalendar, limit int) (customers int, last bool, err error) {
 	type place struct {
 		position, dated int64
@@ -228,12 +228,10 @@ func (s boardStore) Count(ctx context.Context, generation int64, calendar *loyal
 // boardFollower is the leaderboard's name as a follower of the tail.
 const boardFollower = "leaderboard"
 
-// uncleared is the position of the boards of days before those of the last generation
-// are gone.
+// uncleared is the position of the dated boards until those of the last generation are deleted.
 const uncleared = -1
 
-// clearDated deletes the boards of days of one side; when none is left they are counted from the
-// beginning.
+// clearDated deletes the dated boards of one side; when none is left, they are counted from the beginning.
 func clearDated(db *gorm.DB, side int16, limit int) error {
 	for p := loyalty.BoardYear; p <= loyalty.BoardDay; p++ {
 		if n, err := drop(db, limit, "kind = ?", kindOf(loyalty.Board{Period: p, Side: side})); err != nil || n > 0 {

@@ -14,12 +14,11 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
-// oneInstant has every statement of a transaction see the same instant.
+// oneInstant makes every statement of a transaction see the same instant.
 var oneInstant = &sql.TxOptions{Isolation: sql.LevelRepeatableRead}
 
-// alone waits until no other node counts, before the transaction sees anything: on
-// SQLite it has waited already. It also keeps the planner from scanning tables for a
-// few hundred customers.
+// alone waits until no other node counts, before the transaction sees anything: on SQLite the transaction has waited
+// already. It also keeps the planner from scanning tables for a few hundred customers.
 func (s boardStore) alone(db *gorm.DB) error {
 	if s.dialect() != goose.DialectPostgres {
 		return nil
@@ -27,8 +26,9 @@ func (s boardStore) alone(db *gorm.DB) error {
 	return db.Exec("LOCK TABLE leaderboard IN EXCLUSIVE MODE;\n" + boundCounting).Error
 }
 
-// boundCounting bounds a transaction that counts, and keeps it to indexes. Plans are made for what the tables have now: one
-// that was made while they were empty read all of a board's rows for a customer's, 17,110 for 940, until somebody analysed them.
+// boundCounting limits the time of a counting transaction, and keeps it to indexes. It plans for the current size of
+// the tables: a plan made while they were empty would read all rows of a board for a few customers' until the tables
+// are analysed.
 const boundCounting = `SET LOCAL statement_timeout = '5min'; SET LOCAL idle_in_transaction_session_timeout = '60s'; SET LOCAL enable_seqscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; SET LOCAL jit = off; SET LOCAL plan_cache_mode = force_custom_plan`
 
 // tallying counts the events of the tail after one number, up to another.
@@ -36,14 +36,14 @@ type tallying struct {
 	db            *gorm.DB
 	from, through int64
 	spread        bool // over several machines
-	all, dated    bool // whether the board of all time is counted, and those of days
+	all, dated    bool // whether the board of all time is counted, and the dated boards
 	calendar      *loyalty.BoardCalendar
-	side          int16            // of the boards of days that are counted
-	families      map[UUID]*ranked // by who answers for the others
-	members       map[UUID]*ranked // the same, by each who is part of one
+	side          int16            // of the dated boards that are counted
+	families      map[UUID]*ranked // by the customer that the others were merged into
+	members       map[UUID]*ranked // the same, by each member
 }
 
-// count counts them, and returns how many customers they are of.
+// count counts the events, and returns the number of their customers.
 func (t *tallying) count() (customers int, err error) {
 	var ids []UUID
 	if err := t.db.Table("tail").Where("number > ? AND number <= ?", t.from, t.through).Distinct().Pluck("customer_id", &ids).Error; err != nil {
@@ -55,9 +55,8 @@ func (t *tallying) count() (customers int, err error) {
 	return len(ids), t.journal()
 }
 
-// ranked is a customer with those who were merged into them: what all of them
-// scored is theirs, in the periods in which it was scored. Points that a
-// merge moves were not scored.
+// ranked is a customer with those who were merged into them: the scores of all of them are theirs, in the periods in
+// which they were scored. Points that a merge moves do not count as a score.
 type ranked struct {
 	id     UUID
 	shown  bool
@@ -65,7 +64,7 @@ type ranked struct {
 	scores map[loyalty.Board]int64
 }
 
-// member is a customer as far as boards are concerned.
+// member holds the columns of a customer that boards need.
 type member struct {
 	ID         UUID
 	MergedInto UUID
@@ -85,7 +84,7 @@ func (t *tallying) find(ids []UUID) error {
 			t.add(m)
 		}
 	}
-	for id := range t.families { // nearly all: only who was merged has another root
+	for id := range t.families { // nearly all: only a merged customer has another root
 		delete(unread, id)
 	}
 	for column, ids := range map[string]map[UUID]bool{"id": unread, "merged_into": roots} {
@@ -113,8 +112,9 @@ func (t *tallying) people(column string, ids []UUID) (people []member, err error
 		&m.ID, &m.MergedInto, (*plain)(&m.Status))
 }
 
-// eachOf reads the rows of which a column is one of some ids, without reflection. On PostgreSQL these travel as one array, so that
-// the text is prepared once, however many there are. text ends with the column; row is called when a row was read into the places.
+// eachOf reads the rows in which a column has one of some ids, without reflection. On PostgreSQL the ids travel as
+// one array, so that one prepared text serves any number. text ends with the column; row is called after each row is
+// read into the places.
 func eachOf(db *gorm.DB, text string, ids []UUID, row func(), places ...any) error {
 	if len(ids) == 0 {
 		return nil
@@ -127,7 +127,7 @@ func eachOf(db *gorm.DB, text string, ids []UUID, row func(), places ...any) err
 	if err != nil {
 		return err
 	}
-	defer func() { _ = rows.Close() }() // rows.Err tells what went wrong
+	defer func() { _ = rows.Close() }() // rows.Err reports the error
 	for rows.Next() {
 		if err := rows.Scan(places...); err != nil {
 			return err
@@ -149,8 +149,8 @@ func (t *tallying) add(m member) {
 	t.members[m.ID] = f
 }
 
-// standing reads what is counted already. Others delete of it what is too old for a board, so that it is read where it is
-// written.
+// standing reads what is counted already. It runs in the writing transaction, because ForgetBoards deletes old rows
+// concurrently.
 func (t *tallying) standing() error {
 	var r rankingRow
 	return eachOf(t.db, "SELECT customer_id, kind, start, score, shown FROM rankings WHERE customer_id", slices.Collect(maps.Keys(t.members)), func() {
@@ -162,15 +162,13 @@ func (t *tallying) standing() error {
 	}, &r.CustomerID, wholeIn(&r.Kind), wholeIn(&r.Start), (*number)(&r.Score), (*flag)(&r.Shown))
 }
 
-// counts reports whether a board is one of those that are counted. The others are whole boards of days
-// that stay while these are counted anew.
+// counts reports whether a board is being counted. The others are complete dated boards that stay during a recount.
 func (t *tallying) counts(b loyalty.Board) bool {
 	return b.Period == loyalty.BoardAll || b.Side == t.side
 }
 
-// scoredText reads what the events of a stretch of the tail scored. On PostgreSQL each is looked up
-// by its key, and in the months of the stretch only: joined, the planner reads either table by
-// other columns of its keys.
+// scoredText reads the scores of the events of a stretch of the tail. On PostgreSQL each is looked up by its key, and
+// in the months of the stretch only: with a join the planner reads either table by other columns of its keys.
 func scoredText(db *gorm.DB) string {
 	if db.Name() != "postgres" {
 		return `SELECT t.customer_id, e.at, CAST(SUM(CASE p.from_account WHEN @issued THEN p.points ELSE -p.points END) AS bigint) AS score
@@ -185,7 +183,7 @@ CROSS JOIN LATERAL (SELECT e.at, e.action FROM events e WHERE ` + feedOne + ` AN
 WHERE t.number > @from AND t.number <= @through AND p.score <> 0 AND e.action <> 'merge'`
 }
 
-// journal adds what was scored. The postings of a merge are left out.
+// journal adds the scores. It leaves out the postings of merges.
 func (t *tallying) journal() error {
 	span, err := spanOf(t.db, t.from, t.through)
 	if err != nil {
@@ -197,7 +195,7 @@ func (t *tallying) journal() error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = rows.Close() }() // rows.Err tells what went wrong
+	defer func() { _ = rows.Close() }() // rows.Err reports the error
 	for rows.Next() {
 		var customer UUID
 		var at Millis
@@ -221,7 +219,7 @@ func (t *tallying) journal() error {
 	return rows.Err()
 }
 
-// write brings the rows to what was counted.
+// write updates the rows to the counted scores.
 func (t *tallying) write() error {
 	if err := t.standing(); err != nil {
 		return err
@@ -244,16 +242,17 @@ func (t *tallying) write() error {
 	return errors.Join(updateRankings.in(t.db, changed.known), insertRankings.in(t.db, changed.fresh), moved.write(t.db))
 }
 
-// boardChanges are the rows of boards that are written anew, those that are new, and those that are no more.
+// boardChanges are the rows of boards to update, to insert and to delete.
 type boardChanges struct{ known, fresh, gone []rankingRow }
 
-// Rows of boards as arrays, since a thousand rows of five parameters each are more for PostgreSQL to read than to write. Who counts
-// does it alone and has read what there is, so that no row need be locked before it is written, or looked for before it is new.
+// Rows of boards travel as arrays: PostgreSQL spends more on reading a thousand rows of five parameters each than on
+// writing them. A counting transaction is alone and has read the existing rows, so it neither locks rows before
+// writing nor looks for them before inserting.
 var (
 	insertRankings = inserts("INSERT INTO rankings (customer_id, kind, start, score, shown) SELECT * FROM v", rankingFields...)
 	updateRankings = inserts(`UPDATE rankings r SET score = v.score, shown = v.shown FROM v
 WHERE r.customer_id = v.customer_id AND r.kind = v.kind AND r.start = v.start`, rankingFields...)
-	// Citus would send an UPDATE with all rows to every machine; what is inserted goes to its own
+	// Citus would send an UPDATE of many rows to every machine; an insert goes to the row's own machine
 	upsertRankings = inserts(`INSERT INTO rankings (customer_id, kind, start, score, shown) SELECT * FROM v WHERE true
 ON CONFLICT (customer_id, kind, start) DO UPDATE SET score = excluded.score, shown = excluded.shown`, rankingFields...)
 )
@@ -289,15 +288,14 @@ func remove(db *gorm.DB, gone []rankingRow) error {
 	return nil
 }
 
-// changes adds the rows that must be written, and those that are no more. moved
-// learns which stretches they leave and come to.
+// changes adds the rows to write and to delete. moved collects the stretches that they leave and enter.
 func (f *ranked) changes(t *tallying, to *boardChanges, moved moves) {
 	for _, r := range f.before {
 		b := r.board()
 		score, kept := f.scores[b]
 		own, shown := r.CustomerID == f.id, f.shown
 		switch {
-		case !t.counts(b): // it keeps its score, and shows customers who are active still
+		case !t.counts(b): // it keeps its score, and shows only customers who are still active
 			score, kept, shown = r.Score, true, f.shown && own
 		case own && kept:
 			delete(f.scores, b)

@@ -8,12 +8,12 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// onBoard is the condition that an entry is of a board and shown.
+// onBoard is the condition that an entry is on a board and shown.
 func onBoard(b loyalty.Board) sqlFragment {
 	return sqlFragment{}.and("kind = ? AND start = ? AND shown = ?", kindOf(b), b.Start, true)
 }
 
-// boardPlace is an expression for a customer's place: their score and their id.
+// boardPlace is an expression for a place on a board: a score and a customer's id.
 type boardPlace struct{ score, id sqlFragment }
 
 func placeOnBoard(p *loyalty.BoardPlace) *boardPlace {
@@ -23,8 +23,8 @@ func placeOnBoard(p *loyalty.BoardPlace) *boardPlace {
 	return &boardPlace{sqlFragment{"?", []any{p.Score}}, sqlFragment{"?", []any{UUID(p.Customer)}}}
 }
 
-// stretch reads entries from a place downwards, or upwards, the highest score
-// first. The page is cut out of the index before any customer is looked up.
+// stretch reads entries from a place downwards, or upwards, in that order. It cuts the page from the index before it
+// looks up any customer.
 func stretch(b loyalty.Board, from *boardPlace, page stretchSize, list *[]loyalty.BoardEntry) question {
 	inner, order, beyond := onBoard(b), "score DESC, customer_id DESC", "<"
 	if page.up {
@@ -42,7 +42,7 @@ JOIN customers c ON c.id = r.customer_id ORDER BY r.score DESC, r.customer_id DE
 	}, (*UUID)(&e.Customer), (*number)(&e.Score), (*plain)(&e.Name), (*plain)(&e.Handler), (*plain)(&e.ImageURL))
 }
 
-// stretchSize is which entries are read from a place on.
+// stretchSize says which entries are read from a place on.
 type stretchSize struct {
 	limit, offset int
 	up            bool
@@ -75,7 +75,7 @@ func (s boardStore) BoardAround(ctx context.Context, b loyalty.Board, customer l
 	var shown flag
 	var above, below []loyalty.BoardEntry
 	var ranks ranksRead
-	// of those below from themselves on: ids are never the last of all
+	// the entries below begin with the customer's own, because an id always has a successor
 	stands := sqlFragment{"(SELECT score" + own.text + " AND shown = ?)", append(slices.Clip(own.args), true)}
 	place := func(id loyalty.ID) *boardPlace { return &boardPlace{stands, sqlFragment{"?", []any{UUID(id)}}} }
 	err = s.ask(ctx, []question{
@@ -90,7 +90,7 @@ func (s boardStore) BoardAround(ctx context.Context, b loyalty.Board, customer l
 	return list, score, err
 }
 
-// after is the id that follows another one.
+// after is the next id.
 func after(id loyalty.ID) loyalty.ID {
 	for i := len(id) - 1; i >= 0; i-- {
 		if id[i]++; id[i] != 0 {
@@ -100,9 +100,9 @@ func after(id loyalty.ID) loyalty.ID {
 	return id
 }
 
-// ranksRead computes the ranks of consecutive entries. For the first score and the second the
-// database counts how many are higher; the other ranks follow from the page, which has all entries
-// between. On a page that begins with the very first entry, all do.
+// ranksRead computes the ranks of consecutive entries. For the first two distinct scores the database counts how many
+// are higher; the other ranks follow from the page, which has all entries between. On a page that begins with the
+// very first entry, all ranks follow from the page.
 type ranksRead struct {
 	higher [2]number
 	asked  int
@@ -134,14 +134,14 @@ func (r *ranksRead) tell(rows []loyalty.BoardEntry) {
 			rows[i].Rank = 1 + int64(r.higher[scores])
 		case i == 0:
 			rows[i].Rank = 1
-		default: // one for each entry since the second score began, which has a rank of its own
+		default: // each entry with an equal score before this one takes a rank
 			rows[i].Rank = rows[i-1].Rank + equals(rows[:i])
 		}
 		scores++
 	}
 }
 
-// equals counts the last entries that have one score.
+// equals counts the last entries that have the same score.
 func equals(rows []loyalty.BoardEntry) (n int64) {
 	for i := len(rows) - 1; i >= 0 && rows[i].Score == rows[len(rows)-1].Score; i-- {
 		n++
@@ -149,8 +149,8 @@ func equals(rows []loyalty.BoardEntry) (n int64) {
 	return n
 }
 
-// higher counts the customers with a higher score: those of its own stretch in the
-// index, the others by their stretches.
+// higher counts the customers with a higher score: those in the score's own stretch in the index, the others by the
+// counts of their stretches.
 func higher(b loyalty.Board, score int64) sqlFragment {
 	own := stretchOf(score)
 	near := onBoard(b).and("score > ? AND score <= ?", score, stretchEnd(own))

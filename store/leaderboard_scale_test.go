@@ -83,8 +83,8 @@ var diary = []string{
 	`VACUUM ANALYZE`,
 }
 
-// TestLeaderboardCounting measures how long it takes to count everybody anew. It needs
-// LOYALTY_TORTURE, and asserts no time.
+// TestLeaderboardCounting measures how long a recount of all customers takes. It needs LOYALTY_TORTURE, and asserts
+// no time.
 func TestLeaderboardCounting(t *testing.T) {
 	if os.Getenv("LOYALTY_TORTURE") == "" {
 		t.Skip("LOYALTY_TORTURE is not set")

@@ -6,8 +6,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// BoardScores counts who is on a board in bands of scores, most at most: the lowest and the highest score stand at the ends of
-// the index, and between two bands it is asked how many are above.
+// BoardScores counts the customers on a board in bands of scores, most at most. The lowest and the highest score are
+// the ends of the index; between two bands it counts how many are above.
 func (s boardStore) BoardScores(ctx context.Context, b loyalty.Board, most int) (bands []loyalty.ScoreBand, err error) {
 	var ends []int64
 	var score number

@@ -7,7 +7,7 @@ import (
 	"gorm.io/gorm/clause"
 )
 
-// rankingCountRow is how many customers are shown with scores of one stretch.
+// rankingCountRow is the number of customers who are shown with scores of one stretch.
 type rankingCountRow struct {
 	Kind      boardKind `gorm:"primaryKey;autoIncrement:false"`
 	Start     int       `gorm:"primaryKey;autoIncrement:false"`
@@ -17,7 +17,7 @@ type rankingCountRow struct {
 
 func (rankingCountRow) TableName() string { return "ranking_counts" }
 
-// moves are by how many customers each stretch grows or shrinks.
+// moves are the changes of these numbers, by stretch.
 type moves map[rankingCountRow]int64
 
 func (m moves) add(r *rankingRow, n int64) {
@@ -42,7 +42,7 @@ func (m moves) write(db *gorm.DB) error {
 	}), rows)
 }
 
-// moveCounts adds to what is counted, as arrays.
+// moveCounts adds to the stored numbers, as arrays.
 var moveCounts = inserts(`INSERT INTO ranking_counts (kind, start, stretch, customers) SELECT * FROM v WHERE true
 ON CONFLICT (kind, start, stretch) DO UPDATE SET customers = ranking_counts.customers + excluded.customers`,
 	field[rankingCountRow]{"kind", "smallint", func(r *rankingCountRow) any { return wholeIn(&r.Kind) }},
@@ -50,15 +50,14 @@ ON CONFLICT (kind, start, stretch) DO UPDATE SET customers = ranking_counts.cust
 	field[rankingCountRow]{"stretch", "integer", func(r *rankingCountRow) any { return wholeIn(&r.Stretch) }},
 	field[rankingCountRow]{"customers", "bigint", func(r *rankingCountRow) any { return (*number)(&r.Customers) }})
 
-// fine is how many stretches of scores lie between a score and its double: stretches
-// grow with the scores, so that a stretch is less than a hundredth of its scores
-// wide, and small scores have one each.
+// fine is how many stretches lie between a score and its double. Stretches grow with the scores: each is narrower
+// than a hundredth of its scores, and small scores have one stretch each.
 const fine = 128
 
-// stretchOf is the stretch that a score is in. It grows with the score.
+// stretchOf is the stretch of a score. It grows with the score.
 func stretchOf(score int64) int {
 	if score < 0 {
-		return -stretchOf(max(-score, 0)) // the least number of all has no counterpart
+		return -stretchOf(max(-score, 0)) // the least integer has no positive counterpart
 	}
 	e := max(0, bits.Len64(uint64(score))-bits.Len64(fine))
 	return e*fine + int(score>>e)

@@ -13,15 +13,15 @@ type leaverRow struct {
 
 func (leaverRow) TableName() string { return "leavers" }
 
-// insertLeavers stores the names of customers who leave, for webhooks only: if no webhook has to be
-// told, nothing is stored.
+// insertLeavers stores the names of customers who leave, for webhooks only: without a webhook that must be told,
+// nothing is stored.
 var insertLeavers = inserts(`INSERT INTO leavers (customer_id, sealed, at) SELECT v.customer_id, v.sealed, v.at FROM v
 WHERE EXISTS (SELECT 1 FROM webhooks w WHERE `+listening+`) ON CONFLICT (customer_id) DO NOTHING`,
 	field[leaverRow]{"customer_id", "uuid", func(r *leaverRow) any { return &r.CustomerID }},
 	field[leaverRow]{"sealed", "bytea", func(r *leaverRow) any { return (*blob)(&r.Sealed) }},
 	field[leaverRow]{"at", "bigint", func(r *leaverRow) any { return &r.At }})
 
-// leaversOf are the customers who leave with a batch.
+// leaversOf lists the customers who leave with a batch.
 func leaversOf(w *loyalty.Writes, key sealer) (rows []leaverRow) {
 	for i := range w.Customers {
 		c := &w.Customers[i]

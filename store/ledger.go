@@ -25,15 +25,15 @@ const (
 	LedgerUnchecked = loyalty.LedgerUnchecked
 )
 
-// MaxFindings is how many places a check names.
+// MaxFindings is how many findings a check reports at most.
 const MaxFindings = 20
 
 // proof proves what is stored: invariants, rebuilds from the journal, anchors.
 type proof struct{ *database }
 
-// VerifyLedger proves the ledger's invariants over a live database, all as of one instant. The
-// database adds up and returns only what is wrong, so memory does not grow with the ledger. Every
-// check is reported, even if it could not be made.
+// VerifyLedger proves the ledger's invariants over a live database, all as of one instant. The database adds up and
+// returns only faults, so memory does not grow with the ledger. Every check is reported, even if it could not be
+// made.
 func (s proof) VerifyLedger(ctx context.Context, report func(LedgerCheck)) {
 	checks := ledgerChecks()
 	reported := 0
@@ -62,24 +62,22 @@ func orUnknown(err error) error {
 	return err
 }
 
-// ledgerCheck is one claim about the whole ledger. Each query returns the places where it does not
-// hold.
+// ledgerCheck is one claim about the whole ledger. Each query returns the places where it does not hold.
 type ledgerCheck struct {
 	invariant, title string
 	queries          []ledgerQuery
 	custom           func(*gorm.DB, func(LedgerFinding)) error
 }
 
-// ledgerQuery finds faults of one sort. Its rows are: customer, row id, row
-// name, and two numbers for each label, as it is and as it should be.
+// ledgerQuery finds faults of one kind. Its rows are: customer, row id, row name, and two numbers for each label, the
+// actual and the expected one.
 type ledgerQuery struct {
 	fault  string
 	labels []string
 	sql    string
 }
 
-// verify makes one check. A failure inside it must not end the transaction that
-// the other checks need, hence the savepoint.
+// verify makes one check. A savepoint keeps its failure from ending the transaction that the other checks need.
 func (c ledgerCheck) verify(db *gorm.DB) LedgerCheck {
 	result := LedgerCheck{Invariant: c.invariant, Title: c.title, Verdict: LedgerHeld}
 	found := func(f LedgerFinding) {
@@ -117,7 +115,7 @@ func (q ledgerQuery) run(db *gorm.DB, found func(LedgerFinding)) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", q.fault, err)
 	}
-	defer func() { _ = rows.Close() }() // rows.Err tells what went wrong
+	defer func() { _ = rows.Close() }() // rows.Err reports the error
 	for rows.Next() {
 		f, err := q.finding(rows)
 		if err != nil {
@@ -158,7 +156,7 @@ func figureText(n sql.NullInt64) string {
 	return fmt.Sprint(n.Int64)
 }
 
-// addNames adds the callers' identifiers.
+// addNames adds the customers' identifiers.
 func addNames(db *gorm.DB, findings []LedgerFinding) error {
 	ids := make([]UUID, len(findings))
 	for i, f := range findings {

@@ -11,11 +11,10 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// chainPage is how many customers' journals are read by one query, which puts them
-// in order.
+// chainPage is how many customers' journals one query reads and sorts.
 const chainPage = 1000
 
-// postingsOf writes the postings of an event of a customer as postingText does.
+// postingsOf writes the postings of a customer's event in the format of postingText.
 func postingsOf(db *gorm.DB, customer, event string) string {
 	lot, aggregate := `lower(hex(p.lot_id))`, `group_concat(t, '')`
 	if db.Name() != "sqlite" {
@@ -25,8 +24,8 @@ func postingsOf(db *gorm.DB, customer, event string) string {
 		`, '') || ':' || p.points || ';' AS t FROM postings p WHERE p.customer_id = ` + customer + ` AND p.event_id = ` + event + ` ORDER BY p.seq) q)`
 }
 
-// chainsMatch folds every customer's journal again, and compares the heads with
-// those that stand with the figures and with those of the last anchor.
+// chainsMatch folds every customer's journal again, and compares the heads with those stored with the figures and
+// with those of the last anchor.
 func chainsMatch(db *gorm.DB, found func(LedgerFinding)) error {
 	moved, err := movedLinks(db)
 	if err != nil {
@@ -50,8 +49,7 @@ func chainsMatch(db *gorm.DB, found func(LedgerFinding)) error {
 	}
 }
 
-// movedLinks are the postings that name another customer's event: of merges only,
-// so that they fit into memory.
+// movedLinks are the postings that name another customer's event. Only merges make them, so they fit into memory.
 func movedLinks(db *gorm.DB) (map[UUID][]link, error) {
 	rows, err := db.Raw(`SELECT m.customer_id, m.event_id, ` + postingsOf(db, "m.customer_id", "m.event_id") + `
 FROM (SELECT DISTINCT p.customer_id, p.event_id FROM postings p JOIN customers c ON c.id = p.customer_id AND c.merged_into IS NOT NULL
@@ -59,7 +57,7 @@ FROM (SELECT DISTINCT p.customer_id, p.event_id FROM postings p JOIN customers c
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = rows.Close() }() // rows.Err tells what went wrong
+	defer func() { _ = rows.Close() }() // rows.Err reports the error
 	moved := map[UUID][]link{}
 	for rows.Next() {
 		var l link
@@ -73,11 +71,11 @@ FROM (SELECT DISTINCT p.customer_id, p.event_id FROM postings p JOIN customers c
 	return moved, rows.Err()
 }
 
-// chainProof is the folding of all chains, a page of customers at a time.
+// chainProof folds all chains, a page of customers at a time.
 type chainProof struct {
 	db       *gorm.DB
 	moved    map[UUID][]link
-	anchored string // the query of what the last anchor found
+	anchored string // the query for the heads of the last anchor
 	found    func(LedgerFinding)
 	now      folded
 }
@@ -105,7 +103,7 @@ ORDER BY b.customer_id, e.id`, args...).Rows()
 	if err != nil {
 		return last, err
 	}
-	defer func() { _ = rows.Close() }() // rows.Err tells what went wrong
+	defer func() { _ = rows.Close() }() // rows.Err reports the error
 	p.now = folded{}
 	for rows.Next() {
 		if err := p.row(rows); err != nil {
@@ -117,7 +115,7 @@ ORDER BY b.customer_id, e.id`, args...).Rows()
 	return last, rows.Err()
 }
 
-// nextChains is the condition for the customers after one.
+// nextChains is the condition for the customers after a given one.
 func nextChains(db *gorm.DB, after UUID) (where string, args []any, err error) {
 	if db.Name() == "citus" {
 		return nextOnMachines(db, after, chainPage)
@@ -128,7 +126,7 @@ func nextChains(db *gorm.DB, after UUID) (where string, args []any, err error) {
 	return where + "ORDER BY customer_id LIMIT ?", append(args, chainPage), nil
 }
 
-// row folds one event, or begins a customer without one.
+// row folds one event, or begins a customer without events.
 func (p *chainProof) row(rows *sql.Rows) error {
 	var f folded
 	var l link
@@ -160,7 +158,7 @@ func (p *chainProof) fold(l *link) {
 	}
 }
 
-// close ends the current customer and reports what does not match.
+// close ends the current customer and reports mismatches.
 func (p *chainProof) close() {
 	n := &p.now
 	if n.customer == (UUID{}) {
@@ -181,8 +179,7 @@ func (p *chainProof) close() {
 	p.now = folded{}
 }
 
-// anchorMatches compares what was anchored with the digest of the last anchor, which is in the log
-// as well.
+// anchorMatches compares the anchored heads with the digest of the last anchor, which is in the log as well.
 func anchorMatches(db *gorm.DB, found func(LedgerFinding)) error {
 	last, ok, err := lastAnchor(db)
 	if err != nil || !ok {

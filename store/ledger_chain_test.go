@@ -62,8 +62,8 @@ func TestChainGoesOn(t *testing.T) {
 	})
 }
 
-// TestAnchors: somebody who changes the journal and every hash in the database is
-// found out by the digest that left it.
+// TestAnchors: an attacker that changes the journal and every hash in the database is revealed by the digest kept
+// elsewhere.
 func TestAnchors(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		l := newLedger(t, url)
@@ -147,7 +147,7 @@ func TestAnchorInTheMiddle(t *testing.T) {
 	})
 }
 
-// earnLater adds an event called later to a customer who is stored.
+// earnLater adds an event called later to a stored customer.
 func (m *member) earnLater(s *store.Store, n int64) {
 	m.t.Helper()
 	needs := loyalty.Needs{Customers: []loyalty.CustomerNeeds{{ID: m.c.ID}}, Now: m.now}

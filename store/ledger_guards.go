@@ -9,8 +9,8 @@ import (
 	"gorm.io/gorm"
 )
 
-// The guards that make the journal and the audit trail append-only. Anyone who may change the
-// schema can remove them, so the proof checks that they exist.
+// The guards that make the journal and the audit trail append-only. A role that may change the schema can remove
+// them, so the proof checks that they exist.
 var (
 	postgresGuards = []guard{
 		{"events", "events_stay"}, {"events", "events_whole"}, {"postings", "postings_stay"}, {"postings", "postings_whole"},
@@ -56,8 +56,8 @@ func sqliteGuardsStand(db *gorm.DB, found func(LedgerFinding)) error {
 	return nil
 }
 
-// postgresGuardsStand also looks at every partition of the journal, at what the
-// triggers call, and at whether sessions of this role fire them at all.
+// postgresGuardsStand also checks every partition of the journal, the functions that the triggers call, and whether
+// sessions of this role fire them at all.
 func postgresGuardsStand(db *gorm.DB, found func(LedgerFinding)) error {
 	tables := map[string][]string{}
 	for _, g := range postgresGuards {
@@ -103,7 +103,7 @@ WHERE c.relnamespace = (SELECT relnamespace FROM pg_class WHERE oid = 'events'::
 	return firesTriggers(db, found)
 }
 
-// firesTriggers: a session that plays a replica fires no ordinary trigger.
+// firesTriggers finds sessions with the role of a replica, which fire no ordinary trigger.
 func firesTriggers(db *gorm.DB, found func(LedgerFinding)) error {
 	var role string
 	if err := db.Raw(`SELECT current_setting('session_replication_role')`).Scan(&role).Error; err != nil {

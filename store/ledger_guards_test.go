@@ -9,8 +9,7 @@ import (
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
-// TestLedgerUnguarded: whoever takes a guard away, switches it off or makes it let
-// everything pass is seen by the next proof.
+// TestLedgerUnguarded: the next proof finds a guard that was removed, switched off or made ineffective.
 func TestLedgerUnguarded(t *testing.T) {
 	for kind, tries := range map[string][][2]string{
 		"postgres": {

@@ -13,9 +13,8 @@ import (
 // holdsPage is how many customers are read together, which limits memory.
 const holdsPage = 1000
 
-// holdsMatch compares, for each customer and each lot, what reservations and
-// pending purchases hold with what is reserved. The holds are documents, so
-// this is done here and not in SQL, a page of customers at a time.
+// holdsMatch compares, for each customer and each lot, the points that reservations and pending purchases hold with
+// the reserved points. The holds are documents, so the program does this itself, a page of customers at a time.
 func holdsMatch(db *gorm.DB, found func(LedgerFinding)) error {
 	var after UUID
 	for {
@@ -33,8 +32,7 @@ func holdsMatch(db *gorm.DB, found func(LedgerFinding)) error {
 	}
 }
 
-// between limits a query to customers after one and up to another; a zero id is
-// no limit.
+// between limits a query to customers after one and up to another; a zero id is no limit.
 func between(db *gorm.DB, after, last UUID) *gorm.DB {
 	if after != (UUID{}) {
 		db = db.Where("customer_id > ?", after)
@@ -45,8 +43,8 @@ func between(db *gorm.DB, after, last UUID) *gorm.DB {
 	return db
 }
 
-// heldBy reads the documents of a page of customers and of those merged into
-// them: the points of both are the customer's now. Merged ones are on no page.
+// heldBy reads the documents of a page of customers and of those merged into them, whose points are the customer's
+// now. Merged customers are on no page.
 func heldBy(db *gorm.DB, after, last UUID, table, document string) *gorm.DB {
 	on := "c.merged_into IS NULL AND c.id <= ? OR c.merged_into <= ?"
 	values := []any{last, last}
@@ -61,11 +59,11 @@ func heldBy(db *gorm.DB, after, last UUID, table, document string) *gorm.DB {
 // lotKey is a lot of a customer.
 type lotKey struct{ customer, lot UUID }
 
-// holds is a page of customers under comparison.
+// holds compares a page of customers.
 type holds struct {
 	found func(LedgerFinding)
 	held  map[lotKey]int64 // by reservations and pending purchases
-	lots  map[lotKey]int64 // as the lots say
+	lots  map[lotKey]int64 // reserved in the lots
 }
 
 func (h *holds) load(db *gorm.DB, after, last UUID) error {
@@ -94,13 +92,13 @@ func (h *holds) load(db *gorm.DB, after, last UUID) error {
 	})
 }
 
-// documents adds what documents hold. Rows are customer, name and document.
+// documents adds the holds of documents. Rows are customer, name and document.
 func (h *holds) documents(db *gorm.DB, read func([]byte) ([]points.Portion, error)) error {
 	rows, err := db.Rows()
 	if err != nil {
 		return err
 	}
-	defer func() { _ = rows.Close() }() // rows.Err tells what went wrong
+	defer func() { _ = rows.Close() }() // rows.Err reports the error
 	for rows.Next() {
 		var customer UUID
 		var name, text Text
@@ -121,7 +119,7 @@ func (h *holds) documents(db *gorm.DB, read func([]byte) ([]points.Portion, erro
 	return rows.Err()
 }
 
-// compare looks at the page in the order of customers.
+// compare checks the page in the order of customers.
 func (h *holds) compare(page []loyalty.Customer) {
 	byCustomer := map[UUID][]lotKey{}
 	total := map[UUID]int64{}

@@ -10,25 +10,24 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
-// quarter is the resolution of expiries, in milliseconds: every time zone of today begins its days
-// at a full quarter of an hour, and so its months.
+// quarter is the resolution of expiries, in milliseconds: in every current time zone days and months begin at a full
+// quarter of an hour.
 const quarter = "900000"
 
-// outstandingGroups adds up the open lots, by the last moment at which they are good: what lasts through the last day of a month
-// expires when the next month begins. Those that depend on activity are grouped by it and by
-// their period, from which the caller computes the expiry. Origin is part of the groups, so that
-// both views of what is owed come from the same rows.
+// outstandingGroups adds up the open lots by the last moment at which they are valid: a lot that lasts through the
+// last day of a month expires when the next month begins. Lots that depend on activity are grouped by the activity
+// and their period, from which the caller computes the expiry. Origin is part of the groups, so that both views of
+// the liability come from the same rows.
 const outstandingGroups = `SELECT (l.expires_at - 1) / ` + quarter + ` * ` + quarter + ` AS expires_at, l.idle_months, l.idle_days,
 	CASE WHEN l.idle_months > 0 OR l.idle_days > 0 THEN b.last_activity_at / ` + quarter + ` * ` + quarter + ` END AS last_activity,
 	l.origin, %s, COUNT(*) AS lots
 FROM lots l JOIN balances b ON b.customer_id = l.customer_id WHERE l.open
 GROUP BY 1, 2, 3, 4, 5`
 
-// wide is a sum in two halves: SQLite refuses one beyond 64 bits, and balances of
-// all customers reach it.
+// wide is a sum in two halves: SQLite refuses a sum beyond 64 bits, which balances of all customers can reach.
 type wide struct{ High, Low int64 }
 
-// wideSum sums up whole numbers as a wide: what is above the lower 32 bits, and them.
+// wideSum sums up whole numbers as a wide: the part above the lower 32 bits, and the lower 32 bits.
 func wideSum(column string) string {
 	return sumOf("("+column+") >> 32") + ", " + sumOf("("+column+") & 4294967295")
 }
@@ -38,8 +37,7 @@ func (w wide) add(to *big.Int) {
 	to.Add(to, high.Lsh(high, 32)).Add(to, big.NewInt(w.Low))
 }
 
-// Outstanding sums up the open lots and the figures of all customers on one instant:
-// one pass over either.
+// Outstanding sums up the open lots and the figures of all customers as of one instant, in one pass over each.
 func (s proof) Outstanding(ctx context.Context) (totals loyalty.LedgerTotals, groups []loyalty.LotGroup, err error) {
 	figures := figureSums()
 	err = s.asks(ctx, figures.question(), lotSums(&groups))

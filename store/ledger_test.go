@@ -83,8 +83,8 @@ func (l *ledger) apart(statements string) []string {
 	return []string{statements}
 }
 
-// damage changes what is written for good, as somebody with the database's
-// password could: without the guards, which are put back.
+// damage changes append-only rows, as an attacker with the database's password could: without the guards, which are
+// restored.
 func (l *ledger) damage(t *testing.T, statements string) {
 	t.Helper()
 	if storetest.OnCitus() && l.postgres {

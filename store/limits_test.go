@@ -108,8 +108,7 @@ func TestLostAdministrativeCommit(t *testing.T) {
 	require.Len(t, snapshot.Modules, 1, "it was done")
 }
 
-// A pooler's session is none of the server's: that nobody knows it says nothing about
-// a commit that is still under way.
+// A pooler's session is not the server's: that the server does not know it says nothing about a commit in progress.
 func TestLostCommitBehindAPooler(t *testing.T) {
 	storetest.PlainOnly(t)
 	url := storetest.Postgres(t)

@@ -2,8 +2,8 @@ package store
 
 import "github.com/loyalty-platform/loyalty/server/loyalty"
 
-// answers asks for each answer under both its names, for as long as rows with the clear one can
-// exist: an answer that is not found means an effect that happens twice.
+// answers reads each answer under both its names, for as long as rows with the clear name can exist: a missed answer
+// would repeat its effect.
 func (l *loader) answers(list []calls) []calls {
 	if len(l.needs.Answers) == 0 {
 		return list

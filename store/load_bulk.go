@@ -6,8 +6,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// selectMemberships reads the lists that customers are on, with one statement for each way of
-// naming customers.
+// selectMemberships reads the lists that customers are on, with one statement for each way of naming customers.
 var selectMemberships [lookups]*statement[rowKey]
 
 func init() {
@@ -31,7 +30,7 @@ func (l *loader) memberships(list []calls, s *statement[rowKey], wanted []rowKey
 	})
 }
 
-// items reads which items of bulk operations still have to be done.
+// items reads which items of bulk operations are still open.
 func (l *loader) items(list []calls) []calls {
 	if len(l.needs.Items) == 0 {
 		return list

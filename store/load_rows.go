@@ -61,7 +61,7 @@ func (l *loader) lots(list []calls, s *statement[rowKey], wanted []rowKey) []cal
 	opened := slices.Contains(selectLotsOpened[:], s) // another statement may find it as well
 	return read(list, s, wanted, lotTable.into(&lot), func() error {
 		loading := l.out.Customers[lot.Customer]
-		if loading == nil { // it was created between the statements: not loaded
+		if loading == nil { // created between the statements: not loaded
 			return nil
 		}
 		if (l.twice || opened) && slices.ContainsFunc(loading.Lots, func(known points.Lot) bool { return known.ID == lot.ID }) {
@@ -84,7 +84,7 @@ func (l *loader) transactions(list []calls, s *statement[rowKey], wanted []rowKe
 			return nil
 		}
 		t.Holder = loyalty.ID(holder)
-		if s != selectTransactions { // asked for by who has them
+		if s != selectTransactions { // requested by owner
 			if loading := l.out.Customers[t.Holder]; loading != nil {
 				loading.Transactions[t.Name] = t
 			}
@@ -120,7 +120,7 @@ func (l *loader) names(list []calls, wanted []rowKey) []calls {
 	})
 }
 
-// version asks for the version of the programme in force.
+// version reads the version of the programme in force.
 func (l *loader) version(list []calls) []calls {
 	if !l.needs.Version {
 		return list
@@ -128,8 +128,7 @@ func (l *loader) version(list []calls) []calls {
 	return read(list, selectVersion, []int{1}, []any{(*number)(&l.out.Version)}, func() error { return nil })
 }
 
-// share passes purchases and reservations to the needs that asked for them, and records which lots
-// were read.
+// share passes purchases and reservations to the needs that requested them, and records which lots were read.
 func (l *loader) share() {
 	for i := range l.needs.Customers {
 		n := &l.needs.Customers[i]
@@ -152,7 +151,7 @@ func (l *loader) share() {
 	l.sharePast()
 }
 
-// loading returns the loaded customer whom needs are about; nil if there is none.
+// loading returns the loaded customer that needs are about; nil if there is none.
 func (l *loader) loading(n *loyalty.CustomerNeeds) *loyalty.Loading {
 	switch {
 	case n.ID != (loyalty.ID{}):

@@ -7,16 +7,16 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// answerLife is how long a stored answer is repeated (decisions 1, idempotency). After it the row
-// counts as absent, whether or not the clean-up has come.
+// answerLife is how long a stored answer is repeated (decisions 1, idempotency). After it the row counts as absent,
+// even if it is not deleted yet.
 const answerLife = 24 * time.Hour
 
-// customerKey is a customer as needs name them, by one of the four fields.
+// customerKey is a customer in one of the four ways in which needs name customers.
 type customerKey struct {
 	loyalty.Name
 	id    loyalty.ID
-	email string // of an inactive one
-	match string // the e-mail of any live one
+	email string // of an inactive customer
+	match string // the e-mail of a customer who is not merged and did not opt out
 }
 
 // rowKey is one row of a load: the customer, and for some statements the purchase or lot.
@@ -26,12 +26,12 @@ type rowKey struct {
 	tx   string
 	lot  loyalty.ID
 	sort loyalty.ProgressKind
-	// holder is the customer who has now what was the customer's, if known before.
+	// holder is the customer who owns this customer's data now, if known before.
 	holder loyalty.ID
 }
 
-// lookup is one of the four ways in which needs name a customer. A load runs a statement for each
-// way that occurs, which is nearly always one.
+// lookup is one of the four ways in which needs name a customer. A load runs a statement for each way that occurs,
+// which is nearly always one.
 type lookup int
 
 const (
@@ -78,15 +78,15 @@ var (
 	selectOwners = selects(`SELECT n.owner FROM v JOIN names n ON n.kind = v.kind AND n.value = v.value`, keyKind, keyValue)
 	selectNames  = selects(`SELECT `+nameTable.of("n")+` FROM v JOIN names n ON n.kind = v.kind AND n.value = v.value`, keyKind, keyValue)
 
-	// A purchase is found through its claimed name, because it may be another customer's. The kind
-	// is sent with each row although it is always the same: with a constant, PostgreSQL walked all
-	// names of the kind and looked each up in v.
+	// A purchase is found through its claimed name, because it may be another customer's. The kind is sent with each
+	// row although it is always the same: with a constant, PostgreSQL would scan all names of the kind and look each
+	// up in v.
 	selectTransactions = selects(`SELECT COALESCE(h.merged_into, n.owner), `+purchaseTable.of("t", "customer_id", "n.owner", "transaction_id", "n.value")+` FROM v
  JOIN names n ON n.kind = v.kind AND n.value = v.value LEFT JOIN customers h ON h.id = n.owner
  LEFT JOIN transactions t ON t.customer_id = n.owner AND t.transaction_id = n.value`, keyKind, keyValue).
 		onCitus(`SELECT COALESCE(c.merged_into, c.id), `+purchaseTable.of("t", "customer_id", "c.id", "transaction_id", "v.tx")+` FROM v
  JOIN customers c ON c.id = v.id LEFT JOIN transactions t ON t.customer_id = c.id AND t.transaction_id = v.tx`, keyID, keyTx)
-	// What was bought before a merge falls due for the customer who has it now.
+	// A purchase of a merged customer falls due for the target.
 	selectDueTransactions = selects(withMerged(` FROM v JOIN customers c ON c.id = v.id`, holderOf+`, `+purchaseTable.of("t"),
 		`transactions t ON t.customer_id = $owner AND t.state = 'pending' AND t.auto_accept IS NOT NULL`), keyID).
 		onCitus(`SELECT `+holderOf+`, `+purchaseTable.of("t")+` FROM v JOIN customers c ON c.id = v.id
@@ -101,11 +101,11 @@ var (
 		field[int]{"id", "integer", func(id *int) any { return number(*id) }})
 )
 
-// holderOf is the customer who has now what was this customer's.
+// holderOf is the customer who owns this customer's data now.
 const holderOf = `COALESCE(c.merged_into, c.id)`
 
-// withMerged reads rows of the customers found as c and of those merged into them, because what was
-// theirs before a merge belongs to the target now.
+// withMerged reads rows of the customers found as c and of those merged into them, whose data belong to the target
+// now.
 func withMerged(from, columns, rows string) string {
 	of := func(owner string) string { return strings.ReplaceAll(rows, "$owner", owner) }
 	return `SELECT ` + columns + from + ` JOIN ` + of("c.id") +

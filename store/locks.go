@@ -7,8 +7,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// lockable are the rows that a locked load takes before it reads. Counts and
-// pools are known by their keys.
+// lockable are the rows that a locked load takes before it reads. Counts and pools are known by their keys.
 type lockable struct {
 	customers, coupons []loyalty.ID
 }
@@ -35,10 +34,9 @@ func (l *loader) find(q *loadPlan) (*lockable, []calls) {
 	return found, list
 }
 
-// The locks, one row at a time. An UPDATE does it, because a SELECT … FOR UPDATE
-// over several rows cannot be spread over machines. The codes of a pool are not
-// known before: they are taken as the load will find them, and one that was taken
-// meanwhile is passed over. A count that does not exist yet is made.
+// The locks, one row at a time. An UPDATE takes them, because Citus cannot spread a SELECT … FOR UPDATE over several
+// rows. The codes of a pool are unknown before: they are locked in the order in which the load finds them, and a code
+// that was taken meanwhile is skipped. A missing count is created.
 const (
 	lockCustomer = `UPDATE balances SET version = version WHERE customer_id = $1`
 	lockCoupon   = `UPDATE coupons SET version = version WHERE id = $1`
@@ -54,8 +52,7 @@ type dueLimit struct {
 
 const dueCustomers = `SELECT b.customer_id FROM balances b WHERE b.due_at <= (SELECT at FROM v) ORDER BY b.due_at LIMIT (SELECT n FROM v)`
 
-// selectDue takes due customers. SQLite has one writer: no
-// other batch can have them in hand.
+// selectDue takes due customers. SQLite has one writer, so no other batch can be working on them.
 var selectDue = selects(dueCustomers+` FOR UPDATE SKIP LOCKED`,
 	field[dueLimit]{"at", "bigint", func(a *dueLimit) any { return (*Millis)(&a.at) }},
 	field[dueLimit]{"n", "bigint", func(a *dueLimit) any { return number(a.n) }}).onSQLite(dueCustomers)
@@ -76,7 +73,7 @@ func (l *loader) take() []calls {
 	})
 }
 
-// taken adds the customers that were taken to those that are named.
+// taken adds the due customers that were taken to the named ones.
 func (l *loader) taken() {
 	named := slices.Clip(l.needs.Customers)
 	for _, id := range l.out.Due {

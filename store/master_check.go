@@ -13,11 +13,11 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// ErrMasterKey says that the database was sealed with another master key. A node that continued
-// would seal secrets and customers' keys that no other node can open.
+// ErrMasterKey says that the database was sealed with another master key. A node that continued would seal secrets
+// and customers' keys that no other node can open.
 var ErrMasterKey = errors.New("LOYALTY_MASTER_KEY is not the key that this database was sealed with")
 
-// masterCheckRow is the one value that reports whether the master key is the right one.
+// masterCheckRow is the value that tests whether the master key is the right one.
 type masterCheckRow struct {
 	ID     int `gorm:"primaryKey;autoIncrement:false"`
 	Sealed []byte
@@ -25,14 +25,13 @@ type masterCheckRow struct {
 
 func (masterCheckRow) TableName() string { return "master_check" }
 
-// masterCheckText is what is sealed; it is no secret.
+// masterCheckText is the sealed text; it is no secret.
 const masterCheckText = "loyalty"
 
 func masterCheckID() []byte { return rowID("master_check", "1") }
 
-// CheckMasterKey fails with ErrMasterKey where the database was sealed with another key, and learns
-// how names are hashed. A database without a check value, which older programs left, gets one from
-// the first node whose key opens what is sealed in it.
+// CheckMasterKey fails with ErrMasterKey if the database was sealed with another key, and loads the key for hashing
+// names. A database without a check value gets one from the first node whose key opens a sealed value in it.
 func (s upkeep) CheckMasterKey(ctx context.Context) error {
 	db := s.write.WithContext(ctx)
 	known, err := s.masterKnown(db)
@@ -45,7 +44,7 @@ func (s upkeep) CheckMasterKey(ctx context.Context) error {
 	row := masterCheckRow{ID: 1, Sealed: s.sealer.seal(masterCheckID(), []byte(masterCheckText))}
 	err = s.classify(db.Clauses(clause.OnConflict{DoNothing: true}).Create(&row).Error)
 	if errors.Is(err, loyalty.ErrDatabaseAway) {
-		return nil // it cannot be written now, so that nothing wrong can be sealed either
+		return nil // no wrong value can be sealed while the database cannot be written
 	}
 	if err == nil { // another node may have been faster, with another key
 		_, err = s.masterKnown(db)
@@ -66,11 +65,10 @@ func (s upkeep) masterKnown(db *gorm.DB) (bool, error) {
 	return true, s.loadNames(db, old)
 }
 
-// sealedSample is how many values of each kind are tried: one that opens is enough,
-// and a few may have been damaged.
+// sealedSample is how many values of each kind are tried: one that opens is enough, and a few may have been damaged.
 const sealedSample = 20
 
-// opensSomething fails with ErrMasterKey where values are sealed and none opens.
+// opensSomething fails with ErrMasterKey if there are sealed values and none opens.
 func (s upkeep) opensSomething(db *gorm.DB) error {
 	var secrets []secretRow
 	var keys []customerKeyRow
@@ -94,7 +92,7 @@ func (s upkeep) opensSomething(db *gorm.DB) error {
 	return nil
 }
 
-// MasterKeyFingerprint is that of the key that the store seals with. While the master key is
+// MasterKeyFingerprint is the fingerprint of the key that the store seals with. While the master key is being
 // changed, the old one's follows after a plus: both are needed.
 func (s upkeep) MasterKeyFingerprint() string {
 	if s.sealer.names.old.Load() {
@@ -103,7 +101,7 @@ func (s upkeep) MasterKeyFingerprint() string {
 	return s.sealer.prints[0]
 }
 
-// namesKeyRow is the key under which names are hashed, once the master key was changed.
+// namesKeyRow is the key for hashing names, once the master key was changed.
 type namesKeyRow struct {
 	ID     int `gorm:"primaryKey;autoIncrement:false"`
 	Sealed []byte
@@ -113,8 +111,8 @@ func (namesKeyRow) TableName() string { return "names_key" }
 
 func namesKeyID() []byte { return rowID("names_key", "1") }
 
-// loadNames learns the key under which names are hashed: the one that a change of the
-// master key left, else the one that follows from the key the database was sealed with.
+// loadNames loads the key for hashing names: the one stored by a change of the master key, else the one derived from
+// the key that the database was sealed with.
 func (s upkeep) loadNames(db *gorm.DB, old bool) error {
 	s.sealer.names.old.Store(old)
 	var rows []namesKeyRow

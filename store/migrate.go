@@ -29,9 +29,9 @@ type Migration struct {
 	AppliedAt time.Time
 }
 
-// Migrate brings the schema up to date, and on an empty database makes the months of
-// the journal. On a database that is spread over machines it also puts each table in its place. It does nothing on a current database, may run on several nodes at
-// once, and fails with ErrMasterKey where the database was sealed with another key.
+// Migrate brings the schema up to date, and on an empty database creates the months of the journal. On a database
+// that is spread over machines it also puts each table in its place. It does nothing on a current database, may run
+// on several nodes at once, and fails with ErrMasterKey if the database was sealed with another key.
 func (s upkeep) Migrate(ctx context.Context) error {
 	version, err := s.SchemaVersion(ctx)
 	if err != nil {
@@ -52,8 +52,8 @@ func (s upkeep) Migrate(ctx context.Context) error {
 	return s.CheckMasterKey(ctx)
 }
 
-// up applies the pending migrations. SQLite has no lock that spans migrations, so another process
-// may apply one first; as long as the version grows, it continues.
+// up applies the pending migrations. SQLite has no lock that spans migrations, so another process may apply one
+// first; up continues while the version grows.
 func (s upkeep) up(ctx context.Context) error {
 	p, err := s.migrations()
 	if err != nil {
@@ -139,8 +139,7 @@ func (s *database) migrations() (*goose.Provider, error) {
 	folder := string(dialect)
 	options := []goose.ProviderOption{goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger())}
 	if dialect == goose.DialectPostgres {
-		// Probed every second for five minutes: a long migration of another
-		// node is waited for, not failed on.
+		// Probed every second for five minutes, to wait for a long migration of another node.
 		locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300))
 		if err != nil {
 			return nil, err

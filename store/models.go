@@ -4,9 +4,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// The rows of administration, as GORM reads and writes them; those of customers are
-// tables (columns.go). Automatic times are off everywhere: the rules say when something
-// happened.
+// The rows of administration, for GORM; the rows of customers are tables (columns.go). Automatic times are off
+// everywhere: the rules decide when something happened.
 
 type customerKeyRow struct {
 	CustomerID UUID `gorm:"primaryKey"`
@@ -85,7 +84,7 @@ type auditRow struct {
 
 func (auditRow) TableName() string { return "audit" }
 
-// versionRow is one row, with id 1; the migration made it.
+// versionRow is one row, with id 1; the migration creates it.
 type versionRow struct {
 	ID      int `gorm:"primaryKey;autoIncrement:false"`
 	Version int64
@@ -93,9 +92,9 @@ type versionRow struct {
 
 func (versionRow) TableName() string { return "programme_version" }
 
-// foundBy is the key of a text of a customer, made here and not by the databases, whose lower-casing
-// differs. Who has opted out has none: what is left of the texts are hashes, and a search for "ada"
-// would find the one that happens to begin so.
+// foundBy is the search key of a customer's text. The program computes it, because the databases lower-case texts
+// differently. A customer who opted out has none: the stored texts are hashes then, and a search for "ada" would find
+// a hash that happens to begin so.
 func foundBy(c *loyalty.Customer, key string) Text {
 	if c.Status == loyalty.OptedOut {
 		return ""
@@ -103,7 +102,7 @@ func foundBy(c *loyalty.Customer, key string) Text {
 	return Text(key)
 }
 
-// entityRow is one thing a programme is made of.
+// entityRow is one of the things that make up a programme.
 type entityRow struct {
 	Type       string `gorm:"primaryKey"`
 	ID         string `gorm:"primaryKey"`

@@ -32,12 +32,12 @@ func (s nodeStore) NoteNode(ctx context.Context, n loyalty.Node, before time.Tim
 		db.Where("seen_at < ?", Millis(before)).Delete(&nodeRow{}).Error))
 }
 
-// ForgetNode takes a node away that stops.
+// ForgetNode removes a node that stops.
 func (s nodeStore) ForgetNode(ctx context.Context, id loyalty.ID) error {
 	return s.classify(s.write.WithContext(ctx).Where("id = ?", UUID(id)).Delete(&nodeRow{}).Error)
 }
 
-// Nodes lists the nodes that were seen lately, the oldest first.
+// Nodes lists the recently seen nodes, the oldest first.
 func (s nodeStore) Nodes(ctx context.Context) ([]loyalty.Node, error) {
 	var rows []nodeRow
 	if err := s.read.WithContext(ctx).Order("started_at, id").Find(&rows).Error; err != nil {
@@ -68,8 +68,7 @@ func (r *proofRow) verification() loyalty.LedgerVerification {
 	}
 }
 
-// NoteProof stores the result of a verification of the ledger, and keeps the newest
-// loyalty.KeptProofs.
+// NoteProof stores the result of a verification of the ledger, and keeps the newest loyalty.KeptProofs.
 func (s nodeStore) NoteProof(ctx context.Context, v loyalty.LedgerVerification) error {
 	db := s.write.WithContext(ctx)
 	row := proofRow{

@@ -31,10 +31,10 @@ func (s webhookStore) Notices(ctx context.Context, limit int) ([]loyalty.Notice,
 	return list, nil
 }
 
-// listening selects the webhooks for which notices are stored; without any, none are.
+// listening is the condition for webhooks that receive notices; without any, no notices are stored.
 const listening = "w.state IN ('active', 'paused')"
 
-// tell keeps notices, with what they are about, until they are fanned out.
+// tell stores notices until they are fanned out.
 func tell(db *gorm.DB, told ...loyalty.Notice) error {
 	var some int64
 	if err := db.Table("webhooks w").Where(listening).Count(&some).Error; err != nil || some == 0 {
@@ -54,7 +54,7 @@ type bulkEnd struct {
 	batch  string
 }
 
-// bulkEnds returns the notices of operations that a batch worked on.
+// bulkEnds returns the notices of the operations that a batch worked on.
 func bulkEnds(counts []bulkCount) (ends []bulkEnd) {
 	for _, c := range counts {
 		ends = append(ends, bulkEnd{c, loyalty.NewID(c.At, loyalty.ID{}), c.Batch.String()})
@@ -62,8 +62,7 @@ func bulkEnds(counts []bulkCount) (ends []bulkEnd) {
 	return ends
 }
 
-// insertBulkEnds adds notices of the operations whose last items a batch has done, in the form of
-// loyalty.BulkNotice.
+// insertBulkEnds adds notices of the operations whose last items a batch has done, in the form of loyalty.BulkNotice.
 var insertBulkEnds = selects(bulkEndsBy("json_build_object", "::text"),
 	field[bulkEnd]{"id", "uuid", func(e *bulkEnd) any { return (*UUID)(&e.Batch) }},
 	field[bulkEnd]{"notice", "uuid", func(e *bulkEnd) any { return (*UUID)(&e.notice) }},

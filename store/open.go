@@ -10,8 +10,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// Store keeps the programme in one database. It is safe for concurrent use. It is divided by what
-// is read or written; each part has the database and nothing else.
+// Store keeps the programme in one database. It is safe for concurrent use. Its parts are divided by what they read
+// or write; each part holds the database and nothing else.
 type Store struct {
 	*database
 	batchStore
@@ -53,7 +53,7 @@ var (
 	_ loyalty.WebhookStore    = (*Store)(nil)
 )
 
-// newStore puts the parts over a database.
+// newStore creates the parts over a database.
 func newStore(d *database) *Store {
 	return &Store{
 		database: d, batchStore: batchStore{d}, customerStore: customerStore{d}, journalStore: journalStore{d},
@@ -67,9 +67,9 @@ func newStore(d *database) *Store {
 	}
 }
 
-// Open connects and checks the database. An empty or older database opens too:
-// Migrate brings it up to date, and until then Ready fails. A newer one fails
-// with ErrNewerSchema. Every error names LOYALTY_DATABASE_URL or LOYALTY_DATA.
+// Open connects and checks the database. An empty or older database opens too: Migrate brings it up to date, and
+// until then Ready fails. A newer one fails with ErrNewerSchema. Every error names LOYALTY_DATABASE_URL or
+// LOYALTY_DATA.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	var old [][32]byte
 	if o.OldMasterKey != nil {
@@ -103,5 +103,5 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	return newStore(d), nil
 }
 
-// Close gives back all connections.
+// Close releases all connections.
 func (s *Store) Close() error { return s.close() }

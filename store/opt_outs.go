@@ -7,15 +7,14 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// OptOut is a customer who opted out, by the id that no caller knows, and when it was
-// recorded. It names no person.
+// OptOut is a customer who opted out, by the internal id, and when it was recorded. It names no person.
 type OptOut struct {
 	Customer loyalty.ID
 	At       time.Time
 }
 
-// OptOuts lists the customers who opted out since an instant, and those merged into them, in order
-// of time: an older copy of the database must forget them too before it serves.
+// OptOuts lists the customers who opted out since an instant, and those merged into them, in order of time. An older
+// copy of the database must forget them too before it serves.
 func (s journalStore) OptOuts(ctx context.Context, since time.Time) ([]OptOut, error) {
 	const forgotten = `SELECT customer_id, recorded_at FROM events WHERE action = 'opt_out' AND recorded_at >= ?
  UNION ALL SELECT c.id, e.recorded_at FROM events e JOIN customers c ON c.merged_into = e.customer_id WHERE e.action = 'opt_out' AND e.recorded_at >= ?

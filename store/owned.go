@@ -8,8 +8,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// owned are the rows of a holder, and those of customers merged into them, which are few and get
-// sorted; alone says that there are no such customers.
+// owned are the branches of a holder's rows: the holder's own, and those of customers merged into them, which are few
+// and get sorted. alone says that there are no such customers.
 func owned(of sqlFragment, at string, alone bool) []branch {
 	list := []branch{{ownedBy("customer_id", of), at}, {merged("customer_id", of), at}}
 	if alone {
@@ -23,12 +23,11 @@ func ownedBy(column string, of sqlFragment) sqlFragment {
 	return sqlFragment{column + " = " + of.text, of.args}
 }
 
-// ofHolder reads a list of a customer, or of everybody. Hardly anybody has rows of others who were merged into them,
-// but to look for such rows in each month of the journal takes as long as to read a page. So only
-// the customer's own rows are read, and at the same instant whether there are others; if so, read
-// makes the questions anew, for all of them. Who has others is remembered, so that it happens once.
-// The customer whom ref names, if it names one, is read into who. Where that takes no question of its
-// own, own makes the one that reads both, and whether there are others.
+// ofHolder reads a list of one customer or of all customers. Few customers have others merged into them, but
+// searching each month of the journal for those rows takes as long as reading a page. So it reads only the customer's
+// own rows and, at the same instant, whether there are merged customers; only then it runs read again for all of
+// them. It remembers such customers, so that this happens once. The customer that ref names is read into who. own, if
+// given, makes one question for that customer, the rows, and whether there are others.
 func (s *database) ofHolder(ctx context.Context, customer loyalty.ID, ref string, who **loyalty.Customer,
 	read func(alone bool) ([]question, error), own func(others *number) (question, error),
 ) error {
@@ -85,10 +84,9 @@ func aloneOf(of sqlFragment, ref string, who **loyalty.Customer,
 // theHolder is the id of the holder in a statement of withHolder.
 var theHolder = sqlFragment{text: "(SELECT id FROM holder)"}
 
-// withHolder collects the rows of a statement that reads those of theHolder, and with each of them what
-// decides how the list is shown: who the holder is, what is due for them, and whether somebody was merged
-// into them. The rows stay in their order, because there is no other way to such a join than to go
-// through them for each holder, of whom there is one.
+// withHolder collects the rows of a statement about theHolder, and with each row what decides how the list is shown:
+// the holder, when something is due for them, and whether a customer was merged into them. The rows keep their order,
+// because the join is with a single holder.
 func (t table[R]) withHolder(of, w sqlFragment, list *[]R, who **loyalty.Customer, others *number) question {
 	var c loyalty.Customer
 	w = sqlFragment{
@@ -100,7 +98,7 @@ func (t table[R]) withHolder(of, w sqlFragment, list *[]R, who **loyalty.Custome
 	into := append(t.into(row, &found), (*UUID)(&c.ID), (*plain)(&c.Name), (*plain)(&c.Status), (*Millis)(&c.DueAt), others)
 	return w.reads(func() bool {
 		*who = &c
-		if found != 0 { // else there is the holder, and no row
+		if found != 0 { // otherwise there is a holder without rows
 			*list = append(*list, *row)
 		}
 		return false
@@ -110,7 +108,7 @@ func (t table[R]) withHolder(of, w sqlFragment, list *[]R, who **loyalty.Custome
 var selectHolder = "SELECT customers.id, customers.name, customers.status, balances.due_at, CASE WHEN EXISTS (SELECT 1 FROM customers m WHERE m.merged_into = customers.id) THEN 1 ELSE 0 END AS others" +
 	customerRead + " WHERE customers.id = "
 
-// withOthers reads the holder, and whether somebody was merged into them: one statement takes less than two.
+// withOthers reads the holder, and whether a customer was merged into them, in one statement.
 func withOthers(of sqlFragment, who **loyalty.Customer, others *number) question {
 	return customerTable.rows(sqlFragment{selectWithOthers + of.text, of.args}, func(c *loyalty.Customer) bool {
 		*who = c

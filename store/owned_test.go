@@ -12,8 +12,8 @@ import (
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
-// TestListsAfterAMerge: who becomes part of a customer while a node runs, by the hand of another one,
-// is in the customer's lists at once and stays in them, though the node found nobody before.
+// TestListsAfterAMerge: a customer that another node merges into this one is in its lists at once and stays there,
+// although this node found no merged customer before.
 func TestListsAfterAMerge(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		storetest.PlainOnly(t) // the merge is written by hand

@@ -14,8 +14,8 @@ import (
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
-// TestLoadsWalkNoTable: on SQLite, whose planner does not know how many rows a table has, each
-// statement of a load begins with the customer who is named, and looks everything up by key from there.
+// TestLoadsWalkNoTable: on SQLite, whose planner does not know how many rows a table has, each statement of a load
+// begins with the named customer, and looks everything else up by key.
 func TestLoadsWalkNoTable(t *testing.T) {
 	l := newLedger(t, storetest.SQLite(t))
 	var all loyalty.CustomerNeeds
@@ -85,7 +85,7 @@ func asksForAll(t *testing.T, v reflect.Value) {
 			f.SetUint(1<<(8*f.Type().Size()-1) - 1) // all bits but the highest
 		case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
 			f.SetInt(1)
-		case reflect.Struct, reflect.Array: // who is named: set by the test
+		case reflect.Struct, reflect.Array: // the name of a customer: set by the test
 		default:
 			t.Fatalf("how to ask for %s?", v.Type().Field(i).Name)
 		}

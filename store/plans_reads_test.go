@@ -28,8 +28,8 @@ import (
 // grown is how many rows fillEverything gives a table.
 const grown = 20_000
 
-// fillEverything gives every table that grows with the programme's life its rows.
-// Times end now; %[1]s is the member whom the documents' examples name.
+// fillEverything fills every table that grows with the programme's life. Times end now; %[1]s is the member named in
+// the documents' examples.
 const fillEverything = `
 CREATE FUNCTION crowd_id(n bigint) RETURNS uuid LANGUAGE sql IMMUTABLE AS $f$ SELECT (lpad(to_hex(1790000000000 + n), 12, '0') || '70008000000000000000')::uuid $f$;
 CREATE FUNCTION crowd_at(n bigint) RETURNS bigint LANGUAGE sql STABLE AS $f$ SELECT (extract(epoch FROM now()) * 1000)::bigint - (20001 - n) * 300000 $f$;

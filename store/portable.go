@@ -9,18 +9,16 @@ import (
 	"time"
 )
 
-// portable copies whole databases: every row of every table as of one instant, from either database
-// and into either.
+// portable copies whole databases: every row of every table as of one instant, from either database and into either.
 type portable struct{ *database }
 
-// A Kind is how an archive writes the values of a column. Both databases have each of
-// them: what is a truth value in one of them is 0 or 1 in the other, and an id is its
-// 16 bytes.
+// A Kind is how an archive writes the values of a column. Both databases can store each kind: a boolean of one is 0
+// or 1 in the other, and an id is its 16 bytes.
 type Kind string
 
 // The kinds of columns.
 const (
-	KindNumber Kind = "number" // whole
+	KindNumber Kind = "number" // integers
 	KindText   Kind = "text"
 	KindBytes  Kind = "bytes"
 )
@@ -29,13 +27,12 @@ const (
 type Column struct {
 	Name string `json:"name"`
 	Kind Kind   `json:"kind"`
-	// own is the type by PostgreSQL's name; key its place in the primary key, from 1.
+	// own is PostgreSQL's name of the type; key is the place in the primary key, from 1.
 	own string
 	key int
 }
 
-// Table is a table with its columns in order of their names, which is the same in both
-// databases.
+// Table is a table with its columns in the order of their names, which is the same in both databases.
 type Table struct {
 	Name    string   `json:"name"`
 	Columns []Column `json:"columns"`
@@ -50,8 +47,8 @@ func (t Table) names() string {
 	return strings.Join(list, ", ")
 }
 
-// order is the primary key, by which both databases order rows alike: numbers as
-// numbers, texts by code point, bytes as bytes.
+// order is the primary key, by which both databases sort rows alike: numbers as numbers, texts by code point, bytes
+// as bytes.
 func (t Table) order() string {
 	key := slices.DeleteFunc(slices.Clone(t.Columns), func(c Column) bool { return c.key == 0 })
 	slices.SortFunc(key, func(a, b Column) int { return a.key - b.key })
@@ -63,27 +60,27 @@ func (t Table) Equal(other Table) bool {
 	return t.Name == other.Name && slices.EqualFunc(t.Columns, other.Columns, func(a, b Column) bool { return a.Name == b.Name && a.Kind == b.Kind })
 }
 
-// carrier is what the two databases do differently when rows are carried.
+// carrier is what the databases do differently when rows are copied.
 type carrier interface {
 	// still passes a view of one instant.
 	still(ctx context.Context, read func(look) error) error
 	// fill is one transaction that inserts.
 	fill(ctx context.Context, write func(loading) error) error
-	// monthsSince makes the months of the journal from an instant on.
+	// monthsSince creates the months of the journal from an instant on.
 	monthsSince(ctx context.Context, first, now time.Time) error
-	// analyze has the planner look at what came in.
+	// analyze makes the planner look at the new rows.
 	analyze(ctx context.Context) error
 }
 
 // look reads tables.
 type look interface {
-	// tables are those of the schema, without parts of others and the migrations' own.
+	// tables lists the tables of the schema, without partitions and the migrations' own.
 	tables() ([]string, error)
 	columns(table string) ([]Column, error)
-	// rows reads the columns of a query, whose values are nil, int64, string or []byte and are
-	// valid until take returns.
+	// rows reads the columns of a query, whose values are nil, int64, string or []byte and are valid until take
+	// returns.
 	rows(query string, columns []Column, take func([]any) error) error
-	// size is about how many rows a table has; -1: there is no such table.
+	// size is roughly how many rows a table has; -1: there is no such table.
 	size(table string) (int64, error)
 }
 
@@ -94,15 +91,15 @@ type loading interface {
 	insert(t Table, next func() ([]any, error)) error
 }
 
-// Still is a look at every row at one instant of a database.
+// Still is a view of every row as of one instant.
 type Still struct {
 	Schema int64 // the newest migration
 	Tables []Table
 	look   look
 }
 
-// Rows reads the rows of a table in the order of its key. A value is nil, int64, string or []byte,
-// and valid until take returns.
+// Rows reads the rows of a table in the order of its key. A value is nil, int64, string or []byte, and valid until
+// take returns.
 func (s *Still) Rows(t Table, take func([]any) error) error {
 	return s.look.rows("SELECT "+t.names()+" FROM "+t.Name+" ORDER BY "+t.order(), t.Columns, take)
 }
@@ -118,8 +115,7 @@ func rowsOf(l look, table string) (count int64, err error) {
 	return count, err
 }
 
-// Still reads a database that has this program's schema, at one instant. Writers go on
-// meanwhile.
+// Still reads a database that has this program's schema, as of one instant. It does not block writers.
 func (p portable) Still(ctx context.Context, read func(*Still) error) error {
 	if err := p.current(ctx); err != nil {
 		return err
@@ -131,7 +127,7 @@ func (p portable) Still(ctx context.Context, read func(*Still) error) error {
 	return p.stillAt(ctx, version, read)
 }
 
-// stillAt is Still at a schema that need not be this program's.
+// stillAt is Still for a schema that need not be this program's.
 func (p portable) stillAt(ctx context.Context, version int64, read func(*Still) error) error {
 	return p.classify(p.still(ctx, func(l look) error {
 		s := &Still{Schema: version, look: l}
@@ -143,8 +139,8 @@ func (p portable) stillAt(ctx context.Context, version int64, read func(*Still) 
 	}))
 }
 
-// tablesOf returns the tables of a database, in the order of portableTables. An unknown table is an
-// error, because an archive without it would be incomplete.
+// tablesOf returns the tables of a database, in the order of portableTables. An unknown table is an error, because an
+// archive without it would be incomplete.
 func tablesOf(l look) ([]Table, error) {
 	there, err := l.tables()
 	if err != nil {
@@ -178,7 +174,7 @@ func tablesOf(l look) ([]Table, error) {
 	return list, nil
 }
 
-// ErrNotEmpty says that a database to be filled has something in it.
+// ErrNotEmpty says that a database to be filled is not empty.
 var ErrNotEmpty = errors.New("the database is not empty")
 
 // Filling is an empty database that is being filled.
@@ -190,13 +186,12 @@ type Filling struct {
 // Mark marks the database as one whose restore has not ended.
 func (f *Filling) Mark() error { return f.loading.exec(createRestoring) }
 
-// Insert fills a table with the rows that next returns until it fails; io.EOF is the end. A value
-// is nil, int64, string or []byte, in the order of the table's columns.
+// Insert fills a table with the rows that next returns until it fails; io.EOF is the end. A value is nil, int64,
+// string or []byte, in the order of the table's columns.
 func (f *Filling) Insert(t Table, next func() ([]any, error)) error { return f.loading.insert(t, next) }
 
-// Fill brings an empty database to a schema that need not be the program's newest, and
-// has it filled in one transaction: a kill leaves an empty database. journal is the
-// instant of the first event to come. It fails with ErrNotEmpty.
+// Fill migrates an empty database to a schema that need not be the newest, and fills it in one transaction: a crash
+// leaves an empty database. journal is the instant of the first event to come. It fails with ErrNotEmpty.
 func (p portable) Fill(ctx context.Context, schema int64, journal time.Time, fill func(*Filling) error) error {
 	version, err := p.schemaVersion(ctx)
 	if err != nil {
@@ -205,7 +200,7 @@ func (p portable) Fill(ctx context.Context, schema int64, journal time.Time, fil
 	if version > schema {
 		return fmt.Errorf("%w: it has schema %d, and the archive has %d", ErrNotEmpty, version, schema)
 	}
-	if version > 0 { // else there is nothing
+	if version > 0 { // otherwise it is empty
 		if err := p.stillAt(ctx, version, mustBeEmpty); err != nil {
 			return err
 		}
@@ -243,8 +238,8 @@ func seeded(table string) bool {
 	return slices.ContainsFunc(portableTables, func(t portableTable) bool { return t.name == table && t.seeded })
 }
 
-// pour fills the tables, after deleting what the migrations put into them. It fails if another
-// process has filled them meanwhile.
+// pour fills the tables, after deleting the rows that the migrations inserted. It fails if another process has filled
+// them meanwhile.
 func (p portable) pour(l loading, fill func(*Filling) error) error {
 	tables, err := tablesOf(l)
 	if err != nil {
@@ -263,7 +258,7 @@ func (p portable) pour(l loading, fill func(*Filling) error) error {
 	return fill(&Filling{tables, l})
 }
 
-// Filled looks at what was filled in, at its schema.
+// Filled reads what was filled in, at its schema.
 func (p portable) Filled(ctx context.Context, read func(*Still) error) error {
 	version, err := p.schemaVersion(ctx)
 	if err != nil {

@@ -38,11 +38,10 @@ func (e *postgresEngine) fill(ctx context.Context, write func(loading) error) er
 	})
 }
 
-// monthsKept bounds how many past months get a partition of their own; what is older is
-// in the default one.
+// monthsKept is how many past months get a partition each; older events go to the default partition.
 const monthsKept = 10 * 12
 
-// monthsSince makes the months from an instant on, before the journal is filled.
+// monthsSince creates the months from an instant on, before the journal is filled.
 func (e *postgresEngine) monthsSince(ctx context.Context, first, now time.Time) error {
 	ahead := 0
 	if !first.IsZero() {
@@ -87,7 +86,7 @@ var portableKinds = map[string]Kind{
 func (p *portablePostgres) columns(table string) (list []Column, err error) {
 	const columns = `SELECT a.attname::text, format_type(a.atttypid, a.atttypmod), coalesce(array_position(i.indkey::int2[], a.attnum), -1)
  FROM pg_attribute a LEFT JOIN pg_index i ON i.indrelid = a.attrelid AND i.indisprimary
- WHERE a.attrelid = $1::regclass AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''` // what the database makes itself is in no archive
+ WHERE a.attrelid = $1::regclass AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''` // archives omit generated columns
 	rows, err := p.tx.Query(p.ctx, columns, table)
 	if err != nil {
 		return nil, err
@@ -157,7 +156,7 @@ func (p *portablePostgres) insert(t Table, next func() ([]any, error)) error {
 	_, err = p.tx.CopyFrom(p.ctx, pgx.Identifier{t.Name}, names, pgx.CopyFromFunc(func() ([]any, error) {
 		row, err := next()
 		if errors.Is(err, io.EOF) {
-			return nil, nil // which ends the copy
+			return nil, nil // this ends the copy
 		}
 		for i := range row {
 			if err == nil {
@@ -172,7 +171,7 @@ func (p *portablePostgres) insert(t Table, next func() ([]any, error)) error {
 	return nil
 }
 
-// ownTypes are the types of a table's columns, whose description may come from an archive.
+// ownTypes are the types of a table's columns; the table's description may come from an archive.
 func (p *portablePostgres) ownTypes(t Table) ([]string, error) {
 	columns, err := p.columns(t.Name)
 	if err != nil {
@@ -187,7 +186,7 @@ func (p *portablePostgres) ownTypes(t Table) ([]string, error) {
 	return own, nil
 }
 
-// ownValue is a value as pgx takes it for a column of the type.
+// ownValue converts a value to the form that pgx takes for a column of the type.
 func ownValue(own string, v any) (any, error) {
 	switch v := v.(type) {
 	case int64:
@@ -206,8 +205,8 @@ func ownValue(own string, v any) (any, error) {
 	return v, nil
 }
 
-// size is what the planner believes of the table and its parts, and counts where it believes
-// nothing yet, or that there is no row: of a table that is spread over machines it never knows any.
+// size is the planner's estimate for the table and its partitions. It counts the rows where there is no estimate yet,
+// or the estimate is none: for a table that is spread over machines the planner never has one.
 func (p *portablePostgres) size(table string) (size int64, err error) {
 	const believed = `SELECT CASE WHEN to_regclass($1) IS NULL THEN -1
  WHEN (SELECT bool_or(c.reltuples < 0 AND c.relkind = 'r') FROM pg_class c JOIN pg_partition_tree(to_regclass($1)) t ON t.relid = c.oid OR c.oid = to_regclass($1)) THEN -2

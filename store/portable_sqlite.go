@@ -31,14 +31,14 @@ func (e *sqliteEngine) fill(ctx context.Context, write func(loading) error) erro
 	if err != nil {
 		return err
 	}
-	defer func() { _ = tx.Rollback() }() // after Commit it does nothing
+	defer func() { _ = tx.Rollback() }() // no effect after Commit
 	if err := write(&portableSQLite{ctx, tx}); err != nil {
 		return err
 	}
 	return tx.Commit()
 }
 
-// monthsSince has nothing to make: the journal is one table.
+// monthsSince has nothing to create: the journal is one table.
 func (*sqliteEngine) monthsSince(context.Context, time.Time, time.Time) error { return nil }
 
 func (e *sqliteEngine) analyze(ctx context.Context) error {
@@ -60,7 +60,7 @@ func (p *portableSQLite) tables() (list []string, err error) {
 	return list, err
 }
 
-// columns asks for table_info, which leaves out what the database makes itself.
+// columns reads table_info, which leaves out generated columns.
 func (p *portableSQLite) columns(table string) (list []Column, err error) {
 	kinds := map[string]Kind{"INTEGER": KindNumber, "INT": KindNumber, "TEXT": KindText, "BLOB": KindBytes}
 	err = p.rows(`SELECT name, type, pk FROM pragma_table_info('`+table+`')`, []Column{{Kind: KindText}, {Kind: KindText}, {Kind: KindNumber}}, func(row []any) error {
@@ -79,7 +79,7 @@ func (p *portableSQLite) rows(query string, columns []Column, take func([]any) e
 	if err != nil {
 		return err
 	}
-	defer func() { _ = rows.Close() }() // rows.Err tells what went wrong
+	defer func() { _ = rows.Close() }() // rows.Err reports the error
 	row, into := make([]any, len(columns)), make([]any, len(columns))
 	for i := range row {
 		into[i] = &row[i]
@@ -95,7 +95,7 @@ func (p *portableSQLite) rows(query string, columns []Column, take func([]any) e
 	return rows.Err()
 }
 
-// insertRows is how many rows go by one statement.
+// insertRows is how many rows one statement inserts.
 const insertRows = 32
 
 func (p *portableSQLite) insert(t Table, next func() ([]any, error)) error {
@@ -105,7 +105,7 @@ func (p *portableSQLite) insert(t Table, next func() ([]any, error)) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = many.Close() }() // the statement is done with, or failed
+	defer func() { _ = many.Close() }() // the statement is finished, or has failed
 	args := make([]any, 0, insertRows*len(t.Columns))
 	for {
 		row, err := next()
@@ -131,7 +131,7 @@ func (p *portableSQLite) insert(t Table, next func() ([]any, error)) error {
 	return nil
 }
 
-// size counts: the file knows no number.
+// size counts, because SQLite keeps no estimate.
 func (p *portableSQLite) size(table string) (int64, error) {
 	there, err := p.tables()
 	if err != nil || !slices.Contains(there, table) {

@@ -1,9 +1,8 @@
 package store
 
-// portableTables are all tables of the schema, in the order in which an archive has them and
-// restore fills them: a table that refers to another one comes after it. TestEveryTableIsPortable
-// fails for a table that is missing here, so that whoever adds one has to decide whether it belongs
-// to the programme: then dump, restore and backups include it.
+// portableTables are all tables of the schema, in the order in which an archive stores them and restore fills them: a
+// table comes after those that it refers to. TestEveryTableIsPortable fails for a table that is missing here. Add
+// each new table, and decide whether it belongs to the programme: then dump, restore and backups include it.
 var portableTables = []portableTable{
 	{name: "programme_version", seeded: true},
 	{name: "master_check"},
@@ -71,24 +70,24 @@ var portableTables = []portableTable{
 	{name: "counted", gone: true},
 	{name: "merges", stays: true}, // only where tables are spread over machines: see store/citus
 	{name: "emails", stays: true},
-	{name: restoringTable, stays: true}, // only while a database is restored
+	{name: restoringTable, stays: true}, // only while a database is being restored
 }
 
-// portableTable is one of them.
+// portableTable is a table of the schema, and how archives treat it.
 type portableTable struct {
 	name string
-	// seeded says that the migrations put rows into it, which an archive's rows replace.
+	// seeded says that the migrations insert rows, which an archive's rows replace.
 	seeded bool
-	// gone says that the newest schema no longer has it. Archives of older ones may.
+	// gone says that the newest schema lacks it. Archives of older schemas may have it.
 	gone bool
-	// stays says that its rows are about one database and its servers: they do not belong to the
-	// programme and are not copied.
+	// stays says that its rows describe one database and its servers: they do not belong to the programme and are not
+	// copied.
 	stays bool
 }
 
-// restoringTable marks a database from the first row that a restore brings until the restore has
-// proven all of it. It is no part of the schema: a restore makes the table and drops it, so that a
-// program that is killed in between leaves a database that no server serves.
+// restoringTable marks a database from the first restored row until the restore has proven all of it. It is not part
+// of the schema: a restore creates and drops it. A program that is killed in between leaves a database that no server
+// serves.
 const restoringTable = "restoring"
 
 const createRestoring = "CREATE TABLE IF NOT EXISTS " + restoringTable + " (id INTEGER PRIMARY KEY)"

@@ -16,76 +16,69 @@ import (
 	"gorm.io/gorm"
 )
 
-// postgresEngine keeps two pools: batches have one to themselves, so that slow
-// reads never make a purchase wait, and with planner settings that would be
-// wrong for reads.
+// postgresEngine keeps two pools. Batches have their own, so that slow reads never make a purchase wait, with planner
+// settings that would be wrong for reads.
 type postgresEngine struct {
 	batches *pgxpool.Pool
 	reads   *pgxpool.Pool
-	rows    *sql.DB // reads, as database/sql has it
-	schema  *sql.DB // for migrations, which take as long as they take
+	rows    *sql.DB // the reads' pool, for database/sql
+	schema  *sql.DB // for migrations, without time limits
 	sealer  sealer
 	grace   time.Duration // how long to look for the outcome of a broken commit
 }
 
-// defaultConnections bounds a pool where neither the options nor the address do.
+// defaultConnections bounds a pool if neither the options nor the address do.
 const defaultConnections = 16
 
-// batchSettings pin the plans of the batch. All its statements reach rows by
-// their keys; without this a plan cached while a table was small, or for the
-// hundred rows the planner expects of an array, can be a scan of the table, or of
-// a partial index. Joins are made in the order in which they are written.
-// force_generic_plan also saves planning a statement on each execution.
+// batchSettings pin the plans of batches. All their statements reach rows by keys. Without these settings a plan
+// cached while a table was small, or made for the hundred rows that the planner expects of an array, can scan the
+// table or a partial index. Joins run in the order of the text. force_generic_plan also saves planning a statement on
+// each execution.
 const batchSettings = `SET plan_cache_mode = force_generic_plan;
 SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;
 SET enable_material = off; SET jit = off; SET join_collapse_limit = 1;
 SET statement_timeout = '10s'; SET lock_timeout = '10s'; SET idle_in_transaction_session_timeout = '15s'`
 
-// plansLast is how long a session of the batches keeps its plans. One that was made while a table
-// was nearly empty begins with that table and not with the rows that are asked for: after an import,
-// or in the first hour of an installation, it reads all of it for each batch until the table is
-// analyzed, which PostgreSQL does once a minute at most. Planning everything again takes some
-// milliseconds.
+// plansLast is how long a session of the batches keeps its plans. A plan made while a table was nearly empty begins
+// with that table and not with the requested rows: after an import, or in the first hour of an installation, it reads
+// the whole table for each batch until the table is analyzed, which PostgreSQL does once a minute at most. Planning
+// everything again takes some milliseconds.
 var plansLast = 5 * time.Second
 
-// planned is when a connection's plans were last thrown away.
+// planned is when a connection's plans were last discarded.
 const planned = "planned"
 
-// planAgain throws away the plans of a session if they are old.
+// planAgain discards the plans of a session if they are old.
 func planAgain(ctx context.Context, c *pgx.Conn) (usable bool, err error) {
 	kept := c.PgConn().CustomData()
 	switch at, used := kept[planned].(time.Time); {
-	case !used: // it has none
+	case !used: // there are none yet
 	case time.Since(at) < plansLast:
 		return true, nil
 	default:
 		_, err = c.PgConn().Exec(ctx, "DISCARD PLANS").ReadAll()
 	}
 	kept[planned] = time.Now()
-	return err == nil, nil // where it fails the pool tries another connection
+	return err == nil, nil // if it fails, the pool tries another connection
 }
 
-// readSettings bound what a session of the other pool can keep from others. A node
-// that freezes inside an administrative transaction loses it before those who wait
-// for the same lock, such as who revokes a key, give up. A page is read in milliseconds,
-// while compiling its query, which a guess of many rows is enough for, takes 150 of them.
+// readSettings bound what a session of the other pool can withhold from others. A node that freezes inside an
+// administrative transaction loses it before callers that wait for the same lock, such as one that revokes a key,
+// give up. Compilation is off: a page is read faster than its query compiles.
 const readSettings = `SET jit = off; SET statement_timeout = '30s'; SET lock_timeout = '8s'; SET idle_in_transaction_session_timeout = '5s'`
 
-// sessionSettings hold on both pools. An acknowledged write survives a crash of the
-// database whatever its default is; waiting for a replica to apply it is more, and is
-// left alone. A node whose network is gone is noticed by the database within a minute,
-// and the locks of its session end.
+// sessionSettings apply to both pools. An acknowledged write survives a crash of the database whatever its default
+// is; a stricter setting, which waits for a replica, is kept. The database notices a node without network within a
+// minute and releases its locks.
 const sessionSettings = `SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') NOT IN ('on', 'remote_apply');
 SET tcp_keepalives_idle = 30; SET tcp_keepalives_interval = 10; SET tcp_keepalives_count = 3; SET tcp_user_timeout = 60000`
 
-// keepAlive is the same, seen from this side.
+// keepAlive is the same for this side of the connection.
 var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 30 * time.Second, Interval: 10 * time.Second, Count: 3}
 
-// unhurried are the limits of a transaction that reads the whole ledger: it holds
-// no lock that others wait for. It is not compiled either: sums of 160,000 events take
-// 3 s as they are and compiled, while a page of 500 chains, of which the planner expects
-// 400,000 rows in as many partitions as there are months, took 4 s of compiling where it
-// is read in 50 ms.
+// unhurried are the limits of a transaction that reads the whole ledger; it holds no lock that others wait for.
+// Compilation stays off: for a page of chains the planner expects so many rows that compiling would take longer than
+// reading.
 const unhurried = `SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = '30min'`
 
 func openPostgres(ctx context.Context, s *database, o Options) error {
@@ -111,7 +104,8 @@ func poolConfig(address string) (*pgxpool.Config, error) {
 	if config.ConnConfig.ConnectTimeout == 0 {
 		config.ConnConfig.ConnectTimeout = 5 * time.Second
 	}
-	if config.PingTimeout == 0 { // a caller who gave up would leave the question, and its connection, to hang for a minute; closing waits for it
+	// When a caller gives up, the ping and its connection would hang for a minute, and closing would wait for it.
+	if config.PingTimeout == 0 {
 		config.PingTimeout = 3 * time.Second
 	}
 	config.ConnConfig.DialFunc = (&net.Dialer{KeepAliveConfig: keepAlive}).DialContext
@@ -121,7 +115,7 @@ func poolConfig(address string) (*pgxpool.Config, error) {
 	return config, nil
 }
 
-// connectPostgres makes the pools of a server.
+// connectPostgres creates the pools of a server.
 func connectPostgres(ctx context.Context, s *database, config *pgxpool.Config, o Options, g *gorm.Config) (err error) {
 	e := &postgresEngine{sealer: s.sealer, grace: 5 * time.Second}
 	if e.reads, err = pool(ctx, config.Copy(), o.ReadConnections, readSettings); err != nil {
@@ -148,13 +142,13 @@ func connectPostgres(ctx context.Context, s *database, config *pgxpool.Config, o
 	return nil
 }
 
-// sizesPool reports whether the address itself says how large a pool is.
+// sizesPool reports whether the address sets the size of a pool.
 func sizesPool(address string) bool {
 	config, err := pgx.ParseConfig(address)
 	return err == nil && config.RuntimeParams["pool_max_conns"] != ""
 }
 
-// pool makes a pool of the given size, where one is given.
+// pool creates a pool of the given size, if one is given.
 func pool(ctx context.Context, config *pgxpool.Config, size int, settings string) (*pgxpool.Pool, error) {
 	if size > 0 {
 		config.MaxConns = int32(size)
@@ -194,7 +188,7 @@ func (e *postgresEngine) migrator() *sql.DB { return e.schema }
 func (e *postgresEngine) dialect() goose.Dialect { return goose.DialectPostgres }
 
 func (e *postgresEngine) close() error {
-	err := e.rows.Close() // it has a goroutine of its own
+	err := e.rows.Close() // it has its own goroutine
 	e.batches.Close()
 	e.reads.Close()
 	return errors.Join(err, e.schema.Close())
@@ -214,14 +208,14 @@ func (e *postgresEngine) time(ctx context.Context) (now time.Time, err error) {
 	return now, err
 }
 
-// room makes a table and takes it back: only new pages tell whether the disk has any.
-// It is a temporary one, which a role needs no right of its own for.
+// room creates a table and rolls it back: only new pages show whether the disk has space. It is a temporary table,
+// which needs no right to create tables.
 func (e *postgresEngine) room(ctx context.Context) error {
 	_, err := e.reads.Exec(ctx, `BEGIN; CREATE TEMPORARY TABLE loyalty_room AS SELECT repeat(md5(n::text), 200) FROM generate_series(1, 200) n; ROLLBACK`)
 	return err
 }
 
-// rest: the server looks after its log.
+// rest does nothing: the server maintains its log itself.
 func (*postgresEngine) rest() {}
 
 func (e *postgresEngine) pools() []Pool {

@@ -7,17 +7,17 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// snapshotBegin begins what sees one instant, until COMMIT.
+// snapshotBegin begins a transaction on one snapshot.
 const snapshotBegin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
-// asked takes one round trip, or two where something follows: BEGIN and COMMIT travel
-// with the questions. A single statement is an instant of its own.
+// asked takes one round trip, or two if there is a follow-up: BEGIN and COMMIT travel with the questions. A single
+// statement has a snapshot of its own.
 func (e *postgresEngine) asked(ctx context.Context, first []question, then func() ([]question, error)) error {
 	c, err := e.reads.Acquire(ctx)
 	if err != nil {
 		return err
 	}
-	defer c.Release() // a connection inside a transaction is closed by this
+	defer c.Release() // this closes a connection that is inside a transaction
 	if then == nil && len(first) == 1 {
 		return exchangeQuestions(ctx, c, first, "", "")
 	}
@@ -35,7 +35,7 @@ func (e *postgresEngine) asked(ctx context.Context, first []question, then func(
 	return exchangeQuestions(ctx, c, list, "", "COMMIT")
 }
 
-// exchangeQuestions makes one round trip of the questions, between two other commands if given.
+// exchangeQuestions sends the questions in one round trip, between two other commands if given.
 func exchangeQuestions(ctx context.Context, c *pgxpool.Conn, list []question, before, after string) error {
 	b := &pgx.Batch{QueuedQueries: make([]*pgx.QueuedQuery, 0, len(list)+2)}
 	if before != "" {
@@ -57,8 +57,8 @@ func (e *postgresEngine) patience() []question {
 
 // answer reads the rows of an answer.
 func (q *question) answer(rows pgx.Rows) error {
-	defer rows.Close()                 // which leaves out those that are too many
-	if err := rows.Err(); err != nil { // there is no answer: its time was over, or the database is away
+	defer rows.Close()                 // this skips the rows that are not needed
+	if err := rows.Err(); err != nil { // no answer: timeout, or the database is away
 		return err
 	}
 	fields := rows.FieldDescriptions()

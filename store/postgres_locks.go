@@ -10,9 +10,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// lock begins a transaction and takes the locks of all that the needs name:
-// customers, coupons, pools, counts, each in the order of their keys, which all
-// batches keep. What is read afterwards cannot change until the commit.
+// lock begins a transaction and locks everything that the needs name: customers, coupons, pools, counts, each in the
+// order of their keys, which all batches follow. What is read afterwards cannot change until the commit.
 func (e *postgresEngine) lock(ctx context.Context, c *pgxpool.Conn, l *loader) error {
 	q := l.plan()
 	found, list := l.find(q)

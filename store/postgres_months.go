@@ -9,16 +9,14 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// How the months of the journal are made. They are made long before they are
-// needed, so that no attempt is worth making a purchase wait: one that does not get
-// its locks at once is given up, and made again later.
+// How the months of the journal are created. They are created long before they are needed, so that no attempt may
+// make a purchase wait: an attempt that does not get its locks at once is abandoned, and repeated later.
 const (
 	monthsAhead = 12
 	monthTries  = 5
 	monthPause  = 500 * time.Millisecond
-	// monthAlone keeps nodes that start together from making the same month. Nothing
-	// but they waits for that lock, so they may wait for each other; the journal's own
-	// locks come after it.
+	// monthAlone keeps nodes that start together from creating the same month. Only they wait for that lock, so they
+	// may wait for each other; the journal's own locks come after it.
 	monthAlone = `SET LOCAL statement_timeout = '60s'; SET LOCAL lock_timeout = '60s'; SELECT pg_advisory_xact_lock(hashtext('loyalty_journal_month'));
 SET LOCAL lock_timeout = '200ms'; SET LOCAL statement_timeout = '10s'`
 )
@@ -34,13 +32,12 @@ func monthOf(now time.Time, ahead int) month {
 	return month{"events_" + starts.Format("2006_01"), starts, starts.AddDate(0, 1, 0)}
 }
 
-// inside is the month as a condition.
+// inside is the condition that an event is of the month.
 func (m month) inside() string {
 	return fmt.Sprintf("recorded_at >= %d AND recorded_at < %d", m.starts.UnixMilli(), m.end.UnixMilli())
 }
 
-// extendJournal makes the months that are missing. A month that cannot be made
-// does not keep the others from it.
+// extendJournal creates the missing months. A month that cannot be created does not stop the others.
 func (e *postgresEngine) extendJournal(ctx context.Context, now time.Time) error {
 	var failed []error
 	for ahead := range monthsAhead + 1 {
@@ -56,7 +53,7 @@ func (e *postgresEngine) extendJournal(ctx context.Context, now time.Time) error
 	return errors.Join(failed...)
 }
 
-// patiently repeats what did not get its locks in time.
+// patiently repeats an attempt that did not get its locks in time.
 func (e *postgresEngine) patiently(ctx context.Context, attempt func() error) error {
 	for n := 1; ; n++ {
 		err := attempt()
@@ -73,8 +70,8 @@ func (e *postgresEngine) patiently(ctx context.Context, attempt func() error) er
 
 func lockedOut(err error) bool { return sqlState(err, "55P03", "40P01") }
 
-// makeMonth makes one month, unless it exists, or events of it are in the default
-// partition already: then the whole month belongs there.
+// makeMonth creates one month, unless it exists, or the default partition already has events of it: then the whole
+// month belongs there.
 func (e *postgresEngine) makeMonth(ctx context.Context, m month, now time.Time) error {
 	var exists, caught, full bool
 	err := e.reads.QueryRow(ctx, `SELECT to_regclass($1) IS NOT NULL, EXISTS (SELECT 1 FROM events_default WHERE `+m.inside()+`),
@@ -90,15 +87,14 @@ EXISTS (SELECT 1 FROM events_default)`, m.table).Scan(&exists, &caught, &full)
 	}
 	err = pgx.BeginFunc(ctx, e.reads, func(tx pgx.Tx) error { return attach(ctx, tx, m, guarded) })
 	if sqlState(err, "23514") {
-		return nil // an event of the month came into the default partition meanwhile
+		return nil // an event of the month reached the default partition meanwhile
 	}
 	return err
 }
 
-// guardDefault proves to the default partition, which holds events of months that were not made in
-// time, that it has none of this month. The scan for that blocks neither readers nor writers,
-// unlike the one that attaching would make. Only a month in the far future is closed to the default
-// partition like that.
+// guardDefault proves to the default partition, which holds events of months that were not created in time, that it
+// has none of this month. The scan for that blocks neither readers nor writers, unlike the one that attaching would
+// make. Only a month in the far future is closed to the default partition like that.
 func (e *postgresEngine) guardDefault(ctx context.Context, m month) error {
 	name := "without_" + m.table
 	err := pgx.BeginFunc(ctx, e.reads, func(tx pgx.Tx) error {
@@ -122,16 +118,15 @@ ALTER TABLE events_default VALIDATE CONSTRAINT `+name+`; COMMIT`)
 	return err
 }
 
-// monthsAlone excludes other nodes, and limits how long other locks are waited for. The lock is a
-// statement of its own, so that later ones see what the others did.
+// monthsAlone excludes other nodes, and limits the wait for other locks. The lock is a separate statement, so that
+// later ones see what the other nodes did.
 func monthsAlone(ctx context.Context, tx pgx.Tx) error {
 	_, err := tx.Exec(ctx, monthAlone)
 	return err
 }
 
-// attach makes the table apart and attaches it ready. CREATE TABLE … PARTITION OF
-// would lock the whole journal; this locks, besides the new table, the default
-// partition only, and scans nothing.
+// attach creates the table separately and attaches it when it is ready. CREATE TABLE … PARTITION OF would lock the
+// whole journal; this locks, besides the new table, only the default partition, and scans nothing.
 func attach(ctx context.Context, tx pgx.Tx, m month, guarded bool) error {
 	if err := monthsAlone(ctx, tx); err != nil {
 		return err

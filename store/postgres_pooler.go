@@ -9,15 +9,16 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// ErrPooler says that a pooler gives one session to several clients and does not keep their prepared statements apart.
+// ErrPooler says that a pooler shares a session between clients without keeping their prepared statements apart.
 var ErrPooler = errors.New("the pooler before PostgreSQL shares sessions and does not keep prepared statements apart: " +
 	"use PgBouncer 1.21 or newer with max_prepared_statements above 0, or pool_mode = session")
 
-// checkPooler looks whether a statement that one client prepares is met by another one. Statements are prepared once and sent by
-// name, so such a pooler would have every second request fail. What cannot be asked is told by whatever is done next.
+// checkPooler tests whether a statement that one client prepares is visible to another. Statements are prepared once
+// and sent by name, so with such a pooler every second request would fail. It ignores connection errors, which the
+// next step reports.
 func checkPooler(ctx context.Context, config *pgx.ConnConfig) error {
 	if config.DefaultQueryExecMode != pgx.QueryExecModeCacheStatement {
-		return nil // the address says that nothing is to be prepared
+		return nil // the address switches preparation off
 	}
 	first, err := pgx.ConnectConfig(ctx, config.Copy())
 	if err != nil {

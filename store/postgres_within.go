@@ -16,8 +16,8 @@ import (
 // exchange limits one round trip, so that no caller waits for a network that swallows packets.
 const exchange = 10 * time.Second
 
-// within takes two round trips: one batch of reads, one batch of writes whose
-// last message is the commit. The locked form needs a third, for the locks.
+// within takes two round trips: one batch of reads, one batch of writes whose last message is the commit. The locked
+// form needs a third, for the locks.
 func (e *postgresEngine) within(ctx context.Context, needs loyalty.Needs, work work) error {
 	return e.attempt(ctx, needs, work, e.load, e.write)
 }
@@ -30,7 +30,7 @@ func (e *postgresEngine) attempt(ctx context.Context, needs loyalty.Needs, work 
 	if err != nil {
 		return e.classify(err)
 	}
-	defer c.Release() // a connection inside a transaction is closed by this
+	defer c.Release() // this closes a connection that is inside a transaction
 	l := newLoader(needs, e.sealer)
 	if err := load(ctx, c, l); err != nil {
 		return e.classify(err)
@@ -51,8 +51,8 @@ func (e *postgresEngine) attempt(ctx context.Context, needs loyalty.Needs, work 
 	return write(context.WithoutCancel(ctx), c, list, w)
 }
 
-// load reads what is needed. Several reads share one snapshot, so that even a refusal, which no
-// guard checks, is based on figures and lots of one instant.
+// load reads what is needed. Several reads share one snapshot, so that even a refusal, which no guard checks, is
+// based on figures and lots of one instant.
 func (e *postgresEngine) load(ctx context.Context, c *pgxpool.Conn, l *loader) error {
 	exchange := snapshot
 	switch {
@@ -74,7 +74,7 @@ func (e *postgresEngine) load(ctx context.Context, c *pgxpool.Conn, l *loader) e
 	return exchange(ctx, c, l.due())
 }
 
-// inside reads in the transaction under way.
+// inside reads in the open transaction.
 func inside(ctx context.Context, c *pgxpool.Conn, list []calls) error {
 	return send(ctx, c, list, "", "")
 }
@@ -86,8 +86,8 @@ func snapshot(ctx context.Context, c *pgxpool.Conn, list []calls) error {
 	return send(ctx, c, list, snapshotBegin, "COMMIT")
 }
 
-// send makes one round trip of the calls, between two other commands if given. Without BEGIN,
-// PostgreSQL treats what is sent at once as one transaction.
+// send sends the calls in one round trip, between two other commands if given. Without BEGIN, PostgreSQL treats what
+// is sent at once as one transaction.
 func send(ctx context.Context, c *pgxpool.Conn, list []calls, before, after string) error {
 	if len(list) == 0 {
 		return nil
@@ -95,7 +95,7 @@ func send(ctx context.Context, c *pgxpool.Conn, list []calls, before, after stri
 	return exchangeBatch(ctx, c, queued(list, before, after, calls.queue))
 }
 
-// queued is what one round trip sends; queue puts each call into it.
+// queued is the content of one round trip; queue adds each call to it.
 func queued(list []calls, before, after string, queue func(calls, *pgx.Batch)) *pgx.Batch {
 	b := &pgx.Batch{QueuedQueries: make([]*pgx.QueuedQuery, 0, len(list)+2)}
 	if before != "" {
@@ -116,8 +116,7 @@ func exchangeBatch(ctx context.Context, c *pgxpool.Conn, b *pgx.Batch) error {
 	return c.SendBatch(ctx, b).Close()
 }
 
-// numbering uses a connection of the batches, because its statements find rows by keys, as those of
-// batches do.
+// numbering uses a connection of the batches, because its statements find rows by keys, as batches do.
 func (e *postgresEngine) numbering(ctx context.Context, body func(step) error) error {
 	return e.steps(ctx, body, send)
 }
@@ -130,7 +129,7 @@ func (e *postgresEngine) steps(ctx context.Context, body func(step) error,
 	if err != nil {
 		return e.classify(err)
 	}
-	defer c.Release() // a connection inside a transaction is closed by this
+	defer c.Release() // this closes a connection that is inside a transaction
 	begin := "BEGIN ISOLATION LEVEL READ COMMITTED"
 	err = body(func(list []calls) error {
 		before := begin
@@ -153,11 +152,11 @@ func (e *postgresEngine) rollback(c *pgxpool.Conn) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), exchange)
 	defer cancel()
-	_, _ = c.Exec(ctx, "ROLLBACK") // where it fails, Release closes the connection
+	_, _ = c.Exec(ctx, "ROLLBACK") // if it fails, Release closes the connection
 }
 
-// write sends everything at once. What the server refuses was not written; if the network loses the
-// answer, the outcome is looked for.
+// write sends everything at once. A batch that the server refuses was not written; if the network loses the answer,
+// the outcome is looked up.
 func (e *postgresEngine) write(ctx context.Context, c *pgxpool.Conn, list []calls, w *loyalty.Writes) error {
 	if len(list) == 0 {
 		e.rollback(c)
@@ -169,15 +168,14 @@ func (e *postgresEngine) write(ctx context.Context, c *pgxpool.Conn, list []call
 	}
 	var said *pgconn.PgError
 	heard := errors.As(err, &said) && (said.SeverityUnlocalized == "ERROR" || done < len(list))
-	if heard || !c.Conn().IsClosed() { // refused, or ended before its last statement; or never sent
+	if heard || !c.Conn().IsClosed() { // refused, ended before its last statement, or never sent
 		e.rollback(c)
 		return e.classify(err)
 	}
 	return e.outcome(session(c.Conn()), w, err, e.ask)
 }
 
-// commit sends the calls as one transaction and counts those that were answered: as long as one is
-// missing, the commit has not begun.
+// commit sends the calls as one transaction and counts the answers: while one is missing, the commit has not begun.
 func commit(ctx context.Context, c *pgxpool.Conn, list []calls) (done int, err error) {
 	b := &pgx.Batch{QueuedQueries: make([]*pgx.QueuedQuery, 0, len(list)+1)}
 	answered := func(r pgx.BatchResults) error {
@@ -198,9 +196,8 @@ func commit(ctx context.Context, c *pgxpool.Conn, list []calls) (done int, err e
 	return done, err
 }
 
-// direct marks a connection to the server itself, whose reported session is the server's own. A
-// pooler reports one that it made up, and may give the server's session to other clients once this
-// one is done.
+// direct marks a connection to the server itself, whose reported session is the server's own. A pooler reports an
+// invented session, and may give the server's session to other clients afterwards.
 const direct = "direct"
 
 func noteSession(ctx context.Context, c *pgx.Conn) error {
@@ -218,9 +215,9 @@ func session(c *pgx.Conn) uint32 {
 	return 0
 }
 
-// outcome finds out on a new connection what became of a commit whose answer was lost. While the
-// old session lives it may still commit, so its end is waited for. Behind a pooler that end cannot
-// be seen, so only a batch that is found is certain.
+// outcome finds out on a new connection whether a commit whose answer was lost took place. While the old session
+// lives it may still commit, so outcome waits for its end. Behind a pooler that end cannot be seen, so only a batch
+// that is found is certain.
 func (e *postgresEngine) outcome(pid uint32, w *loyalty.Writes, broken error,
 	ask func(ctx context.Context, pid uint32, w *loyalty.Writes) (written, gone bool, err error),
 ) error {
@@ -242,8 +239,8 @@ func (e *postgresEngine) outcome(pid uint32, w *loyalty.Writes, broken error,
 	}
 }
 
-// ask looks for the batch, and whether its session has ended. The session is asked for first: if it
-// was gone by then, a batch that is not found will never be written.
+// ask looks for the batch, and whether its session has ended. It checks the session first: if that was gone by then,
+// a batch that is not found will never be written.
 func (e *postgresEngine) ask(ctx context.Context, pid uint32, w *loyalty.Writes) (written, gone bool, err error) {
 	question, args := e.trace(w)
 	if question == "" {
@@ -251,7 +248,7 @@ func (e *postgresEngine) ask(ctx context.Context, pid uint32, w *loyalty.Writes)
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	c, err := pgx.ConnectConfig(ctx, e.reads.Config().ConnConfig) // the pools may be full of broken ones
+	c, err := pgx.ConnectConfig(ctx, e.reads.Config().ConnConfig) // the pools may be full of broken connections
 	if err != nil {
 		return false, false, err
 	}
@@ -266,8 +263,8 @@ func (e *postgresEngine) ask(ctx context.Context, pid uint32, w *loyalty.Writes)
 
 var errUntraced = errors.New("the batch left nothing to look for")
 
-// trace is the query that reports whether a batch was written. A batch is written whole or not at
-// all, so one row is enough.
+// trace is the query that reports whether a batch was written. A batch is written whole or not at all, so one row is
+// enough.
 func (e *postgresEngine) trace(w *loyalty.Writes) (question string, args []any) {
 	if len(w.Events) > 0 {
 		first := &w.Events[0]

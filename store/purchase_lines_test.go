@@ -225,8 +225,8 @@ func TestPurchaseLines(t *testing.T) {
 	})
 }
 
-// TestPurchaseLinesChangedTwice: who loaded a purchase before another one changed a line of
-// it writes nothing.
+// TestPurchaseLinesChangedTwice: a batch that loaded a purchase before another batch changed a line of it writes
+// nothing.
 func TestPurchaseLinesChangedTwice(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		b := newBuyer(storetest.Open(t, url), url, storetest.Raw(t, url))

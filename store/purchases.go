@@ -11,7 +11,7 @@ import (
 // purchaseStore reads purchases.
 type purchaseStore struct{ *database }
 
-// transactionColumns are the fields of a purchase that may be filtered.
+// transactionColumns are the fields of a purchase that can be filtered.
 var transactionColumns = map[string]filterColumn{
 	"id":              {expression: "transaction_id"},
 	"status":          {expression: "state", few: true},
@@ -80,21 +80,22 @@ func transactionsOf(of sqlFragment, q *loyalty.TransactionQuery) (list *unionQue
 	})
 }
 
-// linesNamed is a list of purchases whose lines are named by whose they are, too: what is looked
-// up for each row has no customer of its own that Citus could choose a machine by.
+// linesNamed is a list of purchases that names the customers of their lines explicitly: Citus could not choose a
+// machine for a look-up by row.
 func linesNamed(list *unionQuery, of sqlFragment) *unionQuery {
 	named := *list
-	for _, w := range []sqlFragment{ownedBy("l.customer_id", of), merged("l.customer_id", of)} { // as owned has them
+	// In the order of owned.
+	for _, w := range []sqlFragment{ownedBy("l.customer_id", of), merged("l.customer_id", of)} {
 		w.text = strings.Replace(list.columns, "WHERE l.customer_id", "WHERE "+w.text+" AND l.customer_id", 1)
 		named.own = append(named.own, w)
 	}
 	return &named
 }
 
-// movesRead are the events that did something to the purchases of a page.
+// movesRead reads the events that changed the purchases of a page.
 type movesRead struct{ page *loyalty.TransactionPage }
 
-// moving is what is read of such an event.
+// moving are the columns that are read of such an event.
 var moving = eventTable.some("customer_id", "id", "recorded_at", "at", "points", "parent", "action", "transaction_id", "effects")
 
 // questions read the moves, in the order of their ids.
@@ -118,18 +119,18 @@ func (r movesRead) questions(of sqlFragment) []question {
 	}, &change).onCitus(spread.text, spread.args...)}
 }
 
-// movingOf is the statement of it.
+// movingOf is the statement that reads the moves.
 func movingOf(of sqlFragment, names []string) sqlFragment {
 	w := theirs("e.customer_id", of).and("e.transaction_id IN ?", names).and("(e.points IS NOT NULL OR e.effects IS NOT NULL)")
 	return sqlFragment{"SELECT " + moving.of("e") + ", " + moved("e") + " FROM events e" + w.where() + " ORDER BY e.id", w.args}
 }
 
-// spreadMovingOf is movingOf with postings that name by themselves whose they are.
+// spreadMovingOf is movingOf with the customers of postings named explicitly.
 func spreadMovingOf(of sqlFragment, names []string) sqlFragment {
 	w, posted := movingOf(of, names), theirs("p.customer_id", of)
 	w.text = strings.Replace(w.text, "WHERE p.customer_id", "WHERE "+posted.text+" AND p.customer_id", 1)
 	return sqlFragment{w.text, slices.Concat(posted.args, w.args)}
 }
 
-// purchaser is an expression for the id of the customer who has a purchase.
+// purchaser is an expression for the id of the customer who owns a purchase.
 func purchaser(name string) sqlFragment { return named(loyalty.NameTransaction, name) }

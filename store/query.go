@@ -31,8 +31,7 @@ func (w sqlFragment) where() string {
 	return " WHERE " + w.text
 }
 
-// andAll adds conditions on fields. It fails for a field or operator that the caller
-// should have refused before.
+// andAll adds conditions on fields. It fails for a field or operator that the caller should have refused.
 func (w sqlFragment) andAll(columns map[string]filterColumn, conditions []loyalty.Condition) (sqlFragment, error) {
 	for _, c := range conditions {
 		col, known := columns[c.Field]
@@ -77,7 +76,7 @@ func sorting(columns map[string]filterColumn, keys []loyalty.Sorting, id string)
 		if k.Descending {
 			direction = " DESC"
 		}
-		if c.nullable { // what is absent comes last either way
+		if c.nullable { // absent values come last in both directions
 			by = append(by, "("+c.expression+" IS NULL)")
 		}
 		by = append(by, c.expression+direction)
@@ -85,23 +84,23 @@ func sorting(columns map[string]filterColumn, keys []loyalty.Sorting, id string)
 	return strings.Join(append(by, id+" DESC"), ", "), nil
 }
 
-// filterColumn is a field that can be filtered: an expression of ours, never the caller's text.
+// filterColumn is a field that can be filtered. The expression is the program's, never the caller's text.
 type filterColumn struct {
 	expression string
 	nullable   bool
-	key        func(string) string // compares in this form; nil: as it is
-	id         bool                // the row's own id: of each there is one
+	key        func(string) string // the form in which values are compared; nil: unchanged
+	id         bool                // the row's unique id
 	few        bool                // it has few values, which go into the text of a statement; see is
-	among      string              // the table, with a customer_id, that has the expression; any number of rows of it are a customer's
+	among      string              // the table, with a customer_id, that has the expression; a customer can have many rows in it
 }
 
-// operators are how a condition with one value reads in SQL.
+// operators are the SQL forms of conditions.
 var operators = map[loyalty.Operator]string{
 	loyalty.Eq: "= ?", loyalty.Ne: "<> ?", loyalty.Gt: "> ?", loyalty.Gte: ">= ?", loyalty.Lt: "< ?", loyalty.Lte: "<= ?",
 	loyalty.In: "IN ?", loyalty.Nin: "NOT IN ?",
 }
 
-// sql is the condition; what is absent differs from every value.
+// sql is the condition; an absent value differs from every value.
 func (c filterColumn) sql(operator string) string {
 	if c.among != "" {
 		return c.owned(operator)
@@ -113,8 +112,8 @@ func (c filterColumn) sql(operator string) string {
 	return text
 }
 
-// owned is the condition that a customer has such a row, or none. It is looked up customer by customer: a page of
-// a long list must not begin with everybody who is on it.
+// owned is the condition that a customer has such a row, or has none. It is looked up customer by customer: a page of
+// a long list must not begin with all its members.
 func (c filterColumn) owned(operator string) string {
 	has := "EXISTS ("
 	switch operator {
@@ -140,7 +139,7 @@ func (c filterColumn) values(condition loyalty.Condition, list bool) any {
 func (c filterColumn) value(v any) any {
 	switch v := v.(type) {
 	case time.Time:
-		return v.UnixMilli() // not Millis: of the zero instant that is NULL, which nothing comes after
+		return v.UnixMilli() // not Millis, in which the zero instant is NULL and compares with nothing
 	case loyalty.ID:
 		return UUID(v)
 	case string:
@@ -152,13 +151,13 @@ func (c filterColumn) value(v any) any {
 	return v
 }
 
-// cleanText replaces what no stored text can hold (PostgreSQL refuses it even in
-// a comparison), so that such a value meets nothing.
+// cleanText replaces characters that no stored text can hold (PostgreSQL refuses them even in a comparison), so that
+// such a value matches nothing.
 func cleanText(text string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
 }
 
-// spans is a condition of In or Nin on stretches of time, from and before.
+// spans is a condition of In or Nin on periods of time.
 func (c filterColumn) spans(condition loyalty.Condition) (text string, values []any) {
 	for _, v := range condition.Values {
 		span, ok := v.(loyalty.Span)
@@ -173,7 +172,7 @@ func (c filterColumn) spans(condition loyalty.Condition) (text string, values []
 	}
 	if condition.Operator == loyalty.Nin {
 		text = "NOT (" + text + ")"
-		if c.nullable { // what is absent lies in no span
+		if c.nullable { // absent values are in no period
 			text = "(" + c.expression + " IS NULL OR " + text + ")"
 		}
 		return text, values
@@ -191,7 +190,7 @@ func textsOf(c loyalty.Condition) (list []string) {
 	return list
 }
 
-// positive reports whether a condition names what it wants.
+// positive reports whether a condition names the wanted values.
 func positive(c loyalty.Condition) bool {
 	return c.Operator == loyalty.Eq || c.Operator == loyalty.In && len(c.Values) > 0
 }

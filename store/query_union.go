@@ -11,22 +11,21 @@ import (
 // branch is a part of a list that an index returns in the list's order.
 type branch struct {
 	where sqlFragment
-	at    string // the column that is the order's time in this part
+	at    string // the column with the order's time in this part
 }
 
-// unionQuery is a list that is read as the merge of its branches, so that each of them
-// stops after one page: one condition over all of them would have to be sorted, or
-// looked for from the top of the journal.
+// unionQuery is a list that is read as the merge of its branches, each of which stops after one page. One condition
+// over all of them would have to be sorted, or searched from the start of the journal.
 type unionQuery struct {
 	table, columns string
-	own            []sqlFragment // other columns of each branch, which have values; nil: they are the same
+	own            []sqlFragment // other columns for each branch, with their values; nil: the same columns
 	branches       []branch
 	order          listOrder // at is empty where the id alone is the order
 	page           pager
-	// moved gives the page's place the value that it has in a branch; nil: it is the same in all.
+	// moved gives the page's place its value in a branch; nil: it is the same in all.
 	moved func(branch int, p *place) *place
-	// parted is the column by which the table is parted: of a pair of columns alone PostgreSQL does
-	// not see which parts have nothing beyond a place. Empty: it is not parted.
+	// parted is the column by which the table is partitioned: from a pair of columns alone PostgreSQL does not see
+	// which partitions have nothing beyond a place. Empty: the table is not partitioned.
 	parted string
 	// sort replaces the order, and leaves out the cursor.
 	sort string
@@ -38,8 +37,8 @@ type pager struct {
 	after, before *place
 }
 
-// place is the place of an entry in a list: the value that the list is sorted by first (or the
-// sqlFragment that finds it), and the entry's id.
+// place is the place of an entry in a list: the first value of the list's order (or the sqlFragment that finds it),
+// and the entry's id.
 type place struct{ at, id any }
 
 func placeOf(c *loyalty.Cursor) *place {
@@ -54,7 +53,7 @@ func pagerOf(p loyalty.Page) pager {
 	return pager{limit: p.Limit, offset: p.Offset, after: placeOf(p.After), before: placeOf(p.Before)}
 }
 
-// maxBranches is how many branches are worth more than a sort.
+// maxBranches is the greatest number of branches that is cheaper than a sort.
 const maxBranches = 24
 
 // sql is the statement of the list. backwards reports that the rows come in the opposite order.
@@ -71,7 +70,7 @@ func (m *unionQuery) sql() (w sqlFragment, backwards bool) {
 	}
 	limit := m.page.limit
 	if len(m.branches) > 1 {
-		limit += offset // each of them may be the one that is skipped
+		limit += offset // the skipped rows may all come from one branch
 	}
 	parts := make([]string, len(m.branches))
 	for i, b := range m.branches {
@@ -107,15 +106,15 @@ func (m *unionQuery) sql() (w sqlFragment, backwards bool) {
 	return w, backwards
 }
 
-// with is the statement of the list as e, with more columns of its rows, which the rest of the FROM
-// may need.
+// with is the statement of the list as e, with more columns for its rows; from is the rest of the FROM clause that
+// they need.
 func (m *unionQuery) with(columns, from string) (w sqlFragment, backwards bool) {
 	w, backwards = m.sql()
 	w.text = "SELECT e.*, " + columns + " FROM (" + w.text + ") AS e" + from + " ORDER BY " + m.by(m.order.at, m.order.descending != backwards)
 	return w, backwards
 }
 
-// by is the ORDER BY of a branch, with the column that is its time.
+// by is the ORDER BY of a branch; at is its column of time.
 func (m *unionQuery) by(at string, down bool) string {
 	direction := " ASC"
 	if down {
@@ -141,7 +140,7 @@ func (m *unionQuery) beyond(where sqlFragment, at string, p *place, down bool) s
 	return where.and("("+at+", "+m.order.id+") "+sign(down)+" (?, ?)", p.at, p.id)
 }
 
-// sign compares with what lies beyond a place.
+// sign is the comparison for entries beyond a place.
 func sign(down bool) string {
 	if down {
 		return "<"
@@ -149,9 +148,8 @@ func sign(down bool) string {
 	return ">"
 }
 
-// split gives each branch one of several mutually exclusive conditions, of which one must hold. If
-// that makes too many branches, or the order is not an index's, the branches stay as they are and
-// have one more condition.
+// split gives each branch one of several mutually exclusive conditions, of which one must hold. If that makes too
+// many branches, or the order is not an index's, each branch gets all of them as one condition.
 func split(branches []branch, alternatives []sqlFragment, whole bool) (list []branch) {
 	if whole || len(branches)*len(alternatives) > maxBranches {
 		alternatives = []sqlFragment{anyOf(alternatives)}
@@ -164,13 +162,13 @@ func split(branches []branch, alternatives []sqlFragment, whole bool) (list []br
 	return list
 }
 
-// listOrder is how a list is sorted: by a time, then an id.
+// listOrder is the order of a list: by a time, then an id.
 type listOrder struct {
 	at, id     string
 	descending bool
 }
 
-// inOrder turns rows that were read backwards.
+// inOrder reverses rows that were read backwards.
 func inOrder[T any](rows []T, backwards bool) []T {
 	if backwards {
 		slices.Reverse(rows)
@@ -178,7 +176,7 @@ func inOrder[T any](rows []T, backwards bool) []T {
 	return rows
 }
 
-// newestFirst is a list of what has an instant, the latest first.
+// newestFirst is a list of a table with instants, the latest first.
 func newestFirst(table string, where sqlFragment, page loyalty.Page) *unionQuery {
 	return &unionQuery{
 		table: table, columns: "*", branches: []branch{{where, "at"}}, page: pagerOf(page),

@@ -8,14 +8,12 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// word is a value that may stand in the text of a statement: no more than a state, an action or a
-// language has.
+// word matches a value that may stand in the text of a statement, such as a state, an action or a language.
 var word = regexp.MustCompile(`^[A-Za-z0-9_-]{1,40}$`)
 
-// is adds the condition that a column has one of its few values. The value stands in the text if it is
-// a word. PostgreSQL comes to keep one plan for all values of a parameter, and takes each of them for
-// as frequent as the others: if one is rare, it looks for it along another index among all that have
-// another one.
+// is adds the condition that a column has one of its few values. A word stands in the text. For a parameter,
+// PostgreSQL would keep one plan for all values and consider them equally frequent: it would search for a rare value
+// along another index, through all rows with other values.
 func (w sqlFragment) is(column string, value any) sqlFragment {
 	if text, ok := words([]any{value}); ok {
 		return w.and(column + " = " + text)

@@ -15,15 +15,15 @@ import (
 // question is a statement that reads, and what to do with its answer. Several of them travel together: see ask.
 type question struct {
 	sqlFragment
-	// citus replaces the statement where tables are distributed; nil means that it is the same.
+	// citus replaces the statement where tables are distributed; nil: it is the same.
 	citus *sqlFragment
-	// into returns where the columns of a row are read to. It is called once, with their names.
+	// into returns the destinations of a row's columns. It is called once, with their names.
 	into func(columns []string) ([]any, error)
-	// each is called for each row; what is behind the row that is enough is left.
+	// each is called for each row until enough; the remaining rows are skipped.
 	each func() (enough bool)
 }
 
-// read takes the rows of the answer, of either database, up to the one that is enough.
+// read takes the rows of the answer of either database, until each has enough.
 func (q *question) read(columns []string, rows interface {
 	Next() bool
 	Scan(into ...any) error
@@ -45,9 +45,8 @@ func (q *question) read(columns []string, rows interface {
 	return rows.Err()
 }
 
-// ask asks some questions, which see one instant, and then those that follow from their
-// answers, if any, which see the same one: each time one round trip. An error of then is
-// returned as it is.
+// ask runs some questions on one snapshot, and then, on the same snapshot, those that follow from their answers: one
+// round trip each. An error of then is returned unchanged.
 func (s *database) ask(ctx context.Context, first []question, then func() ([]question, error)) error {
 	if s.told != nil {
 		defer func(began time.Time) { s.told(ctx, "read", began) }(time.Now())
@@ -66,7 +65,7 @@ func (s *database) ask(ctx context.Context, first []question, then func() ([]que
 	return failed
 }
 
-// asks is ask for questions that need no follow-up.
+// asks is ask for questions without a follow-up.
 func (s *database) asks(ctx context.Context, list ...question) error { return s.ask(ctx, list, nil) }
 
 // reads makes a question whose rows have as many columns as into has places.
@@ -90,8 +89,8 @@ func (t table[R]) where(text string, args ...any) sqlFragment {
 	return sqlFragment{"SELECT " + t.names() + " FROM " + t.name + " WHERE " + text, args}
 }
 
-// rows hands the rows of a statement over, one by one in the same memory; more are the
-// columns behind those of the table.
+// rows passes the rows of a statement to take, one by one in the same memory; more are the destinations of columns
+// after those of the table.
 func (t table[R]) rows(w sqlFragment, take func(*R) (enough bool), more ...any) question {
 	row := new(R)
 	return w.reads(func() bool { return take(row) }, append(t.into(row), more...)...)
@@ -113,8 +112,8 @@ func (t table[R]) only(w sqlFragment, found **R) question {
 	})
 }
 
-// paged collects the rows of a page, and ends behind the one with which they are too
-// many bytes; see maxRead. More are the columns behind those of the table.
+// paged collects the rows of a page, up to the row that exceeds maxRead. more are the destinations of columns after
+// those of the table.
 func (t table[R]) paged(w sqlFragment, list *[]R, more ...any) question {
 	size := 0
 	return t.rows(w, func(row *R) bool {
@@ -148,8 +147,8 @@ func modelled[Row any](db *gorm.DB, list *[]Row) question {
 	}
 }
 
-// forPostgres is the statement as PostgreSQL takes it: a list of values is an array, so
-// that the text does not depend on how many there are.
+// forPostgres is the statement for PostgreSQL: a list of values is an array, so that the text does not depend on
+// their number.
 func (w sqlFragment) forPostgres() (string, []any) {
 	return w.brackets("= ANY(ARRAY(", "))").numbered(func(text string, n int, arg any) (string, []any) {
 		number := "$" + strconv.Itoa(n)
@@ -167,7 +166,7 @@ func (w sqlFragment) forPostgres() (string, []any) {
 	})
 }
 
-// forSQLite is the statement as SQLite takes it.
+// forSQLite is the statement for SQLite.
 func (w sqlFragment) forSQLite() (string, []any) {
 	return w.brackets("IN (", ")").numbered(func(text string, _ int, arg any) (string, []any) {
 		var args []any
@@ -188,8 +187,9 @@ func (w sqlFragment) forSQLite() (string, []any) {
 	})
 }
 
-// brackets renders the conditions IN [[a query]], whose rows are few. PostgreSQL's planner cannot join them if they are
-// an array: it reads them first, and then uses an index. A query in {{ }} has one value; on Citus both are read before.
+// brackets renders the conditions IN [[a query]], whose rows are few. PostgreSQL's planner cannot join them if they
+// are an array: it reads them first, and then uses an index. A query in {{ }} has one value; on Citus both are read
+// before.
 func (w sqlFragment) brackets(open, shut string) sqlFragment {
 	if strings.Contains(w.text, "[[") {
 		w.text = strings.ReplaceAll(strings.ReplaceAll(w.text, "IN [[", open), "]]", shut)
@@ -204,7 +204,7 @@ func (w sqlFragment) brackets(open, shut string) sqlFragment {
 func marks(one string, n int) string { return strings.TrimSuffix(strings.Repeat(one+", ", n), ", ") }
 
 // numbered renders the fragment, calling write at each question mark of the text: write gets the text before it, the
-// number n of the first value, and the argument, and returns the text and the values to send. A text of GORM's is used
+// number n of the first value, and the argument, and returns the text and the values to send. GORM's own text is used
 // unchanged.
 func (w sqlFragment) numbered(write func(text string, n int, arg any) (string, []any)) (string, []any) {
 	if len(w.args) == 0 || strings.Contains(w.text, "$1") {

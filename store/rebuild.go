@@ -13,19 +13,19 @@ import (
 // RebuildProgress is how far a rebuild has come.
 type RebuildProgress struct {
 	Customers, Events int64 // folded so far
-	Of                int64 // events in all
+	Of                int64 // all events
 }
 
-// How many customers are in memory at once, and how many events they may have
-// together: a customer with more is alone.
+// How many customers are in memory at once, and how many events they may have together: a customer with more events
+// is alone.
 const (
 	rebuildCustomers = 200
 	rebuildEvents    = 20_000
 )
 
-// VerifyRebuild folds the whole journal, on one instant of a live database, into a
-// scratch copy and reports every difference from what is stored. It fails when it
-// could not be done, which proves nothing either way.
+// VerifyRebuild folds the whole journal, as of one instant of a live database, into a scratch copy and reports every
+// difference from what is stored. An error means that the comparison was not completed, which proves nothing either
+// way.
 func (s proof) VerifyRebuild(ctx context.Context, differ func(rebuild.Difference), told func(RebuildProgress)) error {
 	return s.rebuild(ctx, &rebuilding{differ: differ, told: told, customers: rebuildCustomers, events: rebuildEvents})
 }
@@ -48,22 +48,22 @@ func (s proof) rebuild(ctx context.Context, r *rebuilding) error {
 	})
 }
 
-// rebuilding is one rebuild under way.
+// rebuilding is a rebuild in progress.
 type rebuilding struct {
 	db                *gorm.DB
 	rebuild           *rebuild.Rebuild
 	progress          RebuildProgress
-	found             []rebuild.Difference // to be named and told
+	found             []rebuild.Difference // to be reported with the customers' names
 	differ            func(rebuild.Difference)
 	told              func(RebuildProgress)
-	customers, events int // of a page
+	customers, events int // limits of a page
 }
 
-// reach are the actions whose events can tell of a merge, or of a purchase that
-// changed hands: pending_validate applies held ones.
+// reach are the actions whose events can involve a merge, or a purchase that changed hands; pending_validate applies
+// held ones.
 var reach = []string{"merge", "checkout_claim", "pending_validate"}
 
-// prepare reads from the journal what reaches over families.
+// prepare reads what connects customers from the journal.
 func (r *rebuilding) prepare() error {
 	if err := r.db.Table("events").Count(&r.progress.Of).Error; err != nil {
 		return err
@@ -82,8 +82,7 @@ func (r *rebuilding) prepare() error {
 	return r.byKeys()
 }
 
-// byKeys has PostgreSQL reach each page by its keys and in their order, also while
-// a scan of a small table looks cheap.
+// byKeys makes PostgreSQL read each page along its keys, also where a scan of a small table looks cheap.
 func (r *rebuilding) byKeys() error {
 	for _, off := range []string{"enable_seqscan", "enable_bitmapscan"} {
 		if r.db.Name() != "postgres" {
@@ -96,11 +95,10 @@ func (r *rebuilding) byKeys() error {
 	return nil
 }
 
-// span are the customers after one id, up to and with another.
+// span are the customers after one id, up to and including another.
 type span struct{ after, to UUID }
 
-// firstID and lastID bound the ids: none is the first or lower, and none is higher than
-// the last. (Zero is NULL here.)
+// firstID and lastID bound the ids: every id is greater than firstID and at most lastID. (Zero is NULL here.)
 var firstID, lastID = UUID{15: 1}, UUID{
 	0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
 }
@@ -109,8 +107,8 @@ func (s span) of(db *gorm.DB, column string) *gorm.DB {
 	return db.Where(column+" > ? AND "+column+" <= ?", s.after, s.to)
 }
 
-// alone folds the customers of no merge, page by page. The pages leave no gap between them, so that
-// rows of customers who do not exist are found too.
+// alone folds the customers without merges, page by page. The pages leave no gap between them, so that rows of
+// customers who do not exist are found too.
 func (r *rebuilding) alone() error {
 	for s := (span{firstID, lastID}); ; {
 		var ids []UUID
@@ -144,7 +142,7 @@ func (r *rebuilding) cut(page *span) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = rows.Close() }() // rows.Err tells what went wrong
+	defer func() { _ = rows.Close() }() // rows.Err reports the error
 	var before UUID
 	for sum := 0; rows.Next(); {
 		var id UUID
@@ -168,7 +166,7 @@ func (r *rebuilding) counts(s span) *gorm.DB {
 	return s.of(r.db.Table("events").Select("customer_id, count(*)"), "customer_id").Group("customer_id").Order("customer_id")
 }
 
-// shared compares what belongs to no customer.
+// shared compares the rows that belong to no customer.
 func (r *rebuilding) shared() error {
 	if err := couponTable.each(r.db.Order("id"), func(c *loyalty.Coupon) bool { r.rebuild.Coupon(new(*c)); return false }); err != nil {
 		return err
@@ -183,7 +181,7 @@ func (r *rebuilding) shared() error {
 	return r.tell()
 }
 
-// tell names the customers of what was found, and reports it.
+// tell adds the customers' names to the findings, and reports them.
 func (r *rebuilding) tell() error {
 	names := map[loyalty.ID]string{}
 	for some := range slices.Chunk(r.found, rebuildCustomers) {

@@ -10,8 +10,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/rebuild"
 )
 
-// folding is some families being folded: whose rows are read, one part after the
-// other, and which family a row belongs to; nil if there is none of them.
+// folding is a set of families being folded: the conditions that select their rows, one part after the other, and the
+// family that a row belongs to (nil: none of them).
 type folding struct {
 	db     *gorm.DB
 	parts  []condition
@@ -22,7 +22,7 @@ type folding struct {
 // condition selects the rows of some customers, by the column of their id.
 type condition func(db *gorm.DB, column string) *gorm.DB
 
-// only is one customer.
+// only selects one customer.
 func only(id loyalty.ID) condition {
 	return func(db *gorm.DB, column string) *gorm.DB { return db.Where(column+" = ?", UUID(id)) }
 }
@@ -47,7 +47,7 @@ func (r *rebuilding) page(s span) error {
 	return r.done(len(families))
 }
 
-// together folds those who became one, each family by itself.
+// together folds merged customers, each family by itself.
 func (r *rebuilding) together() error {
 	for _, members := range r.rebuild.Families() {
 		f := r.rebuild.Family(members...)
@@ -66,7 +66,7 @@ func (r *rebuilding) together() error {
 	return nil
 }
 
-// fold reads the journal and then what is stored.
+// fold reads the journal, and then the stored rows.
 func (r *rebuilding) fold(f *folding) error {
 	for _, read := range []func() error{f.postings, f.journal, f.accounts, f.balances, f.lots, f.transactions, f.progress, f.claims, f.given} {
 		if err := read(); err != nil {
@@ -77,7 +77,7 @@ func (r *rebuilding) fold(f *folding) error {
 	return nil
 }
 
-// done drops the coupons that are as the events so far left them, and reports the findings and the
+// done drops the coupons whose stored state already matches the events so far, and reports the findings and the
 // progress.
 func (r *rebuilding) done(customers int) error {
 	for some := range slices.Chunk(r.rebuild.Touched(), rebuildCustomers) {
@@ -97,7 +97,7 @@ func (r *rebuilding) done(customers int) error {
 	return nil
 }
 
-// each hands the rows of a table to their families, in the order of the query.
+// each passes the rows of a table to their families, in the order of the query.
 func each[Row any](f *folding, t table[Row], query *gorm.DB, owner func(*Row) loyalty.ID, take func(*rebuild.Family, *Row)) error {
 	for _, part := range f.parts {
 		err := t.each(part(query.Session(&gorm.Session{}), t.fields[0].name), func(row *Row) bool {
@@ -119,7 +119,7 @@ func scan[Row any](q *gorm.DB, take func(*Row)) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = rows.Close() }() // rows.Err tells what went wrong
+	defer func() { _ = rows.Close() }() // rows.Err reports the error
 	for rows.Next() {
 		var row Row
 		if err := q.ScanRows(rows, &row); err != nil {
@@ -136,7 +136,7 @@ func (f *folding) postings() error {
 	})
 }
 
-// foldedEvent is an event without what was sent.
+// foldedEvent is an event without the data that was sent.
 var foldedEvent = eventTable.without("data", "personal")
 
 // journal reads events in their order.
@@ -171,20 +171,19 @@ func (f *folding) progress() error {
 	return each(f, progressTable, f.db.Order("customer_id, kind, key"), func(p *loyalty.Progress) loyalty.ID { return p.Customer }, (*rebuild.Family).Progress)
 }
 
-// claims come without an order: asked for one, PostgreSQL likes to read all claims
-// by their ids.
+// claims have no order: for an ordered query PostgreSQL may read all claims by their ids.
 func (f *folding) claims() error {
 	return each(f, claimTable, f.db, func(c *loyalty.RewardClaim) loyalty.ID { return c.Customer }, (*rebuild.Family).Claim)
 }
 
-// given compares whom campaigns gave something.
+// given compares the customers that campaigns gave something to.
 func (f *folding) given() error {
 	return each(f, givenTable, f.db.Order("customer_id, campaign"), func(g *given) loyalty.ID { return g.customer }, func(to *rebuild.Family, g *given) {
 		to.Given(g.customer, g.campaign)
 	})
 }
 
-// given is a customer to whom a campaign gave something.
+// given is a customer that a campaign gave something to.
 type given struct {
 	customer loyalty.ID
 	campaign string

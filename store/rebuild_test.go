@@ -16,8 +16,8 @@ import (
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
-// newJournal is seven members, of whom the third became part of the sixth, with
-// more and more events. No event tells a status, so that each has a difference.
+// newJournal is seven members with increasing numbers of events; the third is merged into the sixth. No event sets a
+// status, so that each member has a difference.
 func newJournal(t *testing.T, s *store.Store) []*member {
 	t.Helper()
 	var all []*member

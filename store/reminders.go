@@ -12,9 +12,9 @@ import (
 const remindablePage = `SELECT c.id, c.birth_date, c.created_at, b.last_activity_at, b.score FROM customers c JOIN balances b ON b.customer_id = c.id
 WHERE c.id > ? AND ` + enrolled + ` ORDER BY c.id LIMIT ?`
 
-// Remindable reads the next active and suspended customers after one, with what reminders
-// look at: open lots with an expiry, claimed coupons that end, theirs and those of
-// everybody merged into them, and their progress. All of it is found by the customers' keys.
+// Remindable reads the next active and suspended customers after one, with what reminders need: open lots with an
+// expiry, their progress, and the claimed coupons with an expiry of the customers and of those merged into them. It
+// finds all of it by the customers' keys.
 func (s jobStore) Remindable(ctx context.Context, after loyalty.ID, limit int) ([]loyalty.Remindable, error) {
 	if after == (loyalty.ID{}) {
 		after = loyalty.ID(firstID)

@@ -12,14 +12,13 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// Replicated is a Store of which some reads are answered by replicas: standbys to which PostgreSQL
-// streams the primary's log. In everything else it is the Store, including all reads that were not
-// marked by loyalty.Reading, because what decides a write must be read on the primary.
+// Replicated is a Store whose marked reads (loyalty.Reading) are answered by replicas: standbys to which PostgreSQL
+// streams the primary's log. Everything else goes to the Store, because what decides a write must be read on the
+// primary.
 //
-// A read of one customer, one coupon or the like is answered by a replica that has replayed
-// everything committed when the read arrived, whichever node wrote it. A list or a report may be
-// older, by ReplicaOptions.Lag at most. If no replica is that far, or it does not answer in time,
-// or fails, the primary is asked within the same read.
+// A read of one customer, one coupon or the like is answered by a replica that has replayed everything committed when
+// the read arrived, whichever node wrote it. A list or a report may be older, by ReplicaOptions.Lag at most. If no
+// replica is that far, or it does not answer in time, or fails, the primary answers within the same read.
 type Replicated struct {
 	*Store
 	log      *primaryLog
@@ -32,19 +31,18 @@ type Replicated struct {
 
 // ReplicaOptions say which replicas there are.
 type ReplicaOptions struct {
-	// URLs are their addresses; none: the Store answers everything.
+	// URLs are the replicas' addresses; none: the Store answers everything.
 	URLs []string
-	// Lag is how old a list may be.
+	// Lag is the greatest age of a list.
 	Lag time.Duration
-	// ReadConnections bounds the pools of each; zero: as in Options.
+	// ReadConnections bounds the pools of each replica; zero: as in Options.
 	ReadConnections int
 	// Report is called with the new state of a replica, counted from 1, and the reason; may be nil.
 	Report func(replica int, state string, err error)
 }
 
-// WithReplicas puts replicas beside a Store. It asks none of them: one that is away is
-// found out later, and costs nothing. It fails for an address that is none, and on a
-// database that has no replicas. Release ends it; the Store stays open.
+// WithReplicas adds replicas to a Store. It contacts none of them, so a replica that is away costs nothing. It fails
+// for an invalid address, and on a database that has no replicas. Release ends it; the Store stays open.
 func WithReplicas(ctx context.Context, s *Store, o ReplicaOptions) (*Replicated, error) {
 	r := &Replicated{Store: s, stop: func() {}}
 	if len(o.URLs) == 0 {
@@ -90,14 +88,14 @@ func (s *Replicated) Release() error {
 	return errors.Join(failed...)
 }
 
-// Replica is how a replica is, and what it did.
+// Replica is the state of a replica, and its counts.
 type Replica struct {
 	Name  string // replica1, in the order of the addresses
 	State string // unknown, ready, behind, away, promoted or foreign
-	// Lag is how far it is behind; negative: that is not known.
+	// Lag is how far it is behind; negative: unknown.
 	Lag time.Duration
-	// Reads are those that it answered, Lost those that it was asked for and that the
-	// primary answered; both since the start.
+	// Reads are the reads that it answered, Lost those that it failed and that the primary answered; both since the
+	// start.
 	Reads, Lost int64
 }
 
@@ -111,8 +109,7 @@ func (s *Replicated) Replicas() (list []Replica) {
 
 func replicaName(n int) string { return "replica" + strconv.Itoa(n+1) }
 
-// PrimaryReads are the reads that could have gone to a replica, and that the primary
-// answered, since the start.
+// PrimaryReads counts the reads since the start that could have gone to a replica but were answered by the primary.
 func (s *Replicated) PrimaryReads() int64 { return s.primary.Load() }
 
 // Pools returns how the connections are used, including those to replicas.
@@ -127,22 +124,21 @@ func (s *Replicated) Pools() []Pool {
 	return list
 }
 
-// freshness is how new a read has to be.
+// freshness is how recent a read has to be.
 type freshness bool
 
 const (
-	current freshness = true  // as of when it was asked
+	current freshness = true  // as of its arrival
 	recent  freshness = false // a list or a report
 )
 
-// Limits of a read from a replica; the primary has its own.
+// Time limits of a read from a replica; the primary has its own.
 const (
 	currentTime = 2 * time.Second
 	recentTime  = 20 * time.Second
 )
 
-// choose returns a replica that may answer, and what the read demands of it; nil if the primary
-// must be asked.
+// choose returns a replica that may answer, and what the read demands of it; nil if the primary must answer.
 func (s *Replicated) choose(ctx context.Context, how freshness) (*replica, demand) {
 	first := int(s.turn.Add(1))
 	for n := range s.replicas {
@@ -157,7 +153,8 @@ func (s *Replicated) choose(ctx context.Context, how freshness) (*replica, deman
 			}
 			return r, demand{mark: m}
 		}
-		asking, cancel := context.WithTimeout(context.WithoutCancel(ctx), replicaEvery) // one that goes away takes no connection along
+		// A caller that goes away does not take the connection with it.
+		asking, cancel := context.WithTimeout(context.WithoutCancel(ctx), replicaEvery)
 		defer cancel()
 		m, err := s.log.asOf(asking, time.Now())
 		if err != nil {
@@ -199,5 +196,5 @@ func forward[Q, R any](ctx context.Context, s *Replicated, how freshness, read f
 	return answer(ctx, s, how, func(ctx context.Context, from *Store) (R, error) { return read(from, ctx, q) })
 }
 
-// ofOne is the freshness of a list that may be a customer's.
+// ofOne is the freshness of a list that may be one customer's.
 func ofOne(one bool) freshness { return freshness(one) }

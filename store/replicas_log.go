@@ -11,8 +11,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// mark is a position of the primary's log at an instant: whatever any node knew to be committed by
-// then is before it.
+// mark is a position of the primary's log at an instant: everything that any node knew to be committed by then is
+// before it.
 type mark struct {
 	at       time.Time // when the primary was asked
 	position int64     // in the log, in bytes
@@ -21,20 +21,20 @@ type mark struct {
 
 // origin identifies a log: positions can be compared within one log only.
 type origin struct {
-	system int64 // the identity that initdb gave
-	line   int64 // the timeline; a promotion begins another one
+	system int64 // the identity from initdb
+	line   int64 // the timeline; a promotion begins a new one
 }
 
-// markKept is how often a mark is kept for reads that may be older.
+// markKept is the interval at which marks are kept for reads that may be older.
 const markKept = 100 * time.Millisecond
 
-// primaryLog asks the primary how far its log is. One question answers all who came
-// before it was asked.
+// primaryLog asks the primary for the position of its log. One query serves all callers that arrived before it was
+// sent.
 type primaryLog struct {
 	config *pgx.ConnConfig
-	turn   chan struct{} // held by who asks
-	conn   *pgx.Conn     // of who has the turn; nil: none is open
-	open   atomic.Bool   // there is a connection
+	turn   chan struct{} // held by the caller that asks
+	conn   *pgx.Conn     // used by the holder of turn; nil: not open
+	open   atomic.Bool   // a connection is open
 	last   atomic.Pointer[mark]
 
 	lock  sync.Mutex
@@ -46,8 +46,7 @@ func newPrimaryLog(config *pgx.ConnConfig, bound time.Duration) *primaryLog {
 	return &primaryLog{config: config, turn: make(chan struct{}, 1), bound: bound}
 }
 
-// Limits of queries to the primary. Its address may name several servers, the first of which may
-// not answer.
+// Time limits of queries to the primary. Its address may name several servers, the first of which may not answer.
 const (
 	primaryConnect = 10 * time.Second
 	primaryTime    = time.Second
@@ -55,8 +54,8 @@ const (
 
 var errPrimaryAway = errors.New("the primary is not connected")
 
-// asOf returns a mark that was made at an instant of the past or after it. It does not wait for a
-// connection, because the watch of a replica makes one.
+// asOf returns a mark that was made at a past instant or later. It does not wait for a connection; the watch of a
+// replica opens it.
 func (l *primaryLog) asOf(ctx context.Context, at time.Time) (mark, error) {
 	if !l.open.Load() {
 		return mark{}, errPrimaryAway
@@ -64,7 +63,7 @@ func (l *primaryLog) asOf(ctx context.Context, at time.Time) (mark, error) {
 	return l.connected(ctx, at)
 }
 
-// connected is asOf for a caller who has time to connect.
+// connected is asOf for a caller that has time to connect.
 func (l *primaryLog) connected(ctx context.Context, at time.Time) (mark, error) {
 	if m := l.last.Load(); m != nil && !m.at.Before(at) {
 		return *m, nil
@@ -76,17 +75,17 @@ func (l *primaryLog) connected(ctx context.Context, at time.Time) (mark, error) 
 		return mark{}, ctx.Err()
 	}
 	if m := l.last.Load(); m != nil && !m.at.Before(at) {
-		return *m, nil // who had the turn before asked for this one as well
+		return *m, nil // the previous holder's query serves this caller as well
 	}
 	return l.ask(ctx)
 }
 
-// selectPosition is of the flushed log: a commit is answered when it is flushed, and only
-// what is flushed is sent to replicas.
+// selectPosition reads the position of the flushed log: a commit is answered when it is flushed, and only flushed log
+// is sent to replicas.
 const selectPosition = `SELECT (p.at - '0/0')::bigint, ('x' || substr(pg_walfile_name(p.at), 1, 8))::bit(32)::bigint, c.system_identifier
 FROM (SELECT pg_current_wal_flush_lsn() AS at) AS p, pg_control_system() AS c`
 
-// ask queries the primary; the caller must have the turn.
+// ask queries the primary; the caller must hold turn.
 func (l *primaryLog) ask(ctx context.Context) (m mark, err error) {
 	if l.conn == nil {
 		if err := l.connect(ctx); err != nil {
@@ -121,12 +120,12 @@ func (l *primaryLog) drop() {
 	if l.conn != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
-		_ = l.conn.Close(ctx) // it is of no use any more
+		_ = l.conn.Close(ctx) // it is useless now
 		l.conn = nil
 	}
 }
 
-// close waits for the query under way.
+// close waits for the running query.
 func (l *primaryLog) close() {
 	l.turn <- struct{}{}
 	l.drop()
@@ -153,8 +152,8 @@ func (l *primaryLog) forget(now time.Time) []mark {
 	return slices.Delete(l.kept, 0, first)
 }
 
-// oldest returns the oldest mark within the bound; false if there is none, because the primary did
-// not answer for that long.
+// oldest returns the oldest mark within the bound; false if there is none, because the primary did not answer for
+// that long.
 func (l *primaryLog) oldest(now time.Time) (mark, bool) {
 	l.lock.Lock()
 	defer l.lock.Unlock()
@@ -164,8 +163,8 @@ func (l *primaryLog) oldest(now time.Time) (mark, bool) {
 	return l.kept[0], true
 }
 
-// reached returns when a position was the newest: the instant of the latest mark that is not beyond
-// it; false if it is older than all stored marks.
+// reached returns when a position was the newest: the instant of the latest mark that is not beyond it; false if it
+// is older than all stored marks.
 func (l *primaryLog) reached(p mark) (time.Time, bool) {
 	l.lock.Lock()
 	defer l.lock.Unlock()

@@ -9,9 +9,9 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
-// What is read from replicas. What names one customer, coupon, claim or operation is
-// current; a list of everybody, a count or an export is recent. What is missing here is the
-// primary's: keys, users and settings, stored answers, jobs, the tail and who follows it.
+// The reads that replicas answer. A read that names one customer, coupon, claim or operation is current; a list over
+// all customers, a count or an export is recent. All other reads go to the primary: keys, users and settings, stored
+// answers, jobs, the tail and its followers.
 
 var (
 	_ loyalty.Reader       = (*Replicated)(nil)
@@ -20,12 +20,12 @@ var (
 	_ loyalty.Store        = (*Replicated)(nil)
 )
 
-// Within is the Store's. What is only looked at, as by a view of a customer, is loaded from a replica if possible.
+// Within is the Store's. Loads that only look, as for a view of a customer, come from a replica if possible.
 func (s *Replicated) Within(ctx context.Context, needs loyalty.Needs, work func(*loyalty.Loaded) (*loyalty.Writes, error)) error {
 	if !needs.Reading {
 		return s.Store.Within(ctx, needs, work)
 	}
-	var refused error // by work
+	var refused error // error of work
 	_, err := answer(ctx, s, current, func(ctx context.Context, from *Store) (struct{}, error) {
 		err := from.Within(ctx, needs, func(l *loyalty.Loaded) (*loyalty.Writes, error) {
 			var w *loyalty.Writes
@@ -153,7 +153,7 @@ func (s *Replicated) Claims(ctx context.Context, q loyalty.ClaimQuery) (loyalty.
 	return forward(ctx, s, current, (*Store).Claims, q)
 }
 
-// claimed is a claim with whose it is.
+// claimed is a claim with its customer.
 type claimed struct {
 	claim loyalty.RewardClaim
 	of    loyalty.Customer

@@ -6,9 +6,9 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// Exports and reports: all of them recent.
+// Exports and reports are all recent.
 
-// Feed is the Store's; a caller who waits for new events asks the Store itself.
+// Feed is the Store's; a caller that waits for new events asks the Store itself.
 func (s *Replicated) Feed(ctx context.Context, q loyalty.FeedQuery) (loyalty.FeedPart, error) {
 	return forward(ctx, s, recent, (*Store).Feed, q)
 }
@@ -43,7 +43,7 @@ func (s *Replicated) ExportClaims(ctx context.Context, q loyalty.ExportQuery) (l
 	return forward(ctx, s, recent, (*Store).ExportClaims, q)
 }
 
-// outstanding is what Outstanding answers.
+// outstanding is the answer of Outstanding.
 type outstanding struct {
 	totals loyalty.LedgerTotals
 	lots   []loyalty.LotGroup

@@ -14,23 +14,23 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// What a replica is found to be.
+// The states of a replica.
 const (
-	replicaUnknown  = "unknown"  // it was not asked yet
-	replicaReady    = "ready"    // it has what the primary has
-	replicaBehind   = "behind"   // it serves what may be older, as long as it is not too far behind
-	replicaAway     = "away"     // it does not answer
-	replicaPromoted = "promoted" // it is a primary itself: what it says is not what this programme writes
-	replicaForeign  = "foreign"  // it has another log than the primary
+	replicaUnknown  = "unknown"  // not asked yet
+	replicaReady    = "ready"    // as far as the primary
+	replicaBehind   = "behind"   // serves reads that may be older, unless it is too far behind
+	replicaAway     = "away"     // does not answer
+	replicaPromoted = "promoted" // a primary itself, whose data differ from what this programme writes
+	replicaForeign  = "foreign"  // follows another log than the primary's
 )
 
 const (
-	replicaEvery = 250 * time.Millisecond // how often a replica is asked how it is
-	replicaTime  = time.Second            // one that takes longer to answer is away
-	// catchUp is how long a read waits for a replica to come to where the primary was when
-	// the read came. One that needed longer when it was last asked is not waited for at all.
+	replicaEvery = 250 * time.Millisecond // how often a replica's state is checked
+	replicaTime  = time.Second            // a slower answer counts as away
+	// catchUp is how long a read waits for a replica to reach the primary's position at the read's arrival. A replica
+	// that needed longer when it was last checked is not waited for.
 	catchUp = 20 * time.Millisecond
-	// replicaPause is between two looks.
+	// replicaPause is the pause between two checks.
 	replicaPause = time.Millisecond
 )
 
@@ -45,16 +45,16 @@ type replica struct {
 	store *Store
 	conn  *pgx.ConnConfig
 	state atomic.Pointer[string]
-	lag   atomic.Int64 // nanoseconds; -1: not known
-	reads atomic.Int64 // that it answered
-	lost  atomic.Int64 // reads that it was asked for and that the primary answered
+	lag   atomic.Int64 // nanoseconds; -1: unknown
+	reads atomic.Int64 // reads that it answered
+	lost  atomic.Int64 // reads that it failed and that the primary answered
 
 	lock  sync.Mutex
 	alive context.Context // ends when the replica is found to be away
 	end   context.CancelCauseFunc
 }
 
-// demand is what a read needs of the connection that it gets.
+// demand is what a read needs of its connection.
 type demand struct {
 	mark
 	patience time.Duration
@@ -62,8 +62,7 @@ type demand struct {
 
 type demandKey struct{}
 
-// openReplica makes the pools of a replica. It connects later, so that a replica that is away costs
-// nothing.
+// openReplica creates the pools of a replica. It connects later, so that a replica that is away costs nothing.
 func openReplica(ctx context.Context, db *database, address string, o Options) (*replica, error) {
 	config, err := poolConfig(address)
 	if err != nil {
@@ -84,8 +83,8 @@ func openReplica(ctx context.Context, db *database, address string, o Options) (
 	return r, nil
 }
 
-// prepareReplica looks at each connection before a read gets it: the server behind it has
-// what the read needs, or the read goes to the primary.
+// prepareReplica checks each connection before a read gets it: either the server has reached what the read needs, or
+// the read goes to the primary.
 func prepareReplica(ctx context.Context, c *pgx.Conn) (bool, error) {
 	need, is := ctx.Value(demandKey{}).(demand)
 	if !is {
@@ -108,9 +107,8 @@ func prepareReplica(ctx context.Context, c *pgx.Conn) (bool, error) {
 
 const originKey = "origin"
 
-// noteOrigin notes which log a server has. It takes the timeline from the control file,
-// which learns of a new one some time after the server follows it (a restart point): until
-// then it is left out.
+// noteOrigin notes the identity of a server's log. It takes the timeline from the control file, which learns of a new
+// one some time after the server follows it (at a restart point); until then the replica is not used.
 func noteOrigin(ctx context.Context, c *pgx.Conn) error {
 	var o origin
 	err := c.QueryRow(ctx, `SELECT s.system_identifier, greatest(c.timeline_id, r.min_recovery_end_timeline)
@@ -119,7 +117,7 @@ FROM pg_control_system() AS s, pg_control_checkpoint() AS c, pg_control_recovery
 	return err
 }
 
-// replayed is how far a standby has come in a log.
+// replayed is the position of a standby in a log.
 func replayed(ctx context.Context, c *pgx.Conn, of origin) (at int64, err error) {
 	var standby bool
 	if err := c.QueryRow(ctx, `SELECT pg_is_in_recovery(), coalesce((pg_last_wal_replay_lsn() - '0/0')::bigint, 0)`).Scan(&standby, &at); err != nil {
@@ -140,20 +138,20 @@ func replayed(ctx context.Context, c *pgx.Conn, of origin) (at int64, err error)
 	return at, nil
 }
 
-// is sets what the replica was found to be.
+// is sets the state of the replica.
 func (r *replica) is(state string, lag time.Duration) {
 	r.state.Store(&state)
 	r.lag.Store(int64(lag))
 }
 
-// watch asks the replica again and again how it is, until ctx ends.
+// watch checks the state of the replica again and again, until ctx ends.
 func (r *replica) watch(ctx context.Context, l *primaryLog, report func(state string, err error)) {
 	var c *pgx.Conn
 	shut := func() {
 		if c != nil {
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), replicaTime)
 			defer cancel()
-			_ = c.Close(ctx) // it was only asked
+			_ = c.Close(ctx) // it only ran queries
 			c = nil
 		}
 	}
@@ -180,8 +178,8 @@ func (r *replica) watch(ctx context.Context, l *primaryLog, report func(state st
 	}
 }
 
-// look asks once. Where the primary does not answer, nothing is known of how far the
-// replica is behind; but it may be away.
+// look checks once. While the primary does not answer, the distance of the replica is unknown, but look still notices
+// a replica that is away.
 func (r *replica) look(ctx context.Context, c **pgx.Conn, l *primaryLog) (err error) {
 	began := time.Now()
 	m, away := l.connected(ctx, began)
@@ -227,7 +225,7 @@ func (r *replica) look(ctx context.Context, c **pgx.Conn, l *primaryLog) (err er
 	return nil
 }
 
-// gone ends the reads that the replica is busy with: the primary answers them.
+// gone ends the running reads of the replica; the primary answers them.
 func (r *replica) gone(state string, err error) error {
 	r.is(state, -1)
 	r.lock.Lock()
@@ -236,7 +234,7 @@ func (r *replica) gone(state string, err error) error {
 	return err
 }
 
-// back lets reads come again.
+// back allows reads again.
 func (r *replica) back() {
 	r.lock.Lock()
 	defer r.lock.Unlock()
@@ -245,8 +243,8 @@ func (r *replica) back() {
 	}
 }
 
-// serves reports whether the replica is worth asking: it answers, is near enough, and has a
-// connection free, so that no read waits for one while the primary may have some.
+// serves reports whether the replica may be asked: it answers, is near enough, and has a free connection, so that no
+// read waits for one while the primary may have some.
 func (r *replica) serves(how freshness, bound time.Duration) bool {
 	switch state, lag := *r.state.Load(), time.Duration(r.lag.Load()); {
 	case state == replicaReady:
@@ -271,15 +269,15 @@ func (r *replica) reading(ctx context.Context, need demand, limit time.Duration)
 	return ctx, func() { stop(); cancel() }
 }
 
-// final reports whether a replica's result stands: what was read, or what the rules decided on it.
-// Anything else is asked of the primary.
+// final reports whether a replica's result stands: what was read, or what the rules decided on it. For anything else
+// the primary is asked.
 func (r *replica) final(ctx, asking context.Context, err error) bool {
 	if err == nil {
 		r.reads.Add(1)
 		return true
 	}
 	if ctx.Err() != nil {
-		return true // who asked is gone
+		return true // the caller is gone
 	}
 	var said *loyalty.Error
 	if errors.As(err, &said) && said.Kind != loyalty.Internal && said.Kind != loyalty.Unavailable {
@@ -292,7 +290,7 @@ func (r *replica) final(ctx, asking context.Context, err error) bool {
 	case errors.Is(err, errReplicaPromoted):
 		_ = r.gone(replicaPromoted, err)
 	case asking.Err() == nil && !heard && errors.Is(err, loyalty.ErrDatabaseAway):
-		_ = r.gone(replicaAway, fmt.Errorf("a read: %w", err)) // until it is asked again
+		_ = r.gone(replicaAway, fmt.Errorf("a read: %w", err)) // until the next check
 	}
 	return false
 }

@@ -74,8 +74,8 @@ func (w *withReplicas) score(from *store.Replicated, customer string) int64 {
 	return c.Figures.Score
 }
 
-// TestReplicas: what was written is read, whichever node wrote it and whatever befalls a
-// replica; lists are no older than they may be; nobody is told that a replica is gone.
+// TestReplicas: a read sees every earlier write, whichever node wrote it and whatever happens to a replica; lists are
+// no older than allowed; callers do not notice that a replica is gone.
 func TestReplicas(t *testing.T) {
 	const lag = 4 * time.Second
 	w := openReplicas(t, lag)

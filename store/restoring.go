@@ -7,7 +7,7 @@ import (
 	"fmt"
 )
 
-// ErrUnfinishedRestore says that a restore was cut off, or found a difference.
+// ErrUnfinishedRestore says that a restore was interrupted, or found a difference.
 var ErrUnfinishedRestore = errors.New("this database is not served, because its restore was cut off or found a difference: " +
 	"restore into another, empty database; with --accept-differences what differs is reported and accepted")
 
@@ -16,12 +16,12 @@ func (p portable) BeginRestore(ctx context.Context) error {
 	return p.classify(p.write.WithContext(ctx).Exec(createRestoring).Error)
 }
 
-// EndRestore takes the mark away.
+// EndRestore removes the mark.
 func (p portable) EndRestore(ctx context.Context) error {
 	return p.classify(p.write.WithContext(ctx).Exec("DROP TABLE IF EXISTS " + restoringTable).Error)
 }
 
-// Restored fails with ErrUnfinishedRestore while the mark is there.
+// Restored fails with ErrUnfinishedRestore while the mark exists.
 func (p portable) Restored(ctx context.Context) error {
 	if p.read.WithContext(ctx).Migrator().HasTable(restoringTable) {
 		return ErrUnfinishedRestore
@@ -29,7 +29,7 @@ func (p portable) Restored(ctx context.Context) error {
 	return nil
 }
 
-// MarkRestoring marks the file of an embedded database that nothing else has open.
+// MarkRestoring marks the file of an embedded database that no other process has open.
 func MarkRestoring(ctx context.Context, path string) error {
 	db, err := sql.Open("sqlite", sqliteDSN(path, false))
 	if err != nil {

@@ -9,37 +9,36 @@ import (
 	"gorm.io/gorm"
 )
 
-// Resealed counts what a change of the master key found, by table: values that it sealed anew, that
-// were sealed under the new key already, and that neither key opens.
+// Resealed counts the values that a change of the master key found: those it sealed again, those sealed under the new
+// key already, and, by table, those that neither key opens.
 type Resealed struct {
 	Anew, Already int64
 	Lost          map[string]int64
 }
 
-// ErrNoOldKey says that there is nothing to change from.
+// ErrNoOldKey says that there is no old key to change from.
 var ErrNoOldKey = errors.New("LOYALTY_MASTER_KEY_OLD is not set: give the old master key there, and the new one in LOYALTY_MASTER_KEY")
 
-// resealPage is how many values are sealed anew in one transaction: writers wait for no more.
+// resealPage is how many values one transaction reseals, which bounds the wait of writers.
 const resealPage = 500
 
-// resealLarge is resealPage of values that may be large.
+// resealLarge is resealPage for values that may be large.
 const resealLarge = 8
 
-// resealRounds is the number of rounds after which it is clear that a server still uses the old key.
+// resealRounds is the number of rounds after which a server must still be using the old key.
 const resealRounds = 10
 
 // ErrOldKeyInUse says that values are still being sealed under the old key.
 var ErrOldKeyInUse = errors.New("a server goes on sealing under the old master key: start every server with the new one in LOYALTY_MASTER_KEY and the old one in LOYALTY_MASTER_KEY_OLD, then run this again")
 
-// ReSeal seals everything under the master key that the old one sealed. Meanwhile both keys open
-// values, on every node that has both. It can be interrupted anywhere and continues where values
-// are left. Only when none is left does the database demand the new key. told is called with how
-// many values were done, of how many.
+// ReSeal seals all values of the old master key again under the new one. Meanwhile both keys open values, on every
+// node that has both. It can be interrupted anywhere and continues with the remaining values. The database demands
+// the new key only when no value is left. told is called with the number of processed values and the total.
 func (s upkeep) ReSeal(ctx context.Context, told func(done, of int64)) (r Resealed, err error) {
 	if s.sealer.old == nil {
 		return r, ErrNoOldKey
 	}
-	if err := s.CheckMasterKey(ctx); err != nil { // and learn how names are hashed: that stays
+	if err := s.CheckMasterKey(ctx); err != nil { // this also loads the key for hashing names, which stays
 		return r, err
 	}
 	of := int64(0)
@@ -51,7 +50,7 @@ func (s upkeep) ReSeal(ctx context.Context, told func(done, of int64)) (r Reseal
 		of += n
 	}
 	done := int64(0)
-	for rounds, again := 0, true; again; rounds++ { // until a whole round finds nothing of the old key
+	for rounds, again := 0, true; again; rounds++ { // until a whole round finds no value of the old key
 		if rounds == resealRounds {
 			return r, ErrOldKeyInUse
 		}
@@ -93,7 +92,7 @@ type sealedRow struct {
 	sealed blob
 }
 
-// reseal goes through a column page by page, in the order of the key.
+// reseal processes a column page by page, in the order of the key.
 func (s upkeep) reseal(ctx context.Context, c sealedColumn, r *Resealed, looked func(int)) error {
 	var last []any
 	for {
@@ -111,7 +110,7 @@ func (s upkeep) reseal(ctx context.Context, c sealedColumn, r *Resealed, looked 
 	}
 }
 
-// sealedPage reads the rows after one.
+// sealedPage reads the rows after a given one.
 func (s upkeep) sealedPage(ctx context.Context, c sealedColumn, after []any) (page []sealedRow, err error) {
 	names := make([]string, len(c.key))
 	for i, k := range c.key {
@@ -129,7 +128,7 @@ func (s upkeep) sealedPage(ctx context.Context, c sealedColumn, after []any) (pa
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = rows.Close() }() // rows.Err tells what went wrong
+	defer func() { _ = rows.Close() }() // rows.Err reports the error
 	for rows.Next() {
 		row := sealedRow{key: make([]any, len(c.key))}
 		for i, k := range c.key {
@@ -149,7 +148,7 @@ type change struct {
 	before, now blob
 }
 
-// anew seals what the old key opens.
+// anew seals the values that the old key opens under the new one.
 func (s upkeep) anew(c sealedColumn, page []sealedRow, r *Resealed) (changes []change) {
 	for _, row := range page {
 		bound := c.bound(row.key)
@@ -166,8 +165,8 @@ func (s upkeep) anew(c sealedColumn, page []sealedRow, r *Resealed) (changes []c
 	return changes
 }
 
-// replace writes the changes, each where the value still is the one that was read: what was
-// deleted meanwhile, such as the key of a customer who opted out, stays deleted.
+// replace writes the changes, each only where the value is still the one that was read: a value that was deleted
+// meanwhile, such as the key of a customer who opted out, stays deleted.
 func (s upkeep) replace(ctx context.Context, c sealedColumn, changes []change, r *Resealed) error {
 	text := "UPDATE " + c.table + " SET " + c.column + " = ? WHERE " + c.column + " = ?"
 	for _, k := range c.key {
@@ -192,8 +191,7 @@ func (s upkeep) replace(ctx context.Context, c sealedColumn, changes []change, r
 	return err
 }
 
-// askForNewKey has the database open with the new key alone. The key under which names are
-// hashed stays what it was.
+// askForNewKey makes the database demand the new key. The key for hashing names stays the same.
 func (s upkeep) askForNewKey(db *gorm.DB) error {
 	names := *s.sealer.names.now.Load()
 	if err := upsert(db).Create(&namesKeyRow{ID: 1, Sealed: s.sealer.seal(namesKeyID(), names)}).Error; err != nil {

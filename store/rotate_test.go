@@ -183,8 +183,8 @@ func TestReSealLeavesTheGone(t *testing.T) {
 	})
 }
 
-// TestSealedColumns: whatever is sealed under the master key is known to who changes it. Each
-// name that a value is bound to is a table of sealedColumns, or one of the change's own.
+// TestSealedColumns: a change of the master key knows every sealed value. Each name that a value is bound to is a
+// table of sealedColumns, or one of the change's own.
 func TestSealedColumns(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	require.NoError(t, err)

@@ -1,12 +1,11 @@
 package store
 
-// sealedColumn is where sealed values are: a column, the key of its rows, and what a value is
-// bound to.
+// sealedColumn is a column with sealed values: the key of its rows, and what a value is bound to.
 type sealedColumn struct {
 	table, column string
 	key           []sealedKey
-	where         string // which rows; empty: those that have a value
-	large         bool   // a value may have a megabyte: few are read at once
+	where         string // the condition for its rows; empty: all rows with a value
+	large         bool   // a value may have a megabyte, so few are read at once
 	bound         func(key []any) []byte
 }
 
@@ -22,10 +21,9 @@ func numberKey(name string) sealedKey {
 }
 func textKey(name string) sealedKey { return sealedKey{name, func() any { return new(string) }} }
 
-// sealedColumns are all columns that hold values sealed under the master key. Whoever seals
-// something in a new place adds it: TestSealedColumns fails for a table that is missing, because a
-// change of the master key would make its values unreadable. master_check and names_key belong to
-// the change itself.
+// sealedColumns are all columns that hold values sealed under the master key. Add each new one: TestSealedColumns
+// fails for a missing table, because a change of the master key would make its values unreadable. master_check and
+// names_key belong to the change itself.
 var sealedColumns = []sealedColumn{
 	{
 		table: "key_secrets", column: "sealed", key: []sealedKey{textKey("key_id"), uuidKey("id")},
@@ -35,7 +33,7 @@ var sealedColumns = []sealedColumn{
 		table: "customer_keys", column: "sealed", key: []sealedKey{uuidKey("customer_id")},
 		bound: func(key []any) []byte { id := key[0].(*UUID); return rowID("customer_keys", string(id[:])) },
 	},
-	{ // those of customers are sealed under their keys
+	{ // answers of customers are sealed under the customers' keys
 		table: "answers", column: "body", key: []sealedKey{textKey("access_key"), textKey("key")}, where: "customer_id IS NULL",
 		bound: func(key []any) []byte { return rowID("answers", *key[0].(*string), *key[1].(*string)) },
 	},
@@ -71,7 +69,7 @@ var sealedColumns = []sealedColumn{
 			return subjectID(&deliveryRow{WebhookID: *key[0].(*UUID), Number: *key[1].(*int64)})
 		},
 	},
-	{ // those about customers are sealed under their keys
+	{ // answers about customers are sealed under the customers' keys
 		table: "attempts", column: "answer", key: []sealedKey{uuidKey("webhook_id"), numberKey("number"), numberKey("n")},
 		where: "answer IS NOT NULL AND EXISTS (SELECT 1 FROM deliveries d WHERE d.webhook_id = attempts.webhook_id AND d.number = attempts.number AND d.customer_id IS NULL)",
 		bound: func(key []any) []byte {

@@ -21,39 +21,37 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// sqliteEngine has one connection that writes and several that only read. WAL
-// lets them work at the same time.
+// sqliteEngine has one connection that writes and several that only read. WAL lets them work at the same time.
 type sqliteEngine struct {
 	writer, readers *sql.DB
-	// Below the writer, owned by who holds its connection:
+	// Only the holder of the writer's connection uses these:
 	conn     *sqliteConn
-	owed     bool        // a checkpoint after destroyed keys is still to be made
-	hindered time.Time   // when a reader was in its way last
+	owed     bool        // a checkpoint after destroyed keys is still due
+	hindered time.Time   // when a reader last prevented it
 	idle     *time.Timer // empties the log
 
-	folder *folder // folds it beside the writer
-	turn   *turn   // among the processes that write
+	folder *folder // folds the log beside the writer
+	turn   *turn   // shared by the processes that write
 
 	sealer  sealer
 	path    string
-	unclean bool // the file was not closed in good order
+	unclean bool // the file was not closed properly
 	damaged atomic.Bool
 }
 
-// busyTimeout is how long, in milliseconds, another process's write is waited for.
+// busyTimeout is how long a write waits for another process, in milliseconds.
 const busyTimeout = 5000
 
-// busyPause is how long something that SQLite does not wait for by itself rests between two tries.
+// busyPause is the pause between two tries of an operation for which SQLite itself does not wait.
 const busyPause = 10 * time.Millisecond
 
-// pragmas are set on each connection and read back once: a misspelt or
-// unsupported one is silently ignored by SQLite.
+// pragmas are set on each connection and read back once: SQLite silently ignores a misspelt or unsupported one.
 var pragmas = []struct{ name, value, want string }{
 	{"journal_mode", "WAL", "wal"},
-	{"synchronous", "FULL", "2"}, // NORMAL may lose the last commits with the power
+	{"synchronous", "FULL", "2"}, // NORMAL may lose the last commits in a power failure
 	{"busy_timeout", strconv.Itoa(busyTimeout), strconv.Itoa(busyTimeout)},
 	{"foreign_keys", "1", "1"},
-	{"secure_delete", "1", "1"},      // what opt_out deletes is overwritten
+	{"secure_delete", "1", "1"},      // data that opt_out deletes are overwritten
 	{"recursive_triggers", "1", "1"}, // REPLACE fires the journal's triggers
 	{"journal_size_limit", strconv.Itoa(logKept), strconv.Itoa(logKept)},
 }
@@ -89,13 +87,13 @@ func openSQLite(ctx context.Context, s *database, o Options) error {
 	return nil
 }
 
-// openCopy opens a file that is not written. Neither kind of connection can.
+// openCopy opens a file read-only, for both kinds of connection.
 func (e *sqliteEngine) openCopy(s *database) (err error) {
 	dsn := (&url.URL{Scheme: "file", Path: e.path, RawQuery: url.Values{"mode": {"ro"}, "immutable": {"1"}, "_pragma": {"query_only(1)"}}.Encode()}).String()
 	if e.writer, err = sql.Open("sqlite", dsn); err != nil {
 		return err
 	}
-	e.idle, e.turn = time.AfterFunc(logIdle, func() {}), &turn{} // there is no log, and nobody writes
+	e.idle, e.turn = time.AfterFunc(logIdle, func() {}), &turn{} // there is no log and no writer
 	if e.readers, err = openReaders(dsn); err != nil {
 		return errors.Join(err, e.writer.Close())
 	}
@@ -107,7 +105,7 @@ func (e *sqliteEngine) openCopy(s *database) (err error) {
 	return nil
 }
 
-// connect checks both kinds of connection and puts GORM over them.
+// connect checks both kinds of connection and sets up GORM over them.
 func (e *sqliteEngine) connect(ctx context.Context, s *database) error {
 	for _, db := range []*sql.DB{e.writer, e.readers} {
 		if err := whileBusy(ctx, func() error { return checkPragmas(ctx, db) }); err != nil {
@@ -122,9 +120,9 @@ func (e *sqliteEngine) connect(ctx context.Context, s *database) error {
 	return err
 }
 
-// whileBusy retries for as long as a write would wait for another process. While another
-// process switches a file to WAL, or closes it as its last user, opening it fails with
-// SQLITE_BUSY at once: SQLite does not apply busy_timeout there.
+// whileBusy retries for as long as a write would wait for another process. While another process switches a file to
+// WAL, or closes it as its last user, opening the file fails with SQLITE_BUSY at once: SQLite does not apply
+// busy_timeout there.
 func whileBusy(ctx context.Context, try func() error) error {
 	late := time.Now().Add(busyTimeout * time.Millisecond)
 	for {
@@ -140,7 +138,7 @@ func whileBusy(ctx context.Context, try func() error) error {
 	}
 }
 
-// sqliteFile finds the file and makes it, readable by its owner only.
+// sqliteFile finds or creates the file, readable by its owner only.
 func sqliteFile(o Options) (path, setting string, err error) {
 	path, setting = strings.TrimPrefix(strings.TrimPrefix(o.URL, "sqlite:"), "//"), "LOYALTY_DATABASE_URL"
 	if o.URL == "" {
@@ -175,7 +173,7 @@ func sqliteDSN(path string, readOnly bool) string {
 	if readOnly {
 		q.Add("_pragma", "query_only(1)")
 		q.Set("_txlock", "deferred")
-	} else { // rows of many customers lie far apart: keep their pages; the log is folded beside it
+	} else { // a larger cache, because rows of many customers are far apart; the log is folded separately
 		q.Add("_pragma", "cache_size(-32768)")
 		q.Add("_pragma", "wal_autocheckpoint("+strconv.Itoa(foldLast)+")")
 	}
@@ -195,8 +193,7 @@ func checkPragmas(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// sqliteGorm is GORM's dialector over the driver without cgo, whose errors it
-// does not know.
+// sqliteGorm is GORM's dialector over the driver without cgo, whose errors GORM does not know.
 type sqliteGorm struct{ *sqlite.Dialector }
 
 func sqliteDialector(db gorm.ConnPool) gorm.Dialector {
@@ -219,14 +216,14 @@ func (d sqliteGorm) Translate(err error) error {
 
 func (e *sqliteEngine) dialect() goose.Dialect { return goose.DialectSQLite3 }
 
-// close finalizes the batch's statements first: SQLite keeps a connection with
-// open statements alive, and with it the lock on the file.
+// close finalizes the batch's statements first: SQLite keeps a connection with open statements alive, and with it the
+// lock on the file.
 func (e *sqliteEngine) close() error {
 	folded := e.folder.close()
 	if c, err := e.writer.Conn(whole); err == nil {
 		e.idle.Stop()
 		_ = c.Raw(func(driverConn any) error {
-			if e.conn != nil && e.conn.driver == driverConn { // else database/sql closed it, and its statements with it
+			if e.conn != nil && e.conn.driver == driverConn { // otherwise database/sql closed it, with its statements
 				e.conn.forget()
 			}
 			return nil
@@ -249,14 +246,14 @@ func (e *sqliteEngine) schemaVersion(ctx context.Context) (version int64, err er
 // extendJournal has nothing to do: the journal is one table.
 func (e *sqliteEngine) extendJournal(context.Context, time.Time) error { return nil }
 
-// warnings has nothing to tell: what matters is pinned by the pragmas.
+// warnings is empty, because the pragmas fix every such setting.
 func (e *sqliteEngine) warnings(context.Context) ([]string, error) { return nil, nil }
 
 func (e *sqliteEngine) unhurried(*gorm.DB) error { return nil }
 
 func (e *sqliteEngine) migrator() *sql.DB { return e.writer }
 
-// time is the machine's: the file has no clock of its own.
+// time is the machine's clock, because the file has none.
 func (e *sqliteEngine) time(context.Context) (time.Time, error) { return time.Now(), nil }
 
 func (e *sqliteEngine) pools() []Pool {

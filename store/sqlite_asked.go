@@ -5,13 +5,12 @@ import (
 	"database/sql"
 )
 
-// asker is a connection, or the transaction that it is in.
+// asker is a connection, or its open transaction.
 type asker interface {
 	QueryContext(ctx context.Context, text string, args ...any) (*sql.Rows, error)
 }
 
-// asked puts the questions one after the other. A single statement is an instant of its
-// own.
+// asked runs the questions one after the other. A single statement has a snapshot of its own.
 func (e *sqliteEngine) asked(ctx context.Context, first []question, then func() ([]question, error)) error {
 	if then == nil && len(first) == 1 {
 		return first[0].run(ctx, e.readers)
@@ -48,7 +47,7 @@ func (q *question) run(ctx context.Context, on asker) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = rows.Close() }() // rows.Err tells what went wrong
+	defer func() { _ = rows.Close() }() // rows.Err reports the error
 	columns, err := rows.Columns()
 	if err != nil {
 		return err

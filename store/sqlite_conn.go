@@ -13,23 +13,22 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// sqliteConn is the writing connection below database/sql, with the statements
-// that were prepared on it: the batch runs dozens of short ones, and the layers
-// above would cost more than they do.
+// sqliteConn is the writing connection below database/sql, with its prepared statements: a batch runs dozens of short
+// ones, and the layers above would cost more than the statements.
 type sqliteConn struct {
 	driver   driver.Conn
 	prepared map[string]driver.Stmt
 	args     []driver.NamedValue
 	row      []driver.Value
-	room     *int // what a load may still read, as weigh counts; nil: whatever there is
+	room     *int // what a load may still read, as weigh counts; nil: no limit
 }
 
-// loadRoom is what a load may read while it has the one writer: some 10 ms of reading and
-// of making lots, progress and purchases of it, for which everybody waits.
+// loadRoom is how much a load may read while it holds the one writer: some milliseconds of work, for which all other
+// writers wait.
 const loadRoom = 4000
 
-// weigh counts a row against the limit, and fails if that is used up. A long text counts as several
-// rows, by its bytes.
+// weigh counts a row against the limit, and fails if that is used up. A long text counts as several rows, by its
+// bytes.
 func (c *sqliteConn) weigh() error {
 	if c.room == nil {
 		return nil
@@ -46,7 +45,7 @@ func (c *sqliteConn) weigh() error {
 	return nil
 }
 
-// whole is the context of single statements: a batch is not interrupted halfway.
+// whole is the context of single statements, so that a batch is not interrupted halfway.
 var whole = context.Background()
 
 func (c *sqliteConn) statement(text string) (driver.Stmt, error) {
@@ -60,7 +59,7 @@ func (c *sqliteConn) statement(text string) (driver.Stmt, error) {
 	return s, err
 }
 
-// forget finalizes what was prepared.
+// forget finalizes the prepared statements.
 func (c *sqliteConn) forget() {
 	for text, s := range c.prepared {
 		_ = s.Close()
@@ -77,7 +76,7 @@ func (c *sqliteConn) exec(text string) error {
 	return err
 }
 
-// run executes the call once for each row, or for several of them where it can.
+// run executes the call once for each row, or for several rows where it can.
 func (c *call[T]) run(conn *sqliteConn) error {
 	done := 0
 	if c.many != "" && len(c.rows) >= manyRows {
@@ -89,12 +88,12 @@ func (c *call[T]) run(conn *sqliteConn) error {
 	return c.execute(conn, c.sqlite, done, len(c.rows), 1)
 }
 
-// runMany runs the text for many rows, up to one of them.
+// runMany runs the text for many rows, up to an index.
 func (c *call[T]) runMany(conn *sqliteConn, to int) error {
 	if c.values == nil {
 		return c.execute(conn, c.many, 0, to, manyRows)
 	}
-	if len(conn.prepared) > manyPrepared { // callers choose what their rows have in common
+	if len(conn.prepared) > manyPrepared { // the shared values depend on callers, so texts vary
 		conn.forget()
 	}
 	n, common := len(c.fields), c.common
@@ -179,7 +178,7 @@ func (c *call[T]) ready() error {
 	return nil
 }
 
-// take binds values that were made before.
+// take binds values that ready made.
 func (c *sqliteConn) take(values []driver.Value) {
 	c.args = c.args[:0]
 	for k, v := range values {
@@ -244,7 +243,7 @@ func (c *sqliteConn) query(s driver.Stmt, into []any, each func() error) (err er
 // assign stores a column in its destination.
 func assign(dest any, v driver.Value) error {
 	switch d := dest.(type) {
-	case *blob: // the driver made it for this row
+	case *blob: // the driver allocated it for this row
 		if b, ok := v.([]byte); ok || v == nil {
 			*d = b
 			return nil

@@ -11,17 +11,16 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// uncleanStop reports whether the file was not closed by its last user, or is in use: SQLite
-// removes the log when the last connection closes.
+// uncleanStop reports whether the file was not closed by its last user, or is in use: SQLite removes the log when the
+// last connection closes.
 func uncleanStop(path string) bool {
 	info, err := os.Stat(path + "-wal")
 	return err == nil && info.Size() > 0
 }
 
-// CheckFile looks for damage in an SQLite file that was not closed in good order, and
-// makes the store read-only where it finds some: what is written to a damaged file can
-// be lost, or take more along. It fails with loyalty.ErrDamaged. On PostgreSQL, which
-// has checks of its own, it does nothing.
+// CheckFile looks for damage in an SQLite file that was not closed properly, and makes the store read-only if it
+// finds some: data written to a damaged file can be lost, or destroy more. It fails with loyalty.ErrDamaged. It does
+// nothing on PostgreSQL, which has its own checks.
 func (s upkeep) CheckFile(ctx context.Context) error {
 	e, ok := s.engine.(*sqliteEngine)
 	if !ok || !e.unclean {
@@ -34,29 +33,28 @@ func (s upkeep) CheckFile(ctx context.Context) error {
 	return nil
 }
 
-// damage has the writer refuse to write. What goes by the batches or administration
-// is refused before it gets there, with a code of its own.
+// damage makes the writer refuse to write. Batches and administrative changes are refused before they reach it, with
+// a code of their own.
 func (e *sqliteEngine) damage() {
 	if !e.damaged.CompareAndSwap(false, true) {
 		return
 	}
-	go func() { // the writer may be in the hands of who found the damage
+	go func() { // in the background, because the caller may hold the writer
 		_, _ = e.writer.ExecContext(whole, "PRAGMA query_only = 1")
 	}()
 }
 
 func (e *sqliteEngine) broken() bool { return e.damaged.Load() }
 
-// broken: PostgreSQL refuses by itself what it cannot write.
+// broken is always false: PostgreSQL itself refuses what it cannot write.
 func (*postgresEngine) broken() bool { return false }
 
-// sound asks SQLite whether its file is whole; PostgreSQL refuses to read a
-// damaged page by itself.
+// sound asks SQLite whether its file is intact; PostgreSQL itself refuses to read a damaged page.
 func sound(db *gorm.DB) error {
 	if db.Name() != "sqlite" {
 		return nil
 	}
-	// A value that a CHECK forbids is for the invariants to find.
+	// Values that a CHECK forbids are left to the invariants.
 	var answers []string
 	err := errors.Join(
 		db.Exec("PRAGMA ignore_check_constraints = 1").Error,

@@ -14,7 +14,7 @@ import (
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
-// The log is emptied when nobody writes, however long a reader kept it from it.
+// The log is emptied when nothing is written, however long a reader prevented it.
 func TestLogIsBounded(t *testing.T) {
 	url := storetest.SQLite(t)
 	s := storetest.Open(t, url)
@@ -36,7 +36,7 @@ func TestLogIsBounded(t *testing.T) {
 	require.NoError(t, credit(s, "c-", 1))
 }
 
-// copied is a database as a crash leaves it: the file and a log that nobody folded.
+// copied is a database as a crash leaves it: the file and an unfolded log.
 func copied(t *testing.T, url string) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "copy.db")
@@ -49,7 +49,7 @@ func copied(t *testing.T, url string) (path string) {
 	return path
 }
 
-// A file that was damaged while nobody closed it is noticed, read on, and not written.
+// A file that was damaged while it was closed is noticed, remains readable, and is not written.
 func TestDamagedFile(t *testing.T) {
 	url := storetest.SQLite(t)
 	s := storetest.Open(t, url)

@@ -66,8 +66,8 @@ func TestReaderHoldsTheLogUp(t *testing.T) {
 	require.Eventually(t, func() bool { return logOf(t, e).open() == 0 }, 30*time.Second, 10*time.Millisecond)
 }
 
-// Where the log is long and nobody holds it up, it is folded although more comes: writers wait
-// for that. Where nothing folds it, a commit does it in the end.
+// A long log that no reader holds is folded even while it grows: writers wait for that. If nothing else folds it, a
+// commit does.
 func TestLogIsBounded(t *testing.T) {
 	s, e := openTestFile(t)
 	thick(t, s, 70)

@@ -10,26 +10,26 @@ import (
 	"time"
 )
 
-// The log of an SQLite database: what it keeps on disk once it was folded into the
-// file, and when it is folded and emptied while nothing is written.
+// The log of an SQLite database: the size that it keeps on disk after it was folded into the file, and when it is
+// folded and emptied while nothing is written.
 const (
 	logKept  = 64 << 20
 	logIdle  = 5 * time.Second
 	logSmall = 1 << 20 // not worth emptying
 )
 
-// rest empties the log when nothing was written for a while. A reader that holds it
-// up makes it wait for the next time.
+// rest empties the log when nothing has been written for a while. If a reader holds the log, it is emptied the next
+// time.
 func (e *sqliteEngine) rest() {
 	e.idle.Reset(logIdle)
 	e.folder.soon()
 }
 
-// owedEvery is how often a checkpoint is tried that a reader was in the way of: a try keeps
-// writers waiting for a tenth of a second, and a backup reads for long.
+// owedEvery is how often a checkpoint is retried that a reader prevented: a try blocks writers for a tenth of a
+// second, and a backup reads for a long time.
 const owedEvery = 10 * time.Second
 
-// pay makes the checkpoint that destroyed keys require, so that they are in no file any more.
+// pay makes the checkpoint that destroyed keys require, so that no file contains them any longer.
 func (e *sqliteEngine) pay(c *sqliteConn) {
 	if e.owed = !c.checkpoint(); e.owed {
 		e.hindered = time.Now()
@@ -65,7 +65,7 @@ func (e *sqliteEngine) logBytes() int64 {
 	return info.Size()
 }
 
-// LogBytes is the size of an SQLite database's log; false: there is none.
+// LogBytes is the size of an SQLite database's log; false if there is none.
 func (s upkeep) LogBytes() (int64, bool) {
 	e, ok := s.engine.(*sqliteEngine)
 	if !ok {
@@ -74,12 +74,12 @@ func (s upkeep) LogBytes() (int64, bool) {
 	return e.logBytes(), true
 }
 
-// roomWanted is what must be free beside a database that ran out of space, before it
-// counts as writable again.
+// roomWanted is how much space must be free beside a database that ran out of space before it counts as writable
+// again, in bytes.
 const roomWanted = 1 << 20
 
-// room tests the space with a file beside the database: the log overwrites itself for a while, and
-// so would not show that there is none.
+// room tests the space with a file beside the database. The log would not show the lack, because it overwrites itself
+// for a while.
 func (e *sqliteEngine) room(context.Context) error {
 	f, err := os.CreateTemp(filepath.Dir(e.path), "loyalty-room-*")
 	if err != nil {

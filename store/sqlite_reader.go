@@ -9,12 +9,12 @@ import (
 	sqlitedriver "modernc.org/sqlite"
 )
 
-// readerKept is how many statements a connection that reads keeps: more than the reads have that are asked often. Filters of
-// lists make texts without end.
+// readerKept is how many statements a reading connection keeps: more than there are frequent reads. Filters of lists
+// make an unlimited number of texts.
 const readerKept = 64
 
-// openReaders opens connections that keep the statements they read with: for most reads SQLite takes longer to parse and to
-// plan than to read.
+// openReaders opens connections that keep their statements: SQLite takes longer to parse and plan most reads than to
+// run them.
 func openReaders(dsn string) (*sql.DB, error) {
 	c, err := sqlitedriver.NewConnector(dsn)
 	if err != nil {
@@ -37,7 +37,7 @@ func (r readers) Connect(ctx context.Context) (driver.Conn, error) {
 	return &readerConn{readingDriver: d, below: sqliteConn{driver: d, prepared: map[string]driver.Stmt{}}, open: map[string]bool{}}, nil
 }
 
-// readingDriver is what the driver's connections do for database/sql.
+// readingDriver is what database/sql needs of the driver's connections.
 type readingDriver interface {
 	driver.Conn
 	driver.ConnPrepareContext
@@ -53,17 +53,18 @@ type readingDriver interface {
 type readerConn struct {
 	readingDriver
 	below sqliteConn
-	open  map[string]bool // the statements whose rows are being read
+	open  map[string]bool // statements whose rows are being read
 }
 
-// Close finalizes the statements first: SQLite keeps a connection with statements alive, and with it the lock on the file.
+// Close finalizes the statements first: SQLite keeps a connection with statements alive, and with it the lock on the
+// file.
 func (c *readerConn) Close() error {
 	c.below.forget()
 	return c.readingDriver.Close()
 }
 
-// QueryContext reads with the statement that was kept, or keeps it. One whose rows are being read still is prepared once
-// more: a statement has one answer at a time.
+// QueryContext reads with a kept statement, or keeps a new one. While the rows of a statement are being read, another
+// read of its text is prepared separately, because a statement has one answer at a time.
 func (c *readerConn) QueryContext(ctx context.Context, text string, args []driver.NamedValue) (driver.Rows, error) {
 	if c.open[text] {
 		return c.readingDriver.QueryContext(ctx, text, args)
@@ -88,7 +89,7 @@ func (c *readerConn) bound() {
 	}
 }
 
-// describedRows are rows that tell the types of their columns.
+// describedRows are rows that describe the types of their columns.
 type describedRows interface {
 	driver.Rows
 	driver.RowsColumnTypeDatabaseTypeName
@@ -98,7 +99,7 @@ type describedRows interface {
 	driver.RowsColumnTypeScanType
 }
 
-// readerRows tell when they were read.
+// readerRows call done when they were read.
 type readerRows struct {
 	describedRows
 	done func()

@@ -13,16 +13,15 @@ import (
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
-// TestMuchIsReadBesideTheWriter: whoever has a purchase of thousands of lines, or thousands
-// of lots, is decided on while others write. Who lost that way is decided on with the writer,
-// and cannot lose again.
+// TestMuchIsReadBesideTheWriter: a purchase of thousands of lines, or a customer with thousands of lots, is decided
+// while others write. A batch that loses that way is then decided with the writer, and cannot lose again.
 func TestMuchIsReadBesideTheWriter(t *testing.T) {
 	url := storetest.SQLite(t)
 	s := storetest.Open(t, url)
 	b := newBuyer(s, url, storetest.Raw(t, url))
 	other, err := b.customer()
 	require.NoError(t, err)
-	// write is a batch of somebody else, which gives up where it has to wait.
+	// write is a batch of another caller, which gives up where it has to wait.
 	write := func() error {
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		defer cancel()

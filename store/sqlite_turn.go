@@ -7,21 +7,18 @@ import (
 	"time"
 )
 
-// turn is the order of processes that write one file. SQLite has none: it asks for the lock again
-// after pauses of up to 100 ms, and another process that writes without a pause has taken it again
-// each time, for seconds. A process that wants the lock holds the turn until it has the lock, so
-// that one which has just released it waits behind the others.
+// turn orders the processes that write one file. SQLite has no order: it asks for the lock again after pauses of up
+// to 100 ms, while a process that writes continuously can take it again each time, for seconds. A process that wants
+// the lock holds the turn until it has the lock, so that the previous holder waits behind it.
 //
-// It is a courtesy, not a safeguard: without it, or when it is late, SQLite's own lock keeps the
-// writers apart.
+// It is a courtesy, not a safeguard: without it, or when it is late, SQLite's own lock keeps the writers apart.
 type turn struct{ file *os.File }
 
-// turnPatience is how long the turn is waited for. Its holder waits for one transaction; a process
-// that was frozen meanwhile must not stop the others.
+// turnPatience is how long a process waits for the turn. Its holder waits for one transaction; a process that froze
+// as the holder must not stop the others.
 const turnPatience = 250 * time.Millisecond
 
-// newTurn opens the file beside the database that represents the turn; without such a file there is
-// no order.
+// newTurn opens the file beside the database that represents the turn; without such a file there is no order.
 func newTurn(path string) *turn {
 	f, err := os.OpenFile(path+"-turn", os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -68,13 +65,13 @@ func (p writerPool) ExecContext(ctx context.Context, query string, args ...any) 
 	return p.DB.ExecContext(ctx, query, args...)
 }
 
-// QueryContext runs a statement that answers rows in its turn: some of them write.
+// QueryContext runs a statement with an answer in its turn, because some of them write.
 func (p writerPool) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	defer p.turn.take(ctx)()
 	return p.DB.QueryContext(ctx, query, args...) //nolint:sqlclosecheck // its caller closes them
 }
 
-// BeginTx begins a transaction in its turn; it is immediate, and has the lock then.
+// BeginTx begins a transaction in its turn; it is immediate, so it holds the lock from then on.
 func (p writerPool) BeginTx(ctx context.Context, o *sql.TxOptions) (*sql.Tx, error) {
 	defer p.turn.take(ctx)()
 	return p.DB.BeginTx(ctx, o)

@@ -15,8 +15,8 @@ import (
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
-// TestTurn: who writes without a pause, as an import does from the command line, does not keep
-// another process from writing, be it events or administration. It was kept out for seconds.
+// TestTurn: a process that writes without a pause, like an import from the command line, does not keep another
+// process from writing events or administrative changes.
 func TestTurn(t *testing.T) {
 	url := storetest.SQLite(t)
 	busy, server := storetest.Open(t, url), storetest.Open(t, url)

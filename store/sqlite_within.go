@@ -10,9 +10,9 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// within runs the whole batch in one immediate transaction on the only writing connection: nothing
-// else is written meanwhile, so the first attempt is as safe as a locked one. A batch that takes
-// long to decide, or was found to read much, is decided before it.
+// within runs the whole batch in one immediate transaction on the only writing connection: nothing else is written
+// meanwhile, so the first attempt is as safe as a locked one. A batch that takes long to decide, or turned out to
+// read much, is decided before it takes the writer.
 func (e *sqliteEngine) within(ctx context.Context, needs loyalty.Needs, work work) error {
 	switch {
 	case needs.Reading:
@@ -27,9 +27,8 @@ func (e *sqliteEngine) within(ctx context.Context, needs loyalty.Needs, work wor
 	return err
 }
 
-// apart decides on a snapshot and takes the writer only for the writes. The statements compare with
-// the rows as they were loaded, as on PostgreSQL, and are prepared before, so that those who wait
-// for the writer wait for the database alone.
+// apart decides on a snapshot and takes the writer only for the writes. The statements compare with the rows as they
+// were loaded, as on PostgreSQL, and are prepared in advance, so that waiting writers wait only for the database.
 func (e *sqliteEngine) apart(ctx context.Context, needs loyalty.Needs, work work) error {
 	var w *loyalty.Writes
 	err := e.reading(ctx, needs, func(l *loyalty.Loaded) (_ *loyalty.Writes, err error) {
@@ -91,8 +90,8 @@ func (e *sqliteEngine) numbering(ctx context.Context, body func(step) error) err
 	})
 }
 
-// below returns the connection's prepared statements; database/sql opens another connection when it
-// considers the old one broken.
+// below returns the connection with its prepared statements; database/sql opens another connection when it considers
+// the old one broken.
 func (e *sqliteEngine) below(c driver.Conn) *sqliteConn {
 	if e.conn == nil || e.conn.driver != c {
 		e.conn = &sqliteConn{driver: c, prepared: map[string]driver.Stmt{}}
@@ -100,8 +99,8 @@ func (e *sqliteEngine) below(c driver.Conn) *sqliteConn {
 	return e.conn
 }
 
-// reading loads on a connection that cannot write, from one snapshot, so that reads neither wait
-// for the writer nor block it.
+// reading loads on a connection that cannot write, from one snapshot, so that reads neither wait for the writer nor
+// block it.
 func (e *sqliteEngine) reading(ctx context.Context, needs loyalty.Needs, work work) error {
 	c, err := e.readers.Conn(ctx)
 	if err != nil {
@@ -142,7 +141,7 @@ func (e *sqliteEngine) load(conn *sqliteConn, l *loader) error {
 
 func (e *sqliteEngine) batch(ctx context.Context, conn *sqliteConn, needs loyalty.Needs, work work) error {
 	l := newLoader(needs, e.sealer)
-	if !needs.Locked { // who lost before reads whatever there is: here they cannot lose again
+	if !needs.Locked { // a batch that lost before reads without limit: here it cannot lose again
 		room := loadRoom
 		conn.room = &room
 	}
@@ -193,12 +192,12 @@ func (c *sqliteConn) runAll(list []calls) error {
 	return nil
 }
 
-// rollback ends the transaction. SQLite has already ended it after some faults, such as a full
-// disk, and then refuses, which does not matter.
+// rollback ends the transaction. After some faults, such as a full disk, SQLite has already ended it and refuses;
+// that error is ignored.
 func (c *sqliteConn) rollback() { _ = c.exec("ROLLBACK") }
 
-// checkpoint moves the log into the file and empties it, so that destroyed keys are in neither. A
-// reader can prevent it; then it is tried again (owedEvery).
+// checkpoint moves the log into the file and empties it, so that destroyed keys are in neither. A reader can prevent
+// it; then it is retried (owedEvery).
 func (c *sqliteConn) checkpoint() bool {
 	busy := number(1)
 	var ignored number

@@ -15,8 +15,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// field is one column of the rows that a statement takes. get returns a value of values.go,
-// preferably a pointer into the row, which costs no memory.
+// field is one column of the rows that a statement takes. get returns a value of values.go, preferably a pointer into
+// the row, which needs no allocation.
 type field[T any] struct {
 	name, pg string // the column and its PostgreSQL type
 	get      func(*T) any
@@ -27,19 +27,17 @@ type field[T any] struct {
 //	PostgreSQL  WITH v(a, b) AS (SELECT unnest($1::uuid[]), unnest($2::bigint[])) …
 //	SQLite      WITH v(a, b) AS (VALUES (?, ?)) …
 //
-// On PostgreSQL all rows travel as arrays in one execution. SQLite, where an
-// execution is a function call, runs once for each row, and joins in the order that is
-// written (asWritten). Either way the text
-// never changes, so it is prepared once for each connection. Inserts have a second one
-// there, for manyRows at a time.
+// On PostgreSQL all rows travel as arrays in one execution. SQLite, where an execution is a function call, runs the
+// text once for each row, and joins in the order of the text (asWritten). Either way the text never changes, so it is
+// prepared once for each connection. On SQLite inserts have a second text, for manyRows at a time.
 type statement[T any] struct {
 	fields           []field[T]
 	postgres, sqlite string
-	many             string // for several rows on SQLite at a time; empty: it has none
-	several          string // how many begins
+	many             string // for several rows at a time on SQLite; empty: there is none
+	several          string // the beginning of many
 	guarded          bool
-	body             string         // over v: what other texts are made of
-	job              string         // for rows of a job, which Citus plans, too; empty: postgres does
+	body             string         // over v; other texts are made from it
+	job              string         // for rows of a job, in a form that Citus can plan too; empty: use postgres
 	spread           *spreadText[T] // for Citus
 }
 
@@ -50,13 +48,12 @@ func selects[T any](body string, fields ...field[T]) *statement[T] {
 	}
 }
 
-// inserts makes a statement that must write every row or fail by itself.
+// inserts makes a statement that must write every row or fail.
 func inserts[T any](body string, fields ...field[T]) *statement[T] { return selects(body, fields...) }
 
-// insertsInto inserts the fields unchanged. Each execution on SQLite has one row: with several it
-// would copy every page that it is about to change, to undo the first rows if a later one fails.
-// Where many rows do go together they are not undone one by one (OR FAIL), because whoever runs a
-// write ends its transaction when it fails.
+// insertsInto inserts the fields unchanged. On SQLite each execution has one row: with several, SQLite would copy
+// every page that it changes, to undo the first rows if a later one fails. Where many rows do go together, OR FAIL
+// omits that copy, because a failed write ends its transaction anyway.
 func insertsInto[T any](table string, fields ...field[T]) *statement[T] {
 	into := "INTO " + table + " (" + fieldNames(fields) + ") "
 	row := "(" + strings.Repeat("?, ", len(fields)-1) + "?)"
@@ -67,8 +64,8 @@ func insertsInto[T any](table string, fields ...field[T]) *statement[T] {
 	return s
 }
 
-// sharing is many for rows that have some values in common, which are bound once: the lines of a
-// purchase differ in three of twelve columns.
+// sharing is many for rows that share some values, which are bound once: the lines of a purchase differ in three of
+// twelve columns.
 func (s *statement[T]) sharing(common []bool) string {
 	first := "(" + strings.Repeat("?, ", len(common)-1) + "?)"
 	other := "("
@@ -86,9 +83,8 @@ func (s *statement[T]) sharing(common []bool) string {
 // manyRows is the number of rows in an execution of statement.many.
 const manyRows = 16
 
-// guards makes a statement that must find a row for each row of v: any other count means that
-// another batch was faster. PostgreSQL counts inside the database, so that the next statements and
-// COMMIT need not wait for the answer.
+// guards makes a statement that must find a row for each row of v: any other count means that another batch was
+// faster. PostgreSQL counts inside the database, so that the next statements and COMMIT need not wait for the answer.
 func guards[T any](body string, fields ...field[T]) *statement[T] {
 	counting := ", u AS (" + body + " RETURNING 1) SELECT loyalty_expect((SELECT count(*) FROM u), $" + strconv.Itoa(len(fields)+1) + "::bigint)"
 	return &statement[T]{
@@ -97,21 +93,20 @@ func guards[T any](body string, fields ...field[T]) *statement[T] {
 	}
 }
 
-// onSQLite sets another body for SQLite, for what only one of the two databases can express.
+// onSQLite sets another body for SQLite, where the databases need different texts.
 func (s *statement[T]) onSQLite(body string) *statement[T] {
 	s.sqlite = withValues(s.fields) + asWritten(body)
 	return s
 }
 
-// asWritten has SQLite join what is written first first. Its planner knows nothing of how many rows
-// there are, and liked to walk an index that has few columns: every purchase of everybody that waits,
-// to find those of one customer.
+// asWritten makes SQLite join tables in the order of the text. Its planner has no row counts, and may otherwise scan
+// an index with few entries: all waiting purchases, to find those of one customer.
 func asWritten(body string) string {
 	return strings.NewReplacer("LEFT JOIN", "LEFT JOIN", "CROSS JOIN", "CROSS JOIN", "JOIN", "CROSS JOIN").Replace(body)
 }
 
-// withRows opens the arrays one by one as they are read: as a table function each would be stored in
-// a table of its own first, which takes 30 µs for 14 of them, however few the rows.
+// withRows opens each array separately while it is read. As a table function, PostgreSQL would first store each array
+// in a table of its own, which costs time however few the rows.
 func withRows[T any](fields []field[T]) string {
 	var rows strings.Builder
 	for i, f := range fields {
@@ -123,7 +118,7 @@ func withRows[T any](fields []field[T]) string {
 	return "WITH v(" + fieldNames(fields) + ") AS (SELECT " + rows.String() + ") "
 }
 
-// withArrays is withRows as a table function, which Citus plans, too.
+// withArrays is withRows as a table function, which Citus can plan too.
 func withArrays[T any](fields []field[T]) string {
 	var args strings.Builder
 	for i, f := range fields {
@@ -159,23 +154,23 @@ func (a *array[T]) Dimensions() []pgtype.ArrayDimension {
 func (a *array[T]) Index(i int) any { return a.get(&a.rows[i]) }
 func (a *array[T]) IndexType() any  { return a.get(new(T)) }
 
-// call is a statement with its rows, and what to do with the rows it answers.
+// call is a statement with its rows, and what to do with the rows of its answer.
 type call[T any] struct {
 	*statement[T]
 	rows []T
-	into []any        // where each row of the answer is read to; nil for writes
+	into []any        // the destinations of each row of the answer; nil for writes
 	each func() error // called for each row of the answer
 
-	values []driver.Value // of all rows, where they were made ready for SQLite
-	common []bool         // which of them are the same in all rows, where these are many
+	values []driver.Value // of all rows, prepared in advance for SQLite
+	common []bool         // which of them are the same in all rows, if there are many
 }
 
-// calls is what both databases execute.
+// calls are what both databases execute.
 type calls interface {
 	queue(b *pgx.Batch)
 	spreadOut(b *pgx.Batch)
 	run(c *sqliteConn) error
-	ready() error // makes what run binds, so that it takes no time then
+	ready() error // makes the values that run binds, so that run need not
 	in(db *gorm.DB) error
 }
 
@@ -231,7 +226,7 @@ func (c *call[T]) in(db *gorm.DB) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = s.Close() }() // the statement tells what went wrong
+	defer func() { _ = s.Close() }() // the statement reports errors
 	args := make([]any, len(c.fields))
 	for i := range c.rows {
 		for k, f := range c.fields {
@@ -254,7 +249,7 @@ func (c *call[T]) told(rows *sql.Rows, err error) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = rows.Close() }() // rows.Err tells what went wrong
+	defer func() { _ = rows.Close() }() // rows.Err reports the error
 	for rows.Next() {
 		if err := rows.Scan(c.into...); err != nil {
 			return err
@@ -266,7 +261,7 @@ func (c *call[T]) told(rows *sql.Rows, err error) error {
 	return rows.Err()
 }
 
-// met compares what a guarded statement met for one row with what it should have met.
+// met checks that a guarded statement met exactly one row.
 func (c *call[T]) met(result sql.Result, err error) error {
 	if err != nil || !c.guarded {
 		return err

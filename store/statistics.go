@@ -15,7 +15,7 @@ import (
 // statisticsStore keeps the figures of statistics.
 type statisticsStore struct{ *database }
 
-// statisticsFollower is their name as a follower of the tail.
+// statisticsFollower is the name of the statistics as a follower of the tail.
 const statisticsFollower = "statistics"
 
 // statisticsRow is the one row of the state.
@@ -29,7 +29,7 @@ type statisticsRow struct {
 
 func (statisticsRow) TableName() string { return "statistics" }
 
-// StatisticsState reads the state; zero but for what is behind: there is none.
+// StatisticsState reads the state. Without one it is zero, except for how far it is behind.
 func (s statisticsStore) StatisticsState(ctx context.Context) (state loyalty.StatisticsState, err error) {
 	var r struct {
 		Zone                                string
@@ -46,8 +46,8 @@ FROM tail_state t LEFT JOIN statistics s ON s.id = t.id LEFT JOIN followers f ON
 	}, s.classify(err)
 }
 
-// SwapStatistics replaces zone, version and generation of before by after's. A new generation
-// deletes what was folded.
+// SwapStatistics replaces zone, version and generation of before by those of after. A new generation deletes the
+// folded figures.
 func (s statisticsStore) SwapStatistics(ctx context.Context, before, after loyalty.StatisticsState) (swapped bool, err error) {
 	row := statisticsRow{ID: 1, Zone: after.Zone, Version: after.Version, Generation: after.Generation}
 	err = s.write.WithContext(ctx).Transaction(func(db *gorm.DB) error {
@@ -68,7 +68,7 @@ func (s statisticsStore) SwapStatistics(ctx context.Context, before, after loyal
 	return swapped, s.classify(err)
 }
 
-// alone waits until no other node folds, as that of the boards does.
+// alone waits until no other node folds, like that of the boards.
 func (s statisticsStore) alone(db *gorm.DB) error {
 	if s.dialect() != goose.DialectPostgres {
 		return nil
@@ -76,8 +76,8 @@ func (s statisticsStore) alone(db *gorm.DB) error {
 	return db.Exec("LOCK TABLE statistics IN EXCLUSIVE MODE;\n" + boundCounting).Error
 }
 
-// FoldFigures takes the next events of the tail into the figures, together with the
-// position there, on one instant of the database.
+// FoldFigures folds the next events of the tail into the figures and moves the position in the tail, as of one
+// instant of the database.
 func (s statisticsStore) FoldFigures(ctx context.Context, generation int64, limit int, fold func(*loyalty.FigurePiece) []loyalty.Figure) (events int, last bool, err error) {
 	var piece figurePiece
 	var figures []loyalty.Figure
@@ -124,11 +124,11 @@ func (s statisticsStore) FoldFigures(ctx context.Context, generation int64, limi
 	return events, last, s.classify(err)
 }
 
-// clearedAtOnce is how many figures of an earlier generation one transaction deletes: on
-// SQLite nothing else is written meanwhile.
+// clearedAtOnce is how many figures of an earlier generation one transaction deletes: on SQLite it blocks all other
+// writes.
 const clearedAtOnce = 5000
 
-// clearFigures deletes what was folded; when none is left it is folded from the beginning.
+// clearFigures deletes folded figures; when none is left, folding starts from the beginning.
 func clearFigures(db *gorm.DB) error {
 	for _, text := range []string{
 		`DELETE FROM figures WHERE (metric, key, day) IN (SELECT metric, key, day FROM figures WHERE metric NOT IN @kept LIMIT @limit)`,

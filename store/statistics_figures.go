@@ -16,8 +16,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// figureRow is one figure, its value written out: the sum of a day can be greater than
-// what fits 64 bits.
+// figureRow is one figure. Its value is text, because a day's sum can exceed 64 bits.
 type figureRow struct {
 	Metric string `gorm:"primaryKey"`
 	Key    string `gorm:"primaryKey"`
@@ -72,8 +71,7 @@ func sumFigures(db *gorm.DB, figures []loyalty.Figure) error {
 	return nil
 }
 
-// LastFigure is a metric that is not broken down, on the last day that has it; false: no day
-// has.
+// LastFigure is a metric without breakdown, on the last day that has it; false if no day has.
 func (s statisticsStore) LastFigure(ctx context.Context, metric string) (*big.Int, bool, error) {
 	var rows []figureRow
 	err := s.read.WithContext(ctx).Where("metric = ? AND key = ?", metric, loyalty.FigureKey{}.String()).Order("day DESC").Limit(1).Find(&rows).Error
@@ -84,8 +82,8 @@ func (s statisticsStore) LastFigure(ctx context.Context, metric string) (*big.In
 	return n, err == nil, err
 }
 
-// Figures passes figures one by one: those of one metric and breakdown are stored together. They
-// are not collected, because callers name stores and channels, and there may be millions of rows.
+// Figures passes figures one by one, those of one metric and breakdown together. They are not collected, because
+// callers name stores and channels, and there may be millions of rows.
 func (s statisticsStore) Figures(ctx context.Context, q loyalty.FigureQuery, each func(*loyalty.Figure)) error {
 	from := loyalty.FigureKey{By: q.By}.String()
 	from = from[:len(q.By)+1] // up to the separator
@@ -102,7 +100,7 @@ func (s statisticsStore) Figures(ctx context.Context, q loyalty.FigureQuery, eac
 	if err != nil {
 		return s.classify(err)
 	}
-	defer func() { _ = rows.Close() }() // rows.Err tells what went wrong
+	defer func() { _ = rows.Close() }() // rows.Err reports the error
 	var r, last figureRow
 	var f loyalty.Figure
 	for rows.Next() {
@@ -123,7 +121,7 @@ func (s statisticsStore) Figures(ctx context.Context, q loyalty.FigureQuery, eac
 	return s.classify(rows.Err())
 }
 
-// AddRefusals counts refused events, on the days of the zone that the figures have.
+// AddRefusals counts refused events, by days in the time zone of the figures.
 func (s statisticsStore) AddRefusals(ctx context.Context, all map[loyalty.RefusedAs]int64) error {
 	var state statisticsRow
 	db := s.write.WithContext(ctx)
@@ -147,7 +145,8 @@ func (s statisticsStore) AddRefusals(ctx context.Context, all map[loyalty.Refuse
 		r.Value = strconv.FormatInt(n, 10)
 		rows = append(rows, r)
 	}
-	slices.SortFunc(rows, func(a, b figureRow) int { return cmp.Or(strings.Compare(a.Key, b.Key), a.Day-b.Day) }) // nodes lock in one order
+	// Nodes lock in one order.
+	slices.SortFunc(rows, func(a, b figureRow) int { return cmp.Or(strings.Compare(a.Key, b.Key), a.Day-b.Day) })
 	return s.fault(create(db.Clauses(clause.OnConflict{
 		Columns:   []clause.Column{{Name: "metric"}, {Name: "key"}, {Name: "day"}},
 		DoUpdates: clause.Set{{Column: clause.Column{Name: "value"}, Value: gorm.Expr("CAST(CAST(figures.value AS bigint) + CAST(excluded.value AS bigint) AS text)")}},

@@ -8,8 +8,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// Photograph reads the state of the programme as of one instant: one pass over the balances, and
-// one over the customers with a tier.
+// Photograph reads the state of the programme as of one instant: one pass over the balances, and one over the
+// customers with a tier.
 func (s statisticsStore) Photograph(ctx context.Context, now, since time.Time) (loyalty.Photograph, error) {
 	p := loyalty.Photograph{At: now, Tiers: map[string]int64{}}
 	sums := figureSums()

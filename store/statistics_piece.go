@@ -14,14 +14,14 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
-// figurePiece reads a part of the tail with what figures are made of.
+// figurePiece reads a part of the tail with the data that figures need.
 type figurePiece struct {
 	loyalty.FigurePiece
 	db            *gorm.DB
-	from, through int64 // numbers: after the one, up to the other
+	from, through int64 // numbers: after from, up to through
 }
 
-// refundRow is how much of a purchase was counted as given back.
+// refundRow is how much of a purchase was counted as refunded.
 type refundRow struct {
 	TransactionID string `gorm:"primaryKey"`
 	Refunded      int64
@@ -29,7 +29,7 @@ type refundRow struct {
 
 func (refundRow) TableName() string { return "figure_refunds" }
 
-// inPiece is the part of the tail, t.
+// inPiece is the condition that t is in the piece.
 const inPiece = ` WHERE t.number > ? AND t.number <= ?`
 
 func (p *figurePiece) load() error {
@@ -49,7 +49,7 @@ var (
 	figuredText   = "SELECT " + figuredFields.of("e", "data", "CASE WHEN e.action = 'checkout' OR e.action = 'point_add' AND e.parent IS NOT NULL THEN e.data END AS data")
 )
 
-// events reads the events, and ends behind the one with which they are too many bytes.
+// events reads the events, up to the one that exceeds the limit of bytes.
 func (p *figurePiece) events() error {
 	span, err := spanOf(p.db, p.from, p.through)
 	if err != nil {
@@ -69,7 +69,7 @@ func (p *figurePiece) events() error {
 	return err
 }
 
-// at is the place of an event by its number: there is no gap.
+// at is the index of an event by its number, because the numbers have no gaps.
 func (p *figurePiece) at(number int64) *loyalty.FiguredEvent { return &p.Events[number-p.from-1] }
 
 // moves reads how the events moved points.
@@ -82,15 +82,14 @@ GROUP BY t.number, p.from_account, p.to_account`, func(row []int64) {
 	}, 4)
 }
 
-// joined reads when the profiles were made under which the events were recorded, each once: a
-// purchase is several events of one customer.
+// joined reads the creation times of the events' profiles, each once: a purchase is several events of one customer.
 func (p *figurePiece) joined() error {
 	rows, err := p.db.Raw(`SELECT c.id, c.created_at FROM customers c WHERE c.id IN (SELECT DISTINCT t.customer_id FROM tail t`+inPiece+`)`,
 		p.from, p.through).Rows()
 	if err != nil {
 		return err
 	}
-	defer func() { _ = rows.Close() }() // rows.Err tells what went wrong
+	defer func() { _ = rows.Close() }() // rows.Err reports the error
 	made := map[loyalty.ID]time.Time{}
 	for rows.Next() {
 		var id UUID
@@ -106,13 +105,13 @@ func (p *figurePiece) joined() error {
 	return rows.Err()
 }
 
-// each reads rows of whole numbers.
+// each reads rows of integers.
 func (p *figurePiece) each(text string, take func([]int64), columns int) error {
 	rows, err := p.db.Raw(text, p.from, p.through).Rows()
 	if err != nil {
 		return err
 	}
-	defer func() { _ = rows.Close() }() // rows.Err tells what went wrong
+	defer func() { _ = rows.Close() }() // rows.Err reports the error
 	row, into := make([]int64, columns), make([]any, columns)
 	for i := range row {
 		into[i] = &row[i]
@@ -126,8 +125,7 @@ func (p *figurePiece) each(text string, take func([]int64), columns int) error {
 	return rows.Err()
 }
 
-// bought reads the purchases that events accepted later than they were made, or gave
-// back, and what of them was given back before.
+// bought reads the purchases that events accepted later or refunded, and what was refunded of them before.
 func (p *figurePiece) bought() error {
 	names := set[string]{}
 	for i := range p.Events {
@@ -160,7 +158,7 @@ func (p *figurePiece) bought() error {
 	return nil
 }
 
-// purchases reads purchases by their names, whichever customer has them now.
+// purchases reads purchases by their names, whichever customer owns them now.
 func (p *figurePiece) purchases(names []string) error {
 	var rows []struct {
 		TransactionID string
@@ -188,7 +186,7 @@ WHERE n.kind = ? AND n.value IN ?`, loyalty.NameTransaction, names)
 	return err
 }
 
-// keepRefunded keeps what the fold counted as given back.
+// keepRefunded stores what the fold counted as refunded.
 func (p *figurePiece) keepRefunded(db *gorm.DB) error {
 	rows := make([]refundRow, 0, len(p.Refunded))
 	for name, n := range p.Refunded {

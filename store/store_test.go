@@ -64,8 +64,8 @@ func TestMonthsAreMadeAhead(t *testing.T) {
 	require.Equal(t, slices.Insert(want, 13, "events_2028_12"), storetest.Months(t, url))
 	require.NoError(t, s.Close())
 
-	// Nobody made a month in time: it stays in the default partition, and those after
-	// it are made, far ones without a scan that locks the default partition.
+	// A month that was not created in time stays in the default partition, and those after it are created, far ones
+	// without a scan that locks the default partition.
 	late := time.Date(2029, 4, 2, 0, 0, 0, 0, time.UTC)
 	event := loyalty.Event{ID: loyalty.NewID(late, loyalty.ID{}), Customer: loyalty.ID{1}, Action: "visit", At: late, RecordedAt: late}
 	now = late

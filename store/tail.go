@@ -27,7 +27,7 @@ type tailStateRow struct {
 
 func (tailStateRow) TableName() string { return "tail_state" }
 
-// tailTable is an event in the tail.
+// tailTable holds the events of the tail.
 var tailTable = table[loyalty.TailEvent]{name: "tail", fields: []field[loyalty.TailEvent]{
 	{"number", "bigint", func(e *loyalty.TailEvent) any { return (*number)(&e.Number) }},
 	{"customer_id", "uuid", func(e *loyalty.TailEvent) any { return (*UUID)(&e.Customer) }},
@@ -35,14 +35,14 @@ var tailTable = table[loyalty.TailEvent]{name: "tail", fields: []field[loyalty.T
 	{"recorded_at", "bigint", func(e *loyalty.TailEvent) any { return (*Millis)(&e.RecordedAt) }},
 }}
 
-// TailState reads how far the tail is.
+// TailState reads the state of the tail.
 func (s tailStore) TailState(ctx context.Context) (loyalty.TailState, error) {
 	var r tailStateRow
 	err := s.read.WithContext(ctx).Limit(1).Find(&r).Error
 	return loyalty.TailState{Head: r.Head, Present: r.Present, Looked: r.LookedAt.Time(), Compared: r.ComparedAt.Time()}, s.classify(err)
 }
 
-// NoteTail writes that the present was reached, and when was looked and compared.
+// NoteTail records that the present was reached, and when the last look and comparison took place.
 func (s tailStore) NoteTail(ctx context.Context, present bool, looked, compared time.Time) error {
 	later := func(column string, at time.Time) clause.Expr {
 		return gorm.Expr("CASE WHEN "+column+" > ? THEN "+column+" ELSE ? END", Millis(at), Millis(at))
@@ -57,7 +57,7 @@ func (s tailStore) NoteTail(ctx context.Context, present bool, looked, compared 
 	return s.classify(s.write.WithContext(ctx).Model(&tailStateRow{}).Where("id = 1").Updates(changes).Error)
 }
 
-// Committed has a signal after this process committed events, for one who waits for them.
+// Committed has a signal after this process committed events, for one waiting receiver.
 func (s tailStore) Committed() <-chan struct{} { return s.own.news }
 
 // Tail reads the events after a number, in order.
@@ -66,9 +66,9 @@ func (s tailStore) Tail(ctx context.Context, after int64, limit int) ([]loyalty.
 	return list, s.classify(err)
 }
 
-// NumberOwn numbers what this process committed. An event whose predecessor of the same customer is
-// the customer's last in the tail comes next, without a look into the journal; if another node
-// wrote between them, the journal is read. Where it fails, what has no number stays noted.
+// NumberOwn numbers the events that this process committed. If an event's predecessor of the same customer is the
+// customer's last in the tail, the event is numbered without reading the journal; if another node wrote between them,
+// the journal is read. On failure the unnumbered events stay noted.
 func (s tailStore) NumberOwn(ctx context.Context) error {
 	for list := s.own.take(); len(list) > 0; {
 		n := min(len(list), tailPiece)
@@ -82,7 +82,7 @@ func (s tailStore) NumberOwn(ctx context.Context) error {
 	return nil
 }
 
-// numberFresh numbers a piece of what was noted; what of it has its number already stays as it is.
+// numberFresh numbers a piece of the noted events; events that have a number already keep it.
 func (s tailStore) numberFresh(ctx context.Context, list []fresh) error {
 	// Citus would send an UPDATE of many customers to every machine
 	if _, spread := s.engine.(*citusEngine); !spread && s.own.alone() {
@@ -105,7 +105,7 @@ func (s tailStore) numberFresh(ctx context.Context, list []fresh) error {
 			}
 		}
 	})
-	if err != nil || !present { // not at the present: what they did before goes first, in its turn
+	if err != nil || !present { // not at the present: their earlier events come first, in turn
 		return err
 	}
 	customers := make([]arrears, 0, len(strays))
@@ -115,17 +115,16 @@ func (s tailStore) numberFresh(ctx context.Context, list []fresh) error {
 	return s.number(ctx, customers)
 }
 
-// unnumbered is the condition that an event is not in the tail. It is a subquery for each row, by
-// the key: a join could become a scan of all customers.
+// unnumbered is the condition that an event is not in the tail. It is a subquery for each row, by the key: a join
+// could become a scan of all customers.
 func unnumbered(customer, event string) string {
 	return "NOT coalesce((SELECT w.through >= " + event + " FROM numbered w WHERE w.customer_id = " + customer + "), false)"
 }
 
-// NumberRecorded numbers events by the time of recording. Where the ids of a customer
-// tell another order than the clocks did, theirs counts: what comes before goes first.
+// NumberRecorded numbers events by the time of recording. If a customer's ids give another order than the clocks, the
+// ids decide: earlier ids come first.
 func (s tailStore) NumberRecorded(ctx context.Context, after loyalty.Cursor, before time.Time, limit int) (next loyalty.Cursor, last bool, err error) {
-	// the bounds on the time alone are for the months of the journal: those to come are not even
-	// planned for
+	// the bounds on the time alone select the months of the journal, so that future ones are not even planned for
 	rows, err := eventTable.some("customer_id", "id", "recorded_at").find(s.read.WithContext(ctx).
 		Where("recorded_at >= ? AND recorded_at < ? AND (recorded_at, id) > (?, ?)", Millis(after.At), Millis(before), Millis(after.At), cmp.Or(UUID(after.ID), firstID)).
 		Where(unnumbered("events.customer_id", "events.id")).Order("recorded_at, id").Limit(limit))
@@ -146,8 +145,7 @@ func (s tailStore) NumberRecorded(ctx context.Context, after loyalty.Cursor, bef
 	return loyalty.Cursor{At: end.RecordedAt, ID: end.ID}, len(rows) < limit, s.number(ctx, customers)
 }
 
-// NumberBehind numbers what customers have that is not in the tail, whenever it was
-// recorded.
+// NumberBehind numbers the events of customers that are missing in the tail, whenever they were recorded.
 func (s tailStore) NumberBehind(ctx context.Context, after loyalty.ID, limit int) (next loyalty.ID, last bool, err error) {
 	ids, err := s.ids(s.read.WithContext(ctx).Table("balances").Where("customer_id > ? AND last_event IS NOT NULL", cmp.Or(UUID(after), firstID)).
 		Where(unnumbered("balances.customer_id", "balances.last_event")).Order("customer_id").Limit(limit), "customer_id")
@@ -161,7 +159,7 @@ func (s tailStore) NumberBehind(ctx context.Context, after loyalty.ID, limit int
 	return ids[len(ids)-1], len(ids) < limit, s.number(ctx, customers)
 }
 
-// followerRow is how far a follower of the tail is.
+// followerRow is the position of a follower of the tail.
 type followerRow struct {
 	Name     string `gorm:"primaryKey"`
 	Position int64
@@ -169,8 +167,7 @@ type followerRow struct {
 
 func (followerRow) TableName() string { return "followers" }
 
-// followed reads, in the transaction in which a follower works, up to which number it has
-// worked, and which is the last one.
+// followed reads, in the follower's own transaction, the number up to which it has worked, and the last number.
 func followed(db *gorm.DB, name string) (position, head int64, err error) {
 	var f followerRow
 	var state tailStateRow
@@ -183,11 +180,11 @@ func follow(db *gorm.DB, name string, position int64) error {
 	return db.Clauses(clause.OnConflict{UpdateAll: true}).Create(&followerRow{name, position}).Error
 }
 
-// inPieces takes a follower through one piece of the tail: stand tells where it is, look reads the piece and works out what
-// is to be written, if anything, and keep writes that together with the new position. On PostgreSQL that is one transaction.
-// On SQLite, whose writer keeps all others from writing, look has a snapshot to itself, and the writer is taken for keep
-// alone: if the follower stands elsewhere by then, another process followed meanwhile, and it is ErrBatchConflict. So what
-// look reads must be what nobody but the follower changes, or what may as well be of a moment before.
+// inPieces takes a follower through one piece of the tail: stand reads its position, look reads the piece and
+// computes what to write, if anything, and keep writes that together with the new position. On PostgreSQL this is one
+// transaction. On SQLite, where a writer blocks all others, look has its own snapshot, and the writer is taken only
+// for keep: if the follower's position differs by then, another process followed meanwhile, and inPieces fails with
+// ErrBatchConflict. So look may read only what the follower alone changes, or what may be slightly outdated.
 func inPieces[P comparable](ctx context.Context, s *database, stand func(*gorm.DB) (P, error), look func(*gorm.DB, P) (some bool, err error), keep func(*gorm.DB, P) error) error {
 	var at P
 	some := false

@@ -40,9 +40,8 @@ VALUES (new.customer_id, new.id, new.recorded_at); END`},
 // cost is what one run took for an event.
 type cost struct{ rate, cpu, written float64 }
 
-// TestTailCost measures what ways to follow events cost those who write them: five
-// rounds in which each way has its turn, in changing order. It needs LOYALTY_TORTURE
-// (seconds of a turn), and asserts no time.
+// TestTailCost measures the cost of ways to follow events for their writers: five rounds in which each way has its
+// turn, in changing order. It needs LOYALTY_TORTURE (seconds of a turn), and asserts no time.
 func TestTailCost(t *testing.T) {
 	length, err := time.ParseDuration(os.Getenv("LOYALTY_TORTURE") + "s")
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// feedFields and feedOne are the events behind a stretch of the tail, each by its key:
-// joined, PostgreSQL may read the whole journal for them.
+// feedFields and feedOne read the events of a stretch of the tail, each by its key: with a join, PostgreSQL may read
+// the whole journal.
 var (
 	feedEvent  = "SELECT " + eventTable.of("e", "effects", `CASE WHEN e.action IN ('`+strings.Join(loyalty.EffectsShown, "', '")+`') THEN e.effects END AS effects`)
 	feedFields = feedEvent + `, t.number FROM tail t `
@@ -27,12 +27,11 @@ func feedStatement(db *gorm.DB) string {
 	return feedFields + "JOIN events e ON " + feedOne
 }
 
-// recordedSpan is when the events of a stretch of the tail were recorded, the first and the last of
-// them.
+// recordedSpan is when the first and the last events of a stretch of the tail were recorded.
 type recordedSpan struct{ first, last Millis }
 
-// behind joins the rows of the tail with their events. On PostgreSQL it names the months of the
-// period: otherwise each event is looked for in all months, which takes longer than to find it.
+// behind joins the rows of the tail with their events. On PostgreSQL it names the months of the period: otherwise
+// each event is searched in all months, which takes longer than reading it.
 func (s recordedSpan) behind(db *gorm.DB) sqlFragment {
 	if db.Name() == "postgres" {
 		return sqlFragment{"CROSS JOIN LATERAL (SELECT * FROM events e WHERE " + feedOne + " AND e.recorded_at BETWEEN ? AND ? LIMIT 1) e", []any{s.first, s.last}}
@@ -40,7 +39,7 @@ func (s recordedSpan) behind(db *gorm.DB) sqlFragment {
 	return sqlFragment{"JOIN events e ON " + feedOne, nil}
 }
 
-// spanOf reads the span between two numbers, after the one, up to the other; only PostgreSQL needs it.
+// spanOf reads the span of the numbers after from, up to through; only PostgreSQL needs it.
 func spanOf(db *gorm.DB, from, through int64) (s recordedSpan, err error) {
 	if db.Name() != "postgres" {
 		return s, nil
@@ -49,7 +48,7 @@ func spanOf(db *gorm.DB, from, through int64) (s recordedSpan, err error) {
 	if err != nil {
 		return s, err
 	}
-	defer func() { _ = rows.Close() }() // rows.Err tells what went wrong
+	defer func() { _ = rows.Close() }() // rows.Err reports the error
 	for rows.Next() {
 		if err := rows.Scan(&s.first, &s.last); err != nil {
 			return s, err
@@ -73,7 +72,7 @@ func spanned(stretch []loyalty.TailEvent) recordedSpan {
 	return s
 }
 
-// Feed reads a part of the tail with its events, as lists of events read them.
+// Feed reads a part of the tail with its events, in the form of lists of events.
 func (s journalStore) Feed(ctx context.Context, q loyalty.FeedQuery) (loyalty.FeedPart, error) {
 	part := loyalty.FeedPart{Through: q.After}
 	var stretch []loyalty.TailEvent
@@ -103,7 +102,7 @@ func (s journalStore) Feed(ctx context.Context, q loyalty.FeedQuery) (loyalty.Fe
 	return part, err
 }
 
-// feedOf reads a part of the tail, one number further than wanted, and the wanted events of it.
+// feedOf reads a part of the tail, one number more than wanted, and its wanted events.
 func feedOf(db *gorm.DB, part *loyalty.FeedPart, q *loyalty.FeedQuery) ([]loyalty.TailEvent, error) {
 	var state tailStateRow
 	if err := db.Limit(1).Find(&state).Error; err != nil {
@@ -174,7 +173,7 @@ func feedRows(db *gorm.DB, text string, args []any, take func(*loyalty.Event, in
 	return eventTable.each(db.Raw(text, args...), func(e *loyalty.Event) bool { return take(e, number) }, &number)
 }
 
-// actionsLike is the condition on the actions that are wanted.
+// actionsLike is the condition on the wanted actions.
 func actionsLike(q *loyalty.FeedQuery) (text string, args []any) {
 	or := func(condition string, values ...any) {
 		if text != "" {
@@ -207,7 +206,7 @@ func (s journalStore) addPostings(ctx context.Context, part *loyalty.FeedPart) e
 	}
 	const theirs = `p.customer_id = v.customer_id AND p.event_id = v.id`
 	posted := "JOIN postings p ON " + theirs
-	if s.read.Name() == "postgres" { // each by its key, as the events
+	if s.read.Name() == "postgres" { // each by its key, like the events
 		posted = "CROSS JOIN LATERAL (SELECT * FROM postings p WHERE " + theirs + " OFFSET 0) p"
 	}
 	var p loyalty.CustomerPosting

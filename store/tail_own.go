@@ -9,32 +9,32 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// fresh is an event with the one that its customer had before: zero for none.
+// fresh is an event with its customer's previous one: zero for none.
 type fresh struct {
 	loyalty.TailEvent
 	before loyalty.ID
 }
 
-// maxOwn bounds what a process keeps of its own commits. What comes over it is found
-// in the journal, as if the process had been killed.
+// maxOwn bounds the list of a process's own commits. Events beyond it are found in the journal, as if the process had
+// been killed.
 const maxOwn = 100_000
 
-// own is what this process committed and has not numbered yet.
+// own is the list of events that this process committed and has not numbered yet.
 type own struct {
 	lock sync.Mutex
 	list []fresh
-	// since is when the oldest event was recorded that was noted and that nothing has numbered.
+	// since is when the oldest noted event was recorded that has no number.
 	since time.Time
-	news  chan struct{} // holds one signal while there is something that nobody has heard of
-	// others is how often lately another node's events stood between these, and with how many
-	// pieces that is expected again.
+	news  chan struct{} // holds one signal while there is unreported news
+	// others is how often lately another node's events came between these, and expected is for how many pieces that
+	// is expected again.
 	others, expected int
 }
 
 // mostOthers limits expected to 2⁶ pieces.
 const mostOthers = 6
 
-// alone reports whether the next piece is likely to have nothing of other nodes between its events.
+// alone reports whether the next piece probably has no other node's events in between.
 func (o *own) alone() bool {
 	o.lock.Lock()
 	defer o.lock.Unlock()
@@ -45,7 +45,7 @@ func (o *own) alone() bool {
 	return true
 }
 
-// met hears whether a piece had another node's events between its own.
+// met records whether a piece had another node's events between its own.
 func (o *own) met(others bool) {
 	o.lock.Lock()
 	defer o.lock.Unlock()
@@ -57,7 +57,7 @@ func (o *own) met(others bool) {
 	o.expected = 1 << o.others
 }
 
-// note keeps the events of a batch that was committed.
+// note adds the events of a committed batch.
 func (o *own) note(w *loyalty.Writes) {
 	if w == nil || len(w.Events) == 0 {
 		return
@@ -85,7 +85,7 @@ func (o *own) note(w *loyalty.Writes) {
 	}
 }
 
-// take returns what was noted, in the order of ids.
+// take returns the noted events, in the order of ids.
 func (o *own) take() []fresh {
 	o.lock.Lock()
 	defer o.lock.Unlock()
@@ -95,14 +95,14 @@ func (o *own) take() []fresh {
 	return list
 }
 
-// giveBack notes again what was taken and could not be numbered, as far as there is room.
+// giveBack notes events again that could not be numbered, as far as there is room.
 func (o *own) giveBack(list []fresh) {
 	o.lock.Lock()
 	defer o.lock.Unlock()
 	o.list = append(list[:min(len(list), max(0, maxOwn-len(o.list)))], o.list...)
 }
 
-// numbered hears that what was taken has its numbers.
+// numbered records that the taken events have their numbers.
 func (o *own) numbered() {
 	o.lock.Lock()
 	defer o.lock.Unlock()
@@ -112,8 +112,7 @@ func (o *own) numbered() {
 	}
 }
 
-// byEventID is the order in which events are numbered. Ids of a customer grow with the
-// order of commit.
+// byEventID is the order of numbering. A customer's ids grow in the order of commit.
 func byEventID(a, b *loyalty.TailEvent) int {
 	return cmp.Or(loyalty.CompareID(a.ID, b.ID), loyalty.CompareID(a.Customer, b.Customer))
 }

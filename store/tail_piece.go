@@ -11,21 +11,20 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// So many events are numbered in one transaction: on SQLite nothing else is written meanwhile, on
-// PostgreSQL only other numbers wait. What no process noted is looked for among all customers of a page
-// for each piece anew.
+// How many events one transaction numbers: on SQLite it blocks all other writes, on PostgreSQL only other numbering.
+// Events that no process noted are searched again for each piece, among all customers of a page.
 const (
 	tailPiece     = 500
 	postgresPiece = 2000
 )
 
-// arrears are what is to be numbered of a customer: the events after one, up to another.
+// arrears are a customer's events to be numbered: those after one, up to another.
 type arrears struct{ customer, after, to loyalty.ID }
 
-// headMove is the head of the tail, and what it was.
+// headMove is the new head of the tail, and the previous one.
 type headMove struct{ head, was int64 }
 
-// coming is what a customer has in the tail, and what they had before.
+// coming is a customer's new last event in the tail, and the previous one.
 type coming struct{ customer, through, before loyalty.ID }
 
 var comingFields = []field[coming]{
@@ -39,8 +38,8 @@ var (
 		onSQLite(`SELECT s.head, s.present FROM v JOIN tail_state s ON s.id = v.id`)
 	selectNumbered = selects(`SELECT w.customer_id, w.through FROM v JOIN numbered w ON w.customer_id = v.customer_id`,
 		field[loyalty.ID]{"customer_id", "uuid", func(id *loyalty.ID) any { return (*UUID)(id) }})
-	// both ends come as values: with the lower one out of numbered, PostgreSQL reads all that the
-	// customer ever did, and throws away what has a number; on SQLite the limit is for each customer
+	// both ends come as values: if the lower one came from numbered, PostgreSQL would read the customer's whole
+	// journal and discard the numbered events; on SQLite the limit applies to each customer
 	selectUnnumbered = selects(unnumberedUpTo(postgresPiece),
 		field[arrears]{"customer_id", "uuid", func(r *arrears) any { return (*UUID)(&r.customer) }},
 		field[arrears]{"after", "uuid", func(r *arrears) any { return (*UUID)(&r.after) }},
@@ -77,7 +76,7 @@ type piece struct {
 	head    int64
 	present bool
 	through map[loyalty.ID]loyalty.ID // by customer: their last event in the tail
-	before  map[loyalty.ID]loyalty.ID // by customer: the one that was it when the head was locked
+	before  map[loyalty.ID]loyalty.ID // by customer: the same when the head was locked
 	events  []loyalty.TailEvent
 }
 
@@ -87,9 +86,9 @@ func (p *piece) add(e loyalty.TailEvent) {
 	p.events, p.through[e.Customer] = append(p.events, e), e.ID
 }
 
-// piece writes what choose adds, of the customers of some events. The lock on the head is
-// held until the commit, so that a lower number is never seen after a higher one; what is
-// read after it was taken has what others numbered before.
+// piece writes the events that choose adds, of the customers of the given events. It holds the lock on the head until
+// the commit, so that a lower number never becomes visible after a higher one; reads after the lock see what others
+// numbered before.
 func (s tailStore) piece(ctx context.Context, events []fresh, choose func(*piece)) error {
 	var customers []loyalty.ID
 	seen := set[loyalty.ID]{}
@@ -108,7 +107,7 @@ func (s tailStore) piece(ctx context.Context, events []fresh, choose func(*piece
 	})
 }
 
-// begun locks the head and reads how far customers are.
+// begun locks the head and reads the customers' last events in the tail.
 func begun(step step, customers []loyalty.ID) (*piece, error) {
 	p := &piece{through: make(map[loyalty.ID]loyalty.ID, len(customers)), before: make(map[loyalty.ID]loyalty.ID, len(customers))}
 	var c coming
@@ -119,8 +118,7 @@ func begun(step step, customers []loyalty.ID) (*piece, error) {
 	return p, err
 }
 
-// number numbers what some customers did after their last event in the tail, in the
-// order of ids, a piece at a time.
+// number numbers customers' events after their last one in the tail, in the order of ids, a piece at a time.
 func (s tailStore) number(ctx context.Context, customers []arrears) error {
 	most := postgresPiece
 	if s.dialect() == goose.DialectSQLite3 {
@@ -137,7 +135,8 @@ func (s tailStore) number(ctx context.Context, customers []arrears) error {
 				return err
 			}
 			for i := range customers {
-				customers[i].after = cmp.Or(p.through[customers[i].customer], loyalty.ID(firstID)) // none is NULL
+				// Without events in the tail it is NULL.
+				customers[i].after = cmp.Or(p.through[customers[i].customer], loyalty.ID(firstID))
 			}
 			var e loyalty.TailEvent
 			var found []loyalty.TailEvent
@@ -186,13 +185,14 @@ func (s tailStore) writePiece(p *piece, step step) error {
 		}
 	}
 	if _, spread := s.engine.(*citusEngine); spread {
-		// Each row of an upsert would be a statement of its own there. Under the lock of the head nothing else changes these rows.
+		// On Citus each row of an upsert would be a statement of its own. Under the lock of the head nothing else
+		// changes these rows.
 		return s.writeNumbers(p, step, write(write(nil, advanceNumbered, known), addNumbered, made))
 	}
 	return s.writeNumbers(p, step, write(nil, upsertNumbered, moved))
 }
 
-// writeNumbers writes a piece, with what notes where its customers are.
+// writeNumbers writes a piece, and the last events of its customers.
 func (s tailStore) writeNumbers(p *piece, step step, list []calls) error {
 	list = write(list, insertTail, p.events)
 	list = write(list, moveHead, []headMove{{p.head + int64(len(p.events)), p.head}})
@@ -203,9 +203,9 @@ func (s tailStore) writeNumbers(p *piece, step step, list []calls) error {
 	return err
 }
 
-// next numbers events that each come directly after their customer's last one in the tail, without
-// reading which that is: it is written only where it is so. Where another node wrote between them, or
-// numbered, it fails with ErrBatchConflict and nothing is done.
+// next numbers events that each directly follow their customer's last one in the tail. It does not read that one: the
+// write itself is conditional. If another node wrote or numbered in between, it fails with ErrBatchConflict and
+// writes nothing.
 func (s tailStore) next(ctx context.Context, events []fresh) error {
 	known, made, ok := comings(events)
 	if !ok {
@@ -225,11 +225,11 @@ func (s tailStore) next(ctx context.Context, events []fresh) error {
 	})
 }
 
-// comings says how far events bring their customers: those who have an event in the tail, and those
-// who have none. ok is false if an event that another node wrote comes between two of a customer's.
+// comings computes the customers' new last events: known for customers with events in the tail, made for the others.
+// ok is false if an event of another node comes between two of a customer's.
 func comings(events []fresh) (known, made []coming, ok bool) {
 	at := make(map[loyalty.ID]*coming, len(events))
-	known = make([]coming, 0, len(events)) // never grown, so that what points into it stays
+	known = make([]coming, 0, len(events)) // never grown, so that pointers into it stay valid
 	made = make([]coming, 0, len(events))
 	for i := range events {
 		e := &events[i]

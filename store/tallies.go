@@ -6,8 +6,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// Tallies reads counts that all customers share, by key. One that was never counted
-// is not among them.
+// Tallies reads counts that all customers share, by key. It leaves out keys that were never counted.
 func (s claimStore) Tallies(ctx context.Context, keys []string) (map[string]int64, error) {
 	counts := make(map[string]int64, len(keys))
 	if len(keys) == 0 {

@@ -8,8 +8,9 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// enrolled is the condition for active and suspended customers. It says who is not meant, because no
-// index helps with that: SQLite would read all others by it, and sort them, for each page by id.
+// enrolled is the condition for active and suspended customers. It names the excluded statuses, so that no index
+// matches: with the statuses themselves SQLite would read all such customers by that index, and sort them, for each
+// page by id.
 const enrolled = `c.status NOT IN ('inactive', 'opted_out', 'merged')`
 
 var standingsPage = func() string {
@@ -19,9 +20,9 @@ FROM customers c JOIN balances b ON b.customer_id = c.id
 WHERE c.id > ? AND b.customer_id > ? AND ` + enrolled + ` ORDER BY c.id LIMIT ?`
 }()
 
-// TierStandings reads the next active and suspended customers after one, by id, with what is stored
-// of a structure of tiers. What is stored is looked up customer by customer, and never joined: a
-// planner that is shown a thousand customers at once reads the table of all progress instead.
+// TierStandings reads the next active and suspended customers after one, by id, with their stored progress in a
+// structure of tiers. It looks the progress up customer by customer, without a join: for a thousand customers at once
+// a planner would read the table of all progress instead.
 func (s customerStore) TierStandings(ctx context.Context, structure string, after loyalty.ID, limit int) ([]loyalty.TierStanding, error) {
 	if after == (loyalty.ID{}) {
 		after = loyalty.ID(firstID)

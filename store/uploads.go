@@ -42,7 +42,7 @@ type partRow struct {
 
 func (partRow) TableName() string { return "upload_parts" }
 
-// partID is what a sealed part is bound to.
+// partID is the row to which a sealed part is bound.
 func partID(upload UUID, file string, part int64) []byte {
 	return rowID("upload_parts", string(upload[:]), file, strconv.FormatInt(part, 10))
 }
@@ -61,7 +61,7 @@ func uploadRowOf(u *loyalty.Upload) uploadRow {
 	}
 }
 
-// Upload reads one and locks its row.
+// Upload reads an upload and locks its row.
 func (t *adminTx) Upload(id loyalty.ID) (loyalty.Upload, bool, error) {
 	var rows []uploadRow
 	err := t.db.Clauses(clause.Locking{Strength: "UPDATE"}).Where("id = ?", UUID(id)).Find(&rows).Error
@@ -91,7 +91,7 @@ func (s *database) putPart(db *gorm.DB, id UUID, file string, part int, content 
 	return db.Clauses(clause.OnConflict{UpdateAll: true}).Create(&row).Error
 }
 
-// Uploads lists a page of the newest; see loyalty.UploadStore.
+// Uploads lists a page of the newest uploads; see loyalty.UploadStore.
 func (s uploadStore) Uploads(ctx context.Context, p loyalty.Page) ([]loyalty.Upload, map[loyalty.ID]loyalty.BulkOperation, error) {
 	limit := min(p.Limit, loyalty.UploadsKept-p.Offset)
 	if limit <= 0 {
@@ -118,13 +118,13 @@ func (s uploadStore) Uploads(ctx context.Context, p loyalty.Page) ([]loyalty.Upl
 	return list, operations, nil
 }
 
-// OpenUploads lists those with something to do.
+// OpenUploads lists the uploads with work to do.
 func (s uploadStore) OpenUploads(ctx context.Context) ([]loyalty.Upload, error) {
 	working := []loyalty.UploadState{loyalty.UploadChecking, loyalty.UploadApplying, loyalty.UploadReconciling}
 	return s.uploads(ctx, s.read.WithContext(ctx).Where("state IN ?", working).Order("id"))
 }
 
-// UploadByID reads one.
+// UploadByID reads an upload.
 func (s uploadStore) UploadByID(ctx context.Context, id loyalty.ID) (loyalty.Upload, error) {
 	list, err := s.uploads(ctx, s.read.WithContext(ctx).Where("id = ?", UUID(id)))
 	if err == nil && len(list) == 0 {
@@ -136,7 +136,7 @@ func (s uploadStore) UploadByID(ctx context.Context, id loyalty.ID) (loyalty.Upl
 	return list[0], nil
 }
 
-// uploads reads uploads with what has arrived of their files.
+// uploads reads uploads with the arrived parts of their files.
 func (s uploadStore) uploads(ctx context.Context, which *gorm.DB) ([]loyalty.Upload, error) {
 	var rows []uploadRow
 	if err := which.Find(&rows).Error; err != nil || len(rows) == 0 {
@@ -191,14 +191,14 @@ func (s uploadStore) KeepFindings(ctx context.Context, id loyalty.ID, pieces [][
 	}))
 }
 
-// EndUpload writes what working on an upload came to, where no other node was faster.
+// EndUpload writes the result of work on an upload, unless another node was faster.
 func (s uploadStore) EndUpload(ctx context.Context, u loyalty.Upload, was loyalty.UploadState) error {
 	row := uploadRowOf(&u)
 	return s.fault(s.write.WithContext(ctx).Model(&uploadRow{}).Where("id = ? AND state = ?", row.ID, was).
 		Select("state", "plan", "account", "fault", "findings", "import_id").Updates(&row).Error)
 }
 
-// ForgetUploads deletes what was sent, and what was found in it.
+// ForgetUploads deletes the parts and findings of uploads last changed before an instant.
 func (s uploadStore) ForgetUploads(ctx context.Context, before time.Time) error {
 	old := s.read.Model(&uploadRow{}).Select("id").Where("updated_at < ?", Millis(before))
 	return s.fault(s.write.WithContext(ctx).Where("upload_id IN (?)", old).Delete(&partRow{}).Error)

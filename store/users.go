@@ -10,7 +10,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// userStore keeps who signs in, and their sessions.
+// userStore keeps users and their sessions.
 type userStore struct{ *database }
 
 type userRow struct {
@@ -61,7 +61,7 @@ type invitationRow struct {
 
 func (invitationRow) TableName() string { return "invitations" }
 
-// challengeRow is what a passkey was asked to sign.
+// challengeRow is a challenge for a passkey to sign.
 type challengeRow struct {
 	TokenHash []byte `gorm:"primaryKey"`
 	ExpiresAt Millis
@@ -110,7 +110,7 @@ func (d *database) userOf(r *userRow) (u loyalty.User, err error) {
 		Tries: r.Tries.V, Browsers: r.Browsers.V,
 	}
 	if len(r.TOTPSealed) > 0 {
-		// One that does not open must not let its user in without it.
+		// A second factor that does not open must not let its user in without it.
 		u.TOTP, err = d.sealer.open(totpID(r.ID), r.TOTPSealed)
 	}
 	return u, err
@@ -152,7 +152,7 @@ func (s userStore) User(ctx context.Context, id loyalty.ID) (loyalty.User, bool,
 	return s.oneUser(s.read.WithContext(ctx).Where("id = ?", UUID(id)))
 }
 
-// UserByLogin finds a user by the name they sign in with.
+// UserByLogin finds a user by their login.
 func (s userStore) UserByLogin(ctx context.Context, login string) (loyalty.User, bool, error) {
 	return s.oneUser(s.read.WithContext(ctx).Where("login = ?", cleanText(login)))
 }
@@ -178,7 +178,7 @@ func (s userStore) ChangeUser(ctx context.Context, id loyalty.ID, change func(*l
 	return found, s.fault(err)
 }
 
-// TakeInvitation uses an invitation up; see loyalty.UserStore.
+// TakeInvitation uses up an invitation; see loyalty.UserStore.
 func (s userStore) TakeInvitation(ctx context.Context, hash loyalty.TokenHash, now time.Time) (loyalty.ID, bool, error) {
 	var user loyalty.ID
 	taken := false
@@ -233,7 +233,7 @@ func (s userStore) Session(ctx context.Context, hash loyalty.TokenHash) (loyalty
 	return sessions[0].session(), u, err == nil, err
 }
 
-// Sessions lists those that have not expired, the newest first.
+// Sessions lists the sessions that have not expired, the newest first.
 func (s userStore) Sessions(ctx context.Context, now time.Time) ([]loyalty.Session, error) {
 	var rows []sessionRow
 	err := s.read.WithContext(ctx).Where("expires_at > ?", Millis(now)).Order("created_at DESC, token_hash DESC").Find(&rows).Error
@@ -244,35 +244,35 @@ func (s userStore) Sessions(ctx context.Context, now time.Time) ([]loyalty.Sessi
 	return list, s.fault(err)
 }
 
-// SaveSession writes when a session was seen and confirmed.
+// SaveSession writes when a session was last seen and confirmed.
 func (s userStore) SaveSession(ctx context.Context, v loyalty.Session) error {
 	return s.fault(s.write.WithContext(ctx).Model(&sessionRow{}).Where("token_hash = ?", v.Hash[:]).
 		Updates(map[string]any{"seen_at": Millis(v.SeenAt), "confirmed_at": Millis(v.ConfirmedAt)}).Error)
 }
 
-// EndSession ends a session; one that is not there is none.
+// EndSession ends a session, if it exists.
 func (s userStore) EndSession(ctx context.Context, hash loyalty.TokenHash) error {
 	return s.fault(s.write.WithContext(ctx).Where("token_hash = ?", hash[:]).Delete(&sessionRow{}).Error)
 }
 
-// EndOtherSessions ends the sessions of a user but one.
+// EndOtherSessions ends all sessions of a user except one.
 func (s userStore) EndOtherSessions(ctx context.Context, user loyalty.ID, but loyalty.TokenHash) error {
 	return s.fault(s.write.WithContext(ctx).Where("user_id = ? AND token_hash <> ?", UUID(user), but[:]).Delete(&sessionRow{}).Error)
 }
 
-// AddChallenge stores what a passkey has to sign.
+// AddChallenge stores a challenge for a passkey to sign.
 func (s userStore) AddChallenge(ctx context.Context, hash loyalty.TokenHash, until time.Time) error {
 	row := challengeRow{hash[:], Millis(until)}
 	return s.fault(s.write.WithContext(ctx).Create(&row).Error)
 }
 
-// TakeChallenge uses a challenge up; see loyalty.UserStore.
+// TakeChallenge uses up a challenge; see loyalty.UserStore.
 func (s userStore) TakeChallenge(ctx context.Context, hash loyalty.TokenHash, now time.Time) (bool, error) {
 	done := s.write.WithContext(ctx).Where("token_hash = ? AND expires_at > ?", hash[:], Millis(now)).Delete(&challengeRow{})
 	return done.RowsAffected == 1, s.fault(done.Error)
 }
 
-// ForgetSessions deletes sessions, invitations and challenges that were over at an instant.
+// ForgetSessions deletes sessions, invitations and challenges that expired before an instant.
 func (s userStore) ForgetSessions(ctx context.Context, before time.Time) error {
 	for _, row := range []any{&sessionRow{}, &invitationRow{}, &challengeRow{}} {
 		if err := s.write.WithContext(ctx).Where("expires_at < ?", Millis(before)).Delete(row).Error; err != nil {
@@ -311,7 +311,7 @@ func (t *adminTx) SaveUser(u loyalty.User) error {
 	return t.s.fault(upsert(t.db).Create(&row).Error)
 }
 
-// SaveInvitation writes an invitation; those that the user had before are over.
+// SaveInvitation writes an invitation and deletes the user's earlier ones.
 func (t *adminTx) SaveInvitation(i loyalty.Invitation) error {
 	err := t.db.Where("user_id = ?", UUID(i.User)).Delete(&invitationRow{}).Error
 	if err == nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// webhookStore keeps webhooks and what is on its way to them.
+// webhookStore keeps webhooks and the deliveries to them.
 type webhookStore struct{ *database }
 
 type webhookRow struct {
@@ -53,7 +53,7 @@ type webhookSecretRow struct {
 
 func (webhookSecretRow) TableName() string { return "webhook_secrets" }
 
-// Webhooks lists all, the newest first.
+// Webhooks lists all webhooks, the newest first.
 func (s webhookStore) Webhooks(ctx context.Context) ([]loyalty.Webhook, error) {
 	var rows []webhookRow
 	var secrets []webhookSecretRow
@@ -65,7 +65,7 @@ func (s webhookStore) Webhooks(ctx context.Context) ([]loyalty.Webhook, error) {
 	return s.webhooksWith(rows, secrets)
 }
 
-// Webhook reads one.
+// Webhook reads a webhook.
 func (s webhookStore) Webhook(ctx context.Context, id loyalty.ID) (loyalty.Webhook, error) {
 	var rows []webhookRow
 	var secrets []webhookSecretRow
@@ -84,7 +84,7 @@ func (s webhookStore) Webhook(ctx context.Context, id loyalty.ID) (loyalty.Webho
 	return list[0], nil
 }
 
-// webhooksOf reads the secrets of webhooks whose rows were read by a transaction.
+// webhooksOf adds the secrets to webhooks whose rows a transaction has read.
 func (s *database) webhooksOf(db *gorm.DB, rows []webhookRow) ([]loyalty.Webhook, error) {
 	ids := make([]UUID, len(rows))
 	for i := range rows {
@@ -97,7 +97,7 @@ func (s *database) webhooksOf(db *gorm.DB, rows []webhookRow) ([]loyalty.Webhook
 	return s.webhooksWith(rows, secrets)
 }
 
-// webhooksWith joins webhooks with their secrets, which come the newest first.
+// webhooksWith joins webhooks with their secrets, newest first.
 func (s *database) webhooksWith(rows []webhookRow, secrets []webhookSecretRow) ([]loyalty.Webhook, error) {
 	list := make([]loyalty.Webhook, len(rows))
 	for i := range rows {
@@ -120,7 +120,7 @@ func (s *database) webhooksWith(rows []webhookRow, secrets []webhookSecretRow) (
 	return list, nil
 }
 
-// webhookSecretID binds a sealed secret to its webhook, headersID the headers.
+// webhookSecretID binds a sealed secret to its webhook; headersID does so for the headers.
 func webhookSecretID(webhook, id UUID) []byte {
 	return rowID("webhook_secrets", string(webhook[:]), string(id[:]))
 }
@@ -147,7 +147,7 @@ func (s *database) webhook(r *webhookRow) (w loyalty.Webhook, err error) {
 	return w, err
 }
 
-// webhookRowOf seals what is secret.
+// webhookRowOf makes a row, with its secret values sealed.
 func (s *database) webhookRowOf(w *loyalty.Webhook) (r webhookRow, err error) {
 	r = webhookRow{
 		ID: UUID(w.ID), Label: w.Label, URL: w.URL, Types: Document[[]string]{w.Types}, Filter: Text(w.Filter), Ordered: w.Ordered, Version: w.Version,
@@ -166,14 +166,14 @@ func (s *database) webhookRowOf(w *loyalty.Webhook) (r webhookRow, err error) {
 	return r, nil
 }
 
-// Backlogs counts what has not arrived, by webhook.
+// Backlogs counts what has not been delivered, by webhook.
 func (s webhookStore) Backlogs(ctx context.Context) (map[loyalty.ID]loyalty.WebhookBacklog, error) {
 	all := map[loyalty.ID]loyalty.WebhookBacklog{}
 	var id UUID
 	var waiting, dead, behind number
 	var oldest Millis
-	// "+ 0": else PostgreSQL looks for the oldest in the index by age, which has all that was
-	// sent, where a webhook has nothing that waits
+	// "+ 0": otherwise PostgreSQL searches for the oldest in the index by age, through everything that was sent, if a
+	// webhook has nothing waiting
 	err := s.asks(ctx, sqlFragment{`SELECT w.id, (SELECT count(*) FROM deliveries d WHERE d.webhook_id = w.id AND d.state = 'waiting'),
 (SELECT count(*) FROM deliveries d WHERE d.webhook_id = w.id AND d.state = 'dead'),
 (SELECT min(d.created_at + 0) FROM ` + deliveriesBy(s.read, "d", "deliveries_state") + ` WHERE d.webhook_id = w.id AND d.state = 'waiting'), t.head - w.cursor FROM webhooks w CROSS JOIN tail_state t`, nil}.reads(func() bool {
@@ -183,8 +183,8 @@ func (s webhookStore) Backlogs(ctx context.Context) (map[loyalty.ID]loyalty.Webh
 	return all, err
 }
 
-// deliveriesBy names the table of deliveries, and on SQLite the index by which it is searched. Where nothing was
-// counted, SQLite searches by the primary key whatever begins with the webhook: it would read all that was ever sent.
+// deliveriesBy names the table of deliveries, and on SQLite the index to search. Without statistics SQLite uses the
+// primary key for any condition on the webhook, and would read everything that was ever sent.
 func deliveriesBy(db *gorm.DB, alias, index string) string {
 	if alias != "" {
 		alias = " " + alias
@@ -197,7 +197,7 @@ func deliveriesBy(db *gorm.DB, alias, index string) string {
 
 // DueWebhooks lists active webhooks that have something to send.
 func (s webhookStore) DueWebhooks(ctx context.Context, now time.Time) ([]loyalty.ID, error) {
-	// on probation, a webhook needs work whenever it is not at rest
+	// on probation, a webhook needs work whenever it is not resting
 	return s.ids(s.read.WithContext(ctx).Table("webhooks w").Where("w.state = ? AND (w.rest_until IS NULL OR w.rest_until <= ?)", loyalty.WebhookActive, Millis(now)).
 		Where(`EXISTS (SELECT 1 FROM `+deliveriesBy(s.read, "d", "deliveries_due")+` WHERE d.webhook_id = w.id AND d.front AND (d.next_at <= ? OR w.failures >= ?) AND (d.lease_until IS NULL OR d.lease_until <= ?))`,
 			Millis(now), loyalty.ProbationAfter, Millis(now)).Order("w.id"), "w.id")

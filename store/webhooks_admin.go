@@ -24,13 +24,13 @@ func (t *adminTx) Webhook(id loyalty.ID) (w loyalty.Webhook, found bool, err err
 	return list[0], true, nil
 }
 
-// CountWebhooks counts all.
+// CountWebhooks counts all webhooks.
 func (t *adminTx) CountWebhooks() (n int64, err error) {
 	return n, t.s.fault(t.db.Model(&webhookRow{}).Count(&n).Error)
 }
 
-// SaveWebhook writes everything but the cursor and the health, which move by themselves; of a
-// new one these too. No node keeps webhooks in memory, so the programme's version stays.
+// SaveWebhook writes everything except the cursor and the health, which change on their own; for a new webhook it
+// writes these too. No node caches webhooks, so the programme's version stays.
 func (t *adminTx) SaveWebhook(w loyalty.Webhook) error {
 	r, err := t.s.webhookRowOf(&w)
 	if err != nil {
@@ -57,8 +57,8 @@ func (t *adminTx) SaveWebhook(w loyalty.Webhook) error {
 	return t.s.fault(err)
 }
 
-// ResumeWebhook makes a webhook active and its health good. With skip it leaves out what waits,
-// except for what is under way, and what was not looked at yet.
+// ResumeWebhook makes a webhook active and its health good. With skip it drops what waits, except for deliveries in
+// progress, and skips events that are not fanned out yet.
 func (t *adminTx) ResumeWebhook(id loyalty.ID, skip bool, now time.Time) error {
 	changes := map[string]any{
 		"state": loyalty.WebhookActive, "reason": nil, "failures": 0, "tries": 0, "failing_since": nil, "told": false, "pace": 1, "rest_until": nil,
@@ -80,8 +80,8 @@ func (t *adminTx) ResumeWebhook(id loyalty.ID, skip bool, now time.Time) error {
 	return t.s.fault(err)
 }
 
-// RemoveWebhook drops a webhook, whose row is locked. Nothing of it is sent or written any more, because
-// whoever does either has its row first.
+// RemoveWebhook deletes a webhook, whose row is locked. Nothing is sent or written for it afterwards, because sending
+// and writing take its row first.
 func (t *adminTx) RemoveWebhook(id loyalty.ID) error {
 	for _, drop := range []string{
 		"DELETE FROM webhooks WHERE id = ?", "DELETE FROM webhook_secrets WHERE webhook_id = ?", "DELETE FROM replays WHERE webhook_id = ?", dropAttempts, dropDeliveries,
@@ -100,9 +100,9 @@ func (t *adminTx) AddDelivery(d loyalty.Delivery) (loyalty.Delivery, error) {
 	return list[0], t.s.fault(err)
 }
 
-// RetryDeliveries has dead deliveries of a webhook whose row is locked wait again. They go before
-// what waits of their customer, except for what is under way: deliveries that have the turn but are
-// not under way give it back, and then the oldest gets it.
+// RetryDeliveries makes dead deliveries wait again, for a webhook whose row is locked. They come before what waits
+// for their customer, except for deliveries in progress: other deliveries that have the turn give it back, and then
+// the oldest gets it.
 func (t *adminTx) RetryDeliveries(q loyalty.RetryQuery, now time.Time) (int64, error) {
 	w := sqlFragment{}.and("webhook_id = ?", UUID(q.Webhook)).and("state = 'dead'")
 	if q.Number != 0 {
@@ -137,8 +137,8 @@ AND customer_id IN (SELECT customer_id FROM deliveries WHERE `+w.text+`)`, appen
 	return done.RowsAffected, t.s.fault(takeTurns(t.db, UUID(q.Webhook)))
 }
 
-// whoIs is the condition that a row is about a customer, or about one merged into them. Citus
-// cannot join its tables with ones it does not know, so the ids are read before.
+// whoIs is the condition that a row is about a customer, or about one merged into them. Citus cannot join its tables
+// with unknown ones, so the ids are read first.
 func whoIs(db *gorm.DB, customer loyalty.ID) (w sqlFragment, err error) {
 	if db.Name() != "citus" {
 		return w.and("customer_id IN (SELECT c.id FROM customers c WHERE c.id = ? OR c.merged_into = ?)", UUID(customer), UUID(customer)), nil
@@ -148,8 +148,8 @@ func whoIs(db *gorm.DB, customer loyalty.ID) (w sqlFragment, err error) {
 	return w.and("customer_id IN ?", append(ids, UUID(customer))), err
 }
 
-// takeTurns gives the turn to the oldest delivery of every customer for whom something waits and
-// nothing has the turn; of a webhook without an order, to each delivery.
+// takeTurns gives the turn to the oldest delivery of every customer that has waiting deliveries but none with the turn;
+// without an order, to each delivery of the webhook.
 func takeTurns(db *gorm.DB, webhook UUID) error {
 	return db.Exec(`UPDATE deliveries SET front = (1 = 1) WHERE webhook_id = ? AND state = 'waiting' AND NOT front AND (customer_id IS NULL
 OR EXISTS (SELECT 1 FROM webhooks w WHERE w.id = deliveries.webhook_id AND NOT w.ordered)
@@ -157,7 +157,7 @@ OR NOT EXISTS (SELECT 1 FROM deliveries o WHERE o.webhook_id = deliveries.webhoo
 AND o.state = 'waiting' AND (o.front OR o.number < deliveries.number)))`, webhook).Error
 }
 
-// AddReplay keeps a stretch of the past that is to be sent.
+// AddReplay stores a period of the past that is to be sent.
 func (t *adminTx) AddReplay(r loyalty.Replay) error {
 	row := replayRow{
 		ID: UUID(r.ID), WebhookID: UUID(r.Webhook), Types: Document[[]string]{r.Types}, CustomerID: UUID(r.Customer), FromAt: Millis(r.From), ToAt: Millis(r.To),
@@ -166,7 +166,7 @@ func (t *adminTx) AddReplay(r loyalty.Replay) error {
 	return t.s.fault(t.db.Create(&row).Error)
 }
 
-// CountReplays counts those of a webhook that are under way.
+// CountReplays counts the open replays of a webhook.
 func (t *adminTx) CountReplays(webhook loyalty.ID) (n int64, err error) {
 	return n, t.s.fault(t.db.Model(&replayRow{}).Where("webhook_id = ?", UUID(webhook)).Count(&n).Error)
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// readAttempts adds the newest attempts up by minute, outcome and how long they took, to two
-// digits. They are those of all webhooks: an index by webhook would be written with each
-// attempt. What others did is one row.
+// readAttempts counts the newest attempts by minute, outcome and duration, to two digits. It reads the attempts of
+// all webhooks, because an index by webhook would have to be written with each attempt; those of other webhooks
+// become one row.
 const readAttempts = `SELECT CASE WHEN mine = 1 THEN minute ELSE 0 END, CASE WHEN mine = 1 THEN outcome ELSE 0 END, CASE WHEN mine = 1 THEN took ELSE 0 END, count(*), min(at)
 FROM (SELECT at, at / 60000 AS minute, CASE WHEN webhook_id = ? THEN 1 ELSE 0 END AS mine,
 CASE WHEN status = 0 THEN 3 WHEN status BETWEEN 200 AND 299 THEN 1 ELSE 2 END AS outcome,
@@ -17,8 +17,8 @@ CASE WHEN duration < 10000 THEN duration / 100 * 100 WHEN duration < 100000 THEN
 ELSE duration / 100000 * 100000 END AS took
 FROM attempts WHERE at >= ? ORDER BY at DESC LIMIT ?) a GROUP BY 1, 2, 3`
 
-// Attempts counts the attempts of a webhook from an instant on, among the given number of the
-// newest attempts of all webhooks.
+// Attempts counts the attempts of a webhook from an instant on, among the given number of the newest attempts of all
+// webhooks.
 func (s webhookStore) Attempts(ctx context.Context, webhook loyalty.ID, from time.Time, most int) (list []loyalty.AttemptCount, since time.Time, err error) {
 	var known, minute, outcome, took, count, first number
 	all, oldest := 0, int64(0)

@@ -89,8 +89,7 @@ type replayRow struct {
 
 func (replayRow) TableName() string { return "replays" }
 
-// Replays lists the stretches of the past that are still to be sent, the oldest request
-// first.
+// Replays lists the periods of the past that are still to be sent, the oldest request first.
 func (s webhookStore) Replays(ctx context.Context) ([]loyalty.Replay, error) {
 	var rows []replayRow
 	if err := s.read.WithContext(ctx).Order("id").Find(&rows).Error; err != nil {
@@ -106,12 +105,11 @@ func (s webhookStore) Replays(ctx context.Context) ([]loyalty.Replay, error) {
 	return list, nil
 }
 
-// errOvertaken rolls back where another node was faster.
+// errOvertaken rolls back if another node was faster.
 var errOvertaken = errors.New("another node was faster")
 
-// FanOut writes deliveries and moves the positions that they follow, in one transaction. The rows
-// of the webhooks are locked in the order of their ids: every writer of a delivery, or of its
-// result, holds its webhook's row.
+// FanOut writes deliveries and moves the positions that they follow, in one transaction. The rows of the webhooks are
+// locked in the order of their ids: every writer of a delivery, or of its result, holds its webhook's row.
 func (s webhookStore) FanOut(ctx context.Context, f loyalty.FanOut) (bool, error) {
 	if s.broken() {
 		return false, loyalty.ErrDamaged
@@ -160,8 +158,8 @@ func uuids(ids []loyalty.ID) []UUID {
 	return list
 }
 
-// addDeliveries locks the rows of webhooks and gives them new deliveries: the numbers of these, and
-// their places among those of the same customers.
+// addDeliveries locks the rows of webhooks and adds new deliveries, with their numbers and their places among those
+// of the same customers.
 func (s *database) addDeliveries(hooks []hookRow, lists map[loyalty.ID][]loyalty.Delivery, step step) error {
 	if len(hooks) == 0 {
 		return nil
@@ -184,10 +182,10 @@ func (s *database) addDeliveries(hooks []hookRow, lists map[loyalty.ID][]loyalty
 type fanning struct {
 	hooks    map[UUID]hookRow
 	chains   map[chainKey]*chained
-	subjects map[UUID]string // the names of customers who left and whom deliveries mention
+	subjects map[UUID]string // the names of customers who left, for deliveries that mention them
 }
 
-// reads locks the webhooks, and then asks where the chains of their deliveries end.
+// reads locks the webhooks, and then reads where the chains of their deliveries end.
 func (f *fanning) reads(s *database, hooks []hookRow, lists map[loyalty.ID][]loyalty.Delivery) []calls {
 	var h hookRow
 	list := read(nil, lockHooks, hooks, []any{&h.id, (*flag)(&h.ordered), (*number)(&h.last)}, func() error {
@@ -212,7 +210,7 @@ func (f *fanning) reads(s *database, hooks []hookRow, lists map[loyalty.ID][]loy
 		var end chained
 		list = read(list, chainEnds, keys, []any{&k.webhook, &k.customer, (*flag)(&k.replay), optional{&end.previous}, (*flag)(&end.busy)}, func() error {
 			if *f.chains[k] = end; k.replay {
-				f.chains[k].previous = nil // of the past it is told by the replay itself
+				f.chains[k].previous = nil // a replay itself says what precedes it
 			}
 			return nil
 		})
@@ -228,7 +226,7 @@ func (f *fanning) reads(s *database, hooks []hookRow, lists map[loyalty.ID][]loy
 	return list
 }
 
-// extend adds the rows of a webhook's new deliveries, which get their numbers.
+// extend adds the rows of a webhook's new deliveries, and numbers them.
 func (f *fanning) extend(s *database, rows []deliveryRow, w hookRow, list []loyalty.Delivery) []deliveryRow {
 	for i := range list {
 		list[i].Number = w.last + int64(i) + 1

@@ -2,23 +2,23 @@ package store
 
 import "github.com/loyalty-platform/loyalty/server/loyalty"
 
-// hookRow is a webhook that gets deliveries, and its position, if it follows the tail with them.
+// hookRow is a webhook that gets deliveries, and its position, if they move it along the tail.
 type hookRow struct {
 	id          UUID
-	at, through *int64 // the position that it must have, and gets; nil: whichever it has
-	active      bool   // it must be
-	added       int64  // deliveries
+	at, through *int64 // the position that it must have, and its new one; nil: any, unchanged
+	active      bool   // it must be active
+	added       int64  // number of new deliveries
 	ordered     bool
-	last        int64 // number
+	last        int64 // last number
 }
 
-// chainKey names what is sent one after the other.
+// chainKey names deliveries that are sent one after the other.
 type chainKey struct {
 	webhook, customer UUID
 	replay            bool
 }
 
-// chained is where the deliveries about a customer end.
+// chained is the end of the deliveries about a customer.
 type chained struct {
 	previous *int64 // the last one's place in the tail
 	busy     bool   // something waits
@@ -41,8 +41,8 @@ var hookFields = []field[hookRow]{
 const lockedHooks = `SELECT w.id, w.ordered, w.last_number FROM v JOIN webhooks w ON w.id = v.id
 WHERE (NOT v.active OR w.state = 'active') AND (v.position IS NULL OR w.cursor = v.position)`
 
-// chainEndsBy looks the customers up one by one, along the indexes: they may have many deliveries. SQLite is told by
-// which, because where nothing was counted it takes the primary key for whatever begins with the webhook.
+// chainEndsBy looks the customers up one by one, along the indexes, because they may have many deliveries. It names
+// the indexes for SQLite, which without statistics would use the primary key for any condition on the webhook.
 func chainEndsBy(ends, waiting string) string {
 	return `SELECT v.webhook_id, v.customer_id, v.replay, (SELECT d.sequence FROM deliveries d` + ends + ` WHERE d.webhook_id = v.webhook_id AND d.customer_id = v.customer_id
 AND NOT d.replay ORDER BY d.number DESC LIMIT 1) AS previous, EXISTS (SELECT 1 FROM deliveries d` + waiting + ` WHERE d.webhook_id = v.webhook_id
@@ -60,7 +60,7 @@ var (
 	selectLeavers = selects(`SELECT l.customer_id, l.sealed FROM v JOIN leavers l ON l.customer_id = v.customer_id`,
 		field[UUID]{"customer_id", "uuid", func(id *UUID) any { return id }})
 
-	// insertDeliveries leaves out what nothing has before it was sent.
+	// insertDeliveries leaves out the columns that are empty before a delivery is sent.
 	insertDeliveries = insertsInto("deliveries",
 		field[deliveryRow]{"webhook_id", "uuid", func(r *deliveryRow) any { return &r.WebhookID }},
 		field[deliveryRow]{"number", "bigint", func(r *deliveryRow) any { return (*number)(&r.Number) }},

@@ -81,8 +81,8 @@ func TestAttemptsPlan(t *testing.T) {
 	})
 }
 
-// TestDeliveriesPlans: SQLite, which has counted nothing, finds what is due and what is under way without reading what was sent:
-// whoever sends asks before each few messages, with the writer in its hands.
+// TestDeliveriesPlans: SQLite without statistics finds due deliveries and deliveries in progress without reading what
+// was sent: a sender asks before each few messages, while it holds the writer.
 func TestDeliveriesPlans(t *testing.T) {
 	url := storetest.SQLite(t)
 	s, raw, ctx := storetest.Open(t, url), storetest.Raw(t, url), context.Background()

@@ -12,7 +12,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// deliveryColumns are the fields of a delivery that may be filtered, besides the customer.
+// deliveryColumns are the fields of a delivery that can be filtered, besides the customer.
 var deliveryColumns = map[string]filterColumn{
 	"state":      {expression: "state", few: true},
 	"type":       {expression: "type", few: true},
@@ -64,7 +64,7 @@ func (s webhookStore) Deliveries(ctx context.Context, q loyalty.DeliveryQuery) (
 	}
 	list := make([]loyalty.Delivery, len(rows))
 	for i := range rows {
-		rows[i].Subject = nil // only for who sends it
+		rows[i].Subject = nil // only the sender needs it
 		if list[i], err = s.delivery(&rows[i]); err != nil {
 			return nil, err
 		}
@@ -73,7 +73,7 @@ func (s webhookStore) Deliveries(ctx context.Context, q loyalty.DeliveryQuery) (
 	return list, nil
 }
 
-// holdersAbout asks who the customers of deliveries are.
+// holdersAbout makes the question for the customers of deliveries.
 func holdersAbout(rows []deliveryRow, names map[loyalty.ID]loyalty.Person) []question {
 	var people []UUID
 	for i := range rows {
@@ -87,7 +87,7 @@ func holdersAbout(rows []deliveryRow, names map[loyalty.ID]loyalty.Person) []que
 	return []question{holdersOf(people, names)}
 }
 
-// nameOf is what a customer is called; empty where they left.
+// nameOf is a customer's name; empty if they left.
 func nameOf(names map[loyalty.ID]loyalty.Person, id loyalty.ID) string {
 	if c, known := names[id]; known && c.Status != loyalty.OptedOut {
 		return c.Name
@@ -95,7 +95,7 @@ func nameOf(names map[loyalty.ID]loyalty.Person, id loyalty.ID) string {
 	return ""
 }
 
-// modelledBy is modelled for a statement that is written out.
+// modelledBy is modelled for a statement in SQL.
 func modelledBy[Row any](db *gorm.DB, w sqlFragment, list *[]Row) question {
 	q := modelled(db, list)
 	q.sqlFragment = w
@@ -105,7 +105,7 @@ func modelledBy[Row any](db *gorm.DB, w sqlFragment, list *[]Row) question {
 // attemptsShown is how many attempts of a delivery are read.
 const attemptsShown = 50
 
-// Delivery reads one with its attempts, the newest first.
+// Delivery reads a delivery with its attempts, the newest first.
 func (s webhookStore) Delivery(ctx context.Context, webhook loyalty.ID, number int64) (d loyalty.Delivery, list []loyalty.Attempt, err error) {
 	var found []deliveryRow
 	var rows []attemptRow
@@ -174,8 +174,7 @@ func (s webhookStore) EventsAt(ctx context.Context, numbers []int64, postings bo
 	return part, err
 }
 
-// CustomersByID reads customers with their figures; of a merged one those of whom they
-// became part of.
+// CustomersByID reads customers with their figures, for merged customers those of their targets.
 func (s webhookStore) CustomersByID(ctx context.Context, ids []loyalty.ID) (map[loyalty.ID]loyalty.Customer, error) {
 	found := map[loyalty.ID]loyalty.Customer{}
 	for _, id := range ids {
@@ -189,12 +188,12 @@ func (s webhookStore) CustomersByID(ctx context.Context, ids []loyalty.ID) (map[
 	return found, nil
 }
 
-// slack is how far a number's neighbours may have been recorded from it: what commits late, or by a
-// slow clock, has a higher number than its time suggests.
+// slack is the greatest difference between the recording times of neighbouring numbers: an event that commits late,
+// or with a slow clock, has a higher number than its time suggests.
 const slack = time.Hour
 
-// Stretch returns the numbers between which everything lies that was recorded in a period. Numbers
-// grow with the time of recording except for the slack, so both ends are found by halving.
+// Stretch returns the numbers that enclose everything recorded in a period. Numbers grow with the time of recording
+// except for the slack, so both ends are found by bisection.
 func (s webhookStore) Stretch(ctx context.Context, from, to time.Time) (after, until int64, err error) {
 	err = s.consistent(ctx, func(db *gorm.DB) error {
 		var state tailStateRow
@@ -202,7 +201,7 @@ func (s webhookStore) Stretch(ctx context.Context, from, to time.Time) (after, u
 			return err
 		}
 		var failed error
-		first := func(at time.Time) int64 { // the first number that was recorded then or later
+		first := func(at time.Time) int64 { // the first number recorded at that instant or later
 			return int64(sort.Search(int(state.Head), func(i int) bool {
 				var recorded Millis
 				if failed == nil {
@@ -218,7 +217,7 @@ func (s webhookStore) Stretch(ctx context.Context, from, to time.Time) (after, u
 	return after, until, err
 }
 
-// CountEvents counts the events of a replay whose actions fit.
+// CountEvents counts the events of a replay with matching actions.
 func (s webhookStore) CountEvents(ctx context.Context, r *loyalty.Replay, actions, prefixes []string) (n int64, err error) {
 	w := sqlFragment{}
 	if text, args := actionsLike(&loyalty.FeedQuery{Actions: actions, Prefixes: prefixes}); text != "" {
@@ -239,7 +238,7 @@ func (s webhookStore) CountEvents(ctx context.Context, r *loyalty.Replay, action
 	return n, s.asks(ctx, sqlFragment{"SELECT count(*) FROM events e" + w.where(), w.args}.one((*number)(&n)))
 }
 
-// countNumbered counts the events behind the numbers of a replay.
+// countNumbered counts the events of a replay's numbers.
 func countNumbered(db *gorm.DB, r *loyalty.Replay, w sqlFragment) (n int64, err error) {
 	if r.Customer != (loyalty.ID{}) {
 		var ids []UUID

@@ -24,7 +24,7 @@ type attemptRow struct {
 
 func (attemptRow) TableName() string { return "attempts" }
 
-// webhookTx is a transaction that has a webhook's row.
+// webhookTx is a transaction that holds a webhook's row.
 type webhookTx struct {
 	s       webhookStore
 	db      *gorm.DB
@@ -32,9 +32,8 @@ type webhookTx struct {
 	held    map[int64]heldRow
 }
 
-// WorkWebhook runs work in a transaction that has a webhook's row: what is under way to one
-// address is decided by one node at a time. An error of work rolls back and is returned as
-// it is.
+// WorkWebhook runs work in a transaction that holds a webhook's row, so that one node at a time decides about the
+// deliveries to an address. An error of work rolls back and is returned unchanged.
 func (s webhookStore) WorkWebhook(ctx context.Context, id loyalty.ID, work func(loyalty.WebhookTx) error) error {
 	if s.broken() {
 		return loyalty.ErrDamaged
@@ -62,10 +61,10 @@ func (s webhookStore) WorkWebhook(ctx context.Context, id loyalty.ID, work func(
 	return s.classify(s.noteSpace(err))
 }
 
-// Webhook returns the webhook whose row is locked, as it was found and then decided.
+// Webhook returns the webhook whose row is locked, with the changes made so far.
 func (t *webhookTx) Webhook() *loyalty.Webhook { return &t.webhook }
 
-// Leased counts the deliveries that are under way.
+// Leased counts the deliveries in progress.
 func (t *webhookTx) Leased(now time.Time) (int, error) {
 	var n int64
 	err := t.db.Table(deliveriesBy(t.db, "", "deliveries_leased")).Where("webhook_id = ? AND owner IS NOT NULL AND lease_until > ?", UUID(t.webhook.ID), Millis(now)).Count(&n).Error
@@ -120,9 +119,8 @@ func (t *webhookTx) hold(rows []heldRow) map[int64]bool {
 	return held
 }
 
-// Settle writes the results of deliveries that are held, and releases the next ones of their
-// customers. A receiver's answer may name the customer, so it is sealed under their key, and
-// unreadable once they leave.
+// Settle writes the results of held deliveries, and releases the next ones of their customers. A receiver's answer
+// may name the customer, so it is sealed under their key, and unreadable once they leave.
 func (t *webhookTx) Settle(list []loyalty.Settled) error {
 	rows := make([]settledRow, len(list))
 	for i := range list {
@@ -154,8 +152,8 @@ func attemptID(r *attemptRow) []byte {
 	return append(subjectID(&deliveryRow{WebhookID: r.WebhookID, Number: r.Number}), byte(r.N), byte(r.N>>8))
 }
 
-// sealAnswer seals under the key of the customer, whose sealed form is kept; without one they
-// left. Answers about no customer are sealed under the master key.
+// sealAnswer seals an answer under the customer's key, whose sealed form is kept; without a key the customer has left
+// and the answer is dropped. Answers about no customer are sealed under the master key.
 func (s webhookStore) sealAnswer(kept []byte, customer UUID, r *attemptRow, answer []byte) ([]byte, error) {
 	if customer == (UUID{}) {
 		return s.sealer.seal(attemptID(r), answer), nil
@@ -182,7 +180,7 @@ func (s webhookStore) openAnswer(key []byte, customer UUID, r *attemptRow) ([]by
 	return loyalty.Open(key, attemptID(r), r.Answer)
 }
 
-// SaveHealth writes how the webhook is, and whether it sends.
+// SaveHealth writes the health of the webhook, and whether it sends.
 func (t *webhookTx) SaveHealth() error {
 	r, err := t.s.webhookRowOf(&t.webhook)
 	if err != nil {
@@ -191,10 +189,10 @@ func (t *webhookTx) SaveHealth() error {
 	return t.db.Model(&r).Select("state", "reason", "failures", "tries", "failing_since", "told", "pace", "rest_until", "last_success_at").Updates(&r).Error
 }
 
-// Hurry makes what waits for its next try due: its address is back.
+// Hurry makes deliveries due that wait for their next try, because the address is back.
 func (t *webhookTx) Hurry(now time.Time) error {
 	return t.db.Model(&deliveryRow{}).Where("webhook_id = ? AND front AND next_at > ?", UUID(t.webhook.ID), Millis(now)).Update("next_at", Millis(now)).Error
 }
 
-// Notify stores what other webhooks are to be told.
+// Notify stores a notice for other webhooks.
 func (t *webhookTx) Notify(n loyalty.Notice) error { return tell(t.db, n) }

@@ -6,12 +6,12 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// heldRow is a delivery that an owner has, with what its attempt needs to be kept.
+// heldRow is a delivery that an owner holds, with what is needed to store its attempt.
 type heldRow struct {
 	Number     int64
-	Last       int    // attempt
+	Last       int    // number of the last attempt
 	Sealed     []byte // the customer's key
-	CustomerID UUID   // where the key is read by itself
+	CustomerID UUID   // where the key is read separately
 }
 
 // settledRow is the result of a delivery.
@@ -22,8 +22,8 @@ type settledRow struct {
 
 func (r *settledRow) over() bool { return r.delivery.State != loyalty.DeliveryWaiting }
 
-// settledFields are what the statements below take: the same for all, so that PostgreSQL does
-// with one statement what SQLite does with three.
+// settledFields are the parameters of the statements below. They are the same for all, so that PostgreSQL needs one
+// statement where SQLite needs three.
 var settledFields = []field[settledRow]{
 	{"webhook_id", "uuid", func(r *settledRow) any { return &r.attempt.WebhookID }},
 	{"number", "bigint", func(r *settledRow) any { return (*number)(&r.attempt.Number) }},
@@ -59,8 +59,8 @@ var (
 	settleDeliveries = selects(updateSettled, settledFields...)
 	insertAttempts   = inserts(insertSettled, settledFields...)
 	nextDeliveries   = selects(updateNext+eachOver, settledFields...)
-	// settleAll is the three in one: each sees the rows as they were before, so that what is
-	// settled here still waits to the last one
+	// settleAll combines the three: each sees the rows as they were before, so what is settled here still waits for
+	// the last one
 	settleAll = &statement[settledRow]{fields: settledFields, postgres: strings.TrimSuffix(withArrays(settledFields), " ") + ", settled AS (" + updateSettled + "), attempted AS (" + insertSettled + ") " +
 		updateNext + " AND n.number NOT IN (SELECT o.number FROM v o)" + eachOver}
 )

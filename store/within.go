@@ -12,14 +12,12 @@ type work = func(*loyalty.Loaded) (*loyalty.Writes, error)
 // batchStore runs the one transaction of the engine.
 type batchStore struct{ *database }
 
-// Within is one attempt at a batch: it loads, calls work once, and writes and commits what work
-// returns. An error of work rolls back and is returned unchanged. Other errors wrap
-// loyalty.ErrBatchConflict, loyalty.ErrDatabaseAway or loyalty.ErrOutcomeUnknown, are ctx's, or are
-// faults; unless it is ErrOutcomeUnknown, nothing was written. A damaged database is reported as
-// loyalty.ErrDamaged to every writer.
+// Within is one attempt at a batch: it loads, calls work once, and writes and commits what work returns. An error of
+// work rolls back and is returned unchanged. Other errors wrap loyalty.ErrBatchConflict, loyalty.ErrDatabaseAway or
+// loyalty.ErrOutcomeUnknown, are ctx's, or are faults; unless it is ErrOutcomeUnknown, nothing was written. Every
+// writer to a damaged database gets loyalty.ErrDamaged.
 //
-// Once the write has begun, ctx no longer ends it, so that the outcome is never in doubt because a
-// caller went away.
+// Once the write has begun, ctx does not end it, so that a caller that goes away never leaves the outcome in doubt.
 func (s batchStore) Within(ctx context.Context, needs loyalty.Needs, work func(*loyalty.Loaded) (*loyalty.Writes, error)) error {
 	if s.broken() && !needs.Reading {
 		return loyalty.ErrDamaged
@@ -36,7 +34,7 @@ func (s batchStore) Within(ctx context.Context, needs loyalty.Needs, work func(*
 	return err
 }
 
-// observed wraps work so that the engine is told once it has decided to write something.
+// observed wraps work so that the observer of crash points is told once work has decided to write something.
 func (s batchStore) observed(work work) work {
 	if s.at == nil {
 		return work

@@ -9,17 +9,17 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// Why writes cannot work while reads do.
+// Reasons why writes fail while reads work.
 var (
 	ErrReadOnly = errors.New("the database is read-only")
 	ErrFull     = errors.New("the database's disk is full")
 )
 
-// probeEvery is how long a write that worked is believed.
+// probeEvery is how long a successful write counts as proof.
 const probeEvery = 5 * time.Second
 
-// Writable returns why writes cannot work now, by trying one: ErrReadOnly, ErrFull,
-// loyalty.ErrDamaged, or any other error; nil if they can.
+// Writable returns why writes cannot work now, by trying one: ErrReadOnly, ErrFull, loyalty.ErrDamaged, or any other
+// error; nil if they can.
 func (s upkeep) Writable(ctx context.Context) error {
 	s.probe.lock.Lock()
 	defer s.probe.lock.Unlock()

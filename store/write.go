@@ -7,9 +7,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// writeCalls lists the statements of a write, in the order in which every batch takes its locks:
-// balances, coupons and counts, customers, names, purchases, each sorted; then the rows that only
-// this batch can know of.
+// writeCalls lists the statements of a write, in the order in which every batch takes its locks: balances, coupons
+// and counts, customers, names, purchases, each sorted; then the rows that only this batch can know.
 func writeCalls(w *loyalty.Writes, key sealer) ([]calls, error) {
 	if w == nil {
 		return nil, nil
@@ -94,7 +93,7 @@ func changed[T any](rows []T, pass func(*T) bool) []T {
 
 func held(r *loyalty.Changed[loyalty.Reservation]) bool { return len(r.After.Hold) > 0 }
 
-// newKeys seals the keys of customers who have none in the database yet.
+// newKeys seals the keys of customers that have no key in the database yet.
 func newKeys(w *loyalty.Writes, key sealer) []customerKeyRow {
 	var keys []customerKeyRow
 	add := func(c *loyalty.Customer) {

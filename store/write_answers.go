@@ -1,14 +1,13 @@
 package store
 
-// deleteAnswers makes room for answers that replace others, if those still exist.
+// deleteAnswers deletes the answers that new ones replace, if they still exist.
 var deleteAnswers = guards(`DELETE FROM answers WHERE EXISTS (SELECT 1 FROM v WHERE v.access_key = answers.access_key AND v.key = answers.key AND v.hash = answers.hash)`,
 	field[storedAnswer]{"access_key", "text", func(a *storedAnswer) any { return (*plain)(&a.AccessKey) }},
 	field[storedAnswer]{"key", "text", func(a *storedAnswer) any { return (*plain)(&a.Key) }},
 	field[storedAnswer]{"hash", "bytea", func(a *storedAnswer) any { return blob(a.Hash[:]) }},
 )
 
-// answerFields are the columns of an answer, and the name that its row would have had before names
-// were hashed.
+// answerFields are the columns of an answer, and the unhashed name that an older program would have used.
 var answerFields = []field[storedAnswer]{
 	{"access_key", "text", func(a *storedAnswer) any { return (*plain)(&a.AccessKey) }},
 	{"key", "text", func(a *storedAnswer) any { return (*plain)(&a.Key) }},
@@ -30,10 +29,9 @@ const (
 	livingFormer = `o.access_key = v.access_key AND o.key = v.former AND o.at > v.at - 86400000`
 )
 
-// insertAnswers replaces an answer that has expired. A valid one is a conflict, which the guard's
-// count reveals, also if it is stored under its former name: a batch that was decided on kept
-// customers has not looked for it. On Citus the two names may be on two machines, so the former one
-// is looked up first.
+// insertAnswers replaces an expired answer. A valid one is a conflict, which the guard's count reveals, also if it is
+// stored under the unhashed name: a batch that was decided on cached customers has not looked for it. On Citus the
+// two names may be on two machines, so the unhashed one is looked up first.
 var insertAnswers = guards(answersInto+`
  WHERE NOT EXISTS (SELECT 1 FROM answers o WHERE `+livingFormer+`)`+outlivedAnswers, answerFields...).
 	onCitus(answersInto+outlivedAnswers, answerFields...).

@@ -7,8 +7,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// bulkCalls write the members of customer lists, and the items of bulk operations that a batch has
-// done. The operations' counts come last, because all batches of an operation wait for its row.
+// bulkCalls write the members of customer lists, and the items of bulk operations that a batch has done. The
+// operations' counts come last, because all batches of an operation wait for its row.
 func bulkCalls(list []calls, w *loyalty.Writes) []calls {
 	members := sorted(w.Members, byMember)
 	merged := changed(w.Customers, joins)
@@ -27,7 +27,7 @@ func byMember(a, b loyalty.Membership) int {
 	return cmp.Or(loyalty.CompareID(a.Customer, b.Customer), cmp.Compare(a.List, b.List))
 }
 
-// joins reports whether a customer became part of another one, or of another one than before.
+// joins reports whether a customer's merge target is new or has changed.
 func joins(c *changedCustomer) bool {
 	return c.After.MergedInto != (loyalty.ID{}) && c.After.MergedInto != c.Before.MergedInto
 }
@@ -72,7 +72,7 @@ var (
 		{"target", "uuid", func(c *changedCustomer) any { return (*UUID)(&c.After.MergedInto) }},
 	}
 
-	// A member who is on the list already stays, and one who is not on it stays off: no guards.
+	// No guards: adding a present member, or removing an absent one, changes nothing.
 	insertMembers = inserts(`INSERT INTO list_members (customer_id, list_id) SELECT customer_id, list_id FROM v WHERE true ON CONFLICT DO NOTHING`, memberFields...)
 	deleteMembers = selects(`DELETE FROM list_members WHERE (customer_id, list_id) IN (SELECT customer_id, list_id FROM v)`, memberFields...)
 	copyMembers   = inserts(`INSERT INTO list_members (customer_id, list_id) SELECT v.target, m.list_id FROM v

@@ -6,8 +6,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// campaignSlots is over how many rows the figures of one campaign are spread: a batch adds to one
-// of them, so that concurrent batches seldom meet.
+// campaignSlots is the number of rows over which the figures of one campaign are spread: a batch adds to one of them,
+// so that concurrent batches seldom meet.
 const campaignSlots = 64
 
 // addedFigures is what a batch adds to a slot.
@@ -16,15 +16,15 @@ type addedFigures struct {
 	slot int64
 }
 
-// mergedCustomers are two customers who become one, and the slot that counts it.
+// mergedCustomers are two customers who are merged, and the slot that counts it.
 type mergedCustomers struct {
 	loyalty.CampaignMerge
 	slot int64
 }
 
-// campaignCalls add to the figures of campaigns. They depend on who was a customer before, so they
-// come before the customers; and awards come before merges, because a source can receive something
-// in the batch that merges it, but never after.
+// campaignCalls add to the figures of campaigns. They depend on the customers before the batch, so they come before
+// the customers; and awards come before merges, because a source can receive something in the batch that merges it,
+// but never after.
 func campaignCalls(list []calls, w *loyalty.Writes) []calls {
 	if len(w.CampaignGifts)+len(w.CampaignMerges) == 0 {
 		return list

@@ -2,8 +2,8 @@ package store
 
 import "github.com/loyalty-platform/loyalty/server/loyalty"
 
-// couponEvent records that an event changed a coupon, so that the history of a coupon is found
-// without reading the events of everyone who held it.
+// couponEvent records that an event changed a coupon, so that the history of a coupon is found without reading the
+// events of all its holders.
 type couponEvent struct {
 	coupon  loyalty.ID
 	version int64
@@ -31,7 +31,7 @@ var insertCouponEvents = insertsInto("coupon_events",
 	field[couponEvent]{"event_id", "uuid", func(c *couponEvent) any { return (*UUID)(&c.of().ID) }},
 	field[couponEvent]{"recorded_at", "bigint", func(c *couponEvent) any { return (*Millis)(&c.of().RecordedAt) }})
 
-// of also works on an empty row, of which only the types are asked.
+// of also works on an empty row, which is used only for its types.
 func (c *couponEvent) of() *loyalty.Event {
 	if c.event == nil {
 		return &loyalty.Event{}

@@ -9,7 +9,7 @@ import (
 // pieceWrites are the rows of purchase lines that a batch adds, changes and deletes.
 type pieceWrites struct{ added, changed, gone []purchasePiece }
 
-// piecesOf returns them: of a purchase that changed, only the rows that differ from what was loaded.
+// piecesOf returns the rows to write: for a changed purchase, only the rows that differ from the loaded ones.
 func piecesOf(w *loyalty.Writes) (p pieceWrites) {
 	for i := range w.NewTransactions {
 		p.compare(nil, &w.NewTransactions[i])
@@ -24,8 +24,7 @@ func piecesOf(w *loyalty.Writes) (p pieceWrites) {
 	return p
 }
 
-// compare adds the changes that turn the rows of one version of a purchase into those of another;
-// nil has none.
+// compare adds the changes that turn the rows of one version of a purchase into those of another; nil has no rows.
 func (p *pieceWrites) compare(before, after *loyalty.Transaction) {
 	had, has := 0, 0
 	if before != nil {
@@ -56,7 +55,6 @@ func linesOf(t *loyalty.Transaction, n int) []loyalty.Line {
 	return all[min(n*pieceLines, len(all)):min((n+1)*pieceLines, len(all))]
 }
 
-// sameLines compares every field there is, so that none can be forgotten here and lost. Lines that
-// did not change share their maps and texts with the loaded ones, which makes them quick to
-// compare.
+// sameLines compares every field, so that no new field can be forgotten here and lost. Unchanged lines share their
+// maps and texts with the loaded ones, which makes the comparison fast.
 func sameLines(a, b []loyalty.Line) bool { return reflect.DeepEqual(a, b) }

@@ -6,7 +6,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// The orders in which all batches take the locks of what customers share.
+// The orders in which all batches take the locks of shared rows.
 func byCoupon(a, b changedCoupon) int { return loyalty.CompareID(a.Before.ID, b.Before.ID) }
 func byTally(a, b changedTally) int   { return cmp.Compare(a.Before.Key, b.Before.Key) }
 func byKey(a, b loyalty.Tally) int    { return cmp.Compare(a.Key, b.Key) }
@@ -15,8 +15,8 @@ func byClaim(a, b changedClaim) int {
 	return cmp.Or(loyalty.CompareID(a.Before.Customer, b.Before.Customer), loyalty.CompareID(a.Before.ID, b.Before.ID))
 }
 
-// sharedCalls change rows that customers share. A batch that lost a conflict locks the same rows
-// before it loads, so these come right after the customers.
+// sharedCalls change rows that customers share. A batch that lost a conflict locks the same rows before it loads, so
+// these come right after the customers.
 func sharedCalls(list []calls, w *loyalty.Writes) []calls {
 	list = write(list, updateCoupons, sorted(w.Coupons, byCoupon))
 	list = write(list, updateTallies, sorted(w.Tallies, byTally))

@@ -13,14 +13,13 @@ import (
 	"io"
 )
 
-// Archive is an archive that was opened to read it.
+// Archive is an archive opened for reading.
 type Archive struct {
 	Manifest Manifest
 	zip      *zip.ReadCloser
 }
 
-// Open opens an archive and reads its manifest. It fails with ErrDamaged where the file is
-// none, or not whole.
+// Open opens an archive and reads its manifest. It fails with ErrDamaged if the file is no archive, or incomplete.
 func Open(path string) (*Archive, error) {
 	z, err := zip.OpenReader(path)
 	if errors.Is(err, zip.ErrFormat) {
@@ -44,9 +43,9 @@ func (a *Archive) readManifest() error {
 	if err != nil {
 		return fmt.Errorf("%w: it has no %s: is it one of loyalty dump?", ErrDamaged, manifestName)
 	}
-	defer func() { _ = f.Close() }() // it was only read
+	defer func() { _ = f.Close() }() // only read
 	m := &a.Manifest
-	text, err := io.ReadAll(io.LimitReader(f, maxManifest+1)) // to the end, where the zip's checksum is
+	text, err := io.ReadAll(io.LimitReader(f, maxManifest+1)) // to the end, so that the zip's checksum is checked
 	if err != nil {
 		return fmt.Errorf("%w: %s: %w", ErrDamaged, manifestName, err)
 	}
@@ -66,16 +65,14 @@ func (a *Archive) readManifest() error {
 	return nil
 }
 
-// maxManifest and maxLine bound what reading an archive may take of memory, whatever its manifest says:
-// a few megabytes of zip can hold gigabytes. No row of the programme comes near maxLine: the largest
-// value is a body of 16 MiB, in hex digits.
+// maxManifest and maxLine bound the memory for reading an archive, whatever its manifest says: a few megabytes of zip
+// can hold gigabytes. No row of the programme comes near maxLine: the largest value is a body of 16 MiB, in hex digits.
 const (
 	maxManifest = 4 << 20
 	maxLine     = 64 << 20
 )
 
-// Verify reads all of the archive and holds it against the sums of its manifest. It fails
-// with ErrDamaged.
+// Verify reads the whole archive and checks it against the sums of its manifest. It fails with ErrDamaged.
 func (a *Archive) Verify(ctx context.Context, told func(Progress)) error {
 	progress := &meter{Progress{Of: a.Manifest.rows()}, told}
 	for _, t := range a.Manifest.Tables {
@@ -130,8 +127,7 @@ func (a *Archive) rows(t Table) (*rows, error) {
 
 func (r *rows) close() error { return r.file.Close() }
 
-// next gives the values of the next row, and io.EOF after the last one, where count and
-// sum are those of the manifest.
+// next returns the values of the next row, and io.EOF after the last one, if count and sum are those of the manifest.
 func (r *rows) next() ([]any, error) {
 	line, err := r.line()
 	if err != nil {
@@ -144,8 +140,8 @@ func (r *rows) next() ([]any, error) {
 	return row, nil
 }
 
-// line gives the next line, which is good until the one after it is read. It fails with ErrDamaged
-// where the table has more, or longer lines, than the manifest says.
+// line returns the next line, which is valid until the following one is read. It fails with ErrDamaged if the table has
+// more or longer lines than the manifest says.
 func (r *rows) line() ([]byte, error) {
 	line, err := r.in.ReadSlice('\n')
 	if errors.Is(err, bufio.ErrBufferFull) {
@@ -163,7 +159,7 @@ func (r *rows) line() ([]byte, error) {
 		return nil, fmt.Errorf("%w: table %s has a line of more than %d octets", ErrDamaged, r.table.Name, r.longest())
 	case errors.Is(err, io.EOF) && len(line) == 0:
 		return nil, r.end()
-	case errors.Is(err, io.EOF): // io.EOF itself would say that the table is complete
+	case errors.Is(err, io.EOF): // io.EOF itself means that the table is complete
 		return nil, fmt.Errorf("%w: table %s ends inside line %d", ErrDamaged, r.table.Name, r.count+1)
 	case err != nil:
 		return nil, fmt.Errorf("%w: table %s: %w", ErrDamaged, r.table.Name, err)
@@ -175,7 +171,7 @@ func (r *rows) line() ([]byte, error) {
 	return line, nil
 }
 
-// longest is how many octets a line of the table may have.
+// longest is the longest allowed line of the table, in bytes.
 func (r *rows) longest() int64 { return min(r.table.Longest, maxLine) }
 
 func (r *rows) end() error {

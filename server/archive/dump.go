@@ -16,9 +16,8 @@ import (
 	"github.com/loyalty-platform/loyalty/store"
 )
 
-// Dump writes every row of the programme, as it is at one instant, into a new file that
-// only its owner reads. A file that is there already is left alone, and one that could not
-// be finished is taken away.
+// Dump writes every row of the programme, as it is at one instant, into a new file that only its owner can read. It
+// does not overwrite a file, and removes one that it could not finish.
 func Dump(ctx context.Context, db *store.Store, path string, told func(Progress)) (*Manifest, error) {
 	if _, err := os.Stat(path); err == nil {
 		return nil, &fs.PathError{Op: "dump", Path: path, Err: fs.ErrExist}
@@ -42,7 +41,7 @@ func Dump(ctx context.Context, db *store.Store, path string, told func(Progress)
 	return m, nil
 }
 
-// write writes an archive of what a look at one instant shows.
+// write writes an archive of one snapshot.
 func write(ctx context.Context, db *store.Store, still func(context.Context, func(*store.Still) error) error, out io.Writer, told func(Progress)) (*Manifest, error) {
 	m := &Manifest{Format: formatName, Version: formatVersion, MasterKey: db.MasterKeyFingerprint()}
 	z := zip.NewWriter(out)
@@ -53,7 +52,7 @@ func write(ctx context.Context, db *store.Store, still func(context.Context, fun
 			return err
 		}
 		for _, t := range s.Tables {
-			// Without a time: the same rows give the same file.
+			// Without a time, so that the same rows give the same file.
 			entry, err := z.CreateHeader(&zip.FileHeader{Name: entryName(t.Name), Method: zip.Deflate})
 			if err != nil {
 				return err
@@ -78,7 +77,7 @@ func write(ctx context.Context, db *store.Store, still func(context.Context, fun
 	return m, errors.Join(encoder.Encode(m), z.Close())
 }
 
-// total counts what is to be written, where the caller shows how far it is.
+// total counts the rows to be written, if the caller shows the progress.
 func total(s *store.Still, told func(Progress)) (*meter, error) {
 	m := &meter{told: told}
 	if told == nil {
@@ -94,7 +93,7 @@ func total(s *store.Still, told func(Progress)) (*meter, error) {
 	return m, nil
 }
 
-// lines writes the rows of a table and sums them up.
+// lines writes the rows of a table and computes their sum.
 func lines(s *store.Still, t store.Table, out io.Writer, progress *meter, note func([]any)) (Table, error) {
 	written, sum := Table{Table: t}, sha256.New()
 	into := bufio.NewWriterSize(io.MultiWriter(out, sum), 1<<16)
@@ -120,7 +119,7 @@ func lines(s *store.Still, t store.Table, out io.Writer, progress *meter, note f
 	return written, nil
 }
 
-// note takes from the rows of the journal what the manifest says of it.
+// note collects the manifest's facts on the journal from its rows.
 func (m *Manifest) note(t store.Table) func([]any) {
 	at := slices.IndexFunc(t.Columns, func(c store.Column) bool { return c.Name == "recorded_at" })
 	action := slices.IndexFunc(t.Columns, func(c store.Column) bool { return c.Name == "action" })

@@ -12,8 +12,8 @@ import (
 	"github.com/loyalty-platform/loyalty/store"
 )
 
-// A line is one row as a JSON object: numbers as numbers, texts as strings, bytes as
-// strings of hex digits, in the order of the columns. What is NULL is left out.
+// A line is one row as a JSON object: numbers as numbers, texts as strings, bytes as strings of hex digits, in the
+// order of the columns. NULL is left out.
 
 // appendLine writes a row.
 func appendLine(line []byte, t store.Table, row []any) ([]byte, error) {
@@ -43,7 +43,7 @@ func appendLine(line []byte, t store.Table, row []any) ([]byte, error) {
 	return append(line, '}', '\n'), nil
 }
 
-// appendText writes a text as it is, where JSON lets it be.
+// appendText writes a text unchanged if JSON allows it.
 func appendText(line []byte, text string) ([]byte, error) {
 	plain := true
 	for i := range len(text) {
@@ -67,8 +67,8 @@ func appendText(line []byte, text string) ([]byte, error) {
 	return append(line, bytes.TrimSuffix(b.Bytes(), []byte("\n"))...), nil
 }
 
-// lineReader reads lines of one table into a struct that is made for its columns, so that
-// encoding/json knows their types.
+// lineReader reads lines of one table into a struct that is made for its columns, so that encoding/json knows their
+// types.
 type lineReader struct {
 	table store.Table
 	empty reflect.Value
@@ -101,7 +101,7 @@ func newLineReader(t store.Table) (*lineReader, error) {
 	return &lineReader{t, reflect.Zero(row), reflect.New(row)}, nil
 }
 
-// read gives the values of a line, in the order of the columns.
+// read returns the values of a line, in the order of the columns.
 func (r *lineReader) read(line []byte) ([]any, error) {
 	r.into.Elem().Set(r.empty)
 	if err := json.Unmarshal(line, r.into.Interface()); err != nil {

@@ -1,5 +1,5 @@
-// Package archive writes a whole programme into one portable file and fills an empty
-// database with one: out of either database, into either.
+// Package archive writes a whole programme into one portable file, and fills an empty database from it, between any of
+// the supported databases.
 package archive
 
 import (
@@ -10,41 +10,40 @@ import (
 	"github.com/loyalty-platform/loyalty/store"
 )
 
-// The format of archives, and its version: a program reads its own and older ones.
+// The format of archives and its version: a program reads its own and older versions.
 const (
 	formatName    = "loyalty-dump"
 	formatVersion = 1
 )
 
-// manifestName is the entry that says what the others are; it is the last one.
+// manifestName is the last entry of an archive, which describes the others.
 const manifestName = "manifest.json"
 
-// entryName is where the rows of a table are.
+// entryName is the entry with the rows of a table.
 func entryName(table string) string { return "tables/" + table + ".jsonl" }
 
-// Manifest says what an archive holds. Nothing in it tells which database it came from, or
-// when: the same rows give the same file.
+// Manifest describes the content of an archive. It does not tell the source database or the time, so that the same rows
+// give the same file.
 type Manifest struct {
 	Format  string `json:"format"`
 	Version int    `json:"version"`
 	// Schema is the newest migration of the database that was read.
 	Schema int64 `json:"schema"`
-	// MasterKey tells which master key opens what is sealed in it; it does not give it away.
+	// MasterKey identifies the master key of the sealed values, without revealing it.
 	MasterKey string  `json:"master_key"`
 	Journal   Journal `json:"journal"`
 	OptOuts   OptOuts `json:"opt_outs"`
 	Tables    []Table `json:"tables"`
 }
 
-// Journal says which events the archive has, by when they were recorded, in milliseconds
-// since 1970.
+// Journal is the range of the archive's events, by when they were recorded, in milliseconds since 1970.
 type Journal struct {
 	Events int64 `json:"events"`
 	First  int64 `json:"first,omitempty"`
 	Last   int64 `json:"last,omitempty"`
 }
 
-// String says how far the journal goes.
+// String describes the range of the journal.
 func (j Journal) String() string {
 	if j.Events == 0 {
 		return "no events"
@@ -52,25 +51,25 @@ func (j Journal) String() string {
 	return fmt.Sprintf("%d events, the last of %s", j.Events, time.UnixMilli(j.Last).UTC().Format(time.RFC3339))
 }
 
-// OptOuts says how many opt-outs the archive knows of, and when the last one was recorded:
-// whoever opted out later is still known in it.
+// OptOuts is the number of opt-outs in the archive and the instant of the last one: customers who opted out later are
+// still known in it.
 type OptOuts struct {
 	Count int64 `json:"count"`
 	Last  int64 `json:"last,omitempty"`
 }
 
-// Table is a table of an archive with its sum over all lines.
+// Table is a table of an archive with the sum over all its lines.
 type Table struct {
 	store.Table
 	Rows int64 `json:"rows"`
-	// Bytes is the size of all lines, and Longest that of the longest one, in octets with their line
-	// ends. A reader refuses what goes beyond them.
+	// Bytes is the size of all lines, Longest the size of the longest one, in bytes with line ends. A reader refuses
+	// anything larger.
 	Bytes   int64  `json:"bytes"`
 	Longest int64  `json:"longest"`
 	SHA256  string `json:"sha256"`
 }
 
-// rows is how many rows there are in all.
+// rows is the number of all rows.
 func (m *Manifest) rows() (n int64) {
 	for _, t := range m.Tables {
 		n += t.Rows
@@ -78,7 +77,7 @@ func (m *Manifest) rows() (n int64) {
 	return n
 }
 
-// began is the instant of the first event; zero: there is none.
+// began is the instant of the first event; zero if there is none.
 func (m *Manifest) began() time.Time {
 	if m.Journal.Events == 0 {
 		return time.Time{}
@@ -86,21 +85,21 @@ func (m *Manifest) began() time.Time {
 	return time.UnixMilli(m.Journal.First)
 }
 
-// ErrDamaged says that a file is not what was written, or no archive at all.
+// ErrDamaged means that a file differs from what was written, or is no archive.
 var ErrDamaged = errors.New("the archive is damaged")
 
-// Progress says how far some work has come, in rows.
+// Progress is the progress of some work, in rows.
 type Progress struct {
 	Done, Of int64
 }
 
-// meter counts rows for whoever wants to know.
+// meter counts rows and reports the progress.
 type meter struct {
 	Progress
 	told func(Progress)
 }
 
-// tellEvery is after how many rows it is told.
+// tellEvery is the number of rows between two reports.
 const tellEvery = 1000
 
 func (m *meter) row() {

@@ -19,9 +19,9 @@ import (
 	"github.com/loyalty-platform/loyalty/store"
 )
 
-// OptOutsFile is the list of opt-outs beside backups. Each line is one: the customer by the
-// id that no caller knows, and when it was recorded. It names no person, and outlives the
-// database, so that an older copy of it forgets whom it must before it serves.
+// OptOutsFile is the list of opt-outs beside backups. Each line is one: the customer by the internal id, which no
+// caller knows, and when it was recorded. It names no person, and outlives the database, so that an older copy of the
+// database forgets these customers before it serves.
 const OptOutsFile = "opt-outs.jsonl"
 
 type optOutLine struct {
@@ -29,14 +29,13 @@ type optOutLine struct {
 	At       time.Time `json:"at"`
 }
 
-// ReadOptOuts reads a list of opt-outs. The last line may be torn: whoever wrote it was
-// killed, and it will be written again.
+// ReadOptOuts reads a list of opt-outs. The last line may be torn: its writer was killed, and will write it again.
 func ReadOptOuts(path string) (list []store.OptOut, err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = f.Close() }() // it was only read
+	defer func() { _ = f.Close() }() // only read
 	in := bufio.NewReader(f)
 	for n := 1; ; n++ {
 		line, err := in.ReadBytes('\n')
@@ -61,8 +60,8 @@ func ReadOptOuts(path string) (list []store.OptOut, err error) {
 // forgetPage is how many names are looked up at once.
 const forgetPage = 500
 
-// Forget has everybody of a list opt out who is still known, and says how many they were.
-// Merged customers leave with those whom they became.
+// Forget opts out every customer of a list who is still known, and returns how many they were. Merged customers leave
+// with the customer that they were merged into.
 func Forget(ctx context.Context, db *store.Store, list []store.OptOut, optOut func(ctx context.Context, customer string) error) (n int, err error) {
 	for some := range slices.Chunk(list, forgetPage) {
 		ids := make([]loyalty.ID, len(some))
@@ -91,19 +90,18 @@ func Forget(ctx context.Context, db *store.Store, list []store.OptOut, optOut fu
 // late is how long after its instant an opt-out may still be committed.
 const late = 10 * time.Minute
 
-// OptOutList keeps a list of opt-outs. It is safe for concurrent use.
+// OptOutList maintains a list of opt-outs. It is safe for concurrent use.
 type OptOutList struct {
 	path string
 	lock sync.Mutex
-	// fault is why the list could not be written when that was last tried. It is read while a write
-	// may hang.
+	// fault is the error of the last attempt to write the list. It can be read while a write hangs.
 	fault atomic.Pointer[error]
 }
 
-// NewOptOutList returns the list in a file, which need not be there.
+// NewOptOutList returns the list in a file, which need not exist.
 func NewOptOutList(path string) *OptOutList { return &OptOutList{path: path} }
 
-// Fault is why the list could not be written when that was last tried; nil: it could.
+// Fault is the error of the last attempt to write the list; nil if it succeeded.
 func (l *OptOutList) Fault() error {
 	if err := l.fault.Load(); err != nil {
 		return *err
@@ -131,7 +129,7 @@ func (l *OptOutList) Keep(ctx context.Context, db *store.Store) error {
 		err = appendOptOuts(l.path, missing)
 	}
 	if errors.Is(err, loyalty.ErrDatabaseAway) {
-		return err // nothing is wrong with the list
+		return err // the list itself is fine
 	}
 	return l.done(err)
 }
@@ -154,8 +152,8 @@ func MissingOptOuts(ctx context.Context, db *store.Store, path string) ([]store.
 	return slices.DeleteFunc(found, func(o store.OptOut) bool { return known[o.Customer] }), nil
 }
 
-// missingSince is the instant from which the journal may have opt-outs that a list lacks: what was
-// committed while a server was stopped in the middle is late by at most the time of one batch.
+// missingSince is the instant from which the journal may have opt-outs that a list lacks: a commit that a stopping
+// server interrupted is late by at most the time of one batch.
 func missingSince(list []store.OptOut) (since time.Time) {
 	for _, o := range list {
 		if o.At.After(since) {
@@ -168,7 +166,7 @@ func missingSince(list []store.OptOut) (since time.Time) {
 	return since.Add(-late)
 }
 
-// done keeps the outcome of a write for Fault.
+// done stores the outcome of a write for Fault.
 func (l *OptOutList) done(err error) error {
 	if err == nil {
 		l.fault.Store(nil)
@@ -194,8 +192,8 @@ func appendOptOuts(path string, list []store.OptOut) error {
 	return appendLines(path, lines)
 }
 
-// appendLines adds whole lines to a file and onto the disk. What follows the last whole line of the
-// file is cut off first: a program was killed while it wrote that.
+// appendLines adds whole lines to a file and flushes them to the disk. First it cuts off a torn last line, which a
+// killed program left behind.
 func appendLines(path string, lines []byte) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)
 	if err != nil {
@@ -207,10 +205,10 @@ func appendLines(path string, lines []byte) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// maxOptOutLine is more octets than a line of the list has.
+// maxOptOutLine is longer than any line of the list, in bytes.
 const maxOptOutLine = 4096
 
-// cutTorn cuts off what follows the last line end of a file.
+// cutTorn cuts off everything after the last line end of a file.
 func cutTorn(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil || info.Size() == 0 {

@@ -10,13 +10,12 @@ import (
 	"github.com/loyalty-platform/loyalty/store"
 )
 
-// ErrOtherKey says that the archive's secrets are sealed with another master key.
+// ErrOtherKey means that the archive's secrets are sealed with another master key.
 var ErrOtherKey = errors.New("LOYALTY_MASTER_KEY is not the key of the archive: what is sealed in it would never open again")
 
-// Fill brings an empty database to the archive's schema and fills it, in one transaction:
-// where it fails, or is killed, the database is as empty as before. Then it reads back what
-// is there and gives the tables whose sums are not the archive's. The database is marked as one whose
-// restore has not ended.
+// Fill migrates an empty database to the archive's schema and fills it, in one transaction: if it fails or is killed,
+// the database is as empty as before. Then it reads the rows back and returns the tables whose sums differ from the
+// archive's. The database is marked as one with an unfinished restore.
 func (a *Archive) Fill(ctx context.Context, db *store.Store, told func(Progress)) (differ []string, err error) {
 	m := &a.Manifest
 	if !db.KnowsMasterKeys(m.MasterKey) {
@@ -59,8 +58,7 @@ func (a *Archive) Fill(ctx context.Context, db *store.Store, told func(Progress)
 	return differ, err
 }
 
-// table is a table of the archive, which must have the columns that the database's has at
-// the archive's schema.
+// table finds a table of the archive, which must have the columns of the database's table at the archive's schema.
 func (m *Manifest) table(t store.Table) (Table, error) {
 	i := slices.IndexFunc(m.Tables, func(a Table) bool { return a.Equal(t) })
 	if i < 0 {

@@ -119,7 +119,7 @@ func TestBrokenLedger(t *testing.T) {
 	})
 }
 
-// TestKeep: of the backups with names by time the newest stay; others are nobody's to delete.
+// TestKeep: of the backups with generated names the newest stay; others are never deleted.
 func TestKeep(t *testing.T) {
 	s := storetest.Open(t, storetest.SQLite(t))
 	folder := t.TempDir()
@@ -187,8 +187,7 @@ func TestLeftovers(t *testing.T) {
 	require.Equal(t, []string{"loyalty_check_now", "loyalty_check_used", "loyalty_check_yours"}, names)
 }
 
-// TestLibpqURL: PostgreSQL's programs get a URL that they understand, and the password where
-// nobody sees it.
+// TestLibpqURL: PostgreSQL's programs get a URL that they understand, and the password where other users cannot see it.
 func TestLibpqURL(t *testing.T) {
 	name, password, err := libpqURL("postgres://loyalty:s%40cret@db:5433/loyalty?sslmode=require&pool_max_conns=4&default_query_exec_mode=exec")
 	require.NoError(t, err)

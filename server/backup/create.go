@@ -12,23 +12,23 @@ import (
 	"github.com/loyalty-platform/loyalty/store"
 )
 
-// partialSuffix is what a file is called until it is whole.
+// partialSuffix is the suffix of an unfinished file.
 const partialSuffix = ".partial"
 
-// namePrefix begins the names that Make gives.
+// namePrefix is the prefix of generated names.
 const namePrefix = "loyalty-"
 
-// Options say which database is copied, and where to.
+// Options select the database to copy, and the target.
 type Options struct {
 	Store *store.Store
 	URL   string // of the database, for PostgreSQL's own programs
-	// Path is the file to make; empty: one in Folder, named by the time.
+	// Path is the file to create; empty: one in Folder, named by the time.
 	Path, Folder string
-	// Keep is how many backups with names by time stay in the folder; 0: all.
+	// Keep is how many backups with generated names stay in the folder; 0: all.
 	Keep int
-	// Steps hears what is done next; nil: it is not told.
+	// Steps is called with the next step; nil: not called.
 	Steps func(string)
-	// Problem hears what does not hold in the copy; nil: it is not told.
+	// Problem is called with each fault in the copy; nil: not called.
 	Problem func(string)
 }
 
@@ -38,9 +38,8 @@ func (o *Options) step(what string) {
 	}
 }
 
-// Create copies the database as it is at one instant, without keeping writers waiting,
-// proves the copy and writes its manifest. A copy whose ledger does not hold stays, and is
-// marked; it fails with ErrBroken.
+// Create copies the database as it is at one instant, without blocking writers, proves the copy and writes its
+// manifest. A copy whose ledger does not hold is kept and marked, and Create fails with ErrBroken.
 func Create(ctx context.Context, o Options) (b *Backup, err error) {
 	err = Quietly(func() error {
 		b, err = create(ctx, o)
@@ -77,7 +76,7 @@ func create(ctx context.Context, o Options) (*Backup, error) {
 	return b, broken
 }
 
-// vacant: neither a backup nor its manifest is overwritten.
+// vacant fails if a backup or its manifest would be overwritten.
 func vacant(path string) error {
 	for _, p := range []string{path, path + manifestSuffix} {
 		if _, err := os.Stat(p); err == nil {
@@ -87,7 +86,7 @@ func vacant(path string) error {
 	return nil
 }
 
-// gone takes away what was not finished.
+// gone removes an unfinished file.
 func gone(path string) error {
 	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -95,7 +94,7 @@ func gone(path string) error {
 	return nil
 }
 
-// copy writes the copy into a file that only its owner reads, and onto the disk.
+// copy writes the copy into a file that only its owner can read, and flushes it to the disk.
 func (b *Backup) copy(ctx context.Context, o *Options, path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_RDWR, 0o600)
 	if err != nil {
@@ -122,7 +121,7 @@ func (b *Backup) copy(ctx context.Context, o *Options, path string) error {
 	return err
 }
 
-// dump has pg_dump write the snapshot whose facts are noted.
+// dump runs pg_dump on the snapshot whose facts are noted.
 func (b *Backup) dump(ctx context.Context, o *Options, path string) error {
 	t, err := findTools(ctx, o.Store)
 	if err != nil {
@@ -134,11 +133,10 @@ func (b *Backup) dump(ctx context.Context, o *Options, path string) error {
 	})
 }
 
-// ErrBroken says that the ledger of a copy does not hold. So it is in the database.
+// ErrBroken means that the ledger of a copy does not hold. Then the database's does not hold either.
 var ErrBroken = errors.New("the ledger of the copy does not hold")
 
-// prove opens the copy. The facts of PostgreSQL's are known from the snapshot; those of a
-// file are what is in it.
+// prove opens the copy. The facts of PostgreSQL's are known from the snapshot; those of a file are read from it.
 func (b *Backup) prove(ctx context.Context, o *Options, path string) error {
 	o.step("checking the copy")
 	var seen store.Facts

@@ -6,17 +6,16 @@ import (
 	"time"
 )
 
-// A copy goes to the disk a little at a time, while it is written and after it, and behind each
-// piece the disk is left to others for some times as long as it took. Where all of it is brought
-// there at once, a server that commits on the same disk waits meanwhile.
+// A copy is flushed to the disk in small pieces, while it is written and after it, with a pause after each piece of
+// some times its duration. Flushing all at once would block a server that commits on the same disk.
 const (
-	flushPiece = 1 << 20 // octets
+	flushPiece = 1 << 20 // bytes
 	flushRest  = 4       // times
 	flushLook  = 10 * time.Millisecond
 )
 
-// flushed brings what is written to a file onto the disk until finish, which waits for the rest.
-// It gives up when ctx ends. What was written twice, and the file's length, is left to f.Sync.
+// flushed flushes what is written to a file until finish, which waits for the rest. It stops when ctx ends. f.Sync is
+// still needed for parts that were written twice, and for the file's length.
 func flushed(ctx context.Context, f *os.File) (finish func() error) {
 	whole, came := make(chan struct{}), make(chan error, 1)
 	go func() { came <- flushAlong(ctx, f, whole) }()
@@ -31,7 +30,7 @@ func flushAlong(ctx context.Context, f *os.File, whole <-chan struct{}) error {
 		last := false
 		select {
 		case <-whole:
-			last = true // before the size is read: nothing is missed
+			last = true // set before the size is read, so that nothing is missed
 		default:
 		}
 		info, err := f.Stat()

@@ -1,5 +1,4 @@
-// Package backup makes copies of a running programme's database in its own format, proves
-// them, and puts one back.
+// Package backup makes copies of a running programme's database in its own format, proves them, and restores one.
 package backup
 
 import (
@@ -19,10 +18,10 @@ import (
 	"github.com/loyalty-platform/loyalty/store"
 )
 
-// formatVersion is that of manifests: a program reads its own and older ones.
+// formatVersion is the version of manifests: a program reads its own and older ones.
 const formatVersion = 1
 
-// manifestSuffix is what the manifest of a backup has after the backup's name.
+// manifestSuffix is appended to a backup's name for its manifest.
 const manifestSuffix = ".json"
 
 // The kinds of databases.
@@ -31,23 +30,22 @@ const (
 	kindPostgres = "postgres"
 )
 
-// What was done to a copy to see whether it is good.
+// The results of checking a copy.
 const (
-	// Proven: it was opened, what it holds is what was to be copied, and its ledger holds.
+	// Proven: it was opened, its content is what was to be copied, and its ledger holds.
 	Proven = "proven"
-	// Read: it was read to its end. There was no place to open it in.
+	// Read: it was read to its end. There was no database to open it in.
 	Read = "read"
-	// Broken: it was opened, and its ledger does not hold, as that of the database it is a
-	// copy of.
+	// Broken: it was opened, and its ledger does not hold, like the ledger of the copied database.
 	Broken = "broken"
 )
 
-// Manifest says what a backup is. It stands beside it, under its name with .json.
+// Manifest describes a backup. It is beside the backup, under its name with .json.
 type Manifest struct {
 	Version int       `json:"version"`
 	Kind    string    `json:"kind"`
-	MadeAt  time.Time `json:"made_at"` // all that was acknowledged before then is in it
-	// MasterKey tells which master key opens what is sealed in it; it does not give it away.
+	MadeAt  time.Time `json:"made_at"` // the copy contains everything that was acknowledged before
+	// MasterKey identifies the master key of the sealed values, without revealing it.
 	MasterKey string `json:"master_key"`
 	store.Facts
 	Size    int64  `json:"size"`
@@ -55,7 +53,7 @@ type Manifest struct {
 	Checked string `json:"checked"`
 }
 
-// ErrDamaged says that a backup is not what was made.
+// ErrDamaged means that a backup differs from what was made.
 var ErrDamaged = errors.New("the backup is damaged")
 
 // readManifest reads the manifest of a backup.
@@ -80,7 +78,7 @@ func readManifest(path string) (*Manifest, error) {
 	return m, nil
 }
 
-// write puts the manifest beside the backup, all of it or nothing.
+// write writes the manifest beside the backup, completely or not at all.
 func (m *Manifest) write(path string) error {
 	text, err := json.MarshalIndent(m, "", " ")
 	if err != nil {
@@ -93,19 +91,19 @@ func (m *Manifest) write(path string) error {
 	return os.Rename(partial, path+manifestSuffix)
 }
 
-// sum reads the file and sums it up.
+// sum reads the file and computes its sum.
 func sum(path string) (size int64, sha string, err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return 0, "", err
 	}
-	defer func() { _ = f.Close() }() // it was only read
+	defer func() { _ = f.Close() }() // only read
 	h := sha256.New()
 	size, err = io.Copy(h, f)
 	return size, hex.EncodeToString(h.Sum(nil)), err
 }
 
-// whole holds a file against its manifest.
+// whole checks a file against its manifest.
 func (m *Manifest) whole(path string) error {
 	size, sha, err := sum(path)
 	switch {
@@ -125,7 +123,7 @@ type Backup struct {
 	Manifest
 }
 
-// List gives the backups of a folder, the newest first. What has no manifest is none.
+// List returns the backups of a folder, the newest first. A file without a manifest is none.
 func List(folder string) (list []Backup, err error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -142,7 +140,7 @@ func List(folder string) (list []Backup, err error) {
 		}
 		m, err := readManifest(path)
 		if err != nil {
-			continue // another file of JSON, or one that List cannot tell of
+			continue // another JSON file, or an unreadable manifest
 		}
 		list = append(list, Backup{path, *m})
 	}
@@ -150,7 +148,7 @@ func List(folder string) (list []Backup, err error) {
 	return list, nil
 }
 
-// Newest is when the last backup of a folder was made whose ledger held; zero: there is none.
+// Newest is when the last backup of a folder with a valid ledger was made; zero if there is none.
 func Newest(folder string) time.Time {
 	list, err := List(folder)
 	if err != nil {
@@ -164,7 +162,7 @@ func Newest(folder string) time.Time {
 	return time.Time{}
 }
 
-// prune deletes all but the newest backups that were made under names of our own.
+// prune deletes all backups with generated names except the newest.
 func prune(folder string, keep int) error {
 	list, err := List(folder)
 	if err != nil {
@@ -189,10 +187,10 @@ func prune(folder string, keep int) error {
 	return nil
 }
 
-// leftAfter is how old a file must be that was not finished, to be swept away.
+// leftAfter is the age at which an unfinished file is deleted.
 const leftAfter = 24 * time.Hour
 
-// sweep deletes what a program that was killed left behind.
+// sweep deletes the files that killed programs left behind.
 func sweep(folder string) error {
 	left, err := filepath.Glob(filepath.Join(folder, namePrefix+"*"+partialSuffix))
 	for _, path := range left {

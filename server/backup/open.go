@@ -11,9 +11,8 @@ import (
 	"github.com/loyalty-platform/loyalty/store"
 )
 
-// opened has use look at a copy: at a file as it is, at PostgreSQL's in a database that is
-// made for it and dropped. It fails with store.ErrNoScratch where none can be made; then
-// the copy was read to its end at least.
+// opened calls use with an opened copy: a file as it is, PostgreSQL's in a temporary database. It fails with
+// store.ErrNoScratch if none can be created; then the copy was at least read to its end.
 func (b *Backup) opened(ctx context.Context, o *Options, path string, use func(*store.Store) error) error {
 	if b.Kind == kindSQLite {
 		return using(ctx, store.Options{URL: "sqlite:" + path, Copy: true, ReadConnections: 1}, use)
@@ -37,7 +36,7 @@ func (b *Backup) opened(ctx context.Context, o *Options, path string, use func(*
 			return fmt.Errorf("%w: %w", ErrDamaged, err)
 		}
 		return using(ctx, store.Options{URL: there, ReadConnections: 2, BatchConnections: 1}, func(copied *store.Store) error {
-			if err := copied.Filled(ctx, func(*store.Still) error { return nil }); err != nil { // so that the planner knows the tables
+			if err := copied.Filled(ctx, func(*store.Still) error { return nil }); err != nil { // analyzes the tables for the planner
 				return err
 			}
 			return use(copied)
@@ -45,7 +44,7 @@ func (b *Backup) opened(ctx context.Context, o *Options, path string, use func(*
 	})
 }
 
-// using opens a copy without the master key: nothing that is sealed is looked at.
+// using opens a copy without the master key: sealed values are not read.
 func using(ctx context.Context, o store.Options, use func(*store.Store) error) error {
 	copied, err := store.Open(ctx, o)
 	if err != nil {
@@ -54,9 +53,8 @@ func using(ctx context.Context, o store.Options, use func(*store.Store) error) e
 	return errors.Join(use(copied), copied.Close())
 }
 
-// Verify holds a backup against its manifest: its sum, then what is in it, and its ledger. It
-// says what could be done: where there is no place to open a copy of PostgreSQL in, it is
-// Read. It fails with ErrDamaged, and with ErrBroken.
+// Verify checks a backup against its manifest: its sum, then its content and its ledger. The result says how far it
+// could check: without a place to open a copy of PostgreSQL it is Read. It fails with ErrDamaged, and with ErrBroken.
 func Verify(ctx context.Context, o Options) (b *Backup, err error) {
 	err = Quietly(func() error {
 		b, err = verify(ctx, o)

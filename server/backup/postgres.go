@@ -16,17 +16,16 @@ import (
 	"github.com/loyalty-platform/loyalty/store"
 )
 
-// tools are PostgreSQL's own programs, of the server's version: another one's dump may not
-// be readable by the server, or not complete.
+// tools are PostgreSQL's own programs, of the server's version: a dump of another version may be incomplete, or
+// unreadable for the server.
 type tools struct{ folder string }
 
-// toolFolders are where PostgreSQL's packages put them.
+// toolFolders are the folders of PostgreSQL's packages.
 var toolFolders = []string{"/usr/lib/postgresql/%d/bin", "/usr/pgsql-%d/bin", "/usr/local/opt/postgresql@%d/bin", "/opt/homebrew/opt/postgresql@%d/bin", "/usr/local/bin"}
 
 var toolVersion = regexp.MustCompile(`\) (\d+)`)
 
-// findTools looks in PATH, then where packages put them. Without a server any version will do
-// for reading.
+// findTools looks in PATH, then in the packages' folders. Without a server any version is accepted for reading.
 func findTools(ctx context.Context, db *store.Store) (tools, error) {
 	wanted := 0
 	if db != nil && !db.Embedded() {
@@ -66,11 +65,11 @@ func findTools(ctx context.Context, db *store.Store) (tools, error) {
 	return tools{}, fmt.Errorf("pg_dump and pg_restore of version %d are needed, the server's: install postgresql-client-%d", wanted, wanted)
 }
 
-// run runs one of them. A database is named by its URL; the password goes by the
-// environment, where other users of the machine do not see it.
+// run runs one of the programs. A database is named by its URL; the password is passed in the environment, where other
+// users of the machine do not see it.
 func (t tools) run(ctx context.Context, program, database string, args ...string) error {
 	cmd := exec.CommandContext(ctx, filepath.Join(t.folder, program))
-	// What is restored is no acknowledged write yet: writers beside it need not wait for its flushes.
+	// A restore has no acknowledged writes yet, so other writers need not wait for its flushes.
 	cmd.Env = append(os.Environ(), "PGOPTIONS=-c synchronous_commit=off")
 	if database != "" {
 		name, password, err := libpqURL(database)
@@ -94,17 +93,17 @@ func (t tools) run(ctx context.Context, program, database string, args ...string
 	return nil
 }
 
-// ownParameters are those of a database's URL that pgx knows and libpq does not.
+// ownParameters are the parameters of a database URL that pgx knows and libpq does not.
 var ownParameters = []string{
 	"pool_max_conns", "pool_min_conns", "pool_min_idle_conns", "pool_max_conn_lifetime", "pool_max_conn_lifetime_jitter", "pool_max_conn_idle_time",
 	"pool_health_check_period", "default_query_exec_mode", "statement_cache_capacity", "description_cache_capacity",
 }
 
-// libpqURL is the URL as PostgreSQL's programs take it, and its password apart.
+// libpqURL is the URL for PostgreSQL's programs, with the password separate.
 func libpqURL(database string) (name, password string, err error) {
 	u, err := url.Parse(database)
 	if err != nil {
-		return "", "", errors.New("LOYALTY_DATABASE_URL is not a URL") // which may hold a password
+		return "", "", errors.New("LOYALTY_DATABASE_URL is not a URL") // it may hold a password
 	}
 	if u.User != nil {
 		password, _ = u.User.Password()

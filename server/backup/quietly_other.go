@@ -4,11 +4,11 @@ package backup
 
 import "os"
 
-// Quietly does work; elsewhere a thread has no priority of its own.
+// Quietly runs work; on this system a thread has no priority of its own.
 func Quietly(work func() error) error { return work() }
 
-// Background does nothing where priorities are not those of threads.
+// Background does nothing on this system.
 func Background() {}
 
-// flush does nothing where there is no such call: f.Sync does it all in the end.
+// flush does nothing on this system: f.Sync does all of it at the end.
 func flush(*os.File, int64, int64) error { return nil }

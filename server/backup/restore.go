@@ -12,13 +12,13 @@ import (
 	"github.com/loyalty-platform/loyalty/store"
 )
 
-// Is says that a file has the manifest of a backup beside it.
+// Is reports whether a file has the manifest of a backup beside it.
 func Is(path string) bool {
 	_, err := os.Stat(path + manifestSuffix)
 	return err == nil
 }
 
-// Open reads the manifest of a backup and holds the file against it. It fails with ErrDamaged.
+// Open reads the manifest of a backup and checks the file against it. It fails with ErrDamaged.
 func Open(path string) (*Backup, error) {
 	m, err := readManifest(path)
 	if err != nil {
@@ -27,11 +27,11 @@ func Open(path string) (*Backup, error) {
 	return &Backup{path, *m}, m.whole(path)
 }
 
-// Embedded says that it is a copy of an embedded database.
+// Embedded reports whether it is a copy of an embedded database.
 func (b *Backup) Embedded() bool { return b.Kind == kindSQLite }
 
-// PutFile puts a copy of the backup in the place of an embedded database that is not there:
-// all of it, or nothing. The copy is marked as one whose restore has not ended.
+// PutFile puts a copy of the backup in the place of a missing embedded database, completely or not at all. The copy is
+// marked as one with an unfinished restore.
 func (b *Backup) PutFile(ctx context.Context, path string) error {
 	for _, there := range []string{path, path + "-wal"} {
 		if info, err := os.Stat(there); err == nil && info.Size() > 0 {
@@ -45,7 +45,7 @@ func (b *Backup) PutFile(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = from.Close() }() // it was only read
+	defer func() { _ = from.Close() }() // only read
 	partial := path + partialSuffix
 	to, err := os.OpenFile(partial, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -64,8 +64,8 @@ func (b *Backup) PutFile(ctx context.Context, path string) error {
 	return nil
 }
 
-// PutDatabase fills a PostgreSQL database that has no schema, in one transaction, and marks it as one
-// whose restore has not ended.
+// PutDatabase fills a PostgreSQL database without a schema, in one transaction, and marks it as one with an unfinished
+// restore.
 func (b *Backup) PutDatabase(ctx context.Context, db *store.Store, url string) error {
 	version, err := db.SchemaVersion(ctx)
 	if err != nil {
@@ -82,7 +82,7 @@ func (b *Backup) PutDatabase(ctx context.Context, db *store.Store, url string) e
 		return err
 	}
 	if err := t.run(ctx, "pg_restore", url, "--no-owner", "--no-privileges", "--exit-on-error", "--single-transaction", b.Path); err != nil {
-		return errors.Join(err, db.EndRestore(context.WithoutCancel(ctx))) // nothing came in
+		return errors.Join(err, db.EndRestore(context.WithoutCancel(ctx))) // nothing was restored
 	}
-	return db.Filled(ctx, func(*store.Still) error { return nil }) // so that the planner knows the tables
+	return db.Filled(ctx, func(*store.Still) error { return nil }) // analyzes the tables for the planner
 }

@@ -200,7 +200,7 @@ func TestFormsOfTheSpecification(t *testing.T) {
 	}
 }
 
-// TestGuest: only a checkout may be for somebody nobody knows.
+// TestGuest: only a checkout may be for an unknown customer.
 func TestGuest(t *testing.T) {
 	v := vocabulary(t)
 	for body, guest := range map[string]bool{

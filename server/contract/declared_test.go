@@ -222,8 +222,7 @@ func TestDeclaredAction(t *testing.T) {
 	}
 }
 
-// TestUndeclaredAction: an action that nobody knows goes on to the engine, which
-// says so; nothing has checked its data.
+// TestUndeclaredAction: an unknown action goes on to the engine, which says so; nothing has checked its data.
 func TestUndeclaredAction(t *testing.T) {
 	v := declaring(t, map[string]string{"tasting": tasting, "checkout_item": `{"type":"object"}`})
 	for _, name := range []string{"dance", "checkout_item"} {

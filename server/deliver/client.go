@@ -1,8 +1,7 @@
-// Package deliver is the only way out of the platform: it sends a body to an address that
-// a customer of the operator has named, and nothing of what comes back is believed but its
-// status. It decides which addresses may be called, how long anything may take, how much of
-// an answer is read, and how a message is signed (Standard Webhooks). It does not decide
-// what is sent when, nor what becomes of a failure.
+// Package deliver is the platform's only client for foreign addresses: it sends a body to an address that the
+// operator's customer has named, and trusts nothing in the answer but its status. It decides which addresses may be
+// called, how long a call may take, how much of an answer is read, and how a message is signed (Standard Webhooks). It
+// does not decide what is sent when, nor how failures are handled.
 package deliver
 
 import (
@@ -22,8 +21,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/webhook"
 )
 
-// How long a delivery may take as a whole, to connect, and to agree on TLS; and how long a
-// connection that is not used stays open.
+// How long a delivery may take in all, to connect, and to agree on TLS; and how long an idle connection stays open.
 const (
 	totalTime = 15 * time.Second
 	dialTime  = 5 * time.Second
@@ -31,22 +29,21 @@ const (
 	idleTime  = time.Minute
 )
 
-// How much of an answer is read: its headers, its body, and how much of that is kept.
+// How much of an answer is read: its headers, its body, and how much of the body is kept.
 const (
 	maxHeaders = 32 << 10
 	maxAnswer  = 64 << 10
 	keptAnswer = 1 << 10
 )
 
-// Options are what a client is made of.
+// Options are the parts of a client.
 type Options struct {
-	// Allow are addresses inside that may be called, with and without TLS and on any port.
+	// Allow are internal addresses that may be called, with and without TLS and on any port.
 	Allow []netip.Prefix
-	// Proxy is through which everything goes; nil: directly. The environment is not asked:
-	// a check of addresses would see its proxy and nothing else. Behind a proxy it is the
-	// proxy that decides which addresses names stand for.
+	// Proxy is the proxy for all requests; nil: none. The environment's proxy is not used: the check of addresses would
+	// only see the proxy. Behind a proxy, the proxy resolves names and decides which addresses may be called.
 	Proxy *url.URL
-	// Agent is how the platform calls itself.
+	// Agent is the platform's User-Agent.
 	Agent string
 }
 
@@ -81,7 +78,7 @@ func newClient(o Options, resolver *net.Resolver) *Client {
 	return c
 }
 
-// Why there was no answer. The words say nothing of the network behind.
+// The reasons for a missing answer. They reveal nothing about the network.
 const (
 	FaultRefused    = "refused"
 	FaultDNS        = "dns"
@@ -90,7 +87,7 @@ const (
 	FaultConnection = "connection"
 )
 
-// Send sends a message once. Redirects are answers like others: they are not followed.
+// Send sends a message once. It does not follow redirects and returns them like other answers.
 func (c *Client) Send(ctx context.Context, m *webhook.Message) webhook.Answer {
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, totalTime)
@@ -101,7 +98,7 @@ func (c *Client) Send(ctx context.Context, m *webhook.Message) webhook.Answer {
 }
 
 func (c *Client) send(ctx context.Context, m *webhook.Message) (a webhook.Answer) {
-	if name, _ := c.URLFault(m.URL); name != "" { // what may be called may have changed since
+	if name, _ := c.URLFault(m.URL); name != "" { // the rules may have changed since
 		return webhook.Answer{Fault: FaultRefused}
 	}
 	u, err := url.Parse(m.URL)
@@ -129,15 +126,15 @@ func (c *Client) send(ctx context.Context, m *webhook.Message) (a webhook.Answer
 	return a
 }
 
-// readSome reads the beginning of an answer. Where that is all, its connection can be used
-// again; what is too long, or does not come in time, is cut off.
+// readSome reads the beginning of an answer. If that is all, the connection can be reused; a longer or slow answer is
+// cut off.
 func readSome(body io.Reader) []byte {
-	kept, _ := io.ReadAll(io.LimitReader(body, keptAnswer)) // the status has told what is to be known
+	kept, _ := io.ReadAll(io.LimitReader(body, keptAnswer)) // the status is known already
 	_, _ = io.Copy(io.Discard, io.LimitReader(body, maxAnswer-keptAnswer))
 	return kept
 }
 
-// faultOf names why there was no answer.
+// faultOf names the reason for a missing answer.
 func faultOf(ctx context.Context, err error) string {
 	var name *net.DNSError
 	var timeout net.Error
@@ -160,7 +157,7 @@ func faultOf(ctx context.Context, err error) string {
 	return FaultConnection
 }
 
-// retryAfter reads the header of that name: seconds or a date.
+// retryAfter reads the header Retry-After: seconds or a date.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	text := h.Get("Retry-After")
 	if seconds, err := strconv.ParseInt(text, 10, 32); err == nil {
@@ -172,5 +169,5 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 	return 0
 }
 
-// Close ends the connections that are not used.
+// Close ends the idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }

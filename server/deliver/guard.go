@@ -13,18 +13,16 @@ import (
 	"code.dny.dev/ssrf"
 )
 
-// publicPorts are those on which receivers outside may listen.
+// publicPorts are the allowed ports of public receivers.
 var publicPorts = []uint16{443, 8443}
 
-// errRefused says that an address may not be called. It tells nothing of the network
-// behind it.
+// errRefused means that an address may not be called. It reveals nothing about the network behind it.
 var errRefused = errors.New("the address is refused")
 
-// guard decides which addresses may be called. It looks at the address that a connection
-// is about to be made to: what a name stood for before says nothing, it may stand for
-// another address a moment later.
+// guard decides which addresses may be called. It checks the address of each connection just before it is made, because
+// a name that was checked earlier may resolve to another address a moment later.
 type guard struct {
-	allow  []netip.Prefix // what the operator lets in besides: any port, with and without TLS
+	allow  []netip.Prefix // the operator's additional addresses: any port, with and without TLS
 	public *ssrf.Guardian
 }
 
@@ -32,10 +30,10 @@ func newGuard(allow []netip.Prefix) guard {
 	return guard{allow, ssrf.New(ssrf.WithPorts(publicPorts...))}
 }
 
-// plainly marks the requests that go without TLS.
+// plainly marks the requests without TLS.
 type plainly struct{}
 
-// control is for net.Dialer: it is asked for each address just before it is connected to.
+// control is for net.Dialer, which calls it for each address just before it connects.
 func (g guard) control(ctx context.Context, network, address string, _ syscall.RawConn) error {
 	to, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -48,7 +46,7 @@ func (g guard) control(ctx context.Context, network, address string, _ syscall.R
 	return g.check(netip.AddrPortFrom(to.Addr().Unmap(), to.Port()), plain)
 }
 
-// check judges an address.
+// check decides on an address.
 func (g guard) check(to netip.AddrPort, plain bool) error {
 	if isMetadata(to.Addr()) {
 		return errRefused
@@ -71,9 +69,8 @@ func (g guard) allowed(a netip.Addr) bool {
 	return false
 }
 
-// URLFault says what is wrong with an address for deliveries, as the name
-// of a message with its arguments; empty: nothing that can be seen without asking for it.
-// What its name stands for is judged whenever it is called.
+// URLFault returns what is wrong with an address for deliveries, as the name of a message with its arguments; empty if
+// nothing can be seen without a request. The addresses of its name are checked at each call.
 func (c *Client) URLFault(text string) (name string, args map[string]any) {
 	u, err := url.Parse(text)
 	if err != nil || u.Hostname() == "" || u.Opaque != "" || u.Fragment != "" || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
@@ -105,7 +102,7 @@ func (c *Client) URLFault(text string) (name string, args map[string]any) {
 	return "", nil
 }
 
-// portOf is the port that a URL means.
+// portOf is the port of a URL.
 func portOf(u *url.URL) (port uint16, known bool) {
 	switch text := u.Port(); {
 	case text != "":
@@ -117,8 +114,8 @@ func portOf(u *url.URL) (port uint16, known bool) {
 	return 443, true
 }
 
-// numeric says whether a host is an address in one of the old spellings, such as 2130706433,
-// 0177.1 or 0x7f.0.0.1, which some resolvers read.
+// numeric reports whether a host is an address in an old spelling, such as 2130706433, 0177.1 or 0x7f.0.0.1, which some
+// resolvers accept.
 func numeric(host string) bool {
 	labels := strings.Split(strings.TrimSuffix(host, "."), ".")
 	last := strings.ToLower(labels[len(labels)-1])
@@ -131,7 +128,7 @@ func numeric(host string) bool {
 	return strings.Trim(last, "0123456789") == ""
 }
 
-// dialer connects to what the guard lets through.
+// dialer connects to the addresses that the guard allows.
 func (g guard) dialer(resolver *net.Resolver) *net.Dialer {
 	return &net.Dialer{Timeout: dialTime, KeepAlive: keepAlive, Resolver: resolver, ControlContext: g.control}
 }

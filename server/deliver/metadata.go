@@ -2,9 +2,9 @@ package deliver
 
 import "net/netip"
 
-// metadata are the addresses at which clouds tell the machines in them secrets. Some are public ones,
-// so that no rule about private networks finds them, and none is ever a receiver: they are refused
-// even where the operator lets in the network around them.
+// metadata are the addresses at which clouds give their machines secrets. Some are public, so that no rule about
+// private networks covers them, and none is ever a receiver: they are refused even if the operator allows the network
+// around them.
 var metadata = []netip.Prefix{
 	netip.MustParsePrefix("169.254.0.0/16"),      // link-local: AWS, Google, Azure, DigitalOcean, Tencent and most others
 	netip.MustParsePrefix("168.63.129.16/32"),    // Azure's wire server, a public address
@@ -17,7 +17,7 @@ var metadata = []netip.Prefix{
 	netip.MustParsePrefix("fe80::a9fe:a9fe/128"), // OpenStack
 }
 
-// isMetadata reports whether an address, or the IPv4 address that it stands for, is one of metadata.
+// isMetadata reports whether an address, or the IPv4 address that it embeds, is one of metadata.
 func isMetadata(a netip.Addr) bool {
 	for _, a := range []netip.Addr{a.WithZone("").Unmap(), within(a)} {
 		for _, p := range metadata {
@@ -29,7 +29,7 @@ func isMetadata(a netip.Addr) bool {
 	return false
 }
 
-// translated are the networks whose addresses stand for an IPv4 one, with the bit at which it begins.
+// translated are the networks whose addresses embed an IPv4 address, with the bit at which it begins.
 var translated = []struct {
 	of netip.Prefix
 	at int
@@ -44,7 +44,7 @@ var translated = []struct {
 	{netip.MustParsePrefix("fe80::200:5efe:0:0/96"), 96},
 }
 
-// within is the IPv4 address that an IPv6 one stands for; the zero value if there is none.
+// within is the IPv4 address that an IPv6 one embeds; the zero value if there is none.
 func within(a netip.Addr) netip.Addr {
 	if !a.Is6() || a.Is4In6() {
 		return netip.Addr{}

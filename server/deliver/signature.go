@@ -15,9 +15,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/webhook"
 )
 
-// What begins the keys of Standard Webhooks: a secret that both sides have, a key that signs
-// and stays here, and the one that verifies what that one signed. secretSize is how many random
-// bytes a secret has.
+// The prefixes of Standard Webhooks' keys: a shared secret, a private key that signs, and the public key that verifies.
+// secretSize is how many random bytes a secret has.
 const (
 	secretPrefix  = "whsec_"
 	privatePrefix = "whsk_"
@@ -25,21 +24,21 @@ const (
 	secretSize    = 32
 )
 
-// NewSecret makes a secret that the receiver has too.
+// NewSecret makes a secret that is shared with the receiver.
 func NewSecret() string {
 	random := make([]byte, secretSize)
 	_, _ = rand.Read(random) // never fails: crypto/rand ends the program instead
 	return secretPrefix + base64.StdEncoding.EncodeToString(random)
 }
 
-// NewPrivateKey makes a key of Ed25519, for a receiver that is to have no secret.
+// NewPrivateKey makes an Ed25519 key, for a receiver that is not to have a secret.
 func NewPrivateKey() string {
 	seed := make([]byte, ed25519.SeedSize)
 	_, _ = rand.Read(seed) // never fails
 	return privatePrefix + base64.StdEncoding.EncodeToString(ed25519.NewKeyFromSeed(seed))
 }
 
-// PublicKey is the key that verifies what a private key signs; empty: it is a secret of both.
+// PublicKey is the key that verifies the signatures of a private key; empty for a shared secret.
 func PublicKey(secret string) string {
 	key, private := privateKey(secret)
 	if !private {
@@ -57,9 +56,9 @@ func privateKey(secret string) (key ed25519.PrivateKey, private bool) {
 	return raw, err == nil && len(raw) == ed25519.PrivateKeySize
 }
 
-// Sign is the signature under one secret: an HMAC-SHA256, or the signature of a private key,
-// over the id, the moment of the attempt in seconds and the body, joined by full stops. A
-// receiver that compares the moment with its clock cannot be shown an old message again.
+// Sign is the signature with one secret: an HMAC-SHA256, or the signature of a private key, over the id, the moment of
+// the attempt in seconds and the body, joined by full stops. A receiver that compares the moment with its clock is safe
+// from replayed messages.
 func Sign(secret, id string, at time.Time, body []byte) string {
 	signed := append([]byte(id+"."+strconv.FormatInt(at.Unix(), 10)+"."), body...)
 	if key, private := privateKey(secret); private {
@@ -67,15 +66,15 @@ func Sign(secret, id string, at time.Time, body []byte) string {
 	}
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, secretPrefix))
 	if err != nil {
-		return "" // it is none of ours; the others sign
+		return "" // no valid secret; the others sign
 	}
 	h := hmac.New(sha256.New, key)
 	h.Write(signed)
 	return "v1," + base64.StdEncoding.EncodeToString(h.Sum(nil))
 }
 
-// signed writes the headers of Standard Webhooks: one signature for each secret that is
-// good, so that a receiver may change to a new one without a gap.
+// signed writes the headers of Standard Webhooks: one signature for each valid secret, so that a receiver can change to
+// a new one without a gap.
 func signed(h http.Header, m *webhook.Message) {
 	var all []string
 	for _, secret := range m.Secrets {

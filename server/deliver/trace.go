@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// traceOf is the place of an attempt in a trace (W3C Trace Context). Every attempt to tell an
-// event, of whichever webhook, is a span of one trace, whose id is the event's without its
-// hyphens: who has one finds the other.
+// traceOf is the place of an attempt in a trace (W3C Trace Context). All attempts to deliver an event, to any webhook,
+// are spans of one trace, whose id is the event's without hyphens, so that either can be found from the other.
 func traceOf(id string) string {
 	var span [8]byte
 	_, _ = rand.Read(span[:]) // never fails

@@ -9,17 +9,17 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// emails are the members whom rows name by e-mail alone.
+// emails are the members that rows name only by e-mail.
 type emails struct {
 	holders map[string][]string // ids of members, by EmailKey
-	cut     bool                // the rest of the file of members was not read, so who else has an e-mail is not known
+	cut     bool                // the rest of the file of members was not read, so other holders are unknown
 }
 
 // errEnough ends the reading of a file of which no more is needed.
 var errEnough = errors.New("no more is needed")
 
-// emailsOf finds the members whom the rows of files name by e-mail: in the file of members, and in the programme, where
-// an e-mail that the file changes does not count any more.
+// emailsOf finds the members that rows name by e-mail: in the file of members, and in the programme, where an e-mail
+// that the file changes does not count.
 func emailsOf(ctx context.Context, w World, files []File, o Options) (*emails, error) {
 	e := &emails{holders: map[string][]string{}}
 	for _, f := range files {
@@ -31,7 +31,7 @@ func emailsOf(ctx context.Context, w World, files []File, o Options) (*emails, e
 		return e, nil
 	}
 
-	written := map[string]bool{} // members of whom the file has an e-mail
+	written := map[string]bool{} // members with an e-mail in the file
 	for _, f := range files {
 		if err := e.reads(ctx, f, o, w, written); err != nil {
 			return nil, err
@@ -54,7 +54,7 @@ func emailsOf(ctx context.Context, w World, files []File, o Options) (*emails, e
 	return e, nil
 }
 
-// wants notes the e-mails that stand in the place of ids.
+// wants notes the e-mails in place of ids.
 func (e *emails) wants(ctx context.Context, f File, o Options, w World) error {
 	if !kindOf(f.Kind).byEmail {
 		return nil
@@ -67,7 +67,7 @@ func (e *emails) wants(ctx context.Context, f File, o Options, w World) error {
 			e.holders[key] = nil
 		}
 		return ctx.Err()
-	}, func(Finding) error { return nil }) // Check tells it
+	}, func(Finding) error { return nil }) // Check reports it
 	if errors.Is(err, errEnough) {
 		return nil
 	}
@@ -87,27 +87,27 @@ func (e *emails) reads(ctx context.Context, f File, o Options, w World, written 
 		written[id] = true
 		e.add(key, id)
 		return ctx.Err()
-	}, func(f Finding) error { // Check tells it
+	}, func(f Finding) error { // Check reports it
 		e.cut = e.cut || f.cut
 		return nil
 	})
 }
 
-// add notes that a member has an e-mail, where it is looked for.
+// add notes a member's e-mail if a row names it.
 func (e *emails) add(key, id string) {
 	if ids, wanted := e.holders[key]; wanted && !slices.Contains(ids, id) {
 		e.holders[key] = append(ids, id)
 	}
 }
 
-// member is the id of the member whom a row names; empty, without a finding: it cannot be known.
+// member is the id of the member that a row names; empty, without a finding, if it cannot be known.
 func (s *sheet) member(told *[]Finding) string {
 	email := s.cell("email")
 	if email == "" || s.cell("customer") != "" {
 		return s.id("customer", told)
 	}
 	if s.emails == nil {
-		return email // nothing is done with it
+		return email // unused
 	}
 
 	ids := s.emails.holders[loyalty.EmailKey(email)]

@@ -2,13 +2,13 @@ package intake
 
 import "strings"
 
-// passedOver stands for the name of a column that is not read.
+// passedOver is the name of a column that is not read.
 const passedOver = "-"
 
-// longestName is how many bytes the name of a column may have.
+// longestName bounds the name of a column, in bytes.
 const longestName = 255
 
-// shownName is the name of a column as findings tell it.
+// shownName is the name of a column in findings.
 func shownName(name string) string {
 	if name == passedOver {
 		return ""
@@ -16,8 +16,8 @@ func shownName(name string) string {
 	return name
 }
 
-// header reads the names of the columns. Findings give places and no names: where a file has no line of names, the
-// cells that are taken for them are the first customer's.
+// header reads the names of the columns. Findings give places and no names: in a file without a header, the cells that
+// are taken for names are the first customer's.
 func (s *sheet) header(cells []string) (told []Finding) {
 	columns := len(cells)
 	for s.ours("") != passedOver && len(cells) > 1 && trimmed(cells[len(cells)-1]) == "" {
@@ -60,7 +60,7 @@ func (s *sheet) header(cells []string) (told []Finding) {
 	return append(told, s.missing()...)
 }
 
-// ours is what a column is by its name in the file; passedOver: it is not read.
+// ours is our column for a name in the file; passedOver if it is not read.
 func (s *sheet) ours(theirs string) string {
 	name := strings.ToLower(trimmed(theirs))
 	ours, named := s.mapped[name]
@@ -76,7 +76,7 @@ func (s *sheet) ours(theirs string) string {
 	return ours
 }
 
-// missing tells of the columns that a file must have. A member may be named by e-mail instead.
+// missing reports missing mandatory columns. A member may be named by e-mail instead.
 func (s *sheet) missing() (told []Finding) {
 	for _, c := range s.kind.columns {
 		byEmail := c.name == "customer" && s.kind.byEmail && s.has("email")

@@ -1,6 +1,6 @@
-// Package intake takes over members, points and purchases from another system's CSV files: how such
-// a file is read without a guess, what is wrong with it, what it would bring, and whether all of it
-// came in. The rows are done by a bulk operation (server/loyalty/job).
+// Package intake imports members, points and purchases from another system's CSV files: it reads such a file without
+// guessing, reports what is wrong with it and what it would import, and proves afterwards that all of it arrived. A
+// bulk operation processes the rows (server/loyalty/job).
 package intake
 
 import (
@@ -22,23 +22,23 @@ import (
 // File is a file of one kind.
 type File struct {
 	Kind, Path string
-	Open       func() io.ReadCloser // in the place of Path
+	Open       func() io.ReadCloser // instead of Path
 }
 
-// Options say how files are read, where that cannot be known from them.
+// Options are the facts about files that cannot be known from them.
 type Options struct {
-	Dates     string `json:"dates,omitempty"`      // order of a day written with numbers: dmy, mdy, or empty: only year first
-	Decimal   string `json:"decimal,omitempty"`    // the decimal separator, . or ,; empty: the point in files with commas, else it is asked for
+	Dates     string `json:"dates,omitempty"`      // order of numeric days: dmy, mdy, or empty: only year first
+	Decimal   string `json:"decimal,omitempty"`    // . or ,; empty: the point in files with commas, else required
 	Encoding  string `json:"encoding,omitempty"`   // utf-8, windows-1250 or windows-1252; empty: utf-8
 	SameEmail bool   `json:"same_email,omitempty"` // several members may have one e-mail
-	// Columns are what the columns of a kind of file are, by their names in it; an empty text
-	// passes a column over, one that is not named keeps its name, or is passed over where * is.
+	// Columns map the names of columns in a kind of file to ours; an empty text skips a column. A column without a
+	// mapping keeps its name, or is skipped if there is a mapping for *.
 	Columns map[string]map[string]string `json:"columns,omitempty"`
-	// Flag stands before the names of options where findings tell of them: -- on the command line.
+	// Flag is the prefix of options in findings: -- on the command line.
 	Flag string `json:"-"`
 }
 
-// Check says which option cannot be used.
+// Check names an invalid option.
 func (o Options) Check() error {
 	for _, c := range []struct {
 		name, value string
@@ -54,11 +54,10 @@ func (o Options) Check() error {
 	return o.CheckColumns()
 }
 
-// mostColumns is how many bytes the names of columns may have together: they are read with
-// every list of imports.
+// mostColumns bounds the names of columns together, in bytes: every list of imports reads them.
 const mostColumns = 64 << 10
 
-// CheckColumns says which column is mapped to none of ours, or that they are too much.
+// CheckColumns reports a mapping to an unknown column, or too many names.
 func (o Options) CheckColumns() error {
 	size := 0
 	for file, columns := range o.Columns {
@@ -83,9 +82,8 @@ func (o Options) CheckColumns() error {
 	return nil
 }
 
-// Map has a column of a file taken for one of ours: FILE:THEIRS=OURS, such as
-// members:Member No.=customer. Without ours it is left out. The last = counts, so that theirs may
-// have one.
+// Map maps a column of a file to one of ours: FILE:THEIRS=OURS, such as members:Member No.=customer. Without ours the
+// column is skipped. The last = counts, so that theirs may contain one.
 func (o *Options) Map(text string) error {
 	file, rest, named := strings.Cut(text, ":")
 	at := strings.LastIndex(rest, "=")
@@ -102,10 +100,10 @@ func (o *Options) Map(text string) error {
 	return nil
 }
 
-// others stands in a mapping for all columns that it does not name. They can only be passed over.
+// others stands in a mapping for all columns without a mapping of their own. They can only be skipped.
 const others = "*"
 
-// mapped is what the columns of a file are, by their names there in small letters.
+// mapped is the mapping of a file's columns, by their names in small letters.
 func (o *Options) mapped(file string) map[string]string {
 	all := make(map[string]string, len(o.Columns[file]))
 	for _, theirs := range slices.Sorted(maps.Keys(o.Columns[file])) {
@@ -117,17 +115,17 @@ func (o *Options) mapped(file string) map[string]string {
 	return all
 }
 
-// World is what files are held against.
+// World is what files are checked against.
 type World struct {
 	Store     loyalty.ImportStore
 	Programme *programme.Programme
 	Contract  loyalty.Contract
-	// Lists says which customer lists there are.
+	// Lists are the existing customer lists.
 	Lists map[string]bool
 	Now   time.Time
 }
 
-// Digest tells files, and how they are read, from others.
+// Digest identifies files and the way of reading them.
 func Digest(files []File, o Options) (string, error) {
 	sum := sha256.New()
 	fmt.Fprintf(sum, "%s %s %s\n", o.Dates, o.Decimal, o.Encoding)
@@ -146,18 +144,18 @@ func Digest(files []File, o Options) (string, error) {
 func open(f File, read func(io.Reader) error) error {
 	if f.Open != nil {
 		file := f.Open()
-		defer func() { _ = file.Close() }() // it was read only
+		defer func() { _ = file.Close() }() // only read
 		return read(file)
 	}
 	file, err := os.Open(f.Path)
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.Kind, err)
 	}
-	defer func() { _ = file.Close() }() // it was read only
+	defer func() { _ = file.Close() }() // only read
 	return read(file)
 }
 
-// InOrder gives the files in the order in which they are taken over: members first.
+// InOrder returns the files in the order of import: members first.
 func InOrder(paths map[string]string) (files []File) {
 	for _, k := range kinds {
 		if path := paths[k.name]; path != "" {
@@ -170,8 +168,8 @@ func InOrder(paths map[string]string) (files []File) {
 // stagedAtOnce is how many rows one transaction stores.
 const stagedAtOnce = 500
 
-// Stage stores the rows of files as items of an import; what an earlier try stored is not
-// stored again. The files were checked.
+// Stage stores the rows of files as items of an import, without those that an earlier attempt stored. The files are
+// checked already.
 func Stage(ctx context.Context, w World, files []File, o Options, i loyalty.Import) (loyalty.Import, error) {
 	var rows []loyalty.ImportRow
 	place := int64(0)
@@ -215,7 +213,7 @@ func Stage(ctx context.Context, w World, files []File, o Options, i loyalty.Impo
 	return i, keep()
 }
 
-// wrongNow fails for what is wrong with a file that was checked.
+// wrongNow fails for a fault in a file that was checked before.
 func wrongNow(f Finding) error {
 	if f.Warning {
 		return nil

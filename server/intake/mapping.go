@@ -9,8 +9,8 @@ import (
 	"github.com/oasdiff/yaml"
 )
 
-// mapping is how another system's files are read, kept in a file beside them: what POST
-// /admin/imports takes, as JSON or YAML, and the encoding.
+// mapping is how to read another system's files, stored in a file beside them: the body of POST /admin/imports as JSON
+// or YAML, and the encoding.
 type mapping struct {
 	Label     string                       `json:"label"`
 	Dates     string                       `json:"dates"`
@@ -20,7 +20,7 @@ type mapping struct {
 	Columns   map[string]map[string]string `json:"columns"`
 }
 
-// ReadMapping adds to the options what a mapping file says. What is set goes before the file.
+// ReadMapping adds a mapping file to the options. Options that are set already win.
 func (o *Options) ReadMapping(path string) error {
 	text, err := os.ReadFile(path)
 	if err != nil {

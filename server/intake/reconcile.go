@@ -11,34 +11,34 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// Ledger is what an import is compared with.
+// Ledger is the ledger that an import is compared with.
 type Ledger interface {
 	loyalty.PastStore
 	BulkOperation(ctx context.Context, batch loyalty.ID, kinds ...string) (loyalty.BulkOperation, error)
 	BulkErrors(ctx context.Context, batch loyalty.ID, q loyalty.BulkPage) ([]loyalty.BulkItem, error)
 }
 
-// Account is how an import came in.
+// Account is the result of comparing an import with the ledger.
 type Account struct {
 	Import   loyalty.ID `json:"import"`
 	State    string     `json:"state"` // of its bulk operation; unknown: it ended more than 30 days ago
 	Rows     int64      `json:"rows"`
-	Done     int64      `json:"done"` // those that were refused included
+	Done     int64      `json:"done"` // including refused rows
 	Refused  int64      `json:"refused"`
 	Lots     Sums       `json:"lots"`
-	Expected Sums       `json:"expected"` // what the file has, without what was refused
-	// Months compares points by the last month in which they are good: of the file, of the ledger.
+	Expected Sums       `json:"expected"` // the lots of the files without refused rows
+	// Months compares points by the last month in which they are valid: of the file, of the ledger.
 	Months map[string][2]int64 `json:"months"`
 	Wrong  int64               `json:"wrong"` // lines that differ
 }
 
-// Sums are of lots.
+// Sums are sums over lots.
 type Sums struct {
 	Lots   int64 `json:"lots"`
 	Points int64 `json:"points"`
 }
 
-// Exact says that all that was not refused is in the ledger as the files have it.
+// Exact reports whether the ledger has everything as in the files, except refused rows.
 func (a *Account) Exact() bool {
 	return a.Wrong == 0 && a.Lots == a.Expected && (a.State == "unknown" || a.State == string(loyalty.BulkDone))
 }
@@ -57,14 +57,14 @@ const pastPage = 1000
 type reconciling struct {
 	account  *Account
 	zone     *time.Location
-	lots     map[int]*owed // what the files have, by line
-	order    []place       // every row of the files, as the import took them
-	byPolicy bool          // the file has no dates of expiry: the programme's policy gave them
+	lots     map[int]*owed // of the files, by line
+	order    []place       // every row of the files, in the order of the import
+	byPolicy bool          // the file has no expiry dates: the programme's policy set them
 	tell     func(Finding)
 }
 
-// Reconcile compares every lot of the files with the ledger's events, line by line. It tells what
-// differs and what was refused.
+// Reconcile compares every lot of the files with the ledger's events, line by line. It reports differences and refused
+// rows.
 func Reconcile(ctx context.Context, w World, l Ledger, files []File, o Options, i loyalty.Import, tell func(Finding)) (Account, error) {
 	a := Account{Import: i.ID, Rows: i.Total, State: "unknown", Months: map[string][2]int64{}}
 	if op, err := l.BulkOperation(ctx, i.ID, loyalty.BulkImport); err == nil {
@@ -86,8 +86,8 @@ func Reconcile(ctx context.Context, w World, l Ledger, files []File, o Options, 
 	return a, nil
 }
 
-// read notes what a file has. Rows of any kind count for the order, because the operation names
-// what it refused by the number of its row.
+// read notes the lots of a file. Rows of any kind count for the order, because the operation names refused items by the
+// number of their row.
 func (r *reconciling) read(ctx context.Context, f File, o Options) error {
 	return eachRow(source{f, o, r.zone, nil}, func(s *sheet) error {
 		r.order = append(r.order, place{file: f.Kind, line: s.line})
@@ -104,7 +104,7 @@ func (r *reconciling) read(ctx context.Context, f File, o Options) error {
 	}, wrongNow)
 }
 
-// imported compares a lot of the ledger with the file's line that it came from.
+// imported compares a lot of the ledger with its line in the file.
 func (r *reconciling) imported(line int, e *loyalty.PastEvent) {
 	r.account.Lots.Lots++
 	r.account.Lots.Points += e.Issued
@@ -130,7 +130,7 @@ func (r *reconciling) imported(line int, e *loyalty.PastEvent) {
 	}
 }
 
-// missing adds up what the files have, and tells of the lots that the ledger lacks.
+// missing adds up the lots of the files, and reports those that the ledger lacks.
 func (r *reconciling) missing() {
 	for _, line := range slices.Sorted(maps.Keys(r.lots)) {
 		want := r.lots[line]
@@ -143,7 +143,7 @@ func (r *reconciling) missing() {
 	}
 }
 
-// add counts points under the last month in which they are good: on the files' side (0) or the ledger's (1).
+// add counts points under the last month in which they are valid: of the files (side 0) or the ledger (1).
 func (r *reconciling) add(expires time.Time, side int, n int64) {
 	month := Never
 	if !expires.IsZero() {
@@ -167,7 +167,7 @@ func instant(at time.Time) string {
 	return at.UTC().Format("2006-01-02T15:04:05.000Z07:00")
 }
 
-// refusals tells what the operation refused, and takes it out of what the ledger must have.
+// refusals reports the rows that the operation refused, and removes them from the lots that the ledger must have.
 func refusals(ctx context.Context, l Ledger, i loyalty.Import, order []place, lots map[int]*owed, tell func(Finding)) error {
 	for after := int64(0); ; {
 		items, err := l.BulkErrors(ctx, i.ID, loyalty.BulkPage{Limit: pastPage, After: after})
@@ -181,7 +181,7 @@ func refusals(ctx context.Context, l Ledger, i loyalty.Import, order []place, lo
 			}
 			at := order[after-1]
 			var told loyalty.Error
-			_ = json.Unmarshal(items[k].Error, &told) // what cannot be read is not named
+			_ = json.Unmarshal(items[k].Error, &told) // an unreadable error is not named
 			f := Finding{File: at.file, Line: at.line, Value: items[k].Customer, Words: say("row_refused", nil), Refusal: &Words{told.Name, told.Args}}
 			if len(told.Details) > 0 {
 				f.Column = kindOf(at.file).columnOf(told.Details[0].Field)
@@ -194,7 +194,7 @@ func refusals(ctx context.Context, l Ledger, i loyalty.Import, order []place, lo
 	}
 }
 
-// eachImported gives the events of an import that gave points, with their lines.
+// eachImported calls take for the events of an import that issued points, with their lines.
 func eachImported(ctx context.Context, l Ledger, i loyalty.Import, take func(line int, e *loyalty.PastEvent)) error {
 	q := loyalty.PastQuery{Actions: []string{importAction}, From: i.CreatedAt, Before: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC), Limit: pastPage}
 	for {

@@ -6,22 +6,22 @@ import (
 	"io"
 )
 
-// maxRow bounds a row, and with it what a quotation mark without its end takes of memory. maxCells bounds its
-// cells: no file of ours has that many columns.
+// maxRow bounds a row in bytes, and so the memory for an unclosed quotation mark. maxCells bounds its cells: no kind of
+// file has that many columns.
 const (
 	maxRow   = 1 << 20
 	maxCells = 200
 )
 
-// The reasons why a file is not read any further.
+// The reasons why the reading of a file stops.
 var (
 	errRowTooLong   = errors.New("the row is too long")
 	errTooManyCells = errors.New("the row has too many cells")
 	errQuote        = errors.New("a quotation mark stands where none may stand")
 )
 
-// rows splits a file into rows of cells. encoding/csv is not used, because lines may end with CR alone and line ends
-// inside quotation marks stay as they are.
+// rows splits a file into rows of cells. It does not use encoding/csv, because lines may end with CR alone, and line
+// ends inside quotation marks must stay unchanged.
 type rows struct {
 	from  *bufio.Reader
 	comma rune
@@ -36,7 +36,7 @@ func newRows(from *bufio.Reader, comma rune, line int) *rows {
 	return &rows{from: from, comma: comma, next: line}
 }
 
-// read gives the next row that is not empty. Its error is io.EOF at the end of the file.
+// read returns the next row that is not empty, and io.EOF at the end of the file.
 func (r *rows) read() ([]string, error) {
 	for {
 		r.line, r.size, r.cells = r.next, 0, r.cells[:0]
@@ -99,7 +99,7 @@ func (r *rows) one() (ending, error) {
 	}
 }
 
-// quoted reads the rest of a cell that begins with a quotation mark. Line ends are a part of it.
+// quoted reads the rest of a cell that begins with a quotation mark. Line ends belong to it.
 func (r *rows) quoted() (ending, error) {
 	r.cell = r.cell[:0]
 	for {
@@ -114,7 +114,7 @@ func (r *rows) quoted() (ending, error) {
 		switch b {
 		case '"':
 			if again, err := r.from.Peek(1); err == nil && again[0] == '"' {
-				_, _ = r.byte() // it was seen
+				_, _ = r.byte() // seen already
 				break
 			}
 			return r.behindQuote()
@@ -129,7 +129,7 @@ func (r *rows) quoted() (ending, error) {
 	}
 }
 
-// behindQuote reads what follows the quotation mark that ends a cell.
+// behindQuote reads what follows the closing quotation mark of a cell.
 func (r *rows) behindQuote() (ending, error) {
 	kept := len(r.cell)
 	_, end, err := r.rune()
@@ -161,13 +161,13 @@ func (r *rows) rune() (rune, ending, error) {
 		return c, endOfLine, nil
 	case '\r':
 		if follows, err := r.from.Peek(1); err == nil && follows[0] == '\n' {
-			_, _ = r.from.Discard(1) // it was seen
+			_, _ = r.from.Discard(1) // seen already
 		}
 		r.next++
 		return c, endOfLine, nil
 	}
 
-	if c == '\ufffd' && n == 1 { // not UTF-8: the byte stays, so that it can be named
+	if c == '\ufffd' && n == 1 { // not UTF-8: the byte stays, so that a finding can show it
 		_ = r.from.UnreadRune()
 		b, _ := r.from.ReadByte()
 		r.cell = append(r.cell, b)

@@ -86,7 +86,8 @@ func (nobody) Inactive(context.Context, []string) (map[string]bool, error)      
 func (nobody) EmailsTaken(context.Context, []string) (map[string][]string, error) { return nil, nil }
 func (nobody) Check(string, json.RawMessage, string) (json.RawMessage, error)     { return nil, nil }
 
-// TestMembersCutOff: where the rest of the members was not read, nobody else is said to be none; where all of them were, who is missing is told.
+// TestMembersCutOff: if the rest of the members was not read, no other member is reported as missing; if all were read,
+// missing members are reported.
 func TestMembersCutOff(t *testing.T) {
 	text := func(kind, text string) File {
 		return File{Kind: kind, Open: func() io.ReadCloser { return io.NopCloser(strings.NewReader(text)) }}

@@ -15,27 +15,25 @@ import (
 	"github.com/loyalty-platform/loyalty/server/spreadsheet"
 )
 
-// maxFindings is how many findings of an upload are kept, and findingsPiece how many octets
-// of them at a time.
+// maxFindings is how many findings of an upload are stored, findingsPiece the bytes of one piece of them.
 const (
 	maxFindings   = 100_000
 	findingsPiece = 256 << 10
 )
 
-// Uploads does what was asked for of imports that came over HTTP: it checks their files, stages
-// their rows and begins their operation, and compares them with the ledger. Whatever is cut off is
-// done again, and comes to the same.
+// Uploads does the ordered work on imports that came over HTTP: it checks their files, stages their rows and starts
+// their operation, and compares them with the ledger. Interrupted work is repeated with the same result.
 type Uploads struct {
 	Store  loyalty.UploadStore
 	Ledger Ledger
-	// World is what files are held against, as it is now.
+	// World returns what files are checked against, as it is now.
 	World func(context.Context) (World, error)
 	Now   func() time.Time
-	// Begin begins the operation of an import whose rows are staged, in the name of a key.
+	// Begin starts the operation of an import with staged rows, in the name of a key.
 	Begin func(ctx context.Context, keyID string, i loyalty.Import) error
 }
 
-// Work does what there is to do, the oldest first, and deletes files whose time is over.
+// Work does the open orders, the oldest first, and deletes expired files.
 func (w *Uploads) Work(ctx context.Context) (done int, err error) {
 	open, err := w.Store.OpenUploads(ctx)
 	for i := range open {
@@ -83,7 +81,7 @@ func (w *Uploads) one(ctx context.Context, world World, u *loyalty.Upload) error
 	return w.Store.EndUpload(ctx, *u, was)
 }
 
-// files are those of an upload, whole.
+// files are the complete files of an upload.
 func (w *Uploads) files(ctx context.Context, u *loyalty.Upload) (files []File, o Options, err error) {
 	if err := json.Unmarshal(u.Options, &o); err != nil {
 		return nil, o, err
@@ -107,7 +105,7 @@ func (w *Uploads) files(ctx context.Context, u *loyalty.Upload) (files []File, o
 	return files, o, nil
 }
 
-// take checks the files, and where they are to be applied stages their rows and begins.
+// take checks the files; if they are to be applied, it stages their rows and starts the operation.
 func (w *Uploads) take(ctx context.Context, world World, u *loyalty.Upload, files []File, o Options, kept *findings) error {
 	i, there, err := w.staged(ctx, world, files, o)
 	if err != nil {
@@ -117,7 +115,7 @@ func (w *Uploads) take(ctx context.Context, world World, u *loyalty.Upload, file
 		if u.State == loyalty.UploadChecking {
 			return say("files_taken", args{"import": i.ID.String()})
 		}
-		u.Import, u.State = i.ID, loyalty.UploadBegun // by this upload, before it was cut off, or by another one
+		u.Import, u.State = i.ID, loyalty.UploadBegun // by this upload before an interruption, or by another one
 		return nil
 	}
 	plan, err := Check(ctx, world, files, o, kept.tell)
@@ -148,7 +146,7 @@ func (w *Uploads) take(ctx context.Context, world World, u *loyalty.Upload, file
 	return nil
 }
 
-// staged is the import of the files as far as it is there; its Digest is always set.
+// staged is the import of the files if it exists; its Digest is always set.
 func (w *Uploads) staged(ctx context.Context, world World, files []File, o Options) (loyalty.Import, bool, error) {
 	digest, err := Digest(files, o)
 	if err != nil {
@@ -175,7 +173,7 @@ func (w *Uploads) reconcile(ctx context.Context, world World, u *loyalty.Upload,
 	return nil
 }
 
-// parts reads a file part by part; it holds one of them.
+// parts reads a file part by part, with one part in memory.
 type parts struct {
 	ctx    context.Context
 	store  loyalty.UploadStore
@@ -200,8 +198,8 @@ func (p *parts) Read(into []byte) (int, error) {
 	return p.now.Read(into)
 }
 
-// findings keeps findings as lines of JSON, in pieces of whole lines, so that they are read in any language. Values are
-// left out: whoever sent the files has them.
+// findings stores findings as lines of JSON, in pieces of whole lines, so that they can be shown in any language.
+// Values are left out: the sender of the files has them.
 type findings struct {
 	n   int64
 	all [][]byte
@@ -231,8 +229,8 @@ func (f *findings) pieces() [][]byte {
 	return f.all
 }
 
-// FindingsCSV writes the findings of a piece as CSV, in the language of say. The first line, which names the columns, is
-// FindingsHeader.
+// FindingsCSV writes the findings of a piece as CSV, in the language of say. The first line, with the names of the
+// columns, is FindingsHeader.
 func FindingsCSV(piece []byte, say func(name string, args map[string]any) string) ([]byte, error) {
 	var out bytes.Buffer
 	w := csv.NewWriter(&out)
@@ -253,7 +251,7 @@ func FindingsCSV(piece []byte, say func(name string, args map[string]any) string
 		if f.Warning {
 			severity = "warning"
 		}
-		_ = w.Write([]string{f.File, strconv.Itoa(f.Line), spreadsheet.Guard(f.Column), severity, spreadsheet.Guard(f.Text(say))}) // Error tells
+		_ = w.Write([]string{f.File, strconv.Itoa(f.Line), spreadsheet.Guard(f.Column), severity, spreadsheet.Guard(f.Text(say))}) // Error returns the error
 	}
 }
 

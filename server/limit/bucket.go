@@ -2,26 +2,24 @@ package limit
 
 import "time"
 
-// cost is one request. The level of a bucket is kept in 60 billionths of a
-// request, because that is what a rate of one a minute drains in a
-// nanosecond: every rate then drains a whole number, and nothing is rounded.
+// cost is one request. The level of a bucket is stored in 60 billionths of a request, which is what a rate of one a
+// minute drains in a nanosecond: every rate then drains a whole number, and nothing is rounded.
 const cost = int64(time.Minute)
 
-// bucket is the state of one key: GCRA in its other form, where the distance
-// between the theoretical arrival time and now is kept as a level that drains.
-// It needs no absolute time, so a step of the clock cannot lock a key out.
-// Instants are nanoseconds since the limiter was made.
+// bucket is the state of one key: GCRA in the form of a level that drains, instead of a theoretical arrival time. It
+// needs no absolute time, so a step of the clock cannot lock a key out. Instants are nanoseconds since the limiter was
+// made.
 type bucket struct {
 	level int64 // at the instant seen
 	seen  int64
 	empty int64 // when level will have drained
 }
 
-// take counts n requests at the instant now, when all of them fit.
+// take counts n requests at the instant now, if all of them fit.
 func (b *bucket) take(now int64, perMinute, n int) Verdict {
 	rate, capacity := int64(perMinute), int64(perMinute)*cost
 	b.drain(now, rate)
-	b.level = min(b.level, capacity) // the limit was lowered: a bucket holds a minute of the present one
+	b.level = min(b.level, capacity) // after the limit was lowered: a bucket holds one minute of the present limit
 	v := Verdict{Limit: perMinute}
 	if over := b.level + int64(n)*cost - capacity; over > 0 {
 		v.RetryAfter = time.Duration(ceilDiv(over, rate))
@@ -36,15 +34,14 @@ func (b *bucket) take(now int64, perMinute, n int) Verdict {
 	return v
 }
 
-// drain lets the time since the last request pass. A clock that went back
-// drains nothing.
+// drain lets the time since the last request pass. A clock that went back drains nothing.
 func (b *bucket) drain(now, rate int64) {
 	elapsed := now - b.seen
 	if elapsed <= 0 {
 		return
 	}
 	b.seen = now
-	// Compared before it is multiplied: a long rest would overflow.
+	// Compared before it is multiplied, because the product could overflow after a long rest.
 	if elapsed >= ceilDiv(b.level, rate) {
 		b.level = 0
 	} else {

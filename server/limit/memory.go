@@ -12,13 +12,12 @@ const (
 	shards     = 64               // so that keys seldom wait for each other
 	maxKeys    = 1 << 17          // of one Memory, about 10 MB
 	sweepEvery = time.Second / 10 // one shard each time, all of them in 6.4 s
-	samples    = 8                // looked at to find the bucket to give up
+	samples    = 8                // buckets to look at to find one to drop
 )
 
-// Memory limits on this node alone. Its memory is bounded: buckets that have
-// drained say nothing and are dropped, and above 131,072 keys at once the one
-// among a few that is nearest to drained gives way. It starts no goroutine;
-// the calls themselves clean up, a little each.
+// Memory limits on this node alone. Its memory is bounded: it drops drained buckets, which hold no information, and
+// above 131,072 keys the one among a few that is nearest to drained. It starts no goroutine; each call cleans up a
+// little.
 type Memory struct {
 	now       func() time.Time
 	start     time.Time
@@ -29,9 +28,8 @@ type Memory struct {
 	shards    [shards]shard
 }
 
-// shard keeps the hashes of keys, not the keys: what a caller sent as a key
-// cannot take memory. Two keys share a bucket with a probability of 2^-64,
-// under a seed that is not known outside.
+// shard stores the hashes of keys, not the keys, so that a long key takes no memory. Two keys share a bucket with a
+// probability of 2^-64, under a secret seed.
 type shard struct {
 	mu      sync.Mutex
 	buckets map[uint64]bucket
@@ -39,8 +37,7 @@ type shard struct {
 	_       [40]byte // neighbours' locks on cache lines of their own
 }
 
-// NewMemory makes a limiter that reads the time from now (time.Now, except in
-// tests).
+// NewMemory makes a limiter that reads the time from now (time.Now, except in tests).
 func NewMemory(now func() time.Time) *Memory {
 	m := &Memory{now: now, start: now(), seed: maphash.MakeSeed(), perShard: maxKeys / shards}
 	for i := range m.shards {
@@ -70,12 +67,11 @@ func (m *Memory) Allow(_ context.Context, key string, perMinute, n int) (Verdict
 	return v, nil
 }
 
-// elapsed is monotonic with time.Now: setting the machine's clock changes
-// nothing.
+// elapsed is monotonic with time.Now: setting the machine's clock has no effect.
 func (m *Memory) elapsed() int64 { return int64(m.now().Sub(m.start)) }
 
-// sweep drops the drained buckets of one shard when its turn has come. Any
-// key's call does it for all keys, so idle ones go while others are busy.
+// sweep drops the drained buckets of one shard when its turn has come. Any key's call does it for all keys, so idle
+// keys are dropped while others are busy.
 func (m *Memory) sweep(now int64) {
 	next := m.nextSweep.Load()
 	if now < next || !m.nextSweep.CompareAndSwap(next, now+int64(sweepEvery)) {
@@ -92,7 +88,7 @@ func (m *Memory) sweep(now int64) {
 	s.shrink()
 }
 
-// shrink gives memory back after a flood of keys, which delete does not.
+// shrink frees memory after a flood of keys, which delete does not.
 func (s *shard) shrink() {
 	if s.high < 256 || len(s.buckets) > s.high/4 {
 		return
@@ -104,14 +100,13 @@ func (s *shard) shrink() {
 	s.buckets, s.high = smaller, len(smaller)
 }
 
-// giveUpOne drops the bucket, of a few random ones, that will have drained
-// first: forgetting it gives away the least. A key at its limit is the last
-// to be chosen.
+// giveUpOne drops, of a few random buckets, the one that will drain first: forgetting it gives away the least. A key at
+// its limit is chosen last.
 func (s *shard) giveUpOne() {
 	var first uint64
 	var earliest int64
 	seen := 0
-	for hash, b := range s.buckets { // Go starts at a random place
+	for hash, b := range s.buckets { // Go begins at a random place
 		if seen == 0 || b.empty < earliest {
 			first, earliest = hash, b.empty
 		}

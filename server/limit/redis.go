@@ -14,34 +14,32 @@ import (
 )
 
 const (
-	redisTimeout = 100 * time.Millisecond // of one decision; a limiter must not be what makes requests slow
-	pause        = time.Second            // after a failure no request waits for Redis, then one request tries
+	redisTimeout = 100 * time.Millisecond // for one decision: a limiter must not slow requests down
+	pause        = time.Second            // after a failure requests skip Redis for this time, then one request tries
 	logEvery     = time.Minute
-	keyPrefix    = "loyalty:" // a Redis may serve others too
+	keyPrefix    = "loyalty:" // other programs may use the same Redis
 )
 
-// ErrRedisURL says that a Redis address cannot be read. It does not repeat
-// the address, which may hold a password.
+// ErrRedisURL means that a Redis address cannot be read. It does not repeat the address, which may hold a password.
 var ErrRedisURL = errors.New("not a Redis address like redis://user:password@host:6379/0 or rediss://…")
 
-// Redis limits over all nodes that share one Redis. While Redis does not
-// answer, the node's own Memory decides: the limit then holds per node and is
-// never open. It tries again every second and recovers by itself.
+// Redis limits over all nodes that share one Redis. While Redis does not answer, the node's own Memory decides: the
+// limit then holds per node and is never open. It tries again every second and recovers by itself.
 type Redis struct {
 	client *redis.Client
 	rate   *redis_rate.Limiter
 	memory *Memory
 	log    *slog.Logger
-	retry  atomic.Int64  // when Redis may be tried again; 0 while it is well
+	retry  atomic.Int64  // when Redis may be tried again; 0 while it works
 	quiet  atomic.Int64  // no warning before this instant
 	wait   time.Duration // for one decision
 	warned atomic.Bool   // the outage was logged, so its end is too
 }
 
-// pingTime is how long an answer is waited for.
+// pingTime is how long Ping waits for an answer.
 const pingTime = 2 * time.Second
 
-// Ping asks whether the Redis at address answers. It fails with ErrRedisURL.
+// Ping checks whether the Redis at address answers. It fails with ErrRedisURL.
 func Ping(ctx context.Context, address string) error {
 	options, err := redis.ParseURL(address)
 	if err != nil {
@@ -56,9 +54,8 @@ func Ping(ctx context.Context, address string) error {
 	return errors.Join(client.Ping(ctx).Err(), client.Close())
 }
 
-// NewRedis makes a limiter for the Redis at address, with memory as the
-// fallback and the source of time for pauses. It does not connect: a node
-// starts while Redis is down. It fails with ErrRedisURL. Close it after use.
+// NewRedis makes a limiter for the Redis at address, with memory as the fallback and the source of time for pauses. It
+// does not connect, so that a node starts while Redis is down. It fails with ErrRedisURL. Close it after use.
 func NewRedis(address string, memory *Memory, log *slog.Logger) (*Redis, error) {
 	return newRedis(address, memory, log, redisTimeout)
 }
@@ -73,10 +70,10 @@ func newRedis(address string, memory *Memory, log *slog.Logger, wait time.Durati
 	options.WriteTimeout = wait
 	options.PoolTimeout = wait
 	options.ContextTimeoutEnabled = true
-	options.MaxRetries = -1 // the fallback is the retry
+	options.MaxRetries = -1 // the fallback replaces retries
 	options.DialerRetries = 1
 	options.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
-	logging.Disable() // go-redis writes every failed dial to stderr; the log here says it once a minute
+	logging.Disable() // go-redis writes every failed dial to stderr; this log reports it once a minute
 	client := redis.NewClient(options)
 	return &Redis{client: client, rate: redis_rate.NewLimiter(client), memory: memory, log: log, wait: wait}, nil
 }
@@ -102,7 +99,7 @@ func (r *Redis) Allow(ctx context.Context, key string, perMinute, n int) (Verdic
 }
 
 func (r *Redis) ask(ctx context.Context, key string, perMinute, n int) (Verdict, error) {
-	// A caller who hangs up is counted all the same, and is no failure of Redis.
+	// A caller who hangs up is counted as well, and is no failure of Redis.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.wait)
 	defer cancel()
 	result, err := r.rate.AllowN(ctx, keyPrefix+key, redis_rate.Limit{Rate: perMinute, Burst: perMinute, Period: time.Minute}, n)
@@ -112,13 +109,11 @@ func (r *Redis) ask(ctx context.Context, key string, perMinute, n int) (Verdict,
 	return verdictOf(result, n), nil
 }
 
-// verdictOf turns redis_rate's answer into the one Memory gives. Limit and
-// reset mean the same there, but Redis reckons in binary seconds: one request
-// after a rest leaves it 98.9999 of 100, which it cuts to 98. So times are
-// rounded to the microsecond, which is all that Redis' clock tells, and what
-// remains is counted anew from them, the half microsecond that rounding may
-// have added in the caller's favour. What is left is a drift of 30 ns a request
-// while a key never rests, far below what headers in whole seconds tell.
+// verdictOf turns redis_rate's answer into the one that Memory gives. Limit and reset mean the same, but Redis
+// calculates in binary seconds: after one request it may report 98.9999 of 100 remaining, which it cuts to 98. So times
+// are rounded to the microsecond, the resolution of Redis' clock, and the remaining requests are computed from them,
+// with the half microsecond that rounding may have added in the caller's favour. The remaining drift is far below the
+// whole seconds of the headers.
 func verdictOf(result *redis_rate.Result, n int) Verdict {
 	perMinute := int64(result.Limit.Rate)
 	v := Verdict{
@@ -130,13 +125,12 @@ func verdictOf(result *redis_rate.Result, n int) Verdict {
 	v.Remaining = remaining(level, perMinute*cost)
 	if !v.Allowed {
 		v.RetryAfter = max(result.RetryAfter.Round(time.Microsecond), time.Microsecond)
-		v.Remaining = min(v.Remaining, n-1) // or they would have been allowed
+		v.Remaining = min(v.Remaining, n-1) // otherwise they would have been allowed
 	}
 	return v
 }
 
-// mayTry says whether this request should ask Redis: always while it is well,
-// else one request a pause.
+// mayTry reports whether this request should ask Redis: always while it works, else one request for each pause.
 func (r *Redis) mayTry() bool {
 	at := r.retry.Load()
 	if at == 0 {

@@ -67,7 +67,7 @@ func TestBracketsFollowTheDocument(t *testing.T) {
 	}
 }
 
-// TestBracketsCannotFollow: a declaration that nobody could read stops the start.
+// TestBracketsCannotFollow: a declaration that no grammar could read stops the start.
 func TestBracketsCannotFollow(t *testing.T) {
 	number := openapi3.NewObjectSchema().WithProperty("eq", openapi3.NewFloat64Schema())
 	for name, p := range map[string]*openapi3.Parameter{

@@ -24,8 +24,7 @@ type CustomAttribute struct {
 // maxCustom bounds the text of an attribute of a customer, in characters.
 const maxCustom = 10_000
 
-// Schema is what the values of a customer's attribute may be. They are personal,
-// as everything in a profile is.
+// Schema is the schema of a customer's attribute. Its values are personal, as everything in a profile is.
 func (a *CustomAttribute) Schema() map[string]any {
 	s := map[string]any{"type": a.Type, "x-personal": true}
 	switch a.Type {
@@ -62,10 +61,9 @@ func (a *CustomAttribute) Filterable() bool {
 	return slices.Contains(a.Tags, TagFilterable) && slices.Contains(a.Tags, TagAPI)
 }
 
-// Value gives the attribute's value out of those of an entity or a customer, by
-// its type: string, float64, int64, bool, time.Time (the beginning of the day in
-// UTC), or []string, the texts of a translatable one. It is nil where there is
-// none, or one of another type from before the attribute was declared.
+// Value returns the attribute's value in an entity or a customer, by its type: string, float64, int64, bool, time.Time
+// (the beginning of the day in UTC), or []string, the texts of a translatable one. It is nil if there is none, or one
+// of another type from before the attribute was declared.
 func (a *CustomAttribute) Value(custom map[string]json.RawMessage) any {
 	raw := custom[a.Property()]
 	if len(raw) == 0 || string(raw) == "null" {
@@ -89,8 +87,7 @@ func (a *CustomAttribute) Value(custom map[string]json.RawMessage) any {
 	return nil
 }
 
-// texts gives the text of an attribute, or of a translatable one those of all
-// languages.
+// texts returns the text of an attribute, or of a translatable one those of all languages.
 func (a *CustomAttribute) texts(raw json.RawMessage) any {
 	if !a.Translatable {
 		return valueOf[string](raw)
@@ -102,8 +99,7 @@ func (a *CustomAttribute) texts(raw json.RawMessage) any {
 	return slices.Sorted(maps.Values(texts))
 }
 
-// Texts gives the attribute's value as the texts that a search compares; none for
-// a boolean.
+// Texts returns the attribute's value as the texts that a search compares; none for a boolean.
 func (a *CustomAttribute) Texts(custom map[string]json.RawMessage) []string {
 	switch v := a.Value(custom).(type) {
 	case string:
@@ -118,7 +114,7 @@ func (a *CustomAttribute) Texts(custom map[string]json.RawMessage) []string {
 	return nil
 }
 
-// valueOf reads a value of one type; nil: it is of another one.
+// valueOf reads a value of one type; nil if it has another one.
 func valueOf[T any](raw json.RawMessage) any {
 	var v T
 	if json.Unmarshal(raw, &v) != nil {
@@ -127,7 +123,7 @@ func valueOf[T any](raw json.RawMessage) any {
 	return v
 }
 
-// integerValue reads a whole number, also one that is written as 5.0 or 5e2.
+// integerValue reads a whole number, including one that is written as 5.0 or 5e2.
 func integerValue(raw json.RawMessage) any {
 	text := string(bytes.TrimSpace(raw))
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
@@ -140,8 +136,8 @@ func integerValue(raw json.RawMessage) any {
 	return int64(f)
 }
 
-// CustomFilter selects customers by custom attributes. They lie
-// in one document, so Fits decides; a store may narrow by Needs before it asks.
+// CustomFilter selects customers by custom attributes. Several conditions concern one document, so Fits decides; a
+// store may narrow the candidates by Needs first.
 type CustomFilter struct {
 	Needs []string // names with cf_ without which no customer fits
 	Fits  func(custom map[string]json.RawMessage) bool

@@ -25,9 +25,8 @@ var BoardPeriods = map[string]BoardPeriod{
 	"all": BoardAll, "year": BoardYear, "month": BoardMonth, "week": BoardWeek, "day": BoardDay,
 }
 
-// Board is one list of the leaderboard: a period by its first day, in days since
-// 1970-01-01; 0 for BoardAll. Boards of days exist twice while they are counted anew:
-// Side says which set this one is of (see BoardState).
+// Board is one list of the leaderboard: a period by its first day, in days since 1970-01-01; 0 for BoardAll. Boards of
+// days exist twice while they are counted anew: Side is the set that this one belongs to (see BoardState).
 type Board struct {
 	Period BoardPeriod
 	Start  int
@@ -37,7 +36,7 @@ type Board struct {
 // firstMonday is 1970-01-05.
 const firstMonday calendar.Day = 4
 
-// first is the first day of the period that holds d.
+// first is the first day of the period that contains d.
 func (p BoardPeriod) first(d calendar.Day) calendar.Day {
 	year, month, _ := d.Date()
 	switch p {
@@ -53,7 +52,7 @@ func (p BoardPeriod) first(d calendar.Day) calendar.Day {
 	return 0
 }
 
-// next is the first day of the period that follows the one that begins on d.
+// next is the first day of the period after the one that begins on d.
 func (p BoardPeriod) next(d calendar.Day) calendar.Day {
 	switch p {
 	case BoardYear:
@@ -66,8 +65,7 @@ func (p BoardPeriod) next(d calendar.Day) calendar.Day {
 	return d + 1
 }
 
-// Bounds returns the first instant of a board and the first one behind it; both are zero for
-// BoardAll.
+// Bounds returns the first instant of a board and the first one after it; both are zero for BoardAll.
 func (b Board) Bounds(loc *time.Location) (from, before time.Time) {
 	if b.Period == BoardAll {
 		return from, before
@@ -75,8 +73,8 @@ func (b Board) Bounds(loc *time.Location) (from, before time.Time) {
 	return calendar.Day(b.Start).Begins(loc), b.Period.next(calendar.Day(b.Start)).Begins(loc)
 }
 
-// At returns the board of a period at an instant; with previous the one before it, and false for
-// BoardAll, which has none.
+// At returns the board of a period at an instant; with previous the one before it, and false for BoardAll, which has
+// none.
 func (p BoardPeriod) At(t time.Time, loc *time.Location, previous bool) (b Board, exists bool) {
 	if p == BoardAll {
 		return Board{}, !previous
@@ -88,15 +86,14 @@ func (p BoardPeriod) At(t time.Time, loc *time.Location, previous bool) (b Board
 	return Board{Period: p, Start: int(start)}, true
 }
 
-// BoardCalendar says which boards there are: of each period the one under way and
-// the one before it.
+// BoardCalendar determines which boards exist: for each period the current one and the one before it.
 type BoardCalendar struct {
 	loc    *time.Location
 	oldest [BoardDay + 1]int
 }
 
-// clockGap is how far the clocks of two nodes may be apart for a board to stay
-// that one of them does not show any more.
+// clockGap is how far apart the clocks of two nodes may be. A board that one node no longer shows is kept that much
+// longer for the others.
 const clockGap = time.Hour
 
 // NewBoardCalendar makes the calendar of an instant, by the days of a time zone.
@@ -112,7 +109,7 @@ func NewBoardCalendar(now time.Time, loc *time.Location) *BoardCalendar {
 // Keeps reports whether a board is still kept.
 func (c *BoardCalendar) Keeps(b Board) bool { return b.Start >= c.oldest[b.Period] }
 
-// Of returns the boards that count what happens at an instant.
+// Of returns the boards that count an event of an instant.
 func (c *BoardCalendar) Of(at time.Time) []Board {
 	boards := make([]Board, 0, BoardDay+1)
 	for p := BoardAll; p <= BoardDay; p++ {
@@ -123,7 +120,7 @@ func (c *BoardCalendar) Of(at time.Time) []Board {
 	return boards
 }
 
-// Oldest returns the earliest board that is kept of each period but BoardAll.
+// Oldest returns the earliest kept board of each period but BoardAll.
 func (c *BoardCalendar) Oldest() (boards []Board) {
 	for p := BoardYear; p <= BoardDay; p++ {
 		boards = append(boards, Board{Period: p, Start: c.oldest[p]})
@@ -131,32 +128,32 @@ func (c *BoardCalendar) Oldest() (boards []Board) {
 	return boards
 }
 
-// BoardState says what the boards are made of. The zero state: nothing yet.
+// BoardState is what the boards were counted from. The zero state: nothing was counted yet.
 type BoardState struct {
 	Zone       string // whose days they count
 	Version    int64  // of the programme that had this zone
 	Generation int64  // grows whenever the boards of days are counted anew
 	Built      int64  // the last generation that is complete; 0: none is
-	Behind     bool   // the tail has events that they do not count
+	Behind     bool   // the tail has events that are not counted yet
 
-	// Side is 0 or 1: the whole one of the two sets of boards of days, which is shown. While Built
-	// is not Generation the other set is being counted, and this one stays as it was.
+	// Side is 0 or 1: the complete one of the two sets of boards of days, which is shown. While Built differs from
+	// Generation the other set is being counted, and this one does not change.
 	Side      int16
-	WholeZone string // whose days the whole set counts while the other one is being counted
+	WholeZone string // whose days the complete set counts while the other one is being counted
 }
 
 // Whole reports whether the boards of days are those of the last generation.
 func (s BoardState) Whole() bool { return s.Built == s.Generation }
 
-// BoardPlace is where a customer stands on a board: by score, the highest first,
-// among equals who joined last first.
+// BoardPlace is a position on a board: by score, the highest first; among equals, the customer who joined last comes
+// first.
 type BoardPlace struct {
 	Score    int64
 	Customer ID
 }
 
-// BoardQuery selects a page of a board. After is the last entry of the page before,
-// Before the first one of the page after; where one is set, Offset is not read.
+// BoardQuery selects a page of a board. After is the last entry of the page before, Before the first one of the page
+// after; if one of them is set, Offset is not used.
 type BoardQuery struct {
 	Board
 	Limit, Offset int
@@ -173,44 +170,42 @@ type BoardEntry struct {
 // BoardStore keeps the boards, which follow the tail.
 type BoardStore interface {
 	TailStore
-	// BoardState reads the state; zero: there is none.
+	// BoardState reads the state; zero if there is none.
 	BoardState(ctx context.Context) (BoardState, error)
-	// BoardCounted is the instant at which the last event that the boards of a period count was
-	// recorded; zero: they count none.
+	// BoardCounted is the instant at which the last event that the boards of a period count was recorded; zero: they
+	// count none.
 	BoardCounted(ctx context.Context, p BoardPeriod) (time.Time, error)
-	// BoardGlance is BoardState that says at the same instant whether an event that was
-	// recorded from one instant to before another has no number in the tail yet.
+	// BoardGlance is BoardState, and reports for the same instant whether an event recorded between two instants has no
+	// number in the tail yet.
 	BoardGlance(ctx context.Context, from, before time.Time) (state BoardState, unnumbered bool, err error)
-	// SwapBoardState puts after in the place of before; false: it was another one. With
-	// another generation the boards of days are to be counted from the tail's beginning,
-	// beside the whole ones; that of all time stays.
+	// SwapBoardState replaces before by after; false: the stored state was another one. A new generation has the boards
+	// of days counted from the tail's beginning, beside the complete ones; the board of all time stays.
 	SwapBoardState(ctx context.Context, before, after BoardState) (bool, error)
-	// Count takes the next events of the tail into the boards, limit at most, and says
-	// how many customers they were of; last: nothing follows. It fails with
-	// ErrBatchConflict where another node was faster or began another generation; then
-	// nothing was written.
+	// Count adds at most limit further events of the tail to the boards, and returns the number of their customers;
+	// last: nothing follows. It fails with ErrBatchConflict if another node was faster or began another generation;
+	// then nothing was written.
 	Count(ctx context.Context, generation int64, calendar *BoardCalendar, limit int) (customers int, last bool, err error)
-	// ForgetBoards deletes rows of boards that are earlier than the given one of their period,
-	// and of those of that period which were counted anew, limit at most, and says how many
-	// there were.
+	// ForgetBoards deletes at most limit rows of boards before the given one of its period, and of boards of that
+	// period that were replaced by a new count. It returns how many rows it deleted.
 	ForgetBoards(ctx context.Context, oldest Board, limit int) (int, error)
 	// BoardPage reads a part of a board, from the highest score down.
 	BoardPage(ctx context.Context, q BoardQuery) ([]BoardEntry, error)
-	// BoardAround reads a customer's entry with some of those above and below it.
-	// Of one who is not shown it gives the score alone.
+	// BoardAround reads a customer's entry with some of those above and below it. For a customer who is not shown it
+	// returns the score alone.
 	BoardAround(ctx context.Context, b Board, customer ID, neighbours int) (around []BoardEntry, score int64, err error)
-	// BoardScores counts the customers on a board by bands of their scores, most bands at most; an empty board has none.
+	// BoardScores counts the customers on a board by bands of their scores, most bands at most; an empty board has
+	// none.
 	BoardScores(ctx context.Context, b Board, most int) ([]ScoreBand, error)
 }
 
-// ScoreBand is how many customers on a board have a score from one bound to another.
+// ScoreBand is how many customers on a board have a score between two bounds.
 type ScoreBand struct {
 	From, To  int64
 	Customers int64
 }
 
-// ScoreBands divides the scores from the lowest to the highest into bands of one width, most of them at most, whose bounds
-// are multiples of 1, 2 or 5 and a power of ten.
+// ScoreBands divides the scores from the lowest to the highest into at most most bands of one width, whose bounds are
+// multiples of 1, 2 or 5 times a power of ten.
 func ScoreBands(lowest, highest int64, most int) (bands []ScoreBand) {
 	for power := int64(1); ; power *= 10 {
 		for _, digit := range []int64{1, 2, 5} {
@@ -227,7 +222,7 @@ func ScoreBands(lowest, highest int64, most int) (bands []ScoreBand) {
 	}
 }
 
-// scoreLimit is above every score there is: points of a customer are bounded far below it.
+// scoreLimit is above every possible score: the points of a customer are bounded far below it.
 const scoreLimit = int64(1e17)
 
 // floorDiv divides and rounds down, below 0 too.

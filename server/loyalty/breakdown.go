@@ -8,17 +8,16 @@ import (
 // TransactionMove is one event in the breakdown of a purchase.
 type TransactionMove struct {
 	*Event
-	Worth  int64 // what it is worth to the purchase: of a bundle what its lines do not tell
-	Earned int64 // what it did to the purchase's Earned; the sum over all moves is Earned
+	Worth  int64 // its points for the purchase: of a bundle, those that its lines do not show
+	Earned int64 // its effect on the purchase's Earned; the sum over all moves is Earned
 }
 
 // bundles are the events that show the sum of what other events carry.
 var bundles = []string{"checkout", "checkout_update", "checkout_accept", "checkout_claim", "pending_validate"}
 
-// Breakdown is what moved the points of a purchase, from its events in their order.
-// Left out are those that did nothing: what was promised once it was given or
-// rejected, and a burn of points that were held before. What an event did to Earned
-// is told by the state of the purchase after it.
+// Breakdown lists the events that moved the points of a purchase, in order. It leaves out events without effect:
+// pending points once they were given or rejected, and a burn of points that were held before. An event's effect on
+// Earned follows from the state of the purchase after it.
 func Breakdown(t *Transaction, events []Event) []TransactionMove {
 	b := breakdown{purchase: t, moves: make([]TransactionMove, len(events)), settled: -1}
 	for i := range events {
@@ -39,11 +38,11 @@ func Breakdown(t *Transaction, events []Event) []TransactionMove {
 type breakdown struct {
 	purchase *Transaction
 	moves    []TransactionMove
-	settled  int // the event that says what an accepted purchase earned, for its holder
+	settled  int // the event from which an accepted purchase earns, for its holder
 }
 
-// state is the purchase after an event; nil: the event did not change it. Where it
-// left a customer, the effect has no state.
+// state is the purchase after an event; nil: the event did not change it. An effect by which the purchase left a
+// customer has no state.
 func (m *TransactionMove) state() *TransactionEffect {
 	if m.Effects == nil || m.Effects.Transaction == nil || m.Effects.Transaction.State == NoTransaction {
 		return nil
@@ -51,8 +50,8 @@ func (m *TransactionMove) state() *TransactionEffect {
 	return m.Effects.Transaction
 }
 
-// settle finds the event from which on the purchase earns: its acceptance, or the
-// claim that brought it, accepted, from a guest.
+// settle finds the event from which the purchase earns: its acceptance, or the claim that brought it, already accepted,
+// from a guest.
 func (b *breakdown) settle() {
 	before := NoTransaction
 	for i := range b.moves {
@@ -67,8 +66,8 @@ func (b *breakdown) settle() {
 	}
 }
 
-// promise tells what a pending purchase promises: on the events of the lines that it
-// has now, and the rest on the one that changed it last.
+// promise spreads the pending points of a purchase over the events of its present lines, and puts the rest on the event
+// that changed it last.
 func (b *breakdown) promise() {
 	rest, last := b.purchase.Earned, -1
 	for i := range b.moves {
@@ -86,8 +85,8 @@ func (b *breakdown) promise() {
 	}
 }
 
-// earn tells what an accepted purchase earned, and what was taken back of it. The state that several
-// campaigns brought is told by the last of their events, and each of them tells what it gave.
+// earn spreads what an accepted purchase earned, and what was taken back. The last event of several campaigns has the
+// state that all of them brought; each event has what its own campaign gave.
 func (b *breakdown) earn() {
 	var earned int64
 	var untold []*TransactionMove
@@ -112,20 +111,20 @@ func (b *breakdown) earn() {
 	}
 }
 
-// gift reports whether an event gave points of a campaign to the purchase. What only names the purchase opens a
-// lot that says that no purchase earned it.
+// gift reports whether an event gave points of a campaign to the purchase. An event that only names the purchase opens
+// a lot which records that no purchase earned it.
 func (m *TransactionMove) gift() bool {
 	return m.Action == "point_add" && m.Parent != (ID{}) && (m.Effects == nil || m.Effects.Lot == nil || m.Effects.Lot.Purchase == nil)
 }
 
-// line reports whether an event carries a part of what the settling one tells: the line
-// of a purchase, or a lot that a claim brought.
+// line reports whether an event has a part of what the settling event shows: the line of a purchase, or a lot that a
+// claim brought.
 func (b *breakdown) line(m *TransactionMove) bool {
 	settled := b.moves[b.settled]
 	return m.Parent == settled.ID && (strings.HasSuffix(m.Action, "_item") || settled.state().Claimed && m.Action == "point_add")
 }
 
-// worth is what an event shows of its points, less what others show for it.
+// worth is the points that an event shows, less those that other events show for it.
 func (b *breakdown) worth(i int) {
 	m := &b.moves[i]
 	switch {

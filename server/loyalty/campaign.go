@@ -6,7 +6,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/calendar"
 )
 
-// CampaignGifts is what a campaign gave, or what became of it.
+// CampaignGifts is what a campaign gave, or what was taken back of it.
 type CampaignGifts struct {
 	Runs      int64 `json:"runs,omitempty"` // times it gave something
 	Points    int64 `json:"points,omitempty"`
@@ -22,22 +22,20 @@ func (g *CampaignGifts) add(o CampaignGifts) {
 	g.Coupons, g.Labels, g.Tiers, g.Challenge = g.Coupons+o.Coupons, g.Labels+o.Labels, g.Tiers+o.Tiers, g.Challenge+o.Challenge
 }
 
-// CampaignEffect is what a campaign did in the name of an event: what it gave
-// because of it, or what a refund took back.
+// CampaignEffect is what a campaign did on an event: what it gave because of it, or what a refund took back.
 type CampaignEffect struct {
 	Campaign string `json:"campaign"`
 	CampaignGifts
 }
 
-// CampaignFigures is what a campaign did in all. Two customers to whom it gave
-// something are one once they were merged.
+// CampaignFigures is what a campaign did in all. Two customers count as one once they were merged.
 type CampaignFigures struct {
 	CampaignGifts
 	Customers   int64
 	First, Last time.Time // the effective instants of the events for which it gave; zero: none
 }
 
-// Add adds what a campaign did elsewhere.
+// Add adds other figures of the campaign.
 func (f *CampaignFigures) Add(o CampaignFigures) {
 	f.add(o.CampaignGifts)
 	f.Customers += o.Customers
@@ -47,14 +45,13 @@ func (f *CampaignFigures) Add(o CampaignFigures) {
 	}
 }
 
-// CampaignTotals is what a campaign did in all, and how much of its limit over all
-// customers is used.
+// CampaignTotals is what a campaign did in all, and how much of its limit over all customers is used.
 type CampaignTotals struct {
 	CampaignFigures
 	Limited int64
 }
 
-// FiguresOf is what an event tells of a campaign, its customer left out.
+// FiguresOf returns the figures of a campaign from one event, without its customer.
 func FiguresOf(e *Event, x CampaignEffect) CampaignFigures {
 	f := CampaignFigures{CampaignGifts: x.CampaignGifts}
 	if x.Runs > 0 {
@@ -63,18 +60,16 @@ func FiguresOf(e *Event, x CampaignEffect) CampaignFigures {
 	return f
 }
 
-// CampaignGift is what a batch has to add to the figures of a campaign for one
-// customer. The store finds out whether the customer is new to the campaign: a
-// counter of a campaign is added to, never read, so that giving costs no question
-// and no writer waits for another's count.
+// CampaignGift is what a batch adds to the figures of a campaign for one customer. The store finds out whether the
+// customer is new to the campaign. The counters of a campaign are added to and never read, so that giving needs no
+// query and no writer waits for another one's count.
 type CampaignGift struct {
 	Customer ID
 	Campaign string
 	CampaignFigures
 }
 
-// CampaignMerge says that one customer became part of another: the campaigns that
-// gave to both have one customer less.
+// CampaignMerge is a merge of one customer into another: the campaigns that gave to both have one customer less.
 type CampaignMerge struct{ Source, Target ID }
 
 // PurchaseGift is what a campaign gave for a purchase.
@@ -82,26 +77,26 @@ type PurchaseGift struct {
 	Campaign string `json:"campaign"`
 	Line     ID     `json:"line,omitzero"` // the line that it was for, by its event; zero: the whole purchase
 	Points   int64  `json:"points"`
-	Left     int64  `json:"left"` // what refunds left of them
+	Left     int64  `json:"left"` // the rest after refunds
 }
 
-// CampaignRun is what one run of a campaign gave because of a purchase or a completion, besides the
-// points that are counted with that: what is taken back once its cause is undone. A run that gave
-// nothing of the kind, and that no limit counts, leaves none.
+// CampaignRun is what one run of a campaign gave because of a purchase or a completion, besides the points that are
+// counted with its cause: what is taken back once the cause is undone. A run that gave nothing of this kind, and that
+// no limit counts, is not recorded.
 type CampaignRun struct {
 	Campaign string        `json:"campaign"`
-	Customer ID            `json:"customer,omitzero"` // whom it gave to, where the purchase is another's
+	Customer ID            `json:"customer,omitzero"` // the receiver, if the purchase is another customer's
 	Line     ID            `json:"line,omitzero"`     // the line that it was for, by its event; zero: the whole purchase
 	Lots     []CampaignLot `json:"lots,omitempty"`    // points that are not the purchase's own
 	Coupons  []GivenCoupon `json:"coupons,omitempty"`
-	// PerCustomer and Total say that these limits of the campaign count the run. It is counted no
-	// more once everything that it gave was taken back.
+	// PerCustomer and Total say that these limits of the campaign count the run. It no longer counts once everything
+	// that it gave was taken back.
 	PerCustomer bool `json:"per_customer,omitempty"`
 	Total       bool `json:"total,omitempty"`
 	Stays       bool `json:"stays,omitempty"` // it gave something that is never taken back
 }
 
-// CampaignLot are points of a campaign, by the event that opened their lot.
+// CampaignLot is points of a campaign, by the event that opened their lot.
 type CampaignLot struct {
 	Event  ID    `json:"event"`
 	Points int64 `json:"points"`
@@ -120,40 +115,39 @@ type ReferralPart struct {
 	Points   int64 `json:"points"`
 }
 
-// Counting is what a purchase, or a completion by its event, counted towards one
-// completion of a challenge: what is taken out of it when the purchase is refunded.
+// Counting is what a purchase, or a completion by its event, counted towards one completion of a challenge, and what is
+// removed when the purchase is refunded.
 type Counting struct {
 	Challenge string       `json:"challenge"`
 	For       ID           `json:"for"`           // the progress that it went into (ChallengeState.Parts, Completion.For)
 	Moves     []int64      `json:"moves"`         // by criterion, each in its scale
-	Day       calendar.Day `json:"day,omitempty"` // where one completion must fit into so many days
-	// Whole is the completion that it made, where nothing but this purchase or
-	// completion can break it; others are with the challenge (ChallengeState.Kept).
+	Day       calendar.Day `json:"day,omitempty"` // set if a completion must fit into a number of days
+	// Whole is the completion that it made, if nothing but this purchase or completion can break it; other completions
+	// are with the challenge (ChallengeState.Kept).
 	Whole *Completion `json:"whole,omitempty"`
 }
 
-// Completion is one completion of a challenge that a refund may still break: what
-// was counted towards it, as the rule was then. It is never changed in place.
+// Completion is one completion of a challenge that a refund may still break: what was counted towards it, by the rule
+// of that time. It is never changed in place.
 type Completion struct {
 	For      []ID                     `json:"for"`
-	Of       string                   `json:"of"`               // what the criteria counted
+	Of       string                   `json:"of"`               // the criteria that were counted, as text
 	Event    ID                       `json:"event"`            // its event, which opened its lot
-	Points   int64                    `json:"points,omitempty"` // that it gave
-	Criteria []int64                  `json:"criteria"`         // all that was counted, each in its scale
-	Needs    []int64                  `json:"needs"`            // of which it needs so much to hold
+	Points   int64                    `json:"points,omitempty"` // points that it gave
+	Criteria []int64                  `json:"criteria"`         // everything that was counted, each in its scale
+	Needs    []int64                  `json:"needs"`            // the counts that it needs to hold
 	Window   int                      `json:"window,omitempty"` // the days into which it must fit; 0: no bound
-	Days     []map[calendar.Day]int64 `json:"days,omitempty"`   // Criteria by day, where there is a window
+	Days     []map[calendar.Day]int64 `json:"days,omitempty"`   // Criteria by day, if there is a window
 	Started  time.Time                `json:"started,omitzero"`
 	At       time.Time                `json:"at"`
 	Before   time.Time                `json:"before,omitzero"` // when the one before it was completed; zero: it was the first
-	// Counts is what its event counted towards other challenges, Gave what campaigns
-	// gave because of it.
+	// Counts is what its event counted towards other challenges, Gave what campaigns gave because of it.
 	Counts []Counting       `json:"counts,omitempty"`
 	Gave   []CompletionGift `json:"gave,omitempty"`
-	Runs   []CampaignRun    `json:"runs,omitempty"` // of campaigns, because of it
+	Runs   []CampaignRun    `json:"runs,omitempty"` // of campaigns that it triggered
 }
 
-// CompletionGift are the points of a campaign, by the event that opened their lot.
+// CompletionGift is points of a campaign, by the event that opened their lot.
 type CompletionGift struct {
 	Campaign string `json:"campaign"`
 	Event    ID     `json:"event"`

@@ -6,7 +6,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
-// ClaimState is where a claimed reward stands.
+// ClaimState is the state of a claimed reward.
 type ClaimState string
 
 // The states of a claimed reward.
@@ -17,12 +17,11 @@ const (
 	ClaimTransferred ClaimState = "transferred" // another customer has it now
 )
 
-// RewardClaim is a reward that a customer took. Its id is that of the event
-// that records the claim. As JSON it is the effect of an event: the claim as the event
-// left it, whole.
+// RewardClaim is a reward that a customer took. Its id is that of the event that records the claim. As JSON it is the
+// effect of an event: the complete claim after the event.
 type RewardClaim struct {
 	ID        ID               `json:"id"`
-	Customer  ID               `json:"customer"` // of the row: who claimed or received it
+	Customer  ID               `json:"customer"` // of the row: the customer who claimed or received it
 	Reward    string           `json:"reward"`
 	State     ClaimState       `json:"state"`
 	Points    int64            `json:"points,omitempty"` // what it cost
@@ -43,8 +42,7 @@ var ClaimMoves = map[string]map[ClaimState]ClaimState{
 	"transfer": {ClaimClaimed: ClaimTransferred},
 }
 
-// Move takes the claim along the table of states. It fails with ErrForbiddenState, which names both
-// states.
+// Move changes the state by the table. It fails with ErrForbiddenState, which names both states.
 func (c *RewardClaim) Move(trigger string) error {
 	next, ok := ClaimMoves[trigger][c.State]
 	if !ok {
@@ -65,21 +63,21 @@ type Tally struct {
 // The keys of tallies: what is counted, then the entity's id.
 const (
 	TallyReward   = "reward/"   // claims that stand
-	TallyCampaign = "campaign/" // times it gave
+	TallyCampaign = "campaign/" // how often it gave
 	TallyOffer    = "offer/"    // redemptions that stand
 )
 
 // CustomerListType is the entity type of customer lists.
 const CustomerListType = "core/customer-list"
 
-// RewardType are what customers claim.
+// RewardType is the type of rewards, which customers claim.
 const RewardType = "rewards/reward"
 
-// ProductType are products, of which the programme keeps no stock and no price.
+// ProductType is the type of products. The programme keeps no stock and no price of them.
 const ProductType = "products/product"
 
-// Membership puts a customer on a list, or takes them off it. Lists say nothing
-// about points and are no part of the journal.
+// Membership puts a customer on a list, or takes them off it. Lists have nothing to do with points and are no part of
+// the journal.
 type Membership struct {
 	List     string
 	Customer ID

@@ -8,7 +8,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/money"
 )
 
-// CouponState is where a coupon stands.
+// CouponState is the state of a coupon.
 type CouponState string
 
 // The states of a coupon.
@@ -35,37 +35,35 @@ const (
 	CouponGiftCard     = "gift_card"
 )
 
-// Coupon is one code and what became of it. Codes are unique over the whole
-// programme. As JSON it is the effect of an event: a coupon as the event left it, whole,
-// so that a rebuild needs no other event to make it.
+// Coupon is one code and its state. Codes are unique over the whole programme. As JSON it is the effect of an event:
+// the complete coupon after the event, so that a rebuild needs no other event.
 type Coupon struct {
 	ID       ID          `json:"id"`
 	Version  int64       `json:"version"` // grows by one with every change
 	Code     string      `json:"code"`
 	State    CouponState `json:"state"`
-	Customer ID          `json:"customer"` // who holds it, merged accounts resolved; zero: no customer
+	Customer ID          `json:"customer"` // the holder, merged accounts resolved; zero: no customer
 	Type     string      `json:"type"`
-	Value    money.Parts `json:"value,omitempty"`   // what it is worth: money, or percent
+	Value    money.Parts `json:"value,omitempty"`   // money, or percent
 	Balance  money.Parts `json:"balance,omitempty"` // of a gift card
 	Currency string      `json:"currency,omitempty"`
 	Name     CouponName  `json:"name,omitzero"`
 	Pool     string      `json:"pool,omitempty"`   // the pool it comes from; empty: none
 	Reward   string      `json:"reward,omitempty"` // the reward that gave it; empty: none
-	Cost     money.Parts `json:"cost,omitempty"`   // what it costs the business
-	Given    ID          `json:"given,omitzero"`   // the event that gave it to its first holder; zero: it was imported, or from before this was kept
-	// Voided says that it was used when what it was given for was undone: its use stays, and what
-	// comes back of it is invalid.
+	Cost     money.Parts `json:"cost,omitempty"`   // its cost to the business
+	Given    ID          `json:"given,omitzero"`   // the event that gave it to its first holder; zero: it was imported, or the event is unknown
+	// Voided says that it was used when its cause was undone: the use stays, and what comes back of it is invalid.
 	Voided    bool      `json:"voided,omitempty"`
-	Stores    []string  `json:"stores,omitempty"`   // where a checkout may redeem it; empty: everywhere
-	Products  []string  `json:"products,omitempty"` // what it is for; empty: everything
+	Stores    []string  `json:"stores,omitempty"`   // where a checkout may redeem it; empty: in every store
+	Products  []string  `json:"products,omitempty"` // products that it applies to; empty: all
 	CreatedAt time.Time `json:"created_at"`
 	ClaimedAt time.Time `json:"claimed_at,omitzero"`
 	// RedeemedAt is the (effective) instant of the last redemption.
 	RedeemedAt time.Time `json:"redeemed_at,omitzero"`
 	ExpiresAt  time.Time `json:"expires_at,omitzero"` // zero: never
 
-	// Uses are its redemptions that stand, the last one at the end, so that
-	// coupon_unredeem can lead back to the state before.
+	// Uses are its redemptions that stand, the last one at the end, so that coupon_unredeem can restore the state
+	// before.
 	Uses []CouponUse `json:"uses,omitempty"`
 }
 
@@ -79,18 +77,17 @@ type CouponUse struct {
 	Cost        money.Amount `json:"cost,omitempty"`
 }
 
-// Clone copies what a rule may change, so that a refusal, or a decision that is made again,
-// begins with what was loaded.
+// Clone copies what a rule may change, so that a refusal, or a repeated decision, begins with what was loaded.
 func (c *Coupon) Clone() *Coupon {
 	copied := *c
 	copied.Uses = slices.Clone(c.Uses)
 	return &copied
 }
 
-// What gift cards paid follows the purchase: its total may change while it is
-// pending, and a refund gives the money back.
+// The payments of gift cards follow the purchase: its total may change while it is pending, and a refund gives the
+// money back.
 
-// Shrink gives a part of a use of a gift card back to its balance.
+// Shrink returns a part of a use of a gift card to its balance.
 func (c *Coupon) Shrink(i int, n money.Amount) {
 	c.Uses[i].Amount -= n
 	c.Balance += money.Parts(n)
@@ -100,15 +97,15 @@ func (c *Coupon) Shrink(i int, n money.Amount) {
 	c.voided()
 }
 
-// voided makes invalid what came back of a coupon that is to bring nothing any more.
+// voided invalidates what came back of a coupon that must not be used again.
 func (c *Coupon) voided() {
 	if c.Voided && c.State != CouponRedeemed {
 		c.State = CouponInvalidated
 	}
 }
 
-// PassTo makes another customer the holder. A use that made the former one the holder was of a
-// coupon that nobody held: taking it back must not take the coupon from the new one.
+// PassTo makes another customer the holder. A use that made the former customer the holder was of a coupon without a
+// holder: taking it back must not take the coupon from the new one.
 func (c *Coupon) PassTo(customer ID, at time.Time) {
 	c.Customer, c.ClaimedAt = customer, at
 	for i := range c.Uses {
@@ -118,22 +115,22 @@ func (c *Coupon) PassTo(customer ID, at time.Time) {
 	}
 }
 
-// RedeemedCoupon is a coupon that a purchase redeemed, and by which event; without
-// one, a gift card that is to pay as soon as a pending purchase costs more.
+// RedeemedCoupon is a coupon that a purchase redeemed, and the event of the use. Without an event it is a gift card
+// that will pay as soon as the pending purchase costs more.
 type RedeemedCoupon struct {
 	Code  string `json:"code"`
 	Event ID     `json:"event,omitzero"`
 }
 
-// CardPayment is what a gift card paid for a purchase of which money was refunded, and how much of it
-// the refunds gave back to the card.
+// CardPayment is what a gift card paid for a purchase with refunds, and how much of it the refunds gave back to the
+// card.
 type CardPayment struct {
 	Code string       `json:"code"`
 	Paid money.Amount `json:"paid"`
 	Back money.Amount `json:"back"`
 }
 
-// Undo takes the i-th use back. Of a gift card it may be one that others followed.
+// Undo takes the i-th use back. For a gift card it may be a use that others followed.
 func (c *Coupon) Undo(i int) {
 	use := c.Uses[i]
 	c.Balance += money.Parts(use.Amount)
@@ -157,13 +154,11 @@ func (c *Coupon) Undo(i int) {
 	c.voided()
 }
 
-// beforeRedemption stands in the table of states for the state that a coupon had
-// before it was redeemed.
+// beforeRedemption stands in the table of states for the state that a coupon had before it was redeemed.
 const beforeRedemption CouponState = ""
 
-// CouponMoves is the specification's table of states as decisions 6 completes it:
-// trigger, state before, state after. redeem_part is the redemption of a gift
-// card that leaves some of its balance, and of nothing at all.
+// CouponMoves is the specification's table of states as completed by decisions 6: trigger, state before, state after.
+// redeem_part is the redemption of a gift card that leaves some of its balance, and of nothing at all.
 var CouponMoves = map[string]map[CouponState]CouponState{
 	"claim": {CouponCreated: CouponClaimed, CouponUnassigned: CouponClaimed},
 	"redeem": {
@@ -188,14 +183,14 @@ var CouponMoves = map[string]map[CouponState]CouponState{
 	},
 }
 
-// couponAims names the state a trigger leads to, for the message of a refusal.
+// couponAims is the state that a trigger leads to, for the message of a refusal.
 var couponAims = map[string]CouponState{
 	"claim": CouponClaimed, "unredeem": CouponClaimed, "unassign": CouponUnassigned, "transfer": CouponClaimed,
 	"invalidate": CouponInvalidated, "expire": CouponExpired,
 }
 
-// StateAt returns where the coupon stands at an instant: one that could still be redeemed is
-// expired from its ExpiresAt on, although nothing was recorded then.
+// StateAt returns the coupon's state at an instant: a coupon that could still be redeemed is expired from its ExpiresAt
+// on, although no event records it.
 func (c *Coupon) StateAt(at time.Time) CouponState {
 	if !c.ExpiresAt.IsZero() && !at.Before(c.ExpiresAt) {
 		if expired, open := CouponMoves["expire"][c.State]; open {
@@ -205,18 +200,18 @@ func (c *Coupon) StateAt(at time.Time) CouponState {
 	return c.State
 }
 
-// Move takes the coupon along the table of states, as it stands at an instant. One that cannot be
-// redeemed is as good as none (ErrCouponNotFound, 1601); any other move that is not in the table is
-// refused with ErrForbiddenState, which names both states.
+// Move changes the coupon's state by the table, from its state at an instant. A coupon that cannot be redeemed is
+// treated as unknown (ErrCouponNotFound, 1601); any other move that is not in the table is refused with
+// ErrForbiddenState, which names both states.
 func (c *Coupon) Move(trigger string, at time.Time) error {
 	from := c.StateAt(at)
 	next, ok := CouponMoves[trigger][from]
 	if trigger == "unredeem" {
-		next, ok = CouponMoves[trigger][c.State] // what was used can be taken back after the date, too
+		next, ok = CouponMoves[trigger][c.State] // a use can be taken back after the expiry, too
 	}
 	switch {
 	case ok && next == beforeRedemption:
-		return nil // undo knows it
+		return nil // Undo sets the state
 	case ok:
 		c.State = next
 		return nil
@@ -226,17 +221,16 @@ func (c *Coupon) Move(trigger string, at time.Time) error {
 	return ErrForbiddenState.With("from", string(from)).With("to", string(couponAims[trigger])).At("data.code")
 }
 
-// CouponName is what a coupon is called. A name of the programme's own is Texts. One
-// that a caller gave with coupon_create may tell of the person it was given to: it is
-// sealed under that customer's key, wherever the coupon goes, and unreadable once they
-// leave.
+// CouponName is the name of a coupon. Texts is a name of the programme's own. A name that a caller gave with
+// coupon_create may describe the customer: it is sealed under that customer's key, even if the coupon passes to another
+// one, and unreadable once the customer leaves.
 type CouponName struct {
 	Texts    map[string]string // by language
 	Sealed   []byte            // Texts as JSON, bound to the coupon's id; nil: nothing is sealed
-	Customer ID                // under whose key
+	Customer ID                // under whose key it is sealed
 }
 
-// sealedName is a sealed name in JSON, where no language is called that.
+// sealedName is a sealed name in JSON, under a member that is no language.
 type sealedName struct {
 	Sealed   []byte `json:"sealed"`
 	Customer ID     `json:"customer"`
@@ -245,7 +239,7 @@ type sealedName struct {
 // IsZero reports whether there is no name.
 func (n CouponName) IsZero() bool { return len(n.Texts) == 0 && n.Sealed == nil }
 
-// MarshalJSON writes the texts by language, or what is sealed instead of them.
+// MarshalJSON writes the texts by language, or the sealed name instead.
 func (n CouponName) MarshalJSON() ([]byte, error) {
 	if n.Sealed != nil {
 		return json.Marshal(sealedName{n.Sealed, n.Customer})
@@ -253,8 +247,8 @@ func (n CouponName) MarshalJSON() ([]byte, error) {
 	return json.Marshal(n.Texts)
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote. A list of coupons reads as many names as it has
-// rows: what is in canonical form is taken apart without encoding/json.
+// UnmarshalJSON reads what MarshalJSON wrote. A list of coupons reads as many names as it has rows, so a name in
+// canonical form is parsed without encoding/json.
 func (n *CouponName) UnmarshalJSON(text []byte) error {
 	*n = CouponName{}
 	members, err := Members(text)
@@ -274,7 +268,7 @@ func (n *CouponName) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// unseal reads a name that is sealed, or in another form than ours.
+// unseal reads a sealed name, or one in another form.
 func (n *CouponName) unseal(text []byte) error {
 	var s sealedName
 	if json.Unmarshal(text, &s) == nil && s.Sealed != nil {

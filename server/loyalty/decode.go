@@ -30,9 +30,9 @@ func DecodeError(err error) error {
 	return ErrPropertyInvalid.With("property", field).With("reason", reason).At(field).Because(err)
 }
 
-// ParseInstant reads an instant where a day means its beginning in UTC: in filters, and in what
-// looks back. It also takes a day with a time and no offset, which is UTC. What starts or ends on
-// a day is read by calendar.ReadStart and calendar.ReadEnd, in the programme's zone.
+// ParseInstant reads an instant where a day means its beginning in UTC: in filters, and in views of the past. It also
+// reads a day and time without offset, which is UTC. Starts and ends are read by calendar.ReadStart and
+// calendar.ReadEnd, in the programme's zone.
 func ParseInstant(text string) (time.Time, error) {
 	at, err := calendar.ReadStart(text, time.UTC)
 	if bare, fault := time.Parse("2006-01-02T15:04:05.999999999", text); err != nil && fault == nil {
@@ -41,13 +41,11 @@ func ParseInstant(text string) (time.Time, error) {
 	return at, err
 }
 
-// clockAhead is how far the clock of a till may run ahead. The sale has happened, and a refusal
-// would lose it.
+// clockAhead is how far the clock of a till may run ahead. The sale has happened, and a refusal would lose it.
 const clockAhead = 300 * time.Second
 
-// EffectiveTimestamp reads the attribute that books an event late: RFC 3339 or unix seconds. An
-// instant that is ahead by no more than clockAhead counts as now: it is zero, as
-// if nothing had been sent. Further ahead it is refused.
+// EffectiveTimestamp reads the attribute that books an event late: RFC 3339 or unix seconds. An instant ahead by no
+// more than clockAhead counts as now: the result is zero, as if nothing had been sent. Further ahead it is refused.
 func EffectiveTimestamp(raw json.RawMessage, now time.Time) (time.Time, error) {
 	const property = "effective_timestamp"
 	var text string
@@ -75,8 +73,8 @@ func EffectiveTimestamp(raw json.RawMessage, now time.Time) (time.Time, error) {
 	return at, nil
 }
 
-// InvalidAttribute refuses an attribute that the contract could not: what is wrong with it is
-// seen only where it is read. reason is a key of the messages (reason.…).
+// InvalidAttribute refuses an attribute for a fault that the contract cannot express. reason is a key of the messages
+// (reason.…).
 func InvalidAttribute(property, reason string) *Error {
 	return ErrPropertyInvalid.With("property", property).With("reason", reason).At("data." + property)
 }
@@ -86,7 +84,7 @@ func ItemField(list string, i int, property string) string {
 	return "data." + list + "[" + strconv.Itoa(i) + "]." + property
 }
 
-// TextOf returns an attribute that is a text; empty if it is none. Most need no decoder.
+// TextOf returns an attribute that is a text; empty if it is not one. Most need no decoder.
 func TextOf(raw json.RawMessage) string {
 	if n := len(raw); n > 1 && raw[0] == '"' && raw[n-1] == '"' && bytes.IndexByte(raw, '\\') < 0 && utf8.Valid(raw) {
 		return string(raw[1 : n-1])
@@ -106,7 +104,7 @@ func Deref[T any](p *T) (v T) {
 	return v
 }
 
-// JSON encodes what the rules themselves put together, which can always be encoded.
+// JSON encodes values made by the rules themselves, which can always be encoded.
 func JSON(v any) json.RawMessage {
 	raw, err := json.Marshal(v)
 	if err != nil {

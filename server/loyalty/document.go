@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// Document is a value that reads its own stored form for less than encoding/json does. A ReadDocument that fails leaves the value
-// as it was: the text is not in the form in which such values are written, and may be good all the same.
+// Document is a value that reads its own stored form faster than encoding/json. A ReadDocument that fails leaves the
+// value as it was: the text is not in the canonical form, and may still be valid JSON.
 type Document interface{ ReadDocument(json.RawMessage) error }
 
 // ReadInto reads stored JSON into v as encoding/json does.
@@ -18,11 +18,11 @@ func ReadInto(text json.RawMessage, v any) error {
 	return json.Unmarshal(text, v)
 }
 
-// ErrUnread says that a text is left to encoding/json.
+// ErrUnread leaves a text to encoding/json.
 var ErrUnread = errors.New("not as it is written")
 
-// EachMember takes an object in canonical form apart, in its order. The names and values are parts of the text, and names are as
-// they stand there, with any escapes.
+// EachMember parses an object in canonical form, in order. The names and values are parts of the text; names keep their
+// escapes.
 func EachMember(object json.RawMessage, each func(name, value []byte) error) error {
 	return eachPart(object, '{', '}', func(part []byte) error {
 		end := valueEnd(part)
@@ -50,7 +50,7 @@ func ReadID(value []byte, into *ID) error {
 	return into.UnmarshalText(value[1 : len(value)-1])
 }
 
-// ReadIDs reads a list of ids into memory of its own.
+// ReadIDs reads a list of ids into new memory.
 func ReadIDs(value []byte, into *[]ID) error {
 	list := make([]ID, 0, 4)
 	*into = list
@@ -65,13 +65,13 @@ func ReadIDs(value []byte, into *[]ID) error {
 func ReadNumber(value []byte, into *int64) error {
 	n, err := strconv.ParseInt(string(value), 10, 64)
 	if err != nil || value[0] == '+' || value[0] == '0' && len(value) > 1 {
-		return ErrUnread // such as 1e3, which encoding/json judges
+		return ErrUnread // such as 1e3, which is left to encoding/json
 	}
 	*into = n
 	return nil
 }
 
-// ReadNumbers reads a list of whole numbers into memory of its own.
+// ReadNumbers reads a list of whole numbers into new memory.
 func ReadNumbers(value []byte, into *[]int64) error {
 	list := make([]int64, 0, 4)
 	*into = list
@@ -83,7 +83,7 @@ func ReadNumbers(value []byte, into *[]int64) error {
 }
 
 func readList(value []byte, each func([]byte) error) error {
-	if string(value) == "null" { // the list stays as it is, as encoding/json has it
+	if string(value) == "null" { // the list stays as it is, as with encoding/json
 		return ErrUnread
 	}
 	return eachPart(value, '[', ']', each)

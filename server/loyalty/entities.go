@@ -13,14 +13,14 @@ import (
 // Texts is a translatable text: one for each language, by ISO 639-1 code.
 type Texts map[string]string
 
-// In returns the text in the first of the languages that it has, else in the one whose code comes
-// first in the alphabet.
+// In returns the text in the first of the languages that it has, otherwise in the one whose code comes first in the
+// alphabet.
 func (t Texts) In(languages ...string) string {
 	text, _ := t.Choose(languages...)
 	return text
 }
 
-// Choose does what In does, and returns the language as well.
+// Choose is In, and returns the language as well.
 func (t Texts) Choose(languages ...string) (text, language string) {
 	for _, l := range languages {
 		if t[l] != "" {
@@ -35,8 +35,8 @@ func (t Texts) Choose(languages ...string) (text, language string) {
 	return "", ""
 }
 
-// Moment is an instant of an entity, written as RFC 3339. The days that callers write are made
-// instants before an entity is stored or compiled (programme.Dated), so that one is refused here.
+// Moment is an instant of an entity, written as RFC 3339. Days that callers write become instants before an entity is
+// stored or compiled (programme.Dated), so a day is refused here.
 type Moment struct{ time.Time }
 
 // UnmarshalJSON reads the instant; empty text is none.
@@ -50,7 +50,7 @@ func (m *Moment) UnmarshalJSON(raw []byte) (err error) {
 	return err
 }
 
-// The states that the dates of an entity give it.
+// The states that follow from the dates of an entity.
 const (
 	StatusScheduled = "scheduled"
 	StatusActive    = "active"
@@ -60,13 +60,13 @@ const (
 // DateStatuses lists them.
 var DateStatuses = []string{StatusScheduled, StatusActive, StatusCompleted}
 
-// Dates bound when an entity holds: from StartsAt, before EndsAt.
+// Dates bound when an entity is in force: from StartsAt, before EndsAt.
 type Dates struct {
 	StartsAt Moment `json:"starts_at"`
 	EndsAt   Moment `json:"ends_at"`
 }
 
-// Status returns where an instant lies: scheduled, active or completed.
+// Status returns the state at an instant: scheduled, active or completed.
 func (d Dates) Status(at time.Time) string {
 	switch {
 	case !d.StartsAt.IsZero() && at.Before(d.StartsAt.Time):
@@ -88,7 +88,7 @@ func CompareAmounts(a, b money.Amount) int {
 	return 0
 }
 
-// What lists of entities can be sorted by in the store.
+// The fields by which the store can sort lists of entities.
 const (
 	SortCreated = "created_at"
 	SortUpdated = "updated_at"

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// WorthStoring reports whether a refusal is remembered: one by the programme's rules is, one of a
-// malformed or unlucky request is not.
+// WorthStoring reports whether a refusal is stored for repetitions: one by the programme's rules is, one of a malformed
+// request or a temporary failure is not.
 func WorthStoring(err error) bool {
 	if err == nil {
 		return true
@@ -25,7 +25,7 @@ func Final(err error) bool {
 	return kind != Internal && kind != Unavailable
 }
 
-// AtField puts a failure of the rules at the place of the field that caused it.
+// AtField reports a failure of the rules at the field that caused it.
 func AtField(err error, field string) error {
 	var e *Error
 	if errors.As(err, &e) {
@@ -34,7 +34,7 @@ func AtField(err error, field string) error {
 	return err
 }
 
-// OutcomeError turns what a store's transaction ended in into the caller's error.
+// OutcomeError turns the error of a store's transaction into the caller's error.
 func OutcomeError(err error) error {
 	var known *Error
 	switch {
@@ -54,7 +54,7 @@ type Kind int
 
 // The kinds of failure.
 const (
-	Internal    Kind = iota // a fault of ours; its detail goes to the log only
+	Internal    Kind = iota // a fault of this program; its detail goes to the log only
 	Invalid                 // breaks the contract
 	NotFound                // no such record, or its module is off
 	Conflict                // a name, key or state is taken
@@ -64,9 +64,8 @@ const (
 	Oversized               // more than is kept of such a thing
 )
 
-// Error is a failure with a stable name (its translation key), a stable code
-// and the values its message needs. The message itself is made where the
-// language is known.
+// Error is a failure with a stable name (its translation key), a stable code and the values that its message needs. The
+// message itself is made where the language is known.
 type Error struct {
 	Kind    Kind
 	Code    int
@@ -100,8 +99,7 @@ func (e *Error) Error() string {
 // Unwrap returns the cause, which is never shown to a caller.
 func (e *Error) Unwrap() error { return e.cause }
 
-// Is compares by name, so that errors.Is(err, ErrCustomerNotFound) holds for
-// every copy that carries its own values.
+// Is compares by name, so that errors.Is(err, ErrCustomerNotFound) holds for every copy with values of its own.
 func (e *Error) Is(target error) bool {
 	var t *Error
 	return errors.As(target, &t) && t.Name == e.Name
@@ -132,8 +130,8 @@ func (e *Error) Because(err error) *Error {
 	return &c
 }
 
-// NewError declares a failure, once for the whole program: its code, its name, and what
-// its message names, whose values come by With.
+// NewError declares a failure, once for the whole program: its code, its name, and the names of its message's values,
+// which With sets.
 func NewError(kind Kind, code int, name string, values ...string) *Error {
 	if _, twice := declared[name]; twice {
 		panic("declared twice: " + name)
@@ -142,18 +140,17 @@ func NewError(kind Kind, code int, name string, values ...string) *Error {
 	return &Error{Kind: kind, Code: code, Name: name}
 }
 
-// Declared is what a failure is known by.
+// Declared is the declaration of a failure.
 type Declared struct {
 	Code   int
-	Values []string // that its message names
+	Values []string // the names in its message
 }
 
-// declared are the failures by name; the variables that hold them fill it, before
-// anything runs.
+// declared are the failures by name. Package variables fill it at start.
 var declared = map[string]Declared{}
 
-// DeclaredErrors lists the failures of the whole program by name, so that the tables of
-// texts and of the documents can be held against it.
+// DeclaredErrors lists the failures of the whole program by name, so that tests can compare them with the texts and the
+// documents.
 func DeclaredErrors() map[string]Declared { return maps.Clone(declared) }
 
 // AsError returns the failure inside err; an unknown error becomes an internal fault.
@@ -165,9 +162,8 @@ func AsError(err error) *Error {
 	return ErrInternal.Because(err)
 }
 
-// The failures of the rules, by the code the caller sees. Names are the keys
-// of the translations. Codes below 190000 are the specification's and the
-// design's; from 190001 on they are listed in openapi/DECISIONS.md.
+// The failures of the rules, by the code that the caller sees. Names are the keys of the translations. Codes below
+// 190000 are the specification's and the design's; from 190001 on they are listed in openapi/DECISIONS.md.
 var (
 	ErrAttributesTooLarge = NewError(Oversized, 190380, "attributes_too_large", "property", "limit")
 	ErrRulesTooHeavy      = NewError(Refused, 190381, "rules_too_heavy", "action")
@@ -175,8 +171,7 @@ var (
 	ErrInternal    = NewError(Internal, 190001, "internal")
 	ErrUnavailable = NewError(Unavailable, 190002, "unavailable")
 
-	// ErrUnconfirmed is ErrUnavailable where the event, or the change, may have been
-	// recorded all the same.
+	// ErrUnconfirmed is ErrUnavailable if the event, or the change, may have been recorded nevertheless.
 	ErrUnconfirmed = NewError(Unavailable, 190420, "outcome_unknown")
 	ErrClockOff    = NewError(Unavailable, 190421, "clock_off")
 	ErrDamaged     = NewError(Unavailable, 190422, "database_damaged")
@@ -297,7 +292,7 @@ var (
 	ErrCouponProduct  = NewError(Refused, 190104, "coupon_product", "code")
 	ErrCouponCurrency = NewError(Refused, 190810, "coupon_currency", "code", "currency", "paid")
 
-	// ErrConditionCurrency warns and refuses nothing.
+	// ErrConditionCurrency is a warning and refuses nothing.
 	ErrConditionCurrency = NewError(Refused, 190811, "condition_currency", "currency")
 	ErrPoolSource        = NewError(Refused, 190105, "pool_not_generated", "pool")
 	ErrPatternSpent      = NewError(Refused, 190106, "pattern_exhausted", "pool")
@@ -327,20 +322,17 @@ func PrefixFields(err error, at string) error {
 	return &c
 }
 
-// What a store's transaction can end in besides success and plain faults.
+// The results of a store's transaction besides success and plain faults.
 var (
-	// ErrBatchConflict: another writer was faster, or a claimed name is taken.
-	// Nothing was written; load again.
+	// ErrBatchConflict: another writer was faster, or a claimed name is taken. Nothing was written; load again.
 	ErrBatchConflict = errors.New("the rows changed since they were loaded")
-	// ErrOutcomeUnknown: the connection broke around COMMIT and the database
-	// could not be asked whether it happened. The batch must not be repeated.
+	// ErrOutcomeUnknown: the connection broke around COMMIT and the database could not be asked whether it happened.
+	// The batch must not be repeated.
 	ErrOutcomeUnknown = errors.New("the outcome of the commit is unknown")
-	// ErrDatabaseAway: the database cannot be reached or is not taking writes.
-	// Nothing was written.
+	// ErrDatabaseAway: the database cannot be reached or does not take writes. Nothing was written.
 	ErrDatabaseAway = errors.New("the database is not available")
-	// ErrMachineAway is ErrDatabaseAway of one machine among several: customers who are on
-	// others go on.
+	// ErrMachineAway is ErrDatabaseAway of one machine among several: customers on the others are not affected.
 	ErrMachineAway = fmt.Errorf("a machine of several: %w", ErrDatabaseAway)
-	// ErrMuch: what Needs.Light asks for is not light. Nothing was decided.
+	// ErrMuch: Needs.Light was set, and there is too much to load. Nothing was decided.
 	ErrMuch = errors.New("much is to be read: not while others wait")
 )

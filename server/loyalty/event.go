@@ -15,21 +15,20 @@ type Event struct {
 	Customer    ID
 	Action      string
 	Transaction string    // the transaction_id it belongs to, if any
-	Points      *int64    // what it is worth, as shown; nil: nothing
+	Points      *int64    // as shown; nil: none
 	ExpDate     time.Time // expiry of the lot it opened; zero: none
 	At          time.Time // when it took effect
 	RecordedAt  time.Time // when it was recorded
-	// SentBy is the access key whose request it came of, or what stands in a key's place
-	// (ActorOf); empty: the platform did it by itself, or it is from before this was kept. What
-	// follows from a submitted event in the same decision has the event's; what was due
-	// before it, and is applied with it, has none.
+	// SentBy is the access key of its request, or what stands in a key's place (ActorOf). It is empty for what the
+	// platform did by itself, and for older events. Events that follow from a submitted event in the same decision have
+	// its sender; due effects that are applied with it have none.
 	SentBy   string
 	Data     json.RawMessage // attributes, without the personal ones
 	Personal []byte          // personal attributes, sealed under the customer's key
-	Effects  *Effects        // what the postings do not tell, for a rebuild
+	Effects  *Effects        // effects besides the postings, for a rebuild
 
-	// Change is what it did to the spendable balance: the sum of its postings. It is
-	// not kept with the event, because the ledger tells it.
+	// Change is its effect on the spendable balance: the sum of its postings. It is not stored with the event, because
+	// the ledger has it.
 	Change int64
 
 	Accepted *Transaction // the purchase that this event made final
@@ -37,8 +36,8 @@ type Event struct {
 	As       string       // the action of the held event that this one applies
 }
 
-// Sent reports whether the event was submitted as an action, or applies a held event
-// that was: then its attributes are at hand as they came.
+// Sent reports whether the event was submitted as an action, or applies a held event that was; its attributes are then
+// available as they were sent.
 func (e *Event) Sent(action string) bool {
 	if e.As != "" {
 		return action == e.As && e.Accepted == nil
@@ -46,14 +45,13 @@ func (e *Event) Sent(action string) bool {
 	return action == e.Action
 }
 
-// Effects are the recorded effects of an event besides its postings: with them
-// every state can be folded from the journal without rerunning a rule. Where an event
-// changed a row, the effect is the row: its JSON tags say what the journal has of it,
-// and what is stored is never changed (see the golden journal in the room job).
+// Effects are the recorded effects of an event besides its postings: with them every state can be folded from the
+// journal without running a rule again. If an event changed a row, the effect is the row. Its JSON tags decide what the
+// journal has of it; stored effects are never changed (see the golden journal in package job).
 type Effects struct {
 	Status      Status             `json:"status,omitempty"`
 	Transaction *TransactionEffect `json:"transaction,omitempty"`
-	// Purchases are further ones that the event changed, which its row does not name.
+	// Purchases are further purchases that the event changed and that its row does not name.
 	Purchases []TransactionEffect `json:"purchases,omitempty"`
 	Lot       *LotEffect          `json:"lot,omitempty"`
 	Referrer  *ID                 `json:"referrer,omitempty"`
@@ -61,37 +59,34 @@ type Effects struct {
 	Progress  []Progress          `json:"progress,omitempty"`
 	Claims    []RewardClaim       `json:"claims,omitempty"`
 	Tallies   []Tally             `json:"tallies,omitempty"`   // what the event added
-	Campaigns []CampaignEffect    `json:"campaigns,omitempty"` // what they gave for it, or a refund took back
-	// MergedFrom is the customer whom a merge made part of this one: their lots and
-	// figures are in the event's postings, under both customers; what they held
-	// and their progress are this one's from then on, and so is everybody who had
-	// been merged into them.
+	Campaigns []CampaignEffect    `json:"campaigns,omitempty"` // what they gave for the event, or a refund took back
+	// MergedFrom is the customer merged into this one. Their lots and figures are in the event's postings, under both
+	// customers. Everything that they held, their progress, and all customers merged into them belong to this customer
+	// from then on.
 	MergedFrom *ID `json:"merged_from,omitempty"`
-	// Bequest is what the lines written under this event inherit, where its own row
-	// does not show it: under anything but their checkout. Item events that were
-	// written before it was kept have a copy of their own.
+	// Bequest is what the lines written under this event inherit, if its own row does not show it: for every event but
+	// their checkout. Item events without it have a copy of their own.
 	Bequest *Bequest `json:"bequest,omitempty"`
-	// Holder is who has the purchase after the event, where it changed hands.
+	// Holder is the customer who has the purchase after the event, if it changed hands.
 	Holder *ID `json:"holder,omitempty"`
-	// Booked is when an event was recorded that its sender dated earlier
-	// (effective_timestamp): a window that was closed by then does not count it.
+	// Booked is when an event was recorded that its sender dated earlier (effective_timestamp): a window that was
+	// closed by then does not count it.
 	Booked *time.Time `json:"booked,omitempty"`
 }
 
-// TransactionEffect is a purchase after an event: those of its parts that events change,
-// and what tells the rest.
+// TransactionEffect is a purchase after an event: the parts that events change, and what is needed for the rest.
 type TransactionEffect struct {
-	Name string `json:"name,omitempty"` // where the event's row does not name it
+	Name string `json:"name,omitempty"` // set if the event's row does not name it
 	PurchaseState
-	// Claimed says that the purchase came from a guest, of whom another event tells
-	// that it is theirs no more: an effect without a state.
+	// Claimed says that the purchase came from a guest. The effect of another event, without a state, removes it from
+	// the guest.
 	Claimed        bool `json:"claimed,omitempty"`
 	PurchaseOrigin      // the original total is Total + Refunded
 	PurchaseUses
-	Items int `json:"items,omitempty"` // how many lines it has
-	// Lines are those of which the rows of the items do not tell everything.
+	Items int `json:"items,omitempty"` // number of lines
+	// Lines are those that the rows of the items do not show completely.
 	Lines []LineEffect `json:"lines,omitempty"`
-	// Opened tells of its checkout where that is another customer's.
+	// Opened is its checkout, if that is another customer's.
 	Opened *PurchaseOpening `json:"opened,omitempty"`
 }
 
@@ -101,19 +96,19 @@ type LineEffect struct {
 	LineFigures
 }
 
-// LotEffect is what the row of an event does not tell of the lot it opens.
+// LotEffect is what the row of an event does not show of the lot that it opens.
 type LotEffect struct {
-	Idle points.Period `json:"idle,omitzero"` // inactivity lets it expire
-	// EarnedAt is set where it is not the event's own instant.
+	Idle points.Period `json:"idle,omitzero"` // it expires by inactivity
+	// EarnedAt is set if it differs from the event's own instant.
 	EarnedAt *time.Time `json:"earned_at,omitempty"`
-	// Purchase is the one that earned it, where that is not the one the event names.
+	// Purchase is the purchase that earned it, if the event names another one.
 	Purchase *string `json:"purchase,omitempty"`
-	// Origin is set where the lot was given by an earlier event.
+	// Origin is set if an earlier event gave the lot.
 	Origin points.Origin `json:"origin,omitempty"`
 }
 
-// MergeAttributes returns what is known after more was sent: what is sent again replaces, what is
-// not sent stays.
+// MergeAttributes merges attributes that were sent later into the old ones: attributes that are sent again are
+// replaced, the others stay.
 func MergeAttributes(old, sent map[string]json.RawMessage) map[string]json.RawMessage {
 	merged := make(map[string]json.RawMessage, len(old)+len(sent))
 	maps.Copy(merged, old)
@@ -121,10 +116,10 @@ func MergeAttributes(old, sent map[string]json.RawMessage) map[string]json.RawMe
 	return merged
 }
 
-// ItemActions write the rows of a purchase's lines.
+// ItemActions are the actions of the rows of a purchase's lines.
 var ItemActions = map[string]bool{"checkout_item": true, "checkout_update_item": true, "checkout_accept_item": true}
 
-// OpensLot records of the lot that an event opens what its row does not tell.
+// OpensLot records what the event's row does not show of the lot that it opens.
 func (e *Event) OpensLot(lot points.Lot) {
 	told := LotEffect{Idle: lot.Idle}
 	if lot.Transaction != e.Transaction {
@@ -133,13 +128,13 @@ func (e *Event) OpensLot(lot points.Lot) {
 	if !lot.EarnedAt.Equal(e.At) {
 		told.EarnedAt = new(lot.EarnedAt)
 	}
-	if told != (LotEffect{}) { // most tell nothing, and cost nothing
+	if told != (LotEffect{}) { // most lots need no such effect
 		e.Tell().Lot = new(told)
 	}
 }
 
-// KeepsOrigin records that the lot which an event opens was given before, for what the event
-// itself does not say.
+// KeepsOrigin records that the lot which an event opens was given before, and its origin, which the event itself does
+// not show.
 func (e *Event) KeepsOrigin(o points.Origin) {
 	if o == points.Unknown {
 		return
@@ -151,8 +146,7 @@ func (e *Event) KeepsOrigin(o points.Origin) {
 	x.Lot.Origin = o
 }
 
-// Tell returns the effects of the event, made when there is something to say: most rows say
-// nothing, and store none.
+// Tell returns the effects of the event, and makes them on first use: most rows have none, and store none.
 func (e *Event) Tell() *Effects {
 	if e.Effects == nil {
 		e.Effects = &Effects{}
@@ -160,30 +154,28 @@ func (e *Event) Tell() *Effects {
 	return e.Effects
 }
 
-// Shown sets the points an event shows: what it is worth. What it did to the balance
-// is told by its postings (Event.Change).
+// Shown sets the points that an event shows. Its effect on the balance follows from its postings (Event.Change).
 func (e *Event) Shown(n int64) { e.Points = &n }
 
-// Bequest are the attributes of a purchase as the lines written under one event
-// inherit them. They are kept once for all of those lines: a copy with each would
-// make gigabytes of one long text and a few thousand lines.
+// Bequest are the attributes of a purchase that the lines written under one event inherit. They are stored once for all
+// of those lines: with a copy for each, one long text and a few thousand lines would make gigabytes.
 type Bequest struct {
 	Plain    map[string]json.RawMessage `json:"plain,omitempty"`
 	Personal []byte                     `json:"personal,omitempty"` // sealed, bound to the event's id
 }
 
-// Inherits reports whether the attributes of the event are only shown whole together
-// with those of its parent: it is that of a line.
+// Inherits reports whether the event belongs to a line, so that its attributes are shown together with those of its
+// parent.
 func (e *Event) Inherits() bool { return ItemActions[e.Action] && e.Parent != (ID{}) }
 
-// bequest opens what an event left to the lines written under it, the personal
-// attributes as long as there is a key.
+// bequest opens the attributes that the lines written under an event inherit, the personal ones as long as there is a
+// key.
 func (e *Event) bequest(key []byte) (all map[string]json.RawMessage, err error) {
 	sealed := e.Personal
 	switch {
 	case e.Effects != nil && e.Effects.Bequest != nil:
 		all, sealed = maps.Clone(e.Effects.Bequest.Plain), e.Effects.Bequest.Personal
-	case e.Action != "checkout": // it was written when each line had a copy of its own
+	case e.Action != "checkout": // each line has a copy of its own
 		return nil, nil
 	default:
 		if all, err = Members(e.Data); err != nil {
@@ -201,7 +193,7 @@ func (e *Event) bequest(key []byte) (all map[string]json.RawMessage, err error) 
 	return all, nil
 }
 
-// inherited gives what an event of a page inherits; each parent is opened once.
+// inherited returns the attributes that an event of a page inherits; each parent is opened once.
 func (p *EventPage) inherited(e *Event) (map[string]json.RawMessage, error) {
 	parent, known := p.Parents[e.Parent]
 	if !known || !e.Inherits() {

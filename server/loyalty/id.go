@@ -13,9 +13,9 @@ import (
 // ids of one customer sort in the order of commit.
 type ID = uuid.UUID
 
-// NewID makes an id for the instant now that sorts after every id up to after.
-// Within one millisecond, and when the clock steps back, it counts on in the 12
-// bits behind the time; the rest is random, so that two nodes never meet.
+// NewID makes an id for the instant now that sorts after every id up to after. Within one millisecond, and when the
+// clock steps back, it increments a counter in the 12 bits behind the time. The rest is random, so that ids of two
+// nodes never collide.
 func NewID(now time.Time, after ID) ID {
 	var id ID
 	if _, err := rand.Read(id[6:]); err != nil {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Languages lists the languages in which the platform itself speaks, by ISO 639-1
-// code. The texts of a programme may be in any other one.
+// Languages lists the languages of the platform's own texts, by ISO 639-1 code. The texts of a programme may be in any
+// other language.
 var Languages = []string{"en", "es", "fr", "hu"}
 
 // isoLanguages are the codes of ISO 639-1.

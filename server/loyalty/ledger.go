@@ -8,7 +8,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
-// LedgerVerdict is what became of a check of the ledger.
+// LedgerVerdict is the result of a check of the ledger.
 type LedgerVerdict string
 
 // The verdicts. A check that could not be made is a failed verification, not a
@@ -30,18 +30,18 @@ type LedgerFinding struct {
 // LedgerCheck is the result of one check of an invariant.
 type LedgerCheck struct {
 	Invariant string // I1, I2, …
-	Title     string // what is claimed
+	Title     string // the claim
 	Verdict   LedgerVerdict
 	Broken    int64           // how many places do not hold
 	Findings  []LedgerFinding // the first of them
 	Err       error           // why it could not be checked
 }
 
-// LedgerVerification is what became of all checks: how many invariants of each verdict.
+// LedgerVerification is the result of all checks: how many invariants have each verdict.
 type LedgerVerification struct {
-	ID                      ID // of a verification that is kept
+	ID                      ID // of a stored verification
 	At                      time.Time
-	Actor                   string // who asked for it, as in AuditEntry; empty: that was not kept yet
+	Actor                   string // who asked for it, as in AuditEntry; empty: not recorded
 	ActorKind               ActorKind
 	Held, Broken, Unchecked int
 	BrokenIDs, UncheckedIDs []string // I1, I2, …
@@ -61,18 +61,17 @@ func (v *LedgerVerification) Count(c LedgerCheck) {
 	}
 }
 
-// LedgerReader looks at the points of all customers at once.
+// LedgerReader reads the points of all customers at once.
 type LedgerReader interface {
-	// VerifyLedger proves the invariants on one instant of the database. It reads
-	// everything; each check is reported, also when it could not be made.
+	// VerifyLedger proves the invariants on one instant of the database. It reads everything and reports each check,
+	// including checks that could not be made.
 	VerifyLedger(ctx context.Context, report func(LedgerCheck))
-	// Outstanding sums up the open lots, in one pass over them, and the figures of
-	// all customers, on one instant.
+	// Outstanding sums up the open lots, in one pass over them, and the figures of all customers, on one instant.
 	Outstanding(ctx context.Context) (LedgerTotals, []LotGroup, error)
 }
 
-// LedgerTotals are the figures of all customers together. One balance ends at
-// points.Max; what they add up to has no bound that fits 64 bits.
+// LedgerTotals are the figures of all customers together. One balance is bounded by points.Max; the sum of all may
+// exceed 64 bits.
 type LedgerTotals struct {
 	Score, Spent, Reserved, Expired, Pending, Debt big.Int
 }
@@ -83,24 +82,24 @@ func (t *LedgerTotals) Spendable() *big.Int {
 	return n.Sub(n.Sub(n, &t.Reserved), &t.Expired)
 }
 
-// LotGroup are open lots of one origin whose last moment lies within the same quarter of an hour,
-// in which no day of any time zone begins or ends.
+// LotGroup is open lots of one origin that expire within the same quarter of an hour, in which no day of any time zone
+// begins or ends.
 type LotGroup struct {
 	ExpiresAt    time.Time     // in that quarter; zero: never, or by Idle
-	Idle         points.Period // set: so long after LastActivity
+	Idle         points.Period // set: this long after LastActivity
 	LastActivity time.Time
 	Origin       points.Origin
 	Points       big.Int // free or reserved
-	Lots         int64   // how many
+	Lots         int64   // number of lots
 }
 
-// Liability is what a programme owes its customers.
+// Liability is the points that a programme owes its customers.
 type Liability struct {
 	At          time.Time
 	Totals      LedgerTotals
-	Outstanding big.Int // points that are free or reserved
+	Outstanding big.Int // free or reserved points
 	Months      []*LiabilityMonth
-	Origins     []*LiabilityOrigin // those that gave something, the most first
+	Origins     []*LiabilityOrigin // those with points, the most first
 }
 
 // LiabilityOrigin are the points that have one origin.
@@ -112,21 +111,20 @@ type LiabilityOrigin struct {
 
 // LiabilityMonth are the points that expire in one month.
 type LiabilityMonth struct {
-	Month   string // YYYY-MM in the programme's time zone; empty: they never do
+	Month   string // YYYY-MM in the programme's time zone; empty: never
 	Points  big.Int
 	Lots    int64
 	Origins []*LiabilityOrigin // the most first
 }
 
-// Chain is the chain of hashes over a customer's journal. The store keeps and
-// extends it; no rule looks at it.
+// Chain is the chain of hashes over a customer's journal. The store keeps and extends it; no rule reads it.
 type Chain struct {
 	Head []byte // 32 bytes; nil: nothing is chained yet
 	From ID     // the first event in it; zero: the customer's first
 }
 
-// Anchor is one digest over the heads of all customers' chains, taken each hour
-// and written to the log, where whoever owns the database cannot change it.
+// Anchor is one digest over the heads of all customers' chains. It is taken each hour and written to the log, where an
+// owner of the database cannot change it.
 type Anchor struct {
 	Number    int64 // grows by one
 	At        time.Time
@@ -136,9 +134,9 @@ type Anchor struct {
 
 // AnchorStore keeps the anchors.
 type AnchorStore interface {
-	// Anchor notes the heads of all chains and gives their digest.
+	// Anchor records the heads of all chains and returns their digest.
 	Anchor(ctx context.Context, now time.Time) (Anchor, error)
 }
 
-// KeptProofs is how many verifications of the ledger are remembered.
+// KeptProofs is how many verifications of the ledger are kept.
 const KeptProofs = 1000

@@ -2,17 +2,17 @@ package loyalty
 
 import "time"
 
-// Node is a server of the database. Each tells that it is there every NodeTells.
+// Node is a server process on the database. It renews its row every NodeTells.
 type Node struct {
 	ID        ID // drawn when it started
 	Host      string
 	Version   string // of the program
 	StartedAt time.Time
-	SeenAt    time.Time // when it last told
+	SeenAt    time.Time // the last renewal
 }
 
-// NodeTells is how often a node tells that it is there, NodeGone how long one has been
-// silent that is taken for stopped, and NodeLife how long it is remembered.
+// NodeTells is how often a node renews its row, NodeGone is the silence after which it counts as stopped, and NodeLife
+// is how long its row is kept.
 const (
 	NodeTells = 30 * time.Second
 	NodeGone  = 2 * time.Minute

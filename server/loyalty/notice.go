@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// What the platform has to say itself besides what it says of webhooks.
+// The types of the platform's own messages, besides those about webhooks.
 const (
 	ProgrammeChanged = "programme.changed"
 	JobFailed        = "job.failed"
@@ -14,18 +14,18 @@ const (
 	LedgerFailed     = "ledger.broken"
 )
 
-// NewNotice makes a notice. data must identify no customer, because every webhook that
-// subscribes to the type receives it.
+// NewNotice makes a notice. data must identify no customer, because every webhook that subscribes to the type receives
+// it.
 func NewNotice(kind string, now time.Time, data any) Notice {
 	return Notice{ID: NewID(now, ID{}), Type: kind, Data: JSON(data), At: now}
 }
 
-// Notice is what the platform has to say itself, to the webhooks that want to hear it. It is
-// written in the transaction of what it is about, and not at all where there is no webhook.
+// Notice is a message of the platform itself, for the webhooks that subscribe to its type. It is written in the
+// transaction of its cause, and not at all if there is no webhook.
 type Notice struct {
 	ID    ID
 	Type  string
-	About ID // a webhook that is not told; zero: none
+	About ID // a webhook that does not get it; zero: none
 	Data  json.RawMessage
 	At    time.Time
 }

@@ -24,21 +24,19 @@ const (
 // Ordered reports whether an operator compares by order.
 func (o Operator) Ordered() bool { return o == Gt || o == Gte || o == Lt || o == Lte }
 
-// Span is a stretch of time: from its first instant, before its last. A day in
-// a filter is one.
+// Span is a period: from its first instant, before its last. A day in a filter is one.
 type Span struct{ From, Before time.Time }
 
-// Condition is one filter, already read: values are string, int64 or time.Time
-// as the field's kind wants; on an instant, In and Nin carry Spans. Several
-// conditions combine with AND.
+// Condition is one parsed filter: values are string, int64 or time.Time, by the field's kind; on an instant, In and Nin
+// have Spans. Several conditions combine with AND.
 type Condition struct {
 	Field    string
 	Operator Operator
 	Values   []any
 }
 
-// Page says which part of a list is wanted. After, where set, is the last entry
-// of the page before (its sort instant and id), and wins over Offset.
+// Page is the wanted part of a list. After, if set, is the last entry of the page before (its sort instant and id), and
+// takes precedence over Offset.
 type Page struct {
 	Limit, Offset int
 	After         *Cursor
@@ -51,24 +49,22 @@ type Cursor struct {
 	ID ID
 }
 
-// Sorting is one key of an order: a field, and which way it goes. What is absent
-// comes last either way.
+// Sorting is one key of an order: a field, and its direction. Absent values come last either way.
 type Sorting struct {
 	Field      string
 	Descending bool
 }
 
-// MaxPage bounds a page of a list, in bytes of its text: a page that would be longer
-// ends early. How many entries a page may have says nothing of its size, when one
-// entry is a word and the other a purchase of thousands of lines.
+// MaxPage bounds a page of a list, in bytes of its text: a page that would be longer ends early. A limit on entries
+// does not bound the size, because one entry may be a word and another a purchase of thousands of lines.
 const MaxPage = 8 << 20
 
-// maxWeighed is how deep an entry is looked into: behind that are the programme's own
-// workings, which no answer shows.
+// maxWeighed is how many levels of an entry are counted: below that are internals of the programme, which no answer
+// shows.
 const maxWeighed = 8
 
-// Weight is about how many bytes of text an entry of a list has: what its exported
-// fields hold, and their names. One of which lists are long says it itself.
+// Weight is the approximate number of bytes of text of a list's entry: its exported fields and their names. Entries of
+// long lists have a Weight method of their own.
 func Weight(entry any) int {
 	if own, says := entry.(interface{ Weight() int }); says {
 		return own.Weight()
@@ -91,7 +87,7 @@ func weigh(v reflect.Value, depth int) (n int) {
 	case reflect.Map, reflect.Struct, reflect.Interface:
 	case reflect.Pointer:
 		if v.IsNil() || v.Type().Elem().Kind() == reflect.Struct {
-			return 4 // of the programme's things, one leads to all others
+			return 4 // entities of the programme refer to all others
 		}
 		return weigh(v.Elem(), depth)
 	default:
@@ -130,7 +126,7 @@ func weighParts(v reflect.Value, depth int) (n int) {
 
 var instantType = reflect.TypeFor[time.Time]()
 
-// weighedField is an exported field: its place, and what its name takes.
+// weighedField is an exported field: its index, and the bytes of its name.
 type weighedField struct{ at, label int }
 
 var weighedTypes sync.Map // of reflect.Type: []weighedField

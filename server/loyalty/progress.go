@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// ProgressKind is a kind of thing in the programme that a customer can have a
-// progress with.
+// ProgressKind is a kind of thing in the programme that customers make progress with.
 type ProgressKind uint8
 
 // The kinds of progress, each with what its key names.
@@ -47,12 +46,11 @@ type ProgressKey struct {
 	Key  string       `json:"key"`
 }
 
-// Progress is where one customer stands with one thing of the programme: a
-// tier, a challenge, a reward. What it holds is a document of its kind. It is
-// guarded by the version of its customer. As JSON it is the effect of an event: the
-// progress as the event left it; without data it is gone.
+// Progress is a customer's progress with one thing of the programme: a tier, a challenge, a reward. Its data is a
+// document of its kind. It is guarded by the version of its customer. As JSON it is the effect of an event: the
+// progress after the event, without data if it was removed.
 type Progress struct {
-	Customer ID `json:"-"` // whose event it is
+	Customer ID `json:"-"` // the customer of the event
 	ProgressKey
 	Data  json.RawMessage `json:"data,omitempty"`
 	DueAt time.Time       `json:"due_at,omitzero"` // when it must be looked at next; zero: never
@@ -69,8 +67,8 @@ func (s *Progress) Before(o *Progress) bool {
 	return CompareProgress(s.ProgressKey, o.ProgressKey) < 0
 }
 
-// CompareProgress orders rows of progress by kind and then key, the order in which they are
-// written and locked everywhere.
+// CompareProgress orders rows of progress by kind and then key, the order in which they are written and locked
+// everywhere.
 func CompareProgress(a, b ProgressKey) int {
 	if a.Kind != b.Kind {
 		return int(a.Kind) - int(b.Kind)

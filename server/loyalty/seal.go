@@ -11,7 +11,7 @@ import (
 // KeySize is the length of a customer's key in bytes (AES-256).
 const KeySize = 32
 
-// Reseal seals what one customer's key opens under another's, bound to a row.
+// Reseal opens a text with one customer's key and seals it under another's, bound to a row.
 func Reseal(from, to, sealed []byte, was, is ID) ([]byte, error) {
 	if sealed == nil || from == nil || to == nil {
 		return nil, nil
@@ -23,8 +23,8 @@ func Reseal(from, to, sealed []byte, was, is ID) ([]byte, error) {
 	return Seal(to, is[:], plain)
 }
 
-// OpenAttributes reads the personal attributes of a row, which were sealed for that row alone:
-// moved to another one they do not open.
+// OpenAttributes reads the personal attributes of a row. They were sealed for that row alone and do not open in another
+// one.
 func OpenAttributes(key, sealed []byte, row ID) (personal map[string]json.RawMessage, err error) {
 	plain, err := Open(key, row[:], sealed)
 	if err == nil {
@@ -42,8 +42,8 @@ func NewCustomerKey() []byte {
 	return key
 }
 
-// Seal encrypts under a customer's key (AES-256-GCM, random nonce in front).
-// bound is the row the text belongs to: moved elsewhere it does not open.
+// Seal encrypts under a customer's key (AES-256-GCM, random nonce in front). bound is the row that the text belongs to;
+// in another row it does not open.
 func Seal(key, bound, plain []byte) ([]byte, error) {
 	gcm, err := aead(key)
 	if err != nil {
@@ -56,8 +56,7 @@ func Seal(key, bound, plain []byte) ([]byte, error) {
 	return gcm.Seal(nonce, nonce, plain, bound), nil
 }
 
-// Open decrypts what Seal made. It fails when the key is gone or another, or
-// when a byte was changed.
+// Open decrypts what Seal made. It fails without the key, with another key, or if a byte was changed.
 func Open(key, bound, sealed []byte) ([]byte, error) {
 	gcm, err := aead(key)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
-// The metrics that are not folded from the journal: states, which are photographed, and
-// what never became an event. They stay when everything else is folded anew.
+// The metrics that are not folded from the journal: states, which come from snapshots, and counts without events. They
+// stay when everything else is folded anew.
 const (
 	MetricMembers     = "members"
 	MetricActive      = "active_customers"
@@ -24,26 +24,26 @@ const (
 // KeptMetrics lists them.
 var KeptMetrics = []string{MetricMembers, MetricActive, MetricOutstanding, MetricDebt, MetricTiers, MetricRefused}
 
-// What figures are broken down by, where more than one metric is.
+// The dimensions of breakdowns that more than one metric has.
 const (
 	ByCode = "code"
 	ByTier = "tier"
 )
 
-// FigureKey says which part of a metric a figure is: all of it without By.
+// FigureKey is the part of a metric that a figure is about: all of it if By is empty.
 type FigureKey struct {
-	By       string // what it is broken down by: store, channel …
+	By       string // the dimension: store, channel …
 	Currency string // of money, in capitals; empty: the programme's
 	Name     string // the store, the channel …; empty: none was named
 }
 
-// figureSeparator stands between the parts of a key. Texts of callers have it replaced.
+// figureSeparator separates the parts of a key. In callers' texts it is replaced.
 const figureSeparator = "\x1f"
 
-// figureName is how long a name can be, in characters: what callers write is any text.
+// figureName is the longest name, in characters, because callers may write any text.
 const figureName = 100
 
-// NewFigureKey makes a key of texts that may be anything.
+// NewFigureKey makes a key of arbitrary texts.
 func NewFigureKey(by, currency, name string) FigureKey {
 	return FigureKey{by, figureText(strings.ToUpper(currency)), figureText(name)}
 }
@@ -65,7 +65,7 @@ func figureText(text string) string {
 	return text
 }
 
-// String returns the key as it is kept. All parts of one breakdown begin with its name.
+// String returns the key as it is stored. All parts of one breakdown begin with its name.
 func (k FigureKey) String() string {
 	return k.By + figureSeparator + k.Currency + figureSeparator + k.Name
 }
@@ -77,7 +77,7 @@ func ParseFigureKey(text string) (k FigureKey) {
 	return k
 }
 
-// Figure is what came together of a metric on one day, or what was there at its end.
+// Figure is the sum of a metric on one day, or its state at the end of the day.
 type Figure struct {
 	Metric string
 	Key    FigureKey
@@ -91,47 +91,46 @@ type PointMove struct {
 	Points   int64
 }
 
-// FiguredEvent is an event as figures see it: ID, Customer, Parent, At, Action,
-// Transaction, Effects and, of a checkout and a derived point_add, Data.
+// FiguredEvent is an event for figures: ID, Customer, Parent, At, Action, Transaction, Effects and, of a checkout and a
+// derived point_add, Data.
 type FiguredEvent struct {
 	Event
 	Moves  []PointMove
 	Joined time.Time // when the profile under which it was recorded was made, which never changes
 }
 
-// FiguredPurchase is what figures must know of a purchase whose checkout they do not have
-// at hand.
+// FiguredPurchase is what figures need of a purchase whose checkout is not in the piece.
 type FiguredPurchase struct {
 	Checkout                 ID // the checkout event
 	Store, Channel, Currency string
 }
 
-// FigurePiece is a part of the tail with what figures are made of.
+// FigurePiece is a part of the tail with the data for figures.
 type FigurePiece struct {
 	Events []FiguredEvent
-	// Purchases are those that its events accepted later than they were made, or gave back.
+	// Purchases are those that its events accepted after the checkout, or refunded.
 	Purchases map[string]FiguredPurchase
-	// Refunded is how much of purchases was counted as given back; the fold moves it on.
+	// Refunded is how much of each purchase was counted as refunded; the fold updates it.
 	Refunded map[string]money.Parts
 }
 
-// StatisticsState says what the figures are made of. The zero state: nothing yet.
+// StatisticsState is what the figures were folded from. The zero state: nothing was folded yet.
 type StatisticsState struct {
 	Zone         string // whose days they count
 	Version      int64  // of the programme that had this zone
 	Generation   int64  // grows when everything is folded anew
-	Behind       int64  // so many events of the tail are not counted
-	Whole        bool   // what was recorded before there was a tail is in it
+	Behind       int64  // events of the tail that are not counted
+	Whole        bool   // events recorded before the tail began are included
 	Photographed time.Time
 }
 
-// Photograph is what there was at an instant.
+// Photograph is the state of the programme at an instant.
 type Photograph struct {
 	At              time.Time
 	Members, Active int64
 	Outstanding     big.Int // points that customers hold, free or reserved
 	Debt            big.Int
-	Tiers           map[string]int64 // members by the tier that they have
+	Tiers           map[string]int64 // members by their tier
 }
 
 // FigureQuery selects figures of some metrics.
@@ -139,27 +138,25 @@ type FigureQuery struct {
 	Metrics     []string
 	By          string
 	First, Last int         // days
-	Keys        []FigureKey // those alone; nil: all of By
+	Keys        []FigureKey // only those; nil: all of By
 }
 
 // StatisticsStore keeps the figures, which follow the tail.
 type StatisticsStore interface {
 	TailStore
-	// StatisticsState reads the state; zero: there is none.
+	// StatisticsState reads the state; zero if there is none.
 	StatisticsState(ctx context.Context) (StatisticsState, error)
-	// SwapStatistics puts the zone, version and generation of after in the place of before's;
-	// false: they were others. With another generation everything but KeptMetrics is folded
-	// from the tail's beginning.
+	// SwapStatistics replaces the zone, version and generation of before by those of after; false: the stored ones
+	// differ. A new generation has everything but KeptMetrics folded from the tail's beginning.
 	SwapStatistics(ctx context.Context, before, after StatisticsState) (bool, error)
-	// FoldFigures takes the next events of the tail into the figures, limit at most,
-	// together with the position there, and says how many they were; last: nothing
-	// follows. It fails with ErrBatchConflict where another generation began.
+	// FoldFigures adds at most limit further events of the tail to the figures, together with the position there, and
+	// returns how many they were; last: nothing follows. It fails with ErrBatchConflict if another generation began.
 	FoldFigures(ctx context.Context, generation int64, limit int, fold func(*FigurePiece) []Figure) (events int, last bool, err error)
-	// Photograph looks at what there is; since: who did something after it is active.
+	// Photograph reads the present state; a customer with an event after since is active.
 	Photograph(ctx context.Context, now, since time.Time) (Photograph, error)
-	// KeepPhotograph puts figures in the place of those of the same day and metrics.
+	// KeepPhotograph replaces the figures of the same day and metrics.
 	KeepPhotograph(ctx context.Context, at time.Time, day int, figures []Figure) error
-	// Figures gives figures one by one, those of one metric and key together. Each has the
-	// figure until it returns.
+	// Figures reads figures one by one, those of one metric and key in sequence. each may use a figure only until it
+	// returns.
 	Figures(ctx context.Context, q FigureQuery, each func(*Figure)) error
 }

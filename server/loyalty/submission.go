@@ -7,9 +7,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
-// heavyData is the size of the data, in bytes, from which a submission is decided on
-// a worker of its own: those of other callers, which take a millisecond, do not wait
-// for the thousands of lines of one purchase.
+// heavyData is the size of the data, in bytes, from which a submission is decided on a worker of its own, so that other
+// callers' submissions, which take a millisecond, do not wait for the thousands of lines of one purchase.
 const heavyData = 32 << 10
 
 // Heavy reports whether a submission is decided apart from those of other callers.
@@ -21,27 +20,25 @@ type Submission struct {
 	Customer   string // the customer's identifier, or the value of ExternalID
 	ExternalID string // names the external id field that Customer is a value of
 	Action     string
-	// Sender is the access key that asks, or what stands in its place (ActorOf); empty: the
-	// platform itself. The journal keeps it.
+	// Sender is the access key of the request, or what stands in its place (ActorOf); empty: the platform itself. The
+	// journal keeps it.
 	Sender string
 	Data   json.RawMessage // an object; empty counts as {}
 	// Checked says that the data has passed its action's schema already.
 	Checked bool
-	// At is the path of the event inside the request, such as events[3].; it
-	// stands before the field names of errors.
+	// At is the path of the event inside the request, such as events[3].; it stands before the field names of errors.
 	At          string
 	Idempotency *Idempotency // nil: the caller sent no key
-	// Refusal, where it is set, is why the request was refused before it became an
-	// event. Nothing is tried: an earlier answer is found, or this one is kept.
+	// Refusal, if set, is why the request was refused before it became an event. Nothing is tried: an earlier answer is
+	// found, or this one is stored.
 	Refusal *Refusal
-	// Operation says that an operation of another API asks, which may cause the
-	// events that cannot be submitted.
+	// Operation says that an operation of another API submits it, which may cause events that cannot be submitted
+	// otherwise.
 	Operation bool
-	// Imported says that it happened in another system, which rewarded it: nothing is
-	// given for it, but figures and tiers take it in.
+	// Imported says that it happened in another system, which rewarded it: it gives nothing, but counts for figures and
+	// tiers.
 	Imported bool
-	// Chance is what its wheels and codes are drawn from; zero: the system's secure source. Only
-	// a demonstration brings its own.
+	// Chance is the seed of its wheels and codes; zero: the system's secure source. Only a demonstration sets it.
 	Chance [32]byte
 	// Guest says that a checkout may be for an unknown customer.
 	Guest bool
@@ -57,13 +54,13 @@ type Refusal struct {
 type Idempotency struct {
 	AnswerKey
 	Hash [32]byte // of method, path and body; in a bulk of method, path and the event
-	// Whole is what the key stands for where the submission is one event of a bulk:
-	// method and path. The key is refused for another one, whatever the event.
+	// Whole is what the key stands for if the submission is one event of a bulk: method and path. The key is refused
+	// for another bulk, whatever the event.
 	Whole [32]byte
 	// Render makes the answer to store, without the customer. It runs inside the
 	// engine, before the commit, and must not block.
 	Render func(Outcome, error) (status int, body []byte)
-	// Language names the languages of what Render rendered, for Answer.Language; nil: the answer has no texts.
+	// Language returns the languages of what Render rendered, for Answer.Language; nil: the answer has no texts.
 	Language func() string
 	// Block makes the part of a successful answer that shows the customer; nil: the
 	// answer shows none.
@@ -77,32 +74,30 @@ func (i *Idempotency) WholeKey() AnswerKey { return AnswerKey{AccessKey: i.Acces
 type Outcome struct {
 	Customer Customer // after the event
 	Events   []Event  // every event recorded, parent first
-	// Value is what an operation answers besides, such as the result of a spin.
+	// Value is what an operation answers besides the events, such as the result of a spin.
 	Value any
-	// Replayed is the stored answer of an earlier submission under the same
-	// idempotency key; then nothing else is set.
+	// Replayed is the stored answer of an earlier submission under the same idempotency key; then nothing else is set.
 	Replayed *Answer
-	// Warnings are the codes of a purchase that it was recorded without, each with
-	// the failure that refuses it elsewhere.
+	// Warnings are the codes that a purchase was recorded without, each with the error that would otherwise refuse it.
 	Warnings []*Error
-	// Trace explains a preview: one entry for every rule that spoke.
+	// Trace explains a preview: one entry for every verdict of a rule.
 	Trace []Verdict
 	// Touched lists the lots a preview would change.
 	Touched []LotChange
 }
 
-// Result is the fate of one submission of a bulk.
+// Result is the result of one submission of a bulk.
 type Result struct {
 	Outcome Outcome
 	Err     error
 }
 
-// Verdict is what one rule said in a preview.
+// Verdict is the verdict of one rule in a preview.
 type Verdict struct {
 	Rule    string         // such as module, standing, earn, burn, expiry
 	Verdict string         // applied, skipped or refused
 	Reason  string         // translation key of the explanation
-	Input   map[string]any // what the rule looked at
+	Input   map[string]any // what the rule read
 	Points  int64          // what it gave or took
 }
 
@@ -116,9 +111,8 @@ type LotChange struct {
 type AnswerKey struct {
 	AccessKey string
 	Key       string
-	// Place is which event of a bulk it is the answer to, counted from 1; 0: the
-	// request itself. It is no part of the key's text, so that no key that a caller
-	// chooses can be that of an event of a bulk.
+	// Place is the event of a bulk that it answers, counted from 1; 0: the request itself. It is no part of the key's
+	// text, so that a key chosen by a caller can never equal that of an event of a bulk.
 	Place int
 }
 
@@ -127,17 +121,16 @@ type Answer struct {
 	AnswerKey
 	Hash   [32]byte // of method, path and body
 	Status int
-	Body   []byte // sealed under the customer's key, or the deployment's where Customer is zero
-	// Block is the customer as the answer shows them, sealed as Body is; empty where
-	// it shows none. It is kept apart, because whether it may be shown is decided
-	// when the answer goes out, a repeated one too.
+	Body   []byte // sealed under the customer's key, or the deployment's if Customer is zero
+	// Block is the customer as the answer shows them, sealed as Body is; empty if it shows none. It is kept apart,
+	// because whether it may be shown is decided whenever the answer is sent, also repeated.
 	Block    []byte
 	Customer ID
 	At       time.Time
-	// Language names the languages of the texts in the body, as Content-Language does; empty where
-	// it has none, and in rows from before they were kept.
+	// Language is the languages of the texts in the body, as in Content-Language; empty if it has none, or if they were
+	// not recorded.
 	Language string
-	// Clear says that the row has the key itself, as answers had before they were
-	// kept under a hash of it. Such rows are found for as long as they live.
+	// Clear says that the row has the key itself, while newer rows have a hash of it. Such rows are found for as long
+	// as they live.
 	Clear bool
 }

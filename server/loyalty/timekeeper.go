@@ -7,14 +7,13 @@ import (
 	"time"
 )
 
-// MaxSkew is how far this node's clock may be from the database's. Beyond it the node
-// applies nothing that is due and does no job: a clock that is ahead would let points
-// expire and delete answers for good.
+// MaxSkew is how far this node's clock may be from the database's. Beyond it the node applies nothing that is due and
+// does no job: a clock that is ahead would expire points and delete answers for good.
 const MaxSkew = time.Minute
 
-// MaxStep is how far a clock may be ahead of the last instant that is known to be right, where the
-// database has no clock of its own. Beyond it nothing due is applied until an operator says that the
-// clock is right: one start with a clock that is a year ahead would let every point expire for good.
+// MaxStep is how far a clock may be ahead of the last instant known to be right, if the database has no clock of its
+// own. Beyond it nothing due is applied until an operator confirms the clock: one start with a clock that is a year
+// ahead would expire every point for good.
 const MaxStep = 24 * time.Hour
 
 // How often the database is asked for its time, and how long it may take.
@@ -23,49 +22,49 @@ const (
 	skewTime  = 3 * time.Second
 )
 
-// DatabaseClock tells the time of the database, which all nodes share.
+// DatabaseClock returns the time of the database, which all nodes share.
 type DatabaseClock interface {
 	DatabaseTime(ctx context.Context) (time.Time, error)
 }
 
-// Timekeeper holds this node's clock to the database's.
+// Timekeeper compares this node's clock with the database's.
 type Timekeeper struct {
 	database DatabaseClock
 	clock    func() time.Time
 	report   func(error)
-	accepted time.Time       // until when the clock is believed whatever was known before
-	stepped  func(time.Time) // nil: steps are not looked for
+	accepted time.Time       // until this instant the clock is trusted, whatever was known before
+	stepped  func(time.Time) // nil: steps are not detected
 
 	lock sync.Mutex
-	// The database's time, and this node's monotonic instant, when it was last asked: a
-	// clock that is set between two questions is noticed at once.
+	// The database's time when it was last asked, and this node's monotonic instant: a clock that is set between two
+	// requests is noticed at once.
 	there, here time.Time
 	off         bool
-	// right is the last time of day that is known to be right, and since this node's monotonic
-	// instant then; right is zero where nothing is known.
+	// right is the last instant known to be right, and since this node's monotonic instant at that time; right is zero
+	// if nothing is known.
 	right, since time.Time
 	ahead        bool
-	looked       bool // for a step, at least once
+	looked       bool // a step was looked for at least once
 }
 
-// TimekeeperOptions are what a Timekeeper is made of.
+// TimekeeperOptions configures a Timekeeper.
 type TimekeeperOptions struct {
 	Database DatabaseClock
 	// Clock is this node's time of day; nil: the system's.
 	Clock func() time.Time
-	// Report hears when the clock goes wrong; nil: it is not told.
+	// Report is called when the clock becomes wrong; nil: no call.
 	Report func(error)
-	// Stepped has steps of the clock looked for, which only a database without a clock of its own
-	// needs. It hears the last instant known to be right when the clock is found ahead, so that the
-	// next start knows it too, and the zero time once the clock is believed again.
+	// Stepped enables the detection of steps of the clock, which only a database without a clock of its own needs. When
+	// the clock is found ahead, Stepped gets the last instant known to be right, so that the next start knows it too;
+	// once the clock is trusted again, it gets the zero time.
 	Stepped func(right time.Time)
 	// Right is the last instant known to be right before this start; zero: nothing is known.
 	Right time.Time
-	// Accepted is until when an operator says that the clock is right; zero: nothing was said.
+	// Accepted is until when an operator confirms the clock; zero: not confirmed.
 	Accepted time.Time
 }
 
-// NewTimekeeper makes a Timekeeper, which trusts the clock until Check was called.
+// NewTimekeeper makes a Timekeeper, which trusts the clock until Check is called.
 func NewTimekeeper(o TimekeeperOptions) *Timekeeper {
 	k := &Timekeeper{database: o.Database, clock: o.Clock, report: o.Report, accepted: o.Accepted, stepped: o.Stepped, right: o.Right, since: time.Now()}
 	if k.clock == nil {
@@ -77,7 +76,7 @@ func NewTimekeeper(o TimekeeperOptions) *Timekeeper {
 	return k
 }
 
-// Now returns this node's time, held to the database's where they are further apart than MaxSkew.
+// Now returns this node's time, or the database's if they are further apart than MaxSkew.
 func (k *Timekeeper) Now() time.Time {
 	now, expected, known := k.times()
 	if skew := now.Sub(expected); known && (skew > MaxSkew || skew < -MaxSkew) {
@@ -93,7 +92,7 @@ func (k *Timekeeper) Skew() (time.Duration, bool) {
 	return now.Sub(expected), known
 }
 
-// times are this node's time and what it is by the database's.
+// times returns this node's time, and the same moment by the database's clock.
 func (k *Timekeeper) times() (now, expected time.Time, known bool) {
 	k.lock.Lock()
 	there, here := k.there, k.here
@@ -105,8 +104,7 @@ func (k *Timekeeper) times() (now, expected time.Time, known bool) {
 	return now, there.Add(time.Since(here)), true
 }
 
-// Trusted fails with ErrClockOff where this node's clock is too far from the
-// database's.
+// Trusted fails with ErrClockOff if this node's clock is too far from the database's.
 func (k *Timekeeper) Trusted() error {
 	if err := k.inStep(); err != nil {
 		return err
@@ -132,8 +130,8 @@ func (k *Timekeeper) Trusted() error {
 	return err
 }
 
-// inStep fails with ErrClockOff while the clock is more than MaxStep beyond what is known to be
-// right. Otherwise it takes the clock's time for right.
+// inStep fails with ErrClockOff while the clock is more than MaxStep beyond the last instant known to be right.
+// Otherwise the clock's time becomes that instant.
 func (k *Timekeeper) inStep() error {
 	if k.stepped == nil {
 		return nil
@@ -142,7 +140,7 @@ func (k *Timekeeper) inStep() error {
 	k.lock.Lock()
 	latest := k.right.Add(here.Sub(k.since) + MaxStep)
 	ahead, right := !k.right.IsZero() && now.After(latest) && now.After(k.accepted), k.right
-	changed := ahead != k.ahead || !k.looked // an earlier start may have left that the clock was ahead
+	changed := ahead != k.ahead || !k.looked // an earlier start may have recorded that the clock was ahead
 	k.ahead, k.looked = ahead, true
 	if !ahead {
 		k.right, k.since = now, here
@@ -163,18 +161,18 @@ func (k *Timekeeper) inStep() error {
 	return err
 }
 
-// ClockStep says that a clock is more than MaxStep ahead of the last instant known to be right.
+// ClockStep is the failure of a clock that is more than MaxStep ahead of the last instant known to be right.
 type ClockStep struct{ Now, Right time.Time }
 
-// Error says what to do.
+// Error describes the step and what to do about it.
 func (s *ClockStep) Error() string {
 	return fmt.Sprintf("this machine's clock says %s, but the last instant known to be right is %s: nothing due is applied and no job runs "+
 		"until the clock is set right, or LOYALTY_CLOCK_TRUSTED=%s says that it is",
 		s.Now.Format(time.RFC3339), s.Right.Format(time.RFC3339), s.Now.Format(time.DateOnly))
 }
 
-// Check compares with the database's clock. It fails with ErrClockOff where they are
-// too far apart; that the database does not answer changes nothing.
+// Check compares with the database's clock. It fails with ErrClockOff if they are too far apart. A database that does
+// not answer changes nothing.
 func (k *Timekeeper) Check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, skewTime)
 	defer cancel()
@@ -189,7 +187,7 @@ func (k *Timekeeper) Check(ctx context.Context) error {
 	return k.Trusted()
 }
 
-// Watch compares again and again until ctx ends.
+// Watch compares repeatedly until ctx ends.
 func (k *Timekeeper) Watch(ctx context.Context) {
 	tick := time.NewTicker(skewEvery)
 	defer tick.Stop()

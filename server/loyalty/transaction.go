@@ -9,7 +9,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
-// NoteGift notes the points of a campaign with the purchase.
+// NoteGift records the points of a campaign with the purchase.
 func (t *Transaction) NoteGift(campaign string, line *Line, n int64) {
 	g := PurchaseGift{Campaign: campaign, Points: n, Left: n}
 	if line != nil {
@@ -18,18 +18,16 @@ func (t *Transaction) NoteGift(campaign string, line *Line, n int64) {
 	t.Detail.Gifts = append(t.Detail.Gifts, g)
 }
 
-// LineReturn is a line of which pieces came back, as they were noted, with the points taken for
-// them.
+// LineReturn is a line with returned pieces, and the points taken for them.
 type LineReturn struct {
 	Line   *Line
 	Points int64
 }
 
-// TakeGifts tells on a refund's event what of the n points that it takes are those
-// of campaigns: of returned lines, by what each campaign gave for those lines; else
-// by what is left of the gifts and of the other points. Whole points are told once
-// they are complete, so that returns one by one add up to what was given. t.Earned
-// is what was left before.
+// TakeGifts records on a refund's event how many of the n points that it takes are those of campaigns. For returned
+// lines they follow from what each campaign gave for those lines, otherwise from the proportion of the remaining gifts
+// to the remaining points. Points are floored over all returns so far, so that single returns add up to what was given.
+// t.Earned is the value before the refund.
 func (t *Transaction) TakeGifts(e *Event, n int64, lines []LineReturn) {
 	if len(t.Detail.Gifts) == 0 || n == 0 {
 		return
@@ -57,8 +55,8 @@ func (t *Transaction) TakeGifts(e *Event, n int64, lines []LineReturn) {
 	t.Detail.Gifts = gifts
 }
 
-// takeFromLines shares the points of returned lines: each campaign's part of a
-// line, as AddBonus shared it, grows with all that was taken back for the line.
+// takeFromLines shares the points of returned lines: each campaign's part of a line, as AddBonus shared it, grows with
+// the points taken back for the line.
 func (t *Transaction) takeFromLines(gifts []PurchaseGift, took []int64, lines []LineReturn) {
 	back := make(map[ID]LineReturn, len(lines))
 	for _, l := range lines {
@@ -71,7 +69,7 @@ func (t *Transaction) takeFromLines(gifts []PurchaseGift, took []int64, lines []
 		}
 		shares, err := t.shares(g.Points)
 		if err != nil {
-			continue // it was shared once: it can be again
+			continue // it was shared once, so it can be shared again
 		}
 		for k, share := range shares {
 			took[i] += back[t.Detail.Items[k].Event].part(share.Points)
@@ -80,8 +78,7 @@ func (t *Transaction) takeFromLines(gifts []PurchaseGift, took []int64, lines []
 	}
 }
 
-// part is what goes of the points that a campaign gave for the line; nothing of a line that did
-// not come back.
+// part is how many of the points that a campaign gave for the line are taken back; 0 for a line that did not come back.
 func (b LineReturn) part(given int64) int64 {
 	if b.Line == nil || given == 0 {
 		return 0
@@ -91,9 +88,8 @@ func (b LineReturn) part(given int64) int64 {
 	return max(0, after-before)
 }
 
-// AddBonus adds the points of a campaign to a purchase that was just accepted: to
-// the line that they are for, or, as points_rewarded is, over all lines by their
-// subtotals, so that the return of a line takes its share.
+// AddBonus adds the points of a campaign to a purchase that was just accepted: to their line, or over all lines by
+// their subtotals, as points_rewarded is spread, so that the return of a line takes its share.
 func (t *Transaction) AddBonus(line *Line, n int64) error {
 	t.Earned, t.OriginalEarned, t.Detail.Bonus = t.Earned+n, t.OriginalEarned+n, t.Detail.Bonus+n
 	if line != nil {
@@ -111,8 +107,7 @@ func (t *Transaction) AddBonus(line *Line, n int64) error {
 	return nil
 }
 
-// shares spreads points over the lines of a purchase by their subtotals; only the
-// points of what it gives mean anything.
+// shares spreads points over the lines of a purchase by their subtotals; only the points of the returned lines are set.
 func (t *Transaction) shares(n int64) ([]Line, error) {
 	shares := make([]Line, len(t.Detail.Items))
 	lines := make([]*Line, len(shares))
@@ -122,8 +117,7 @@ func (t *Transaction) shares(n int64) ([]Line, error) {
 	return shares, SpreadPoints(n, lines)
 }
 
-// Counted returns the purchase's counts, to be changed: a copy of its own, made once, because
-// thousands of lines may count.
+// Counted returns the purchase's counts, to be changed: a copy that is made once, because thousands of lines may count.
 func (t *Transaction) Counted() []Counting {
 	if !t.counts {
 		t.Detail.Counted, t.counts = slices.Clone(t.Detail.Counted), true
@@ -131,8 +125,8 @@ func (t *Transaction) Counted() []Counting {
 	return t.Detail.Counted
 }
 
-// Currency returns what a purchase was paid in, as its sender wrote it; empty if none was sent: it
-// is the programme's then.
+// Currency returns the currency of a purchase, as its sender wrote it; empty if none was sent, which means the
+// programme's.
 func (t *Transaction) Currency() string {
 	var text string
 	if raw, ok := t.Detail.Attributes["currency"]; ok && json.Unmarshal(raw, &text) != nil {
@@ -141,8 +135,8 @@ func (t *Transaction) Currency() string {
 	return text
 }
 
-// Reduce takes points off what a pending purchase promises: from those that hang
-// on no line first, then from its lines.
+// Reduce takes points off the pending points of a purchase: first from those that belong to no line, then from its
+// lines.
 func (t *Transaction) Reduce(n int64) {
 	lines := int64(0)
 	for _, l := range t.Detail.Items {
@@ -157,9 +151,8 @@ func (t *Transaction) Reduce(n int64) {
 	}
 }
 
-// SpreadPoints shares points over lines by subtotal, so that the shares add up to the
-// whole: each line gets what the running sum of subtotals is due beyond what
-// the lines before it got.
+// SpreadPoints shares points over lines by subtotal, so that the shares add up to the whole: each line gets the share
+// of the running sum of subtotals, less what the lines before it got.
 func SpreadPoints(whole int64, lines []*Line) error {
 	var total, running money.Amount
 	for _, l := range lines {
@@ -181,7 +174,7 @@ func SpreadPoints(whole int64, lines []*Line) error {
 	return nil
 }
 
-// TransactionState is where a purchase stands.
+// TransactionState is the state of a purchase.
 type TransactionState string
 
 // The states of a purchase.
@@ -196,8 +189,8 @@ const (
 // TransactionStates lists the states a stored purchase can be in.
 var TransactionStates = []TransactionState{Pending, Accepted, Rejected, Refunded}
 
-// TransactionMoves is the specification's table: trigger, state before, state
-// after. "checkout" leads to pending where the module checkout_accept is on.
+// TransactionMoves is the specification's table: trigger, state before, state after. "checkout" leads to pending if the
+// module checkout_accept is on.
 var TransactionMoves = map[string]map[TransactionState]TransactionState{
 	"checkout_accept": {Pending: Accepted},
 	"checkout_reject": {Pending: Rejected},
@@ -211,7 +204,7 @@ var TransactionMoves = map[string]map[TransactionState]TransactionState{
 // exact; points are whole.
 type Transaction struct {
 	Customer ID     // of the row
-	Holder   ID     // whose purchase it is: another than Customer once that one was merged
+	Holder   ID     // the customer who has the purchase: differs from Customer once that one was merged
 	Name     string // the caller's transaction_id
 	PurchaseOpening
 	PurchaseState
@@ -220,8 +213,8 @@ type Transaction struct {
 	UpdatedAt     time.Time
 	Detail        TransactionDetail
 
-	// Pieces is in how many rows of their own the store had the lines when it was read; 0: they
-	// were in the purchase's row. Only the store looks at it, to write those that changed.
+	// Pieces is the number of separate rows in which the store had the lines when it read the purchase; 0: they were in
+	// the purchase's row. Only the store uses it, to write the changed rows.
 	Pieces int
 
 	Dirty bool // changed in this batch
@@ -230,7 +223,7 @@ type Transaction struct {
 	counts bool // Detail.Counted is this copy's own
 }
 
-// The parts of a purchase, each as an event tells it (see TransactionEffect).
+// The parts of a purchase, each as an event records it (see TransactionEffect).
 
 // PurchaseOpening is how a purchase began.
 type PurchaseOpening struct {
@@ -239,12 +232,12 @@ type PurchaseOpening struct {
 	CheckoutDate time.Time `json:"checkout_date"` // effective
 }
 
-// PurchaseState is where a purchase stands.
+// PurchaseState is the changing part of a purchase.
 type PurchaseState struct {
 	State      TransactionState `json:"state"`
 	Total      money.Parts      `json:"total"` // reduced by refunds
 	Refunded   money.Parts      `json:"refunded"`
-	Earned     int64            `json:"earned"` // what refunds left of it; while pending what it promises
+	Earned     int64            `json:"earned"` // less refunds; while pending, the pending points
 	Burned     int64            `json:"burned"`
 	AutoAccept time.Time        `json:"auto_accept,omitzero"`  // zero: by hand
 	AutoReject bool             `json:"auto_reject,omitempty"` // at AutoAccept it is rejected instead
@@ -259,24 +252,24 @@ type PurchaseOrigin struct {
 // PurchaseUses are what a purchase used, gave and counted for.
 type PurchaseUses struct {
 	Burn    []points.Portion `json:"burn,omitempty"`    // lots held or burned, less what came back
-	Bonus   int64            `json:"bonus,omitempty"`   // of the original earned points: what campaigns gave
+	Bonus   int64            `json:"bonus,omitempty"`   // the part of the original earned points that campaigns gave
 	Gifts   []PurchaseGift   `json:"gifts,omitempty"`   // Bonus by campaign
 	Coupons []RedeemedCoupon `json:"coupons,omitempty"` // that it redeemed
-	Cards   []CardPayment    `json:"cards,omitempty"`   // what refunds of parts gave back to gift cards
+	Cards   []CardPayment    `json:"cards,omitempty"`   // what partial refunds gave back to gift cards
 	Unused  []string         `json:"unused,omitempty"`  // offers that it names and could not use
 	Counted []Counting       `json:"counted,omitempty"` // towards challenges, until its refund takes that back
 	// Runs and Referral are what else it brought, until it is undone.
 	Runs     []CampaignRun  `json:"runs,omitempty"`
 	Referral []ReferralPart `json:"referral,omitempty"`
 	Returned bool           `json:"returned,omitempty"` // it is undone
-	// AcceptedAt is when it was accepted, where that was later than its date; it counts from then on.
+	// AcceptedAt is when it was accepted, if that was later than its date; it counts from then on.
 	AcceptedAt time.Time `json:"accepted_at,omitzero"`
 }
 
-// TransactionDetail is what is stored of a purchase as one document.
+// TransactionDetail is the part of a purchase that is stored as one document.
 type TransactionDetail struct {
-	// Attributes are those of the checkout but its items; item events inherit
-	// them. Personal ones are sealed in Personal, bound to the checkout's id.
+	// Attributes are those of the checkout without its items; item events inherit them. Personal ones are sealed in
+	// Personal, bound to the checkout's id.
 	Attributes     map[string]json.RawMessage `json:"attributes,omitempty"`
 	Personal       []byte                     `json:"personal,omitempty"`
 	PointsRewarded *int64                     `json:"points_rewarded,omitempty"`
@@ -299,10 +292,10 @@ type Line struct {
 	// clear until its event is written.
 	Own map[string]json.RawMessage `json:"-"`
 
-	Changed bool `json:"-"` // since an event told it: the next one does, by Lines
+	Changed bool `json:"-"` // since the last event that recorded it: the next one does, in Lines
 }
 
-// LineFigures are the points of a line, and what came back of it.
+// LineFigures are the points of a line, and its returns.
 type LineFigures struct {
 	Points    int64 `json:"points"`               // with those of campaigns
 	Bonus     int64 `json:"bonus,omitempty"`      // of Points: what campaigns gave
@@ -310,13 +303,13 @@ type LineFigures struct {
 	TakenBack int64 `json:"taken_back,omitempty"` // points of the returned pieces
 }
 
-// Return notes pieces that were given back, and the points taken back for them.
+// Return records returned pieces, and the points taken back for them.
 func (l *Line) Return(pieces, taken int64) {
 	l.Returned, l.TakenBack, l.Changed = l.Returned+pieces, l.TakenBack+taken, true
 }
 
-// CameBack reports whether everything that was paid for was given back: each piece of each line that
-// cost something, or of every line where none did.
+// CameBack reports whether everything that was paid for was returned: each piece of each line that cost something, or
+// of every line if none did.
 func (t *Transaction) CameBack() bool {
 	lines := t.Detail.Items
 	free := !slices.ContainsFunc(lines, func(l Line) bool { return l.Subtotal != 0 })
@@ -324,8 +317,8 @@ func (t *Transaction) CameBack() bool {
 	return len(lines) > 0 && !slices.ContainsFunc(lines, kept)
 }
 
-// TakeRuns takes the runs for which is holds off the purchase, because what they gave is being taken
-// back, and returns them.
+// TakeRuns removes the runs that satisfy is from the purchase and returns them, because what they gave is being taken
+// back.
 func (t *Transaction) TakeRuns(is func(CampaignRun) bool) (runs []CampaignRun) {
 	var left []CampaignRun
 	for _, run := range t.Detail.Runs {
@@ -365,8 +358,7 @@ func (t *Transaction) Effect() *TransactionEffect {
 	return e
 }
 
-// Follow takes over what the same event told of lines before, where it tells nothing
-// newer itself.
+// Follow keeps what the same event recorded of lines before, unless it records something newer itself.
 func (e *TransactionEffect) Follow(before *TransactionEffect) {
 	if before == nil || len(before.Lines) == 0 {
 		return
@@ -382,9 +374,8 @@ func (e *TransactionEffect) Follow(before *TransactionEffect) {
 	}
 }
 
-// Move takes the purchase along the table of states. A pending purchase is the only one that can be
-// accepted, rejected or updated (error 911001 otherwise, by the specification); refunds need an
-// accepted one.
+// Move changes the purchase's state by the table. Only a pending purchase can be accepted, rejected or updated (error
+// 911001 otherwise, by the specification); refunds need an accepted one.
 func (t *Transaction) Move(trigger string) error {
 	next, ok := TransactionMoves[trigger][t.State]
 	switch {
@@ -397,16 +388,15 @@ func (t *Transaction) Move(trigger string) error {
 	return ErrTransactionNotFound.At("data.transaction_id")
 }
 
-// Reservation holds points for a purchase to come, by transaction_id. Its lots
-// do not expire while they are held.
+// Reservation holds points for a later purchase, by transaction_id. Its lots do not expire while they are held.
 type Reservation struct {
 	Customer    ID
 	Transaction string
 	Hold        []points.Portion
 }
 
-// Clone copies what a rule may change. Gifts and runs are clipped instead of copied: they are only
-// ever added to, and an addition makes a list of its own.
+// Clone copies what a rule may change. Gifts and runs are clipped instead of copied: they are only appended to, and
+// appending makes a new list.
 func (t *Transaction) Clone() *Transaction {
 	c := *t
 	c.counts = false

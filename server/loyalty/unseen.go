@@ -4,8 +4,8 @@ import "context"
 
 type unseenKey struct{}
 
-// WithUnseen returns a context for a request that only asks what would happen, whose caller may not see
-// personal data. unseen reports whether a fact of the language of conditions is such data.
+// WithUnseen returns a context for a request that only asks what would happen, whose caller may not see personal data.
+// unseen reports whether a fact of the condition language is personal.
 func WithUnseen(ctx context.Context, unseen func(fact string) bool) context.Context {
 	return context.WithValue(ctx, unseenKey{}, unseen)
 }

@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// Role says what a user may do. Each role may do what the one before it may.
+// Role is the rights of a user. Each role includes the one before it.
 type Role string
 
 // The roles, from the least.
 const (
 	RoleViewer   Role = "viewer"   // sees figures and the programme
-	RoleEditor   Role = "editor"   // changes the programme and tries it
+	RoleEditor   Role = "editor"   // changes the programme and previews it
 	RoleOperator Role = "operator" // acts for customers
-	RoleOwner    Role = "owner"    // decides who may do what
+	RoleOwner    Role = "owner"    // manages users and their rights
 )
 
 var roles = []Role{RoleViewer, RoleEditor, RoleOperator, RoleOwner}
@@ -23,7 +23,7 @@ var roles = []Role{RoleViewer, RoleEditor, RoleOperator, RoleOwner}
 // IsRole reports whether a text names a role.
 func IsRole(text string) bool { return slices.Contains(roles, Role(text)) }
 
-// Covers reports whether a role may do what the least role of an operation may.
+// Covers reports whether the role includes the least role of an operation.
 func (r Role) Covers(least Role) bool {
 	have, need := slices.Index(roles, r), slices.Index(roles, least)
 	return need >= 0 && have >= need
@@ -47,7 +47,7 @@ type User struct {
 	Subject   string
 	CreatedAt time.Time
 	UpdatedAt time.Time
-	// DisabledAt is when the user was shut out; zero: not.
+	// DisabledAt is when the user was disabled; zero: not.
 	DisabledAt  time.Time
 	Failures    int       // proofs of identity that failed in the user's own sessions since the last good one
 	LockedUntil time.Time // no such proof before this instant
@@ -63,8 +63,7 @@ type Tries struct {
 	Until    time.Time `json:"until,omitzero"` // no sign-in from this network before this instant
 }
 
-// Browser is a browser by which a user has signed in. A stranger who guesses passwords cannot keep
-// the user out of it.
+// Browser is a browser by which a user has signed in. A stranger who guesses passwords cannot keep the user out of it.
 type Browser struct {
 	Hash      []byte    `json:"hash"` // of the token in its cookie
 	ExpiresAt time.Time `json:"expires_at"`
@@ -72,13 +71,13 @@ type Browser struct {
 	At        time.Time `json:"at,omitzero"`        // when that count was last brought up to date
 }
 
-// Passkey is a key pair of a user's own device, which shows it to nothing but the console's own
-// name. What is kept of it is public.
+// Passkey is a key pair of a user's own device, which uses it only for the console's own host. The stored part is
+// public.
 type Passkey struct {
 	ID         []byte    `json:"id"` // as the device names it
 	Name       string    `json:"name"`
 	PublicKey  []byte    `json:"public_key"` // COSE
-	Count      uint32    `json:"count"`      // of signatures, as the device counts them; 0: it does not
+	Count      uint32    `json:"count"`      // of signatures, as the device counts them; 0: it does not count
 	Model      []byte    `json:"model"`      // AAGUID of the device
 	Transports []string  `json:"transports"` // how browsers reach it
 	Copied     bool      `json:"copied"`     // whether it can be on several devices; never changes
@@ -86,17 +85,17 @@ type Passkey struct {
 	UsedAt     time.Time `json:"used_at,omitzero"`
 }
 
-// TokenHash returns what the database keeps of a token: its SHA-256.
+// TokenHash is the stored form of a token: its SHA-256.
 type TokenHash = [32]byte
 
-// Session is a sign-in that lasts.
+// Session is the session of a signed-in user.
 type Session struct {
 	Hash        TokenHash
 	User        ID
 	CreatedAt   time.Time
 	SeenAt      time.Time // of its last request, to the minute
 	ExpiresAt   time.Time
-	ConfirmedAt time.Time // when the user last proved who they are; zero: never
+	ConfirmedAt time.Time // when the user last proved their identity; zero: never
 	Address     string
 	Agent       string // the browser, as it names itself
 }
@@ -109,7 +108,7 @@ type Invitation struct {
 	UsedAt    time.Time // zero: not yet
 }
 
-// ActorKind tells who makes administrative changes.
+// ActorKind is the kind of an actor of administrative changes.
 type ActorKind string
 
 // The kinds of actors.
@@ -119,20 +118,20 @@ const (
 	ActorSystem ActorKind = "system" // the program's own commands
 )
 
-// CommandLine stands in the place of an access key's id where the program's own commands act.
+// CommandLine takes the place of an access key's id when the program's own commands act.
 const CommandLine = "command line"
 
-// OwnJob stands in the place of an access key's id where a job of the program acts.
+// OwnJob takes the place of an access key's id when a job of the program acts.
 const OwnJob = "job"
 
-// userKey begins the name under which a user stands in the place of an access key.
+// userKey begins the name with which a user takes the place of an access key.
 const userKey = "user:"
 
-// KeyID returns the user's name in the place of an access key's id: for budgets, repeated requests
-// and the log. No access key has such an id.
+// KeyID returns the user's name in the place of an access key's id: for budgets, repeated requests and the log. No
+// access key has such an id.
 func (u *User) KeyID() string { return userKey + u.Login }
 
-// ActorOf returns who is behind the id of an access key, or what stands in its place.
+// ActorOf returns the actor behind the id of an access key, or behind what stands in its place.
 func ActorOf(keyID string) (actor string, kind ActorKind) {
 	if login, ok := strings.CutPrefix(keyID, userKey); ok {
 		return login, ActorUser
@@ -143,7 +142,7 @@ func ActorOf(keyID string) (actor string, kind ActorKind) {
 	return keyID, ActorKey
 }
 
-// KeyIDsOf is ActorOf turned round: what the journal can have of who is shown as this actor.
+// KeyIDsOf is the reverse of ActorOf: the values that the journal may have for an actor.
 func KeyIDsOf(actor string) []string { return []string{actor, userKey + actor} }
 
 // UserStore keeps users and their sessions.
@@ -152,32 +151,30 @@ type UserStore interface {
 	Users(ctx context.Context) ([]User, error)
 	User(ctx context.Context, id ID) (User, bool, error)
 	UserByLogin(ctx context.Context, login string) (User, bool, error)
-	// ChangeUser changes one user, read under a lock; false: there is none. An error of
-	// change writes nothing.
+	// ChangeUser changes one user, read under a lock; false: there is none. If change fails, nothing is written.
 	ChangeUser(ctx context.Context, id ID, change func(*User) error) (bool, error)
-	// TakeInvitation uses an invitation up and gives its user; false: it is unknown, over
-	// or used.
+	// TakeInvitation consumes an invitation and returns its user; false: it is unknown, expired or used.
 	TakeInvitation(ctx context.Context, hash TokenHash, now time.Time) (ID, bool, error)
 	AddSession(ctx context.Context, s Session) error
-	// Session finds a session with its user; it may be over.
+	// Session finds a session with its user; the session may have ended.
 	Session(ctx context.Context, hash TokenHash) (Session, User, bool, error)
-	// Sessions lists those that have not expired, the newest first.
+	// Sessions lists the sessions that have not expired, newest first.
 	Sessions(ctx context.Context, now time.Time) ([]Session, error)
-	// SaveSession writes when a session was seen and confirmed, never one that ended.
+	// SaveSession writes when a session was last used and confirmed; it never revives one that ended.
 	SaveSession(ctx context.Context, s Session) error
 	EndSession(ctx context.Context, hash TokenHash) error
 	// EndOtherSessions ends the sessions of a user but one.
 	EndOtherSessions(ctx context.Context, user ID, but TokenHash) error
-	// AddChallenge keeps what a passkey is asked to sign, until an instant; TakeChallenge uses
-	// it up; false: it is unknown, over or used.
+	// AddChallenge keeps a challenge for a passkey until an instant; TakeChallenge consumes it; false: it is unknown,
+	// expired or used.
 	AddChallenge(ctx context.Context, hash TokenHash, until time.Time) error
 	TakeChallenge(ctx context.Context, hash TokenHash, now time.Time) (bool, error)
-	// ForgetSessions deletes sessions, invitations and challenges that were over at an instant.
+	// ForgetSessions deletes sessions, invitations and challenges that ended before an instant.
 	ForgetSessions(ctx context.Context, before time.Time) error
 }
 
-// Caller is the user behind a request of the console. It travels in the request's
-// context, never in a header, so that no caller from outside can name one.
+// Caller is the user behind a request of the console. It is passed in the request's context, never in a header, so that
+// a caller from outside cannot forge one.
 type Caller struct {
 	User
 	ConfirmedAt time.Time // as in Session

@@ -11,37 +11,35 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/job"
 )
 
-// Moment are the figures of a moment, which cost nothing to know. They are looked up when
-// the metrics are read.
+// Moment are the current figures that cost nothing to read. They are read when the metrics are read.
 type Moment struct {
 	Light, Heavy int // submissions that wait for a worker
 	Pools        []Pool
-	// Replicas are the standbys that answer reads, and PrimaryReads what of theirs the
-	// primary answered.
+	// Replicas are the standbys that answer reads, and PrimaryReads the number of their reads that the primary
+	// answered.
 	Replicas     []Replica
 	PrimaryReads int64
-	// ClockAhead is how far this node's clock is ahead of the database's, where that is known.
+	// ClockAhead is how far this node's clock is ahead of the database's, if ClockKnown.
 	ClockAhead time.Duration
 	ClockKnown bool
-	// DueHeld says that this node applies nothing that is due, because its clock is wrong.
+	// DueHeld: this node applies nothing that is due, because its clock is wrong.
 	DueHeld bool
 	// Behind is for how long the configuration has not been followed.
 	Behind time.Duration
-	// LogBytes is the size of SQLite's log; negative: the database has none.
+	// LogBytes is the size of SQLite's write-ahead log; negative: the database has none.
 	LogBytes int64
-	// Unnumbered are events that this node committed, and that have no number in the tail.
+	// Unnumbered are events that this node committed and that have no number in the tail yet.
 	Unnumbered int
-	// FeedLag is how old the oldest of them is.
+	// FeedLag is the age of the oldest of them.
 	FeedLag time.Duration
-	// DiskFree and DiskSize are octets of the disk that the embedded database lies on; 0: not known.
+	// DiskFree and DiskSize are bytes of the disk with the embedded database; 0: unknown.
 	DiskFree, DiskSize uint64
-	// Backups says that this node has a folder for them, and LastBackup when the last one in it was
-	// made; zero: there is none.
+	// Backups: this node has a folder for backups. LastBackup is when the last one in it was made; zero: there is none.
 	Backups    bool
 	LastBackup time.Time
 }
 
-// Pool is how a pool of connections is used.
+// Pool is the usage of a pool of connections.
 type Pool struct {
 	Name             string
 	Used, Idle, Most int
@@ -52,38 +50,37 @@ type Pool struct {
 // Replica is a standby of the database that answers reads.
 type Replica struct {
 	Name, State string
-	Lag         time.Duration // negative: not known
+	Lag         time.Duration // negative: unknown
 	Reads, Lost int64
 }
 
-// Sample is what was last found in the database. A job of the program looks, now and then;
-// reading the metrics asks no database.
+// Sample is the last result of the job that examines the database from time to time, so that reading the metrics needs
+// no database.
 type Sample struct {
 	At     time.Time
-	Known  bool            // the database told what follows Checks
-	Checks map[string]bool // of readiness, by what is checked
+	Known  bool            // the database answered for the fields after Checks
+	Checks map[string]bool // of readiness, by their names
 	Jobs   []job.Job
-	// Due are customers for whom something is due, as far as was counted, and since when.
+	// Due counts customers with something due, Oldest is since when.
 	Due    int64
 	Oldest time.Time
 	Head   int64            // the last number of the tail
-	Behind map[string]int64 // events that each follower has before it
-	// Outstanding are the points that members held when the statistics last photographed them; nil: they
-	// never did.
+	Behind map[string]int64 // events that each follower has yet to read
+	// Outstanding are the points of all members at the statistics' last snapshot; nil: there is none.
 	Outstanding *float64
-	// Webhooks are what has not arrived, by webhook.
+	// Webhooks are the undelivered messages by webhook.
 	Webhooks map[loyalty.ID]loyalty.WebhookBacklog
-	// Proof is the last verification of the ledger, on whichever node; At is zero if there is none.
+	// Proof is the last verification of the ledger, on any node; At is zero if there is none.
 	Proof loyalty.LedgerVerification
-	// Keys are the access keys that are in use and end soon.
+	// Keys are the used access keys that end soon.
 	Keys []loyalty.AccessKey
 }
 
-// figures are gauges that are made when they are read.
+// figures are gauges that are computed when they are read.
 type figures struct {
 	moment  atomic.Pointer[func() Moment]
 	sample  atomic.Pointer[Sample]
-	success map[string]time.Time // of each job; touched by Sampled alone
+	success map[string]time.Time // of each job; used only by Sampled
 	succeed atomic.Pointer[map[string]time.Time]
 	all     []*prometheus.Desc
 
@@ -145,10 +142,10 @@ func newFigures() *figures {
 	return f
 }
 
-// Look gives the metrics the figures of the moment.
+// Look sets the source of the current figures.
 func (m *Metrics) Look(look func() Moment) { m.figures.moment.Store(&look) }
 
-// Sampled keeps what was found in the database. It is for one caller.
+// Sampled stores a sample. Only one goroutine may call it.
 func (m *Metrics) Sampled(s Sample) {
 	f := m.figures
 	known := make(map[string]time.Time, len(s.Jobs))
@@ -183,7 +180,7 @@ func (e emit) counter(d *prometheus.Desc, value float64, labels ...string) {
 	e <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, value, labels...)
 }
 
-// Collect gives the figures; what is not known is left out.
+// Collect sends the figures and leaves out unknown ones.
 func (f *figures) Collect(to chan<- prometheus.Metric) {
 	e := emit(to)
 	if look := f.moment.Load(); look != nil {
@@ -285,7 +282,7 @@ func (f *figures) found(e emit, s *Sample) {
 	}
 }
 
-// proven tells of the ledger's proof and of keys.
+// proven sends the figures of the ledger's proof and of keys.
 func (f *figures) proven(e emit, s *Sample) {
 	if v := &s.Proof; v.At.IsZero() {
 		e.gauge(f.ledgerAt, 0)

@@ -1,7 +1,6 @@
-// Package observe is what operators see of a running program, on a listener of its own: its
-// metrics, its health, its version and its profiles. It hears what the rest of the program
-// does through small interfaces that the rest declares (engine.Observer, server.Observer),
-// and nothing else knows of it. It has no global state. It is the only importer of
+// Package observe is the operators' view of a running program, on a listener of its own: its metrics, health, version
+// and profiles. It receives what the rest of the program does through small interfaces that the rest declares
+// (engine.Observer, server.Observer), and no other package knows it. It has no global state. It is the only importer of
 // Prometheus' library and of net/http/pprof.
 package observe
 
@@ -18,12 +17,11 @@ import (
 	"time"
 )
 
-// Readiness says whether requests can be served now, and the text that tells it.
+// Readiness reports whether requests can be served now, with a text.
 type Readiness func(ctx context.Context) (ready bool, text string)
 
-// Listener answers operators. It is there before the database is opened and after it is
-// closed, so that a start that takes long and an end that takes long can be watched. It
-// never serves the API.
+// Listener answers operators. It runs before the database is opened and after it is closed, so that a long start and a
+// long end can be watched. It never serves the API.
 type Listener struct {
 	mux    *http.ServeMux
 	local  bool
@@ -32,19 +30,19 @@ type Listener struct {
 	ending atomic.Bool
 }
 
-// ListenerOptions are what a Listener is made of.
+// ListenerOptions are the parts of a Listener.
 type ListenerOptions struct {
 	// Metrics answers /metrics.
 	Metrics http.Handler
-	// Build is what /version tells.
+	// Build is the answer of /version.
 	Build Build
-	// Local says that only this machine can reach the listener. Then a request under a
-	// host's name is refused: a page in a browser could have sent it.
+	// Local: only this machine can reach the listener. Then a request with a host name is refused, because a page in a
+	// browser could have sent it.
 	Local  bool
 	Logger *slog.Logger
 }
 
-// Build says what program this is.
+// Build describes the program.
 type Build struct {
 	Version  string `json:"version"`
 	Revision string `json:"revision,omitempty"`
@@ -52,7 +50,7 @@ type Build struct {
 	Platform string `json:"platform"`
 }
 
-// NewListener makes a Listener. It says that it is starting until Started is called.
+// NewListener makes a Listener. It reports that it is starting until Started is called.
 func NewListener(o ListenerOptions) *Listener {
 	l := &Listener{mux: http.NewServeMux(), local: o.Local, logger: o.Logger}
 	l.mux.Handle("GET /metrics", o.Metrics)
@@ -61,10 +59,10 @@ func NewListener(o ListenerOptions) *Listener {
 	l.mux.HandleFunc("GET /readyz", l.readiness)
 	l.mux.HandleFunc("GET /version", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(o.Build) // the caller is gone
+		_ = json.NewEncoder(w).Encode(o.Build) // the caller may be gone
 	})
-	// One by one: the package's own registration puts them on a mux that everything shares.
-	// The command line is left out, because secrets may stand in it.
+	// Registered one by one: the package's own registration uses the global mux. The command line is left out, because
+	// it may contain secrets.
 	l.mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 	l.mux.HandleFunc("GET /debug/pprof/cmdline", http.NotFound)
 	l.mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
@@ -84,7 +82,7 @@ func (l *Listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	l.mux.ServeHTTP(w, r)
 }
 
-// isAddress says whether a Host header is an address, or this machine's own name for itself.
+// isAddress reports whether a Host header is an address, or localhost.
 func isAddress(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -96,10 +94,10 @@ func isAddress(host string) bool {
 	return err == nil
 }
 
-// Started says that the program serves, and how it tells whether it is ready.
+// Started tells the listener that the program serves, and how to ask whether it is ready.
 func (l *Listener) Started(ready Readiness) { l.ready.Store(&ready) }
 
-// Ending says that the program has begun to stop: it is not ready any more.
+// Ending tells the listener that the program is stopping and not ready.
 func (l *Listener) Ending() { l.ending.Store(true) }
 
 func (l *Listener) startup(w http.ResponseWriter, _ *http.Request) {
@@ -128,10 +126,10 @@ func say(w http.ResponseWriter, ok bool, text string) {
 	if !ok {
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}
-	_, _ = w.Write([]byte(text)) // the caller is gone
+	_, _ = w.Write([]byte(text)) // the caller may be gone
 }
 
-// How long a connection may take. A profile takes as long as its caller asks for.
+// Bounds of a connection. A profile takes as long as its caller asks for.
 const (
 	headerTimeout = 10 * time.Second
 	answerTimeout = 5 * time.Minute
@@ -139,8 +137,7 @@ const (
 	lastAnswers   = time.Second
 )
 
-// Serve answers until ctx ends; what is under way then has a second. It closes the
-// listener.
+// Serve answers until ctx ends; requests under way then have one second. It closes the listener.
 func (l *Listener) Serve(ctx context.Context, on net.Listener) error {
 	h := &http.Server{
 		Handler: l, ReadHeaderTimeout: headerTimeout, ReadTimeout: headerTimeout, WriteTimeout: answerTimeout, IdleTimeout: idleTimeout,
@@ -156,7 +153,7 @@ func (l *Listener) Serve(ctx context.Context, on net.Listener) error {
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastAnswers)
 	defer cancel()
 	if h.Shutdown(last) != nil {
-		_ = h.Close() // a profile that nobody waits for
+		_ = h.Close() // ends unfinished profiles
 	}
 	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
 		return err

@@ -17,8 +17,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 )
 
-// Metrics are the program's figures, by OpenTelemetry's names where it has one. No label
-// has a customer, a key, a path or a message: each has few values, which the program knows.
+// Metrics are the program's metrics, with OpenTelemetry's names where it has one. No label has a customer, a key, a
+// path or a message: each has few values, which the program knows.
 type Metrics struct {
 	registry *prometheus.Registry
 	figures  *figures
@@ -46,14 +46,14 @@ type Metrics struct {
 	attemptTime *prometheus.HistogramVec
 }
 
-// scrapes is how many callers may read the metrics at once.
+// scrapes bounds the callers that read the metrics at once.
 const scrapes = 4
 
-// maxRoutes bounds the pairs of route and status that have a histogram of their own. What
-// comes after them is counted together, under the route "other".
+// maxRoutes bounds the pairs of route and status with a histogram of their own. Later pairs are counted together, under
+// the route "other".
 const maxRoutes = 180
 
-// What became of a submission.
+// The outcomes of a submission.
 const (
 	applied = iota
 	replayed
@@ -64,14 +64,14 @@ const (
 
 var outcomeNames = [outcomes]string{"applied", "replayed", "refused", "failed"}
 
-// customAction stands for the actions that a programme declares, and for texts that are none.
+// customAction stands for the actions that a programme declares, and for unknown ones.
 const customAction = "custom"
 
 // requestBuckets are those of OpenTelemetry's conventions, in seconds.
 var requestBuckets = []float64{0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10}
 
-// NewMetrics makes the metrics, in a registry of their own. actions are those that can be
-// counted by their name: all that the program knows.
+// NewMetrics makes the metrics, in a registry of their own. actions are the actions that are counted by name: all that
+// the program knows.
 func NewMetrics(b Build, actions []string) *Metrics {
 	m := &Metrics{registry: prometheus.NewRegistry(), figures: newFigures(), actions: map[string]*[outcomes]prometheus.Counter{}}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
@@ -141,16 +141,16 @@ func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: scrapes, EnableOpenMetrics: true})
 }
 
-// answered is what a request's histogram is found by.
+// answered is the key of a request's histogram.
 type answered struct {
 	api, method, route string
 	status             int
 }
 
-// Began hears that a request arrived.
+// Began counts a request that arrived.
 func (m *Metrics) Began() { m.active.Inc() }
 
-// Answered hears how it ended.
+// Answered counts an answered request.
 func (m *Metrics) Answered(a server.Answered) {
 	m.active.Dec()
 	m.durationOf(answered{a.API, a.Method, a.Route, a.Status}).Observe(a.Took.Seconds())
@@ -172,7 +172,7 @@ func (m *Metrics) durationOf(a answered) prometheus.Observer {
 	return h
 }
 
-// Tried hears of a transaction.
+// Tried counts a transaction.
 func (m *Metrics) Tried(a engine.Attempt) {
 	m.size.Observe(float64(a.Size))
 	for i, took := range [...]time.Duration{a.Load, a.Decide, a.Write} {
@@ -192,7 +192,7 @@ func (m *Metrics) Tried(a engine.Attempt) {
 	}
 }
 
-// Ended hears what became of a submission.
+// Ended counts the outcome of a submission.
 func (m *Metrics) Ended(action string, r *loyalty.Result) {
 	switch {
 	case r.Err == nil && r.Outcome.Replayed != nil:
@@ -201,7 +201,7 @@ func (m *Metrics) Ended(action string, r *loyalty.Result) {
 		for i := range r.Outcome.Events {
 			m.recorded(&r.Outcome.Events[i])
 		}
-	case action == "": // what is due could not be applied; the job that asked counts it
+	case action == "": // applying what is due failed; the job counts it
 	case isRefusal(r.Err):
 		m.count(action, refused)
 	default:
@@ -230,7 +230,7 @@ func (m *Metrics) recorded(e *loyalty.Event) {
 	}
 }
 
-// count counts what was not recorded, which is rare.
+// count counts an event that was not recorded, which is rare.
 func (m *Metrics) count(action string, outcome int) {
 	if _, known := m.actions[action]; !known {
 		action = customAction
@@ -238,7 +238,7 @@ func (m *Metrics) count(action string, outcome int) {
 	m.events.WithLabelValues(action, outcomeNames[outcome]).Inc()
 }
 
-// JobEnded hears of a run of a job.
+// JobEnded counts a run of a job.
 func (m *Metrics) JobEnded(r loyalty.JobRow) {
 	outcome := "succeeded"
 	if r.Result != "" {
@@ -255,8 +255,7 @@ func (m *Metrics) webhooks() {
 	m.attemptTime = m.histogram("loyalty_webhook_duration_seconds", "How long the attempts of this node to deliver took.", prometheus.ExponentialBuckets(0.01, 3, 8), "outcome")
 }
 
-// Attempted hears of an attempt to deliver. There are at most as many webhooks as the
-// platform lets there be, which is a hundred.
+// Attempted counts an attempt to deliver. The platform allows at most a hundred webhooks.
 func (m *Metrics) Attempted(webhook loyalty.ID, delivered bool, took time.Duration) {
 	outcome := "failed"
 	if delivered {

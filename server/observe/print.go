@@ -10,8 +10,7 @@ import (
 //go:embed alerts.yaml
 var Alerts []byte
 
-// panel is a graph of the board: its title, its unit in Grafana's words, and the series by
-// their legend.
+// panel is a graph of the dashboard: its title, its unit in Grafana's terms, and the series by their legend.
 type panel struct {
 	title, unit string
 	series      [][2]string
@@ -19,7 +18,7 @@ type panel struct {
 
 const requests = "http_server_request_duration_seconds"
 
-// panels are the board, two in a row.
+// panels are the dashboard, two in a row.
 var panels = []panel{
 	{"Requests by API", "reqps", [][2]string{{"{{loyalty_api}}", "sum by (loyalty_api) (rate(" + requests + "_count[$__rate_interval]))"}}},
 	{"Errors by code", "reqps", [][2]string{{"{{code}} {{failure}}", "sum by (code, failure) (rate(loyalty_refusals_total[$__rate_interval]))"}}},
@@ -61,7 +60,7 @@ var panels = []panel{
 	{"Memory and log", "bytes", [][2]string{{"{{instance}} memory", "process_resident_memory_bytes"}, {"{{instance}} log", "loyalty_database_log_bytes"}}},
 }
 
-// Grafana is a board, as Grafana imports it.
+// Grafana is a dashboard in Grafana's import format.
 func Grafana() ([]byte, error) {
 	source := map[string]string{"type": "prometheus", "uid": "${source}"}
 	list := make([]any, len(panels))

@@ -110,7 +110,7 @@ func TestAlertsNameMetrics(t *testing.T) {
 	}
 }
 
-// TestSeriesAreBounded: whoever makes up routes and statuses makes no series without end.
+// TestSeriesAreBounded: a caller who makes up routes and statuses cannot create series without end.
 func TestSeriesAreBounded(t *testing.T) {
 	m := NewMetrics(Build{}, nil)
 	for i := range 10 * maxRoutes {

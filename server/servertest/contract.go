@@ -1,5 +1,5 @@
-// Package servertest holds what tests of the HTTP side share: a transport that
-// checks every answer against the published documents.
+// Package servertest holds what tests of the HTTP side share: a transport that checks every answer against the
+// published documents, and a whole server.
 package servertest
 
 import (
@@ -21,10 +21,9 @@ import (
 	"github.com/loyalty-platform/loyalty/openapi"
 )
 
-// Contract is an http.RoundTripper that fails its test when an answer is not one
-// that the documents describe: its status, headers and body, and the headers
-// that every answer has. Paths outside the contract are passed on unchecked,
-// except that an error must have the error envelope.
+// Contract is an http.RoundTripper that fails its test if the documents do not describe an answer: its status, headers
+// and body, and the headers of every answer. Paths outside the contract are passed on unchecked, except that an error
+// must have the error envelope.
 type Contract struct {
 	T testing.TB
 	// Base sends the request; nil means http.DefaultTransport.
@@ -53,7 +52,7 @@ func (c *Contract) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// linesToo has answers of lines read as text, which the documents say they are.
+// linesToo registers line formats as text, as in the documents.
 var linesToo = sync.OnceFunc(func() {
 	for _, media := range []string{"application/x-ndjson", "text/csv"} {
 		openapi3filter.RegisterBodyDecoder(media, openapi3filter.FileBodyDecoder)
@@ -94,7 +93,7 @@ func (c *Contract) check(r *http.Request, resp *http.Response, body []byte) {
 	}
 }
 
-// envelope checks an error outside the contract by the schema of all errors.
+// envelope checks an error outside the contract against the schema of all errors.
 func (c *Contract) envelope(at string, body []byte) {
 	c.T.Helper()
 	var v any
@@ -110,7 +109,7 @@ func (c *Contract) envelope(at string, body []byte) {
 type place struct {
 	route    *routers.Route
 	segments []string
-	free     int // parameters among them
+	free     int // number of parameters
 }
 
 type documents struct {
@@ -118,8 +117,8 @@ type documents struct {
 	envelope *openapi3.Schema
 }
 
-// Documents are the published documents by their API, parsed once for all tests of a program
-// because that takes half a second. No test may change them.
+// Documents are the published documents by their API, parsed once for all tests of a program because that is slow. No
+// test may change them.
 var Documents = sync.OnceValue(func() map[string]*openapi3.T {
 	all := map[string]*openapi3.T{}
 	for _, api := range openapi.Names() {
@@ -143,7 +142,7 @@ var documented = sync.OnceValue(func() *documents {
 			}
 		}
 	}
-	// Of two paths that fit, the one with fewer parameters is meant.
+	// If two paths match, the one with fewer parameters wins.
 	sort.SliceStable(all.places, func(i, j int) bool { return all.places[i].free < all.places[j].free })
 	return all
 })

@@ -34,8 +34,7 @@ import (
 // Region is the region of signatures.
 const Region = "test"
 
-// House is a whole server on loopback over a real database, with one access key
-// that may do everything.
+// House is a whole server on loopback over a real database, with one access key that has all rights.
 type House struct {
 	*loyaltytest.Office
 
@@ -44,15 +43,15 @@ type House struct {
 	Engine  *engine.Engine
 	Server  *server.Server
 	Egress  *deliver.Client
-	Imports func(context.Context) (int, error) // what the job imports does
+	Imports func(context.Context) (int, error) // the work of the job imports
 }
 
-// Options are what of a house a test chooses.
+// Options are a test's choices for its house.
 type Options struct {
 	Store  *store.Store
-	Log    io.Writer                   // nil: nothing is logged
-	Engine func(*engine.EngineOptions) // changes them; nil: they stay. Boards go by its clock
-	Server []func(o *server.Options)   // change them, in this order
+	Log    io.Writer                   // nil: no log
+	Engine func(*engine.EngineOptions) // changes the options of the engine; nil: defaults. Boards use its clock
+	Server []func(o *server.Options)   // change the options, in this order
 }
 
 // Open starts a house until the test ends.
@@ -80,7 +79,7 @@ func Open(t testing.TB, o Options) *House {
 	listening := httptest.NewServer(h.Server)
 	t.Cleanup(listening.Close)
 	h.URL = listening.URL
-	most := 1_000_000 // no test waits for its budget
+	most := 1_000_000 // no test waits for its rate limit
 	h.Key = NewKey(t, h.Admin, admin.KeyChange{RateLimit: &most})
 	return h
 }
@@ -118,7 +117,7 @@ func (h *House) options(t testing.TB, o Options, vocabulary *contract.Vocabulary
 	}
 }
 
-// importer does what the job imports does.
+// importer does the work of the job imports.
 func (h *House) importer(s *store.Store, contract loyalty.Contract) func(context.Context) (int, error) {
 	u := &intake.Uploads{
 		Store: s, Ledger: s, Now: h.Engine.Now,

@@ -1,4 +1,4 @@
-// Package service is how the program lives under a service manager: what it tells systemd, and the unit that fits.
+// Package service runs the program under systemd: its notifications, and a matching unit.
 package service
 
 import (
@@ -15,14 +15,14 @@ import (
 //go:embed loyalty.service
 var Unit []byte
 
-// Manager is who started the program and wants to hear of it; the zero Manager hears nothing.
+// Manager is the service manager that started the program; the zero Manager receives nothing.
 type Manager struct {
 	socket   string
 	watchdog time.Duration
 }
 
-// NewManager finds the service manager in the environment that it gave: NOTIFY_SOCKET, and WATCHDOG_USEC
-// where it wants to hear that the program lives.
+// NewManager finds the service manager in the environment: NOTIFY_SOCKET, and WATCHDOG_USEC if it expects signs of
+// life.
 func NewManager(environment func(string) (string, bool)) Manager {
 	m := Manager{}
 	m.socket, _ = environment("NOTIFY_SOCKET")
@@ -34,7 +34,7 @@ func NewManager(environment func(string) (string, bool)) Manager {
 	return m
 }
 
-// Ready says that the program serves, Stopping that it begins to end.
+// Ready reports that the program serves, Stopping that it begins to end.
 func (m Manager) Ready() error    { return m.tell("READY=1") }
 func (m Manager) Stopping() error { return m.tell("STOPPING=1") }
 
@@ -43,20 +43,20 @@ func (m Manager) tell(state string) error {
 		return nil
 	}
 	path := m.socket
-	if strings.HasPrefix(path, "@") { // a name without a file
+	if strings.HasPrefix(path, "@") { // an abstract socket, without a file
 		path = "\x00" + path[1:]
 	}
 	c, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: path, Net: "unixgram"})
 	if err != nil {
 		return err
 	}
-	defer func() { _ = c.Close() }() // what was written was sent
+	defer func() { _ = c.Close() }() // the message was sent
 	_, err = c.Write([]byte(state))
 	return err
 }
 
-// Watch tells that the program lives, twice as often as is asked for, as long as alive says so. A
-// manager that hears nothing for too long starts the program anew.
+// Watch reports that the program is alive, twice as often as required, while alive succeeds. A manager that receives
+// nothing for too long restarts the program.
 func (m Manager) Watch(ctx context.Context, alive func(context.Context) error) {
 	if m.watchdog == 0 {
 		return
@@ -66,7 +66,7 @@ func (m Manager) Watch(ctx context.Context, alive func(context.Context) error) {
 	for {
 		look, cancel := context.WithTimeout(ctx, m.watchdog/3)
 		if alive(look) == nil {
-			_ = m.tell("WATCHDOG=1") // a manager that cannot be told will act by itself
+			_ = m.tell("WATCHDOG=1") // a manager that cannot be reached acts by itself
 		}
 		cancel()
 		select {

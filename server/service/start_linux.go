@@ -9,10 +9,9 @@ import (
 	"syscall"
 )
 
-// LeaveStart gives back the pages of the program's own file that only its start needed: documents,
-// tables of types and of lines, code that runs once. The kernel keeps them in its cache and maps
-// those again that are used. It is a courtesy to others on the machine, so whatever fails is left
-// as it is.
+// LeaveStart frees the pages of the program's own file that only its start needed: documents, tables of types and
+// lines, code that runs once. They stay in the kernel's cache, which maps used ones again. It is a courtesy to other
+// programs on the machine, so failures are ignored.
 func LeaveStart() {
 	file, err := os.Readlink("/proc/self/exe")
 	if err != nil {
@@ -30,11 +29,10 @@ func LeaveStart() {
 // mapping is a stretch of memory.
 type mapping struct{ from, to uintptr }
 
-// untouched lists the mappings of a file in what the kernel tells of a process's memory that are
-// read only and have nothing but what is in the file: a page that was written, such as one with
-// addresses that were filled in at the start, would come back as it is in the file.
+// untouched lists the mappings of a file, in the kernel's list of a process's memory, that are read-only and unchanged.
+// A written page, such as one with addresses that were filled in at the start, would come back as it is in the file.
 func untouched(smaps []byte, file string) (list []mapping) {
-	clean := false // the last mapping in the list, as far as it is known
+	clean := false // whether the last mapping in the list is unchanged, as far as it is read
 	drop := func() {
 		if clean {
 			list, clean = list[:len(list)-1], false
@@ -53,7 +51,7 @@ func untouched(smaps []byte, file string) (list []mapping) {
 		}
 		name, value, _ := strings.Cut(line, ":")
 		switch name {
-		case "Anonymous", "Swap", "Locked": // a file that was just written has dirty pages that are its own
+		case "Anonymous", "Swap", "Locked": // the dirty pages of a recently written file belong to the file
 			if strings.TrimSpace(value) != "0 kB" {
 				drop()
 			}

@@ -2,5 +2,5 @@
 
 package service
 
-// LeaveStart does nothing where the kernel is not asked.
+// LeaveStart does nothing on this system.
 func LeaveStart() {}

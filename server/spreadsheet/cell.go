@@ -1,5 +1,5 @@
-// Package spreadsheet keeps texts from being taken for formulas by the programs that open a CSV file, and reads such
-// texts back as they were.
+// Package spreadsheet protects texts in a CSV file from being taken for formulas by spreadsheet programs, and reads
+// such texts back unchanged.
 package spreadsheet
 
 import (
@@ -8,11 +8,11 @@ import (
 	"unicode/utf8"
 )
 
-// signs begin a formula: the full-width ones do in spreadsheets of East Asia.
+// signs begin a formula; the full-width ones do in East Asian spreadsheets.
 const signs = "=+-@＝＋－＠"
 
 // Guard puts an apostrophe before a text that a spreadsheet could take for a formula. A text that begins with an
-// apostrophe gets another one, so that Unguard gives it back.
+// apostrophe gets another one, so that Unguard restores it.
 func Guard(text string) string {
 	if risky(text) {
 		return "'" + text
@@ -20,7 +20,7 @@ func Guard(text string) string {
 	return text
 }
 
-// Unguard takes off the apostrophe that Guard put before a text.
+// Unguard removes the apostrophe that Guard put before a text.
 func Unguard(text string) string {
 	if rest, marked := strings.CutPrefix(text, "'"); marked && risky(rest) {
 		return rest
@@ -28,7 +28,7 @@ func Unguard(text string) string {
 	return text
 }
 
-// risky reports whether a text begins like a formula, also behind blanks: some programs drop them.
+// risky reports whether a text begins like a formula, also behind blanks, because some programs drop them.
 func risky(text string) bool {
 	if text == "" {
 		return false
@@ -41,7 +41,7 @@ func risky(text string) bool {
 	return strings.ContainsRune(signs, first)
 }
 
-// unseen reports whether a character shows nothing at the beginning of a cell.
+// unseen reports whether a character is invisible at the beginning of a cell.
 func unseen(r rune) bool {
 	return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Cf, r)
 }

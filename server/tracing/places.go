@@ -8,15 +8,15 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// maxPlaces is how many events are kept in mind.
+// maxPlaces bounds the remembered events.
 const maxPlaces = 8192
 
-// places are where the newest events that followed requests led to stand in their traces: what
-// webhooks are told of them goes on from there. It is a memory of this process, and loses the oldest.
+// places remembers the place in a trace of the newest events that followed from requests, so that deliveries to
+// webhooks continue the trace. It lives in this process and drops the oldest.
 type places struct {
 	mu    sync.Mutex
 	of    map[loyalty.ID]trace.SpanContext
-	order []loyalty.ID // a ring, once it is full
+	order []loyalty.ID // a ring when full
 	next  int
 }
 

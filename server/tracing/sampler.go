@@ -11,14 +11,13 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// sampler decides which traces are followed: as OTEL_TRACES_SAMPLER says, and those of batches
-// one of whose callers is followed.
+// sampler decides which traces are sampled: as OTEL_TRACES_SAMPLER says, and those of batches with a sampled caller.
 type sampler struct{ sdk.Sampler }
 
 // followed marks the context of a span that is made whatever the sampler says.
 type followed struct{}
 
-// ShouldSample is for the library.
+// ShouldSample implements the library's interface.
 func (s sampler) ShouldSample(p sdk.SamplingParameters) sdk.SamplingResult {
 	if p.ParentContext.Value(followed{}) != nil {
 		return sdk.AlwaysSample().ShouldSample(p)
@@ -55,10 +54,10 @@ func samplerOf(name, arg string) (sdk.Sampler, error) {
 // ids makes the ids of spans, and of traces whose id is not given.
 type ids struct{}
 
-// given has the id of the trace that a span begins.
+// given is the context key for the id of the trace that a span begins.
 type given struct{}
 
-// NewIDs is for the library.
+// NewIDs implements the library's interface.
 func (ids) NewIDs(ctx context.Context) (trace.TraceID, trace.SpanID) {
 	id, ok := ctx.Value(given{}).(trace.TraceID)
 	for !ok || !id.IsValid() {
@@ -69,7 +68,7 @@ func (ids) NewIDs(ctx context.Context) (trace.TraceID, trace.SpanID) {
 	return id, ids{}.NewSpanID(ctx, id)
 }
 
-// NewSpanID is for the library.
+// NewSpanID implements the library's interface.
 func (ids) NewSpanID(context.Context, trace.TraceID) (id trace.SpanID) {
 	for !id.IsValid() {
 		binary.BigEndian.PutUint64(id[:], rand.Uint64()) //nolint:gosec // no secret

@@ -20,7 +20,7 @@ var (
 	_ webhook.Tracer = (*Tracing)(nil)
 )
 
-// Begin begins the span of a request, as a part of the caller's trace where they sent one.
+// Begin begins the span of a request, as a part of the caller's trace if the caller sent one.
 func (t *Tracing) Begin(ctx context.Context, parent string) (context.Context, server.Traced) {
 	if parent != "" {
 		ctx = trace.ContextWithRemoteSpanContext(ctx, placeOf(parent))
@@ -35,8 +35,8 @@ func (t *Tracing) Begin(ctx context.Context, parent string) (context.Context, se
 	}}
 }
 
-// answered says how a request ended. Its name is the route's template: paths and queries name
-// customers.
+// answered adds the result of a request to its span. The span's name is the route's template, because paths and queries
+// name customers.
 func answered(span trace.Span, a *server.Answered) {
 	name := a.Method
 	if a.Route != "" {
@@ -56,7 +56,7 @@ func answered(span trace.Span, a *server.Answered) {
 	}
 }
 
-// placeOf reads a traceparent that is one by the letter.
+// placeOf reads a valid traceparent.
 func placeOf(parent string) trace.SpanContext {
 	var c trace.SpanContextConfig
 	c.TraceID, _ = trace.TraceIDFromHex(parent[3:35])
@@ -75,7 +75,7 @@ func hex(digit byte) byte {
 	return digit - '0'
 }
 
-// Caller is the span of who waits for a batch; nil: it is not followed.
+// Caller is the span of a caller that waits for a batch; nil if it is not recorded.
 func (t *Tracing) Caller(ctx context.Context) any {
 	if span := trace.SpanFromContext(ctx); span.IsRecording() {
 		return span
@@ -83,7 +83,7 @@ func (t *Tracing) Caller(ctx context.Context) any {
 	return nil
 }
 
-// Decided says which events a request led to: the messages that tell them go on with its trace.
+// Decided records the events of a request, so that the messages about them continue its trace.
 func (t *Tracing) Decided(caller any, o *loyalty.Outcome) {
 	span := caller.(trace.Span)
 	if len(o.Events) > 0 {
@@ -94,9 +94,8 @@ func (t *Tracing) Decided(caller any, o *loyalty.Outcome) {
 	}
 }
 
-// Batch makes the spans of a transaction that was tried. One with a single caller is a part of
-// their trace. One with several is a trace of its own, which names them all, and they name it:
-// one of them as its parent would be a lie.
+// Batch makes the spans of a transaction. With a single caller it is a part of the caller's trace. With several it is a
+// trace of its own, linked with theirs in both directions, because none of them alone is its parent.
 func (t *Tracing) Batch(callers []any, b engine.Traced) {
 	var ctx context.Context
 	options := []trace.SpanStartOption{trace.WithTimestamp(b.Began), trace.WithAttributes(attribute.Int("loyalty.batch.size", b.Size))}
@@ -134,23 +133,22 @@ func (t *Tracing) Batch(callers []any, b engine.Traced) {
 	span.End(trace.WithTimestamp(ended))
 }
 
-// statements makes the span of statements of a kind. Their texts and values stay here.
+// statements makes the span of statements of a kind, without their texts and values.
 func (t *Tracing) statements(ctx context.Context, kind string, from, to time.Time) {
 	_, span := t.tracer.Start(ctx, kind, trace.WithTimestamp(from), trace.WithSpanKind(trace.SpanKindClient),
 		trace.WithAttributes(attribute.String("db.system.name", t.database), attribute.String("db.operation.name", kind)))
 	span.End(trace.WithTimestamp(to))
 }
 
-// asked makes the span of what the database was asked by a request that is followed.
+// asked makes the span of a database query by a recorded request.
 func (t *Tracing) asked(ctx context.Context, kind string, began time.Time) {
 	if trace.SpanFromContext(ctx).IsRecording() {
 		t.statements(ctx, kind, began, time.Now())
 	}
 }
 
-// Attempt begins the span of an attempt to tell an event, below the request that led to it. Where
-// none is known, as on another node, all attempts to tell one, of whichever webhook, are one
-// trace, whose id is the event's.
+// Attempt begins the span of an attempt to deliver an event, below the request that led to it. If that is unknown, for
+// example on another node, all attempts to deliver one event, to any webhook, form one trace, whose id is the event's.
 func (t *Tracing) Attempt(event, hook loyalty.ID, kind string) (place string, end func(*webhook.Answer)) {
 	ctx := context.WithValue(context.Background(), given{}, trace.TraceID(event))
 	if request, known := t.events.find(event); known {

@@ -1,7 +1,6 @@
-// Package tracing follows what happens, for whoever wants to see where the time goes: a span
-// for each request, for the batch that decided it, for what was read, decided and written, and
-// for each attempt to tell a webhook, sent to a collector (OTLP over HTTP). The variables of
-// OpenTelemetry set it, and nothing else does. It is the only importer of its libraries.
+// Package tracing traces requests, to show where their time goes: a span for each request, for the batch that decided
+// it, for reading, deciding and writing, and for each attempt to deliver to a webhook, sent to a collector (OTLP over
+// HTTP). Only OpenTelemetry's environment variables configure it. It is the only importer of its libraries.
 package tracing
 
 import (
@@ -24,21 +23,21 @@ import (
 type Tracing struct {
 	provider *sdk.TracerProvider
 	tracer   trace.Tracer
-	database string // as OpenTelemetry calls it
+	database string // OpenTelemetry's name of it
 	report   func(error)
 	events   places
 }
 
-// Options are what a Tracing is made of besides the environment.
+// Options are the parts of a Tracing besides the environment.
 type Options struct {
 	Version  string // of the program
 	Embedded bool   // the database is SQLite
-	// Report hears what became of spans that could not be sent.
+	// Report receives the errors of spans that could not be sent.
 	Report func(error)
 }
 
-// New makes a Tracing as the environment says; nil where it names no collector, or says that
-// there is to be none. Its errors name the variable.
+// New makes a Tracing from the environment; nil if that names no collector, or turns tracing off. Its errors name the
+// variable.
 func New(ctx context.Context, o Options) (*Tracing, error) {
 	wanted, err := configured()
 	if !wanted || err != nil {
@@ -68,10 +67,10 @@ func New(ctx context.Context, o Options) (*Tracing, error) {
 	return t, nil
 }
 
-// lastSpans is how long the collector is waited for at the end.
+// lastSpans is how long Close waits for the collector.
 const lastSpans = 5 * time.Second
 
-// Close sends what was not sent yet. Where nothing is followed it does nothing.
+// Close sends the remaining spans. A nil Tracing does nothing.
 func (t *Tracing) Close(ctx context.Context) {
 	if t == nil {
 		return
@@ -83,7 +82,7 @@ func (t *Tracing) Close(ctx context.Context) {
 	}
 }
 
-// Reads is what hears of questions to the database; nil where nothing is followed.
+// Reads returns the function that receives database queries; nil without tracing.
 func (t *Tracing) Reads() func(ctx context.Context, kind string, began time.Time) {
 	if t == nil {
 		return nil
@@ -91,8 +90,7 @@ func (t *Tracing) Reads() func(ctx context.Context, kind string, began time.Time
 	return t.asked
 }
 
-// configured says whether spans are wanted, and whether they are wanted in a form that is
-// spoken here.
+// configured reports whether spans are wanted; it fails for a protocol that is not supported.
 func configured() (bool, error) {
 	if strings.EqualFold(os.Getenv("OTEL_SDK_DISABLED"), "true") {
 		return false, nil
@@ -114,7 +112,7 @@ func configured() (bool, error) {
 	return true, nil
 }
 
-// first is the value of the first variable that has one, and its name.
+// first is the value of the first variable that is set, and its name.
 func first(names ...string) (value, name string) {
 	for _, name = range names {
 		if value = os.Getenv(name); value != "" {

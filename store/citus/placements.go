@@ -1,48 +1,47 @@
-// Package citus knows where each table of the schema goes when PostgreSQL spreads it over
-// machines with the extension Citus, and spreads an empty database.
+// Package citus knows the placement of each table when the extension Citus spreads a PostgreSQL database over
+// machines, and spreads an empty database.
 package citus
 
 import "slices"
 
-// A placement says where the rows of a table are.
+// A placement says where the rows of a table are stored.
 type placement struct {
 	table string
-	// key is the column whose hash chooses the machine; every unique key of the table has
-	// it. Without one the table stays whole, on the coordinator.
+	// key is the column whose hash chooses the machine; every unique key of the table contains it. A table without a
+	// key stays whole, on the coordinator.
 	key string
-	// group is the table whose rows of the same key are on the same machine.
+	// group is the table whose rows with the same key are on the same machine.
 	group string
-	// plain tables are not known to Citus. What is written together with rows on other
-	// machines must be: Citus commits in two phases only what it knows, and a crash
-	// between the two commits would leave one without the other.
+	// plain tables are not known to Citus. A table that is written together with rows on other machines must be
+	// known: Citus commits only known tables in two phases, and a crash between two separate commits would keep one
+	// without the other.
 	plain bool
 }
 
-// placements are all tables of the schema, in the order in which they are spread: the one
-// that gives a group its name comes first. Whoever adds a table adds its line, or
-// TestEveryTableHasAPlace fails.
+// placements lists all tables of the schema in the order in which they are spread: the table that names a group comes
+// first. A new table needs a line here, or TestEveryTableHasAPlace fails.
 var placements = slices.Concat(
 	[]placement{{table: "balances", key: customer}, {table: "customers", key: "id", group: "balances"}},
 	ofCustomers("customer_keys", "events", "postings", "lots", "transactions", "purchase_lines", "reservations", "progress", "claims", "list_members",
 		"campaign_customers", "rankings", "numbered", "anchored"),
-	// Names and answers are found by keys of their own: whose they are is not known before.
+	// Names and answers are found by their own keys, before their customer is known.
 	[]placement{{table: "names", key: "value"}, {table: "answers", key: "key"}},
-	// What customers share. As reference tables, which are copied to each machine, every
-	// batch that counts or redeems would wait for every other one, on all machines.
+	// Rows that customers share. As reference tables, which are copied to each machine, they would make every batch
+	// that counts or redeems wait for all others on all machines.
 	managed("coupons", "coupon_events", "tallies", "campaign_figures", "bulk_operations", "bulk_items", "ranking_counts", "leaderboard",
 		"tail", "tail_state", "followers", "notices", "leavers"),
-	// Small, or written by themselves.
+	// Small, or never written together with other tables.
 	plain("access_keys", "key_secrets", "modules", "settings", "entities", "audit", "programme_version", "jobs", "failed_requests",
 		"taken_signatures", "master_check", "names_key", "kept_codes", "anchors", "anchoring", "users", "sessions", "invitations", "challenges", "figures", "figure_refunds",
 		"statistics", "imports", "uploads", "upload_parts", "webhooks", "webhook_secrets", "deliveries", "attempts", "replays", "nodes", "ledger_proofs"),
 )
 
-// finders are tables that only a spread database has. The program keeps in them what else would be
-// asked of every machine: who was merged into a customer, on each machine, and who has an e-mail.
+// finders are tables that only a spread database has. They replace queries that would go to every machine: which
+// customers were merged into a customer, copied to each machine, and which customer has an e-mail.
 var finders = []struct {
 	placement
-	make, fill string // fill makes the rows of the customers that are there
-	stray      string // deletes the rows that no customer has
+	make, fill string // fill creates the rows of existing customers
+	stray      string // deletes rows without a matching customer
 }{
 	{
 		placement{table: "merges"}, `CREATE TABLE IF NOT EXISTS merges (source uuid PRIMARY KEY, target uuid NOT NULL);
@@ -58,7 +57,7 @@ ALTER TABLE emails ALTER email SET STATISTICS 0`,
 	},
 }
 
-// Finders are those tables.
+// Finders lists the names of the finder tables.
 func Finders() (list []string) {
 	for _, f := range finders {
 		list = append(list, f.table)
@@ -66,7 +65,7 @@ func Finders() (list []string) {
 	return list
 }
 
-// Fill are the statements that fill them.
+// Fill lists the statements that fill the finder tables.
 func Fill() (list []string) {
 	for _, f := range finders {
 		list = append(list, f.fill)
@@ -96,9 +95,8 @@ func each(tables []string, of func(string) placement) []placement {
 	return list
 }
 
-// Key is the column whose hash chooses the machine of a table's rows; empty: the table is
-// on the coordinator. known says that Citus knows it, so that what is written there is
-// committed together with rows on other machines.
+// Key is the column whose hash chooses the machine of a table's rows; empty: the table is on the coordinator. known
+// says that Citus knows the table, so that writes to it commit together with rows on other machines.
 func Key(table string) (key string, known bool) {
 	for _, p := range placements {
 		if p.table == table {

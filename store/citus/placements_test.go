@@ -12,9 +12,8 @@ import (
 
 func TestMain(m *testing.M) { storetest.Main(m) }
 
-// TestEveryTableHasAPlace: whoever adds a table says where it goes on Citus, in
-// placements. The column that chooses the machine is in each unique key of the table, as
-// Citus wants it.
+// TestEveryTableHasAPlace: every table has its place on Citus in placements. The column that chooses the machine is
+// in each unique key of the table, as Citus requires.
 func TestEveryTableHasAPlace(t *testing.T) {
 	url := storetest.Postgres(t)
 	db := storetest.Raw(t, url)

@@ -8,11 +8,11 @@ import (
 	"fmt"
 )
 
-// settleLock is the advisory lock under which tables are placed: of several nodes that migrate at once, one does it.
+// settleLock is the advisory lock for placing tables: when several nodes migrate at once, one of them does it.
 const settleLock = 7_301_957
 
-// Settle puts each table of a spread database where it goes. A migration makes tables on the coordinator alone, where no other
-// machine finds them. A new table with a key of its own gets as many shards as the customers have.
+// Settle puts each table of a spread database in its place. A migration creates tables on the coordinator only, where
+// other machines do not find them. A new table with its own key gets as many shards as the customers have.
 func Settle(ctx context.Context, c *sql.Conn) (err error) {
 	if _, err := c.ExecContext(ctx, `SELECT pg_advisory_lock($1)`, settleLock); err != nil {
 		return err
@@ -32,7 +32,7 @@ func Settle(ctx context.Context, c *sql.Conn) (err error) {
 	return placeAll(ctx, c)
 }
 
-// placeAll puts every table in its place. What is there already stays as it is.
+// placeAll puts every table in its place. Tables that Citus knows already stay as they are.
 func placeAll(ctx context.Context, c *sql.Conn) error {
 	for _, p := range placements {
 		if err := place(ctx, c, p); err != nil {
@@ -50,8 +50,8 @@ func placeAll(ctx context.Context, c *sql.Conn) error {
 	return nil
 }
 
-// Repair fills anew what customers are found by. Wrong rows go first, so that a row which a batch wrote meanwhile, and which the
-// deletion took for a wrong one, is there again in the end.
+// Repair rebuilds the finder tables. It deletes wrong rows before it fills: a row that a batch writes meanwhile, and
+// that the deletion removes by mistake, is filled again.
 func Repair(ctx context.Context, c *sql.Conn) error {
 	for _, f := range finders {
 		var there bool
@@ -59,7 +59,7 @@ func Repair(ctx context.Context, c *sql.Conn) error {
 			return err
 		}
 		if !there {
-			continue // Settle makes it
+			continue // Settle creates it
 		}
 
 		for _, text := range []string{f.stray, f.fill} {
@@ -71,10 +71,11 @@ func Repair(ctx context.Context, c *sql.Conn) error {
 	return nil
 }
 
-// where is how Citus keeps a table; empty: it does not know it.
+// where is how Citus stores a table; empty: Citus does not know it.
 type where struct{ method, copies, key string }
 
-// right reports whether a table is kept as its placement says. One that is plain is on the coordinator in any case.
+// right reports whether a table is stored according to its placement. A plain table always is: it is on the
+// coordinator.
 func (p placement) right(is where, everywhere bool) bool {
 	switch {
 	case p.plain:
@@ -87,8 +88,8 @@ func (p placement) right(is where, everywhere bool) bool {
 	return is.method == "h" && is.key == p.key
 }
 
-// Misplaced names the tables of a spread database that are not where they go. A table that the database does not have is not
-// named, except for the finders, which no migration makes.
+// Misplaced names the tables of a spread database that are not in their place. It ignores tables that the database
+// lacks, except for the finders, which no migration creates.
 func Misplaced(ctx context.Context, db querier) (list []string, err error) {
 	there, err := kept(ctx, db)
 	if err != nil {
@@ -108,7 +109,7 @@ func Misplaced(ctx context.Context, db querier) (list []string, err error) {
 	return list, nil
 }
 
-// kept tells how each table of the schema is kept.
+// kept returns how each table of the schema is stored.
 func kept(ctx context.Context, db querier) (there map[string]where, err error) {
 	rows, err := db.QueryContext(ctx, `SELECT c.relname, coalesce(p.partmethod::text, ''), coalesce(p.repmodel::text, ''),
  coalesce(CASE WHEN p.partmethod = 'h' THEN column_to_column_name(p.logicalrelid, p.partkey) END, '')

@@ -7,16 +7,16 @@ import (
 	"fmt"
 )
 
-// DefaultShards is how many parts a table of customers has: four for each of two machines.
-// A statement over several customers costs a task for each part that it meets.
+// DefaultShards is the number of parts of a table of customers: four for each of two machines. A statement over
+// several customers costs one task for each part that it touches.
 const DefaultShards = 8
 
 // maxShards is more than any number of machines needs.
 const maxShards = 1024
 
-// settings hold for all sessions of the database: the program makes months of the journal,
-// which have triggers; one connection, hence one snapshot, for each machine and
-// transaction; one order of locks; and several writes at once over many parts of a table.
+// settings apply to all sessions of the database: allow triggers, which the months of the journal have; one connection,
+// hence one snapshot, for each machine and transaction; one order of locks; and concurrent writes over many parts of a
+// table.
 var settings = []string{
 	`citus.enable_unsafe_triggers = on`,
 	`citus.max_adaptive_executor_pool_size = 1`,
@@ -24,13 +24,13 @@ var settings = []string{
 	`citus.enable_deadlock_prevention = off`,
 }
 
-// querier reads the database: *sql.DB and *sql.Conn do.
+// querier reads the database; *sql.DB and *sql.Conn implement it.
 type querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// Spread says whether the tables of a database are spread over machines.
+// Spread reports whether the tables of a database are spread over machines.
 func Spread(ctx context.Context, db querier) (spread bool, err error) {
 	var there bool
 	if err := db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus') AND to_regclass('balances') IS NOT NULL`).Scan(&there); err != nil || !there {
@@ -73,9 +73,9 @@ FROM run_command_on_all_nodes('SHOW max_prepared_transactions') r JOIN pg_dist_n
 	return nil
 }
 
-// Distribute spreads the tables of a checked and empty database, each where its placement
-// says, in so many shards. It may be called again: what is in its place stays there, with the shards
-// that it has. Customers in tables that are not spread yet make it fail.
+// Distribute spreads the tables of a checked and empty database, each to its placement, in the given number of
+// shards. It may be called again: a table that is in its place keeps its shards. It fails if tables that are not
+// spread yet have customers.
 func Distribute(ctx context.Context, c *sql.Conn, shards int) error {
 	spread, err := Spread(ctx, c)
 	if err != nil {
@@ -97,8 +97,8 @@ func Distribute(ctx context.Context, c *sql.Conn, shards int) error {
 	return Repair(ctx, c)
 }
 
-// makeFinder makes such a table, unless it is there: Citus lets what was said of a column's statistics
-// be said once only.
+// makeFinder creates a finder table, unless it exists: Citus accepts the definition of a column's statistics only
+// once.
 func makeFinder(ctx context.Context, c *sql.Conn, table, text string) error {
 	var there bool
 	err := c.QueryRowContext(ctx, `SELECT to_regclass($1) IS NOT NULL`, table).Scan(&there)
@@ -108,7 +108,7 @@ func makeFinder(ctx context.Context, c *sql.Conn, table, text string) error {
 	return err
 }
 
-// placeFinder puts such a table where it goes: one without a key is on each machine.
+// placeFinder puts a finder table in its place; one without a key is copied to each machine.
 func placeFinder(ctx context.Context, c *sql.Conn, p placement) error {
 	if p.key != "" {
 		return place(ctx, c, p)
@@ -125,7 +125,7 @@ func placed(ctx context.Context, c *sql.Conn, table string) (known bool, err err
 	return known, err
 }
 
-// configure sets what the tables are spread with, for this session and those to come.
+// configure applies the settings to this session and to later ones.
 func configure(ctx context.Context, c *sql.Conn, shards int) error {
 	var quoted string
 	if err := c.QueryRowContext(ctx, `SELECT quote_ident(current_database())`).Scan(&quoted); err != nil {
@@ -143,7 +143,7 @@ func configure(ctx context.Context, c *sql.Conn, shards int) error {
 	return nil
 }
 
-// place puts a table where it goes, unless Citus knows it already.
+// place puts a table in its place, unless Citus knows it already.
 func place(ctx context.Context, c *sql.Conn, p placement) error {
 	if p.plain {
 		return nil

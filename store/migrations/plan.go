@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// Step is one statement of a migration, as far as it matters to who waits for it.
+// Step is one statement of a migration, with its effect on waiting sessions.
 type Step struct {
 	What  string // in words
-	Table string // whose rows are read or locked; empty: none
+	Table string // the table whose rows are read or locked; empty: none
 	Cost  Cost
-	Lock  string // what PostgreSQL takes on the table; empty: nothing that others notice
+	Lock  string // PostgreSQL's lock on the table; empty: none that others notice
 }
 
 // Cost says what the time of a step depends on.
@@ -21,10 +21,10 @@ type Cost int
 
 // The costs.
 const (
-	AtOnce  Cost = iota // it changes the catalogue only
-	Indexes             // it sorts the rows into an index
-	Writes              // it writes the rows, or as many others
-	Unknown             // it is to be read
+	AtOnce  Cost = iota // changes only the catalogue
+	Indexes             // sorts the rows into an index
+	Writes              // writes the rows, or as many others
+	Unknown             // must be read by an operator
 )
 
 // The locks of PostgreSQL, in words: what waits for them.
@@ -56,7 +56,7 @@ func Steps(dialect, name string) ([]Step, error) {
 	for _, s := range statements(up) {
 		step := read(s)
 		if step.Table != "" && created[step.Table] {
-			continue // a table of this migration: it has no rows, and nobody waits for it
+			continue // a table of this migration has no rows, and no session waits for it
 		}
 		if m := newTable.FindStringSubmatch(s); m != nil {
 			created[strings.ToLower(m[1])] = true
@@ -66,8 +66,8 @@ func Steps(dialect, name string) ([]Step, error) {
 	return steps, nil
 }
 
-// statements cuts a file into statements, without comments and needless blanks. What stands
-// between StatementBegin and StatementEnd is one.
+// statements cuts a file into statements, without comments and extra blanks. The text between StatementBegin and
+// StatementEnd is one statement.
 func statements(text string) (list []string) {
 	var s strings.Builder
 	whole := false
@@ -101,11 +101,11 @@ var (
 	source   = regexp.MustCompile(`(?i)\bFROM (\w+)`)
 )
 
-// patterns tell statements apart, in order. Their group names the table, or what is made.
+// patterns tell statements apart, in order. A group names the table or the object that is made.
 var patterns = []struct {
 	match *regexp.Regexp
 	what  string
-	table int // the group that is the table; 0: none
+	table int // the group with the table; 0: none
 	cost  Cost
 	lock  string
 }{
@@ -128,7 +128,7 @@ var patterns = []struct {
 	{regexp.MustCompile(`(?i)^SELECT 1$`), "does nothing", 0, AtOnce, ""},
 }
 
-// fills is an INSERT out of another table.
+// fills matches an INSERT; with a SELECT it fills a table from another one.
 var fills = regexp.MustCompile(`(?i)^INSERT INTO (\w+)`)
 
 func read(statement string) Step {
@@ -137,7 +137,7 @@ func read(statement string) Step {
 		if from := source.FindStringSubmatch(statement); from != nil {
 			step = Step{What: "fills " + m[1] + " from " + from[1], Table: strings.ToLower(from[1]), Cost: Writes}
 			if strings.Contains(statement, "EXISTS (SELECT") {
-				step.Cost = AtOnce // it looks whether there is a row
+				step.Cost = AtOnce // it only tests whether there is a row
 			}
 		}
 		return step

@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// owner returns the user to run PostgreSQL as where we are root, which it refuses to run as:
-// postgres, or else the unprivileged user that every Unix has.
+// owner returns the user to run PostgreSQL as in place of root, which it refuses: postgres, or else the unprivileged
+// user that every Unix has.
 func owner() (uid, gid int, ok bool) {
 	if os.Getuid() != 0 {
 		return 0, 0, false
@@ -34,8 +34,8 @@ func GiveAway(folder string) error {
 	return nil
 }
 
-// Detach takes the command out of the terminal's process group, so that an interrupt reaches
-// whoever started it first, and things stop in order.
+// Detach takes the command out of the terminal's process group, so that an interrupt reaches only the parent, which
+// then stops things in order.
 func Detach(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 }

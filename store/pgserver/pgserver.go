@@ -1,5 +1,5 @@
-// Package pgserver prepares throw-away PostgreSQL servers from the programs that are installed on
-// this machine. Tests and the bench run them, each on a leash of its own.
+// Package pgserver prepares throw-away PostgreSQL servers from the installed programs. Tests and the bench run them,
+// each with its own way to end them.
 package pgserver
 
 import (
@@ -16,8 +16,7 @@ import (
 // ErrMissing reports that no PostgreSQL is installed where Programs looks.
 var ErrMissing = errors.New("no PostgreSQL: neither in PATH nor in /usr/lib/postgresql/*/bin")
 
-// Programs returns the folder of the server's programs, of the newest version where several are
-// installed.
+// Programs returns the folder of the server's programs, of the newest installed version.
 func Programs() (string, error) {
 	if path, err := exec.LookPath("initdb"); err == nil {
 		if path, err = filepath.EvalSymlinks(path); err == nil {
@@ -38,9 +37,8 @@ func Programs() (string, error) {
 	return folder, nil
 }
 
-// Initialise makes an empty server in the folder data below folder, whose user postgres needs no
-// password, adds the settings to its own, and returns the loopback port that it will listen on.
-// Options are further ones of initdb.
+// Initialise creates an empty server in the folder data below folder, whose user postgres needs no password, and adds
+// settings to its own. options are further options of initdb. It returns the loopback port of the server.
 func Initialise(programs, folder, settings string, options ...string) (port int, err error) {
 	data := filepath.Join(folder, "data")
 	cmd := exec.Command(filepath.Join(programs, "initdb"), append(options,
@@ -50,13 +48,13 @@ func Initialise(programs, folder, settings string, options ...string) (port int,
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return 0, fmt.Errorf("initdb: %w: %s", err, out)
 	}
-	if port, err = FreePort(); err != nil { // now, and not before initdb, which takes a while
+	if port, err = FreePort(); err != nil { // after initdb, which takes a while
 		return 0, err
 	}
 	return port, Configure(folder, "listen_addresses = '127.0.0.1'\nunix_socket_directories = ''\n"+fmt.Sprintf("port = %d\n", port)+settings)
 }
 
-// Configure adds settings to those of the server in folder; the last of a name holds.
+// Configure adds settings to those of the server in folder; the last one of a name holds.
 func Configure(folder, settings string) error {
 	f, err := os.OpenFile(filepath.Join(folder, "data", "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
@@ -71,9 +69,8 @@ func URL(port int, database string) string {
 	return fmt.Sprintf("postgres://postgres@127.0.0.1:%d/%s?sslmode=disable", port, database)
 }
 
-// FreePort returns a loopback port that nothing listens on at this moment. It is none of those that
-// systems give to connections, as port 0 would be: of the many that tests open, one could take it
-// before the server does.
+// FreePort returns a loopback port that is currently free. It is outside the range that systems assign to
+// connections, as for port 0: one of the tests' many connections could take such a port before the server does.
 func FreePort() (port int, err error) {
 	for range 100 {
 		var l net.Listener

@@ -16,13 +16,12 @@ import (
 	"github.com/loyalty-platform/loyalty/store/citus"
 )
 
-// OnCitus says that the PostgreSQL databases of tests are spread over the machines that
-// LOYALTY_TEST_CITUS names: addresses of administrative databases, separated by commas, the
-// coordinator's first. What a test says of plans, months or connections of plain PostgreSQL
-// does not hold there.
+// OnCitus says that the PostgreSQL databases of tests are spread over the machines of LOYALTY_TEST_CITUS: addresses
+// of administrative databases, separated by commas, the coordinator's first. Assertions about plans, months or
+// connections of plain PostgreSQL do not apply there.
 func OnCitus() bool { return os.Getenv("LOYALTY_TEST_CITUS") != "" }
 
-// PlainOnly leaves a test out where tables are spread over machines.
+// PlainOnly skips a test where tables are spread over machines.
 func PlainOnly(t testing.TB) {
 	t.Helper()
 	if OnCitus() {
@@ -30,7 +29,7 @@ func PlainOnly(t testing.TB) {
 	}
 }
 
-// CitusOnly leaves a test out where they are not.
+// CitusOnly skips a test where tables are not spread.
 func CitusOnly(t testing.TB) {
 	t.Helper()
 	if !OnCitus() {
@@ -38,8 +37,8 @@ func CitusOnly(t testing.TB) {
 	}
 }
 
-// Scattered gives a count of the statements in a database that asked several parts of a table,
-// which Citus counts itself.
+// Scattered returns a counter of the statements in a database that asked several parts of a table, as Citus counts
+// them.
 func Scattered(t testing.TB, address string) func() int {
 	t.Helper()
 	raw := Raw(t, address)
@@ -51,11 +50,11 @@ func Scattered(t testing.TB, address string) func() int {
 	}
 }
 
-// citusNodes are those machines.
+// citusNodes are the addresses of the machines.
 func citusNodes() []string { return strings.Split(os.Getenv("LOYALTY_TEST_CITUS"), ",") }
 
-// EmptyMachines makes an empty database that Citus could spread, over the machines of the cluster.
-// The test is left out without one.
+// EmptyMachines creates an empty database that Citus could spread, over the machines of the cluster. Without one the
+// test is skipped.
 func EmptyMachines(t testing.TB) string {
 	t.Helper()
 	CitusOnly(t)
@@ -66,8 +65,7 @@ func EmptyMachines(t testing.TB) string {
 	return address
 }
 
-// join gives a database of each machine the extension, and names the machines to the
-// coordinator's.
+// join creates the extension in a database of each machine, and registers the machines with the coordinator.
 func (s *sharedServer) join(database string) error {
 	for _, node := range s.nodes {
 		if err := commandOn(at(node, database), `CREATE EXTENSION citus`); err != nil {
@@ -90,8 +88,8 @@ func (s *sharedServer) join(database string) error {
 	return nil
 }
 
-// spreadTemplate makes the template of distributed databases: a database on each machine, of which
-// the coordinator's knows the workers.
+// spreadTemplate creates the template of distributed databases: a database on each machine, with the workers
+// registered at the coordinator's.
 func (s *sharedServer) spreadTemplate(template string) error {
 	if err := s.command(`CREATE DATABASE ` + template + ` TEMPLATE template0 ENCODING 'UTF8'`); err != nil {
 		return err
@@ -102,7 +100,7 @@ func (s *sharedServer) spreadTemplate(template string) error {
 	if err := migrateOn(at(s.admin, template)); err != nil {
 		return err
 	}
-	// a template that has visitors cannot be copied, and Citus' daemon is one
+	// a template with open sessions cannot be copied, and Citus' daemon has one
 	for _, node := range s.nodes {
 		err := commandOn(node, `ALTER DATABASE `+template+` ALLOW_CONNECTIONS false`)
 		if err == nil {
@@ -117,11 +115,11 @@ func (s *sharedServer) spreadTemplate(template string) error {
 
 func port(u *url.URL) int {
 	n := 5432
-	_, _ = fmt.Sscan(u.Port(), &n) // none is 5432
+	_, _ = fmt.Sscan(u.Port(), &n) // without a port it is 5432
 	return n
 }
 
-// migrateOn spreads a database and puts the rows into it that every migrated one has.
+// migrateOn spreads a database and inserts the rows that every migrated one has.
 func migrateOn(address string) error {
 	ctx := context.Background()
 	s, err := store.Open(ctx, store.Options{URL: address, MasterKey: MasterKey})
@@ -134,7 +132,7 @@ func migrateOn(address string) error {
 	return migrate(address)
 }
 
-// settle sets what Distribute sets of a database, which a copy of it does not have.
+// settle applies the settings of Distribute to a database, because a copy of the template lacks them.
 func (s *sharedServer) settle(database string) error {
 	if !OnCitus() {
 		return nil
@@ -149,7 +147,7 @@ func (s *sharedServer) settle(database string) error {
 func at(server, database string) string {
 	u, err := url.Parse(server)
 	if err != nil {
-		return server // start saw that it parses
+		return server // start checked that it parses
 	}
 	u.Path = "/" + database
 	return u.String()

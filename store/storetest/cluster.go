@@ -19,8 +19,8 @@ import (
 	"github.com/loyalty-platform/loyalty/store/pgserver"
 )
 
-// Cluster is a throw-away PostgreSQL server on a loopback port, for tests that
-// need to hurt one of their own. Most tests share one: see Postgres.
+// Cluster is a throw-away PostgreSQL server on a loopback port, for tests that need to damage one of their own. Most
+// tests share one: see Postgres.
 type Cluster struct {
 	bin, dir string
 	port     int
@@ -31,9 +31,8 @@ type Cluster struct {
 	alive    *os.File // its other end is open in every process of the server
 }
 
-// watchdog runs the server and ends with it. It holds the read end of a pipe
-// whose other end dies with the test process, however that dies; so neither the
-// server nor its folder is left behind.
+// watchdog runs the server and ends with it. It holds the read end of a pipe whose other end closes when the test
+// process dies, whatever the cause. So neither the server nor its folder is left behind.
 const watchdog = `"$1/postgres" -D "$2/data" >>"$2/log" 2>&1 &
 read -r how
 kill -QUIT $! 2>/dev/null
@@ -47,7 +46,7 @@ func NewCluster(t testing.TB) *Cluster {
 	return ownCluster(t, inMemory(), os.Getenv("LOYALTY_TEST_FSYNC") == "1")
 }
 
-// NewDurableCluster is NewCluster on the disk, to which it flushes every commit.
+// NewDurableCluster is NewCluster on disk, with every commit flushed.
 func NewDurableCluster(t testing.TB) *Cluster {
 	t.Helper()
 	return ownCluster(t, "", true)
@@ -72,7 +71,7 @@ func newCluster(root string, durable bool) (*Cluster, error) {
 	return c, nil
 }
 
-// begin makes the folder, lets make fill it, and starts the server.
+// begin creates the folder, lets make fill it, and starts the server.
 func (c *Cluster) begin(root string, make func() error) (err error) {
 	if c.bin, err = pgserver.Programs(); err != nil {
 		return err
@@ -90,7 +89,7 @@ func (c *Cluster) begin(root string, make func() error) (err error) {
 }
 
 func (c *Cluster) initialise() (err error) {
-	fsync := "off" // killing the server loses nothing without it, nor without whole pages in the log; only the power could
+	fsync := "off" // only a power failure could lose data without fsync and full pages, not a killed server
 	if c.durable {
 		fsync = "on"
 	}
@@ -125,7 +124,7 @@ func (c *Cluster) Start() error {
 	return c.answers(60 * time.Second)
 }
 
-// answers waits for the server, and gives its log where it stays away.
+// answers waits for the server, and returns its log if it does not answer.
 func (c *Cluster) answers(limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
@@ -143,14 +142,14 @@ func (c *Cluster) answers(limit time.Duration) error {
 	}
 }
 
-// Log is what the server wrote about itself.
+// Log is the server's own log.
 func (c *Cluster) Log() ([]byte, error) { return os.ReadFile(filepath.Join(c.dir, "log")) }
 
 // URL is the address of a database of the cluster.
 func (c *Cluster) URL(database string) string { return pgserver.URL(c.port, database) }
 
-// Kill ends the server as a crash would: SIGKILL to the postmaster. It returns
-// when the sessions have noticed. Start brings the server back, on the same port.
+// Kill ends the server as a crash would: SIGKILL to the postmaster. It returns when the sessions have noticed. Start
+// restarts the server on the same port.
 func (c *Cluster) Kill() error {
 	pid, err := c.postmaster()
 	if err != nil {
@@ -163,7 +162,7 @@ func (c *Cluster) Kill() error {
 	return errors.Join(process.Kill(), c.end("keep"))
 }
 
-// postmaster is the process that all others of the server come from.
+// postmaster is the parent of all other processes of the server.
 func (c *Cluster) postmaster() (pid int, err error) {
 	data, err := os.ReadFile(filepath.Join(c.dir, "data", "postmaster.pid"))
 	if err != nil {
@@ -176,7 +175,7 @@ func (c *Cluster) postmaster() (pid int, err error) {
 // Stop ends the server and removes its folder.
 func (c *Cluster) Stop() {
 	_ = c.end("remove")
-	_ = os.RemoveAll(c.dir) // there is no watchdog after a Kill
+	_ = os.RemoveAll(c.dir) // after a Kill there is no watchdog
 }
 
 func (c *Cluster) end(how string) error {
@@ -185,10 +184,10 @@ func (c *Cluster) end(how string) error {
 	}
 	_, err := io.WriteString(c.leash, how+"\n")
 	err = errors.Join(err, c.leash.Close())
-	_ = c.watchdog.Wait() // its exit code is the last command's, which may find nothing left to do
+	_ = c.watchdog.Wait() // its exit code is that of the last command, which may have nothing left to do
 	c.watchdog = nil
-	// A session may outlive a killed postmaster for a moment, serve another
-	// request, and keep the folder from being used again: wait for the last.
+	// A session may outlive a killed postmaster for a moment, serve another request, and keep the folder in use: wait
+	// for the last one.
 	limit := c.alive.SetReadDeadline(time.Now().Add(10 * time.Second))
 	if _, e := c.alive.Read(make([]byte, 1)); !errors.Is(e, io.EOF) {
 		err = errors.Join(err, e)

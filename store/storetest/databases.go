@@ -1,5 +1,4 @@
-// Package storetest gives tests their databases, and holds the one suite that
-// both databases must pass.
+// Package storetest provides databases for tests, and holds the suite that both databases must pass.
 package storetest
 
 import (
@@ -43,9 +42,8 @@ func Each(t *testing.T, test func(t *testing.T, s *store.Store)) {
 	EachURL(t, func(t *testing.T, url string) { test(t, Open(t, url)) })
 }
 
-// EachReused is Each for the many small tests that see nothing but the store: a
-// PostgreSQL database is emptied and used again with its store, because making one
-// and planning every statement anew costs more than such a test.
+// EachReused is Each for the many small tests that use only the store. A PostgreSQL database is emptied and reused
+// with its store, because creating one and planning every statement again costs more than such a test.
 func EachReused(t *testing.T, test func(t *testing.T, s *store.Store)) {
 	t.Helper()
 	each(t, func(t *testing.T, d Database) {
@@ -57,20 +55,20 @@ func EachReused(t *testing.T, test func(t *testing.T, s *store.Store)) {
 	})
 }
 
-// usedAgain is a PostgreSQL database of many tests, one after the other.
+// usedAgain is a PostgreSQL database that many tests use, one after the other.
 type usedAgain struct {
 	url   string
 	store *store.Store
 	raw   *pgx.Conn
 }
 
-// emptied are the databases that wait to be used again.
+// emptied are the databases that wait for reuse.
 var emptied struct {
 	sync.Mutex
 	all []*usedAgain
 }
 
-// reused gives the store of an empty, migrated PostgreSQL database.
+// reused returns the store of an empty, migrated PostgreSQL database.
 func reused(t testing.TB) *store.Store {
 	t.Helper()
 	emptied.Lock()
@@ -113,8 +111,8 @@ func (u *usedAgain) close() {
 	_ = u.raw.Close(context.Background())
 }
 
-// empty deletes every row, past the triggers that guard the journal, on whichever machine they
-// are. Most tables have none: asking costs less than a DELETE that finds nothing.
+// empty deletes every row, bypassing the triggers that guard the journal, on every machine. Most tables are empty: a
+// check costs less than a DELETE that finds nothing.
 func (u *usedAgain) empty() error {
 	_, err := u.raw.Exec(context.Background(), `DO $$ DECLARE r record; some boolean; BEGIN
 	SET LOCAL citus.propagate_set_commands = 'local'; -- no one else minds
@@ -132,8 +130,7 @@ END $$`)
 	return err
 }
 
-// closeReused closes the databases that were used again and again, and drops them
-// where the server stays.
+// closeReused closes the reused databases, and drops them if the server stays.
 func closeReused() {
 	for _, u := range emptied.all {
 		u.close()
@@ -143,8 +140,7 @@ func closeReused() {
 	}
 }
 
-// Databases runs a test on both databases; open gives a fresh, migrated store
-// each time it is called.
+// Databases runs a test on both databases; open returns a fresh, migrated store each time it is called.
 func Databases(t *testing.T, test func(t *testing.T, open func(t *testing.T) *store.Store)) {
 	t.Helper()
 	each(t, func(t *testing.T, d Database) {
@@ -152,8 +148,8 @@ func Databases(t *testing.T, test func(t *testing.T, open func(t *testing.T) *st
 	})
 }
 
-// EachURL runs a test on both databases, for tests that start the program: url
-// is a LOYALTY_DATABASE_URL of a fresh, migrated database.
+// EachURL runs a test on both databases, for tests that start the program: url is a LOYALTY_DATABASE_URL of a fresh,
+// migrated database.
 func EachURL(t *testing.T, test func(t *testing.T, url string)) {
 	t.Helper()
 	each(t, func(t *testing.T, d Database) { test(t, d.Migrated(t)) })
@@ -164,15 +160,14 @@ func each(t *testing.T, test func(t *testing.T, d Database)) {
 	for _, d := range All {
 		t.Run(d.Name, func(t *testing.T) {
 			if d.Name == "postgres" {
-				server(t) // skips, where there is none, before the test begins
+				server(t) // without a server it skips the test before it begins
 			}
 			test(t, d)
 		})
 	}
 }
 
-// Raw opens the database at url for SQL of the test's own, past the store. The
-// placeholders are the database's.
+// Raw opens the database at url for a test's own SQL, bypassing the store. The placeholders are the database's.
 func Raw(t testing.TB, url string) *sql.DB {
 	t.Helper()
 	driver, dsn := "pgx", url
@@ -191,7 +186,7 @@ func Open(t testing.TB, url string) *store.Store {
 	return OpenWith(t, store.Options{URL: url})
 }
 
-// OpenWith is Open with options; without a master key they have the tests'.
+// OpenWith is Open with options; the default master key is the tests'.
 func OpenWith(t testing.TB, o store.Options) *store.Store {
 	t.Helper()
 	if o.MasterKey == ([32]byte{}) {
@@ -203,13 +198,13 @@ func OpenWith(t testing.TB, o store.Options) *store.Store {
 	return s
 }
 
-// SQLite gives the address of a fresh, migrated SQLite database.
+// SQLite returns the address of a fresh, migrated SQLite database.
 func SQLite(t testing.TB) string {
 	t.Helper()
 	return copied(t, migratedFile)
 }
 
-// copied gives the address of a copy of a SQLite database.
+// copied returns the address of a copy of a SQLite database.
 func copied(t testing.TB, made func() ([]byte, error)) string {
 	t.Helper()
 	file, err := made()
@@ -219,20 +214,20 @@ func copied(t testing.TB, made func() ([]byte, error)) string {
 	return url
 }
 
-// SQLiteForProgram is ForProgram in a file.
+// SQLiteForProgram is ForProgram for SQLite.
 func SQLiteForProgram(t testing.TB) string {
 	t.Helper()
 	return copied(t, unsealedFile)
 }
 
-// migratedFile is a SQLite database with the schema, made once; unsealedFile is one that no master
-// key has sealed anything in.
+// migratedFile is a SQLite database with the schema, made once; unsealedFile is one in which no master key has sealed
+// anything.
 var (
 	migratedFile = sync.OnceValues(func() ([]byte, error) { return templateFile() })
 	unsealedFile = sync.OnceValues(func() ([]byte, error) { return templateFile(forgetMaster) })
 )
 
-// forgetMaster has a migrated database take any master key, as an empty one does.
+// forgetMaster makes a migrated database accept any master key, as an empty one does.
 const forgetMaster = `DELETE FROM master_check`
 
 func templateFile(statements ...string) (file []byte, err error) {
@@ -261,7 +256,7 @@ func templateFile(statements ...string) (file []byte, err error) {
 	return os.ReadFile(path)
 }
 
-// EmptySQLite gives the address of a file that does not exist yet.
+// EmptySQLite returns the address of a file that does not exist yet.
 func EmptySQLite(t testing.TB) string {
 	dir, err := os.MkdirTemp(inMemory(), "loyalty-sqlite-")
 	require.NoError(t, err)
@@ -269,24 +264,22 @@ func EmptySQLite(t testing.TB) string {
 	return "sqlite:" + filepath.Join(dir, "loyalty.db")
 }
 
-// Postgres gives the address of a fresh, migrated PostgreSQL database, in the
-// server of LOYALTY_TEST_POSTGRES (an admin database's URL) or in one that this
-// process starts for all its tests. Without either the test is skipped, or
-// fails when LOYALTY_REQUIRE_POSTGRES=1.
+// Postgres returns the address of a fresh, migrated PostgreSQL database, on the server of LOYALTY_TEST_POSTGRES (an
+// administrative database's URL) or on one that this process starts for all its tests. Without either the test is
+// skipped, or fails when LOYALTY_REQUIRE_POSTGRES=1.
 func Postgres(t testing.TB) string {
 	t.Helper()
 	return newDatabase(t, `loyalty_template_`+server(t).suffix)
 }
 
-// EmptyPostgres gives the address of a PostgreSQL database without any table.
+// EmptyPostgres returns the address of a PostgreSQL database without any table.
 func EmptyPostgres(t testing.TB) string {
 	t.Helper()
 	return newDatabase(t, "template0")
 }
 
-// ForProgram gives the address of a migrated PostgreSQL database without rows to start a program
-// on, under any master key. A program that finds it need not migrate it first, which is for tests
-// of that.
+// ForProgram returns the address of a migrated PostgreSQL database without rows, for a program with any master key.
+// The program need not migrate it; tests of migration use an empty database.
 func ForProgram(t testing.TB) string {
 	t.Helper()
 	address := Postgres(t)
@@ -294,9 +287,8 @@ func ForProgram(t testing.TB) string {
 	return address
 }
 
-// DurableForProgram is ForProgram on a server of its own that flushes every commit to the disk.
-// Where tests have several machines they flush what they are set to: such a test kills the
-// program, never the database, and loses nothing by it.
+// DurableForProgram is ForProgram on a server of its own that flushes every commit to disk. On several machines it
+// uses their own setting: such a test kills the program, never the database, so nothing is lost.
 func DurableForProgram(t testing.TB) string {
 	t.Helper()
 	if OnCitus() {
@@ -305,12 +297,11 @@ func DurableForProgram(t testing.TB) string {
 	return NewDurableCluster(t).URL("postgres")
 }
 
-// Main is RunTests, and then the end of the process.
+// Main is RunTests followed by the end of the process.
 func Main(m *testing.M) { os.Exit(RunTests(m)) }
 
-// RunTests runs the tests of a package, then stops the shared server in good order (which
-// would end with the process anyway) and holds that no goroutine stayed behind. It
-// gives the exit code.
+// RunTests runs the tests of a package, stops the shared server properly and checks that no goroutine is left. It
+// returns the exit code.
 func RunTests(m *testing.M) int {
 	code := m.Run()
 	stopShared()
@@ -320,8 +311,8 @@ func RunTests(m *testing.M) int {
 	return code
 }
 
-// leaks gives the exit code of goroutines that were not ended. Connections that a test's
-// client keeps for the next request are no leak.
+// leaks returns the exit code for goroutines that did not end. Connections that a test's client keeps for the next
+// request are no leak.
 func leaks() int {
 	http.DefaultClient.CloseIdleConnections()
 	if err := goleak.Find(); err != nil {
@@ -339,10 +330,10 @@ func skipOrFail(t testing.TB, err error) {
 	t.Skipf("NOT TESTED ON POSTGRESQL: %v", err)
 }
 
-// sharedServer is where this process makes its databases.
+// sharedServer is where this process creates its databases.
 type sharedServer struct {
-	admin   string   // URL of a database to give commands in
-	nodes   []string // the same of each machine, where databases are spread; the coordinator's is the first
+	admin   string   // URL of a database for administrative commands
+	nodes   []string // the same for each machine, where databases are spread; the coordinator's is first
 	suffix  string   // tells the templates of several processes on one server apart
 	version int      // of the server, such as 150004
 	cluster *Cluster
@@ -411,8 +402,7 @@ func newDatabase(t testing.TB, template string) string {
 	return s.url(name)
 }
 
-// drop takes a database away. Where tables are spread, daemons and sessions of other machines
-// come back to it once or twice.
+// drop drops a database. Where tables are spread, daemons and sessions of other machines may reconnect once or twice.
 func (s *sharedServer) drop(name string) (err error) {
 	for range 5 {
 		if err = s.command(`DROP DATABASE IF EXISTS ` + name + ` WITH (FORCE)`); err == nil || !OnCitus() {
@@ -422,8 +412,8 @@ func (s *sharedServer) drop(name string) (err error) {
 	return err
 }
 
-// create makes a database. The files of the template are copied as they are: the way
-// that is usual since version 15 writes each of them to the log of the server as well.
+// create creates a database by copying the template's files: the default since version 15 would write all of them to
+// the server's log as well.
 func (s *sharedServer) create(name, template string) error {
 	var strategy string
 	if s.version >= 150000 {
@@ -432,7 +422,7 @@ func (s *sharedServer) create(name, template string) error {
 	return s.command(`CREATE DATABASE ` + name + ` TEMPLATE ` + template + strategy)
 }
 
-// command runs on each machine.
+// command runs a command on each machine.
 func (s *sharedServer) command(sql string) error {
 	for _, node := range s.nodes {
 		if err := commandOn(node, sql); err != nil {

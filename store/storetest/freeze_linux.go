@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// Freeze stops every process of the server where it stands, as a machine does that hangs: its
-// connections stay, and nobody answers on them. Thaw ends it, at the latest with the test.
+// Freeze stops every process of the server, like a machine that hangs: its connections stay open, and requests get no
+// answer. Thaw ends it, at the latest with the test.
 func (c *Cluster) Freeze(t testing.TB) {
 	t.Helper()
 	if err := c.signal(syscall.SIGSTOP); err != nil {
@@ -20,7 +20,7 @@ func (c *Cluster) Freeze(t testing.TB) {
 	t.Cleanup(func() { _ = c.signal(syscall.SIGCONT) }) // it may be gone by then
 }
 
-// Thaw lets a frozen server go on.
+// Thaw resumes a frozen server.
 func (c *Cluster) Thaw(t testing.TB) {
 	t.Helper()
 	if err := c.signal(syscall.SIGCONT); err != nil {
@@ -28,7 +28,7 @@ func (c *Cluster) Thaw(t testing.TB) {
 	}
 }
 
-// signal reaches the postmaster first, which makes no new process then, and all of its own.
+// signal reaches the postmaster first, so that it starts no new process, and then all its children.
 func (c *Cluster) signal(s syscall.Signal) error {
 	first, err := c.postmaster()
 	if err != nil {
@@ -46,7 +46,7 @@ func (c *Cluster) signal(s syscall.Signal) error {
 		if err != nil {
 			continue // it ended meanwhile
 		}
-		// pid (name) state parent …, and a name may have blanks and brackets
+		// the format is: pid (name) state parent …; a name may contain blanks and brackets
 		after := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
 		if len(after) < 2 || after[1] != strconv.Itoa(first) {
 			continue

@@ -10,14 +10,14 @@ import (
 	"github.com/loyalty-platform/loyalty/store/pgserver"
 )
 
-// Machines is a Citus cluster of a test's own, of which each machine can be killed and started
-// again. Its database is called postgres.
+// Machines is a Citus cluster of a test's own, each machine of which can be killed and restarted. Its database is
+// called postgres.
 type Machines struct {
 	Coordinator *Cluster
 	Workers     []*Cluster
 }
 
-// citusConf is what a machine needs; a test has one database.
+// citusConf is the configuration of a machine; a test has one database.
 const citusConf = `shared_preload_libraries = 'citus'
 wal_level = logical
 max_wal_senders = 10
@@ -27,8 +27,8 @@ citus.node_conninfo = 'sslmode=disable'
 citus.local_hostname = '127.0.0.1'
 `
 
-// NewMachines starts two workers and a coordinator that knows them. The test is left out where
-// LOYALTY_TEST_CITUS does not say that there is Citus.
+// NewMachines starts two workers and a coordinator that knows them. The test is skipped unless LOYALTY_TEST_CITUS
+// says that Citus is available.
 func NewMachines(t testing.TB) *Machines {
 	t.Helper()
 	CitusOnly(t)
@@ -43,7 +43,7 @@ func NewMachines(t testing.TB) *Machines {
 	return m
 }
 
-// newMachine starts a server that can be one of several.
+// newMachine starts a server for a cluster.
 func newMachine(t testing.TB) *Cluster {
 	t.Helper()
 	c := &Cluster{durable: os.Getenv("LOYALTY_TEST_FSYNC") == "1"}
@@ -58,8 +58,7 @@ func newMachine(t testing.TB) *Cluster {
 	return c
 }
 
-// AddWorker starts one worker more and makes it known to the coordinator. It has no rows until they
-// are rebalanced.
+// AddWorker starts one more worker and registers it with the coordinator. It has no rows until they are rebalanced.
 func (m *Machines) AddWorker(t testing.TB) *Cluster {
 	t.Helper()
 	c := newMachine(t)

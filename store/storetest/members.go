@@ -8,7 +8,7 @@ import (
 	"github.com/loyalty-platform/loyalty/store"
 )
 
-// Member is an active customer since an instant, who has a name and nothing else.
+// Member is an active customer since an instant, with a name and nothing else.
 func Member(name string, since time.Time) loyalty.Customer {
 	return loyalty.Customer{
 		ID: loyalty.NewID(since, loyalty.ID{}), Name: name, Status: loyalty.Active, CreatedAt: since, UpdatedAt: since,
@@ -16,7 +16,7 @@ func Member(name string, since time.Time) loyalty.Customer {
 	}
 }
 
-// Enrol has a batch make customers, who have their names.
+// Enrol adds customers and their names to a batch.
 func Enrol(w *loyalty.Writes, customers ...loyalty.Customer) {
 	for _, c := range customers {
 		w.NewCustomers = append(w.NewCustomers, c)

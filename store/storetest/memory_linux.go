@@ -6,11 +6,9 @@ import (
 	"syscall"
 )
 
-// inMemory is the folder in which tests keep their databases where it has room to
-// spare: a PostgreSQL database is a thousand files, and most of what a test of this
-// kind costs is to write them and to take them away again. Empty: the temporary
-// folder. LOYALTY_TEST_FSYNC=1 asks for a real disk, and so does the test plan
-// (LOYALTY_TORTURE), which has the time for one.
+// inMemory is the folder in memory for tests' databases, if it has enough space: a PostgreSQL database is a thousand
+// files, and writing and deleting them is most of the cost of such a test. Empty: the temporary folder.
+// LOYALTY_TEST_FSYNC=1 asks for a real disk, and so does the test plan (LOYALTY_TORTURE), which has the time for one.
 var inMemory = sync.OnceValue(func() string {
 	const (
 		folder = "/dev/shm"

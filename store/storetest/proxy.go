@@ -19,19 +19,18 @@ type Cut int
 const (
 	Pass     Cut = iota
 	Unsent       // the request never reaches the server
-	Answered     // the server does it, but its answer never arrives
-	Severed      // likewise, and the store hears at once that the connection is gone
+	Answered     // the server executes it, but its answer never arrives
+	Severed      // likewise, and the store notices at once that the connection is gone
 )
 
-// Proxy stands between a store and PostgreSQL, counts what passes and cuts
-// connections at a chosen message. It understands the wire protocol, so a test
-// is exact where a delay would be a guess.
+// Proxy is a proxy between a store and PostgreSQL that counts messages and cuts connections at a chosen one. It
+// understands the wire protocol, so a test is exact where a delay would be a guess.
 type Proxy struct {
 	Statements atomic.Int64 // executions of statements
 	Prepared   atomic.Int64 // statements prepared
 	RoundTrips atomic.Int64 // requests that wait for an answer
 
-	// Pooler has the proxy tell its clients a session that it made up, as a pooler does.
+	// Pooler makes the proxy report an invented session to its clients, as a pooler does.
 	Pooler atomic.Bool
 
 	url      *url.URL
@@ -43,7 +42,7 @@ type Proxy struct {
 	shut     bool
 }
 
-// NewProxy begins to listen in front of the database at address.
+// NewProxy starts to listen in front of the database at address.
 func NewProxy(t testing.TB, address string) *Proxy {
 	t.Helper()
 	u, err := url.Parse(address)
@@ -69,7 +68,7 @@ func (p *Proxy) URL() string {
 	return u.String()
 }
 
-// Plan decides about every round trip to come, numbered from 1. Nil passes all.
+// Plan decides about every later round trip, numbered from 1. Nil passes all.
 func (p *Proxy) Plan(plan func(trip int64) Cut) {
 	p.Reset()
 	if plan == nil {
@@ -142,7 +141,7 @@ func (p *Proxy) end(conns ...net.Conn) {
 	}
 }
 
-// requests forwards what the store sends, message by message.
+// requests forwards the store's messages one by one.
 func (p *Proxy) requests(client, server net.Conn, muted *atomic.Bool) {
 	message, err := readMessage(client, 0) // the first has no type
 	for err == nil {
@@ -163,7 +162,7 @@ func (p *Proxy) requests(client, server net.Conn, muted *atomic.Bool) {
 			if cut != Pass {
 				muted.Store(true)
 			}
-			if cut == Severed { // its session goes on until it has done what it was sent
+			if cut == Severed { // its session continues until it has executed what it received
 				_, _ = server.Write(message)
 				p.end(client)
 				return
@@ -176,14 +175,14 @@ func (p *Proxy) requests(client, server net.Conn, muted *atomic.Bool) {
 	p.end(server)
 }
 
-// answers forwards what the server says; muted, it waits for the server to be
-// ready again, which is after the commit, and closes.
+// answers forwards the server's messages. When muted, it waits until the server is ready again, which is after the
+// commit, and closes.
 func (p *Proxy) answers(client, server net.Conn, muted *atomic.Bool) {
 	for {
 		message, err := readMessage(server, 1)
 		mute := muted.Load()
 		if err == nil && message[0] == 'K' && p.Pooler.Load() {
-			binary.BigEndian.PutUint32(message[5:], 1<<30) // no session of the server's
+			binary.BigEndian.PutUint32(message[5:], 1<<30) // not a session of the server
 		}
 		if err == nil && !mute {
 			_, err = client.Write(message)
@@ -195,8 +194,7 @@ func (p *Proxy) answers(client, server net.Conn, muted *atomic.Bool) {
 	}
 }
 
-// readMessage reads one message of the protocol: a type, where it has one, and a
-// length that counts itself.
+// readMessage reads one message of the protocol: a type, if it has one, and a length that includes itself.
 func readMessage(r io.Reader, typed int) ([]byte, error) {
 	head := make([]byte, typed+4)
 	if _, err := io.ReadFull(r, head); err != nil {

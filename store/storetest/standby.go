@@ -14,8 +14,7 @@ import (
 	"github.com/loyalty-platform/loyalty/store/pgserver"
 )
 
-// NewPrimary starts a server that standbys may follow; see Standby. It is stopped with the
-// test.
+// NewPrimary starts a server that standbys can follow; see Standby. It is stopped with the test.
 func NewPrimary(t testing.TB) *Cluster {
 	t.Helper()
 	c := &Cluster{followed: true, durable: os.Getenv("LOYALTY_TEST_FSYNC") == "1"}
@@ -26,9 +25,8 @@ func NewPrimary(t testing.TB) *Cluster {
 	return c
 }
 
-// Standby makes a copy of a running server and lets it follow: the server streams its log
-// to it. name is what the server calls it, as in synchronous_standby_names. It is stopped
-// with the test.
+// Standby copies a running server and makes the copy follow it by streaming its log. name is the standby's name on
+// the server, as in synchronous_standby_names. It is stopped with the test.
 func (c *Cluster) Standby(t testing.TB, name string) *Cluster {
 	t.Helper()
 	s := &Cluster{followed: true, durable: c.durable}
@@ -70,17 +68,17 @@ func (c *Cluster) Tell(t testing.TB, statement string) {
 	}
 }
 
-// PauseReplay lets a standby receive the log and not apply it, until ResumeReplay.
+// PauseReplay lets a standby receive the log without applying it, until ResumeReplay.
 func (c *Cluster) PauseReplay(t testing.TB) { c.Tell(t, `SELECT pg_wal_replay_pause()`) }
 
 // ResumeReplay ends PauseReplay.
 func (c *Cluster) ResumeReplay(t testing.TB) { c.Tell(t, `SELECT pg_wal_replay_resume()`) }
 
-// Promote makes a primary of a standby, and returns when it is one.
+// Promote turns a standby into a primary, and returns when it is one.
 func (c *Cluster) Promote(t testing.TB) { c.Tell(t, `SELECT pg_promote(true, 60)`) }
 
-// Await makes commits wait until a standby has them on its disk, so that its promotion
-// loses none that was answered; an empty name ends it.
+// Await makes commits wait until a standby has them on disk, so that its promotion loses no acknowledged one; an
+// empty name ends it.
 func (c *Cluster) Await(t testing.TB, standby string) {
 	t.Helper()
 	c.Tell(t, `ALTER SYSTEM SET synchronous_standby_names = '`+standby+`'`)

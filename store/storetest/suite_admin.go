@@ -13,8 +13,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// entities are kept by type and id, and those that rules read are part of the
-// snapshot.
+// entities checks that entities are stored by type and id, and that those that rules read are part of the snapshot.
 func entities(t *testing.T, b *bench) {
 	ctx := context.Background()
 	read, other := loyalty.RewardType, loyalty.ProductType
@@ -44,7 +43,7 @@ func entities(t *testing.T, b *bench) {
 	archived := old
 	archived.Data, archived.UpdatedAt, archived.ArchivedAt = json.RawMessage(`{}`), b.now, b.now
 	changed := archived
-	changed.CreatedAt = b.now.Add(time.Hour) // when it was created is not told again
+	changed.CreatedAt = b.now.Add(time.Hour) // the creation time is not updated
 	save(changed)
 	snapshot, err := b.s.Snapshot(ctx, []string{read})
 	require.NoError(t, err)
@@ -70,7 +69,7 @@ func entities(t *testing.T, b *bench) {
 	}
 }
 
-// jobTable swaps rows that still are what they were, and nothing else.
+// jobTable checks that rows are swapped only if they have not changed.
 func jobTable(t *testing.T, b *bench) {
 	ctx := context.Background()
 	fresh := loyalty.JobRow{Name: "expiry", NextAt: b.now}

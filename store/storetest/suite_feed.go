@@ -11,7 +11,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// feed reads the events of the tail in parts of every size, all of them and some.
+// feed reads the events of the tail in parts of every size, with and without a filter.
 func feed(t *testing.T, b *bench) {
 	ctx := context.Background()
 	var ids []loyalty.ID

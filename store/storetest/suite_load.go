@@ -25,7 +25,7 @@ func everyRow(t *testing.T, b *bench) {
 	require.Equal(t, map[string]loyalty.Reservation{"t-1": w.NewReservations[0]}, got.Reservations)
 	b.journal(t, w)
 
-	// The same customer, named in another way and by several at once.
+	// The same customer, named in another way, and several times at once.
 	l = b.get(t, loyalty.CustomerNeeds{ID: c.ID, Lots: loyalty.UsedLots}, loyalty.CustomerNeeds{Ref: w.Claims[2].Name, Lots: loyalty.OpenLots},
 		loyalty.CustomerNeeds{Ref: customerName("c-1")}, loyalty.CustomerNeeds{Ref: customerName("c-1"), Reservations: []string{"t-1"}})
 	require.Len(t, l.Customers, 1)
@@ -64,7 +64,7 @@ func absences(t *testing.T, b *bench) {
 	require.Empty(t, l.Emails)
 	require.NotNil(t, l.Answers)
 
-	// An event may lack everything that can be absent.
+	// An event may lack every optional value.
 	require.NoError(t, b.put(loyalty.Writes{Events: []loyalty.Event{{ID: loyalty.NewID(b.now, loyalty.ID{}), Customer: c.ID, Action: "visit", At: b.now, RecordedAt: b.now}}}))
 	var n int
 	require.NoError(t, Raw(t, b.url).QueryRow(`SELECT count(*) FROM events WHERE parent IS NULL AND transaction_id IS NULL AND points IS NULL
@@ -105,7 +105,7 @@ func dueRows(t *testing.T, b *bench) {
 	require.Contains(t, got.Transactions, "expected-due")
 	require.Empty(t, l.Customers[later.ID].Lots)
 	require.Empty(t, l.Customers[later.ID].Transactions)
-	// Lots that were asked for are not read a second time.
+	// Requested lots are not read a second time.
 	require.Len(t, b.get(t, loyalty.CustomerNeeds{ID: due.ID, Lots: loyalty.UsedLots}).Customers[due.ID].Lots, 3)
 }
 

@@ -13,11 +13,11 @@ import (
 	"github.com/loyalty-platform/loyalty/store"
 )
 
-// appendOnly tries to change the journal with SQL of its own.
+// appendOnly tries to change the journal with its own SQL.
 func appendOnly(t *testing.T, b *bench) {
 	c, _ := b.full(t, "c-1")
 	old := b.event(c)
-	old.RecordedAt = time.Now() // in the partition of this month; the first is in the default one
+	old.RecordedAt = time.Now() // in this month's partition; the first is in the default one
 	require.NoError(t, b.put(loyalty.Writes{Events: []loyalty.Event{old}}))
 	raw := Raw(t, b.url)
 	_, err := raw.Exec(`INSERT INTO audit (id, at, actor, action, target) SELECT id, 1, 'k', 'a', 't' FROM events`)
@@ -69,12 +69,11 @@ func migrations(t *testing.T, d Database) {
 	require.ErrorContains(t, err, "LOYALTY_DATABASE_URL")
 }
 
-// Schema lists tables with their columns, in order of name, as table.column; a
-// month of the journal is part of its table.
+// Schema lists the columns of tables as table.column, in order of name; a month of the journal is part of its table.
 func Schema(t testing.TB, url string) []string {
 	t.Helper()
 	q := `SELECT c.table_name || '.' || c.column_name FROM information_schema.columns c WHERE c.table_schema = 'public'
- AND c.table_name NOT LIKE 'events\_%' AND c.table_name NOT LIKE 'goose%' AND c.table_name NOT LIKE 'export\_%'` // the views, which PostgreSQL alone has
+ AND c.table_name NOT LIKE 'events\_%' AND c.table_name NOT LIKE 'goose%' AND c.table_name NOT LIKE 'export\_%'` // views exist on PostgreSQL only
 	if url[:7] == "sqlite:" {
 		q = `SELECT m.name || '.' || p.name FROM sqlite_master m, pragma_table_xinfo(m.name) p
  WHERE m.type = 'table' AND m.name NOT LIKE 'goose%' AND m.name NOT LIKE 'sqlite%'`

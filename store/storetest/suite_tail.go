@@ -15,8 +15,8 @@ import (
 	"github.com/loyalty-platform/loyalty/store"
 )
 
-// tailed are the events of a store's tail, held against the journal: each once, the
-// numbers without a gap, those of a customer in the order of commit.
+// tailed returns the events of a store's tail, checked against the journal: each once, numbers without a gap, and a
+// customer's events in the order of commit.
 func (b *bench) tailed(t testing.TB) (list []loyalty.TailEvent) {
 	t.Helper()
 	list, err := b.s.Tail(context.Background(), 0, 1_000_000)
@@ -29,7 +29,7 @@ func (b *bench) tailed(t testing.TB) (list []loyalty.TailEvent) {
 	return list
 }
 
-// follower holds what it reads of the tail.
+// follower checks what it reads of the tail.
 type follower struct {
 	position int64
 	through  map[loyalty.ID]loyalty.ID
@@ -48,12 +48,12 @@ func (f *follower) see(list []loyalty.TailEvent) error {
 	return nil
 }
 
-// happens writes an event of each of some customers on a node, recorded by its clock.
+// happens writes an event for each of some customers on a node, recorded at its clock.
 func happens(s *store.Store, now time.Time, customers ...loyalty.ID) error {
 	return happensAs(s, "visit", now, customers...)
 }
 
-// happensAs is happens by an action; the key of that name sent it, but for a visit.
+// happensAs is happens with an action; the access key of that name sent the event, except for a visit.
 func happensAs(s *store.Store, action string, now time.Time, customers ...loyalty.ID) error {
 	needs := loyalty.Needs{Now: now, Apart: true}
 	for _, id := range customers {
@@ -82,7 +82,7 @@ func happensAs(s *store.Store, action string, now time.Time, customers ...loyalt
 	}
 }
 
-// tail numbers what nodes commit, what a killed one left, and the past.
+// tail numbers the commits of nodes, the left-overs of a killed node, and the past.
 func tail(t *testing.T, b *bench) {
 	ctx, other := context.Background(), Open(t, b.url)
 	var ids []loyalty.ID
@@ -111,7 +111,7 @@ func tail(t *testing.T, b *bench) {
 	require.NoError(t, b.s.NumberOwn(ctx))
 	require.Equal(t, b.now, numbered(4)[0].RecordedAt)
 
-	do(other, 0, ids[0], ids[1]) // between two of this node, and not numbered by who wrote it
+	do(other, 0, ids[0], ids[1]) // between two of this node, and not numbered by its writer
 	do(b.s, 0, ids[0])
 	require.NoError(t, b.s.NumberOwn(ctx))
 	numbered(6)
@@ -153,8 +153,8 @@ func tail(t *testing.T, b *bench) {
 	b.numbersThePast(t, ids)
 }
 
-// numbersThePast has a database that never had a tail number its journal by the time of
-// recording, while events go on.
+// numbersThePast makes a database that never had a tail number its journal by the time of recording, while events
+// continue.
 func (b *bench) numbersThePast(t *testing.T, ids []loyalty.ID) {
 	ctx, raw := context.Background(), Raw(t, b.url)
 	want := b.count(t, "events")
@@ -180,8 +180,8 @@ func (b *bench) numbersThePast(t *testing.T, ids []loyalty.ID) {
 	require.Equal(t, b.now.Add(time.Second), list[len(list)-1].RecordedAt)
 }
 
-// tailOfMany numbers what one customer did in more events than one transaction numbers: all of
-// them, although the customer is asked for once.
+// tailOfMany numbers one customer's events, which are more than one transaction numbers: all of them, although the
+// customer is requested once.
 func tailOfMany(t *testing.T, b *bench) {
 	const many = 600
 	c := b.customer(name(0))
@@ -204,9 +204,9 @@ func tailOfMany(t *testing.T, b *bench) {
 	require.Len(t, b.tailed(t), many)
 }
 
-// tailRaces has many writers on nodes whose clocks are apart, one commit in a hundred
-// slow, numbered by all nodes at once, and one that never numbers what it writes. Who
-// follows sees no number late, and in the end each event.
+// tailRaces runs many writers on nodes with different clocks, with one slow commit in a hundred, numbering on all
+// nodes at once, and one node that never numbers its events. A follower sees no number late, and in the end each
+// event.
 func tailRaces(t *testing.T, b *bench) {
 	const customers, writers, batches = 12, 4, 40
 	var ids []loyalty.ID

@@ -16,8 +16,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
-// guardsHold writes each kind of change once as it was loaded and once, with an
-// event beside it, as it no longer is.
+// guardsHold writes each kind of change once as it was loaded, and once from an outdated state with an event beside
+// it.
 func guardsHold(t *testing.T, b *bench) {
 	c, w := b.full(t, "c-1")
 	lot, tx, hold := w.NewLots[0], w.NewTransactions[0], w.NewReservations[0]
@@ -67,8 +67,8 @@ func guardsHold(t *testing.T, b *bench) {
 	versionGuard(t, b, c.ID)
 }
 
-// versionGuard writes figures twice from one state, with no event beside them. Nothing is added
-// to the chain then, so that the version alone tells that the second batch came too late.
+// versionGuard writes figures twice from one state, without an event. The chain does not grow then, so only the
+// version shows that the second batch came too late.
 func versionGuard(t *testing.T, b *bench, id loyalty.ID) {
 	loaded := b.reload(t, id).Customer
 	later := loaded
@@ -81,15 +81,15 @@ func versionGuard(t *testing.T, b *bench, id loyalty.ID) {
 	require.Equal(t, written, b.reload(t, id).Customer)
 }
 
-// chained is a customer with the head of their chain as it is stored.
+// chained is a customer with the stored head of their chain.
 func (b *bench) chained(t *testing.T, c loyalty.Customer) loyalty.Customer {
 	t.Helper()
 	c.Chain = b.reload(t, c.ID).Customer.Chain
 	return c
 }
 
-// eachGuard finds that every part of what a write compares is compared: a row that differs from what was loaded in that
-// alone is a conflict.
+// eachGuard checks that every compared value matters: a row that differs from the loaded one in that value alone is a
+// conflict.
 func eachGuard(t *testing.T, b *bench) {
 	c, w := b.full(t, "c-1")
 	refused := func(what string, change loyalty.Writes) {
@@ -118,7 +118,7 @@ func eachGuard(t *testing.T, b *bench) {
 	refused("the owner of a name", loyalty.Writes{Freed: []loyalty.Claim{freed}})
 }
 
-// statusGuard finds that the status is compared besides the version.
+// statusGuard checks that the status is compared besides the version.
 func statusGuard(t *testing.T, b *bench, loaded, profile loyalty.Customer) {
 	t.Helper()
 	loaded = b.chained(t, loaded)
@@ -247,8 +247,8 @@ func changesHands(t *testing.T, b *bench) {
 	require.Equal(t, owner.ID, l.Names[t1])
 }
 
-// races lets writers meet on a few customers: without locks each version has
-// exactly one winner, with locks no batch loses.
+// races lets writers meet on a few customers: without locks each version has exactly one winner, with locks no batch
+// loses.
 func races(t *testing.T, b *bench) {
 	const customers, writers, rounds = 3, 6, 15
 	var all []loyalty.CustomerNeeds

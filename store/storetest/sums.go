@@ -9,8 +9,7 @@ import (
 	"github.com/loyalty-platform/loyalty/store"
 )
 
-// AllAddUp is AddUp for every customer of whom there is an event. The list of all events
-// tells the same of each.
+// AllAddUp is AddUp for every customer with events. The list of all events must give the same changes.
 func AllAddUp(t require.TestingT, db *store.Store) map[loyalty.ID]int64 {
 	told := map[loyalty.ID]int64{} // changes
 	held := map[loyalty.ID][]loyalty.ID{}
@@ -28,10 +27,9 @@ func AllAddUp(t require.TestingT, db *store.Store) map[loyalty.ID]int64 {
 	return told
 }
 
-// AddUp holds what the lists tell of points: what a customer's events did to the
-// balance adds up to what can be spent, whichever way they are listed, and what the
-// events of a purchase did to it adds up to what it earned. It gives the change of
-// each event.
+// AddUp checks the points in lists: the changes of the balance by a customer's events add up to what can be spent,
+// however they are listed, and the changes by the events of a purchase add up to what it earned. It returns the
+// change of each event.
 func AddUp(t require.TestingT, db *store.Store, customer loyalty.ID) map[loyalty.ID]int64 {
 	at, err := db.Statement(context.Background(), customer, "")
 	require.NoError(t, err)
@@ -65,7 +63,7 @@ func purchasesAddUp(t require.TestingT, db *store.Store, customer loyalty.ID, ch
 	}
 }
 
-// walk reads a list of events to its end, in pages small enough that there are some.
+// walk reads a list of events to its end, in pages small enough that there are several.
 func walk(t require.TestingT, db *store.Store, q loyalty.EventQuery, see func(*loyalty.EventPage, *loyalty.Event)) {
 	q.Page = loyalty.Page{Limit: 50}
 	for {

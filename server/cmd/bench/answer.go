@@ -9,20 +9,19 @@ import (
 	"strconv"
 )
 
-// maxAnswer bounds an answer's body, in octets.
+// maxAnswer bounds an answer's body, in bytes.
 const maxAnswer = 16 << 20
 
-// answers reads HTTP/1.1 answers from a kept connection: just enough of the
-// protocol to know where one ends, so that the measuring costs little of what
-// is measured. It understands Content-Length and chunked bodies.
+// answers reads HTTP/1.1 answers from a kept connection. It knows only enough of the protocol to find the end of an
+// answer, so that measuring costs little: Content-Length and chunked bodies.
 type answers struct {
 	r    *bufio.Reader
-	drop bool   // the bodies of answers with status 200 are not kept
+	drop bool   // drop the bodies of answers with status 200
 	body []byte // of the last answer; valid until the next
-	skip bool   // the body of this answer is not kept
+	skip bool   // drop the body of this answer
 }
 
-// next reads one answer and gives its status.
+// next reads one answer and returns its status.
 func (a *answers) next() (status int, err error) {
 	line, err := a.line()
 	if err != nil {
@@ -56,7 +55,7 @@ func (a *answers) next() (status int, err error) {
 	return status, errors.New("the answer has no length")
 }
 
-// headers reads to the blank line. length is -1 where there is none.
+// headers reads to the blank line. length is -1 without a Content-Length.
 func (a *answers) headers() (length int, chunked bool, err error) {
 	length = -1
 	for {
@@ -85,8 +84,7 @@ func (a *answers) headers() (length int, chunked bool, err error) {
 	}
 }
 
-// tells says whether a header may tell where the answer ends: the three that do have
-// names of 10, 14 and 17 octets.
+// tells reports whether a header may tell where the answer ends: the three that do have names of 10, 14 and 17 bytes.
 func tells(name []byte) bool { return len(name) == 10 || len(name) == 14 || len(name) == 17 }
 
 func (a *answers) chunks() error {

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// besideCommand, as the first argument, measures what the platform's own work does to those who
-// submit events meanwhile: see beside.
+// besideCommand, as the first argument, measures the effect of the platform's own work on callers that submit events
+// meanwhile: see beside.
 const besideCommand = "beside"
 
 // besideText is what the work needs of a programme: the reward that is claimed, then the tiers.
@@ -30,7 +30,7 @@ var (
 	besideTiers    = besideEntities[1:]
 )
 
-// mostBeside is how much of the p99 without it the p99 beside it may be.
+// mostBeside bounds the p99 beside the work, as a multiple of the p99 without it.
 const mostBeside = 2
 
 type besideOptions struct {
@@ -65,7 +65,7 @@ func besideFlags(args []string) (o besideOptions, err error) {
 	return o, err
 }
 
-// validate refuses what would tell nothing: fewer items are done before much is measured beside them.
+// validate refuses options without meaning: fewer items are done before much is measured.
 func (o besideOptions) validate() error {
 	if o.items < 1000 || o.alone < 1 {
 		return errors.New("-items must be 1,000 or more, -alone 1 or more")
@@ -78,17 +78,16 @@ func (o besideOptions) validate() error {
 	return nil
 }
 
-// work is a kind of what the platform does by itself.
+// work is a kind of work that the platform does by itself.
 type work struct {
 	name, title string
-	// begin has it done for every customer, at an instant that it gives.
+	// begin starts it for every customer, to be done at an instant that it returns.
 	begin func(s *server, ctx context.Context) (time.Time, error)
-	// left is a statement that counts what is yet to be done. Its value is the present instant
-	// in milliseconds, where it says $1.
+	// left is a statement that counts the remaining items. $1 stands for the present instant in milliseconds.
 	left string
 }
 
-// works come in an order in which each finds its customers as the one before left them.
+// works are in an order in which each finds the customers as the previous one left them.
 var works = []work{
 	{"claims", "a claim of a reward", (*server).claimAll, "SELECT (SELECT count(*) FROM customers) - (SELECT count(*) FROM claims)"},
 	{"lots", "a lot that expires", (*server).expireAll, "SELECT count(*) FROM balances WHERE due_at <= $1"},
@@ -103,7 +102,7 @@ func workNames() (names []string) {
 	return names
 }
 
-// besides is what one kind of work was measured as.
+// besides is the result for one kind of work.
 type besides struct {
 	database, title string
 	items           int
@@ -111,8 +110,8 @@ type besides struct {
 	alone, beside   []sample
 }
 
-// beside measures, on each database, the events of sixteen callers without the platform's own
-// work, and while each kind of it is under way.
+// beside measures, on each database, the events of sixteen callers without the platform's own work, and while each kind
+// of it runs.
 func beside(ctx context.Context, o besideOptions, out, progress io.Writer) (err error) {
 	if o.binary, err = filepath.Abs(o.binary); err != nil {
 		return err
@@ -160,7 +159,7 @@ func besideOn(ctx context.Context, o besideOptions, m *machine, url string, prog
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	// the work writes events of its own, so those of the callers cannot be told by counting
+	// the work writes events of its own, so counting cannot check the callers' events
 	s.check = func(context.Context, workload, int) error { return nil }
 	for _, w := range works {
 		if len(o.only) > 0 && !slices.Contains(o.only, w.name) {
@@ -227,7 +226,7 @@ func (s *server) leftOf(ctx context.Context, w work) (n int, err error) {
 	return n, s.db.QueryRowContext(ctx, w.left, args...).Scan(&n)
 }
 
-// claimAll begins a bulk operation that claims a reward for every customer.
+// claimAll starts a bulk operation that claims a reward for every customer.
 func (s *server) claimAll(ctx context.Context) (time.Time, error) {
 	if err := s.create(ctx, besideReward); err != nil {
 		return time.Time{}, err
@@ -244,7 +243,7 @@ func (s *server) claimAll(ctx context.Context) (time.Time, error) {
 	return time.Now(), s.post(ctx, "/v1/bulk-operation/reward/claim/thanks", b.Bytes())
 }
 
-// expireAll gives every customer points of a year ago, which are good for a moment yet.
+// expireAll gives every customer points that were earned a year ago and expire in a moment.
 func (s *server) expireAll(ctx context.Context) (time.Time, error) {
 	if err := s.post(ctx, "/admin/modules/points_economy", []byte(`{"enabled":true,"config":{"expiry":{"policy":"rolling","months":12}}}`)); err != nil {
 		return time.Time{}, err
@@ -255,7 +254,7 @@ func (s *server) expireAll(ctx context.Context) (time.Time, error) {
 	})
 }
 
-// raiseAll gives every customer a point and makes tiers, of which everybody is in the first one then.
+// raiseAll gives every customer a point and makes tiers, so that every customer gets into the first one.
 func (s *server) raiseAll(ctx context.Context) (time.Time, error) {
 	if err := s.each(ctx, "points", func(b *bytes.Buffer, customer int) {
 		fmt.Fprintf(b, `{"customer":"%d","action":"point_add","data":{"points":1}}`, customer)
@@ -270,7 +269,7 @@ func (s *server) raiseAll(ctx context.Context) (time.Time, error) {
 	return time.Now(), nil
 }
 
-// acceptAll makes a purchase for every customer, which is accepted a moment later.
+// acceptAll makes a purchase for every customer, to be accepted a moment later.
 func (s *server) acceptAll(ctx context.Context) (time.Time, error) {
 	if err := s.post(ctx, "/admin/modules/checkout_accept", []byte(`{"enabled":true}`)); err != nil {
 		return time.Time{}, err
@@ -282,8 +281,7 @@ func (s *server) acceptAll(ctx context.Context) (time.Time, error) {
 	})
 }
 
-// soon is when what is made for every customer comes due: when the last of them has it, in whole
-// seconds.
+// soon is when the entries of every customer fall due: after the last of them is made, in whole seconds.
 func (s *server) soon() time.Time {
 	return time.Now().Add(5*time.Second + time.Duration(s.customers)*1200*time.Microsecond).Truncate(time.Second)
 }

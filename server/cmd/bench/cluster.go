@@ -13,9 +13,8 @@ import (
 	"github.com/loyalty-platform/loyalty/store/pgserver"
 )
 
-// cluster is a throw-away PostgreSQL server on a loopback port. It is durable
-// (fsync and synchronous_commit are on) and has room enough that no checkpoint
-// falls into a measurement.
+// cluster is a throw-away PostgreSQL server on a loopback port. It is durable (fsync and synchronous_commit are on),
+// and large enough that no checkpoint falls into a measurement.
 type cluster struct {
 	*process
 	bin     string // the folder of its programs
@@ -54,7 +53,7 @@ func startCluster(ctx context.Context, parent string) (*cluster, error) {
 	}
 	c.process, err = start(dir, command{
 		args:   []string{filepath.Join(bin, "postgres"), "-D", filepath.Join(dir, "data")},
-		signal: "QUIT", // at once: nothing of it is kept
+		signal: "QUIT", // at once: nothing is kept
 		system: true,
 	})
 	if err != nil {
@@ -66,7 +65,7 @@ func startCluster(ctx context.Context, parent string) (*cluster, error) {
 	return c, nil
 }
 
-// totalMemory is the machine's memory in bytes, 2 GiB where it cannot be told.
+// totalMemory is the machine's memory in bytes, 2 GiB if unknown.
 func totalMemory() int64 {
 	info, _ := os.ReadFile("/proc/meminfo")
 	var kb int64

@@ -8,24 +8,23 @@ import (
 	"sync/atomic"
 )
 
-// coupon is one that a customer holds.
+// coupon is a coupon that a customer holds.
 type coupon struct {
 	customer, number int
 }
 
 func (c coupon) code() string { return fmt.Sprintf("SPRING-%s-%d", run, c.number) }
 
-// couponRedeem redeems a coupon that nothing else redeems.
+// couponRedeem redeems a coupon that no other request redeems.
 func couponRedeem(b *bytes.Buffer, p picker) {
 	c := p.coupons[p.number]
 	fmt.Fprintf(b, `{"customer":"%d","action":"coupon_redeem","data":{"code":"%s","transaction_id":"%s-c%d"}}`, c.customer, c.code(), run, c.number)
 }
 
-// couponsMade numbers the coupons of this run: no two have one code.
+// couponsMade numbers the coupons of this run, so that no two have the same code.
 var couponsMade atomic.Int64
 
-// makeCoupons gives customers coupons, in bulk, so that there is one for each of
-// so many requests of a workload that redeems them.
+// makeCoupons gives customers coupons, in bulk: one for each request of a workload that redeems them.
 func (s *server) makeCoupons(ctx context.Context, w workload, requests int) error {
 	missing := requests - len(s.coupons)
 	if w.action != "coupon_redeem" || missing <= 0 {

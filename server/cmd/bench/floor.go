@@ -16,8 +16,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// floorDatabase holds the yardstick: what PostgreSQL itself needs for an event,
-// without rules, without a programme around it.
+// floorDatabase holds the yardstick: what PostgreSQL itself needs for an event, without rules and without a program
+// around it.
 const floorDatabase = "floor"
 
 //go:embed sql/floor.sql
@@ -50,7 +50,7 @@ func newFloor(ctx context.Context, o options, m *machine, c *cluster) (*floor, e
 	return &floor{cluster: c, machine: m, customers: o.customers, window: o.window(), pool: pool}, nil
 }
 
-// empty removes what the last measurement recorded.
+// empty removes the records of the last measurement.
 func (f *floor) empty(ctx context.Context) error {
 	_, err := f.pool.Exec(ctx, "TRUNCATE events, ledger")
 	return err
@@ -63,8 +63,8 @@ func (f *floor) last(hot bool) int {
 	return f.customers
 }
 
-// direct measures a Go program that calls the database without HTTP, from so
-// many goroutines over the pool's 16 connections.
+// direct measures a Go program that calls the database without HTTP, from some goroutines over the pool's 16
+// connections.
 func (f *floor) direct(ctx context.Context, goroutines int, hot bool, post post) (sample, error) {
 	if err := f.empty(ctx); err != nil {
 		return sample{}, err
@@ -102,7 +102,7 @@ func postOnce(ctx context.Context, pool *pgxpool.Pool, customer, points int) err
 // floorData is the document that F's statement records.
 var floorData = regexp.MustCompile(`'(\{.*\})'`).FindStringSubmatch(floorStatement)[1]
 
-// postSeparately is the same in one statement a step, in a transaction.
+// postSeparately does the same with one statement for each step, in a transaction.
 func postSeparately(ctx context.Context, pool *pgxpool.Pool, customer, points int) error {
 	return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
 		var balance, score, version, event int64

@@ -49,8 +49,7 @@ type lab struct {
 	nodes          *nodes
 }
 
-// openLab starts what the metrics need. What it has started is in the lab even
-// when it fails: close it in any case.
+// openLab starts what the metrics need. The lab has what was started even if it fails: close it in any case.
 func openLab(ctx context.Context, o options, chosen []metric) (l *lab, err error) {
 	l = &lab{machine: &machine{}}
 	needs := func(prefix string) bool {
@@ -84,12 +83,12 @@ func openLab(ctx context.Context, o options, chosen []metric) (l *lab, err error
 	return l, nil
 }
 
-// openServers starts the servers, and populates them when all have started: what jobs do with so
-// many customers must not run beside a start that is measured.
+// openServers starts the servers, and populates them after all have started: jobs over many customers must not run
+// beside a start that is measured.
 func (l *lab) openServers(ctx context.Context, o options, needs func(string) bool) error {
 	var opened []*server
 	for _, s := range []struct {
-		name, database string // no database: the embedded one
+		name, database string // without database: the embedded one
 		rules          []entity
 		at             **server
 	}{{"sqlite", "", nil, &l.sqlite}, {"server", "loyalty", nil, &l.server}, {"programme", "programme", programme, &l.programme}} {
@@ -143,9 +142,8 @@ func (l *lab) close() error {
 	return errors.Join(errs...)
 }
 
-// measure runs the rounds, each measurement told as it comes. Where there are several,
-// one more before them warms up and does not count; they go forwards and backwards in turn, so that what
-// drifts falls on both sides of a ratio.
+// measure runs the rounds and reports each measurement. With several rounds, an additional first one warms up and does
+// not count. Rounds alternate between forwards and backwards, so that drift affects both sides of a ratio.
 func (l *lab) measure(ctx context.Context, o options, chosen []metric, progress io.Writer) (results, error) {
 	r := results{}
 	for round := range 1 + o.reps {
@@ -175,7 +173,7 @@ func (l *lab) measure(ctx context.Context, o options, chosen []metric, progress 
 	return r, nil
 }
 
-// starts are the programs that were started.
+// starts are the started programs.
 func (l *lab) starts() (all []started) {
 	servers := []*server{l.server, l.programme, l.sqlite}
 	if l.reads != nil {
@@ -189,7 +187,7 @@ func (l *lab) starts() (all []started) {
 	return all
 }
 
-// describe writes what the figures depend on.
+// describe writes the conditions of the figures.
 func (l *lab) describe(w io.Writer, o options) {
 	fmt.Fprintf(w, "%d cores, %s %s/%s, PostgreSQL %s (fsync and synchronous_commit on, files on %s), %d customers, %d rounds of %g s after one that warmed up;\n"+
 		"ratios are taken within a round: their median and [quartiles]. cpu is that of all processors for one event (of a bulk too); idle is their share\n",
@@ -199,8 +197,8 @@ func (l *lab) describe(w io.Writer, o options) {
 	}
 }
 
-// fileSystem names the file system that holds a folder: on one in memory a
-// durable commit costs nothing and the figures mean little.
+// fileSystem names the file system of a folder: on one in memory a durable commit costs nothing, and the figures mean
+// little.
 func fileSystem(dir string) string {
 	mounts, _ := os.ReadFile("/proc/self/mounts")
 	longest, kind := "", "an unknown file system"

@@ -13,23 +13,21 @@ import (
 	"time"
 )
 
-// load sends signed requests over kept connections, each of which sends its
-// next request when it has the whole answer to the last.
+// load sends signed requests over kept connections. Each connection sends its next request when it has the whole answer
+// to the last.
 type load struct {
-	access      // where; with several servers, the nth connection is to the nth of them, and so is the nth request
+	access      // the target; of several servers, the nth connection and request go to the nth one
 	connections int
 	window      time.Duration
-	// accept judges the body of an answer with status 200; nil: any will do, and it is not
-	// looked at.
+	// accept checks the body of an answer with status 200; nil: bodies are not checked.
 	accept   func(body []byte) error
 	machine  *machine
-	measured []*process // whose processor time is the server's
+	measured []*process // whose processor time counts as the server's
 }
 
-// run sends requests until the window is over or there are none left, and gives
-// the latency of each. Every connection sends one however late it comes to it, so
-// that a busy machine gives a bad figure and not none. Every answer must be the wanted one: the first other one
-// fails the run. It returns when the last answer is there.
+// run sends requests until the window is over or no request is left, and returns the latency of each. Every connection
+// sends at least one, however late, so that a busy machine gives a bad figure instead of none. The first wrong answer
+// fails the run. It returns when the last answer has arrived.
 func (l load) run(ctx context.Context, requests [][]byte) ([]time.Duration, stopwatch, error) {
 	connections, err := l.dial(ctx)
 	defer func() {
@@ -44,10 +42,10 @@ func (l load) run(ctx context.Context, requests [][]byte) ([]time.Duration, stop
 	defer fail(nil)
 	defer context.AfterFunc(ctx, func() {
 		for _, c := range connections {
-			_ = c.SetDeadline(time.Now()) // wakes whoever waits for an answer
+			_ = c.SetDeadline(time.Now()) // wakes connections that wait for an answer
 		}
 	})()
-	runtime.GC()                                   // what preparing the requests left must not be collected on the clock
+	runtime.GC()                                   // garbage of the preparation must not be collected during the measurement
 	taken := make([]atomic.Int64, 1+len(l.others)) // requests of each server
 	latencies := make([][]time.Duration, len(connections))
 	var all sync.WaitGroup
@@ -77,7 +75,7 @@ func (l load) dial(ctx context.Context) (connections []net.Conn, err error) {
 	return connections, nil
 }
 
-// drive is one connection's work: requests of one of the servers.
+// drive is the work of one connection: requests to one of the servers.
 func (l load) drive(c net.Conn, requests [][]byte, node int, taken *atomic.Int64, began time.Time) ([]time.Duration, error) {
 	latencies := make([]time.Duration, 0, len(requests)/l.connections+1)
 	in := answers{r: bufio.NewReaderSize(c, 16<<10), drop: l.accept == nil}
@@ -113,7 +111,7 @@ func (l load) judge(status int, body []byte) error {
 	return l.accept(body)
 }
 
-// noErrors accepts the answer of a bulk in which every event was recorded.
+// noErrors accepts the answer of a bulk whose events were all recorded.
 func noErrors(body []byte) error {
 	if !bytes.Contains(body, []byte(`"errors":0`)) {
 		return fmt.Errorf("some events were refused: %.1000s", body)

@@ -11,21 +11,20 @@ import (
 // tick is the unit in which /proc counts processor time.
 const tick = 10 * time.Millisecond
 
-// machine tells whose work the processors do. What it cannot be told by the system
-// is zero.
+// machine tells which programs use the processors. Values that the system does not tell are zero.
 type machine struct {
-	database *process   // the cluster; nil: there is none
+	database *process   // the cluster; nil: none
 	programs []*process // every server that this run has started
 }
 
 // usage is processor time since the machine, or the process, was started.
 type usage struct {
-	busy, idle, steal        time.Duration // of all processors; idle has waiting for disks in it
-	server, database, client time.Duration // of those that are measured; the client is this program and what it runs, such as pgbench
-	programs                 time.Duration // of every server, the measured ones too
+	busy, idle, steal        time.Duration // of all processors; idle includes waiting for disks
+	server, database, client time.Duration // of the measured ones; client is this program and those that it runs, such as pgbench
+	programs                 time.Duration // of every server, including the measured ones
 }
 
-// sub is what was used between two instants.
+// sub is the usage between two instants.
 func (u usage) sub(before usage) usage {
 	return usage{
 		u.busy - before.busy, u.idle - before.idle, u.steal - before.steal,
@@ -33,11 +32,10 @@ func (u usage) sub(before usage) usage {
 	}
 }
 
-// all is what the processors could have done; what a host took away is in it.
+// all is the time of all processors, including what the host took away.
 func (u usage) all() time.Duration { return u.busy + u.idle + u.steal }
 
-// others is what was used by what is none of ours. Interrupts and threads of the
-// kernel are in it, those that work for us too.
+// others is the time of other programs. It includes interrupts and threads of the kernel, even those that work for us.
 func (u usage) others() time.Duration {
 	return max(0, u.busy-u.programs-u.database-u.client)
 }
@@ -83,8 +81,8 @@ func parseProcessors(line string) (busy, idle, steal time.Duration) {
 	return ticks[0] + ticks[1] + ticks[2] + ticks[5] + ticks[6], ticks[3] + ticks[4], ticks[7]
 }
 
-// readTimesOfTrees gives the time of each process with that of its children: of those that have
-// ended, which the system adds to their parent, and of those that live.
+// readTimesOfTrees returns the time of each process and its children: of those that have ended, which the system adds
+// to their parent, and of those that live.
 func readTimesOfTrees() map[int]time.Duration {
 	entries, _ := os.ReadDir("/proc")
 	times := make(map[int]time.Duration, len(entries))
@@ -105,9 +103,8 @@ func readTimesOfTrees() map[int]time.Duration {
 	return times
 }
 
-// parseProcess reads /proc/<pid>/stat: whose child a process is, what it used, and
-// what its children did that have ended. A program's name may have anything in it, so
-// that counting begins after the last parenthesis.
+// parseProcess reads /proc/<pid>/stat: the parent of a process, its own time, and the time of its ended children. A
+// program's name may contain anything, so fields are counted from the last parenthesis.
 func parseProcess(stat string) (parent int, own, ended time.Duration, ok bool) {
 	i := strings.LastIndexByte(stat, ')')
 	if i < 0 {
@@ -121,7 +118,7 @@ func parseProcess(stat string) (parent int, own, ended time.Duration, ok bool) {
 	if err != nil {
 		return 0, 0, 0, false
 	}
-	var ticks [4]time.Duration // user, system, and both of the children
+	var ticks [4]time.Duration // user, system, and both for the children
 	for i := range ticks {
 		n, err := strconv.ParseInt(fields[11+i], 10, 64)
 		if err != nil {
@@ -132,17 +129,17 @@ func parseProcess(stat string) (parent int, own, ended time.Duration, ok bool) {
 	return parent, ticks[0] + ticks[1], ticks[2] + ticks[3], true
 }
 
-// How long what our own programs do beside is waited for, and when they are at rest: the jobs of the
-// server that was measured before, such as its boards and its tiers, are no part of the next measurement.
+// How long rest waits for our own programs, and when they count as idle: the jobs of the previously measured server,
+// such as boards and tiers, must not run into the next measurement.
 const (
-	restWindows = 5 // of the measurement's, at most
+	restWindows = 5 // of the measurement's windows, at most
 	restLook    = 15 * tick
-	mostAtRest  = tick // of the processors, in a look
+	mostAtRest  = tick // of the processors, in one look
 )
 
 func (u usage) atRest() bool { return u.programs+u.database <= mostAtRest }
 
-// rest waits until our programs and the database do nothing, for some windows at most.
+// rest waits until our programs and the database are idle, for a bounded number of windows.
 func (m *machine) rest(ctx context.Context, window time.Duration) {
 	if m == nil {
 		return
@@ -162,7 +159,7 @@ func (m *machine) rest(ctx context.Context, window time.Duration) {
 	}
 }
 
-// stopwatch times a measurement and what it makes the machine do.
+// stopwatch times a measurement and the work of the machine meanwhile.
 type stopwatch struct {
 	began    time.Time
 	took     time.Duration
@@ -171,7 +168,7 @@ type stopwatch struct {
 	measured []*process
 }
 
-// watch starts a stopwatch over the servers that are measured.
+// watch starts a stopwatch over the measured servers.
 func (m *machine) watch(measured ...*process) stopwatch {
 	w := stopwatch{machine: m, measured: measured, used: m.usage(measured)}
 	w.began = time.Now()

@@ -1,22 +1,17 @@
-// Command bench measures the service against the floor of its database: F, one
-// statement an event, driven by pgbench. Everything runs on a throw-away
-// PostgreSQL cluster on this machine's loopback, in many short rounds that go
-// forwards and backwards in turn (A B C C B A …). Ratios are taken within a
-// round, so that they hold where the machine's speed drifts. Rates of different
-// runs are not comparable. Requests are signed before the clock starts, and an
-// answer is read no further than to its end: the naive form and the server have
-// the same client.
+// Command bench measures the service against the floor of its database: F, one statement for each event, driven by
+// pgbench. Everything runs on a throw-away PostgreSQL cluster on this machine's loopback, in many short rounds that
+// alternate between forwards and backwards (A B C C B A …). Ratios are taken within a round, so that they hold although
+// the machine's speed drifts; rates of different runs are not comparable. Requests are signed before the clock starts,
+// and answers are only read to their end: the naive form and the server have the same client.
 //
-// `bench scale` measures what the size of the database does to all that; see scale.go.
+// `bench scale` measures the effect of the database's size; see scale.go.
 //
-// Reads (read-…) are measured over a year's history of their own, each beside the
-// same rows read in SQL; see reads.go.
+// Reads (read-…) are measured over a year's history of their own, each beside the same rows read in SQL; see reads.go.
 //
-// It starts whatever it measures, checks after each measurement that what was
-// acknowledged is recorded, and leaves nothing behind. It ends with 1 only when
-// something is wrong, never because something is slow. Where the machine was not
-// quiet, the report says so first, calls itself NOT A RESULT and does not say
-// what is reached; that ends with 0 too.
+// It starts everything that it measures, checks after each measurement that what was acknowledged is recorded, and
+// leaves nothing behind. It ends with 1 only if something is wrong, never because something is slow. If the machine was
+// not quiet, the report begins with that, calls itself NOT A RESULT and does not say which targets are reached; it ends
+// with 0 nevertheless.
 package main
 
 import (
@@ -45,7 +40,7 @@ func main() {
 		case errors.Is(err, flag.ErrHelp):
 			return
 		case err != nil:
-			os.Exit(2) // the flags said why
+			os.Exit(2) // the flags have reported why
 		}
 		scaled = &o
 	}
@@ -56,7 +51,7 @@ func main() {
 		case errors.Is(err, flag.ErrHelp):
 			return
 		case err != nil:
-			os.Exit(2) // the flags said why
+			os.Exit(2) // the flags have reported why
 		}
 		measured = &o
 	}
@@ -120,7 +115,7 @@ func bench(ctx context.Context, o options, out, progress io.Writer) (err error) 
 	l, err := openLab(ctx, o, chosen)
 	defer func() {
 		if err != nil && ctx.Err() != nil {
-			err = errInterrupted // what broke off because of it tells nothing
+			err = errInterrupted // errors after an interrupt mean nothing
 		}
 		err = errors.Join(err, l.close())
 	}()

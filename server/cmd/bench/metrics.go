@@ -7,14 +7,13 @@ import (
 	"strings"
 )
 
-// metric is one thing that is measured once in every round.
+// metric is a figure that is measured once in every round.
 type metric struct {
 	name string
 	run  func(context.Context, *lab) (sample, error)
 }
 
-// metrics in the order of a round: what is compared stands close together,
-// because the machine's speed drifts.
+// metrics are in the order of a round: compared metrics are close together, because the machine's speed drifts.
 func metrics() []metric {
 	return append([]metric{
 		pgbenchMetric("floor-16", 16, false),
@@ -81,7 +80,7 @@ func nodesMetric(count int, w workload) metric {
 	return metric{w.name, func(ctx context.Context, l *lab) (sample, error) { return l.nodes.measureSome(ctx, count, w) }}
 }
 
-// readMetrics measure each read twice in a round, in SQL and at once in HTTP.
+// readMetrics measure each read twice in a round, in SQL and directly afterwards over HTTP.
 func readMetrics() (all []metric) {
 	for _, r := range readList {
 		all = append(all,
@@ -98,8 +97,8 @@ func readComparisons() (all []comparison) {
 	return all
 }
 
-// signatureMetrics measure the verification of a signed POST beside the hashing that
-// none can avoid. `go test -bench Verify ./signing` has the same in more detail.
+// signatureMetrics measure the verification of a signed POST beside the unavoidable hashing. `go test -bench Verify
+// ./signing` has the same in more detail.
 func signatureMetrics() (all []metric) {
 	for _, size := range []int{300, 15000} {
 		name := fmt.Sprintf("signature-%d", size)
@@ -114,19 +113,18 @@ func signatureMetrics() (all []metric) {
 type comparison struct {
 	title    string
 	of, base string
-	worst    bool // compares p99, and less is better
-	typical  bool // compares p50, and less is better
-	costs    bool // compares the time that one takes, and less is better
-	nodes    bool // several processes, whose conflicts are told
+	worst    bool // compares p99; less is better
+	typical  bool // compares p50; less is better
+	costs    bool // compares the time of one; less is better
+	nodes    bool // several processes, whose conflicts are reported
 	read     bool // a row of the table of reads: of is HTTP, base is SQL
 	targets
 }
 
-// targets are what a figure has to reach: to close the question of its speed, and at
-// best; 0: there are none.
+// targets are the values that a figure has to reach: to be acceptable, and at best; 0: none.
 type targets struct{ close, goal float64 }
 
-// figure is what a row compares.
+// figure is the figure that a row compares.
 func (c comparison) figure() func(sample) float64 {
 	switch {
 	case c.worst:
@@ -139,10 +137,10 @@ func (c comparison) figure() func(sample) float64 {
 	return rateOf
 }
 
-// less says whether the smaller figure is the better one.
+// less reports whether the smaller figure is better.
 func (c comparison) less() bool { return c.worst || c.typical || c.costs }
 
-// comparisons are the rows of the result; targets are those of the project.
+// comparisons are the rows of the result, with the project's targets.
 func comparisons() []comparison {
 	return append([]comparison{
 		{title: "POST /events point_add, 16 connections", of: "server-16", base: "floor-16", targets: targets{0.60, 0.70}},
@@ -178,8 +176,8 @@ func comparisons() []comparison {
 	}, readComparisons()...)
 }
 
-// choose gives the metrics whose names begin with one of only (all: none given)
-// and those they are compared with. SQLite needs its own consent.
+// choose returns the metrics whose names begin with one of only (without any: all), and the metrics that they are
+// compared with. SQLite must be enabled explicitly.
 func choose(only []string, sqlite bool) []metric {
 	wanted := map[string]bool{}
 	for _, m := range metrics() {

@@ -21,10 +21,9 @@ import (
 	"github.com/loyalty-platform/loyalty/signing"
 )
 
-// The naive form is what this service would be if it were written the way such
-// services usually are: Gin, GORM with its defaults, one statement a step. It
-// has the yardstick's tables, verifies signatures as we do, and knows no rules.
-// It runs as a process of its own, like the real one.
+// The naive form is this service as such services are usually written: Gin, GORM with its defaults, one statement for
+// each step. It has the yardstick's tables, verifies signatures as we do, and knows no rules. It runs as a process of
+// its own, like the real one.
 
 // naiveCommand, as the first argument, makes this program the naive server.
 const naiveCommand = "naive"
@@ -114,7 +113,7 @@ func naiveHandler(db *gorm.DB, verifier *signing.Verifier, secret string) http.H
 			c.JSON(http.StatusBadRequest, gin.H{"error": err.Error()})
 			return
 		}
-		// Two bulks that meet the same customers in other orders would deadlock.
+		// Otherwise two bulks with the same customers in a different order would deadlock.
 		slices.SortStableFunc(b.Events, func(x, y naiveSubmission) int { return cmp.Compare(x.Customer, y.Customer) })
 		naiveAnswer(c, db, b.Events)
 	})
@@ -141,7 +140,7 @@ func naiveAnswer(c *gin.Context, db *gorm.DB, submissions []naiveSubmission) {
 	c.JSON(http.StatusOK, gin.H{"results": results, "errors": 0})
 }
 
-// naivePost is the form itself: read, insert, insert, update.
+// naivePost records one event in the naive way: read, insert, insert, update.
 func naivePost(tx *gorm.DB, s naiveSubmission) (event, balance int64, err error) {
 	var data struct{ Points int64 }
 	if err := json.Unmarshal(s.Data, &data); err != nil {

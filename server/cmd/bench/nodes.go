@@ -14,11 +14,10 @@ import (
 	"github.com/loyalty-platform/loyalty/store/pgserver"
 )
 
-// mostNodes is how many server processes share a database at most.
+// mostNodes bounds the server processes on one database.
 const mostNodes = 4
 
-// nodes are several server processes on one database. The second and later ones stand
-// still while fewer are measured.
+// nodes are several server processes on one database. The second and later ones are idle while fewer are measured.
 type nodes struct {
 	*server // the first
 	cluster *cluster
@@ -56,7 +55,7 @@ func startNodes(ctx context.Context, o options, m *machine, c *cluster) (*nodes,
 	return n, nil
 }
 
-// again is another process on the same database.
+// again prepares another process on the same database.
 func (l launch) again(o options) (launch, error) {
 	var err error
 	if l.dir, err = newDir(o.dir, "server", false); err != nil {
@@ -72,8 +71,8 @@ func (l launch) again(o options) (launch, error) {
 	return l, nil
 }
 
-// measureSome measures so many of the processes, with the connections spread over them.
-// Conflicts are the writes that met another process's: PostgreSQL logs each.
+// measureSome measures count of the processes, with the connections spread over them. Conflicts are writes that met
+// another process's write: PostgreSQL logs each.
 func (n *nodes) measureSome(ctx context.Context, count int, w workload) (sample, error) {
 	n.nodes, n.others = nil, nil
 	for _, s := range n.rest[:count-1] {
@@ -89,10 +88,10 @@ func (n *nodes) measureSome(ctx context.Context, count int, w workload) (sample,
 	return s, err
 }
 
-// guarded is what the database says to a write that met another one.
+// guarded is the database's log message for such a conflict.
 const guarded = "a guarded write met"
 
-// logged is how much the database has logged.
+// logged is the length of the database's log.
 func (n *nodes) logged() int64 {
 	about, err := os.Stat(n.log())
 	if err != nil {
@@ -103,7 +102,7 @@ func (n *nodes) logged() int64 {
 
 func (n *nodes) log() string { return filepath.Join(n.cluster.dir, "log") }
 
-// metSince counts the conflicts that were logged behind a place.
+// metSince counts the conflicts in the log behind a place.
 func (n *nodes) metSince(place int64) (int, error) {
 	f, err := os.Open(n.log())
 	if err != nil {

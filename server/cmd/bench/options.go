@@ -2,8 +2,7 @@ package main
 
 import "time"
 
-// leastSeconds is as short as a measurement may be: it tells that everything works, and
-// no more.
+// leastSeconds is the shortest measurement: it shows that everything works, and no more.
 const leastSeconds = 0.05
 
 // options are the flags.

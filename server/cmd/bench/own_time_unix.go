@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// ownTime is the processor time of this program and of what it ran and waited for.
+// ownTime is the processor time of this program and of the ended programs that it ran.
 func ownTime() (all time.Duration) {
 	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
 		var used syscall.Rusage

@@ -16,16 +16,16 @@ import (
 	"time"
 )
 
-// pgbenchWarm is how long pgbench runs before it counts: its connections are new, and
-// each has to learn the tables and the statement, which a server's have done long ago.
+// pgbenchWarm is how long pgbench runs before it counts: its new connections have to learn the tables and the
+// statement, which those of a server have learned before.
 const pgbenchWarm = time.Second
 
-// pgbench measures F: the one statement, prepared, from so many clients.
+// pgbench measures F: the one statement, prepared, from a number of clients.
 func (f *floor) pgbench(ctx context.Context, clients int, hot bool) (sample, error) {
 	if err := f.empty(ctx); err != nil {
 		return sample{}, err
 	}
-	dir, err := newDir(f.cluster.dir, "pgbench", true) // the cluster's own, so that its leash can remove it
+	dir, err := newDir(f.cluster.dir, "pgbench", true) // below the cluster's folder, so that its leash can remove it
 	if err != nil {
 		return sample{}, err
 	}
@@ -36,7 +36,7 @@ func (f *floor) pgbench(ctx context.Context, clients int, hot bool) (sample, err
 		return sample{}, err
 	}
 	window := f.window
-	for { // a busy machine may finish nothing in a short window, and a rate of nothing cannot be compared
+	for { // a busy machine may finish nothing in a short window, and a rate of zero cannot be compared
 		watch, err := f.runPgbench(ctx, script, filepath.Join(dir, "times"), clients, window)
 		if err != nil {
 			return sample{}, err
@@ -75,8 +75,7 @@ func (f *floor) runPgbench(ctx context.Context, script, times string, clients in
 	return watch, nil
 }
 
-// connected waits until pgbench has all its connections, from when on it sends: up to
-// a tenth of a second for each.
+// connected waits until pgbench has all its connections and starts to send, at most a tenth of a second for each.
 func (f *floor) connected(ctx context.Context, clients int) error {
 	for range 20 * clients {
 		var n int
@@ -85,10 +84,10 @@ func (f *floor) connected(ctx context.Context, clients int) error {
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
-	return nil // the clock runs a little too long, and pgbench says what went wrong
+	return nil // the clock runs a little too long; pgbench reports the error
 }
 
-// transaction is one that pgbench finished: when, and after how long.
+// transaction is a finished transaction of pgbench: its end and its duration.
 type transaction struct {
 	ended time.Time
 	took  time.Duration

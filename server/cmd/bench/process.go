@@ -16,9 +16,8 @@ import (
 	"github.com/loyalty-platform/loyalty/store/pgserver"
 )
 
-// leash starts a program, tells its process id, and ends with whoever holds the
-// other end of its input, however that one dies: then the program is stopped
-// and its folder removed, so that no run leaves anything behind.
+// leash starts a program and prints its process id. When the other end of its input is closed, even by a crash, it
+// stops the program and removes its folder, so that no run leaves anything behind.
 const leash = `log=$1 signal=$2 dir=$3; shift 3
 "$@" >>"$log" 2>&1 </dev/null &
 echo $!
@@ -27,12 +26,12 @@ kill -"$signal" $! 2>/dev/null
 wait
 rm -rf "$dir"`
 
-// command says what a process is to be.
+// command describes a process to start.
 type command struct {
 	args   []string
-	env    []string // besides ours
-	signal string   // what stops it: QUIT, TERM
-	system bool     // runs as the unprivileged system user when we are root
+	env    []string // in addition to ours
+	signal string   // the signal that stops it: QUIT, TERM
+	system bool     // run as the unprivileged system user if we are root
 }
 
 // process is a program that runs on a leash, in a folder of its own.
@@ -43,8 +42,7 @@ type process struct {
 	input io.Closer
 }
 
-// newDir makes the folder of a process, which start takes over; system gives it
-// to the system user.
+// newDir makes the folder of a process, which start takes over; with system it belongs to the system user.
 func newDir(parent, name string, system bool) (string, error) {
 	dir, err := os.MkdirTemp(parent, "loyalty-bench-"+name+"-")
 	if err != nil {
@@ -58,8 +56,7 @@ func newDir(parent, name string, system bool) (string, error) {
 	return dir, nil
 }
 
-// start runs the command in dir, which is removed when the process is stopped,
-// and also when it cannot be started.
+// start runs the command in dir, which is removed when the process is stopped or cannot be started.
 func start(dir string, c command) (*process, error) {
 	args := append([]string{"-c", leash, "leash", filepath.Join(dir, "log"), c.signal, dir}, c.args...)
 	cmd := exec.Command("/bin/sh", args...)
@@ -94,26 +91,26 @@ func (p *process) stop() error {
 	err := p.input.Close()
 	done := make(chan struct{})
 	go func() {
-		_ = p.cmd.Wait() // the exit code is the last command's, which tells nothing
+		_ = p.cmd.Wait() // the exit code is that of the last command and means nothing
 		close(done)
 	}()
 	select {
 	case <-done:
-		// The leash may remove what is in the folder, but only we may remove it from ours.
+		// The leash may remove the content of the folder, but only we may remove the folder itself.
 		return errors.Join(err, os.RemoveAll(p.dir))
 	case <-time.After(time.Minute):
 		return errors.Join(fmt.Errorf("process %d does not stop", p.pid), p.cmd.Process.Kill())
 	}
 }
 
-// tail is the end of what the process wrote, for an error message.
+// tail is the end of the process's output, for an error message.
 func (p *process) tail() string {
 	log, _ := os.ReadFile(filepath.Join(p.dir, "log"))
 	log = bytes.TrimSpace(log)
 	return string(log[max(0, len(log)-2000):])
 }
 
-// memory is the process's resident memory in bytes, 0 where it cannot be told.
+// memory is the process's resident memory in bytes, 0 if unknown.
 func (p *process) memory() int64 {
 	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.pid))
 	for line := range strings.Lines(string(status)) {

@@ -11,23 +11,23 @@ import (
 	"time"
 )
 
-// What a machine may do besides and still count as quiet. A neighbour who takes some
-// share of the processors moves a rate by as much, and a ratio by what falls on one
-// side of it: these are the noise that the quartiles of a quiet machine have anyway.
+// How busy other programs may be while the machine still counts as quiet. A neighbour that takes a share of the
+// processors moves a rate by that share, and a ratio by the part that falls on one side of it: these bounds are within
+// the quartiles of a quiet machine.
 const (
-	mostLoad   = 0.25 // processes that wanted to run in the minute before the start, for each processor
+	mostLoad   = 0.25 // runnable processes for each processor in the minute before the start
 	mostSteal  = 0.02 // of the processors' time, taken away by the host
-	mostOthers = 0.10 // of the processors' time, used by others; our own interrupts and the kernel's threads take a few hundredths
+	mostOthers = 0.10 // of the processors' time, used by other programs, including interrupts and kernel threads
 )
 
-// quiet is how quiet the machine was: before the start, and while it was measured.
+// quiet is how quiet the machine was, before the start and during the measurements.
 type quiet struct {
 	processors    int
-	load          float64 // over a minute, before anything was started; negative: it cannot be told
+	load          float64 // over a minute, before anything was started; negative: unknown
 	steal, others float64 // shares of the processors' time
 }
 
-// disturbances are why a run is no result; none: it is one.
+// disturbances are the reasons why a run is no result; none if it is one.
 func (q quiet) disturbances() (why []string) {
 	if q.load < 0 {
 		return []string{"this system does not tell how busy it is"}
@@ -44,7 +44,7 @@ func (q quiet) disturbances() (why []string) {
 	return why
 }
 
-// heading opens the report.
+// heading is the first line of the report.
 func (q quiet) heading() string {
 	if why := q.disturbances(); len(why) > 0 {
 		return "NOT A RESULT: the machine was not quiet (" + strings.Join(why, "; ") + ")"
@@ -52,12 +52,12 @@ func (q quiet) heading() string {
 	return fmt.Sprintf("The machine was quiet: a load of %.2f before the start, %.1f %% taken by the host, %.0f %% used by others.", q.load, 100*q.steal, 100*q.others)
 }
 
-// add counts what the samples of a run saw of steal and of others.
+// add adds the steal and the other programs' time of a run's samples.
 func (q *quiet) add(r results) {
 	var n, steal, others float64
 	for _, samples := range r {
 		for _, s := range samples {
-			if s.judged { // what was measured over a shorter time tells little of the machine
+			if s.judged { // a shorter measurement tells little about the machine
 				n, steal, others = n+1, steal+s.steal, others+s.others
 			}
 		}
@@ -67,8 +67,8 @@ func (q *quiet) add(r results) {
 	}
 }
 
-// settle waits for what ran before, such as the build of what is measured, to pass
-// out of the load. Then it tells the load, as low as it got.
+// settle waits until earlier work, such as the build of the program, is out of the load average. Then it returns the
+// load, the lowest it saw.
 func settle(ctx context.Context, most time.Duration, progress io.Writer) quiet {
 	q := quiet{processors: runtime.NumCPU(), load: readLoad()}
 	deadline := time.Now().Add(most)

@@ -18,27 +18,25 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// readConnections is how many readers there are at a time, in HTTP as in SQL: one, so
-// that the latencies tell what a read costs and not how long the queue is.
+// readConnections is the number of concurrent readers, over HTTP and in SQL: one, so that latencies show the cost of a
+// read and not the length of a queue.
 const readConnections = 1
 
-// read is one question, asked in HTTP and answered with the same rows in SQL. The
-// statement may use the customer as $1.
+// read is a query over HTTP, and a statement that reads the same rows in SQL. The statement may use the customer as $1.
 type read struct {
 	name, title string
-	path        string // {customer} is one of the regulars, {deep} the place of a page far down
+	path        string // {customer} is one of the regulars, {deep} the cursor of a page far down
 	sql         string
-	list        string // where the answer has the rows: a path of properties; empty: the answer is one
+	list        string // the path of properties to the rows of the answer; empty: the answer is one row
 }
 
-// whose finds the customer in SQL as a caller names them.
+// whose finds the customer in SQL by the public name.
 const whose = "(SELECT owner FROM names WHERE kind = 1 AND value = $1)"
 
-// shown adds who an event is about.
+// shown adds the customer of an event.
 const shown = "SELECT e.*, c.name, c.handler FROM (SELECT * FROM events %s ORDER BY recorded_at DESC, id DESC LIMIT 100) e JOIN customers c ON c.id = e.customer_id"
 
-// readList are the reads that are measured: representative ones of a member area, a
-// till and a back office.
+// readList are the measured reads: representative ones of a member area, a till and a back office.
 var readList = []read{
 	{"customer", "GET C", "/customers/{customer}",
 		"SELECT c.*, b.* FROM names n JOIN customers c ON c.id = n.owner JOIN balances b ON b.customer_id = c.id WHERE n.kind = 1 AND n.value = $1", ""},
@@ -72,17 +70,15 @@ LEFT JOIN customers c ON c.id = p.customer_id`, "data"},
 type reads struct {
 	*server
 	pool *pgxpool.Pool
-	// What the database has: the customers with long histories, and a page far down
-	// the journal, as a link and as the place in SQL after which it begins.
+	// The customers with long histories, and a page far down the journal, as a link and as its position in SQL.
 	regulars        int
 	deep, deepPlace string
 }
 
-// readWindow is how long a read is measured: one reader asks hundreds of times in half
-// a second, and all of them take about as long.
+// readWindow is how long a read is measured: one reader asks hundreds of times in half a second, with little variation.
 func (s *reads) readWindow() time.Duration { return s.window / 2 }
 
-// inSQL reads the rows of r from so many connections for the window.
+// inSQL runs the statement of r for the window.
 func (s *reads) inSQL(ctx context.Context, r read) (sample, error) {
 	latencies, failures := make([][]time.Duration, readConnections), make([]error, readConnections)
 	var all sync.WaitGroup
@@ -127,10 +123,10 @@ func (s *reads) target(r read, customer string) string {
 	return strings.NewReplacer("{customer}", customer, "{deep}", s.deep).Replace(r.path)
 }
 
-// inHTTP asks r over signed HTTP for the window.
+// inHTTP sends r as a signed request for the window.
 func (s *reads) inHTTP(ctx context.Context, r read) (sample, error) {
 	n := int(6000 * s.readWindow().Seconds())
-	if before := s.answered[r.name]; before > 0 { // the first one ever may be slow: it brings up to date what a fill left
+	if before := s.answered[r.name]; before > 0 { // the first one may be slow: it updates what a fill left
 		n = max(before+before/2, n/4)
 	}
 	requests := make([][]byte, n)
@@ -156,7 +152,7 @@ func (s *reads) inHTTP(ctx context.Context, r read) (sample, error) {
 	return watch.sample(latencies, 1), nil
 }
 
-// get makes one signed request that reads, ready for the wire.
+// get makes one signed GET, ready to send.
 func (a access) get(target string, key int) ([]byte, error) {
 	r, err := http.NewRequest(http.MethodGet, "http://"+a.address+target, nil)
 	if err != nil {

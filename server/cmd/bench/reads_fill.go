@@ -15,17 +15,16 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// readsFill makes the journal that is read; see sql/reads.sql.
+// readsFill makes the journal to read; see sql/reads.sql.
 //
 //go:embed sql/reads.sql
 var readsFill string
 
-// farDown is which page of a hundred events is far down a list.
+// farDown is the number of the page, of a hundred events each, that counts as far down a list.
 const farDown = 1000
 
-// startReads starts the program, gives it customers and rewards through its own API
-// and the rest of its history in SQL. It fails where an answer in HTTP does not have
-// the rows that SQL has.
+// startReads starts the program, gives it customers and rewards through its own API, and the rest of its history in
+// SQL. It fails if an answer over HTTP lacks rows of the SQL result.
 func startReads(ctx context.Context, o options, m *machine, c *cluster) (*reads, error) {
 	const database = "reads"
 	if err := c.exec(ctx, "postgres", "CREATE DATABASE "+database); err != nil {
@@ -42,12 +41,11 @@ func startReads(ctx context.Context, o options, m *machine, c *cluster) (*reads,
 	return s, nil
 }
 
-// rewardsOffered are twelve rewards, of which a customer with points sees some as
-// within reach.
+// rewardsOffered are twelve rewards, some of them within reach of a customer with points.
 func rewardsOffered() (all []entity) {
 	for i := range 12 {
 		id := "reward-" + strconv.Itoa(i)
-		body, _ := json.Marshal(map[string]any{ // texts and numbers always can be written
+		body, _ := json.Marshal(map[string]any{ // texts and numbers can always be written
 			"id": id, "title": map[string]string{"en": "Reward " + strconv.Itoa(i), "hu": strconv.Itoa(i) + ". jutalom"}, "type": "points", "award": 10,
 			"points": 100 << (i % 8), "stock": 100_000, "max_claims": 5,
 		})
@@ -57,7 +55,7 @@ func rewardsOffered() (all []entity) {
 }
 
 func (s *reads) fill(ctx context.Context, o options, c *cluster, database string) (err error) {
-	if _, err := s.answer(ctx, "/customers/leaderboard"); err != nil { // makes the board, while there is nothing to count
+	if _, err := s.answer(ctx, "/customers/leaderboard"); err != nil { // makes the board, while it is empty
 		return err
 	}
 	fill := strings.NewReplacer("$events", strconv.Itoa(o.events), "$customers", strconv.Itoa(o.customers)).Replace(readsFill)
@@ -78,7 +76,7 @@ func (s *reads) fill(ctx context.Context, o options, c *cluster, database string
 	return nil
 }
 
-// walk follows the links down to a page and keeps where it begins.
+// walk follows the links down to a page and stores where it begins.
 func (s *reads) walk(ctx context.Context, page int) error {
 	skip := (page - 1) * 100
 	place := "SELECT recorded_at::text || ', ''' || id::text || '''' FROM events ORDER BY recorded_at DESC, id DESC OFFSET $1 LIMIT 1"
@@ -108,7 +106,7 @@ func (s *reads) walk(ctx context.Context, page int) error {
 	}
 }
 
-// agree compares what HTTP and SQL give for a few customers, by number.
+// agree compares the number of rows over HTTP and in SQL for a few customers.
 func (s *reads) agree(ctx context.Context, r read) error {
 	for range 3 {
 		customer := s.regular()
@@ -127,8 +125,7 @@ func (s *reads) agree(ctx context.Context, r read) error {
 	return nil
 }
 
-// entriesOf counts the entries at a path of properties; an answer without a list is
-// one.
+// entriesOf counts the entries at a path of properties; an answer without a list counts as one.
 func entriesOf(answer map[string]any, list string) int {
 	if list == "" {
 		return 1

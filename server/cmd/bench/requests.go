@@ -21,12 +21,12 @@ type workload struct {
 	connections int
 	events      int // recorded by each request, as the table counts them
 	action      string
-	hot         bool // all of one customer
+	hot         bool // all for one customer
 	accept      func([]byte) error
 	body        func(*bytes.Buffer, picker)
 }
 
-// complete fills in what most workloads share: point_add, one a request.
+// complete sets the defaults of a workload: point_add, one for each request.
 func (w workload) complete() workload {
 	if w.body == nil {
 		w.body, w.action = pointAdd, "point_add"
@@ -39,7 +39,7 @@ func (w workload) complete() workload {
 	return w
 }
 
-// picker chooses what a request is about.
+// picker chooses the subject of a request.
 type picker struct {
 	customers int
 	hot       bool
@@ -54,10 +54,10 @@ func (p picker) customer() int {
 	return 1 + rand.IntN(p.customers)
 }
 
-// purchases numbers the purchases of this run: no two have one transaction id.
+// purchases numbers the purchases of this run, so that no two have the same transaction id.
 var purchases atomic.Int64
 
-// run tells this run's purchases from those of any other on the same database.
+// run distinguishes this run's purchases from those of another run on the same database.
 var run = time.Now().UTC().Format("20060102T150405")
 
 func pointAdd(b *bytes.Buffer, p picker) {
@@ -91,15 +91,15 @@ func bulkOf(n int, one func(*bytes.Buffer, picker)) func(*bytes.Buffer, picker) 
 	}
 }
 
-// access is what a client must know of a server.
+// access is what a client needs to know of a server.
 type access struct {
 	address string
 	scheme  signing.Scheme
-	keys    []signing.Credential // taken in turn: each has a rate limit of its own
+	keys    []signing.Credential // used in turn: each has a rate limit of its own
 	others  []string             // addresses of further servers on the same database
 }
 
-// node gives the address that the nth request is for.
+// node is the address for the nth request.
 func (a access) node(n int) string {
 	if n %= 1 + len(a.others); n > 0 {
 		return a.others[n-1]
@@ -107,8 +107,7 @@ func (a access) node(n int) string {
 	return a.address
 }
 
-// request makes the nth signed request, ready for the wire. It is good for the
-// scheme's window.
+// request makes the nth signed request, ready to send. It is valid for the scheme's window.
 func (a access) request(path string, body []byte, n int) ([]byte, error) {
 	r, err := http.NewRequest(http.MethodPost, "http://"+a.node(n)+path, nil)
 	if err != nil {
@@ -123,7 +122,7 @@ func (a access) request(path string, body []byte, n int) ([]byte, error) {
 	return append([]byte(head), body...), nil
 }
 
-// prepare signs n requests, on all processors, before the clock runs.
+// prepare signs n requests, on all processors, before the clock starts.
 func (a access) prepare(ctx context.Context, w workload, n int, p picker) ([][]byte, error) {
 	requests := make([][]byte, n)
 	ctx, fail := context.WithCancelCause(ctx)

@@ -5,21 +5,21 @@ import (
 	"time"
 )
 
-// sample is what one measurement gave.
+// sample is the result of one measurement.
 type sample struct {
 	rate     float64 // events (for checkouts: purchases) a second
 	p50, p99 float64 // milliseconds from sending a request to its whole answer
-	// What an event cost in microseconds of processors; 0: nothing, or it cannot be told.
+	// Processor time of an event in microseconds; 0: none or unknown.
 	server, database, client float64
-	// Shares of the time of all processors: idle (waiting for disks too), taken away by
-	// the host, used by others.
+	// Shares of the time of all processors: idle (including waiting for disks), taken away by the host, used by other
+	// programs.
 	idle, steal, others float64
-	judged              bool    // it was long enough to tell how quiet the machine was
-	conflicts           float64 // writes that met those of another server process, for each event
+	judged              bool    // long enough to tell how quiet the machine was
+	conflicts           float64 // writes that met another server process's write, for each event
 }
 
-// sample turns the latencies of requests, each of which recorded so many
-// events, into figures. The watch was stopped before; latencies get sorted.
+// sample turns the latencies of requests, each of which recorded a number of events, into figures. The watch is stopped
+// already; latencies get sorted.
 func (w *stopwatch) sample(latencies []time.Duration, events int) sample {
 	n := float64(len(latencies) * events)
 	if n == 0 {
@@ -32,7 +32,7 @@ func (w *stopwatch) sample(latencies []time.Duration, events int) sample {
 	return s
 }
 
-// costs divides what was used by the number of events.
+// costs divides the used time by the number of events.
 func (w *stopwatch) costs(n float64) sample {
 	micros := func(d time.Duration) float64 { return float64(d.Microseconds()) / n }
 	s := sample{server: micros(w.used.server), database: micros(w.used.database), client: micros(w.used.client)}
@@ -57,8 +57,8 @@ func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Mi
 // median of values, 0 of none. It does not change their order.
 func median(values []float64) float64 { return quantile(values, 0.5) }
 
-// quantile is the value below which so great a part of the values lies, drawn
-// straight between two of them; 0 of none. It does not change their order.
+// quantile is the value below which the given part of the values lies, interpolated linearly; 0 for none. It does not
+// change their order.
 func quantile(values []float64, part float64) float64 {
 	if len(values) == 0 {
 		return 0

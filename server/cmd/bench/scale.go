@@ -16,14 +16,14 @@ import (
 	"time"
 )
 
-// scaleCommand, as the first argument, measures what size does: see scale.
+// scaleCommand, as the first argument, measures the effect of size: see scale.
 const scaleCommand = "scale"
 
 // scaleOptions are the flags of the command.
 type scaleOptions struct {
 	options
-	base                          int // events of the database that the large one is compared with
-	events, customers             int // of the large one on PostgreSQL; no events: it is left out
+	base                          int // events of the small database
+	events, customers             int // of the large one on PostgreSQL; without events it is left out
 	sqliteEvents, sqliteCustomers int
 }
 
@@ -116,7 +116,7 @@ func scale(ctx context.Context, o scaleOptions, out, progress io.Writer) (err er
 	return nil
 }
 
-// broken tells an interrupt from what went wrong because of it.
+// broken replaces errors after an interrupt.
 func broken(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return errInterrupted
@@ -128,10 +128,10 @@ func broken(ctx context.Context, err error) error {
 type site struct {
 	*server
 	launch
-	place  string // in the names of metrics
-	size   int64  // events when it was filled
+	place  string // its name in metrics
+	size   int64  // events after the fill
 	filled time.Duration
-	each   float64 // octets on disk for each event
+	each   float64 // bytes on disk for each event
 	first  map[string][]string
 	deep   map[string][]string
 }
@@ -193,7 +193,7 @@ func openSite(ctx context.Context, o scaleOptions, m *machine, c *cluster, place
 		return nil, err
 	}
 	s.before = func(context.Context, workload, int) error { return nil }
-	s.check = func(context.Context, workload, int) error { return nil } // the ledger's proof comes at the end
+	s.check = func(context.Context, workload, int) error { return nil } // the ledger is proven at the end
 	if err := s.rest(ctx, progress); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
@@ -209,11 +209,11 @@ func openSite(ctx context.Context, o scaleOptions, m *machine, c *cluster, place
 	return s, nil
 }
 
-// pastMonths makes the months of the journal that a server would have made then.
+// pastMonths creates the partitions of the journal that a server would have created in the past.
 const pastMonths = `SELECT loyalty_journal_month(to_char(month, 'YYYY_MM'), (extract(epoch FROM month) * 1000)::bigint, (extract(epoch FROM month + interval '1 month') * 1000)::bigint)
 FROM generate_series(date_trunc('month', now() AT TIME ZONE 'UTC') - interval '12 months', date_trunc('month', now() AT TIME ZONE 'UTC') - interval '1 month', interval '1 month') month`
 
-// furnish fills the database and measures what it takes on disk.
+// furnish fills the database and measures its size on disk.
 func (s *site) furnish(ctx context.Context, c *cluster, kind string, events, customers int, progress io.Writer) error {
 	if c != nil {
 		if err := c.exec(ctx, s.place, pastMonths); err != nil {
@@ -240,7 +240,7 @@ func (s *site) furnish(ctx context.Context, c *cluster, kind string, events, cus
 	return err
 }
 
-// onDisk is the size of the database in octets.
+// onDisk is the size of the database in bytes.
 func (l launch) onDisk(ctx context.Context) (size int64, err error) {
 	if l.url == "" {
 		files, err := filepath.Glob(filepath.Join(l.data, "loyalty.db*"))
@@ -259,8 +259,8 @@ func (l launch) onDisk(ctx context.Context) (size int64, err error) {
 	return size, errors.Join(err, db.Close())
 }
 
-// What the server does by itself after a start is over once it and the database take
-// less than so much of a processor for so long.
+// The server's own work after a start is over when it and the database use less than this share of a processor for this
+// time.
 const (
 	restShare = 0.15
 	restTime  = 2 * time.Second
@@ -284,8 +284,7 @@ func (s *site) rest(ctx context.Context, progress io.Writer) error {
 	return nil
 }
 
-// enoughSpace refuses to fill a disk up. The databases grow by their measurements, and
-// PostgreSQL keeps its log besides.
+// enoughSpace refuses to fill a disk up. The databases grow during the measurements, and PostgreSQL also keeps its log.
 func enoughSpace(dir string, octets float64, log bool) error {
 	if dir == "" {
 		dir = os.TempDir()
@@ -304,7 +303,7 @@ func enoughSpace(dir string, octets float64, log bool) error {
 	return nil
 }
 
-// parseFree reads what `df -Pk` calls available, in octets.
+// parseFree reads the available space of `df -Pk`, in bytes.
 func parseFree(out string) (float64, bool) {
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	fields := strings.Fields(lines[len(lines)-1])
@@ -315,16 +314,16 @@ func parseFree(out string) (float64, bool) {
 	return kb * 1024, err == nil
 }
 
-// scaleReport is what was measured on one kind of database.
+// scaleReport is the result on one kind of database.
 type scaleReport struct {
 	results
 	database string
 	sites    []*site
 	failed   map[string]string     // why a list could not be measured
-	figures  map[string][2]float64 // what was measured once, by title
+	figures  map[string][2]float64 // values measured once, by title
 }
 
-// item is one thing that is measured on both sites in every round.
+// item is a figure that is measured on both sites in every round.
 type item struct {
 	name string
 	run  func(context.Context, *site) (sample, error)
@@ -348,8 +347,8 @@ func (r *scaleReport) items() []item {
 
 const deepSuffix = ", a page far down"
 
-// measure runs the rounds. A list that fails, such as one that takes too long on the
-// large database, is told in its row and not asked again.
+// measure runs the rounds. A list that fails, for example because it takes too long on the large database, is reported
+// in its row and not measured again.
 func (r *scaleReport) measure(ctx context.Context, o scaleOptions, progress io.Writer) error {
 	items := r.items()
 	for round := range 1 + o.reps {
@@ -378,8 +377,7 @@ func (r *scaleReport) measure(ctx context.Context, o scaleOptions, progress io.W
 	return nil
 }
 
-// prove measures what stands beside the rounds: memory, and the proofs, which must
-// hold.
+// prove measures values outside the rounds: memory, and the proofs, which must hold.
 func (r *scaleReport) prove(ctx context.Context, o scaleOptions, progress io.Writer) error {
 	set := func(title string, i int, value float64) {
 		pair := r.figures[title]
@@ -410,7 +408,7 @@ func (r *scaleReport) prove(ctx context.Context, o scaleOptions, progress io.Wri
 	return nil
 }
 
-// The rows of what is measured once.
+// The rows of values that are measured once.
 const (
 	titleMemory  = "memory of the server after the rounds, MB"
 	titleDisk    = "on disk for each event, octets"
@@ -424,7 +422,7 @@ const (
 var (
 	insertTargets = targets{0.70, 0.70}
 	listTargets   = targets{1.5, 1.2}
-	flatTargets   = targets{1.5, 1.2} // of memory, which is to be flat
+	flatTargets   = targets{1.5, 1.2} // of memory, which must not grow
 )
 
 // print writes the tables of one database.

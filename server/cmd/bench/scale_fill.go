@@ -24,13 +24,12 @@ import (
 	"github.com/loyalty-platform/loyalty/store"
 )
 
-// fillSpan is how long ago the first event of a filled database is: a little less than
-// points live, so that nothing expires while it is measured.
+// fillSpan is the age of the first event of a filled database: a little less than points live, so that nothing expires
+// during a measurement.
 const fillSpan = 350 * 24 * time.Hour
 
-// filler fills a database with a year of events through the engine and the store, which
-// leave what a server leaves. The engine's clock is the filler's: it goes through the
-// year as the events come.
+// filler fills a database with a year of events through the engine and the store, so that it has the same rows as a
+// server's. The engine uses the filler's clock, which goes through the year with the events.
 type filler struct {
 	events, customers int
 	now               time.Time
@@ -39,8 +38,8 @@ type filler struct {
 
 	store    *store.Store
 	engine   *engine.Engine
-	recorded atomic.Int64 // events of the journal, those that followed from others too
-	told     atomic.Int64 // tenths of the work that were reported
+	recorded atomic.Int64 // events of the journal, including those that followed from others
+	told     atomic.Int64 // reported tenths of the work
 }
 
 // clock is the time of the next event.
@@ -49,9 +48,8 @@ func (f *filler) clock() time.Time {
 	return f.now.Add(-time.Duration((1 - done) * float64(fillSpan)))
 }
 
-// fill makes customers with the names 1 to n, of whom a twentieth, the regulars, have
-// half of all that happens, until so many events are recorded. Then it counts the
-// leaderboard. It gives the number of events.
+// fill makes customers with the names 1 to n until the given number of events is recorded. A twentieth of them, the
+// regulars, have half of the events. Then it computes the leaderboard. It returns the number of events.
 func (l launch) fill(ctx context.Context, events, customers int, progress io.Writer) (int64, error) {
 	var master [32]byte
 	if _, err := hex.Decode(master[:], []byte(l.master)); err != nil {
@@ -109,7 +107,7 @@ func (f *filler) fill(ctx context.Context) error {
 	return nil
 }
 
-// offerMug makes the reward that is claimed.
+// offerMug makes the reward of the claims.
 func offerMug(ctx context.Context, office *admin.Admin) error {
 	data := json.RawMessage(`{"title":{"en":"A mug"},"type":"points","award":10,"points":1}`)
 	as := func(fields json.RawMessage) (json.RawMessage, error) { return fields, nil }
@@ -117,8 +115,7 @@ func offerMug(ctx context.Context, office *admin.Admin) error {
 	return err
 }
 
-// work is one worker's part: every so-manieth customer is its own, so that no two
-// write one customer's rows.
+// work is one worker's part. Customers are divided between workers, so that no two write the same customer's rows.
 func (f *filler) work(ctx context.Context, worker, workers int) error {
 	w := crowd{first: 1 + worker, step: workers, size: (f.customers - worker + workers - 1) / workers, dice: rand.New(rand.NewPCG(1, uint64(worker)))}
 	for f.recorded.Load() < int64(f.events) || w.joined < w.size {
@@ -136,7 +133,7 @@ func (f *filler) work(ctx context.Context, worker, workers int) error {
 			case r.Err == nil:
 				accepted++
 				recorded += len(r.Outcome.Events)
-			case batch[i].Action != "reward_claim" || loyalty.AsError(r.Err).Kind == loyalty.Internal: // who has no point claims nothing
+			case batch[i].Action != "reward_claim" || loyalty.AsError(r.Err).Kind == loyalty.Internal: // a customer without points claims nothing
 				err = fmt.Errorf("%s of %s: %w", batch[i].Action, batch[i].Customer, r.Err)
 			}
 		})
@@ -159,8 +156,8 @@ func (f *filler) tell(recorded int64) {
 	}
 }
 
-// crowd draws what the customers of one worker do: first they join, one after the
-// other, then they earn, buy, look, get coupons and claim rewards.
+// crowd draws the actions of one worker's customers: first they join one after the other, then they earn, buy, look,
+// get coupons and claim rewards.
 type crowd struct {
 	first, step, size int // their names: first, first+step, …
 	joined            int

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// scaleLists are the lists of the documents that grow with events, customers,
-// purchases or coupons. Those of one customer are asked for many customers in turn.
+// scaleLists are the lists of the documents that grow with events, customers, purchases or coupons. Lists of one
+// customer are read for many customers in turn.
 var scaleLists = []string{
 	"/customers", "/customers?status=active", "/v1/customers",
 	"/customers/-/events", "/customers/-/events?action=coupon_create",
@@ -21,12 +21,12 @@ var scaleLists = []string{
 }
 
 const (
-	scaleDepth   = 100_000 // entries before the page far down; of a shorter list it is the one in the middle
-	scaleReaders = 50      // customers whose lists are asked in turn
+	scaleDepth   = 100_000 // entries before the page far down; in a shorter list it is the middle page
+	scaleReaders = 50      // customers whose lists are read in turn
 )
 
-// pageOf is how many entries a page has: of one customer's list few, because there are
-// few, and fewest of coupons and rewards.
+// pageOf is the number of entries on a page: few in lists of one customer, which are short, and fewest of coupons and
+// rewards.
 func pageOf(list string) int {
 	switch {
 	case !strings.Contains(list, "{customer}"):
@@ -37,7 +37,7 @@ func pageOf(list string) int {
 	return 10
 }
 
-// withLimit sets how long the pages of a target are.
+// withLimit sets the page length of a target.
 func withLimit(target, value string) (string, error) {
 	u, err := url.Parse(target)
 	if err != nil {
@@ -67,7 +67,7 @@ func (s *site) firstPages(list string) (targets []string, err error) {
 	return targets, nil
 }
 
-// deepPages are the links to pages far down, of those lists that have several pages.
+// deepPages are the links to pages far down, in lists with several pages.
 func (s *site) deepPages(ctx context.Context, list string, first []string) (targets []string, err error) {
 	for _, target := range first {
 		link, err := s.follow(ctx, target, pageOf(list))
@@ -81,8 +81,8 @@ func (s *site) deepPages(ctx context.Context, list string, first []string) (targ
 	return targets, nil
 }
 
-// follow goes from link to link to a page far down and gives the link that leads there;
-// empty: there are two pages at most. After some pages it goes on in larger ones.
+// follow follows links to a page far down and returns the link to it; empty if there are at most two pages. After some
+// pages it continues in larger ones.
 func (s *site) follow(ctx context.Context, target string, page int) (string, error) {
 	var links []string
 	for reached, size := 0, page; reached < scaleDepth; {
@@ -110,8 +110,7 @@ func (s *site) follow(ctx context.Context, target string, page int) (string, err
 	return links[len(links)-1], nil
 }
 
-// middleOf takes a link from the middle, but not the last one: the page that it leads to
-// may be a short one.
+// middleOf is a link from the middle, but not the last one, whose page may be short.
 func middleOf(links []string) string {
 	if len(links) < 2 {
 		return ""
@@ -119,7 +118,7 @@ func middleOf(links []string) string {
 	return links[(len(links)-1)/2]
 }
 
-// measureList asks the pages in turn for a part of the window, over one connection.
+// measureList reads the pages in turn for a part of the window, over one connection.
 func (s *site) measureList(ctx context.Context, name string, targets []string) (sample, error) {
 	window := s.window * 2 / 5
 	n := int(4000 * window.Seconds())

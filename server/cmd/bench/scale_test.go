@@ -60,8 +60,8 @@ func TestWithQuery(t *testing.T) {
 	require.Empty(t, middleOf(nil))
 }
 
-// Every customer joins first and once, nothing is done by somebody else's customer, and
-// no two purchases or codes are one.
+// Every customer joins first and once, no event uses another customer's purchase or coupon, and no two purchases or
+// codes are equal.
 func TestCrowd(t *testing.T) {
 	names, unique := map[string]bool{}, map[string]bool{}
 	for worker := range 3 {

@@ -27,8 +27,8 @@ import (
 	"github.com/loyalty-platform/loyalty/store/pgserver"
 )
 
-// keyRate is the greatest rate limit a key can have, in requests a minute. A
-// server may be faster than that, so several keys are used in turn.
+// keyRate is the largest rate limit of a key, in requests a minute. A server may be faster, so several keys are used in
+// turn.
 const (
 	keyRate  = 1_000_000
 	keyCount = 4
@@ -37,12 +37,12 @@ const (
 //go:embed sql/facts.sql
 var factsQuery string
 
-// facts are counted in a server's database; see sql/facts.sql.
+// facts are the counts in a server's database; see sql/facts.sql.
 type facts struct {
 	pointAdds, checkouts, items int64
-	redeems, redeemed           int64 // events, and coupons that are redeemed
-	given                       int64 // point_adds that campaigns gave
-	figures, postings, lots     int64 // points that customers have, told three ways
+	redeems, redeemed           int64 // events, and redeemed coupons
+	given                       int64 // point_adds by campaigns
+	figures, postings, lots     int64 // the points of all customers, counted in three ways
 }
 
 // server is the built program on a database of its own.
@@ -54,9 +54,8 @@ type server struct {
 	known facts
 }
 
-// startServer starts the program at binary; populate gives it rules and then customers
-// through its own API. url is its LOYALTY_DATABASE_URL, empty for the embedded
-// database.
+// startServer starts the program at binary; populate then gives it rules and customers through its own API. url is its
+// LOYALTY_DATABASE_URL, empty for the embedded database.
 func startServer(ctx context.Context, o options, m *machine, url string, rules ...entity) (*server, error) {
 	l, err := prepareLaunch(ctx, o, url)
 	if err != nil {
@@ -70,7 +69,7 @@ func startServer(ctx context.Context, o options, m *machine, url string, rules .
 	return s, nil
 }
 
-// newServer is a server that was started and populated.
+// newServer starts and populates a server.
 func newServer(ctx context.Context, o options, m *machine, url string, rules ...entity) (*server, error) {
 	s, err := startServer(ctx, o, m, url, rules...)
 	if err != nil {
@@ -82,14 +81,14 @@ func newServer(ctx context.Context, o options, m *machine, url string, rules ...
 	return s, nil
 }
 
-// launch is a migrated database with keys, and how the program is started on it.
+// launch is a migrated database with keys, and how to start the program on it.
 type launch struct {
 	dir, address, data, url, master string
 	env                             []string
 	keys                            access
 }
 
-// prepareLaunch makes the database; dir is then the launch's, until it starts.
+// prepareLaunch makes the database; dir belongs to the launch until it starts.
 func prepareLaunch(ctx context.Context, o options, url string) (l launch, err error) {
 	if l.dir, err = newDir(o.dir, "server", false); err != nil {
 		return l, err
@@ -107,10 +106,10 @@ func prepareLaunch(ctx context.Context, o options, url string) (l launch, err er
 	return l, nil
 }
 
-// moreStarts are made before the one that stays: a single start is a poor measure.
+// moreStarts is the number of additional starts, because a single start is a poor measure.
 const moreStarts = 4
 
-// startOften is start, whose time and memory are the medians of several, where rounds are several too.
+// startOften is start with the medians of time and memory over several starts, if there are several rounds.
 func (l launch) startOften(ctx context.Context, o options, m *machine) (*server, error) {
 	var took, idle []float64
 	note := func(s *server) {
@@ -156,7 +155,7 @@ func (l launch) start(ctx context.Context, o options, m *machine) (*server, erro
 	return s, nil
 }
 
-// startIn starts the program in dir, which is the process's then, and waits for its first answer.
+// startIn starts the program in dir, which then belongs to the process, and waits for its first answer.
 func (l launch) startIn(ctx context.Context, o options, m *machine, dir string) (*server, error) {
 	s := &server{started: started{database: "PostgreSQL"}, service: &service{machine: m, window: o.window(), customers: o.customers, answered: map[string]int{}}}
 	if l.url == "" {
@@ -176,7 +175,7 @@ func (l launch) startIn(ctx context.Context, o options, m *machine, dir string) 
 	return s, nil
 }
 
-// open opens the database, of SQLite only to read.
+// open opens the database, read-only for SQLite.
 func (l launch) open() (*sql.DB, error) {
 	if l.url == "" {
 		return sql.Open("sqlite", "file:"+filepath.Join(l.data, "loyalty.db")+"?mode=ro&_pragma=busy_timeout(10000)")
@@ -184,7 +183,7 @@ func (l launch) open() (*sql.DB, error) {
 	return sql.Open("pgx", l.url)
 }
 
-// masterKey is a new one; it lives as long as the database.
+// masterKey is a new key, which lives as long as the database.
 func masterKey() string {
 	key := make([]byte, 32)
 	_, _ = rand.Read(key) // never fails: crypto/rand ends the program instead
@@ -216,7 +215,7 @@ func prepareDatabase(ctx context.Context, binary string, env []string) (access, 
 	return a, nil
 }
 
-// program runs one of the program's commands and gives what it prints.
+// program runs one of the program's commands and returns its output.
 func program(ctx context.Context, binary string, env []string, args ...string) ([]byte, error) {
 	var stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, binary, args...)
@@ -257,8 +256,8 @@ func (s *server) populate(ctx context.Context) (err error) {
 	return err
 }
 
-// vacuum does at once what PostgreSQL does by itself within minutes after many
-// rows came: plans that were made for empty tables are made anew.
+// vacuum does at once what PostgreSQL does by itself some minutes after many rows were added: it replaces plans that
+// were made for empty tables.
 func (s *server) vacuum(ctx context.Context) error {
 	if s.database != "PostgreSQL" {
 		return nil
@@ -278,7 +277,7 @@ func (s *server) seed(ctx context.Context) error {
 	return s.submit(ctx, workload{name: "making customers", body: bulkOf(batch, optIn)}, (s.customers+batch-1)/batch)
 }
 
-// submit sends so many bulks that belong to no measurement.
+// submit sends bulks that belong to no measurement.
 func (s *server) submit(ctx context.Context, w workload, bulks int) error {
 	w.path = "/events/bulk"
 	requests, err := s.prepare(ctx, w, bulks, picker{})
@@ -300,8 +299,8 @@ func (s *server) count(ctx context.Context) (f facts, err error) {
 	return f, err
 }
 
-// compare counts the facts again: nothing acknowledged may be missing, nothing
-// else may be there, and the points must agree however they are told.
+// compare counts the facts again: every acknowledged event must be there and no other, and the three counts of points
+// must agree.
 func (s *server) compare(ctx context.Context, w workload, answered int) error {
 	now, err := s.count(ctx)
 	if err != nil {
@@ -325,7 +324,7 @@ func (s *server) compare(ctx context.Context, w workload, answered int) error {
 	switch {
 	case now != want:
 		return fmt.Errorf("%d requests were acknowledged, but the events do not agree: want %+v, have %+v", answered, want, now)
-	case given && len(s.rules) == 0, many && !given && len(s.rules) > 0: // a few drawn events may move no campaign
+	case given && len(s.rules) == 0, many && !given && len(s.rules) > 0: // a few drawn events may trigger no campaign
 		return fmt.Errorf("%d requests were acknowledged; that campaigns gave points is %t, with %d rules", answered, given, len(s.rules))
 	case now.figures != now.postings || now.figures != now.lots:
 		return fmt.Errorf("the points do not agree: %d by figures, %d by postings, %d by lots", now.figures, now.postings, now.lots)

@@ -17,19 +17,17 @@ import (
 type service struct {
 	*process
 	access
-	nodes     []*process // further processes on its database, at access.others
+	nodes     []*process // further processes on the same database, at access.others
 	machine   *machine
 	window    time.Duration
 	customers int
-	// before and check frame a measurement: before makes what the requests of a
-	// workload need; check compares what the database holds with the number of
-	// requests that were answered with 200.
+	// before and check frame a measurement: before makes what the requests of a workload need; check compares the
+	// content of the database with the number of requests that were answered with 200.
 	before func(ctx context.Context, w workload, requests int) error
 	check  func(ctx context.Context, w workload, answered int) error
-	// coupons are those that no request has redeemed yet, in the order in which
-	// requests take them.
+	// coupons are not redeemed yet, in the order in which requests use them.
 	coupons []coupon
-	// answered is how many requests the last measurement of a workload took.
+	// answered is the number of requests in the last measurement of a workload.
 	answered map[string]int
 }
 
@@ -56,12 +54,11 @@ func (s *service) measure(ctx context.Context, w workload) (sample, error) {
 	return watch.sample(latencies, w.events), nil
 }
 
-// measured are the processes that make up the server.
+// measured are the processes of the server.
 func (s *service) measured() []*process { return append([]*process{s.process}, s.nodes...) }
 
-// want is how many requests to prepare: half as many again as the window took
-// last time, and at first more than a machine of this kind will answer. Where
-// they run out the measurement ends early, with its true time.
+// want is how many requests to prepare: half as many again as the last window took, and at first more than such a
+// machine answers. If they run out, the measurement ends early, with its true duration.
 func (s *service) want(w workload) int {
 	if n := s.answered[w.name]; n > 0 {
 		return n + n/2
@@ -71,7 +68,7 @@ func (s *service) want(w workload) int {
 	case w.events > 1:
 		rate = 1500
 	case w.action == "coupon_redeem":
-		rate = 8000 // each needs a coupon that must be made before
+		rate = 8000 // each needs a coupon that is made before
 	}
 	return int(float64(rate) * s.window.Seconds())
 }
@@ -108,7 +105,7 @@ func startNaive(ctx context.Context, parent string, m *machine, f *floor) (*serv
 	return s, s.waitFor(ctx, func() error { return dialOnce(address) })
 }
 
-// check compares the events of the yardstick with the requests answered.
+// check compares the yardstick's events with the answered requests.
 func (f *floor) check(ctx context.Context, w workload, answered int) error {
 	var events int
 	if err := f.pool.QueryRow(ctx, "SELECT count(*) FROM events").Scan(&events); err != nil {
@@ -128,7 +125,7 @@ func dialOnce(address string) error {
 	return c.Close()
 }
 
-// waitFor asks every few milliseconds, up to a minute, until ready agrees.
+// waitFor polls every few milliseconds, up to a minute, until ready succeeds.
 func (s *service) waitFor(ctx context.Context, ready func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()

@@ -10,11 +10,10 @@ import (
 	"github.com/loyalty-platform/loyalty/signing"
 )
 
-// signatureTime is how long a round measures the verification of a signed POST, and how
-// long the hashing that none can avoid.
+// signatureTime is how long a round measures the verification of a signed POST, and how long the unavoidable hashing.
 const signatureTime = 100 * time.Millisecond
 
-// measureSignature does one thing with one signed request for a while, in this program.
+// measureSignature repeats one operation on one signed request for a while, in this program.
 func measureSignature(size int, do func(*signing.Verifier, signing.Incoming) (func() error, error)) (sample, error) {
 	v, in, err := signed(size)
 	if err != nil {
@@ -39,7 +38,7 @@ func measureSignature(size int, do func(*signing.Verifier, signing.Incoming) (fu
 	return sample{rate: 1 / one, p50: 1e3 * one, client: 1e6 * one}, nil
 }
 
-// benchSecret is of no use but here.
+// benchSecret is only used here.
 const benchSecret = "s3cr3t-of-the-loyalty-client"
 
 // signed is a POST /events as a server receives it.
@@ -63,8 +62,8 @@ func verifyingOf(v *signing.Verifier, in signing.Incoming) (func() error, error)
 	return func() error { _, err := v.Verify(in, lookup); return err }, nil
 }
 
-// hashingOf is what no verifier can avoid: the hash of the body, the hash of the
-// canonical request, and one HMAC under a key derived before, with all memory at hand.
+// hashingOf is the work that no verifier can avoid: the hash of the body, the hash of the canonical request, and one
+// HMAC with a derived key, without allocations.
 func hashingOf(v *signing.Verifier, in signing.Incoming) (func() error, error) {
 	attempts, err := v.Explain(in)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// results are the samples by metric, one a round.
+// results are the samples by metric, one for each round.
 type results map[string][]sample
 
 // ratios compares a row's two metrics round by round.
@@ -41,7 +41,7 @@ func p50Of(s sample) float64  { return s.p50 }
 func p99Of(s sample) float64  { return s.p99 }
 func idleOf(s sample) float64 { return s.idle }
 
-// timeOf is what one takes, in milliseconds, where there is one at a time.
+// timeOf is the time of one operation, in milliseconds, if they run one at a time.
 func timeOf(s sample) float64 {
 	if s.rate == 0 {
 		return 0
@@ -49,23 +49,22 @@ func timeOf(s sample) float64 {
 	return 1e3 / s.rate
 }
 
-// report prints tables. Only of a result it says what is reached.
+// report prints tables. It says which targets are reached only if the run is a result.
 type report struct {
 	results
 	started []started
 	judged  bool // the machine was quiet
 }
 
-// started is how a program was started on a migrated database of some kind: the time
-// to its first answer, and its resident memory then, in octets.
+// started is the start of a program on a migrated database: the time to its first answer, and its resident memory then,
+// in bytes.
 type started struct {
 	database  string
 	coldStart time.Duration
 	idle      int64
 }
 
-// print writes a row for every comparison that was measured, then the reads in a
-// table of their own, then how programs start.
+// print writes a row for every measured comparison, then the reads in a table of their own, then the starts.
 func (r report) print(w io.Writer) error {
 	for _, table := range []func(row func(cells ...string)){r.printWrites, r.printReads, r.printStarts} {
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -77,7 +76,7 @@ func (r report) print(w io.Writer) error {
 	return nil
 }
 
-// goals are the last cells of a row: what is to be reached, and what is.
+// goals are the last cells of a row: the targets, and which are reached.
 func (r report) goals(t targets, less bool, value float64) []string {
 	cells := []string{t.show(t.close, less), t.show(t.goal, less)}
 	if r.judged {
@@ -119,7 +118,7 @@ func (r report) printWrites(row func(...string)) {
 	}
 }
 
-// printReads writes what a read costs beside what its rows cost in SQL.
+// printReads writes the cost of a read beside the cost of its rows in SQL.
 func (r report) printReads(row func(...string)) {
 	head := append([]string{"\nread", "SQL p50/p99 ms", "HTTP p50/p99 ms", "ratio of p50", "ratio of p99", "cpu µs server+database+client", "idle"}, r.goalHead()...)
 	for _, c := range comparisons() {
@@ -138,15 +137,13 @@ func (r report) printReads(row func(...string)) {
 	}
 }
 
-// The targets of a start, in seconds, and of the memory of a program that has just
-// started, in megabytes.
+// The targets of a start, in seconds, and of the memory of a program that has just started, in megabytes.
 var (
 	startTargets  = targets{0.3, 0.2}
 	memoryTargets = targets{80, 80}
 )
 
-// printStarts writes how the program starts on each database: the median, where several
-// were started.
+// printStarts writes the start of the program on each database: the median of several starts.
 func (r report) printStarts(row func(...string)) {
 	head := append([]string{"\nstart", "measured"}, r.goalHead()...)
 	for _, database := range []string{"PostgreSQL", "SQLite"} {
@@ -174,7 +171,7 @@ func (r results) times(metric, format string) string {
 	return fmt.Sprintf(format+"/"+format, r.middle(metric, p50Of), r.middle(metric, p99Of))
 }
 
-// processors writes what an event cost whom; a dash: nothing, or it cannot be told.
+// processors writes the processor time of an event by program; a dash: none or unknown.
 func (r results) processors(metric string) string {
 	var cells []string
 	for _, part := range []func(sample) float64{
@@ -216,8 +213,7 @@ func (t targets) show(value float64, less bool) string {
 	return sign + strings.TrimSuffix(strings.TrimSuffix(fmt.Sprintf("%.2f", value), "0"), ".0")
 }
 
-// reached tells which target a value meets: goal, closed, NO; a dash where there is
-// none.
+// reached is the target that a value meets: goal, closed, NO; a dash without targets.
 func (t targets) reached(value float64, less bool) string {
 	meets := func(target float64) bool {
 		if less {

@@ -1,16 +1,15 @@
-// Command conformance writes openapi/CONFORMANCE.md: each sentence of the
-// specification that can be seen over HTTP, and the tests that check it. It is run
-// in the repository's root:
+// Command conformance writes openapi/CONFORMANCE.md: each sentence of the specification that can be observed over HTTP,
+// and the tests that check it. Run it in the repository's root:
 //
 //	conformance            writes the page
 //	conformance --check    fails when the page is stale
 //
-// The sentences stand in openapi/specification.tsv. A test names those it checks in
-// a comment of its own (the ids, or a prefix and .* for all that begin with it):
+// The sentences are in openapi/specification.tsv. A test names the sentences that it checks in a comment of its own
+// (the ids, or a prefix and .* for all ids that begin with it):
 //
 //	// spec: checkout.duplicate, error.*
 //
-// and a scenario in its property "spec". A tag that no sentence has fails.
+// and a scenario in its property "spec". A tag without a sentence is an error.
 package main
 
 import (

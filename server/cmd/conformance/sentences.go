@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// sentence is one thing that the specification says.
+// sentence is one sentence of the specification.
 type sentence struct {
 	section, id, words string
 	tests              []test
 }
 
-// test is a test function or a scenario, and the file it stands in.
+// test is a test function or a scenario, and its file.
 type test struct{ name, file string }
 
-// sentences are all that the specification says, in its order.
+// sentences are all sentences of the specification, in its order.
 type sentences []sentence
 
 // readSentences reads lines of an id, a tab and the words; a line that begins with
@@ -42,7 +42,7 @@ func readSentences(text string) (all sentences, err error) {
 	return all, nil
 }
 
-// assign gives every sentence the tests whose tags name it.
+// assign gives every sentence the tests that name it in their tags.
 func (all sentences) assign(tags []tag) error {
 	var errs []error
 	for _, t := range tags {

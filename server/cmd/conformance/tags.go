@@ -14,14 +14,13 @@ import (
 	"strings"
 )
 
-// tag says that a test checks the sentence of an id, or with a * at the end all
-// whose ids begin so.
+// tag names the sentence that a test checks by its id, or, with a * at the end, all sentences whose ids begin with it.
 type tag struct {
 	names string
 	test  test
 }
 
-// mark begins the comment that holds the ids.
+// mark begins the comment with the ids.
 const mark = "spec:"
 
 // findTags reads all tests and scenarios below the root, in the order of their files.
@@ -82,7 +81,7 @@ func tagsOfTests(path, file string) (tags []tag, err error) {
 	return tags, errors.Join(errs...)
 }
 
-// testAt is the test function whose text or comment holds a position.
+// testAt is the test function around a position, in its body or its comment.
 func testAt(file *ast.File, at token.Pos) string {
 	for _, d := range file.Decls {
 		f, ok := d.(*ast.FuncDecl)

@@ -1,10 +1,10 @@
-// Command derive writes what follows from the documents:
+// Command derive writes the files that are derived from the documents:
 //
 //	derive documents gen/documents            the contract as the running server reads it
 //	derive filters openapi                    the parameters of filters.yaml, into the documents
 //	derive collections openapi/collections    the request collection of every API
 //
-// With --check before the folder it writes nothing and fails when a file is stale.
+// With --check before the folder it writes nothing and fails if a file is stale.
 package main
 
 import (
@@ -41,7 +41,7 @@ func run(args []string) error {
 	return fmt.Errorf("there is nothing called %s to derive", args[0])
 }
 
-// folder is where files are written, or held against what they should be.
+// folder is where files are written, or compared with their expected content.
 type folder struct {
 	path  string
 	check bool
@@ -60,7 +60,7 @@ func (f folder) each(names []string, suffix string, derive func(name string) ([]
 	return nil
 }
 
-// filters writes into the documents themselves.
+// filters writes the filters into the documents themselves.
 func (f folder) filters() error {
 	all, err := openapi.LoadFilters(openapi.Reader())
 	if err != nil {
@@ -82,7 +82,7 @@ func (f folder) filters() error {
 	return nil
 }
 
-// write leaves a file alone that is as it should be.
+// write leaves a file with the expected content alone.
 func (f folder) write(name string, text []byte) error {
 	path := filepath.Join(f.path, name)
 	there, err := os.ReadFile(path)

@@ -19,18 +19,17 @@ import (
 	"github.com/loyalty-platform/loyalty/store"
 )
 
-// How often the background looks, and how long requests under way may take
-// when the program stops.
+// How often the background polls, and how long requests under way may take when the program stops.
 const (
 	watchEvery = 500 * time.Millisecond // another process's change is seen within a second
 	grace      = 30 * time.Second
 	readyTime  = 3 * time.Second // a database that takes longer is not ready
 )
 
-// app is everything that serves, wired.
+// app is the whole server, wired.
 type app struct {
 	store      *store.Store
-	reads      *store.Replicated // nil: the store answers everything
+	reads      *store.Replicated // nil: the store answers all reads
 	directory  *admin.Directory
 	vocabulary *contract.Vocabulary
 	admin      *admin.Admin
@@ -40,10 +39,10 @@ type app struct {
 	limiter    io.Closer // nil: in memory
 	server     *server.Server
 	logger     *slog.Logger
-	metrics    *observe.Metrics // nil: nobody looks
+	metrics    *observe.Metrics // nil: no metrics
 	folder     string           // of the embedded database; empty: there is none
-	backups    *backups         // nil: there is no folder for them
-	proofs     *proofs          // nil: no proof is wanted
+	backups    *backups         // nil: there is no folder for backups
+	proofs     *proofs          // nil: no daily proof
 	egress     *deliver.Client
 	deliverer  *webhook.Deliverer
 	presence   presence
@@ -68,7 +67,7 @@ func (a *app) closeLimiter() error {
 	return a.limiter.Close()
 }
 
-// reachable is the address as a client on this machine writes it.
+// reachable is the address for a client on this machine.
 func reachable(addr net.Addr) string {
 	tcp, ok := addr.(*net.TCPAddr)
 	if !ok {

@@ -76,7 +76,7 @@ func createBackup(cmd *cobra.Command, o backup.Options) error {
 	return nil
 }
 
-// checkedWords say what was done to see whether a copy is good.
+// checkedWords describe how a copy was checked.
 var checkedWords = map[string]string{
 	backup.Proven: "opened, and its ledger holds", backup.Read: "read to its end; opening it needs a role that may make databases (CREATEDB)",
 	backup.Broken: "opened, and its ledger does NOT hold",
@@ -163,7 +163,7 @@ func newBackupList(s *settings) *cobra.Command {
 	}
 }
 
-// backups is what the server does about backups, where it has a folder for them.
+// backups is the server's work on backups, if it has a folder for them.
 type backups struct {
 	app     *app
 	folder  string
@@ -172,7 +172,7 @@ type backups struct {
 	optOuts *archive.OptOutList
 }
 
-// make makes one, for the job.
+// make makes a backup for the job.
 func (b *backups) make(ctx context.Context) error {
 	made, err := backup.Create(ctx, backup.Options{
 		Store: b.app.store, URL: b.url, Folder: b.folder, Keep: b.keep,
@@ -184,16 +184,15 @@ func (b *backups) make(ctx context.Context) error {
 	return err
 }
 
-// optOutsEvery is how often the list of opt-outs is compared with the journal. Each opt-out is written
-// when it is committed; what other nodes and commands did, and what could not be written, follows here.
+// optOutsEvery is how often the list of opt-outs is compared with the journal. Each opt-out is written when it is
+// committed; the comparison adds those of other nodes and commands, and those that could not be written.
 const optOutsEvery = time.Minute
 
-// optOutsPatience is how long the answer to an opt_out waits for the list: a disk that does not answer
-// delays no one's leaving.
+// optOutsPatience bounds how long the answer to an opt_out waits for the list: a disk that does not answer must not
+// delay it.
 const optOutsPatience = 2 * time.Second
 
-// keepOptOuts keeps the list of opt-outs until ctx ends. It begins with what the journal has and the
-// list lacks.
+// keepOptOuts maintains the list of opt-outs until ctx ends. It first adds the journal's opt-outs that the list lacks.
 func (b *backups) keepOptOuts(ctx context.Context) {
 	tick := time.NewTicker(optOutsEvery)
 	defer tick.Stop()
@@ -209,7 +208,7 @@ func (b *backups) keepOptOuts(ctx context.Context) {
 	}
 }
 
-// optedOut writes opt-outs that were committed, before they are answered.
+// optedOut writes committed opt-outs before they are answered.
 func (b *backups) optedOut(customers []loyalty.ID, at time.Time) {
 	written := make(chan error, 1)
 	go func() { written <- b.optOuts.Add(customers, at) }()
@@ -226,7 +225,7 @@ func (b *backups) optedOut(customers []loyalty.ID, at time.Time) {
 	}
 }
 
-// backupsOf is nil where there is no folder.
+// backupsOf is nil without a folder.
 func backupsOf(s *settings, a *app) *backups {
 	if s.backupDir == "" {
 		return nil

@@ -25,7 +25,7 @@ import (
 type writing struct {
 	lock  sync.Mutex
 	acks  []ack
-	away  []string // told to come back, as whoever asks a busy machine
+	away  []string // told to come back, like callers of a busy machine
 	odd   []string
 	stop  chan struct{}
 	wait  sync.WaitGroup

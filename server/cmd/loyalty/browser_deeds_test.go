@@ -195,8 +195,8 @@ func (b *browsed) show() {
 	b.until("document.querySelector('main .sight button').getAttribute('aria-pressed') === 'true' && !document.querySelector('main').innerText.includes('•••')")
 }
 
-// sight sees that persons are masked until they are shown, on this screen alone, and that it is
-// written down who looked at whom.
+// sight sees that persons are masked until they are shown, on this screen alone, and that the audit trail has who
+// looked at which customer.
 func (b *browsed) sight() {
 	b.open("/customer/member-0002")
 	const title = "document.querySelector('main h1').textContent"

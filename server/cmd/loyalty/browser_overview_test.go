@@ -213,7 +213,7 @@ func (b *browsed) bands() {
 	assert.Equal(b.t, all.Customers, sum)
 }
 
-// soon finds who rises and who falls soon as the API has them: nearly everybody, where nearly everything is soon.
+// soon finds the same rising and falling customers as the API: nearly all, because nearly all are close to a change.
 func (b *browsed) soon() {
 	type entry struct {
 		Customer string

@@ -141,8 +141,8 @@ func (b *browsed) headers() {
 	require.NotContains(b.t, b.send("/admin/webhooks/"+made.Data.ID+"/pause", `{}`), `"error"`)
 }
 
-// told is what a screen says of itself, and to whom it shows nothing: what there is where nothing is yet, what was typed
-// where it was refused, and that a link asks for more than one may see.
+// told is what a screen says of itself, and to which users it shows nothing: an empty list, a refused form that keeps
+// what was typed, and a link that asks for more than the user may see.
 func (b *browsed) told() {
 	b.open("/administration")
 	evaluate[bool](b, `(() => { window.really = window.fetch; window.fetch = (to, how) => /\/admin\/(audit|keys|users|sessions)\?/.test(to) ? Promise.resolve(new Response('{"data":[],"next":null,"previous":null}')) : window.really(to, how); return true })()`)

@@ -19,7 +19,7 @@ import (
 	"github.com/loyalty-platform/loyalty/store"
 )
 
-// codeDifferences ends a plan that found something to change.
+// codeDifferences is the exit code of a plan with differences.
 const codeDifferences = 2
 
 func newConfig(s *settings) *cobra.Command {
@@ -52,8 +52,7 @@ func newConfigExport(s *settings) *cobra.Command {
 	return cmd
 }
 
-// writeConfiguration writes a document with sorted names, so that two of them can be
-// compared line by line.
+// writeConfiguration writes a document with sorted names, so that two documents can be compared line by line.
 func writeConfiguration(w io.Writer, document admin.ConfigurationDocument, format string) error {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
@@ -160,7 +159,7 @@ func readConfiguration(cmd *cobra.Command, path string) (wanted admin.Configurat
 	return wanted, err
 }
 
-// asJSON reads YAML, whose dates stay texts; what is JSON already stays as it is.
+// asJSON converts YAML to JSON, keeping dates as texts; JSON stays as it is.
 func asJSON(text []byte) ([]byte, error) {
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	var document any
@@ -176,8 +175,7 @@ func asJSON(text []byte) ([]byte, error) {
 	return json.Marshal(document)
 }
 
-// once reads one value of JSON and fails where an object has a name twice, of which
-// one would be lost.
+// once reads one value of JSON and fails if an object has a name twice, because one of the values would be lost.
 func once(d *json.Decoder) error {
 	token, err := d.Token()
 	open, nested := token.(json.Delim)
@@ -204,7 +202,7 @@ func once(d *json.Decoder) error {
 	return err
 }
 
-// toldPlaces is a refusal in words, with every place that it is about.
+// toldPlaces is a refusal as a message, with every place that it names.
 func toldPlaces(err error) error {
 	var e *loyalty.Error
 	if !errors.As(err, &e) || len(e.Details) < 2 {

@@ -14,14 +14,13 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 )
 
-// The console is there, it is not, or it has an address of its own.
+// The console is served, not served, or served on an address of its own.
 const (
 	consoleOn  = "on"
 	consoleOff = "off"
 )
 
-// hasConsole says whether the console is served: where it was not chosen, when only this
-// machine reaches the server.
+// hasConsole reports whether the console is served. Without a setting it is if only this machine can reach the server.
 func hasConsole(s *settings) bool {
 	if s.console != "" {
 		return s.console != consoleOff
@@ -30,7 +29,7 @@ func hasConsole(s *settings) bool {
 	return err == nil && isLoopback(host) && withConsole
 }
 
-// consoleApart is the console's own address; empty: it has none.
+// consoleApart is the console's own address; empty if it has none.
 func consoleApart(s *settings) string {
 	if s.console == consoleOn || s.console == consoleOff {
 		return ""
@@ -38,7 +37,7 @@ func consoleApart(s *settings) string {
 	return s.console
 }
 
-// checkConsole holds where the console is to be, and whose pictures it shows.
+// checkConsole checks the console's address and the hosts of its pictures.
 func checkConsole(s *settings) error {
 	for _, host := range s.consoleImages {
 		if !pictureHost.MatchString(host) {
@@ -64,11 +63,10 @@ func checkConsole(s *settings) error {
 	return nil
 }
 
-// pictureHost is what a policy of a page may name; a text with a blank or a semicolon would
-// change the policy.
+// pictureHost is a host that a page's policy may name; a text with a blank or a semicolon would change the policy.
 var pictureHost = regexp.MustCompile(`^(\*\.)?([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)*[a-z0-9]([a-z0-9-]*[a-z0-9])?(:[0-9]{1,5})?$`)
 
-// listenConsole opens the console's own address; nil: it has none.
+// listenConsole listens on the console's own address; nil if it has none.
 func listenConsole(ctx context.Context, s *settings) (net.Listener, error) {
 	if consoleApart(s) == "" {
 		return nil, nil
@@ -80,12 +78,11 @@ func listenConsole(ctx context.Context, s *settings) (net.Listener, error) {
 	return on, nil
 }
 
-// firstLink is how long the link that a start prints is good.
+// firstLink is how long the link of a first start is valid.
 const firstLink = 10 * time.Minute
 
-// welcomeConsole says where the console is. As long as no owner has a password, and
-// only this machine reaches it, it prints a link by which the first owner signs in once, to who
-// started it.
+// welcomeConsole prints the address of the console. As long as no owner has a password, and only this machine can reach
+// the console, it prints a link by which the first owner signs in once.
 func welcomeConsole(ctx context.Context, s *settings, users *admin.Users, addr net.Addr, out io.Writer) error {
 	if !hasConsole(s) {
 		return nil
@@ -94,13 +91,13 @@ func welcomeConsole(ctx context.Context, s *settings, users *admin.Users, addr n
 	if apart := consoleApart(s); apart != "" {
 		at = apart
 	}
-	host, _, _ := hostPort(at) // it was checked
+	host, _, _ := hostPort(at) // checked already
 	if !isLoopback(host) || s.collected() {
 		fmt.Fprintf(out, "Console on %s/console/; make the first owner with: loyalty users create --role owner NAME\n", address)
 		return nil
 	}
 	owner, err := users.FirstOwner(ctx)
-	none := errors.Is(err, loyalty.ErrUserNotFound) // there are users, and no owner among them can sign in
+	none := errors.Is(err, loyalty.ErrUserNotFound) // there are users, but no owner who can sign in
 	if unwritable(err) {
 		return noLink(out, address, err)
 	}
@@ -122,13 +119,13 @@ func welcomeConsole(ctx context.Context, s *settings, users *admin.Users, addr n
 	return nil
 }
 
-// unwritable says whether the database takes no writes, such as one whose disk is full. What it
-// has is served all the same, so that is no reason not to start.
+// unwritable reports whether the error means that the database takes no writes, for example because its disk is full.
+// The server starts nevertheless and serves reads.
 func unwritable(err error) bool {
 	return errors.Is(err, loyalty.ErrUnavailable) || errors.Is(err, loyalty.ErrDatabaseAway)
 }
 
-// noLink says why there is no link to the console.
+// noLink prints why there is no link to the console.
 func noLink(out io.Writer, address string, why error) error {
 	_, err := fmt.Fprintf(out, "Console on %s/console/; no link was made: %s\n", address, oneLine(why.Error()))
 	return err

@@ -11,7 +11,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/limit"
 )
 
-// withConsole says that this program was built without the console and the portal.
+// withConsole: this program was built without the console and the portal.
 const withConsole = false
 
 func consoleOf(*settings, *app, *i18n.Catalogue, limit.Limiter) func(http.Handler, func(*http.Request) (netip.Addr, bool)) (http.Handler, error) {

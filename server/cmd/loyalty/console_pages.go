@@ -17,8 +17,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/webhook"
 )
 
-// withConsole says whether this program was built with the console and the portal; the build tag
-// no_console leaves them out.
+// withConsole: this program was built with the console and the portal, which the build tag no_console leaves out.
 const withConsole = true
 
 // consoleOf makes the console over the server's own handler.
@@ -31,15 +30,15 @@ func consoleOf(s *settings, a *app, catalogue *i18n.Catalogue, limiter limit.Lim
 	}
 }
 
-// discover asks who signs users in for what it says of itself.
+// discover reads the description of an identity provider.
 func discover(ctx context.Context, issuer string) error { return console.Discover(ctx, issuer) }
 
-// options are those of the console; nil: there is no provider.
+// options are the console's options for the provider; nil if there is none.
 func (o *outside) options(accounts *admin.Admin) *console.Outside {
 	if o.issuer == "" {
 		return nil
 	}
-	mapping, _ := user.ParseMapping(o.roles) // it was checked
+	mapping, _ := user.ParseMapping(o.roles) // checked already
 	name := o.name
 	if issuer, err := url.Parse(o.issuer); err == nil && name == "" {
 		name = issuer.Host
@@ -50,10 +49,10 @@ func (o *outside) options(accounts *admin.Admin) *console.Outside {
 	}
 }
 
-// portal makes the pages for those who write against the platform; nil: there are none.
-// On a loopback address requests can be tried from them, elsewhere only where it was chosen.
+// portal makes the pages for developers; nil if they are off. On a loopback address requests can be tried from them,
+// elsewhere only if the settings say so.
 func portal(s *settings, a *app) http.Handler {
-	host, _, _ := hostPort(s.listen) // it was checked
+	host, _, _ := hostPort(s.listen) // checked already
 	switch {
 	case s.docs == docsOff:
 		return nil
@@ -67,7 +66,7 @@ func portal(s *settings, a *app) http.Handler {
 	return docs.New(s.region, nil, notices()...)
 }
 
-// notices are what the platform itself tells webhooks of, as the portal shows it.
+// notices are the platform's own messages to webhooks, for the portal.
 func notices() []docs.Notice {
 	var all []docs.Notice
 	for _, n := range webhook.Notices() {

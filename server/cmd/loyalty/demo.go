@@ -19,14 +19,14 @@ import (
 	"github.com/loyalty-platform/loyalty/store"
 )
 
-// demoFlags say how large the demo is.
+// demoFlags are the size of the demo.
 type demoFlags struct {
 	customers, events int
 	seed              uint64
 	quiet             bool
 }
 
-// The bounds of a demo. Some events are each member's enrolment.
+// The bounds of a demo. Some events of each member are the enrolment.
 const (
 	demoLeast  = 10      // customers
 	demoMost   = 9_999   // customers
@@ -68,8 +68,7 @@ func (f demoFlags) check() error {
 	return nil
 }
 
-// demo fills the database, brings what dates and ranks ask for up to date, and proves
-// the ledger.
+// demo fills the database, runs the jobs on dates and ranks, and proves the ledger.
 func (s *settings) demo(cmd *cobra.Command, db *store.Store, f demoFlags) error {
 	ctx := cmd.Context()
 	if err := s.mustBeEmpty(ctx, db); err != nil {
@@ -94,7 +93,7 @@ func (s *settings) demo(cmd *cobra.Command, db *store.Store, f demoFlags) error 
 	return reportDemo(cmd, s, d)
 }
 
-// mustBeEmpty refuses a database that has a programme already.
+// mustBeEmpty refuses a database with an existing programme.
 func (s *settings) mustBeEmpty(ctx context.Context, db *store.Store) error {
 	customers, err := db.CountCustomers(ctx, loyalty.CustomerQuery{})
 	if err != nil {
@@ -110,19 +109,18 @@ func (s *settings) mustBeEmpty(ctx context.Context, db *store.Store) error {
 	return nil
 }
 
-// demoBatch is how many events are decided together, at most: a small demo is made of
-// smaller batches, so that it moves.
+// demoBatch bounds how many events are decided together: a small demo has smaller batches, so that its time advances.
 const demoBatch = 100
 
-// demoRun is a demo that is being filled.
+// demoRun is a demo being filled.
 type demoRun struct {
 	*app
 	demoFlags
 	crowd    *demo.Crowd
 	meter    *meter
 	begun    time.Time
-	recorded int                 // submissions that were accepted
-	journal  map[string]int      // events by action, those that followed too
+	recorded int                 // accepted submissions
+	journal  map[string]int      // events by action, including those that followed
 	refused  map[string]int      // submissions by action and reason
 	given    map[loyalty.ID]bool // coupons that were given out
 }
@@ -147,8 +145,8 @@ func prepareDemo(ctx context.Context, h *app, f demoFlags, meter *meter) (*demoR
 	}, nil
 }
 
-// live submits events until as many as were asked for are recorded: what members do,
-// then those who leave, then spins of the wheel.
+// live submits events until the wanted number is recorded: activities of members, then opt-outs, then spins of the
+// wheel.
 func (d *demoRun) live(ctx context.Context) error {
 	spins, leavers := d.events/25, max(1, d.customers/200)
 	busy := d.events - spins - leavers
@@ -161,7 +159,7 @@ func (d *demoRun) live(ctx context.Context) error {
 	return d.submit(ctx, d.events, func(n int) demo.Act { return d.crowd.Spin(n-busy-leavers, spins) })
 }
 
-// submit draws and submits batches until so many events are recorded.
+// submit draws and submits batches until the given number of events is recorded.
 func (d *demoRun) submit(ctx context.Context, until int, next func(n int) demo.Act) error {
 	for d.recorded < until {
 		if err := ctx.Err(); err != nil {
@@ -180,12 +178,12 @@ func (d *demoRun) submit(ctx context.Context, until int, next func(n int) demo.A
 	return nil
 }
 
-// patienceOfDemo is how often a batch is tried while the database does not answer in time, which
-// a busy machine brings about.
+// patienceOfDemo is how often a batch is tried if the database does not answer in time, which happens on a busy
+// machine.
 const patienceOfDemo = 5
 
-// record submits a batch, and again what was not recorded because the database did not answer. A
-// refusal of a rule belongs to a believable year; anything else ends the demo.
+// record submits a batch, and repeats the events that were not recorded because the database did not answer. A refusal
+// by a rule belongs to a realistic year; any other error ends the demo.
 func (d *demoRun) record(ctx context.Context, acts []demo.Act) error {
 	for tried := 1; ; tried++ {
 		away, err := d.recordOnce(ctx, acts)
@@ -204,8 +202,7 @@ func (d *demoRun) record(ctx context.Context, acts []demo.Act) error {
 	}
 }
 
-// recordOnce gives the acts that were not recorded because the database was away, with the failure
-// of the first.
+// recordOnce returns the acts that were not recorded because the database was away, with the first failure.
 func (d *demoRun) recordOnce(ctx context.Context, acts []demo.Act) (away []demo.Act, err error) {
 	all := make([]loyalty.Submission, len(acts))
 	for i, a := range acts {
@@ -229,7 +226,7 @@ func (d *demoRun) recordOnce(ctx context.Context, acts []demo.Act) (away []demo.
 	return away, err
 }
 
-// count adds up what was recorded.
+// count counts recorded events.
 func (d *demoRun) count(events []loyalty.Event) {
 	for _, event := range events {
 		d.journal[event.Action]++
@@ -244,7 +241,7 @@ func (d *demoRun) count(events []loyalty.Event) {
 	}
 }
 
-// settle does what a server's jobs would do tonight.
+// settle does the nightly work of a server's jobs.
 func (d *demoRun) settle(ctx context.Context) error {
 	for _, job := range []string{"tiers", "leaderboard"} {
 		done, err := d.jobs.Run(ctx, job)

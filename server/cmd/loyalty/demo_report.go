@@ -16,9 +16,9 @@ import (
 	"github.com/loyalty-platform/loyalty/store"
 )
 
-// meter shows how far the demo is: a bar on a terminal, else a line for every tenth.
+// meter shows the progress of the demo: a bar on a terminal, else a line for every tenth.
 type meter struct {
-	out      io.Writer // nil: it is quiet
+	out      io.Writer // nil: no output
 	terminal bool
 	of       int
 	shown    int // percent
@@ -36,7 +36,7 @@ func newMeter(out io.Writer, f demoFlags) *meter {
 	return m
 }
 
-// show tells that so many events are recorded.
+// show shows the number of recorded events.
 func (m *meter) show(done int) {
 	percent, step := 100*done/m.of, 10
 	if m.terminal {
@@ -56,7 +56,7 @@ func (m *meter) show(done int) {
 	}
 }
 
-// reportDemo prints what there is now, whether the ledger held, and what to try next.
+// reportDemo prints what the database has now, whether the ledger holds, and what to try next.
 func reportDemo(cmd *cobra.Command, s *settings, d *demoRun) error {
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
 	figures, _, err := d.store.Outstanding(ctx)
@@ -90,7 +90,7 @@ func reportDemo(cmd *cobra.Command, s *settings, d *demoRun) error {
 	return nextSteps(out, s)
 }
 
-// coupons tells how many coupons members got, and how the pools stand.
+// coupons prints how many coupons members got, and the state of the pools.
 func (d *demoRun) coupons(cmd *cobra.Command, row func(string, string, ...any)) error {
 	pools := []string{"coffee-codes", "thanks-codes"}
 	stock, err := d.store.PoolStock(cmd.Context(), pools, time.Now())
@@ -105,7 +105,7 @@ func (d *demoRun) coupons(cmd *cobra.Command, row func(string, string, ...any)) 
 	return nil
 }
 
-// prove checks every invariant of the ledger. What could not be checked did not hold.
+// prove checks every invariant of the ledger. An unfinished check counts as failed.
 func (d *demoRun) prove(cmd *cobra.Command, out io.Writer) error {
 	held, all := 0, 0
 	d.store.VerifyLedger(cmd.Context(), func(c store.LedgerCheck) {
@@ -122,8 +122,8 @@ func (d *demoRun) prove(cmd *cobra.Command, out io.Writer) error {
 	return nil
 }
 
-// nextSteps are commands to paste. A server on an embedded database shows its first
-// key when it starts; elsewhere one has to be made.
+// nextSteps are commands to paste. A server on an embedded database shows its first key when it starts; elsewhere one
+// has to be made.
 func nextSteps(out io.Writer, s *settings) error {
 	var b strings.Builder
 	b.WriteString("\nNext:\n\n")
@@ -147,7 +147,7 @@ func sumOf(counts map[string]int) (sum int) {
 	return sum
 }
 
-// byCount gives the names, the most frequent first.
+// byCount returns the names, the most frequent first.
 func byCount(counts map[string]int) []string {
 	return slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
 		if counts[a] != counts[b] {

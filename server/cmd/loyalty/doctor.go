@@ -21,10 +21,10 @@ import (
 	"github.com/loyalty-platform/loyalty/store"
 )
 
-// ledgerTime is how long the doctor looks at the ledger.
+// ledgerTime bounds the doctor's check of the ledger.
 const ledgerTime = 20 * time.Second
 
-// logMost is several times what SQLite keeps of its log.
+// logMost is several times the size that SQLite normally keeps of its write-ahead log.
 const logMost = 256 << 20
 
 func newDoctor(s *settings) *cobra.Command {
@@ -49,7 +49,7 @@ func newDoctor(s *settings) *cobra.Command {
 	return endsWith(codeUnchecked, cmd)
 }
 
-// examine opens the database as it is. Where that fails, that is the finding.
+// examine opens the database as it is. A failure to open it is the finding.
 func examine(cmd *cobra.Command, s *settings) []doctor.Finding {
 	ctx := cmd.Context()
 	failed := func(severity doctor.Severity, err error, do string) []doctor.Finding {
@@ -66,13 +66,13 @@ func examine(cmd *cobra.Command, s *settings) []doctor.Finding {
 	if err != nil {
 		return failed(doctor.Unchecked, err, "loyalty migrate status")
 	}
-	defer func() { _ = db.Close() }() // it was looked at only
+	defer func() { _ = db.Close() }() // only read
 	return doctor.Examine(ctx, patientOf(s, db))
 }
 
-// patientOf is this installation.
+// patientOf describes this installation.
 func patientOf(s *settings, db *store.Store) *doctor.Patient {
-	host, _, _ := net.SplitHostPort(s.listen) // it was checked
+	host, _, _ := net.SplitHostPort(s.listen) // checked already
 	p := &doctor.Patient{
 		Now: time.Now, Environment: environment(), Settings: s.known, Listen: s.listen, Local: isLoopback(host),
 		PublicHosts: s.publicHosts, TrustedProxies: s.trustedProxies, Space: doctor.Space, Store: db, BackupDir: s.backupDir,
@@ -83,7 +83,7 @@ func patientOf(s *settings, db *store.Store) *doctor.Patient {
 	}
 	if s.embedded() {
 		p.Folder = filepath.Dir(s.databaseFile())
-		p.ClockRight, _ = readRight(s.databaseFile() + clockSuffix) // a start says what is wrong with the file
+		p.ClockRight, _ = readRight(s.databaseFile() + clockSuffix) // a start reports a fault of the file
 		p.SecretFiles = append(p.SecretFiles, s.databaseFile())
 		if s.masterKey == "" {
 			p.SecretFiles = append(p.SecretFiles, filepath.Join(s.data, masterKeyFile))
@@ -120,7 +120,7 @@ func environment() (names []string) {
 	return names
 }
 
-// variables are those that any command of the program reads.
+// variables are the variables that any command of the program reads.
 func variables(root *cobra.Command) (names []string) {
 	add := func(f *pflag.Flag) {
 		for _, name := range f.Annotations[inEnvironment] {

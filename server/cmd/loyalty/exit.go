@@ -8,16 +8,14 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// The exit codes. Everything that stops a command before it did anything, such
-// as a wrong setting, is codeUsage.
+// The exit codes. A failure before a command did anything, such as a wrong setting, is codeUsage.
 const (
 	codeFailed    = 1
 	codeUsage     = 2
 	codeUnchecked = 3
 )
 
-// coded is a failure with the exit code it ends the program with. A nil error
-// ends it silently.
+// coded is a failure with the program's exit code. A nil error ends the program silently.
 type coded struct {
 	code int
 	error
@@ -25,12 +23,12 @@ type coded struct {
 
 func (c coded) Unwrap() error { return c.error }
 
-// failsWith is the annotation of a command whose help gives codeUsage another meaning: its value is
-// the code with which the command ends where it could not do its work.
+// failsWith is the annotation of a command that uses codeUsage with another meaning: its value is the exit code for
+// failures.
 const failsWith = "fails_with"
 
-// endsWith sets the code for a failure of a command that gives codeUsage another meaning. A script
-// that reads 2 as "there are differences" must not see it where there is no database.
+// endsWith sets the exit code for failures of a command that uses codeUsage with another meaning. A script that reads 2
+// as "there are differences" must not see it if there is no database.
 func endsWith(code int, cmd *cobra.Command) *cobra.Command {
 	cmd.Annotations = map[string]string{failsWith: strconv.Itoa(code)}
 	return cmd
@@ -40,16 +38,16 @@ func endsWith(code int, cmd *cobra.Command) *cobra.Command {
 func codedBy(cmd *cobra.Command, err error) coded {
 	var c coded
 	if !errors.As(err, &c) {
-		c = coded{codeUsage, err} // cobra's own: an unknown command, flag or argument
+		c = coded{codeUsage, err} // cobra's own error: an unknown command, flag or argument
 	}
-	// without an error the code is the command's answer
+	// without an error the code is the command's result
 	if own, err := strconv.Atoi(cmd.Annotations[failsWith]); err == nil && c.error != nil && c.code == codeUsage {
 		c.code = own
 	}
 	return c
 }
 
-// oneLine joins the lines of a message, which libraries like to break.
+// oneLine joins the lines of a message.
 func oneLine(text string) string {
 	lines := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' || r == '\t' })
 	for i, line := range lines {

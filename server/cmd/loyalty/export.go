@@ -21,7 +21,7 @@ import (
 // exportPiece is how many rows are read at once.
 const exportPiece = 2000
 
-// exportFlags say what of a table is exported, and how.
+// exportFlags select what is exported of a table, and how.
 type exportFlags struct {
 	format, from, to, after, output string
 	personal                        bool
@@ -117,7 +117,7 @@ func exportTable(cmd *cobra.Command, s *settings, table string, e exportFlags) e
 	})
 }
 
-// writeTable writes all rows and says how many.
+// writeTable writes all rows and returns their number.
 func writeTable(cmd *cobra.Command, out io.Writer, from *export.Reader, form export.Form, ask export.Ask) (rows int, err error) {
 	buffer := bufio.NewWriter(out)
 	last := ask.After

@@ -57,7 +57,7 @@ func TestFaultPostgresFrozen(t *testing.T) {
 	l.progress(100)
 	require.Empty(t, l.book.strange)
 
-	thawed := freeze(t, url, 18) // longer than anybody may be kept waiting
+	thawed := freeze(t, url, 18) // longer than any caller may be kept waiting
 	l.becomes(s, "/livez", http.StatusOK)
 	l.becomes(s, "/readyz", http.StatusServiceUnavailable)
 	t.Run("reads", func(t *testing.T) {
@@ -73,8 +73,8 @@ func TestFaultPostgresFrozen(t *testing.T) {
 	t.Logf("2 freezes; %s", l.book)
 }
 
-// TestFaultSQLiteLocked lets another program hold the embedded database's write
-// lock for longer than anybody may be kept waiting.
+// TestFaultSQLiteLocked lets another program hold the embedded database's write lock for longer than any caller may be
+// kept waiting.
 func TestFaultSQLiteLocked(t *testing.T) {
 	t.Parallel()
 	url := storetest.EmptySQLite(t)
@@ -129,8 +129,8 @@ func (l *load) finish(s *serving) {
 	require.Equal(l.t, 0, s.stop(terminate), s.log())
 }
 
-// freezer stops the postmaster, so that nobody is born any more, then everybody
-// that it is told; and lets all go on, also when the test has died meanwhile.
+// freezer stops the postmaster, so that no new process is started, then every process that it is told; and lets all go
+// on, also when the test has died meanwhile.
 const freezer = `kill -STOP "$1"; echo stopped
 read -r pids; kill -STOP $pids
 sleep "$2"; kill -CONT "$1" $pids`

@@ -18,9 +18,8 @@ import (
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
-// TestFaultBulk kills the program again and again while it claims a reward for many
-// customers (R9): whoever can pay has exactly one claim in the end, whoever cannot
-// is refused once, and the counts say so.
+// TestFaultBulk kills the program again and again while it claims a reward for many customers (R9): a customer who can
+// pay has exactly one claim in the end, one who cannot is refused once, and the counts say so.
 func TestFaultBulk(t *testing.T) {
 	onBoth(t, durablePostgres, func(t *testing.T, g *ground) {
 		b := newBulkClaim(t, g, full(t, 400, 100_000))
@@ -34,7 +33,7 @@ func TestFaultBulk(t *testing.T) {
 	})
 }
 
-// bulkClaim is a bulk claim over members of whom every tenth cannot pay.
+// bulkClaim is a bulk claim over members; every tenth member cannot pay.
 type bulkClaim struct {
 	*testing.T
 	g       *ground
@@ -112,8 +111,7 @@ func (g *ground) untilDone(t *testing.T, all, step int, begin, meanwhile func(ad
 	return kills
 }
 
-// check holds everybody's claims against what they could pay, and what the
-// operation says of itself.
+// check compares each member's claims with what the member could pay, and with the operation's own figures.
 func (b *bulkClaim) check() {
 	b.Helper()
 	rows, err := b.raw.Query(`WITH p AS MATERIALIZED (SELECT customer_id, count(*) AS n FROM coupons WHERE customer_id IS NOT NULL GROUP BY customer_id)

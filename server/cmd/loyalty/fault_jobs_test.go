@@ -21,10 +21,9 @@ import (
 // dueJobs are the jobs that settle what is due.
 var dueJobs = []string{"auto_accept", "expiry", "pending", "tiers"}
 
-// TestFaultJobs has four workers share what is due while they are killed again
-// and again (R9): points that expire, purchases to accept, held events to drop,
-// tiers to lower, and everybody's tier to make again because its structure is
-// new. Nothing is missed and nothing is done twice.
+// TestFaultJobs has four workers share what is due while they are killed again and again (R9): points that expire,
+// purchases to accept, held events to drop, tiers to lower, and all tiers to make again because their structure is new.
+// Nothing is missed and nothing is done twice.
 func TestFaultJobs(t *testing.T) {
 	onBoth(t, anyPostgres, func(t *testing.T, g *ground) {
 		members := full(t, 300, 100_000)
@@ -44,7 +43,7 @@ func TestFaultJobs(t *testing.T) {
 	})
 }
 
-// dueWork is a database with members for whom something came due days ago.
+// dueWork is a database with members for which something fell due days ago.
 type dueWork struct {
 	*testing.T
 	g       *ground
@@ -122,8 +121,7 @@ func (d *dueWork) killWhileWorking() (kills int) {
 	return kills
 }
 
-// left counts the members for whom something is due, and those whose tier was not
-// made again.
+// left counts the members with something due, and those whose tier was not made again.
 func (d *dueWork) left() (n int) {
 	var recalculated int
 	require.NoError(d, d.raw.QueryRow(fmt.Sprintf(`SELECT count(*) FROM balances WHERE due_at <= %d`, time.Now().UnixMilli())).Scan(&n))

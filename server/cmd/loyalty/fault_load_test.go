@@ -131,7 +131,7 @@ func (l *load) next() []*request {
 	case n < 60:
 		r.action = "point_spend"
 		if n%8 == 0 {
-			r.points = 1_000_000_000 // more than anybody has
+			r.points = 1_000_000_000 // more than any member has
 		}
 	case n < 85:
 		r.action, r.burned = "checkout", max(0, dice.Int64N(9)-4)

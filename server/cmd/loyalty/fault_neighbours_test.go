@@ -17,10 +17,9 @@ import (
 	"github.com/loyalty-platform/loyalty/signing"
 )
 
-// TestFaultNeighbours measures what others wait for while one caller sends the largest
-// things there are (R19): purchases of 5,000 lines, their updates and decisions, and a
-// pool that is filled; and while a hundred ask for proofs of the ledger. The others have
-// another key. Everything of everybody has to be accepted.
+// TestFaultNeighbours measures how long other callers wait while one caller sends the largest possible requests (R19):
+// purchases of 5,000 lines, their updates and decisions, and codes for a pool; and while a hundred callers ask for
+// proofs of the ledger. The others have another key. Every request of all callers has to be accepted.
 func TestFaultNeighbours(t *testing.T) {
 	onBoth(t, durablePostgres, func(t *testing.T, g *ground) {
 		key := g.newKey(t)

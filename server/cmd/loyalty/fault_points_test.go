@@ -132,7 +132,7 @@ func (c *chores) next() {
 	c.all = append(c.all, made)
 }
 
-// again repeats what was not answered; false: nobody answers.
+// again repeats what was not answered; false: there is no answer.
 func (c *chores) again(address string) bool {
 	for _, made := range c.all {
 		for made.answered.status == 0 {
@@ -149,8 +149,8 @@ func (c *chores) again(address string) bool {
 	return true
 }
 
-// full says that there was no room for one more operation: those of programs that died
-// wait for somebody to go on with them.
+// full says that there was no room for one more operation: those of programs that died wait for another program to go
+// on with them.
 func (made *chore) full() bool {
 	return made.answered.status == http.StatusUnprocessableEntity && strings.Contains(string(made.answered.body), `"code":190241,`)
 }

@@ -44,7 +44,7 @@ func TestFaultReadOnly(t *testing.T) {
 	enrol(t, c, s.address, "ada")
 	becomesReady(t, s, c)
 	raw := storetest.Raw(t, g.url)
-	// Something of theirs is due, and nobody has applied it yet.
+	// Something of theirs is due and not applied yet.
 	set := func(value string) {
 		for _, command := range []string{`ALTER SYSTEM SET default_transaction_read_only = ` + value, `SELECT pg_reload_conf()`} {
 			_, err := raw.Exec(command)

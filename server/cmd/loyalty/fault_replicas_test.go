@@ -19,10 +19,9 @@ import (
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
-// TestFaultReplicas has two programs serve from a primary with two standbys, while events
-// come in: whoever wrote reads what they wrote, on either node, while a standby does not
-// replay, is killed and comes back, and hangs. Then the primary is killed and the synchronous standby
-// promoted: every acknowledged event is there, once.
+// TestFaultReplicas has two programs serve from a primary with two standbys, while events come in: a caller reads what
+// it wrote, on either node, while a standby does not replay, is killed and comes back, and hangs. Then the primary is
+// killed and the synchronous standby promoted: every acknowledged event is there, once.
 func TestFaultReplicas(t *testing.T) {
 	t.Parallel()
 	primary := storetest.NewPrimary(t)

@@ -81,7 +81,7 @@ func (l *load) retried() request {
 		points: 1 + dice.Int64N(9), key: "yes",
 	}
 	if r.action == "point_spend" && r.points > 6 {
-		r.points = 1_000_000_000 // more than anybody has: refusals are kept as well
+		r.points = 1_000_000_000 // more than any member has: refusals are kept as well
 	}
 	return r
 }
@@ -308,7 +308,7 @@ func (r *rush) oneCode(t *testing.T) {
 	}
 }
 
-// oneCoupon has all clients redeem a coupon that nobody holds.
+// oneCoupon has all clients redeem a coupon without a holder.
 func (r *rush) oneCoupon(t *testing.T) {
 	for i := range rounds(t, 10) {
 		for _, event := range []string{

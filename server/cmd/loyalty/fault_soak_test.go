@@ -234,9 +234,9 @@ func soakFolder(t *testing.T) string {
 	return t.TempDir()
 }
 
-// TestFaultOverload asks for five times what the program can do, over 2,000
-// connections in full (R15): whoever is not served is told so and when to come back,
-// nobody hangs or gets another fault, and afterwards everybody is served.
+// TestFaultOverload asks for five times what the program can do, over 2,000 connections in full (R15): a caller who is
+// not served is told so and when to come back, no request hangs or gets another fault, and afterwards every caller is
+// served.
 func TestFaultOverload(t *testing.T) {
 	onBoth(t, anyPostgres, func(t *testing.T, g *ground) {
 		l := newLoad(t, g)

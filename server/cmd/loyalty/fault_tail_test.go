@@ -34,9 +34,8 @@ func skewed(by string) int {
 	return run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 }
 
-// TestFaultTail kills one of two nodes after the other while both serve the same customers
-// with clocks 20 s apart: whoever follows the tail sees each event once, those of a
-// customer in the order of commit, and no number late.
+// TestFaultTail kills one of two nodes after the other while both serve the same customers with clocks 20 s apart: a
+// follower of the tail sees each event once, those of a customer in the order of commit, and no number late.
 func TestFaultTail(t *testing.T) {
 	t.Parallel()
 	g := newGround(t, anyPostgres(t))

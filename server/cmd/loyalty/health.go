@@ -33,7 +33,7 @@ func newHealthcheck(s *settings) *cobra.Command {
 	return cmd
 }
 
-// healthcheck gives the first line of the answer.
+// healthcheck returns the first line of the answer.
 func (s *settings) healthcheck(cmd *cobra.Command, path string) (string, error) {
 	host, port, err := hostPort(s.listen)
 	if err != nil || port == 0 {

@@ -28,12 +28,12 @@ import (
 	"github.com/loyalty-platform/loyalty/store"
 )
 
-// importFlags say which files are taken over, and how they are read.
+// importFlags select the files to import, and how to read them.
 type importFlags struct {
 	paths   map[string]*string
 	options intake.Options
 	mapping string   // a file
-	columns []string // further ones of theirs
+	columns []string // further mappings
 	errors  string
 	asJSON  bool
 }
@@ -54,7 +54,7 @@ func (i *importFlags) flags(f *pflag.FlagSet) {
 	f.BoolVar(&i.asJSON, "json", false, "print the result as JSON")
 }
 
-// mapped adds to the options what --mapping and --map say.
+// mapped adds --mapping and --map to the options.
 func (i *importFlags) mapped() error {
 	if i.mapping != "" {
 		if err := i.options.ReadMapping(i.mapping); err != nil {
@@ -111,7 +111,7 @@ func newImport(s *settings) *cobra.Command {
 	return cmd
 }
 
-// importing is an import at work.
+// importing is an import being run.
 type importing struct {
 	*importFlags
 	cmd      *cobra.Command
@@ -119,10 +119,10 @@ type importing struct {
 	house    *app
 	world    intake.World
 	files    []intake.File
-	findings int           // that were printed, or would have been
-	likes    map[alike]int // how often each was found
-	repeated []alike       // those of them of which not all were printed
-	errorLog *csv.Writer   // nil: none was asked for
+	findings int           // printed, or suppressed
+	likes    map[alike]int // how often each occurred
+	repeated []alike       // those that were not all printed
+	errorLog *csv.Writer   // nil: not wanted
 	texts    *i18n.Catalogue
 }
 
@@ -164,7 +164,7 @@ func runImport(cmd *cobra.Command, s *settings, flags *importFlags, run func(*im
 				return coded{codeUsage, fmt.Errorf("--errors: %w", err)}
 			}
 			i.errorLog = csv.NewWriter(file)
-			_ = i.errorLog.Write([]string{"file", "line", "column", "value", "message"}) // Error tells at the end
+			_ = i.errorLog.Write([]string{"file", "line", "column", "value", "message"}) // Error returns the error at the end
 			defer func() {
 				i.errorLog.Flush()
 				err = errors.Join(err, i.errorLog.Error(), file.Close())
@@ -174,22 +174,22 @@ func runImport(cmd *cobra.Command, s *settings, flags *importFlags, run func(*im
 	})
 }
 
-// How many findings are printed in all, and how many that say the same of the same column; the file
-// of --errors has all of them.
+// How many findings are printed in all, and how many with the same message for the same column; the file of --errors
+// has all of them.
 const (
 	shownFindings = 100
 	shownAlike    = 3
-	// counted is of how many different findings the likes are counted.
+	// counted bounds the different findings that are counted.
 	counted = 1_000
 )
 
-// alike is what findings have in common that differ by their line and value.
+// alike is the common part of findings that differ only in line and value.
 type alike struct{ file, column, message string }
 
 func (i *importing) tell(f intake.Finding) {
 	message := f.Text(i.say)
 	if i.errorLog != nil {
-		_ = i.errorLog.Write([]string{f.File, strconv.Itoa(f.Line), spreadsheet.Guard(f.Column), spreadsheet.Guard(f.Value), spreadsheet.Guard(message)}) // Error tells at the end
+		_ = i.errorLog.Write([]string{f.File, strconv.Itoa(f.Line), spreadsheet.Guard(f.Column), spreadsheet.Guard(f.Value), spreadsheet.Guard(message)}) // Error returns the error at the end
 	}
 	kind := alike{f.File, f.Column, message}
 	if _, known := i.likes[kind]; known || len(i.likes) < counted {
@@ -220,7 +220,7 @@ func (i *importing) tell(f intake.Finding) {
 	fmt.Fprintf(i.cmd.ErrOrStderr(), "%s: %s%s\n", at, word, message)
 }
 
-// say writes a text of the catalogue. A reason is a name too, where the catalogue knows it.
+// say renders a text of the catalogue. A reason is a name too, if the catalogue knows it.
 func (i *importing) say(name string, args map[string]any) string {
 	if reason, is := args["reason"].(string); is {
 		if text := i.texts.Message(i18n.Default, "reason."+reason, nil); text != "reason."+reason {
@@ -231,7 +231,7 @@ func (i *importing) say(name string, args map[string]any) string {
 	return i.texts.Message(i18n.Default, name, args)
 }
 
-// rest says what was found and not printed.
+// rest reports how many findings were not printed.
 func (i *importing) rest() {
 	more := max(i.findings-shownFindings, 0)
 	for n, kind := range i.repeated {
@@ -250,7 +250,7 @@ func (i *importing) rest() {
 	}
 }
 
-// read checks the files and fails where they cannot be taken over.
+// read checks the files and fails if they cannot be imported.
 func (i *importing) read() (intake.Plan, error) {
 	plan, err := intake.Check(i.ctx, i.world, i.files, i.options, i.tell)
 	if err != nil {
@@ -334,10 +334,10 @@ func (i *importing) apply() error {
 	return i.follow(im.ID)
 }
 
-// waitForImport is how often is looked whether another process is through.
+// waitForImport is how often to check whether another process has finished.
 const waitForImport = time.Second
 
-// follow does the work, or waits for the server that does it, and tells how it goes.
+// follow does the work, or waits for the server that does it, and reports the progress.
 func (i *importing) follow(id loyalty.ID) error {
 	for {
 		op, err := i.house.store.BulkOperation(i.ctx, id, loyalty.BulkImport)

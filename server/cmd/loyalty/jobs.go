@@ -39,7 +39,7 @@ func newJobs(s *settings) *cobra.Command {
 	return jobs
 }
 
-// withJobs wires what jobs need on a database that must be there.
+// withJobs wires the jobs on an existing database.
 func (s *settings) withJobs(cmd *cobra.Command, work func(*job.Jobs, *admin.Admin) error) error {
 	ctx, logger := cmd.Context(), slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil))
 	return use(ctx, s.openExisting, func(db *store.Store) error {

@@ -31,7 +31,7 @@ func newKeys(s *settings) *cobra.Command {
 	return keys
 }
 
-// keyFlags are what a new key may do.
+// keyFlags are the rights of a new key.
 type keyFlags struct {
 	label, expiresAt string
 	apis, addresses  []string
@@ -132,7 +132,7 @@ func newKeysList(s *settings) *cobra.Command {
 	}
 }
 
-// told is a refusal in words, with the field it is about.
+// told is a refusal as a message, with its field.
 func told(err error) error {
 	var e *loyalty.Error
 	if !errors.As(err, &e) || e.Kind == loyalty.Internal || e.Kind == loyalty.Unavailable {

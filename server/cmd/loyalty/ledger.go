@@ -28,7 +28,7 @@ func newLedger(s *settings) *cobra.Command {
 	return ledger
 }
 
-// listedAnchors is how many anchors are listed: a month of hours.
+// listedAnchors is how many anchors are listed: a month of hourly ones.
 const listedAnchors = 24 * 31
 
 func (s *settings) anchors(cmd *cobra.Command) error {
@@ -46,8 +46,7 @@ func (s *settings) anchors(cmd *cobra.Command) error {
 	return nil
 }
 
-// verify opens nothing that is sealed, so it needs no master key. A database
-// that cannot be read proves nothing either way.
+// verify reads no sealed values, so it needs no master key. A database that cannot be read proves nothing either way.
 func (s *settings) verify(cmd *cobra.Command) error {
 	db, err := s.openUnsealed(cmd.Context())
 	if err != nil {
@@ -60,7 +59,7 @@ func (s *settings) verify(cmd *cobra.Command) error {
 	return err
 }
 
-// proveLedger checks the ledger of a database that is open.
+// proveLedger checks the ledger of an open database.
 func proveLedger(cmd *cobra.Command, db *store.Store) error {
 	v := loyalty.LedgerVerification{}
 	v.Actor, v.ActorKind = loyalty.ActorOf(loyalty.CommandLine)
@@ -103,8 +102,7 @@ func printCheck(w io.Writer, c store.LedgerCheck) {
 	}
 }
 
-// noteProof remembers the verification, for the console. Where the database cannot be
-// written that is left undone.
+// noteProof stores the result for the console, unless the database cannot be written.
 func noteProof(ctx context.Context, db *store.Store, v loyalty.LedgerVerification) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyTime)
 	defer cancel()

@@ -1,11 +1,10 @@
-// Command loyalty is the loyalty platform as one program: the server and the
-// commands that its operators need. It wires the other packages together and
-// decides nothing itself.
+// Command loyalty is the loyalty platform as one program: the server and its operators' commands. It wires the other
+// packages together and decides nothing itself.
 package main
 
 import (
 	"context"
-	_ "embed" // of the examples
+	_ "embed" // for the examples
 	"fmt"
 	"io"
 	"os"
@@ -13,7 +12,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	_ "time/tzdata" // programmes name their time zone, and a container may have none
+	_ "time/tzdata" // programmes name their time zone, and a container may have no zone data
 
 	"github.com/spf13/cobra"
 
@@ -26,8 +25,7 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run is the program without its process. It gives the exit code; every
-// failure is one line on stderr.
+// run is the program without its process. It returns the exit code; every failure is one line on stderr.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := newRoot()
 	root.SetArgs(args)
@@ -73,14 +71,14 @@ func newRoot() *cobra.Command {
 //go:embed examples.txt
 var examples string
 
-// exemplify gives the commands their examples: behind the name of each its lines, indented.
+// exemplify gives the commands their examples: the indented lines after each name.
 func exemplify(root *cobra.Command) {
 	cmd := root
 	for line := range strings.Lines(examples) {
 		switch line = strings.TrimSuffix(line, "\n"); {
 		case strings.HasPrefix(line, "#"):
 		case !strings.HasPrefix(line, "  "):
-			cmd, _, _ = root.Find(strings.Fields(line)) // a test says that it is there
+			cmd, _, _ = root.Find(strings.Fields(line)) // a test checks that it exists
 		case cmd.Example == "":
 			cmd.Example = line
 		default:
@@ -89,7 +87,7 @@ func exemplify(root *cobra.Command) {
 	}
 }
 
-// completeValues tells the shell what flags can be, as far as that is known.
+// completeValues tells the shell the known values of flags.
 func completeValues(root *cobra.Command) {
 	type known struct {
 		command []string
@@ -111,12 +109,13 @@ func completeValues(root *cobra.Command) {
 	}
 	for _, c := range all {
 		if cmd, _, err := root.Find(c.command); err == nil {
-			_ = cmd.RegisterFlagCompletionFunc(c.flag, c.values) // a test says that the flag is there
+			_ = cmd.RegisterFlagCompletionFunc(c.flag, c.values) // a test checks that the flag exists
 		}
 	}
 }
 
-// listOf completes the last word of a list with commas by what is not in it yet. No blank follows, so that the list can go on.
+// listOf completes the last word of a comma-separated list with values that the list lacks. No blank follows, so that
+// the list can go on.
 func listOf(values []string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		before := typed[:strings.LastIndexByte(typed, ',')+1]

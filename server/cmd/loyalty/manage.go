@@ -19,15 +19,15 @@ import (
 	"github.com/loyalty-platform/loyalty/server/observe"
 )
 
-// management is what operators see while the program runs; nil: nothing.
+// management is the operators' listener of a running program; nil: none.
 type management struct {
 	*observe.Listener
 	metrics *observe.Metrics
 	stop    func()
 }
 
-// manage begins to answer operators. An address that was chosen must be free; the default
-// one may be another node's on the same machine, which is said and then done without.
+// manage starts the operators' listener. A configured address must be free. The default one may be used by another node
+// on the same machine: then the log says so, and there is no listener.
 func (s *settings) manage(ctx context.Context, logger *slog.Logger) (*management, error) {
 	if s.manageAt == manageOff {
 		return nil, nil
@@ -58,7 +58,7 @@ func (s *settings) manage(ctx context.Context, logger *slog.Logger) (*management
 	return m, nil
 }
 
-// actions are all that the program knows: those that are submitted, and its own.
+// actions are all actions that the program knows: submitted ones and its own.
 func actions() []string {
 	names := programme.InternalActions()
 	for _, rule := range action.All() {
@@ -69,10 +69,10 @@ func actions() []string {
 	return names
 }
 
-// sampleEvery is how often the database is asked for what the metrics tell of it.
+// sampleEvery is how often the metrics' figures are read from the database.
 const sampleEvery = 10 * time.Second
 
-// look gives the figures of the moment.
+// look returns the current figures.
 func (a *app) look() observe.Moment {
 	m := observe.Moment{DueHeld: a.keeper.Trusted() != nil, Behind: a.directory.Behind(), Unnumbered: a.store.Unnumbered(), LogBytes: -1}
 	m.Light, m.Heavy = a.engine.Waiting()
@@ -100,7 +100,7 @@ func (a *app) look() observe.Moment {
 	return m
 }
 
-// sample asks the database again and again, until ctx ends.
+// sample reads from the database repeatedly, until ctx ends.
 func (a *app) sample(ctx context.Context) {
 	tick := time.NewTicker(sampleEvery)
 	defer tick.Stop()
@@ -114,8 +114,7 @@ func (a *app) sample(ctx context.Context) {
 	}
 }
 
-// sampleOnce keeps what was found. What the database did not tell is not known, and the
-// figures of an earlier time are not shown in its place.
+// sampleOnce stores one sample. Figures that could not be read are unknown; older ones do not replace them.
 func (a *app) sampleOnce(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, readyTime)
 	defer cancel()
@@ -151,7 +150,7 @@ func (a *app) sampleOnce(ctx context.Context) {
 	a.metrics.Sampled(found)
 }
 
-// outstanding are the points that the statistics last photographed: one row, by its key.
+// outstanding are the points of the statistics' last snapshot: one row, by its key.
 func (a *app) outstanding(ctx context.Context) (*float64, error) {
 	n, known, err := a.store.LastFigure(ctx, loyalty.MetricOutstanding)
 	if err != nil || !known {
@@ -161,14 +160,14 @@ func (a *app) outstanding(ctx context.Context) (*float64, error) {
 	return &points, nil
 }
 
-// close ends the answers to operators. It comes last of all.
+// close ends the listener, as the last part of the program.
 func (m *management) close() {
 	if m != nil {
 		m.stop()
 	}
 }
 
-// buildOf is the program as /version and the metrics tell it.
+// buildOf is the program's description for /version and the metrics.
 func buildOf(info *debug.BuildInfo, ok bool) observe.Build {
 	b := observe.Build{Version: "(unknown)", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	if !ok {

@@ -9,18 +9,17 @@ import (
 	"github.com/KimMachineGun/automemlimit/memlimit"
 )
 
-// How much of the memory there is the program wants to live with: of a
-// container's limit, which it has to itself, and of a machine's, which it shares.
+// The program's share of the memory: of a container's limit, which it has to itself, and of a machine's memory, which
+// it shares.
 const (
 	ofContainer = 0.8
 	ofMachine   = 0.5
 )
 
-// limitMemory makes the collector work harder before the memory ends, and lets the
-// heap grow to five times what is live until then: what lives is small, so
-// collecting at twice its size took a quarter of the processor under load.
-// GOMEMLIMIT and GOGC, where they are set, win. What reading the documents left is
-// given back first: it is more than what stays.
+// limitMemory makes the garbage collector work harder near the limit, and lets the heap grow to five times the live
+// data until then: the live data is small, so the default of twice its size would cost much processor time under load.
+// GOMEMLIMIT and GOGC win if they are set. It first frees the memory of reading the documents, which is larger than
+// what remains.
 func limitMemory(logger *slog.Logger) {
 	debug.FreeOSMemory()
 	if _, set := os.LookupEnv("GOGC"); !set {
@@ -38,19 +37,19 @@ func limitMemory(logger *slog.Logger) {
 	logger.Info("memory limit", "limit", fmt.Sprintf("%d MiB", limit>>20))
 }
 
-// What of the memory customers' rows may take that are kept from one event to the next: a part of it,
-// within bounds. With a programme a customer takes some 3 KiB, and a batch of whom one is not kept is loaded.
+// The part of the memory for customers' rows that are kept from one event to the next, with its bounds. With a
+// programme a customer takes some 3 KiB, and a batch with a customer who is not kept must load rows.
 const (
 	keptPart  = 64
 	leastKept = 96 << 20
 	mostKept  = 384 << 20
 )
 
-// keptMemory is how many bytes are for kept rows of so many that there are.
+// keptMemory is the size for kept rows of the given memory, in bytes.
 func keptMemory(there uint64) int { return int(min(max(there/keptPart, leastKept), mostKept)) }
 
-// memoryThere is the container's limit, or else the machine's memory; 0 where neither is known. A
-// limit that was set for the program alone (GOMEMLIMIT) counts where it is less.
+// memoryThere is the container's limit, or else the machine's memory; 0 if both are unknown. A limit for the program
+// alone (GOMEMLIMIT) counts if it is less.
 func memoryThere() uint64 {
 	there, err := memlimit.ApplyFallback(memlimit.FromCgroup, memlimit.FromSystem)()
 	if err != nil {

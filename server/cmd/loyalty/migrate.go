@@ -75,7 +75,7 @@ func migrations(cmd *cobra.Command, db *store.Store) error {
 	return table.Flush()
 }
 
-// planMigrations prints what is missing, and says how many migrations that are.
+// planMigrations prints the missing migrations and returns their number.
 func planMigrations(cmd *cobra.Command, db *store.Store) (int, error) {
 	plan, err := db.Plan(cmd.Context())
 	if err != nil {

@@ -22,18 +22,18 @@ type presence struct {
 // newPresence is this node as it starts.
 func newPresence(a *app, listen string) presence {
 	now := a.engine.Now().UTC().Truncate(time.Millisecond)
-	host, _ := os.Hostname() // where there is none, the address has to do
+	host, _ := os.Hostname() // without one, the address has to do
 	if _, port, err := net.SplitHostPort(listen); err == nil {
 		host += ":" + port
 	}
 	return presence{loyalty.Node{ID: loyalty.NewID(now, loyalty.ID{}), Host: host, Version: version(build()), StartedAt: now}, a}
 }
 
-// system looks at the installation, for its operators.
+// system returns the function that examines the installation for its operators.
 func (p presence) system(s *settings) func(context.Context) (*server.System, error) {
 	patient := patientOf(s, p.app.store)
 	patient.Node, patient.LedgerTime, patient.Jobs, patient.Keys = p.ID, 0, p.app.jobs.List, p.app.admin.Keys
-	patient.Provider = nil // whoever looks again and again does not wait for it
+	patient.Provider = nil // repeated calls must not wait for the provider
 	if reads := p.app.reads; reads != nil {
 		patient.Replicas = func(context.Context) ([]store.Replica, error) { return reads.Replicas(), nil }
 	}
@@ -41,7 +41,7 @@ func (p presence) system(s *settings) func(context.Context) (*server.System, err
 	return func(ctx context.Context) (*server.System, error) { return doctor.System(ctx, patient) }
 }
 
-// tell tells that this node is there, again and again, until ctx ends; then that it is not.
+// tell reports repeatedly that this node is running, until ctx ends; then that it has stopped.
 func (p presence) tell(ctx context.Context) {
 	tick := time.NewTicker(loyalty.NodeTells)
 	defer tick.Stop()

@@ -9,7 +9,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/user"
 )
 
-// outside is the sign-in of the company, by OpenID Connect.
+// outside is the sign-in by the company's provider, with OpenID Connect.
 type outside struct {
 	issuer, clientID, clientSecret, name, claim string
 	scopes, roles                               []string
@@ -25,7 +25,7 @@ func (o *outside) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.name, "oidc-name", "", "what people know the provider by (default: its host)")
 }
 
-// check holds the settings against each other; at is where people reach the console.
+// check checks the settings against each other; at is the address of the console.
 func (o *outside) check(at string) error {
 	if o.issuer == "" {
 		if o.clientID != "" || len(o.roles) > 0 {
@@ -51,12 +51,12 @@ func (o *outside) check(at string) error {
 	return nil
 }
 
-// secureURL says whether what goes there cannot be read on the way: https, or this machine.
+// secureURL reports whether requests to a URL cannot be read on the way: https, or this machine.
 func secureURL(u *url.URL) bool {
 	return u.Host != "" && u.User == nil && (u.Scheme == "https" || u.Scheme == "http" && isLoopback(u.Hostname()))
 }
 
-// checkConsoleURL holds the address of the console: a scheme and a host.
+// checkConsoleURL checks the address of the console: a scheme and a host.
 func checkConsoleURL(text string) error {
 	if text == "" {
 		return nil

@@ -41,8 +41,7 @@ func runs(t *testing.T, args []string) {
 // pinned is an image with the version that it is of.
 const pinned = `^[a-z./]+:v?\d+(\.\d+)*(@sha256:[0-9a-f]{64})?$`
 
-// TestDockerfile: the image is the program alone, run by nobody in particular, with commands
-// and settings that there are.
+// TestDockerfile: the image is the program alone, run by an unprivileged user, with existing commands and settings.
 func TestDockerfile(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "..", "Dockerfile"))
 	require.NoError(t, err)

@@ -18,10 +18,10 @@ import (
 	"github.com/loyalty-platform/loyalty/store"
 )
 
-// masterKeyFile is where the embedded database's master key lives.
+// masterKeyFile is the file with the embedded database's master key.
 const masterKeyFile = "master.key"
 
-// embedded says that the database is a file of ours.
+// embedded reports whether the database is an SQLite file.
 func (s *settings) embedded() bool {
 	return s.databaseURL == "" || strings.HasPrefix(s.databaseURL, "sqlite:")
 }
@@ -34,8 +34,7 @@ func (s *settings) databaseFile() string {
 	return strings.TrimPrefix(strings.TrimPrefix(s.databaseURL, "sqlite:"), "//")
 }
 
-// open opens the database and brings its schema up to date. A first start makes
-// the data folder, the master key and the database.
+// open opens the database and migrates it. The first start makes the data folder, the master key and the database.
 func (s *settings) open(ctx context.Context) (*store.Store, error) {
 	key, err := s.masterKeyOrNew()
 	if err != nil {
@@ -56,8 +55,7 @@ func (s *settings) open(ctx context.Context) (*store.Store, error) {
 	return db, nil
 }
 
-// copyBefore copies an embedded database that is to be migrated beside itself, so that an
-// older program can go on with it.
+// copyBefore copies an embedded database before it is migrated, so that an older program can go back to it.
 func (s *settings) copyBefore(ctx context.Context, db *store.Store) error {
 	if !db.Embedded() || !errors.Is(db.Ready(ctx), store.ErrMigrationsPending) {
 		return nil
@@ -68,7 +66,7 @@ func (s *settings) copyBefore(ctx context.Context, db *store.Store) error {
 	}
 	path := fmt.Sprintf("%s.schema-%d", s.databaseFile(), version)
 	sweepCopies(path)
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // readable by its owner only
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // only its owner can read it
 	if err != nil {
 		return fmt.Errorf("a copy before migrating: %w", err)
 	}
@@ -83,17 +81,17 @@ func (s *settings) copyBefore(ctx context.Context, db *store.Store) error {
 	return nil
 }
 
-// sweepCopies deletes what programs that were killed had of such a copy.
+// sweepCopies deletes unfinished copies of killed programs.
 func sweepCopies(path string) {
-	left, _ := filepath.Glob(path + ".*") // it fails for bad patterns only
+	left, _ := filepath.Glob(path + ".*") // it fails only for bad patterns
 	for _, l := range left {
 		if info, err := os.Stat(l); err == nil && time.Since(info.ModTime()) > time.Hour {
-			_ = os.Remove(l) // the next one tries again
+			_ = os.Remove(l) // the next start tries again
 		}
 	}
 }
 
-// openExisting opens a database that must be there, as it is.
+// openExisting opens an existing database as it is.
 func (s *settings) openExisting(ctx context.Context) (*store.Store, error) {
 	if err := s.mustExist(); err != nil {
 		return nil, err
@@ -112,8 +110,8 @@ func (s *settings) openExisting(ctx context.Context) (*store.Store, error) {
 	return db, nil
 }
 
-// openToCopy opens a database to copy it. Whoever upgrades copies first: they are not sent to migrate
-// before.
+// openToCopy opens a database to copy it. It also accepts one with pending migrations, because operators copy before
+// they upgrade.
 func (s *settings) openToCopy(ctx context.Context) (*store.Store, error) {
 	db, err := s.openExisting(ctx)
 	if errors.Is(err, store.ErrMigrationsPending) {
@@ -122,7 +120,7 @@ func (s *settings) openToCopy(ctx context.Context) (*store.Store, error) {
 	return db, err
 }
 
-// current says whether a database can be used as it is.
+// current fails if a database cannot be used as it is.
 func current(ctx context.Context, db *store.Store) error {
 	if err := errors.Join(db.Restored(ctx), db.Ready(ctx)); err != nil {
 		return err
@@ -130,7 +128,7 @@ func current(ctx context.Context, db *store.Store) error {
 	return db.CheckMasterKey(ctx)
 }
 
-// unusable names the setting that a database cannot be used with.
+// unusable names the setting with which a database cannot be used.
 func unusable(err error) error {
 	if errors.Is(err, store.ErrMasterKey) {
 		return coded{codeUsage, err}
@@ -138,8 +136,8 @@ func unusable(err error) error {
 	return fault("database-url", "%w", err)
 }
 
-// openUnsealed opens a database that must be there, up to date or not, for work
-// that opens nothing sealed and so needs no master key.
+// openUnsealed opens an existing database, migrated or not, for work that reads no sealed values and so needs no master
+// key.
 func (s *settings) openUnsealed(ctx context.Context) (*store.Store, error) {
 	if err := s.mustExist(); err != nil {
 		return nil, err
@@ -166,7 +164,7 @@ func (s *settings) mustExist() error {
 	return nil
 }
 
-// databaseSetting is the setting that says where the database is.
+// databaseSetting is the setting with the place of the database.
 func (s *settings) databaseSetting() string {
 	if s.databaseURL == "" {
 		return "data"
@@ -174,14 +172,13 @@ func (s *settings) databaseSetting() string {
 	return "database-url"
 }
 
-// storeAt is told of every point that a write passes. Tests that kill the program
-// there set it; nothing else does.
+// storeAt is called at each point that a write passes. Only tests that kill the program there set it.
 var storeAt func(store.Point)
 
-// clock is this node's time of day; nil: the system's. Tests set it.
+// clock is this node's clock; nil: the system's. Tests set it.
 var clock func() time.Time
 
-// openWith opens the database. The store's errors name the setting at fault.
+// openWith opens the database. The store's errors name the faulty setting.
 func (s *settings) openWith(ctx context.Context, key [32]byte) (*store.Store, error) {
 	old, err := s.oldMasterKey()
 	if err != nil {
@@ -200,9 +197,8 @@ func (s *settings) openWith(ctx context.Context, key [32]byte) (*store.Store, er
 	return db, nil
 }
 
-// masterKeyOrNew gives the configured master key, else the one of the embedded
-// database, which is made with it. A new key beside an old database would be
-// the wrong one, so there it is missed.
+// masterKeyOrNew returns the configured master key, else the embedded database's, which it makes together with the
+// database. An existing database without its key is an error, because a new key would be wrong.
 func (s *settings) masterKeyOrNew() ([32]byte, error) {
 	if s.masterKey != "" {
 		return parseMasterKey(s.masterKey)
@@ -225,8 +221,8 @@ func (s *settings) masterKeyOrNew() ([32]byte, error) {
 	return s.newMasterKey(path)
 }
 
-// masterKeyThere is the configured master key, or that of the data folder. A new one would
-// open nothing that an archive has.
+// masterKeyThere is the configured master key, or the one in the data folder. A new key could open nothing in an
+// archive.
 func (s *settings) masterKeyThere() ([32]byte, error) {
 	if s.masterKey != "" || !s.embedded() {
 		return s.masterKeyOrNew()
@@ -242,7 +238,7 @@ func (s *settings) masterKeyThere() ([32]byte, error) {
 	return key, err
 }
 
-// oldMasterKey is the key before this one, while it is being changed; nil: there is none.
+// oldMasterKey is the previous key while the key is being changed; nil if there is none.
 func (s *settings) oldMasterKey() (*[32]byte, error) {
 	if s.masterKeyOld != "" {
 		key, err := parseMasterKey(s.masterKeyOld)
@@ -272,14 +268,14 @@ func readMasterKey(path string) (key [32]byte, found bool, err error) {
 	return key, true, nil
 }
 
-// newMasterKey makes the key beside its place and links it there, so that of several
-// processes that start at once one makes it, and no other reads half of it.
+// newMasterKey makes the key in a temporary file and links it to its place, so that only one of several starting
+// processes makes it, and no process reads half of it.
 func (s *settings) newMasterKey(path string) (key [32]byte, err error) {
 	if err := os.MkdirAll(s.data, 0o700); err != nil {
 		return key, fault("data", "%w", err)
 	}
 	_, _ = rand.Read(key[:])                            // never fails: crypto/rand ends the program instead
-	f, err := os.CreateTemp(s.data, masterKeyFile+".*") // readable by its owner only
+	f, err := os.CreateTemp(s.data, masterKeyFile+".*") // only its owner can read it
 	if err != nil {
 		return key, fault("data", "%w", err)
 	}

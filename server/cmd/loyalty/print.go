@@ -44,7 +44,7 @@ func newPrint() *cobra.Command {
 	return print
 }
 
-// manual is a page of the manual with all commands and settings.
+// manual is a man page with all commands and settings.
 func manual(root *cobra.Command) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, ".TH LOYALTY 1\n.SH NAME\nloyalty \\- %s\n.SH SYNOPSIS\n.B loyalty\n[command] [flags]\n.SH DESCRIPTION\n", roff(root.Short))
@@ -87,14 +87,14 @@ func flagsOf(b *strings.Builder, f *pflag.FlagSet) {
 	})
 }
 
-// paragraphs writes lines as they are broken.
+// paragraphs writes lines with their line breaks.
 func paragraphs(b *strings.Builder, text string) {
 	for line := range strings.Lines(text) {
 		fmt.Fprintf(b, "%s\n.br\n", roff(strings.TrimSuffix(line, "\n")))
 	}
 }
 
-// roff writes text so that nothing of it is a request.
+// roff escapes text so that none of it is a request.
 func roff(text string) string {
 	text = strings.NewReplacer(`\`, `\e`, "-", `\-`, "\n", " ").Replace(text)
 	if strings.HasPrefix(text, ".") || strings.HasPrefix(text, "'") {

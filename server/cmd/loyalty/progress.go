@@ -11,17 +11,17 @@ import (
 	"github.com/loyalty-platform/loyalty/server/archive"
 )
 
-// progress shows on a terminal how far some work is, once it takes longer than a moment.
-// Elsewhere it shows nothing: logs are for what happened.
+// progress shows the progress of some work on a terminal, if it takes longer than a moment. Elsewhere it shows nothing:
+// logs are for events.
 type progress struct {
-	out   io.Writer // nil: there is no terminal
+	out   io.Writer // nil: no terminal
 	what  string
 	begun time.Time
 	shown time.Time
 	width int
 
-	lock sync.Mutex // over what is shown
-	now  string     // the step that is being done
+	lock sync.Mutex // guards the display
+	now  string     // the current step
 }
 
 // How soon a bar appears, and how often it moves.
@@ -38,7 +38,7 @@ func newProgress(out io.Writer, what string) *progress {
 	return p
 }
 
-// isTerminal says whether it is a terminal.
+// isTerminal reports whether out is a terminal.
 func isTerminal(out io.Writer) bool {
 	file, ok := out.(*os.File)
 	if !ok {
@@ -48,10 +48,10 @@ func isTerminal(out io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// rows tells that so many rows are done.
+// rows shows the number of finished rows.
 func (p *progress) rows(n archive.Progress) { p.show(n.Done, n.Of, "rows") }
 
-// show tells that so much of the work is done; of is 0 where it is not known how much there is.
+// show shows how much of the work is done; of is 0 if the total is unknown.
 func (p *progress) show(done, of int64, unit string) {
 	now := time.Now()
 	if p.out == nil || now.Sub(p.begun) < progressAfter || now.Sub(p.shown) < progressEvery {
@@ -72,15 +72,14 @@ func (p *progress) show(done, of int64, unit string) {
 	p.line(line)
 }
 
-// step tells what is done now.
+// step shows the current step.
 func (p *progress) step(what string) {
 	p.lock.Lock()
 	defer p.lock.Unlock()
 	p.now = what
 }
 
-// during shows the step and for how long it all takes, until stop is called: for work that
-// does not say how far it is.
+// during shows the step and the elapsed time until stop is called, for work that reports no progress.
 func (p *progress) during() (stop func()) {
 	if p.out == nil {
 		return func() {}
@@ -106,7 +105,7 @@ func (p *progress) during() (stop func()) {
 	return func() { close(done); <-ended; p.end() }
 }
 
-// aside prints what stays, in the place of the bar, which comes back below it.
+// aside prints lasting text in place of the bar, which comes back below it.
 func (p *progress) aside(print func()) {
 	p.lock.Lock()
 	defer p.lock.Unlock()
@@ -114,13 +113,13 @@ func (p *progress) aside(print func()) {
 	print()
 }
 
-// line shows a line in the place of the last one. The lock is held.
+// line shows a line in place of the last one. The caller holds the lock.
 func (p *progress) line(text string) {
 	fmt.Fprintf(p.out, "\r%-*s", p.width, text)
 	p.width = max(p.width, len(text))
 }
 
-// clear takes the line away. The lock is held.
+// clear removes the line. The caller holds the lock.
 func (p *progress) clear() {
 	if p.width > 0 {
 		fmt.Fprintf(p.out, "\r%*s\r", p.width, "")
@@ -128,7 +127,7 @@ func (p *progress) clear() {
 	}
 }
 
-// end takes the bar away.
+// end removes the bar.
 func (p *progress) end() {
 	p.lock.Lock()
 	defer p.lock.Unlock()

@@ -13,7 +13,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 )
 
-// proofTime is the time of day at which the ledger is proven; off: it is not.
+// proofTime is the time of day of the daily proof of the ledger; off: there is none.
 func proofTime(s *settings) (at time.Duration, off bool, err error) {
 	if s.ledgerProof == "off" {
 		return 0, true, nil
@@ -22,20 +22,20 @@ func proofTime(s *settings) (at time.Duration, off bool, err error) {
 	return time.Duration(clock.Hour())*time.Hour + time.Duration(clock.Minute())*time.Minute, false, err
 }
 
-// How long a crowd of callers may put a daily proof off, and how long one may take: it reads everything, and on
-// SQLite the log cannot be folded meanwhile.
+// How long many waiting callers may delay a daily proof, and how long one may take: it reads everything, and on SQLite
+// it blocks checkpoints meanwhile.
 const (
 	proofPatience = 6 * time.Hour
 	longestProof  = time.Hour
 )
 
-// proofs is what the server does about the proof of the ledger.
+// proofs is the server's work on the proof of the ledger.
 type proofs struct {
 	app *app
 	at  time.Duration
 }
 
-// proofsOf is nil where no proof is wanted.
+// proofsOf is nil without a daily proof.
 func proofsOf(s *settings, a *app) *proofs {
 	at, off, err := proofTime(s)
 	if off || err != nil {
@@ -44,8 +44,7 @@ func proofsOf(s *settings, a *app) *proofs {
 	return &proofs{app: a, at: at}
 }
 
-// make proves the ledger for the job, at a low priority, if its time has come since it was last proven, on whichever
-// node and whoever asked.
+// make proves the ledger for the job, at a low priority, if it is due since the last proof by any node or caller.
 func (p *proofs) make(ctx context.Context, asked bool) (bool, error) {
 	if !asked {
 		last, err := p.app.store.LastProof(ctx)
@@ -76,13 +75,13 @@ func (p *proofs) prove(ctx context.Context) error {
 			broken = errors.Join(broken, fmt.Errorf("%s is broken: %s", c.Invariant, c.Title))
 		}
 	})
-	if broken != nil { // told once and loudly; the job did what it is there for
+	if broken != nil { // reported once and loudly; the job itself succeeded
 		p.app.logger.Error("the ledger does not hold", "broken", broken.Error(), "see", "loyalty ledger verify")
 	}
 	return unchecked
 }
 
-// proofDue is when a time of day was last, in the zone of now.
+// proofDue is the last instant of a time of day, in the zone of now.
 func proofDue(now time.Time, at time.Duration) time.Time {
 	day := func(back int) time.Time {
 		return time.Date(now.Year(), now.Month(), now.Day()-back, int(at.Hours()), int(at.Minutes())%60, 0, 0, now.Location())

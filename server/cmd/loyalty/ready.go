@@ -14,11 +14,11 @@ import (
 	"github.com/loyalty-platform/loyalty/store"
 )
 
-// behindAfter is how long the configuration may not be followed before a node is not
-// ready: a revoked key would stay good on it.
+// behindAfter is how long the configuration may not be followed before a node is not ready: a revoked key would stay
+// valid on it.
 const behindAfter = 10 * time.Second
 
-// ready says why this node should get no requests now.
+// ready returns why this node should get no requests now.
 func (a *app) ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTime)
 	defer cancel()
@@ -31,7 +31,7 @@ func (a *app) ready(ctx context.Context) error {
 	return nil
 }
 
-// checks are what readiness consists of, by the names that the metrics give them.
+// checks are the parts of readiness, by their names in the metrics.
 func (a *app) checks() map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{
 		"database": a.reachable, "writes": a.writable, "configuration": a.following, "clock": a.onTime,
@@ -89,8 +89,8 @@ func (a *app) onTime(context.Context) error {
 	return notReady(err, "the clock is %s off the database's", skew.Round(time.Second))
 }
 
-// remembering fails while opt-outs cannot be written beside the backups: a database that is restored
-// from one of them would know again the customers who left.
+// remembering fails while opt-outs cannot be written beside the backups: a database that is restored from one of them
+// would know the customers who left again.
 func (a *app) remembering(context.Context) error {
 	if a.backups == nil {
 		return nil
@@ -101,7 +101,7 @@ func (a *app) remembering(context.Context) error {
 	return nil
 }
 
-// status gives the figures that belong to it.
+// status returns the figures of /readyz.
 func (a *app) status() (figures []server.Figure) {
 	if skew, known := a.keeper.Skew(); known {
 		figures = append(figures, server.Figure{Name: "clock_ahead_ms", Value: skew.Milliseconds()})
@@ -112,8 +112,8 @@ func (a *app) status() (figures []server.Figure) {
 	return append(figures, server.Figure{Name: "configuration_behind_ms", Value: a.directory.Behind().Milliseconds()})
 }
 
-// inspect looks at the database once, aside: at settings that can lose writes, and at
-// a file that was not closed in good order.
+// inspect checks the database once, in the background: for settings that can lose writes, and for a file that was not
+// closed properly.
 func (a *app) inspect(ctx context.Context) {
 	warnings, err := a.store.Warnings(ctx)
 	if err != nil && ctx.Err() == nil {
@@ -127,12 +127,11 @@ func (a *app) inspect(ctx context.Context) {
 	}
 }
 
-// clockSuffix names the file beside an embedded database that keeps the last instant known to be
-// right while the clock is found ahead of it: what is recorded meanwhile would hide the step from
-// the next start.
+// clockSuffix names the file beside an embedded database with the last instant known to be right, while the clock is
+// found ahead of it: events that are recorded meanwhile would hide the step from the next start.
 const clockSuffix = "-clock"
 
-// touched is when an embedded database was last written by the time of its files; zero: it is new.
+// touched is when an embedded database was last written, by the time of its files; zero for a new one.
 func touched(database string) (last time.Time) {
 	for _, path := range []string{database, database + "-wal"} {
 		if info, err := os.Stat(path); err == nil && info.ModTime().After(last) {
@@ -142,8 +141,8 @@ func touched(database string) (last time.Time) {
 	return last
 }
 
-// followSteps has the timekeeper look for steps of the clock where the database is a file: it has no
-// clock that this node's could be compared with.
+// followSteps makes the timekeeper look for steps of the clock if the database is a file, which has no clock to compare
+// with.
 func followSteps(ctx context.Context, s *settings, a *app, o *loyalty.TimekeeperOptions) (err error) {
 	if !s.embedded() {
 		return nil
@@ -161,15 +160,15 @@ func followSteps(ctx context.Context, s *settings, a *app, o *loyalty.Timekeeper
 	return nil
 }
 
-// knownRight is what an earlier start left, else the later one of the newest event and the time of
-// the files before this start opened them.
+// knownRight is the instant that an earlier start left, else the later one of the newest event and the time of the
+// files before this start opened them.
 func knownRight(ctx context.Context, s *settings, a *app, path string) (time.Time, error) {
 	switch right, err := readRight(path); {
 	case err == nil:
 		return right, nil
 	case !errors.Is(err, fs.ErrNotExist):
 		return time.Time{}, err
-	case s.touched.IsZero() || timeNow().Sub(s.touched) <= loyalty.MaxStep: // the journal need not be asked
+	case s.touched.IsZero() || timeNow().Sub(s.touched) <= loyalty.MaxStep: // the journal need not be read
 		return s.touched, nil
 	}
 
@@ -183,7 +182,7 @@ func knownRight(ctx context.Context, s *settings, a *app, path string) (time.Tim
 	return s.touched, nil
 }
 
-// readRight reads the instant that a file keeps.
+// readRight reads the instant in a file.
 func readRight(path string) (time.Time, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -196,7 +195,7 @@ func readRight(path string) (time.Time, error) {
 	return right, nil
 }
 
-// keepRight writes the file, or removes it where the clock is believed again.
+// keepRight writes the file, or removes it when the clock is trusted again.
 func keepRight(path string, right time.Time) error {
 	if right.IsZero() {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -207,7 +206,7 @@ func keepRight(path string, right time.Time) error {
 	return os.WriteFile(path, []byte(right.UTC().Format(time.RFC3339Nano)+"\n"), 0o600)
 }
 
-// timeNow is this node's time of day.
+// timeNow is this node's clock.
 func timeNow() time.Time {
 	if clock != nil {
 		return clock()
@@ -215,7 +214,7 @@ func timeNow() time.Time {
 	return time.Now()
 }
 
-// parseClockTrusted reads an instant, or a day, which is taken to its end in every zone.
+// parseClockTrusted reads an instant, or a day, of which it takes the end in the last zone.
 func parseClockTrusted(text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil

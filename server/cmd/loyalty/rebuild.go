@@ -29,10 +29,10 @@ func newRebuild(s *settings) *cobra.Command {
 	return rebuild
 }
 
-// maxDifferences is how many differences are written out.
+// maxDifferences bounds the printed differences.
 const maxDifferences = 100
 
-// rebuild opens nothing that is sealed, so it needs no master key.
+// rebuild reads no sealed values, so it needs no master key.
 func (s *settings) rebuild(cmd *cobra.Command) error {
 	db, err := s.openUnsealed(cmd.Context())
 	if err != nil {
@@ -45,7 +45,7 @@ func (s *settings) rebuild(cmd *cobra.Command) error {
 	return err
 }
 
-// rebuilt folds the journal of a database that is open.
+// rebuilt folds the journal of an open database.
 func rebuilt(cmd *cobra.Command, db *store.Store) error {
 	r := &rebuildReport{out: cmd.OutOrStdout(), bar: newProgress(cmd.ErrOrStderr(), "rebuild")}
 	err := db.VerifyRebuild(cmd.Context(), r.differ, r.told)
@@ -56,7 +56,7 @@ func rebuilt(cmd *cobra.Command, db *store.Store) error {
 	return r.end()
 }
 
-// rebuildReport is what a rebuild tells: differences, and on a terminal how far it is.
+// rebuildReport prints differences, and the progress on a terminal.
 type rebuildReport struct {
 	out         io.Writer
 	bar         *progress

@@ -13,14 +13,14 @@ import (
 	"github.com/loyalty-platform/loyalty/store"
 )
 
-// Bounds of how old a list may be. A replica is looked at four times a second.
+// Bounds of how old a list may be. A replica is checked four times a second.
 const (
 	leastReplicaLag = time.Second
 	mostReplicaLag  = 10 * time.Minute
 )
 
-// replicaURLs takes the setting apart. An address may name several hosts, with commas
-// between them: what has no scheme belongs to the address before it.
+// replicaURLs splits the setting. An address may name several hosts, separated by commas: a part without a scheme
+// belongs to the address before it.
 func replicaURLs(text string) (list []string) {
 	for part := range strings.SplitSeq(text, ",") {
 		part = strings.TrimSpace(part)
@@ -35,7 +35,7 @@ func replicaURLs(text string) (list []string) {
 	return list
 }
 
-// checkReplicaURLs never shows an address, which may hold a password.
+// checkReplicaURLs checks the setting. Its errors never show an address, which may hold a password.
 func checkReplicaURLs(text string, embedded bool) error {
 	for n, address := range replicaURLs(text) {
 		if embedded {
@@ -48,7 +48,7 @@ func checkReplicaURLs(text string, embedded bool) error {
 	return nil
 }
 
-// withReplicas puts the replicas beside the database. None of them is needed to serve.
+// withReplicas adds the replicas to the database. The server needs none of them to serve.
 func withReplicas(ctx context.Context, db *store.Store, o store.ReplicaOptions, logger *slog.Logger) (*store.Replicated, error) {
 	o.Report = func(replica int, state string, err error) {
 		logger.Info("a replica of the database", "replica", replica, "state", state, "error", err)
@@ -56,7 +56,7 @@ func withReplicas(ctx context.Context, db *store.Store, o store.ReplicaOptions, 
 	return store.WithReplicas(ctx, db, o)
 }
 
-// replicasNow looks until each replica has been asked, or should have answered.
+// replicasNow waits until each replica has answered, or should have.
 func replicasNow(ctx context.Context, db *store.Store, o store.ReplicaOptions, patience time.Duration) ([]store.Replica, error) {
 	reads, err := store.WithReplicas(ctx, db, o)
 	if err != nil {
@@ -69,7 +69,7 @@ func replicasNow(ctx context.Context, db *store.Store, o store.ReplicaOptions, p
 	return reads.Replicas(), reads.Release()
 }
 
-// lookAtReplicas tells how they are; it asks none.
+// lookAtReplicas adds their state to the figures, without asking them.
 func lookAtReplicas(reads *store.Replicated, m *observe.Moment) {
 	for _, r := range reads.Replicas() {
 		m.Replicas = append(m.Replicas, observe.Replica{Name: r.Name, State: r.State, Lag: r.Lag, Reads: r.Reads, Lost: r.Lost})

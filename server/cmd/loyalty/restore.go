@@ -61,9 +61,9 @@ func newRestore(s *settings) *cobra.Command {
 
 // restoreOptions are the flags of restore.
 type restoreOptions struct {
-	optOuts string      // the list to apply again; empty: the one beside the archive
-	accept  bool        // serve the database although something differs
-	forget  *optOutList // the list as it was read; nil: there is none
+	optOuts string      // the list to apply; empty: the one beside the archive
+	accept  bool        // serve the database despite differences
+	forget  *optOutList // the list as read; nil: there is none
 }
 
 func restore(s *settings, cmd *cobra.Command, path string, o restoreOptions) (err error) {
@@ -77,7 +77,7 @@ func restore(s *settings, cmd *cobra.Command, path string, o restoreOptions) (er
 	if err != nil {
 		return coded{codeFailed, err}
 	}
-	defer func() { _ = a.Close() }() // it was only read
+	defer func() { _ = a.Close() }() // only read
 	if err := readable(a.Manifest.Schema); err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func restore(s *settings, cmd *cobra.Command, path string, o restoreOptions) (er
 	return errors.Join(restoreInto(s, cmd, db, a, o), db.Close())
 }
 
-// restoreInto fills a database and proves what is there then.
+// restoreInto fills a database and proves the result.
 func restoreInto(s *settings, cmd *cobra.Command, db *store.Store, a *archive.Archive, o restoreOptions) error {
 	ctx, out := cmd.Context(), cmd.OutOrStdout()
 	bar := newProgress(cmd.ErrOrStderr(), "restore")
@@ -122,15 +122,14 @@ func restoreInto(s *settings, cmd *cobra.Command, db *store.Store, a *archive.Ar
 	return finish(s, cmd, db, broughtIn{last: a.Manifest.Journal.Last, differs: err}, o)
 }
 
-// broughtIn is what a restore has brought into a database.
+// broughtIn is the result of a restore.
 type broughtIn struct {
 	last    int64 // when the newest event was recorded, in milliseconds since 1970
-	differs error // how the rows differ from the archive; nil: they do not
+	differs error // how the rows differ from the archive; nil: not at all
 }
 
-// finish brings a database that was restored to this program's schema, applies the later opt-outs
-// again, and proves the journal and the ledger. Where all of that succeeds, the database may be
-// served from now on.
+// finish migrates a restored database to this program's schema, applies later opt-outs again, and proves the journal
+// and the ledger. If all of that succeeds, the database may be served.
 func finish(s *settings, cmd *cobra.Command, db *store.Store, r broughtIn, o restoreOptions) error {
 	if err := db.Migrate(cmd.Context()); err != nil {
 		return unusable(err)
@@ -146,13 +145,13 @@ func finish(s *settings, cmd *cobra.Command, db *store.Store, r broughtIn, o res
 	return errors.Join(append(proofs, db.EndRestore(cmd.Context()))...)
 }
 
-// differs reports whether a proof failed. One that could not be made to its end found nothing wrong.
+// differs reports whether a proof failed. An unfinished proof found nothing wrong.
 func differs(err error) bool {
 	var c coded
 	return err != nil && (!errors.As(err, &c) || c.code != codeUnchecked)
 }
 
-// restoreBackup puts a backup in the place of a database that is not there yet.
+// restoreBackup puts a backup in the place of a missing database.
 func restoreBackup(s *settings, cmd *cobra.Command, path string, o restoreOptions) error {
 	ctx := cmd.Context()
 	b, err := backup.Open(path)
@@ -200,7 +199,7 @@ func putBack(s *settings, cmd *cobra.Command, db *store.Store, b *backup.Backup,
 	return finish(s, cmd, db, broughtIn{last: b.LastEvent}, o)
 }
 
-// readable refuses an archive of a schema that this program does not know.
+// readable refuses an archive with a schema that is newer than this program.
 func readable(schema int64) error {
 	newest, err := store.NewestSchema()
 	if err == nil && schema > newest {
@@ -212,14 +211,13 @@ func readable(schema int64) error {
 	return nil
 }
 
-// optOutList is a list of opt-outs and where it is.
+// optOutList is a list of opt-outs and its path.
 type optOutList struct {
 	path string
 	list []store.OptOut
 }
 
-// listOfOptOuts reads the list that was named, else the one beside the archive; nil: there
-// is none.
+// listOfOptOuts reads the named list, else the one beside the archive; nil if there is none.
 func listOfOptOuts(archived, path string) (*optOutList, error) {
 	named := path != ""
 	if !named {
@@ -235,7 +233,7 @@ func listOfOptOuts(archived, path string) (*optOutList, error) {
 	return &optOutList{path, list}, nil
 }
 
-// forgetAgain applies opt-outs that the archive does not know of.
+// forgetAgain applies opt-outs that are missing in the archive.
 func forgetAgain(s *settings, cmd *cobra.Command, db *store.Store, last int64, forget *optOutList) error {
 	out := cmd.OutOrStdout()
 	if forget == nil {

@@ -138,7 +138,7 @@ func TestRestoreForgets(t *testing.T) {
 	}
 	require.NoError(t, rows.Err())
 	require.Len(t, ids, 3)
-	list.WriteString(`{"customer":"00000000-0000-7000-8000-000000000000","at":"2026-11-01T00:00:00Z"}` + "\n" + `{"custo`) // nobody; and torn
+	list.WriteString(`{"customer":"00000000-0000-7000-8000-000000000000","at":"2026-11-01T00:00:00Z"}` + "\n" + `{"custo`) // an unknown customer, and a torn line
 	require.NoError(t, os.WriteFile(filepath.Join(files, archive.OptOutsFile), []byte(list.String()), 0o600))
 	for _, url := range []string{"", storetest.EmptyPostgres(t)} {
 		env := []string{"LOYALTY_MASTER_KEY_FILE=" + key, "LOYALTY_DATABASE_URL=" + url, "LOYALTY_DATA=" + filepath.Join(files, "data")}

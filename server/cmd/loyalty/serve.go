@@ -32,15 +32,14 @@ func newServe(s *settings) *cobra.Command {
 			err = s.serve(cmd.Context(), logger, s.greetings(logger, cmd.OutOrStdout()))
 			if cmd.Context().Err() != nil && errors.Is(err, context.Canceled) {
 				logger.Info("stopped before it served")
-				return nil // whoever stops a start is obeyed: that is no failure
+				return nil // stopping a start is no failure
 			}
 			return err
 		},
 	}
 }
 
-// serve runs until ctx ends. The address is taken first, so that a second start
-// fails before it touches anything.
+// serve runs until ctx ends. It takes the address first, so that a second start fails before it changes anything.
 func (s *settings) serve(ctx context.Context, logger *slog.Logger, out io.Writer) error {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.listen)
 	if err != nil {
@@ -111,7 +110,7 @@ func (s *settings) serve(ctx context.Context, logger *slog.Logger, out io.Writer
 	return house.serve(ctx, listener)
 }
 
-// serve answers requests until ctx ends, then lets those under way finish.
+// serve answers requests until ctx ends, then lets requests under way finish.
 func (a *app) serve(ctx context.Context, listener net.Listener) error {
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var wait sync.WaitGroup
@@ -128,7 +127,7 @@ func (a *app) serve(ctx context.Context, listener net.Listener) error {
 		wait.Go(func() { a.backups.keepOptOuts(background) })
 	}
 	err := a.server.Serve(ctx, listener, grace)
-	stop() // a job under way is given back, and goes on elsewhere
+	stop() // a job under way is given back and continues elsewhere
 	wait.Wait()
 	a.egress.Close()
 	a.engine.Close()

@@ -250,7 +250,7 @@ func TestKeysBesideTheServer(t *testing.T) {
 	require.Contains(t, missing.errors, "LOYALTY_DATA: ")
 }
 
-// A request under way is answered after the signal; nobody new is let in.
+// A request under way is answered after the signal; no new one is let in.
 func TestDrain(t *testing.T) {
 	dir := t.TempDir()
 	s := serve(t, dir, nil)
@@ -352,7 +352,7 @@ func TestLedgerVerifyTellsWhatIsBroken(t *testing.T) {
 	require.Equal(t, 3, command(t, dir, []string{"LOYALTY_DATABASE_URL=sqlite:text.db"}, "ledger", "verify").code)
 }
 
-// TestMisspeltSettingIsTold: what was to be set has its default, which nobody would notice otherwise.
+// TestMisspeltSettingIsTold: a misspelt setting is reported; otherwise its default would go unnoticed.
 func TestMisspeltSettingIsTold(t *testing.T) {
 	s := serve(t, t.TempDir(), []string{"LOYALTY_LISTENING=127.0.0.1:1", "LOYALTY_BACKUP_KEEP=9"})
 	becomesReady(t, s, &caller{})

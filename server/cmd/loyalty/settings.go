@@ -19,37 +19,37 @@ import (
 	"github.com/loyalty-platform/loyalty/server/tracing"
 )
 
-// settings are what an installation chooses. Each is a flag and an environment
-// variable of the same name; the flag wins.
+// settings are the choices of an installation. Each is a flag and an environment variable of the same name; the flag
+// wins.
 type settings struct {
 	listen, manageAt, console, databaseURL, data, region, masterKey, redisURL, log, docs string
 	publicHosts, trustedProxies                                                          []string
 	signingDebug, replayGuard, noMigrate, manageOpen                                     bool
-	manageGiven                                                                          bool // manageAt was chosen
+	manageGiven                                                                          bool // manageAt was set
 	bodyMemory                                                                           int  // MiB
 	poolBatches, poolReads                                                               int
 	backupDir, masterKeyOld                                                              string
 	backupKeep                                                                           int
 	ledgerProof                                                                          string
-	copied                                                                               string           // the file as it was before it was migrated
-	tracing                                                                              *tracing.Tracing // nil: nothing is followed
+	copied                                                                               string           // the copy of the file before its migration
+	tracing                                                                              *tracing.Tracing // nil: no tracing
 	webhooksAllow                                                                        []string
 	egressProxy                                                                          string
 	known                                                                                []string // the variables that any command reads
 	replicaURL                                                                           string
 	replicaLag                                                                           time.Duration
-	consoleURL                                                                           string // without a slash at its end
+	consoleURL                                                                           string // without a trailing slash
 	consoleImages                                                                        []string
 	outside                                                                              outside
 	clockTrustedText                                                                     string
-	clockTrusted                                                                         time.Time // until then the clock is believed
+	clockTrusted                                                                         time.Time // the clock is trusted up to then
 	touched                                                                              time.Time // when the embedded database was last written before it was opened
 }
 
-// leastBodyMemory has room for the largest body of all, as it is worked on.
+// leastBodyMemory is enough for the largest body while it is processed.
 const leastBodyMemory = 192
 
-// maxPool is the largest pool of connections that makes sense for one node.
+// maxPool is the largest sensible pool of connections for one node.
 const maxPool = 1000
 
 // secretFlags can also be read from the file that LOYALTY_…_FILE names.
@@ -95,13 +95,12 @@ func envName(flag string) string {
 	return "LOYALTY_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// fault names the setting that cannot be used.
+// fault is an error that names the faulty setting.
 func fault(flag string, format string, args ...any) error {
 	return coded{codeUsage, fmt.Errorf("%s: %w", envName(flag), fmt.Errorf(format, args...))}
 }
 
-// read fills flags that were not given from the environment and checks what
-// needs no look at the world.
+// read fills missing flags from the environment and checks all that can be checked without I/O.
 func (s *settings) read(f *pflag.FlagSet, lookup func(string) (string, bool)) error {
 	var failed error
 	f.VisitAll(func(flag *pflag.Flag) {
@@ -117,8 +116,7 @@ func (s *settings) read(f *pflag.FlagSet, lookup func(string) (string, bool)) er
 	return s.check()
 }
 
-// fromEnvironment gives a flag the value of its variable, or of the file that
-// its variable names.
+// fromEnvironment gives a flag the value of its variable, or of the file that its variable names.
 func fromEnvironment(f *pflag.FlagSet, flag *pflag.Flag, lookup func(string) (string, bool)) error {
 	name := flag.Annotations[inEnvironment]
 	if name == nil {
@@ -144,7 +142,7 @@ func fromEnvironment(f *pflag.FlagSet, flag *pflag.Flag, lookup func(string) (st
 	return nil
 }
 
-// inEnvironment marks a flag that has a variable.
+// inEnvironment marks a flag with a variable.
 const inEnvironment = "environment"
 
 func markEnvironment(f *pflag.FlagSet) {
@@ -231,7 +229,7 @@ func (s *settings) check() error {
 	return s.checkDatabase()
 }
 
-// hostPort takes an address to listen on apart.
+// hostPort splits an address to listen on.
 func hostPort(address string) (host string, port uint64, err error) {
 	host, text, err := net.SplitHostPort(address)
 	port, bad := strconv.ParseUint(text, 10, 16)
@@ -241,8 +239,8 @@ func hostPort(address string) (host string, port uint64, err error) {
 	return host, port, nil
 }
 
-// checkManage keeps operators' address apart from the callers', and on this machine unless
-// the settings say otherwise.
+// checkManage keeps the operators' address apart from the callers', and on this machine unless the settings say
+// otherwise.
 func (s *settings) checkManage() error {
 	if s.manageAt == manageOff {
 		return nil
@@ -260,7 +258,7 @@ func (s *settings) checkManage() error {
 	return nil
 }
 
-// checkDatabase never shows the address, which may hold a password.
+// checkDatabase checks the address of the database. Its errors never show it, because it may hold a password.
 func (s *settings) checkDatabase() error {
 	scheme, rest, found := strings.Cut(s.databaseURL, ":")
 	switch {
@@ -277,7 +275,7 @@ func isLoopback(host string) bool {
 	return host == "localhost" || err == nil && addr.IsLoopback()
 }
 
-// logger writes the log in the format and from the level that were chosen. flush writes what waits in it.
+// logger writes the log in the chosen format and level. flush writes pending lines.
 func (s *settings) logger(w io.Writer) (logger *slog.Logger, flush func(), err error) {
 	options := &slog.HandlerOptions{}
 	json, err := s.logForm(options)
@@ -293,7 +291,7 @@ func (s *settings) logger(w io.Writer) (logger *slog.Logger, flush func(), err e
 	return slog.New(handler), flush, nil
 }
 
-// logForm says whether the log is JSON, and puts its level where one is named.
+// logForm reports whether the log is JSON, and sets its level if one is named.
 func (s *settings) logForm(options *slog.HandlerOptions) (json bool, err error) {
 	levels := map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError}
 	for part := range strings.SplitSeq(s.log, ",") {
@@ -311,8 +309,7 @@ func (s *settings) logForm(options *slog.HandlerOptions) (json bool, err error) 
 	return json, nil
 }
 
-// parseMasterKey reads 32 bytes as 64 hex digits. Its error does not repeat
-// them.
+// parseMasterKey reads 32 bytes as 64 hex digits. Its error does not repeat them.
 func parseMasterKey(text string) (key [32]byte, err error) {
 	raw, err := hex.DecodeString(strings.TrimSpace(text))
 	if err != nil || len(raw) != len(key) {
@@ -324,7 +321,7 @@ func parseMasterKey(text string) (key [32]byte, err error) {
 // manageOff is the value that switches the management listener off.
 const manageOff = "off"
 
-// What LOYALTY_DOCS can be.
+// The values of LOYALTY_DOCS.
 const (
 	docsOff  = "off"
 	docsRead = "read"

@@ -19,7 +19,7 @@ import (
 	"github.com/loyalty-platform/loyalty/signing"
 )
 
-// sendTimeout bounds a request that is sent, its answer included.
+// sendTimeout bounds a request including its answer.
 const sendTimeout = 60 * time.Second
 
 // signFlags describe a request to sign.
@@ -103,7 +103,7 @@ func (f *signFlags) body(stdin io.Reader) ([]byte, error) {
 	return body, nil
 }
 
-// setHeaders gives the names of the headers to sign besides host and date.
+// setHeaders returns the names of the headers to sign in addition to host and date.
 func (f *signFlags) setHeaders(r *http.Request, hasBody bool) ([]string, error) {
 	var names []string
 	if hasBody {
@@ -134,7 +134,7 @@ func printSigned(w io.Writer, r *http.Request) error {
 	return r.Header.Write(newlines{w})
 }
 
-// newlines writes the header lines of HTTP as lines of a terminal.
+// newlines turns the line ends of HTTP into those of a terminal.
 type newlines struct{ io.Writer }
 
 func (n newlines) Write(p []byte) (int, error) {
@@ -142,14 +142,14 @@ func (n newlines) Write(p []byte) (int, error) {
 	return len(p), err
 }
 
-// shownHeaders are the headers of an answer that tell something.
+// shownHeaders are the headers of an answer that are shown.
 var shownHeaders = []string{
 	"X-Request-Id", "Content-Type", "Content-Language", "Idempotency-Replayed", "Deprecation", "WWW-Authenticate", "Retry-After",
 	"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset",
 }
 
-// send sends the request, follows no redirect (its signature would be wrong),
-// and prints the answer. An answer of 400 or more ends the program with code 1.
+// send sends the request and prints the answer. It follows no redirect, for which the signature would be wrong. An
+// answer of 400 or more ends the program with code 1.
 func send(ctx context.Context, w io.Writer, r *http.Request) error {
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
@@ -158,7 +158,7 @@ func send(ctx context.Context, w io.Writer, r *http.Request) error {
 	if err != nil {
 		return coded{codeFailed, err}
 	}
-	defer func() { _ = answer.Body.Close() }() // everything was read or the reading failed
+	defer func() { _ = answer.Body.Close() }() // everything was read or reading failed
 	fmt.Fprintln(w, answer.Proto, answer.Status)
 	for _, name := range shownHeaders {
 		for _, value := range answer.Header.Values(name) {

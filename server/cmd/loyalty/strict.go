@@ -7,9 +7,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// strict has every command say what it wants where it was called otherwise. A group of commands
-// refuses a misspelt one: to answer with help would look like success to the timer that was to
-// make a backup.
+// strict makes every command report wrong arguments. A group of commands refuses an unknown one: an answer with help
+// would look like success to a timer that was to make a backup.
 func strict(c *cobra.Command) {
 	for _, sub := range c.Commands() {
 		strict(sub)
@@ -29,7 +28,7 @@ func strict(c *cobra.Command) {
 	}
 }
 
-// group is a command that has others and does nothing itself.
+// group runs a command that only has subcommands.
 func group(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return cmd.Help()

@@ -8,7 +8,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 )
 
-// uploads does what was asked for of imports that came over HTTP.
+// uploads does the ordered work on imports that came over HTTP.
 func (a *app) uploads(keeper *admin.Admin) *intake.Uploads {
 	return &intake.Uploads{
 		Store: a.store, Ledger: a.store, Now: a.engine.Now,
@@ -26,7 +26,7 @@ func (a *app) uploads(keeper *admin.Admin) *intake.Uploads {
 	}
 }
 
-// listIDs are the customer lists that there are.
+// listIDs are the existing customer lists.
 func listIDs(ctx context.Context, a *admin.Admin) (map[string]bool, error) {
 	ids := map[string]bool{}
 	const page = 1000

@@ -48,12 +48,12 @@ func newUsersCreate(s *settings) *cobra.Command {
 	return cmd
 }
 
-// consoleAddress is where people reach the console, as far as the settings say.
+// consoleAddress is the address of the console, as far as the settings tell.
 func consoleAddress(s *settings) string {
 	return cmp.Or(s.consoleURL, "http://"+cmp.Or(consoleApart(s), s.listen))
 }
 
-// invite prints a link for a user.
+// invite prints a sign-in link for a user.
 func invite(ctx context.Context, out io.Writer, s *settings, db *store.Store, id string) error {
 	done, err := usersOf(db).Invite(ctx, commandLine, id, admin.InvitedFor)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/loyalty-platform/loyalty/openapi"
 )
 
-// noSettings is for commands that need none, and so cannot fail on a wrong one.
+// noSettings is for commands that need no settings, and so cannot fail on a wrong one.
 func noSettings(*cobra.Command, []string) error { return nil }
 
 func newVersion() *cobra.Command {
@@ -25,11 +25,11 @@ func newVersion() *cobra.Command {
 	}
 }
 
-// builtVersion and builtRevision are set by whoever builds where the repository is not at hand, as the Dockerfile does
-// (-ldflags "-X main.builtVersion=…").
+// builtVersion and builtRevision are set by builds without the repository, such as the Dockerfile's (-ldflags "-X
+// main.builtVersion=…").
 var builtVersion, builtRevision string
 
-// build is what is known of how the program was built.
+// build is the information on how the program was built.
 func build() (info *debug.BuildInfo, ok bool) {
 	info, ok = debug.ReadBuildInfo()
 	if !ok {

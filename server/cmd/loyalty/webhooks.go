@@ -33,12 +33,12 @@ func egress(s *settings) (*deliver.Client, error) {
 	return deliver.NewClient(o), nil
 }
 
-// webhookRules are what changes of webhooks need.
+// webhookRules are the dependencies of changes of webhooks.
 func webhookRules(c *deliver.Client) admin.WebhookRules {
 	return admin.WebhookRules{URLFault: c.URLFault, NewSecret: deliver.NewSecret, NewPrivateKey: deliver.NewPrivateKey, PublicKey: deliver.PublicKey, Sign: deliver.Sign, Notices: webhook.NoticeNames(), Version: webhook.Version}
 }
 
-// newDeliverer makes what sends webhooks.
+// newDeliverer makes the deliverer of webhooks.
 func (a *app) newDeliverer(c *deliver.Client, traces *tracing.Tracing) *webhook.Deliverer {
 	o := webhook.Options{
 		Store: a.store, Engine: a.engine, Sender: c, Crowded: a.engine.Crowded,

@@ -22,8 +22,7 @@ var firstEvents = []string{
 		`{"product_id":"p-2","product_name":"Tea","product_url":"https://shop.example.com/p-2","quantity":1,"subtotal":39.99}]}}`,
 }
 
-// introduce shows a new key with its secret, and commands that use it. They can
-// be pasted into a shell as they are, in any folder.
+// introduce shows a new key with its secret, and commands that use it, ready to paste into a shell in any folder.
 func (s *settings) introduce(out io.Writer, address string, k loyalty.AccessKey) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\nThis is the first start. An access key was made; its secret is shown only now:\n\n")
@@ -37,8 +36,7 @@ func (s *settings) introduce(out io.Writer, address string, k loyalty.AccessKey)
 	return err
 }
 
-// program is how a shell in any folder finds this program: by its name where
-// the path finds it, else by where it is.
+// program is this program for a shell in any folder: its name if PATH finds it, else its path.
 func program() string {
 	if name := os.Args[0]; filepath.Base(name) == name {
 		return quote(name)
@@ -61,7 +59,7 @@ func quote(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
-// logLines has each line that is written to it in the log.
+// logLines writes each line into the log.
 type logLines struct{ logger *slog.Logger }
 
 func (l logLines) Write(p []byte) (int, error) {
@@ -71,9 +69,9 @@ func (l logLines) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// greetings is where a start says where the server is: on standard output, for people. A log in
-// JSON is read by machines and kept by others, under a service manager or in a container, and both
-// outputs come to it: there it is a line of the log, and no start makes or shows a secret.
+// greetings is where a start prints the server's address: standard output, for people. If the log is JSON, a service
+// manager or a container collects both outputs: then the greeting is a line of the log, and no start makes or shows a
+// secret.
 func (s *settings) greetings(logger *slog.Logger, out io.Writer) io.Writer {
 	if s.collected() {
 		return logLines{logger}
@@ -81,14 +79,14 @@ func (s *settings) greetings(logger *slog.Logger, out io.Writer) io.Writer {
 	return out
 }
 
-// collected says whether what the server writes is collected rather than read by who started it.
+// collected reports whether the output is collected by machines instead of being read at a terminal.
 func (s *settings) collected() bool {
 	json, err := s.logForm(&slog.HandlerOptions{})
 	return err == nil && json
 }
 
-// welcome says where the server is. On an embedded database without any access
-// key it makes one and shows its secret, this once, to who started it.
+// welcome prints the address of the server. On an embedded database without any access key it makes one and shows its
+// secret once.
 func (s *settings) welcome(ctx context.Context, keeper *admin.Admin, addr net.Addr, out io.Writer) error {
 	address := "http://" + reachable(addr)
 	fmt.Fprintf(out, "Serving on %s (region %s); documentation on %s/docs\n", address, s.region, address)

@@ -89,8 +89,7 @@ func (s *settings) build(ctx context.Context, db *store.Store, logger *slog.Logg
 	return a, nil
 }
 
-// wire makes what serving and jobs have in common: the configuration in force,
-// the engine, and the jobs.
+// wire makes the common parts of serving and jobs: the configuration in force, the engine, and the jobs.
 func (s *settings) wire(ctx context.Context, a *app) (err error) {
 	a.directory, err = admin.NewDirectory(ctx, admin.DirectoryOptions{
 		Registry: action.Registry(), Store: a.store, Report: func(err error) { a.logger.Error("following the configuration", "error", err) },
@@ -106,7 +105,7 @@ func (s *settings) wire(ctx context.Context, a *app) (err error) {
 		return err
 	}
 	a.keeper = loyalty.NewTimekeeper(timing)
-	_ = a.keeper.Check(ctx) // it was reported; what needs a right clock waits
+	_ = a.keeper.Check(ctx) // it was reported; work that needs a right clock waits
 	rows := loyalty.Store(a.store)
 	if a.reads != nil {
 		rows = a.reads
@@ -129,7 +128,7 @@ func (s *settings) wire(ctx context.Context, a *app) (err error) {
 	return err
 }
 
-// jobsOptions are what the jobs are made of.
+// jobsOptions are the parts of the jobs.
 func (a *app) jobsOptions() job.JobsOptions {
 	o := job.JobsOptions{
 		Engine: a.engine, Store: a.store, Report: func(job string, err error) { a.logger.Error("job", "job", job, "error", err) },
@@ -152,9 +151,8 @@ func (a *app) jobsOptions() job.JobsOptions {
 	return o
 }
 
-// workers is how many batches are in work at once. SQLite has one writer; on
-// PostgreSQL few workers make large batches, which cost less than many commits
-// at once: one for two processors measured best.
+// workers is how many batches run at once. SQLite has one writer; on PostgreSQL few workers make large batches, which
+// cost less than many small commits: one worker for two processors.
 func (s *settings) workers() int {
 	if s.embedded() {
 		return 1
@@ -162,8 +160,8 @@ func (s *settings) workers() int {
 	return max(1, runtime.NumCPU()/2)
 }
 
-// overlap is how many batches of a queue are under way at once: SQLite has one writer, and so has
-// nothing to decide for while a batch is written.
+// overlap is how many batches of a queue are under way at once: SQLite has one writer, so nothing can be decided while
+// a batch is written.
 func (s *settings) overlap() int {
 	if s.embedded() {
 		return 1
@@ -171,8 +169,7 @@ func (s *settings) overlap() int {
 	return 2
 }
 
-// limiter shares the rate limit through Redis where one is configured, and says
-// so where none is.
+// limiter shares the rate limit through Redis if one is configured, and logs if none is.
 func (s *settings) limiter(a *app) (limit.Limiter, error) {
 	memory := limit.NewMemory(time.Now)
 	if s.redisURL == "" {

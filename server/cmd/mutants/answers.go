@@ -1,6 +1,6 @@
 package main
 
-// answers are what is written by hand of the contract's types, and what is masked.
+// answers are mutants of the hand-written encoders of the contract's types, and of masking.
 var answers = []mutant{
 	{
 		about: "a page of coupons leaves the pool out", file: "server/page_answer.go",

@@ -1,6 +1,6 @@
 package main
 
-// features are purchases, coupons, rewards, tiers, challenges and campaigns.
+// features are mutants of purchases, coupons, rewards, tiers, challenges and campaigns.
 var features = []mutant{
 	{
 		about: "what was promised stays promised after the acceptance", file: "server/loyalty/purchase/purchase.go",

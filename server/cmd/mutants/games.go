@@ -1,6 +1,6 @@
 package main
 
-// games are wheels, contests and quizzes, offers, friends who were brought, and the work of the clock.
+// games are mutants of wheels, contests and quizzes, offers, referrals, and the work of the clock.
 var games = []mutant{
 	{
 		about: "the limit of a wheel is for ever, not for its period", file: "server/loyalty/game/wheel.go",

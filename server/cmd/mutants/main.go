@@ -1,6 +1,6 @@
 // Command mutants breaks the rules, the store and the signatures in one place at a time and runs the tests that should
-// see it. Nothing is changed on the disk: the compiler is told to read other texts for some files (go test -overlay).
-// A mutant that no test sees is a hole in the suite, unless the table says why it makes no difference.
+// detect it. Nothing is changed on the disk: the compiler reads other texts for some files (go test -overlay). A mutant
+// that no test detects is a hole in the suite, unless the table says why it makes no difference.
 package main
 
 import (
@@ -56,8 +56,8 @@ type options struct {
 	folder  string
 }
 
-// run tries the mutants and prints a line of a table for each. It fails where one survived that should not, and before
-// anything runs where a text is not in its file any more.
+// run tries the mutants and prints a line of a table for each. It fails if an unexpected one survived, and before
+// running anything if a text is missing in its file.
 func (o options) run(list []*mutant) (err error) {
 	var faults []string
 	var packages []string
@@ -78,7 +78,7 @@ func (o options) run(list []*mutant) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(o.folder)) }()
-	files, alone, err := weave(list) // one set for all programs, so that what they share is compiled once
+	files, alone, err := weave(list) // one set for all programs, so that shared packages are compiled once
 	if err != nil {
 		return err
 	}
@@ -110,8 +110,8 @@ func (o options) run(list []*mutant) (err error) {
 	return nil
 }
 
-// program tries the mutants that the tests of one package should see. The tests have to pass with none of them alive:
-// else nothing would be known.
+// program tries the mutants that the tests of one package should detect. First the tests must pass without any mutant,
+// or the results would mean nothing.
 func (o options) program(pkg string, list []*mutant, files map[string][]byte, alone map[*mutant]bool, tell func(*mutant, outcome, time.Duration)) error {
 	binary, err := o.build(pkg, files)
 	if err != nil {
@@ -141,7 +141,7 @@ func (o options) program(pkg string, list []*mutant, files map[string][]byte, al
 	return nil
 }
 
-// build makes a test program in which some files have other texts.
+// build builds a test program with other texts for some files.
 func (o options) build(pkg string, files map[string][]byte) (string, error) {
 	own, err := os.MkdirTemp(o.folder, "")
 	if err != nil {
@@ -173,7 +173,7 @@ func (o options) build(pkg string, files map[string][]byte) (string, error) {
 	return binary, nil
 }
 
-// test runs tests of a program with the seed that make test has, and one mutant alive; 0: none.
+// test runs tests of a program with the seed of make test and one active mutant; 0: none.
 func (o options) test(pkg, binary, run string, number int) (string, error) {
 	cmd := exec.CommandContext(context.Background(), binary, "-test.v", "-test.failfast", "-test.timeout", o.timeout.String(), "-test.run", run)
 	cmd.Dir, cmd.Env = pkg, append(os.Environ(), "RAPID_SEED=1", fmt.Sprint(alive, "=", number))

@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// mutant is one place that is broken, and the tests that should see it.
+// mutant is one broken place, and the tests that should detect it.
 type mutant struct {
 	about    string // what is broken, as a sentence about the behaviour
 	file     string // from the root of the module
-	old, new string // the exact text, which is there once, and what stands there instead
-	pkg, run string // the tests, as go test -run takes them
+	old, new string // the exact text, which occurs once, and its replacement
+	pkg, run string // the tests, for go test -run
 	same     string // why no test can tell the difference; empty: one must
 
 	number int // in the table
 }
 
-// text is the file as it is. It fails where the text to break is not there once.
+// text is the original file. It fails unless the text to break occurs exactly once.
 func (m *mutant) text() ([]byte, error) {
 	text, err := os.ReadFile(m.file)
 	if err != nil {
@@ -30,13 +30,13 @@ func (m *mutant) text() ([]byte, error) {
 	return text, nil
 }
 
-// source is the file with the place broken.
+// source is the file with the broken place.
 func (m *mutant) source() ([]byte, error) {
 	text, err := m.text()
 	return []byte(strings.Replace(string(text), m.old, m.new, 1)), err
 }
 
-// outcome is what the tests said of a mutant.
+// outcome is the result of the tests for a mutant.
 type outcome struct {
 	seenBy string // the first test that failed; empty: the mutant survived
 	err    error  // it was not tried
@@ -57,11 +57,11 @@ func (o outcome) told(m *mutant) string {
 var (
 	failLine = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
 	passLine = regexp.MustCompile(`(?m)^--- PASS: `)
-	// A test that never ends, or takes the process along, was seen as well.
+	// A test that never ends, or crashes the process, counts as detecting.
 	fatalLine = regexp.MustCompile(`(?m)^(?:panic: test timed out|panic: .*|fatal error: .*)`)
 )
 
-// verdict reads what a test program said. err is how it ended.
+// verdict reads the output of a test program. err is how it ended.
 func verdict(said string, err error) outcome {
 	switch name := deepest(said); {
 	case err == nil && !passLine.MatchString(said):

@@ -1,15 +1,16 @@
 package main
 
-// The rooms whose tests see most of the mutants.
+// The packages whose tests detect most of the mutants.
 const (
 	pointsRoom = "server/loyalty/points"
 	actionRoom = "server/loyalty/action"
 )
 
-// stories are the scenarios of some files, on the embedded database: what rules decide does not depend on the database.
+// stories are the scenarios of some files, on the embedded database: the rules' decisions do not depend on the
+// database.
 func stories(files string) string { return "TestScenarios/^(" + files + ")$/./^sqlite$" }
 
-// points is the arithmetic of the ledger.
+// points are mutants of the ledger's arithmetic.
 var points = []mutant{
 	{
 		about: "a lot that never expires is spent first", file: "server/loyalty/points/book.go",
@@ -61,7 +62,7 @@ var points = []mutant{
 	},
 }
 
-// rules is the engine: what becomes of one submission, and of a batch.
+// rules are mutants of the engine: the handling of one submission, and of a batch.
 var rules = []mutant{
 	{
 		about: "the state of a customer is no gate", file: "server/loyalty/engine/gates.go",

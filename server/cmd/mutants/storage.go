@@ -2,10 +2,10 @@ package main
 
 const storeRoom = "store"
 
-// suite is a part of what both databases must do.
+// suite is a part of the test suite of both databases.
 func suite(parts string) string { return "TestSuite/./^(" + parts + ")$" }
 
-// storage is the store, on both databases.
+// storage are mutants of the store, on both databases.
 var storage = []mutant{
 	{
 		about: "figures are written over those of another batch", file: "store/columns_customer.go",
@@ -118,7 +118,7 @@ var storage = []mutant{
 	},
 }
 
-// signatures is what is accepted as a signed request.
+// signatures are mutants of the check of signed requests.
 var signatures = []mutant{
 	{
 		about: "the secret that stands for an unknown key is accepted", file: "signing/verify.go",

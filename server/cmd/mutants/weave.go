@@ -11,14 +11,14 @@ import (
 	"strings"
 )
 
-// Building a test program takes much longer than running a few tests, so that all mutants of a program are built into
-// one: each is a copy of its function, broken, and the function itself begins by asking which mutant is alive. Of SQL the
-// text asks. What stands elsewhere is built by itself.
+// Building a test program takes much longer than running a few tests, so all mutants of a program are built into one.
+// Each is a broken copy of its function, and the function itself begins by asking which mutant is active. For SQL, the
+// text asks. A mutant elsewhere is built alone.
 
-// alive is the environment's name for the mutant that is alive; the programs of tests hand it on.
+// alive is the environment variable with the active mutant; test programs pass it on.
 const alive = "LOYALTY_MUTANT"
 
-// asks is what each package with mutants gets besides.
+// asks is the code that each package with mutants gets in addition.
 const asks = `package %s
 
 import "os"
@@ -33,7 +33,7 @@ func mutantText(number, whole, broken string) string {
 }
 `
 
-// edit puts text in the place of a part of a file.
+// edit replaces a part of a file with text.
 type edit struct {
 	from, to int
 	text     string
@@ -57,10 +57,10 @@ func readFile(path string, text []byte) (*woven, error) {
 	return &woven{path: path, pkg: f.Name.Name, text: text, file: f, asked: map[*ast.FuncDecl][]string{}}, nil
 }
 
-// offset is where a position is in the text: the file is the only one of its set.
+// offset is the place of a position in the text: the file is the only one of its set.
 func (w *woven) offset(p token.Pos) int { return int(p - w.file.FileStart) }
 
-// function is the one that has a part of the text in its body; nil: none has.
+// function is the function with a part of the text in its body; nil if there is none.
 func (w *woven) function(from, to int) *ast.FuncDecl {
 	for _, d := range w.file.Decls {
 		f, ok := d.(*ast.FuncDecl)
@@ -71,7 +71,7 @@ func (w *woven) function(from, to int) *ast.FuncDecl {
 	return nil
 }
 
-// add weaves a mutant in; false: it is neither inside a function nor in the text of a variable.
+// add weaves a mutant in; false if it is neither inside a function nor in the text of a variable.
 func (w *woven) add(m *mutant) bool {
 	from := strings.Index(string(w.text), m.old)
 	to := from + len(m.old)
@@ -116,7 +116,7 @@ func (w *woven) literal(from, to int) (found bool) {
 	return found
 }
 
-// nameAll gives names to the parameters of a function that have none: its copies are called with them.
+// nameAll names the unnamed parameters of a function, because the call of its copies passes them.
 func (w *woven) nameAll(f *ast.FuncDecl) {
 	fields := slices.Clone(f.Type.Params.List)
 	if f.Recv != nil {
@@ -138,7 +138,7 @@ func (w *woven) nameAll(f *ast.FuncDecl) {
 	}
 }
 
-// call is how a function calls its copy.
+// call is the code by which a function calls its copy.
 func (w *woven) call(f *ast.FuncDecl, copied string) string {
 	var args, types []string
 	for _, p := range f.Type.Params.List {
@@ -163,7 +163,7 @@ func (w *woven) call(f *ast.FuncDecl, copied string) string {
 	return copied + "(" + strings.Join(args, ", ") + ")"
 }
 
-// source is the file with its mutants in it.
+// source is the file with its mutants.
 func (w *woven) source() []byte {
 	for f, cases := range w.asked {
 		at := w.offset(f.Body.Lbrace) + 1
@@ -177,7 +177,7 @@ func (w *woven) source() []byte {
 	return []byte(text + w.copies.String())
 }
 
-// weave gives the files with all mutants in them that can be, and the mutants that cannot.
+// weave returns the files with all mutants that can be woven in, and the mutants that cannot.
 func weave(list []*mutant) (files map[string][]byte, alone map[*mutant]bool, err error) {
 	alone = map[*mutant]bool{}
 	byPath := map[string]*woven{}

@@ -1,6 +1,5 @@
-// Command torture runs the test plan row by row and prints what came of each row
-// beside what is expected of it. A row whose tests could not be run is a failed
-// row, never a passed one.
+// Command torture runs the test plan row by row and prints the result of each row beside the expected one. A row whose
+// tests could not be run has failed.
 package main
 
 import (
@@ -112,8 +111,8 @@ var (
 	skipLine   = regexp.MustCompile(`(?m)^\s*--- SKIP: (\S+)`)
 )
 
-// test runs a target at the chosen length. That nothing was run is a failure: a
-// renamed test must not leave the plan unseen.
+// test runs a target at the chosen length. It fails if no test ran: a renamed test must not drop out of the plan
+// unnoticed.
 func (o options) test(t target) ([]string, error) {
 	args := []string{"test", t.pkg, "-run", t.run, "-v", "-count", "1", "-timeout", o.timeout.String()}
 	env := []string{"LOYALTY_TORTURE=" + strconv.Itoa(o.scale)}
@@ -143,9 +142,8 @@ func (o options) test(t target) ([]string, error) {
 	return figures, nil
 }
 
-// unguided is how many executions without the coverage of the code come to one with it.
-// What measures coverage makes an execution ten times dearer, in packages that need much
-// code a thousand times, and what it finds new is kept for the others to change.
+// unguided is how many executions without coverage there are for one with it. Measuring coverage makes an execution
+// many times slower; the inputs that it finds are kept for the other executions to mutate.
 const unguided = 1000
 
 // fuzz runs every fuzz target that a target names, one after the other.
@@ -181,9 +179,8 @@ func (o options) fuzz(t target) (figures []string, err error) {
 	return figures, err
 }
 
-// fuzzOne runs a fuzz target: a thousandth of the executions look for inputs that reach new
-// code and keep them in the build cache, the others change what was found. The package's tests
-// are built into binary for these.
+// fuzzOne runs a fuzz target: one in unguided executions looks for inputs that reach new code and stores them in the
+// build cache, the others mutate these. The package's tests are built into binary for the latter.
 func (o options) fuzzOne(pkg, dir, name, binary string) error {
 	guided := max(o.execs/unguided, 1)
 	_, err := o.run("go", nil, "", "test", pkg, "-run", "xxx", "-fuzz", "^"+name+"$",
@@ -204,8 +201,7 @@ func (o options) fuzzOne(pkg, dir, name, binary string) error {
 	return err
 }
 
-// run runs a program, in a folder if one is named, and gives what it printed to standard
-// output; all it says goes to the log.
+// run runs a program, in a folder if one is named, and returns its standard output; all of its output goes to the log.
 func (o options) run(program string, env []string, dir string, args ...string) ([]byte, error) {
 	var said bytes.Buffer
 	c := exec.Command(program, args...)

@@ -3,9 +3,9 @@ package main
 // row is one line of the plan: what is tried, at full length, and by which tests.
 type row struct {
 	id      string
-	what    string // tried, and what is expected of it
+	what    string // the trial and its expected result
 	targets []target
-	missing string // why there is no test; empty where there is
+	missing string // why there is no test; empty if there is one
 }
 
 // target is some tests of one package.
@@ -23,8 +23,7 @@ const (
 	store   = "./store"
 )
 
-// plan is the whole test plan, row by row. Figures are those of the full length,
-// -scale 500.
+// plan is the whole test plan, row by row. Figures are those of the full length, -scale 500.
 var plan = []row{
 	{id: "R1", what: "the program killed 500 times under load, both databases: 100,000 acknowledgements, 0 lost, 0 doubled",
 		targets: []target{{pkg: program, run: "^TestFaultKill(OfACrowd)?$"}}},

@@ -12,7 +12,7 @@ type tierRecalculationData struct {
 }
 
 // tier_recalculation computes the figures of a structure again from the customer's journal. The job tiers submits it
-// for every customer whom a changed structure may place in another tier.
+// for every customer that a changed structure may place in another tier.
 var tierRecalculation = engine.Action[tierRecalculationData]{
 	Name: "tier_recalculation", Standing: engine.Earner,
 	Needs: func(_ tierRecalculationData, n *loyalty.CustomerNeeds) {

@@ -160,8 +160,8 @@ func traceChallenge(r *engine.Run, c *Challenge, verdict, reason string, n int64
 	}
 }
 
-// Reset sets a customer's progress in a challenge back to 0, on an event; completions stay. It fails with ErrChallengeNotFound and
-// ErrNotResetable.
+// Reset sets a customer's progress in a challenge back to 0, on an event; completions stay. It fails with
+// ErrChallengeNotFound and ErrNotResetable.
 func Reset(r *engine.Run, e *loyalty.Event, id string) error {
 	c := Challenges.Of(r.Programme)[id]
 	if c == nil {

@@ -9,10 +9,8 @@ import (
 
 const noResult = "%s has no result: it divides by zero or is too large"
 
-// calculate is + - * / % of numbers, + - of durations, and the sums and
-// differences of instants.
-// Kinds are told apart here and not when it runs, so that 3 days and 3 points cannot be
-// added by mistake.
+// calculate is + - * / % of numbers, + - of durations, and the sums and differences of instants. Kinds are checked at
+// compilation, so that 3 days and 3 points cannot be added by mistake.
 func (c *compiler) calculate(n ast.Node, operator string, left, right term) (term, error) {
 	result, err := number, error(nil)
 	switch {
@@ -48,11 +46,10 @@ func (c *compiler) calculate(n ast.Node, operator string, left, right term) (ter
 	}}, nil
 }
 
-// operations compute with numbers; instants and durations count as exact ones.
-// False: it divides by zero or leaves the range.
+// operations compute with numbers; instants and durations count as exact ones. False: the operation divides by zero or
+// leaves the range.
 var operations = map[string]func(a, b value) (value, bool){
-	// The sum of whole numbers wraps around where it is too large: then it has gone the
-	// wrong way.
+	// A sum of whole numbers that is too large wraps around, which shows in its direction.
 	"+": func(a, b value) (value, bool) {
 		if sum := a.n + b.n; whole(a, b) {
 			return integer(sum), (sum > a.n) == (b.n > 0)
@@ -73,7 +70,7 @@ var operations = map[string]func(a, b value) (value, bool){
 	},
 	"/": func(a, b value) (value, bool) { return rounded(a.float() / b.float()) },
 	"%": func(a, b value) (value, bool) {
-		// by -1 nothing is ever left, and the smallest integer cannot be divided by it
+		// a division by -1 leaves no remainder, and the smallest integer cannot be divided by it
 		if !whole(a, b) || b.n == 0 || b.n == -1 {
 			return integer(0), whole(a, b) && b.n == -1
 		}
@@ -81,7 +78,7 @@ var operations = map[string]func(a, b value) (value, bool){
 	},
 }
 
-// whole reports whether both count exactly. Instants and durations always do.
+// whole reports whether both values are exact. Instants and durations always are.
 func whole(a, b value) bool { return a.kind != number || a.exact && b.exact }
 
 // product multiplies in 128 bits and reports whether the result fits into 63.
@@ -90,7 +87,7 @@ func product(a, b int64) (value, bool) {
 	return integer(a * b), high == 0 && low <= math.MaxInt64
 }
 
-// magnitude is the number without its sign; the smallest integer has one too, as unsigned.
+// magnitude is the number without its sign, unsigned, so that it exists for the smallest integer too.
 func magnitude(n int64) uint64 {
 	if n < 0 {
 		return -uint64(n)
@@ -98,8 +95,7 @@ func magnitude(n int64) uint64 {
 	return uint64(n)
 }
 
-// rounded keeps six digits after the point, so that 0.7 + 0.1 is 0.8 as a
-// person would have it. Money has four at most.
+// rounded keeps six digits after the point, so that 0.7 + 0.1 is 0.8 as people expect. Money has four at most.
 func rounded(f float64) (value, bool) {
 	const digits, most = 1e6, 1e9
 	if math.Abs(f) < most {

@@ -9,8 +9,7 @@ import (
 	"github.com/expr-lang/expr/ast"
 )
 
-// function is one that takes values of fixed kinds. It is absent where one of
-// them is.
+// function is a function with parameters of fixed kinds. Its result is absent if an argument is.
 type function struct {
 	takes []kind
 	gives kind
@@ -34,8 +33,7 @@ var functions = map[string]function{
 	"number":  {[]kind{text}, number, func(f *frame, a, _ value) value { return f.number(a) }},
 }
 
-// rounding makes a function that gives whole numbers; what is exact is whole already and
-// keeps all its digits.
+// rounding makes a function that returns whole numbers; an exact number is whole already and keeps all its digits.
 func rounding(do func(float64) float64) function {
 	return function{[]kind{number}, number, func(_ *frame, a, _ value) value {
 		if a.exact {
@@ -61,7 +59,7 @@ func period(unit time.Duration) function {
 	}}
 }
 
-// pick gives one of two values as it was, exact or not: min and max must not round.
+// pick returns one of two values unchanged, exact or not: min and max must not round.
 func pick(a, b value, first bool) value {
 	if first {
 		return a
@@ -69,8 +67,7 @@ func pick(a, b value, first bool) value {
 	return b
 }
 
-// date reads a day, which means its beginning in the programme's time zone, or
-// an instant.
+// date reads a day, which means its beginning in the programme's time zone, or an instant.
 func (f *frame) date(s string) value {
 	t, ok := parseDate(s, f.location())
 	if !ok {
@@ -79,8 +76,7 @@ func (f *frame) date(s string) value {
 	return instantOf(t)
 }
 
-// parseDate reads the three forms in which dates are written by hand. One without a zone
-// is meant where the programme is.
+// parseDate reads the three usual forms of dates. A date without a zone is in the programme's.
 func parseDate(s string, in *time.Location) (time.Time, bool) {
 	for _, layout := range []string{time.DateOnly, time.RFC3339Nano, "2006-01-02T15:04:05.999999999"} {
 		if t, err := time.ParseInLocation(layout, s, in); err == nil {
@@ -90,7 +86,7 @@ func parseDate(s string, in *time.Location) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// number reads a number that came as text; what is a number already stays.
+// number reads a number that was sent as text; a number stays as it is.
 func (f *frame) number(v value) value {
 	if v.kind == text {
 		v = parseNumber(v.s)
@@ -101,7 +97,7 @@ func (f *frame) number(v value) value {
 	return v
 }
 
-// call is a function by its name.
+// call compiles a call of a function by its name.
 func (c *compiler) call(n ast.Node, name string, args []ast.Node) (term, error) {
 	if _, ok := quantifiers[name]; ok {
 		return c.quantify(n, name, args)
@@ -132,9 +128,8 @@ func (c *compiler) call(n ast.Node, name string, args []ast.Node) (term, error) 
 	return term{node: n, kind: fn.gives, eval: apply(fn, evals[0], evals[1])}, nil
 }
 
-// argument compiles one argument. number takes what is a number already, because an
-// attribute may be sent as either; a date that is written out is read now, so that a slip
-// is told to whoever writes it.
+// argument compiles one argument. The function number accepts a number, because an attribute may be sent as either. A
+// literal date is read now, so that the author of the condition is told about a mistake.
 func (c *compiler) argument(name string, arg ast.Node, k kind) (term, error) {
 	t, err := c.term(arg)
 	if err != nil {
@@ -151,8 +146,8 @@ func (c *compiler) argument(name string, arg ast.Node, k kind) (term, error) {
 	return c.want(t, k)
 }
 
-// apply calls a function with one or two arguments. Most have one: a slice for each call
-// would be memory for each line.
+// apply calls a function with one or two arguments. Most have one: a slice for each call would allocate memory for each
+// line.
 func apply(fn function, first, second evaluator) evaluator {
 	return func(f *frame) value {
 		a, b := first(f), value{}

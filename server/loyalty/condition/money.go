@@ -7,13 +7,13 @@ var moneyFields = map[string]bool{
 	"shipping": true, "amount": true, "value": true,
 }
 
-// currencyField is the attribute and the fact that tells what an amount is in.
+// currencyField is the attribute and the fact with the currency of an amount.
 const currencyField = "currency"
 
 // IsMoney reports whether a fact or an attribute of this name is an amount of money.
 func IsMoney(name string) bool { return moneyFields[name] }
 
-// spot notes what a condition asks about money: an amount, or what it is in.
+// spot records what a condition reads about money: an amount, or its currency.
 func (c *compiler) spot(name string) {
 	switch {
 	case name == currencyField:
@@ -23,6 +23,6 @@ func (c *compiler) spot(name string) {
 	}
 }
 
-// BlindToCurrency reports whether the condition looks at an amount of money and at no currency: then
-// 5,000 forints are as much to it as 5,000 euros.
+// BlindToCurrency reports whether the condition reads an amount of money but no currency: it then treats 5,000 forints
+// like 5,000 euros.
 func (c *Condition) BlindToCurrency() bool { return c != nil && c.money && !c.currency }

@@ -8,15 +8,13 @@ import (
 	"github.com/expr-lang/expr/ast"
 )
 
-// Case counts, as in an equality; lower and upper are there for those who do not want it
-// to.
+// Searches respect case, as an equality does; lower and upper are there to ignore it.
 var searches = map[string]func(s, part string) bool{
 	"contains": strings.Contains, "startsWith": strings.HasPrefix, "endsWith": strings.HasSuffix,
 }
 
-// search is contains, startsWith and endsWith. Of a list they are refused although the
-// syntax allows them: a writer who asks whether a list contains a text nearly always means
-// in, and would get no answer when the condition runs.
+// search is contains, startsWith and endsWith. They are refused on a list although the syntax allows them: the author
+// nearly always means in, and the condition would never hold when it runs.
 func (c *compiler) search(n *ast.BinaryNode, left, right term) (term, error) {
 	if left.kind == list {
 		return term{}, c.fault(n, "%s is a list; ask whether something is in it", describe(left.node))
@@ -31,8 +29,8 @@ func (c *compiler) search(n *ast.BinaryNode, left, right term) (term, error) {
 	l, r, found := left.eval, right.eval, searches[n.Operator]
 	return term{node: n, kind: truth, eval: func(f *frame) value {
 		s, part := l(f), r(f)
-		// A long text costs more steps than a short one: texts come from callers, and a
-		// condition is judged for each line.
+		// A long text costs more steps than a short one: texts come from callers, and a condition is evaluated for each
+		// line.
 		if s.kind == absent || part.kind == absent || !f.step(1+len(s.s)/textStep) {
 			return nothing
 		}
@@ -40,15 +38,14 @@ func (c *compiler) search(n *ast.BinaryNode, left, right term) (term, error) {
 	}}, nil
 }
 
-// The size of a pattern, and what it costs: an instruction for every byte, at
-// worst.
+// The largest pattern, and its largest cost: one instruction for every byte of the text.
 const (
 	maxPattern      = 200 // bytes
 	maxInstructions = 1000
 )
 
-// matches compares a text with a pattern that is written out. Patterns are no facts: they
-// are compiled once, and what they cost is known before the condition is stored.
+// matches compares a text with a literal pattern. Patterns are not facts: they are compiled once, and their cost is
+// known before the condition is stored.
 func (c *compiler) matches(n *ast.BinaryNode, of term) (term, error) {
 	written, ok := n.Right.(*ast.StringNode)
 	if !ok {
@@ -77,8 +74,7 @@ func (c *compiler) matches(n *ast.BinaryNode, of term) (term, error) {
 	}}, nil
 }
 
-// instructions counts what a pattern is compiled to. Its length does not tell:
-// (a{1000}){1000} is short.
+// instructions counts the instructions that a pattern compiles to. Its length does not tell: (a{1000}){1000} is short.
 func instructions(pattern string) (int, error) {
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {

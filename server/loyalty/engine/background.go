@@ -154,9 +154,9 @@ func settled(r *loyalty.Result) (n int) {
 	return n
 }
 
-// settleSome locks some customers for whom something is due and settles them in one transaction. Customers whose rules
-// need more rows than were loaded, and customers who could not be written together, are settled one by one. That finds
-// nothing to do if another writer was faster.
+// settleSome locks some customers with due effects and settles them in one transaction. Customers whose rules need more
+// rows than were loaded, and customers who could not be written together, are settled one by one. That finds nothing to
+// do if another writer was faster.
 func (e *Engine) settleSome(ctx context.Context, passed []loyalty.ID, most int) ([]*Ticket, error) {
 	if err := e.trusted(); err != nil {
 		return nil, err
@@ -214,7 +214,7 @@ func (e *Engine) membership(list string, gone bool) *Ticket {
 }
 
 // Remind runs a rule on customers without a submitted event, and the reactions to the events that the rule writes. It
-// does not count as activity of the customers. done is the number of customers for whom it wrote an event.
+// does not count as activity of the customers. done is the number of customers that got an event.
 func (e *Engine) Remind(ctx context.Context, customers []loyalty.ID, rule func(*Run) error) (done int, failed []error, err error) {
 	release, err := e.hold()
 	if err != nil {

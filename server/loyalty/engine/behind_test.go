@@ -8,8 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestBehind: beside a crowd pieces are small and rest behind each but the last; beside nobody
-// they are whole and do not.
+// TestBehind: beside a crowd pieces are small and each is followed by a rest; without one they are whole and are not.
 func TestBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &Engine{lanes: []*lane{newLane(make(chan waiting, 2*crowdCallers), MaxBatch, 1, newFlights())}}

@@ -11,7 +11,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// remembered puts customers, the first of whom is 0.
+// remembered puts customers; the first one is 0.
 func (k *kept) remembered(from, to int) {
 	for i := from; i < to; i++ {
 		name := fmt.Sprint(i)
@@ -27,7 +27,7 @@ func (k *kept) asked(names ...string) *loyalty.Loaded {
 	return k.find(&n)
 }
 
-// TestKeptAreBounded: who was used last stays, and nobody is counted twice.
+// TestKeptAreBounded: the customer used last stays, and none is counted twice.
 func TestKeptAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := kept{most: 10 * (customerBytes + 1)}

@@ -27,8 +27,8 @@ func TestQueueThatIsFull(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// TestCallersWhoLeave: nobody takes a submission whose caller left, who is told that nothing was done;
-// of one that a worker had taken it is not known what becomes.
+// TestCallersWhoLeave: if a caller leaves, no worker takes its submission, and the caller is told that nothing was
+// done; if a worker had taken it, its outcome is unknown.
 func TestCallersWhoLeave(t *testing.T) {
 	for name, c := range map[string]struct {
 		taken bool

@@ -49,8 +49,8 @@ func (s *shop) failures(o loyalty.BulkOperation) (list []string) {
 
 var mug = things{{"rewards/reward", "mug", `{"title":{"en":"Mug"},"type":"physical","points":5}`}}
 
-// Two nodes that both think the job is theirs work on the same operation: everybody
-// has one claim and is counted once.
+// Two nodes that both think the job is theirs work on the same operation: each customer has one claim and is counted
+// once.
 func TestBulkTwoNodes(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		s := newShop(t, url, nil)
@@ -103,7 +103,7 @@ func TestBulkTwoNodes(t *testing.T) {
 	})
 }
 
-// A fault in one item's rules ends that item, is told, and stops nobody else.
+// A fault in one item's rules ends that item, is reported, and stops no other item.
 func TestBulkFault(t *testing.T) {
 	t.Cleanup(job.AddBulkTask("greet", func(r *engine.Run) error {
 		if r.Customer.Name == "member-1" {
@@ -155,7 +155,7 @@ func TestBulkDatabaseAway(t *testing.T) {
 		for i := range engine.MaxBatch + 2 {
 			names = append(names, member(i))
 		}
-		o := s.begin(loyalty.BulkListAdd, "spring", names...) // nobody of them exists
+		o := s.begin(loyalty.BulkListAdd, "spring", names...) // none of them exists
 		_, failed, _, err := s.jobs().WorkBulk(ctx)
 		require.NoError(t, err)
 		require.EqualValues(t, 1, failed)

@@ -164,8 +164,8 @@ func TestFillPool(t *testing.T) {
 	})
 }
 
-// Codes are handed out in the order in which they were asked for, also when the clock
-// of whoever adds them is behind, or a later call is faster.
+// Codes are handed out in the order of the requests, even if the clock of the node that adds them is behind, or a later
+// call is faster.
 func TestFillKeepsTheOrder(t *testing.T) {
 	eachDesk(t, 1, func(t *testing.T, c *desk) {
 		c.entity("coupons/pool", "spring", fiveOff)

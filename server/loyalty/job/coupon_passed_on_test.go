@@ -12,8 +12,8 @@ import (
 
 const giftCards = `{"name":"Cards","source":"uploaded","coupon":{"type":"gift_card","value":50,"currency":"EUR"}}`
 
-// A gift card of a pool that was used once and then passed on stays with its receiver when that use
-// is taken back, whoever takes it back and however: it was nobody's before, and is theirs now.
+// A gift card of a pool that was used once and then passed on stays with its receiver when that use is taken back, by
+// any customer and any event: before the use it had no holder, and now it is the receiver's.
 func TestUseTakenBackOfACardThatWasPassedOn(t *testing.T) {
 	const first, second = "member-1001", "member-1002"
 	bought := `{"transaction_id":"T1","total":10,"coupon_code":"CARD-1"}`

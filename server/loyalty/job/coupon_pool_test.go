@@ -47,7 +47,7 @@ func claimOf(customer, reward string) loyalty.Submission {
 	return loyalty.Submission{Customer: customer, Action: "reward_claim", Operation: true, Data: fmt.Appendf(nil, `{"reward":%q}`, reward)}
 }
 
-// claimAll has everybody claim at once, over all engines, and gives the codes.
+// claimAll lets all customers claim at once, over all engines, and gives the codes.
 func (c *desk) claimAll(customers []string, reward string) (codes []string, failed []error) {
 	var mu sync.Mutex
 	var wait sync.WaitGroup
@@ -298,8 +298,7 @@ func TestAddCodesOnce(t *testing.T) {
 	})
 }
 
-// An upload and the same codes given by events at once: every code has one owner,
-// and whoever came second is told.
+// An upload and the same codes given by events at once: every code has one owner, and the second one is refused.
 func TestUploadMeetsEvents(t *testing.T) {
 	eachDesk(t, 1, func(t *testing.T, c *desk) {
 		c.entity("coupons/pool", "spring", fiveOff)

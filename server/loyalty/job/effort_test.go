@@ -77,8 +77,8 @@ func TestRulesHaveABudget(t *testing.T) {
 	})
 }
 
-// TestHeavyAndLight: submissions that are decided apart and those in the common queue
-// agree about one customer, whoever of them is first.
+// TestHeavyAndLight: submissions that are decided apart and those in the common queue agree about one customer, in
+// either order.
 func TestHeavyAndLight(t *testing.T) {
 	eachShop(t, modules{"incentivized_purchase": `{"rate":1}`}, func(t *testing.T, s *shop) {
 		s.enrol("ada")
@@ -126,9 +126,8 @@ func (b *breaking) Within(ctx context.Context, n loyalty.Needs, work func(*loyal
 	return err
 }
 
-// TestPanicsEndTheirBatch: a fault of ours fails the submission that came upon it and
-// nobody else; once something may have been written its outcome is unknown, and it
-// is not done a second time.
+// TestPanicsEndTheirBatch: a fault of ours fails only the submission that caused it; once something may have been
+// written its outcome is unknown, and it is not done a second time.
 func TestPanicsEndTheirBatch(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		faulty := &breaking{}

@@ -31,7 +31,7 @@ func TestDueOnLoad(t *testing.T) {
 		due := s.customer("ada").DueAt
 		require.Equal(t, shopOpens.Add(25*time.Hour), due, "the first acceptance")
 
-		s.wait(240 * time.Hour) // everybody slept
+		s.wait(240 * time.Hour) // all nodes slept
 		before := len(s.events(id))
 		o := s.must("ada", "visit", `{"url":"https://shop.test/"}`)
 		require.Equal(t, points.Figures{Score: 110, Spent: 4, Expired: 106}, o.Customer.Figures)

@@ -61,9 +61,9 @@ func TestNodesFightOverACustomer(t *testing.T) {
 	})
 }
 
-// TestBulksShareCustomers: bulks of the same customers, and single events of theirs, are decided one after the
-// other in one process. Each would lose to another one otherwise, and be decided again; new customers in each
-// round, because those over whom several compete are soon locked from the start.
+// TestBulksShareCustomers: bulks of the same customers, and their single events, are decided one after the other in one
+// process. Otherwise each would conflict with another one and be decided again. Each round has new customers, because
+// contended ones are soon locked from the start.
 func TestBulksShareCustomers(t *testing.T) {
 	const callers, rounds = 4, 10
 	storetest.EachURL(t, func(t *testing.T, url string) {

@@ -353,8 +353,8 @@ func (c *town) remembered() {
 	c.must("storied-1", "reserve_points", `{"transaction_id":"S-9","points":2}`)
 }
 
-// goldenStory is what chance seldom brings: who, what, with what. A line without anybody
-// is a change of the season.
+// goldenStory is what chance seldom brings: customer, action, attributes. A line without a customer is a change of the
+// season.
 var goldenStory = [][3]string{
 	{"storied-1", "opt_in", `{"email":"s1@shop.test","first_name":"Ada"}`},
 	{"storied-2", "opt_in", `{"email":"s2@shop.test","referrer":"storied-1"}`},

@@ -116,7 +116,7 @@ func (h *chronicle) draw(t *rapid.T) said {
 	return e
 }
 
-// possible are the actions that may well succeed for somebody now, and the rest.
+// possible are the actions that may well succeed for some customer now, and the rest.
 func (h *chronicle) possible() (good, rest []string) {
 	for _, a := range slices.Sorted(maps.Keys(h.reached.about.weights)) {
 		if len(h.fit(a)) > 0 {
@@ -140,7 +140,7 @@ func (h *chronicle) known() []string {
 	return names
 }
 
-// fit are the customers for whom an action may well succeed.
+// fit are the customers with whom an action may well succeed.
 func (h *chronicle) fit(action string) (names []string) {
 	if m := plainModules[action]; m != "" && !h.world.rules.on(m) {
 		return nil
@@ -254,7 +254,7 @@ func (c *plainCustomer) used() (ids []string) {
 	return ids
 }
 
-// strangers are the names under which nobody is enrolled.
+// strangers are the names without an enrolled customer.
 func (h *chronicle) strangers() []string {
 	return slices.DeleteFunc(h.known(), func(name string) bool { return h.member(name).enrolled() })
 }
@@ -368,7 +368,7 @@ func (h *chronicle) drawCode(t *rapid.T, e said) string {
 	for _, code := range slices.Sorted(maps.Keys(h.world.coupons)) {
 		k := h.world.coupons[code]
 		if strings.HasPrefix(code, "$") && h.made[code] == "" {
-			continue // nobody was told it yet
+			continue // it was not told yet
 		}
 		rest = append(rest, code)
 		used := k.state == loyalty.CouponRedeemed || k.state == loyalty.CouponPartiallyRedeemed
@@ -432,7 +432,7 @@ func (h *chronicle) drawHeld(t *rapid.T, name string) int {
 	return liked(t, "held", good, append([]int{0}, slices.Sorted(maps.Keys(h.recorded))...))
 }
 
-// member is who has a name now; somebody with nothing where nobody does.
+// member is the customer that has a name now, or an empty one if none has it.
 func (h *chronicle) member(name string) *plainCustomer {
 	if i, known := h.world.names[name]; known {
 		return h.world.survivor(i)

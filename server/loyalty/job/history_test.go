@@ -217,7 +217,7 @@ func (h *chronicle) programmed(t require.TestingT, m modules) {
 	h.programme = p
 }
 
-// end lets everything come due, and looks at everybody.
+// end lets everything come due, and looks at all customers.
 func (h *chronicle) end(t require.TestingT) {
 	h.now = h.now.AddDate(3, 0, 0)
 	h.settle(t)
@@ -256,7 +256,7 @@ func (h *chronicle) expect(e said) expected {
 	return expected{c, h.world.told, err}
 }
 
-// single plays one event and compares everybody whom it could concern.
+// single plays one event and compares all customers that it could concern.
 func (h *chronicle) single(t logging, e said) {
 	h.tick()
 	sub := h.submission(t, e)
@@ -274,8 +274,8 @@ func (h *chronicle) single(t logging, e said) {
 	h.compare(t)
 }
 
-// foretold holds that a preview told what then happened. Customers whom the event began, all but so
-// many, have other ids in it.
+// foretold holds that a preview told what then happened. Customers that the event began, except a given number, have
+// other ids in it.
 func (h *chronicle) foretold(t require.TestingT, sub loyalty.Submission, tried, got loyalty.Result, known int) {
 	told := func(r loyalty.Result) (list []string) {
 		for i, line := range h.read(r.Outcome.Events) {
@@ -364,8 +364,8 @@ func (h *chronicle) read(all []loyalty.Event) (list []string) {
 	return list
 }
 
-// bulk plays some events in one transaction. At most one of them may begin a
-// customer: of two that begin at one instant nobody can tell which is older.
+// bulk plays some events in one transaction. At most one of them may begin a customer: of two that begin at one instant
+// it is undefined which is older.
 func (h *chronicle) bulk(t *rapid.T) {
 	h.tick()
 	begun := false
@@ -424,9 +424,9 @@ func (h *chronicle) job(t *rapid.T) {
 	h.settle(t)
 }
 
-// settle applies what is due for everybody, until nothing is. What one customer is
-// due may decide what another one gets, so where there are several they are settled
-// in a known order. Where the rules trigger each other without end, it stays due.
+// settle applies what is due for all customers, until nothing is. What one customer is due may decide what another one
+// gets, so where there are several they are settled in a known order. Where the rules trigger each other without end,
+// it stays due.
 func (h *chronicle) settle(t require.TestingT) {
 	h.tick()
 	stuck := map[int]bool{}
@@ -447,15 +447,15 @@ func (h *chronicle) settle(t require.TestingT) {
 	h.compare(t)
 }
 
-// othersDue says whether something is due for a customer of an earlier history of this database, whom
-// the job would settle by the rules of this one and count among its own.
+// othersDue says whether something is due for a customer of an earlier history of this database. The job would settle
+// that customer by this history's rules, and count it among its own.
 func (h *chronicle) othersDue(t require.TestingT) bool {
 	due, err := h.room.db.Due(context.Background(), h.now, 100)
 	require.NoError(t, err)
 	return slices.ContainsFunc(due, func(id loyalty.ID) bool { return !slices.Contains(h.ids, id) })
 }
 
-// due are the customers for whom something is due that can be done.
+// due are the customers with due effects that can be applied.
 func (h *chronicle) due(stuck map[int]bool) (list []int) {
 	for i, c := range h.world.all {
 		if d := h.world.due(c); !stuck[i] && !d.at.IsZero() && !d.at.After(h.now) {

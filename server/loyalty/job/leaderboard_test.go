@@ -75,15 +75,15 @@ func plainBefore(period string, day time.Time) time.Time {
 	return noon.AddDate(0, 0, -1)
 }
 
-// scored is a movement of somebody's score.
+// scored is a change of a customer's score.
 type scored struct {
 	by    loyalty.ID
 	at    time.Time
 	score int64
 }
 
-// scores reads from plain rows who answers for whom, whether they are active, and what
-// was scored. A merge moves points and scores nothing.
+// scores reads from plain rows the target of each customer's merges, which customers are active, and all scores. A
+// merge moves points and scores nothing.
 func (s *shop) scores() (answers map[loyalty.ID]loyalty.ID, active map[loyalty.ID]bool, all []scored) {
 	s.t.Helper()
 	answers, active = map[loyalty.ID]loyalty.ID{}, map[loyalty.ID]bool{}
@@ -128,9 +128,8 @@ func (s *shop) query(text string, scan func(*sql.Rows) error) {
 	require.NoError(s.t, rows.Err())
 }
 
-// recounts holds every board that a node shows against a plain recount of the
-// journal, and everybody's own rank against theirs; and for all time the score
-// against the customer's figures.
+// recounts compares every board that a node shows with a plain recount of the journal, each customer's own rank with
+// these boards, and for all time the score with the customer's figures.
 func (s *shop) recounts(l *leaderboard.Leaderboard, zone string) {
 	s.t.Helper()
 	loc, err := time.LoadLocation(zone)
@@ -197,8 +196,8 @@ func (s *shop) agree() {
 	require.Zero(s.t, below)
 }
 
-// TestLeaderboardOfHistories: whatever happens, and whoever counted before, every
-// board is what a plain recount of the journal gives (I10).
+// TestLeaderboardOfHistories: whatever happens, and whichever node counted before, every board is what a plain recount
+// of the journal gives (I10).
 func TestLeaderboardOfHistories(t *testing.T) {
 	eachFew(t, 6, 3, 1000, func(_ *testing.T, c *town) {
 		zone := oneOf(c, zones...)
@@ -347,8 +346,7 @@ func (s *shop) interrupted(after time.Duration) {
 	_, _, _ = s.db.Count(stopped, state.Generation, loyalty.NewBoardCalendar(s.clock(), time.UTC), 100)
 }
 
-// TestLeaderboardForgets: boards that nobody can read any more are deleted, with
-// what counts them.
+// TestLeaderboardForgets: boards that can no longer be read are deleted, with what counts them.
 func TestLeaderboardForgets(t *testing.T) {
 	eachShop(t, nil, func(t *testing.T, s *shop) {
 		s.must("member-1001", "opt_in", `{"email":"member-1001@shop.test"}`)

@@ -15,7 +15,7 @@ type modelCoupon struct {
 	code, kind, pool, reward, product string
 	value, balance                    int64
 	state                             loyalty.CouponState
-	owner                             int // −1: nobody
+	owner                             int // −1: none
 	claimed, redeemed, expires        time.Time
 	uses                              []modelUse
 }
@@ -108,7 +108,7 @@ func (w *plainWorld) createCoupon(c *plainCustomer, e *said) error {
 	return nil
 }
 
-// redeemable finds a coupon that a customer may use: theirs, or nobody's.
+// redeemable finds a coupon that a customer may use: their own, or one without an owner.
 func (w *plainWorld) redeemable(c *plainCustomer, code string) (*modelCoupon, error) {
 	k, known := w.coupons[code]
 	open := []loyalty.CouponState{loyalty.CouponCreated, loyalty.CouponClaimed, loyalty.CouponUnassigned, loyalty.CouponPartiallyRedeemed}
@@ -346,8 +346,7 @@ func (c *modelCoupon) newer(o *modelCoupon) bool {
 	return c.claimed.After(o.claimed) || (c.claimed.Equal(o.claimed) && c.serial > o.serial)
 }
 
-// receiver is whom something is passed on to. An address that nobody has begins
-// an inactive customer.
+// receiver is the customer that gets something passed on. An unknown address begins an inactive customer.
 func (w *plainWorld) receiver(c *plainCustomer, e *said, invite bool) (*plainCustomer, error) {
 	var o *plainCustomer
 	if i, known := w.names[e.target]; e.target != "" && known {

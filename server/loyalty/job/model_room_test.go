@@ -69,7 +69,7 @@ func (r *rooms) enter(t require.TestingT) *room {
 	return &room{db: r.shared, prefix: fmt.Sprintf("h%d-", r.entered), proves: r.entered%100 == 20}
 }
 
-// empty is the URL of a database that nobody has used.
+// empty is the URL of an unused database.
 func (r *rooms) empty(t require.TestingT) string {
 	if r.template == nil {
 		return r.database.Migrated(r.t)

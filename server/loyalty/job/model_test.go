@@ -24,7 +24,7 @@ type plainLot struct {
 	free, held, spent, expired int64
 }
 
-// plainPart is a part of a lot, which keeps its number whoever has it.
+// plainPart is a part of a lot, which keeps its number when it changes hands.
 type plainPart struct {
 	lot int
 	n   int64
@@ -35,8 +35,8 @@ type plainCustomer struct {
 	name, email     string
 	was             string // before an opt_in took the profile over
 	status          loyalty.Status
-	into            int // whom they were merged into; −1: nobody
-	referrer        int // who brought them; −1: nobody
+	into            int // the target of the merge; −1: none
+	referrer        int // −1: none
 	created, active time.Time
 	zone            *time.Location // of the programme
 	lots            []plainLot
@@ -299,14 +299,14 @@ func (w *plainWorld) play(e *said) (*plainCustomer, error) {
 	return c, nil
 }
 
-// pay lets everybody pay their debt from what a submission brought.
+// pay lets all customers pay their debt from what a submission brought.
 func (w *plainWorld) pay() {
 	for _, i := range w.opened {
 		w.all[i].pay()
 	}
 }
 
-// comeDue settles a customer of whom no event tells.
+// comeDue settles a customer without any event.
 func (w *plainWorld) comeDue(i int) error {
 	return w.try(func(trial *plainWorld) error {
 		trial.open(trial.all[i])
@@ -360,8 +360,8 @@ var plainModules = map[string]string{
 	"pending_validate": programme.ModulePendingEvents, "pending_invalidate": programme.ModulePendingEvents, "pending_expired": programme.ModulePendingEvents,
 }
 
-// find gives the customer that an event is about, a new one where the action may
-// begin one. What was sent to somebody who was merged goes to the target.
+// find gives the customer that an event is about, a new one where the action may begin one. An event sent to a merged
+// customer goes to the target.
 func (w *plainWorld) find(e *said) (*plainCustomer, error) {
 	if i, ok := w.names[e.customer]; ok {
 		return w.survivor(i), nil
@@ -425,7 +425,7 @@ func (w *plainWorld) open(c *plainCustomer) {
 	w.settle(c)
 }
 
-// other opens a customer that somebody else's event touches.
+// other opens a customer that another customer's event touches.
 func (w *plainWorld) other(c, by *plainCustomer) {
 	if slices.Contains(w.opened, c.index) {
 		return

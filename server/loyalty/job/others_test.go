@@ -59,9 +59,8 @@ func TestHeldRefundOfAGuest(t *testing.T) {
 	})
 }
 
-// Purchases that wait are decided together, however many there are: a customer whose purchases
-// come due at one time is served, and so is whoever drops pending points. Each has a coupon, which
-// comes back.
+// Pending purchases are decided together, however many there are: for a customer whose purchases come due at one time,
+// and for one who drops pending points. Each purchase has a coupon, which comes back.
 func TestManyPurchasesThatWait(t *testing.T) {
 	const many = 300
 	for name, m := range map[string]modules{
@@ -238,7 +237,7 @@ func TestManyMerged(t *testing.T) {
 	})
 }
 
-// What is passed on to somebody's old name goes to who they are now.
+// A transfer to a customer's old name goes to the customer under the present name.
 func TestTransferToTheOldName(t *testing.T) {
 	eachShop(t, nil, func(t *testing.T, s *shop) {
 		s.enrol("ada", "ben", "cili")

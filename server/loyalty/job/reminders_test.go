@@ -40,8 +40,8 @@ func (s *shop) reminded() (all []string) {
 	return all
 }
 
-// TestReminders: each is told once, at the nearest of the days that were set, whoever looks
-// how often, by whichever clock; a changed setting repeats nothing; and the journal folds back.
+// TestReminders: each reminder is sent once, at the nearest of the configured days, however often the job looks and by
+// whichever clock; a changed setting repeats nothing; and the journal folds back.
 func TestReminders(t *testing.T) {
 	eachShop(t, nil, func(t *testing.T, s *shop) {
 		day := 24 * time.Hour

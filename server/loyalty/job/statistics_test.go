@@ -27,7 +27,7 @@ func (s *shop) statistics(p engine.Programmes) *statistics.Statistics {
 	return statistics.New(statistics.Options{Store: s.db, Programmes: p, Clock: s.clock})
 }
 
-// figuredEvent is a row of the journal as anybody can read it.
+// figuredEvent is a row of the journal as plain SQL reads it.
 type figuredEvent struct {
 	customer, id, parent loyalty.ID
 	at                   time.Time
@@ -291,8 +291,8 @@ func (s *shop) sameFigures(on *statistics.Statistics, zone string) {
 	require.Equal(s.t, want, got)
 }
 
-// TestStatisticsOfHistories: whatever happens, and whoever folded before, the figures are a
-// plain count of the whole journal.
+// TestStatisticsOfHistories: whatever happens, and whichever node folded before, the figures are a plain count of the
+// whole journal.
 func TestStatisticsOfHistories(t *testing.T) {
 	eachFew(t, 6, 3, 2000, func(t *testing.T, c *town) {
 		zone := oneOf(c, zones...)

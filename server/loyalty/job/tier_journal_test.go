@@ -217,7 +217,7 @@ func (c *climb) history(t *rapid.T) {
 		}
 		c.compare(t, c.name)
 	}
-	// The same structures under other names: nobody has figures of them.
+	// The same structures under other names: no customer has figures of them.
 	c.Use(climbing(t, c.zone, "again-"+c.name, c.accept))
 	c.submit(t)
 	c.must(c.name, "visit", `{"url":"https://shop.test/"}`)

@@ -81,7 +81,7 @@ func (s *shop) latest() time.Time {
 	return time.UnixMilli(at)
 }
 
-// Whoever gives up is told whether anything can still come of it.
+// A caller that gives up is told whether the event may still be recorded.
 func TestGivingUp(t *testing.T) {
 	storetest.PlainOnly(t) // it waits for a lock of this server
 	s := newShop(t, storetest.Postgres(t), nil)

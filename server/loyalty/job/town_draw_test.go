@@ -15,7 +15,7 @@ func oneOf[T any](c *town, list ...T) T { return list[c.dice.IntN(len(list))] }
 // chance comes true so many times of a hundred.
 func (c *town) chance(percent int) bool { return c.dice.IntN(100) < percent }
 
-// somebody is a customer of the town, rarely one who left it.
+// somebody draws a customer of the town, rarely one who left it.
 func (c *town) somebody() string { return oneOf(c, c.people...) }
 
 type attributes = map[string]any

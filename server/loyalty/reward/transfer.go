@@ -24,7 +24,7 @@ func Transfer(r *engine.Run, reward string, to coupon.Addressee) (err error) {
 	if err != nil {
 		return err
 	}
-	// no invitation by e-mail: a reward is for customers whom the programme knows
+	// no invitation by e-mail: a reward is for customers that the programme knows
 	other, err := coupon.ReceiverOf(r, to, false)
 	if err != nil {
 		return err

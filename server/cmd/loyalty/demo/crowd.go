@@ -1,5 +1,5 @@
-// Package demo is what the demonstration fills a database with: the programme of a shop, and
-// members who do what members do, drawn from a seed.
+// Package demo holds the data of the demonstration: the programme of a shop, and members whose activities are drawn
+// from a seed.
 package demo
 
 import (
@@ -13,43 +13,41 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// span is how far back the demo's events go: a month more than points live, so
-// that some are expired.
+// span is how far back the demo's events go: a month more than points live, so that some are expired.
 const span = 395 * 24 * time.Hour
 
-// Crowd makes what members do. It draws from its seed and from what became of the
-// submissions before, nothing else.
+// Crowd draws the activities of members. It depends only on its seed and on the outcomes of earlier submissions.
 type Crowd struct {
 	dice     *rand.Rand
-	fate     *rand.Rand // what wheels and codes are drawn from
+	fate     *rand.Rand // for the results of wheels and codes
 	now      time.Time
 	products []Product
-	members  []*member // those who joined, in their order
+	members  []*member // members who have joined, in order
 	size     int       // how many will have joined
-	batch    int       // which batch is being drawn
+	batch    int       // the number of the current batch
 	orders   int
 }
 
-// member is what the crowd knows of a customer.
+// member is the crowd's knowledge of a customer.
 type member struct {
 	name      string
 	country   int       // of countries
-	last      time.Time // of their latest event
+	last      time.Time // of the latest event
 	points    int64     // spendable, after the last answer
-	batch     int       // in which they last did something: its answer is not there yet
+	batch     int       // of the latest event: its answer has not been learned yet
 	suspended bool
 	orders    []*order
 	codes     []string        // coupons to use
 	cards     []string        // gift cards
 	mugs      int             // claims that can be given away
-	done      map[string]bool // what happens once
+	done      map[string]bool // activities that happen once
 }
 
 // order is a purchase of a member.
 type order struct {
 	id    string
 	lines []line
-	taken bool // something was refunded
+	taken bool // a part was refunded
 }
 
 type line struct {
@@ -57,13 +55,12 @@ type line struct {
 	quantity int
 }
 
-// countries are where members live, the language they speak (ISO 639-2), and the
-// store they go to.
+// countries are the members' countries, with their language (ISO 639-2) and store.
 var countries = []struct{ code, language, store string }{
 	{"HU", "hun", "budapest"}, {"ES", "spa", "madrid"}, {"FR", "fra", "lyon"}, {"IE", "eng", "dublin"},
 }
 
-// Act is a submission, who makes it, and what to remember once it was accepted.
+// Act is a submission with its member, and what to learn from its outcome.
 type Act struct {
 	loyalty.Submission
 	member *member
@@ -72,24 +69,24 @@ type Act struct {
 
 type attributes = map[string]any
 
-// NewCrowd is a crowd of that size, of which none has joined yet.
+// NewCrowd is a crowd of the given size, of whose members none has joined yet.
 func NewCrowd(seed uint64, size int, now time.Time, products []Product) *Crowd {
 	return &Crowd{dice: rand.New(rand.NewPCG(seed, 1)), fate: rand.New(rand.NewPCG(seed, 3)), now: now, products: products, size: size}
 }
 
-// Begin says that the answers to everything drawn so far were learned.
+// Begin starts a batch: the answers to all earlier acts have been learned.
 func (c *Crowd) Begin() { c.batch++ }
 
 func (c *Crowd) chance(percent int) bool { return c.dice.IntN(100) < percent }
 
-// Next draws what happens when progress (0 to 1) of the time is over.
+// Next draws the next act, at a progress (0 to 1) of the time.
 func (c *Crowd) Next(progress float64) Act {
-	joined := 0.1 + progress // everybody is there after nine tenths
+	joined := 0.1 + progress // all members have joined after nine tenths
 	if len(c.members) == 0 || float64(len(c.members)) < joined*float64(c.size) && len(c.members) < c.size {
 		return c.join(progress)
 	}
 	m := c.somebody()
-	if m.batch == c.batch { // what they have now is not known
+	if m.batch == c.batch { // the member's current state is unknown
 		if c.chance(50) {
 			return c.visit(m, progress)
 		}
@@ -103,13 +100,12 @@ func (c *Crowd) Next(progress float64) Act {
 	}
 }
 
-// a customer is a member; those who joined early do more.
+// somebody draws a member; those who joined early are drawn more often.
 func (c *Crowd) somebody() *member {
 	return c.members[int(math.Pow(c.dice.Float64(), 1.25)*float64(len(c.members)))]
 }
 
-// act dates what a member does, never in the future and never before what they did
-// last.
+// act dates an activity of a member, never in the future and never before the member's last one.
 func (c *Crowd) act(m *member, progress float64, action string, data attributes) Act {
 	begin := c.now.Add(-span)
 	day := begin.Add(time.Duration(progress * float64(span))).Truncate(24 * time.Hour)
@@ -131,18 +127,18 @@ func (c *Crowd) dated(m *member, at time.Time, action string, data attributes) A
 	data["effective_timestamp"] = at.UTC().Format(time.RFC3339)
 	raw, _ := json.Marshal(data) // texts, numbers and lists of them
 	s := loyalty.Submission{Customer: m.name, Sender: loyalty.CommandLine, Action: action, Data: raw, Operation: operations[action]}
-	for i := 0; i < len(s.Chance); i += 8 { // the seed decides what wheels and codes bring, too
+	for i := 0; i < len(s.Chance); i += 8 { // the seed also determines wheels and codes
 		binary.LittleEndian.PutUint64(s.Chance[i:], c.fate.Uint64())
 	}
 	return Act{Submission: s, member: m}
 }
 
-// operations are the actions that only an operation of another API causes.
+// operations are actions that only an operation of another API submits.
 var operations = map[string]bool{
 	"reward_claim": true, "prize_wheel_spin": true, "quiz_answer": true, "profile_answer": true, "contest_enter": true, "offer_claim": true,
 }
 
-// join enrols the next member; every fifth was brought by another one.
+// join enrols the next member; every fifth is referred by another one.
 func (c *Crowd) join(progress float64) Act {
 	n := len(c.members) + 1
 	country := c.dice.IntN(len(countries))
@@ -162,7 +158,7 @@ func (c *Crowd) join(progress float64) Act {
 	return a
 }
 
-// Learned notes what an accepted submission left.
+// Learned notes the result of an accepted submission.
 func (c *Crowd) Learned(a Act, o loyalty.Outcome) {
 	a.member.points = o.Customer.Figures.Spendable()
 	for _, e := range o.Events {
@@ -178,7 +174,7 @@ func (c *Crowd) Learned(a Act, o loyalty.Outcome) {
 	}
 }
 
-// got notes a coupon that the member can use now.
+// got notes a coupon that the member can use.
 func (m *member) got(coupon loyalty.Coupon) {
 	switch {
 	case coupon.State != loyalty.CouponClaimed:

@@ -8,8 +8,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// habits say how often members do what, of a thousand times. What is missing up to
-// a thousand are visits.
+// habits are the activities with their frequency, in thousandths. The rest up to a thousand are visits.
 var habits = []struct {
 	often int
 	draw  func(*Crowd, *member, float64) (Act, bool)
@@ -31,8 +30,7 @@ var habits = []struct {
 	{3, (*Crowd).unsuspend},
 }
 
-// draw makes the submission that the n-th of a thousand habits is; false: this member
-// cannot do it now.
+// draw makes the submission of the n-th of a thousand habits; false if this member cannot do it now.
 func (c *Crowd) draw(m *member, n int, progress float64) (Act, bool) {
 	for _, h := range habits {
 		if n -= h.often; n < 0 {
@@ -75,7 +73,7 @@ func money(hundredths int) json.Number {
 	return json.Number(fmt.Sprintf("%d.%02d", hundredths/100, hundredths%100))
 }
 
-// prices are the rewards that every customer may claim, and what they cost.
+// prices are the rewards that every customer may claim, with their prices.
 var prices = []struct {
 	reward string
 	price  int64
@@ -114,14 +112,14 @@ func (c *Crowd) redeem(m *member, progress float64) (Act, bool) {
 	if len(m.codes) == 0 {
 		return Act{}, false
 	}
-	code := m.codes[len(m.codes)-1] // whether it is taken or too old, it is not tried again
+	code := m.codes[len(m.codes)-1] // not tried again, even if it is refused or expired
 	m.codes = m.codes[:len(m.codes)-1]
 	if c.chance(30) {
 		return c.act(m, progress, "coupon_redeem", attributes{"code": code}), true
 	}
 	a := c.buy(m, progress)
 	var data attributes
-	_ = json.Unmarshal(a.Data, &data) // it was written just now
+	_ = json.Unmarshal(a.Data, &data) // written just now
 	data["coupons"] = []string{code}
 	a.Data, _ = json.Marshal(data)
 	return a, true
@@ -156,7 +154,7 @@ func (c *Crowd) takeBack(m *member, progress float64) (Act, bool) {
 	return c.act(m, progress, "partial_refund", attributes{"transaction_id": o.id, "amount": 4.5}), true
 }
 
-// once is for what a member does one time.
+// once reports whether a member does something for the first time.
 func (m *member) once(what string) bool {
 	first := !m.done[what]
 	m.done[what] = true
@@ -205,7 +203,7 @@ func (c *Crowd) enter(m *member, progress float64) (Act, bool) {
 	return c.act(m, progress, "contest_enter", attributes{"contest_id": "espresso-machine", "count": count}), true
 }
 
-// offer claims an offer, or uses the one on whole carts.
+// offer claims an offer, or uses the one for whole carts.
 func (c *Crowd) offer(m *member, progress float64) (Act, bool) {
 	if c.chance(50) {
 		offers := []string{"cart-forty", "espresso-duo", "press-and-beans"}
@@ -217,7 +215,7 @@ func (c *Crowd) offer(m *member, progress float64) (Act, bool) {
 	return c.act(m, progress, "offer_redeem", attributes{"offer": "cart-forty"}), true
 }
 
-// give passes a coupon or a claimed mug on to another member.
+// give transfers a coupon or a claimed mug to another member.
 func (c *Crowd) give(m *member, progress float64) (Act, bool) {
 	friend := c.somebody()
 	switch {
@@ -240,7 +238,7 @@ func (c *Crowd) goodwill(m *member, progress float64) (Act, bool) {
 	return c.act(m, progress, "point_add", attributes{"points": 10 + 5*c.dice.IntN(5), "reason": "A late parcel"}), true
 }
 
-// suspend stops a member from spending; not the first one, whom the tour is about.
+// suspend suspends a member, but not the first one, whom the tour shows.
 func (c *Crowd) suspend(m *member, progress float64) (Act, bool) {
 	if m.suspended || m == c.members[0] {
 		return Act{}, false
@@ -259,7 +257,7 @@ func (c *Crowd) unsuspend(_ *member, progress float64) (Act, bool) {
 	return Act{}, false
 }
 
-// Leave is a member who opts out. The n-th is counted from those who joined last.
+// Leave is the opt-out of a member, the n-th counted from the last who joined.
 func (c *Crowd) Leave(n int) Act {
 	at := len(c.members) - 1 - n
 	m := c.members[at]
@@ -267,7 +265,7 @@ func (c *Crowd) Leave(n int) Act {
 	return c.act(m, 1, "opt_out", attributes{})
 }
 
-// Spin is the n-th spin of the wheel. Spins come last: nothing depends on what they bring.
+// Spin is the n-th spin of the wheel. Spins come last: nothing depends on their results.
 func (c *Crowd) Spin(n, of int) Act {
 	turns := (of + len(c.members) - 1) / len(c.members)
 	m, turn := c.members[n%len(c.members)], n/len(c.members)

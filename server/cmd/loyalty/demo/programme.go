@@ -17,14 +17,13 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 )
 
-// programmeDocument is the demo's programme: settings, modules, and entities by type and
-// id, in the words of the Entities API. A date such as "+20d" is so many days from
-// the demo's day.
+// programmeDocument is the demo's programme: settings, modules, and entities by type and id, in the format of the
+// Entities API. A date such as "+20d" is relative to the demo's day.
 //
 //go:embed programme.json
 var programmeDocument []byte
 
-// What the demo puts into its pools.
+// The number of codes in the demo's pools.
 const (
 	generated = 2_000
 	uploaded  = 300
@@ -43,7 +42,7 @@ type Programme struct {
 	Entities map[string]map[string]json.RawMessage `json:"entities"`
 }
 
-// relativeDay is a date of the document that counts from the demo's day.
+// relativeDay is a date relative to the demo's day.
 var relativeDay = regexp.MustCompile(`"([+-]\d{1,4})d"`)
 
 // Read reads the programme with its dates counted from now.
@@ -58,9 +57,9 @@ func Read(now time.Time) (p Programme, err error) {
 	return p, nil
 }
 
-// changes gives the entities as one series, each after those that it can name.
+// changes are the creations of all entities, each after the entities that it can refer to.
 func (p Programme) changes() (all []admin.EntityChange) {
-	as := func(fields json.RawMessage) (json.RawMessage, error) { return fields, nil } // a test holds them against their schemas
+	as := func(fields json.RawMessage) (json.RawMessage, error) { return fields, nil } // a test checks them against their schemas
 	for _, kind := range action.Registry().EntityTypes() {
 		for _, id := range slices.Sorted(maps.Keys(p.Entities[kind])) {
 			all = append(all, admin.EntityChange{Method: admin.MethodCreate, Type: kind, ID: id, Data: p.Entities[kind][id], Check: as})
@@ -114,7 +113,7 @@ type Product struct {
 	price              int
 }
 
-// Products are those of the programme, by id.
+// Products are the products of the programme, by id.
 func (p Programme) Products() ([]Product, error) {
 	var all []Product
 	kind := p.Entities[loyalty.ProductType]
