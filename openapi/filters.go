@@ -14,7 +14,7 @@ import (
 type Filter struct {
 	// Name is that of the query parameter without an operator, such as points.
 	Name string `json:"name"`
-	// Kind is text, texts, choice, integer or instant.
+	// Kind is text, texts, id, ids, choice, integer or instant.
 	Kind string `json:"kind"`
 	// Of names the schema of a choice: one of its own document or of common.yaml, or
 	// document/schema.
@@ -77,7 +77,7 @@ func LoadFilters(read func(name string) (*openapi3.T, error)) (map[string]Filter
 
 func (f Filters) complete(api string, enums enums) error {
 	for key, filter := range f.Parameters {
-		if !slices.Contains([]string{"text", "texts", "choice", "integer", "instant"}, filter.Kind) {
+		if !slices.Contains([]string{"text", "texts", "id", "ids", "choice", "integer", "instant"}, filter.Kind) {
 			return fmt.Errorf("%s: the kind %q is not known", key, filter.Kind)
 		}
 		if filter.Kind != "choice" {

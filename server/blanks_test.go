@@ -1,12 +1,15 @@
 package server_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/loyalty-platform/loyalty/openapi"
+	"github.com/loyalty-platform/loyalty/server/loyalty/condition"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
@@ -100,5 +103,65 @@ func TestJoinersAtTheDoor(t *testing.T) {
 		`{"customer":"👩\u200d💻","action":"coupon_create","data":{"code":"👩\u200d💻","value":1}}`,
 	} {
 		require.Equal(t, http.StatusBadRequest, h.post("/events", body).status, body)
+	}
+}
+
+// TestBlanksAroundWhatIsAskedFor: what a path, a filter, a question or a condition names is found whatever blanks stand around it.
+func TestBlanksAroundWhatIsAskedFor(t *testing.T) {
+	storetest.EachURL(t, func(t *testing.T, address string) {
+		h := openOn(t, address)
+		h.makes("/entities/core/customer-list", `{"id":" spring ","name":"Spring"}`)
+		h.makes("/entities/segments/segment", `{"id":"ada","name":"Ada","condition":"customer.id == \" ada \""}`)
+		h.makes("/entities/automation/campaign", `{"name":"One","trigger":"checkout","status":"active","condition":"transaction.id == \"T-1 \" and any(transaction.items, .product_id == \" p \")",
+			"effects":[{"type":"points","points":7}]}`)
+		h.makes("/entities/rewards/reward", `{"id":"theirs","title":{"en":"Theirs"},"type":"custom","points":1,"segments":[" ada"]}`)
+		h.does("/events", `{"customer":"ada","action":"opt_in","data":{"email":"ada@shop.test","external_ids":{" crm\u2003":" 42"}}}`)
+		a := h.post("/events", `{"customer":"ada","action":"profile","data":{"external_ids":{"till":"1"," till":"2"}}}`)
+		require.Equal(t, http.StatusBadRequest, a.status, a.body)
+		h.does("/events", `{"customer":"ada","action":"checkout","data":{"transaction_id":" T-1","total":10,"store":" pecs ",
+			"items":[{"product_id":"p ","product_name":"P","product_url":"https://shop.test/p","quantity":1,"subtotal":10}]}}`)
+		require.Equal(t, "17", fmt.Sprint(data(t, h.sees("/customers/ada"))["spendable"]))
+
+		for _, path := range []string{
+			"/customers/crm%20:%C2%A042", "/customers/ada/transactions/%20T-1", "/entities/core/customer-list/spring%20", "/entities/core/transaction/T-1%20",
+		} {
+			require.Equal(t, http.StatusOK, h.get(path).status, path)
+		}
+		for path, found := range map[string]int{
+			"/customers?id=%20ada": 1, "/customers?id.in=x,%E2%80%83crm:%2042%20": 1, "/customers/ada/transactions/-/search?id=%20T-1%20": 1,
+			"/customers/ada/transactions?id=T-1+": 1, "/customers/ada/transactions?id.nin=+T-1,x": 0, "/entities/core/customer-list?id=%20spring": 1,
+			"/entities/core/customer-list?id.ne=%20spring": 0, "/entities/core/transaction?customer=+ada": 1, "/entities/core/transaction?customer=crm:+42&id=T-1+": 1,
+			"/rewards?customer=%20ada%20": 1, "/coupons?customer=%20ada&pool=+p": 0, "/customers?list=%20spring": 0,
+			"/customers?id=+": 0, "/entities/core/customer-list?id=+": 0,
+		} {
+			a := h.sees(path)
+			list, _ := a.json(t)["data"].([]any)
+			require.Len(t, list, found, "%s: %s", path, a.body)
+		}
+		require.Equal(t, http.StatusOK, h.post("/events/preview", `{"customer":"42 ","external_id":" crm","action":"point_add","data":{"points":1}}`).status)
+		h.hook(newReceiver(t), `["event.point_add"]`, `,"filter":"customer.id == \" ada\""`)
+	})
+}
+
+// TestWhatConditionsTakeForIDs: every attribute of events of which the documents take the blanks off is compared without them.
+func TestWhatConditionsTakeForIDs(t *testing.T) {
+	doc, err := openapi.Load("events")
+	require.NoError(t, err)
+	names := map[string]bool{}
+	for _, schema := range doc.Components.Schemas {
+		for name, property := range schema.Value.Properties {
+			items := property.Value.Items
+			if property.Ref == "" && property.Value.Extensions["x-blanks"] == "trimmed" || items != nil && items.Value.Extensions["x-blanks"] == "trimmed" {
+				names[name] = true
+			}
+		}
+	}
+	require.Greater(t, len(names), 10)
+	for name := range names {
+		c, err := condition.Compile(`event.data.` + name + ` == " x "`)
+		require.NoError(t, err)
+		holds, err := c.Holds(&condition.Facts{Event: condition.Event{Data: map[string]any{name: "x"}}})
+		require.NoError(t, err)
+		require.True(t, holds, name)
 	}
 }

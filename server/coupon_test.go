@@ -109,12 +109,14 @@ func TestAddCodes(t *testing.T) {
 		require.Equal(t, "1 3", added(h.form("/coupon-pools/spring/codes", "codes[]=S-3")))
 		require.Equal(t, "50 50", added(h.post("/coupon-pools/auto/codes", `{"generate":50}`)))
 		require.Equal(t, "1 51", added(h.post("/coupon-pools/auto/codes", `{"codes":["OWN"]}`)))
+		require.Equal(t, "1 4", added(h.post("/coupon-pools/spring/codes", `{"codes":["\u2003S-4 "]}`)))
+		require.Equal(t, "S-4", succeeded(t, h.get("/coupons/S-4%20"))["code"])
 		require.Equal(t, "free_shipping", succeeded(t, h.get("/coupons/OWN"))["type"])
 		require.NotContains(t, succeeded(t, h.get("/coupons/OWN")), "value")
 
 		const codes = "/coupon-pools/spring/codes"
 		for body, field := range map[string]string{
-			`{}`: "codes", `{"codes":[]}`: "codes", `{"codes":["A","A"]}`: "codes", `{"codes":["A",""]}`: "codes[1]",
+			`{}`: "codes", `{"codes":[]}`: "codes", `{"codes":["A","A"]}`: "codes", `{"codes":["A"," A"]}`: "codes", `{"codes":["A"," "]}`: "codes[1]", `{"codes":["A",""]}`: "codes[1]",
 			`{"codes":["A","-"]}`: "codes[1]", `{"codes":["A"],"generate":1}`: "generate", `{"generate":0}`: "generate", `{"generate":100001}`: "generate",
 		} {
 			a := h.post(codes, body)

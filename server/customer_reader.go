@@ -87,7 +87,7 @@ func (r customerReader) view(ctx context.Context, ref string, n loyalty.Customer
 // written name:value. Only the engine knows whether there is such a customer.
 func (r customerReader) exactName(ctx context.Context, ref string) (string, error) {
 	if !strings.Contains(ref, ":") {
-		return ref, nil
+		return strings.TrimSpace(ref), nil
 	}
 	c, err := r.reader.Customer(ctx, ref)
 	return c.Name, err

@@ -110,7 +110,9 @@ func searchOf(query []list.Pair) (s search) {
 	for _, p := range query {
 		switch p.Name {
 		case "id":
-			s.ids = append(s.ids, strings.Split(p.Value, ",")...)
+			for id := range strings.SplitSeq(p.Value, ",") {
+				s.ids = append(s.ids, strings.TrimSpace(id))
+			}
 		case "status":
 			s.statuses = append(s.statuses, strings.Split(p.Value, ",")...)
 		}

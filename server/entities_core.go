@@ -103,7 +103,7 @@ func recordAnswer(record json.RawMessage) []byte {
 
 // purchaseFields are what purchases can be filtered by as entities.
 var purchaseFields = map[string]list.Field{
-	"id":         {Kind: list.Text},
+	"id":         {Kind: list.Text, ID: true},
 	"status":     {Kind: list.Choice, Choices: transactionStates()},
 	"created_at": {Kind: list.Instant},
 }

@@ -18,7 +18,7 @@ import (
 
 // entityFields are what entities can be filtered by in the store.
 var entityFields = map[string]list.Field{
-	"id":         {Kind: list.Text},
+	"id":         {Kind: list.Text, ID: true},
 	"created_at": {Kind: list.Instant},
 	"updated_at": {Kind: list.Instant},
 }

@@ -230,7 +230,7 @@ func refer(db *gorm.DB, items []loyalty.BulkItem) error {
 	for i := range items {
 		items[i].Ref = loyalty.Name{Kind: loyalty.NameCustomer, Value: items[i].Customer}
 		if strings.Contains(items[i].Customer, ":") {
-			doubtful = append(doubtful, items[i].Customer)
+			doubtful = append(doubtful, loyalty.ExternalRef(items[i].Customer))
 		}
 	}
 	if len(doubtful) == 0 {
@@ -239,8 +239,9 @@ func refer(db *gorm.DB, items []loyalty.BulkItem) error {
 	rows, err := nameTable.find(db.Where("kind = ? AND value IN ?", loyalty.NameExternal, doubtful).
 		Where("NOT EXISTS (SELECT 1 FROM names n WHERE n.kind = ? AND n.value = names.value)", loyalty.NameCustomer))
 	for i := range items {
-		if slices.ContainsFunc(rows, func(r loyalty.Claim) bool { return r.Value == items[i].Customer }) {
-			items[i].Ref.Kind = loyalty.NameExternal
+		external := loyalty.ExternalRef(items[i].Customer)
+		if slices.ContainsFunc(rows, func(r loyalty.Claim) bool { return r.Value == external }) {
+			items[i].Ref = loyalty.Name{Kind: loyalty.NameExternal, Value: external}
 		}
 	}
 	return err

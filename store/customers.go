@@ -37,7 +37,7 @@ func holder(id loyalty.ID, ref string) sqlFragment {
 	if !strings.Contains(ref, ":") {
 		return named(loyalty.NameCustomer, ref)
 	}
-	exact, external := named(loyalty.NameCustomer, ref), named(loyalty.NameExternal, ref)
+	exact, external := named(loyalty.NameCustomer, ref), named(loyalty.NameExternal, loyalty.ExternalRef(ref))
 	return sqlFragment{"COALESCE(" + exact.text + ", " + external.text + ")", append(exact.args, external.args...)}
 }
 

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
@@ -33,15 +34,15 @@ func namesOf(who sqlFragment, names map[loyalty.ID]string) question {
 
 // CustomerIDs finds customers as Customer does, all of them in one round trip. Whom nothing names is left out.
 func (s customerStore) CustomerIDs(ctx context.Context, refs []string) (map[string]loyalty.ID, error) {
-	values := make([]string, len(refs))
+	values, external := make([]string, len(refs)), make([]string, len(refs))
 	for i, ref := range refs {
-		values[i] = cleanText(ref)
+		values[i], external[i] = cleanText(strings.TrimSpace(ref)), cleanText(loyalty.ExternalRef(ref))
 	}
 	var kind number
 	var name plain
 	var id UUID
 	found := map[loyalty.NameKind]map[string]loyalty.ID{loyalty.NameCustomer: {}, loyalty.NameExternal: {}}
-	which, args := "n.kind IN (?, ?) AND n.value IN ?", []any{loyalty.NameCustomer, loyalty.NameExternal, values}
+	which, args := "n.kind IN (?, ?) AND n.value IN ?", []any{loyalty.NameCustomer, loyalty.NameExternal, slices.Concat(values, external)}
 	err := s.asks(ctx, sqlFragment{
 		// not joined: PostgreSQL, which expects far more names than there are, would read all customers for it
 		"SELECT n.kind, n.value, COALESCE((SELECT c.merged_into FROM customers c WHERE c.id = n.owner), n.owner) FROM names n WHERE " + which, args,
@@ -55,7 +56,7 @@ func (s customerStore) CustomerIDs(ctx context.Context, refs []string) (map[stri
 	for i, ref := range refs {
 		if id, ok := found[loyalty.NameCustomer][values[i]]; ok {
 			ids[ref] = id
-		} else if id, ok := found[loyalty.NameExternal][values[i]]; ok {
+		} else if id, ok := found[loyalty.NameExternal][external[i]]; ok {
 			ids[ref] = id
 		}
 	}

@@ -692,8 +692,8 @@ type EventBatch struct {
 }
 
 // EventCustomer The customer whose stream gets the event: the id you gave it, or its value in another system when `external_id`
-// names that system. For `opt_in` it becomes the id of the new customer. `-`, `.`, `..` and `leaderboard` are not
-// possible as ids.
+// names that system. For `opt_in` it becomes the id of the new customer. Blanks around it (Unicode white space) are no part
+// of it and are taken off; `-`, `.`, `..` and `leaderboard` are not possible as ids.
 //
 // Example: member-1001
 type EventCustomer = string
@@ -734,7 +734,7 @@ type EventPreview struct {
 
 // ExternalIDChanges The customer's ids in other systems, by the name of the system. A name sent with null, in a form with an empty
 // value, is removed; names you leave out stay. A pair that belongs to another customer is refused with 409. A name
-// has 1 to 255 printable characters and no colon.
+// has 1 to 255 printable characters and no colon. Blanks around names and ids are no part of them.
 //
 // Example: {"crm":"000417","shopify":null}
 type ExternalIDChanges map[string]*string
@@ -1081,7 +1081,7 @@ type OptInData struct {
 
 	// ExternalIds The customer's ids in other systems, by the name of the system. A name sent with null, in a form with an empty
 	// value, is removed; names you leave out stay. A pair that belongs to another customer is refused with 409. A name
-	// has 1 to 255 printable characters and no colon.
+	// has 1 to 255 printable characters and no colon. Blanks around names and ids are no part of them.
 	//
 	//
 	// Example: {"crm":"000417","shopify":null}
@@ -1357,7 +1357,7 @@ type ProfileData struct {
 
 	// ExternalIds The customer's ids in other systems, by the name of the system. A name sent with null, in a form with an empty
 	// value, is removed; names you leave out stay. A pair that belongs to another customer is refused with 409. A name
-	// has 1 to 255 printable characters and no colon.
+	// has 1 to 255 printable characters and no colon. Blanks around names and ids are no part of them.
 	//
 	//
 	// Example: {"crm":"000417","shopify":null}
@@ -1693,7 +1693,7 @@ type SubscribeData struct {
 
 	// ExternalIds The customer's ids in other systems, by the name of the system. A name sent with null, in a form with an empty
 	// value, is removed; names you leave out stay. A pair that belongs to another customer is refused with 409. A name
-	// has 1 to 255 printable characters and no colon.
+	// has 1 to 255 printable characters and no colon. Blanks around names and ids are no part of them.
 	//
 	//
 	// Example: {"crm":"000417","shopify":null}

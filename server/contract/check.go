@@ -110,6 +110,7 @@ func (k *checker) object(s *Schema, m map[string]any) {
 		k.path = k.path[:len(k.path)-1]
 	}
 	if known < len(m) {
+		k.bareNames(s, m)
 		k.extras(s, m)
 	}
 	k.count(s, len(m), "properties")
@@ -161,6 +162,24 @@ func isEmpty(v any, nullable bool) bool {
 func isBlank(v any) bool {
 	n, ok := v.(*Form)
 	return ok && n.isText && strings.TrimSpace(n.text) == ""
+}
+
+// bareNames takes the blanks off names that are ids. Two that differ in their blanks only are one name, which may come once.
+func (k *checker) bareNames(s *Schema, m map[string]any) {
+	if s.keys != "id" {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		bare := strings.TrimSpace(name)
+		if bare == name {
+			continue
+		}
+		if _, twice := m[bare]; twice {
+			k.fault("not_unique", name, map[string]any{"property": bare})
+		}
+		m[bare] = m[name]
+		delete(m, name)
+	}
 }
 
 // extras decides on the properties that the schema does not declare.

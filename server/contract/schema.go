@@ -49,7 +49,7 @@ type Schema struct {
 	required []string
 	extra    extraRule
 	other    *Schema // of typedExtra
-	keys     string  // x-keys: what the names of typedExtra are; language is ISO 639-1
+	keys     string  // x-keys: what the names of typedExtra are; language is ISO 639-1, id has no blanks around it
 
 	items *Schema
 

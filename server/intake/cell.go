@@ -130,7 +130,7 @@ func (s *sheet) instant(column string, through bool, told *[]Finding) time.Time 
 
 // day reads a day: the year first, or in the order that was said. It never guesses.
 func (s *sheet) day(text string) (day calendar.Day, fault *Words) {
-	m := numeric.FindStringSubmatch(strings.Trim(text, blanks))
+	m := numeric.FindStringSubmatch(trimmed(text))
 	if m == nil {
 		return day, new(say("day", nil))
 	}

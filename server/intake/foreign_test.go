@@ -126,6 +126,22 @@ func TestApostrophes(t *testing.T) {
 	}
 }
 
+// TestBlanksInFiles: whatever white space stands around an id or a code, the row is the one without it.
+func TestBlanksInFiles(t *testing.T) {
+	for kind, c := range map[string][2]string{
+		"members":   {"\u2003customer ,external_ids.card,e\u2003\n\u2003A\u3000,\u00a042\u2009,\n", `A {"external_ids":{"card":"42"},"opt_in":true}`},
+		"lots":      {"customer,points,earned_at,lot\n\u2003A ,5,2024-01-02,\u2028L\u3000\n", `A {"effective_timestamp":"2024-01-02T00:00:00.000Z","expiry":"programme","points":5}`},
+		"purchases": {"customer,transaction_id,total,made_at\nA\u2003,\u2003T 1\u2009,12.50,2024-01-02\n", `A {"effective_timestamp":"2024-01-02T00:00:00.000Z","total":12.50,"transaction_id":"T 1"}`},
+		"tiers":     {"customer,tier,structure\n\u2003A,gold\u3000,\u2009club\n", `A {"structure":"club","tier":"gold"}`},
+		"coupons":   {"customer,code,value,pool\nA,\u2003X\u3000,5,\u2009P \n", `A {"code":"X","pool":"P","value":5}`},
+	} {
+		o := Options{Columns: map[string]map[string]string{kind: {"e": "", "lot": ""}}}
+		rows, found := taken(t, text(kind, c[0]), o, nil)
+		require.Equal(t, []string{c[1]}, rows, kind)
+		require.Empty(t, found, kind)
+	}
+}
+
 // TestExportedIDs: an id of any look that an export writes is read back as it was.
 func TestExportedIDs(t *testing.T) {
 	for _, id := range []string{"+36301234567", "=1+1", "-5", "@x", "'a", "''a", "'=1", "'5", "007", "Ada", "＝1", "＋1", "－1", "＠1", "a'b"} {

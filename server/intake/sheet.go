@@ -55,10 +55,19 @@ func (s *sheet) has(name string) bool {
 	return there
 }
 
-// blanks are those that spreadsheets put around and into values.
+// blanks are those that spreadsheets put into values. Around them there may be any white space, as around what requests say.
 const blanks = " \t\u00a0\u2007\u202f\ufeff"
 
-func trimmed(text string) string { return strings.Trim(text, blanks) }
+// trimmed takes the blanks off the two ends, and the mark of an encoding that may stand before them.
+func trimmed(text string) string {
+	for {
+		bare := strings.Trim(strings.TrimSpace(text), blanks)
+		if bare == text {
+			return bare
+		}
+		text = bare
+	}
+}
 
 // source is a file and how it is read.
 type source struct {
@@ -180,7 +189,7 @@ func (s *sheet) read(r *rows, row func(*sheet) error, tell func(Finding) error) 
 			}
 			continue
 		}
-		if strings.Trim(strings.Join(cells, ""), blanks) == "" {
+		if trimmed(strings.Join(cells, "")) == "" {
 			continue // spreadsheets leave empty rows behind
 		}
 		if err := s.take(cells, row, tell); err != nil {

@@ -32,6 +32,7 @@ type Field struct {
 	Kind    Kind
 	Choices []string // of a Choice
 	List    bool     // every value is a list, of which one must fit: stores=a,b
+	ID      bool     // a Text that is an id: blanks around it are no part of it
 }
 
 // operators are those of the Display grammar, attribute.operator=value.
@@ -114,6 +115,9 @@ func (f Field) read(name string, op loyalty.Operator, text string) ([]loyalty.Co
 }
 
 func (f Field) value(text string) (any, bool) {
+	if f.ID {
+		text = strings.TrimSpace(text)
+	}
 	switch f.Kind {
 	case Choice:
 		return text, slices.Contains(f.Choices, text)

@@ -129,6 +129,16 @@ func field(property string) string {
 // ExternalName returns the name that an external id claims.
 func ExternalName(name, value string) Name { return Name{NameExternal, name + ":" + value} }
 
+// ExternalRef returns an external id that is written name:value without the blanks around its two parts, as it is claimed. What
+// has no colon is no external id and stays.
+func ExternalRef(ref string) string {
+	name, value, pair := strings.Cut(ref, ":")
+	if !pair {
+		return ref
+	}
+	return strings.TrimSpace(name) + ":" + strings.TrimSpace(value)
+}
+
 // EmailKey returns the form in which e-mail addresses are compared: trimmed, in lower case.
 func EmailKey(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
 

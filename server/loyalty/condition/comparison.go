@@ -12,6 +12,7 @@ import (
 // An attribute that is not there and one that is empty are the same to callers whose
 // systems cannot send nothing.
 func (c *compiler) equality(n *ast.BinaryNode, left, right term) (term, error) {
+	left, right = alike(left, right)
 	// "" == x asks the same as x == "", so the constant is brought to the right
 	if right.kind != absent && (left.kind == absent || isEmpty(left)) {
 		left, right = right, left
@@ -38,6 +39,7 @@ var orders = map[string]func(order int) bool{
 
 // comparison is <, <=, > and >=.
 func (c *compiler) comparison(n *ast.BinaryNode, left, right term) (term, error) {
+	left, right = alike(left, right)
 	for _, t := range []term{left, right} {
 		if t.kind == absent || t.kind == truth {
 			return term{}, c.fault(n, "%s is %s and has no order", describe(t.node), t.kind)
@@ -134,6 +136,7 @@ func (c *compiler) between(n *ast.BinaryNode, of term, span *ast.BinaryNode) (te
 
 // membership is x in a list, or name in an object.
 func (c *compiler) membership(n *ast.BinaryNode, of, in term) (term, error) {
+	of, in = alike(of, in)
 	switch {
 	case in.kind == text:
 		return term{}, c.fault(n, "%s is text; a part of a text is found by contains", describe(in.node))

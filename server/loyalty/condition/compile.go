@@ -2,6 +2,7 @@ package condition
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/expr-lang/expr/ast"
@@ -16,6 +17,7 @@ type term struct {
 	kind     kind
 	holds    kind     // of kind list or object: what it holds
 	words    []string // the only words a text can be; nil: any
+	id       bool     // its texts are ids and codes; see bare
 	literal  bool     // written out in the source
 	constant value    // of a literal
 	guarded  string   // the fact that it is, where that is one of Condition.Guarded
@@ -28,7 +30,7 @@ type compiler struct {
 	uses    map[string]bool
 	guarded map[string]int // how often a guarded fact is asked for
 	nodes   int
-	inside  []kind // kinds of the elements of the list functions around, innermost last
+	inside  []term // the lists of the list functions around, innermost last
 
 	money, currency bool // see Condition
 }
@@ -152,7 +154,8 @@ func (c *compiler) pointer(n *ast.PointerNode) (term, error) {
 	if len(c.inside) == 0 || n.Name != "" {
 		return term{}, c.fault(n, "#%s is not part of the language here", n.Name)
 	}
-	return term{node: n, kind: c.inside[len(c.inside)-1], eval: func(f *frame) value { return f.element }}, nil
+	of := c.inside[len(c.inside)-1]
+	return term{node: n, kind: of.holds, id: of.id, eval: func(f *frame) value { return f.element }}, nil
 }
 
 // guard makes a term a guarded fact.
@@ -198,7 +201,7 @@ func (c *compiler) field(n *ast.MemberNode, record, name string) (term, error) {
 	if record == "transaction" || record == "item" {
 		c.spot(name)
 	}
-	t := term{node: n, kind: of.kind, holds: of.holds, words: of.words, eval: of.read}
+	t := term{node: n, kind: of.kind, holds: of.holds, words: of.words, id: of.id, eval: of.read}
 	if of.personal || name == dataField {
 		t = c.guard(t, record+"."+name)
 	}
@@ -212,7 +215,7 @@ func (c *compiler) lineField(n *ast.MemberNode, of term, name string) (term, err
 		return term{}, c.fault(n, "a line has no field %s; it has %s", name, names(lineFields))
 	}
 	c.spot(name)
-	t := term{node: n, kind: field.kind, eval: func(f *frame) value {
+	t := term{node: n, kind: field.kind, id: name == productID, eval: func(f *frame) value {
 		if item, ok := of.eval(f).ref.(*Item); ok {
 			return field.read(item)
 		}
@@ -235,13 +238,19 @@ func (c *compiler) element(n *ast.MemberNode, of, key term) (term, error) {
 		key.kind != text && key.kind != number && key.kind != unknown:
 		return term{}, c.fault(n, "%s cannot be looked up by %s", describe(of.node), key.kind)
 	}
-	t := term{node: n, kind: of.holds, eval: func(f *frame) value {
+	if of.id {
+		key = bare(key)
+	}
+	t := term{node: n, kind: of.holds, id: of.id, eval: func(f *frame) value {
 		from, at := of.eval(f), key.eval(f)
 		if from.kind == absent || at.kind == absent {
 			return nothing
 		}
 		return f.part(n, from, at)
 	}}
+	if key.literal && slices.Contains(sentIDs, key.constant.s) {
+		t = sentID(t)
+	}
 	if key.literal && key.kind == text { // an attribute that was sent
 		c.spot(key.constant.s)
 	}

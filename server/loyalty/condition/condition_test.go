@@ -26,7 +26,7 @@ func purchase(t testing.TB) *condition.Facts {
 				"channel": "web", "gift": true, "count": 3.0, "big": json.RawMessage(`9007199254740993`),
 				"address": json.RawMessage(`{"city":"Pécs","zip":7621}`), "codes": []any{"A1", "B2"}, "empty": "",
 				"mixed": []any{"x", 5.0}, "null": nil, "delivery": "2026-03-04", "gift wrap": "red", "size": "42",
-				"bad": json.RawMessage(`{`), "sizes": []any{38.0, 39.5}, "ratio": json.Number("0.25"),
+				"code": " X", "coupons": []any{"C"}, "bad": json.RawMessage(`{`), "sizes": []any{38.0, 39.5}, "ratio": json.Number("0.25"),
 			},
 		},
 		Customer: condition.Customer{
@@ -102,6 +102,17 @@ func TestHolds(t *testing.T) {
 		`item.product_name == "Sock" and item.product_category == "socks" and item.price == 15`:                          true,
 		`item.subtotal == item.price * item.quantity - item.discount and item.data.size == nil`:                          true,
 		`any(transaction.items, .data.size == 42 and .price == .subtotal and .discount == 0 and .product_id == "SKU-1")`: true,
+
+		// blanks around ids and codes are no part of them
+		`customer.id == " member-1001\u2003" and customer.lists[0] == "spring " and " spring" in customer.lists`:    true,
+		`any(customer.lists, # == " spring") and count(filter(customer.lists, # != "x"), # in ["spring "]) == 1`:    true,
+		`customer.tiers[" main "] == "gold " and " main" in customer.tiers and "\u00a0gold" != customer.tiers.main`: false,
+		`customer.external_ids["crm "] == " 000417" and (customer.referrer ?? "none") == " none"`:                   true,
+		`transaction.id in [" order-1"] and transaction.store == " pecs" and item.product_id >= " SKU-2"`:           true,
+		`any(transaction.items, .product_id == " SKU-1\t") and transaction.items[0].product_id != " SKU-1"`:         false,
+		`event.data.code == "X" and event.data["coupons"][0] == " C" and " C " in event.data.coupons`:               true,
+		`event.data.code startsWith "X" and " x" != event.data.channel and customer.referrer == "  "`:               true,
+		`customer.id != "  " and " web" == event.data.channel`:                                                      false,
 
 		// operators
 		`true`: true, `false`: false, `not false`: true, `!(1 == 2)`: true, `event.data.gift`: true, `not event.data.gift`: false,

@@ -60,6 +60,8 @@
 //   - in: of a list that is written out, such as ["a", "b"], of a list of the facts,
 //     of a range of numbers a..b that includes both ends and what is between them,
 //     or a name in an object: "gift" in event.data. not in is its opposite.
+//   - Blanks around an id or a code that is written out beside one of the facts are
+//     no part of it, in these and in brackets: item.product_id == " SKU-1" finds SKU-1.
 //   - contains, startsWith, endsWith for texts, as they are written: lower(x) makes
 //     capitals alike. matches "^AB[0-9]+$" is a regular expression (RE2), written
 //     out, of at most 200 bytes.

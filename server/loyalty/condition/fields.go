@@ -14,6 +14,7 @@ type field struct {
 	words []string // the only words a text can be; nil: any
 	read  func(*frame) value
 
+	id       bool // it is an id, or holds some: blanks around one are no part of it
 	personal bool // it names a person, or tells about one
 }
 
@@ -63,16 +64,16 @@ func withProfile(all map[string]field) map[string]field {
 }
 
 var customerFields = map[string]field{
-	"id":           {kind: text, read: func(f *frame) value { return fieldText(f.facts.Customer.ID) }},
+	"id":           {kind: text, id: true, read: func(f *frame) value { return fieldText(f.facts.Customer.ID) }},
 	"status":       {kind: text, read: func(f *frame) value { return fieldText(f.facts.Customer.Status) }},
-	"referrer":     {kind: text, read: func(f *frame) value { return fieldText(f.facts.Customer.Referrer) }},
+	"referrer":     {kind: text, id: true, read: func(f *frame) value { return fieldText(f.facts.Customer.Referrer) }},
 	"birthday":     {kind: text, personal: true, read: birthday},
 	"birth_month":  {kind: number, personal: true, read: birthMonth},
 	"age":          {kind: number, personal: true, read: age},
 	"labels":       {kind: list, holds: text, personal: true, read: labels},
-	"lists":        {kind: list, holds: text, read: func(f *frame) value { return value{kind: list, ref: (*texts)(&f.facts.Customer.Lists)} }},
-	"external_ids": {kind: object, holds: text, personal: true, read: func(f *frame) value { return value{kind: object, ref: f.facts.Customer.ExternalIDs} }},
-	"tiers":        {kind: object, holds: text, read: func(f *frame) value { return value{kind: object, ref: f.facts.Customer.Tiers} }},
+	"lists":        {kind: list, holds: text, id: true, read: func(f *frame) value { return value{kind: list, ref: (*texts)(&f.facts.Customer.Lists)} }},
+	"external_ids": {kind: object, holds: text, id: true, personal: true, read: func(f *frame) value { return value{kind: object, ref: f.facts.Customer.ExternalIDs} }},
+	"tiers":        {kind: object, holds: text, id: true, read: func(f *frame) value { return value{kind: object, ref: f.facts.Customer.Tiers} }},
 	"created_at":   {kind: instant, read: func(f *frame) value { return instantOf(f.facts.Customer.CreatedAt) }},
 	"updated_at":   {kind: instant, read: func(f *frame) value { return instantOf(f.facts.Customer.UpdatedAt) }},
 	"score":        {kind: number, read: func(f *frame) value { return integer(f.facts.Customer.Score) }},
@@ -87,12 +88,12 @@ var customerFields = map[string]field{
 func labels(f *frame) value { return value{kind: list, ref: (*texts)(&f.facts.Customer.Labels)} }
 
 var transactionFields = map[string]field{
-	"id":             ofTransaction(text, func(t *Transaction) value { return fieldText(t.ID) }),
+	"id":             identifying(ofTransaction(text, func(t *Transaction) value { return fieldText(t.ID) })),
 	"status":         ofTransaction(text, func(t *Transaction) value { return fieldText(t.Status) }),
 	"currency":       ofTransaction(text, func(t *Transaction) value { return fieldText(t.Currency) }),
 	"country":        ofTransaction(text, func(t *Transaction) value { return fieldText(t.Country) }),
 	"channel":        ofTransaction(text, func(t *Transaction) value { return fieldText(t.Channel) }),
-	"store":          ofTransaction(text, func(t *Transaction) value { return fieldText(t.Store) }),
+	"store":          identifying(ofTransaction(text, func(t *Transaction) value { return fieldText(t.Store) })),
 	"total":          ofTransaction(number, func(t *Transaction) value { return decimal(t.Total) }),
 	"total_in_base":  ofTransaction(number, totalInBase),
 	"original_total": ofTransaction(number, func(t *Transaction) value { return decimal(t.OriginalTotal) }),
@@ -124,6 +125,14 @@ func ofTransaction(k kind, read func(*Transaction) value) field {
 	}}
 }
 
+func identifying(f field) field {
+	f.id = true
+	return f
+}
+
+// productID is the field of a line that is an id.
+const productID = "product_id"
+
 // lineField is a field of a line, read from the line at hand.
 type lineField struct {
 	kind kind
@@ -133,7 +142,7 @@ type lineField struct {
 // The same fields are read of item, the line at hand, and of every element of
 // transaction.items.
 var lineFields = map[string]lineField{
-	"product_id":       {text, func(i *Item) value { return fieldText(i.ProductID) }},
+	productID:          {text, func(i *Item) value { return fieldText(i.ProductID) }},
 	"product_name":     {text, func(i *Item) value { return fieldText(i.ProductName) }},
 	"product_category": {text, func(i *Item) value { return fieldText(i.ProductCategory) }},
 	"quantity":         {number, func(i *Item) value { return integer(i.Quantity) }},
@@ -148,7 +157,7 @@ var lineFields = map[string]lineField{
 func itemFields() map[string]field {
 	all := make(map[string]field, len(lineFields))
 	for name, of := range lineFields {
-		all[name] = field{kind: of.kind, read: func(f *frame) value {
+		all[name] = field{kind: of.kind, id: name == productID, read: func(f *frame) value {
 			if f.facts.Item == nil {
 				return nothing
 			}

@@ -51,7 +51,7 @@ func (c *compiler) filter(n ast.Node, args []ast.Node) (term, error) {
 	if err != nil {
 		return term{}, err
 	}
-	return term{node: n, kind: list, holds: of.holds, eval: func(f *frame) value {
+	return term{node: n, kind: list, holds: of.holds, id: of.id, eval: func(f *frame) value {
 		var kept values
 		done := f.each(of.eval(f), func(e value) bool {
 			if v := test.eval(f); v.kind == truth && v.n == 1 {
@@ -116,7 +116,7 @@ func (c *compiler) overList(n ast.Node, name string, args []ast.Node, k kind) (o
 		return of, body, c.fault(args[1], "%s takes a list and what is asked of its elements", name)
 	}
 	// what # and .name mean inside, for as long as the body is compiled
-	c.inside = append(c.inside, of.holds)
+	c.inside = append(c.inside, of)
 	body, err = c.term(asked.Node)
 	c.inside = c.inside[:len(c.inside)-1]
 	if err == nil {

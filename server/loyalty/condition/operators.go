@@ -166,7 +166,7 @@ func (c *compiler) conditional(n *ast.ConditionalNode) (term, error) {
 
 // either is a term that is one of two, of one kind as far as it is known.
 func (c *compiler) either(n ast.Node, a, b term) (term, error) {
-	t := term{node: n, kind: a.kind}
+	t := term{node: n, kind: a.kind, id: a.id || b.id}
 	switch {
 	case a.kind == absent:
 		t.kind, t.holds = b.kind, b.holds

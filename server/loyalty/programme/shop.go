@@ -3,6 +3,7 @@ package programme
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
@@ -43,7 +44,7 @@ func (p *Programme) ShopID(text string) string {
 	}
 	found := ""
 	for id, s := range Shops.Of(p) {
-		if s.Name == text && (found == "" || id < found) {
+		if strings.TrimSpace(s.Name) == strings.TrimSpace(text) && (found == "" || id < found) {
 			found = id
 		}
 	}
