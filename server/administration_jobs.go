@@ -26,7 +26,7 @@ func (a *administrationAPI) ListJobs(ctx context.Context, in administration.List
 		return nil, err
 	}
 	l := list.Linked(p, list.Cut(p, all, nil), a.clock(), nil)
-	return administration.ListJobs200JSONResponse(answerOf(list.Render(l, a.job))), nil
+	return administration.ListJobs200JSONResponse(answerOf(list.Render(l, func(j *job.Job) administration.Job { return a.job(ctx, j) }))), nil
 }
 
 // RunJob starts a job and waits for it, but not for ever: the job continues when its caller has left.
@@ -50,7 +50,7 @@ func (a *administrationAPI) RunJob(ctx context.Context, in administration.RunJob
 		if e.err != nil {
 			return nil, e.err
 		}
-		return administration.RunJob200JSONResponse{Data: a.job(&e.job)}, nil
+		return administration.RunJob200JSONResponse{Data: a.job(ctx, &e.job)}, nil
 	case <-wait.C:
 		return a.jobUnderWay(ctx, in.Job)
 	}
@@ -64,13 +64,15 @@ func (a *administrationAPI) jobUnderWay(ctx context.Context, name string) (admin
 	}
 	for i := range all {
 		if all[i].Name == name {
-			return administration.RunJob200JSONResponse{Data: a.job(&all[i])}, nil
+			return administration.RunJob200JSONResponse{Data: a.job(ctx, &all[i])}, nil
 		}
 	}
 	return nil, loyalty.ErrJobUnknown.With("job", name)
 }
 
-func (a *administrationAPI) job(j *job.Job) administration.Job {
+// job shows a job. What failed is told in the language of the request; the words of the log, which may name parts of the installation,
+// are for those who can act on them.
+func (a *administrationAPI) job(ctx context.Context, j *job.Job) administration.Job {
 	out := administration.Job{
 		Name: administration.JobName(j.Name), Schedule: fmt.Sprintf("PT%dS", int64(j.Interval/time.Second)),
 		Running: j.Running(a.clock()), LastRunAt: instantOrNil(j.StartedAt),
@@ -79,7 +81,14 @@ func (a *administrationAPI) job(j *job.Job) administration.Job {
 		return out
 	}
 	out.NextRunAt = instantOrNil(j.NextAt)
-	out.LastResult = &administration.JobResult{Done: j.Done, Failed: j.Failed, Error: textOrNil(j.Result)}
+	out.LastResult = &administration.JobResult{Done: j.Done, Failed: j.Failed}
+	if r := requestOf(ctx); j.Result != "" {
+		out.LastResult.Error = new(r.language.message("doctor.job_failed", map[string]any{"job": j.Name, "failures": j.Failed}))
+		if r.caller == nil || r.caller.Role.Covers(loyalty.RoleOperator) {
+			out.LastResult.Log = &j.Result
+			r.language.speak("en")
+		}
+	}
 	if !out.Running && !j.FinishedAt.Before(j.StartedAt) {
 		took := j.FinishedAt.Sub(j.StartedAt).Seconds()
 		out.LastDuration = &took

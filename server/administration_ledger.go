@@ -47,6 +47,7 @@ func (a *administrationAPI) GetLedger(ctx context.Context, in administration.Get
 		if out.Invariants, err = a.invariants(plain(ctx), key); err != nil {
 			return nil, err
 		}
+		requestOf(ctx).language.speak("en") // what must hold, and where it does not
 	}
 	return administration.GetLedger200JSONResponse{Data: out}, nil
 }

@@ -47,6 +47,8 @@ func (s *Server) authorize(c *gin.Context) {
 		s.fail(c, loyalty.ErrConfirmNeeded)
 	case r.operation.module != "" && !s.programme().On[r.operation.module]:
 		s.fail(c, loyalty.ErrModuleOffPath.With("module", r.operation.module))
+	case r.sightless() && r.operation.sighted:
+		s.fail(c, loyalty.ErrPersonalNeeded)
 	case r.caller != nil && r.operation.personal != "":
 		// Without it there is nothing to mask, and with it the handler notes what it shows.
 		if r.sightless() && affirmed(c.Query(r.operation.personal)) {

@@ -315,3 +315,28 @@ func TestBacktest(t *testing.T) {
 		require.Equal(t, http.StatusAccepted, h.post(campaigns+"/beans/backtest", `{`+ever+`}`).status, "those before it are done")
 	})
 }
+
+// TestBacktestFault: why a backtest could not be made is told as a refusal is, in the language of each reader.
+func TestBacktestFault(t *testing.T) {
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		h := automated(t, url)
+		begun := data(t, h.post(campaigns+"/double/backtest", `{"from":"2001-01-01T00:00:00Z","to":"2999-01-01T00:00:00Z",
+			"campaign":{"name":"D","trigger":"checkout","effects":[{"type":"coupon","pool":"spring"}]}}`))
+		for _, kept := range []string{"automation/campaign/over", "coupons/pool/spring"} {
+			require.Equal(t, http.StatusOK, h.post("/entities/"+kept+"/archive", "").status)
+		}
+		require.Equal(t, http.StatusOK, h.post("/admin/jobs/bulk/run", "").status)
+		path := fmt.Sprintf("%s/double/backtest/%s", campaigns, begun["batch_id"])
+		for language, message := range map[string]string{
+			"en": "Property pool: there is no coupons/pool spring", "es": "Propiedad pool: no existe coupons/pool spring",
+			"fr": "Propriété pool : coupons/pool spring n’existe pas", "hu": "pool mező: nincs ilyen coupons/pool: spring",
+		} {
+			a := h.get(path, "Accept-Language", language)
+			require.Equal(t, language, a.header.Get("Content-Language"))
+			b := succeeded(t, a)
+			require.Equal(t, "done", b["status"])
+			require.Equal(t, map[string]any{"type": "BadRequestException", "code": json.Number("190010"), "message": message,
+				"details": []any{map[string]any{"field": "effects[0].pool", "message": message}}}, b["fault"])
+		}
+	})
+}

@@ -39,7 +39,8 @@ func (a *campaignsAPI) StartBacktest(ctx context.Context, in automationcampaigns
 		return nil, err
 	}
 	q := loyalty.BulkRequest{Kind: campaign.BulkBacktest, Target: in.CampaignID, Parameters: marshal(plan), Most: campaign.MostBacktests}
-	answer, err := change(ctx, http.StatusAccepted, backtestAnswer, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.BulkOperation], error) {
+	show := func(o loyalty.BulkOperation) any { return backtestAnswer(requestOf(ctx).language, o) }
+	answer, err := change(ctx, http.StatusAccepted, show, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.BulkOperation], error) {
 		return a.admin.BeginBulk(ctx, call, q)
 	})
 	if err == nil && !answer.replayed {
@@ -80,19 +81,24 @@ func (a *campaignsAPI) GetBacktest(ctx context.Context, in automationcampaigns.G
 	case o.Target != in.CampaignID:
 		return nil, loyalty.ErrBatchNotFound.With("batch", in.BatchID)
 	}
-	return rawResponse{status: http.StatusOK, body: marshal(backtestAnswer(o))}, nil
+	return rawResponse{status: http.StatusOK, body: marshal(backtestAnswer(requestOf(ctx).language, o))}, nil
 }
 
-// backtestAnswer renders the progress of a backtest.
-func backtestAnswer(o loyalty.BulkOperation) any {
+// backtestAnswer renders the progress of a backtest; what kept it from being made is told in a language.
+func backtestAnswer(language *tongue, o loyalty.BulkOperation) any {
 	var plan campaign.BacktestPlan
 	var f campaign.BacktestFigures
 	_ = json.Unmarshal(o.Parameters, &plan) // both are the platform's own; none yet of the second
 	_ = json.Unmarshal(o.Progress, &f)
-	return automationcampaigns.BacktestAnswer{Data: automationcampaigns.Backtest{
+	out := automationcampaigns.BacktestAnswer{Data: automationcampaigns.Backtest{
 		BatchID: o.ID, CampaignID: o.Target, From: common.Instant(plan.From), To: common.Instant(plan.To),
 		Status: automationcampaigns.BacktestStatus(o.State), Done: o.Done, Total: o.Total,
-		Events: f.Events, Winners: f.Winners, Points: f.Points, Coupons: f.Coupons, Fault: textOrNil(f.Fault),
+		Events: f.Events, Winners: f.Winners, Points: f.Points, Coupons: f.Coupons,
 		CreatedAt: common.Instant(o.CreatedAt), FinishedAt: instantOrNil(o.FinishedAt),
 	}}
+	if f.Fault != nil {
+		_, fault := envelope(language, loyalty.FailureOf(f.Fault))
+		out.Data.Fault = &fault
+	}
+	return out
 }

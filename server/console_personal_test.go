@@ -336,3 +336,42 @@ func TestRulesDoNotTellWhatIsMasked(t *testing.T) {
 		require.Equal(t, http.StatusOK, owner.post(kept, `{"label":"Kept","filter":"`+probe+`"}`).status)
 	})
 }
+
+// TestListsDoNotTellWhatIsMasked: what a customer may have is shown to a user without the right as if segments that ask for personal data
+// held for no one, and an import, whose findings and counts tell who has which address, is not theirs to make.
+func TestListsDoNotTellWhatIsMasked(t *testing.T) {
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		p := openConsole(t, url)
+		p.everyModule()
+		done(p, "/entities/segments/segment", `{"id":"born","name":"Born","condition":"customer.birth_date == '1990-05-17'"}`)
+		done(p, "/entities/segments/segment", `{"id":"all","name":"All","condition":"customer.status == 'active'"}`)
+		for _, of := range []string{"born", "all"} {
+			done(p, "/entities/rewards/reward", `{"id":"reward-`+of+`","title":{"en":"R"},"type":"custom","points":0,"segments":["`+of+`"]}`)
+			done(p, "/entities/offers/offer", `{"id":"offer-`+of+`","name":{"en":"O"},"type":"cart","weight":1,"discount":{"type":"fixed_discount","value":1},"segments":["`+of+`"]}`)
+		}
+		done(p, "/events", `{"customer":"member-1","action":"opt_in","data":{"email":"ada@shop.test","birth_date":"1990-05-17"}}`)
+		sees, not := p.enter("owner.sees", loyalty.RoleOwner, true), p.enter("owner.sees-not", loyalty.RoleOwner, false)
+		for _, target := range []string{
+			"/rewards?customer=member-1", "/customers/member-1/activities/rewards", "/customers/member-1/activities/offers", "/customers/member-1/activities",
+		} {
+			shown, masked := sees.get(bridged+target).body, not.get(bridged+target).body
+			require.Contains(t, shown, "-born", target)
+			require.NotContains(t, masked, "-born", target)
+			require.Contains(t, masked, "-all", target)
+		}
+		require.Equal(t, http.StatusOK, sees.get(bridged+"/customers/member-1/activities/rewards/reward-born").status)
+		require.NotContains(t, not.get(bridged+"/customers/member-1/activities/rewards/reward-born").body, "complete")
+
+		refused(t, not.post(bridged+"/admin/imports", `{}`), http.StatusForbidden, 190651)
+		begun := sees.post(bridged+"/admin/imports", `{}`)
+		require.Equal(t, http.StatusCreated, begun.status, begun.body)
+		path := bridged + "/admin/imports/" + data(t, begun)["import_id"].(string)
+		for _, step := range [][2]string{
+			{"/files", `{"file":"lots","part":1,"content":"email,points,earned_at\nada@shop.test,1,2026-01-01\n"}`}, {"/check", "{}"}, {"/apply", "{}"}, {"/reconcile", "{}"},
+		} {
+			refused(t, not.post(path+step[0], step[1]), http.StatusForbidden, 190651)
+		}
+		require.Equal(t, http.StatusForbidden, not.get(path+"/findings").status)
+		require.Equal(t, http.StatusOK, not.get(path).status)
+	})
+}

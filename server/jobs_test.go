@@ -14,12 +14,13 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 	"github.com/loyalty-platform/loyalty/server/loyalty/job"
+	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
 // jobOf finds a job in the list.
-func jobOf(t *testing.T, h *house, name string) map[string]any {
+func jobOf(t *testing.T, h *house, name string, headers ...string) map[string]any {
 	t.Helper()
-	for _, j := range h.get("/admin/jobs").json(t)["data"].([]any) {
+	for _, j := range h.get("/admin/jobs", headers...).json(t)["data"].([]any) {
 		if j := j.(map[string]any); j["name"] == name {
 			return j
 		}
@@ -123,4 +124,27 @@ func TestJobUnderWay(t *testing.T) {
 	close(slow.release)
 	require.Eventually(t, func() bool { return jobOf(t, h, "answers")["running"] == false }, time.Minute, 10*time.Millisecond)
 	require.Equal(t, "1", fmt.Sprint(jobOf(t, h, "answers")["last_result"].(map[string]any)["done"]))
+}
+
+// TestJobFailuresAreTold: that a job failed is told in the caller's language, and what its log says to those who can act on it.
+func TestJobFailuresAreTold(t *testing.T) {
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		h := openConsole(t, url)
+		require.Equal(t, http.StatusOK, h.post("/admin/jobs/answers/run", "").status)
+		_, err := storetest.Raw(t, url).Exec("UPDATE jobs SET failed = 2, result = 'unavailable (190002): the database is away' WHERE name = 'answers'")
+		require.NoError(t, err)
+		for language, said := range map[string]string{
+			"en": "the last run of the job answers failed; failures in it: 2", "es": "la última ejecución del trabajo answers falló; fallos en ella: 2",
+			"fr": "la dernière exécution de la tâche answers a échoué\u202f; échecs\u00a0: 2", "hu": "a(z) answers feladat utolsó futása sikertelen; hibák: 2",
+		} {
+			a := h.get("/admin/jobs?limit=100", "Accept-Language", language)
+			require.Contains(t, a.header.Get("Content-Language"), language)
+			result := jobOf(t, h, "answers", "Accept-Language", language)["last_result"].(map[string]any)
+			require.Equal(t, said, result["error"])
+			require.Equal(t, "unavailable (190002): the database is away", result["log"])
+		}
+		a := h.enter("looks", loyalty.RoleViewer, true).get(bridged + "/admin/jobs?limit=100")
+		require.Contains(t, a.body, `"error":"the last run of the job answers failed; failures in it: 2"`)
+		require.NotContains(t, a.body, `"log"`)
+	})
 }

@@ -23,6 +23,7 @@ type operation struct {
 	role       loyalty.Role                   // x-role: the least role of a user who may
 	confirm    bool                           // x-confirm: the user has proved who they are a short while ago
 	personal   string                         // x-personal-when: the query parameter with which alone an answer names persons
+	sighted    bool                           // x-personal-needed: not for users who may not see personal data
 	when       confirmation                   // x-confirm-when: that, for some bodies alone
 	bodyLimit  int                            // x-body-limit, in bytes; 0: as every other
 	route      *routers.Route                 // for kin-openapi
@@ -98,6 +99,7 @@ func newOperation(c *contract.Compiler, op *openapi3.Operation) (o *operation, e
 	o.role = loyalty.Role(role)
 	o.confirm, _ = op.Extensions["x-confirm"].(bool)
 	o.personal, _ = op.Extensions["x-personal-when"].(string)
+	o.sighted, _ = op.Extensions["x-personal-needed"].(bool)
 	o.when = confirmationOf(op.Extensions["x-confirm-when"])
 	o.custom, _ = op.Extensions["x-custom"].(string)
 	if limit, ok := op.Extensions["x-body-limit"].(float64); ok {

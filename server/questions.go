@@ -37,8 +37,11 @@ func askQuestion(s *Server, c *gin.Context) {
 	if len(q.asked) > 0 && !mayAsk(s, c, r, &q) {
 		return
 	}
-	if name := r.operation.route.Operation.OperationID; tries[name] {
+	switch name := r.operation.route.Operation.OperationID; {
+	case tries[name]:
 		tryRules(s, c, r)
+	case r.operation.reads: // lists of what a customer may have ask segments, which may ask for what is masked
+		c.Request = c.Request.WithContext(loyalty.WithUnseen(c.Request.Context(), s.unseen()))
 	}
 }
 
@@ -67,10 +70,9 @@ func mayAsk(s *Server, c *gin.Context, r *request, q *questions) bool {
 // tryRules lets the rules of a preview judge conditions on personal data as unknown. A backtest of a campaign
 // that has such a condition is refused: figures without it would mislead.
 func tryRules(s *Server, c *gin.Context, r *request) {
-	p := s.programme()
-	unseen := func(fact string) bool { return masks(p, s.vocabulary, fact) }
+	unseen := s.unseen()
 	if r.operation.route.Operation.OperationID == "startBacktest" && contract.Properties(r.tree)["campaign"] == nil {
-		tried, known := campaign.Campaigns.Of(p)[c.Param("campaign_id")]
+		tried, known := campaign.Campaigns.Of(s.programme())[c.Param("campaign_id")]
 		if known && slices.ContainsFunc(tried.Holds.Guarded(), unseen) {
 			s.fail(c, loyalty.ErrPersonalNeeded.At(conditionProperty))
 			return
@@ -79,6 +81,12 @@ func tryRules(s *Server, c *gin.Context, r *request) {
 	if noteQuestion(s, c, r, admin.PreviewNoted, nil) {
 		c.Request = c.Request.WithContext(loyalty.WithUnseen(c.Request.Context(), unseen))
 	}
+}
+
+// unseen tells of which facts nothing is told to a user who may not see personal data.
+func (s *Server) unseen() func(fact string) bool {
+	p := s.programme()
+	return func(fact string) bool { return masks(p, s.vocabulary, fact) }
 }
 
 // noteQuestion puts a question into the audit trail, by the operation and the names of what was sent.

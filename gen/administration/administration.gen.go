@@ -3093,15 +3093,20 @@ type JobResult struct {
 	// Example: 12
 	Done int64 `json:"done"`
 
-	// Error What went wrong first; absent when nothing did.
+	// Error That something went wrong, in the language of the request; absent when nothing did.
 	//
-	// Example: the database is away
+	// Example: the last run of the job expiry failed; failures in it: 1
 	Error *string `json:"error,omitempty"`
 
 	// Failed How many could not be done; the next run tries them again.
 	//
 	// Example: 0
 	Failed int64 `json:"failed"`
+
+	// Log What went wrong first, as the log of the program has it, in English. Keys and operators see it; absent when nothing did.
+	//
+	// Example: unavailable (190002): the database is away
+	Log *string `json:"log,omitempty"`
 }
 
 // Key An access key, without its secrets.

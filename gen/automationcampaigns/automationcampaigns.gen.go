@@ -280,10 +280,12 @@ type Backtest struct {
 	// Example: 9120
 	Events int64 `json:"events"`
 
-	// Fault Why it could not be done, although it is `done`: the programme changed meanwhile, so that the draft does not fit it any more.
+	// Fault Why it could not be done, although it is `done`: the programme changed meanwhile, so that the draft does not fit it any
+	// more. Absent where it was. It has the form of `error` in a refusal, in the language of this request.
 	//
-	// Example: effects[0].tier: there is no such tier
-	Fault *string `json:"fault,omitempty"`
+	//
+	// Example: {"code":190010,"details":[{"field":"effects[0].tier","message":"There is no tiers/tier gold"}],"message":"There is no tiers/tier gold","type":"BadRequestException"}
+	Fault *externalRef0.Error `json:"fault,omitempty"`
 
 	// FinishedAt When it came to its end; absent while it goes on.
 	//

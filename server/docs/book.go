@@ -60,7 +60,7 @@ func newBook(notices []Notice) (*book, error) {
 		{"Modules", "/docs/modules"}, {"Conditions", "/docs/conditions"}, {"Signing", "/docs/signing"}, {"Webhooks", "/docs/webhooks"}, {"Errors", "/docs/errors"},
 	}}
 	for _, write := range []func(*contract) error{
-		b.addStart, b.addHowToSend, b.addOperations, b.addActions, b.addEntities, b.addModules, b.addConditions, b.addSigning, func(c *contract) error { return b.addWebhooks(c, notices) }, b.addErrors,
+		b.addStart, b.addHowToSend, b.addImporting, b.addOperations, b.addActions, b.addEntities, b.addModules, b.addConditions, b.addSigning, func(c *contract) error { return b.addWebhooks(c, notices) }, b.addErrors,
 	} {
 		if err := write(c); err != nil {
 			return nil, err

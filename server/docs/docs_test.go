@@ -41,7 +41,7 @@ func TestEveryThingHasAPage(t *testing.T) {
 		notices = append(notices, docs.Notice(n))
 	}
 	p := docs.New("local", http.NotFoundHandler(), notices...)
-	wanted := []string{"/docs", "/docs/how-to-send", "/docs/apis", "/docs/events", "/docs/entities", "/docs/entities/custom", "/docs/modules", "/docs/errors", "/docs/signing", "/docs/conditions", "/docs/webhooks"}
+	wanted := []string{"/docs", "/docs/how-to-send", "/docs/importing", "/docs/apis", "/docs/events", "/docs/entities", "/docs/entities/custom", "/docs/modules", "/docs/errors", "/docs/signing", "/docs/conditions", "/docs/webhooks"}
 	for _, api := range openapi.Names() {
 		wanted = append(wanted, "/docs/apis/"+api)
 		doc, err := openapi.Load(api)

@@ -26,7 +26,20 @@ func (b *book) addHowToSend(*contract) error {
 	}
 	b.add(&page{
 		path: "/docs/how-to-send", title: "How to send what is no action of its own", section: "/docs",
-		summary: "An exchange, an order cancelled by mistake, a purchase in a third currency.", text: string(text),
+		summary: "An exchange, what a return takes back, an order cancelled by mistake, currencies.", text: string(text),
+	})
+	return nil
+}
+
+// addImporting writes the page about files of another system.
+func (b *book) addImporting(*contract) error {
+	text, err := files.ReadFile("assets/importing.md")
+	if err != nil {
+		return err
+	}
+	b.add(&page{
+		path: "/docs/importing", title: "Importing from another system", section: "/docs",
+		summary: "Members, points, purchases, tiers and coupons from CSV files.", text: string(text),
 	})
 	return nil
 }

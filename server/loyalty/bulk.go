@@ -150,9 +150,14 @@ func StoredError(err error) json.RawMessage {
 
 // Failure returns the failure that ended a refused item.
 func (i *BulkItem) Failure() error {
+	return FailureOf(i.Error)
+}
+
+// FailureOf returns the failure that StoredError kept.
+func FailureOf(stored json.RawMessage) error {
 	var e Error
-	if err := json.Unmarshal(i.Error, &e); err != nil {
-		return fmt.Errorf("the error of item %d: %w", i.Seq, err)
+	if err := json.Unmarshal(stored, &e); err != nil {
+		return fmt.Errorf("a stored error: %w", err)
 	}
 	return &e
 }

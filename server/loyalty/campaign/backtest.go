@@ -40,11 +40,12 @@ func (plan *BacktestPlan) Check(p *programme.Programme, id string) error {
 
 // BacktestFigures is what a campaign would have given.
 type BacktestFigures struct {
-	Events  int64  `json:"events"` // how often
-	Winners int64  `json:"winners"`
-	Points  int64  `json:"points"`
-	Coupons int64  `json:"coupons"`
-	Fault   string `json:"fault,omitempty"` // why it could not be tried
+	Events  int64 `json:"events"` // how often
+	Winners int64 `json:"winners"`
+	Points  int64 `json:"points"`
+	Coupons int64 `json:"coupons"`
+	// Fault is why it could not be tried, as loyalty.StoredError keeps it: each reader words it in a language of its own. Nil: it could.
+	Fault json.RawMessage `json:"fault,omitempty"`
 }
 
 // chance is a past occurrence for which the campaign's condition held, so that it could have

@@ -37,7 +37,7 @@ func backtest(ctx context.Context, w *bulkWork) error {
 		}
 		w.memory = t
 	}
-	more, began := t.Fault == "", time.Now()
+	more, began := t.Fault == nil, time.Now()
 	for more && time.Since(began) < backtestPiece {
 		var err error
 		if more, err = t.read(ctx, w); err != nil {
@@ -63,23 +63,12 @@ func (w *bulkWork) beginBacktest(ctx context.Context) (*trial, error) {
 	p := w.Engine.Programme()
 	c, err := campaign.Draft(p, w.Target, t.plan.Campaign)
 	t.Backtest = campaign.NewBacktest(p, c)
-	if t.Fault = faultOf(err); t.Fault != "" {
+	if err != nil {
+		t.Fault = loyalty.StoredError(err)
 		return t, nil
 	}
 	t.total, err = w.Store.CountPast(ctx, t.query(0))
 	return t, err
-}
-
-// faultOf tells which field does not fit the programme any more; empty: all do.
-func faultOf(err error) string {
-	if err == nil {
-		return ""
-	}
-	e := loyalty.AsError(err)
-	for _, d := range e.Details {
-		return d.Field + ": " + e.Error()
-	}
-	return e.Error()
 }
 
 func (t *trial) query(limit int) loyalty.PastQuery {

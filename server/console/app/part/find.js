@@ -1,6 +1,6 @@
 // Finds what a person has in hand: the name of a screen, a customer's id, e-mail address or id in another system, a coupon's code.
 import { t } from '../words.js'
-import { get, can, id } from '../api.js'
+import { get, can, id, me } from '../api.js'
 import { screens } from '../screens.js'
 
 const customer = (one) => '/customer/' + id(one.id)
@@ -25,12 +25,12 @@ async function coupon(text) {
 
 const isID = (text) => /[\d@:]/.test(text) && !/\s/.test(text)
 
-// find gives the place of it, else that of the customers whose names begin so, or are so for who may not see names.
+// find gives the place of it, else that of the customers whose names begin so, where the user may see names.
 export async function find(text) {
   const wanted = text.trim()
   const screen = screens.find((s) => !s.hidden && t('nav.' + s.name).toLowerCase() === wanted.toLowerCase())
   if (screen) return '/' + screen.path
   const names = '/customers?search=' + id(wanted)
-  if (!isID(wanted) && can('listCustomers') && (await get('/customers', { search: wanted, limit: 1 })).data.length) return names
+  if (!isID(wanted) && me.now.personal && can('listCustomers') && (await get('/customers', { search: wanted, limit: 1 })).data.length) return names
   return (await coupon(wanted)) || (await exact(wanted)) || names
 }

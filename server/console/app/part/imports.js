@@ -11,6 +11,7 @@ import { Badge, Card } from './figures.js'
 import { sure } from './dialog.js'
 import { size } from './system.js'
 import { When } from './when.js'
+import { saveAs } from './save.js'
 
 const kinds = ['members', 'purchases', 'lots', 'tiers', 'coupons', 'lists']
 const encodings = ['utf-8', 'windows-1250', 'windows-1252', 'iso-8859-2', 'utf-16le']
@@ -66,7 +67,7 @@ function All({ place }) {
     ${can('createImport') && html`<form class="panel" onSubmit=${begin}><div class="fields"><label>${t('name')}<input name="label" maxlength="255" /></label>
       <label>${t('import.dates')}<select name="dates"><option value="">${t('import.dates.year')}</option><option value="dmy">${t('import.dates.dmy')}</option><option value="mdy">${t('import.dates.mdy')}</option></select></label>
       <label>${t('import.decimal')}<select name="decimal"><option value="">–</option><option>.</option><option>,</option></select></label>
-      <label class="wide">${t('import.columns')}<textarea class="code" name="columns" rows="2" placeholder="members: Member no. = customer"></textarea></label></div>
+      <label class="wide">${t('import.columns')}<textarea class="code" name="columns" rows="2" placeholder=${"members: Member no. = customer\nmembers: * ="}></textarea></label></div>
       <p><label class="check"><input type="checkbox" name="same" /> ${t('import.same')}</label></p><button class="primary">${t('import.new')}</button></form>`}
     <${Loaded} of=${all}>${(d) => html`<${Table} answer=${d} columns=${columns} to=${(i) => '/administration?tab=imports&import=' + id(i.import_id)} name="imports" empty=${html`<${Empty} text=${t('import.none')} />`} />`}</${Loaded}>`
 }
@@ -177,9 +178,11 @@ function linesOf(text) {
 
 function Findings({ path, n, at }) {
   const few = n <= readable
+  const [wrong, fail] = useState(null)
+  const take = () => get(path + '/findings').then((text) => saveAs('findings.csv', String(text), 'text/csv'), fail) // in the language of the console
   const all = useLoad(async () => (few ? linesOf(String(await get(path + '/findings'))) : []), [path, n, at])
   const columns = ['file', 'line', 'column', 'severity', 'message'].map((key, k) => ({ key, label: t('import.found.' + key), right: key === 'line', cell: (r) => r[k], text: (r) => r[k] }))
-  return html`<h3>${t('import.findings')}: ${number(n)}</h3><p><a class="button" href=${'/console/api' + path + '/findings'} download="findings.csv">${t('export.do')}</a></p>
+  return html`<h3>${t('import.findings')}: ${number(n)}</h3><p><button onClick=${take}>${t('export.do')}</button></p>${wrong && html`<${Failure} error=${wrong} />`}
     ${few ? html`<${Loaded} of=${all}>${(lines) => html`<${Table} answer=${{ data: lines.slice(0, 200) }} columns=${columns} name="findings" links=${false} />`}</${Loaded}>` : html`<p>${t('import.many')}</p>`}
     ${few && n > 200 && html`<p class="small">${t('import.first')}</p>`}`
 }

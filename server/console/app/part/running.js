@@ -110,7 +110,7 @@ export function Jobs() {
     { key: 'running', label: t('status'), cell: (j) => html`<${Badge} state=${j.running ? t('jobs.running') : t('jobs.waits')} />` },
     { key: 'last_run_at', label: t('jobs.last'), cell: (j) => html`<${When} at=${j.last_run_at} />` },
     { key: 'last_duration', label: t('jobs.took'), right: true, cell: (j) => (j.last_duration == null ? '–' : number(j.last_duration, 3) + ' s') },
-    { key: 'last_result', label: t('jobs.result'), cell: (j) => (j.last_result ? html`${number(j.last_result.done)}${j.last_result.failed ? html` <span class="wrong">${number(j.last_result.failed)}</span>` : ''}` : '–') },
+    { key: 'last_result', label: t('jobs.result'), cell: (j) => (j.last_result ? html`${number(j.last_result.done)}${j.last_result.failed ? html` <span class="wrong">${number(j.last_result.failed)}</span>` : ''}${j.last_result.error && html`<div class="small wrong">${j.last_result.error}</div>`}${j.last_result.log && html`<div class="small"><code>${j.last_result.log}</code></div>`}` : '–') },
     { key: 'next_run_at', label: t('jobs.next'), cell: (j) => html`<${When} at=${j.next_run_at} />` },
     { key: 'do', label: '', cell: (j) => can('runJob') && html`<button class="tiny" onClick=${() => run(j)}>${t('jobs.run')}</button>`, text: () => '' },
   ]

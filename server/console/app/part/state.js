@@ -37,7 +37,7 @@ export function Failure({ error, again }) {
   return html`<div class="failure" role="alert">
     <p><strong>${error.message}</strong></p>
     ${details.length > 0 && html`<ul>${details.map((d) => html`<li><code>${d.field}</code> ${d.message}</li>`)}</ul>`}
-    ${error.request && html`<p class="small">${t('error.code')} <a href=${'/docs/errors/' + error.code} target="_blank" rel="noopener">${error.code}</a> · ${t('error.request')} <code>${error.request}</code> <button type="button" class="tiny" onClick=${() => navigator.clipboard?.writeText(support(error)).then(() => tell(t('copied')))}>${t('error.copy')}</button></p>`}
+    ${error.code && html`<p class="small">${t('error.code')} <a href=${'/docs/errors/' + error.code} target="_blank" rel="noopener">${error.code}</a>${error.request && html` · ${t('error.request')} <code>${error.request}</code> <button type="button" class="tiny" onClick=${() => navigator.clipboard?.writeText(support(error)).then(() => tell(t('copied')))}>${t('error.copy')}</button>`}</p>`}
     <${Wait} error=${error} left=${left} />
     ${error.code === moduleOff && can('configureModule') && html`<p><a class="button" href="#/administration?tab=modules">${t('modules.open')}</a></p>`}
     ${again && html`<button disabled=${left > 0} onClick=${again}>${t('again')}</button>`}

@@ -18,7 +18,10 @@ const asked = ['search', 'status', 'list', 'tier', 'email', 'cursor', 'offset', 
 const nameOf = (c) => [c.first_name, c.last_name].filter(Boolean).join(' ')
 
 export default function Customers({ place }) {
-  const q = { ...Object.fromEntries(asked.map((n) => [n, place.query[n]])), ...customOf(place.query) }
+  const { search } = place.query
+  // a user who does not see personal data finds a customer by a whole address, else by an id
+  const named = search && !me.now.personal && !search.includes('@') ? { search: undefined, id: search.trim() } : {}
+  const q = { ...Object.fromEntries(asked.map((n) => [n, place.query[n]])), ...customOf(place.query), ...named }
   const { cursor, offset, sort, order, ...narrowing } = q
   const all = useLoad(() => get('/customers', { limit: 50, ...q }), [JSON.stringify(q)])
   const count = useLoad(() => get('/customers/-/count', narrowing), [JSON.stringify(narrowing)])
@@ -39,7 +42,7 @@ export default function Customers({ place }) {
   return html`<${Title} text=${t('nav.customers')}>${count.data && html`<span class="soft">${t('customers.count', { n: count.data.data.count })}</span>`}${can('addToCustomerList') && html`<button aria-expanded=${adding !== null} onClick=${() => add(adding === null ? '' : null)}>${t('bulk.upload')}</button>`}</${Title}>
     ${adding !== null && html`<${AddToList} key=${adding} text=${adding} lists=${lists} />`}
     <form class="filters" onSubmit=${(e) => (e.preventDefault(), filter(Object.fromEntries(new FormData(e.target))))}>
-      <label>${t('search')}<input name="search" type="search" value=${place.query.search || ''} placeholder=${me.now.personal ? t('customers.search') : t('customers.search.whole')} /></label>
+      <label>${t('search')}<input name="search" type="search" value=${search || ''} placeholder=${me.now.personal ? t('customers.search') : t('customers.search.whole')} /></label>
       <label>${t('status')}<select name="status" value=${place.query.status || ''}><option value="">–</option>${['active', 'suspended', 'inactive', 'opted_out', 'merged'].map((s) => html`<option value=${s}>${t('state.' + s)}</option>`)}</select></label>
       <${Pick} name="list" label=${t('customers.list')} value=${place.query.list} of=${lists} />
       ${(tiers.length > 0 || place.query.tier) && html`<${Pick} name="tier" label=${t('field.tier')} value=${place.query.tier} of=${tiers} />`}
