@@ -83,3 +83,65 @@ func TestConditionsBlindToCurrency(t *testing.T) {
 		http.StatusCreated, "criteria[1].condition")
 	warned(h.post("/entities", `{"entities":[{"method":"update","type":"automation/campaign","id":"c-1","data":{"condition":"transaction.total > 5"}}]}`), http.StatusOK, "entities[0].data.condition")
 }
+
+// TestWarningsOfConfigurations: a webhook's filter and a configuration that is planned or put in force are warned of as well, in the language
+// of the request.
+func TestWarningsOfConfigurations(t *testing.T) {
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		h := openOn(t, url, patient)
+		h.does("/admin/modules/tiers", exchangeRates)
+		told := func(a answer, status int) (fields, messages []string) {
+			t.Helper()
+			require.Equal(t, status, a.status, a.body)
+			list, _ := a.json(t)["warnings"].([]any)
+			for _, w := range list {
+				w := w.(map[string]any)
+				fields, messages = append(fields, w["field"].(string)), append(messages, w["message"].(string))
+			}
+			return fields, messages
+		}
+		r := newReceiver(t)
+		hook := h.post("/admin/webhooks", `{"url":"`+r.URL+`/hook","types":["event.checkout"],"filter":"event.data.total > 5"}`)
+		fields, _ := told(hook, http.StatusCreated)
+		require.Equal(t, []string{"filter"}, fields)
+		path := fmt.Sprint("/admin/webhooks/", data(t, hook)["webhook_id"])
+		fields, _ = told(h.post(path, `{"filter":"event.data.total > 6"}`), http.StatusOK)
+		require.Equal(t, []string{"filter"}, fields)
+		fields, _ = told(h.post(path, `{"filter":"event.points > 6"}`), http.StatusOK)
+		require.Empty(t, fields)
+
+		const place = "configuration.entities.automation/campaign.c.condition"
+		for _, mode := range []string{"plan", "apply"} {
+			body := `{"mode":"` + mode + `","configuration":{"entities":{"automation/campaign":{"c":{"name":"C","trigger":"checkout","condition":"transaction.total >= 100","effects":[{"type":"points","points":1}]}}}}}`
+			fields, messages := told(h.post("/admin/configuration", body, "Accept-Language", "hu"), http.StatusOK)
+			require.Equal(t, []string{place}, fields, mode)
+			require.Contains(t, messages[0], "transaction.total_in_base")
+			require.NotContains(t, messages[0], "which is in EUR", "it is told in Hungarian")
+		}
+	})
+}
+
+// TestNoRateIsTraced: a preview tells that a purchase does not count for a sum of money, because its currency has no rate.
+func TestNoRateIsTraced(t *testing.T) {
+	storetest.EachURL(t, func(t *testing.T, url string) {
+		h := openOn(t, url, patient)
+		h.does("/admin/modules/tiers", exchangeRates)
+		h.entity("challenges/challenge", `{"id":"big","title":{"en":"B"},"criteria":[{"action":"checkout","sum":"transaction.total","threshold":1000}],"points":5}`)
+		h.enrol("member-1")
+		for currency, traced := range map[string]bool{"JPY": true, "HUF": false, "EUR": false} {
+			a := h.post("/events/preview", `{"customer":"member-1","action":"checkout","data":{"transaction_id":"T-1","total":1200,"currency":"`+currency+`"}}`)
+			require.Equal(t, http.StatusOK, a.status, a.body)
+			line := ""
+			for _, rule := range a.json(t)["rules"].([]any) {
+				if rule := rule.(map[string]any); rule["rule"] == "challenge" {
+					line += fmt.Sprint(rule["verdict"], " ", rule["reason"], " ", rule["input"].(map[string]any)["no_rate"])
+				}
+			}
+			if traced {
+				require.Equal(t, "skipped its currency has no rate, so it does not count JPY", line)
+			} else {
+				require.NotContains(t, line, "no rate")
+			}
+		}
+	})
+}

@@ -74,8 +74,10 @@ func (a Uploads) PutUploadPart(ctx context.Context, call Call, id, file string, 
 		if err := r.SaveUpload(u); err != nil {
 			return u, err
 		}
-		u, _, err = r.Upload(u.ID) // with what has arrived
-		return u, err
+		if u, _, err = r.Upload(u.ID); err != nil { // with what has arrived
+			return u, err
+		}
+		return u, r.audit("import.file", u.ID.String(), nil, map[string]any{"file": file, "part": part})
 	})
 }
 

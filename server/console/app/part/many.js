@@ -5,6 +5,7 @@ import { post } from '../api.js'
 import { Failure } from './state.js'
 import { sure } from './dialog.js'
 import { tell } from './toast.js'
+import { heed } from './warned.js'
 import { Table } from './table.js'
 import { Fields } from '../form/form.js'
 import { label } from '../form/labels.js'
@@ -17,14 +18,16 @@ const shown = (v) => (v == null ? '–' : typeof v === 'object' ? JSON.stringify
 
 // send does changes, all or none; a refusal names the thing in the place of its number.
 async function send(changes) {
+  let saved
   try {
-    await post('/entities', { error_handling: 'fail', entities: changes })
+    saved = await post('/entities', { error_handling: 'fail', entities: changes })
   } catch (refused) {
     refused.details = (refused.details || []).map((d) => ({ ...d, field: d.field.replace(/^entities\[(\d+)\](\.data)?/, (_, n) => changes[n].id) }))
     throw refused
   }
   forgetChoices()
   tell(t('done'))
+  await heed(saved)
 }
 
 // archiveAll puts things away, once their names were read.

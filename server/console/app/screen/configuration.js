@@ -9,6 +9,7 @@ import { Diff } from '../part/diff.js'
 import { Badge } from '../part/figures.js'
 import { sure } from '../part/dialog.js'
 import { tell } from '../part/toast.js'
+import { heed, Warned } from '../part/warned.js'
 import { saveAs } from '../part/save.js'
 import { When } from '../part/when.js'
 
@@ -24,7 +25,7 @@ export default function Configuration() {
     setWanted(configuration)
     set({ loading: true })
     try {
-      set({ data: (await ask('/admin/configuration', { mode: 'plan', prune: away, configuration })).data })
+      set(await ask('/admin/configuration', { mode: 'plan', prune: away, configuration }))
     } catch (error) {
       set({ error })
     }
@@ -41,8 +42,9 @@ export default function Configuration() {
   const apply = async () => {
     if (!(await sure(t('configuration.apply'), t('configuration.differences', { n: plan.data.total }), true))) return
     try {
-      await post('/admin/configuration', { mode: 'apply', prune, configuration: wanted })
+      const done = await post('/admin/configuration', { mode: 'apply', prune, configuration: wanted })
       tell(t('done'))
+      await heed(done)
       set({})
     } catch (error) {
       set({ error })
@@ -54,7 +56,7 @@ export default function Configuration() {
       <input type="file" accept=".json,application/json" aria-label=${t('configuration.file')} onChange=${(e) => read(e.target.files[0])} />
       <label class="check"><input type="checkbox" checked=${prune} onChange=${(e) => (setPrune(e.target.checked), wanted && look(wanted, e.target.checked))} /> ${t('configuration.prune')}</label></div>`}
     ${plan.loading && html`<${Loading} />`}${plan.error && html`<${Failure} error=${plan.error} />`}
-    ${plan.data && html`<section aria-live="polite"><h2>${t('configuration.differences', { n: plan.data.total })}</h2>
+    ${plan.data && html`<section aria-live="polite"><h2>${t('configuration.differences', { n: plan.data.total })}</h2><${Warned} of=${plan.warnings} />
       ${plan.data.differences.map((d) => html`<details class="rule"><summary><${Badge} state=${d.change} /> <code>${d.type || d.section}</code> <strong>${d.id}</strong></summary><${Diff} before=${d.before} after=${d.after} /></details>`)}
       ${plan.data.total > 0 && me.now.role === 'owner' && html`<p><button class="danger" onClick=${apply}>${t('configuration.apply')}</button></p>`}</section>`}
     ${can('listAudit') && html`<${Past} />`}`

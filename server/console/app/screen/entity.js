@@ -11,6 +11,7 @@ import { did, WhoDid } from '../part/trail.js'
 import { Diff, differences } from '../part/diff.js'
 import { sure, openDialog } from '../part/dialog.js'
 import { tell } from '../part/toast.js'
+import { heed } from '../part/warned.js'
 import { Uses } from '../part/uses.js'
 import { Usage } from '../part/usage.js'
 import { Picture } from '../part/picture.js'
@@ -73,6 +74,7 @@ function Editor({ doc, kind, found, again, step }) {
       fail(null)
       forgetChoices()
       tell(t('saved'))
+      await heed(saved)
       found ? again() : go(`/entity/${kind}/${id((saved.data ?? saved).id)}${step ? '?step=' + step : ''}`)
     } catch (refused) {
       fail(refused)

@@ -10,6 +10,7 @@ import { Badge, Card } from '../part/figures.js'
 import { Attempts } from '../part/attempts.js'
 import { sure, openDialog } from '../part/dialog.js'
 import { tell } from '../part/toast.js'
+import { heed } from '../part/warned.js'
 import { When, Since } from '../part/when.js'
 
 const once = (data) => data.secret && openDialog({ title: t('keys.secret'), content: html`<pre>${data.secret}</pre><p>${t('keys.once')}</p>` })
@@ -26,9 +27,10 @@ function All({ place }) {
     e.preventDefault()
     const f = e.target.elements
     try {
-      const { data } = await post('/admin/webhooks', { label: f.label.value, url: f.url.value, types: f.types.value.split(/[\s,]+/).filter(Boolean) })
+      const made = await post('/admin/webhooks', { label: f.label.value, url: f.url.value, types: f.types.value.split(/[\s,]+/).filter(Boolean) })
       fail(null)
-      await once(data)
+      await once(made.data)
+      await heed(made)
       all.again()
     } catch (error) {
       fail(error)
@@ -67,6 +69,7 @@ function One({ name, place }) {
       const answer = await post(path + what, body)
       fail(null)
       await once(answer.data)
+      await heed(answer)
       tell(t('done'))
       hook.again()
       deliveries.again()
