@@ -41,7 +41,7 @@ func askQuestion(s *Server, c *gin.Context) {
 	case tries[name]:
 		tryRules(s, c, r)
 	case r.operation.reads: // lists of what a customer may have ask segments, which may ask for what is masked
-		c.Request = c.Request.WithContext(loyalty.WithUnseen(c.Request.Context(), s.unseen()))
+		c.Request = c.Request.WithContext(loyalty.WithUnseen(c.Request.Context(), unseenBy(s)))
 	}
 }
 
@@ -70,7 +70,7 @@ func mayAsk(s *Server, c *gin.Context, r *request, q *questions) bool {
 // tryRules lets the rules of a preview judge conditions on personal data as unknown. A backtest of a campaign
 // that has such a condition is refused: figures without it would mislead.
 func tryRules(s *Server, c *gin.Context, r *request) {
-	unseen := s.unseen()
+	unseen := unseenBy(s)
 	if r.operation.route.Operation.OperationID == "startBacktest" && contract.Properties(r.tree)["campaign"] == nil {
 		tried, known := campaign.Campaigns.Of(s.programme())[c.Param("campaign_id")]
 		if known && slices.ContainsFunc(tried.Holds.Guarded(), unseen) {
@@ -83,8 +83,8 @@ func tryRules(s *Server, c *gin.Context, r *request) {
 	}
 }
 
-// unseen tells of which facts nothing is told to a user who may not see personal data.
-func (s *Server) unseen() func(fact string) bool {
+// unseenBy tells of which facts nothing is told to a user who may not see personal data.
+func unseenBy(s *Server) func(fact string) bool {
 	p := s.programme()
 	return func(fact string) bool { return masks(p, s.vocabulary, fact) }
 }
