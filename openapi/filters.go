@@ -10,32 +10,30 @@ import (
 	"github.com/oasdiff/yaml"
 )
 
-// Filter is something that a list can be filtered by: one line of filters.yaml.
+// Filter is a filter of a list: one line of filters.yaml.
 type Filter struct {
-	// Name is that of the query parameter without an operator, such as points.
+	// Name is the query parameter without an operator, such as points.
 	Name string `json:"name"`
 	// Kind is text, texts, id, ids, choice, integer or instant.
 	Kind string `json:"kind"`
-	// Of names the schema of a choice: one of its own document or of common.yaml, or
-	// document/schema.
+	// Of names the schema of a choice: one of its own document or of common.yaml, or document/schema.
 	Of string `json:"of"`
-	// What is the subject of the sentences that describe the operators; empty: they stand
-	// in the document as they were written.
+	// What is the subject of the sentences that describe the operators; empty: the document's own sentences stay.
 	What string `json:"what"`
-	// Example is an example of one value, Several of some, separated by commas.
+	// Example is an example of one value, Several an example of several, separated by commas.
 	Example string `json:"example"`
 	Several string `json:"several"`
 	// Choices are the values of a choice, from the schema.
 	Choices []string `json:"-"`
 }
 
-// Filters are what the lists of one API can be filtered by.
+// Filters are the filters of one API's lists.
 type Filters struct {
-	// Parameters are the filters by the name of their parameter in the document, to which
-	// the operators are added, such as coupons-code.
+	// Parameters are the filters by the name of their parameter in the document, to which the operators are added,
+	// such as coupons-code.
 	Parameters map[string]Filter `json:"parameters"`
-	// Operations have the names of their filters, in order, by operationId. A name may be
-	// followed by the operators that the operation leaves out, such as "created_at but ne in".
+	// Operations lists the names of the filters, in order, by operationId. A name may be followed by the operators
+	// that the operation leaves out, such as "created_at but ne in".
 	Operations map[string][]string `json:"operations"`
 }
 
@@ -55,9 +53,9 @@ func but(entry string) (key string, operators []string) {
 	return key, strings.Fields(rest)
 }
 
-// LoadFilters reads filters.yaml, by API; the values of choices come from the documents
-// that read gives by name, common among them. It fails for a filter of an unknown kind, a
-// choice without values, and an operation with a filter that is not there.
+// LoadFilters reads filters.yaml, by API; the values of choices come from the documents that read returns by name,
+// common among them. It fails for a filter of an unknown kind, a choice without values, and an operation with an
+// unknown filter.
 func LoadFilters(read func(name string) (*openapi3.T, error)) (map[string]Filters, error) {
 	text, err := fs.ReadFile(FS, "filters.yaml")
 	if err != nil {

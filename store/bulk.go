@@ -56,14 +56,14 @@ func bulkOf(r *bulkRow) loyalty.BulkOperation {
 	}
 }
 
-// AddBulk stores an operation with its items; see loyalty.AdminTx. The names travel
-// as one document: a statement for each of a hundred thousand would take minutes.
+// AddBulk stores an operation with its items; see loyalty.AdminTx. The names travel as one document: a statement for
+// each of a hundred thousand would take minutes.
 func (t *adminTx) AddBulk(o loyalty.BulkOperation, customers []string, list string) (loyalty.BulkOperation, error) {
 	id, names := "?", "SELECT ?, key + 1, value FROM json_each(?)"
 	if t.s.dialect() == goose.DialectPostgres {
 		id, names = "?::uuid", "SELECT ?::uuid, n, value FROM json_array_elements_text(?::json) WITH ORDINALITY AS names(value, n)"
 	}
-	if o.Kind == loyalty.BulkImport { // its items are there
+	if o.Kind == loyalty.BulkImport { // its items are staged already
 		if err := t.beginImport(o); err != nil {
 			return o, err
 		}
@@ -104,7 +104,7 @@ FROM list_members WHERE list_id = ?`, UUID(o.ID), list)
 	}).Error)
 }
 
-// OpenBulks counts the operations of a kind that wait or are at work.
+// OpenBulks counts the operations of a kind that wait or run.
 func (t *adminTx) OpenBulks(kind string) (n int64, err error) {
 	err = t.db.Model(&bulkRow{}).Where("state <> 'done' AND kind = ?", kind).Count(&n).Error
 	return n, t.s.fault(err)
@@ -117,7 +117,7 @@ func (t *adminTx) Bulk(batch loyalty.ID) (loyalty.BulkOperation, error) {
 	return bulkOf(&row), t.s.fault(err)
 }
 
-// SaveBulk writes how far an operation came, with the items that were refused.
+// SaveBulk writes an operation's progress, with the items that were refused.
 func (t *adminTx) SaveBulk(o loyalty.BulkOperation, refused []loyalty.BulkItem) error {
 	rows := make([]bulkItemRow, len(refused))
 	for i, r := range refused {
@@ -169,7 +169,8 @@ func (t *adminTx) TakeCodes(batch loyalty.ID, place int64) ([]string, error) {
 // keptForgotten is how many pieces of kept codes one transaction deletes.
 const keptForgotten = 4
 
-// ForgetCodes deletes the codes that no fill waits for, some at a time.
+// ForgetCodes deletes kept codes that no open fill needs, some at a time: those of ended fills, and those kept before
+// an instant whose fill never began.
 func (s bulkStore) ForgetCodes(ctx context.Context, before time.Time) error {
 	for {
 		var rows []keptRow
@@ -198,8 +199,8 @@ func (s bulkStore) OpenBulk(ctx context.Context) ([]loyalty.BulkOperation, error
 	return list, nil
 }
 
-// BulkItems lists the items of an operation that are to be done, behind one of
-// them, with the names under which the engine finds their customers.
+// BulkItems lists the open items of an operation after a given one, with the names under which the engine finds their
+// customers.
 func (s bulkStore) BulkItems(ctx context.Context, batch loyalty.ID, after int64, limit int) ([]loyalty.BulkItem, error) {
 	db := s.read.WithContext(ctx)
 	var rows []bulkItemRow
@@ -223,8 +224,7 @@ func (s bulkStore) BulkItems(ctx context.Context, batch loyalty.ID, after int64,
 	return items, s.fault(refer(db, items))
 }
 
-// refer finds out which name of a customer each item means: the exact id, else an
-// external id written name:value.
+// refer decides which name each item's customer text means: the exact id, else an external id in the form name:value.
 func refer(db *gorm.DB, items []loyalty.BulkItem) error {
 	var doubtful []string
 	for i := range items {
@@ -247,8 +247,8 @@ func refer(db *gorm.DB, items []loyalty.BulkItem) error {
 	return err
 }
 
-// itemsOf makes items from rows. Those of a list's members get the name of the customer who has now
-// what was theirs; customers who left are not named.
+// itemsOf makes items from rows. An item of a list's member gets the name of the customer who owns the member's data
+// now; customers who left are not named.
 func itemsOf(rows []bulkItemRow, names map[loyalty.ID]string) []loyalty.BulkItem {
 	items := make([]loyalty.BulkItem, len(rows))
 	for i, r := range rows {
@@ -263,7 +263,7 @@ func itemsOf(rows []bulkItemRow, names map[loyalty.ID]string) []loyalty.BulkItem
 	return items
 }
 
-// SaveBulk writes how far an operation by steps came, unless another node did.
+// SaveBulk writes the progress of a stepwise operation, unless another node wrote it first.
 func (s bulkStore) SaveBulk(ctx context.Context, o loyalty.BulkOperation) (bool, error) {
 	s.passes(BulkStep)
 	saved := false
@@ -320,7 +320,7 @@ func (s bulkStore) BulkOperation(ctx context.Context, batch loyalty.ID, kinds ..
 	return bulkOf(&rows[0]), nil
 }
 
-// BulkErrors lists the items that were refused, in the order of the request.
+// BulkErrors lists the refused items, in the order of the request.
 func (s bulkStore) BulkErrors(ctx context.Context, batch loyalty.ID, q loyalty.BulkPage) ([]loyalty.BulkItem, error) {
 	where, down, offset := sqlFragment{"batch_id = ? AND error IS NOT NULL", []any{UUID(batch)}}, false, 0
 	switch {

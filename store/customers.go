@@ -11,25 +11,24 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
-// customerStore reads customers and what they have.
+// customerStore reads customers and their points.
 type customerStore struct{ *database }
 
-// joinBalances brings in the hot part of customers.
+// joinBalances joins customers with their figures.
 const joinBalances = "JOIN balances ON balances.customer_id = customers.id"
 
 // customerRead reads customers with their figures.
 const customerRead = " FROM customers " + joinBalances
 
-// selectCustomer reads customers by a condition: made once, not for every read.
+// selectCustomer reads customers by a condition. It is built once, not for every read.
 var selectCustomer = "SELECT " + customerTable.names() + customerRead + " WHERE "
 
 func customersWhere(text string, args ...any) sqlFragment {
 	return sqlFragment{selectCustomer + text, args}
 }
 
-// holder is an expression that is the id of a customer: by id, or by the exact identifier,
-// else by an external id written name:value; of a merged customer, of the one they became
-// part of.
+// holder is an expression for a customer's id: by id, or by the exact identifier, else by an external id in the form
+// name:value. For a merged customer it is the id of the target.
 func holder(id loyalty.ID, ref string) sqlFragment {
 	if ref == "" {
 		return sqlFragment{"?", []any{UUID(id)}}
@@ -41,9 +40,9 @@ func holder(id loyalty.ID, ref string) sqlFragment {
 	return sqlFragment{"COALESCE(" + exact.text + ", " + external.text + ")", append(exact.args, external.args...)}
 }
 
-// named is the id of the customer who has now what a name was claimed for, without the blanks around it. LIMIT tells PostgreSQL that a name has one
-// owner: without it the planner expects several rows for two columns, ignoring their key, and would plan each query
-// anew for fear of them.
+// named is an expression for the id of the customer who owns what a name was claimed for now; blanks around the name
+// are ignored. LIMIT tells PostgreSQL that a name has one owner: without it the planner ignores the key over two
+// columns, expects several rows, and would plan each query anew.
 func named(kind loyalty.NameKind, value string) sqlFragment {
 	return sqlFragment{"{{SELECT COALESCE(c.merged_into, c.id) FROM customers c WHERE c.id = {{SELECT n.owner FROM names n WHERE n.kind = ? AND n.value = ? LIMIT 1}}}}", []any{kind, cleanText(strings.TrimSpace(value))}}
 }
@@ -56,14 +55,13 @@ const (
 	orMergedAny = " OR merged_into IN "
 )
 
-// merged is the condition that a column names a customer who was merged into the holder: their rows stay under the ids
-// they had.
+// merged is the condition that a column names a customer who was merged into the holder: their rows keep their ids.
 func merged(column string, of sqlFragment) sqlFragment {
 	return sqlFragment{column + " IN [[" + mergedInto + of.text + "]]", of.args}
 }
 
-// theirs is the condition that a column holds the customer's id or that of one merged into
-// them. Without a customer it is NULL on Citus, so negate it with IS NOT TRUE.
+// theirs is the condition that a column holds the customer's id or that of one merged into them. Without a customer
+// it is NULL on Citus, so negate it with IS NOT TRUE.
 func theirs(column string, of sqlFragment) sqlFragment {
 	return sqlFragment{column + " IN [[SELECT id FROM customers WHERE id = " + of.text + orMerged + of.text + "]]", slices.Concat(of.args, of.args)}
 }
@@ -73,14 +71,13 @@ func customerOf(of sqlFragment, found **loyalty.Customer) question {
 	return customerTable.only(customersWhere("customers.id = "+of.text, of.args...), found)
 }
 
-// Customer finds by the exact identifier, else by an external id written
-// name:value; a merged customer is answered with the one it became part of.
-// It fails with loyalty.ErrCustomerNotFound.
+// Customer finds a customer by the exact identifier, else by an external id in the form name:value; for a merged
+// customer it returns the target. It fails with loyalty.ErrCustomerNotFound.
 func (s customerStore) Customer(ctx context.Context, ref string) (loyalty.Customer, error) {
 	return s.customerOf(ctx, holder(loyalty.ID{}, ref))
 }
 
-// customerOf reads a customer. It fails with loyalty.ErrCustomerNotFound.
+// customerOf reads a customer, and runs other queries with it. It fails with loyalty.ErrCustomerNotFound.
 func (s *database) customerOf(ctx context.Context, of sqlFragment, besides ...question) (loyalty.Customer, error) {
 	var found *loyalty.Customer
 	if err := s.asks(ctx, append(besides, customerOf(of, &found))...); err != nil {
@@ -89,7 +86,7 @@ func (s *database) customerOf(ctx context.Context, of sqlFragment, besides ...qu
 	return known(found)
 }
 
-// known returns a customer who was read. It fails with loyalty.ErrCustomerNotFound.
+// known returns the customer that was read. It fails with loyalty.ErrCustomerNotFound.
 func known(c *loyalty.Customer) (loyalty.Customer, error) {
 	if c == nil {
 		return loyalty.Customer{}, loyalty.ErrCustomerNotFound
@@ -97,7 +94,7 @@ func known(c *loyalty.Customer) (loyalty.Customer, error) {
 	return *c, nil
 }
 
-// Statement returns the figures and open lots as of now.
+// Statement returns the current figures and open lots.
 func (s customerStore) Statement(ctx context.Context, customer loyalty.ID, ref string) (loyalty.Statement, error) {
 	var lots []points.Lot
 	of := holder(customer, ref)
@@ -105,8 +102,8 @@ func (s customerStore) Statement(ctx context.Context, customer loyalty.ID, ref s
 	return loyalty.Statement{Customer: c, Figures: c.Figures, Lots: lots}, err
 }
 
-// StatementAt returns them as they were recorded at an instant: figures and lots are folded from the postings of the
-// events recorded until then, and points that live by activity expire by the last one that the customer had then.
+// StatementAt returns figures and lots as of an instant. It folds them from the postings of the events recorded until
+// then; points that live by activity expire by the last activity until then.
 func (s customerStore) StatementAt(ctx context.Context, customer loyalty.ID, at time.Time) (loyalty.Statement, error) {
 	var lots []points.Lot
 	var postings []points.Posting
@@ -119,8 +116,8 @@ func (s customerStore) StatementAt(ctx context.Context, customer loyalty.ID, at 
 	return loyalty.Statement{Customer: c, Figures: points.Fold(postings), Lots: lots}, err
 }
 
-// activityAt finds the last event recorded until an instant that somebody sent of a customer: what comes due is
-// nobody's. Where no sender was kept yet, it is the last event that followed from no other.
+// activityAt finds the last event recorded until an instant that a caller sent for a customer: events that merely
+// fall due have no sender. For a journal without senders it is the last event that follows from no other.
 func activityAt(customer UUID, at Millis, active *time.Time) question {
 	var sent, all Millis
 	return sqlFragment{`SELECT MAX(CASE WHEN sent_by IS NOT NULL THEN recorded_at END), MAX(recorded_at)
@@ -132,10 +129,10 @@ FROM events WHERE customer_id = ? AND recorded_at <= ? AND parent IS NULL`, []an
 	}, &sent, &all)
 }
 
-// usedLots is how many lots are told of which nothing is left: of a customer of years there are very many.
+// usedLots is how many used-up lots are listed at most: a long-standing customer has very many.
 const usedLots = 1000
 
-// UsedLots returns lots of which nothing is left, the newest first.
+// UsedLots returns used-up lots, the newest first.
 func (s customerStore) UsedLots(ctx context.Context, customer loyalty.ID, at time.Time) (lots []points.Lot, err error) {
 	asked := lotTable.rows(sqlFragment{`SELECT ` + lotTable.names() + ` FROM lots WHERE customer_id = ? AND NOT open
 ORDER BY earned_at DESC, id DESC LIMIT ?`, []any{UUID(customer), usedLots}}, addLot(&lots))
@@ -161,7 +158,7 @@ func lotsAt(customer UUID, at Millis, lots *[]points.Lot) question {
 	return lotsOf(customer, at, "> 0", lots)
 }
 
-// lotsOf folds the lots of which so much is left.
+// lotsOf folds the lots whose remainder meets a condition.
 func lotsOf(customer UUID, at Millis, left string, lots *[]points.Lot) question {
 	columns := lotTable.of("lots", "remaining", "sums.remaining", "reserved", "sums.reserved", "spent", "sums.spent", "expired", "sums.expired")
 	return lotTable.rows(sqlFragment{`SELECT ` + columns + `

@@ -8,8 +8,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// CustomerNames returns customers' names, for merged customers those of their targets; customers
-// who left are left out.
+// CustomerNames returns customers' names, for merged customers those of their targets; customers who left are left
+// out.
 func (s customerStore) CustomerNames(ctx context.Context, ids []loyalty.ID) (map[loyalty.ID]string, error) {
 	keys := make([]UUID, len(ids))
 	for i, id := range ids {
@@ -19,7 +19,7 @@ func (s customerStore) CustomerNames(ctx context.Context, ids []loyalty.ID) (map
 	return names, s.asks(ctx, namesOf(sqlFragment{"c.id IN ?", []any{keys}}, names))
 }
 
-// namesOf reads the names of the customers c who meet a condition.
+// namesOf reads the names of the customers c that meet a condition.
 func namesOf(who sqlFragment, names map[loyalty.ID]string) question {
 	var id UUID
 	var name plain
@@ -32,7 +32,7 @@ func namesOf(who sqlFragment, names map[loyalty.ID]string) question {
 		"]] AND s.status <> ?", slices.Concat(who.args, who.args, []any{loyalty.OptedOut})...)
 }
 
-// CustomerIDs finds customers as Customer does, all of them in one round trip. Whom nothing names is left out.
+// CustomerIDs finds customers as Customer does, all in one round trip. References that name no customer are left out.
 func (s customerStore) CustomerIDs(ctx context.Context, refs []string) (map[string]loyalty.ID, error) {
 	values, external := make([]string, len(refs)), make([]string, len(refs))
 	for i, ref := range refs {
@@ -44,7 +44,7 @@ func (s customerStore) CustomerIDs(ctx context.Context, refs []string) (map[stri
 	found := map[loyalty.NameKind]map[string]loyalty.ID{loyalty.NameCustomer: {}, loyalty.NameExternal: {}}
 	which, args := "n.kind IN (?, ?) AND n.value IN ?", []any{loyalty.NameCustomer, loyalty.NameExternal, slices.Concat(values, external)}
 	err := s.asks(ctx, sqlFragment{
-		// not joined: PostgreSQL, which expects far more names than there are, would read all customers for it
+		// no join: PostgreSQL expects far more names than there are, and would read all customers for it
 		"SELECT n.kind, n.value, COALESCE((SELECT c.merged_into FROM customers c WHERE c.id = n.owner), n.owner) FROM names n WHERE " + which, args,
 	}.reads(func() bool {
 		found[loyalty.NameKind(kind)][string(name)] = loyalty.ID(id)

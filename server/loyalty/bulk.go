@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// BulkState says where a bulk operation stands.
+// BulkState is the state of a bulk operation.
 type BulkState string
 
 // The states of a bulk operation.
 const (
-	BulkQueued     BulkState = "queued"     // nothing of it is done yet
+	BulkQueued     BulkState = "queued"     // nothing is done yet
 	BulkProcessing BulkState = "processing" // some of it is done
 	BulkDone       BulkState = "done"       // nothing is left; it never changes again
 )
@@ -20,23 +20,22 @@ const (
 // BulkLife is how long a bulk operation can be looked at after its end.
 const BulkLife = 30 * 24 * time.Hour
 
-// BulkOperation is work on many things at once, which goes on after its request
-// was answered: the job bulk does it piece by piece. It survives a kill at any
-// instant, and nothing of it is done twice.
+// BulkOperation is work on many things at once, which continues after its request was answered: the job bulk does it
+// piece by piece. It survives a kill at any instant, and nothing of it is done twice.
 type BulkOperation struct {
 	ID         ID // the batch_id of its answers
 	Kind       string
 	Target     string // what it is about, such as a reward's id
 	State      BulkState
-	Done       int64 // items that are done, those that were refused included
+	Done       int64 // items that are done, including refused ones
 	Total      int64
 	Errors     int64 // items that were refused
 	CreatedAt  time.Time
-	FinishedAt time.Time       // zero: it goes on
-	KeyID      string          // the access key that asked for it
-	Parameters json.RawMessage // of its kind, as the request gave them; nil: none
-	// Progress is what a kind that has no items (bulkKind.step) keeps from piece to
-	// piece, and what it ends with: a document of the kind's own.
+	FinishedAt time.Time       // zero: it has not ended
+	KeyID      string          // the access key of the request
+	Parameters json.RawMessage // of its kind, as in the request; nil: none
+	// Progress is what a kind without items (bulkKind.step) keeps from piece to piece and ends with, in the kind's own
+	// format.
 	Progress json.RawMessage
 	Version  int64 // grows whenever Progress is saved
 }
@@ -48,7 +47,7 @@ const (
 	BulkListRemove  = "customer_list_remove" // likewise
 )
 
-// BulkNotice tells that an operation has ended.
+// BulkNotice is the notice that an operation has ended.
 func BulkNotice(o *BulkOperation) Notice {
 	kind := BulkEnded
 	if o.Kind == BulkImport {
@@ -57,17 +56,17 @@ func BulkNotice(o *BulkOperation) Notice {
 	return NewNotice(kind, o.FinishedAt, map[string]any{"batch_id": o.ID, "kind": o.Kind, "target": o.Target, "done": o.Done, "errors": o.Errors})
 }
 
-// BulkRequest asks for a bulk operation: on customers, named or of a list, or on
-// whatever its kind works on by steps.
+// BulkRequest asks for a bulk operation on customers, named or of a list, or on the things that its kind works on by
+// steps.
 type BulkRequest struct {
 	Kind, Target string
-	// Customers are ids, or external ids as name:value; one that is repeated counts
-	// once. Whether there is such a customer is found out item by item.
+	// Customers are ids, or external ids as name:value; a repeated one counts once. Each item finds out whether its
+	// customer exists.
 	Customers []string
-	// List names a customer list instead: its members at this moment.
+	// List names a customer list instead: its present members.
 	List       string
 	Total      int64 // of an operation by steps, as far as it is known
-	Most       int64 // operations of the kind that wait or are at work, this one included; 0: any number
+	Most       int64 // operations of the kind that wait or run, this one included; 0: any number
 	Parameters json.RawMessage
 }
 
@@ -78,19 +77,19 @@ type BulkKey struct {
 	Seq   int64
 }
 
-// BulkItem is one customer of a bulk operation, or what a kind that writes refused.
+// BulkItem is one customer of a bulk operation, or a refused item of a kind that writes.
 type BulkItem struct {
 	BulkKey
-	Customer string          // as the request named them; of a list's member their id now; "": they left since
-	Ref      Name            // where the engine finds them; set where the item is to be done
-	Code     string          // of a pool's fill: the code; "": all from this place on
+	Customer string          // as in the request; for a list's member their present id; "": they have left
+	Ref      Name            // where the engine finds them; set if the item is to be done
+	Code     string          // of a pool's fill: the code; "": all codes from this place on
 	Count    int64           // how many it stands for
-	Data     json.RawMessage // what is done for them, where the operation alone does not say it; gone when it is done
+	Data     json.RawMessage // what is done for them, if the operation alone does not say it; removed once done
 	Error    json.RawMessage
 	DoneAt   time.Time // zero: it is to be done
 }
 
-// BulkMark is the end of an item, written with what was done for it.
+// BulkMark marks an item as ended, and is written with its effect.
 type BulkMark struct {
 	BulkKey
 	Error json.RawMessage // nil: it succeeded
@@ -99,19 +98,18 @@ type BulkMark struct {
 
 // BulkStore keeps bulk operations for the job.
 type BulkStore interface {
-	// OpenBulk lists the operations that are not done, the oldest first.
+	// OpenBulk lists the operations that are not done, oldest first.
 	OpenBulk(ctx context.Context) ([]BulkOperation, error)
-	// BulkItems lists the items of an operation that are to be done, in their order,
-	// behind one of them (0: from the first), limit at most.
+	// BulkItems lists at most limit items of an operation that are to be done, in order, after one of them (0: from the
+	// first).
 	BulkItems(ctx context.Context, batch ID, after int64, limit int) ([]BulkItem, error)
-	// SaveBulk writes State, Done, Total, FinishedAt and Progress of an operation by
-	// steps, and makes its Version grow, only if that is the stored one; false:
-	// another node was faster, and nothing was written.
+	// SaveBulk writes State, Done, Total, FinishedAt and Progress of an operation by steps, and increments its Version,
+	// if Version is the stored one; false: another node was faster, and nothing was written.
 	SaveBulk(ctx context.Context, o BulkOperation) (bool, error)
 	// ForgetBulk deletes operations that ended before an instant, with their items.
 	ForgetBulk(ctx context.Context, before time.Time) error
-	// ForgetCodes deletes codes that were kept for fills that have ended, and those
-	// kept before an instant for fills that were never begun.
+	// ForgetCodes deletes codes that were kept for fills that have ended, and those kept before an instant for fills
+	// that were never begun.
 	ForgetCodes(ctx context.Context, before time.Time) error
 	// ForgetStaged is ImportStore's.
 	ForgetStaged(ctx context.Context, before time.Time) error
@@ -121,11 +119,10 @@ type BulkStore interface {
 
 // BulkReader answers questions about bulk operations.
 type BulkReader interface {
-	// BulkOperation finds one of the given kinds. It fails with ErrBatchNotFound.
+	// BulkOperation finds an operation of the given kinds. It fails with ErrBatchNotFound.
 	BulkOperation(ctx context.Context, batch ID, kinds ...string) (BulkOperation, error)
-	// BulkErrors lists the items that were refused, in the order of the request:
-	// behind the item after, or before the item before, or from offset on, where 0
-	// stands for none.
+	// BulkErrors lists the refused items, in the order of the request: after the item after, or before the item before,
+	// or from offset on; 0 stands for none.
 	BulkErrors(ctx context.Context, batch ID, q BulkPage) ([]BulkItem, error)
 }
 

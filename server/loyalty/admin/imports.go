@@ -95,8 +95,8 @@ var (
 	ReconcileUpload = UploadOrder{"import.reconcile", []loyalty.UploadState{loyalty.UploadBegun, loyalty.UploadReconciling}, loyalty.UploadReconciling}
 )
 
-// OrderUpload has the job imports do something with an upload. An order that was begun already
-// changes nothing; reconciling requires that done reports the rows as imported.
+// OrderUpload has the job imports do something with an upload. An order that was begun already changes nothing;
+// reconciling requires that done reports the rows as imported.
 func (a Uploads) OrderUpload(ctx context.Context, call Call, id string, o UploadOrder, done func(loyalty.ID) (bool, error)) (Done[loyalty.Upload], error) {
 	return a.uploading(ctx, call, func(r *uploadRun) (loyalty.Upload, error) {
 		u, err := r.lockUpload(id, o.From...)

@@ -12,8 +12,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// BulkBacktest is the kind of a bulk operation that tries a campaign on the events
-// of the past; Target is the campaign.
+// BulkBacktest is the kind of a bulk operation that tries a campaign on past events; Target is the campaign.
 const BulkBacktest = "campaign_backtest"
 
 // MostBacktests limits how many backtests may wait or run at a time, because each of them reads
@@ -53,14 +52,14 @@ type BacktestFigures struct {
 // which gives uses of the limits back.
 type chance struct {
 	customer loyalty.ID
-	base     int64      // the points that multiply looks at
-	merged   loyalty.ID // who became part of the customer; zero: it is no merge
-	purchase string     // what a use is given back with; empty: nothing
-	line     loyalty.ID // of it; zero: all of it
-	undone   bool       // it undoes the purchase, or the line
+	base     int64      // the points that a multiply effect multiplies
+	merged   loyalty.ID // the customer merged into customer; zero: it is no merge
+	purchase string     // the purchase that gives the use back; empty: none
+	line     loyalty.ID // the line of the purchase; zero: all of it
+	undone   bool       // the purchase, or the line, is undone
 }
 
-// use is one count towards the limits, which the purchase or line that it was for gives back.
+// use is one count towards the limits; undoing its purchase or line gives it back.
 type use struct {
 	customer loyalty.ID
 	line     loyalty.ID
@@ -72,16 +71,16 @@ type Backtest struct {
 	BacktestFigures
 	Campaign  *Campaign
 	programme *programme.Programme
-	times     map[loyalty.ID]int64      // it gave a customer something
-	labelled  map[loyalty.ID]bool       // who got a label: a merge does not bring them along
-	into      map[loyalty.ID]loyalty.ID // who was merged, into whom
-	used      map[loyalty.ID]int64      // of the limit per customer
-	usedUp    int64                     // of the limit in total
-	uses      map[string][]use          // what purchases give back, by their names
+	times     map[loyalty.ID]int64      // how often it gave each customer something
+	labelled  map[loyalty.ID]bool       // customers who got a label: a merge does not bring labels along
+	into      map[loyalty.ID]loyalty.ID // merged customers, and their targets
+	used      map[loyalty.ID]int64      // uses of the limit per customer
+	usedUp    int64                     // uses of the limit in total
+	uses      map[string][]use          // uses by purchase, which may give them back
 }
 
-// NewBacktest prepares a backtest of a campaign as the programme would run it today. It applies
-// today's modules and rounding, because it is to predict what the campaign would give from now on.
+// NewBacktest prepares a backtest of a campaign as the programme would run it today. It applies today's modules and
+// rounding, because it predicts what the campaign would give from now on.
 func NewBacktest(p *programme.Programme, c *Campaign) *Backtest {
 	return &Backtest{
 		Campaign: c, programme: p, times: map[loyalty.ID]int64{}, labelled: map[loyalty.ID]bool{},
@@ -89,7 +88,7 @@ func NewBacktest(p *programme.Programme, c *Campaign) *Backtest {
 	}
 }
 
-// Take looks at one chance.
+// Take evaluates one chance.
 func (b *Backtest) Take(x chance) {
 	customer := b.survivor(x.customer)
 	switch {

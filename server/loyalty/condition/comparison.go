@@ -7,10 +7,8 @@ import (
 	"github.com/expr-lang/expr/ast"
 )
 
-// equality is ==, !=. With nil it asks whether something is absent, with ""
-// whether it is absent or empty; both always have an answer.
-// An attribute that is not there and one that is empty are the same to callers whose
-// systems cannot send nothing.
+// equality is ==, !=. With nil it asks whether something is absent, with "" whether it is absent or empty; both always
+// have an answer. Absent and empty attributes are equal for callers whose systems cannot leave an attribute out.
 func (c *compiler) equality(n *ast.BinaryNode, left, right term) (term, error) {
 	left, right = alike(left, right)
 	// "" == x asks the same as x == "", so the constant is brought to the right
@@ -48,7 +46,7 @@ func (c *compiler) comparison(n *ast.BinaryNode, left, right term) (term, error)
 	return c.compared(n, left, right, orders[n.Operator])
 }
 
-// compared checks that two terms are of one kind that can be compared.
+// compared checks that two terms have one kind that can be compared.
 func (c *compiler) compared(n *ast.BinaryNode, left, right term, holds func(order int) bool) (term, error) {
 	if err := c.comparable(n, left, right); err != nil {
 		return term{}, err
@@ -59,8 +57,7 @@ func (c *compiler) compared(n *ast.BinaryNode, left, right term, holds func(orde
 		switch {
 		case a.kind == absent || b.kind == absent || !f.step(1+min(len(a.s), len(b.s))/textStep):
 			return nothing
-		// Only what the data brought gets here: the kinds that are known were compared
-		// when it was compiled.
+		// Only values of callers' data get here: known kinds were compared at compilation.
 		case a.kind != b.kind || !simple(a.kind) || ordered && a.kind == truth:
 			return f.fail("%s is %s and %s is %s: they cannot be compared", describe(n.Left), a.kind, describe(n.Right), b.kind)
 		}
@@ -68,11 +65,11 @@ func (c *compiler) compared(n *ast.BinaryNode, left, right term, holds func(orde
 	}}, nil
 }
 
-// simple kinds have values that can be compared.
+// simple reports whether values of a kind can be compared.
 func simple(k kind) bool { return k >= truth && k <= duration }
 
-// comparable refuses a comparison that could never hold. What is refused when a condition
-// is written need not be found out by a campaign that gives nothing.
+// comparable refuses a comparison that could never hold. A refusal when a condition is written is better than a
+// campaign that gives nothing.
 func (c *compiler) comparable(n ast.Node, left, right term) error {
 	for _, t := range []term{left, right} {
 		if t.kind != unknown && !simple(t.kind) {
@@ -93,7 +90,7 @@ func (c *compiler) comparable(n ast.Node, left, right term) error {
 	return c.spelt(right, left)
 }
 
-// spelt refuses a word that a field can never be.
+// spelt refuses a word that a field can never have.
 func (c *compiler) spelt(field, word term) error {
 	if field.words == nil || !word.literal {
 		return nil
@@ -110,7 +107,7 @@ func (c *compiler) spelt(field, word term) error {
 	return nil
 }
 
-// between is x in a..b: both ends belong to it, and nothing is counted out.
+// between is x in a..b: both ends are included, and the range is not expanded.
 func (c *compiler) between(n *ast.BinaryNode, of term, span *ast.BinaryNode) (term, error) {
 	from, err := c.term(span.Left)
 	if err != nil {
@@ -164,9 +161,8 @@ func (c *compiler) membership(n *ast.BinaryNode, of, in term) (term, error) {
 	}}, nil
 }
 
-// member looks for a value. Elements of another kind are passed over, because lists of
-// callers may be mixed; a list without any of the kind is a fault, since looking in it can
-// never succeed.
+// member looks for a value. Elements of another kind are skipped, because lists of callers may be mixed; a list without
+// any element of the kind is a fault, because a search in it can never succeed.
 func (f *frame) member(n *ast.BinaryNode, v, in value) value {
 	switch {
 	case in.kind == object && v.kind == text:

@@ -2,8 +2,8 @@ package condition
 
 import "github.com/expr-lang/expr/ast"
 
-// quantifier is a function that asks how many elements of a list satisfy
-// something. It ends early once stop says that more cannot matter.
+// quantifier is a function that counts the elements of a list that satisfy a test. It ends early once stop says that
+// further elements cannot matter.
 type quantifier struct {
 	gives   kind
 	stop    func(yes, seen int) bool
@@ -18,8 +18,7 @@ var quantifiers = map[string]quantifier{
 	"count": {number, func(int, int) bool { return false }, func(yes, _ int) value { return integer(int64(yes)) }},
 }
 
-// quantify is any, all, none, one and count with a question. An element of which it cannot
-// be told counts as one that does not satisfy it.
+// quantify is any, all, none, one and count with a test. An element for which the test is unknown does not satisfy it.
 func (c *compiler) quantify(n ast.Node, name string, args []ast.Node) (term, error) {
 	if name == "count" && len(args) == 1 {
 		return c.length(n, args)
@@ -45,7 +44,7 @@ func (c *compiler) quantify(n ast.Node, name string, args []ast.Node) (term, err
 	}}, nil
 }
 
-// filter is the list of the elements that satisfy something.
+// filter is the list of the elements that satisfy a test.
 func (c *compiler) filter(n ast.Node, args []ast.Node) (term, error) {
 	of, test, err := c.overList(n, "filter", args, truth)
 	if err != nil {
@@ -66,7 +65,7 @@ func (c *compiler) filter(n ast.Node, args []ast.Node) (term, error) {
 	}}, nil
 }
 
-// sum adds up numbers, sum(list) or sum(list, term). What is absent is left out.
+// sum adds up numbers, sum(list) or sum(list, term). Absent values are left out.
 func (c *compiler) sum(n ast.Node, args []ast.Node) (term, error) {
 	if len(args) == 1 {
 		// sum(list) is sum(list, #)
@@ -99,8 +98,8 @@ func (c *compiler) sum(n ast.Node, args []ast.Node) (term, error) {
 	}}, nil
 }
 
-// overList compiles the arguments of a list function: the list, and what is
-// asked of each element, in which # is the element and .name its field.
+// overList compiles the arguments of a list function: the list, and the term for each element, in which # is the
+// element and .name its field.
 func (c *compiler) overList(n ast.Node, name string, args []ast.Node, k kind) (of, body term, err error) {
 	if len(args) != 2 {
 		return of, body, c.fault(n, "%s takes a list and what is asked of its elements", name)
@@ -125,14 +124,12 @@ func (c *compiler) overList(n ast.Node, name string, args []ast.Node, k kind) (o
 	return of, body, err
 }
 
-// each puts every element in the place of # until visit has seen enough. False:
-// the list is absent or the run has ended.
+// each puts every element in the place of # until visit returns false. False: the list is absent or the run has ended.
 func (f *frame) each(of value, visit func(e value) bool) bool {
 	if of.kind == absent {
 		return false
 	}
-	// list functions may stand inside each other, so the element of the outer one is put
-	// back
+	// list functions may be nested, so the element of the outer one is restored
 	outer, all := f.element, of.ref.(sequence)
 	for i := range all.size() {
 		if !f.step(1) {

@@ -9,19 +9,17 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/campaign"
 )
 
-// trial is a backtest under way, kept from step to step while the program lives. One
-// that is not at hand any more begins again.
+// trial is a running backtest, kept in memory from step to step. If it is lost, the backtest begins again.
 type trial struct {
 	*campaign.Backtest
 	plan    campaign.BacktestPlan
 	after   loyalty.Cursor
 	done    int64
 	total   int64
-	version int64 // of the operation, when it was left
+	version int64 // of the operation after the last step
 }
 
-// backtestPiece is how long one step reads, and backtestChunk how many events it
-// has in memory.
+// backtestPiece is how long one step reads, and backtestChunk how many events it has in memory.
 const (
 	backtestPiece = time.Second
 	backtestChunk = 256
@@ -53,8 +51,7 @@ func backtest(ctx context.Context, w *bulkWork) error {
 	return nil
 }
 
-// beginBacktest compiles the campaign by the programme of now, which may not fit it
-// any more.
+// beginBacktest compiles the campaign by the present programme, which it may no longer fit.
 func (w *bulkWork) beginBacktest(ctx context.Context) (*trial, error) {
 	t := &trial{}
 	if err := json.Unmarshal(w.Parameters, &t.plan); err != nil {
@@ -81,7 +78,7 @@ func (t *trial) query(limit int) loyalty.PastQuery {
 	return q
 }
 
-// read looks at the next events; false: there are no more.
+// read evaluates the next events; false: there are no more.
 func (t *trial) read(ctx context.Context, w *bulkWork) (more bool, err error) {
 	q := t.query(backtestChunk)
 	events, err := w.Store.PastEvents(ctx, q)

@@ -8,8 +8,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// SoldAt reports whether a store, by its id or name, is one of those listed; every one
-// is where none are.
+// SoldAt reports whether a store, by its id or name, is in a list; an empty list has every store.
 func (p *Programme) SoldAt(stores []string, store string) bool {
 	if len(stores) == 0 {
 		return true
@@ -18,8 +17,7 @@ func (p *Programme) SoldAt(stores []string, store string) bool {
 	return store != "" && slices.ContainsFunc(stores, func(id string) bool { return p.ShopID(id) == here })
 }
 
-// Shop is a place where customers buy (stores/store). A checkout names it by its
-// id or its name.
+// Shop is a place where customers buy (stores/store). A checkout names it by its id or its name.
 type Shop struct {
 	ID   string `json:"-"`
 	Name string `json:"name"`
@@ -36,8 +34,8 @@ func readShop(p *Programme, e loyalty.Entity) (*Shop, error) {
 	return s, nil
 }
 
-// ShopID returns the id of a shop from its id or its name, of several with one name the first by id;
-// a place that is not declared is its own id.
+// ShopID returns the id of a shop from its id or its name; of several with one name, the first by id. An undeclared
+// place is its own id.
 func (p *Programme) ShopID(text string) string {
 	if _, ok := Shops.Of(p)[text]; ok {
 		return text
