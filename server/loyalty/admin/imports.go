@@ -74,7 +74,7 @@ func (a Uploads) PutUploadPart(ctx context.Context, call Call, id, file string, 
 		if err := r.SaveUpload(u); err != nil {
 			return u, err
 		}
-		if u, _, err = r.Upload(u.ID); err != nil { // with what has arrived
+		if u, _, err = r.Upload(u.ID); err != nil { // including the parts that have arrived
 			return u, err
 		}
 		return u, r.audit("import.file", u.ID.String(), nil, map[string]any{"file": file, "part": part})

@@ -43,7 +43,8 @@ type BacktestFigures struct {
 	Winners int64 `json:"winners"`
 	Points  int64 `json:"points"`
 	Coupons int64 `json:"coupons"`
-	// Fault is why it could not be tried, as loyalty.StoredError keeps it: each reader words it in a language of its own. Nil: it could.
+	// Fault is why it could not be tried, in the form of loyalty.StoredError, so that each reader gets it in their own
+	// language; nil: it was tried.
 	Fault json.RawMessage `json:"fault,omitempty"`
 }
 

@@ -11,7 +11,7 @@ import (
 // have an answer. Absent and empty attributes are equal for callers whose systems cannot leave an attribute out.
 func (c *compiler) equality(n *ast.BinaryNode, left, right term) (term, error) {
 	left, right = alike(left, right)
-	// "" == x asks the same as x == "", so the constant is brought to the right
+	// "" == x is x == "", so the constant is moved to the right
 	if right.kind != absent && (left.kind == absent || isEmpty(left)) {
 		left, right = right, left
 	}

@@ -2,15 +2,15 @@ package condition
 
 import "strings"
 
-// sentIDs are the attributes of events, purchases and lines that are ids and codes: those that the document of events marks with
-// x-blanks, which a test compares.
+// sentIDs are the attributes of events, purchases and lines that are ids and codes: those with x-blanks in the Events
+// document. A test compares the two.
 var sentIDs = []string{
 	"challenge", "code", "contest_id", "coupon_code", "coupons", "event", "item", "item_id", "offer", "offers", "pool", "product_id", "referrer",
 	"reward", "reward_id", "store", "target", "transaction_id", "treasure_id",
 }
 
-// sentID makes a term one of an id that was sent. The platform takes the blanks off its own attributes; those of the programme's
-// own actions are kept as they came, and are compared without them.
+// sentID makes a term one of an id that was sent. The platform trims blanks from its own attributes; attributes of the
+// programme's own actions are stored as they were sent, and trimmed for the comparison.
 func sentID(t term) term {
 	eval := t.eval
 	t.id, t.eval = true, func(f *frame) value {
@@ -19,7 +19,7 @@ func sentID(t term) term {
 	return t
 }
 
-// alike takes the blanks off what is written out beside an id, because they are no part of one.
+// alike trims blanks from a literal that is compared with an id, because they are no part of the id.
 func alike(a, b term) (term, term) {
 	switch {
 	case a.id:
@@ -30,7 +30,7 @@ func alike(a, b term) (term, term) {
 	return a, b
 }
 
-// bare is a text, or a list of them, without the blanks around it, where it is written out.
+// bare returns a literal text, or list of texts, without surrounding blanks.
 func bare(t term) term {
 	if !t.literal {
 		return t

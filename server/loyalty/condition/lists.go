@@ -114,7 +114,7 @@ func (c *compiler) overList(n ast.Node, name string, args []ast.Node, k kind) (o
 	if !ok {
 		return of, body, c.fault(args[1], "%s takes a list and what is asked of its elements", name)
 	}
-	// what # and .name mean inside, for as long as the body is compiled
+	// the meaning of # and .name while the body is compiled
 	c.inside = append(c.inside, of)
 	body, err = c.term(asked.Node)
 	c.inside = c.inside[:len(c.inside)-1]
