@@ -16,7 +16,7 @@ import (
 	"github.com/loyalty-platform/loyalty/store"
 )
 
-// Run is what a database must do to keep a programme.
+// Run tests what a database must do to keep a programme.
 func Run(t *testing.T, d Database) {
 	for _, part := range []struct {
 		name string
@@ -77,7 +77,7 @@ type (
 
 var errWork = errors.New("work says no")
 
-// put writes what needs no load.
+// put writes a batch that needs no load.
 func (b *bench) put(w loyalty.Writes) error {
 	return Put(b.s, b.now, w)
 }
@@ -94,7 +94,7 @@ func (b *bench) get(t testing.TB, needs ...loyalty.CustomerNeeds) *loyalty.Loade
 	return out
 }
 
-// reload gives a customer with every row of theirs.
+// reload returns a customer with all their rows.
 func (b *bench) reload(t testing.TB, id loyalty.ID) *loyalty.Loading {
 	t.Helper()
 	return b.get(t, loyalty.CustomerNeeds{ID: id, Key: true, Lots: loyalty.UsedLots,
@@ -111,7 +111,7 @@ func customerName(value string) loyalty.Name {
 	return loyalty.Name{Kind: loyalty.NameCustomer, Value: value}
 }
 
-// customer makes an active customer with everything set.
+// customer makes an active customer with every field set.
 func (b *bench) customer(name string) loyalty.Customer {
 	c := Member(name, b.now)
 	c.Key, c.LastEvent, c.LastActivityAt = []byte("a key of thirty-two bytes in all"), loyalty.NewID(b.now, loyalty.ID{}), b.now
@@ -180,8 +180,7 @@ func (b *bench) full(t testing.TB, name string) (loyalty.Customer, loyalty.Write
 
 func name(i int) string { return fmt.Sprintf("c-%02d", i) }
 
-// unchained is a customer without the chain of their journal, which the store keeps
-// by itself.
+// unchained is a customer without the chain of their journal, which the store maintains.
 func unchained(c loyalty.Customer) loyalty.Customer {
 	c.Chain = loyalty.Chain{}
 	return c

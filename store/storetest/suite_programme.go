@@ -12,7 +12,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
-// held makes a coupon with everything set.
+// held makes a coupon with every field set.
 func (b *bench) held(c loyalty.Customer, code string) loyalty.Coupon {
 	return loyalty.Coupon{
 		ID: loyalty.NewID(b.now, loyalty.ID{}), Code: code, State: loyalty.CouponPartiallyRedeemed, Customer: c.ID, Type: loyalty.CouponGiftCard,
@@ -43,7 +43,7 @@ func codeOf(c loyalty.Coupon) loyalty.Claim {
 	return loyalty.Claim{Name: loyalty.CodeName(c.Code), Owner: c.ID}
 }
 
-// couponIn is a loaded coupon, by its code.
+// couponIn returns a loaded coupon by its code.
 func couponIn(l *loyalty.Loaded, code string) loyalty.Coupon {
 	return l.Coupons[l.Names[loyalty.CodeName(code)]]
 }
@@ -78,7 +78,7 @@ func programmeRows(t *testing.T, b *bench) {
 	require.Equal(t, coupon.ID, l.Names[codeOf(coupon).Name], "the code is taken by its coupon")
 	require.Equal(t, map[string]int64{"a": 7}, l.Tallies)
 
-	// Only the kinds that were asked for; and what belongs to no customer comes with needs of none.
+	// Only the requested kinds; and rows of no customer come with needs of no customer.
 	require.Equal(t, map[loyalty.ProgressKey]loyalty.Progress{tier.ProgressKey: tier},
 		b.get(t, loyalty.CustomerNeeds{ID: c.ID, Progress: loyalty.Kinds(loyalty.ProgressTier)}).Customers[c.ID].Progress)
 	require.Empty(t, b.get(t, loyalty.CustomerNeeds{ID: c.ID}).Customers[c.ID].Claims)
@@ -89,8 +89,8 @@ func programmeRows(t *testing.T, b *bench) {
 	require.Len(t, l.Free["p"], 1)
 }
 
-// programmeGuards changes each kind of row once as it was loaded and once, with
-// an event beside it, as it no longer is.
+// programmeGuards changes each kind of row once as it was loaded, and once from an outdated state with an event
+// beside it.
 func programmeGuards(t *testing.T, b *bench) {
 	c := b.enrol(t, b.customer("c-1"))
 	standing, gone, claim, coupon := b.standing(c, loyalty.ProgressTier, "t"), b.standing(c, loyalty.ProgressTier, "gone"), b.claimed(c), b.held(c, "CODE")
@@ -162,7 +162,7 @@ func (b *bench) movedGuard(t *testing.T, from loyalty.Customer, purchase loyalty
 	require.Equal(t, after, b.reload(t, to.ID).Transactions["t-1"])
 }
 
-// merges finds what was a merged customer's with the one they are now.
+// merges finds a merged customer's data with the target.
 func merges(t *testing.T, b *bench) {
 	target, source, stranger := b.customer("target"), b.customer("source"), b.enrol(t, b.customer("stranger"))
 	target.DueAt = b.now
@@ -270,7 +270,7 @@ func past(t *testing.T, b *bench) {
 		post(late, 1, points.Issued, points.Available, 40), post(late, 2, points.Available, points.Issued, 3), post(late, 3, points.Available, points.Expired, 1),
 		post(before, 1, points.Issued, points.Available, 99)}}))
 	want := []loyalty.PastEntry{
-		{Event: before.ID, At: before.At, Transaction: "t-0", Effect: effect}, // its score came over with the merge
+		{Event: before.ID, At: before.At, Transaction: "t-0", Effect: effect}, // its score came with the merge
 		{Event: late.ID, At: late.At, Score: 37}, {Event: bought.ID, At: bought.At, Transaction: "t-1", Effect: effect},
 	}
 	l := b.get(t, loyalty.CustomerNeeds{Ref: customerName("c-1"), Past: true}, loyalty.CustomerNeeds{ID: c.ID, Past: true}, loyalty.CustomerNeeds{Ref: customerName("c-2")})

@@ -14,7 +14,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// pools hand out the oldest codes, as many as the whole batch asks for.
+// pools hand out the oldest codes, as many as the whole batch requests.
 func pools(t *testing.T, b *bench) {
 	var want []loyalty.Coupon
 	for i := range 4 {
@@ -46,8 +46,8 @@ func take(customer loyalty.ID) func(*loyalty.Loaded) (*loyalty.Writes, error) {
 	}
 }
 
-// codesOnce lets batches take codes of one pool at the same time: no code is
-// given twice, and under locks no batch loses.
+// codesOnce lets batches take codes of one pool at the same time: no code is given twice, and under locks no batch
+// loses.
 func codesOnce(t *testing.T, b *bench) {
 	const writers, each = 4, 10
 	for i := range writers * each {
@@ -88,8 +88,8 @@ func codesOnce(t *testing.T, b *bench) {
 	require.Equal(t, []int{writers * each, writers * each}, []int{n, versions}, "each code was given once")
 }
 
-// countsShared lets batches count the same things at the same time. Under locks
-// no batch loses, not even the one that counts first.
+// countsShared lets batches count the same things at the same time. Under locks no batch loses, not even the one that
+// counts first.
 func countsShared(t *testing.T, b *bench) {
 	const writers, rounds = 4, 10
 	for _, locked := range []bool{true, false} {
@@ -155,8 +155,7 @@ func couponsLocked(t *testing.T, b *bench) {
 	}
 }
 
-// dueShared gives several workers different due customers, whom a worker that
-// fails leaves to the others.
+// dueShared gives several workers different due customers; those of a worker that fails are left to the others.
 func dueShared(t *testing.T, b *bench) {
 	const customers = 12
 	ids := make([]loyalty.ID, customers)
@@ -207,7 +206,7 @@ func dueShared(t *testing.T, b *bench) {
 	require.Equal(t, customers, b.count(t, "events"), "each was settled once")
 }
 
-// settle writes an event for each due customer, who then is not due any more.
+// settle writes an event for each due customer and clears their due date.
 func (b *bench) settle(l *loyalty.Loaded) (*loyalty.Writes, error) {
 	w := &loyalty.Writes{}
 	for _, id := range l.Due {
