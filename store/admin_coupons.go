@@ -7,8 +7,8 @@ import (
 // couponsAtOnce bounds the parameters of one statement.
 const couponsAtOnce = 500
 
-// AddCoupons adds coupons, in the order of the names of their codes, and claims the codes; see
-// loyalty.AdminTx. A code that another transaction is claiming is waited for.
+// AddCoupons adds coupons, in the order of the names of their codes, and claims the codes; see loyalty.AdminTx. It
+// waits for other transactions that are claiming the same codes.
 func (t *adminTx) AddCoupons(coupons []loyalty.Coupon) ([]string, error) {
 	var taken []string
 	for len(coupons) > 0 {
@@ -42,8 +42,7 @@ func (t *adminTx) addCoupons(coupons []loyalty.Coupon) (taken []string, err erro
 	return taken, err
 }
 
-// claimed parts coupons into those that own their names, one for each, and the codes of the
-// others.
+// claimed splits coupons into those that own their names, one for each coupon, and the codes of the others.
 func (t *adminTx) claimed(coupons []loyalty.Coupon, names []string) (mine []loyalty.Coupon, taken []string, err error) {
 	owned, err := nameTable.find(t.db.Where("kind = ? AND value IN ?", loyalty.NameCoupon, names))
 	owner := make(map[string]loyalty.ID, len(owned))

@@ -11,9 +11,9 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// load goes from names to ids to rows: rows that are spread are found by the hash of their
-// key, so that a statement which joins a name with its customer asks every machine. Names are
-// read once more behind the rows: what moved between the two is a conflict.
+// load resolves names to ids, and ids to rows. Rows are located by the hash of their key, so a statement that joined
+// a name with its customer would ask every machine. The names are read again after the rows; a name that moved in
+// between is a conflict.
 func (e *citusEngine) load(ctx context.Context, c *pgxpool.Conn, l *loader) error {
 	begun := l.needs.Due > 0
 	if begun {
@@ -51,8 +51,8 @@ func (e *citusEngine) load(ctx context.Context, c *pgxpool.Conn, l *loader) erro
 	return nil
 }
 
-// spreadSnapshot reads in the transaction that is under way, or from a snapshot of each
-// machine: a customer is on one of them. behind is read afterwards.
+// spreadSnapshot reads in the transaction that has begun, or else from one snapshot of each machine, which is
+// consistent because a customer is on one machine. behind is read last.
 func spreadSnapshot(ctx context.Context, c *pgxpool.Conn, begun bool, list, behind []calls) error {
 	if begun || len(list) == 1 && len(behind) == 0 {
 		return spreadSend(ctx, c, "", slices.Concat(list, behind), "")
@@ -63,7 +63,7 @@ func spreadSnapshot(ctx context.Context, c *pgxpool.Conn, begun bool, list, behi
 	return spreadSend(ctx, c, snapshotBegin, list, "COMMIT", behind...)
 }
 
-// spreadSend makes one round trip of the calls, between two other commands if given.
+// spreadSend sends the calls in one round trip, between two other commands if given.
 func spreadSend(ctx context.Context, c *pgxpool.Conn, before string, list []calls, after string, behind ...calls) error {
 	if len(list) == 0 {
 		return nil
@@ -75,7 +75,7 @@ func spreadSend(ctx context.Context, c *pgxpool.Conn, before string, list []call
 	return exchangeBatch(ctx, c, b)
 }
 
-// resolving finds whose the names are that needs have.
+// resolving finds the owners of the names in needs.
 type resolving struct {
 	l      *loader
 	names  []rowKey
@@ -150,8 +150,8 @@ func (r *resolving) ask(ctx context.Context, c *pgxpool.Conn) error {
 	return err
 }
 
-// meant chooses who an e-mail means: the one who came first, for a match who is not
-// inactive before who is.
+// meant chooses the customer that an e-mail means: the one created first. A match prefers customers who are not
+// inactive.
 func (r *resolving) meant(found []emailed) {
 	slices.SortFunc(found, func(a, b emailed) int { return cmp.Or(cmp.Compare(a.at, b.at), loyalty.CompareID(a.id, b.id)) })
 	inactive, best := map[string]loyalty.ID{}, map[string]loyalty.ID{}
@@ -181,7 +181,7 @@ func (r *resolving) meant(found []emailed) {
 	}
 }
 
-// rename names the customers of the needs by their ids. Who does not exist is not named.
+// rename names the customers of the needs by their ids. Customers who do not exist are left out.
 func (r *resolving) rename() {
 	all := slices.Clone(r.l.needs.Customers)
 	for i := range all {
@@ -208,7 +208,7 @@ func (r *resolving) rename() {
 	}
 }
 
-// byOwner names purchases and coupons by who has them and what they are.
+// byOwner names purchases and coupons by their owner and their own key.
 func (r *resolving) byOwner(q *loadPlan) *loadPlan {
 	owned := func(rows []rowKey) (list []rowKey) {
 		for _, a := range rows {
@@ -222,7 +222,7 @@ func (r *resolving) byOwner(q *loadPlan) *loadPlan {
 	return q
 }
 
-// again is the call that reads the names once more, behind the rows.
+// again is the call that reads the names again after the rows.
 func (r *resolving) again() []calls {
 	var claim loyalty.Claim
 	var known []rowKey
@@ -247,7 +247,7 @@ func (r *resolving) again() []calls {
 	})
 }
 
-// findSources reads who was merged into customers.
+// findSources reads the customers merged into others.
 func (r *resolving) findSources(ctx context.Context, c *pgxpool.Conn, rows []rowKey) error {
 	if len(rows) == 0 {
 		return nil
@@ -261,10 +261,10 @@ func (r *resolving) findSources(ctx context.Context, c *pgxpool.Conn, rows []row
 	}), "")
 }
 
-// selectHolders reads who has now what was a customer's.
+// selectHolders reads the customers who own a merged customer's data now.
 var selectHolders = selects(`SELECT c.id, c.merged_into FROM v JOIN customers c ON c.id = v.id AND c.merged_into IS NOT NULL`, keyID)
 
-// settle reads who has the coupons that were found, and what those need who are due.
+// settle reads the holders of the coupons that were found, and what the due ones among them need.
 func (r *resolving) settle(ctx context.Context, c *pgxpool.Conn, begun bool) error {
 	l := r.l
 	var held, due []rowKey

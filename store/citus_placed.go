@@ -12,9 +12,9 @@ import (
 	"github.com/loyalty-platform/loyalty/store/citus"
 )
 
-// MachineAway tells which of several submissions need a machine that is away: their customer is on it, a name or a stored answer of
-// theirs is. It is nil where every machine answers, and then needs is not called. What is refused before it enters a batch leaves
-// the batch to those who can be served.
+// MachineAway tells which submissions need a machine that is away, because it has their customer, a name or a stored
+// answer of theirs. It returns nil, without calling needs, while every machine answers. Refusing these submissions
+// early leaves the batch to those that can be served.
 func (s batchStore) MachineAway(ctx context.Context, submissions int, needs func(i int) loyalty.Needs) []bool {
 	e, spread := s.engine.(*citusEngine)
 	if !spread {
@@ -52,7 +52,7 @@ type placing struct {
 	customers      keyed[UUID]
 }
 
-// keyed are keys of rows, and whose they are.
+// keyed are keys of rows, each with its submission.
 type keyed[K comparable] struct {
 	keys []K
 	of   []int
@@ -86,7 +86,7 @@ func (p *placing) add(i int, n loyalty.Needs, seal sealer) {
 	}
 }
 
-// find asks the coordinator where the keys are, and the other machines whose the names are.
+// find asks the coordinator where the keys are, and the machines that answer for the owners of the names.
 func (p *placing) find(ctx context.Context) error {
 	if err := onGone(ctx, p, "text", "names", &p.names); err != nil {
 		return err
@@ -117,7 +117,7 @@ func onGone[K comparable](ctx context.Context, p *placing, kind, table string, k
 	return err
 }
 
-// owners finds whose the names are of submissions that are not marked yet: their machines answer.
+// owners finds the owners of the names of unmarked submissions, whose machines answer.
 func (p *placing) owners(ctx context.Context) error {
 	of := map[string][]int{}
 	var values []string

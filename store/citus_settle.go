@@ -10,12 +10,12 @@ import (
 	"github.com/loyalty-platform/loyalty/store/citus"
 )
 
-// emailsMended is the migration from which on a spread database is known to have its e-mails as they are looked for.
+// emailsMended is the migration that put the e-mails of spread databases into the form of look-ups.
 const emailsMended = 57
 
-// upAndSettle applies the pending migrations. Codes of coupons claim their names in one form before them, as far as the version is of
-// before that was so. A spread database has its e-mails filled anew before them, where its version is of
-// before that was right, so that a run which is interrupted does it again; and its new tables put in their places behind them.
+// upAndSettle applies the pending migrations. If the version is older than codesFolded, it folds the names of codes
+// first. On a spread database older than emailsMended it first rebuilds the finder tables. An interrupted run repeats
+// both. On a spread database it puts new tables in their places afterwards.
 func (s upkeep) upAndSettle(ctx context.Context, version int64) error {
 	_, spread := s.engine.(spreadEngine)
 	if spread && version < emailsMended {
@@ -40,7 +40,7 @@ type spreadEngine interface {
 	misplaced(ctx context.Context) ([]string, error)
 }
 
-// onMigrator does something on one connection that no limit ends.
+// onMigrator runs do on one connection without time limits.
 func (s upkeep) onMigrator(ctx context.Context, do func(context.Context, *sql.Conn) error) error {
 	c, err := s.migrator().Conn(ctx)
 	if err != nil {
@@ -49,8 +49,8 @@ func (s upkeep) onMigrator(ctx context.Context, do func(context.Context, *sql.Co
 	return errors.Join(do(ctx, c), c.Close())
 }
 
-// placed says which tables of a spread database are not in their place. Reads of one would fail on the machines that do not have
-// it, so the database is not served before Migrate has placed it.
+// placed fails if tables of a spread database are not in their place. Reads of such a table would fail on the
+// machines that lack it, so the database is not served until Migrate has placed it.
 func (s *database) placed(ctx context.Context) error {
 	e, spread := s.engine.(spreadEngine)
 	if !spread {

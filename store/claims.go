@@ -9,11 +9,10 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// claimStore reads what was claimed of rewards, and what campaigns gave.
+// claimStore reads claims of rewards, and what campaigns gave.
 type claimStore struct{ *database }
 
-// Claims lists what a customer and those merged into them claimed or received; see
-// loyalty.ClaimQuery.
+// Claims lists what a customer and those merged into them claimed or received; see loyalty.ClaimQuery.
 func (s claimStore) Claims(ctx context.Context, q loyalty.ClaimQuery) (loyalty.ClaimPage, error) {
 	var page loyalty.ClaimPage
 	of := holder(q.Customer, q.Ref)
@@ -41,8 +40,7 @@ func (s claimStore) Claims(ctx context.Context, q loyalty.ClaimQuery) (loyalty.C
 	return page, err
 }
 
-// givenRead is what goes with claims: rewards that are archived, and coupons that the
-// claimer still holds.
+// givenRead reads what accompanies claims: archived rewards, and coupons that the claimer still holds.
 type givenRead struct {
 	entities []entityRow
 	held     []loyalty.Coupon
@@ -70,7 +68,7 @@ func (r *givenRead) questions(s *database, of sqlFragment, claims []loyalty.Rewa
 	return append(list, couponTable.list(couponTable.where(mine.text, mine.args...), &r.held), r.keys.where(sealers(codes)))
 }
 
-// tell puts what was read on the page.
+// tell puts the results on the page.
 func (r *givenRead) tell(page *loyalty.ClaimPage) error {
 	page.Archived = make(map[string]loyalty.Entity, len(r.entities))
 	for _, e := range entitiesOf(r.entities) {
@@ -95,9 +93,8 @@ func claimsOf(of sqlFragment, q loyalty.ClaimQuery) *unionQuery {
 	}
 }
 
-// RewardClaim finds a claim by the event that records it, among those of a
-// customer and of the customers merged into them. It fails with
-// loyalty.ErrClaimNotFound.
+// RewardClaim finds a claim by the event that records it, among those of a customer and of the customers merged into
+// them. It fails with loyalty.ErrClaimNotFound.
 func (s claimStore) RewardClaim(ctx context.Context, customer, event loyalty.ID) (loyalty.RewardClaim, error) {
 	var claim *loyalty.RewardClaim
 	w := theirs("customer_id", holder(customer, "")).and("id = ?", UUID(event))
@@ -111,9 +108,8 @@ func (s claimStore) RewardClaim(ctx context.Context, customer, event loyalty.ID)
 	return *claim, nil
 }
 
-// ClaimByID finds a claim by the event that records it, with the customer whose
-// claim it is; of a merged one with the one they became part of. It fails with
-// loyalty.ErrClaimUnknown.
+// ClaimByID finds a claim by the event that records it, with its customer, or the target if that customer was merged.
+// It fails with loyalty.ErrClaimUnknown.
 func (s claimStore) ClaimByID(ctx context.Context, id loyalty.ID) (claim loyalty.RewardClaim, customer loyalty.Customer, err error) {
 	var found *loyalty.RewardClaim
 	var who *loyalty.Customer

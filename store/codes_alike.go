@@ -6,11 +6,11 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// codesShown is how many codes CodesAlike tells.
+// codesShown is how many codes CodesAlike returns at most.
 const codesShown = 20
 
-// CodesAlike tells codes that can still be used and claim their exact form, because an older one differs from them in case only; at
-// most codesShown.
+// CodesAlike returns usable codes that claim their exact form, because an older code differs from them only in case;
+// at most codesShown.
 func (s upkeep) CodesAlike(ctx context.Context) (codes []string, err error) {
 	err = s.read.WithContext(ctx).Raw(`SELECT n.value FROM names n JOIN coupons c ON c.id = n.owner
 WHERE n.kind = ? AND n.value <> lower(n.value) AND c.state NOT IN (?, ?, ?) ORDER BY n.value LIMIT ?`,

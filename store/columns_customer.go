@@ -4,8 +4,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// accountTable is who a customer is: what changes seldom. The keys are what search and
-// matching compare.
+// accountTable is the part of a customer that seldom changes. The keys serve search and matching.
 var accountTable = table[loyalty.Customer]{name: "customers", fields: []field[loyalty.Customer]{
 	{"id", "uuid", func(c *loyalty.Customer) any { return (*UUID)(&c.ID) }},
 	{"name", "text", func(c *loyalty.Customer) any { return (*plain)(&c.Name) }},
@@ -33,7 +32,7 @@ var accountTable = table[loyalty.Customer]{name: "customers", fields: []field[lo
 	{"last_key", "text", func(c *loyalty.Customer) any { return foundBy(c, loyalty.NameKey(c.Profile.LastName)) }},
 }}
 
-// balanceTable is the hot part of a customer.
+// balanceTable is the part of a customer that changes often.
 var balanceTable = table[loyalty.Customer]{name: "balances", fields: []field[loyalty.Customer]{
 	{"customer_id", "uuid", func(c *loyalty.Customer) any { return (*UUID)(&c.ID) }},
 	{"version", "bigint", func(c *loyalty.Customer) any { return (*number)(&c.Version) }},
@@ -50,8 +49,8 @@ var balanceTable = table[loyalty.Customer]{name: "balances", fields: []field[loy
 	{"chain_from", "uuid", func(c *loyalty.Customer) any { return (*UUID)(&c.Chain.From) }},
 }}
 
-// customerTable is both, as reads have them: customers JOIN balances. The key stays
-// out: only the batch opens it.
+// customerTable joins both for reads: customers JOIN balances. It leaves out the customer's key, which only batches
+// open.
 var customerTable = table[loyalty.Customer]{
 	name:   "customers",
 	fields: append(accountTable.qualified("customers"), balanceTable.without("customer_id").qualified("balances")...),
@@ -68,8 +67,8 @@ var (
 		field[changedCustomer]{"was", "text", func(c *changedCustomer) any { return (*plain)(&c.Before.Status) }})...)
 
 	insertBalances = balanceTable.inserts()
-	// The figures carry the version that they were loaded with, and the chain's head: rows that
-	// a process kept may be of commits that a promoted standby never had.
+	// The guard compares the version and the chain's head with the loaded ones: rows in a process's cache may be of
+	// commits that a promoted standby never received.
 	updateBalances = guards(`UPDATE balances AS b SET version = v.version + 1, `+balanceTable.set("customer_id", "version")+
 		` FROM v WHERE b.customer_id = v.customer_id AND b.version = v.version AND b.chain IS NOT DISTINCT FROM v.head`, append(
 		through(balanceTable.without("version").fields, customerAfter),
@@ -77,7 +76,7 @@ var (
 		field[changedCustomer]{"head", "bytea", func(c *changedCustomer) any { return (*blob)(&c.Before.Chain.Head) }})...).orderedOnCitus()
 )
 
-// nameTable is a claimed name.
+// nameTable holds claimed names.
 var nameTable = table[loyalty.Claim]{name: "names", fields: []field[loyalty.Claim]{
 	{"kind", "smallint", func(c *loyalty.Claim) any { return wholeIn(&c.Kind) }},
 	{"value", "text", func(c *loyalty.Claim) any { return (*plain)(&c.Value) }},
@@ -91,7 +90,7 @@ var (
 	insertKeys = insertsInto("customer_keys",
 		field[customerKeyRow]{"customer_id", "uuid", func(k *customerKeyRow) any { return &k.CustomerID }},
 		field[customerKeyRow]{"sealed", "bytea", func(k *customerKeyRow) any { return (*blob)(&k.Sealed) }})
-	// A customer without a key has nothing to destroy: no guard.
+	// No guard: a customer without a key has nothing to destroy.
 	deleteKeys = selects(`DELETE FROM customer_keys WHERE customer_id IN (SELECT customer_id FROM v)`,
 		field[loyalty.ID]{"customer_id", "uuid", func(id *loyalty.ID) any { return (*UUID)(id) }})
 )

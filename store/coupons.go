@@ -25,8 +25,8 @@ var couponColumns = map[string]filterColumn{
 	"expires_at":  {expression: "expires_at", nullable: true},
 }
 
-// Coupons lists coupons with their holders; see loyalty.CouponQuery. The holders are as when the list was read, or a
-// moment later.
+// Coupons lists coupons with their holders; see loyalty.CouponQuery. The holders are as of the list, or of a moment
+// later.
 func (s couponStore) Coupons(ctx context.Context, q loyalty.CouponQuery) (loyalty.CouponPage, error) {
 	var page loyalty.CouponPage
 	of := holder(q.Holder, q.Ref)
@@ -61,8 +61,7 @@ func (s couponStore) Coupons(ctx context.Context, q loyalty.CouponQuery) (loyalt
 	return page, err
 }
 
-// held joins coupons with who holds them. holder has all of them; zero: they are different
-// customers'.
+// held joins coupons with their holders. holder is the holder of all of them; zero: they have different ones.
 func (s couponStore) held(ctx context.Context, rows []loyalty.Coupon, holder loyalty.Person) ([]loyalty.HeldCoupon, error) {
 	var owners, sealed []UUID
 	for i := range rows {
@@ -87,8 +86,7 @@ func (s couponStore) held(ctx context.Context, rows []loyalty.Coupon, holder loy
 	return heldCoupons(rows, holder, people, opened)
 }
 
-// heldCoupons joins coupons with who holds them, and opens the sealed names, as far as the
-// customers whose keys they are sealed under are still there.
+// heldCoupons joins coupons with their holders, and opens the sealed names for which the customer's key still exists.
 func heldCoupons(rows []loyalty.Coupon, holder loyalty.Person, people map[loyalty.ID]loyalty.Person, opened map[loyalty.ID][]byte) ([]loyalty.HeldCoupon, error) {
 	coupons := make([]loyalty.HeldCoupon, len(rows))
 	for i, c := range rows {
@@ -105,17 +103,17 @@ func heldCoupons(rows []loyalty.Coupon, holder loyalty.Person, people map[loyalt
 	return coupons, nil
 }
 
-// coded is the condition that a coupon has one of some codes, by codeNames: names have an index over
-// codes, coupons do not.
+// coded is the condition that a coupon has one of some codes, by codeNames. It goes through names, which have an
+// index over codes; coupons do not.
 const coded = "id IN [[SELECT owner FROM names WHERE kind = ? AND value IN ?]]"
 
-// sealers is the condition that a key is of a customer through whose hands coupons went:
-// their names are sealed under the key of one of them.
+// sealers is the condition that a key belongs to a customer who held one of some coupons: their names are sealed
+// under the key of one of those customers.
 func sealers(codes []string) sqlFragment {
 	return sqlFragment{}.and("customer_id IN [[SELECT customer_id FROM coupon_events WHERE coupon_"+coded+"]]", loyalty.NameCoupon, codeNames(codes...))
 }
 
-// couponsOf makes the statement of a query; alone says that nobody was merged into its customer.
+// couponsOf makes the statement of a query; alone says that no customer was merged into the holder.
 func couponsOf(of sqlFragment, q *loyalty.CouponQuery, alone bool) (*unionQuery, error) {
 	list := &unionQuery{table: "coupons", columns: couponTable.names(), page: pagerOf(q.Page), order: listOrder{at: "created_at", id: "id", descending: true}}
 	list.branches = []branch{{sqlFragment{}.and("TRUE"), "created_at"}}
@@ -130,7 +128,8 @@ func couponsOf(of sqlFragment, q *loyalty.CouponQuery, alone bool) (*unionQuery,
 		}
 		list.branches = split(list.branches, alternatives, len(q.Sort) > 0)
 		for i := range list.branches {
-			if c.Field == "customer" && positive(c) && !held { // few, which are sorted: the sum keeps PostgreSQL from looking for them in their order
+			// Few rows, which are sorted: the sum keeps PostgreSQL from searching for them in index order.
+			if c.Field == "customer" && positive(c) && !held {
 				list.branches[i].at = "created_at + 0"
 			}
 		}
@@ -145,7 +144,8 @@ func couponsOf(of sqlFragment, q *loyalty.CouponQuery, alone bool) (*unionQuery,
 	return list, err
 }
 
-// couponAlternatives returns a condition as ranges of an index, at least one; held says that the list is a customer's.
+// couponAlternatives returns a condition as ranges of an index, at least one; held says that the list is one
+// customer's.
 func couponAlternatives(c loyalty.Condition, at time.Time, held bool) ([]sqlFragment, error) {
 	switch {
 	case c.Field == "status":
@@ -169,8 +169,8 @@ func couponAlternatives(c loyalty.Condition, at time.Time, held bool) ([]sqlFrag
 	return []sqlFragment{w}, err
 }
 
-// couponHolders returns a condition on the holder of a coupon, by customers' ids or references. A single customer makes
-// two ranges of an index; several may be the same one.
+// couponHolders returns a condition on the holder of a coupon, by customers' ids or references. A single customer
+// makes two ranges of an index; several references may be the same customer.
 func couponHolders(c loyalty.Condition) (list []sqlFragment, err error) {
 	for _, v := range c.Values {
 		id, isID := v.(loyalty.ID)
@@ -194,12 +194,11 @@ func couponHolders(c loyalty.Condition) (list []sqlFragment, err error) {
 	return []sqlFragment{any}, nil
 }
 
-// holdersOf finds ID, Name and Status of customers, by the ids that rows have; of a
-// merged one those of the one they became part of.
+// holdersOf finds ID, Name and Status of customers by the ids in rows, for merged customers those of their targets.
 func holdersOf(owners []UUID, known map[loyalty.ID]loyalty.Person) question {
 	var owner UUID
 	var c loyalty.Person
-	// Hardly anyone was merged: of whom was not, nothing is looked up a second time.
+	// Few customers were merged, so the second look-up is for those only.
 	return sqlFragment{`SELECT o.id, COALESCE(c.id, o.id), COALESCE(c.name, o.name), COALESCE(c.status, o.status) FROM customers o
 LEFT JOIN customers c ON c.id = o.merged_into WHERE o.id IN ?`, []any{owners}}.reads(func() bool {
 		known[loyalty.ID(owner)] = c

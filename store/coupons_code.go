@@ -7,13 +7,13 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// codeOwner is an expression that is the id of a coupon, by its code in any case; see loyalty.CodeNames.
+// codeOwner is an expression for the id of a coupon, by its code in any case; see loyalty.CodeNames.
 func codeOwner(code string) sqlFragment {
 	return sqlFragment{"{{SELECT owner FROM names WHERE kind = ? AND value IN ? ORDER BY value = ? DESC LIMIT 1}}",
 		[]any{loyalty.NameCoupon, codeNames(code), cleanText(code)}}
 }
 
-// codeNames are the names that some codes may have claimed, as they are stored.
+// codeNames are the stored names that some codes may have claimed.
 func codeNames(codes ...string) []string {
 	names := make([]string, 0, 2*len(codes))
 	for _, code := range codes {
@@ -24,8 +24,8 @@ func codeNames(codes ...string) []string {
 	return names
 }
 
-// Coupon finds a coupon by its code, with the customer who holds it; of a merged
-// one with the one they became part of. It fails with loyalty.ErrCouponNotFound.
+// Coupon finds a coupon by its code, with its holder, or the target if the holder was merged. It fails with
+// loyalty.ErrCouponNotFound.
 func (s couponStore) Coupon(ctx context.Context, code string) (loyalty.Coupon, loyalty.Person, error) {
 	record, err := s.CouponRecord(ctx, code, 0)
 	return record.Coupon, record.Holder, err

@@ -42,8 +42,8 @@ func club(t *testing.T, url string) *store.Store {
 	return s
 }
 
-// TestFoundCustomers: whom an index finds are those who are met in the order of the
-// list, on every page of it, forwards and backwards, by place and by number.
+// TestFoundCustomers: the customers that an index finds are those that match in the order of the list, on every page,
+// forwards and backwards, by place and by number.
 func TestFoundCustomers(t *testing.T) {
 	all := func(list ...loyalty.CustomerQuery) (q loyalty.CustomerQuery) {
 		for _, one := range list {
@@ -121,8 +121,8 @@ func everyPage(t *testing.T, s *store.Store, q loyalty.CustomerQuery, want int) 
 	pagesInOrder(t, s, q, whole, 7)
 }
 
-// TestCustomerIDs: many are found at once as each is alone, by the exact identifier before an external id, a merged
-// one as who they became.
+// TestCustomerIDs: many references are resolved at once as each is alone, by the exact identifier before an external
+// id, a merged customer as the target.
 func TestCustomerIDs(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		s, raw := storetest.Open(t, url), storetest.Raw(t, url)
@@ -159,8 +159,8 @@ func TestCustomerIDs(t *testing.T) {
 	})
 }
 
-// TestNamesHaveOneForm: capitals make alike what small letters tell apart, and a search takes names as capitals do; what an older
-// program stored is found so, too. E-mail addresses are other mailboxes, and stay apart.
+// TestNamesHaveOneForm: capitals make alike what small letters tell apart, and a search takes names as capitals do;
+// what an older program stored is found so, too. E-mail addresses are other mailboxes, and stay apart.
 func TestNamesHaveOneForm(t *testing.T) {
 	for _, d := range storetest.All {
 		t.Run(d.Name, func(t *testing.T) {

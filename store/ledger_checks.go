@@ -17,8 +17,8 @@ func into(name string, accounts ...points.Account) string {
 	return fmt.Sprintf("CAST(COALESCE(SUM(CASE WHEN p.to_account IN (%s) THEN p.points END), 0) AS bigint) AS %s", strings.Join(list, ", "), name)
 }
 
-// ledgerChecks are the invariants of the design's reliability plan that can be
-// proved from the data alone (I7 is held by the ids, I10 has no tiers yet).
+// ledgerChecks are the invariants of the design's reliability plan that can be proved from the data alone (I7 is held
+// by the ids; I10 has no check).
 func ledgerChecks() []ledgerCheck {
 	return []ledgerCheck{
 		{invariant: "I1", title: "figures equal the sums of their postings", queries: []ledgerQuery{figuresMatch()}},
@@ -48,8 +48,8 @@ WHERE b.score <> COALESCE(sums.score, 0) OR b.spent <> COALESCE(sums.spent, 0) O
 	}
 }
 
-// postingsLegal: a posting moves points between two accounts of one customer,
-// so the postings of an event sum to zero exactly when every one is well formed.
+// postingsLegal finds malformed postings. A posting moves points between two accounts of one customer, so the
+// postings of an event sum to zero exactly when every one is well formed.
 func postingsLegal() []ledgerQuery {
 	posting := func(fault, where string) ledgerQuery {
 		return ledgerQuery{fault: fault, labels: nil, sql: `SELECT p.customer_id, p.event_id, NULL FROM postings p WHERE ` + where}
@@ -97,7 +97,8 @@ WHERE ` + fmt.Sprintf("n.kind = %d", loyalty.NameTransaction) + ` AND t.transact
 		{fault: "a transaction does not have exactly one checkout event", labels: []string{"number of checkout events"},
 			sql: `SELECT t.customer_id, NULL, t.transaction_id, COALESCE(c.n, 0), 1 FROM transactions t LEFT JOIN (` + checkouts + `) c
 ON c.transaction_id = t.transaction_id WHERE COALESCE(c.n, 0) <> 1`},
-		// Materialized: no index leads to an event or a purchase by its id alone, and SQLite would look through all of them for each.
+		// Materialized: no index leads to an event or a purchase by its id alone, and SQLite would scan all of them
+		// for each.
 		{fault: "a transaction names another event as its checkout", sql: `WITH c AS MATERIALIZED (SELECT id, customer_id, transaction_id FROM events WHERE action = 'checkout')
 SELECT t.customer_id, t.checkout, t.transaction_id FROM transactions t LEFT JOIN c ON c.id = t.checkout AND c.transaction_id = t.transaction_id
 WHERE c.id IS NULL OR (c.customer_id <> t.customer_id AND (t.customer_id, t.transaction_id) NOT IN (SELECT customer_id, transaction_id
@@ -111,8 +112,8 @@ JOIN customers c ON c.id = n.owner WHERE ` + fmt.Sprintf("n.kind = %d", loyalty.
 	}
 }
 
-// checkouts counts the checkout events of each transaction_id. They stay with
-// the guest who sent them when another customer claims the purchase.
+// checkouts counts the checkout events of each transaction_id. They stay with the guest who sent them when another
+// customer claims the purchase.
 const checkouts = `SELECT transaction_id, COUNT(*) AS n FROM events WHERE action = 'checkout' GROUP BY transaction_id`
 
 // claimless finds rows whose name is not claimed by their customer.
@@ -153,9 +154,8 @@ LEFT JOIN lots l ON l.customer_id = p.customer_id AND l.id = p.lot_id WHERE p.lo
 	}
 }
 
-// lotsMatch compares each lot with the postings that name it. What went for
-// good (taken back, or paid as debt) has no column: it is the points less all
-// columns.
+// lotsMatch compares each lot with the postings that name it. Points that are gone for good (taken back, or paid as
+// debt) have no column: they are the points less all columns.
 func lotsMatch() ledgerQuery {
 	credited := fmt.Sprintf("CAST(COALESCE(SUM(CASE WHEN p.from_account = %d AND p.to_account = %d THEN p.points END), 0) AS bigint) AS points", points.Issued, points.Available)
 	return ledgerQuery{

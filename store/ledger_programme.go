@@ -11,18 +11,18 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
-// transfers are the merges, each with the giver: the customer who was merged into the event's, or
-// into whom that one was merged since. The giver's postings name the event of the other.
+// transfers lists the merges, each with the giver: the customer who was merged into the event's customer, or into
+// that customer's own later target. The giver's postings name the receiver's event.
 const transfers = `SELECT m.id AS event_id, s.id AS giver FROM events m JOIN customers w ON w.id = m.customer_id
 JOIN customers s ON s.merged_into = COALESCE(w.merged_into, w.id) WHERE m.action = 'merge'`
 
-// received are the lots that came over with a merge, under the id they had. It is
-// one table for the whole check: asked for each lot, it would cost SQLite a pass over
-// the customer's postings every time.
+// received are the lots that came with a merge, under their old ids. It is one table for the whole check: per lot it
+// would cost SQLite a pass over the customer's postings each time.
 var received = fmt.Sprintf(`SELECT p.customer_id, p.lot_id FROM events m JOIN postings p ON p.customer_id = m.customer_id AND p.event_id = m.id
 WHERE m.action = 'merge' AND p.from_account = %d AND p.to_account = %d AND p.lot_id IS NOT NULL`, points.Issued, points.Available)
 
-// codesAgree: a coupon and its code belong together. How the code is written in the name is compared by codesFit.
+// codesAgree finds coupons and codes that do not belong together. codesFit compares the code with the text of the
+// name.
 func codesAgree() []ledgerQuery {
 	return []ledgerQuery{
 		{fault: "a coupon whose code is not claimed", sql: fmt.Sprintf(`SELECT r.customer_id, r.id, r.code FROM coupons r
@@ -32,7 +32,7 @@ LEFT JOIN coupons c ON c.id = n.owner WHERE n.kind = %d AND c.id IS NULL`, loyal
 	}
 }
 
-// namesFit compares names with what they stand for.
+// namesFit compares names with the coupons and customers that they identify.
 func namesFit(db *gorm.DB, found func(LedgerFinding)) error {
 	if err := codesFit(db, found); err != nil {
 		return err
@@ -40,15 +40,16 @@ func namesFit(db *gorm.DB, found func(LedgerFinding)) error {
 	return findersAgree(db, found)
 }
 
-// codesFit finds coupons that are claimed by a name other than that of their code. The exact code is one too, where an older code of
-// the same form has the name (see foldCodes). What both databases lower as Go does is not read.
+// codesFit finds coupons that are claimed by a name other than that of their code. The exact code is a valid name
+// too, if an older code of the same form has the folded name (see foldCodes). The query skips names that equal the
+// code as the database lowers it.
 func codesFit(db *gorm.DB, found func(LedgerFinding)) error {
 	rows, err := db.Raw(fmt.Sprintf(`SELECT r.customer_id, r.code, n.value FROM names n JOIN coupons r ON r.id = n.owner
 WHERE n.kind = %d AND n.value <> lower(r.code)`, loyalty.NameCoupon)).Rows()
 	if err != nil {
 		return err
 	}
-	defer func() { _ = rows.Close() }() // rows.Err tells what went wrong
+	defer func() { _ = rows.Close() }() // rows.Err reports the error
 
 	var holder UUID
 	var code, name plain
@@ -80,8 +81,8 @@ WHERE r.customer_id IS NOT NULL AND r.state IN ('%s', '%s')`, loyalty.CouponCrea
 	}
 }
 
-// giftCardsMatch compares what is left on each gift card with its value less
-// its redemptions that stand, which are a document.
+// giftCardsMatch compares the balance of each gift card with its value less its standing redemptions, which are a
+// document.
 func giftCardsMatch(db *gorm.DB, found func(LedgerFinding)) error {
 	return couponTable.each(db.Where("type = ?", loyalty.CouponGiftCard), func(c *loyalty.Coupon) bool {
 		left, balance := money.Amount(c.Value), money.Amount(c.Balance)

@@ -23,8 +23,8 @@ func (m *member) receive(event, lot loyalty.ID, n int64) {
 	m.book.Postings[len(m.book.Postings)-1].Lot = lot
 }
 
-// newTransfers is a programme in which dana was merged into ada, who then was
-// merged into cili, and bela claimed the purchase of a guest.
+// newTransfers is a programme in which dana was merged into ada, ada was then merged into cili, and bela claimed the
+// purchase of a guest.
 func newTransfers(t *testing.T, url string) *ledger {
 	t.Helper()
 	l := newLedger(t, url)
@@ -43,7 +43,7 @@ func newTransfers(t *testing.T, url string) *ledger {
 		w.to.receive(merged, dana.events["gift"], 10)
 		w.from.c.Status, w.from.c.MergedInto = loyalty.Merged, fay.c.ID
 	}
-	// A pending purchase of the merged one holds points of who has them now.
+	// A pending purchase of a merged customer holds points of the target.
 	dana.purchase("T-9", loyalty.Pending, 0, 0)
 	hold, err := fay.book.Reserve(fay.event("held", "reserve_points", "T-9"), 3)
 	require.NoError(t, err)

@@ -28,8 +28,8 @@ func newLoader(needs loyalty.Needs, s sealer) *loader {
 	}
 }
 
-// calls lists the statements of the first round. The customers come first, because their version
-// guards everything that is read after it.
+// calls lists the statements of the first round. The customers come first, because their version guards everything
+// that is read after it.
 func (l *loader) calls() []calls { return l.callsOf(l.plan()) }
 
 // callsOf lists the statements of a plan.
@@ -62,7 +62,7 @@ func (l *loader) callsOf(q *loadPlan) []calls {
 	return l.version(l.items(l.answers(list)))
 }
 
-// loadPlan holds the rows of the first round's statements, each wanted once.
+// loadPlan holds the rows of the first round's statements, each row once.
 type loadPlan struct {
 	keys                                          bool
 	customers, reserved, open, used, bought, held [lookups][]rowKey
@@ -113,7 +113,7 @@ func (l *loader) plan() *loadPlan {
 	return q
 }
 
-// seenKeys records the rows that are planned, so that each is read once.
+// seenKeys records the planned rows, so that each is read once.
 type seenKeys struct {
 	bought, held, progress, claims, past, everything set[rowKey]
 	memberships, codes, opened                       set[rowKey]
@@ -197,7 +197,7 @@ func (q *loadPlan) shared(n *loyalty.CustomerNeeds, seen *seenKeys) {
 	}
 }
 
-// lots asks for the lots of each customer in the widest scope that any need names.
+// lots requests the lots of each customer in the widest scope of any need.
 func (q *loadPlan) lots(scopes map[customerKey]loyalty.LotScope) {
 	for w := range lookups {
 		for _, a := range q.customers[w] {
@@ -220,7 +220,7 @@ func scopeOf(n *loyalty.CustomerNeeds) loyalty.LotScope {
 	return n.Lots
 }
 
-// customerKeyOf returns the customer whom needs are about; named is false if they are about none.
+// customerKeyOf returns the customer that needs are about; named is false if they are about none.
 func customerKeyOf(n *loyalty.CustomerNeeds) (w lookup, p customerKey, named bool) {
 	switch {
 	case n.ID != (loyalty.ID{}):
@@ -231,7 +231,7 @@ func customerKeyOf(n *loyalty.CustomerNeeds) (w lookup, p customerKey, named boo
 	return byName, customerKey{Name: n.Ref}, n.Ref != loyalty.Name{}
 }
 
-// due lists the customers who must be settled first, with the calls that fetch what that needs.
+// due lists the customers who must be settled first, with the calls that fetch what settling needs.
 func (l *loader) due() []calls {
 	var lots, all []rowKey
 	for id, c := range l.out.Customers {
@@ -249,8 +249,8 @@ func (l *loader) due() []calls {
 	return l.progress(list, selectDueProgress, all)
 }
 
-// owners adds the customers who were merged into the wanted ones, if they are known. Otherwise the
-// statements find them.
+// owners adds the customers who were merged into the wanted ones, if they are known. Otherwise the statements find
+// them.
 func (l *loader) owners(wanted []rowKey) []rowKey {
 	if l.sources == nil {
 		return wanted

@@ -25,8 +25,7 @@ func (q *loadPlan) pool(name string, n int) {
 	q.pools = append(q.pools, poolKey{name, n})
 }
 
-// sortPools sorts pools in the order in which all batches lock them, so that two batches cannot
-// wait for each other.
+// sortPools sorts pools in the order in which all batches lock them, so that two batches cannot wait for each other.
 func (q *loadPlan) sortPools() {
 	slices.SortFunc(q.pools, func(a, b poolKey) int { return cmp.Compare(a.pool, b.pool) })
 }
@@ -89,8 +88,8 @@ func (l *loader) codes(list []calls, s *statement[rowKey], wanted []rowKey) []ca
 	})
 }
 
-// journal reads what events did to the score and to purchases. Those of merged customers count for
-// their purchases only, because the merge itself carried over the score.
+// journal reads what events did to the score and to purchases. Events of merged customers count for their purchases
+// only, because the merge itself carried the score over.
 func (l *loader) journal(list []calls, s *statement[rowKey], wanted []rowKey) []calls {
 	if len(wanted) == 0 {
 		return list
@@ -135,12 +134,12 @@ func (l *loader) sharePast() {
 	}
 }
 
-// everything reads what a merge moves, apart from what has statements of its own.
+// everything reads what a merge moves, except what has its own statements.
 func (l *loader) everything(list []calls, w lookup, wanted []rowKey) []calls {
 	if len(wanted) == 0 {
 		return list
 	}
-	l.twice = true // a purchase's lots may have been asked for as well
+	l.twice = true // the lots of a purchase may have been requested as well
 	list = l.lots(list, selectExpiredLots[w], wanted)
 	list = l.reservations(list, selectAllReservations[w], wanted)
 	list = l.progress(list, selectAllProgress[w], wanted)

@@ -41,7 +41,7 @@ var (
 var selectProgress, selectAllProgress, selectClaims, selectCodes, selectPast, selectExpiredLots, selectAllReservations, selectPending, selectSources [lookups]*statement[rowKey]
 
 func init() {
-	// What an event did to the score is what its postings took from the account that issues points.
+	// An event's change of the score is what its postings took from the account that issues points.
 	past := `c.id, e.customer_id, e.id, e.at, e.transaction_id, e.effects,
  (SELECT -` + movedInto(points.Issued) + ` FROM postings p WHERE p.customer_id = e.customer_id AND p.event_id = e.id),
  CASE WHEN e.effects IS NOT NULL AND e.transaction_id IS NOT NULL THEN (SELECT $currency FROM names n JOIN transactions t
@@ -72,8 +72,8 @@ func init() {
 	}
 }
 
-// pastOnCitus reads the past of customers with the postings of each event. A purchase that went to
-// another customer has no currency here.
+// pastOnCitus reads the past of customers with the postings of each event. A purchase that went to another customer
+// has no currency here.
 var pastOnCitus = `SELECT v.holder, e.customer_id, e.id, e.at, e.transaction_id, e.effects, -` + movedInto(points.Issued) + `,
  max(CASE WHEN e.effects IS NOT NULL THEN CAST(t.detail AS json) #>> '{attributes,currency}' END)
  FROM v JOIN events e ON e.customer_id = v.id LEFT JOIN postings p ON p.customer_id = e.customer_id AND p.event_id = e.id

@@ -155,19 +155,21 @@ func (s *database) migrations() (*goose.Provider, error) {
 	return goose.NewProvider(dialect, s.migrator(), files, options...)
 }
 
-// The migration that makes coupons, and the one from which on their codes are known to have claimed loyalty.CodeName.
+// couponsMade is the migration that creates coupons, codesFolded the one that ensures that their codes have claimed
+// loyalty.CodeName.
 const (
 	couponsMade = 3
 	codesFolded = 58
 )
 
-// foldedAtOnce is how many names one transaction looks at.
+// foldedAtOnce is how many names one transaction processes.
 const foldedAtOnce = 500
 
-// foldCodes has the codes of coupons claim the name by which they are looked for, because the databases lower letters differently
-// and neither does as Go. It goes from the oldest coupon to the newest: of several codes that differ in case only, the oldest gets
-// the name, unless one is written so, and the others keep their exact code as a name, by which they are still found. A run that is
-// interrupted leaves names of both sorts; the next one looks at all of them again.
+// foldCodes makes the codes of coupons claim the name by which they are looked up. The program does it, because the
+// databases lower-case letters differently from Go and from each other. It goes from the oldest coupon to the newest:
+// of several codes that differ only in case, the oldest gets the name, unless one of them is written in that form.
+// The others keep their exact code as a name, by which they are still found. An interrupted run leaves names of both
+// kinds; the next run checks all of them again.
 func (s upkeep) foldCodes(ctx context.Context) error {
 	var last loyalty.ID
 	for more := true; more; {
@@ -194,7 +196,7 @@ func (s upkeep) foldCodes(ctx context.Context) error {
 	return nil
 }
 
-// foldNames replaces names of coupons by those that their codes claim now, as far as these are free.
+// foldNames replaces names of coupons by those that their codes claim now, if these are free.
 func foldNames(db *gorm.DB, names []loyalty.Claim) error {
 	var folded []loyalty.Claim
 	var keys []string

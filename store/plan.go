@@ -14,18 +14,18 @@ type PlannedMigration struct {
 	Steps   []PlannedStep
 }
 
-// PlannedStep is a statement of it, with what it will meet.
+// PlannedStep is a statement of a migration, with its estimated effect.
 type PlannedStep struct {
 	What string
-	// Lock describes who waits for the table while the migration runs; empty if none does.
+	// Lock describes which sessions wait for the table while the migration runs; empty if none does.
 	Lock string
-	// Rows is how many rows the table has, as the database believes; -1: it has no table.
+	// Rows is the database's estimate of the table's rows; -1: it has no table.
 	Rows int64
 	// Guess is an estimate of the time; negative if there is none.
 	Guess time.Duration
 }
 
-// rowTime is how long a row takes, by what is done: guesses from runs on two busy cores.
+// rowTime is roughly how long a row takes, by kind of work, on a busy machine.
 var rowTime = map[migrations.Cost]time.Duration{
 	migrations.Indexes: 3 * time.Microsecond, migrations.Writes: 15 * time.Microsecond,
 }
@@ -74,7 +74,7 @@ func (s upkeep) Plan(ctx context.Context) ([]PlannedMigration, error) {
 	return plan, s.classify(err)
 }
 
-// planned looks at the table of a step. One that is not there is made by a migration before.
+// planned estimates the table of a step. A missing table is created by an earlier migration.
 func (s upkeep) planned(l look, step migrations.Step, rows map[string]int64) (PlannedStep, error) {
 	p := PlannedStep{What: step.What, Lock: step.Lock, Rows: -1}
 	if _, embedded := s.engine.(*sqliteEngine); embedded {

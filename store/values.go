@@ -16,10 +16,9 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// The types of this file are how a value is kept in a column, in either
-// database. Each speaks both ways: driver.Valuer and sql.Scanner for SQLite and
-// GORM, and pgx's own interfaces, which encode in binary without a detour. They
-// share the memory of the domain's types, so a pointer is converted, not copied.
+// The types of this file define how a value is stored in a column, in both databases. Each implements driver.Valuer
+// and sql.Scanner for SQLite and GORM, and pgx's own interfaces, which encode in binary directly. They share the
+// memory of the domain's types, so a pointer is converted, not copied.
 
 // UUID is an id: uuid on PostgreSQL, 16 bytes on SQLite, NULL if it is zero.
 type UUID [16]byte
@@ -41,12 +40,12 @@ func (u *UUID) Scan(src any) error {
 	return (*uuid.UUID)(u).Scan(src)
 }
 
-// UUIDValue is for pgx.
+// UUIDValue implements pgtype.UUIDValuer.
 func (u UUID) UUIDValue() (pgtype.UUID, error) {
 	return pgtype.UUID{Bytes: u, Valid: u != (UUID{})}, nil
 }
 
-// ScanUUID is for pgx.
+// ScanUUID implements pgtype.UUIDScanner.
 func (u *UUID) ScanUUID(v pgtype.UUID) error {
 	*u = v.Bytes
 	if !v.Valid {
@@ -85,7 +84,7 @@ func (m *Millis) Scan(src any) error {
 	return nil
 }
 
-// Int64Value is for pgx.
+// Int64Value implements pgtype.Int64Valuer.
 func (m Millis) Int64Value() (pgtype.Int8, error) {
 	if time.Time(m).IsZero() {
 		return pgtype.Int8{}, nil
@@ -93,7 +92,7 @@ func (m Millis) Int64Value() (pgtype.Int8, error) {
 	return pgtype.Int8{Int64: time.Time(m).UnixMilli(), Valid: true}, nil
 }
 
-// ScanInt64 is for pgx.
+// ScanInt64 implements pgtype.Int64Scanner.
 func (m *Millis) ScanInt64(v pgtype.Int8) error {
 	*m = Millis{}
 	if v.Valid {
@@ -131,12 +130,12 @@ func (t *Text) Scan(src any) error {
 	return nil
 }
 
-// TextValue is for pgx.
+// TextValue implements pgtype.TextValuer.
 func (t Text) TextValue() (pgtype.Text, error) {
 	return pgtype.Text{String: string(t), Valid: t != ""}, nil
 }
 
-// ScanText is for pgx.
+// ScanText implements pgtype.TextScanner.
 func (t *Text) ScanText(v pgtype.Text) error {
 	*t = Text(v.String)
 	return nil
@@ -154,7 +153,7 @@ func (d Document[T]) Value() (driver.Value, error) {
 	return text, nil
 }
 
-// scanText is Scan for what is read from text.
+// scanText is Scan for types that read from text.
 func scanText(src any, into pgtype.TextScanner) error {
 	var text Text
 	if err := text.Scan(src); err != nil {
@@ -166,13 +165,13 @@ func scanText(src any, into pgtype.TextScanner) error {
 // Scan reads the JSON text.
 func (d *Document[T]) Scan(src any) error { return scanText(src, d) }
 
-// TextValue is for pgx.
+// TextValue implements pgtype.TextValuer.
 func (d Document[T]) TextValue() (pgtype.Text, error) {
 	text, err := d.json()
 	return pgtype.Text{String: text, Valid: text != ""}, err
 }
 
-// ScanText is for pgx.
+// ScanText implements pgtype.TextScanner.
 func (d *Document[T]) ScanText(v pgtype.Text) error {
 	var fresh T
 	d.V = fresh
@@ -195,8 +194,7 @@ func (d Document[T]) json() (string, error) {
 	}
 }
 
-// documentIn is the document that is a field of a row, in its place: it reads into the
-// field, and writes what is there.
+// documentIn is the document in a field of a row: it reads into the field, and writes its value.
 func documentIn[T any](field *T) documentField[T] { return documentField[T]{field} }
 
 type documentField[T any] struct{ at *T }
@@ -211,20 +209,21 @@ func (d documentField[T]) same(other any) bool {
 // Value returns the JSON text.
 func (d documentField[T]) Value() (driver.Value, error) { return Document[T]{*d.at}.Value() }
 
-// TextValue is for pgx.
+// TextValue implements pgtype.TextValuer.
 func (d documentField[T]) TextValue() (pgtype.Text, error) { return Document[T]{*d.at}.TextValue() }
 
 // Scan reads the JSON text.
 func (d documentField[T]) Scan(src any) error { return scanText(src, d) }
 
-// ScanText is for pgx.
+// ScanText implements pgtype.TextScanner.
 func (d documentField[T]) ScanText(v pgtype.Text) error {
 	var fresh T
 	*d.at = fresh
 	if v.String == "" {
 		return nil
 	}
-	if own, ok := any(d.at).(json.Unmarshaler); ok { // who reads themselves need no look at the text before
+	// A type with its own UnmarshalJSON needs no check of the text before.
+	if own, ok := any(d.at).(json.Unmarshaler); ok {
 		return own.UnmarshalJSON([]byte(v.String))
 	}
 	return json.Unmarshal([]byte(v.String), d.at)
@@ -279,12 +278,12 @@ func (r *Raw) Scan(src any) error {
 	return err
 }
 
-// TextValue is for pgx.
+// TextValue implements pgtype.TextValuer.
 func (r Raw) TextValue() (pgtype.Text, error) {
 	return pgtype.Text{String: string(r), Valid: r != nil}, nil
 }
 
-// ScanText is for pgx.
+// ScanText implements pgtype.TextScanner.
 func (r *Raw) ScanText(v pgtype.Text) error {
 	*r = nil
 	if v.Valid {
@@ -296,17 +295,17 @@ func (r *Raw) ScanText(v pgtype.Text) error {
 // GormDataType keeps GORM from guessing.
 func (Raw) GormDataType() string { return "text" }
 
-// The types below are only used by tables and batches: they encode and read plain Go
-// values without allocating for each.
+// The types below are only used by tables and batches: they encode and read plain Go values without an allocation for
+// each.
 
-// value is a value that can be compared with another of its kind.
+// value can be compared with another value of its type.
 type value interface{ same(other any) bool }
 
 func (u *UUID) same(other any) bool   { return *u == *other.(*UUID) }
 func (m *Millis) same(other any) bool { return m.Time().Equal(other.(*Millis).Time()) }
 func (p *plain) same(other any) bool  { return *p == *other.(*plain) }
 
-// number is any whole number; NULL reads as zero.
+// number is an int64; NULL reads as zero.
 type number int64
 
 func (n number) Value() (driver.Value, error) { return int64(n), nil }
@@ -324,7 +323,7 @@ func (n *number) Scan(src any) error {
 	return nil
 }
 
-// wholeIn is any other whole number, in its place.
+// wholeIn is an integer field of another type.
 func wholeIn[N wholes](field *N) wholeField[N] { return wholeField[N]{field} }
 
 type wholes interface{ ~int | ~int16 | ~uint8 }
@@ -344,7 +343,7 @@ func (w wholeField[N]) Scan(src any) error {
 	return err
 }
 
-// optional is a number that may be absent, in its place.
+// optional is a number field that may be absent.
 type optional struct{ at **int64 }
 
 func (o optional) Value() (driver.Value, error) {
@@ -375,7 +374,7 @@ func (o optional) Scan(src any) error {
 	return errors.Join(err, o.ScanInt64(pgtype.Int8{Int64: int64(n), Valid: src != nil}))
 }
 
-// plain is a text that is never NULL; where a join has nothing, it reads as empty.
+// plain is a text that is never NULL; a missing join reads as empty.
 type plain string
 
 func (p *plain) Scan(src any) error           { return (*Text)(p).Scan(src) }
@@ -386,7 +385,7 @@ func (p plain) TextValue() (pgtype.Text, error) {
 	return pgtype.Text{String: string(p), Valid: true}, nil
 }
 
-// flag is a truth value; NULL reads as false.
+// flag is a boolean; NULL reads as false.
 type flag bool
 
 func (f flag) Value() (driver.Value, error)    { return bool(f), nil }
