@@ -15,7 +15,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// FS holds the documents as they were written, by file name.
+// FS holds the documents as written, by file name.
 //
 //go:embed *.yaml
 var FS embed.FS
