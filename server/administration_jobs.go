@@ -29,13 +29,13 @@ func (a *administrationAPI) ListJobs(ctx context.Context, in administration.List
 	return administration.ListJobs200JSONResponse(answerOf(list.Render(l, func(j *job.Job) administration.Job { return a.job(ctx, j) }))), nil
 }
 
-// RunJob starts a job and waits for it, but not for ever: the job continues when its caller has left.
+// RunJob starts a job and waits for it for a bounded time; the job continues after its caller has left.
 func (a *administrationAPI) RunJob(ctx context.Context, in administration.RunJobRequestObject) (administration.RunJobResponseObject, error) {
 	type end struct {
 		job job.Job
 		err error
 	}
-	requestOf(ctx).decided = true // a job that is run twice does nothing twice: no answer is kept
+	requestOf(ctx).decided = true // running a job twice has no second effect, so no answer is stored
 	ended, call := make(chan end, 1), admin.Call{KeyID: requestOf(ctx).key.ID}
 	ctx = plain(ctx)
 	note := func(ctx context.Context) error { return admin.NoteJob(ctx, a.admin, call, in.Job) }
@@ -56,7 +56,7 @@ func (a *administrationAPI) RunJob(ctx context.Context, in administration.RunJob
 	}
 }
 
-// jobUnderWay answers a job that is not done yet as the table has it.
+// jobUnderWay answers with the stored state of a job that is not done yet.
 func (a *administrationAPI) jobUnderWay(ctx context.Context, name string) (administration.RunJobResponseObject, error) {
 	all, err := a.jobs.List(ctx)
 	if err != nil {

@@ -17,14 +17,14 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// How long a verification of the ledger may take, which reads all of it, and how long a
-// caller waits for one that begins after that under way.
+// verifyTime bounds a verification of the ledger, which reads all of it. verifyWait bounds how long a caller waits for
+// a verification that begins after the current one.
 const (
 	verifyTime = 90 * time.Second
 	verifyWait = writeTimeout - 10*time.Second
 )
 
-// GetLedger reports what is outstanding, and proves the ledger on request.
+// GetLedger reports the outstanding points, and proves the ledger on request.
 func (a *administrationAPI) GetLedger(ctx context.Context, in administration.GetLedgerRequestObject) (administration.GetLedgerResponseObject, error) {
 	key := requestOf(ctx).key.ID
 	l, err := a.liabilities.get(plain(ctx), key)
@@ -52,7 +52,7 @@ func (a *administrationAPI) GetLedger(ctx context.Context, in administration.Get
 	return administration.GetLedger200JSONResponse{Data: out}, nil
 }
 
-// valueOf says what points are worth in money; nil where the programme does not.
+// valueOf is the value of points in money; nil if the programme defines none.
 func valueOf(p *programme.Programme, points *big.Int) *administration.LedgerValue {
 	value := p.Economy.PointValue
 	if value == 0 {
@@ -64,7 +64,7 @@ func valueOf(p *programme.Programme, points *big.Int) *administration.LedgerValu
 	}
 }
 
-// origins renders what points were given for.
+// origins renders the origins of points.
 func origins(all []*loyalty.LiabilityOrigin) []administration.LiabilityOrigin {
 	out := make([]administration.LiabilityOrigin, len(all))
 	for i, o := range all {
@@ -76,27 +76,27 @@ func origins(all []*loyalty.LiabilityOrigin) []administration.LiabilityOrigin {
 // bigNumber writes a whole number of any size.
 func bigNumber(n *big.Int) json.Number { return json.Number(n.String()) }
 
-// liability adds up what all customers have.
+// liability adds up the points of all customers.
 func (a *administrationAPI) liability(ctx context.Context, _ string) (loyalty.Liability, error) {
 	ctx, cancel := context.WithTimeout(ctx, waitTime)
 	defer cancel()
 	return a.admin.Liability(ctx)
 }
 
-// invariants returns a proof of the ledger that began after it was asked for. Its callers may wait
-// longer than those of other requests.
+// invariants returns a proof of the ledger that began after the request. Its callers may wait longer than those of
+// other requests.
 func (a *administrationAPI) invariants(ctx context.Context, key string) ([]administration.Invariant, error) {
 	own, cancel := context.WithTimeout(context.WithoutCancel(ctx), verifyWait)
 	defer cancel()
 	defer context.AfterFunc(ctx, func() {
-		if errors.Is(ctx.Err(), context.Canceled) { // the caller left; the deadline of others does not count
+		if errors.Is(ctx.Err(), context.Canceled) { // the caller left; the deadline of another caller does not count
 			cancel()
 		}
 	})()
 	return a.proofs.get(own, key)
 }
 
-// prove proves the ledger, in the name of the first who asked.
+// prove proves the ledger, in the name of the first caller.
 func (a *administrationAPI) prove(ctx context.Context, key string) ([]administration.Invariant, error) {
 	ctx, cancel := context.WithTimeout(ctx, verifyTime)
 	defer cancel()
@@ -110,7 +110,7 @@ func (a *administrationAPI) prove(ctx context.Context, key string) ([]administra
 	return list, nil
 }
 
-// invariant renders a check. Internal ids of customers are not part of it.
+// invariant renders a check, without internal ids of customers.
 func invariant(c loyalty.LedgerCheck) administration.Invariant {
 	out := administration.Invariant{
 		ID: c.Invariant, Title: c.Title, Broken: c.Broken, Findings: []administration.LedgerFinding{},

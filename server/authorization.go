@@ -17,8 +17,8 @@ import (
 	"github.com/loyalty-platform/loyalty/signing"
 )
 
-// authorize lets a key do only what it may, and serves only clean paths: dot
-// segments and double slashes are signed, but name no resource.
+// authorize lets a key do only what it may, and accepts only clean paths: dot segments and double slashes are signed,
+// but name no resource.
 func (s *Server) authorize(c *gin.Context) {
 	r := requestOf(c)
 	if !admits(r.key, r.source) {
@@ -31,7 +31,7 @@ func (s *Server) authorize(c *gin.Context) {
 	}
 	r.version = s.programme().Version
 	if r.operation = s.operations[routeKey{c.Request.Method, c.FullPath()}]; r.operation == nil {
-		return // NoRoute and NoMethod say what there is not
+		return // NoRoute and NoMethod answer
 	}
 	if c.Request.Method == http.MethodGet {
 		c.Request = c.Request.WithContext(loyalty.Reading(c.Request.Context()))
@@ -50,7 +50,7 @@ func (s *Server) authorize(c *gin.Context) {
 	case r.sightless() && r.operation.sighted:
 		s.fail(c, loyalty.ErrPersonalNeeded)
 	case r.caller != nil && r.operation.personal != "":
-		// Without it there is nothing to mask, and with it the handler notes what it shows.
+		// Without the parameter there is nothing to mask; with it the handler records what it shows.
 		if r.sightless() && affirmed(c.Query(r.operation.personal)) {
 			s.fail(c, loyalty.ErrPersonalNeeded)
 		}
@@ -61,24 +61,24 @@ func (s *Server) authorize(c *gin.Context) {
 	}
 }
 
-// affirmed reads a parameter as its handler will: each spelling that is true there is true here. What
-// is neither true nor false the handler refuses.
+// affirmed reads a parameter as its handler will: it accepts the same spellings of true. The handler refuses what is
+// neither true nor false.
 func affirmed(text string) bool {
 	yes, err := strconv.ParseBool(text)
 	return err == nil && yes
 }
 
-// ofProgramme reports whether an operation is about the programme and not about a person. Its
-// properties have names such as email and labels too (those of declared actions), which must not be
-// masked, because whoever changes them sends back what they read.
+// ofProgramme reports whether an operation is about the programme and not about a person. Its properties (of declared
+// actions, for example) may also be named email or labels. They must not be masked, because a caller who changes them
+// sends back what it read.
 func ofProgramme(c *gin.Context, o *operation) bool {
 	kind := c.Param("module") + "/" + c.Param("entity")
 	return strings.HasPrefix(c.FullPath(), "/admin/configuration") ||
 		o.api == "entities" && kind != "/" && kind != programme.TypeCustomer && kind != programme.TypeTransaction
 }
 
-// notePersonal records in the audit trail what a user is about to see of customers. Customers are
-// named by their internal ids, which mean nothing once they have left the programme.
+// notePersonal records in the audit trail which customers' data a user is about to see. Customers are recorded by their
+// internal ids, which mean nothing after they have left the programme.
 func (s *Server) notePersonal(c *gin.Context, r *request) error {
 	path := c.FullPath()
 	for _, p := range c.Params {
@@ -100,7 +100,7 @@ func (s *Server) notePersonal(c *gin.Context, r *request) error {
 	return s.admin.NotePersonal(plain(c), admin.Call{KeyID: r.key.ID}, path, seen)
 }
 
-// admits reports whether a key may be used from an address: an empty list takes all.
+// admits reports whether a key may be used from an address: an empty list allows all.
 func admits(key *loyalty.AccessKey, source netip.Addr) bool {
 	return len(key.Addresses) == 0 || listed(key.Addresses, source)
 }

@@ -14,10 +14,10 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/campaign"
 )
 
-// PreviewCampaigns shows what a purchase would bring.
+// PreviewCampaigns shows what a purchase would earn.
 func (a *campaignsAPI) PreviewCampaigns(ctx context.Context, _ automationcampaigns.PreviewCampaignsRequestObject) (automationcampaigns.PreviewCampaignsResponseObject, error) {
 	s := a.vocabulary.Submission(requestOf(ctx).tree, len(requestOf(ctx).body))
-	s.Checked = false // the engine holds it against what the programme declares besides
+	s.Checked = false // the engine also checks it against the programme's declarations
 	v, err := campaign.PreviewPurchase(plain(ctx), a.engine, s)
 	if err != nil {
 		return nil, err
@@ -32,7 +32,7 @@ func (a *campaignsAPI) PreviewCampaigns(ctx context.Context, _ automationcampaig
 	return automationcampaigns.PreviewCampaigns200JSONResponse{Data: out}, nil
 }
 
-// StartBacktest begins to try a campaign on past events.
+// StartBacktest starts a backtest of a campaign on past events.
 func (a *campaignsAPI) StartBacktest(ctx context.Context, in automationcampaigns.StartBacktestRequestObject) (automationcampaigns.StartBacktestResponseObject, error) {
 	plan, err := a.plan(ctx, in)
 	if err != nil {
@@ -49,7 +49,7 @@ func (a *campaignsAPI) StartBacktest(ctx context.Context, in automationcampaigns
 	return answer, err
 }
 
-// plan reads what is to be tried on which events. What is to come is not among them.
+// plan reads the campaign and the events of a backtest. Future events are not allowed.
 func (a *campaignsAPI) plan(ctx context.Context, in automationcampaigns.StartBacktestRequestObject) (campaign.BacktestPlan, error) {
 	p := campaign.BacktestPlan{From: time.Time(in.Body.From).UTC(), To: time.Time(in.Body.To).UTC()}
 	e, err := a.campaignEntity(ctx, in.CampaignID)

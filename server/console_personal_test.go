@@ -70,7 +70,7 @@ func TestPersonalDataIsMasked(t *testing.T) {
 		sees, not = p.enter("owner.sees", loyalty.RoleOwner, true), p.enter("owner.sees-not", loyalty.RoleOwner, false)
 		const table, personally = "/admin/exports/customers?format=csv", "&personal=true"
 		require.NotContains(t, not.get(bridged+table).body, "canary")
-		for _, yes := range []string{"true", "1", "t", "T", "True", "TRUE"} { // each of them is true to whoever reads the parameter
+		for _, yes := range []string{"true", "1", "t", "T", "True", "TRUE"} { // each of them is true for the handler
 			refused := not.get(bridged + table + "&personal=" + yes)
 			require.Equal(t, http.StatusForbidden, refused.status, refused.body)
 			require.Equal(t, 190651, refused.fault(t).Code)
@@ -79,8 +79,8 @@ func TestPersonalDataIsMasked(t *testing.T) {
 	})
 }
 
-// shownIsNoted: each answer that names a person is in the audit trail, by the customer's internal
-// id and without what was searched for; what names nobody is not.
+// shownIsNoted: each answer that names a person is in the audit trail, by the customer's internal id and without what
+// was searched for; an answer that names no person is not.
 func (p *house) shownIsNoted(v *visitor) {
 	t := p.t
 	shown := func() []string {
@@ -117,11 +117,11 @@ func (p *house) shownIsNoted(v *visitor) {
 	require.NotContains(t, strings.ToLower(p.get("/admin/audit?limit=100").body), "canary")
 }
 
-// lineColour declares an attribute of lines that names nobody.
+// lineColour declares an attribute of lines that names no person.
 const lineColour = `{"id":"line","name":"checkout_item","schema":{"type":"object","properties":{"cf_colour":{"type":"string"}}}}`
 
-// declaredIsTold: of an attribute that nobody declared nothing is known, so it is masked; one that was declared, and not
-// as personal, is told.
+// declaredIsTold: an undeclared attribute may be anything, so it is masked; one that is declared, and not as personal,
+// is shown.
 func (p *house) declaredIsTold(v *visitor) {
 	t := p.t
 	for _, target := range []string{"/customers/member-1/transactions/T-1", "/customers/member-1/events?action=checkout_item", "/customers/member-1/events?action=checkout"} {

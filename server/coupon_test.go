@@ -64,8 +64,8 @@ func TestGiftCard(t *testing.T) {
 	require.Equal(t, "gift_card partially_redeemed 50 20.5", fmt.Sprint(c["type"], " ", c["status"], " ", c["value"], " ", c["balance"]))
 }
 
-// TestGiftCardHistory: the history of a gift card says how much each event used or gave back, also the first one of
-// a code that nobody held. Giving a code anew uses nothing, whatever it is worth then.
+// TestGiftCardHistory: the history of a gift card says how much each event used or gave back, also the first one of a
+// code without a holder. Reissuing a code uses nothing, whatever it is worth then.
 func TestGiftCardHistory(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		h := openOn(t, url)

@@ -9,17 +9,16 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 )
 
-// customerReader reads customers for the handlers of every API, with everything that is
-// due for them applied.
+// customerReader reads customers for the handlers of every API, after applying everything that is due for them.
 type customerReader struct {
 	reader loyalty.Reader
 	engine Engine
 	clock  func() time.Time
 }
 
-// current reads a customer after what is due was applied, so that no answer shows points
-// that have expired. Where that cannot be written, such as on a read-only database, they
-// are shown as they stand. It fails with loyalty.ErrCustomerNotFound.
+// current reads a customer after applying what is due, so that no answer shows expired points. If that cannot be
+// written, for example on a read-only database, it returns the customer as stored. It fails with
+// loyalty.ErrCustomerNotFound.
 func (r customerReader) current(ctx context.Context, ref string) (loyalty.Customer, error) {
 	var c loyalty.Customer
 	err := r.settled(ctx, func() (_ loyalty.Customer, err error) {
@@ -29,8 +28,8 @@ func (r customerReader) current(ctx context.Context, ref string) (loyalty.Custom
 	return c, err
 }
 
-// settled reads something of a customer together with who they are, and once more where
-// something was due for them. So a customer for whom nothing is due is read once.
+// settled runs read, which also returns the customer. If anything is due for that customer, it applies it and runs read
+// again. So a customer for whom nothing is due is read once.
 func (r customerReader) settled(ctx context.Context, read func() (loyalty.Customer, error)) error {
 	c, err := read()
 	if err != nil {
@@ -43,9 +42,8 @@ func (r customerReader) settled(ctx context.Context, read func() (loyalty.Custom
 	return err
 }
 
-// page reads a page of a list: that of a customer, whom ref names, is settled; without one
-// it is everybody's. A list in which nothing can be found is not read, but its customer has
-// to be there.
+// page reads a page of a list. ref names the customer of the list, who is settled; without it the list is of all
+// customers. A list that can find nothing is not read, but its customer must exist.
 func (r customerReader) page(ctx context.Context, ref string, readable bool, read func() (loyalty.Customer, error)) (err error) {
 	switch {
 	case readable && ref != "":
@@ -58,9 +56,8 @@ func (r customerReader) page(ctx context.Context, ref string, readable bool, rea
 	return err
 }
 
-// applyDue applies what is due for a customer who is about to be shown, and reports whether
-// anything was. A database that cannot be written now is no failure, because a read must not need
-// that; whether it can be read shows when it is read.
+// applyDue applies what is due for a customer who is about to be shown, and reports whether it applied anything. A
+// database that cannot be written is no failure, because a read must not need that.
 func (r customerReader) applyDue(ctx context.Context, c loyalty.Customer) (bool, error) {
 	if c.DueAt.IsZero() || c.DueAt.After(r.clock()) {
 		return false, nil
@@ -72,8 +69,8 @@ func (r customerReader) applyDue(ctx context.Context, c loyalty.Customer) (bool,
 	return true, err
 }
 
-// view shows the customer that a path names as the rules see them, with what is due applied, and
-// records nothing. look may be called more than once and must return the run's errors unchanged.
+// view runs look on the customer of a path as the rules see it, with what is due applied, and records nothing. look may
+// be called more than once and must return the run's errors unchanged.
 func (r customerReader) view(ctx context.Context, ref string, n loyalty.CustomerNeeds, look func(*engine.Run) error) error {
 	name, err := r.exactName(plain(ctx), ref)
 	if err != nil {
@@ -83,8 +80,8 @@ func (r customerReader) view(ctx context.Context, ref string, n loyalty.Customer
 	return r.engine.View(plain(ctx), n, look)
 }
 
-// exactName returns a customer's own id for a reference in a path, which may be an external id
-// written name:value. Only the engine knows whether there is such a customer.
+// exactName returns a customer's own id for a reference in a path, which may be an external id written name:value. Only
+// the engine knows whether the customer exists.
 func (r customerReader) exactName(ctx context.Context, ref string) (string, error) {
 	if !strings.Contains(ref, ":") {
 		return strings.TrimSpace(ref), nil
@@ -93,8 +90,8 @@ func (r customerReader) exactName(ctx context.Context, ref string) (string, erro
 	return c.Name, err
 }
 
-// byCustomer replaces what names customers in the conditions on a field by their internal ids; ok is false if there are
-// none of them.
+// byCustomer replaces references to customers in the conditions on a field by internal ids; ok is false if none of the
+// customers exists.
 func byCustomer(ctx context.Context, reader loyalty.Reader, field string, conditions []loyalty.Condition) (_ []loyalty.Condition, ok bool, err error) {
 	for i := range conditions {
 		c := &conditions[i]

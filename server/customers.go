@@ -60,7 +60,7 @@ func (a *customersAPI) ListCustomers(ctx context.Context, in customers.ListCusto
 	return customerPage{out}, nameReferrers(plain(ctx), a.reader, choose, l.Entries, out.Entries)
 }
 
-// query is customerQuery, with the customers whom a filter names.
+// query is customerQuery with resolved references to customers.
 func (a *customersAPI) query(ctx context.Context, search *string) (q loyalty.CustomerQuery, readable bool, err error) {
 	if q, readable = customerQuery(ctx, a.programme(), requestOf(ctx).fields(), search); readable {
 		q.Conditions, readable, err = byCustomer(plain(ctx), a.reader, "id", q.Conditions)
@@ -68,15 +68,14 @@ func (a *customersAPI) query(ctx context.Context, search *string) (q loyalty.Cus
 	return q, readable, err
 }
 
-// customerQuery reads the filters of a list or a count on fields; readable is false where
-// one of them can find nothing.
+// customerQuery reads the filters of a list or a count on fields; readable is false if one of them can find nothing.
 func customerQuery(ctx context.Context, p *programme.Programme, fields map[string]list.Field, search *string) (q loyalty.CustomerQuery, readable bool) {
 	if search != nil {
 		if strings.TrimSpace(*search) == "" {
-			return q, false // every text begins with nothing
+			return q, false // blank text finds nothing
 		}
 		q.Search, q.SearchIn = *search, p.Searchable(programme.TypeCustomer)
-		q.Whole = requestOf(ctx).sightless() // and then it is an address: see questions
+		q.Whole = requestOf(ctx).sightless() // then it is an address; see questions
 	}
 	if q.Custom, readable = list.CustomFilter(p, programme.TypeCustomer, requestOf(ctx).query); !readable {
 		return q, false
@@ -86,8 +85,8 @@ func customerQuery(ctx context.Context, p *programme.Programme, fields map[strin
 	return q, readable
 }
 
-// withoutOptedOut removes customers who opted out from a list without a filter on the status: nothing is left of them
-// but figures.
+// withoutOptedOut removes customers who opted out from a list without a filter on the status: only figures are left of
+// them.
 func withoutOptedOut(conditions []loyalty.Condition) []loyalty.Condition {
 	if slices.ContainsFunc(conditions, func(c loyalty.Condition) bool { return c.Field == "status" }) {
 		return conditions
@@ -124,8 +123,7 @@ func (a *customersAPI) GetCustomer(ctx context.Context, in customers.GetCustomer
 	return customerAnswer(out), err
 }
 
-// GetCustomerPoints reads a customer's figures and lots, now or as they were
-// recorded at an instant.
+// GetCustomerPoints reads a customer's figures and lots, now or as recorded at an instant.
 func (a *customersAPI) GetCustomerPoints(ctx context.Context, in customers.GetCustomerPointsRequestObject) (customers.GetCustomerPointsResponseObject, error) {
 	st, err := a.statement(plain(ctx), in.CustomerID, in.Params.AsOf)
 	if err != nil {
@@ -174,7 +172,7 @@ func (a *customersAPI) statement(ctx context.Context, ref string, asOf *customer
 	return a.reader.StatementAt(ctx, c.ID, at)
 }
 
-// used gives the lots of which nothing is left, now or as it was recorded at an instant that statement could read.
+// used returns the lots that are used up, now or as recorded at an instant.
 func (a *customersAPI) used(ctx context.Context, customer loyalty.ID, asOf *customers.AsOf) ([]points.Lot, error) {
 	var at time.Time
 	if asOf != nil {
@@ -186,8 +184,8 @@ func (a *customersAPI) used(ctx context.Context, customer loyalty.ID, asOf *cust
 	return a.reader.UsedLots(ctx, customer, at)
 }
 
-// expiring sums what is free by the instant it expires, the earliest first. The
-// lots come in that order; reserved points do not expire while they are held.
+// expiring sums the free points by the instant at which they expire, the earliest first. The lots are in that order;
+// reserved points do not expire while they are held.
 func expiring(lots []points.Lot, lastActivity time.Time, zone *time.Location) []customers.ExpiringPoints {
 	out := []customers.ExpiringPoints{}
 	for _, l := range lots {
@@ -204,7 +202,7 @@ func expiring(lots []points.Lot, lastActivity time.Time, zone *time.Location) []
 	return out
 }
 
-// fieldSelection are the properties that a caller asked for; nil: all of them.
+// fieldSelection are the properties that a caller asked for; nil means all.
 type fieldSelection []string
 
 // customerProperties are the declared properties of a customer.
@@ -219,8 +217,7 @@ func profileTexts() (names []string) {
 	return names
 }
 
-// readFields reads the parameter fields. A name that no customer can have is
-// refused; custom attributes begin with cf_.
+// readFields reads the parameter fields. It refuses a name that no customer can have; custom attributes begin with cf_.
 func readFields(text *common.Fields) (fieldSelection, error) {
 	if text == nil {
 		return nil, nil
@@ -259,8 +256,8 @@ func (f fieldSelection) instant(name string, value time.Time) *common.Instant {
 	return instantOrNil(value)
 }
 
-// customer renders a customer. id always comes along. Of a customer who opted out only
-// what does not identify them is shown.
+// customer renders a customer, always with the id. For a customer who opted out it shows only properties that do not
+// identify a person.
 func (f fieldSelection) customer(c *loyalty.Customer) common.Customer {
 	out := common.Customer{
 		ID:        c.Name,
@@ -293,7 +290,7 @@ func (f fieldSelection) profile(p *loyalty.Profile, out *common.Customer) {
 	}
 	for name, value := range p.Custom {
 		if !f.has(name) || slices.Contains(customerProperties, name) {
-			continue // an attribute must not stand in for a property of ours
+			continue // an attribute must not replace a property of ours
 		}
 		if out.AdditionalProperties == nil {
 			out.AdditionalProperties = map[string]any{}

@@ -11,8 +11,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// eventQuery reads the filters and the order of a list of events. Several action
-// parameters mean any of them.
+// eventQuery reads the filters and the order of a list of events. Several parameters action match any of them.
 func eventQuery(ctx context.Context, o list.Order) (q loyalty.EventQuery, readable bool) {
 	query := requestOf(ctx).query
 	var actions []any
@@ -35,7 +34,7 @@ func eventQuery(ctx context.Context, o list.Order) (q loyalty.EventQuery, readab
 	return q, true
 }
 
-// ListCustomerEvents lists what happened to a customer.
+// ListCustomerEvents lists the events of a customer.
 func (a *displayAPI) ListCustomerEvents(ctx context.Context, in display.ListCustomerEventsRequestObject) (display.ListCustomerEventsResponseObject, error) {
 	p, err := pageOf(ctx, in.Params.Limit, in.Params.Offset, in.Params.Cursor)
 	if err != nil {
@@ -47,7 +46,7 @@ func (a *displayAPI) ListCustomerEvents(ctx context.Context, in display.ListCust
 	return journalPage{j}, err
 }
 
-// ListEvents lists what happened to all customers.
+// ListEvents lists the events of all customers.
 func (a *displayAPI) ListEvents(ctx context.Context, in display.ListEventsRequestObject) (display.ListEventsResponseObject, error) {
 	p, err := pageOf(ctx, in.Params.Limit, in.Params.Offset, in.Params.Cursor)
 	if err != nil {
@@ -58,7 +57,7 @@ func (a *displayAPI) ListEvents(ctx context.Context, in display.ListEventsReques
 	return journalPage{j}, err
 }
 
-// ListTransactionEvents lists what happened to a purchase.
+// ListTransactionEvents lists the events of a purchase.
 func (a *displayAPI) ListTransactionEvents(ctx context.Context, in display.ListTransactionEventsRequestObject) (display.ListTransactionEventsResponseObject, error) {
 	p, err := pageOf(ctx, in.Params.Limit, in.Params.Offset, in.Params.Cursor)
 	if err != nil {
@@ -91,7 +90,7 @@ func (a *displayAPI) ListTransactions(ctx context.Context, in display.ListTransa
 	return display.ListTransactions200JSONResponse(answerOf(t)), err
 }
 
-// purchasesOf lists those of a customer that meet conditions.
+// purchasesOf lists the purchases of a customer that meet conditions.
 func (a *displayAPI) purchasesOf(ctx context.Context, p list.Page, ref string, filters []loyalty.Condition, readable bool) (list.Links[common.Transaction], error) {
 	return a.journal.purchases(ctx, p, loyalty.TransactionQuery{Ref: ref, Conditions: filters}, readable)
 }
@@ -102,7 +101,7 @@ func (a *displayAPI) GetTransaction(ctx context.Context, in display.GetTransacti
 	return display.GetTransaction200JSONResponse{Data: t}, err
 }
 
-// search is what a search for purchases names; nothing of a kind does not limit.
+// search is a search for purchases; an empty list of a kind does not restrict.
 type search struct{ ids, statuses []string }
 
 // searchOf reads a search from the query: both are repeated or separated by commas.
@@ -131,8 +130,7 @@ func (s search) pairs() (query []list.Pair) {
 	return query
 }
 
-// conditions are the search for the store; readable is false for a status that does
-// not exist.
+// conditions are the search for the store; readable is false for an unknown status.
 func (s search) conditions() (list []loyalty.Condition, readable bool) {
 	add := func(name string, texts []string) {
 		if len(texts) == 0 {
@@ -161,8 +159,8 @@ func (a *displayAPI) SearchTransactions(ctx context.Context, in display.SearchTr
 	return display.SearchTransactions200JSONResponse(answerOf(t)), err
 }
 
-// SearchTransactionsByPost is SearchTransactions for long lists of ids. Its links
-// are those of the search by GET; without a limit one page holds all that is named.
+// SearchTransactionsByPost is SearchTransactions for long lists of ids. Its links use the search by GET; without a
+// limit one page holds all named purchases.
 func (a *displayAPI) SearchTransactionsByPost(ctx context.Context, in display.SearchTransactionsByPostRequestObject) (display.SearchTransactionsByPostResponseObject, error) {
 	p, err := pageOf(ctx, in.Params.Limit, in.Params.Offset, nil)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// elsewhere refuses a change of customers and purchases, which only events make.
+// elsewhere refuses a change of customers and purchases, which only events can change.
 func elsewhere(kind, method string) error {
 	if kind != programme.TypeCustomer && kind != programme.TypeTransaction {
 		return nil
@@ -53,8 +53,7 @@ func (a *entitiesAPI) listCustomers(ctx context.Context, p list.Page, in entitie
 	return entitiesPage(l, customerRecord), nil
 }
 
-// onlyFilters refuses the filters of entities that a list does not have. Those on declared
-// attributes were checked before.
+// onlyFilters refuses filters of entities that a list lacks. Filters on declared attributes were checked before.
 func onlyFilters(ctx context.Context, names ...string) error {
 	for _, q := range requestOf(ctx).query {
 		name, _ := list.SplitOperator(q.Name)
@@ -65,7 +64,7 @@ func onlyFilters(ctx context.Context, names ...string) error {
 	return nil
 }
 
-// updateCustomer changes a profile by an event, so that the journal has it and rules react to it.
+// updateCustomer changes a profile by an event, so that the journal has the change and rules react to it.
 func (a *entitiesAPI) updateCustomer(ctx context.Context, id string) (entities.UpdateEntityResponseObject, error) {
 	event, err := a.profileEvent(ctx, id)
 	if err != nil {
@@ -101,15 +100,15 @@ func recordAnswer(record json.RawMessage) []byte {
 	}{record})
 }
 
-// purchaseFields are what purchases can be filtered by as entities.
+// purchaseFields are the fields to filter purchases by as entities.
 var purchaseFields = map[string]list.Field{
 	"id":         {Kind: list.Text, ID: true},
 	"status":     {Kind: list.Choice, Choices: transactionStates()},
 	"created_at": {Kind: list.Instant},
 }
 
-// listTransactions lists the purchases of a customer as entities, the newest
-// first. Without a customer there would be no index to read them by.
+// listTransactions lists the purchases of a customer as entities, the newest first. It needs a customer, because there
+// is no index to read all purchases by.
 func (a *entitiesAPI) listTransactions(ctx context.Context, p list.Page, customer *string) (entities.ListEntitiesResponseObject, error) {
 	if err := onlyFilters(ctx, "id", "status", "created_at", "customer"); err != nil {
 		return nil, err
@@ -134,7 +133,7 @@ func (a *entitiesAPI) readTransaction(ctx context.Context, id string) (entities.
 	return rawResponse{status: http.StatusOK, body: recordAnswer(purchaseRecord(c, t))}, err
 }
 
-// purchaseRecord renders a purchase as an entity, with its customer. One who left is not named.
+// purchaseRecord renders a purchase as an entity, with its customer unless the customer left.
 func purchaseRecord(c loyalty.Customer, t common.Transaction) json.RawMessage {
 	own := coreRecord("transaction", t)
 	if c.Status == loyalty.OptedOut {
@@ -143,11 +142,11 @@ func purchaseRecord(c loyalty.Customer, t common.Transaction) json.RawMessage {
 	return joinObjects(own, marshal(map[string]string{"customer": c.Name}))
 }
 
-// profileAction is the event that changes what is known of a customer.
+// profileAction is the action of the event that changes a profile.
 const profileAction = "profile"
 
-// profileEvent makes the event of an update: its properties are those of the
-// action, but for what is no part of a profile.
+// profileEvent makes the event of an update. Its properties are those of the action, without those that belong to no
+// profile.
 func (a *entitiesAPI) profileEvent(ctx context.Context, id string) (loyalty.Submission, error) {
 	s := loyalty.Submission{Action: profileAction, Checked: true}
 	body, err := parseBody(httpRequest(ctx).Header, requestOf(ctx).body)
@@ -163,13 +162,13 @@ func (a *entitiesAPI) profileEvent(ctx context.Context, id string) (loyalty.Subm
 			return s, err
 		}
 	}
-	maps.Copy(sent, cleared) // an e-mail address must look like one, but for none
+	maps.Copy(sent, cleared) // an e-mail address must have the format, unless it is removed
 	s.Data = contract.AppendJSON(nil, sent)
 	s.Customer, err = a.customers.exactName(plain(ctx), id)
 	return s, err
 }
 
-// noExternalIDs is what takes every external id from a customer.
+// noExternalIDs is the change that removes every external id of a customer.
 func (a *entitiesAPI) noExternalIDs(ctx context.Context, id string) (map[string]any, error) {
 	c, err := a.reader.Customer(ctx, id)
 	none := make(map[string]any, len(c.Profile.ExternalIDs))

@@ -16,24 +16,23 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// entityFields are what entities can be filtered by in the store.
+// entityFields are the fields to filter entities by in the store.
 var entityFields = map[string]list.Field{
 	"id":         {Kind: list.Text, ID: true},
 	"created_at": {Kind: list.Instant},
 	"updated_at": {Kind: list.Instant},
 }
 
-// storedEntity is an entity with its properties taken apart, as far as lists look
-// into them.
+// storedEntity is an entity with its parsed properties.
 type storedEntity struct {
 	*loyalty.Entity
 	fields map[string]json.RawMessage
 }
 
-// entityStatuses are what an entity's status can be, one that its dates make or a campaign's own.
+// entityStatuses are the possible statuses of entities: those that follow from dates, and a campaign's own.
 var entityStatuses = append(slices.Clone(loyalty.DateStatuses), campaign.CampaignDraft, campaign.CampaignPaused)
 
-// entityColumns are the contents of entities that they can be filtered by.
+// entityColumns are the properties of entities to filter by.
 func (a *entitiesAPI) entityColumns(p *programme.Programme, kind string) map[string]list.Column[storedEntity] {
 	now := a.clock()
 	own := map[string]list.Column[storedEntity]{
@@ -59,8 +58,8 @@ func textsOf(raw json.RawMessage) any {
 	return nil
 }
 
-// status is the status of an entity: its own where its kind has one, else
-// what its dates make of it; nil: it has none.
+// status is the status of an entity: its own if its kind has one, else the one that follows from its dates; nil if it
+// has none.
 func (r entityRecords) status(kind string, e storedEntity, now time.Time) any {
 	switch {
 	case r.schemas.Has(kind, "status"):
@@ -155,7 +154,7 @@ func (a *entitiesAPI) entityQuery(ctx context.Context, kind string, in entities.
 	search := ""
 	if in.Search != nil {
 		if search = loyalty.NameKey(*in.Search); search == "" {
-			return q, false, nil // every text contains nothing
+			return q, false, nil // blank text finds nothing
 		}
 	}
 	if len(wanted) > 0 || search != "" {
@@ -169,12 +168,11 @@ func (a *entitiesAPI) entityQuery(ctx context.Context, kind string, in entities.
 }
 
 func propertiesOf(data json.RawMessage) (fields map[string]json.RawMessage) {
-	_ = json.Unmarshal(data, &fields) // what is stored is an object
+	_ = json.Unmarshal(data, &fields) // stored data is an object
 	return fields
 }
 
-// contains reports whether the id, a name or a searchable attribute contains a text
-// in the form of loyalty.NameKey.
+// contains reports whether the id, a name or a searchable attribute contains a text in the form of loyalty.NameKey.
 func (e storedEntity) contains(text string, searched []*loyalty.CustomAttribute) bool {
 	if text == "" {
 		return true
@@ -230,7 +228,7 @@ func (a *entitiesAPI) entitiesByName(ctx context.Context, p list.Page, q loyalty
 	return all[:min(p.Fetch(), len(all))], nil
 }
 
-// entityName is what an entity is called in a language; nil: nothing.
+// entityName is the name of an entity in a language; nil if it has none.
 func entityName(language *tongue, e loyalty.Entity) any {
 	fields := propertiesOf(e.Data)
 	for _, raw := range []json.RawMessage{fields["name"], fields["title"]} {

@@ -67,8 +67,7 @@ func TestJobs(t *testing.T) {
 	require.Equal(t, ran, noted, "each run has its line, and what did not run has none")
 }
 
-// TestJobDoesWhatIsDue: points that have expired are gone after the job, though
-// nobody looked at the customer.
+// TestJobDoesWhatIsDue: points that have expired are gone after the job, although no request read the customer.
 func TestJobDoesWhatIsDue(t *testing.T) {
 	h := open(t)
 	require.Equal(t, http.StatusOK, h.post("/admin/modules/points_economy", `{"config":{"expiry":{"policy":"rolling","days":1}}}`).status)

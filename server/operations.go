@@ -15,47 +15,47 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// operation is one operation of a document, made ready for validation.
+// operation is one operation of a document, prepared for validation.
 type operation struct {
 	api        string                         // name of the document
-	module     string                         // x-module: must be on, or the operation is not there
-	reads      bool                           // GET, and what x-reads marks: it changes nothing
-	role       loyalty.Role                   // x-role: the least role of a user who may
-	confirm    bool                           // x-confirm: the user has proved who they are a short while ago
-	personal   string                         // x-personal-when: the query parameter with which alone an answer names persons
+	module     string                         // x-module: must be on, or the operation does not exist
+	reads      bool                           // GET, and operations marked x-reads: it changes nothing
+	role       loyalty.Role                   // x-role: the lowest role of a user who may call it
+	confirm    bool                           // x-confirm: the user must have proved the identity recently
+	personal   string                         // x-personal-when: only with this query parameter does an answer name persons
 	sighted    bool                           // x-personal-needed: not for users who may not see personal data
-	when       confirmation                   // x-confirm-when: that, for some bodies alone
-	bodyLimit  int                            // x-body-limit, in bytes; 0: as every other
+	when       confirmation                   // x-confirm-when: the same for some bodies only
+	bodyLimit  int                            // x-body-limit, in bytes; 0: the default
 	route      *routers.Route                 // for kin-openapi
 	parameters map[string]bool                // query parameters; true: may be repeated
 	filters    map[string]*openapi3.Parameter // query parameters marked x-filter
-	fields     map[string]list.Field          // what lists can be filtered by, from filters.yaml
+	fields     map[string]list.Field          // the fields to filter the list by, from filters.yaml
 	bracketed  *list.Brackets                 // filter and sort in brackets; nil: the operation has none
-	custom     string                         // x-custom: type whose declared attributes are filters too, such as rewards/reward
+	custom     string                         // x-custom: type whose declared attributes are filters as well, such as rewards/reward
 	checked    []*openapi3.Parameter
 	body       *contract.Schema // nil: the operation takes none
-	turns      *gate            // it waits for its turn before its body is looked at; nil: it does not
-	light      *gate            // where bodies up to lightBody wait instead; nil: they wait with the others
-	keeps      bool             // its answers are kept for an Idempotency-Key, refusals too
-	// fromTree says that the handlers read the checked tree, so that an event is not encoded only
-	// to be decoded again: it is the hot path.
+	turns      *gate            // the gate to wait at before the body is read; nil: none
+	light      *gate            // the gate for bodies up to lightBody; nil: the same gate
+	keeps      bool             // answers are stored for an Idempotency-Key, refusals too
+	// fromTree: the handlers read the checked tree, so that the hot path does not encode an event only to decode it
+	// again.
 	fromTree bool
 }
 
 // idempotencyHeader makes a write repeatable without a second effect.
 const idempotencyHeader = "Idempotency-Key"
 
-// routeKey finds an operation by what gin matched: one routing decision, and
-// no second router that could see another path.
+// routeKey finds an operation by gin's match: there is one routing decision, and no second router that could see
+// another path.
 type routeKey struct{ method, path string }
 
 var pathParameter = regexp.MustCompile(`\{([a-z_]+)\}`)
 
-// ginPath writes a path of a document as gin does: {customer_id} is :customer_id.
+// ginPath writes a path of a document in gin's form: {customer_id} becomes :customer_id.
 func ginPath(path string) string { return pathParameter.ReplaceAllString(path, ":$1") }
 
-// operationsOf makes the operations of all documents ready. It fails when a
-// schema cannot be walked or two documents have the same operation.
+// operationsOf prepares the operations of all documents. It fails if a schema cannot be walked or two documents have
+// the same operation.
 func operationsOf(documents []contract.Document) (map[routeKey]*operation, error) {
 	all := map[routeKey]*operation{}
 	filters, err := contract.Filters()
@@ -131,9 +131,9 @@ func (o *operation) addParameters(parameters openapi3.Parameters) error {
 				continue
 			}
 			o.parameters[p.Name] = isRepeatable(p)
-			if p.Extensions["x-filter"] == true { // declared with a greatest length, as a test sees
+			if p.Extensions["x-filter"] == true { // declared with a maximal length, as a test checks
 				o.filters[p.Name] = p
-				continue // any text that is not too long: one that cannot be read finds nothing
+				continue // any text up to that length: an unreadable one finds nothing
 			}
 		case openapi3.ParameterInHeader:
 			name := http.CanonicalHeaderKey(p.Name)
@@ -147,8 +147,7 @@ func (o *operation) addParameters(parameters openapi3.Parameters) error {
 	return nil
 }
 
-// isRepeatable reports whether a parameter is a list that is written by repeating
-// it, a=1&a=2.
+// isRepeatable reports whether a parameter is a list that is written by repeating it, a=1&a=2.
 func isRepeatable(p *openapi3.Parameter) bool {
 	return p.Schema != nil && p.Schema.Value.Type.Is("array") && (p.Explode == nil || *p.Explode)
 }
@@ -169,8 +168,7 @@ func fieldsOfFilters(filters []openapi.Filter) map[string]list.Field {
 	return fields
 }
 
-// fieldsNamed are what the list of an operation can be filtered by; nil if there is none of
-// that operationId.
+// fieldsNamed are the fields to filter the list of an operation by; nil for an unknown operationId.
 func fieldsNamed(operations map[routeKey]*operation, operationID string) map[string]list.Field {
 	for _, o := range operations {
 		if o.route.Operation.OperationID == operationID {

@@ -15,15 +15,15 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// questionsPerMinute is how often a user who may not see personal data may ask for a customer by a whole
-// e-mail address or external id. A service desk needs that; a list of addresses to be tried does not fit in.
+// questionsPerMinute is how often a user who may not see personal data may look up a customer by a complete e-mail
+// address or external id. It is enough for a service desk, and too little to try a list of addresses.
 const questionsPerMinute = 30
 
-// tries are the operations that only ask what rules would do. To a user who may not see personal data,
-// conditions on it are unknown there.
+// tries are the operations that only ask what rules would do. For a user who may not see personal data, conditions on
+// it count as unknown there.
 var tries = map[string]bool{"previewEvent": true, "previewCampaigns": true, "quoteOffers": true, "startBacktest": true}
 
-// askQuestion holds a user who may not see personal data to questions that do not tell it.
+// askQuestion restricts a user who may not see personal data to questions that do not reveal it.
 func askQuestion(s *Server, c *gin.Context) {
 	r := requestOf(c)
 	if !r.sightless() || r.operation == nil {
@@ -45,7 +45,7 @@ func askQuestion(s *Server, c *gin.Context) {
 	}
 }
 
-// mayAsk counts questions on their user and notes them.
+// mayAsk counts questions on their user and records them.
 func mayAsk(s *Server, c *gin.Context, r *request, q *questions) bool {
 	switch {
 	case !r.caller.Role.Covers(loyalty.RoleOperator):
@@ -67,8 +67,8 @@ func mayAsk(s *Server, c *gin.Context, r *request, q *questions) bool {
 	return noteQuestion(s, c, r, admin.SearchNoted, slices.Compact(slices.Sorted(slices.Values(q.asked))))
 }
 
-// tryRules lets the rules of a preview judge conditions on personal data as unknown. A backtest of a campaign
-// that has such a condition is refused: figures without it would mislead.
+// tryRules makes the rules of a preview treat conditions on personal data as unknown. A backtest of a campaign with
+// such a condition is refused: figures without it would mislead.
 func tryRules(s *Server, c *gin.Context, r *request) {
 	unseen := unseenBy(s)
 	if r.operation.route.Operation.OperationID == "startBacktest" && contract.Properties(r.tree)["campaign"] == nil {
@@ -89,8 +89,8 @@ func unseenBy(s *Server) func(fact string) bool {
 	return func(fact string) bool { return masks(p, s.vocabulary, fact) }
 }
 
-// noteQuestion puts a question into the audit trail, by the operation and the names of what was sent.
-// Values are left out.
+// noteQuestion records a question in the audit trail, with the operation and the names of the sent properties, without
+// values.
 func noteQuestion(s *Server, c *gin.Context, r *request, action string, asked []string) bool {
 	seen := admin.Seen{Operation: r.operation.route.Operation.OperationID, Query: asked}
 	err := admin.NoteQuestion(plain(c), s.admin, admin.Call{KeyID: r.key.ID}, action, r.operation.route.Path, seen)
@@ -100,8 +100,8 @@ func noteQuestion(s *Server, c *gin.Context, r *request, action string, asked []
 	return err == nil
 }
 
-// questions are what a request asks of persons by whole values: the names of its parameters and properties,
-// one for each value.
+// questions are the parameters and properties of a request that look up persons by complete values: one name for each
+// value.
 type questions struct {
 	personal bool // the list is of customers
 	asked    []string
@@ -113,7 +113,7 @@ func (q *questions) add(name string, times int) {
 	}
 }
 
-// read gathers them. It refuses what would tell a value letter by letter or out of a list.
+// read collects them. It refuses what would reveal a value letter by letter or from a list.
 func (q *questions) read(c *gin.Context, r *request) error {
 	for _, p := range r.query {
 		if err := q.parameter(p); err != nil {
@@ -138,7 +138,7 @@ func (q *questions) parameter(p list.Pair) error {
 	case personalNames[sorted], q.personal && contract.IsCustom(sorted):
 		return loyalty.ErrPersonalNeeded.At(p.Name)
 	case q.personal && name == "search":
-		if !strings.Contains(p.Value, "@") { // names and attributes are many people's
+		if !strings.Contains(p.Value, "@") { // names and attributes are shared by many people
 			return loyalty.ErrPersonalNeeded.At(p.Name)
 		}
 		q.add(p.Name, 1)
@@ -162,11 +162,11 @@ func external(refs string) (n int) {
 	return n
 }
 
-// references are the properties that name a customer.
+// references are the properties that refer to a customer.
 var references = map[string]bool{"customer": true, "customers": true, "referrer": true, "into": true, "from": true, "to": true}
 
-// body gathers what a body asks: an address or external id that another customer has is refused, and so
-// told. at is the name of the property.
+// body collects the questions of a body: a refused address or external id reveals that another customer has it. at is
+// the name of the property.
 func (q *questions) body(v any, at string) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -190,7 +190,7 @@ func (q *questions) body(v any, at string) {
 		case at == "email", at == "external_id":
 			q.add(at, 1)
 		case references[at] && strings.Contains(v, ":"):
-			if _, err := loyalty.ParseInstant(v); err != nil { // from and to are instants elsewhere
+			if _, err := loyalty.ParseInstant(v); err != nil { // elsewhere from and to are instants
 				q.add(at, 1)
 			}
 		}

@@ -14,18 +14,16 @@ import (
 // maxDetails bounds how many faults one answer lists.
 const maxDetails = 100
 
-// checker walks a body along its schema: it converts what a form brought,
-// drops nulls, and gathers what is wrong. Required properties that are empty
-// come before every other fault, because the specification gives them a message
-// of their own.
+// checker walks a body along its schema: it converts the values of a form, drops nulls, and collects faults. Empty
+// required properties come before all other faults, because the specification gives them a message of their own.
 type checker struct {
-	prefix string // stands before every path
+	prefix string // prefixes every path
 	path   []step
-	form   bool // the body came as a form
-	// empty are the required properties that are.
+	form   bool // the body is a form
+	// empty are the empty required properties.
 	empty  []loyalty.Detail
 	faults []loyalty.Detail
-	// patterns is what matching the declared patterns has cost so far.
+	// patterns is the cost so far of matching the declared patterns.
 	patterns int
 }
 
@@ -35,11 +33,10 @@ type step struct {
 	at   int // -1: a name
 }
 
-// Check holds a body against the schema and gives it in canonical form: no null where
-// the schema knows none, no form values, every number as it was written. It changes the
-// maps and lists of v. It fails with an error of kind Invalid, ErrPropertyEmpty where a
-// required property is empty, and with every fault in its details, those first. prefix
-// stands before their fields, such as events[3].
+// Check checks the body against the schema and returns it in canonical form: no null that the schema does not allow, no
+// form values, every number as written. It changes the maps and lists of v. It fails with an error of kind Invalid,
+// ErrPropertyEmpty if a required property is empty. The details list every fault, empty properties first; prefix stands
+// before their fields, such as events[3].
 func (s *Schema) Check(v any, prefix string) (any, error) {
 	_, form := v.(*Form)
 	k := checker{prefix: prefix, form: form}
@@ -50,8 +47,8 @@ func (s *Schema) Check(v any, prefix string) (any, error) {
 	return v, nil
 }
 
-// CheckJSON is Check for a JSON text, which it gives in canonical form. It fails with
-// ErrMalformedBody where the text is no JSON.
+// CheckJSON is Check for a JSON text, which it returns in canonical form. It fails with ErrMalformedBody if the text is
+// no JSON.
 func (s *Schema) CheckJSON(text json.RawMessage, prefix string) (json.RawMessage, error) {
 	tree, err := ParseJSON(text)
 	if err != nil {
@@ -143,8 +140,8 @@ func (k *checker) requireAll(s *Schema, m map[string]any) {
 	}
 }
 
-// emptyObject puts {} in the place of a required object that a form left empty,
-// or left out where nothing in it is required: a form has no way to write one.
+// emptyObject sets {} for a required object that a form left empty, or left out if the object has no required property:
+// a form cannot write an empty object.
 func (k *checker) emptyObject(p *Schema, m map[string]any, name string) bool {
 	_, sent := m[name].(*Form)
 	if p == nil || p.kind != object && p.types != takesObject || !sent && len(p.required) > 0 {
@@ -154,7 +151,7 @@ func (k *checker) emptyObject(p *Schema, m map[string]any, name string) bool {
 	return true
 }
 
-// setEmpty notes an empty required property of the value at hand.
+// setEmpty notes an empty required property of the current value.
 func (k *checker) setEmpty(name string) {
 	if len(k.empty) < maxDetails {
 		k.empty = append(k.empty, loyalty.Detail{Field: k.field(name), Name: loyalty.ErrPropertyEmpty.Name, Args: map[string]any{"property": name}})
@@ -171,7 +168,7 @@ func isEmpty(v any, nullable bool) bool {
 	return isBlank(v)
 }
 
-// isBlank says whether a value is one that a form left empty.
+// isBlank reports whether a value was left empty in a form.
 func isBlank(v any) bool {
 	n, ok := v.(*Form)
 	return ok && n.isText && strings.TrimSpace(n.text) == ""
@@ -195,7 +192,7 @@ func (k *checker) bareNames(s *Schema, m map[string]any) {
 	}
 }
 
-// extras decides on the properties that the schema does not declare.
+// extras decides on properties that the schema does not declare.
 func (k *checker) extras(s *Schema, m map[string]any) {
 	for name, v := range m {
 		if _, declared := s.byName[name]; declared {
@@ -213,7 +210,7 @@ func (k *checker) extras(s *Schema, m map[string]any) {
 		case s.extra == typedExtra && s.keys == "language" && !loyalty.IsLanguage(name):
 			k.fault("bad_format", name, map[string]any{"property": name, "format": "ISO 639-1"})
 		case s.extra == typedExtra && s.other.nullable && isBlank(v):
-			m[name] = nil // a form has no other way to write null
+			m[name] = nil // a form cannot write null in another way
 		case s.extra == typedExtra:
 			k.path = append(k.path, step{name, -1})
 			m[name] = k.value(s.other, v)
@@ -230,9 +227,8 @@ func (k *checker) extras(s *Schema, m map[string]any) {
 	}
 }
 
-// isFinite says whether every number in a value that no schema describes fits a binary
-// fraction: one that does not would make the whole event unreadable to every client that
-// has no other numbers.
+// isFinite reports whether every number in a value without a schema fits a binary fraction (float64). A number that
+// does not would make the whole event unreadable to clients without other numbers.
 func isFinite(v any) bool {
 	switch v := v.(type) {
 	case json.Number:
@@ -249,8 +245,8 @@ func isFinite(v any) bool {
 	return true
 }
 
-// twin finds a declared property that differs in letter case only: encoding/json, which
-// decodes the body later, would take one for the other.
+// twin finds a declared property that differs only in letter case: encoding/json, which decodes the body later, would
+// confuse the two.
 func (s *Schema) twin(name string) (string, bool) {
 	for _, p := range s.order {
 		if strings.EqualFold(p.name, name) {
@@ -295,8 +291,7 @@ func (k *checker) oneOf(s *Schema, m map[string]any) {
 	k.object(branch, m)
 }
 
-// field is the path of a property of the value at hand; without a name, of the
-// value itself.
+// field is the path of a property of the current value, or of the value itself without a name.
 func (k *checker) field(name string) string {
 	b := []byte(k.prefix)
 	for _, s := range k.path {
@@ -318,8 +313,7 @@ func (s step) append(b []byte) []byte {
 	return append(b, s.name...)
 }
 
-// property is the bare name of the value at hand, with its place where it is
-// one of a list.
+// property is the bare name of the current value, with its place if it is in a list.
 func (k *checker) property() string {
 	from := len(k.path) - 1
 	for from > 0 && k.path[from].at >= 0 {
@@ -335,7 +329,7 @@ func (k *checker) property() string {
 	return string(b)
 }
 
-// fault notes what is wrong with a property of the value at hand.
+// fault notes a fault of a property of the current value.
 func (k *checker) fault(name, property string, args map[string]any) {
 	if len(k.faults) < maxDetails {
 		k.faults = append(k.faults, loyalty.Detail{Field: k.field(property), Name: name, Args: args})
@@ -346,13 +340,13 @@ func (k *checker) mustBe(kind string) {
 	k.fault("must_be_type", "", map[string]any{"property": k.property(), "type": kind})
 }
 
-// failure is the error of what was gathered: it says what the first fault is and lists
-// all, the empty ones as they were come upon and the others in the order of their paths.
+// failure is the error of all faults: its message is that of the first one, and it lists all, empty properties in the
+// order of the walk and the others in the order of their paths.
 func (k *checker) failure() *loyalty.Error {
 	slices.SortStableFunc(k.faults, func(a, b loyalty.Detail) int { return cmp.Compare(a.Field, b.Field) })
 	all := slices.Clone(k.empty)
 	for _, f := range k.faults {
-		// what is empty is too short as well, and is told once
+		// an empty property is too short as well; it is listed once
 		if !slices.ContainsFunc(k.empty, func(e loyalty.Detail) bool { return e.Field == f.Field }) {
 			all = append(all, f)
 		}
@@ -364,7 +358,7 @@ func (k *checker) failure() *loyalty.Error {
 	}
 }
 
-// faultCode gives the code of a fault; its name only tells the message.
+// faultCode is the code of a fault; its name only selects the message.
 func faultCode(name string) int {
 	switch name {
 	case "property_unknown", "case_mismatch":

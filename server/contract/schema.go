@@ -13,14 +13,14 @@ import (
 type kind uint8
 
 const (
-	scalar kind = iota // validated by kin-openapi as a whole, whatever its type
+	scalar kind = iota // validated by kin-openapi as a whole, of any type
 	object             // declared properties
 	list               // items of one schema
 	oneOf              // oneOf with a discriminator
 	either             // oneOf of a scalar and a list: a list is the second, whatever else the first
 )
 
-// extraRule tells what becomes of properties that a schema does not declare.
+// extraRule tells how to handle properties that a schema does not declare.
 type extraRule uint8
 
 const (
@@ -30,19 +30,18 @@ const (
 	typedExtra                   // additionalProperties with a schema
 )
 
-// Schema is a schema of a request, compiled. The objects and lists of a body are walked
-// by this package, which gives every fault its path and its order; the scalars in them
-// are validated by kin-openapi. A Schema never changes and may be used by many
+// Schema is a compiled schema of a request. This package walks the objects and lists of a body, so that every fault has
+// a path and an order; kin-openapi validates the scalars in them. A Schema never changes and may be used by many
 // goroutines.
 type Schema struct {
 	source   *openapi3.Schema
 	kind     kind
 	nullable bool
 	types    typeSet
-	plain    bool // a scalar that takes knows; see plain.go
+	plain    bool // a scalar that takes can decide on; see plain.go
 	format   string
-	trimmed  bool // x-blanks: trimmed; blanks around the text are no part of it
-	id       bool // x-characters: id; the text is made of what ids are made of
+	trimmed  bool // x-blanks: trimmed; blanks around the text do not belong to it
+	id       bool // x-characters: id; the text has only the characters of ids
 	pattern  int  // the size of a declared pattern; 0: none
 
 	order    []property // required ones first, in the document's order
@@ -58,9 +57,8 @@ type Schema struct {
 
 	by       string // discriminator
 	branches map[string]*Schema
-	unknown  *Schema // for a discriminator without a branch; nil: refused
-	// lookup, where it is set, finds the branch in place of branches: some
-	// branches are declared by the programme.
+	unknown  *Schema // for an unknown value of the discriminator; nil: refused
+	// lookup, if set, replaces branches: some branches are declared by the programme.
 	lookup func(string) *Schema
 }
 
@@ -69,8 +67,7 @@ type property struct {
 	schema *Schema
 }
 
-// typeSet are the types that a scalar takes. The text of a form is converted to one of
-// them.
+// typeSet is the set of types that a scalar accepts. The text of a form is converted to one of them.
 type typeSet uint8
 
 const (
@@ -87,19 +84,18 @@ var typeNamed = map[string]typeSet{
 	"boolean": takesBoolean, "array": takesArray, "object": takesObject,
 }
 
-// Compiler makes Schemas, one for each schema of a document however often it is
-// referred to. It must not be used by two goroutines at once.
+// Compiler makes Schemas, one for each schema of a document however often it is referred to. Two goroutines must not
+// use it at once.
 type Compiler struct {
 	done     map[*openapi3.Schema]*Schema
-	declared bool // by the programme, which may have patterns of any cost
+	declared bool // by the programme, whose patterns may be expensive
 }
 
-// NewCompiler gives a compiler that has compiled nothing yet.
+// NewCompiler returns an empty compiler.
 func NewCompiler() *Compiler { return &Compiler{done: map[*openapi3.Schema]*Schema{}} }
 
-// Compile makes a schema and everything it refers to ready. It fails, naming the place,
-// for a schema that is not resolved or that cannot be walked: a discriminator without a
-// mapping, a branch that is no object, an x-extra that is not known.
+// Compile compiles a schema and everything it refers to. It fails, naming the place, for a schema that is not resolved
+// or cannot be walked: a discriminator without a mapping, a branch that is no object, an unknown x-extra.
 func (c *Compiler) Compile(ref *openapi3.SchemaRef) (*Schema, error) {
 	if ref == nil || ref.Value == nil {
 		return nil, fmt.Errorf("a schema is not resolved")
@@ -145,14 +141,14 @@ func (c *Compiler) fill(s *Schema) error {
 	return nil
 }
 
-// isReference says whether a schema is another one with a description of its
-// own, which OpenAPI 3.0 can only write as allOf.
+// isReference reports whether a schema only adds a description to another one, which OpenAPI 3.0 can write only as
+// allOf.
 func isReference(schema *openapi3.Schema) bool {
 	return len(schema.AllOf) == 1 && schema.Type == nil && len(schema.Properties) == 0 && !schema.Nullable && len(schema.Extensions) == 0
 }
 
-// isBare says whether a schema is an object without any property, the body of an
-// operation that needs nothing. What is sent to it all the same is then named.
+// isBare reports whether a schema is an object without properties, the body of an operation that needs none. Properties
+// that are sent to it nevertheless are reported by name.
 func isBare(schema *openapi3.Schema) bool {
 	additional := schema.AdditionalProperties.Has
 	return schema.Type.Is("object") && additional != nil && !*additional
@@ -163,7 +159,7 @@ func hasProperties(schema *openapi3.Schema) bool {
 		slices.ContainsFunc(schema.AllOf, func(r *openapi3.SchemaRef) bool { return r.Value != nil && hasProperties(r.Value) })
 }
 
-// fillObject gathers the properties of a schema and of what it builds on.
+// fillObject collects the properties of a schema and of the schemas that it is composed of.
 func (c *Compiler) fillObject(s *Schema) error {
 	s.kind, s.byName = object, map[string]*Schema{}
 	if err := c.gather(s, s.source); err != nil {
@@ -206,8 +202,8 @@ func (c *Compiler) gather(s *Schema, schema *openapi3.Schema) error {
 	return nil
 }
 
-// fillExtra reads x-extra and additionalProperties. A schema that says nothing
-// takes what it declares and no more: a misspelt name must never be ignored.
+// fillExtra reads x-extra and additionalProperties. A schema without them accepts only its declared properties: a
+// misspelt name must never be ignored.
 func (c *Compiler) fillExtra(s *Schema) (err error) {
 	additional := s.source.AdditionalProperties
 	switch rule, _ := s.source.Extensions["x-extra"].(string); {
@@ -264,10 +260,9 @@ func (c *Compiler) fillOneOf(s *Schema) error {
 	return nil
 }
 
-// openBranch is the schema for a value of the discriminator that the document does not
-// have: what all branches share, with everything else left open. The engine then says
-// what is wrong with the value: an action may be unknown, internal, or declared by the
-// programme.
+// openBranch is the schema for a value of the discriminator that the document lacks: the common properties of all
+// branches, with everything else allowed. The engine then reports what is wrong with the value: an action may be
+// unknown, internal, or declared by the programme.
 func (s *Schema) openBranch() *Schema {
 	first := s.branches[slices.Min(slices.Collect(maps.Keys(s.branches)))]
 	open := &Schema{
@@ -281,8 +276,7 @@ func (s *Schema) openBranch() *Schema {
 	return open
 }
 
-// shared is a property as every branch has it: itself where they all do, its
-// bare type where they differ.
+// shared is a property that all branches have: its schema if it is the same in all of them, else only its type.
 func (s *Schema) shared(p property) *Schema {
 	for _, branch := range s.branches {
 		if branch.byName[p.name] != p.schema {
@@ -293,8 +287,8 @@ func (s *Schema) shared(p property) *Schema {
 	return p.schema
 }
 
-// extended is a copy of an object with the properties of a second one besides
-// its own, which come first and win; nil: a mere copy.
+// extended is a copy of an object with the additional properties of a second one; its own come first and win. Without a
+// second one it is a plain copy.
 func (s *Schema) extended(by *Schema) *Schema {
 	out := *s
 	out.order, out.byName, out.required = slices.Clone(s.order), maps.Clone(s.byName), slices.Clone(s.required)
@@ -330,7 +324,7 @@ func (s *Schema) drop(name string) {
 	s.required = slices.DeleteFunc(s.required, func(r string) bool { return r == name })
 }
 
-// typesOf gives the types that a scalar takes: its own, or those of what it is built of.
+// typesOf returns the types that a scalar accepts: its own, or those of the schemas that it is composed of.
 func typesOf(schema *openapi3.Schema) (t typeSet) {
 	for _, name := range schema.Type.Slice() {
 		t |= typeNamed[name]

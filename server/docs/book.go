@@ -30,11 +30,11 @@ type book struct {
 	order    []*page
 	sections []section
 	apis     []choice
-	search   string // what the search looks through, as JSON
+	search   string // the index of the search, as JSON
 	list     string // llms.txt
 }
 
-// contract is the documents while the pages are made of them.
+// contract holds the documents while the pages are made from them.
 type contract struct {
 	names []string
 	byAPI map[string]*openapi3.T
@@ -44,7 +44,7 @@ func (c *contract) events() *openapi3.T         { return c.byAPI["events"] }
 func (c *contract) entities() *openapi3.T       { return c.byAPI["entities"] }
 func (c *contract) administration() *openapi3.T { return c.byAPI["administration"] }
 
-// newBook reads the documents and makes every page. Nothing of the documents is kept.
+// newBook reads the documents and makes every page. The documents themselves are dropped afterwards.
 func newBook(notices []Notice) (*book, error) {
 	c := &contract{names: openapi.Names(), byAPI: map[string]*openapi3.T{}}
 	read := openapi.Reader()
@@ -71,14 +71,14 @@ func newBook(notices []Notice) (*book, error) {
 	return b, nil
 }
 
-// add puts a page into the book.
+// add adds a page to the book.
 func (b *book) add(p *page) {
 	p.text = "# " + p.title + "\n\n" + strings.TrimSpace(p.text) + "\n"
 	b.pages[p.path] = p
 	b.order = append(b.order, p)
 }
 
-// addSearch writes what the search looks through: path, title and summary of each page.
+// addSearch writes the index of the search: path, title and summary of each page.
 func (b *book) addSearch() {
 	rows := make([][3]string, len(b.order))
 	for i, p := range b.order {
@@ -87,7 +87,7 @@ func (b *book) addSearch() {
 	b.search = asJSON(rows, "")
 }
 
-// addList writes /llms.txt: each page with what it is about, as Markdown.
+// addList writes /llms.txt: each page with its topic, as Markdown.
 func (b *book) addList() {
 	var w strings.Builder
 	w.WriteString("# The loyalty platform\n\n> Twelve HTTP APIs for a loyalty programme: events become points, tiers, coupons and rewards. Every request is signed.\n")
@@ -113,7 +113,7 @@ func (b *book) index(path string) string {
 	return w.String()
 }
 
-// firstSentence is what a text says first, in one line.
+// firstSentence is the first sentence of a text, in one line.
 func firstSentence(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	for i := range len(text) - 1 {
@@ -124,13 +124,13 @@ func firstSentence(text string) string {
 	return text
 }
 
-// asJSON writes a value of the documents as people read it.
+// asJSON writes a value of the documents for readers.
 func asJSON(v any, indent string) string {
 	var w bytes.Buffer
 	e := json.NewEncoder(&w)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", indent)
-	if err := e.Encode(v); err != nil { // it was read from a document: it can be written
+	if err := e.Encode(v); err != nil { // it was read from a document, so it can be written
 		panic(err)
 	}
 	return strings.TrimSpace(w.String())

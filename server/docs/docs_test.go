@@ -274,7 +274,7 @@ func TestTried(t *testing.T) {
 	require.Equal(t, http.StatusMethodNotAllowed, status)
 }
 
-// TestFewAreTriedAtOnce: nobody signed for what is read there, so that little is read.
+// TestFewAreTriedAtOnce: what is read there is not signed yet, so that little is read.
 func TestFewAreTriedAtOnce(t *testing.T) {
 	arrived, release := make(chan struct{}), make(chan struct{})
 	p := docs.New("local", http.HandlerFunc(func(http.ResponseWriter, *http.Request) {

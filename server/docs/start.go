@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// addStart writes the page that begins the portal.
+// addStart writes the first page of the portal.
 func (b *book) addStart(*contract) error {
 	text, err := files.ReadFile("assets/start.md")
 	if err != nil {
@@ -18,7 +18,7 @@ func (b *book) addStart(*contract) error {
 	return nil
 }
 
-// addHowToSend writes the page about what is no action of its own.
+// addHowToSend writes the page about facts that have no action of their own.
 func (b *book) addHowToSend(*contract) error {
 	text, err := files.ReadFile("assets/how-to-send.md")
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	tongues "golang.org/x/text/language"
 )
 
-// words are what stands around a page. What the pages themselves say is the documents', in English.
+// words are the texts around a page. The pages themselves are in English, like the documents.
 type words struct {
 	Language                                                                          string
 	Skip, Search, Example, Sections, Reference, Markdown, English                     string
@@ -15,7 +15,7 @@ type words struct {
 	Start, Guide, APIs, Events, Entities, Modules, Conditions, Signing, Hooks, Errors string
 }
 
-// spoken are the languages of the portal, English first: it is what others get.
+// spoken are the languages of the portal, English first, which is the default.
 var spoken = []words{
 	{
 		"en", "Skip to the page", "Search", "/ action, operation, code", "Sections", "Reference", "This page as Markdown", "",
@@ -55,7 +55,7 @@ var speaker = func() tongues.Matcher {
 	return tongues.NewMatcher(tags)
 }()
 
-// wordsFor are those that a reader wants.
+// wordsFor are the words in the reader's language.
 func wordsFor(r *http.Request) words {
 	wanted, _, err := tongues.ParseAcceptLanguage(r.Header.Get("Accept-Language"))
 	if err != nil {
@@ -65,7 +65,7 @@ func wordsFor(r *http.Request) words {
 	return spoken[at]
 }
 
-// section is what a section of the menu is called; empty: it is none.
+// section is the name of a section of the menu; empty if there is none.
 func (w words) section(path string) string {
 	return map[string]string{
 		"/docs": w.Start, "/docs/guide": w.Guide, "/docs/apis": w.APIs, "/docs/events": w.Events, "/docs/entities": w.Entities, "/docs/modules": w.Modules,

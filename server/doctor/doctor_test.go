@@ -235,7 +235,7 @@ func TestNarrowEncoding(t *testing.T) {
 	require.Contains(t, f.Says, "keeps texts as UTF-16le")
 }
 
-// TestReadOnlyDatabase: one that cannot be written, as a standby that nobody promoted.
+// TestReadOnlyDatabase: a database that cannot be written, such as a standby that was not promoted.
 func TestReadOnlyDatabase(t *testing.T) {
 	t.Parallel()
 	url := storetest.Postgres(t)

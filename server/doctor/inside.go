@@ -12,7 +12,7 @@ import (
 	"github.com/loyalty-platform/loyalty/store"
 )
 
-// What is inside the database.
+// Checks inside the database.
 
 func schema(ctx context.Context, p *Patient) []Finding {
 	if errors.Is(p.Store.Restored(ctx), store.ErrUnfinishedRestore) {
@@ -74,7 +74,7 @@ func database(ctx context.Context, p *Patient) (list []Finding) {
 	return list
 }
 
-// monthsEnough is how many months of the journal should be there ahead.
+// monthsEnough is how many months of the journal should exist in advance.
 const monthsEnough = 3
 
 func journal(ctx context.Context, p *Patient) []Finding {
@@ -88,7 +88,7 @@ func journal(ctx context.Context, p *Patient) []Finding {
 	return []Finding{warn("months_few", "loyalty jobs run partitions", args{"months": max(0, c.Months), "usual": store.MonthsAhead})}
 }
 
-// How far the clock may be off: from the second on nothing that is due is applied.
+// How far the clock may be off. Beyond the second bound nothing due is applied.
 const (
 	clockWarn  = 2 * time.Second
 	clockBreak = time.Minute
@@ -121,7 +121,7 @@ func sqliteLog(_ context.Context, p *Patient) []Finding {
 	return nil
 }
 
-// lateAfter is how long a job may be late, besides its interval.
+// lateAfter is how late a job may be, beyond its interval.
 const lateAfter = 10 * time.Minute
 
 func late(p *Patient, j *job.Job) bool {
@@ -144,8 +144,8 @@ func jobs(ctx context.Context, p *Patient) (list []Finding) {
 	return list
 }
 
-// behindWarn is how many events a follower of the tail may be behind, and behindLong how
-// long the first of them may have waited.
+// behindWarn is how many events a follower of the tail may be behind, and behindLong how long the first of them may
+// have waited.
 const (
 	behindWarn = 10_000
 	behindLong = time.Hour
@@ -179,8 +179,8 @@ func followers(ctx context.Context, p *Patient) (list []Finding) {
 	return list
 }
 
-// unusedAfter is when an unused key should go; a key that was used within usedWithin and ends within endsWithin takes
-// somebody with it.
+// unusedAfter is when an unused key should be revoked. A key that was used within usedWithin and ends within endsWithin
+// takes its caller down with it.
 const (
 	unusedAfter = 90 * 24 * time.Hour
 	usedWithin  = 7 * 24 * time.Hour
@@ -221,9 +221,9 @@ func keys(ctx context.Context, p *Patient) (list []Finding) {
 	return list
 }
 
-// ledger looks at the ledger for a little while: what it does not come to is not said to hold.
+// ledger checks the ledger for a bounded time; it makes no claim about the invariants that it does not reach.
 func ledger(ctx context.Context, p *Patient) (list []Finding) {
-	if err := p.Store.Ready(ctx); err != nil { // said once, and not for each invariant
+	if err := p.Store.Ready(ctx); err != nil { // reported once, and not for each invariant
 		return unchecked(err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, p.LedgerTime)

@@ -16,7 +16,7 @@ var (
 	numeric    = regexp.MustCompile(`^(\d{1,4})[./-] ?(\d{1,2})[./-] ?(\d{1,4})\.?$`)
 )
 
-// id reads an identifier: text, of which a leading zero is a part.
+// id reads an identifier: text, with leading zeros.
 func (s *sheet) id(column string, told *[]Finding) string {
 	text := s.cell(column)
 	if text == "" {
@@ -43,7 +43,7 @@ func (s *sheet) parts(column string) (list []string) {
 	return list
 }
 
-// decimal reads a number and gives it as JSON has it; empty where the cell is.
+// decimal reads a number and returns it as in JSON; empty for an empty cell.
 func (s *sheet) decimal(column string, told *[]Finding) string {
 	text := s.cell(column)
 	bare := strings.Map(func(r rune) rune {
@@ -79,7 +79,7 @@ func (s *sheet) decimal(column string, told *[]Finding) string {
 	return normal(bare)
 }
 
-// normal is a number without leading zeros, which JSON does not have.
+// normal is a number without leading zeros, which JSON does not allow.
 func normal(number string) string {
 	sign := ""
 	if rest, negative := strings.CutPrefix(number, "-"); negative {
@@ -106,8 +106,8 @@ func (s *sheet) whole(column string, told *[]Finding) int64 {
 	return n
 }
 
-// instant reads a day or an instant. A day begins in the programme's time zone; of what
-// lasts through a day it is the last millisecond that counts. Zero where the cell is empty.
+// instant reads a day or an instant. A day begins in the programme's time zone; with through it is the day's last
+// millisecond. Zero for an empty cell.
 func (s *sheet) instant(column string, through bool, told *[]Finding) time.Time {
 	text := s.cell(column)
 	if text == "" {
@@ -143,7 +143,7 @@ func (s *sheet) instant(column string, through bool, told *[]Finding) time.Time 
 	return time.Time{}
 }
 
-// day reads a day: the year first, or in the order that was said. It never guesses.
+// day reads a day: the year first, or in the configured order. It never guesses.
 func (s *sheet) day(text string) (day calendar.Day, fault *Words) {
 	m := numeric.FindStringSubmatch(trimmed(text))
 	if m == nil {

@@ -16,32 +16,31 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/tier"
 )
 
-// Plan is what files would bring.
+// Plan is what files would import.
 type Plan struct {
 	Rows     map[string]int64  `json:"rows"`    // by kind of file
-	New      int64             `json:"new"`     // members who are not there yet
-	Known    int64             `json:"known"`   // members who are: their profile is brought up to date
+	New      int64             `json:"new"`     // members who do not exist yet
+	Known    int64             `json:"known"`   // members who exist: their profile is updated
 	Points   int64             `json:"points"`  // of all lots
-	Expiring map[string]int64  `json:"expires"` // points by the last month in which they are good, in the programme's time zone
+	Expiring map[string]int64  `json:"expires"` // points by the last month in which they are valid, in the programme's time zone
 	Bought   map[string]string `json:"bought"`  // totals of purchases by currency; empty: the programme's
 	Errors   int64             `json:"errors"`
 	Warnings int64             `json:"warnings"`
 }
 
-// Never stands for the month of points that never expire, Policy for that of points whose
-// expiry the programme decides.
+// Never stands for the month of points that never expire, Policy for points whose expiry the programme decides.
 const (
 	Never  = "never"
 	Policy = "by the programme's policy"
 )
 
-// monthThrough is the month of the last moment before points expire: what lasts through the last day of a month expires when the
-// next one begins.
+// monthThrough is the month of the last moment before points expire: points that last through the last day of a month
+// expire at the beginning of the next one.
 func monthThrough(expires time.Time, zone *time.Location) string {
 	return expires.Add(-time.Millisecond).In(zone).Format("2006-01")
 }
 
-// Total is how many rows there are.
+// Total is the number of rows.
 func (p *Plan) Total() (n int64) {
 	for _, rows := range p.Rows {
 		n += rows
@@ -49,8 +48,7 @@ func (p *Plan) Total() (n int64) {
 	return n
 }
 
-// checker holds rows against each other and against the world. What it keeps of a row is
-// its ids.
+// checker checks rows against each other and against the world. It keeps only the ids of a row.
 type checker struct {
 	World
 	ctx     context.Context
@@ -59,17 +57,17 @@ type checker struct {
 	plan    Plan
 	members map[string]int // line by id
 	emails  map[string]place
-	// wanted are members whom other files name, with the first place that does; enrolled those of them who get
-	// what only an enrolled customer can have.
+	// wanted are members that other files name, with the first place; enrolled are those of them whose rows need an
+	// enrolled customer.
 	wanted, enrolled, bought, codes map[string]place
-	asleep                          map[string]bool   // members whom their file does not enrol
+	asleep                          map[string]bool   // members that their file does not enrol
 	plainer                         map[string]string // ids by their form without leading zeros, in lower case
 	sums                            map[string]money.Amount
 	asked                           error // of the database
-	fewer                           bool  // members than their file has: the rest of it was not read
+	fewer                           bool  // the rest of the file of members was not read
 }
 
-// place is where something stands first.
+// place is where a value first appears.
 type place struct {
 	file string
 	line int
@@ -77,8 +75,7 @@ type place struct {
 	said string // what the file says there
 }
 
-// Check reads files whole and tells what is wrong with them and what they would bring. It
-// writes nothing.
+// Check reads whole files and reports what is wrong with them and what they would import. It writes nothing.
 func Check(ctx context.Context, w World, files []File, o Options, tell func(Finding)) (Plan, error) {
 	c := &checker{
 		World: w, ctx: ctx, options: o, tell: tell, members: map[string]int{}, emails: map[string]place{}, wanted: map[string]place{}, enrolled: map[string]place{},
@@ -118,7 +115,7 @@ func (c *checker) told(list ...Finding) {
 	}
 }
 
-// gate refuses a file that the programme's modules do not let in.
+// gate refuses a file whose module is off.
 func (c *checker) gate(kind string) {
 	needs := map[string]string{"tiers": programme.ModuleTiers, "coupons": programme.ModuleCoupons}
 	if m := needs[kind]; m != "" && !c.Programme.On[m] {
@@ -157,7 +154,7 @@ func (c *checker) row(s *sheet) error {
 	return c.ctx.Err()
 }
 
-// whole holds a row against the others.
+// whole checks a row against the others.
 func (c *checker) whole(s *sheet, row *loyalty.ImportRow) {
 	here := place{file: s.file, line: s.line, id: row.Customer}
 	once := func(seen map[string]place, column, name string) {
@@ -207,7 +204,7 @@ func (c *checker) whole(s *sheet, row *loyalty.ImportRow) {
 	}
 }
 
-// member is a row of members: each id once, and each e-mail unless it is meant.
+// member checks a row of members: each id may appear once, and each e-mail unless the options allow more.
 func (c *checker) member(s *sheet, row *loyalty.ImportRow) {
 	if first, twice := c.members[row.Customer]; twice {
 		c.told(s.finding("customer", row.Customer, say("twice", args{"line": first})))
@@ -237,7 +234,7 @@ func (c *checker) member(s *sheet, row *loyalty.ImportRow) {
 	}
 }
 
-// lot is a row of lots.
+// lot checks a row of lots.
 func (c *checker) lot(s *sheet, row *loyalty.ImportRow) {
 	c.past(s, row, "earned_at")
 	earned := timeIn(row.Data, "effective_timestamp")
@@ -263,7 +260,7 @@ func (c *checker) lot(s *sheet, row *loyalty.ImportRow) {
 	}
 }
 
-// past refuses what has not happened yet.
+// past refuses a future instant.
 func (c *checker) past(s *sheet, row *loyalty.ImportRow, column string) {
 	if at := timeIn(row.Data, "effective_timestamp"); at.After(c.Now) {
 		c.told(s.finding(column, s.cell(column), say("future", nil)))
@@ -280,15 +277,15 @@ func textIn(data json.RawMessage, name string) string {
 
 func timeIn(data json.RawMessage, name string) (at time.Time) {
 	if raw := textIn(data, name); raw != "" {
-		_ = json.Unmarshal([]byte(raw), &at) // it was written by fields
+		_ = json.Unmarshal([]byte(raw), &at) // written by fields
 	}
 	return at
 }
 
-// others holds the files against what is there already.
+// others checks the files against the existing data.
 func (c *checker) others() {
 	missing := maps.Clone(c.wanted)
-	if c.fewer { // nothing is known of who else is in it
+	if c.fewer { // other members are unknown
 		clear(missing)
 	}
 	for id := range c.members {
@@ -326,8 +323,8 @@ func (c *checker) others() {
 	})
 }
 
-// inactive refuses what the programme would refuse for a customer who is not enrolled, unless the file of members
-// enrols them.
+// inactive refuses rows that the programme would refuse for a customer who is not enrolled, unless the file of members
+// enrols the customer.
 func (c *checker) inactive() {
 	if c.fewer {
 		return
@@ -345,7 +342,7 @@ func (c *checker) inactive() {
 	})
 }
 
-// askedAtOnce is how many names one statement looks for.
+// askedAtOnce is how many names one statement looks up.
 const askedAtOnce = 1000
 
 func (c *checker) names(kind loyalty.NameKind, ids []string, tell func(string, bool)) {
@@ -354,7 +351,7 @@ func (c *checker) names(kind loyalty.NameKind, ids []string, tell func(string, b
 	}, tell)
 }
 
-// askEach asks the database about some names at a time, and tells what it knows of each.
+// askEach asks the database about names in groups, and calls tell for each known one.
 func askEach[T any](c *checker, names []string, ask func(context.Context, []string) (map[string]T, error), tell func(string, T)) {
 	for some := range slices.Chunk(names, askedAtOnce) {
 		known, err := ask(c.ctx, some)

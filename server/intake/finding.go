@@ -9,7 +9,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// Words are a text in every language: Name is that of a text of the catalogue, without the beginning "finding.".
+// Words are a text in every language: Name is its name in the catalogue, without the prefix "finding.".
 type Words struct {
 	Name string         `json:"name"`
 	Args map[string]any `json:"args,omitempty"`
@@ -17,25 +17,25 @@ type Words struct {
 
 type args = map[string]any
 
-// say names a text, which i18n/locales must have as finding.NAME with the values that are given.
+// say names a text, which i18n/locales must have as finding.NAME with the given values.
 func say(name string, a args) Words { return Words{name, a} }
 
-// Finding is something wrong with a file, or worth knowing.
+// Finding is an error in a file, or a warning.
 type Finding struct {
 	File   string `json:"file"`
 	Line   int    `json:"line"` // from 1; 0: of no line
 	Column string `json:"column"`
-	Value  string `json:"-"` // it may be personal, and is shown only where the file is
+	Value  string `json:"-"` // may be personal, so it is shown only beside the file
 	Words
-	// Refusal is why the contract or the programme does not take the row, in the words of an answer of the API; nil:
-	// Words say it all. It stands in {refusal}.
+	// Refusal is the reason why the contract or the programme refuses the row, as a message of the API; nil if Words
+	// say it all. It fills {refusal}.
 	Refusal *Words `json:"refusal,omitempty"`
-	Warning bool   `json:"warning,omitempty"` // it does not keep the file from being taken over
+	Warning bool   `json:"warning,omitempty"` // the file can still be imported
 
-	cut bool // what follows it in the file was not read
+	cut bool // the rest of the file was not read
 }
 
-// Text writes a finding in the language of say, which writes a text of the catalogue.
+// Text writes a finding in the language of say, which renders a text of the catalogue.
 func (f *Finding) Text(say func(name string, args map[string]any) string) string {
 	if f.Refusal == nil {
 		return f.In(say)
@@ -53,19 +53,19 @@ func (w Words) In(say func(name string, args map[string]any) string) string {
 	return say("finding."+w.Name, w.Args)
 }
 
-// Error names the words where they are an error: they keep files from being taken over.
+// Error is the name of the words, for faults that prevent an import.
 func (w Words) Error() string { return "finding." + w.Name }
 
-// WordsOf reads words that were kept as JSON.
+// WordsOf reads words that were stored as JSON.
 func WordsOf(text string) (w Words) {
-	_ = json.Unmarshal([]byte(text), &w) // this program wrote it
+	_ = json.Unmarshal([]byte(text), &w) // written by this program
 	return w
 }
 
-// mostOfRow is how many findings of one row are told.
+// mostOfRow bounds the findings of one row.
 const mostOfRow = 10
 
-// refusal is what the contract says of a row.
+// refusal returns the contract's faults in a row.
 func (s *sheet) refusal(err *loyalty.Error) (told []Finding) {
 	if len(err.Details) == 0 {
 		f := s.finding("", "", say("refused", nil))
@@ -82,7 +82,7 @@ func (s *sheet) refusal(err *loyalty.Error) (told []Finding) {
 	return told
 }
 
-// plainly leaves out of the values of a message what could be the row's own text, which its sender has.
+// plainly removes values from a message that could be the row's own text, which its sender has.
 func plainly(values map[string]any) map[string]any {
 	values = maps.Clone(values)
 	if _, is := values["value"]; is {
@@ -91,7 +91,7 @@ func plainly(values map[string]any) map[string]any {
 	return values
 }
 
-// shownValue is how many characters of a value are told.
+// shownValue is how many characters of a value are shown.
 const shownValue = 100
 
 func (s *sheet) finding(column, value string, w Words) Finding {
@@ -101,21 +101,21 @@ func (s *sheet) finding(column, value string, w Words) Finding {
 	return Finding{File: s.file, Line: s.line, Column: column, Value: value, Words: w}
 }
 
-// warning is a finding that does not keep the file from being taken over.
+// warning is a finding that does not prevent the import.
 func (s *sheet) warning(column, value string, w Words) Finding {
 	f := s.finding(column, value, w)
 	f.Warning = true
 	return f
 }
 
-// stopped is a finding of the row at which reading a file ends.
+// stopped is a finding of the row at which the reading of a file ends.
 func (s *sheet) stopped(w Words) Finding {
 	f := s.finding("", "", w)
 	f.cut = true
 	return f
 }
 
-// faults are the findings that keep a row from being taken over.
+// faults are the findings that prevent the import of a row.
 func faults(told []Finding) []Finding {
 	return slices.DeleteFunc(slices.Clone(told), func(f Finding) bool { return f.Warning })
 }

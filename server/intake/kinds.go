@@ -9,17 +9,17 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// importAction is the action that takes over points.
+// importAction is the action that imports points.
 const importAction = "balance_import"
 
 // kind is a kind of file.
 type kind struct {
 	name    string
 	columns []column
-	byEmail bool // a row may name its member by e-mail, in the column email in the place of customer
-	// open are beginnings of further columns.
+	byEmail bool // a row may name its member by e-mail, in the column email instead of customer
+	// open are the prefixes of further columns.
 	open []string
-	// row makes what is submitted; it is not used where there are findings.
+	// row builds the submission; it is not used if there are findings.
 	row func(*sheet) (loyalty.ImportRow, []Finding)
 }
 
@@ -27,10 +27,10 @@ type column struct {
 	name    string
 	needed  bool
 	meaning string
-	field   string // of the action's data, where it has another name
+	field   string // the name in the action's data, if different
 }
 
-// kinds are in the order in which files are taken over.
+// kinds are in the order of import.
 var kinds = []*kind{
 	{
 		name: "members", open: []string{"cf_", "external_ids."},
@@ -87,7 +87,7 @@ var kinds = []*kind{
 	},
 }
 
-// Kinds are the names of the kinds of files, in the order in which they are taken over.
+// Kinds are the names of the kinds of files, in the order of import.
 func Kinds() (names []string) {
 	for _, k := range kinds {
 		names = append(names, k.name)
@@ -95,7 +95,7 @@ func Kinds() (names []string) {
 	return names
 }
 
-// Columns lists the columns of a kind of file; what is needed is marked.
+// Columns lists the columns of a kind of file and marks the mandatory ones.
 func Columns(kind string) string {
 	k := kindOf(kind)
 	var list []string
@@ -135,17 +135,17 @@ func (k *kind) knows(name string) bool {
 	return false
 }
 
-// words are the columns that hold words: an apostrophe before a digit is a part of them.
+// words are columns of words: an apostrophe before a digit belongs to the value.
 var words = []string{"email", "first_name", "last_name", "language", "gender", "currency", "image_url", "labels", "channel", "country", "type", "name"}
 
-// text says whether a column holds words, and no id, number or day.
+// text reports whether a column holds words, and no id, number or day.
 func (k *kind) text(column string) bool {
 	return slices.Contains(words, column) || strings.HasPrefix(column, "cf_")
 }
 
 func (k *kind) listed() string { return Columns(k.name) }
 
-// columnOf is the column that a field of the action's data comes from.
+// columnOf is the column of a field in the action's data.
 func (k *kind) columnOf(field string) string {
 	for _, c := range k.columns {
 		if c.field == field {
@@ -155,7 +155,7 @@ func (k *kind) columnOf(field string) string {
 	return field
 }
 
-// fields are the data of an action: what is empty is left out.
+// fields are the data of an action, without empty ones.
 type fields map[string]any
 
 func (f fields) text(s *sheet, columns ...string) {
@@ -196,7 +196,7 @@ func member(s *sheet) (row loyalty.ImportRow, told []Finding) {
 	for _, field := range loyalty.ProfileTexts {
 		f.text(s, field.Name)
 	}
-	if s.cell("birth_date") != "" { // a day may be written in several ways, and the action knows one
+	if s.cell("birth_date") != "" { // the file may write a day in several ways, the action only in one
 		day, fault := s.day(s.cell("birth_date"))
 		if fault != nil {
 			told = append(told, s.finding("birth_date", s.cell("birth_date"), *fault))
@@ -215,7 +215,7 @@ func member(s *sheet) (row loyalty.ImportRow, told []Finding) {
 	return f.row(s.id("customer", &told), "profile"), told
 }
 
-// inactive is a member who is known and not enrolled.
+// inactive is the row of a known member who is not enrolled.
 func inactive(s *sheet) (row loyalty.ImportRow, told []Finding) {
 	customer := s.id("customer", &told)
 	f := fields{"handler": customer}
@@ -230,7 +230,7 @@ func inactive(s *sheet) (row loyalty.ImportRow, told []Finding) {
 	return f.row(customer, "subscribe"), told
 }
 
-// own are the external ids of a member, the programme's own attributes, and their consent.
+// own are a member's external ids, custom attributes and consent.
 func (f fields) own(s *sheet, told *[]Finding) {
 	switch strings.ToLower(s.cell("consent")) {
 	case "":
@@ -295,11 +295,11 @@ func lot(s *sheet) (row loyalty.ImportRow, told []Finding) {
 	return f.row(s.member(&told), importAction), told
 }
 
-// withImport puts into the data where it comes from.
+// withImport adds the origin of a row to its data.
 func withImport(data json.RawMessage, id loyalty.ID, file string, line int) json.RawMessage {
 	all := map[string]json.RawMessage{}
 	if json.Unmarshal(data, &all) != nil {
-		return data // it was made by fields
+		return data // made by fields
 	}
 	all["import"], all["file"], all["line"] = loyalty.JSON(id.String()), loyalty.JSON(file), loyalty.JSON(line)
 	return loyalty.JSON(all)

@@ -15,24 +15,24 @@ import (
 	"github.com/loyalty-platform/loyalty/server/spreadsheet"
 )
 
-// sheet is a file under way, at one of its rows.
+// sheet is a file being read, at one of its rows.
 type sheet struct {
 	kind    *kind
 	file    string
 	line    int
 	names   []string       // of the columns, by their place
 	places  map[string]int // of the columns, by their names
-	named   int            // so many columns have a name; none behind them does
+	named   int            // columns with a name; the columns behind them have none
 	cells   []string
 	options Options
 	mapped  map[string]string // names of columns in the file, in small letters, to ours
 	comma   rune
 	zone    *time.Location
 	emails  *emails         // nil: no row names its member by e-mail
-	marked  map[string]bool // columns in which an apostrophe was taken off
+	marked  map[string]bool // columns from which an apostrophe was removed
 }
 
-// notText says why the beginning of a file is not that of one with text in octets; false: it is.
+// notText names the fault of a file that does not begin like text; false if it does.
 func notText(first []byte) (Words, bool) {
 	if bytes.IndexByte(first, 0) >= 0 {
 		return say("no_text", nil), true
@@ -40,8 +40,8 @@ func notText(first []byte) (Words, bool) {
 	return Words{}, false
 }
 
-// cell is the cell of a column, without blanks around it, those that do not break among
-// them; empty where there is no such column.
+// cell is the cell of a column without blanks around it, also without non-breaking ones; empty if there is no such
+// column.
 func (s *sheet) cell(name string) string {
 	if i, there := s.places[name]; there {
 		return trimmed(s.cells[i])
@@ -49,7 +49,7 @@ func (s *sheet) cell(name string) string {
 	return ""
 }
 
-// has says whether the file has a column.
+// has reports whether the file has a column.
 func (s *sheet) has(name string) bool {
 	_, there := s.places[name]
 	return there
@@ -69,7 +69,7 @@ func trimmed(text string) string {
 	}
 }
 
-// source is a file and how it is read.
+// source is a file and its options.
 type source struct {
 	File
 	options Options
@@ -77,7 +77,7 @@ type source struct {
 	emails  *emails
 }
 
-// eachRow reads a file row by row. A row that is none is told and passed over.
+// eachRow reads a file row by row. It reports an invalid row and skips it.
 func eachRow(f source, row func(*sheet) error, tell func(Finding) error) error {
 	return open(f.File, func(file io.Reader) error {
 		buffered := bufio.NewReaderSize(decoded(file, f.options.Encoding), 64<<10)
@@ -94,7 +94,7 @@ func eachRow(f source, row func(*sheet) error, tell func(Finding) error) error {
 		line := 1
 		var said int
 		if s.comma, said = saidSeparator(first); said > 0 {
-			_, _ = buffered.Discard(said) // it was seen
+			_, _ = buffered.Discard(said) // seen already
 			line++
 		} else {
 			s.comma = separator(string(first))
@@ -103,8 +103,8 @@ func eachRow(f source, row func(*sheet) error, tell func(Finding) error) error {
 	})
 }
 
-// decoded is a file in UTF-8. What begins with the mark of UTF-16, which spreadsheets call Unicode text, is UTF-16
-// whatever was said.
+// decoded converts a file to UTF-8. A file with the byte order mark of UTF-16, which spreadsheets call Unicode text, is
+// UTF-16 whatever the options say.
 func decoded(file io.Reader, encoding string) io.Reader {
 	buffered := bufio.NewReaderSize(file, 4<<10)
 	mark, _ := buffered.Peek(3)
@@ -112,7 +112,7 @@ func decoded(file io.Reader, encoding string) io.Reader {
 	case bytes.HasPrefix(mark, []byte("\xff\xfe")), bytes.HasPrefix(mark, []byte("\xfe\xff")):
 		return unicode.UTF16(unicode.LittleEndian, unicode.ExpectBOM).NewDecoder().Reader(buffered)
 	case bytes.Equal(mark, []byte("\xef\xbb\xbf")):
-		_, _ = buffered.Discard(3) // it was seen
+		_, _ = buffered.Discard(3) // seen already
 		return buffered
 	case encoding == "windows-1250":
 		return charmap.Windows1250.NewDecoder().Reader(buffered)
@@ -122,7 +122,7 @@ func decoded(file io.Reader, encoding string) io.Reader {
 	return buffered
 }
 
-// saidSeparator is the separator that a first line such as sep=; names, and the length of that line; 0: it names none.
+// saidSeparator is the separator in a first line such as sep=; and the length of that line; 0 if there is none.
 func saidSeparator(first []byte) (comma rune, length int) {
 	line := first
 	if end := bytes.IndexAny(first, "\r\n"); end >= 0 {
@@ -139,13 +139,13 @@ func saidSeparator(first []byte) (comma rune, length int) {
 		return 0, 0
 	}
 	comma, size := utf8.DecodeRuneInString(text[4:])
-	if strings.Trim(text[4+size:], string(comma)) != "" || comma == utf8.RuneError { // sheets that were saved again repeat it
+	if strings.Trim(text[4+size:], string(comma)) != "" || comma == utf8.RuneError { // spreadsheets that save the file again repeat it
 		return 0, 0
 	}
 	return comma, length
 }
 
-// separator is what the first line separates its names by.
+// separator is the separator between the names in the first line.
 func separator(text string) rune {
 	if end := strings.IndexAny(text, "\r\n"); end >= 0 {
 		text = text[:end]
@@ -185,7 +185,7 @@ func (s *sheet) read(r *rows, row func(*sheet) error, tell func(Finding) error) 
 						return err
 					}
 				}
-				return nil // nothing can be read without its columns
+				return nil // without columns nothing can be read
 			}
 			continue
 		}
@@ -198,14 +198,14 @@ func (s *sheet) read(r *rows, row func(*sheet) error, tell func(Finding) error) 
 	}
 }
 
-// unread is why the rest of a file is not read.
+// unread maps errors to the reasons why the rest of a file is not read.
 var unread = map[error]Words{
 	errRowTooLong:   say("row_too_long", nil),
 	errTooManyCells: say("columns_many", args{"limit": maxCells}),
 	errQuote:        say("quotation", nil),
 }
 
-// take hands a row over.
+// take passes a row on.
 func (s *sheet) take(cells []string, row func(*sheet) error, tell func(Finding) error) error {
 	for len(cells) > s.named && trimmed(cells[len(cells)-1]) == "" {
 		cells = cells[:len(cells)-1] // spreadsheets write empty cells behind the last column
@@ -231,8 +231,8 @@ func (s *sheet) take(cells []string, row func(*sheet) error, tell func(Finding) 
 	return row(s)
 }
 
-// unmark takes the apostrophe off a cell that spreadsheets and our own exports write before what could be a formula,
-// and spreadsheets before a number that is text. It is told once of each column.
+// unmark removes the apostrophe that spreadsheets and our own exports write before a possible formula, and spreadsheets
+// before a number that is text. It reports it once for each column.
 func (s *sheet) unmark(i int, tell func(Finding) error) error {
 	name, cell := s.names[i], s.cells[i]
 	if name == passedOver {

@@ -10,14 +10,13 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// Pair is a query parameter as it was sent, decoded.
+// Pair is a decoded query parameter.
 type Pair struct{ Name, Value string }
 
 // Kind says how the value of a filter is read.
 type Kind uint8
 
-// The kinds of fields. Text, Choice and Boolean have no order: a filter that asks for one
-// finds nothing.
+// The kinds of fields. Text, Choice and Boolean have no order: a filter that compares by order finds nothing.
 const (
 	Text    Kind = iota
 	Choice       // one of Field.Choices
@@ -27,28 +26,26 @@ const (
 	Boolean // true, false, 1, 0
 )
 
-// Field is one attribute that a list can be filtered by.
+// Field is an attribute to filter a list by.
 type Field struct {
 	Kind    Kind
 	Choices []string // of a Choice
-	List    bool     // every value is a list, of which one must fit: stores=a,b
+	List    bool     // every value is a list, one of which must match: stores=a,b
 	ID      bool     // a Text that is an id: blanks around it are no part of it
 }
 
-// operators are those of the Display grammar, attribute.operator=value.
+// operators are the operators of the Display grammar, attribute.operator=value.
 var operators = []loyalty.Operator{
 	loyalty.Eq, loyalty.Ne, loyalty.Gt, loyalty.Gte, loyalty.Lt, loyalty.Lte, loyalty.In, loyalty.Nin,
 }
 
-// span is a stretch of time: a day is [00:00, 24:00) UTC, an instant its one
-// millisecond. It is the value of In and Nin on an instant field, from and
-// before: a condition holds where the field lies in one of the spans.
+// span is a stretch of time: a day is [00:00, 24:00) UTC, an instant its one millisecond. It is the value of In and Nin
+// on an instant field: a condition holds if the field lies in one of the spans.
 type span = loyalty.Span
 
-// Conditions reads the filters of a request on fields, which has them by name. readable is
-// false when a value cannot be read (a number, a state, a day that is not in the
-// calendar): such a filter finds nothing and is no error. A parameter of any other name
-// is passed over: unknown ones were refused before.
+// Conditions reads the filters of a request on fields, by their names. readable is false if a value cannot be read (a
+// number, a state, a day that is not in the calendar): such a filter finds nothing and is no error. Other parameters
+// are skipped: unknown ones were refused before.
 func Conditions(pairs []Pair, fields map[string]Field) (list []loyalty.Condition, readable bool) {
 	for _, p := range pairs {
 		name, op := SplitOperator(p.Name)
@@ -65,8 +62,8 @@ func Conditions(pairs []Pair, fields map[string]Field) (list []loyalty.Condition
 	return list, true
 }
 
-// SplitOperator cuts the operator off; without one it is eq. Only what follows
-// the last dot can be one, so limit.eq is the attribute limit.
+// SplitOperator splits the operator off; without one it is eq. Only the part after the last dot can be an operator, so
+// limit.eq is the attribute limit.
 func SplitOperator(name string) (string, loyalty.Operator) {
 	if dot := strings.LastIndexByte(name, '.'); dot > 0 {
 		if op := loyalty.Operator(name[dot+1:]); slices.Contains(operators, op) {
@@ -76,7 +73,7 @@ func SplitOperator(name string) (string, loyalty.Operator) {
 	return name, loyalty.Eq
 }
 
-// Ordered gives the field by whose order a parameter compares or sorts; empty: it does neither.
+// Ordered returns the field that a parameter compares or sorts by order; empty if it does neither.
 func (p Pair) Ordered() string {
 	if p.Name == sortParameter {
 		return p.Value
@@ -87,7 +84,7 @@ func (p Pair) Ordered() string {
 	return ""
 }
 
-// Takes reports whether a field can be compared by an operator: texts, choices and booleans have no order here.
+// Takes reports whether a field can be compared by an operator: texts, choices and booleans have no order.
 func (f Field) Takes(op loyalty.Operator) bool {
 	return !op.Ordered() || f.Kind != Text && f.Kind != Choice && f.Kind != Boolean
 }
@@ -133,8 +130,7 @@ func (f Field) value(text string) (any, bool) {
 	return text, true
 }
 
-// instantConditions turns a comparison with days or instants into comparisons with
-// instants.
+// instantConditions turns a comparison with days or instants into comparisons with instants.
 func instantConditions(name string, op loyalty.Operator, texts []string) ([]loyalty.Condition, bool) {
 	spans := make([]any, len(texts))
 	var first span
@@ -170,8 +166,8 @@ func instantConditions(name string, op loyalty.Operator, texts []string) ([]loya
 	return []loyalty.Condition{{Field: name, Operator: loyalty.In, Values: spans}}, true
 }
 
-// withPlus puts back the plus of an offset. In a query it is a blank unless it is
-// written %2B, which many forget; a blank before an offset means nothing else.
+// withPlus restores the plus of an offset. In a query it is a blank unless it is written %2B, which many clients
+// forget; a blank before an offset has no other meaning.
 func withPlus(text string) string {
 	const seconds, offset = len("2006-01-02T15:04:05"), len("+00:00")
 	if at := len(text) - offset; at >= seconds && text[at] == ' ' {
@@ -180,8 +176,7 @@ func withPlus(text string) string {
 	return text
 }
 
-// readSpan reads YYYY-MM-DD as a day and RFC 3339, or day and time in UTC, as an
-// instant.
+// readSpan reads YYYY-MM-DD as a day; RFC 3339, or day and time in UTC, as an instant.
 func readSpan(text string) (span, bool) {
 	if day, err := time.Parse(time.DateOnly, text); err == nil {
 		return span{From: day, Before: day.AddDate(0, 0, 1)}, true

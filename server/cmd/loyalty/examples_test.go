@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestEveryCommandHasExamples: whoever asks a command for help sees how it is called, and each
-// example is one that the command takes: its name, its flags with their values, its arguments.
+// TestEveryCommandHasExamples: the help of every command has examples, and the command accepts each of them: its name,
+// its flags with their values, its arguments.
 func TestEveryCommandHasExamples(t *testing.T) {
 	named := map[string]bool{}
 	for line := range strings.Lines(examples) {

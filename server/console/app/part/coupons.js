@@ -16,7 +16,7 @@ import { choice } from '../form/labels.js'
 import { When } from './when.js'
 import { Usage } from './usage.js'
 
-// worth is what a coupon is worth: percent, or money.
+// worth is the value of a coupon: percent, or money.
 export const worth = (c) => (c.value == null ? '–' : c.type === 'percentage' ? number(c.value, 2) + ' %' : ['amount', 'gift_card'].includes(c.type) || c.currency ? money(c.value, c.currency) : number(c.value, 2))
 
 export function Pools({ place }) {
@@ -36,7 +36,7 @@ export function Pools({ place }) {
     ${can('getStatistics') && html`<${Metric} metric="redemptions" title=${t('pool.days')} />`}${can('getCouponUsage') && html`<${Usage} />`}`
 }
 
-// AddCodes uploads codes, pasted or from a file, or makes new ones; what they are is told before it is sent.
+// AddCodes uploads codes, pasted or from a file, or makes new ones. It shows what they are before it sends them.
 function AddCodes({ pool, done }) {
   const [text, write] = useState('')
   const [state, set] = useState({})
@@ -90,7 +90,7 @@ export function Coupons({ place }) {
     <${Loaded} of=${all}>${(d) => html`<${Table} answer=${d} columns=${columns} name="coupons" empty=${code || status ? undefined : html`<${Empty} text=${t('coupons.none')}>${can('createCouponPool') && html`<a class="button" href="#/entity/coupons/pool">${t('pool.new')}</a>`}</${Empty}>`} />`}</${Loaded}>`
 }
 
-// Coupon is one by its code, with what happened to it.
+// Coupon is one coupon by its code, with its history.
 function Coupon({ code }) {
   const one = useLoad(() => get('/coupons/' + id(code)), [code])
   return html`<section class="panel"><${Loaded} of=${one}>${(d) => {

@@ -1,11 +1,12 @@
-// Finds what a person has in hand: the name of a screen, a customer's id, e-mail address or id in another system, a coupon's code.
+// Finds what the user has at hand: the name of a screen, a customer's id, e-mail address or id in another system, a
+// coupon's code.
 import { t } from '../words.js'
 import { get, can, id, me } from '../api.js'
 import { screens } from '../screens.js'
 
 const customer = (one) => '/customer/' + id(one.id)
 
-// exact are customers whom a text names alone: by their e-mail address, else by an id. Where nobody is named, that is no error.
+// exact are the customers that a text identifies: by their e-mail address, else by an id. Finding none is no error.
 async function exact(text) {
   if (!can('listCustomers')) return null
   if (text.includes('@')) {

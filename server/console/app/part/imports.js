@@ -1,5 +1,5 @@
-// Imports: what is taken over from another system. Files are sent, checked and held against each other, taken over, and compared
-// with the ledger; each of these goes on after its answer, so the screen follows it.
+// Imports from another system. Files are sent, checked against each other, taken over, and compared with the ledger.
+// Each step continues after its answer, so the screen follows it.
 import { html, useEffect, useState } from '../ui.js'
 import { t, has, number } from '../words.js'
 import { get, post, can, id } from '../api.js'
@@ -29,7 +29,7 @@ export function Imports({ place }) {
   return one ? html`<${One} name=${one} key=${one} />` : html`<${All} place=${place} />`
 }
 
-// columnsOf reads lines "members: Member no. = customer" into what the columns of each file are.
+// columnsOf reads lines "members: Member no. = customer" into the columns of each file.
 function columnsOf(text) {
   /** @type {{ [kind: string]: { [theirs: string]: string } }} */
   const all = {}
@@ -112,7 +112,7 @@ const files = () => [
   { key: 'bytes', label: t('import.size'), right: true, cell: (f) => size(f.bytes) },
 ]
 
-// cut makes parts of a text, none of which ends in the middle of a character.
+// cut splits a text into parts, never within a character.
 export function cut(text) {
   const parts = []
   for (let from = 0; from < text.length; ) {

@@ -1,4 +1,5 @@
-// Several things of one kind changed at once: one property, what it was and what it becomes in each, and all of them or none.
+// Changes one property of several entities of one kind at once: it shows the old and the new value of each, and changes
+// all or none.
 import { html, useState } from '../ui.js'
 import { t, title } from '../words.js'
 import { post } from '../api.js'
@@ -16,7 +17,7 @@ const called = (e) => title(e.title || e.name) || e.id
 const same = (a, b) => JSON.stringify(a ?? null) === JSON.stringify(b ?? null)
 const shown = (v) => (v == null ? '–' : typeof v === 'object' ? JSON.stringify(v) : String(v))
 
-// send does changes, all or none; a refusal names the thing in the place of its number.
+// send makes changes, all or none; a refusal names the entity instead of its number.
 async function send(changes) {
   let saved
   try {
@@ -30,14 +31,14 @@ async function send(changes) {
   await heed(saved)
 }
 
-// archiveAll puts things away, once their names were read.
+// archiveAll archives entities after their names were shown.
 export async function archiveAll(kind, rows) {
   if (!(await sure(t('entity.archive'), rows.map(called).join('\n'), true))) return false
   await send(rows.map((r) => ({ method: 'archive', type: kind, id: r.id })))
   return true
 }
 
-// Many is the form: rows are what was marked, schema what they are made of.
+// Many is the form: rows are the marked ones, schema is their schema.
 export function Many({ kind, doc, schema, rows, done, close }) {
   const [name, pick] = useState('')
   const [value, put] = useState({})

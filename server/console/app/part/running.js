@@ -14,10 +14,10 @@ import { Fields, AsJSON } from '../form/form.js'
 import { bodyOf, clean } from '../form/schema.js'
 import { When } from './when.js'
 
-// agreed shows what would change, and says whether it may.
+// agreed shows what would change, and asks whether to do it.
 const agreed = (before, after) => openDialog({ title: t('diff.title'), content: html`<${Diff} before=${before} after=${after} />`, yes: t('save'), no: t('cancel') })
 
-// useGuard asks before a form is left that was changed; who has saved it lifts the guard, while what was saved is read.
+// useGuard asks before a changed form is left. Saving lifts the guard while the saved values are read.
 function useGuard(changed) {
   useEffect(() => {
     if (!changed) return

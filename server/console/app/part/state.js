@@ -1,4 +1,4 @@
-// What a screen shows before it has something, and when it gets nothing.
+// What a screen shows before it has data, and when it gets none.
 import { html, useEffect, useState } from '../ui.js'
 import { t } from '../words.js'
 import { can } from '../api.js'
@@ -25,15 +25,15 @@ export function useWait(error) {
   return seen.error === error ? seen.left : asked
 }
 
-// Wait shows it; who listens hears it once and not each second.
+// Wait shows the countdown; a screen reader reads it once and not each second.
 export const Wait = ({ error, left }) => error?.wait > 0 && html`<p class="small wait"><span aria-hidden="true">${left > 0 ? t('error.wait', { n: left }) : t('error.now')}</span><span class="hidden">${left > 0 ? t('error.wait', { n: error.wait }) : t('error.now')}</span></p>`
 
-// support is what who helps wants to know of a failure, in lines that a letter can hold.
+// support is what the support wants to know of a failure, as lines to paste into an e-mail.
 const support = (e) => [e.message, ...e.details.map((d) => `${d.field}: ${d.message}`), `status ${e.status}, code ${e.code}, request ${e.request}`, `${location.origin} ${location.hash.split('?')[0]} ${new Date().toISOString()}`].join('\n')
 
 export function Failure({ error, again }) {
   const left = useWait(error)
-  const details = (error.details || []).filter((d) => d.message !== error.message) // said above already
+  const details = (error.details || []).filter((d) => d.message !== error.message) // shown above already
   return html`<div class="failure" role="alert">
     <p><strong>${error.message}</strong></p>
     ${details.length > 0 && html`<ul>${details.map((d) => html`<li><code>${d.field}</code> ${d.message}</li>`)}</ul>`}
@@ -46,7 +46,8 @@ export function Failure({ error, again }) {
 
 export const Empty = ({ text, children }) => html`<div class="empty"><p>${text}</p>${children}</div>`
 
-// Loaded shows what was read, or why not. title is for what is a screen of its own: one that could not be read has a heading, too.
+// Loaded shows what was read, or why it could not be read. title is for a whole screen, so that a failed one has a
+// heading as well.
 export function Loaded({ of, title, children }) {
   if (of.error) return html`${title && html`<${Title} text=${title} />`}<${Failure} error=${of.error} again=${of.again} />`
   if (!of.data) return html`<${Loading} />`

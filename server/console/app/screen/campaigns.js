@@ -38,7 +38,7 @@ function All({ place }) {
       empty=${html`<${Empty} text=${t('campaign.none')}>${!status && make}</${Empty}>`} />`}</${Loaded}>`}`
 }
 
-// share is how much of its limit over all customers a campaign has used; one without has no budget.
+// share is how much of its limit over all customers a campaign has used; a campaign without a limit has none.
 const share = (total) => (total ? number((100 * total.used) / total.limit, 1) + ' %' : '–')
 
 const Budget = ({ of }) => (of ? html`<span title=${t('campaign.budget.of', { used: of.used, limit: of.limit })}>${share(of)}</span>` : '–')

@@ -1,4 +1,4 @@
-// The whole programme as a file: export it, drop one and see what it would change, bring it about.
+// The whole programme as a file: export it, drop one to see what it would change, apply it.
 import { html, useState } from '../ui.js'
 import { t } from '../words.js'
 import { get, ask, post, can, me } from '../api.js'
@@ -62,7 +62,7 @@ export default function Configuration() {
     ${can('listAudit') && html`<${Past} />`}`
 }
 
-// ours are changes of what a configuration holds.
+// ours are the audit actions that change what a configuration holds.
 const ours = /^(entity|module|settings|configuration|coupon_pool)\./
 
 function Past() {

@@ -1,5 +1,5 @@
-// Customers: found by the beginning of a name (by whole names alone where what is masked must not be found out), by state, list
-// and one's own attributes; marked ones are put on a list.
+// Customers: found by the beginning of a name (by whole names if masked names must not be guessed), by state, list and
+// custom attributes; marked customers can be put on a list.
 import { html, useState } from '../ui.js'
 import { t, number, day } from '../words.js'
 import { get, can, id, me } from '../api.js'
@@ -54,7 +54,7 @@ export default function Customers({ place }) {
       empty=${narrowed ? html`<${Empty} text=${me.now.personal ? t('customers.nobody') : t('customers.nobody.whole')}>${q.search && html`<button onClick=${() => import('../part/find.js').then(({ find }) => find(q.search)).then(go)}>${t('customers.open', { text: q.search })}</button>`}</${Empty}>` : html`<${Empty} text=${t('customers.none')}><code>loyalty demo</code></${Empty}>`} />`}</${Loaded}>`
 }
 
-// Pick filters by one of some things; one that is not among them, of an address, stays what is asked.
+// Pick filters by one of some entities. A value from the address that is not among them stays selected.
 function Pick({ name, label, value = '', of }) {
   return html`<label>${label}<select name=${name} value=${value}><option value="">–</option>${value && !of.some((o) => o.id === value) && html`<option value=${value}>${value}</option>`}${of.map((o) => html`<option value=${o.id}>${o.name || o.id}</option>`)}</select></label>`
 }

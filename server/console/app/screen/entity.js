@@ -1,5 +1,5 @@
-// One piece of the programme: the form made from its schema, checked while it is written, what changes before it is saved,
-// where it is used, its history.
+// One entity of the programme: the form made from its schema, checked while it is written, its changes before they are
+// saved, where it is used, its history.
 import { html, useEffect, useState } from '../ui.js'
 import { t, has, about, title } from '../words.js'
 import { get, post, can, id, documentOf } from '../api.js'
@@ -23,7 +23,7 @@ import { plain, clean, first } from '../form/schema.js'
 
 const platform = ['id', 'module', 'entity', 'created_at', 'updated_at', 'archived_at', 'total', 'available', 'claimed', 'redeemed']
 
-// begun is what a new one begins with, so that the first save does what people expect of it.
+// begun are the initial values of a new entity, so that the first save does what users expect.
 const begun = { 'automation/campaign': { trigger: 'checkout', status: 'active', effects: [{ type: 'points' }] }, 'rewards/reward': { type: 'physical' }, 'coupons/pool': { source: 'generated', pattern: 'SAVE-####-@@@@', coupon: {} }, 'tiers/structure': { base: 'points' } }
 
 export default function Entity({ place }) {
@@ -45,7 +45,7 @@ function written(found, schema, kind) {
   return own
 }
 
-// list is the screen on which things of a kind are found.
+// list is the screen with the entities of a kind.
 const list = (kind) => ({ 'automation/campaign': '/campaigns', 'rewards/reward': '/rewards', 'coupons/pool': '/rewards?tab=pools' })[kind] || '/programme?type=' + kind
 const kindName = (kind) => (has('type.' + kind) ? t('type.' + kind) : kind)
 
@@ -116,14 +116,14 @@ function Editor({ doc, kind, found, again, step }) {
     ${found && can('listAudit') && html`<${History} target=${`${kind}/${found.id}`} />`}`
 }
 
-// Next leads on who came here by the steps of Today.
+// Next links to the next step for a user who follows the steps of Today.
 const following = { 'rewards/reward': ['campaign', '/entity/automation/campaign?step=2'], 'automation/campaign': ['try', '/tester?action=checkout'] }
 function Next({ kind }) {
   const [name, to] = following[kind] || []
   return name && html`<p class="notice good" role="status">${t('saved')}. ${t('steps.' + name)}: <a class="button primary" href=${'#' + to}>${t(`steps.${name}.do`)}</a></p>`
 }
 
-// tried leads to where a thing can be tried.
+// tried links to the screen where an entity can be tried.
 function tried(kind, found) {
   if (kind === 'automation/campaign') return html`<a class="button" href=${'#/campaigns/' + id(found.id)}>${t('campaign.results')}</a>${can('previewEvent') && html`<a class="button" href=${'#/tester?action=' + (found.trigger === 'checkout_item' ? 'checkout' : id(found.trigger))}>${t('tester.preview')}</a>`}`
   if (kind === 'rewards/reward' && can('claimRewardForMany')) return html`<a class="button" href=${'#/rewards?tab=bulk&reward=' + id(found.id)}>${t('bulk.title')}</a>`

@@ -1,4 +1,4 @@
-// Webhooks: their health, what waits, each delivery, and what can be done about it.
+// Webhooks: their health, what waits, each delivery, and the actions on them.
 import { html, useState } from '../ui.js'
 import { t, has, number, opensAt, closesAt } from '../words.js'
 import { get, post, can, id } from '../api.js'
@@ -49,7 +49,7 @@ function All({ place }) {
     <${Loaded} of=${all}>${(d) => html`<${Table} answer=${d} columns=${columns} to=${(w) => '/webhooks/' + id(w.webhook_id)} name="webhooks" empty=${html`<${Empty} text=${t('webhook.none')}><a href="/docs/webhooks" target="_blank" rel="noopener">${t('webhook.docs')}</a></${Empty}>`} />`}</${Loaded}>`
 }
 
-// Types lets the kinds of events be written; the list of all is read when the field is entered.
+// Types is the field for the types of events; the list of all types is read when the field gets the focus.
 function Types() {
   const [all, set] = useState(null)
   const read = () => all || get('/admin/webhook-types').then(({ data }) => set(data), () => {})
@@ -122,7 +122,7 @@ function One({ name, place }) {
     <${Loaded} of=${deliveries}>${(d) => html`<${Table} answer=${d} columns=${columns} name="deliveries" empty=${html`<${Empty} text=${state ? t('webhook.quiet.state', { state: t('state.' + state) }) : t('webhook.quiet')}>${!state && can('testWebhook') && html`<button onClick=${() => act('/test')}>${t('webhook.test')}</button>`}</${Empty}>`} />`}</${Loaded}>`
 }
 
-// show tells of one delivery: what is sent, and what each attempt came to.
+// show shows one delivery: its content, and the result of each attempt.
 async function show(path, d) {
   const { data } = await get(`${path}/deliveries/${id(d.delivery)}`)
   const columns = [
