@@ -70,8 +70,8 @@ func (a *administrationAPI) jobUnderWay(ctx context.Context, name string) (admin
 	return nil, loyalty.ErrJobUnknown.With("job", name)
 }
 
-// job shows a job. What failed is told in the language of the request; the words of the log, which may name parts of the installation,
-// are for those who can act on them.
+// job shows a job. A failure is told in the language of the request; the words of the log, which may name parts of the
+// installation, are shown to callers who can act on them.
 func (a *administrationAPI) job(ctx context.Context, j *job.Job) administration.Job {
 	out := administration.Job{
 		Name: administration.JobName(j.Name), Schedule: fmt.Sprintf("PT%dS", int64(j.Interval/time.Second)),

@@ -84,7 +84,7 @@ func (a *campaignsAPI) GetBacktest(ctx context.Context, in automationcampaigns.G
 	return rawResponse{status: http.StatusOK, body: marshal(backtestAnswer(requestOf(ctx).language, o))}, nil
 }
 
-// backtestAnswer renders the progress of a backtest; what kept it from being made is told in a language.
+// backtestAnswer renders the progress of a backtest; the reason of a failure is in the given language.
 func backtestAnswer(language *tongue, o loyalty.BulkOperation) any {
 	var plan campaign.BacktestPlan
 	var f campaign.BacktestFigures

@@ -29,7 +29,7 @@ func (r customerReader) current(ctx context.Context, ref string) (loyalty.Custom
 }
 
 // settled runs read, which also returns the customer. If anything is due for that customer, it applies it and runs read
-// again. So a customer for whom nothing is due is read once.
+// again. So a customer with nothing due is read once.
 func (r customerReader) settled(ctx context.Context, read func() (loyalty.Customer, error)) error {
 	c, err := read()
 	if err != nil {

@@ -40,7 +40,7 @@ func askQuestion(s *Server, c *gin.Context) {
 	switch name := r.operation.route.Operation.OperationID; {
 	case tries[name]:
 		tryRules(s, c, r)
-	case r.operation.reads: // lists of what a customer may have ask segments, which may ask for what is masked
+	case r.operation.reads: // lists of what a customer may have depend on segments, whose conditions may read masked facts
 		c.Request = c.Request.WithContext(loyalty.WithUnseen(c.Request.Context(), unseenBy(s)))
 	}
 }
@@ -83,7 +83,7 @@ func tryRules(s *Server, c *gin.Context, r *request) {
 	}
 }
 
-// unseenBy tells of which facts nothing is told to a user who may not see personal data.
+// unseenBy reports which facts are hidden from a user who may not see personal data.
 func unseenBy(s *Server) func(fact string) bool {
 	p := s.programme()
 	return func(fact string) bool { return masks(p, s.vocabulary, fact) }

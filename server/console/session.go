@@ -188,7 +188,7 @@ func (c *console) password(w http.ResponseWriter, r *http.Request) error {
 	if err := c.Proofs.SetPassword(r.Context(), me.ID, hash); err != nil {
 		return err
 	}
-	// Sessions of anyone with the old password end.
+	// Other sessions end: they may have been opened with the old password.
 	if err := c.Users.EndOthers(r.Context(), me, c.token(r)); err != nil {
 		return err
 	}

@@ -92,7 +92,7 @@ func (k *checker) value(s *Schema, v any) any {
 	return v
 }
 
-// meant is the schema that a value is held against where it may be one value or a list.
+// meant is the schema for a value that may be one value or a list.
 func (s *Schema) meant(v any) *Schema {
 	n, form := v.(*Form)
 	_, items := v.([]any)
@@ -174,7 +174,8 @@ func isBlank(v any) bool {
 	return ok && n.isText && strings.TrimSpace(n.text) == ""
 }
 
-// bareNames takes the blanks off names that are ids. Two that differ in their blanks only are one name, which may come once.
+// bareNames removes the blanks around names that are ids. Names that differ only in blanks are the same, which may occur
+// once.
 func (k *checker) bareNames(s *Schema, m map[string]any) {
 	if s.keys != "id" {
 		return

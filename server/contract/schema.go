@@ -17,7 +17,7 @@ const (
 	object             // declared properties
 	list               // items of one schema
 	oneOf              // oneOf with a discriminator
-	either             // oneOf of a scalar and a list: a list is the second, whatever else the first
+	either             // oneOf of a scalar and a list: a list has the second schema, any other value the first
 )
 
 // extraRule tells how to handle properties that a schema does not declare.
@@ -49,7 +49,7 @@ type Schema struct {
 	required []string
 	extra    extraRule
 	other    *Schema // of typedExtra
-	keys     string  // x-keys: what the names of typedExtra are; language is ISO 639-1, id has no blanks around it
+	keys     string  // x-keys: the format of the names of typedExtra; language is ISO 639-1, id has no blanks around it
 
 	items *Schema // of list
 
@@ -222,7 +222,7 @@ func (c *Compiler) fillExtra(s *Schema) (err error) {
 
 func isList(ref *openapi3.SchemaRef) bool { return ref.Value != nil && ref.Value.Type.Is("array") }
 
-// fillEither makes ready what is one value or a list of them. null is what the first says.
+// fillEither compiles a schema for one value or a list of them. The first schema decides on null.
 func (c *Compiler) fillEither(s *Schema) (err error) {
 	s.kind = either
 	if s.one, err = c.Compile(s.source.OneOf[0]); err != nil {

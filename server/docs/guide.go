@@ -12,7 +12,7 @@ var guidePages = []string{
 	"production", "tour", "programme", "operating", "postgresql", "replicas", "many-machines", "backups", "monitoring", "sign-in", "reports",
 }
 
-// guideLink is a link from one page of the guide to another one.
+// guideLink is a link from one page of the guide to another.
 var guideLink = regexp.MustCompile(`\]\(([a-z-]+)\.md(#[a-z0-9-]+)?\)`)
 
 // addGuide writes the pages for people who run the platform.

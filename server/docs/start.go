@@ -31,7 +31,7 @@ func (b *book) addHowToSend(*contract) error {
 	return nil
 }
 
-// addImporting writes the page about files of another system.
+// addImporting writes the page about importing files of another system.
 func (b *book) addImporting(*contract) error {
 	text, err := files.ReadFile("assets/importing.md")
 	if err != nil {

@@ -26,14 +26,14 @@ func (s *sheet) id(column string, told *[]Finding) string {
 	return text
 }
 
-// unrounded tells of an identifier that a spreadsheet turned into a number.
+// unrounded reports an identifier that a spreadsheet turned into a number.
 func (s *sheet) unrounded(column, text string, told *[]Finding) {
 	if scientific.MatchString(text) {
 		*told = append(*told, s.finding(column, text, say("id_exponent", nil)))
 	}
 }
 
-// parts are the values of a cell that holds several, separated by |.
+// parts are the values of a cell with several, separated by |.
 func (s *sheet) parts(column string) (list []string) {
 	for part := range strings.SplitSeq(s.cell(column), "|") {
 		if part = trimmed(part); part != "" {

@@ -72,7 +72,7 @@ type place struct {
 	file string
 	line int
 	id   string // the member
-	said string // what the file says there
+	said string // the value in the file
 }
 
 // Check reads whole files and reports what is wrong with them and what they would import. It writes nothing.

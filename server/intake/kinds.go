@@ -205,7 +205,7 @@ func member(s *sheet) (row loyalty.ImportRow, told []Finding) {
 	}
 	if labels := s.cell("labels"); labels != "" {
 		var list []string
-		if labels[0] != '[' || json.Unmarshal([]byte(labels), &list) != nil { // our own exports write it so
+		if labels[0] != '[' || json.Unmarshal([]byte(labels), &list) != nil { // the format of our own exports
 			list = s.parts("labels")
 		}
 		f["labels"] = list
@@ -252,7 +252,7 @@ func (f fields) own(s *sheet, told *[]Finding) {
 	}
 }
 
-// externalIDs are the ids of a member in other systems. The column of one name goes before the object of all.
+// externalIDs are the ids of a member in other systems. The column of one name wins over the object of all.
 func externalIDs(s *sheet, told *[]Finding) loyalty.ExternalIDs {
 	ids := loyalty.ExternalIDs{}
 	if text := s.cell("external_ids"); text != "" && (text[0] != '{' || json.Unmarshal([]byte(text), &ids) != nil) {

@@ -55,10 +55,10 @@ func (s *sheet) has(name string) bool {
 	return there
 }
 
-// blanks are those that spreadsheets put into values. Around them there may be any white space, as around what requests say.
+// blanks are the blanks that spreadsheets put into values. Around values any white space is removed, as in requests.
 const blanks = " \t\u00a0\u2007\u202f\ufeff"
 
-// trimmed takes the blanks off the two ends, and the mark of an encoding that may stand before them.
+// trimmed removes white space from both ends, and a byte order mark before it.
 func trimmed(text string) string {
 	for {
 		bare := strings.Trim(strings.TrimSpace(text), blanks)

@@ -31,7 +31,7 @@ type Field struct {
 	Kind    Kind
 	Choices []string // of a Choice
 	List    bool     // every value is a list, one of which must match: stores=a,b
-	ID      bool     // a Text that is an id: blanks around it are no part of it
+	ID      bool     // a Text that is an id: blanks around it do not belong to it
 }
 
 // operators are the operators of the Display grammar, attribute.operator=value.

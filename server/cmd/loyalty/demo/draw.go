@@ -238,7 +238,7 @@ func (c *Crowd) goodwill(m *member, progress float64) (Act, bool) {
 	return c.act(m, progress, "point_add", attributes{"points": 10 + 5*c.dice.IntN(5), "reason": "A late parcel"}), true
 }
 
-// suspend suspends a member, but not the first one, whom the tour shows.
+// suspend suspends a member, but not the first one, who is shown in the tour.
 func (c *Crowd) suspend(m *member, progress float64) (Act, bool) {
 	if m.suspended || m == c.members[0] {
 		return Act{}, false

@@ -44,7 +44,7 @@ function AddCodes({ pool, done }) {
   const send = async (e) => {
     e.preventDefault()
     const codes = text.split(/[\s,;]+/).filter(Boolean)
-    const seen = new Set() // two codes that differ in the case of their letters are one
+    const seen = new Set() // codes that differ only in letter case are the same
     const once = codes.filter((c) => !seen.has(c.toLowerCase()) && seen.add(c.toLowerCase()))
     const body = pool.source === 'generated' ? { generate: Number(e.target.elements.generate.value) } : { codes: once }
     if (!(await sure(t('pool.add'), body.codes ? t('pool.check', { n: once.length, twice: codes.length - once.length }) : t('pool.generate', { n: body.generate })))) return

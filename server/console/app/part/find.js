@@ -17,7 +17,7 @@ async function exact(text) {
   return data.length ? customer(data[0]) : null
 }
 
-// coupon is one by its code, in any letters.
+// coupon finds a coupon by its code, in any letter case.
 async function coupon(text) {
   if (!can('getCoupon') || /[\s,@]/.test(text)) return null
   const { data } = await get('/coupons', { 'code.eq': text, limit: 1 }).catch(() => ({ data: [] })) // coupons may be switched off
@@ -26,7 +26,8 @@ async function coupon(text) {
 
 const isID = (text) => /[\d@:]/.test(text) && !/\s/.test(text)
 
-// find gives the place of it, else that of the customers whose names begin so, where the user may see names.
+// find returns the place of a text's target, else the list of customers whose names begin with it, if the user may see
+// names.
 export async function find(text) {
   const wanted = text.trim()
   const screen = screens.find((s) => !s.hidden && t('nav.' + s.name).toLowerCase() === wanted.toLowerCase())

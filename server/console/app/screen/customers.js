@@ -19,7 +19,7 @@ const nameOf = (c) => [c.first_name, c.last_name].filter(Boolean).join(' ')
 
 export default function Customers({ place }) {
   const { search } = place.query
-  // a user who does not see personal data finds a customer by a whole address, else by an id
+  // a user who may not see personal data finds a customer by a complete address, else by an id
   const named = search && !me.now.personal && !search.includes('@') ? { search: undefined, id: search.trim() } : {}
   const q = { ...Object.fromEntries(asked.map((n) => [n, place.query[n]])), ...customOf(place.query), ...named }
   const { cursor, offset, sort, order, ...narrowing } = q
