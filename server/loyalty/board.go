@@ -204,8 +204,8 @@ type ScoreBand struct {
 	Customers int64
 }
 
-// ScoreBands divides the scores from the lowest to the highest into at most most bands of one width, whose bounds are
-// multiples of 1, 2 or 5 times a power of ten.
+// ScoreBands divides the scores from the lowest to the highest into bands of one width, most of them at most. The
+// bounds are multiples of 1, 2 or 5 times a power of ten.
 func ScoreBands(lowest, highest int64, most int) (bands []ScoreBand) {
 	for power := int64(1); ; power *= 10 {
 		for _, digit := range []int64{1, 2, 5} {

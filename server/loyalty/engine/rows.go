@@ -42,9 +42,9 @@ func (r *Run) ProgressOf(k loyalty.ProgressKind) ([]string, error) {
 	return keys, nil
 }
 
-// SetProgress changes a progress in the name of an event of this customer, or of a later event of the submission that
-// carries this progress already, because the journal is folded in the order of its ids. due is when the progress must
-// be looked at next, zero for never. A nil v removes it.
+// SetProgress changes a progress on an event of this customer, or on a later event of the submission that carries this
+// progress already, because the journal is folded in the order of its ids. due is when the progress must be looked at
+// next, zero for never. A nil v removes it.
 func (r *Run) SetProgress(e *loyalty.Event, key loyalty.ProgressKey, v any, due time.Time) error {
 	if err := r.Require(loyalty.CustomerNeeds{Progress: loyalty.Kinds(key.Kind)}); err != nil {
 		return err
@@ -93,7 +93,7 @@ func (in Claims) All() ([]*loyalty.RewardClaim, error) {
 	return slices.SortedFunc(maps.Values(in.run.account.claims), func(a, b *loyalty.RewardClaim) int { return loyalty.CompareID(a.ID, b.ID) }), nil
 }
 
-// Changed records a claim's new state in the name of an event of this customer.
+// Changed records a claim's new state on an event of this customer.
 func (in Claims) Changed(e *loyalty.Event, c *loyalty.RewardClaim) {
 	c.UpdatedAt, c.Dirty = in.run.Now, true
 	in.run.account.claims[c.ID] = c
@@ -156,7 +156,7 @@ func (in Tallies) Of(key string) (int64, error) {
 	return in.run.batch.tallies[key], nil
 }
 
-// Add changes a count by n in the name of an event.
+// Add changes a count by n on an event.
 func (in Tallies) Add(e *loyalty.Event, key string, n int64) error {
 	before, err := in.Of(key)
 	if err != nil {
