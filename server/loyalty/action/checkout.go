@@ -13,14 +13,13 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/purchase"
 )
 
-// checkout is a purchase: it frees what was reserved for it, burns what the
-// customer offers, and earns on every item. With the module checkout_accept it
-// stays pending.
+// checkout is a purchase: it frees the points that were reserved for it, burns those that the customer offers, and
+// earns on every item. With the module checkout_accept it stays pending.
 var checkout = engine.Action[events.CheckoutData]{
 	Name: "checkout", Standing: engine.Earner,
 	Needs: func(d events.CheckoutData, n *loyalty.CustomerNeeds) {
-		// a hold of this purchase may have to be released into its lots; all open lots are loaded
-		// only for a caller who burns points
+		// a hold of this purchase may have to be released into its lots; all open lots are loaded only if points are
+		// burned
 		n.Lots = loyalty.HeldLots
 		if deref(d.PointsBurned) > 0 {
 			n.Lots = loyalty.OpenLots
@@ -33,29 +32,27 @@ var checkout = engine.Action[events.CheckoutData]{
 	Apply: applyCheckout,
 }
 
-// applyCheckout makes the purchase in the order that a till would: free what was held for
-// it, burn, note the goods, use coupons, price, record. Each step sees what the ones
-// before it did to the balance.
+// applyCheckout makes the purchase in the order of a till: free what was held for it, burn, record the goods, use
+// coupons, price, record. Each step sees the effect of the ones before on the balance.
 func applyCheckout(r *engine.Run, d events.CheckoutData) error {
 	t, err := r.OpenTransaction(d.TransactionID)
 	if err != nil {
 		return err
 	}
 	t.Total, t.OriginalTotal = money.Parts(d.Total), money.Parts(d.Total)
-	// the state comes first: by it the steps below spend or hold, earn or promise
+	// the state comes first: it decides whether the steps below spend or hold, earn or promise
 	if purchase.Pends(r) {
 		t.State = loyalty.Pending
 	}
 	if r.Programme.On[programme.ModuleCheckoutAccept] {
-		// the date and what happens on it are stored with the purchase, so that a later change of
-		// the module does not change purchases that are already waiting
+		// the date and its consequence are stored with the purchase, so that a later change of the module does not
+		// change purchases that are already waiting
 		if t.AutoAccept, err = autoAccept(r, t, d.AutoAccept); err != nil {
 			return err
 		}
 		t.AutoReject = r.Programme.Accept.Type == programme.AcceptReject
 	}
-	// what was reserved is free for a moment, so that burning may take the very same
-	// points
+	// reserved points are free for a moment, so that burning may take the very same points
 	held := r.Reservation(t.Name)
 	if err := purchase.ReleaseHold(r, r.Event, t.Name, held.Hold); err != nil {
 		return err
@@ -64,7 +61,7 @@ func applyCheckout(r *engine.Run, d events.CheckoutData) error {
 	if err := purchase.Burn(r, r.Event, t, deref(d.PointsBurned)); err != nil {
 		return err
 	}
-	// kept with the purchase: an update that sends nothing of it prices by it again
+	// stored with the purchase: an update that does not send it prices by it again
 	t.Detail.PointsRewarded = d.PointsRewarded
 	// before the attributes are kept with the purchase
 	if err := coupon.WriteAsMade(r, d.CouponCode, d.Coupons); err != nil {
@@ -85,10 +82,9 @@ func applyCheckout(r *engine.Run, d events.CheckoutData) error {
 	return offer.RedeemAll(r, r.Event, t, d.Offers)
 }
 
-// autoAccept is the date on which a pending purchase is settled: the one that
-// was sent, else the checkout's plus the programme's days; zero by hand. A date that is
-// past, such as the beginning of the day of the event that sets it, settles at that
-// event, and never before the purchase.
+// autoAccept is the date on which a pending purchase is settled: the one that was sent, otherwise the checkout's plus
+// the programme's days; zero means by hand. A date in the past, such as the beginning of the day of the event that sets
+// it, settles at that event, and never before the purchase.
 func autoAccept(r *engine.Run, t *loyalty.Transaction, sent *string) (time.Time, error) {
 	if sent != nil && *sent != "" {
 		at, err := start(r, "auto_accept", sent)
@@ -100,7 +96,7 @@ func autoAccept(r *engine.Run, t *loyalty.Transaction, sent *string) (time.Time,
 	if r.Programme.Accept.Type == programme.AcceptManual {
 		return time.Time{}, nil
 	}
-	// from the purchase's own date, not from when it was recorded: a till that sends late waits no longer
+	// from the purchase's own date instead of the time of recording: a late purchase waits no longer than others
 	return r.At.AddDate(0, 0, r.Programme.Accept.PendingDays), nil
 }
 
@@ -112,7 +108,7 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// itemize puts the attributes and items as they were sent on the purchase.
+// itemize puts the attributes and items on the purchase as they were sent.
 func itemize(r *engine.Run, t *loyalty.Transaction, items []events.LineItem) error {
 	own, parts := r.Parts()
 	if err := purchase.SetAttributes(r, t, own.Plain, own.Personal); err != nil {
@@ -138,7 +134,7 @@ func price(r *engine.Run, t *loyalty.Transaction) error {
 		return err
 	}
 	purchase.TracePrice(r, t)
-	// the total of what the lines and the purchase earn: refunds later take their share of it
+	// the total of what the lines and the purchase earn; refunds take their share of it
 	t.Earned = own
 	for _, l := range t.Detail.Items {
 		t.Earned += l.Points

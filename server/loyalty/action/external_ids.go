@@ -10,8 +10,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 )
 
-// setExternalIDs writes the external ids that were sent: they replace those under the same name. A name
-// without ids is removed. Each id belongs to one customer.
+// setExternalIDs writes the external ids that were sent: they replace those under the same name. A name without ids is
+// removed. Each id belongs to one customer.
 func setExternalIDs(r *engine.Run, changes loyalty.ExternalIDs) error {
 	if changes == nil {
 		return nil
@@ -20,7 +20,7 @@ func setExternalIDs(r *engine.Run, changes loyalty.ExternalIDs) error {
 	if ids == nil {
 		ids = loyalty.ExternalIDs{}
 	}
-	// sorted: names are claimed in one order on every node, and the same one is at fault each time
+	// sorted, so that names are claimed in one order on every node, and the same one is at fault each time
 	for _, name := range slices.Sorted(maps.Keys(changes)) {
 		if err := setIDs(r, ids, name, changes[name]); err != nil {
 			return err
@@ -30,8 +30,8 @@ func setExternalIDs(r *engine.Run, changes loyalty.ExternalIDs) error {
 	return nil
 }
 
-// setIDs replaces the ids under one name. What goes is given up before anything new is claimed,
-// so that two customers can exchange theirs by two events of one bulk.
+// setIDs replaces the ids under one name. Old ids are freed before new ones are claimed, so that two customers can
+// exchange theirs by two events of one bulk.
 func setIDs(r *engine.Run, ids loyalty.ExternalIDs, name string, values []string) error {
 	at := "data.external_ids." + name
 	invalid := loyalty.ErrPropertyInvalid.With("property", "external_ids").With("reason", "external_name").At(at)
@@ -51,7 +51,7 @@ func setIDs(r *engine.Run, ids loyalty.ExternalIDs, name string, values []string
 	}
 
 	if !loyalty.Addressable(name) && !slices.Equal(values, old) {
-		return invalid // one from before can still be removed
+		return invalid // an old one can still be removed
 	}
 	for i, value := range values {
 		if slices.Contains(old, value) {
@@ -65,7 +65,7 @@ func setIDs(r *engine.Run, ids loyalty.ExternalIDs, name string, values []string
 	return nil
 }
 
-// claimID takes an external id for the customer.
+// claimID claims an external id for the customer.
 func claimID(r *engine.Run, name, value string) error {
 	if err := loyalty.CheckName("external_ids", value); err != nil {
 		return err
@@ -76,7 +76,8 @@ func claimID(r *engine.Run, name, value string) error {
 	return nil
 }
 
-// placeOf is the field of one of several ids; of the only one it is the name's, because that may have been sent as a text.
+// placeOf is the field of one of several ids. For a single id it is the name's field, because the id may have been sent
+// as a text.
 func placeOf(at string, i, of int) string {
 	if of == 1 {
 		return at

@@ -7,15 +7,15 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/referral"
 )
 
-// opt_in enrols a customer: a new one, whose identifier is the submitted text,
-// or an inactive one. An inactive profile with the same e-mail is taken over.
+// opt_in enrols a customer: a new one, whose identifier is the submitted text, or an inactive one. An inactive profile
+// with the same e-mail address is taken over.
 var optIn = engine.Action[events.OptInData]{
 	Name:    "opt_in",
 	Creates: func(events.OptInData) bool { return true },
 	Needs: func(d events.OptInData, n *loyalty.CustomerNeeds) {
 		n.Names = d.ExternalIds.Names()
 		if d.Referrer != nil {
-			// the friend is looked up with the customer, so that an unknown one costs no second load
+			// the friend is loaded with the customer, so that an unknown one costs no second load
 			n.Names = append(n.Names, loyalty.Name{Kind: loyalty.NameCustomer, Value: *d.Referrer})
 		}
 		// an inactive profile with this address, such as one that a transfer by e-mail began,
@@ -23,7 +23,7 @@ var optIn = engine.Action[events.OptInData]{
 		n.Email = loyalty.EmailKey(d.Email)
 	},
 	Apply: func(r *engine.Run, d events.OptInData) error {
-		// a conflict and no forbidden move, because callers treat it as already done
+		// a conflict instead of a forbidden move, because callers treat it as already done
 		if err := refuseEnrolled(r); err != nil {
 			return err
 		}
@@ -50,8 +50,8 @@ var optIn = engine.Action[events.OptInData]{
 	},
 }
 
-// refuseEnrolled answers an opt_in or subscribe of a customer who is enrolled
-// already with a conflict rather than with a forbidden change of state.
+// refuseEnrolled answers an opt_in or subscribe of an enrolled customer with a conflict instead of a forbidden change
+// of state.
 func refuseEnrolled(r *engine.Run) error {
 	switch r.Customer.Status {
 	case loyalty.Active, loyalty.Suspended, loyalty.Merged:

@@ -10,14 +10,13 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 )
 
-// opt_out makes the customer unidentifiable for good: what is personal inside
-// events loses its key, what stands in the profile becomes hashes whose salt is
-// thrown away, and so with every account that was merged into this one. Purchases
-// and points stay.
+// opt_out makes the customer unidentifiable for good: the personal attributes of events lose their key, the profile
+// becomes hashes whose salt is thrown away, and so it is for every account that was merged into this one. Purchases and
+// points stay.
 var optOut = engine.Action[events.OptOutData]{
 	Name: "opt_out",
 	Needs: func(_ events.OptOutData, n *loyalty.CustomerNeeds) {
-		n.Everything, n.Key, n.Lots = true, true, loyalty.UsedLots // also who was merged into them
+		n.Everything, n.Key, n.Lots = true, true, loyalty.UsedLots // including customers merged into this one
 	},
 	Apply: func(r *engine.Run, _ events.OptOutData) error {
 		if err := r.Move("opt_out"); err != nil {
@@ -27,13 +26,13 @@ var optOut = engine.Action[events.OptOutData]{
 		if err != nil {
 			return err
 		}
-		// one salt for all, and kept nowhere: equal hashes tell that two fields were
-		// equal, and nothing else can be tried
+		// one salt for all hashes, which is not kept: equal hashes show that two fields were equal, and guesses cannot
+		// be checked
 		salt := make([]byte, sha256.Size)
 		if _, err := rand.Read(salt); err != nil {
 			return err
 		}
-		// merged accounts keep their rows and their keys, which would tell who this was
+		// merged accounts keep their rows and their keys, which would reveal the customer
 		for _, one := range append(sources, r) {
 			forget(one, salt)
 			one.DestroyKey()
@@ -46,13 +45,12 @@ var optOut = engine.Action[events.OptOutData]{
 func forget(r *engine.Run, salt []byte) {
 	c := r.Customer
 	c.UpdatedAt = r.Now
-	// the identifiers are free for a new customer, who is another person to the programme
+	// the identifiers are free for a new customer, who counts as another person
 	r.Free(loyalty.Name{Kind: loyalty.NameCustomer, Value: c.Name})
 	for _, id := range c.Profile.ExternalIDs.Names() {
 		r.Free(id)
 	}
-	// the row needs a name of its own; this one can be found by none who does not know the
-	// salt
+	// the row needs a unique name; without the salt this one cannot be found
 	c.Name = hashed(salt, c.Name)
 	r.Claim(loyalty.Name{Kind: loyalty.NameCustomer, Value: c.Name})
 	p := &c.Profile
@@ -68,12 +66,11 @@ func forget(r *engine.Run, salt []byte) {
 	for i, label := range p.Labels {
 		labels[i] = hashed(salt, label)
 	}
-	// nothing is kept of what the programme made up itself: nobody can say what it tells
+	// attributes of the programme's own are dropped, because they may say anything
 	p.Labels, p.ExternalIDs, p.Custom = labels, nil, nil
 }
 
-// hashed is a text that cannot be read back. The salt is cut to its length, so that
-// appending never writes into it.
+// hashed returns a text that cannot be read back. The salt is clipped, so that appending never writes into it.
 func hashed(salt []byte, text string) string {
 	sum := sha256.Sum256(append(salt[:len(salt):len(salt)], text...))
 	return hex.EncodeToString(sum[:])

@@ -11,8 +11,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 )
 
-// profile changes what is known of a customer. With opt_in true it enrols one
-// who is new or inactive.
+// profile changes the profile of a customer. With opt_in true it enrols a customer who is new or inactive.
 var profile = engine.Action[events.ProfileData]{
 	Name:    "profile",
 	Creates: func(d events.ProfileData) bool { return deref(d.OptIn) },
@@ -20,7 +19,7 @@ var profile = engine.Action[events.ProfileData]{
 		n.Names = d.ExternalIds.Names()
 	},
 	Apply: func(r *engine.Run, d events.ProfileData) error {
-		// who is enrolled already sends opt_in with each profile: that changes nothing and is no error
+		// callers send opt_in with each profile of an enrolled customer, which changes nothing and is no error
 		if deref(d.OptIn) && (r.Customer.Status == loyalty.None || r.Customer.Status == loyalty.Inactive) {
 			if err := r.Move("opt_in"); err != nil {
 				return err
@@ -28,7 +27,7 @@ var profile = engine.Action[events.ProfileData]{
 		}
 		p := &r.Customer.Profile
 		for _, field := range loyalty.ProfileTexts {
-			// null is as good as absent; an empty text is what clears a field
+			// null counts as absent; an empty text clears a field
 			if raw, sent := r.Data[field.Name]; sent && string(raw) != "null" {
 				set(field.Of(p), new(loyalty.TextOf(raw)))
 			}
@@ -64,7 +63,7 @@ func keepCustom(r *engine.Run) error {
 		custom = make(map[string]json.RawMessage, len(own))
 	}
 	maps.Copy(custom, own)
-	// null takes an attribute away, as it does with external ids
+	// null removes an attribute, as it does with external ids
 	maps.DeleteFunc(custom, func(_ string, value json.RawMessage) bool { return string(value) == "null" })
 	r.Customer.Profile.Custom = custom
 	return engine.AffordCustom(r.Programme, custom)

@@ -6,8 +6,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 )
 
-// subscribe makes an inactive profile with what is known; the customer is not
-// opted in.
+// subscribe creates an inactive profile; the customer is not opted in.
 var subscribe = engine.Action[events.SubscribeData]{
 	Name:    "subscribe",
 	Creates: func(events.SubscribeData) bool { return true },
