@@ -16,9 +16,8 @@ import (
 // MaxGenerated is the most codes that one call may generate.
 const MaxGenerated = 100_000
 
-// MaxCodesAtOnce is the most codes that one transaction adds directly: a tenth of a second of
-// writing on SQLite, where every other writer waits for it. More codes are added by a bulk
-// operation; see FillPool.
+// MaxCodesAtOnce is the most codes that one transaction adds directly: a tenth of a second of writing on SQLite, where
+// every other writer waits for it. More codes are added by a bulk operation; see FillPool.
 const MaxCodesAtOnce = 2_000
 
 // AddedCodes is the state of a pool after codes were added.
@@ -60,7 +59,7 @@ func (a *Admin) AddCodes(ctx context.Context, call Call, pool string, codes []st
 	}, func(d AddedCodes) any { return d })
 }
 
-// checkCodes validates what the call alone can tell.
+// checkCodes validates what the call shows by itself.
 func checkCodes(codes []string, generate int) error {
 	switch {
 	case len(codes) == 0 && generate == 0:
@@ -86,7 +85,7 @@ func checkCodes(codes []string, generate int) error {
 
 func CodePlace(i int) string { return "codes[" + strconv.Itoa(i) + "]" }
 
-// SourceOf returns where the codes of a call come from, for the audit trail.
+// SourceOf returns the source of the codes of a call, for the audit trail.
 func SourceOf(generate int) string {
 	if generate > 0 {
 		return coupon.PoolGenerated
@@ -99,9 +98,9 @@ type Filling struct {
 	Tx       loyalty.AdminTx
 	pool     *coupon.Pool
 	currency string     // the programme's
-	now      time.Time  // when the codes come into being
-	Asked    time.Time  // when they were asked for: their ids, by which they are handed out, sort by it
-	Last     loyalty.ID // of the codes of the call: the id of the one before
+	now      time.Time  // when the codes are created
+	Asked    time.Time  // when they were requested: their ids, which decide the order of handing out, sort by it
+	Last     loyalty.ID // the id of the previous code of the call
 }
 
 // filling finds the pool of a call, in its state inside the transaction.
@@ -173,8 +172,8 @@ func (f *Filling) Spent() error {
 	return loyalty.ErrPatternSpent.With("pool", f.pool.ID).At("generate")
 }
 
-// Draw adds up to n new codes by the pool's pattern. Used codes are drawn again, but at most again
-// times in all: beyond that most codes are used, and fewer are added.
+// Draw adds up to n new codes by the pool's pattern. Used codes are drawn again, but at most again times in all: beyond
+// that most codes are used, and fewer are added.
 func (f *Filling) Draw(n, again int) (added int, err error) {
 	source, drawn := coupon.NewRandom(), map[string]bool{}
 	for left := n; added < n; left = min(n-added, again) {
