@@ -15,37 +15,35 @@ type evaluator func(*frame) value
 type term struct {
 	node     ast.Node
 	kind     kind
-	holds    kind     // of kind list or object: what it holds
-	words    []string // the only words a text can be; nil: any
+	holds    kind     // of kind list or object: the kind of its elements
+	words    []string // the only words that a text can have; nil: any
 	id       bool     // its texts are ids and codes; see bare
-	literal  bool     // written out in the source
+	literal  bool     // written in the source
 	constant value    // of a literal
-	several  bool     // of kind object: it can hold several values under one name, of which one is read at a time
-	guarded  string   // the fact that it is, where that is one of Condition.Guarded
+	several  bool     // of kind object: it can have several values under one name, one of which is read at a time
+	guarded  string   // the fact that it is, if it is one of Condition.Guarded
 	eval     evaluator
 }
 
-// compiler turns the syntax tree into evaluators. What it does not know by name
-// is not in the language.
+// compiler turns the syntax tree into evaluators. Names that it does not know are not in the language.
 type compiler struct {
 	uses    map[string]bool
-	guarded map[string]int // how often a guarded fact is asked for
+	guarded map[string]int // how often a guarded fact is read
 	nodes   int
 	choices int    // how many terms read one of several values
-	open    []int  // those of them that no comparison goes through yet
-	inside  []term // the lists of the list functions around, innermost last
+	open    []int  // those that no comparison goes through yet
+	inside  []term // the lists of the enclosing list functions, innermost last
 
 	money, currency bool // see Condition
 }
 
-// fault tells where in the text something is wrong: conditions are written by people, in a
-// form that marks the place.
+// fault reports the place of a fault in the text, in a form that marks it for the author of the condition.
 func (c *compiler) fault(at ast.Node, format string, args ...any) error {
 	return &fault{offset: at.Location().From, reason: fmt.Sprintf(format, args...)}
 }
 
-// term compiles one part of a condition. The library parses; what may be said is decided
-// here, node by node, so that a new version of it cannot add to the language.
+// term compiles one part of a condition. The library only parses; this function decides, node by node, what the
+// language has, so that a new version of the library cannot extend it.
 func (c *compiler) term(node ast.Node) (term, error) {
 	if c.nodes++; c.nodes > maxNodes {
 		return term{}, c.fault(node, "more than %d names, values and operators", maxNodes)
@@ -87,12 +85,12 @@ func (c *compiler) term(node ast.Node) (term, error) {
 	return term{}, c.fault(node, "%s is not part of the language", describe(node))
 }
 
-// literal is a value that is written out.
+// literal is a value that is written in the source.
 func literal(node ast.Node, v value) term {
 	return term{node: node, kind: v.kind, literal: true, constant: v, eval: func(*frame) value { return v }}
 }
 
-// array is a list written out: constants of one kind.
+// array is a literal list: constants of one kind.
 func (c *compiler) array(n *ast.ArrayNode) (term, error) {
 	all := make(values, 0, len(n.Nodes))
 	for _, node := range n.Nodes {
@@ -132,7 +130,7 @@ func (c *compiler) identifier(n *ast.IdentifierNode) (term, error) {
 	return term{}, c.fault(n, "there is no %s; there are event, customer, transaction, item and now", n.Value)
 }
 
-// present makes a record something that can be asked for: transaction != nil.
+// present makes a term of a record, for transaction != nil.
 func present(is func(*frame) bool) evaluator {
 	return func(f *frame) value {
 		if is(f) {
@@ -142,9 +140,8 @@ func present(is func(*frame) bool) evaluator {
 	}
 }
 
-// use notes what the condition mentions.
-// Facts that no condition mentions are not gathered: the tiers and lists of a customer
-// have to be loaded.
+// use records what the condition mentions. Other facts are not gathered: the tiers and lists of a customer have to be
+// loaded.
 func (c *compiler) use(record string, name ...string) {
 	c.uses[record] = true
 	for _, n := range name {
@@ -152,7 +149,7 @@ func (c *compiler) use(record string, name ...string) {
 	}
 }
 
-// pointer is #, the element at hand in a list function.
+// pointer is #, the present element in a list function.
 func (c *compiler) pointer(n *ast.PointerNode) (term, error) {
 	if len(c.inside) == 0 || n.Name != "" {
 		return term{}, c.fault(n, "#%s is not part of the language here", n.Name)
@@ -230,8 +227,7 @@ func (c *compiler) lineField(n *ast.MemberNode, of term, name string) (term, err
 	return t, nil
 }
 
-// element is an attribute of an object, or an element of a list by its place,
-// counted from 0. One that is not there is absent.
+// element is an attribute of an object, or an element of a list by its index from 0. A missing one is absent.
 func (c *compiler) element(n *ast.MemberNode, of, key term) (term, error) {
 	switch {
 	case of.kind != unknown && of.kind != object && of.kind != list:
@@ -264,7 +260,7 @@ func (c *compiler) element(n *ast.MemberNode, of, key term) (term, error) {
 	if key.literal && key.kind == text { // an attribute that was sent
 		c.spot(key.constant.s)
 	}
-	if of.guarded != "" { // the part is looked at, and not what it is a part of
+	if of.guarded != "" { // only the part is read, not the whole
 		fact := of.guarded
 		c.guarded[fact]--
 		if strings.HasSuffix(fact, "."+dataField) && key.literal && key.kind == text {
@@ -275,8 +271,7 @@ func (c *compiler) element(n *ast.MemberNode, of, key term) (term, error) {
 	return t, nil
 }
 
-// part looks one up. Places are exact numbers from 0; a negative one is not counted from
-// the end, it is absent.
+// part looks one up. Indices are exact numbers from 0; a negative one is absent instead of counting from the end.
 func (f *frame) part(n *ast.MemberNode, of, at value) value {
 	switch {
 	case of.kind == object && at.kind == text:
@@ -290,10 +285,8 @@ func (f *frame) part(n *ast.MemberNode, of, at value) value {
 	return f.fail("%s is %s and cannot be looked up by %s", describe(n.Node), of.kind, at.kind)
 }
 
-// want makes a term of a kind: checked now where the kind is known, and when
-// it runs where only the data can tell.
-// Attributes of callers are of unknown kind; a condition on them is allowed, and fails
-// when a value does not fit.
+// want gives a term a kind: checked now if the kind is known, otherwise when the condition runs. Attributes of callers
+// have no known kind; a condition on them is allowed, and fails when a value does not fit.
 func (c *compiler) want(t term, k kind) (term, error) {
 	switch t.kind {
 	case k:
@@ -312,8 +305,8 @@ func (c *compiler) want(t term, k kind) (term, error) {
 	return term{}, c.fault(t.node, "%s is %s where %s is expected", describe(t.node), t.kind, k)
 }
 
-// describe shows a part of the condition in a message.
-// It is cut: a message with a condition of thousands of characters would not be read.
+// describe shows a part of the condition in a message. It is cut, because a message with thousands of characters would
+// not be read.
 func describe(n ast.Node) string {
 	const most = 60
 	if shown := []rune(n.String()); len(shown) > most {

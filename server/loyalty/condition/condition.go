@@ -27,10 +27,10 @@ type Condition struct {
 	eval    evaluator
 	choices int // see compiler
 
-	money, currency bool // it looks at an amount of money, at what one is in
+	money, currency bool // it reads an amount of money, or a currency
 }
 
-// Error is why a source is not a condition.
+// Error is the reason why a source is not a condition.
 type Error struct {
 	Line, Column int // where, counted from 1, in characters
 	Reason       string
@@ -70,17 +70,15 @@ func Compile(source string) (*Condition, error) {
 	}, nil
 }
 
-// Holds reports whether the condition is true of the facts. What is neither true
-// nor false, because a fact is absent, does not hold. An error says why the
-// condition could not be judged, and then it does not hold; it never contains
-// the customer's data. It is ErrBudget for one that takes too many steps.
+// Holds reports whether the condition is true of the facts. A condition that is neither true nor false, because a fact
+// is absent, does not hold. If the condition cannot be evaluated, it does not hold and the error says why; the error
+// never contains the customer's data. It is ErrBudget if the condition takes too many steps.
 func (c *Condition) Holds(f *Facts) (bool, error) {
 	holds, _, err := c.Judge(f)
 	return holds, err
 }
 
-// Judge does what Holds does, and returns how many steps it took, so that many conditions in a row
-// can be bounded together.
+// Judge is Holds, and returns how many steps it took, so that many conditions in a row can be bounded together.
 func (c *Condition) Judge(f *Facts) (holds bool, steps int, err error) {
 	if c == nil {
 		return true, 0, nil
@@ -95,7 +93,7 @@ func (c *Condition) Judge(f *Facts) (holds bool, steps int, err error) {
 	}
 	v := c.eval(run)
 	steps, err = run.steps, run.err
-	*run = frame{} // it keeps nothing of the customer's
+	*run = frame{} // drop all references to the customer's data
 	frames.Put(run)
 	return err == nil && v.kind == truth && v.n == 1, steps, err
 }
@@ -104,10 +102,10 @@ func (c *Condition) Judge(f *Facts) (holds bool, steps int, err error) {
 // "transaction", "item") or one of its fields ("customer.tiers").
 func (c *Condition) Uses(name string) bool { return c != nil && c.uses[name] }
 
-// Guarded lists the facts that the condition asks for and that may be personal: what is personal of the
-// customer ("customer.email"), and attributes of the event, the purchase or a line ("event.data.review"),
-// of which only the actions tell whether they are. A caller who may not see such a fact could find it out
-// by conditions on it, letter by letter or value by value.
+// Guarded lists the facts that the condition reads and that may be personal: the customer's personal data
+// ("customer.email"), and attributes of the event, the purchase or a line ("event.data.review"), of which only the
+// actions know whether they are personal. A caller who may not see such a fact could find it out by conditions on it,
+// letter by letter or value by value.
 func (c *Condition) Guarded() []string {
 	if c == nil {
 		return nil

@@ -1,7 +1,7 @@
 // Package condition is the language in which a programme says when something
 // counts: the condition of a campaign, of a segment, of a challenge's criterion.
 // A condition is read and checked when it is saved, so a misspelt name or a
-// number compared with a word is refused then and not noticed in the till.
+// number compared with a word is refused then instead of being noticed at the till.
 //
 // # Writing a condition
 //
@@ -20,7 +20,7 @@
 //	customer.email endsWith "@shop.test" and customer.cf_newsletter == true
 //	item.product_id in ["SKU-1", "SKU-2"] and item.quantity >= 3
 //
-// The syntax is that of the Expr language; what is not named here is not part
+// The syntax is that of the Expr language; only what is named here is part
 // of it. An empty condition always holds. A condition has at most [MaxBytes]
 // bytes and [maxNodes] names, values and operators.
 //
@@ -43,36 +43,35 @@
 //   - item, where one line is asked about, and every element of
 //     transaction.items: product_id, product_name, product_category, quantity,
 //     subtotal, price, discount, data.<attribute>.
-//   - now is event.timestamp. There is no other clock, so a condition says the same
-//     of an event whenever it is asked.
+//   - now is event.timestamp. There is no other clock, so the result for an event is
+//     the same at any time.
 //
 // A customer may have several ids under one name of another system. A comparison with
-// customer.external_ids.card then holds where it holds of one of them, != and not in
-// where they hold of all.
+// customer.external_ids.card then holds if it holds for one of them; != and not in
+// hold if they hold for all.
 //
-// Attributes inside attributes are reached by further dots, those with unusual
-// names by brackets, elements of a list by their place from 0:
+// Attributes inside attributes are reached by further dots, attributes with unusual
+// names by brackets, elements of a list by their index from 0:
 // event.data.address.city, event.data["gift wrap"], event.data.codes[0].
 // A field of customer, transaction or a line that is empty is absent.
 //
 // # Operators
 //
-//   - and, or, not (also &&, ||, !). not binds to what stands next to it: write
+//   - and, or, not (also &&, ||, !). not binds to the next operand only: write
 //     not (a == b).
 //   - == and != of two numbers, texts, instants, durations or truths; < <= > >= of
 //     all but truths, texts by their bytes. 10 < transaction.total <= 20 works.
-//   - in: of a list that is written out, such as ["a", "b"], of a list of the facts,
-//     of a range of numbers a..b that includes both ends and what is between them,
+//   - in: a literal list, such as ["a", "b"], a list of the facts,
+//     a range of numbers a..b that includes both ends,
 //     or a name in an object: "gift" in event.data. not in is its opposite.
-//   - Blanks around an id or a code that is written out beside one of the facts are
-//     no part of it, in these and in brackets: item.product_id == " SKU-1" finds SKU-1.
-//   - contains, startsWith, endsWith for texts, as they are written: lower(x) makes
-//     capitals alike. matches "^AB[0-9]+$" is a regular expression (RE2), written
-//     out, of at most 200 bytes.
+//   - Blanks around a literal id or code that is compared with a fact are ignored, in
+//     these operators and in brackets: item.product_id == " SKU-1" finds SKU-1.
+//   - contains, startsWith, endsWith for texts; case counts, and lower(x) ignores it.
+//     matches "^AB[0-9]+$" is a literal regular expression (RE2) of at most 200 bytes.
 //   - + - * / % for numbers. A result that has a fraction is rounded to six digits,
 //     so 0.7 + 0.1 is 0.8. Instants differ by a duration, and a duration can be added
 //     to or taken from an instant.
-//   - x ?? y is y where x is absent; a ? b : c chooses. Put x ?? y in parentheses.
+//   - x ?? y is y if x is absent; a ? b : c is b or c. Put x ?? y in parentheses.
 //
 // # Functions
 //
@@ -88,27 +87,27 @@
 // # What is absent
 //
 // A fact can be absent: an attribute that was not sent, a field that is not set,
-// the transaction of an event that is no purchase. Then:
+// the transaction of an event without a purchase. Then:
 //
 //   - x == nil is true and x != nil false. x == "" is true too: it asks whether x is
 //     absent or empty.
 //   - Every other comparison with it, every calculation and every function of it is
-//     absent as well: neither true nor false. So are not of it, and an and or an or
-//     that the other side does not decide.
-//   - A condition that comes out absent does not hold. So transaction.channel != "web"
+//     absent as well: neither true nor false. The same goes for not, and for an and or
+//     an or that the other side does not decide.
+//   - A condition whose result is absent does not hold. So transaction.channel != "web"
 //     does not hold without a transaction, and neither does
-//     not (transaction.channel == "web"). To count the absent as different say
+//     not (transaction.channel == "web"). To count absent as different, write
 //     (transaction.channel ?? "none") != "web".
-//   - Elements for which a test comes out absent do not satisfy it; sum leaves absent
+//   - Elements for which a test is absent do not satisfy it; sum leaves absent
 //     elements out. all of an empty list is true, as is none.
 //
 // # What goes wrong
 //
-// Only the data of events, purchases and lines and cf_ attributes have a kind
-// that is not known beforehand. Where they turn out to be of another kind than a
-// comparison, calculation or function needs ("3" > 2), the condition does not hold
-// and an error says what was found. So it is for a division by zero, a number too
-// large, and a condition that takes too many steps ([ErrBudget]).
+// Only cf_ attributes and the data of events, purchases and lines have a kind that
+// is not known beforehand. If a value has another kind than a comparison, calculation
+// or function needs ("3" > 2), the condition does not hold and an error says what was
+// found. The same goes for a division by zero, a number that is too large, and a
+// condition that takes too many steps ([ErrBudget]).
 //
 // # Money
 //

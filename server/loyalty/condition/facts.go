@@ -5,30 +5,27 @@ import (
 	"time"
 )
 
-// Facts are what a condition sees. They are read, never changed, and may serve
-// any number of conditions at once as long as they are not changed.
+// Facts are what a condition reads. They may serve any number of conditions at once as long as they are not changed.
 type Facts struct {
 	Event       Event
 	Customer    Customer
 	Transaction *Transaction // the purchase the event belongs to; nil: none
-	Item        *Item        // the line that is asked about; nil: none
-	// Location is the programme's time zone, in which days, weekdays and hours
-	// are counted. Nil is UTC.
+	Item        *Item        // the line that the condition is about; nil: none
+	// Location is the programme's time zone, in which days, weekdays and hours are counted. Nil is UTC.
 	Location *time.Location
 }
 
-// Attributes are the fields of an object: a map[string]json.RawMessage, of which a
-// value is decoded only when a condition asks for it, a map[string]any as JSON
-// decodes them, or an Heir. Anything else has no fields.
+// Attributes are the fields of an object: a map[string]json.RawMessage, whose values are decoded only when a condition
+// reads them, a map[string]any as JSON decodes them, or an Heir. Anything else has no fields.
 type Attributes any
 
-// Heir are attributes with those that they inherit: thousands of lines look at the
-// attributes of one checkout, and none of them needs a copy.
+// Heir is attributes with inherited ones: thousands of lines share the attributes of one checkout without a copy for
+// each.
 type Heir struct {
 	Own, From map[string]json.RawMessage // Own wins
 }
 
-// With returns those of the attributes among which a name counts.
+// With returns the attributes in which a name is looked up.
 func (h Heir) With(name string) map[string]json.RawMessage {
 	if _, own := h.Own[name]; own {
 		return h.Own
@@ -39,12 +36,12 @@ func (h Heir) With(name string) map[string]json.RawMessage {
 // sent are attributes as JSON text.
 type sent = map[string]json.RawMessage
 
-// Event is the event that is judged.
+// Event is the event that the condition is about.
 type Event struct {
 	Action    string
 	Data      Attributes
 	Timestamp time.Time // when it took effect; the only clock of a condition
-	Points    int64     // what it did to the balance, in points
+	Points    int64     // its effect on the balance, in points
 }
 
 // Customer is the event's customer, with the fields of the Customers API. An
@@ -52,7 +49,7 @@ type Event struct {
 type Customer struct {
 	ID, Status                      string
 	Profile                         Texts  // the texts of the profile; nil: none
-	Referrer                        string // the caller's id of the customer who brought this one
+	Referrer                        string // the caller's id of the customer who referred this one
 	Labels                          []string
 	ExternalIDs                     map[string][]string
 	CreatedAt, UpdatedAt            time.Time
@@ -63,7 +60,7 @@ type Customer struct {
 	Custom                          Attributes        // cf_* by full name
 }
 
-// Texts has texts by name; empty: there is none.
+// Texts returns texts by name; empty if there is none.
 type Texts interface{ Text(name string) string }
 
 // text is a text of the customer's profile.
@@ -74,8 +71,8 @@ func (c *Customer) text(name string) string {
 	return c.Profile.Text(name)
 }
 
-// Transaction is a purchase. Money is in units of its currency and may be a
-// float here: a condition decides with it and never books it.
+// Transaction is a purchase. Money is in units of its currency and may be a float here: a condition decides with it and
+// never books it.
 type Transaction struct {
 	ID, Status                     string
 	Currency, Country              string

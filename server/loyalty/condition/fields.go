@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// field is one fact: its kind, and how it is read. A field of kind object or
-// list tells what it holds.
+// field is one fact: its kind, and the function that reads it. A field of kind object or list has the kind of its
+// elements.
 type field struct {
 	kind  kind
 	holds kind
 
 	several bool // it can hold several texts under one name
 
-	words []string // the only words a text can be; nil: any
+	words []string // the only words that a text can have; nil: any
 	read  func(*frame) value
 
 	id       bool // it is an id, or holds some: blanks around one are no part of it
-	personal bool // it names a person, or tells about one
+	personal bool // it identifies a person, or is about one
 }
 
 // dataField is the object of the attributes that callers sent.
@@ -54,7 +54,7 @@ func timestamp(f *frame) value { return instantOf(f.facts.Event.Timestamp) }
 // profileTexts are the fields of a customer that are texts of the profile.
 var profileTexts = []string{"handler", "email", "first_name", "last_name", "gender", "image_url", "birth_date", "language", "currency"}
 
-// sharedTexts are those of them that many customers have in common, which identify none of them.
+// sharedTexts are the profile texts that many customers have in common, so that they identify none.
 var sharedTexts = []string{"language", "currency"}
 
 // withProfile adds the texts of the profile to the fields of a customer: one list for
@@ -142,8 +142,7 @@ type lineField struct {
 	read func(*Item) value
 }
 
-// The same fields are read of item, the line at hand, and of every element of
-// transaction.items.
+// The same fields are read of item, the line at hand, and of every element of transaction.items.
 var lineFields = map[string]lineField{
 	productID:          {text, func(i *Item) value { return fieldText(i.ProductID) }},
 	"product_name":     {text, func(i *Item) value { return fieldText(i.ProductName) }},
@@ -155,8 +154,7 @@ var lineFields = map[string]lineField{
 	"data":             {object, func(i *Item) value { return value{kind: object, ref: i.Data} }},
 }
 
-// itemFields are the fields of item. There is none outside of what is judged line by line:
-// then they are absent.
+// itemFields are the fields of item. They are absent unless the condition is evaluated line by line.
 func itemFields() map[string]field {
 	all := make(map[string]field, len(lineFields))
 	for name, of := range lineFields {
@@ -172,8 +170,7 @@ func itemFields() map[string]field {
 
 const monthDay = "01-02"
 
-// birthDate reads the day of birth. It is text that callers send, so what cannot be read
-// counts as absent.
+// birthDate reads the day of birth. Callers send it as text, so unreadable text counts as absent.
 func birthDate(f *frame) (time.Time, bool) {
 	date := f.facts.Customer.text("birth_date")
 	if date == "" {
@@ -183,8 +180,8 @@ func birthDate(f *frame) (time.Time, bool) {
 	return born, err == nil
 }
 
-// birthday is the day of the event's year on which the customer has birthday:
-// who was born on a 29 February has it on the 28th in other years.
+// birthday is the day of the event's year on which the customer has birthday: 29 February is 28 February in other
+// years.
 func birthday(f *frame) value {
 	born, ok := birthDate(f)
 	if !ok {
@@ -213,14 +210,14 @@ func age(f *frame) value {
 		return nothing
 	}
 	years := f.local().Year() - born.Year()
-	// as texts, which of this form are in the order of the days
+	// compared as texts, whose order in this format is that of the days
 	if f.local().Format(monthDay) < birthday(f).s {
 		years--
 	}
 	return integer(int64(years))
 }
 
-// names lists what a record has, for the message of a misspelt one.
+// names lists the fields of a record, for the message about a misspelt one.
 func names[F any](of map[string]F) string {
 	all := make([]string, 0, len(of))
 	for name := range of {

@@ -7,14 +7,11 @@ import (
 	"time"
 )
 
-// ErrBudget says that a condition was given up because it took more than its
-// steps. It tells of a condition that is too heavy for the event's data.
+// ErrBudget is the failure of a condition that took more than its steps: it is too heavy for the event's data.
 var ErrBudget = errors.New("the condition takes too many steps")
 
-// budget is how much one run may do. A step is a comparison, a calculation, an
-// element of a list that is looked at, textStep bytes of text or decodeStep
-// bytes of JSON. As nothing is copied without steps, they bound memory as well
-// as time.
+// budget is how many steps one run may take. A step is a comparison, a calculation, an element of a list, textStep
+// bytes of text or decodeStep bytes of JSON. Nothing is copied without steps, so they bound memory as well as time.
 const (
 	budget     = 200_000
 	textStep   = 64
@@ -31,7 +28,7 @@ type frame struct {
 	when    time.Time
 }
 
-// frames are used again: a programme judges many conditions for each event.
+// frames are reused: a programme evaluates many conditions for each event.
 var frames = sync.Pool{New: func() any { return new(frame) }}
 
 // local is the event's time on the programme's clocks.

@@ -17,7 +17,7 @@ func (c *compiler) unary(n *ast.UnaryNode) (term, error) {
 		eval := of.eval
 		return term{node: n, kind: truth, eval: func(f *frame) value { return not(eval(f)) }}, err
 	}
-	// as nothing less the duration, so that one place knows the range
+	// computed as 0 minus the duration, so that the range is checked in one place
 	if of.kind == duration && n.Operator == "-" {
 		return c.calculate(n, "-", term{node: n, kind: duration, eval: func(*frame) value { return value{kind: duration} }}, of)
 	}
@@ -37,8 +37,7 @@ func (c *compiler) unary(n *ast.UnaryNode) (term, error) {
 	}}, nil
 }
 
-// not leaves what is neither true nor false as it is: of something absent the opposite is
-// unknown, too.
+// not leaves an unknown value unknown: the opposite of something absent is unknown, too.
 func not(v value) value {
 	if v.kind == truth {
 		v.n = 1 - v.n
@@ -46,8 +45,7 @@ func not(v value) value {
 	return v
 }
 
-// negative is exact as long as there is such a number: of the smallest integer there is
-// none.
+// negative is exact if the negative exists: the smallest integer has none.
 func negative(v value) value {
 	if v.exact && v.n != math.MinInt64 {
 		return integer(-v.n)
@@ -55,7 +53,8 @@ func negative(v value) value {
 	return decimal(-v.float())
 }
 
-// binary is an operator between two terms. One that is true or false goes through all values of the terms that can have several.
+// binary is an operator between two terms. If its result is true or false, it goes through all values of the terms that
+// can have several.
 func (c *compiler) binary(n *ast.BinaryNode) (term, error) {
 	open := len(c.open)
 	t, err := c.operation(n)
@@ -67,8 +66,8 @@ func (c *compiler) binary(n *ast.BinaryNode) (term, error) {
 	return t, nil
 }
 
-// operation is an operator between two terms. A range and a pattern are no terms of their
-// own, so they are looked for before the right side is compiled.
+// operation is an operator between two terms. A range and a pattern are not terms, so they are handled before the right
+// side is compiled.
 func (c *compiler) operation(n *ast.BinaryNode) (term, error) {
 	if n.Operator == ".." {
 		return term{}, c.fault(n, "a range stands to the right of in, as in event.hour in 9..17")
@@ -106,8 +105,7 @@ func (c *compiler) operation(n *ast.BinaryNode) (term, error) {
 	return term{}, c.fault(n, "%s is not part of the language", n.Operator)
 }
 
-// logic is and, or. What is neither true nor false stays so unless the other
-// side decides alone.
+// logic is and, or. An unknown side makes the result unknown unless the other side decides alone.
 func (c *compiler) logic(n *ast.BinaryNode, left, right term) (term, error) {
 	left, err := c.want(left, truth)
 	if err != nil {
@@ -127,8 +125,7 @@ func (c *compiler) logic(n *ast.BinaryNode, left, right term) (term, error) {
 			return a
 		}
 		b := r(f)
-		// absent and false is false, absent and true is unknown; for or the other way
-		// round
+		// absent and false is false, absent and true is unknown; the reverse for or
 		if a.kind == absent && (b.kind != truth || b.n != decides) {
 			return nothing
 		}
@@ -136,7 +133,7 @@ func (c *compiler) logic(n *ast.BinaryNode, left, right term) (term, error) {
 	}}, nil
 }
 
-// otherwise is x ?? y: y where x is absent.
+// otherwise is x ?? y: y if x is absent.
 func (c *compiler) otherwise(n *ast.BinaryNode, left, right term) (term, error) {
 	t, err := c.either(n, left, right)
 	l, r := left.eval, right.eval
@@ -149,7 +146,7 @@ func (c *compiler) otherwise(n *ast.BinaryNode, left, right term) (term, error) 
 	return t, err
 }
 
-// conditional is a ? b : c; c also where a is neither true nor false.
+// conditional is a ? b : c; c also if a is unknown.
 func (c *compiler) conditional(n *ast.ConditionalNode) (term, error) {
 	cond, err := c.term(n.Cond)
 	if err != nil {
@@ -176,7 +173,7 @@ func (c *compiler) conditional(n *ast.ConditionalNode) (term, error) {
 	return t, err
 }
 
-// either is a term that is one of two, of one kind as far as it is known.
+// either is a term that is one of two, of their kind if both have the same known kind.
 func (c *compiler) either(n ast.Node, a, b term) (term, error) {
 	t := term{node: n, kind: a.kind, id: a.id || b.id}
 	switch {
@@ -184,7 +181,7 @@ func (c *compiler) either(n ast.Node, a, b term) (term, error) {
 		t.kind, t.holds = b.kind, b.holds
 	case a.kind == unknown || b.kind == unknown:
 		t.kind = unknown
-	// refused when it is written: at run time no one would see that one branch never fits
+	// refused when it is written: at run time it would not be noticed that one branch never fits
 	case a.kind != b.kind && b.kind != absent:
 		return t, c.fault(n, "%s is %s and %s is %s: they cannot stand for each other",
 			describe(a.node), a.kind, describe(b.node), b.kind)

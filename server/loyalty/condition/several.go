@@ -1,23 +1,23 @@
 package condition
 
-// A customer may have several ids under one name of another system. What asks for customer.external_ids.card reads one of them, and
-// a comparison is made with each: it holds where it holds of one of them, and != where it holds of all, as the
-// opposite of ==.
+// A customer may have several ids under one name of another system. A term with customer.external_ids.card reads one of
+// them, and the comparison is repeated for each: == holds if it holds for one of them, and != if it holds for all, as
+// the opposite of ==.
 
-// choice is which of several ids a term reads at the moment.
+// choice is the one of several ids that a term reads at present.
 type choice struct {
-	at int // its place
+	at int // its index
 	of int // how many there are, once the term was read
 }
 
-// choose makes a place for the choice of a term, which the comparison around it goes through.
+// choose adds a slot for the choice of a term; the surrounding comparison goes through its ids.
 func (c *compiler) choose() (slot int) {
 	slot, c.choices = c.choices, c.choices+1
 	c.open = append(c.open, slot)
 	return slot
 }
 
-// chosen is the id that is chosen in a slot.
+// chosen is the present id of a slot.
 func (f *frame) chosen(slot int, ids []string) value {
 	now := &f.choices[slot]
 	if now.of = len(ids); now.at >= now.of {
@@ -26,8 +26,8 @@ func (f *frame) chosen(slot int, ids []string) value {
 	return textOf(ids[now.at])
 }
 
-// through makes a comparison with every id of the terms in it that have a choice. What the comparison cannot tell of one of
-// them is absent, unless another one decides.
+// through repeats a comparison for every id of the terms in it that have a choice. The result is absent if it is for
+// one of them and no other one decides.
 func (c *compiler) through(t term, slots []int, all bool) term {
 	decides := int64(1)
 	if all {

@@ -9,8 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// kind is what a value is. When compiling, unknown stands for what only the
-// facts can tell.
+// kind is the kind of a value. In compilation, unknown is a kind that only the facts determine.
 type kind uint8
 
 const (
@@ -34,13 +33,11 @@ var kindNames = [...]string{
 
 func (k kind) String() string { return kindNames[k] }
 
-// value is one value at run time. The zero value is of unknown kind: something
-// in the data that no condition can use.
+// value is one value at run time. The zero value has unknown kind: something in the data that no condition can use.
 type value struct {
 	kind kind
-	// Whole numbers are kept as such: ids and amounts of points are longer than the digits
-	// of a float.
-	exact bool    // number: n counts, otherwise f
+	// Whole numbers are kept exactly: ids and amounts of points have more digits than a float.
+	exact bool    // number: the value is n, otherwise f
 	n     int64   // number, truth (0 or 1), instant and duration in microseconds
 	f     float64 // number
 	s     string
@@ -64,10 +61,10 @@ func truthOf(b bool) value {
 // integer is an exact number.
 func integer(n int64) value { return value{kind: number, exact: true, n: n} }
 
-// largest is where a float no longer counts in ones.
+// largest is where a float no longer has all whole numbers.
 const largest = 1 << 53
 
-// decimal makes a number of a float; one without a fraction becomes exact.
+// decimal makes a number of a float; a float without a fraction becomes exact.
 func decimal(f float64) value {
 	if f == math.Trunc(f) && math.Abs(f) < largest {
 		return integer(int64(f))
@@ -75,7 +72,7 @@ func decimal(f float64) value {
 	return value{kind: number, f: f}
 }
 
-// float is the number as one that may be rounded.
+// float is the number as a float, possibly rounded.
 func (v value) float() float64 {
 	if v.exact {
 		return float64(v.n)
@@ -85,7 +82,7 @@ func (v value) float() float64 {
 
 func textOf(s string) value { return value{kind: text, s: s} }
 
-// fieldText is a field in which empty means not set.
+// fieldText is a field whose empty text means not set.
 func fieldText(s string) value {
 	if s == "" {
 		return nothing
@@ -93,8 +90,7 @@ func fieldText(s string) value {
 	return textOf(s)
 }
 
-// instantOf is an instant in microseconds, absent where the time is zero: there is no such
-// date in the data.
+// instantOf is an instant in microseconds, absent if the time is zero: there is no such date in the data.
 func instantOf(t time.Time) value {
 	if t.IsZero() {
 		return nothing
@@ -102,7 +98,7 @@ func instantOf(t time.Time) value {
 	return value{kind: instant, n: t.UnixMicro()}
 }
 
-// sequence is a list as the facts hold it.
+// sequence is a list of the facts.
 type sequence interface {
 	size() int
 	at(i int) value
@@ -155,11 +151,10 @@ func dynamic(from any) value {
 	return value{}
 }
 
-// decode reads an attribute that came as JSON text. Most are a plain text or a
-// number, which need no decoder.
+// decode reads an attribute in JSON text. Most are a plain text or a number, which need no decoder.
 func decode(raw json.RawMessage) value {
 	switch n := len(raw); {
-	// without escapes and valid, what is between the quotes is the text
+	// without escapes and valid, the text is between the quotes
 	case n > 1 && raw[0] == '"' && raw[n-1] == '"' && !bytes.Contains(raw, []byte(`\`)) && json.Valid(raw) && utf8.Valid(raw):
 		return textOf(string(raw[1 : n-1]))
 	case n > 0 && (raw[0] == '-' || digit(raw[0])) && digit(raw[n-1]) && json.Valid(raw):
@@ -180,7 +175,7 @@ func decodeAny(raw json.RawMessage) value {
 	return dynamic(v)
 }
 
-// parseNumber reads a decimal number; anything else is of unknown kind.
+// parseNumber reads a decimal number; anything else has unknown kind.
 func parseNumber(s string) value {
 	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
 		return integer(n)
@@ -192,9 +187,8 @@ func parseNumber(s string) value {
 	return decimal(f)
 }
 
-// attribute is a field of an object. Reading JSON text has its price in steps.
-// One that an object lacks is absent, also where the object itself is what a caller made
-// up.
+// attribute is a field of an object. Decoding JSON text costs steps. A missing field is absent, even if the caller made
+// up the object itself.
 func (f *frame) attribute(of any, name string) value {
 	switch m := of.(type) {
 	case Heir:
