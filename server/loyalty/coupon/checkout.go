@@ -28,12 +28,11 @@ func useOf(t *loyalty.Transaction, c *loyalty.Coupon, n money.Amount) couponUsed
 	return used
 }
 
-// RedeemCoupons uses the coupons that a checkout names, each by a derived coupon_redeem; one that
-// is named twice is used once. Gift cards pay in the order in which they are named, each as much as
-// it has and the total still needs; a card that is not needed is not touched. The purchase's store
-// and lines must be known. A coupon that cannot be used refuses the purchase, or is left out with a
-// warning: besides the failures of Redeem with ErrSuspended, ErrCouponStore,
-// ErrCouponProduct or ErrCouponCurrency, all of which name the code's place.
+// RedeemCoupons uses the coupons that a checkout names, each by a derived coupon_redeem; a code that is named twice is
+// used once. Gift cards pay in the order in which they are named, each as much as it has and the total still needs; a
+// card that is not needed is not touched. The purchase's store and lines must be known. A coupon that cannot be used
+// refuses the purchase, or is left out with a warning. The errors are those of Redeem, and ErrSuspended,
+// ErrCouponStore, ErrCouponProduct and ErrCouponCurrency; all of them name the code's place.
 func RedeemCoupons(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, single *string, list []string) error {
 	used, left := map[string]bool{}, money.Amount(t.Total)
 	use := func(code, field string) error {
@@ -57,8 +56,8 @@ func RedeemCoupons(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, sing
 	return nil
 }
 
-// WriteAsMade writes the codes that a checkout names into the submitted event as their coupons have them, where they were typed in
-// other letters: conditions, webhooks and lists of events know one form of a code.
+// WriteAsMade replaces the codes that a checkout names by those of their coupons in the submitted event, if they were
+// typed in other letters: conditions, webhooks and lists of events see one form of a code.
 func WriteAsMade(r *engine.Run, single *string, list []string) error {
 	if single != nil {
 		made, known, err := named(r, *single)
@@ -86,7 +85,7 @@ func WriteAsMade(r *engine.Run, single *string, list []string) error {
 	return r.FillIn("coupons", all)
 }
 
-// named returns the one form of a code that a checkout names: as its coupon was made, if it is known.
+// named returns the one form of a code that a checkout names: that of its coupon, if the coupon is known.
 func named(r *engine.Run, code string) (name string, known bool, err error) {
 	c, err := r.Coupons().Find(code)
 	switch {
@@ -115,7 +114,7 @@ func kept(r *engine.Run, code string) (bool, error) {
 	c, err := r.Coupons().Find(code)
 	if err != nil {
 		if errors.Is(err, loyalty.ErrCouponNotFound) {
-			err = nil // what redeems it will say so
+			err = nil // redeeming it later will report the error
 		}
 		return false, err
 	}
@@ -127,8 +126,8 @@ func kept(r *engine.Run, code string) (bool, error) {
 	return true, nil
 }
 
-// redeemFor uses one coupon; left is the unpaid part of the total. A gift card that has nothing
-// left to pay is noted with a pending purchase, because an update may need it.
+// redeemFor uses one coupon; left is the unpaid part of the total. A gift card that has nothing left to pay is recorded
+// with a pending purchase, because an update may need it.
 func redeemFor(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, code string, left *money.Amount) error {
 	if kept, err := kept(r, code); kept || err != nil {
 		return err
@@ -165,10 +164,10 @@ func redeemIn(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, c *loyalt
 	return Use(r, used, c, Redemption{Code: c.Code, Amount: &n})
 }
 
-// redeemed records a coupon with the purchase, in the place of a gift card that was waiting to pay.
+// redeemed records a coupon with the purchase, in place of a gift card that was waiting to pay.
 func redeemed(t *loyalty.Transaction, u loyalty.RedeemedCoupon) {
 	all := slices.Clone(t.Detail.Coupons)
-	// without an event: it was noted and has paid nothing yet
+	// without an event: it was recorded and has paid nothing yet
 	if i := slices.Index(all, loyalty.RedeemedCoupon{Code: u.Code}); i >= 0 {
 		all[i] = u
 	} else {
@@ -195,9 +194,8 @@ func fits(r *engine.Run, c *loyalty.Coupon, t *loyalty.Transaction) error {
 	return paysIn(r, c, t)
 }
 
-// paysIn refuses a gift card of another currency than the purchase's: what is on it is money, and is
-// never changed into another. Coupons of other types are taken off by the till, which knows what
-// they are worth.
+// paysIn refuses a gift card of another currency than the purchase's: its balance is money, and is never converted.
+// Coupons of other types are applied by the till, which knows their value.
 func paysIn(r *engine.Run, c *loyalty.Coupon, t *loyalty.Transaction) error {
 	p := r.Programme
 	if c.Type != loyalty.CouponGiftCard || p.SameCurrency(c.Currency, t.Currency()) {
@@ -246,8 +244,8 @@ func boughtWith(r *engine.Run, t *loyalty.Transaction) ([]*loyalty.Coupon, error
 	return coupons, nil
 }
 
-// waitingCodes adds the codes of purchases that wait: those that come due together are decided one
-// after the other, and each that asked by itself would have all of them decided again.
+// waitingCodes adds the codes of pending purchases: those that come due together are decided one after the other, and
+// loading the codes of each separately would have all of them decided again.
 func waitingCodes(r *engine.Run, all []string) []string {
 	all = slices.Clone(all)
 	for _, t := range r.Purchases() {
@@ -259,8 +257,8 @@ func waitingCodes(r *engine.Run, all []string) []string {
 	return slices.Compact(all)
 }
 
-// unredeemCoupons gives back the coupons of a rejected purchase, each by a derived coupon_unredeem.
-// Those that were taken back or invalidated meanwhile stay as they are.
+// unredeemCoupons gives back the coupons of a rejected purchase, each by a derived coupon_unredeem. Coupons that were
+// taken back or invalidated meanwhile stay as they are.
 func unredeemCoupons(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error {
 	coupons, err := boughtWith(r, t)
 	if err != nil {

@@ -11,17 +11,16 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
-// CouponSource is where a coupon that the platform gives comes from.
+// CouponSource is the source of a coupon that the platform gives.
 type CouponSource struct {
 	Pool     string          // the pool whose next code is given
-	Template *CouponTemplate // without a pool: what it is like, under a random code
+	Template *CouponTemplate // without a pool: its properties, under a random code
 	Reward   string          // the reward that gives it; empty: none
 }
 
-// Issue gives this customer a coupon in the name of an event of theirs: the next free code of a
-// pool, a new one by the pool's pattern, or a random one. It is claimed, and expires valid_days
-// later by the programme's clock. It fails with ErrPoolEmpty (120212), and with ErrActionOff while
-// the module coupons is off.
+// Issue gives this customer a coupon on one of their events: the next free code of a pool, a new one by the pool's
+// pattern, or a random one. It is claimed, and expires valid_days later by the programme's clock. It fails with
+// ErrPoolEmpty (120212), and with ErrActionOff while the module coupons is off.
 func Issue(r *engine.Run, e *loyalty.Event, from CouponSource) (*loyalty.Coupon, error) {
 	if err := CouponsOn(r, e.Action); err != nil {
 		return nil, err
@@ -41,7 +40,7 @@ func Issue(r *engine.Run, e *loyalty.Event, from CouponSource) (*loyalty.Coupon,
 	return c, nil
 }
 
-// CouponsOn refuses what gives or uses coupons while their module is off.
+// CouponsOn refuses actions that give or use coupons while their module is off.
 func CouponsOn(r *engine.Run, action string) error {
 	if r.Programme.On[programme.ModuleCoupons] {
 		return nil
@@ -49,8 +48,8 @@ func CouponsOn(r *engine.Run, action string) error {
 	return loyalty.ErrActionOff.With("module", programme.ModuleCoupons).With("action", action)
 }
 
-// MayIssue returns why an action could give no coupon of a source now, as far as can be known
-// before a code is drawn; nil if it could.
+// MayIssue returns the error with which an action could give no coupon of a source now, as far as it is known before a
+// code is drawn; nil if it could.
 func MayIssue(r *engine.Run, action string, from CouponSource) error {
 	err := CouponsOn(r, action)
 	if err == nil && from.Pool != "" {
@@ -80,11 +79,11 @@ func nextCoupon(r *engine.Run, from CouponSource) (*loyalty.Coupon, *CouponTempl
 	return c, pool.Coupon, nil
 }
 
-// poolCode returns the next code of a pool that no customer holds; nil if it has to be drawn from
-// the pool's pattern. It fails with ErrPoolEmpty (120212).
+// poolCode returns the next code of a pool that no customer holds; nil if it must be drawn from the pool's pattern. It
+// fails with ErrPoolEmpty (120212).
 func poolCode(r *engine.Run, id string) (*loyalty.Coupon, *Pool, error) {
 	pool := Pools.Of(r.Programme)[id]
-	if pool == nil { // archived since
+	if pool == nil { // it was archived meanwhile
 		return nil, nil, loyalty.ErrPoolEmpty.With("pool", id)
 	}
 	c, err := r.Coupons().Next(pool.ID)
@@ -107,8 +106,8 @@ func Shape(c *loyalty.Coupon, t *CouponTemplate, currency string) {
 	}
 }
 
-// AsPoolSays makes a code that was never held into what its pool says now, which is what it is
-// when it is given or redeemed. Others stay as they are, as do those of an archived pool.
+// AsPoolSays gives a code that was never held the present properties of its pool, which apply when it is given or
+// redeemed. Other codes stay as they are, as do those of an archived pool.
 func AsPoolSays(p *programme.Programme, c *loyalty.Coupon) {
 	if pool := Pools.Of(p)[c.Pool]; pool != nil && c.State == loyalty.CouponCreated {
 		Shape(c, pool.Coupon, p.Settings.Currency)
@@ -141,10 +140,9 @@ func (t *CouponTemplate) Check(field string) error {
 	return nil
 }
 
-// Give gives this customer a coupon under a code that the caller chose, in the name of an event of
-// theirs. c has its properties; its name is the caller's own text, which is forgotten when this
-// customer leaves. A code that was taken from its holder can be given again; any other code that
-// was ever used is refused with ErrCouponExists.
+// Give gives this customer a coupon under a code that the caller chose, on one of the customer's events. c has its
+// properties; its name is the caller's own text, which is forgotten when this customer leaves. A code that was taken
+// from its holder can be given again; any other code that was ever used is refused with ErrCouponExists.
 func Give(r *engine.Run, e *loyalty.Event, code string, c loyalty.Coupon) error {
 	known, err := r.Coupons().Find(code)
 	if errors.Is(err, loyalty.ErrCouponNotFound) || (err == nil && known.State != loyalty.CouponUnassigned) {

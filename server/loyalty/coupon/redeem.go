@@ -18,16 +18,16 @@ type Redemption struct {
 	Cost   money.Amount // what it costs the business
 }
 
-// Redeem uses a coupon in the name of an event of this customer, at the run's effective time. The
-// coupon must be theirs, or held by no customer; then it becomes theirs. It fails with
-// ErrCouponNotFound (1601), with ErrCouponBalance (1606) for more than a gift card has, and with
-// ErrCouponCurrency for a gift card of another currency than the purchase that the event names.
+// Redeem uses a coupon on an event of this customer, at the run's effective time. The coupon must be theirs, or held by
+// no customer; then it becomes theirs. It fails with ErrCouponNotFound (1601), with ErrCouponBalance (1606) for more
+// than a gift card has, and with ErrCouponCurrency for a gift card of another currency than the purchase that the event
+// names.
 func Redeem(r *engine.Run, e *loyalty.Event, d Redemption) (*loyalty.Coupon, error) {
 	c, err := Redeemable(r, d.Code)
 	if err != nil {
 		return nil, err
 	}
-	// a purchase that is not the customer's, or not known, says nothing about its currency
+	// an unknown purchase, or another customer's, says nothing about its currency
 	if t := r.Bought(e.Transaction); t != nil {
 		if err := paysIn(r, c, t); err != nil {
 			return nil, loyalty.AtField(err, "data.code")
@@ -58,7 +58,7 @@ func Redeemable(r *engine.Run, code string) (*loyalty.Coupon, error) {
 // redeemable; a coupon of no customer becomes this customer's, who alone can take the use back. It
 // fails with ErrCouponBalance (1606).
 func Use(r *engine.Run, e *loyalty.Event, c *loyalty.Coupon, d Redemption) error {
-	// Before is kept with each use, so that an unredeem restores the state instead of guessing it.
+	// each use keeps the state before it, so that an unredeem restores it instead of guessing
 	use := loyalty.CouponUse{Event: e.ID, At: r.At, Transaction: e.Transaction, Before: c.State, Cost: d.Cost}
 	trigger := "redeem"
 	if c.Type == loyalty.CouponGiftCard {
@@ -147,8 +147,8 @@ func Invalidate(r *engine.Run, e *loyalty.Event, code string) error {
 	return asMade(r, code, c)
 }
 
-// asMade writes a code into the submitted event as its coupon has it, where it was typed in other letters: conditions, webhooks and
-// lists of events know one form of it.
+// asMade replaces a code in the submitted event by that of its coupon, if it was typed in other letters: conditions,
+// webhooks and lists of events see one form of a code.
 func asMade(r *engine.Run, typed string, c *loyalty.Coupon) error {
 	if typed == c.Code {
 		return nil
@@ -165,7 +165,7 @@ func locateCoupon(err error) error {
 	return err
 }
 
-// Trace tells a preview what happened to a coupon, and which state it was in.
+// Trace explains in a preview what happened to a coupon, and in which state it was.
 func Trace(r *engine.Run, verdict, reason string, c *loyalty.Coupon) {
 	if r.Tracing() {
 		r.TraceInput(loyalty.Verdict{Rule: "coupon", Verdict: verdict, Reason: reason, Input: map[string]any{"code": c.Code, "state": string(c.StateAt(r.At))}})

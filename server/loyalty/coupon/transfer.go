@@ -13,8 +13,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 )
 
-// Addressee names the customer whom something is passed on to. Target takes precedence over the
-// e-mail address.
+// Addressee names the customer who receives something. Target takes precedence over the e-mail address.
 type Addressee struct {
 	Target string // a customer's identifier
 	Email  string
@@ -28,9 +27,9 @@ type Received struct {
 	Reward   string `json:"reward,omitempty"`
 }
 
-// ReceiverOf returns the customer whom the submitted event passes something on to: another
-// customer, by identifier or e-mail address, in any state. An address that no customer has begins
-// an inactive customer if invite is set. It fails with ErrCustomerNotFound, and with ErrToOneself.
+// ReceiverOf returns the receiver of the submitted event: another customer, by identifier or e-mail address, in any
+// state. An address that no customer has creates an inactive customer if invite is set. It fails with
+// ErrCustomerNotFound, and with ErrToOneself.
 func ReceiverOf(r *engine.Run, to Addressee, invite bool) (*engine.Run, error) {
 	needs, field := loyalty.CustomerNeeds{Ref: loyalty.Name{Kind: loyalty.NameCustomer, Value: to.Target}}, "data.target"
 	if to.Target == "" {
@@ -64,8 +63,8 @@ func inviteByMail(r *engine.Run, email string) (*engine.Run, error) {
 	return other, other.Customer.Move("subscribe")
 }
 
-// Receive writes the event by which the receiver gets something. The e-mail address that named them
-// is kept there, under their key, and nowhere else.
+// Receive writes the event by which the receiver gets something. The e-mail address that named them is kept there,
+// under their key, and nowhere else.
 func Receive(r *engine.Run, from *engine.Run, action string, data Received, email string) (*loyalty.Event, error) {
 	data.Original = from.Customer.ID.String()
 	var personal map[string]json.RawMessage
@@ -82,8 +81,8 @@ func Receive(r *engine.Run, from *engine.Run, action string, data Received, emai
 	return e, passedOn(from, r.Customer.ID)
 }
 
-// passedOn replaces target and email in the submitted event by the receiver's internal id: the
-// sender's journal must not preserve a person whom the receiver's opt-out forgets.
+// passedOn replaces target and email in the submitted event by the receiver's internal id: the sender's journal must
+// not preserve a person that the receiver's opt-out forgets.
 func passedOn(r *engine.Run, to loyalty.ID) error {
 	own, _ := r.Parts()
 	plain, personal := maps.Clone(own.Plain), maps.Clone(own.Personal)
@@ -95,10 +94,9 @@ func passedOn(r *engine.Run, to loyalty.ID) error {
 	return err
 }
 
-// Transfer passes on a coupon of this customer, in the name of the submitted event: the one with
-// the code, or else the newest of a reward that they hold and can pass on. It fails with
-// ErrCouponNotFound (1601), with ErrForbiddenState for one that is used up or expired, and as
-// ReceiverOf does.
+// Transfer passes on a coupon of this customer, on the submitted event: the one with the code, or else the newest of a
+// reward that they hold and can pass on. It fails with ErrCouponNotFound (1601), with ErrForbiddenState for one that is
+// used up or expired, and as ReceiverOf does.
 func Transfer(r *engine.Run, code, reward string, to Addressee) error {
 	c, err := toPass(r, code, reward)
 	if err != nil {
