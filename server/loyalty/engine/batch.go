@@ -24,16 +24,16 @@ type batch struct {
 	answers  map[loyalty.AnswerKey]loyalty.Answer
 	coupons  map[loyalty.ID]*loyalty.Coupon // as the events so far left them
 	changed  map[loyalty.ID]bool            // the coupons to write
-	stale    map[string]bool                // e-mails whose match may be another by now
-	merged   map[loyalty.ID]bool            // customers of a merge in this batch: they must be loaded again
+	stale    map[string]bool                // e-mails whose match the batch may have changed
+	merged   map[loyalty.ID]bool            // customers of a merge in this batch, which must be loaded again
 	free     map[string][]loyalty.Coupon
 	tallies  map[string]int64
 	gifts    map[giftKey]*loyalty.CampaignFigures
 	writes   loyalty.Writes
 }
 
-// newBatch begins with the loaded rows. What events change is copied, because the guards of the
-// write compare with the rows as they were loaded; what events only add to is used directly.
+// newBatch begins with the loaded rows. Rows that events change are copied, because the guards of the write compare
+// with the loaded ones; lists that events only add to are used directly.
 func newBatch(rules *rulebook, l *loyalty.Loaded, n loyalty.Needs) *batch {
 	b := &batch{
 		rules: rules, now: n.Now, loaded: l,
@@ -82,8 +82,8 @@ func (b *batch) openRun(p *programme.Programme, original *account, w *work) *Run
 	a := original.copy()
 	r := &Run{Programme: p, Customer: &a.customer, Now: b.now, At: b.now, batch: b, account: a, work: w}
 	r.Book = points.NewBook(a.customer.Figures, a.customer.LastActivityAt, p.Location, a.lots)
-	// What can fall due is loaded only if something was due at the time of loading: if an event of
-	// this batch made something due, purchases that wait for a later date may be missing.
+	// Rows that can fall due are loaded only if something was due at the time of loading: if an event of this batch
+	// made something due, purchases that wait for a later date may be missing.
 	r.full = a.loaded == nil || (a.scope >= loyalty.OpenLots && !a.loaded.Customer.DueAt.IsZero() && !a.loaded.Customer.DueAt.After(b.now))
 	w.runs = append(w.runs, r)
 	return r

@@ -8,15 +8,15 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// Coupons gives access to all coupons, as the submission left them, not only to this customer's:
-// any customer may send any code.
+// Coupons gives access to all coupons, as the submission left them, not only to this customer's: any customer may send
+// any code.
 type Coupons struct{ run *Run }
 
 // Coupons returns the programme's coupons.
 func (r *Run) Coupons() Coupons { return Coupons{r} }
 
-// Find returns a coupon by its code, whatever the case of the letters, whoever holds it. Changes through the pointer are recorded by
-// Changed. It fails with ErrCouponNotFound.
+// Find returns a coupon by its code, in any case of the letters and of any holder. Changes through the pointer are
+// recorded by Changed. It fails with ErrCouponNotFound.
 func (in Coupons) Find(code string) (*loyalty.Coupon, error) {
 	for _, c := range in.run.work.coupons { // few
 		if c.Code == code {
@@ -67,8 +67,8 @@ func (in Coupons) Take(code string) *loyalty.Coupon {
 	return c
 }
 
-// couponID makes an id behind those of the coupons that were made for this customer in the batch: of
-// coupons that they got in one millisecond, the id tells which is the newest.
+// couponID makes an id after those of the coupons that were made for this customer in the batch: among coupons of one
+// millisecond, the id tells which is the newest.
 func (r *Run) couponID() loyalty.ID {
 	r.account.coupon = loyalty.NewID(r.Now, r.account.coupon)
 	return r.account.coupon
@@ -82,7 +82,7 @@ func (in Coupons) Next(pool string) (*loyalty.Coupon, error) {
 		return nil, &NeedMoreError{needs: loyalty.CustomerNeeds{Pools: map[string]int{pool: 1}}}
 	}
 	loaded := in.run.batch.free[pool]
-	all := len(loaded) < asked // there are no more behind them
+	all := len(loaded) < asked // there are no more free codes
 	free := in.free(pool)
 	switch {
 	case len(free) > 0 && (all || (len(loaded) > 0 && loyalty.CompareID(free[0].ID, loaded[len(loaded)-1].ID) <= 0)):

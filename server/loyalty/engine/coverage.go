@@ -6,8 +6,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// asked is what a batch asked the store for besides its customers' own rows: a row that was asked
-// for and not found does not exist.
+// asked is what a batch asked the store for besides its customers' own rows: a row that was asked for and not found
+// does not exist.
 type asked struct {
 	people  map[person]bool
 	names   map[loyalty.Name]bool
@@ -43,8 +43,8 @@ type coverage struct {
 	opened           map[loyalty.ID]bool // lots
 }
 
-// shared notes the needs that belong to no customer. A purchase and a coupon count as names too,
-// because opening one requires knowing whether its name is taken.
+// shared adds the needs that belong to no customer. A purchase and a coupon count as names too, because opening one
+// requires knowing whether its name is taken.
 func (a *asked) shared(n *loyalty.CustomerNeeds) {
 	for _, name := range n.Names {
 		a.names[name] = true
@@ -85,9 +85,8 @@ func include[K comparable](set map[K]bool, names []K) map[K]bool {
 	return set
 }
 
-// missing returns the shared needs if some of them were not asked for; nil if all were. It returns
-// all of them and not only the missing ones, because the load is made anew and loads just what its
-// needs name.
+// missing returns the shared needs if some of them were not asked for; nil if all were. It returns all of them instead
+// of only the missing ones, because the batch is loaded anew with exactly what its needs name.
 func (a *asked) missing(n *loyalty.CustomerNeeds) *loyalty.CustomerNeeds {
 	if a.has(n) {
 		return nil
@@ -121,8 +120,8 @@ func (a *asked) has(n *loyalty.CustomerNeeds) bool {
 	return true
 }
 
-// covers reports whether a stored account was loaded as far as needed. It compares what was asked
-// for, not what was found: a purchase that does not exist was covered by looking for it.
+// covers reports whether a stored account was loaded as far as needed. It compares what was asked for instead of what
+// was found: a purchase that does not exist is covered by looking for it.
 func (a *account) covers(n *loyalty.CustomerNeeds) bool {
 	c := &a.covered
 	switch {

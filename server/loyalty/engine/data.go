@@ -7,8 +7,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// Parts returns the submitted attributes as they are stored, those of line items apart; items is
-// nil if none were sent.
+// Parts returns the submitted attributes as they are stored, those of line items separately; items is nil if none were
+// sent.
 func (r *Run) Parts() (own Parts, items []Parts) { return r.stored.own, r.stored.lists["items"] }
 
 // Attributes returns the attributes that the contract declares for an action, by name.
@@ -20,8 +20,7 @@ func (r *Run) Attributes(action string) map[string]loyalty.Attribute {
 	return shape.Attributes
 }
 
-// Undeclared returns the attributes that the contract does not declare, those that the programme
-// declares among them.
+// Undeclared returns the attributes that the contract does not declare, including those that the programme declares.
 func (r *Run) Undeclared() map[string]json.RawMessage {
 	declared := r.Attributes(r.Event.Action)
 	own := maps.Clone(r.Data)
@@ -39,14 +38,14 @@ func (r *Run) Record(data any) {
 	r.Event.Data = loyalty.JSON(data)
 	var sent map[string]json.RawMessage
 	if json.Unmarshal(r.Event.Data, &sent) == nil {
-		r.Data = sent // a new map: the one that was sent is shared by every attempt
+		r.Data = sent // a new map, because every attempt shares the submitted one
 	}
 }
 
 // FillIn adds an attribute that the caller left out, or wrote in another form, to the submitted event, so
 // that the journal and the rules know what the event was about.
 func (r *Run) FillIn(attribute string, value any) error {
-	filled := *r.stored // it is shared by every attempt, as the data are
+	filled := *r.stored // every attempt shares it, as it shares the data
 	filled.own.Plain = maps.Clone(filled.own.Plain)
 	if filled.own.Plain == nil {
 		filled.own.Plain = map[string]json.RawMessage{}

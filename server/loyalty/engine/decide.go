@@ -11,8 +11,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
-// runAll decides the tickets in order. It fails with ErrBatchConflict or errIncomplete if they must
-// be decided again on newly loaded rows.
+// runAll decides the tickets in order. It fails with ErrBatchConflict or errIncomplete if they must be decided again on
+// newly loaded rows.
 func (b *batch) runAll(tickets []*Ticket) error {
 	incomplete := false
 	for _, t := range tickets {
@@ -20,7 +20,7 @@ func (b *batch) runAll(tickets []*Ticket) error {
 		if errors.Is(t.result.Err, loyalty.ErrBatchConflict) {
 			return loyalty.ErrBatchConflict
 		}
-		// Go on with the others: what they turn out to need is loaded by the same round trip.
+		// Continue with the others: the rows that they turn out to need are loaded in the same round trip.
 		incomplete = t.wants(t.result.Err) || incomplete
 	}
 	if incomplete {
@@ -120,7 +120,7 @@ func (b *batch) begin(t *Ticket) (*account, error) {
 		if a, ok := b.accounts[id]; ok && a.customer.Status == loyalty.Inactive {
 			return a, nil
 		}
-		return nil, loyalty.ErrBatchConflict // the batch enrolled the one that was loaded; load again
+		return nil, loyalty.ErrBatchConflict // the batch enrolled the loaded one; load again
 	}
 	return b.fresh(t.sub.Customer), nil
 }
@@ -161,8 +161,8 @@ func (b *batch) keepWork(w *work) {
 	b.writes.CampaignMerges = append(b.writes.CampaignMerges, w.joined...)
 }
 
-// touches reports whether anything was recorded for a customer: every change is made in the name of
-// an event of theirs.
+// touches reports whether anything was recorded for a customer: every change is recorded on one of the customer's
+// events.
 func (w *work) touches(id loyalty.ID) bool {
 	return slices.ContainsFunc(w.events, func(e *loyalty.Event) bool { return e.Customer == id })
 }
@@ -189,7 +189,7 @@ func (b *batch) keep(r *Run) {
 func (b *batch) followEmail(before *account, after *loyalty.Customer) {
 	if before != nil && before.customer.Status == loyalty.Inactive {
 		if key := loyalty.EmailKey(before.customer.Profile.Email); b.emails[key] == after.ID {
-			b.emails[key] = loyalty.ID{} // there may be another, which was not loaded
+			b.emails[key] = loyalty.ID{} // there may be another one, which was not loaded
 		}
 	}
 	b.followMatches(before, after)
@@ -199,9 +199,8 @@ func (b *batch) followEmail(before *account, after *loyalty.Customer) {
 	}
 }
 
-// followMatches marks the matches by e-mail address that the batch itself may have made wrong; an
-// event that asks for one later must load again. Only the database can tell the right match,
-// because it is the oldest among all customers.
+// followMatches marks the matches by e-mail address that the batch itself may have made wrong; an event that asks for
+// one later must load again. Only the database can tell the right match, because it is the oldest among all customers.
 func (b *batch) followMatches(before *account, after *loyalty.Customer) {
 	keys := []string{loyalty.EmailKey(after.Profile.Email)}
 	if before != nil {
@@ -217,9 +216,8 @@ func (b *batch) followMatches(before *account, after *loyalty.Customer) {
 	}
 }
 
-// rests reports whether the whole outcome is guarded by what is written: each ticket changed its
-// own customer, and every purchase that was expected to be new was opened. Only then can a batch be
-// decided on kept rows.
+// rests reports whether the guards of the written rows check the whole outcome: each ticket changed its own customer,
+// and every purchase that was expected to be new was opened. Only such a batch can be decided on cached rows.
 func (b *batch) rests(tickets []*Ticket) bool {
 	touched := make(map[loyalty.ID]bool, len(b.touched))
 	for _, id := range b.touched {
@@ -254,8 +252,8 @@ func (b *batch) left(id loyalty.ID) left {
 	return l
 }
 
-// wants adds what a run turned out to need to the ticket's needs, and reports false if it failed
-// for another reason. A run that never stops asking has a faulty rule.
+// wants adds what a run turned out to need to the ticket's needs, and returns false if it failed for another reason. A
+// run that never stops asking has a faulty rule.
 func (t *Ticket) wants(err error) bool {
 	var w *NeedMoreError
 	if !errors.As(err, &w) || t.asked >= maxMore {
@@ -266,8 +264,8 @@ func (t *Ticket) wants(err error) bool {
 	return true
 }
 
-// maxMore is how often a run may need something that was not loaded. The longest legitimate chain
-// of such needs, that of a merge whose source had many merges, is far shorter.
+// maxMore is how often a run may need rows that were not loaded. The longest legitimate chain of such needs, that of a
+// merge whose source had many merges, is far shorter.
 const maxMore = 64
 
 // close brings the submission's working copies to their final form.
@@ -279,8 +277,8 @@ func (w *work) close() {
 	w.sum()
 }
 
-// sum adds up what each event did to the spendable balance. Postings come almost in the order of
-// their events, so each search begins where the last one ended.
+// sum adds up the effect of each event on the spendable balance. Postings come almost in the order of their events, so
+// each search begins where the last one ended.
 func (w *work) sum() {
 	at := 0
 	for _, r := range w.runs {

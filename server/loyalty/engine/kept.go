@@ -9,49 +9,47 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// kept holds customers as this process last wrote them, so that their next event need not load them
-// first. They are as reliable as loaded rows wherever the outcome is written, because the guards of
-// the write compare with the rows in the database. So no refusal and no decision to leave something
-// unchanged is made on them; see rests. Another node's write makes a guard fail once, and the batch
-// is loaded.
+// kept caches customers as this process last wrote them, so that their next event need not load them first. Wherever
+// the outcome is written, they are as reliable as loaded rows, because the guards of the write compare with the rows in
+// the database. Refusals and decisions to change nothing have no such guard, so they are never made on cached rows; see
+// rests. After a write by another node a guard fails once, and the batch is loaded.
 type kept struct {
-	most int // bytes, about; 0: none are kept
+	most int // approximate limit in bytes; 0: no caching
 
 	mu     sync.Mutex
 	known  map[string]*keptCustomer // by name
-	recent keptCustomer             // of a ring: behind it who was not used for longest, before it who was used last
+	recent keptCustomer             // head of a ring: after it the least recently used customer, before it the most recently used
 	bytes  int
-	skip   int // batches that are loaded, whoever is known
-	lost   int // how often lately a kept customer was not up to date
-	held   int // batches in a row whose customers were
+	skip   int // so many more batches are loaded without looking here
+	lost   int // recent batches in which a cached customer was out of date
+	held   int // consecutive batches whose cached customers were up to date
 }
 
 // keptCustomer is a customer with their balances and progress.
 type keptCustomer struct {
 	customer loyalty.Customer
-	kinds    loyalty.ProgressKinds                    // of which progress has everything
-	progress map[loyalty.ProgressKey]loyalty.Progress // never changed
+	kinds    loyalty.ProgressKinds                    // kinds of which progress is complete
+	progress map[loyalty.ProgressKey]loyalty.Progress // never changed in place
 
-	bytes         int       // about how much memory it takes
-	used          time.Time // last
+	bytes         int       // approximate memory
+	used          time.Time // the last time
 	later, sooner *keptCustomer
 }
 
 const (
 	// keptBytes is the default limit of memory for kept rows.
 	keptBytes = 96 << 20
-	// keptFor is how long an unused customer stays: one whom another node forgot must soon be
-	// forgotten here too.
+	// keptFor is how long an unused customer stays: a customer who was forgotten on another node must soon be forgotten
+	// here too.
 	keptFor = 10 * time.Minute
-	// mostLost limits how long batches are loaded after a kept customer was out of date, to 2¹⁰
-	// batches. Where several nodes write the same customers in turn, hardly any kept row is up to
-	// date.
+	// mostLost limits how long batches are loaded after a cached customer was out of date, to 2¹⁰ batches. If several
+	// nodes write the same customers in turn, hardly any cached row is up to date.
 	mostLost = 10
 	// regained is the number of good batches after which one loss is forgotten.
 	regained = 8
 )
 
-// find returns what a batch asks to load if all of it is known; nil if it must be loaded.
+// find returns the rows that a batch needs if all of them are cached; nil if they must be loaded.
 func (k *kept) find(n *loyalty.Needs) *loyalty.Loaded {
 	if k.most == 0 || n.Locked || n.Reading || n.Apart || n.Version || n.Due > 0 || len(n.Items) > 0 || len(n.Customers) == 0 {
 		return nil
@@ -74,9 +72,9 @@ func (k *kept) find(n *loyalty.Needs) *loyalty.Loaded {
 	return l
 }
 
-// add adds the customer of some needs, and reports false if not all of it is known.
+// add adds the rows of one customer's needs, and returns false if not all of them are cached.
 func (k *kept) add(l *loyalty.Loaded, n *loyalty.CustomerNeeds, now time.Time) bool {
-	if n.ID != (loyalty.ID{}) { // a rule came upon it, of a customer who is named besides
+	if n.ID != (loyalty.ID{}) { // a rule needs more of a customer who is named as well
 		known := l.Customers[n.ID]
 		return known != nil && k.has(k.get(known.Customer.Name), n)
 	}
@@ -103,8 +101,8 @@ func (k *kept) add(l *loyalty.Loaded, n *loyalty.CustomerNeeds, now time.Time) b
 	return true
 }
 
-// has reports whether everything that is needed of a customer is known. Reserved points are held by
-// lots and reservations, so a customer with none reserved has no such rows.
+// has reports whether everything that is needed of a customer is cached. Reserved points are held by lots and
+// reservations, so a customer with none reserved has no such rows.
 func (*kept) has(c *keptCustomer, n *loyalty.CustomerNeeds) bool {
 	switch {
 	case c == nil, n.Key && c.customer.Key == nil, n.Progress&^c.kinds != 0, n.Lots > loyalty.HeldLots,
@@ -116,7 +114,7 @@ func (*kept) has(c *keptCustomer, n *loyalty.CustomerNeeds) bool {
 	return true
 }
 
-// get returns a customer and marks them as used; nil if they are not known.
+// get returns a customer and marks them as used; nil if they are not cached.
 func (k *kept) get(name string) *keptCustomer {
 	c := k.known[name]
 	if c == nil {
@@ -127,7 +125,7 @@ func (k *kept) get(name string) *keptCustomer {
 	return c
 }
 
-// put keeps a customer, and drops those who were not used for long, or least recently if there are
+// put caches a customer, and drops customers that were not used for long, or the least recently used ones if there are
 // too many.
 func (k *kept) put(name string, c *keptCustomer) {
 	k.drop(name)
@@ -190,12 +188,12 @@ func (c *keptCustomer) weigh() int {
 // left is the state in which a batch leaves a customer.
 type left struct {
 	was      *loyalty.Loading      // nil: the batch made the customer
-	kinds    loyalty.ProgressKinds // of which progress has everything
+	kinds    loyalty.ProgressKinds // kinds of which progress is complete
 	progress map[loyalty.ProgressKey]*loyalty.Progress
 	forget   bool // names were given up, or the key destroyed
 }
 
-// note keeps the customers of a committed batch; known says that they were kept before it.
+// note caches the customers of a committed batch; known says that they were cached before it.
 func (k *kept) note(w *loyalty.Writes, known bool, of func(loyalty.ID) left) {
 	if k.most == 0 || w == nil {
 		return
@@ -220,8 +218,8 @@ func (k *kept) note(w *loyalty.Writes, known bool, of func(loyalty.ID) left) {
 	}
 }
 
-// noteOne keeps a customer who is an ordinary member; of others, rules read more than is kept. A
-// batch that ends after a later one changes nothing.
+// noteOne caches an active customer; for others, rules read more than is cached. A batch that ends after a later one
+// changes nothing.
 func (k *kept) noteOne(c loyalty.Customer, l left) {
 	if c.Status != loyalty.Active || l.forget {
 		k.drop(c.Name)
@@ -233,7 +231,7 @@ func (k *kept) noteOne(c loyalty.Customer, l left) {
 	case before.customer.Version > c.Version:
 		return
 	case before.customer.Version == l.was.Customer.Version:
-		if before.kinds&^fresh.kinds != 0 { // it was loaded for less than is known
+		if before.kinds&^fresh.kinds != 0 { // fewer kinds were loaded than are cached
 			fresh.kinds, fresh.progress = fresh.kinds|before.kinds, maps.Clone(before.progress)
 		}
 		if c.Key == nil {
@@ -255,8 +253,7 @@ func (k *kept) noteOne(c loyalty.Customer, l left) {
 	k.put(c.Name, fresh)
 }
 
-// miss forgets the batch's customers, one of whom at least was out of date, and has the next
-// batches loaded.
+// miss drops the batch's customers, at least one of which was out of date, and has the next batches loaded.
 func (k *kept) miss(n *loyalty.Needs) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

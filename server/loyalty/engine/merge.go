@@ -10,12 +10,11 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// Merge makes another customer part of this one, in the name of the run's event. Rows stay where
-// they are: purchases, claims and events of the other customer are found through the merge from now
-// on. What figures and progress consist of moves: every lot with its history, under its id, so that
-// what was spent, held or bought can still be undone; debt, promises, holds, and progress. It
-// refuses a customer who does not exist (160212), oneself (190163), and either side if it is merged
-// or opted out already (190040, 190041).
+// Merge merges another customer into this one, on the run's event. Rows stay where they are: purchases, claims and
+// events of the other customer are found through the merge from now on. What makes up figures and progress moves: every
+// lot with its history, under its id, so that what was spent, held or bought can still be undone; debt, pending points,
+// holds, and progress. It refuses a customer who does not exist (160212), the customer itself (190163), and either side
+// if it is merged or opted out already (190040, 190041).
 func Merge(r *Run, source string) error {
 	switch {
 	case r.followed:
@@ -58,12 +57,12 @@ func mergeSource(r *Run, name loyalty.Name) (*Run, error) {
 		return nil, loyalty.ErrCustomerNotFound.At("data.source")
 	case err != nil:
 		return nil, err
-	case r.batch.names[name] != s.Customer.ID: // merged before: it was followed to its target
+	case r.batch.names[name] != s.Customer.ID: // merged before, so the name leads to its target
 		return nil, loyalty.ErrForbiddenState.With("from", string(loyalty.Merged)).With("to", string(loyalty.Merged)).At("data.source")
 	case s == r:
 		return nil, loyalty.ErrMergeSelf.At("data.source")
 	case slices.Contains(r.batch.touched, s.Customer.ID):
-		return nil, loyalty.ErrBatchConflict // events of this batch changed it: what it has is not stored yet
+		return nil, loyalty.ErrBatchConflict // events of this batch changed it, and its rows are not stored yet
 	}
 	return s, nil
 }
@@ -79,8 +78,8 @@ func inherit(r *Run, s *Run) error {
 		return loyalty.ErrTooLarge.With("property", "points").At("data.source").Because(err)
 	}
 	r.Event.Shown(shown)
-	// What was due for the source is due for the target, including what was not loaded: its pending
-	// purchases stay in rows of their own.
+	// What was due for the source is due for the target, including rows that were not loaded: pending purchases of the
+	// source stay in rows of their own.
 	r.full = false
 	r.Customer.DueAt = loyalty.Earlier(r.Customer.DueAt, s.Customer.DueAt)
 	r.Trace("merge", "applied", "reason.merged", shown)
@@ -93,17 +92,17 @@ func takeHolds(r *Run, s *Run) {
 		if len(held.Hold) == 0 {
 			continue
 		}
-		// cut to its length, so that appending cannot write into what was loaded
+		// clipped, so that appending cannot write into the loaded rows
 		mine := r.Reservation(name)
 		mine.Hold = append(mine.Hold[:len(mine.Hold):len(mine.Hold)], held.Hold...)
-		// emptied and not deleted here: a concurrent release must fail at the guard of the row
-		// instead of releasing twice
+		// emptied instead of deleted here: a concurrent release must fail at the guard of the row instead of releasing
+		// twice
 		held.Hold = nil
 	}
 }
 
-// takeExternalIDs moves the ids in other systems, as many as fit under a name behind those of the target. What does not fit
-// stays with the merged account, where it still leads to the target.
+// takeExternalIDs moves the ids in other systems after those of the target, as many as fit under a name. The others
+// stay with the merged account, through which they still lead to the target.
 func takeExternalIDs(r *Run, s *Run) {
 	theirs := s.Customer.Profile.ExternalIDs
 	if len(theirs) == 0 {
@@ -130,8 +129,8 @@ func takeExternalIDs(r *Run, s *Run) {
 	r.Customer.UpdatedAt = r.Now
 }
 
-// adopt redirects the customers who were merged into the source earlier to its target, so that a
-// merge is always one step away.
+// adopt redirects the customers that were merged into the source earlier to its target, so that a merge is always one
+// step away.
 func adopt(r *Run, s *Run) error {
 	if s.account.loaded == nil {
 		return nil
@@ -149,8 +148,8 @@ func adopt(r *Run, s *Run) error {
 	return nil
 }
 
-// openPart opens the account of a merged customer, to change its own row. Its points and progress
-// are its target's by now.
+// openPart opens the account of a merged customer, to change its own row. Its points and progress belong to its target
+// by now.
 func openPart(r *Run, id loyalty.ID) (*Run, error) {
 	n := loyalty.CustomerNeeds{ID: id, Key: true}
 	for _, open := range r.work.runs {
@@ -168,7 +167,7 @@ func openPart(r *Run, id loyalty.ID) (*Run, error) {
 	return r.batch.openRun(r.Programme, a, r.work), nil
 }
 
-// Sources returns the customers who were merged into this one.
+// Sources returns the customers that were merged into this one.
 func Sources(r *Run) ([]*Run, error) {
 	if r.account.loaded == nil {
 		return nil, nil
@@ -191,9 +190,8 @@ func Sources(r *Run) ([]*Run, error) {
 	return parts, nil
 }
 
-// joinProgress moves the source's progress, key by key. The source's rows are deleted; the event
-// records from whom the progress came. Keys are in order, because features may look at each other's
-// progress while they receive theirs.
+// joinProgress moves the source's progress, key by key. The source's rows are deleted; the event records where the
+// progress came from. Keys are in order, because features may read each other's progress while they receive theirs.
 func joinProgress(r *Run, s *Run) error {
 	for _, key := range slices.SortedFunc(maps.Keys(s.account.progress), loyalty.CompareProgress) {
 		p := s.account.progress[key]
@@ -215,15 +213,15 @@ func joinProgress(r *Run, s *Run) error {
 	return nil
 }
 
-// joinOne makes one progress of two. If only the source had any, it is taken over with its date; if
-// both had, the earlier date is the one at which to look again.
+// joinOne makes one progress of two. If only the source had any, it is taken over with its date; if both had, the
+// earlier date is the next one to look at it.
 func joinOne(r *Run, key loyalty.ProgressKey, p *loyalty.Progress, theirs json.RawMessage) error {
 	own := r.account.progress[key]
 	if own == nil || own.Data == nil {
 		return r.SetProgress(r.Event, key, theirs, p.DueAt)
 	}
 	add := r.batch.rules.feature(key.Kind).Join
-	// Nothing can be added up: the target keeps its own, as with a referral's bonus.
+	// The two cannot be joined: the target keeps its own, as with a referral's bonus.
 	if add == nil {
 		return r.SetProgress(r.Event, key, own.Data, loyalty.Earlier(own.DueAt, p.DueAt))
 	}

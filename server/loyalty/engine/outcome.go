@@ -25,7 +25,7 @@ func refusedAtOnce(err error) []loyalty.Verdict {
 	return []loyalty.Verdict{{Rule: "module", Verdict: "refused", Reason: reason, Input: loyalty.AsError(err).Args}}
 }
 
-// outcomeOf is what the caller is told of a run.
+// outcomeOf is the outcome of a run for its caller.
 func outcomeOf(r *Run) loyalty.Outcome {
 	o := loyalty.Outcome{Customer: *r.Customer, Trace: r.work.trace, Value: r.Value, Events: make([]loyalty.Event, len(r.work.events))}
 	for i, e := range r.work.events {
@@ -34,8 +34,8 @@ func outcomeOf(r *Run) loyalty.Outcome {
 	return o
 }
 
-// touchedLots lists the lots that a run would change, for a preview, in the order in which they would be spent:
-// a book has them as the database gave them.
+// touchedLots lists the lots that a run would change, for a preview, in the order in which they would be spent: a book
+// has them in the database's order.
 func touchedLots(r *Run, original *account) []loyalty.LotChange {
 	before := map[loyalty.ID]int64{}
 	for _, l := range original.lots {
@@ -82,19 +82,19 @@ func newTrial(r *Run) *Run {
 	return t
 }
 
-// Taking is how points that something gave are taken back by a point_sub of their own.
+// Taking describes points that are taken back by a point_sub of their own.
 type Taking struct {
 	Lot         loyalty.ID // the event that opened their lot
 	Points      int64
 	Transaction string            // the purchase whose other lots come next; empty: none
-	Giver       string            // who gave them, for a failure
+	Giver       string            // the rule that gave them, for an error
 	Reason      string            // sealed, because it may tell what another customer did
 	Data        func(n int64) any // the attributes of the point_sub, for the points that it takes
 }
 
-// TakeLot takes points back from their own lot and from what has expired of it, then from other lots,
-// and returns how many it took. The rest becomes debt, unless points_economy forbids a balance below
-// zero: then only what is there is taken. The lot must have been loaded.
+// TakeLot takes points back from their own lot and from its expired points, then from other lots, and returns how many
+// it took. The rest becomes debt, unless points_economy forbids a balance below zero; then it takes only the points
+// that are there. The lot must have been loaded.
 func TakeLot(r *Run, parent *loyalty.Event, t Taking) (int64, error) {
 	n := t.Points
 	if r.Programme.Economy.NegativeRefuse {
@@ -110,7 +110,7 @@ func TakeLot(r *Run, parent *loyalty.Event, t Taking) (int64, error) {
 		return 0, err
 	}
 	if parent.Customer != r.Customer.ID {
-		e.Transaction = "" // the purchase is another customer's
+		e.Transaction = "" // the purchase belongs to another customer
 	}
 	if err := r.Book.TakeBack(e.ID, t.Transaction, n, t.Lot); err != nil {
 		return 0, TooMany(t.Giver)
@@ -119,17 +119,15 @@ func TakeLot(r *Run, parent *loyalty.Event, t Taking) (int64, error) {
 	return n, nil
 }
 
-// RequireLots makes sure that lots were loaded, also those of which nothing is left but what expired.
-// What is there need not be asked for, and what this batch opened cannot be: it has other ids each
-// time it is decided.
+// RequireLots makes sure that lots were loaded, including those with only expired points left. Lots that are there need
+// not be asked for, and lots that this batch opened cannot be: they have other ids each time it is decided.
 func RequireLots(r *Run, lots []loyalty.ID) error {
 	n := loyalty.CustomerNeeds{Lots: loyalty.UsedLots}
 	n.Opened = slices.DeleteFunc(slices.Clone(lots), func(id loyalty.ID) bool { return r.Book.Lot(id) != nil })
 	return r.Require(n)
 }
 
-// TellPurchase has the event that recorded a purchase last tell its state again, once all that
-// changes it now is done.
+// TellPurchase has the last event that recorded a purchase record its state again, after all present changes.
 func TellPurchase(r *Run, e *loyalty.Event, t *loyalty.Transaction) {
 	if r.Untold(t) {
 		return
@@ -147,5 +145,5 @@ func TellPurchase(r *Run, e *loyalty.Event, t *loyalty.Transaction) {
 	r.TellLater(e, t)
 }
 
-// OpenRun returns the run of a customer whom the submission touches; nil if it does not.
+// OpenRun returns the run of a customer that the submission touches; nil if it does not.
 func OpenRun(r *Run, customer loyalty.ID) *Run { return r.work.run(customer) }

@@ -23,29 +23,28 @@ func TakePurchase(r *Run, guest *Run, t *loyalty.Transaction) error {
 	r.Changed(r.Event, t)
 	r.Event.Tell().Holder, r.Event.Tell().Transaction.Claimed = &r.Customer.ID, true
 	r.account.moved = append(r.account.moved, loyalty.Changed[loyalty.Transaction]{Before: before, After: *t})
-	// Its row stays unread until the batch is written, so what is loaded cannot tell when it falls
-	// due.
+	// Its row stays unread until the batch is written, so the loaded rows cannot show when it falls due.
 	r.full, r.Customer.DueAt = false, loyalty.Earlier(r.Customer.DueAt, t.AutoAccept)
 	r.Trace("claim", "applied", "reason.moved", loyalty.Deref(r.Event.Points))
 	return nil
 }
 
-// move gives a name of one customer to another. It is freed first and claimed again by the new owner: the store writes both in this order.
+// move gives a name of one customer to another. It is freed first and claimed again by the new owner; the store writes
+// both in this order.
 func move(r *Run, from *Run, name loyalty.Name) {
 	from.Free(name)
 	r.work.claims = append(r.work.claims, loyalty.Claim{Name: name, Owner: r.Customer.ID})
 }
 
-// TouchedBefore reports whether the batch changed a customer before this submission, so that their
-// rows in the database are not their latest.
+// TouchedBefore reports whether the batch changed a customer before this submission, so that their rows in the database
+// are not the latest.
 func TouchedBefore(r *Run, id loyalty.ID) bool { return slices.Contains(r.batch.touched, id) }
 
 // everything is what a merge reads of both sides.
 var everything = loyalty.CustomerNeeds{Everything: true, Key: true, Lots: loyalty.UsedLots}
 
-// Transaction returns a purchase of this customer by transaction_id. It fails with
-// ErrTransactionNotFound, also for a purchase of another customer: it was not opened with the
-// account (see open), and its owner is not disclosed.
+// Transaction returns a purchase of this customer by transaction_id. It fails with ErrTransactionNotFound, also for a
+// purchase of another customer: it was not opened with the account (see open), and its owner is not disclosed.
 func (r *Run) Transaction(name string) (*loyalty.Transaction, error) {
 	if t, ok := r.account.transactions[name]; ok {
 		return t, nil
@@ -88,8 +87,8 @@ func (r *Run) Bought(name string) *loyalty.Transaction {
 	return nil
 }
 
-// Changed records a purchase's new state in the name of an event. The journal gets only the lines
-// that changed since the last time, because there may be thousands.
+// Changed records a purchase's new state on an event. The journal gets only the lines that changed since the last time,
+// because there may be thousands.
 func (r *Run) Changed(e *loyalty.Event, t *loyalty.Transaction) {
 	t.UpdatedAt, t.Dirty = r.Now, true
 	delete(r.work.told, t)
@@ -110,8 +109,8 @@ func (r *Run) Changed(e *loyalty.Event, t *loyalty.Transaction) {
 	*all = append(*all, *effect)
 }
 
-// TellLater is Changed for one of many changes in a row: only the last event that made one carries
-// the state, once all of them are done (see tellNow).
+// TellLater is Changed for one of several changes in a row: only the last event that made one carries the state, once
+// all of them are done (see tellNow).
 func (r *Run) TellLater(e *loyalty.Event, t *loyalty.Transaction) {
 	t.Dirty = true
 	if r.work.told == nil {
@@ -123,8 +122,8 @@ func (r *Run) TellLater(e *loyalty.Event, t *loyalty.Transaction) {
 // Untold reports whether the state of a purchase still has to be recorded (see TellLater).
 func (r *Run) Untold(t *loyalty.Transaction) bool { return r.work.told[t] != nil }
 
-// tellNow records what was postponed, sorted by name, so that the same submission writes the same
-// journal on every node.
+// tellNow records the postponed states, sorted by name, so that the same submission writes the same journal on every
+// node.
 func (w *work) tellNow() {
 	byName := func(a, b *loyalty.Transaction) int { return strings.Compare(a.Name, b.Name) }
 	for _, t := range slices.SortedFunc(maps.Keys(w.told), byName) {

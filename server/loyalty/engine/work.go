@@ -16,34 +16,34 @@ type work struct {
 	runs    []*Run // in the order in which they were opened
 	events  []*loyalty.Event
 	claims  []loyalty.Claim
-	coupons map[loyalty.ID]*loyalty.Coupon // those that changed
-	tallies map[string]int64               // those that changed
+	coupons map[loyalty.ID]*loyalty.Coupon // the changed ones
+	tallies map[string]int64               // the changed ones
 	trace   []loyalty.Verdict
 	tracing bool
 	unseen  func(fact string) bool // see Ticket.unseen
-	// sender is whose request is decided, which the rows keep; empty while what is due is applied.
+	// sender is the sender of the request being decided, which the rows keep; empty while due effects are applied.
 	sender string
 	// imported says that the event happened elsewhere, and was rewarded there.
 	imported bool
-	// warnings are about the codes that a checkout named and did without.
+	// warnings are about the codes that a checkout named and could not use.
 	warnings []*loyalty.Error
-	reacted  int                                             // so many of the events had their reactions, but for those that wait
-	waiting  []*loyalty.Event                                // that stood back for what was due for another customer
-	around   []*loyalty.Event                                // that are reacted to now
-	joined   []loyalty.CampaignMerge                         // who became part of whom
-	members  []loyalty.Membership                            // of customer lists, that change
-	merged   []loyalty.ID                                    // whose rows as loaded do not tell any more what they have
+	reacted  int                                             // number of events that had their reactions, except for waiting ones
+	waiting  []*loyalty.Event                                // events set aside while due effects of another customer are applied
+	around   []*loyalty.Event                                // events that are reacted to now
+	joined   []loyalty.CampaignMerge                         // merges of customers
+	members  []loyalty.Membership                            // changes of customer lists
+	merged   []loyalty.ID                                    // customers whose loaded rows are out of date since a merge
 	bought   map[*loyalty.Transaction]*condition.Transaction // purchases as conditions see them
 	effort   int                                             // steps that its rules took, see Run.Effort
-	counted  bool                                            // they are held against maxEffort
-	paid     int                                             // so many of the events are counted in them
-	looked   int                                             // at the batch's deadline, next at so many steps
+	counted  bool                                            // steps count towards maxEffort
+	paid     int                                             // number of events that are counted in effort
+	looked   int                                             // the effort at which the batch's deadline is checked next
 	index    map[loyalty.ID]*loyalty.Event                   // see find
-	indexed  int                                             // so many of the events are in it
+	indexed  int                                             // number of events in index
 	notes    map[any]any                                     // of features, see Note
-	told     map[*loyalty.Transaction]*loyalty.Event         // purchases whose state an event has yet to tell, see tellLater
-	seen     map[string]any                                  // the attributes of the event looked at, see lookedAt
-	seenOf   loyalty.ID                                      // whose seen they are
+	told     map[*loyalty.Transaction]*loyalty.Event         // purchases and the event that must record their state, see TellLater
+	seen     map[string]any                                  // the attributes of the submitted event, see lookedAt
+	seenOf   loyalty.ID                                      // the event that seen belongs to
 	seed     *[32]byte                                       // see draws
 	drawn    *rand.ChaCha8
 }
@@ -85,9 +85,9 @@ func (n *Note[T]) Set(r *Run, v T) {
 	r.work.notes[n] = v
 }
 
-// Latest returns the last event of this customer that rules react to now, or that reactions have
-// recorded in this round. What was due for another customer before the event at hand may stand
-// behind that event in the submission, and has been reacted to before.
+// Latest returns the last event of this customer that rules react to now, or that reactions have recorded in this
+// round. Effects due for another customer before the event at hand may come after it in the submission, but were
+// reacted to before.
 func (r *Run) Latest() *loyalty.Event {
 	for _, events := range [][]*loyalty.Event{r.work.events[r.work.reacted:], r.work.waiting, r.work.around} {
 		for _, e := range slices.Backward(events) {
@@ -99,8 +99,8 @@ func (r *Run) Latest() *loyalty.Event {
 	return nil
 }
 
-// Random is the submission's source of chance. Every attempt draws the same numbers in the same
-// order, so that the rows one attempt asked for are those that the next one reads.
+// Random is the submission's source of random numbers. Every attempt draws the same numbers in the same order, so that
+// the next attempt needs the rows that the last one asked for.
 func (r *Run) Random() *rand.ChaCha8 {
 	w := r.work
 	if w.drawn == nil {
@@ -109,15 +109,15 @@ func (r *Run) Random() *rand.ChaCha8 {
 	return w.drawn
 }
 
-// RandomFor returns a source of chance of its own for one purpose, which is the same in every
-// attempt whatever else was drawn before: what another writer has done meanwhile must not
-// give a spin another chance, or what is easier to give would come up more often.
+// RandomFor returns a separate source of random numbers for one purpose. It is the same in every attempt, whatever else
+// was drawn before: otherwise a conflict with another writer would repeat a spin, and prizes that are easier to give
+// would come up more often.
 func RandomFor(r *Run, purpose string) *rand.ChaCha8 {
 	seed := r.work.chance()
 	return rand.NewChaCha8(sha256.Sum256(append(seed[:], purpose...)))
 }
 
-// chance returns the submission's seed, which is drawn when it is first needed.
+// chance returns the submission's seed, which is drawn on first use.
 func (w *work) chance() [32]byte {
 	if *w.seed == ([32]byte{}) {
 		*w.seed = NewSeed()

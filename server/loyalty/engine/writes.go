@@ -8,9 +8,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// result collects the final rows, one for each key whatever happened in between, because guards
-// compare with what was loaded: a second write of a row by the same batch would fail at the first
-// one's.
+// result collects the final rows, one for each key even if several events changed it, because guards compare with the
+// loaded rows: a second write of a row by the same batch would fail at the guard.
 func (b *batch) result() *loyalty.Writes {
 	b.writeCustomers()
 	for _, id := range b.touched {
@@ -22,8 +21,8 @@ func (b *batch) result() *loyalty.Writes {
 	return &b.writes
 }
 
-// writeCustomers adds the customers, those who were loaded in the order of their locks: sorted afterwards they would
-// be copied, and they are the largest rows of a batch.
+// writeCustomers adds the customers, loaded ones in the order of their locks. Sorting them afterwards would copy them,
+// and they are the largest rows of a batch.
 func (b *batch) writeCustomers() {
 	w := &b.writes
 	known := make([]loyalty.ID, 0, len(b.touched))
@@ -63,10 +62,10 @@ func (a *account) write(w *loyalty.Writes) {
 	w.Moved = append(w.Moved, a.moved...)
 }
 
-// writeLots adds the lots that changed: an event reads all lots that may pay and moves points of
-// few. Each is written under a guard of its loaded state.
+// writeLots adds the lots that changed: an event reads all lots that may pay and moves points of few. Each is written
+// under a guard of its loaded state.
 func (a *account) writeLots(w *loyalty.Writes) {
-	known := a.was().Lots // copies keep their order: these first
+	known := a.was().Lots // copies keep their order: these come first
 	for i, before := range known {
 		if after := *a.lots[i]; after != before {
 			w.Lots = append(w.Lots, loyalty.Changed[loyalty.CustomerLot]{Before: loyalty.CustomerLot{Customer: a.customer.ID, Lot: before}, After: loyalty.CustomerLot{Customer: a.customer.ID, Lot: after}})
@@ -77,8 +76,8 @@ func (a *account) writeLots(w *loyalty.Writes) {
 	}
 }
 
-// writeTransactions adds the purchases that changed. Whoever changes a purchase marks it, because
-// comparing documents of up to thousands of lines would take long.
+// writeTransactions adds the purchases that changed. A rule that changes a purchase marks it, because comparing
+// documents of up to thousands of lines would take long.
 func (a *account) writeTransactions(w *loyalty.Writes) {
 	for _, name := range slices.Sorted(maps.Keys(a.transactions)) {
 		after := a.transactions[name]
@@ -90,8 +89,8 @@ func (a *account) writeTransactions(w *loyalty.Writes) {
 	}
 }
 
-// writeReservations adds the holds that changed. One that ended is written as an empty one: the
-// store deletes its row under the same guard, so that two releases of one hold cannot both succeed.
+// writeReservations adds the holds that changed. A hold that ended is written as an empty one: the store deletes its
+// row under the same guard, so that two releases of one hold cannot both succeed.
 func (a *account) writeReservations(w *loyalty.Writes) {
 	for _, name := range slices.Sorted(maps.Keys(a.reservations)) {
 		after := a.reservations[name]
@@ -174,8 +173,8 @@ func (b *batch) writeTallies() {
 	}
 }
 
-// noteGifts adds the campaign awards of an event to the batch. They are summed by campaign, so that
-// a purchase of thousands of lines makes one row of figures.
+// noteGifts adds the campaign awards of an event to the batch. They are summed by campaign, so that a purchase of
+// thousands of lines makes one row of figures.
 func (b *batch) noteGifts(e *loyalty.Event) {
 	if e.Effects == nil {
 		return
