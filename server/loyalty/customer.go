@@ -10,7 +10,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
-// Status is where a customer stands in the programme.
+// Status is the state of a customer in the programme.
 type Status string
 
 // The states of a customer. None is the state before the first event.
@@ -26,8 +26,8 @@ const (
 // Statuses lists the states a stored customer can be in.
 var Statuses = []Status{Inactive, Active, Suspended, OptedOut, Merged}
 
-// CustomerMoves is the specification's table of states: trigger, state before,
-// state after. What is not in it is refused with both states named.
+// CustomerMoves is the specification's table of states: trigger, state before, state after. Other moves are refused
+// with both states named.
 var CustomerMoves = map[string]map[Status]Status{
 	"subscribe": {None: Inactive},
 	"opt_in":    {None: Active, Inactive: Active},
@@ -38,20 +38,20 @@ var CustomerMoves = map[string]map[Status]Status{
 	"guest":     {None: Inactive, Inactive: Inactive},                  // a checkout of a customer who is not enrolled
 }
 
-// aims names the state a trigger leads to, for the message of a refusal.
+// aims is the state that a trigger leads to, for the message of a refusal.
 var aims = map[string]Status{
 	"subscribe": Inactive, "opt_in": Active, "suspend": Suspended, "unsuspend": Active, "opt_out": OptedOut,
 	"merge": Merged, "guest": Inactive,
 }
 
-// Person is who a customer is to those who are shown what is theirs.
+// Person is the part of a customer that other people may see.
 type Person struct {
 	ID     ID
 	Name   string
 	Status Status
 }
 
-// Person is the customer without what only they and the programme know.
+// Person returns the customer without what only they and the programme know.
 func (c *Customer) Person() Person { return Person{c.ID, c.Name, c.Status} }
 
 // Customer is one person's account in the programme. Every row of theirs is
@@ -75,7 +75,7 @@ type Customer struct {
 	Chain          Chain // of the journal, up to LastEvent
 }
 
-// Profile is what is known of the person. All of it is personal.
+// Profile is the personal data of a customer.
 type Profile struct {
 	Handler, Email, FirstName, LastName  string
 	Language, Gender, Currency, ImageURL string
@@ -83,18 +83,17 @@ type Profile struct {
 	Labels                               []string
 	ExternalIDs                          ExternalIDs
 	Custom                               map[string]json.RawMessage // cf_* and other undeclared attributes
-	Referrer                             ID                         // who brought this customer
+	Referrer                             ID                         // the customer who referred this one
 }
 
-// MostIDs is how many ids a customer may have under one name of another system. Every one of them claims a name.
+// MostIDs is how many ids a customer may have under one name of another system. Each of them claims a name.
 const MostIDs = 20
 
-// ExternalIDs are a customer's ids in other systems, by the name of the system, in the order in which
-// they were sent. In JSON one id is a text and several are a list. In a change, a name
-// without ids is to be removed.
+// ExternalIDs are a customer's ids in other systems, by the name of the system, in the order in which they were sent.
+// In JSON one id is a text and several are a list. In a change, a name without ids is removed.
 type ExternalIDs map[string][]string
 
-// Names lists what the ids claim, in one order on every node.
+// Names lists the names that the ids claim, in one order on every node.
 func (ids ExternalIDs) Names() []Name {
 	var names []Name
 	for _, name := range slices.Sorted(maps.Keys(ids)) {
@@ -123,7 +122,7 @@ func (ids ExternalIDs) MarshalJSON() ([]byte, error) {
 	}
 	var text bytes.Buffer
 	e := json.NewEncoder(&text)
-	e.SetEscapeHTML(false) // what encodes the ids decides that
+	e.SetEscapeHTML(false) // the encoder of the ids decides that
 	err := e.Encode(shown)
 	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), err
 }
@@ -154,15 +153,13 @@ func (ids *ExternalIDs) UnmarshalJSON(text []byte) error {
 type ProfileText struct {
 	Name string // in the APIs and in conditions
 	Of   func(*Profile) *string
-	// Shared says that many people have the same text, which tells of none of them: it is not
-	// masked. Its hash could be guessed, so it is cleared when the customer opts out, where
-	// others become hashes.
+	// Shared says that many people have the same text, so that it identifies none of them and is not masked. A hash of
+	// it could be guessed, so opt_out clears it, while other texts become hashes.
 	Shared bool
 }
 
-// ProfileTexts are the fields of the profile that hold one text: opt_out forgets them, the action
-// profile, questions about the customer and imports set them, conditions read them, exports show
-// them, and answers mask them.
+// ProfileTexts are the fields of the profile that hold one text: opt_out forgets them; the action profile, questions
+// about the customer and imports set them; conditions read them, exports show them, and answers mask them.
 var ProfileTexts = []ProfileText{
 	{"handler", func(p *Profile) *string { return &p.Handler }, false},
 	{"email", func(p *Profile) *string { return &p.Email }, false},
@@ -175,7 +172,7 @@ var ProfileTexts = []ProfileText{
 	{"currency", func(p *Profile) *string { return &p.Currency }, true},
 }
 
-// Field returns the text of the profile that has a name; nil if there is none.
+// Field returns the text of the profile with a name, to be changed; nil if there is none.
 func (p *Profile) Field(name string) *string {
 	for i := range ProfileTexts {
 		if ProfileTexts[i].Name == name {
@@ -185,12 +182,11 @@ func (p *Profile) Field(name string) *string {
 	return nil
 }
 
-// Text returns the text of the profile that has a name, to be read; empty if there is none.
+// Text returns the text of the profile with a name; empty if there is none.
 func (p *Profile) Text(name string) string { return Deref(p.Field(name)) }
 
-// ChangedAt returns when anything of the customer changed last, points included. Every such change
-// is made in the name of an event, whose id tells when it was recorded: an instant of its own would
-// be one more thing to write with each.
+// ChangedAt returns when anything of the customer changed last, points included. Every such change is recorded on an
+// event, whose id has the instant; a separate instant would have to be written with each event.
 func (c *Customer) ChangedAt() time.Time {
 	ms, _ := parts(c.LastEvent)
 	if at := time.UnixMilli(int64(ms)).UTC(); at.After(c.UpdatedAt) {
@@ -199,8 +195,7 @@ func (c *Customer) ChangedAt() time.Time {
 	return c.UpdatedAt
 }
 
-// Move takes the customer along the table of states. It fails with ErrForbiddenState, which names
-// both states.
+// Move changes the customer's state by the table. It fails with ErrForbiddenState, which names both states.
 func (c *Customer) Move(trigger string) error {
 	next, ok := CustomerMoves[trigger][c.Status]
 	if !ok {

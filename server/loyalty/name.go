@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// NameKind is a kind of name that callers choose and that is unique over the
-// whole programme. Each kind has one owner per value.
+// NameKind is a kind of name that callers choose and that is unique over the whole programme. Each value of a kind has
+// one owner.
 type NameKind int16
 
 // The kinds of claimed names.
@@ -33,7 +33,7 @@ type Claim struct {
 // maxName is the longest identifier a caller may choose, in characters.
 const maxName = 255
 
-// reserved identifiers would be mistaken for a place in a path.
+// reserved identifiers would have a meaning of their own in a path.
 var reserved = map[string]bool{"-": true, ".": true, "..": true}
 
 // CheckName refuses an identifier that could not be addressed later: 1 to 255
@@ -59,8 +59,8 @@ func holds(property, value string) bool {
 	return Addressable(value)
 }
 
-// Addressable reports whether a path and an index of both databases can hold a name: at most 255
-// characters of printable Unicode.
+// Addressable reports whether a path and an index of both databases can hold a name: at most 255 characters of
+// printable Unicode.
 func Addressable(value string) bool {
 	return utf8.RuneCountInString(value) <= maxName && printable(value)
 }
@@ -69,9 +69,9 @@ func printable(value string) bool {
 	return utf8.ValidString(value) && strings.IndexFunc(value, func(r rune) bool { return !unicode.IsPrint(r) }) < 0
 }
 
-// Identifying reports whether a text can be the id of a customer or a product, here or in another system: it is as Addressable
-// wants it, and joiners may stand where a writing needs them, because ids are made of names. Codes and transaction ids are typed,
-// and what cannot be seen cannot be typed.
+// Identifying reports whether a text can be the id of a customer or a product, here or in another system. It must be
+// Addressable, but may have joiners where its script needs them, because ids are made of names. Codes and transaction
+// ids are typed, and invisible characters cannot be typed.
 func Identifying(value string) bool {
 	if utf8.RuneCountInString(value) > maxName || !utf8.ValidString(value) {
 		return false
@@ -85,15 +85,15 @@ func Identifying(value string) bool {
 	return true
 }
 
-// The two joiners, and what may stand between a picture and the first of them.
+// The two joiners, and the character that may stand between a pictogram and the first joiner.
 const (
 	joiner, nonJoiner = '\u200d', '\u200c'
 	colourful         = '\ufe0f'
 	lightest, darkest = '\U0001f3fb', '\U0001f3ff'
 )
 
-// joins reports whether a joiner stands in its place: ZWJ between the pictures of one emoji, ZWNJ between two letters of a
-// script in which it changes how they are written.
+// joins reports whether a joiner is used as its script requires: ZWJ between the pictograms of one emoji, ZWNJ between
+// two letters of a script in which it changes their form.
 func joins(before []rune, r rune, after []rune) bool {
 	if len(before) == 0 || len(after) == 0 {
 		return false
@@ -118,7 +118,7 @@ var joining = []*unicode.RangeTable{
 	unicode.Tamil, unicode.Telugu,
 }
 
-// field is where a property stands in the request: the envelope's own, or data.
+// field is the place of a property in the request: in the envelope, or in data.
 func field(property string) string {
 	if property == "customer" || property == "external_id" {
 		return property
@@ -129,12 +129,13 @@ func field(property string) string {
 // ExternalName returns the name that an external id claims.
 func ExternalName(name, value string) Name { return Name{NameExternal, name + ":" + value} }
 
-// CodeName returns the name that a coupon's code claims. People type codes, so two that differ in the case of their letters only
-// are one code.
+// CodeName returns the name that a coupon's code claims. People type codes, so codes that differ only in the case of
+// their letters are the same.
 func CodeName(code string) Name { return Name{NameCoupon, NameKey(code)} }
 
-// CodeNames returns the names under which a code is looked up, the first one that exists being meant. The exact code comes first:
-// codes of a database that knew several of one form keep their own name where the form belongs to another one (migration 58).
+// CodeNames returns the names under which a code is looked up; the first one that exists counts. The exact code comes
+// first: if a database had several codes of one form, the form belongs to one of them and the others keep their own
+// names (migration 58).
 func CodeNames(code string) []Name {
 	key := CodeName(code)
 	if key.Value == code {
@@ -143,8 +144,8 @@ func CodeNames(code string) []Name {
 	return []Name{{NameCoupon, code}, key}
 }
 
-// ExternalRef returns an external id that is written name:value without the blanks around its two parts, as it is claimed. What
-// has no colon is no external id and stays.
+// ExternalRef returns an external id written name:value as it is claimed, without the blanks around its two parts. A
+// text without a colon is not an external id and stays as it is.
 func ExternalRef(ref string) string {
 	name, value, pair := strings.Cut(ref, ":")
 	if !pair {
@@ -156,12 +157,12 @@ func ExternalRef(ref string) string {
 // EmailKey returns the form in which e-mail addresses are compared: trimmed, in lower case.
 func EmailKey(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
 
-// NameKey returns the form in which names are searched: trimmed, in lower case, and with one form of the letters of which lower
-// case leaves two, so that GRÖSSE finds Größe. E-mail addresses keep both, because they are other mailboxes. What is stored of
-// it is made anew by a migration where it changes (00042_one_form).
+// NameKey returns the form in which names are searched: trimmed, in lower case, and with one form of the letters of
+// which lower case leaves two, so that GRÖSSE finds Größe. E-mail addresses keep both forms, because they are different
+// mailboxes. If the form changes, a migration makes the stored keys anew (00042_one_form).
 func NameKey(name string) string { return oneForm.Replace(strings.ToLower(strings.TrimSpace(name))) }
 
-// oneForm writes what capitals make alike as they do.
+// oneForm gives letters with the same capitals one form.
 var oneForm = strings.NewReplacer(
 	"ß", "ss", "ς", "σ", "ſ", "s", "µ", "μ", "և", "եւ",
 	"ﬀ", "ff", "ﬁ", "fi", "ﬂ", "fl", "ﬃ", "ffi", "ﬄ", "ffl", "ﬅ", "st", "ﬆ", "st",
