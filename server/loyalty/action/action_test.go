@@ -61,8 +61,8 @@ func internalActions(t *testing.T) []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// TestInternalActionsAreRefused submits each of them: the answer is that the
-// platform writes it, not that nobody knows it.
+// TestInternalActionsAreRefused submits each of them: the answer is that the platform writes it, not that it is
+// unknown.
 func TestInternalActionsAreRefused(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, db *store.Store) {
 		s := newStage(t, db, scenario{Given: []given{{Customer: "ada"}}})

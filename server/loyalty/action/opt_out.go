@@ -10,9 +10,9 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 )
 
-// opt_out makes the customer unidentifiable for good: the personal attributes of events lose their key, the profile
-// becomes hashes whose salt is thrown away, and so it is for every account that was merged into this one. Purchases and
-// points stay.
+// opt_out makes the customer unidentifiable for good. The personal attributes of events lose their key, and the profile
+// becomes hashes whose salt is thrown away. The same happens to every account that was merged into this one. Purchases
+// and points stay.
 var optOut = engine.Action[events.OptOutData]{
 	Name: "opt_out",
 	Needs: func(_ events.OptOutData, n *loyalty.CustomerNeeds) {

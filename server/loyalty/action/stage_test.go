@@ -333,7 +333,7 @@ func (s *stage) ordered(o loyalty.Outcome) {
 	require.Equal(s.t, stored.Version, o.Customer.Version)
 }
 
-// known is the customer an event is for, as stored; nil where nobody is.
+// known is the stored customer of an event; nil if there is none.
 func (s *stage) known(e submission) *loyalty.Customer {
 	ref := e.Customer
 	if e.ExternalID != "" {

@@ -117,7 +117,7 @@ func (in Coupons) free(pool string) (free []*loyalty.Coupon) {
 	return free
 }
 
-// Changed records a coupon's new state in the name of an event.
+// Changed records a coupon's new state on an event.
 func (in Coupons) Changed(e *loyalty.Event, c *loyalty.Coupon) {
 	if in.run.work.coupons == nil {
 		in.run.work.coupons = map[loyalty.ID]*loyalty.Coupon{}

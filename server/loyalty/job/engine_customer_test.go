@@ -104,8 +104,8 @@ func TestOptOutSealsAndFrees(t *testing.T) {
 		require.Equal(t, points.Figures{Score: 60}, s.loaded(id).Customer.Figures)
 		require.NotContains(t, strings.ToLower(s.dump()), "canary")
 
-		// The name and the external id are free for somebody else, the
-		// transaction_id is not: the purchase is still there.
+		// The name and the external id are free for another customer, the transaction_id is not: the purchase is still
+		// there.
 		fresh := s.must("ada", "opt_in", `{"email":"new@shop.test","external_ids":{"crm":"canary-1"}}`).Customer
 		require.NotEqual(t, id, fresh.ID)
 		require.Zero(t, fresh.Figures)
@@ -115,7 +115,7 @@ func TestOptOutSealsAndFrees(t *testing.T) {
 	})
 }
 
-// Who leaves twice under one name leaves two customers that nobody can join.
+// Two opt-outs under one name leave two customers that cannot be joined.
 func TestOptOutIsSalted(t *testing.T) {
 	eachShop(t, nil, func(t *testing.T, s *shop) {
 		var names []string
@@ -155,15 +155,15 @@ func TestTakeOver(t *testing.T) {
 		again := s.must("news-1", "subscribe", `{"handler":"n3"}`).Customer
 		require.NotEqual(t, first.ID, again.ID, "the old identifier is free")
 
-		// Somebody who is known by the identifier is not taken over by e-mail.
+		// A customer who is known by the identifier is not taken over by e-mail.
 		own := s.must("bob", "subscribe", `{"handler":"b","email":"bob@shop.test"}`).Customer
 		o := s.must("bob", "opt_in", `{"email":"ada@shop.test"}`)
 		require.Equal(t, own.ID, o.Customer.ID)
 
-		// The second one is taken over next; then nobody is left.
+		// The second one is taken over next; then none is left.
 		require.Equal(t, "n2", s.must("eve", "opt_in", `{"email":"ada@shop.test"}`).Customer.Profile.Handler)
 		require.Empty(t, s.must("eva", "opt_in", `{"email":"ada@shop.test"}`).Customer.Profile.Handler)
-		// subscribe and profile take nobody over.
+		// subscribe and profile take no profile over.
 		s.must("news-3", "subscribe", `{"handler":"n3","email":"zoe@shop.test"}`)
 		require.Empty(t, s.must("zoe", "profile", `{"opt_in":true,"email":"zoe@shop.test"}`).Customer.Profile.Handler)
 		s.verify()

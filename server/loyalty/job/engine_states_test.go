@@ -25,9 +25,8 @@ var theProgramme = things{
 	{"treasure-hunt/treasure", "coded", `{"title":{"en":"A"},"kind":"offline","code":"OAK"}`},
 }
 
-// Every trigger in every state of a customer, as decisions.md 3 has it: the
-// state after, or the error. What is sent to somebody who was merged is as if the
-// target had been named.
+// Every trigger in every state of a customer, as decisions.md 3 has it: the state after, or the error. An event sent to
+// a merged customer has the same result as one that names the target.
 func TestCustomerStates(t *testing.T) {
 	type cell struct {
 		after loyalty.Status
@@ -266,8 +265,8 @@ func (s *shop) bring(name string, to loyalty.Status) string {
 	return name
 }
 
-// Every trigger in every state of a purchase, as decisions.md 5 has it. A
-// purchase of somebody else is as good as none.
+// Every trigger in every state of a purchase, as decisions.md 5 has it. Another customer's purchase counts as not
+// found.
 func TestTransactionStates(t *testing.T) {
 	const pending, accepted, rejected, refunded = loyalty.Pending, loyalty.Accepted, loyalty.Rejected, loyalty.Refunded
 	missing, not := loyalty.ErrTransactionNotFound, loyalty.ErrNotRefundable
@@ -312,9 +311,8 @@ func TestTransactionStates(t *testing.T) {
 	})
 }
 
-// Every event about a coupon in every state of one, sent by its holder: the state
-// after, or the error. For anybody else it is as good as none, but for what nobody
-// holds.
+// Every event about a coupon in every state of one, sent by its holder: the state after, or the error. For other
+// customers it counts as not found, unless it has no holder.
 func TestCouponTriggers(t *testing.T) {
 	const created, claimed, redeemed, part = loyalty.CouponCreated, loyalty.CouponClaimed, loyalty.CouponRedeemed, loyalty.CouponPartiallyRedeemed
 	const unassigned, invalidated = loyalty.CouponUnassigned, loyalty.CouponInvalidated
@@ -361,7 +359,7 @@ func TestCouponTriggers(t *testing.T) {
 	})
 }
 
-// couponIn makes a coupon and leads it to a state; ada holds it where somebody does.
+// couponIn makes a coupon and leads it to a state; ada holds it if the state has a holder.
 func (s *shop) couponIn(code string, state loyalty.CouponState) {
 	s.t.Helper()
 	data := fmt.Sprintf(`{"code":%q}`, code)

@@ -19,9 +19,8 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
-// compare holds what is stored against the model. Of a customer whose version did
-// not move, and who is in the model what they were, nothing is loaded again; in
-// the end everybody is (compareAll).
+// compare compares what is stored with the model. A customer whose version and model have not changed is not loaded
+// again; at the end all customers are (compareAll).
 func (h *chronicle) compare(t require.TestingT) {
 	w := h.world
 	known := make([]loyalty.CustomerNeeds, len(h.ids))

@@ -301,8 +301,8 @@ func (c *town) judge(sub loyalty.Submission, r loyalty.Result) {
 // zones are where days and years begin at other instants.
 var zones = []string{"UTC", "Europe/Budapest", "America/New_York", "Pacific/Kiritimati"}
 
-// followed plays steps for what is folded from the tail: by a job, whose zone may be another one, and
-// by whoever looks.
+// followed plays steps for figures that are folded from the tail: by a job, whose zone may be another one, and by
+// readers.
 func (c *town) followed(steps int, job string, look func()) {
 	for range steps {
 		c.single(c.draw())
