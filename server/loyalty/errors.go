@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// WorthStoring reports whether a refusal is stored for repetitions: one by the programme's rules is, one of a malformed
-// request or a temporary failure is not.
+// WorthStoring reports whether the answer with an error is stored for repetitions: a success and a refusal by the
+// programme's rules are, a malformed request and a temporary failure are not.
 func WorthStoring(err error) bool {
 	if err == nil {
 		return true

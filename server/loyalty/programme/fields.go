@@ -26,7 +26,7 @@ func CheckDates(d loyalty.Dates) error {
 func CustomFields(e loyalty.Entity) map[string]json.RawMessage {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(e.Data, &fields) != nil {
-		return nil // decodeEntity reports the fault
+		return nil // Decode reports the fault
 	}
 	maps.DeleteFunc(fields, func(name string, _ json.RawMessage) bool { return !strings.HasPrefix(name, "cf_") })
 	return fields
