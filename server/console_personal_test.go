@@ -394,7 +394,7 @@ func TestWorkDoesNotTellWhatIsMasked(t *testing.T) {
 			_, _ = w.Write([]byte("canary answer"))
 			return false
 		})
-		id := p.hook(r, `["event.*"]`, `,"include":["data","personal"]`)
+		id := p.hook(r, `["event.*"]`, `,"include":["personal"],"confirm_personal":true`)
 		for _, event := range []string{
 			`"opt_in","data":{"email":"canary@shop.test","first_name":"Canaryfirst"}`,
 			`"profile","data":{"external_ids":{"crm":"canary-417"},"cf_note":"canarynote"}`,
@@ -405,8 +405,10 @@ func TestWorkDoesNotTellWhatIsMasked(t *testing.T) {
 		}
 		p.numbered()
 		c.run()
-		refused := p.post("/events", `{"customer":"member-2","action":"opt_in","data":{"email":"canary@shop.test","first_name":"Canaryfirst"}}`)
-		require.GreaterOrEqual(t, refused.status, 400, refused.body)
+		for _, refused := range []string{`"opt_in","data":{"email":"canary@shop.test","first_name":"Canaryfirst"}`, `"profile","data":{"external_ids":{"canary:x":"canary-1"},"canary":1}`} {
+			a := p.post("/events", `{"customer":"member-1","action":`+refused+`}`)
+			require.GreaterOrEqual(t, a.status, 400, a.body)
+		}
 		sees, not := p.enter("owner.sees", loyalty.RoleOwner, true), p.enter("owner.sees-not", loyalty.RoleOwner, false)
 		targets := []string{"/admin/audit?limit=100", "/admin/requests/errors?limit=100", "/admin/webhooks/" + id + "/deliveries", "/admin/jobs?limit=100", "/admin/system", "/admin/ledger?verify=true"}
 		for _, d := range p.deliveries(id, "") {
