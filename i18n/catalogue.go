@@ -40,6 +40,7 @@ func load(files fs.FS) (*Catalogue, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	c := &Catalogue{messages: make(map[string]map[string]message, len(names))}
 	for _, name := range names {
 		lang := strings.TrimSuffix(path.Base(name), ".json")
@@ -47,9 +48,11 @@ func load(files fs.FS) (*Catalogue, error) {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
+
 	if c.messages[Default] == nil {
 		return nil, fmt.Errorf("locales/%s.json is missing", Default)
 	}
+
 	c.languages = slices.Sorted(maps.Keys(c.messages))
 	return c, nil
 }
@@ -59,10 +62,12 @@ func readLocale(files fs.FS, name string) (map[string]message, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	texts, err := flatTexts(data)
 	if err != nil {
 		return nil, err
 	}
+
 	messages := make(map[string]message, len(texts))
 	for _, t := range texts {
 		if _, twice := messages[t.name]; twice {
@@ -72,6 +77,7 @@ func readLocale(files fs.FS, name string) (map[string]message, error) {
 			return nil, fmt.Errorf("%s: %w", t.name, err)
 		}
 	}
+
 	return messages, nil
 }
 
@@ -84,10 +90,12 @@ func flatTexts(data []byte) ([]namedText, error) {
 	if !json.Valid(data) {
 		return nil, errors.New("not valid JSON")
 	}
+
 	d := json.NewDecoder(strings.NewReader(string(data)))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
 		return nil, errNotFlat
 	}
+
 	var texts []namedText
 	for d.More() {
 		name, _ := d.Token()
@@ -98,6 +106,7 @@ func flatTexts(data []byte) ([]namedText, error) {
 		}
 		texts = append(texts, namedText{name.(string), text})
 	}
+
 	return texts, nil
 }
 
@@ -137,11 +146,13 @@ func (c *Catalogue) Text(texts map[string]string, lang, fallback string) string 
 			return t
 		}
 	}
+
 	for _, have := range slices.Sorted(maps.Keys(texts)) {
 		if texts[have] != "" {
 			return texts[have]
 		}
 	}
+
 	return ""
 }
 

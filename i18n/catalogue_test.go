@@ -31,11 +31,13 @@ func mismatches(model, other map[string]message) []string {
 			found = append(found, "placeholders of "+name)
 		}
 	}
+
 	for name := range other {
 		if _, ok := model[name]; !ok {
 			found = append(found, "extra "+name)
 		}
 	}
+
 	slices.Sort(found)
 	return found
 }
@@ -82,6 +84,7 @@ func TestLocaleFilesAreSorted(t *testing.T) {
 
 func TestLoadNamesWhatIsBroken(t *testing.T) {
 	good := `{"a": "text"}`
+
 	for name, tc := range map[string]struct{ en, hu, want string }{
 		"no default":          {"", good, "locales/en.json is missing"},
 		"not JSON":            {good, `{"a": `, "locales/hu.json: not valid JSON"},
@@ -110,6 +113,7 @@ func TestLoadNamesWhatIsBroken(t *testing.T) {
 func TestText(t *testing.T) {
 	c := mustLoad(t)
 	texts := map[string]string{"en": "Free coffee", "hu": "Ingyenkávé", "fr": "", "de": "Gratiskaffee"}
+
 	for name, tc := range map[string]struct {
 		texts          map[string]string
 		lang, fallback string

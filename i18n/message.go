@@ -29,6 +29,7 @@ func parseMessage(text string) (message, error) {
 	if strings.TrimSpace(text) == "" {
 		return message{}, errors.New("the text is empty")
 	}
+
 	var m message
 	for {
 		open := strings.IndexAny(text, "{}")
@@ -79,11 +80,13 @@ func plain(value any) string {
 			return plain(*v)
 		}
 		return "null"
+
 	case time.Duration:
 		return wholeSeconds(v)
 	case fmt.Stringer, error:
 		return clean(fmt.Sprint(v), maxValue)
 	}
+
 	return plainKind(reflect.ValueOf(value))
 }
 

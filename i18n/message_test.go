@@ -18,6 +18,7 @@ import (
 func TestMessage(t *testing.T) {
 	c := mustLoad(t)
 	property := map[string]any{"property": "total"}
+
 	for name, tc := range map[string]struct {
 		lang, name string
 		args       map[string]any
@@ -51,6 +52,7 @@ func (s *nilStringer) String() string { panic("never reached with nil") }
 func TestValuesArePrintedPlainly(t *testing.T) {
 	budapest := time.FixedZone("CET", 3600)
 	at := time.Date(2026, 2, 28, 0, 30, 0, 7_900_000, budapest)
+
 	for name, tc := range map[string]struct {
 		value any
 		want  string

@@ -94,34 +94,43 @@ func TestEveryNameHasAText(t *testing.T) {
 	for name, failure := range loyalty.DeclaredErrors() {
 		wanted[name] = strings.Join(slices.Sorted(slices.Values(failure.Values)), " ")
 	}
+
 	require.Greater(t, len(wanted), 100)
 	for name, values := range wireNames {
 		wanted[name] = values
 	}
+
 	for name, values := range fieldNames {
 		wanted[name] = values
 	}
+
 	for _, action := range actionNames {
 		wanted["action."+action] = ""
 	}
+
 	for _, reason := range reasonNames {
 		wanted["reason."+reason] = ""
 	}
+
 	for _, words := range patternNames {
 		wanted["pattern."+words] = ""
 	}
+
 	wanted["reason.condition_fault"] = "condition fault"
 	for name, values := range doctorNames(t) {
 		wanted["doctor."+name] = values
 	}
+
 	for name, values := range findingNames(t) {
 		wanted["finding."+name] = values
 	}
+
 	c := mustLoad(t)
 	have := make(map[string]string, len(wanted))
 	for _, name := range namesOf(c) {
 		have[name] = strings.Join(placeholdersOf(c.messages[Default][name]), " ")
 	}
+
 	require.Equal(t, wanted, have)
 }
 
@@ -135,6 +144,7 @@ func findingNames(t *testing.T) map[string]string {
 		if strings.HasSuffix(file, "_test.go") {
 			continue
 		}
+
 		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
 		require.NoError(t, err)
 		ast.Inspect(parsed, func(n ast.Node) bool {
@@ -142,10 +152,12 @@ func findingNames(t *testing.T) map[string]string {
 			if !ok || called(call) != "say" {
 				return true
 			}
+
 			literal, ok := call.Args[0].(*ast.BasicLit)
 			if !ok {
 				return true
 			}
+
 			var values []string
 			ast.Inspect(call.Args[1], func(n ast.Node) bool {
 				if value, ok := n.(*ast.KeyValueExpr); ok {
@@ -153,13 +165,16 @@ func findingNames(t *testing.T) map[string]string {
 				}
 				return true
 			})
+
 			slices.Sort(values)
 			if name := must(strconv.Unquote(literal.Value)); names[name] == "" {
 				names[name] = strings.Join(values, " ")
 			}
+
 			return true
 		})
 	}
+
 	return names
 }
 
@@ -170,12 +185,14 @@ func doctorNames(t *testing.T) map[string]string {
 	for _, state := range []string{"behind", "away", "unknown", "promoted", "foreign"} { // put together there
 		names["replica_"+state] = "replica"
 	}
+
 	files, err := filepath.Glob("../server/doctor/*.go")
 	require.NoError(t, err)
 	for _, file := range files {
 		if strings.HasSuffix(file, "_test.go") {
 			continue
 		}
+
 		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
 		require.NoError(t, err)
 		ast.Inspect(parsed, func(n ast.Node) bool {
@@ -183,10 +200,12 @@ func doctorNames(t *testing.T) map[string]string {
 			if !ok || !slices.Contains([]string{"found", "warn", "broken", "say"}, called(call)) {
 				return true
 			}
+
 			var values []string
 			if called(call) == "say" {
 				values = []string{"webhook", "label"}
 			}
+
 			named := []string{}
 			for _, arg := range call.Args {
 				ast.Inspect(arg, func(n ast.Node) bool {
@@ -205,18 +224,22 @@ func doctorNames(t *testing.T) map[string]string {
 							named = append(named, must(strconv.Unquote(n.Value)))
 						}
 					}
+
 					return true
 				})
 			}
+
 			slices.Sort(values)
 			for _, name := range named {
 				if name != "replica_" && !strings.Contains(name, " ") { // a command, where the name is a variable
 					names[name] = strings.Join(values, " ")
 				}
 			}
+
 			return true
 		})
 	}
+
 	return names
 }
 
@@ -242,6 +265,7 @@ func TestFieldsAreWorded(t *testing.T) {
 			found++
 		}
 	}
+
 	eachRule(t, func(_ *token.FileSet, parsed *ast.File) {
 		ast.Inspect(parsed, func(n ast.Node) bool {
 			switch n := n.(type) {
@@ -257,6 +281,7 @@ func TestFieldsAreWorded(t *testing.T) {
 			return true
 		})
 	})
+
 	require.Greater(t, found, 30, "the faults were not found in the source")
 }
 
@@ -299,6 +324,7 @@ func TestFixedTexts(t *testing.T) {
 	} {
 		require.Equal(t, text, c.Message("en", name, nil))
 	}
+
 	for _, lang := range c.Languages() {
 		require.Equal(t, "ERR_TX_ALREADY_EXISTS", c.Message(lang, "ERR_TX_ALREADY_EXISTS", nil), lang)
 	}

@@ -33,6 +33,7 @@ func (c *Catalogue) Preferences(header string, enabled []string, fallback string
 	if len(enabled) == 0 {
 		enabled = c.languages
 	}
+
 	ranges := parseRanges(header, make([]languageRange, 0, 16))
 	list := make([]preference, 0, len(enabled)+1)
 	for i, candidate := range enabled {
@@ -44,14 +45,17 @@ func (c *Catalogue) Preferences(header string, enabled []string, fallback string
 			list = append(list, p)
 		}
 	}
+
 	slices.SortFunc(list, preference.compare)
 	wanted := make([]string, 0, len(list)+1)
 	for _, p := range list {
 		wanted = append(wanted, p.language)
 	}
+
 	if !slices.Contains(wanted, fallback) {
 		wanted = append(wanted, fallback)
 	}
+
 	return wanted
 }
 
@@ -85,12 +89,14 @@ func weigh(ranges []languageRange, lang string) (weight, place int) {
 			weight, place = r.weight, i
 		}
 	}
+
 	if named {
 		return weight, place
 	}
 	if i := slices.IndexFunc(ranges, func(r languageRange) bool { return r.code == "*" }); i >= 0 {
 		return ranges[i].weight, i
 	}
+
 	return 0, 0
 }
 
@@ -122,11 +128,13 @@ func parseRange(element string) (languageRange, bool) {
 	if !isSubtag(r.code) && tag != "*" {
 		return r, false
 	}
+
 	if len(r.code) == 3 {
 		if base := baseLanguage(r.code); base != "" {
 			r.code = base
 		}
 	}
+
 	for param := range strings.SplitSeq(params, ";") {
 		name, value, _ := strings.Cut(strings.Trim(param, " \t"), "=")
 		if !strings.EqualFold(name, "q") {
@@ -137,6 +145,7 @@ func parseRange(element string) (languageRange, bool) {
 			return r, false
 		}
 	}
+
 	return r, true
 }
 
@@ -155,6 +164,7 @@ func parseWeight(text string) (int, bool) {
 	if whole != "0" && whole != "1" {
 		return 0, false
 	}
+
 	weight, unit := int(whole[0]-'0')*1000, 100
 	for i := range len(decimals) {
 		digit := int(decimals[i]) - '0'
@@ -164,5 +174,6 @@ func parseWeight(text string) (int, bool) {
 		weight += digit * unit
 		unit /= 10
 	}
+
 	return weight, weight <= 1000
 }

@@ -12,6 +12,7 @@ func TestNegotiate(t *testing.T) {
 	c := mustLoad(t)
 	all := []string{"en", "es", "fr", "hu"}
 	pad := strings.Repeat("x", 8) + ","
+
 	for name, tc := range map[string]struct {
 		header   string
 		enabled  []string
@@ -73,6 +74,7 @@ func FuzzNegotiate(f *testing.F) {
 	} {
 		f.Add(header, "en hu", "en")
 	}
+
 	f.Add("de,*;q=0.1", "", "")
 	c := mustLoad(f)
 	f.Fuzz(func(t *testing.T, header, configured, fallback string) {
@@ -86,11 +88,13 @@ func FuzzNegotiate(f *testing.F) {
 		if fallback == "" {
 			allowed = append(allowed, Default)
 		}
+
 		require.Contains(t, allowed, got)
 		require.Equal(t, got, c.Negotiate(capHeader(header), enabled, fallback), "the rest beyond the cap was read")
 		if len(header)+2 <= maxHeader {
 			require.Equal(t, got, c.Negotiate("!,"+header, enabled, fallback), "a bad element changed the answer")
 		}
+
 		for _, r := range parseRanges(header, nil) {
 			require.True(t, r.weight >= 0 && r.weight <= 1000, r.weight)
 		}

@@ -36,6 +36,7 @@ func bundled(api string, change func(*openapi3.T)) (asYAML, asJSON []byte, err e
 	if err != nil {
 		return nil, nil, err
 	}
+
 	change(doc)
 	if err := internalize(doc); err != nil {
 		return nil, nil, fmt.Errorf("openapi: %s: %w", api, err)
@@ -46,6 +47,7 @@ func bundled(api string, change func(*openapi3.T)) (asYAML, asJSON []byte, err e
 	if asYAML, err = yaml.JSONToYAML(asJSON); err != nil {
 		return nil, nil, fmt.Errorf("openapi: %s: %w", api, err)
 	}
+
 	return asYAML, asJSON, nil
 }
 

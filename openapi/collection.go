@@ -97,6 +97,7 @@ func MakeCollection(api string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	c := collection{
 		Info: collectionInfo{doc.Info.Title, doc.Info.Description, "https://schema.getpostman.com/json/collection/v2.1.0/collection.json"},
 		Event: []collectionEvent{{"prerequest", collectionScript{
@@ -109,6 +110,7 @@ func MakeCollection(api string) ([]byte, error) {
 			{Key: "region", Value: "local", Description: "The region in the platform's settings."},
 		},
 	}
+
 	for _, tag := range doc.Tags {
 		folder := collectionFolder{Name: tag.Name, Description: tag.Description}
 		for _, path := range slices.Sorted(maps.Keys(doc.Paths.Map())) {
@@ -116,6 +118,7 @@ func MakeCollection(api string) ([]byte, error) {
 		}
 		c.Item = append(c.Item, folder)
 	}
+
 	return indented(c)
 }
 
@@ -136,12 +139,14 @@ func (f *collectionFolder) add(tag, path string, item *openapi3.PathItem) {
 		if op == nil || len(op.Tags) == 0 || op.Tags[0] != tag {
 			continue
 		}
+
 		parameters := append(slices.Clone(item.Parameters), op.Parameters...)
 		request := collectionRequest{Method: method, URL: collectionTarget(path, parameters, nil), Header: []collectionVariable{}, Description: op.Description}
 		if op.RequestBody == nil {
 			f.Item = append(f.Item, collectionItem{op.Summary, answered(op), request})
 			continue
 		}
+
 		request.Header = append(request.Header, collectionVariable{Key: "Content-Type", Value: "application/json"})
 		examples := op.RequestBody.Value.Content.Get("application/json").Examples
 		for _, name := range inOrder(examples) {

@@ -47,6 +47,7 @@ func dropProse(v any, under string) {
 				dropProse(value, key)
 			}
 		}
+
 	case []any:
 		for _, item := range v {
 			dropProse(item, "")

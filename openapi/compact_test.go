@@ -60,6 +60,7 @@ func leaves(v any) map[string]bool {
 			all[at+string(raw)] = true
 		}
 	}
+
 	walk(v, "")
 	return all
 }

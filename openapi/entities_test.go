@@ -32,6 +32,7 @@ func TestEntities(t *testing.T) {
 	for _, ref := range doc.Components.Schemas["EntityCreation"].Value.AnyOf {
 		bodies = append(bodies, ref.Value)
 	}
+
 	require.Len(t, bodies, len(named))
 	for kind, name := range named {
 		t.Run(kind, func(t *testing.T) {

@@ -21,6 +21,7 @@ func TestErrors(t *testing.T) {
 	for _, op := range operations(t) {
 		known = append(known, op.method+" "+op.path)
 	}
+
 	names, advised := map[string]bool{}, regexp.MustCompile(`(GET|POST) /[^\s,.;:`+"`"+`]*`)
 	for _, e := range all {
 		require.False(t, names[e.Name], e.Name)

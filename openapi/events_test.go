@@ -153,6 +153,7 @@ func TestGatedAttributes(t *testing.T) {
 			}
 		}
 	}
+
 	require.Equal(t, gated, found)
 }
 
@@ -166,6 +167,7 @@ func TestPersonalAttributes(t *testing.T) {
 				more[ref.Value] = strings.Fields(names)
 			}
 		}
+
 		eachSchema(doc, func(path string, s *openapi3.Schema) {
 			if verdict != nil && s == verdict.Value {
 				return
@@ -256,10 +258,12 @@ func TestInternalActions(t *testing.T) {
 			require.Nil(t, i.Data, action)
 			continue
 		}
+
 		require.ElementsMatch(t, strings.Fields(internal[action]), slices.Collect(maps.Keys(i.Data.Properties)), action)
 		if module, gated := i.Data.Extensions["x-module"]; gated {
 			require.Contains(t, modules, module, action)
 		}
+
 		for name, p := range i.Data.Properties {
 			require.NotEmpty(t, p.Value.Description, "%s: %s", action, name)
 			require.NotNil(t, p.Value.Example, "%s: %s", action, name)
@@ -290,6 +294,7 @@ func TestEventIsChecked(t *testing.T) {
 	doc := load(t, "events")
 	event := doc.Components.Schemas["Event"].Value
 	const checkout = `{"customer":"c","action":"checkout","data":{"transaction_id":"T","total":%s}}`
+
 	for name, c := range map[string]struct {
 		body, fault string
 	}{
@@ -373,6 +378,7 @@ func TestGeneratedTypes(t *testing.T) {
 		"video":                       func() any { return new(events.VideoData) },
 		"visit":                       func() any { return new(events.VisitData) },
 	}
+
 	require.ElementsMatch(t, slices.Collect(maps.Keys(actions)), slices.Collect(maps.Keys(types)))
 	examples := load(t, "events").Components.Examples
 	for action, empty := range types {
@@ -422,6 +428,7 @@ func declared(t *testing.T, data []byte) string {
 			}
 		}
 	}
+
 	drop(value)
 	out, err := json.Marshal(value)
 	require.NoError(t, err)

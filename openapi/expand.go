@@ -47,12 +47,14 @@ func (f Filters) Expand(document []byte) ([]byte, error) {
 	for key := range f.Parameters {
 		keys = append(keys, key)
 	}
+
 	slices.Sort(keys)
 	for _, key := range keys {
 		if f.Parameters[key].What != "" {
 			lines = define(lines, key, f.Parameters[key], f.taken(key))
 		}
 	}
+
 	defined := map[string]bool{}
 	for _, line := range lines {
 		if rest, ok := strings.CutPrefix(line, "    "); ok {
@@ -60,10 +62,12 @@ func (f Filters) Expand(document []byte) ([]byte, error) {
 			defined[name] = true
 		}
 	}
+
 	operations := make([]string, 0, len(f.Operations))
 	for operation := range f.Operations {
 		operations = append(operations, operation)
 	}
+
 	slices.Sort(operations)
 	for _, operation := range operations {
 		var err error
@@ -71,6 +75,7 @@ func (f Filters) Expand(document []byte) ([]byte, error) {
 			return nil, err
 		}
 	}
+
 	return []byte(strings.Join(lines, "\n")), nil
 }
 
@@ -111,22 +116,27 @@ func define(lines []string, key string, f Filter, taken map[string]bool) []strin
 				at = i
 			}
 		}
+
 		sentence, known := f.describe()[operator]
 		if !known || !taken[operator] {
 			continue
 		}
+
 		name, example := withOperator(f.Name, operator), f.Example
 		if operator == "in" || operator == "nin" {
 			example = f.Several
 		}
+
 		description := strings.NewReplacer("WHAT", f.What, "NAME", f.Name).Replace(sentence)
 		block = append(block, head, fmt.Sprintf(
 			"      {name: %s, in: query, x-filter: true, description: %s, schema: {type: string, maxLength: %d}, example: %s}",
 			name, quoted(description), FilterMaxLength, quoted(example)))
 	}
+
 	if at < 0 {
 		at = endOf(lines, slices.Index(lines, "components:")+1, "  parameters:", "    ")
 	}
+
 	return slices.Insert(lines, at, block...)
 }
 
@@ -148,6 +158,7 @@ func refer(lines []string, operation string, entries []string, defined map[strin
 	if from < 0 {
 		return nil, fmt.Errorf("there is no operation %s", operation)
 	}
+
 	head := from + slices.Index(lines[from:], "      parameters:") + 1
 	end := endOf(lines, from, "      parameters:", "        - ")
 	var block, own []string
@@ -162,11 +173,13 @@ func refer(lines []string, operation string, entries []string, defined map[strin
 			}
 		}
 	}
+
 	at := end
 	for i := end - 1; i >= head; i-- {
 		if slices.Contains(own, lines[i]) {
 			lines, at = slices.Delete(lines, i, i+1), i
 		}
 	}
+
 	return slices.Insert(lines, min(at, len(lines)), block...), nil
 }

@@ -61,15 +61,18 @@ func LoadFilters(read func(name string) (*openapi3.T, error)) (map[string]Filter
 	if err != nil {
 		return nil, fmt.Errorf("openapi: %w", err)
 	}
+
 	all := map[string]Filters{}
 	if _, err := yaml.Unmarshal(text, &all, yaml.DecodeOpts{}); err != nil {
 		return nil, fmt.Errorf("openapi: filters.yaml: %w", err)
 	}
+
 	for api, filters := range all {
 		if err := filters.complete(api, read); err != nil {
 			return nil, fmt.Errorf("openapi: filters.yaml: %s: %w", api, err)
 		}
 	}
+
 	return all, nil
 }
 
@@ -87,6 +90,7 @@ func (f Filters) complete(api string, enums enums) error {
 		}
 		f.Parameters[key] = filter
 	}
+
 	for operation, entries := range f.Operations {
 		for _, entry := range entries {
 			key, _ := but(entry)
@@ -95,6 +99,7 @@ func (f Filters) complete(api string, enums enums) error {
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -106,6 +111,7 @@ func (read enums) of(api, schema string) ([]string, error) {
 	if document, own, elsewhere := strings.Cut(schema, "/"); elsewhere {
 		documents, name = []string{document}, own
 	}
+
 	for _, document := range documents {
 		doc, err := read(document)
 		if err != nil {
@@ -115,6 +121,7 @@ func (read enums) of(api, schema string) ([]string, error) {
 			return texts(ref.Value), nil
 		}
 	}
+
 	return nil, fmt.Errorf("the schema %q has no enum", schema)
 }
 

@@ -28,6 +28,7 @@ func TestExpand(t *testing.T) {
 		Parameters: map[string]Filter{"height": {Name: "height", Kind: "integer", What: "The shelf's height", Example: "2", Several: "1,2"}},
 		Operations: map[string][]string{"listShelves": {"height but ne in nin"}},
 	}
+
 	once, err := f.Expand([]byte(shelves))
 	require.NoError(t, err)
 	text := string(once)
@@ -43,6 +44,7 @@ func TestExpand(t *testing.T) {
         - $ref: '#/components/parameters/height.lte'
       responses:
 `)
+
 	require.Equal(t, 6, strings.Count(text, "x-filter: true"), "an operator that no operation takes is not defined")
 	again, err := f.Expand(once)
 	require.NoError(t, err)
@@ -87,6 +89,7 @@ func TestStoresAreDescribedAsTheyFilter(t *testing.T) {
 			}
 		}
 	}
+
 	require.Equal(t, 30, found)
 }
 

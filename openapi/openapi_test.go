@@ -87,6 +87,7 @@ func TestLoadUnknown(t *testing.T) {
 
 func TestOperationsAreDescribed(t *testing.T) {
 	ids := map[string]string{}
+
 	for _, op := range operations(t) {
 		require.Contains(t, []string{http.MethodGet, http.MethodPost}, op.method, op)
 		require.NotEmpty(t, op.OperationID, op)
@@ -118,12 +119,14 @@ func TestResponses(t *testing.T) {
 		if op.method == http.MethodPost {
 			want = posts
 		}
+
 		for _, status := range want {
 			if status == "409" && op.Extensions["x-reads"] == true {
 				continue
 			}
 			require.NotNil(t, op.Responses.Value(status), "%s: %s", op, status)
 		}
+
 		succeeds := []string{}
 		for status, response := range op.Responses.Map() {
 			require.Regexp(t, number, status, op)
@@ -133,6 +136,7 @@ func TestResponses(t *testing.T) {
 				succeeds = append(succeeds, status)
 			}
 		}
+
 		if slices.Sort(succeeds); op.OperationID == "addCodes" { // few at once, many as a bulk operation
 			require.Equal(t, []string{"201", "202"}, succeeds)
 		} else {
@@ -170,6 +174,7 @@ func TestParameterPositions(t *testing.T) {
 			names[op.method+position] = segment
 			require.NotNil(t, op.Parameters.GetByInAndName("path", strings.Trim(segment, "{}")), op)
 		}
+
 		route := op.method + " " + position
 		require.Empty(t, routes[route], "%s is served by two documents", route)
 		routes[route] = op.api
@@ -184,11 +189,13 @@ func TestExamples(t *testing.T) {
 			require.NotNil(t, p.Value.Example, "%s: %s", op, p.Value.Name)
 			require.NoError(t, visit(doc, p.Value.Schema.Value, p.Value.Example), "%s: %s", op, p.Value.Name)
 		}
+
 		if op.RequestBody != nil {
 			for name, media := range op.RequestBody.Value.Content {
 				checkExamples(t, doc, media, op.String()+" "+name, openapi3.VisitAsRequest())
 			}
 		}
+
 		for status, response := range op.Responses.Map() {
 			checkExamples(t, doc, body(response.Value), op.String()+" "+status, openapi3.VisitAsResponse())
 		}
@@ -216,12 +223,15 @@ func TestSchemas(t *testing.T) {
 			if s.Example != nil {
 				require.NoError(t, visit(doc, s, s.Example), where)
 			}
+
 			for _, name := range s.Required {
 				require.NotNil(t, property(s, name), "%s: required %s is not declared", where, name)
 			}
+
 			for name := range s.Extensions {
 				require.False(t, strings.HasPrefix(name, "x-go-"), "%s: %s belongs into the overlay", where, name)
 			}
+
 			for name, p := range s.Properties {
 				require.NotEmpty(t, p.Value.Description, "%s: %s", where, name)
 			}
@@ -238,10 +248,12 @@ func TestModuleConfigs(t *testing.T) {
 	for _, name := range names {
 		require.Contains(t, modules, name)
 	}
+
 	var parts []*openapi3.Schema
 	for _, part := range schemas["ModuleConfig"].Value.AllOf {
 		parts = append(parts, part.Value)
 	}
+
 	seen := map[string]string{}
 	for name, ref := range schemas {
 		of, ok := ref.Value.Extensions["x-config-of"].(string)
@@ -256,6 +268,7 @@ func TestModuleConfigs(t *testing.T) {
 		}
 		parts = slices.DeleteFunc(parts, func(s *openapi3.Schema) bool { return s == ref.Value })
 	}
+
 	require.Empty(t, parts)
 }
 
@@ -299,8 +312,10 @@ func TestBundleJSON(t *testing.T) {
 			require.Equal(t, original.Paths.Keys(), bundle.Paths.Keys())
 			require.Len(t, bundle.Components.Schemas, len(original.Components.Schemas))
 		}
+
 		require.False(t, bytes.Contains(asJSON, []byte(`urlencoded":`)), api)
 	}
+
 	_, _, err := openapi.BundleJSON("common")
 	require.Error(t, err)
 }
@@ -317,14 +332,17 @@ func TestEnumerationsHaveNames(t *testing.T) {
 			for i, one := range v {
 				look(fmt.Sprint(at, "/", i), one)
 			}
+
 		case map[string]any:
 			for name, one := range v {
 				look(at+"/"+name, one)
 			}
+
 			values, _ := v["enum"].([]any)
 			if !slices.ContainsFunc(values, func(one any) bool { text, ok := one.(string); return !ok || !identifier.MatchString(text) }) {
 				return
 			}
+
 			names, _ := v["x-enum-varnames"].([]any)
 			require.Len(t, names, len(values), at)
 			seen := map[string]bool{}
@@ -334,9 +352,11 @@ func TestEnumerationsHaveNames(t *testing.T) {
 				require.False(t, seen[strings.ToLower(text)], "%s: %s is there twice", at, text)
 				seen[strings.ToLower(text)] = true
 			}
+
 			named++
 		}
 	}
+
 	for _, api := range openapi.Names() {
 		_, asJSON, err := openapi.Bundle(api)
 		require.NoError(t, err)
@@ -344,6 +364,7 @@ func TestEnumerationsHaveNames(t *testing.T) {
 		require.NoError(t, json.Unmarshal(asJSON, &doc))
 		look(api, doc)
 	}
+
 	require.GreaterOrEqual(t, named, 6)
 }
 

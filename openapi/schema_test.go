@@ -59,9 +59,11 @@ func eachSchema(doc *openapi3.T, f func(path string, s *openapi3.Schema)) {
 		walk(path+"[]", ref.Value.Items)
 		walk(path+"{}", ref.Value.AdditionalProperties.Schema)
 	}
+
 	for name, ref := range doc.Components.Schemas {
 		walk(name, ref)
 	}
+
 	for path, item := range doc.Paths.Map() {
 		for method, op := range item.Operations() {
 			for status, r := range op.Responses.Map() {

@@ -126,7 +126,7 @@ var failings = []failing{
 
 	{"not_running", 422, 190140, "over is not open now (status: completed)", "", nil, sends("/customers/ada/activities/contests/over/enter", "")},
 	{"entries_limit", 422, 190141, "More entries are not possible (limit: 2)", "count", nil, sends("/customers/ada/activities/contests/pair/enter", `{"count":3}`)},
-	{"entries_too_few", 422, 190142, "There are not so many entries to take back (entries: 0)", "data.count", nil, says("ada", "contest_entry_revoke", `{"contest_id":"pair","count":1}`)},
+	{"entries_too_few", 422, 190142, "There are fewer entries than that to take back (entries: 0)", "data.count", nil, says("ada", "contest_entry_revoke", `{"contest_id":"pair","count":1}`)},
 	{"several", 422, 190400, "Property code is needed, because there are several: TWO-1, TWO-2", "data.code", [][2]string{
 		event("two", "opt_in", `{"email":"two@shop.test"}`), event("two", "coupon_create", `{"code":"TWO-2","value":1}`), event("two", "coupon_create", `{"code":"TWO-1","value":1}`),
 	}, says("two", "unassign_coupon", `{}`)},
@@ -208,7 +208,7 @@ var failings = []failing{
 	{"webhook_state", 422, 190502, "The webhook is paused: resume it first", "", nil, toWebhook("{}", "/pause", "/test")},
 	{"delivery_not_dead", 422, 190504, "Only a dead delivery can be sent again; this one is waiting", "", nil, toWebhook("{}", "/test", "/deliveries/1/retry")},
 	{"replay_running", 422, 190505, "A replay of this webhook is under way", "", nil, toWebhook(`{"from":"2020-01-01T00:00:00Z","to":"2099-01-01T00:00:00Z"}`, "/replay", "/replay")},
-	{"webhooks_many", 422, 190503, "There are 100 webhooks already, and there can be no more", "", nil, func(h *house, language string) (a answer) {
+	{"webhooks_many", 422, 190503, "There are already 100 webhooks; remove one first", "", nil, func(h *house, language string) (a answer) {
 		for a.status < 300 {
 			a = sends("/admin/webhooks", `{"url":"https://hooks.shop.test/","types":["event.*"]}`)(h, language)
 		}
@@ -220,7 +220,7 @@ var failings = []failing{
 		{"/entities/custom-entities/attribute", `{"id":"shade","on":"rewards/reward","name":"shade","type":"string"}`},
 	}, sends("/entities/custom-entities/attribute/shade", `{"name":"tint"}`)},
 	{"campaign_not_found", 404, 190260, "There is no campaign none", "", nil, reads("/automation/campaigns/none")},
-	{"bulk_many", 422, 190241, "There are 10 operations of this kind already that wait or are at work; wait for one to end", "", [][2]string{
+	{"bulk_many", 422, 190241, "10 operations of this kind are already waiting or running; wait for one to end", "", [][2]string{
 		{"/entities/automation/campaign", `{"id":"tried","name":"Tried","trigger":"visit","effects":[{"type":"points","points":1}]}`},
 	}, func(h *house, language string) (a answer) {
 		for range 11 {

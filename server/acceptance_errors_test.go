@@ -71,9 +71,9 @@ var unasked = map[string]struct {
 	message string // in English
 }{
 	"rules_too_heavy":       {loyalty.ErrRulesTooHeavy.With("action", "checkout"), 422, "The rules of the programme take too long for this checkout; nothing of it was recorded"},
-	"rights_exceeded":       {loyalty.ErrRightsExceeded.With("property", "apis"), 403, "A key gives no more than it has itself: apis"},
-	"job_running":           {loyalty.ErrJobRunning.With("job", "expiry"), 409, "The job expiry is being done at the moment"},
-	"claim_coupon_redeemed": {loyalty.ErrClaimCouponUsed.With("code", "C-1"), 422, "Coupon C-1 of this reward is redeemed already"},
+	"rights_exceeded":       {loyalty.ErrRightsExceeded.With("property", "apis"), 403, "A key cannot give more rights than it has itself: apis"},
+	"job_running":           {loyalty.ErrJobRunning.With("job", "expiry"), 409, "The job expiry is running at the moment"},
+	"claim_coupon_redeemed": {loyalty.ErrClaimCouponUsed.With("code", "C-1"), 422, "Coupon C-1 of this reward is already redeemed"},
 	"leaderboard_unbuilt":   {loyalty.ErrBoardsUnbuilt, 503, "The leaderboard is being counted; please try again shortly"},
 	"outcome_unknown":       {loyalty.ErrUnconfirmed, 503, "It is not known whether this was recorded; please repeat the request with the same Idempotency-Key"},
 	"clock_off":             {loyalty.ErrClockOff, 503, "This node's clock differs from the database's by more than a minute; jobs wait until it is right"},
@@ -95,6 +95,7 @@ func TestUnaskedErrors(t *testing.T) {
 		said.Reader = o.Reader
 		o.Reader = said
 	})
+
 	declared := loyalty.DeclaredErrors()
 	for name, u := range unasked {
 		t.Run(name, func(t *testing.T) {
@@ -112,9 +113,11 @@ func TestUnaskedErrors(t *testing.T) {
 				}
 				words[got.Message] = true
 			}
+
 			require.Len(t, words, 4, "a sentence of its own in each language")
 		})
 	}
+
 	h.t = t
 }
 
@@ -139,6 +142,7 @@ func TestEveryError(t *testing.T) {
 		if contentsOf(t, url).file == "" {
 			languages = nil // words do not depend on the database
 		}
+
 		for _, f := range failings {
 			t.Run(f.name, func(t *testing.T) {
 				h.t = t
@@ -148,6 +152,7 @@ func TestEveryError(t *testing.T) {
 				f.reach(h, languages)
 			})
 		}
+
 		h.t = t
 	})
 }
@@ -169,6 +174,7 @@ func (f failing) reach(h *house, languages []string) {
 	} else {
 		require.Equal(t, []string{f.field}, got.fields(), a.body)
 	}
+
 	for _, language := range languages {
 		other := f.ask(h, language)
 		require.Equal(t, f.status, other.status, other.body)
@@ -182,6 +188,7 @@ func (f failing) reach(h *house, languages []string) {
 			require.NotEqual(t, got.Message, said.Message, language)
 		}
 	}
+
 	require.NotRegexp(t, placeholder, a.body)
 }
 
@@ -192,6 +199,7 @@ func everyErrorIsListed(t *testing.T) {
 	for name, failure := range loyalty.DeclaredErrors() {
 		known[name] = failure.Code
 	}
+
 	all, err := openapi.Errors()
 	require.NoError(t, err)
 	for _, e := range all {
@@ -199,25 +207,30 @@ func everyErrorIsListed(t *testing.T) {
 			known[e.Name] = e.Code
 		}
 	}
+
 	require.Greater(t, len(known), 100)
 	rows, statuses := map[string]int{}, map[string]int{}
 	for _, f := range failings {
 		require.NotContains(t, rows, f.name, "two rows")
 		rows[f.name], statuses[f.name] = f.code, f.status
 	}
+
 	for name := range elsewhere {
 		require.NotContains(t, rows, name, "here and elsewhere")
 		rows[name] = known[name]
 		expected.Store(known[name], name)
 	}
+
 	for name := range ofUsers {
 		require.NotContains(t, rows, name, "here and among those of users")
 		rows[name] = known[name]
 	}
+
 	for name := range unasked {
 		require.NotContains(t, rows, name, "here and unasked")
 		rows[name] = known[name]
 	}
+
 	require.Equal(t, known, rows, "every failure has a row")
 	told := map[string]int{}
 	for _, e := range all {
@@ -226,6 +239,7 @@ func everyErrorIsListed(t *testing.T) {
 			require.Equal(t, status, e.Status, "openapi/errors.yaml: %s", e.Name)
 		}
 	}
+
 	require.Equal(t, known, told, "openapi/errors.yaml has every failure")
 }
 

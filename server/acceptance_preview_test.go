@@ -68,7 +68,7 @@ var explanations = []explained{
 	{"spend too much", nil, event("ada", "point_spend", `{"points":300}`), "spend", "refused", "there are not enough spendable points", `{"spendable":100}`, -300, nil, 0},
 	{"reserve", nil, event("ada", "reserve_points", `{"transaction_id":"T","points":30}`), "reserve", "applied", "points are held", `{"points":30}`, -30, []string{"-30"}, -1},
 	{"coupon", nil, event("ada", "coupon_redeem", `{"code":"FIRST"}`), "coupon", "applied", "the coupon is redeemed", `{"code":"FIRST"}`, 0, nil, -1},
-	{"coupon, redeemed before", nil, event("ada", "coupon_redeem", `{"code":"SECOND"}`), "coupon", "refused", "the coupon cannot be used in its state, or belongs to somebody else", `{"code":"SECOND","state":"redeemed"}`, 0, nil, 1601},
+	{"coupon, redeemed before", nil, event("ada", "coupon_redeem", `{"code":"SECOND"}`), "coupon", "refused", "the coupon's state does not allow its use, or it belongs to another customer", `{"code":"SECOND","state":"redeemed"}`, 0, nil, 1601},
 	{"campaign", nil, event("ada", "checkout", `{"transaction_id":"T","total":100}`), "campaign", "applied", "the campaign's condition holds", `{"campaign":"large","name":"Large","trigger":"checkout","condition":"event.data.total >= 100"}`, 11, []string{"11"}, -1},
 	{"campaign, condition", nil, event("ada", "checkout", `{"transaction_id":"T","total":99}`), "campaign", "skipped", "its condition does not hold", `{"campaign":"large","condition":"event.data.total >= 100"}`, 0, nil, -1},
 	{"campaign, condition of another kind", nil, event("ada", "point_sub", `{"points":1}`), "campaign", "skipped", "", `{"campaign":"odd"}`, 0, []string{"-1"}, -1},
@@ -91,6 +91,7 @@ func TestPreviewExplains(t *testing.T) {
 		for _, piece := range previewPieces {
 			done(h, piece[0], piece[1])
 		}
+
 		db := contentsOf(t, url)
 		for _, e := range explanations {
 			t.Run(e.family, func(t *testing.T) {
@@ -106,6 +107,7 @@ func TestPreviewExplains(t *testing.T) {
 				require.Equal(t, before, db.untouched(), "a preview writes nothing")
 			})
 		}
+
 		h.t = t
 		previewOfOperations(h)
 		previewOfExpiry(h)
@@ -135,6 +137,7 @@ func (e explained) check(h *house, preview map[string]any) {
 		if v["rule"] != e.rule || v["verdict"] != e.verdict || (e.reason != "" && v["reason"] != e.reason) {
 			continue
 		}
+
 		found = true
 		n, err := v["points"].(json.Number).Int64()
 		require.NoError(t, err)
@@ -148,20 +151,24 @@ func (e explained) check(h *house, preview map[string]any) {
 			}
 		}
 	}
+
 	require.True(t, found, "%v", preview["rules"])
 	require.Equal(t, e.points, sum, "%v", preview["rules"])
 	var lots []string
 	for _, one := range preview["lots"].([]any) {
 		lots = append(lots, fmt.Sprint(one.(map[string]any)["points"]))
 	}
+
 	if e.rule != "referral" { // of a customer who is not there yet
 		require.Equal(t, e.lots, lots)
 	}
+
 	if e.code < 0 {
 		require.NotContains(t, preview, "error")
 		require.NotEmpty(t, preview["events"])
 		return
 	}
+
 	require.Equal(t, fmt.Sprint(e.code), fmt.Sprint(preview["error"].(map[string]any)["code"]))
 	require.Empty(t, preview["events"])
 }
@@ -181,6 +188,7 @@ func (e explained) inEveryLanguage(h *house) {
 			}
 		}
 	}
+
 	require.GreaterOrEqual(h.t, len(said), 4, "%v", said)
 }
 
@@ -195,6 +203,7 @@ func previewOfOperations(h *house) {
 	} {
 		done(h, piece[0], piece[1])
 	}
+
 	claim := func(customer, reward string) (loyalty.Outcome, error) {
 		return h.engine.Preview(t.Context(), loyalty.Submission{Customer: customer, Action: "reward_claim", Operation: true, Data: json.RawMessage(`{"reward":"` + reward + `"}`)})
 	}
@@ -232,10 +241,12 @@ func previewOfManyLots(h *house) {
 		at := time.Now().Add(-time.Duration(hours) * time.Hour).UTC().Format(time.RFC3339)
 		done(h, "/events", fmt.Sprintf(`{"customer":"mia","action":"point_add","data":{"points":%d,"effective_timestamp":%q}}`, hours, at))
 	}
+
 	preview := done(h, "/events/preview", `{"customer":"mia","action":"point_spend","data":{"points":45}}`)
 	var lots []string
 	for _, one := range preview["lots"].([]any) {
 		lots = append(lots, fmt.Sprint(one.(map[string]any)["points"]))
 	}
+
 	require.Equal(t, []string{"-9", "-8", "-7", "-6", "-5", "-4", "-3", "-2", "-1"}, lots)
 }

@@ -76,11 +76,13 @@ func openIssuer(t *testing.T) *issuer {
 		}
 		i.json(w, about)
 	})
+
 	mux.HandleFunc("GET /keys", func(w http.ResponseWriter, _ *http.Request) {
 		i.json(w, jose.JSONWebKeySet{Keys: []jose.JSONWebKey{
 			{Key: i.rsa.Public(), KeyID: "r", Algorithm: "RS256", Use: "sig"}, {Key: i.ec.Public(), KeyID: "e", Algorithm: "ES256", Use: "sig"},
 		}})
 	})
+
 	mux.HandleFunc("POST /token", i.token)
 	mux.HandleFunc("GET /userinfo", func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer access" {
@@ -89,6 +91,7 @@ func openIssuer(t *testing.T) *issuer {
 		}
 		i.json(w, i.info)
 	})
+
 	i.Server = httptest.NewServer(mux)
 	t.Cleanup(i.Close)
 	return i
@@ -138,18 +141,22 @@ func (i *issuer) token(w http.ResponseWriter, r *http.Request) {
 		i.json(w, map[string]string{"error": "invalid_grant"})
 		return
 	}
+
 	claims := map[string]any{
 		"iss": i.URL, "aud": clientID, "nonce": asked.Get("nonce"), "iat": time.Now().Unix(), "exp": time.Now().Add(time.Minute).Unix(),
 	}
 	if asked.Get("max_age") == "0" {
 		claims["auth_time"] = time.Now().Unix()
 	}
+
 	for name, value := range i.person {
 		claims[name] = value
 	}
+
 	if i.forge != nil {
 		i.forge(claims)
 	}
+
 	payload, err := json.Marshal(claims)
 	require.NoError(i.t, err)
 	i.json(w, map[string]any{"access_token": "access", "token_type": "Bearer", "id_token": i.sign(payload)})
@@ -240,7 +247,7 @@ func TestOutside(t *testing.T) {
 		require.Contains(t, p.get("/admin/audit").body, `"user.create"`)
 
 		require.Equal(t, 190641, other.post(bridged+"/admin/keys", `{"label":"x"}`).fault(t).Code)
-		require.Contains(t, other.through(i, "confirm").body, "It is you")
+		require.Contains(t, other.through(i, "confirm").body, "Your identity is confirmed")
 		require.Equal(t, http.StatusCreated, other.post(bridged+"/admin/keys", `{"label":"x"}`).status)
 		require.Equal(t, i.URL+"/end?client_id=the-console&post_logout_redirect_uri=https%3A%2F%2Floyalty.test%2Fconsole%2F",
 			other.post("/console/session/end", "{}").json(t)["elsewhere"])
@@ -346,6 +353,7 @@ func TestOutsideIsDistrusted(t *testing.T) {
 			require.Empty(t, v.cookie)
 		})
 	}
+
 	i.forge, i.sign = nil, good
 
 	v, other := &visitor{house: p}, &visitor{house: p}
@@ -395,6 +403,7 @@ func TestPlantedWay(t *testing.T) {
 			owner.flow = attacker.flow
 			note(t, owner.back(back), 190670) // the state is of another session
 		}
+
 		back := i.authorize(attacker.get("/console/oidc/start").header.Get("Location"))
 		owner.flow = strings.Replace(attacker.flow, "enter.", "link.", 1)
 		note(t, owner.back(back), 190670) // it was begun to sign in

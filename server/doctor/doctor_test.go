@@ -65,23 +65,23 @@ func TestFindings(t *testing.T) {
 		{name: "no months", only: "postgres", change: func(_ *testing.T, p *doctor.Patient) {}, sql: months(), check: "journal", severity: doctor.Warning, says: "0 months ahead"},
 		{name: "the clock is off", change: func(_ *testing.T, p *doctor.Patient) {
 			p.Now = func() time.Time { return time.Now().Add(5 * time.Second) }
-		}, check: "clock", severity: doctor.Warning, says: "off the database's"},
-		{name: "the clock is wrong", change: func(_ *testing.T, p *doctor.Patient) { p.Now = func() time.Time { return time.Now().Add(-time.Hour) } }, check: "clock", severity: doctor.Broken, says: "off the database's"},
+		}, check: "clock", severity: doctor.Warning, says: "differs from the database's by"},
+		{name: "the clock is wrong", change: func(_ *testing.T, p *doctor.Patient) { p.Now = func() time.Time { return time.Now().Add(-time.Hour) } }, check: "clock", severity: doctor.Broken, says: "differs from the database's by"},
 		{name: "a full disk", change: func(_ *testing.T, p *doctor.Patient) {
 			p.Space = func(string) (uint64, uint64, bool) { return 1 << 20, 1 << 40, true }
 		}, check: "disk", severity: doctor.Broken, says: "1 MiB"},
 		{name: "a disk that fills", change: func(_ *testing.T, p *doctor.Patient) {
 			p.Space = func(string) (uint64, uint64, bool) { return 5 << 30, 100 << 30, true }
 		}, check: "disk", severity: doctor.Warning, says: "5 %"},
-		{name: "a large log", only: "sqlite", sql: []string{"UPDATE settings SET currency = currency"}, change: func(_ *testing.T, p *doctor.Patient) { p.LogMost = -1 }, check: "log", severity: doctor.Warning, says: "a reader does not end"},
+		{name: "a large log", only: "sqlite", sql: []string{"UPDATE settings SET currency = currency"}, change: func(_ *testing.T, p *doctor.Patient) { p.LogMost = -1 }, check: "log", severity: doctor.Warning, says: "a long-running reader blocks checkpoints"},
 		{name: "a late job", sql: []string{"DELETE FROM jobs", "INSERT INTO jobs (name, runs, done, failed, next_at) VALUES ('expiry', 1, 0, 0, 1000)"}, check: "jobs", severity: doctor.Warning, says: "expiry is late"},
 		{name: "a job failed", sql: []string{"DELETE FROM jobs", "INSERT INTO jobs (name, runs, done, failed, next_at) VALUES ('expiry', 1, 0, 3, 99999999999999)"}, check: "jobs", severity: doctor.Warning, says: "the last run of the job expiry failed; failures in it: 3"},
 		{name: "what is due waits", sql: []string{
 			"INSERT INTO customers (id, name, status, created_at, updated_at) VALUES ({id}, 'member-1', 'active', 1, 1)", "INSERT INTO names (kind, value, owner) VALUES (1, 'member-1', {id})", "INSERT INTO balances (customer_id, version, score, spent, reserved, expired, pending, debt, due_at) VALUES ({id}, 0, 0, 0, 0, 0, 0, 0, 1000)",
 		}, check: "followers", severity: doctor.Warning, says: "1 customers wait for what is due, since"},
-		{name: "a table is gone", sql: []string{"ALTER TABLE lots RENAME TO lots_away"}, check: "ledger", severity: doctor.Unchecked, says: "could not be looked at"},
+		{name: "a table is gone", sql: []string{"ALTER TABLE lots RENAME TO lots_away"}, check: "ledger", severity: doctor.Unchecked, says: "could not be checked"},
 		{name: "a follower is behind", sql: []string{"UPDATE tail_state SET head = 20000", "INSERT INTO followers (name, position) VALUES ('slow', 1)"}, check: "followers", severity: doctor.Warning, says: "slow is 19999 events behind"},
-		{name: "an unused key", sql: []string{fmt.Sprintf(key, "99999999999999")}, check: "keys", severity: doctor.Warning, says: "nobody has used the key LKOLD"},
+		{name: "an unused key", sql: []string{fmt.Sprintf(key, "99999999999999")}, check: "keys", severity: doctor.Warning, says: "the key LKOLD"},
 		{name: "a key without an end", sql: []string{fmt.Sprintf(key, "NULL")}, check: "keys", severity: doctor.Warning, says: "keys that never end: LKOLD"},
 		{name: "a key in use that ends", change: func(_ *testing.T, p *doctor.Patient) {
 			now := p.Now()
@@ -103,7 +103,7 @@ func TestFindings(t *testing.T) {
 		}, check: "replicas", severity: doctor.Warning, says: "replica2 does not answer"},
 		{name: "a provider of sign-ins is away", change: func(_ *testing.T, p *doctor.Patient) {
 			p.Issuer, p.Provider = "https://sso.example.com/", func(context.Context) error { return errors.New("no such host") }
-		}, check: "sign-in", severity: doctor.Warning, says: "nobody can sign in by the provider of LOYALTY_OIDC_ISSUER: no such host"},
+		}, check: "sign-in", severity: doctor.Warning, says: "sign-in by the provider of LOYALTY_OIDC_ISSUER does not work: no such host"},
 		{name: "a broken ledger", sql: []string{"DROP TRIGGER %s"}, check: "ledger", severity: doctor.Broken, says: "the ledger is broken"},
 		{name: "a follower waits for long", sql: []string{"UPDATE tail_state SET head = 1", "INSERT INTO followers (name, position) VALUES ('slow', 0)", "INSERT INTO tail (number, customer_id, event_id, recorded_at) VALUES (1, {id}, {id}, 1000)"}, check: "followers", severity: doctor.Warning, says: "slow is 1 events behind, for"},
 		{name: "no backups, and the world can call", change: func(_ *testing.T, p *doctor.Patient) {
@@ -122,7 +122,7 @@ func TestFindings(t *testing.T) {
 		{name: "a paused webhook", sql: []string{aWebhook("paused", "NULL")}, check: "webhooks", severity: doctor.Warning, says: "is paused"},
 		{name: "a disabled webhook", sql: []string{aWebhook("disabled", "'gone'")}, check: "webhooks", severity: doctor.Warning, says: "its receiver is gone"},
 		{name: "a message waits", sql: []string{aWebhook("active", "NULL"), aDelivery("waiting")}, check: "webhooks", severity: doctor.Warning, says: "messages that wait since 1970-01-01T00:00:01Z"},
-		{name: "a dead message", sql: []string{aWebhook("active", "NULL"), aDelivery("dead")}, check: "webhooks", severity: doctor.Warning, says: "gave up messages: 1"},
+		{name: "a dead message", sql: []string{aWebhook("active", "NULL"), aDelivery("dead")}, check: "webhooks", severity: doctor.Warning, says: "has given up on messages: 1"},
 		{name: "an owner with a password alone", sql: []string{`INSERT INTO users (id, login, name, email, role, personal, language, password, totp_step, created_at, updated_at, failures)
 VALUES ({id}, 'sample.owner', 'Sample', '', 'owner', TRUE, '', 'x', 0, 1, 1, 0)`}, check: "users", severity: doctor.Warning, says: "sample.owner, an owner, has no second factor"},
 	} {
@@ -131,6 +131,7 @@ VALUES ({id}, 'sample.owner', 'Sample', '', 'owner', TRUE, '', 'x', 0, 1, 1, 0)`
 				if c.only != "" && !strings.HasPrefix(url, c.only) {
 					t.Skip("the other database cannot have it")
 				}
+
 				s := storetest.Open(t, url)
 				require.NoError(t, s.ExtendJournal(t.Context()))
 				p := well(t, s)
@@ -140,6 +141,7 @@ VALUES ({id}, 'sample.owner', 'Sample', '', 'owner', TRUE, '', 'x', 0, 1, 1, 0)`
 					if strings.HasPrefix(url, "postgres") {
 						id = "'01a0c450-6c01-7000-8000-000000000000'"
 					}
+
 					text = strings.ReplaceAll(text, "{id}", id)
 					if strings.Contains(text, "%s") {
 						trigger := "events_delete"
@@ -148,12 +150,15 @@ VALUES ({id}, 'sample.owner', 'Sample', '', 'owner', TRUE, '', 'x', 0, 1, 1, 0)`
 						}
 						text = fmt.Sprintf(text, trigger)
 					}
+
 					_, err := raw.Exec(text)
 					require.NoError(t, err, text)
 				}
+
 				if c.change != nil {
 					c.change(t, p)
 				}
+
 				found := doctor.Examine(t.Context(), p)
 				i := slices.IndexFunc(found, func(f doctor.Finding) bool { return f.Check == c.check && strings.Contains(f.Says, c.says) })
 				require.GreaterOrEqual(t, i, 0, "%v", found)
@@ -259,7 +264,7 @@ func TestLargeLedger(t *testing.T) {
 	list := doctor.Examine(t.Context(), p)
 	last := list[len(list)-1]
 	require.Equal(t, doctor.Fine, last.Severity)
-	require.Contains(t, last.Says, "the ledger is too large for more")
+	require.Contains(t, last.Says, "the ledger is too large to be checked in full")
 	require.Equal(t, "loyalty ledger verify", last.Do)
 }
 

@@ -33,6 +33,7 @@ func TestRotateMaster(t *testing.T) {
 			}
 			return env
 		}
+
 		r = command(t, g.dir, with(next, ""), "keys", "list")
 		require.Equal(t, 2, r.code)
 		require.Equal(t, "loyalty: LOYALTY_MASTER_KEY is not the key that this database was sealed with\n", r.errors)
@@ -54,6 +55,7 @@ func TestRotateMaster(t *testing.T) {
 			require.Equal(t, http.StatusOK, a.status, string(a.body))
 			require.Contains(t, string(a.body), `"score":5,`)
 		}
+
 		enrolled()
 		for visits := 1; visits <= 2; visits++ { // the secrets of access keys are sealed anew; then the customers' keys too
 			cmd := exec.Command(os.Args[0], "keys", "rotate-master")
@@ -65,8 +67,9 @@ func TestRotateMaster(t *testing.T) {
 			require.Equal(t, 2, r.code, "what is left needs the old key")
 			require.NotContains(t, succeeds(t, g.dir, with(next, old), "keys", "list"), "unreadable")
 			r = command(t, g.dir, with(next, old), "doctor")
-			require.Regexp(t, `master key +warning +the master key before this one is still needed.*\n +loyalty keys rotate-master\n`, r.out)
+			require.Regexp(t, `master key +warning +the previous master key is still needed.*\n +loyalty keys rotate-master\n`, r.out)
 		}
+
 		out := succeeds(t, g.dir, with(next, old), "keys", "rotate-master")
 		m := regexp.MustCompile(`^(\d+) values were sealed anew, (\d+) were already\.`).FindStringSubmatch(out)
 		require.NotNil(t, m, out)
