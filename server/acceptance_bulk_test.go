@@ -72,6 +72,7 @@ func TestBulkSizes(t *testing.T) {
 						want[at] += fmt.Sprintf(" events[%d].%s", at, field)
 					}
 				}
+
 				key := fmt.Sprint("bulk-", n)
 				first := h.does("/events/bulk", bulkOf(events), "Idempotency-Key", key)
 				require.Equal(t, want, fates(t, first.json(t)))
@@ -85,6 +86,7 @@ func TestBulkSizes(t *testing.T) {
 				}
 			})
 		}
+
 		h.t = t
 		ledgerHolds(t, h.store)
 	})
@@ -117,14 +119,17 @@ func TestBulkInOneTransaction(t *testing.T) {
 				}
 				a = h.post("/events/bulk", bulkOf(events), headers...)
 			})
+
 			require.Equal(t, http.StatusOK, a.status)
 			require.Equal(t, "0", fmt.Sprint(a.json(t)["errors"]), a.body)
 			if storetest.OnCitus() && db.file == "" { // each machine counts its part of it
 				require.Contains(t, []int{1, 2}, commits, name)
 				continue
 			}
+
 			require.Equal(t, 1, commits, name)
 		}
+
 		require.Equal(t, 3, db.commits(`point_sub`, func() {
 			for i := range 3 {
 				done(h, "/events", fmt.Sprintf(`{"customer":"c-%d","action":"point_sub","data":{"points":1}}`, i))

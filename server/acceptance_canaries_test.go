@@ -70,6 +70,7 @@ func (c *cage) value(place string, s *openapi3.Schema) any {
 	case s.Type.Is("string"):
 		return c.text(place)
 	}
+
 	c.t.Fatalf("%s: no canary for %v", place, s.Type)
 	return nil
 }
@@ -134,6 +135,7 @@ func TestEveryTextIsPersonal(t *testing.T) {
 	for _, place := range slices.Concat(namesNobody, staysWithPurchase) {
 		unused[place] = true
 	}
+
 	marked := 0
 	var walk func(string, *openapi3.Schema)
 	walk = func(at string, schema *openapi3.Schema) {
@@ -145,9 +147,11 @@ func TestEveryTextIsPersonal(t *testing.T) {
 				walk(place, s.Items.Value)
 				continue
 			}
+
 			if slices.Contains(staysWithPurchase, place) {
 				require.Contains(t, s.Description, "stays after `opt_out`", place)
 			}
+
 			personal := s.Extensions["x-personal"] == true
 			require.Equal(t, wordy(place, s), personal, "%s takes words about a person", place)
 			if personal {
@@ -155,9 +159,11 @@ func TestEveryTextIsPersonal(t *testing.T) {
 			}
 		}
 	}
+
 	for action, schema := range actionSchemas(t) {
 		walk(action, schema)
 	}
+
 	require.Empty(t, unused, "no action has these")
 	require.Greater(t, marked, 40)
 }
@@ -179,6 +185,7 @@ func (c *cage) fill(event map[string]any, schema *openapi3.Schema) {
 			line.(map[string]any)[of] = c.value(name+"."+attribute, schema.Properties["items"].Value.Items.Value.Properties[of].Value)
 		}
 	}
+
 	c.own(name, data, schema)
 	for _, line := range lines {
 		c.own(name+".items", line.(map[string]any), schema.Properties["items"].Value.Items.Value)
@@ -217,6 +224,7 @@ func forms(text string) []string {
 		}
 		return strings.Trim(string(raw), `"`)
 	}
+
 	all := []string{text, lower, escaped(text), escaped(lower), asciiOnly(text), asciiOnly(lower)}
 	for _, s := range []string{text, lower} {
 		sum := sha256.Sum256([]byte(s))
@@ -228,6 +236,7 @@ func forms(text string) []string {
 			all = append(all, inner, strings.NewReplacer("+", "-", "/", "_").Replace(inner))
 		}
 	}
+
 	slices.Sort(all)
 	return slices.Compact(all)
 }
@@ -264,6 +273,7 @@ func (c *cage) found(in map[string]string) map[string][]string {
 			first[uint16(begin)] = true
 		}
 	}
+
 	seen := map[string][]string{}
 	for where, text := range in {
 		raw := []byte(text)
@@ -279,6 +289,7 @@ func (c *cage) found(in map[string]string) map[string][]string {
 			}
 		}
 	}
+
 	return seen
 }
 
@@ -307,5 +318,6 @@ func TestCanaryForms(t *testing.T) {
 	} {
 		require.Contains(t, c.found(map[string]string{"there": kept}), "here", name)
 	}
+
 	require.Empty(t, c.found(map[string]string{"there": "Qz1XkánaryVw" + hex.EncodeToString([]byte("other"))}))
 }

@@ -78,6 +78,7 @@ func columnsOf(t *testing.T, db *sql.DB, table, query string) map[string]string 
 		for i := range values {
 			values[i] = new(any)
 		}
+
 		require.NoError(t, rows.Scan(values...))
 		for i, v := range values {
 			switch v := (*v.(*any)).(type) {
@@ -90,11 +91,13 @@ func columnsOf(t *testing.T, db *sql.DB, table, query string) map[string]string 
 			text[i].WriteByte('\n')
 		}
 	}
+
 	require.NoError(t, rows.Err())
 	all := map[string]string{}
 	for i, name := range names {
 		all[table+"."+name] = text[i].String()
 	}
+
 	return all
 }
 
@@ -106,6 +109,7 @@ func (c *contents) files() map[string]string {
 	if c.file == "" {
 		return all
 	}
+
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		raw, err := os.ReadFile(c.file + suffix)
 		if os.IsNotExist(err) && suffix != "" {
@@ -114,6 +118,7 @@ func (c *contents) files() map[string]string {
 		require.NoError(c.t, err)
 		all["file"+suffix] = string(raw)
 	}
+
 	return all
 }
 

@@ -25,6 +25,7 @@ func TestDeprecatedActions(t *testing.T) {
 			require.Equal(t, want, a.header.Get("Deprecation"), a.body)
 			return a
 		}
+
 		coupon := func(code string) string {
 			return fmt.Sprintf(`{"customer":"ada","action":"coupon","data":{"code":%q,"amount":5}}`, code)
 		}

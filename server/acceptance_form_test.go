@@ -48,6 +48,7 @@ func TestFormsThroughHTTP(t *testing.T) {
 		} {
 			done(h, piece[0], piece[1])
 		}
+
 		db := contentsOf(t, url)
 		for _, f := range formStory {
 			if strings.Contains(f.form, "contest_entry_revoke") {
@@ -61,6 +62,7 @@ func TestFormsThroughHTTP(t *testing.T) {
 				require.JSONEq(t, f.data, db.dataOf(first), f.name)
 			}
 		}
+
 		customer := data(t, h.get("/customers/ada"))
 		require.Equal(t, []any{"vip", "news"}, customer["labels"])
 		require.Equal(t, "1990-05-17 hun HUF", fmt.Sprint(customer["birth_date"], " ", customer["language"], " ", customer["currency"]))
@@ -125,6 +127,7 @@ func formsOfNothing(h *house, db *contents) {
 		require.Equal(t, 0, a.fault(t).Code, form)
 		require.Equal(t, field, a.fault(t).fields()[0], form)
 	}
+
 	a := h.form("/events", "customer=ada&action=checkout&data[transaction_id]=T-9&data[total]=1&data[points_burned]=&data[auto_accept]=&data[channel]=")
 	require.Equal(t, http.StatusBadRequest, a.status, a.body)
 	require.Equal(t, []string{"data.auto_accept", "data.points_burned"}, a.fault(t).fields())
@@ -135,6 +138,7 @@ func formsOfNothing(h *house, db *contents) {
 		a := h.form("/events", form)
 		require.Equal(t, http.StatusOK, a.status, "%s: %s", form, a.body)
 	}
+
 	require.NotContains(t, data(t, h.get("/customers/ada")), "first_name", "empty text clears")
 	for _, null := range []string{`null`, `""`} { // as JSON, both mean something in an update
 		done(h, "/events", `{"customer":"ada","action":"checkout_update","data":{"transaction_id":"T-9","total":1,"auto_accept":"2126-01-01"}}`)
@@ -157,6 +161,7 @@ func formsOfOnesOwn(h *house) {
 	require.NoError(t, err)
 	require.JSONEq(t, `{"list":["a","b"],"note":"€"}`, string(deep))
 	line := "&data[items][0][product_id]=p&data[items][0][product_name]=n&data[items][0][product_url]=https://a.b&data[items][0][quantity]=1&data[items][0][subtotal]=1&data[items][0][cf_engraving]=7&data[items][0][size]=38"
+
 	for form, field := range map[string]string{
 		"customer=ada&action=visit&data[url]=https://a.b&" + own:                                          "",
 		"customer=ada&action=checkout&data[transaction_id]=T-10&data[total]=1&data[gift]=y&" + own + line: "",

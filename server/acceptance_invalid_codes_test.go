@@ -32,12 +32,14 @@ func TestInvalidCodes(t *testing.T) {
 		require.NoError(t, err)
 		return string(out)
 	}
+
 	fields := func(a answer) (list []string) {
 		for _, w := range a.json(t)["warnings"].([]any) {
 			list = append(list, w.(map[string]any)["field"].(string))
 		}
 		return list
 	}
+
 	require.Equal(t, []string{"data.coupons[0]", "data.offers[0]"}, fields(h.post("/events/preview", saleWith("T-1"))))
 	first := h.post("/events", saleWith("T-1"), "Idempotency-Key", "k", "Accept-Language", "hu")
 	require.Equal(t, []string{"data.coupons[0]", "data.offers[0]"}, fields(first))

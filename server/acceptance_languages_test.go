@@ -30,6 +30,7 @@ func TestLanguages(t *testing.T) {
 		} {
 			done(h, piece[0], piece[1])
 		}
+
 		speak := func(header string) []string {
 			claim := h.does("/customers/ada/activities/rewards/coffee/claim", "", "Accept-language", header)
 			coupon := claim.json(t)["coupon"].(map[string]any)
@@ -43,6 +44,7 @@ func TestLanguages(t *testing.T) {
 			require.Equal(t, coupon["name"], stored["name"])
 			return []string{claim.header.Get("Content-Language"), coupon["name"].(string), spin["result"].(string), failed.fault(t).Message}
 		}
+
 		en := []string{"en", "Free coffee", "Free coffee", "Customer not found"}
 		es := []string{"es", "Café gratis", "Café gratis", "No se ha encontrado el cliente"}
 		fr := []string{"fr", "Café offert", "Café offert", "Client introuvable"}
@@ -54,6 +56,7 @@ func TestLanguages(t *testing.T) {
 		} {
 			require.Equal(t, want, speak(header), header)
 		}
+
 		only := h.post("/customers/ada/activities/rewards/half/claim", "", "Accept-language", "hu")
 		require.Equal(t, "Moitié", only.json(t)["coupon"].(map[string]any)["name"], "what there is, before nothing")
 		require.Equal(t, "fr", only.header.Get("Content-Language"), "and the answer says so")
@@ -69,6 +72,7 @@ func TestLanguages(t *testing.T) {
 			require.Equal(t, c[2], data(t, shown)["title"], c)
 			require.Equal(t, c[3], shown.header.Get("Content-Language"), c)
 		}
+
 		german := h.get("/rewards/none", "Accept-language", "de")
 		require.Equal(t, "es", german.header.Get("Content-Language"), "the platform speaks no German")
 		require.Equal(t, h.get("/rewards/none", "Accept-language", "es").fault(t).Message, german.fault(t).Message)
@@ -80,6 +84,7 @@ func TestLanguages(t *testing.T) {
 		for header, want := range map[string][]string{"": hu, "de": hu, "en": hu, "es, en;q=0.9": hu, "en, fr;q=0.1": fr} {
 			require.Equal(t, want, speak(header), "%s, in a Hungarian programme", header)
 		}
+
 		unsigned := h.send(h.request(http.MethodGet, "/customers", "", "Accept-language", "de"))
 		require.Equal(t, "hu", unsigned.header.Get("Content-Language"), "a 401 speaks it too")
 	})

@@ -95,6 +95,7 @@ func (p *person) live() (optOut string) {
 		}
 		p.example(step.action, text)
 	}
+
 	p.t.Fatal("the story has no opt_out")
 	return ""
 }
@@ -123,6 +124,7 @@ func TestOptOutForgets(t *testing.T) {
 		for _, piece := range append(slices.Clone(examplePieces), canaryPieces...) {
 			done(h, piece[0], piece[1])
 		}
+
 		c := newCage(t)
 		p := h.newPerson(c, "id", "1")
 		optOut := p.live()
@@ -135,6 +137,7 @@ func TestOptOutForgets(t *testing.T) {
 		if db.file == "" {
 			db.exec(`ANALYZE`)
 		}
+
 		shown := p.answers(p.id)
 		readable := c.found(shown)
 		for _, place := range []string{"id", "profile.first_name", "profile.email", "profile.labels", "profile.birth_date", "profile.cf_note", "profile.song", "profile.external_ids", "profile.language", "answer.free",
@@ -142,6 +145,7 @@ func TestOptOutForgets(t *testing.T) {
 			"search.gender", "search.offers", "search.label", "search.catalog"} {
 			require.Contains(t, readable, place, "what is readable can be found")
 		}
+
 		require.Contains(t, shown["GET /customers/{customer_id}"], label)
 		profiles := map[string]string{"all": shown["GET /customers"] + shown["GET /customers/{customer_id}"]}
 		require.Equal(t, sorted(c.found(profiles)), sorted(c.found(db.columns())), "what is not on the profile is in no column")
@@ -153,6 +157,7 @@ func TestOptOutForgets(t *testing.T) {
 				require.True(t, sent || action == "opt_out", "%s.%s was said", action, attribute)
 			}
 		}
+
 		require.Empty(t, c.found(map[string]string{"log": h.log.String()}))
 
 		before, sums, keys := db.counts(), db.sums(), db.keys()
@@ -163,6 +168,7 @@ func TestOptOutForgets(t *testing.T) {
 				require.Empty(t, (&cage{t: t, all: []canary{{"key", key}}}).found(everywhere), "what a destroyed key was sealed as is gone")
 			}
 		}
+
 		require.Equal(t, sums, db.sums(), "points and figures stay")
 		after := db.counts()
 		gone := len(texts(t, db.db, `SELECT action FROM events WHERE action = 'opt_out'`))
@@ -183,6 +189,7 @@ func (p *person) operate() (friends []*person) {
 		"gender": p.cage.text("search.gender"), "offers": p.cage.text("search.offers"),
 		"label": p.cage.text("search.label"), "catalog": p.cage.text("search.catalog"),
 	}}}))
+
 	p.say("tasting", map[string]any{"guest": p.cage.text("tasting.guest"), "cups": 3, "cf_note": p.cage.text("tasting.cf_note")})
 	p.say("checkout", map[string]any{"transaction_id": "T-7001", "total": 5, "items": []any{map[string]any{
 		"product_id": "p-501", "product_name": "Cup", "product_url": "https://shop.test/", "quantity": 1, "subtotal": 5, "engraving": p.cage.text("items.engraving"),
@@ -193,6 +200,7 @@ func (p *person) operate() (friends []*person) {
 	for _, code := range []string{"GIFT-1", "GIFT-2"} {
 		p.say("coupon_create", map[string]any{"code": code, "value": 5, "name": p.cage.text("gift.name")})
 	}
+
 	p.say("coupon_transfer", map[string]any{"code": "GIFT-1", "target": target.id})
 	p.say("coupon_transfer", map[string]any{"code": "GIFT-2", "email": p.cage.email("receiver.email")})
 	p.claim = claimedReward(p.house, p.number())
@@ -252,6 +260,7 @@ func (p *person) leave(optOut string, db *contents, friends []*person, label str
 		_, err := db.db.Exec(`ANALYZE`)
 		require.NoError(t, err)
 	}
+
 	p.example("opt_out", optOut)
 	theirs := []string{}
 	for _, one := range p.cage.all {
@@ -259,6 +268,7 @@ func (p *person) leave(optOut string, db *contents, friends []*person, label str
 			theirs = append(theirs, one.place)
 		}
 	}
+
 	hash := db.nameOf("opted_out")
 	p.search(db, hash, theirs)
 	for where, text := range db.columns() {
@@ -266,15 +276,18 @@ func (p *person) leave(optOut string, db *contents, friends []*person, label str
 			require.NotContains(t, text, label, where)
 		}
 	}
+
 	for _, f := range friends {
 		shown := f.get("/customers/" + f.id)
 		require.Contains(t, shown.body, f.id)
 		p.cage.none(map[string]string{"friend": shown.body}, theirs...) // nor who brought them
 		f.say("opt_out", map[string]any{"reason": p.cage.text("friend.reason")})
 	}
+
 	for _, name := range texts(t, db.db, `SELECT name FROM customers WHERE status = 'inactive' AND email <> ''`) {
 		(&person{house: p.house, cage: p.cage, id: name}).say("opt_out", map[string]any{})
 	}
+
 	p.search(db, hash, nil)
 }
 
@@ -311,6 +324,7 @@ func (p *person) search(db *contents, hash string, but []string) {
 	if len(but) == 0 {
 		p.cage.none(merged(db.files(), columns))
 	}
+
 	p.cage.none(answers, but...)
 	p.cage.none(map[string]string{"log": p.log.String()})
 	for _, gone := range p.cage.all {
@@ -342,15 +356,18 @@ func (p *person) answers(id string) map[string]string {
 			all["GET "+target] += a.body + "\n" + fmt.Sprint(a.header) + "\n"
 		}
 	}
+
 	for _, one := range p.cage.all {
 		a := p.sees("/customers?search=" + url.QueryEscape(one.text[:8]))
 		all["search"] += fmt.Sprint(a.json(p.t)["data"]) // its links repeat what was asked for
 	}
+
 	for name, text := range eventExamples(p.t) {
 		a := p.post("/events/preview", strings.ReplaceAll(text, "member-1001", id))
 		require.NotEqual(p.t, http.StatusInternalServerError, a.status, a.body)
 		all["preview of "+name] = a.body
 	}
+
 	return all
 }
 
@@ -369,6 +386,7 @@ func (p *person) reads(id string) map[string][]string {
 		"import_id":  {data(p.t, p.post("/admin/imports", `{"label":"old system"}`))["import_id"].(string)},
 		"webhook_id": {p.get("/admin/webhooks").json(p.t)["data"].([]any)[0].(map[string]any)["webhook_id"].(string)},
 	}
+
 	all, asked := map[string][]string{}, 0
 	for _, doc := range servertest.Documents() {
 		for path, item := range doc.Paths.Map() {
@@ -386,6 +404,7 @@ func (p *person) reads(id string) map[string][]string {
 			all[path] = paths
 		}
 	}
+
 	require.Greater(p.t, asked, 10)
 	return all
 }

@@ -22,6 +22,7 @@ func TestErrorsOfTheSpecification(t *testing.T) {
 		broke    = "Customer doesn't have enough points for discount"
 		noID     = "Property transaction_id cannot be empty"
 	)
+
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		h := openOn(t, url, patient)
 		h.enrol("ada")
@@ -29,6 +30,7 @@ func TestErrorsOfTheSpecification(t *testing.T) {
 		for _, name := range []string{"T-1", "T-2", "T-3"} {
 			done(h, "/events", fmt.Sprintf(`{"customer":"ada","action":"checkout","data":{"transaction_id":%q,"total":10}}`, name))
 		}
+
 		done(h, "/events", `{"customer":"ada","action":"checkout_accept","data":{"transaction_id":"T-2"}}`)
 		done(h, "/events", `{"customer":"ada","action":"checkout_reject","data":{"transaction_id":"T-3"}}`)
 		done(h, "/events", `{"customer":"ada","action":"coupon_create","data":{"code":"CARD","value":0,"amount":10}}`)
@@ -75,6 +77,7 @@ func TestErrorsOfTheSpecification(t *testing.T) {
 			failed := bulk.json(t)["results"].([]any)[0].(map[string]any)["error"].(map[string]any)
 			require.Equal(t, fmt.Sprint(row.code, row.message, kinds[row.status]), fmt.Sprint(failed["code"], failed["message"], failed["type"]), event)
 		}
+
 		require.Equal(t, before, contentsOf(t, url).counts(), "nothing was recorded")
 		for _, broken := range []string{"2023-02-30", "yesterday", "1990-5-17"} { // an invalid birth_date rejects the event
 			for _, action := range []string{"opt_in", "profile"} {
@@ -83,6 +86,7 @@ func TestErrorsOfTheSpecification(t *testing.T) {
 				require.Contains(t, a.fault(t).fields(), "data.birth_date")
 			}
 		}
+
 		require.Equal(t, http.StatusNotFound, h.get("/customers/eve").status)
 	})
 }

@@ -23,6 +23,7 @@ func TestNobodyIsNamed(t *testing.T) {
 		for _, piece := range append(examplePieces[:len(examplePieces):len(examplePieces)], canaryPieces...) {
 			done(h, piece[0], piece[1])
 		}
+
 		done(h, "/entities/automation/campaign", `{"id":"odd","name":"Odd","trigger":"visit","condition":"customer.cf_note > 5 && customer.email > 'a'","effects":[{"type":"points","points":1}],"status":"active"}`)
 		p := h.newPerson(newCage(t), "id", "1")
 		require.NotEmpty(t, p.cage.found(map[string]string{"before": marshal(t, p.say("opt_in", map[string]any{"email": p.cage.email("email"), "cf_note": "x"}))}), "without the flag a person is named")
@@ -33,6 +34,7 @@ func TestNobodyIsNamed(t *testing.T) {
 			answers[target+" "+text] = fmt.Sprint(a.body, a.header)
 			require.NotContains(t, a.json(t), "customer")
 		}
+
 		optOut := p.live()
 		p.pass(answers)
 		p.unsaid(answers)
@@ -78,6 +80,7 @@ func (p *person) unsaid(answers map[string]string) {
 		`{"customer":"` + word + `","action":"visit","data":{"url":"https://shop.test/"},"external_id":"` + word + `"}`,
 		`{"customer":{"` + word + `":1},"action":"visit","data":{}}`, `{"customer":"` + word + `","action":"visit","data":"` + word + `"}`, `"` + word + `"`, word,
 	}
+
 	for _, text := range events {
 		for _, target := range []string{"/events", "/events/preview"} {
 			a := p.post(target, text)
@@ -88,6 +91,7 @@ func (p *person) unsaid(answers map[string]string) {
 			answers[target+text] = fmt.Sprint(a.body, a.header)
 		}
 	}
+
 	a := p.does("/events/bulk", `{"events":[`+strings.Join(events[:len(events)-2], ",")+`]}`)
 	answers["bulk"] = fmt.Sprint(a.body, a.header)
 	for name, text := range eventExamples(p.t) {

@@ -34,6 +34,7 @@ func TestSealedTextsAreRead(t *testing.T) {
 			require.Contains(t, h.get("/customers/ada/events?action="+one.action).body, "ada", one.action)
 			require.JSONEq(t, `{`+one.data+`}`, marshal(t, h.get("/customers/ada/events?action=" + one.action).json(t)["data"].([]any)[0].(map[string]any)["data"]), one.action)
 		}
+
 		require.Equal(t, "For ada, with love", h.get("/coupons/ADA-1").json(t)["data"].(map[string]any)["name"])
 
 		h.enrol("ben") // who gets it still reads it, until the one it was made for leaves
@@ -47,6 +48,7 @@ func TestSealedTextsAreRead(t *testing.T) {
 				require.NotContains(t, a.body, word, path)
 			}
 		}
+
 		require.NotContains(t, h.get("/coupons/ADA-1").json(t)["data"], "name")
 		require.NoError(t, h.store.VerifyRebuild(t.Context(), func(d rebuild.Difference) { require.Fail(t, "the journal says otherwise", "%+v", d) }, func(store.RebuildProgress) {}))
 	})

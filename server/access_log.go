@@ -37,6 +37,7 @@ func (s *Server) logged(c *gin.Context) {
 	if p := recover(); p != nil {
 		s.panicked(c, r, p)
 	}
+
 	status := c.Writer.Status()
 	if s.operations[routeKey{c.Request.Method, c.FullPath()}] != nil {
 		s.pace.answered(status)
@@ -44,6 +45,7 @@ func (s *Server) logged(c *gin.Context) {
 	if isFailure(status) {
 		s.noteFailure(c, r, status)
 	}
+
 	ctx := c.Request.Context()
 	level := slog.LevelInfo
 	// A caller who left is not our fault, but an earlier failure is.
@@ -54,16 +56,19 @@ func (s *Server) logged(c *gin.Context) {
 	if !s.logger.Enabled(ctx, level) {
 		return
 	}
+
 	route := c.FullPath()
 	if route == "" {
 		route = "-"
 	}
+
 	attrs := make([]slog.Attr, 0, 12)
 	attrs = append(attrs,
 		slog.String("request_id", r.id), slog.String("method", method(c.Request)), slog.String("route", route),
 		slog.Int("status", status), slog.Duration("duration", s.clock().Sub(r.began)),
 		slog.Int("bytes_in", len(r.body)), slog.Int("bytes_out", max(c.Writer.Size(), 0)),
 	)
+
 	if trace, span := s.placeOf(c, r); trace != "" {
 		attrs = append(attrs, slog.String("trace_id", trace), slog.String("span_id", span))
 	}
@@ -73,6 +78,7 @@ func (s *Server) logged(c *gin.Context) {
 	if r.err != nil {
 		attrs = append(attrs, failed(status, r.err)...)
 	}
+
 	// A logger would look up its caller for each line, which no line shows.
 	line := slog.NewRecord(time.Now(), level, requestLine, 0)
 	line.AddAttrs(attrs...)
@@ -121,19 +127,23 @@ func (s *Server) noteFailure(c *gin.Context, r *request, status int) {
 		At: r.began.UTC().Truncate(time.Millisecond), RequestID: r.id, Method: method(c.Request), Route: c.FullPath(),
 		Status: status, Code: unknownCode, Duration: s.clock().Sub(r.began),
 	}
+
 	if o := s.operations[routeKey{c.Request.Method, f.Route}]; o != nil {
 		f.Route, f.API = o.route.Path, o.api
 		if r.key != nil && r.err != nil && takesEvents[o.route.Operation.OperationID] {
 			s.failures.refuse(r.err)
 		}
 	}
+
 	if r.key != nil {
 		f.KeyID = r.key.ID
 	}
+
 	if r.err != nil {
 		_, fault := asFault(r.err)
 		f.Code, f.Fields = int64(fault.Code), s.failures.fields(fault.Details)
 	}
+
 	s.failures.add(f)
 }
 

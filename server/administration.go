@@ -59,6 +59,7 @@ func change[T any](
 			return status, marshal(body(result.(T)))
 		}}
 	}
+
 	done, err := do(plain(ctx), call)
 	switch {
 	case err != nil:
@@ -66,5 +67,6 @@ func change[T any](
 	case done.Replayed != nil:
 		return replay(language, done.Replayed), nil
 	}
+
 	return rawResponse{status: status, body: marshal(body(done.Value))}, nil
 }

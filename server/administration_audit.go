@@ -15,12 +15,14 @@ func (a *administrationAPI) ListAudit(ctx context.Context, in administration.Lis
 	if err != nil {
 		return nil, err
 	}
+
 	var found []loyalty.AuditEntry
 	if conditions, readable := p.Conditions(); readable {
 		if found, err = a.admin.AuditLog(plain(ctx), loyalty.AuditQuery{Conditions: conditions, Page: p.Store()}); err != nil {
 			return nil, err
 		}
 	}
+
 	l := list.Linked(p, found, a.clock(), func(e loyalty.AuditEntry) list.Cursor { return list.Cursor{At: e.At, ID: e.ID[:]} })
 	out := administration.ListAudit200JSONResponse{
 		Data: make([]administration.AuditEntry, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: &l.Time,
@@ -30,5 +32,6 @@ func (a *administrationAPI) ListAudit(ctx context.Context, in administration.Lis
 			At: common.Instant(e.At), KeyID: e.Actor, ActorKind: administration.AuditEntryActorKind(e.ActorKind), Action: e.Action, Target: e.Target, Before: e.Before, After: e.After,
 		}
 	}
+
 	return out, nil
 }

@@ -27,11 +27,13 @@ func (a *administrationAPI) ApplyConfiguration(ctx context.Context, in administr
 	if err != nil {
 		return nil, err
 	}
+
 	reader := contract.ConfiguratorFor(a.vocabulary, a.entities)
 	wanted, err := reader.Of(contract.Properties(r.tree)["configuration"], contract.Properties(body)["configuration"])
 	if err != nil {
 		return nil, err
 	}
+
 	mode, prune := string(in.Body.Mode), in.Body.Prune != nil && *in.Body.Prune
 	answer := withWarnings(ctx, a.programme, func(changes []admin.ConfigurationChange) any { return configurationAnswer(mode, changes) })
 	if mode == "plan" {
@@ -41,6 +43,7 @@ func (a *administrationAPI) ApplyConfiguration(ctx context.Context, in administr
 		}
 		return rawResponse{status: http.StatusOK, body: marshal(answer(changes))}, nil
 	}
+
 	return change(ctx, http.StatusOK, answer, func(ctx context.Context, call admin.Call) (admin.Done[[]admin.ConfigurationChange], error) {
 		return a.admin.ApplyConfiguration(ctx, call, wanted, prune)
 	})

@@ -67,6 +67,7 @@ func TestConfigurationMoves(t *testing.T) {
 		for _, p := range programmePieces {
 			done(from, p[0], p[1])
 		}
+
 		exported := from.export()
 		text := from.get("/admin/configuration").body
 		require.NotContains(t, text, from.key.Secret)
@@ -136,6 +137,7 @@ func TestConfigurationChanges(t *testing.T) {
 		for _, e := range trail.json(t)["data"].([]any) {
 			actions = append(actions, e.(map[string]any)["action"].(string))
 		}
+
 		require.Equal(t, []string{"entity.restore", "entity.archive", "entity.create"}, actions)
 
 		form := h.form("/admin/configuration", "mode=apply&configuration[settings][acceptance_window_seconds]=400&configuration[entities][stores/store][c][name]=C")
@@ -190,6 +192,7 @@ func TestConfigurationFaults(t *testing.T) {
 			require.Equal(t, c.fields, fields, "%s: %s", c.configuration, a.body)
 		}
 	}
+
 	require.Equal(t, []string{"mode"}, h.post("/admin/configuration", `{"mode":"do","configuration":{}}`).fault(t).fields())
 	require.Equal(t, before, h.export(), "nothing of it was done")
 }

@@ -22,6 +22,7 @@ func (a *administrationAPI) ExportTable(ctx context.Context, in administration.E
 	if p.To != nil {
 		ask.Before = time.Time(*p.To)
 	}
+
 	form := export.NDJSON
 	if p.Format != nil {
 		form = export.Form(*p.Format)
@@ -29,6 +30,7 @@ func (a *administrationAPI) ExportTable(ctx context.Context, in administration.E
 	if err := mayName(r, ask.Personal); err != nil {
 		return nil, err
 	}
+
 	from, err := export.Open(a.exports.reader, ask)
 	if errors.Is(err, export.ErrAfter) {
 		return nil, contract.ErrInvalidParameter.With("parameter", "after").With("reason", "export_key").At("after")
@@ -36,11 +38,13 @@ func (a *administrationAPI) ExportTable(ctx context.Context, in administration.E
 	if err != nil {
 		return nil, err
 	}
+
 	if ask.Personal {
 		told := admin.Exported{From: ask.From, To: ask.Before, After: ask.After, Format: string(form)}
 		if err := a.admin.NoteExport(plain(ctx), admin.Call{KeyID: r.key.ID}, ask.Table, told); err != nil {
 			return nil, err
 		}
 	}
+
 	return exportStream{a.exports, r, from, ask, form, loyalty.Deref(p.Limit)}, nil
 }

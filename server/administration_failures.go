@@ -17,6 +17,7 @@ func (a *administrationAPI) ListFailedRequests(ctx context.Context, in administr
 	if err != nil {
 		return nil, err
 	}
+
 	a.failures.flush(plain(ctx))
 	var found []loyalty.FailedRequest
 	if conditions, readable := p.Conditions(); readable {
@@ -24,6 +25,7 @@ func (a *administrationAPI) ListFailedRequests(ctx context.Context, in administr
 			return nil, err
 		}
 	}
+
 	l := list.Linked(p, found, a.clock(), func(f loyalty.FailedRequest) list.Cursor { return list.Cursor{At: f.At, ID: f.ID[:]} })
 	out := administration.ListFailedRequests200JSONResponse{
 		Data: make([]administration.FailedRequest, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: &l.Time, NotKept: a.failures.notKept(),
@@ -31,6 +33,7 @@ func (a *administrationAPI) ListFailedRequests(ctx context.Context, in administr
 	for i := range l.Entries {
 		out.Data[i] = failedRequest(&l.Entries[i])
 	}
+
 	return out, nil
 }
 

@@ -28,10 +28,12 @@ func (a *administrationAPI) ListImports(ctx context.Context, in administration.L
 	if err != nil {
 		return nil, err
 	}
+
 	found, operations, err := a.imports.store.Uploads(plain(ctx), p.Store())
 	if err != nil {
 		return nil, err
 	}
+
 	l := list.Linked(p, found, a.clock(), nil)
 	out := administration.ListImports200JSONResponse{Data: make([]administration.Import, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: &l.Time}
 	for i, u := range l.Entries {
@@ -41,6 +43,7 @@ func (a *administrationAPI) ListImports(ctx context.Context, in administration.L
 		}
 		out.Data[i] = showImport(requestOf(ctx).language, u, op)
 	}
+
 	return out, nil
 }
 
@@ -68,9 +71,11 @@ func (a *administrationAPI) CreateImport(ctx context.Context, in administration.
 			o.Columns = *b.Columns
 		}
 	}
+
 	if err := o.CheckColumns(); err != nil {
 		return nil, err
 	}
+
 	return a.imports.answer(ctx, http.StatusCreated, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Upload], error) {
 		return admin.Uploads{Admin: a.admin}.CreateUpload(ctx, call, label, loyalty.JSON(o))
 	})
@@ -128,6 +133,7 @@ func (f importFindings) VisitListImportFindingsResponse(w http.ResponseWriter) e
 		return err
 	}
 	defer leave()
+
 	to := http.NewResponseController(w)
 	w.Header().Set("Content-Type", csvType)
 	w.Header().Set("Content-Disposition", `attachment; filename="findings.csv"`)
@@ -138,6 +144,7 @@ func (f importFindings) VisitListImportFindingsResponse(w http.ResponseWriter) e
 	if !taken(w, to, []byte(intake.FindingsHeader)) {
 		return nil
 	}
+
 	for piece, part := f.first, 2; piece != nil; part++ {
 		text, err := intake.FindingsCSV(piece, f.say)
 		if err != nil {
@@ -149,14 +156,17 @@ func (f importFindings) VisitListImportFindingsResponse(w http.ResponseWriter) e
 		if f.api.over() || f.request.unbound.Err() != nil || !f.api.mayGoOn(f.request, false) {
 			panic(http.ErrAbortHandler)
 		}
+
 		ctx, cancel := context.WithTimeout(f.request.unbound, waitTime)
 		next, err := f.store.UploadPart(ctx, f.upload, loyalty.UploadFindings, part)
 		cancel()
 		if err != nil {
 			panic(http.ErrAbortHandler)
 		}
+
 		piece = next
 	}
+
 	return nil
 }
 
@@ -232,6 +242,7 @@ func importOf(language *tongue, u loyalty.Upload, op *loyalty.BulkOperation) adm
 		Files: []administration.ImportFile{}, Findings: u.Findings,
 		CreatedAt: common.Instant(u.CreatedAt), UpdatedAt: common.Instant(u.UpdatedAt),
 	}
+
 	if u.Fault != "" {
 		out.Fault = new(intake.WordsOf(u.Fault).In(func(name string, args map[string]any) string { return message(language, name, args) }))
 	}
@@ -247,9 +258,11 @@ func importOf(language *tongue, u loyalty.Upload, op *loyalty.BulkOperation) adm
 	if len(o.Columns) > 0 {
 		out.Columns = new(administration.ImportColumns(o.Columns))
 	}
+
 	for _, f := range u.Files {
 		out.Files = append(out.Files, administration.ImportFile{File: administration.ImportKind(f.Kind), Parts: f.Parts, Bytes: f.Bytes})
 	}
+
 	if u.Plan != nil {
 		out.Plan = planOf(u.Plan)
 	}
@@ -259,6 +272,7 @@ func importOf(language *tongue, u loyalty.Upload, op *loyalty.BulkOperation) adm
 	if op != nil {
 		out.Rows = &administration.ImportRows{Total: op.Total, Done: op.Done, Refused: op.Errors}
 	}
+
 	return out
 }
 

@@ -35,6 +35,7 @@ func (a *administrationAPI) RunJob(ctx context.Context, in administration.RunJob
 		job job.Job
 		err error
 	}
+
 	requestOf(ctx).decided = true // running a job twice has no second effect, so no answer is stored
 	ended, call := make(chan end, 1), admin.Call{KeyID: requestOf(ctx).key.ID}
 	ctx = plain(ctx)
@@ -43,6 +44,7 @@ func (a *administrationAPI) RunJob(ctx context.Context, in administration.RunJob
 		job, err := a.jobs.Run(context.WithoutCancel(ctx), in.Job, note)
 		ended <- end{job, err}
 	}()
+
 	wait := time.NewTimer(a.jobWait)
 	defer wait.Stop()
 	select {
@@ -77,9 +79,11 @@ func (a *administrationAPI) job(ctx context.Context, j *job.Job) administration.
 		Name: administration.JobName(j.Name), Schedule: fmt.Sprintf("PT%dS", int64(j.Interval/time.Second)),
 		Running: j.Running(a.clock()), LastRunAt: instantOrNil(j.StartedAt),
 	}
+
 	if j.StartedAt.IsZero() {
 		return out
 	}
+
 	out.NextRunAt = instantOrNil(j.NextAt)
 	out.LastResult = &administration.JobResult{Done: j.Done, Failed: j.Failed}
 	if r := requestOf(ctx); j.Result != "" {
@@ -89,9 +93,11 @@ func (a *administrationAPI) job(ctx context.Context, j *job.Job) administration.
 			r.language.speak("en")
 		}
 	}
+
 	if !out.Running && !j.FinishedAt.Before(j.StartedAt) {
 		took := j.FinishedAt.Sub(j.StartedAt).Seconds()
 		out.LastDuration = &took
 	}
+
 	return out
 }

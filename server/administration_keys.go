@@ -22,10 +22,12 @@ func (a *administrationAPI) ListKeys(ctx context.Context, in administration.List
 	if err != nil {
 		return nil, err
 	}
+
 	all, err := a.admin.Keys(plain(ctx))
 	if err != nil {
 		return nil, err
 	}
+
 	l := list.Linked(p, list.Cut(p, all, keyPlace), a.clock(), keyPlace)
 	out := administration.ListKeys200JSONResponse{
 		Data: make([]administration.Key, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: &l.Time,
@@ -33,6 +35,7 @@ func (a *administrationAPI) ListKeys(ctx context.Context, in administration.List
 	for i, k := range l.Entries {
 		out.Data[i] = keyOf(k)
 	}
+
 	return out, nil
 }
 
@@ -122,16 +125,20 @@ func keyOf(k loyalty.AccessKey) administration.Key {
 		CreatedAt: common.Instant(k.CreatedAt), ExpiresAt: instantOrNil(k.ExpiresAt),
 		LastUsedAt: instantOrNil(k.LastUsedAt), RevokedAt: instantOrNil(k.RevokedAt),
 	}
+
 	if k.RateLimit == 0 {
 		out.RateLimit = limit.DefaultPerMinute
 	}
+
 	for _, name := range k.APIs {
 		out.Apis = append(out.Apis, administration.APIName(name))
 	}
+
 	for _, s := range k.Secrets { // the newest first
 		out.Secrets = append(out.Secrets, administration.KeySecret{
 			CreatedAt: common.Instant(s.CreatedAt), ExpiresAt: instantOrNil(s.ExpiresAt),
 		})
 	}
+
 	return out
 }

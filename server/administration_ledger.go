@@ -31,6 +31,7 @@ func (a *administrationAPI) GetLedger(ctx context.Context, in administration.Get
 	if err != nil {
 		return nil, err
 	}
+
 	t := &l.Totals
 	out := administration.Ledger{
 		At: common.Instant(l.At), Months: []administration.LiabilityMonth{}, Origins: origins(l.Origins),
@@ -39,16 +40,19 @@ func (a *administrationAPI) GetLedger(ctx context.Context, in administration.Get
 			Pending: bigNumber(&t.Pending), Debt: bigNumber(&t.Debt), Outstanding: bigNumber(&l.Outstanding),
 		},
 	}
+
 	out.Value = valueOf(a.programme(), &l.Outstanding)
 	for _, m := range l.Months {
 		out.Months = append(out.Months, administration.LiabilityMonth{Month: textOrNil(m.Month), Points: bigNumber(&m.Points), Lots: m.Lots, Origins: origins(m.Origins)})
 	}
+
 	if in.Params.Verify != nil && *in.Params.Verify {
 		if out.Invariants, err = a.invariants(plain(ctx), key); err != nil {
 			return nil, err
 		}
 		requestOf(ctx).language.speak("en") // what must hold, and where it does not
 	}
+
 	return administration.GetLedger200JSONResponse{Data: out}, nil
 }
 

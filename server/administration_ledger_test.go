@@ -25,6 +25,7 @@ func TestLedgerValue(t *testing.T) {
 			require.NoError(t, err)
 			return string(v)
 		}
+
 		require.Equal(t, "null", value())
 		done(h, "/admin/settings", `{"currency":"HUF"}`)
 		done(h, "/admin/modules/points_economy", `{"enabled":true,"config":{"point_value":0.0033}}`)
@@ -52,6 +53,7 @@ func TestLedgerReport(t *testing.T) {
 		for i := range 3 {
 			h.enrol(fmt.Sprintf("member-100%d", i))
 		}
+
 		add := func(member, points string) {
 			done(h, "/events", `{"customer":"`+member+`","action":"point_add","data":{"points":`+points+`}}`)
 		}
@@ -78,10 +80,12 @@ func TestLedgerReport(t *testing.T) {
 			require.Equal(t, []any{map[string]any{"origin": "correction", "points": m["points"], "lots": m["lots"]}}, m["origins"])
 			return fmt.Sprintf("lots:%v month:%v points:%v", m["lots"], m["month"], m["points"])
 		}
+
 		first, second := text(0), text(1)
 		if strings.Contains(second, "-04") { // what comes first depends on the day
 			first, second = second, first
 		}
+
 		require.Regexp(t, `lots:2 month:\d{4}-04 points:70`, first, "10 of the 30 were spent first")
 		require.Regexp(t, `lots:1 month:\d{4}-09 points:20`, second)
 		require.Contains(t, text(2), "points:7")
@@ -97,6 +101,7 @@ func TestLedgerReport(t *testing.T) {
 		for _, i := range invariants {
 			require.Equal(t, "held", i.(map[string]any)["verdict"], i)
 		}
+
 		require.Equal(t, []string{"verify"}, h.get("/admin/ledger?verify=maybe").fault(t).fields())
 	})
 }
@@ -113,6 +118,7 @@ func TestLedgerOrigins(t *testing.T) {
 		for i := range 3 {
 			h.enrol(fmt.Sprintf("member-100%d", i))
 		}
+
 		submit := func(member, action, data string) {
 			done(h, "/events", `{"customer":"`+member+`","action":"`+action+`","data":`+data+`}`)
 		}
@@ -137,6 +143,7 @@ func TestLedgerOrigins(t *testing.T) {
 			require.NoError(t, err)
 			sum += n
 		}
+
 		require.Equal(t, map[string]string{
 			"correction": "95 of 1", "activity": "507 of 2", "purchase": "60 of 2", "campaign": "11 of 1", "reward": "30 of 1",
 		}, found)
@@ -149,6 +156,7 @@ func TestLedgerOrigins(t *testing.T) {
 // more than a database's whole number holds.
 func TestLedgerReportBeyond64Bits(t *testing.T) {
 	const members, largest = 1030, 1<<53 - 1
+
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		h := openOn(t, url)
 		h.crowd("m-", members, largest)
@@ -174,12 +182,14 @@ func TestAuditFilters(t *testing.T) {
 		for _, id := range []string{"a", "b", "c"} {
 			done(h, "/entities/stores/store", `{"id":"`+id+`","name":"Store"}`)
 		}
+
 		done(h, "/admin/settings", `{"currency":"GBP"}`)
 		done(h, "/admin/modules/stores", `{"enabled":false}`)
 		count := func(query string) int {
 			a := h.sees("/admin/audit?" + query)
 			return len(a.json(t)["data"].([]any))
 		}
+
 		require.Equal(t, 3, count("action=entity.create"))
 		require.Equal(t, 2, count("action.in=settings.update,module.update"))
 		require.Equal(t, 1, count("target=stores/store/b"))

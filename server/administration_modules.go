@@ -16,10 +16,12 @@ func (a *administrationAPI) ListModules(ctx context.Context, in administration.L
 	if err != nil {
 		return nil, err
 	}
+
 	all, err := a.admin.Modules(plain(ctx))
 	if err != nil {
 		return nil, err
 	}
+
 	l := list.Linked(p, list.Cut(p, all, nil), a.clock(), nil)
 	out := administration.ListModules200JSONResponse{
 		Data: make([]administration.ModuleDetails, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: &l.Time,
@@ -27,6 +29,7 @@ func (a *administrationAPI) ListModules(ctx context.Context, in administration.L
 	for i, m := range l.Entries {
 		out.Data[i] = moduleOf(m)
 	}
+
 	return out, nil
 }
 

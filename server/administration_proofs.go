@@ -16,10 +16,12 @@ func (a *administrationAPI) ListLedgerProofs(ctx context.Context, in administrat
 	if err != nil {
 		return nil, err
 	}
+
 	found, err := a.admin.Proofs(plain(ctx), p.Store())
 	if err != nil {
 		return nil, err
 	}
+
 	named := requestOf(ctx).actorsShown()
 	l := list.Linked(p, found, a.clock(), func(v loyalty.LedgerVerification) list.Cursor { return list.Cursor{At: v.At, ID: v.ID[:]} })
 	out := administration.ListLedgerProofs200JSONResponse{
@@ -38,5 +40,6 @@ func (a *administrationAPI) ListLedgerProofs(ctx context.Context, in administrat
 		}
 		out.Data[i] = proof
 	}
+
 	return out, nil
 }

@@ -46,6 +46,7 @@ func TestLedgerProofs(t *testing.T) {
 			require.Len(t, page.Data, 1)
 			walked, target = append(walked, page.Data...), page.Next
 		}
+
 		require.Equal(t, all, walked)
 	})
 }

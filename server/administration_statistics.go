@@ -26,16 +26,19 @@ func (a *administrationAPI) GetStatistics(ctx context.Context, in administration
 	if err != nil {
 		return nil, err
 	}
+
 	leave, err := a.totals.enter(ctx, requestOf(ctx).key.ID)
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
+
 	a.failures.flush(plain(ctx))
 	answers, err := a.statistics.Read(plain(ctx), q, more...)
 	if err != nil {
 		return nil, err
 	}
+
 	first := &answers[0]
 	of := statisticsRange(&q, q.Range, first)
 	out := administration.Statistics{
@@ -43,6 +46,7 @@ func (a *administrationAPI) GetStatistics(ctx context.Context, in administration
 		Interval: administration.StatisticsInterval(q.Interval), TimeZone: first.Zone, At: common.Instant(first.At),
 		Complete: first.Complete, Behind: first.Behind, From: of.From, To: of.To, Periods: of.Periods, Series: of.Series, LeftOff: of.LeftOff,
 	}
+
 	if q.By != "" {
 		out.By = new(administration.StatisticsBy(q.By))
 	}
@@ -52,6 +56,7 @@ func (a *administrationAPI) GetStatistics(ctx context.Context, in administration
 	if len(more) > 0 {
 		out.Compare = new(statisticsRange(&q, more[0], &answers[1]))
 	}
+
 	return administration.GetStatistics200JSONResponse{Data: out}, nil
 }
 
@@ -64,28 +69,33 @@ func (a *administrationAPI) statisticsQuery(in *administration.GetStatisticsPara
 	if in.Metric != nil {
 		name = string(*in.Metric)
 	}
+
 	q.Metric, _ = statistics.Find(name) // the contract allows no other name
 	q.Interval = statistics.Day
 	if in.Interval != nil {
 		q.Interval = statistics.Interval(*in.Interval)
 	}
+
 	if in.By != nil {
 		if q.By = string(*in.By); !slices.Contains(q.Metric.By, q.By) {
 			return q, nil, refuse("by", "breakdown")
 		}
 	}
+
 	q.Range.Last, _ = a.statistics.Today()
 	if in.To != nil {
 		if q.Range.Last, err = statistics.ParseDay(*in.To); err != nil {
 			return q, nil, refuse("to", "schema")
 		}
 	}
+
 	q.Range.First = q.Range.Last - statisticsDays + 1
 	if in.From != nil {
 		if q.Range.First, err = statistics.ParseDay(*in.From); err != nil {
 			return q, nil, refuse("from", "schema")
 		}
 	}
+
 	if q.Range.First > q.Range.Last || q.Range.Last-q.Range.First >= statisticsMost {
 		return q, nil, refuse("from", "range")
 	}
@@ -95,6 +105,7 @@ func (a *administrationAPI) statisticsQuery(in *administration.GetStatisticsPara
 	if *in.Compare == "previous" {
 		return q, []statistics.Range{q.Range.Before()}, nil
 	}
+
 	first, err := statistics.ParseDay(*in.Compare)
 	switch {
 	case err != nil:
@@ -102,6 +113,7 @@ func (a *administrationAPI) statisticsQuery(in *administration.GetStatisticsPara
 	case first >= q.Range.First:
 		return q, nil, refuse("compare", "range")
 	}
+
 	return q, []statistics.Range{q.Range.From(first)}, nil
 }
 
@@ -113,6 +125,7 @@ func statisticsRange(q *statistics.Query, r statistics.Range, a *statistics.Answ
 	for i, d := range a.Periods {
 		out.Periods[i] = dayText(d)
 	}
+
 	for i := range a.Series {
 		s, shown := &a.Series[i], &out.Series[i]
 		shown.Total, shown.Values = statisticsValue(q.Metric.Unit, &s.Total), make([]*json.Number, len(s.Values))
@@ -124,6 +137,7 @@ func statisticsRange(q *statistics.Query, r statistics.Range, a *statistics.Answ
 		}
 		shown.Currency = textOrNil(s.Key.Currency)
 	}
+
 	return out
 }
 

@@ -42,9 +42,11 @@ func (a *administrationAPI) systemOf(s *System) administration.System {
 			Waiting: s.Webhooks.Waiting, Dead: s.Webhooks.Dead, OldestAt: instantOrNil(s.Webhooks.Oldest),
 		},
 	}
+
 	if s.Database.LogBytes >= 0 {
 		out.Database.LogBytes = &s.Database.LogBytes
 	}
+
 	for _, r := range s.Replicas {
 		shown := administration.SystemReplica{Name: r.Name, State: administration.SystemReplicaState(r.State), Reads: r.Reads, Lost: r.Lost}
 		if r.Lag >= 0 {
@@ -52,15 +54,18 @@ func (a *administrationAPI) systemOf(s *System) administration.System {
 		}
 		out.Replicas = append(out.Replicas, shown)
 	}
+
 	for _, n := range s.Nodes {
 		out.Nodes = append(out.Nodes, administration.SystemNode{
 			NodeID: n.ID.String(), Host: n.Host, Version: n.Version, StartedAt: common.Instant(n.StartedAt), SeenAt: common.Instant(n.SeenAt),
 			Here: s.At.Sub(n.SeenAt) < loyalty.NodeGone,
 		})
 	}
+
 	for _, f := range s.Followers {
 		out.Followers = append(out.Followers, administration.SystemFollower{Name: f.Name, Behind: f.Behind, Since: instantOrNil(f.Since)})
 	}
+
 	if b := s.Backups; b != nil {
 		out.Backups.Kept = &b.Kept
 		if !b.MadeAt.IsZero() {
@@ -69,8 +74,10 @@ func (a *administrationAPI) systemOf(s *System) administration.System {
 			}
 		}
 	}
+
 	if p := s.Proof; !p.At.IsZero() {
 		out.Ledger = &administration.SystemProof{At: common.Instant(p.At), Held: p.Held, Broken: p.Broken, Unchecked: p.Unchecked}
 	}
+
 	return out
 }

@@ -61,6 +61,7 @@ func TestKeysAsForm(t *testing.T) {
 
 func TestBadKeys(t *testing.T) {
 	h := open(t)
+
 	for body, field := range map[string]string{
 		`{"apis":["everything"]}`:                 "apis[0]",
 		`{"apis":["events","events"]}`:            "apis",
@@ -98,6 +99,7 @@ func TestListKeys(t *testing.T) {
 		time.Sleep(2 * time.Millisecond) // keys of one millisecond have no order
 		require.Equal(t, http.StatusCreated, h.post("/admin/keys", fmt.Sprintf(`{"label":"k%d"}`, i)).status)
 	}
+
 	var labels []string
 	a := h.get("/admin/keys?limit=2")
 	for {
@@ -110,6 +112,7 @@ func TestListKeys(t *testing.T) {
 		}
 		a = h.get(next.(string))
 	}
+
 	require.Equal(t, []string{"k3", "k2", "k1", "k0", ""}, labels)
 }
 
@@ -170,5 +173,6 @@ func TestAudit(t *testing.T) {
 	require.Equal(t, true, entry["after"].(map[string]any)["enabled"])
 	back := h.get(second.json(t)["previous"].(string))
 	require.Equal(t, a.json(t)["data"], back.json(t)["data"])
+
 	require.NotContains(t, h.get("/admin/audit").body, h.key.Secret)
 }

@@ -19,16 +19,19 @@ func (a *administrationAPI) ListUsers(ctx context.Context, in administration.Lis
 	if err != nil {
 		return nil, err
 	}
+
 	all, err := a.users.List(plain(ctx))
 	if err != nil {
 		return nil, err
 	}
+
 	place := func(u loyalty.User) list.Cursor { return list.Cursor{At: u.CreatedAt, ID: u.ID[:]} }
 	l := list.Linked(p, list.Cut(p, all, place), a.clock(), place)
 	out := administration.ListUsers200JSONResponse{Data: make([]administration.User, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: &l.Time}
 	for i, u := range l.Entries {
 		out.Data[i] = userOf(u)
 	}
+
 	return out, nil
 }
 
@@ -90,20 +93,24 @@ func (a *administrationAPI) ListSessions(ctx context.Context, in administration.
 	if err != nil {
 		return nil, err
 	}
+
 	all, err := a.users.Sessions(plain(ctx))
 	if err != nil {
 		return nil, err
 	}
+
 	logins, err := a.logins(plain(ctx), all)
 	if err != nil {
 		return nil, err
 	}
+
 	place := func(s loyalty.Session) list.Cursor { return list.Cursor{At: s.CreatedAt, ID: s.Hash[:]} }
 	l := list.Linked(p, list.Cut(p, all, place), a.clock(), place)
 	out := administration.ListSessions200JSONResponse{Data: make([]administration.Session, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: &l.Time}
 	for i, s := range l.Entries {
 		out.Data[i] = sessionOf(s, logins[s.User])
 	}
+
 	return out, nil
 }
 
@@ -126,6 +133,7 @@ func (a *administrationAPI) EndSession(ctx context.Context, in administration.En
 	if err != nil {
 		return nil, err
 	}
+
 	answer := func(s loyalty.Session) any {
 		login := ""
 		for _, u := range users {
@@ -135,6 +143,7 @@ func (a *administrationAPI) EndSession(ctx context.Context, in administration.En
 		}
 		return administration.SessionAnswer{Data: sessionOf(s, login)}
 	}
+
 	return change(ctx, http.StatusOK, answer, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Session], error) {
 		return a.users.EndSession(ctx, call, in.SessionID)
 	})
@@ -149,12 +158,14 @@ func (a *administrationAPI) GetMe(ctx context.Context, _ administration.GetMeReq
 		me.KeyID = &r.key.ID
 		return administration.GetMe200JSONResponse{Data: me}, nil
 	}
+
 	u := userOf(c.User)
 	me.Kind, me.UserID, me.Login, me.Name, me.Role = "user", &u.UserID, &u.Login, u.Name, &u.Role
 	me.Personal, me.Language, me.Password, me.SecondFactor, me.Passkeys, me.Outside = u.Personal, &u.Language, &u.Password, &u.SecondFactor, &u.Passkeys, &u.Outside
 	if user.Confirmed(c, a.clock().UnixMilli()) {
 		me.ConfirmedUntil = instantOrNil(c.ConfirmedAt.Add(user.ConfirmLife))
 	}
+
 	return administration.GetMe200JSONResponse{Data: me}, nil
 }
 

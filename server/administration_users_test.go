@@ -33,6 +33,7 @@ func TestUsersNeedAWholeKey(t *testing.T) {
 			a := p.signed(limited, p.request(http.MethodPost, target, body, "Content-Type", jsonType))
 			require.Equal(t, []any{http.StatusForbidden, 190320}, []any{a.status, a.fault(t).Code}, "%s %s", target, body)
 		}
+
 		require.Equal(t, before, p.get("/admin/users").json(t)["data"])
 		require.Equal(t, http.StatusOK, p.post("/admin/users/out/disable", `{"disabled":false}`).status, "a key that may do everything")
 	})

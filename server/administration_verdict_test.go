@@ -18,6 +18,7 @@ func TestInvariantVerdicts(t *testing.T) {
 		Invariant: "I1", Title: "figures", Verdict: loyalty.LedgerBroken, Broken: 30,
 		Findings: []loyalty.LedgerFinding{{Customer: id, Name: "member-1001", Detail: "score is 1, should be 2"}, {Customer: id, Detail: "nobody"}},
 	})
+
 	text, err := json.Marshal(broken)
 	require.NoError(t, err)
 	require.JSONEq(t, `{"id":"I1","title":"figures","verdict":"broken","broken":30,

@@ -37,6 +37,7 @@ func TestComputedAmounts(t *testing.T) {
 			h.takesAll(h.post("/events/bulk", purchasesAsJSON(half, i)), len(half))
 			h.takesAll(h.form("/events/bulk", purchasesAsForm(half, i)), len(half))
 		}
+
 		for _, customer := range []string{"json", "form"} {
 			a := h.sees("/customers/" + customer + "/transactions?limit=1000")
 			var list struct {
@@ -45,12 +46,14 @@ func TestComputedAmounts(t *testing.T) {
 					Total json.Number
 				}
 			}
+
 			require.NoError(t, json.Unmarshal([]byte(a.body), &list))
 			require.Len(t, list.Data, len(amounts))
 			totals := map[string]string{}
 			for _, transaction := range list.Data {
 				totals[transaction.ID] = transaction.Total.String()
 			}
+
 			for i, amount := range amounts {
 				require.Equal(t, amount.Means, totals[fmt.Sprintf("%s-%d", customer, i)], "%s of %s", amount.Sent, amount.By)
 			}
@@ -98,5 +101,6 @@ func purchasesAsForm(amounts []computedAmount, from int) string {
 		form.Set(at+"[data][items][0][quantity]", "2.0")
 		form.Set(at+"[data][items][0][subtotal]", amount.Sent)
 	}
+
 	return form.Encode()
 }

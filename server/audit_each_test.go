@@ -31,6 +31,7 @@ func TestEachAdministrativeWriteIsAudited(t *testing.T) {
 			all := h.get("/admin/audit?limit=1000").json(t)["data"].([]any)
 			return len(all), all[0].(map[string]any)["action"].(string)
 		}
+
 		// does sends a request, expects a line of an action in the trail, or none, and gives the answer's data.
 		does := func(operation, target, body, action string) map[string]any {
 			t.Helper()
@@ -47,6 +48,7 @@ func TestEachAdministrativeWriteIsAudited(t *testing.T) {
 			}
 			return data(t, a)
 		}
+
 		done(h, "/admin/settings", `{"acceptance_window_seconds":80}`) // so that the trail has a line
 
 		key := fmt.Sprint("/admin/keys/", does("createKey", "/admin/keys", `{"label":"Till"}`, "key.create")["key_id"])
@@ -80,6 +82,7 @@ func TestEachAdministrativeWriteIsAudited(t *testing.T) {
 				require.True(t, tried[o.OperationID], "%s was not tried", o.OperationID)
 			}
 		}
+
 		for request := range unaudited {
 			require.True(t, tried[request], request)
 		}
@@ -107,6 +110,7 @@ func (h *house) auditedWebhooks(t *testing.T, does doing) {
 		require.NoError(t, err)
 		return fmt.Sprintf("%s/deliveries/%v", hook, h.deliveries(hook[len("/admin/webhooks/"):], "?state=dead")[0]["delivery"])
 	}
+
 	does("retryDelivery", kill()+"/retry", `{}`, "webhook.retry")
 	kill()
 	does("retryDeliveries", hook+"/deliveries/-/retry", `{}`, "webhook.retry")

@@ -42,6 +42,7 @@ func TestWhatChangesNothingIsNotAudited(t *testing.T) {
 			require.Equal(t, data(t, was), data(t, a), same.target)
 			require.Equal(t, before, lines(), same.target+same.body)
 		}
+
 		c.run()
 		require.Empty(t, r.all())
 		for _, changed := range []struct{ target, body string }{
@@ -53,6 +54,7 @@ func TestWhatChangesNothingIsNotAudited(t *testing.T) {
 			before++
 			require.Equal(t, before, lines(), changed.target+changed.body)
 		}
+
 		require.Equal(t, 200, h.post(hook+"/pause", `{}`).status)
 		require.Equal(t, before, lines(), "it is paused already")
 
@@ -63,6 +65,7 @@ func TestWhatChangesNothingIsNotAudited(t *testing.T) {
 				limits[line["action"].(string)] = line["after"].(map[string]any)["rate_limit"]
 			}
 		}
+
 		require.Equal(t, json.Number("1000"), limits["key.create"], "the default")
 	})
 }

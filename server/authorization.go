@@ -25,10 +25,12 @@ func (s *Server) authorize(c *gin.Context) {
 		s.fail(c, errAddressRefused)
 		return
 	}
+
 	if r.nowhere || !signing.IsClean(c.Request.RequestURI) {
 		s.fail(c, errPathNotFound)
 		return
 	}
+
 	r.version = s.programme().Version
 	if r.operation = s.operations[routeKey{c.Request.Method, c.FullPath()}]; r.operation == nil {
 		return // NoRoute and NoMethod answer
@@ -36,6 +38,7 @@ func (s *Server) authorize(c *gin.Context) {
 	if c.Request.Method == http.MethodGet {
 		c.Request = c.Request.WithContext(loyalty.Reading(c.Request.Context()))
 	}
+
 	switch {
 	case len(r.key.APIs) > 0 && !slices.Contains(r.key.APIs, r.operation.api):
 		s.fail(c, loyalty.ErrAPIForbidden.With("api", r.operation.api))
@@ -54,6 +57,7 @@ func (s *Server) authorize(c *gin.Context) {
 		if r.sightless() && affirmed(c.Query(r.operation.personal)) {
 			s.fail(c, loyalty.ErrPersonalNeeded)
 		}
+
 	case r.sightless() && c.GetHeader(personalHeader) == personalShown:
 		s.fail(c, loyalty.ErrPersonalNeeded)
 	case r.caller != nil && !ofProgramme(c, r.operation):
@@ -92,10 +96,12 @@ func (s *Server) notePersonal(c *gin.Context, r *request) error {
 		}
 		path = strings.Replace(path, ":"+p.Key, value, 1)
 	}
+
 	seen := admin.Seen{Operation: r.operation.route.Operation.OperationID}
 	for name := range c.Request.URL.Query() {
 		seen.Query = append(seen.Query, name)
 	}
+
 	slices.Sort(seen.Query)
 	return s.admin.NotePersonal(plain(c), admin.Call{KeyID: r.key.ID}, path, seen)
 }

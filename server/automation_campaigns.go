@@ -45,6 +45,7 @@ func campaignColumns(now time.Time) map[string]list.Column[*campaign.Campaign] {
 			return nil
 		}
 	}
+
 	return map[string]list.Column[*campaign.Campaign]{
 		"status":     {Of: func(c *campaign.Campaign) any { return c.StatusAt(now) }},
 		"trigger":    {Of: func(c *campaign.Campaign) any { return c.Trigger }},
@@ -62,6 +63,7 @@ func (a *campaignsAPI) ListCampaigns(ctx context.Context, in automationcampaigns
 	if err != nil {
 		return nil, err
 	}
+
 	now := a.clock()
 	l := list.Choose(p, campaign.InOrder(a.programme()), campaignColumns(now), list.Ordered(in.Params.Sort, in.Params.Order), now)
 	out := automationcampaigns.ListCampaigns200JSONResponse{
@@ -72,9 +74,11 @@ func (a *campaignsAPI) ListCampaigns(ctx context.Context, in automationcampaigns
 			return nil, err
 		}
 	}
+
 	if in.Params.Include != nil {
 		err = a.include(ctx, l.Entries, out.Data)
 	}
+
 	return out, err
 }
 
@@ -131,6 +135,7 @@ func effectOf(f *campaign.Effect) map[string]any {
 		} else {
 			out["pool"] = f.Pool
 		}
+
 	case campaign.EffectLabel:
 		out["label"] = f.Label
 	case campaign.EffectTier:
@@ -138,6 +143,7 @@ func effectOf(f *campaign.Effect) map[string]any {
 	case campaign.EffectChallenge:
 		out["challenge"], out["amount"] = f.Challenge, f.Amount
 	}
+
 	return out
 }
 
@@ -161,6 +167,7 @@ func templateOf(t *coupon.CouponTemplate) map[string]any {
 	if len(t.Products) > 0 {
 		out["products"] = t.Products
 	}
+
 	return out
 }
 

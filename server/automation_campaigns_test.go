@@ -37,10 +37,12 @@ func automated(t *testing.T, url string) *house {
 		h.makes("/entities/"+piece[0], piece[1])
 		time.Sleep(time.Millisecond) // campaigns of one millisecond have no order of creation
 	}
+
 	require.Equal(t, http.StatusOK, h.post("/entities/automation/campaign/old/archive", "").status)
 	for _, id := range []string{"member-1001", "member-1002", "member-1003"} {
 		h.enrol(id)
 	}
+
 	return h
 }
 
@@ -98,6 +100,7 @@ func TestCampaignsAreListed(t *testing.T) {
 			}
 			require.Equal(t, want, a.campaignIDs(t), query)
 		}
+
 		next := h.get(campaigns + "?limit=3").json(t)["next"].(string)
 		require.Equal(t, running[3:6], h.get(next).campaignIDs(t))
 		require.Equal(t, http.StatusBadRequest, h.get(campaigns+"?sort=effects").status)
@@ -116,6 +119,7 @@ func TestCampaignsAreListed(t *testing.T) {
 			require.NoError(t, err)
 			require.JSONEq(t, want, string(body))
 		}
+
 		refused(t, h.get(campaigns+"/old"), http.StatusNotFound, 190260)
 		refused(t, h.get(campaigns+"/none"), http.StatusNotFound, 190260)
 		require.Equal(t, http.StatusOK, h.post("/admin/modules/automation", `{"enabled":false}`).status)
@@ -182,6 +186,7 @@ func TestCampaignStatistics(t *testing.T) {
 			require.Equal(t, step.want, h.figures(step.id), step.body)
 			h.listed(step.id)
 		}
+
 		require.Equal(t, http.StatusOK, h.post("/entities/automation/campaign/double/archive", "").status)
 		require.Contains(t, h.figures("double"), "6 runs", "an archived campaign keeps its figures")
 		refused(t, h.get(campaigns+"/none/statistics"), http.StatusNotFound, 190260)
@@ -213,6 +218,7 @@ func TestCampaignPreview(t *testing.T) {
 			_, _ = fmt.Sscan(h.spendable(), &is)
 			require.Equal(t, c.gain, is-was)
 		}
+
 		form := h.form(campaigns+"/preview", "customer=member-1003&action=checkout&data[transaction_id]=T-9&data[total]=50")
 		require.Equal(t, "map[base:0 bonus:0 burned:0 campaigns:[] points:0]", fmt.Sprint(succeeded(t, form)))
 
@@ -238,6 +244,7 @@ func (h *house) backtested(id, body string) map[string]any {
 	begun := data(h.t, a)
 	require.Equal(h.t, id, begun["campaign_id"])
 	path := fmt.Sprintf("%s/%s/backtest/%s", campaigns, id, begun["batch_id"])
+
 	for {
 		b := succeeded(h.t, h.get(path))
 		if b["status"] == "done" {
@@ -264,6 +271,7 @@ func TestBacktest(t *testing.T) {
 				h.does("/events", `{"customer":"member-1001","action":"refund","data":{"transaction_id":"T-4"}}`)
 			}
 		}
+
 		h.does("/events", `{"customer":"member-1003","action":"review_submit","data":{"item":"p-1","review":"Good"}}`)
 		const ever = `"from":"2001-01-01T00:00:00Z","to":"2999-01-01T00:00:00Z"`
 		for _, c := range []struct{ id, body, want string }{
@@ -281,6 +289,7 @@ func TestBacktest(t *testing.T) {
 			require.Equal(t, b["total"], b["done"])
 			require.NotContains(t, b, "fault")
 		}
+
 		require.Contains(t, h.figures("double"), "5 runs 2 customers 463-", "nothing was given by it")
 
 		one := h.post(campaigns+"/double/backtest", `{`+ever+`}`, "Idempotency-Key", "k")
@@ -300,6 +309,7 @@ func TestBacktest(t *testing.T) {
 			require.Equal(t, http.StatusBadRequest, a.status, "%s: %s", body, a.body)
 			require.Equal(t, []string{field}, a.fault(t).fields(), body)
 		}
+
 		refused(t, h.post(campaigns+"/none/backtest", `{`+ever+`}`), http.StatusNotFound, 190260)
 		refused(t, h.post(campaigns+"/old/backtest", `{`+ever+`}`), http.StatusNotFound, 190260)
 		refused(t, h.get(fmt.Sprintf("%s/beans/backtest/%s", campaigns, data(t, one)["batch_id"])), http.StatusNotFound, 190240)
@@ -309,6 +319,7 @@ func TestBacktest(t *testing.T) {
 		for range 9 { // one waits already
 			require.Equal(t, http.StatusAccepted, h.post(campaigns+"/double/backtest", `{`+ever+`}`).status)
 		}
+
 		refused(t, h.post(campaigns+"/beans/backtest", `{`+ever+`}`), http.StatusUnprocessableEntity, 190241)
 		require.Equal(t, one.body, h.post(campaigns+"/double/backtest", `{`+ever+`}`, "Idempotency-Key", "k").body, "it was taken before")
 		succeeded(t, h.post("/admin/jobs/bulk/run", ""))
@@ -325,6 +336,7 @@ func TestBacktestFault(t *testing.T) {
 		for _, kept := range []string{"automation/campaign/over", "coupons/pool/spring"} {
 			require.Equal(t, http.StatusOK, h.post("/entities/"+kept+"/archive", "").status)
 		}
+
 		require.Equal(t, http.StatusOK, h.post("/admin/jobs/bulk/run", "").status)
 		path := fmt.Sprintf("%s/double/backtest/%s", campaigns, begun["batch_id"])
 		for language, message := range map[string]string{

@@ -22,13 +22,16 @@ func (a *campaignsAPI) PreviewCampaigns(ctx context.Context, _ automationcampaig
 	if err != nil {
 		return nil, err
 	}
+
 	out := automationcampaigns.CampaignPreview{
 		Base: v.Base, Bonus: v.Bonus(), Points: v.Base + v.Bonus(), Burned: v.Burned,
 		Campaigns: make([]automationcampaigns.CampaignBonus, len(v.Campaigns)),
 	}
+
 	for i, c := range v.Campaigns {
 		out.Campaigns[i] = automationcampaigns.CampaignBonus{ID: c.ID, Name: c.Name, Points: c.Points}
 	}
+
 	return automationcampaigns.PreviewCampaigns200JSONResponse{Data: out}, nil
 }
 
@@ -59,6 +62,7 @@ func (a *campaignsAPI) plan(ctx context.Context, in automationcampaigns.StartBac
 	case !e.ArchivedAt.IsZero():
 		return p, loyalty.ErrCampaignNotFound.With("campaign", in.CampaignID)
 	}
+
 	p.Campaign = e.Data
 	if sent := contract.Properties(requestOf(ctx).tree)["campaign"]; sent != nil {
 		p.Campaign = contract.AppendJSON(nil, sent)
@@ -69,6 +73,7 @@ func (a *campaignsAPI) plan(ctx context.Context, in automationcampaigns.StartBac
 	if now := a.clock(); p.To.After(now) {
 		p.To = now
 	}
+
 	return p, nil
 }
 
@@ -96,9 +101,11 @@ func backtestAnswer(language *tongue, o loyalty.BulkOperation) any {
 		Events: f.Events, Winners: f.Winners, Points: f.Points, Coupons: f.Coupons,
 		CreatedAt: common.Instant(o.CreatedAt), FinishedAt: instantOrNil(o.FinishedAt),
 	}}
+
 	if f.Fault != nil {
 		_, fault := envelope(language, loyalty.FailureOf(f.Fault))
 		out.Data.Fault = &fault
 	}
+
 	return out
 }

@@ -68,6 +68,7 @@ func BenchmarkServer(b *testing.B) {
 		body := `{"events":[` + string(bytes.Repeat([]byte(benchEvent+","), 49)) + benchEvent + `]}`
 		benchmarkRequest(b, http.MethodPost, "/events/bulk", body, jsonType)
 	})
+
 	b.Run("list", func(b *testing.B) {
 		benchmarkRequest(b, http.MethodGet, "/customers?status=active&score.gte=10&limit=10", "", "")
 	})
@@ -83,6 +84,7 @@ func benchmarkRequest(b *testing.B, method, target, body, media string) {
 	if media != "" {
 		r.Header.Set("Content-Type", media)
 	}
+
 	require.NoError(b, signing.Default(region).Sign(r, []byte(body), key))
 	reader := bytes.NewReader([]byte(body))
 	b.ReportAllocs()

@@ -29,6 +29,7 @@ func TestBirthDates(t *testing.T) {
 			{"/entities/core/customer/member-1001", `{"birth_date":%[2]q}`, "birth_date"},
 			{"/customers/member-1001/activities/profiling/taste/questions/born", `{"answer":%[2]q}`, "answer"},
 		}
+
 		for i, way := range ways {
 			before := contentsOf(t, url).counts()
 			for _, day := range []string{"1899-12-31", "1066-10-14", "0001-01-01", "2999-01-01", "1990-02-30"} {
@@ -41,6 +42,7 @@ func TestBirthDates(t *testing.T) {
 			}
 			require.Equal(t, before, contentsOf(t, url).counts(), "nothing was recorded")
 		}
+
 		for i, day := range []string{"1900-01-01", today} {
 			for j, way := range ways[:4] {
 				member := fmt.Sprintf("born-%d-%d", i, j)
@@ -54,6 +56,7 @@ func TestBirthDates(t *testing.T) {
 				}
 			}
 		}
+
 		done(h, ways[4].target, `{"answer":"1900-01-01"}`)
 		require.Equal(t, "1900-01-01", born("member-1001"))
 		a := h.post("/events", `{"customer":"reader","action":"subscribe","data":{"handler":"reader","birth_date":"1990-05-17"}}`)

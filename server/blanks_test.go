@@ -34,9 +34,11 @@ func TestBlanksAroundIds(t *testing.T) {
 			require.Equal(t, http.StatusBadRequest, a.status, a.body)
 			require.Equal(t, 190014, a.fault(t).Code)
 		}
+
 		for _, path := range []string{"/customers/%20", "/customers/%20-", "/coupons/%20", "/coupons/-%20", "/customers/%20-%20/events"} {
 			require.Equal(t, http.StatusNotFound, h.get(path).status, path)
 		}
+
 		a := h.post("/events", `{"customer":" ","action":"opt_in","data":{"email":"b@shop.test"}}`)
 		require.Equal(t, http.StatusBadRequest, a.status)
 		require.Equal(t, "Property customer cannot be empty", a.fault(t).Message)
@@ -57,6 +59,7 @@ func TestNamesTwice(t *testing.T) {
 		require.Equal(t, []string{field}, a.fault(t).fields())
 		require.Equal(t, "The request body cannot be read: a name is given more than once", a.fault(t).Message)
 	}
+
 	a := h.form("/events", "customer=a&action=opt_in&data[first_name]=A&data[first_name]=A")
 	require.Equal(t, http.StatusBadRequest, a.status, a.body)
 	require.Equal(t, []string{"data[first_name]"}, a.fault(t).fields())
@@ -98,6 +101,7 @@ func TestJoinersAtTheDoor(t *testing.T) {
 		return strings.NewReplacer("NUMBER", number, "PRODUCT", product).Replace(line)
 	}
 	h.does("/events", purchase("1", `👩\u200d💻`))
+
 	for _, body := range []string{
 		purchase("2", `p\u200b1`), purchase(`\u200d`, "p"), `{"customer":"a\u200d","action":"opt_in","data":{"email":"b@shop.test"}}`,
 		`{"customer":"👩\u200d💻","action":"coupon_create","data":{"code":"👩\u200d💻","value":1}}`,
@@ -127,6 +131,7 @@ func TestBlanksAroundWhatIsAskedFor(t *testing.T) {
 		} {
 			require.Equal(t, http.StatusOK, h.get(path).status, path)
 		}
+
 		for path, found := range map[string]int{
 			"/customers?id=%20ada": 1, "/customers?id.in=x,%E2%80%83crm:%2042%20": 1, "/customers/ada/transactions/-/search?id=%20T-1%20": 1,
 			"/customers/ada/transactions?id=T-1+": 1, "/customers/ada/transactions?id.nin=+T-1,x": 0, "/entities/core/customer-list?id=%20spring": 1,
@@ -138,6 +143,7 @@ func TestBlanksAroundWhatIsAskedFor(t *testing.T) {
 			list, _ := a.json(t)["data"].([]any)
 			require.Len(t, list, found, "%s: %s", path, a.body)
 		}
+
 		require.Equal(t, http.StatusOK, h.post("/events/preview", `{"customer":"42 ","external_id":" crm","action":"point_add","data":{"points":1}}`).status)
 		h.hook(newReceiver(t), `["event.point_add"]`, `,"filter":"customer.id == \" ada\""`)
 	})
@@ -156,6 +162,7 @@ func TestWhatConditionsTakeForIDs(t *testing.T) {
 			}
 		}
 	}
+
 	require.Greater(t, len(names), 10)
 	for name := range names {
 		c, err := condition.Compile(`event.data.` + name + ` == " x "`)

@@ -44,6 +44,7 @@ func mediaType(h http.Header, size int) (string, error) {
 	if coding := coded(h); coding != "" {
 		return "", errCoding.with("coding", coding)
 	}
+
 	switch header := h.Get("Content-Type"); header { // the usual ones, without parsing
 	case "application/json", formType:
 		return header, nil
@@ -52,6 +53,7 @@ func mediaType(h http.Header, size int) (string, error) {
 			return "", errMediaType.with("media_type", "")
 		}
 		return formType, nil
+
 	default:
 		media, params, err := mime.ParseMediaType(header)
 		charset, named := params["charset"]

@@ -23,6 +23,7 @@ func TestRoomIsGivenBack(t *testing.T) {
 			}
 		})
 	}
+
 	wait.Wait()
 	require.Zero(t, m.known.used.Load())
 	require.Zero(t, m.unknown.used.Load())

@@ -35,6 +35,7 @@ func (h *house) headersAlone(r *http.Request, announced int) *http.Response {
 	resp, err := http.ReadResponse(bufio.NewReader(c), r)
 	require.NoError(h.t, err)
 	h.t.Cleanup(func() { _ = resp.Body.Close() })
+
 	return resp
 }
 
@@ -46,6 +47,7 @@ func TestUnsignedBodiesAreNotAwaited(t *testing.T) {
 		return func(r *http.Request) { require.NoError(t, s.Sign(r, nil, key)) }
 	}
 	elsewhere := h.newKey(admin.KeyChange{Addresses: &[]string{"192.0.2.0/24"}})
+
 	for name, prepare := range map[string]func(*http.Request){
 		"unsigned":                  func(*http.Request) {},
 		"malformed":                 func(r *http.Request) { r.Header.Set("Authorization", "Bearer x") },
@@ -136,8 +138,10 @@ func TestBodiesShareMemory(t *testing.T) {
 			_ = resp.Body.Close()
 			slow <- resp.StatusCode
 		}()
+
 		_, _ = writer.Write(bytes.Repeat([]byte(" "), 500<<10)) // three quarters of a MiB are for known keys
 	}
+
 	begin()
 
 	medium := visit + strings.Repeat(" ", 40<<10)
@@ -149,6 +153,7 @@ func TestBodiesShareMemory(t *testing.T) {
 		}
 		return h.post("/events/preview", medium).status == http.StatusServiceUnavailable
 	}, time.Minute, time.Second, "once the slow body has arrived")
+
 	require.NoError(t, writer.Close())
 	require.Equal(t, http.StatusUnauthorized, <-slow)
 	require.Equal(t, http.StatusOK, h.post("/events/preview", medium).status)

@@ -33,6 +33,7 @@ func TestBodiesOfManyValues(t *testing.T) {
 			require.Equal(t, 190068, a.fault(t).Code, name)
 		}
 	}
+
 	a := h.post("/events/bulk", `{"events":[`+most("{},", 25_001)+`]}`)
 	require.Equal(t, http.StatusBadRequest, a.status)
 	require.Equal(t, []string{"events"}, a.fault(t).fields())
@@ -40,6 +41,7 @@ func TestBodiesOfManyValues(t *testing.T) {
 	for i := range 10_000 {
 		fmt.Fprintf(&deep, "data[a%d][b][c][d][e][f][g][h][][]=1&", i)
 	}
+
 	a = h.form("/events", "customer=ada&action=checkout&"+deep.String())
 	require.Equal(t, http.StatusBadRequest, a.status)
 	require.Equal(t, 190068, a.fault(t).Code)
@@ -83,6 +85,7 @@ func TestPagesAreBoundedInBytes(t *testing.T) {
 		for i := range lines {
 			items = append(items, fmt.Sprintf(`{"product_id":"p%d","product_name":%q,"product_url":%q,"product_category":%q,"quantity":1,"subtotal":1}`, i, name, url, category))
 		}
+
 		events := map[string]bool{}
 		for i := range purchases {
 			a := h.post("/events", fmt.Sprintf(`{"customer":"ada","action":"checkout","data":{"transaction_id":"T-%d","total":1,"note":%q,"items":[%s]}}`,
@@ -92,12 +95,14 @@ func TestPagesAreBoundedInBytes(t *testing.T) {
 				events[fmt.Sprint(e.(map[string]any)["id"])] = true
 			}
 		}
+
 		for _, list := range []string{"/customers/ada/events?action=checkout&", "/customers/ada/events?action=checkout&sort=date&", "/v1/customers/ada/events?filter[action][eq]=checkout&", "/v1/customers/ada/transactions?", "/customers/ada/transactions?"} {
 			ids, pages := h.walked(list + "limit=1000")
 			require.Len(t, unique(ids), purchases, list)
 			require.Len(t, ids, purchases, list)
 			require.Greater(t, pages, 1, list)
 		}
+
 		// Lines are short in their rows, and long with what they inherit.
 		ids, pages := h.walked("/customers/ada/events?action=checkout_item&limit=1000")
 		require.Greater(t, pages, purchases*lines/1000+1)
@@ -106,6 +111,7 @@ func TestPagesAreBoundedInBytes(t *testing.T) {
 		for _, id := range ids {
 			require.True(t, events[id], id)
 		}
+
 		// And back: the last page's previous links lead to the first entries.
 		last := h.get("/customers/ada/events?action=checkout&limit=1000&offset=" + fmt.Sprint(purchases-1)).json(t)
 		back := h.get(last["previous"].(string)).json(t)
@@ -135,6 +141,7 @@ func TestNamesOfExternalIDs(t *testing.T) {
 			}
 			return b.String()
 		}
+
 		set := func(name string) answer {
 			return h.post("/events", `{"customer":"ada","action":"profile","data":{"external_ids":{"`+name+`":"7"}}}`)
 		}
@@ -144,6 +151,7 @@ func TestNamesOfExternalIDs(t *testing.T) {
 			require.Len(t, a.fault(t).fields(), 1)
 			require.Contains(t, a.fault(t).fields()[0], "data.external_ids.")
 		}
+
 		longest := name(255)
 		a := set(longest)
 		require.Equal(t, http.StatusOK, a.status, a.body)

@@ -79,14 +79,17 @@ func (b bulkOperations) refused(ctx context.Context, at bulkPlace, kinds ...stri
 	if err != nil {
 		return list.Links[loyalty.BulkItem]{}, err
 	}
+
 	o, err := b.named(ctx, at.batch, kinds...)
 	if err != nil {
 		return list.Links[loyalty.BulkItem]{}, err
 	}
+
 	items, err := b.reader.BulkErrors(plain(ctx), o.ID, bulkPage(p))
 	if err != nil {
 		return list.Links[loyalty.BulkItem]{}, err
 	}
+
 	return list.Linked(p, items, b.clock(), func(i loyalty.BulkItem) list.Cursor {
 		return list.Cursor{At: i.DoneAt, ID: binary.BigEndian.AppendUint64(nil, uint64(i.Seq))}
 	}), nil

@@ -34,6 +34,7 @@ func TestMachineAwayStopsItsCustomers(t *testing.T) {
 		places[name] = p
 		ports[p.customer]++
 	}
+
 	require.NoError(t, rows.Err())
 	require.Len(t, places, customers)
 	require.Len(t, ports, 2)
@@ -56,6 +57,7 @@ func TestMachineAwayStopsItsCustomers(t *testing.T) {
 			passed++
 		}
 	}
+
 	require.Positive(t, passed)
 	require.Positive(t, failed)
 	t.Logf("figures: of %d customers %d are on the machine that was away; %d with their names on the other went on", customers, failed, passed)

@@ -28,6 +28,7 @@ func TestReadsOfACustomerAskOneMachine(t *testing.T) {
 		if o.method != http.MethodGet {
 			continue
 		}
+
 		target, _ := w.asked(o, "")
 		w.call(o, w.key, target, "") // what was due is done
 		before := several()
@@ -48,6 +49,7 @@ func TestReadsOfACustomerAskOneMachine(t *testing.T) {
 			assert.Contains(t, o.Description, asksAll, o.OperationID)
 		}
 	}
+
 	require.Greater(t, len(named), 10)
 	t.Logf("%d reads name a customer; of the others these ask several parts: %s", len(named), strings.Join(everybody, " "))
 }

@@ -52,6 +52,7 @@ func TestClaimInOneStep(t *testing.T) {
 				"claimed_at": at, "type": "amount", "value": json.Number("5.5"), "currency": "EUR",
 			},
 		}, claim)
+
 		who := data(t, h.get(member))
 		require.Equal(t, "157 100 57 [fan claimer]", fmt.Sprint(who["score"], " ", who["spent"], " ", who["spendable"], " ", who["labels"]))
 		h.stands("pooled", "1 <nil>")
@@ -98,6 +99,7 @@ func TestTheLastOne(t *testing.T) {
 			`{"id":"piece","title":{"en":"A piece"},"type":"physical","points":10,"stock":1}`,
 			`{"id":"code","title":{"en":"A code"},"type":"coupon","points":10,"pool":"few"}`,
 			`{"id":"points","title":{"en":"For points"},"type":"physical","points":80}`)
+
 		const claimers = 64
 		h.crowd("member-", claimers, 100)
 		one := func(reward string, code int, customer func(int) string) {
@@ -110,6 +112,7 @@ func TestTheLastOne(t *testing.T) {
 					answers[i] = h.form("/customers/"+customer(i)+"/activities/rewards/"+reward+"/claim", "")
 				})
 			}
+
 			begin.Done()
 			done.Wait()
 			won := 0
@@ -120,8 +123,10 @@ func TestTheLastOne(t *testing.T) {
 				}
 				refused(t, a, http.StatusUnprocessableEntity, code)
 			}
+
 			require.Equal(t, 1, won, reward)
 		}
+
 		each := func(i int) string { return fmt.Sprint("member-", i) }
 		one("piece", 120212, each)
 		one("code", 120212, each)
@@ -132,6 +137,7 @@ func TestTheLastOne(t *testing.T) {
 			require.NoError(t, err)
 			spent += int(n)
 		}
+
 		require.Equal(t, 100, spent, "nobody else paid")
 		require.Equal(t, "0", fmt.Sprint(data(t, h.get("/rewards/piece"))["in_stock"]))
 		h.proven()

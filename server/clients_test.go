@@ -69,6 +69,7 @@ func TestGoClients(t *testing.T) {
 		overlay[filepath.Join(place, name)] = file
 		return file
 	}
+
 	config := keep("config.yaml", []byte("generate: {client: true, models: true}\noutput-options: {skip-prune: true, name-normalizer: ToCamelCaseWithInitialisms}\ncompatibility: {always-prefix-enum-values: true}\n"))
 	generator := filepath.Join(folder, "oapi-codegen")
 	toolRun(t, root, nil, "go", "build", "-ldflags=-s -w", "-o", generator, "github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen")
@@ -77,6 +78,7 @@ func TestGoClients(t *testing.T) {
 		code := toolRun(t, root, nil, generator, "-config", config, "-package", name, document)
 		keep(name+"/client.go", []byte(code))
 	}
+
 	source, err := os.ReadFile("testdata/clients/client.go.txt")
 	require.NoError(t, err)
 	const imports = "github.com/loyalty-platform/loyalty/server/testdata/clients/generated"
@@ -111,6 +113,7 @@ func TestTypeScriptClients(t *testing.T) {
 		put(api+".json", string(w.published("/openapi/"+api+".json")))
 		apis += "  " + api + "@v1: {root: ./" + api + ".json, x-openapi-ts: {output: ./" + api + ".d.ts}}\n"
 	}
+
 	put("redocly.yaml", apis)
 	toolRun(t, folder, []string{"REDOCLY_TELEMETRY=off"}, generator, "--redocly", "redocly.yaml")
 	source, err := os.ReadFile("testdata/clients/client.ts")

@@ -26,6 +26,7 @@ func tool(t *testing.T, name string) string {
 			return path
 		}
 	}
+
 	path, err := exec.LookPath(name)
 	if err == nil {
 		return path
@@ -33,6 +34,7 @@ func tool(t *testing.T, name string) string {
 	if os.Getenv("LOYALTY_REQUIRE_TOOLS") == "1" {
 		require.NoError(t, err, "%s is needed: make tools", name)
 	}
+
 	t.Skipf("SKIPPED: there is no %s; make tools installs it", name)
 	return ""
 }
@@ -73,6 +75,7 @@ func TestCollections(t *testing.T) {
 	apis := openapi.Names()
 	slices.SortStableFunc(apis, func(a, b string) int { return oneIf(a == "events") - oneIf(b == "events") }) // the last of its examples opts out
 	reports := w.newman(newman, apis)
+
 	for _, api := range apis {
 		report := reports[api]
 		assert.Zero(t, report.Run.Stats.Requests.Failed, api)
@@ -115,6 +118,7 @@ func (w *witness) newman(program string, apis []string) map[string]newmanReport 
 		require.NoError(w.t, os.WriteFile(file, text, 0o600))
 		args = append(args, file, filepath.Join(folder, api+".report.json"))
 	}
+
 	output, err := exec.CommandContext(w.t.Context(), tool(w.t, "node"), args...).CombinedOutput() //nolint:gosec // of make tools
 	require.NoError(w.t, err, "%s", output)
 	reports := map[string]newmanReport{}
@@ -125,6 +129,7 @@ func (w *witness) newman(program string, apis []string) map[string]newmanReport 
 		require.NoError(w.t, json.Unmarshal(text, &report))
 		reports[api] = report
 	}
+
 	return reports
 }
 
@@ -153,18 +158,21 @@ func TestCollectionsInBruno(t *testing.T) {
 			}
 			sent["headers"], sent["body"] = headers, c.body
 		}
+
 		output, err := exec.CommandContext(t.Context(), tool(t, "node"), "testdata/bruno.cjs", strings.Join(collection.Event[0].Script.Exec, "\n"), marshal(t, sent), marshal(t, variables)).CombinedOutput() //nolint:gosec // of this folder
 		require.NoError(t, err, "%s", output)
 		var out struct {
 			Headers map[string]string
 			Body    string
 		}
+
 		require.NoError(t, json.Unmarshal(output, &out), "%s", output)
 		require.NotContains(t, out.Body, "{{", "variables are filled in before a body is signed")
 		r := h.request(c.method, c.target, out.Body)
 		for name, value := range out.Headers {
 			r.Header.Set(name, strings.ReplaceAll(value, "{{who}}", "ada"))
 		}
+
 		require.Equal(t, c.once != "", strings.Contains(out.Headers["Authorization"], "idempotency-key"), "signed where it is sent")
 		a := h.send(r)
 		require.Equal(t, http.StatusOK, a.status, "%s %s: %s", c.method, c.target, a.body)

@@ -34,6 +34,7 @@ func blindConditions(p *programme.Programme, body any) (warnings []*loyalty.Erro
 	if !p.KnowsOthers() {
 		return nil
 	}
+
 	look := func(_ entityRef, at, name, source string) error {
 		if name == sumProperty { // sums are in the programme's currency
 			return nil
@@ -43,9 +44,11 @@ func blindConditions(p *programme.Programme, body any) (warnings []*loyalty.Erro
 		}
 		return nil
 	}
+
 	_ = ruleWalk{visit: look}.in(body, "", entityRef{})
 	if filter, of := contract.Properties(body)[filterProperty].(string); of {
 		_ = look(entityRef{}, filterProperty, filterProperty, filter)
 	}
+
 	return warnings
 }

@@ -116,6 +116,7 @@ func TestAttributesOfTheSpecification(t *testing.T) {
 	for i, step := range exampleStory {
 		last[step.action] = i
 	}
+
 	last["checkout"] = slices.IndexFunc(exampleStory, func(s tale) bool { return s.action == "checkout_accept" }) + 1
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		h := openOn(t, url, patient)
@@ -123,6 +124,7 @@ func TestAttributesOfTheSpecification(t *testing.T) {
 		for _, piece := range examplePieces {
 			done(h, piece[0], piece[1])
 		}
+
 		done(h, "/entities/coupons/pool", `{"id":"codes","name":"Codes","source":"uploaded","coupon":{"type":"amount","value":5}}`)
 		for i, step := range exampleStory {
 			text := strings.NewReplacer(step.names...).Replace(examples[step.action])
@@ -132,11 +134,13 @@ func TestAttributesOfTheSpecification(t *testing.T) {
 			if step.action == "coupon_transfer" {
 				claimedReward(h, "1001")
 			}
+
 			if last[step.action] == i {
 				for _, row := range rows[step.action] {
 					t.Run(row.action+"."+row.name, func(t *testing.T) { h.tries(t, row, text) })
 				}
 			}
+
 			done(h, "/events", text)
 			if step.action == "offer_unredeem" {
 				done(h, "/events", `{"customer":"member-1001","action":"coupon_create","data":{"code":"TILL-1","value":2}}`)
@@ -155,32 +159,39 @@ func (h *house) tries(t *testing.T, row specified, text string) {
 			Action     string                     `json:"action"`
 			Data       map[string]json.RawMessage `json:"data"`
 		}
+
 		require.NoError(t, json.Unmarshal([]byte(text), &e))
 		if other := either[full]; value == "" && other[0] != "" {
 			e.Data[other[0]] = json.RawMessage(other[1])
 		}
+
 		if value == "" {
 			delete(e.Data, row.name)
 		} else if _, shown := e.Data[row.name]; !shown || !slices.Contains([]string{goodValues[full], goodOfKind[row.kind]}, value) {
 			e.Data[row.name] = json.RawMessage(value)
 		}
+
 		for _, name := range without {
 			delete(e.Data, name)
 		}
+
 		written, err := json.Marshal(e)
 		require.NoError(t, err)
 		return string(written)
 	}
+
 	good := goodValues[full]
 	if good == "" {
 		good = goodOfKind[row.kind]
 	}
+
 	taken := event(good, instead[full]...)
 	module := moduleNames[row.module]
 	if module != "" {
 		done(h, "/admin/modules/"+module, `{"enabled":true}`)
 		defer done(h, "/admin/modules/"+module, `{"enabled":true}`)
 	}
+
 	a := h.does("/events/preview", taken)
 	require.NotContains(t, a.json(t), "error", "%s: %s", taken, a.body)
 
@@ -189,6 +200,7 @@ func (h *house) tries(t *testing.T, row specified, text string) {
 		require.Equal(t, http.StatusBadRequest, a.status, "%s: %s", event(bad), a.body)
 		require.True(t, slices.ContainsFunc(a.fault(t).fields(), func(f string) bool { return strings.HasPrefix(f, "data."+row.name) }), a.body)
 	}
+
 	missing := "Property " + row.name + " cannot be empty"
 	a = h.post("/events/preview", event(""))
 	if row.required {
@@ -197,6 +209,7 @@ func (h *house) tries(t *testing.T, row specified, text string) {
 	} else if !slices.Contains(demanded, full) {
 		require.NotContains(t, a.body, missing, event(""))
 	}
+
 	if module != "" {
 		done(h, "/admin/modules/"+module, `{"enabled":false}`)
 		a = h.does("/events/preview", taken)

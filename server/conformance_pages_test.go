@@ -23,6 +23,7 @@ func library(t *testing.T, url string) (h *house, paths []string) {
 	for _, id := range []string{"member-1001", "member-1002", "member-1003"} {
 		h.enrol(id)
 	}
+
 	h.happens("member-1001", "point_add", `{"points":500}`)
 	for i := range 3 {
 		h.told(fmt.Sprintf(`{"customer":"member-1001","action":"checkout","data":{"transaction_id":"T-%d","total":10,"items":[%s,%s]}}`, i, teaLine, teaLine))
@@ -33,6 +34,7 @@ func library(t *testing.T, url string) (h *house, paths []string) {
 		h.entity("challenges/challenge", fmt.Sprintf(`{"id":"c-%d","title":{"en":"C"},"criteria":[{"action":"visit","threshold":5}]}`, i))
 		require.Equal(t, http.StatusOK, h.form(fmt.Sprintf("%s/activities/rewards/r-%d/claim", member, i), "").status)
 	}
+
 	h.entity("core/customer-list", `{"id":"spring","name":"Spring"}`)
 	const unknown = `{"customers":["nobody-1","nobody-2","nobody-3"]}`
 	claims, list := begun(t, h.post("/v1/bulk-operation/reward/claim/r-1", unknown), 3), begun(t, h.post(springList, unknown), 3)
@@ -77,6 +79,7 @@ func (h *house) pages(path string) {
 		}
 		return v["data"].([]any), next, previous
 	}
+
 	all, next, previous := page(path + "?limit=100")
 	require.GreaterOrEqual(t, len(all), 3)
 	require.Equal(t, " ", next+" "+previous, "there is nothing else")
@@ -94,6 +97,7 @@ func (h *house) pages(path string) {
 		list, link, last = page(link)
 		walked = append(walked, list...)
 	}
+
 	require.Equal(t, all, walked)
 	for i := len(firsts) - 2; i >= 0; i-- {
 		var list []any
@@ -101,5 +105,6 @@ func (h *house) pages(path string) {
 		list, _, last = page(last)
 		require.Equal(t, all[firsts[i]:firsts[i]+2], list)
 	}
+
 	require.Empty(t, last, "nothing lies before the first page")
 }

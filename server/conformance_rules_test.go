@@ -34,6 +34,7 @@ func TestEventsAreWrittenOnce(t *testing.T) {
 			}
 			require.Equal(t, http.StatusNotFound, h.post("/events/"+id, `{"data":{"total":1}}`).status)
 		}
+
 		h.told(`{"customer":"member-1001","action":"refund","data":{"transaction_id":"T-1"}}`, `{"customer":"member-1001","action":"suspend","data":{"reason":"x"}}`)
 		all := h.get(member + "/events?limit=100").json(t)["data"].([]any)
 		require.Equal(t, shown, all[len(all)-len(shown):])
@@ -62,6 +63,7 @@ func TestEnvelope(t *testing.T) {
 				require.Equal(t, "Property "+name+" cannot be empty", f.Message)
 			}
 		}
+
 		require.Equal(t, http.StatusBadRequest, h.post("/events", strings.Replace(whole, `"visit"`, `"dance"`, 1)).status)
 		refused(t, h.post("/events", strings.Replace(whole, "member-1001", "nobody", 1)), http.StatusNotFound, 160212)
 		done(h, "/events", whole)
@@ -88,6 +90,7 @@ func TestLinesOfTheSpecification(t *testing.T) {
 		{"product_category", `"Grocery > Tea"`, `{"a":1}`},
 		{"cf_colour", `"red"`, ``},
 	}
+
 	const required = 5
 	checkout := func(id string, change func(name, good, bad string) string) string {
 		var parts []string
@@ -98,6 +101,7 @@ func TestLinesOfTheSpecification(t *testing.T) {
 		}
 		return `{"customer":"member-1001","action":"checkout","data":{"transaction_id":"` + id + `","total":10,"channel":"store","items":[{` + strings.Join(parts, ",") + `}]}}`
 	}
+
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		h := openOn(t, url, patient)
 		h.enrol("member-1001")
@@ -108,6 +112,7 @@ func TestLinesOfTheSpecification(t *testing.T) {
 				}
 				return good
 			}))
+
 			if i < required {
 				require.Equal(t, http.StatusBadRequest, without.status, p.name)
 				require.Equal(t, "Property "+p.name+" cannot be empty", without.fault(t).Message)
@@ -115,24 +120,29 @@ func TestLinesOfTheSpecification(t *testing.T) {
 				require.Equal(t, http.StatusOK, without.status, "%s: %s", p.name, without.body)
 				require.NotContains(t, without.json(t), "error", p.name)
 			}
+
 			if p.bad == "" {
 				continue
 			}
+
 			broken := h.post("/events/preview", checkout("T-1", func(name, good, bad string) string {
 				if name == p.name {
 					return bad
 				}
 				return good
 			}))
+
 			require.Equal(t, http.StatusBadRequest, broken.status, "%s: %s", p.name, broken.body)
 			require.Equal(t, []string{"data.items[0]." + p.name}, broken.fault(t).fields())
 		}
+
 		done(h, "/events", checkout("T-1", func(name, good, _ string) string {
 			if name == "points_rewarded" {
 				return ""
 			}
 			return good
 		}))
+
 		done(h, "/events", checkout("T-2", func(_, good, _ string) string { return good }))
 		events := entries(t, h.get(member+"/events?action=checkout_item"))
 		require.Len(t, events, 2)
@@ -166,6 +176,7 @@ func TestSignedHeadersOfTheSpecification(t *testing.T) {
 		again.Header.Del(name)
 		require.Equal(t, http.StatusUnauthorized, h.send(again).status, "without %s", name)
 	}
+
 	again := r.Clone(t.Context())
 	again.Host = "elsewhere.test"
 	require.Equal(t, http.StatusUnauthorized, h.send(again).status, "another host")
@@ -188,6 +199,7 @@ func TestPointsOfTheSpecification(t *testing.T) {
 			c := data(t, h.get(member))
 			return fmt.Sprint(c["score"], " ", c["spent"], " ", c["spendable"])
 		}
+
 		for _, step := range []struct{ action, data, want string }{
 			{"point_add", `{"points":100}`, "100 0 100"},
 			{"point_spend", `{"points":40}`, "100 40 60"},
@@ -201,6 +213,7 @@ func TestPointsOfTheSpecification(t *testing.T) {
 				require.Equal(t, step.want, figures(), step.action)
 			}
 		}
+
 		require.Contains(t, column(t, h.get(member+"/transactions/T-1/events"), "action"), "point_add", "the breakdown has what was linked to it")
 
 		before := data(t, h.get(member))

@@ -69,6 +69,7 @@ func TestStrangerKeepsNobodyOut(t *testing.T) {
 			if err == user.ErrSignIn || refused[user.ErrSlow]%10 != 1 { //nolint:errorlint // a refusal of its own
 				continue
 			}
+
 			_, err = g.from("203.0.113.200", "", rightPassword)
 			require.ErrorIs(t, err, user.ErrSlow, "the same network")
 			_, err = g.from("198.51.100.7", "", rightPassword)
@@ -78,6 +79,7 @@ func TestStrangerKeepsNobodyOut(t *testing.T) {
 			require.NotEqual(t, known, e.Browser)
 			known = e.Browser
 		}
+
 		require.LessOrEqual(t, refused[user.ErrSignIn], 15, "%v", refused)
 		_, err = g.from("2001:db8:0:1::7", "", rightPassword)
 		require.NoError(t, err)
@@ -100,10 +102,12 @@ func TestGuessesOfManyNetworks(t *testing.T) {
 				u.Tries = append(u.Tries, loyalty.Tries{Network: fmt.Sprintf("203.0.%d.0/24", n), Failures: 1, At: g.now})
 			}
 		})
+
 		for n := range 3 {
 			_, err := g.from(fmt.Sprintf("203.1.%d.9", n), "", wrongPassword)
 			require.ErrorIs(t, err, user.ErrSignIn)
 		}
+
 		_, err := g.from("198.51.100.7", "", rightPassword)
 		require.ErrorIs(t, err, user.ErrSlow)
 		e, err := g.from("198.51.100.7", known, rightPassword)
@@ -141,6 +145,7 @@ func TestKnownBrowserHasTenTries(t *testing.T) {
 			_, err := g.from(here, browser, rightPassword)
 			return err == user.ErrSlow //nolint:errorlint // a refusal of its own
 		}
+
 		block := func() {
 			g.change(func(u *loyalty.User) {
 				u.Tries = []loyalty.Tries{{Network: "203.0.113.0/24", Failures: 20, At: g.now, Until: g.now.Add(5 * time.Minute)}}
@@ -152,6 +157,7 @@ func TestKnownBrowserHasTenTries(t *testing.T) {
 			_, err := g.from(here, v.known, wrongPassword)
 			require.ErrorIs(t, err, user.ErrSignIn)
 		}
+
 		_, err := g.from(here, v.known, rightPassword)
 		require.ErrorIs(t, err, user.ErrSlow, "ten failures")
 		g.now = g.now.Add(10 * time.Minute)
@@ -168,6 +174,7 @@ func TestKnownBrowserHasTenTries(t *testing.T) {
 			require.Equal(t, http.StatusOK, v.post("/console/session", `{"login":"sample.owner","password":"correct horse"}`).status)
 			return v
 		}
+
 		for name, end := range map[string]func(v *visitor){
 			"a new password": func(v *visitor) {
 				mine := *v

@@ -81,6 +81,7 @@ func (d *device) make(asked answer) string {
 	more := append(make([]byte, 16), 0, byte(len(d.id)))
 	data := d.data(d.flags|attested, append(append(more, d.id...), cose...)...)
 	object := append([]byte("\xa3\x63fmt\x64none\x67attStmt\xa0\x68authData\x58"), byte(len(data)))
+
 	return fmt.Sprintf(`{"id":%q,"rawId":%[1]q,"type":"public-key","clientExtensionResults":{},"response":{"clientDataJSON":%q,"attestationObject":%q,"transports":["internal"]}}`,
 		b64(d.id), b64(d.said("webauthn.create", ask["challenge"].(string))), b64(append(object, data...)))
 }
@@ -190,12 +191,14 @@ func TestPasskeys(t *testing.T) {
 		for n := range user.MostPasskeys - 1 {
 			require.Equal(t, http.StatusOK, linked.add(newDevice(t), fmt.Sprint(n)).status)
 		}
+
 		require.Equal(t, 190656, linked.passkey("add", "").fault(t).Code)
 
 		trail := p.get("/admin/audit?limit=100").body
 		for _, action := range []string{"user.add_passkey", "user.remove_passkey"} {
 			require.Contains(t, trail, action)
 		}
+
 		require.Contains(t, trail, `"key_id":"sample.owner"`)
 		require.Equal(t, http.StatusOK, p.post("/admin/users/sample.owner/reset-second-factor", "").status)
 		require.Contains(t, p.get("/admin/users/sample.owner").body, `"passkeys":0`)
@@ -249,6 +252,7 @@ func TestPasskeyEndsTheCount(t *testing.T) {
 				require.Equal(t, 190661, other.post("/console/session", `{"login":"sample.owner","password":"wrong horse"}`).fault(t).Code)
 			}
 		}
+
 		fails()
 		require.Equal(t, http.StatusOK, other.passkey("enter", `"answer":`+d.sign(other.passkey("enter", ""))).status)
 		fails()

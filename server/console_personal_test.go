@@ -36,6 +36,7 @@ func TestPersonalDataIsMasked(t *testing.T) {
 		} {
 			done(p, "/events", `{"customer":"member-1","action":`+event+`}`)
 		}
+
 		sees, not := p.enter("sees", loyalty.RoleOperator, true), p.enter("sees-not", loyalty.RoleOperator, false)
 		all, found := everyOperation(t), 0
 		for i := range all {
@@ -43,21 +44,25 @@ func TestPersonalDataIsMasked(t *testing.T) {
 			if o.method != http.MethodGet {
 				continue
 			}
+
 			target := bridged + strings.ReplaceAll(strings.ReplaceAll(o.target(t), "member-1001", "member-1"), "T-1001", "T-1")
 			if o.OperationID == "followEvents" {
 				target += "?include=personal"
 			}
+
 			open, masked, unasked := sees.ask(http.MethodGet, target, "", "X-Personal-Data", "show"), not.get(target), sees.get(target)
 			require.Equal(t, []int{open.status, open.status}, []int{masked.status, unasked.status}, target)
 			require.NotContains(t, strings.ToLower(unasked.body), "canary", o.OperationID+": it was not asked for")
 			if strings.Contains(strings.ToLower(open.body), "canary") {
 				found++
 			}
+
 			require.NotContains(t, strings.ToLower(masked.body), "canary", o.OperationID)
 			if o.OperationID == "getCustomerPoints" {
 				require.JSONEq(t, open.body, masked.body)
 			}
 		}
+
 		require.Greater(t, found, 3, "the canaries were not seen by who may")
 		require.Contains(t, not.get(bridged+"/customers/member-1").body, "•••")
 		refusal := not.ask(http.MethodGet, bridged+"/customers/member-1", "", "X-Personal-Data", "show")
@@ -75,6 +80,7 @@ func TestPersonalDataIsMasked(t *testing.T) {
 			require.Equal(t, http.StatusForbidden, refused.status, refused.body)
 			require.Equal(t, 190651, refused.fault(t).Code)
 		}
+
 		require.Contains(t, sees.get(bridged+table+personally).body, "canary")
 	})
 }
@@ -94,6 +100,7 @@ func (p *house) shownIsNoted(v *visitor) {
 		}
 		return lines
 	}
+
 	show := func(target string, headers ...string) answer {
 		return v.ask(http.MethodGet, bridged+target, "", append([]string{"X-Personal-Data", "show"}, headers...)...)
 	}
@@ -165,11 +172,13 @@ func TestMaskedIsNotFoundOut(t *testing.T) {
 		for query, n := range map[string]int{"score.gte=0": 2, "created_at.gte=2026-01-01": 2, "sort=created_at": 2, "status=active": 2} {
 			require.Equal(t, []int{n, n, n}, []int{found(sees, lists[0], query), found(not, lists[0], query), found(viewer, lists[0], query)}, query)
 		}
+
 		whole := []string{"search=CANARY@shop.test", "email=canary@shop.test", "id=crm:417"}
 		for _, query := range whole {
 			require.Equal(t, []int{1, 1}, []int{found(sees, lists[0], query), found(not, lists[0], query)}, query)
 			require.Equal(t, 190640, refused(t, viewer.get(bridged+lists[0]+query), http.StatusForbidden, 190640).Code, query)
 		}
+
 		require.Equal(t, http.StatusOK, not.get(bridged+"/customers/crm:417").status)
 		refused(t, viewer.get(bridged+"/customers/crm:417"), http.StatusForbidden, 190640)
 		require.Zero(t, found(not, lists[0], "search=canary@shop.tes"), "not the beginning")
@@ -186,9 +195,11 @@ func TestMaskedIsNotFoundOut(t *testing.T) {
 				require.Equal(t, []string{name}, refused(t, not.get(bridged+list+query), http.StatusForbidden, 190651).fields(), query)
 			}
 		}
+
 		for _, order := range []string{"sort=email", "sort=last_name"} {
 			require.Equal(t, []string{"sort"}, refused(t, not.get(bridged+lists[0]+order+"&order=desc"), http.StatusForbidden, 190651).fields())
 		}
+
 		p.declare("rewards/reward", map[string]string{"size": "number"})
 		require.Equal(t, http.StatusOK, not.get(bridged+"/rewards?cf_size.gt=1").status, "what a reward is like is no secret")
 		require.Equal(t, http.StatusOK, p.get("/customers?sort=email&search=c&cf_size.gt=1").status, "a key sees what it finds")
@@ -205,6 +216,7 @@ func TestMaskedIsNotFoundOut(t *testing.T) {
 		for i := range cards {
 			cards[i] = strconv.Quote(fmt.Sprint("x", i))
 		}
+
 		ids := "[" + strings.Join(cards, ",") + "]"
 		refused(t, not.post(bridged+"/events", `{"customer":"member-1","action":"profile","data":{"external_ids":{"card":`+ids+`,"pos":`+ids+`}}}`), http.StatusForbidden, 190651)
 		refused(t, viewer.post(bridged+"/events/preview", `{"customer":"member-9","action":"opt_in","data":{"email":"canary@shop.test"}}`), http.StatusForbidden, 190640)
@@ -215,6 +227,7 @@ func TestMaskedIsNotFoundOut(t *testing.T) {
 			}
 			last = not.post(bridged+"/events", `{"customer":"member-9","action":"opt_in","data":{"email":"canary@shop.test"}}`)
 		}
+
 		require.Equal(t, http.StatusTooManyRequests, last.status, last.body)
 		require.Equal(t, http.StatusOK, not.get(bridged+"/customers/member-1").status, "what asks nothing goes on")
 	})
@@ -228,6 +241,7 @@ func TestNothingElseIsInAPersonalOrder(t *testing.T) {
 	for name, p := range servertest.Documents()["customers"].Components.Schemas["CustomerAnswer"].Value.Properties["data"].Value.Properties {
 		personal[name] = p.Value.Extensions["x-personal"] == true
 	}
+
 	require.True(t, personal["email"])
 	for _, o := range all {
 		note := func(parameter, field string) {
@@ -235,25 +249,30 @@ func TestNothingElseIsInAPersonalOrder(t *testing.T) {
 				ordered = append(ordered, o.OperationID+" "+parameter+" "+field)
 			}
 		}
+
 		for _, p := range o.Parameters {
 			field, operator, _ := strings.Cut(p.Value.Name, ".")
 			schema := p.Value.Schema.Value
 			for _, value := range schema.Enum {
 				note(field, fmt.Sprint(value))
 			}
+
 			for field := range schema.Properties { // filter[field][operator]
 				note(p.Value.Name, field)
 			}
+
 			if key := schema.AdditionalProperties.Schema; key != nil && key.Value.Properties["field"] != nil { // sort[0][field]
 				for _, value := range key.Value.Properties["field"].Value.Enum {
 					note(field, fmt.Sprint(value))
 				}
 			}
+
 			if slices.Contains([]string{"gt", "gte", "lt", "lte"}, operator) {
 				note(operator, field)
 			}
 		}
 	}
+
 	require.Equal(t, []string{"listCustomers sort last_name", "listCustomers sort email"}, ordered)
 }
 
@@ -265,6 +284,7 @@ func TestRulesDoNotTellWhatIsMasked(t *testing.T) {
 		for _, module := range []string{"automation", "challenges", "custom_events"} {
 			done(p, "/admin/modules/"+module, `{"enabled":true}`)
 		}
+
 		done(p, "/entities/custom-events/action", `{"id":"tasting","name":"tasting","schema":{"type":"object","properties":{"aroma":{"type":"string"},"note":{"type":"string","x-personal":true}}}}`)
 		done(p, "/entities/segments/segment", `{"id":"a","name":"A","condition":"customer.email startsWith 'a'"}`)
 		done(p, "/entities/automation/campaign", `{"id":"tried","name":"Tried","trigger":"visit","effects":[{"type":"points","points":1}]}`)
@@ -292,13 +312,16 @@ func TestRulesDoNotTellWhatIsMasked(t *testing.T) {
 			{"/entities", `{"entities":[{"method":"create","type":"segments/segment","data":` + segment(probe) + `}]}`, "entities[0].data.condition"},
 			{"/admin/configuration", `{"mode":"plan","configuration":{"entities":{"segments/segment":{"s":` + segment(probe) + `}}}}`, "configuration.entities.segments/segment.s.condition"},
 		}
+
 		for _, one := range probing {
 			require.Equal(t, []string{one[2]}, refused(t, not.post(bridged+one[0], one[1]), http.StatusForbidden, 190651).fields(), one[1])
 		}
+
 		for _, one := range probing {
 			require.Less(t, sees.post(bridged+one[0], one[1]).status, 300, one[1])
 			require.Less(t, p.post(one[0], one[1]).status, 300, "a key is a program: "+one[1])
 		}
+
 		for _, asking := range [][2]string{
 			{segments, segment("customer.email == 'a@shop.test' or 'vip' in customer.labels")},
 			{segments, segment("customer.birth_date in ['1990-05-16','1990-05-17']")},
@@ -311,6 +334,7 @@ func TestRulesDoNotTellWhatIsMasked(t *testing.T) {
 			}
 			refused(t, not.post(bridged+asking[0], asking[1]), http.StatusForbidden, 190651)
 		}
+
 		for _, told := range [][2]string{
 			{segments + "/kept", `{"name":"Still kept","condition":"customer.first_name startsWith 'a'"}`},
 			{campaigns, campaign("checkout", "transaction.total > 10 and customer.score > 1")},
@@ -356,6 +380,7 @@ func TestListsDoNotTellWhatIsMasked(t *testing.T) {
 			done(p, "/entities/rewards/reward", `{"id":"reward-`+of+`","title":{"en":"R"},"type":"custom","points":0,"segments":["`+of+`"]}`)
 			done(p, "/entities/offers/offer", `{"id":"offer-`+of+`","name":{"en":"O"},"type":"cart","weight":1,"discount":{"type":"fixed_discount","value":1},"segments":["`+of+`"]}`)
 		}
+
 		done(p, "/events", `{"customer":"member-1","action":"opt_in","data":{"email":"ada@shop.test","birth_date":"1990-05-17"}}`)
 		sees, not := p.enter("owner.sees", loyalty.RoleOwner, true), p.enter("owner.sees-not", loyalty.RoleOwner, false)
 		for _, target := range []string{
@@ -366,6 +391,7 @@ func TestListsDoNotTellWhatIsMasked(t *testing.T) {
 			require.NotContains(t, masked, "-born", target)
 			require.Contains(t, masked, "-all", target)
 		}
+
 		require.Equal(t, http.StatusOK, sees.get(bridged+"/customers/member-1/activities/rewards/reward-born").status)
 		require.NotContains(t, not.get(bridged+"/customers/member-1/activities/rewards/reward-born").body, "complete")
 
@@ -378,6 +404,7 @@ func TestListsDoNotTellWhatIsMasked(t *testing.T) {
 		} {
 			refused(t, not.post(path+step[0], step[1]), http.StatusForbidden, 190651)
 		}
+
 		require.Equal(t, http.StatusForbidden, not.get(path+"/findings").status)
 		require.Equal(t, http.StatusOK, not.get(path).status)
 	})
@@ -394,6 +421,7 @@ func TestWorkDoesNotTellWhatIsMasked(t *testing.T) {
 			_, _ = w.Write([]byte("canary answer"))
 			return false
 		})
+
 		id := p.hook(r, `["event.*"]`, `,"include":["personal"],"confirm_personal":true`)
 		for _, event := range []string{
 			`"opt_in","data":{"email":"canary@shop.test","first_name":"Canaryfirst"}`,
@@ -403,17 +431,20 @@ func TestWorkDoesNotTellWhatIsMasked(t *testing.T) {
 		} {
 			done(p, "/events", `{"customer":"member-1","action":`+event+`}`)
 		}
+
 		p.numbered()
 		c.run()
 		for _, refused := range []string{`"opt_in","data":{"email":"canary@shop.test","first_name":"Canaryfirst"}`, `"profile","data":{"external_ids":{"canary:x":"canary-1"},"canary":1}`} {
 			a := p.post("/events", `{"customer":"member-1","action":`+refused+`}`)
 			require.GreaterOrEqual(t, a.status, 400, a.body)
 		}
+
 		sees, not := p.enter("owner.sees", loyalty.RoleOwner, true), p.enter("owner.sees-not", loyalty.RoleOwner, false)
 		targets := []string{"/admin/audit?limit=100", "/admin/requests/errors?limit=100", "/admin/webhooks/" + id + "/deliveries", "/admin/jobs?limit=100", "/admin/system", "/admin/ledger?verify=true"}
 		for _, d := range p.deliveries(id, "") {
 			targets = append(targets, fmt.Sprintf("/admin/webhooks/%s/deliveries/%v", id, d["delivery"]))
 		}
+
 		require.Greater(t, len(targets), 9)
 		told := 0
 		for _, target := range targets {
@@ -423,6 +454,7 @@ func TestWorkDoesNotTellWhatIsMasked(t *testing.T) {
 				told++
 			}
 		}
+
 		require.Positive(t, told)
 	})
 }

@@ -58,6 +58,7 @@ func TestLinksAndPasswords(t *testing.T) {
 		for range 6 {
 			other.post("/console/session", `{"login":"sample.owner","password":"wrong horse"}`)
 		}
+
 		a = other.post("/console/session", `{"login":"sample.owner","password":"correct horse"}`)
 		require.Equal(t, []any{http.StatusTooManyRequests, 190663}, []any{a.status, a.fault(t).Code}, "a wait after many that failed")
 
@@ -87,6 +88,7 @@ func TestSignInsAtOnce(t *testing.T) {
 			answers <- (&visitor{house: p}).post("/console/session", `{"login":"nobody","password":"wrong horse"}`)
 		})
 	}
+
 	wait.Wait()
 	close(answers)
 	codes := map[int]int{}
@@ -97,6 +99,7 @@ func TestSignInsAtOnce(t *testing.T) {
 			require.Equal(t, []any{http.StatusServiceUnavailable, "5"}, []any{a.status, a.header.Get("Retry-After")})
 		}
 	}
+
 	require.NotZero(t, codes[190661])
 	require.NotZero(t, codes[190667])
 	require.Equal(t, cap(answers), codes[190661]+codes[190667]+codes[190663], "%v", codes) // the login is slowed down meanwhile
@@ -114,6 +117,7 @@ func TestSessionsEndTogether(t *testing.T) {
 			require.NotEqual(t, mine.cookie, v.cookie)
 			return v
 		}
+
 		status := func(v *visitor) int { return v.get(bridged + "/admin/me").status }
 		require.Equal(t, http.StatusOK, mine.post("/console/self/password", `{"password":"correct horse"}`).status)
 		other := sign()
@@ -201,6 +205,7 @@ func TestUnknownLoginsWaitToo(t *testing.T) {
 			}
 		}
 	}
+
 	require.Equal(t, []int{190661, 190661, 190661, 190661, 190661, 190661, 190663}, codes[0])
 	require.Equal(t, codes[0], codes[1], "unknown")
 	require.Equal(t, codes[0], codes[2], "shut out, with the right password")
@@ -222,12 +227,14 @@ func TestLockHoldsForAllAtOnce(t *testing.T) {
 				answers <- a.fault(t).Code
 			})
 		}
+
 		wait.Wait()
 		close(answers)
 		codes := map[int]int{}
 		for code := range answers {
 			codes[code]++
 		}
+
 		require.Equal(t, 6, codes[190661], "five are free, after the sixth all wait: %v", codes)
 	})
 }
@@ -249,9 +256,11 @@ func TestCodeAloneEndsTheCount(t *testing.T) {
 			}
 			require.Equal(t, http.StatusOK, confirm(code.(string)).status)
 		}
+
 		for range 6 {
 			require.Equal(t, 190661, confirm("none").fault(t).Code)
 		}
+
 		require.Equal(t, 190663, confirm(recovery[2].(string)).fault(t).Code, "a wait after many that failed")
 	})
 }

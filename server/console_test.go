@@ -39,6 +39,7 @@ func openConsoleWith(t *testing.T, url string, change func(*console.Options, *se
 // openConsoleLimited is openConsoleWith whose requests are counted.
 func openConsoleLimited(t *testing.T, url string, limiter limit.Limiter, change func(*console.Options, *server.Options)) *house {
 	t.Helper()
+
 	return openOn(t, url, func(o *server.Options) {
 		catalogue, err := i18n.Load()
 		require.NoError(t, err)
@@ -94,12 +95,14 @@ func (v *visitor) ask(method, target, body string, headers ...string) answer {
 		r.Header.Set("Content-Type", jsonType)
 		r.Header.Set("Sec-Fetch-Site", "same-origin")
 	}
+
 	for i := 0; i < len(headers); i += 2 {
 		r.Header.Set(headers[i], headers[i+1])
 		if headers[i+1] == "" {
 			r.Header.Del(headers[i])
 		}
 	}
+
 	if v.cookie != "" {
 		r.AddCookie(&http.Cookie{Name: v.mark + "loyalty", Value: v.cookie})
 	}
@@ -109,6 +112,7 @@ func (v *visitor) ask(method, target, body string, headers ...string) answer {
 	if v.flow != "" && strings.HasPrefix(target, "/console/oidc/") {
 		r.AddCookie(&http.Cookie{Name: v.mark + "loyalty-oidc", Value: v.flow})
 	}
+
 	resp, err := http.DefaultTransport.RoundTrip(r)
 	require.NoError(v.t, err)
 	text, err := io.ReadAll(resp.Body)
@@ -120,6 +124,7 @@ func (v *visitor) ask(method, target, body string, headers ...string) answer {
 		if c.Secure {
 			v.mark, path = "__Host-", "/"
 		}
+
 		switch c.Name {
 		case v.mark + "loyalty-oidc":
 			if !c.Secure {
@@ -133,9 +138,11 @@ func (v *visitor) ask(method, target, body string, headers ...string) answer {
 			v.known = c.Value
 			continue
 		}
+
 		require.Equal(v.t, []any{v.mark + "loyalty", path, true, http.SameSiteStrictMode}, []any{c.Name, c.Path, c.HttpOnly, c.SameSite})
 		v.cookie = c.Value
 	}
+
 	return answer{resp.StatusCode, resp.Header, string(text)}.note()
 }
 
@@ -169,6 +176,7 @@ func TestRoleMatrix(t *testing.T) {
 				if o.OperationID == "followEvents" {
 					continue // TestStreamEndsWithItsUser
 				}
+
 				least, _ := o.Extensions["x-role"].(string)
 				a := v.ask(o.method, bridged+o.target(t), map[bool]string{true: "{}", false: ""}[o.method == http.MethodPost])
 				where := string(role) + " " + o.OperationID + ": " + a.body
@@ -177,6 +185,7 @@ func TestRoleMatrix(t *testing.T) {
 					require.Equal(t, 190640, a.fault(t).Code, where)
 					continue
 				}
+
 				require.NotContains(t, []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusUnsupportedMediaType}, a.status, where)
 				require.Less(t, a.status, 500, where)
 			}
@@ -195,6 +204,7 @@ func TestBridgeAnswersAsTheAPI(t *testing.T) {
 		assert.Equal(t, want.status, got.status, target)
 		assert.Equal(t, took.ReplaceAllString(want.body, ""), took.ReplaceAllString(got.body, ""), target)
 	}
+
 	a := v.post(bridged+"/entities/stores/store", `{"id":"corner","name":"Corner"}`, "Idempotency-Key", "once")
 	require.Equal(t, http.StatusCreated, a.status, a.body)
 	again := v.post(bridged+"/entities/stores/store", `{"id":"corner","name":"Corner"}`, "Idempotency-Key", "once")
@@ -225,12 +235,14 @@ func TestConsoleIsNobodyElses(t *testing.T) {
 		require.Equal(t, http.StatusForbidden, a.status, name)
 		require.Equal(t, 190665, a.fault(t).Code, name)
 	}
+
 	for _, kind := range []string{formType, "text/plain", "multipart/form-data; boundary=x", ""} {
 		for _, a := range []answer{v.post(bridged+"/entities/stores/store", store, "Content-Type", kind), v.post("/console/session", "{}", "Content-Type", kind)} {
 			require.Equal(t, []any{http.StatusUnsupportedMediaType, 190675}, []any{a.status, a.fault(t).Code}, kind)
 			require.Contains(t, a.body, "takes application/json only")
 		}
 	}
+
 	stranger := &visitor{house: p}
 	a := stranger.get(bridged + "/admin/me")
 	require.Equal(t, []any{http.StatusUnauthorized, 190660}, []any{a.status, a.fault(t).Code})
@@ -268,6 +280,7 @@ func TestConfirmAgain(t *testing.T) {
 		a := v.post(bridged+target, body)
 		require.Equal(t, []any{http.StatusForbidden, 190641}, []any{a.status, a.fault(t).Code}, target)
 	}
+
 	require.Equal(t, http.StatusOK, v.post(bridged+"/admin/configuration", `{"mode":"plan","configuration":{}}`).status)
 	require.Equal(t, 190661, v.post("/console/session/confirm", `{"password":"wrong horse"}`).fault(t).Code)
 	require.Equal(t, http.StatusOK, v.post("/console/session/confirm", `{"password":"correct horse"}`).status)
@@ -318,5 +331,6 @@ func TestStreamEndsWithItsUser(t *testing.T) {
 	require.Equal(t, http.StatusOK, p.post("/admin/users/sample.viewer/disable", "").status)
 	for lines.Scan() {
 	} // it ends
+
 	require.Equal(t, http.StatusUnauthorized, v.get(bridged+"/admin/me").status)
 }

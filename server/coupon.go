@@ -54,17 +54,21 @@ func couponEvents(moves []loyalty.CouponMove) []coupon.CouponEvent {
 			ID: m.ID, Action: m.Action, Timestamp: common.Instant(m.At), Customer: couponOwner(m.Customer),
 			Status: common.CouponStatus(m.After.StateAt(m.At)), TransactionID: textOrNil(m.Transaction),
 		}
+
 		if m.After.Type != loyalty.CouponGiftCard {
 			continue
 		}
+
 		balance := money.Amount(m.After.Balance)
 		list[i].Balance = &balance
 		before := money.Amount(0) // a card begins unused
 		if i+1 < len(moves) {
 			before = usedOf(&moves[i+1].After)
 		}
+
 		list[i].Amount = changedBy(usedOf(&m.After), before)
 	}
+
 	return list
 }
 

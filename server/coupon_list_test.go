@@ -33,6 +33,7 @@ func wallet(t *testing.T, url string) *house {
 	} {
 		h.happens("member-1001", "coupon_create", "{"+coupon+"}")
 	}
+
 	h.happens("member-1002", "coupon_create", `{"code":"THEIRS","value":5,"currency":"EUR"}`)
 	h.happens("member-1001", "coupon_redeem", `{"code":"A10"}`)
 	time.Sleep(2 * time.Millisecond) // the second use is the later one
@@ -69,6 +70,7 @@ func (h *house) walkBoth(path, name string) []string {
 			require.Nil(h.t, a.json(h.t)["previous"])
 			return slices.Concat(pages...)
 		}
+
 		next = link
 	}
 }
@@ -131,6 +133,7 @@ func TestListCoupons(t *testing.T) {
 		} {
 			require.Equal(t, want, sortedOf(t, h.get("/coupons?"+query), "code"), query)
 		}
+
 		walked := h.walkBoth("/coupons?limit=3", "code")
 		require.Len(t, walked, 11)
 		require.Equal(t, column(t, h.get("/coupons"), "code"), walked)
@@ -164,6 +167,7 @@ func (h *house) couponHistory(code string) []string {
 		}
 		list = append(list, line)
 	}
+
 	return list
 }
 
@@ -232,6 +236,7 @@ func TestCouponHistoryOfBefore(t *testing.T) {
 			require.NoError(t, r.Err())
 			return list
 		}
+
 		before := rows()
 		require.Len(t, before, 12)
 		_, err = raw.Exec("DELETE FROM coupon_events")
@@ -262,10 +267,12 @@ func TestCouponUsage(t *testing.T) {
 			}
 			return list
 		}
+
 		rest := []string{
 			"<nil> claimed 1", "<nil> claimed 1 EUR 5 0", "<nil> expired 1 EUR 3 0", "<nil> invalidated 1 EUR 7 0",
 			"<nil> partially_redeemed 1 USD 50 20", "<nil> redeemed 1 EUR 10 10", "<nil> unassigned 1",
 		}
+
 		auto, spring := []string{"auto created 1"}, []string{"spring claimed 1 EUR 5 0", "spring created 2 EUR 10 0"}
 		for query, want := range map[string][]string{
 			"":                                     slices.Concat(rest, auto, spring),
@@ -287,6 +294,7 @@ func TestCouponUsage(t *testing.T) {
 		} {
 			require.Equal(t, want, usage(query), query)
 		}
+
 		require.Equal(t, []string{"day"}, h.get("/coupons/-/usage?day=expires_at").fault(t).fields())
 		refused(t, h.get("/coupons/-/usage?created_at.ne="+today), http.StatusBadRequest, 190069)
 		require.Len(t, h.walkBoth("/coupons/-/usage?limit=3", "count"), 10)

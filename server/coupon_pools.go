@@ -23,21 +23,25 @@ func (a *couponAPI) ListCouponPools(ctx context.Context, in coupon.ListCouponPoo
 	if err != nil {
 		return nil, err
 	}
+
 	q := loyalty.EntityQuery{Type: poolType, Page: p.Store(), Archived: in.Params.Archived != nil && *in.Params.Archived}
 	found, err := a.admin.Entities(plain(ctx), q)
 	if err != nil {
 		return nil, err
 	}
+
 	l := list.Linked(p, found, a.clock(), nil)
 	out := entityList{Data: make([]json.RawMessage, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: l.Time}
 	ids := make([]string, len(l.Entries))
 	for i := range l.Entries {
 		ids[i] = l.Entries[i].ID
 	}
+
 	stock, err := a.reader.PoolStock(plain(ctx), ids, a.clock())
 	for i := range l.Entries {
 		out.Data[i] = poolRecord(&l.Entries[i], stock[l.Entries[i].ID])
 	}
+
 	return rawResponse{status: http.StatusOK, body: marshal(out)}, err
 }
 

@@ -72,6 +72,7 @@ func TestCouponPools(t *testing.T) {
 			require.Equal(t, http.StatusBadRequest, a.status, "%s: %s", body, a.body)
 			require.Equal(t, strings.Fields(fields), a.fault(t).fields(), body)
 		}
+
 		refused(t, h.post("/coupon-pools", uploadPool), http.StatusConflict, 190034)
 		refused(t, h.get("/coupon-pools/none"), http.StatusNotFound, 190025)
 		refused(t, h.post("/coupon-pools/none", `{"name":"X"}`), http.StatusNotFound, 190025)
@@ -116,12 +117,14 @@ func TestFiftyThousandCodes(t *testing.T) {
 		if !strings.HasPrefix(url, "sqlite:") && os.Getenv("LOYALTY_TORTURE") == "" {
 			n = 5_000
 		}
+
 		h.makes("/coupon-pools", uploadPool)
 		h.makes("/coupon-pools", `{"id":"mixed","name":"Mixed","source":"generated","pattern":"M@#*-****","coupon":{"type":"free_shipping"}}`)
 		list := make([]string, n)
 		for i := range list {
 			list[i] = fmt.Sprintf("UPLOADED-%06d", i)
 		}
+
 		body, err := json.Marshal(map[string]any{"codes": list})
 		require.NoError(t, err)
 		for path, body := range map[string]string{"spring": string(body), "mixed": fmt.Sprintf(`{"generate":%d}`, n)} {
@@ -132,6 +135,7 @@ func TestFiftyThousandCodes(t *testing.T) {
 			h.filled(batch, fmt.Sprint("done ", n, " ", n, " 0"))
 			require.Equal(t, fmt.Sprintf("%s %d %d 0 0 of late 0", path, n, n), stockShown(t, h.get("/coupon-pools/"+path)))
 		}
+
 		var different int
 		require.NoError(t, storetest.Raw(t, url).QueryRow(`SELECT COUNT(DISTINCT code) FROM coupons`).Scan(&different))
 		require.Equal(t, 2*n, different)
@@ -158,6 +162,7 @@ func TestPoolSchemas(t *testing.T) {
 			require.Equal(t, []any{y.MinLength, y.MaxLength, y.Min, y.Max, y.Format}, []any{x.MinLength, x.MaxLength, x.Min, x.Max, x.Format}, p)
 		}
 	}
+
 	same("CouponPoolFields", "CouponPool")
 	same("PoolCoupon", "CouponTemplate")
 }

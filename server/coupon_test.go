@@ -82,6 +82,7 @@ func TestGiftCardHistory(t *testing.T) {
 		} {
 			h.does("/events", event)
 		}
+
 		told := func(code string) (list []string) {
 			for _, e := range succeeded(t, h.get("/coupons/"+code))["events"].([]any) {
 				e := e.(map[string]any)
@@ -89,6 +90,7 @@ func TestGiftCardHistory(t *testing.T) {
 			}
 			return list
 		}
+
 		require.Equal(t, []string{"coupon_unredeem 12.5 20", "coupon_redeem 30 7.5", "coupon_redeem 12.5 37.5"}, told("CARD-1"))
 		require.Equal(t, []string{"coupon_create <nil> 20", "unassign_coupon <nil> 50", "coupon_create <nil> 50"}, told("GIFT"))
 	})
@@ -100,11 +102,13 @@ func TestAddCodes(t *testing.T) {
 		for _, pool := range []string{uploadPool, generatePool} {
 			require.Equal(t, http.StatusCreated, h.post("/entities/coupons/pool", pool).status)
 		}
+
 		added := func(a answer) string {
 			t.Helper()
 			require.Equal(t, http.StatusCreated, a.status, a.body)
 			return fmt.Sprint(data(t, a)["added"], " ", data(t, a)["available"])
 		}
+
 		require.Equal(t, "2 2", added(h.post("/coupon-pools/spring/codes", `{"codes":["S-2","S-1"]}`)))
 		require.Equal(t, "1 3", added(h.form("/coupon-pools/spring/codes", "codes[]=S-3")))
 		require.Equal(t, "50 50", added(h.post("/coupon-pools/auto/codes", `{"generate":50}`)))
@@ -123,6 +127,7 @@ func TestAddCodes(t *testing.T) {
 			require.Equal(t, http.StatusBadRequest, a.status, "%s: %s", body, a.body)
 			require.Equal(t, []string{field}, a.fault(t).fields(), body)
 		}
+
 		taken := refused(t, h.post(codes, `{"codes":["S-9","OWN"]}`), http.StatusConflict, 190033)
 		require.Equal(t, []string{"codes[1]"}, taken.fields())
 		refused(t, h.get("/coupons/S-9"), http.StatusNotFound, 1601)
@@ -148,6 +153,7 @@ func TestPoolFill(t *testing.T) {
 			}
 			return strings.Join(codes, `","`)
 		}
+
 		const codes = "/coupon-pools/codes/codes"
 		require.Equal(t, []string{"codes[7]"}, refused(t, h.post(codes, `{"codes":["`+list(2000)+`"]}`), http.StatusConflict, 190033).fields())
 		for body, field := range map[string]string{
@@ -157,6 +163,7 @@ func TestPoolFill(t *testing.T) {
 			require.Equal(t, http.StatusBadRequest, a.status, a.body)
 			require.Equal(t, []string{field}, a.fault(t).fields())
 		}
+
 		refused(t, h.post(codes, `{"generate":2001}`), http.StatusUnprocessableEntity, 190105)
 		refused(t, h.post("/coupon-pools/none/codes", `{"codes":["`+list(2001)+`"]}`), http.StatusNotFound, 190025)
 
@@ -174,6 +181,7 @@ func TestPoolFill(t *testing.T) {
 			refused(t, h.get(path), http.StatusNotFound, 190240)
 			refused(t, h.get(path+"/errors"), http.StatusNotFound, 190240)
 		}
+
 		batch = begun(t, h.post("/coupon-pools/auto/codes", `{"generate":3000}`), 3000)
 		require.Equal(t, http.StatusOK, h.post("/entities/coupons/pool/auto/archive", "").status)
 		refused(t, h.post("/coupon-pools/auto/codes", `{"generate":3000}`), http.StatusUnprocessableEntity, 190054)
@@ -194,6 +202,7 @@ func TestManyCodes(t *testing.T) {
 	for i := range list {
 		list[i] = fmt.Sprintf("%s-%06d", strings.Repeat("x", 60), i)
 	}
+
 	body, err := json.Marshal(map[string]any{"codes": list})
 	require.NoError(t, err)
 	require.Greater(t, len(body), 1<<20)

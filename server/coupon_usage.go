@@ -20,16 +20,19 @@ func (a *couponAPI) GetCouponUsage(ctx context.Context, in coupon.GetCouponUsage
 	if err != nil {
 		return nil, err
 	}
+
 	q := loyalty.CouponUsageQuery{Day: "created_at", At: a.clock(), Page: p.Store()}
 	if in.Params.Day != nil {
 		q.Day = string(*in.Params.Day)
 	}
+
 	var readable bool
 	var found []loyalty.CouponUsage
 	if q.Conditions, readable = p.Conditions(); readable {
 		q.Conditions = lately(q.Conditions, q.At)
 		found, err = a.reader.CouponUsage(plain(ctx), q)
 	}
+
 	l := list.Linked(p, found, a.clock(), nil)
 	return coupon.GetCouponUsage200JSONResponse(answerOf(list.Render(l, usageOf))), err
 }

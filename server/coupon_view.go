@@ -25,6 +25,7 @@ func (r couponReader) page(ctx context.Context, p list.Page, q loyalty.CouponQue
 		found, err = r.reader.Coupons(plain(ctx), q)
 		return found.Customer, err
 	})
+
 	at := func(c loyalty.HeldCoupon) list.Cursor { return list.Cursor{At: c.CreatedAt, ID: c.ID[:]} }
 	if q.Ref != "" {
 		at = func(c loyalty.HeldCoupon) list.Cursor { return list.Cursor{At: c.ClaimedAt, ID: c.ID[:]} }
@@ -32,6 +33,7 @@ func (r couponReader) page(ctx context.Context, p list.Page, q loyalty.CouponQue
 	if len(q.Sort) > 0 {
 		at = nil
 	}
+
 	language, now := requestOf(ctx).language, r.clock()
 	l := list.Linked(p, found.Coupons, now, at)
 	return couponPage{list.Render(l, func(c *loyalty.HeldCoupon) common.Coupon {

@@ -50,6 +50,7 @@ func TestConditionsBlindToCurrency(t *testing.T) {
 		}
 		return fmt.Sprintf(`{"id":"c-%d","name":"C","trigger":%q,"condition":%q,"effects":[{"type":"points","points":1}]}`, campaigns, trigger, condition)
 	}
+
 	warned := func(a answer, status int, fields ...any) {
 		t.Helper()
 		require.Equal(t, status, a.status, a.body)
@@ -62,6 +63,7 @@ func TestConditionsBlindToCurrency(t *testing.T) {
 		}
 		require.Equal(t, fields, at, a.body)
 	}
+
 	warned(h.post("/entities/automation/campaign", campaign("transaction.total >= 100")), http.StatusCreated)
 
 	h.does("/admin/modules/tiers", exchangeRates)
@@ -71,12 +73,14 @@ func TestConditionsBlindToCurrency(t *testing.T) {
 	} {
 		warned(h.post("/entities/automation/campaign", campaign(blind)), http.StatusCreated, "condition")
 	}
+
 	for _, sees := range []string{
 		"transaction.total_in_base >= 100", `transaction.total >= 100 and transaction.currency == "EUR"`, `event.data.total > 5 and (event.data.currency ?? "EUR") == "EUR"`,
 		"transaction.earned > 5", "customer.score >= 100", "item.quantity > 3",
 	} {
 		warned(h.post("/entities/automation/campaign", campaign(sees)), http.StatusCreated)
 	}
+
 	warned(h.post("/entities/automation/campaign/c-1", `{"condition":"transaction.total > 7"}`), http.StatusOK, "condition")
 	warned(h.post("/entities/automation/campaign/c-1", `{"name":"Another"}`), http.StatusOK)
 	warned(h.post("/entities/challenges/challenge", `{"id":"ch","title":{"en":"C"},"criteria":[{"action":"visit","threshold":1},{"action":"checkout","condition":"transaction.total > 5","sum":"transaction.total","threshold":5}]}`),
@@ -100,6 +104,7 @@ func TestWarningsOfConfigurations(t *testing.T) {
 			}
 			return fields, messages
 		}
+
 		r := newReceiver(t)
 		hook := h.post("/admin/webhooks", `{"url":"`+r.URL+`/hook","types":["event.checkout"],"filter":"event.data.total > 5"}`)
 		fields, _ := told(hook, http.StatusCreated)

@@ -23,12 +23,14 @@ func TestActionsOfTheProgramme(t *testing.T) {
 			broken = `{"customer":"member-1001","action":"newsletter_read","data":{"issue":"7"}}`
 			form   = `customer=member-1001&action=newsletter_read&data[issue]=`
 		)
+
 		refused := func(a answer, field string, code int) {
 			t.Helper()
 			require.Equal(t, http.StatusBadRequest, a.status, a.body)
 			require.Equal(t, code, a.fault(t).Code)
 			require.Equal(t, []string{field}, a.fault(t).fields())
 		}
+
 		refused(h.post("/events", read), "action", 190012)
 		refused(h.post("/events/preview", read), "action", 190012)
 		refused(h.form("/events", form+"7"), "action", 190012)

@@ -36,6 +36,7 @@ func TestAttributesOfCustomers(t *testing.T) {
 			require.Equal(t, http.StatusBadRequest, a.status, a.body)
 			require.Equal(t, []string{"data.cf_newsletter"}, a.fault(t).fields())
 		}
+
 		a = h.post("/events", `{"customer":"member-1002","action":"opt_in","data":{"email":"m@shop.test","cf_children":"two"}}`)
 		require.Equal(t, []string{"data.cf_children"}, a.fault(t).fields())
 
@@ -62,5 +63,6 @@ func TestActionOfAModuleThatIsOff(t *testing.T) {
 		require.Equal(t, 190043, a.fault(t).Code)
 		require.Contains(t, a.fault(t).Message, "custom_events")
 	}
+
 	require.Contains(t, h.post("/events/preview", body).body, `"code":190043`)
 }

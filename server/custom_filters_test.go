@@ -55,6 +55,7 @@ func TestCustomersByAttributes(t *testing.T) {
 		} {
 			done(h, "/events", `{"customer":"`+id+`","action":"opt_in","data":{"email":"`+id+`@shop.test",`+attributes+`}}`)
 		}
+
 		sorted := func(a answer) string {
 			return strings.Join(slices.Sorted(slices.Values(strings.Fields(strings.ReplaceAll(a.ids(t), "member-100", "")))), "")
 		}
@@ -71,6 +72,7 @@ func TestCustomersByAttributes(t *testing.T) {
 			require.Equal(t, want, sorted(h.get("/customers?"+query)), query)
 			require.Equal(t, strconv.Itoa(len(want)), h.get("/customers/-/count?" + query).json(t)["data"].(map[string]any)["count"].(interface{ String() string }).String(), query)
 		}
+
 		for _, target := range []string{"/customers", "/customers/-/count"} {
 			for _, name := range []string{"cf_secret", "cf_elsewhere", "cf_note", "cf_vip.between", "cf_", "cf_vip.eq.eq", "cf_vip.gt", "cf_colour.lte"} {
 				a := h.get(target + "?" + name + "=true")
@@ -83,6 +85,7 @@ func TestCustomersByAttributes(t *testing.T) {
 			require.Equal(t, http.StatusOK, h.get(target+"?cf_colour.ne="+longest).status)
 			require.Equal(t, []string{"cf_colour.ne"}, h.get(target+"?cf_colour.ne="+longest+"e").fault(t).fields())
 		}
+
 		done(h, "/admin/modules/custom_entities", `{"enabled":false}`)
 		require.Equal(t, http.StatusBadRequest, h.get("/customers?cf_vip=true").status)
 	})
@@ -98,6 +101,7 @@ func TestPagesOfCustomersByAttributes(t *testing.T) {
 		for i := range 9 {
 			done(h, "/events", `{"customer":"member-100`+strconv.Itoa(i)+`","action":"opt_in","data":{"email":"m`+strconv.Itoa(i)+`@shop.test","cf_even":`+strconv.FormatBool(i%2 == 0)+`}}`)
 		}
+
 		var pages []string
 		target := "/customers?cf_even=true&limit=2"
 		for target != "" {
@@ -110,12 +114,14 @@ func TestPagesOfCustomersByAttributes(t *testing.T) {
 			target, _ = a.json(t)["previous"].(string)
 			break
 		}
+
 		var even []string
 		for _, id := range strings.Fields(h.get("/customers").ids(t)) {
 			if (id[len(id)-1]-'0')%2 == 0 {
 				even = append(even, id)
 			}
 		}
+
 		require.Len(t, even, 5)
 		require.Equal(t, []string{even[0] + " " + even[1], even[2] + " " + even[3], even[4]}, pages)
 		require.Equal(t, pages[1], h.get(target).ids(t))
@@ -142,10 +148,12 @@ func TestDisplayByAttributes(t *testing.T) {
 			"profiling/flow":       `"title":{"en":"F"},"questions":[{"id":"q","field":"cf_drink","text":{"en":"?"}}]`,
 			"prize-wheels/wheel":   `"name":{"en":"W"},"options":[{"type":"empty","label":{"en":"No"},"weight":1}]`,
 		}
+
 		paths := map[string]string{
 			"rewards/reward": "activities/rewards", "challenges/challenge": "activities/challenges", "quizzes/quiz": "activities/quizzes",
 			"contests/contest": "activities/contests", "offers/offer": "activities/offers", "profiling/flow": "activities/profiling", "prize-wheels/wheel": "prize-wheels",
 		}
+
 		for kind, body := range bodies {
 			h.declare(kind, map[string]string{"priority": "boolean", "rank": "integer"})
 			done(h, "/entities/"+kind, `{"id":"a","cf_priority":true,"cf_rank":2,`+body+`}`)
@@ -178,10 +186,12 @@ func TestManyByAttributes(t *testing.T) {
 			events = append(events, `{"customer":"m`+n+`","action":"opt_in","data":{"email":"m`+n+`@shop.test","cf_n":`+n+`}}`)
 			products = append(products, `{"method":"create","type":"products/product","id":"p`+n+`","data":{"name":"P","cf_n":`+n+`}}`)
 		}
+
 		h.bulk(events...)
 		for part := range slices.Chunk(products, 420) {
 			require.Len(t, h.post("/entities", `{"entities":[`+strings.Join(part, ",")+`]}`).fates(t), 420)
 		}
+
 		count := h.get("/customers/-/count?cf_n.gte=1&cf_n.lt=2099").json(t)["data"].(map[string]any)["count"]
 		require.Equal(t, "2098", count.(interface{ String() string }).String())
 		for path, letter := range map[string]string{"/customers": "m", "/entities/products/product": "p"} {

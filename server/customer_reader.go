@@ -98,23 +98,28 @@ func byCustomer(ctx context.Context, reader loyalty.Reader, field string, condit
 		if c.Field != field {
 			continue
 		}
+
 		refs := make([]string, len(c.Values))
 		for k, v := range c.Values {
 			refs[k] = v.(string)
 		}
+
 		known, err := reader.CustomerIDs(ctx, refs)
 		if err != nil {
 			return nil, false, err
 		}
+
 		var ids []any
 		for _, ref := range refs {
 			if id, ok := known[ref]; ok {
 				ids = append(ids, id)
 			}
 		}
+
 		if c.Values = ids; len(ids) == 0 {
 			return nil, false, nil
 		}
 	}
+
 	return conditions, true, nil
 }

@@ -37,15 +37,18 @@ func (a *customersAPI) ListCustomers(ctx context.Context, in customers.ListCusto
 	if err != nil {
 		return nil, err
 	}
+
 	choose, err := readFields(in.Params.Fields)
 	if err != nil {
 		return nil, err
 	}
+
 	var found []loyalty.Customer
 	q, readable, err := a.query(ctx, in.Params.Search)
 	if err != nil {
 		return nil, err
 	}
+
 	if readable {
 		q.Page = p.Store()
 		if o := list.Ordered(in.Params.Sort, in.Params.Order); o.Column != "" || o.Descending {
@@ -55,6 +58,7 @@ func (a *customersAPI) ListCustomers(ctx context.Context, in customers.ListCusto
 			return nil, err
 		}
 	}
+
 	l := list.Linked(p, found, a.clock(), func(c loyalty.Customer) list.Cursor { return list.Cursor{At: c.CreatedAt, ID: c.ID[:]} })
 	out := list.Render(l, choose.customer)
 	return customerPage{out}, nameReferrers(plain(ctx), a.reader, choose, l.Entries, out.Entries)
@@ -129,6 +133,7 @@ func (a *customersAPI) GetCustomerPoints(ctx context.Context, in customers.GetCu
 	if err != nil {
 		return nil, err
 	}
+
 	zone := a.programme().Location
 	st.Sort(zone)
 	if loyalty.Deref(in.Params.UsedUp) {
@@ -138,18 +143,21 @@ func (a *customersAPI) GetCustomerPoints(ctx context.Context, in customers.GetCu
 		}
 		st.Lots = append(st.Lots, used...)
 	}
+
 	f, c := st.Figures, &st.Customer
 	out := customers.CustomerPoints{
 		Score: f.Score, Spent: f.Spent, Reserved: f.Reserved, Expired: f.Expired, Pending: f.Pending,
 		Spendable: f.Spendable(), Debt: f.Debt,
 		Lots: make([]customers.PointLot, len(st.Lots)), Expiring: expiring(st.Lots, c.LastActivityAt, zone),
 	}
+
 	for i, l := range st.Lots {
 		out.Lots[i] = customers.PointLot{
 			ID: l.ID, Points: l.Points, Remaining: l.Remaining, Reserved: l.Reserved, Spent: l.Spent, Expired: l.Expired,
 			EarnedAt: common.Instant(l.EarnedAt), ExpiresAt: instantOrNil(l.Expiry(c.LastActivityAt, zone)),
 		}
 	}
+
 	return pointsAnswer(out), nil
 }
 
@@ -161,14 +169,17 @@ func (a *customersAPI) statement(ctx context.Context, ref string, asOf *customer
 		})
 		return st, err
 	}
+
 	c, err := a.customers.current(ctx, ref)
 	if err != nil {
 		return st, err
 	}
+
 	at, err := loyalty.ParseInstant(*asOf)
 	if err != nil {
 		return st, contract.ErrInvalidParameter.With("parameter", "as_of").With("reason", "instant").At("as_of")
 	}
+
 	return a.reader.StatementAt(ctx, c.ID, at)
 }
 
@@ -266,13 +277,16 @@ func (f fieldSelection) customer(c *loyalty.Customer) common.Customer {
 		Reserved: f.points("reserved", c.Figures.Reserved), Expired: f.points("expired", c.Figures.Expired),
 		Pending: f.points("pending", c.Figures.Pending), Spendable: f.points("spendable", c.Figures.Spendable()),
 	}
+
 	if f.has("status") {
 		status := common.CustomerStatus(c.Status)
 		out.Status = &status
 	}
+
 	if c.Status != loyalty.OptedOut {
 		f.profile(&c.Profile, &out)
 	}
+
 	return out
 }
 
@@ -288,6 +302,7 @@ func (f fieldSelection) profile(p *loyalty.Profile, out *common.Customer) {
 	if f.has("external_ids") && p.ExternalIDs != nil {
 		out.ExternalIds = &p.ExternalIDs
 	}
+
 	for name, value := range p.Custom {
 		if !f.has(name) || slices.Contains(customerProperties, name) {
 			continue // an attribute must not replace a property of ours

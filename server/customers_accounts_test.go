@@ -26,6 +26,7 @@ func TestMerge(t *testing.T) {
 		} {
 			h.does("/events", event)
 		}
+
 		const merge = "/customers/member-1002/merge"
 		require.Equal(t, []string{"target"}, refused(t, h.post(merge, `{}`), http.StatusBadRequest, 0).fields())
 		refused(t, h.post(merge, `{"target":"nobody"}`), http.StatusNotFound, 160212)
@@ -46,6 +47,7 @@ func TestMerge(t *testing.T) {
 			require.Equal(t, "member-1001 180", fmt.Sprint(read["id"], " ", read["score"]), id)
 			require.NotEqual(t, "Other", read["first_name"], "the target's profile stays")
 		}
+
 		require.Len(t, succeeded(t, h.get("/customers/member-1002/points"))["lots"], 2)
 		require.Equal(t, map[string]any{"id": "member-1001"}, succeeded(t, h.get("/coupons/C-1002"))["customer"])
 		late := h.post("/events", `{"customer":"member-1002","action":"point_add","data":{"points":1}}`)

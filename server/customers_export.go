@@ -15,18 +15,22 @@ func (a *customersAPI) ExportCustomer(ctx context.Context, in customers.ExportCu
 	if err := mayName(r, personal); err != nil {
 		return nil, err
 	}
+
 	who, err := a.customers.current(plain(ctx), in.CustomerID)
 	if err != nil {
 		return nil, err
 	}
+
 	from, err := export.OfCustomer(plain(ctx), a.exports.reader, a.reader, who.ID, personal)
 	if err != nil {
 		return nil, err
 	}
+
 	if personal {
 		if err := a.admin.NoteExport(plain(ctx), admin.Call{KeyID: r.key.ID}, "customers/"+who.ID.String(), admin.Exported{Format: string(export.NDJSON)}); err != nil {
 			return nil, err
 		}
 	}
+
 	return exportStream{a.exports, r, from, export.Ask{Table: "customer", Personal: personal}, export.NDJSON, 0}, nil
 }

@@ -40,6 +40,7 @@ func TestExportOfACustomer(t *testing.T) {
 		for i := range many {
 			h.happens("member-1", "point_add", fmt.Sprintf(`{"points":1,"reason":"step-%d"}`, i))
 		}
+
 		require.Equal(t, http.StatusOK, h.post("/customers/member-2/merge", `{"target":"member-1"}`).status)
 		h.numbered()
 		all := h.known("member-1", "personal=true")
@@ -47,6 +48,7 @@ func TestExportOfACustomer(t *testing.T) {
 		for _, c := range all["customers"] {
 			ids[c["customer_id"]] = true
 		}
+
 		require.Len(t, ids, 2, "who was merged is there, too")
 		for table, rows := range all {
 			columns := map[string]bool{}
@@ -59,23 +61,28 @@ func TestExportOfACustomer(t *testing.T) {
 					columns[name] = true
 				}
 			}
+
 			for name := range h.exported(table, "personal=true&limit=1")[0] {
 				require.True(t, columns[name], "%s has no %s", table, name)
 			}
+
 			want := 0
 			for _, row := range h.exported(table, "") {
 				if ids[row["customer_id"]] {
 					want++
 				}
 			}
+
 			require.Len(t, rows, want, table)
 		}
+
 		require.Len(t, all["purchases"], 2)
 		require.Len(t, all["coupons"], 2)
 		require.Greater(t, len(all["events"]), many)
 		for i := 1; i < len(all["events"]); i++ {
 			require.LessOrEqual(t, all["events"][i-1]["recorded_at"], all["events"][i]["recorded_at"], "the oldest first")
 		}
+
 		body := h.get("/customers/member-1/export?personal=true").body
 		require.Contains(t, body, "step-599")
 		require.NotContains(t, body, "member-0")

@@ -62,12 +62,14 @@ func TestCustomerLists(t *testing.T) {
 		for i := range 4 {
 			h.enrol(fmt.Sprintf("member-100%d", i+1))
 		}
+
 		for _, event := range []string{
 			`{"customer":"member-1003","action":"profile","data":{"external_ids":{"crm":"000512"}}}`,
 			`{"customer":"lead-1","action":"subscribe","data":{"handler":"lead-1"}}`,
 		} {
 			require.Equal(t, http.StatusOK, h.post("/events", event).status)
 		}
+
 		const body = `{"customers":["member-1001","member-1002","nobody","crm:000512","crm:1","member-1001","lead-1"]}`
 		first := h.post(springList, body, "Idempotency-Key", "k")
 		batch := begun(t, first, 6)
@@ -130,6 +132,7 @@ func TestCustomerListRefusals(t *testing.T) {
 		require.Equal(t, http.StatusBadRequest, a.status, "%s: %s", body, a.body)
 		require.Equal(t, []string{field}, a.fault(t).fields(), body)
 	}
+
 	many, err := json.Marshal(map[string]any{"customers": make([]int, 100_001)})
 	require.NoError(t, err)
 	tooMany := h.post(springList, strings.ReplaceAll(string(many), "0", `"a"`))
@@ -158,6 +161,7 @@ func TestBulkErrorPages(t *testing.T) {
 		for i := range list {
 			list[i] = fmt.Sprintf("nobody-%d", i)
 		}
+
 		list[150] = "member-1001"
 		body, err := json.Marshal(map[string]any{"customers": list})
 		require.NoError(t, err)
@@ -173,6 +177,7 @@ func TestBulkErrorPages(t *testing.T) {
 			walked = append(walked, refusals(t, a)...)
 			link, back = a.json(t)["next"], a.json(t)["previous"]
 		}
+
 		require.Len(t, walked, 299)
 		require.Equal(t, []string{"nobody-0 160212", "nobody-149 160212", "nobody-151 160212", "nobody-299 160212"},
 			[]string{walked[0], walked[149], walked[150], walked[298]})
@@ -207,9 +212,11 @@ func TestReferrer(t *testing.T) {
 		for _, id := range []string{"member-1001", "member-1003", "member-1004"} {
 			h.enrol(id)
 		}
+
 		for id, by := range map[string]string{"member-1002": "member-1001", "member-1005": "member-1004"} {
 			h.does("/events", `{"customer":"`+id+`","action":"opt_in","data":{"email":"x@shop.test","referrer":"`+by+`"}}`)
 		}
+
 		referrer := func(id string) any { return succeeded(t, h.get("/customers/"+id))["referrer"] }
 		require.Equal(t, "member-1001", referrer("member-1002"))
 		require.Nil(t, referrer("member-1001"))
@@ -226,6 +233,7 @@ func TestReferrer(t *testing.T) {
 		for _, id := range []string{"member-1003", "member-1005"} {
 			require.Equal(t, http.StatusOK, h.post("/events", `{"customer":"`+id+`","action":"opt_out","data":{}}`).status)
 		}
+
 		require.Nil(t, referrer("member-1002"), "nobody is named who left")
 		require.NotContains(t, h.get("/customers?status=opted_out").body, "referrer")
 	})
@@ -243,6 +251,7 @@ func TestCustomersByTier(t *testing.T) {
 				s.scores(everybody[i], points)
 			}
 		}
+
 		agrees := func(want map[string][]string) {
 			t.Helper()
 			for _, tier := range []string{"silver", "gold", "head", "regular"} {
@@ -261,6 +270,7 @@ func TestCustomersByTier(t *testing.T) {
 				require.Equal(t, fmt.Sprint(len(have)), fmt.Sprint(succeeded(t, s.get("/customers/-/count?tier="+tier))["count"]), tier)
 			}
 		}
+
 		agrees(map[string][]string{"silver": {"member-1"}, "gold": {"member-2", "member-3"}})
 		s.happens("member-0", "visit", `{"url":"https://shop.test"}`)      // hires
 		s.happens("member-4", "video", `{"url":"https://shop.test/film"}`) // gives gold

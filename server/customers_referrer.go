@@ -24,17 +24,21 @@ func nameReferrers(ctx context.Context, reader loyalty.Reader, choose fieldSelec
 			ids = append(ids, id)
 		}
 	}
+
 	if len(ids) == 0 || !choose.has("referrer") {
 		return nil
 	}
+
 	names, err := reader.CustomerNames(ctx, ids)
 	if err != nil {
 		return err
 	}
+
 	for i := range list {
 		if list[i].Status != loyalty.OptedOut {
 			out[i].Referrer = textOrNil(names[list[i].Profile.Referrer])
 		}
 	}
+
 	return nil
 }

@@ -31,6 +31,7 @@ func TestListWalk(t *testing.T) {
 	for i := range 7 {
 		h.enrol(fmt.Sprintf("c%d", i))
 	}
+
 	want := names(t, h.get("/customers"))
 	require.ElementsMatch(t, []string{"c0", "c1", "c2", "c3", "c4", "c5", "c6"}, want)
 	require.Equal(t, http.StatusOK, h.post("/events", `{"customer":"off","action":"subscribe","data":{"handler":"off"}}`).status)
@@ -40,6 +41,7 @@ func TestListWalk(t *testing.T) {
 	for forward = names(t, a); a.json(t)["next"] != nil; forward = append(forward, names(t, a)...) {
 		a = h.get(a.json(t)["next"].(string))
 	}
+
 	require.Equal(t, want, forward)
 	h.enrol("late")
 	backward := names(t, a)
@@ -47,6 +49,7 @@ func TestListWalk(t *testing.T) {
 		a = h.get(a.json(t)["previous"].(string))
 		backward = append(names(t, a), backward...)
 	}
+
 	require.Equal(t, want, backward)
 
 	require.Equal(t, want[2:4], names(t, h.get("/customers?status=active&limit=2&offset=2")))
@@ -70,6 +73,7 @@ func TestCustomerFilters(t *testing.T) {
 	require.Equal(t, http.StatusOK, h.post("/events", `{"customer":"ada","action":"point_add","data":{"points":500}}`).status)
 	require.Equal(t, http.StatusOK, h.post("/events", `{"customer":"bela","action":"profile","data":{"language":"hun","handler":"Béla"}}`).status)
 	both, nobody := []string{"ada", "bela"}, []string{}
+
 	for query, want := range map[string][]string{
 		"":                                  both,
 		"score=500":                         {"ada"},
@@ -140,6 +144,7 @@ func TestCustomersByID(t *testing.T) {
 		for _, name := range []string{"ada", "bob", "cleo", "dora"} {
 			h.enrol(name)
 		}
+
 		done(h, "/events", `{"customer":"bob","action":"profile","data":{"external_ids":{"crm":"000417"},"email":"bob@shop.test"}}`)
 		done(h, "/events", `{"customer":"cleo","action":"suspend","data":{}}`)
 		require.Equal(t, http.StatusOK, h.post("/customers/dora/merge", `{"target":"ada"}`).status)
@@ -154,6 +159,7 @@ func TestCustomersByID(t *testing.T) {
 				require.Equal(t, fmt.Sprint(len(want)), fmt.Sprint(data(t, h.get("/customers/-/count?"+query))["count"]), query)
 			}
 		}
+
 		require.Equal(t, http.StatusBadRequest, h.get("/customers?id.ne=ada").status)
 		require.Equal(t, http.StatusBadRequest, h.get("/entities/core/customer?id=ada").status)
 	})
@@ -172,12 +178,14 @@ func TestPointsByActivityAsOf(t *testing.T) {
 			require.Equal(t, at, p["expiring"].([]any)[0].(map[string]any)["expires_at"])
 			return at
 		}
+
 		later := func() string {
 			time.Sleep(5 * time.Millisecond) // instants are kept in milliseconds
 			at := time.Now().UTC().Format(time.RFC3339Nano)
 			time.Sleep(5 * time.Millisecond)
 			return at
 		}
+
 		h.does("/events", `{"customer":"ada","action":"point_add","data":{"points":100}}`)
 		first, before := expires(""), later()
 		h.does("/events", `{"customer":"ada","action":"visit","data":{"url":"https://shop.test/"}}`)
@@ -198,6 +206,7 @@ func TestCustomerPoints(t *testing.T) {
 		body := fmt.Sprintf(`{"customer":"ada","action":"point_add","data":{"points":%d}}`, points)
 		require.Equal(t, http.StatusOK, h.post("/events", body).status)
 	}
+
 	before := time.Now().UTC().Format(time.RFC3339Nano)
 	time.Sleep(2 * time.Millisecond) // instants are kept in milliseconds
 	require.Equal(t, http.StatusOK, h.post("/events", `{"customer":"ada","action":"point_spend","data":{"points":120}}`).status)
@@ -217,6 +226,7 @@ func TestCustomerPoints(t *testing.T) {
 		}
 		return rows
 	}
+
 	require.Equal(t, []string{"50 30 20 0", "100 0 100 0"}, used(""), "what is used up comes behind what is left")
 	require.Len(t, used("&as_of="+url.QueryEscape(before)), 2, "then nothing was")
 	require.NotContains(t, used("&as_of="+url.QueryEscape(before)), "100 0 100 0")

@@ -23,12 +23,14 @@ func TestDayAsEnd(t *testing.T) {
 		"prize-wheels/wheel":   `"name":{"en":"A"},"options":[{"type":"empty","label":{"en":"Nothing"},"weight":1}]`,
 		"rewards/reward":       `"title":{"en":"A"},"type":"physical","points":1`,
 	}
+
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		h := openOn(t, url)
 		h.does("/admin/settings", `{"time_zone":"Pacific/Pago_Pago"}`)
 		for _, module := range []string{"contests", "prize_wheels"} {
 			h.module(module, true)
 		}
+
 		for kind, fields := range dated {
 			h.makes("/entities/"+kind, `{"id":"a",`+fields+`,"starts_at":"`+day+`","ends_at":"`+day+`"}`)
 			shown := data(t, h.get("/entities/"+kind+"/a"))

@@ -29,6 +29,7 @@ func (s *Server) bound(c *gin.Context) {
 	if o := s.operations[routeKey{c.Request.Method, c.FullPath()}]; o != nil && (o.bodyLimit > 0 || c.FullPath() == bulkPath) {
 		wait = bulkTime
 	}
+
 	switch c.FullPath() {
 	case feedPath:
 		wait += feedWait
@@ -36,6 +37,7 @@ func (s *Server) bound(c *gin.Context) {
 	case exportPath, customerExportPath, findingsPath:
 		requestOf(c).unbound = c.Request.Context()
 	}
+
 	ctx, cancel := context.WithTimeout(c.Request.Context(), wait)
 	defer cancel()
 	c.Request = c.Request.WithContext(ctx)

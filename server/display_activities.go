@@ -68,6 +68,7 @@ func (a *displayAPI) ListActivities(ctx context.Context, in display.ListActiviti
 	if err != nil {
 		return nil, err
 	}
+
 	return rawResponse{status: http.StatusOK, body: marshal(overview)}, nil
 }
 
@@ -113,16 +114,20 @@ func selected(list []any, fields []string) []json.RawMessage {
 		if fields == nil {
 			continue
 		}
+
 		var all map[string]json.RawMessage
 		if json.Unmarshal(out[i], &all) != nil {
 			continue // an entry is an object
 		}
+
 		for name := range all {
 			if !slices.Contains(fields, name) {
 				delete(all, name)
 			}
 		}
+
 		out[i] = marshal(all)
 	}
+
 	return out
 }

@@ -43,6 +43,7 @@ func rewardsOf(t *testing.T, url string) *house {
 		`{"on":"rewards/reward","name":"priority","type":"boolean","tags":["filterable","api"]}`,
 		`{"on":"rewards/reward","name":"shelf","type":"string","tags":["filterable","api"],"translatable":true}`,
 		`{"on":"rewards/reward","name":"secret","type":"string","tags":["api"]}`)
+
 	h.entity("rewards/reward",
 		`{"id":"mug","title":{"en":"Mug","hu":"Bögre"},"type":"physical","points":900,"stores":["vienna-01","budapest-01"],"ends_at":"2999-01-01","cf_shelf":{"en":"Top","hu":"Felső"},"cf_secret":"x"}`,
 		`{"id":"soon","title":{"en":"Soon"},"type":"download","points":5,"starts_at":"2999-01-01","ends_at":"2999-02-01"}`,
@@ -52,6 +53,7 @@ func rewardsOf(t *testing.T, url string) *house {
 		`{"id":"bare","title":{"en":"No code left"},"type":"coupon","points":10,"pool":"bare"}`,
 		`{"id":"gone","title":{"en":"Gone"},"type":"physical","points":20,"stock":0}`,
 		`{"id":"once","title":{"en":"Once"},"type":"points","award":1,"max_claims":1}`)
+
 	return h
 }
 
@@ -122,6 +124,7 @@ func (h *house) rewardActivities() {
 	} {
 		require.Equal(t, want, h.get(activities+"?"+query).ids(t), query)
 	}
+
 	for query, field := range map[string]string{
 		"colour=red": "colour", "cf_secret=x": "cf_secret", "sort=stock": "sort", "order=up": "order", "limit=0": "limit", "cursor=x": "cursor",
 	} {
@@ -129,12 +132,14 @@ func (h *house) rewardActivities() {
 		require.Equal(t, http.StatusBadRequest, a.status, query)
 		require.Equal(t, []string{field}, a.fault(t).fields(), query)
 	}
+
 	walked, next := []string{}, activities+"?type.in=coupon,physical&limit=3"
 	for next != "" {
 		a := h.get(next)
 		walked = append(walked, a.ids(t))
 		next, _ = a.json(t)["next"].(string)
 	}
+
 	require.Equal(t, []string{"bare gone coffee", "mug"}, walked)
 	refused(t, h.get("/customers/nobody/activities/rewards"), http.StatusNotFound, 160212)
 }
@@ -150,6 +155,7 @@ func (h *house) rewardActivity() {
 		"starts_at": "2026-01-01T00:00:00.000Z", "stores": []any{"budapest-01"}, "cf_priority": true,
 		"_actions": map[string]any{"complete": map[string]any{"method": "POST", "url": activities + "/coffee/claim"}},
 	}, only(coffee, "id", "type", "status", "title", "description", "image", "starts_at", "stores", "cf_priority", "_actions"))
+
 	require.Equal(t, "200 1000 0 2 <nil> <nil>", fmt.Sprint(coffee["points"], " ", coffee["in_stock"], " ", coffee["claims"], " ", coffee["claims_left"], " ", coffee["last_claimed_at"], " ", coffee["ends_at"]))
 
 	claim := coffee["_actions"].(map[string]any)["complete"].(map[string]any)["url"].(string)
@@ -168,11 +174,13 @@ func (h *house) rewardActivity() {
 	for _, absent := range []string{"/none", "/rich-only", "/none?type=coupon"} {
 		refused(t, h.get(activities+absent), http.StatusNotFound, 160320)
 	}
+
 	for _, unmet := range []string{"/coffee?type=download", "/coffee?points.gt=200", "/coffee?points=cheap", "/coffee?cf_priority=false", "/soon?status=active"} {
 		a := h.get(activities + unmet)
 		require.Equal(t, http.StatusOK, a.status, unmet)
 		require.Nil(t, a.json(t)["data"], unmet)
 	}
+
 	h.happens("member-1001", "point_add", `{"points":1000000}`)
 	require.Equal(t, "rich-only", data(t, h.get(activities+"/rich-only"))["id"], "the segment is told by what the customer has now")
 }
@@ -197,6 +205,7 @@ func TestActionsKeepTheirWord(t *testing.T) {
 			h.enrol(id)
 			h.happens(id, "point_add", `{"points":200}`)
 		}
+
 		h.happens("member-1003", "suspend", `{}`)
 		h.happens("member-1004", "point_sub", `{"points":250}`)
 		seen := map[string]bool{}
@@ -214,6 +223,7 @@ func TestActionsKeepTheirWord(t *testing.T) {
 						seen["200"] = true
 						continue
 					}
+
 					f := refused(t, a, http.StatusUnprocessableEntity, a.fault(t).Code)
 					require.Equal(t, map[string]any{"code": fmt.Sprint(f.Code), "message": f.Message},
 						map[string]any{"code": fmt.Sprint(now["obstacle"].(map[string]any)["code"]), "message": now["obstacle"].(map[string]any)["message"]})
@@ -221,9 +231,11 @@ func TestActionsKeepTheirWord(t *testing.T) {
 				}
 			}
 		}
+
 		for _, customer := range []string{"member-1001", "member-1002", "member-1003", "member-1004"} {
 			promise(customer)
 		}
+
 		h.module("coupons", false)
 		promise("member-1005")
 		for _, code := range strings.Fields("200 160321 120211 120212 120241 110003 190041 190043") {
@@ -242,11 +254,13 @@ func (h *house) everyActivity() {
 		"contests": member + "/activities/contests", "treasure_hunts": member + "/activities/treasure-hunts",
 		"offers": member + "/activities/offers", "profiling": member + "/activities/profiling", "prize_wheels": member + "/prize-wheels",
 	}
+
 	require.Len(t, all, len(lists))
 	for kind, list := range lists {
 		require.Equal(t, h.get(list).json(t)["data"], all[kind], kind)
 		require.NotEmpty(t, all[kind], kind)
 	}
+
 	for query, kinds := range map[string]string{
 		"activity_types=reward,profiling":        "profiling rewards",
 		"activity_types=rewards,prize_wheels":    "prize_wheels rewards",
@@ -256,6 +270,7 @@ func (h *house) everyActivity() {
 	} {
 		require.Equal(t, kinds, strings.Join(sorted(data(t, h.get(member+"/activities?"+query))), " "), query)
 	}
+
 	chosen := data(t, h.get(member+"/activities?activity_types=reward&fields=title,points,colour"))["rewards"].([]any)
 	require.Equal(t, []string{"id", "points", "title"}, sorted(chosen[0].(map[string]any)))
 	h.module("contests", false)

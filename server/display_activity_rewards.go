@@ -18,6 +18,7 @@ func (a *displayAPI) ListRewardActivities(ctx context.Context, in display.ListRe
 	if err != nil {
 		return nil, err
 	}
+
 	var out rewardPage
 	err = a.customers.view(ctx, in.CustomerID, reward.ClaimNeeds(reward.Rewards.Of(a.programme())), func(r *engine.Run) error {
 		language := requestOf(ctx).language
@@ -29,6 +30,7 @@ func (a *displayAPI) ListRewardActivities(ctx context.Context, in display.ListRe
 		out.Links = list.Render(l, func(v **rewardView) common.RewardEntry { return rewardActivity(r, language, *v) })
 		return nil
 	})
+
 	return out, err
 }
 
@@ -54,12 +56,14 @@ func (a *displayAPI) GetRewardActivity(ctx context.Context, in display.GetReward
 	if err != nil {
 		return nil, err
 	}
+
 	var out display.GetRewardActivity200JSONResponse
 	err = a.customers.view(ctx, in.CustomerID, oneReward(a.programme(), in.RewardID), func(r *engine.Run) error {
 		reward, language := reward.Rewards.Of(r.Programme)[in.RewardID], requestOf(ctx).language
 		if reward == nil {
 			return loyalty.ErrRewardNotFound
 		}
+
 		v, err := rewardFor(r, language, reward)
 		if err != nil {
 			return err
@@ -67,12 +71,15 @@ func (a *displayAPI) GetRewardActivity(ctx context.Context, in display.GetReward
 		if v == nil {
 			return loyalty.ErrRewardNotFound
 		}
+
 		out.Data = nil
 		if met := list.Choose(p, []*rewardView{v}, rewardColumnsOf(r.Programme), list.Order{}, p.Began); len(met.Entries) > 0 {
 			out.Data = new(rewardActivity(r, language, v))
 		}
+
 		return nil
 	})
+
 	return out, err
 }
 

@@ -94,15 +94,18 @@ func challengeProgress(p *programme.Programme, language *tongue, v *challengeVie
 		Progress:             display.Progress{Percent: v.state.Percent, StartedAt: instantOrNil(v.state.Started)},
 		AdditionalProperties: one.AdditionalProperties,
 	}
+
 	if v.WindowDays > 0 {
 		e.WindowDays = &v.WindowDays
 	}
+
 	e.Progress.Criteria = make([]display.CriterionProgress, len(v.state.Criteria))
 	for i, c := range v.state.Criteria {
 		e.Progress.Criteria[i] = display.CriterionProgress{
 			Action: c.Action, Label: language.ownLabel(c.Action), Current: c.Current, Threshold: c.Threshold, Percent: c.Percent,
 		}
 	}
+
 	return e
 }
 
@@ -130,6 +133,7 @@ func (q challengeList[T]) read(ctx context.Context, customers customerReader, cu
 		}
 		return nil
 	})
+
 	return page, err
 }
 

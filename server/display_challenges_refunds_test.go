@@ -22,6 +22,7 @@ func TestChallengesAndRefunds(t *testing.T) {
 			`{"id":"two","title":{"en":"Two"},"criteria":[{"action":"checkout","threshold":2}],"points":25}`,
 			`{"id":"said","title":{"en":"Said"},"criteria":[{"action":"checkout","threshold":2}],"points":3,"refunds":"undo"}`,
 			`{"id":"kept","title":{"en":"Kept"},"criteria":[{"action":"checkout","threshold":2}],"points":7,"refunds":"keep"}`)
+
 		never := h.post("/entities/challenges/challenge", `{"id":"x","title":{"en":"X"},"criteria":[{"action":"checkout","threshold":2}],"refunds":"never"}`)
 		require.Equal(t, http.StatusBadRequest, never.status, never.body)
 		require.Equal(t, []string{"refunds"}, never.fault(t).fields())
@@ -46,6 +47,7 @@ func TestChallengesAndRefunds(t *testing.T) {
 				told = append(told, fmt.Sprint(v["input"].(map[string]any)["challenge"], " ", v["points"], " ", v["reason"]))
 			}
 		}
+
 		require.Equal(t, []string{
 			"two -25 the completion of the challenge is taken back", "said -3 the completion of the challenge is taken back",
 		}, told)
@@ -61,6 +63,7 @@ func TestChallengesAndRefunds(t *testing.T) {
 				require.Equal(t, first["id"], e["parent"], "under the refund")
 			}
 		}
+
 		require.Equal(t, json.Number("7"), h.get(member).json(t)["data"].(map[string]any)["spendable"])
 		require.Equal(t, "kept", h.get(done).ids(t))
 		two := entry(t, h.get(todo), "two")

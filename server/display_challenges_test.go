@@ -27,6 +27,7 @@ func TestChallenges(t *testing.T) {
 			`{"id":"first","title":{"en":"A first visit"},"criteria":[{"action":"visit","threshold":1}]}`,
 			`{"id":"soon","title":{"en":"Soon"},"criteria":[{"action":"visit","threshold":1}],"starts_at":"2999-01-01"}`,
 			`{"id":"over","title":{"en":"Over"},"criteria":[{"action":"visit","threshold":1}],"ends_at":"2020-01-01"}`)
+
 		h.enrol("member-1001")
 		const v1, v2, done = member + "/activities/challenges", "/v2" + member + "/activities/challenges", member + "/challenges"
 		require.Equal(t, "visits first spend", h.get(v1).ids(t), "those that end first, then by id")
@@ -49,6 +50,7 @@ func TestChallenges(t *testing.T) {
 			map[string]any{"action": "checkout", "label": "Vásárlás", "current": json.Number("59"), "threshold": json.Number("100"), "percent": json.Number("59")},
 			map[string]any{"action": "visit", "label": "Oldal megtekintve", "current": json.Number("1"), "threshold": json.Number("1"), "percent": json.Number("100")},
 		}}, criteria)
+
 		require.Equal(t, json.Number("30"), progress["window_days"])
 		delete(progress, "progress")
 		delete(progress, "window_days")
@@ -67,12 +69,14 @@ func TestChallenges(t *testing.T) {
 			require.Equal(t, want, h.get(v1+"?"+query).ids(t), query)
 			require.Equal(t, want, h.get(v2+"?"+query).ids(t), query)
 		}
+
 		for query, want := range map[string]string{
 			"sort=points": "visits spend", "sort=points&order=desc": "spend visits", "sort=title": "spend visits", "sort=title&order=desc": "visits spend",
 			"sort=starts_at": "spend visits", "sort=ends_at&order=desc": "visits spend",
 		} {
 			require.Equal(t, want, h.get(v2+"?"+query).ids(t), query)
 		}
+
 		require.Equal(t, []string{"sort"}, h.get(v1+"?sort=points").fault(t).fields(), "only the second version sorts")
 		require.Equal(t, []string{"status"}, h.get(v1+"?status=active").fault(t).fields())
 
@@ -92,6 +96,7 @@ func TestChallenges(t *testing.T) {
 			unknown := map[string]string{v1: "/customers/nobody/activities/challenges", v2: "/v2/customers/nobody/activities/challenges", done: "/customers/nobody/challenges"}[path]
 			refused(t, h.get(unknown), http.StatusNotFound, 160212)
 		}
+
 		h.module("challenges", false)
 		for _, path := range []string{v1, v2, done} {
 			refused(t, h.get(path), http.StatusNotFound, 160600)

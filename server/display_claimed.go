@@ -29,10 +29,12 @@ func (a *displayAPI) ListClaimedRewards(ctx context.Context, in display.ListClai
 	if err != nil {
 		return nil, err
 	}
+
 	o := list.Ordered(in.Params.Sort, in.Params.Order)
 	if o.Column == "" {
 		o.Descending = false // the list's own direction
 	}
+
 	language := requestOf(ctx).language
 	l, coupons, err := a.claimsOf(ctx, in.CustomerID, p, o)
 	out := display.ListClaimedRewards200JSONResponse{
@@ -45,6 +47,7 @@ func (a *displayAPI) ListClaimedRewards(ctx context.Context, in display.ListClai
 			out.Data[i].Coupon = &shown
 		}
 	}
+
 	return out, err
 }
 
@@ -60,9 +63,11 @@ func (a *displayAPI) claimsOf(ctx context.Context, ref string, p list.Page, o li
 		_, ok := columns[name]
 		return ok
 	})
+
 	if filtered || o.Column != "" {
 		q.Page = loyalty.Page{}
 	}
+
 	var found loyalty.ClaimPage
 	err = a.customers.settled(plain(ctx), func() (_ loyalty.Customer, err error) {
 		found, err = a.reader.Claims(plain(ctx), q)
@@ -71,15 +76,18 @@ func (a *displayAPI) claimsOf(ctx context.Context, ref string, p list.Page, o li
 	if err != nil {
 		return l, nil, err
 	}
+
 	all, err := a.withRewards(plain(ctx), &found, now)
 	place := func(c claimed) list.Cursor { return list.Cursor{At: c.ClaimedAt, ID: c.ID[:]} }
 	if o.Column != "" {
 		place = nil
 	}
+
 	if filtered || place == nil {
 		whole := list.Page{Query: p.Query, Fields: p.Fields, Limit: len(all)}
 		all = list.Cut(p, list.Choose(whole, all, columns, o, now).Entries, place)
 	}
+
 	return list.Linked(p, all, now, place), found.Coupons, err
 }
 
@@ -149,11 +157,13 @@ func (a *displayAPI) claimedReward(language *tongue, c *claimed) display.Claimed
 		ClaimID: c.ID, State: display.ClaimedRewardState(c.State), ClaimedAt: common.Instant(c.ClaimedAt),
 		AdditionalProperties: customAttributes(language, a.programme(), rewardType, r.Custom),
 	}
+
 	if r.Image != (reward.Image{}) {
 		out.Image = &display.ClaimedRewardImage{Small: textOrNil(r.Image.Small), Medium: textOrNil(r.Image.Medium), Large: textOrNil(r.Image.Large)}
 	}
 	if c.Award > 0 {
 		out.Award = &c.Award
 	}
+
 	return out
 }

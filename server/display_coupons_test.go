@@ -60,6 +60,7 @@ func TestListCustomerCoupons(t *testing.T) {
 		} {
 			require.Equal(t, want, sortedOf(t, h.get(list+"?"+query), "code"), query)
 		}
+
 		require.Equal(t, column(t, h.get(list), "code"), h.walkBoth(list+"?limit=2", "code"))
 
 		// The code is old, but the member has it as the last one.
@@ -92,6 +93,7 @@ func gallery(t *testing.T, url string) *house {
 	} {
 		h.makes("/entities/custom-entities/attribute", attribute)
 	}
+
 	h.makes("/entities/stores/store", `{"id":"budapest-01","name":"Budapest 1"}`)
 	for _, reward := range []string{
 		`{"id":"coffee","title":{"en":"Coffee","hu":"Kávé"},"description":{"en":"A cup"},"type":"coupon","points":20,"coupon":{"type":"percentage","value":100},"starts_at":"2026-01-01","stores":["budapest-01"],"image":{"small":"https://shop.test/s.png"},"cf_priority":true,"cf_slogan":{"en":"Wake up","hu":"Ébresztő"}}`,
@@ -101,11 +103,13 @@ func gallery(t *testing.T, url string) *house {
 	} {
 		h.makes("/entities/rewards/reward", reward)
 	}
+
 	h.happens("member-1001", "point_add", `{"points":1000}`)
 	for _, reward := range []string{"coffee", "wallpaper", "bonus", "mug", "mug"} {
 		time.Sleep(time.Millisecond) // claims of one millisecond have no order of time
 		h.does(member+"/activities/rewards/"+reward+"/claim", "")
 	}
+
 	return h
 }
 
@@ -171,6 +175,7 @@ func TestListClaimedRewards(t *testing.T) {
 		} {
 			require.Equal(t, want, sortedOf(t, h.get(list+"?"+query), "id"), query)
 		}
+
 		for query, want := range map[string]string{
 			"sort=title":                 "mug mug bonus coffee wallpaper",
 			"sort=title&order=desc":      "wallpaper coffee bonus mug mug",
@@ -189,6 +194,7 @@ func TestListClaimedRewards(t *testing.T) {
 			require.Equal(t, want, strings.Join(column(t, h.get(list+"?"+query), "id"), " "), query)
 			require.Equal(t, want, strings.Join(h.walkBoth(list+"?limit=2&"+query, "id"), " "), query)
 		}
+
 		require.Equal(t, claims, h.walkBoth(list+"?limit=2", "claim_id"))
 		require.Equal(t, claims[:4], h.walkBoth(list+"?limit=1&type.ne=coupon", "claim_id"), "a filter keeps its place too")
 		require.Equal(t, []string{"sort"}, h.get(list+"?sort=stock").fault(t).fields())
@@ -210,6 +216,7 @@ func TestClaimedRewardShows(t *testing.T) {
 			}
 			return nil
 		}
+
 		coffee := one("member-1001", "coffee", "Accept-language", "hu")
 		require.Equal(t, "Kávé A cup 20 Ébresztő true map[small:https://shop.test/s.png] [budapest-01] active claimed", fmt.Sprint(coffee["title"], " ", coffee["description"],
 			" ", coffee["points"], " ", coffee["cf_slogan"], " ", coffee["cf_priority"], " ", coffee["image"], " ", coffee["stores"], " ", coffee["status"], " ", coffee["state"]))

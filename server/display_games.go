@@ -16,6 +16,7 @@ func (a *displayAPI) EnterContest(ctx context.Context, in display.EnterContestRe
 	if in.Body.Count != nil {
 		data["count"] = *in.Body.Count
 	}
+
 	return a.submitter.submitFor(ctx, customerAction{
 		customer: in.CustomerID, action: "contest_enter", data: data,
 		body: func(_ *tongue, o *loyalty.Outcome) any {

@@ -20,6 +20,7 @@ func eventQuery(ctx context.Context, o list.Order) (q loyalty.EventQuery, readab
 			actions = append(actions, p.Value)
 		}
 	}
+
 	rest := slices.DeleteFunc(slices.Clone(query), func(p list.Pair) bool { return p.Name == "action" })
 	if q.Conditions, readable = list.Conditions(rest, requestOf(ctx).fields()); !readable {
 		return q, false
@@ -30,6 +31,7 @@ func eventQuery(ctx context.Context, o list.Order) (q loyalty.EventQuery, readab
 	if o.Column != "" {
 		q.Sort = []loyalty.Sorting{{Field: o.Column, Descending: o.Descending}}
 	}
+
 	q.OldestFirst = o.OldestFirst()
 	return q, true
 }
@@ -142,6 +144,7 @@ func (s search) conditions() (list []loyalty.Condition, readable bool) {
 		}
 		list = append(list, c)
 	}
+
 	add("id", s.ids)
 	add("status", s.statuses)
 	unknown := func(t string) bool { return !slices.Contains(transactionStates(), t) }
@@ -166,14 +169,17 @@ func (a *displayAPI) SearchTransactionsByPost(ctx context.Context, in display.Se
 	if err != nil {
 		return nil, err
 	}
+
 	wanted := search{ids: in.Body.ID}
 	for _, s := range in.Body.Status {
 		wanted.statuses = append(wanted.statuses, string(s))
 	}
+
 	p = p.WithQuery(wanted.pairs())
 	if in.Params.Limit == nil {
 		p.Limit = max(p.Limit, len(wanted.ids))
 	}
+
 	filters, readable := wanted.conditions()
 	t, err := a.purchasesOf(ctx, p, in.CustomerID, filters, readable)
 	return display.SearchTransactionsByPost200JSONResponse(answerOf(t)), err

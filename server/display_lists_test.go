@@ -156,6 +156,7 @@ func (h *house) treasureActivities(t *testing.T) {
 		require.Equal(t, "POST /events", link(e, "find"))
 		events = append(events, e["event"].(string))
 	}
+
 	require.Equal(t, []string{"offline_treasure_code_found", "treasure_found", "offline_treasure_found"}, events)
 	h.does("/events", `{"customer":"member-1001","action":"offline_treasure_code_found","data":{"treasure_id":"counter","code":"beans"}}`)
 	found := entryOf(t, h.entries(list), "counter")
@@ -185,6 +186,7 @@ func (h *house) offerActivities(t *testing.T) {
 	for range 3 {
 		h.does("/events", `{"customer":"member-1001","action":"offer_redeem","data":{"offer":"big-cart"}}`)
 	}
+
 	big = entryOf(t, h.entries(list), "big-cart")
 	require.Equal(t, "3 0", fmt.Sprint(big["redeemed"], " ", big["left"]))
 	require.NotEmpty(t, big["claimed_at"])
@@ -212,6 +214,7 @@ func (h *house) profilingActivities(t *testing.T) {
 		}
 		succeeded(t, h.post(strings.TrimPrefix(link(next, "answer"), "POST "), `{"answer":"`+answers[id]+`"}`))
 	}
+
 	require.Equal(t, "2 true", fmt.Sprint(flow()["answered"], " ", flow()["completed"]))
 	require.Empty(t, link(flow(), "next"))
 	last := succeeded(t, h.get(list+"/taste/next"))
@@ -237,6 +240,7 @@ func (h *house) prizeWheels(t *testing.T) {
 		option := o.(map[string]any)
 		types[option["type"]] = fmt.Sprint(option["points"], " ", option["reward"])
 	}
+
 	require.Equal(t, map[any]any{"points": "5 <nil>", "reward": "<nil> map[id:coffee title:Free coffee]", "empty": "<nil> <nil>"}, types)
 	succeeded(t, h.post(list+"/daily", ""))
 	daily = succeeded(t, h.get(list+"/daily"))
@@ -270,6 +274,7 @@ func TestActivityFilters(t *testing.T) {
 		} {
 			h.entity("contests/contest", c)
 		}
+
 		h.entity("custom-entities/attribute", `{"on":"contests/contest","name":"priority","type":"boolean","tags":["filterable","api"]}`)
 		h.entity("stores/store", `{"id":"s1","name":"One"}`)
 		for _, o := range []string{
@@ -279,6 +284,7 @@ func TestActivityFilters(t *testing.T) {
 		} {
 			h.entity("offers/offer", o)
 		}
+
 		for _, c := range []struct{ list, query, want string }{
 			{"contests", "", "a"},
 			{"contests", "status.ne=none", ""},
@@ -321,6 +327,7 @@ func TestActivityFilters(t *testing.T) {
 				require.Equal(t, c.want, ids(h.entries("/offers"+query)), "the Offers API: %s", query)
 			}
 		}
+
 		page := h.get(member + "/activities/contests?limit=1&status.ne=scheduled").json(t)
 		require.Equal(t, member+"/activities/contests?status.ne=scheduled&limit=1&offset=1", page["next"])
 		require.Nil(t, page["previous"])
@@ -328,6 +335,7 @@ func TestActivityFilters(t *testing.T) {
 			refused(t, h.get(member+"/activities/"+list+"?statuss=active"), http.StatusBadRequest, 190069)
 			refused(t, h.get(member+"/activities/"+list+"?sort=colour"), http.StatusBadRequest, 190070)
 		}
+
 		refused(t, h.get(member+"/activities/offers?cf_priority=true"), http.StatusBadRequest, 190069)
 	})
 }

@@ -38,6 +38,7 @@ func offerActivities(r *engine.Run, language *tongue) ([]activity, error) {
 			mine[id], theirs[id] = outlook, o
 		}
 	}
+
 	return activitiesOf(theirs, func(o *offer.Offer) (activity, error) {
 		return offerEntry(r, language, o, mine[o.ID]), nil
 	})
@@ -52,14 +53,17 @@ func offerEntry(r *engine.Run, language *tongue, o *offer.Offer, outlook offer.O
 		Redeemed: outlook.Redeemed, Left: outlook.Left,
 		AdditionalProperties: customAttributes(language, r.Programme, offerType, o.Custom),
 	}
+
 	if match := offerMatch(o); match != "" {
 		e.RequiredMatch = new(display.OfferActivityRequiredMatch(match))
 	}
+
 	if outlook.ClaimedAt != nil {
 		e.ClaimedAt = instantOrNil(*outlook.ClaimedAt)
 	} else {
 		e.UnderscoreActions.Claim = nextStep(r, outlook.Refusal, "activities", "offers", o.ID, "claim")
 	}
+
 	return activity{
 		entry: e, id: o.ID, title: name, kind: o.Type, weight: o.Weight, stores: o.Stores, dates: o.Dates, status: status, custom: o.Custom,
 	}

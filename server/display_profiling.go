@@ -34,9 +34,11 @@ func flowEntry(r *engine.Run, language *tongue, f *game.Flow) (activity, error) 
 		StartsAt: instantOrNil(f.StartsAt.Time), EndsAt: instantOrNil(f.EndsAt.Time),
 		AdditionalProperties: customAttributes(language, r.Programme, game.Flows.Type, f.Custom),
 	}
+
 	if o.Next != nil {
 		e.UnderscoreActions.Next = stepTo(r, o.Refusal, http.MethodGet, "activities", "profiling", f.ID, "next")
 	}
+
 	return activity{
 		entry: e, id: f.ID, title: title, points: f.Points, dates: f.Dates, status: status, custom: f.Custom,
 	}, err

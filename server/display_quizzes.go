@@ -41,15 +41,18 @@ func quizEntry(r *engine.Run, language *tongue, q *game.Quiz) (activity, error) 
 		StartsAt: instantOrNil(q.StartsAt.Time), EndsAt: instantOrNil(q.EndsAt.Time),
 		AdditionalProperties: customAttributes(language, r.Programme, game.Quizzes.Type, q.Custom),
 	}
+
 	if status != loyalty.StatusScheduled {
 		e.Question, e.Answers = textOrNil(language.text(q.Question)), choiceTexts(language, q.Answers)
 	}
+
 	o, err := game.OutlookOnQuiz(r, q)
 	if given := o.Given; given != nil {
 		e.Result = &display.GivenAnswer{
 			Answer: given.Answer, Correct: given.Correct, CorrectAnswer: q.CorrectAnswer, AnsweredAt: common.Instant(given.AnsweredAt),
 		}
 	}
+
 	e.UnderscoreActions.Answer = nextStep(r, o.Refusal, "activities", "quizzes", q.ID, "earn")
 	return activity{
 		entry: e, id: q.ID, title: title, points: q.Points, dates: q.Dates, status: status, custom: q.Custom,

@@ -41,6 +41,7 @@ func (a *displayAPI) RevokeReward(ctx context.Context, in display.RevokeRewardRe
 	if err != nil {
 		return nil, err
 	}
+
 	revoke := customerAction{customer: in.CustomerID, action: "reward_revoke", data: map[string]any{"event": in.Body.Event}}
 	revoke.body = func(_ *tongue, o *loyalty.Outcome) any {
 		e := revoke.eventOf(o)
@@ -50,6 +51,7 @@ func (a *displayAPI) RevokeReward(ctx context.Context, in display.RevokeRewardRe
 		}
 		return display.RevokeAnswer{Data: out}
 	}
+
 	return a.submitter.submitFor(ctx, revoke)
 }
 

@@ -61,6 +61,7 @@ func crossroads(t *testing.T, url string) *house {
 		h.entity("prize-wheels/wheel", `{"id":"`+dates.id+`","name":{"en":"W"},"limit":{"count":1,"period":"ever"},"options":[{"type":"empty","label":{"en":"E"},"weight":1}]`+dates.dates+`}`)
 		h.entity("profiling/flow", `{"id":"`+dates.id+`","title":{"en":"F"},"questions":[{"id":"q","field":"gender","text":{"en":"G"}},{"id":"r","field":"language","text":{"en":"L"},"answers":[{"id":"hun","text":{"en":"H"}}]}]`+dates.dates+`}`)
 	}
+
 	h.entity("segments/segment", `{"id":"rich","name":"Rich","condition":"customer.score >= 10"}`)
 	h.entity("contests/contest", `{"id":"dear","title":{"en":"Dear"},"points":60}`)
 	h.entity("treasure-hunt/treasure", `{"id":"coded","title":{"en":"Coded"},"kind":"offline","code":"BEANS"}`)
@@ -84,6 +85,7 @@ func (h *house) people(prefix string) (ids []string) {
 			h.enrol(prefix + id)
 		}
 	}
+
 	for _, e := range []string{
 		`{"customer":"%srich","action":"point_add","data":{"points":100}}`,
 		`{"customer":"%ssuspended","action":"point_add","data":{"points":100}}`,
@@ -92,6 +94,7 @@ func (h *house) people(prefix string) (ids []string) {
 	} {
 		h.does("/events", fmt.Sprintf(e, prefix))
 	}
+
 	return ids
 }
 
@@ -130,9 +133,11 @@ func (h *house) stepsLead(t *testing.T) {
 					}
 				}
 			}
+
 			h.profile(customer, shown, hidden)
 		}
 	}
+
 	for _, step := range []string{"answer", "enter", "find", "claim", "spin", "next"} {
 		require.GreaterOrEqual(t, shown[step], 3, step)
 		require.GreaterOrEqual(t, hidden[step], 3, step)
@@ -157,6 +162,7 @@ func (h *house) profile(customer string, shown, hidden map[string]int) {
 			shown["next"]++
 			continue
 		}
+
 		require.Empty(h.t, link(next, "answer"), about)
 		if e["completed"] == false {
 			a := h.post(base+fmt.Sprint(e["id"])+"/questions/q", `{"answer":"x"}`)

@@ -215,6 +215,7 @@ func TestModuleOffPaths(t *testing.T) {
 			}
 		}
 	}
+
 	require.GreaterOrEqual(t, tried, 8)
 }
 

@@ -37,12 +37,14 @@ func treasureEntry(r *engine.Run, language *tongue, t *game.Treasure) (activity,
 		StartsAt: instantOrNil(t.StartsAt.Time), EndsAt: instantOrNil(t.EndsAt.Time),
 		AdditionalProperties: customAttributes(language, r.Programme, game.Treasures.Type, t.Custom),
 	}
+
 	if o.Found != nil {
 		e.Found, e.FoundAt = true, instantOrNil(o.Found.FoundAt)
 	}
 	if o.Refusal == nil {
 		e.UnderscoreActions.Find = &common.NextStep{Method: http.MethodPost, URL: address("events")}
 	}
+
 	return activity{
 		entry: e, id: t.ID, title: title, points: t.Points, dates: t.Dates, status: status, custom: t.Custom,
 	}, err

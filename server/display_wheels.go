@@ -44,9 +44,11 @@ func wheelEntry(r *engine.Run, language *tongue, w *game.Wheel) (activity, error
 		StartsAt: instantOrNil(w.StartsAt.Time), EndsAt: instantOrNil(w.EndsAt.Time),
 		AdditionalProperties: customAttributes(language, r.Programme, game.Wheels.Type, w.Custom),
 	}
+
 	if w.Limit.Count > 0 {
 		e.Limit = &display.SpinLimit{Count: w.Limit.Count, Period: display.SpinLimitPeriod(w.Limit.Period)}
 	}
+
 	e.UnderscoreActions.Spin = nextStep(r, o.Refusal, "prize-wheels", w.ID)
 	return activity{
 		entry: e, id: w.ID, title: name, points: w.Points, dates: w.Dates, status: status, custom: w.Custom,

@@ -99,6 +99,7 @@ func (a *entitiesAPI) CreateEntity(ctx context.Context, in entities.CreateEntity
 	if err := elsewhere(entityType(in.Module, in.Entity), admin.MethodCreate); err != nil {
 		return nil, err
 	}
+
 	c, err := a.changes.read(ctx, entityType(in.Module, in.Entity), (*contract.Schema).Creation)
 	if err != nil {
 		return nil, err
@@ -106,6 +107,7 @@ func (a *entitiesAPI) CreateEntity(ctx context.Context, in entities.CreateEntity
 	if in.Body.ID != nil {
 		c.ID = *in.Body.ID
 	}
+
 	answer := withWarnings(ctx, a.programme, a.records.answer(in.Module, in.Entity))
 	return change(ctx, http.StatusCreated, answer, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Entity], error) {
 		return a.admin.CreateEntity(ctx, call, c)
@@ -120,10 +122,12 @@ func (a *entitiesAPI) UpdateEntity(ctx context.Context, in entities.UpdateEntity
 	if err := elsewhere(entityType(in.Module, in.Entity), admin.MethodUpdate); err != nil {
 		return nil, err
 	}
+
 	c, err := a.changes.read(ctx, entityType(in.Module, in.Entity), (*contract.Schema).Patch)
 	if err != nil {
 		return nil, err
 	}
+
 	c.ID = in.EntityID
 	answer := withWarnings(ctx, a.programme, a.records.answer(in.Module, in.Entity))
 	return change(ctx, http.StatusOK, answer, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Entity], error) {

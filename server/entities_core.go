@@ -70,6 +70,7 @@ func (a *entitiesAPI) updateCustomer(ctx context.Context, id string) (entities.U
 	if err != nil {
 		return nil, err
 	}
+
 	r := requestOf(ctx)
 	event.Sender = r.key.ID
 	language := r.language
@@ -79,9 +80,11 @@ func (a *entitiesAPI) updateCustomer(ctx context.Context, id string) (entities.U
 		}
 		return http.StatusOK, recordAnswer(customerRecord(o.Customer))
 	}
+
 	if key, hash, ok := r.idempotency(httpRequest(ctx)); ok {
 		event.Idempotency = &loyalty.Idempotency{AnswerKey: key, Hash: hash, Render: render, Language: language.texts}
 	}
+
 	outcome, err := a.engine.Submit(plain(ctx), event)
 	switch {
 	case err != nil:
@@ -89,6 +92,7 @@ func (a *entitiesAPI) updateCustomer(ctx context.Context, id string) (entities.U
 	case outcome.Replayed != nil:
 		return replay(language, outcome.Replayed), nil
 	}
+
 	status, body := render(outcome, nil)
 	return rawResponse{status: status, body: body}, nil
 }
@@ -119,11 +123,13 @@ func (a *entitiesAPI) listTransactions(ctx context.Context, p list.Page, custome
 	if *customer == "" {
 		return nil, loyalty.ErrCustomerNotFound
 	}
+
 	filters, readable := list.Conditions(requestOf(ctx).query, purchaseFields)
 	found, c, err := a.journal.purchasesOf(ctx, p, loyalty.TransactionQuery{Ref: *customer, Conditions: filters}, readable)
 	if err != nil {
 		return nil, err
 	}
+
 	return entitiesPage(found, func(t common.Transaction) json.RawMessage { return purchaseRecord(c, t) }), nil
 }
 
@@ -153,15 +159,18 @@ func (a *entitiesAPI) profileEvent(ctx context.Context, id string) (loyalty.Subm
 	if err != nil {
 		return s, err
 	}
+
 	sent, cleared, err := a.vocabulary.Update(profileAction, body, "opt_in", contract.TimestampProperty)
 	if err != nil {
 		return s, err
 	}
+
 	if _, all := cleared["external_ids"]; all {
 		if cleared["external_ids"], err = a.noExternalIDs(plain(ctx), id); err != nil {
 			return s, err
 		}
 	}
+
 	maps.Copy(sent, cleared) // an e-mail address must have the format, unless it is removed
 	s.Data = contract.AppendJSON(nil, sent)
 	s.Customer, err = a.customers.exactName(plain(ctx), id)

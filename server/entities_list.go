@@ -70,10 +70,12 @@ func (r entityRecords) status(kind string, e storedEntity, now time.Time) any {
 	case !r.schemas.Has(kind, "starts_at"):
 		return nil
 	}
+
 	var dates loyalty.Dates
 	if json.Unmarshal(e.Data, &dates) != nil {
 		return nil
 	}
+
 	return dates.Status(now)
 }
 
@@ -93,6 +95,7 @@ func (a *entitiesAPI) ListEntities(ctx context.Context, in entities.ListEntities
 	if err != nil {
 		return nil, err
 	}
+
 	kind := entityType(in.Module, in.Entity)
 	switch {
 	case kind == programme.TypeCustomer:
@@ -102,20 +105,24 @@ func (a *entitiesAPI) ListEntities(ctx context.Context, in entities.ListEntities
 	case in.Params.Customer != nil:
 		return nil, errUnknownParameter.With("parameter", "customer").At("customer")
 	}
+
 	q, readable, err := a.entityQuery(ctx, kind, in.Params)
 	if err != nil {
 		return nil, err
 	}
+
 	var found []loyalty.Entity
 	if readable {
 		if found, err = a.foundEntities(ctx, p, q, in.Params.Sort); err != nil {
 			return nil, err
 		}
 	}
+
 	var at func(loyalty.Entity) list.Cursor
 	if q.Sort == loyalty.SortCreated && !byName(in.Params.Sort) {
 		at = func(e loyalty.Entity) list.Cursor { return list.Cursor{At: e.CreatedAt, ID: []byte(e.ID)} }
 	}
+
 	l := list.Linked(p, found, a.clock(), at)
 	return entitiesPage(l, func(e loyalty.Entity) json.RawMessage { return a.records.record(in.Module, in.Entity, &e) }), nil
 }
@@ -136,20 +143,24 @@ func (a *entitiesAPI) entityQuery(ctx context.Context, kind string, in entities.
 	if err := p.CheckEntityType(kind); err != nil {
 		return q, false, err
 	}
+
 	q = loyalty.EntityQuery{Type: kind, Sort: loyalty.SortCreated, Archived: in.Archived != nil && *in.Archived}
 	q.Descending = in.Order != nil && *in.Order == "desc"
 	if in.Sort != nil && !byName(in.Sort) {
 		q.Sort = string(*in.Sort)
 	}
+
 	query := requestOf(ctx).query
 	if q.Conditions, readable = list.Conditions(query, entityFields); !readable {
 		return q, false, nil
 	}
+
 	columns := a.entityColumns(p, kind)
 	fields := make(map[string]list.Field, len(columns))
 	for name, c := range columns {
 		fields[name] = c.Field
 	}
+
 	wanted, readable := list.Conditions(query, fields)
 	search := ""
 	if in.Search != nil {
@@ -157,6 +168,7 @@ func (a *entitiesAPI) entityQuery(ctx context.Context, kind string, in entities.
 			return q, false, nil // blank text finds nothing
 		}
 	}
+
 	if len(wanted) > 0 || search != "" {
 		searched := p.Searchable(kind)
 		q.Fits = func(e loyalty.Entity) bool {
@@ -164,6 +176,7 @@ func (a *entitiesAPI) entityQuery(ctx context.Context, kind string, in entities.
 			return s.contains(search, searched) && !slices.ContainsFunc(wanted, func(c loyalty.Condition) bool { return !list.Meets(columns[c.Field].Of(s), c) })
 		}
 	}
+
 	return q, readable, nil
 }
 
@@ -177,6 +190,7 @@ func (e storedEntity) contains(text string, searched []*loyalty.CustomAttribute)
 	if text == "" {
 		return true
 	}
+
 	texts := []string{e.ID}
 	for _, name := range []string{"name", "title"} {
 		switch v := textsOf(e.fields[name]).(type) {
@@ -186,9 +200,11 @@ func (e storedEntity) contains(text string, searched []*loyalty.CustomAttribute)
 			texts = append(texts, v...)
 		}
 	}
+
 	for _, a := range searched {
 		texts = append(texts, a.Texts(e.fields)...)
 	}
+
 	return slices.ContainsFunc(texts, func(t string) bool { return strings.Contains(loyalty.NameKey(t), text) })
 }
 

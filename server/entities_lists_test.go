@@ -27,6 +27,7 @@ func TestEntityFilters(t *testing.T) {
 		} {
 			done(h, "/entities/rewards/reward", e)
 		}
+
 		require.Equal(t, http.StatusOK, h.post("/entities/rewards/reward/d/archive", "").status)
 		done(h, "/entities/rewards/reward/a", `{"points":5}`)
 		const path = "/entities/rewards/reward?"
@@ -46,6 +47,7 @@ func TestEntityFilters(t *testing.T) {
 		} {
 			require.Equal(t, want, h.get(path+query).ids(t), query)
 		}
+
 		require.Equal(t, "a b c", h.get("/entities/rewards/reward?sort=name", "Accept-Language", "hu").ids(t), "Agyag bögre, Apron, Tea")
 		for query, field := range map[string]string{
 			"cf_hidden=x": "cf_hidden", "cf_undeclared=5": "cf_undeclared", "cf_priority.like=true": "cf_priority.like", "points=5": "points", "id.gt=a": "id.gt",
@@ -55,6 +57,7 @@ func TestEntityFilters(t *testing.T) {
 			require.Equal(t, http.StatusBadRequest, a.status, "%s: %s", query, a.body)
 			require.Equal(t, []string{field}, a.fault(t).fields(), query)
 		}
+
 		require.Equal(t, http.StatusBadRequest, h.get("/entities/stores/store?cf_priority=true").status, "declared elsewhere")
 	})
 }
@@ -70,6 +73,7 @@ func TestPagesOfEntities(t *testing.T) {
 		for i := range 7 {
 			done(h, "/entities/stores/store", fmt.Sprintf(`{"id":"s-%d","name":"Shop %d","cf_even":%t}`, i, 9-i, i%2 == 0))
 		}
+
 		for query, want := range map[string][]string{
 			"limit=3":                       {"s-0 s-1 s-2", "s-3 s-4 s-5", "s-6"},
 			"limit=3&order=desc":            {"s-6 s-5 s-4", "s-3 s-2 s-1", "s-0"},
@@ -93,6 +97,7 @@ func TestPagesOfEntities(t *testing.T) {
 				require.Equal(t, want[i], last.ids(t), query)
 			}
 		}
+
 		first := h.get("/entities/stores/store?limit=3").json(t)["next"].(string)
 		done(h, "/entities/stores/store", `{"id":"s-7","name":"Late","cf_even":false}`)
 		require.Equal(t, http.StatusOK, h.post("/entities/stores/store/s-0/archive", "").status)
@@ -119,12 +124,14 @@ func TestKindsOfTheProgrammesOwn(t *testing.T) {
 			require.Equal(t, http.StatusBadRequest, a.status, a.body)
 			require.Equal(t, []string{field}, a.fault(t).fields(), body)
 		}
+
 		a := h.form("/entities/custom/machine/m-2", "cf_capacity=4&name=Two")
 		require.Equal(t, http.StatusOK, a.status, a.body)
 		require.Contains(t, a.body, `"cf_capacity":4`)
 		for _, name := range []string{"capacity", "label"} {
 			require.Equal(t, http.StatusOK, h.post("/entities/custom-entities/attribute/custom-machine-"+name+"/archive", "").status)
 		}
+
 		require.Contains(t, h.get("/entities/custom/machine/m-1").body, `"cf_capacity":12`, "values stay")
 		require.Equal(t, http.StatusBadRequest, h.get("/entities/custom/machine?cf_capacity=12").status)
 		done(h, "/entities/custom/machine/m-1", `{"cf_capacity":"twelve"}`)
@@ -155,6 +162,7 @@ func TestDeclarations(t *testing.T) {
 		require.Equal(t, http.StatusBadRequest, a.status, "%s: %s", body, a.body)
 		require.Equal(t, []string{field}, a.fault(t).fields(), "%s: %s", body, a.body)
 	}
+
 	done(h, "/entities/custom-entities/attribute", `{"id":"a","on":"rewards/reward","name":"a","type":"string"}`)
 	for body, field := range map[string]string{`{"on":"stores/store"}`: "on", `{"name":"b"}`: "name"} {
 		a := h.post("/entities/custom-entities/attribute/a", body)
@@ -162,6 +170,7 @@ func TestDeclarations(t *testing.T) {
 		require.Equal(t, 190251, a.fault(t).Code)
 		require.Equal(t, []string{field}, a.fault(t).fields())
 	}
+
 	done(h, "/entities/custom-entities/attribute/a", `{"on":"rewards/reward","type":"integer","tags":["filterable","api"]}`)
 	done(h, "/entities/rewards/reward", `{"id":"r","title":{"en":"R"},"type":"custom","cf_a":5}`)
 	require.Equal(t, "r", h.get("/entities/rewards/reward?cf_a=5").ids(t))

@@ -17,6 +17,7 @@ func (a *entitiesAPI) ChangeEntities(ctx context.Context, in entities.ChangeEnti
 	if err != nil {
 		return nil, err
 	}
+
 	changes := make([]admin.EntityChange, len(in.Body.Entities))
 	for i, c := range in.Body.Entities {
 		changes[i] = admin.EntityChange{Method: string(c.Method), Type: c.Type, Sent: len(contract.Properties(bodies[i]))}
@@ -25,6 +26,7 @@ func (a *entitiesAPI) ChangeEntities(ctx context.Context, in entities.ChangeEnti
 		}
 		changes[i].Read = a.reading(c.Type, bodies[i])
 	}
+
 	skip := in.Body.ErrorHandling != nil && *in.Body.ErrorHandling == entities.EntityChangesErrorHandlingSkip
 	language := requestOf(ctx).language
 	answer := func(results []admin.EntityResult) any { return entityResults(language, results) }
@@ -57,6 +59,7 @@ func (a *entitiesAPI) reading(kind string, body any) func(*programme.Programme, 
 		if err != nil {
 			return nil, err
 		}
+
 		body := contract.Clone(body) // reading changes it, and a series may be read twice
 		if before == nil {
 			tree, err := fields.Check(body, "data")
@@ -65,10 +68,12 @@ func (a *entitiesAPI) reading(kind string, body any) func(*programme.Programme, 
 			}
 			return a.changes.check(kind, fields, contract.AppendJSON(nil, tree))
 		}
+
 		sent, err := fields.PatchAt(body, "data")
 		if err != nil {
 			return nil, err
 		}
+
 		return a.changes.check(kind, fields, admin.PatchEntity(before, sent))
 	}
 }

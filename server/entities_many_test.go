@@ -26,6 +26,7 @@ func (a answer) fates(t *testing.T) []string {
 		}
 		Total, Errors int
 	}
+
 	require.NoError(t, json.Unmarshal([]byte(a.body), &body))
 	fates, failed := []string{}, 0
 	for _, r := range body.Results {
@@ -38,6 +39,7 @@ func (a answer) fates(t *testing.T) []string {
 		require.NotEmpty(t, r.Error.Message)
 		fates = append(fates, fmt.Sprint(r.Error.Code, " ", strings.Join(r.Error.fields(), " ")))
 	}
+
 	require.Equal(t, []int{len(fates), failed}, []int{body.Total, body.Errors})
 	return fates
 }
@@ -120,6 +122,7 @@ func TestManyEntitiesFail(t *testing.T) {
 			require.Equal(t, want.code, a.fault(t).Code, change)
 			require.Equal(t, []string{want.field}, a.fault(t).fields(), change)
 		}
+
 		require.Equal(t, "taken", h.get("/entities/stores/store").ids(t), "nothing was made")
 		for body, field := range map[string]string{
 			`{}`: "entities", `{"entities":[]}`: "entities", `{"entities":{}}`: "entities", `{"entities":[{}],"error_handling":"stop"}`: "entities[0].method", `{"entities":[1]}`: "entities[0]",
@@ -147,10 +150,12 @@ func TestManyEntitiesSkip(t *testing.T) {
 			{"method":"archive","type":"tiers/structure","id":"club"},
 			{"method":"create","type":"stores/shop","data":{}}
 		]}`
+
 		want := []string{
 			"190010 entities[0].data.base", "190010 entities[1].data.structure", "club", "silver", "190053 entities[4].id", "silver", "silver",
 			"190054 entities[7].id", "club", "190024 entities[9].type",
 		}
+
 		a := h.post("/entities", body, "Idempotency-Key", "skip")
 		require.Equal(t, want, a.fates(t))
 		require.Equal(t, a.body, h.post("/entities", body, "Idempotency-Key", "skip").body)
@@ -182,10 +187,12 @@ func TestManyChangesOfDeclarations(t *testing.T) {
 		{"method":"create","type":"rewards/reward","id":"cup","data":{`+mug+`,"cf_size":5}},
 		{"method":"create","type":"rewards/reward","id":"cup","data":{`+mug+`}}
 	]}`)
+
 	require.Equal(t, []string{
 		"old", "size", "190341 entities[2].data.name", "watts", "190010 entities[4].data.ends_at", "190010 entities[5].data.cf_watts", "m",
 		"190010 entities[7].data.cf_size", "size", "mug", "190010 entities[10].data.cf_size", "size", "cup", "190034 entities[13].id",
 	}, a.fates(t))
+
 	require.Equal(t, "old cup mug", h.get("/entities/rewards/reward").ids(t), "entities of one call have one time")
 	require.Equal(t, "5", fmt.Sprint(data(t, h.get("/entities/rewards/reward/old"))["points"]))
 
@@ -195,6 +202,7 @@ func TestManyChangesOfDeclarations(t *testing.T) {
 		{"method":"update","type":"rewards/reward","id":"old","data":{"points":9}},
 		{"method":"archive","type":"coupons/pool","id":"pool"}
 	]}`
+
 	a = h.post("/entities", pools)
 	require.Equal(t, http.StatusUnprocessableEntity, a.status, a.body)
 	require.Equal(t, []string{"entities[3].id"}, a.fault(t).fields())
@@ -223,6 +231,7 @@ func TestExamplesOfManyEntities(t *testing.T) {
 	doc := servertest.Documents()["entities"]
 	examples := doc.Paths.Value("/entities").Post.RequestBody.Value.Content.Get("application/json").Examples
 	require.Len(t, examples, 2)
+
 	for name, refused := range map[string]string{"programme": "", "import": "190025 entities[1].id"} {
 		text, err := json.Marshal(examples[name].Value.Value)
 		require.NoError(t, err)
@@ -263,6 +272,7 @@ func TestEntitiesOfTheCore(t *testing.T) {
 		for name, value := range shown {
 			require.Equal(t, value, c[name], name)
 		}
+
 		require.Contains(t, h.get("/customers/member-1001/events?action=profile").body, `"profile"`, "the journal has it")
 
 		a = h.does(path+"/member-1001", `{"first_name":null,"birth_date":null,"email":null,"labels":null,"cf_vip":null,"external_ids":{"till":null}}`)
@@ -270,6 +280,7 @@ func TestEntitiesOfTheCore(t *testing.T) {
 		for _, gone := range []string{"first_name", "birth_date", "email", "cf_vip"} {
 			require.NotContains(t, c, gone)
 		}
+
 		require.Empty(t, c["labels"])
 		require.Empty(t, c["external_ids"])
 		require.Len(t, data(t, h.post(path+"/member-1001", `{"external_ids":{"till":"1","crm":"2"}}`))["external_ids"], 2)
@@ -288,6 +299,7 @@ func TestEntitiesOfTheCore(t *testing.T) {
 			require.Equal(t, http.StatusBadRequest, a.status, "%s: %s", body, a.body)
 			require.Equal(t, []string{field}, a.fault(t).fields(), body)
 		}
+
 		require.Equal(t, http.StatusNotFound, h.post(path+"/nobody", `{"first_name":"x"}`).status)
 		require.Equal(t, http.StatusNotFound, h.get(path+"/nobody").status)
 		require.Equal(t, "0", fmt.Sprint(data(t, h.get(path+"/member-1002"))["score"]))
@@ -320,11 +332,13 @@ func TestEntitiesOfTheCore(t *testing.T) {
 			require.Equal(t, http.StatusBadRequest, a.status, "%s: %s", query, a.body)
 			require.Equal(t, []string{field}, a.fault(t).fields(), query)
 		}
+
 		for _, target := range []string{path, path + "/member-1001/archive", purchases, purchases + "/T-1", purchases + "/T-1/archive"} {
 			a := h.post(target, `{}`)
 			require.Equal(t, http.StatusUnprocessableEntity, a.status, "%s: %s", target, a.body)
 			require.Equal(t, 190250, a.fault(t).Code)
 		}
+
 		require.Equal(t, http.StatusOK, h.post("/customers/member-1001/merge", `{"target":"member-1002"}`).status)
 		require.Equal(t, "member-1002", data(t, h.get(purchases+"/T-1"))["customer"])
 		require.Equal(t, "T-2 T-1", h.get(purchases+"?customer="+url.QueryEscape("member-1002")).ids(t))

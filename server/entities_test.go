@@ -35,6 +35,7 @@ func entityOrder(t *testing.T) []string {
 			}
 		}
 	}
+
 	require.NoError(t, json.Unmarshal(text, &collection))
 	var order []string
 	for _, folder := range collection.Item {
@@ -44,6 +45,7 @@ func entityOrder(t *testing.T) []string {
 			}
 		}
 	}
+
 	return order
 }
 
@@ -90,6 +92,7 @@ func TestEveryEntityExampleWorks(t *testing.T) {
 			h.archives(kind, examples[kind])
 		}
 	})
+
 	t.Run("form", func(t *testing.T) {
 		h := open(t, patient)
 		h.everyModule()
@@ -170,6 +173,7 @@ func TestEntityUpdates(t *testing.T) {
 	for _, gone := range []string{"stock", "cf_a"} {
 		require.NotContains(t, now, gone)
 	}
+
 	for _, kept := range []string{"type", "ends_at", "image", "cf_c", "created_at"} {
 		require.Equal(t, made[kept], now[kept], kept)
 	}
@@ -229,6 +233,7 @@ func TestBadEntities(t *testing.T) {
 		require.Equal(t, []string{c.field}, a.fault(t).fields(), "%s: %s", c.body, a.body)
 		require.Equal(t, c.code, a.fault(t).Code, c.body)
 	}
+
 	require.Equal(t, http.StatusCreated, h.post("/entities/stores/store", oneStore).status)
 	for body, field := range map[string]string{
 		`{"name":null}`: "name", `{"name":""}`: "name", `{"name":2}`: "name", `{"label":null}`: "label", `{"id":"s-2"}`: "id", `{"label":"x"}`: "label",
@@ -237,6 +242,7 @@ func TestBadEntities(t *testing.T) {
 		require.Equal(t, http.StatusBadRequest, a.status, "%s: %s", body, a.body)
 		require.Equal(t, []string{field}, a.fault(t).fields(), body)
 	}
+
 	require.JSONEq(t, oneStore, ownFields(t, data(t, h.get("/entities/stores/store/s-1"))), "nothing was changed")
 }
 
@@ -256,6 +262,7 @@ func TestEntitiesThatAreNotThere(t *testing.T) {
 			require.Equal(t, code, a.fault(t).Code, target)
 		}
 	}
+
 	require.Equal(t, http.StatusNotFound, h.post("/entities/stores/store/none", `{"name":"x"}`).status)
 	require.Equal(t, http.StatusNotFound, h.post("/entities/stores/store/none/archive", "").status)
 }
@@ -291,6 +298,7 @@ func TestListEntities(t *testing.T) {
 	for i := range 5 {
 		require.Equal(t, http.StatusCreated, h.post("/entities/stores/store", fmt.Sprintf(`{"id":"s-%d","name":"S"}`, i)).status)
 	}
+
 	require.Equal(t, http.StatusOK, h.post("/entities/stores/store/s-2/archive", "").status)
 	var ids []string
 	for target := "/entities/stores/store?limit=2"; target != ""; {
@@ -300,6 +308,7 @@ func TestListEntities(t *testing.T) {
 		}
 		target, _ = a.json(t)["next"].(string)
 	}
+
 	require.Equal(t, []string{"s-0", "s-1", "s-3", "s-4"}, ids)
 	require.Equal(t, http.StatusBadRequest, h.get("/entities/stores/store?archived=perhaps").status)
 	require.Equal(t, http.StatusBadRequest, h.get("/entities/stores/store?label=S").status)
@@ -313,6 +322,7 @@ func TestDeclaredAttributes(t *testing.T) {
 	for name, kind := range map[string]string{"n": "integer", "d": "date", "b": "boolean", "f": "number", "s": "string"} {
 		h.makes("/entities/custom-entities/attribute", fmt.Sprintf(`{"on":"stores/store","name":%q,"type":%q}`, name, kind))
 	}
+
 	a := h.makes("/entities/custom-entities/attribute", `{"on":"stores/store","name":"t","type":"string","translatable":true}`)
 	for body, field := range map[string]string{
 		`"cf_n":"1"`: "cf_n", `"cf_n":1.5`: "cf_n", `"cf_d":"2026-02-30"`: "cf_d", `"cf_b":"true"`: "cf_b",
@@ -322,6 +332,7 @@ func TestDeclaredAttributes(t *testing.T) {
 		require.Equal(t, http.StatusBadRequest, a.status, "%s: %s", body, a.body)
 		require.Equal(t, []string{field}, a.fault(t).fields(), body)
 	}
+
 	a = h.form("/entities/stores/store", "id=s&name=S&cf_n=5&cf_d=2026-03-01&cf_b=1&cf_f=0.1&cf_s=5&cf_t[en]=x&cf_u=5")
 	require.Equal(t, http.StatusCreated, a.status, a.body)
 	require.JSONEq(t, `{"id":"s","name":"S","cf_n":5,"cf_d":"2026-03-01","cf_b":true,"cf_f":0.1,"cf_s":"5","cf_t":{"en":"x"},"cf_u":"5"}`, ownFields(t, data(t, a)))

@@ -24,14 +24,17 @@ func (r entityChanges) read(ctx context.Context, kind string, as func(fields *co
 	if err := p.CheckEntityType(kind); err != nil {
 		return c, err
 	}
+
 	fields, err := r.schemas.Of(kind, p)
 	if err != nil {
 		return c, err
 	}
+
 	body, err := parseBody(httpRequest(ctx).Header, requestOf(ctx).body)
 	if err != nil {
 		return c, err
 	}
+
 	c.Check = func(data json.RawMessage) (json.RawMessage, error) { return r.check(kind, fields, data) }
 	c.Data, err = as(fields, body)
 	return c, err

@@ -82,6 +82,7 @@ func asFault(err error) (int, *loyalty.Error) {
 	if errors.As(err, &own) {
 		return own.status, own.fault
 	}
+
 	left := errors.Is(err, context.Canceled) // work under way may report it as a fault of its own
 	var fault *loyalty.Error
 	switch {
@@ -93,6 +94,7 @@ func asFault(err error) (int, *loyalty.Error) {
 	default:
 		fault = loyalty.ErrInternal.Because(err)
 	}
+
 	return statuses[fault.Kind], fault
 }
 

@@ -30,13 +30,16 @@ func TestEveryKindHasAStatus(t *testing.T) {
 		loyalty.Internal: 500, loyalty.Invalid: 400, loyalty.NotFound: 404, loyalty.Conflict: 409,
 		loyalty.Refused: 422, loyalty.Forbidden: 403, loyalty.Unavailable: 503, loyalty.Oversized: 413,
 	}
+
 	require.Equal(t, want, statuses)
 	for kind := loyalty.Internal; kind <= loyalty.Oversized; kind++ {
 		require.NotEmpty(t, types[statuses[kind]], "kind %d", kind)
 	}
+
 	for status, name := range types {
 		require.True(t, name.Valid(), "%d: %s is not in the contract", status, name)
 	}
+
 	for _, err := range ownFaults {
 		status, _ := asFault(err)
 		require.NotEmpty(t, types[status], err)
@@ -56,17 +59,20 @@ func TestEveryFaultIsWorded(t *testing.T) {
 		require.Empty(t, codes[fault.Code], "code %d", fault.Code)
 		codes[fault.Code] = fault.Name
 	}
+
 	names = append(names, signatureNames[signing.CodeHeader], signatureNames[signing.CodeDate],
 		signatureNames[signing.CodeScope], signatureNames[signing.CodeSignature],
 		"must_be_type", "must_be_one_of", "bad_format", "bad_pattern", "too_short", "too_long", "too_few", "too_many",
 		"too_small", "too_large", "not_multiple", "not_unique", "property_invalid", "property_unknown", "case_mismatch",
 		"number_out_of_range", "property_empty")
+
 	for _, reason := range []string{
 		"brackets", "depth", "encoding", "incomplete", "instant", "nul", "pattern_budget", "surrogate", "repeated", "repeated_name", "schema", "syntax",
 		"too_many", "trailing",
 	} {
 		names = append(names, "reason."+reason)
 	}
+
 	for _, language := range catalogue.Languages() {
 		for _, name := range names {
 			require.NotEqual(t, name, catalogue.Message(language, name, nil), "%s has no text for %s", language, name)
@@ -83,6 +89,7 @@ func TestUnknownErrorsAreHidden(t *testing.T) {
 	require.Equal(t, http.StatusInternalServerError, status)
 	require.NotContains(t, string(body), "secret")
 	require.Contains(t, string(body), `"code":190001`)
+
 	for _, cause := range []error{
 		loyalty.ErrDatabaseAway, loyalty.ErrOutcomeUnknown, context.Canceled, context.DeadlineExceeded,
 		loyalty.ErrUnavailable.Because(errors.New("secret")),
@@ -136,6 +143,7 @@ func TestRetryAfterOfAnUnknownOutcome(t *testing.T) {
 	catalogue, err := i18n.Load()
 	require.NoError(t, err)
 	ginOnce()
+
 	for _, c := range []struct {
 		cause error
 		key   string

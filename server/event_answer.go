@@ -37,6 +37,7 @@ func appendOutcome(b []byte, language *tongue, o loyalty.Outcome) []byte {
 	if b == nil {
 		b = make([]byte, 0, 32+eventRoom*len(o.Events))
 	}
+
 	b = append(b, `{"events":[`...)
 	for i := range o.Events {
 		if i > 0 {
@@ -44,10 +45,12 @@ func appendOutcome(b []byte, language *tongue, o loyalty.Outcome) []byte {
 		}
 		b = appendRecorded(b, &o.Events[i])
 	}
+
 	b = append(b, ']')
 	if len(o.Warnings) > 0 {
 		b = append(append(b, `,"warnings":`...), marshal(warningsOf(language, o.Warnings))...)
 	}
+
 	return append(b, '}')
 }
 
@@ -58,14 +61,17 @@ func appendRecorded(b []byte, e *loyalty.Event) []byte {
 	if !e.ExpDate.IsZero() {
 		b = appendInstant(append(b, `,"expdate":`...), e.ExpDate)
 	}
+
 	b = appendID(append(b, `,"id":`...), e.ID)
 	if e.Parent != (loyalty.ID{}) {
 		b = appendID(append(b, `,"parent":`...), e.Parent)
 	}
+
 	points := int64(0)
 	if e.Points != nil {
 		points = *e.Points
 	}
+
 	return append(strconv.AppendInt(append(b, `,"points":`...), points, 10), '}')
 }
 
@@ -82,6 +88,7 @@ func appendSummary(b []byte, c *loyalty.Customer) []byte {
 	if c.Status == loyalty.OptedOut {
 		p = loyalty.Profile{} // only hashes are left of it
 	}
+
 	b = appendInstant(append(b, `{"created_at":`...), c.CreatedAt)
 	b = appendTextOf(b, `,"currency":`, p.Currency)
 	b = appendTextOf(b, `,"email":`, p.Email)

@@ -20,10 +20,12 @@ func TestEventAnswersAreTheContracts(t *testing.T) {
 		}
 		return time.UnixMilli(rapid.Int64Range(0, 4e12).Draw(t, "ms"))
 	})
+
 	id := rapid.Custom(func(t *rapid.T) (id loyalty.ID) {
 		copy(id[:], rapid.SliceOfN(rapid.Byte(), 0, 16).Draw(t, "id"))
 		return id
 	})
+
 	number := rapid.Int64()
 	rapid.Check(t, func(t *rapid.T) {
 		var o loyalty.Outcome
@@ -35,6 +37,7 @@ func TestEventAnswersAreTheContracts(t *testing.T) {
 			}
 			o.Events = append(o.Events, e)
 		}
+
 		require.Equal(t, string(marshal(events.EventOutcome{Events: recorded(o.Events)})), string(appendOutcome(nil, nil, o)))
 
 		c := &o.Customer

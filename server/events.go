@@ -49,6 +49,7 @@ func (a *eventsAPI) SubmitEvent(ctx context.Context, _ events.SubmitEventRequest
 		}
 		s.Idempotency = &loyalty.Idempotency{AnswerKey: key, Hash: hash, Render: render, Language: language.texts, Block: customerBlock}
 	}
+
 	outcome, err := a.engine.Submit(plain(ctx), s)
 	if err != nil {
 		return nil, err
@@ -59,6 +60,7 @@ func (a *eventsAPI) SubmitEvent(ctx context.Context, _ events.SubmitEventRequest
 	if a.programme().SuppressPII {
 		return rawResponse{status: http.StatusOK, body: appendOutcome(nil, language, outcome)}, nil
 	}
+
 	return rawResponse{status: http.StatusOK, body: outcomeWithCustomer(language, outcome)}, nil
 }
 
@@ -113,14 +115,17 @@ func summary(c loyalty.Customer, suppress bool) *common.CustomerSummary {
 	if suppress || c.ID == (loyalty.ID{}) {
 		return nil
 	}
+
 	out := &common.CustomerSummary{
 		ID: c.Name, CreatedAt: common.Instant(c.CreatedAt), Status: common.CustomerStatus(c.Status),
 		Score: c.Figures.Score, Spent: c.Figures.Spent, Pending: c.Figures.Pending,
 		Reserved: c.Figures.Reserved, Spendable: c.Figures.Spendable(),
 	}
+
 	if c.Status == loyalty.OptedOut {
 		return out // only hashes are left of the profile
 	}
+
 	p := c.Profile
 	out.Handler, out.Language, out.Currency = textOrNil(p.Handler), textOrNil(p.Language), textOrNil(p.Currency)
 	out.FirstName, out.LastName, out.Email = textOrNil(p.FirstName), textOrNil(p.LastName), textOrNil(p.Email)
@@ -143,6 +148,7 @@ func (a *eventsAPI) PreviewEvent(ctx context.Context, _ events.PreviewEventReque
 		}
 		out.Error = &envelope
 	}
+
 	return rawResponse{status: http.StatusOK, body: marshal(out)}, nil
 }
 
@@ -179,23 +185,27 @@ func (a *eventsAPI) SubmitEvents(ctx context.Context, _ events.SubmitEventsReque
 	if len(trees) > maxBulkEvents {
 		return nil, contract.MalformedBody("too_many").At("events")
 	}
+
 	r.tree = nil // frees each event after it is read
 	if c, ok := ctx.(*gin.Context); ok {
 		if err := a.charge(c, len(trees)); err != nil {
 			return nil, err
 		}
 	}
+
 	b := bulk{api: a, language: r.language, sender: r.key.ID, results: make([]json.RawMessage, len(trees))}
 	b.read(trees)
 	if key, _, ok := r.idempotency(httpRequest(ctx)); ok {
 		b.remember(httpRequest(ctx), key)
 	}
+
 	a.engine.SubmitEach(plain(ctx), b.submissions, func(i int, result loyalty.Result) {
 		b.take(b.places[i], result)
 	})
 	if b.reused == len(trees) {
 		return nil, loyalty.ErrKeyReused
 	}
+
 	body := b.body()
 	return rawResponse{status: http.StatusOK, body: body, replayed: b.replayed == len(trees)}, nil
 }
@@ -302,6 +312,7 @@ func (b *bulk) take(place int, result loyalty.Result) {
 			b.api.refused(result.Err)
 		}
 	}
+
 	if status >= http.StatusBadRequest {
 		b.errors++
 	}

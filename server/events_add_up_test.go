@@ -20,6 +20,7 @@ func TestEventsAddUp(t *testing.T) {
 		for _, c := range []string{"member-1001", "member-1002"} {
 			h.enrol(c)
 		}
+
 		s := &sums{house: h, told: map[string]string{}}
 		s.say(`{"customer":"member-1001","action":"point_add","data":{"points":100}}`)
 		s.say(bought("member-1001", "T-1", `,"points_burned":30`))
@@ -86,6 +87,7 @@ func (s *sums) hold(customer string) {
 			require.Equal(s.t, told, summed(e))
 		}
 	}
+
 	c := s.get(path).json(s.t)["data"].(map[string]any)
 	require.Equal(s.t, number(s.t, c["spendable"]), sum, customer)
 	for _, list := range []string{"/v1" + path + "/events?limit=1000", "/customers/-/events?limit=1000", path + "/events?sort=date&limit=1000"} {
@@ -98,9 +100,11 @@ func (s *sums) hold(customer string) {
 		}
 		require.Equal(s.t, len(all), met, list)
 	}
+
 	for _, p := range s.list(path + "/transactions") {
 		s.adds(path, p, byID)
 	}
+
 	require.Equal(s.t, all[0]["timestamp"], c["updated_at"], "the customer changed with the last event")
 }
 
@@ -138,6 +142,7 @@ func TestBreakdownOfSeveralGifts(t *testing.T) {
 		} {
 			done(h, "/entities/automation/campaign", campaign)
 		}
+
 		earned := func(id string) (moves []string) {
 			purchase := succeeded(t, h.get("/customers/ada/transactions/"+id))
 			for _, m := range purchase["breakdown"].([]any) {
@@ -147,6 +152,7 @@ func TestBreakdownOfSeveralGifts(t *testing.T) {
 			}
 			return moves
 		}
+
 		h.told(bought("ada", "T-1", ""), `{"customer":"ada","action":"partial_refund","data":{"transaction_id":"T-1","amount":33.33}}`)
 		require.Equal(t, []string{"checkout_item 60", "checkout_item 39", "point_add 49", "point_add 3", "point_add 15", "partial_refund -55"}, earned("T-1"))
 		done(h, "/admin/modules/checkout_accept", `{"enabled":true}`)

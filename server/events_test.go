@@ -35,6 +35,7 @@ func TestSubmitEvent(t *testing.T) {
 	require.NotContains(t, parent, "parent")
 	require.Equal(t, parent["id"], item["parent"])
 	require.Equal(t, json.Number("60"), item["points"])
+
 	require.Empty(t, a.header.Get("Idempotency-Replayed"))
 }
 
@@ -58,6 +59,7 @@ func TestRefusedEvents(t *testing.T) {
 	h := open(t)
 	h.enrol("ada")
 	require.Equal(t, http.StatusOK, h.post("/events", checkout("T-1")).status)
+
 	for name, c := range map[string]struct {
 		body    string
 		status  int
@@ -175,6 +177,7 @@ func TestBulk(t *testing.T) {
 		checkout("T-1"), checkout("T-1"),
 		`{"customer":"ada","action":"profile","data":{"external_ids":{"crm":null},"labels":["vip"],"points":null}}`,
 	}, ",") + `]}`
+
 	a := h.does("/events/bulk", body)
 	answer := a.json(t)
 	require.Equal(t, json.Number("11"), answer["total"])
@@ -197,6 +200,7 @@ func fates(t *testing.T, answer map[string]any) []string {
 			got = append(got, "ok")
 			continue
 		}
+
 		require.NotContains(t, result, "events")
 		text := fmt.Sprint(e["code"])
 		details, _ := e["details"].([]any)
@@ -205,8 +209,10 @@ func fates(t *testing.T, answer map[string]any) []string {
 				text += " " + field
 			}
 		}
+
 		got = append(got, text)
 	}
+
 	return got
 }
 
@@ -251,6 +257,7 @@ func TestIdempotentBulk(t *testing.T) {
 	require.Equal(t, loyalty.ErrKeyReused.Code, path.fault(t).Code)
 	st, err := h.store.Customer(context.Background(), "ada")
 	require.NoError(t, err)
+
 	require.EqualValues(t, 60, st.Figures.Score)
 }
 
@@ -266,6 +273,7 @@ func TestPreview(t *testing.T) {
 	for _, r := range answer["rules"].([]any) {
 		require.NotContains(t, r.(map[string]any)["reason"], "reason.", "a rule's reason has no text")
 	}
+
 	customer, err := h.store.Customer(context.Background(), "ada")
 	require.NoError(t, err)
 	require.Zero(t, customer.Figures.Score, "nothing is recorded")

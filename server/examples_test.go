@@ -181,6 +181,7 @@ func tell(h *house, step tale, text string) {
 		text = exampleEvent.ReplaceAllString(text, step.before(h, "1001"))
 		asForm = exampleEvent.ReplaceAllString(asForm, step.before(h, "3001"))
 	}
+
 	preview := h.does("/events/preview", text)
 	require.NotContains(t, preview.json(t), "error", "%s: %s", text, preview.body)
 	first := h.does("/events", text)

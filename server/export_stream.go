@@ -69,20 +69,24 @@ func (s exportStream) write(w http.ResponseWriter) error {
 		return err
 	}
 	defer leave()
+
 	piece, err := s.piece(ctx, 0) // an immediate failure is answered as an error
 	if err != nil {
 		return err
 	}
+
 	to := http.NewResponseController(w)
 	if err := to.SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return err
 	}
+
 	h := w.Header()
 	h.Set("Content-Type", ndjsonType)
 	if s.form == export.CSV {
 		h.Set("Content-Type", csvType)
 		h.Set("Content-Disposition", `attachment; filename="`+s.ask.Table+`.csv"`)
 	}
+
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Accel-Buffering", "no")
 	w.WriteHeader(http.StatusOK)
@@ -99,10 +103,12 @@ func (s exportStream) write(w http.ResponseWriter) error {
 		if s.api.over() || ctx.Err() != nil || !s.api.mayGoOn(s.request, s.ask.Personal) {
 			panic(http.ErrAbortHandler)
 		}
+
 		if piece, err = s.piece(ctx, given); err != nil {
 			s.api.logger.Error("an export broke off", "request_id", s.request.id, "table", s.ask.Table, "error", err)
 			panic(http.ErrAbortHandler)
 		}
+
 		text = text[:0]
 	}
 }

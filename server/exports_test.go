@@ -66,6 +66,7 @@ func TestExports(t *testing.T) {
 		for _, table := range []string{"customers", "events", "postings", "lots", "purchases", "coupons", "claims"} {
 			require.Empty(t, h.exported(table, ""), table)
 		}
+
 		began := time.Now().Add(-time.Minute).UTC()
 		h.shopped(7)
 		want := map[string]int{"customers": 7, "purchases": 7, "coupons": 7, "claims": 0}
@@ -76,6 +77,7 @@ func TestExports(t *testing.T) {
 			} else {
 				require.Greater(t, len(all), 13, table)
 			}
+
 			seen := map[string]bool{}
 			for i, row := range all {
 				key := fmt.Sprint(row["key"])
@@ -85,11 +87,13 @@ func TestExports(t *testing.T) {
 				rest := h.exported(table, "after="+url.QueryEscape(textOf(row["key"])))
 				require.Equal(t, all[i+1:], append(all[:0:0], rest...), "%s behind %s", table, key)
 			}
+
 			cells := h.spreadsheet(table, "")
 			require.Len(t, cells, len(all), table)
 			for i := range cells {
 				require.Equal(t, textOf(all[i]["key"]), cells[i]["key"])
 			}
+
 			require.Len(t, h.exported(table, "limit=3"), min(3, len(all)), table)
 			for query, n := range map[string]int{
 				"from=" + began.Format(time.RFC3339): len(all), "to=" + began.Format(time.RFC3339): 0,
@@ -98,6 +102,7 @@ func TestExports(t *testing.T) {
 				require.Len(t, h.exported(table, query), n, "%s %s", table, query)
 			}
 		}
+
 		var sum float64
 		for _, p := range h.exported("postings", "") {
 			if p["to"] == "available" {
@@ -107,13 +112,16 @@ func TestExports(t *testing.T) {
 				sum -= p["points"].(float64)
 			}
 		}
+
 		var held, spendable float64
 		for _, l := range h.exported("lots", "") {
 			held += l["remaining"].(float64)
 		}
+
 		for _, c := range h.exported("customers", "") {
 			spendable += c["spendable"].(float64)
 		}
+
 		require.Equal(t, held, sum)
 		require.Equal(t, held, spendable)
 	})
@@ -142,16 +150,19 @@ func TestExportsPersonal(t *testing.T) {
 			}
 			return text
 		}
+
 		plain := whole("")
 		for _, secret := range []string{"member-0", "secret-reason", "@"} {
 			require.NotContains(t, plain, secret)
 		}
+
 		audit := func() int { return len(h.get("/admin/audit?action=export.personal").json(t)["data"].([]any)) }
 		require.Zero(t, audit())
 		open := whole("personal=true")
 		for _, secret := range []string{"member-0", "secret-reason"} {
 			require.Contains(t, open, secret)
 		}
+
 		require.Equal(t, len(tables), audit())
 		h.happens("member-0", "opt_out", `{}`)
 		h.numbered()

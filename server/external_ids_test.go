@@ -17,6 +17,7 @@ func TestSeveralExternalIDs(t *testing.T) {
 		for _, name := range []string{"ada", "ben", "cili"} {
 			h.enrol(name)
 		}
+
 		has := func(ref string, want any) {
 			t.Helper()
 			for _, path := range []string{"/customers/" + ref, "/entities/core/customer/" + ref} {
@@ -28,6 +29,7 @@ func TestSeveralExternalIDs(t *testing.T) {
 		for _, ref := range []string{"ada", "card:4711", "card:4712", "crm:1"} {
 			has(ref, map[string]any{"card": []any{"4711", "4712"}, "crm": "1"})
 		}
+
 		require.Equal(t, "ada", h.sees("/customers?id=card:4712").json(t)["data"].([]any)[0].(map[string]any)["id"])
 		h.does("/events", `{"customer":"4712","external_id":"card","action":"point_add","data":{"points":5}}`)
 		sent := h.sees("/customers/ada/events?action=profile").json(t)["data"].([]any)[0].(map[string]any)["data"].(map[string]any)
@@ -82,6 +84,7 @@ func TestExternalIDsGoRound(t *testing.T) {
 			require.Equal(t, want["external_ids"], got["external_ids"])
 			require.Equal(t, want["labels"], got["labels"])
 		}
+
 		require.Equal(t, "ben", data(t, into.sees("/customers/ben"))["id"])
 	})
 }

@@ -54,6 +54,7 @@ func TestNothingIsNeeded(t *testing.T) {
 	h.enrol("member-1001")
 	h.entity("stores/store", `{"id":"s-1","name":"One"}`)
 	h.entity("rewards/reward", `{"id":"coffee","title":{"en":"Coffee"},"type":"physical"}`)
+
 	for _, target := range []string{"/entities/stores/store/s-1/archive", "/customers/member-1001/activities/rewards/coffee/claim"} {
 		for _, a := range []answer{h.post(target, `{"customer":"member-1001"}`), h.form(target, "customer=member-1001")} {
 			require.Equal(t, http.StatusBadRequest, a.status, "%s: %s", target, a.body)

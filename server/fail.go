@@ -16,6 +16,7 @@ func (s *Server) fail(c *gin.Context, err error) {
 	if c.Writer.Written() {
 		return // the answer has begun; the log line has the error
 	}
+
 	r.language.forget() // texts from before the failure are not sent
 	status, body := errorBody(r.language, err)
 	h := c.Writer.Header()
@@ -27,6 +28,7 @@ func (s *Server) fail(c *gin.Context, err error) {
 	case status == http.StatusServiceUnavailable && (fault.Code != loyalty.ErrUnconfirmed.Code || r.repeatable(c.Request)):
 		h.Set("Retry-After", "1")
 	}
+
 	writeJSON(c.Writer, status, body)
 }
 

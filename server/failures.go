@@ -70,6 +70,7 @@ func (l *failureLog) schedule(after time.Duration) {
 	if l.timer != nil || l.ended {
 		return
 	}
+
 	l.timer = time.AfterFunc(after, func() {
 		l.flushing.Lock()
 		defer l.flushing.Unlock()
@@ -114,13 +115,16 @@ func (l *failureLog) write(ctx context.Context) {
 		l.logger.Warn("failed requests came faster than they are kept", "not_kept", dropped-l.told)
 		l.told = dropped
 	}
+
 	if len(batch) == 0 {
 		return
 	}
+
 	if err := l.admin.KeepFailures(ctx, batch); err != nil {
 		l.again(batch, err)
 		return
 	}
+
 	l.tries = 0
 	l.forget(ctx, len(batch))
 }
@@ -130,6 +134,7 @@ func (l *failureLog) again(batch []loyalty.FailedRequest, err error) {
 	if l.tries == 0 {
 		l.logger.Error("keeping failed requests", "error", err)
 	}
+
 	l.tries++
 	l.lock.Lock()
 	defer l.lock.Unlock()
@@ -138,6 +143,7 @@ func (l *failureLog) again(batch []loyalty.FailedRequest, err error) {
 		l.tries, l.waiting, l.dropped = 0, nil, l.dropped+int64(len(all))
 		return
 	}
+
 	l.waiting = all[:min(len(all), failuresWaiting)]
 	l.dropped += int64(len(all) - len(l.waiting))
 	l.schedule(failuresAgain)

@@ -49,10 +49,12 @@ func masked(field string, names map[string]bool) string {
 		default:
 			b.WriteString("*")
 		}
+
 		if b.Len() > maxFailureField {
 			return b.String()[:maxFailureField]
 		}
 	}
+
 	return b.String()
 }
 
@@ -64,6 +66,7 @@ func namesOf(documents []contract.Document) map[string]bool {
 		for _, ref := range d.Spec.Components.Schemas {
 			nameProperties(ref, names, seen)
 		}
+
 		for _, item := range d.Spec.Paths.Map() {
 			for _, op := range item.Operations() {
 				for _, p := range append(slices.Clone(item.Parameters), op.Parameters...) {
@@ -78,11 +81,13 @@ func namesOf(documents []contract.Document) map[string]bool {
 			}
 		}
 	}
+
 	for name := range names { // the parts of a filter such as points.gte count on their own
 		for p := range strings.SplitSeq(name, ".") {
 			names[p] = true
 		}
 	}
+
 	return names
 }
 
@@ -90,12 +95,14 @@ func nameProperties(ref *openapi3.SchemaRef, names map[string]bool, seen map[*op
 	if ref == nil || ref.Value == nil || seen[ref.Value] {
 		return
 	}
+
 	s := ref.Value
 	seen[s] = true
 	for name, p := range s.Properties {
 		names[name] = true
 		nameProperties(p, names, seen)
 	}
+
 	nameProperties(s.Items, names, seen)
 	nameProperties(s.AdditionalProperties.Schema, names, seen)
 	for _, list := range []openapi3.SchemaRefs{s.AllOf, s.AnyOf, s.OneOf} {

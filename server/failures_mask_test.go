@@ -35,6 +35,7 @@ func TestMasked(t *testing.T) {
 	} {
 		require.Equal(t, want, masked(field, names), field)
 	}
+
 	require.Len(t, masked(strings.Repeat("data.", 100), names), maxFailureField)
 }
 
@@ -59,10 +60,12 @@ func TestFailureLogIsBounded(t *testing.T) {
 	for range 10 * failuresWaiting {
 		l.add(loyalty.FailedRequest{})
 	}
+
 	require.Len(t, l.waiting, failuresWaiting/2)
 	for range 10 * failuresWaiting {
 		l.add(loyalty.FailedRequest{KeyID: "LKTEST"})
 	}
+
 	require.Len(t, l.waiting, failuresWaiting)
 	require.EqualValues(t, 19*failuresWaiting, l.notKept())
 
@@ -72,6 +75,7 @@ func TestFailureLogIsBounded(t *testing.T) {
 		l.again(batch, errors.New("away"))
 		require.Len(t, l.waiting, failuresWaiting, fmt.Sprint("try ", i))
 	}
+
 	l.again(l.waiting, errors.New("away"))
 	require.Empty(t, l.waiting)
 	l.flush(context.Background()) // nothing to write, so the database is not asked

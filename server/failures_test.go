@@ -41,6 +41,7 @@ func TestFailedRequests(t *testing.T) {
 			require.Equal(t, status, a.status, "%s: %s", what, a.body)
 			ids[what] = a.header.Get("X-Request-Id")
 		}
+
 		ask("path", 404, h.get("/customers/"+name))
 		ask("query", 400, h.get("/customers?"+text+"="+text+"&limit=1"))
 		ask("value", 400, h.get("/customers?limit="+text))
@@ -67,10 +68,12 @@ func TestFailedRequests(t *testing.T) {
 			}
 			require.NotNil(t, by[what], what)
 		}
+
 		told := func(what string) string {
 			f := by[what]
 			return fmt.Sprint(f["method"], " ", f["route"], " ", f["api"], " ", f["status"], " ", f["type"], " ", f["code"], " ", f["fields"])
 		}
+
 		for what, want := range map[string]string{
 			"path":     "GET /customers/{customer_id} customers 404 NotFoundException 160212 []",
 			"query":    "GET /customers customers 400 BadRequestException 190069 [*]",
@@ -85,6 +88,7 @@ func TestFailedRequests(t *testing.T) {
 		} {
 			require.Equal(t, want, told(what))
 		}
+
 		require.Contains(t, told("body"), "[data.items[0].product_id data.items[0].product_name data.items[0].product_url ", "empty properties come before all others")
 		require.Contains(t, told("names"), "[data.external_ids.*.*]")
 		require.Equal(t, h.key.KeyID, by["path"]["key_id"])
@@ -95,6 +99,7 @@ func TestFailedRequests(t *testing.T) {
 		for _, c := range bird.all {
 			require.NotContains(t, strings.ToLower(kept.String()), strings.ToLower(c.text), c.place)
 		}
+
 		require.NotContains(t, strings.ToLower(kept.String()), "kanary")
 		require.NotContains(t, kept.String(), h.key.Secret)
 		require.NotContains(t, kept.String(), "member-1001")
@@ -118,6 +123,7 @@ func TestFailedRequests(t *testing.T) {
 			}
 			next, _ = a.json(t)["next"].(string)
 		}
+
 		require.Equal(t, all, seen)
 	})
 }
@@ -131,6 +137,7 @@ func TestFailedRequestsAreForgotten(t *testing.T) {
 			at := now.Add(-time.Duration(i) * time.Second)
 			all = append(all, loyalty.FailedRequest{ID: loyalty.NewID(at, loyalty.ID{}), At: at, RequestID: fmt.Sprint(i), Method: "GET", Status: 400, Code: int64(i)})
 		}
+
 		require.NoError(t, s.AddFailures(ctx, all))
 		require.NoError(t, s.AddFailures(ctx, all), "again: a node that did not hear the answer")
 		count := func() int {
@@ -138,6 +145,7 @@ func TestFailedRequestsAreForgotten(t *testing.T) {
 			require.NoError(t, err)
 			return len(list)
 		}
+
 		require.Equal(t, 250, count())
 		require.NoError(t, s.ForgetFailures(ctx, now.Add(-199*time.Second), 1000))
 		require.Equal(t, 200, count())

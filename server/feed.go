@@ -77,6 +77,7 @@ func (a *eventsAPI) FollowEvents(ctx context.Context, _ events.FollowEventsReque
 	if ask.form != "" {
 		return feedStream{&a.feed, ask}, nil
 	}
+
 	if ask.wait > 0 {
 		leave, err := a.feed.streams.enter(plain(ctx), ask.key.ID)
 		if err != nil {
@@ -87,10 +88,12 @@ func (a *eventsAPI) FollowEvents(ctx context.Context, _ events.FollowEventsReque
 			_ = http.NewResponseController(c.Writer).SetReadDeadline(time.Now().Add(writeTimeout))
 		}
 	}
+
 	body, err := a.feed.page(plain(ctx), ask)
 	if err != nil {
 		return nil, err
 	}
+
 	return rawResponse{status: http.StatusOK, body: body}, nil
 }
 
@@ -112,6 +115,7 @@ func (f *feedAPI) read(ctx context.Context) (*feedAsk, error) {
 			var seconds int
 			seconds, unread = strconv.Atoi(p.Value)
 			ask.wait = min(time.Duration(seconds)*time.Second, feedWait)
+
 		case "types":
 			ask.choose(p.Value)
 		case "key_id":
@@ -122,18 +126,22 @@ func (f *feedAPI) read(ctx context.Context) (*feedAsk, error) {
 				return nil, loyalty.ErrRoleNeeded.With("role", string(loyalty.RoleOperator))
 			}
 			ask.actors = sorted(strings.Split(p.Value, ","))
+
 		case "include":
 			if ask.include(p.Value); ask.data && !f.shows(ask.key) {
 				return nil, loyalty.ErrAPIForbidden.With("api", "display")
 			}
 		}
+
 		if unread != nil {
 			return nil, contract.ErrInvalidParameter.With("parameter", p.Name).With("reason", "schema").At(p.Name)
 		}
 	}
+
 	if sent := httpRequest(ctx).Header.Get("Last-Event-ID"); sent != "" {
 		after, field = sent, "Last-Event-ID"
 	}
+
 	ask.list = feedPath + " " + strings.Join(ask.actions, ",") + " " + strings.Join(ask.prefixes, ",")
 	if len(ask.actors) > 0 { // older cursors, without this filter, stay valid
 		ask.list += " " + strings.Join(ask.actors, ",")
@@ -141,15 +149,18 @@ func (f *feedAPI) read(ctx context.Context) (*feedAsk, error) {
 	if after == "" {
 		return ask, nil
 	}
+
 	state, err := f.reader.TailState(plain(ctx))
 	if err != nil || after == "now" {
 		ask.after = state.Head
 		return ask, err
 	}
+
 	var ok bool
 	if ask.after, ok = list.ParseNumberCursor(ask.list, after); !ok || ask.after > state.Head {
 		return nil, contract.ErrInvalidParameter.With("parameter", field).With("reason", "cursor").At(field)
 	}
+
 	return ask, nil
 }
 
@@ -201,6 +212,7 @@ func feedForm(h http.Header) (form string) {
 		if err != nil {
 			continue
 		}
+
 		weight := 1.0
 		if q, sent := parameters["q"]; sent {
 			weight, _ = strconv.ParseFloat(q, 64)
@@ -208,6 +220,7 @@ func feedForm(h http.Header) (form string) {
 		if weight <= best {
 			continue
 		}
+
 		switch media {
 		case ndjsonType, sseType:
 			best, form = weight, media
@@ -215,6 +228,7 @@ func feedForm(h http.Header) (form string) {
 			best, form = weight, ""
 		}
 	}
+
 	return form
 }
 
@@ -251,14 +265,17 @@ func (f *feedAPI) piece(ctx context.Context, ask *feedAsk, after int64, limit, s
 		return p, err
 	}
 	defer leave()
+
 	q := loyalty.FeedQuery{After: after, Limit: limit, Scan: feedScan, Actions: ask.actions, Prefixes: ask.prefixes, Postings: ask.postings}
 	for _, actor := range ask.actors {
 		q.SentBy = append(q.SentBy, loyalty.KeyIDsOf(actor)...)
 	}
+
 	part, err := f.reader.Feed(ctx, q)
 	if err != nil {
 		return p, err
 	}
+
 	p = feedPiece{through: part.Through, head: part.Head, behind: part.Behind.RecordedAt}
 	suppress := f.programme().SuppressPII
 	if suppress { // customers are not named, as if all had left
@@ -267,9 +284,11 @@ func (f *feedAPI) piece(ctx context.Context, ask *feedAsk, after int64, limit, s
 			part.Customers[id] = c
 		}
 	}
+
 	if suppress || !ask.personal {
 		part.Keys = nil
 	}
+
 	for i := range part.Events {
 		if p.size > size {
 			p.through, p.behind = part.Numbers[i-1], part.Events[i].RecordedAt
@@ -281,6 +300,7 @@ func (f *feedAPI) piece(ctx context.Context, ask *feedAsk, after int64, limit, s
 		}
 		p.rows, p.cursors, p.size = append(p.rows, row), append(p.cursors, cursor), p.size+len(row)
 	}
+
 	return p, nil
 }
 
@@ -291,19 +311,23 @@ func (f *feedAPI) row(ask *feedAsk, part *loyalty.FeedPart, i int) (row []byte, 
 		Sequence: part.Numbers[i], Cursor: list.NumberCursor(ask.list, part.Numbers[i]), Type: "event." + e.Action,
 		CustomerID: e.Customer, RecordedAt: common.Instant(e.RecordedAt),
 	}
+
 	if out.JournalEvent, err = journalEvent(ask.language, &part.EventPage, e); err != nil {
 		return nil, "", err
 	}
+
 	if ask.senders && e.SentBy != "" {
 		actor, kind := loyalty.ActorOf(e.SentBy)
 		out.KeyID, out.ActorKind = actor, string(kind)
 	}
+
 	if ask.data {
 		out.Data = out.JournalEvent.Data
 	}
 	if !f.shows(ask.key) {
 		out.Customer = nil
 	}
+
 	for _, p := range part.Postings[e.ID] {
 		posting := events.FeedPosting{CustomerID: p.Customer, From: events.FeedAccount(p.From.String()), To: events.FeedAccount(p.To.String()), Points: p.Points}
 		if p.Lot != (loyalty.ID{}) {
@@ -312,6 +336,7 @@ func (f *feedAPI) row(ask *feedAsk, part *loyalty.FeedPart, i int) (row []byte, 
 		}
 		out.Postings = append(out.Postings, posting)
 	}
+
 	return withoutHTML(marshal(out)), out.Cursor, nil
 }
 
@@ -321,6 +346,7 @@ func (f *feedAPI) page(ctx context.Context, ask *feedAsk) ([]byte, error) {
 	if limit == 0 {
 		limit = feedLimit
 	}
+
 	var rows [][]byte
 	var p feedPiece
 	size, began := 0, time.Now()
@@ -329,26 +355,32 @@ func (f *feedAPI) page(ctx context.Context, ask *feedAsk) ([]byte, error) {
 		if p, err = f.piece(ctx, ask, after, limit-len(rows), loyalty.MaxPage-size); err != nil {
 			return nil, err
 		}
+
 		rows, size, after = append(rows, p.rows...), size+p.size, p.through
 		if len(rows) >= limit || size >= loyalty.MaxPage {
 			break
 		}
+
 		if after < p.head {
 			if time.Since(began) > max(feedEffort, ask.wait) || len(rows) > 0 && time.Since(began) > feedEffort {
 				break
 			}
 			continue
 		}
+
 		left := ask.wait - time.Since(began)
 		if len(rows) > 0 || left <= 0 || f.over() || !f.mayGoOn(ask) {
 			break
 		}
+
 		f.head.wait(ctx, f.stopping, after, min(left, time.Second))
 	}
+
 	var lag int64
 	if !p.behind.IsZero() {
 		lag = max(1, f.clock().Sub(p.behind).Milliseconds())
 	}
+
 	return feedBody(rows, size, list.NumberCursor(ask.list, after), p.head, lag), nil
 }
 

@@ -48,6 +48,7 @@ func (h *feedHead) wait(ctx context.Context, stopping <-chan struct{}, after int
 		h.asking = true
 		go h.ask()
 	}
+
 	for h.head <= after {
 		moved := h.moved
 		h.mu.Unlock()
@@ -61,6 +62,7 @@ func (h *feedHead) wait(ctx context.Context, stopping <-chan struct{}, after int
 		case <-over.C:
 			ended = true
 		}
+
 		h.mu.Lock()
 		if ended {
 			return
@@ -78,6 +80,7 @@ func (h *feedHead) ask() {
 			h.mu.Unlock()
 			return
 		}
+
 		h.mu.Unlock()
 		ctx, cancel := context.WithTimeout(context.Background(), headTime)
 		s, err := h.reader.TailState(ctx)
@@ -91,6 +94,7 @@ func (h *feedHead) ask() {
 			}
 			h.mu.Unlock()
 		}
+
 		h.rest()
 	}
 }
@@ -104,6 +108,7 @@ func (h *feedHead) rest() {
 	if time.Since(h.nudged) < nudgeEvery {
 		committed = nil
 	}
+
 	select {
 	case <-over.C:
 	case <-committed:

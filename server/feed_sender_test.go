@@ -37,11 +37,13 @@ func TestFeedSenders(t *testing.T) {
 			require.Less(t, a.status, 300, a.body)
 			return a
 		}
+
 		seen := func(query string, n int) (rows []fed) {
 			t.Helper()
 			require.Eventually(t, func() bool { rows = h.feed("?limit=5000" + query).Data; return len(rows) >= n }, time.Minute, 20*time.Millisecond)
 			return rows
 		}
+
 		h.entity("automation/campaign", `{"id":"thanks","name":"Thanks","trigger":"visit","effects":[{"type":"points","points":7}],"status":"active"}`)
 		h.entity("rewards/reward", `{"id":"mug","title":{"en":"Mug"},"type":"physical","points":5}`)
 		now := h.feed("?after=now").Next
@@ -62,6 +64,7 @@ func TestFeedSenders(t *testing.T) {
 			"opt_in key " + h.key.KeyID, "visit" + key, "point_add" + key, "visit key " + h.key.KeyID, "point_add key " + h.key.KeyID,
 			"reward_claim" + key, "profile" + key, "reward_claim" + key, "visit" + user, "point_add" + user,
 		}
+
 		all := seen("", len(want))
 		require.Equal(t, want, senders(all))
 		of := func(some ...int) (rows []fed) {
@@ -70,6 +73,7 @@ func TestFeedSenders(t *testing.T) {
 			}
 			return rows
 		}
+
 		tills := of(1, 2, 5, 6, 7)
 		plain := func(rows []fed) []int64 { return sequences(rows) } // cursors are those of the list
 		require.Equal(t, plain(tills), plain(seen("&key_id="+till.KeyID, 5)))
@@ -85,6 +89,7 @@ func TestFeedSenders(t *testing.T) {
 			a := h.get("/events/feed?" + other + "after=" + some.Next)
 			require.Equal(t, []string{"after"}, a.fault(t).fields(), "a cursor is of its filter: %s", a.body)
 		}
+
 		for _, bad := range []string{"key_id=", "key_id=a,,b", "key_id=,"} {
 			require.Equal(t, []string{"key_id"}, h.get("/events/feed?"+bad).fault(t).fields(), bad)
 		}
@@ -96,6 +101,7 @@ func TestFeedSenders(t *testing.T) {
 			require.Contains(t, read.Text(), `"key_id":"`+till.KeyID+`","actor_kind":"key"`)
 			require.Contains(t, read.Text(), `"id":"`+tills[i].ID+`"`)
 		}
+
 		require.False(t, read.Scan(), read.Text())
 		require.NoError(t, lines.Body.Close())
 
@@ -134,6 +140,7 @@ func TestFeedSendersOfWhatIsDue(t *testing.T) {
 				}
 			}
 		}
+
 		idle, busy := soon("idle-"), soon("busy-")
 		h.happens(busy, "visit", `{"url":"https://shop.test/"}`)
 		require.Equal(t, http.StatusOK, h.post("/admin/jobs/expiry/run", "").status)
@@ -143,6 +150,7 @@ func TestFeedSendersOfWhatIsDue(t *testing.T) {
 		for _, r := range h.feed("?limit=5000").Data {
 			got[r.Customer.ID] = append(got[r.Customer.ID], senders([]fed{r})...)
 		}
+
 		require.Equal(t, []string{"opt_in" + mine, "point_add" + mine, "point_expire  "}, got[idle])
 		require.Equal(t, []string{"opt_in" + mine, "point_add" + mine, "point_expire  ", "visit" + mine}, got[busy])
 		for _, r := range h.feed("?limit=5000&key_id=" + h.key.KeyID).Data {
@@ -172,6 +180,7 @@ func TestFeedSendersForRoles(t *testing.T) {
 		require.NotContains(t, a.body, "actor_kind", role)
 		refused(t, v.get(bridged+filtered), http.StatusForbidden, 190640)
 	}
+
 	till := p.newKey(admin.KeyChange{APIs: &[]string{"events"}})
 	a := p.signed(till, p.request(http.MethodGet, "/events/feed", ""))
 	require.Contains(t, a.body, `"action":"opt_in"`)

@@ -35,15 +35,18 @@ func (s feedStream) VisitFollowEventsResponse(w http.ResponseWriter) error {
 		return err
 	}
 	defer leave()
+
 	first, err := s.piece(ctx, s.ask.after, 0) // an immediate failure is answered as an error
 	if err != nil {
 		return err
 	}
+
 	to := http.NewResponseController(w)
 	// The caller may be silent for long: only a closed connection ends the stream.
 	if err := to.SetReadDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return err
 	}
+
 	h := w.Header()
 	h.Set("Content-Type", s.ask.form)
 	h.Set("Cache-Control", "no-store")
@@ -73,10 +76,12 @@ func (s feedStream) run(ctx context.Context, w http.ResponseWriter, to *http.Res
 		_, err := w.Write(text)
 		return err == nil && to.Flush() == nil
 	}
+
 	gone := func() bool { return ctx.Err() != nil }
 	if !taken(nil) { // tells the reader that the stream has begun
 		return nil
 	}
+
 	given, told, news := 0, time.Now(), time.Now()
 	for {
 		if len(p.rows) > 0 {
@@ -86,9 +91,11 @@ func (s feedStream) run(ctx context.Context, w http.ResponseWriter, to *http.Res
 			given += len(p.rows)
 			told, news = time.Now(), time.Now()
 		}
+
 		if s.feed.over() || gone() || !s.feed.mayGoOn(s.ask) || s.limited() && given >= s.ask.limit {
 			return nil
 		}
+
 		if p.through >= p.head {
 			if s.ask.form == ndjsonType && time.Since(news) >= s.ask.wait {
 				return nil
@@ -99,15 +106,18 @@ func (s feedStream) run(ctx context.Context, w http.ResponseWriter, to *http.Res
 			}
 			s.feed.head.wait(ctx, s.feed.stopping, p.through, most)
 		}
+
 		if s.ask.form == sseType && time.Since(told) >= commentEvery {
 			if !taken([]byte(":\n\n")) {
 				return nil
 			}
 			told = time.Now()
 		}
+
 		if s.feed.over() || gone() || !s.feed.mayGoOn(s.ask) {
 			return nil
 		}
+
 		var err error
 		if p, err = s.piece(ctx, p.through, given); err != nil && !gone() {
 			return err

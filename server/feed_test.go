@@ -107,6 +107,7 @@ func TestFeedPages(t *testing.T) {
 			h.happens(fmt.Sprint("member-", i), "point_add", `{"points":50,"reason":"<b>&"}`)
 			h.happens(fmt.Sprint("member-", i), "checkout", fmt.Sprintf(`{"transaction_id":"T-%d","total":10,"points_burned":5,"items":[{"product_id":"p","product_name":"P","product_url":"https://shop.test/p","quantity":1,"subtotal":10}]}`, i))
 		}
+
 		h.numbered()
 		all := h.feed("?limit=5000")
 		require.Equal(t, all.Head, int64(len(all.Data)))
@@ -118,6 +119,7 @@ func TestFeedPages(t *testing.T) {
 			require.NotContains(t, r.Data, "reason", "it is personal")
 			require.Empty(t, r.Postings)
 		}
+
 		for i := range 3 { // as the list of the customer has them, the other way round
 			var want, got []string
 			entries, _ := h.get(fmt.Sprintf("/customers/member-%d/events?limit=1000", i)).json(t)["data"].([]any)
@@ -131,6 +133,7 @@ func TestFeedPages(t *testing.T) {
 			}
 			require.Equal(t, want, got)
 		}
+
 		for _, limit := range []int{1, 4} {
 			var rows []fed
 			for next := ""; ; {
@@ -144,6 +147,7 @@ func TestFeedPages(t *testing.T) {
 			}
 			require.Equal(t, all.Data, rows)
 		}
+
 		require.Equal(t, sequences(all.Data[4:]), sequences(h.feed("?after="+all.Data[3].Cursor).Data))
 
 		some := h.feed("?types=event.point_*,event.opt_in&limit=4&include=postings,personal")
@@ -153,6 +157,7 @@ func TestFeedPages(t *testing.T) {
 				want = append(want, r.Sequence)
 			}
 		}
+
 		require.Equal(t, want[:4], sequences(some.Data))
 		require.Equal(t, want[4:], sequences(h.feed("?types=event.opt_in,event.point_*&after="+some.Next).Data), "in any order")
 		require.Equal(t, "<b>&", some.Data[1].Data["reason"])
@@ -178,6 +183,7 @@ func TestFeedPages(t *testing.T) {
 			require.Equal(t, []string{"after"}, a.fault(t).fields(), bad)
 			require.NotEmpty(t, a.fault(t).Message)
 		}
+
 		a := h.get("/events/feed", "Last-Event-ID", "nonsense")
 		require.Equal(t, []string{"Last-Event-ID"}, a.fault(t).fields(), a.body)
 		for _, bad := range []string{"limit=5001", "limit=0", "wait=26", "types=point_add", "types=event.a*b", "include=everything"} {
@@ -207,6 +213,7 @@ func TestFeedNames(t *testing.T) {
 		for _, told := range []string{"canary", "member-1", `"data":{`, `"customer":`} {
 			require.NotContains(t, a.body, told)
 		}
+
 		a = h.signed(till, h.request(http.MethodGet, everything, ""))
 		require.Equal(t, http.StatusForbidden, a.status)
 		require.Equal(t, 190064, a.fault(t).Code)
@@ -243,6 +250,7 @@ func TestFeedWaits(t *testing.T) {
 			h.happens("member-1", "visit", `{"url":"https://shop.test/"}`)
 			committed <- time.Now()
 		}()
+
 		p := h.feed("?after=now&wait=25&types=event.visit")
 		late := time.Since(<-committed)
 		require.Len(t, p.Data, 1)
@@ -261,6 +269,7 @@ func TestFeedStreams(t *testing.T) {
 		for range 4 {
 			h.happens("member-1", "visit", `{"url":"https://shop.test/"}`)
 		}
+
 		require.Eventually(t, func() bool { return h.feed("").Head == 5 }, time.Minute, 20*time.Millisecond)
 		lines := func(query string) (rows []fed) {
 			resp := h.stream(t.Context(), "application/x-ndjson", query)
@@ -275,6 +284,7 @@ func TestFeedStreams(t *testing.T) {
 				rows = append(rows, r)
 			}
 		}
+
 		all := lines("")
 		require.Equal(t, []int64{1, 2, 3, 4, 5}, sequences(all))
 		require.Equal(t, h.feed("").Data, all)
@@ -323,6 +333,7 @@ func sse(t *testing.T, lines *bufio.Scanner) <-chan fed {
 			}
 		}
 	}()
+
 	return rows
 }
 
@@ -341,6 +352,7 @@ func TestFeedEndsWithTheServer(t *testing.T) {
 	for range 64 {
 		open = append(open, h.stream(t.Context(), "text/event-stream", ""))
 	}
+
 	a := h.get("/events/feed?wait=1")
 	require.Equal(t, http.StatusServiceUnavailable, a.status, a.body)
 	require.NoError(t, open[0].Body.Close())
@@ -374,6 +386,7 @@ func TestFeedSlowReader(t *testing.T) {
 		}
 		h.bulk(batch...)
 	}
+
 	h.numbered()
 	began := time.Now()
 	resp := h.stream(t.Context(), "application/x-ndjson", "?include=personal")
@@ -395,9 +408,11 @@ func TestFeedKilledReader(t *testing.T) {
 		for _, h := range nodes {
 			h.watched()
 		}
+
 		for i := range customers {
 			nodes[0].enrol(fmt.Sprint("member-", i))
 		}
+
 		var writing sync.WaitGroup
 		for n, h := range nodes {
 			for w := range writers {
@@ -412,6 +427,7 @@ func TestFeedKilledReader(t *testing.T) {
 				})
 			}
 		}
+
 		over := make(chan struct{})
 		go func() { writing.Wait(); close(over) }()
 
@@ -427,6 +443,7 @@ func TestFeedKilledReader(t *testing.T) {
 			}
 			kept = append(kept, readABit(nodes[dice.IntN(2)], cursor, dice)...)
 		}
+
 		<-over
 		ids, by := map[string]bool{}, map[string][]string{}
 		for i, r := range kept {
@@ -435,6 +452,7 @@ func TestFeedKilledReader(t *testing.T) {
 			ids[r.ID] = true
 			by[r.Customer.ID] = append(by[r.Customer.ID], r.ID)
 		}
+
 		require.Len(t, kept, int(want))
 		for i := range customers {
 			var list []string
@@ -448,6 +466,7 @@ func TestFeedKilledReader(t *testing.T) {
 			slices.Reverse(list)
 			require.Equal(t, list, by[fmt.Sprint("member-", i)])
 		}
+
 		t.Logf("figures: the feed: %d events, a reader that was killed %d times", want, kills)
 	})
 }
@@ -465,12 +484,14 @@ func readABit(h *house, cursor string, dice *rand.Rand) (rows []fed) {
 	} else if cursor != "" {
 		query.Set("after", cursor)
 	}
+
 	transport := &signing.Transport{Scheme: signing.Default(region), Credential: h.key}
 	resp, err := transport.RoundTrip(h.request(http.MethodGet, "/events/feed?"+query.Encode(), "", headers...).WithContext(ctx))
 	if err != nil {
 		return nil
 	}
 	defer func() { _ = resp.Body.Close() }() // it was cut off
+
 	if form == "application/json" {
 		var p fedPage
 		if json.NewDecoder(resp.Body).Decode(&p) != nil {
@@ -478,6 +499,7 @@ func readABit(h *house, cursor string, dice *rand.Rand) (rows []fed) {
 		}
 		return p.Data
 	}
+
 	reader := bufio.NewReader(io.LimitReader(resp.Body, int64(1+dice.IntN(20_000))))
 	for {
 		line, err := reader.ReadString('\n')

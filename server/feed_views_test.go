@@ -28,13 +28,16 @@ func TestViewsForReports(t *testing.T) {
 			"CREATE ROLE reports_of_a_test", "GRANT USAGE ON SCHEMA public TO reports_of_a_test",
 			"GRANT SELECT ON export_events, export_postings, export_customers TO reports_of_a_test", "SET LOCAL ROLE reports_of_a_test",
 		}
+
 		if storetest.OnCitus() {
 			role = nil // other machines know none before the transaction ends
 		}
+
 		for _, s := range role {
 			_, err := tx.Exec(s)
 			require.NoError(t, err, s)
 		}
+
 		var text string
 		require.NoError(t, tx.QueryRow("WITH r AS MATERIALIZED ("+statement+") SELECT coalesce(json_agg(r), '[]')::text FROM r").Scan(&text))
 		require.NotContains(t, text, "canary")
@@ -43,8 +46,10 @@ func TestViewsForReports(t *testing.T) {
 			_, err = tx.Exec("SELECT * FROM customers")
 			require.ErrorContains(t, err, "permission denied")
 		}
+
 		return list
 	}
+
 	feed := h.get("/events/feed?include=data,postings").json(t)["data"].([]any)
 	require.Len(t, feed, 3)
 	events, postings := as("SELECT * FROM export_events ORDER BY sequence"), as("SELECT * FROM export_postings ORDER BY event_id, seq")
@@ -63,6 +68,7 @@ func TestViewsForReports(t *testing.T) {
 			moved++
 		}
 	}
+
 	require.Len(t, postings, moved)
 	require.Positive(t, moved)
 	customers := as("SELECT customer_id, status, score, spendable, spent, created_at IS NOT NULL AS dated FROM export_customers")

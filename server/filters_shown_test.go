@@ -31,10 +31,12 @@ func TestFiltersAreShown(t *testing.T) {
 			if item.Get == nil || path == "/coupons/-/usage" || path == "/customers/-/count" {
 				continue
 			}
+
 			filters := filtersOf(append(append(openapi3.Parameters{}, item.Parameters...), item.Get.Parameters...))
 			if len(filters) == 0 {
 				continue
 			}
+
 			lists++
 			shown := shownBy(item.Get.Responses.Status(200).Value.Content.Get("application/json").Schema.Value.Properties["data"].Value)
 			if path == "/entities/{module}/{entity}" {
@@ -44,6 +46,7 @@ func TestFiltersAreShown(t *testing.T) {
 					}
 				}
 			}
+
 			for name := range filters {
 				field, renamed := shownAs[path+" "+name]
 				if !renamed {
@@ -53,6 +56,7 @@ func TestFiltersAreShown(t *testing.T) {
 			}
 		}
 	}
+
 	require.Greater(t, lists, 20)
 }
 
@@ -72,6 +76,7 @@ func filtersOf(parameters openapi3.Parameters) map[string]bool {
 			names[name] = true
 		}
 	}
+
 	return names
 }
 

@@ -42,6 +42,7 @@ func TestGate(t *testing.T) {
 		}
 		entered <- leave
 	}
+
 	gone, leave := context.WithCancel(ctx)
 	go wait(ctx, "b")
 	go wait(gone, "c")
@@ -96,6 +97,7 @@ func TestTurnsComeBeforeBodies(t *testing.T) {
 			taking[o.route.Operation.OperationID] = o
 		}
 	}
+
 	require.ElementsMatch(t, []string{"previewEvent", "previewCampaigns", "quoteOffers", "submitEvents", "addImportFile"}, slices.Collect(maps.Keys(taking)))
 	require.Same(t, taking["previewEvent"].turns, taking["previewCampaigns"].turns)
 	require.Same(t, taking["previewEvent"].turns, taking["quoteOffers"].turns)
@@ -108,6 +110,7 @@ func TestTurnsComeBeforeBodies(t *testing.T) {
 		case o.light != nil:
 			body = bytes.Repeat(body, lightBody+1)
 		}
+
 		bodies := newBodyMemory(16 << 20)
 		ask := func() *request {
 			r := &request{key: &loyalty.AccessKey{}, operation: o, body: body, memory: bodies.share(true), language: &tongue{catalogue: catalogue}}
@@ -118,6 +121,7 @@ func TestTurnsComeBeforeBodies(t *testing.T) {
 			g.ServeHTTP(httptest.NewRecorder(), in)
 			return r
 		}
+
 		o.checked = nil // there is no path here
 		open := *turns
 		*turns = newGate(0, 0)

@@ -66,6 +66,7 @@ func (s *Server) handlers() *handlers {
 		offers:      offersAPI{reader: s.reader, customers: customers, programme: programme, clock: clock},
 		rewards:     rewardsAPI{reader: s.reader, customers: customers, submitter: submits, bulk: bulk, programme: programme, clock: clock},
 	}
+
 	a := &h.administration
 	a.liabilities.read, a.proofs.read = a.liability, a.prove
 	return h

@@ -75,6 +75,7 @@ func pastMembers(t *testing.T, u string) *house {
 	for _, c := range []string{"member-1001", "member-1002", "member-1003"} {
 		h.enrol(c)
 	}
+
 	require.Equal(t, http.StatusCreated, h.post("/entities/custom-events/action", `{"name":"store_visit","schema":{"type":"object","properties":{"floor":{"type":"integer"}}}}`).status)
 	h.told(
 		`{"customer":"member-1001","action":"point_add","data":{"points":500}}`,
@@ -85,6 +86,7 @@ func pastMembers(t *testing.T, u string) *house {
 		`{"customer":"member-1001","action":"coupon_transfer","data":{"code":"C-1","target":"member-1002"}}`,
 		`{"customer":"member-1003","action":"visit","data":{"url":"https://shop.test/a"}}`,
 	)
+
 	require.Equal(t, http.StatusOK, h.post("/customers/member-1003/merge", `{"target":"member-1002"}`).status)
 	h.told(`{"customer":"member-1002","action":"point_add","data":{"points":5}}`)
 	return h
@@ -150,6 +152,7 @@ func TestEventLists(t *testing.T) {
 			}
 			require.Equal(t, want, mine, "among everybody's: %s", query)
 		}
+
 		for _, list := range []string{of1001, of1002, everybody} {
 			newest := column(t, h.get(list), "id")
 			walked, last := h.walk(list+"?limit=2", "id")
@@ -166,6 +169,7 @@ func TestEventLists(t *testing.T) {
 			refused(t, h.get(list+"?sort=date&order=up"), http.StatusBadRequest, 190070)
 			refused(t, h.get(list+"?actoin=visit"), http.StatusBadRequest, 190069)
 		}
+
 		refused(t, h.get("/customers/nobody/events"), http.StatusNotFound, 160212)
 		stolen, err := url.Parse(h.get(of1001 + "?limit=2").json(t)["next"].(string))
 		require.NoError(t, err)
@@ -206,6 +210,7 @@ func TestTransactions(t *testing.T) {
 		for _, c := range []string{"member-1001", "member-1002"} {
 			h.enrol(c)
 		}
+
 		h.told(
 			`{"customer":"member-1001","action":"point_add","data":{"points":1000}}`,
 			bought("member-1001", "T-1001", `,"points_burned":30,"effective_timestamp":"2026-01-31T12:00:00Z"`),
@@ -213,6 +218,7 @@ func TestTransactions(t *testing.T) {
 			`{"customer":"member-1001","action":"partial_refund","data":{"transaction_id":"T-1001","amount":33.33}}`,
 			bought("member-1002", "T-2001", ""),
 		)
+
 		require.Equal(t, http.StatusOK, h.post("/customers/member-1002/merge", `{"target":"member-1001"}`).status)
 		require.Equal(t, http.StatusOK, h.post("/admin/modules/checkout_accept", `{"enabled":true}`).status)
 		h.told(bought("member-1001", "T-3001", `,"points_burned":10,"auto_accept":"2126-01-01"`), bought("member-1001", "T-4001", ""),
@@ -226,6 +232,7 @@ func TestTransactions(t *testing.T) {
 		} {
 			require.Equal(t, want, fmt.Sprint(one[name]), name)
 		}
+
 		line := one["items"].([]any)[1].(map[string]any)
 		require.Equal(t, "white", line["cf_colour"], "what is personal of a line is opened")
 		require.Equal(t, "39.99", fmt.Sprint(line["subtotal"]))
@@ -269,6 +276,7 @@ func TestTransactions(t *testing.T) {
 		} {
 			require.Equal(t, want, column(t, h.get(list+"?"+query), "id"), query)
 		}
+
 		walked, last := h.walk(list+"?limit=1", "id")
 		require.Equal(t, all, walked)
 		require.Equal(t, all, h.back(last, "id"))
@@ -283,6 +291,7 @@ func TestTransactions(t *testing.T) {
 		} {
 			require.Equal(t, want, column(t, h.get(list+"/-/search"+query), "id"), query)
 		}
+
 		found := h.post(list+"/-/search?limit=1", `{"id":["T-1001","T-3001","T-9"],"status":["accepted","pending"]}`)
 		require.Equal(t, []string{"T-3001"}, column(t, found, "id"))
 		require.Equal(t, []string{"T-1001"}, column(t, h.get(found.json(t)["next"].(string)), "id"), "the link is that of the search by GET")

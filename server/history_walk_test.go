@@ -45,6 +45,7 @@ func (h *house) journal(name string, n int) {
 		if now = now.Add(time.Duration(i%3) * time.Millisecond); now.After(time.Now()) {
 			now = time.Now().UTC().Truncate(time.Millisecond)
 		}
+
 		if events = append(events, e); len(events) == 1000 || i == n-1 {
 			require.NoError(h.t, h.store.Within(ctx, loyalty.Needs{Now: now}, func(*loyalty.Loaded) (*loyalty.Writes, error) {
 				return &loyalty.Writes{Events: events}, nil
@@ -65,6 +66,7 @@ func TestWalkWhileWriting(t *testing.T) {
 			h.enrol(c)
 			h.journal(c, n/2)
 		}
+
 		var stop atomic.Bool
 		var written atomic.Int64
 		ended := make(chan struct{})
@@ -82,6 +84,7 @@ func TestWalkWhileWriting(t *testing.T) {
 			}
 		}()
 		defer func() { stop.Store(true); <-ended }()
+
 		for _, list := range []string{
 			"/customers/-/events?limit=%d", "/customers/member-1001/events?limit=%d", "/customers/-/events?sort=date&order=desc&limit=%d",
 			"/customers/-/events?action=visit&action=opt_in&limit=%d", "/v1/customers/member-1002/events?limit=%d",
@@ -110,12 +113,14 @@ func (h *house) recordedNow(list string) []string {
 		require.NoError(h.t, err)
 		q.Customer = c.ID
 	}
+
 	page, err := h.store.Events(context.Background(), q)
 	require.NoError(h.t, err)
 	ids := make([]string, len(page.Events))
 	for i := range page.Events {
 		ids[i] = page.Events[i].ID.String()
 	}
+
 	return ids
 }
 

@@ -30,6 +30,7 @@ func TestDatabasesAnswerAlike(t *testing.T) {
 	if os.Getenv("LOYALTY_TORTURE") == "" {
 		t.Skip("a part of the long tests: make torture")
 	}
+
 	type heard struct{ operation, asked, answered string }
 	seed := rand.Uint64() //nolint:gosec // any number
 	told := map[string][]heard{}
@@ -47,6 +48,7 @@ func TestDatabasesAnswerAlike(t *testing.T) {
 				})
 				return changes.ReplaceAllString(text, "~")
 			}
+
 			w.heard = func(o *offered, target, body string, a answer) {
 				told[d.Name] = append(told[d.Name], heard{o.OperationID, alike(target + " " + body), alike(fmt.Sprint(a.status, " ", a.body))})
 			}
@@ -60,6 +62,7 @@ func TestDatabasesAnswerAlike(t *testing.T) {
 			})
 		})
 	}
+
 	one, other := told["sqlite"], told["postgres"]
 	require.NotEmpty(t, one, "seed %d", seed)
 	for i, unlike := 0, 0; i < min(len(one), len(other)) && unlike < 10; i++ {
@@ -67,6 +70,7 @@ func TestDatabasesAnswerAlike(t *testing.T) {
 			unlike++
 		}
 	}
+
 	require.Len(t, other, len(one), "seed %d", seed)
 	t.Logf("figures: F3: %d requests, seed %d", len(one), seed)
 }

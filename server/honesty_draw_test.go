@@ -26,11 +26,13 @@ func (d drawer) value(s *openapi3.Schema, depth int) any {
 	if len(s.Enum) > 0 {
 		return s.Enum[d.IntN(len(s.Enum))]
 	}
+
 	for _, of := range []openapi3.SchemaRefs{s.OneOf, s.AnyOf} {
 		if len(of) > 0 {
 			return d.value(of[d.IntN(len(of))].Value, depth)
 		}
 	}
+
 	switch {
 	case len(s.AllOf) > 0:
 		return d.all(s, depth)
@@ -47,6 +49,7 @@ func (d drawer) value(s *openapi3.Schema, depth int) any {
 	case s.Type.Is("array"):
 		return d.array(s, depth)
 	}
+
 	return d.fields(s, depth)
 }
 
@@ -89,16 +92,19 @@ func (d drawer) integer(s *openapi3.Schema) int64 {
 		low = int64(*s.Min)
 		high = max(high, low)
 	}
+
 	if s.Max != nil {
 		high = min(int64(*s.Max), 1<<53)
 		low = min(low, high)
 	}
+
 	switch d.IntN(5) {
 	case 0:
 		return low
 	case 1:
 		return high
 	}
+
 	return low + d.Int64N(min(high-low, 1000)+1)
 }
 
@@ -115,9 +121,11 @@ func (d drawer) text(s *openapi3.Schema) any {
 	case "uri":
 		return "https://shop.test/x"
 	}
+
 	if s.Pattern != "" && s.Example != nil {
 		return s.Example
 	}
+
 	n := int(s.MinLength) + d.IntN(12) //nolint:gosec // short
 	if s.MaxLength != nil {
 		n = int(min(*s.MaxLength, uint64(n))) //nolint:gosec // as above
@@ -125,11 +133,13 @@ func (d drawer) text(s *openapi3.Schema) any {
 			n = int(min(*s.MaxLength, 5000)) //nolint:gosec // on the bound
 		}
 	}
+
 	letters := []rune("abcXYZ019 -_.:/%+&=;'\"<>é雪🙂")
 	var b strings.Builder
 	for range n {
 		b.WriteRune(letters[d.IntN(len(letters))])
 	}
+
 	return b.String()
 }
 
@@ -143,11 +153,13 @@ func (d drawer) broken(s *openapi3.Schema) any {
 	case s.MaxLength != nil && *s.MaxLength < 5000 && d.once(3):
 		return strings.Repeat("x", int(*s.MaxLength)+1) //nolint:gosec // bounded above
 	}
+
 	wrong := []any{
 		nil, "", " ", "nobody", true, -1, json.Number("1e400"), json.Number("99999999999999999999"), json.Number("0.00001"),
 		[]any{}, []any{nil}, map[string]any{}, map[string]any{"x": "y"}, strings.Repeat("long", 1500), "2026-02-30", "\u0000", "' OR 1=1 --",
 		[]any{[]any{[]any{}}}, "\u202e", json.Number("-0"),
 	}
+
 	return wrong[d.IntN(len(wrong))]
 }
 
@@ -158,12 +170,14 @@ func (d drawer) damage(s *openapi3.Schema, body any) any {
 	if !ok || d.once(12) {
 		return d.broken(s)
 	}
+
 	fields := maps.Clone(sent)
 	names := slices.Sorted(maps.Keys(s.Properties))
 	if len(names) == 0 || d.once(6) {
 		fields["no_such_property"] = d.broken(s)
 		return fields
 	}
+
 	name := names[d.IntN(len(names))]
 	inner := s.Properties[name].Value
 	switch {
@@ -174,6 +188,7 @@ func (d drawer) damage(s *openapi3.Schema, body any) any {
 	default:
 		fields[name] = d.broken(inner)
 	}
+
 	return fields
 }
 
@@ -204,6 +219,7 @@ func queryOf(p *openapi3.Parameter, v any) string {
 	case map[string]any:
 		return strings.Join(bracketed(p.Name, v), "&")
 	}
+
 	return name + "=" + url.QueryEscape(fmt.Sprint(v))
 }
 

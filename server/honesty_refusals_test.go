@@ -68,6 +68,7 @@ func TestDocumentedRefusals(t *testing.T) {
 			}
 			w.mechanical(o, key)
 		})
+
 		w.each((*witness).switchedOff)
 		w.refusals()
 		w.hasty()
@@ -86,12 +87,14 @@ func (w *witness) sameRefusal(o *offered, key signing.Credential, target, body s
 	if a.status != http.StatusConflict && slices.Contains(headers, "Idempotency-Key") {
 		return // the answer is kept, and comes again as it was
 	}
+
 	again := w.raw(o, key, target, body, append(slices.Clone(headers), "Accept-language", "hu"))
 	assert.Equal(w.t, "hu", again.header.Get("Content-Language"), where)
 	assert.Equal(w.t, essence(w.t, a), essence(w.t, again), where)
 	if said.Message != "ERR_TX_ALREADY_EXISTS" { // the specification's own word
 		assert.NotEqual(w.t, said.Message, again.fault(w.t).Message, where)
 	}
+
 	if form, ok := w.asForm(o, body, headers); ok && a.status != http.StatusUnsupportedMediaType {
 		headers = slices.Clone(headers)
 		headers[slices.Index(headers, "Content-Type")+1] = formType
@@ -135,6 +138,7 @@ func sayable(v any, top bool) bool {
 	case []any:
 		return len(v) > 0 && !slices.ContainsFunc(v, func(inner any) bool { return !sayable(inner, false) })
 	}
+
 	return true
 }
 
@@ -163,6 +167,7 @@ func (w *witness) asDocumented(o *offered, a answer, where string) {
 	if !assert.NotNil(w.t, ref, where) {
 		return
 	}
+
 	known := false
 	for name, example := range w.refused.examples(w.t, ref) {
 		known = known || example.Code == said.Code && (len(example.Details) > 0) == (len(said.Details) > 0)
@@ -170,6 +175,7 @@ func (w *witness) asDocumented(o *offered, a answer, where string) {
 			w.refused.reached[responseName(ref)+" "+name] = true
 		}
 	}
+
 	assert.True(w.t, known, "the response %s has no such example (field: %v)\n%s", responseName(ref), len(said.Details) > 0, where)
 }
 
@@ -194,6 +200,7 @@ func (w *witness) forbidden() {
 			w.call(o, reader, target, body)
 		}
 	})
+
 	w.call(w.operation("createKey"), narrow, "/admin/keys", "{}")
 }
 
@@ -212,6 +219,7 @@ func (w *witness) hasty() {
 	once := 1
 	key := slow.newKey(admin.KeyChange{RateLimit: &once})
 	require.Equal(w.t, http.StatusOK, slow.signed(key, slow.request(http.MethodGet, "/customers", "")).status)
+
 	for i := range w.all {
 		o := &w.all[i]
 		body := ""
@@ -235,6 +243,7 @@ func (w *witness) documentedRows() {
 		assert.Equal(w.t, r.status, a.status, "%s: %s", r.operation, a.body)
 		assert.Equal(w.t, r.code, a.fault(w.t).Code, "%s: %s", r.operation, a.body)
 	}
+
 	for _, o := range w.all {
 		if o.Responses.Value("422") == nil || responseName(o.Responses.Value("422")) != "Unreadable" {
 			continue
@@ -287,6 +296,7 @@ func (w *witness) everyRefusal() {
 			missing = append(missing, w.unreached(ref, catalogue)...)
 		}
 	}
+
 	slices.Sort(missing)
 	assert.Empty(w.t, slices.Compact(missing), "what the documents say of refusals and what never came:\n%s", strings.Join(slices.Compact(missing), "\n"))
 }
@@ -308,6 +318,7 @@ func (w *witness) unreached(ref *openapi3.ResponseRef, catalogue *i18n.Catalogue
 			missing = append(missing, "the example "+name+" of "+responseName(ref))
 		}
 	}
+
 	for _, text := range namedCode.FindAllString(*ref.Value.Description, -1) {
 		code, err := strconv.Atoi(text)
 		require.NoError(w.t, err)
@@ -315,5 +326,6 @@ func (w *witness) unreached(ref *openapi3.ResponseRef, catalogue *i18n.Catalogue
 			missing = append(missing, "an example of "+text+" in "+responseName(ref))
 		}
 	}
+
 	return missing
 }

@@ -77,6 +77,7 @@ func (w *witness) call(o *offered, key signing.Credential, target, body string, 
 	if o.method == http.MethodPost && !slices.Contains(headers, "Content-Type") {
 		headers = append(headers, "Content-Type", jsonType)
 	}
+
 	a := w.raw(o, key, target, body, headers)
 	assert.Less(w.t, a.status, 500, "%s %s %.2000s: %s", o.method, target, body, a.body)
 	w.truths[o.OperationID].statuses[a.status] = true
@@ -86,6 +87,7 @@ func (w *witness) call(o *offered, key signing.Credential, target, body string, 
 	if w.refused != nil && a.status >= http.StatusBadRequest {
 		w.sameRefusal(o, key, target, body, headers, a)
 	}
+
 	return a
 }
 
@@ -187,6 +189,7 @@ func (w *witness) parameters(o *offered) {
 		if own, ok := ownPath[o.OperationID+" "+p.Name]; ok {
 			target = own
 		}
+
 		a := w.call(o, w.key, target+"?"+queryOf(p, example), body)
 		assert.Less(w.t, a.status, 300, "%s: the example of %s: %s", o.OperationID, p.Name, a.body)
 		w.truths[o.OperationID].parameters[p.Name] = true
@@ -197,6 +200,7 @@ func (w *witness) parameters(o *offered) {
 			}
 		}
 	}
+
 	w.longFilter(o)
 	target, body := w.asked(o, "")
 	a := w.call(o, w.key, target+"?no_such_parameter=1", body)
@@ -215,14 +219,17 @@ func (w *witness) longFilter(o *offered) {
 			filters = append(filters, p)
 		}
 	}
+
 	if len(filters) == 0 {
 		return
 	}
+
 	p := filters[w.IntN(len(filters))]
 	text, field := p.Schema.Value, p.Name
 	if text.Items != nil {
 		text, field = text.Items.Value, field+"[0]"
 	}
+
 	longest := strings.Repeat("é", int(min(*text.MaxLength, 1300))) // a longer target is refused before
 	target, body := w.asked(o, "")
 	a := w.call(o, w.key, target+"?"+queryOf(p, longest), body)
@@ -230,6 +237,7 @@ func (w *witness) longFilter(o *offered) {
 	if len(longest) < 2*int(*text.MaxLength) {
 		return
 	}
+
 	a = w.call(o, w.key, target+"?"+queryOf(p, longest+"é"), body)
 	assert.Equal(w.t, http.StatusBadRequest, a.status, "%s, %s: %s", o.OperationID, p.Name, a.body)
 	if a.status == http.StatusBadRequest {
@@ -245,6 +253,7 @@ func (w *witness) draws(o *offered, n int) {
 		if w.once(5) {
 			target = inPath.ReplaceAllStringFunc(o.path, func(string) string { return w.pathText() })
 		}
+
 		var query []string
 		for _, p := range o.declared() {
 			switch w.IntN(8) {
@@ -254,12 +263,14 @@ func (w *witness) draws(o *offered, n int) {
 				query = append(query, queryOf(p, w.value(p.Schema.Value, 0)))
 			}
 		}
+
 		if text := strings.Join(query, "&"); text != "" && len(text) < 8<<10 { // a longer one is refused before it is looked at
 			target += "?" + text
 		}
 		if m := o.body(); m != nil {
 			body = w.drawBody(m)
 		}
+
 		w.call(o, w.key, target, body)
 	}
 }
@@ -297,6 +308,7 @@ func (w *witness) mechanical(o *offered, others signing.Credential) {
 	if o.method == http.MethodGet {
 		return
 	}
+
 	w.call(o, w.key, target, `{"`)
 	w.call(o, w.key, target, "<a/>", "Content-Type", "application/xml")
 	w.call(o, w.key, target, "{}", "Content-Type", "application/json", "Content-Encoding", "gzip")
@@ -304,6 +316,7 @@ func (w *witness) mechanical(o *offered, others signing.Credential) {
 	if n, ok := o.Extensions["x-body-limit"].(float64); ok {
 		size = int(n) + 1
 	}
+
 	w.call(o, w.key, target, strings.Repeat(" ", size))
 	if slices.ContainsFunc(o.Parameters, func(p *openapi3.ParameterRef) bool { return p.Value.Name == "Idempotency-Key" }) {
 		once := "honest-" + o.OperationID
@@ -367,6 +380,7 @@ func testHonesty(t *testing.T, url string, seed uint64) {
 			w.examples(&w.all[i])
 		}
 	}
+
 	w.each((*witness).parameters)
 	others := map[string]signing.Credential{}
 	for _, o := range w.all {
@@ -378,6 +392,7 @@ func testHonesty(t *testing.T, url string, seed uint64) {
 			others[o.api] = w.newKey(admin.KeyChange{APIs: &apis})
 		}
 	}
+
 	w.each(func(w *witness, o *offered) { w.mechanical(o, others[o.api]) })
 	w.each((*witness).switchedOff)
 	w.refusals()
@@ -424,16 +439,19 @@ func (w *witness) complete() {
 				missing = append(missing, o.OperationID+": the answer "+strconv.Itoa(status))
 			}
 		}
+
 		for _, p := range o.declared() {
 			if !seen.parameters[p.Name] {
 				missing = append(missing, o.OperationID+": the parameter "+p.Name)
 			}
 		}
+
 		for _, name := range o.exampleNames() {
 			if !seen.examples[name] && sentElsewhere[o.OperationID] == "" {
 				missing = append(missing, o.OperationID+": the example "+name)
 			}
 		}
 	}
+
 	require.Empty(w.t, missing, "what the documents say and what never came true:\n%s", strings.Join(missing, "\n"))
 }

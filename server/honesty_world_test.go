@@ -269,9 +269,11 @@ func (w *witness) refusals() {
 		assert.Equal(w.t, r.status, a.status, "%s: %s", r.operation, a.body)
 		assert.Equal(w.t, r.code, a.fault(w.t).Code, "%s: %s", r.operation, a.body)
 	}
+
 	for _, id := range []string{"again", "verified", "searched"} {
 		done(w.house, "/entities/automation/campaign/"+id, `{"status":"paused"}`)
 	}
+
 	w.undone()
 	w.usedElsewhere()
 }

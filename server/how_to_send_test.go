@@ -28,11 +28,13 @@ func TestHowToSend(t *testing.T) {
 			require.Equal(t, http.StatusOK, a.status, "%s: %s", s[2], a.body)
 			had[s[2]] = h.spendable()
 		}
+
 		require.Equal(t, map[string]string{
 			"exchange-1-bought": "60", "exchange-1-back": "20", "exchange-1-taken": "65",
 			"mistake-1-bought": "95", "mistake-1-cancelled": "65", "mistake-1-again": "95",
 			"third-1-rates": "95", "third-1-bought": "185", "third-1-unrated": "185", "third-1-computed": "289",
 		}, had)
+
 		again := h.post("/events", `{"customer":"member-1001","action":"checkout","data":{"transaction_id":"X-1002","total":30}}`)
 		done(h, "/events", `{"customer":"member-1001","action":"refund","data":{"transaction_id":"X-1004"}}`)
 		require.Equal(t, "289", h.spendable(), "points that only name the purchase stay")

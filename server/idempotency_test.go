@@ -32,6 +32,7 @@ func TestReplayShowsWhatIsAllowedNow(t *testing.T) {
 			require.Equal(t, "true", a.header.Get("Idempotency-Replayed"))
 			require.Equal(t, want.body, a.body)
 		}
+
 		first := enrol("ada")
 		require.Contains(t, first.body, `"email":"ada@shop.test"`)
 		done(h, "/events", `{"customer":"ada","action":"point_add","data":{"points":5}}`)
@@ -60,6 +61,7 @@ func TestAnswersFromBefore(t *testing.T) {
 			AnswerKey: loyalty.AnswerKey{AccessKey: h.key.KeyID, Key: "old"}, Clear: true, Status: http.StatusOK, Body: []byte(body),
 			Hash: sha256.Sum256([]byte("POST\x00/events\x00" + visit)), At: time.Now(),
 		}
+
 		require.NoError(t, h.store.Within(t.Context(), loyalty.Needs{}, func(*loyalty.Loaded) (*loyalty.Writes, error) {
 			return &loyalty.Writes{Answers: []loyalty.Answer{old}}, nil
 		}))
@@ -144,6 +146,7 @@ func TestBulkUnderAKey(t *testing.T) {
 			a := h.post("/events", add(16), "Idempotency-Key", name)
 			require.Equal(t, name != "K", a.status == http.StatusOK, "%s: %s", name, a.body)
 		}
+
 		score(47)
 		require.Equal(t, "true", send("K", add(1), add(2), add(4)).header.Get("Idempotency-Replayed"))
 		require.Equal(t, http.StatusConflict, send("K#0", add(32)).status, "a key of one event is none of a bulk")
@@ -154,6 +157,7 @@ func TestBulkUnderAKey(t *testing.T) {
 			require.Equal(t, http.StatusConflict, a.status, "%s: %s", target, a.body)
 			require.Equal(t, 190031, a.fault(t).Code, target)
 		}
+
 		score(47)
 		ledgerHolds(t, h.store)
 	})
@@ -171,10 +175,12 @@ func TestRefusalsAreKept(t *testing.T) {
 		"retryDelivery":      {"/admin/webhooks/nobody/deliveries/1/retry", `{}`},
 		"replayWebhook":      {"/admin/webhooks/nobody/replay", `{"from":"2026-01-01T00:00:00Z","to":"2026-01-02T00:00:00Z"}`},
 	}
+
 	cannot := map[string]string{
 		"createImport": "it refuses with 400 and 403 only", "createKey": "it refuses with 400 and 403 only", "updateSettings": "it refuses with 400 only", "createWebhook": "it refuses with 400 and 403, and once there are a hundred",
 		"submitEvents": "each event is refused on its own: TestBulkUnderAKey", "runJob": "it keeps no answer",
 	}
+
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		h := openOn(t, url, patient)
 		h.everyModule()
@@ -186,9 +192,11 @@ func TestRefusalsAreKept(t *testing.T) {
 			for _, p := range append(o.item.Parameters, o.Parameters...) {
 				keeps = keeps || p.Value.Name == "Idempotency-Key"
 			}
+
 			if !keeps || cannot[o.OperationID] != "" {
 				continue
 			}
+
 			tried++
 			target, body := inPath.ReplaceAllString(o.path, "nobody"), "{}"
 			if names := o.exampleNames(); len(names) > 0 {
@@ -197,10 +205,12 @@ func TestRefusalsAreKept(t *testing.T) {
 			if other, ok := instead[o.OperationID]; ok {
 				target, body = other[0], other[1]
 			}
+
 			first := h.post(target, body, "Idempotency-Key", o.OperationID)
 			if !assert.Contains(t, []int{404, 409, 422}, first.status, "%s: %s", o.OperationID, first.body) {
 				continue
 			}
+
 			require.Empty(t, first.header.Get("Idempotency-Replayed"))
 			again := h.post(target, body, "Idempotency-Key", o.OperationID)
 			require.Equal(t, "true", again.header.Get("Idempotency-Replayed"), "%s: %s", o.OperationID, first.body)
@@ -209,12 +219,14 @@ func TestRefusalsAreKept(t *testing.T) {
 			require.Equal(t, http.StatusConflict, other.status, "%s: %s", o.OperationID, other.body)
 			require.Equal(t, 190031, other.fault(t).Code)
 		}
+
 		require.Greater(t, tried, 25)
 		for range 2 {
 			a := h.post("/admin/jobs/nobody/run", "{}", "Idempotency-Key", "job")
 			require.Equal(t, http.StatusNotFound, a.status)
 			require.Empty(t, a.header.Get("Idempotency-Replayed"))
 		}
+
 		plan := `{"mode":"plan","configuration":{"modules":{"checkout_accept":{"enabled":true},"pending_events":{"enabled":true,"config":{"actions":["visit"],"days":3}}}}}`
 		for range 2 {
 			a := h.post("/admin/configuration", plan, "Idempotency-Key", "plan")
@@ -246,6 +258,7 @@ func TestRefusalOfANodeThatIsBehind(t *testing.T) {
 			require.Equal(t, early.status, late.status)
 			require.Empty(t, late.header.Get("Idempotency-Replayed"), "nothing was kept")
 		}
+
 		require.NoError(t, behind.directory.Refresh(t.Context()))
 		behind.does("/customers/ada/activities/rewards/tea/claim", `{}`, "Idempotency-Key", "/customers/ada/activities/rewards/tea/claim")
 		none := `{"customer":"ada","action":"point_spend","data":{"points":99999}}`
@@ -269,22 +282,27 @@ func TestAnswersAreKept(t *testing.T) {
 			for _, p := range append(o.item.Parameters, o.Parameters...) {
 				keeps = keeps || p.Value.Name == "Idempotency-Key"
 			}
+
 			if !keeps {
 				return
 			}
+
 			target, body := w.asked(o, "")
 			first := w.post(target, body, "Idempotency-Key", "kept-"+o.OperationID)
 			if first.status >= http.StatusBadRequest {
 				return // TestRefusalsAreKept
 			}
+
 			again := w.post(target, body, "Idempotency-Key", "kept-"+o.OperationID)
 			if again.header.Get("Idempotency-Replayed") == "true" {
 				kept++
 				return
 			}
+
 			without = append(without, o.OperationID)
 			assert.Regexp(t, `(no answer is|not) kept for an Idempotency-Key`, strings.Join(strings.Fields(o.Description), " "), o.OperationID)
 		})
+
 		require.Greater(t, kept, 15)
 		require.Subset(t, []string{"applyConfiguration", "replayWebhook", "runJob"}, without)
 	})

@@ -132,6 +132,7 @@ func TestImports(t *testing.T) {
 		for _, action := range []string{"import.create", "import.check", "import.apply", "import.reconcile", "bulk.import"} {
 			require.Contains(t, audit, `"`+action+`"`)
 		}
+
 		raw := storetest.Raw(t, url)
 		var clear int
 		require.NoError(t, raw.QueryRow("SELECT count(*) FROM upload_parts WHERE CAST(sealed AS TEXT) LIKE '%ada@%'").Scan(&clear))
@@ -144,6 +145,7 @@ func TestImports(t *testing.T) {
 			require.Equal(t, loyalty.LedgerHeld, c.Verdict, "%+v", c)
 			held++
 		})
+
 		require.Positive(t, held)
 	})
 }
@@ -161,6 +163,7 @@ func TestImportCutOff(t *testing.T) {
 			fmt.Fprintf(&members, "m-%d\n", k)
 			fmt.Fprintf(&lots, "m-%d,%d,2024-01-01\n", k, k+1)
 		}
+
 		i := h.newImport(`{}`)
 		require.Equal(t, http.StatusOK, i.part("members", 1, members.String()).status)
 		require.Equal(t, http.StatusOK, i.part("lots", 1, lots.String()).status)
@@ -174,6 +177,7 @@ func TestImportCutOff(t *testing.T) {
 			}
 			cancel()
 		}
+
 		require.Greater(t, cuts, 2)
 		now := i.do("apply")
 		require.Equal(t, "done", now["status"], now)
@@ -281,6 +285,7 @@ func TestFindingsAreFew(t *testing.T) {
 	for k := range pieces {
 		pieces[k] = bytes.Repeat([]byte(`{"file":"members","line":1,"column":"","name":"empty"}`+"\n"), 1<<14)
 	}
+
 	id, err := uuid.Parse(i.id)
 	require.NoError(t, err)
 	require.NoError(t, h.store.KeepFindings(t.Context(), id, pieces))
@@ -292,10 +297,12 @@ func TestFindingsAreFew(t *testing.T) {
 		t.Cleanup(func() { _ = resp.Body.Close() })
 		return resp
 	}
+
 	first := read()
 	for range 3 {
 		require.Equal(t, http.StatusOK, read().StatusCode)
 	}
+
 	require.Equal(t, http.StatusServiceUnavailable, read().StatusCode, "half of the places are one key's")
 	require.Equal(t, http.StatusOK, h.post("/admin/keys/"+key.KeyID+"/revoke", "").status)
 	n, err := io.Copy(io.Discard, first.Body)

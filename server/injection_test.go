@@ -41,6 +41,7 @@ func TestInjection(t *testing.T) {
 	if honest() > 6 {
 		each, every = len(hostile), 1
 	}
+
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		w := newWitness(openOn(t, url, patient), 1)
 		w.inhabit()
@@ -64,6 +65,7 @@ func (w *witness) injects(o *offered, each, every, from int) (sent int) {
 		if places++; places > 1 && places%every != 0 {
 			return
 		}
+
 		target, body := request(neutral)
 		plain := w.call(o, w.key, target, body)
 		for range each {
@@ -77,6 +79,7 @@ func (w *witness) injects(o *offered, each, every, from int) (sent int) {
 			}
 		}
 	}
+
 	for _, name := range inPath.FindAllString(o.path, -1) {
 		try(name, func(text string) (string, string) {
 			_, body := w.plainly(o, "")
@@ -84,6 +87,7 @@ func (w *witness) injects(o *offered, each, every, from int) (sent int) {
 			return inPath.ReplaceAllString(own, "member-1001"), body
 		})
 	}
+
 	for _, p := range o.declared() {
 		if slices.Contains([]string{"limit", "offset"}, p.Name) { // numbers: TestContractHonesty
 			continue
@@ -96,6 +100,7 @@ func (w *witness) injects(o *offered, each, every, from int) (sent int) {
 			return target + "?" + url.QueryEscape(p.Name) + "=" + url.QueryEscape(text), body
 		})
 	}
+
 	return sent
 }
 
@@ -124,6 +129,7 @@ func (w *witness) called() {
 		require.Equal(w.t, []string{"C" + name}, column(w.t, w.get("/coupons?code="+url.QueryEscape("C"+name)), "code"), text)
 		require.Equal(w.t, 1, found(w.t, w.signed(w.key, w.request(http.MethodGet, "/customers/"+url.PathEscape(name)+"/coupons", ""))), text)
 	}
+
 	var walked []string
 	ids, _ := w.walked("/customers?limit=7")
 	for _, id := range ids {
@@ -131,6 +137,7 @@ func (w *witness) called() {
 			walked = append(walked, id)
 		}
 	}
+
 	require.Len(w.t, walked, len(hostile))
 }
 

@@ -28,6 +28,7 @@ func TestInternalActionsNameTheirOperation(t *testing.T) {
 			}
 		}
 	}
+
 	all := programme.InternalActions()
 	require.NotEmpty(t, all)
 	for _, action := range all {

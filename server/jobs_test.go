@@ -35,6 +35,7 @@ func TestJobs(t *testing.T) {
 	for _, j := range h.get("/admin/jobs").json(t)["data"].([]any) {
 		names = append(names, j.(map[string]any)["name"].(string))
 	}
+
 	require.Equal(t, []string{"anchor", "answers", "auto_accept", "backup", "bulk", "expiry", "imports", "leaderboard", "ledger", "partitions", "pending", "reminders", "statistics", "tail", "tiers", "webhooks"}, names)
 	require.Equal(t, map[string]any{"name": "expiry", "schedule": "PT60S", "running": false}, jobOf(t, h, "expiry"), "it never ran")
 	for _, name := range names {
@@ -52,6 +53,7 @@ func TestJobs(t *testing.T) {
 		require.Equal(t, "0", fmt.Sprint(ran["last_result"].(map[string]any)["failed"]), "%s: %s", name, a.body)
 		require.Equal(t, ran, jobOf(t, h, name))
 	}
+
 	require.Len(t, h.get("/admin/jobs?limit=2&offset=14").json(t)["data"], 2)
 	require.Equal(t, http.StatusNotFound, h.post("/admin/jobs/cleaning/run", "").status)
 	require.Equal(t, http.StatusNotFound, h.post("/admin/jobs/-/run", "").status)
@@ -62,6 +64,7 @@ func TestJobs(t *testing.T) {
 		require.Equal(t, h.key.KeyID, entry["key_id"])
 		noted = append(noted, entry["target"].(string))
 	}
+
 	slices.Sort(noted)
 	ran := slices.DeleteFunc(names, func(name string) bool { return name == "backup" || name == "ledger" })
 	require.Equal(t, ran, noted, "each run has its line, and what did not run has none")
@@ -81,10 +84,12 @@ func TestJobDoesWhatIsDue(t *testing.T) {
 			break
 		}
 	}
+
 	require.Eventually(t, func() bool {
 		a := h.does("/admin/jobs/expiry/run", "")
 		return fmt.Sprint(data(t, a)["last_result"].(map[string]any)["done"]) == "1"
 	}, time.Minute, 100*time.Millisecond)
+
 	require.Equal(t, "10", fmt.Sprint(data(t, h.get("/customers/"+who))["expired"]))
 }
 
@@ -110,6 +115,7 @@ func TestJobUnderWay(t *testing.T) {
 		o.Jobs = job.NewJobs(job.JobsOptions{Engine: o.Engine.(*engine.Engine), Store: slow})
 		o.JobWait = time.Millisecond
 	})
+
 	h.does("/admin/jobs/answers/run", "")
 	<-slow.begun
 	require.Equal(t, true, jobOf(t, h, "answers")["running"])
@@ -120,6 +126,7 @@ func TestJobUnderWay(t *testing.T) {
 	} else {
 		require.Equal(t, http.StatusConflict, second.status, second.body)
 	}
+
 	close(slow.release)
 	require.Eventually(t, func() bool { return jobOf(t, h, "answers")["running"] == false }, time.Minute, 10*time.Millisecond)
 	require.Equal(t, "1", fmt.Sprint(jobOf(t, h, "answers")["last_result"].(map[string]any)["done"]))
@@ -142,6 +149,7 @@ func TestJobFailuresAreTold(t *testing.T) {
 			require.Equal(t, said, result["error"])
 			require.Equal(t, "unavailable (190002): the database is away", result["log"])
 		}
+
 		a := h.enter("looks", loyalty.RoleViewer, true).get(bridged + "/admin/jobs?limit=100")
 		require.Contains(t, a.body, `"error":"the last run of the job answers failed; failures in it: 2"`)
 		require.NotContains(t, a.body, `"log"`)

@@ -29,9 +29,11 @@ func (r journalReader) events(ctx context.Context, p list.Page, q loyalty.EventQ
 		place := q.Place(&e)
 		return list.Cursor{At: place.At, ID: place.ID[:]}
 	}
+
 	if !q.ByCursor() {
 		p.Cursor, at = nil, nil
 	}
+
 	q.Page = p.Store()
 	err = r.customers.page(plain(ctx), q.Ref, readable, func() (_ loyalty.Customer, err error) {
 		found, err = r.reader.Events(plain(ctx), q)
@@ -40,6 +42,7 @@ func (r journalReader) events(ctx context.Context, p list.Page, q loyalty.EventQ
 	if err != nil {
 		return l, err
 	}
+
 	p.More = found.More
 	l = list.Render(list.LinkedBy(p, found.Events, r.clock(), at, found.Weight), func(e *loyalty.Event) common.JournalEvent {
 		out, failed := journalEvent(requestOf(ctx).language, &found, e)
@@ -48,6 +51,7 @@ func (r journalReader) events(ctx context.Context, p list.Page, q loyalty.EventQ
 		}
 		return out
 	})
+
 	return l, err
 }
 
@@ -57,6 +61,7 @@ func journalEvent(language *tongue, page *loyalty.EventPage, e *loyalty.Event) (
 		ID: e.ID, Action: e.Action, Label: language.label(e.Action), Change: e.Change, Timestamp: common.Instant(e.At),
 		TransactionID: textOrNil(e.Transaction), Expdate: instantOrNil(e.ExpDate),
 	}
+
 	if e.Points != nil {
 		out.Points = *e.Points
 	}
@@ -66,11 +71,13 @@ func journalEvent(language *tongue, page *loyalty.EventPage, e *loyalty.Event) (
 	if c, known := page.Customers[e.Customer]; known && c.Status != loyalty.OptedOut {
 		out.Customer = &common.EventCustomer{ID: c.Name}
 	}
+
 	var err error
 	out.Data, err = page.Attributes(e)
 	if len(out.Data) == 0 {
 		out.Data = json.RawMessage("{}")
 	}
+
 	return out, err
 }
 
@@ -87,6 +94,7 @@ func (r journalReader) purchasesOf(ctx context.Context, p list.Page, q loyalty.T
 	if len(q.Sort) > 0 {
 		p.Cursor, at = nil, nil
 	}
+
 	q.Page = p.Store()
 	err = r.customers.page(plain(ctx), cmp.Or(q.Ref, q.Named), readable, func() (_ loyalty.Customer, err error) {
 		found, err = r.reader.Transactions(plain(ctx), q)
@@ -95,6 +103,7 @@ func (r journalReader) purchasesOf(ctx context.Context, p list.Page, q loyalty.T
 	if err != nil {
 		return l, found.Customer, err
 	}
+
 	return list.Render(list.LinkedBy(p, found.Transactions, r.clock(), at, found.Weight), func(t *loyalty.Transaction) common.Transaction {
 		return transactionOf(requestOf(ctx).language, &found, t)
 	}), found.Customer, nil
@@ -109,6 +118,7 @@ func (r journalReader) purchase(ctx context.Context, ref, name string) (common.T
 	if ref == "" {
 		q.Named = name
 	}
+
 	found, c, err := r.purchasesOf(ctx, list.Page{Limit: 1}, q, true)
 	if err == nil && len(found.Entries) == 0 {
 		err = loyalty.ErrTransactionNotFound
@@ -116,6 +126,7 @@ func (r journalReader) purchase(ctx context.Context, ref, name string) (common.T
 	if err != nil {
 		return common.Transaction{}, c, err
 	}
+
 	return found.Entries[0], c, nil
 }
 
@@ -129,12 +140,15 @@ func transactionOf(language *tongue, page *loyalty.TransactionPage, t *loyalty.T
 		PointsRewarded: t.OriginalEarned, Earned: t.Earned, Burned: t.Burned,
 		Items: make([]common.TransactionItem, len(t.Detail.Items)), Breakdown: []common.TransactionMove{},
 	}
+
 	if t.Detail.Returned {
 		out.Returned = &t.Detail.Returned
 	}
+
 	for i := range t.Detail.Items {
 		out.Items[i] = lineOf(&t.Detail.Items[i], page.Keys)
 	}
+
 	for _, m := range loyalty.Breakdown(t, page.Moves[t.Name]) {
 		move := common.TransactionMove{
 			ID: m.ID, Action: m.Action, Label: language.label(m.Action), Timestamp: common.Instant(m.At),
@@ -145,6 +159,7 @@ func transactionOf(language *tongue, page *loyalty.TransactionPage, t *loyalty.T
 		}
 		out.Breakdown = append(out.Breakdown, move)
 	}
+
 	return out
 }
 

@@ -31,15 +31,18 @@ func (a *leaderboardAPI) GetLeaderboard(ctx context.Context, in leaderboard.GetL
 	if err != nil {
 		return nil, err
 	}
+
 	name, period := periodOf((*string)(in.Params.Period))
 	q, err := boardQuery(p, period)
 	if err != nil {
 		return nil, err
 	}
+
 	part, err := a.boards.Page(plain(ctx), q, in.Params.Previous != nil && *in.Params.Previous)
 	if err != nil {
 		return nil, err
 	}
+
 	l := list.Linked(p, part.Entries, a.clock(), func(e loyalty.BoardEntry) list.Cursor { return boardCursor(part.Board, e.BoardPlace) })
 	return leaderboard.GetLeaderboard200JSONResponse{
 		Period: boardPeriod(name, &part), Data: a.boardEntries(l.Entries), Next: l.Next, Previous: l.Previous, Time: l.Time,
@@ -52,15 +55,18 @@ func (a *leaderboardAPI) GetCustomerLeaderboard(ctx context.Context, in leaderbo
 	if err != nil {
 		return nil, err
 	}
+
 	name, period := periodOf((*string)(in.Params.Period))
 	q := loyalty.BoardQuery{Board: loyalty.Board{Period: period}, Limit: defaultNeighbours}
 	if in.Params.Neighbours != nil {
 		q.Limit = *in.Params.Neighbours
 	}
+
 	s, err := a.boards.Around(plain(ctx), q, c.ID, in.Params.Previous != nil && *in.Params.Previous)
 	if err != nil {
 		return nil, err
 	}
+
 	out := leaderboard.Standing{ID: c.Name, Period: boardPeriod(name, &s.BoardPart), Score: s.Score, Neighbours: a.boardEntries(s.Entries)}
 	if s.Rank > 0 {
 		out.Rank = &s.Rank
@@ -68,6 +74,7 @@ func (a *leaderboardAPI) GetCustomerLeaderboard(ctx context.Context, in leaderbo
 	if c.Status != loyalty.OptedOut {
 		out.Handler, out.ImageURL = textOrNil(c.Profile.Handler), textOrNil(c.Profile.ImageURL)
 	}
+
 	return leaderboard.GetCustomerLeaderboard200JSONResponse{Data: out}, nil
 }
 
@@ -80,15 +87,18 @@ func (a *leaderboardAPI) GetLeaderboardScores(ctx context.Context, in leaderboar
 	if in.Params.Bands != nil {
 		most = *in.Params.Bands
 	}
+
 	part, bands, err := a.boards.Scores(plain(ctx), period, in.Params.Previous != nil && *in.Params.Previous, most)
 	if err != nil {
 		return nil, err
 	}
+
 	out := leaderboard.Scores{Period: boardPeriod(name, &part), Bands: make([]leaderboard.ScoreBand, len(bands))}
 	for i, b := range bands {
 		out.Bands[i] = leaderboard.ScoreBand{From: b.From, To: b.To, Customers: b.Customers}
 		out.Customers += b.Customers
 	}
+
 	return leaderboard.GetLeaderboardScores200JSONResponse{Data: out}, nil
 }
 
@@ -135,11 +145,13 @@ func boardQuery(p list.Page, period loyalty.BoardPeriod) (loyalty.BoardQuery, er
 	if p.Cursor == nil {
 		return q, nil
 	}
+
 	place := &loyalty.BoardPlace{}
 	n := copy(place.Customer[:], p.Cursor.ID)
 	if len(p.Cursor.ID) != n+8 {
 		return q, list.ErrCursor()
 	}
+
 	place.Score = int64(binary.BigEndian.Uint64(p.Cursor.ID[n:]))
 	q.Start = int(p.Cursor.At.Unix() / daySeconds)
 	if p.Cursor.Back {
@@ -147,5 +159,6 @@ func boardQuery(p list.Page, period loyalty.BoardPeriod) (loyalty.BoardQuery, er
 	} else {
 		q.After = place
 	}
+
 	return q, nil
 }

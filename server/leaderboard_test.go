@@ -89,6 +89,7 @@ func TestLeaderboard(t *testing.T) {
 			s.enrol(fmt.Sprint("member-100", i))
 			s.Wait(time.Millisecond) // who joined last stands first among equals
 		}
+
 		t.Run("ties", s.ties)
 		t.Run("what is shown", s.shows)
 		t.Run("pages", s.pages)
@@ -113,12 +114,14 @@ func TestBoardsWithoutIDs(t *testing.T) {
 			s.happens(id, "profile", `{"handler":"`+handler+`"}`)
 			s.scores(id, 30-10*i)
 		}
+
 		require.Equal(t, "1:1=30 2:2=20 3:3=10", s.board(""), "ids are shown")
 		hidden := func(target string) answer {
 			a := s.sees(target)
 			require.NotContains(t, a.body, "member-100", target)
 			return a
 		}
+
 		require.Equal(t, http.StatusOK, s.post("/admin/modules/leaderboard", `{"enabled":true,"config":{"show_ids":false}}`).status)
 		for _, period := range []string{"all", "year", "month", "week", "day"} {
 			var walked []string
@@ -131,6 +134,7 @@ func TestBoardsWithoutIDs(t *testing.T) {
 			}
 			require.Equal(t, []string{"map[handler:one rank:1 score:30]", "map[handler:two rank:2 score:20]", "map[handler:three rank:3 score:10]"}, walked, period)
 		}
+
 		around := succeeded(t, s.get("/customers/member-1002/leaderboard"))
 		require.Equal(t, "[map[handler:one rank:1 score:30] map[handler:two rank:2 score:20] map[handler:three rank:3 score:10]]", fmt.Sprint(around["neighbours"]))
 		require.Equal(t, "2 20", fmt.Sprint(around["rank"], " ", around["score"]))
@@ -180,6 +184,7 @@ func (s *stadium) pages(t *testing.T) {
 			s.scores("member-1005", 25) // among those who were read already
 		}
 	}
+
 	require.Equal(t, []string{"1:1=30 2:5=25", "3:3=20 3:2=20", "5:4=10"}, append([]string{s.board("period=day&limit=2")}, s.board("period=day&limit=2&offset=2"), s.board("period=day&limit=2&offset=4")))
 	require.Equal(t, []string{"1:1=30 2:3=20", "3:2=20 5:4=10"}, walked, "the walk goes on behind the last one it saw")
 	back := s.get(second).json(t)["previous"].(string)
@@ -219,6 +224,7 @@ func (s *stadium) midnight(t *testing.T) {
 	} {
 		require.Equal(t, want, s.board(query), query)
 	}
+
 	s.happens("member-1006", "point_add", `{"points":7,"effective_timestamp":"2026-01-31T22:59:59Z"}`)
 	s.happens("member-1006", "point_add", `{"points":2,"effective_timestamp":"2026-01-31T23:00:00Z"}`)
 	require.Equal(t, "1:6=7", s.board("period=day"), "an event counts on the day of its date")
@@ -292,6 +298,7 @@ func TestLeaderboardUnbuilt(t *testing.T) {
 		refused(t, a, http.StatusServiceUnavailable, 190270)
 		require.Equal(t, "1", a.header.Get("Retry-After"))
 	}
+
 	counted := func() {
 		require.Equal(t, http.StatusOK, h.post("/admin/jobs/leaderboard/run", "").status)
 	}
@@ -316,11 +323,13 @@ func TestLeaderboardCountedAnew(t *testing.T) {
 				Clock: func() time.Time { return s.Now() },
 			})
 		})
+
 		for i := range 3 {
 			id := fmt.Sprint("member-", 1001+i)
 			s.enrol(id)
 			s.scores(id, 10*(i+1))
 		}
+
 		counted := func() { require.Equal(t, http.StatusOK, s.post("/admin/jobs/leaderboard/run", "").status) }
 		period := func() map[string]any {
 			return s.get("/customers/leaderboard?period=day").json(t)["period"].(map[string]any)
@@ -336,6 +345,7 @@ func TestLeaderboardCountedAnew(t *testing.T) {
 			require.Equal(t, before["starts_at"], period()["starts_at"])
 			require.Equal(t, asOf, period()["as_of"])
 		}
+
 		s.scores("member-1001", 100)
 		s.happens("member-1003", "opt_out", `{}`)
 		counted()
@@ -364,6 +374,7 @@ func TestLeaderboardScores(t *testing.T) {
 			}
 			return append(all, fmt.Sprint(got["customers"]))
 		}
+
 		require.Equal(t, []string{"0"}, bands(""), "nobody is on it")
 		scores := []int{-30, 0, 1, 99, 100, 101, 5000, 5000, 12_345, 1_000_000}
 		for i, n := range scores {
@@ -374,6 +385,7 @@ func TestLeaderboardScores(t *testing.T) {
 				s.scores(id, n-1)
 			}
 		}
+
 		require.Equal(t, []string{"-1000000--1:1", "0-999999:8", "1000000-1999999:1", "10"}, bands("bands=3"))
 		whole := bands("bands=50")
 		require.Len(t, whole, 1+22, "of 50,000 each")
@@ -387,6 +399,7 @@ func TestLeaderboardScores(t *testing.T) {
 		for i := range scores[6:8] {
 			s.scores(fmt.Sprintf("member-%d", 6+i), -5000)
 		}
+
 		require.Equal(t, []string{"-50--1:1", "0-49:4", "50-99:1", "100-149:2", "8"}, bands("bands=4"))
 		for _, query := range []string{"bands=1", "bands=51", "limit=3", "period=decade"} {
 			require.Equal(t, http.StatusBadRequest, s.get("/customers/leaderboard/scores?"+query).status, query)
@@ -406,6 +419,7 @@ func TestBoardsThatCannotBeCounted(t *testing.T) {
 			t.Helper()
 			return s.sees(path).json(t)["period"].(map[string]any)
 		}
+
 		require.NotContains(t, period("/customers/leaderboard?period=week"), "as_of")
 		whole := s.board("period=week")
 
@@ -413,16 +427,19 @@ func TestBoardsThatCannotBeCounted(t *testing.T) {
 			`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'nothing is counted'; END $$`,
 			`CREATE TRIGGER halt BEFORE INSERT OR UPDATE ON rankings FOR EACH ROW EXECUTE FUNCTION refuse()`,
 		}, []string{`DROP TRIGGER halt ON rankings`}
+
 		if !strings.HasPrefix(url, "postgres") {
 			halt = []string{`CREATE TRIGGER halt BEFORE INSERT ON rankings BEGIN SELECT RAISE(ABORT, 'nothing is counted'); END`,
 				`CREATE TRIGGER halt_update BEFORE UPDATE ON rankings BEGIN SELECT RAISE(ABORT, 'nothing is counted'); END`}
 			resume = []string{`DROP TRIGGER halt`, `DROP TRIGGER halt_update`}
 		}
+
 		raw := storetest.Raw(t, url)
 		for _, statement := range halt {
 			_, err := raw.Exec(statement)
 			require.NoError(t, err)
 		}
+
 		s.scores("member-1002", 20)
 		require.Equal(t, whole, s.board("period=week"), "the last whole board")
 		require.Equal(t, "2026-01-31T21:30:00.000Z", period("/customers/leaderboard?period=week")["as_of"])
@@ -431,6 +448,7 @@ func TestBoardsThatCannotBeCounted(t *testing.T) {
 			_, err := raw.Exec(statement)
 			require.NoError(t, err)
 		}
+
 		require.NotEqual(t, whole, s.board("period=week"))
 		require.NotContains(t, period("/customers/leaderboard?period=week"), "as_of")
 	})

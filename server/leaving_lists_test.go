@@ -17,6 +17,7 @@ func TestListsLeaveOutWhoLeft(t *testing.T) {
 		for _, id := range []string{"ada", "ben", "cec"} {
 			done(h, "/events", `{"customer":"`+id+`","action":"opt_in","data":{"email":"`+id+`@shop.test","language":"hu","currency":"HUF"}}`)
 		}
+
 		done(h, "/events", `{"customer":"cec","action":"suspend","data":{}}`)
 		done(h, "/events", `{"customer":"ben","action":"opt_out","data":{}}`)
 		for _, list := range []string{"/customers?", "/entities/core/customer?"} {
@@ -33,10 +34,12 @@ func TestListsLeaveOutWhoLeft(t *testing.T) {
 				require.Contains(t, column(t, h.get(list+query), "status"), "opted_out", list+query)
 			}
 		}
+
 		for _, query := range []string{"language=hu", "currency.in=HUF,EUR", "language=hu&created_at.gte=2020-01-01", "score=0", "language.ne=de"} {
 			require.Equal(t, []string{"ada", "cec"}, column(t, h.get("/customers?"+query), "id"), query)
 			require.EqualValues(t, "2", data(t, h.get("/customers/-/count?"+query))["count"], query)
 		}
+
 		for query, want := range map[string]string{
 			"": "ada cec", question("filter[created_at][gte]=2020-01-01"): "ada cec", question("sort[0][field]=created_at sort[0][direction]=desc"): "cec ada",
 			question("sort[0][field]=status"): "ada cec", question("filter[status][nin]=active,suspended"): "",

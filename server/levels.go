@@ -47,6 +47,7 @@ func (a *levelsAPI) ListCustomerLevels(ctx context.Context, in levels.ListCustom
 	if err != nil {
 		return nil, err
 	}
+
 	var all []tier.Level
 	needs := loyalty.CustomerNeeds{Progress: loyalty.Kinds(loyalty.ProgressTier)}
 	err = a.customers.view(ctx, in.CustomerID, needs, func(r *engine.Run) (err error) {
@@ -56,6 +57,7 @@ func (a *levelsAPI) ListCustomerLevels(ctx context.Context, in levels.ListCustom
 	if err != nil {
 		return nil, err
 	}
+
 	l := list.Linked(p, list.Cut(p, all, nil), a.clock(), nil)
 	out := levels.ListCustomerLevels200JSONResponse{
 		Data: make([]levels.CustomerLevel, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: l.Time,
@@ -63,6 +65,7 @@ func (a *levelsAPI) ListCustomerLevels(ctx context.Context, in levels.ListCustom
 	for i := range l.Entries {
 		out.Data[i] = customerLevelOf(requestOf(ctx).language, &l.Entries[i])
 	}
+
 	return out, nil
 }
 

@@ -22,9 +22,11 @@ func (a *levelsAPI) GiveLevel(ctx context.Context, in levels.GiveLevelRequestObj
 		}
 		data["expdate"] = common.Instant(ends) // the journal has instants only
 	}
+
 	if gift.Reason != nil {
 		data["reason"] = *gift.Reason
 	}
+
 	give := customerAction{customer: in.CustomerID, action: "tier_change", data: data}
 	give.body = func(_ *tongue, o *loyalty.Outcome) any {
 		e := give.eventOf(o)
@@ -33,5 +35,6 @@ func (a *levelsAPI) GiveLevel(ctx context.Context, in levels.GiveLevelRequestObj
 			GivenAt: common.Instant(e.RecordedAt), ExpiresAt: instantOrNil(ends),
 		}}
 	}
+
 	return a.submitter.submitFor(ctx, give)
 }

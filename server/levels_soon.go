@@ -36,18 +36,22 @@ func (a *levelsAPI) soon(ctx context.Context, structure string, limit *common.Li
 	if err != nil {
 		return nil, err
 	}
+
 	s := tier.Structures.Of(a.programme())[structure]
 	if s == nil {
 		return nil, loyalty.ErrStructureNotFound.With("structure", structure)
 	}
+
 	var after loyalty.ID
 	if p.Cursor != nil && copy(after[:], p.Cursor.ID) != len(p.Cursor.ID) {
 		return nil, list.ErrCursor()
 	}
+
 	people, err := a.reader.TierStandings(plain(ctx), structure, after, lookedAt)
 	if err != nil {
 		return nil, err
 	}
+
 	page, kept, now := &soonPage{Page: p, structure: s}, 0, a.now()
 	for i := range people {
 		c := &people[i]
@@ -63,9 +67,11 @@ func (a *levelsAPI) soon(ctx context.Context, structure string, limit *common.Li
 			break
 		}
 	}
+
 	if page.looked < len(people) || len(people) == lookedAt {
 		page.next = p.Onward(list.Cursor{ID: people[page.looked-1].Customer[:]})
 	}
+
 	return page, nil
 }
 
@@ -75,6 +81,7 @@ func (a *levelsAPI) ListRisingCustomers(ctx context.Context, in levels.ListRisin
 	if in.Params.Share != nil {
 		share = int64(*in.Params.Share)
 	}
+
 	language, out := requestOf(ctx).language, levels.ListRisingCustomers200JSONResponse{Data: []levels.RisingCustomer{}}
 	page, err := a.soon(ctx, in.StructureID, in.Params.Limit, in.Params.Cursor, func(c *loyalty.TierStanding, t *tier.TierStatus) bool {
 		if !t.Near(share) {
@@ -89,6 +96,7 @@ func (a *levelsAPI) ListRisingCustomers(ctx context.Context, in levels.ListRisin
 	if err != nil {
 		return nil, err
 	}
+
 	out.Structure, out.LookedAt, out.Next, out.Time = structureOf(page.structure), page.looked, page.next, a.took(page)
 	return out, nil
 }
@@ -99,6 +107,7 @@ func (a *levelsAPI) ListFallingCustomers(ctx context.Context, in levels.ListFall
 	if in.Params.Days != nil {
 		days = *in.Params.Days
 	}
+
 	until := a.now().AddDate(0, 0, days)
 	language, out := requestOf(ctx).language, levels.ListFallingCustomers200JSONResponse{Data: []levels.FallingCustomer{}}
 	page, err := a.soon(ctx, in.StructureID, in.Params.Limit, in.Params.Cursor, func(c *loyalty.TierStanding, t *tier.TierStatus) bool {
@@ -116,6 +125,7 @@ func (a *levelsAPI) ListFallingCustomers(ctx context.Context, in levels.ListFall
 	if err != nil {
 		return nil, err
 	}
+
 	out.Structure, out.LookedAt, out.Next, out.Time = structureOf(page.structure), page.looked, page.next, a.took(page)
 	return out, nil
 }

@@ -36,12 +36,14 @@ func (s *stadium) soon(target string) (all []string, looked, pages int) {
 			}
 			all = append(all, strings.Join(words, " "))
 		}
+
 		var n int
 		_, err := fmt.Sscan(fmt.Sprint(got["looked_at"]), &n)
 		require.NoError(s.t, err)
 		looked += n
 		link = got["next"]
 	}
+
 	return all, looked, pages
 }
 
@@ -57,6 +59,7 @@ func TestLevelsSoon(t *testing.T) {
 				s.scores(id, points)
 			}
 		}
+
 		s.happens("member-5", "opt_out", `{}`)
 		s.happens("member-2", "suspend", `{}`)
 		list := func(target string) []string {
@@ -65,6 +68,7 @@ func TestLevelsSoon(t *testing.T) {
 			require.Equal(t, 5, looked, "those who left are not looked at")
 			return all
 		}
+
 		const rising, falling = "/levels/club/rising", "/levels/club/falling"
 		near := []string{"member-0 next silver 90 10", "member-2 level silver next gold 250 50"}
 		require.Equal(t, near, list(rising))
@@ -106,6 +110,7 @@ func TestLevelsSoon(t *testing.T) {
 		} {
 			require.Equal(t, status, s.get(target).status, target)
 		}
+
 		next := s.get(falling + "?limit=1").json(t)["next"].(string)
 		require.Equal(t, http.StatusBadRequest, s.get(strings.Replace(next, "falling", "rising", 1)).status, "a cursor is its list's")
 	})

@@ -51,16 +51,20 @@ func (s *stadium) levels(customer string) []string {
 				words = append(words, mark)
 			}
 		}
+
 		if _, counted := l["figure"]; counted {
 			words = append(words, fmt.Sprint(l["figure"], " lacks ", l["missing"]))
 		}
+
 		for _, instant := range []string{"since", "expires_at"} {
 			if at, told := l[instant]; told {
 				words = append(words, instant+" "+at.(string))
 			}
 		}
+
 		all = append(all, strings.Join(words, " "))
 	}
+
 	return all
 }
 
@@ -87,6 +91,7 @@ func (s *stadium) catalogue(t *testing.T) {
 	for _, l := range got["data"].([]any) {
 		ids = append(ids, l.(map[string]any)["id"].(string))
 	}
+
 	require.Equal(t, []string{"silver", "gold", "regular", "helper", "head"}, ids)
 	require.Contains(t, s.get("/levels", "Accept-language", "hu").body,
 		`{"benefits":{"discount":2.50,"free_delivery":true},"id":"gold","name":"Arany","structure":{"base":"points","id":"club","name":"Club"},"threshold":300}`)
@@ -116,17 +121,20 @@ func (s *stadium) climbs(t *testing.T) {
 		"silver current reached 150 lacks 0 since 2026-01-31T21:30:00.000Z expires_at 2026-02-06T23:00:00.000Z",
 		"gold next 150 lacks 150",
 	}, club())
+
 	s.Wait(24 * time.Hour)
 	s.scores("member-1001", 160)
 	require.Equal(t, []string{
 		"silver reached 310 lacks 0",
 		"gold current reached 310 lacks 0 since 2026-02-01T21:30:00.000Z expires_at 2026-02-06T23:00:00.000Z",
 	}, club())
+
 	s.Wait(4 * 24 * time.Hour) // 5 February: the first ones have left the window
 	require.Equal(t, []string{
 		"silver reached 160 lacks 0",
 		"gold current reached 160 lacks 140 since 2026-02-01T21:30:00.000Z expires_at 2026-02-06T23:00:00.000Z",
 	}, club(), "in its grace")
+
 	s.Wait(2 * 24 * time.Hour) // no request at midnight
 	require.Equal(t, []string{"silver next 0 lacks 100", "gold 0 lacks 300"}, club(), "everything has left the window by then")
 	s.scores("member-1001", -5)
@@ -200,6 +208,7 @@ func (s *stadium) byHand(t *testing.T) {
 		require.Equal(t, want.code, a.fault(t).Code, body)
 		require.Equal(t, []string{want.field}, a.fault(t).fields(), body)
 	}
+
 	refused(t, s.post("/customers/nobody/levels", `{"structure":"club","tier":"gold"}`), http.StatusNotFound, 160212)
 	require.Equal(t, http.StatusOK, s.post("/events", `{"customer":"member-1004","action":"subscribe","data":{"handler":"m1004"}}`).status)
 	refused(t, s.post("/customers/member-1004/levels", `{"structure":"club","tier":"gold"}`), http.StatusUnprocessableEntity, 190041)

@@ -29,14 +29,17 @@ func (s *Server) readBody(c *gin.Context) {
 	if o := s.operations[routeKey{c.Request.Method, c.FullPath()}]; o != nil && o.bodyLimit > 0 {
 		limit = o.bodyLimit
 	}
+
 	allowed := limit
 	if r.claimed == nil {
 		allowed = min(limit, unknownBody)
 	}
+
 	body, err := readLimited(c.Request, allowed, &r.memory)
 	if err != nil {
 		c.Writer.Header().Set("Connection", "close") // the rest is not read
 	}
+
 	switch {
 	case errors.Is(err, errBodyLimit) && allowed < limit:
 		// The signature of an unknown key is refused whatever the body is; a separate limit would reveal that the key
@@ -49,6 +52,7 @@ func (s *Server) readBody(c *gin.Context) {
 	case err != nil:
 		s.fail(c, contract.MalformedBody("incomplete").Because(err))
 	}
+
 	r.body = body
 	if !c.IsAborted() {
 		c.Next()
@@ -67,10 +71,12 @@ func readLimited(r *http.Request, limit int, memory *bodyShare) ([]byte, error) 
 	if announced > int64(limit) {
 		return nil, errBodyLimit
 	}
+
 	size := limit + 1 // one more detects a body that is too long
 	if announced > 0 {
 		size = int(announced)
 	}
+
 	var body []byte
 	for {
 		if len(body) == cap(body) {
@@ -83,6 +89,7 @@ func readLimited(r *http.Request, limit int, memory *bodyShare) ([]byte, error) 
 			}
 			body = slices.Grow(body, room-len(body))[:len(body):room]
 		}
+
 		n, err := r.Body.Read(body[len(body):cap(body)])
 		body = body[:len(body)+n]
 		if err == io.EOF {
@@ -92,11 +99,13 @@ func readLimited(r *http.Request, limit int, memory *bodyShare) ([]byte, error) 
 			return nil, err
 		}
 	}
+
 	switch {
 	case announced > 0 && len(body) < int(announced):
 		return nil, io.ErrUnexpectedEOF
 	case len(body) > limit:
 		return nil, errBodyLimit
 	}
+
 	return body, nil
 }

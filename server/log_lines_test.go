@@ -101,6 +101,7 @@ func TestLogKeepsLinesWhole(t *testing.T) {
 			}
 		})
 	}
+
 	wait.Wait()
 	flush()
 	next := map[string]int{}
@@ -116,5 +117,6 @@ func TestLogKeepsLinesWhole(t *testing.T) {
 			count++
 		}
 	}
+
 	require.Equal(t, writers*each, count)
 }

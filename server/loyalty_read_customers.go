@@ -14,19 +14,23 @@ func (a *loyaltyReadAPI) ReadCustomers(ctx context.Context, in loyaltyread.ReadC
 	if err != nil {
 		return nil, err
 	}
+
 	q := loyalty.CustomerQuery{Page: p.Store()}
 	if q.Conditions, q.Sort, err = bracketsOf(ctx); err != nil {
 		return nil, err
 	}
+
 	q.Conditions = withoutOptedOut(q.Conditions)
 	found, err := a.reader.Customers(plain(ctx), q)
 	if err != nil {
 		return nil, err
 	}
+
 	at := func(c loyalty.Customer) list.Cursor { return list.Cursor{At: c.CreatedAt, ID: c.ID[:]} }
 	if !q.ByCursor() {
 		at = nil
 	}
+
 	l := list.Linked(p, found, a.clock(), at)
 	out := list.Render(l, fieldSelection(nil).customer)
 	return customerPage{out}, nameReferrers(plain(ctx), a.reader, nil, l.Entries, out.Entries)
@@ -51,16 +55,20 @@ func (a *loyaltyReadAPI) ReadCoupons(ctx context.Context, in loyaltyread.ReadCou
 	if err != nil {
 		return nil, err
 	}
+
 	q := loyalty.CouponQuery{At: a.clock(), Page: p.Store()}
 	if q.Conditions, q.Sort, err = bracketsOf(ctx); err != nil {
 		return nil, err
 	}
+
 	for i := range q.Conditions {
 		q.Conditions[i].Field = storedName(q.Conditions[i].Field)
 	}
+
 	for i := range q.Sort {
 		q.Sort[i].Field = storedName(q.Sort[i].Field)
 	}
+
 	q.Ref = in.CustomerID
 	list, err := a.coupons.page(ctx, p, q, true)
 	out := loyaltyread.ReadCoupons200JSONResponse{
@@ -70,6 +78,7 @@ func (a *loyaltyReadAPI) ReadCoupons(ctx context.Context, in loyaltyread.ReadCou
 		out.Data[i] = alike[loyaltyread.HeldCoupon](&one)
 		out.Data[i].ExpirationDate = one.ExpiresAt
 	}
+
 	return out, err
 }
 

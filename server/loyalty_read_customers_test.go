@@ -32,6 +32,7 @@ func TestReadCustomers(t *testing.T) {
 			h.enrol(fmt.Sprint("m", i))
 			time.Sleep(2 * time.Millisecond) // created one after another
 		}
+
 		h.happens("m1", "suspend", "{}")
 		h.happens("m4", "suspend", "{}")
 		h.happens("m2", "opt_out", "{}")
@@ -46,6 +47,7 @@ func TestReadCustomers(t *testing.T) {
 			t.Helper()
 			return strings.Join(column(t, h.get("/v1/customers?"+bracketQuery(query)), "id"), " ")
 		}
+
 		for query, want := range map[string]string{
 			"limit=1000":                                                                            all,
 			"filter[status][eq]=suspended":                                                          "m1 m4",
@@ -78,6 +80,7 @@ func TestReadCustomers(t *testing.T) {
 			require.Equal(t, want, read(query), query)
 			require.Equal(t, want, strings.Join(h.walkBoth("/v1/customers?limit=2&"+bracketQuery(strings.TrimPrefix(query, "limit=1000")), "id"), " "), query)
 		}
+
 		for query, field := range map[string]string{
 			"filter[status][gt]=active":                   "filter[status][gt]",
 			"filter[status][eq]=alive":                    "filter[status][eq]",
@@ -90,6 +93,7 @@ func TestReadCustomers(t *testing.T) {
 			require.Equal(t, http.StatusUnprocessableEntity, a.status, "%s: %s", query, a.body)
 			require.Equal(t, []string{field}, a.fault(t).fields(), query)
 		}
+
 		refused(t, h.get("/v1/customers?status=active"), http.StatusBadRequest, 190069)
 	})
 }
@@ -123,6 +127,7 @@ func TestReadCoupons(t *testing.T) {
 			t.Helper()
 			return column(t, h.get(list+"?"+bracketQuery(query)), "code")
 		}
+
 		used := func(code string) string { return succeeded(t, h.get("/coupons/"+code))["redeemed_at"].(string) }
 		for query, want := range map[string]string{
 			"limit=10":                                                                            "A10 BAD GIFT OLD S-1 SHIP",
@@ -159,6 +164,7 @@ func TestReadCoupons(t *testing.T) {
 		} {
 			require.Equal(t, want, sortedOf(t, h.get(list+"?"+bracketQuery(query)), "code"), query)
 		}
+
 		require.Equal(t, column(t, h.get(member+"/coupons"), "code"), read("limit=10"), "what they got last first")
 		byExpiry := read("sort[0][field]=expiration_date&sort[1][field]=status")
 		require.Equal(t, []string{"OLD", "A10"}, byExpiry[:2], "what never expires comes last")
@@ -182,6 +188,7 @@ func TestReadCoupons(t *testing.T) {
 			require.Equal(t, http.StatusUnprocessableEntity, a.status, "%s: %s", query, a.body)
 			require.Equal(t, []string{field}, a.fault(t).fields(), query)
 		}
+
 		h.does("/customers/member-1002/merge", `{"target":"member-1001"}`)
 		require.Contains(t, column(t, h.get("/v1/customers/member-1002/coupons?"+bracketQuery("sort[0][field]=status")), "code"), "THEIRS")
 		refused(t, h.get("/v1/customers/nobody/coupons"), http.StatusNotFound, 160212)

@@ -29,6 +29,7 @@ func TestLoyaltyRead(t *testing.T) {
 		for _, c := range []string{"member-1001", "member-1002"} {
 			h.enrol(c)
 		}
+
 		h.told(
 			`{"customer":"member-1001","action":"visit","data":{"url":"https://shop.test/a","effective_timestamp":"2026-03-01T00:00:00Z"}}`,
 			`{"customer":"member-1001","action":"point_add","data":{"points":500,"effective_timestamp":"2026-03-01T09:30:00Z"}}`,
@@ -37,6 +38,7 @@ func TestLoyaltyRead(t *testing.T) {
 			bought("member-1001", "T-1", ""), bought("member-1001", "T-2", `,"points_burned":40`), bought("member-1002", "T-3", ""),
 			`{"customer":"member-1001","action":"refund","data":{"transaction_id":"T-1"}}`,
 		)
+
 		require.Equal(t, http.StatusOK, h.post("/customers/member-1002/merge", `{"target":"member-1001"}`).status)
 		require.Equal(t, http.StatusOK, h.post("/admin/modules/checkout_accept", `{"enabled":true}`).status)
 		h.told(bought("member-1001", "T-4", `,"auto_accept":"2126-03-20T00:00:00+02:00"`))
@@ -80,6 +82,7 @@ func TestLoyaltyRead(t *testing.T) {
 		} {
 			require.Equal(t, want, column(t, h.get(events+question(query)), "action"), query)
 		}
+
 		sorted := func(query string) []string { return column(t, h.get(events+question(early+query)), "points") }
 		require.Equal(t, []string{"70", "500", "0"}, sorted("sort[0][field]=date sort[0][direction]=desc sort[1][field]=points"))
 		require.Equal(t, []string{"0", "500", "70"}, sorted("sort[1][field]=points sort[1][direction]=desc sort[0][field]=date"))
@@ -107,6 +110,7 @@ func TestLoyaltyRead(t *testing.T) {
 		} {
 			require.Equal(t, want, column(t, h.get(transactions+question(query)), "id"), query)
 		}
+
 		require.Equal(t, all, column(t, h.get("/v1/customers/member-1002/transactions"), "id"), "a merged one is the other")
 		for _, target := range []string{events, transactions} {
 			for _, query := range []string{"limit=2", "limit=2 sort[0][field]=" + map[string]string{events: "date", transactions: "earned"}[target],
@@ -117,6 +121,7 @@ func TestLoyaltyRead(t *testing.T) {
 				require.Equal(t, whole, h.back(last, "id"), query)
 			}
 		}
+
 		refused(t, h.get("/v1/customers/nobody/events"), http.StatusNotFound, 160212)
 		refused(t, h.get(events+"?limit=0"), http.StatusBadRequest, 190070)
 		refused(t, h.get(events+question("filter[points][eq]=1 filter[points][eq]=2")), http.StatusBadRequest, 190070)
@@ -178,6 +183,7 @@ func TestLoyaltyReadRefusals(t *testing.T) {
 		require.Equal(t, "RuleException", f.Type)
 		require.Equal(t, []string{c.name}, f.fields())
 	}
+
 	twice := refused(t, h.get(events+question("sort[0][field]=date sort[3][field]=date")), http.StatusUnprocessableEntity, 190204)
 	require.Equal(t, []string{"sort[3][field]"}, twice.fields())
 	inHungarian := h.get(events+question("filter[date][eq]=2026-02-30"), "Accept-language", "hu").fault(t)

@@ -32,6 +32,7 @@ func TestMachinesCost(t *testing.T) {
 	if err != nil {
 		t.Skip("LOYALTY_TORTURE is not set")
 	}
+
 	m := storetest.NewMachines(t)
 	m.Spread(t)
 	plain := storetest.NewCluster(t).URL("postgres")
@@ -41,6 +42,7 @@ func TestMachinesCost(t *testing.T) {
 		name, url string
 		workers   int
 	}{{"plain", plain, 1}, {oneLane, m.URL(), 1}, {"two lanes", m.URL(), 2}}
+
 	var all []*costing
 	for i, w := range ways {
 		c := &costing{name: w.name, prefix: fmt.Sprintf("w%d-", i)}
@@ -48,6 +50,7 @@ func TestMachinesCost(t *testing.T) {
 		c.crowd(c.prefix, costCustomers, 0)
 		all = append(all, c)
 	}
+
 	for _, kind := range []string{"point_add", "checkout"} {
 		for _, callers := range []int{16, 64} {
 			rates := map[string][]float64{}
@@ -60,6 +63,7 @@ func TestMachinesCost(t *testing.T) {
 				}
 				all = append(all[1:], all[0])
 			}
+
 			for _, w := range ways {
 				t.Logf("figures: %s, %d callers, %s: %.0f a second; of plain %s, of one lane %s", kind, callers, w.name, rates[w.name],
 					ratio(rates[w.name], rates["plain"]), ratio(rates[w.name], rates[oneLane]))
@@ -110,23 +114,28 @@ func (c *costing) run(kind string, callers int, length time.Duration) float64 {
 					body = fmt.Sprintf(`{"customer":"%s","action":"checkout","data":{"transaction_id":"%s%d","total":60.00,"currency":"EUR","items":[%s]}}`,
 						customer, c.prefix, c.next.Add(1), strings.Join([]string{line, line, line}, ","))
 				}
+
 				r, err := http.NewRequestWithContext(context.Background(), http.MethodPost, c.url+"/events", bytes.NewReader([]byte(body)))
 				if !assert.NoError(c.t, err) {
 					return
 				}
+
 				r.Header.Set("Content-Type", jsonType)
 				resp, err := client.Do(r)
 				if !assert.NoError(c.t, err) {
 					return
 				}
+
 				text, err := io.ReadAll(resp.Body)
 				if err = errors.Join(err, resp.Body.Close()); !assert.NoError(c.t, err) || !assert.Equal(c.t, http.StatusOK, resp.StatusCode, "%s", text) {
 					return
 				}
+
 				done.Add(1)
 			}
 		})
 	}
+
 	wait.Wait()
 	return float64(done.Load()) / time.Since(began).Seconds()
 }

@@ -30,6 +30,7 @@ func mask(c *gin.Context, vocabulary *contract.Vocabulary, fail func(*gin.Contex
 	if may {
 		w.noted = noted
 	}
+
 	c.Writer = w
 	c.Next()
 	c.Writer = w.ResponseWriter
@@ -37,6 +38,7 @@ func mask(c *gin.Context, vocabulary *contract.Vocabulary, fail func(*gin.Contex
 		fail(c, loyalty.ErrPersonalNeeded)
 		return
 	}
+
 	if err := w.finish(); err != nil {
 		fail(c, err)
 	}
@@ -72,6 +74,7 @@ func (w *maskingWriter) WriteHeader(status int) {
 	if w.status != 0 {
 		return
 	}
+
 	w.status = status
 	switch kind := w.Header().Get("Content-Type"); {
 	case strings.HasPrefix(kind, sseType), strings.HasPrefix(kind, ndjsonType):
@@ -160,6 +163,7 @@ func (w *maskingWriter) finish() error {
 	if w.stream || w.plain || w.status == 0 {
 		return nil
 	}
+
 	body := w.held.Bytes()
 	if w.status < http.StatusBadRequest && len(body) > 0 {
 		masked, found := w.masker.text(body, answerSchema(w.operation, w.status))
@@ -172,9 +176,11 @@ func (w *maskingWriter) finish() error {
 			body = masked
 		}
 	}
+
 	if w.Header().Get("Content-Length") != "" {
 		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	}
+
 	w.ResponseWriter.WriteHeader(w.status)
 	_, _ = w.ResponseWriter.Write(body)
 	return nil

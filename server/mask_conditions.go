@@ -30,6 +30,7 @@ func refusePersonalRules(inForce func() *programme.Programme, vocabulary *contra
 		if !r.sightless() || r.operation == nil || r.operation.body == nil || !makesRules(c, r.operation) {
 			return
 		}
+
 		p := inForce()
 		asked := asksAlready(p)
 		w := ruleWalk{visit: func(of entityRef, at, name, source string) error {
@@ -38,6 +39,7 @@ func refusePersonalRules(inForce func() *programme.Programme, vocabulary *contra
 			}
 			return nil
 		}}
+
 		if err := w.in(r.tree, "", entityOf(c)); err != nil {
 			fail(c, err)
 		}
@@ -82,6 +84,7 @@ func (w ruleWalk) in(body any, at string, of entityRef) error {
 				return err
 			}
 		}
+
 	case []any:
 		for i := range body {
 			if err := w.in(body[i], fmt.Sprintf("%s[%d]", at, i), of); err != nil {
@@ -89,6 +92,7 @@ func (w ruleWalk) in(body any, at string, of entityRef) error {
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -137,6 +141,7 @@ func masks(p *programme.Programme, vocabulary *contract.Vocabulary, fact string)
 	if !sent {
 		return true // a fact of a customer, or the attributes as a whole
 	}
+
 	told := false
 	for _, action := range p.Recorded() {
 		shape, _ := vocabulary.Told(action)
@@ -148,6 +153,7 @@ func masks(p *programme.Programme, vocabulary *contract.Vocabulary, fact string)
 			told = told || declared
 		}
 	}
+
 	return !told
 }
 
@@ -171,9 +177,11 @@ func asksAlready(p *programme.Programme) map[entityRef]map[string]bool {
 	for _, c := range campaign.Campaigns.Of(p) {
 		asked[entityRef{campaign.Campaigns.Type, c.ID}] = map[string]bool{c.Condition: true}
 	}
+
 	for _, s := range programme.Segments.Of(p) {
 		asked[entityRef{programme.Segments.Type, s.ID}] = map[string]bool{s.Condition: true}
 	}
+
 	for _, c := range challenge.Challenges.Of(p) {
 		of := map[string]bool{}
 		for _, k := range c.Criteria {
@@ -181,5 +189,6 @@ func asksAlready(p *programme.Programme) map[entityRef]map[string]bool {
 		}
 		asked[entityRef{challenge.Challenges.Type, c.ID}] = of
 	}
+
 	return asked
 }

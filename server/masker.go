@@ -42,17 +42,20 @@ func (m *masker) text(body []byte, schemas []*openapi3.Schema) (masked []byte, f
 	if d.Decode(&v) != nil {
 		return []byte("null"), true
 	}
+
 	m.found = false
 	v = m.value(v, flat(schemas))
 	if !m.found {
 		return body, false
 	}
+
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
 	e.SetEscapeHTML(false)
 	if e.Encode(v) != nil {
 		return []byte("null"), true
 	}
+
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), true
 }
 
@@ -78,6 +81,7 @@ func (m *masker) value(v any, schemas []*openapi3.Schema) any {
 			return m.blank(v)
 		}
 	}
+
 	switch v := v.(type) {
 	case map[string]any:
 		m.object(v, schemas)
@@ -93,11 +97,13 @@ func (m *masker) value(v any, schemas []*openapi3.Schema) any {
 			v[i] = m.value(v[i], items)
 		}
 	}
+
 	return v
 }
 
 func (m *masker) object(v map[string]any, schemas []*openapi3.Schema) {
 	action, _ := v["action"].(string)
+
 	for name, value := range v {
 		if data, ok := value.(map[string]any); ok && name == "data" && action != "" {
 			if shape := m.told(action); shape != nil {
@@ -184,16 +190,19 @@ func (m *masker) blank(v any) any {
 			return v
 		}
 		blank = maskedText
+
 	case []any:
 		if len(v) == 0 {
 			return v
 		}
 		blank = []any{}
+
 	case map[string]any:
 		if len(v) == 0 {
 			return v
 		}
 		blank = map[string]any{}
+
 	case json.Number:
 		blank = 0
 	case bool:
@@ -201,6 +210,7 @@ func (m *masker) blank(v any) any {
 	case nil:
 		return nil
 	}
+
 	m.found = true
 	return blank
 }

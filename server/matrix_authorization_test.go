@@ -63,6 +63,7 @@ func (o *offered) targetOf(t testing.TB, example string) string {
 	if m := o.body(); m != nil && m.Examples[example] != nil {
 		own, _ = m.Examples[example].Value.Extensions["x-path"].(map[string]any)
 	}
+
 	return inPath.ReplaceAllStringFunc(o.path, func(name string) string {
 		if text, ok := own[strings.Trim(name, "{}")].(string); ok {
 			return url.PathEscape(text)
@@ -271,6 +272,7 @@ func TestAuthorizationMatrix(t *testing.T) {
 	for _, o := range all {
 		rows[o.OperationID] = o.api + map[bool]string{true: " reads", false: " writes"}[o.reads()]
 	}
+
 	require.Equal(t, authorized, rows, "the matrix has one row for each operation")
 
 	h := open(t, patient)
@@ -281,6 +283,7 @@ func TestAuthorizationMatrix(t *testing.T) {
 		others := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == api })
 		without[api] = h.newKey(admin.KeyChange{APIs: &others})
 	}
+
 	telling := h.newKey(admin.KeyChange{APIs: &[]string{"administration", "events", "display"}})
 	yes := true
 	readOnly := h.newKey(admin.KeyChange{ReadOnly: &yes})
@@ -303,12 +306,14 @@ func TestAuthorizationMatrix(t *testing.T) {
 			}
 			require.NotContains(t, []int{http.StatusUnauthorized, http.StatusForbidden}, a.status, "%s %s: %s", o.OperationID, why, a.body)
 		}
+
 		refuses := func(key signing.Credential, status, code int, why string) {
 			t.Helper()
 			a := try(key)
 			require.Equal(t, status, a.status, "%s %s: %s", o.OperationID, why, a.body)
 			require.Equal(t, code, a.fault(t).Code, "%s %s", o.OperationID, why)
 		}
+
 		refuses(without[o.api], http.StatusForbidden, 190064, "with a key for every other API")
 		refuses(elsewhere, http.StatusForbidden, 190065, "from an address that is not on the list")
 		refuses(expired, http.StatusUnauthorized, 101024, "with an expired key")
@@ -323,6 +328,7 @@ func TestAuthorizationMatrix(t *testing.T) {
 		} else {
 			passes(key, "with a key for its API")
 		}
+
 		passes(here, "from an address on the list")
 		if o.reads() {
 			passes(readOnly, "with a read-only key")

@@ -23,10 +23,12 @@ func TestAllow(t *testing.T) {
 			served[path] = append(served[path], verbs(item)...)
 		}
 	}
+
 	require.Greater(t, len(served), 60)
 	for _, public := range []string{"/livez", "/docs", "/openapi/events.yaml", "/"} {
 		served[public] = []string{http.MethodGet, http.MethodHead}
 	}
+
 	parameter := regexp.MustCompile(`\{[a-z_]+\}`)
 	for path := range served {
 		for _, value := range []string{"x1", "-", "a%2Fb"} {
@@ -38,6 +40,7 @@ func TestAllow(t *testing.T) {
 					known[verb] = known[verb] || fits
 				}
 			}
+
 			for _, verb := range []string{http.MethodHead, http.MethodPut, http.MethodDelete, http.MethodPatch, http.MethodOptions, http.MethodGet, http.MethodPost} {
 				a := h.signed(h.key, h.request(verb, target, ""))
 				require.Equal(t, !known[verb], a.status == http.StatusMethodNotAllowed, "%s %s: %d", verb, target, a.status)

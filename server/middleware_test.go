@@ -167,6 +167,7 @@ func TestCutBody(t *testing.T) {
 	got, err := io.ReadAll(c)
 	require.NoError(t, err)
 	require.Contains(t, string(got), "400 Bad Request")
+
 	require.Contains(t, string(got), "BadRequestException")
 }
 
@@ -190,6 +191,7 @@ func TestLanguage(t *testing.T) {
 		require.Equal(t, want, a.header.Get("Content-Language"), header)
 		require.Equal(t, http.StatusNotFound, a.status)
 	}
+
 	a := h.send(h.request(http.MethodGet, "/customers", "", "Accept-Language", "hu"))
 	require.Equal(t, http.StatusUnauthorized, a.status)
 	require.Equal(t, "hu", a.header.Get("Content-Language"), "a 401 speaks it too")
@@ -220,6 +222,7 @@ func TestRateLimit(t *testing.T) {
 			require.Equal(t, fmt.Sprint(remaining), a.header.Get("RateLimit-Remaining"))
 			require.Equal(t, fmt.Sprint((60*(perMinute-remaining)+perMinute-1)/perMinute), a.header.Get("RateLimit-Reset"))
 		}
+
 		a := h.signed(key, h.request(http.MethodPost, "/events", visit))
 		require.Equal(t, http.StatusTooManyRequests, a.status)
 		require.Equal(t, "TooManyRequestsException", a.fault(t).Type)
@@ -227,6 +230,7 @@ func TestRateLimit(t *testing.T) {
 		require.Equal(t, fmt.Sprint((60+perMinute-1)/perMinute), a.header.Get("Retry-After"))
 		require.Equal(t, "0", a.header.Get("RateLimit-Remaining"))
 	}
+
 	require.Equal(t, http.StatusOK, h.get("/customers").status, "another key has a budget of its own")
 }
 
@@ -247,6 +251,7 @@ func TestBulkCostsItsEvents(t *testing.T) {
 		all := slices.Repeat([]string{`{"customer":"ada","action":"point_add","data":{"points":1}}`}, events)
 		return h.signed(key, h.request(http.MethodPost, "/events/bulk", bulkOf(all), "Content-Type", jsonType))
 	}
+
 	score := func() string { return fmt.Sprint(h.get("/customers/ada").json(t)["data"].(map[string]any)["score"]) }
 	require.Equal(t, "119", send(1).header.Get("RateLimit-Remaining"))
 	require.Equal(t, "69", send(50).header.Get("RateLimit-Remaining"))
@@ -271,6 +276,7 @@ func TestLimitHeadersAreOnEveryAnswer(t *testing.T) {
 	h := open(t)
 	yes := true
 	reader := h.newKey(admin.KeyChange{ReadOnly: &yes})
+
 	for _, a := range []answer{
 		h.get("/customers"), h.get("/customers/nobody"), h.get("/customers?zzz=1"), h.get("/nowhere"),
 		h.post("/events", "{"), h.post("/events", visit), h.post("/events", visit, "Content-Encoding", "gzip"),
@@ -342,11 +348,13 @@ func TestQueryVocabulary(t *testing.T) {
 		require.Equal(t, c.code, a.fault(t).Code, "%s: %s", c.target, a.body)
 		require.Equal(t, []string{c.field}, a.fault(t).fields(), c.target)
 	}
+
 	a := h.get("/customers?limit=0&offset=-1")
 	require.Equal(t, []string{"limit", "offset"}, a.fault(t).fields(), "every parameter at fault")
 	for _, target := range []string{"/customers?", "/customers?&&limit=5&", "/customers?search=a;b", "/customers?limit=1000&offset=99999999"} {
 		require.Equal(t, http.StatusOK, h.get(target).status, target)
 	}
+
 	r := h.request(http.MethodGet, "/customers", "")
 	r.URL.RawQuery = "search=%zz"
 	a = h.send(r)
@@ -387,6 +395,7 @@ func TestMediaTypes(t *testing.T) {
 			require.Equal(t, []string{"customer", "action", "data"}, a.fault(t).fields(), "a missing body counts as {}")
 		}
 	}
+
 	for coding, refused := range map[string]bool{
 		"gzip": true, "GZIP": true, "br": true, "deflate": true, "x-own": true, "identity, gzip": true, "identity": false, "Identity": false, "": false, "identity,": false,
 	} {
@@ -398,6 +407,7 @@ func TestMediaTypes(t *testing.T) {
 			require.Equal(t, "identity", a.header.Get("Accept-Encoding"))
 		}
 	}
+
 	require.Equal(t, 415, h.post("/events", visit, "Content-Encoding", "identity", "Content-Encoding", "gzip").status, "in a second header")
 	require.Empty(t, h.post("/events", "<a/>", "Content-Type", "text/xml").header.Get("Accept-Encoding"))
 }

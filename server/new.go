@@ -24,10 +24,12 @@ func New(o Options) (*Server, error) {
 	if o.SigningDebug && (!isLoopback(o.Listen) || len(o.TrustedProxies) > 0) {
 		return nil, fmt.Errorf("signing.debug is for development only: it needs a loopback address to listen on, not %q, and no proxy", o.Listen)
 	}
+
 	trusted, err := parseProxies(o.TrustedProxies)
 	if err != nil {
 		return nil, err
 	}
+
 	s := &Server{
 		listen: o.Listen, region: o.Region, engine: o.Engine, directory: o.Directory, admin: o.Admin, reader: o.Reader, feed: o.Feed, exports: o.Exports, imports: o.Imports,
 		webhooks: o.Webhooks, messages: o.Messages,
@@ -37,6 +39,7 @@ func New(o Options) (*Server, error) {
 		ready: o.Ready, status: o.Status, logger: o.Logger, clock: o.Clock, publicHosts: o.PublicHosts, proxies: trusted, debug: o.SigningDebug,
 		signatures: o.ReplayGuard, observer: o.Observer, tracer: o.Tracer, portal: o.Portal, consoleOn: o.ConsoleOn,
 	}
+
 	s.stopping = make(chan struct{})
 	s.stop = sync.OnceFunc(func() { close(s.stopping) })
 	s.fill(o)
@@ -46,10 +49,12 @@ func New(o Options) (*Server, error) {
 	if _, err := s.verifier.at(signing.DefaultWindow); err != nil {
 		return nil, err
 	}
+
 	s.algorithm = scheme.AlgorithmPrefix + "-HMAC-SHA256"
 	if err := s.wire(); err != nil || o.Console == nil {
 		return s, err
 	}
+
 	s.console, err = o.Console(s.handler, s.proxies.peer)
 	return s, err
 }
@@ -71,6 +76,7 @@ func (s *Server) fill(o Options) {
 	if s.status == nil {
 		s.status = func() []Figure { return nil }
 	}
+
 	s.system = newSystemLook(o.System, s.clock)
 	s.pace = newPace(s.clock)
 	s.failures = &failureLog{admin: s.admin, logger: s.logger, clock: s.clock}
@@ -99,11 +105,13 @@ func (s *Server) wire() error {
 	if err := s.useGates(); err != nil {
 		return err
 	}
+
 	s.failures.names = namesOf(documents)
 	s.useDeclarations()
 	if s.entities, err = contract.EntitiesOf(documents); err != nil {
 		return err
 	}
+
 	g := gin.New()
 	// Without it a cancelled request would not end its queries.
 	g.ContextWithFallback = true
@@ -117,11 +125,13 @@ func (s *Server) wire() error {
 		readable, decodePath, s.claim, s.readBody, s.bound, s.verify, s.limitRate, s.authorize, s.guard, s.readQuery, s.takeTurn, consent(s.clock, s.fail),
 		refusePersonalRules(s.programme, s.vocabulary, s.fail), func(c *gin.Context) { askQuestion(s, c) },
 	}
+
 	g.NoRoute(append(chain[:len(chain):len(chain)], func(c *gin.Context) { s.fail(c, errPathNotFound) })...)
 	g.NoMethod(append(chain[:len(chain):len(chain)], func(c *gin.Context) {
 		c.Header("Allow", strings.Join(s.served.verbs(c.Request.URL.EscapedPath()), ", "))
 		s.fail(c, errMethod.with("method", method(c.Request)))
 	})...)
+
 	s.register(g.Group("", chain...))
 	s.served = servedBy(g.Routes())
 	s.handler = g
@@ -141,15 +151,18 @@ func (s *Server) useGates() error {
 		"submitEvents":  newGate(bulksAtOnce, bulksWaiting),
 		"addImportFile": newGate(partsAtOnce, partsWaiting), "getCustomerPoints": statements,
 	}
+
 	for _, o := range s.operations {
 		name := o.route.Operation.OperationID
 		o.turns = gates[name]
 		o.light = lights[o.turns]
 		delete(gates, name)
 	}
+
 	for name := range gates {
 		return fmt.Errorf("the contract has no operation %s, which takes turns", name)
 	}
+
 	return nil
 }
 

@@ -31,6 +31,7 @@ func (a *offersAPI) ListOffers(ctx context.Context, in offers.ListOffersRequestO
 	if err != nil {
 		return nil, err
 	}
+
 	p, now, language := a.programme(), a.clock(), requestOf(ctx).language
 	all, err := activitiesOf(offer.Offers.Of(p), func(o *offer.Offer) (activity, error) {
 		e := offerRecord(p, language, o, now)
@@ -41,6 +42,7 @@ func (a *offersAPI) ListOffers(ctx context.Context, in offers.ListOffersRequestO
 	if err != nil {
 		return nil, err
 	}
+
 	l := chosenActivities[offers.Offer](page, p, offerType, all, list.Ordered(in.Params.Sort, in.Params.Order), now)
 	return offers.ListOffers200JSONResponse(answerOf(l)), nil
 }
@@ -112,6 +114,7 @@ func cartOf(body *offers.OfferQuery) offer.Cart {
 	if sent.Currency != nil {
 		cart.Currency = *sent.Currency
 	}
+
 	for _, i := range sent.Items {
 		item := offer.CartItem{
 			ProductID: i.ProductID, Quantity: i.Quantity, Price: amount(i.Price), Discount: amount(i.Discount), Subtotal: i.Subtotal,
@@ -121,6 +124,7 @@ func cartOf(body *offers.OfferQuery) offer.Cart {
 		}
 		cart.Items = append(cart.Items, item)
 	}
+
 	return cart
 }
 
@@ -140,11 +144,13 @@ func quoted(o offers.Offer, q offer.OfferQuote) offers.QuotedOffer {
 		StartsAt: o.StartsAt, EndsAt: o.EndsAt, AdditionalProperties: o.AdditionalProperties,
 		IsEligible: q.Reason == "", Amount: q.Amount,
 	}
+
 	if o.RequiredMatch != nil {
 		out.RequiredMatch = new(offers.QuotedOfferRequiredMatch(*o.RequiredMatch))
 	}
 	if q.Reason != "" {
 		out.Reason = new(offers.QuotedOfferReason(q.Reason))
 	}
+
 	return out
 }

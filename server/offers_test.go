@@ -33,6 +33,7 @@ func (h *house) quotes(body string) string {
 		}
 		told = append(told, fmt.Sprint(q["id"], " ", about))
 	}
+
 	return strings.Join(told, ", ")
 }
 
@@ -49,6 +50,7 @@ func (h *house) programmeOffers(t *testing.T) {
 	for _, name := range []string{"required_items", "required_match", "eligible_items", "stores", "segments", "ends_at"} {
 		require.NotContains(t, big, name)
 	}
+
 	refused(t, h.get("/offers/none"), http.StatusNotFound, 190025)
 	require.Equal(t, http.StatusOK, h.post("/entities/offers/offer/items/archive", "").status)
 	refused(t, h.get("/offers/items"), http.StatusNotFound, 190025)
@@ -76,9 +78,11 @@ func TestQuotes(t *testing.T) {
 			kind, body, _ := strings.Cut(e, " ")
 			h.entity(kind, body)
 		}
+
 		for _, id := range []string{"member-1001", "member-1002"} {
 			h.enrol(id)
 		}
+
 		tell := func(body string) {
 			h.does("/events", body)
 		}
@@ -132,6 +136,7 @@ func TestQuoteRefusals(t *testing.T) {
 		require.Equal(t, http.StatusBadRequest, a.status, "%s: %s", body, a.body)
 		require.Equal(t, []string{field}, a.fault(t).fields(), body)
 	}
+
 	require.Equal(t, []string{"customer"}, refused(t, h.post("/offers", `{"customer":"nobody","cart":{}}`), http.StatusNotFound, 160212).fields())
 	require.Equal(t, http.StatusOK, h.post("/admin/modules/offers", `{"enabled":false}`).status)
 	refused(t, h.post("/offers", `{"cart":{}}`), http.StatusNotFound, 160600)
@@ -159,6 +164,7 @@ func (h *house) quotesAgreeWithRedeeming(t *testing.T) {
 			}
 		}
 	}
+
 	for _, reason := range []string{"<nil>", "limit", "used_up", "segment", "customer"} {
 		require.NotZero(t, seen[reason], reason)
 	}
@@ -186,6 +192,7 @@ func drawCart(t *rapid.T) cartDraw {
 			"product_id": rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "product"), "quantity": quantity,
 			"product_category": rapid.SampledFrom([]string{"x", "y > z", "x, z"}).Draw(t, "category"),
 		}
+
 		price, perPiece := drawMoney(t, "price"+strconv.Itoa(i))
 		off, discount := drawMoney(t, "discount")
 		line["price"], line["discount"] = json.Number(price), json.Number(off)
@@ -195,11 +202,14 @@ func drawCart(t *rapid.T) cartDraw {
 			text, subtotal := drawMoney(t, "subtotal")
 			line["subtotal"], cost = json.Number(text), subtotal
 		}
+
 		if cost.Sign() > 0 {
 			sum.Add(sum, cost)
 		}
+
 		lines = append(lines, line)
 	}
+
 	shipping, freight := drawMoney(t, "shipping")
 	off, discount := drawMoney(t, "off the cart")
 	cart := map[string]any{"items": lines, "shipping": json.Number(shipping), "discount": json.Number(off)}
@@ -208,9 +218,11 @@ func drawCart(t *rapid.T) cartDraw {
 		text, total := drawMoney(t, "total")
 		cart["total"], most = json.Number(text), total.Sub(total, freight)
 	}
+
 	if most.Sign() < 0 {
 		most = new(big.Rat)
 	}
+
 	body, err := json.Marshal(map[string]any{"eligible_only": false, "cart": cart})
 	require.NoError(t, err)
 	return cartDraw{string(body), most}
@@ -237,6 +249,7 @@ func TestQuotesNeverExceedTheCart(t *testing.T) {
 			}
 		}
 	}
+
 	rapid.Check(t, func(t *rapid.T) {
 		cart := drawCart(t)
 		a := h.does("/offers", cart.body)
@@ -247,6 +260,7 @@ func TestQuotesNeverExceedTheCart(t *testing.T) {
 				Amount   json.Number `json:"amount"`
 			} `json:"data"`
 		}
+
 		require.NoError(t, json.Unmarshal([]byte(a.body), &answer))
 		require.Len(t, answer.Data, made)
 		for _, q := range answer.Data {

@@ -37,14 +37,17 @@ func (s submitter) submitFor(ctx context.Context, a customerAction) (rawResponse
 		}
 		return http.StatusOK, marshal(a.body(language, &o))
 	}
+
 	name, err := s.customers.exactName(plain(ctx), a.customer)
 	if err != nil {
 		return rawResponse{}, err
 	}
+
 	event := loyalty.Submission{Customer: name, Sender: r.key.ID, Action: a.action, Data: marshal(a.data), Operation: true}
 	if key, hash, ok := r.idempotency(httpRequest(ctx)); ok {
 		event.Idempotency = &loyalty.Idempotency{AnswerKey: key, Hash: hash, Render: render, Language: language.texts}
 	}
+
 	outcome, err := s.engine.Submit(plain(ctx), event)
 	switch {
 	case err != nil:
@@ -52,6 +55,7 @@ func (s submitter) submitFor(ctx context.Context, a customerAction) (rawResponse
 	case outcome.Replayed != nil:
 		return replay(language, outcome.Replayed), nil
 	}
+
 	status, body := render(outcome, nil)
 	return rawResponse{status: status, body: body}, nil
 }
@@ -72,6 +76,7 @@ func (a customerAction) inRequest(err error) error {
 	if !errors.As(err, &e) || len(e.Details) == 0 {
 		return err
 	}
+
 	own := *e
 	own.Details = make([]loyalty.Detail, len(e.Details))
 	for i, d := range e.Details {
@@ -82,5 +87,6 @@ func (a customerAction) inRequest(err error) error {
 		}
 		own.Details[i] = d
 	}
+
 	return &own
 }

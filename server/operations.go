@@ -62,6 +62,7 @@ func operationsOf(documents []contract.Document) (map[routeKey]*operation, error
 	if err != nil {
 		return nil, err
 	}
+
 	for _, d := range documents {
 		c := contract.NewCompiler()
 		for path, item := range d.Spec.Paths.Map() {
@@ -70,10 +71,12 @@ func operationsOf(documents []contract.Document) (map[routeKey]*operation, error
 				if all[key] != nil {
 					return nil, fmt.Errorf("%s: %s %s is in another document too", d.API, method, path)
 				}
+
 				o, err := newOperation(c, op)
 				if err != nil {
 					return nil, fmt.Errorf("%s: %s %s: %w", d.API, method, path, err)
 				}
+
 				o.fields = fieldsOfFilters(filters[d.API].Of(op.OperationID))
 				o.api, o.fromTree = d.API, d.API == "events" && o.body != nil
 				o.reads = o.reads || method == http.MethodGet
@@ -81,10 +84,12 @@ func operationsOf(documents []contract.Document) (map[routeKey]*operation, error
 				if err := o.addParameters(append(slices.Clone(item.Parameters), op.Parameters...)); err != nil {
 					return nil, fmt.Errorf("%s: %s %s: %w", d.API, method, path, err)
 				}
+
 				all[key] = o
 			}
 		}
 	}
+
 	return all, nil
 }
 
@@ -96,6 +101,7 @@ func newOperation(c *contract.Compiler, op *openapi3.Operation) (o *operation, e
 	if !loyalty.IsRole(role) {
 		return nil, fmt.Errorf("x-role %q is no role", role)
 	}
+
 	o.role = loyalty.Role(role)
 	o.confirm, _ = op.Extensions["x-confirm"].(bool)
 	o.personal, _ = op.Extensions["x-personal-when"].(string)
@@ -108,10 +114,12 @@ func newOperation(c *contract.Compiler, op *openapi3.Operation) (o *operation, e
 	if op.RequestBody == nil || op.RequestBody.Value == nil {
 		return o, nil
 	}
+
 	media := op.RequestBody.Value.Content.Get("application/json")
 	if media == nil {
 		return nil, fmt.Errorf("the body has no application/json")
 	}
+
 	o.body, err = c.Compile(media.Schema)
 	return o, err
 }
@@ -135,6 +143,7 @@ func (o *operation) addParameters(parameters openapi3.Parameters) error {
 				o.filters[p.Name] = p
 				continue // any text up to that length: an unreadable one finds nothing
 			}
+
 		case openapi3.ParameterInHeader:
 			name := http.CanonicalHeaderKey(p.Name)
 			o.keeps = o.keeps || name == idempotencyHeader
@@ -142,8 +151,10 @@ func (o *operation) addParameters(parameters openapi3.Parameters) error {
 				continue // read by the middleware itself
 			}
 		}
+
 		o.checked = append(o.checked, p)
 	}
+
 	return nil
 }
 

@@ -39,6 +39,7 @@ func TestFilterChoices(t *testing.T) {
 		"searchTransactions": {"status": named(loyalty.TransactionStates...)},
 		"listDeliveries":     {"state": named(loyalty.DeliveryWaiting, loyalty.DeliverySent, loyalty.DeliveryDead, loyalty.DeliverySkipped)},
 	}
+
 	documents, err := contract.Documents()
 	require.NoError(t, err)
 	operations, err := operationsOf(documents)
@@ -52,11 +53,13 @@ func TestFilterChoices(t *testing.T) {
 				delete(want[id], name)
 			}
 		}
+
 		for name := range o.filters {
 			attribute, _ := list.SplitOperator(name)
 			require.Contains(t, o.fields, attribute, "%s: filters.yaml lacks a line", id)
 			require.Positive(t, longest(o.filters[name].Schema.Value), id)
 		}
+
 		require.Empty(t, want[id], id)
 	}
 }

@@ -21,10 +21,12 @@ func TestOrderWithoutSort(t *testing.T) {
 				done(h, "/events", fmt.Sprintf(`{"customer":%q,"action":"point_add","data":{"points":%d}}`, id, i+1))
 			}
 		}
+
 		done(h, "/events", `{"customer":"ada","action":"point_add","data":{"points":9,"effective_timestamp":"2026-03-01T09:00:00Z"}}`)
 		for i, id := range []string{"c", "a", "b"} {
 			h.entity("rewards/reward", fmt.Sprintf(`{"id":%q,"title":{"en":"A"},"type":"physical","points":%d}`, id, i))
 		}
+
 		for _, list := range []struct{ path, turned, own string }{
 			{"/customers/-/events?", "asc", "desc"},
 			{"/customers/-/events?action=point_add&action=opt_in&", "asc", "desc"},

@@ -41,6 +41,7 @@ func (p *pace) answered(status int) {
 	case m.minute > minute:
 		return
 	}
+
 	m.requests++
 	switch {
 	case status >= http.StatusInternalServerError:

@@ -63,6 +63,7 @@ func appendJournalEvent(b []byte, e *common.JournalEvent) []byte {
 	if e.Customer != nil {
 		b = append(appendText(append(b, `,"customer":{"id":`...), e.Customer.ID), '}')
 	}
+
 	b = append(append(b, `,"data":`...), e.Data...)
 	b = appendInstantOf(b, `,"expdate":`, e.Expdate)
 	b = appendID(append(b, `,"id":`...), e.ID)
@@ -70,6 +71,7 @@ func appendJournalEvent(b []byte, e *common.JournalEvent) []byte {
 	if e.Parent != nil {
 		b = appendID(append(b, `,"parent":`...), *e.Parent)
 	}
+
 	b = strconv.AppendInt(append(b, `,"points":`...), e.Points, 10)
 	b = appendInstantOf(b, `,"timestamp":`, &e.Timestamp)
 	b = appendTextAt(b, `,"transaction_id":`, e.TransactionID)
@@ -112,12 +114,14 @@ func appendCoupon(b []byte, c *common.Coupon) []byte {
 	if c.ClaimedAt != nil {
 		b = append(appendInstantOf(b, `"claimed_at":`, c.ClaimedAt), ',')
 	}
+
 	b = appendText(append(b, `"code":`...), c.Code)
 	b = appendInstantOf(b, `,"created_at":`, &c.CreatedAt)
 	b = appendTextAt(b, `,"currency":`, c.Currency)
 	if c.Customer != nil {
 		b = append(appendText(append(b, `,"customer":{"id":`...), c.Customer.ID), '}')
 	}
+
 	b = appendInstantOf(b, `,"expires_at":`, c.ExpiresAt)
 	b = appendTextAt(b, `,"name":`, c.Name)
 	b = appendTextAt(b, `,"pool":`, c.Pool)
@@ -130,6 +134,7 @@ func appendCoupon(b []byte, c *common.Coupon) []byte {
 	if c.Value != nil {
 		b = c.Value.Append(append(b, `,"value":`...))
 	}
+
 	return append(b, '}')
 }
 
@@ -168,6 +173,7 @@ func appendReward(b []byte, e *common.RewardEntry) []byte {
 		b = appendText(append(b, `"_actions":{"complete":{"method":`...), a.Complete.Method)
 		b = append(appendText(append(b, `,"url":`...), a.Complete.URL), `}},`...)
 	}
+
 	if e.Claims != nil {
 		b = append(strconv.AppendInt(append(b, `"claims":`...), *e.Claims, 10), ',')
 	}
@@ -180,6 +186,7 @@ func appendReward(b []byte, e *common.RewardEntry) []byte {
 	if e.EndsAt != nil {
 		b = append(appendInstantOf(b, `"ends_at":`, e.EndsAt), ',')
 	}
+
 	b = appendText(append(b, `"id":`...), e.ID)
 	if e.Image != nil {
 		b = append(append(b, `,"image":`...), marshal(e.Image)...)
@@ -187,11 +194,13 @@ func appendReward(b []byte, e *common.RewardEntry) []byte {
 	if e.InStock != nil {
 		b = strconv.AppendInt(append(b, `,"in_stock":`...), *e.InStock, 10)
 	}
+
 	b = appendInstantOf(b, `,"last_claimed_at":`, e.LastClaimedAt)
 	if o := e.Obstacle; o != nil {
 		b = strconv.AppendInt(append(b, `,"obstacle":{"code":`...), int64(o.Code), 10)
 		b = append(appendText(append(b, `,"message":`...), o.Message), '}')
 	}
+
 	b = strconv.AppendInt(append(b, `,"points":`...), e.Points, 10)
 	b = appendInstantOf(b, `,"starts_at":`, e.StartsAt)
 	b = appendText(append(b, `,"status":`...), string(e.Status))
@@ -223,6 +232,7 @@ func appendCustomer(b []byte, c *common.Customer) []byte {
 	if c.ExternalIds != nil {
 		b = append(append(b, `,"external_ids":`...), marshal(c.ExternalIds)...)
 	}
+
 	b = appendTextAt(b, `,"first_name":`, c.FirstName)
 	b = appendTextAt(b, `,"gender":`, c.Gender)
 	b = appendTextAt(b, `,"handler":`, c.Handler)
@@ -230,6 +240,7 @@ func appendCustomer(b []byte, c *common.Customer) []byte {
 	if c.Labels != nil {
 		b = appendTexts(append(b, `,"labels":`...), c.Labels)
 	}
+
 	b = appendTextAt(b, `,"language":`, c.Language)
 	b = appendTextAt(b, `,"last_name":`, c.LastName)
 	b = appendNumberAt(b, `,"pending":`, c.Pending)
@@ -295,6 +306,7 @@ func (p *pointsAnswer) append(b []byte) []byte {
 		b = appendInstantOf(b, `{"expires_at":`, &p.Expiring[i].ExpiresAt)
 		b = append(strconv.AppendInt(append(b, `,"points":`...), p.Expiring[i].Points, 10), '}')
 	}
+
 	b = append(b, `],"lots":[`...)
 	for i := range p.Lots {
 		l := &p.Lots[i]
@@ -310,6 +322,7 @@ func (p *pointsAnswer) append(b []byte) []byte {
 		b = strconv.AppendInt(append(b, `,"reserved":`...), l.Reserved, 10)
 		b = append(strconv.AppendInt(append(b, `,"spent":`...), l.Spent, 10), '}')
 	}
+
 	b = strconv.AppendInt(append(b, `],"pending":`...), p.Pending, 10)
 	b = strconv.AppendInt(append(b, `,"reserved":`...), p.Reserved, 10)
 	b = strconv.AppendInt(append(b, `,"score":`...), p.Score, 10)

@@ -66,8 +66,10 @@ func TestPagesAreTheContracts(t *testing.T) {
 			}
 			return e
 		})
+
 		require.Equal(t, string(marshal(display.EventList(answerOf(l)))), string(appendPage(nil, l, appendJournalEvent, 1)))
 	}))
+
 	t.Run("coupons", rapid.MakeCheck(func(t *rapid.T) {
 		l := linksOf(t, func(t *rapid.T) common.Coupon {
 			c := common.Coupon{
@@ -82,8 +84,10 @@ func TestPagesAreTheContracts(t *testing.T) {
 			}
 			return c
 		})
+
 		require.Equal(t, string(marshal(coupon.ListCoupons200JSONResponse(answerOf(l)))), string(appendPage(nil, l, appendCoupon, 1)))
 	}))
+
 	t.Run("rewards", rapid.MakeCheck(func(t *rapid.T) {
 		l := linksOf(t, func(t *rapid.T) common.RewardEntry {
 			e := common.RewardEntry{
@@ -92,12 +96,14 @@ func TestPagesAreTheContracts(t *testing.T) {
 				StartsAt: maybe(t, "starts", anyInstant), Status: common.DateStatus(anyText.Draw(t, "status")), Stores: orEmpty(anyTexts.Draw(t, "stores")),
 				Title: anyText.Draw(t, "title"), Type: common.RewardType(anyText.Draw(t, "type")),
 			}
+
 			if url := maybe(t, "action", anyText); url != nil {
 				e.UnderscoreActions = &common.RewardActions{}
 				if *url != "" {
 					e.UnderscoreActions.Complete = &common.NextStep{Method: "POST", URL: *url}
 				}
 			}
+
 			if why := maybe(t, "obstacle", anyText); why != nil {
 				e.Obstacle = &common.Obstacle{Code: len(*why), Message: *why}
 			}
@@ -107,10 +113,13 @@ func TestPagesAreTheContracts(t *testing.T) {
 			if text := maybe(t, "attribute", anyText); text != nil {
 				e.AdditionalProperties = map[string]any{"cf_season": *text, "cf_rank": 3}
 			}
+
 			return e
 		})
+
 		require.JSONEq(t, string(marshal(rewards.ListRewards200JSONResponse(answerOf(l)))), string(appendPage(nil, l, appendReward, 1)))
 	}))
+
 	t.Run("customers", rapid.MakeCheck(func(t *rapid.T) {
 		l := linksOf(t, func(t *rapid.T) common.Customer {
 			c := common.Customer{
@@ -126,17 +135,20 @@ func TestPagesAreTheContracts(t *testing.T) {
 			}
 			return c
 		})
+
 		require.JSONEq(t, string(marshal(customers.ListCustomers200JSONResponse(answerOf(l)))), string(appendPage(nil, l, appendCustomer, 1)))
 		for _, c := range l.Entries {
 			require.JSONEq(t, string(marshal(customers.CustomerAnswer{Data: c})), string(customerAnswer(c).append(nil)))
 		}
 	}))
+
 	t.Run("points", rapid.MakeCheck(func(t *rapid.T) {
 		p := customers.CustomerPoints{
 			Debt: anyNumber.Draw(t, "debt"), Expired: anyNumber.Draw(t, "expired"), Pending: anyNumber.Draw(t, "pending"), Reserved: anyNumber.Draw(t, "reserved"),
 			Score: anyNumber.Draw(t, "score"), Spendable: anyNumber.Draw(t, "spendable"), Spent: anyNumber.Draw(t, "spent"),
 			Expiring: []customers.ExpiringPoints{}, Lots: []customers.PointLot{},
 		}
+
 		for range rapid.IntRange(0, 3).Draw(t, "lots") {
 			l := customers.PointLot{
 				EarnedAt: anyInstant.Draw(t, "earned"), ExpiresAt: maybe(t, "expires", anyInstant), Points: anyNumber.Draw(t, "points"),
@@ -146,6 +158,7 @@ func TestPagesAreTheContracts(t *testing.T) {
 			p.Lots = append(p.Lots, l)
 			p.Expiring = append(p.Expiring, customers.ExpiringPoints{ExpiresAt: l.EarnedAt, Points: l.Points})
 		}
+
 		require.Equal(t, string(marshal(customers.GetCustomerPoints200JSONResponse{Data: p})), string((*pointsAnswer)(&p).append(nil)))
 	}))
 }

@@ -59,6 +59,7 @@ func (p proxies) source(r *http.Request) netip.Addr {
 	if !p.trustsPeer(r) {
 		return at
 	}
+
 	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
 	for i := len(hops) - 1; i >= 0; i-- {
 		hop, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
@@ -69,6 +70,7 @@ func (p proxies) source(r *http.Request) netip.Addr {
 			return at
 		}
 	}
+
 	return at
 }
 
@@ -79,6 +81,7 @@ func (p proxies) hosts(r *http.Request) []string {
 	if !p.trustsPeer(r) {
 		return nil
 	}
+
 	var all []string
 	host, told := told(r.Header, "X-Forwarded-Host")
 	if told {
@@ -86,9 +89,11 @@ func (p proxies) hosts(r *http.Request) []string {
 	} else {
 		host = r.Host
 	}
+
 	if port := forwardedPort(r.Header); port != "" && !hasPort(host) {
 		all = append(all, host+":"+port)
 	}
+
 	return all
 }
 

@@ -18,6 +18,7 @@ func (s *Server) publish(g gin.IRouter, documents []contract.Document) {
 		g.GET(path, h)
 		g.HEAD(path, h)
 	}
+
 	get("/livez", func(c *gin.Context) { text(c, http.StatusOK, "ok\n") })
 	get("/readyz", s.answerReady)
 	for _, d := range documents {
@@ -25,6 +26,7 @@ func (s *Server) publish(g gin.IRouter, documents []contract.Document) {
 		get("/openapi/"+d.API+".json", s.bundled(d.API, "application/json; charset=utf-8", func(b bundle) []byte { return b.asJSON }))
 		get("/collections/"+d.API+".json", s.collected(d.API))
 	}
+
 	if s.portal != nil {
 		page := func(c *gin.Context) { s.portal.ServeHTTP(c.Writer, s.proxies.seen(c.Request)) }
 		for _, path := range []string{"/", "/docs", "/docs.md", "/docs/*page", "/llms.txt"} {
@@ -75,11 +77,13 @@ func (s *Server) bundled(api, contentType string, form func(bundle) []byte) gin.
 			}
 			from = jsonBundles
 		}
+
 		b, err := from[api]()
 		if err != nil {
 			s.fail(c, err)
 			return
 		}
+
 		static(contentType, form(b))(c)
 	}
 }

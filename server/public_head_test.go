@@ -30,6 +30,7 @@ func TestHeadOfPublicPaths(t *testing.T) {
 	for _, api := range openapi.Names() {
 		paths = append(paths, "/openapi/"+api+".yaml", "/openapi/"+api+".json", "/openapi/"+api+".json?bodies=json", "/openapi/"+api+".json?bodies=xml", "/collections/"+api+".json")
 	}
+
 	reference := h.send(h.request(http.MethodGet, "/docs/reference", "")).body
 	assets := regexp.MustCompile(`/docs/assets/[^"]+`).FindAllString(reference+h.send(h.request(http.MethodGet, "/docs", "")).body, -1)
 	require.NotEmpty(t, assets)
@@ -47,6 +48,7 @@ func TestHeadOfPublicPaths(t *testing.T) {
 			require.Equal(t, get.header, head.header, path)
 		}
 	}
+
 	require.Equal(t, http.StatusMethodNotAllowed, h.signed(h.key, h.request(http.MethodHead, "/customers", "")).status)
 }
 
@@ -60,6 +62,7 @@ func TestDocumentsWithoutForms(t *testing.T) {
 		require.Equal(t, http.StatusOK, a.status)
 		require.False(t, strings.Contains(a.body, media), form)
 	}
+
 	for _, wrong := range []string{"xml", "", "JSON", "json&bodies=json", "json,form"} {
 		a := get("/openapi/events.json?bodies=" + wrong)
 		require.Equal(t, http.StatusBadRequest, a.status, wrong)
@@ -81,6 +84,7 @@ func TestTwoLengths(t *testing.T) {
 		stop()
 		require.NoError(t, <-ended)
 	})
+
 	address := l.Addr().String()
 	smuggled := "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n"
 	for name, c := range map[string]struct {
@@ -106,10 +110,12 @@ func TestTwoLengths(t *testing.T) {
 				answers++
 				require.Equal(t, c.answers == 1, a.Close, "%s %s: %d", name, path, a.StatusCode)
 			}
+
 			if c.answers == 1 {
 				_, err = from.ReadByte()
 				require.ErrorIs(t, err, io.EOF, "%s %s: nothing comes behind it", name, path)
 			}
+
 			require.NoError(t, to.Close())
 		}
 	}

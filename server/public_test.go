@@ -27,6 +27,7 @@ func TestPublicPages(t *testing.T) {
 			return ready(ctx)
 		}
 	})
+
 	get := func(target string) answer { return h.send(h.request(http.MethodGet, target, "")) }
 	require.Equal(t, http.StatusOK, get("/livez").status)
 	a := get("/readyz")
@@ -62,6 +63,7 @@ func TestPublicPages(t *testing.T) {
 		require.Contains(t, get("/docs/apis/"+api).body, "/openapi/"+api+".yaml")
 		require.Contains(t, get("/docs/apis/"+api).body, "/collections/"+api+".json")
 	}
+
 	require.Equal(t, http.StatusUnauthorized, get("/openapi/common.yaml").status)
 	page := get("/")
 	require.NotContains(t, page.body, `="http`, "it loads nothing from elsewhere")
@@ -78,6 +80,7 @@ func TestStopsGracefully(t *testing.T) {
 			return nil
 		}
 	})
+
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(context.Background())
@@ -93,6 +96,7 @@ func TestStopsGracefully(t *testing.T) {
 		_ = resp.Body.Close()
 		answered <- resp.StatusCode
 	}()
+
 	<-begun
 	stop()
 	require.Eventually(t, func() bool {
@@ -102,6 +106,7 @@ func TestStopsGracefully(t *testing.T) {
 		}
 		return err != nil
 	}, time.Minute, time.Millisecond, "later ones find nobody")
+
 	close(release)
 	require.Equal(t, http.StatusOK, <-answered)
 	require.NoError(t, <-ended)

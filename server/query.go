@@ -18,14 +18,17 @@ func (s *Server) readQuery(c *gin.Context) {
 	if r.operation == nil || c.Request.URL.RawQuery == "" && !c.Request.URL.ForceQuery {
 		return
 	}
+
 	pairs, err := list.ParseQuery(c.Request.URL.RawQuery)
 	if err == nil {
 		err = r.operation.known(pairs, list.CustomFields(s.programme(), r.operation.customType(c)))
 	}
+
 	if err != nil {
 		s.fail(c, err)
 		return
 	}
+
 	r.query = pairs
 	// net/url drops a pair with a semicolon; the generated binder uses it.
 	c.Request.URL.RawQuery = strings.ReplaceAll(c.Request.URL.RawQuery, ";", "%3B")
@@ -59,6 +62,7 @@ func (o *operation) known(pairs []list.Pair, custom map[string]list.Field) error
 			field, declared := custom[attribute]
 			ok = declared && field.Takes(operator)
 		}
+
 		if !ok && o.bracketed.Owns(p.Name) {
 			repeatable, ok = o.bracketed.Repeats(p.Name), true // its grammar decides
 		}
@@ -68,12 +72,14 @@ func (o *operation) known(pairs []list.Pair, custom map[string]list.Field) error
 		if repeatable {
 			continue
 		}
+
 		for _, earlier := range pairs[:i] {
 			if earlier.Name == p.Name {
 				return contract.ErrInvalidParameter.With("parameter", p.Name).With("reason", "repeated").At(p.Name)
 			}
 		}
 	}
+
 	return nil
 }
 

@@ -29,14 +29,17 @@ func askQuestion(s *Server, c *gin.Context) {
 	if !r.sightless() || r.operation == nil {
 		return
 	}
+
 	q := questions{personal: r.operation.customType(c) == programme.TypeCustomer}
 	if err := q.read(c, r); err != nil {
 		s.fail(c, err)
 		return
 	}
+
 	if len(q.asked) > 0 && !mayAsk(s, c, r, &q) {
 		return
 	}
+
 	switch name := r.operation.route.Operation.OperationID; {
 	case tries[name]:
 		tryRules(s, c, r)
@@ -55,6 +58,7 @@ func mayAsk(s *Server, c *gin.Context, r *request, q *questions) bool {
 		s.fail(c, loyalty.ErrPersonalNeeded.At(q.asked[questionsPerMinute]))
 		return false
 	}
+
 	verdict, err := s.limiter.Allow(c.Request.Context(), "questions "+r.key.ID, questionsPerMinute, len(q.asked))
 	switch {
 	case err != nil:
@@ -64,6 +68,7 @@ func mayAsk(s *Server, c *gin.Context, r *request, q *questions) bool {
 		s.tooMany(c, verdict)
 		return false
 	}
+
 	return noteQuestion(s, c, r, admin.SearchNoted, slices.Compact(slices.Sorted(slices.Values(q.asked))))
 }
 
@@ -120,14 +125,17 @@ func (q *questions) read(c *gin.Context, r *request) error {
 			return err
 		}
 	}
+
 	for _, p := range c.Params {
 		if strings.HasPrefix(p.Key, "customer") || q.personal {
 			q.add(p.Key, external(p.Value))
 		}
 	}
+
 	if r.operation.body != nil && !ofProgramme(c, r.operation) {
 		q.body(r.tree, "")
 	}
+
 	return nil
 }
 
@@ -149,6 +157,7 @@ func (q *questions) parameter(p list.Pair) error {
 	case strings.Contains(name, "customer"), q.personal && name == "id":
 		q.add(p.Name, external(p.Value))
 	}
+
 	return nil
 }
 
@@ -180,10 +189,12 @@ func (q *questions) body(v any, at string) {
 		for _, name := range slices.Sorted(maps.Keys(v)) {
 			q.body(v[name], name)
 		}
+
 	case []any:
 		for _, element := range v {
 			q.body(element, at)
 		}
+
 	case string:
 		switch {
 		case v == "":

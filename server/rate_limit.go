@@ -42,12 +42,14 @@ func (s *Server) spent(c *gin.Context, key *loyalty.AccessKey) {
 	if !ok || c.Request.ContentLength == 0 {
 		return
 	}
+
 	known := found.(exhaustion)
 	left := known.until.Sub(s.clock())
 	if left <= 0 || known.Limit != perMinute(key) {
 		s.exhausted.CompareAndDelete(key.ID, found)
 		return
 	}
+
 	known.Reset -= known.RetryAfter - left
 	known.RetryAfter = left
 	closeUnread(c)
@@ -67,6 +69,7 @@ func (s *Server) chargeBulk(c *gin.Context, events int) error {
 	if further < 1 {
 		return nil
 	}
+
 	verdict, err := s.limiter.Allow(c.Request.Context(), key.ID, most, further)
 	if err != nil {
 		return err
@@ -74,10 +77,12 @@ func (s *Server) chargeBulk(c *gin.Context, events int) error {
 	if !verdict.Allowed {
 		verdict.RetryAfter += time.Minute / time.Duration(most) // the request is counted again then, before its events
 	}
+
 	verdict.SetHeaders(c.Writer.Header())
 	if !verdict.Allowed {
 		return tooMany(verdict)
 	}
+
 	return nil
 }
 

@@ -32,6 +32,7 @@ func TestThousandRequests(t *testing.T) {
 			reads = append(reads, o)
 		}
 	}
+
 	key, other := h.newKey(admin.KeyChange{}), h.newKey(admin.KeyChange{})
 	ask := func(o offered) answer {
 		body := ""
@@ -40,6 +41,7 @@ func TestThousandRequests(t *testing.T) {
 		}
 		return h.signed(key, h.request(o.method, o.target(t), body, "Content-Type", jsonType))
 	}
+
 	asked := map[string]int{}
 	for i := range most {
 		o := reads[i%len(reads)]
@@ -49,12 +51,14 @@ func TestThousandRequests(t *testing.T) {
 		require.Equal(t, fmt.Sprint(most-1-i), a.header.Get("RateLimit-Remaining"), o.OperationID)
 		asked[o.api]++
 	}
+
 	require.Len(t, asked, 12, "every API was asked")
 	for _, o := range reads {
 		a := ask(o)
 		require.Equal(t, http.StatusTooManyRequests, a.status, o.OperationID)
 		require.Equal(t, "1", a.header.Get("Retry-After"), o.OperationID)
 	}
+
 	require.Equal(t, http.StatusOK, h.signed(other, h.request(http.MethodGet, "/customers", "")).status, "another key has requests of its own")
 	now.now = now.now.Add(time.Minute)
 	require.Equal(t, fmt.Sprint(most-1), ask(reads[0]).header.Get("RateLimit-Remaining"), "a minute brings them all back")
@@ -73,6 +77,7 @@ func TestSpentLimitIsToldBeforeTheBody(t *testing.T) {
 		require.NoError(t, signing.Default(region).Sign(r, nil, key)) // the body's hash is wrong: it was not looked at
 		return h.headersAlone(r, 1<<20-1)
 	}
+
 	require.Equal(t, http.StatusBadRequest, h.signed(key, post()).status)
 	require.Equal(t, http.StatusTooManyRequests, h.signed(key, post()).status)
 	now.now = now.now.Add(20 * time.Second)
@@ -94,6 +99,7 @@ func TestRefusedBulkComesBackWhenTold(t *testing.T) {
 		one := `{"customer":"nobody","action":"point_add","data":{"points":1}}`
 		return h.signed(key, h.request(http.MethodPost, "/events/bulk", `{"events":[`+strings.Repeat(one+",", events-1)+one+`]}`, "Content-Type", jsonType))
 	}
+
 	require.Equal(t, http.StatusOK, bulk(50).status)
 	for _, events := range []int{20, 60, 100} {
 		// Where nothing is left the request is refused before its events are known, and told of itself alone.

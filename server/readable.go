@@ -37,6 +37,7 @@ func withoutHTML(text []byte) []byte {
 	if !bytes.Contains(text, []byte(`\u00`)) {
 		return text
 	}
+
 	out := make([]byte, 0, len(text))
 	for {
 		at := bytes.IndexByte(text, '\\')

@@ -20,6 +20,7 @@ func TestWithoutHTML(t *testing.T) {
 	} {
 		require.Equal(t, want, string(withoutHTML([]byte(escaped))), escaped)
 	}
+
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringOf(rapid.SampledFrom([]rune(`&<>\u0026"c3eé `))).Draw(t, "text")
 		escaped, err := json.Marshal(text)

@@ -34,10 +34,12 @@ func (s *Server) Readiness(ctx context.Context) (ready bool, text string) {
 			text = "not ready: " + why.Reason + "\n"
 		}
 	}
+
 	var b strings.Builder
 	b.WriteString(text)
 	for _, f := range s.status() {
 		fmt.Fprintf(&b, "%s %d\n", f.Name, f.Value)
 	}
+
 	return ready, b.String()
 }

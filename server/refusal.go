@@ -22,11 +22,13 @@ func (s *Server) refused(c *gin.Context, err error) {
 		s.fail(c, err)
 		return
 	}
+
 	key, hash, ok := r.idempotency(c.Request)
 	if !ok {
 		s.fail(c, err)
 		return
 	}
+
 	r.language.forget() // texts from before the failure are not sent
 	outcome, err := s.engine.Submit(plain(c), loyalty.Submission{
 		Refusal: &loyalty.Refusal{Err: fault, Version: r.version},
@@ -34,6 +36,7 @@ func (s *Server) refused(c *gin.Context, err error) {
 			return errorBody(r.language, err)
 		}},
 	})
+
 	switch {
 	case err != nil:
 		s.fail(c, err)

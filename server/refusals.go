@@ -48,6 +48,7 @@ func (l *failureLog) flushRefused(ctx context.Context) {
 	if len(all) == 0 {
 		return
 	}
+
 	if err := l.admin.KeepRefusals(ctx, all); err != nil {
 		l.logger.Error("counting refused events", "error", err)
 		l.lock.Lock()

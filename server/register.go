@@ -61,6 +61,7 @@ func (s *Server) register(g gin.IRouter) {
 	loyaltyread.RegisterHandlersWithOptions(g, loyaltyread.NewStrictHandlerWithOptions(&h.loyaltyRead, nil, loyaltyread.StrictGinServerOptions{
 		RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.refused, ResponseErrorHandlerFunc: s.fail,
 	}), loyaltyread.GinServerOptions{ErrorHandler: binder})
+
 	offers.RegisterHandlersWithOptions(g, offers.NewStrictHandlerWithOptions(&h.offers, nil, offers.StrictGinServerOptions{
 		RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.refused, ResponseErrorHandlerFunc: s.fail,
 	}), offers.GinServerOptions{ErrorHandler: binder})

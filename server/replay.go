@@ -23,15 +23,18 @@ func (s *Server) guard(c *gin.Context) {
 	if s.signatures == nil || r.caller != nil || c.Request.Method != http.MethodPost || r.operation != nil && r.operation.reads {
 		return
 	}
+
 	if _, sent := c.Request.Header[idempotencyHeader]; sent && !slices.Contains(strings.Split(r.signed, ";"), strings.ToLower(idempotencyHeader)) {
 		s.fail(c, errKeyUnsigned.At(idempotencyHeader))
 		return
 	}
+
 	signature, err := hex.DecodeString(r.signature)
 	if err != nil {
 		s.fail(c, err) // a verified signature is hexadecimal
 		return
 	}
+
 	// A signature is valid for twice the window, from a clock ahead to a clock behind.
 	goodUntil := s.clock().Add(2*s.programme().Settings.AcceptanceWindow + time.Second)
 	fresh, err := s.signatures.TakeSignature(c.Request.Context(), [32]byte(signature), goodUntil)

@@ -18,12 +18,14 @@ func (s *Server) identify(c *gin.Context) {
 		began: s.clock(), source: s.proxies.source(c.Request),
 		tongue: tongue{catalogue: s.catalogue, wanted: wish.wanted, messages: wish.messages},
 	}
+
 	r.language = &r.tongue
 	if sent := c.Request.Header.Get(requestIDHeader); s.proxies.trustsPeer(c.Request) && isRequestID(sent) {
 		r.id = sent
 	} else {
 		r.id = uuid.Must(uuid.NewV7()).String() // fails only without a random source
 	}
+
 	c.Set(requestKey{}, r)
 	h := c.Writer.Header()
 	h[requestIDHeader] = []string{r.id}

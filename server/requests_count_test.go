@@ -26,6 +26,7 @@ func TestRequestsAreCounted(t *testing.T) {
 		}
 		return sums
 	}
+
 	before := counted()
 	require.Equal(t, http.StatusOK, h.get("/customers").status)
 	require.Equal(t, http.StatusBadRequest, h.get("/customers?limit=0").status)

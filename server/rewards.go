@@ -101,11 +101,13 @@ func (a *rewardsAPI) GetRewardClaim(ctx context.Context, in rewards.GetRewardCla
 	if err != nil {
 		return nil, err
 	}
+
 	language := requestOf(ctx).language
 	out := a.claimRecord(language, &claim, &customer)
 	if claim.Coupon == "" {
 		return rewards.GetRewardClaim200JSONResponse{Data: out}, nil
 	}
+
 	coupon, holder, err := a.reader.Coupon(plain(ctx), claim.Coupon)
 	if err != nil {
 		return nil, err
@@ -113,6 +115,7 @@ func (a *rewardsAPI) GetRewardClaim(ctx context.Context, in rewards.GetRewardCla
 	if coupon.Reward == claim.Reward { // otherwise it was taken from its holder and its code reissued
 		out.Coupon = new(couponOf(language, &coupon, holder, a.clock()))
 	}
+
 	return rewards.GetRewardClaim200JSONResponse{Data: out}, nil
 }
 
@@ -146,6 +149,7 @@ func (a *rewardsAPI) RedeemRewardClaim(ctx context.Context, in rewards.RedeemRew
 	if err != nil {
 		return nil, err
 	}
+
 	return a.submitter.submitFor(ctx, customerAction{
 		customer: customer.Name, action: "reward_redeem",
 		data:   handOut{Claim: claim.ID.String(), TransactionID: in.Body.TransactionID},

@@ -58,6 +58,7 @@ func TestBulkClaim(t *testing.T) {
 		for member, spent := range map[string]string{"member-1000": "50", "member-1001": "50", "member-1002": "0", "member-1003": "50", "member-1004": "0"} {
 			require.Equal(t, spent, fmt.Sprint(succeeded(t, h.get("/customers/"+member))["spent"]), member)
 		}
+
 		worded := h.get(status+"/errors?offset=3", "Accept-language", "hu").json(t)["data"].([]any)[0].(map[string]any)["error"].(map[string]any)
 		require.Equal(t, "RuleException", worded["type"])
 		require.Contains(t, worded["message"], "50", "the values of the message were kept")
@@ -79,6 +80,7 @@ func TestBulkClaim(t *testing.T) {
 			require.Equal(t, http.StatusBadRequest, a.status, "%s: %s", body, a.body)
 			require.Equal(t, []string{field}, a.fault(t).fields(), body)
 		}
+
 		require.Equal(t, http.StatusOK, h.post("/entities/rewards/reward/mug/archive", "").status)
 		refused(t, h.post(claimMugs, `{"customers":["member-1003"]}`), http.StatusNotFound, 160320)
 		require.Equal(t, http.StatusOK, h.post("/admin/modules/rewards", `{"enabled":false}`).status)
@@ -148,12 +150,14 @@ func TestBulkClaimUnderWay(t *testing.T) {
 			jobs = job.NewJobs(job.JobsOptions{Engine: o.Engine.(*engine.Engine), Store: slow})
 			o.Jobs = jobs
 		})
+
 		working, stop := context.WithCancel(context.Background())
 		ended := make(chan struct{})
 		go func() {
 			jobs.Work(working)
 			close(ended)
 		}()
+
 		t.Cleanup(func() { stop(); <-ended })
 		require.Eventually(t, func() bool {
 			return jobOf(t, h, "bulk")["running"] == false && jobOf(t, h, "bulk")["last_run_at"] != nil
@@ -163,6 +167,7 @@ func TestBulkClaimUnderWay(t *testing.T) {
 		for i := range list {
 			list[i] = fmt.Sprintf("member-%d", 1000+i)
 		}
+
 		body, err := json.Marshal(map[string]any{"customers": list})
 		require.NoError(t, err)
 		a := h.post(claimMugs, string(body))
@@ -178,6 +183,7 @@ func TestBulkClaimUnderWay(t *testing.T) {
 			return standing(succeeded(t, h.get(status))) == fmt.Sprintf("done %d %d 1", len(list), len(list)) &&
 				standing(succeeded(t, h.get(shortStatus))) == "done 1 1 1"
 		}, time.Minute, 10*time.Millisecond)
+
 		require.Equal(t, len(list)-1, claims(t, url))
 	})
 }

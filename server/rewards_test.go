@@ -30,6 +30,7 @@ func (h *house) rewardCatalogue() {
 	} {
 		require.Equal(t, want, h.get("/rewards?"+query).ids(t), query)
 	}
+
 	coffee := entry(t, h.get("/rewards", "Accept-language", "hu"), "coffee")
 	require.Equal(t, "Ingyen kávé 1000 <nil> <nil> <nil>", fmt.Sprint(coffee["title"], " ", coffee["in_stock"], " ", coffee["claims"], " ", coffee["_actions"], " ", coffee["obstacle"]))
 	mine := entry(t, h.get("/rewards?customer=member-1001"), "coffee")
@@ -68,6 +69,7 @@ func TestClaimAndRedeem(t *testing.T) {
 			"id": claimed["id"], "reward": "coffee", "title": "Ingyen kávé", "status": "claimed", "customer": map[string]any{"id": "member-1001"},
 			"claimed_at": claimed["last_claimed_at"], "updated_at": claimed["last_claimed_at"],
 		}, only(stored, "id", "reward", "title", "status", "customer", "claimed_at", "updated_at"))
+
 		require.Equal(t, code, stored["coupon"].(map[string]any)["code"])
 
 		first := h.post(at+"/redeem", `{"transaction_id":"T-1"}`, "Idempotency-Key", "r")
@@ -88,6 +90,7 @@ func TestClaimAndRedeem(t *testing.T) {
 			refused(t, h.get("/rewards/claims/"+unknown), http.StatusNotFound, 190221)
 			refused(t, h.post("/rewards/claims/"+unknown+"/redeem", ""), http.StatusNotFound, 190221)
 		}
+
 		used := h.post(claim, `{"customer":"member-1001"}`).json(t)
 		h.happens("member-1001", "coupon_redeem", fmt.Sprintf(`{"code":%q}`, used["coupon"].(map[string]any)["code"]))
 		refused(t, h.post("/rewards/claims/"+used["id"].(string)+"/redeem", ""), http.StatusUnprocessableEntity, 190220)

@@ -89,10 +89,12 @@ func rewardEntry(p *programme.Programme, language *tongue, v *rewardView, claim 
 		Stores: orEmpty(v.Stores), InStock: v.inStock,
 		AdditionalProperties: customAttributes(language, p, rewardType, v.Custom),
 	}
+
 	o := v.outlook
 	if o == nil {
 		return e
 	}
+
 	e.Claims, e.ClaimsLeft, e.LastClaimedAt = &o.Claims, o.Left, instantOrNil(o.LastClaimedAt)
 	e.UnderscoreActions = &common.RewardActions{}
 	if o.Refusal == nil {
@@ -100,6 +102,7 @@ func rewardEntry(p *programme.Programme, language *tongue, v *rewardView, claim 
 	} else {
 		e.Obstacle = obstacle(language, o.Refusal)
 	}
+
 	return e
 }
 

@@ -18,6 +18,7 @@ func TestReadsTakeTwoRoundTrips(t *testing.T) {
 	if storetest.OnCitus() {
 		t.Skip("a read takes more round trips on Citus")
 	}
+
 	p := storetest.NewProxy(t, storetest.Postgres(t))
 	h := openOn(t, p.URL()+"&pool_max_conns=1", patient)
 	w := newWitness(h, 1)
@@ -27,6 +28,7 @@ func TestReadsTakeTwoRoundTrips(t *testing.T) {
 		if o.method != http.MethodGet {
 			continue
 		}
+
 		target, _ := w.asked(o, "")
 		trips := int64(math.MaxInt64)
 		for range 3 { // the first ones prepare, and any may throw old plans away
@@ -35,6 +37,7 @@ func TestReadsTakeTwoRoundTrips(t *testing.T) {
 			require.Equal(t, http.StatusOK, a.status, "%s: %s", target, a.body)
 			trips = min(trips, p.RoundTrips.Load())
 		}
+
 		t.Logf("%-26s %2d round trips, %2d statements", o.OperationID, trips, p.Statements.Load())
 		assert.LessOrEqual(t, trips, longest(o.OperationID), o.OperationID)
 	}

@@ -70,6 +70,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, grace time.Duration)
 	if s.console != nil && s.consoleOn != nil {
 		doors = append(doors, s.open(s.consoleOn, http.HandlerFunc(s.consoleOnly)))
 	}
+
 	ended := make(chan struct{}, len(doors))
 	for _, d := range doors {
 		go func() {
@@ -77,10 +78,12 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, grace time.Duration)
 			ended <- struct{}{}
 		}()
 	}
+
 	select { // the end of one ends the others
 	case <-ended:
 	case <-ctx.Done():
 	}
+
 	var err error
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
@@ -88,6 +91,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, grace time.Duration)
 	for _, d := range doors {
 		err = errors.Join(err, d.close(last, grace))
 	}
+
 	s.Close(last)
 	return err
 }

@@ -44,12 +44,14 @@ func TestShared(t *testing.T) {
 		require.NoError(t, err)
 		got <- n
 	}
+
 	go ask("first")
 	require.Equal(t, "first", <-r.began)
 	var asked sync.WaitGroup
 	for range 100 {
 		asked.Go(func() { ask("later") })
 	}
+
 	require.Eventually(t, func() bool { s.mu.Lock(); defer s.mu.Unlock(); return s.next != nil && s.next.waiting == 100 }, time.Minute, time.Millisecond)
 	r.proceed <- 1
 	require.Equal(t, 1, <-got)
@@ -59,6 +61,7 @@ func TestShared(t *testing.T) {
 	for range 100 {
 		require.Equal(t, 2, <-got)
 	}
+
 	require.Eventually(t, func() bool { s.mu.Lock(); defer s.mu.Unlock(); return !s.active }, time.Minute, time.Millisecond)
 	go ask("again")
 	require.Equal(t, "again", <-r.began, "a read for each who asks when none is under way")
@@ -75,6 +78,7 @@ func TestSharedLeft(t *testing.T) {
 		_, err := s.get(ctx, "a")
 		left <- err
 	}
+
 	one, leave := context.WithCancel(t.Context())
 	go ask(one)
 	<-r.began

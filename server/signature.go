@@ -27,16 +27,19 @@ func (s *Server) claim(c *gin.Context) {
 		r.claimed = r.key
 		return
 	}
+
 	check, err := s.verifier.at(s.programme().Settings.AcceptanceWindow)
 	if err != nil {
 		s.fail(c, err)
 		return
 	}
+
 	if r.claim, err = check.Claim(signing.FromRequest(c.Request, nil, s.hosts(c.Request)...)); err != nil {
 		closeUnread(c)
 		s.refuse(c, check, err)
 		return
 	}
+
 	if key, ok := s.directory.Key(r.claim.KeyID()); ok && admits(key, r.source) {
 		r.claimed = key
 		s.spent(c, key)
@@ -58,21 +61,25 @@ func (s *Server) verify(c *gin.Context) {
 	if r.caller != nil {
 		return // the session has proved the user's identity
 	}
+
 	check, err := s.verifier.at(s.programme().Settings.AcceptanceWindow)
 	if err != nil {
 		s.fail(c, err)
 		return
 	}
+
 	key, ok := s.directory.Key(r.claim.KeyID()) // its state now: reading a body may take long
 	var secrets []string
 	if ok && !r.cut {
 		secrets = secretValues(key.Secrets)
 	}
+
 	proof, err := r.claim.Verify(r.body, secrets)
 	if err != nil {
 		s.refuse(c, check, err)
 		return
 	}
+
 	r.key, r.signature, r.signed = key, proof.Signature, proof.SignedHeaders
 	s.directory.Used(r.key.ID)
 }
@@ -94,17 +101,20 @@ func (s *Server) refuse(c *gin.Context, check *signing.Verifier, err error) {
 		s.fail(c, fault)
 		return
 	}
+
 	r := requestOf(c)
 	verdict, limitErr := s.limiter.Allow(c.Request.Context(), "failed "+network(r.source), failuresPerMinute, 1)
 	if limitErr == nil && !verdict.Allowed {
 		s.tooMany(c, verdict)
 		return
 	}
+
 	refusal := s.refusal(err)
 	if s.debug && !forwarded(c.Request.Header) {
 		s.explain(c, check, refusal)
 		return
 	}
+
 	s.fail(c, refusal)
 }
 
@@ -123,6 +133,7 @@ func (s *Server) refusal(err error) error {
 	if !errors.As(err, &refused) {
 		return err
 	}
+
 	fault := (&loyalty.Error{Kind: loyalty.Invalid, Code: refused.Code, Name: signatureNames[refused.Code]}).Because(err)
 	switch refused.Code {
 	case signing.CodeDate:
@@ -133,6 +144,7 @@ func (s *Server) refusal(err error) error {
 	case signing.CodeHeader, signing.CodeScope:
 		fault.Details = []loyalty.Detail{{Field: headerOf(refused.Reason), Name: refused.Reason}}
 	}
+
 	return httpError{http.StatusUnauthorized, fault}
 }
 
@@ -167,6 +179,7 @@ func (s *Server) explain(c *gin.Context, check *signing.Verifier, refusal error)
 		CanonicalRequest string `json:"canonical_request"`
 		StringToSign     string `json:"string_to_sign"`
 	}
+
 	r := requestOf(c)
 	attempts := []attempt{}
 	in := signing.FromRequest(c.Request, r.body, s.hosts(c.Request)...)
@@ -175,6 +188,7 @@ func (s *Server) explain(c *gin.Context, check *signing.Verifier, refusal error)
 			attempts = append(attempts, attempt{a.CanonicalRequest, a.StringToSign})
 		}
 	}
+
 	r.err = refusal
 	status, e := envelope(r.language, refusal)
 	c.Abort()

@@ -27,6 +27,7 @@ func TestSignatureRefusals(t *testing.T) {
 	revoked := h.newKey(admin.KeyChange{})
 	_, err := h.admin.RevokeKey(context.Background(), admin.Call{KeyID: admin.CommandLine}, revoked.KeyID)
 	require.NoError(t, err)
+
 	for name, c := range map[string]struct {
 		code int
 		sign func(r *http.Request) error
@@ -120,6 +121,7 @@ func TestStaleDateTellsTheClocks(t *testing.T) {
 	told, err := time.Parse(time.RFC3339, ours[0])
 	require.NoError(t, err)
 	require.False(t, told.Before(before) || told.After(time.Now()), message)
+
 	require.Contains(t, message, "300")
 }
 
@@ -193,10 +195,12 @@ func TestSigningDebug(t *testing.T) {
 		require.Contains(t, attempts[0].(map[string]any)["canonical_request"], "GET\n/customers\nlimit=5\n")
 		require.Contains(t, attempts[0].(map[string]any)["string_to_sign"], "SERVICE-HMAC-SHA256\n")
 	}
+
 	for _, name := range []string{"X-Forwarded-For", "X-Forwarded-Host", "Forwarded", "Via"} {
 		a := h.signed(wrong, h.request(http.MethodGet, "/customers", "", name, "192.0.2.1"))
 		require.NotContains(t, a.body, "debug", "a proxy on this machine passed it on: %s", name)
 	}
+
 	for _, listen := range []string{"0.0.0.0:8080", ":8080", "192.0.2.1:8080", "shop.test:80"} {
 		_, err := server.New(server.Options{Listen: listen, Region: region, SigningDebug: true})
 		require.ErrorContains(t, err, "signing.debug")
@@ -210,6 +214,7 @@ func TestReplayGuard(t *testing.T) {
 			require.NoError(t, signing.Default(region).Sign(r, []byte(body), h.key))
 			return r
 		}
+
 		first := openOn(t, url)
 		first.enrol("ada")
 		write := sign(first, http.MethodPost, "/events", visit, "Content-Type", jsonType)
@@ -224,6 +229,7 @@ func TestReplayGuard(t *testing.T) {
 			require.Equal(t, http.StatusConflict, again.status)
 			require.Equal(t, loyalty.ErrReplayed.Code, again.fault(t).Code)
 		}
+
 		read := sign(first, http.MethodGet, "/customers", "")
 		search := sign(first, http.MethodPost, "/events/preview", visit, "Content-Type", jsonType)
 		for range 2 {
@@ -258,6 +264,7 @@ func TestKeyMustBeSigned(t *testing.T) {
 		require.NoError(t, signing.Default(region).Sign(r, []byte(visit), h.key, signed...))
 		return h.send(r)
 	}
+
 	a := send("Content-Type")
 	require.Equal(t, http.StatusBadRequest, a.status)
 	require.Equal(t, 190321, a.fault(t).Code)
@@ -306,6 +313,7 @@ func TestForwardedAddresses(t *testing.T) {
 			require.Equal(t, c.status, h.signed(h.newKey(away), r).status)
 		})
 	}
+
 	_, err := server.New(server.Options{Listen: "127.0.0.1:0", Region: region, TrustedProxies: []string{"proxy"}})
 	require.ErrorContains(t, err, `"proxy"`)
 }
@@ -318,6 +326,7 @@ func TestSignedHosts(t *testing.T) {
 		r.Host = "inside.local"
 		return r
 	}
+
 	public := open(t, func(o *server.Options) { o.PublicHosts = []string{"api.shop.test"} })
 	require.Equal(t, http.StatusOK, public.send(sign(public, "api.shop.test")).status)
 	require.Equal(t, http.StatusUnauthorized, public.send(sign(public, "other.shop.test")).status)

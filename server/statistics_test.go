@@ -50,6 +50,7 @@ func TestStatistics(t *testing.T) {
 			t.Helper()
 			h.does("/events", fmt.Sprintf(`{"customer":%q,"action":%q,"data":%s}`, customer, action, data))
 		}
+
 		late := func(back int) string {
 			return fmt.Sprintf(`,"effective_timestamp":%d`, noon.AddDate(0, 0, -back).Unix())
 		}
@@ -103,6 +104,7 @@ func TestStatistics(t *testing.T) {
 			}
 			require.Equal(t, http.StatusBadRequest, h.post("/events", `{"customer":"member-1","action":"point_add","data":{}}`).status)
 		}
+
 		h.does("/events/bulk", `{"events":[{"customer":"member-1","action":"point_spend","data":{"points":1}},{"customer":"member-1","action":"visit","data":{"url":"https://shop.test/"}}]}`)
 		require.Equal(t, `"0" 2 [0 0 2]; "110003" 2 [0 0 2]`, shownSeries(h.statistic("metric=refused_events&by=code"+range3)))
 		require.Equal(t, "4 [0 0 4]", shownSeries(h.statistic("metric=refused_events"+range3)))
@@ -128,6 +130,7 @@ func TestStatisticsAreAskedFor(t *testing.T) {
 		require.Equal(t, http.StatusBadRequest, a.status, "%s: %s", query, a.body)
 		require.Contains(t, a.body, `"field":"`+field+`"`, query)
 	}
+
 	got := h.statistic("metric=purchases&by=store&interval=month&from=2024-02-01&to=2024-03-31&compare=previous")
 	require.Equal(t, []any{"2024-02-01", "2024-03-01"}, got["periods"])
 	require.Equal(t, []any{"2023-12-01", "2024-01-01"}, got["compare"].(map[string]any)["periods"], "whole months")
@@ -145,12 +148,14 @@ func TestStatisticsOfAnySize(t *testing.T) {
 		for i := range 1200 {
 			events = append(events, fmt.Sprintf(`{"customer":"member-1","action":"checkout","data":{"transaction_id":"B-%d","total":900000000000,"store":"s-%d"}}`, i, i%130))
 		}
+
 		h.bulk(events...)
 		var got map[string]any
 		require.Eventually(t, func() bool { // a busy machine folds more events than a reader waits for
 			got = h.statistic("metric=revenue&from=" + time.Now().UTC().AddDate(0, 0, -2).Format(time.DateOnly))
 			return got["complete"] == true
 		}, 2*time.Minute, 50*time.Millisecond)
+
 		require.Equal(t, "1080000000000000", fmt.Sprint(got["series"].([]any)[0].(map[string]any)["total"]))
 		got = h.statistic("metric=purchases&by=store")
 		require.Len(t, got["series"], 100)

@@ -94,14 +94,17 @@ func (l *systemLook) now(ctx context.Context) (*System, error) {
 		return nil, ctx.Err()
 	}
 	defer func() { <-l.turn }()
+
 	if l.last != nil {
 		if age := l.clock().Sub(l.last.At); age >= 0 && age < systemAge {
 			return l.last, nil
 		}
 	}
+
 	found, err := l.look(ctx)
 	if err == nil {
 		l.last = found
 	}
+
 	return found, err
 }

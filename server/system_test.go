@@ -38,12 +38,14 @@ func TestSystem(t *testing.T) {
 			Now: time.Now, Store: h.store, Keys: h.admin.Keys, Jobs: jobs.List, Listen: "127.0.0.1:8080", Local: true, LogMost: 1 << 40,
 			OldestPostgres: store.OldestPostgres, Node: here.ID, BackupDir: folder, Program: server.SystemProgram{Version: "v1", Go: "go", Platform: "p"},
 		}
+
 		patient.Replicas = func(context.Context) ([]store.Replica, error) {
 			return []store.Replica{{Name: "replica1", State: "ready", Lag: 12 * time.Millisecond, Reads: 7, Lost: 1}, {Name: "replica2", State: "away", Lag: -1}}, nil
 		}
 		for _, n := range []loyalty.Node{old, away, here} {
 			require.NoError(t, h.store.NoteNode(t.Context(), n, now.Add(-loyalty.NodeLife)))
 		}
+
 		h.enrol("member-1")
 		_, err := jobs.Run(t.Context(), "tail")
 		require.NoError(t, err)
@@ -56,6 +58,7 @@ func TestSystem(t *testing.T) {
 			_, err := raw.Exec(text)
 			require.NoError(t, err, text)
 		}
+
 		made := h.makes("/admin/webhooks", `{"url":"https://shop.example.com/hook","types":["event.*"]}`)
 		require.Equal(t, http.StatusOK, h.post("/admin/webhooks/"+data(t, made)["webhook_id"].(string)+"/pause", "").status)
 
@@ -92,6 +95,7 @@ func TestSystem(t *testing.T) {
 			require.ErrorContains(t, err, "use loyalty dump")
 			return
 		}
+
 		require.NoError(t, err)
 		require.NoError(t, h.store.ForgetNode(t.Context(), away.ID))
 		require.Eventually(t, func() bool { return !systemOf(t, h).At.Equal(got.At) }, time.Minute, 100*time.Millisecond)

@@ -12,10 +12,12 @@ func traceOf(h http.Header) (trace, span string, ok bool) {
 	if len(sent) != 1 {
 		return "", "", false
 	}
+
 	text := sent[0]
 	if len(text) < 55 || text[2] != '-' || text[35] != '-' || text[52] != '-' {
 		return "", "", false
 	}
+
 	version, trace, span, flags := text[:2], text[3:35], text[36:52], text[53:55]
 	later := len(text) > 55 && text[55] == '-' && version != "00" // a later version may have more fields
 	if version == "ff" || len(text) != 55 && !later || !isHex(version) || !isHex(trace) || !isHex(span) || !isHex(flags) {
@@ -24,6 +26,7 @@ func traceOf(h http.Header) (trace, span string, ok bool) {
 	if strings.Trim(trace, "0") == "" || strings.Trim(span, "0") == "" {
 		return "", "", false
 	}
+
 	return trace, span, true
 }
 

@@ -13,6 +13,7 @@ import (
 func TestTraceIDs(t *testing.T) {
 	h := open(t)
 	trace, span := "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
+
 	for sent, is := range map[string]bool{
 		"00-" + trace + "-" + span + "-01":                         true,
 		"00-" + trace + "-" + span + "-00":                         true,

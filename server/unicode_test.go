@@ -32,6 +32,7 @@ func TestIdsAreBytes(t *testing.T) {
 			require.Equal(t, http.StatusBadRequest, a.status, a.body)
 			require.Equal(t, 190068, a.fault(t).Code)
 		}
+
 		a := h.form("/events", "customer=a%ed%a0%80&action=opt_in&data=")
 		require.Equal(t, http.StatusBadRequest, a.status, a.body)
 		require.Equal(t, 190068, a.fault(t).Code)
@@ -50,6 +51,7 @@ func TestFormsWithoutData(t *testing.T) {
 			a := h.form("/events", form)
 			require.Equal(t, http.StatusOK, a.status, "%s: %s", form, a.body)
 		}
+
 		a := h.form("/events/bulk", "events[0][customer]=bob&events[0][action]=opt_in&events[0][data][email]=bob@shop.test&events[1][customer]=bob&events[1][action]=suspend&events[1][data]=")
 		require.Equal(t, http.StatusOK, a.status, a.body)
 		require.NotContains(t, a.body, `"error"`)
@@ -61,6 +63,7 @@ func TestFormsWithoutData(t *testing.T) {
 			require.Equal(t, http.StatusBadRequest, a.status, a.body)
 			require.Equal(t, []string{field}, a.fault(t).fields(), form)
 		}
+
 		a = h.post("/events", `{"customer":"bob","action":"unsuspend"}`)
 		require.Equal(t, http.StatusBadRequest, a.status, a.body)
 		require.Equal(t, "Property data cannot be empty", a.fault(t).Message)

@@ -67,9 +67,11 @@ func (r *request) consented(now time.Time) error {
 			return loyalty.ErrConfirmNeeded
 		}
 	}
+
 	if !r.operation.fromTree || r.operation.reads {
 		return nil
 	}
+
 	for _, body := range bodies {
 		action, _ := body["action"].(string)
 		data, _ := body["data"].(map[string]any)
@@ -77,6 +79,7 @@ func (r *request) consented(now time.Time) error {
 			return loyalty.ErrReasonNeeded.With("action", action).At("data.reason")
 		}
 	}
+
 	return nil
 }
 
@@ -108,6 +111,7 @@ func openTo(operations map[routeKey]*operation, r *request) []string {
 			names = append(names, o.route.Operation.OperationID)
 		}
 	}
+
 	slices.Sort(names)
 	return names
 }

@@ -56,6 +56,7 @@ func (s *Server) validate(c *gin.Context) {
 	if r.operation == nil {
 		return
 	}
+
 	err := s.validateParameters(c, r)
 	if err == nil && c.Request.Method == http.MethodPost {
 		switch err = checkHeaders(c.Request.Header); {
@@ -67,6 +68,7 @@ func (s *Server) validate(c *gin.Context) {
 			deprecate(c, s.vocabulary, r.actions)
 		}
 	}
+
 	if err != nil {
 		s.fail(c, err)
 	}
@@ -81,6 +83,7 @@ func (s *Server) validateParameters(c *gin.Context, r *request) error {
 	if len(declared) == 0 {
 		return nil
 	}
+
 	path := make(map[string]string, len(c.Params))
 	for _, p := range c.Params {
 		if !contract.IsText(p.Value) {
@@ -88,6 +91,7 @@ func (s *Server) validateParameters(c *gin.Context, r *request) error {
 		}
 		path[p.Key] = p.Value
 	}
+
 	in := &openapi3filter.RequestValidationInput{
 		Request: c.Request, PathParams: path, QueryParams: c.Request.URL.Query(), Route: r.operation.route,
 	}
@@ -110,6 +114,7 @@ func (o *operation) longFilters(query []list.Pair) (long []*openapi3.Parameter) 
 		attribute := openapi3.NewStringSchema().WithMaxLength(openapi.FilterMaxLength) // an attribute that the programme declares
 		long = append(long, openapi3.NewQueryParameter(p.Name).WithSchema(attribute))
 	}
+
 	return long
 }
 
@@ -183,10 +188,12 @@ func (r *request) readTree(req *http.Request) error {
 	if r.tree, err = r.operation.body.Check(v, ""); err != nil {
 		return err
 	}
+
 	if r.operation.fromTree {
 		req.Body, req.ContentLength = treeBody{}, 0
 		return nil
 	}
+
 	canonical := contract.AppendJSON(make([]byte, 0, len(r.body)+64), r.tree)
 	req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(canonical)), int64(len(canonical))
 	return nil

@@ -28,17 +28,20 @@ func (v *verifier) at(window time.Duration) (*signing.Verifier, error) {
 	if w := v.current.Load(); w != nil && w.window == window {
 		return w.Verifier, nil
 	}
+
 	v.making.Lock()
 	defer v.making.Unlock()
 	if w := v.current.Load(); w != nil && w.window == window {
 		return w.Verifier, nil
 	}
+
 	scheme := v.scheme
 	scheme.Window = window
 	made, err := signing.NewVerifier(scheme)
 	if err != nil {
 		return nil, err
 	}
+
 	v.current.Store(&windowed{window, made})
 	return made, nil
 }

@@ -19,20 +19,24 @@ func (a *administrationAPI) ListWebhooks(ctx context.Context, in administration.
 	if err != nil {
 		return nil, err
 	}
+
 	all, err := a.webhooks.Webhooks(plain(ctx))
 	if err != nil {
 		return nil, err
 	}
+
 	backlogs, err := a.webhooks.Backlogs(plain(ctx))
 	if err != nil {
 		return nil, err
 	}
+
 	place := func(w loyalty.Webhook) list.Cursor { return list.Cursor{At: w.CreatedAt, ID: w.ID[:]} }
 	l := list.Linked(p, list.Cut(p, all, place), a.clock(), place)
 	out := administration.ListWebhooks200JSONResponse{Data: make([]administration.Webhook, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: &l.Time}
 	for i := range l.Entries {
 		out.Data[i] = a.webhookOf(&l.Entries[i], backlogs[l.Entries[i].ID])
 	}
+
 	return out, nil
 }
 
@@ -79,6 +83,7 @@ func (a *administrationAPI) UpdateWebhook(ctx context.Context, in administration
 	if b.Headers != nil {
 		c.Headers = &b.Headers
 	}
+
 	c.Format = textOf(b.Format)
 	return change(ctx, http.StatusOK, withWarnings(ctx, a.programme, a.webhookAnswer), func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Webhook], error) {
 		return a.webhooks.UpdateWebhook(ctx, call, in.WebhookID, c)
@@ -176,6 +181,7 @@ func (a *administrationAPI) webhookOf(w *loyalty.Webhook, b loyalty.WebhookBackl
 	if w.Ordered {
 		ordering = administration.WebhookOrderingCustomer
 	}
+
 	out := administration.Webhook{
 		WebhookID: w.ID, Label: w.Label, URL: w.URL, Types: append([]string{}, w.Types...), Filter: textOrNil(w.Filter), Ordering: ordering, Version: w.Version,
 		Include: append([]string{}, w.Include...), Format: administration.WebhookFormat(w.Format), HeaderNames: admin.HeaderNames(w), Concurrency: w.Concurrency,
@@ -188,12 +194,14 @@ func (a *administrationAPI) webhookOf(w *loyalty.Webhook, b loyalty.WebhookBackl
 		CreatedAt: common.Instant(w.CreatedAt), UpdatedAt: common.Instant(w.UpdatedAt), Secrets: []administration.WebhookSecret{},
 		Signature: administration.WebhookSignatureHmac,
 	}
+
 	if w.Reason != "" {
 		out.Reason = new(administration.WebhookReason(w.Reason))
 	}
 	if w.Health.RestUntil.After(a.clock()) {
 		out.Health.RestsUntil = instantOrNil(w.Health.RestUntil)
 	}
+
 	for i := len(w.Secrets) - 1; i >= 0; i-- { // the oldest first
 		s := &w.Secrets[i]
 		out.Secrets = append(out.Secrets, administration.WebhookSecret{
@@ -203,5 +211,6 @@ func (a *administrationAPI) webhookOf(w *loyalty.Webhook, b loyalty.WebhookBackl
 			out.Signature = administration.WebhookSignatureEd25519
 		}
 	}
+
 	return out
 }

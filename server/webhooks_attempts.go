@@ -14,10 +14,12 @@ func (a *administrationAPI) GetWebhookAttempts(ctx context.Context, in administr
 		return nil, err
 	}
 	defer leave()
+
 	minutes, err := a.webhooks.Attempts(plain(ctx), in.WebhookID)
 	if err != nil {
 		return nil, err
 	}
+
 	out := administration.WebhookAttempts{At: common.Instant(a.clock()), Minutes: make([]administration.WebhookMinute, len(minutes))}
 	for i, m := range minutes {
 		shown := administration.WebhookMinute{At: common.Instant(m.At), Delivered: m.Delivered, Refused: m.Refused, Unanswered: m.Unanswered}
@@ -26,5 +28,6 @@ func (a *administrationAPI) GetWebhookAttempts(ctx context.Context, in administr
 		}
 		out.Minutes[i] = shown
 	}
+
 	return administration.GetWebhookAttempts200JSONResponse{Data: out}, nil
 }

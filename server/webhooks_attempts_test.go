@@ -31,6 +31,7 @@ func (h *house) attempts(id string) (delivered, refused, unanswered, timed int64
 			require.NoError(h.t, err)
 			*to += n
 		}
+
 		add(&delivered, "delivered")
 		add(&refused, "refused")
 		add(&unanswered, "unanswered")
@@ -43,6 +44,7 @@ func (h *house) attempts(id string) (delivered, refused, unanswered, timed int64
 			require.LessOrEqual(h.t, half, most)
 		}
 	}
+
 	return delivered, refused, unanswered, timed
 }
 

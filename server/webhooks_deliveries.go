@@ -53,10 +53,12 @@ func (a *administrationAPI) ReplayWebhook(ctx context.Context, in administration
 	if err != nil {
 		return nil, err
 	}
+
 	dry := loyalty.Deref(in.Body.DryRun)
 	if r.Customer, err = a.named(ctx, in.Body.Customer); err != nil {
 		return nil, err
 	}
+
 	answer := func(n int64) any { return map[string]any{"data": map[string]any{"events": n, "dry_run": dry}} }
 	if dry {
 		requestOf(ctx).decided = true // it only reads
@@ -71,6 +73,7 @@ func (a *administrationAPI) ReplayWebhook(ctx context.Context, in administration
 		}
 		return rawResponse{status: http.StatusOK, body: marshal(answer(n))}, nil
 	}
+
 	return change(ctx, http.StatusOK, answer, func(ctx context.Context, call admin.Call) (admin.Done[int64], error) {
 		return a.webhooks.ReplayWebhook(ctx, call, in.WebhookID, r)
 	})
@@ -90,6 +93,7 @@ func replayOf(body *administration.WebhookReplay) (r loyalty.Replay, err error) 
 			r.Until = math.MaxInt64
 		}
 		return r, nil
+
 	case body.ToSequence != nil:
 		return r, empty.With("property", "from_sequence").At("from_sequence")
 	case body.From == nil:
@@ -97,6 +101,7 @@ func replayOf(body *administration.WebhookReplay) (r loyalty.Replay, err error) 
 	case body.To == nil:
 		return r, empty.With("property", "to").At("to")
 	}
+
 	r.Position, r.From, r.To = 0, time.Time(*body.From), time.Time(*body.To)
 	return r, nil
 }
@@ -126,12 +131,14 @@ func (a *administrationAPI) ListDeliveries(ctx context.Context, in administratio
 	if err != nil {
 		return nil, err
 	}
+
 	conditions, readable := p.Conditions()
 	if readable {
 		if conditions, readable, err = byCustomer(plain(ctx), a.reader, "customer", conditions); err != nil {
 			return nil, err
 		}
 	}
+
 	var found []loyalty.Delivery
 	if !readable { // nothing is found, but the webhook must exist
 		_, err = a.webhooks.Webhook(plain(ctx), in.WebhookID)
@@ -139,6 +146,7 @@ func (a *administrationAPI) ListDeliveries(ctx context.Context, in administratio
 	if err != nil {
 		return nil, err
 	}
+
 	if readable {
 		page := p.Store()
 		q := loyalty.DeliveryQuery{Conditions: conditions, Limit: page.Limit, Offset: page.Offset}
@@ -152,15 +160,18 @@ func (a *administrationAPI) ListDeliveries(ctx context.Context, in administratio
 			return nil, err
 		}
 	}
+
 	a.suppress(found)
 	l := list.Linked(p, found, a.clock(), func(d loyalty.Delivery) list.Cursor {
 		id := placeOf(d.Number)
 		return list.Cursor{At: d.CreatedAt, ID: id[:]}
 	})
+
 	out := administration.ListDeliveries200JSONResponse{Data: make([]administration.Delivery, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: &l.Time}
 	for i := range l.Entries {
 		out.Data[i] = deliveryOf(&l.Entries[i])
 	}
+
 	return out, nil
 }
 
@@ -188,6 +199,7 @@ func (a *administrationAPI) GetDelivery(ctx context.Context, in administration.G
 	if err != nil {
 		return nil, err
 	}
+
 	one := []loyalty.Delivery{d}
 	a.suppress(one)
 	one[0].Subject = "" // shown only to the receiver
@@ -197,6 +209,7 @@ func (a *administrationAPI) GetDelivery(ctx context.Context, in administration.G
 		Message json.RawMessage                  `json:"message,omitempty"`
 		Log     []administration.DeliveryAttempt `json:"log"`
 	}{Delivery: deliveryOf(&one[0]), Log: make([]administration.DeliveryAttempt, len(log))}
+
 	key := requestOf(ctx).key
 	told := len(key.APIs) == 0 || slices.Contains(key.APIs, "events") && slices.Contains(key.APIs, "display")
 	if told {
@@ -211,6 +224,7 @@ func (a *administrationAPI) GetDelivery(ctx context.Context, in administration.G
 			return nil, err
 		}
 	}
+
 	for i := range log {
 		if out.Log[i] = attemptOf(&log[i]); !told {
 			out.Log[i].Answer = nil
@@ -225,6 +239,7 @@ func (a *administrationAPI) GetDelivery(ctx context.Context, in administration.G
 		}
 		out.Log[i].Headers = &headers
 	}
+
 	return rawResponse{status: http.StatusOK, body: marshal(map[string]any{"data": out})}, nil
 }
 
@@ -237,6 +252,7 @@ func deliveryOf(d *loyalty.Delivery) administration.Delivery {
 		Delivery: d.Number, EventID: d.Event, Type: d.Type, Customer: textOrNil(d.Name), State: administration.DeliveryStatus(d.State), Attempts: d.Attempts,
 		Replay: d.Replay, CreatedAt: common.Instant(d.CreatedAt), LastAttemptAt: instantOrNil(d.LastAt),
 	}
+
 	if d.Sequence != 0 {
 		out.Sequence = &d.Sequence
 	}
@@ -255,6 +271,7 @@ func deliveryOf(d *loyalty.Delivery) administration.Delivery {
 	if d.LastFault != "" {
 		out.LastFault = new(administration.DeliveryLastFault(d.LastFault))
 	}
+
 	return out
 }
 
@@ -266,11 +283,13 @@ func attemptOf(a *loyalty.Attempt) administration.DeliveryAttempt {
 	if a.Fault != "" {
 		out.Fault = new(administration.DeliveryAttemptFault(a.Fault))
 	}
+
 	if text := string(a.Answer); text != "" {
 		if !utf8.ValidString(text) {
 			text = string([]rune(text)) // replaces invalid UTF-8, for example a letter cut in half
 		}
 		out.Answer = &text
 	}
+
 	return out
 }

@@ -56,6 +56,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	if err != nil || json.Unmarshal(body, &m) != nil {
 		r.t.Errorf("%v: %s", err, body)
 	}
+
 	r.mu.Lock()
 	secret, answer := r.secret, r.answer
 	r.asked++
@@ -66,9 +67,11 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 			r.t.Errorf("the signature is not good: %v", q.Header)
 		}
 	}
+
 	if answer != nil && !answer(w, &m) {
 		return
 	}
+
 	r.mu.Lock()
 	r.taken = append(r.taken, m)
 	r.mu.Unlock()

@@ -28,6 +28,7 @@ func TestWebhooksWhileAMachineIsAway(t *testing.T) {
 	for i := range customers {
 		h.enrol(fmt.Sprint("member-", i))
 	}
+
 	h.numbered()
 	r := newReceiver(t)
 	h.hook(r, `["event.point_add"]`, "")
@@ -36,6 +37,7 @@ func TestWebhooksWhileAMachineIsAway(t *testing.T) {
 	for i := range customers {
 		w.running.Go(func() { w.give(i) })
 	}
+
 	sending, stopSending := context.WithCancel(t.Context())
 	sent := make(chan struct{})
 	go func() { // as a node does, whatever fails
@@ -48,6 +50,7 @@ func TestWebhooksWhileAMachineIsAway(t *testing.T) {
 			time.Sleep(20 * time.Millisecond)
 		}
 	}()
+
 	w.progress(3)
 	require.NoError(t, m.Workers[0].Kill())
 	time.Sleep(2 * time.Second)
@@ -81,6 +84,7 @@ func TestWebhooksWhileAMachineIsAway(t *testing.T) {
 		require.NoError(t, rows.Scan(&name, &n))
 		journal[name] = n
 	}
+
 	require.NoError(t, rows.Err())
 	arrived, before := map[string]int{}, map[string]int64{}
 	for _, m := range r.firsts() {
@@ -90,11 +94,13 @@ func TestWebhooksWhileAMachineIsAway(t *testing.T) {
 		require.Equal(t, before[name], m.Previous, "of %s", name)
 		before[name] = m.Sequence
 	}
+
 	for i, n := range w.done {
 		name := fmt.Sprint("member-", i)
 		require.Equal(t, n, journal[name], "acknowledged, once: %s", name)
 		require.Equal(t, n, arrived[name], "told, once: %s", name)
 	}
+
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	t.Logf("figures: %d events of %d customers, of which %d requests were repeated; %d messages", w.sum(), customers, w.again, len(r.taken))
@@ -124,6 +130,7 @@ type givers struct {
 
 func (w *givers) give(i int) {
 	body := fmt.Sprintf(`{"customer":"member-%d","action":"point_add","data":{"points":1}}`, i)
+
 	for n := 0; ; n++ {
 		for key := fmt.Sprintf("%d-%d", i, n); w.h.post("/events", body, "Idempotency-Key", key).status != http.StatusOK; {
 			w.lock.Lock()
@@ -147,6 +154,7 @@ func (w *givers) progress(times int) {
 	w.lock.Lock()
 	from := slices.Clone(w.done)
 	w.lock.Unlock()
+
 	require.Eventually(w.h.t, func() bool {
 		w.lock.Lock()
 		defer w.lock.Unlock()

@@ -109,9 +109,11 @@ func (m *messages) read(ctx context.Context, r *WebhookMessages, list []loyalty.
 			numbers = append(numbers, n)
 		}
 	}
+
 	if m.part, err = r.reader.EventsAt(ctx, numbers, m.webhook.Has(loyalty.IncludePostings)); err != nil {
 		return err
 	}
+
 	var customers []loyalty.ID
 	for i, n := range m.part.Numbers {
 		m.at[n] = i
@@ -119,11 +121,13 @@ func (m *messages) read(ctx context.Context, r *WebhookMessages, list []loyalty.
 			customers = append(customers, id)
 		}
 	}
+
 	if m.webhook.Has(loyalty.IncludeFigures) {
 		if m.figures, err = r.reader.CustomersByID(ctx, customers); err != nil {
 			return err
 		}
 	}
+
 	suppress := r.programme().SuppressPII
 	if suppress { // customers are not named, as if all had left
 		for id, c := range m.part.Customers {
@@ -134,9 +138,11 @@ func (m *messages) read(ctx context.Context, r *WebhookMessages, list []loyalty.
 			list[i].Subject = ""
 		}
 	}
+
 	if suppress || !m.webhook.Has(loyalty.IncludePersonal) {
 		m.part.Keys = nil
 	}
+
 	return nil
 }
 
@@ -146,24 +152,29 @@ func (m *messages) message(d *loyalty.Delivery) ([]byte, error) {
 	if d.Sequence == 0 {
 		return m.enveloped(&out), nil
 	}
+
 	at, known := m.at[d.Sequence]
 	if !known {
 		return nil, nil
 	}
+
 	e := &m.part.Events[at]
 	out.Timestamp, out.Sequence = common.Instant(e.RecordedAt), &d.Sequence
 	if d.Previous != 0 {
 		out.Previous = &d.Previous
 	}
+
 	if c, known := m.part.Customers[e.Customer]; known && c.Status != loyalty.OptedOut {
 		out.Customer = &messageCustomer{c.Name}
 	} else if d.Subject != "" {
 		out.Customer = &messageCustomer{d.Subject}
 	}
+
 	if c, known := m.figures[e.Customer]; known {
 		f := c.Figures
 		out.Figures = &messageFigures{c.Version, f.Score, f.Spendable(), f.Spent, f.Reserved, f.Expired, f.Pending, f.Debt}
 	}
+
 	for _, p := range m.part.Postings[e.ID] {
 		posting := messagePosting{From: p.From.String(), To: p.To.String(), Points: p.Points}
 		if lot := loyalty.ID(p.Lot); lot != (loyalty.ID{}) {
@@ -171,10 +182,12 @@ func (m *messages) message(d *loyalty.Delivery) ([]byte, error) {
 		}
 		out.Postings = append(out.Postings, posting)
 	}
+
 	data, err := m.event(e)
 	if err != nil {
 		return nil, err
 	}
+
 	out.Data = marshal(data)
 	body := m.enveloped(&out)
 	for _, shorten := range []func(json.RawMessage) json.RawMessage{withoutItems, func(json.RawMessage) json.RawMessage { return json.RawMessage("{}") }} {
@@ -185,6 +198,7 @@ func (m *messages) message(d *loyalty.Delivery) ([]byte, error) {
 		out.Data = marshal(data)
 		body = m.enveloped(&out)
 	}
+
 	return body, nil
 }
 

@@ -27,6 +27,7 @@ func TestNotices(t *testing.T) {
 			require.NoError(t, raw.QueryRow("SELECT count(*) FROM notices").Scan(&n))
 			return n
 		}
+
 		done(h, "/admin/modules/contests", `{"enabled":true}`)
 		require.Zero(t, waiting(), "nothing is kept where nobody listens")
 		r, c := newReceiver(t), h.courier()
@@ -38,6 +39,7 @@ func TestNotices(t *testing.T) {
 			require.Zero(t, waiting())
 			return list
 		}
+
 		schemas := schemasOf(t, h)
 		one := func(kind string) map[string]any {
 			t.Helper()
@@ -48,6 +50,7 @@ func TestNotices(t *testing.T) {
 			require.NoError(t, schemas[kind].VisitJSON(list[0].Data), "%v", list[0].Data)
 			return list[0].Data
 		}
+
 		require.Empty(t, told(), "a webhook is no part of the programme")
 
 		done(h, "/admin/modules/contests", `{"enabled":false}`)
@@ -85,6 +88,7 @@ func TestNotices(t *testing.T) {
 		for range 2 {
 			h.post("/admin/jobs/answers/run", "")
 		}
+
 		require.Equal(t, "answers", one("job.failed")["job"], "once, as long as it fails")
 		_, err = raw.Exec("ALTER TABLE answers_away RENAME TO answers")
 		require.NoError(t, err)
@@ -134,6 +138,7 @@ func TestMessagesFitTheirSchemas(t *testing.T) {
 		} {
 			h.does("/events", `{"customer":"member-1","action":`+body+`}`)
 		}
+
 		c.run()
 		schemas, seen := schemasOf(t, h), map[string]bool{}
 		for _, m := range r.all() {
@@ -144,9 +149,11 @@ func TestMessagesFitTheirSchemas(t *testing.T) {
 				require.Contains(t, m.body, "Secretia", "personal data where it was asked for")
 			}
 		}
+
 		for _, kind := range []string{"opt_in", "profile", "tasting", "point_add", "checkout"} {
 			require.True(t, seen["event."+kind], "%s of %v", kind, seen)
 		}
+
 		cups := schemas["event.tasting"].Properties["data"].Value.Properties["cups"]
 		require.NotNil(t, cups, "the programme's own attributes")
 		require.Error(t, schemas["event.tasting"].VisitJSON(map[string]any{"action": "tasting", "change": 0.0, "timestamp": "x", "data": map[string]any{"cups": "two"}}))
@@ -167,6 +174,7 @@ func TestLongMessages(t *testing.T) {
 		for i := range items {
 			items[i] = fmt.Sprintf(`{"product_id":"p-%d","product_name":"%s","product_url":"https://shop.example.com/p","quantity":1,"subtotal":1}`, i, strings.Repeat("n", 250))
 		}
+
 		h.does("/events", `{"customer":"member-1","action":"checkout","data":{"transaction_id":"T-1","total":300,"items":[`+strings.Join(items, ",")+`]}}`)
 		h.add("member-1", "3")
 		c.run()
@@ -199,11 +207,13 @@ func TestUnorderedWebhook(t *testing.T) {
 			}
 			return true
 		}
+
 		ordered.says(first)
 		free.says(first)
 		for _, points := range []string{"1", "2", "3"} {
 			h.add("member-1", points)
 		}
+
 		c.run()
 		require.Empty(t, ordered.all(), "the first one is not taken")
 		got := free.all()
@@ -244,6 +254,7 @@ func TestPublicKeySignatures(t *testing.T) {
 			}
 			return list
 		}
+
 		verified := func() int {
 			t.Helper()
 			h.add("member-1", "1")
@@ -265,12 +276,14 @@ func TestPublicKeySignatures(t *testing.T) {
 					}
 				}
 			}
+
 			require.Len(t, signatures, n)
 			parent := m.header.Get("traceparent")
 			require.Regexp(t, regexp.MustCompile(`^00-[0-9a-f]{32}-[0-9a-f]{16}-01$`), parent)
 			require.Equal(t, strings.ReplaceAll(m.ID, "-", ""), parent[3:35], "the trace of an event")
 			return n
 		}
+
 		require.Equal(t, 1, verified())
 		before := keys()
 		turned := h.post(path+"/rotate", `{"overlap_seconds":3600}`)

@@ -54,6 +54,7 @@ func TestWebhookHostileReceiver(t *testing.T) {
 		for i := range customers {
 			h.enrol(fmt.Sprint("member-", i))
 		}
+
 		h.numbered()
 		r := newReceiver(t)
 		couriers := []*courier{h.courier(), second.courier()}
@@ -66,10 +67,12 @@ func TestWebhookHostileReceiver(t *testing.T) {
 			if asked++; n < 30 && failed[m.ID] == 10 { // the twelfth failure is the end of a message: of a million one would
 				n = 99
 			}
+
 			if n < 30 {
 				failed[m.ID]++
 				failures++
 			}
+
 			lock.Unlock()
 			switch {
 			case n < 10:
@@ -83,8 +86,10 @@ func TestWebhookHostileReceiver(t *testing.T) {
 			case n < 40:
 				time.Sleep(20 * time.Millisecond)
 			}
+
 			return true
 		})
+
 		h.happen(customers, events)
 		began := time.Now()
 		var got []received
@@ -101,6 +106,7 @@ func TestWebhookHostileReceiver(t *testing.T) {
 				c.pass(3 * time.Hour)
 			}
 		}
+
 		got = append(got, r.all()...)
 		require.Equal(t, customers*events, sent(t, url, "sent"))
 		require.Empty(t, h.deliveries(id, "?state=dead"))
@@ -113,6 +119,7 @@ func TestWebhookHostileReceiver(t *testing.T) {
 			}
 			seen[m.ID] = true
 		}
+
 		require.Len(t, seen, customers*events)
 		t.Logf("figures: %d events of %d customers in %d messages, of which %d were not taken, in %s; %d arrived twice",
 			len(seen), customers, asked, failures, time.Since(began).Round(time.Second), len(got)-len(seen))
@@ -129,6 +136,7 @@ func TestWebhookOutage(t *testing.T) {
 		for i := range customers {
 			h.enrol(fmt.Sprint("member-", i))
 		}
+
 		h.numbered()
 		other, r, c := newReceiver(t), newReceiver(t), h.courier()
 		h.hook(other, `["webhook.*"]`, "")
@@ -139,6 +147,7 @@ func TestWebhookOutage(t *testing.T) {
 			c.run()
 			c.pass(time.Minute)
 		}
+
 		r.mu.Lock()
 		asked := r.asked
 		r.mu.Unlock()
@@ -156,6 +165,7 @@ func TestWebhookOutage(t *testing.T) {
 			c.run()
 			c.pass(time.Minute)
 		}
+
 		took := time.Since(began)
 		got, last := r.all(), map[string]int64{}
 		require.Len(t, got, events*customers)
@@ -163,6 +173,7 @@ func TestWebhookOutage(t *testing.T) {
 			require.Greater(t, m.Sequence, last[m.Customer.ID])
 			last[m.Customer.ID] = m.Sequence
 		}
+
 		require.Equal(t, "webhook.recovered", other.all()[0].Type)
 		t.Logf("figures: %d messages waited for four hours, in which the address was asked %d times; then all came in %s", len(got), asked, took.Round(time.Millisecond))
 

@@ -29,6 +29,7 @@ func TestRemoveWebhook(t *testing.T) {
 		for range 3 {
 			h.add("member-1", "5")
 		}
+
 		c.run()
 		require.Equal(t, 200, h.post(path+"/replay", `{"from_sequence":1}`).status)
 		h.add("member-1", "7")
@@ -51,16 +52,19 @@ func TestRemoveWebhook(t *testing.T) {
 			require.LessOrEqual(t, left, 1, table)
 			require.NotContains(t, h.get("/admin/webhooks").body, id)
 		}
+
 		for _, gone := range []string{"", "/attempts", "/deliveries", "/deliveries/1"} {
 			a := h.get(path + gone)
 			require.Equal(t, []any{404, 190500}, []any{a.status, a.fault(t).Code}, gone)
 		}
+
 		for gone, body := range map[string]string{
 			"": `{"label":"x"}`, "/test": `{}`, "/rotate": `{}`, "/pause": `{}`, "/resume": `{}`, "/remove": `{}`, "/replay": `{"from_sequence":1}`, "/deliveries/-/retry": `{}`, "/deliveries/1/retry": `{}`,
 		} {
 			a := h.post(path+gone, body)
 			require.Equal(t, []any{404, 190500}, []any{a.status, a.fault(t).Code}, gone)
 		}
+
 		line := h.get("/admin/audit?action=webhook.remove")
 		require.Contains(t, line.body, id)
 		require.Contains(t, line.body, "Old CRM")
@@ -94,6 +98,7 @@ func TestWebhookIsRemovedWhileItSends(t *testing.T) {
 		for i := range 6 {
 			h.enrol(fmt.Sprint("member-", i))
 		}
+
 		h.numbered()
 		r := newReceiver(t)
 		id := h.hook(r, `["event.point_add"]`, "")
@@ -105,6 +110,7 @@ func TestWebhookIsRemovedWhileItSends(t *testing.T) {
 			}
 			h.numbered()
 		}
+
 		one, two := h.courier(), h.courier()
 		for sending, c := range []*courier{one, two} {
 			give(3*sending, 3*sending+3)
@@ -112,6 +118,7 @@ func TestWebhookIsRemovedWhileItSends(t *testing.T) {
 			require.NoError(t, err)
 			require.Eventually(t, func() bool { return r.tried() == 3*sending+3 }, 10*time.Second, 5*time.Millisecond)
 		}
+
 		give(0, 6)
 		_, err := two.Turn(context.Background()) // each waits for the one before it
 		require.NoError(t, err)
@@ -127,6 +134,7 @@ func TestWebhookIsRemovedWhileItSends(t *testing.T) {
 				c.pass(time.Minute)
 			}
 		}
+
 		one.Wait()
 		two.Wait()
 		require.Len(t, r.all(), 6, "what was under way")

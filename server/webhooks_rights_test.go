@@ -39,6 +39,7 @@ func TestWebhooksOfUsers(t *testing.T) {
 			a := refused.v.post(refused.target, refused.body)
 			require.Equal(t, []any{http.StatusForbidden, 190651}, []any{a.status, a.fault(t).Code}, refused.target+refused.body)
 		}
+
 		for _, allowed := range []struct {
 			v            *visitor
 			target, body string
@@ -54,6 +55,7 @@ func TestWebhooksOfUsers(t *testing.T) {
 			a := allowed.v.post(allowed.target, allowed.body)
 			require.Less(t, a.status, 300, allowed.target+a.body)
 		}
+
 		p.forgetProof(sees)
 		for target, body := range map[string]string{bridged + "/admin/webhooks": creation, plain: `{"label":"CRM"}`, plain + "/rotate": `{}`, plain + "/remove": `{}`} {
 			a := sees.post(target, body)
@@ -73,6 +75,7 @@ func TestWebhookAnswersArePersonal(t *testing.T) {
 			_, _ = io.WriteString(w, m.body)
 			return false
 		})
+
 		done(p, "/events", `{"customer":"member-1","action":"opt_in","data":{"email":"canary@shop.test"}}`)
 		c.run()
 		target := "/admin/webhooks/" + id + "/deliveries/1"
@@ -85,6 +88,7 @@ func TestWebhookAnswersArePersonal(t *testing.T) {
 			require.Equal(t, "•••", answered(a), v.login)
 			require.NotContains(t, a.body, "canary@shop.test", v.login)
 		}
+
 		limited := p.newKey(admin.KeyChange{APIs: &[]string{"administration"}})
 		a := p.signed(limited, p.request(http.MethodGet, target, ""))
 		require.Nil(t, answered(a), "as the message")
@@ -117,6 +121,7 @@ func TestWebhooksOfLimitedKeys(t *testing.T) {
 			}
 			require.Equal(t, http.StatusOK, h.signed(key, h.request(http.MethodGet, path, "")).status)
 		}
+
 		require.Equal(t, "active", data(t, h.get(path))["state"])
 		may := h.newKey(admin.KeyChange{APIs: &[]string{"administration", "events", "display"}})
 		require.Equal(t, http.StatusOK, h.signed(may, h.request(http.MethodPost, path+"/rotate", `{}`, "Content-Type", jsonType)).status)

@@ -34,15 +34,18 @@ func TestWebhookSlowReceivers(t *testing.T) {
 		for i := range customers {
 			h.enrol(fmt.Sprint("member-", i))
 		}
+
 		h.numbered()
 		r, quick, c := newReceiver(t), newReceiver(t), h.courier()
 		for range slow {
 			h.hook(r, `["event.point_add"]`, "")
 		}
+
 		r.secret = "" // each has another
 		for i := range customers {
 			h.add(fmt.Sprint("member-", i), "1")
 		}
+
 		c.run() // they answer well, so that they get as many at a time as there may be
 		c.run()
 		require.Len(t, r.all(), customers*slow)
@@ -58,6 +61,7 @@ func TestWebhookSlowReceivers(t *testing.T) {
 			w.WriteHeader(http.StatusNoContent)
 			return true
 		})
+
 		h.hook(quick, `["event.*"]`, "")
 		quick.says(func(w http.ResponseWriter, m *received) bool {
 			if strings.Contains(m.body, "member-0") {
@@ -66,9 +70,11 @@ func TestWebhookSlowReceivers(t *testing.T) {
 			w.WriteHeader(http.StatusNoContent)
 			return true
 		})
+
 		for i := range customers {
 			h.add(fmt.Sprint("member-", i), "2")
 		}
+
 		h.numbered()
 		stop := c.working()
 		began := time.Now()
@@ -79,6 +85,7 @@ func TestWebhookSlowReceivers(t *testing.T) {
 				return len(quick.taken) >= n
 			}
 		}
+
 		require.Eventually(t, arrived(customers-1), time.Minute, 10*time.Millisecond, "the others of the quick one, while all else hangs")
 		h.add("member-1", "3")
 		h.numbered()

@@ -48,6 +48,7 @@ func TestWebhookMessages(t *testing.T) {
 		for _, m := range got {
 			require.NotContains(t, m.body, "Secretia", "what is personal needs to be asked for")
 		}
+
 		w := data(t, h.get("/admin/webhooks/"+id))
 		require.Equal(t, map[string]any{"waiting": json.Number("0"), "dead": json.Number("0"), "behind": json.Number("0")}, w["backlog"])
 		require.Equal(t, []any{"Authorization"}, w["header_names"])
@@ -72,6 +73,7 @@ func TestWebhookMessages(t *testing.T) {
 		for _, name := range []string{"webhook-id", "webhook-timestamp"} {
 			require.Equal(t, was.Get(name), sent[name])
 		}
+
 		shown, _ := sent["webhook-signature"].(string)
 		require.Len(t, []rune(shown), 13)
 		require.True(t, strings.HasPrefix(was.Get("webhook-signature"), strings.TrimSuffix(shown, "…")), "what was sent, shortened")
@@ -79,6 +81,7 @@ func TestWebhookMessages(t *testing.T) {
 			require.Equal(t, 404, h.get("/admin/webhooks/"+id+"/deliveries/"+unknown).status, unknown)
 			require.Equal(t, 404, h.post("/admin/webhooks/"+id+"/deliveries/"+unknown+"/retry", `{}`).status, unknown)
 		}
+
 		xml := h.signed(h.key, h.request(http.MethodPost, "/admin/webhooks/"+id+"/deliveries/x/retry", `<a/>`, "Content-Type", "text/xml"))
 		require.Equal(t, 415, xml.status, "the body is looked at before what the path names")
 		require.Equal(t, 404, h.get("/admin/webhooks/nonsense").status)
@@ -101,6 +104,7 @@ func TestWebhookFiguresOfMerged(t *testing.T) {
 		for range 5 {
 			h.add("member-2", "20")
 		}
+
 		h.add("member-1", "3")
 		require.Equal(t, 200, h.post("/customers/member-2/merge", `{"target":"member-1"}`).status)
 		c.run()
@@ -194,6 +198,7 @@ func TestWebhookChanges(t *testing.T) {
 			require.Equal(t, 400, a.status, "%s: %s", body, a.body)
 			require.Equal(t, []string{field}, a.fault(t).fields(), body)
 		}
+
 		require.Equal(t, 200, h.post(path, `{"include":["personal"],"confirm_personal":true}`).status)
 		require.Contains(t, h.get("/admin/audit?action=webhook.personal").body, id)
 		limited := h.newKey(admin.KeyChange{APIs: &[]string{"administration"}})
@@ -220,6 +225,7 @@ func TestWebhookDeadLetters(t *testing.T) {
 			}
 			return true
 		})
+
 		h.add("member-1", "13")
 		h.add("member-1", "1")
 		h.add("member-2", "2")
@@ -228,6 +234,7 @@ func TestWebhookDeadLetters(t *testing.T) {
 			h.add("member-2", "2")
 			c.pass(29 * time.Hour)
 		}
+
 		c.run()
 		var changes []any
 		for _, m := range r.all() {
@@ -235,10 +242,12 @@ func TestWebhookDeadLetters(t *testing.T) {
 				changes = append(changes, m.Data["change"])
 			}
 		}
+
 		require.Equal(t, []any{float64(1)}, changes, "the next one goes on behind a dead one")
 		for _, d := range h.deliveries(id, "?state=sent") {
 			require.Equal(t, json.Number("1"), d["attempts"], "the one that was taken counts")
 		}
+
 		dead := h.deliveries(id, "?state=dead")
 		require.Len(t, dead, 1)
 		require.Equal(t, json.Number("12"), dead[0]["attempts"])
@@ -258,6 +267,7 @@ func TestWebhookDeadLetters(t *testing.T) {
 				require.Contains(t, a.body, "Delivery not found: "+none)
 			}
 		}
+
 		c.run()
 		got := r.all()
 		require.Equal(t, float64(13), got[len(got)-1].Data["change"])
@@ -277,6 +287,7 @@ func TestWebhookReplay(t *testing.T) {
 			h.add("member-1", fmt.Sprint(i+1))
 			h.add("member-2", fmt.Sprint(i+1))
 		}
+
 		h.numbered()
 		r, c := newReceiver(t), h.courier()
 		id := h.hook(r, `["event.point_add","event.profile"]`, "")
@@ -295,6 +306,7 @@ func TestWebhookReplay(t *testing.T) {
 			require.Equal(t, http.StatusOK, a.status, a.body)
 			require.Empty(t, a.header.Get("Idempotency-Replayed"), "a count is not kept")
 		}
+
 		c.run()
 		require.Empty(t, r.all(), "counting sends nothing")
 		require.Equal(t, json.Number("5"), data(t, ask(`,"customer":"member-1","types":["event.point_*"]`))["events"])
@@ -306,6 +318,7 @@ func TestWebhookReplay(t *testing.T) {
 			require.Equal(t, "1", m.header.Get("webhook-replay"))
 			require.Equal(t, float64(i+1), m.Data["change"])
 		}
+
 		require.Equal(t, 200, ask("").status, "the first one is over")
 		c.run()
 		require.Len(t, r.all(), 10)
@@ -355,6 +368,7 @@ func TestWebhookForgets(t *testing.T) {
 			_, _ = w.Write([]byte("canary-bird is unknown here"))
 			return false
 		})
+
 		h.add("canary-bird", "5")
 		c.run()
 		log := h.get("/admin/webhooks/" + id + "/deliveries/1").body
@@ -366,6 +380,7 @@ func TestWebhookForgets(t *testing.T) {
 		for _, table := range []string{"deliveries", "attempts", "leavers"} {
 			require.NotContains(t, dump(t, url, table), "canary", table)
 		}
+
 		r.status(204)
 		c.pass(time.Minute)
 		c.run()
@@ -378,6 +393,7 @@ func TestWebhookForgets(t *testing.T) {
 		for _, d := range h.deliveries(id, "") {
 			require.NotContains(t, h.get(fmt.Sprintf("/admin/webhooks/%s/deliveries/%v", id, d["delivery"])).body, "canary")
 		}
+
 		var left int
 		require.NoError(t, storetest.Raw(t, url).QueryRow("SELECT count(*) FROM deliveries WHERE subject IS NOT NULL").Scan(&left))
 		require.Zero(t, left, "the name goes when it was told")
@@ -407,6 +423,7 @@ func dump(t *testing.T, url, table string) string {
 			fmt.Fprintf(&b, "%s %v\n", *v.(*any), *v.(*any))
 		}
 	}
+
 	require.NoError(t, rows.Err())
 	return b.String()
 }

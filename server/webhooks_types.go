@@ -19,10 +19,12 @@ func (a *administrationAPI) ListWebhookTypes(ctx context.Context, in administrat
 	if err != nil {
 		return nil, err
 	}
+
 	var all []administration.WebhookType
 	for _, action := range a.programme().Recorded() {
 		all = append(all, administration.WebhookType{Type: loyalty.EventType + action, Kind: administration.WebhookTypeKindEvent})
 	}
+
 	schemas := map[string]json.RawMessage{}
 	for _, n := range webhook.Notices() {
 		t := administration.WebhookType{Type: n.Type, Kind: administration.WebhookTypeKindNotice}
@@ -31,6 +33,7 @@ func (a *administrationAPI) ListWebhookTypes(ctx context.Context, in administrat
 		}
 		all, schemas[n.Type] = append(all, t), n.Schema
 	}
+
 	slices.SortFunc(all, func(x, y administration.WebhookType) int { return strings.Compare(x.Type, y.Type) })
 	l := list.Linked(p, list.Cut(p, all, nil), a.clock(), nil)
 	if loyalty.Deref(in.Params.Schemas) {
@@ -43,6 +46,7 @@ func (a *administrationAPI) ListWebhookTypes(ctx context.Context, in administrat
 			}
 		}
 	}
+
 	return administration.ListWebhookTypes200JSONResponse(answerOf(l)), nil
 }
 

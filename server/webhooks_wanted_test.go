@@ -39,6 +39,7 @@ func TestWebhookChangesHoldForWhatWaits(t *testing.T) {
 		for _, m := range r.all() {
 			got = append(got, fmt.Sprint(m.Type, " ", m.Data["change"]))
 		}
+
 		require.ElementsMatch(t, []any{"event.point_add 20", "event.point_add 30", "event.opt_out 0", "webhook.test <nil>"}, got)
 		said := map[string]string{} // by what was not sent
 		for _, d := range h.deliveries(id, "?state=skipped") {
@@ -53,10 +54,12 @@ func TestWebhookChangesHoldForWhatWaits(t *testing.T) {
 			}
 			require.NotContains(t, d, "next_attempt_at")
 		}
+
 		require.Equal(t, map[string]string{"event.point_add": "filter", "event.profile": "types"}, said)
 		for _, d := range h.deliveries(id, "?state=sent") {
 			require.NotContains(t, d, "reason")
 		}
+
 		require.Equal(t, json.Number("0"), data(t, h.get(path))["backlog"].(map[string]any)["waiting"])
 	})
 }
@@ -83,6 +86,7 @@ func TestWebhookFiltersHoldUntilChanged(t *testing.T) {
 			r.status(http.StatusNoContent)
 			return fmt.Sprintf("%s/deliveries/%v", path, h.deliveries(id, "?state=dead")[0]["delivery"])
 		}
+
 		target := dies()
 		require.Equal(t, 200, h.post("/events", `{"customer":"member-1","action":"point_sub","data":{"points":50}}`).status)
 		require.Equal(t, 200, h.post(path, `{"label":"CRM","types":["event.point_add"],"filter":"customer.spendable > 90"}`).status, "as they were")

@@ -34,6 +34,7 @@ func parseAuthorization(s string, want *[32]byte) (a authorization, wrong string
 	if a.signature, ok = strings.CutPrefix(s, "Signature="); !ok || !decodeLower(want, a.signature) {
 		return a, "Signature= and lower-case hex digits must follow SignedHeaders and end the header"
 	}
+
 	return a, a.readCredential(credential)
 }
 

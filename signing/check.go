@@ -24,16 +24,19 @@ func (v *Verifier) checkSize(w *work) error {
 	if n := len(w.in.Method); n == 0 || n > 32 || !all(w.in.Method, token) {
 		return &RequestError{"method", "is not an HTTP method"}
 	}
+
 	w.authorizations = w.in.Header[v.authKey]
 	for _, value := range w.authorizations {
 		if len(value) > maxAuthorization {
 			return &RequestError{v.scheme.AuthHeader, "is longer than 4 KiB"}
 		}
 	}
+
 	if v.targets.has(w.in.Target) {
 		w.path, w.query, w.hasQuery, w.plain = w.in.Target, "", false, true
 		return nil
 	}
+
 	return w.checkTarget()
 }
 
@@ -49,10 +52,12 @@ func (v *Verifier) checkHeader(w *work) error {
 	if v.recall(w) {
 		return nil
 	}
+
 	var wrong string
 	if w.auth, wrong = parseAuthorization(w.authorizations[0], &w.want); wrong != "" {
 		return malformed("%s: %s", name, wrong)
 	}
+
 	switch {
 	case w.auth.algorithm != v.algorithm:
 		return &Error{Code: CodeScope, Reason: name + ": the algorithm must be " + v.algorithm}
@@ -61,6 +66,7 @@ func (v *Verifier) checkHeader(w *work) error {
 	case w.auth.scope != v.scheme.Scope:
 		return &Error{Code: CodeScope, Reason: name + ": the scope must be " + v.scheme.Scope}
 	}
+
 	return nil
 }
 
@@ -71,14 +77,17 @@ func (v *Verifier) checkDate(w *work) (time.Time, error) {
 	if len(w.dates) != 1 {
 		return time.Time{}, malformed("%s must be present exactly once", v.scheme.DateHeader)
 	}
+
 	date, at, ok := v.readDate(w.dates[0])
 	if !ok {
 		return time.Time{}, malformed("%s must be YYYYMMDDTHHMMSSZ, an HTTP date, or ISO 8601 with an offset", v.scheme.DateHeader)
 	}
+
 	w.date = date
 	if w.auth.day != string(w.date[:8]) {
 		return at, &Error{Code: CodeScope, Reason: v.scheme.AuthHeader + ": the day in Credential must be that of " + v.scheme.DateHeader}
 	}
+
 	now := v.now()
 	if distance := now.Unix() - at.Unix(); max(distance, -distance) > int64(v.scheme.Window/time.Second) {
 		return at, &Error{
@@ -86,5 +95,6 @@ func (v *Verifier) checkDate(w *work) (time.Time, error) {
 			ServerTime: now.UTC().Truncate(time.Second), RequestTime: at, Window: v.scheme.Window,
 		}
 	}
+
 	return at, nil
 }

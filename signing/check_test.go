@@ -170,6 +170,7 @@ func TestOrderOfChecks(t *testing.T) {
 		{func(in *Incoming) { edit(in, "date;host", "date") }, CodeHeader, "must name host"},
 		{func(in *Incoming) { edit(in, "shop-1", "nobody") }, CodeSignature, "refused"},
 	}
+
 	for first := range faults {
 		in := request()
 		for _, f := range faults[first:] {
@@ -179,10 +180,12 @@ func TestOrderOfChecks(t *testing.T) {
 		require.Equal(t, faults[first].code, codeOf(t, err))
 		require.ErrorContains(t, err, faults[first].reason)
 	}
+
 	_, err := newTestVerifier(t).Verify(request(dated("20250301T120000Z"), func(in *Incoming) {
 		edit(in, "20260301", "20250301")
 		edit(in, "date;host", "date")
 	}), testLookup)
+
 	require.Equal(t, CodeDate, codeOf(t, err), "the window comes before the signed headers")
 }
 
@@ -221,6 +224,7 @@ func TestMidnight(t *testing.T) {
 			s.Now = func() time.Time { return at }
 			return s
 		}
+
 		r, err := http.NewRequest(http.MethodGet, "http://api.example.com/events", nil)
 		require.NoError(t, err)
 		require.NoError(t, clock(c.signed).Sign(r, nil, Credential{testKey, testSecret}))
@@ -248,6 +252,7 @@ func TestParseDate(t *testing.T) {
 		require.Equal(t, want, string(d[:]))
 		require.Equal(t, want, at.UTC().Format("20060102150405"))
 	}
+
 	for _, text := range []string{
 		"", "20260301", "20260301T1200Z", "20260301T120000", "20260301t120000z", "20260301T120000+0000", "20260301T120000.0Z",
 		"20260230T120000Z", "20250229T120000Z", "20261301T120000Z", "20260001T120000Z", "20260300T120000Z", "20260332T120000Z",
@@ -292,6 +297,7 @@ func TestSchemeThatCannotBeUsed(t *testing.T) {
 		_, err := NewVerifier(s)
 		require.ErrorContains(t, err, field)
 	}
+
 	_, err := NewVerifier(Default("e,u"))
 	require.ErrorContains(t, err, "Scope")
 	_, err = NewVerifier(Default(""))

@@ -43,6 +43,7 @@ func (v *Verifier) learnCommon(w *work, at time.Time) {
 	if last := w.shape.common.Load(); last != nil && !at.After(last.at) {
 		return
 	}
+
 	length := 0
 	c := &common{at: at, method: strings.Clone(w.in.Method), target: strings.Clone(w.in.Target), key: w.matched, values: make([]string, len(w.values))}
 	for i, values := range w.values {
@@ -54,6 +55,7 @@ func (v *Verifier) learnCommon(w *work, at time.Time) {
 		}
 		c.values[i] = strings.Clone(values[0])
 	}
+
 	const hex = 2 * sha256.Size // length of the hash at the end of each, which is specific to this request
 	c.canonical = w.digest.behind(nil, w.canon[:len(w.canon)-hex])
 	c.text = w.digest.behind(c.key.inner, w.text[:len(w.text)-hex])

@@ -44,6 +44,7 @@ func TestCommonOfOneSecond(t *testing.T) {
 		require.NoError(t, scheme.Sign(r, []byte(body), Credential{KeyID: "client", Secret: secret}, "content-type"))
 		return FromRequest(r, []byte(body))
 	}
+
 	const url, media = "https://api.example.com/events", "application/json"
 	usual := func(body string) Incoming { return signed(http.MethodPost, url, media, "secret", body) }
 	kept := func() *common {
@@ -53,12 +54,14 @@ func TestCommonOfOneSecond(t *testing.T) {
 		require.NotNil(t, found)
 		return found.common.Load()
 	}
+
 	accept := func(in Incoming, place int) {
 		t.Helper()
 		got, err := v.Verify(in, lookup)
 		require.NoError(t, err)
 		require.Equal(t, place, got.Secret)
 	}
+
 	for second := range 3 {
 		accept(usual("one"), 1)
 		accept(usual("two"), 1)
@@ -72,6 +75,7 @@ func TestCommonOfOneSecond(t *testing.T) {
 				signed(http.MethodPost, "https://api.example.org/events", media, "secret", "three"), signed(http.MethodPost, url+"?a=b", media, "secret", "three"),
 				signed(http.MethodPost, url, "text/plain", "secret", "three"), signed(http.MethodPost, url, "application/json  ;x=1", "secret", "three"),
 			}
+
 			for i, other := range others {
 				accept(other, 1)
 				forged := other
@@ -80,6 +84,7 @@ func TestCommonOfOneSecond(t *testing.T) {
 				_, err := v.Verify(forged, lookup)
 				require.Equal(t, refused(), err, "round %d, %d with the signature of the usual one", round, i)
 			}
+
 			accept(signed(http.MethodPost, url, media, "new secret", "three"), 0)
 			changed := usual("three")
 			changed.Body = []byte("four")
@@ -91,6 +96,7 @@ func TestCommonOfOneSecond(t *testing.T) {
 			require.Equal(t, refused(), err, "a header twice")
 			require.Same(t, common, kept(), "one for a second")
 		}
+
 		late := usual("late")
 		at = at.Add(time.Second)
 		accept(late, 1)

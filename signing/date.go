@@ -25,6 +25,7 @@ func parseDate(s string) (d stamp, t time.Time, ok bool) {
 	default:
 		return d, t, false
 	}
+
 	t, ok = d.time()
 	return d, t, ok
 }
@@ -66,14 +67,17 @@ func extendedDate(s string) (d stamp, t time.Time, ok bool) {
 	if t, ok = d.time(); !ok || s[19:] == "Z" {
 		return d, t, ok
 	}
+
 	offset, ok := parseOffset(s[19:])
 	if !ok {
 		return d, t, false
 	}
+
 	t = t.Add(-offset)
 	if t.Year() < 0 || t.Year() > 9999 {
 		return d, t, false
 	}
+
 	t.AppendFormat(d[:0], "20060102150405")
 	return d, t, true
 }

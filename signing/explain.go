@@ -16,6 +16,7 @@ func (v *Verifier) Explain(in Incoming) ([]Attempt, error) {
 	if _, err := v.read(w); err != nil {
 		return nil, err
 	}
+
 	w.hashBody()
 	var list []Attempt
 	w.each(v.scheme.LegacyPlus, func() bool {
@@ -24,5 +25,6 @@ func (v *Verifier) Explain(in Incoming) ([]Attempt, error) {
 		list = append(list, Attempt{string(w.canon), string(w.text)})
 		return true
 	})
+
 	return list, nil
 }

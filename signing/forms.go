@@ -74,10 +74,12 @@ func (w *work) first() {
 		}
 		w.common = nil
 	}
+
 	path := w.path
 	if !w.plain {
 		path = cleanPath(path)
 	}
+
 	w.start(path)
 	w.canon = append(w.textQuery(w.canon), '\n')
 	w.canon = w.appendHeaders(w.canon, w.in.Host, false)
@@ -131,6 +133,7 @@ func (w *work) setSum(v *Verifier, key *signingKey) {
 func (w *work) each(legacyPlus bool, try func() bool) {
 	paths, queries, headers := w.paths(), w.queries(legacyPlus), w.headers()
 	count := 0
+
 	for _, query := range queries {
 		for _, path := range paths {
 			for _, header := range headers {

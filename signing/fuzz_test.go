@@ -18,6 +18,7 @@ func FuzzAuthorization(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
+
 	v := newTestVerifier(f)
 	f.Fuzz(func(t *testing.T, value string) {
 		_, err := v.Verify(request(authorized(value)), testLookup)
@@ -58,6 +59,7 @@ func FuzzCanonical(f *testing.F) {
 		}
 		f.Add(c.target, c.host, value, []byte(c.body))
 	}
+
 	v := newTestVerifier(f)
 	f.Fuzz(func(t *testing.T, target, host, value string, body []byte) {
 		in := request(targeted(target), replaced("date;host", "date;host;x-a"))
@@ -70,6 +72,7 @@ func FuzzCanonical(f *testing.F) {
 			require.Equal(t, err, refusal)
 			return
 		}
+
 		require.NotEmpty(t, attempts)
 		require.LessOrEqual(t, len(attempts), maxForms)
 		requireIdempotent(t, v, in)
@@ -103,9 +106,11 @@ func requireVerifies(t *testing.T, v *Verifier, in Incoming) {
 		Method: in.Method, Host: in.Host, Header: http.Header{"X-A": in.Header["X-A"]},
 		URL: &url.URL{Scheme: "http", Path: decoded, RawPath: path, RawQuery: query, ForceQuery: hasQuery},
 	}
+
 	if err := testScheme().Sign(r, in.Body, Credential{testKey, testSecret}, "x-a"); err != nil {
 		return // a host or target that no client sends
 	}
+
 	_, err = v.Verify(FromRequest(r, in.Body), testLookup)
 	require.NoError(t, err)
 }

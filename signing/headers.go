@@ -42,6 +42,7 @@ func (w *work) readNames() bool {
 		w.read = append(w.read, list[start:i])
 		start = i + 1
 	}
+
 	w.names = w.read
 	return true
 }
@@ -57,15 +58,18 @@ func (w *work) checkNames(v *Verifier) error {
 			return malformed("%s: SignedHeaders must not name %s", v.scheme.AuthHeader, name)
 		}
 	}
+
 	if err := w.checkCarried(v); err != nil {
 		return err
 	}
+
 	switch {
 	case !host:
 		return malformed("%s: SignedHeaders must name host", v.scheme.AuthHeader)
 	case !date:
 		return malformed("%s: SignedHeaders must name %s", v.scheme.AuthHeader, v.dateName)
 	}
+
 	return nil
 }
 
@@ -83,9 +87,11 @@ func (w *work) checkCarried(v *Verifier) error {
 			total += len(value)
 		}
 	}
+
 	if total > maxSigned {
 		return &RequestError{"headers", "the signed ones are longer than 16 KiB"}
 	}
+
 	return nil
 }
 
@@ -154,6 +160,7 @@ func (w *work) appendHeaders(dst []byte, host string, keepQuoted bool) []byte {
 		}
 		dst = append(dst, '\n')
 	}
+
 	return dst
 }
 
@@ -163,6 +170,7 @@ func appendCollapsed(dst []byte, value string, keepQuoted bool) []byte {
 	if !hasRun(value) {
 		return append(dst, value...)
 	}
+
 	quoted := false
 	for i := range len(value) {
 		c := value[i]
@@ -173,6 +181,7 @@ func appendCollapsed(dst []byte, value string, keepQuoted bool) []byte {
 			dst = append(dst, c)
 		}
 	}
+
 	return dst
 }
 

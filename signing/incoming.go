@@ -94,9 +94,11 @@ func splitTarget(target string) (path, query string, hasQuery, ok bool) {
 		}
 		path = "/" + after
 	}
+
 	if path == "" {
 		path = "/"
 	}
+
 	return path, query, hasQuery, true
 }
 
@@ -107,6 +109,7 @@ func (w *work) checkTarget() error {
 	if w.path, w.query, w.hasQuery, ok = splitTarget(w.in.Target); !ok {
 		return &RequestError{"target", "must be a path that begins with a slash"}
 	}
+
 	switch {
 	case len(w.path) > maxPath:
 		return &RequestError{"path", "is longer than 8 KiB"}
@@ -115,9 +118,11 @@ func (w *work) checkTarget() error {
 	case strings.Count(w.query, "&") >= maxParams:
 		return &RequestError{"query", "has more than 1000 parameters"}
 	}
+
 	if err := checkOctets("path", w.path); err != nil {
 		return err
 	}
+
 	return checkOctets("query", w.query)
 }
 
@@ -132,12 +137,15 @@ func checkOctets(field, s string) error {
 		if i+2 >= len(s) {
 			return &RequestError{field, "has a broken percent triplet"}
 		}
+
 		_, hi := unhex(s[i+1])
 		_, lo := unhex(s[i+2])
 		if !hi || !lo {
 			return &RequestError{field, "has a broken percent triplet"}
 		}
+
 		i += 2
 	}
+
 	return nil
 }

@@ -35,6 +35,7 @@ func foreignRequests() []foreignRequest {
 	forged := `{"points":1000}`
 	form := [][2]string{{"Content-Type", "application/x-www-form-urlencoded"}}
 	text := [][2]string{{"Content-Type", "application/json; charset=utf-8"}}
+
 	return []foreignRequest{
 		{Method: "GET", Target: "/", status: 200},
 		{Method: "GET", Target: "/v1/customers/", status: 200},
@@ -69,16 +70,19 @@ func TestInteropGo(t *testing.T) {
 		if c.notGo {
 			continue
 		}
+
 		t.Run(c.Method+" "+c.Target, func(t *testing.T) {
 			r, err := http.NewRequest(c.Method, server.URL+c.Target, strings.NewReader(c.Body))
 			require.NoError(t, err)
 			for _, h := range c.Headers {
 				r.Header.Add(h[0], h[1])
 			}
+
 			signWithEscher(t, r, c.Signed)
 			if c.Send != nil {
 				r.Body, r.ContentLength = io.NopCloser(strings.NewReader(*c.Send)), int64(len(*c.Send))
 			}
+
 			answer, err := http.DefaultClient.Do(r)
 			require.NoError(t, err)
 			defer answer.Body.Close()
@@ -100,6 +104,7 @@ func signWithEscher(t *testing.T, r *http.Request, signed []string) {
 		CredentialScope: "eu/api/service_request", AccessKeyId: testKey, ApiSecret: testSecret,
 		AuthHeaderName: "Authorization", DateHeaderName: "Date",
 	}).SignRequest(foreign, signed)
+
 	require.NoError(t, err)
 	for _, name := range []string{"Date", "Authorization"} {
 		value, found := done.Headers().Get(name)
@@ -129,6 +134,7 @@ func TestInteropJavaScript(t *testing.T) {
 		Status int
 		Text   string
 	}
+
 	require.NoError(t, json.Unmarshal(out, &answers))
 	require.Len(t, answers, len(cases))
 	for i, c := range cases {
@@ -150,10 +156,12 @@ func requireNodeModules(t *testing.T) {
 	if _, err := os.Stat(filepath.Join("interop", "node_modules", "escher-auth")); err == nil {
 		return
 	}
+
 	npm, err := exec.LookPath("npm")
 	if err != nil {
 		missing("INTEROP NOT TESTED: npm is not installed: %v", err)
 	}
+
 	install := exec.CommandContext(t.Context(), npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund")
 	install.Dir = "interop"
 	if out, err := install.CombinedOutput(); err != nil {
@@ -204,10 +212,12 @@ func (v vector) scheme(t *testing.T) Scheme {
 		}
 		return s
 	}
+
 	now, err := time.Parse(time.RFC3339, v.Config.Date)
 	if err != nil {
 		now, err = http.ParseTime(v.Config.Date)
 	}
+
 	require.NoError(t, err)
 	return Scheme{
 		AlgorithmPrefix: or(v.Config.AlgoPrefix, "ESR"), VendorKey: or(v.Config.VendorKey, "Escher"),
@@ -233,6 +243,7 @@ func TestFamilyVectors(t *testing.T) {
 		if json.Unmarshal(text, &c) != nil || otherByDesign(name) {
 			continue
 		}
+
 		t.Run(name, func(t *testing.T) {
 			if c.Expected.Error == "" {
 				c.requireVerified(t)
@@ -245,6 +256,7 @@ func TestFamilyVectors(t *testing.T) {
 			}
 		})
 	}
+
 	require.GreaterOrEqual(t, verified, 45)
 	require.GreaterOrEqual(t, refused, 14)
 	t.Logf("%d vectors verified, %d refused", verified, refused)
@@ -264,11 +276,13 @@ func (v vector) requireVerified(t *testing.T) {
 	if v.Expected.Request != nil {
 		in, keyID, secret = v.Expected.Request.incoming(), v.Config.AccessKeyID, v.Config.APISecret
 	}
+
 	for _, pair := range v.KeyDB {
 		if pair[0] == keyID {
 			secret = pair[1]
 		}
 	}
+
 	verifier, err := NewVerifier(v.scheme(t))
 	require.NoError(t, err)
 	attempts, err := verifier.Explain(in)

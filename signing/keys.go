@@ -49,6 +49,7 @@ func (k *keyring) get(secret, day string) (key *signingKey, derived bool) {
 	if key == nil {
 		key = k.old[ref]
 	}
+
 	k.mu.RUnlock()
 	if recent {
 		return key, false
@@ -56,6 +57,7 @@ func (k *keyring) get(secret, day string) (key *signingKey, derived bool) {
 	if key == nil {
 		key, derived = k.derive(secret, day), true
 	}
+
 	k.put(keyRef{secret, strings.Clone(day)}, key)
 	return key, derived
 }

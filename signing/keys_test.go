@@ -27,6 +27,7 @@ func TestUnknownKeyAndWrongSecretCostTheSame(t *testing.T) {
 		"key without secrets":      func(string) ([]string, bool) { return nil, true },
 		"key with an empty secret": func(string) ([]string, bool) { return []string{""}, true },
 	}
+
 	for _, c := range []struct {
 		name, target string
 		forms        int64
@@ -120,6 +121,7 @@ func TestVerifierIsSafeForConcurrentUse(t *testing.T) {
 			}
 		})
 	}
+
 	wg.Wait()
 }
 
@@ -135,6 +137,7 @@ func TestExplainIsAlikeForAllKeysAndHoldsNoSignature(t *testing.T) {
 	for _, a := range known {
 		require.NotContains(t, a.CanonicalRequest+a.StringToSign, workedCases[5].signature)
 	}
+
 	_, err = v.Explain(request(replaced("/eu/", "/us/")))
 	require.Equal(t, CodeScope, codeOf(t, err))
 	require.False(t, strings.Contains(err.Error(), testSecret))

@@ -74,20 +74,24 @@ func TestMutationsAreRefused(t *testing.T) {
 	for _, method := range append(edits("POST", "AGPXZ"), "GET", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "QUERY") {
 		m.refuse("method "+method, func(in *Incoming) { in.Method = method })
 	}
+
 	for _, target := range edits(in.Target, "aZ07-_~%") {
 		if meaning(target) != meaning(in.Target) {
 			m.refuse("target "+target, func(in *Incoming) { in.Target = target })
 		}
 	}
+
 	for _, host := range append(edits(in.Host, "aZ0-"), "", "api.example.com:8080", "api.example.com.", "evil.example") {
 		m.refuse("host "+host, func(in *Incoming) { in.Host = host })
 	}
+
 	m.refuseHeader("Content-Type", edits("application/json", "aZ;"))
 	m.refuseHeader("X-Shop", append(edits("north7", "aZ\""), "north7", "NORTH 7", "north 7,", "north\t7"))
 	m.refuseHeader("Date", append(edits("20260301T120000Z", "0123456789TZ"), "Sun, 01 Mar 2026 12:00:00 GMT", "2026-03-01T12:00:00Z"))
 	for _, length := range []int64{-1, 0, 1, in.ContentLength + 1} {
 		m.refuse("length", func(in *Incoming) { in.ContentLength = length })
 	}
+
 	m.mutateBody()
 	m.mutateAuthorization(in.Header.Get("Authorization"))
 	require.Greater(t, m.n, 2000)
@@ -117,10 +121,12 @@ func (m *mutants) mutateAuthorization(value string) {
 			m.refuse("authorization "+edited, func(in *Incoming) { in.Header.Set("Authorization", edited) })
 		}
 	}
+
 	head, signature := value[:len(value)-64], value[len(value)-64:]
 	for _, edited := range edits(signature, "0123456789abcdefABCDEF") {
 		m.refuse("signature "+edited, func(in *Incoming) { in.Header.Set("Authorization", head+edited) })
 	}
+
 	for _, names := range []string{
 		"date;host", "content-type;date;host;x-shop", "content-length;content-type;date;host", "content-length;content-type;date;host;user-agent;x-shop",
 	} {
@@ -129,6 +135,7 @@ func (m *mutants) mutateAuthorization(value string) {
 			edit(in, "content-length;content-type;date;host;x-shop", names)
 		})
 	}
+
 	for _, secret := range append(edits(testSecret, "aZ0 "), "", "SERVICE"+testSecret) {
 		_, err := m.v.Verify(original(m.t), func(string) ([]string, bool) { return []string{secret}, true })
 		require.Equal(m.t, refused(), err)
@@ -142,15 +149,18 @@ func meaning(target string) string {
 	if target == "" || target[0] == '?' {
 		target = "/" + target
 	}
+
 	u, err := url.ParseRequestURI(target)
 	if err != nil {
 		return "unreadable " + target
 	}
+
 	raw := u.EscapedPath()
 	clean := path.Clean("/" + raw)
 	if last := raw[strings.LastIndexByte(raw, '/')+1:]; clean != "/" && (last == "" || last == "." || last == "..") {
 		clean += "/"
 	}
+
 	var parts []string
 	for segment := range strings.SplitSeq(clean, "/") {
 		decoded, err := url.PathUnescape(segment)
@@ -159,6 +169,7 @@ func meaning(target string) string {
 		}
 		parts = append(parts, fmt.Sprintf("%q", decoded))
 	}
+
 	var params []string
 	for pair := range strings.SplitSeq(u.RawQuery, "&") {
 		name, value, _ := strings.Cut(pair, "=")
@@ -171,6 +182,7 @@ func meaning(target string) string {
 			params = append(params, fmt.Sprintf("%q=%q", name, value))
 		}
 	}
+
 	slices.Sort(params)
 	return strings.Join(parts, "/") + "?" + strings.Join(params, "&")
 }
@@ -190,5 +202,6 @@ func TestSignaturesDoNotTransfer(t *testing.T) {
 			pairs++
 		}
 	}
+
 	require.Greater(t, pairs, 5000)
 }

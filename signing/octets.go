@@ -27,6 +27,7 @@ var class = func() (t [256]uint16) {
 			t[octets[i]] |= bits
 		}
 	}
+
 	const lower, upper, digits = "abcdefghijklmnopqrstuvwxyz", "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "0123456789"
 	set(lower+upper+digits+"-_.~", unreserved|pathChar)
 	set("/", pathChar)
@@ -40,9 +41,11 @@ var class = func() (t [256]uint16) {
 	for c := 0x20; c < 0x7f; c++ {
 		t[c] |= scopeChar | visible | ascii
 	}
+
 	for c := 0x80; c <= 0xff; c++ {
 		t[c] |= visible
 	}
+
 	t[','] &^= scopeChar
 	t[' '] &^= visible | ascii
 	return t
@@ -116,6 +119,7 @@ func decode(dst []byte, s string, plus byte) []byte {
 			dst = append(dst, s[i])
 		}
 	}
+
 	return dst
 }
 

@@ -15,6 +15,7 @@ func cleanPath(path string) string {
 	if !needsCleaning(path) {
 		return path
 	}
+
 	segments := strings.Split(path[1:], "/")
 	kept, slash := segments[:0:0], false
 	for _, segment := range segments {
@@ -27,9 +28,11 @@ func cleanPath(path string) string {
 			kept, slash = append(kept, segment), false
 		}
 	}
+
 	if slash && len(kept) > 0 {
 		kept = append(kept, "")
 	}
+
 	return "/" + strings.Join(kept, "/")
 }
 

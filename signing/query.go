@@ -149,6 +149,7 @@ func (w *work) appendQuery(dst []byte, order func(a, b param) int, blanks bool) 
 		dst = append(append(append(dst, p.encName...), '='), p.encValue...)
 		first = false
 	}
+
 	return dst
 }
 
@@ -188,6 +189,7 @@ func (w *work) appendQueries(list []string) []string {
 			blanks = []bool{false, true}
 		}
 	}
+
 	for _, blank := range blanks {
 		for _, keep := range keeps {
 			w.encodeParams(keep)
@@ -196,5 +198,6 @@ func (w *work) appendQueries(list []string) []string {
 			}
 		}
 	}
+
 	return list
 }

@@ -135,20 +135,24 @@ func (v *Verifier) learn(w *work, at time.Time) {
 	if last := v.date.Load(); last == nil || at.After(last.at) {
 		v.date.Store(&datedText{strings.Clone(w.dates[0]), w.date, at})
 	}
+
 	v.targets.learn(w)
 	if w.shape != nil {
 		v.learnCommon(w, at)
 		return
 	}
+
 	before, _, ok := cutSignature(w.authorizations[0])
 	if !ok {
 		return
 	}
+
 	header := strings.Clone(w.authorizations[0]) // separate from the request's memory
 	found := new(shape)
 	if found.auth, _ = parseAuthorization(header, new([signatureLen / 2]byte)); len(found.auth.signature) != signatureLen {
 		return
 	}
+
 	found.before = header[:len(before)]
 	found.auth.signature, found.signed = "", strings.Clone(w.signed)
 	for rest, more := found.signed, true; more; {
@@ -156,6 +160,7 @@ func (v *Verifier) learn(w *work, at time.Time) {
 		name, rest, more = strings.Cut(rest, ";")
 		found.names, found.keys = append(found.names, name), append(found.keys, mimeKey(make([]byte, len(name)), name))
 	}
+
 	v.shapes.put(found)
 }
 

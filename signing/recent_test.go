@@ -17,6 +17,7 @@ func TestHexByWords(t *testing.T) {
 	for i := range hash {
 		hash[i] = byte(i*37 + 11)
 	}
+
 	good := hex.EncodeToString(hash[:])
 	for at := range len(good) {
 		for c := range 256 {
@@ -31,6 +32,7 @@ func TestHexByWords(t *testing.T) {
 			}
 		}
 	}
+
 	for c := range 256 {
 		hash[c%len(hash)] = byte(c)
 		require.Equal(t, hex.EncodeToString(hash[:]), string(appendHex(nil, &hash)))
@@ -52,6 +54,7 @@ func TestRememberedByPlace(t *testing.T) {
 		require.NoError(t, scheme.Sign(r, []byte("body"), Credential{KeyID: key, Secret: "secret of " + key}))
 		return FromRequest(r, []byte("body"))
 	}
+
 	for round := range 3 {
 		for key := range 5 {
 			for _, target := range []string{"/events", "/entity", "/a//bcd", "/a/./bc", "/a?b=cd", "/a%2Fb!"} {
@@ -66,6 +69,7 @@ func TestRememberedByPlace(t *testing.T) {
 					_, err = v.Verify(changed, lookup)
 					require.Error(t, err, "%s signed as %s", other, target)
 				}
+
 				broken := in
 				broken.Target = in.Target[:len(in.Target)-1] + " "
 				_, err = v.Verify(broken, lookup)

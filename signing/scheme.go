@@ -64,6 +64,7 @@ func (s Scheme) Validate() error {
 	case s.Window < 0:
 		return fmt.Errorf("signing: Window %s is negative", s.Window)
 	}
+
 	return nil
 }
 

@@ -26,6 +26,7 @@ func (s Scheme) Sign(r *http.Request, body []byte, c Credential, headers ...stri
 	if r.Header == nil {
 		r.Header = make(http.Header)
 	}
+
 	w := new(work)
 	date := s.clock()().UTC().Format(condensed)
 	copy(w.date[:], date)
@@ -34,6 +35,7 @@ func (s Scheme) Sign(r *http.Request, body []byte, c Credential, headers ...stri
 	if err := w.prepare(s, headers); err != nil {
 		return err
 	}
+
 	day := date[:8]
 	signature := newKeyring(s).derive(c.Secret, day).sign(w.text)
 	r.Header.Set(s.AuthHeader, fmt.Sprintf("%s Credential=%s/%s/%s, SignedHeaders=%s, Signature=%s",
@@ -77,6 +79,7 @@ func (w *work) prepare(s Scheme, headers []string) error {
 	if err := w.choose(s, headers); err != nil {
 		return err
 	}
+
 	w.hashBody()
 	path := encodePath(cleanPath(w.path))
 	w.form(path, string(w.textQuery(nil)), string(w.appendHeaders(nil, w.in.Host, false)))
@@ -98,12 +101,14 @@ func (w *work) choose(s Scheme, headers []string) error {
 		}
 		w.names = append(w.names, name)
 	}
+
 	slices.Sort(w.names)
 	w.names = slices.Compact(w.names)
 	w.signed = strings.Join(w.names, ";")
 	for _, name := range w.names {
 		w.values = append(w.values, w.lookup(name))
 	}
+
 	return nil
 }
 
@@ -127,18 +132,22 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 	}
+
 	copied := r.Clone(r.Context())
 	if copied.Body != nil {
 		copied.Body, copied.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 		copied.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 	}
+
 	present := slices.DeleteFunc(slices.Clone(t.Headers), func(name string) bool { return copied.Header.Get(name) == "" })
 	if err := t.Scheme.Sign(copied, body, t.Credential, present...); err != nil {
 		return nil, err
 	}
+
 	base := t.Base
 	if base == nil {
 		base = http.DefaultTransport
 	}
+
 	return base.RoundTrip(copied)
 }

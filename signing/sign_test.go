@@ -56,6 +56,7 @@ func TestSignRefuses(t *testing.T) {
 			require.Empty(t, r.Header.Get("Authorization"))
 		})
 	}
+
 	r, err := http.NewRequest(http.MethodGet, "http://h/", nil)
 	require.NoError(t, err)
 	require.ErrorContains(t, Scheme{}.Sign(r, nil, good), "AlgorithmPrefix")
@@ -81,6 +82,7 @@ func newSignedServer(t *testing.T) *httptest.Server {
 			http.Error(w, err.Error(), http.StatusRequestEntityTooLarge)
 			return
 		}
+
 		_, err = v.Verify(FromRequest(r, body), testLookup)
 		var refused *Error
 		var unreadable *RequestError
@@ -96,6 +98,7 @@ func newSignedServer(t *testing.T) *httptest.Server {
 			w.Write(body)
 		}
 	}))
+
 	t.Cleanup(server.Close)
 	return server
 }
@@ -132,6 +135,7 @@ func TestTransport(t *testing.T) {
 		if c.status == http.StatusOK {
 			require.Equal(t, c.body, string(text))
 		}
+
 		require.Equal(t, before, r.Header, "the caller's request stays as it is")
 	}
 }
@@ -166,6 +170,7 @@ func TestTransportKeepsTheBody(t *testing.T) {
 		require.NoError(t, err)
 		return &http.Response{StatusCode: http.StatusOK}, nil
 	})}
+
 	_, err = transport.RoundTrip(r)
 	require.NoError(t, err)
 	require.Nil(t, r.GetBody)
@@ -198,6 +203,7 @@ func TestChunkedBody(t *testing.T) {
 // What was signed verifies, for any path, query, header and body.
 func TestSignedRequestsVerify(t *testing.T) {
 	v := newTestVerifier(t)
+
 	rapid.Check(t, func(t *rapid.T) {
 		octets := rapid.StringOf(rapid.SampledFrom([]rune("aZ09-_.~!*'();:@&=+$,/?%[] é€😀\"\\^`{|}<>#")))
 		target := escapeWire("/"+octets.Draw(t, "path")) + "?" + escapeWire(octets.Draw(t, "query"))

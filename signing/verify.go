@@ -56,6 +56,7 @@ func NewVerifier(s Scheme) (*Verifier, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
+
 	v := &Verifier{
 		scheme:    s,
 		algorithm: s.algorithm(),
@@ -65,6 +66,7 @@ func NewVerifier(s Scheme) (*Verifier, error) {
 		keys:      newKeyring(s),
 		dummy:     rand.Text(),
 	}
+
 	v.dateKey = mimeKey(make([]byte, len(v.dateName)), v.dateName)
 	v.authKey = mimeKey(make([]byte, len(v.authName)), v.authName)
 	return v, nil
@@ -96,6 +98,7 @@ func (v *Verifier) match(w *work, secrets []string) int {
 		w.matched = w.keys[matched].key
 		return matched
 	}
+
 	w.common = nil // common belongs to the first form only
 	seen := false
 	w.each(v.scheme.LegacyPlus, func() bool {
@@ -106,11 +109,13 @@ func (v *Verifier) match(w *work, secrets []string) int {
 		matched = v.try(w, secrets)
 		return matched < 0
 	})
+
 	if matched < 0 {
 		for ; w.cold < minTried; w.cold++ {
 			v.keys.derive(v.dummy, w.auth.day)
 		}
 	}
+
 	return matched
 }
 
@@ -136,11 +141,13 @@ func (v *Verifier) key(w *work, secrets []string, i int) triedKey {
 	if i < len(secrets) && secrets[i] != "" {
 		secret, valid = secrets[i], true
 	}
+
 	if w.shape != nil && valid {
 		if known := w.shape.key.Load(); known != nil && known.secret == secret {
 			return triedKey{known.key, true}
 		}
 	}
+
 	key, derived := v.keys.get(secret, w.auth.day)
 	if derived {
 		w.cold++
@@ -148,5 +155,6 @@ func (v *Verifier) key(w *work, secrets []string, i int) triedKey {
 	if w.shape != nil && valid {
 		w.shape.key.Store(&secretKey{secret, key})
 	}
+
 	return triedKey{key, valid}
 }

@@ -32,6 +32,7 @@ func benchRequest(tb testing.TB, size int) (*Verifier, Incoming, Lookup) {
 	require.NoError(tb, err)
 	secrets := []string{credential.Secret}
 	lookup := func(keyID string) ([]string, bool) { return secrets, keyID == credential.KeyID }
+
 	return v, FromRequest(r, body), lookup
 }
 
@@ -44,6 +45,7 @@ func floorOf(tb testing.TB, v *Verifier, in Incoming) func() {
 	canonical, text := []byte(attempts[0].CanonicalRequest), []byte(attempts[0].StringToSign)
 	key := sha256.Sum256([]byte("any key of this length"))
 	mac, out := hmac.New(sha256.New, key[:]), make([]byte, 0, sha256.Size)
+
 	return func() {
 		sum := sha256.Sum256(in.Body)
 		copy(canonical, sum[:])
@@ -90,12 +92,14 @@ func BenchmarkVerify(b *testing.B) {
 				floor()
 			}
 		})
+
 		b.Run(fmt.Sprintf("verify/%d", size), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				verify()
 			}
 		})
+
 		b.Run(fmt.Sprintf("ratio/%d", size), func(b *testing.B) { benchmarkRatio(b, floor, verify) })
 		parts := partsOf(b, v, in, lookup)
 		b.Run(fmt.Sprintf("ratio-parts/%d", size), func(b *testing.B) { benchmarkRatio(b, floor, parts) })

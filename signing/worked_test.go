@@ -39,6 +39,7 @@ func readWorkedCases(path string) []workedCase {
 			Signature                        string
 		}
 	}
+
 	raw, err := os.ReadFile(path)
 	if err == nil {
 		err = json.Unmarshal(raw, &file)
@@ -46,6 +47,7 @@ func readWorkedCases(path string) []workedCase {
 	if err != nil {
 		panic(err)
 	}
+
 	cases := make([]workedCase, len(file.Cases))
 	for i, c := range file.Cases {
 		cases[i] = workedCase{
@@ -53,6 +55,7 @@ func readWorkedCases(path string) []workedCase {
 			strings.Join(c.Canonical, "\n"), strings.Join(c.Text, "\n"), c.Signature,
 		}
 	}
+
 	return cases
 }
 
@@ -128,6 +131,7 @@ func TestFormsStayApart(t *testing.T) {
 		require.Fail(t, "no such case", name)
 		return workedCase{}
 	}
+
 	for _, c := range []struct{ name, of, target string }{
 		{"encoded slash is not a slash", "path: encoded slash stays data", "/customers/a/b"},
 		{"encoded percent is not decoded twice", "path: encoded percent once", "/aA"},
@@ -165,6 +169,7 @@ func TestExplainIsBoundedAndHasNoDuplicates(t *testing.T) {
 		require.False(t, seen[a.CanonicalRequest], a.CanonicalRequest)
 		seen[a.CanonicalRequest] = true
 	}
+
 	for _, simple := range []string{"/", "/events", "/v1/customers?limit=10&offset=20"} {
 		c := workedCases[0]
 		c.target = simple

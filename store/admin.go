@@ -24,9 +24,11 @@ func (s adminStore) Change(ctx context.Context, work func(loyalty.AdminTx) error
 		return loyalty.ErrDamaged
 	}
 	defer s.rest()
+
 	if s.told != nil {
 		defer func(began time.Time) { s.told(ctx, "change", began) }(time.Now())
 	}
+
 	var failed error
 	worked := false
 	err := s.write.WithContext(ctx).Transaction(func(db *gorm.DB) error {
@@ -40,6 +42,7 @@ func (s adminStore) Change(ctx context.Context, work func(loyalty.AdminTx) error
 		}
 		return failed
 	})
+
 	switch {
 	case failed != nil:
 		return failed
@@ -48,6 +51,7 @@ func (s adminStore) Change(ctx context.Context, work func(loyalty.AdminTx) error
 	case err == nil:
 		s.passes(ChangeCommitted)
 	}
+
 	return s.fault(err)
 }
 
@@ -106,14 +110,17 @@ func (s adminStore) snapshotOf(r *snapshotRows) (snapshot loyalty.Snapshot) {
 	for _, v := range r.version {
 		snapshot.Version = v.Version
 	}
+
 	for _, v := range r.settings {
 		snapshot.Settings = loyalty.Settings{
 			Currency: v.Currency, TimeZone: v.TimeZone, AcceptanceWindow: time.Duration(v.AcceptanceWindow) * time.Millisecond,
 		}
 	}
+
 	for _, m := range r.modules {
 		snapshot.Modules = append(snapshot.Modules, loyalty.ModuleState{Name: m.Name, Enabled: m.Enabled, Config: json.RawMessage(m.Config)})
 	}
+
 	snapshot.Entities = entitiesOf(r.entities)
 	snapshot.Keys, snapshot.Unreadable = s.keys(r.keys, r.secrets)
 	return snapshot
@@ -133,6 +140,7 @@ func (s adminStore) keys(rows []accessKeyRow, secrets []secretRow) (all []loyalt
 			Value: string(value), CreatedAt: r.CreatedAt.Time(), ExpiresAt: r.ExpiresAt.Time(),
 		})
 	}
+
 	keys := make([]loyalty.AccessKey, len(rows))
 	for i, r := range rows {
 		keys[i] = loyalty.AccessKey{
@@ -141,6 +149,7 @@ func (s adminStore) keys(rows []accessKeyRow, secrets []secretRow) (all []loyalt
 			LastUsedAt: r.LastUsedAt.Time(), Secrets: opened[r.ID],
 		}
 	}
+
 	return keys, unreadable
 }
 
@@ -177,6 +186,7 @@ func (t *adminTx) SaveKey(k loyalty.AccessKey) error {
 		Addresses: Document[[]string]{k.Addresses}, RateLimit: k.RateLimit,
 		CreatedAt: Millis(k.CreatedAt), ExpiresAt: Millis(k.ExpiresAt), RevokedAt: Millis(k.RevokedAt),
 	}
+
 	changing := clause.AssignmentColumns([]string{"label", "apis", "read_only", "addresses", "rate_limit", "expires_at", "revoked_at"})
 	err := t.db.Clauses(clause.OnConflict{Columns: []clause.Column{{Name: "id"}}, DoUpdates: changing}).Create(&row).Error
 	if err == nil {
@@ -185,6 +195,7 @@ func (t *adminTx) SaveKey(k loyalty.AccessKey) error {
 	if err == nil && len(k.Secrets) > 0 {
 		err = t.db.Create(t.s.seal(k)).Error
 	}
+
 	return t.grow(err)
 }
 
@@ -234,11 +245,13 @@ func (s adminStore) AuditLog(ctx context.Context, q loyalty.AuditQuery) ([]loyal
 	if err != nil {
 		return nil, err
 	}
+
 	text, backwards := newestFirst("audit", where, q.Page).sql()
 	rows, err := readPage[auditRow](s.read.WithContext(ctx).Raw(text.text, text.args...))
 	if err != nil {
 		return nil, s.fault(err)
 	}
+
 	list := make([]loyalty.AuditEntry, len(rows))
 	for i, r := range rows {
 		list[i] = loyalty.AuditEntry{
@@ -246,6 +259,7 @@ func (s adminStore) AuditLog(ctx context.Context, q loyalty.AuditQuery) ([]loyal
 			Before: json.RawMessage(r.Before), After: json.RawMessage(r.After),
 		}
 	}
+
 	return inOrder(list, backwards), nil
 }
 

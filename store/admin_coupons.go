@@ -28,16 +28,19 @@ func (t *adminTx) addCoupons(coupons []loyalty.Coupon) (taken []string, err erro
 		names[i] = loyalty.Claim{Name: loyalty.CodeName(c.Code), Owner: c.ID}
 		keys[i] = names[i].Value
 	}
+
 	written, err := nameTable.create(t.db, names, " ON CONFLICT DO NOTHING")
 	if err != nil {
 		return nil, err
 	}
+
 	mine := coupons
 	if written < int64(len(coupons)) {
 		if mine, taken, err = t.claimed(coupons, keys); err != nil || len(mine) == 0 {
 			return taken, err
 		}
 	}
+
 	_, err = couponTable.create(t.db, mine, "")
 	return taken, err
 }

@@ -48,18 +48,22 @@ func (s adminStore) entities(db *gorm.DB, q loyalty.EntityQuery) ([]loyalty.Enti
 	if !q.Archived {
 		where = where.and("archived_at IS NULL")
 	}
+
 	by, known := entityOrders[q.Sort]
 	if !known {
 		return nil, fmt.Errorf("entities cannot be sorted by %q", q.Sort)
 	}
+
 	list := &unionQuery{
 		table: "entities", columns: "*", branches: []branch{{where, by}}, order: listOrder{at: by, id: "id", descending: q.Descending},
 		page: pager{limit: q.Page.Limit, offset: q.Page.Offset, after: entityPlace(q.After), before: entityPlace(q.Before)},
 	}
+
 	whole := list.page.limit <= 0
 	if whole {
 		list.page.limit = math.MaxInt32
 	}
+
 	text, backwards := list.sql()
 	var rows []entityRow
 	if db = db.Raw(text.text, text.args...); whole {
@@ -67,6 +71,7 @@ func (s adminStore) entities(db *gorm.DB, q loyalty.EntityQuery) ([]loyalty.Enti
 	} else {
 		rows, err = readPage[entityRow](db)
 	}
+
 	return entitiesOf(inOrder(rows, backwards)), s.fault(err)
 }
 

@@ -19,6 +19,7 @@ func TestForgetAnswers(t *testing.T) {
 		for i := range 2500 {
 			w.Answers = append(w.Answers, loyalty.Answer{AnswerKey: key(i), Status: 200, Body: []byte("{}"), At: ledgerStart.Add(time.Duration(i) * time.Second)})
 		}
+
 		require.NoError(t, storetest.Put(s, ledgerStart, w))
 		require.NoError(t, s.ForgetAnswers(t.Context(), ledgerStart.Add(2400*time.Second)))
 		require.NoError(t, s.Change(t.Context(), func(tx loyalty.AdminTx) error {

@@ -48,6 +48,7 @@ func factsOf(l look, schema int64) (Facts, error) {
 			return f, err
 		}
 	}
+
 	return f, nil
 }
 
@@ -110,10 +111,12 @@ func (s backupStore) Exported(ctx context.Context, use func(snapshot string, f F
 	if err != nil {
 		return err
 	}
+
 	schema, err := s.schemaVersion(ctx)
 	if err != nil {
 		return s.classify(err)
 	}
+
 	options := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 	return s.classify(pgx.BeginTxFunc(ctx, e.reads, options, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0"); err != nil {
@@ -164,6 +167,7 @@ AND NOT EXISTS (SELECT 1 FROM pg_stat_activity a WHERE a.datid = d.oid)`, scratc
 		return err
 	}
 	defer func() { _ = rows.Close() }() // rows.Err reports the error
+
 	for rows.Next() {
 		var name, made string
 		if err := rows.Scan(&name, &made); err != nil {
@@ -171,9 +175,11 @@ AND NOT EXISTS (SELECT 1 FROM pg_stat_activity a WHERE a.datid = d.oid)`, scratc
 		}
 		left[name] = made
 	}
+
 	if err := rows.Err(); err != nil {
 		return err
 	}
+
 	for name, made := range left {
 		if at, err := time.Parse(time.RFC3339, made); err != nil || now.Sub(at) < scratchLeft {
 			continue
@@ -183,6 +189,7 @@ AND NOT EXISTS (SELECT 1 FROM pg_stat_activity a WHERE a.datid = d.oid)`, scratc
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -196,6 +203,7 @@ func (s backupStore) Scratch(ctx context.Context, name string, use func(name str
 	if err := e.sweepScratch(ctx, s.now()); err != nil {
 		return e.classify(fmt.Errorf("what is left of earlier checks: %w", err))
 	}
+
 	name = scratchPrefix + name
 	quoted := pgx.Identifier{name}.Sanitize()
 	_, err = e.schema.ExecContext(ctx, "CREATE DATABASE "+quoted+" TEMPLATE template0")
@@ -205,10 +213,12 @@ func (s backupStore) Scratch(ctx context.Context, name string, use func(name str
 	if err != nil {
 		return e.classify(fmt.Errorf("a database to check the copy in: %w", err))
 	}
+
 	_, err = e.schema.ExecContext(ctx, "COMMENT ON DATABASE "+quoted+" IS '"+scratchMark+s.now().UTC().Format(time.RFC3339)+"'")
 	if err == nil {
 		err = use(name)
 	}
+
 	ctx = context.WithoutCancel(ctx)
 	_, dropped := e.schema.ExecContext(ctx, "DROP DATABASE "+quoted)
 	return errors.Join(err, e.classify(dropped))

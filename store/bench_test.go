@@ -39,6 +39,7 @@ func benchmarkWithin(b *testing.B, s *store.Store, n int) {
 	for i := range customers {
 		customers[i] = enrol(b, s, fmt.Sprintf("c%d-", i), n)
 	}
+
 	var left atomic.Int64
 	left.Store(int64(b.N))
 	b.ReportAllocs()
@@ -54,6 +55,7 @@ func benchmarkWithin(b *testing.B, s *store.Store, n int) {
 			}
 		})
 	}
+
 	wg.Wait()
 }
 
@@ -86,6 +88,7 @@ func creditUntil(ctx context.Context, s *store.Store, prefix string, n int) erro
 		ref := loyalty.Name{Kind: loyalty.NameCustomer, Value: fmt.Sprint(prefix, i)}
 		needs.Customers = append(needs.Customers, loyalty.CustomerNeeds{Ref: ref})
 	}
+
 	return s.Within(ctx, needs, func(l *loyalty.Loaded) (*loyalty.Writes, error) {
 		w := &loyalty.Writes{}
 		for _, c := range l.Customers {
@@ -96,6 +99,7 @@ func creditUntil(ctx context.Context, s *store.Store, prefix string, n int) erro
 			if err != nil {
 				return nil, err
 			}
+
 			after.Figures, after.LastEvent, after.LastActivityAt = book.Figures, id, now
 			w.Customers = append(w.Customers, loyalty.Changed[loyalty.Customer]{Before: before, After: after})
 			one := int64(1)
@@ -104,8 +108,10 @@ func creditUntil(ctx context.Context, s *store.Store, prefix string, n int) erro
 			for _, p := range book.Postings {
 				w.Postings = append(w.Postings, loyalty.CustomerPosting{Customer: after.ID, Posting: p})
 			}
+
 			w.NewLots = append(w.NewLots, loyalty.CustomerLot{Customer: after.ID, Lot: *lot})
 		}
+
 		return w, nil
 	})
 }
@@ -133,6 +139,7 @@ func checkout(s *store.Store, customer, name string) error {
 				w.Postings = append(w.Postings, loyalty.CustomerPosting{Customer: after.ID, Posting: points.Posting{Event: id, From: points.Issued, To: points.Available, Lot: id, Points: 3}})
 			}
 		}
+
 		after.Figures.Score, after.Figures.Spent = after.Figures.Score+9, after.Figures.Spent+1
 		w.Customers = []loyalty.Changed[loyalty.Customer]{{Before: c.Customer, After: after}}
 		w.NewTransactions = []loyalty.Transaction{{Customer: after.ID, Name: name, UpdatedAt: now,

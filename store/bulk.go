@@ -63,11 +63,13 @@ func (t *adminTx) AddBulk(o loyalty.BulkOperation, customers []string, list stri
 	if t.s.dialect() == goose.DialectPostgres {
 		id, names = "?::uuid", "SELECT ?::uuid, n, value FROM json_array_elements_text(?::json) WITH ORDINALITY AS names(value, n)"
 	}
+
 	if o.Kind == loyalty.BulkImport { // its items are staged already
 		if err := t.beginImport(o); err != nil {
 			return o, err
 		}
 	}
+
 	var added *gorm.DB
 	switch {
 	case list != "":
@@ -84,6 +86,7 @@ FROM list_members WHERE list_id = ?`, UUID(o.ID), list)
 		}
 		added = t.db.Exec(`INSERT INTO bulk_items (batch_id, seq, customer) `+names, UUID(o.ID), string(text))
 	}
+
 	if added != nil {
 		if added.Error != nil {
 			return o, t.s.fault(added.Error)
@@ -92,11 +95,13 @@ FROM list_members WHERE list_id = ?`, UUID(o.ID), list)
 			o.State, o.FinishedAt = loyalty.BulkDone, o.CreatedAt
 		}
 	}
+
 	if o.State == loyalty.BulkDone {
 		if err := t.Notify(loyalty.BulkNotice(&o)); err != nil {
 			return o, err
 		}
 	}
+
 	return o, t.s.fault(t.db.Create(&bulkRow{
 		ID: UUID(o.ID), Kind: o.Kind, Target: o.Target, State: o.State, Done: o.Done, Total: o.Total, Errors: o.Errors,
 		CreatedAt: Millis(o.CreatedAt), FinishedAt: Millis(o.FinishedAt), KeyID: o.KeyID,
@@ -123,11 +128,13 @@ func (t *adminTx) SaveBulk(o loyalty.BulkOperation, refused []loyalty.BulkItem) 
 	for i, r := range refused {
 		rows[i] = bulkItemRow{BatchID: UUID(r.Batch), Seq: r.Seq, Code: Text(cleanText(r.Code)), Count: r.Count, Error: Raw(r.Error), DoneAt: Millis(r.DoneAt)}
 	}
+
 	if len(rows) > 0 {
 		if err := t.db.CreateInBatches(rows, couponsAtOnce).Error; err != nil {
 			return t.s.fault(err)
 		}
 	}
+
 	written := saveBulk(t.db, o)
 	if written.Error == nil && written.RowsAffected != 1 {
 		return fmt.Errorf("bulk operation %s is not what it was", o.ID)
@@ -135,6 +142,7 @@ func (t *adminTx) SaveBulk(o loyalty.BulkOperation, refused []loyalty.BulkItem) 
 	if written.Error == nil && o.State == loyalty.BulkDone {
 		return t.Notify(loyalty.BulkNotice(&o))
 	}
+
 	return t.s.fault(written.Error)
 }
 
@@ -208,18 +216,21 @@ func (s bulkStore) BulkItems(ctx context.Context, batch loyalty.ID, after int64,
 	if err != nil {
 		return nil, s.fault(err)
 	}
+
 	var members []UUID
 	for _, r := range rows {
 		if r.CustomerID != (UUID{}) {
 			members = append(members, r.CustomerID)
 		}
 	}
+
 	names := map[loyalty.ID]string{}
 	if len(members) > 0 {
 		if err := s.asks(ctx, namesOf(sqlFragment{"c.id IN ?", []any{members}}, names)); err != nil {
 			return nil, err
 		}
 	}
+
 	items := itemsOf(rows, names)
 	return items, s.fault(refer(db, items))
 }
@@ -233,9 +244,11 @@ func refer(db *gorm.DB, items []loyalty.BulkItem) error {
 			doubtful = append(doubtful, loyalty.ExternalRef(items[i].Customer))
 		}
 	}
+
 	if len(doubtful) == 0 {
 		return nil
 	}
+
 	rows, err := nameTable.find(db.Where("kind = ? AND value IN ?", loyalty.NameExternal, doubtful).
 		Where("NOT EXISTS (SELECT 1 FROM names n WHERE n.kind = ? AND n.value = names.value)", loyalty.NameCustomer))
 	for i := range items {
@@ -244,6 +257,7 @@ func refer(db *gorm.DB, items []loyalty.BulkItem) error {
 			items[i].Ref = loyalty.Name{Kind: loyalty.NameExternal, Value: external}
 		}
 	}
+
 	return err
 }
 
@@ -293,6 +307,7 @@ func (s bulkStore) ForgetBulk(ctx context.Context, before time.Time) error {
 		if err := db.Where("finished_at < ?", Millis(before)).Order("finished_at").Limit(1).Find(&old).Error; err != nil || len(old) == 0 {
 			return s.classify(err)
 		}
+
 		for rest := int64(forgetPage); rest == forgetPage; {
 			deleted := db.Exec(`DELETE FROM bulk_items WHERE batch_id = ? AND seq IN (SELECT seq FROM bulk_items WHERE batch_id = ? LIMIT ?)`,
 				old[0].ID, old[0].ID, forgetPage)
@@ -301,6 +316,7 @@ func (s bulkStore) ForgetBulk(ctx context.Context, before time.Time) error {
 			}
 			rest = deleted.RowsAffected
 		}
+
 		if err := db.Delete(&bulkRow{}, "id = ?", old[0].ID).Error; err != nil {
 			return s.classify(err)
 		}
@@ -331,6 +347,7 @@ func (s bulkStore) BulkErrors(ctx context.Context, batch loyalty.ID, q loyalty.B
 	default:
 		offset = q.Offset
 	}
+
 	list := &unionQuery{table: "bulk_items", columns: "*", branches: []branch{{where: where}}, order: listOrder{id: "seq", descending: down}, page: pager{limit: q.Limit, offset: offset}}
 	items, _ := list.sql()
 	list.columns = "customer_id"

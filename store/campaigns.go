@@ -33,10 +33,12 @@ func (s claimStore) CampaignTotals(ctx context.Context, campaigns []string) (map
 	if len(campaigns) == 0 {
 		return all, nil
 	}
+
 	keys := make([]string, len(campaigns))
 	for i, c := range campaigns {
 		keys[i] = loyalty.TallyCampaign + c
 	}
+
 	var row campaignRow
 	return all, s.asks(ctx,
 		sqlFragment{"SELECT campaign, " + campaignSums + " FROM campaign_figures WHERE campaign IN ? GROUP BY campaign", []any{campaigns}}.reads(func() bool {

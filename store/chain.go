@@ -45,11 +45,13 @@ func (l *link) after(head []byte) []byte {
 		for _, at := range []Millis{r.recordedAt, r.at, r.expDate} {
 			hashNumber(h, at.Time().UnixMilli(), !at.Time().IsZero())
 		}
+
 		if r.points == nil {
 			hashNumber(h, 0, false)
 		} else {
 			hashNumber(h, *r.points, true)
 		}
+
 		hashBytes(h, r.parent[:])
 		hashBytes(h, []byte(r.action))
 		hashBytes(h, []byte(r.transaction))
@@ -60,6 +62,7 @@ func (l *link) after(head []byte) []byte {
 			hashBytes(h, []byte(r.sentBy))
 		}
 	}
+
 	hashBytes(h, []byte(l.postings))
 	return h.Sum(nil)
 }
@@ -100,18 +103,22 @@ func chain(w *loyalty.Writes) ([]writtenEvent, error) {
 	if len(w.Events) == 0 && len(w.Postings) == 0 {
 		return nil, nil
 	}
+
 	links, events, err := linksOf(w)
 	if err != nil {
 		return nil, err
 	}
+
 	for i := range w.NewCustomers {
 		c := &w.NewCustomers[i]
 		c.Chain = extended(loyalty.Chain{}, loyalty.ID{}, links[c.ID])
 	}
+
 	for i := range w.Customers {
 		c := &w.Customers[i]
 		c.After.Chain = extended(c.Before.Chain, c.Before.LastEvent, links[c.Before.ID])
 	}
+
 	return events, nil
 }
 
@@ -135,6 +142,7 @@ func linksOf(w *loyalty.Writes) (map[loyalty.ID][]link, []writtenEvent, error) {
 		key := [2]loyalty.ID{p.Customer, loyalty.ID(p.Event)}
 		postings[key] = postingText(postings[key], &p.Posting)
 	}
+
 	links := make(map[loyalty.ID][]link, len(w.Customers)+len(w.NewCustomers))
 	events := make([]writtenEvent, len(w.Events))
 	for i := range w.Events {
@@ -148,17 +156,21 @@ func linksOf(w *loyalty.Writes) (map[loyalty.ID][]link, []writtenEvent, error) {
 		links[e.Customer] = append(links[e.Customer], link{UUID(e.Customer), UUID(e.ID), row, string(postings[key])})
 		delete(postings, key)
 	}
+
 	for customer := range links {
 		slices.SortStableFunc(links[customer], byEvent)
 	}
+
 	var moved []link
 	for key, text := range postings {
 		moved = append(moved, link{customer: UUID(key[0]), event: UUID(key[1]), postings: string(text)})
 	}
+
 	slices.SortFunc(moved, byEvent)
 	for _, l := range moved {
 		links[loyalty.ID(l.customer)] = append(links[loyalty.ID(l.customer)], l)
 	}
+
 	return links, events, nil
 }
 

@@ -56,6 +56,7 @@ func (s proof) anchor(ctx context.Context, now time.Time) (*anchorRow, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	row := &anchorRow{Number: last.Number + 1, At: Millis(now)}
 	run := anchoringRow{row.Number, UUID(loyalty.NewID(now, loyalty.ID{}))}
 	if err := upsert(s.write.WithContext(ctx)).Create(&run).Error; err != nil {
@@ -64,6 +65,7 @@ func (s proof) anchor(ctx context.Context, now time.Time) (*anchorRow, error) {
 	if err := s.anchorHeads(ctx, run); err != nil {
 		return nil, err
 	}
+
 	s.passes(HeadsNoted)
 	err = s.consistent(ctx, func(db *gorm.DB) error {
 		if err := s.unhurried(db); err != nil {
@@ -75,6 +77,7 @@ func (s proof) anchor(ctx context.Context, now time.Time) (*anchorRow, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	return row, s.anchoring(ctx, run, func(db *gorm.DB) error {
 		if err := db.Create(row).Error; err != nil {
 			return err
@@ -109,17 +112,20 @@ func (s proof) anchorHeads(ctx context.Context, run anchoringRow) error {
 		if after != (UUID{}) {
 			where, args = " WHERE customer_id > ?", []any{after}
 		}
+
 		var through []UUID
 		page := s.read.WithContext(ctx).Raw(`SELECT customer_id FROM balances`+where+` ORDER BY customer_id LIMIT ?`, append(args, anchorChunk)...)
 		if err := page.Scan(&through).Error; err != nil || len(through) == 0 {
 			return err
 		}
+
 		last := through[len(through)-1]
 		if where == "" {
 			where = " WHERE b.customer_id <= ?"
 		} else {
 			where = " WHERE b.customer_id > ? AND b.customer_id <= ?"
 		}
+
 		err := s.anchoring(ctx, run, func(db *gorm.DB) error {
 			return db.Exec(`INSERT INTO anchored (customer_id, event_id, head, number)
 SELECT b.customer_id, b.last_event, b.chain, CAST(? AS bigint) FROM balances b LEFT JOIN anchored a ON a.customer_id = b.customer_id`+where+`
@@ -131,6 +137,7 @@ ON CONFLICT (customer_id) DO UPDATE SET event_id = excluded.event_id, head = exc
 		if err != nil {
 			return err
 		}
+
 		after = last
 	}
 }
@@ -155,6 +162,7 @@ func anchorDigest(db *gorm.DB, number int64) (digest []byte, customers int64, er
 		return nil, 0, err
 	}
 	defer func() { _ = rows.Close() }() // rows.Err reports the error
+
 	h := sha256.New()
 	var begin [8]byte
 	binary.BigEndian.PutUint64(begin[:], uint64(number))
@@ -170,6 +178,7 @@ func anchorDigest(db *gorm.DB, number int64) (digest []byte, customers int64, er
 		h.Write(head)
 		customers++
 	}
+
 	return h.Sum(nil), customers, rows.Err()
 }
 

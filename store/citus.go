@@ -45,6 +45,7 @@ func spreadOver(ctx context.Context, s *database, o Options) error {
 	if !ok {
 		return nil
 	}
+
 	spread, err := citus.Spread(ctx, e.rows)
 	if err == nil && spread {
 		var config *pgxpool.Config
@@ -59,8 +60,10 @@ func spreadOver(ctx context.Context, s *database, o Options) error {
 			s.write = s.read
 		}
 	}
+
 	if err != nil {
 		return errors.Join(fmt.Errorf("LOYALTY_DATABASE_URL: %w", s.classify(err)), s.close())
 	}
+
 	return nil
 }

@@ -17,6 +17,7 @@ func (e *citusEngine) asked(ctx context.Context, first []question, then func() (
 		return err
 	}
 	defer c.Release() // this closes a connection that is inside a transaction
+
 	begin, end := snapshotBegin, "COMMIT"
 	first = onCitus(first)
 	if then == nil && len(first) == 1 && innermost(first[0].sqlFragment) == nil {
@@ -31,14 +32,17 @@ func (e *citusEngine) asked(ctx context.Context, first []question, then func() (
 	if err := exchangeQuestions(ctx, c, first, begin, ""); err != nil {
 		return err
 	}
+
 	list, err := then()
 	if err == nil {
 		list, _, err = innerFirst(ctx, c, onCitus(list), "")
 	}
+
 	if err != nil {
 		e.rollback(c)
 		return err
 	}
+
 	return exchangeQuestions(ctx, c, list, "", end)
 }
 
@@ -74,9 +78,11 @@ func innermost(w sqlFragment) *innerQuestion {
 			to, shut = at, mark
 		}
 	}
+
 	if shut == "" {
 		return nil
 	}
+
 	q := &innerQuestion{to: to + len(shut), many: shut == "]]"}
 	open := "{{"
 	if q.many {
@@ -85,6 +91,7 @@ func innermost(w sqlFragment) *innerQuestion {
 	if q.from = strings.LastIndex(w.text[:to], open); q.from < 0 {
 		return nil // the brackets belong to something else
 	}
+
 	q.text = w.text[q.from+len(open) : to]
 	q.skip = strings.Count(w.text[:q.from], "?")
 	q.args = w.args[q.skip : q.skip+strings.Count(q.text, "?")]
@@ -100,6 +107,7 @@ func innerFirst(ctx context.Context, c *pgxpool.Conn, list []question, begin str
 		if begin != "" {
 			b.Queue(begin)
 		}
+
 		for i := range list {
 			q := innermost(list[i].sqlFragment)
 			if q == nil {
@@ -113,12 +121,14 @@ func innerFirst(ctx context.Context, c *pgxpool.Conn, list []question, begin str
 				return err
 			})
 		}
+
 		if len(inner) == 0 {
 			return list, begin, nil
 		}
 		if err := c.SendBatch(ctx, b).Close(); err != nil {
 			return nil, begin, err
 		}
+
 		begin = ""
 		for i, q := range inner {
 			list[i].sqlFragment = q.answered(list[i].sqlFragment)

@@ -93,11 +93,13 @@ func (m *machines) probe() {
 		} else {
 			m.away = nil // the coordinator is away itself: each batch finds out on its own
 		}
+
 		if len(m.away) == 0 || m.life.Err() != nil {
 			m.looking = false
 			m.lock.Unlock()
 			return
 		}
+
 		m.lock.Unlock()
 
 		select {
@@ -131,12 +133,14 @@ func (m *machines) look(ctx context.Context) (away []int32, err error) {
 	if err != nil {
 		return nil, err
 	}
+
 	rows, err := c.Query(ctx, `SELECT DISTINCT ON (groupid) groupid, nodename, nodeport FROM pg_dist_node WHERE noderole = 'primary' AND groupid <> 0 AND isactive`)
 	type machine struct {
 		Group int32
 		Name  string
 		Port  int32
 	}
+
 	var list []machine
 	if err == nil {
 		list, err = pgx.CollectRows(rows, pgx.RowToStructByPos[machine])
@@ -150,12 +154,14 @@ func (m *machines) look(ctx context.Context) (away []int32, err error) {
 	for i, one := range list {
 		asked.Go(func() { answered[i] = m.answers(ctx, one.Name, one.Port) })
 	}
+
 	asked.Wait()
 	for i, one := range list {
 		if !answered[i] {
 			away = append(away, one.Group)
 		}
 	}
+
 	return away, ctx.Err()
 }
 

@@ -27,6 +27,7 @@ func TestMachineKilled(t *testing.T) {
 	for i := range customers {
 		enrol(t, s, prefix(i), 1)
 	}
+
 	for name, victim := range map[string]*storetest.Cluster{"worker": m.Workers[0], "coordinator": m.Coordinator} {
 		t.Run(name, func(t *testing.T) {
 			before := eventsOf(t, m)
@@ -41,6 +42,7 @@ func TestMachineKilled(t *testing.T) {
 					passed++
 				}
 			}
+
 			require.NoError(t, victim.Start())
 			require.Eventually(t, func() bool {
 				at := told()
@@ -52,11 +54,13 @@ func TestMachineKilled(t *testing.T) {
 				}
 				return true
 			}, time.Minute, time.Millisecond, "everybody goes on")
+
 			stop()
 			if name == "worker" {
 				require.Positive(t, passed, "customers of the other worker")
 				require.Less(t, passed, customers)
 			}
+
 			sum := accountedFor(t, m, before, told())
 			t.Logf("%s killed: %d acknowledged, %d unknown, %d refused; %d of %d customers went on meanwhile", name, sum.acknowledged, sum.unknown, sum.refused, passed, customers)
 			require.Eventually(t, func() bool { return prepared(t, m) == 0 }, 2*time.Minute, 100*time.Millisecond, "no transaction stays open")
@@ -75,6 +79,7 @@ func TestMachineFrozen(t *testing.T) {
 	for i := range customers {
 		enrol(t, s, prefix(i), 1)
 	}
+
 	before := eventsOf(t, m)
 	told, stop := creditAll(s, customers)
 	m.Workers[0].Freeze(t)
@@ -82,6 +87,7 @@ func TestMachineFrozen(t *testing.T) {
 	for i := range names {
 		names[i].Customers = []loyalty.CustomerNeeds{{Ref: loyalty.Name{Kind: loyalty.NameCustomer, Value: prefix(i) + "0"}}}
 	}
+
 	away := func() []bool {
 		return s.MachineAway(t.Context(), customers, func(i int) loyalty.Needs { return names[i] })
 	}
@@ -111,6 +117,7 @@ func TestMachineFrozen(t *testing.T) {
 		}
 		return true
 	}, time.Minute, 10*time.Millisecond, "everybody goes on")
+
 	stop()
 	accountedFor(t, m, before, told())
 	require.Equal(t, "I1 I11 I12 I2 I3 I4 I5 I6 I8 I9", withVerdict(verify(t, s), store.LedgerHeld))
@@ -126,6 +133,7 @@ func TestMachineAdded(t *testing.T) {
 	for i := range customers {
 		enrol(t, s, prefix(i), 1)
 	}
+
 	before := eventsOf(t, m)
 	told, stop := creditAll(s, customers)
 	time.Sleep(time.Second)
@@ -147,6 +155,7 @@ func TestMachineAdded(t *testing.T) {
 	for _, c := range during {
 		moving += c.acknowledged
 	}
+
 	t.Logf("a third worker: shards moved in %s; %d acknowledged (%d until they had moved), %d unknown, %d refused", took.Round(time.Millisecond), sum.acknowledged, moving, sum.unknown, sum.refused)
 	require.Zero(t, sum.unknown+sum.refused, "writes wait for the moment in which a shard changes hands, and then go on")
 	require.Eventually(t, func() bool { return prepared(t, m) == 0 }, 2*time.Minute, 100*time.Millisecond, "no transaction stays open")
@@ -180,6 +189,7 @@ func creditAll(s *store.Store, customers int) (told func() []counts, stop func()
 					return
 				default:
 				}
+
 				err := credit(s, prefix(i), 1)
 				lock.Lock()
 				switch c := &list[i]; {
@@ -190,6 +200,7 @@ func creditAll(s *store.Store, customers int) (told func() []counts, stop func()
 				default:
 					c.refused++
 				}
+
 				lock.Unlock()
 				if err != nil {
 					time.Sleep(10 * time.Millisecond)
@@ -197,11 +208,13 @@ func creditAll(s *store.Store, customers int) (told func() []counts, stop func()
 			}
 		})
 	}
+
 	told = func() []counts {
 		lock.Lock()
 		defer lock.Unlock()
 		return append([]counts(nil), list...)
 	}
+
 	return told, func() {
 		close(ended)
 		running.Wait()

@@ -45,6 +45,7 @@ func eventsOfTail(db *gorm.DB, fields table[loyalty.Event], selected string, w s
 			to = at
 		}
 	}
+
 	customers, ids := wanted.columns()
 	w = w.and("e.customer_id IN ?", customers).and("e.id IN ?", ids).and("e.recorded_at >= ?", Millis(from)).and("e.recorded_at <= ?", Millis(to))
 	found := make(map[ownEvent]*loyalty.Event, len(some))
@@ -53,5 +54,6 @@ func eventsOfTail(db *gorm.DB, fields table[loyalty.Event], selected string, w s
 		found[ownEvent{UUID(e.Customer), UUID(e.ID)}] = &event
 		return false
 	})
+
 	return found, err
 }

@@ -54,6 +54,7 @@ func findable(list []calls, w *loyalty.Writes) []calls {
 			come = append(come, emailOf{before.ID, is})
 		}
 	}
+
 	merged := changed(w.Customers, joins)
 	for i := range w.NewCustomers {
 		c := &w.NewCustomers[i]
@@ -64,6 +65,7 @@ func findable(list []calls, w *loyalty.Writes) []calls {
 			merged = append(merged, changedCustomer{Before: *c, After: *c})
 		}
 	}
+
 	list = write(list, deleteEmails, gone)
 	list = write(list, insertEmails, come)
 	return write(list, insertMerges, merged)

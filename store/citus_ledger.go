@@ -25,6 +25,7 @@ func apart(query string) string {
 	if m == nil {
 		return query
 	}
+
 	base := groupOf(m[1])
 	return replaceAll(joinedTables, query, func(m []string) string {
 		if group := groupOf(m[1]); group == "" || group == base {
@@ -62,6 +63,7 @@ func findersAgree(db *gorm.DB, found func(LedgerFinding)) error {
 	if db.Name() != "citus" {
 		return nil
 	}
+
 	for _, q := range []ledgerQuery{
 		{fault: "a customer who is not found by their e-mail", sql: `SELECT c.id, NULL, NULL FROM customers c
 LEFT JOIN (SELECT email, customer_id FROM emails OFFSET 0) e ON e.email = c.email_key AND e.customer_id = c.id WHERE c.email_key IS NOT NULL AND e.email IS NULL`},
@@ -76,5 +78,6 @@ LEFT JOIN (SELECT id, merged_into FROM customers WHERE merged_into IS NOT NULL O
 			return err
 		}
 	}
+
 	return nil
 }

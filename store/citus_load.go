@@ -21,10 +21,12 @@ func (e *citusEngine) load(ctx context.Context, c *pgxpool.Conn, l *loader) erro
 			return err
 		}
 	}
+
 	r := resolving{l: l, owners: map[loyalty.Name]loyalty.ID{}}
 	if err := r.ask(ctx, c); err != nil {
 		return err
 	}
+
 	r.rename()
 	q := l.plan()
 	if l.needs.Locked && !begun {
@@ -33,10 +35,12 @@ func (e *citusEngine) load(ctx context.Context, c *pgxpool.Conn, l *loader) erro
 			return err
 		}
 	}
+
 	l.sources = map[loyalty.ID][]loyalty.ID{}
 	if err := r.findSources(ctx, c, slices.Concat(q.claims[byID], q.codes[byID], q.past[byID], q.everything[byID])); err != nil {
 		return err
 	}
+
 	list := l.callsOf(r.byOwner(q))
 	if err := spreadSnapshot(ctx, c, begun, list, r.again()); err != nil {
 		return err
@@ -44,10 +48,12 @@ func (e *citusEngine) load(ctx context.Context, c *pgxpool.Conn, l *loader) erro
 	if err := cmp.Or(r.moved, r.renamed()); err != nil {
 		return err
 	}
+
 	l.share()
 	if err := r.settle(ctx, c, begun); err != nil {
 		return err
 	}
+
 	return nil
 }
 
@@ -99,28 +105,34 @@ func (r *resolving) ask(ctx context.Context, c *pgxpool.Conn) error {
 			r.names = append(r.names, rowKey{customerKey: customerKey{Name: name}})
 		}
 	}
+
 	for i := range r.l.needs.Customers {
 		n := &r.l.needs.Customers[i]
 		if w, p, named := customerKeyOf(n); named && w == byName {
 			add(p.Name)
 		}
+
 		for _, email := range []string{n.Email, n.Match} {
 			if email != "" {
 				emails = append(emails, rowKey{customerKey: customerKey{email: email}})
 			}
 		}
+
 		for _, tx := range n.Transactions {
 			add(loyalty.Name{Kind: loyalty.NameTransaction, Value: tx})
 		}
+
 		for _, code := range n.Coupons {
 			for _, name := range loyalty.CodeNames(code) {
 				add(name)
 			}
 		}
+
 		for _, name := range n.Names {
 			add(name)
 		}
 	}
+
 	var list []calls
 	if len(r.names) > 0 {
 		var claim loyalty.Claim
@@ -129,6 +141,7 @@ func (r *resolving) ask(ctx context.Context, c *pgxpool.Conn) error {
 			return nil
 		})
 	}
+
 	var have []rowKey
 	if len(emails) > 0 {
 		var id loyalty.ID
@@ -137,15 +150,18 @@ func (r *resolving) ask(ctx context.Context, c *pgxpool.Conn) error {
 			return nil
 		})
 	}
+
 	if err := spreadSend(ctx, c, "", list, ""); err != nil || len(have) == 0 {
 		return err
 	}
+
 	var m emailed
 	var found []emailed
 	err := spreadSend(ctx, c, "", read(nil, selectEmails, have, []any{(*plain)(&m.email), (*UUID)(&m.id), (*plain)(&m.status), (*number)(&m.at)}, func() error {
 		found = append(found, m)
 		return nil
 	}), "")
+
 	r.meant(found)
 	return err
 }
@@ -163,6 +179,7 @@ func (r *resolving) meant(found []emailed) {
 			best[m.email] = m.id
 		}
 	}
+
 	for i := range r.l.needs.Customers {
 		n := &r.l.needs.Customers[i]
 		if id, known := inactive[n.Email]; known && n.Email != "" {
@@ -171,6 +188,7 @@ func (r *resolving) meant(found []emailed) {
 		if n.Match == "" {
 			continue
 		}
+
 		id, known := best[n.Match]
 		if !known {
 			id, known = inactive[n.Match]
@@ -194,12 +212,15 @@ func (r *resolving) rename() {
 		case named && w == byMatch:
 			n.ID = r.l.out.Matches[n.Match]
 		}
+
 		n.Ref, n.Match = loyalty.Name{}, ""
 		if id := r.l.out.Emails[n.Email]; n.Email != "" && id != (loyalty.ID{}) {
 			all = append(all, loyalty.CustomerNeeds{ID: id, Key: n.Key})
 		}
+
 		all[i].Email = ""
 	}
+
 	r.l.needs.Customers = all
 	for _, a := range r.names {
 		if k := a.Kind; k != loyalty.NameTransaction && k != loyalty.NameCoupon && r.owners[a.Name] != (loyalty.ID{}) {
@@ -231,9 +252,11 @@ func (r *resolving) again() []calls {
 			known = append(known, a)
 		}
 	}
+
 	if len(known) == 0 {
 		return nil
 	}
+
 	still := 0
 	r.moved = fmt.Errorf("%w: a name moved", loyalty.ErrBatchConflict)
 	return read(nil, selectNames, known, nameTable.into(&claim), func() error {
@@ -274,14 +297,17 @@ func (r *resolving) settle(ctx context.Context, c *pgxpool.Conn, begun bool) err
 			held = append(held, rowKey{customerKey: customerKey{id: k.Customer}})
 		}
 	}
+
 	for id, loading := range l.out.Customers {
 		if at := loading.Customer.DueAt; !at.IsZero() && !at.After(l.needs.Now) {
 			due = append(due, rowKey{customerKey: customerKey{id: id}})
 		}
 	}
+
 	if err := r.findSources(ctx, c, due); err != nil {
 		return err
 	}
+
 	var list []calls
 	if len(held) > 0 {
 		var id, into loyalty.ID
@@ -295,5 +321,6 @@ func (r *resolving) settle(ctx context.Context, c *pgxpool.Conn, begun bool) err
 			return nil
 		})
 	}
+
 	return spreadSnapshot(ctx, c, begun, append(list, l.due()...), nil)
 }

@@ -20,6 +20,7 @@ func (s batchStore) MachineAway(ctx context.Context, submissions int, needs func
 	if !spread {
 		return nil
 	}
+
 	gone := e.machines.gone()
 	if len(gone) == 0 {
 		return nil
@@ -32,13 +33,16 @@ func (s batchStore) MachineAway(ctx context.Context, submissions int, needs func
 		return nil // the batch finds out
 	}
 	defer c.Release()
+
 	p := placing{c: c, gone: gone, away: make([]bool, submissions)}
 	for i := range submissions {
 		p.add(i, needs(i), e.sealer)
 	}
+
 	if err := p.find(ctx); err != nil {
 		return nil
 	}
+
 	return p.away
 }
 
@@ -69,18 +73,22 @@ func (p *placing) add(i int, n loyalty.Needs, seal sealer) {
 		} else if c.Ref != (loyalty.Name{}) {
 			p.names.add(i, c.Ref.Value)
 		}
+
 		for _, value := range c.Transactions {
 			p.names.add(i, value)
 		}
+
 		for _, code := range c.Coupons {
 			for _, name := range loyalty.CodeNames(code) {
 				p.names.add(i, name.Value)
 			}
 		}
+
 		for _, name := range c.Names {
 			p.names.add(i, name.Value)
 		}
 	}
+
 	for _, a := range n.Answers {
 		p.answers.add(i, seal.answerName(a))
 	}
@@ -127,6 +135,7 @@ func (p *placing) owners(ctx context.Context) error {
 			values = append(values, value)
 		}
 	}
+
 	if len(values) == 0 {
 		return nil
 	}
@@ -135,6 +144,7 @@ func (p *placing) owners(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+
 	var value string
 	var owner UUID
 	_, err = pgx.ForEachRow(rows, []any{&value, &owner}, func() error {
@@ -143,6 +153,7 @@ func (p *placing) owners(ctx context.Context) error {
 		}
 		return nil
 	})
+
 	return err
 }
 

@@ -23,14 +23,17 @@ func (s upkeep) upAndSettle(ctx context.Context, version int64) error {
 			return err
 		}
 	}
+
 	if version >= couponsMade && version < codesFolded {
 		if err := s.foldCodes(ctx); err != nil {
 			return err
 		}
 	}
+
 	if err := s.up(ctx); err != nil || !spread {
 		return err
 	}
+
 	return s.onMigrator(ctx, citus.Settle)
 }
 

@@ -64,17 +64,20 @@ func (c *call[T]) spreadOut(b *pgx.Batch) {
 	if t.none != "" {
 		c.counted(b.Queue(t.none, arraysOf(t.fields, c.rows)...), 0)
 	}
+
 	if t.ordered && len(c.rows) <= orderedRows {
 		for i := range c.rows {
 			c.counted(b.Queue(t.many, arraysOf(t.fields, c.rows[i:i+1])...), 1)
 		}
 		return
 	}
+
 	if t.alone == "" || !t.each && len(c.rows) > 1 {
 		q := b.Queue(t.many, arraysOf(t.fields, c.rows)...)
 		c.counted(q, len(c.rows))
 		return
 	}
+
 	for i := range c.rows {
 		args := make([]any, len(t.values))
 		for k, f := range t.values {
@@ -178,10 +181,12 @@ func (t *spreadText[T]) bind(body string) string {
 		if alias == "" || alias == "USING" || alias == "SET" {
 			alias = m[2]
 		}
+
 		at := slices.IndexFunc(t.fields, func(f field[T]) bool { return f.name == wanted[alias+"."+key] })
 		if key == "" || at < 0 {
 			return m[0]
 		}
+
 		condition := alias + "." + key + " = ANY ($" + strconv.Itoa(at+1) + "::" + t.fields[at].pg + "[])"
 		switch {
 		case m[1] != "JOIN":
@@ -189,8 +194,10 @@ func (t *spreadText[T]) bind(body string) string {
 		case m[4] != "":
 			return m[0] + condition + " AND "
 		}
+
 		return m[0]
 	})
+
 	body = replaceAll(insideOf, body, func(m []string) string { // a subquery for each row
 		key, _ := citus.Key(m[1])
 		at := slices.IndexFunc(t.fields, func(f field[T]) bool { return f.name == wanted[m[2]+"."+key] })
@@ -199,6 +206,7 @@ func (t *spreadText[T]) bind(body string) string {
 		}
 		return m[0] + m[2] + "." + key + " = ANY ($" + strconv.Itoa(at+1) + "::" + t.fields[at].pg + "[]) AND "
 	})
+
 	return body + end
 }
 
@@ -217,6 +225,7 @@ func wantedKeys(body string) map[string]string {
 			}
 		}
 	}
+
 	return wanted
 }
 

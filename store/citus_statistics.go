@@ -19,6 +19,7 @@ func (p *figurePiece) loadSpread() error {
 	if err := p.spreadEvents(stretch); err != nil {
 		return err
 	}
+
 	for some := range slices.Chunk(p.Events, feedAtOnce) {
 		if err := p.spreadMoves(some); err != nil {
 			return err
@@ -27,6 +28,7 @@ func (p *figurePiece) loadSpread() error {
 			return err
 		}
 	}
+
 	return p.bought()
 }
 
@@ -49,6 +51,7 @@ func (p *figurePiece) spreadMoves(some []loyalty.FiguredEvent) error {
 		wanted[i] = ownEvent{UUID(some[i].Customer), UUID(some[i].ID)}
 		places[wanted[i]] = &some[i]
 	}
+
 	customers, ids := wanted.columns()
 	rows, err := p.db.Raw(`SELECT p.customer_id, p.event_id, p.from_account, p.to_account, CAST(SUM(p.points) AS bigint) FROM postings p
 WHERE p.customer_id IN ? AND p.event_id IN ? GROUP BY p.customer_id, p.event_id, p.from_account, p.to_account`, customers, ids).Rows()
@@ -56,6 +59,7 @@ WHERE p.customer_id IN ? AND p.event_id IN ? GROUP BY p.customer_id, p.event_id,
 		return err
 	}
 	defer func() { _ = rows.Close() }() // rows.Err reports the error
+
 	for rows.Next() {
 		var of ownEvent
 		var from, to, n int64
@@ -66,6 +70,7 @@ WHERE p.customer_id IN ? AND p.event_id IN ? GROUP BY p.customer_id, p.event_id,
 			e.Moves = append(e.Moves, loyalty.PointMove{From: points.Account(from), To: points.Account(to), Points: n}) //nolint:gosec // there are eight
 		}
 	}
+
 	return rows.Err()
 }
 
@@ -75,20 +80,25 @@ func (p *figurePiece) spreadJoined(some []loyalty.FiguredEvent) error {
 	for i := range some {
 		ids.add(UUID(some[i].Customer))
 	}
+
 	var rows []struct {
 		ID        UUID
 		CreatedAt Millis
 	}
+
 	if err := p.db.Raw(`SELECT id, created_at FROM customers WHERE id IN ?`, slices.Collect(maps.Keys(ids))).Scan(&rows).Error; err != nil {
 		return err
 	}
+
 	joined := make(map[loyalty.ID]time.Time, len(rows))
 	for _, r := range rows {
 		joined[loyalty.ID(r.ID)] = r.CreatedAt.Time()
 	}
+
 	for i := range some {
 		some[i].Joined = joined[some[i].Customer]
 	}
+
 	return nil
 }
 

@@ -32,6 +32,7 @@ func TestOneCustomerOneMachine(t *testing.T) {
 			return s.Within(ctx, loyalty.Needs{Now: start, Customers: []loyalty.CustomerNeeds{n}}, func(*loyalty.Loaded) (*loyalty.Writes, error) { return nil, nil })
 		}
 	}
+
 	page := loyalty.Page{Limit: 10}
 	var scattered []string
 	for _, one := range []struct {
@@ -74,6 +75,7 @@ func TestOneCustomerOneMachine(t *testing.T) {
 			scattered = append(scattered, one.name)
 		}
 	}
+
 	require.Empty(t, scattered)
 }
 
@@ -86,12 +88,14 @@ func TestTasksOfABatch(t *testing.T) {
 	for _, setting := range []string{`citus.log_remote_commands = on`, `log_min_messages = notice`, `log_statement = 'all'`} {
 		m.Coordinator.Tell(t, `ALTER DATABASE postgres SET `+setting)
 	}
+
 	s, ctx := storetest.Open(t, m.URL()), context.Background()
 	ids := enrol(t, s, "c-", customers)
 	require.NoError(t, credit(s, "c-", customers))
 	for i := range customers {
 		require.NoError(t, checkout(s, fmt.Sprint("c-", i), fmt.Sprint("t", i)))
 	}
+
 	needs := loyalty.Needs{Now: time.Now()}
 	for i := range customers {
 		needs.Customers = append(needs.Customers, loyalty.CustomerNeeds{
@@ -100,6 +104,7 @@ func TestTasksOfABatch(t *testing.T) {
 			Claims: true, Codes: true, Past: true, Everything: true, Lists: true, Progress: loyalty.Kinds(loyalty.ProgressTier),
 		})
 	}
+
 	for _, locked := range []bool{false, true} {
 		needs.Locked = locked
 		require.NoError(t, s.Within(ctx, needs, func(l *loyalty.Loaded) (*loyalty.Writes, error) {
@@ -108,6 +113,7 @@ func TestTasksOfABatch(t *testing.T) {
 			return nil, nil
 		}))
 	}
+
 	log, err := m.Coordinator.Log()
 	require.NoError(t, err)
 	asked := tasks(string(log))
@@ -123,6 +129,7 @@ func TestTasksOfABatch(t *testing.T) {
 			several++
 		}
 	}
+
 	require.Greater(t, most, 1, "a batch meets several parts: so it is counted")
 	t.Logf("figures: of %d statements of batches of up to %d customers %d had several tasks, the most %d", len(asked), customers, several, most)
 }
@@ -153,5 +160,6 @@ func tasks(log string) (list []task) {
 			list[i].tasks++
 		}
 	}
+
 	return list
 }

@@ -15,26 +15,32 @@ FROM deliveries d WHERE d.webhook_id = ? AND d.number IN ? AND d.owner = ? AND d
 	if err != nil {
 		return nil, err
 	}
+
 	var ids []UUID
 	for i := range rows {
 		if rows[i].CustomerID != (UUID{}) {
 			ids = also(ids, loyalty.ID(rows[i].CustomerID))
 		}
 	}
+
 	if len(ids) == 0 {
 		return t.hold(rows), nil
 	}
+
 	var keys []customerKeyRow
 	if err := t.db.Where("customer_id IN ?", ids).Find(&keys).Error; err != nil {
 		return nil, err
 	}
+
 	sealed := make(map[UUID][]byte, len(keys))
 	for _, k := range keys {
 		sealed[k.CustomerID] = k.Sealed
 	}
+
 	for i := range rows {
 		rows[i].Sealed = sealed[rows[i].CustomerID]
 	}
+
 	return t.hold(rows), nil
 }
 

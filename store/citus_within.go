@@ -39,6 +39,7 @@ func (e *citusEngine) within(ctx context.Context, needs loyalty.Needs, work work
 	if errors.Is(err, loyalty.ErrDatabaseAway) {
 		e.machines.suspect()
 	}
+
 	return err
 }
 
@@ -60,20 +61,24 @@ func (e *citusEngine) write(ctx context.Context, c *pgxpool.Conn, list []calls, 
 		e.rollback(c)
 		return nil
 	}
+
 	list = findable(list, w)
 	begin := ""
 	if c.Conn().PgConn().TxStatus() == 'I' {
 		begin = "BEGIN"
 	}
+
 	if err := spreadSend(ctx, c, begin, list, ""); err != nil {
 		e.rollback(c)
 		return e.classify(err)
 	}
+
 	ctx = context.WithoutCancel(ctx) // a commit that has begun is not abandoned
 	err := spreadCommit(ctx, c)
 	if err == nil {
 		return nil
 	}
+
 	pid := session(c.Conn())
 	_ = c.Conn().Close(ctx) // this ends its session; what it could commit is visible then
 	return e.outcome(pid, w, err, e.askSpread)
@@ -94,6 +99,7 @@ func (e *citusEngine) askSpread(ctx context.Context, pid uint32, w *loyalty.Writ
 	if question == "" {
 		return false, false, errUntraced
 	}
+
 	ctx, cancel := context.WithTimeout(ctx, spreadAnswer)
 	defer cancel()
 	c, err := pgx.ConnectConfig(ctx, e.reads.Config().ConnConfig) // the pools may be full of broken connections
@@ -101,23 +107,28 @@ func (e *citusEngine) askSpread(ctx context.Context, pid uint32, w *loyalty.Writ
 		return false, false, err
 	}
 	defer func() { _ = c.Close(context.WithoutCancel(ctx)) }()
+
 	look := func() error { return c.QueryRow(ctx, question, args...).Scan(&written) }
 	if err := look(); err != nil || written {
 		return written, false, err
 	}
+
 	const ended = `SELECT $1 <> 0 AND NOT EXISTS (SELECT 1 FROM citus_stat_activity WHERE global_pid = citus_calculate_gpid(citus_nodeid_for_gpid(citus_backend_gpid()), $1))`
 	if err := c.QueryRow(ctx, ended, int64(pid)).Scan(&gone); err != nil || !gone {
 		return false, false, err
 	}
+
 	const prepared = `SELECT EXISTS (SELECT 1 FROM pg_dist_transaction WHERE gid LIKE 'citus\_%\_' || $1::text || '\_%')`
 	var open bool
 	if err := c.QueryRow(ctx, prepared, pid).Scan(&open); err != nil {
 		return false, false, err
 	}
+
 	if open { // without the right to settle them, this waits until Citus does
 		_, _ = c.Exec(ctx, `SELECT recover_prepared_transactions()`)
 		return false, false, nil
 	}
+
 	err = look()
 	return written, err == nil, err
 }
@@ -141,12 +152,14 @@ func (e *citusEngine) takeDue(ctx context.Context, c *pgxpool.Conn, l *loader) e
 	if _, err := c.Exec(ctx, "BEGIN"); err != nil {
 		return err
 	}
+
 	step := n.Due + len(n.DueExcept)
 	for at := 0; len(l.out.Due) < n.Due; at += step {
 		candidates, err := idsOf(ctx, c, dueOnCitus, Millis(n.Now), step, at)
 		if err != nil {
 			return err
 		}
+
 		for _, id := range candidates {
 			if len(l.out.Due) == n.Due || slices.Contains(n.DueExcept, loyalty.ID(id)) {
 				continue
@@ -159,10 +172,12 @@ func (e *citusEngine) takeDue(ctx context.Context, c *pgxpool.Conn, l *loader) e
 				l.out.Due = append(l.out.Due, loyalty.ID(id))
 			}
 		}
+
 		if len(candidates) < step {
 			break
 		}
 	}
+
 	l.taken()
 	return nil
 }

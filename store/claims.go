@@ -22,6 +22,7 @@ func (s claimStore) Claims(ctx context.Context, q loyalty.ClaimQuery) (loyalty.C
 	if q.Ref != "" {
 		first = append(first, customerOf(of, &who))
 	}
+
 	given := givenRead{opened: map[loyalty.ID][]byte{}}
 	given.keys = s.keysOf(nil, given.opened)
 	err := s.ask(ctx, first, func() (_ []question, err error) {
@@ -37,6 +38,7 @@ func (s claimStore) Claims(ctx context.Context, q loyalty.ClaimQuery) (loyalty.C
 	if err == nil {
 		err = given.tell(&page)
 	}
+
 	return page, err
 }
 
@@ -58,12 +60,14 @@ func (r *givenRead) questions(s *database, of sqlFragment, claims []loyalty.Rewa
 			codes = append(codes, claims[i].Coupon)
 		}
 	}
+
 	archived := modelled(s.read, &r.entities)
 	archived.sqlFragment = sqlFragment{"SELECT * FROM entities WHERE type = ? AND id IN ? AND archived_at IS NOT NULL", []any{loyalty.RewardType, rewards}}
 	list := []question{archived}
 	if len(codes) == 0 {
 		return list
 	}
+
 	mine := theirs("customer_id", of).and(coded, loyalty.NameCoupon, codeNames(codes...))
 	return append(list, couponTable.list(couponTable.where(mine.text, mine.args...), &r.held), r.keys.where(sealers(codes)))
 }

@@ -123,11 +123,13 @@ func (t table[R]) each(q *gorm.DB, take func(*R) (enough bool), more ...any) err
 	if len(q.Statement.Selects) == 0 {
 		q = q.Select(t.names())
 	}
+
 	rows, err := q.Rows()
 	if err != nil {
 		return err
 	}
 	defer func() { _ = rows.Close() }() // rows.Err reports the error
+
 	var row R
 	into := append(t.into(&row), more...)
 	for rows.Next() {
@@ -138,6 +140,7 @@ func (t table[R]) each(q *gorm.DB, take func(*R) (enough bool), more ...any) err
 			break
 		}
 	}
+
 	return rows.Err()
 }
 
@@ -160,11 +163,13 @@ func (t table[R]) create(db *gorm.DB, rows []R, conflict string) (int64, error) 
 			args = append(args, f.get(&rows[i]))
 		}
 	}
+
 	values := "(" + strings.Repeat("?, ", len(fields)-1) + "?)"
 	verb := "INSERT INTO "
 	if db.Name() == "sqlite" {
 		verb = "INSERT OR FAIL INTO " // see insertsInto
 	}
+
 	text := verb + t.name + " (" + fieldNames(fields) + ") VALUES " + strings.Repeat(values+", ", len(rows)-1) + values
 	done := db.Exec(text+conflict, args...)
 	return done.RowsAffected, done.Error

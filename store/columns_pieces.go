@@ -133,17 +133,21 @@ func (l linesField) ScanText(v pgtype.Text) error {
 	if v.String == "" {
 		return errNoLines
 	}
+
 	var pieces [][]loyalty.Line
 	if err := json.Unmarshal([]byte(v.String), &pieces); err != nil {
 		return err
 	}
+
 	said := cap(l.of.Detail.Items)
 	for _, some := range pieces {
 		l.of.Detail.Items = append(l.of.Detail.Items, some...)
 	}
+
 	if found := len(l.of.Detail.Items); found != said || len(pieces) != l.of.Pieces {
 		return fmt.Errorf("%w: it has %d of them in %d rows, and %d in %d are there", errNoLines, said, l.of.Pieces, found, len(pieces))
 	}
+
 	return nil
 }
 

@@ -29,12 +29,15 @@ func (s upkeep) Condition(ctx context.Context) (c Condition, err error) {
 				return c, s.classify(err)
 			}
 		}
+
 		if c.Encoding == "UTF-8" {
 			c.Encoding = "UTF8"
 		}
+
 		c.Bytes = pages * size
 		return c, nil
 	}
+
 	c.Product, c.Months = "PostgreSQL", -1
 	err = db.Raw("SELECT current_setting('server_version'), current_setting('server_encoding'), pg_database_size(current_database())").Row().Scan(&c.Version, &c.Encoding, &c.Bytes)
 	for now := s.now().UTC(); err == nil && c.Months < monthsAhead; c.Months++ {
@@ -44,6 +47,7 @@ func (s upkeep) Condition(ctx context.Context) (c Condition, err error) {
 			break
 		}
 	}
+
 	return c, s.classify(err)
 }
 

@@ -42,14 +42,17 @@ func (s couponStore) Coupons(ctx context.Context, q loyalty.CouponQuery) (loyalt
 		rows, who = nil, nil
 		return text.seenAt(q.At), nil
 	}
+
 	all := func(alone bool) ([]question, error) {
 		text, err := read(of, alone)
 		return []question{couponTable.list(text, &rows)}, err
 	}
+
 	own := func(others *number) (question, error) {
 		text, err := read(theHolder, true)
 		return couponTable.withHolder(of, text, &rows, &who, others), err
 	}
+
 	err := s.ofHolder(ctx, q.Holder, q.Ref, &who, all, own)
 	if err == nil && q.Ref != "" {
 		page.Customer, err = known(who)
@@ -57,6 +60,7 @@ func (s couponStore) Coupons(ctx context.Context, q loyalty.CouponQuery) (loyalt
 	if err != nil {
 		return page, err
 	}
+
 	page.Coupons, err = s.held(ctx, inOrder(rows, backwards), page.Customer.Person())
 	return page, err
 }
@@ -72,17 +76,20 @@ func (s couponStore) held(ctx context.Context, rows []loyalty.Coupon, holder loy
 			sealed = also(sealed, n.Customer)
 		}
 	}
+
 	people, opened := map[loyalty.ID]loyalty.Person{}, map[loyalty.ID][]byte{}
 	keys := s.keysOf(sealed, opened)
 	list := keys.questions()
 	if len(owners) > 0 {
 		list = append(list, holdersOf(owners, people))
 	}
+
 	if len(list) > 0 {
 		if err := errors.Join(s.asks(ctx, list...), keys.failed); err != nil {
 			return nil, err
 		}
 	}
+
 	return heldCoupons(rows, holder, people, opened)
 }
 
@@ -121,6 +128,7 @@ func couponsOf(of sqlFragment, q *loyalty.CouponQuery, alone bool) (*unionQuery,
 	if held {
 		list.order.at, list.branches = "claimed_at", owned(of, "claimed_at", alone)
 	}
+
 	for _, c := range q.Conditions {
 		alternatives, err := couponAlternatives(c, q.At, held)
 		if err != nil {
@@ -134,9 +142,11 @@ func couponsOf(of sqlFragment, q *loyalty.CouponQuery, alone bool) (*unionQuery,
 			}
 		}
 	}
+
 	if len(q.Sort) == 0 {
 		return list, nil
 	}
+
 	columns := maps.Clone(couponColumns)
 	columns["status"] = filterColumn{expression: stateNow}
 	var err error
@@ -158,6 +168,7 @@ func couponAlternatives(c loyalty.Condition, at time.Time, held bool) ([]sqlFrag
 			w.text = "(" + w.text + ") IS NOT TRUE"
 		}
 		return []sqlFragment{w}, nil
+
 	case (c.Field == "pool" || c.Field == "type") && c.Operator == loyalty.In && positive(c):
 		var list []sqlFragment
 		for _, value := range textsOf(c) {
@@ -165,6 +176,7 @@ func couponAlternatives(c loyalty.Condition, at time.Time, held bool) ([]sqlFrag
 		}
 		return list, nil
 	}
+
 	w, err := sqlFragment{}.andAll(couponColumns, []loyalty.Condition{c})
 	return []sqlFragment{w}, err
 }
@@ -184,6 +196,7 @@ func couponHolders(c loyalty.Condition) (list []sqlFragment, err error) {
 		}
 		list = append(list, theirs("customer_id", of))
 	}
+
 	any := sqlFragment{text: "FALSE"}
 	if len(list) > 0 {
 		any = anyOf(list)
@@ -191,6 +204,7 @@ func couponHolders(c loyalty.Condition) (list []sqlFragment, err error) {
 	if c.Operator != loyalty.Eq && c.Operator != loyalty.In {
 		any.text += " IS NOT TRUE"
 	}
+
 	return []sqlFragment{any}, nil
 }
 

@@ -44,9 +44,11 @@ func (s couponStore) CouponRecord(ctx context.Context, code string, limit int) (
 		customerOf(sqlFragment{"{{SELECT COALESCE(c.merged_into, c.id) FROM customers c WHERE c.id = {{SELECT k.customer_id FROM coupons k WHERE k.id = " + named.text + "}}}}", named.args}, &who),
 		keys.where(sealers([]string{cleanText(code)})),
 	}
+
 	if limit > 0 {
 		list = append(list, couponMoves(named, limit, &events))
 	}
+
 	err := errors.Join(s.asks(ctx, list...), keys.failed)
 	if err == nil && found == nil {
 		err = loyalty.ErrCouponNotFound
@@ -54,6 +56,7 @@ func (s couponStore) CouponRecord(ctx context.Context, code string, limit int) (
 	if err != nil {
 		return loyalty.CouponRecord{}, err
 	}
+
 	record := loyalty.CouponRecord{Coupon: *found}
 	if who != nil {
 		record.Holder = who.Person()
@@ -61,5 +64,6 @@ func (s couponStore) CouponRecord(ctx context.Context, code string, limit int) (
 	if record.Coupon.Name, err = found.Name.Open(opened[found.Name.Customer], found.ID); err == nil {
 		record.Moves, err = s.movesOf(ctx, found.ID, events)
 	}
+
 	return record, err
 }

@@ -27,19 +27,23 @@ func (s couponStore) movesOf(ctx context.Context, coupon loyalty.ID, events []lo
 	if len(events) == 0 {
 		return []loyalty.CouponMove{}, nil
 	}
+
 	var owners []UUID
 	for i := range events {
 		owners = also(owners, events[i].Customer)
 	}
+
 	people := map[loyalty.ID]loyalty.Person{}
 	if err := s.asks(ctx, holdersOf(owners, people)); err != nil {
 		return nil, err
 	}
+
 	moves := make([]loyalty.CouponMove, len(events))
 	for i := range events {
 		moves[i] = moveOf(&events[i], coupon)
 		moves[i].Customer = people[events[i].Customer]
 	}
+
 	return moves, nil
 }
 

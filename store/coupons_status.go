@@ -39,6 +39,7 @@ func couponStatus(c loyalty.Condition, at Millis, few bool) (list []sqlFragment,
 	case few:
 		return []sqlFragment{sqlFragment{}.and(stateNow+" IN ?", wanted)}, nil
 	}
+
 	for _, s := range wanted {
 		switch {
 		case s == loyalty.CouponExpired:
@@ -49,6 +50,7 @@ func couponStatus(c loyalty.Condition, at Millis, few bool) (list []sqlFragment,
 			list = append(list, sqlFragment{}.is("state", string(s)))
 		}
 	}
+
 	return list, nil
 }
 

@@ -45,6 +45,7 @@ func usageOf(q loyalty.CouponUsageQuery) (sqlFragment, error) {
 	if !known {
 		return sqlFragment{}, fmt.Errorf("coupons cannot be counted by the day of %q", q.Day)
 	}
+
 	where, err := sqlFragment{}.andAll(couponColumns, q.Conditions)
 	if err != nil {
 		return where, err
@@ -52,6 +53,7 @@ func usageOf(q loyalty.CouponUsageQuery) (sqlFragment, error) {
 	if day.nullable {
 		where = where.and(day.expression + " IS NOT NULL")
 	}
+
 	text := fmt.Sprintf("SELECT COALESCE(pool, '') AS pool, %s AS status, %s / %d AS day, %s AS currency, COUNT(*) AS count, %s, %s FROM coupons%s GROUP BY 1, 2, 3, 4 ORDER BY 3 DESC, 1, 2, 4 LIMIT ? OFFSET ?",
 		stateNow, day.expression, dayLength, couponCurrency, sums(couponValue, "value"), sums(couponRedeemed, "redeemed"), where.where())
 	return sqlFragment{text, append(where.args, q.Page.Limit, q.Page.Offset)}.seenAt(q.At), nil
@@ -63,6 +65,7 @@ func (s couponStore) CouponUsage(ctx context.Context, q loyalty.CouponUsageQuery
 	if err != nil {
 		return nil, err
 	}
+
 	list := []loyalty.CouponUsage{}
 	var u loyalty.CouponUsage
 	var day, valueHigh, valueLow, redeemedHigh, redeemedLow number
@@ -72,6 +75,7 @@ func (s couponStore) CouponUsage(ctx context.Context, q loyalty.CouponUsageQuery
 		list = append(list, u)
 		return false
 	}, (*plain)(&u.Pool), (*plain)(&u.Status), &day, (*plain)(&u.Currency), (*number)(&u.Count), &valueHigh, &valueLow, &redeemedHigh, &redeemedLow))
+
 	return list, err
 }
 
@@ -91,6 +95,7 @@ func (s couponStore) PoolStock(ctx context.Context, pools []string, at time.Time
 	if len(pools) == 0 {
 		return stock, nil
 	}
+
 	var pool, state plain
 	var count, given number
 	return stock, s.asks(ctx, stockOf(pools, at).reads(func() bool {

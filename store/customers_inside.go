@@ -24,6 +24,7 @@ func (s customerStore) listInside(ctx context.Context, q loyalty.CustomerQuery) 
 	if q.Page.After != nil || q.Page.Before != nil {
 		skip = 0
 	}
+
 	err := s.lookInside(ctx, q, func(c *loyalty.Customer) bool {
 		if skip > 0 {
 			skip--
@@ -35,6 +36,7 @@ func (s customerStore) listInside(ctx context.Context, q loyalty.CustomerQuery) 
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
+
 	var list []loyalty.Customer
 	order := s.orderOf(q)
 	err = s.asks(ctx, customerTable.list(customersWhere("customers.id IN ?"+order.sorted(false, order.at, "customers.id"), ids), &list))
@@ -54,20 +56,24 @@ func (s customerStore) lookInside(ctx context.Context, q loyalty.CustomerQuery, 
 	if q.Page.After == nil {
 		page.Before = q.Page.Before
 	}
+
 	back := page.Before != nil
 	for {
 		rows, err := s.candidates(ctx, q, page)
 		if err != nil {
 			return err
 		}
+
 		for i := range rows {
 			if fitsInside(q, &rows[i]) && !visit(&rows[i]) {
 				return nil
 			}
 		}
+
 		if len(rows) < readAtOnce {
 			return nil
 		}
+
 		last := &rows[len(rows)-1]
 		at := &loyalty.Cursor{At: last.CreatedAt, ID: last.ID}
 		if back {
@@ -87,11 +93,13 @@ func (s customerStore) candidates(ctx context.Context, q loyalty.CustomerQuery, 
 	if err != nil {
 		return nil, err
 	}
+
 	if q.Custom != nil {
 		for _, name := range q.Custom.Needs {
 			where = where.and("customers.custom LIKE ?", mentions(name))
 		}
 	}
+
 	order := s.orderOf(q)
 	list := &unionQuery{table: "customers " + joinBalances, columns: candidate.of("customers"), page: order.pager(page),
 		order: listOrder{id: "id", descending: order.descending}, branches: []branch{{where, order.at}}}
@@ -124,19 +132,23 @@ func fitsInside(q loyalty.CustomerQuery, c *loyalty.Customer) bool {
 	if strings.TrimSpace(q.Search) == "" {
 		return true
 	}
+
 	found := func(key, wanted string) bool {
 		wanted = cleanText(wanted)
 		return key == wanted || !q.Whole && strings.HasPrefix(key, wanted)
 	}
+
 	name := loyalty.NameKey(q.Search)
 	if found(string(foundBy(c, loyalty.EmailKey(c.Profile.Email))), loyalty.EmailKey(q.Search)) {
 		return true
 	}
+
 	for _, text := range []string{c.Profile.Handler, c.Profile.FirstName, c.Profile.LastName} {
 		if found(string(foundBy(c, loyalty.NameKey(text))), name) {
 			return true
 		}
 	}
+
 	return slices.ContainsFunc(q.SearchIn, func(a *loyalty.CustomAttribute) bool {
 		return slices.ContainsFunc(a.Texts(c.Profile.Custom), func(text string) bool { return found(loyalty.NameKey(text), name) })
 	})

@@ -31,10 +31,12 @@ func (s customerStore) Customers(ctx context.Context, q loyalty.CustomerQuery) (
 	if looksInto(q) {
 		return s.listInside(ctx, q)
 	}
+
 	named, err := s.findNamed(ctx, q)
 	if err != nil {
 		return nil, err
 	}
+
 	order := s.orderOf(q)
 	switch {
 	case named != nil:
@@ -42,6 +44,7 @@ func (s customerStore) Customers(ctx context.Context, q loyalty.CustomerQuery) (
 	case order.key:
 		return s.listByKey(ctx, q, order)
 	}
+
 	return s.listInOrder(ctx, q)
 }
 
@@ -50,6 +53,7 @@ func (s customerStore) CountCustomers(ctx context.Context, q loyalty.CustomerQue
 	if looksInto(q) {
 		return s.countInside(ctx, q)
 	}
+
 	named, err := s.findNamed(ctx, q)
 	if err != nil {
 		return 0, err
@@ -57,14 +61,17 @@ func (s customerStore) CountCustomers(ctx context.Context, q loyalty.CustomerQue
 	if named != nil {
 		return s.countNamed(ctx, named)
 	}
+
 	where, err := s.searching(q).andAll(customerColumns, q.Conditions)
 	if err != nil {
 		return 0, err
 	}
+
 	from := "customers"
 	if strings.Contains(where.text, "balances.") {
 		from += " " + joinBalances
 	}
+
 	return n, s.asks(ctx, sqlFragment{"SELECT COUNT(*) FROM " + from + where.where(), where.args}.one((*number)(&n)))
 }
 
@@ -122,6 +129,7 @@ func (m *unionQuery) byStretches(q loyalty.CustomerQuery) error {
 	if q.ByCursor() {
 		m.sort, m.order.descending = "", len(q.Sort) > 0 && q.Sort[0].Descending
 	}
+
 	m.branches = []branch{{sqlFragment{}, "created_at"}}
 	switch {
 	case m.sort != "" || asksForStatus(q.Conditions) || !slices.ContainsFunc(rest, stretches):
@@ -129,6 +137,7 @@ func (m *unionQuery) byStretches(q loyalty.CustomerQuery) error {
 	case len(wanted) < len(loyalty.Statuses): // few rows of another index's ranges are excluded
 		m.branches = split(m.branches, []sqlFragment{anyOf(statusAlternatives(wanted))}, false)
 	}
+
 	for _, c := range rest {
 		alternatives, err := customerAlternatives(c)
 		if err != nil {
@@ -136,6 +145,7 @@ func (m *unionQuery) byStretches(q loyalty.CustomerQuery) error {
 		}
 		m.branches = split(m.branches, alternatives, m.sort != "")
 	}
+
 	return nil
 }
 
@@ -173,6 +183,7 @@ func customerSort(keys []loyalty.Sorting) (text string, err error) {
 	if len(keys) == 0 {
 		return "", nil
 	}
+
 	created := ""
 	for _, k := range slices.Concat(keys, []loyalty.Sorting{{Field: "created_at", Descending: keys[len(keys)-1].Descending}}) {
 		direction := " ASC"
@@ -189,6 +200,7 @@ func customerSort(keys []loyalty.Sorting) (text string, err error) {
 		}
 		text += k.Field + direction + ", "
 	}
+
 	return text + "id" + created, nil
 }
 

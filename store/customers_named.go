@@ -53,6 +53,7 @@ func (s customerStore) nameable(q loyalty.CustomerQuery) (*namedList, error) {
 	if !q.ByCursor() || at < 0 && searched == nil {
 		return nil, nil
 	}
+
 	f, conditions := &namedList{table: "customers", id: "id", named: searched, joined: s.read.Name() == "citus"}, slices.Clone(q.Conditions)
 	if at >= 0 {
 		columns := customerColumns
@@ -66,6 +67,7 @@ func (s customerStore) nameable(q loyalty.CustomerQuery) (*namedList, error) {
 		f.rest = s.searching(q)
 		f.named, conditions = []sqlFragment{one}, slices.Delete(conditions, at, at+1)
 	}
+
 	var err error
 	f.rest, err = f.rest.andAll(customerColumns, conditions)
 	return f, err
@@ -88,10 +90,12 @@ func (s customerStore) searched(q loyalty.CustomerQuery) (ranges []sqlFragment) 
 	if strings.TrimSpace(q.Search) == "" {
 		return nil
 	}
+
 	from, below := ">=", "<"
 	if s.dialect() == goose.DialectPostgres {
 		from, below = "~>=~", "~<~"
 	}
+
 	email, name := cleanText(loyalty.EmailKey(q.Search)), cleanText(loyalty.NameKey(q.Search))
 	for _, k := range []struct{ column, text string }{{"email_key", email}, {"handler_key", name}, {"first_key", name}, {"last_key", name}} {
 		if q.Whole {
@@ -100,6 +104,7 @@ func (s customerStore) searched(q loyalty.CustomerQuery) (ranges []sqlFragment) 
 		}
 		ranges = append(ranges, sqlFragment{}.and("customers."+k.column+" "+from+" ? AND customers."+k.column+" "+below+" ?", k.text, k.text+"\U0010FFFF"))
 	}
+
 	return ranges
 }
 
@@ -125,6 +130,7 @@ func (f *namedList) placed(at string) sqlFragment {
 	if strings.Contains(f.rest.text, "balances.") {
 		from += " " + joinBalances
 	}
+
 	ids := f.each(f.id + " AS id")
 	if f.joined {
 		return sqlFragment{
@@ -133,6 +139,7 @@ func (f *namedList) placed(at string) sqlFragment {
 			append(ids.args, where.args...),
 		}
 	}
+
 	return sqlFragment{
 		"WITH found AS MATERIALIZED (SELECT DISTINCT id FROM (" + ids.text + ") AS f), placed AS MATERIALIZED " +
 			"(SELECT id, (SELECT " + at + " FROM " + from + " WHERE " + where.text + ") AS at FROM found)",

@@ -39,6 +39,7 @@ func club(t *testing.T, url string) *store.Store {
 		_, err := raw.Exec(text)
 		require.NoError(t, err, text)
 	}
+
 	return s
 }
 
@@ -51,6 +52,7 @@ func TestFoundCustomers(t *testing.T) {
 		}
 		return q
 	}
+
 	searching := func(prefix string, q loyalty.CustomerQuery) loyalty.CustomerQuery { q.Search = prefix; return q }
 	dozen, active := where("list", loyalty.Eq, "dozen"), where("status", loyalty.Eq, "active")
 	cases := map[string]struct {
@@ -85,6 +87,7 @@ func TestFoundCustomers(t *testing.T) {
 		"a language, a currency":   {all(where("language", loyalty.Eq, "hu"), where("currency", loyalty.In, "EUR", "USD")), 10},
 		"languages and a status":   {all(where("language", loyalty.In, "hu", ""), active), 34},
 	}
+
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		s := club(t, url)
 		for name, c := range cases {
@@ -136,6 +139,7 @@ func TestCustomerIDs(t *testing.T) {
 			_, err := raw.Exec(text)
 			require.NoError(t, err, text)
 		}
+
 		survivor, err := s.Customer(t.Context(), "member-1")
 		require.NoError(t, err)
 		_, err = raw.Exec(`UPDATE customers SET merged_into = $1 WHERE name = 'member-5'`, store.UUID(survivor.ID))
@@ -152,6 +156,7 @@ func TestCustomerIDs(t *testing.T) {
 				require.ErrorIs(t, err, loyalty.ErrCustomerNotFound)
 			}
 		}
+
 		require.Equal(t, want, found)
 		require.Len(t, found, 4)
 		require.Equal(t, found["member-1"], found["member-5"])
@@ -174,6 +179,7 @@ func TestNamesHaveOneForm(t *testing.T) {
 				c.Profile = p
 				storetest.Enrol(&w, c)
 			}
+
 			require.NoError(t, storetest.Put(s, start, w))
 			all := func() {
 				t.Helper()
@@ -188,6 +194,7 @@ func TestNamesHaveOneForm(t *testing.T) {
 				}
 				require.Equal(t, "3", listed(t, s, where("handler", loyalty.Eq, "FINN")))
 			}
+
 			all()
 			for key, name := range map[string]string{"größe": "0", "οδυσσεύς": "2", "ﬁnn": "3", "straße": "4"} { // as they were stored before
 				for _, column := range []string{"last_key", "first_key", "handler_key"} {
@@ -195,6 +202,7 @@ func TestNamesHaveOneForm(t *testing.T) {
 					require.NoError(t, err)
 				}
 			}
+
 			require.Equal(t, "1", listed(t, s, loyalty.CustomerQuery{Search: "GRÖSSE", Page: loyalty.Page{Limit: 100}}))
 			file, err := migrations.Files.ReadFile(d.Name + "/00042_one_form.sql")
 			require.NoError(t, err)

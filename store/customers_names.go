@@ -38,6 +38,7 @@ func (s customerStore) CustomerIDs(ctx context.Context, refs []string) (map[stri
 	for i, ref := range refs {
 		values[i], external[i] = cleanText(strings.TrimSpace(ref)), cleanText(loyalty.ExternalRef(ref))
 	}
+
 	var kind number
 	var name plain
 	var id UUID
@@ -52,6 +53,7 @@ func (s customerStore) CustomerIDs(ctx context.Context, refs []string) (map[stri
 	}, &kind, &name, &id).onCitus("WITH o AS MATERIALIZED (SELECT n.kind, n.value, n.owner FROM names n WHERE "+which+
 		") SELECT o.kind, o.value, COALESCE(c.merged_into, c.id) FROM o JOIN customers c ON c.id = o.owner WHERE c.id IN [[SELECT n.owner FROM names n WHERE "+which+"]]",
 		slices.Concat(args, args)...))
+
 	ids := make(map[string]loyalty.ID, len(refs))
 	for i, ref := range refs {
 		if id, ok := found[loyalty.NameCustomer][values[i]]; ok {
@@ -60,5 +62,6 @@ func (s customerStore) CustomerIDs(ctx context.Context, refs []string) (map[stri
 			ids[ref] = id
 		}
 	}
+
 	return ids, err
 }

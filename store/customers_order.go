@@ -33,6 +33,7 @@ func (s customerStore) orderOf(q loyalty.CustomerQuery) customerOrder {
 	if len(q.Sort) == 0 || !q.ByCursor() {
 		return o
 	}
+
 	o.descending = q.Sort[0].Descending
 	if column, ok := sortKeys[q.Sort[0].Field]; ok {
 		o.nameless = "char(1114111)"
@@ -45,6 +46,7 @@ func (s customerStore) orderOf(q loyalty.CustomerQuery) customerOrder {
 			o.at = "COALESCE(customers." + column + ", '')"
 		}
 	}
+
 	return o
 }
 
@@ -95,18 +97,22 @@ func (s customerStore) pageByKey(q loyalty.CustomerQuery, o customerOrder) (page
 	if err != nil {
 		return page, false, err
 	}
+
 	where, err := s.searching(q).andAll(customerColumns, rest)
 	if err != nil {
 		return page, false, err
 	}
+
 	list := &unionQuery{table: "customers", columns: "customers.id AS id, " + o.at + " AS at", page: o.pager(q.Page), order: o.list()}
 	if strings.Contains(where.text, "balances.") {
 		list.table += " " + joinBalances
 	}
+
 	list.branches = split([]branch{{where, o.indexed}}, statusAlternatives(wanted), false)
 	if o.descending {
 		o.namelessLast(list)
 	}
+
 	page, backwards = list.sql()
 	return page, backwards, nil
 }
@@ -120,6 +126,7 @@ func (o customerOrder) namelessLast(list *unionQuery) {
 		list.branches = append(list.branches, branch{b.where.and(o.indexed + " < " + o.nameless), b.at}, branch{b.where.and(o.indexed + " = " + o.nameless), b.at})
 		list.own = append(list.own, sqlFragment{"customers.id AS id, " + o.indexed + " AS at", nil}, sqlFragment{"customers.id AS id, '' AS at", nil})
 	}
+
 	list.moved = func(i int, p *place) *place {
 		if i%2 == 0 {
 			return p

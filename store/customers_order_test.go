@@ -30,6 +30,7 @@ func TestSortedCustomers(t *testing.T) {
 			_, err := storetest.Raw(t, url).Exec(text)
 			require.NoError(t, err, text)
 		}
+
 		sized := loyalty.CustomerQuery{Custom: &loyalty.CustomFilter{Needs: []string{"cf_size"}, Fits: func(custom map[string]json.RawMessage) bool { return custom["cf_size"] != nil }}}
 		for name, q := range map[string]loyalty.CustomerQuery{
 			"all": {}, "a status": where("status", loyalty.Eq, "active"), "all but one": where("status", loyalty.Ne, "suspended"),
@@ -54,6 +55,7 @@ func sortedBy(list []loyalty.Customer, field string, down bool) []loyalty.Custom
 	if down {
 		none = "" // they stay last when the others are turned round
 	}
+
 	key := func(c *loyalty.Customer) string {
 		n, _ := strconv.Atoi(strings.TrimPrefix(c.Name, "member-"))
 		switch {
@@ -68,6 +70,7 @@ func sortedBy(list []loyalty.Customer, field string, down bool) []loyalty.Custom
 		}
 		return none
 	}
+
 	list = slices.Clone(list)
 	slices.SortFunc(list, func(x, y loyalty.Customer) int {
 		return cmp.Or(strings.Compare(key(&x), key(&y)), bytes.Compare(x.ID[:], y.ID[:]))
@@ -75,6 +78,7 @@ func sortedBy(list []loyalty.Customer, field string, down bool) []loyalty.Custom
 	if down {
 		slices.Reverse(list)
 	}
+
 	return list
 }
 
@@ -91,6 +95,7 @@ func pagesInOrder(t *testing.T, s *store.Store, q loyalty.CustomerQuery, whole [
 		if from+limit < len(whole) {
 			pages["backwards"] = loyalty.Page{Limit: limit, Before: place(from + limit)}
 		}
+
 		for name, page := range pages {
 			q.Page = page
 			list, err := s.Customers(t.Context(), q)

@@ -50,6 +50,7 @@ func three(t *testing.T, s *store.Store) (ada, bela, cili *member) {
 		Handler: "Countess", Email: " Ada@Shop.Example ", FirstName: "Ada", LastName: "Lovelace", Language: "en", Currency: "GBP",
 		ExternalIDs: loyalty.ExternalIDs{"crm": {"7"}}, Labels: []string{"vip"},
 	}
+
 	ada.writes.Claims = append(ada.writes.Claims, loyalty.Claim{Name: loyalty.ExternalName("crm", "7"), Owner: ada.c.ID})
 	ada.earn("gift", 100, time.Time{})
 	ada.spend("spent", 30)
@@ -59,6 +60,7 @@ func three(t *testing.T, s *store.Store) (ada, bela, cili *member) {
 	for _, m := range []*member{ada, bela, cili} {
 		m.save(s)
 	}
+
 	return ada, bela, cili
 }
 
@@ -129,6 +131,7 @@ func TestFilterCustomers(t *testing.T) {
 		} {
 			require.Equal(t, c.want, listed(t, s, c.query), "%+v", c.query.Conditions)
 		}
+
 		both := where("status", loyalty.Eq, "active")
 		both.Conditions = append(both.Conditions, where("score", loyalty.Gt, int64(0)).Conditions...)
 		both.Search = "count"
@@ -168,12 +171,14 @@ func TestPagesOfCustomers(t *testing.T) {
 			m.save(s)
 			all = append(all, m.c)
 		}
+
 		slices.SortFunc(all, func(x, y loyalty.Customer) int {
 			if c := x.CreatedAt.Compare(y.CreatedAt); c != 0 {
 				return c
 			}
 			return loyalty.CompareID(x.ID, y.ID)
 		})
+
 		var seen []loyalty.Customer
 		page := loyalty.Page{Limit: 4}
 		for {
@@ -186,6 +191,7 @@ func TestPagesOfCustomers(t *testing.T) {
 			last := list[len(list)-1]
 			page = loyalty.Page{Limit: 4, Offset: 999, After: &loyalty.Cursor{At: last.CreatedAt, ID: last.ID}} // the cursor wins
 		}
+
 		require.Equal(t, namesOf(all), namesOf(seen))
 
 		back, err := s.Customers(t.Context(), loyalty.CustomerQuery{Page: loyalty.Page{Limit: 4, Before: &loyalty.Cursor{At: all[10].CreatedAt, ID: all[10].ID}}})

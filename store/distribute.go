@@ -16,10 +16,12 @@ func (s upkeep) Distribute(ctx context.Context, shards int) error {
 	if s.dialect() != goose.DialectPostgres {
 		return errors.New("only a PostgreSQL database with the extension Citus can be spread over machines")
 	}
+
 	c, err := s.migrator().Conn(ctx)
 	if err != nil {
 		return s.classify(err)
 	}
+
 	err = citus.Check(ctx, c, shards)
 	if closed := c.Close(); err == nil {
 		err = closed
@@ -33,6 +35,7 @@ func (s upkeep) Distribute(ctx context.Context, shards int) error {
 	if c, err = s.migrator().Conn(ctx); err != nil {
 		return s.classify(err)
 	}
+
 	return s.classify(errors.Join(citus.Distribute(ctx, c, shards), c.Close()))
 }
 

@@ -120,6 +120,7 @@ func export[R any](ctx context.Context, d *database, e exported[R], q loyalty.Ex
 	if from == "" {
 		from = e.table.name
 	}
+
 	key := "(" + strings.Join(e.key, ", ") + ")"
 	order := " ORDER BY " + strings.Join(e.key, ", ")
 	marked := "(" + marks("?", len(e.key)) + ")"
@@ -127,6 +128,7 @@ func export[R any](ctx context.Context, d *database, e exported[R], q loyalty.Ex
 	if q.After != (loyalty.ExportPlace{}) { // an id of zeros is NULL
 		where = where.and(key+" > "+marked, e.args(q.After)...)
 	}
+
 	if len(q.Customers) > 0 {
 		keys := make([]UUID, len(q.Customers))
 		for i, id := range q.Customers {
@@ -134,6 +136,7 @@ func export[R any](ctx context.Context, d *database, e exported[R], q loyalty.Ex
 		}
 		where = where.and(cmp.Or(e.owner, "customer_id")+" IN ?", keys)
 	}
+
 	read := func(w sqlFragment) question {
 		size := 0
 		text := "SELECT " + e.table.names() + " FROM " + from + w.where() + order + " LIMIT ?"
@@ -146,10 +149,12 @@ func export[R any](ctx context.Context, d *database, e exported[R], q loyalty.Ex
 			return false
 		})
 	}
+
 	if q.From.IsZero() && q.Before.IsZero() {
 		err = d.asks(ctx, read(where))
 		return part, err
 	}
+
 	var bound loyalty.ExportPlace
 	bounded := false
 	last := sqlFragment{
@@ -171,5 +176,6 @@ func export[R any](ctx context.Context, d *database, e exported[R], q loyalty.Ex
 	if err == nil && !part.More && bounded {
 		part.Through, part.More = bound, true
 	}
+
 	return part, err
 }

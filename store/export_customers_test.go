@@ -19,12 +19,14 @@ func (s *Store) PlanFound(ctx context.Context, q loyalty.CustomerQuery) (lines [
 	if err != nil || f == nil {
 		return nil, err
 	}
+
 	text := f.placed(byCreation)
 	rows, err := s.read.WithContext(ctx).Raw("EXPLAIN QUERY PLAN "+text.text+" SELECT id FROM placed", text.args...).Rows()
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = rows.Close() }()
+
 	for rows.Next() {
 		var id, parent, unused int
 		var line string
@@ -33,5 +35,6 @@ func (s *Store) PlanFound(ctx context.Context, q loyalty.CustomerQuery) (lines [
 		}
 		lines = append(lines, line)
 	}
+
 	return lines, rows.Err()
 }

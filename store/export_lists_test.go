@@ -37,14 +37,17 @@ func (s *Store) ExplainTransactions(q loyalty.TransactionQuery) (plans [2]string
 	if plans[0], err = s.explain(list); err != nil {
 		return plans, err
 	}
+
 	page, err := s.Transactions(context.Background(), q)
 	if err != nil {
 		return plans, err
 	}
+
 	var names []string
 	for i := range page.Transactions {
 		names = append(names, page.Transactions[i].Name)
 	}
+
 	plans[1], err = s.explained(movingOf(of, names))
 	return plans, err
 }

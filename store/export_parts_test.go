@@ -26,6 +26,7 @@ func TestExportPartsAreSmall(t *testing.T) {
 			p.Detail.Attributes = map[string]json.RawMessage{"note": loyalty.JSON(strings.Repeat("n", 1<<20))}
 			w.NewTransactions = append(w.NewTransactions, p)
 		}
+
 		require.NoError(t, storetest.Put(s, start, w))
 		var names []string
 		for q := (loyalty.ExportQuery{Limit: 500}); ; {
@@ -39,6 +40,7 @@ func TestExportPartsAreSmall(t *testing.T) {
 				break
 			}
 		}
+
 		require.Len(t, names, 12)
 		require.IsIncreasing(t, names)
 	})

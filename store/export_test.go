@@ -35,6 +35,7 @@ func every(v reflect.Value) {
 				every(v.Field(i))
 			}
 		}
+
 	case reflect.Bool:
 		v.SetBool(true)
 	case reflect.String:
@@ -52,6 +53,7 @@ func Statements() []string {
 	if err != nil {
 		panic(err)
 	}
+
 	var list []calls
 	for _, scope := range []loyalty.LotScope{loyalty.HeldLots, loyalty.OpenLots, loyalty.UsedLots} {
 		for w := range lookups {
@@ -69,6 +71,7 @@ func Statements() []string {
 				case byMatch:
 					n.Match = "a"
 				}
+
 				l := newLoader(loyalty.Needs{Customers: []loyalty.CustomerNeeds{n}, Answers: []loyalty.AnswerKey{{}}, Items: []loyalty.BulkKey{{}}, Due: 1, Version: true}, key)
 				list = append(append(list, l.calls()...), l.take()...)
 				_, find := l.find(l.plan())
@@ -76,6 +79,7 @@ func Statements() []string {
 			}
 		}
 	}
+
 	l := newLoader(loyalty.Needs{}, key)
 	wanted := []rowKey{{}}
 	list = l.transactions(l.lots(list, selectOpenLots[byID], wanted), selectDueTransactions, wanted)
@@ -91,6 +95,7 @@ func Statements() []string {
 		}
 		list = append(list, written...)
 	}
+
 	add()
 	w.Progress[0].After.Data = nil
 	w.Reservations[0].After.Hold = nil
@@ -114,6 +119,7 @@ func Statements() []string {
 			texts = append(texts, text)
 		}
 	}
+
 	return append(texts, lockCustomer, lockCoupon, lockPool, lockTally)
 }
 

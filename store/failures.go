@@ -70,11 +70,13 @@ func (s adminStore) Failures(ctx context.Context, q loyalty.FailureQuery) ([]loy
 	if err != nil {
 		return nil, err
 	}
+
 	text, backwards := newestFirst("failed_requests", where, q.Page).sql()
 	var rows []failureRow
 	if err := s.read.WithContext(ctx).Raw(text.text, text.args...).Scan(&rows).Error; err != nil {
 		return nil, s.fault(err)
 	}
+
 	list := make([]loyalty.FailedRequest, len(rows))
 	for i, r := range rows {
 		list[i] = loyalty.FailedRequest{
@@ -82,5 +84,6 @@ func (s adminStore) Failures(ctx context.Context, q loyalty.FailureQuery) ([]loy
 			Status: r.Status, Code: r.Code, KeyID: r.KeyID, Fields: r.Fields.V, Duration: time.Duration(r.Duration) * time.Microsecond,
 		}
 	}
+
 	return inOrder(list, backwards), nil
 }

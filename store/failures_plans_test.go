@@ -31,6 +31,7 @@ func TestAdministrationPlans(t *testing.T) {
 		}
 		return nil
 	}))
+
 	c, err := pgx.Connect(ctx, url)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, c.Close(ctx)) }()
@@ -45,12 +46,14 @@ func TestAdministrationPlans(t *testing.T) {
 		})
 		require.NoError(t, err)
 	}
+
 	_, err = s.AuditLog(ctx, loyalty.AuditQuery{Page: loyalty.Page{Limit: 10, After: &loyalty.Cursor{At: now, ID: loyalty.NewID(now, loyalty.ID{})}}})
 	require.NoError(t, err)
 	_, err = s.Failures(ctx, loyalty.FailureQuery{
 		Conditions: []loyalty.Condition{{Field: "at", Operator: loyalty.Gte, Values: []any{now}}, {Field: "status", Operator: loyalty.Eq, Values: []any{int64(400)}}},
 		Page:       loyalty.Page{Limit: 10},
 	})
+
 	require.NoError(t, err)
 	_, err = c.Exec(ctx, "SET enable_seqscan = off")
 	require.NoError(t, err)
@@ -69,5 +72,6 @@ func TestAdministrationPlans(t *testing.T) {
 			require.NotContains(t, string(plan), `"Sort"`, "%s\n%s", sql, plan)
 		}
 	}
+
 	require.Equal(t, 5, explained)
 }

@@ -24,21 +24,25 @@ func (*postgresEngine) classify(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err
 	}
+
 	var e *pgconn.PgError
 	if !errors.As(err, &e) {
 		return awayIfNetwork(err)
 	}
+
 	switch e.Code {
 	case guardState, "23505", "40001", "40P01":
 		return fmt.Errorf("%w: %w", loyalty.ErrBatchConflict, err)
 	case "57P01", "57P02", "57P03", "57014", "55P03", "25006", "25P03":
 		return fmt.Errorf("%w: %w", loyalty.ErrDatabaseAway, err)
 	}
+
 	for _, class := range []string{"08", "53", "58"} { // connection, resources, system
 		if strings.HasPrefix(e.Code, class) {
 			return fmt.Errorf("%w: %w", loyalty.ErrDatabaseAway, err)
 		}
 	}
+
 	return err
 }
 
@@ -69,10 +73,12 @@ func (engine *sqliteEngine) classify(err error) error {
 	if !errors.As(err, &e) {
 		return err
 	}
+
 	switch e.Code() {
 	case sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY:
 		return fmt.Errorf("%w: %w", loyalty.ErrBatchConflict, err)
 	}
+
 	switch e.Code() & 0xff {
 	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
 		engine.damage()
@@ -83,6 +89,7 @@ func (engine *sqliteEngine) classify(err error) error {
 		sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_PROTOCOL:
 		return fmt.Errorf("%w: %w", loyalty.ErrDatabaseAway, err)
 	}
+
 	return err
 }
 

@@ -68,6 +68,7 @@ func TestOneRoundTrip(t *testing.T) {
 SELECT gen_random_uuid(), 'C-' || n, 1, 'claimed', (SELECT id FROM customers), 'voucher', 1, 1, 'EUR', 0, n, 1 FROM generate_series(1, 9) n`)
 	require.NoError(t, err)
 	page := loyalty.Page{Limit: 100}
+
 	for name, read := range map[string]func() error{
 		"everybody's events": func() error {
 			found, err := s.Events(t.Context(), loyalty.EventQuery{Page: page})
@@ -135,6 +136,7 @@ func TestLostAfterTheCommit(t *testing.T) {
 			return &loyalty.Writes{Answers: []loyalty.Answer{answer}}, nil
 		})
 	}
+
 	p.Plan(nil)
 	require.NoError(t, put("prepares the statements of the new connection"))
 	p.Plan(func(trip int64) storetest.Cut {
@@ -163,14 +165,17 @@ func TestDueOfALostWorker(t *testing.T) {
 			dies()
 			return w, nil
 		})
+
 		return due, err
 	}
+
 	_, err := raw.Exec(`UPDATE balances SET due_at = 1`)
 	require.NoError(t, err)
 	n, err := settle(s, func() {
 		p.Shut()
 		p.Reopen()
 	})
+
 	require.Equal(t, 1, n)
 	require.ErrorIs(t, err, loyalty.ErrDatabaseAway)
 	require.Eventually(t, func() bool { // the server has to hear of the end first
@@ -178,6 +183,7 @@ func TestDueOfALostWorker(t *testing.T) {
 		require.NoError(t, err)
 		return n == 1
 	}, 10*time.Second, 10*time.Millisecond)
+
 	n, err = settle(other, func() {})
 	require.NoError(t, err)
 	require.Zero(t, n)
@@ -234,6 +240,7 @@ func TestServerKilledAndBack(t *testing.T) {
 			return good == (err == nil)
 		}, 60*time.Second, time.Millisecond)
 	}
+
 	for range 3 {
 		until(true)
 		require.NoError(t, c.Kill())
@@ -241,6 +248,7 @@ func TestServerKilledAndBack(t *testing.T) {
 		require.ErrorIs(t, s.Ready(context.Background()), loyalty.ErrDatabaseAway)
 		require.NoError(t, c.Start())
 	}
+
 	until(true)
 	require.NoError(t, s.Ready(context.Background()))
 	n := events(t, c.URL("postgres"))
@@ -285,6 +293,7 @@ func TestMasterKeyIsChecked(t *testing.T) {
 			_, err := raw.Exec(`DELETE FROM master_check`)
 			require.NoError(t, err)
 		}
+
 		forget()
 		enrol(t, right, "c-", 1)
 		require.ErrorIs(t, wrong.CheckMasterKey(ctx), store.ErrMasterKey)
@@ -311,6 +320,7 @@ func TestTwoStoresOnOneFile(t *testing.T) {
 			done <- err
 		}()
 	}
+
 	require.NoError(t, <-done)
 	require.NoError(t, <-done)
 	require.Equal(t, 100, events(t, url))
@@ -326,6 +336,7 @@ func TestSQLiteFileIsPrivate(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, os.FileMode(0o600), info.Mode().Perm(), file)
 	}
+
 	require.NoError(t, s.Close())
 	info, err := os.Stat(dir)
 	require.NoError(t, err)
@@ -336,6 +347,7 @@ func TestSQLiteFileIsPrivate(t *testing.T) {
 	for _, f := range left {
 		names = append(names, f.Name())
 	}
+
 	require.Equal(t, []string{"loyalty.db", "loyalty.db-turn"}, names, "closing folds the log into the file")
 }
 

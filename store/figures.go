@@ -42,6 +42,7 @@ func (s upkeep) Backlog(ctx context.Context, now time.Time) (b Backlog, err erro
 		Number int64
 		Oldest Millis
 	}
+
 	var state tailStateRow
 	var followers []followerRow
 	some := s.read.Table("balances").Select("due_at").Where("due_at <= ?", Millis(now)).Order("due_at").Limit(MostDue)
@@ -49,9 +50,11 @@ func (s upkeep) Backlog(ctx context.Context, now time.Time) (b Backlog, err erro
 		db.Table("(?) AS d", some).Select("count(*) AS number, min(due_at) AS oldest").Scan(&due).Error,
 		db.Limit(1).Find(&state).Error,
 		db.Find(&followers).Error)
+
 	b = Backlog{Due: due.Number, Oldest: due.Oldest.Time(), Head: state.Head, Follows: map[string]int64{}}
 	for _, f := range followers {
 		b.Follows[f.Name] = f.Position
 	}
+
 	return b, s.classify(err)
 }

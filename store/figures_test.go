@@ -28,6 +28,7 @@ func TestBacklog(t *testing.T) {
 			c.DueAt = now.Add(due)
 			storetest.Enrol(&w, c)
 		}
+
 		require.NoError(t, storetest.Put(s, start, w))
 		_, err = raw.Exec(`UPDATE tail_state SET head = 7`)
 		require.NoError(t, err)

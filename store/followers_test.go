@@ -38,6 +38,7 @@ func TestFollowersReadAside(t *testing.T) {
 		})
 		return events, err
 	}
+
 	_, err = fold(s, func() {
 		patient, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
@@ -46,6 +47,7 @@ func TestFollowersReadAside(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, 1, events)
 	})
+
 	require.ErrorIs(t, err, loyalty.ErrBatchConflict, "the other one followed meanwhile")
 	events, err := fold(s, func() {})
 	require.NoError(t, err)

@@ -43,11 +43,13 @@ func (s importStore) StageImport(ctx context.Context, i loyalty.Import, rows []l
 			BatchID: UUID(i.ID), Seq: i.Staged + int64(k) + 1, Customer: Text(cleanText(r.Customer)), Data: Raw(cleanText(string(loyalty.JSON(r)))),
 		}
 	}
+
 	tx := s.write.WithContext(ctx).Begin()
 	defer tx.Rollback() // no effect after a commit
 	if tx.Error != nil {
 		return s.fault(tx.Error)
 	}
+
 	if i.Staged == 0 {
 		made := tx.Exec(`INSERT INTO imports (id, digest, total, staged, created_at, key_id) VALUES (?, ?, ?, 0, ?, ?) ON CONFLICT DO NOTHING`,
 			UUID(i.ID), i.Digest, i.Total, Millis(i.CreatedAt), i.KeyID)
@@ -55,6 +57,7 @@ func (s importStore) StageImport(ctx context.Context, i loyalty.Import, rows []l
 			return s.fault(made.Error)
 		}
 	}
+
 	moved := tx.Exec(`UPDATE imports SET staged = ? WHERE id = ? AND staged = ? AND begun_at IS NULL`, i.Staged+int64(len(rows)), UUID(i.ID), i.Staged)
 	if moved.Error != nil {
 		return s.fault(moved.Error)
@@ -65,6 +68,7 @@ func (s importStore) StageImport(ctx context.Context, i loyalty.Import, rows []l
 	if err := tx.CreateInBatches(items, couponsAtOnce).Error; err != nil {
 		return s.fault(err)
 	}
+
 	return s.fault(tx.Commit().Error)
 }
 
@@ -85,6 +89,7 @@ func (s importStore) ForgetStaged(ctx context.Context, before time.Time) error {
 		if err := db.Where("begun_at IS NULL AND created_at < ?", Millis(before)).Limit(1).Find(&old).Error; err != nil || len(old) == 0 {
 			return s.classify(err)
 		}
+
 		for rest := int64(forgetPage); rest == forgetPage; {
 			deleted := db.Exec(`DELETE FROM bulk_items WHERE batch_id = ? AND seq IN (SELECT seq FROM bulk_items WHERE batch_id = ? LIMIT ?)`, old[0].ID, old[0].ID, forgetPage)
 			if deleted.Error != nil {
@@ -92,6 +97,7 @@ func (s importStore) ForgetStaged(ctx context.Context, before time.Time) error {
 			}
 			rest = deleted.RowsAffected
 		}
+
 		if err := db.Delete(&importRow{}, "id = ? AND begun_at IS NULL", old[0].ID).Error; err != nil {
 			return s.classify(err)
 		}

@@ -69,9 +69,11 @@ func (s jobStore) swapJob(db *gorm.DB, before *loyalty.JobRow, after loyalty.Job
 		StartedAt: Millis(after.StartedAt), FinishedAt: Millis(after.FinishedAt), Done: after.Done, Failed: after.Failed,
 		Result: Text(after.Result), Runs: after.Runs, State: Raw(after.State),
 	}
+
 	if after.Owner == "" {
 		s.passes(JobDone)
 	}
+
 	var written *gorm.DB
 	if before == nil {
 		written = db.Clauses(clause.OnConflict{DoNothing: true}).Create(&row)
@@ -80,9 +82,11 @@ func (s jobStore) swapJob(db *gorm.DB, before *loyalty.JobRow, after loyalty.Job
 			Where("name = ? AND owner IS NOT DISTINCT FROM ? AND lease_until IS NOT DISTINCT FROM ?", before.Name, Text(before.Owner), Millis(before.LeaseUntil)).
 			Where("next_at = ? AND runs = ?", Millis(before.NextAt), before.Runs).Updates(&row)
 	}
+
 	if after.Owner != "" && written.Error == nil {
 		s.passes(JobTaken)
 	}
+
 	return written.RowsAffected == 1, s.classify(written.Error)
 }
 

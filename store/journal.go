@@ -36,12 +36,14 @@ func (s journalStore) Events(ctx context.Context, q loyalty.EventQuery) (loyalty
 		if err != nil {
 			return nil, err
 		}
+
 		page.Events, who = nil, nil
 		if together {
 			var all question
 			all, backwards = told(list, &page)
 			return []question{all}, nil
 		}
+
 		var text sqlFragment
 		text, backwards = list.sql()
 		first = []question{eventTable.paged(text, &page.Events)}
@@ -49,8 +51,10 @@ func (s journalStore) Events(ctx context.Context, q loyalty.EventQuery) (loyalty
 			w := theirs("customer_id", of).and("transaction_id = ?", cleanText(q.Transaction))
 			first = append(first, sqlFragment{"SELECT 1 FROM transactions" + w.where(), w.args}.one(&purchase))
 		}
+
 		return first, nil
 	}
+
 	err := s.ofHolder(ctx, q.Customer, q.Ref, &who, read, nil)
 	if err != nil {
 		return page, err
@@ -64,6 +68,7 @@ func (s journalStore) Events(ctx context.Context, q loyalty.EventQuery) (loyalty
 	if err != nil {
 		return page, err
 	}
+
 	changes := changesEach
 	switch {
 	case together:
@@ -71,6 +76,7 @@ func (s journalStore) Events(ctx context.Context, q loyalty.EventQuery) (loyalty
 	case q.Transaction == "" && len(q.Conditions) == 0 && len(q.Sort) == 0:
 		changes = changesBetween
 	}
+
 	return page, s.accompany(ctx, &page, backwards, changes)
 }
 
@@ -91,6 +97,7 @@ func told(list *unionQuery, page *loyalty.EventPage) (q question, backwards bool
 		}
 		return enough
 	}
+
 	return q, backwards
 }
 
@@ -107,6 +114,7 @@ func eventsOf(of sqlFragment, q *loyalty.EventQuery, alone bool) (*unionQuery, e
 	if !everybody {
 		list.order.at = "" // a customer's events are in the order of ids
 	}
+
 	if len(q.Sort) > 0 && q.ByCursor() {
 		list.order.at, list.order.descending = "at", q.Sort[0].Descending
 	} else if len(q.Sort) > 0 {
@@ -115,9 +123,11 @@ func eventsOf(of sqlFragment, q *loyalty.EventQuery, alone bool) (*unionQuery, e
 			return nil, err
 		}
 	}
+
 	if everybody {
 		return list, ofAllCustomers(list, q)
 	}
+
 	list.branches = owned(of, list.order.at, alone)
 	return list, eachBranch(list.branches, func(b *branch) (err error) {
 		if q.Transaction != "" {
@@ -157,6 +167,7 @@ func ofAllCustomers(list *unionQuery, q *loyalty.EventQuery) error {
 		late := within(sqlFragment{}.and("at < recorded_at").and("recorded_at >= ?", before), "at", from, before)
 		ranges = append(ranges, branch{late, "recorded_at + 0"})
 	}
+
 	for _, r := range ranges {
 		where, err := r.where.andAll(eventColumns, rest)
 		if err != nil {
@@ -169,6 +180,7 @@ func ofAllCustomers(list *unionQuery, q *loyalty.EventQuery) error {
 			list.branches = append(list.branches, branch{where, r.at})
 		}
 	}
+
 	return nil
 }
 
@@ -199,6 +211,7 @@ func actionsOf(conditions []loyalty.Condition) (actions []any, rest []loyalty.Co
 		}
 		return actions, slices.Delete(slices.Clone(conditions), i, i+1)
 	}
+
 	return nil, conditions
 }
 
@@ -212,6 +225,7 @@ func dates(conditions []loyalty.Condition) (from, before Millis) {
 		if c.Field != "date" || len(c.Values) == 0 {
 			continue
 		}
+
 		least, most := extent(c.Values)
 		switch c.Operator {
 		case loyalty.Eq, loyalty.In:
@@ -222,6 +236,7 @@ func dates(conditions []loyalty.Condition) (from, before Millis) {
 		default:
 			continue
 		}
+
 		if least.After(first) {
 			first = least
 		}
@@ -229,6 +244,7 @@ func dates(conditions []loyalty.Condition) (from, before Millis) {
 			last = most
 		}
 	}
+
 	return Millis(first), Millis(last)
 }
 
@@ -247,6 +263,7 @@ func extent(values []any) (from, before time.Time) {
 			before = s.Before
 		}
 	}
+
 	return from, before
 }
 
@@ -264,6 +281,7 @@ func (s journalStore) accompany(ctx context.Context, page *loyalty.EventPage, ba
 	if c := &page.Customer; c.ID != (loyalty.ID{}) {
 		page.Customers[c.ID] = c.Person()
 	}
+
 	var people, sealed []UUID
 	var inherited parentsRead
 	for i := range page.Events {
@@ -278,17 +296,20 @@ func (s journalStore) accompany(ctx context.Context, page *loyalty.EventPage, ba
 		}
 		inherited.note(e)
 	}
+
 	inherited.found(page)
 	keys := s.keysOf(sealed, page.Keys)
 	list := slices.Concat(changesOf(page.Events, changes), inherited.questions(page), keys.questions())
 	if len(people) > 0 {
 		list = append(list, holdersOf(people, page.Customers))
 	}
+
 	if len(list) > 0 {
 		if err := s.asks(ctx, list...); err != nil {
 			return err
 		}
 	}
+
 	inherited.cut(page)
 	page.Events = inOrder(page.Events, backwards)
 	return keys.failed
@@ -343,12 +364,14 @@ func (r *parentsRead) found(page *loyalty.EventPage) {
 	if len(r.wanted) == 0 {
 		return
 	}
+
 	here := map[ownEvent]*loyalty.Event{}
 	for i := range page.Events {
 		if e := &page.Events[i]; e.Action == "checkout" {
 			here[ownEvent{UUID(e.Customer), UUID(e.ID)}] = e
 		}
 	}
+
 	r.wanted = slices.DeleteFunc(r.wanted, func(own ownEvent) bool {
 		e := here[own]
 		if e != nil {
@@ -380,14 +403,17 @@ func (r *parentsRead) questions(page *loyalty.EventPage) (list []question) {
 			if left {
 				return true
 			}
+
 			page.Parents[e.ID] = *e
 			r.size += len(e.Data) + len(e.Personal)
 			if x := e.Effects; x != nil {
 				r.size += loyalty.Weight(x.Bequest)
 			}
+
 			return false
 		}).onCitus(spreadParents, customers, ids))
 	}
+
 	return list
 }
 

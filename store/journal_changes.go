@@ -36,6 +36,7 @@ func changesOf(events []loyalty.Event, how changes) (list []question) {
 	if len(events) == 0 || how == changesRead && !anyMerge(events) {
 		return nil
 	}
+
 	place := make(map[UUID]*loyalty.Event, len(events))
 	first, last := &events[0], &events[0]
 	var wanted, merges ownEvents
@@ -55,6 +56,7 @@ func changesOf(events []loyalty.Event, how changes) (list []question) {
 			last = e
 		}
 	}
+
 	var event UUID
 	var change number
 	read := func(w sqlFragment, wanted ownEvents) {
@@ -66,6 +68,7 @@ func changesOf(events []loyalty.Event, how changes) (list []question) {
 			return false
 		}, &event, &change).onCitus(`SELECT p.event_id, `+spendableMoved+` FROM postings p WHERE p.customer_id IN ? AND p.event_id IN ? GROUP BY p.customer_id, p.event_id`, customers, ids))
 	}
+
 	switch {
 	case how == changesRead:
 	case whole:
@@ -75,9 +78,11 @@ func changesOf(events []loyalty.Event, how changes) (list []question) {
 		read(sqlFragment{sumByOne, []any{wanted}}, wanted)
 		return list
 	}
+
 	if merges != nil {
 		read(sqlFragment{sumByOne, []any{merges}}, merges)
 	}
+
 	return list
 }
 

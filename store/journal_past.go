@@ -39,12 +39,14 @@ func (s journalStore) PastEvents(ctx context.Context, q loyalty.PastQuery) ([]lo
 				return err
 			}
 		}
+
 		slices.SortFunc(list, func(a, b loyalty.PastEvent) int {
 			return cmp.Or(a.RecordedAt.Compare(b.RecordedAt), loyalty.CompareID(a.ID, b.ID))
 		})
 		list = list[:min(q.Limit, len(list))]
 		return markHeld(db, list)
 	})
+
 	return list, err
 }
 
@@ -63,10 +65,12 @@ func markHeld(db *gorm.DB, list []loyalty.PastEvent) error {
 	if len(list) == 0 {
 		return nil
 	}
+
 	customers := make([]UUID, len(list))
 	for i := range list {
 		customers[i] = UUID(list[i].Customer)
 	}
+
 	var parents []UUID
 	err := db.Table("events").Where("action = 'pending' AND recorded_at BETWEEN ? AND ? AND customer_id IN ?",
 		Millis(list[0].RecordedAt), Millis(list[len(list)-1].RecordedAt), customers).Pluck("parent", &parents).Error
@@ -74,8 +78,10 @@ func markHeld(db *gorm.DB, list []loyalty.PastEvent) error {
 	for _, id := range parents {
 		held[loyalty.ID(id)] = true
 	}
+
 	for i := range list {
 		list[i].Held = held[list[i].ID]
 	}
+
 	return err
 }

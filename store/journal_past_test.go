@@ -27,11 +27,13 @@ func TestPastEvents(t *testing.T) {
 			w.Events = append(w.Events, loyalty.Event{ID: last, Parent: parent, Customer: customer, Action: action, At: at, RecordedAt: at, Data: json.RawMessage("{}")})
 			return last
 		}
+
 		for i := range 20 {
 			at := began.Add(time.Duration(i/3) * time.Millisecond) // some in one millisecond
 			want = append(want, add([]string{"visit", "merge"}[i%2], at, loyalty.ID{}))
 			add("video", at, loyalty.ID{})
 		}
+
 		held := want[18]
 		add("pending", began.Add(6*time.Millisecond), held)
 		require.NoError(t, storetest.Put(s, time.Time{}, w))
@@ -53,6 +55,7 @@ func TestPastEvents(t *testing.T) {
 				break
 			}
 		}
+
 		require.Equal(t, want, got)
 
 		q.From, q.Before, q.After = began.Add(time.Millisecond), began.Add(2*time.Millisecond), loyalty.Cursor{}
@@ -84,6 +87,7 @@ func TestPastEventsByIndex(t *testing.T) {
 	_, err = raw.Exec("ANALYZE; SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_sort = off")
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, len(reads), 4)
+
 	for sql, parameters := range reads {
 		var plan []byte
 		require.NoError(t, raw.QueryRow("EXPLAIN (FORMAT JSON) "+sql, parameters...).Scan(&plan), sql)

@@ -43,6 +43,7 @@ func newPast(t testing.TB, s *store.Store, n int) *past {
 		p.customers = append(p.customers, c)
 		storetest.Enrol(&w, c)
 	}
+
 	at := pastStart
 	for i := range n {
 		at = at.Add(time.Duration(r.IntN(3)) * 8 * time.Hour) // several at one instant
@@ -50,19 +51,23 @@ func newPast(t testing.TB, s *store.Store, n int) *past {
 			ID: loyalty.NewID(at, lastID(p.events)), Customer: p.customers[r.IntN(5)].ID, Action: pastActions[r.IntN(5)],
 			At: at, RecordedAt: at, Data: json.RawMessage(`{}`),
 		}
+
 		if r.IntN(4) == 0 {
 			e.At = at.Add(-time.Duration(1+r.IntN(200)) * 7 * time.Hour)
 		}
+
 		if r.IntN(2) == 0 {
 			n := int64(r.IntN(5) - 1)
 			e.Points = &n
 		}
+
 		if r.IntN(3) == 0 {
 			e.ExpDate = pastStart.AddDate(0, 0, r.IntN(9))
 		}
 		if r.IntN(3) == 0 {
 			e.Transaction = fmt.Sprint("T-", r.IntN(4))
 		}
+
 		var moves []loyalty.CustomerPosting
 		if r.IntN(12) == 0 {
 			into := r.IntN(2) * 3
@@ -70,20 +75,24 @@ func newPast(t testing.TB, s *store.Store, n int) *past {
 			e.Action, e.Effects, e.Customer = "merge", &loyalty.Effects{MergedFrom: &source}, p.customers[into].ID
 			moves = append(moves, loyalty.CustomerPosting{Customer: source, Posting: somePosting(r, e.ID, 0)})
 		}
+
 		for n := range r.IntN(4) {
 			moves = append(moves, loyalty.CustomerPosting{Customer: e.Customer, Posting: somePosting(r, e.ID, n)})
 		}
+
 		w.Postings = append(w.Postings, moves...)
 		told := e
 		for _, m := range moves {
 			told.Change += m.Change()
 		}
+
 		p.events = append(p.events, told)
 		if w.Events = append(w.Events, e); len(w.Events) == 1000 || i == n-1 {
 			writeAll(t, s, w)
 			w = loyalty.Writes{}
 		}
 	}
+
 	return p
 }
 
@@ -114,6 +123,7 @@ func (p *past) whole(q loyalty.EventQuery) []loyalty.Event {
 			found = append(found, e)
 		}
 	}
+
 	slices.SortFunc(found, func(a, b loyalty.Event) int {
 		for _, k := range q.Sort {
 			if n := compareEvents(&a, &b, k); n != 0 {
@@ -129,6 +139,7 @@ func (p *past) whole(q loyalty.EventQuery) []loyalty.Event {
 		}
 		return -n
 	})
+
 	return found
 }
 
@@ -152,6 +163,7 @@ func valueOf(e *loyalty.Event, field string) any {
 		}
 		return e.ExpDate
 	}
+
 	if e.Points == nil {
 		return int64(0)
 	}
@@ -195,6 +207,7 @@ func meetsAll(e *loyalty.Event, conditions []loyalty.Condition) bool {
 				return test(compareValue(v, w))
 			})
 		}
+
 		equal := func(n int) bool { return n == 0 }
 		holds := map[loyalty.Operator]func() bool{
 			loyalty.Eq: func() bool { return is(equal) }, loyalty.In: func() bool { return is(equal) },
@@ -202,10 +215,12 @@ func meetsAll(e *loyalty.Event, conditions []loyalty.Condition) bool {
 			loyalty.Gt: func() bool { return is(func(n int) bool { return n > 0 }) }, loyalty.Gte: func() bool { return is(func(n int) bool { return n >= 0 }) },
 			loyalty.Lt: func() bool { return is(func(n int) bool { return n < 0 }) }, loyalty.Lte: func() bool { return is(func(n int) bool { return n <= 0 }) },
 		}
+
 		if !holds[c.Operator]() {
 			return false
 		}
 	}
+
 	return true
 }
 
@@ -216,6 +231,7 @@ func (p *past) drawQuery(t *rapid.T) loyalty.EventQuery {
 		q.Customer = p.customers[rapid.SampledFrom([]int{0, 3, 4}).Draw(t, "customer")].ID
 		q.Transaction = rapid.SampledFrom([]string{"", "", "T-1", "T-9"}).Draw(t, "transaction")
 	}
+
 	fields := []string{"action", "date", "points", "expdate"}
 	q.Conditions = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) loyalty.Condition {
 		return drawCondition(t, rapid.SampledFrom(fields).Draw(t, "field"))
@@ -230,6 +246,7 @@ func (p *past) drawQuery(t *rapid.T) loyalty.EventQuery {
 			}
 		}
 	}
+
 	return q
 }
 
@@ -239,12 +256,14 @@ func drawCondition(t *rapid.T, field string) loyalty.Condition {
 	if field == "action" {
 		operators = operators[:4]
 	}
+
 	c.Operator = rapid.SampledFrom(operators).Draw(t, "operator")
 	list := c.Operator == loyalty.In || c.Operator == loyalty.Nin
 	n := 1
 	if list {
 		n = rapid.IntRange(1, 4).Draw(t, "values")
 	}
+
 	spans := list && rapid.Bool().Draw(t, "days")
 	for range n {
 		day := pastStart.AddDate(0, 0, rapid.IntRange(-30, 200).Draw(t, "day"))
@@ -259,6 +278,7 @@ func drawCondition(t *rapid.T, field string) loyalty.Condition {
 			c.Values = append(c.Values, day.Add(time.Duration(rapid.IntRange(0, 2).Draw(t, "hours"))*8*time.Hour))
 		}
 	}
+
 	return c
 }
 
@@ -290,18 +310,21 @@ func TestEventsAsTold(t *testing.T) {
 			if named := slices.IndexFunc(p.customers, func(c loyalty.Customer) bool { return c.ID == q.Customer }); named >= 0 && q.Transaction == "" && rapid.Bool().Draw(t, "by name") {
 				q.Customer, q.Ref = loyalty.ID{}, p.customers[named].Name
 			}
+
 			ask := func(page loyalty.Page) []loyalty.Event {
 				q.Page = page
 				found, err := s.Events(ctx, q)
 				require.NoError(t, err)
 				return found.Events
 			}
+
 			require.Equal(t, want, toldOf(ask(loyalty.Page{Limit: 1000})))
 			offset, limit := rapid.IntRange(0, len(want)+2).Draw(t, "offset"), rapid.IntRange(13, 60).Draw(t, "limit")
 			require.Equal(t, want[min(offset, len(want)):min(offset+limit, len(want))], toldOf(ask(loyalty.Page{Limit: limit, Offset: offset})))
 			if !q.ByCursor() {
 				return
 			}
+
 			walked, page := []string{}, ask(loyalty.Page{Limit: limit})
 			var last []loyalty.Event
 			for len(page) > 0 {
@@ -309,6 +332,7 @@ func TestEventsAsTold(t *testing.T) {
 				place := q.Place(&page[len(page)-1])
 				page = ask(loyalty.Page{Limit: limit, After: &place})
 			}
+
 			require.Equal(t, want, walked)
 			back := toldOf(last)
 			for page = last; len(page) > 0; {
@@ -316,6 +340,7 @@ func TestEventsAsTold(t *testing.T) {
 				page = ask(loyalty.Page{Limit: limit, Before: &place})
 				back = append(toldOf(page), back...)
 			}
+
 			require.Equal(t, want, back)
 		})
 	})
@@ -331,6 +356,7 @@ func TestEventPageTellsOfPeople(t *testing.T) {
 			ID: loyalty.NewID(at, loyalty.ID{}), Customer: p.customers[1].ID, Action: "coupon_transfer", At: at, RecordedAt: at,
 			Data: json.RawMessage(`{"code":"C-1","target":"` + p.customers[3].ID.String() + `"}`),
 		}
+
 		var err error
 		given.Personal, err = loyalty.Seal(key, given.ID[:], []byte(`{"cf_note":"for you"}`))
 		require.NoError(t, err)
@@ -369,6 +395,7 @@ func TestLinesInherit(t *testing.T) {
 				ID: last, Customer: holder.ID, Parent: purchase.ID, Action: "checkout_item", At: at, RecordedAt: at, Data: json.RawMessage(fmt.Sprintf(`{"quantity":%d}`, i)),
 			})
 		}
+
 		writeAll(t, s, loyalty.Writes{Events: lines})
 		for _, limit := range []int{4, 3} {
 			page, err := s.Events(context.Background(), loyalty.EventQuery{Ref: holder.Name, Page: loyalty.Page{Limit: limit}})
@@ -398,6 +425,7 @@ func TestChangesWhereClocksDiffer(t *testing.T) {
 				Event: last, From: points.Issued, To: points.Available, Lot: last, Points: int64(i + 1),
 			}})
 		}
+
 		require.NoError(t, storetest.Put(s, start, w))
 		page, err := s.Events(t.Context(), loyalty.EventQuery{Page: loyalty.Page{Limit: 10}})
 		require.NoError(t, err)
@@ -405,6 +433,7 @@ func TestChangesWhereClocksDiffer(t *testing.T) {
 		for _, e := range page.Events {
 			changes = append(changes, e.Change)
 		}
+
 		require.Equal(t, []int64{3, 1, 4, 2}, changes)
 	})
 }

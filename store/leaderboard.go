@@ -118,6 +118,7 @@ whole = CASE WHEN ? AND built = generation THEN dated ELSE whole END, dated = CA
 WHERE id = 1 AND generation = ? AND built = ?`,
 		after.Zone, after.Version, after.Generation, after.Built, after.Side, after.WholeZone,
 		again, again, uncleared, before.Generation, before.Built)
+
 	return db.RowsAffected == 1, s.classify(db.Error)
 }
 
@@ -133,6 +134,7 @@ func (s boardStore) ForgetBoards(ctx context.Context, oldest loyalty.Board, limi
 		if err := db.Limit(1).Find(&state).Error; err != nil {
 			return err
 		}
+
 		oldest.Side = state.counted()
 		n, err = drop(db, limit, "kind = ? AND start < ?", kindOf(oldest), oldest.Start)
 		if err != nil || n == limit || state.Built != state.Generation {
@@ -144,6 +146,7 @@ func (s boardStore) ForgetBoards(ctx context.Context, oldest loyalty.Board, limi
 		n += replaced
 		return err
 	}, oneInstant))
+
 	return n, err
 }
 
@@ -169,6 +172,7 @@ func (s boardStore) Count(ctx context.Context, generation int64, calendar *loyal
 		position, dated int64
 		side            int16
 	}
+
 	var t *tallying
 	var head int64
 	err = inPieces(ctx, s.database, func(db *gorm.DB) (at place, err error) {
@@ -200,28 +204,34 @@ func (s boardStore) Count(ctx context.Context, generation int64, calendar *loyal
 			t.from, t.through, t.dated = at.dated, min(at.dated+int64(limit), at.position), true
 			last = t.through == at.position
 		}
+
 		if t.from == t.through {
 			return false, nil
 		}
+
 		customers, err = t.count()
 		return true, err
 	}, func(db *gorm.DB, at place) error {
 		if t == nil {
 			return clearDated(db, at.side, limit)
 		}
+
 		t.db = db
 		if t.all {
 			if err := follow(db, boardFollower, t.through); err != nil {
 				return err
 			}
 		}
+
 		if t.dated {
 			if err := db.Model(&leaderboardRow{ID: 1}).Update("dated", t.through).Error; err != nil {
 				return err
 			}
 		}
+
 		return t.write()
 	})
+
 	return customers, last, s.classify(err)
 }
 

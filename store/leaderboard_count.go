@@ -77,6 +77,7 @@ func (t *tallying) find(ids []UUID) error {
 	if err != nil {
 		return err
 	}
+
 	roots, unread := map[UUID]bool{}, map[UUID]bool{}
 	for _, m := range named {
 		roots[m.root()] = true
@@ -84,9 +85,11 @@ func (t *tallying) find(ids []UUID) error {
 			t.add(m)
 		}
 	}
+
 	for id := range t.families { // nearly all: only a merged customer has another root
 		delete(unread, id)
 	}
+
 	for column, ids := range map[string]map[UUID]bool{"id": unread, "merged_into": roots} {
 		people, err := t.people(column, slices.Collect(maps.Keys(ids)))
 		if err != nil {
@@ -96,6 +99,7 @@ func (t *tallying) find(ids []UUID) error {
 			t.add(m)
 		}
 	}
+
 	return nil
 }
 
@@ -119,21 +123,25 @@ func eachOf(db *gorm.DB, text string, ids []UUID, row func(), places ...any) err
 	if len(ids) == 0 {
 		return nil
 	}
+
 	query := db.Raw(text+" IN ?", ids)
 	if db.Name() == "postgres" {
 		query = db.Raw(text+" = ANY(?)", &array[UUID]{ids, func(id *UUID) any { return id }})
 	}
+
 	rows, err := query.Rows()
 	if err != nil {
 		return err
 	}
 	defer func() { _ = rows.Close() }() // rows.Err reports the error
+
 	for rows.Next() {
 		if err := rows.Scan(places...); err != nil {
 			return err
 		}
 		row()
 	}
+
 	return rows.Err()
 }
 
@@ -189,6 +197,7 @@ func (t *tallying) journal() error {
 	if err != nil {
 		return err
 	}
+
 	rows, err := t.db.Raw(scoredText(t.db), map[string]any{
 		"issued": points.Issued, "from": t.from, "through": t.through, "first": span.first, "last": span.last,
 	}).Rows()
@@ -196,6 +205,7 @@ func (t *tallying) journal() error {
 		return err
 	}
 	defer func() { _ = rows.Close() }() // rows.Err reports the error
+
 	for rows.Next() {
 		var customer UUID
 		var at Millis
@@ -206,6 +216,7 @@ func (t *tallying) journal() error {
 		if score == 0 {
 			continue
 		}
+
 		for _, b := range t.calendar.Of(at.Time()) {
 			switch {
 			case b.Period == loyalty.BoardAll && t.all:
@@ -216,6 +227,7 @@ func (t *tallying) journal() error {
 			}
 		}
 	}
+
 	return rows.Err()
 }
 
@@ -224,14 +236,17 @@ func (t *tallying) write() error {
 	if err := t.standing(); err != nil {
 		return err
 	}
+
 	var changed boardChanges
 	moved := moves{}
 	for _, f := range t.families {
 		f.changes(t, &changed, moved)
 	}
+
 	if err := remove(t.db, changed.gone); err != nil {
 		return err
 	}
+
 	switch {
 	case t.db.Name() != "postgres":
 		put := t.db.Clauses(clause.OnConflict{UpdateAll: true})
@@ -239,6 +254,7 @@ func (t *tallying) write() error {
 	case t.spread:
 		return errors.Join(upsertRankings.in(t.db, append(changed.known, changed.fresh...)), moved.write(t.db))
 	}
+
 	return errors.Join(updateRankings.in(t.db, changed.known), insertRankings.in(t.db, changed.fresh), moved.write(t.db))
 }
 
@@ -303,6 +319,7 @@ func (f *ranked) changes(t *tallying, to *boardChanges, moved moves) {
 			kept = false
 			to.gone = append(to.gone, r)
 		}
+
 		if kept && r.Score == score && r.Shown == shown {
 			continue
 		}
@@ -314,6 +331,7 @@ func (f *ranked) changes(t *tallying, to *boardChanges, moved moves) {
 			moved.add(&r, 1)
 		}
 	}
+
 	for b, score := range f.scores {
 		r := rankingRow{f.id, kindOf(b), b.Start, score, f.shown}
 		to.fresh = append(to.fresh, r)

@@ -23,6 +23,7 @@ func TestLeaderboardPlans(t *testing.T) {
 	for range 5 {
 		require.NoError(t, credit(s, "member-", 200))
 	}
+
 	c, err := pgx.Connect(ctx, url)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, c.Close(ctx)) }()
@@ -65,6 +66,7 @@ func TestLeaderboardPlans(t *testing.T) {
 		require.NoError(t, err)
 		require.NotEmpty(t, page)
 	}
+
 	_, _, err = s.BoardAround(ctx, loyalty.Board{}, page[50].Customer, 2)
 	require.NoError(t, err)
 
@@ -82,5 +84,6 @@ func TestLeaderboardPlans(t *testing.T) {
 		require.NoError(t, json.Unmarshal(plan, &tree))
 		require.Empty(t, tree[0].Plan.scans(), "%s\n%s", sql, plan)
 	}
+
 	require.Greater(t, explained, 10)
 }

@@ -33,6 +33,7 @@ func stretch(b loyalty.Board, from *boardPlace, page stretchSize, list *[]loyalt
 	if from != nil {
 		inner = inner.and("(score, customer_id) "+beyond+" ("+from.score.text+", "+from.id.text+")", slices.Concat(from.score.args, from.id.args)...)
 	}
+
 	text := fmt.Sprintf(`SELECT r.customer_id, r.score, c.name, c.handler, c.image_url FROM (SELECT customer_id, score FROM rankings%s ORDER BY %s LIMIT %d OFFSET %d) r
 JOIN customers c ON c.id = r.customer_id ORDER BY r.score DESC, r.customer_id DESC`, inner.where(), order, page.limit, page.offset)
 	var e loyalty.BoardEntry
@@ -58,6 +59,7 @@ func (s boardStore) BoardPage(ctx context.Context, q loyalty.BoardQuery) (list [
 	default:
 		size.offset = q.Offset
 	}
+
 	var ranks ranksRead
 	first := []question{stretch(q.Board, placeOnBoard(from), size, &list)}
 	if from == nil && q.Offset == 0 {
@@ -65,6 +67,7 @@ func (s boardStore) BoardPage(ctx context.Context, q loyalty.BoardQuery) (list [
 	} else {
 		err = s.ask(ctx, first, func() ([]question, error) { return ranks.of(q.Board, list), nil })
 	}
+
 	ranks.tell(list)
 	return list, err
 }
@@ -86,6 +89,7 @@ func (s boardStore) BoardAround(ctx context.Context, b loyalty.Board, customer l
 		list = slices.Concat(above, below)
 		return ranks.of(b, list), nil
 	})
+
 	ranks.tell(list)
 	return list, score, err
 }
@@ -125,6 +129,7 @@ func (r *ranksRead) of(b loyalty.Board, rows []loyalty.BoardEntry) (list []quest
 // tell sets the entries' ranks.
 func (r *ranksRead) tell(rows []loyalty.BoardEntry) {
 	scores := 0
+
 	for i := range rows {
 		switch {
 		case i > 0 && rows[i].Score == rows[i-1].Score:

@@ -36,12 +36,14 @@ func TestLeaderboardOfAMillion(t *testing.T) {
 	if os.Getenv("LOYALTY_TORTURE") == "" {
 		t.Skip("LOYALTY_TORTURE is not set")
 	}
+
 	url := storetest.Postgres(t)
 	raw := storetest.Raw(t, url)
 	for _, statement := range crowd {
 		_, err := raw.Exec(statement)
 		require.NoError(t, err, statement)
 	}
+
 	s, ctx := storetest.Open(t, url), context.Background()
 	page := func(q loyalty.BoardQuery) func() []loyalty.BoardEntry {
 		return func() []loyalty.BoardEntry {
@@ -50,6 +52,7 @@ func TestLeaderboardOfAMillion(t *testing.T) {
 			return list
 		}
 	}
+
 	top := timed(t, "top 100", page(loyalty.BoardQuery{Limit: 101}))
 	require.Equal(t, int64(1), top[0].Rank)
 	deep := timed(t, "100 after offset 10,000", page(loyalty.BoardQuery{Limit: 101, Offset: 10_000}))
@@ -89,12 +92,14 @@ func TestLeaderboardCounting(t *testing.T) {
 	if os.Getenv("LOYALTY_TORTURE") == "" {
 		t.Skip("LOYALTY_TORTURE is not set")
 	}
+
 	url := storetest.Postgres(t)
 	raw := storetest.Raw(t, url)
 	for _, statement := range diary {
 		_, err := raw.Exec(statement)
 		require.NoError(t, err, statement)
 	}
+
 	s, ctx := storetest.Open(t, url), context.Background()
 	_, err := raw.Exec(`UPDATE tail_state SET present = false`)
 	require.NoError(t, err)
@@ -105,6 +110,7 @@ func TestLeaderboardCounting(t *testing.T) {
 		after, last, err = s.NumberRecorded(ctx, after, time.Now().AddDate(100, 0, 0), 2000)
 		require.NoError(t, err)
 	}
+
 	t.Logf("figures: 500,000 events numbered in %s", time.Since(begun).Round(time.Millisecond))
 	begun = time.Now()
 	calendar := loyalty.NewBoardCalendar(time.UnixMilli(1_790_432_000_000), time.UTC)
@@ -112,6 +118,7 @@ func TestLeaderboardCounting(t *testing.T) {
 		_, last, err = s.Count(ctx, 1, calendar, 1000)
 		require.NoError(t, err)
 	}
+
 	t.Logf("figures: 100,000 customers with 500,000 events counted in %s", time.Since(begun).Round(time.Millisecond))
 	begun = time.Now()
 	_, last, err := s.NumberBehind(ctx, loyalty.ID{}, 250)

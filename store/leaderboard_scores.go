@@ -18,6 +18,7 @@ func (s boardStore) BoardScores(ctx context.Context, b loyalty.Board, most int) 
 			return false
 		}, &score)
 	}
+
 	var above []number
 	err = s.ask(ctx, []question{end("ASC"), end("DESC")}, func() (list []question, err error) {
 		if len(ends) < 2 {
@@ -30,11 +31,13 @@ func (s boardStore) BoardScores(ctx context.Context, b loyalty.Board, most int) 
 		}
 		return list, nil
 	})
+
 	for i := range above {
 		bands[i].Customers = int64(above[i])
 		if i > 0 {
 			bands[i-1].Customers -= int64(above[i])
 		}
 	}
+
 	return bands, err
 }

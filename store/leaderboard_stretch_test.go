@@ -21,6 +21,7 @@ func TestStretches(t *testing.T) {
 			require.Equal(t, stretch+1, stretchOf(score+1), score)
 		}
 	}
+
 	rapid.Check(t, func(t *rapid.T) {
 		score := rapid.Int64Range(-points.Max, points.Max).Draw(t, "score")
 		end := stretchEnd(stretchOf(score))

@@ -50,6 +50,7 @@ func (s proof) VerifyLedger(ctx context.Context, report func(LedgerCheck)) {
 			return nil
 		})
 	}
+
 	for _, c := range checks[reported:] {
 		report(LedgerCheck{Invariant: c.invariant, Title: c.title, Verdict: LedgerUnchecked, Err: orUnknown(err)})
 	}
@@ -85,24 +86,28 @@ func (c ledgerCheck) verify(db *gorm.DB) LedgerCheck {
 			result.Findings = append(result.Findings, f)
 		}
 	}
+
 	err := db.SavePoint("ledger").Error
 	for _, q := range c.queries {
 		if err == nil {
 			err = q.run(db, found)
 		}
 	}
+
 	if err == nil && c.custom != nil {
 		err = c.custom(db, found)
 	}
 	if err == nil {
 		err = addNames(db, result.Findings)
 	}
+
 	switch {
 	case err != nil:
 		result.Verdict, result.Err = LedgerUnchecked, errors.Join(err, db.RollbackTo("ledger").Error)
 	case result.Broken > 0:
 		result.Verdict = LedgerBroken
 	}
+
 	return result
 }
 
@@ -111,11 +116,13 @@ func (q ledgerQuery) run(db *gorm.DB, found func(LedgerFinding)) error {
 	if db.Name() == "citus" {
 		text = apart(text)
 	}
+
 	rows, err := db.Raw(text).Rows()
 	if err != nil {
 		return fmt.Errorf("%s: %w", q.fault, err)
 	}
 	defer func() { _ = rows.Close() }() // rows.Err reports the error
+
 	for rows.Next() {
 		f, err := q.finding(rows)
 		if err != nil {
@@ -123,6 +130,7 @@ func (q ledgerQuery) run(db *gorm.DB, found func(LedgerFinding)) error {
 		}
 		found(f)
 	}
+
 	return rows.Err()
 }
 
@@ -134,18 +142,22 @@ func (q ledgerQuery) finding(rows *sql.Rows) (LedgerFinding, error) {
 	for i := range figures {
 		targets = append(targets, &figures[i])
 	}
+
 	if err := rows.Scan(targets...); err != nil {
 		return LedgerFinding{}, err
 	}
+
 	f := LedgerFinding{Customer: loyalty.ID(customer), Row: string(rowName), Detail: q.fault}
 	if row != (UUID{}) && f.Row == "" {
 		f.Row = loyalty.ID(row).String()
 	}
+
 	for i, label := range q.labels {
 		if is, should := figures[2*i], figures[2*i+1]; is != should {
 			f.Detail += fmt.Sprintf("; %s is %s, should be %s", label, figureText(is), figureText(should))
 		}
 	}
+
 	return f, nil
 }
 
@@ -162,19 +174,24 @@ func addNames(db *gorm.DB, findings []LedgerFinding) error {
 	for i, f := range findings {
 		ids[i] = UUID(f.Customer)
 	}
+
 	if len(ids) == 0 {
 		return nil
 	}
+
 	rows, err := accountTable.some("id", "name").find(db.Where("id IN ?", ids))
 	if err != nil {
 		return err
 	}
+
 	names := map[loyalty.ID]string{}
 	for _, r := range rows {
 		names[r.ID] = r.Name
 	}
+
 	for i := range findings {
 		findings[i].Name = names[findings[i].Customer]
 	}
+
 	return nil
 }

@@ -31,10 +31,12 @@ func chainsMatch(db *gorm.DB, found func(LedgerFinding)) error {
 	if err != nil {
 		return err
 	}
+
 	anchor, _, err := lastAnchor(db)
 	if err != nil {
 		return err
 	}
+
 	p := chainProof{db: db, moved: moved, anchored: headsOf(anchor.Number), found: found}
 	var after UUID
 	for {
@@ -58,6 +60,7 @@ FROM (SELECT DISTINCT p.customer_id, p.event_id FROM postings p JOIN customers c
 		return nil, err
 	}
 	defer func() { _ = rows.Close() }() // rows.Err reports the error
+
 	moved := map[UUID][]link{}
 	for rows.Next() {
 		var l link
@@ -68,6 +71,7 @@ FROM (SELECT DISTINCT p.customer_id, p.event_id FROM postings p JOIN customers c
 		l.postings = string(text)
 		moved[l.customer] = append(moved[l.customer], l)
 	}
+
 	return moved, rows.Err()
 }
 
@@ -94,6 +98,7 @@ func (p *chainProof) page(after UUID) (last UUID, err error) {
 	if err != nil {
 		return last, err
 	}
+
 	rows, err := p.db.Raw(`SELECT b.customer_id, b.chain, a.event_id, a.head, e.id, e.recorded_at, e.at, e.exp_date, e.points, e.parent,
 	e.action, e.transaction_id, e.data, e.personal, e.effects, e.sent_by, `+postingsOf(p.db, "e.customer_id", "e.id")+`
 FROM (SELECT customer_id, chain, chain_from FROM balances `+customers+`) b
@@ -104,6 +109,7 @@ ORDER BY b.customer_id, e.id`, args...).Rows()
 		return last, err
 	}
 	defer func() { _ = rows.Close() }() // rows.Err reports the error
+
 	p.now = folded{}
 	for rows.Next() {
 		if err := p.row(rows); err != nil {
@@ -111,6 +117,7 @@ ORDER BY b.customer_id, e.id`, args...).Rows()
 		}
 		last = p.now.customer
 	}
+
 	p.close()
 	return last, rows.Err()
 }
@@ -137,13 +144,16 @@ func (p *chainProof) row(rows *sql.Rows) error {
 		&action, &transaction, &data, &r.personal, &effects, &sender, &text); err != nil {
 		return err
 	}
+
 	if f.customer != p.now.customer {
 		p.close()
 		p.now = f
 	}
+
 	if l.event == (UUID{}) {
 		return nil
 	}
+
 	r.action, r.transaction, r.sentBy, r.data, r.effectText = string(action), string(transaction), string(sender), []byte(data), []byte(effects)
 	l.customer, l.row, l.postings = f.customer, &r, string(text)
 	p.fold(&l)
@@ -164,18 +174,21 @@ func (p *chainProof) close() {
 	if n.customer == (UUID{}) {
 		return
 	}
+
 	if n.stored != nil {
 		for _, l := range p.moved[n.customer] {
 			p.fold(&l)
 			n.metAnchor = n.metAnchor || bytes.Equal(n.head, n.anchored)
 		}
 	}
+
 	if !bytes.Equal(n.head, n.stored) {
 		p.found(LedgerFinding{Customer: loyalty.ID(n.customer), Detail: "the journal is not the one that was written: its hashes do not lead to the head"})
 	}
 	if n.anchored != nil && !n.metAnchor {
 		p.found(LedgerFinding{Customer: loyalty.ID(n.customer), Detail: fmt.Sprintf("the journal does not lead to the anchored head of event %s", loyalty.ID(n.anchoredEvent))})
 	}
+
 	p.now = folded{}
 }
 

@@ -99,11 +99,13 @@ func TestAnchorInTheMiddle(t *testing.T) {
 				meanwhile()
 			}
 		}})
+
 		holds := func() {
 			t.Helper()
 			checks := verify(t, l.store)
 			require.Empty(t, withVerdict(checks, store.LedgerBroken), "%+v", checks["I12"])
 		}
+
 		anchors := func(n int) {
 			t.Helper()
 			list, err := l.store.Anchors(t.Context(), 10)
@@ -111,6 +113,7 @@ func TestAnchorInTheMiddle(t *testing.T) {
 			require.Len(t, list, n)
 			holds()
 		}
+
 		// ends has a run end with its context when it has noted the heads.
 		ends := func() {
 			t.Helper()
@@ -119,6 +122,7 @@ func TestAnchorInTheMiddle(t *testing.T) {
 			_, err := slow.Anchor(ctx, ledgerStart)
 			require.ErrorIs(t, err, context.Canceled)
 		}
+
 		ends()
 		anchors(0) // not even the first one
 		_, err := l.store.Anchor(t.Context(), ledgerStart)
@@ -129,6 +133,7 @@ func TestAnchorInTheMiddle(t *testing.T) {
 			ends()
 			anchors(1)
 		}
+
 		// A run that sleeps while another one makes the anchor comes too late.
 		meanwhile = func() {
 			l.cili.earnLater(l.store, 5)
@@ -136,6 +141,7 @@ func TestAnchorInTheMiddle(t *testing.T) {
 			require.NoError(t, err)
 			anchors(2)
 		}
+
 		_, err = slow.Anchor(t.Context(), ledgerStart)
 		require.Error(t, err)
 		anchors(2)
@@ -164,9 +170,11 @@ func (m *member) earnLater(s *store.Store, n int64) {
 			Events:    m.writes.Events[len(m.writes.Events)-1:],
 			NewLots:   []loyalty.CustomerLot{{Customer: m.c.ID, Lot: *book.Lots()[0]}},
 		}
+
 		for _, p := range book.Postings {
 			w.Postings = append(w.Postings, loyalty.CustomerPosting{Customer: m.c.ID, Posting: p})
 		}
+
 		return w, nil
 	}))
 }

@@ -55,6 +55,7 @@ func postingsLegal() []ledgerQuery {
 		return ledgerQuery{fault: fault, labels: nil, sql: `SELECT p.customer_id, p.event_id, NULL FROM postings p WHERE ` + where}
 	}
 	lots := fmt.Sprintf("(p.from_account BETWEEN %[1]d AND %[2]d OR p.to_account BETWEEN %[1]d AND %[2]d)", points.Available, points.Expired)
+
 	return []ledgerQuery{
 		posting("a posting of no points or less", "p.points <= 0"),
 		posting("a posting from an account to itself", "p.from_account = p.to_account"),
@@ -127,6 +128,7 @@ func orphans() []ledgerQuery {
 		return ledgerQuery{fault: what + " without its customer", sql: fmt.Sprintf(`SELECT r.customer_id, %s, %s FROM %s r
 LEFT JOIN customers c ON c.id = r.customer_id WHERE c.id IS NULL AND r.customer_id IS NOT NULL`, id, name, table)}
 	}
+
 	return []ledgerQuery{
 		ofCustomer("balances", "a balance", "NULL", "NULL"),
 		ofCustomer("customer_keys", "a customer key", "NULL", "NULL"),
@@ -158,6 +160,7 @@ LEFT JOIN lots l ON l.customer_id = p.customer_id AND l.id = p.lot_id WHERE p.lo
 // debt) have no column: they are the points less all columns.
 func lotsMatch() ledgerQuery {
 	credited := fmt.Sprintf("CAST(COALESCE(SUM(CASE WHEN p.from_account = %d AND p.to_account = %d THEN p.points END), 0) AS bigint) AS points", points.Issued, points.Available)
+
 	return ledgerQuery{
 		fault: "lot and postings differ", labels: []string{"points", "remaining", "reserved", "spent", "expired", "gone", "open"},
 		sql: `SELECT customer_id, id, NULL, points, p_points, remaining, p_remaining, reserved, p_reserved, spent, p_spent, expired, p_expired, gone, p_gone,

@@ -89,6 +89,7 @@ func (m *member) purchase(name string, state loyalty.TransactionState, earned, b
 		_, err = m.book.Credit(item, earned, points.Lot{Transaction: name, EarnedAt: m.now})
 		require.NoError(m.t, err)
 	}
+
 	m.writes.NewTransactions = append(m.writes.NewTransactions, loyalty.Transaction{
 		Customer: m.c.ID, Name: name, UpdatedAt: m.now, PurchaseOpening: loyalty.PurchaseOpening{Checkout: checkout, CreatedAt: m.now, CheckoutDate: m.now},
 		PurchaseState: loyalty.PurchaseState{State: state, Earned: earned, Burned: burned}, PurchaseOrigin: loyalty.PurchaseOrigin{OriginalEarned: earned, OriginalBurned: burned},
@@ -105,11 +106,14 @@ func (m *member) save(s *store.Store) {
 	for _, p := range m.book.Postings {
 		w.Postings = append(w.Postings, loyalty.CustomerPosting{Customer: m.c.ID, Posting: p})
 	}
+
 	for _, l := range m.book.Lots() {
 		w.NewLots = append(w.NewLots, loyalty.CustomerLot{Customer: m.c.ID, Lot: *l})
 	}
+
 	for name, hold := range m.holds {
 		w.NewReservations = append(w.NewReservations, loyalty.Reservation{Customer: m.c.ID, Transaction: name, Hold: hold})
 	}
+
 	require.NoError(m.t, storetest.Put(s, m.now, w))
 }

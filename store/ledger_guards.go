@@ -42,10 +42,12 @@ func sqliteGuardsStand(db *gorm.DB, found func(LedgerFinding)) error {
 	if err := db.Raw(`SELECT tbl_name, name, sql FROM sqlite_master WHERE type = 'trigger'`).Scan(&rows).Error; err != nil {
 		return err
 	}
+
 	refuses := map[guard]bool{}
 	for _, r := range rows {
 		refuses[guard{r.TblName, r.Name}] = strings.Contains(r.SQL, "SELECT RAISE(ABORT,") && !strings.Contains(strings.ToUpper(r.SQL), " WHEN ")
 	}
+
 	for _, g := range sqliteGuards {
 		if refuse, ok := refuses[g]; !ok {
 			found(missing(g.table, g.trigger, "is missing"))
@@ -53,6 +55,7 @@ func sqliteGuardsStand(db *gorm.DB, found func(LedgerFinding)) error {
 			found(missing(g.table, g.trigger, "does not refuse"))
 		}
 	}
+
 	return nil
 }
 
@@ -63,23 +66,28 @@ func postgresGuardsStand(db *gorm.DB, found func(LedgerFinding)) error {
 	for _, g := range postgresGuards {
 		tables[g.table] = append(tables[g.table], g.trigger)
 	}
+
 	var partitions []string
 	if err := db.Raw(`SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = 'events'::regclass`).Scan(&partitions).Error; err != nil {
 		return err
 	}
+
 	for _, p := range partitions {
 		tables[p] = tables["events"]
 	}
+
 	var rows []struct {
 		Name, Guard, Enabled, Source string
 		Conditional                  bool
 	}
+
 	err := db.Raw(`SELECT c.relname AS name, t.tgname AS guard, t.tgenabled AS enabled, p.prosrc AS source, t.tgqual IS NOT NULL AS conditional
 FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid JOIN pg_proc p ON p.oid = t.tgfoid
 WHERE c.relnamespace = (SELECT relnamespace FROM pg_class WHERE oid = 'events'::regclass)`).Scan(&rows).Error
 	if err != nil {
 		return err
 	}
+
 	faults := map[guard]string{}
 	for _, r := range rows {
 		fault := ""
@@ -91,6 +99,7 @@ WHERE c.relnamespace = (SELECT relnamespace FROM pg_class WHERE oid = 'events'::
 		}
 		faults[guard{r.Name, r.Guard}] = fault
 	}
+
 	for _, table := range slices.Sorted(maps.Keys(tables)) {
 		for _, trigger := range tables[table] {
 			if fault, ok := faults[guard{table, trigger}]; !ok {
@@ -100,6 +109,7 @@ WHERE c.relnamespace = (SELECT relnamespace FROM pg_class WHERE oid = 'events'::
 			}
 		}
 	}
+
 	return firesTriggers(db, found)
 }
 

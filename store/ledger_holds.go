@@ -17,6 +17,7 @@ const holdsPage = 1000
 // the reserved points. The holds are documents, so the program does this itself, a page of customers at a time.
 func holdsMatch(db *gorm.DB, found func(LedgerFinding)) error {
 	var after UUID
+
 	for {
 		page, err := balanceTable.some("customer_id", "reserved").find(between(db, after, UUID{}).Order("customer_id").Limit(holdsPage))
 		if err != nil || len(page) == 0 {
@@ -71,9 +72,11 @@ func (h *holds) load(db *gorm.DB, after, last UUID) error {
 	if err != nil {
 		return err
 	}
+
 	for _, l := range lots {
 		h.lots[lotKey{UUID(l.Customer), UUID(l.ID)}] = l.Reserved
 	}
+
 	reservations := heldBy(db, after, last, "reservations", "r.hold").Where("r.hold IS NOT NULL")
 	err = h.documents(reservations, func(text []byte) (hold []points.Portion, err error) {
 		err = json.Unmarshal(text, &hold)
@@ -82,6 +85,7 @@ func (h *holds) load(db *gorm.DB, after, last UUID) error {
 	if err != nil {
 		return err
 	}
+
 	pending := heldBy(db, after, last, "transactions", "r.detail").Where("r.state = ?", loyalty.Pending)
 	return h.documents(pending, func(text []byte) ([]points.Portion, error) {
 		var detail struct {
@@ -99,6 +103,7 @@ func (h *holds) documents(db *gorm.DB, read func([]byte) ([]points.Portion, erro
 		return err
 	}
 	defer func() { _ = rows.Close() }() // rows.Err reports the error
+
 	for rows.Next() {
 		var customer UUID
 		var name, text Text
@@ -108,14 +113,17 @@ func (h *holds) documents(db *gorm.DB, read func([]byte) ([]points.Portion, erro
 		if text == "" {
 			continue
 		}
+
 		portions, err := read([]byte(text))
 		if err != nil {
 			h.found(LedgerFinding{Customer: loyalty.ID(customer), Row: string(name), Detail: "what is held cannot be read: " + err.Error()})
 		}
+
 		for _, p := range portions {
 			h.held[lotKey{customer, UUID(p.Lot)}] += p.Points
 		}
 	}
+
 	return rows.Err()
 }
 
@@ -127,11 +135,13 @@ func (h *holds) compare(page []loyalty.Customer) {
 		byCustomer[k.customer] = append(byCustomer[k.customer], k)
 		total[k.customer] += n
 	}
+
 	for k := range h.lots {
 		if _, both := h.held[k]; !both {
 			byCustomer[k.customer] = append(byCustomer[k.customer], k)
 		}
 	}
+
 	for _, c := range page {
 		id, reserved := UUID(c.ID), c.Figures.Reserved
 		if total[id] != reserved {

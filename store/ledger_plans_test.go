@@ -47,12 +47,15 @@ func TestProofsAreNotCompiled(t *testing.T) {
 			require.NoError(t, rows.Scan(&line))
 			compiled = compiled || strings.HasPrefix(line, "JIT:")
 		}
+
 		require.NoError(t, rows.Err())
 		return compiled
 	}
+
 	if !compiles("SET LOCAL jit = on") {
 		t.Skip("this PostgreSQL has no compiler")
 	}
+
 	require.False(t, compiles(store.ProofSettings))
 }
 
@@ -97,6 +100,7 @@ func rereads(plan []planStep) (wrong []string) {
 			wrong = append(wrong, s.text)
 		}
 	}
+
 	return wrong
 }
 

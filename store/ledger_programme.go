@@ -61,6 +61,7 @@ WHERE n.kind = %d AND n.value <> lower(r.code)`, loyalty.NameCoupon)).Rows()
 			found(LedgerFinding{Customer: loyalty.ID(holder), Row: string(code), Detail: "a coupon that is claimed by another name"})
 		}
 	}
+
 	return rows.Err()
 }
 

@@ -43,6 +43,7 @@ func newTransfers(t *testing.T, url string) *ledger {
 		w.to.receive(merged, dana.events["gift"], 10)
 		w.from.c.Status, w.from.c.MergedInto = loyalty.Merged, fay.c.ID
 	}
+
 	// A pending purchase of a merged customer holds points of the target.
 	dana.purchase("T-9", loyalty.Pending, 0, 0)
 	hold, err := fay.book.Reserve(fay.event("held", "reserve_points", "T-9"), 3)
@@ -70,6 +71,7 @@ func newTransfers(t *testing.T, url string) *ledger {
 		m.save(l.store)
 		l.members = append(l.members, m)
 	}
+
 	return l
 }
 
@@ -99,15 +101,18 @@ func TestLedgerOfTransfers(t *testing.T) {
 				if strings.Contains(c.damage, "claims SET customer_id") || strings.Contains(c.damage, "progress SET customer_id") {
 					storetest.PlainOnly(t)
 				}
+
 				l := newTransfers(t, url)
 				l.raw.SetMaxOpenConns(1) // the pragma of damage is the connection's
 				if c.damage != "" {
 					l.damage(t, c.damage)
 				}
+
 				checks, broken := verify(t, l.store), c.broken
 				if storetest.OnCitus() && strings.HasPrefix(url, "postgres") && strings.Contains(c.damage, "SET merged_into") {
 					broken = "I2 I5 I9" // the table of merges tells otherwise
 				}
+
 				require.Equal(t, withChain(broken, c.damage), withVerdict(checks, store.LedgerBroken), "%+v", checks)
 				require.Empty(t, withVerdict(checks, store.LedgerUnchecked))
 				require.True(t, c.detail == "" || names(checks, c.customer, c.detail), "%+v", checks)

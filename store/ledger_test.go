@@ -45,6 +45,7 @@ func newLedger(t *testing.T, url string) *ledger {
 	for _, m := range l.members {
 		m.save(l.store)
 	}
+
 	return l
 }
 
@@ -67,6 +68,7 @@ func (l *ledger) exec(t *testing.T, statements string) {
 		}
 		pairs = append(pairs, "{"+m.c.Name+"}", l.id(m.c.ID))
 	}
+
 	pairs = append(pairs, "{bytes}", map[bool]string{true: `'\x0102'::bytea`, false: "X'0102'"}[l.postgres])
 	pairs = append(pairs, "{new}", l.id(loyalty.NewID(ledgerStart, loyalty.ID{})))
 	for _, one := range l.apart(strings.NewReplacer(pairs...).Replace(statements)) {
@@ -91,12 +93,14 @@ func (l *ledger) damage(t *testing.T, statements string) {
 		l.damageMachines(t, statements)
 		return
 	}
+
 	if l.postgres {
 		l.exec(t, `ALTER TABLE events DISABLE TRIGGER events_stay; ALTER TABLE postings DISABLE TRIGGER postings_stay; ALTER TABLE postings DROP CONSTRAINT IF EXISTS postings_points_check`)
 		l.exec(t, statements)
 		l.exec(t, `ALTER TABLE events ENABLE TRIGGER events_stay; ALTER TABLE postings ENABLE TRIGGER postings_stay`)
 		return
 	}
+
 	guards := map[string]string{}
 	for _, name := range []string{"events_update", "events_delete", "postings_update", "postings_delete"} {
 		var made string
@@ -104,6 +108,7 @@ func (l *ledger) damage(t *testing.T, statements string) {
 		guards[name] = made
 		l.exec(t, `DROP TRIGGER `+name)
 	}
+
 	l.exec(t, `PRAGMA ignore_check_constraints = 1`)
 	l.exec(t, statements)
 	for _, made := range guards {
@@ -278,11 +283,13 @@ func TestLedgerUnreadable(t *testing.T) {
 		require.Equal(t, "I1 I11 I12 I2 I4 I5", withVerdict(checks, store.LedgerHeld))
 		require.Error(t, checks["I3"].Err)
 	})
+
 	t.Run("not migrated", func(t *testing.T) {
 		checks := verify(t, storetest.Open(t, storetest.EmptySQLite(t)))
 		require.Equal(t, "I1 I11 I12 I2 I3 I4 I5 I6 I8 I9", withVerdict(checks, store.LedgerUnchecked))
 		require.ErrorIs(t, checks["I1"].Err, store.ErrMigrationsPending)
 	})
+
 	t.Run("database away", func(t *testing.T) {
 		cluster := storetest.NewCluster(t)
 		s := storetest.Open(t, cluster.URL("postgres"))
@@ -308,5 +315,6 @@ func TestLedgerDamagedFile(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, file.Close())
 	checks := verify(t, storetest.Open(t, url))
+
 	require.Equal(t, "I1 I11 I12 I2 I3 I4 I5 I6 I8 I9", withVerdict(checks, store.LedgerUnchecked))
 }

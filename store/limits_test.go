@@ -28,6 +28,7 @@ func TestFrozenAdministration(t *testing.T) {
 			return tx.SaveModule(loyalty.ModuleState{Name: "points"})
 		})
 	}()
+
 	<-holds
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second) // a request has no longer
 	defer cancel()
@@ -54,6 +55,7 @@ func TestSessionsAreBounded(t *testing.T) {
 			require.NotEqual(t, "0", value, "%s of %s", name, pool)
 		}
 	}
+
 	warnings, err := s.Warnings(t.Context())
 	require.NoError(t, err)
 	for _, name := range []string{"fsync", "full_page_writes"} { // both are off in the tests' own servers
@@ -71,6 +73,7 @@ func TestPoolSizes(t *testing.T) {
 	if strings.Contains(url, "?") {
 		seven = url + "&pool_max_conns=7"
 	}
+
 	for _, c := range []struct {
 		url                          string
 		batches, reads               int
@@ -101,6 +104,7 @@ func TestLostAdministrativeCommit(t *testing.T) {
 		p.Plan(func(int64) storetest.Cut { return storetest.Answered }) // the commit is all that is left
 		return nil
 	})
+
 	require.ErrorIs(t, err, loyalty.ErrUnconfirmed)
 	p.Plan(nil)
 	snapshot, err := s.Snapshot(t.Context(), nil)
@@ -131,6 +135,7 @@ func TestLostCommitBehindAPooler(t *testing.T) {
 			break
 		}
 	}
+
 	require.ErrorIs(t, err, loyalty.ErrOutcomeUnknown)
 	require.Equal(t, 1, events(t, url))
 	require.NoError(t, busy.Rollback())

@@ -39,9 +39,11 @@ func (l *loader) callsOf(q *loadPlan) []calls {
 	if q.keys {
 		statements = &selectSealed
 	}
+
 	for w := range lookups {
 		list = l.customers(list, w, statements[w], q.customers[w], q.keys)
 	}
+
 	for w := range lookups {
 		list = l.lots(list, selectHeldLots[w], q.reserved[w])
 		list = l.lots(list, selectOpenLots[w], q.open[w])
@@ -56,6 +58,7 @@ func (l *loader) callsOf(q *loadPlan) []calls {
 		list = l.memberships(list, selectMemberships[w], q.memberships[w])
 		list = l.everything(list, w, q.everything[w])
 	}
+
 	list = l.shared(list, q)
 	list = l.transactions(list, selectTransactions, q.transactions)
 	list = l.names(list, q.names)
@@ -108,6 +111,7 @@ func (l *loader) plan() *loadPlan {
 		}
 		q.shared(n, &seen)
 	}
+
 	q.sortPools()
 	q.lots(scopes)
 	return q
@@ -128,21 +132,25 @@ func (q *loadPlan) own(n *loyalty.CustomerNeeds, w lookup, p customerKey, seen *
 			q.bought[w] = append(q.bought[w], a)
 		}
 	}
+
 	for _, lot := range n.Opened {
 		if a := (rowKey{customerKey: p, lot: lot}); n.Lots == loyalty.UsedLots && seen.opened.add(a) {
 			q.opened[w] = append(q.opened[w], a)
 		}
 	}
+
 	for _, tx := range n.Reservations {
 		if a := (rowKey{customerKey: p, tx: tx}); seen.held.add(a) {
 			q.held[w] = append(q.held[w], a)
 		}
 	}
+
 	for kind := loyalty.ProgressKind(0); n.Progress>>kind != 0; kind++ {
 		if a := (rowKey{customerKey: p, sort: kind}); n.Progress.Has(kind) && seen.progress.add(a) {
 			q.progress[w] = append(q.progress[w], a)
 		}
 	}
+
 	a := rowKey{customerKey: p}
 	if (n.Claims || n.Everything) && seen.claims.add(a) {
 		q.claims[w] = append(q.claims[w], a)
@@ -169,14 +177,17 @@ func (q *loadPlan) shared(n *loyalty.CustomerNeeds, seen *seenKeys) {
 		}
 		return append(list, rowKey{customerKey: customerKey{Name: name}})
 	}
+
 	for _, tx := range n.Transactions {
 		q.transactions = add(q.transactions, loyalty.Name{Kind: loyalty.NameTransaction, Value: tx})
 	}
+
 	for _, code := range n.Coupons {
 		for _, name := range loyalty.CodeNames(code) {
 			q.coupons = add(q.coupons, name)
 		}
 	}
+
 	for _, name := range n.Names {
 		switch name.Kind {
 		case loyalty.NameTransaction:
@@ -187,11 +198,13 @@ func (q *loadPlan) shared(n *loyalty.CustomerNeeds, seen *seenKeys) {
 			q.names = add(q.names, name)
 		}
 	}
+
 	for _, key := range n.Tallies {
 		if seen.tallies.add(key) {
 			q.tallies = append(q.tallies, key)
 		}
 	}
+
 	for pool, count := range n.Pools {
 		q.pool(pool, count)
 	}
@@ -244,6 +257,7 @@ func (l *loader) due() []calls {
 		}
 		all = append(all, rowKey{customerKey: customerKey{id: id}})
 	}
+
 	list := l.lots(nil, selectOpenLots[byID], lots)
 	list = l.transactions(list, selectDueTransactions, l.owners(all))
 	return l.progress(list, selectDueProgress, all)

@@ -8,6 +8,7 @@ func (l *loader) answers(list []calls) []calls {
 	if len(l.needs.Answers) == 0 {
 		return list
 	}
+
 	named := make(map[answerName]loyalty.AnswerKey, 2*len(l.needs.Answers))
 	rows := make([]answerName, 0, 2*len(l.needs.Answers))
 	for _, k := range l.needs.Answers {
@@ -19,6 +20,7 @@ func (l *loader) answers(list []calls) []calls {
 			named[n] = k
 		}
 	}
+
 	var r answerRow
 	var status int64
 	into := []any{&r.AccessKey, &r.Key, &r.Hash, (*number)(&status), &r.Body, &r.Block, &r.CustomerID, &r.At, (*plain)(&r.Language)}

@@ -34,6 +34,7 @@ func (l *loader) progress(list []calls, s *statement[rowKey], wanted []rowKey) [
 	if len(wanted) == 0 {
 		return list
 	}
+
 	var p loyalty.Progress
 	return read(list, s, wanted, progressTable.into(&p), func() error {
 		loading := l.out.Customers[p.Customer]
@@ -52,6 +53,7 @@ func (l *loader) claims(list []calls, s *statement[rowKey], wanted []rowKey) []c
 	if len(wanted) == 0 {
 		return list
 	}
+
 	var holder UUID
 	var c loyalty.RewardClaim
 	return read(list, s, l.owners(wanted), claimTable.into(&c, &holder), func() error {
@@ -72,6 +74,7 @@ func (l *loader) codes(list []calls, s *statement[rowKey], wanted []rowKey) []ca
 	if len(wanted) == 0 {
 		return list
 	}
+
 	var holder UUID
 	var code string
 	var expires Millis
@@ -94,6 +97,7 @@ func (l *loader) journal(list []calls, s *statement[rowKey], wanted []rowKey) []
 	if len(wanted) == 0 {
 		return list
 	}
+
 	var holder, customer, id UUID
 	var at Millis
 	var transaction, currency Text
@@ -102,6 +106,7 @@ func (l *loader) journal(list []calls, s *statement[rowKey], wanted []rowKey) []
 		Transaction *loyalty.TransactionEffect `json:"transaction"`
 		Booked      time.Time                  `json:"booked"`
 	}]
+
 	into := []any{&holder, &customer, &id, &at, &transaction, &effects, (*number)(&score), &currency}
 	return read(list, s, l.owners(wanted), into, func() error {
 		if customer != holder {
@@ -139,6 +144,7 @@ func (l *loader) everything(list []calls, w lookup, wanted []rowKey) []calls {
 	if len(wanted) == 0 {
 		return list
 	}
+
 	l.twice = true // the lots of a purchase may have been requested as well
 	list = l.lots(list, selectExpiredLots[w], wanted)
 	list = l.reservations(list, selectAllReservations[w], wanted)
@@ -165,6 +171,7 @@ func (l *loader) shared(list []calls, q *loadPlan) []calls {
 			return nil
 		})
 	}
+
 	if len(q.pools) > 0 {
 		var c loyalty.Coupon
 		list = read(list, selectFree, q.pools, couponTable.into(&c), func() error {
@@ -172,6 +179,7 @@ func (l *loader) shared(list []calls, q *loadPlan) []calls {
 			return nil
 		})
 	}
+
 	if len(q.tallies) > 0 {
 		var t loyalty.Tally
 		list = read(list, selectTallies, q.tallies, tallyTable.into(&t), func() error {
@@ -179,5 +187,6 @@ func (l *loader) shared(list []calls, q *loadPlan) []calls {
 			return nil
 		})
 	}
+
 	return list
 }

@@ -46,6 +46,7 @@ func init() {
  (SELECT -` + movedInto(points.Issued) + ` FROM postings p WHERE p.customer_id = e.customer_id AND p.event_id = e.id),
  CASE WHEN e.effects IS NOT NULL AND e.transaction_id IS NOT NULL THEN (SELECT $currency FROM names n JOIN transactions t
  ON t.customer_id = n.owner AND t.transaction_id = n.value WHERE n.kind = ` + strconv.Itoa(int(loyalty.NameTransaction)) + ` AND n.value = e.transaction_id) END`
+
 	pastWith := func(from, currency string) string {
 		return withMerged(from, strings.ReplaceAll(past, "$currency", currency), `events e ON e.customer_id = $owner`)
 	}
@@ -67,6 +68,7 @@ func init() {
 			`transactions t ON t.customer_id = $owner AND t.state = 'pending'`), fields...).
 			onCitus(`SELECT `+holderOf+`, `+purchaseTable.of("t")+` FROM v JOIN customers c ON c.id = v.id
  JOIN transactions t ON t.customer_id = c.id AND t.state = 'pending'`, keyID)
+
 		selectSources[w] = selects(`SELECT c.id, s.id`+from+` JOIN customers s ON s.merged_into = c.id`, fields...).
 			onCitus(`SELECT v.holder, c.id FROM v JOIN customers c ON c.id = v.id AND c.merged_into = v.holder`, keyID, keyOwner)
 	}

@@ -13,15 +13,18 @@ func (l *loader) customers(list []calls, w lookup, s *statement[rowKey], wanted 
 	if len(wanted) == 0 {
 		return list
 	}
+
 	var (
 		i      int64
 		c      loyalty.Customer
 		sealed []byte
 	)
+
 	into := customerTable.into(&c, (*number)(&i))
 	if keys {
 		into = append(into, &sealed)
 	}
+
 	return read(list, s, wanted, into, func() error {
 		n := &l.needs.Customers[i]
 		id := c.ID
@@ -33,6 +36,7 @@ func (l *loader) customers(list []calls, w lookup, s *statement[rowKey], wanted 
 		} else {
 			l.twice = true
 		}
+
 		switch w {
 		case byName:
 			l.out.Names[n.Ref] = id
@@ -41,6 +45,7 @@ func (l *loader) customers(list []calls, w lookup, s *statement[rowKey], wanted 
 		case byMatch:
 			l.out.Matches[n.Match] = id
 		}
+
 		return l.openKey(loading, sealed)
 	})
 }
@@ -57,6 +62,7 @@ func (l *loader) lots(list []calls, s *statement[rowKey], wanted []rowKey) []cal
 	if len(wanted) == 0 {
 		return list
 	}
+
 	var lot loyalty.CustomerLot
 	opened := slices.Contains(selectLotsOpened[:], s) // another statement may find it as well
 	return read(list, s, wanted, lotTable.into(&lot), func() error {
@@ -76,6 +82,7 @@ func (l *loader) transactions(list []calls, s *statement[rowKey], wanted []rowKe
 	if len(wanted) == 0 {
 		return list
 	}
+
 	var t loyalty.Transaction
 	var holder UUID
 	return read(list, s, wanted, purchaseTable.into(&t, &holder), func() error {
@@ -83,6 +90,7 @@ func (l *loader) transactions(list []calls, s *statement[rowKey], wanted []rowKe
 		if t.State == loyalty.NoTransaction { // the name is taken without a purchase
 			return nil
 		}
+
 		t.Holder = loyalty.ID(holder)
 		if s != selectTransactions { // requested by owner
 			if loading := l.out.Customers[t.Holder]; loading != nil {
@@ -90,9 +98,11 @@ func (l *loader) transactions(list []calls, s *statement[rowKey], wanted []rowKe
 			}
 			return nil
 		}
+
 		if l.txs == nil {
 			l.txs = map[string]loyalty.Transaction{}
 		}
+
 		l.txs[t.Name] = t
 		return nil
 	})
@@ -143,11 +153,13 @@ func (l *loader) share() {
 			}
 		}
 	}
+
 	for _, r := range l.held {
 		if loading := l.out.Customers[r.Customer]; loading != nil {
 			loading.Reservations[r.Transaction] = r
 		}
 	}
+
 	l.sharePast()
 }
 

@@ -23,14 +23,17 @@ func (l *loader) find(q *loadPlan) (*lockable, []calls) {
 			return nil
 		}
 	}
+
 	for w := range lookups {
 		if len(q.customers[w]) > 0 {
 			list = read(list, selectPeople[w], q.customers[w], []any{&id}, into(&found.customers))
 		}
 	}
+
 	if len(q.coupons) > 0 {
 		list = read(list, selectOwners, q.coupons, []any{&id}, into(&found.coupons))
 	}
+
 	return found, list
 }
 

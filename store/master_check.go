@@ -41,6 +41,7 @@ func (s upkeep) CheckMasterKey(ctx context.Context) error {
 	if err := s.opensSomething(db); err != nil {
 		return err
 	}
+
 	row := masterCheckRow{ID: 1, Sealed: s.sealer.seal(masterCheckID(), []byte(masterCheckText))}
 	err = s.classify(db.Clauses(clause.OnConflict{DoNothing: true}).Create(&row).Error)
 	if errors.Is(err, loyalty.ErrDatabaseAway) {
@@ -49,6 +50,7 @@ func (s upkeep) CheckMasterKey(ctx context.Context) error {
 	if err == nil { // another node may have been faster, with another key
 		_, err = s.masterKnown(db)
 	}
+
 	return err
 }
 
@@ -76,19 +78,23 @@ func (s upkeep) opensSomething(db *gorm.DB) error {
 	if err != nil {
 		return fmt.Errorf("looking for what is sealed: %w", s.classify(err))
 	}
+
 	for _, r := range secrets {
 		if _, err := s.sealer.open(secretID(r.KeyID, r.ID), r.Sealed); err == nil {
 			return nil
 		}
 	}
+
 	for _, r := range keys {
 		if _, err := s.sealer.open(rowID("customer_keys", string(r.CustomerID[:])), r.Sealed); err == nil {
 			return nil
 		}
 	}
+
 	if len(secrets)+len(keys) > 0 {
 		return ErrMasterKey
 	}
+
 	return nil
 }
 
@@ -119,16 +125,19 @@ func (s upkeep) loadNames(db *gorm.DB, old bool) error {
 	if err := db.Limit(1).Find(&rows).Error; err != nil {
 		return s.classify(err)
 	}
+
 	if len(rows) == 0 {
 		if old {
 			s.sealer.names.now.Store(&s.sealer.names.derived[1])
 		}
 		return nil
 	}
+
 	key, err := s.sealer.open(namesKeyID(), rows[0].Sealed)
 	if err != nil {
 		return ErrMasterKey
 	}
+
 	s.sealer.names.now.Store(&key)
 	return nil
 }

@@ -37,6 +37,7 @@ func (s upkeep) Migrate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+
 	if err := s.current(ctx); errors.Is(err, ErrMigrationsPending) {
 		if err := s.upAndSettle(ctx, version); err != nil {
 			return fmt.Errorf("migrate: %w", s.classify(err))
@@ -44,11 +45,13 @@ func (s upkeep) Migrate(ctx context.Context) error {
 	} else if err != nil {
 		return err
 	}
+
 	if version == 0 {
 		if err := s.ExtendJournal(ctx); err != nil {
 			return err
 		}
 	}
+
 	return s.CheckMasterKey(ctx)
 }
 
@@ -59,6 +62,7 @@ func (s upkeep) up(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+
 	for {
 		before, err := s.schemaVersion(ctx)
 		if err != nil {
@@ -117,6 +121,7 @@ func (s *database) current(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+
 	version, err := s.schemaVersion(ctx)
 	switch {
 	case err != nil:
@@ -126,6 +131,7 @@ func (s *database) current(ctx context.Context) error {
 	case version < newest(p):
 		return ErrMigrationsPending
 	}
+
 	return s.placed(ctx)
 }
 
@@ -148,10 +154,12 @@ func (s *database) migrations() (*goose.Provider, error) {
 	} else {
 		folder = "sqlite"
 	}
+
 	files, err := fs.Sub(migrations.Files, folder)
 	if err != nil {
 		return nil, err
 	}
+
 	return goose.NewProvider(dialect, s.migrator(), files, options...)
 }
 
@@ -177,15 +185,18 @@ func (s upkeep) foldCodes(ctx context.Context) error {
 			if err := s.unhurried(db); err != nil {
 				return err
 			}
+
 			// the second condition is that of the index names_owner
 			next := db.Where("kind = ? AND kind <> 2", loyalty.NameCoupon).Order("owner").Limit(foldedAtOnce)
 			if last != (loyalty.ID{}) {
 				next = next.Where("owner > ?", UUID(last))
 			}
+
 			names, err := nameTable.find(next)
 			if more = len(names) == foldedAtOnce; err != nil || len(names) == 0 {
 				return err
 			}
+
 			last = names[len(names)-1].Owner
 			return foldNames(db, names)
 		})
@@ -193,6 +204,7 @@ func (s upkeep) foldCodes(ctx context.Context) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -207,6 +219,7 @@ func foldNames(db *gorm.DB, names []loyalty.Claim) error {
 			folded, keys, was[c] = append(folded, c), append(keys, key.Value), n.Value
 		}
 	}
+
 	if len(folded) == 0 {
 		return nil
 	}
@@ -214,6 +227,7 @@ func foldNames(db *gorm.DB, names []loyalty.Claim) error {
 	if _, err := nameTable.create(db, folded, " ON CONFLICT DO NOTHING"); err != nil {
 		return err
 	}
+
 	owned, err := nameTable.find(db.Where("kind = ? AND value IN ?", loyalty.NameCoupon, keys))
 	if err != nil {
 		return err
@@ -225,8 +239,10 @@ func foldNames(db *gorm.DB, names []loyalty.Claim) error {
 			gone = append(gone, old)
 		}
 	}
+
 	if len(gone) == 0 {
 		return nil
 	}
+
 	return db.Exec("DELETE FROM names WHERE kind = ? AND value IN ?", loyalty.NameCoupon, gone).Error
 }

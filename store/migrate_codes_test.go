@@ -26,12 +26,14 @@ func TestCodesInOneForm(t *testing.T) {
 				_, err := raw.Exec(text)
 				require.NoError(t, err, text)
 			}
+
 			run(`INSERT INTO programme_version (id, version) VALUES (1, 0)`)
 			for i, code := range []string{"Save10", "SAVE10", "GRÖSSE", "größe", "small", "SMALL", "Only", "0042"} {
 				id := fmt.Sprintf(ids[d.Name], i+1)
 				run(`INSERT INTO coupons (id, code, state, type, value, balance, currency, cost, created_at, version) VALUES (` + id + `, '` + code + `', 'created', 'amount', 0, 0, '', 0, 1, 0)`)
 				run(`INSERT INTO names (kind, value, owner) VALUES (3, '` + code + `', ` + id + `)`)
 			}
+
 			require.NoError(t, s.Migrate(t.Context()))
 			foundInAnyLetters(t, s, now)
 		})
@@ -57,6 +59,7 @@ func foundInAnyLetters(t *testing.T, s *store.Store, now time.Time) {
 			return &loyalty.Writes{}, nil
 		}))
 	}
+
 	alike, err := s.CodesAlike(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []string{"SAVE10", "SMALL"}, alike, "the letters of größe are small")

@@ -75,14 +75,17 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if o.OldMasterKey != nil {
 		old = append(old, *o.OldMasterKey)
 	}
+
 	sealer, err := newSealer(o.MasterKey, old...)
 	if err != nil {
 		return nil, err
 	}
+
 	d := &database{own: own{news: make(chan struct{}, 1)}, sealer: sealer, now: o.Now, at: o.At, told: o.Asked}
 	if d.now == nil {
 		d.now = time.Now
 	}
+
 	scheme, _, found := strings.Cut(o.URL, ":")
 	switch {
 	case scheme == "postgres" || scheme == "postgresql":
@@ -94,12 +97,14 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	default:
 		err = errors.New("LOYALTY_DATABASE_URL: neither postgres://… nor sqlite:path")
 	}
+
 	if err != nil {
 		return nil, err
 	}
 	if err := d.current(ctx); err != nil && !errors.Is(err, ErrMigrationsPending) {
 		return nil, errors.Join(fmt.Errorf("LOYALTY_DATABASE_URL: %w", err), d.close())
 	}
+
 	return newStore(d), nil
 }
 

@@ -23,13 +23,16 @@ func (s journalStore) OptOuts(ctx context.Context, since time.Time) ([]OptOut, e
 		CustomerID UUID
 		RecordedAt int64
 	}
+
 	if err := s.read.WithContext(ctx).Raw(forgotten, since.UnixMilli(), since.UnixMilli()).Scan(&rows).Error; err != nil {
 		return nil, s.classify(err)
 	}
+
 	list := make([]OptOut, len(rows))
 	for i, r := range rows {
 		list[i] = OptOut{loyalty.ID(r.CustomerID), time.UnixMilli(r.RecordedAt).UTC()}
 	}
+
 	return list, nil
 }
 

@@ -44,6 +44,7 @@ func (s *database) ofHolder(ctx context.Context, customer loyalty.ID, ref string
 		}
 		s.joined.note(called)
 	}
+
 	list, err := read(false)
 	if err != nil {
 		return err
@@ -51,6 +52,7 @@ func (s *database) ofHolder(ctx context.Context, customer loyalty.ID, ref string
 	if ref != "" {
 		list = append(list, customerOf(of, who))
 	}
+
 	return s.asks(ctx, list...)
 }
 
@@ -68,6 +70,7 @@ func aloneOf(of sqlFragment, ref string, who **loyalty.Customer,
 		both, err := own(others)
 		return []question{both}, err
 	}
+
 	list, err := read(true)
 	switch {
 	case err != nil:
@@ -75,6 +78,7 @@ func aloneOf(of sqlFragment, ref string, who **loyalty.Customer,
 	case ref != "":
 		return append(list, withOthers(of, who, others)), nil
 	}
+
 	return append(list, sqlFragment{mergedInto + of.text + " LIMIT 1", of.args}.reads(func() bool {
 		*others++
 		return true
@@ -93,6 +97,7 @@ func (t table[R]) withHolder(of, w sqlFragment, list *[]R, who **loyalty.Custome
 		"WITH holder AS MATERIALIZED (" + selectHolder + of.text + ") SELECT list.*, holder.* FROM holder LEFT JOIN (SELECT 1 AS found, * FROM (" + w.text + ") AS own) AS list ON TRUE",
 		slices.Concat(of.args, w.args),
 	}
+
 	var found number
 	row := new(R)
 	into := append(t.into(row, &found), (*UUID)(&c.ID), (*plain)(&c.Name), (*plain)(&c.Status), (*Millis)(&c.DueAt), others)

@@ -28,11 +28,13 @@ func TestListsAfterAMerge(t *testing.T) {
 			}
 			return "'" + id.String() + "'"
 		}
+
 		for i, id := range ids {
 			_, err := raw.Exec(fmt.Sprintf("INSERT INTO coupons (id, code, created_at, state, customer_id, type, value, balance, currency, cost, claimed_at, version) VALUES (%s, 'C%d', 1, 'claimed', %s, 'voucher', 1, 1, 'EUR', 0, 1, 1)",
 				value(loyalty.NewID(start, loyalty.ID{})), i, value(id)))
 			require.NoError(t, err)
 		}
+
 		count := func(name string) (events, coupons int) {
 			e, err := s.Events(ctx, loyalty.EventQuery{Ref: name, Page: loyalty.Page{Limit: 100}})
 			require.NoError(t, err)
@@ -41,6 +43,7 @@ func TestListsAfterAMerge(t *testing.T) {
 			require.Equal(t, ids[0], e.Customer.ID)
 			return len(e.Events), len(c.Coupons)
 		}
+
 		for merged := 1; merged <= 3; merged++ {
 			for range 2 {
 				events, coupons := count("c-0")
@@ -51,6 +54,7 @@ func TestListsAfterAMerge(t *testing.T) {
 				require.NoError(t, err)
 			}
 		}
+
 		events, coupons := count("c-2")
 		require.Equal(t, []int{6, 3}, []int{events, coupons}, "by the name of one who was merged")
 	})

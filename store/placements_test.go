@@ -23,6 +23,7 @@ func TestBatchesWriteKnownTables(t *testing.T) {
 	for _, written := range everyWrite(t) {
 		texts = append(texts, reflect.ValueOf(written).Elem().FieldByName("postgres").String())
 	}
+
 	seen := map[string]bool{}
 	for _, text := range texts {
 		for _, found := range writtenTable.FindAllStringSubmatch(text, -1) {
@@ -31,6 +32,7 @@ func TestBatchesWriteKnownTables(t *testing.T) {
 			require.True(t, known, "%s is written by batches, and Citus does not know it (placements): %s", found[1], text)
 		}
 	}
+
 	for _, table := range []string{"balances", "events", "names", "coupons", "tallies", "campaign_figures", "bulk_items", "notices", "leavers", "tail", "claims", "list_members", "purchase_lines"} {
 		require.True(t, seen[table], "%s is not among what was looked at", table)
 	}
@@ -50,6 +52,7 @@ func everyWrite(t *testing.T) (list []calls) {
 			require.Equal(t, reflect.Slice, v.Field(i).Kind(), "of %s one row is written here", v.Type().Field(i).Name)
 			v.Field(i).Set(reflect.MakeSlice(v.Field(i).Type(), 1, 1))
 		}
+
 		w.DestroyKeys[0], w.Customers[0].Before.ID, w.Freed[0].Owner = id, id, id
 		w.Customers[0].Before.Name, w.Customers[0].After.Status = "before", loyalty.OptedOut
 		w.Customers[0].After.ID, w.NewCustomers[0].Key, w.CampaignGifts[0].Runs = id, []byte{1}, 1
@@ -58,9 +61,11 @@ func everyWrite(t *testing.T) (list []calls) {
 			w.Progress[0].After.Data, w.Members[0].Gone = []byte("{}"), true
 			w.NewTransactions[0].Detail.Items = make([]loyalty.Line, pieceLines+1)
 		}
+
 		calls, err := writeCalls(&w, key)
 		require.NoError(t, err)
 		list = append(list, calls...)
 	}
+
 	return list
 }

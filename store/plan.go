@@ -36,10 +36,12 @@ func (s upkeep) Plan(ctx context.Context) ([]PlannedMigration, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	folder := "postgres"
 	if _, embedded := s.engine.(*sqliteEngine); embedded {
 		folder = "sqlite"
 	}
+
 	var plan []PlannedMigration
 	rows := map[string]int64{}
 	err = s.still(ctx, func(l look) error {
@@ -47,10 +49,12 @@ func (s upkeep) Plan(ctx context.Context) ([]PlannedMigration, error) {
 			if !m.AppliedAt.IsZero() {
 				continue
 			}
+
 			steps, err := migrations.Steps(folder, m.Name)
 			if err != nil {
 				return err
 			}
+
 			p := PlannedMigration{Version: m.Version, Name: m.Name}
 			for _, step := range steps {
 				planned, err := s.planned(l, step, rows)
@@ -59,6 +63,7 @@ func (s upkeep) Plan(ctx context.Context) ([]PlannedMigration, error) {
 				}
 				p.Steps = append(p.Steps, planned)
 			}
+
 			if m.Version == codesFolded {
 				step := migrations.Step{What: "writes the names of coupon codes in one form", Table: "names", Cost: migrations.Writes}
 				planned, err := s.planned(l, step, rows)
@@ -67,10 +72,13 @@ func (s upkeep) Plan(ctx context.Context) ([]PlannedMigration, error) {
 				}
 				p.Steps = []PlannedStep{planned}
 			}
+
 			plan = append(plan, p)
 		}
+
 		return nil
 	})
+
 	return plan, s.classify(err)
 }
 
@@ -80,6 +88,7 @@ func (s upkeep) planned(l look, step migrations.Step, rows map[string]int64) (Pl
 	if _, embedded := s.engine.(*sqliteEngine); embedded {
 		p.Lock = "" // the one writer is taken for the whole migration
 	}
+
 	if step.Table != "" {
 		if _, known := rows[step.Table]; !known {
 			n, err := l.size(step.Table)
@@ -90,8 +99,10 @@ func (s upkeep) planned(l look, step migrations.Step, rows map[string]int64) (Pl
 		}
 		p.Rows = rows[step.Table]
 	}
+
 	if p.Guess = time.Duration(max(0, p.Rows)) * rowTime[step.Cost]; step.Cost == migrations.Unknown {
 		p.Guess = -1
 	}
+
 	return p, nil
 }

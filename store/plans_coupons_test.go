@@ -23,10 +23,12 @@ func fillCoupons(t *testing.T, url string) (customers []loyalty.ID, moved loyalt
 	for i, id := range customers {
 		ids[i] = "'" + id.String() + "'::uuid"
 	}
+
 	run := func(text string, args ...any) {
 		_, err := raw.Exec(fmt.Sprintf(text, args...))
 		require.NoError(t, err, text)
 	}
+
 	whose, from := "(ARRAY["+strings.Join(ids, ",")+"])[1 + i % 200]", pastStart.UnixMilli()
 	run("UPDATE customers SET status = 'merged', merged_into = %s WHERE id IN (%s, %s)", ids[3], ids[1], ids[2])
 	const coupons = `INSERT INTO coupons (id, code, state, customer_id, type, value, balance, currency, pool, cost, created_at, claimed_at, expires_at, version) `
@@ -67,6 +69,7 @@ func TestCouponListsReadFromIndexes(t *testing.T) {
 		}
 		return all
 	}
+
 	const limit = 101
 	few, middle := 2*limit+50.0, pastStart.AddDate(0, 1, 0)
 	read := func(t *testing.T, most float64, plan string, err error) {
@@ -76,6 +79,7 @@ func TestCouponListsReadFromIndexes(t *testing.T) {
 		require.Empty(t, scans, plan)
 		require.LessOrEqual(t, rows, most, plan)
 	}
+
 	for name, c := range map[string]struct {
 		query loyalty.CouponQuery
 		most  float64
@@ -115,6 +119,7 @@ func TestCouponListsReadFromIndexes(t *testing.T) {
 			}
 		})
 	}
+
 	for name, q := range map[string]loyalty.CustomerQuery{
 		"one status":               {Conditions: one("status", loyalty.Eq, "active")},
 		"a rare status":            {Conditions: one("status", loyalty.Eq, "suspended")},
@@ -132,11 +137,13 @@ func TestCouponListsReadFromIndexes(t *testing.T) {
 			read(t, 10*few, plan, err) // a page of each status, and their figures
 		})
 	}
+
 	t.Run("claims and history", func(t *testing.T) {
 		claims, history, err := s.ExplainClaims(loyalty.ClaimQuery{Customer: customers[3], Page: loyalty.Page{Limit: limit}}, moved)
 		read(t, 2*few, claims, err)
 		read(t, few, history, err)
 	})
+
 	t.Run("counts", func(t *testing.T) {
 		q := loyalty.CouponUsageQuery{Day: "created_at", At: time.Now(), Page: loyalty.Page{Limit: limit}}
 		q.Conditions = and(one("created_at", loyalty.Gte, middle), one("created_at", loyalty.Lt, middle.AddDate(0, 0, 2)))
@@ -163,6 +170,7 @@ func TestReadCouponsRefuses(t *testing.T) {
 			_, err := s.Coupons(t.Context(), q)
 			require.ErrorContains(t, err, "", "%+v", q)
 		}
+
 		_, err := s.CouponUsage(t.Context(), loyalty.CouponUsageQuery{Day: "state", Page: loyalty.Page{Limit: 1}})
 		require.ErrorContains(t, err, "state")
 		_, err = s.Customers(t.Context(), loyalty.CustomerQuery{Sort: []loyalty.Sorting{{Field: "score"}}, Page: loyalty.Page{Limit: 1}})

@@ -63,20 +63,24 @@ func fill(t *testing.T, url string) (customers []loyalty.ID) {
 	for i, id := range customers {
 		ids[i] = "'" + id.String() + "'::uuid"
 	}
+
 	run := func(text string) {
 		_, err := raw.Exec(text)
 		require.NoError(t, err, text)
 	}
+
 	run(fmt.Sprintf("UPDATE customers SET status = 'merged', merged_into = %s WHERE id IN (%s, %s)", ids[3], ids[1], ids[2]))
 	const whose = "(ARRAY[%s])[1 + CASE WHEN i %% 40 = 0 THEN 0 ELSE i %% 200 END]"
 	run(fmt.Sprintf(`INSERT INTO events (customer_id, id, recorded_at, at, points, action, transaction_id, data)
 SELECT `+whose+`, gen_random_uuid(), %d + i * 250000::bigint, %d + i * 250000::bigint - CASE WHEN i %% 10 = 0 THEN 1000 * i::bigint ELSE 0 END,
 	i %% 7, CASE WHEN i %% 5000 = 0 THEN 'suspend' WHEN i %% 2 = 0 THEN 'point_add' ELSE 'visit' END, CASE WHEN i %% 5 = 0 THEN 'T-' || (i / 5) END, '{}'
 FROM generate_series(1, 40000) i`, strings.Join(ids, ","), pastStart.UnixMilli(), pastStart.UnixMilli()))
+
 	run(fmt.Sprintf(`INSERT INTO transactions (customer_id, transaction_id, state, checkout, created_at, updated_at, checkout_date, auto_reject,
 	total, original_total, refunded, original_earned, earned, original_burned, burned)
 SELECT `+whose+`, 'T-' || (i / 5), CASE WHEN i %% 3 = 0 THEN 'pending' ELSE 'accepted' END, gen_random_uuid(), %d + i * 250000::bigint, 0, %d, false,
 	0, 0, 0, i %% 90, i %% 90, 0, 0 FROM generate_series(5, 40000, 5) i`, strings.Join(ids, ","), pastStart.UnixMilli(), pastStart.UnixMilli()))
+
 	run("ANALYZE")
 	return customers
 }
@@ -93,6 +97,7 @@ func TestPagesLookIntoTheirMonths(t *testing.T) {
 		require.NoError(t, err)
 		return strings.Count(plan, `"Relation Name": "events_`)
 	}
+
 	place := &loyalty.Cursor{At: pastStart.AddDate(0, 2, 0)} // in the default partition, before all months
 	down, up := loyalty.EventQuery{Page: loyalty.Page{Limit: 101}}, loyalty.EventQuery{Page: loyalty.Page{Limit: 101}}
 	all := months(down)
@@ -166,23 +171,28 @@ func TestListsReadFromIndexes(t *testing.T) {
 					require.LessOrEqual(t, rows, c.most, plan)
 				}
 			}
+
 			reads()
 			if !c.query.ByCursor() {
 				return
 			}
+
 			found, err := s.Events(context.Background(), c.query)
 			require.NoError(t, err)
 			if len(found.Events) < limit {
 				return
 			}
+
 			deep := c.query.Place(&found.Events[limit-1])
 			if c.query.Customer == (loyalty.ID{}) && len(c.query.Conditions) == 0 {
 				deep.At = middle // hundreds of pages down
 			}
+
 			c.query.Page.After = &deep
 			reads()
 		})
 	}
+
 	for name, c := range map[string]struct {
 		query loyalty.TransactionQuery
 		most  float64

@@ -33,6 +33,7 @@ func TestLoadsWalkNoTable(t *testing.T) {
 			}
 		}
 	}
+
 	loads := 0
 	for _, text := range l.store.Prepared() {
 		if !strings.HasPrefix(text, "WITH v(") {
@@ -47,6 +48,7 @@ func TestLoadsWalkNoTable(t *testing.T) {
 			assert.False(t, whole && !bounded[table], "%s: %s", step.text, text)
 		}
 	}
+
 	require.Greater(t, loads, 40, "so many have been prepared")
 }
 
@@ -71,6 +73,7 @@ var bounded = map[string]bool{"v": true, "1": true, "CONSTANT": true, "k": true}
 // asksForAll sets everything that a need can ask for.
 func asksForAll(t *testing.T, v reflect.Value) {
 	t.Helper()
+
 	for i := range v.NumField() {
 		switch f := v.Field(i); f.Kind() {
 		case reflect.Bool:

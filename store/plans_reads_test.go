@@ -189,6 +189,7 @@ func TestNoListScans(t *testing.T) {
 			}
 		}
 	}
+
 	require.ElementsMatch(t, slices.Collect(maps.Keys(lists)), slices.Collect(maps.Keys(asked)), "every list has a row, and every row a list")
 	require.Greater(t, plans.seen, 2000, "the plans did not come through")
 }
@@ -200,9 +201,11 @@ func (h *reads) ask(t *testing.T, path string, item *openapi3.PathItem, op *open
 	for _, ref := range append(slices.Clone(item.Parameters), op.Parameters...) {
 		path = strings.ReplaceAll(path, "{"+ref.Value.Name+"}", fmt.Sprint(exampleValue(ref.Value)))
 	}
+
 	if row.path != "" {
 		path = row.path
 	}
+
 	first := h.get(t, path+"?limit=5")
 	targets := slices.Clone(row.extra)
 	for _, query := range queriesOf(item, op) {
@@ -210,9 +213,11 @@ func (h *reads) ask(t *testing.T, path string, item *openapi3.PathItem, op *open
 			targets = append(targets, query)
 		}
 	}
+
 	for _, link := range regexp.MustCompile(`"next":"[^?"]+\?([^"]+)"`).FindAllStringSubmatch(first, 1) {
 		targets = append(targets, strings.ReplaceAll(link[1], `\u0026`, "&"))
 	}
+
 	for _, target := range targets {
 		if !strings.HasPrefix(target, "/") {
 			target = path + "?" + target
@@ -220,9 +225,11 @@ func (h *reads) ask(t *testing.T, path string, item *openapi3.PathItem, op *open
 		if _, query, _ := strings.Cut(target, "?"); exempt(op.OperationID, query) {
 			continue
 		}
+
 		for range 6 { // from the sixth time on PostgreSQL may use one plan for all values
 			h.get(t, target)
 		}
+
 		h.plans.take()
 		h.get(t, target)
 		for _, plan := range h.plans.take() {
@@ -256,6 +263,7 @@ func queriesOf(item *openapi3.PathItem, op *openapi3.Operation) []string {
 		if p.In != openapi3.ParameterInQuery || slices.Contains([]string{"limit", "offset", "cursor", "fields", "order"}, p.Name) {
 			continue
 		}
+
 		for _, value := range p.Schema.Value.Enum {
 			for _, order := range []string{"asc", "desc"} {
 				query := fmt.Sprintf("%s=%v", p.Name, value)
@@ -265,10 +273,12 @@ func queriesOf(item *openapi3.PathItem, op *openapi3.Operation) []string {
 				all = append(all, query)
 			}
 		}
+
 		if len(p.Schema.Value.Enum) == 0 {
 			all = append(all, strings.Join(pairs(p.Name, exampleValue(p)), "&"))
 		}
 	}
+
 	return all
 }
 
@@ -297,6 +307,7 @@ func pairs(name string, value any) (all []string) {
 	default:
 		all = []string{name + "=" + url.QueryEscape(fmt.Sprint(v))}
 	}
+
 	return all
 }
 
@@ -334,6 +345,7 @@ func (h *reads) furnish(t *testing.T) {
 	for _, module := range []string{"contests", "prize_wheels", "quizzes", "profiling", "custom_events", "custom_entities"} {
 		h.post(t, "/admin/modules/"+module, `{"enabled":true}`)
 	}
+
 	doc, err := openapi.Load("entities")
 	require.NoError(t, err)
 	examples := doc.Paths.Value("/entities/{module}/{entity}").Post.RequestBody.Value.Content.Get("application/json").Examples
@@ -343,6 +355,7 @@ func (h *reads) furnish(t *testing.T) {
 			missing[kind] = string(must(json.Marshal(examples[name.(string)].Value.Value)))
 		}
 	}
+
 	for before := -1; before != len(missing); { // what they refer to comes first
 		before = len(missing)
 		for kind, body := range missing {
@@ -351,6 +364,7 @@ func (h *reads) furnish(t *testing.T) {
 			}
 		}
 	}
+
 	require.Empty(t, missing)
 	h.post(t, "/events", `{"customer":"member-1001","action":"opt_in","data":{"email":"member-1001@shop.test"}}`)
 	h.get(t, "/customers/leaderboard") // the board is there before there is much to count
@@ -415,6 +429,7 @@ func (p *planTap) before(t *testing.T, database string) string {
 			}
 		}
 	}()
+
 	return u.String()
 }
 
@@ -425,10 +440,12 @@ func (p *planTap) pass(client io.Writer, there io.Reader) {
 		if _, err := io.ReadFull(there, head); err != nil {
 			return
 		}
+
 		body := make([]byte, max(binary.BigEndian.Uint32(head[1:]), 4)-4)
 		if _, err := io.ReadFull(there, body); err != nil {
 			return
 		}
+
 		if head[0] == 'N' { // fields, each with a letter before and a zero behind
 			for field := range strings.SplitSeq(string(body), "\x00") {
 				if _, plan, ok := strings.Cut(field, "plan:\n"); ok && field[0] == 'M' {
@@ -439,6 +456,7 @@ func (p *planTap) pass(client io.Writer, there io.Reader) {
 			}
 			continue
 		}
+
 		if _, err := client.Write(append(head[:5:5], body...)); err != nil {
 			return
 		}

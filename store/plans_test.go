@@ -34,12 +34,14 @@ func TestPlansReachRowsByKeys(t *testing.T) {
 		for n > 0 && !strings.Contains(text, fmt.Sprint("$", n)) {
 			n--
 		}
+
 		_, err := c.Exec(ctx, fmt.Sprintf("PREPARE p%d AS %s", i, text))
 		require.NoError(t, err, text)
 		execute := fmt.Sprintf("EXPLAIN (FORMAT JSON) EXECUTE p%d", i)
 		if n > 0 {
 			execute += "(" + strings.Repeat("NULL, ", n-1) + "NULL)"
 		}
+
 		var plan []byte
 		require.NoError(t, c.QueryRow(ctx, execute).Scan(&plan), text)
 		var tree []struct{ Plan planNode }
@@ -85,10 +87,12 @@ func TestPlansFollowGrowth(t *testing.T) {
 		needs := loyalty.Needs{Now: start, Answers: []loyalty.AnswerKey{{AccessKey: "key", Key: "a"}, {AccessKey: "key", Key: "b"}}}
 		require.NoError(t, s.Within(ctx, needs, func(*loyalty.Loaded) (*loyalty.Writes, error) { return nil, nil }))
 	}
+
 	read := func() (scans, entries int) {
 		require.NoError(t, raw.QueryRow(ctx, "SELECT idx_scan, idx_tup_read FROM pg_stat_user_indexes WHERE indexrelname = 'answers_pkey'").Scan(&scans, &entries))
 		return scans, entries
 	}
+
 	ask() // planned while it was empty
 	_, err = raw.Exec(ctx, `INSERT INTO answers (access_key, key, hash, status, body, at)
  SELECT 'key', n::text, '', 200, '', 0 FROM generate_series(1, 5000) n`)

@@ -146,31 +146,38 @@ func tablesOf(l look) ([]Table, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	var list []Table
 	for _, known := range portableTables {
 		at := slices.Index(there, known.name)
 		if at < 0 {
 			continue // of a later schema
 		}
+
 		if known.stays {
 			there = slices.Delete(there, at, at+1)
 			continue
 		}
+
 		t := Table{Name: known.name}
 		if t.Columns, err = l.columns(known.name); err != nil {
 			return nil, err
 		}
+
 		slices.SortFunc(t.Columns, func(a, b Column) int { return strings.Compare(a.Name, b.Name) })
 		if t.order() == "" {
 			return nil, fmt.Errorf("table %s has no primary key to order its rows by", t.Name)
 		}
+
 		list = append(list, t)
 	}
+
 	for _, name := range there {
 		if !slices.ContainsFunc(list, func(t Table) bool { return t.Name == name }) {
 			return nil, fmt.Errorf("table %s is not one of the programme's (portableTables); it would be left behind", name)
 		}
 	}
+
 	return list, nil
 }
 
@@ -200,11 +207,13 @@ func (p portable) Fill(ctx context.Context, schema int64, journal time.Time, fil
 	if version > schema {
 		return fmt.Errorf("%w: it has schema %d, and the archive has %d", ErrNotEmpty, version, schema)
 	}
+
 	if version > 0 { // otherwise it is empty
 		if err := p.stillAt(ctx, version, mustBeEmpty); err != nil {
 			return err
 		}
 	}
+
 	goose, err := p.migrations()
 	if err != nil {
 		return err
@@ -215,6 +224,7 @@ func (p portable) Fill(ctx context.Context, schema int64, journal time.Time, fil
 	if err := p.monthsSince(ctx, journal, p.now()); err != nil {
 		return p.classify(err)
 	}
+
 	return p.classify(p.fill(ctx, func(l loading) error { return p.pour(l, fill) }))
 }
 
@@ -248,6 +258,7 @@ func (p portable) pour(l loading, fill func(*Filling) error) error {
 	if err := mustBeEmpty(&Still{Tables: tables, look: l}); err != nil {
 		return err
 	}
+
 	for _, t := range tables {
 		if seeded(t.Name) {
 			if err := l.exec("DELETE FROM " + t.Name); err != nil {
@@ -255,6 +266,7 @@ func (p portable) pour(l loading, fill func(*Filling) error) error {
 			}
 		}
 	}
+
 	return fill(&Filling{tables, l})
 }
 

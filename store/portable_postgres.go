@@ -91,6 +91,7 @@ func (p *portablePostgres) columns(table string) (list []Column, err error) {
 	if err != nil {
 		return nil, err
 	}
+
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (c Column, err error) {
 		if err := row.Scan(&c.Name, &c.own, &c.key); err != nil {
 			return c, err
@@ -109,6 +110,7 @@ func (p *portablePostgres) rows(query string, columns []Column, take func([]any)
 		return err
 	}
 	defer rows.Close()
+
 	row := make([]any, len(columns))
 	for rows.Next() {
 		for i, raw := range rows.RawValues() {
@@ -120,6 +122,7 @@ func (p *portablePostgres) rows(query string, columns []Column, take func([]any)
 			return err
 		}
 	}
+
 	return rows.Err()
 }
 
@@ -141,6 +144,7 @@ func portableValue(oid uint32, raw []byte) (any, error) {
 	case oid == pgtype.UUIDOID, oid == pgtype.ByteaOID:
 		return raw, nil
 	}
+
 	return nil, fmt.Errorf("type %d is none that an archive has", oid)
 }
 
@@ -149,10 +153,12 @@ func (p *portablePostgres) insert(t Table, next func() ([]any, error)) error {
 	for i, c := range t.Columns {
 		names[i] = c.Name
 	}
+
 	own, err := p.ownTypes(t)
 	if err != nil {
 		return err
 	}
+
 	_, err = p.tx.CopyFrom(p.ctx, pgx.Identifier{t.Name}, names, pgx.CopyFromFunc(func() ([]any, error) {
 		row, err := next()
 		if errors.Is(err, io.EOF) {
@@ -168,6 +174,7 @@ func (p *portablePostgres) insert(t Table, next func() ([]any, error)) error {
 	if err != nil {
 		return fmt.Errorf("table %s: %w", t.Name, err)
 	}
+
 	return nil
 }
 
@@ -202,6 +209,7 @@ func ownValue(own string, v any) (any, error) {
 		}
 		return [16]byte(v), nil
 	}
+
 	return v, nil
 }
 

@@ -80,10 +80,12 @@ func (p *portableSQLite) rows(query string, columns []Column, take func([]any) e
 		return err
 	}
 	defer func() { _ = rows.Close() }() // rows.Err reports the error
+
 	row, into := make([]any, len(columns)), make([]any, len(columns))
 	for i := range row {
 		into[i] = &row[i]
 	}
+
 	for rows.Next() {
 		if err := rows.Scan(into...); err != nil {
 			return err
@@ -92,6 +94,7 @@ func (p *portableSQLite) rows(query string, columns []Column, take func([]any) e
 			return err
 		}
 	}
+
 	return rows.Err()
 }
 
@@ -106,6 +109,7 @@ func (p *portableSQLite) insert(t Table, next func() ([]any, error)) error {
 		return err
 	}
 	defer func() { _ = many.Close() }() // the statement is finished, or has failed
+
 	args := make([]any, 0, insertRows*len(t.Columns))
 	for {
 		row, err := next()
@@ -121,13 +125,16 @@ func (p *portableSQLite) insert(t Table, next func() ([]any, error)) error {
 		if _, err := many.ExecContext(p.ctx, args...); err != nil {
 			return fmt.Errorf("table %s: %w", t.Name, err)
 		}
+
 		args = args[:0]
 	}
+
 	if rows := len(args) / len(t.Columns); rows > 0 {
 		if _, err := p.tx.ExecContext(p.ctx, text+strings.Repeat(", "+values, rows-1), args...); err != nil {
 			return fmt.Errorf("table %s: %w", t.Name, err)
 		}
 	}
+
 	return nil
 }
 

@@ -108,10 +108,12 @@ func poolConfig(address string) (*pgxpool.Config, error) {
 	if config.PingTimeout == 0 {
 		config.PingTimeout = 3 * time.Second
 	}
+
 	config.ConnConfig.DialFunc = (&net.Dialer{KeepAliveConfig: keepAlive}).DialContext
 	if !sizesPool(address) {
 		config.MaxConns = defaultConnections
 	}
+
 	return config, nil
 }
 
@@ -121,16 +123,19 @@ func connectPostgres(ctx context.Context, s *database, config *pgxpool.Config, o
 	if e.reads, err = pool(ctx, config.Copy(), o.ReadConnections, readSettings); err != nil {
 		return err
 	}
+
 	batches := config.Copy()
 	batches.PrepareConn = planAgain
 	if e.batches, err = pool(ctx, batches, o.BatchConnections, batchSettings); err != nil {
 		e.reads.Close()
 		return err
 	}
+
 	e.schema = stdlib.OpenDB(*config.ConnConfig, stdlib.OptionAfterConnect(func(ctx context.Context, c *pgx.Conn) error {
 		_, err := c.Exec(ctx, `SET idle_in_transaction_session_timeout = '5min'; `+sessionSettings)
 		return err
 	}))
+
 	e.schema.SetMaxIdleConns(0)
 	s.engine = e
 	e.rows = stdlib.OpenDBFromPool(e.reads)
@@ -138,6 +143,7 @@ func connectPostgres(ctx context.Context, s *database, config *pgxpool.Config, o
 	if err != nil {
 		return errors.Join(err, e.close())
 	}
+
 	s.write = s.read
 	return nil
 }
@@ -153,6 +159,7 @@ func pool(ctx context.Context, config *pgxpool.Config, size int, settings string
 	if size > 0 {
 		config.MaxConns = int32(size)
 	}
+
 	more := config.AfterConnect
 	config.AfterConnect = func(ctx context.Context, c *pgx.Conn) error {
 		if _, err := c.Exec(ctx, settings+"; "+sessionSettings); err != nil {
@@ -165,6 +172,7 @@ func pool(ctx context.Context, config *pgxpool.Config, size int, settings string
 		}
 		return noteSession(ctx, c)
 	}
+
 	return pgxpool.NewWithConfig(ctx, config)
 }
 

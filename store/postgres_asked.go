@@ -18,6 +18,7 @@ func (e *postgresEngine) asked(ctx context.Context, first []question, then func(
 		return err
 	}
 	defer c.Release() // this closes a connection that is inside a transaction
+
 	if then == nil && len(first) == 1 {
 		return exchangeQuestions(ctx, c, first, "", "")
 	}
@@ -27,11 +28,13 @@ func (e *postgresEngine) asked(ctx context.Context, first []question, then func(
 	if err := exchangeQuestions(ctx, c, first, snapshotBegin, ""); err != nil {
 		return err
 	}
+
 	list, err := then()
 	if err != nil {
 		e.rollback(c)
 		return err
 	}
+
 	return exchangeQuestions(ctx, c, list, "", "COMMIT")
 }
 

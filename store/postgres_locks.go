@@ -31,15 +31,18 @@ func lockFound(ctx context.Context, c *pgxpool.Conn, found *lockable, q *loadPla
 			b.Queue(text, UUID(id))
 		}
 	}
+
 	each(lockCustomer, found.customers)
 	each(lockCoupon, found.coupons)
 	for _, p := range q.pools {
 		b.Queue(lockPool, p.pool, p.n)
 	}
+
 	slices.Sort(q.tallies)
 	for _, key := range q.tallies {
 		b.Queue(lockTally, key)
 	}
+
 	return exchangeBatch(ctx, c, b)
 }
 

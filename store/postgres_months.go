@@ -79,16 +79,19 @@ EXISTS (SELECT 1 FROM events_default)`, m.table).Scan(&exists, &caught, &full)
 	if err != nil || exists || caught {
 		return err
 	}
+
 	guarded := full && m.starts.After(now.AddDate(0, 1, 0))
 	if guarded {
 		if err := e.guardDefault(ctx, m); err != nil {
 			return err
 		}
 	}
+
 	err = pgx.BeginFunc(ctx, e.reads, func(tx pgx.Tx) error { return attach(ctx, tx, m, guarded) })
 	if sqlState(err, "23514") {
 		return nil // an event of the month reached the default partition meanwhile
 	}
+
 	return err
 }
 
@@ -113,6 +116,7 @@ func (e *postgresEngine) guardDefault(ctx context.Context, m month) error {
 	if err != nil {
 		return err
 	}
+
 	_, err = e.reads.Exec(ctx, `BEGIN; SET LOCAL lock_timeout = '200ms'; SET LOCAL statement_timeout = 0;
 ALTER TABLE events_default VALIDATE CONSTRAINT `+name+`; COMMIT`)
 	return err
@@ -131,25 +135,30 @@ func attach(ctx context.Context, tx pgx.Tx, m month, guarded bool) error {
 	if err := monthsAlone(ctx, tx); err != nil {
 		return err
 	}
+
 	var exists bool
 	err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM pg_class WHERE relname = $1
 AND relnamespace = (SELECT relnamespace FROM pg_class WHERE oid = 'events'::regclass))`, m.table).Scan(&exists)
 	if err != nil || exists {
 		return err
 	}
+
 	statements := []string{
 		fmt.Sprintf(`CREATE TABLE %s (LIKE events INCLUDING ALL, CONSTRAINT %s_month CHECK (%s))`, m.table, m.table, m.inside()),
 		fmt.Sprintf(`CREATE TRIGGER events_whole BEFORE TRUNCATE ON %s FOR EACH STATEMENT EXECUTE FUNCTION loyalty_journal_stays()`, m.table),
 		fmt.Sprintf(`ALTER TABLE events ATTACH PARTITION %s FOR VALUES FROM (%d) TO (%d)`, m.table, m.starts.UnixMilli(), m.end.UnixMilli()),
 		fmt.Sprintf(`ALTER TABLE %s DROP CONSTRAINT %s_month`, m.table, m.table),
 	}
+
 	if guarded {
 		statements = append(statements, `ALTER TABLE events_default DROP CONSTRAINT IF EXISTS without_`+m.table)
 	}
+
 	for _, s := range statements {
 		if _, err := tx.Exec(ctx, s); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }

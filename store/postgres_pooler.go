@@ -20,11 +20,13 @@ func checkPooler(ctx context.Context, config *pgx.ConnConfig) error {
 	if config.DefaultQueryExecMode != pgx.QueryExecModeCacheStatement {
 		return nil // the address switches preparation off
 	}
+
 	first, err := pgx.ConnectConfig(ctx, config.Copy())
 	if err != nil {
 		return nil
 	}
 	defer func() { _ = first.Close(context.WithoutCancel(ctx)) }()
+
 	if err := noteSession(ctx, first); err != nil || session(first) != 0 {
 		return nil
 	}
@@ -33,15 +35,18 @@ func checkPooler(ctx context.Context, config *pgx.ConnConfig) error {
 	if _, err := first.PgConn().Prepare(ctx, name, "SELECT 1", nil); err != nil {
 		return nil
 	}
+
 	second, err := pgx.ConnectConfig(ctx, config.Copy())
 	if err != nil {
 		return nil
 	}
 	defer func() { _ = second.Close(context.WithoutCancel(ctx)) }()
+
 	var shared bool
 	err = second.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM pg_prepared_statements WHERE name = $1)`, pgx.QueryExecModeSimpleProtocol, name).Scan(&shared)
 	if err == nil && shared {
 		return ErrPooler
 	}
+
 	return nil
 }

@@ -31,23 +31,28 @@ func (e *postgresEngine) attempt(ctx context.Context, needs loyalty.Needs, work 
 		return e.classify(err)
 	}
 	defer c.Release() // this closes a connection that is inside a transaction
+
 	l := newLoader(needs, e.sealer)
 	if err := load(ctx, c, l); err != nil {
 		return e.classify(err)
 	}
+
 	w, err := work(l.out)
 	if err == nil {
 		err = ctx.Err()
 	}
+
 	if err != nil {
 		e.rollback(c)
 		return err
 	}
+
 	list, err := writeCalls(w, e.sealer)
 	if err != nil {
 		e.rollback(c)
 		return err
 	}
+
 	return write(context.WithoutCancel(ctx), c, list, w)
 }
 
@@ -67,9 +72,11 @@ func (e *postgresEngine) load(ctx context.Context, c *pgxpool.Conn, l *loader) e
 			return err
 		}
 	}
+
 	if err := exchange(ctx, c, l.calls()); err != nil {
 		return err
 	}
+
 	l.share()
 	return exchange(ctx, c, l.due())
 }
@@ -130,6 +137,7 @@ func (e *postgresEngine) steps(ctx context.Context, body func(step) error,
 		return e.classify(err)
 	}
 	defer c.Release() // this closes a connection that is inside a transaction
+
 	begin := "BEGIN ISOLATION LEVEL READ COMMITTED"
 	err = body(func(list []calls) error {
 		before := begin
@@ -142,6 +150,7 @@ func (e *postgresEngine) steps(ctx context.Context, body func(step) error,
 	if err != nil {
 		e.rollback(c)
 	}
+
 	return e.classify(err)
 }
 
@@ -162,16 +171,19 @@ func (e *postgresEngine) write(ctx context.Context, c *pgxpool.Conn, list []call
 		e.rollback(c)
 		return nil
 	}
+
 	done, err := commit(ctx, c, list)
 	if err == nil {
 		return nil
 	}
+
 	var said *pgconn.PgError
 	heard := errors.As(err, &said) && (said.SeverityUnlocalized == "ERROR" || done < len(list))
 	if heard || !c.Conn().IsClosed() { // refused, ended before its last statement, or never sent
 		e.rollback(c)
 		return e.classify(err)
 	}
+
 	return e.outcome(session(c.Conn()), w, err, e.ask)
 }
 
@@ -185,13 +197,16 @@ func commit(ctx context.Context, c *pgxpool.Conn, list []calls) (done int, err e
 		}
 		return err
 	}
+
 	for _, call := range list {
 		call.queue(b)
 		b.QueuedQueries[len(b.QueuedQueries)-1].Fn = answered
 	}
+
 	if c.Conn().PgConn().TxStatus() != 'I' {
 		b.Queue("COMMIT")
 	}
+
 	err = exchangeBatch(ctx, c, b)
 	return done, err
 }
@@ -223,6 +238,7 @@ func (e *postgresEngine) outcome(pid uint32, w *loyalty.Writes, broken error,
 ) error {
 	ctx, cancel := context.WithTimeout(context.Background(), e.grace)
 	defer cancel()
+
 	for {
 		written, gone, err := ask(ctx, pid, w)
 		switch {
@@ -246,6 +262,7 @@ func (e *postgresEngine) ask(ctx context.Context, pid uint32, w *loyalty.Writes)
 	if question == "" {
 		return false, false, errUntraced
 	}
+
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	c, err := pgx.ConnectConfig(ctx, e.reads.Config().ConnConfig) // the pools may be full of broken connections
@@ -253,10 +270,12 @@ func (e *postgresEngine) ask(ctx context.Context, pid uint32, w *loyalty.Writes)
 		return false, false, err
 	}
 	defer func() { _ = c.Close(ctx) }()
+
 	err = c.QueryRow(ctx, `SELECT $1 <> 0 AND NOT EXISTS (SELECT 1 FROM pg_stat_activity WHERE pid = $1)`, int64(pid)).Scan(&gone)
 	if err != nil {
 		return false, false, err
 	}
+
 	err = c.QueryRow(ctx, question, args...).Scan(&written)
 	return written, gone, err
 }

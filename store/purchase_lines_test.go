@@ -62,6 +62,7 @@ func (b *buyer) buy(lines []loyalty.Line) error {
 	if err != nil {
 		return err
 	}
+
 	b.name = loyalty.Name{Kind: loyalty.NameTransaction, Value: "T-" + c.Name}
 	b.purchase = loyalty.Transaction{
 		Customer: c.ID, Holder: c.ID, Name: b.name.Value, OriginalTotal: 1000, UpdatedAt: boughtAt,
@@ -72,6 +73,7 @@ func (b *buyer) buy(lines []loyalty.Line) error {
 			PurchaseUses: loyalty.PurchaseUses{Coupons: []loyalty.RedeemedCoupon{{Code: "C"}}},
 		},
 	}
+
 	return b.put(loyalty.Writes{NewTransactions: []loyalty.Transaction{b.purchase}, Claims: []loyalty.Claim{{Name: b.name, Owner: c.ID}}})
 }
 
@@ -135,11 +137,13 @@ func (b *buyer) holds(t require.TestingT, rows int) {
 		require.Equal(t, want, l.Customers[want.Customer].Transactions[want.Name])
 		return nil, nil
 	}))
+
 	due := loyalty.Needs{Now: boughtAt, Customers: []loyalty.CustomerNeeds{{ID: want.Customer, Everything: true}}}
 	require.NoError(t, b.s.Within(ctx, due, func(l *loyalty.Loaded) (*loyalty.Writes, error) {
 		require.Equal(t, want, l.Customers[want.Customer].Transactions[want.Name], "with everything")
 		return nil, nil
 	}))
+
 	page, err := b.s.Transactions(ctx, loyalty.TransactionQuery{Customer: want.Customer, Page: loyalty.Page{Limit: 10}})
 	require.NoError(t, err)
 	require.Equal(t, []loyalty.Transaction{want}, page.Transactions)
@@ -158,6 +162,7 @@ func drawnLines(t *rapid.T, from, to int) []loyalty.Line {
 	if n == 0 {
 		return nil
 	}
+
 	seed := rapid.StringN(0, 8, 40).Draw(t, "text")
 	lines := make([]loyalty.Line, n)
 	for i := range lines {
@@ -169,6 +174,7 @@ func drawnLines(t *rapid.T, from, to int) []loyalty.Line {
 			lines[i].Rewarded, lines[i].Personal = new(int64(i)), []byte{0, byte(i), 255}
 		}
 	}
+
 	return lines
 }
 
@@ -195,11 +201,13 @@ func TestPurchaseLines(t *testing.T) {
 							}
 						}
 					}))
+
 				case "head":
 					require.NoError(t, b.change(func(p *loyalty.Transaction) {
 						p.Total += 5
 						p.Detail.Attributes = map[string]json.RawMessage{"note": loyalty.JSON(rapid.String().Draw(t, "note"))}
 					}))
+
 				case "replace":
 					lines := drawnLines(t, 0, 200)
 					require.NoError(t, b.change(func(p *loyalty.Transaction) { p.Detail.Items = lines }))
@@ -209,6 +217,7 @@ func TestPurchaseLines(t *testing.T) {
 							p.Detail.Items = nil
 						}
 					}))
+
 				case "grow":
 					lines := drawnLines(t, 1, 90)
 					require.NoError(t, b.change(func(p *loyalty.Transaction) { p.Detail.Items = append(p.Detail.Items, lines...) }))
@@ -219,6 +228,7 @@ func TestPurchaseLines(t *testing.T) {
 					b.holds(t, 0)
 					continue
 				}
+
 				b.holds(t, rowsFor(len(b.purchase.Detail.Items)))
 			}
 		})
@@ -298,6 +308,7 @@ func TestPurchaseLinesWritten(t *testing.T) {
 					note += "x"
 					p.Detail.Attributes = map[string]json.RawMessage{"note": loyalty.JSON(note)}
 				})
+
 				i := 0
 				one := b.written(t, 10, func(p *loyalty.Transaction) { p.Detail.Items[i%lines].Return(1, 1); i += 67 })
 				t.Logf("figures: %s, %d lines: an update of the head writes %d bytes, %d where its length changes, of one line %d", name, lines, head, longer, one)
@@ -306,6 +317,7 @@ func TestPurchaseLinesWritten(t *testing.T) {
 					require.LessOrEqual(t, max(head, longer), most[0], "%d lines, the head", lines)
 					require.LessOrEqual(t, one, most[1], "%d lines, one of them", lines)
 				}
+
 				b.holds(t, rowsFor(lines))
 			}
 		})

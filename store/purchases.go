@@ -30,10 +30,12 @@ func (s purchaseStore) Transactions(ctx context.Context, q loyalty.TransactionQu
 	if q.Named != "" {
 		of = purchaser(q.Named)
 	}
+
 	list, err := transactionsOf(of, &q)
 	if err != nil {
 		return page, err
 	}
+
 	text, backwards := list.sql()
 	opened := map[loyalty.ID][]byte{}
 	keys := s.keysOf(nil, opened)
@@ -44,6 +46,7 @@ func (s purchaseStore) Transactions(ctx context.Context, q loyalty.TransactionQu
 		who = nil
 		first = append(first, customerOf(of, &who))
 	}
+
 	moves := movesRead{page: &page}
 	err = s.ask(ctx, first, func() (_ []question, err error) {
 		if page.Customer, err = known(who); err != nil && q.Named != "" {
@@ -57,9 +60,11 @@ func (s purchaseStore) Transactions(ctx context.Context, q loyalty.TransactionQu
 		page.Transactions = inOrder(page.Transactions, backwards)
 		return moves.questions(of), keys.failed
 	})
+
 	for _, key := range opened {
 		page.Keys = append(page.Keys, key)
 	}
+
 	return page, err
 }
 
@@ -105,10 +110,12 @@ func (r movesRead) questions(of sqlFragment) []question {
 	if len(r.page.Transactions) == 0 {
 		return nil
 	}
+
 	names := make([]string, len(r.page.Transactions))
 	for i := range names {
 		names[i] = r.page.Transactions[i].Name
 	}
+
 	var change number
 	spread := spreadMovingOf(of, names)
 	return []question{moving.rows(movingOf(of, names), func(e *loyalty.Event) bool {

@@ -40,16 +40,20 @@ func (w sqlFragment) andAll(columns map[string]filterColumn, conditions []loyalt
 		if !known || !legal || (!list && len(c.Values) != 1) {
 			return w, fmt.Errorf("condition on %q with %q and %d values is not possible", c.Field, c.Operator, len(c.Values))
 		}
+
 		if text, values := col.spans(c); text != "" {
 			w = w.and(text, values...)
 			continue
 		}
+
 		if text, ok := col.inWords(c, operator); ok {
 			w = w.and(text)
 			continue
 		}
+
 		w = w.and(col.sql(operator), col.values(c, list))
 	}
+
 	return w, nil
 }
 
@@ -81,6 +85,7 @@ func sorting(columns map[string]filterColumn, keys []loyalty.Sorting, id string)
 		}
 		by = append(by, c.expression+direction)
 	}
+
 	return strings.Join(append(by, id+" DESC"), ", "), nil
 }
 
@@ -170,6 +175,7 @@ func (c filterColumn) spans(condition loyalty.Condition) (text string, values []
 		text += "(" + c.expression + " >= ? AND " + c.expression + " < ?)"
 		values = append(values, Millis(span.From), Millis(span.Before))
 	}
+
 	if condition.Operator == loyalty.Nin {
 		text = "NOT (" + text + ")"
 		if c.nullable { // absent values are in no period
@@ -177,6 +183,7 @@ func (c filterColumn) spans(condition loyalty.Condition) (text string, values []
 		}
 		return text, values
 	}
+
 	return "(" + text + ")", values
 }
 

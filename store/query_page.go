@@ -18,6 +18,7 @@ func readPage[Row any](q *gorm.DB) ([]Row, error) {
 		return nil, err
 	}
 	defer func() { _ = rows.Close() }() // rows.Err reports the error
+
 	var list []Row
 	for before, last := 0, 0; before <= maxRead && rows.Next(); {
 		var row Row
@@ -27,5 +28,6 @@ func readPage[Row any](q *gorm.DB) ([]Row, error) {
 		list, before = append(list, row), before+last
 		last = loyalty.Weight(&row)
 	}
+
 	return list, rows.Err()
 }

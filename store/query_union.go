@@ -62,16 +62,19 @@ func (m *unionQuery) sql() (w sqlFragment, backwards bool) {
 	if backwards = cursor == nil && m.page.before != nil; backwards {
 		cursor, down = m.page.before, !down
 	}
+
 	offset := m.page.offset
 	if m.sort != "" {
 		cursor, backwards = nil, false
 	} else if cursor != nil {
 		offset = 0
 	}
+
 	limit := m.page.limit
 	if len(m.branches) > 1 {
 		limit += offset // the skipped rows may all come from one branch
 	}
+
 	parts := make([]string, len(m.branches))
 	for i, b := range m.branches {
 		where := b.where
@@ -85,22 +88,27 @@ func (m *unionQuery) sql() (w sqlFragment, backwards bool) {
 			}
 			where = m.beyond(where, b.at, p, down)
 		}
+
 		columns := m.columns
 		if m.own != nil {
 			columns = m.own[i].text
 			w.args = append(w.args, m.own[i].args...)
 		}
+
 		parts[i] = fmt.Sprintf("SELECT %s FROM %s%s ORDER BY %s LIMIT %d",
 			columns, m.table, where.where(), m.by(b.at, down), limit)
 		w.args = append(w.args, where.args...)
 	}
+
 	if len(parts) == 1 {
 		w.text = fmt.Sprintf("%s OFFSET %d", parts[0], offset)
 		return w, backwards
 	}
+
 	for i := range parts {
 		parts[i] = fmt.Sprintf("SELECT * FROM (%s) AS b%d", parts[i], i)
 	}
+
 	w.text = fmt.Sprintf("SELECT * FROM (%s) AS list ORDER BY %s LIMIT %d OFFSET %d",
 		strings.Join(parts, " UNION ALL "), m.by(m.order.at, down), m.page.limit, offset)
 	return w, backwards

@@ -34,6 +34,7 @@ func (q *question) read(columns []string, rows interface {
 	if err != nil {
 		return err
 	}
+
 	for rows.Next() {
 		if err := rows.Scan(into...); err != nil {
 			return err
@@ -42,6 +43,7 @@ func (q *question) read(columns []string, rows interface {
 			return nil
 		}
 	}
+
 	return rows.Err()
 }
 
@@ -51,6 +53,7 @@ func (s *database) ask(ctx context.Context, first []question, then func() ([]que
 	if s.told != nil {
 		defer func(began time.Time) { s.told(ctx, "read", began) }(time.Now())
 	}
+
 	var failed error
 	follow := then
 	if then != nil {
@@ -59,9 +62,11 @@ func (s *database) ask(ctx context.Context, first []question, then func() ([]que
 			return list, failed
 		}
 	}
+
 	if err := s.asked(ctx, first, follow); err != nil && failed == nil {
 		return s.fault(err)
 	}
+
 	return failed
 }
 
@@ -128,6 +133,7 @@ func (t table[R]) paged(w sqlFragment, list *[]R, more ...any) question {
 func modelled[Row any](db *gorm.DB, list *[]Row) question {
 	st := db.Session(&gorm.Session{DryRun: true}).Find(list).Statement
 	row := new(Row)
+
 	return question{
 		sqlFragment: sqlFragment{st.SQL.String(), st.Vars},
 		into: func(columns []string) (into []any, err error) {
@@ -176,13 +182,16 @@ func (w sqlFragment) forSQLite() (string, []any) {
 			}
 			return text + "(VALUES " + marks("(?, ?)", len(own)) + ")", args
 		}
+
 		if !isList(arg) {
 			return text + "?", []any{arg}
 		}
+
 		v := reflect.ValueOf(arg)
 		for i := range v.Len() {
 			args = append(args, v.Index(i).Interface())
 		}
+
 		return text + "(" + marks("?", len(args)) + ")", args
 	})
 }
@@ -210,6 +219,7 @@ func (w sqlFragment) numbered(write func(text string, n int, arg any) (string, [
 	if len(w.args) == 0 || strings.Contains(w.text, "$1") {
 		return w.text, w.args
 	}
+
 	var b strings.Builder
 	b.Grow(len(w.text) + 8*len(w.args))
 	args, rest := make([]any, 0, len(w.args)), w.text
@@ -219,6 +229,7 @@ func (w sqlFragment) numbered(write func(text string, n int, arg any) (string, [
 		b.WriteString(text)
 		args, rest = append(args, sent...), behind
 	}
+
 	b.WriteString(rest)
 	return b.String(), args
 }

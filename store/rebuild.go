@@ -34,6 +34,7 @@ func (s proof) rebuild(ctx context.Context, r *rebuilding) error {
 	if err := s.current(ctx); err != nil {
 		return err
 	}
+
 	return s.consistent(ctx, func(db *gorm.DB) error {
 		if err := s.unhurried(db); err != nil {
 			return err
@@ -68,6 +69,7 @@ func (r *rebuilding) prepare() error {
 	if err := r.db.Table("events").Count(&r.progress.Of).Error; err != nil {
 		return err
 	}
+
 	var far []loyalty.Event
 	err := eventTable.some("customer_id", "id", "transaction_id", "effects").each(r.db.Where("action IN ?", reach), func(e *loyalty.Event) bool {
 		if x := e.Effects; x != nil && (x.MergedFrom != nil || x.Holder != nil) {
@@ -78,6 +80,7 @@ func (r *rebuilding) prepare() error {
 	if err != nil {
 		return err
 	}
+
 	r.rebuild = rebuild.NewRebuild(far, func(d rebuild.Difference) { r.found = append(r.found, d) })
 	return r.byKeys()
 }
@@ -115,6 +118,7 @@ func (r *rebuilding) alone() error {
 		if err := r.nextCustomers(s).Find(&ids).Error; err != nil {
 			return err
 		}
+
 		page := span{s.after, lastID}
 		if len(ids) == r.customers {
 			page.to = ids[len(ids)-1]
@@ -128,6 +132,7 @@ func (r *rebuilding) alone() error {
 		if page.to == lastID {
 			return nil
 		}
+
 		s.after = page.to
 	}
 }
@@ -143,6 +148,7 @@ func (r *rebuilding) cut(page *span) error {
 		return err
 	}
 	defer func() { _ = rows.Close() }() // rows.Err reports the error
+
 	var before UUID
 	for sum := 0; rows.Next(); {
 		var id UUID
@@ -159,6 +165,7 @@ func (r *rebuilding) cut(page *span) error {
 		}
 		before = id
 	}
+
 	return rows.Err()
 }
 
@@ -197,10 +204,12 @@ func (r *rebuilding) tell() error {
 			return err
 		}
 	}
+
 	for _, d := range r.found {
 		d.Name = names[d.Customer]
 		r.differ(d)
 	}
+
 	r.found = nil
 	return nil
 }

@@ -38,12 +38,15 @@ func (r *rebuilding) page(s span) error {
 		}
 		return f
 	}
+
 	if err := r.fold(&folding{db: r.db, parts: []condition{s.of}, family: family}); err != nil {
 		return err
 	}
+
 	for _, id := range slices.SortedFunc(maps.Keys(families), loyalty.CompareID) {
 		families[id].Close()
 	}
+
 	return r.done(len(families))
 }
 
@@ -63,6 +66,7 @@ func (r *rebuilding) together() error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -89,9 +93,11 @@ func (r *rebuilding) done(customers int) error {
 			return err
 		}
 	}
+
 	if err := r.tell(); err != nil {
 		return err
 	}
+
 	r.progress.Customers += int64(customers)
 	r.told(r.progress)
 	return nil
@@ -203,6 +209,7 @@ func (r *rebuilding) campaigns() error {
 			r.rebuild.Campaign(id, sum)
 		}
 	}
+
 	err := scan(r.db.Order("campaign, slot"), func(c *campaignRow) {
 		if c.Campaign != id {
 			tell()
@@ -210,6 +217,7 @@ func (r *rebuilding) campaigns() error {
 		}
 		sum.Add(figuresOf(c))
 	})
+
 	tell()
 	return err
 }

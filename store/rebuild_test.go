@@ -33,9 +33,11 @@ func newJournal(t *testing.T, s *store.Store) []*member {
 		}
 		all = append(all, m)
 	}
+
 	for _, m := range all {
 		m.save(s)
 	}
+
 	return all
 }
 
@@ -49,6 +51,7 @@ func TestRebuildPages(t *testing.T) {
 		for _, m := range all {
 			events += int64(len(m.writes.Events))
 		}
+
 		for _, gone := range []string{"", "member-0", "member-3", "member-6"} {
 			_, err := raw.Exec(`DELETE FROM customers WHERE name = '` + gone + `'`)
 			require.NoError(t, err)
@@ -64,13 +67,16 @@ func TestRebuildPages(t *testing.T) {
 					}
 					done, pages = p, pages+1
 				}))
+
 				require.Equal(t, store.RebuildProgress{Customers: 7, Events: events, Of: events}, done, "pages of %v", size)
 				slices.SortFunc(found, func(a, b rebuild.Difference) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 				if whole == nil {
 					whole = found
 				}
+
 				require.Equal(t, whole, found, "pages of %v", size)
 			}
+
 			names := map[string]int{}
 			for _, d := range whole {
 				if d.Field == "exists" {
@@ -80,6 +86,7 @@ func TestRebuildPages(t *testing.T) {
 				}
 				names[d.Name]++
 			}
+
 			require.Equal(t, 6, len(whole), "everybody but the merged one")
 			require.NotContains(t, names, "member-2")
 		}
@@ -117,6 +124,7 @@ func TestRebuildReachesPagesByKeys(t *testing.T) {
 		require.Empty(t, tree[0].Plan.scans(), sql)
 		require.False(t, strings.Contains(sql, `"events"`) && tree[0].Plan.has("Sort"), "%s\n%s", sql, plan)
 	}
+
 	require.Len(t, once, 5, "the number of events, what reaches over families, coupons, counts and campaigns: %v", once)
 	require.GreaterOrEqual(t, pages, 20, "nine tables by page and by customer, the pages themselves and their events")
 }

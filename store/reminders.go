@@ -19,6 +19,7 @@ func (s jobStore) Remindable(ctx context.Context, after loyalty.ID, limit int) (
 	if after == (loyalty.ID{}) {
 		after = loyalty.ID(firstID)
 	}
+
 	var list []loyalty.Remindable
 	var c loyalty.Remindable
 	page := sqlFragment{remindablePage, []any{UUID(after), limit}}.reads(func() bool {
@@ -26,6 +27,7 @@ func (s jobStore) Remindable(ctx context.Context, after loyalty.ID, limit int) (
 		list = append(list, c)
 		return false
 	}, (*UUID)(&c.Customer), (*Text)(&c.Born), (*Millis)(&c.CreatedAt), (*Millis)(&c.LastActivity), (*number)(&c.Score))
+
 	err := s.ask(ctx, []question{page}, func() ([]question, error) {
 		ids, places := make([]UUID, len(list)), make(map[loyalty.ID]*loyalty.Remindable, len(list))
 		for i := range list {
@@ -36,6 +38,7 @@ func (s jobStore) Remindable(ctx context.Context, after loyalty.ID, limit int) (
 		}
 		return []question{remindableLots(ids, places), remindableCoupons(ids, places), remindableProgress(ids, places)}, nil
 	})
+
 	return list, err
 }
 

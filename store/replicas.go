@@ -48,10 +48,12 @@ func WithReplicas(ctx context.Context, s *Store, o ReplicaOptions) (*Replicated,
 	if len(o.URLs) == 0 {
 		return r, nil
 	}
+
 	e, is := s.engine.(*postgresEngine)
 	if !is {
 		return nil, errors.New("LOYALTY_REPLICA_URL: only a database on PostgreSQL has replicas, and one that is spread over machines has none of the whole")
 	}
+
 	r.log = newPrimaryLog(e.reads.Config().ConnConfig, o.Lag)
 	for n, address := range o.URLs {
 		one, err := openReplica(ctx, s.database, address, Options{BatchConnections: o.ReadConnections, ReadConnections: o.ReadConnections})
@@ -60,6 +62,7 @@ func WithReplicas(ctx context.Context, s *Store, o ReplicaOptions) (*Replicated,
 		}
 		r.replicas = append(r.replicas, one)
 	}
+
 	watching, stop := context.WithCancel(context.WithoutCancel(ctx))
 	r.stop = stop
 	for n, one := range r.replicas {
@@ -71,6 +74,7 @@ func WithReplicas(ctx context.Context, s *Store, o ReplicaOptions) (*Replicated,
 			})
 		})
 	}
+
 	return r, nil
 }
 
@@ -146,6 +150,7 @@ func (s *Replicated) choose(ctx context.Context, how freshness) (*replica, deman
 		if !r.serves(how, s.log.bound) {
 			continue
 		}
+
 		if how == recent {
 			m, known := s.log.oldest(time.Now())
 			if !known {
@@ -153,6 +158,7 @@ func (s *Replicated) choose(ctx context.Context, how freshness) (*replica, deman
 			}
 			return r, demand{mark: m}
 		}
+
 		// A caller that goes away does not take the connection with it.
 		asking, cancel := context.WithTimeout(context.WithoutCancel(ctx), replicaEvery)
 		defer cancel()
@@ -160,8 +166,10 @@ func (s *Replicated) choose(ctx context.Context, how freshness) (*replica, deman
 		if err != nil {
 			return nil, demand{}
 		}
+
 		return r, demand{m, catchUp}
 	}
+
 	return nil, demand{}
 }
 
@@ -178,6 +186,7 @@ func answer[R any](ctx context.Context, s *Replicated, how freshness, read func(
 	if len(s.replicas) == 0 || !loyalty.IsReading(ctx) {
 		return read(ctx, s.Store)
 	}
+
 	if r, need := s.choose(ctx, how); r != nil {
 		asking, done := r.reading(ctx, need, how.limit())
 		found, err := read(asking, r.store)
@@ -187,6 +196,7 @@ func answer[R any](ctx context.Context, s *Replicated, how freshness, read func(
 		}
 		done()
 	}
+
 	s.primary.Add(1)
 	return read(ctx, s.Store)
 }

@@ -27,6 +27,7 @@ func BenchmarkReplicas(b *testing.B) {
 	for range 10 {
 		require.NoError(b, credit(s, "c-", customers))
 	}
+
 	addresses := []string{primary.Standby(b, "s1").URL("postgres"), primary.Standby(b, "s2").URL("postgres")}
 	kinds := []struct {
 		name string
@@ -45,6 +46,7 @@ func BenchmarkReplicas(b *testing.B) {
 			return err
 		}},
 	}
+
 	for replicas := range 3 {
 		r, err := store.WithReplicas(context.Background(), s, store.ReplicaOptions{URLs: addresses[:replicas], Lag: 5 * time.Second})
 		require.NoError(b, err)
@@ -56,12 +58,14 @@ func BenchmarkReplicas(b *testing.B) {
 			}
 			return true
 		}, time.Minute, 10*time.Millisecond)
+
 		for _, k := range kinds {
 			b.Run(fmt.Sprintf("%s/replicas=%d", k.name, replicas), func(b *testing.B) {
 				var next, by atomic.Int64
 				for _, one := range r.Replicas() {
 					by.Add(one.Reads)
 				}
+
 				b.SetParallelism(8)
 				b.RunParallel(func(p *testing.PB) {
 					ctx := loyalty.Reading(context.Background())
@@ -71,14 +75,17 @@ func BenchmarkReplicas(b *testing.B) {
 						}
 					}
 				})
+
 				after := int64(0)
 				for _, one := range r.Replicas() {
 					after += one.Reads
 				}
+
 				b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "reads/s")
 				b.ReportMetric(100*float64(after-by.Load())/float64(b.N), "%replica")
 			})
 		}
+
 		require.NoError(b, r.Release())
 	}
 }

@@ -92,6 +92,7 @@ func (l *primaryLog) ask(ctx context.Context) (m mark, err error) {
 			return m, err
 		}
 	}
+
 	ctx, cancel := context.WithTimeout(ctx, primaryTime)
 	defer cancel()
 	m.at = time.Now()
@@ -99,6 +100,7 @@ func (l *primaryLog) ask(ctx context.Context) (m mark, err error) {
 		l.drop()
 		return m, err
 	}
+
 	l.last.Store(&m)
 	l.keep(m)
 	return m, nil

@@ -25,6 +25,7 @@ func (s *Replicated) Within(ctx context.Context, needs loyalty.Needs, work func(
 	if !needs.Reading {
 		return s.Store.Within(ctx, needs, work)
 	}
+
 	var refused error // error of work
 	_, err := answer(ctx, s, current, func(ctx context.Context, from *Store) (struct{}, error) {
 		err := from.Within(ctx, needs, func(l *loyalty.Loaded) (*loyalty.Writes, error) {
@@ -40,6 +41,7 @@ func (s *Replicated) Within(ctx context.Context, needs loyalty.Needs, work func(
 	if err == nil {
 		err = refused
 	}
+
 	return err
 }
 

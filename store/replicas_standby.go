@@ -68,6 +68,7 @@ func openReplica(ctx context.Context, db *database, address string, o Options) (
 	if err != nil {
 		return nil, err
 	}
+
 	config.ConnConfig.ConnectTimeout = min(config.ConnConfig.ConnectTimeout, replicaTime)
 	config.AfterConnect = noteOrigin
 	config.PrepareConn = prepareReplica
@@ -77,6 +78,7 @@ func openReplica(ctx context.Context, db *database, address string, o Options) (
 	if err := connectPostgres(ctx, d, config, o, g); err != nil {
 		return nil, err
 	}
+
 	r := &replica{store: newStore(d), conn: config.ConnConfig}
 	r.is(replicaUnknown, -1)
 	r.alive, r.end = context.WithCancelCause(context.Background())
@@ -90,6 +92,7 @@ func prepareReplica(ctx context.Context, c *pgx.Conn) (bool, error) {
 	if !is {
 		return true, nil
 	}
+
 	for until := time.Now().Add(need.patience); ; time.Sleep(replicaPause) {
 		at, err := replayed(ctx, c, need.origin)
 		switch {
@@ -135,6 +138,7 @@ func replayed(ctx context.Context, c *pgx.Conn, of origin) (at int64, err error)
 	if c.PgConn().CustomData()[originKey] != of {
 		return 0, errReplicaForeign
 	}
+
 	return at, nil
 }
 
@@ -156,6 +160,7 @@ func (r *replica) watch(ctx context.Context, l *primaryLog, report func(state st
 		}
 	}
 	defer shut()
+
 	tick := time.NewTicker(replicaEvery)
 	defer tick.Stop()
 	for told := replicaUnknown; ; {
@@ -166,10 +171,12 @@ func (r *replica) watch(ctx context.Context, l *primaryLog, report func(state st
 		if err != nil {
 			shut()
 		}
+
 		if now := *r.state.Load(); now != told {
 			told = now
 			report(now, err)
 		}
+
 		select {
 		case <-ctx.Done():
 			return
@@ -190,6 +197,7 @@ func (r *replica) look(ctx context.Context, c **pgx.Conn, l *primaryLog) (err er
 		}
 		m = *last
 	}
+
 	ctx, cancel := context.WithTimeout(ctx, replicaTime)
 	defer cancel()
 	if *c == nil {
@@ -198,12 +206,14 @@ func (r *replica) look(ctx context.Context, c **pgx.Conn, l *primaryLog) (err er
 			return r.gone(replicaAway, err)
 		}
 	}
+
 	at := int64(0)
 	for until := time.Now().Add(catchUp); ; time.Sleep(replicaPause) {
 		if at, err = replayed(ctx, *c, m.origin); err != nil || at >= m.position || !time.Now().Before(until) {
 			break
 		}
 	}
+
 	switch {
 	case errors.Is(err, errReplicaPromoted):
 		return r.gone(replicaPromoted, err)
@@ -212,15 +222,18 @@ func (r *replica) look(ctx context.Context, c **pgx.Conn, l *primaryLog) (err er
 	case err != nil:
 		return r.gone(replicaAway, err)
 	}
+
 	r.back()
 	if at >= m.position && away == nil {
 		r.is(replicaReady, time.Since(m.at))
 		return nil
 	}
+
 	lag := time.Duration(-1)
 	if reached, known := l.reached(mark{position: at, origin: m.origin}); known {
 		lag = began.Sub(reached)
 	}
+
 	r.is(replicaBehind, lag)
 	return nil
 }
@@ -276,14 +289,17 @@ func (r *replica) final(ctx, asking context.Context, err error) bool {
 		r.reads.Add(1)
 		return true
 	}
+
 	if ctx.Err() != nil {
 		return true // the caller is gone
 	}
+
 	var said *loyalty.Error
 	if errors.As(err, &said) && said.Kind != loyalty.Internal && said.Kind != loyalty.Unavailable {
 		r.reads.Add(1)
 		return true
 	}
+
 	r.lost.Add(1)
 	var told *pgconn.PgError
 	switch heard := errors.As(err, &told); {
@@ -292,5 +308,6 @@ func (r *replica) final(ctx, asking context.Context, err error) bool {
 	case asking.Err() == nil && !heard && errors.Is(err, loyalty.ErrDatabaseAway):
 		_ = r.gone(replicaAway, fmt.Errorf("a read: %w", err)) // until the next check
 	}
+
 	return false
 }

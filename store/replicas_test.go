@@ -112,6 +112,7 @@ func TestReplicas(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, list, 4)
 	})
+
 	t.Run("what decides is the primary's", func(t *testing.T) {
 		before, own := w.answered(), w.reads.PrimaryReads()
 		_, err := w.reads.Customer(t.Context(), "c-0")
@@ -124,6 +125,7 @@ func TestReplicas(t *testing.T) {
 		require.Equal(t, before, w.answered())
 		require.Equal(t, own, w.reads.PrimaryReads())
 	})
+
 	t.Run("a view", func(t *testing.T) {
 		before := w.answered()
 		require.Eventually(t, func() bool {
@@ -135,12 +137,14 @@ func TestReplicas(t *testing.T) {
 				}))
 			return seen == 1 && w.answered() > before
 		}, time.Minute, 10*time.Millisecond)
+
 		require.ErrorIs(t, w.reads.Within(w.reading, loyalty.Needs{Now: time.Now(), Reading: true}, func(*loyalty.Loaded) (*loyalty.Writes, error) {
 			return nil, loyalty.ErrCustomerNotFound
 		}), loyalty.ErrCustomerNotFound)
 		_, err := w.reads.Customer(w.reading, "nobody")
 		require.ErrorIs(t, err, loyalty.ErrCustomerNotFound)
 	})
+
 	t.Run("a paused replay", func(t *testing.T) {
 		w.standbys[0].PauseReplay(t)
 		w.standbys[1].PauseReplay(t)
@@ -152,6 +156,7 @@ func TestReplicas(t *testing.T) {
 			require.NoError(t, err)
 			return n
 		}
+
 		old, first := 0, time.Since(written)
 		for asked := first; asked < lag+time.Second; asked = time.Since(written) {
 			n := count()
@@ -161,9 +166,11 @@ func TestReplicas(t *testing.T) {
 			require.False(t, n == 4 && asked > lag, "a list is %s old", asked)
 			time.Sleep(50 * time.Millisecond)
 		}
+
 		if first < lag/2 { // a machine may be slower than that
 			require.Positive(t, old, "a replica that is not too far behind answers lists")
 		}
+
 		require.EqualValues(t, 5, count())
 		t.Logf("%d lists were old; the slowest read of a customer took %s", old, ownWrites(10))
 		w.standbys[0].ResumeReplay(t)
@@ -171,6 +178,7 @@ func TestReplicas(t *testing.T) {
 		w.becomes("ready", "ready")
 		ownWrites(5)
 	})
+
 	t.Run("a killed replica, while events are written", func(t *testing.T) {
 		var wait sync.WaitGroup
 		var writes, reads atomic.Int64
@@ -183,6 +191,7 @@ func TestReplicas(t *testing.T) {
 				return false
 			}
 		}
+
 		for range 3 {
 			wait.Go(func() {
 				for !until() {
@@ -192,6 +201,7 @@ func TestReplicas(t *testing.T) {
 				}
 			})
 		}
+
 		for range 4 {
 			wait.Go(func() {
 				for !until() {
@@ -207,6 +217,7 @@ func TestReplicas(t *testing.T) {
 				}
 			})
 		}
+
 		time.Sleep(300 * time.Millisecond)
 		require.NoError(t, w.standbys[1].Kill())
 		ownWrites(10)
@@ -219,6 +230,7 @@ func TestReplicas(t *testing.T) {
 		require.Positive(t, reads.Load())
 		t.Logf("%d writes, %d reads meanwhile, none failed", writes.Load(), reads.Load())
 	})
+
 	t.Run("a frozen replica", func(t *testing.T) {
 		w.standbys[0].Freeze(t)
 		began := time.Now()
@@ -234,6 +246,7 @@ func TestReplicas(t *testing.T) {
 		ownWrites(5)
 		t.Logf("frozen for %s; the slowest read while it was not known to be took %s", time.Since(began).Round(time.Millisecond), slowest)
 	})
+
 	t.Run("a promoted replica", func(t *testing.T) {
 		w.standbys[1].Promote(t)
 		require.NoError(t, credit(w.store, "c-", 4)) // which it has not
@@ -243,6 +256,7 @@ func TestReplicas(t *testing.T) {
 		ownWrites(10)
 		require.Equal(t, before, w.reads.Replicas()[1].Reads, "it is not asked any more")
 	})
+
 	t.Run("another server", func(t *testing.T) {
 		foreign := storetest.NewPrimary(t)
 		r := w.follow(w.store, lag, foreign.Standby(t, "s3").URL("postgres"))
@@ -290,6 +304,7 @@ func TestReplicaOptions(t *testing.T) {
 			require.ErrorContains(t, err, "LOYALTY_REPLICA_URL")
 			return
 		}
+
 		require.NoError(t, err)
 		enrol(t, s, "c-", 1)
 		_, err = r.Customer(loyalty.Reading(t.Context()), "c-0")

@@ -41,6 +41,7 @@ func (s upkeep) ReSeal(ctx context.Context, told func(done, of int64)) (r Reseal
 	if err := s.CheckMasterKey(ctx); err != nil { // this also loads the key for hashing names, which stays
 		return r, err
 	}
+
 	of := int64(0)
 	for _, c := range sealedColumns {
 		var n int64
@@ -49,11 +50,13 @@ func (s upkeep) ReSeal(ctx context.Context, told func(done, of int64)) (r Reseal
 		}
 		of += n
 	}
+
 	done := int64(0)
 	for rounds, again := 0, true; again; rounds++ { // until a whole round finds no value of the old key
 		if rounds == resealRounds {
 			return r, ErrOldKeyInUse
 		}
+
 		round := Resealed{Lost: map[string]int64{}}
 		for _, c := range sealedColumns {
 			err := s.reseal(ctx, c, &round, func(n int) {
@@ -65,16 +68,20 @@ func (s upkeep) ReSeal(ctx context.Context, told func(done, of int64)) (r Reseal
 				return r, fmt.Errorf("%s.%s: %w", c.table, c.column, s.classify(err))
 			}
 		}
+
 		if r.Lost == nil {
 			r.Already = round.Already
 		}
+
 		r.Anew, r.Lost = r.Anew+round.Anew, round.Lost
 		again = round.Anew > 0
 	}
+
 	err = s.classify(s.write.WithContext(ctx).Transaction(s.askForNewKey))
 	if err == nil {
 		s.sealer.names.old.Store(false)
 	}
+
 	return r, err
 }
 
@@ -95,6 +102,7 @@ type sealedRow struct {
 // reseal processes a column page by page, in the order of the key.
 func (s upkeep) reseal(ctx context.Context, c sealedColumn, r *Resealed, looked func(int)) error {
 	var last []any
+
 	for {
 		page, err := s.sealedPage(ctx, c, last)
 		if err != nil || len(page) == 0 {
@@ -116,19 +124,23 @@ func (s upkeep) sealedPage(ctx context.Context, c sealedColumn, after []any) (pa
 	for i, k := range c.key {
 		names[i] = k.name
 	}
+
 	key, text := strings.Join(names, ", "), ""
 	if after != nil {
 		text = " AND (" + key + ") > (" + strings.Repeat("?, ", len(c.key)-1) + "?)"
 	}
+
 	limit := resealPage
 	if c.large {
 		limit = resealLarge
 	}
+
 	rows, err := s.read.WithContext(ctx).Raw(fmt.Sprintf("SELECT %s, %s FROM %s WHERE %s%s ORDER BY %s LIMIT %d", key, c.column, c.table, c.rows(), text, key, limit), after...).Rows()
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = rows.Close() }() // rows.Err reports the error
+
 	for rows.Next() {
 		row := sealedRow{key: make([]any, len(c.key))}
 		for i, k := range c.key {
@@ -139,6 +151,7 @@ func (s upkeep) sealedPage(ctx context.Context, c sealedColumn, after []any) (pa
 		}
 		page = append(page, row)
 	}
+
 	return page, rows.Err()
 }
 
@@ -172,6 +185,7 @@ func (s upkeep) replace(ctx context.Context, c sealedColumn, changes []change, r
 	for _, k := range c.key {
 		text += " AND " + k.name + " = ?"
 	}
+
 	anew := int64(0)
 	err := s.write.WithContext(ctx).Transaction(func(db *gorm.DB) error {
 		anew = 0
@@ -188,6 +202,7 @@ func (s upkeep) replace(ctx context.Context, c sealedColumn, changes []change, r
 		r.Anew += anew
 		s.passes(ValuesSealed)
 	}
+
 	return err
 }
 

@@ -54,11 +54,13 @@ func newSealing(t *testing.T, url string) *sealing {
 		}
 		require.NoError(t, storetest.Put(db, now, w))
 	}
+
 	require.NoError(t, db.Change(t.Context(), func(tx loyalty.AdminTx) error {
 		return errors.Join(
 			tx.SaveKey(loyalty.AccessKey{ID: "LKTEST", CreatedAt: now, Secrets: []loyalty.Secret{{Value: "s3cret", CreatedAt: now}, {Value: "older", CreatedAt: now.Add(-time.Hour)}}}),
 			tx.SaveAnswer(loyalty.Answer{AnswerKey: sealedKey, Status: 200, Body: []byte("answered"), At: now}))
 	}))
+
 	block := loyalty.Answer{AnswerKey: blockKey, Status: 422, Body: []byte("refused"), Block: []byte("block"), At: now}
 	require.NoError(t, storetest.Put(db, now, loyalty.Writes{Answers: []loyalty.Answer{block}}))
 	return s
@@ -90,10 +92,12 @@ func (s *sealing) good(db *store.Store) {
 		require.Equal(s.t, "answered", string(a.Body))
 		return err
 	}))
+
 	require.NoError(s.t, db.Within(ctx, loyalty.Needs{Now: time.Now(), Answers: []loyalty.AnswerKey{blockKey}}, func(l *loyalty.Loaded) (*loyalty.Writes, error) {
 		require.Equal(s.t, "refused block", string(l.Answers[blockKey].Body)+" "+string(l.Answers[blockKey].Block))
 		return &loyalty.Writes{}, nil
 	}))
+
 	for _, id := range []loyalty.ID{s.customers[0], s.customers[len(s.customers)/2], s.customers[len(s.customers)-1]} {
 		err := db.Within(ctx, loyalty.Needs{Now: time.Now(), Customers: []loyalty.CustomerNeeds{{ID: id, Key: true}}}, func(l *loyalty.Loaded) (*loyalty.Writes, error) {
 			require.Len(s.t, l.Customers, 1)
@@ -129,6 +133,7 @@ func TestReSeal(t *testing.T) {
 				cancel()
 			}
 		})
+
 		require.ErrorIs(t, err, context.Canceled)
 		s.good(ready)
 		s.good(both)
@@ -165,6 +170,7 @@ func TestReSealLeavesTheGone(t *testing.T) {
 		if strings.HasPrefix(url, "sqlite:") {
 			_, err = raw.Exec(`UPDATE key_secrets SET sealed = (SELECT sealed FROM customer_keys LIMIT 1) WHERE id = (SELECT min(id) FROM key_secrets)`)
 		}
+
 		require.NoError(t, err)
 		left := 0
 		db := s.open([32]byte{2}, [32]byte{1})
@@ -175,6 +181,7 @@ func TestReSealLeavesTheGone(t *testing.T) {
 				require.NoError(t, err)
 			}
 		})
+
 		require.NoError(t, err)
 		require.Equal(t, map[string]int64{"key_secrets": 1}, r.Lost)
 		var keys int
@@ -202,5 +209,6 @@ func TestSealedColumns(t *testing.T) {
 			require.Contains(t, strings.Fields(known), m[1], "%s seals values of %s: add it to sealedColumns", f, m[1])
 		}
 	}
+
 	require.Greater(t, seen, 8)
 }

@@ -46,18 +46,22 @@ func newSealer(master [32]byte, old ...[32]byte) (sealer, error) {
 		if err != nil {
 			return s, err
 		}
+
 		aead, err := cipher.NewGCM(block)
 		if err != nil {
 			return s, err
 		}
+
 		if s.aead == nil {
 			s.aead = aead
 		} else {
 			s.old = aead
 		}
+
 		s.names.derived = append(s.names.derived, derive(key, "names"))
 		s.prints = append(s.prints, MasterKeyFingerprint(key))
 	}
+
 	s.names.now.Store(&s.names.derived[0])
 	return s, nil
 }

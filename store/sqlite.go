@@ -61,6 +61,7 @@ func openSQLite(ctx context.Context, s *database, o Options) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", setting, err)
 	}
+
 	e := &sqliteEngine{sealer: s.sealer, path: path, unclean: uncleanStop(path)}
 	if o.Copy {
 		return e.openCopy(s)
@@ -68,6 +69,7 @@ func openSQLite(ctx context.Context, s *database, o Options) error {
 	if e.writer, err = sql.Open("sqlite", sqliteDSN(path, false)); err != nil {
 		return fmt.Errorf("%s: %w", setting, err)
 	}
+
 	e.writer.SetMaxOpenConns(1)
 	e.idle = time.AfterFunc(logIdle, e.empty)
 	if e.folder, err = newFolder(path, e.fold); err != nil {
@@ -76,6 +78,7 @@ func openSQLite(ctx context.Context, s *database, o Options) error {
 	if e.readers, err = openReaders(sqliteDSN(path, true)); err != nil {
 		return errors.Join(fmt.Errorf("%s: %w", setting, err), e.folder.close(), e.writer.Close())
 	}
+
 	readers := cmp.Or(max(o.ReadConnections, 0), defaultConnections)
 	e.readers.SetMaxOpenConns(readers)
 	e.readers.SetMaxIdleConns(readers)
@@ -84,6 +87,7 @@ func openSQLite(ctx context.Context, s *database, o Options) error {
 	if err := e.connect(ctx, s); err != nil {
 		return errors.Join(fmt.Errorf("%s: %w", setting, err), e.close())
 	}
+
 	return nil
 }
 
@@ -93,14 +97,17 @@ func (e *sqliteEngine) openCopy(s *database) (err error) {
 	if e.writer, err = sql.Open("sqlite", dsn); err != nil {
 		return err
 	}
+
 	e.idle, e.turn = time.AfterFunc(logIdle, func() {}), &turn{} // there is no log and no writer
 	if e.readers, err = openReaders(dsn); err != nil {
 		return errors.Join(err, e.writer.Close())
 	}
+
 	s.engine = e
 	if s.read, err = gorm.Open(sqliteDialector(e.readers), gormConfig()); err != nil {
 		return errors.Join(err, e.close())
 	}
+
 	s.write = s.read
 	return nil
 }
@@ -147,13 +154,16 @@ func sqliteFile(o Options) (path, setting string, err error) {
 			return "", setting, err
 		}
 	}
+
 	if path == "" || strings.ContainsRune(path, '?') {
 		return "", setting, errors.New("sqlite: needs the path of a file, without parameters")
 	}
+
 	how := os.O_RDWR | os.O_CREATE
 	if o.Copy {
 		how = os.O_RDONLY
 	}
+
 	f, err := os.OpenFile(path, how, 0o600)
 	if err != nil {
 		return "", setting, err
@@ -161,6 +171,7 @@ func sqliteFile(o Options) (path, setting string, err error) {
 	if err := f.Close(); err != nil {
 		return "", setting, err
 	}
+
 	path, err = filepath.Abs(path)
 	return path, setting, err
 }

@@ -15,18 +15,22 @@ func (e *sqliteEngine) asked(ctx context.Context, first []question, then func() 
 	if then == nil && len(first) == 1 {
 		return first[0].run(ctx, e.readers)
 	}
+
 	tx, err := e.readers.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return err
 	}
 	defer func() { _ = tx.Rollback() }() // it has written nothing
+
 	if err := runAll(ctx, tx, first); err != nil || then == nil {
 		return err
 	}
+
 	list, err := then()
 	if err != nil {
 		return err
 	}
+
 	return runAll(ctx, tx, list)
 }
 
@@ -48,6 +52,7 @@ func (q *question) run(ctx context.Context, on asker) error {
 		return err
 	}
 	defer func() { _ = rows.Close() }() // rows.Err reports the error
+
 	columns, err := rows.Columns()
 	if err != nil {
 		return err
@@ -55,5 +60,6 @@ func (q *question) run(ctx context.Context, on asker) error {
 	if err := q.read(columns, rows); err != nil {
 		return err
 	}
+
 	return rows.Err()
 }

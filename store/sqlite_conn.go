@@ -96,6 +96,7 @@ func (c *call[T]) runMany(conn *sqliteConn, to int) error {
 	if len(conn.prepared) > manyPrepared { // the shared values depend on callers, so texts vary
 		conn.forget()
 	}
+
 	n, common := len(c.fields), c.common
 	s, err := conn.statement(c.sharing(common))
 	for i := 0; err == nil && i < to; i += manyRows {
@@ -107,6 +108,7 @@ func (c *call[T]) runMany(conn *sqliteConn, to int) error {
 		}
 		err = conn.change(s, c.guarded)
 	}
+
 	return err
 }
 
@@ -137,10 +139,12 @@ func (c *call[T]) execute(conn *sqliteConn, text string, from, to, each int) err
 	if from == to {
 		return nil
 	}
+
 	s, err := conn.statement(text)
 	if err != nil {
 		return err
 	}
+
 	n := len(c.fields)
 	for i := from; i < to; i += each {
 		if c.values != nil {
@@ -157,6 +161,7 @@ func (c *call[T]) execute(conn *sqliteConn, text string, from, to, each int) err
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -172,9 +177,11 @@ func (c *call[T]) ready() error {
 			c.values = append(c.values, v)
 		}
 	}
+
 	if c.many != "" && len(c.rows) >= manyRows {
 		c.common = c.inCommon()
 	}
+
 	return nil
 }
 
@@ -214,11 +221,13 @@ func (c *sqliteConn) query(s driver.Stmt, into []any, each func() error) (err er
 	if err != nil {
 		return err
 	}
+
 	defer func() {
 		if e := rows.Close(); err == nil {
 			err = e
 		}
 	}()
+
 	for {
 		c.row = append(c.row[:0], make([]driver.Value, len(into))...)
 		if err := rows.Next(c.row); errors.Is(err, io.EOF) {
@@ -226,14 +235,17 @@ func (c *sqliteConn) query(s driver.Stmt, into []any, each func() error) (err er
 		} else if err != nil {
 			return err
 		}
+
 		if err := c.weigh(); err != nil {
 			return err
 		}
+
 		for i, v := range c.row {
 			if err := assign(into[i], v); err != nil {
 				return err
 			}
 		}
+
 		if err := each(); err != nil {
 			return err
 		}
@@ -248,6 +260,7 @@ func assign(dest any, v driver.Value) error {
 			*d = b
 			return nil
 		}
+
 	case sql.Scanner:
 		return d.Scan(v)
 	case *string:
@@ -255,11 +268,13 @@ func assign(dest any, v driver.Value) error {
 			*d = s
 			return nil
 		}
+
 	case *[]byte:
 		if b, ok := v.([]byte); ok || v == nil {
 			*d = b
 			return nil
 		}
 	}
+
 	return fmt.Errorf("cannot read a %T into a %T", v, dest)
 }

@@ -54,6 +54,7 @@ func sound(db *gorm.DB) error {
 	if db.Name() != "sqlite" {
 		return nil
 	}
+
 	// Values that a CHECK forbids are left to the invariants.
 	var answers []string
 	err := errors.Join(
@@ -67,5 +68,6 @@ func sound(db *gorm.DB) error {
 	if len(answers) != 1 || answers[0] != "ok" {
 		return fmt.Errorf("the database file is damaged: %v", answers)
 	}
+
 	return nil
 }

@@ -28,9 +28,11 @@ func TestLogIsBounded(t *testing.T) {
 		require.True(t, embedded)
 		return size
 	}
+
 	for log() < 2<<20 {
 		require.NoError(t, credit(s, "c-", 1))
 	}
+
 	require.NoError(t, reader.Rollback())
 	require.Eventually(t, func() bool { return log() == 0 }, 30*time.Second, 100*time.Millisecond)
 	require.NoError(t, credit(s, "c-", 1))

@@ -97,15 +97,18 @@ func (e *sqliteEngine) foldBeside() (l logState) {
 	if e.folder.closed {
 		return l
 	}
+
 	c, err := e.folder.db.Conn(whole)
 	if err != nil {
 		return l
 	}
 	defer func() { _ = c.Close() }() // back to the pool
+
 	e.folder.held.Store(false)
 	if l, err = foldLog(whole, c, "NOOP"); err != nil || l.pages < foldFull {
 		return logState{}
 	}
+
 	for range foldRounds {
 		before := l.folded
 		if l, err = foldLog(whole, c, "PASSIVE"); err != nil {
@@ -120,6 +123,7 @@ func (e *sqliteEngine) foldBeside() (l logState) {
 			break
 		}
 	}
+
 	return l
 }
 

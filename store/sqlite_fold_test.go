@@ -63,6 +63,7 @@ func TestReaderHoldsTheLogUp(t *testing.T) {
 	require.Greater(t, logOf(t, e).open(), foldBound, "no writer folds it")
 	require.NoError(t, reader.Rollback())
 	require.NoError(t, put(s, loyalty.Writes{Events: []loyalty.Event{visit(nil)}}))
+
 	require.Eventually(t, func() bool { return logOf(t, e).open() == 0 }, 30*time.Second, 10*time.Millisecond)
 }
 

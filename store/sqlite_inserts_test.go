@@ -16,6 +16,7 @@ import (
 // time that a purchase of thousands of lines kept the writer.
 func TestSQLiteInsertsOneRow(t *testing.T) {
 	_, e := openTestFile(t)
+
 	for table, text := range map[string]string{
 		"events": insertEvents.sqlite, "postings": insertPostings.sqlite, "lots": insertLots.sqlite, "transactions": insertTransactions.sqlite, "names": insertNames.sqlite,
 		"coupons": insertCoupons.sqlite, "coupon_events": insertCouponEvents.sqlite, "progress": insertProgress.sqlite, "tail": insertTail.sqlite,
@@ -50,6 +51,7 @@ func TestManyRowsAreOneWrite(t *testing.T) {
 		}
 		return list
 	}
+
 	var events int64
 	for _, n := range []int{1, manyRows - 1, manyRows, manyRows + 1, 3*manyRows + 5} {
 		require.NoError(t, put(s, loyalty.Writes{Events: many(n)}))
@@ -57,6 +59,7 @@ func TestManyRowsAreOneWrite(t *testing.T) {
 		require.NoError(t, s.read.Table("events").Count(&events).Error)
 		require.Equal(t, before+int64(n), events)
 	}
+
 	for _, double := range []int{1, manyRows + 1, 2*manyRows - 1, 3*manyRows + 4} {
 		list := many(3*manyRows + 5)
 		list[double].ID, list[double].RecordedAt = list[double-1].ID, list[double-1].RecordedAt
@@ -92,6 +95,7 @@ func TestRowsShareWhatTheyHaveInCommon(t *testing.T) {
 			vary(i, &v)
 			w.Events = append(w.Events, v)
 		}
+
 		require.NoError(t, s.Within(context.Background(), loyalty.Needs{Apart: true}, func(*loyalty.Loaded) (*loyalty.Writes, error) { return &w, nil }), name)
 		found, err := eventTable.find(s.read.Where("id >= ?", UUID(w.Events[0].ID)).Order("id"))
 		require.NoError(t, err, name)

@@ -42,6 +42,7 @@ func (e *sqliteEngine) empty() {
 		return // closed
 	}
 	defer func() { _ = c.Close() }() // back to the pool
+
 	_ = c.Raw(func(driverConn any) error {
 		if !e.owed && e.logBytes() <= logSmall {
 			return nil

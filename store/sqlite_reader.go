@@ -69,15 +69,18 @@ func (c *readerConn) QueryContext(ctx context.Context, text string, args []drive
 	if c.open[text] {
 		return c.readingDriver.QueryContext(ctx, text, args)
 	}
+
 	c.bound()
 	s, err := c.below.statement(text)
 	if err != nil {
 		return nil, err
 	}
+
 	rows, err := s.(driver.StmtQueryContext).QueryContext(ctx, args)
 	if err != nil {
 		return nil, err
 	}
+
 	c.open[text] = true
 	return &readerRows{describedRows: rows.(describedRows), done: func() { delete(c.open, text) }}, nil
 }

@@ -24,6 +24,7 @@ func TestReadersKeepStatements(t *testing.T) {
 		}))
 		return n
 	}
+
 	const text = `WITH RECURSIVE n(i) AS (SELECT ? UNION ALL SELECT i + 1 FROM n WHERE i < 5) SELECT i FROM n`
 	rest := func(rows *sql.Rows) (list []int) {
 		for rows.Next() {
@@ -34,21 +35,25 @@ func TestReadersKeepStatements(t *testing.T) {
 		require.NoError(t, rows.Close())
 		return list
 	}
+
 	begin := func(ctx context.Context, text string, args ...any) *sql.Rows {
 		rows, err := c.QueryContext(ctx, text, args...)
 		require.NoError(t, err)
 		return rows
 	}
+
 	read := func(text string, args ...any) []int {
 		rows := begin(t.Context(), text, args...)
 		list := rest(rows)
 		require.NoError(t, rows.Err())
 		return list
 	}
+
 	before := kept()
 	for range 3 {
 		require.Equal(t, []int{4, 5}, read(text, 4))
 	}
+
 	require.Equal(t, before+1, kept())
 
 	outer := begin(t.Context(), text, 3)
@@ -68,5 +73,6 @@ func TestReadersKeepStatements(t *testing.T) {
 	for i := range 5 * readerKept {
 		require.Equal(t, []int{i}, read(fmt.Sprintf(`SELECT %d`, i)))
 	}
+
 	require.LessOrEqual(t, kept(), readerKept)
 }

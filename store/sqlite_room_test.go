@@ -29,6 +29,7 @@ func TestMuchIsReadBesideTheWriter(t *testing.T) {
 			return &loyalty.Writes{Claims: []loyalty.Claim{{Name: loyalty.Name{Kind: loyalty.NameExternal, Value: loyalty.NewID(boughtAt, loyalty.ID{}).String()}, Owner: other.ID}}}, nil
 		})
 	}
+
 	// decide loads as needs say and writes a line of the purchase; beside is done meanwhile.
 	decide := func(needs loyalty.Needs, beside func()) (err error) {
 		return s.Within(t.Context(), needs, func(l *loyalty.Loaded) (*loyalty.Writes, error) {
@@ -39,6 +40,7 @@ func TestMuchIsReadBesideTheWriter(t *testing.T) {
 			return &loyalty.Writes{Transactions: []loyalty.Changed[loyalty.Transaction]{{Before: before, After: *after}}}, nil
 		})
 	}
+
 	cases := map[string]struct {
 		lines, lots int
 		beside      bool // others write
@@ -47,12 +49,14 @@ func TestMuchIsReadBesideTheWriter(t *testing.T) {
 		"a large basket": {lines: 5000, beside: true},
 		"many lots":      {lines: 3, lots: 5000, beside: true},
 	}
+
 	for what, c := range cases {
 		require.NoError(t, b.buy(largeLines(c.lines)))
 		var lots []loyalty.CustomerLot
 		for range c.lots {
 			lots = append(lots, loyalty.CustomerLot{Customer: b.purchase.Customer, Lot: points.Lot{ID: loyalty.NewID(boughtAt, loyalty.ID{}), Points: 1, Remaining: 1, EarnedAt: boughtAt}})
 		}
+
 		require.NoError(t, b.put(loyalty.Writes{NewLots: lots}))
 		needs := b.needs()
 		needs.Customers[0].Lots = loyalty.OpenLots
@@ -64,12 +68,14 @@ func TestMuchIsReadBesideTheWriter(t *testing.T) {
 		} else {
 			require.Error(t, waited, "%s: it is decided with the writer", what)
 		}
+
 		needs.Light = true
 		if c.beside {
 			require.ErrorIs(t, decide(needs, func() { require.Fail(t, "it is not decided") }), loyalty.ErrMuch, what)
 		} else {
 			require.NoError(t, decide(needs, func() {}), what)
 		}
+
 		needs.Light, needs.Locked = false, true
 		require.NoError(t, decide(needs, func() { waited = write() }), what)
 		require.True(t, errors.Is(waited, context.DeadlineExceeded) || errors.Is(waited, loyalty.ErrDatabaseAway), "%s, locked: %v", what, waited)

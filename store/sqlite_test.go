@@ -80,12 +80,14 @@ func TestFullDisk(t *testing.T) {
 		_, err := e.writer.Exec(`PRAGMA max_page_count = ` + pages)
 		require.NoError(t, err)
 	}
+
 	limit("1") // what is there stays: the limit is the present size
 	written := 0
 	var err error
 	for ; err == nil && written < 1000; written++ {
 		err = put(s, loyalty.Writes{Events: []loyalty.Event{visit(make([]byte, 3000)), visit(nil)}})
 	}
+
 	require.ErrorIs(t, err, loyalty.ErrDatabaseAway)
 	var events int64
 	require.NoError(t, s.read.Table("events").Count(&events).Error)
@@ -104,6 +106,7 @@ func TestCheckpointIsOwed(t *testing.T) {
 		require.NoError(t, err)
 		return info.Size()
 	}
+
 	reader, err := e.readers.BeginTx(context.Background(), nil)
 	require.NoError(t, err)
 	var n int
@@ -115,6 +118,7 @@ func TestCheckpointIsOwed(t *testing.T) {
 	for range 200 { // each that tried would wait for a tenth of a second
 		require.NoError(t, put(s, loyalty.Writes{Events: []loyalty.Event{visit(nil)}}))
 	}
+
 	require.Less(t, time.Since(began), owedEvery, "a reader is not waited for by every writer")
 	require.True(t, e.owed)
 	require.NoError(t, reader.Rollback())
@@ -150,6 +154,7 @@ func TestWideRowsHaveRowids(t *testing.T) {
 		require.NoError(t, rows.Scan(&name))
 		wide = append(wide, name)
 	}
+
 	require.NoError(t, rows.Err())
 	require.ElementsMatch(t, []string{
 		"progress.data",                    // a few figures; what waits for a decision may be as wide as its event

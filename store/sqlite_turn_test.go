@@ -28,6 +28,7 @@ func TestTurn(t *testing.T) {
 			return &loyalty.Writes{Answers: []loyalty.Answer{{AnswerKey: key, Status: 200, Body: []byte("{}"), At: now}}}, nil
 		})
 	}
+
 	var commits atomic.Int64
 	var writing sync.WaitGroup
 	stop := make(chan struct{})
@@ -45,6 +46,7 @@ func TestTurn(t *testing.T) {
 			commits.Add(1)
 		}
 	})
+
 	require.Eventually(t, func() bool { return commits.Load() > 0 }, time.Minute, time.Millisecond)
 	for i := range 60 {
 		for what, write := range map[string]func() error{
@@ -60,6 +62,7 @@ func TestTurn(t *testing.T) {
 			require.Less(t, commits.Load()-before, int64(100), "%s waited for so many others", what)
 		}
 	}
+
 	close(stop)
 	writing.Wait()
 }

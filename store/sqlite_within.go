@@ -38,15 +38,18 @@ func (e *sqliteEngine) apart(ctx context.Context, needs loyalty.Needs, work work
 	if err != nil {
 		return err
 	}
+
 	list, err := writeCalls(w, e.sealer)
 	if err != nil {
 		return err
 	}
+
 	for _, call := range list {
 		if err := call.ready(); err != nil {
 			return err
 		}
 	}
+
 	return e.writing(ctx, func(conn *sqliteConn) error { return e.commit(ctx, conn, w, list) })
 }
 
@@ -57,6 +60,7 @@ func (e *sqliteEngine) writing(ctx context.Context, body func(*sqliteConn) error
 		return e.classify(err)
 	}
 	defer func() { _ = c.Close() }() // back to the pool
+
 	return c.Raw(func(driverConn any) error {
 		conn := e.below(driverConn.(driver.Conn))
 		give := e.turn.take(ctx)
@@ -65,12 +69,14 @@ func (e *sqliteEngine) writing(ctx context.Context, body func(*sqliteConn) error
 		if err != nil {
 			return e.classify(err)
 		}
+
 		done := false
 		defer func() {
 			if !done {
 				conn.rollback()
 			}
 		}()
+
 		err = body(conn)
 		done = err == nil
 		return err
@@ -107,6 +113,7 @@ func (e *sqliteEngine) reading(ctx context.Context, needs loyalty.Needs, work wo
 		return e.classify(err)
 	}
 	defer func() { _ = c.Close() }() // back to the pool
+
 	return c.Raw(func(driverConn any) error {
 		reader := driverConn.(*readerConn)
 		reader.bound()
@@ -145,15 +152,18 @@ func (e *sqliteEngine) batch(ctx context.Context, conn *sqliteConn, needs loyalt
 		room := loadRoom
 		conn.room = &room
 	}
+
 	err := e.load(conn, l)
 	conn.room = nil
 	if err != nil {
 		return err
 	}
+
 	w, err := work(l.out)
 	if err != nil {
 		return err
 	}
+
 	return e.write(ctx, conn, w)
 }
 
@@ -179,6 +189,7 @@ func (e *sqliteEngine) commit(ctx context.Context, conn *sqliteConn, w *loyalty.
 	if e.owed = e.owed || w != nil && len(w.DestroyKeys) > 0; e.owed && time.Since(e.hindered) > owedEvery {
 		e.pay(conn)
 	}
+
 	e.rest()
 	return nil
 }

@@ -222,11 +222,13 @@ func (c *call[T]) in(db *gorm.DB) error {
 		_, err := pool.ExecContext(ctx, text, args...)
 		return err
 	}
+
 	s, err := pool.PrepareContext(ctx, c.sqlite)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = s.Close() }() // the statement reports errors
+
 	args := make([]any, len(c.fields))
 	for i := range c.rows {
 		for k, f := range c.fields {
@@ -241,6 +243,7 @@ func (c *call[T]) in(db *gorm.DB) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -297,6 +300,7 @@ func (c *call[T]) answered(q *pgx.QueuedQuery) {
 	if c.each == nil {
 		return
 	}
+
 	q.Query(func(rows pgx.Rows) error {
 		defer rows.Close()
 		for rows.Next() {

@@ -65,6 +65,7 @@ func (s statisticsStore) SwapStatistics(ctx context.Context, before, after loyal
 		}
 		return follow(db, statisticsFollower, uncleared)
 	}, oneInstant)
+
 	return swapped, s.classify(err)
 }
 
@@ -121,6 +122,7 @@ func (s statisticsStore) FoldFigures(ctx context.Context, generation int64, limi
 		}
 		return follow(db, statisticsFollower, piece.through)
 	})
+
 	return events, last, s.classify(err)
 }
 

@@ -47,10 +47,12 @@ func sumFigures(db *gorm.DB, figures []loyalty.Figure) error {
 			r := figureRow{Metric: f.Metric, Key: f.Key.String(), Day: f.Day}
 			keys[i], sums[r] = []any{r.Metric, r.Key, r.Day}, new(big.Int).Set(&f.Value)
 		}
+
 		var rows []figureRow
 		if err := db.Where("(metric, key, day) IN ?", keys).Find(&rows).Error; err != nil {
 			return err
 		}
+
 		for _, r := range rows {
 			n, err := r.number()
 			if err != nil {
@@ -59,15 +61,18 @@ func sumFigures(db *gorm.DB, figures []loyalty.Figure) error {
 			r.Value = ""
 			sums[r].Add(sums[r], n)
 		}
+
 		rows = rows[:0]
 		for r, sum := range sums {
 			r.Value = sum.String()
 			rows = append(rows, r)
 		}
+
 		if err := db.Clauses(clause.OnConflict{UpdateAll: true}).Create(rows).Error; err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -96,11 +101,13 @@ func (s statisticsStore) Figures(ctx context.Context, q loyalty.FigureQuery, eac
 		}
 		db = db.Where("key IN ?", keys)
 	}
+
 	rows, err := db.Where("metric IN ? AND key >= ? AND key < ? AND day BETWEEN ? AND ?", q.Metrics, from, to, q.First, q.Last).Order("metric, key, day").Rows()
 	if err != nil {
 		return s.classify(err)
 	}
 	defer func() { _ = rows.Close() }() // rows.Err reports the error
+
 	var r, last figureRow
 	var f loyalty.Figure
 	for rows.Next() {
@@ -118,6 +125,7 @@ func (s statisticsStore) Figures(ctx context.Context, q loyalty.FigureQuery, eac
 		f.Day = r.Day
 		each(&f)
 	}
+
 	return s.classify(rows.Err())
 }
 
@@ -128,10 +136,12 @@ func (s statisticsStore) AddRefusals(ctx context.Context, all map[loyalty.Refuse
 	if err := db.Limit(1).Find(&state).Error; err != nil {
 		return s.fault(err)
 	}
+
 	zone, err := time.LoadLocation(state.Zone) // before the first fold: UTC
 	if err != nil {
 		return err
 	}
+
 	sums := map[figureRow]int64{}
 	for r, n := range all {
 		year, month, dom := r.At.In(zone).Date()
@@ -140,11 +150,13 @@ func (s statisticsStore) AddRefusals(ctx context.Context, all map[loyalty.Refuse
 			sums[figureRow{Metric: loyalty.MetricRefused, Key: key.String(), Day: day}] += n
 		}
 	}
+
 	rows := make([]figureRow, 0, len(sums))
 	for r, n := range sums {
 		r.Value = strconv.FormatInt(n, 10)
 		rows = append(rows, r)
 	}
+
 	// Nodes lock in one order.
 	slices.SortFunc(rows, func(a, b figureRow) int { return cmp.Or(strings.Compare(a.Key, b.Key), a.Day-b.Day) })
 	return s.fault(create(db.Clauses(clause.OnConflict{

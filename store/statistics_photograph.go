@@ -26,9 +26,11 @@ WHERE x.tier IS NOT NULL AND ` + member + ` GROUP BY 1`}.reads(func() bool {
 		}
 		return false
 	}, &name, &n)
+
 	if err := s.asks(ctx, append(s.patience(), sums.question(), members, active, tiers)...); err != nil {
 		return p, err
 	}
+
 	var t loyalty.LedgerTotals
 	sums.add(&t)
 	p.Debt.Set(&t.Debt)

@@ -55,6 +55,7 @@ func (p *figurePiece) events() error {
 	if err != nil {
 		return err
 	}
+
 	behind := span.behind(p.db)
 	text := figuredText + ", t.number FROM tail t " + behind.text + inPiece + " ORDER BY t.number"
 	var number int64
@@ -65,6 +66,7 @@ func (p *figurePiece) events() error {
 		size += loyalty.Weight(e)
 		return size > maxRead
 	}, &number)
+
 	p.through = through
 	return err
 }
@@ -90,6 +92,7 @@ func (p *figurePiece) joined() error {
 		return err
 	}
 	defer func() { _ = rows.Close() }() // rows.Err reports the error
+
 	made := map[loyalty.ID]time.Time{}
 	for rows.Next() {
 		var id UUID
@@ -99,9 +102,11 @@ func (p *figurePiece) joined() error {
 		}
 		made[loyalty.ID(id)] = at.Time()
 	}
+
 	for i := range p.Events {
 		p.Events[i].Joined = made[p.Events[i].Customer]
 	}
+
 	return rows.Err()
 }
 
@@ -112,16 +117,19 @@ func (p *figurePiece) each(text string, take func([]int64), columns int) error {
 		return err
 	}
 	defer func() { _ = rows.Close() }() // rows.Err reports the error
+
 	row, into := make([]int64, columns), make([]any, columns)
 	for i := range row {
 		into[i] = &row[i]
 	}
+
 	for rows.Next() {
 		if err := rows.Scan(into...); err != nil {
 			return err
 		}
 		take(row)
 	}
+
 	return rows.Err()
 }
 
@@ -142,6 +150,7 @@ func (p *figurePiece) bought() error {
 			}
 		}
 	}
+
 	p.Purchases, p.Refunded = map[string]loyalty.FiguredPurchase{}, map[string]money.Parts{}
 	for some := range slices.Chunk(slices.Sorted(maps.Keys(names)), figuresAtOnce) {
 		if err := p.purchases(some); err != nil {
@@ -155,6 +164,7 @@ func (p *figurePiece) bought() error {
 			p.Refunded[r.TransactionID] = money.Parts(r.Refunded)
 		}
 	}
+
 	return nil
 }
 
@@ -167,6 +177,7 @@ func (p *figurePiece) purchases(names []string) error {
 			Attributes map[string]json.RawMessage `json:"attributes"`
 		}]
 	}
+
 	question := p.db.Raw(`SELECT x.transaction_id, x.checkout, x.detail FROM names n JOIN transactions x ON x.customer_id = n.owner AND x.transaction_id = n.value
 WHERE n.kind = ? AND n.value IN ?`, loyalty.NameTransaction, names)
 	if p.db.Name() == "citus" {
@@ -176,6 +187,7 @@ WHERE n.kind = ? AND n.value IN ?`, loyalty.NameTransaction, names)
 		}
 		question = p.db.Raw(`SELECT x.transaction_id, x.checkout, x.detail FROM transactions x WHERE x.customer_id IN ? AND x.transaction_id IN ?`, owners, names)
 	}
+
 	err := question.Scan(&rows).Error
 	for _, r := range rows {
 		of := r.Detail.V.Attributes
@@ -183,6 +195,7 @@ WHERE n.kind = ? AND n.value IN ?`, loyalty.NameTransaction, names)
 			Checkout: loyalty.ID(r.Checkout), Store: loyalty.TextOf(of["store"]), Channel: loyalty.TextOf(of["channel"]), Currency: loyalty.TextOf(of["currency"]),
 		}
 	}
+
 	return err
 }
 

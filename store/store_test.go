@@ -50,12 +50,14 @@ func TestMonthsAreMadeAhead(t *testing.T) {
 		require.NoError(t, err)
 		return s
 	}
+
 	s := open()
 	require.NoError(t, s.Migrate(context.Background()))
 	var want []string
 	for month := range 13 {
 		want = append(want, time.Date(2027, time.Month(11+month), 1, 0, 0, 0, 0, time.UTC).Format("events_2006_01"))
 	}
+
 	want = append(want, "events_default")
 	require.Equal(t, want, storetest.Months(t, url))
 	now = now.AddDate(0, 0, 1)
@@ -80,6 +82,7 @@ func TestMonthsAreMadeAhead(t *testing.T) {
 	for month := range 12 {
 		require.Contains(t, storetest.Months(t, url), late.AddDate(0, month+1, 0).Format("events_2006_01"))
 	}
+
 	var rest int
 	require.NoError(t, storetest.Raw(t, url).QueryRow(`SELECT count(*) FROM pg_constraint WHERE conrelid = 'events_default'::regclass AND contype = 'c'`).Scan(&rest))
 	require.Zero(t, rest, "no month is refused to the default partition for longer than it takes")
@@ -120,6 +123,7 @@ func TestMonthsBehindABackup(t *testing.T) {
 		default:
 		}
 	}
+
 	require.Greater(t, purchases, 1)
 	require.Equal(t, before, storetest.Months(t, url), "what was given up left nothing")
 	require.NoError(t, backup.Rollback())
@@ -138,6 +142,7 @@ func TestMonthsAtOnce(t *testing.T) {
 		require.NoError(t, s.Ready(context.Background()))
 		stores[i] = s
 	}
+
 	for range rounds {
 		now = now.AddDate(0, 3, 0)
 		done := make(chan error)
@@ -160,12 +165,15 @@ func TestMigrateAtOnce(t *testing.T) {
 			for i := range stores {
 				stores[i] = storetest.Open(t, url)
 			}
+
 			for _, s := range stores {
 				go func() { done <- s.Migrate(context.Background()) }()
 			}
+
 			for range stores {
 				require.NoError(t, <-done)
 			}
+
 			for _, s := range stores {
 				require.NoError(t, s.Ready(context.Background()))
 			}
@@ -188,6 +196,7 @@ func TestOpenNamesTheSetting(t *testing.T) {
 		require.ErrorContains(t, err, want, url)
 		require.NotContains(t, err.Error(), "secret", url)
 	}
+
 	_, err := store.Open(context.Background(), store.Options{DataDir: "/dev/null/x"})
 	require.ErrorContains(t, err, "LOYALTY_DATA: ")
 }

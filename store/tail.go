@@ -92,6 +92,7 @@ func (s tailStore) numberFresh(ctx context.Context, list []fresh) error {
 			return err
 		}
 	}
+
 	strays := map[loyalty.ID]bool{}
 	present := false
 	err := s.piece(ctx, list, func(p *piece) {
@@ -108,10 +109,12 @@ func (s tailStore) numberFresh(ctx context.Context, list []fresh) error {
 	if err != nil || !present { // not at the present: their earlier events come first, in turn
 		return err
 	}
+
 	customers := make([]arrears, 0, len(strays))
 	for id := range strays {
 		customers = append(customers, arrears{customer: id, to: loyalty.ID(lastID)})
 	}
+
 	return s.number(ctx, customers)
 }
 
@@ -131,16 +134,19 @@ func (s tailStore) NumberRecorded(ctx context.Context, after loyalty.Cursor, bef
 	if err != nil || len(rows) == 0 {
 		return after, true, s.classify(err)
 	}
+
 	latest := map[loyalty.ID]loyalty.ID{}
 	for i := range rows {
 		if e := &rows[i]; loyalty.CompareID(e.ID, latest[e.Customer]) > 0 {
 			latest[e.Customer] = e.ID
 		}
 	}
+
 	customers := make([]arrears, 0, len(latest))
 	for id, to := range latest {
 		customers = append(customers, arrears{customer: id, to: to})
 	}
+
 	end := rows[len(rows)-1]
 	return loyalty.Cursor{At: end.RecordedAt, ID: end.ID}, len(rows) < limit, s.number(ctx, customers)
 }
@@ -194,6 +200,7 @@ func inPieces[P comparable](ctx context.Context, s *database, stand func(*gorm.D
 		}
 		return err
 	}
+
 	if s.dialect() != goose.DialectSQLite3 {
 		return s.write.WithContext(ctx).Transaction(func(db *gorm.DB) error {
 			if err := looking(db); err != nil || !some {
@@ -202,9 +209,11 @@ func inPieces[P comparable](ctx context.Context, s *database, stand func(*gorm.D
 			return keep(db, at)
 		}, oneInstant)
 	}
+
 	if err := s.read.WithContext(ctx).Transaction(looking, oneInstant); err != nil || !some {
 		return err
 	}
+
 	return s.write.WithContext(ctx).Transaction(func(db *gorm.DB) error {
 		switch now, err := stand(db); {
 		case err != nil:

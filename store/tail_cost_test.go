@@ -47,6 +47,7 @@ func TestTailCost(t *testing.T) {
 	if err != nil {
 		t.Skip("LOYALTY_TORTURE is not set")
 	}
+
 	const rounds = 5
 	for _, d := range storetest.All {
 		for _, n := range []int{1, 16} { // events a batch
@@ -57,6 +58,7 @@ func TestTailCost(t *testing.T) {
 				benches[way].numbers = way == "numbered after commit"
 				ways = append(ways, way)
 			}
+
 			slices.Sort(ways)
 			for range rounds {
 				for _, way := range ways {
@@ -64,6 +66,7 @@ func TestTailCost(t *testing.T) {
 				}
 				ways = append(ways[1:], ways[0])
 			}
+
 			for _, way := range ways {
 				var rate, cpu, used, written []float64
 				for i, c := range costs[way] {
@@ -77,6 +80,7 @@ func TestTailCost(t *testing.T) {
 				t.Logf("figures: %s, batches of %d, %s: rate %.2f (%.2f to %.2f), CPU %.2f (%.2f to %.2f), an event %.0f µs of it and %.0f bytes",
 					d.Name, n, way, rate[rounds/2], rate[0], rate[rounds-1], cpu[rounds/2], cpu[0], cpu[rounds-1], used[rounds/2], written[rounds/2])
 			}
+
 			benches["numbered after commit"].alone()
 			for _, b := range benches {
 				require.NoError(t, b.s.Close())
@@ -128,6 +132,7 @@ func (b *tailBench) run(length time.Duration) cost {
 			}
 		})
 	}
+
 	if b.numbers {
 		wait.Go(func() {
 			for next := begun; time.Since(begun) < length; next = next.Add(250 * time.Millisecond) {
@@ -138,12 +143,14 @@ func (b *tailBench) run(length time.Duration) cost {
 			}
 		})
 	}
+
 	wait.Wait()
 	took, n := time.Since(begun).Seconds(), float64(events.Load())
 	c := cost{n / took, float64(b.cpu()-cpu) / n, (b.bytes() - before) / n}
 	if b.numbers {
 		require.NoError(b, b.s.NumberOwn(context.Background()))
 	}
+
 	return c
 }
 
@@ -183,8 +190,10 @@ func (b *tailBench) cpu() time.Duration {
 			require.NoError(b, err)
 			sum += time.Duration(user+system) * 10 * time.Millisecond
 		}
+
 		require.NoError(b, rows.Err())
 	}
+
 	return sum
 }
 

@@ -44,16 +44,19 @@ func spanOf(db *gorm.DB, from, through int64) (s recordedSpan, err error) {
 	if db.Name() != "postgres" {
 		return s, nil
 	}
+
 	rows, err := db.Raw(`SELECT min(t.recorded_at), max(t.recorded_at) FROM tail t`+inPiece, from, through).Rows()
 	if err != nil {
 		return s, err
 	}
 	defer func() { _ = rows.Close() }() // rows.Err reports the error
+
 	for rows.Next() {
 		if err := rows.Scan(&s.first, &s.last); err != nil {
 			return s, err
 		}
 	}
+
 	return s, rows.Err()
 }
 
@@ -83,6 +86,7 @@ func (s journalStore) Feed(ctx context.Context, q loyalty.FeedQuery) (loyalty.Fe
 	if err != nil {
 		return part, err
 	}
+
 	read := len(part.Events)
 	if err := s.accompany(ctx, &part.EventPage, false, changesEach); err != nil {
 		return part, err
@@ -99,6 +103,7 @@ func (s journalStore) Feed(ctx context.Context, q loyalty.FeedQuery) (loyalty.Fe
 	if q.Postings && len(part.Events) > 0 {
 		err = s.addPostings(ctx, &part)
 	}
+
 	return part, err
 }
 
@@ -108,16 +113,19 @@ func feedOf(db *gorm.DB, part *loyalty.FeedPart, q *loyalty.FeedQuery) ([]loyalt
 	if err := db.Limit(1).Find(&state).Error; err != nil {
 		return nil, err
 	}
+
 	part.Head = state.Head
 	scan := q.Scan
 	if len(q.Actions)+len(q.Prefixes)+len(q.SentBy) == 0 && q.From.IsZero() && q.Before.IsZero() {
 		scan = q.Limit
 	}
+
 	stretch, err := tailTable.find(db.Where("number > ?", q.After).Order("number").Limit(scan + 1))
 	if n := min(scan, len(stretch)); err == nil && n > 0 {
 		part.Through = stretch[n-1].Number
 		err = addFeed(db, part, q, stretch[:n])
 	}
+
 	return stretch, err
 }
 
@@ -139,6 +147,7 @@ func addFeed(db *gorm.DB, part *loyalty.FeedPart, q *loyalty.FeedQuery, stretch 
 	if !q.Before.IsZero() {
 		w = w.and(recorded+" < ?", Millis(q.Before))
 	}
+
 	size := 0
 	take := func(e *loyalty.Event, number int64) bool {
 		if part.More = len(part.Events) == q.Limit || size > maxRead; part.More {
@@ -148,9 +157,11 @@ func addFeed(db *gorm.DB, part *loyalty.FeedPart, q *loyalty.FeedQuery, stretch 
 		size += loyalty.Weight(e)
 		return false
 	}
+
 	if db.Name() == "citus" {
 		return spreadFeed(db, w, stretch, take)
 	}
+
 	w = w.and("t.number > ?", q.After).and("t.number <= ?", part.Through)
 	events := spanned(stretch).behind(db)
 	return feedRows(db, feedFields+events.text+w.where()+" ORDER BY t.number LIMIT ?", append(append(events.args, w.args...), q.Limit+1), take)
@@ -181,15 +192,19 @@ func actionsLike(q *loyalty.FeedQuery) (text string, args []any) {
 		}
 		text, args = text+condition, append(args, values...)
 	}
+
 	if len(q.Actions) > 0 {
 		or("e.action IN ?", q.Actions)
 	}
+
 	for _, p := range q.Prefixes {
 		or("substr(e.action, 1, ?) = ?", len(p), p)
 	}
+
 	if text != "" {
 		text = "(" + text + ")"
 	}
+
 	return text, args
 }
 
@@ -204,11 +219,13 @@ func (s journalStore) addPostings(ctx context.Context, part *loyalty.FeedPart) e
 			wanted = append(wanted, ownEvent{UUID(*e.Effects.MergedFrom), UUID(e.ID)})
 		}
 	}
+
 	const theirs = `p.customer_id = v.customer_id AND p.event_id = v.id`
 	posted := "JOIN postings p ON " + theirs
 	if s.read.Name() == "postgres" { // each by its key, like the events
 		posted = "CROSS JOIN LATERAL (SELECT * FROM postings p WHERE " + theirs + " OFFSET 0) p"
 	}
+
 	var p loyalty.CustomerPosting
 	customers, ids := wanted.columns()
 	text := "WITH v(customer_id, id) AS ? SELECT " + postingTable.of("p") + " FROM v " + posted + " ORDER BY p.event_id, p.seq, p.customer_id"

@@ -22,6 +22,7 @@ func TestNumberingReadsNoHistory(t *testing.T) {
 	for range before {
 		require.NoError(t, credit(s, "member-", 1))
 	}
+
 	require.NoError(t, s.NumberOwn(ctx))
 	require.NoError(t, s.Close())
 	c, err := pgx.Connect(ctx, url)
@@ -34,6 +35,7 @@ func TestNumberingReadsNoHistory(t *testing.T) {
 		require.NoError(t, c.QueryRow(ctx, "SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE relname LIKE 'events%' AND indexrelname LIKE '%pkey'").Scan(&rows))
 		return rows
 	}
+
 	node, other := storetest.Open(t, url), storetest.Open(t, url)
 	require.NoError(t, credit(other, "member-", 1))
 	require.NoError(t, other.Close())

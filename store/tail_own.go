@@ -62,10 +62,12 @@ func (o *own) note(w *loyalty.Writes) {
 	if w == nil || len(w.Events) == 0 {
 		return
 	}
+
 	before := make(map[loyalty.ID]loyalty.ID, len(w.Customers))
 	for i := range w.Customers {
 		before[w.Customers[i].Before.ID] = w.Customers[i].Before.LastEvent
 	}
+
 	o.lock.Lock()
 	defer o.lock.Unlock()
 	if o.since.IsZero() {
@@ -74,11 +76,13 @@ func (o *own) note(w *loyalty.Writes) {
 	if len(o.list) > maxOwn {
 		return
 	}
+
 	for i := range w.Events {
 		e := &w.Events[i]
 		o.list = append(o.list, fresh{loyalty.TailEvent{Customer: e.Customer, ID: e.ID, RecordedAt: e.RecordedAt}, before[e.Customer]})
 		before[e.Customer] = e.ID
 	}
+
 	select {
 	case o.news <- struct{}{}:
 	default:

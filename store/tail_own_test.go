@@ -70,11 +70,13 @@ func TestNodesNumber(t *testing.T) {
 				require.NoError(t, node.NumberOwn(ctx))
 			}
 		}
+
 		for after, last := (loyalty.ID{}), false; !last; {
 			var err error
 			after, last, err = first.NumberBehind(ctx, after, 3)
 			require.NoError(t, err)
 		}
+
 		list, err := first.Tail(ctx, 0, 10_000)
 		require.NoError(t, err)
 		require.Equal(t, fmt.Sprint(events), fmt.Sprint(len(list)), "events in the tail")

@@ -97,6 +97,7 @@ func (s tailStore) piece(ctx context.Context, events []fresh, choose func(*piece
 			customers = append(customers, events[i].Customer)
 		}
 	}
+
 	return s.numbering(ctx, func(step step) error {
 		p, err := begun(step, customers)
 		if err != nil {
@@ -124,20 +125,24 @@ func (s tailStore) number(ctx context.Context, customers []arrears) error {
 	if s.dialect() == goose.DialectSQLite3 {
 		most = tailPiece
 	}
+
 	ids := make([]loyalty.ID, len(customers))
 	for i := range customers {
 		ids[i] = customers[i].customer
 	}
+
 	for more := len(customers) > 0; more; {
 		err := s.numbering(ctx, func(step step) error {
 			p, err := begun(step, ids)
 			if err != nil {
 				return err
 			}
+
 			for i := range customers {
 				// Without events in the tail it is NULL.
 				customers[i].after = cmp.Or(p.through[customers[i].customer], loyalty.ID(firstID))
 			}
+
 			var e loyalty.TailEvent
 			var found []loyalty.TailEvent
 			err = step(read(nil, selectUnnumbered, customers, []any{(*UUID)(&e.Customer), (*UUID)(&e.ID), (*Millis)(&e.RecordedAt)}, func() error {
@@ -147,17 +152,20 @@ func (s tailStore) number(ctx context.Context, customers []arrears) error {
 			if err != nil {
 				return err
 			}
+
 			slices.SortFunc(found, func(a, b loyalty.TailEvent) int { return byEventID(&a, &b) })
 			more = len(found) >= most
 			for _, e := range found[:min(len(found), most)] {
 				p.add(e)
 			}
+
 			return s.writePiece(p, step)
 		})
 		if err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -169,6 +177,7 @@ func (s tailStore) writePiece(p *piece, step step) error {
 	if len(p.events) == 0 {
 		return nil
 	}
+
 	var moved, known, made []coming
 	seen := set[loyalty.ID]{}
 	for i := range p.events {
@@ -184,11 +193,13 @@ func (s tailStore) writePiece(p *piece, step step) error {
 			known = append(known, c)
 		}
 	}
+
 	if _, spread := s.engine.(*citusEngine); spread {
 		// On Citus each row of an upsert would be a statement of its own. Under the lock of the head nothing else
 		// changes these rows.
 		return s.writeNumbers(p, step, write(write(nil, advanceNumbered, known), addNumbered, made))
 	}
+
 	return s.writeNumbers(p, step, write(nil, upsertNumbered, moved))
 }
 
@@ -211,6 +222,7 @@ func (s tailStore) next(ctx context.Context, events []fresh) error {
 	if !ok {
 		return loyalty.ErrBatchConflict
 	}
+
 	return s.numbering(ctx, func(step step) error {
 		p := &piece{events: make([]loyalty.TailEvent, 0, len(events))}
 		if err := step(p.lock()); err != nil {
@@ -246,5 +258,6 @@ func comings(events []fresh) (known, made []coming, ok bool) {
 			at[e.Customer] = &known[len(known)-1]
 		}
 	}
+
 	return known, made, true
 }

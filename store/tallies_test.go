@@ -24,6 +24,7 @@ func TestTallies(t *testing.T) {
 				m.writes.NewTallies = append(m.writes.NewTallies, loyalty.Tally{Key: keys[i], Count: int64(i)})
 			}
 		}
+
 		m.save(s)
 		counts, err := s.Tallies(t.Context(), keys)
 		require.NoError(t, err)
@@ -33,6 +34,7 @@ func TestTallies(t *testing.T) {
 			require.Equal(t, i%2 == 0, counted, key)
 			require.True(t, !counted || n == int64(i), key)
 		}
+
 		none, err := s.Tallies(t.Context(), nil)
 		require.NoError(t, err)
 		require.Empty(t, none)

@@ -27,6 +27,7 @@ func (s customerStore) TierStandings(ctx context.Context, structure string, afte
 	if after == (loyalty.ID{}) {
 		after = loyalty.ID(firstID)
 	}
+
 	var list []loyalty.TierStanding
 	var c loyalty.TierStanding
 	var data Raw
@@ -37,5 +38,6 @@ func (s customerStore) TierStandings(ctx context.Context, structure string, afte
 		list = append(list, c)
 		return false
 	}, (*UUID)(&c.Customer), (*plain)(&c.Name), (*Millis)(&c.Enrolled), (*number)(&c.Score), &data, &due))
+
 	return list, err
 }

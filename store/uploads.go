@@ -97,6 +97,7 @@ func (s uploadStore) Uploads(ctx context.Context, p loyalty.Page) ([]loyalty.Upl
 	if limit <= 0 {
 		return nil, nil, nil
 	}
+
 	list, err := s.uploads(ctx, s.read.WithContext(ctx).Order("id DESC").Limit(limit).Offset(p.Offset))
 	var ids []UUID
 	for i := range list {
@@ -104,17 +105,21 @@ func (s uploadStore) Uploads(ctx context.Context, p loyalty.Page) ([]loyalty.Upl
 			ids = append(ids, UUID(list[i].Import))
 		}
 	}
+
 	if err != nil || len(ids) == 0 {
 		return list, nil, err
 	}
+
 	var rows []bulkRow
 	if err := s.read.WithContext(ctx).Where("id IN ? AND kind = ?", ids, loyalty.BulkImport).Find(&rows).Error; err != nil {
 		return nil, nil, s.fault(err)
 	}
+
 	operations := make(map[loyalty.ID]loyalty.BulkOperation, len(rows))
 	for i := range rows {
 		operations[loyalty.ID(rows[i].ID)] = bulkOf(&rows[i])
 	}
+
 	return list, operations, nil
 }
 
@@ -151,18 +156,21 @@ func uploadsOf(db *gorm.DB, rows []uploadRow) ([]loyalty.Upload, error) {
 	for i := range rows {
 		list[i], place[rows[i].ID], ids[i] = uploadOf(&rows[i]), i, rows[i].ID
 	}
+
 	var files []struct {
 		UploadID    UUID
 		File        string
 		Parts, Last int
 		Bytes       int64
 	}
+
 	err := db.Model(&partRow{}).Select("upload_id, file, count(*) AS parts, max(part) AS last, sum(bytes) AS bytes").
 		Where("upload_id IN ? AND file <> ?", ids, loyalty.UploadFindings).Group("upload_id, file").Order("upload_id, file").Scan(&files).Error
 	for _, f := range files {
 		u := &list[place[f.UploadID]]
 		u.Files = append(u.Files, loyalty.UploadFile{Kind: f.File, Parts: f.Parts, Last: f.Last, Bytes: f.Bytes})
 	}
+
 	return list, err
 }
 

@@ -172,9 +172,11 @@ func (s userStore) ChangeUser(ctx context.Context, id loyalty.ID, change func(*l
 		row := s.userRow(u)
 		return db.Save(&row).Error
 	})
+
 	if failed != nil {
 		return found, failed
 	}
+
 	return found, s.fault(err)
 }
 
@@ -193,6 +195,7 @@ func (s userStore) TakeInvitation(ctx context.Context, hash loyalty.TokenHash, n
 		user = loyalty.ID(row.UserID)
 		return err
 	})
+
 	return user, taken && err == nil, s.fault(err)
 }
 

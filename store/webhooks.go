@@ -77,10 +77,12 @@ func (s webhookStore) Webhook(ctx context.Context, id loyalty.ID) (loyalty.Webho
 	if err != nil {
 		return loyalty.Webhook{}, err
 	}
+
 	list, err := s.webhooksWith(rows, secrets)
 	if err != nil {
 		return loyalty.Webhook{}, err
 	}
+
 	return list[0], nil
 }
 
@@ -105,6 +107,7 @@ func (s *database) webhooksWith(rows []webhookRow, secrets []webhookSecretRow) (
 		if err != nil {
 			return nil, err
 		}
+
 		for _, r := range secrets {
 			if r.WebhookID != rows[i].ID {
 				continue
@@ -115,8 +118,10 @@ func (s *database) webhooksWith(rows []webhookRow, secrets []webhookSecretRow) (
 			}
 			w.Secrets = append(w.Secrets, loyalty.Secret{Value: string(value), CreatedAt: r.CreatedAt.Time(), ExpiresAt: r.ExpiresAt.Time()})
 		}
+
 		list[i] = w
 	}
+
 	return list, nil
 }
 
@@ -137,13 +142,16 @@ func (s *database) webhook(r *webhookRow) (w loyalty.Webhook, err error) {
 		},
 		CreatedAt: r.CreatedAt.Time(), UpdatedAt: r.UpdatedAt.Time(),
 	}
+
 	if r.Headers == nil {
 		return w, nil
 	}
+
 	plain, err := s.sealer.open(headersID(r.ID), r.Headers)
 	if err == nil {
 		err = json.Unmarshal(plain, &w.Headers)
 	}
+
 	return w, err
 }
 
@@ -156,6 +164,7 @@ func (s *database) webhookRowOf(w *loyalty.Webhook) (r webhookRow, err error) {
 		RestUntil: Millis(w.Health.RestUntil), LastSuccessAt: Millis(w.Health.LastSuccessAt),
 		CreatedAt: Millis(w.CreatedAt), UpdatedAt: Millis(w.UpdatedAt),
 	}
+
 	if len(w.Headers) > 0 {
 		plain, err := json.Marshal(w.Headers)
 		if err != nil {
@@ -163,6 +172,7 @@ func (s *database) webhookRowOf(w *loyalty.Webhook) (r webhookRow, err error) {
 		}
 		r.Headers = s.sealer.seal(headersID(r.ID), plain)
 	}
+
 	return r, nil
 }
 

@@ -36,11 +36,13 @@ func (t *adminTx) SaveWebhook(w loyalty.Webhook) error {
 	if err != nil {
 		return err
 	}
+
 	changing := clause.AssignmentColumns([]string{"label", "url", "types", "filter", "include", "format", "headers", "concurrency", "state", "reason", "revision", "updated_at"})
 	err = t.db.Clauses(clause.OnConflict{Columns: []clause.Column{{Name: "id"}}, DoUpdates: changing}).Create(&r).Error
 	if err == nil {
 		err = t.db.Where("webhook_id = ?", r.ID).Delete(&webhookSecretRow{}).Error
 	}
+
 	if err == nil && len(w.Secrets) > 0 {
 		rows := make([]webhookSecretRow, len(w.Secrets))
 		var last loyalty.ID
@@ -54,6 +56,7 @@ func (t *adminTx) SaveWebhook(w loyalty.Webhook) error {
 		}
 		err = t.db.Create(rows).Error
 	}
+
 	return t.s.fault(err)
 }
 
@@ -66,17 +69,20 @@ func (t *adminTx) ResumeWebhook(id loyalty.ID, skip bool, now time.Time) error {
 	if skip {
 		changes["cursor"] = gorm.Expr("(SELECT head FROM tail_state)")
 	}
+
 	err := t.db.Model(&webhookRow{}).Where("id = ?", UUID(id)).Updates(changes).Error
 	if err == nil && skip {
 		err = t.db.Model(&deliveryRow{}).Where("webhook_id = ? AND state = 'waiting'", UUID(id)).
 			Updates(map[string]any{"state": loyalty.DeliverySkipped, "reason": loyalty.SkippedResumed, "front": false, "owner": nil, "lease_until": nil, "subject": nil}).Error
 	}
+
 	if err == nil && skip {
 		err = t.db.Where("webhook_id = ?", UUID(id)).Delete(&replayRow{}).Error
 	}
 	if err == nil && !skip {
 		err = t.db.Model(&deliveryRow{}).Where("webhook_id = ? AND front AND next_at > ?", UUID(id), Millis(now)).Update("next_at", Millis(now)).Error
 	}
+
 	return t.s.fault(err)
 }
 
@@ -111,6 +117,7 @@ func (t *adminTx) RetryDeliveries(q loyalty.RetryQuery, now time.Time) (int64, e
 	if q.Type != "" {
 		w = w.and("type = ?", cleanText(q.Type))
 	}
+
 	if q.Customer != (loyalty.ID{}) {
 		of, err := whoIs(t.db, q.Customer)
 		if err != nil {
@@ -118,22 +125,26 @@ func (t *adminTx) RetryDeliveries(q loyalty.RetryQuery, now time.Time) (int64, e
 		}
 		w = w.and(of.text, of.args...)
 	}
+
 	if !q.From.IsZero() {
 		w = w.and("created_at >= ?", Millis(q.From))
 	}
 	if !q.To.IsZero() {
 		w = w.and("created_at < ?", Millis(q.To))
 	}
+
 	err := t.db.Exec(`UPDATE deliveries SET front = (1 = 0) WHERE webhook_id = ? AND front AND owner IS NULL
 AND customer_id IN (SELECT customer_id FROM deliveries WHERE `+w.text+`)`, append([]any{UUID(q.Webhook)}, w.args...)...).Error
 	if err != nil {
 		return 0, t.s.fault(err)
 	}
+
 	done := t.db.Exec(`UPDATE deliveries SET state = 'waiting', front = (1 = 0), attempts = 0, next_at = ?, owner = NULL, lease_until = NULL WHERE `+w.text,
 		append([]any{Millis(now)}, w.args...)...)
 	if done.Error != nil || done.RowsAffected == 0 {
 		return 0, t.s.fault(done.Error)
 	}
+
 	return done.RowsAffected, t.s.fault(takeTurns(t.db, UUID(q.Webhook)))
 }
 

@@ -34,14 +34,17 @@ func (s webhookStore) Attempts(ctx context.Context, webhook loyalty.ID, from tim
 		}
 		return false
 	}, &minute, &outcome, &took, &count, &first)
+
 	err = s.ask(ctx, []question{sqlFragment{"SELECT 1 FROM webhooks WHERE id = ?", []any{UUID(webhook)}}.one(&known), counts}, func() ([]question, error) {
 		if known == 0 {
 			return nil, loyalty.ErrWebhookNotFound.With("webhook", webhook.String())
 		}
 		return nil, nil
 	})
+
 	if since = from; all >= most {
 		since = time.UnixMilli(oldest).UTC()
 	}
+
 	return list, since, err
 }

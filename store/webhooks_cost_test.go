@@ -42,11 +42,13 @@ func BenchmarkFanOut(b *testing.B) {
 						})
 					}
 				}
+
 				done, err := s.FanOut(ctx, f)
 				require.NoError(b, err)
 				require.True(b, done)
 				through += events
 			}
+
 			b.ReportMetric(float64((ownTime(b)-began).Microseconds())/float64(b.N*events*webhooks), "cpu-µs/delivery")
 		})
 	}

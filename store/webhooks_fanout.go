@@ -134,9 +134,11 @@ func (s *database) fanOut(f *loyalty.FanOut, step step) error {
 			hooks[i].at, hooks[i].through = &f.From, &f.Through
 		}
 	}
+
 	if err := s.addDeliveries(hooks, f.Deliveries, step); err != nil {
 		return err
 	}
+
 	var list []calls
 	switch {
 	case follows:
@@ -147,6 +149,7 @@ func (s *database) fanOut(f *loyalty.FanOut, step step) error {
 	default:
 		list = write(list, moveReplay, []replayMove{{f.Replay.ID, f.From, f.Through}})
 	}
+
 	return step(list)
 }
 
@@ -164,6 +167,7 @@ func (s *database) addDeliveries(hooks []hookRow, lists map[loyalty.ID][]loyalty
 	if len(hooks) == 0 {
 		return nil
 	}
+
 	f := &fanning{hooks: map[UUID]hookRow{}, chains: map[chainKey]*chained{}, subjects: map[UUID]string{}}
 	if err := step(f.reads(s, hooks, lists)); err != nil {
 		return err
@@ -171,10 +175,12 @@ func (s *database) addDeliveries(hooks []hookRow, lists map[loyalty.ID][]loyalty
 	if len(f.hooks) != len(hooks) {
 		return errOvertaken
 	}
+
 	var rows []deliveryRow
 	for i := range hooks {
 		rows = f.extend(s, rows, f.hooks[hooks[i].id], lists[loyalty.ID(hooks[i].id)])
 	}
+
 	return step(write(write(nil, moveHooks, hooks), insertDeliveries, rows))
 }
 
@@ -192,6 +198,7 @@ func (f *fanning) reads(s *database, hooks []hookRow, lists map[loyalty.ID][]loy
 		f.hooks[h.id] = h
 		return nil
 	})
+
 	var keys []chainKey
 	var leavers []UUID
 	for i := range hooks {
@@ -205,6 +212,7 @@ func (f *fanning) reads(s *database, hooks []hookRow, lists map[loyalty.ID][]loy
 			}
 		}
 	}
+
 	if len(keys) > 0 {
 		var k chainKey
 		var end chained
@@ -215,6 +223,7 @@ func (f *fanning) reads(s *database, hooks []hookRow, lists map[loyalty.ID][]loy
 			return nil
 		})
 	}
+
 	if len(leavers) > 0 {
 		var l leaverRow
 		list = read(list, selectLeavers, leavers, []any{&l.CustomerID, (*blob)(&l.Sealed)}, func() error {
@@ -223,6 +232,7 @@ func (f *fanning) reads(s *database, hooks []hookRow, lists map[loyalty.ID][]loy
 			return err
 		})
 	}
+
 	return list
 }
 
@@ -242,10 +252,13 @@ func (f *fanning) extend(s *database, rows []deliveryRow, w hookRow, list []loya
 				c.previous = r.Sequence
 			}
 		}
+
 		if name := f.subjects[r.CustomerID]; name != "" && r.Type == loyalty.OptOutType {
 			r.Subject = s.sealer.seal(subjectID(&r), []byte(name))
 		}
+
 		rows = append(rows, r)
 	}
+
 	return rows
 }

@@ -20,17 +20,20 @@ func (s webhookStore) ForgetDeliveries(ctx context.Context, now time.Time) (rows
 	if rows, err = forgetRemoved(db); err != nil {
 		return rows, s.classify(err)
 	}
+
 	run := func(text string, args ...any) {
 		if err == nil {
 			done := db.Exec(text, args...)
 			rows, err = rows+done.RowsAffected, done.Error
 		}
 	}
+
 	run("DELETE FROM attempts WHERE at < ?", Millis(now.Add(-loyalty.AttemptLife)))
 	old := func(life time.Duration, states ...loyalty.DeliveryState) {
 		run(fmt.Sprintf(`DELETE FROM deliveries WHERE (webhook_id, number) IN (SELECT d.webhook_id, d.number FROM deliveries d
 WHERE d.created_at < ? AND d.state IN ? ORDER BY d.created_at LIMIT %d)`, forgetAtOnce), Millis(now.Add(-life)), states)
 	}
+
 	old(loyalty.SentLife, loyalty.DeliverySent, loyalty.DeliverySkipped)
 	old(loyalty.DeadLife, loyalty.DeliveryDead)
 	run("UPDATE deliveries SET subject = NULL WHERE subject IS NOT NULL AND created_at < ?", Millis(now.Add(-loyalty.SubjectLife)))
@@ -66,6 +69,7 @@ func forgetRemoved(db *gorm.DB) (rows int64, err error) {
 		if err := db.Raw(removedIn(of.table)).Scan(&ids).Error; err != nil {
 			return rows, err
 		}
+
 		for _, id := range ids {
 			for more := true; more; {
 				done := db.Exec(of.drop, id)
@@ -77,5 +81,6 @@ func forgetRemoved(db *gorm.DB) (rows int64, err error) {
 			}
 		}
 	}
+
 	return rows, nil
 }

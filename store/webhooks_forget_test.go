@@ -29,6 +29,7 @@ func TestRemovedWebhooksAreForgotten(t *testing.T) {
 				})
 			}
 		}
+
 		done, err := s.FanOut(ctx, f)
 		require.NoError(t, err)
 		require.True(t, done)
@@ -39,11 +40,13 @@ func TestRemovedWebhooksAreForgotten(t *testing.T) {
 			require.NoError(t, raw.QueryRow("SELECT count(*) FROM "+table).Scan(&n))
 			return n
 		}
+
 		forget := func() int64 {
 			rows, err := s.ForgetDeliveries(ctx, now)
 			require.NoError(t, err)
 			return rows
 		}
+
 		require.Zero(t, forget(), "while it is there")
 
 		remove := func(id loyalty.ID) error {
@@ -55,6 +58,7 @@ func TestRemovedWebhooksAreForgotten(t *testing.T) {
 				return hooks.RemoveWebhook(id)
 			})
 		}
+
 		require.NoError(t, remove(removed))
 		require.Equal(t, many+3-piece, left("deliveries"), "one piece")
 		require.Equal(t, many+3-piece, left("attempts"))

@@ -29,6 +29,7 @@ func TestAttemptsPlan(t *testing.T) {
 			ID: loyalty.NewID(now, loyalty.ID{}), Label: "CRM", URL: "https://crm.example.com/", Types: []string{"event.*"}, Ordered: true, Version: "2026-11",
 			Format: "json", Concurrency: 8, State: loyalty.WebhookActive, Health: loyalty.WebhookHealth{Pace: 8}, CreatedAt: now, UpdatedAt: now,
 		}
+
 		require.NoError(t, s.Change(ctx, func(tx loyalty.AdminTx) error { return tx.(loyalty.WebhookAdminTx).SaveWebhook(w) }))
 		embedded := !strings.HasPrefix(url, "postgres")
 		fill := strings.ReplaceAll(fillAttempts, "{now}", "$1")
@@ -37,6 +38,7 @@ func TestAttemptsPlan(t *testing.T) {
 		} else {
 			fill = strings.ReplaceAll(strings.ReplaceAll(fill, "{id}", "(SELECT id FROM webhooks)"), "$1", "$1::bigint")
 		}
+
 		_, err := raw.Exec(fill, now.UnixMilli())
 		require.NoError(t, err)
 		_, err = raw.Exec("ANALYZE")
@@ -50,6 +52,7 @@ func TestAttemptsPlan(t *testing.T) {
 		for _, c := range list {
 			sum += c.Count
 		}
+
 		require.Equal(t, int64(1000), sum, "the newest of 3,600")
 		require.WithinDuration(t, now.Add(-1000*time.Second), since, 2*time.Second)
 		found := 0
@@ -57,6 +60,7 @@ func TestAttemptsPlan(t *testing.T) {
 			if !strings.Contains(sql, "FROM attempts") {
 				continue
 			}
+
 			found++
 			if embedded {
 				rows, err := raw.Query("EXPLAIN QUERY PLAN "+sql, parameters...)
@@ -69,6 +73,7 @@ func TestAttemptsPlan(t *testing.T) {
 				require.NotContains(t, plan, "FOR ORDER BY")
 				continue
 			}
+
 			var text []byte
 			require.NoError(t, raw.QueryRow("EXPLAIN (FORMAT JSON) "+sql, parameters...).Scan(&text))
 			var tree []struct{ Plan planNode }
@@ -77,6 +82,7 @@ func TestAttemptsPlan(t *testing.T) {
 			require.Contains(t, string(text), `"attempts_at"`)
 			require.NotContains(t, string(text), `"Sort Key": ["attempts.at`, "the index is read from its end")
 		}
+
 		require.Equal(t, 1, found)
 	})
 }
@@ -92,6 +98,7 @@ func TestDeliveriesPlans(t *testing.T) {
 		ID: loyalty.NewID(now, loyalty.ID{}), Label: "CRM", URL: "https://crm.example.com/", Types: []string{"event.*"}, Ordered: true, Version: "2026-11",
 		Format: "json", Concurrency: 8, State: loyalty.WebhookActive, Health: loyalty.WebhookHealth{Pace: 8}, CreatedAt: now, UpdatedAt: now,
 	}
+
 	require.NoError(t, s.Change(ctx, func(tx loyalty.AdminTx) error { return tx.(loyalty.WebhookAdminTx).SaveWebhook(w) }))
 	asked := map[string]int{}
 	tell := func(sql string, parameters []any) { asked[sql] = len(parameters) }
@@ -105,6 +112,7 @@ func TestDeliveriesPlans(t *testing.T) {
 			State: loyalty.DeliveryWaiting, NextAt: now, CreatedAt: now,
 		})
 	}
+
 	done, err := s.FanOut(ctx, f)
 	require.NoError(t, err)
 	require.True(t, done)
@@ -121,6 +129,7 @@ func TestDeliveriesPlans(t *testing.T) {
 			list, err = tx.Claim(owner, now, now.Add(time.Minute), 2, probe)
 			return err
 		}))
+
 		require.Len(t, list, 2)
 		require.NoError(t, s.WorkWebhook(ctx, w.ID, func(tx loyalty.WebhookTx) error {
 			leased, err := tx.Leased(now)
@@ -136,6 +145,7 @@ func TestDeliveriesPlans(t *testing.T) {
 			}
 			return tx.Settle(settled)
 		}))
+
 		backlogs, err := s.Backlogs(ctx)
 		require.NoError(t, err)
 		require.Equal(t, int64(2-2*n), backlogs[w.ID].Waiting)
@@ -153,5 +163,6 @@ func TestDeliveriesPlans(t *testing.T) {
 			assert.False(t, strings.HasSuffix(step.text, "USING PRIMARY KEY (webhook_id=?)") || strings.HasPrefix(step.text, "SCAN deliveries"), "%s: %s", step.text, text)
 		}
 	}
+
 	require.GreaterOrEqual(t, looked, 7)
 }

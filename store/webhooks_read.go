@@ -36,6 +36,7 @@ func (s webhookStore) Deliveries(ctx context.Context, q loyalty.DeliveryQuery) (
 			return nil, err
 		}
 	}
+
 	order, offset := " ORDER BY number DESC", 0
 	switch {
 	case q.After != 0:
@@ -45,6 +46,7 @@ func (s webhookStore) Deliveries(ctx context.Context, q loyalty.DeliveryQuery) (
 	default:
 		offset = q.Offset
 	}
+
 	var rows []deliveryRow
 	var known number
 	names := map[loyalty.ID]loyalty.Person{}
@@ -62,6 +64,7 @@ func (s webhookStore) Deliveries(ctx context.Context, q loyalty.DeliveryQuery) (
 	if q.Before != 0 && q.After == 0 {
 		slices.Reverse(rows)
 	}
+
 	list := make([]loyalty.Delivery, len(rows))
 	for i := range rows {
 		rows[i].Subject = nil // only the sender needs it
@@ -70,6 +73,7 @@ func (s webhookStore) Deliveries(ctx context.Context, q loyalty.DeliveryQuery) (
 		}
 		list[i].Name = nameOf(names, list[i].Customer)
 	}
+
 	return list, nil
 }
 
@@ -116,6 +120,7 @@ func (s webhookStore) Delivery(ctx context.Context, webhook loyalty.ID, number i
 		modelled(db.Where("webhook_id = ? AND number = ?", UUID(webhook), number), &found),
 		modelled(db.Where("webhook_id = ? AND number = ?", UUID(webhook), number).Order("n DESC").Limit(attemptsShown), &rows),
 	}
+
 	err = s.ask(ctx, first, func() ([]question, error) {
 		if len(found) == 0 {
 			return nil, loyalty.ErrDeliveryNotFound.With("delivery", number)
@@ -132,6 +137,7 @@ func (s webhookStore) Delivery(ctx context.Context, webhook loyalty.ID, number i
 	if d, err = s.delivery(&found[0]); err != nil {
 		return d, nil, err
 	}
+
 	d.Name = nameOf(names, d.Customer)
 	var key []byte
 	if len(sealed) > 0 {
@@ -139,6 +145,7 @@ func (s webhookStore) Delivery(ctx context.Context, webhook loyalty.ID, number i
 			return d, nil, err
 		}
 	}
+
 	for i := range rows {
 		r := &rows[i]
 		a := loyalty.Attempt{Number: r.N, At: r.At.Time(), Status: r.Status, Fault: string(r.Fault), Duration: time.Duration(r.Duration) * time.Microsecond}
@@ -147,6 +154,7 @@ func (s webhookStore) Delivery(ctx context.Context, webhook loyalty.ID, number i
 		}
 		list = append(list, a)
 	}
+
 	return d, list, nil
 }
 
@@ -156,14 +164,17 @@ func (s webhookStore) EventsAt(ctx context.Context, numbers []int64, postings bo
 	if len(numbers) == 0 {
 		return part, nil
 	}
+
 	take := func(e *loyalty.Event, number int64) bool {
 		part.Events, part.Numbers = append(part.Events, *e), append(part.Numbers, number)
 		return false
 	}
+
 	err := eventsAt(s.read.WithContext(ctx), numbers, take)
 	if err != nil {
 		return part, s.fault(err)
 	}
+
 	journal := journalStore(s)
 	if err := journal.accompany(ctx, &part.EventPage, false, changesEach); err != nil {
 		return part, err
@@ -171,6 +182,7 @@ func (s webhookStore) EventsAt(ctx context.Context, numbers []int64, postings bo
 	if postings && len(part.Events) > 0 {
 		err = journal.addPostings(ctx, &part)
 	}
+
 	return part, err
 }
 
@@ -200,6 +212,7 @@ func (s webhookStore) Stretch(ctx context.Context, from, to time.Time) (after, u
 		if err := db.Limit(1).Find(&state).Error; err != nil {
 			return err
 		}
+
 		var failed error
 		first := func(at time.Time) int64 { // the first number recorded at that instant or later
 			return int64(sort.Search(int(state.Head), func(i int) bool {
@@ -210,10 +223,12 @@ func (s webhookStore) Stretch(ctx context.Context, from, to time.Time) (after, u
 				return !recorded.Time().Before(at)
 			})) + 1
 		}
+
 		after = first(from.Add(-slack)) - 1
 		until = min(state.Head, first(to.Add(slack)))
 		return failed
 	})
+
 	return after, until, err
 }
 
@@ -223,6 +238,7 @@ func (s webhookStore) CountEvents(ctx context.Context, r *loyalty.Replay, action
 	if text, args := actionsLike(&loyalty.FeedQuery{Actions: actions, Prefixes: prefixes}); text != "" {
 		w = w.and(text, args...)
 	}
+
 	if r.Numbered() {
 		err = s.consistent(ctx, func(db *gorm.DB) (err error) {
 			n, err = countNumbered(db, r, w)
@@ -230,11 +246,13 @@ func (s webhookStore) CountEvents(ctx context.Context, r *loyalty.Replay, action
 		})
 		return n, err
 	}
+
 	w = w.and("e.recorded_at >= ?", Millis(r.From)).and("e.recorded_at < ?", Millis(r.To))
 	if r.Customer != (loyalty.ID{}) {
 		of := theirs("e.customer_id", holder(r.Customer, ""))
 		w = w.and(of.text, of.args...)
 	}
+
 	return n, s.asks(ctx, sqlFragment{"SELECT count(*) FROM events e" + w.where(), w.args}.one((*number)(&n)))
 }
 
@@ -247,13 +265,16 @@ func countNumbered(db *gorm.DB, r *loyalty.Replay, w sqlFragment) (n int64, err 
 		}
 		w = w.and("e.customer_id IN ?", ids)
 	}
+
 	if db.Name() == "citus" {
 		return countSpread(db, r, w)
 	}
+
 	span, err := spanOf(db, r.Position, r.Until)
 	if err != nil {
 		return 0, err
 	}
+
 	events := span.behind(db)
 	w = w.and("t.number > ?", r.Position).and("t.number <= ?", r.Until)
 	return n, db.Raw("SELECT count(*) FROM tail t "+events.text+w.where(), append(events.args, w.args...)...).Row().Scan(&n)

@@ -38,6 +38,7 @@ func (s webhookStore) WorkWebhook(ctx context.Context, id loyalty.ID, work func(
 	if s.broken() {
 		return loyalty.ErrDamaged
 	}
+
 	var failed error
 	err := s.write.WithContext(ctx).Transaction(func(db *gorm.DB) error {
 		var row webhookRow
@@ -48,16 +49,20 @@ func (s webhookStore) WorkWebhook(ctx context.Context, id loyalty.ID, work func(
 			}
 			return err
 		}
+
 		list, err := s.webhooksOf(db, []webhookRow{row})
 		if err != nil {
 			return err
 		}
+
 		failed = work(&webhookTx{s: s, db: db, webhook: list[0]})
 		return failed
 	})
+
 	if failed != nil {
 		return failed
 	}
+
 	return s.classify(s.noteSpace(err))
 }
 
@@ -79,10 +84,12 @@ func (t *webhookTx) Claim(owner loyalty.ID, now, until time.Time, limit int, pro
 	} else {
 		q = q.Where("next_at <= ?", Millis(now)).Order("replay, next_at, number")
 	}
+
 	var rows []deliveryRow
 	if err := q.Limit(limit).Find(&rows).Error; err != nil || len(rows) == 0 {
 		return nil, err
 	}
+
 	numbers, list := make([]int64, len(rows)), make([]loyalty.Delivery, len(rows))
 	for i := range rows {
 		var err error
@@ -91,6 +98,7 @@ func (t *webhookTx) Claim(owner loyalty.ID, now, until time.Time, limit int, pro
 		}
 		numbers[i] = rows[i].Number
 	}
+
 	return list, t.db.Model(&deliveryRow{}).Where("webhook_id = ? AND number IN ?", UUID(t.webhook.ID), numbers).
 		Updates(map[string]any{"owner": UUID(owner), "lease_until": Millis(until)}).Error
 }
@@ -137,14 +145,17 @@ func (t *webhookTx) Settle(list []loyalty.Settled) error {
 			return err
 		}
 	}
+
 	if t.db.Name() != "sqlite" {
 		return settleAll.in(t.db, rows)
 	}
+
 	for _, s := range []*statement[settledRow]{settleDeliveries, insertAttempts, nextDeliveries} {
 		if err := s.in(t.db, rows); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 

@@ -23,6 +23,7 @@ func TestSettlingIsCountedByBatch(t *testing.T) {
 		ID: loyalty.NewID(now, loyalty.ID{}), Label: "CRM", URL: "https://crm.example.com/", Types: []string{"event.*"}, Ordered: true, Version: "2026-11",
 		Format: "json", Concurrency: 8, State: loyalty.WebhookActive, Health: loyalty.WebhookHealth{Pace: 8}, CreatedAt: now, UpdatedAt: now,
 	}
+
 	require.NoError(t, s.Change(ctx, func(tx loyalty.AdminTx) error { return tx.(loyalty.WebhookAdminTx).SaveWebhook(w) }))
 	f := loyalty.FanOut{Through: 2 * customers, Deliveries: map[loyalty.ID][]loyalty.Delivery{}}
 	for n := range 2 * customers {
@@ -31,6 +32,7 @@ func TestSettlingIsCountedByBatch(t *testing.T) {
 			State: loyalty.DeliveryWaiting, NextAt: now, CreatedAt: now,
 		})
 	}
+
 	done, err := s.FanOut(ctx, f)
 	require.NoError(t, err)
 	require.True(t, done)
@@ -43,6 +45,7 @@ func TestSettlingIsCountedByBatch(t *testing.T) {
 			list, err = tx.Claim(owner, now, now.Add(time.Minute), n, false)
 			return err
 		}))
+
 		require.Len(t, list, n)
 		require.NoError(t, s.WorkWebhook(ctx, w.ID, func(tx loyalty.WebhookTx) error {
 			numbers := make([]int64, n)
@@ -52,6 +55,7 @@ func TestSettlingIsCountedByBatch(t *testing.T) {
 				d.Attempts++
 				what[i] = loyalty.Settled{Delivery: d, Attempt: loyalty.Attempt{At: now, Status: 204, Duration: time.Millisecond, Answer: []byte("thanks")}}
 			}
+
 			foreign, err := tx.Held(other, numbers)
 			require.NoError(t, err)
 			require.Empty(t, foreign, "they are another owner's")
@@ -63,6 +67,7 @@ func TestSettlingIsCountedByBatch(t *testing.T) {
 			statements, trips = p.Statements.Load(), p.RoundTrips.Load()
 			return err
 		}))
+
 		for _, d := range list {
 			got, attempts, err := s.Delivery(ctx, w.ID, d.Number)
 			require.NoError(t, err)
@@ -71,8 +76,10 @@ func TestSettlingIsCountedByBatch(t *testing.T) {
 			require.Len(t, attempts, 1)
 			require.Equal(t, "thanks", string(attempts[0].Answer))
 		}
+
 		return statements, trips
 	}
+
 	settled(1, loyalty.DeliverySent) // prepares
 	settled(8, loyalty.DeliverySent)
 	one, trips := settled(1, loyalty.DeliverySent)
@@ -82,6 +89,7 @@ func TestSettlingIsCountedByBatch(t *testing.T) {
 	if storetest.OnCitus() { // keys of customers are on other machines
 		want++
 	}
+
 	require.Equal(t, []int64{want, want}, []int64{eight, same}, "what is held, and what became of it")
 	require.Equal(t, []int64{eight, same}, []int64{one, trips})
 }
@@ -103,12 +111,14 @@ func TestFanOutIsCountedByBatch(t *testing.T) {
 				})
 			}
 		}
+
 		p.Reset()
 		done, err := s.FanOut(ctx, f)
 		require.NoError(t, err)
 		require.True(t, done)
 		return p.Statements.Load(), p.RoundTrips.Load()
 	}
+
 	fannedOut(hooks, people[:1]) // prepares
 	position++
 	all, trips := fannedOut(hooks, people)
@@ -148,5 +158,6 @@ func addWebhooks(t testing.TB, s *store.Store, n int, now time.Time) (ids []loya
 		}
 		return nil
 	}))
+
 	return ids
 }

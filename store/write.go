@@ -13,10 +13,12 @@ func writeCalls(w *loyalty.Writes, key sealer) ([]calls, error) {
 	if w == nil {
 		return nil, nil
 	}
+
 	events, err := chain(w)
 	if err != nil {
 		return nil, err
 	}
+
 	list := make([]calls, 0, 8)
 	customers := sorted(w.Customers, byOwner)
 	list = write(list, updateBalances, customers)
@@ -34,6 +36,7 @@ func writeCalls(w *loyalty.Writes, key sealer) ([]calls, error) {
 	if len(w.DestroyKeys) > 0 {
 		list = write(list, insertLeavers, leaversOf(w, key))
 	}
+
 	list = write(list, updateTransactions, w.Transactions)
 	list = write(list, deleteTransactions, w.Moved)
 	pieces := piecesOf(w)
@@ -104,10 +107,12 @@ func newKeys(w *loyalty.Writes, key sealer) []customerKeyRow {
 			add(c)
 		}
 	}
+
 	for i := range w.Customers {
 		if c := &w.Customers[i]; c.Before.Key == nil && c.After.Key != nil {
 			add(&c.After)
 		}
 	}
+
 	return keys
 }

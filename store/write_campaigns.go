@@ -29,15 +29,18 @@ func campaignCalls(list []calls, w *loyalty.Writes) []calls {
 	if len(w.CampaignGifts)+len(w.CampaignMerges) == 0 {
 		return list
 	}
+
 	slot := rand.Int64N(campaignSlots)
 	merges := make([]mergedCustomers, len(w.CampaignMerges))
 	for i, m := range w.CampaignMerges {
 		merges[i] = mergedCustomers{m, slot}
 	}
+
 	gifts := make([]addedFigures, len(w.CampaignGifts))
 	for i, g := range w.CampaignGifts {
 		gifts[i] = addedFigures{g, slot}
 	}
+
 	list = write(list, addFigures, gifts)
 	list = write(list, insertGiven, changed(gifts, func(g *addedFigures) bool { return g.Runs > 0 }))
 	list = write(list, mergeFigures, merges)

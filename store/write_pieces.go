@@ -33,6 +33,7 @@ func (p *pieceWrites) compare(before, after *loyalty.Transaction) {
 	if after != nil {
 		has = piecesFor(len(after.Detail.Items))
 	}
+
 	for n := range max(had, has) {
 		switch {
 		case n >= has:

@@ -31,6 +31,7 @@ func TestOnlyChangedPiecesAreWritten(t *testing.T) {
 		p := piecesOf(&loyalty.Writes{Transactions: []changedTransaction{{Before: c.before, After: c.after}}})
 		require.Equal(t, []int{c.added, c.changed, c.gone}, []int{len(p.added), len(p.changed), len(p.gone)}, name)
 	}
+
 	p := piecesOf(&loyalty.Writes{NewTransactions: []loyalty.Transaction{purchase(65, 0), purchase(64, 0)}, Moved: []changedTransaction{{Before: purchase(200, 4), After: purchase(200, 4)}}})
 	require.Equal(t, []int{6, 0, 4}, []int{len(p.added), len(p.changed), len(p.gone)})
 }

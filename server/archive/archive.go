@@ -44,6 +44,7 @@ func (a *Archive) readManifest() error {
 		return fmt.Errorf("%w: it has no %s: is it one of loyalty dump?", ErrDamaged, manifestName)
 	}
 	defer func() { _ = f.Close() }() // only read
+
 	m := &a.Manifest
 	text, err := io.ReadAll(io.LimitReader(f, maxManifest+1)) // to the end, so that the zip's checksum is checked
 	if err != nil {
@@ -62,6 +63,7 @@ func (a *Archive) readManifest() error {
 	case m.Version > formatVersion:
 		return fmt.Errorf("it is of version %d, and this program reads %d: use a newer program", m.Version, formatVersion)
 	}
+
 	return nil
 }
 
@@ -80,6 +82,7 @@ func (a *Archive) Verify(ctx context.Context, told func(Progress)) error {
 		if err != nil {
 			return err
 		}
+
 		for {
 			if _, err = rows.line(); err != nil {
 				break
@@ -90,6 +93,7 @@ func (a *Archive) Verify(ctx context.Context, told func(Progress)) error {
 				break
 			}
 		}
+
 		if closed := rows.close(); errors.Is(err, io.EOF) {
 			err = closed
 		}
@@ -97,6 +101,7 @@ func (a *Archive) Verify(ctx context.Context, told func(Progress)) error {
 			return err
 		}
 	}
+
 	return nil
 }
 

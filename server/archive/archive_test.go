@@ -40,6 +40,7 @@ func fillEach(t *testing.T, url string, s *store.Store) {
 		if n > 0 {
 			continue
 		}
+
 		var names, places []string
 		var values []any
 		for k, c := range table.Columns {
@@ -51,6 +52,7 @@ func fillEach(t *testing.T, url string, s *store.Store) {
 				if types[table.Name+"."+c.Name] == "boolean" {
 					v = true
 				}
+
 			case store.KindText:
 				v = hard
 				if table.Name+"."+c.Name == "progress.data" { // the databases read in it
@@ -58,6 +60,7 @@ func fillEach(t *testing.T, url string, s *store.Store) {
 					require.NoError(t, err)
 					v = string(document)
 				}
+
 			case store.KindBytes:
 				id := bytes.Repeat([]byte{0x80, 0xff}, 8) // the same everywhere, so that rows may refer to each other
 				v = id
@@ -65,8 +68,10 @@ func fillEach(t *testing.T, url string, s *store.Store) {
 					v = fmt.Sprintf("%x", id)
 				}
 			}
+
 			values = append(values, v)
 		}
+
 		_, err := raw.Exec("INSERT INTO "+table.Name+" ("+strings.Join(names, ", ")+") VALUES ("+strings.Join(places, ", ")+")", values...)
 		require.NoError(t, err, table.Name)
 	}
@@ -79,6 +84,7 @@ func columnTypes(t *testing.T, raw *sql.DB, url string) map[string]string {
 	if strings.HasPrefix(url, "sqlite:") {
 		return types
 	}
+
 	rows, err := raw.Query("SELECT table_name || '.' || column_name, data_type FROM information_schema.columns WHERE table_schema = 'public'")
 	require.NoError(t, err)
 	defer func() { require.NoError(t, rows.Close()) }()
@@ -87,6 +93,7 @@ func columnTypes(t *testing.T, raw *sql.DB, url string) map[string]string {
 		require.NoError(t, rows.Scan(&name, &kind))
 		types[name] = kind
 	}
+
 	require.NoError(t, rows.Err())
 	return types
 }
@@ -125,6 +132,7 @@ func TestEveryTableTravels(t *testing.T) {
 				for _, table := range a.Manifest.Tables {
 					require.Positive(t, table.Rows, table.Name)
 				}
+
 				target := storetest.Open(t, to.Empty(t))
 				var told Progress
 				differ, err := a.Fill(t.Context(), target, func(p Progress) { told = p })
@@ -152,6 +160,7 @@ func TestOlderArchive(t *testing.T) {
 				_, err := storetest.Raw(t, url).Exec("DELETE FROM " + sealed)
 				require.NoError(t, err)
 			}
+
 			path := filepath.Join(t.TempDir(), "older.dump")
 			f, err := os.Create(path)
 			require.NoError(t, err)
@@ -193,6 +202,7 @@ func TestDamagedArchive(t *testing.T) {
 		defer func() { _ = a.Close() }()
 		return a.Verify(t.Context(), nil)
 	}
+
 	require.NoError(t, verify(octets))
 	require.ErrorIs(t, verify(octets[:len(octets)-1]), ErrDamaged)
 	require.ErrorIs(t, verify(octets[:len(octets)/2]), ErrDamaged)
@@ -205,6 +215,7 @@ func TestDamagedArchive(t *testing.T) {
 			unseen++ // a name or a flag that is twice in a zip file, and read once
 		}
 	}
+
 	require.Less(t, unseen, len(octets)/97/3)
 	_, err := Open(filepath.Join(t.TempDir(), "missing"))
 	require.ErrorIs(t, err, fs.ErrNotExist)
@@ -224,6 +235,7 @@ func TestCutAndInflatedArchives(t *testing.T) {
 		a := opened(t, rewritten(t, path, "names", change))
 		return a.Verify(t.Context(), nil)
 	}
+
 	require.NoError(t, verify(func(_ *Manifest, lines []byte) []byte { return lines }))
 
 	for why, change := range map[string]func(m *Manifest, lines []byte) []byte{
@@ -258,6 +270,7 @@ func rewritten(t *testing.T, path, table string, change func(m *Manifest, lines 
 		_, err = entry.Write(content)
 		require.NoError(t, err)
 	}
+
 	for _, f := range a.zip.File {
 		if f.Name == manifestName {
 			continue
@@ -271,6 +284,7 @@ func rewritten(t *testing.T, path, table string, change func(m *Manifest, lines 
 		}
 		add(f.Name, content)
 	}
+
 	manifest, err := json.Marshal(a.Manifest)
 	require.NoError(t, err)
 	add(manifestName, manifest)
@@ -313,6 +327,7 @@ func TestRefusedTargets(t *testing.T) {
 				}
 				return nil
 			}), context.Canceled)
+
 			differ, err := a.Fill(t.Context(), target, nil)
 			require.NoError(t, err)
 			require.Empty(t, differ)

@@ -22,11 +22,13 @@ func Dump(ctx context.Context, db *store.Store, path string, told func(Progress)
 	if _, err := os.Stat(path); err == nil {
 		return nil, &fs.PathError{Op: "dump", Path: path, Err: fs.ErrExist}
 	}
+
 	partial := path + ".partial"
 	f, err := os.OpenFile(partial, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
 		return nil, err
 	}
+
 	out := bufio.NewWriterSize(f, 1<<20)
 	m, err := write(ctx, db, db.Still, out, told)
 	if err == nil {
@@ -38,6 +40,7 @@ func Dump(ctx context.Context, db *store.Store, path string, told func(Progress)
 	if err != nil {
 		return nil, errors.Join(err, os.Remove(partial))
 	}
+
 	return m, nil
 }
 
@@ -51,6 +54,7 @@ func write(ctx context.Context, db *store.Store, still func(context.Context, fun
 		if err != nil {
 			return err
 		}
+
 		for _, t := range s.Tables {
 			// Without a time, so that the same rows give the same file.
 			entry, err := z.CreateHeader(&zip.FileHeader{Name: entryName(t.Name), Method: zip.Deflate})
@@ -63,15 +67,18 @@ func write(ctx context.Context, db *store.Store, still func(context.Context, fun
 			}
 			m.Tables = append(m.Tables, written)
 		}
+
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
+
 	entry, err := z.CreateHeader(&zip.FileHeader{Name: manifestName, Method: zip.Deflate})
 	if err != nil {
 		return nil, err
 	}
+
 	encoder := json.NewEncoder(entry)
 	encoder.SetIndent("", " ")
 	return m, errors.Join(encoder.Encode(m), z.Close())
@@ -112,9 +119,11 @@ func lines(s *store.Still, t store.Table, out io.Writer, progress *meter, note f
 		progress.row()
 		return nil
 	})
+
 	if err = errors.Join(err, into.Flush()); err != nil {
 		return written, err
 	}
+
 	written.SHA256 = hex.EncodeToString(sum.Sum(nil))
 	return written, nil
 }
@@ -126,6 +135,7 @@ func (m *Manifest) note(t store.Table) func([]any) {
 	if t.Name != "events" || at < 0 || action < 0 {
 		return func([]any) {}
 	}
+
 	return func(row []any) {
 		recorded, _ := row[at].(int64)
 		if m.Journal.Events == 0 || recorded < m.Journal.First {

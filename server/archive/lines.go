@@ -25,6 +25,7 @@ func appendLine(line []byte, t store.Table, row []any) ([]byte, error) {
 		if line[len(line)-1] != '{' {
 			line = append(line, ',')
 		}
+
 		line = append(append(append(line, '"'), c.Name...), '"', ':')
 		switch v := row[i].(type) {
 		case int64:
@@ -40,6 +41,7 @@ func appendLine(line []byte, t store.Table, row []any) ([]byte, error) {
 			return nil, fmt.Errorf("table %s, column %s: a %T cannot be written", t.Name, c.Name, v)
 		}
 	}
+
 	return append(line, '}', '\n'), nil
 }
 
@@ -52,18 +54,21 @@ func appendText(line []byte, text string) ([]byte, error) {
 			break
 		}
 	}
+
 	if plain {
 		return append(append(append(line, '"'), text...), '"'), nil
 	}
 	if !utf8.ValidString(text) {
 		return nil, fmt.Errorf("%q is not UTF-8 and would change", text)
 	}
+
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(text); err != nil {
 		return nil, err
 	}
+
 	return append(line, bytes.TrimSuffix(b.Bytes(), []byte("\n"))...), nil
 }
 
@@ -107,6 +112,7 @@ func (r *lineReader) read(line []byte) ([]any, error) {
 	if err := json.Unmarshal(line, r.into.Interface()); err != nil {
 		return nil, fmt.Errorf("table %s: %w", r.table.Name, err)
 	}
+
 	row := make([]any, len(r.table.Columns))
 	for i := range row {
 		switch v := r.into.Elem().Field(i).Interface().(type) {
@@ -124,5 +130,6 @@ func (r *lineReader) read(line []byte) ([]any, error) {
 			}
 		}
 	}
+
 	return row, nil
 }

@@ -36,6 +36,7 @@ func ReadOptOuts(path string) (list []store.OptOut, err error) {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }() // only read
+
 	in := bufio.NewReader(f)
 	for n := 1; ; n++ {
 		line, err := in.ReadBytes('\n')
@@ -45,14 +46,17 @@ func ReadOptOuts(path string) (list []store.OptOut, err error) {
 		if err != nil {
 			return nil, err
 		}
+
 		var o optOutLine
 		if err := json.Unmarshal(line, &o); err != nil {
 			return nil, fmt.Errorf("%s: line %d: %w", path, n, err)
 		}
+
 		var id store.UUID
 		if err := id.Scan(o.Customer); err != nil {
 			return nil, fmt.Errorf("%s: line %d: %q is not an id", path, n, o.Customer)
 		}
+
 		list = append(list, store.OptOut{Customer: loyalty.ID(id), At: o.At})
 	}
 }
@@ -68,10 +72,12 @@ func Forget(ctx context.Context, db *store.Store, list []store.OptOut, optOut fu
 		for i, o := range some {
 			ids[i] = o.Customer
 		}
+
 		names, err := db.CustomerNames(ctx, ids)
 		if err != nil {
 			return n, err
 		}
+
 		done := map[string]bool{}
 		for _, name := range names {
 			if done[name] {
@@ -84,6 +90,7 @@ func Forget(ctx context.Context, db *store.Store, list []store.OptOut, optOut fu
 			n++
 		}
 	}
+
 	return n, nil
 }
 
@@ -140,6 +147,7 @@ func MissingOptOuts(ctx context.Context, db *store.Store, path string) ([]store.
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
+
 	found, err := db.OptOuts(ctx, missingSince(list))
 	if err != nil {
 		return nil, err
@@ -149,6 +157,7 @@ func MissingOptOuts(ctx context.Context, db *store.Store, path string) ([]store.
 	for _, o := range list {
 		known[o.Customer] = true
 	}
+
 	return slices.DeleteFunc(found, func(o store.OptOut) bool { return known[o.Customer] }), nil
 }
 

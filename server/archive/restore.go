@@ -21,6 +21,7 @@ func (a *Archive) Fill(ctx context.Context, db *store.Store, told func(Progress)
 	if !db.KnowsMasterKeys(m.MasterKey) {
 		return nil, ErrOtherKey
 	}
+
 	progress := &meter{Progress{Of: 2 * m.rows()}, told}
 	err = db.Fill(ctx, m.Schema, m.began(), func(f *store.Filling) error {
 		if len(f.Tables) != len(m.Tables) {
@@ -39,6 +40,7 @@ func (a *Archive) Fill(ctx context.Context, db *store.Store, told func(Progress)
 	if err != nil {
 		return nil, err
 	}
+
 	err = db.Filled(ctx, func(s *store.Still) error {
 		for _, t := range s.Tables {
 			wanted, err := m.table(t)
@@ -53,8 +55,10 @@ func (a *Archive) Fill(ctx context.Context, db *store.Store, told func(Progress)
 				differ = append(differ, fmt.Sprintf("table %s: %d rows in the archive, %d in the database, with other contents", t.Name, wanted.Rows, there.Rows))
 			}
 		}
+
 		return nil
 	})
+
 	return differ, err
 }
 
@@ -72,10 +76,12 @@ func (a *Archive) fillTable(ctx context.Context, f *store.Filling, t store.Table
 	if err != nil {
 		return err
 	}
+
 	rows, err := a.rows(wanted)
 	if err != nil {
 		return err
 	}
+
 	err = f.Insert(t, func() ([]any, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -86,5 +92,6 @@ func (a *Archive) fillTable(ctx context.Context, f *store.Filling, t store.Table
 		}
 		return row, err
 	})
+
 	return errors.Join(err, rows.close())
 }

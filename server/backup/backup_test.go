@@ -130,6 +130,7 @@ func TestKeep(t *testing.T) {
 	for _, path := range []string{left, young} {
 		require.NoError(t, os.WriteFile(path, nil, 0o600))
 	}
+
 	require.NoError(t, os.Chtimes(left, time.Time{}, time.Now().Add(-2*leftAfter)))
 	var made []string
 	for range 4 {
@@ -137,12 +138,14 @@ func TestKeep(t *testing.T) {
 		require.NoError(t, err)
 		made = append(made, b.Path)
 	}
+
 	list, err := List(folder)
 	require.NoError(t, err)
 	var paths []string
 	for _, b := range list {
 		paths = append(paths, b.Path)
 	}
+
 	require.Equal(t, []string{made[3], made[2], mine.Path}, paths)
 	require.NoFileExists(t, made[0])
 	require.NoFileExists(t, left, "whoever made it was killed")
@@ -165,6 +168,7 @@ func TestLeftovers(t *testing.T) {
 		_, err = raw.Exec("COMMENT ON DATABASE " + name + " IS '" + comment + "'")
 		require.NoError(t, err)
 	}
+
 	there, err := otherDatabase(url, "loyalty_check_used")
 	require.NoError(t, err)
 	used, err := sql.Open("pgx", there)
@@ -183,6 +187,7 @@ func TestLeftovers(t *testing.T) {
 		require.NoError(t, rows.Scan(&name))
 		names = append(names, name)
 	}
+
 	require.NoError(t, rows.Err())
 	require.Equal(t, []string{"loyalty_check_now", "loyalty_check_used", "loyalty_check_yours"}, names)
 }

@@ -56,10 +56,12 @@ func create(ctx context.Context, o Options) (*Backup, error) {
 	if err := vacant(b.Path); err != nil {
 		return nil, err
 	}
+
 	partial := b.Path + partialSuffix
 	if err := b.copy(ctx, &o, partial); err != nil {
 		return nil, errors.Join(err, gone(partial))
 	}
+
 	broken := b.prove(ctx, &o, partial)
 	if broken != nil && !errors.Is(broken, ErrBroken) {
 		return nil, errors.Join(broken, gone(partial))
@@ -73,6 +75,7 @@ func create(ctx context.Context, o Options) (*Backup, error) {
 	if broken == nil && o.Keep > 0 {
 		return b, prune(filepath.Dir(b.Path), o.Keep)
 	}
+
 	return b, broken
 }
 
@@ -100,6 +103,7 @@ func (b *Backup) copy(ctx context.Context, o *Options, path string) error {
 	if err != nil {
 		return err
 	}
+
 	o.step("copying the database")
 	flushing, give := context.WithCancel(ctx)
 	defer give()
@@ -111,12 +115,14 @@ func (b *Backup) copy(ctx context.Context, o *Options, path string) error {
 		b.Kind = kindPostgres
 		err = b.dump(ctx, o, path)
 	}
+
 	if err != nil {
 		give()
 	}
 	if err = errors.Join(err, finish(), f.Sync(), f.Close()); err != nil {
 		return err
 	}
+
 	b.Size, b.SHA256, err = sum(path)
 	return err
 }
@@ -146,9 +152,11 @@ func (b *Backup) prove(ctx context.Context, o *Options, path string) error {
 		}
 		return ledgerHolds(ctx, copied, o)
 	})
+
 	if b.Kind == kindSQLite {
 		b.Facts = seen
 	}
+
 	switch {
 	case errors.Is(err, store.ErrNoScratch):
 		b.Checked = Read
@@ -161,6 +169,7 @@ func (b *Backup) prove(ctx context.Context, o *Options, path string) error {
 	case seen != b.Facts:
 		return fmt.Errorf("%w: it holds %+v, and the database held %+v", ErrDamaged, seen, b.Facts)
 	}
+
 	b.Checked = Proven
 	return nil
 }
@@ -180,11 +189,13 @@ func ledgerHolds(ctx context.Context, copied *store.Store, o *Options) error {
 			unchecked = errors.Join(unchecked, c.Err)
 		}
 	})
+
 	switch {
 	case broken > 0:
 		return fmt.Errorf("%w: %d invariants are broken", ErrBroken, broken)
 	case unchecked != nil:
 		return fmt.Errorf("the copy could not be checked: %w", unchecked)
 	}
+
 	return nil
 }

@@ -33,10 +33,12 @@ func flushAlong(ctx context.Context, f *os.File, whole <-chan struct{}) error {
 			last = true // set before the size is read, so that nothing is missed
 		default:
 		}
+
 		info, err := f.Stat()
 		if err != nil {
 			return err
 		}
+
 		n := min(flushPiece, info.Size()-at)
 		switch {
 		case last && n <= 0:
@@ -45,12 +47,15 @@ func flushAlong(ctx context.Context, f *os.File, whole <-chan struct{}) error {
 			time.Sleep(flushLook)
 			continue
 		}
+
 		began := time.Now()
 		if err := flush(f, at, n); err != nil {
 			return err
 		}
+
 		at += n
 		time.Sleep(flushRest * time.Since(began))
 	}
+
 	return nil
 }

@@ -65,16 +65,19 @@ func readManifest(path string) (*Manifest, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	m := &Manifest{}
 	if err := json.Unmarshal(text, m); err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", ErrDamaged, path+manifestSuffix, err)
 	}
+
 	switch {
 	case m.Version > formatVersion:
 		return nil, fmt.Errorf("%s is of version %d, and this program reads %d: use a newer program", path, m.Version, formatVersion)
 	case m.Kind != kindSQLite && m.Kind != kindPostgres:
 		return nil, fmt.Errorf("%w: %s: the kind %q is not known", ErrDamaged, path+manifestSuffix, m.Kind)
 	}
+
 	return m, nil
 }
 
@@ -129,6 +132,7 @@ func List(folder string) (list []Backup, err error) {
 	if err != nil {
 		return nil, err
 	}
+
 	for _, e := range entries {
 		name, isManifest := strings.CutSuffix(e.Name(), manifestSuffix)
 		if !isManifest {
@@ -144,6 +148,7 @@ func List(folder string) (list []Backup, err error) {
 		}
 		list = append(list, Backup{path, *m})
 	}
+
 	slices.SortStableFunc(list, func(a, b Backup) int { return b.MadeAt.Compare(a.MadeAt) })
 	return list, nil
 }
@@ -171,6 +176,7 @@ func prune(folder string, keep int) error {
 	if err := sweep(folder); err != nil {
 		return err
 	}
+
 	kept := 0
 	for _, b := range list {
 		if !strings.HasPrefix(filepath.Base(b.Path), namePrefix) {
@@ -184,6 +190,7 @@ func prune(folder string, keep int) error {
 			return err
 		}
 	}
+
 	return nil
 }
 

@@ -17,6 +17,7 @@ func (b *Backup) opened(ctx context.Context, o *Options, path string, use func(*
 	if b.Kind == kindSQLite {
 		return using(ctx, store.Options{URL: "sqlite:" + path, Copy: true, ReadConnections: 1}, use)
 	}
+
 	t, err := findTools(ctx, o.Store)
 	if err != nil {
 		return err
@@ -27,6 +28,7 @@ func (b *Backup) opened(ctx context.Context, o *Options, path string, use func(*
 	if o.Store == nil || o.Store.Embedded() {
 		return store.ErrNoScratch
 	}
+
 	return o.Store.Scratch(ctx, strings.ToLower(rand.Text()[:8]), func(name string) error {
 		there, err := otherDatabase(o.URL, name)
 		if err != nil {
@@ -68,11 +70,13 @@ func verify(ctx context.Context, o Options) (*Backup, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	b := &Backup{o.Path, *m}
 	o.step("reading the backup")
 	if err := m.whole(o.Path); err != nil {
 		return nil, err
 	}
+
 	was := m.Facts
 	if err := b.prove(ctx, &o, o.Path); err != nil {
 		return b, err
@@ -80,5 +84,6 @@ func verify(ctx context.Context, o Options) (*Backup, error) {
 	if b.Checked == Proven && b.Facts != was {
 		return b, fmt.Errorf("%w: it holds %+v, and its manifest says %+v", ErrDamaged, b.Facts, was)
 	}
+
 	return b, nil
 }

@@ -34,16 +34,19 @@ func findTools(ctx context.Context, db *store.Store) (tools, error) {
 			return tools{}, err
 		}
 	}
+
 	var folders []string
 	if path, err := exec.LookPath("pg_dump"); err == nil {
 		folders = append(folders, filepath.Dir(path))
 	}
+
 	for _, f := range toolFolders {
 		if strings.Contains(f, "%d") {
 			f = fmt.Sprintf(f, wanted)
 		}
 		folders = append(folders, f)
 	}
+
 	var others []string
 	for _, f := range folders {
 		out, err := exec.CommandContext(ctx, filepath.Join(f, "pg_dump"), "--version").Output()
@@ -59,9 +62,11 @@ func findTools(ctx context.Context, db *store.Store) (tools, error) {
 		}
 		others = append(others, string(found[1]))
 	}
+
 	if len(others) > 0 {
 		return tools{}, fmt.Errorf("pg_dump of version %d is needed, the server's; there is version %s", wanted, strings.Join(others, ", "))
 	}
+
 	return tools{}, fmt.Errorf("pg_dump and pg_restore of version %d are needed, the server's: install postgresql-client-%d", wanted, wanted)
 }
 
@@ -81,6 +86,7 @@ func (t tools) run(ctx context.Context, program, database string, args ...string
 			cmd.Env = append(cmd.Env, "PGPASSWORD="+password)
 		}
 	}
+
 	cmd.Args = append(cmd.Args, args...)
 	var said bytes.Buffer
 	cmd.Stderr = &said
@@ -90,6 +96,7 @@ func (t tools) run(ctx context.Context, program, database string, args ...string
 		}
 		return fmt.Errorf("%s: %w: %s", program, err, strings.TrimSpace(said.String()))
 	}
+
 	return nil
 }
 
@@ -105,18 +112,22 @@ func libpqURL(database string) (name, password string, err error) {
 	if err != nil {
 		return "", "", errors.New("LOYALTY_DATABASE_URL is not a URL") // it may hold a password
 	}
+
 	if u.User != nil {
 		password, _ = u.User.Password()
 		u.User = url.User(u.User.Username())
 	}
+
 	q := u.Query()
 	if p := q.Get("password"); p != "" {
 		password = p
 		q.Del("password")
 	}
+
 	for _, p := range ownParameters {
 		q.Del(p)
 	}
+
 	u.RawQuery = q.Encode()
 	return u.String(), password, nil
 }

@@ -38,19 +38,23 @@ func (b *Backup) PutFile(ctx context.Context, path string) error {
 			return fmt.Errorf("%s: %w: move it away first", there, fs.ErrExist)
 		}
 	}
+
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
+
 	from, err := os.Open(b.Path)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = from.Close() }() // only read
+
 	partial := path + partialSuffix
 	to, err := os.OpenFile(partial, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
+
 	_, err = io.Copy(to, from)
 	if err = errors.Join(err, to.Sync(), to.Close()); err == nil {
 		err = store.MarkRestoring(ctx, partial)
@@ -61,6 +65,7 @@ func (b *Backup) PutFile(ctx context.Context, path string) error {
 	if err != nil {
 		return errors.Join(err, gone(partial))
 	}
+
 	return nil
 }
 
@@ -74,6 +79,7 @@ func (b *Backup) PutDatabase(ctx context.Context, db *store.Store, url string) e
 	if version > 0 {
 		return fmt.Errorf("%w: make a new one (createdb)", store.ErrNotEmpty)
 	}
+
 	t, err := findTools(ctx, db)
 	if err != nil {
 		return err
@@ -84,5 +90,6 @@ func (b *Backup) PutDatabase(ctx context.Context, db *store.Store, url string) e
 	if err := t.run(ctx, "pg_restore", url, "--no-owner", "--no-privileges", "--exit-on-error", "--single-transaction", b.Path); err != nil {
 		return errors.Join(err, db.EndRestore(context.WithoutCancel(ctx))) // nothing was restored
 	}
+
 	return db.Filled(ctx, func(*store.Still) error { return nil }) // analyzes the tables for the planner
 }

@@ -65,6 +65,7 @@ func TestWords(t *testing.T) {
 		}
 		assert.Len(t, other, len(english), language)
 	}
+
 	asked, begun := map[string]bool{}, []string{"nav."}
 	literal, prefix := regexp.MustCompile(`\bt\('([\w./-]+)'[,)]`), regexp.MustCompile(`\bt\('([\w.]+\.)' \+`)
 	eachFile(t, func(name, text string) {
@@ -76,6 +77,7 @@ func TestWords(t *testing.T) {
 			begun = append(begun, m[1])
 		}
 	})
+
 	for name := range english {
 		if !asked[name] && !slices.ContainsFunc(begun, func(p string) bool { return strings.HasPrefix(name, p) }) {
 			t.Errorf("nobody asks for the word %s", name)
@@ -93,6 +95,7 @@ func TestFiles(t *testing.T) {
 			assert.NotRegexp(t, `https?://|innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function`, text, name)
 		}
 	})
+
 	menu, err := app.ReadFile("app/screens.js")
 	require.NoError(t, err)
 	for _, m := range regexp.MustCompile(`file: '(\w+)'`).FindAllStringSubmatch(string(menu), -1) {
@@ -114,6 +117,7 @@ func TestVendored(t *testing.T) {
 		assert.Equal(t, want, hex.EncodeToString(sum[:]), name)
 		count++
 	}
+
 	entries, err := app.ReadDir("app/vendor")
 	require.NoError(t, err)
 	require.Len(t, entries, count+1, "each file but SUMS has a sum")
@@ -131,6 +135,7 @@ func TestPages(t *testing.T) {
 		p.ServeHTTP(w, r)
 		return w
 	}
+
 	page := get("/console/", "")
 	require.Equal(t, http.StatusOK, page.Code)
 	require.NotContains(t, page.Body.String(), hashMark)
@@ -142,6 +147,7 @@ func TestPages(t *testing.T) {
 		require.Equal(t, keepFor, plain.Header().Get("Cache-Control"))
 		require.LessOrEqual(t, small.Body.Len(), plain.Body.Len())
 	}
+
 	require.Equal(t, "text/javascript; charset=utf-8", get(p.base+"main.js", "").Header().Get("Content-Type"))
 	for _, none := range []string{"/console/none", p.base + "none", p.base, filesPath + "0000000000000000/main.js", p.base + "../main.js"} {
 		require.Equal(t, http.StatusNotFound, get(none, "").Code, none)
@@ -165,12 +171,14 @@ func TestFirstPaint(t *testing.T) {
 			follow(path.Join(path.Dir(name), m[1]))
 		}
 	}
+
 	follow("main.js")
 	require.True(t, needed["part/dialog.js"], "more than what stands beside it")
 	named := map[string]bool{}
 	for _, m := range regexp.MustCompile(`<link rel="modulepreload" href="([^"]+)">`).FindAllStringSubmatch(string(p.index.plain), -1) {
 		named[strings.TrimPrefix(m[1], p.base)] = true
 	}
+
 	require.Equal(t, needed, named)
 }
 
@@ -186,12 +194,14 @@ func TestRefusalsAreInTheTable(t *testing.T) {
 			own++
 		}
 	}
+
 	for _, r := range []refusal{errSession, errSignIn, errCodeNeeded, errSlow, errBusy, errLink, errCrossSite, errInsecure, errPasskey, errPasskeyPlace, errOutsideState, errOutsideRefused, errOutsideAway, errOutsideToken, errOutsideRole, errMediaType, errSignedIn, errBody, errInternal, errAway} {
 		require.Equal(t, [2]int{r.code, r.status}, rows[r.name], r.name)
 		if strings.HasPrefix(r.name, "console_") {
 			own--
 		}
 	}
+
 	require.Zero(t, own, "rows of the console that it never refuses with")
 }
 

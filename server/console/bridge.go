@@ -22,10 +22,12 @@ func (c *console) bridge(w http.ResponseWriter, r *http.Request) {
 		c.fail(w, r, err)
 		return
 	}
+
 	if writes(r) && !isJSON(r) && r.ContentLength != 0 {
 		c.fail(w, r, errMediaType) // another site can send a form
 		return
 	}
+
 	ctx, cancel := context.WithCancel(loyalty.WithCaller(r.Context(), me))
 	defer cancel()
 	go c.watch(ctx, cancel, token, me)
@@ -37,6 +39,7 @@ func (c *console) bridge(w http.ResponseWriter, r *http.Request) {
 	if r.URL.RawPath != "" {
 		to.URL.RawPath = cut(r.URL.RawPath)
 	}
+
 	c.API.ServeHTTP(w, to)
 }
 

@@ -26,11 +26,13 @@ func (p *provider) redeem(ctx context.Context, code string, f flow) (v vouched, 
 	if err != nil {
 		return v, away{err}
 	}
+
 	ctx = p.with(ctx)
 	token, err := e.oauth.Exchange(ctx, code, oauth2.VerifierOption(f.verifier))
 	if err != nil {
 		return v, p.exchanged(err)
 	}
+
 	raw, _ := token.Extra("id_token").(string)
 	id, err := e.verifier.Verify(ctx, raw)
 	if err != nil {
@@ -39,6 +41,7 @@ func (p *provider) redeem(ctx context.Context, code string, f flow) (v vouched, 
 	if subtle.ConstantTimeCompare([]byte(id.Nonce), []byte(f.nonce)) != 1 {
 		return v, distrust{fmt.Errorf("the nonce is another one")}
 	}
+
 	claims := map[string]any{}
 	if err := id.Claims(&claims); err != nil {
 		return v, distrust{err}
@@ -49,23 +52,28 @@ func (p *provider) redeem(ctx context.Context, code string, f flow) (v vouched, 
 	if id.Subject == "" || len(id.Subject) > maxSubject {
 		return v, distrust{fmt.Errorf("a subject of %d bytes", len(id.Subject))}
 	}
+
 	values := textsAt(claims, p.Claim)
 	if len(values) == 0 && e.provider.UserInfoEndpoint() != "" {
 		if values, err = p.askMore(ctx, e, token, id.Subject, claims); err != nil {
 			return v, err
 		}
 	}
+
 	grant, known := p.Mapping.Of(values)
 	if !known {
 		return v, errOutsideRole
 	}
+
 	v.Outside = user.Outside{
 		Issuer: p.Issuer, Subject: id.Subject, Login: first(claims, "preferred_username", "email", "sub"),
 		Name: first(claims, "name"), Email: first(claims, "email"), Role: grant.Role, Personal: grant.Personal,
 	}
+
 	if at, ok := claims["auth_time"].(float64); ok {
 		v.proved = time.Unix(int64(at), 0)
 	}
+
 	return v, nil
 }
 
@@ -81,15 +89,18 @@ func (p *provider) askMore(ctx context.Context, e *endpoints, token *oauth2.Toke
 	if info.Subject != subject {
 		return nil, distrust{fmt.Errorf("the provider tells of another person")}
 	}
+
 	more := map[string]any{}
 	if err := info.Claims(&more); err != nil {
 		return nil, distrust{err}
 	}
+
 	for name, value := range more {
 		if _, there := claims[name]; !there {
 			claims[name] = value
 		}
 	}
+
 	return textsAt(claims, p.Claim), nil
 }
 
@@ -113,6 +124,7 @@ func textsAt(claims map[string]any, path string) []string {
 		}
 		return textsAt(inner, rest)
 	}
+
 	switch v := value.(type) {
 	case string:
 		return []string{v}
@@ -125,6 +137,7 @@ func textsAt(claims map[string]any, path string) []string {
 		}
 		return texts
 	}
+
 	return nil
 }
 

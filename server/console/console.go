@@ -69,6 +69,7 @@ func New(o Options) (http.Handler, error) {
 	if len(o.Images) > 0 {
 		ways["images"] = strings.Join(o.Images, " ")
 	}
+
 	if o.Outside != nil {
 		c.provider = newProvider(*o.Outside, o.URL)
 		ways["outside"] = o.Outside.Name
@@ -79,6 +80,7 @@ func New(o Options) (http.Handler, error) {
 		}
 		c.mux.Handle("POST "+root+"oidc/link", c.outside(c.outsideTie))
 	}
+
 	if o.Passkeys != nil {
 		ways["passkeys"] = o.passkeyHost()
 		for p, do := range map[string]func(http.ResponseWriter, *http.Request) error{
@@ -87,10 +89,12 @@ func New(o Options) (http.Handler, error) {
 			c.mux.Handle("POST "+root+"passkey/"+p, c.guarded(do))
 		}
 	}
+
 	var err error
 	if c.files, err = newPages(ways); err != nil {
 		return nil, err
 	}
+
 	c.mux.Handle(apiPath, http.HandlerFunc(c.bridge))
 	for p, do := range map[string]func(http.ResponseWriter, *http.Request) error{
 		"session": c.signIn, "session/end": c.signOut, "session/confirm": c.confirm, "enter": c.enter,
@@ -98,6 +102,7 @@ func New(o Options) (http.Handler, error) {
 	} {
 		c.mux.Handle("POST "+root+p, c.guarded(do))
 	}
+
 	c.mux.Handle(root, c.files)
 	return c, nil
 }
@@ -157,6 +162,7 @@ func failed(err error) error {
 	if answer, outside := outsideFailure(err); outside {
 		return answer
 	}
+
 	for _, known := range []struct {
 		cause  error
 		answer refusal
@@ -167,5 +173,6 @@ func failed(err error) error {
 			return known.answer
 		}
 	}
+
 	return err
 }

@@ -33,28 +33,34 @@ func TestCallsAreInTheContract(t *testing.T) {
 			}
 		}
 	}
+
 	count := 0
 	eachFile(t, func(name, text string) {
 		if !strings.HasSuffix(name, ".js") {
 			return
 		}
+
 		for _, m := range called.FindAllStringSubmatch(text, -1) {
 			method, path := http.MethodPost, m[2]+m[3]
 			if m[1] == "get" {
 				method = http.MethodGet
 			}
+
 			path = strings.ReplaceAll(path, "${kind}", "module/entity")
 			path = hole.ReplaceAllString(path, "x")
 			if m[4] != "" { // what follows is an id; after /entities/ it is a kind
 				path += map[bool]string{true: "module/entity", false: "x"}[strings.HasSuffix(path, "/entities/")]
 			}
+
 			found := false
 			for _, shape := range known[method] {
 				found = found || shape.MatchString(path)
 			}
+
 			assert.True(t, found, "%s: %s %s is in no document", name, method, path)
 			count++
 		}
 	})
+
 	require.Greater(t, count, 50)
 }

@@ -46,9 +46,11 @@ func (h helps) fields(doc *openapi3.T, s *openapi3.Schema, within int) {
 	if within == 0 { // a schema that has itself within it
 		return
 	}
+
 	for _, part := range s.AllOf {
 		h.fields(doc, part.Value, within-1)
 	}
+
 	if s.Discriminator != nil {
 		h.worded["field."+s.Discriminator.PropertyName] = true
 		for value, to := range s.Discriminator.Mapping {
@@ -59,6 +61,7 @@ func (h helps) fields(doc *openapi3.T, s *openapi3.Schema, within int) {
 		}
 		return
 	}
+
 	for name, p := range s.Properties {
 		if p.Value.ReadOnly {
 			continue
@@ -103,6 +106,7 @@ func TestFieldHelp(t *testing.T) {
 		require.NoError(t, err)
 		return doc
 	}
+
 	body := func(doc *openapi3.T, path string) *openapi3.Schema {
 		return doc.Paths.Find(path).Post.RequestBody.Value.Content.Get("application/json").Schema.Value
 	}
@@ -119,6 +123,7 @@ func TestFieldHelp(t *testing.T) {
 			forms.say(schema.Description)
 		}
 	}
+
 	events := load("events")
 	mapping := body(events, "/events").Discriminator.Mapping
 	require.Greater(t, len(mapping), 40)
@@ -128,6 +133,7 @@ func TestFieldHelp(t *testing.T) {
 			forms.fields(events, data, deep)
 		}
 	}
+
 	administration := load("administration")
 	forms.fields(administration, body(administration, "/admin/settings"), deep)
 	for name, s := range administration.Components.Schemas {
@@ -135,10 +141,12 @@ func TestFieldHelp(t *testing.T) {
 			forms.fields(administration, s.Value, deep)
 		}
 	}
+
 	require.Greater(t, len(said), 200)
 	for _, word := range slices.Sorted(maps.Keys(forms.worded)) {
 		assert.Contains(t, english, word)
 	}
+
 	for _, language := range []string{"es", "fr", "hu"} {
 		text, err := app.ReadFile("app/words/help/" + language + ".json")
 		require.NoError(t, err)
@@ -181,6 +189,7 @@ func auditActions(t *testing.T) []string {
 			}
 		}
 	}
+
 	return slices.Sorted(maps.Keys(found))
 }
 
@@ -208,11 +217,13 @@ func TestCheckWords(t *testing.T) {
 	for _, m := range regexp.MustCompile(`\{"([a-z -]+)", \w+\}`).FindAllStringSubmatch(all, -1) {
 		names = append(names, m[1])
 	}
+
 	require.Greater(t, len(names), 15)
 	for name := range words(t, "en") {
 		if check, of := strings.CutPrefix(name, "check."); of {
 			worded = append(worded, check)
 		}
 	}
+
 	require.ElementsMatch(t, names, worded)
 }

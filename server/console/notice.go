@@ -81,13 +81,16 @@ func (c *console) page(w http.ResponseWriter, r *http.Request, status int, n not
 		}
 		return c.Catalogue.Message(n.Language, name, args)
 	}
+
 	if n.Title == "" {
 		n.Title = "console_outside_failed"
 	}
+
 	n.Text, n.Back, n.Base, n.Root = say(n.Title), say("console_outside_back"), c.files.base, root
 	if n.Tie != nil {
 		n.Tie.Yes = say("console_outside_link_yes")
 	}
+
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Language", n.Language)

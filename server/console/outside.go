@@ -69,12 +69,14 @@ func (c *console) outsideStart(w http.ResponseWriter, r *http.Request) error {
 	if err := c.slow(w, r); err != nil {
 		return err
 	}
+
 	f := newFlow(r.URL.Query().Get("for"))
 	if f.purpose != forEntry {
 		if _, err := c.self(r); err != nil {
 			return err
 		}
 	}
+
 	e, err := c.provider.find(r.Context())
 	if err != nil {
 		return away{err}
@@ -87,6 +89,7 @@ func (c *console) outsideStart(w http.ResponseWriter, r *http.Request) error {
 	if err := c.Users.AskOutside(r.Context(), f.purpose, c.sessionFor(r, f.purpose), f.state); err != nil {
 		return err
 	}
+
 	c.setCookie(w, r, wayCookie, f.text())
 	http.Redirect(w, r, e.oauth.AuthCodeURL(f.state, with...), http.StatusFound)
 	return nil
@@ -110,11 +113,13 @@ func (c *console) outsideFinish(w http.ResponseWriter, r *http.Request) error {
 	if err := c.slow(w, r); err != nil {
 		return err
 	}
+
 	f, ok := c.flow(r)
 	sent := r.URL.Query()
 	if !ok || subtle.ConstantTimeCompare([]byte(f.state), []byte(sent.Get("state"))) != 1 {
 		return errOutsideState
 	}
+
 	c.setCookie(w, r, wayCookie, "")
 	good, err := c.Users.TakeOutside(r.Context(), f.purpose, c.sessionFor(r, f.purpose), f.state)
 	switch {
@@ -123,16 +128,19 @@ func (c *console) outsideFinish(w http.ResponseWriter, r *http.Request) error {
 	case !good: // used, expired, or begun by another session
 		return errOutsideState
 	}
+
 	if iss := sent.Get("iss"); iss != "" && iss != c.provider.Issuer {
 		return distrust{errors.New("the answer comes from another provider")}
 	}
 	if said := sent.Get("error"); said != "" {
 		return saidNo{said}
 	}
+
 	who, err := c.provider.redeem(r.Context(), sent.Get("code"), f)
 	if err != nil {
 		return err
 	}
+
 	fresh := !who.proved.IsZero() && time.Since(who.proved) < user.ConfirmLife && time.Until(who.proved) < time.Minute
 	switch f.purpose {
 	case forConfirm:
@@ -140,10 +148,12 @@ func (c *console) outsideFinish(w http.ResponseWriter, r *http.Request) error {
 	case forLink:
 		return c.outsideLink(w, r, who)
 	}
+
 	found, err := c.Outside.Accounts.FromOutside(r.Context(), who.Outside)
 	if err != nil {
 		return err
 	}
+
 	e, err := c.Users.EnterOutside(r.Context(), found, fresh, c.from(r))
 	if err != nil {
 		return err
@@ -151,6 +161,7 @@ func (c *console) outsideFinish(w http.ResponseWriter, r *http.Request) error {
 	if err := c.replace(w, r, e); err != nil {
 		return err
 	}
+
 	http.Redirect(w, r, root, http.StatusSeeOther)
 	return nil
 }
@@ -211,6 +222,7 @@ func (c *console) outsideTie(w http.ResponseWriter, r *http.Request) error {
 	if err := c.slow(w, r); err != nil {
 		return err
 	}
+
 	me, err := c.self(r)
 	if err != nil {
 		return err
@@ -227,9 +239,11 @@ func (c *console) outsideTie(w http.ResponseWriter, r *http.Request) error {
 	case !good:
 		return errOutsideState
 	}
+
 	if err := c.Outside.Accounts.LinkOutside(r.Context(), me.ID, user.Outside{Issuer: c.provider.Issuer, Subject: t.Subject}); err != nil {
 		return err
 	}
+
 	http.Redirect(w, r, root+"#/self", http.StatusSeeOther)
 	return nil
 }
@@ -239,18 +253,22 @@ func (c *console) elsewhere(r *http.Request, token string) string {
 	if c.provider == nil || token == "" {
 		return ""
 	}
+
 	me, err := c.Users.Session(r.Context(), token)
 	if err != nil || me.Issuer != c.provider.Issuer {
 		return ""
 	}
+
 	e := c.provider.known() // signing out does not wait for a provider
 	if e == nil || e.end == "" {
 		return ""
 	}
+
 	to, err := url.Parse(e.end)
 	if err != nil {
 		return ""
 	}
+
 	q := to.Query()
 	q.Set("client_id", c.provider.ClientID)
 	q.Set("post_logout_redirect_uri", c.URL+root)

@@ -68,15 +68,18 @@ func newPages(facts map[string]string) (*pages, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	p.base = filesPath + hex.EncodeToString(sum.Sum(nil))[:16] + "/"
 	var links strings.Builder
 	for _, name := range p.needed("main.js") {
 		fmt.Fprintf(&links, "<link rel=\"modulepreload\" href=\"%s%s\">\n", p.base, name)
 	}
+
 	page := strings.ReplaceAll(string(p.files["index.html"].plain), hashMark, strings.TrimSuffix(p.base, "/"))
 	for _, name := range slices.Sorted(maps.Keys(facts)) {
 		fmt.Fprintf(&links, "<meta name=\"%s\" content=\"%s\">\n", name, html.EscapeString(facts[name]))
 	}
+
 	p.index = newFile("index.html", []byte(strings.Replace(page, "<!-- modules -->\n", links.String(), 1)))
 	return p, nil
 }
@@ -126,16 +129,19 @@ func (p *pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, http.StatusText(http.StatusMethodNotAllowed), http.StatusMethodNotAllowed)
 		return
 	}
+
 	if r.URL.Path == root {
 		p.index.send(w, r)
 		return
 	}
+
 	name, ours := strings.CutPrefix(r.URL.Path, p.base)
 	found, ok := p.files[name]
 	if !ours || !ok {
 		http.NotFound(w, r)
 		return
 	}
+
 	w.Header().Set("Cache-Control", keepFor)
 	found.send(w, r)
 }

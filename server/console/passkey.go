@@ -33,6 +33,7 @@ func (o Options) passkeyHost() string {
 	if o.URL == "" {
 		return localHost
 	}
+
 	at, err := url.Parse(o.URL)
 	if err != nil {
 		return ""
@@ -40,6 +41,7 @@ func (o Options) passkeyHost() string {
 	if _, err := netip.ParseAddr(at.Hostname()); err == nil {
 		return ""
 	}
+
 	return at.Hostname()
 }
 
@@ -49,18 +51,22 @@ func (c *console) party(r *http.Request) (user.Party, error) {
 	if c.URL != "" && host != "" {
 		return user.Party{Host: host, Origin: c.URL}, nil
 	}
+
 	asked, _, err := net.SplitHostPort(r.Host)
 	if err != nil {
 		asked = r.Host
 	}
+
 	source, secure := c.Peer(r)
 	if host == "" || asked != host || !source.IsLoopback() {
 		return user.Party{}, elsewhere{host}
 	}
+
 	scheme := "http://"
 	if secure {
 		scheme = "https://"
 	}
+
 	return user.Party{Host: host, Origin: scheme + r.Host}, nil
 }
 
@@ -75,10 +81,12 @@ func (c *console) passkey(do func(http.ResponseWriter, *http.Request, user.Party
 		if !c.closed(r) {
 			return errInsecure
 		}
+
 		at, err := c.party(r)
 		if err != nil {
 			return err
 		}
+
 		var in passkeyBody
 		if err := read(w, r, &in); err != nil {
 			return err
@@ -86,6 +94,7 @@ func (c *console) passkey(do func(http.ResponseWriter, *http.Request, user.Party
 		if err := c.slow(w, r); err != nil {
 			return err
 		}
+
 		return do(w, r, at, in)
 	}
 }
@@ -141,18 +150,22 @@ func (c *console) passkeyAdd(w http.ResponseWriter, r *http.Request, at user.Par
 	if err != nil {
 		return err
 	}
+
 	if in.asks() {
 		options, err := c.Users.NewPasskey(r.Context(), me, at)
 		return asked(w, options, err)
 	}
+
 	made, err := c.Users.MadePasskey(r.Context(), me, at, in.Answer)
 	if err != nil {
 		return err
 	}
+
 	made.Name = in.Name
 	if err := c.Passkeys.AddPasskey(r.Context(), me.ID, made); err != nil {
 		return err
 	}
+
 	answer(w, http.StatusOK, passkeyOf(made))
 	return nil
 }
@@ -194,10 +207,12 @@ func (c *console) passkeyRemove(w http.ResponseWriter, r *http.Request) error {
 	if err := read(w, r, &in); err != nil {
 		return err
 	}
+
 	me, err := c.self(r)
 	if err != nil {
 		return err
 	}
+
 	id, err := base64.RawURLEncoding.DecodeString(in.ID)
 	if err != nil {
 		return loyalty.ErrPasskeyUnknown
@@ -214,6 +229,7 @@ func (c *console) passkeyRemove(w http.ResponseWriter, r *http.Request) error {
 	if err := c.remember(w, r, me); err != nil {
 		return err
 	}
+
 	answer(w, http.StatusOK, struct{}{})
 	return nil
 }

@@ -22,6 +22,7 @@ func drawn(text string) (picture, error) {
 	if err != nil {
 		return picture{}, err
 	}
+
 	var path strings.Builder
 	for y := range code.Size {
 		for x := 0; x < code.Size; x++ {
@@ -34,5 +35,6 @@ func drawn(text string) (picture, error) {
 			}
 		}
 	}
+
 	return picture{code.Size + 2*margin, path.String()}, nil
 }

@@ -127,19 +127,23 @@ func (p *provider) discover(ctx context.Context) (*endpoints, error) {
 	if err != nil {
 		return nil, fmt.Errorf("what %s says of itself: %w", p.Issuer, err)
 	}
+
 	var more struct {
 		End     string   `json:"end_session_endpoint"`
 		Methods []string `json:"token_endpoint_auth_methods_supported"`
 	}
+
 	if err := found.Claims(&more); err != nil {
 		return nil, fmt.Errorf("what %s says of itself: %w", p.Issuer, err)
 	}
+
 	e := &endpoints{provider: found, end: more.End, verifier: found.Verifier(&oidc.Config{ClientID: p.ClientID})}
 	e.oauth = oauth2.Config{ClientID: p.ClientID, ClientSecret: p.ClientSecret, Endpoint: found.Endpoint(), RedirectURL: p.redirect, Scopes: p.Scopes}
 	e.oauth.Endpoint.AuthStyle = oauth2.AuthStyleInHeader
 	if p.ClientSecret == "" || len(more.Methods) > 0 && !slices.Contains(more.Methods, "client_secret_basic") {
 		e.oauth.Endpoint.AuthStyle = oauth2.AuthStyleInParams
 	}
+
 	return e, nil
 }
 

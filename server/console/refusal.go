@@ -92,6 +92,7 @@ func (c *console) refusalOf(err error) (said refusal, args map[string]any, field
 	if errors.As(err, &other) {
 		return errPasskeyPlace, map[string]any{"host": other.host}, nil
 	}
+
 	var already signedIn
 	if errors.As(err, &already) {
 		return errSignedIn, map[string]any{"login": already.login}, nil
@@ -99,6 +100,7 @@ func (c *console) refusalOf(err error) (said refusal, args map[string]any, field
 	if errors.As(failed(err), &said) {
 		return said, map[string]any{"reason": reasonOf(err)}, nil
 	}
+
 	var fault *loyalty.Error
 	if errors.As(err, &fault) && kinds[fault.Kind].status != 0 {
 		said = kinds[fault.Kind]
@@ -108,9 +110,11 @@ func (c *console) refusalOf(err error) (said refusal, args map[string]any, field
 		}
 		return said, fault.Args, fields
 	}
+
 	if errors.Is(err, loyalty.ErrDatabaseAway) {
 		return errAway, nil, nil
 	}
+
 	c.Logger.Error("console", "error", err)
 	return errInternal, nil, nil
 }

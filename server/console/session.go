@@ -26,10 +26,12 @@ func (c *console) slow(w http.ResponseWriter, r *http.Request) error {
 	if known {
 		counted = "console browser " + browser
 	}
+
 	verdict, err := c.Limiter.Allow(r.Context(), counted, attemptsPerMinute, 1)
 	if err != nil || verdict.Allowed {
 		return err
 	}
+
 	verdict.SetHeaders(w.Header())
 	return errSlow
 }
@@ -89,10 +91,12 @@ func (c *console) signIn(w http.ResponseWriter, r *http.Request) error {
 	if err := c.slow(w, r); err != nil {
 		return err
 	}
+
 	e, err := c.Users.SignIn(r.Context(), in.Login, in.Password, in.Code, c.from(r))
 	if err != nil {
 		return err
 	}
+
 	return c.begin(w, r, e)
 }
 
@@ -109,16 +113,19 @@ func (c *console) enter(w http.ResponseWriter, r *http.Request) error {
 	if err := c.slow(w, r); err != nil {
 		return err
 	}
+
 	switch me, err := c.self(r); {
 	case err == nil:
 		return signedIn{me.Login}
 	case !errors.Is(err, user.ErrNoSession):
 		return err
 	}
+
 	e, err := c.Users.Enter(r.Context(), in.Token, c.from(r))
 	if err != nil {
 		return err
 	}
+
 	return c.begin(w, r, e)
 }
 
@@ -128,24 +135,29 @@ func (c *console) signOut(w http.ResponseWriter, r *http.Request) error {
 	if err := read(w, r, &in); err != nil {
 		return err
 	}
+
 	end := c.Users.End
 	if in.Everywhere {
 		end = c.Users.EndAll
 	}
+
 	token := c.token(r)
 	out := map[string]string{}
 	if elsewhere := c.elsewhere(r, token); elsewhere != "" {
 		out["elsewhere"] = elsewhere
 	}
+
 	if token != "" {
 		if err := end(r.Context(), token); err != nil {
 			return err
 		}
 	}
+
 	c.setCookie(w, r, sessionCookie, "")
 	if in.Everywhere {
 		c.setCookie(w, r, browserCookie, "")
 	}
+
 	answer(w, http.StatusOK, out)
 	return nil
 }
@@ -177,10 +189,12 @@ func (c *console) password(w http.ResponseWriter, r *http.Request) error {
 	if err := read(w, r, &in); err != nil {
 		return err
 	}
+
 	me, err := c.self(r)
 	if err != nil {
 		return err
 	}
+
 	hash, err := c.Users.NewPassword(r.Context(), me, in.Password)
 	if err != nil {
 		return err
@@ -195,6 +209,7 @@ func (c *console) password(w http.ResponseWriter, r *http.Request) error {
 	if err := c.remember(w, r, me); err != nil {
 		return err
 	}
+
 	answer(w, http.StatusOK, struct{}{})
 	return nil
 }
@@ -205,10 +220,12 @@ func (c *console) secondFactor(w http.ResponseWriter, r *http.Request) error {
 	if err := read(w, r, &in); err != nil {
 		return err
 	}
+
 	me, err := c.self(r)
 	if err != nil {
 		return err
 	}
+
 	if in.Secret == "" {
 		enrolment, err := c.Users.NewSecondFactor(me)
 		if err != nil {
@@ -224,6 +241,7 @@ func (c *console) secondFactor(w http.ResponseWriter, r *http.Request) error {
 		}{enrolment, shown})
 		return nil
 	}
+
 	factor, codes, err := c.Users.ProvedSecondFactor(me, in.Secret, in.Code)
 	if err != nil {
 		return err
@@ -238,6 +256,7 @@ func (c *console) secondFactor(w http.ResponseWriter, r *http.Request) error {
 	if err := c.remember(w, r, me); err != nil {
 		return err
 	}
+
 	answer(w, http.StatusOK, map[string][]string{"recovery": codes})
 	return nil
 }

@@ -22,6 +22,7 @@ func eachExample(t *testing.T, do func(t *testing.T, name string, tree func() ma
 	require.NoError(t, err)
 	examples := doc.Paths.Find("/events").Post.RequestBody.Value.Content.Get("application/json").Examples
 	require.Len(t, examples, len(doc.Components.Schemas["Event"].Value.OneOf))
+
 	for name, ref := range examples {
 		text, err := json.Marshal(ref.Value.Value)
 		require.NoError(t, err)
@@ -46,6 +47,7 @@ func asForm(tree map[string]any, places bool) []byte {
 			for _, key := range slices.Sorted(maps.Keys(v)) {
 				write(name+"["+key+"]", v[key])
 			}
+
 		case []any:
 			for i, item := range v {
 				if _, leaf := item.(map[string]any); places || leaf {
@@ -54,13 +56,16 @@ func asForm(tree map[string]any, places bool) []byte {
 					write(name+"[]", item)
 				}
 			}
+
 		default:
 			pairs = append(pairs, url.QueryEscape(name)+"="+url.QueryEscape(fmt.Sprint(v)))
 		}
 	}
+
 	for _, key := range slices.Sorted(maps.Keys(tree)) {
 		write(key, tree[key])
 	}
+
 	return []byte(strings.Join(pairs, "&"))
 }
 
@@ -99,6 +104,7 @@ func TestEveryActionAsForm(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, fromJSON, fromForm)
 		}
+
 		form, err := ParseForm(asForm(map[string]any{"events": []any{tree()}}, true))
 		require.NoError(t, err)
 		fromBulk, err := v.Read(form.children["events"].items(nil).([]any)[0], "events[0]")
@@ -111,6 +117,7 @@ func TestEveryActionAsForm(t *testing.T) {
 // missing, null or blank is the one error that names it, in JSON and in a form.
 func TestEveryRequiredAttribute(t *testing.T) {
 	v := vocabulary(t)
+
 	eachExample(t, func(t *testing.T, name string, tree func() map[string]any) {
 		for _, required := range v.actions[name].data.required {
 			for _, with := range []func(data map[string]any){
@@ -162,6 +169,7 @@ func TestEveryOptionalAttribute(t *testing.T) {
 				data[attribute], meant[attribute] = nil, s.nullable
 			}
 		}
+
 		data["cf_nothing"] = nil
 		got, err := v.Read(with, "")
 		require.NoError(t, err)
@@ -170,6 +178,7 @@ func TestEveryOptionalAttribute(t *testing.T) {
 				require.Equal(t, "checkout_update.auto_accept", name+"."+attribute)
 			}
 		}
+
 		require.JSONEq(t, string(want.Data), string(got.Data))
 	})
 }
@@ -178,6 +187,7 @@ func TestEveryOptionalAttribute(t *testing.T) {
 // words, as forms.
 func TestFormsOfTheSpecification(t *testing.T) {
 	v := vocabulary(t)
+
 	for name, c := range map[string]struct{ form, data string }{
 		"release with points":      {"customer=a&action=release_points&data[transaction_id]=T-1&data[points]=20", `{"points":20,"transaction_id":"T-1"}`},
 		"treasure with its code":   {"customer=a&action=offline_treasure_code_found&data[treasure_id]=t-1&data[code]=0042", `{"code":"0042","treasure_id":"t-1"}`},
@@ -215,6 +225,7 @@ func TestGuest(t *testing.T) {
 		require.NoError(t, err, body)
 		require.Equal(t, guest, e.Guest, body)
 	}
+
 	for _, body := range []string{
 		`{"customer":"a","action":"visit","data":{"url":"https://a.b"},"guest":true}`,
 		`{"customer":"a","action":"dance","data":{},"guest":true}`,
@@ -225,6 +236,7 @@ func TestGuest(t *testing.T) {
 		name, field := fault(t, err)
 		require.Equal(t, []string{"property_unknown", "guest"}, []string{name, field}, body)
 	}
+
 	form, err := ParseForm([]byte("customer=a&action=checkout&data[transaction_id]=T&data[total]=1&guest=1"))
 	require.NoError(t, err)
 	e, err := v.Read(form, "")

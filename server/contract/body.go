@@ -19,6 +19,7 @@ func Properties(v any) map[string]any {
 		}
 		return m
 	}
+
 	return nil
 }
 
@@ -56,11 +57,13 @@ func ActionsIn(body any) (actions []string) {
 	if action, ok := textOf(sent["action"]); ok {
 		actions = append(actions, action)
 	}
+
 	add := func(event any) {
 		if action, ok := textOf(Properties(event)["action"]); ok && !slices.Contains(actions, action) {
 			actions = append(actions, action)
 		}
 	}
+
 	switch events := sent["events"].(type) {
 	case []any:
 		for _, event := range events {
@@ -71,6 +74,7 @@ func ActionsIn(body any) (actions []string) {
 			add(event)
 		}
 	}
+
 	return actions
 }
 
@@ -91,5 +95,6 @@ func Clone(v any) any {
 		}
 		return list
 	}
+
 	return v
 }

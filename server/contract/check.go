@@ -67,6 +67,7 @@ func (k *checker) value(s *Schema, v any) any {
 	if n, ok := v.(*Form); ok {
 		v = n.open(s)
 	}
+
 	switch s.kind {
 	case object:
 		if m, ok := v.(map[string]any); ok {
@@ -74,21 +75,25 @@ func (k *checker) value(s *Schema, v any) any {
 			return m
 		}
 		k.mustBe("object")
+
 	case list:
 		if items, ok := v.([]any); ok {
 			k.list(s, items)
 			return items
 		}
 		k.mustBe("array")
+
 	case oneOf:
 		if m, ok := v.(map[string]any); ok {
 			k.oneOf(s, m)
 			return m
 		}
 		k.mustBe("object")
+
 	default:
 		return k.validate(s, v)
 	}
+
 	return v
 }
 
@@ -119,10 +124,12 @@ func (k *checker) object(s *Schema, m map[string]any) {
 		m[p.name] = k.value(p.schema, v)
 		k.path = k.path[:len(k.path)-1]
 	}
+
 	if known < len(m) {
 		k.bareNames(s, m)
 		k.extras(s, m)
 	}
+
 	k.count(s, len(m), "properties")
 }
 
@@ -180,6 +187,7 @@ func (k *checker) bareNames(s *Schema, m map[string]any) {
 	if s.keys != "id" {
 		return
 	}
+
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		bare := strings.TrimSpace(name)
 		if bare == name {
@@ -199,14 +207,17 @@ func (k *checker) extras(s *Schema, m map[string]any) {
 		if _, declared := s.byName[name]; declared {
 			continue
 		}
+
 		if v == nil && (s.extra != typedExtra || !s.other.nullable) {
 			delete(m, name)
 			continue
 		}
+
 		if twin, ok := s.twin(name); ok {
 			k.fault("case_mismatch", name, map[string]any{"property": name, "declared": twin})
 			continue
 		}
+
 		switch {
 		case s.extra == typedExtra && s.keys == "language" && !loyalty.IsLanguage(name):
 			k.fault("bad_format", name, map[string]any{"property": name, "format": "ISO 639-1"})
@@ -216,12 +227,14 @@ func (k *checker) extras(s *Schema, m map[string]any) {
 			k.path = append(k.path, step{name, -1})
 			m[name] = k.value(s.other, v)
 			k.path = k.path[:len(k.path)-1]
+
 		case s.extra == anyExtra, s.extra == customExtra && strings.HasPrefix(name, "cf_"):
 			if n, ok := v.(*Form); ok {
 				m[name] = n.free()
 			} else if !isFinite(v) {
 				k.fault(loyalty.ErrTooLarge.Name, name, map[string]any{"property": name})
 			}
+
 		default:
 			k.fault("property_unknown", name, map[string]any{"property": name})
 		}
@@ -273,6 +286,7 @@ func (k *checker) oneOf(s *Schema, m map[string]any) {
 	if n, ok := v.(*Form); ok && n.isText {
 		v = n.text
 	}
+
 	name, _ := v.(string)
 	branch := s.branches[name]
 	if s.lookup != nil {
@@ -281,14 +295,17 @@ func (k *checker) oneOf(s *Schema, m map[string]any) {
 	if branch == nil {
 		branch = s.unknown
 	}
+
 	if branch == nil && isEmpty(m[s.by], false) {
 		k.setEmpty(s.by)
 		return
 	}
+
 	if branch == nil {
 		k.fault("must_be_one_of", s.by, map[string]any{"property": s.by, "values": slices.Sorted(maps.Keys(s.branches))})
 		return
 	}
+
 	k.object(branch, m)
 }
 

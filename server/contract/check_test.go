@@ -74,6 +74,7 @@ func TestRequired(t *testing.T) {
 			require.Equal(t, c.field, e.Details[0].Field)
 		})
 	}
+
 	t.Run("all of them are listed, and then the other faults", func(t *testing.T) {
 		_, e := checkEvent(t, `{"customer":"a","action":"checkout","data":{"shipping":"x","items":[{"product_name":"n","quantity":1,"subtotal":1}]}}`)
 		var fields []string
@@ -86,6 +87,7 @@ func TestRequired(t *testing.T) {
 			"data.shipping must_be_type",
 		}, fields)
 	})
+
 	t.Run("and no more than a hundred", func(t *testing.T) {
 		_, e := checkEvent(t, `{"customer":"a","action":"checkout","data":{"total":1,"items":[`+strings.Repeat(`{},`, 200)+`{}]}}`)
 		require.Len(t, e.Details, maxDetails)
@@ -100,6 +102,7 @@ func TestFaultsOfABody(t *testing.T) {
 		return `{"customer":"a","action":"visit","data":{"url":"https://shop.test/"` + more + `}}`
 	}
 	profile := func(data string) string { return `{"customer":"a","action":"profile","data":{` + data + `}}` }
+
 	for name, c := range map[string]struct {
 		body, fault, field string
 		code               int
@@ -274,6 +277,7 @@ func TestFormValues(t *testing.T) {
 
 func TestFormFaults(t *testing.T) {
 	visit := `customer=a&action=visit&data[url]=https://a.b&`
+
 	for name, c := range map[string]struct{ form, fault, field string }{
 		"a code is no number":       {visit + `data[points]=05`, "must_be_type", "data.points"},
 		"no data where some is due": {`customer=a&action=point_add`, "property_empty", "data"},
@@ -327,6 +331,7 @@ func TestVocabulary(t *testing.T) {
 	doc, err := openapi.Load("events")
 	require.NoError(t, err)
 	actions := doc.Components.Schemas["Event"].Value.Discriminator.Mapping
+
 	require.ElementsMatch(t, slices.Collect(maps.Keys(actions)), v.Actions())
 }
 

@@ -24,10 +24,12 @@ func NewConfigurator(v *Vocabulary) (*Configurator, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	schemas, err := EntitiesOf(documents)
 	if err != nil {
 		return nil, err
 	}
+
 	for _, d := range documents {
 		if d.API != "administration" {
 			continue
@@ -35,6 +37,7 @@ func NewConfigurator(v *Vocabulary) (*Configurator, error) {
 		whole, err := NewCompiler().Compile(d.Spec.Components.Schemas["Configuration"])
 		return &Configurator{whole, schemas, v}, err
 	}
+
 	return nil, fmt.Errorf("the contract has no configuration")
 }
 
@@ -72,20 +75,25 @@ func (c *Configurator) Of(checked, raw any) (admin.Configuration, error) {
 			Config  json.RawMessage `json:"config"`
 		} `json:"modules"`
 	}
+
 	if err := json.Unmarshal(AppendJSON(nil, checked), &sections); err != nil {
 		return admin.Configuration{}, loyalty.ErrPropertyInvalid.With("property", "configuration").With("reason", "schema").At("configuration").Because(err)
 	}
+
 	out := admin.Configuration{
 		Settings: admin.SettingsChange{Currency: sections.Settings.Currency, TimeZone: sections.Settings.TimeZone},
 		Modules:  map[string]admin.ModuleChange{}, Entities: map[string]map[string]admin.EntityFields{},
 	}
+
 	if s := sections.Settings.Window; s != nil {
 		window := time.Duration(*s) * time.Second
 		out.Settings.AcceptanceWindow = &window
 	}
+
 	for name, m := range sections.Modules {
 		out.Modules[name] = admin.ModuleChange{Enabled: m.Enabled, Config: m.Config}
 	}
+
 	for kind, list := range Properties(Properties(raw)["entities"]) {
 		out.Entities[kind] = map[string]admin.EntityFields{}
 		for id, fields := range Properties(list) {
@@ -94,6 +102,7 @@ func (c *Configurator) Of(checked, raw any) (admin.Configuration, error) {
 			}
 		}
 	}
+
 	return out, nil
 }
 
@@ -104,18 +113,22 @@ func (c *Configurator) fields(kind, id string, body any) admin.EntityFields {
 		if stored != nil && programme.SameJSON(body, programme.ParseTree(stored)) {
 			return stored, nil
 		}
+
 		fields, err := c.entities.Of(kind, p)
 		if err != nil {
 			return nil, err
 		}
+
 		tree, err := fields.Check(Clone(body), place)
 		if err != nil {
 			return nil, err
 		}
+
 		data := AppendJSON(nil, tree)
 		if kind == programme.CustomActions.Type {
 			err = admin.Under(place, c.vocabulary.Declarable(data))
 		}
+
 		return data, err
 	}
 }

@@ -22,10 +22,12 @@ func (n *Form) open(s *Schema) any {
 	case s.kind == scalar:
 		return n.free()
 	}
+
 	m := make(map[string]any, len(n.children))
 	for name, child := range n.children {
 		m[name] = child
 	}
+
 	return m
 }
 
@@ -40,6 +42,7 @@ func (n *Form) items(each func(*Form) any) any {
 		}
 		places = append(places, i)
 	}
+
 	slices.Sort(places)
 	list := make([]any, len(places))
 	for at, i := range places {
@@ -49,6 +52,7 @@ func (n *Form) items(each func(*Form) any) any {
 			list[at] = each(child)
 		}
 	}
+
 	return list
 }
 
@@ -83,6 +87,7 @@ func (t typeSet) convert(text string) any {
 			return false
 		}
 	}
+
 	return text
 }
 
@@ -102,6 +107,7 @@ func IsNumber(s string) bool {
 	if n == 0 || n > 1 && whole[0] == '0' {
 		return false
 	}
+
 	rest := whole[n:]
 	if fraction, ok := strings.CutPrefix(rest, "."); ok {
 		n = digits(fraction)
@@ -110,16 +116,19 @@ func IsNumber(s string) bool {
 		}
 		rest = fraction[n:]
 	}
+
 	if rest == "" {
 		return true
 	}
 	if rest[0]|0x20 != 'e' {
 		return false
 	}
+
 	rest = rest[1:]
 	if rest != "" && (rest[0] == '+' || rest[0] == '-') {
 		rest = rest[1:]
 	}
+
 	return rest != "" && digits(rest) == len(rest)
 }
 

@@ -85,6 +85,7 @@ func (v *Vocabulary) DeclareAction(name string, schema json.RawMessage) error {
 	if err != nil {
 		return err
 	}
+
 	base := v.declared.always
 	if a, documented := v.actions[name]; documented {
 		base = a.data
@@ -93,15 +94,18 @@ func (v *Vocabulary) DeclareAction(name string, schema json.RawMessage) error {
 			return loyalty.ErrPropertyInvalid.With("property", "name").With("reason", "internal_action").At("name")
 		}
 	}
+
 	k := checker{prefix: "schema", path: []step{{"properties", -1}}}
 	for property := range s.source.Properties {
 		if _, twice := base.twin(property); twice {
 			k.fault("property_invalid", property, map[string]any{"property": property, "reason": "declared"})
 		}
 	}
+
 	if len(k.faults) > 0 {
 		return k.failure()
 	}
+
 	return nil
 }
 
@@ -155,11 +159,13 @@ func (v *Vocabulary) withDeclared(name string, own, line json.RawMessage) (actio
 	if ok {
 		return a, true
 	}
+
 	if a, ok = v.declare(name, own, line); ok {
 		d.mu.Lock()
 		keep(d.actions, key, a)
 		d.mu.Unlock()
 	}
+
 	return a, ok
 }
 
@@ -168,20 +174,24 @@ func (v *Vocabulary) declare(name string, own, line json.RawMessage) (action, bo
 	if a, documented := v.actions[name]; documented {
 		data, envelope = a.data.extended(nil), a.envelope
 	}
+
 	if s, err := v.declared.compile(own); err == nil && data == nil {
 		data = s
 	} else if err == nil {
 		data = data.extended(s)
 	}
+
 	if data == nil {
 		return action{}, false
 	}
+
 	if s, err := v.declared.compile(line); err == nil && data.hasLines() {
 		items := *data.byName[itemsProperty]
 		items.items = items.items.extended(s)
 		items.items.drop(TimestampProperty)
 		data.replace(itemsProperty, &items)
 	}
+
 	envelope = envelope.extended(nil)
 	envelope.replace("data", data)
 	return action{envelope: envelope, data: data, meaning: meaningOf(data)}, true

@@ -19,10 +19,12 @@ func (d *declarations) compile(text json.RawMessage) (*Schema, error) {
 	if s != nil {
 		return s, nil
 	}
+
 	schema, err := d.read(text)
 	if err != nil {
 		return nil, err
 	}
+
 	own, c := &Schema{source: schema}, NewCompiler()
 	c.declared = true
 	if err := c.fillObject(own); err != nil {
@@ -31,6 +33,7 @@ func (d *declarations) compile(text json.RawMessage) (*Schema, error) {
 	if s = own.extended(d.always); s.extra == noExtra {
 		s.extra = customExtra
 	}
+
 	d.mu.Lock()
 	keep(d.compiled, string(text), s)
 	d.mu.Unlock()
@@ -42,22 +45,27 @@ func (d *declarations) read(text json.RawMessage) (*openapi3.Schema, error) {
 	if len(text) > maxDeclaredSize {
 		return nil, loyalty.ErrTooLarge.With("property", "schema").At("schema")
 	}
+
 	canonical, err := d.language.CheckJSON(text, "schema")
 	if err != nil {
 		return nil, err
 	}
+
 	schema := &openapi3.Schema{}
 	if err := json.Unmarshal(canonical, schema); err != nil {
 		return nil, loyalty.ErrPropertyInvalid.With("property", "schema").With("reason", "schema").At("schema").Because(err)
 	}
+
 	k := checker{prefix: "schema"}
 	if !schema.Type.Is("object") {
 		k.fault("must_be_one_of", "type", map[string]any{"property": "type", "values": []any{"object"}})
 	}
+
 	k.schema(schema)
 	if len(k.faults) > 0 {
 		return nil, k.failure()
 	}
+
 	return schema, nil
 }
 
@@ -69,6 +77,7 @@ func (k *checker) schema(s *openapi3.Schema) {
 	if _, err := syntax.Parse(s.Pattern, syntax.Perl); err != nil {
 		k.fault("bad_format", "pattern", map[string]any{"property": "pattern", "format": "regexp"})
 	}
+
 	for i, name := range s.Required {
 		if s.Properties[name] == nil {
 			k.within([]step{{"required", -1}, {"", i}}, func() {
@@ -76,10 +85,12 @@ func (k *checker) schema(s *openapi3.Schema) {
 			})
 		}
 	}
+
 	k.values(s)
 	if s.Items != nil {
 		k.within([]step{{"items", -1}}, func() { k.schema(s.Items.Value) })
 	}
+
 	for name, p := range s.Properties {
 		k.within([]step{{"properties", -1}, {name, -1}}, func() { k.schema(p.Value) })
 	}

@@ -93,6 +93,7 @@ func TestDeclare(t *testing.T) {
 			}
 		})
 	}
+
 	require.NoError(t, declare(v, json.RawMessage(tasting)))
 	require.NoError(t, declare(v, json.RawMessage(`{"type":"object"}`)))
 	name, field := fault(t, declare(v, json.RawMessage(`{"type":"object","title":"`+strings.Repeat("a", maxDeclaredSize)+`"}`)))
@@ -111,6 +112,7 @@ func TestPatternBudget(t *testing.T) {
 		_, err := v.CheckDeclared(json.RawMessage(schema), json.RawMessage(data), "data")
 		return err
 	}
+
 	long := strings.Repeat("x", 100_000)
 	require.NoError(t, check(schema, `{"a":"`+long+`"}`))
 	name, field := fault(t, check(schema, `{"a":"`+long+long+`"}`))
@@ -167,6 +169,7 @@ func TestDeclareAction(t *testing.T) {
 		name, field := fault(t, err)
 		require.Equal(t, []string{c.fault, c.field}, []string{name, field}, c)
 	}
+
 	require.Error(t, v.DeclareAction("tasting", json.RawMessage(`{}`)))
 }
 
@@ -245,6 +248,7 @@ func TestDeclaredAttributes(t *testing.T) {
 		"checkout":      `{"type":"object","properties":{"table":{"type":"integer"}}}`,
 		"checkout_item": `{"type":"object","properties":{"size":{"type":"string","enum":["s","m"]}}}`,
 	})
+
 	const line = `{"product_id":"p","product_name":"n","product_url":"https://a.b","quantity":1,"subtotal":1%s}`
 	checkout := func(more, ofLine string) string {
 		return `{"transaction_id":"T","total":1` + more + `,"items":[` + fmt.Sprintf(line, ofLine) + `]}`
@@ -311,6 +315,7 @@ func TestInternalShapes(t *testing.T) {
 		require.Nil(t, v.branch(name), name)
 		require.NotContains(t, v.Actions(), name)
 	}
+
 	answer, _ := v.Shape("profile_answer")
 	require.True(t, answer.Attributes["answer"].Personal)
 	require.False(t, answer.Attributes["question"].Personal)
@@ -348,6 +353,7 @@ func FuzzDeclare(f *testing.F) {
 	f.Add(`{"type":"object","additionalProperties":true,"properties":{"a":{"type":"array","items":{"type":"array","items":{"type":"number","multipleOf":0.5}}}}}`, `{"a":[[1,1.5]],"b":{}}`)
 	f.Add(`{"type":"object","properties":{"a":{"type":"object","nullable":true,"additionalProperties":false}}}`, `{"a":null}`)
 	f.Add(`{"type":"object","properties":{"a":{"type":"string","pattern":"(?i)^x{2,3}$","enum":["XX"]}}}`, `{"a":"xx"}`)
+
 	f.Fuzz(func(t *testing.T, schema, data string) {
 		if declare(v, json.RawMessage(schema)) != nil {
 			return

@@ -61,6 +61,7 @@ func newReader() *reader {
 		}
 		return text, err
 	}
+
 	return &reader{Loader: l}
 }
 
@@ -88,6 +89,7 @@ func readAll() error {
 			return nil
 		})
 	}
+
 	return halves.Wait()
 }
 

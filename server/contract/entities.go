@@ -48,12 +48,15 @@ func newEntitySchemas(doc *openapi3.T) (*Entities, error) {
 		}
 		s.byType[kind] = fields
 	}
+
 	if len(s.byType) == 0 {
 		return nil, fmt.Errorf("x-entities is empty")
 	}
+
 	for _, choosing := range c.done {
 		choosing.unknown = nil // no handler needs branches of its own
 	}
+
 	var err error
 	s.texts, err = c.Compile(doc.Components.Schemas["Translations"])
 	return s, err
@@ -69,14 +72,17 @@ func (s *Entities) Of(kind string, p *programme.Programme) (*Schema, error) {
 	if !ok {
 		return nil, loyalty.ErrEntityUnknown.With("type", kind)
 	}
+
 	declared := p.Attributes[kind]
 	if len(declared) == 0 {
 		return fields, nil
 	}
+
 	by := &Schema{byName: map[string]*Schema{}}
 	for _, a := range declared {
 		by.order = append(by.order, property{"cf_" + a.Name, s.attribute(a)})
 	}
+
 	return fields.extended(by), nil
 }
 
@@ -98,6 +104,7 @@ func (s *Entities) attribute(a *loyalty.CustomAttribute) *Schema {
 	if a.Translatable {
 		return s.texts
 	}
+
 	schema := openapi3.NewStringSchema().WithMaxLength(maxAttribute)
 	switch a.Type {
 	case "number":
@@ -109,6 +116,7 @@ func (s *Entities) attribute(a *loyalty.CustomAttribute) *Schema {
 	case "date":
 		schema = openapi3.NewStringSchema().WithFormat("date")
 	}
+
 	return &Schema{source: schema, types: typesOf(schema), format: schema.Format}
 }
 
@@ -141,6 +149,7 @@ func (s *Schema) PatchAt(body any, at string) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	changes, _ := tree.(map[string]any)
 	for _, name := range gone {
 		if s.byName[name] == nil && !IsCustom(name) {
@@ -149,6 +158,7 @@ func (s *Schema) PatchAt(body any, at string) (json.RawMessage, error) {
 		}
 		changes[name] = nil
 	}
+
 	return AppendJSON(nil, changes), nil
 }
 
@@ -161,15 +171,18 @@ func (s *Schema) withoutCleared(body any) (sent any, gone []string) {
 		m, _ = form.open(s).(map[string]any)
 		ok = m != nil
 	}
+
 	if !ok {
 		return body, nil
 	}
+
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		if v := m[name]; v == nil || isBlankForm(v) {
 			gone = append(gone, name)
 			delete(m, name)
 		}
 	}
+
 	return m, gone
 }
 

@@ -31,6 +31,7 @@ func TestEntityModules(t *testing.T) {
 	require.ElementsMatch(t, append(rules.Registry().EntityTypes(), ownTypes), slices.Collect(maps.Keys(s.byType)))
 	p := rules.Registry().Declarations(nil)
 	p.OwnTypes = map[string]bool{"custom/machine": true}
+
 	for kind, fields := range s.byType {
 		kind = strings.Replace(kind, "{kind}", "machine", 1)
 		module := extension(fields.source, "x-module")
@@ -57,6 +58,7 @@ func FuzzEntityBodies(f *testing.F) {
 		f.Add(byte(i), false, []byte(`{"id":"x","title":{"en":"T"},"type":"custom","name":{"en":"N"},"options":[{"type":"empty"}],"cf_a":null}`))
 		f.Add(byte(i), true, []byte(`title[en]=T&type=custom&name=N&points=&options[0][type]=empty&id[]=x`))
 	}
+
 	f.Fuzz(func(t *testing.T, kind byte, form bool, raw []byte) {
 		fields := s.byType[kinds[int(kind)%len(kinds)]]
 		read := func() (any, bool) {
@@ -67,20 +69,24 @@ func FuzzEntityBodies(f *testing.F) {
 			tree, err := ParseJSON(raw)
 			return tree, err == nil
 		}
+
 		body, ok := read()
 		if !ok {
 			return
 		}
+
 		if made, err := fields.Creation(body); err == nil {
 			again, err := fields.CheckJSON(made, "")
 			require.NoError(t, err, "%s", made)
 			require.Equal(t, string(made), string(again))
 		}
+
 		body, _ = read() // reading changes it
 		changes, err := fields.Patch(body)
 		if err != nil {
 			return
 		}
+
 		var object map[string]json.RawMessage
 		require.NoError(t, json.Unmarshal(changes, &object), "%s", changes)
 		require.NotContains(t, object, "id")

@@ -40,6 +40,7 @@ func ParseForm(body []byte) (*Form, error) {
 		if pairs++; pairs > maxFormPairs {
 			return nil, MalformedBody("too_many")
 		}
+
 		name, value, _ := bytes.Cut(pair, []byte{'='})
 		if err := root.add(name, value, &sets); err != nil {
 			return nil, err
@@ -48,6 +49,7 @@ func ParseForm(body []byte) (*Form, error) {
 			return nil, MalformedBody("too_many")
 		}
 	}
+
 	return root, nil
 }
 
@@ -57,6 +59,7 @@ func (n *Form) add(rawName, rawValue []byte, sets *int) error {
 	if !okName || !okValue {
 		return MalformedBody("encoding")
 	}
+
 	path, ok := splitName(name)
 	if !ok {
 		return MalformedBody("brackets").At(name)
@@ -64,6 +67,7 @@ func (n *Form) add(rawName, rawValue []byte, sets *int) error {
 	if len(path) > maxFormDepth {
 		return MalformedBody("depth").At(name)
 	}
+
 	for _, key := range path {
 		if n.isText { // a=1&a[x]=2
 			return conflict(name)
@@ -73,12 +77,14 @@ func (n *Form) add(rawName, rawValue []byte, sets *int) error {
 		}
 		n = n.child(key)
 	}
+
 	if n.children != nil { // a[x]=2&a=1
 		return conflict(name)
 	}
 	if n.isText {
 		return MalformedBody("repeated_name").At(name)
 	}
+
 	n.text, n.isText = value, true
 	return nil
 }
@@ -96,6 +102,7 @@ func (n *Form) child(key string) *Form {
 	if i, ok := formIndex(key); ok {
 		n.next = max(n.next, i+1)
 	}
+
 	c := n.children[key]
 	if c == nil {
 		if n.children == nil {
@@ -104,6 +111,7 @@ func (n *Form) child(key string) *Form {
 		c = &Form{}
 		n.children[key] = c
 	}
+
 	return c
 }
 
@@ -113,6 +121,7 @@ func splitName(name string) (path []string, ok bool) {
 	if first == "" || strings.Contains(first, "]") {
 		return nil, false
 	}
+
 	path = append(path, first)
 	for nested {
 		var key string
@@ -128,6 +137,7 @@ func splitName(name string) (path []string, ok bool) {
 		}
 		rest = rest[1:]
 	}
+
 	return path, true
 }
 
@@ -146,6 +156,7 @@ func unescapeForm(raw []byte) (string, bool) {
 	if bytes.IndexByte(raw, '%') < 0 && bytes.IndexByte(raw, '+') < 0 {
 		return string(raw), storableText(raw)
 	}
+
 	text := make([]byte, 0, len(raw))
 	for i := 0; i < len(raw); i++ {
 		switch c := raw[i]; c {
@@ -161,10 +172,12 @@ func unescapeForm(raw []byte) (string, bool) {
 			}
 			text = append(text, hi<<4|lo)
 			i += 2
+
 		default:
 			text = append(text, c)
 		}
 	}
+
 	return string(text), storableText(text)
 }
 

@@ -45,6 +45,7 @@ func TestFormGrammar(t *testing.T) {
 
 func TestFormRefused(t *testing.T) {
 	deep := "a" + strings.Repeat("[b]", maxFormDepth)
+
 	for name, c := range map[string]struct{ form, name, reason string }{
 		"text, then names":      {`a=1&a[x]=2`, "conflicting_parameter", ""},
 		"names, then text":      {`a[x]=2&a=1`, "conflicting_parameter", ""},
@@ -101,10 +102,12 @@ func FuzzForm(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
+
 	v, err := NewVocabulary()
 	if err != nil {
 		f.Fatal(err)
 	}
+
 	f.Fuzz(func(t *testing.T, body []byte) {
 		n, err := ParseForm(body)
 		if err != nil {

@@ -50,6 +50,7 @@ func jsonSize(body []byte) (deepest, values int) {
 			depth--
 		}
 	}
+
 	return deepest, values
 }
 
@@ -63,6 +64,7 @@ func AppendJSON(dst []byte, v any) []byte {
 			return append(dst, "true"...)
 		}
 		return append(dst, "false"...)
+
 	case json.Number:
 		return append(dst, v...)
 	case string:
@@ -76,9 +78,11 @@ func AppendJSON(dst []byte, v any) []byte {
 			dst = AppendJSON(dst, item)
 		}
 		return append(dst, ']')
+
 	case map[string]any:
 		return appendObject(dst, v)
 	}
+
 	panic("contract: a tree holds only what ParseJSON and Check make")
 }
 
@@ -88,6 +92,7 @@ func appendObject(dst []byte, object map[string]any) []byte {
 	for name := range object {
 		names = append(names, name)
 	}
+
 	slices.Sort(names)
 	dst = append(dst, '{')
 	for i, name := range names {
@@ -97,6 +102,7 @@ func appendObject(dst []byte, object map[string]any) []byte {
 		dst = append(appendText(dst, name), ':')
 		dst = AppendJSON(dst, object[name])
 	}
+
 	return append(dst, '}')
 }
 
@@ -118,5 +124,6 @@ func appendText(dst []byte, s string) []byte {
 		}
 		start = i + 1
 	}
+
 	return append(append(dst, s[start:]...), '"')
 }

@@ -37,6 +37,7 @@ func (r *jsonReader) whole() (any, error) {
 	if r.blanks(); r.at < len(r.text) {
 		return nil, MalformedBody("trailing")
 	}
+
 	switch {
 	case r.half:
 		return nil, malformedAt("surrogate", r.text, r.odd)
@@ -45,6 +46,7 @@ func (r *jsonReader) whole() (any, error) {
 	case r.twice > 0:
 		return nil, malformedAt("repeated_name", r.text, r.twice)
 	}
+
 	return v, nil
 }
 
@@ -67,6 +69,7 @@ func fieldAt(text string, at int) string {
 		had  bool   // the name was read: its value follows
 		next int    // item of the list
 	}
+
 	levels := []level{{list: true}}
 	d := json.NewDecoder(strings.NewReader(text))
 	for {
@@ -81,10 +84,12 @@ func fieldAt(text string, at int) string {
 		case in.had:
 			here = in.name
 		}
+
 		token, err := d.Token()
 		if err != nil {
 			return here
 		}
+
 		opened := false
 		switch token {
 		case json.Delim('{'), json.Delim('['):
@@ -93,9 +98,11 @@ func fieldAt(text string, at int) string {
 			levels = levels[:len(levels)-1]
 			in = &levels[len(levels)-1]
 		}
+
 		if int(d.InputOffset()) > at {
 			return here
 		}
+
 		switch {
 		case opened:
 		case in.list:
@@ -134,6 +141,7 @@ func (r *jsonReader) value() (any, bool) {
 	if r.at == len(r.text) {
 		return nil, false
 	}
+
 	switch r.text[r.at] {
 	case '{':
 		return r.object()
@@ -149,6 +157,7 @@ func (r *jsonReader) value() (any, bool) {
 	case 'n':
 		return nil, r.word("null")
 	}
+
 	n, ok := r.number()
 	return n, ok
 }
@@ -167,14 +176,17 @@ func (r *jsonReader) object() (any, bool) {
 	if r.next('}') {
 		return m, true
 	}
+
 	for {
 		if r.blanks(); r.at == len(r.text) || r.text[r.at] != '"' {
 			return nil, false
 		}
+
 		name, ok := r.string()
 		if !ok || !r.next(':') {
 			return nil, false
 		}
+
 		r.blanks()
 		if _, had := m[name]; had && r.twice == 0 {
 			r.twice = r.at
@@ -197,6 +209,7 @@ func (r *jsonReader) list() (any, bool) {
 	if r.next(']') {
 		return items, true
 	}
+
 	for {
 		item, ok := r.value()
 		if !ok {
@@ -227,6 +240,7 @@ func (r *jsonReader) string() (string, bool) {
 			return "", false
 		}
 	}
+
 	return "", false
 }
 
@@ -244,9 +258,11 @@ func (r *jsonReader) escapes(text []byte) (string, bool) {
 			text = append(text, c)
 			continue
 		}
+
 		if r.at == len(r.text) {
 			return "", false
 		}
+
 		c = r.text[r.at]
 		r.at++
 		if c == 'u' {
@@ -260,12 +276,15 @@ func (r *jsonReader) escapes(text []byte) (string, bool) {
 			text = utf8.AppendRune(text, char)
 			continue
 		}
+
 		at := strings.IndexByte(`"\/bfnrt`, c)
 		if at < 0 {
 			return "", false
 		}
+
 		text = append(text, "\"\\/\b\f\n\r\t"[at])
 	}
+
 	return "", false
 }
 
@@ -275,6 +294,7 @@ func (r *jsonReader) character() (rune, bool) {
 	if !ok || !utf16.IsSurrogate(first) {
 		return first, ok
 	}
+
 	if rest := r.text[r.at:]; len(rest) >= 6 && rest[0] == '\\' && rest[1] == 'u' {
 		before := r.at
 		r.at += 2
@@ -287,9 +307,11 @@ func (r *jsonReader) character() (rune, bool) {
 		}
 		r.at = before // the following escape is a character of its own
 	}
+
 	if !r.half {
 		r.half, r.odd = true, r.at
 	}
+
 	return utf8.RuneError, true
 }
 
@@ -319,6 +341,7 @@ func (r *jsonReader) number() (json.Number, bool) {
 	if r.skip('.') && !r.many() {
 		return "", false
 	}
+
 	if r.skip('e') || r.skip('E') {
 		if !r.skip('-') {
 			r.skip('+')
@@ -327,6 +350,7 @@ func (r *jsonReader) number() (json.Number, bool) {
 			return "", false
 		}
 	}
+
 	return json.Number(r.text[start:r.at]), true
 }
 

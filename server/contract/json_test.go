@@ -144,10 +144,12 @@ func FuzzJSON(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
+
 	v, err := NewVocabulary()
 	if err != nil {
 		f.Fatal(err)
 	}
+
 	f.Fuzz(func(t *testing.T, body []byte) {
 		tree, err := ParseJSON(body)
 		if err != nil {
@@ -170,6 +172,7 @@ func agrees(t require.TestingT, body []byte) {
 	if reason == "encoding" || reason == "depth" || reason == "too_many" {
 		return // refused before it is read
 	}
+
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()
 	var want any
@@ -179,6 +182,7 @@ func agrees(t require.TestingT, body []byte) {
 			theirs = errors.New("something follows")
 		}
 	}
+
 	switch reason {
 	case "":
 		require.NoError(t, theirs, "%q", body)

@@ -66,10 +66,12 @@ func patternSize(r *syntax.Regexp) int {
 		}
 		return max(1, times) * (patternSize(r.Sub[0]) + 1)
 	}
+
 	size := 1
 	for _, part := range r.Sub {
 		size += patternSize(part)
 	}
+
 	return size
 }
 

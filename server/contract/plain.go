@@ -31,6 +31,7 @@ func isPlain(schema *openapi3.Schema) bool {
 	default:
 		return false
 	}
+
 	rest := *schema
 	rest.Type, rest.Format, rest.Enum, rest.MinLength, rest.MaxLength, rest.Min, rest.Max = nil, "", nil, 0, nil, nil, nil
 	rest.Nullable = false                                                                               // takes refuses null

@@ -15,16 +15,19 @@ func scalarsOf(ref *openapi3.SchemaRef, seen map[*openapi3.Schema]bool) {
 	if ref == nil || ref.Value == nil || seen[ref.Value] {
 		return
 	}
+
 	s := ref.Value
 	seen[s] = true
 	for _, property := range s.Properties {
 		scalarsOf(property, seen)
 	}
+
 	for _, refs := range []openapi3.SchemaRefs{s.AllOf, s.AnyOf, s.OneOf} {
 		for _, part := range refs {
 			scalarsOf(part, seen)
 		}
 	}
+
 	scalarsOf(s.Items, seen)
 	scalarsOf(s.AdditionalProperties.Schema, seen)
 }
@@ -40,6 +43,7 @@ func TestPlainTakesWhatTheSchemaTakes(t *testing.T) {
 			scalarsOf(ref, schemas)
 		}
 	}
+
 	for _, text := range []string{
 		`{"type":"string","minLength":2,"maxLength":3}`, `{"type":"string","enum":["a","b"]}`, `{"type":"string","format":"birth-date"}`,
 		`{"type":"string","format":"cidr"}`, `{"type":"string","format":"password"}`, `{"type":"string","pattern":"^a"}`, `{"type":"string","nullable":true}`,
@@ -51,16 +55,19 @@ func TestPlainTakesWhatTheSchemaTakes(t *testing.T) {
 		require.NoError(t, json.Unmarshal([]byte(text), &s))
 		schemas[&s] = true
 	}
+
 	values := []any{nil, true, false, []any{}, map[string]any{}}
 	for _, n := range []string{"-1", "-0", "0", "1", "2", "5", "1.5", "0.01", "100000000000000", "9007199254740991", "9007199254740993", "-1e300", "1e300"} {
 		values = append(values, json.Number(n))
 	}
+
 	for _, text := range []string{
 		"", "a", "b", "á", "áé", "abc", "abcd", "\U0001f600\U0001f600", "\xff", "2024-02-29", "2023-02-30", "1899-12-31", "2024-02-29T10:00:00Z",
 		"a@b.test", "https://a.test/b", "10.0.0.0/8", "EUR", "hu", "active", "point_add", strings.Repeat("x", 255), strings.Repeat("é", 255), strings.Repeat("x", 256), strings.Repeat("x", 70_000),
 	} {
 		values = append(values, text)
 	}
+
 	plain := 0
 	for schema := range schemas {
 		s := &Schema{source: schema, types: typesOf(schema), format: schema.Format, plain: isPlain(schema)}
@@ -74,6 +81,7 @@ func TestPlainTakesWhatTheSchemaTakes(t *testing.T) {
 			require.Equal(t, err == nil && !left, s.takes(v), "%v by %+v: %v", v, schema, err)
 		}
 	}
+
 	require.Greater(t, plain, len(schemas)/4, "most scalars of the documents are plain")
 }
 

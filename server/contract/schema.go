@@ -117,6 +117,7 @@ func (c *Compiler) fill(s *Schema) error {
 			*s = *part
 		}
 		return err
+
 	case schema.Discriminator != nil && len(schema.OneOf) > 0:
 		return c.fillOneOf(s)
 	case len(schema.OneOf) == 2 && isList(schema.OneOf[1]):
@@ -126,9 +127,11 @@ func (c *Compiler) fill(s *Schema) error {
 		var err error
 		s.items, err = c.Compile(schema.Items)
 		return err
+
 	case hasProperties(schema) || schema.AdditionalProperties.Schema != nil || isBare(schema):
 		return c.fillObject(s)
 	}
+
 	s.types, s.plain, s.trimmed = typesOf(schema), isPlain(schema), extension(schema, "x-blanks") == "trimmed"
 	s.id = extension(schema, "x-characters") == "id"
 	if c.declared && schema.Pattern != "" {
@@ -138,6 +141,7 @@ func (c *Compiler) fill(s *Schema) error {
 		}
 		s.pattern = patternSize(parsed)
 	}
+
 	return nil
 }
 
@@ -165,16 +169,19 @@ func (c *Compiler) fillObject(s *Schema) error {
 	if err := c.gather(s, s.source); err != nil {
 		return err
 	}
+
 	for _, name := range s.required {
 		if p := s.byName[name]; p != nil {
 			s.order = append(s.order, property{name, p})
 		}
 	}
+
 	for _, name := range slices.Sorted(maps.Keys(s.byName)) {
 		if !slices.Contains(s.required, name) {
 			s.order = append(s.order, property{name, s.byName[name]})
 		}
 	}
+
 	return c.fillExtra(s)
 }
 
@@ -187,6 +194,7 @@ func (c *Compiler) gather(s *Schema, schema *openapi3.Schema) error {
 			return err
 		}
 	}
+
 	for name, ref := range schema.Properties {
 		p, err := c.Compile(ref)
 		if err != nil {
@@ -194,11 +202,13 @@ func (c *Compiler) gather(s *Schema, schema *openapi3.Schema) error {
 		}
 		s.byName[name] = p
 	}
+
 	for _, name := range schema.Required {
 		if !slices.Contains(s.required, name) {
 			s.required = append(s.required, name)
 		}
 	}
+
 	return nil
 }
 
@@ -239,6 +249,7 @@ func (c *Compiler) fillOneOf(s *Schema) error {
 	for _, ref := range s.source.OneOf {
 		byRef[ref.Ref] = ref
 	}
+
 	for value, target := range s.source.Discriminator.Mapping {
 		ref := byRef[target.Ref]
 		if ref == nil {
@@ -253,9 +264,11 @@ func (c *Compiler) fillOneOf(s *Schema) error {
 		}
 		s.branches[value] = branch
 	}
+
 	if len(s.branches) == 0 {
 		return fmt.Errorf("discriminator %s has no mapping", s.by)
 	}
+
 	s.unknown = s.openBranch()
 	return nil
 }
@@ -295,6 +308,7 @@ func (s *Schema) extended(by *Schema) *Schema {
 	if by == nil {
 		return &out
 	}
+
 	for _, p := range by.order {
 		if out.byName[p.name] != nil {
 			continue
@@ -304,6 +318,7 @@ func (s *Schema) extended(by *Schema) *Schema {
 			out.required = append(out.required, p.name)
 		}
 	}
+
 	return &out
 }
 
@@ -329,9 +344,11 @@ func typesOf(schema *openapi3.Schema) (t typeSet) {
 	for _, name := range schema.Type.Slice() {
 		t |= typeNamed[name]
 	}
+
 	if t != 0 {
 		return t
 	}
+
 	for _, refs := range []openapi3.SchemaRefs{schema.AllOf, schema.AnyOf, schema.OneOf} {
 		for _, ref := range refs {
 			if ref.Value != nil {
@@ -339,5 +356,6 @@ func typesOf(schema *openapi3.Schema) (t typeSet) {
 			}
 		}
 	}
+
 	return t
 }

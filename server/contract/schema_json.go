@@ -31,10 +31,12 @@ func (s *Schema) json() map[string]any {
 		if s.other != nil {
 			out["additionalProperties"] = s.other.json()
 		}
+
 	case list:
 		out["type"] = "array"
 		out["items"] = s.items.json()
 	}
+
 	return out
 }
 
@@ -50,13 +52,16 @@ func plainly(s *openapi3.Schema) map[string]any {
 			out["type"] = types
 		}
 	}
+
 	for word, text := range map[string]string{"format": s.Format, "description": s.Description} {
 		if text != "" {
 			out[word] = text
 		}
 	}
+
 	if len(s.Enum) > 0 {
 		out["enum"] = s.Enum
 	}
+
 	return out
 }

@@ -28,6 +28,7 @@ func (k *checker) validate(s *Schema, v any) any {
 	if text, ok := v.(string); ok && s.trimmed {
 		v = strings.TrimSpace(text)
 	}
+
 	if n, ok := v.(json.Number); ok {
 		kept, ok := k.exact(s, n)
 		if !ok {
@@ -37,10 +38,12 @@ func (k *checker) validate(s *Schema, v any) any {
 			v = kept
 		}
 	}
+
 	if text, ok := v.(string); ok && s.id && text != "" && !loyalty.Identifying(text) {
 		k.fault("property_invalid", "", map[string]any{"property": k.property(), "reason": "name"})
 		return v
 	}
+
 	if s.plain && s.takes(v) {
 		return v
 	}
@@ -50,6 +53,7 @@ func (k *checker) validate(s *Schema, v any) any {
 	if err := s.source.VisitJSON(v, validation...); err != nil {
 		k.schemaFaults(err)
 	}
+
 	return v
 }
 
@@ -65,12 +69,14 @@ func (k *checker) exact(s *Schema, n json.Number) (json.Number, bool) {
 	default:
 		err = finite(n)
 	}
+
 	switch {
 	case errors.Is(err, money.ErrPrecision):
 		k.mustBe(typeNames(s.source))
 	case err != nil:
 		k.fault(loyalty.ErrTooLarge.Name, "", map[string]any{"property": k.property()})
 	}
+
 	return json.Number(text), err == nil
 }
 
@@ -148,15 +154,18 @@ func (k *checker) schemaFaults(err error) {
 		}
 		return
 	}
+
 	var found *openapi3.SchemaError
 	if !errors.As(err, &found) {
 		k.fault("property_invalid", "", map[string]any{"property": k.property(), "reason": "schema"})
 		return
 	}
+
 	at := len(k.path)
 	for _, key := range found.JSONPointer() {
 		k.path = append(k.path, pointerStep(key))
 	}
+
 	name, args := messageFor(found)
 	args["property"] = k.property()
 	k.fault(name, "", args)
@@ -207,6 +216,7 @@ func messageFor(e *openapi3.SchemaError) (name string, args map[string]any) {
 	case "uniqueItems":
 		return "not_unique", map[string]any{}
 	}
+
 	return "property_invalid", map[string]any{"reason": "schema"}
 }
 

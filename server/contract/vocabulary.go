@@ -48,6 +48,7 @@ func newVocabulary(doc *openapi3.T) (*Vocabulary, error) {
 	if event.kind != oneOf {
 		return nil, fmt.Errorf("events: Event has no discriminator")
 	}
+
 	v := &Vocabulary{event: event, actions: make(map[string]action, len(event.branches))}
 	for name, branch := range event.branches {
 		data := branch.byName["data"]
@@ -56,12 +57,14 @@ func newVocabulary(doc *openapi3.T) (*Vocabulary, error) {
 		}
 		v.actions[name] = action{envelope: branch, data: data, meaning: meaningOf(data)}
 	}
+
 	if v.internal, err = v.readInternal(event.source); err != nil {
 		return nil, fmt.Errorf("events: x-internal-actions: %w", err)
 	}
 	if v.declared, err = newDeclarations(v.timestamp()); err != nil {
 		return nil, err
 	}
+
 	event.lookup = v.branch
 	return v, nil
 }
@@ -88,10 +91,12 @@ func (v *Vocabulary) readInternal(event *openapi3.Schema) (map[string]action, er
 	if err != nil {
 		return nil, err
 	}
+
 	var all map[string]internalAction
 	if err := json.Unmarshal(raw, &all); err != nil {
 		return nil, err
 	}
+
 	internal := make(map[string]action, len(all))
 	for name, i := range all {
 		data, err := v.internalData(i)
@@ -101,6 +106,7 @@ func (v *Vocabulary) readInternal(event *openapi3.Schema) (map[string]action, er
 		data.extra = anyExtra // only the platform writes it
 		internal[name] = action{data: data, meaning: meaningOf(data), itemOf: i.ItemOf}
 	}
+
 	return internal, nil
 }
 
@@ -194,14 +200,17 @@ func (v *Vocabulary) Told(name string) (*loyalty.Shape, bool) {
 	if !ok || a.itemOf == "" {
 		return a.meaning, ok
 	}
+
 	purchase, ok := v.submittable(a.itemOf)
 	if !ok {
 		return a.meaning, true
 	}
+
 	told := &loyalty.Shape{Module: a.meaning.Module, Attributes: maps.Clone(purchase.meaning.Attributes)}
 	if lines := told.Attributes[itemsProperty].Items; lines != nil {
 		maps.Copy(told.Attributes, lines.Attributes)
 	}
+
 	delete(told.Attributes, itemsProperty)
 	return told, true
 }
@@ -265,13 +274,16 @@ func (v *Vocabulary) Update(name string, body any, not ...string) (sent, cleared
 			return nil, nil, loyalty.ErrPropertyUnknown.With("property", property).At(property)
 		}
 	}
+
 	if _, err := known.data.Check(sent, ""); err != nil {
 		return nil, nil, err
 	}
+
 	cleared = make(map[string]any, len(gone))
 	for _, property := range gone {
 		cleared[property] = v.actions[name].data.byName[property].cleared()
 	}
+
 	return sent, cleared, nil
 }
 

@@ -67,14 +67,17 @@ func newClient(o Options, resolver *net.Resolver) *Client {
 		MaxIdleConns: 64, MaxIdleConnsPerHost: 8, MaxResponseHeaderBytes: maxHeaders,
 		DisableCompression: true,
 	}
+
 	if o.Proxy != nil {
 		t.Proxy = http.ProxyURL(o.Proxy)
 		t.DialContext = (&net.Dialer{Timeout: dialTime, KeepAlive: keepAlive}).DialContext
 	}
+
 	c.http = &http.Client{
 		Transport:     t,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
+
 	return c
 }
 
@@ -101,18 +104,22 @@ func (c *Client) send(ctx context.Context, m *webhook.Message) (a webhook.Answer
 	if name, _ := c.URLFault(m.URL); name != "" { // the rules may have changed since
 		return webhook.Answer{Fault: FaultRefused}
 	}
+
 	u, err := url.Parse(m.URL)
 	if err != nil {
 		return webhook.Answer{Fault: FaultRefused}
 	}
+
 	ctx = context.WithValue(ctx, plainly{}, u.Scheme == "http")
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, m.URL, bytes.NewReader(m.Body))
 	if err != nil {
 		return webhook.Answer{Fault: FaultRefused}
 	}
+
 	for name, value := range m.Headers {
 		r.Header.Set(name, value)
 	}
+
 	r.Header.Set("User-Agent", c.agent)
 	r.Header.Set("Content-Type", m.Type)
 	signed(r.Header, m)
@@ -121,6 +128,7 @@ func (c *Client) send(ctx context.Context, m *webhook.Message) (a webhook.Answer
 		return webhook.Answer{Fault: faultOf(ctx, err)}
 	}
 	defer func() { _ = resp.Body.Close() }()
+
 	a.Status, a.RetryAfter = resp.StatusCode, retryAfter(resp.Header, m.At)
 	a.Body = readSome(resp.Body)
 	return a
@@ -154,6 +162,7 @@ func faultOf(ctx context.Context, err error) string {
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return FaultTimeout
 	}
+
 	return FaultConnection
 }
 

@@ -32,6 +32,7 @@ func counting(t *testing.T, address string) (port string, connections *atomic.In
 	if err != nil {
 		t.Skipf("%s cannot be listened on: %v", address, err)
 	}
+
 	t.Cleanup(func() { _ = l.Close() })
 	connections = &atomic.Int64{}
 	go func() {
@@ -44,6 +45,7 @@ func counting(t *testing.T, address string) (port string, connections *atomic.In
 			_ = c.Close()
 		}
 	}()
+
 	_, port, err = net.SplitHostPort(l.Addr().String())
 	require.NoError(t, err)
 	return port, connections
@@ -57,6 +59,7 @@ func TestNothingInsideIsCalled(t *testing.T) {
 	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY"} {
 		t.Setenv(name, "http://127.0.0.1:"+proxyPort)
 	}
+
 	resolver := fakeDNS(t, func(string) net.IP { return net.IPv4(127, 0, 0, 1) })
 	hosts := []string{
 		"127.0.0.1", "[::1]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "0.0.0.0", "[::]", "2130706433", "0177.0.0.1", "0x7f.1", "127.1", "0x7f000001",
@@ -64,6 +67,7 @@ func TestNothingInsideIsCalled(t *testing.T) {
 		"[2001:db8::1]", "192.0.2.1", "198.18.0.1", "203.0.113.9", "224.0.0.1", "255.255.255.255", "240.0.0.1",
 		"localhost", "rebound.example", "receiver.example.",
 	}
+
 	for _, allow := range [][]netip.Prefix{nil, {netip.MustParsePrefix("192.0.2.200/32")}} {
 		c := newClient(Options{Allow: allow, Agent: "test"}, resolver)
 		for _, host := range hosts {
@@ -74,6 +78,7 @@ func TestNothingInsideIsCalled(t *testing.T) {
 			}
 		}
 	}
+
 	require.Zero(t, connections.Load())
 	require.Zero(t, proxied.Load())
 }
@@ -97,6 +102,7 @@ func TestMetadataOfCloudsIsNeverCalled(t *testing.T) {
 			require.Error(t, c.guard.control(t.Context(), "tcp6", to.String(), nil), host)
 		}
 	}
+
 	c := NewClient(Options{Agent: "test"})
 	for _, host := range []string{"168.63.129.15", "168.63.129.17", "93.184.216.34", "[2606:2800:220:1::1]"} {
 		fault, _ := c.URLFault("https://" + host + "/hook")
@@ -115,6 +121,7 @@ func TestNamesAreJudgedWhenDialled(t *testing.T) {
 		}
 		return net.IPv4(127, 0, 0, 1)
 	})
+
 	found, err := resolver.LookupNetIP(t.Context(), "ip4", "rebound.example")
 	require.NoError(t, err)
 	require.True(t, found[0].Unmap().IsGlobalUnicast() && !found[0].IsPrivate())
@@ -143,6 +150,7 @@ func TestGuardOutside(t *testing.T) {
 
 func TestURLFault(t *testing.T) {
 	outside, inside := NewClient(Options{}), NewClient(Options{Allow: loopback})
+
 	for text, want := range map[string][2]string{
 		"https://shop.test/hooks":         {"", ""},
 		"https://shop.test:8443/hooks?a=": {"", ""},
@@ -191,12 +199,14 @@ func TestAnswersAreCut(t *testing.T) {
 			<-over
 			return
 		}
+
 		w.Header().Set("Content-Length", fmt.Sprint(10<<20))
 		if r.URL.Path == "/headers" {
 			for i := range 2000 {
 				w.Header().Set(fmt.Sprint("X-", i), strings.Repeat("x", 100))
 			}
 		}
+
 		for {
 			if _, err := w.Write([]byte("x")); err != nil {
 				return
@@ -224,6 +234,7 @@ func TestAnswersAreCut(t *testing.T) {
 			require.Less(t, time.Since(began), totalTime+3*time.Second)
 		})
 	}
+
 	all.Wait()
 }
 
@@ -250,6 +261,7 @@ func TestProxyIsExplicit(t *testing.T) {
 		w.WriteHeader(http.StatusBadGateway)
 	}))
 	defer proxy.Close()
+
 	to, err := url.Parse(proxy.URL)
 	require.NoError(t, err)
 	c := NewClient(Options{Proxy: to})
@@ -267,6 +279,7 @@ func TestFaultsAreNamed(t *testing.T) {
 	secure := httptest.NewTLSServer(http.NotFoundHandler())
 	defer secure.Close()
 	c := newClient(Options{Allow: loopback}, resolver)
+
 	for u, want := range map[string]string{
 		"https://nobody.example/":   FaultDNS,
 		"http://127.0.0.1:" + port:  FaultConnection,
@@ -287,6 +300,7 @@ func TestSignatureVerifies(t *testing.T) {
 			ID: rapid.StringMatching(`[0-9a-f-]{36}`).Draw(t, "id"), Body: rapid.SliceOf(rapid.Byte()).Draw(t, "body"), At: time.Now(),
 			Secrets: []string{NewSecret(), NewSecret()}[:rapid.IntRange(1, 2).Draw(t, "secrets")],
 		}
+
 		h := http.Header{}
 		signed(h, m)
 		for _, secret := range m.Secrets {
@@ -298,6 +312,7 @@ func TestSignatureVerifies(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, ours, Sign(secret, m.ID, m.At, m.Body))
 		}
+
 		stranger, err := standardwebhooks.NewWebhook(NewSecret())
 		require.NoError(t, err)
 		require.Error(t, stranger.Verify(m.Body, h))
@@ -313,6 +328,7 @@ func TestMessage(t *testing.T) {
 		URL: s.URL + "/hooks?shop=1", ID: "01", At: time.Unix(1_800_000_000, 0), Type: "application/json", Body: []byte("{}"), Replay: true, Secrets: []string{NewSecret()},
 		Headers: map[string]string{"Authorization": "Bearer x", "webhook-id": "forged", "User-Agent": "forged"},
 	}
+
 	require.Equal(t, 200, NewClient(Options{Allow: loopback, Agent: "Loyalty"}).Send(t.Context(), m).Status)
 	r := <-got
 	require.Equal(t, "/hooks?shop=1", r.URL.String())
@@ -340,6 +356,7 @@ func fakeDNS(t *testing.T, answer func(name string) net.IP) *net.Resolver {
 			_, _ = l.WriteTo(dnsAnswer(q[:n], answer), from)
 		}
 	}()
+
 	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "udp", l.LocalAddr().String())
 	}}
@@ -352,6 +369,7 @@ func dnsAnswer(q []byte, answer func(string) net.IP) []byte {
 		labels = append(labels, string(q[end+1:end+1+int(q[end])]))
 		end += 1 + int(q[end])
 	}
+
 	kind := binary.BigEndian.Uint16(q[end+1:])
 	question := q[12 : end+5]
 	out := append([]byte{}, q[:2]...)
@@ -364,6 +382,7 @@ func dnsAnswer(q []byte, answer func(string) net.IP) []byte {
 		out = append(out, 0x81, 0x80, 0, 1, 0, 0, 0, 0, 0, 0)
 		return append(out, question...)
 	}
+
 	out = append(append(out, 0x81, 0x80, 0, 1, 0, 1, 0, 0, 0, 0), question...)
 	out = append(out, 0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4)
 	return append(out, ip.To4()...)

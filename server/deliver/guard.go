@@ -76,6 +76,7 @@ func (c *Client) URLFault(text string) (name string, args map[string]any) {
 	if err != nil || u.Hostname() == "" || u.Opaque != "" || u.Fragment != "" || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
 		return "bad_format", map[string]any{"format": "https://host/path"}
 	}
+
 	inside := len(c.guard.allow) > 0
 	switch {
 	case u.User != nil:
@@ -83,22 +84,26 @@ func (c *Client) URLFault(text string) (name string, args map[string]any) {
 	case u.Scheme != "https" && (u.Scheme != "http" || !inside):
 		return "webhook_url_scheme", nil
 	}
+
 	port, known := portOf(u)
 	if !known {
 		return "bad_format", map[string]any{"format": "https://host/path"}
 	}
+
 	if a, err := netip.ParseAddr(u.Hostname()); err == nil {
 		if a.Zone() != "" || c.guard.check(netip.AddrPortFrom(a.Unmap(), port), u.Scheme == "http") != nil {
 			return "webhook_url_refused", nil
 		}
 		return "", nil
 	}
+
 	switch {
 	case numeric(u.Hostname()), strings.Contains(u.Hostname(), "%"):
 		return "webhook_url_refused", nil
 	case !inside && port != publicPorts[0] && port != publicPorts[1]:
 		return "webhook_url_port", nil
 	}
+
 	return "", nil
 }
 

@@ -32,12 +32,14 @@ func TestSignatureVerifiesInJavaScript(t *testing.T) {
 	if _, err := os.Stat(library); err != nil && missing == nil {
 		missing = err
 	}
+
 	if missing != nil {
 		if os.Getenv("LOYALTY_REQUIRE_TOOLS") == "1" {
 			require.NoError(t, missing, "standardwebhooks is needed: make tools")
 		}
 		t.Skipf("SKIPPED: there is no standardwebhooks for JavaScript; make tools installs it (%v)", missing)
 	}
+
 	m := &webhook.Message{ID: "0197b3a2-6d0c-7c55-9a3e-1f0a4c1d2e01", At: time.Now(), Body: []byte(`{"type":"event.point_add","é":"\u0000 & <"}`), Secrets: []string{NewSecret(), NewSecret()}}
 	h := http.Header{}
 	signed(h, m)
@@ -46,14 +48,17 @@ func TestSignatureVerifiesInJavaScript(t *testing.T) {
 		Body    string            `json:"body"`
 		Headers map[string]string `json:"headers"`
 	}
+
 	headers := map[string]string{}
 	for _, name := range []string{"webhook-id", "webhook-timestamp", "webhook-signature"} {
 		headers[name] = h.Get(name)
 	}
+
 	input, err := json.Marshal([]judged{
 		{m.Secrets[0], string(m.Body), headers}, {m.Secrets[1], string(m.Body), headers},
 		{NewSecret(), string(m.Body), headers}, {m.Secrets[0], string(m.Body) + " ", headers},
 	})
+
 	require.NoError(t, err)
 	c := exec.CommandContext(t.Context(), node, "-e", verifier, library)
 	c.Stdin = bytes.NewReader(input)
@@ -85,6 +90,7 @@ func TestPublicSignatureVerifiesInJavaScript(t *testing.T) {
 		}
 		t.Skipf("SKIPPED: there is no node (%v)", missing)
 	}
+
 	m := &webhook.Message{ID: "0197b3a2-6d0c-7c55-9a3e-1f0a4c1d2e01", At: time.Now(), Body: []byte(`{"type":"event.point_add","é":"\u0000 & <"}`), Secrets: []string{NewPrivateKey(), NewPrivateKey()}}
 	h := http.Header{}
 	signed(h, m)
@@ -92,16 +98,19 @@ func TestPublicSignatureVerifiesInJavaScript(t *testing.T) {
 	for _, name := range []string{"webhook-id", "webhook-timestamp", "webhook-signature"} {
 		headers[name] = h.Get(name)
 	}
+
 	type judged struct {
 		Secret  string            `json:"secret"`
 		Body    string            `json:"body"`
 		Headers map[string]string `json:"headers"`
 	}
+
 	other := map[string]string{"webhook-id": m.ID + "1", "webhook-timestamp": headers["webhook-timestamp"], "webhook-signature": headers["webhook-signature"]}
 	input, err := json.Marshal([]judged{
 		{PublicKey(m.Secrets[0]), string(m.Body), headers}, {PublicKey(m.Secrets[1]), string(m.Body), headers},
 		{PublicKey(NewPrivateKey()), string(m.Body), headers}, {PublicKey(m.Secrets[0]), string(m.Body) + " ", headers}, {PublicKey(m.Secrets[0]), string(m.Body), other},
 	})
+
 	require.NoError(t, err)
 	c := exec.CommandContext(t.Context(), node, "-e", publicVerifier)
 	c.Stdin = bytes.NewReader(input)

@@ -82,6 +82,7 @@ func signed(h http.Header, m *webhook.Message) {
 			all = append(all, s)
 		}
 	}
+
 	h.Set("webhook-id", m.ID)
 	h.Set("webhook-timestamp", strconv.FormatInt(m.At.Unix(), 10))
 	h.Set("webhook-signature", strings.Join(all, " "))

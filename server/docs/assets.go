@@ -21,6 +21,7 @@ func asset(w http.ResponseWriter, r *http.Request, name string) {
 		http.ServeFileFS(w, r, files, name)
 		return
 	}
+
 	h.Set("Content-Type", mime.TypeByExtension(path.Ext(name)))
 	h.Set("Vary", "Accept-Encoding")
 	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
@@ -29,6 +30,7 @@ func asset(w http.ResponseWriter, r *http.Request, name string) {
 		_, _ = w.Write(packed) // the reader may be gone
 		return
 	}
+
 	h.Set("Content-Length", strconv.Itoa(int(binary.LittleEndian.Uint32(packed[len(packed)-4:])))) // gzip ends with the size
 	plain, err := gzip.NewReader(bytes.NewReader(packed))
 	if err == nil {

@@ -55,10 +55,12 @@ func newBook(notices []Notice) (*book, error) {
 		}
 		c.byAPI[name] = doc
 	}
+
 	b := &book{pages: map[string]*page{}, sections: []section{
 		{"Start here", "/docs"}, {"Guide", "/docs/guide"}, {"The APIs", "/docs/apis"}, {"Events", "/docs/events"}, {"Entities", "/docs/entities"},
 		{"Modules", "/docs/modules"}, {"Conditions", "/docs/conditions"}, {"Signing", "/docs/signing"}, {"Webhooks", "/docs/webhooks"}, {"Errors", "/docs/errors"},
 	}}
+
 	for _, write := range []func(*contract) error{
 		b.addStart, b.addGuide, b.addHowToSend, b.addImporting, b.addOperations, b.addActions, b.addEntities, b.addModules, b.addConditions, b.addSigning, func(c *contract) error { return b.addWebhooks(c, notices) }, b.addErrors,
 	} {
@@ -66,6 +68,7 @@ func newBook(notices []Notice) (*book, error) {
 			return nil, err
 		}
 	}
+
 	b.addSearch()
 	b.addList()
 	return b, nil

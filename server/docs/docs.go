@@ -65,6 +65,7 @@ func (p *Portal) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Security-Policy", pure)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
+
 	switch path := strings.TrimSuffix(r.URL.Path, "/"); {
 	case path == "/docs/try":
 		p.tried(w, r)
@@ -93,6 +94,7 @@ func (p *Portal) read(w http.ResponseWriter, r *http.Request, path string) {
 		http.Error(w, "the documents cannot be read", http.StatusInternalServerError)
 		return
 	}
+
 	switch path {
 	case "/llms.txt":
 		send(w, r, "text/plain; charset=utf-8", b.list)
@@ -103,6 +105,7 @@ func (p *Portal) read(w http.ResponseWriter, r *http.Request, path string) {
 	case "":
 		path = "/docs"
 	}
+
 	name, asMarkdown := strings.CutSuffix(path, ".md")
 	found, ok := b.pages[name]
 	if !ok {
@@ -111,16 +114,19 @@ func (p *Portal) read(w http.ResponseWriter, r *http.Request, path string) {
 		fmt.Fprintln(w, "There is no such page. /docs has all of them.") //nolint:errcheck // the reader went away
 		return
 	}
+
 	if asMarkdown {
 		send(w, r, "text/markdown; charset=utf-8", at(r, found.text))
 		return
 	}
+
 	said := wordsFor(r)
 	page, err := p.html(b, found, said)
 	if err != nil {
 		http.Error(w, "the page cannot be made", http.StatusInternalServerError)
 		return
 	}
+
 	w.Header().Add("Vary", "Accept-Language")
 	w.Header().Add("Vary", "X-Forwarded-Proto")
 	w.Header().Set("Content-Language", said.Language)
@@ -162,21 +168,26 @@ func (p *Portal) html(b *book, found *page, said words) (string, error) {
 	if heading != "" {
 		_, text, _ = strings.Cut(text, "\n")
 	}
+
 	sections := slices.Clone(b.sections)
 	for i := range sections {
 		sections[i].Title = said.section(sections[i].Path)
 	}
+
 	if err := markdown.Convert([]byte(text), &content); err != nil {
 		return "", err
 	}
+
 	trial, err := json.Marshal(found.trial)
 	if err != nil {
 		return "", err
 	}
+
 	err = layout.ExecuteTemplate(&out, "page.html", map[string]any{
 		"Title": found.title, "Path": found.path, "Words": said, "Heading": heading, "Sections": sections, "Section": found.section, "Region": p.region,
 		"Content": template.HTML(content.String()), //nolint:gosec // goldmark drops raw HTML
 		"Try":     p.try != nil && found.trial != nil, "Trial": string(trial), "Console": p.console,
 	})
+
 	return out.String(), err
 }

@@ -41,6 +41,7 @@ func TestEveryThingHasAPage(t *testing.T) {
 	for _, n := range webhook.Notices() {
 		notices = append(notices, docs.Notice(n))
 	}
+
 	p := docs.New("local", http.NotFoundHandler(), notices...)
 	wanted := []string{"/docs", "/docs/how-to-send", "/docs/importing", "/docs/guide", "/docs/apis", "/docs/events", "/docs/entities", "/docs/entities/custom", "/docs/modules", "/docs/errors", "/docs/signing", "/docs/conditions", "/docs/webhooks"}
 	guide, err := filepath.Glob("assets/guide/*.md")
@@ -49,6 +50,7 @@ func TestEveryThingHasAPage(t *testing.T) {
 	for _, file := range guide {
 		wanted = append(wanted, "/docs/guide/"+strings.TrimSuffix(filepath.Base(file), ".md"))
 	}
+
 	for _, api := range openapi.Names() {
 		wanted = append(wanted, "/docs/apis/"+api)
 		doc, err := openapi.Load(api)
@@ -58,6 +60,7 @@ func TestEveryThingHasAPage(t *testing.T) {
 				wanted = append(wanted, "/docs/operations/"+op.OperationID)
 			}
 		}
+
 		switch api {
 		case "entities":
 			for kind := range doc.Extensions["x-entities"].(map[string]any) {
@@ -65,24 +68,29 @@ func TestEveryThingHasAPage(t *testing.T) {
 					wanted = append(wanted, "/docs/entities/"+kind)
 				}
 			}
+
 		case "administration":
 			for _, name := range doc.Components.Schemas["ModuleName"].Value.Enum {
 				wanted = append(wanted, fmt.Sprintf("/docs/modules/%v", name))
 			}
+
 		case "events":
 			for name := range doc.Components.Schemas["Event"].Value.Extensions["x-internal-actions"].(map[string]any) {
 				wanted = append(wanted, "/docs/events/"+name, "/docs/webhooks/event."+name)
 			}
 		}
 	}
+
 	vocabulary, err := contract.NewVocabulary()
 	require.NoError(t, err)
 	for _, action := range vocabulary.Actions() {
 		wanted = append(wanted, "/docs/events/"+action, "/docs/webhooks/event."+action)
 	}
+
 	for _, name := range webhook.NoticeNames() {
 		wanted = append(wanted, "/docs/webhooks/"+name)
 	}
+
 	_, _, optIn := ask(p, http.MethodGet, "/docs/webhooks/event.opt_in.md", "")
 	require.Contains(t, optIn, `"type": "event.opt_in"`)
 	require.NotContains(t, optIn, "@", "what is personal is in no message")
@@ -91,6 +99,7 @@ func TestEveryThingHasAPage(t *testing.T) {
 	for _, e := range failures {
 		wanted = append(wanted, fmt.Sprintf("/docs/errors/%d", e.Code))
 	}
+
 	require.Greater(t, len(wanted), 300)
 
 	_, _, list := ask(p, http.MethodGet, "/llms.txt", "")
@@ -104,6 +113,7 @@ func TestEveryThingHasAPage(t *testing.T) {
 		require.NotEmpty(t, row[2], row)
 		found[row[0]] = true
 	}
+
 	links := regexp.MustCompile(`\]\((/[^)]*)\)`)
 	for _, path := range wanted {
 		require.True(t, found[path], "%s is not found by the search", path)
@@ -128,6 +138,7 @@ func TestEveryThingHasAPage(t *testing.T) {
 			require.True(t, outside || found[to], "%s links to %s, which is not there", path, to)
 		}
 	}
+
 	_, _, start := ask(p, http.MethodGet, "/", "")
 	require.LessOrEqual(t, len(start), 40<<10)
 	status, _, _ := ask(p, http.MethodGet, "/docs/nothing-here", "")
@@ -147,6 +158,7 @@ func TestSamplesNameWhereTheyAre(t *testing.T) {
 		require.Equal(t, http.StatusOK, w.Code)
 		return w.Body.String()
 	}
+
 	for _, path := range []string{"/docs.md", "/docs", "/docs/signing", "/docs/operations/getCustomer", "/docs/events/point_add.md"} {
 		require.Contains(t, read(path, "[::1]:9000", ""), "http://[::1]:9000", path)
 		page := read(path, "loyalty.shop.test", "https")
@@ -166,10 +178,12 @@ func TestAssets(t *testing.T) {
 		require.Equal(t, http.StatusOK, status, file)
 		require.Equal(t, "nosniff", header.Get("X-Content-Type-Options"))
 	}
+
 	for _, secret := range []string{"/docs/assets/..%2fpage.html", "/docs/assets/", "/docs/assets/nothing.js"} {
 		status, _, _ := ask(p, http.MethodGet, secret, "")
 		require.GreaterOrEqual(t, status, http.StatusBadRequest, secret)
 	}
+
 	status, _, page := ask(p, http.MethodGet, "/docs", "")
 	require.Equal(t, http.StatusOK, status)
 	require.NotContains(t, page, `id="try"`, "nothing can be tried here")
@@ -189,11 +203,13 @@ func TestWordsOfTheScript(t *testing.T) {
 			said[block[1]][word[1]] = holes
 		}
 	}
+
 	require.Len(t, said, 4)
 	require.Greater(t, len(said["en"]), 30)
 	for language, words := range said {
 		require.Equal(t, said["en"], words, language)
 	}
+
 	for _, file := range []string{"portal.js", "owner.js", "explain.js"} {
 		_, _, text := ask(docs.New("local", nil), http.MethodGet, "/docs/assets/"+file, "")
 		for _, asked := range regexp.MustCompile(`\bt\('(\w+)'`).FindAllStringSubmatch(text, -1) {
@@ -218,6 +234,7 @@ func TestTried(t *testing.T) {
 			require.Error(t, err)
 		}
 	}))
+
 	status, header, text := ask(p, http.MethodPost, "/docs/try", `{"method":"POST","target":"/events?a=%20b","headers":[["Date","20260101T000000Z"],["authorization","x"]],"body":"{\"é\":1}"}`,
 		"Cookie", "loyalty=stolen", "X-Forwarded-For", "192.0.2.1", "Sec-Fetch-Site", "same-origin")
 	require.Equal(t, http.StatusOK, status, text)
@@ -233,6 +250,7 @@ func TestTried(t *testing.T) {
 		Body    string
 		Cut     bool
 	}
+
 	require.NoError(t, json.Unmarshal([]byte(text), &answer))
 	require.Equal(t, http.StatusTeapot, answer.Status)
 	require.Equal(t, [][2]string{{"X-Request-Id", "one"}}, answer.Headers)
@@ -270,6 +288,7 @@ func TestTried(t *testing.T) {
 		require.Contains(t, text, row.says, row.what)
 		require.Nil(t, got, row.what)
 	}
+
 	status, _, _ = ask(p, http.MethodGet, "/docs/try", "")
 	require.Equal(t, http.StatusMethodNotAllowed, status)
 }
@@ -281,6 +300,7 @@ func TestFewAreTriedAtOnce(t *testing.T) {
 		arrived <- struct{}{}
 		<-release
 	}))
+
 	ended := make(chan int)
 	const most = 4
 	for range most {
@@ -290,6 +310,7 @@ func TestFewAreTriedAtOnce(t *testing.T) {
 		}()
 		<-arrived
 	}
+
 	status, header, _ := ask(p, http.MethodPost, "/docs/try", `{"method":"GET","target":"/customers"}`)
 	require.Equal(t, http.StatusServiceUnavailable, status)
 	require.Equal(t, "1", header.Get("Retry-After"))
@@ -321,9 +342,11 @@ func TestSlowBodiesKeepNobodyFromTrying(t *testing.T) {
 			defer answer.Body.Close()
 			cut <- answer.StatusCode
 		}()
+
 		_, err = feed.Write([]byte("{"))
 		require.NoError(t, err)
 	}
+
 	require.Contains(t, []int{0, http.StatusRequestTimeout}, <-cut, "room is made")
 	answer, err := http.Post(s.URL+"/docs/try", "application/json", strings.NewReader(`{"method":"GET","target":"/customers"}`))
 	require.NoError(t, err)
@@ -356,6 +379,7 @@ func TestPortalSpeaks(t *testing.T) {
 		require.Equal(t, 1, strings.Count(operation, "<h1"))
 		require.NotContains(t, operation, "<no value>")
 	}
+
 	_, _, conditions := ask(p, http.MethodGet, "/docs/conditions.md", "")
 	require.NotContains(t, conditions, "**Signing.**", "it is about conditions")
 	require.Contains(t, conditions, "previewCampaigns")

@@ -19,35 +19,42 @@ func (b *book) addEntities(c *contract) error {
 			}
 		}
 	}
+
 	for _, kind := range slices.Sorted(maps.Keys(named)) {
 		name, _ := named[kind].(string)
 		schema := doc.Components.Schemas[name]
 		if schema == nil {
 			return fmt.Errorf("the entity %s has no schema", kind)
 		}
+
 		var w strings.Builder
 		fmt.Fprintf(&w, "`%s`\n\n%s\n", kind, schema.Value.Description)
 		if module := textOf(schema.Value, "x-module"); module != "" {
 			fmt.Fprintf(&w, "\nNeeds the module [%s](/docs/modules/%s).\n", module, module)
 		}
+
 		w.WriteString("\n## Properties\n\n" + fieldsOf(schema.Value))
 		p := &page{path: "/docs/entities/" + strings.Trim(kind, "{}"), title: kind, section: "/docs/entities", summary: firstSentence(schema.Value.Description)}
 		if strings.Contains(kind, "{") {
 			p.path = "/docs/entities/custom"
 		}
+
 		if example, ok := examples[name]; ok {
 			w.WriteString(samples(example))
 			p.trial = &example.trial
 		}
+
 		w.WriteString("\nThe same path reads and changes it: [list](/docs/operations/listEntities), [read](/docs/operations/getEntity), " +
 			"[change](/docs/operations/updateEntity), [archive](/docs/operations/archiveEntity).\n")
 		p.text = w.String()
 		b.add(p)
 	}
+
 	b.add(&page{
 		path: "/docs/entities", title: "Entities", section: "/docs/entities", summary: "What a programme is made of.",
 		text: doc.Info.Description + "\n\n" + b.index("/docs/entities"),
 	})
+
 	return nil
 }
 

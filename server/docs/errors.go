@@ -14,6 +14,7 @@ func (b *book) addErrors(*contract) error {
 	if err != nil {
 		return err
 	}
+
 	byCode := map[int][]openapi.Error{}
 	var codes []int
 	for _, e := range all {
@@ -22,6 +23,7 @@ func (b *book) addErrors(*contract) error {
 		}
 		byCode[e.Code] = append(byCode[e.Code], e)
 	}
+
 	slices.Sort(codes)
 	for _, code := range codes {
 		var w strings.Builder
@@ -33,6 +35,7 @@ func (b *book) addErrors(*contract) error {
 			summary: firstSentence(byCode[code][0].When), text: w.String(),
 		})
 	}
+
 	b.add(&page{
 		path: "/docs/errors", title: "Errors", section: "/docs/errors", summary: "Every code: when it comes and what to do.",
 		text: "Every error has one form:\n\n```json\n{\n  \"error\": {\n    \"type\": \"RuleException\",\n    \"code\": 110003,\n    \"message\": \"The customer is suspended\"\n  }\n}\n```\n\n" +
@@ -40,5 +43,6 @@ func (b *book) addErrors(*contract) error {
 			"Every answer has an `X-Request-Id`, under which the operator's log tells more.\n\n" +
 			"**When to repeat.** 429 and 503 after the seconds in `Retry-After`, with the same Idempotency-Key. Where `Retry-After` is absent (190420 without a key), look first whether the write was recorded. 500 once. Everything else would be refused again.\n\n" + b.index("/docs/errors"),
 	})
+
 	return nil
 }

@@ -20,17 +20,21 @@ func (b *book) addActions(c *contract) error {
 			submit = op
 		}
 	}
+
 	examples := map[string]call{}
 	for _, c := range submit.calls() {
 		examples[c.name] = c
 	}
+
 	for _, name := range slices.Sorted(maps.Keys(event.Discriminator.Mapping)) {
 		schema := doc.Components.Schemas[baseOf(event.Discriminator.Mapping[name].Ref)].Value
 		b.add(actionPage(name, schema, examples[name]))
 	}
+
 	if err := b.addInternalActions(event); err != nil {
 		return err
 	}
+
 	list := &page{path: "/docs/events", title: "Events", section: "/docs/events", summary: "Every action, its attributes and an example."}
 	list.text = firstSentence(doc.Info.Description) + " One event is one action of one customer: [submit it](/docs/operations/submitEvent), " +
 		"or [ask what it would do](/docs/operations/previewEvent).\n\n" + b.index("/docs/events")
@@ -66,15 +70,18 @@ func (b *book) addInternalActions(event *openapi3.Schema) error {
 	if err != nil {
 		return err
 	}
+
 	var all map[string]struct {
 		WrittenBy   string           `json:"written_by"`
 		Description string           `json:"description"`
 		Data        *openapi3.Schema `json:"data"`
 		ItemOf      string           `json:"item_of"`
 	}
+
 	if err := json.Unmarshal(raw, &all); err != nil {
 		return err
 	}
+
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		a := all[name]
 		text := fmt.Sprintf("%s\n\nThe platform writes this event; submitting it is refused with [190044](/docs/errors/190044). It is written by: %s.\n", a.Description, a.WrittenBy)
@@ -86,5 +93,6 @@ func (b *book) addInternalActions(event *openapi3.Schema) error {
 		}
 		b.add(&page{path: "/docs/events/" + name, title: name, section: "/docs/events", summary: firstSentence(a.Description), text: text})
 	}
+
 	return nil
 }

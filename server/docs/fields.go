@@ -31,6 +31,7 @@ func (l *fieldList) object(s *openapi3.Schema, depth int) {
 	if s == nil || depth > deepest || slices.Contains(l.within, s) {
 		return
 	}
+
 	l.within = append(l.within, s)
 	defer func() { l.within = l.within[:len(l.within)-1] }()
 	properties, required := properties(s)
@@ -39,6 +40,7 @@ func (l *fieldList) object(s *openapi3.Schema, depth int) {
 	for _, name := range names {
 		l.field(name, properties[name].Value, slices.Contains(required, name), depth)
 	}
+
 	if extra := s.AdditionalProperties.Schema; extra != nil && extra.Value != nil {
 		l.field("any name", extra.Value, false, depth)
 	}
@@ -61,6 +63,7 @@ func (l *fieldList) field(name string, s *openapi3.Schema, required bool, depth 
 	if required {
 		notes += ", required"
 	}
+
 	fmt.Fprintf(l, "%s- `%s` *%s*", indent, name, notes)
 	if module := textOf(s, "x-module"); module != "" {
 		fmt.Fprintf(l, ", module [%s](/docs/modules/%s)", module, module)
@@ -68,6 +71,7 @@ func (l *fieldList) field(name string, s *openapi3.Schema, required bool, depth 
 	if s.Extensions["x-personal"] == true {
 		l.WriteString(", personal")
 	}
+
 	if text := strings.TrimSpace(description(s)); text != "" {
 		before := " — "
 		if strings.HasPrefix(text, "- ") { // a list begins on its own line
@@ -75,11 +79,13 @@ func (l *fieldList) field(name string, s *openapi3.Schema, required bool, depth 
 		}
 		l.WriteString(before + strings.ReplaceAll(text, "\n", "\n"+indent+"  "))
 	}
+
 	l.WriteString("\n")
 	inner := s
 	if s.Items != nil {
 		inner = s.Items.Value
 	}
+
 	l.object(inner, depth+1)
 }
 
@@ -89,6 +95,7 @@ func properties(s *openapi3.Schema) (openapi3.Schemas, []string) {
 	if all == nil {
 		all = openapi3.Schemas{}
 	}
+
 	for _, part := range s.AllOf {
 		more, needed := properties(part.Value)
 		for name, p := range more {
@@ -98,6 +105,7 @@ func properties(s *openapi3.Schema) (openapi3.Schemas, []string) {
 		}
 		required = append(required, needed...)
 	}
+
 	return all, required
 }
 
@@ -114,6 +122,7 @@ func kind(s *openapi3.Schema) string {
 	if len(s.AllOf) == 1 && s.Type == nil {
 		return kind(s.AllOf[0].Value)
 	}
+
 	var notes []string
 	switch {
 	case len(s.OneOf)+len(s.AnyOf) > 0:
@@ -125,6 +134,7 @@ func kind(s *openapi3.Schema) string {
 			}
 		}
 		return strings.Join(slices.Compact(notes), " or ")
+
 	case s.Type.Is("array") && s.Items != nil:
 		notes = append(notes, "list of "+kind(s.Items.Value))
 	case s.Type != nil:
@@ -132,12 +142,14 @@ func kind(s *openapi3.Schema) string {
 	default:
 		notes = append(notes, "value")
 	}
+
 	if s.Format != "" && s.Format != "int64" {
 		notes = append(notes, s.Format)
 	}
 	if s.Nullable {
 		notes = append(notes, "or null")
 	}
+
 	return strings.Join(append(notes, bounds(s)...), ", ")
 }
 
@@ -152,6 +164,7 @@ func bounds(s *openapi3.Schema) (notes []string) {
 		}
 		notes = append(notes, "one of "+strings.Join(values, " "))
 	}
+
 	if s.Min != nil {
 		notes = append(notes, "from "+number(*s.Min))
 	}
@@ -167,6 +180,7 @@ func bounds(s *openapi3.Schema) (notes []string) {
 	if s.Pattern != "" && !strings.Contains(s.Pattern, "`") {
 		notes = append(notes, "written as `"+s.Pattern+"`")
 	}
+
 	return notes
 }
 

@@ -25,11 +25,13 @@ func (b *book) addGuide(*contract) error {
 		if err != nil {
 			return err
 		}
+
 		heading, rest, found := strings.Cut(string(text), "\n")
 		title, marked := strings.CutPrefix(heading, "# ")
 		if !found || !marked {
 			return fmt.Errorf("the guide's page %s does not begin with its title", name)
 		}
+
 		rest = strings.TrimSpace(rest)
 		first, _, _ := strings.Cut(rest, "\n\n")
 		b.add(&page{

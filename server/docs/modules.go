@@ -19,6 +19,7 @@ func (b *book) addModules(c *contract) error {
 			said[name] = strings.TrimSpace(text)
 		}
 	}
+
 	for _, value := range names.Enum {
 		name := fmt.Sprint(value)
 		text := "A module is a part of the programme that is switched on and off: `POST /admin/modules/" + name +
@@ -31,11 +32,13 @@ func (b *book) addModules(c *contract) error {
 		}
 		b.add(&page{path: "/docs/modules/" + name, title: name, section: "/docs/modules", summary: said[name], text: text})
 	}
+
 	_, after, _ := strings.Cut(names.Description, "\n\n")
 	b.add(&page{
 		path: "/docs/modules", title: "Modules", section: "/docs/modules", summary: "The parts of a programme that are switched on and off.",
 		text: after + "\n\n" + b.index("/docs/modules"),
 	})
+
 	return nil
 }
 
@@ -59,12 +62,14 @@ func neededBy(c *contract, module string) string {
 			fmt.Fprintf(&w, "- the action [%s](/docs/events/%s)\n", name, name)
 		}
 	}
+
 	kinds, _ := c.entities().Extensions["x-entities"].(map[string]any)
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
 		if textOf(c.entities().Components.Schemas[fmt.Sprint(kinds[kind])].Value, "x-module") == module && !strings.Contains(kind, "{") {
 			fmt.Fprintf(&w, "- the entity [%s](/docs/entities/%s)\n", kind, kind)
 		}
 	}
+
 	for _, api := range c.names {
 		for _, op := range operations(api, c.byAPI[api]) {
 			if op.module() == module {
@@ -72,6 +77,7 @@ func neededBy(c *contract, module string) string {
 			}
 		}
 	}
+
 	return w.String()
 }
 

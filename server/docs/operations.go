@@ -46,6 +46,7 @@ func (b *book) addOperations(c *contract) error {
 			b.add(op.page())
 		}
 	}
+
 	return nil
 }
 
@@ -80,6 +81,7 @@ func (o operation) page() *page {
 	if module := o.module(); module != "" {
 		fmt.Fprintf(&w, "\nNeeds the module [%s](/docs/modules/%s).\n", module, module)
 	}
+
 	o.writeParameters(&w)
 	if o.RequestBody != nil {
 		schema := o.RequestBody.Value.Content.Get("application/json").Schema.Value
@@ -89,6 +91,7 @@ func (o operation) page() *page {
 		}
 		w.WriteString(fieldsOf(schema))
 	}
+
 	calls := o.calls()
 	w.WriteString(samples(calls[0]))
 	if len(calls) > 1 {
@@ -97,6 +100,7 @@ func (o operation) page() *page {
 			fmt.Fprintf(&w, "\n%s: `%s %s`\n\n```json\n%s\n```\n", c.name, c.Method, c.Target, c.Body)
 		}
 	}
+
 	o.writeAnswers(&w)
 	return &page{
 		path: "/docs/operations/" + o.OperationID, title: o.Summary, section: "/docs/apis", text: w.String(),
@@ -144,6 +148,7 @@ func (o operation) writeAnswers(w *strings.Builder) {
 			fmt.Fprintf(w, "\n**%s** %s %s\n", status, strings.Join(strings.Fields(*answer.Description), " "), errorLinks(answer))
 			continue
 		}
+
 		fmt.Fprintf(w, "\n**%s** %s\n\n", status, *answer.Description)
 		content := answer.Content.Get("application/json")
 		if content == nil {
@@ -152,10 +157,12 @@ func (o operation) writeAnswers(w *strings.Builder) {
 			}
 			continue
 		}
+
 		for _, name := range slices.Sorted(maps.Keys(content.Examples)) {
 			fmt.Fprintf(w, "```json\n%s\n```\n\n", asJSON(content.Examples[name].Value.Value, "  "))
 			break
 		}
+
 		w.WriteString(fieldsOf(content.Schema.Value))
 	}
 }
@@ -166,6 +173,7 @@ func errorLinks(answer *openapi3.Response) string {
 	if content == nil {
 		return ""
 	}
+
 	var links []string
 	for _, name := range slices.Sorted(maps.Keys(content.Examples)) {
 		body, _ := content.Examples[name].Value.Value.(map[string]any)
@@ -174,9 +182,11 @@ func errorLinks(answer *openapi3.Response) string {
 			links = append(links, fmt.Sprintf("[%v](/docs/errors/%v)", code, code))
 		}
 	}
+
 	slices.Sort(links)
 	if links = slices.Compact(links); len(links) == 0 {
 		return ""
 	}
+
 	return "Such as " + strings.Join(links, ", ") + "."
 }

@@ -27,6 +27,7 @@ func (r *reading) begin(c *http.ResponseController) (end func()) {
 		_ = r.under[0].SetReadDeadline(time.Now())
 		r.under = r.under[1:]
 	}
+
 	r.under = append(r.under, c)
 	return func() {
 		r.lock.Lock()
@@ -54,8 +55,10 @@ func (r *reading) of(w http.ResponseWriter, sent *http.Request, into *tried) (st
 	case err != nil:
 		return http.StatusBadRequest, errors.New("the request to try broke off")
 	}
+
 	if err := json.Unmarshal(body, into); err != nil {
 		return http.StatusBadRequest, fmt.Errorf("the request to try is not JSON: %w", err)
 	}
+
 	return 0, nil
 }

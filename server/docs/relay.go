@@ -59,15 +59,18 @@ func (t *relay) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "a request to try is sent by POST", http.StatusMethodNotAllowed)
 		return
 	}
+
 	if !sameSite(r) {
 		http.Error(w, "only the pages of this server can try requests", http.StatusForbidden)
 		return
 	}
+
 	var in tried
 	if status, refused := t.reads.of(w, r, &in); refused != nil {
 		http.Error(w, refused.Error(), status)
 		return
 	}
+
 	// not earlier: a slow body must not block other requests
 	select {
 	case t.under <- struct{}{}:
@@ -77,6 +80,7 @@ func (t *relay) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "others are trying requests at the moment: try again", http.StatusServiceUnavailable)
 		return
 	}
+
 	ctx, cancel := context.WithTimeout(r.Context(), tryTimeout)
 	defer cancel()
 	request, err := in.request(ctx, r)
@@ -84,6 +88,7 @@ func (t *relay) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
+
 	out, began := &recorder{header: http.Header{}}, time.Now()
 	t.to.ServeHTTP(out, request)
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
@@ -118,10 +123,12 @@ func (t tried) request(ctx context.Context, sent *http.Request) (*http.Request, 
 	if len(t.Body) > maxTried {
 		return nil, fmt.Errorf("body: at most %d bytes", maxTried)
 	}
+
 	request, err := http.NewRequestWithContext(ctx, t.Method, t.Target, bytes.NewReader([]byte(t.Body)))
 	if err != nil {
 		return nil, fmt.Errorf("target: %q cannot be read", t.Target)
 	}
+
 	for _, h := range t.Headers {
 		name := http.CanonicalHeaderKey(h[0])
 		if slices.Contains(ownHeaders, name) || strings.HasPrefix(name, "X-Forwarded-") {
@@ -129,11 +136,13 @@ func (t tried) request(ctx context.Context, sent *http.Request) (*http.Request, 
 		}
 		request.Header.Add(name, h[1])
 	}
+
 	for name, values := range sent.Header {
 		if strings.HasPrefix(name, "X-Forwarded-") {
 			request.Header[name] = values // of a proxy; the platform decides whether to trust it
 		}
 	}
+
 	request.Host, request.RemoteAddr, request.RequestURI, request.TLS = sent.Host, sent.RemoteAddr, t.Target, sent.TLS
 	return request, nil
 }

@@ -129,6 +129,7 @@ func (n notation) write(v any, indent string) string {
 			return n.yes
 		}
 		return n.no
+
 	case json.Number:
 		return v.String()
 	case string:
@@ -143,13 +144,16 @@ func (n notation) write(v any, indent string) string {
 		}
 		return "[\n" + strings.Join(rows, ",\n") + "\n" + indent + "]"
 	}
+
 	object := v.(map[string]any)
 	if len(object) == 0 {
 		return n.empty
 	}
+
 	var rows []string
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		rows = append(rows, inner+n.text(name)+n.arrow+n.write(object[name], inner))
 	}
+
 	return n.open + "\n" + strings.Join(rows, ",\n") + "\n" + indent + n.closed
 }

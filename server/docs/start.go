@@ -50,6 +50,7 @@ func (b *book) addSigning(*contract) error {
 	if err != nil {
 		return err
 	}
+
 	var w strings.Builder
 	w.Write(text)
 	w.WriteString("\n## Clients\n")
@@ -63,9 +64,11 @@ func (b *book) addSigning(*contract) error {
 		}
 		fmt.Fprintf(&w, "\n### %s\n\n```%s\n%s```\n", l.name, l.fence, source)
 	}
+
 	b.add(&page{
 		path: "/docs/signing", title: "Signing", section: "/docs/signing", summary: "How a request is signed, step by step, and a client for each language.",
 		text: w.String(), trial: &trial{Method: "GET", Target: "/customers?limit=1"},
 	})
+
 	return nil
 }

@@ -30,6 +30,7 @@ func (b *book) addMessages(c *contract, message *openapi3.Operation, notices []N
 			}
 		}
 	}
+
 	names := slices.Collect(maps.Keys(event.Discriminator.Mapping))
 	internal, _ := event.Extensions["x-internal-actions"].(map[string]any)
 	names = slices.AppendSeq(names, maps.Keys(internal))
@@ -41,6 +42,7 @@ func (b *book) addMessages(c *contract, message *openapi3.Operation, notices []N
 		}
 		b.add(eventMessagePage(action, base, samples[action], personal))
 	}
+
 	return b.addNotices(c, base, notices)
 }
 
@@ -74,6 +76,7 @@ func eventMessagePage(action string, base, sample map[string]any, personal map[s
 			attributes[name] = value
 		}
 	}
+
 	data["data"] = attributes
 	shown["type"], shown["data"] = "event."+action, data
 	var w strings.Builder
@@ -82,6 +85,7 @@ func eventMessagePage(action string, base, sample map[string]any, personal map[s
 	if left := slices.Sorted(maps.Keys(personal)); len(left) > 0 {
 		w.WriteString(": `" + strings.Join(left, "`, `") + "`")
 	}
+
 	w.WriteString(".\n\n## The message\n\n```json\n" + asJSON(shown, "  ") + "\n```\n\n" + howItComes)
 	return &page{path: "/docs/webhooks/event." + action, title: "event." + action, section: "/docs/webhooks", summary: "The message about the event " + action + ".", text: w.String()}
 }
@@ -107,10 +111,12 @@ func (b *book) addNotices(c *contract, base map[string]any, notices []Notice) er
 			}
 		}
 	}
+
 	for _, n := range notices {
 		if said[n.Type] == "" {
 			return fmt.Errorf("the description of listWebhookTypes does not tell of %s", n.Type)
 		}
+
 		var schema openapi3.Schema
 		var example any
 		if err := json.Unmarshal(n.Schema, &schema); err != nil {
@@ -119,9 +125,11 @@ func (b *book) addNotices(c *contract, base map[string]any, notices []Notice) er
 		if err := json.Unmarshal(n.Example, &example); err != nil {
 			return err
 		}
+
 		shown := map[string]any{"type": n.Type, "id": base["id"], "timestamp": base["timestamp"], "version": base["version"], "data": example}
 		text := "`" + n.Type + "`\n\n" + said[n.Type] + "\n\n## What `data` has\n\n" + fieldsOf(&schema) + "\n## The message\n\n```json\n" + asJSON(shown, "  ") + "\n```\n\n" + howItComes
 		b.add(&page{path: "/docs/webhooks/" + n.Type, title: n.Type, section: "/docs/webhooks", summary: firstSentence(said[n.Type]), text: text})
 	}
+
 	return nil
 }

@@ -18,6 +18,7 @@ func (b *book) addWebhooks(c *contract, notices []Notice) error {
 	if err := b.addMessages(c, message, notices); err != nil {
 		return err
 	}
+
 	var w strings.Builder
 	fmt.Fprintf(&w, "%s\n\n[Create one](/docs/operations/createWebhook), [send a test](/docs/operations/testWebhook), [see its types](/docs/operations/listWebhookTypes).\n", create.Description)
 	fmt.Fprintf(&w, "\n## %s\n\n%s\n", message.Summary, message.Description)
@@ -28,6 +29,7 @@ func (b *book) addWebhooks(c *contract, notices []Notice) error {
 	for _, example := range content.Examples {
 		fmt.Fprintf(&w, "\n```json\n%s\n```\n", asJSON(example.Value.Value, "  "))
 	}
+
 	w.WriteString("\n## To verify it\n\nWith any library for Standard Webhooks, or with these lines of Python; `secret` is what creating the webhook answered.\n\n```python\n" + verifySample + "\n```\n")
 	w.WriteString("\n## Types\n\n`event.` and the name of an [action](/docs/events), such as `event.point_add`; a star at the end stands for all that begin so, as in `event.point_*`. " +
 		"Actions that the programme declares itself have types too; `GET /admin/webhook-types` lists all that there are.\n\n" + b.index("/docs/webhooks"))

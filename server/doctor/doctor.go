@@ -111,6 +111,7 @@ func Examine(ctx context.Context, p *Patient) (list []Finding) {
 	if err != nil { // the files are in the program
 		return []Finding{{Check: "program", Severity: Broken, Says: err.Error(), Do: "loyalty version"}}
 	}
+
 	for _, c := range checks {
 		if c.name == "ledger" && p.LedgerTime == 0 {
 			continue
@@ -124,6 +125,7 @@ func Examine(ctx context.Context, p *Patient) (list []Finding) {
 			list = append(list, f)
 		}
 	}
+
 	return list
 }
 

@@ -51,26 +51,32 @@ func database(ctx context.Context, p *Patient) (list []Finding) {
 	if c.Encoding != "UTF8" {
 		list = append(list, broken("encoding", "createdb --encoding UTF8 loyalty", args{"encoding": c.Encoding}))
 	}
+
 	major, _, _ := strings.Cut(c.Version, ".")
 	if n, err := strconv.Atoi(major); err == nil && c.Product == "PostgreSQL" && n < p.OldestPostgres {
 		list = append(list, warn("postgres_old", "pg_upgrade --check", args{"version": c.Version, "oldest": p.OldestPostgres}))
 	}
+
 	warnings, err := p.Store.Warnings(ctx)
 	if err != nil {
 		return append(list, unchecked(err)...)
 	}
+
 	for _, w := range warnings {
 		list = append(list, warn("durability", `psql -c "ALTER SYSTEM SET fsync = on" -c "ALTER SYSTEM SET full_page_writes = on" -c "SELECT pg_reload_conf()"`, args{"fault": w}))
 	}
+
 	switch codes, err := p.Store.CodesAlike(ctx); {
 	case err != nil:
 		list = append(list, unchecked(err)...)
 	case len(codes) > 0:
 		list = append(list, warn("codes_alike", "loyalty sign POST /events", args{"codes": strings.Join(codes, ", ")}))
 	}
+
 	if err := p.Store.Writable(ctx); err != nil {
 		list = append(list, broken("not_writable", "loyalty healthcheck", args{"fault": err}))
 	}
+
 	return list
 }
 
@@ -98,11 +104,13 @@ func clock(ctx context.Context, p *Patient) []Finding {
 	if !p.ClockRight.IsZero() {
 		return []Finding{broken("clock_step", "timedatectl status", args{"right": p.ClockRight.UTC().Format(time.RFC3339), "today": p.Now().UTC().Format(time.DateOnly)})}
 	}
+
 	before := p.Now()
 	at, err := p.Store.DatabaseTime(ctx)
 	if err != nil {
 		return unchecked(err)
 	}
+
 	off := before.Add(p.Now().Sub(before) / 2).Sub(at).Round(time.Millisecond)
 	f := warn("clock_off", "timedatectl status", args{"off": off.String()})
 	switch {
@@ -111,6 +119,7 @@ func clock(ctx context.Context, p *Patient) []Finding {
 	case off.Abs() < clockWarn:
 		return nil
 	}
+
 	return []Finding{f}
 }
 
@@ -156,15 +165,18 @@ func followers(ctx context.Context, p *Patient) (list []Finding) {
 	if err != nil {
 		return unchecked(err)
 	}
+
 	for name, position := range b.Follows {
 		behind := b.Head - position
 		if behind <= 0 {
 			continue
 		}
+
 		since, err := nextAt(ctx, p, position)
 		if err != nil {
 			return append(list, unchecked(err)...)
 		}
+
 		waits := p.Now().Sub(since)
 		switch {
 		case behind > behindWarn:
@@ -173,9 +185,11 @@ func followers(ctx context.Context, p *Patient) (list []Finding) {
 			list = append(list, warn("follower_waits", "loyalty jobs list", args{"follower": name, "events": behind, "waits": waits.Round(time.Minute).String()}))
 		}
 	}
+
 	if late := p.Now().Sub(b.Oldest); !b.Oldest.IsZero() && late > lateAfter {
 		list = append(list, warn("due_waits", "loyalty jobs run expiry", args{"customers": b.Due, "waits": late.Round(time.Minute).String()}))
 	}
+
 	return list
 }
 
@@ -197,11 +211,13 @@ func keys(ctx context.Context, p *Patient) (list []Finding) {
 	if err != nil {
 		return unchecked(err)
 	}
+
 	var endless []string
 	for _, k := range all {
 		if !k.RevokedAt.IsZero() || !k.ExpiresAt.IsZero() && !k.ExpiresAt.After(p.Now()) {
 			continue
 		}
+
 		used := k.LastUsedAt
 		if used.IsZero() {
 			used = k.CreatedAt
@@ -209,15 +225,18 @@ func keys(ctx context.Context, p *Patient) (list []Finding) {
 		if p.Now().Sub(used) > unusedAfter {
 			list = append(list, warn("key_unused", "loyalty keys revoke "+k.ID, args{"key": k.ID, "label": k.Label, "days": int(unusedAfter.Hours() / 24)}))
 		}
+
 		if k.ExpiresAt.IsZero() {
 			endless = append(endless, k.ID)
 		} else if EndsSoon(&k, p.Now()) {
 			list = append(list, warn("key_ending", "loyalty keys rotate "+k.ID, args{"key": k.ID, "label": k.Label, "at": k.ExpiresAt.UTC().Format(time.RFC3339)}))
 		}
 	}
+
 	if len(endless) > 0 {
 		list = append(list, warn("keys_endless", "loyalty keys create --expires-at 2030-01-31", args{"keys": endless}))
 	}
+
 	return list
 }
 
@@ -226,6 +245,7 @@ func ledger(ctx context.Context, p *Patient) (list []Finding) {
 	if err := p.Store.Ready(ctx); err != nil { // reported once, and not for each invariant
 		return unchecked(err)
 	}
+
 	ctx, cancel := context.WithTimeout(ctx, p.LedgerTime)
 	defer cancel()
 	p.Store.VerifyLedger(ctx, func(c loyalty.LedgerCheck) {
@@ -236,8 +256,10 @@ func ledger(ctx context.Context, p *Patient) (list []Finding) {
 			list = append(list, found(Unchecked, "ledger_unchecked", "loyalty ledger verify", args{"title": c.Title}))
 		}
 	})
+
 	if len(list) == 0 && ctx.Err() != nil {
 		return []Finding{found(Fine, "ledger_partly", "loyalty ledger verify", args{"time": p.LedgerTime.String()})}
 	}
+
 	return list
 }

@@ -25,24 +25,29 @@ func backups(ctx context.Context, p *Patient) (list []Finding) {
 		}
 		return []Finding{warn("backups_none", "LOYALTY_BACKUP_DIR=/var/backups/loyalty loyalty serve", nil)}
 	}
+
 	all, err := backup.List(p.BackupDir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) { // the first backup makes the folder
 		return unchecked(err)
 	}
+
 	list = optOuts(ctx, p)
 	if len(all) == 0 {
 		return append(list, warn("backups_empty", "loyalty backup create", args{"folder": p.BackupDir}))
 	}
+
 	b := &all[0]
 	if age := p.Now().Sub(b.MadeAt); age > backupOld {
 		list = append(list, warn("backup_old", "loyalty backup create", args{"age": age.Round(time.Hour).String()}))
 	}
+
 	switch b.Checked {
 	case backup.Broken:
 		list = append(list, broken("backup_broken", "loyalty ledger verify", nil))
 	case backup.Read:
 		list = append(list, warn("backup_unproven", `psql -c "ALTER ROLE loyalty CREATEDB"`, nil))
 	}
+
 	return list
 }
 
@@ -69,10 +74,12 @@ func webhooks(ctx context.Context, p *Patient) (list []Finding) {
 	if err != nil {
 		return unchecked(err)
 	}
+
 	waiting, err := p.Store.Backlogs(ctx)
 	if err != nil {
 		return unchecked(err)
 	}
+
 	for i := range all {
 		w, b := &all[i], waiting[all[i].ID]
 		say := func(name, do string, more args) {
@@ -80,6 +87,7 @@ func webhooks(ctx context.Context, p *Patient) (list []Finding) {
 			maps.Copy(all, more)
 			list = append(list, warn(name, "loyalty sign POST http://"+p.Listen+"/admin/webhooks/"+w.ID.String()+do+" --send", all))
 		}
+
 		switch {
 		case w.State == loyalty.WebhookDisabled:
 			say(map[string]string{loyalty.DisabledGone: "webhook_gone", loyalty.DisabledFailing: "webhook_failing"}[w.Reason], "/resume", nil)
@@ -88,10 +96,12 @@ func webhooks(ctx context.Context, p *Patient) (list []Finding) {
 		case !b.Oldest.IsZero() && p.Now().Sub(b.Oldest) > waitingLong:
 			say("webhook_waits", "/test", args{"since": b.Oldest.UTC().Format(time.RFC3339)})
 		}
+
 		if b.Dead > 0 {
 			say("webhook_dead", "/deliveries/-/retry", args{"dead": b.Dead})
 		}
 	}
+
 	return list
 }
 

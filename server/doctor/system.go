@@ -24,6 +24,7 @@ func System(ctx context.Context, p *Patient) (*server.System, error) {
 			return nil, err
 		}
 	}
+
 	for _, f := range Examine(ctx, p) {
 		severity := string(f.Severity)
 		if f.Severity == Unchecked {
@@ -31,6 +32,7 @@ func System(ctx context.Context, p *Patient) (*server.System, error) {
 		}
 		s.Findings = append(s.Findings, server.SystemFinding{Check: f.Check, Severity: severity, Name: f.Name, Args: f.Args, Do: f.Do})
 	}
+
 	return s, nil
 }
 
@@ -72,6 +74,7 @@ func systemWork(ctx context.Context, p *Patient, s *server.System) error {
 	if err != nil {
 		return err
 	}
+
 	s.Head, s.Due, s.Oldest = b.Head, b.Due, b.Oldest
 	for _, name := range slices.Sorted(maps.Keys(b.Follows)) {
 		f := server.SystemFollower{Name: name, Behind: max(0, b.Head-b.Follows[name])}
@@ -82,6 +85,7 @@ func systemWork(ctx context.Context, p *Patient, s *server.System) error {
 		}
 		s.Followers = append(s.Followers, f)
 	}
+
 	return nil
 }
 
@@ -99,6 +103,7 @@ func systemJobs(ctx context.Context, p *Patient, s *server.System) error {
 	if err != nil {
 		return err
 	}
+
 	for _, j := range all {
 		if late(p, &j) {
 			s.Late = append(s.Late, j.Name)
@@ -110,6 +115,7 @@ func systemJobs(ctx context.Context, p *Patient, s *server.System) error {
 			s.Running = append(s.Running, j.Name)
 		}
 	}
+
 	return nil
 }
 
@@ -118,6 +124,7 @@ func systemWebhooks(ctx context.Context, p *Patient, s *server.System) error {
 	if err != nil {
 		return err
 	}
+
 	for i := range all {
 		switch all[i].State {
 		case loyalty.WebhookActive:
@@ -128,6 +135,7 @@ func systemWebhooks(ctx context.Context, p *Patient, s *server.System) error {
 			s.Webhooks.Disabled++
 		}
 	}
+
 	waiting, err := p.Store.Backlogs(ctx)
 	for _, b := range waiting {
 		s.Webhooks.Waiting += b.Waiting
@@ -136,6 +144,7 @@ func systemWebhooks(ctx context.Context, p *Patient, s *server.System) error {
 			s.Webhooks.Oldest = b.Oldest
 		}
 	}
+
 	return err
 }
 

@@ -95,10 +95,12 @@ func (events) next(ctx context.Context, r *Reader, limit int) (rows [][]value, m
 	if err != nil {
 		return nil, false, err
 	}
+
 	b := r.beside(&part)
 	if !r.ask.Personal {
 		nameless(&part.EventPage)
 	}
+
 	for i := range part.Events {
 		e := happened{Event: &part.Events[i], number: part.Numbers[i]}
 		data, err := part.Attributes(e.Event)
@@ -109,6 +111,7 @@ func (events) next(ctx context.Context, r *Reader, limit int) (rows [][]value, m
 		e.sentBy(r.ask.Personal)
 		rows = append(rows, cells(r, eventColumns, b, &e))
 	}
+
 	r.number = part.Through
 	return rows, part.Through < part.Head, nil
 }
@@ -147,6 +150,7 @@ func (postings) next(ctx context.Context, r *Reader, limit int) (rows [][]value,
 	if err != nil {
 		return nil, false, err
 	}
+
 	b, through := r.beside(&part), part.Through
 	for i := range part.Events {
 		e := &part.Events[i]
@@ -162,9 +166,11 @@ func (postings) next(ctx context.Context, r *Reader, limit int) (rows [][]value,
 			rows = append(rows, cells(r, postingColumns, b, &posted{&own[k], e, part.Numbers[i], k + 1}))
 		}
 	}
+
 	if through > r.number {
 		r.number, r.within = through, 0
 	}
+
 	return rows, through < part.Head, nil
 }
 

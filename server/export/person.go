@@ -39,19 +39,23 @@ func (p *Person) Next(ctx context.Context, limit int) (Piece, error) {
 	if len(p.tables) == 0 {
 		return Piece{}, nil
 	}
+
 	piece, err := p.tables[0].Next(ctx, limit)
 	if err != nil {
 		return piece, err
 	}
+
 	name := plainValue(p.names[0])
 	piece.columns = append([]Column{{Name: "table"}}, piece.columns...)
 	for i := range piece.rows {
 		piece.rows[i] = append([]value{name}, piece.rows[i]...)
 	}
+
 	if !piece.More {
 		p.tables, p.names = p.tables[1:], p.names[1:]
 		piece.More = len(p.tables) > 0
 	}
+
 	return piece, nil
 }
 
@@ -75,11 +79,13 @@ func (s *stream) next(ctx context.Context, r *Reader, limit int) (rows [][]value
 	if err != nil {
 		return nil, false, err
 	}
+
 	b := &beside{names: namesIn(&page)}
 	if !r.ask.Personal {
 		page.Keys = nil
 		nameless(&page)
 	}
+
 	for i := range page.Events {
 		e := happened{Event: &page.Events[i]}
 		data, err := page.Attributes(e.Event)
@@ -90,9 +96,11 @@ func (s *stream) next(ctx context.Context, r *Reader, limit int) (rows [][]value
 		e.sentBy(r.ask.Personal)
 		rows = append(rows, cells(r, streamColumns, b, &e))
 	}
+
 	if n := len(page.Events); n > 0 {
 		place := s.query.Place(&page.Events[n-1])
 		s.query.Page.After = &place
 	}
+
 	return rows, page.More || len(page.Events) == limit, nil
 }

@@ -30,6 +30,7 @@ func (t table[R]) next(ctx context.Context, r *Reader, limit int) ([][]value, bo
 	if err != nil {
 		return nil, false, err
 	}
+
 	b := &beside{}
 	if r.ask.Personal {
 		var ids []loyalty.ID
@@ -40,10 +41,12 @@ func (t table[R]) next(ctx context.Context, r *Reader, limit int) ([][]value, bo
 			return nil, false, err
 		}
 	}
+
 	rows := make([][]value, len(part.Rows))
 	for i := range part.Rows {
 		rows[i] = cells(r, t.list, b, &part.Rows[i])
 	}
+
 	r.place = part.Through
 	return rows, part.More, nil
 }
@@ -59,14 +62,17 @@ func (r *Reader) goBehind(key string) bool {
 		r.place.ID = id
 		return err == nil && !two
 	}
+
 	owner, err := uuid.Parse(first)
 	if r.place.Customer = owner; err != nil || !two || rest == "" {
 		return false
 	}
+
 	if r.ask.Table == "purchases" {
 		r.place.Name = rest
 		return true
 	}
+
 	r.place.ID, err = uuid.Parse(rest)
 	return err == nil
 }

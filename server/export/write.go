@@ -77,6 +77,7 @@ func appendCSV(line []byte, row []value) []byte {
 		}
 		line = append(line, cell...)
 	}
+
 	return append(line, '\n')
 }
 
@@ -96,6 +97,7 @@ func (p *Piece) appendJSON(line []byte, row []value) []byte {
 			line = append(line, loyalty.JSON(v.text)...)
 		}
 	}
+
 	return append(line, '}', '\n')
 }
 

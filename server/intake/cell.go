@@ -52,20 +52,25 @@ func (s *sheet) decimal(column string, told *[]Finding) string {
 		}
 		return r
 	}, text)
+
 	if bare == "" {
 		return ""
 	}
+
 	fault := func(w Words) string {
 		*told = append(*told, s.finding(column, text, w))
 		return ""
 	}
+
 	if scientific.MatchString(bare) {
 		return fault(say("number_exponent", nil))
 	}
+
 	decimal := s.options.Decimal
 	if decimal == "" && s.comma == ',' {
 		decimal = "."
 	}
+
 	switch {
 	case decimal == "" && strings.ContainsAny(bare, ".,"):
 		return fault(say("decimal_unsaid", args{"flag": s.options.Flag}))
@@ -76,6 +81,7 @@ func (s *sheet) decimal(column string, told *[]Finding) string {
 	default:
 		return fault(say("number", nil))
 	}
+
 	return normal(bare)
 }
 
@@ -113,32 +119,38 @@ func (s *sheet) instant(column string, through bool, told *[]Finding) time.Time 
 	if text == "" {
 		return time.Time{}
 	}
+
 	for _, layout := range []string{time.RFC3339Nano, "2006-01-02 15:04:05Z07:00"} {
 		if at, err := time.Parse(layout, text); err == nil {
 			return at.UTC().Truncate(time.Millisecond)
 		}
 	}
+
 	day, clock := text, ""
 	if at := strings.LastIndexAny(text, " T"); at > 0 && strings.Contains(text[at:], ":") {
 		day, clock = strings.TrimSpace(text[:at]), strings.TrimSpace(text[at+1:])
 	}
+
 	date, fault := s.day(day)
 	if fault != nil {
 		*told = append(*told, s.finding(column, text, *fault))
 		return time.Time{}
 	}
+
 	if clock == "" {
 		if through {
 			return date.Ends(s.zone)
 		}
 		return date.Begins(s.zone) // not always midnight: in some zones the clocks skip it
 	}
+
 	for _, layout := range []string{"15:04:05", "15:04", "15:04:05.999"} {
 		if t, err := time.Parse(layout, clock); err == nil {
 			year, month, dom := date.Date()
 			return time.Date(year, month, dom, t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), s.zone).UTC().Truncate(time.Millisecond)
 		}
 	}
+
 	*told = append(*told, s.finding(column, text, say("clock", nil)))
 	return time.Time{}
 }
@@ -149,6 +161,7 @@ func (s *sheet) day(text string) (day calendar.Day, fault *Words) {
 	if m == nil {
 		return day, new(say("day", nil))
 	}
+
 	year, month, date := m[1], m[2], m[3]
 	if len(year) != 4 {
 		switch {
@@ -162,10 +175,12 @@ func (s *sheet) day(text string) (day calendar.Day, fault *Words) {
 			return day, new(say("dates_unsaid", args{"flag": s.options.Flag}))
 		}
 	}
+
 	number := func(t string) int { n, _ := strconv.Atoi(t); return n } // the pattern has digits only
 	day = calendar.Civil(number(year), time.Month(number(month)), number(date))
 	if _, m, d := day.Date(); d != number(date) || int(m) != number(month) {
 		return 0, new(say("calendar", nil))
 	}
+
 	return day, nil
 }

@@ -82,10 +82,12 @@ func Check(ctx context.Context, w World, files []File, o Options, tell func(Find
 		asleep: map[string]bool{}, bought: map[string]place{}, codes: map[string]place{}, plainer: map[string]string{}, sums: map[string]money.Amount{},
 		plan: Plan{Rows: map[string]int64{}, Expiring: map[string]int64{}, Bought: map[string]string{}},
 	}
+
 	emails, err := emailsOf(ctx, w, files, o)
 	if err != nil {
 		return c.plan, err
 	}
+
 	for _, f := range files {
 		c.gate(f.Kind)
 		err := eachRow(source{f, o, w.Programme.Location, emails}, c.row, func(told Finding) error {
@@ -97,9 +99,11 @@ func Check(ctx context.Context, w World, files []File, o Options, tell func(Find
 			return c.plan, err
 		}
 	}
+
 	for currency, sum := range c.sums {
 		c.plan.Bought[currency] = sum.String()
 	}
+
 	c.others()
 	return c.plan, c.asked
 }
@@ -133,10 +137,12 @@ func (c *checker) row(s *sheet) error {
 	if len(faults(told)) > 0 || row.Customer == "" {
 		return c.ctx.Err()
 	}
+
 	if err := loyalty.CheckName("customer", row.Customer); err != nil {
 		c.told(s.finding("customer", row.Customer, say("id", nil)))
 		return c.ctx.Err()
 	}
+
 	if row.Action != "" {
 		if row.Action == importAction {
 			row.Data = withImport(row.Data, loyalty.ID{}, s.file, s.line)
@@ -150,6 +156,7 @@ func (c *checker) row(s *sheet) error {
 			return c.ctx.Err()
 		}
 	}
+
 	c.whole(s, &row)
 	return c.ctx.Err()
 }
@@ -165,14 +172,17 @@ func (c *checker) whole(s *sheet, row *loyalty.ImportRow) {
 			seen[name] = here
 		}
 	}
+
 	if s.file == "members" {
 		c.member(s, row)
 	} else if _, known := c.wanted[row.Customer]; !known {
 		c.wanted[row.Customer] = here
 	}
+
 	if _, known := c.enrolled[row.Customer]; !known && s.file != "members" && s.file != "lists" {
 		c.enrolled[row.Customer] = here
 	}
+
 	switch s.file {
 	case "purchases":
 		if s.cell("made_at") == "" {
@@ -185,6 +195,7 @@ func (c *checker) whole(s *sheet, row *loyalty.ImportRow) {
 				c.told(s.finding("total", s.cell("total"), say("totals", nil)))
 			}
 		}
+
 	case "lots":
 		c.lot(s, row)
 	case "tiers":
@@ -192,11 +203,13 @@ func (c *checker) whole(s *sheet, row *loyalty.ImportRow) {
 		if t == nil || s.cell("structure") != "" && t.Structure != s.cell("structure") {
 			c.told(s.finding("tier", s.cell("tier"), say("no_tier", nil)))
 		}
+
 	case "coupons":
 		once(c.codes, "code", loyalty.CodeName(s.cell("code")).Value)
 		if pool := s.cell("pool"); pool != "" && coupon.Pools.Of(c.Programme)[pool] == nil {
 			c.told(s.finding("pool", pool, say("no_pool", nil)))
 		}
+
 	case "lists":
 		if list := s.cell("list"); !c.Lists[list] {
 			c.told(s.finding("list", list, say("no_list", nil)))
@@ -214,17 +227,20 @@ func (c *checker) member(s *sheet, row *loyalty.ImportRow) {
 			c.asleep[row.Customer] = true
 		}
 	}
+
 	plainer := strings.ToLower(strings.TrimLeft(row.Customer, "0"))
 	if other, there := c.plainer[plainer]; there && other != row.Customer {
 		c.told(s.warning("customer", row.Customer, say("alike", args{"other": other})))
 	} else {
 		c.plainer[plainer] = row.Customer
 	}
+
 	c.past(s, row, "enrolled_at")
 	key := loyalty.EmailKey(s.cell("email"))
 	if key == "" {
 		return
 	}
+
 	if first, twice := c.emails[key]; twice && first.id != row.Customer {
 		f := s.finding("email", s.cell("email"), say("email_twice", args{"line": first.line}))
 		f.Warning = c.options.SameEmail
@@ -251,6 +267,7 @@ func (c *checker) lot(s *sheet, row *loyalty.ImportRow) {
 			c.told(s.finding("expires_at", s.cell("expires_at"), say("lot_order", nil)))
 		}
 	}
+
 	n := s.whole("points", &[]Finding{})
 	c.plan.Points += n
 	c.plan.Expiring[month] += n
@@ -288,14 +305,17 @@ func (c *checker) others() {
 	if c.fewer { // other members are unknown
 		clear(missing)
 	}
+
 	for id := range c.members {
 		delete(missing, id)
 	}
+
 	c.names(loyalty.NameCustomer, slices.Sorted(maps.Keys(missing)), func(id string, there bool) {
 		if at := missing[id]; !there {
 			c.told(Finding{File: at.file, Line: at.line, Column: "customer", Value: id, Words: say("no_member", nil)})
 		}
 	})
+
 	c.inactive()
 	c.names(loyalty.NameCustomer, slices.Sorted(maps.Keys(c.members)), func(id string, there bool) {
 		if there {
@@ -307,6 +327,7 @@ func (c *checker) others() {
 			c.plan.New++
 		}
 	})
+
 	taken := func(column string, seen map[string]place) func(string, bool) {
 		return func(id string, there bool) {
 			if there {
@@ -314,6 +335,7 @@ func (c *checker) others() {
 			}
 		}
 	}
+
 	c.names(loyalty.NameTransaction, slices.Sorted(maps.Keys(c.bought)), taken("transaction_id", c.bought))
 	c.names(loyalty.NameCoupon, slices.Sorted(maps.Keys(c.codes)), taken("code", c.codes))
 	askEach(c, slices.Sorted(maps.Keys(c.emails)), c.Store.EmailsTaken, func(key string, holders []string) {
@@ -329,12 +351,14 @@ func (c *checker) inactive() {
 	if c.fewer {
 		return
 	}
+
 	for _, id := range slices.Sorted(maps.Keys(c.members)) {
 		if at, wanted := c.enrolled[id]; wanted && c.asleep[id] {
 			c.told(Finding{File: at.file, Line: at.line, Column: "customer", Value: id, Words: say("not_enrolled", nil)})
 		}
 		delete(c.enrolled, id)
 	}
+
 	askEach(c, slices.Sorted(maps.Keys(c.enrolled)), c.Store.Inactive, func(id string, inactive bool) {
 		if at := c.enrolled[id]; inactive {
 			c.told(Finding{File: at.file, Line: at.line, Column: "customer", Value: id, Words: say("not_enrolled", nil)})

@@ -27,6 +27,7 @@ func emailsOf(ctx context.Context, w World, files []File, o Options) (*emails, e
 			return nil, err
 		}
 	}
+
 	if len(e.holders) == 0 {
 		return e, nil
 	}
@@ -51,6 +52,7 @@ func emailsOf(ctx context.Context, w World, files []File, o Options) (*emails, e
 			}
 		}
 	}
+
 	return e, nil
 }
 
@@ -59,6 +61,7 @@ func (e *emails) wants(ctx context.Context, f File, o Options, w World) error {
 	if !kindOf(f.Kind).byEmail {
 		return nil
 	}
+
 	err := eachRow(source{f, o, w.Programme.Location, nil}, func(s *sheet) error {
 		if !s.has("email") {
 			return errEnough
@@ -71,6 +74,7 @@ func (e *emails) wants(ctx context.Context, f File, o Options, w World) error {
 	if errors.Is(err, errEnough) {
 		return nil
 	}
+
 	return err
 }
 
@@ -79,6 +83,7 @@ func (e *emails) reads(ctx context.Context, f File, o Options, w World, written 
 	if f.Kind != "members" {
 		return nil
 	}
+
 	return eachRow(source{f, o, w.Programme.Location, nil}, func(s *sheet) error {
 		id, key := s.cell("customer"), loyalty.EmailKey(s.cell("email"))
 		if id == "" || key == "" {
@@ -119,5 +124,6 @@ func (s *sheet) member(told *[]Finding) string {
 	case !s.emails.cut:
 		*told = append(*told, s.finding("email", email, say("email_unknown", nil)))
 	}
+
 	return ""
 }

@@ -70,6 +70,7 @@ func TestSaidSeparator(t *testing.T) {
 		}
 		return b.String()
 	}
+
 	for _, separator := range []string{";", ",", "\t", "|", "^", "¦"} {
 		body := "customer" + separator + "first_name\r\nA" + separator + "Ágnes\r\n"
 		said := "sep=" + separator + "\r\n" + body
@@ -79,6 +80,7 @@ func TestSaidSeparator(t *testing.T) {
 			require.Equal(t, []string{`A {"first_name":"Ágnes","opt_in":true}`}, rows, "%q", file)
 		}
 	}
+
 	_, found := taken(t, text("members", "sep=;\ncustomer;colour\n"), Options{}, nil)
 	require.Equal(t, []string{"2  columns_unknown"}, found)
 }
@@ -113,6 +115,7 @@ func TestApostrophes(t *testing.T) {
 		`+36301234567 {"birth_date":"1990-12-31","external_ids":{"card":"007"},"first_name":"'t Hart","opt_in":true}`,
 		`＝A {"external_ids":{"card":"'x"},"first_name":"=1+1","opt_in":true}`,
 	}, rows)
+
 	require.Equal(t, []string{"2 customer apostrophe", "2 external_ids.card apostrophe", "2 birth_date apostrophe", "3 first_name apostrophe"}, found, "once of each column")
 
 	for kind, c := range map[string][2]string{
@@ -194,6 +197,7 @@ func TestMembersByEmail(t *testing.T) {
 		text("coupons", "email,code,value\nnew@example.com,A,1\n"),
 		text("purchases", "email,transaction_id,total,made_at\none@example.com,T,1,2024-01-01\n"),
 	}
+
 	w.Programme.On = map[string]bool{programme.ModuleCoupons: true}
 	var told []string
 	plan, err := Check(t.Context(), w, files, Options{}, func(f Finding) { told = append(told, fmt.Sprintf("%s %d %s %s", f.File, f.Line, f.Column, f.Name)) })
@@ -268,6 +272,7 @@ D;1,5E+12|2;;[1];"[a|b"
 E;;;"{""card"":[7]}";
 F;;;null;
 `), Options{}, nil)
+
 	require.Equal(t, []string{
 		`A {"external_ids":{"card":["4711","'4712"],"crm":"007"},"labels":["a","b"],"opt_in":true}`,
 		`B {"external_ids":{"card":["1","2"],"till":"x|y"},"labels":["a|b","c"],"opt_in":true}`,
@@ -276,5 +281,6 @@ F;;;null;
 		`E {"opt_in":true}`,
 		`F {"opt_in":true}`,
 	}, rows)
+
 	require.Equal(t, []string{"5 external_ids external_ids", "5 external_ids.card id_exponent", "6 external_ids external_ids", "7 external_ids external_ids"}, found)
 }

@@ -23,6 +23,7 @@ func (s *sheet) header(cells []string) (told []Finding) {
 	for s.ours("") != passedOver && len(cells) > 1 && trimmed(cells[len(cells)-1]) == "" {
 		cells = cells[:len(cells)-1]
 	}
+
 	s.named, s.names, s.places = len(cells), make([]string, 0, columns), map[string]int{}
 
 	var nameless, twice, unknown []int
@@ -41,6 +42,7 @@ func (s *sheet) header(cells []string) (told []Finding) {
 		}
 		s.names = append(s.names, name)
 	}
+
 	for len(s.names) < columns {
 		s.names = append(s.names, passedOver)
 	}
@@ -57,6 +59,7 @@ func (s *sheet) header(cells []string) (told []Finding) {
 			told = append(told, s.finding("", "", f.text))
 		}
 	}
+
 	return append(told, s.missing()...)
 }
 

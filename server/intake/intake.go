@@ -65,9 +65,11 @@ func (o Options) CheckColumns() error {
 			size += len(file) + len(theirs) + len(ours)
 		}
 	}
+
 	if size > mostColumns {
 		return loyalty.ErrTooLarge.With("property", "columns").At("columns")
 	}
+
 	for _, file := range slices.Sorted(maps.Keys(o.Columns)) {
 		k := kindOf(file)
 		if k == nil {
@@ -79,6 +81,7 @@ func (o Options) CheckColumns() error {
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -177,6 +180,7 @@ func Stage(ctx context.Context, w World, files []File, o Options, i loyalty.Impo
 	if err != nil {
 		return i, err
 	}
+
 	keep := func() error {
 		if len(rows) == 0 {
 			return nil
@@ -188,11 +192,13 @@ func Stage(ctx context.Context, w World, files []File, o Options, i loyalty.Impo
 		rows = rows[:0]
 		return nil
 	}
+
 	for _, f := range files {
 		err := eachRow(source{f, o, w.Programme.Location, emails}, func(s *sheet) error {
 			if place++; place <= i.Staged {
 				return nil
 			}
+
 			row, findings := s.kind.row(s)
 			if wrong := faults(findings); len(wrong) > 0 {
 				return fmt.Errorf("%s line %d: %w", f.Kind, s.line, wrong[0].Words)
@@ -200,16 +206,19 @@ func Stage(ctx context.Context, w World, files []File, o Options, i loyalty.Impo
 			if row.Action == importAction {
 				row.Data = withImport(row.Data, i.ID, f.Kind, s.line)
 			}
+
 			row.File, row.Line = f.Kind, s.line
 			if rows = append(rows, row); len(rows) == stagedAtOnce {
 				return keep()
 			}
+
 			return ctx.Err()
 		}, wrongNow)
 		if err != nil {
 			return i, err
 		}
 	}
+
 	return i, keep()
 }
 

@@ -196,6 +196,7 @@ func member(s *sheet) (row loyalty.ImportRow, told []Finding) {
 	for _, field := range loyalty.ProfileTexts {
 		f.text(s, field.Name)
 	}
+
 	if s.cell("birth_date") != "" { // the file may write a day in several ways, the action only in one
 		day, fault := s.day(s.cell("birth_date"))
 		if fault != nil {
@@ -203,6 +204,7 @@ func member(s *sheet) (row loyalty.ImportRow, told []Finding) {
 		}
 		f["birth_date"] = day // as 2026-03-01
 	}
+
 	if labels := s.cell("labels"); labels != "" {
 		var list []string
 		if labels[0] != '[' || json.Unmarshal([]byte(labels), &list) != nil { // the format of our own exports
@@ -210,6 +212,7 @@ func member(s *sheet) (row loyalty.ImportRow, told []Finding) {
 		}
 		f["labels"] = list
 	}
+
 	f.own(s, &told)
 	f.at("effective_timestamp", s.instant("enrolled_at", false, &told))
 	return f.row(s.id("customer", &told), "profile"), told
@@ -247,6 +250,7 @@ func (f fields) own(s *sheet, told *[]Finding) {
 			f.text(s, name)
 		}
 	}
+
 	if ids := externalIDs(s, told); len(ids) > 0 {
 		f["external_ids"] = ids
 	}
@@ -258,6 +262,7 @@ func externalIDs(s *sheet, told *[]Finding) loyalty.ExternalIDs {
 	if text := s.cell("external_ids"); text != "" && (text[0] != '{' || json.Unmarshal([]byte(text), &ids) != nil) {
 		*told = append(*told, s.finding("external_ids", text, say("external_ids", nil)))
 	}
+
 	for _, column := range s.names {
 		name, is := strings.CutPrefix(column, "external_ids.")
 		parts := s.parts(column)
@@ -269,6 +274,7 @@ func externalIDs(s *sheet, told *[]Finding) loyalty.ExternalIDs {
 			s.unrounded(column, id, told)
 		}
 	}
+
 	return ids
 }
 

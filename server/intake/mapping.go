@@ -29,12 +29,14 @@ func (o *Options) ReadMapping(path string) error {
 	if text, err = yaml.YAMLToJSON(text); err != nil {
 		return fmt.Errorf("%s: neither YAML nor JSON: %w", path, err)
 	}
+
 	var m mapping
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	if err = d.Decode(&m); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
+
 	for _, text := range []struct {
 		set  *string
 		file string
@@ -43,6 +45,7 @@ func (o *Options) ReadMapping(path string) error {
 			*text.set = text.file
 		}
 	}
+
 	o.SameEmail, o.Columns = o.SameEmail || m.SameEmail, m.Columns
 	return nil
 }

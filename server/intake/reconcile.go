@@ -70,18 +70,21 @@ func Reconcile(ctx context.Context, w World, l Ledger, files []File, o Options, 
 	if op, err := l.BulkOperation(ctx, i.ID, loyalty.BulkImport); err == nil {
 		a.State, a.Done, a.Refused = string(op.State), op.Done, op.Errors
 	}
+
 	r := &reconciling{account: &a, zone: w.Programme.Location, lots: map[int]*owed{}, tell: tell}
 	for _, f := range files {
 		if err := r.read(ctx, f, o); err != nil {
 			return a, err
 		}
 	}
+
 	if err := refusals(ctx, l, i, r.order, r.lots, tell); err != nil {
 		return a, err
 	}
 	if err := eachImported(ctx, l, i, r.imported); err != nil {
 		return a, err
 	}
+
 	r.missing()
 	return a, nil
 }
@@ -122,6 +125,7 @@ func (r *reconciling) imported(line int, e *loyalty.PastEvent) {
 	case !r.byPolicy && !want.expires.Equal(e.ExpDate):
 		r.wrong(line, say("ledger_expires", args{"file": instant(want.expires), "ledger": instant(e.ExpDate)}))
 	}
+
 	if want != nil {
 		want.found = true
 		if r.byPolicy {
@@ -174,11 +178,13 @@ func refusals(ctx context.Context, l Ledger, i loyalty.Import, order []place, lo
 		if err != nil || len(items) == 0 {
 			return err
 		}
+
 		for k := range items {
 			after = items[k].Seq
 			if after < 1 || after > int64(len(order)) {
 				return fmt.Errorf("the import has a row %d, and the files have %d", after, len(order))
 			}
+
 			at := order[after-1]
 			var told loyalty.Error
 			_ = json.Unmarshal(items[k].Error, &told) // an unreadable error is not named
@@ -186,6 +192,7 @@ func refusals(ctx context.Context, l Ledger, i loyalty.Import, order []place, lo
 			if len(told.Details) > 0 {
 				f.Column = kindOf(at.file).columnOf(told.Details[0].Field)
 			}
+
 			tell(f)
 			if at.file == "lots" {
 				delete(lots, at.line)
@@ -202,6 +209,7 @@ func eachImported(ctx context.Context, l Ledger, i loyalty.Import, take func(lin
 		if err != nil || len(list) == 0 {
 			return err
 		}
+
 		for k := range list {
 			e := &list[k]
 			var from struct {

@@ -84,6 +84,7 @@ const (
 // one reads a cell into r.cell.
 func (r *rows) one() (ending, error) {
 	r.cell = r.cell[:0]
+
 	for first := true; ; first = false {
 		c, end, err := r.rune()
 		switch {
@@ -125,6 +126,7 @@ func (r *rows) quoted() (ending, error) {
 				r.next++
 			}
 		}
+
 		r.cell = append(r.cell, b)
 	}
 }
@@ -149,6 +151,7 @@ func (r *rows) rune() (rune, ending, error) {
 	case err != nil:
 		return 0, goesOn, err
 	}
+
 	if r.size += n; r.size > maxRow {
 		return 0, goesOn, errRowTooLong
 	}
@@ -173,6 +176,7 @@ func (r *rows) rune() (rune, ending, error) {
 		r.cell = append(r.cell, b)
 		return c, goesOn, nil
 	}
+
 	r.cell = append(r.cell, string(c)...)
 	return c, goesOn, nil
 }

@@ -99,6 +99,7 @@ func eachRow(f source, row func(*sheet) error, tell func(Finding) error) error {
 		} else {
 			s.comma = separator(string(first))
 		}
+
 		return s.read(newRows(buffered, s.comma, line), row, tell)
 	})
 }
@@ -119,6 +120,7 @@ func decoded(file io.Reader, encoding string) io.Reader {
 	case encoding == "windows-1252":
 		return charmap.Windows1252.NewDecoder().Reader(buffered)
 	}
+
 	return buffered
 }
 
@@ -138,10 +140,12 @@ func saidSeparator(first []byte) (comma rune, length int) {
 	if len(text) < 5 || !strings.EqualFold(text[:4], "sep=") {
 		return 0, 0
 	}
+
 	comma, size := utf8.DecodeRuneInString(text[4:])
 	if strings.Trim(text[4+size:], string(comma)) != "" || comma == utf8.RuneError { // spreadsheets that save the file again repeat it
 		return 0, 0
 	}
+
 	return comma, length
 }
 
@@ -169,6 +173,7 @@ func (s *sheet) read(r *rows, row func(*sheet) error, tell func(Finding) error) 
 			}
 			return err
 		}
+
 		if err != nil {
 			if s.names == nil {
 				s.line = 0
@@ -189,6 +194,7 @@ func (s *sheet) read(r *rows, row func(*sheet) error, tell func(Finding) error) 
 			}
 			continue
 		}
+
 		if trimmed(strings.Join(cells, "")) == "" {
 			continue // spreadsheets leave empty rows behind
 		}
@@ -210,6 +216,7 @@ func (s *sheet) take(cells []string, row func(*sheet) error, tell func(Finding) 
 	for len(cells) > s.named && trimmed(cells[len(cells)-1]) == "" {
 		cells = cells[:len(cells)-1] // spreadsheets write empty cells behind the last column
 	}
+
 	if len(cells) > s.named && len(cells) <= len(s.names) {
 		return tell(s.finding("", "", say("cell_unnamed", args{"place": len(cells)})))
 	}
@@ -222,12 +229,14 @@ func (s *sheet) take(cells []string, row func(*sheet) error, tell func(Finding) 
 			return tell(s.finding(shownName(s.names[i]), strings.ToValidUTF8(c, "?"), say("not_utf8", args{"flag": s.options.Flag})))
 		}
 	}
+
 	s.cells = cells
 	for i := range cells {
 		if err := s.unmark(i, tell); err != nil {
 			return err
 		}
 	}
+
 	return row(s)
 }
 
@@ -238,6 +247,7 @@ func (s *sheet) unmark(i int, tell func(Finding) error) error {
 	if name == passedOver {
 		return nil
 	}
+
 	text := trimmed(cell)
 	bare := spreadsheet.Unguard(text)
 	if digits := len(text) > 1 && text[0] == '\'' && text[1] >= '0' && text[1] <= '9'; digits && !s.kind.text(name) {
@@ -251,6 +261,7 @@ func (s *sheet) unmark(i int, tell func(Finding) error) error {
 	if s.marked[name] {
 		return nil
 	}
+
 	s.marked[name] = true
 	return tell(s.warning(name, text, say("apostrophe", nil)))
 }

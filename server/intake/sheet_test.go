@@ -69,6 +69,7 @@ func TestLongRows(t *testing.T) {
 		}
 		return nil
 	}, func(Finding) error { t.Fatal("there is nothing to tell"); return nil }))
+
 	require.Equal(t, rows, read)
 	require.Equal(t, strings.Repeat("é", 100)+"…", told[0].Value)
 }
@@ -93,6 +94,7 @@ func TestMembersCutOff(t *testing.T) {
 		return File{Kind: kind, Open: func() io.ReadCloser { return io.NopCloser(strings.NewReader(text)) }}
 	}
 	lots := text("lots", "customer,points,earned_at\nA,1,2026-01-01\nB,2,2026-01-01\n")
+
 	for members, says := range map[string][]string{
 		"customer,email\nA,a@example.com\nB,\"b\"x@example.com\n": {"quotation"},
 		"customer,email\nA,a@example.com\n":                       {"no_member"},
@@ -130,6 +132,7 @@ func TestDaysWithoutMidnight(t *testing.T) {
 				}, func(f Finding) error { t.Error(f.Name); return nil }))
 				return rows
 			}
+
 			lots := read("lots", "customer,points,earned_at,expires_at\nA,5,"+c.day+","+c.before+"\nA,5,"+c.day+","+c.day+"\n")
 			require.Len(t, lots, 2)
 			require.JSONEq(t, `{"points":5,"effective_timestamp":"`+c.begins+`","expdate":"`+c.ended+`"}`, string(lots[0].Data))

@@ -62,6 +62,7 @@ func (w *Uploads) one(ctx context.Context, world World, u *loyalty.Upload) error
 			err = w.take(ctx, world, u, files, o, kept)
 		}
 	}
+
 	u.Fault = ""
 	var why Words
 	switch {
@@ -72,12 +73,14 @@ func (w *Uploads) one(ctx context.Context, world World, u *loyalty.Upload) error
 	case err != nil:
 		return err
 	}
+
 	if was != loyalty.UploadApplying || u.State != loyalty.UploadBegun {
 		u.Findings = &kept.n
 		if err := w.Store.KeepFindings(ctx, u.ID, kept.pieces()); err != nil {
 			return err
 		}
 	}
+
 	return w.Store.EndUpload(ctx, *u, was)
 }
 
@@ -86,6 +89,7 @@ func (w *Uploads) files(ctx context.Context, u *loyalty.Upload) (files []File, o
 	if err := json.Unmarshal(u.Options, &o); err != nil {
 		return nil, o, err
 	}
+
 	for _, k := range kinds {
 		for _, f := range u.Files {
 			if f.Kind != k.name {
@@ -99,9 +103,11 @@ func (w *Uploads) files(ctx context.Context, u *loyalty.Upload) (files []File, o
 			}})
 		}
 	}
+
 	if len(files) == 0 {
 		return nil, o, say("no_files", nil)
 	}
+
 	return files, o, nil
 }
 
@@ -111,6 +117,7 @@ func (w *Uploads) take(ctx context.Context, world World, u *loyalty.Upload, file
 	if err != nil {
 		return err
 	}
+
 	if there && !i.BegunAt.IsZero() {
 		if u.State == loyalty.UploadChecking {
 			return say("files_taken", args{"import": i.ID.String()})
@@ -118,10 +125,12 @@ func (w *Uploads) take(ctx context.Context, world World, u *loyalty.Upload, file
 		u.Import, u.State = i.ID, loyalty.UploadBegun // by this upload before an interruption, or by another one
 		return nil
 	}
+
 	plan, err := Check(ctx, world, files, o, kept.tell)
 	if err != nil {
 		return err
 	}
+
 	u.Plan = loyalty.JSON(plan)
 	switch {
 	case plan.Errors > 0:
@@ -133,6 +142,7 @@ func (w *Uploads) take(ctx context.Context, world World, u *loyalty.Upload, file
 		u.State = loyalty.UploadReady
 		return nil
 	}
+
 	if !there {
 		i = loyalty.Import{ID: u.ID, Digest: i.Digest, Total: plan.Total(), CreatedAt: world.Now.UTC().Truncate(time.Millisecond), KeyID: u.KeyID}
 	}
@@ -142,6 +152,7 @@ func (w *Uploads) take(ctx context.Context, world World, u *loyalty.Upload, file
 	if err := w.Begin(ctx, u.KeyID, i); err != nil {
 		return err
 	}
+
 	u.Import, u.State = i.ID, loyalty.UploadBegun
 	return nil
 }
@@ -243,6 +254,7 @@ func FindingsCSV(piece []byte, say func(name string, args map[string]any) string
 			w.Flush()
 			return out.Bytes(), w.Error()
 		}
+
 		if err != nil {
 			return nil, err
 		}
@@ -251,6 +263,7 @@ func FindingsCSV(piece []byte, say func(name string, args map[string]any) string
 		if f.Warning {
 			severity = "warning"
 		}
+
 		_ = w.Write([]string{f.File, strconv.Itoa(f.Line), spreadsheet.Guard(f.Column), severity, spreadsheet.Guard(f.Text(say))}) // Error returns the error
 	}
 }

@@ -27,6 +27,7 @@ func (b *bucket) take(now int64, perMinute, n int) Verdict {
 		v.Allowed = true
 		b.level += int64(n) * cost
 	}
+
 	v.Remaining = remaining(b.level, capacity)
 	reset := ceilDiv(b.level, rate)
 	v.Reset = time.Duration(reset)

@@ -51,6 +51,7 @@ func (m *Memory) Allow(_ context.Context, key string, perMinute, n int) (Verdict
 	if err := checkRule(perMinute, n); err != nil {
 		return Verdict{}, err
 	}
+
 	now := m.elapsed()
 	m.sweep(now)
 	hash := maphash.String(m.seed, key)
@@ -61,6 +62,7 @@ func (m *Memory) Allow(_ context.Context, key string, perMinute, n int) (Verdict
 	if !known && len(s.buckets) >= m.perShard {
 		s.giveUpOne()
 	}
+
 	v := b.take(now, perMinute, n)
 	s.buckets[hash] = b
 	s.high = max(s.high, len(s.buckets))

@@ -98,6 +98,7 @@ func TestNeverMoreThanMinutePlusRate(t *testing.T) {
 				allowed = append(allowed, c.Now())
 			}
 		}
+
 		for i := range allowed {
 			for j := i; j < len(allowed); j++ {
 				beyond := big.NewInt(int64(j-i+1-perMinute) * cost)
@@ -120,15 +121,18 @@ func TestVerdictsAreTrue(t *testing.T) {
 			require.NoError(t, err)
 			return v
 		}
+
 		for range rapid.IntRange(0, 40).Draw(t, "before") {
 			ask()
 			c.Add(drawGap(t, perMinute))
 		}
+
 		for left := ask().Remaining; left > 0; left-- {
 			v := ask()
 			require.True(t, v.Allowed)
 			require.Equal(t, left-1, v.Remaining)
 		}
+
 		refused := ask()
 		require.False(t, refused.Allowed)
 		require.Positive(t, refused.RetryAfter)
@@ -159,6 +163,7 @@ func TestMemoryExactWhileTimePasses(t *testing.T) {
 			}
 		})
 	}
+
 	wg.Wait()
 	// Asked far more often than it refills, so nothing earned is left unused.
 	earned := int64(c.Now().Sub(start)) * 60 / cost
@@ -185,15 +190,18 @@ func TestIdleKeysAreDropped(t *testing.T) {
 	for i := range keys {
 		allow(t, m, strconv.Itoa(i), DefaultPerMinute, 1)
 	}
+
 	require.Equal(t, keys, m.size())
 	for i := range m.shards {
 		require.Equal(t, len(m.shards[i].buckets), m.shards[i].high)
 	}
+
 	c.Add(time.Minute)
 	for range 2 * shards {
 		c.Add(sweepEvery)
 		allow(t, m, "busy", DefaultPerMinute, 1)
 	}
+
 	require.Equal(t, 1, m.size())
 	for i := range m.shards {
 		require.LessOrEqual(t, m.shards[i].high, 1, "the memory of the flood was kept")

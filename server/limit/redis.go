@@ -65,6 +65,7 @@ func newRedis(address string, memory *Memory, log *slog.Logger, wait time.Durati
 	if err != nil {
 		return nil, ErrRedisURL
 	}
+
 	options.DialTimeout = wait
 	options.ReadTimeout = wait
 	options.WriteTimeout = wait

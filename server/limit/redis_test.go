@@ -39,6 +39,7 @@ func TestRedisGivesMemorysHeaders(t *testing.T) {
 			if i%3 > 0 {
 				gap = 0
 			}
+
 			c.Add(time.Duration(gap)*time.Millisecond + 10*time.Microsecond)
 			server.SetTime(c.Now())
 			// All of a rested bucket at once is left out: whether Redis' binary seconds
@@ -110,11 +111,13 @@ func TestRedisOutageAndRecovery(t *testing.T) {
 	for range 10 {
 		allow(t, l, "k", 2, 1)
 	}
+
 	require.Equal(t, commands, server.CommandCount(), "Redis was asked during the pause")
 	for range 119 { // two minutes of outage, one try each second
 		c.Add(pause)
 		allow(t, l, "k", 2, 1)
 	}
+
 	require.Equal(t, 2, log.count("Redis does not answer"), "once a minute")
 	require.Zero(t, log.count("answers again"))
 
@@ -125,6 +128,7 @@ func TestRedisOutageAndRecovery(t *testing.T) {
 	for range 3 {
 		allow(t, l, "fresh", 5, 1)
 	}
+
 	require.True(t, server.Exists("rate:loyalty:fresh"))
 	require.Zero(t, l.retry.Load())
 	require.Equal(t, 1, log.count("answers again"))
@@ -189,6 +193,7 @@ func startRedisServer(t *testing.T) (address string) {
 	if err != nil {
 		t.Skip("no redis-server on this machine")
 	}
+
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	address = free.Addr().String()
@@ -201,6 +206,7 @@ func startRedisServer(t *testing.T) (address string) {
 		_ = server.Process.Kill()
 		_ = server.Wait() // its exit says "killed", as meant
 	})
+
 	client := redis.NewClient(&redis.Options{Addr: address})
 	defer client.Close()
 	require.Eventually(t, func() bool { return client.Ping(context.Background()).Err() == nil }, time.Minute, 50*time.Millisecond)

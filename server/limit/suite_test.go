@@ -206,11 +206,13 @@ func TestExactUnderConcurrency(t *testing.T) {
 				}
 			})
 		}
+
 		wg.Wait()
 		most := int64(perMinute)
 		if s.slack > 0 { // whose clock went on meanwhile
 			most += int64(time.Since(began) / (time.Minute / perMinute))
 		}
+
 		require.GreaterOrEqual(t, allowed.Load(), int64(perMinute))
 		require.LessOrEqual(t, allowed.Load(), most)
 	})

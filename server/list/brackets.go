@@ -48,6 +48,7 @@ func (b *Brackets) Add(p *openapi3.Parameter) error {
 			b.fields[name] = f
 		}
 		return nil
+
 	case sortParameter:
 		key := p.Schema.Value.AdditionalProperties.Schema
 		if key == nil || key.Value.Properties["field"] == nil {
@@ -58,6 +59,7 @@ func (b *Brackets) Add(p *openapi3.Parameter) error {
 		}
 		return nil
 	}
+
 	return fmt.Errorf("the parameter %s cannot be nested", p.Name)
 }
 
@@ -67,6 +69,7 @@ func bracketFieldOf(s *openapi3.Schema) (f bracketField, err error) {
 	if eq == nil {
 		return f, fmt.Errorf("it cannot equal anything")
 	}
+
 	switch v := eq.Value; {
 	case v.Type.Is("integer"):
 		f.Kind = Integer
@@ -82,9 +85,11 @@ func bracketFieldOf(s *openapi3.Schema) (f bracketField, err error) {
 	default:
 		return f, fmt.Errorf("values of this type cannot be compared")
 	}
+
 	for name := range s.Properties {
 		f.operators = append(f.operators, name)
 	}
+
 	slices.Sort(f.operators)
 	return f, nil
 }
@@ -118,20 +123,24 @@ func (b *Brackets) Read(query []Pair) ([]loyalty.Condition, []loyalty.Sorting, e
 		if !b.Owns(p.Name) {
 			continue
 		}
+
 		parts, ok := brackets(p.Name)
 		if !ok {
 			return nil, nil, errFilterForm.With("parameter", p.Name).At(p.Name)
 		}
+
 		var err error
 		if parts[0] == sortParameter {
 			err = keys.take(b.sorts, p, parts[1:])
 		} else {
 			conditions, err = b.take(conditions, p, parts[1:])
 		}
+
 		if err != nil {
 			return nil, nil, err
 		}
 	}
+
 	sorts, err := keys.inOrder()
 	return conditions, sorts, err
 }
@@ -150,6 +159,7 @@ func (b *Brackets) take(conditions []loyalty.Condition, p Pair, at []string) ([]
 	case !slices.Contains(f.operators, at[1]):
 		return nil, errFilterOperator.With("field", at[0]).With("operator", at[1]).At(p.Name)
 	}
+
 	op, texts := loyalty.Operator(at[1]), []string{p.Value}
 	list := op == loyalty.In || op == loyalty.Nin
 	if element := len(at) == 3; element && (!list || !isElement(at[2])) {
@@ -157,6 +167,7 @@ func (b *Brackets) take(conditions []loyalty.Condition, p Pair, at []string) ([]
 	} else if list && !element {
 		texts = strings.Split(p.Value, ",")
 	}
+
 	values := make([]any, len(texts))
 	for i, text := range texts {
 		v, ok := f.exact(text)
@@ -165,6 +176,7 @@ func (b *Brackets) take(conditions []loyalty.Condition, p Pair, at []string) ([]
 		}
 		values[i] = v
 	}
+
 	if list {
 		for i := range conditions {
 			if c := &conditions[i]; c.Field == at[0] && c.Operator == op {
@@ -173,6 +185,7 @@ func (b *Brackets) take(conditions []loyalty.Condition, p Pair, at []string) ([]
 			}
 		}
 	}
+
 	return append(conditions, loyalty.Condition{Field: at[0], Operator: op, Values: values}), nil
 }
 
@@ -218,6 +231,7 @@ func (s *sortKeys) take(fields []string, p Pair, at []string) error {
 	if err != nil || len(at) != 2 {
 		return errFilterForm.With("parameter", p.Name).At(p.Name)
 	}
+
 	k := s.at(index, p.Name)
 	switch at[1] {
 	case "field":
@@ -228,14 +242,17 @@ func (s *sortKeys) take(fields []string, p Pair, at []string) error {
 			return errSortField.With("field", p.Value).At(p.Name)
 		}
 		k.field, k.parameter = p.Value, p.Name
+
 	case "direction":
 		if p.Value != "asc" && p.Value != "desc" {
 			return errSortDirection.With("direction", p.Value).At(p.Name)
 		}
 		k.descending = p.Value == "desc"
+
 	default:
 		return errFilterForm.With("parameter", p.Name).At(p.Name)
 	}
+
 	return nil
 }
 

@@ -33,6 +33,7 @@ func grammars(t testing.TB) map[string]*Brackets {
 			}
 		}
 	}
+
 	require.NotEmpty(t, all)
 	return all
 }
@@ -59,6 +60,7 @@ func TestBracketsFollowTheDocument(t *testing.T) {
 				require.Contains(t, operators, conditions[0].Operator)
 			}
 		}
+
 		for _, name := range b.sorts {
 			_, keys, err := b.Read([]Pair{{"sort[7][field]", name}, {"sort[7][direction]", "desc"}})
 			require.NoError(t, err)
@@ -90,11 +92,13 @@ func FuzzBrackets(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
+
 	f.Fuzz(func(t *testing.T, raw string) {
 		query, err := ParseQuery(raw)
 		if err != nil {
 			return
 		}
+
 		for _, b := range all {
 			conditions, keys, err := b.Read(query)
 			if err != nil {

@@ -56,6 +56,7 @@ func Choose[T any](p Page, all []T, columns map[string]Column[T], o Order, now t
 			fields[name] = declared
 		}
 	}
+
 	wanted, readable := Conditions(p.Query, fields)
 	var found []T
 	for _, entry := range all {
@@ -63,11 +64,13 @@ func Choose[T any](p Page, all []T, columns map[string]Column[T], o Order, now t
 			found = append(found, entry)
 		}
 	}
+
 	if c, ok := columns[o.Column]; ok {
 		slices.SortStableFunc(found, func(a, b T) int { return Compare(c.Of(a), c.Of(b), o.Descending) })
 	} else if o.Descending {
 		slices.Reverse(found)
 	}
+
 	found = found[min(p.Offset, len(found)):]
 	return Linked(p, found[:min(p.Fetch(), len(found))], now, nil)
 }
@@ -82,13 +85,16 @@ func Meets(value any, c loyalty.Condition) bool {
 		}
 		value = []string(where)
 	}
+
 	if texts, ok := value.([]string); ok {
 		any := slices.ContainsFunc(texts, func(t string) bool { return slices.Contains(c.Values, any(t)) })
 		return any != negated
 	}
+
 	if value == nil {
 		return negated
 	}
+
 	return slices.ContainsFunc(c.Values, func(v any) bool { return fits(value, v, c.Operator) }) != negated
 }
 
@@ -98,10 +104,12 @@ func fits(value, with any, op loyalty.Operator) bool {
 		at, isTime := value.(time.Time)
 		return isTime && !at.Before(s.From) && at.Before(s.Before)
 	}
+
 	n, comparable := compareValues(value, with)
 	if !comparable {
 		return false
 	}
+
 	switch op {
 	case loyalty.Gt:
 		return n > 0
@@ -112,6 +120,7 @@ func fits(value, with any, op loyalty.Operator) bool {
 	case loyalty.Lte:
 		return n <= 0
 	}
+
 	return n == 0
 }
 
@@ -137,6 +146,7 @@ func compareValues(a, b any) (int, bool) {
 		}
 		return cmp.Compare(0, oneIf(b)-oneIf(a)), ok
 	}
+
 	return 0, false
 }
 
@@ -171,20 +181,24 @@ func Cut[T any](p Page, all []T, place func(T) Cursor) []T {
 		from := min(p.Offset, len(all))
 		return all[from:min(len(all), from+p.Fetch())]
 	}
+
 	before := Cursor.newer
 	if p.OldestFirst {
 		before = func(c, than Cursor) bool { return than.newer(c) }
 	}
+
 	first := 0 // behind the position, going forward; at or behind it, going back
 	for first < len(all) && before(place(all[first]), *p.Cursor) {
 		first++
 	}
+
 	if p.Cursor.Back {
 		return all[max(0, first-p.Fetch()):first]
 	}
 	if first < len(all) && !before(*p.Cursor, place(all[first])) {
 		first++ // the entry of the position itself
 	}
+
 	return all[first:min(len(all), first+p.Fetch())]
 }
 

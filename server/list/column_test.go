@@ -36,6 +36,7 @@ func TestChoose(t *testing.T) {
 		{"c", 20, []string{"tea"}, day.AddDate(0, 0, 1)},
 		{"d", 20, []string{"coffee"}, day.Add(5 * time.Hour)},
 	}
+
 	for _, c := range []struct {
 		query string
 		order Order
@@ -75,6 +76,7 @@ func TestChoose(t *testing.T) {
 		}
 		require.Equal(t, c.want, strings.Join(got, " "), "%s %v", c.query, c.order)
 	}
+
 	cut := Choose(Page{path: "/things", Limit: 2, Offset: 1}, all, thingColumns, Order{}, day)
 	require.Len(t, cut.Entries, 2)
 	require.Equal(t, "/things?limit=2&offset=3", *cut.Next)

@@ -42,16 +42,19 @@ func CustomFilter(p *programme.Programme, kind string, query []Pair) (f *loyalty
 	if len(wanted) == 0 {
 		return nil, readable
 	}
+
 	f = &loyalty.CustomFilter{}
 	for _, c := range wanted {
 		if c.Operator != loyalty.Ne && c.Operator != loyalty.Nin {
 			f.Needs = append(f.Needs, c.Field)
 		}
 	}
+
 	attributes := map[string]*loyalty.CustomAttribute{}
 	for _, a := range p.Filterable(kind) {
 		attributes[a.Property()] = a
 	}
+
 	f.Fits = func(custom map[string]json.RawMessage) bool {
 		return !slices.ContainsFunc(wanted, func(c loyalty.Condition) bool { return !Meets(attributes[c.Field].Value(custom), c) })
 	}

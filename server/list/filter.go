@@ -100,6 +100,7 @@ func (f Field) read(name string, op loyalty.Operator, text string) ([]loyalty.Co
 	if f.Kind == Instant {
 		return instantConditions(name, op, texts)
 	}
+
 	values := make([]any, len(texts))
 	for i, t := range texts {
 		v, ok := f.value(t)
@@ -108,6 +109,7 @@ func (f Field) read(name string, op loyalty.Operator, text string) ([]loyalty.Co
 		}
 		values[i] = v
 	}
+
 	return []loyalty.Condition{{Field: name, Operator: op, Values: values}}, true
 }
 
@@ -115,6 +117,7 @@ func (f Field) value(text string) (any, bool) {
 	if f.ID {
 		text = strings.TrimSpace(text)
 	}
+
 	switch f.Kind {
 	case Choice:
 		return text, slices.Contains(f.Choices, text)
@@ -127,6 +130,7 @@ func (f Field) value(text string) (any, bool) {
 	case Boolean:
 		return text == "true" || text == "1", slices.Contains([]string{"true", "false", "1", "0"}, text)
 	}
+
 	return text, true
 }
 
@@ -144,6 +148,7 @@ func instantConditions(name string, op loyalty.Operator, texts []string) ([]loya
 		}
 		spans[i] = s
 	}
+
 	one := func(op loyalty.Operator, t time.Time) loyalty.Condition {
 		return loyalty.Condition{Field: name, Operator: op, Values: []any{t}}
 	}
@@ -160,9 +165,11 @@ func instantConditions(name string, op loyalty.Operator, texts []string) ([]loya
 	case loyalty.Ne, loyalty.Nin:
 		return []loyalty.Condition{{Field: name, Operator: loyalty.Nin, Values: spans}}, true
 	}
+
 	if len(spans) == 1 {
 		return []loyalty.Condition{one(loyalty.Gte, from), one(loyalty.Lt, before)}, true
 	}
+
 	return []loyalty.Condition{{Field: name, Operator: loyalty.In, Values: spans}}, true
 }
 

@@ -23,6 +23,7 @@ func TestFilterGrammar(t *testing.T) {
 	one := func(field string, op loyalty.Operator, values ...any) []loyalty.Condition {
 		return []loyalty.Condition{{Field: field, Operator: op, Values: values}}
 	}
+
 	for name, c := range map[string]struct {
 		parameter, value string
 		want             []loyalty.Condition
@@ -92,6 +93,7 @@ func FuzzFilter(f *testing.F) {
 		if !readable {
 			require.Empty(t, list)
 		}
+
 		for _, c := range list {
 			require.Contains(t, testFields, c.Field)
 			require.NotEmpty(t, c.Values)

@@ -81,6 +81,7 @@ func NewPage(path string, query []Pair, fields map[string]Field, began time.Time
 			p.Query = append(p.Query, q)
 		}
 	}
+
 	p.filters = p.hash()
 	if limit != nil {
 		p.Limit = *limit
@@ -91,10 +92,12 @@ func NewPage(path string, query []Pair, fields map[string]Field, began time.Time
 	if text == nil {
 		return p, nil
 	}
+
 	var ok bool
 	if p.Cursor, ok = parseCursor(*text, p.filters); !ok {
 		return p, ErrCursor()
 	}
+
 	return p, nil
 }
 
@@ -176,22 +179,26 @@ func LinkedBy[T any](p Page, entries []T, now time.Time, at func(T) Cursor, weig
 	} else {
 		entries = entries[:n]
 	}
+
 	l := Links[T]{Entries: entries, Time: now.Sub(p.Began).Round(time.Microsecond).Seconds()}
 	if entries == nil {
 		l.Entries = []T{}
 	}
+
 	if len(entries) == 0 {
 		if p.Offset > 0 && p.Cursor == nil {
 			l.Previous = p.link(max(0, p.Offset-p.Limit), nil)
 		}
 		return l
 	}
+
 	if more || back {
 		l.Next = p.link(p.Offset+len(entries), place(at, entries[len(entries)-1], false))
 	}
 	if more && back || !back && (p.Cursor != nil || p.Offset > 0) {
 		l.Previous = p.link(max(0, p.Offset-p.Limit), place(at, entries[0], true))
 	}
+
 	return l
 }
 
@@ -214,6 +221,7 @@ func held[T any](p Page, entries []T, weight func(*T) int) int {
 	if most <= unweighed {
 		return most
 	}
+
 	for i, size := 0, 0; i < most; i++ {
 		at := i
 		if p.Cursor != nil && p.Cursor.Back {
@@ -223,6 +231,7 @@ func held[T any](p Page, entries []T, weight func(*T) int) int {
 			return i
 		}
 	}
+
 	return most
 }
 
@@ -246,6 +255,7 @@ func (p Page) link(offset int, c *Cursor) *string {
 	for _, q := range p.Query {
 		b.WriteString(escapeQuery(q.Name) + "=" + escapeQuery(q.Value) + "&")
 	}
+
 	b.WriteString("limit=" + strconv.Itoa(p.Limit))
 	if offset >= 0 {
 		b.WriteString("&offset=" + strconv.Itoa(offset))
@@ -253,6 +263,7 @@ func (p Page) link(offset int, c *Cursor) *string {
 	if c != nil {
 		b.WriteString("&cursor=" + c.text(p.filters))
 	}
+
 	text := b.String()
 	return &text
 }

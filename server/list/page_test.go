@@ -31,6 +31,7 @@ func TestCursorIsBound(t *testing.T) {
 		_, ok := parseCursor(text, other.hash())
 		require.False(t, ok, other)
 	}
+
 	for _, broken := range []string{"", "x", text[:10], text + "!", "AAAA" + text[4:]} {
 		_, ok := parseCursor(broken, p.hash())
 		require.False(t, ok, broken)
@@ -47,6 +48,7 @@ func TestLinksWalkTheList(t *testing.T) {
 		for i := range all { // the newest first, some at the same instant
 			all[i] = loyalty.AccessKey{ID: fmt.Sprintf("LK%02d", len(all)-i), CreatedAt: time.UnixMilli(int64(len(all)-i) / 3)}
 		}
+
 		p := Page{path: "/admin/keys", Limit: rapid.IntRange(1, 10).Draw(t, "limit")}
 		p.filters = p.hash()
 		turn := func(p Page) Links[loyalty.AccessKey] {
@@ -61,11 +63,13 @@ func TestLinksWalkTheList(t *testing.T) {
 			require.NotEmpty(t, l.Entries)
 			require.NotNil(t, l.Previous)
 		}
+
 		require.Equal(t, len(all), len(forward))
 		for backward = l.Entries; l.Previous != nil; backward = append(append([]loyalty.AccessKey{}, l.Entries...), backward...) {
 			p = followed(t, p, *l.Previous)
 			l = turn(p)
 		}
+
 		require.ElementsMatch(t, all, backward)
 		for i := range all {
 			require.Equal(t, all[i].ID, forward[i].ID)

@@ -23,5 +23,6 @@ func ParseQuery(raw string) ([]Pair, error) {
 		}
 		pairs = append(pairs, Pair{name, value})
 	}
+
 	return pairs, nil
 }

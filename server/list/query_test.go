@@ -13,6 +13,7 @@ import (
 func FuzzQuery(f *testing.F) {
 	f.Add("a=1&b=%20&c")
 	f.Add("=&;=%zz&%00=1")
+
 	f.Fuzz(func(t *testing.T, raw string) {
 		pairs, err := ParseQuery(raw)
 		if err != nil {

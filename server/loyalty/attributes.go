@@ -69,6 +69,7 @@ func (a *CustomAttribute) Value(custom map[string]json.RawMessage) any {
 	if len(raw) == 0 || string(raw) == "null" {
 		return nil
 	}
+
 	switch a.Type {
 	case AttributeString:
 		return a.texts(raw)
@@ -84,6 +85,7 @@ func (a *CustomAttribute) Value(custom map[string]json.RawMessage) any {
 	case AttributeNumber:
 		return valueOf[float64](raw)
 	}
+
 	return nil
 }
 

@@ -23,15 +23,18 @@ func Breakdown(t *Transaction, events []Event) []TransactionMove {
 	for i := range events {
 		b.moves[i] = TransactionMove{Event: &events[i]}
 	}
+
 	b.settle()
 	if t.State == Pending {
 		b.promise()
 	} else if b.settled >= 0 {
 		b.earn()
 	}
+
 	for i := range b.moves {
 		b.worth(i)
 	}
+
 	return slices.DeleteFunc(b.moves, func(m TransactionMove) bool { return m.Earned == 0 && m.Change == 0 })
 }
 
@@ -80,6 +83,7 @@ func (b *breakdown) promise() {
 			last = i
 		}
 	}
+
 	if last >= 0 {
 		b.moves[last].Earned += rest
 	}
@@ -101,6 +105,7 @@ func (b *breakdown) earn() {
 				m.Earned -= *gift.Points
 			}
 			untold = nil
+
 		case m.Points == nil:
 		case b.line(m):
 			m.Earned = *m.Points

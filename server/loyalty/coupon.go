@@ -143,6 +143,7 @@ func (c *Coupon) Undo(i int) {
 			c.State = CouponPartiallyRedeemed
 		}
 	}
+
 	c.Uses = slices.Delete(c.Uses, i, i+1)
 	c.RedeemedAt = time.Time{}
 	if n := len(c.Uses); n > 0 {
@@ -151,6 +152,7 @@ func (c *Coupon) Undo(i int) {
 	if c.State == CouponCreated || c.State == CouponUnassigned {
 		c.Customer, c.ClaimedAt = ID{}, time.Time{}
 	}
+
 	c.voided()
 }
 
@@ -209,6 +211,7 @@ func (c *Coupon) Move(trigger string, at time.Time) error {
 	if trigger == "unredeem" {
 		next, ok = CouponMoves[trigger][c.State] // a use can be taken back after the expiry, too
 	}
+
 	switch {
 	case ok && next == beforeRedemption:
 		return nil // Undo sets the state
@@ -218,6 +221,7 @@ func (c *Coupon) Move(trigger string, at time.Time) error {
 	case trigger == "redeem" || trigger == "redeem_part":
 		return ErrCouponNotFound.At("data.code")
 	}
+
 	return ErrForbiddenState.With("from", string(from)).With("to", string(couponAims[trigger])).At("data.code")
 }
 
@@ -255,6 +259,7 @@ func (n *CouponName) UnmarshalJSON(text []byte) error {
 	if err != nil || members["sealed"] != nil {
 		return n.unseal(text)
 	}
+
 	for language, quoted := range members {
 		name, err := unquoted(quoted)
 		if err != nil {
@@ -265,6 +270,7 @@ func (n *CouponName) UnmarshalJSON(text []byte) error {
 		}
 		n.Texts[language] = name
 	}
+
 	return nil
 }
 

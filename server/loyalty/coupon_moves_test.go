@@ -16,6 +16,7 @@ func TestCouponStates(t *testing.T) {
 		after CouponState
 		err   error
 	}
+
 	to := func(s CouponState) cell { return cell{after: s} }
 	refused, unknown := cell{err: ErrForbiddenState}, cell{err: ErrCouponNotFound}
 	columns := []string{"claim", "redeem", "redeem_part", "unredeem", "unassign", "transfer", "invalidate", "expire"}
@@ -32,6 +33,7 @@ func TestCouponStates(t *testing.T) {
 		CouponInvalidated: {refused, unknown, unknown, refused, refused, refused, to(CouponInvalidated), refused},
 		CouponExpired:     {refused, unknown, unknown, refused, refused, refused, to(CouponInvalidated), refused},
 	}
+
 	require.Len(t, table, len(CouponStates))
 	require.Len(t, CouponMoves, len(columns), "every trigger has a column")
 	at := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
@@ -108,6 +110,7 @@ func TestUndoKeepsTheBalance(t *testing.T) {
 				require.Equal(t, CouponClaimed, c.Uses[0].Before, order)
 			}
 		}
+
 		require.Equal(t, CouponClaimed, c.State, order)
 	}
 }
@@ -120,6 +123,7 @@ func TestClaimStates(t *testing.T) {
 		ClaimRevoked:     {},
 		ClaimTransferred: {},
 	}
+
 	for state, moves := range table {
 		for trigger := range ClaimMoves {
 			c := RewardClaim{State: state}

@@ -17,6 +17,7 @@ func TestCouponNamesAreReadAsWritten(t *testing.T) {
 		if rapid.Bool().Draw(t, "sealed") {
 			want = CouponName{Sealed: rapid.SliceOfN(rapid.Byte(), 1, 20).Draw(t, "sealed"), Customer: ID{1, 15: 2}}
 		}
+
 		text, err := json.Marshal(want)
 		require.NoError(t, err)
 		spaced, err := json.MarshalIndent(want, "", " ")
@@ -26,6 +27,7 @@ func TestCouponNamesAreReadAsWritten(t *testing.T) {
 			require.NoError(t, got.UnmarshalJSON(form), "%s", form)
 			require.Equal(t, want, got, "%s", form)
 		}
+
 		var all struct{ Name CouponName }
 		require.NoError(t, json.Unmarshal([]byte(`{"Name":`+string(spaced)+`}`), &all))
 		require.Equal(t, want, all.Name)

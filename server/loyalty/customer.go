@@ -109,6 +109,7 @@ func (ids ExternalIDs) MarshalJSON() ([]byte, error) {
 	if ids == nil {
 		return []byte("null"), nil
 	}
+
 	shown := make(map[string]any, len(ids))
 	for name, values := range ids {
 		switch len(values) {
@@ -120,6 +121,7 @@ func (ids ExternalIDs) MarshalJSON() ([]byte, error) {
 			shown[name] = values
 		}
 	}
+
 	var text bytes.Buffer
 	e := json.NewEncoder(&text)
 	e.SetEscapeHTML(false) // the encoder of the ids decides that
@@ -134,6 +136,7 @@ func (ids *ExternalIDs) UnmarshalJSON(text []byte) error {
 		*ids = nil
 		return err
 	}
+
 	all := make(ExternalIDs, len(sent))
 	for name, raw := range sent {
 		var values []string
@@ -145,6 +148,7 @@ func (ids *ExternalIDs) UnmarshalJSON(text []byte) error {
 		}
 		all[name] = values
 	}
+
 	*ids = all
 	return nil
 }

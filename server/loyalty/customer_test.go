@@ -33,6 +33,7 @@ func TestExternalIDs(t *testing.T) {
 	for _, bad := range []string{`[]`, `"a"`, `{"crm":7}`, `{"crm":{"a":"b"}}`, `{"crm":["1",7]}`, `{"crm":true}`} {
 		require.Error(t, json.Unmarshal([]byte(bad), &read), bad)
 	}
+
 	require.Equal(t, []loyalty.Name{loyalty.ExternalName("a", "2"), loyalty.ExternalName("a", "1"), loyalty.ExternalName("b", "3")},
 		loyalty.ExternalIDs{"b": {"3"}, "a": {"2", "1"}, "c": nil}.Names())
 }

@@ -61,6 +61,7 @@ func EffectiveTimestamp(raw json.RawMessage, now time.Time) (time.Time, error) {
 		}
 		at = time.Unix(seconds, 0).UTC()
 	}
+
 	if at.After(now.Add(clockAhead)) {
 		return time.Time{}, ErrFutureTimestamp.With("property", property).At("data." + property)
 	}
@@ -70,6 +71,7 @@ func EffectiveTimestamp(raw json.RawMessage, now time.Time) (time.Time, error) {
 	if at.Year() < 1970 {
 		return time.Time{}, InvalidAttribute(property, "range")
 	}
+
 	return at, nil
 }
 

@@ -182,6 +182,7 @@ func (e *Event) bequest(key []byte) (all map[string]json.RawMessage, err error) 
 			return nil, err
 		}
 	}
+
 	if sealed != nil && key != nil {
 		personal, err := OpenAttributes(key, sealed, e.ID)
 		if err != nil {
@@ -189,6 +190,7 @@ func (e *Event) bequest(key []byte) (all map[string]json.RawMessage, err error) 
 		}
 		all = MergeAttributes(all, personal)
 	}
+
 	delete(all, "items")
 	return all, nil
 }
@@ -202,6 +204,7 @@ func (p *EventPage) inherited(e *Event) (map[string]json.RawMessage, error) {
 	if all, done := p.bequests[e.Parent]; done {
 		return all, nil
 	}
+
 	all, err := parent.bequest(p.Keys[parent.Customer])
 	if err != nil {
 		return nil, err
@@ -209,6 +212,7 @@ func (p *EventPage) inherited(e *Event) (map[string]json.RawMessage, error) {
 	if p.bequests == nil {
 		p.bequests = map[ID]map[string]json.RawMessage{}
 	}
+
 	p.bequests[e.Parent] = all
 	return all, nil
 }

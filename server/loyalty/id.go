@@ -21,6 +21,7 @@ func NewID(now time.Time, after ID) ID {
 	if _, err := rand.Read(id[6:]); err != nil {
 		panic(err) // crypto/rand never fails on a supported system
 	}
+
 	ms, seq := uint64(now.UnixMilli()), uint64(0)
 	if last, n := parts(after); ms <= last {
 		ms, seq = last, n+1
@@ -28,6 +29,7 @@ func NewID(now time.Time, after ID) ID {
 			ms, seq = ms+1, 0
 		}
 	}
+
 	var head [8]byte
 	binary.BigEndian.PutUint64(head[:], ms<<16|0x7000|seq)
 	copy(id[:8], head[:])

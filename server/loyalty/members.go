@@ -48,6 +48,7 @@ func eachPart(text []byte, first, last byte, each func([]byte) error) error {
 	if len(text) < 2 || text[0] != first || text[len(text)-1] != last {
 		return errNotCanonical
 	}
+
 	text = text[1 : len(text)-1]
 	for len(text) > 0 {
 		end := valueEnd(text)
@@ -63,8 +64,10 @@ func eachPart(text []byte, first, last byte, each func([]byte) error) error {
 		if text[end] != ',' || end+1 == len(text) {
 			return errNotCanonical
 		}
+
 		text = text[end+1:]
 	}
+
 	return nil
 }
 
@@ -82,18 +85,21 @@ func valueEnd(text []byte) int {
 			if depth == 0 {
 				return min(i+1, len(text))
 			}
+
 		case '{', '[':
 			depth++
 		case '}', ']':
 			if depth--; depth <= 0 {
 				return i + 1 + depth // without the closing bracket of an outer value
 			}
+
 		case ',', ':':
 			if depth == 0 {
 				return i
 			}
 		}
 	}
+
 	return len(text)
 }
 
@@ -111,6 +117,7 @@ func Object(members map[string]json.RawMessage) json.RawMessage {
 	if members == nil {
 		return json.RawMessage("null")
 	}
+
 	size := 2
 	for name, value := range members {
 		if !plainText(name) || !shownAsItIs(value) {
@@ -118,6 +125,7 @@ func Object(members map[string]json.RawMessage) json.RawMessage {
 		}
 		size += len(name) + len(value) + 4
 	}
+
 	out := append(make(json.RawMessage, 0, size), '{')
 	var room [24]string
 	names := slices.AppendSeq(room[:0], maps.Keys(members))
@@ -129,6 +137,7 @@ func Object(members map[string]json.RawMessage) json.RawMessage {
 		out = append(append(append(out, '"'), name...), '"', ':')
 		out = append(out, members[name]...)
 	}
+
 	return append(out, '}')
 }
 

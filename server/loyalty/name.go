@@ -98,6 +98,7 @@ func joins(before []rune, r rune, after []rune) bool {
 	if len(before) == 0 || len(after) == 0 {
 		return false
 	}
+
 	last := before[len(before)-1]
 	switch r {
 	case joiner:
@@ -108,6 +109,7 @@ func joins(before []rune, r rune, after []rune) bool {
 	case nonJoiner:
 		return unicode.In(last, joining...) && unicode.In(after[0], joining...)
 	}
+
 	return false
 }
 

@@ -84,15 +84,18 @@ func weigh(v reflect.Value, depth int) (n int) {
 		if v.Type().Elem().Kind() == reflect.Uint8 {
 			return v.Len() + 2
 		}
+
 	case reflect.Map, reflect.Struct, reflect.Interface:
 	case reflect.Pointer:
 		if v.IsNil() || v.Type().Elem().Kind() == reflect.Struct {
 			return 4 // entities of the programme refer to all others
 		}
 		return weigh(v.Elem(), depth)
+
 	default:
 		return 8
 	}
+
 	if depth == maxWeighed {
 		return 0
 	}
@@ -105,14 +108,17 @@ func weighParts(v reflect.Value, depth int) (n int) {
 		for i := range v.Len() {
 			n += weigh(v.Index(i), depth) + 1
 		}
+
 	case reflect.Map:
 		for entries := v.MapRange(); entries.Next(); {
 			n += weigh(entries.Key(), depth) + weigh(entries.Value(), depth) + 2
 		}
+
 	case reflect.Interface:
 		if !v.IsNil() {
 			n = weigh(v.Elem(), depth)
 		}
+
 	case reflect.Struct:
 		if v.Type() == instantType {
 			return len(time.RFC3339Nano)
@@ -121,6 +127,7 @@ func weighParts(v reflect.Value, depth int) (n int) {
 			n += f.label + weigh(v.Field(f.at), depth)
 		}
 	}
+
 	return n
 }
 

@@ -91,6 +91,7 @@ func (p *EventPage) Weight(e *Event) int {
 	if err != nil || len(inherited) == 0 {
 		return n
 	}
+
 	size, known := p.weights[e.Parent]
 	if !known {
 		if p.weights == nil {
@@ -99,6 +100,7 @@ func (p *EventPage) Weight(e *Event) int {
 		size = Weight(inherited)
 		p.weights[e.Parent] = size
 	}
+
 	return n + size
 }
 
@@ -154,10 +156,12 @@ func (p *EventPage) Attributes(e *Event) (json.RawMessage, error) {
 	if !named && len(inherited) == 0 && (e.Personal == nil || key == nil) {
 		return e.Data, nil
 	}
+
 	data, err := Members(e.Data)
 	if err != nil {
 		return nil, err
 	}
+
 	if e.Personal != nil && key != nil {
 		personal, err := OpenAttributes(key, e.Personal, e.ID)
 		if err != nil {
@@ -165,14 +169,17 @@ func (p *EventPage) Attributes(e *Event) (json.RawMessage, error) {
 		}
 		rejoin(data, personal)
 	}
+
 	if len(inherited) > 0 {
 		data = MergeAttributes(inherited, data)
 	}
+
 	if attribute := otherCustomer[e.Action]; named && who.Status == OptedOut {
 		delete(data, attribute)
 	} else if named {
 		data[attribute] = JSON(who.Name)
 	}
+
 	return Object(data), nil
 }
 

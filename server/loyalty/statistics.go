@@ -55,6 +55,7 @@ func figureText(text string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(text, "\uFFFD"))
+
 	text = strings.TrimSpace(text)
 	n := 0
 	for i := range text {
@@ -62,6 +63,7 @@ func figureText(text string) string {
 			return text[:i]
 		}
 	}
+
 	return text
 }
 

@@ -109,6 +109,7 @@ func (k *Timekeeper) Trusted() error {
 	if err := k.inStep(); err != nil {
 		return err
 	}
+
 	skew, _ := k.Skew()
 	off := skew > MaxSkew || skew < -MaxSkew
 	k.lock.Lock()
@@ -118,15 +119,18 @@ func (k *Timekeeper) Trusted() error {
 	if !off {
 		return nil
 	}
+
 	where := "ahead of"
 	if skew < 0 {
 		where = "behind"
 	}
+
 	err := ErrClockOff.Because(fmt.Errorf("this node's clock is %s %s the database's: it does no job and applies nothing due until they agree",
 		skew.Abs().Round(time.Second), where))
 	if changed {
 		k.report(err)
 	}
+
 	return err
 }
 
@@ -136,6 +140,7 @@ func (k *Timekeeper) inStep() error {
 	if k.stepped == nil {
 		return nil
 	}
+
 	now, here := k.clock(), time.Now()
 	k.lock.Lock()
 	latest := k.right.Add(here.Sub(k.since) + MaxStep)
@@ -145,6 +150,7 @@ func (k *Timekeeper) inStep() error {
 	if !ahead {
 		k.right, k.since = now, here
 	}
+
 	k.lock.Unlock()
 
 	if !ahead {
@@ -153,11 +159,13 @@ func (k *Timekeeper) inStep() error {
 		}
 		return nil
 	}
+
 	err := ErrClockOff.Because(&ClockStep{Now: now.UTC(), Right: right.UTC()})
 	if changed {
 		k.stepped(right)
 		k.report(err)
 	}
+
 	return err
 }
 

@@ -40,6 +40,7 @@ func TestClockSteps(t *testing.T) {
 				Database: sameClock(clock), Clock: clock, Right: row.known, Accepted: row.accepted,
 				Stepped: func(right time.Time) { kept = append(kept, !right.IsZero()) },
 			})
+
 			believed := true
 			for i := range row.steps {
 				step = row.steps[i]

@@ -32,6 +32,7 @@ func (t *Transaction) TakeGifts(e *Event, n int64, lines []LineReturn) {
 	if len(t.Detail.Gifts) == 0 || n == 0 {
 		return
 	}
+
 	gifts := slices.Clone(t.Detail.Gifts)
 	took := make([]int64, len(gifts))
 	switch {
@@ -46,12 +47,14 @@ func (t *Transaction) TakeGifts(e *Event, n int64, lines []LineReturn) {
 			took[i] = money.Floor.Share(gifts[i].Left, money.Amount(n), money.Amount(t.Earned))
 		}
 	}
+
 	for i := range gifts {
 		if took[i] > 0 {
 			gifts[i].Left -= took[i]
 			e.Tell().Campaigns = append(e.Tell().Campaigns, CampaignEffect{gifts[i].Campaign, CampaignGifts{TakenBack: took[i]}})
 		}
 	}
+
 	t.Detail.Gifts = gifts
 }
 
@@ -62,6 +65,7 @@ func (t *Transaction) takeFromLines(gifts []PurchaseGift, took []int64, lines []
 	for _, l := range lines {
 		back[l.Line.Event] = l
 	}
+
 	for i, g := range gifts {
 		if g.Line != (ID{}) {
 			took[i] = min(back[g.Line].part(g.Points), g.Left)
@@ -96,14 +100,17 @@ func (t *Transaction) AddBonus(line *Line, n int64) error {
 		line.Points, line.Bonus, line.Changed = line.Points+n, line.Bonus+n, true
 		return nil
 	}
+
 	shares, err := t.shares(n)
 	if err != nil {
 		return err
 	}
+
 	for i, share := range shares {
 		l := &t.Detail.Items[i]
 		l.Points, l.Bonus, l.Changed = l.Points+share.Points, l.Bonus+share.Points, true
 	}
+
 	return nil
 }
 
@@ -162,6 +169,7 @@ func SpreadPoints(whole int64, lines []*Line) error {
 		}
 		total = sum
 	}
+
 	var given int64
 	for i, l := range lines {
 		running += l.Subtotal
@@ -171,6 +179,7 @@ func SpreadPoints(whole int64, lines []*Line) error {
 		}
 		l.Points, given = due-given, due
 	}
+
 	return nil
 }
 

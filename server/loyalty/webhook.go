@@ -85,6 +85,7 @@ func ActionsOf(types []string) (actions, prefixes []string, some bool) {
 			actions = append(actions, strings.TrimPrefix(t, EventType))
 		}
 	}
+
 	slices.Sort(actions)
 	slices.Sort(prefixes)
 	return slices.Compact(actions), slices.Compact(prefixes), len(actions)+len(prefixes) > 0

@@ -105,6 +105,7 @@ func newFigures() *figures {
 		f.all = append(f.all, d)
 		return d
 	}
+
 	f.waiting = name("loyalty_queue_length", "Submissions that wait for a worker.", "queue")
 	f.connections = name("db_client_connection_count", "Connections to the database.", poolName, "db_client_connection_state")
 	f.most = name("db_client_connection_max", "The most connections that a pool may have.", poolName)
@@ -200,21 +201,25 @@ func (f *figures) now(e emit, m Moment) {
 		e.gauge(f.most, float64(p.Most), p.Name)
 		e <- prometheus.MustNewConstHistogram(f.waited, uint64(max(0, p.Waits)), p.Waited.Seconds(), nil, p.Name)
 	}
+
 	f.replicas(e, m)
 	if m.ClockKnown {
 		e.gauge(f.skew, m.ClockAhead.Seconds())
 	}
+
 	e.gauge(f.held, truth(m.DueHeld))
 	e.gauge(f.behind, m.Behind.Seconds())
 	if m.LogBytes >= 0 {
 		e.gauge(f.logBytes, float64(m.LogBytes))
 	}
+
 	e.gauge(f.unnumbered, float64(m.Unnumbered))
 	e.gauge(f.feedLag, m.FeedLag.Seconds())
 	if m.DiskSize > 0 {
 		e.gauge(f.diskFree, float64(m.DiskFree))
 		e.gauge(f.diskSize, float64(m.DiskSize))
 	}
+
 	switch {
 	case m.LastBackup.IsZero() && m.Backups:
 		e.gauge(f.backup, 0)
@@ -241,26 +246,32 @@ func (f *figures) found(e emit, s *Sample) {
 	for check, passes := range s.Checks {
 		e.gauge(f.ready, truth(passes), check)
 	}
+
 	for name, at := range *f.succeed.Load() {
 		e.gauge(f.jobSuccess, instant(at), name)
 	}
+
 	if !s.Known {
 		return
 	}
+
 	e.gauge(f.sampled, instant(s.At))
 	e.gauge(f.due, float64(s.Due))
 	late := time.Duration(0)
 	if !s.Oldest.IsZero() {
 		late = s.At.Sub(s.Oldest)
 	}
+
 	e.gauge(f.oldest, late.Seconds())
 	e.gauge(f.head, float64(s.Head))
 	if s.Outstanding != nil {
 		e.gauge(f.outstanding, *s.Outstanding)
 	}
+
 	for follower, events := range s.Behind {
 		e.gauge(f.tailBehind, float64(events), follower)
 	}
+
 	for id, b := range s.Webhooks {
 		webhook, late := id.String(), time.Duration(0)
 		if !b.Oldest.IsZero() {
@@ -271,6 +282,7 @@ func (f *figures) found(e emit, s *Sample) {
 		e.gauge(f.backlog, float64(b.Behind), webhook, "unread")
 		e.gauge(f.webhookOldest, late.Seconds(), webhook)
 	}
+
 	f.proven(e, s)
 	for i := range s.Jobs {
 		j := &s.Jobs[i]

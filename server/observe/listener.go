@@ -61,6 +61,7 @@ func NewListener(o ListenerOptions) *Listener {
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(o.Build) // the caller may be gone
 	})
+
 	// Registered one by one: the package's own registration uses the global mux. The command line is left out, because
 	// it may contain secrets.
 	l.mux.HandleFunc("GET /debug/pprof/", pprof.Index)
@@ -143,6 +144,7 @@ func (l *Listener) Serve(ctx context.Context, on net.Listener) error {
 		Handler: l, ReadHeaderTimeout: headerTimeout, ReadTimeout: headerTimeout, WriteTimeout: answerTimeout, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: 16 << 10, ErrorLog: slog.NewLogLogger(l.logger.Handler(), slog.LevelWarn),
 	}
+
 	served := make(chan error, 1)
 	go func() { served <- h.Serve(on) }()
 	select {
@@ -150,6 +152,7 @@ func (l *Listener) Serve(ctx context.Context, on net.Listener) error {
 		return err
 	case <-ctx.Done():
 	}
+
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastAnswers)
 	defer cancel()
 	if h.Shutdown(last) != nil {
@@ -158,5 +161,6 @@ func (l *Listener) Serve(ctx context.Context, on net.Listener) error {
 	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
+
 	return nil
 }

@@ -36,6 +36,7 @@ func TestListenerStates(t *testing.T) {
 		require.Equal(t, status, gotStatus)
 		require.Equal(t, text, got)
 	}
+
 	is("/livez", 200, "ok\n")
 	is("/startupz", 503, "starting\n")
 	is("/readyz", 503, "not ready: starting\n")
@@ -59,12 +60,14 @@ func TestListenerRefuses(t *testing.T) {
 		got, _ := ask(listener(t, true), http.MethodGet, host, "/livez")
 		require.Equal(t, status, got, host)
 	}
+
 	got, _ := ask(listener(t, false), http.MethodGet, "node-1.example:8081", "/livez")
 	require.Equal(t, 200, got, "a listener for other machines has a name")
 	for _, path := range []string{"/", "/events", "/customers", "/docs", "/debug/pprof/cmdline"} {
 		got, _ := ask(listener(t, true), http.MethodGet, "127.0.0.1", path)
 		require.Equal(t, 404, got, path)
 	}
+
 	got, _ = ask(listener(t, true), http.MethodPost, "127.0.0.1", "/debug/pprof/profile")
 	require.Equal(t, 405, got)
 	got, text := ask(listener(t, true), http.MethodGet, "127.0.0.1", "/debug/pprof/goroutine?debug=1")
@@ -92,5 +95,6 @@ func TestListenerEnds(t *testing.T) {
 	require.Contains(t, string(text), `loyalty_build_info{go="go1",revision="",version="v1"} 1`)
 	client.CloseIdleConnections()
 	end()
+
 	require.NoError(t, <-done)
 }

@@ -115,6 +115,7 @@ func (m *Metrics) batches(actions []string) {
 	for i, phase := range []string{"load", "decide", "write"} {
 		m.phases[i] = duration.WithLabelValues(phase)
 	}
+
 	tried := m.counter("loyalty_batches_total",
 		"Transactions that were tried: committed; conflict, which are tried again; unknown, whose commit may have been lost; failed.", "outcome")
 	m.committed, m.conflict = tried.WithLabelValues("committed"), tried.WithLabelValues("conflict")
@@ -125,6 +126,7 @@ func (m *Metrics) batches(actions []string) {
 		m.actions[a] = &[outcomes]prometheus.Counter{}
 		m.actions[a][applied] = m.events.WithLabelValues(a, outcomeNames[applied])
 	}
+
 	m.custom = m.actions[customAction]
 	points := m.counter("loyalty_points_total", "Points that came to spendable balances (added), left them (taken), or left them by their date (expired).", "kind")
 	m.added, m.taken, m.expired = points.WithLabelValues("added"), points.WithLabelValues("taken"), points.WithLabelValues("expired")
@@ -180,6 +182,7 @@ func (m *Metrics) Tried(a engine.Attempt) {
 			m.phases[i].Observe(took.Seconds())
 		}
 	}
+
 	switch {
 	case a.Err == nil:
 		m.committed.Inc()

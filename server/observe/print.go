@@ -75,6 +75,7 @@ func Grafana() ([]byte, error) {
 			"fieldConfig": map[string]any{"defaults": map[string]any{"unit": p.unit, "min": 0}, "overrides": []any{}},
 		}
 	}
+
 	return json.MarshalIndent(map[string]any{
 		"title": "Loyalty", "uid": "loyalty", "tags": []string{"loyalty"}, "schemaVersion": 39, "refresh": "30s", "panels": list,
 		"time": map[string]string{"from": "now-6h", "to": "now"},

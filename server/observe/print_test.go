@@ -44,10 +44,12 @@ func everything(t *testing.T) map[string]bool {
 			}
 		}
 	}
+
 	for _, d := range m.figures.all {
 		name := regexp.MustCompile(`fqName: "([^"]*)"`).FindStringSubmatch(d.String())[1]
 		require.True(t, names[name], "%s was not told", name)
 	}
+
 	return names
 }
 
@@ -78,6 +80,7 @@ func TestBoardNamesMetrics(t *testing.T) {
 			Targets []struct{ Expr string }
 		}
 	}
+
 	require.NoError(t, json.Unmarshal(text, &board))
 	require.Len(t, board.Panels, len(panels))
 	for _, p := range board.Panels {
@@ -99,6 +102,7 @@ func TestAlertsNameMetrics(t *testing.T) {
 			}
 		}
 	}
+
 	_, err := yaml.Unmarshal(Alerts, &rules, yaml.DecodeOpts{})
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, len(rules.Groups[0].Rules), 9)

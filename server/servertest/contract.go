@@ -36,10 +36,12 @@ func (c *Contract) RoundTrip(r *http.Request) (*http.Response, error) {
 	if base == nil {
 		base = http.DefaultTransport
 	}
+
 	resp, err := base.RoundTrip(r)
 	if err != nil {
 		return resp, err
 	}
+
 	body, err := io.ReadAll(resp.Body)
 	if err != nil {
 		return nil, err
@@ -47,6 +49,7 @@ func (c *Contract) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := resp.Body.Close(); err != nil {
 		return nil, err
 	}
+
 	resp.Body = io.NopCloser(bytes.NewReader(body))
 	c.check(r, resp, body)
 	return resp, nil
@@ -67,12 +70,14 @@ func (c *Contract) check(r *http.Request, resp *http.Response, body []byte) {
 			c.T.Errorf("%s: the header %s is missing", at, name)
 		}
 	}
+
 	if r.Method == http.MethodHead {
 		if len(body) > 0 {
 			c.T.Errorf("%s: it has a body", at)
 		}
 		return
 	}
+
 	route, params := find(r.Method, r.URL.EscapedPath())
 	if route == nil {
 		if resp.StatusCode >= http.StatusBadRequest && strings.HasPrefix(resp.Header.Get("Content-Type"), "application/json") {
@@ -80,6 +85,7 @@ func (c *Contract) check(r *http.Request, resp *http.Response, body []byte) {
 		}
 		return
 	}
+
 	in := &openapi3filter.ResponseValidationInput{
 		RequestValidationInput: &openapi3filter.RequestValidationInput{Request: r, PathParams: params, Route: route},
 		Status:                 resp.StatusCode,
@@ -87,6 +93,7 @@ func (c *Contract) check(r *http.Request, resp *http.Response, body []byte) {
 		Body:                   io.NopCloser(bytes.NewReader(body)),
 		Options:                &openapi3filter.Options{IncludeResponseStatus: true, MultiError: true},
 	}
+
 	linesToo()
 	if err := openapi3filter.ValidateResponse(context.Background(), in); err != nil {
 		c.T.Errorf("%s is not in the contract: %v\n%s", at, err, body)
@@ -173,6 +180,7 @@ func (p place) fits(segments []string) (map[string]string, bool) {
 	if len(segments) != len(p.segments) {
 		return nil, false
 	}
+
 	params := map[string]string{}
 	for i, want := range p.segments {
 		if strings.HasPrefix(want, "{") {
@@ -185,5 +193,6 @@ func (p place) fits(segments []string) (map[string]string, bool) {
 			return nil, false
 		}
 	}
+
 	return params, true
 }

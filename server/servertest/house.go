@@ -64,6 +64,7 @@ func Open(t testing.TB, o Options) *House {
 	if o.Engine != nil {
 		o.Engine(&e)
 	}
+
 	h.Engine = loyaltytest.NewEngine(t, e)
 	h.Egress = deliver.NewClient(deliver.Options{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Agent: "test"})
 	t.Cleanup(h.Egress.Close)
@@ -73,6 +74,7 @@ func Open(t testing.TB, o Options) *House {
 	for _, change := range o.Server {
 		change(&s)
 	}
+
 	h.Server, err = server.New(s)
 	require.NoError(t, err)
 	t.Cleanup(func() { h.Server.Close(context.Background()) })
@@ -100,6 +102,7 @@ func (h *House) options(t testing.TB, o Options, vocabulary *contract.Vocabulary
 	if o.Log != nil {
 		logger = slog.New(slog.NewJSONHandler(o.Log, nil))
 	}
+
 	webhooks := admin.NewWebhooks(h.Admin, o.Store, admin.WebhookRules{
 		URLFault: h.Egress.URLFault, NewSecret: deliver.NewSecret, NewPrivateKey: deliver.NewPrivateKey, PublicKey: deliver.PublicKey, Sign: deliver.Sign, Notices: webhook.NoticeNames(), Version: webhook.Version,
 	})
@@ -108,6 +111,7 @@ func (h *House) options(t testing.TB, o Options, vocabulary *contract.Vocabulary
 		Now: time.Now, Local: true, Store: o.Store, Keys: h.Keys, Jobs: jobs.List, LogMost: 1 << 40, OldestPostgres: store.OldestPostgres,
 		Node: loyalty.NewID(time.Now(), loyalty.ID{}), Program: server.SystemProgram{Version: "test", Go: runtime.Version(), Platform: runtime.GOOS},
 	}
+
 	return server.Options{
 		Listen: "127.0.0.1:0", Region: Region, Engine: h.Engine, Directory: h.Directory, Admin: h.Admin, Reader: o.Store, Feed: o.Store, Exports: o.Store, Imports: o.Store,
 		Webhooks: webhooks, Messages: server.NewWebhookMessages(o.Store, h.Directory.Programme),

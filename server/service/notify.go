@@ -42,15 +42,18 @@ func (m Manager) tell(state string) error {
 	if m.socket == "" {
 		return nil
 	}
+
 	path := m.socket
 	if strings.HasPrefix(path, "@") { // an abstract socket, without a file
 		path = "\x00" + path[1:]
 	}
+
 	c, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: path, Net: "unixgram"})
 	if err != nil {
 		return err
 	}
 	defer func() { _ = c.Close() }() // the message was sent
+
 	_, err = c.Write([]byte(state))
 	return err
 }
@@ -61,6 +64,7 @@ func (m Manager) Watch(ctx context.Context, alive func(context.Context) error) {
 	if m.watchdog == 0 {
 		return
 	}
+
 	tick := time.NewTicker(m.watchdog / 2)
 	defer tick.Stop()
 	for {

@@ -29,6 +29,7 @@ func TestManager(t *testing.T) {
 		}
 		return string(b[:n])
 	}
+
 	environment := map[string]string{"NOTIFY_SOCKET": path, "WATCHDOG_USEC": "100000"}
 	m := service.NewManager(func(name string) (string, bool) { v, ok := environment[name]; return v, ok })
 	require.NoError(t, m.Ready())
@@ -48,11 +49,13 @@ func TestManager(t *testing.T) {
 			return nil
 		})
 	}()
+
 	require.Equal(t, "WATCHDOG=1", hear(time.Second))
 	require.Equal(t, "WATCHDOG=1", hear(time.Second))
 	stuck.Store(true)
 	for hear(200*time.Millisecond) != "" { // what was on its way
 	}
+
 	require.Empty(t, hear(300*time.Millisecond))
 	stop()
 	<-ended

@@ -38,6 +38,7 @@ func untouched(smaps []byte, file string) (list []mapping) {
 			list, clean = list[:len(list)-1], false
 		}
 	}
+
 	lines := bufio.NewScanner(bytes.NewReader(smaps))
 	for lines.Scan() {
 		line := lines.Text()
@@ -49,6 +50,7 @@ func untouched(smaps []byte, file string) (list []mapping) {
 			}
 			continue
 		}
+
 		name, value, _ := strings.Cut(line, ":")
 		switch name {
 		case "Anonymous", "Swap", "Locked": // the dirty pages of a recently written file belong to the file
@@ -57,5 +59,6 @@ func untouched(smaps []byte, file string) (list []mapping) {
 			}
 		}
 	}
+
 	return list
 }

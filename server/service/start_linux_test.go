@@ -29,6 +29,7 @@ Private_Dirty:         0 kB
 c000000000-c000400000 rw-p 00000000 00:00 0
 Private_Dirty:      4096 kB
 `
+
 	require.Equal(t, []mapping{{0x400000, 0x600000}, {0x700000, 0x800000}}, untouched([]byte(smaps), "/opt/loyalty"))
 	require.Empty(t, untouched([]byte(smaps), "/opt/loyal"))
 	require.Empty(t, untouched(nil, "/opt/loyalty"))

@@ -27,6 +27,7 @@ func BenchmarkEvent(b *testing.B) {
 				b.Fatal(err)
 			}
 			defer t.Close(b.Context())
+
 			o := &loyalty.Outcome{Events: []loyalty.Event{{Action: "point_add"}}}
 			b.ResetTimer()
 			for b.Loop() {

@@ -17,10 +17,12 @@ func TestPlacesAreBounded(t *testing.T) {
 		binary.BigEndian.PutUint64(event[8:], uint64(n)) //nolint:gosec // small
 		return event
 	}
+
 	const all = 3*maxPlaces + 7
 	for n := range all {
 		p.keep(id(n), trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID(id(n + 1))}))
 	}
+
 	require.Len(t, p.of, maxPlaces)
 	_, known := p.find(id(all - maxPlaces - 1))
 	require.False(t, known)

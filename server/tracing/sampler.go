@@ -34,6 +34,7 @@ func samplerOf(name, arg string) (sdk.Sampler, error) {
 			return nil, fmt.Errorf("OTEL_TRACES_SAMPLER_ARG: %q is not a part between 0 and 1", arg)
 		}
 	}
+
 	switch name {
 	case "", "parentbased_always_on":
 		return sampler{sdk.ParentBased(sdk.AlwaysSample())}, nil
@@ -48,6 +49,7 @@ func samplerOf(name, arg string) (sdk.Sampler, error) {
 	case "traceidratio":
 		return sampler{sdk.TraceIDRatioBased(ratio)}, nil
 	}
+
 	return nil, fmt.Errorf("OTEL_TRACES_SAMPLER: %q is none of always_on, always_off, traceidratio and these with parentbased_ before them", name)
 }
 

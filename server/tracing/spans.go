@@ -43,6 +43,7 @@ func answered(span trace.Span, a *server.Answered) {
 		name += " " + a.Route
 		span.SetAttributes(attribute.String("http.route", a.Route))
 	}
+
 	span.SetName(name)
 	span.SetAttributes(attribute.String("http.request.method", a.Method), attribute.Int("http.response.status_code", a.Status))
 	if a.API != "" {
@@ -107,6 +108,7 @@ func (t *Tracing) Batch(callers []any, b engine.Traced) {
 			options = append(options, trace.WithLinks(trace.Link{SpanContext: c.(trace.Span).SpanContext()}))
 		}
 	}
+
 	ctx, span := t.tracer.Start(ctx, "batch", options...)
 	for _, c := range callers {
 		caller := c.(trace.Span)
@@ -115,6 +117,7 @@ func (t *Tracing) Batch(callers []any, b engine.Traced) {
 			caller.AddLink(trace.Link{SpanContext: span.SpanContext()})
 		}
 	}
+
 	loaded := b.Began.Add(b.Load)
 	decided := loaded.Add(b.Decide)
 	ended := decided.Add(b.Write)
@@ -123,13 +126,16 @@ func (t *Tracing) Batch(callers []any, b engine.Traced) {
 		_, child := t.tracer.Start(ctx, "decide", trace.WithTimestamp(loaded))
 		child.End(trace.WithTimestamp(decided))
 	}
+
 	if b.Write > 0 {
 		t.statements(ctx, "write", decided, ended)
 	}
+
 	span.SetAttributes(attribute.String("loyalty.batch.outcome", b.Outcome))
 	if b.Outcome == engine.TracedFailed {
 		span.SetStatus(codes.Error, "")
 	}
+
 	span.End(trace.WithTimestamp(ended))
 }
 
@@ -154,6 +160,7 @@ func (t *Tracing) Attempt(event, hook loyalty.ID, kind string) (place string, en
 	if request, known := t.events.find(event); known {
 		ctx = trace.ContextWithRemoteSpanContext(context.Background(), request)
 	}
+
 	_, span := t.tracer.Start(ctx, "webhook "+kind, trace.WithSpanKind(trace.SpanKindProducer), trace.WithAttributes(
 		attribute.String("loyalty.webhook.id", hook.String()), attribute.String("loyalty.event.id", event.String())))
 	at := span.SpanContext()

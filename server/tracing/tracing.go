@@ -43,24 +43,29 @@ func New(ctx context.Context, o Options) (*Tracing, error) {
 	if !wanted || err != nil {
 		return nil, err
 	}
+
 	sampler, err := samplerOf(os.Getenv("OTEL_TRACES_SAMPLER"), os.Getenv("OTEL_TRACES_SAMPLER_ARG"))
 	if err != nil {
 		return nil, err
 	}
+
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(o.Report))
 	exporter, err := otlptracehttp.New(ctx) // it reads its variables itself
 	if err != nil {
 		return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_ENDPOINT: %w", err)
 	}
+
 	about, err := resource.New(ctx, resource.WithTelemetrySDK(),
 		resource.WithAttributes(attribute.String("service.name", "loyalty"), attribute.String("service.version", o.Version)), resource.WithFromEnv())
 	if err != nil {
 		return nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w", err)
 	}
+
 	database := "postgresql"
 	if o.Embedded {
 		database = "sqlite"
 	}
+
 	t := &Tracing{database: database, report: o.Report, provider: sdk.NewTracerProvider(
 		sdk.WithBatcher(exporter), sdk.WithResource(about), sdk.WithSampler(sampler), sdk.WithIDGenerator(ids{}))}
 	t.tracer = t.provider.Tracer("github.com/loyalty-platform/loyalty")
@@ -95,6 +100,7 @@ func configured() (bool, error) {
 	if strings.EqualFold(os.Getenv("OTEL_SDK_DISABLED"), "true") {
 		return false, nil
 	}
+
 	endpoint, name := first("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 	exporter := os.Getenv("OTEL_TRACES_EXPORTER")
 	if endpoint == "" || exporter == "none" {
@@ -109,6 +115,7 @@ func configured() (bool, error) {
 	if protocol, name := first("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"); protocol != "" && protocol != "http/protobuf" {
 		return false, fmt.Errorf("%s: %q is not spoken here; http/protobuf is", name, protocol)
 	}
+
 	return true, nil
 }
 

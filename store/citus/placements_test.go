@@ -34,6 +34,7 @@ func TestEveryTableHasAPlace(t *testing.T) {
 			require.Contains(t, inAll, key, "a unique key of %s does not have %s", table, key)
 		}
 	}
+
 	require.NoError(t, rows.Err())
 	placed := slices.Sorted(slices.Values(citus.Tables()))
 	require.Equal(t, there, placed, "add the table to placements, where it goes on Citus")

@@ -17,6 +17,7 @@ func Settle(ctx context.Context, c *sql.Conn) (err error) {
 	if _, err := c.ExecContext(ctx, `SELECT pg_advisory_lock($1)`, settleLock); err != nil {
 		return err
 	}
+
 	defer func() {
 		_, unlocked := c.ExecContext(context.WithoutCancel(ctx), `SELECT pg_advisory_unlock($1)`, settleLock)
 		err = errors.Join(err, unlocked)
@@ -29,6 +30,7 @@ func Settle(ctx context.Context, c *sql.Conn) (err error) {
 	if err := configure(ctx, c, cmp.Or(shards, DefaultShards)); err != nil {
 		return err
 	}
+
 	return placeAll(ctx, c)
 }
 
@@ -39,6 +41,7 @@ func placeAll(ctx context.Context, c *sql.Conn) error {
 			return fmt.Errorf("table %s: %w", p.table, err)
 		}
 	}
+
 	for _, f := range finders {
 		if err := makeFinder(ctx, c, f.table, f.make); err != nil {
 			return fmt.Errorf("table %s: %w", f.table, err)
@@ -47,6 +50,7 @@ func placeAll(ctx context.Context, c *sql.Conn) error {
 			return fmt.Errorf("table %s: %w", f.table, err)
 		}
 	}
+
 	return nil
 }
 
@@ -68,6 +72,7 @@ func Repair(ctx context.Context, c *sql.Conn) error {
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -101,11 +106,13 @@ func Misplaced(ctx context.Context, db querier) (list []string, err error) {
 			list = append(list, p.table)
 		}
 	}
+
 	for _, f := range finders {
 		if is, has := there[f.table]; !has || !f.right(is, f.key == "") {
 			list = append(list, f.table)
 		}
 	}
+
 	return list, nil
 }
 
@@ -129,5 +136,6 @@ WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND c.relnamespace = (SEL
 		}
 		there[table] = is
 	}
+
 	return there, rows.Err()
 }

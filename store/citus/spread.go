@@ -45,6 +45,7 @@ func Check(ctx context.Context, c *sql.Conn, shards int) error {
 	if shards < 1 || shards > maxShards {
 		return fmt.Errorf("shards: from 1 to %d, not %d", maxShards, shards)
 	}
+
 	var citus bool
 	err := c.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus')`).Scan(&citus)
 	switch {
@@ -53,6 +54,7 @@ func Check(ctx context.Context, c *sql.Conn, shards int) error {
 	case !citus:
 		return errors.New("the database does not have the extension citus: CREATE EXTENSION citus in the database of this name on the coordinator and on each worker, then name the workers with citus_add_node")
 	}
+
 	var workers int
 	err = c.QueryRowContext(ctx, `SELECT count(*) FROM pg_dist_node WHERE groupid <> 0 AND noderole = 'primary' AND isactive AND shouldhaveshards`).Scan(&workers)
 	switch {
@@ -61,6 +63,7 @@ func Check(ctx context.Context, c *sql.Conn, shards int) error {
 	case workers == 0:
 		return errors.New("the database has no workers: name them with citus_add_node")
 	}
+
 	var node string
 	err = c.QueryRowContext(ctx, `SELECT coalesce(min(CASE WHEN n.groupid = 0 THEN 'the coordinator' ELSE 'worker ' || n.nodename || ':' || n.nodeport END), '')
 FROM run_command_on_all_nodes('SHOW max_prepared_transactions') r JOIN pg_dist_node n ON n.nodeid = r.nodeid WHERE NOT r.success OR r.result = '0'`).Scan(&node)
@@ -70,6 +73,7 @@ FROM run_command_on_all_nodes('SHOW max_prepared_transactions') r JOIN pg_dist_n
 	case node != "":
 		return fmt.Errorf("%s has max_prepared_transactions = 0: what is written on several machines could not be committed together", node)
 	}
+
 	return nil
 }
 
@@ -81,6 +85,7 @@ func Distribute(ctx context.Context, c *sql.Conn, shards int) error {
 	if err != nil {
 		return err
 	}
+
 	var customers bool
 	if err := c.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM customers)`).Scan(&customers); err != nil {
 		return err
@@ -94,6 +99,7 @@ func Distribute(ctx context.Context, c *sql.Conn, shards int) error {
 	if err := placeAll(ctx, c); err != nil {
 		return err
 	}
+
 	return Repair(ctx, c)
 }
 
@@ -131,15 +137,18 @@ func configure(ctx context.Context, c *sql.Conn, shards int) error {
 	if err := c.QueryRowContext(ctx, `SELECT quote_ident(current_database())`).Scan(&quoted); err != nil {
 		return err
 	}
+
 	texts := []string{fmt.Sprintf(`SET citus.shard_count = %d`, shards)}
 	for _, s := range settings {
 		texts = append(texts, `SET `+s, `ALTER DATABASE `+quoted+` SET `+s)
 	}
+
 	for _, text := range texts {
 		if _, err := c.ExecContext(ctx, text); err != nil {
 			return fmt.Errorf("%s: %w", text, err)
 		}
 	}
+
 	return nil
 }
 
@@ -148,6 +157,7 @@ func place(ctx context.Context, c *sql.Conn, p placement) error {
 	if p.plain {
 		return nil
 	}
+
 	known, err := placed(ctx, c, p.table)
 	switch {
 	case err != nil || known:
@@ -159,5 +169,6 @@ func place(ctx context.Context, c *sql.Conn, p placement) error {
 	default:
 		_, err = c.ExecContext(ctx, `SELECT create_distributed_table($1, $2, colocate_with => $3)`, p.table, p.key, p.group)
 	}
+
 	return err
 }

@@ -50,6 +50,7 @@ func Steps(dialect, name string) ([]Step, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	up, _, _ := strings.Cut(string(text), "-- +goose Down")
 	created := map[string]bool{}
 	var steps []Step
@@ -63,6 +64,7 @@ func Steps(dialect, name string) ([]Step, error) {
 		}
 		steps = append(steps, step)
 	}
+
 	return steps, nil
 }
 
@@ -77,6 +79,7 @@ func statements(text string) (list []string) {
 		}
 		s.Reset()
 	}
+
 	for line := range strings.Lines(text) {
 		switch trimmed := strings.TrimSpace(line); {
 		case strings.HasPrefix(trimmed, "-- +goose StatementBegin"):
@@ -92,6 +95,7 @@ func statements(text string) (list []string) {
 			}
 		}
 	}
+
 	end()
 	return list
 }
@@ -142,6 +146,7 @@ func read(statement string) Step {
 		}
 		return step
 	}
+
 	for _, p := range patterns {
 		m := p.match.FindStringSubmatchIndex(statement)
 		if m == nil {
@@ -153,5 +158,6 @@ func read(statement string) Step {
 		}
 		return step
 	}
+
 	return Step{What: "does: " + statement[:min(len(statement), 80)], Cost: Unknown}
 }

@@ -38,6 +38,7 @@ func TestSteps(t *testing.T) {
 	require.Equal(t, Step{What: "changes rows of modules", Table: "modules", Cost: Writes, Lock: lockRows}, steps[0])
 	require.Equal(t, Step{What: "changes index a in the catalogue"}, read("ALTER INDEX a ALTER COLUMN 2 SET STATISTICS 0"))
 	require.Equal(t, Step{What: "does: VACUUM", Cost: Unknown}, read("VACUUM"))
+
 	require.Equal(t, []string{"CREATE TABLE a ( b text )", "SELECT 1; SELECT 2"},
 		statements("CREATE TABLE a (\n  b text -- what; is it\n);\n-- +goose StatementBegin\nSELECT 1;\nSELECT 2;\n-- +goose StatementEnd\n"))
 }

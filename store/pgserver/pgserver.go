@@ -23,6 +23,7 @@ func Programs() (string, error) {
 			return filepath.Dir(path), nil
 		}
 	}
+
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
 	newest, folder := -1.0, ""
 	for _, path := range found {
@@ -31,9 +32,11 @@ func Programs() (string, error) {
 			newest, folder = version, filepath.Dir(path)
 		}
 	}
+
 	if folder == "" {
 		return "", ErrMissing
 	}
+
 	return folder, nil
 }
 

@@ -72,6 +72,7 @@ func (s *sharedServer) join(database string) error {
 			return err
 		}
 	}
+
 	for i, node := range s.nodes {
 		u, err := url.Parse(node)
 		if err != nil {
@@ -85,6 +86,7 @@ func (s *sharedServer) join(database string) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -100,6 +102,7 @@ func (s *sharedServer) spreadTemplate(template string) error {
 	if err := migrateOn(at(s.admin, template)); err != nil {
 		return err
 	}
+
 	// a template with open sessions cannot be copied, and Citus' daemon has one
 	for _, node := range s.nodes {
 		err := commandOn(node, `ALTER DATABASE `+template+` ALLOW_CONNECTIONS false`)
@@ -110,6 +113,7 @@ func (s *sharedServer) spreadTemplate(template string) error {
 			return err
 		}
 	}
+
 	return nil
 }
 

@@ -109,6 +109,7 @@ func (c *Cluster) Start() error {
 	if err != nil {
 		return err
 	}
+
 	cmd := exec.Command("/bin/sh", "-c", watchdog, "watchdog", c.bin, c.dir)
 	cmd.Dir = c.dir
 	cmd.ExtraFiles = []*os.File{inherited}
@@ -120,6 +121,7 @@ func (c *Cluster) Start() error {
 	if err = errors.Join(err, inherited.Close()); err != nil {
 		return errors.Join(err, alive.Close())
 	}
+
 	c.watchdog, c.leash, c.alive = cmd, leash, alive
 	return c.answers(60 * time.Second)
 }
@@ -128,6 +130,7 @@ func (c *Cluster) Start() error {
 func (c *Cluster) answers(limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
+
 	for {
 		conn, err := pgx.Connect(ctx, c.URL("postgres"))
 		if err == nil {
@@ -182,6 +185,7 @@ func (c *Cluster) end(how string) error {
 	if c.watchdog == nil {
 		return nil
 	}
+
 	_, err := io.WriteString(c.leash, how+"\n")
 	err = errors.Join(err, c.leash.Close())
 	_ = c.watchdog.Wait() // its exit code is that of the last command, which may have nothing left to do
@@ -192,5 +196,6 @@ func (c *Cluster) end(how string) error {
 	if _, e := c.alive.Read(make([]byte, 1)); !errors.Is(e, io.EOF) {
 		err = errors.Join(err, e)
 	}
+
 	return errors.Join(err, limit, c.alive.Close())
 }

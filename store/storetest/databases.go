@@ -85,6 +85,7 @@ func reused(t testing.TB) *store.Store {
 		u, err = useAgain(s.url(name))
 		require.NoError(t, err)
 	}
+
 	t.Cleanup(func() {
 		if t.Failed() || u.empty() != nil {
 			u.close()
@@ -94,6 +95,7 @@ func reused(t testing.TB) *store.Store {
 		emptied.all = append(emptied.all, u)
 		emptied.Unlock()
 	})
+
 	return u.store
 }
 
@@ -127,6 +129,7 @@ func (u *usedAgain) empty() error {
 	UPDATE programme_version SET version = 0;
 	UPDATE tail_state SET head = 0, present = true, looked_at = NULL, compared_at = NULL;
 END $$`)
+
 	return err
 }
 
@@ -236,10 +239,12 @@ func templateFile(statements ...string) (file []byte, err error) {
 		return nil, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
+
 	path := filepath.Join(dir, "loyalty.db")
 	if err := migrate("sqlite:" + path); err != nil {
 		return nil, err
 	}
+
 	if len(statements) > 0 {
 		db, err := sql.Open("sqlite", "file:"+path)
 		if err != nil {
@@ -253,6 +258,7 @@ func templateFile(statements ...string) (file []byte, err error) {
 			return nil, err
 		}
 	}
+
 	return os.ReadFile(path)
 }
 
@@ -365,20 +371,24 @@ func (s *sharedServer) start() (err error) {
 		}
 		s.admin = s.cluster.URL("postgres")
 	}
+
 	if u, err := url.Parse(s.admin); err != nil || !strings.HasPrefix(u.Scheme, "postgres") {
 		return errors.New("LOYALTY_TEST_POSTGRES is not a URL such as postgres://user@host/database")
 	}
 	if err := s.readVersion(); err != nil {
 		return err
 	}
+
 	template := "loyalty_template_" + s.suffix
 	if s.nodes != nil {
 		return s.spreadTemplate(template)
 	}
+
 	s.nodes = []string{s.admin}
 	if err := s.command(`CREATE DATABASE ` + template + ` TEMPLATE template0 ENCODING 'UTF8'`); err != nil {
 		return err
 	}
+
 	return migrate(s.url(template))
 }
 

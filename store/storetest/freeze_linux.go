@@ -37,20 +37,24 @@ func (c *Cluster) signal(s syscall.Signal) error {
 	if err := syscall.Kill(first, s); err != nil {
 		return err
 	}
+
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
 		return err
 	}
+
 	for _, path := range stats {
 		stat, err := os.ReadFile(path)
 		if err != nil {
 			continue // it ended meanwhile
 		}
+
 		// the format is: pid (name) state parent …; a name may contain blanks and brackets
 		after := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
 		if len(after) < 2 || after[1] != strconv.Itoa(first) {
 			continue
 		}
+
 		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
 		if err != nil {
 			return err
@@ -59,5 +63,6 @@ func (c *Cluster) signal(s syscall.Signal) error {
 			return err
 		}
 	}
+
 	return nil
 }

@@ -155,23 +155,28 @@ func (p *Proxy) requests(client, server net.Conn, muted *atomic.Bool) {
 			if plan := p.plan.Load(); plan != nil {
 				cut = (*plan)(trip)
 			}
+
 			if cut == Unsent {
 				p.end(client, server)
 				return
 			}
+
 			if cut != Pass {
 				muted.Store(true)
 			}
+
 			if cut == Severed { // its session continues until it has executed what it received
 				_, _ = server.Write(message)
 				p.end(client)
 				return
 			}
 		}
+
 		if _, err = server.Write(message); err == nil {
 			message, err = readMessage(client, 1)
 		}
 	}
+
 	p.end(server)
 }
 

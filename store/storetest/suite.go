@@ -59,6 +59,7 @@ func Run(t *testing.T, d Database) {
 			part.test(t, &bench{d: d, url: url, s: Open(t, url), now: time.Date(2026, 3, 5, 12, 0, 0, 123e6, time.UTC)})
 		})
 	}
+
 	t.Run("migrations", func(t *testing.T) { migrations(t, d) })
 }
 

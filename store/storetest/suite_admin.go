@@ -33,6 +33,7 @@ func entities(t *testing.T, b *bench) {
 			return nil
 		}))
 	}
+
 	before, err := b.s.Version(ctx)
 	require.NoError(t, err)
 	save(young, old, product)
@@ -54,6 +55,7 @@ func entities(t *testing.T, b *bench) {
 		require.NoError(t, err)
 		return got
 	}
+
 	require.Equal(t, []loyalty.Entity{young}, list(loyalty.EntityQuery{Type: read}))
 	require.Equal(t, []loyalty.Entity{archived, young}, list(loyalty.EntityQuery{Type: read, Archived: true}))
 	require.Equal(t, []loyalty.Entity{young}, list(loyalty.EntityQuery{Type: read, Archived: true, Page: loyalty.Page{Limit: 1, Offset: 1}}))
@@ -83,11 +85,13 @@ func jobTable(t *testing.T, b *bench) {
 		require.NoError(t, err)
 		return ok
 	}
+
 	rows := func() []loyalty.JobRow {
 		list, err := b.s.Jobs(ctx)
 		require.NoError(t, err)
 		return list
 	}
+
 	require.Empty(t, rows())
 	require.False(t, swap(&fresh, taken), "there is no row")
 	require.True(t, swap(nil, fresh))
@@ -109,6 +113,7 @@ func jobTable(t *testing.T, b *bench) {
 			}
 		})
 	}
+
 	wg.Wait()
 	require.Equal(t, int64(1), won.Load())
 	b.walk(t)
@@ -126,6 +131,7 @@ func (b *bench) walk(t *testing.T) {
 			want = append(want, c.ID)
 		}
 	}
+
 	var got []loyalty.ID
 	after := loyalty.ID{}
 	for range want {
@@ -133,6 +139,7 @@ func (b *bench) walk(t *testing.T) {
 		require.NoError(t, err)
 		got, after = append(got, list...), list[0]
 	}
+
 	require.Equal(t, want, got)
 	list, err := b.s.CustomersAfter(context.Background(), after, 1)
 	require.NoError(t, err)

@@ -20,6 +20,7 @@ func feed(t *testing.T, b *bench) {
 		c.LastEvent = loyalty.ID{}
 		ids = append(ids, b.enrol(t, c).ID)
 	}
+
 	empty, err := b.s.Feed(ctx, loyalty.FeedQuery{Limit: 10, Scan: 10})
 	require.NoError(t, err)
 	require.Empty(t, empty.Events)
@@ -31,6 +32,7 @@ func feed(t *testing.T, b *bench) {
 			require.NoError(t, happensAs(b.s, []string{"visit", "point_add", "point_spend"}[k], b.now.Add(time.Duration(i)*time.Minute), id))
 		}
 	}
+
 	require.NoError(t, b.s.NumberOwn(ctx))
 	all := b.tailed(t)
 	require.Len(t, all, rounds*len(ids))
@@ -48,21 +50,26 @@ func feed(t *testing.T, b *bench) {
 				require.Equal(t, all[n-1].Customer, part.Events[i].Customer)
 				require.LessOrEqual(t, n, part.Through)
 			}
+
 			if part.Through < int64(len(all)) {
 				require.Equal(t, all[part.Through], part.Behind, "what is next")
 			} else {
 				require.Zero(t, part.Behind)
 			}
+
 			seen, q.After = append(seen, part.Numbers...), part.Through
 		}
+
 		var wanted []int64
 		for _, e := range all {
 			if want(e) {
 				wanted = append(wanted, e.Number)
 			}
 		}
+
 		require.Equal(t, wanted, seen, "%+v", q)
 	}
+
 	every := func(loyalty.TailEvent) bool { return true }
 	of := func(some ...loyalty.ID) func(loyalty.TailEvent) bool {
 		return func(e loyalty.TailEvent) bool { return slices.Contains(some, e.Customer) }
@@ -79,6 +86,7 @@ func feed(t *testing.T, b *bench) {
 			read(loyalty.FeedQuery{Limit: limit, Scan: scan, SentBy: []string{"LKnobody"}}, of())
 		}
 	}
+
 	from, before := b.now.Add(time.Minute), b.now.Add(3*time.Minute)
 	read(loyalty.FeedQuery{Limit: 2, Scan: 100, From: from, Before: before}, func(e loyalty.TailEvent) bool {
 		return !e.RecordedAt.Before(from) && e.RecordedAt.Before(before)

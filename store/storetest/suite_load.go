@@ -97,6 +97,7 @@ func dueRows(t *testing.T, b *bench) {
 		require.NoError(t, b.put(loyalty.Writes{NewLots: []loyalty.CustomerLot{b.lot(c, 1, 0, 0), b.lot(c, 1, 1, 0), b.lot(c, 0, 0, 1)},
 			NewTransactions: []loyalty.Transaction{expected, byHand, accepted}}))
 	}
+
 	l := b.get(t, loyalty.CustomerNeeds{Ref: customerName("due"), Lots: loyalty.HeldLots}, loyalty.CustomerNeeds{Ref: customerName("later")})
 	got := l.Customers[due.ID]
 	require.Equal(t, loyalty.OpenLots, got.LotScope)
@@ -121,6 +122,7 @@ func dueList(t *testing.T, b *bench) {
 			want = append([]loyalty.ID{c.ID}, want...)
 		}
 	}
+
 	got, err := b.s.Due(context.Background(), b.now, 10)
 	require.NoError(t, err)
 	require.Equal(t, want, got)

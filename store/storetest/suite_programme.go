@@ -134,6 +134,7 @@ func programmeGuards(t *testing.T, b *bench) {
 		require.Equal(t, before, b.count(t, "events"), "%s: a refused batch leaves nothing", p.kind)
 		p.check(load())
 	}
+
 	first.Claims, first.NewTransactions = nil, nil
 	for kind, again := range map[string]loyalty.Writes{
 		"progress": {NewProgress: first.NewProgress[:1]}, "claim": {NewRewardClaims: first.NewRewardClaims}, "coupon": {NewCoupons: []loyalty.Coupon{coupon}},
@@ -141,6 +142,7 @@ func programmeGuards(t *testing.T, b *bench) {
 	} {
 		require.ErrorIs(t, b.put(again), loyalty.ErrBatchConflict, kind)
 	}
+
 	b.movedGuard(t, c, purchase)
 }
 
@@ -159,6 +161,7 @@ func (b *bench) movedGuard(t *testing.T, from loyalty.Customer, purchase loyalty
 	require.NoError(t, b.put(move))
 	require.ErrorIs(t, b.put(move), loyalty.ErrBatchConflict)
 	require.Equal(t, 1, b.count(t, "transactions"))
+
 	require.Equal(t, after, b.reload(t, to.ID).Transactions["t-1"])
 }
 
@@ -176,6 +179,7 @@ func merges(t *testing.T, b *bench) {
 	for _, p := range []*loyalty.Transaction{&bought, &byHand, &theirs, &done} {
 		p.Holder = target.ID
 	}
+
 	claim, own := b.claimed(source), b.claimed(target)
 	coupon := b.held(source, "CODE")
 	b.issue(t, coupon)
@@ -189,6 +193,7 @@ func merges(t *testing.T, b *bench) {
 	for _, p := range w.NewTransactions {
 		w.Claims = append(w.Claims, loyalty.Claim{Name: loyalty.Name{Kind: loyalty.NameTransaction, Value: p.Name}, Owner: p.Customer})
 	}
+
 	require.NoError(t, b.put(w))
 
 	// Due: the dated purchases of both, and the dated progress.
@@ -222,10 +227,12 @@ func matches(t *testing.T, b *bench) {
 		c.Status, c.CreatedAt, c.Profile.Email = status, b.now.Add(-age), " Ann@Example.ORG "
 		return b.enrol(t, c)
 	}
+
 	match := func() *loyalty.Loaded {
 		return b.get(t, loyalty.CustomerNeeds{Match: "ann@example.org", Key: true, Lots: loyalty.OpenLots}, loyalty.CustomerNeeds{Match: "nobody@example.org"},
 			loyalty.CustomerNeeds{Ref: customerName("new"), Email: "ann@example.org"})
 	}
+
 	require.Empty(t, match().Matches)
 	at("opted", loyalty.OptedOut, 9*time.Hour)
 	at("merged", loyalty.Merged, 8*time.Hour)
@@ -256,6 +263,7 @@ func past(t *testing.T, b *bench) {
 		e.ID, e.Customer, e.Action, e.At, e.RecordedAt = loyalty.NewID(b.now, loyalty.ID{}), of.ID, "x", at, b.now
 		return e
 	}
+
 	post := func(e loyalty.Event, seq int, from, to points.Account, n int64) loyalty.CustomerPosting {
 		return loyalty.CustomerPosting{Customer: e.Customer, Posting: points.Posting{Event: e.ID, Seq: seq, From: from, To: to, Lot: e.ID, Points: n}}
 	}
@@ -269,10 +277,12 @@ func past(t *testing.T, b *bench) {
 		post(spend, 1, points.Available, points.Spent, 5),
 		post(late, 1, points.Issued, points.Available, 40), post(late, 2, points.Available, points.Issued, 3), post(late, 3, points.Available, points.Expired, 1),
 		post(before, 1, points.Issued, points.Available, 99)}}))
+
 	want := []loyalty.PastEntry{
 		{Event: before.ID, At: before.At, Transaction: "t-0", Effect: effect}, // its score came with the merge
 		{Event: late.ID, At: late.At, Score: 37}, {Event: bought.ID, At: bought.At, Transaction: "t-1", Effect: effect},
 	}
+
 	l := b.get(t, loyalty.CustomerNeeds{Ref: customerName("c-1"), Past: true}, loyalty.CustomerNeeds{ID: c.ID, Past: true}, loyalty.CustomerNeeds{Ref: customerName("c-2")})
 	require.Equal(t, want, l.Customers[c.ID].Past)
 	require.Empty(t, l.Customers[source.ID].Past)

@@ -26,6 +26,7 @@ func appendOnly(t *testing.T, b *bench) {
 		`UPDATE events SET action = 'x'`, `DELETE FROM events`, `UPDATE postings SET points = 1`, `DELETE FROM postings`,
 		`UPDATE audit SET actor = 'x'`, `DELETE FROM audit`,
 	}
+
 	if b.d.Name == "postgres" {
 		month := `events_` + time.Now().UTC().Format("2006_01")
 		attacks = append(attacks, `TRUNCATE events`, `TRUNCATE postings`, `TRUNCATE events_default`, `TRUNCATE audit`, `TRUNCATE `+month,
@@ -35,10 +36,12 @@ func appendOnly(t *testing.T, b *bench) {
 		attacks = append(attacks, `REPLACE INTO events SELECT * FROM events`, `REPLACE INTO postings SELECT * FROM postings`,
 			`UPDATE OR REPLACE postings SET points = 1`, `INSERT INTO postings SELECT * FROM postings WHERE true ON CONFLICT DO UPDATE SET points = 1`)
 	}
+
 	for _, attack := range attacks {
 		_, err := raw.Exec(attack)
 		require.ErrorContains(t, err, "append-only", attack)
 	}
+
 	require.Equal(t, []int{2, 1}, []int{b.count(t, "events"), b.count(t, "postings")})
 }
 

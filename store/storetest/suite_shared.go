@@ -23,6 +23,7 @@ func pools(t *testing.T, b *bench) {
 		want = append([]loyalty.Coupon{c}, want...)
 		b.issue(t, c)
 	}
+
 	b.issue(t, b.free("other", "O"))
 	taken := b.free("p", "taken")
 	taken.State = loyalty.CouponClaimed
@@ -53,6 +54,7 @@ func codesOnce(t *testing.T, b *bench) {
 	for i := range writers * each {
 		b.issue(t, b.free("p", fmt.Sprintf("P%03d", i)))
 	}
+
 	needs := loyalty.Needs{Now: b.now, Customers: []loyalty.CustomerNeeds{{Pools: map[string]int{"p": 1}}}}
 	// Two batches that loaded the same code: one of them gets it.
 	conflict := b.s.Within(context.Background(), needs, func(l *loyalty.Loaded) (*loyalty.Writes, error) {
@@ -62,9 +64,11 @@ func codesOnce(t *testing.T, b *bench) {
 		}
 		return w, err
 	})
+
 	if b.d.Name == "postgres" {
 		require.ErrorIs(t, conflict, loyalty.ErrBatchConflict)
 	}
+
 	needs.Locked = true
 	var wg sync.WaitGroup
 	var given, empty atomic.Int64
@@ -81,6 +85,7 @@ func codesOnce(t *testing.T, b *bench) {
 			}
 		})
 	}
+
 	wg.Wait()
 	require.Equal(t, []int64{writers*each - 1, 1}, []int64{given.Load(), empty.Load()})
 	var n, versions int
@@ -110,6 +115,7 @@ func countsShared(t *testing.T, b *bench) {
 				}
 			})
 		}
+
 		wg.Wait()
 		require.Positive(t, won.Load())
 		require.Equal(t, map[string]int64{"a": before + won.Load(), "b": before + won.Load()}, b.get(t, needs.Customers...).Tallies)
@@ -149,6 +155,7 @@ func couponsLocked(t *testing.T, b *bench) {
 			}
 		})
 	}
+
 	wg.Wait()
 	for _, code := range needs.Customers[0].Coupons {
 		require.Equal(t, b.held(c, code).Balance-20, couponIn(b.get(t, needs.Customers...), code).Balance)
@@ -166,6 +173,7 @@ func dueShared(t *testing.T, b *bench) {
 		ids[i] = c.ID
 		require.NoError(t, b.put(loyalty.Writes{NewLots: []loyalty.CustomerLot{b.lot(c, 1, 0, 0), b.lot(c, 0, 0, 1)}}))
 	}
+
 	due := func(work func(*loyalty.Loaded) (*loyalty.Writes, error), n int, except ...loyalty.ID) error {
 		return b.s.Within(context.Background(), loyalty.Needs{Now: b.now, Due: n, DueExcept: except}, work)
 	}
@@ -184,10 +192,12 @@ func dueShared(t *testing.T, b *bench) {
 		}
 		return nil, errWork
 	}, 3))
+
 	require.Equal(t, errWork, due(func(l *loyalty.Loaded) (*loyalty.Writes, error) {
 		require.Equal(t, ids[2:4], l.Due, "whom nobody settled is due again")
 		return nil, errWork
 	}, 2, ids[:2]...))
+
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
@@ -199,6 +209,7 @@ func dueShared(t *testing.T, b *bench) {
 			}
 		})
 	}
+
 	wg.Wait()
 	left, err := b.s.Due(context.Background(), b.now, customers)
 	require.NoError(t, err)

@@ -59,6 +59,7 @@ func happensAs(s *store.Store, action string, now time.Time, customers ...loyalt
 	for _, id := range customers {
 		needs.Customers = append(needs.Customers, loyalty.CustomerNeeds{ID: id})
 	}
+
 	for {
 		err := s.Within(context.Background(), needs, func(l *loyalty.Loaded) (*loyalty.Writes, error) {
 			w := &loyalty.Writes{}
@@ -91,16 +92,19 @@ func tail(t *testing.T, b *bench) {
 		c.LastEvent = loyalty.ID{}
 		ids = append(ids, b.enrol(t, c).ID)
 	}
+
 	do := func(s *store.Store, late time.Duration, customers ...loyalty.ID) {
 		t.Helper()
 		require.NoError(t, happens(s, b.now.Add(-late), customers...))
 	}
+
 	numbered := func(want int) []loyalty.TailEvent {
 		t.Helper()
 		list := b.tailed(t)
 		require.Len(t, list, want)
 		return list
 	}
+
 	state, err := b.s.TailState(ctx)
 	require.NoError(t, err)
 	require.Equal(t, loyalty.TailState{Present: true}, state, "a new database has no past")
@@ -127,6 +131,7 @@ func tail(t *testing.T, b *bench) {
 		require.NoError(t, err)
 		return next, last
 	}
+
 	next, last := recorded(b.now.Add(-time.Minute), 1)
 	require.False(t, last)
 	require.Equal(t, b.now.Add(-20*time.Second), next.At)
@@ -162,6 +167,7 @@ func (b *bench) numbersThePast(t *testing.T, ids []loyalty.ID) {
 		_, err := raw.Exec(text)
 		require.NoError(t, err)
 	}
+
 	newcomer := b.customer("newcomer")
 	newcomer.LastEvent = loyalty.ID{}
 	b.enrol(t, newcomer)
@@ -175,6 +181,7 @@ func (b *bench) numbersThePast(t *testing.T, ids []loyalty.ID) {
 		after, last, err = b.s.NumberRecorded(ctx, after, b.now.Add(time.Hour), 3)
 		require.NoError(t, err)
 	}
+
 	list = b.tailed(t)
 	require.Len(t, list, want+2)
 	require.Equal(t, b.now.Add(time.Second), list[len(list)-1].RecordedAt)
@@ -198,6 +205,7 @@ func tailOfMany(t *testing.T, b *bench) {
 		w.Customers = []changedCustomer{{Before: before, After: after}}
 		return w, nil
 	}))
+
 	_, last, err := b.s.NumberBehind(t.Context(), loyalty.ID{}, 10)
 	require.NoError(t, err)
 	require.True(t, last)
@@ -215,12 +223,14 @@ func tailRaces(t *testing.T, b *bench) {
 		c.LastEvent = loyalty.ID{}
 		ids = append(ids, b.enrol(t, c).ID)
 	}
+
 	if b.d.Name == "postgres" && !OnCitus() { // after everything is written, before others can see it
 		_, err := Raw(t, b.url).Exec(`CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
 IF random() < 0.01 THEN PERFORM pg_sleep(0.3); END IF; RETURN NULL; END $$;
 CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON events DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION slow()`)
 		require.NoError(t, err)
 	}
+
 	ctx := context.Background()
 	nodes := []*store.Store{b.s, Open(t, b.url), Open(t, b.url)}
 	apart := []time.Duration{0, -20 * time.Second, 0}
@@ -240,9 +250,11 @@ CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON events DEFERRABLE INITIALLY DEFER
 				}
 			})
 		}
+
 		if i == len(nodes)-1 {
 			break
 		}
+
 		numbering.Go(func() {
 			for {
 				select {
@@ -258,6 +270,7 @@ CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON events DEFERRABLE INITIALLY DEFER
 			}
 		})
 	}
+
 	numbering.Go(func() {
 		for {
 			list, err := b.s.Tail(ctx, f.position, 20)
@@ -272,6 +285,7 @@ CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON events DEFERRABLE INITIALLY DEFER
 			}
 		}
 	})
+
 	writing.Wait()
 	seen := f.position
 	close(done)
@@ -280,11 +294,13 @@ CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON events DEFERRABLE INITIALLY DEFER
 	for err := range failed {
 		require.NoError(t, err)
 	}
+
 	for after, last := (loyalty.ID{}), false; !last; {
 		var err error
 		after, last, err = b.s.NumberBehind(ctx, after, 5)
 		require.NoError(t, err)
 	}
+
 	require.Len(t, b.tailed(t), b.count(t, "events"))
 	require.Equal(t, b.count(t, "events"), len(nodes)*writers*batches*2)
 	require.Positive(t, seen)

@@ -47,6 +47,7 @@ func guardsHold(t *testing.T, b *bench) {
 			}},
 		"freed name": {loyalty.Writes{Freed: w.Claims[2:]}, func(*loyalty.Loading) { require.Equal(t, 2, b.count(t, "names")) }},
 	}
+
 	for _, kind := range []string{"lot", "transaction", "reservation", "released reservation", "figures", "freed name"} {
 		change := cases[kind].change
 		change.Events = []loyalty.Event{b.event(c)}
@@ -55,6 +56,7 @@ func guardsHold(t *testing.T, b *bench) {
 			require.ErrorIs(t, b.put(change), loyalty.ErrBatchConflict, "a version says nothing of where it comes from")
 			change.Customers[i].Before = b.chained(t, c)
 		}
+
 		require.NoError(t, b.put(change), kind)
 		cases[kind].check(b.reload(t, c.ID))
 		before := b.count(t, "events")
@@ -63,6 +65,7 @@ func guardsHold(t *testing.T, b *bench) {
 		require.Equal(t, before, b.count(t, "events"), "%s: a refused batch leaves nothing", kind)
 		cases[kind].check(b.reload(t, c.ID))
 	}
+
 	statusGuard(t, b, figures, profile)
 	versionGuard(t, b, c.ID)
 }
@@ -97,6 +100,7 @@ func eachGuard(t *testing.T, b *bench) {
 		change.Events = []loyalty.Event{b.event(c)}
 		require.ErrorIs(t, b.put(change), loyalty.ErrBatchConflict, what)
 	}
+
 	for what, differ := range map[string]func(*loyalty.CustomerLot){
 		"remaining": func(l *loyalty.CustomerLot) { l.Remaining++ }, "reserved": func(l *loyalty.CustomerLot) { l.Reserved++ },
 		"spent": func(l *loyalty.CustomerLot) { l.Spent++ }, "expired": func(l *loyalty.CustomerLot) { l.Expired++ },
@@ -105,6 +109,7 @@ func eachGuard(t *testing.T, b *bench) {
 		differ(&before)
 		refused("a lot's "+what, loyalty.Writes{Lots: []changedLot{{Before: before, After: w.NewLots[0]}}})
 	}
+
 	for what, differ := range map[string]func(*loyalty.Transaction){
 		"state": func(t *loyalty.Transaction) { t.State = loyalty.Refunded }, "refunds": func(t *loyalty.Transaction) { t.Refunded++ },
 		"time": func(t *loyalty.Transaction) { t.UpdatedAt = t.UpdatedAt.Add(time.Second) },
@@ -113,6 +118,7 @@ func eachGuard(t *testing.T, b *bench) {
 		differ(&before)
 		refused("a purchase's "+what, loyalty.Writes{Transactions: []loyalty.Changed[loyalty.Transaction]{{Before: before, After: w.NewTransactions[0]}}})
 	}
+
 	freed := w.Claims[2]
 	freed.Owner = loyalty.NewID(b.now, loyalty.ID{})
 	refused("the owner of a name", loyalty.Writes{Freed: []loyalty.Claim{freed}})
@@ -151,6 +157,7 @@ func claimsUnique(t *testing.T, b *bench) {
 		}
 		require.ErrorIs(t, b.put(again), loyalty.ErrBatchConflict, kind)
 	}
+
 	require.Equal(t, []int{3, 1, 1}, []int{b.count(t, "names"), b.count(t, "customers"), b.count(t, "events")})
 	require.Equal(t, int64(1), b.reload(t, c.ID).Customer.Version)
 }
@@ -168,11 +175,13 @@ func workFails(t *testing.T, b *bench) {
 			cancel()
 			return &loyalty.Writes{Events: []loyalty.Event{b.event(c)}}, nil
 		})
+
 		require.ErrorIs(t, err, context.Canceled)
 		require.Panics(t, func() {
 			_ = b.s.Within(context.Background(), needs, func(*loyalty.Loaded) (*loyalty.Writes, error) { panic(errWork) })
 		})
 	}
+
 	require.Equal(t, 1, b.count(t, "events"))
 	require.NoError(t, b.put(loyalty.Writes{Events: []loyalty.Event{b.event(c)}}), "no lock is left behind")
 }
@@ -191,6 +200,7 @@ func answersLive(t *testing.T, b *bench) {
 			}))
 		return out
 	}
+
 	answers := []loyalty.Answer{theirs, ours}
 	require.NoError(t, b.put(loyalty.Writes{Answers: answers}))
 	require.Equal(t, []loyalty.Answer{theirs, ours}, answers, "what the caller still has to send is untouched")
@@ -216,6 +226,7 @@ func optOut(t *testing.T, b *bench) {
 		Customers: []changedCustomer{{Before: b.chained(t, c), After: gone}}, DestroyKeys: []loyalty.ID{c.ID},
 		Freed: w.Claims[1:], Claims: []loyalty.Claim{{Name: customerName("hash"), Owner: c.ID}}, Events: []loyalty.Event{b.event(c)},
 	}))
+
 	require.Equal(t, 0, b.count(t, "customer_keys"))
 	gone.Version = 2
 	require.Equal(t, gone, unchained(b.reload(t, c.ID).Customer))
@@ -256,6 +267,7 @@ func races(t *testing.T, b *bench) {
 		c := b.enrol(t, b.customer(name(i)))
 		all = append(all, loyalty.CustomerNeeds{ID: c.ID})
 	}
+
 	for _, locked := range []bool{false, true} {
 		var won, lost atomic.Int64
 		before := b.scores(t, all)
@@ -276,6 +288,7 @@ func races(t *testing.T, b *bench) {
 				}
 			})
 		}
+
 		wg.Wait()
 		require.Positive(t, won.Load())
 		require.Equal(t, int64(writers*rounds), won.Load()+lost.Load())

@@ -18,12 +18,14 @@ func AllAddUp(t require.TestingT, db *store.Store) map[loyalty.ID]int64 {
 		holder := p.Customers[e.Customer].ID
 		held[holder] = append(held[holder], e.ID)
 	})
+
 	for holder, events := range held {
 		changes := AddUp(t, db, holder)
 		for _, e := range events {
 			require.Equal(t, changes[e], told[e], "the event %s in the list of all", e)
 		}
 	}
+
 	return told
 }
 
@@ -39,6 +41,7 @@ func AddUp(t require.TestingT, db *store.Store, customer loyalty.ID) map[loyalty
 		changes[e.ID] = e.Change
 		sum += e.Change
 	})
+
 	require.Equal(t, at.Figures.Spendable(), sum, "the events of %s add up", customer)
 	walk(t, db, loyalty.EventQuery{Customer: customer, Sort: []loyalty.Sorting{{Field: "date"}}}, func(_ *loyalty.EventPage, e *loyalty.Event) {
 		require.Equal(t, changes[e.ID], e.Change, "%s by date", e.Action)

@@ -30,19 +30,23 @@ func (a *answers) next() (status int, err error) {
 	if len(line) < 12 || !bytes.HasPrefix(line, []byte("HTTP/1.1 ")) {
 		return 0, fmt.Errorf("not an answer: %.40q", line)
 	}
+
 	for _, c := range line[9:12] {
 		if c < '0' || c > '9' {
 			return 0, fmt.Errorf("status %.40q", line)
 		}
 		status = 10*status + int(c-'0')
 	}
+
 	if status < 200 {
 		return 0, fmt.Errorf("status %.40q", line)
 	}
+
 	length, chunked, err := a.headers()
 	if err != nil {
 		return status, err
 	}
+
 	a.body, a.skip = a.body[:0], a.drop && status == 200
 	switch {
 	case chunked:
@@ -52,6 +56,7 @@ func (a *answers) next() (status int, err error) {
 	case status == 204 || status == 304:
 		return status, nil
 	}
+
 	return status, errors.New("the answer has no length")
 }
 
@@ -63,6 +68,7 @@ func (a *answers) headers() (length int, chunked bool, err error) {
 		if err != nil || len(line) == 0 {
 			return length, chunked, err
 		}
+
 		name, value, ok := bytes.Cut(line, []byte(":"))
 		if !ok {
 			return 0, false, fmt.Errorf("header %.40q", line)
@@ -70,6 +76,7 @@ func (a *answers) headers() (length int, chunked bool, err error) {
 		if !tells(name) {
 			continue
 		}
+
 		value = bytes.TrimSpace(value)
 		switch {
 		case bytes.EqualFold(name, []byte("Content-Length")):
@@ -93,15 +100,18 @@ func (a *answers) chunks() error {
 		if err != nil {
 			return err
 		}
+
 		digits, _, _ := bytes.Cut(line, []byte(";"))
 		n, err := size(string(bytes.TrimSpace(digits)), 16)
 		if err != nil {
 			return fmt.Errorf("chunk: %w", err)
 		}
+
 		if n == 0 {
 			_, _, err = a.headers() // the trailer
 			return err
 		}
+
 		if err := a.read(n); err != nil {
 			return err
 		}
@@ -120,6 +130,7 @@ func (a *answers) read(n int) error {
 		}
 		return err
 	}
+
 	from := len(a.body)
 	if from+n > maxAnswer {
 		return fmt.Errorf("an answer of more than %d octets", maxAnswer)
@@ -127,6 +138,7 @@ func (a *answers) read(n int) error {
 	if cap(a.body) < from+n {
 		a.body = append(make([]byte, 0, 2*(from+n)), a.body...)
 	}
+
 	a.body = a.body[:from+n]
 	_, err := io.ReadFull(a.r, a.body[from:])
 	return err

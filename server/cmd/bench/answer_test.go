@@ -47,11 +47,13 @@ func TestAnswersReadWhatServersWrite(t *testing.T) {
 			status int
 			body   []byte
 		}
+
 		var wire bytes.Buffer
 		wanted := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) answer {
 			return answer{rapid.OneOf(rapid.Just(200), rapid.IntRange(200, 599).Filter(func(n int) bool { return n != 204 && n != 304 })).Draw(t, "status"),
 				rapid.SliceOfN(rapid.Byte(), 0, 5000).Draw(t, "body")}
 		}), 1, 4).Draw(t, "answers")
+
 		for i, a := range wanted {
 			r := http.Response{
 				StatusCode: a.status, ProtoMajor: 1, ProtoMinor: 1, ContentLength: int64(len(a.body)),
@@ -62,6 +64,7 @@ func TestAnswersReadWhatServersWrite(t *testing.T) {
 			}
 			require.NoError(t, r.Write(&wire))
 		}
+
 		in := answers{r: bufio.NewReader(&wire), drop: rapid.Bool().Draw(t, "drop")}
 		for _, a := range wanted {
 			status, err := in.next()
@@ -73,6 +76,7 @@ func TestAnswersReadWhatServersWrite(t *testing.T) {
 				require.True(t, bytes.Equal(a.body, in.body))
 			}
 		}
+
 		_, err := in.next()
 		require.ErrorIs(t, err, io.EOF)
 	})
@@ -84,6 +88,7 @@ func FuzzAnswers(f *testing.F) {
 	f.Add([]byte("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab"))
 	f.Add([]byte("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n"))
 	f.Add([]byte("HTTP/1.1 204 No Content\r\n\r\n"))
+
 	f.Fuzz(func(t *testing.T, wire []byte) {
 		in := answers{r: bufio.NewReader(bytes.NewReader(wire))}
 		for total := 0; ; {

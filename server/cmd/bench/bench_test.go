@@ -115,6 +115,7 @@ func TestProgram(t *testing.T) {
 	} {
 		require.Contains(t, out.String(), title)
 	}
+
 	requireGone(t, o)
 }
 
@@ -139,6 +140,7 @@ func (f writerFunc) Write(p []byte) (int, error) {
 func TestOptions(t *testing.T) {
 	good := options{reps: 1, seconds: 1, customers: 1, events: 1000, only: []string{"server"}}
 	require.NoError(t, good.validate())
+
 	for reason, change := range map[string]func(*options){
 		"-reps":             func(o *options) { o.reps = 0 },
 		"-seconds":          func(o *options) { o.seconds = 0 },
@@ -187,6 +189,7 @@ func TestCompare(t *testing.T) {
 		_, err := db.Exec(statement)
 		require.NoError(t, err)
 	}
+
 	one, purchase := workload{events: 1, action: "point_add"}, workload{events: 1, action: "checkout"}
 	redemption := workload{events: 1, action: "coupon_redeem"}
 	s := server{db: db, service: &service{coupons: make([]coupon, 3)}}
@@ -218,6 +221,7 @@ func TestCompare(t *testing.T) {
 			require.ErrorContains(t, err, step.reason)
 		}
 	}
+
 	require.Len(t, s.coupons, 1, "a redeemed coupon is not redeemed again")
 	s.rules = programme
 	_, err = db.Exec("INSERT INTO events(action) VALUES ('point_add')")
@@ -239,6 +243,7 @@ func TestProgramme(t *testing.T) {
 				PerCustomer int `json:"per_customer"`
 			}
 		}
+
 		require.NoError(t, json.Unmarshal(e.body, &body))
 		kinds[e.kind]++
 		if e.kind == "automation/campaign" {
@@ -248,6 +253,7 @@ func TestProgramme(t *testing.T) {
 			limited++
 		}
 	}
+
 	require.Equal(t, map[string]int{"tiers/structure": 1, "tiers/tier": 3, "challenges/challenge": 6, "automation/campaign": 20}, kinds)
 	require.Equal(t, 2, limited)
 }

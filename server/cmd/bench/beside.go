@@ -58,9 +58,11 @@ func besideFlags(args []string) (o besideOptions, err error) {
 			"Exit code 0: measured, on a quiet machine or not (see bench -h). 1: something is wrong.")
 		f.PrintDefaults()
 	}
+
 	if err = f.Parse(args); err == nil && only != "" {
 		o.only = strings.Split(only, ",")
 	}
+
 	o.customers, o.reps = o.items, 1
 	return o, err
 }
@@ -116,6 +118,7 @@ func beside(ctx context.Context, o besideOptions, out, progress io.Writer) (err 
 	if o.binary, err = filepath.Abs(o.binary); err != nil {
 		return err
 	}
+
 	calm := settle(ctx, o.wait, progress)
 	m, everything := &machine{}, results{}
 	var rows []besides
@@ -131,22 +134,28 @@ func beside(ctx context.Context, o besideOptions, out, progress io.Writer) (err 
 				url = c.url("loyalty")
 			}
 		}
+
 		var some []besides
 		if err == nil {
 			some, err = besideOn(ctx, o, m, url, progress)
 		}
+
 		if c != nil {
 			m.database = nil
 			err = errors.Join(err, c.stop())
 		}
+
 		if err != nil {
 			return broken(ctx, fmt.Errorf("%s: %w", database, err))
 		}
+
 		rows = append(rows, some...)
 	}
+
 	for _, r := range rows {
 		everything[r.database+r.title] = append(r.alone, r.beside...)
 	}
+
 	calm.add(everything)
 	fmt.Fprintf(out, "\n%s\n\n", calm.heading())
 	return printBesides(out, rows, len(calm.disturbances()) == 0)
@@ -159,6 +168,7 @@ func besideOn(ctx context.Context, o besideOptions, m *machine, url string, prog
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
+
 	// the work writes events of its own, so counting cannot check the callers' events
 	s.check = func(context.Context, workload, int) error { return nil }
 	for _, w := range works {
@@ -171,6 +181,7 @@ func besideOn(ctx context.Context, o besideOptions, m *machine, url string, prog
 		}
 		rows = append(rows, row)
 	}
+
 	return rows, nil
 }
 
@@ -183,6 +194,7 @@ func (s *server) besideOne(ctx context.Context, o besideOptions, w work, row *be
 		}
 		row.alone = append(row.alone, one)
 	}
+
 	from, err := w.begin(s, ctx)
 	if err != nil {
 		return err
@@ -190,6 +202,7 @@ func (s *server) besideOne(ctx context.Context, o besideOptions, w work, row *be
 	if err := s.vacuum(ctx); err != nil {
 		return err
 	}
+
 	time.Sleep(time.Until(from))
 	first, last := time.Time{}, time.Time{}
 	before, err := s.leftOf(ctx, w)
@@ -199,10 +212,12 @@ func (s *server) besideOne(ctx context.Context, o besideOptions, w work, row *be
 		if one, err = s.measure(ctx, events); err != nil {
 			break
 		}
+
 		var now int
 		if now, err = s.leftOf(ctx, w); err != nil {
 			break
 		}
+
 		if now < before {
 			if first.IsZero() {
 				first = began
@@ -211,9 +226,11 @@ func (s *server) besideOne(ctx context.Context, o besideOptions, w work, row *be
 		} else if time.Now().After(deadline) {
 			return fmt.Errorf("%d of %d are not done after %s", now, o.items, o.patience)
 		}
+
 		fmt.Fprintf(progress, "%-10s %-9s  %7d left  %7.0f events/s  p99 %7.2f ms\n", s.database, w.name, now, one.rate, one.p99)
 		before = now
 	}
+
 	row.took = last.Sub(first)
 	return err
 }
@@ -318,6 +335,7 @@ func printBesides(out io.Writer, rows []besides, judged bool) error {
 		fmt.Fprintf(t, "%s\t%s\t%.0f\t%.0f\t%.0f\t%.1f\t%.1f\t%.2f\t%s\n", r.database, r.title, float64(r.items)/max(r.took.Seconds(), 0.001),
 			rate(r.alone), rate(r.beside), p99(r.alone), p99(r.beside), p99(r.beside)/p99(r.alone), wanted)
 	}
+
 	return t.Flush()
 }
 

@@ -25,6 +25,7 @@ func TestBeside(t *testing.T) {
 					require.NotContains(t, out.String(), w.title)
 				}
 			}
+
 			requireGone(t, o.options)
 		})
 	}

@@ -43,14 +43,17 @@ func startCluster(ctx context.Context, parent string) (*cluster, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	dir, err := newDir(parent, "postgres", true)
 	if err != nil {
 		return nil, err
 	}
+
 	c := &cluster{bin: bin}
 	if c.port, err = pgserver.Initialise(bin, dir, fmt.Sprintf(clusterSettings, min(4096, totalMemory()>>20/4))); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
+
 	c.process, err = start(dir, command{
 		args:   []string{filepath.Join(bin, "postgres"), "-D", filepath.Join(dir, "data")},
 		signal: "QUIT", // at once: nothing is kept
@@ -62,6 +65,7 @@ func startCluster(ctx context.Context, parent string) (*cluster, error) {
 	if err := c.answers(ctx); err != nil {
 		return nil, errors.Join(err, c.stop())
 	}
+
 	return c, nil
 }
 
@@ -79,6 +83,7 @@ func totalMemory() int64 {
 func (c *cluster) answers(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
+
 	for {
 		conn, err := pgx.Connect(ctx, c.url("postgres"))
 		if err == nil {

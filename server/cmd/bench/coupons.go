@@ -30,20 +30,24 @@ func (s *server) makeCoupons(ctx context.Context, w workload, requests int) erro
 	if w.action != "coupon_redeem" || missing <= 0 {
 		return nil
 	}
+
 	const batch = 50
 	bulks := (missing + batch - 1) / batch
 	made := make([]coupon, bulks*batch)
 	for i := range made {
 		made[i] = coupon{1 + rand.IntN(s.customers), int(couponsMade.Add(1))}
 	}
+
 	var next atomic.Int64
 	create := func(b *bytes.Buffer, _ picker) {
 		c := made[next.Add(1)-1]
 		fmt.Fprintf(b, `{"customer":"%d","action":"coupon_create","data":{"code":"%s","type":"percentage","value":10,"name":"Ten percent off","currency":"EUR"}}`, c.customer, c.code())
 	}
+
 	if err := s.submit(ctx, workload{name: "making coupons", body: bulkOf(batch, create)}, bulks); err != nil {
 		return err
 	}
+
 	s.coupons = append(s.coupons, made...)
 	return s.vacuum(ctx)
 }

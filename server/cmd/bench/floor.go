@@ -69,6 +69,7 @@ func (f *floor) direct(ctx context.Context, goroutines int, hot bool, post post)
 	if err := f.empty(ctx); err != nil {
 		return sample{}, err
 	}
+
 	latencies, failures := make([][]time.Duration, goroutines), make([]error, goroutines)
 	var all sync.WaitGroup
 	f.machine.rest(ctx, f.window)
@@ -83,6 +84,7 @@ func (f *floor) direct(ctx context.Context, goroutines int, hot bool, post post)
 			}
 		})
 	}
+
 	all.Wait()
 	watch.stop()
 	return watch.sample(slices.Concat(latencies...), 1), errors.Join(failures...)
@@ -111,17 +113,20 @@ func postSeparately(ctx context.Context, pool *pgxpool.Pool, customer, points in
 		if err != nil {
 			return err
 		}
+
 		err = tx.QueryRow(ctx, "INSERT INTO events(customer_id, action, data) VALUES ($1, 'checkout', $2::text::jsonb) RETURNING id",
 			customer, floorData).Scan(&event)
 		if err != nil {
 			return err
 		}
+
 		balance += int64(points)
 		_, err = tx.Exec(ctx, "INSERT INTO ledger(customer_id, event_id, delta, kind, balance_after) VALUES ($1, $2, $3, 'earn', $4)",
 			customer, event, points, balance)
 		if err != nil {
 			return err
 		}
+
 		_, err = tx.Exec(ctx, "UPDATE customers SET balance = $2, score = $3, version = $4 WHERE id = $1",
 			customer, balance, score+int64(points), version+1)
 		return err

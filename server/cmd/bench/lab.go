@@ -22,11 +22,13 @@ func (o options) validate() error {
 	case o.events < 1000 || o.events > 100_000_000:
 		return errors.New("-events must be 1,000 to 100,000,000")
 	}
+
 	for _, prefix := range o.only {
 		if len(choose([]string{prefix}, o.sqlite)) == 0 {
 			return fmt.Errorf("-only: nothing is called %q; there are %s (sqlite with -sqlite)", prefix, strings.Join(names(), ", "))
 		}
 	}
+
 	return nil
 }
 
@@ -58,28 +60,34 @@ func openLab(ctx context.Context, o options, chosen []metric) (l *lab, err error
 	if l.cluster, err = startCluster(ctx, o.dir); err != nil {
 		return l, err
 	}
+
 	l.machine.database = l.cluster.process
 	if l.floor, err = newFloor(ctx, o, l.machine, l.cluster); err != nil {
 		return l, err
 	}
+
 	if needs("naive") {
 		if l.naive, err = startNaive(ctx, o.dir, l.machine, l.floor); err != nil {
 			return l, fmt.Errorf("naive: %w", err)
 		}
 	}
+
 	if err = l.openServers(ctx, o, needs); err != nil {
 		return l, err
 	}
+
 	if needs("nodes") {
 		if l.nodes, err = startNodes(ctx, o, l.machine, l.cluster); err != nil {
 			return l, fmt.Errorf("nodes: %w", err)
 		}
 	}
+
 	if needs("read") {
 		if l.reads, err = startReads(ctx, o, l.machine, l.cluster); err != nil {
 			return l, fmt.Errorf("reads: %w", err)
 		}
 	}
+
 	return l, nil
 }
 
@@ -95,6 +103,7 @@ func (l *lab) openServers(ctx context.Context, o options, needs func(string) boo
 		if !needs(s.name) {
 			continue
 		}
+
 		url := ""
 		if s.database != "" {
 			if err := l.cluster.exec(ctx, "postgres", "CREATE DATABASE "+s.database); err != nil {
@@ -102,17 +111,21 @@ func (l *lab) openServers(ctx context.Context, o options, needs func(string) boo
 			}
 			url = l.cluster.url(s.database)
 		}
+
 		var err error
 		if *s.at, err = startServer(ctx, o, l.machine, url, s.rules...); err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
+
 		opened = append(opened, *s.at)
 	}
+
 	for _, s := range opened {
 		if err := s.populate(ctx); err != nil {
 			return fmt.Errorf("customers on %s: %w", s.database, err)
 		}
 	}
+
 	return nil
 }
 
@@ -124,6 +137,7 @@ func (l *lab) close() error {
 			errs = append(errs, s.close())
 		}
 	}
+
 	if l.reads != nil {
 		errs = append(errs, l.reads.close())
 	}
@@ -139,6 +153,7 @@ func (l *lab) close() error {
 	if l.cluster != nil {
 		errs = append(errs, l.cluster.stop())
 	}
+
 	return errors.Join(errs...)
 }
 
@@ -150,10 +165,12 @@ func (l *lab) measure(ctx context.Context, o options, chosen []metric, progress 
 		if o.reps == 1 && round == 0 {
 			continue
 		}
+
 		name := fmt.Sprintf("round %d/%d", round, o.reps)
 		if round == 0 {
 			name = "warming up"
 		}
+
 		for i := range chosen {
 			m := chosen[i]
 			if round%2 == 1 {
@@ -170,6 +187,7 @@ func (l *lab) measure(ctx context.Context, o options, chosen []metric, progress 
 				name, m.name, s.rate, s.p50, s.p99, s.server, s.database, s.client, 100*s.idle, 100*s.others)
 		}
 	}
+
 	return r, nil
 }
 

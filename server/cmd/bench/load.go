@@ -35,9 +35,11 @@ func (l load) run(ctx context.Context, requests [][]byte) ([]time.Duration, stop
 			_ = c.Close()
 		}
 	}()
+
 	if err != nil {
 		return nil, stopwatch{}, err
 	}
+
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	defer context.AfterFunc(ctx, func() {
@@ -45,6 +47,7 @@ func (l load) run(ctx context.Context, requests [][]byte) ([]time.Duration, stop
 			_ = c.SetDeadline(time.Now()) // wakes connections that wait for an answer
 		}
 	})()
+
 	runtime.GC()                                   // garbage of the preparation must not be collected during the measurement
 	taken := make([]atomic.Int64, 1+len(l.others)) // requests of each server
 	latencies := make([][]time.Duration, len(connections))
@@ -58,6 +61,7 @@ func (l load) run(ctx context.Context, requests [][]byte) ([]time.Duration, stop
 			}
 		})
 	}
+
 	all.Wait()
 	watch.stop()
 	return slices.Concat(latencies...), watch, context.Cause(ctx)
@@ -87,17 +91,21 @@ func (l load) drive(c net.Conn, requests [][]byte, node int, taken *atomic.Int64
 		if _, err := c.Write(requests[i]); err != nil {
 			return nil, err
 		}
+
 		status, err := in.next()
 		if err != nil {
 			return nil, fmt.Errorf("reading an answer: %w", err)
 		}
+
 		answered := time.Now()
 		latencies = append(latencies, answered.Sub(sent))
 		if err := l.judge(status, in.body); err != nil {
 			return nil, fmt.Errorf("%.120s: %w", firstLine(requests[i]), err)
 		}
+
 		sent = answered
 	}
+
 	return latencies, nil
 }
 

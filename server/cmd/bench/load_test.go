@@ -58,9 +58,11 @@ func TestLoadSendsSignedRequests(t *testing.T) {
 					Items         []any
 				}
 			}
+
 			if err == nil {
 				err = json.Unmarshal(body, &event)
 			}
+
 			mu.Lock()
 			defer mu.Unlock()
 			keys[strings.Clone(who.KeyID)]++
@@ -70,12 +72,15 @@ func TestLoadSendsSignedRequests(t *testing.T) {
 				return
 			}
 		}
+
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusUnauthorized)
 			return
 		}
+
 		_, _ = w.Write(bytes.Repeat([]byte("x"), 3000)) // long enough to come in chunks
 	}
+
 	l, requests := loaded(t, workload{connections: 5, body: checkout, hot: true}, 201, handler)
 	latencies, watch, err := l.run(t.Context(), requests)
 	require.NoError(t, err)
@@ -99,6 +104,7 @@ func TestLoadOfSeveralServers(t *testing.T) {
 			}
 			_, _ = io.WriteString(w, "{}")
 		}))
+
 		t.Cleanup(server.Close)
 		if address = strings.TrimPrefix(server.URL, "http://"); i == 0 {
 			a.address = address
@@ -106,6 +112,7 @@ func TestLoadOfSeveralServers(t *testing.T) {
 			a.others = append(a.others, address)
 		}
 	}
+
 	w := workload{connections: 7}.complete()
 	requests, err := a.prepare(t.Context(), w, 100, picker{customers: 50})
 	require.NoError(t, err)
@@ -140,6 +147,7 @@ func TestLoadFailsLoudly(t *testing.T) {
 			_, _ = io.WriteString(w, body)
 		}
 	}
+
 	for _, c := range []struct {
 		name    string
 		handler http.HandlerFunc
@@ -175,6 +183,7 @@ func TestLoadEnds(t *testing.T) {
 		interrupt()
 		<-release
 	})
+
 	_, _, err = l.run(ctx, requests)
 	require.ErrorIs(t, err, context.Canceled)
 	close(release)

@@ -50,16 +50,20 @@ func (m *machine) usage(measured []*process) usage {
 	if m == nil {
 		return u
 	}
+
 	times := readTimesOfTrees()
 	if m.database != nil {
 		u.database = times[m.database.pid]
 	}
+
 	for _, p := range m.programs {
 		u.programs += times[p.pid]
 	}
+
 	for _, p := range measured {
 		u.server += times[p.pid]
 	}
+
 	return u
 }
 
@@ -100,6 +104,7 @@ func readTimesOfTrees() map[int]time.Duration {
 			times[parent] += own + ended
 		}
 	}
+
 	return times
 }
 
@@ -110,14 +115,17 @@ func parseProcess(stat string) (parent int, own, ended time.Duration, ok bool) {
 	if i < 0 {
 		return 0, 0, 0, false
 	}
+
 	fields := strings.Fields(stat[i+1:]) // from the third on: state ppid …
 	if len(fields) < 15 {
 		return 0, 0, 0, false
 	}
+
 	parent, err := strconv.Atoi(fields[1])
 	if err != nil {
 		return 0, 0, 0, false
 	}
+
 	var ticks [4]time.Duration // user, system, and both for the children
 	for i := range ticks {
 		n, err := strconv.ParseInt(fields[11+i], 10, 64)
@@ -126,6 +134,7 @@ func parseProcess(stat string) (parent int, own, ended time.Duration, ok bool) {
 		}
 		ticks[i] = time.Duration(n) * tick
 	}
+
 	return parent, ticks[0] + ticks[1], ticks[2] + ticks[3], true
 }
 
@@ -144,6 +153,7 @@ func (m *machine) rest(ctx context.Context, window time.Duration) {
 	if m == nil {
 		return
 	}
+
 	deadline := time.Now().Add(restWindows * window)
 	for before := m.usage(nil); time.Now().Before(deadline); {
 		select {

@@ -54,6 +54,7 @@ func TestWatchKnowsWhoWorks(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("this system has no /proc")
 	}
+
 	m := &machine{database: &process{pid: os.Getpid()}, programs: []*process{{pid: os.Getpid()}}}
 	spin := func() *exec.Cmd {
 		return exec.CommandContext(t.Context(), "/bin/sh", "-c", "i=0; while [ $i -lt 1000000 ]; do i=$((i+1)); done; exec sleep 60")
@@ -84,6 +85,7 @@ func TestRest(t *testing.T) {
 	if _, err := os.Stat("/proc/self/stat"); err != nil {
 		t.Skip("this system has no /proc")
 	}
+
 	idle := exec.CommandContext(t.Context(), "sleep", "60")
 	require.NoError(t, idle.Start())
 	began := time.Now()
@@ -109,6 +111,7 @@ func TestQuiet(t *testing.T) {
 		change(&q)
 		require.Contains(t, q.heading(), reason)
 	}
+
 	q := quiet{processors: 2}
 	q.add(results{"a": {{steal: 0.1, others: 0.3, judged: true}, {steal: 0.3, others: 0.1, judged: true}}, "b": {{steal: 1, others: 1}}})
 	require.InDelta(t, 0.2, q.steal, 1e-9)

@@ -33,6 +33,7 @@ func main() {
 		fail(serveNaive(os.Args[2], os.Args[3]))
 		return
 	}
+
 	var scaled *scaleOptions
 	if len(os.Args) > 1 && os.Args[1] == scaleCommand {
 		o, err := scaleFlags(os.Args[2:])
@@ -44,6 +45,7 @@ func main() {
 		}
 		scaled = &o
 	}
+
 	var measured *besideOptions
 	if len(os.Args) > 1 && os.Args[1] == besideCommand {
 		o, err := besideFlags(os.Args[2:])
@@ -55,17 +57,20 @@ func main() {
 		}
 		measured = &o
 	}
+
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if scaled != nil {
 		fail(scale(ctx, *scaled, os.Stdout, os.Stderr))
 		return
 	}
+
 	if measured != nil {
 		fail(measured.validate())
 		fail(beside(ctx, *measured, os.Stdout, os.Stderr))
 		return
 	}
+
 	var o options
 	var only string
 	flag.StringVar(&o.binary, "binary", "./loyalty", "the built program")
@@ -82,6 +87,7 @@ func main() {
 	if only != "" {
 		o.only = strings.Split(only, ",")
 	}
+
 	fail(bench(ctx, o, os.Stdout, os.Stderr))
 }
 
@@ -110,6 +116,7 @@ func bench(ctx context.Context, o options, out, progress io.Writer) (err error) 
 	if o.binary, err = filepath.Abs(o.binary); err != nil {
 		return err
 	}
+
 	chosen := choose(o.only, o.sqlite)
 	calm := settle(ctx, o.wait, progress)
 	l, err := openLab(ctx, o, chosen)
@@ -119,19 +126,23 @@ func bench(ctx context.Context, o options, out, progress io.Writer) (err error) 
 		}
 		err = errors.Join(err, l.close())
 	}()
+
 	if err != nil {
 		return err
 	}
+
 	l.describe(progress, o)
 	r, err := l.measure(ctx, o, chosen, progress)
 	if err != nil {
 		return err
 	}
+
 	calm.add(r)
 	fmt.Fprintf(out, "\n%s\n\n", calm.heading())
 	if err := (report{r, l.starts(), len(calm.disturbances()) == 0}).print(out); err != nil {
 		return err
 	}
+
 	fmt.Fprintln(out)
 	l.describe(out, o)
 	return nil

@@ -66,20 +66,24 @@ func serveNaive(address, database string) error {
 	if err != nil {
 		return err
 	}
+
 	pool, err := db.DB()
 	if err != nil {
 		return err
 	}
+
 	pool.SetMaxOpenConns(16)
 	pool.SetMaxIdleConns(16)
 	verifier, err := signing.NewVerifier(signing.Default(naiveRegion))
 	if err != nil {
 		return err
 	}
+
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		return err
 	}
+
 	return http.Serve(listener, naiveHandler(db, verifier, os.Getenv(naiveSecret)))
 }
 
@@ -99,6 +103,7 @@ func naiveHandler(db *gorm.DB, verifier *signing.Verifier, secret string) http.H
 		}
 		c.Request.Body = io.NopCloser(bytes.NewReader(body))
 	})
+
 	g.POST("/events", func(c *gin.Context) {
 		var s naiveSubmission
 		if err := c.ShouldBindJSON(&s); err != nil {
@@ -107,6 +112,7 @@ func naiveHandler(db *gorm.DB, verifier *signing.Verifier, secret string) http.H
 		}
 		naiveAnswer(c, db, []naiveSubmission{s})
 	})
+
 	g.POST("/events/bulk", func(c *gin.Context) {
 		var b naiveBatch
 		if err := c.ShouldBindJSON(&b); err != nil {
@@ -117,6 +123,7 @@ func naiveHandler(db *gorm.DB, verifier *signing.Verifier, secret string) http.H
 		slices.SortStableFunc(b.Events, func(x, y naiveSubmission) int { return cmp.Compare(x.Customer, y.Customer) })
 		naiveAnswer(c, db, b.Events)
 	})
+
 	return g
 }
 
@@ -137,6 +144,7 @@ func naiveAnswer(c *gin.Context, db *gorm.DB, submissions []naiveSubmission) {
 		c.JSON(http.StatusInternalServerError, gin.H{"error": err.Error()})
 		return
 	}
+
 	c.JSON(http.StatusOK, gin.H{"results": results, "errors": 0})
 }
 
@@ -149,23 +157,28 @@ func naivePost(tx *gorm.DB, s naiveSubmission) (event, balance int64, err error)
 	if data.Points <= 0 {
 		return 0, 0, errors.New("points must be positive")
 	}
+
 	id, err := strconv.ParseInt(s.Customer, 10, 64)
 	if err != nil {
 		return 0, 0, err
 	}
+
 	var customer naiveCustomer
 	if err := tx.Clauses(clause.Locking{Strength: "UPDATE"}).First(&customer, id).Error; err != nil {
 		return 0, 0, err
 	}
+
 	recorded := naiveEvent{CustomerID: id, Action: s.Action, Data: string(s.Data)}
 	if err := tx.Create(&recorded).Error; err != nil {
 		return 0, 0, err
 	}
+
 	balance = customer.Balance + data.Points
 	posting := naivePosting{CustomerID: id, EventID: recorded.ID, Delta: data.Points, Kind: "earn", BalanceAfter: balance}
 	if err := tx.Create(&posting).Error; err != nil {
 		return 0, 0, err
 	}
+
 	err = tx.Model(&customer).Updates(map[string]any{
 		"balance": balance, "score": customer.Score + data.Points, "version": customer.Version + 1,
 	}).Error

@@ -30,10 +30,12 @@ func startNodes(ctx context.Context, o options, m *machine, c *cluster) (*nodes,
 	if err := c.exec(ctx, "postgres", "CREATE DATABASE "+database); err != nil {
 		return nil, err
 	}
+
 	l, err := prepareLaunch(ctx, o, c.url(database))
 	if err != nil {
 		return nil, err
 	}
+
 	n := &nodes{cluster: c}
 	if n.server, err = l.start(ctx, o, m); err != nil {
 		return nil, err
@@ -41,6 +43,7 @@ func startNodes(ctx context.Context, o options, m *machine, c *cluster) (*nodes,
 	if err := n.populate(ctx); err != nil {
 		return nil, errors.Join(err, n.close())
 	}
+
 	for len(n.rest) < mostNodes-1 {
 		again, err := l.again(o)
 		if err != nil {
@@ -52,6 +55,7 @@ func startNodes(ctx context.Context, o options, m *machine, c *cluster) (*nodes,
 		}
 		n.rest = append(n.rest, s)
 	}
+
 	return n, nil
 }
 

@@ -25,16 +25,19 @@ func (f *floor) pgbench(ctx context.Context, clients int, hot bool) (sample, err
 	if err := f.empty(ctx); err != nil {
 		return sample{}, err
 	}
+
 	dir, err := newDir(f.cluster.dir, "pgbench", true) // below the cluster's folder, so that its leash can remove it
 	if err != nil {
 		return sample{}, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
+
 	script := filepath.Join(dir, "script.sql")
 	text := fmt.Sprintf("\\set customer random(1, %d)\n\\set points random(1, 500)\n%s", f.last(hot), floorStatement)
 	if err := os.WriteFile(script, []byte(text), 0o600); err != nil {
 		return sample{}, err
 	}
+
 	window := f.window
 	for { // a busy machine may finish nothing in a short window, and a rate of zero cannot be compared
 		watch, err := f.runPgbench(ctx, script, filepath.Join(dir, "times"), clients, window)
@@ -58,12 +61,14 @@ func (f *floor) runPgbench(ctx context.Context, script, times string, clients in
 		"-c", strconv.Itoa(clients), "-j", "1", "-T", strconv.Itoa(int((pgbenchWarm+window+time.Second-1)/time.Second)),
 		"-l", "--log-prefix", times,
 		"-h", "127.0.0.1", "-p", strconv.Itoa(f.cluster.port), "-U", "postgres", floorDatabase)
+
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	f.machine.rest(ctx, f.window)
 	if err := cmd.Start(); err != nil {
 		return stopwatch{}, fmt.Errorf("pgbench: %w", err)
 	}
+
 	err := f.connected(ctx, clients)
 	time.Sleep(pgbenchWarm)
 	watch := f.machine.watch()
@@ -72,6 +77,7 @@ func (f *floor) runPgbench(ctx context.Context, script, times string, clients in
 	if err != nil {
 		return watch, fmt.Errorf("pgbench: %w: %s", err, said.Bytes())
 	}
+
 	return watch, nil
 }
 
@@ -127,6 +133,7 @@ func readTimes(dir string) (all []transaction, err error) {
 	if err != nil {
 		return nil, err
 	}
+
 	for _, path := range paths {
 		f, err := os.Open(path)
 		if err != nil {
@@ -138,6 +145,7 @@ func readTimes(dir string) (all []transaction, err error) {
 		}
 		all = append(all, some...)
 	}
+
 	return all, nil
 }
 
@@ -158,5 +166,6 @@ func parseTimes(r io.Reader) (all []transaction, err error) {
 		}
 		all = append(all, transaction{time.Unix(numbers[1], 1000*numbers[2]), time.Duration(numbers[0]) * time.Microsecond})
 	}
+
 	return all, lines.Err()
 }

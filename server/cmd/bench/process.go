@@ -64,10 +64,12 @@ func start(dir string, c command) (*process, error) {
 	if pgserver.Detach(cmd); c.system {
 		pgserver.Unprivileged(cmd)
 	}
+
 	input, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
+
 	output, err := cmd.StdoutPipe()
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
@@ -75,6 +77,7 @@ func start(dir string, c command) (*process, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
+
 	p := &process{dir: dir, cmd: cmd, input: input}
 	line, err := bufio.NewReader(output).ReadString('\n')
 	if err == nil {
@@ -83,6 +86,7 @@ func start(dir string, c command) (*process, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", c.args[0], err), p.stop())
 	}
+
 	return p, nil
 }
 

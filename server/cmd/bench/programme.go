@@ -51,18 +51,22 @@ func (a access) post(ctx context.Context, path string, body []byte) error {
 	if err != nil {
 		return err
 	}
+
 	r.Header.Set("Content-Type", "application/json")
 	if err := a.scheme.Sign(r, body, a.keys[0]); err != nil {
 		return err
 	}
+
 	answer, err := http.DefaultClient.Do(r)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = answer.Body.Close() }()
+
 	if answer.StatusCode/100 != 2 {
 		text, _ := io.ReadAll(io.LimitReader(answer.Body, 1000)) // as far as it can be read
 		return fmt.Errorf("POST %s %.100s: %s: %s", path, body, answer.Status, text)
 	}
+
 	return nil
 }

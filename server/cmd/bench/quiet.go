@@ -83,6 +83,7 @@ func settle(ctx context.Context, most time.Duration, progress io.Writer) quiet {
 		case <-time.After(time.Second):
 		}
 	}
+
 	return q
 }
 

@@ -94,6 +94,7 @@ func (s *reads) inSQL(ctx context.Context, r read) (sample, error) {
 			}
 		})
 	}
+
 	all.Wait()
 	watch.stop()
 	return watch.sample(slices.Concat(latencies...), 1), errors.Join(failures...)
@@ -129,6 +130,7 @@ func (s *reads) inHTTP(ctx context.Context, r read) (sample, error) {
 	if before := s.answered[r.name]; before > 0 { // the first one may be slow: it updates what a fill left
 		n = max(before+before/2, n/4)
 	}
+
 	requests := make([][]byte, n)
 	failures := make([]error, runtime.GOMAXPROCS(0))
 	var all sync.WaitGroup
@@ -139,15 +141,18 @@ func (s *reads) inHTTP(ctx context.Context, r read) (sample, error) {
 			}
 		})
 	}
+
 	all.Wait()
 	if err := errors.Join(failures...); err != nil {
 		return sample{}, err
 	}
+
 	s.machine.rest(ctx, s.window)
 	latencies, watch, err := load{s.access, readConnections, s.readWindow(), nil, s.machine, s.measured()}.run(ctx, requests)
 	if err != nil {
 		return sample{}, fmt.Errorf("%w\nthe end of the server's log:\n%s", err, s.tail())
 	}
+
 	s.answered[r.name] = len(latencies)
 	return watch.sample(latencies, 1), nil
 }
@@ -174,11 +179,13 @@ func (a access) answer(ctx context.Context, target string) (map[string]any, erro
 	if err := a.scheme.Sign(r, nil, a.keys[0]); err != nil {
 		return nil, err
 	}
+
 	resp, err := http.DefaultClient.Do(r)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = resp.Body.Close() }()
+
 	body, err := io.ReadAll(resp.Body)
 	if err == nil && resp.StatusCode != http.StatusOK {
 		err = fmt.Errorf("%s: %s: %.500s", target, resp.Status, body)
@@ -186,6 +193,7 @@ func (a access) answer(ctx context.Context, target string) (map[string]any, erro
 	if err != nil {
 		return nil, err
 	}
+
 	var v map[string]any
 	return v, json.Unmarshal(body, &v)
 }

@@ -58,6 +58,7 @@ func (s *reads) fill(ctx context.Context, o options, c *cluster, database string
 	if _, err := s.answer(ctx, "/customers/leaderboard"); err != nil { // makes the board, while it is empty
 		return err
 	}
+
 	fill := strings.NewReplacer("$events", strconv.Itoa(o.events), "$customers", strconv.Itoa(o.customers)).Replace(readsFill)
 	if err := c.exec(ctx, database, fill, "VACUUM ANALYZE", "CHECKPOINT"); err != nil {
 		return err
@@ -68,11 +69,13 @@ func (s *reads) fill(ctx context.Context, o options, c *cluster, database string
 	if err := s.walk(ctx, min(farDown, o.events/200)); err != nil {
 		return err
 	}
+
 	for _, r := range readList {
 		if err := s.agree(ctx, r); err != nil {
 			return fmt.Errorf("%s: %w", r.name, err)
 		}
 	}
+
 	return nil
 }
 
@@ -83,21 +86,25 @@ func (s *reads) walk(ctx context.Context, page int) error {
 	if err := s.pool.QueryRow(ctx, place, skip-1).Scan(&s.deepPlace); err != nil {
 		return err
 	}
+
 	for target := "/customers/-/events?limit=" + strconv.Itoa(min(skip, 1000)); ; {
 		answer, err := s.answer(ctx, target)
 		if err != nil {
 			return err
 		}
+
 		next, _ := answer["next"].(string)
 		link, err := url.Parse(next)
 		if err != nil {
 			return err
 		}
+
 		query := link.Query()
 		reached, err := strconv.Atoi(query.Get("offset"))
 		if err != nil {
 			return fmt.Errorf("the list ends before page %d: %q", page, next)
 		}
+
 		query.Set("limit", strconv.Itoa(max(min(skip-reached, 1000), 100)))
 		if target = link.Path + "?" + query.Encode(); reached >= skip {
 			s.deep = target
@@ -122,6 +129,7 @@ func (s *reads) agree(ctx context.Context, r read) error {
 			return fmt.Errorf("HTTP gives %d entries and SQL %d rows", have, want)
 		}
 	}
+
 	return nil
 }
 

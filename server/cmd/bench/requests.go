@@ -144,6 +144,7 @@ func (a access) prepare(ctx context.Context, w workload, n int, p picker) ([][]b
 			}
 		})
 	}
+
 	all.Wait()
 	return requests, context.Cause(ctx)
 }

@@ -47,6 +47,7 @@ func scaleFlags(args []string) (o scaleOptions, err error) {
 			"Exit code 0: measured, on a quiet machine or not (see bench -h). 1: something is wrong, such as a ledger that does not hold.")
 		f.PrintDefaults()
 	}
+
 	return o, f.Parse(args)
 }
 
@@ -65,6 +66,7 @@ func (o scaleOptions) validate() error {
 	case o.events == 0 && o.sqliteEvents == 0:
 		return errors.New("-events and -sqlite-events are both 0: there is nothing to measure")
 	}
+
 	return nil
 }
 
@@ -76,6 +78,7 @@ func scale(ctx context.Context, o scaleOptions, out, progress io.Writer) (err er
 	if o.binary, err = filepath.Abs(o.binary); err != nil {
 		return err
 	}
+
 	calm := settle(ctx, o.wait, progress)
 	m, everything := &machine{}, results{}
 	var reports []scaleReport
@@ -92,6 +95,7 @@ func scale(ctx context.Context, o scaleOptions, out, progress io.Writer) (err er
 		}
 		reports = append(reports, r)
 	}
+
 	if o.sqliteEvents > 0 {
 		r, err := scaleOn(ctx, o, m, nil, o.sqliteEvents, o.sqliteCustomers, progress)
 		if err != nil {
@@ -99,11 +103,13 @@ func scale(ctx context.Context, o scaleOptions, out, progress io.Writer) (err er
 		}
 		reports = append(reports, r)
 	}
+
 	for _, r := range reports {
 		for name, samples := range r.results {
 			everything[r.database+name] = samples
 		}
 	}
+
 	calm.add(everything)
 	fmt.Fprintf(out, "\n%s\n", calm.heading())
 	for _, r := range reports {
@@ -111,6 +117,7 @@ func scale(ctx context.Context, o scaleOptions, out, progress io.Writer) (err er
 			return err
 		}
 	}
+
 	fmt.Fprintf(out, "\n%d cores, %s %s/%s, %d rounds of %g s; events are counted at the start, and insert rates are of point_add over 16 connections\n",
 		runtime.NumCPU(), runtime.Version(), runtime.GOOS, runtime.GOARCH, o.reps, o.seconds)
 	return nil
@@ -148,6 +155,7 @@ func scaleOn(ctx context.Context, o scaleOptions, m *machine, c *cluster, events
 		}
 		m.programs = nil
 	}()
+
 	for _, size := range []struct {
 		place             string
 		events, customers int
@@ -163,10 +171,12 @@ func scaleOn(ctx context.Context, o scaleOptions, m *machine, c *cluster, events
 		}
 		sites = append(sites, s)
 	}
+
 	r = scaleReport{database: sites[0].database, results: results{}, failed: map[string]string{}, sites: sites, figures: map[string][2]float64{}}
 	if err := r.measure(ctx, o, progress); err != nil {
 		return r, err
 	}
+
 	return r, r.prove(ctx, o, progress)
 }
 
@@ -181,10 +191,12 @@ func openSite(ctx context.Context, o scaleOptions, m *machine, c *cluster, place
 		}
 		url = c.url(place)
 	}
+
 	l, err := prepareLaunch(ctx, o.options, url)
 	if err != nil {
 		return nil, err
 	}
+
 	s := &site{launch: l, place: place, first: map[string][]string{}, deep: map[string][]string{}}
 	if err := s.furnish(ctx, c, kind, events, customers, progress); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(l.dir))
@@ -192,11 +204,13 @@ func openSite(ctx context.Context, o scaleOptions, m *machine, c *cluster, place
 	if s.server, err = l.start(ctx, o.options, m); err != nil {
 		return nil, err
 	}
+
 	s.before = func(context.Context, workload, int) error { return nil }
 	s.check = func(context.Context, workload, int) error { return nil } // the ledger is proven at the end
 	if err := s.rest(ctx, progress); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
+
 	for _, list := range scaleLists {
 		s.first[list], err = s.firstPages(list)
 		if err == nil {
@@ -206,6 +220,7 @@ func openSite(ctx context.Context, o scaleOptions, m *machine, c *cluster, place
 			fmt.Fprintf(progress, "%s: %s: no page far down: %v\n", place, list, err)
 		}
 	}
+
 	return s, nil
 }
 
@@ -220,21 +235,25 @@ func (s *site) furnish(ctx context.Context, c *cluster, kind string, events, cus
 			return err
 		}
 	}
+
 	empty, err := s.onDisk(ctx)
 	if err != nil {
 		return err
 	}
+
 	fmt.Fprintf(progress, "%s: filling in %d events of %d customers\n", kind, events, customers)
 	began := time.Now()
 	if s.size, err = s.fill(ctx, events, customers, progress); err != nil {
 		return fmt.Errorf("filling: %w", err)
 	}
+
 	s.filled = time.Since(began)
 	if c != nil {
 		if err := c.exec(ctx, s.place, "VACUUM ANALYZE", "CHECKPOINT"); err != nil {
 			return err
 		}
 	}
+
 	full, err := s.onDisk(ctx)
 	s.each = float64(full-empty) / float64(s.size)
 	return err
@@ -251,10 +270,12 @@ func (l launch) onDisk(ctx context.Context) (size int64, err error) {
 		}
 		return size, err
 	}
+
 	db, err := l.open()
 	if err != nil {
 		return 0, err
 	}
+
 	err = db.QueryRowContext(ctx, "SELECT pg_database_size(current_database())").Scan(&size)
 	return size, errors.Join(err, db.Close())
 }
@@ -280,6 +301,7 @@ func (s *site) rest(ctx context.Context, progress io.Writer) error {
 			return nil
 		}
 	}
+
 	fmt.Fprintf(progress, "%s: the server is still at work %s after its start\n", s.place, restMost)
 	return nil
 }
@@ -289,10 +311,12 @@ func enoughSpace(dir string, octets float64, log bool) error {
 	if dir == "" {
 		dir = os.TempDir()
 	}
+
 	out, err := exec.Command("df", "-Pk", dir).Output()
 	if err != nil {
 		return nil //nolint:nilerr // it cannot be told
 	}
+
 	need := 1.5*octets + 1<<30
 	if log {
 		need += min(octets, 16<<30)
@@ -300,6 +324,7 @@ func enoughSpace(dir string, octets float64, log bool) error {
 	if free, ok := parseFree(string(out)); ok && need > free {
 		return fmt.Errorf("%s has %.1f GB free, and this needs about %.1f GB: choose another folder with -dir, or fewer events", dir, free/(1<<30), need/(1<<30))
 	}
+
 	return nil
 }
 
@@ -355,6 +380,7 @@ func (r *scaleReport) measure(ctx context.Context, o scaleOptions, progress io.W
 		if o.reps == 1 && round == 0 {
 			continue
 		}
+
 		fmt.Fprintf(progress, "%s: round %d/%d\n", r.database, round, o.reps)
 		for _, it := range items {
 			for i := range r.sites {
@@ -374,6 +400,7 @@ func (r *scaleReport) measure(ctx context.Context, o scaleOptions, progress io.W
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -384,6 +411,7 @@ func (r *scaleReport) prove(ctx context.Context, o scaleOptions, progress io.Wri
 		pair[i] = value
 		r.figures[title] = pair
 	}
+
 	for i, s := range r.sites {
 		set(titleMemory, i, float64(s.memory())/(1<<20))
 		set(titleDisk, i, s.each)
@@ -393,6 +421,7 @@ func (r *scaleReport) prove(ctx context.Context, o scaleOptions, progress io.Wri
 		if err := s.db.QueryRowContext(ctx, "SELECT count(*) FROM events").Scan(&events); err != nil {
 			return err
 		}
+
 		for _, proof := range []struct {
 			title string
 			args  []string
@@ -405,6 +434,7 @@ func (r *scaleReport) prove(ctx context.Context, o scaleOptions, progress io.Wri
 			set(proof.title, i, time.Since(began).Seconds()*1e6/float64(events))
 		}
 	}
+
 	return nil
 }
 
@@ -445,14 +475,17 @@ func (r *scaleReport) print(w io.Writer, judged bool) error {
 		row(append([]string{title, fmt.Sprintf(format, r.middle(c.base, c.figure())), fmt.Sprintf(format, r.middle(c.of, c.figure())), spread(ratios), r.processors(c.base) + ", " + r.processors(c.of)},
 			goals.goals(c.targets, c.less(), median(ratios))...)...)
 	}
+
 	line("point_add, 16 connections, events/s", "insert", comparison{targets: insertTargets}, "%.0f")
 	for _, list := range scaleLists {
 		line("GET "+list, list, comparison{typical: true, targets: listTargets}, "%.2f")
 		line("GET "+list+deepSuffix, list+deepSuffix, comparison{typical: true, targets: listTargets}, "%.2f")
 	}
+
 	if err := t.Flush(); err != nil {
 		return err
 	}
+
 	row(append([]string{fmt.Sprintf("\n%s: measured once", r.database), fmt.Sprintf("%d events", r.sites[0].size),
 		fmt.Sprintf("%d events", r.sites[1].size), "ratio"}, goals.goalHead()...)...)
 	for _, title := range []string{titleMemory, titleStart, titleDisk, titleFill, titleVerify, titleRebuild} {
@@ -464,5 +497,6 @@ func (r *scaleReport) print(w io.Writer, judged bool) error {
 		ratio := pair[1] / max(pair[0], 1e-9)
 		row(append([]string{title, fmt.Sprintf("%.4g", pair[0]), fmt.Sprintf("%.4g", pair[1]), fmt.Sprintf("%.2f", ratio)}, goals.goals(aims, true, ratio)...)...)
 	}
+
 	return t.Flush()
 }

@@ -69,14 +69,17 @@ func (f *filler) fill(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+
 	office := admin.NewAdmin(admin.AdminOptions{Registry: action.Registry(), Store: f.store, Directory: directory, APIs: openapi.Names()})
 	if err := offerMug(ctx, office); err != nil {
 		return err
 	}
+
 	vocabulary, err := contract.NewVocabulary()
 	if err != nil {
 		return err
 	}
+
 	f.engine, err = engine.NewEngine(engine.EngineOptions{
 		Store: f.store, Contract: vocabulary, Programmes: directory, Rules: action.All(), Features: action.Features(), Clock: f.clock,
 	})
@@ -84,19 +87,23 @@ func (f *filler) fill(ctx context.Context) error {
 		return err
 	}
 	defer f.engine.Close()
+
 	workers := runtime.GOMAXPROCS(0)
 	if f.customers < 20*workers {
 		workers = 1
 	}
+
 	failures := make([]error, workers)
 	var all sync.WaitGroup
 	for i := range workers {
 		all.Go(func() { failures[i] = f.work(ctx, i, workers) })
 	}
+
 	all.Wait()
 	if err := errors.Join(failures...); err != nil {
 		return err
 	}
+
 	done, err := job.NewJobs(job.JobsOptions{Engine: f.engine, Store: f.store}).Run(ctx, "leaderboard")
 	if err == nil && done.Failed > 0 {
 		err = errors.New(done.Result)
@@ -104,6 +111,7 @@ func (f *filler) fill(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("counting the leaderboard: %w", err)
 	}
+
 	return nil
 }
 
@@ -122,10 +130,12 @@ func (f *filler) work(ctx context.Context, worker, workers int) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+
 		batch := make([]loyalty.Submission, engine.MaxBatch)
 		for i := range batch {
 			batch[i] = w.next()
 		}
+
 		accepted, recorded := 0, 0
 		var err error
 		f.engine.SubmitEach(ctx, batch, func(i int, r loyalty.Result) {
@@ -137,14 +147,17 @@ func (f *filler) work(ctx context.Context, worker, workers int) error {
 				err = fmt.Errorf("%s of %s: %w", batch[i].Action, batch[i].Customer, r.Err)
 			}
 		})
+
 		if err == nil && accepted == 0 {
 			err = errors.New("nothing was accepted")
 		}
 		if err != nil {
 			return err
 		}
+
 		f.tell(f.recorded.Add(int64(recorded)))
 	}
+
 	return nil
 }
 
@@ -172,10 +185,12 @@ func (c *crowd) next() loyalty.Submission {
 		return loyalty.Submission{Customer: name, Action: "opt_in",
 			Data: fmt.Appendf(nil, `{"email":"customer%s@shop.test","first_name":"Ada","last_name":"Kovács"}`, name)}
 	}
+
 	most := c.size
 	if c.dice.IntN(2) == 0 {
 		most = max(1, c.size/20)
 	}
+
 	s := loyalty.Submission{Customer: strconv.Itoa(c.first + c.dice.IntN(most)*c.step)}
 	c.number++
 	switch n := c.dice.IntN(100); {
@@ -191,5 +206,6 @@ func (c *crowd) next() loyalty.Submission {
 	default:
 		s.Action, s.Data, s.Operation = "reward_claim", json.RawMessage(`{"reward":"mug"}`), true
 	}
+
 	return s
 }

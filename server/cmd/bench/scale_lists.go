@@ -57,6 +57,7 @@ func (s *site) firstPages(list string) (targets []string, err error) {
 			paths = append(paths, strings.ReplaceAll(list, "{customer}", strconv.Itoa(n+1)))
 		}
 	}
+
 	for _, path := range paths {
 		target, err := withLimit(path, strconv.Itoa(pageOf(list)))
 		if err != nil {
@@ -64,6 +65,7 @@ func (s *site) firstPages(list string) (targets []string, err error) {
 		}
 		targets = append(targets, target)
 	}
+
 	return targets, nil
 }
 
@@ -90,14 +92,17 @@ func (s *site) follow(ctx context.Context, target string, page int) (string, err
 		if err != nil {
 			return "", err
 		}
+
 		next, _ := answer["next"].(string)
 		if next == "" {
 			return middleOf(links), nil
 		}
+
 		link, err := withLimit(next, strconv.Itoa(page))
 		if err != nil {
 			return "", err
 		}
+
 		links = append(links, link)
 		reached += size
 		if len(links) >= 20 {
@@ -107,6 +112,7 @@ func (s *site) follow(ctx context.Context, target string, page int) (string, err
 			return "", err
 		}
 	}
+
 	return links[len(links)-1], nil
 }
 
@@ -125,6 +131,7 @@ func (s *site) measureList(ctx context.Context, name string, targets []string) (
 	if before := s.answered[name]; before > 0 {
 		n = before + before/2 + 1
 	}
+
 	requests := make([][]byte, n)
 	for i := range requests {
 		var err error
@@ -132,10 +139,12 @@ func (s *site) measureList(ctx context.Context, name string, targets []string) (
 			return sample{}, err
 		}
 	}
+
 	latencies, watch, err := load{s.access, readConnections, window, nil, s.machine, s.measured()}.run(ctx, requests)
 	if err != nil {
 		return sample{}, fmt.Errorf("%w\nthe end of the server's log:\n%s", err, s.tail())
 	}
+
 	s.answered[name] = len(latencies)
 	return watch.sample(latencies, 1), nil
 }

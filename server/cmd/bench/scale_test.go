@@ -15,6 +15,7 @@ func TestScaleOptions(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, o.validate(), "what the documentation of the command says")
 	require.Equal(t, []int{10_000, 10_000_000, 1_000_000, 2_000_000, 200_000}, []int{o.base, o.events, o.customers, o.sqliteEvents, o.sqliteCustomers})
+
 	for reason, args := range map[string]string{
 		"-reps":                   "-reps 0",
 		"-seconds":                "-seconds 0",
@@ -53,6 +54,7 @@ func TestWithQuery(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, got)
 	}
+
 	require.Equal(t, "a", middleOf([]string{"a", "b"}))
 	require.Equal(t, "b", middleOf([]string{"a", "b", "c"}))
 	require.Equal(t, "b", middleOf([]string{"a", "b", "c", "d"}))
@@ -75,11 +77,13 @@ func TestCrowd(t *testing.T) {
 				names[s.Customer], own[s.Customer] = true, true
 				continue
 			}
+
 			require.True(t, own[s.Customer])
 			var data struct {
 				TransactionID string `json:"transaction_id"`
 				Code          string `json:"code"`
 			}
+
 			require.NoError(t, json.Unmarshal(s.Data, &data))
 			if id := data.TransactionID + data.Code; id != "" {
 				require.False(t, unique[id], id)
@@ -87,6 +91,7 @@ func TestCrowd(t *testing.T) {
 			}
 		}
 	}
+
 	require.Len(t, names, 120)
 	require.True(t, names["1"] && names["120"])
 }
@@ -106,6 +111,7 @@ func TestScale(t *testing.T) {
 	}, scaleLists...) {
 		require.Contains(t, out.String(), title)
 	}
+
 	require.NotContains(t, out.String(), "FAILED")
 	requireGone(t, o.options)
 }
@@ -119,6 +125,7 @@ func TestScalePrint(t *testing.T) {
 			"/customers few": {{p50: 1}, {p50: 2}}, "/customers many": {{p50: 1.25}, {p50: 2.5}},
 		},
 	}
+
 	var out strings.Builder
 	require.NoError(t, r.print(&out, true))
 	rows := map[string][]string{}
@@ -131,6 +138,7 @@ func TestScalePrint(t *testing.T) {
 			rows[cells[0]] = cells[1:]
 		}
 	}
+
 	require.Equal(t, []string{"1500", "950", "0.70 [0.60-0.80]", "-+-+-, -+-+-", "≥ 0.7", "≥ 0.7", "goal"}, rows["point_add, 16 connections, events/s"])
 	require.Equal(t, []string{"1.50", "1.88", "1.25 [1.25-1.25]", "-+-+-, -+-+-", "≤ 1.5", "≤ 1.2", "closed"}, rows["GET /customers"])
 	require.Equal(t, []string{"FAILED", "many: status 503"}, rows["GET /coupons"])

@@ -93,6 +93,7 @@ func prepareLaunch(ctx context.Context, o options, url string) (l launch, err er
 	if l.dir, err = newDir(o.dir, "server", false); err != nil {
 		return l, err
 	}
+
 	port, err := pgserver.FreePort()
 	if err == nil {
 		l.url, l.master, l.data = url, masterKey(), filepath.Join(l.dir, "data")
@@ -100,9 +101,11 @@ func prepareLaunch(ctx context.Context, o options, url string) (l launch, err er
 		l.env = []string{"LOYALTY_LISTEN=" + l.address, "LOYALTY_DATA=" + l.data, "LOYALTY_DATABASE_URL=" + url, "LOYALTY_MASTER_KEY=" + l.master}
 		l.keys, err = prepareDatabase(ctx, o.binary, l.env)
 	}
+
 	if err != nil {
 		return l, errors.Join(err, os.RemoveAll(l.dir))
 	}
+
 	return l, nil
 }
 
@@ -119,6 +122,7 @@ func (l launch) startOften(ctx context.Context, o options, m *machine) (*server,
 	if o.reps < 2 {
 		more = 0
 	}
+
 	for range more {
 		dir, err := newDir(o.dir, "start", false)
 		if err != nil {
@@ -133,10 +137,12 @@ func (l launch) startOften(ctx context.Context, o options, m *machine) (*server,
 			return nil, errors.Join(err, os.RemoveAll(l.dir))
 		}
 	}
+
 	s, err := l.start(ctx, o, m)
 	if err != nil {
 		return nil, err
 	}
+
 	note(s)
 	s.coldStart, s.idle = time.Duration(median(took)*float64(time.Second)), int64(median(idle))
 	return s, nil
@@ -161,6 +167,7 @@ func (l launch) startIn(ctx context.Context, o options, m *machine, dir string) 
 	if l.url == "" {
 		s.database = "SQLite"
 	}
+
 	s.access, s.before, s.check = l.keys, s.makeCoupons, s.compare
 	s.address = l.address
 	began := time.Now()
@@ -171,6 +178,7 @@ func (l launch) startIn(ctx context.Context, o options, m *machine, dir string) 
 	if err := s.waitFor(ctx, s.ready); err != nil {
 		return nil, errors.Join(err, s.stop())
 	}
+
 	s.coldStart, s.idle = time.Since(began), s.memory()
 	return s, nil
 }
@@ -195,23 +203,28 @@ func prepareDatabase(ctx context.Context, binary string, env []string) (access, 
 	if _, err := program(ctx, binary, env, "migrate", "up"); err != nil {
 		return access{}, err
 	}
+
 	var a access
 	for range keyCount {
 		out, err := program(ctx, binary, env, "keys", "create", "--json", "--label", "bench", "--rate-limit", strconv.Itoa(keyRate))
 		if err != nil {
 			return access{}, err
 		}
+
 		var key struct {
 			KeyID  string `json:"key_id"`
 			Secret string `json:"secret"`
 			Region string `json:"region"`
 		}
+
 		if err := json.Unmarshal(out, &key); err != nil {
 			return access{}, fmt.Errorf("keys create: %w", err)
 		}
+
 		a.scheme = signing.Default(key.Region)
 		a.keys = append(a.keys, signing.Credential{KeyID: key.KeyID, Secret: key.Secret})
 	}
+
 	return a, nil
 }
 
@@ -306,6 +319,7 @@ func (s *server) compare(ctx context.Context, w workload, answered int) error {
 	if err != nil {
 		return err
 	}
+
 	want, n := s.known, int64(answered*w.events)
 	switch w.action {
 	case "checkout":
@@ -318,6 +332,7 @@ func (s *server) compare(ctx context.Context, w workload, answered int) error {
 	default:
 		want.pointAdds += n
 	}
+
 	given, many := now.given > s.known.given, answered >= 1000
 	s.known = now
 	want.given, want.figures, want.postings, want.lots = now.given, now.figures, now.postings, now.lots
@@ -329,6 +344,7 @@ func (s *server) compare(ctx context.Context, w workload, answered int) error {
 	case now.figures != now.postings || now.figures != now.lots:
 		return fmt.Errorf("the points do not agree: %d by figures, %d by postings, %d by lots", now.figures, now.postings, now.lots)
 	}
+
 	return nil
 }
 

@@ -37,20 +37,24 @@ func (s *service) measure(ctx context.Context, w workload) (sample, error) {
 	if err := s.before(ctx, w, n); err != nil {
 		return sample{}, err
 	}
+
 	requests, err := s.prepare(ctx, w, n, picker{customers: s.customers, hot: w.hot, coupons: s.coupons})
 	if err != nil {
 		return sample{}, err
 	}
+
 	l := load{s.access, w.connections, s.window, w.accept, s.machine, s.measured()}
 	s.machine.rest(ctx, s.window)
 	latencies, watch, err := l.run(ctx, requests)
 	if err != nil {
 		return sample{}, fmt.Errorf("%s: %w\nthe end of the server's log:\n%s", w.name, err, s.tail())
 	}
+
 	s.answered[w.name] = len(latencies)
 	if err := s.check(ctx, w, len(latencies)); err != nil {
 		return sample{}, fmt.Errorf("%s: %w", w.name, err)
 	}
+
 	return watch.sample(latencies, w.events), nil
 }
 
@@ -79,14 +83,17 @@ func startNaive(ctx context.Context, parent string, m *machine, f *floor) (*serv
 	if err != nil {
 		return nil, err
 	}
+
 	port, err := pgserver.FreePort()
 	if err != nil {
 		return nil, err
 	}
+
 	dir, err := newDir(parent, "naive", false)
 	if err != nil {
 		return nil, err
 	}
+
 	address, secret := net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), rand.Text()
 	p, err := start(dir, command{
 		args:   []string{self, naiveCommand, address, f.cluster.url(floorDatabase)},
@@ -96,12 +103,14 @@ func startNaive(ctx context.Context, parent string, m *machine, f *floor) (*serv
 	if err != nil {
 		return nil, err
 	}
+
 	m.programs = append(m.programs, p)
 	s := &service{
 		process: p, machine: m, window: f.window, customers: f.customers, answered: map[string]int{},
 		access: access{address: address, scheme: signing.Default(naiveRegion), keys: []signing.Credential{{KeyID: naiveKey, Secret: secret}}},
 		before: func(ctx context.Context, _ workload, _ int) error { return f.empty(ctx) }, check: f.check,
 	}
+
 	return s, s.waitFor(ctx, func() error { return dialOnce(address) })
 }
 

@@ -19,10 +19,12 @@ func measureSignature(size int, do func(*signing.Verifier, signing.Incoming) (fu
 	if err != nil {
 		return sample{}, err
 	}
+
 	once, err := do(v, in)
 	if err != nil {
 		return sample{}, err
 	}
+
 	const block = 50
 	var blocks []float64
 	for began := time.Now(); time.Since(began) < signatureTime || len(blocks) == 0; {
@@ -34,6 +36,7 @@ func measureSignature(size int, do func(*signing.Verifier, signing.Incoming) (fu
 		}
 		blocks = append(blocks, time.Since(from).Seconds()/block)
 	}
+
 	one := median(blocks)
 	return sample{rate: 1 / one, p50: 1e3 * one, client: 1e6 * one}, nil
 }
@@ -69,6 +72,7 @@ func hashingOf(v *signing.Verifier, in signing.Incoming) (func() error, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	canonical, text := []byte(attempts[0].CanonicalRequest), []byte(attempts[0].StringToSign)
 	key := sha256.Sum256([]byte("any key of this length"))
 	mac, out := hmac.New(sha256.New, key[:]), make([]byte, 0, sha256.Size)

@@ -100,10 +100,12 @@ func (r report) printWrites(row func(...string)) {
 		if len(ratios) == 0 || c.read {
 			continue
 		}
+
 		if head != nil {
 			row(head...)
 			head = nil
 		}
+
 		base, rate := fmt.Sprintf("%.0f", r.middle(c.base, rateOf)), fmt.Sprintf("%.0f", r.middle(c.of, rateOf))
 		switch {
 		case c.costs:
@@ -111,9 +113,11 @@ func (r report) printWrites(row func(...string)) {
 		case c.less():
 			base, rate = fmt.Sprintf("%.1f ms", r.middle(c.base, c.figure())), fmt.Sprintf("%.1f ms", r.middle(c.of, c.figure()))
 		}
+
 		if c.nodes {
 			c.title += fmt.Sprintf(" (%.4f conflicts an event)", r.middle(c.of, func(s sample) float64 { return s.conflicts }))
 		}
+
 		row(append([]string{c.title, base, rate, spread(ratios), r.times(c.of, "%.1f"), r.processors(c.of), r.idle(c.of)}, r.goals(c.targets, c.less(), median(ratios))...)...)
 	}
 }
@@ -121,6 +125,7 @@ func (r report) printWrites(row func(...string)) {
 // printReads writes the cost of a read beside the cost of its rows in SQL.
 func (r report) printReads(row func(...string)) {
 	head := append([]string{"\nread", "SQL p50/p99 ms", "HTTP p50/p99 ms", "ratio of p50", "ratio of p99", "cpu µs server+database+client", "idle"}, r.goalHead()...)
+
 	for _, c := range comparisons() {
 		tails := c
 		tails.worst, tails.typical = true, false
@@ -153,13 +158,16 @@ func (r report) printStarts(row func(...string)) {
 				seconds, megabytes = append(seconds, s.coldStart.Seconds()), append(megabytes, float64(s.idle>>20))
 			}
 		}
+
 		if len(seconds) == 0 {
 			continue
 		}
+
 		if head != nil {
 			row(head...)
 			head = nil
 		}
+
 		row(append([]string{"the program on " + database + ": from the start to the first answer, s", fmt.Sprintf("%.2f", median(seconds))},
 			r.goals(startTargets, true, median(seconds))...)...)
 		row(append([]string{"the program on " + database + ": idle memory, MB", fmt.Sprintf("%.0f", median(megabytes))},
@@ -221,6 +229,7 @@ func (t targets) reached(value float64, less bool) string {
 		}
 		return value >= target
 	}
+
 	switch {
 	case t.goal == 0:
 		return "-"
@@ -229,5 +238,6 @@ func (t targets) reached(value float64, less bool) string {
 	case meets(t.close):
 		return "closed"
 	}
+
 	return "NO"
 }

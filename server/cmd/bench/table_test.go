@@ -25,6 +25,7 @@ func TestComparisonsNameMetrics(t *testing.T) {
 			require.Equal(t, c.less(), c.goal < c.close, c.title)
 		}
 	}
+
 	for _, name := range all {
 		require.True(t, shown[name], "%s is measured and never shown", name)
 	}
@@ -37,6 +38,7 @@ func TestChoose(t *testing.T) {
 		}
 		return names
 	}
+
 	require.Equal(t, []string{"floor-16"}, chosen("floor-16"))
 	require.ElementsMatch(t, []string{"server-64", "floor-64", "naive-64"}, chosen("server-64"))
 	require.ElementsMatch(t, []string{"read-points", "read-points-sql"}, chosen("read-points"))
@@ -61,6 +63,7 @@ func TestReached(t *testing.T) {
 	} {
 		require.Equal(t, c.want, c.reached(c.value, c.less), "%+v", c)
 	}
+
 	require.Equal(t, "≥ 0.5", more.show(more.close, false))
 	require.Equal(t, "≤ 0.15", less.show(less.goal, true))
 	require.Equal(t, "≤ 3", targets{3, 2}.show(3, true))
@@ -76,6 +79,7 @@ func TestPrint(t *testing.T) {
 		"signature-300-floor": {{rate: 1e6}}, "signature-300": {{rate: 8e5, client: 1.25}},
 		"read-points-sql": {{rate: 1000, p50: 1, p99: 2}}, "read-points": {{rate: 400, p50: 2.5, p99: 4, server: 300, database: 100, client: 40}},
 	}
+
 	rows := func(judged bool) (rows [][]string) {
 		var out strings.Builder
 		programs := []started{{"PostgreSQL", 250 * time.Millisecond, 60 << 20}, {"PostgreSQL", 350 * time.Millisecond, 70 << 20}, {"PostgreSQL", 260 * time.Millisecond, 90 << 20}}
@@ -91,6 +95,7 @@ func TestPrint(t *testing.T) {
 		}
 		return rows
 	}
+
 	require.Equal(t, [][]string{
 		{"metric", "base/s", "rate/s", "ratio to base", "p50/p99 ms", "cpu µs server+database+client", "idle", "to close", "goal", "reached"},
 		{"same, 64 connections", "2000", "1600", "0.80 [0.70-1.15]", "2.0/5.0", "80+-+-", "-", "≥ 1.1", "≥ 1.5", "NO"},
@@ -104,6 +109,7 @@ func TestPrint(t *testing.T) {
 		{"the program on PostgreSQL: from the start to the first answer, s", "0.26", "≤ 0.3", "≤ 0.2", "closed"},
 		{"the program on PostgreSQL: idle memory, MB", "70", "≤ 80", "≤ 80", "goal"},
 	}, rows(true))
+
 	for i, row := range rows(false) {
 		require.NotContains(t, row, "reached", "of what is no result nothing is said")
 		require.Len(t, row, len(rows(true)[i])-1)

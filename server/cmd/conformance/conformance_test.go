@@ -31,6 +31,7 @@ func TestPage(t *testing.T) {
 		sentencesFile: twoSections, "server/x_test.go": tagged, scenarios + "/visit.json": story,
 		"node_modules/y_test.go": "not Go", ".bin/z_test.go": "not Go",
 	})
+
 	require.NoError(t, run(root, nil))
 	page, err := os.ReadFile(filepath.Join(root, pageFile))
 	require.NoError(t, err)

@@ -38,14 +38,17 @@ func run(root string, args []string) error {
 	if len(args) > 0 && !check {
 		return errors.New("takes --check or nothing")
 	}
+
 	text, err := os.ReadFile(filepath.Join(root, sentencesFile)) //nolint:gosec // part of the repository
 	if err != nil {
 		return err
 	}
+
 	all, err := readSentences(string(text))
 	if err != nil {
 		return err
 	}
+
 	tags, err := findTags(root)
 	if err != nil {
 		return err
@@ -53,6 +56,7 @@ func run(root string, args []string) error {
 	if err := all.assign(tags); err != nil {
 		return err
 	}
+
 	page, path := all.page(), filepath.Join(root, pageFile)
 	if !check {
 		return os.WriteFile(path, page, 0o644) //nolint:gosec // it is published
@@ -60,5 +64,6 @@ func run(root string, args []string) error {
 	if there, err := os.ReadFile(path); err != nil || !bytes.Equal(there, page) { //nolint:gosec // as above
 		return fmt.Errorf("%s is stale: make conformance", pageFile)
 	}
+
 	return nil
 }

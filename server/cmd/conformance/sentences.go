@@ -39,6 +39,7 @@ func readSentences(text string) (all sentences, err error) {
 		known[id] = true
 		all = append(all, sentence{section: section, id: id, words: words})
 	}
+
 	return all, nil
 }
 
@@ -58,10 +59,12 @@ func (all sentences) assign(tags []tag) error {
 				s.tests = append(s.tests, t.test)
 			}
 		}
+
 		if !found {
 			errs = append(errs, fmt.Errorf("%s: %s: the specification has no sentence %q", t.test.file, t.test.name, t.names))
 		}
 	}
+
 	return errors.Join(errs...)
 }
 
@@ -74,6 +77,7 @@ func (all sentences) page() []byte {
 			without = append(without, s)
 		}
 	}
+
 	fmt.Fprintf(&b, `# Conformance
 
 Each sentence of the specification that can be seen over HTTP, and the tests that check it: tests of the server are signed
@@ -82,12 +86,14 @@ requests to a real one, scenarios are stories of a rule on both databases. The p
 
 %d sentences, %d with a test, %d without.
 `, len(all), len(all)-len(without), len(without))
+
 	if len(without) > 0 {
 		fmt.Fprint(&b, "\n## Without a test\n\n")
 		for _, s := range without {
 			fmt.Fprintf(&b, "- `%s`: %s\n", s.id, s.words)
 		}
 	}
+
 	section := ""
 	for _, s := range all {
 		if s.section != section {
@@ -96,6 +102,7 @@ requests to a real one, scenarios are stories of a rule on both databases. The p
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", s.id, cell(s.words), s.links())
 	}
+
 	return b.Bytes()
 }
 

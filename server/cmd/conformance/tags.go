@@ -29,10 +29,12 @@ func findTags(root string) (tags []tag, err error) {
 		if err != nil {
 			return err
 		}
+
 		name, err := filepath.Rel(root, path)
 		if err != nil {
 			return err
 		}
+
 		file := filepath.ToSlash(name)
 		var found []tag
 		switch {
@@ -44,9 +46,11 @@ func findTags(root string) (tags []tag, err error) {
 		case strings.HasPrefix(file, scenarios+"/") && strings.HasSuffix(file, ".json"):
 			found, err = tagsOfScenarios(path, file)
 		}
+
 		tags = append(tags, found...)
 		return err
 	})
+
 	return tags, err
 }
 
@@ -56,11 +60,13 @@ func tagsOfTests(path, file string) (tags []tag, err error) {
 	if err != nil || !bytes.Contains(text, []byte("// "+mark)) {
 		return nil, err
 	}
+
 	positions := token.NewFileSet()
 	parsed, err := parser.ParseFile(positions, path, text, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
 		return nil, err
 	}
+
 	var errs []error
 	for _, group := range parsed.Comments {
 		for _, c := range group.List {
@@ -78,6 +84,7 @@ func tagsOfTests(path, file string) (tags []tag, err error) {
 			}
 		}
 	}
+
 	return tags, errors.Join(errs...)
 }
 
@@ -96,6 +103,7 @@ func testAt(file *ast.File, at token.Pos) string {
 			return f.Name.Name
 		}
 	}
+
 	return ""
 }
 
@@ -105,18 +113,22 @@ func tagsOfScenarios(path, file string) (tags []tag, err error) {
 	if err != nil {
 		return nil, err
 	}
+
 	var stories []struct {
 		Name string
 		Spec []string
 	}
+
 	if err := json.Unmarshal(text, &stories); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
+
 	action := strings.TrimSuffix(filepath.Base(file), ".json")
 	for _, s := range stories {
 		for _, id := range s.Spec {
 			tags = append(tags, tag{id, test{action + ": " + s.Name, file}})
 		}
 	}
+
 	return tags, nil
 }

@@ -29,6 +29,7 @@ func run(args []string) error {
 	if len(args) != 2 && !check {
 		return errors.New("needs documents, filters or collections, and a folder")
 	}
+
 	folder := folder{path: args[len(args)-1], check: check}
 	switch args[0] {
 	case "documents":
@@ -38,6 +39,7 @@ func run(args []string) error {
 	case "filters":
 		return folder.filters()
 	}
+
 	return fmt.Errorf("there is nothing called %s to derive", args[0])
 }
 
@@ -66,6 +68,7 @@ func (f folder) filters() error {
 	if err != nil {
 		return err
 	}
+
 	for api, filters := range all {
 		there, err := os.ReadFile(filepath.Join(f.path, api+".yaml"))
 		if err != nil {
@@ -79,6 +82,7 @@ func (f folder) filters() error {
 			return err
 		}
 	}
+
 	return nil
 }
 

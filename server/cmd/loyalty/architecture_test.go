@@ -124,24 +124,29 @@ func TestImportRule(t *testing.T) {
 		if err != nil {
 			return err
 		}
+
 		if d.IsDir() {
 			if name := d.Name(); name == "node_modules" || (strings.HasPrefix(name, ".") && len(name) > 2) {
 				return filepath.SkipDir
 			}
 			return nil
 		}
+
 		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 			return nil
 		}
+
 		rel, err := filepath.Rel(root, path)
 		require.NoError(t, err)
 		if filepath.Dir(rel) == "." {
 			return nil // tools.go
 		}
+
 		files++
 		checkFile(t, path, filepath.ToSlash(rel))
 		return nil
 	})
+
 	require.NoError(t, err)
 	require.Greater(t, files, 50, "the walk did not see the project")
 }
@@ -158,12 +163,14 @@ func checkFile(t *testing.T, path, rel string) {
 			require.True(t, allowed(room, own), "%s imports %s: the house does not allow it", rel, own)
 			continue
 		}
+
 		for library, rooms := range onlyIn {
 			if within(imported, library) {
 				require.True(t, slices.Contains(rooms, room) || slices.Contains(rooms, strings.Split(room, "/")[0]+"/…"),
 					"%s imports %s, which belongs to %v", rel, imported, rooms)
 			}
 		}
+
 		if libraries, strict := standardOnly[room]; strict && strings.Contains(strings.Split(imported, "/")[0], ".") {
 			require.True(t, anyWithin(imported, libraries), "%s imports %s: this room uses the standard library", rel, imported)
 		}
@@ -175,16 +182,19 @@ func allowed(room, own string) bool {
 	if strings.HasSuffix(own, "test") && !strings.HasSuffix(room, "test") {
 		return false
 	}
+
 	rooms, known := mayImport[room]
 	if !known {
 		rooms = mayImport[strings.Split(room, "/")[0]]
 	}
+
 	for _, r := range rooms {
 		// A room of the rules is never meant with another one's name.
 		if r == "*" || own == r || within(own, r) && !within(own, "server/loyalty") {
 			return true
 		}
 	}
+
 	return false
 }
 

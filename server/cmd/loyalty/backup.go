@@ -53,6 +53,7 @@ func newBackupCreate(s *settings) *cobra.Command {
 			})
 		},
 	}
+
 	cmd.Flags().IntVar(&keep, "keep", 0, "of the copies named by time in the folder, keep so many and delete the oldest (default: all)")
 	return cmd
 }
@@ -73,6 +74,7 @@ func createBackup(cmd *cobra.Command, o backup.Options) error {
 	if err != nil {
 		return coded{codeFailed, err}
 	}
+
 	return nil
 }
 
@@ -126,10 +128,12 @@ func verifyBackup(cmd *cobra.Command, o backup.Options) error {
 	if err != nil {
 		return coded{codeFailed, err}
 	}
+
 	describe(cmd.OutOrStdout(), b)
 	if b.Checked == backup.Read {
 		return coded{codeUnchecked, nil}
 	}
+
 	return nil
 }
 
@@ -144,10 +148,12 @@ func newBackupList(s *settings) *cobra.Command {
 			if folder == "" {
 				return fault("backup-dir", "is not set: name the folder, or set it")
 			}
+
 			list, err := backup.List(folder)
 			if err != nil {
 				return coded{codeFailed, err}
 			}
+
 			table := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 			fmt.Fprintln(table, "FILE\tMADE\tKIND\tSIZE\tSCHEMA\tEVENTS\tLAST EVENT\tMASTER KEY\tCHECKED")
 			for _, b := range list {
@@ -158,6 +164,7 @@ func newBackupList(s *settings) *cobra.Command {
 				fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%d\t%s\t%s\t%s\n", filepath.Base(b.Path), instantText(b.MadeAt), b.Kind, sizeText(b.Size),
 					b.Schema, b.Events, instantText(last), b.MasterKey, b.Checked)
 			}
+
 			return table.Flush()
 		},
 	}

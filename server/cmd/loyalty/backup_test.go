@@ -47,6 +47,7 @@ func writeSteadily(t *testing.T, g *ground, address string, rate int) *writing {
 	for i := range 200 {
 		enrol(t, first, address, fmt.Sprintf("steady-%d", i))
 	}
+
 	for n := range writers {
 		c := newCaller(t, g.key)
 		w.wait.Go(func() {
@@ -64,6 +65,7 @@ func writeSteadily(t *testing.T, g *ground, address string, rate int) *writing {
 			}
 		})
 	}
+
 	t.Cleanup(w.end)
 	return w
 }
@@ -127,6 +129,7 @@ func TestBackupUnderLoad(t *testing.T) {
 				r := command(t, g.dir, g.env, "demo", "--quiet", "--customers", fmt.Sprint(full(t, 20, 1000)), "--events", fmt.Sprint(full(t, 400, 20_000)))
 				require.Equal(t, 0, r.code, r.errors)
 			}
+
 			s := g.start(t)
 			w := writeSteadily(t, g, s.address, 200)
 			time.Sleep(time.Second / 5)
@@ -149,6 +152,7 @@ func TestBackupUnderLoad(t *testing.T) {
 				if round > 0 && round < last {
 					continue
 				}
+
 				succeeds(t, g.dir, g.env, "backup", "verify", path)
 				place := d.Empty(t)
 				env := append(slices.Clone(g.env), "LOYALTY_DATABASE_URL="+place)
@@ -157,6 +161,7 @@ func TestBackupUnderLoad(t *testing.T) {
 				requireEvents(t, place, before)
 				succeeds(t, g.dir, env, "keys", "list")
 			}
+
 			w.end()
 			require.Empty(t, w.odd, "%d requests went wrong", len(w.odd))
 			require.Less(t, len(w.away), len(w.acks), "most were told to come back")
@@ -166,6 +171,7 @@ func TestBackupUnderLoad(t *testing.T) {
 			}{{"without a backup", without}, {"while one is made and proven", append(slices.Clone(copied), proven...)}, {"of that while it is copied", copied}, {"while it is proven", proven}} {
 				t.Logf("figures: %s: %d events, p50 %s, p99 %s, most %s", of.what, len(of.acks), percentile(of.acks, 0.5), percentile(of.acks, 0.99), percentile(of.acks, 1))
 			}
+
 			t.Logf("figures: %d backups took %s each", last+1, copying/time.Duration(last+1))
 			require.Equal(t, 0, s.stop(terminate), s.log())
 		})
@@ -180,6 +186,7 @@ func requireEvents(t *testing.T, url string, acks []ack) {
 	if strings.HasPrefix(url, "sqlite:") {
 		of = `lower(hex(id))`
 	}
+
 	rows, err := storetest.Raw(t, url).Query(`SELECT replace(` + of + `, '-', '') FROM events`)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, rows.Close()) }()
@@ -189,6 +196,7 @@ func requireEvents(t *testing.T, url string, acks []ack) {
 		require.NoError(t, rows.Scan(&id))
 		there[id] = true
 	}
+
 	require.NoError(t, rows.Err())
 	lost := 0
 	for _, a := range acks {
@@ -196,6 +204,7 @@ func requireEvents(t *testing.T, url string, acks []ack) {
 			lost++
 		}
 	}
+
 	require.Zero(t, lost, "of %d events acknowledged before the copy", len(acks))
 }
 
@@ -258,6 +267,7 @@ func TestOptOutsBesideBackups(t *testing.T) {
 			text, err := os.ReadFile(list)
 			return err == nil && strings.Count(string(text), "\n") == 1
 		}, patience, 20*time.Millisecond)
+
 		require.Equal(t, 0, s.stop(terminate), s.log())
 	})
 }
@@ -283,6 +293,7 @@ func TestBackupRefuses(t *testing.T) {
 		require.Contains(t, r.errors, c.line)
 		require.Equal(t, 1, strings.Count(r.errors, "\n"), r.errors)
 	}
+
 	folder := []string{"LOYALTY_BACKUP_DIR=copies/here"}
 	succeeds(t, dir, folder, "backup", "create") // makes the folder, as a server does
 	require.Contains(t, succeeds(t, dir, folder, "backup", "list"), "proven")

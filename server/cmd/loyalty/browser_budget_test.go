@@ -48,6 +48,7 @@ func TestConsoleBudgets(t *testing.T) {
 		rows(1000, (at) => { window.painted = at })
 		return true
 	})()`)
+
 	b.open("/customers")
 	b.until("window.painted")
 	t.Logf("a thousand rows, from their answer to the frame that fills the screen: %.0f ms (to be 100 at most); all of them are there after %.0f ms", evaluate[float64](b, "window.begun - window.answered"), evaluate[float64](b, "window.painted - window.answered"))
@@ -73,6 +74,7 @@ func TestConsoleBudgets(t *testing.T) {
 		type(0)
 		return true
 	})()`)
+
 	b.until("window.keys.length === 50")
 	t.Logf("a keystroke in the form of a campaign, until the frame that shows it: %.0f ms, the slowest of fifty (to be 50 at most)", evaluate[float64](b, "Math.max(...window.keys)"))
 	assert.Equal(t, "x", evaluate[string](b, "document.querySelector('#f-name').value.slice(-1)"))
@@ -85,6 +87,7 @@ func TestConsoleBudgets(t *testing.T) {
 		evaluate[bool](b, "for (let i = "+from+"; i < "+to+"; i++) window.feed.onmessage({data: JSON.stringify({sequence: i, cursor: 'c' + i, action: 'checkout', customer: {id: 'member-' + i}, recorded_at: new Date().toISOString(), data: {total: i, note: 'x'.repeat(200)}})}); true")
 		b.until("document.querySelector('main details.rule')?.textContent.includes('member-' + (" + to + " - 1))")
 	}
+
 	pour("0", "2000")
 	before := b.heap()
 	pour("2000", "92000") // half an hour at fifty a second
@@ -109,6 +112,7 @@ func (b *browsed) load(place string, cold bool) (l loaded) {
 			return err
 		})))
 	}
+
 	require.NoError(b.t, chromedp.Do(b.ctx, chromedp.Navigate(b.base+"/console/#"+place)))
 	b.until("document.querySelector('main h1') && !document.querySelector('main .loading') && document.querySelector('main .cards, main tbody') && performance.getEntriesByName('first-contentful-paint').length")
 	b.until("!document.querySelector('main .chart') || document.querySelector('main .chart canvas')")
@@ -116,6 +120,7 @@ func (b *browsed) load(place string, cold bool) (l loaded) {
 		const all = performance.getEntriesByType('resource'), of = (part) => all.filter((e) => e.name.includes(part)), api = of('/console/api/').length
 		return JSON.stringify({Files: all.length - api, API: api, Bytes: of('/console/files/').reduce((n, e) => n + e.transferSize, 0), Painted: performance.getEntriesByName('first-contentful-paint')[0].startTime})
 	})()`)), &l))
+
 	return l
 }
 
@@ -159,9 +164,11 @@ func TestPicturesOfTheConsole(t *testing.T) {
 			assert.Less(t, info.Size(), int64(150_000), name)
 		}
 	}
+
 	if where == "" {
 		return
 	}
+
 	b := openConsole(t, storetest.EmptySQLite(t))
 	b.scheme("light")
 	require.NoError(t, chromedp.Do(b.ctx, chromedp.EmulateViewport(1180, 720)))

@@ -97,6 +97,7 @@ func (b *browsed) programme() {
 	if tried == "" { // it was done at once
 		tried = b.base + "/console/api/automation/campaigns/double-saturday/statistics"
 	}
+
 	_, path, _ := strings.Cut(tried, "/console/api")
 	assert.NotContains(b.t, b.api(path), `"error"`)
 	b.until("[...document.querySelectorAll('main .card')].some((e) => e.textContent.includes('It really gave'))")
@@ -119,6 +120,7 @@ func (b *browsed) programme() {
 	for _, code := range []string{"FEW-1", "FEW-2"} {
 		require.Contains(b.t, b.send("/events", `{"customer":"member-0009","action":"coupon_redeem","data":{"code":"`+code+`"}}`), "coupon_redeem")
 	}
+
 	b.open("/rewards")
 	b.open("/rewards?tab=pools")
 	row := `[...document.querySelectorAll('main tbody tr')].find((r) => r.textContent.includes('Few'))`
@@ -220,6 +222,7 @@ func (b *browsed) sight() {
 		b.until("location.hash.includes('sort=email') && location.hash.includes('order=" + way + "')")
 		b.until("document.querySelector('main th[aria-sort^=" + way + "]') && !document.querySelector('main .loading')")
 	}
+
 	b.until(sorted)
 	assert.Empty(b.t, b.faults())
 }
@@ -245,6 +248,7 @@ func (b *browsed) modules() {
 	b.fill(map[string]string{"main select[name=action]": "module.update"})
 	b.press("main form.filters button")
 	b.until("location.hash.includes('action=module.update') && [...document.querySelectorAll('main tbody tr')].filter((r) => r.cells.length === 5).every((r) => r.cells[2].textContent === 'Module changed')")
+
 	require.Contains(b.t, b.send("/admin/modules/points_economy", `{"config":`+strings.ReplaceAll(configOf(b, "points_economy"), `"refuse"`, `"allow"`)+`}`), `"allow"`)
 }
 
@@ -263,6 +267,7 @@ func (b *browsed) operation() {
 		Action string
 		Points int
 	}
+
 	// what came of it, such as a tier, is newer
 	assert.Contains(b.t, data[[]event](b, "/customers/member-0005/events?limit=10"), event{Action: "point_add", Points: 4})
 
@@ -270,6 +275,7 @@ func (b *browsed) operation() {
 		Name string `json:"name"`
 		Last string `json:"last_run_at"`
 	}
+
 	last := func() string {
 		for _, j := range data[[]job](b, "/admin/jobs?limit=100") {
 			if j.Name == "answers" {
@@ -278,12 +284,14 @@ func (b *browsed) operation() {
 		}
 		return ""
 	}
+
 	before := last()
 	b.open("/administration?tab=jobs")
 	evaluate[bool](b, "[...document.querySelectorAll('main tbody tr')].find((r) => r.textContent.includes('answers')).querySelector('button').click(), true")
 	for end := time.Now().Add(patience); last() == before && time.Now().Before(end); { // a toast may be an earlier one
 		time.Sleep(50 * time.Millisecond)
 	}
+
 	assert.NotEqual(b.t, before, last())
 	b.until("!document.querySelector('main .failure')")
 }

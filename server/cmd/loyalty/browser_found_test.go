@@ -58,6 +58,7 @@ func (b *browsed) bought() {
 	if strings.Contains(claimed, `"error"`) { // once for each customer
 		claimed = b.send("/customers/member-0001/activities/rewards/free-coffee/claim", `{}`)
 	}
+
 	var claim struct{ ID string }
 	require.NoError(b.t, json.Unmarshal([]byte(claimed), &claim), claimed)
 	b.open("/customer/member-0001?tab=coupons")
@@ -75,6 +76,7 @@ func (b *browsed) refused() {
 	for range 2 {
 		require.Contains(b.t, b.send("/events", `{"customer":"nobody-at-all","action":"point_add","data":{"points":3,"reason":"Sample"}}`), "160212")
 	}
+
 	b.faults()
 	b.open("/administration?tab=failed")
 	group := `[...document.querySelectorAll('main .rules .rule')].find((r) => r.textContent.includes('160212'))`

@@ -51,6 +51,7 @@ func TestConsoleHostileTexts(t *testing.T) {
 			seen++
 		}
 	}
+
 	assert.Greater(t, seen, 100, "screens on which such a text is seen")
 	b.open("/tester?customer=hostile-1&action=checkout")
 	b.press("main form button.primary")
@@ -61,5 +62,6 @@ func TestConsoleHostileTexts(t *testing.T) {
 	for _, fault := range b.faults() { // what is not there is answered 404, and the browser notes it
 		assert.Contains(t, fault, "404", fault)
 	}
+
 	b.within()
 }

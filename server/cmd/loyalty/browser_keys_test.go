@@ -25,6 +25,7 @@ func (b *browsed) keys() {
 		b.strike("g", to[0])
 		b.until("location.hash === " + quoted(to[1]))
 	}
+
 	b.until("document.querySelector('main .cards')")
 	evaluate[bool](b, "document.querySelector('nav a[href=\"#/customers\"]').focus(), true")
 	b.strike("?")
@@ -39,6 +40,7 @@ func (b *browsed) keys() {
 	for end := time.Now().Add(patience); !evaluate[bool](b, "Boolean(document.activeElement?.closest('main tbody tr'))") && time.Now().Before(end); { // a list hears keys a moment after it is seen
 		b.strike("j")
 	}
+
 	b.strike("j", "k", "x")
 	b.until("document.querySelector('main tbody tr')?.getAttribute('aria-selected') === 'true'")
 	assert.True(b.t, evaluate[bool](b, "document.activeElement === document.querySelector('main tbody tr')"))

@@ -37,6 +37,7 @@ var operations = sync.OnceValues(func() (map[string][]*regexp.Regexp, error) {
 			}
 		}
 	}
+
 	return known, nil
 })
 
@@ -63,17 +64,21 @@ func (b *browsed) within() (calls int) {
 		if !assert.Equal(b.t, b.base, at.Scheme+"://"+at.Host, a.url) {
 			continue
 		}
+
 		path, bridged := strings.CutPrefix(at.EscapedPath(), "/console/api")
 		if !bridged {
 			assert.Regexp(b.t, beside[a.method], path, "%s %s", a.method, a.url)
 			continue
 		}
+
 		calls++
 		found := false
 		for _, shape := range known[a.method] {
 			found = found || shape.MatchString(path)
 		}
+
 		assert.True(b.t, found, "%s %s is in no document", a.method, path)
 	}
+
 	return calls
 }

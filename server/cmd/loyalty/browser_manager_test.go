@@ -60,10 +60,12 @@ func (b *browsed) usage() {
 		Status string
 		Count  int
 	}
+
 	sums := map[string]int{}
 	for _, c := range data[[]count](b, "/coupons/-/usage?pool=coffee-codes&limit=1000&created_at.gte=2020-01-01") {
 		sums[c.Status] += c.Count
 	}
+
 	require.NotEmpty(b.t, sums)
 	b.open("/entity/coupons/pool/coffee-codes")
 	rows := `[...document.querySelectorAll('main .usage tbody tr')].filter((r) => r.querySelector('.badge'))`
@@ -72,10 +74,12 @@ func (b *browsed) usage() {
 	for i := range len(sums) {
 		shown += b.digits(fmt.Sprintf("%s[%d].cells[1]", rows, i))
 	}
+
 	all := 0
 	for _, n := range sums {
 		all += n
 	}
+
 	assert.Equal(b.t, all, shown)
 	b.text("By the day they were used")
 	b.until("[...document.querySelectorAll('main .usage button')].find((e) => e.textContent === 'By the day they were used').getAttribute('aria-pressed') === 'true' && !document.querySelector('main .usage .loading')")
@@ -115,11 +119,13 @@ func (b *browsed) many() {
 	for _, id := range []string{"many-a", "many-b", "many-c"} {
 		require.Contains(b.t, b.send("/entities/stores/store", `{"id":"`+id+`","name":"Many `+id[5:]+`"}`), id)
 	}
+
 	b.open("/programme?type=stores/store&search=Many")
 	mark := func() {
 		b.until("document.querySelectorAll('main tbody input[type=checkbox]').length === 3")
 		evaluate[bool](b, "document.querySelector('main thead input').click(), true")
 	}
+
 	change := func(property, value string) {
 		mark()
 		b.text("Change")
@@ -128,6 +134,7 @@ func (b *browsed) many() {
 		b.until("document.querySelector('#f-" + property + "')")
 		b.fill(map[string]string{"#f-" + property: value})
 	}
+
 	change("name", "One name")
 	b.until("[...document.querySelectorAll('form.many tbody tr')].filter((r) => r.textContent.includes('Many ') && r.textContent.includes('One name')).length === 3") // before and after, of each
 	assert.Equal(b.t, "[]", b.violations())

@@ -29,17 +29,20 @@ func TestConsoleNewcomer(t *testing.T) {
 		clicks++
 		evaluate[bool](b, find+".click(), true")
 	}
+
 	b.until("document.querySelector('main .steps')")
 	for _, place := range []string{"/customers", "/stream", "/programme", "/campaigns", "/rewards", "/rewards?tab=pools", "/rewards?tab=coupons", "/levels"} {
 		b.open(place)
 		assert.True(t, evaluate[bool](b, "Boolean(document.querySelector('main .empty p').textContent.length > 20 && document.querySelector('main .empty :is(a, button, code)'))"), "%s says what it is for and offers the first step", place)
 	}
+
 	for _, place := range append(screens, places...) { // where next to nothing is, nothing is a mistake
 		if !strings.Contains(place, "member-0001") && !strings.Contains(place, "/free-") && !strings.Contains(place, "double-saturday") {
 			b.open(place)
 			assert.Empty(t, b.faults(), place)
 		}
 	}
+
 	b.open("/")
 	b.until("document.querySelector('main .steps')")
 	began := time.Now()
@@ -47,6 +50,7 @@ func TestConsoleNewcomer(t *testing.T) {
 		fields += len(given)
 		b.fill(given)
 	}
+
 	next("New reward")
 	b.until("document.querySelector('form.editor textarea[lang=en]')")
 	fill(map[string]string{"form.editor textarea[lang=en]": "Coffee mug"})

@@ -43,6 +43,7 @@ func (b *browsed) overview() {
 		Name  string
 		Total float64
 	}
+
 	type figures struct{ Series []series }
 	b.open("/statistics")
 	b.fill(map[string]string{"main select[name=metric]": "campaign_points"})
@@ -57,6 +58,7 @@ func (b *browsed) overview() {
 		row := `[...document.querySelectorAll('main .scroll tbody tr')].find((r) => r.firstElementChild.textContent === ` + quoted(s.Name) + ` && r.firstElementChild.tagName === 'TD')?.children[1]`
 		assert.Equal(b.t, int(s.Total), b.digits(row), s.Name)
 	}
+
 	assert.Empty(b.t, b.faults())
 }
 
@@ -70,17 +72,20 @@ func (b *browsed) trends() {
 		if all := data[figures](b, "/admin/statistics?metric="+metric+"&interval=day").Series; len(all) > 0 {
 			values = all[0].Values
 		}
+
 		sum := func(days []int) (n int) {
 			for _, v := range days {
 				n += v
 			}
 			return n
 		}
+
 		card := "[...document.querySelectorAll('main .card')].find((e) => e.firstElementChild.textContent === " + quoted(label) + ")"
 		last := len(values)
 		assert.Equal(b.t, sum(values[last-7:]), b.digits(card+"?.querySelector('b')"), label)
 		assert.Equal(b.t, fmt.Sprintf("%d today · %d in the week before", values[last-1], sum(values[last-14:last-7])), strings.ReplaceAll(evaluate[string](b, card+".querySelector('.small').textContent"), ",", ""))
 	}
+
 	assert.Regexp(b.t, `^[\d.,]+$`, evaluate[string](b, "[...document.querySelectorAll('main .card')].find((e) => e.firstElementChild.textContent === 'Requests a minute').querySelector('b').textContent"))
 	assert.Contains(b.t, evaluate[string](b, `document.querySelector('main .card a[href="#/customers"]').closest('.card').textContent`), "active in 30 days")
 }
@@ -118,6 +123,7 @@ func (b *browsed) owed() {
 		Origin string
 		Points int
 	}
+
 	type ledger struct {
 		Totals  map[string]int
 		Origins []origin
@@ -126,6 +132,7 @@ func (b *browsed) owed() {
 			Origins []origin
 		}
 	}
+
 	b.open("/ledger")
 	l := data[ledger](b, "/admin/ledger")
 	rows := `[...[...document.querySelectorAll('main h2')].find((e) => e.textContent === 'Liability by origin').parentElement.querySelectorAll('figure.panel + .scroll tbody tr')]`
@@ -137,6 +144,7 @@ func (b *browsed) owed() {
 		assert.Equal(b.t, o.Points, b.digits(fmt.Sprintf("%s[%d]?.cells[1]", rows, i)), o.Origin)
 		sum += o.Points
 	}
+
 	assert.Equal(b.t, l.Totals["outstanding"], sum)
 	assert.Contains(b.t, shown, "Purchases")
 	assert.Equal(b.t, len(l.Origins), evaluate[int](b, rows+".length"))
@@ -159,6 +167,7 @@ func (b *browsed) owed() {
 		}
 		at++
 	}
+
 	require.Positive(b.t, at)
 }
 
@@ -180,6 +189,7 @@ func (b *browsed) ladder() {
 		ID    string `json:"id"`
 		Score int    `json:"score"`
 	}
+
 	first := data[[]place](b, "/customers/leaderboard?limit=1")[0]
 	assert.Equal(b.t, first.Score, b.digits("document.querySelector('main .board > .scroll tbody tr td:last-child')"))
 	assert.Equal(b.t, first.ID, evaluate[string](b, "document.querySelector('main .board > .scroll tbody tr code').textContent"))
@@ -201,6 +211,7 @@ func (b *browsed) bands() {
 		Customers int
 		Bands     []band
 	}
+
 	all := data[scores](b, "/customers/leaderboard/scores?bands=20")
 	require.NotEmpty(b.t, all.Bands)
 	b.until("document.querySelector('main .scores .bars')")
@@ -210,6 +221,7 @@ func (b *browsed) bands() {
 		sum += one.Customers
 		assert.Equal(b.t, one.Customers, b.digits(fmt.Sprintf("document.querySelectorAll('main .scores tbody td')[%d]", i)), one)
 	}
+
 	assert.Equal(b.t, all.Customers, sum)
 }
 
@@ -219,6 +231,7 @@ func (b *browsed) soon() {
 		Customer string
 		Missing  int
 	}
+
 	rows := "document.querySelectorAll('main .soon tbody tr')"
 	for kind, much := range map[string][2]string{"rising": {"share", "95"}, "falling": {"days", "700"}} {
 		all := data[[]entry](b, "/levels/club/"+kind+"?"+much[0]+"="+much[1]+"&limit=10")
@@ -232,6 +245,7 @@ func (b *browsed) soon() {
 			assert.Equal(b.t, e.Missing, b.digits(fmt.Sprintf("%s[%d].lastElementChild", rows, i)), e.Customer)
 		}
 	}
+
 	b.open("/levels")
 	b.until("document.querySelector('main .board > .scroll tbody')")
 }
@@ -242,12 +256,14 @@ func (b *browsed) reached() {
 		Name  string
 		Total float64
 	}
+
 	type figures struct{ Series []series }
 	type level struct{ ID, Name string }
 	members := map[string]int{}
 	for _, s := range data[figures](b, "/admin/statistics?metric=members_by_tier&by=tier").Series {
 		members[s.Name] = int(s.Total)
 	}
+
 	assert.NotEmpty(b.t, members)
 	for _, l := range data[[]level](b, "/levels?limit=100") {
 		assert.Equal(b.t, members[l.ID], b.digits(`[...document.querySelectorAll('main .rules .rule')].find((r) => r.querySelector('strong').textContent === `+quoted(l.Name)+`)?.querySelector('.members')`), l.Name)
@@ -278,10 +294,12 @@ func (b *browsed) given() {
 		Runs, Customers, Net int
 		Limits               struct{ Total *total }
 	}
+
 	type campaign struct {
 		ID         string
 		Statistics did
 	}
+
 	require.Contains(b.t, b.send("/entities/automation/campaign", `{"id":"first-forty","name":"First forty","trigger":"review_submit","effects":[{"type":"points","points":5}],"limit":{"total":40}}`), "first-forty")
 	require.Contains(b.t, b.send("/events", `{"customer":"member-0007","action":"review_submit","data":{"item":"p-1","review":"Good"}}`), "review_submit")
 	all := data[[]campaign](b, "/automation/campaigns?include=statistics&limit=50")
@@ -300,6 +318,7 @@ func (b *browsed) given() {
 		assert.Equal(b.t, used, evaluate[string](b, cell(5)+".textContent"), c.ID)
 		ran += c.Statistics.Runs
 	}
+
 	assert.Positive(b.t, ran)
 	assert.Positive(b.t, limited)
 	assert.Empty(b.t, b.faults())

@@ -44,10 +44,12 @@ func TestConsolePasskeys(t *testing.T) {
 		require.NoError(t, chromedp.Do(b.ctx, chromedp.Navigate("about:blank"), chromedp.Navigate(named(link))))
 		b.until("document.querySelector('main h1') && document.querySelector('nav')")
 	}
+
 	leave := func() {
 		evaluate[bool](b, "fetch('/console/session/end', {method: 'POST', headers: {'Content-Type': 'application/json'}, body: '{}'}).then(() => location.reload()), true")
 		b.until("document.querySelector('main.sign')")
 	}
+
 	b.holdPasskeys()
 	enter(consoleLink.FindStringSubmatch(s.said())[1])
 	b.open("/self")

@@ -39,6 +39,7 @@ func (b *browsed) kept() {
 		shape             *regexp.Regexp
 		holes             int
 	}
+
 	var routes []route
 	read := openapi.Reader()
 	for _, name := range openapi.Names() {
@@ -51,6 +52,7 @@ func (b *browsed) kept() {
 			}
 		}
 	}
+
 	slices.SortFunc(routes, func(a, b route) int { return a.holes - b.holes }) // a path without a hole is the nearer one
 	asked := map[string]bool{}
 	b.mu.Lock()
@@ -66,11 +68,13 @@ func (b *browsed) kept() {
 			asked[routes[i].operation] = true
 		}
 	}
+
 	var missing []string
 	for _, operation := range promised {
 		if !asked[operation] {
 			missing = append(missing, operation)
 		}
 	}
+
 	assert.Empty(b.t, missing, "operations that no screen asked for")
 }

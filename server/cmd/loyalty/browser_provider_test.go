@@ -50,6 +50,7 @@ func openProvider(t *testing.T) *provider {
 			"id_token_signing_alg_values_supported": []string{"RS256"},
 		})
 	})
+
 	mux.HandleFunc("GET /keys", func(w http.ResponseWriter, _ *http.Request) {
 		tell(w, jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: p.key.Public(), KeyID: "k", Algorithm: "RS256", Use: "sig"}}})
 	})
@@ -61,6 +62,7 @@ func openProvider(t *testing.T) *provider {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		assert.NoError(t, consent.Execute(w, q.Get("redirect_uri")+"?"+url.Values{"code": {code}, "state": {q.Get("state")}}.Encode()))
 	})
+
 	mux.HandleFunc("POST /token", func(w http.ResponseWriter, r *http.Request) { p.token(t, w, r) })
 	s := httptest.NewServer(mux)
 	t.Cleanup(s.Close)
@@ -84,10 +86,12 @@ func (p *provider) token(t *testing.T, w http.ResponseWriter, r *http.Request) {
 		tell(w, map[string]string{"error": "invalid_grant"})
 		return
 	}
+
 	payload, err := json.Marshal(map[string]any{
 		"iss": p.url, "aud": "the-console", "nonce": asked.Get("nonce"), "iat": time.Now().Unix(), "exp": time.Now().Add(time.Minute).Unix(),
 		"sub": "1", "preferred_username": "ada", "name": "Ada Lovelace", "email": "ada@shop.test", "groups": p.groups,
 	})
+
 	assert.NoError(t, err)
 	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: jose.JSONWebKey{Key: p.key, KeyID: "k"}}, nil)
 	assert.NoError(t, err)
@@ -121,6 +125,7 @@ func TestConsoleByProvider(t *testing.T) {
 		b.until("location.hostname === 'localhost' && document.querySelector('#go')")
 		b.press("#go")
 	}
+
 	begin()
 	b.until("location.pathname === '/console/' && document.querySelector('main h1')?.textContent === 'Today' && document.querySelector('main .cards')")
 	assert.Equal(t, "Ada Lovelace", evaluate[string](b, "document.querySelector('header .who').textContent"))

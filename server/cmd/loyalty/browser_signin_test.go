@@ -55,6 +55,7 @@ func TestConsoleSignIn(t *testing.T) {
 		b.fill(map[string]string{"main input[name=login]": login, "main input[name=password]": password})
 		b.press("main.sign form button.primary")
 	}
+
 	b.faults() // what is asked without a session is refused, and the browser notes it
 	sign("not this one")
 	b.until("document.querySelector('main [role=alert] .wrong')")

@@ -22,6 +22,7 @@ func TestConsoleStreamOfAKey(t *testing.T) {
 			Secret string
 		}
 	}
+
 	require.NoError(b.t, json.Unmarshal([]byte(b.send("/admin/keys", `{"label":"Till","apis":["events"]}`)), &made))
 	require.NotEmpty(b.t, made.Data.Secret)
 	till := http.Client{Transport: &signing.Transport{Scheme: signing.Default("local"), Credential: signing.Credential{KeyID: made.Data.KeyID, Secret: made.Data.Secret}}}
@@ -31,10 +32,12 @@ func TestConsoleStreamOfAKey(t *testing.T) {
 		require.NoError(b.t, r.Body.Close())
 		require.Equal(b.t, http.StatusOK, r.StatusCode)
 	}
+
 	const (
 		live  = "document.querySelector('main .badge')?.textContent === 'live'"
 		shown = "[...document.querySelectorAll('main details.rule')].map((e) => e.textContent)"
 	)
+
 	b.open("/stream")
 	b.until(live)
 	b.fill(map[string]string{"main input[name=key_id]": made.Data.KeyID})

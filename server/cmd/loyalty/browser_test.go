@@ -53,12 +53,14 @@ func browse(t *testing.T, base string) *browsed {
 			break
 		}
 	}
+
 	if path == "" {
 		if os.Getenv(requireBrowser) != "" {
 			t.Fatal("there is no chromium: apt-get install chromium")
 		}
 		t.Skip("SKIPPED, NOT PASSED: there is no chromium; the console was not looked at (apt-get install chromium)")
 	}
+
 	b := &browsed{t: t, base: base}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.WindowSize(1280, 900), // tests run as root
 		chromedp.Flag("force-prefers-reduced-motion", true)) // what fades in has no contrast yet
@@ -79,6 +81,7 @@ func (b *browsed) dawdle() {
 	if os.Getenv(dawdling) == "" {
 		return
 	}
+
 	require.NoError(b.t, chromedp.Do(b.ctx, chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
 		_, err := cdp.Call(ctx, target, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: `(() => {
 			const asked = window.fetch
@@ -103,6 +106,7 @@ func (b *browsed) heard(event any) {
 		if e.Entry.Level == cdplog.EntryLevelError {
 			b.wrong = append(b.wrong, fmt.Sprintf("%s: %s %s", e.Entry.Source, e.Entry.Text, e.Entry.URL))
 		}
+
 	case *network.EventRequestWillBeSent:
 		_, test := e.Request.Headers[byTest]
 		b.requests = append(b.requests, asked{e.Request.Method, e.Request.URL, test})
@@ -202,13 +206,16 @@ func (b *browsed) violations(rules ...string) string {
 		b.t.Log("SKIPPED: there is no axe to look at the pages; make tools installs it")
 		return "[]"
 	}
+
 	if !evaluate[bool](b, "'axe' in window") {
 		evaluate[bool](b, string(axe)+"\n; true")
 	}
+
 	only := ""
 	if len(rules) > 0 {
 		only = ", runOnly: ['" + strings.Join(rules, "', '") + "']"
 	}
+
 	evaluate[bool](b, `window.found = null; axe.run(document, {resultTypes: ['violations']`+only+`}).then((r) => { window.found = JSON.stringify(r.violations.map((v) => [v.id, v.nodes.slice(0, 4).map((n) => n.html.slice(0, 200) + n.failureSummary)])) }), true`)
 	b.until("window.found !== null")
 	return evaluate[string](b, "window.found")
@@ -271,6 +278,7 @@ func openConsole(t *testing.T, database string) *browsed {
 	} else {
 		demonstrate(t, database)
 	}
+
 	s := serve(t, t.TempDir(), onConsole(database))
 	require.Eventually(t, func() bool { return consoleLink.MatchString(s.said()) }, patience, 20*time.Millisecond)
 	b := browse(t, s.address)
@@ -436,6 +444,7 @@ func TestConsoleSizes(t *testing.T) {
 		require.Equal(t, http.StatusOK, resp.StatusCode, path)
 		return resp.Header.Get("Cache-Control"), int(resp.ContentLength)
 	}
+
 	page, err := http.Get(s.address + "/console/")
 	require.NoError(t, err)
 	defer func() { _ = page.Body.Close() }()
@@ -447,6 +456,7 @@ func TestConsoleSizes(t *testing.T) {
 		require.Contains(t, keep, "immutable")
 		sum, count = sum+size, count+1
 	}
+
 	require.Greater(t, count, 8)
 	require.Less(t, sum, 70<<10, "bytes of the first load, compressed")
 	require.Less(t, count, 40)

@@ -32,6 +32,7 @@ func (b *browsed) known() {
 		assert.Equal(b.t, "member-0007", row.Customer)
 		tables[row.Table]++
 	}
+
 	assert.Equal(b.t, 1, tables["customers"])
 	assert.Equal(b.t, len(data[[]any](b, "/customers/member-0007/events?limit=1000")), tables["events"])
 	assert.Contains(b.t, b.api("/admin/audit?action=export.personal&limit=1"), `"target":"customers/`)
@@ -48,6 +49,7 @@ func (b *browsed) worth() {
 		Totals struct{ Outstanding int }
 		Value  struct{ Outstanding float64 }
 	}
+
 	b.open("/ledger")
 	is := data[ledger](b, "/admin/ledger")
 	assert.InDelta(b.t, float64(is.Totals.Outstanding)/4, is.Value.Outstanding, 0.001)
@@ -71,6 +73,7 @@ func (b *browsed) usedUp() {
 			who = ""
 		}
 	}
+
 	require.NotEmpty(b.t, who, "the demonstration has some that are used up")
 	b.open("/customer/" + who + "?tab=points")
 	b.until("document.querySelector('.lots .lot b.spent')")
@@ -81,11 +84,13 @@ func (b *browsed) usedUp() {
 		sum += l.Spent
 		shown += b.digits(fmt.Sprintf("%s[%d].cells[3]", rows, i))
 	}
+
 	assert.Equal(b.t, sum, shown)
 	for i := range all { // earned = spent + expired + taken back + reserved + left
 		cell := func(n int) int { return b.digits(fmt.Sprintf("%s[%d].cells[%d]", rows, i, n)) }
 		assert.Equal(b.t, cell(2), cell(3)+cell(4)+cell(5)+cell(6)+cell(7))
 	}
+
 	assert.Equal(b.t, "[]", b.violations())
 }
 
@@ -97,6 +102,7 @@ func (b *browsed) runs() {
 			Total int
 		}
 	}
+
 	b.open("/campaigns/double-saturday")
 	figure := "[...document.querySelectorAll('main figure')].find((e) => e.querySelector('figcaption').textContent === 'Runs a day')"
 	b.until(figure + "?.querySelector('tbody tr')")
@@ -107,6 +113,7 @@ func (b *browsed) runs() {
 			want = s.Total
 		}
 	}
+
 	require.Positive(b.t, want)
 	assert.Equal(b.t, want, evaluate[int](b, "[..."+figure+".querySelectorAll('tbody td')].reduce((n, e) => n + Number(e.textContent.replace(/[^0-9]/g, '')), 0)"))
 }
@@ -121,6 +128,7 @@ func (b *browsed) headers() {
 			Secret string
 		}
 	}
+
 	require.NoError(b.t, json.Unmarshal([]byte(said), &made), said)
 	require.NotContains(b.t, b.send("/admin/webhooks/"+made.Data.ID+"/test", `{}`), `"error"`)
 	b.open("/webhooks/" + made.Data.ID)
@@ -128,6 +136,7 @@ func (b *browsed) headers() {
 		Attempts int
 		EventID  string `json:"event_id"`
 	}
+
 	list := "/admin/webhooks/" + made.Data.ID + "/deliveries"
 	require.Eventually(b.t, func() bool { return strings.Contains(b.api(list+"/1"), "webhook-timestamp") }, patience, 100*time.Millisecond)
 	b.text("Show")
@@ -152,6 +161,7 @@ func (b *browsed) told() {
 		assert.True(b.t, evaluate[bool](b, "Boolean(document.querySelector('main p.lead').textContent.length > 40 && document.querySelector('main .empty p').textContent.length > 20 && document.querySelector('main .empty :is(a, button, code)'))"), "%s says what it is and offers the first step", tab)
 		assert.Equal(b.t, "[]", b.violations(), tab)
 	}
+
 	evaluate[bool](b, "window.fetch = window.really, true")
 
 	b.prove()

@@ -44,22 +44,26 @@ func TestStartWithAClockThatJumped(t *testing.T) {
 		a := c.post(s.address, path, body, "")
 		require.Equal(t, http.StatusOK, a.status, string(a.body))
 	}
+
 	require.Eventually(t, func() bool { // the configuration is followed within a second
 		a := c.post(s.address, "/events", `{"customer":"member-1001","action":"point_add","data":{"points":5}}`, "")
 		return a.status == http.StatusOK && strings.Contains(string(a.body), `"expdate":"20`)
 	}, patience, 100*time.Millisecond)
+
 	require.Equal(t, 0, s.stop(terminate), s.log())
 
 	expired := func() (n int64) {
 		require.NoError(t, storetest.Raw(t, g.url).QueryRow("SELECT sum(expired) FROM balances").Scan(&n))
 		return n
 	}
+
 	for range 2 { // what the first start wrote at its own time tells the second one nothing
 		code, text := skewedCommand(t, g, ahead, nil, "jobs", "run", "expiry")
 		require.NotEqual(t, 0, code, text)
 		require.Contains(t, text, "LOYALTY_CLOCK_TRUSTED=")
 		require.Zero(t, expired())
 	}
+
 	r := command(t, g.dir, g.env, "doctor")
 	require.Equal(t, 2, r.code, r.out)
 	require.Contains(t, r.out, "LOYALTY_CLOCK_TRUSTED")

@@ -48,6 +48,7 @@ func TestSignPrintsHeaders(t *testing.T) {
 			require.True(t, ok, line)
 			header.Add(name, value)
 		}
+
 		require.Equal(t, c.contentType, header.Get("Content-Type"))
 		verified, err := verifier.Verify(signing.Incoming{
 			Method: strings.ToUpper(c.args[0]), Target: c.target, Header: header, Host: header.Get("Host"), ContentLength: int64(len(c.body)), Body: []byte(c.body),
@@ -77,6 +78,7 @@ func TestSignFaults(t *testing.T) {
 		require.True(t, strings.HasPrefix(r.errors, "loyalty: "+c.words), r.errors)
 		require.Equal(t, 1, strings.Count(r.errors, "\n"))
 	}
+
 	refused := inside(t, append([]string{"sign", "GET", "http://127.0.0.1:1/", "--send"}, key...)...)
 	require.Equal(t, 1, refused.code)
 	require.Contains(t, refused.errors, "connection refused")
@@ -122,6 +124,7 @@ func TestSettingsOrder(t *testing.T) {
 		"LOYALTY_LISTEN": "127.0.0.1:1", "LOYALTY_REGION": "eu", "LOYALTY_DATABASE_URL_FILE": file, "LOYALTY_PUBLIC_HOSTS": "a.test,b.test",
 		"LOYALTY_REPLAY_GUARD": "true", "LOYALTY_DATA": "", "LOYALTY_HELP": "true",
 	}
+
 	var s settings
 	f := pflag.NewFlagSet("test", pflag.ContinueOnError)
 	s.flags(f)
@@ -160,6 +163,7 @@ func TestMisspeltCommands(t *testing.T) {
 		require.Contains(t, r.errors, "loyalty: "+words, args)
 		require.Equal(t, 1, strings.Count(r.errors, "\n"), r.errors)
 	}
+
 	help := inside(t, "backup")
 	require.Equal(t, 0, help.code, help.errors)
 	require.Contains(t, help.out, "Available Commands:")

@@ -48,6 +48,7 @@ func newConfigExport(s *settings) *cobra.Command {
 			})
 		},
 	}
+
 	cmd.Flags().StringVar(&format, "format", format, "yaml or json")
 	return cmd
 }
@@ -61,6 +62,7 @@ func writeConfiguration(w io.Writer, document admin.ConfigurationDocument, forma
 	if err := encoder.Encode(document); err != nil {
 		return coded{codeFailed, err}
 	}
+
 	out := text.Bytes()
 	if format == "yaml" {
 		var err error
@@ -68,9 +70,11 @@ func writeConfiguration(w io.Writer, document admin.ConfigurationDocument, forma
 			return coded{codeFailed, err}
 		}
 	}
+
 	if _, err := w.Write(out); err != nil {
 		return coded{codeFailed, err}
 	}
+
 	return nil
 }
 
@@ -86,6 +90,7 @@ func newConfigPlan(s *settings) *cobra.Command {
 			if err != nil {
 				return err
 			}
+
 			differences := 0
 			err = use(cmd.Context(), s.openExisting, func(db *store.Store) error {
 				changes, err := adminOf(db).PlanConfiguration(cmd.Context(), wanted, prune)
@@ -95,15 +100,18 @@ func newConfigPlan(s *settings) *cobra.Command {
 				differences = len(changes)
 				return printChanges(cmd.OutOrStdout(), changes)
 			})
+
 			switch {
 			case err != nil:
 				return err
 			case differences > 0:
 				return coded{codeDifferences, nil}
 			}
+
 			return nil
 		},
 	}
+
 	cmd.Flags().BoolVar(&prune, "prune", false, pruneUsage)
 	return endsWith(codeFailed, cmd)
 }
@@ -127,6 +135,7 @@ func newConfigApply(s *settings) *cobra.Command {
 			})
 		},
 	}
+
 	cmd.Flags().BoolVar(&prune, "prune", false, pruneUsage)
 	return cmd
 }
@@ -139,16 +148,19 @@ func readConfiguration(cmd *cobra.Command, path string) (wanted admin.Configurat
 	} else {
 		text, err = os.ReadFile(path)
 	}
+
 	if err != nil {
 		return wanted, coded{codeFailed, err}
 	}
 	if text, err = asJSON(text); err != nil {
 		return wanted, coded{codeFailed, fmt.Errorf("%s: %w", path, err)}
 	}
+
 	vocabulary, err := contract.NewVocabulary()
 	if err != nil {
 		return wanted, coded{codeFailed, err}
 	}
+
 	reader, err := contract.NewConfigurator(vocabulary)
 	if err != nil {
 		return wanted, coded{codeFailed, err}
@@ -156,6 +168,7 @@ func readConfiguration(cmd *cobra.Command, path string) (wanted admin.Configurat
 	if wanted, err = reader.Read(text); err != nil {
 		err = toldPlaces(err)
 	}
+
 	return wanted, err
 }
 
@@ -182,6 +195,7 @@ func once(d *json.Decoder) error {
 	if err != nil || !nested {
 		return err
 	}
+
 	names := map[json.Token]bool{}
 	for d.More() {
 		if open == '{' {
@@ -198,6 +212,7 @@ func once(d *json.Decoder) error {
 			return err
 		}
 	}
+
 	_, err = d.Token()
 	return err
 }
@@ -223,6 +238,7 @@ func printChanges(w io.Writer, changes []admin.ConfigurationChange) error {
 		if c.Type != "" {
 			what = c.Type
 		}
+
 		fmt.Fprintf(&b, "%s %s %s\n", c.Change, what, c.ID)
 		names := slices.Sorted(maps.Keys(c.Before))
 		for _, name := range slices.Sorted(maps.Keys(c.After)) {
@@ -230,15 +246,18 @@ func printChanges(w io.Writer, changes []admin.ConfigurationChange) error {
 				names = append(names, name)
 			}
 		}
+
 		slices.Sort(names)
 		for _, name := range names {
 			fmt.Fprintf(&b, "    %s: %s -> %s\n", name, valueText(c.Before, name), valueText(c.After, name))
 		}
 	}
+
 	fmt.Fprintf(&b, "differences: %d\n", len(changes))
 	if _, err := w.Write(b.Bytes()); err != nil {
 		return coded{codeFailed, err}
 	}
+
 	return nil
 }
 

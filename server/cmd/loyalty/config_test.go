@@ -39,6 +39,7 @@ func TestConfigCommands(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
+
 	on := func(data string, args ...string) result {
 		return inside(t, append(append([]string{"config"}, args...), "--data", filepath.Join(folder, data))...)
 	}
@@ -98,6 +99,7 @@ func TestConfigFaults(t *testing.T) {
 			require.Empty(t, r.out)
 		}
 	}
+
 	require.Equal(t, 1, inside(t, "config", "plan", filepath.Join(folder, "missing"), "--data", data).code)
 	require.Equal(t, 2, inside(t, "config", "export", "--format", "xml", "--data", data).code)
 	require.Equal(t, 2, inside(t, "config", "export", "--data", filepath.Join(folder, "nowhere")).code)

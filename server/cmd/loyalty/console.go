@@ -44,22 +44,27 @@ func checkConsole(s *settings) error {
 			return fault("console-images", "%q must be a host such as cdn.example.com or *.example.com, perhaps with a port", host)
 		}
 	}
+
 	if !withConsole && s.console != "" && s.console != consoleOff {
 		return fault("console", "this program was built without the console (no_console)")
 	}
+
 	at := consoleApart(s)
 	if at == "" {
 		return nil
 	}
+
 	_, port, err := hostPort(at)
 	if err != nil {
 		return fault("console", "%q must be %s, %s or host:port", at, consoleOn, consoleOff)
 	}
+
 	for flag, other := range map[string]string{"listen": s.listen, "manage": s.manageAt} {
 		if _, taken, err := hostPort(other); err == nil && port != 0 && port == taken && (flag == "listen" || s.manageGiven) {
 			return fault("console", "%s has the port of %s, %s: an address of its own must be another one, or say %s", at, envName(flag), other, consoleOn)
 		}
 	}
+
 	return nil
 }
 
@@ -87,15 +92,18 @@ func welcomeConsole(ctx context.Context, s *settings, users *admin.Users, addr n
 	if !hasConsole(s) {
 		return nil
 	}
+
 	address, at := cmp.Or(s.consoleURL, "http://"+reachable(addr)), s.listen
 	if apart := consoleApart(s); apart != "" {
 		at = apart
 	}
+
 	host, _, _ := hostPort(at) // checked already
 	if !isLoopback(host) || s.collected() {
 		fmt.Fprintf(out, "Console on %s/console/; make the first owner with: loyalty users create --role owner NAME\n", address)
 		return nil
 	}
+
 	owner, err := users.FirstOwner(ctx)
 	none := errors.Is(err, loyalty.ErrUserNotFound) // there are users, but no owner who can sign in
 	if unwritable(err) {
@@ -104,10 +112,12 @@ func welcomeConsole(ctx context.Context, s *settings, users *admin.Users, addr n
 	if err != nil && !none {
 		return err
 	}
+
 	if none || owner.Password != "" {
 		fmt.Fprintf(out, "Console on %s/console/\n", address)
 		return nil
 	}
+
 	done, err := users.Invite(ctx, admin.Call{KeyID: admin.CommandLine}, owner.ID.String(), firstLink)
 	if unwritable(err) {
 		return noLink(out, address, err)
@@ -115,6 +125,7 @@ func welcomeConsole(ctx context.Context, s *settings, users *admin.Users, addr n
 	if err != nil {
 		return err
 	}
+
 	fmt.Fprintf(out, "Console: open %s/console/#enter/%s (once, within ten minutes)\n", address, done.Value.Token)
 	return nil
 }

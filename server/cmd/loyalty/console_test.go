@@ -25,12 +25,14 @@ func TestConsoleSettings(t *testing.T) {
 			return value, true
 		})
 	}
+
 	for value, want := range map[string]string{"": "", "on": "", "off": "", "127.0.0.1:8082": "127.0.0.1:8082", "0.0.0.0:0": "0.0.0.0:0"} {
 		s, err := read("LOYALTY_CONSOLE", value)
 		require.NoError(t, err, value)
 		require.Equal(t, want, consoleApart(s), value)
 		require.Equal(t, value != "off", hasConsole(s), value)
 	}
+
 	s, err := read("LOYALTY_CONSOLE_IMAGES", "cdn.shop.test,*.shop.test,localhost:9000")
 	require.NoError(t, err)
 	require.Len(t, s.consoleImages, 3)
@@ -97,6 +99,7 @@ func TestConsoleApart(t *testing.T) {
 		require.NoError(t, err)
 		return resp, string(text)
 	}
+
 	for target, status := range map[string]int{
 		apart + "/console/": http.StatusOK, apart + "/openapi/customers.json": http.StatusOK, apart + "/docs": http.StatusOK, apart + "/livez": http.StatusOK, apart + "/": http.StatusSeeOther,
 		apart + "/customers": http.StatusNotFound, apart + "/readyz": http.StatusNotFound, s.address + "/docs": http.StatusOK, s.address + "/customers": http.StatusUnauthorized,
@@ -105,10 +108,12 @@ func TestConsoleApart(t *testing.T) {
 		resp, _ := ask(http.MethodGet, target, "")
 		require.Equal(t, status, resp.StatusCode, target)
 	}
+
 	for target, status := range map[string]int{apart + "/docs/try": http.StatusNotFound, apart + "/events": http.StatusNotFound, s.address + "/console/enter": http.StatusUnauthorized} {
 		resp, _ := ask(http.MethodPost, target, `{}`)
 		require.Equal(t, status, resp.StatusCode, target)
 	}
+
 	resp, _ := ask(http.MethodPost, apart+"/console/enter", `{"token":"`+token+`"}`)
 	require.Equal(t, http.StatusOK, resp.StatusCode)
 	resp, text := ask(http.MethodGet, apart+"/console/api/admin/me", "", resp.Cookies()...)

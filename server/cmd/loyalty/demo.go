@@ -50,6 +50,7 @@ func newDemo(s *settings) *cobra.Command {
 			return use(cmd.Context(), s.open, func(db *store.Store) error { return s.demo(cmd, db, f) })
 		},
 	}
+
 	flags := cmd.Flags()
 	flags.IntVar(&f.customers, "customers", 1_000, "how many customers")
 	flags.IntVar(&f.events, "events", 20_000, "how many events are submitted; those that follow from them come on top")
@@ -74,11 +75,13 @@ func (s *settings) demo(cmd *cobra.Command, db *store.Store, f demoFlags) error 
 	if err := s.mustBeEmpty(ctx, db); err != nil {
 		return err
 	}
+
 	h := &app{store: db, logger: slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil))}
 	if err := s.wire(ctx, h); err != nil {
 		return coded{codeFailed, err}
 	}
 	defer h.engine.Close()
+
 	h.admin = admin.NewAdmin(admin.AdminOptions{Registry: action.Registry(), Store: db, Directory: h.directory, APIs: openapi.Names()})
 	d, err := prepareDemo(ctx, h, f, newMeter(cmd.ErrOrStderr(), f))
 	if err != nil {
@@ -90,6 +93,7 @@ func (s *settings) demo(cmd *cobra.Command, db *store.Store, f demoFlags) error 
 	if err := d.settle(ctx); err != nil {
 		return coded{codeFailed, err}
 	}
+
 	return reportDemo(cmd, s, d)
 }
 
@@ -132,6 +136,7 @@ func prepareDemo(ctx context.Context, h *app, f demoFlags, meter *meter) (*demoR
 	if err != nil {
 		return nil, err
 	}
+
 	products, err := p.Products()
 	if err != nil {
 		return nil, err
@@ -139,6 +144,7 @@ func prepareDemo(ctx context.Context, h *app, f demoFlags, meter *meter) (*demoR
 	if err := p.Found(ctx, h.admin, rand.New(rand.NewPCG(f.seed, 2))); err != nil {
 		return nil, err
 	}
+
 	return &demoRun{
 		app: h, demoFlags: f, crowd: demo.NewCrowd(f.seed, f.customers, now, products), meter: meter, begun: now,
 		journal: map[string]int{}, refused: map[string]int{}, given: map[loyalty.ID]bool{},
@@ -175,6 +181,7 @@ func (d *demoRun) submit(ctx context.Context, until int, next func(n int) demo.A
 		}
 		d.meter.show(d.recorded)
 	}
+
 	return nil
 }
 
@@ -208,6 +215,7 @@ func (d *demoRun) recordOnce(ctx context.Context, acts []demo.Act) (away []demo.
 	for i, a := range acts {
 		all[i] = a.Submission
 	}
+
 	for i, result := range d.engine.SubmitAll(ctx, all) {
 		a := acts[i]
 		switch e := loyalty.AsError(result.Err); {
@@ -223,6 +231,7 @@ func (d *demoRun) recordOnce(ctx context.Context, acts []demo.Act) (away []demo.
 			d.refused[a.Action+": "+e.Name]++
 		}
 	}
+
 	return away, err
 }
 

@@ -45,11 +45,13 @@ func (m *meter) show(done int) {
 	if m.out == nil || percent/step == m.shown/step {
 		return
 	}
+
 	m.shown = percent
 	if !m.terminal {
 		fmt.Fprintf(m.out, "%d %%: %d of %d events\n", percent, done, m.of)
 		return
 	}
+
 	fmt.Fprintf(m.out, "\r[%-50s] %3d %%  %d of %d events", strings.Repeat("=", percent/2), percent, done, m.of)
 	if done == m.of {
 		fmt.Fprintln(m.out)
@@ -63,6 +65,7 @@ func reportDemo(cmd *cobra.Command, s *settings, d *demoRun) error {
 	if err != nil {
 		return coded{codeFailed, err}
 	}
+
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	row := func(what string, format string, args ...any) {
 		fmt.Fprintf(table, "%s\t%s\n", what, fmt.Sprintf(format, args...))
@@ -72,14 +75,17 @@ func reportDemo(cmd *cobra.Command, s *settings, d *demoRun) error {
 	for _, action := range byCount(d.journal) {
 		row("  "+action, "%d", d.journal[action])
 	}
+
 	row("refused by a rule", "%d", sumOf(d.refused))
 	for _, reason := range byCount(d.refused) {
 		row("  "+reason, "%d", d.refused[reason])
 	}
+
 	row("points", "%d given, %d spent, %d expired, %d to spend", &figures.Score, &figures.Spent, &figures.Expired, figures.Spendable())
 	if err := d.coupons(cmd, row); err != nil {
 		return coded{codeFailed, err}
 	}
+
 	row("rewards claimed", "%d", d.journal["reward_claim"])
 	if err := table.Flush(); err != nil {
 		return coded{codeFailed, err}
@@ -87,6 +93,7 @@ func reportDemo(cmd *cobra.Command, s *settings, d *demoRun) error {
 	if err := d.prove(cmd, out); err != nil {
 		return err
 	}
+
 	return nextSteps(out, s)
 }
 

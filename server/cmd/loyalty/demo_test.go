@@ -38,6 +38,7 @@ func TestDemo(t *testing.T) {
 		for _, found := range regexp.MustCompile(`"created_at":"(\d{4}-\d\d)`).FindAllStringSubmatch(r.out, -1) {
 			months[found[1]] = true
 		}
+
 		require.Greater(t, len(months), 6, months)
 
 		r = command(t, g.dir, g.env, "rebuild", "--verify")
@@ -46,6 +47,7 @@ func TestDemo(t *testing.T) {
 		require.Equal(t, 2, r.code)
 		require.Regexp(t, `^loyalty: LOYALTY_DATABASE_URL: has \d+ customers and \d+ entities already; the demo fills an empty database\n$`, r.errors)
 	})
+
 	require.Len(t, drawn, 2)
 	require.Equal(t, drawn[0], drawn[1])
 	for _, action := range demoActions {
@@ -99,6 +101,7 @@ func TestDemoTexts(t *testing.T) {
 			for _, one := range v {
 				look(where, one)
 			}
+
 		case map[string]any:
 			if _, translated := v["en"]; translated {
 				texts++
@@ -113,6 +116,7 @@ func TestDemoTexts(t *testing.T) {
 			}
 		}
 	}
+
 	for kind, all := range p.Entities {
 		for id, fields := range all {
 			var v map[string]any
@@ -123,6 +127,7 @@ func TestDemoTexts(t *testing.T) {
 			}
 		}
 	}
+
 	require.Greater(t, texts, 60)
 }
 

@@ -45,6 +45,7 @@ func newDoctor(s *settings) *cobra.Command {
 			return nil
 		},
 	}
+
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the findings as JSON")
 	return endsWith(codeUnchecked, cmd)
 }
@@ -58,15 +59,18 @@ func examine(cmd *cobra.Command, s *settings) []doctor.Finding {
 	if err := s.mustExist(); err != nil {
 		return failed(doctor.Unchecked, fmt.Errorf("there is no database yet: %w", err), "loyalty migrate up")
 	}
+
 	key, err := s.masterKeyOrNew()
 	if err != nil {
 		return failed(doctor.Broken, err, "loyalty serve --help")
 	}
+
 	db, err := s.openWith(ctx, key)
 	if err != nil {
 		return failed(doctor.Unchecked, err, "loyalty migrate status")
 	}
 	defer func() { _ = db.Close() }() // only read
+
 	return doctor.Examine(ctx, patientOf(s, db))
 }
 
@@ -78,9 +82,11 @@ func patientOf(s *settings, db *store.Store) *doctor.Patient {
 		PublicHosts: s.publicHosts, TrustedProxies: s.trustedProxies, Space: doctor.Space, Store: db, BackupDir: s.backupDir,
 		Keys: adminOf(db).Keys, Jobs: job.NewJobs(job.JobsOptions{Store: db}).List, LedgerTime: ledgerTime, LogMost: logMost, OldestPostgres: store.OldestPostgres,
 	}
+
 	if clock != nil {
 		p.Now = clock
 	}
+
 	if s.embedded() {
 		p.Folder = filepath.Dir(s.databaseFile())
 		p.ClockRight, _ = readRight(s.databaseFile() + clockSuffix) // a start reports a fault of the file
@@ -89,22 +95,26 @@ func patientOf(s *settings, db *store.Store) *doctor.Patient {
 			p.SecretFiles = append(p.SecretFiles, filepath.Join(s.data, masterKeyFile))
 		}
 	}
+
 	for _, name := range secretFlags {
 		if path := os.Getenv(envName(name) + "_FILE"); path != "" {
 			p.SecretFiles = append(p.SecretFiles, path)
 		}
 	}
+
 	if s.replicaURL != "" {
 		p.Replicas = func(ctx context.Context) ([]store.Replica, error) {
 			return replicasNow(ctx, db, store.ReplicaOptions{URLs: replicaURLs(s.replicaURL), Lag: s.replicaLag}, readyTime)
 		}
 	}
+
 	if issuer := s.outside.issuer; issuer != "" && withConsole {
 		p.Issuer, p.Provider = issuer, func(ctx context.Context) error { return discover(ctx, issuer) }
 	}
 	if s.redisURL != "" {
 		p.Redis = func(ctx context.Context) error { return limit.Ping(ctx, s.redisURL) }
 	}
+
 	return p
 }
 
@@ -130,6 +140,7 @@ func variables(root *cobra.Command) (names []string) {
 			}
 		}
 	}
+
 	var walk func(*cobra.Command)
 	walk = func(c *cobra.Command) {
 		c.PersistentFlags().VisitAll(add)
@@ -138,6 +149,7 @@ func variables(root *cobra.Command) (names []string) {
 			walk(sub)
 		}
 	}
+
 	walk(root)
 	return names
 }
@@ -151,6 +163,7 @@ func printFindings(w io.Writer, found []doctor.Finding, asJSON bool) error {
 			Findings []doctor.Finding `json:"findings"`
 		}{found})
 	}
+
 	for _, f := range found {
 		if _, err := fmt.Fprintf(w, "%-11s %-16s %s\n", f.Check, f.Severity, oneLine(f.Says)); err != nil {
 			return err
@@ -159,5 +172,6 @@ func printFindings(w io.Writer, found []doctor.Finding, asJSON bool) error {
 			fmt.Fprintf(w, "%-28s %s\n", "", f.Do)
 		}
 	}
+
 	return nil
 }

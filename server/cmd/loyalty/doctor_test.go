@@ -21,6 +21,7 @@ func TestDoctorCommand(t *testing.T) {
 			t.Setenv(name, "")
 		}
 	}
+
 	folder := t.TempDir()
 	data := "--data=" + folder
 	r := inside(t, "doctor", data)
@@ -43,6 +44,7 @@ func TestDoctorCommand(t *testing.T) {
 		require.Equal(t, code, doctor.Exit(all.Findings), r.out)
 		return found
 	}
+
 	examined(0)
 	t.Setenv("LOYALTY_LISTN", "x")
 	require.Contains(t, examined(1)["settings"].Says, "LOYALTY_LISTN")

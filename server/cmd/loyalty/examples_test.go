@@ -20,6 +20,7 @@ func TestEveryCommandHasExamples(t *testing.T) {
 			named[strings.TrimSpace(line)] = true
 		}
 	}
+
 	var leaves int
 	var walk func(path []string)
 	walk = func(path []string) {
@@ -31,11 +32,13 @@ func TestEveryCommandHasExamples(t *testing.T) {
 				walk(append(path[:len(path):len(path)], sub.Name()))
 			}
 		}
+
 		if name := strings.Join(path, " "); !cmd.HasAvailableSubCommands() {
 			leaves++
 			require.NotEmpty(t, cmd.Example, name)
 			delete(named, name)
 		}
+
 		for line := range strings.Lines(cmd.Example) {
 			require.True(t, strings.HasPrefix(line, "  "), line)
 			for _, call := range callsIn(t, line) {
@@ -43,6 +46,7 @@ func TestEveryCommandHasExamples(t *testing.T) {
 			}
 		}
 	}
+
 	walk(nil)
 	require.Empty(t, named, "examples of commands that there are not")
 	require.Greater(t, leaves, 45)
@@ -66,6 +70,7 @@ func callsIn(t *testing.T, line string) (calls [][]string) {
 			calls = append(calls, words[1:])
 		}
 	}
+
 	require.NotEmpty(t, calls, line)
 	return calls
 }
@@ -94,11 +99,13 @@ func TestTheManualNamesEveryCommandAndSetting(t *testing.T) {
 	for _, cmd := range root.Commands() {
 		require.True(t, regexp.MustCompile(`loyalty `+cmd.Name()+`\b`).MatchString(manual), "no word of loyalty %s", cmd.Name())
 	}
+
 	root.PersistentFlags().VisitAll(func(f *pflag.Flag) {
 		for _, name := range f.Annotations[inEnvironment] {
 			require.True(t, strings.Contains(manual, "| `"+name+"` |"), "no row for %s", name)
 		}
 	})
+
 	for _, row := range regexp.MustCompile("(?m)^\\| `(LOYALTY_[A-Z_]+)` \\|").FindAllStringSubmatch(manual, -1) {
 		require.Contains(t, variables(root), row[1], "the manual has a setting that no command reads")
 	}

@@ -50,6 +50,7 @@ func newExport(s *settings) *cobra.Command {
 		}
 		lines.WriteString("\n")
 	}
+
 	cmd := &cobra.Command{
 		Use: "export TABLE", Short: "Write a table as CSV or as lines of JSON", Args: cobra.ExactArgs(1), ValidArgs: export.Tables(),
 		Long: "Write a table as CSV or as lines of JSON, read piece by piece while a server may run.\n" +
@@ -58,6 +59,7 @@ func newExport(s *settings) *cobra.Command {
 			"Exit code 0: all of it was written. 1: not all; the message names the last row, to go on with --after.",
 		RunE: func(cmd *cobra.Command, args []string) error { return exportTable(cmd, s, args[0], e) },
 	}
+
 	e.flags(cmd.Flags())
 	return cmd
 }
@@ -67,6 +69,7 @@ func (e *exportFlags) ask(table string) (ask export.Ask, form export.Form, err e
 	if form != export.CSV && form != export.NDJSON {
 		return ask, form, coded{codeUsage, fmt.Errorf("--format: %q must be csv or ndjson", e.format)}
 	}
+
 	for _, bound := range []struct {
 		flag, text string
 		at         *time.Time
@@ -78,6 +81,7 @@ func (e *exportFlags) ask(table string) (ask export.Ask, form export.Form, err e
 			return ask, form, coded{codeUsage, fmt.Errorf("--%s: %w", bound.flag, err)}
 		}
 	}
+
 	return ask, form, nil
 }
 
@@ -86,6 +90,7 @@ func exportTable(cmd *cobra.Command, s *settings, table string, e exportFlags) e
 	if err != nil {
 		return err
 	}
+
 	return use(cmd.Context(), s.openExisting, func(db *store.Store) (err error) {
 		from, err := export.Open(db, ask)
 		switch {
@@ -94,6 +99,7 @@ func exportTable(cmd *cobra.Command, s *settings, table string, e exportFlags) e
 		case err != nil:
 			return coded{codeUsage, fmt.Errorf("--after: %w", err)}
 		}
+
 		out := cmd.OutOrStdout()
 		if e.output != "-" {
 			file, err := os.OpenFile(e.output, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -103,16 +109,19 @@ func exportTable(cmd *cobra.Command, s *settings, table string, e exportFlags) e
 			defer func() { err = errors.Join(err, file.Close()) }()
 			out = file
 		}
+
 		if ask.Personal {
 			noted := admin.Exported{From: ask.From, To: ask.Before, After: ask.After, Format: e.format}
 			if err := adminOf(db).NoteExport(cmd.Context(), commandLine, table, noted); err != nil {
 				return told(err)
 			}
 		}
+
 		rows, err := writeTable(cmd, out, from, form, ask)
 		if err == nil && e.output != "-" {
 			fmt.Fprintf(cmd.ErrOrStderr(), "%s: %d rows\n", table, rows)
 		}
+
 		return err
 	})
 }
@@ -127,20 +136,24 @@ func writeTable(cmd *cobra.Command, out io.Writer, from *export.Reader, form exp
 		}
 		return coded{codeFailed, err}
 	}
+
 	if ask.After == "" {
 		if _, err := buffer.Write(export.Header(form, ask.Table, ask.Personal)); err != nil {
 			return 0, broken(err)
 		}
 	}
+
 	for {
 		piece, err := from.Next(cmd.Context(), exportPiece)
 		if err != nil {
 			return rows, broken(errors.Join(err, buffer.Flush()))
 		}
+
 		_, err = buffer.Write(piece.Text(form))
 		if err = errors.Join(err, buffer.Flush()); err != nil {
 			return rows, broken(err)
 		}
+
 		rows += piece.Rows
 		if key := piece.Last(); key != "" {
 			last = key

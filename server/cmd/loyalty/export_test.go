@@ -36,6 +36,7 @@ func TestExportCommand(t *testing.T) {
 		require.Empty(t, inside(t, "export", table, data, "--format", "ndjson", "--to", "2000-01-01").out)
 		require.NotContains(t, whole.out, ",member-000")
 	}
+
 	file := filepath.Join(t.TempDir(), "customers.csv")
 	r = inside(t, "export", "customers", data, "--personal", "--output", file)
 	require.Equal(t, 0, r.code, r.errors)

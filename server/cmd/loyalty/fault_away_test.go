@@ -39,6 +39,7 @@ func TestFaultPostgresKilled(t *testing.T) {
 		l.becomes(s, "/readyz", http.StatusOK)
 		l.progress(100)
 	}
+
 	l.finish(s)
 	t.Logf("figures: R2: %d kills of the postmaster; %s", n, l.book)
 }
@@ -65,6 +66,7 @@ func TestFaultPostgresFrozen(t *testing.T) {
 		require.NoError(t, a.err, "a read hangs")
 		require.Equal(t, http.StatusServiceUnavailable, a.status)
 	})
+
 	require.NoError(t, <-thawed)
 	l.becomes(s, "/readyz", http.StatusOK)
 	l.progress(100)
@@ -97,6 +99,7 @@ func TestFaultSQLiteLocked(t *testing.T) {
 		require.Equal(t, http.StatusOK, read.status, "reads go on: %s", read.body)
 		time.Sleep(100 * time.Millisecond)
 	}
+
 	require.Greater(t, l.book.aways(), before, "the writes are told: %s", l.book)
 	_, err = other.ExecContext(t.Context(), `ROLLBACK`)
 	require.NoError(t, err)

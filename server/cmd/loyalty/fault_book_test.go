@@ -94,12 +94,14 @@ func (b *book) take(r *request, a answer) string {
 		if a.took >= hang {
 			return "hangs: " + a.err.Error()
 		}
+
 	case a.status == http.StatusServiceUnavailable:
 		b.away++
 		// a client that repeats an unknown outcome without a key may book twice
 		if never := r.key == "" && a.code() == 190420; never != (a.header.Get("Retry-After") == "") {
 			return fmt.Sprintf("503 (%d) with Retry-After %q", a.code(), a.header.Get("Retry-After"))
 		}
+
 	case again && (r.key == "" || !a.replayed() || a.status != r.status || !bytes.Equal(a.body, r.body)):
 		return fmt.Sprintf("was answered %d %s and now (replayed: %t) %d %s", r.status, r.body, a.replayed(), a.status, a.body)
 	case again:
@@ -107,6 +109,7 @@ func (b *book) take(r *request, a answer) string {
 	default:
 		return b.decide(r, a)
 	}
+
 	return ""
 }
 
@@ -128,6 +131,7 @@ func (b *book) decide(r *request, a answer) string {
 		for _, e := range outcome.Events {
 			r.ids = append(r.ids, e.ID)
 		}
+
 	case a.status == http.StatusUnprocessableEntity && slices.Contains([]int{0, 190022}, a.code()): // not enough points; nothing reserved
 		r.fate = refused
 	case a.status == http.StatusConflict && a.code() == 5003 && r.key == "" && r.sent > 1:
@@ -135,6 +139,7 @@ func (b *book) decide(r *request, a answer) string {
 	default:
 		return fmt.Sprintf("%d %s", a.status, a.body)
 	}
+
 	return ""
 }
 

@@ -55,10 +55,12 @@ func newBulkClaim(t *testing.T, g *ground, members int) *bulkClaim {
 			all = append(all, loyalty.Submission{Customer: names[i], Action: "point_add", Data: json.RawMessage(`{"points":100}`)})
 		}
 	}
+
 	g.past(t, nil, func(p *past) {
 		p.entity("rewards/reward", "mug", `{"title":{"en":"Mug"},"type":"coupon","points":5,"coupon":{"type":"percentage","value":10}}`)
 		p.submit(all)
 	})
+
 	body, err := json.Marshal(map[string]any{"customers": names})
 	require.NoError(t, err)
 	b.body = string(body)
@@ -91,6 +93,7 @@ func (g *ground) untilDone(t *testing.T, all, step int, begin, meanwhile func(ad
 		require.NoError(t, raw.QueryRow(`SELECT COALESCE(SUM(done), 0) FROM bulk_operations`).Scan(&n))
 		return n
 	}
+
 	for before := 0; before < all; {
 		s := g.start(t)
 		begin(s.address)
@@ -98,6 +101,7 @@ func (g *ground) untilDone(t *testing.T, all, step int, begin, meanwhile func(ad
 		for until := time.Now().Add(patience); done() < enough && time.Now().Before(until); {
 			meanwhile(s.address)
 		}
+
 		time.Sleep(dice.within(slack))
 		require.Equal(t, -1, s.stop(os.Kill), s.log())
 		now := done()
@@ -105,9 +109,11 @@ func (g *ground) untilDone(t *testing.T, all, step int, begin, meanwhile func(ad
 		if before = now; now < all {
 			kills++
 		}
+
 		_, err := raw.Exec(`UPDATE jobs SET lease_until = 0`) // of the dead, as time would
 		require.NoError(t, err)
 	}
+
 	return kills
 }
 
@@ -133,6 +139,7 @@ func (b *bulkClaim) check() {
 		require.Equal(b, want, []int{events, claims, coupons}, name)
 		seen++
 	}
+
 	require.NoError(b, rows.Err())
 	require.Equal(b, b.members, seen)
 
@@ -181,6 +188,7 @@ func (f *poolFill) begin(address string) {
 			some = append(some, list[i])
 		}
 	}
+
 	upload, err := json.Marshal(map[string]any{"codes": list})
 	require.NoError(f, err)
 	taken, err := json.Marshal(map[string]any{"codes": some})
@@ -199,12 +207,14 @@ func (f *poolFill) begin(address string) {
 			require.Equal(f, http.StatusCreated, a.status, string(a.body))
 			continue
 		}
+
 		require.Equal(f, http.StatusAccepted, a.status, string(a.body))
 		var answer struct {
 			Data struct {
 				BatchID string `json:"batch_id"`
 			}
 		}
+
 		require.NoError(f, json.Unmarshal(a.body, &answer))
 		require.True(f, f.batches[i-4] == "" || f.batches[i-4] == answer.Data.BatchID, "it was begun twice")
 		f.batches[i-4] = answer.Data.BatchID
@@ -222,6 +232,7 @@ func (f *poolFill) killWhileWorking() (kills int) {
 		}
 		f.begin(address)
 	}
+
 	// In the quick suite events come at a pace: as many as the machine can take would only make the fills slower.
 	shop, pause := newCaller(f.T, f.g.key), time.Duration(max(0, 20-full(f.T, 0, 20)))*time.Millisecond
 	return f.g.untilDone(f.T, f.total(), f.total()/full(f.T, 4, 10), begin, func(address string) {
@@ -245,12 +256,14 @@ func (f *poolFill) check() {
 		require.NoError(f, rows.Scan(&code))
 		found = append(found, code)
 	}
+
 	require.NoError(f, rows.Err())
 	for i := range f.codes {
 		if i%100 != 0 {
 			want = append(want, f.code(i))
 		}
 	}
+
 	require.Equal(f, want, found)
 	for query, want := range map[string]int{
 		`SELECT count(DISTINCT code) FROM coupons WHERE pool = 'made'`:                                  f.total() - f.codes,
@@ -265,10 +278,12 @@ func (f *poolFill) check() {
 		require.NoError(f, f.raw.QueryRow(query).Scan(&n), query)
 		require.Equal(f, want, n, query)
 	}
+
 	s := f.g.start(f.T)
 	for i, want := range [][]any{{"done", f.codes, f.codes, f.codes / 100}, {"done", f.total() - f.codes, f.total() - f.codes, 0}} {
 		require.Equal(f, want, bulkStands(f.T, newCaller(f.T, f.g.key), s.address+"/coupon-pools/codes/"+f.batches[i]+"/status"))
 	}
+
 	require.Equal(f, 0, s.stop(terminate), s.log())
 }
 

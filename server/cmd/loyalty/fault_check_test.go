@@ -62,6 +62,7 @@ func (l *load) recorded() (rows []row, err error) {
 	if strings.HasPrefix(l.g.url, "sqlite:") {
 		id = `lower(hex(e.id))`
 	}
+
 	ctx, cancel := context.WithTimeout(l.t.Context(), patience)
 	defer cancel()
 	found, err := storetest.Raw(l.t, l.g.url).QueryContext(ctx, `SELECT c.name, `+id+`, e.action, coalesce(e.transaction_id, ''), e.parent IS NULL
@@ -70,6 +71,7 @@ func (l *load) recorded() (rows []row, err error) {
 		return nil, err
 	}
 	defer found.Close()
+
 	for found.Next() {
 		var r row
 		var customer string
@@ -80,6 +82,7 @@ func (l *load) recorded() (rows []row, err error) {
 			rows = append(rows, r)
 		}
 	}
+
 	return rows, found.Err()
 }
 
@@ -95,6 +98,7 @@ func (l *load) check(address string, atMost int) []finding {
 			effects[tag{r.action, r.transaction}]++
 		}
 	}
+
 	lost, doubled := l.book.compare(ids, effects, atMost)
 	return []finding{
 		judge("no acknowledged event is lost", lost, err),
@@ -124,6 +128,7 @@ func (l *load) settled(address string) (rows []row, figures map[string]sum, err 
 		rows = again
 		time.Sleep(100 * time.Millisecond)
 	}
+
 	return nil, nil, fmt.Errorf("the journal does not come to rest (%w)", err)
 }
 
@@ -162,28 +167,33 @@ func (b *book) compare(ids map[string]int, effects map[tag]int, atMost int) (los
 		case unanswered:
 			most = min(atMost, r.sent)
 		}
+
 		if n < least {
 			lost = append(lost, fmt.Sprintf("%s %s was acknowledged and is not there", r.action, r.transaction))
 		}
 		if n > most {
 			doubled = append(doubled, fmt.Sprintf("%s %s (answered %d) has %d effects instead of %d", r.action, r.transaction, r.status, n, most))
 		}
+
 		for _, id := range r.ids {
 			if ids[strings.ReplaceAll(id, "-", "")] == 0 {
 				lost = append(lost, fmt.Sprintf("event %s of %s %s is not there", id, r.action, r.transaction))
 			}
 		}
 	}
+
 	for id, n := range ids {
 		if n != 1 {
 			doubled = append(doubled, fmt.Sprintf("event %s is there %d times", id, n))
 		}
 	}
+
 	for t := range effects {
 		if !asked[t] && t.action != "opt_in" {
 			doubled = append(doubled, fmt.Sprintf("nobody asked for %s %s", t.action, t.transaction))
 		}
 	}
+
 	return lost, doubled
 }
 
@@ -209,14 +219,17 @@ func (b *book) sums(effects map[tag]int, figures map[string]sum) (wrong []string
 				s.Reserved += n * r.points
 			}
 		}
+
 		s.Spendable = s.Score - s.Spent - s.Reserved
 		want[r.customer] = s
 	}
+
 	for name, s := range want {
 		if got, ok := figures[name]; !ok || got != s {
 			wrong = append(wrong, fmt.Sprintf("%s has %+v, recorded were %+v", name, got, s))
 		}
 	}
+
 	return wrong
 }
 

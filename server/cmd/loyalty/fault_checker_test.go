@@ -23,6 +23,7 @@ func TestFaultChecker(t *testing.T) {
 		}
 		return all
 	}
+
 	require.Equal(t, []verdict{held, held, held, held, held, held}, verdicts())
 
 	first := l.book.all[0]
@@ -54,6 +55,7 @@ func TestFaultChecker(t *testing.T) {
 		_, err := db.Exec(sql)
 		require.NoError(t, err)
 	}
+
 	exec(`UPDATE balances SET spent = spent + 1, score = score + 1`)
 	require.Equal(t, []verdict{held, held, broken, held, broken, held}, verdicts(), "a ledger that does not add up")
 	exec(`UPDATE balances SET spent = spent - 1, score = score - 1`)

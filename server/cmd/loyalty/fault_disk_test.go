@@ -38,6 +38,7 @@ func TestFaultDiskFull(t *testing.T) {
 		l.progress(100)
 		becomesReady(t, s, newCaller(t, g.key))
 	}
+
 	fill(t, ballast)
 	before := l.book.aways()
 	require.Eventually(t, func() bool { return l.book.aways() > before }, patience, 1e6)

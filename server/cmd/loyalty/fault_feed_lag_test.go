@@ -44,6 +44,7 @@ func followed(ctx context.Context, t *testing.T, g *ground, address string, came
 			}
 			came(time.Since(row.RecordedAt))
 		}
+
 		if err := lines.Err(); err != nil && !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
@@ -60,6 +61,7 @@ func TestFaultFeedLag(t *testing.T) {
 		if strings.HasPrefix(g.url, "sqlite:") {
 			rate, atOnce = 500, 1
 		}
+
 		c, s := newCaller(t, g.key), g.start(t)
 		const customers = 250
 		pile(t, c, s.address, customers, customers, customers)
@@ -72,6 +74,7 @@ func TestFaultFeedLag(t *testing.T) {
 			defer mu.Unlock()
 			lags = append(lags, lag)
 		})
+
 		seconds := full(t, 3, 60)
 		sent := steadily(t, g, s.address, customers, rate, atOnce, time.Duration(seconds)*time.Second)
 		require.Eventually(t, func() bool {
@@ -79,6 +82,7 @@ func TestFaultFeedLag(t *testing.T) {
 			defer mu.Unlock()
 			return len(lags) >= sent
 		}, patience, 50*time.Millisecond)
+
 		mu.Lock()
 		defer mu.Unlock()
 		slices.Sort(lags)

@@ -97,6 +97,7 @@ func (w *warehouse) read(ctx context.Context, form string) error {
 	if w.cursor != "" {
 		target += "&after=" + w.cursor
 	}
+
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
 	if err != nil {
 		return err
@@ -107,12 +108,14 @@ func (w *warehouse) read(ctx context.Context, form string) error {
 	if form != "" {
 		r.Header.Set("Accept", form)
 	}
+
 	response, err := w.client.Do(r)
 	if err != nil {
 		time.Sleep(time.Millisecond)
 		return nil
 	}
 	defer response.Body.Close()
+
 	switch {
 	case response.StatusCode >= 500:
 		return nil
@@ -122,13 +125,16 @@ func (w *warehouse) read(ctx context.Context, form string) error {
 	case form != "":
 		return w.lines(response.Body)
 	}
+
 	var page struct {
 		Data []fed
 		Next string
 	}
+
 	if json.NewDecoder(response.Body).Decode(&page) != nil {
 		return nil
 	}
+
 	return w.keep(page.Data, page.Next)
 }
 
@@ -148,6 +154,7 @@ func (w *warehouse) lines(body io.Reader) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -160,6 +167,7 @@ func TestFaultFeed(t *testing.T) {
 		if !strings.HasPrefix(g.url, "sqlite:") {
 			clocks = append(clocks, "-20s")
 		}
+
 		start := func(i int) *serving {
 			return serveProgram(t, exec.Command(os.Args[0]), g.dir, append(g.env, clockOff+"="+clocks[i]))
 		}
@@ -169,6 +177,7 @@ func TestFaultFeed(t *testing.T) {
 			loads[i].widen(full(t, clients, 64/len(clocks)), full(t, len(loads[i].customers), 60))
 			loads[i].book, addresses[i] = loads[0].book, nodes[i].address
 		}
+
 		reader := newWarehouse(t, g.key)
 		reader.at(addresses...)
 		loads[0].open(nodes[0].address)
@@ -179,6 +188,7 @@ func TestFaultFeed(t *testing.T) {
 		for i, l := range loads {
 			l.run(nodes[i].address)
 		}
+
 		kills, between := full(t, 2, 100), full(t, 100, 1000)
 		for k := range kills {
 			i := k % len(nodes)
@@ -192,9 +202,11 @@ func TestFaultFeed(t *testing.T) {
 			loads[i].resume(nodes[i].address)
 			loads[i].run(nodes[i].address)
 		}
+
 		for _, l := range loads {
 			l.stop()
 		}
+
 		mustHold(t, loads[0].check(nodes[0].address, 1))
 		stop()
 		wait.Wait()
@@ -204,10 +216,12 @@ func TestFaultFeed(t *testing.T) {
 		for until := time.Now().Add(patience); reader.last < state.Head && time.Now().Before(until); {
 			require.NoError(t, reader.read(t.Context(), ""))
 		}
+
 		require.Equal(t, state.Head, reader.last, "each event once")
 		for _, n := range nodes {
 			require.Equal(t, 0, n.stop(terminate), n.log())
 		}
+
 		t.Logf("figures: W5: %d events, %d kills of nodes, %d of the reader; %s", state.Head, kills, reader.deaths, loads[0].book)
 	})
 }

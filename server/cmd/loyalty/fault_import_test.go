@@ -33,10 +33,12 @@ func TestFaultImport(t *testing.T) {
 				sum += i%500 + k + 1
 			}
 		}
+
 		dir := t.TempDir()
 		for name, text := range map[string]string{"members": people.String(), "lots": lots.String()} {
 			require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 		}
+
 		files := []string{"--members", filepath.Join(dir, "members"), "--lots", filepath.Join(dir, "lots")}
 		up := command(t, g.dir, g.env, "migrate", "up")
 		require.Equal(t, 0, up.code, up.errors)
@@ -54,6 +56,7 @@ func TestFaultImport(t *testing.T) {
 			if kills >= most {
 				wait = time.Hour
 			}
+
 			select {
 			case err := <-ended:
 				require.NoError(t, err, log.String())
@@ -65,6 +68,7 @@ func TestFaultImport(t *testing.T) {
 				pause += 150 * time.Millisecond
 			}
 		}
+
 		took := time.Since(began)
 		r := command(t, g.dir, g.env, append([]string{"import", "reconcile"}, files...)...)
 		require.Equal(t, 0, r.code, r.out+r.errors)
@@ -78,6 +82,7 @@ func TestFaultImport(t *testing.T) {
 			r := command(t, g.dir, g.env, proof...)
 			require.Equal(t, 0, r.code, r.out)
 		}
+
 		require.Positive(t, kills, "it was never killed at work")
 		t.Logf("figures: an import of %d members with %d lots in %s, killed %d times at it", members, 3*members, took.Round(time.Millisecond), kills)
 	})

@@ -35,6 +35,7 @@ func TestFaultJobs(t *testing.T) {
 			require.Equal(t, 0, ended.code, ended.errors)
 			require.Regexp(t, `^`+job+`: \d+ done, 0 failed\n$`, ended.out)
 		}
+
 		d.check()
 		verified := command(t, g.dir, g.env, "ledger", "verify")
 		require.Equal(t, 0, verified.code, verified.out)
@@ -71,6 +72,7 @@ func backdate(t *testing.T, g *ground, members int) *dueWork {
 		p.module("checkout_accept", true, `{"type":"accept","pending_days":1}`)
 		p.submit(d.third(2, "checkout", `{"transaction_id":"MEMBER","total":5}`))
 	})
+
 	return d
 }
 
@@ -100,24 +102,29 @@ func (d *dueWork) killWhileWorking() (kills int) {
 			workers[i].Stdout, workers[i].Stderr = &said[i], &said[i]
 			require.NoError(d, workers[i].Start())
 		}
+
 		enough := max(0, left-max(1, d.members/full(d.T, 3, 100)))
 		for until := time.Now().Add(patience); d.left() > enough && time.Now().Before(until); {
 			time.Sleep(10 * time.Millisecond) // each look counts all events
 		}
+
 		time.Sleep(dice.within(40 * time.Millisecond))
 		for _, w := range workers {
 			_ = w.Process.Kill()
 		}
+
 		for _, w := range workers {
 			if _ = w.Wait(); w.ProcessState.ExitCode() == -1 {
 				kills++
 			}
 		}
+
 		now := d.left()
 		require.Less(d, now, left, "the workers do not get on: %q", said)
 		left = now
 		d.forgetLeases()
 	}
+
 	return kills
 }
 
@@ -151,6 +158,7 @@ func (d *dueWork) check() {
 		}
 		counts[name][action] = n
 	}
+
 	require.NoError(d, rows.Err())
 	require.Len(d, counts, d.members)
 	for i := range d.members {

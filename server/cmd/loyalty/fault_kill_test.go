@@ -42,6 +42,7 @@ func killed(t *testing.T, l *load, n int) {
 		require.Equal(t, -1, s.stop(os.Kill), s.log())
 		l.stop()
 	}
+
 	s := l.g.start(t)
 	l.resume(s.address)
 	mustHold(t, l.check(s.address, 1))
@@ -66,6 +67,7 @@ func TestFaultStop(t *testing.T) {
 			require.Equal(t, 0, s.stop(terminate), s.log())
 			l.stop()
 		}
+
 		s := g.start(t)
 		mustHold(t, l.check(s.address, 0))
 		require.Equal(t, 0, s.stop(terminate), s.log())

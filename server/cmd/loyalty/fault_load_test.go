@@ -64,6 +64,7 @@ func (l *load) open(address string) {
 func (l *load) run(address string) {
 	ctx, cancel := context.WithCancel(context.Background())
 	l.cancel = cancel
+
 	for _, c := range l.callers {
 		l.wait.Go(func() {
 			for ctx.Err() == nil {
@@ -125,6 +126,7 @@ func (l *load) next() []*request {
 	if dice.IntN(2) == 0 {
 		r.key = "yes"
 	}
+
 	switch n := dice.IntN(100); {
 	case n < 35:
 		r.action = "point_add"
@@ -133,6 +135,7 @@ func (l *load) next() []*request {
 		if n%8 == 0 {
 			r.points = 1_000_000_000 // more than any member has
 		}
+
 	case n < 85:
 		r.action, r.burned = "checkout", max(0, dice.Int64N(9)-4)
 	default:
@@ -144,6 +147,7 @@ func (l *load) next() []*request {
 		}
 		return []*request{reserve, l.book.add(r)}
 	}
+
 	return []*request{l.book.add(r)}
 }
 

@@ -36,6 +36,7 @@ func TestFaultNeighbours(t *testing.T) {
 			}
 			return sent
 		})
+
 		n.purchase("changed")
 		n.beside("updates of one of 5,000 lines", func(until time.Time) (sent int) {
 			for ; sent == 0 || time.Now().Before(until); sent++ {
@@ -43,6 +44,7 @@ func TestFaultNeighbours(t *testing.T) {
 			}
 			return sent
 		})
+
 		n.beside("acceptances of 5,000 lines", func(until time.Time) (sent int) {
 			for ; sent == 0 || sent < 3; sent++ {
 				n.purchase(fmt.Sprint("accepted-", sent))
@@ -50,12 +52,14 @@ func TestFaultNeighbours(t *testing.T) {
 			}
 			return sent
 		})
+
 		n.beside("a pool that is filled", func(until time.Time) (filled int) {
 			for round := 0; filled == 0 || time.Now().Before(until); round++ {
 				filled += n.fill(min(100_000, full(t, 4000, 100_000)))
 			}
 			return filled
 		})
+
 		pile(t, n.heavy, s.address, 250, full(t, 500, 180_000), 500)
 		n.beside("nothing, with a longer journal", func(time.Time) int { time.Sleep(n.length); return 0 })
 		n.beside("proofs of the ledger", func(until time.Time) int { return n.proofs(key, 100, until) })
@@ -145,6 +149,7 @@ func (n *neighbours) proofs(key signing.Credential, clients int, until time.Time
 			}
 		})
 	}
+
 	wait.Wait()
 	require.Positive(n, given.Load(), "nobody was given a proof")
 	return int(given.Load())
@@ -158,6 +163,7 @@ func (n *neighbours) fill(codes int) int {
 			BatchID string `json:"batch_id"`
 		}
 	}
+
 	require.NoError(n, json.Unmarshal(n.post("/coupon-pools/made/codes", fmt.Sprintf(`{"generate":%d}`, codes), http.StatusAccepted), &begun))
 	status := "queued"
 	for until := time.Now().Add(10 * patience); status != "done"; time.Sleep(20 * time.Millisecond) {
@@ -168,5 +174,6 @@ func (n *neighbours) fill(codes int) int {
 		require.NoError(n, json.Unmarshal(a.body, &answer))
 		status = answer.Data.Status
 	}
+
 	return codes
 }

@@ -48,6 +48,7 @@ func hotCustomers(t *testing.T, g *ground, nodes ...*serving) {
 			}
 		})
 	}
+
 	wait.Wait()
 	require.Empty(t, l.book.strange)
 	require.Zero(t, l.book.silent+l.book.away, "both nodes answer everything: %s", l.book)
@@ -65,18 +66,21 @@ func configuration(t *testing.T, g *ground, a, b *serving) {
 		require.Equal(t, status, done.status, string(done.body))
 		return done
 	}
+
 	seen := func(what string, ask func() bool) {
 		t.Helper()
 		began := time.Now()
 		require.Eventually(t, ask, patience, 20*time.Millisecond, "%s is never seen", what)
 		t.Logf("%s: seen by the other node after %s", what, time.Since(began).Round(10*time.Millisecond))
 	}
+
 	var made struct {
 		Data struct {
 			KeyID  string `json:"key_id"`
 			Secret string `json:"secret"`
 		} `json:"data"`
 	}
+
 	require.NoError(t, json.Unmarshal(change("/admin/keys", `{"label":"till"}`, http.StatusCreated).body, &made))
 	till := newCaller(t, signing.Credential{KeyID: made.Data.KeyID, Secret: made.Data.Secret})
 	seen("a new key", func() bool { return till.get(b.address+"/customers").status == http.StatusOK })

@@ -41,6 +41,7 @@ func TestFaultNumberingCost(t *testing.T) {
 			require.NoError(t, <-profiled)
 			shares = append(shares, shareOf(t, file, `tailStore\)?\.Number|tail\.\(\*Tail\)\.Keep|tail\.Watch`))
 		}
+
 		t.Logf("figures: numbering: events a second %.0f, percent of the program's processor time %.1f", rates, shares)
 		require.Equal(t, 0, s.stop(terminate), s.log())
 	})

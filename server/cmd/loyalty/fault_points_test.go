@@ -33,6 +33,7 @@ func dying(at string) int {
 	if err != nil {
 		panic(err)
 	}
+
 	var left atomic.Int64
 	left.Store(n)
 	storeAt = func(p store.Point) {
@@ -41,6 +42,7 @@ func dying(at string) int {
 			select {} // until it is carried out
 		}
 	}
+
 	return run(context.Background(), os.Args[1:], os.Stdout, os.Stderr)
 }
 
@@ -66,6 +68,7 @@ func TestFaultPoints(t *testing.T) {
 				if p == store.HeadsNoted { // by the hour
 					visits = 1
 				}
+
 				s := serveProgram(t, exec.Command(os.Args[0]), g.dir, append(g.env, fmt.Sprintf("%s=%s=%d", diesAt, p, visits)))
 				l.run(s.address)
 				c.run(s.address)
@@ -76,6 +79,7 @@ func TestFaultPoints(t *testing.T) {
 				require.NoError(t, err)
 			}
 		}
+
 		s = g.start(t)
 		l.resume(s.address)
 		c.finish(s.address)
@@ -161,6 +165,7 @@ func (c *chores) finish(address string) {
 	for len(c.all) < 3 { // one of each
 		c.next()
 	}
+
 	require.True(c.t, c.again(address))
 	stores, begun := 0, 0
 	for _, made := range c.all {
@@ -174,16 +179,19 @@ func (c *chores) finish(address string) {
 			begun++
 		}
 	}
+
 	db := storetest.Raw(c.t, c.g.url)
 	count := func(query string) (n int) {
 		require.NoError(c.t, db.QueryRow(query).Scan(&n))
 		return n
 	}
+
 	require.Equal(c.t, stores, count(`SELECT COUNT(*) FROM entities WHERE type = 'stores/store'`))
 	require.Equal(c.t, begun, count(`SELECT COUNT(*) FROM bulk_operations`))
 	for until := time.Now().Add(patience); count(`SELECT COUNT(*) FROM bulk_operations WHERE state <> 'done'`) > 0; time.Sleep(50 * time.Millisecond) {
 		require.True(c.t, time.Now().Before(until), "of %d operations are left: %d", begun, count(`SELECT COUNT(*) FROM bulk_operations WHERE state <> 'done'`))
 	}
+
 	require.Zero(c.t, count(`SELECT COUNT(*) FROM bulk_operations WHERE kind = 'customer_list_add' AND (done <> 4 OR errors <> 1)`))
 	require.Equal(c.t, 3, count(`SELECT COUNT(*) FROM list_members`))
 }

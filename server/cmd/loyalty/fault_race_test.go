@@ -44,6 +44,7 @@ func doubleSpend(t *testing.T, g *ground, address, customer string, crowd []*cal
 			}
 		})
 	}
+
 	wait.Wait()
 	spent := func(f fate) int {
 		return len(l.book.find(func(r *request) bool { return r.action == "point_spend" && r.fate == f }))
@@ -86,6 +87,7 @@ func sameTransaction(t *testing.T, g *ground, addresses ...string) {
 	for _, name := range l.customers {
 		enrol(t, l.callers[0], addresses[0], name)
 	}
+
 	callers := crowd(t, g)
 	n := full(t, 40, 200)
 	for i := range n {
@@ -98,6 +100,7 @@ func sameTransaction(t *testing.T, g *ground, addresses ...string) {
 		}
 		require.Empty(t, l.book.decide(l.book.add(r), won[0]))
 	}
+
 	mustHold(t, l.check(addresses[0], 0))
 	t.Logf("figures: R6: %d purchases, each on %d connections at once", n, connections)
 }
@@ -109,6 +112,7 @@ func sameKey(t *testing.T, g *ground, addresses ...string) {
 	for _, name := range l.customers {
 		enrol(t, l.callers[0], addresses[0], name)
 	}
+
 	callers := crowd(t, g)
 	actions := []string{"point_spend", "point_add", "checkout", "reserve_points"} // the first has nothing to spend
 	n := full(t, 40, 200)
@@ -124,12 +128,14 @@ func sameKey(t *testing.T, g *ground, addresses ...string) {
 				replayed++
 			}
 		}
+
 		require.Equal(t, connections-1, replayed)
 		require.Empty(t, l.book.decide(r, answers[0]))
 		require.Equal(t, i == 0, r.fate == refused)
 		other := l.callers[0].post(addresses[0], "/events", request{customer: r.customer, action: r.action, transaction: "other", points: 1}.event(), r.key)
 		require.Equal(t, http.StatusConflict, other.status, "another body under the same key")
 	}
+
 	mustHold(t, l.check(addresses[0], 0))
 	t.Logf("figures: R7: %d requests, each on %d connections at once", n, connections)
 }

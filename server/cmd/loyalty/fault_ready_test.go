@@ -51,6 +51,7 @@ func TestFaultReadOnly(t *testing.T) {
 			require.NoError(t, err)
 		}
 	}
+
 	set("on")
 	becomesUnready(t, s, c, "the database is read-only")
 	_, err := raw.Exec(`BEGIN READ WRITE; UPDATE balances SET due_at = 1; COMMIT`)
@@ -84,6 +85,7 @@ func TestFaultConfigurationNotFollowed(t *testing.T) {
 	becomesUnready(t, s, c, "the configuration has not been followed for")
 	require.NoError(t, busy.Rollback())
 	becomesReady(t, s, c)
+
 	require.Equal(t, 0, s.stop(terminate), s.log())
 }
 
@@ -114,16 +116,19 @@ func TestTwoFirstStarts(t *testing.T) {
 	for i := range all {
 		wait.Go(func() { all[i] = serve(t, dir, nil) })
 	}
+
 	wait.Wait()
 	if t.Failed() {
 		return // one of them did not start, and has said why
 	}
+
 	shown := 0
 	for _, s := range all {
 		becomesReady(t, s, &caller{}) // a start that is interrupted fails
 		require.Equal(t, 0, s.stop(terminate), s.log())
 		shown += len(shownSecret.FindAllString(s.said(), -1))
 	}
+
 	require.Equal(t, 1, shown)
 	left, err := filepath.Glob(filepath.Join(dir, "data", "master.key*"))
 	require.NoError(t, err)

@@ -23,10 +23,12 @@ func TestFaultReminders(t *testing.T) {
 				p.submit(d.third(n, "point_add", `{"points":10}`))
 			}
 		})
+
 		reminded := func() (n int) {
 			require.NoError(t, d.raw.QueryRow(`SELECT count(*) FROM events WHERE action = 'points_expiring'`).Scan(&n))
 			return n
 		}
+
 		kills := 0
 		for before := 0; before < d.members; {
 			work := exec.Command(binary, "jobs", "run", "reminders")
@@ -35,16 +37,19 @@ func TestFaultReminders(t *testing.T) {
 			for until := time.Now().Add(patience); reminded() < min(d.members, before+d.members/full(t, 4, 40)) && time.Now().Before(until); {
 				time.Sleep(time.Millisecond)
 			}
+
 			time.Sleep(dice.within(20 * time.Millisecond))
 			_ = work.Process.Kill()
 			if _ = work.Wait(); work.ProcessState.ExitCode() == -1 {
 				kills++
 			}
+
 			now := reminded()
 			require.Greater(t, now, before, "the job does not get on")
 			before = now
 			d.forgetLeases()
 		}
+
 		began := time.Now()
 		ended := command(t, g.dir, g.env, "jobs", "run", "reminders")
 		took := time.Since(began)

@@ -35,6 +35,7 @@ func TestFaultReplicas(t *testing.T) {
 	for n := range 4 {
 		enrol(t, newCaller(t, g.key), a.address, fmt.Sprint("w", n))
 	}
+
 	w.begin(4)
 	strikes := []struct {
 		name string
@@ -48,6 +49,7 @@ func TestFaultReplicas(t *testing.T) {
 		{"a frozen standby", func() { far.Freeze(t) }},
 		{"it thaws", func() { far.Thaw(t) }},
 	}
+
 	for _, s := range strikes {
 		before := w.done.Load()
 		s.do()
@@ -55,6 +57,7 @@ func TestFaultReplicas(t *testing.T) {
 		time.Sleep(500 * time.Millisecond)
 		t.Logf("%s: %d writes that were read again", s.name, w.done.Load()-before)
 	}
+
 	require.Zero(t, w.failed.Load(), "no caller hears of a standby")
 
 	w.failing.Store(true) // the primary itself goes: callers hear of that
@@ -65,6 +68,7 @@ func TestFaultReplicas(t *testing.T) {
 	for _, state := range []string{"state=promoted", "state=foreign"} { // the one, and the one that still follows the old primary
 		require.Eventually(t, func() bool { return strings.Contains(a.log(), state) }, time.Minute, 20*time.Millisecond, state)
 	}
+
 	w.end()
 	t.Logf("%d writes were acknowledged and read again, %d answers were no success after the primary was killed", w.done.Load(), w.failed.Load())
 
@@ -78,6 +82,7 @@ WHERE n.value = $1 AND e.action = 'point_add'`, customer).Scan(&found))
 		require.GreaterOrEqual(t, found, wanted, "an acknowledged event of %s is lost", customer)
 		require.LessOrEqual(t, found, wanted+w.unsure[customer], "an event of %s is there twice", customer)
 	}
+
 	require.Equal(t, 0, a.stop(terminate), a.log())
 	require.Equal(t, 0, b.stop(terminate), b.log())
 	verified := command(t, g.dir, g.env, "ledger", "verify")
@@ -146,12 +151,14 @@ func (w *writersReading) once(c *caller, customer string, round int) bool {
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
+
 	w.lock.Lock()
 	if written.status == http.StatusOK && written.err == nil {
 		w.acknowledged[customer]++
 	} else {
 		w.unsure[customer]++
 	}
+
 	wanted := w.acknowledged[customer]
 	w.lock.Unlock()
 	for !w.stopped.Load() {
@@ -165,21 +172,26 @@ func (w *writersReading) once(c *caller, customer string, round int) bool {
 			time.Sleep(50 * time.Millisecond)
 			continue
 		}
+
 		var found struct {
 			Data struct {
 				Score int `json:"score"`
 			} `json:"data"`
 		}
+
 		if err := json.Unmarshal(read.body, &found); err != nil || found.Data.Score != wanted {
 			w.t.Errorf("%d points were acknowledged, %d are read: %s %v", wanted, found.Data.Score, read.body, err)
 			return false
 		}
+
 		if list := c.get(other.address + "/customers?limit=5"); list.status != http.StatusOK && !w.failing.Load() {
 			w.t.Errorf("a list: %d %s %v", list.status, list.body, list.err)
 			return false
 		}
+
 		w.done.Add(1)
 		return true
 	}
+
 	return true
 }

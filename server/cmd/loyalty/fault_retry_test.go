@@ -45,19 +45,23 @@ func TestFaultImpatientClients(t *testing.T) {
 					for range 1 + dice.IntN(5) {
 						l.book.send(c, s.address, r)
 					}
+
 					l.book.send(patient, s.address, r)
 					if dice.IntN(4) > 0 {
 						continue
 					}
+
 					a := patient.post(s.address, "/events", changed(r), r.key)
 					if a.err != nil || a.status != http.StatusConflict || a.code() != keyReused {
 						t.Errorf("another body under the same key: %v %d %s", a.err, a.status, a.body)
 					}
+
 					reused.Add(1)
 					l.book.send(patient, s.address, r)
 				}
 			})
 		}
+
 		wait.Wait()
 		require.Empty(t, l.book.strange)
 		require.Empty(t, l.book.find(func(r *request) bool { return r.fate == unanswered }), "every request is decided in the end")
@@ -67,6 +71,7 @@ func TestFaultImpatientClients(t *testing.T) {
 		for at, n := range hasty.gaveUp() {
 			require.Positive(t, n, "nobody gave up %s", at)
 		}
+
 		mustHold(t, l.check(s.address, 1))
 		require.Equal(t, 0, s.stop(terminate), s.log())
 		t.Logf("figures: R7: %s; %d times another body under a used key; gave up %v", l.book, reused.Load(), hasty.gaveUp())
@@ -125,6 +130,7 @@ func (i *impatience) cut(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	part := bytes.NewReader(body[:dice.IntN(len(body))])
 	broken := r.Clone(r.Context())
 	broken.GetBody = nil
@@ -134,6 +140,7 @@ func (i *impatience) cut(r *http.Request) (*http.Response, error) {
 	if err == nil {
 		err = errors.Join(errGaveUp, response.Body.Close())
 	}
+
 	return nil, err
 }
 
@@ -224,6 +231,7 @@ func (r *rush) prepare() {
 	for i := range codes {
 		codes[i] = fmt.Sprintf("ONE-%d", i)
 	}
+
 	upload, err := json.Marshal(map[string]any{"codes": codes})
 	require.NoError(r.t, err)
 	for _, piece := range [][2]string{
@@ -239,11 +247,13 @@ func (r *rush) prepare() {
 		require.NoError(r.t, a.err)
 		require.Equal(r.t, http.StatusCreated, a.status, string(a.body))
 	}
+
 	for i := range r.callers {
 		enrol(r.t, r.callers[0], r.addresses[0], r.customer(i))
 		a := r.callers[0].post(r.addresses[0], "/events", fmt.Sprintf(`{"customer":%q,"action":"point_add","data":{"points":1000}}`, r.customer(i)), "")
 		require.Equal(r.t, http.StatusOK, a.status, string(a.body))
 	}
+
 	for _, address := range r.addresses { // every node knows of the last change
 		require.Eventually(r.t, func() bool {
 			a := r.callers[0].post(address, "/events/preview", `{"customer":"rush-0","action":"visit","data":{"url":"https://shop.example.com/"}}`, "")
@@ -266,11 +276,13 @@ func (r *rush) all(n int, path func(client, k int) string, body func(client, k i
 			}
 		})
 	}
+
 	close(gate)
 	wait.Wait()
 	for _, a := range answers {
 		require.NoError(r.t, a.err)
 	}
+
 	return answers
 }
 
@@ -318,6 +330,7 @@ func (r *rush) oneCoupon(t *testing.T) {
 			a := r.callers[0].post(r.addresses[0], "/events", fmt.Sprintf(event, i), "")
 			require.Equal(t, http.StatusOK, a.status, string(a.body))
 		}
+
 		answers := r.events(1, func(client, _ int) string {
 			return fmt.Sprintf(`{"customer":%q,"action":"coupon_redeem","data":{"code":"USE-%d"}}`, r.customer(client), i)
 		})
@@ -377,5 +390,6 @@ func (r *rush) campaignTotal(t *testing.T) {
 			}
 		}
 	}
+
 	require.Equal(t, mostGifts, given)
 }

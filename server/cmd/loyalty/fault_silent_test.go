@@ -41,6 +41,7 @@ func TestFaultPostgresSilentConnections(t *testing.T) {
 			require.True(t, time.Now().Before(until), "%s stays %d, not %d", what, a.status, status)
 		}
 	}
+
 	list := func() answer { return revoked.get(s.address + "/customers") }
 	becomes("the key", http.StatusOK, list)
 
@@ -84,6 +85,7 @@ func newRelay(t *testing.T, database string) *relay {
 			_ = c.Close()
 		}
 	})
+
 	return r
 }
 
@@ -96,11 +98,13 @@ func (r *relay) accept(l net.Listener) {
 		if err != nil {
 			return
 		}
+
 		server, err := net.Dial("tcp", r.target)
 		if err != nil {
 			_ = client.Close()
 			continue
 		}
+
 		r.mu.Lock()
 		r.open = append(r.open, client, server)
 		r.mu.Unlock()

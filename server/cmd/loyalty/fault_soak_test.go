@@ -61,6 +61,7 @@ func telling(path string) int {
 			}
 		}
 	}()
+
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	return run(ctx, os.Args[1:], os.Stdout, os.Stderr)
@@ -100,10 +101,12 @@ func (s *soaked) size(rest bool) (now size) {
 		s.asked++
 		require.NoError(s.t, s.cmd.Process.Signal(syscall.SIGUSR1))
 	}
+
 	require.Eventually(s.t, func() bool {
 		text, err := os.ReadFile(s.told)
 		return err == nil && json.Unmarshal(text, &now.holding) == nil && now.Asked == s.asked
 	}, patience, 10*time.Millisecond)
+
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
 	require.NoError(s.t, err)
 	for line := range strings.Lines(string(status)) {
@@ -114,6 +117,7 @@ func (s *soaked) size(rest bool) (now size) {
 			}
 		}
 	}
+
 	open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", s.cmd.Process.Pid))
 	require.NoError(s.t, err)
 	now.files = len(open)
@@ -148,6 +152,7 @@ func TestFaultSoak(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("reads /proc")
 	}
+
 	t.Run("sqlite", func(t *testing.T) {
 		url := storetest.EmptySQLite(t)
 		soak(t, url, length, func(l *load) { // another program takes the file's lock for a while
@@ -163,6 +168,7 @@ func TestFaultSoak(t *testing.T) {
 			require.NoError(t, err)
 		})
 	})
+
 	t.Run("postgres", func(t *testing.T) {
 		c, url := durableCluster(t)
 		faults := 0
@@ -215,6 +221,7 @@ func soak(t *testing.T, url string, length time.Duration, fault func(*load)) {
 			first = last
 		}
 	}
+
 	t.Logf("figures: R14: %s at %.0f requests a second, %d faults; at rest %s after %d of them and %s at the end, at most %s; %s",
 		length, rate, faults, first, warm, last, most, l.book)
 	require.LessOrEqual(t, last.Goroutines, first.Goroutines+4, "goroutines stay behind")
@@ -253,6 +260,7 @@ func TestFaultOverload(t *testing.T) {
 				}
 			})
 		}
+
 		wait.Wait()
 		took := time.Since(began)
 		away := l.book.aways()

@@ -42,6 +42,7 @@ func drop(t *testing.T, g *ground, address, form string) bool {
 		t.Error(err)
 		return true
 	}
+
 	r.Header.Set("Accept", form)
 	response, err := c.Do(r)
 	if err != nil {
@@ -49,13 +50,16 @@ func drop(t *testing.T, g *ground, address, form string) bool {
 		return true
 	}
 	defer response.Body.Close()
+
 	if response.StatusCode == http.StatusServiceUnavailable { // those who left are noticed in a moment
 		return false
 	}
+
 	line, err := bufio.NewReader(response.Body).ReadString('\n')
 	if response.StatusCode != http.StatusOK || err != nil || line == "" {
 		t.Errorf("%d %v %q", response.StatusCode, err, line)
 	}
+
 	return true
 }
 
@@ -75,6 +79,7 @@ func TestFaultStreams(t *testing.T) {
 			descriptors, _ = f.value("process_open_fds")
 			return goroutines, descriptors
 		}
+
 		const atOnce, streams = 50, 1000
 		const few = 10 // another request, a job and their files; one left by each round would be twice as many
 		var goroutines, descriptors float64
@@ -87,13 +92,16 @@ func TestFaultStreams(t *testing.T) {
 			}
 			goroutines, descriptors = max(g1, goroutines), max(d1, descriptors)
 		}
+
 		for range streams / atOnce {
 			dropped(t, g, s.address, atOnce)
 		}
+
 		g2, d2 := rest()
 		for until := time.Now().Add(patience); (g2 > goroutines+few || d2 > descriptors+few) && time.Now().Before(until); g2, d2 = rest() { // a job may be under way
 			time.Sleep(100 * time.Millisecond)
 		}
+
 		require.LessOrEqual(t, g2, goroutines+few, "goroutines")
 		require.LessOrEqual(t, d2, descriptors+few, "descriptors")
 		t.Logf("figures: over %d streams goroutines %.0f → %.0f, descriptors %.0f → %.0f", streams, goroutines, g2, descriptors, d2)

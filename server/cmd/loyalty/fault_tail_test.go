@@ -54,6 +54,7 @@ func TestFaultTail(t *testing.T) {
 	for i, l := range loads {
 		l.run(nodes[i].address)
 	}
+
 	kills := full(t, 2, 100)
 	for i := range kills {
 		loads[0].progress(100)
@@ -64,15 +65,18 @@ func TestFaultTail(t *testing.T) {
 		loads[i%2].resume(nodes[i%2].address)
 		loads[i%2].run(nodes[i%2].address)
 	}
+
 	for _, l := range loads {
 		l.stop()
 	}
+
 	stop()
 	require.NoError(t, <-followed)
 	mustHold(t, loads[0].check(nodes[0].address, 1))
 	for _, n := range nodes {
 		require.Equal(t, 0, n.stop(terminate), n.log())
 	}
+
 	t.Logf("figures: the tail: %d kills; %s", kills, loads[0].book)
 }
 
@@ -92,6 +96,7 @@ func follow(ctx context.Context, db *store.Store) error {
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
+
 	return nil
 }
 
@@ -111,6 +116,7 @@ func followTail(t *testing.T, g *ground) finding {
 			return judge("the tail has each event", nil, err)
 		}
 	}
+
 	var against []string
 	list, err := db.Tail(ctx, 0, 1_000_000)
 	through := map[loyalty.ID]loyalty.ID{}
@@ -120,13 +126,16 @@ func followTail(t *testing.T, g *ground) finding {
 		}
 		through[e.Customer] = e.ID
 	}
+
 	var events, missing int
 	if err == nil {
 		err = storetest.Raw(t, g.url).QueryRow(`SELECT count(*), count(*) - count(t.number)
 FROM events e LEFT JOIN tail t ON t.customer_id = e.customer_id AND t.event_id = e.id`).Scan(&events, &missing)
 	}
+
 	if events != len(list) || missing > 0 {
 		against = append(against, fmt.Sprintf("%d numbers, %d events, of which %d have none", len(list), events, missing))
 	}
+
 	return judge("the tail has each event once, in the order of commit", against, err)
 }

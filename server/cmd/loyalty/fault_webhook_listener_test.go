@@ -56,6 +56,7 @@ func (l *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		err = json.Unmarshal(body, &m)
 	}
+
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.deaf {
@@ -63,16 +64,19 @@ func (l *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
+
 	if err != nil {
 		return // the sender was killed in the middle
 	}
 	if verifier, err := standardwebhooks.NewWebhook(l.secret); err != nil || verifier.Verify(body, r.Header) != nil {
 		l.wrong = append(l.wrong, "the signature of "+m.ID)
 	}
+
 	if l.down {
 		w.WriteHeader(http.StatusInternalServerError)
 		return
 	}
+
 	l.take(m)
 	w.WriteHeader(http.StatusNoContent)
 }
@@ -86,6 +90,7 @@ func (l *listener) take(m heard) {
 		}
 		return
 	}
+
 	l.seen[m.ID], l.taken = m, append(l.taken, m)
 	if m.Customer == nil {
 		return
@@ -93,6 +98,7 @@ func (l *listener) take(m heard) {
 	if last := l.last[m.Customer.ID]; m.Sequence <= last.Sequence || m.Previous != last.Sequence {
 		l.wrong = append(l.wrong, fmt.Sprintf("%s: %d after %d came behind %d", m.Customer.ID, m.Sequence, m.Previous, last.Sequence))
 	}
+
 	l.last[m.Customer.ID] = m
 }
 

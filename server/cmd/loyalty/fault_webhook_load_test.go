@@ -34,9 +34,11 @@ func pile(t *testing.T, c *caller, address string, customers, events, atOnce int
 		require.Equal(t, http.StatusOK, a.status, string(a.body))
 		list = nil
 	}
+
 	for i := range customers {
 		list = append(list, fmt.Sprintf(`{"customer":"m-%[1]d","action":"opt_in","data":{"email":"m-%[1]d@example.com"}}`, i))
 	}
+
 	flush()
 	for i := range events - customers {
 		list = append(list, fmt.Sprintf(`{"customer":"m-%d","action":"point_add","data":{"points":1}}`, i%customers))
@@ -44,6 +46,7 @@ func pile(t *testing.T, c *caller, address string, customers, events, atOnce int
 			flush()
 		}
 	}
+
 	flush()
 }
 
@@ -71,6 +74,7 @@ func steadily(t *testing.T, g *ground, address string, customers, rate, atOnce i
 			}
 		})
 	}
+
 	go func() {
 		i := 0
 		for until := time.Now().Add(d); time.Now().Before(until); i++ {
@@ -81,11 +85,13 @@ func steadily(t *testing.T, g *ground, address string, customers, rate, atOnce i
 		wait.Wait()
 		close(counted)
 	}()
+
 	for good := range counted {
 		if good {
 			sent += atOnce
 		}
 	}
+
 	return sent
 }
 
@@ -104,9 +110,11 @@ func flatOut(t *testing.T, g *ground, address string, customers int, d time.Dura
 			}
 		})
 	}
+
 	wait.Wait()
 	for _, n := range counts {
 		sent += n
 	}
+
 	return sent
 }

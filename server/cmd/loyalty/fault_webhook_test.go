@@ -29,6 +29,7 @@ func TestFaultWebhooks(t *testing.T) {
 			} else {
 				l.resume(s.address)
 			}
+
 			before := listener.count()
 			l.run(s.address)
 			l.progress(100)
@@ -36,9 +37,11 @@ func TestFaultWebhooks(t *testing.T) {
 			for until := time.Now().Add(patience); listener.count() < before+20; time.Sleep(time.Millisecond) {
 				require.True(t, time.Now().Before(until), "nothing is sent: %s", s.log())
 			}
+
 			time.Sleep(dice.within(300 * time.Millisecond))
 			require.Equal(t, -1, s.stop(os.Kill), s.log())
 		}
+
 		s := g.start(t)
 		l.resume(s.address)
 		events := drained(t, g, 3*patience)
@@ -70,6 +73,7 @@ func TestFaultWebhookDrain(t *testing.T) {
 		for until := began.Add(10 * patience); listener.count() == 0; time.Sleep(time.Millisecond) {
 			require.True(t, time.Now().Before(until), "it is not asked again")
 		}
+
 		back := time.Now()
 		events := drained(t, g, 10*patience)
 		took := time.Since(back)
@@ -83,6 +87,7 @@ func TestFaultWebhookDrain(t *testing.T) {
 			_, err := fmt.Sscan(text, &rate)
 			require.NoError(t, err)
 		}
+
 		sent := steadily(t, g, s.address, customers, rate, 1, time.Duration(seconds)*time.Second)
 		drained(t, g, 10*patience)
 		lags := listener.lags(from)
@@ -109,6 +114,7 @@ func TestFaultWebhookCost(t *testing.T) {
 		for range 10 {
 			paths = append(paths, listener.hooked(t, c, s.address))
 		}
+
 		listener.mu.Lock()
 		listener.deaf = true
 		listener.mu.Unlock()
@@ -120,6 +126,7 @@ func TestFaultWebhookCost(t *testing.T) {
 				require.Equal(t, http.StatusOK, a.status, string(a.body))
 			}
 		}
+
 		pairs, each := full(t, 1, 5), time.Duration(full(t, 1, 10))*time.Second
 		var without, with, messages, restCPU, workCPU, shares []float64
 		// processor time of the program for an event, in microseconds
@@ -128,11 +135,13 @@ func TestFaultWebhookCost(t *testing.T) {
 			events = flatOut(t, g, s.address, customers, each)
 			return events, float64((cpuOf(t, s.cmd.Process.Pid) - before).Microseconds()) / float64(max(events, 1))
 		}
+
 		told := func() int {
 			listener.mu.Lock()
 			defer listener.mu.Unlock()
 			return listener.heard
 		}
+
 		for range pairs {
 			turn("pause", "{}")
 			events, cpu := timed()
@@ -148,6 +157,7 @@ func TestFaultWebhookCost(t *testing.T) {
 			with, workCPU = append(with, float64(events)/each.Seconds()), append(workCPU, cpu)
 			messages = append(messages, float64(told()-before)/each.Seconds())
 		}
+
 		t.Logf("figures: W4: events a second with ten webhooks at rest %.0f, at work %.0f, which are %.0f messages a second; processor time of the program for an event, µs: %.0f and %.0f, of which the webhooks' at work is percent %.1f",
 			without, with, messages, restCPU, workCPU, shares)
 		require.Equal(t, 0, s.stop(terminate), s.log())
@@ -161,6 +171,7 @@ func cpuOf(t *testing.T, pid int) time.Duration {
 	if err != nil {
 		return 0
 	}
+
 	_, rest, _ := strings.Cut(string(text), ") ")
 	fields := strings.Fields(rest)
 	require.Greater(t, len(fields), 12)
@@ -170,5 +181,6 @@ func cpuOf(t *testing.T, pid int) time.Duration {
 		require.NoError(t, err)
 		ticks += n
 	}
+
 	return time.Duration(ticks) * 10 * time.Millisecond
 }

@@ -29,6 +29,7 @@ func newHealthcheck(s *settings) *cobra.Command {
 			return err
 		},
 	}
+
 	cmd.Flags().BoolVar(&alive, "live", false, "ask whether it runs, not whether it is ready")
 	return cmd
 }
@@ -42,23 +43,28 @@ func (s *settings) healthcheck(cmd *cobra.Command, path string) (string, error) 
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
 		host = "127.0.0.1"
 	}
+
 	r, err := http.NewRequestWithContext(cmd.Context(), http.MethodGet, "http://"+net.JoinHostPort(host, fmt.Sprint(port))+path, nil)
 	if err != nil {
 		return "", fault("listen", "%w", err)
 	}
+
 	client := &http.Client{Timeout: 2 * readyTime, Transport: &http.Transport{DisableKeepAlives: true}} // no proxy
 	a, err := client.Do(r)
 	if err != nil {
 		return "", coded{codeFailed, err}
 	}
 	defer func() { _ = a.Body.Close() }()
+
 	text, err := io.ReadAll(io.LimitReader(a.Body, 4<<10))
 	if err != nil {
 		return "", coded{codeFailed, err}
 	}
+
 	line, _, _ := strings.Cut(string(text), "\n")
 	if a.StatusCode != http.StatusOK {
 		return "", coded{codeFailed, errors.New(line)}
 	}
+
 	return line, nil
 }

@@ -61,14 +61,17 @@ func (i *importFlags) mapped() error {
 			return coded{codeUsage, fmt.Errorf("--mapping: %w", err)}
 		}
 	}
+
 	for _, text := range i.columns {
 		if err := i.options.Map(text); err != nil {
 			return coded{codeUsage, fmt.Errorf("--%w", err)}
 		}
 	}
+
 	if err := i.options.CheckColumns(); err != nil {
 		return coded{codeUsage, fmt.Errorf("--map: %w", told(err))}
 	}
+
 	return nil
 }
 
@@ -79,6 +82,7 @@ func newImport(s *settings) *cobra.Command {
 			"CSV files. Separators (comma, semicolon, tab) are recognised; days, decimals and encodings are asked for, never\n" +
 			"guessed. Nothing is given for what is taken over: no campaign, challenge or referral reacts to it.",
 	}
+
 	for _, c := range []struct {
 		use, short, long string
 		run              func(*importing) error
@@ -108,6 +112,7 @@ func newImport(s *settings) *cobra.Command {
 		flags.flags(sub.Flags())
 		cmd.AddCommand(sub)
 	}
+
 	return cmd
 }
 
@@ -131,6 +136,7 @@ func runImport(cmd *cobra.Command, s *settings, flags *importFlags, run func(*im
 	for kind, path := range flags.paths {
 		paths[kind] = *path
 	}
+
 	files := intake.InOrder(paths)
 	if len(files) == 0 {
 		return coded{codeUsage, fmt.Errorf("name at least one file: --%s", strings.Join(intake.Kinds(), ", --"))}
@@ -141,20 +147,24 @@ func runImport(cmd *cobra.Command, s *settings, flags *importFlags, run func(*im
 	if err := flags.options.Check(); err != nil {
 		return coded{codeUsage, fmt.Errorf("--%w", err)}
 	}
+
 	return use(cmd.Context(), s.openExisting, func(db *store.Store) (err error) {
 		h := &app{store: db, logger: slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil))}
 		if err := s.wire(cmd.Context(), h); err != nil {
 			return err
 		}
 		defer h.engine.Close()
+
 		lists, err := listIDs(cmd.Context(), admin.NewAdmin(admin.AdminOptions{Registry: action.Registry(), Store: db, Directory: h.directory, APIs: openapi.Names()}))
 		if err != nil {
 			return told(err)
 		}
+
 		texts, err := i18n.Load()
 		if err != nil {
 			return coded{codeFailed, err}
 		}
+
 		i := &importing{importFlags: flags, texts: texts, cmd: cmd, ctx: cmd.Context(), house: h, files: files, likes: map[alike]int{}, world: intake.World{
 			Store: db, Programme: h.directory.Programme(), Contract: h.vocabulary, Lists: lists, Now: h.engine.Now(),
 		}}
@@ -170,6 +180,7 @@ func runImport(cmd *cobra.Command, s *settings, flags *importFlags, run func(*im
 				err = errors.Join(err, i.errorLog.Error(), file.Close())
 			}()
 		}
+
 		return run(i)
 	})
 }
@@ -191,6 +202,7 @@ func (i *importing) tell(f intake.Finding) {
 	if i.errorLog != nil {
 		_ = i.errorLog.Write([]string{f.File, strconv.Itoa(f.Line), spreadsheet.Guard(f.Column), spreadsheet.Guard(f.Value), spreadsheet.Guard(message)}) // Error returns the error at the end
 	}
+
 	kind := alike{f.File, f.Column, message}
 	if _, known := i.likes[kind]; known || len(i.likes) < counted {
 		if i.likes[kind]++; i.likes[kind] > shownAlike {
@@ -200,13 +212,16 @@ func (i *importing) tell(f intake.Finding) {
 			return
 		}
 	}
+
 	if i.findings++; i.findings > shownFindings {
 		return
 	}
+
 	word := ""
 	if f.Warning {
 		word = "warning: "
 	}
+
 	at := f.File
 	if f.Line > 0 {
 		at += " line " + strconv.Itoa(f.Line)
@@ -217,6 +232,7 @@ func (i *importing) tell(f intake.Finding) {
 	if f.Value != "" {
 		at += fmt.Sprintf(" %q", f.Value)
 	}
+
 	fmt.Fprintf(i.cmd.ErrOrStderr(), "%s: %s%s\n", at, word, message)
 }
 
@@ -242,6 +258,7 @@ func (i *importing) rest() {
 		}
 		fmt.Fprintf(i.cmd.ErrOrStderr(), "%s: %d more: %s\n", strings.TrimSpace(kind.file+" "+kind.column), again, kind.message)
 	}
+
 	switch {
 	case more > 0:
 		fmt.Fprintf(i.cmd.ErrOrStderr(), "and %d more; --errors FILE writes all of them\n", more)
@@ -281,18 +298,22 @@ func (i *importing) planned() error {
 	if i.asJSON {
 		return errors.Join(failed, json.NewEncoder(out).Encode(plan))
 	}
+
 	for _, kind := range intake.Kinds() {
 		if n := plan.Rows[kind]; n > 0 {
 			fmt.Fprintf(out, "%-10s %d rows\n", kind, n)
 		}
 	}
+
 	fmt.Fprintf(out, "members: %d new, %d known\npoints: %d\n", plan.New, plan.Known, plan.Points)
 	for _, month := range slices.Sorted(maps.Keys(plan.Expiring)) {
 		fmt.Fprintf(out, "  %-8s %d\n", month, plan.Expiring[month])
 	}
+
 	for _, currency := range slices.Sorted(maps.Keys(plan.Bought)) {
 		fmt.Fprintf(out, "purchases: %s %s\n", plan.Bought[currency], currency)
 	}
+
 	return failed
 }
 
@@ -315,15 +336,18 @@ func (i *importing) apply() error {
 	if err != nil {
 		return err
 	}
+
 	if im.BegunAt.IsZero() {
 		plan, err := i.read()
 		if err != nil {
 			return err
 		}
+
 		if !there {
 			now := i.house.engine.Now().UTC().Truncate(time.Millisecond)
 			im = loyalty.Import{ID: loyalty.NewID(now, loyalty.ID{}), Digest: im.Digest, Total: plan.Total(), CreatedAt: now, KeyID: commandLine.KeyID}
 		}
+
 		if im, err = intake.Stage(i.ctx, i.world, i.files, i.options, im); err != nil {
 			return coded{codeFailed, err}
 		}
@@ -331,6 +355,7 @@ func (i *importing) apply() error {
 			return told(err)
 		}
 	}
+
 	return i.follow(im.ID)
 }
 
@@ -354,11 +379,13 @@ func (i *importing) follow(id loyalty.ID) error {
 			}
 			return nil
 		}
+
 		fmt.Fprintf(i.cmd.ErrOrStderr(), "%d of %d rows\n", op.Done, op.Total)
 		_, err = i.house.jobs.Run(i.ctx, "bulk")
 		if err != nil && !errors.Is(err, loyalty.ErrJobRunning) {
 			return coded{codeFailed, err}
 		}
+
 		if err != nil {
 			select {
 			case <-i.ctx.Done():
@@ -377,16 +404,19 @@ func (i *importing) reconcile() error {
 	if !there || im.BegunAt.IsZero() {
 		return coded{codeFailed, errors.New("these files were not taken over: loyalty import apply does it")}
 	}
+
 	a, err := intake.Reconcile(i.ctx, i.world, i.house.store, i.files, i.options, im, i.tell)
 	if err != nil {
 		return coded{codeFailed, err}
 	}
+
 	out := i.cmd.OutOrStdout()
 	if i.asJSON {
 		err = json.NewEncoder(out).Encode(a)
 	} else {
 		err = printAccount(out, &a)
 	}
+
 	switch {
 	case err != nil:
 		return coded{codeFailed, err}
@@ -395,6 +425,7 @@ func (i *importing) reconcile() error {
 	case a.Refused > 0:
 		return coded{codeFailed, fmt.Errorf("%d rows were refused", a.Refused)}
 	}
+
 	return nil
 }
 

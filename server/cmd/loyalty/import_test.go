@@ -62,6 +62,7 @@ func TestImport(t *testing.T) {
 			"coupons":   "customer;code;value;type\n7;WELCOME-1;12,5;percentage\n",
 			"lists":     "customer;list\n007;vip\n",
 		})
+
 		do := func(command string, more ...string) result {
 			return inside(t, append(append(append([]string{"import", command}, files...), s...), more...)...)
 		}
@@ -81,6 +82,7 @@ func TestImport(t *testing.T) {
 			Rows: map[string]int64{"members": 2, "lots": 3, "purchases": 1, "tiers": 1, "coupons": 1, "lists": 1}, New: 2, Points: 3800, Warnings: 1,
 			Expiring: map[string]int64{fmt.Sprint(far, "-12"): 1500, intake.Never: 2000, fmt.Sprint(far, "-06"): 300}, Bought: map[string]string{"HUF": "1234.5"},
 		}, plan)
+
 		require.Equal(t, 1, do("reconcile", how...).code, "nothing was taken over yet")
 
 		for range 2 { // the second time it is the same import
@@ -88,6 +90,7 @@ func TestImport(t *testing.T) {
 			require.Equal(t, 0, r.code, r.errors)
 			require.Contains(t, r.out, "9 rows done, 0 of them refused")
 		}
+
 		r = do("reconcile", append(how, "--json")...)
 		require.Equal(t, 0, r.code, r.errors)
 		var a intake.Account
@@ -100,6 +103,7 @@ func TestImport(t *testing.T) {
 			require.NoError(t, raw.QueryRow(query).Scan(&text), query)
 			return text
 		}
+
 		zone, err := time.LoadLocation("Europe/Budapest")
 		require.NoError(t, err)
 		require.Equal(t, "3", value("SELECT COUNT(*) FROM lots"), "no campaign gave anything")
@@ -130,6 +134,7 @@ func TestImportMapping(t *testing.T) {
 			"members": "Source Id;E-mail address;a=b;Notes\n007;a@shop.test;Ágnes;=1+1\n",
 			"lots":    "Source Id;Balance;Since\n007;1.500;28.02.2024\n",
 		})
+
 		map1 := filepath.Join(t.TempDir(), "old.yaml")
 		require.NoError(t, os.WriteFile(map1, []byte("dates: dmy\ndecimal: ','\ncolumns:\n  members: {Source Id: customer, E-mail address: handler}\n  lots: {Source id: customer, Balance: points, Since: earned_at}\n"), 0o600))
 		do := func(command string, more ...string) result {
@@ -194,6 +199,7 @@ func TestImportFaults(t *testing.T) {
 			require.NoError(t, err)
 			require.True(t, strings.HasPrefix(string(text), "file,line,column,value,message\n"+c.kind+","), string(text))
 		}
+
 		// what is wrong with a whole column is said three times and counted
 		long := "customer;points;earned_at\n" + strings.Repeat("x;5;03.04.2024\n", 40)
 		args := append(append([]string{"import", "check"}, written(t, map[string]string{"lots": long, "lists": "customer,list\nx,nosuch\n"})...), s...)

@@ -36,6 +36,7 @@ func newJobs(s *settings) *cobra.Command {
 				})
 			},
 		})
+
 	return jobs
 }
 
@@ -64,10 +65,12 @@ func (s *settings) runJob(cmd *cobra.Command, name string) error {
 		case err != nil:
 			return coded{codeFailed, err}
 		}
+
 		fmt.Fprintf(cmd.OutOrStdout(), "%s: %d done, %d failed\n", name, done.Done, done.Failed)
 		if done.Failed > 0 {
 			return coded{codeFailed, fmt.Errorf("%s: %s", name, done.Result)}
 		}
+
 		return nil
 	})
 }

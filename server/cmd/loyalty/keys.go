@@ -78,6 +78,7 @@ func newKeysCreate(s *settings) *cobra.Command {
 			})
 		},
 	}
+
 	rights.flags(cmd.Flags())
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print key_id, secret and region as JSON")
 	return cmd
@@ -97,6 +98,7 @@ func newKeysRotate(s *settings) *cobra.Command {
 			})
 		},
 	}
+
 	cmd.Flags().DurationVar(&overlap, "overlap", overlap, "how long the old secret stays good, at most 720h")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print key_id, secret and region as JSON")
 	return cmd
@@ -176,6 +178,7 @@ func listKeys(w io.Writer, keys []loyalty.AccessKey) error {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, state(k), k.Label, orAll(k.APIs), rights,
 			orAll(k.Addresses), limit, when(k.CreatedAt), when(k.LastUsedAt))
 	}
+
 	return table.Flush()
 }
 

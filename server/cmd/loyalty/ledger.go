@@ -70,6 +70,7 @@ func proveLedger(cmd *cobra.Command, db *store.Store) error {
 		bar.step("after " + c.Invariant)
 		bar.aside(func() { printCheck(cmd.OutOrStdout(), c) })
 	})
+
 	stop()
 	v.At = time.Now()
 	noteProof(cmd.Context(), db, v)
@@ -79,6 +80,7 @@ func proveLedger(cmd *cobra.Command, db *store.Store) error {
 	case v.Unchecked > 0:
 		return coded{codeUnchecked, fmt.Errorf("%d invariants could not be checked", v.Unchecked)}
 	}
+
 	return nil
 }
 
@@ -87,6 +89,7 @@ func printCheck(w io.Writer, c store.LedgerCheck) {
 	if c.Err != nil {
 		fmt.Fprintf(w, "    %s\n", oneLine(c.Err.Error()))
 	}
+
 	for _, f := range c.Findings {
 		place := "row " + f.Row
 		if f.Customer != (loyalty.ID{}) {
@@ -97,6 +100,7 @@ func printCheck(w io.Writer, c store.LedgerCheck) {
 		}
 		fmt.Fprintf(w, "    %s: %s\n", place, f.Detail)
 	}
+
 	if more := c.Broken - int64(len(c.Findings)); more > 0 {
 		fmt.Fprintf(w, "    and %d more\n", more)
 	}

@@ -58,6 +58,7 @@ func newRoot() *cobra.Command {
 			return s.read(cmd.Flags(), os.LookupEnv)
 		},
 	}
+
 	s.flags(root.PersistentFlags())
 	root.AddCommand(serve, newBackup(s), newConfig(s), newDemo(s), newDoctor(s), newDump(s), newExport(s), newHealthcheck(s), newImport(s), newJobs(s), newKeys(s), newLedger(s), newRebuild(s), newMigrate(s), newOpenAPI(), newPrint(), newRestore(s), newSign(s), newUsers(s), newVersion())
 	completeValues(root)
@@ -94,6 +95,7 @@ func completeValues(root *cobra.Command) {
 		flag    string
 		values  cobra.CompletionFunc
 	}
+
 	oneOf := func(values ...string) cobra.CompletionFunc {
 		return cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
 	}
@@ -103,10 +105,12 @@ func completeValues(root *cobra.Command) {
 		{[]string{"users", "create"}, "role", oneOf("viewer", "editor", "operator", "owner")},
 		{[]string{"config", "export"}, "format", oneOf("yaml", "json")},
 	}
+
 	for _, step := range []string{"check", "plan", "apply", "reconcile"} {
 		all = append(all, known{[]string{"import", step}, "dates", oneOf("dmy", "mdy")},
 			known{[]string{"import", step}, "encoding", oneOf("utf-8", "windows-1250", "windows-1252")})
 	}
+
 	for _, c := range all {
 		if cmd, _, err := root.Find(c.command); err == nil {
 			_ = cmd.RegisterFlagCompletionFunc(c.flag, c.values) // a test checks that the flag exists

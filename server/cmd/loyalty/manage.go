@@ -32,14 +32,17 @@ func (s *settings) manage(ctx context.Context, logger *slog.Logger) (*management
 	if s.manageAt == manageOff {
 		return nil, nil
 	}
+
 	on, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.manageAt)
 	if err != nil && s.manageGiven {
 		return nil, fault("manage", "%w", err)
 	}
+
 	if err != nil {
 		logger.Info("no metrics: the management address is taken; LOYALTY_MANAGE names another one, or is off", "error", err)
 		return nil, nil
 	}
+
 	build := buildOf(build())
 	m := &management{metrics: observe.NewMetrics(build, actions())}
 	m.Listener = observe.NewListener(observe.ListenerOptions{
@@ -53,6 +56,7 @@ func (s *settings) manage(ctx context.Context, logger *slog.Logger) (*management
 			logger.Error("the management listener", "error", err)
 		}
 	}()
+
 	m.stop = func() { end(); <-done }
 	logger.Info("management: metrics, health and profiles", "address", "http://"+reachable(on.Addr()))
 	return m, nil
@@ -89,14 +93,17 @@ func (a *app) look() observe.Moment {
 	if a.backups != nil {
 		m.Backups, m.LastBackup = true, backup.Newest(a.backups.folder)
 	}
+
 	pools := a.store.Pools
 	if a.reads != nil {
 		pools = a.reads.Pools
 		lookAtReplicas(a.reads, &m)
 	}
+
 	for _, p := range pools() {
 		m.Pools = append(m.Pools, observe.Pool{Name: p.Name, Used: p.Used, Idle: p.Idle, Most: p.Most, Waits: p.Waits, Waited: p.Waited})
 	}
+
 	return m
 }
 
@@ -122,6 +129,7 @@ func (a *app) sampleOnce(ctx context.Context) {
 	for name, check := range a.checks() {
 		found.Checks[name] = check(ctx) == nil
 	}
+
 	waiting, err := a.store.Backlog(ctx, found.At)
 	if err == nil {
 		found.Jobs, err = a.jobs.List(ctx)
@@ -141,12 +149,14 @@ func (a *app) sampleOnce(ctx context.Context) {
 	if ctx.Err() != nil && err != nil && errors.Is(ctx.Err(), context.Canceled) {
 		return // the program ends
 	}
+
 	if found.Known = err == nil; found.Known {
 		found.Due, found.Oldest, found.Head = waiting.Due, waiting.Oldest, waiting.Head
 		for name, position := range waiting.Follows {
 			found.Behind[name] = waiting.Head - position
 		}
 	}
+
 	a.metrics.Sampled(found)
 }
 

@@ -45,6 +45,7 @@ func TestManagement(t *testing.T) {
 		require.Equal(t, http.StatusOK, status, path)
 		require.Contains(t, body, word, path)
 	}
+
 	var build map[string]string
 	_, body := fetch(t, at+"/version")
 	require.NoError(t, json.Unmarshal([]byte(body), &build))
@@ -52,10 +53,12 @@ func TestManagement(t *testing.T) {
 		status, _ := fetch(t, s.address+path)
 		require.Equal(t, http.StatusUnauthorized, status, "the API's address answers %s", path)
 	}
+
 	for _, path := range []string{"/customers", "/openapi/events.yaml", "/"} {
 		status, _ := fetch(t, at+path)
 		require.Equal(t, http.StatusNotFound, status, "operators' address answers %s", path)
 	}
+
 	require.Equal(t, 0, s.stop(terminate), s.log())
 }
 
@@ -93,6 +96,7 @@ func TestManagementSettings(t *testing.T) {
 		require.Regexp(t, `^loyalty: LOYALTY_MANAGE: [^\n]*\n$`, r.errors)
 		require.Contains(t, r.errors, words)
 	}
+
 	open := serve(t, t.TempDir(), []string{"LOYALTY_MANAGE=0.0.0.0:0", "LOYALTY_MANAGE_OPEN=true"})
 	becomesReady(t, open, &caller{})
 	status, _ := fetch(t, managed(t, open)+"/metrics")

@@ -25,15 +25,18 @@ func limitMemory(logger *slog.Logger) {
 	if _, set := os.LookupEnv("GOGC"); !set {
 		debug.SetGCPercent(400)
 	}
+
 	limit, err := memlimit.SetGoMemLimitWithOpts(memlimit.WithRatio(1), memlimit.WithProvider(memlimit.ApplyFallback(
 		memlimit.ApplyRatio(memlimit.FromCgroup, ofContainer), memlimit.ApplyRatio(memlimit.FromSystem, ofMachine))))
 	if err != nil {
 		logger.Warn("the memory limit is unknown; GOMEMLIMIT sets one", "error", err)
 		return
 	}
+
 	if limit == 0 { // GOMEMLIMIT is set
 		limit = debug.SetMemoryLimit(-1)
 	}
+
 	logger.Info("memory limit", "limit", fmt.Sprintf("%d MiB", limit>>20))
 }
 

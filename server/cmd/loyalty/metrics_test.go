@@ -38,17 +38,20 @@ func (f figures) value(name string, labels ...string) (value float64, found bool
 	if family == nil {
 		return 0, false
 	}
+
 next:
 	for _, m := range family.Metric {
 		has := map[string]string{}
 		for _, l := range m.Label {
 			has[l.GetName()] = l.GetValue()
 		}
+
 		for i := 0; i < len(labels); i += 2 {
 			if has[labels[i]] != labels[i+1] {
 				continue next
 			}
 		}
+
 		found = true
 		switch {
 		case m.Counter != nil:
@@ -59,6 +62,7 @@ next:
 			value += float64(m.Histogram.GetSampleCount())
 		}
 	}
+
 	return value, found
 }
 
@@ -112,12 +116,14 @@ func TestMetrics(t *testing.T) {
 			now, _ := after.value(name, labels...)
 			require.InDelta(t, by, now-old, 1e-9, "%s %v\n%s", name, labels, after.text)
 		}
+
 		require.Eventually(t, func() bool { // the last answer is counted a moment after it was sent
 			after = scrape(t, at)
 			active, _ := after.value("http_server_active_requests")
 			_, proven := after.value("loyalty_ledger_invariants", "verdict", "broken")
 			return active == 0 && proven
 		}, patience, 10*time.Millisecond)
+
 		events := []string{"loyalty_api", "events", "http_request_method", "POST", "http_route", "/events", "http_response_status_code"}
 		moved(1, "http_server_request_duration_seconds", append(events, "422")...)
 		moved(1, "http_server_request_duration_seconds", append(events, "400")...)
@@ -138,6 +144,7 @@ func TestMetrics(t *testing.T) {
 			count, _ := after.value("loyalty_batch_duration_seconds", "phase", phase)
 			require.GreaterOrEqual(t, count, 4.0, phase)
 		}
+
 		refused, _ := after.value("loyalty_refusals_total")
 		require.GreaterOrEqual(t, refused, 6.0)
 		broken, verified := after.value("loyalty_ledger_invariants", "verdict", "broken")
@@ -149,6 +156,7 @@ func TestMetrics(t *testing.T) {
 			require.True(t, known, check)
 			require.InDelta(t, 1, ready, 0, check)
 		}
+
 		_, embedded := after.value("loyalty_database_log_bytes")
 		require.Equal(t, strings.HasPrefix(g.url, "sqlite:"), embedded)
 		size, onDisk := after.value("loyalty_disk_size_bytes")
@@ -166,6 +174,7 @@ func TestMetrics(t *testing.T) {
 			_, known := after.value("db_client_connection_wait_time_seconds", "db_client_connection_pool_name", pool)
 			require.True(t, known, pool)
 		}
+
 		require.Eventually(t, func() bool {
 			f := scrape(t, at)
 			head, _ := f.value("loyalty_tail_head_events")

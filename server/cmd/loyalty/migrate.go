@@ -32,12 +32,14 @@ func newMigrate(s *settings) *cobra.Command {
 			})
 		},
 	}
+
 	status := &cobra.Command{
 		Use: "status", Short: "List the migrations and when they were applied", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return use(cmd.Context(), s.openUnsealed, func(db *store.Store) error { return migrations(cmd, db) })
 		},
 	}
+
 	plan := &cobra.Command{
 		Use: "plan", Short: "Say what the migrations that are missing would do, and change nothing", Args: cobra.NoArgs,
 		Long: "Say what the migrations that are missing would do: statement by statement, over how many rows, who waits for its locks,\n" +
@@ -54,6 +56,7 @@ func newMigrate(s *settings) *cobra.Command {
 			return err
 		},
 	}
+
 	migrate.AddCommand(up, status, endsWith(codeFailed, plan), newDistribute(s))
 	return migrate
 }
@@ -63,6 +66,7 @@ func migrations(cmd *cobra.Command, db *store.Store) error {
 	if err != nil {
 		return coded{codeFailed, err}
 	}
+
 	table := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "VERSION\tMIGRATION\tAPPLIED")
 	for _, m := range list {
@@ -72,6 +76,7 @@ func migrations(cmd *cobra.Command, db *store.Store) error {
 		}
 		fmt.Fprintf(table, "%d\t%s\t%s\n", m.Version, m.Name, applied)
 	}
+
 	return table.Flush()
 }
 
@@ -81,6 +86,7 @@ func planMigrations(cmd *cobra.Command, db *store.Store) (int, error) {
 	if err != nil {
 		return 0, coded{codeFailed, err}
 	}
+
 	out := cmd.OutOrStdout()
 	var all time.Duration
 	for _, m := range plan {
@@ -90,18 +96,22 @@ func planMigrations(cmd *cobra.Command, db *store.Store) (int, error) {
 			all += max(0, step.Guess)
 		}
 	}
+
 	if len(plan) == 0 {
 		fmt.Fprintln(out, "Nothing is missing.")
 		return 0, nil
 	}
+
 	count := "1 migration"
 	if len(plan) > 1 {
 		count = fmt.Sprintf("%d migrations", len(plan))
 	}
+
 	fmt.Fprintf(out, "%s, %s in all; each is one transaction and holds its locks to its end.\n", count, guessText(all))
 	if db.Embedded() {
 		fmt.Fprintln(out, "Writers wait for each of them. The file is copied beside itself first, which takes as much room as it has.")
 	}
+
 	return len(plan), nil
 }
 
@@ -146,6 +156,7 @@ func newDistribute(s *settings) *cobra.Command {
 			})
 		},
 	}
+
 	distribute.Flags().IntVar(&shards, "shards", citus.DefaultShards, "parts of each table of customers, four for each worker that is foreseen; they cannot be changed later")
 	return distribute
 }

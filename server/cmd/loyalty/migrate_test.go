@@ -48,6 +48,7 @@ func TestMigratePlan(t *testing.T) {
 				require.Equal(t, 2, r.code)
 				require.Equal(t, "loyalty: the database's schema is older than this program: copy it with the program that has served it so far\n", r.errors)
 			}
+
 			r = command(t, dir, env, "doctor")
 			require.Equal(t, 2, r.code)
 			require.Contains(t, r.out, "loyalty migrate up")
@@ -67,6 +68,7 @@ func TestMigratePlan(t *testing.T) {
 				require.NoError(t, err)
 				require.Empty(t, left)
 			}
+
 			require.Equal(t, "Nothing is missing.\n", succeeds(t, dir, env, "migrate", "plan"))
 			require.Equal(t, "The database is up to date.\n", succeeds(t, dir, env, "migrate", "up"))
 		})
@@ -85,6 +87,7 @@ func checksum(t *testing.T, raw *sql.DB, columns, table, order string) string {
 	for i := range values {
 		into[i] = &values[i]
 	}
+
 	count, sum := 0, sha256.New()
 	for ; rows.Next(); count++ {
 		require.NoError(t, rows.Scan(into...))
@@ -92,6 +95,7 @@ func checksum(t *testing.T, raw *sql.DB, columns, table, order string) string {
 			_, _ = sum.Write(append(v, 0)) // it fails never
 		}
 	}
+
 	require.NoError(t, rows.Err())
 	return fmt.Sprintf("%d rows, %x", count, sum.Sum(nil))
 }
@@ -106,6 +110,7 @@ func TestMigrationIsKilled(t *testing.T) {
 		"sqlite":   `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)`,
 		"postgres": `WITH n(i) AS (SELECT generate_series(1, %d))`,
 	}
+
 	ids := map[string]string{"sqlite": `unhex(printf('%032x', i))`, "postgres": `lpad(to_hex(i), 32, '0')::uuid`}
 	for _, d := range storetest.All {
 		t.Run(d.Name, func(t *testing.T) {
@@ -128,6 +133,7 @@ func TestMigrationIsKilled(t *testing.T) {
 				_, err := raw.Exec(fmt.Sprintf(numbers[d.Name], fill.many) + fill.text)
 				require.NoError(t, err, fill.text)
 			}
+
 			sums := func() (list []string) {
 				for _, of := range [][3]string{
 					{"key, count", "tallies", "count"}, {"id, at, action, target", "audit", "at"}, {"id, name, status, created_at, updated_at", "customers", "created_at"},
@@ -138,6 +144,7 @@ func TestMigrationIsKilled(t *testing.T) {
 				}
 				return list
 			}
+
 			before := sums()
 			_, err := raw.Exec(`INSERT INTO programme_version (id, version) VALUES (1, 0)`) // as the migration did
 			require.NoError(t, err)
@@ -153,6 +160,7 @@ func TestMigrationIsKilled(t *testing.T) {
 					killed++
 				}
 			}
+
 			require.Positive(t, killed)
 			began := time.Now()
 			succeeds(t, dir, env, "migrate", "up")
@@ -175,6 +183,7 @@ func TestMigrateDistribute(t *testing.T) {
 			if d.Name == "postgres" {
 				url = d.Empty(t) // also where tests have databases that are spread
 			}
+
 			env := []string{"LOYALTY_DATABASE_URL=" + url}
 			reason := map[string]string{"sqlite": "only a PostgreSQL database with the extension Citus", "postgres": "does not have the extension citus"}[d.Name]
 			r := command(t, dir, env, "migrate", "distribute")

@@ -45,6 +45,7 @@ func (p presence) system(s *settings) func(context.Context) (*server.System, err
 func (p presence) tell(ctx context.Context) {
 	tick := time.NewTicker(loyalty.NodeTells)
 	defer tick.Stop()
+
 	for {
 		now := p.app.engine.Now().UTC().Truncate(time.Millisecond)
 		node := p.Node

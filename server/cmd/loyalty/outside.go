@@ -33,6 +33,7 @@ func (o *outside) check(at string) error {
 		}
 		return nil
 	}
+
 	if issuer, err := url.Parse(o.issuer); err != nil || !secureURL(issuer) || issuer.RawQuery != "" || issuer.Fragment != "" {
 		return fault("oidc-issuer", "%q must be https://…, as the provider writes it itself", o.issuer)
 	}
@@ -48,6 +49,7 @@ func (o *outside) check(at string) error {
 	if at == "" {
 		return fault("console-url", "is missing: the provider sends people back to it, behind /console/oidc/callback")
 	}
+
 	return nil
 }
 

@@ -15,6 +15,7 @@ func TestOutsideSettings(t *testing.T) {
 		"LOYALTY_CONSOLE_URL": "https://loyalty.test/", "LOYALTY_OIDC_ISSUER": "https://login.test/realms/staff", "LOYALTY_OIDC_CLIENT_ID": "loyalty",
 		"LOYALTY_OIDC_ROLES": "admins=owner+personal,marketing=editor",
 	}
+
 	read := func(name, value string) (*settings, error) {
 		s, f := &settings{}, pflag.NewFlagSet("", pflag.ContinueOnError)
 		s.flags(f)
@@ -26,6 +27,7 @@ func TestOutsideSettings(t *testing.T) {
 			return v, ok
 		})
 	}
+
 	s, err := read("", "")
 	require.NoError(t, err)
 	require.Equal(t, "https://loyalty.test", s.consoleURL)
@@ -44,6 +46,7 @@ func TestOutsideSettings(t *testing.T) {
 		_, err := read(bad[0], bad[1])
 		require.ErrorContains(t, err, bad[0]+":", bad)
 	}
+
 	_, err = read("LOYALTY_OIDC_ISSUER", "http://127.0.0.1:9000")
 	require.NoError(t, err, "a provider on this machine, for trying")
 }

@@ -57,6 +57,7 @@ func TestDockerfile(t *testing.T) {
 		require.NoError(t, json.Unmarshal([]byte(m[1]), &args))
 		return args
 	}
+
 	require.Equal(t, []string{"loyalty"}, line("ENTRYPOINT"))
 	runs(t, line("CMD"))
 	check := line("HEALTHCHECK")
@@ -66,6 +67,7 @@ func TestDockerfile(t *testing.T) {
 			require.Regexp(t, pinned, from[1], "an image is named by its version")
 		}
 	}
+
 	runs(t, check[1:])
 	module, err := os.ReadFile(filepath.Join("..", "..", "..", "go.mod"))
 	require.NoError(t, err)
@@ -77,6 +79,7 @@ func TestDockerfile(t *testing.T) {
 		require.Regexp(t, `(?m)^ARG .*\b`+name+`\b`, string(text))
 		require.Regexp(t, `-X 'main\.built(Version|Revision)=\$`+name+`'`, string(text))
 	}
+
 	builtVersion, builtRevision = "v1.2.3", "0123456789abcdef"
 	defer func() { builtVersion, builtRevision = "", "" }()
 	require.Regexp(t, `^loyalty v1\.2\.3 0123456789ab go`, inside(t, "version").out)
@@ -105,6 +108,7 @@ func TestCompose(t *testing.T) {
 		} `json:"services"`
 		Configs map[string]map[string]string `json:"configs"`
 	}
+
 	_, err = yaml.Unmarshal(text, &file, yaml.DecodeOpts{})
 	require.NoError(t, err)
 	profiles := []string{}
@@ -122,13 +126,16 @@ func TestCompose(t *testing.T) {
 			}
 			runs(t, append(slices.Clone(s.Command), []string{"serve"}[min(1, len(s.Command)):]...))
 		}
+
 		if s.Image != "loyalty" {
 			require.Regexp(t, pinned, s.Image, "%s: an image is named by its version", name)
 		}
+
 		for _, p := range s.Ports {
 			require.True(t, strings.HasPrefix(p, "127.0.0.1:"), "%s: %s", name, p)
 		}
 	}
+
 	require.Contains(t, string(text), "names: [loyalty, loyalty-postgres]", "both servers are watched")
 	slices.Sort(profiles)
 	require.Equal(t, []string{"demo", "observe", "postgres"}, slices.Compact(profiles))
@@ -152,6 +159,7 @@ func TestCompose(t *testing.T) {
 		}
 		return value, given
 	}))
+
 	require.True(t, hasConsole(s))
 }
 
@@ -166,10 +174,12 @@ func TestUnit(t *testing.T) {
 	for _, line := range []string{"Type=notify", "WatchdogSec=", "StateDirectory=loyalty", "LoadCredential=master.key:", "NoNewPrivileges=yes", "StartLimitIntervalSec=0"} {
 		require.Contains(t, r.out, "\n"+line)
 	}
+
 	analyze, err := exec.LookPath("systemd-analyze")
 	if err != nil || runtime.GOOS != "linux" {
 		t.Skip("systemd is not here")
 	}
+
 	unit := filepath.Join(t.TempDir(), "loyalty.service")
 	self, err := os.Executable()
 	require.NoError(t, err)
@@ -183,6 +193,7 @@ func TestUnit(t *testing.T) {
 	for _, call := range []string{"setpriority", "sync_file_range", "statfs", "flock", "fcntl", "execve", "wait4", "prlimit64"} {
 		require.True(t, allowed[call], "the unit refuses %s", call)
 	}
+
 	require.False(t, allowed["mount"], "the filter filters")
 	require.Contains(t, r.out, "\nSystemCallErrorNumber=EPERM\n", "a call that is refused is an error, not the end of the program")
 }
@@ -205,11 +216,13 @@ func allowedCalls(t *testing.T, analyze, unit string) map[string]bool {
 			}
 		}
 	}
+
 	for _, m := range regexp.MustCompile(`(?m)^SystemCallFilter=(~?)(.*)$`).FindAllStringSubmatch(unit, -1) {
 		for _, name := range strings.Fields(m[2]) {
 			set(name, m[1] == "")
 		}
 	}
+
 	return allowed
 }
 
@@ -225,6 +238,7 @@ func TestManual(t *testing.T) {
 	for _, want := range []string{".SS loyalty serve", ".SS loyalty keys create", ".SS loyalty import apply", ".SS loyalty doctor", "--database-url", "LOYALTY_REDIS_URL"} {
 		require.Contains(t, plain, want)
 	}
+
 	for line := range strings.Lines(string(text)) {
 		if strings.HasPrefix(line, ".") {
 			require.Regexp(t, `^\.(TH|SH|SS|TP|B|br|PP|nf|fi)\b`, line)

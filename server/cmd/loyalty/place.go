@@ -40,18 +40,22 @@ func (s *settings) open(ctx context.Context) (*store.Store, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	db, err := s.openWith(ctx, key)
 	if err != nil {
 		return nil, err
 	}
+
 	if s.noMigrate {
 		err = current(ctx, db)
 	} else if err = errors.Join(db.Restored(ctx), s.copyBefore(ctx, db)); err == nil {
 		err = db.Migrate(ctx)
 	}
+
 	if err != nil {
 		return nil, errors.Join(unusable(err), db.Close())
 	}
+
 	return db, nil
 }
 
@@ -60,16 +64,19 @@ func (s *settings) copyBefore(ctx context.Context, db *store.Store) error {
 	if !db.Embedded() || !errors.Is(db.Ready(ctx), store.ErrMigrationsPending) {
 		return nil
 	}
+
 	version, err := db.SchemaVersion(ctx)
 	if err != nil || version == 0 {
 		return err
 	}
+
 	path := fmt.Sprintf("%s.schema-%d", s.databaseFile(), version)
 	sweepCopies(path)
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // only its owner can read it
 	if err != nil {
 		return fmt.Errorf("a copy before migrating: %w", err)
 	}
+
 	err = db.CopyFile(ctx, f.Name())
 	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
 		err = os.Rename(f.Name(), path)
@@ -77,6 +84,7 @@ func (s *settings) copyBefore(ctx context.Context, db *store.Store) error {
 	if err != nil {
 		return fmt.Errorf("a copy before migrating: %w", errors.Join(err, os.Remove(f.Name())))
 	}
+
 	s.copied = path
 	return nil
 }
@@ -96,10 +104,12 @@ func (s *settings) openExisting(ctx context.Context) (*store.Store, error) {
 	if err := s.mustExist(); err != nil {
 		return nil, err
 	}
+
 	key, err := s.masterKeyOrNew()
 	if err != nil {
 		return nil, err
 	}
+
 	db, err := s.openWith(ctx, key)
 	if err != nil {
 		return nil, err
@@ -107,6 +117,7 @@ func (s *settings) openExisting(ctx context.Context) (*store.Store, error) {
 	if err := current(ctx, db); err != nil {
 		return nil, errors.Join(unusable(err), db.Close())
 	}
+
 	return db, nil
 }
 
@@ -187,6 +198,7 @@ func (s *settings) openWith(ctx context.Context, key [32]byte) (*store.Store, er
 	if s.embedded() && s.touched.IsZero() {
 		s.touched = touched(s.databaseFile())
 	}
+
 	db, err := store.Open(ctx, store.Options{
 		URL: s.databaseURL, DataDir: s.data, MasterKey: key, OldMasterKey: old,
 		BatchConnections: s.poolBatches, ReadConnections: s.poolReads, At: storeAt, Asked: s.tracing.Reads(),
@@ -194,6 +206,7 @@ func (s *settings) openWith(ctx context.Context, key [32]byte) (*store.Store, er
 	if err != nil {
 		return nil, coded{codeUsage, err}
 	}
+
 	return db, nil
 }
 
@@ -206,11 +219,13 @@ func (s *settings) masterKeyOrNew() ([32]byte, error) {
 	if !s.embedded() {
 		return [32]byte{}, fault("master-key", "is needed with PostgreSQL, the same on every node: 64 hex digits, such as those of openssl rand -hex 32")
 	}
+
 	path := filepath.Join(s.data, masterKeyFile)
 	key, found, err := readMasterKey(path)
 	if err != nil || found {
 		return key, err
 	}
+
 	if info, err := os.Stat(s.databaseFile()); err == nil && info.Size() > 0 {
 		key, found, err := readMasterKey(path) // another process may have made both meanwhile
 		if err == nil && !found {
@@ -218,6 +233,7 @@ func (s *settings) masterKeyOrNew() ([32]byte, error) {
 		}
 		return key, err
 	}
+
 	return s.newMasterKey(path)
 }
 
@@ -274,23 +290,28 @@ func (s *settings) newMasterKey(path string) (key [32]byte, err error) {
 	if err := os.MkdirAll(s.data, 0o700); err != nil {
 		return key, fault("data", "%w", err)
 	}
+
 	_, _ = rand.Read(key[:])                            // never fails: crypto/rand ends the program instead
 	f, err := os.CreateTemp(s.data, masterKeyFile+".*") // only its owner can read it
 	if err != nil {
 		return key, fault("data", "%w", err)
 	}
+
 	_, err = fmt.Fprintln(f, hex.EncodeToString(key[:]))
 	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
 		err = os.Link(f.Name(), path)
 	}
+
 	gone := os.Remove(f.Name())
 	if errors.Is(err, fs.ErrExist) {
 		key, _, err = readMasterKey(path)
 		return key, err
 	}
+
 	if err = errors.Join(err, gone); err != nil {
 		return key, fault("data", "%w", err)
 	}
+
 	return key, nil
 }
 

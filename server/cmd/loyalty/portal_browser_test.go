@@ -25,6 +25,7 @@ func TestPortalInABrowser(t *testing.T) {
 		require.NoError(t, chromedp.Do(b.ctx, chromedp.Navigate(s.address+path)))
 		b.until(until)
 	}
+
 	const outcome = "document.querySelector('#try .outcome')?.innerText"
 	visit("/docs/events/opt_in", "document.querySelector('#try:not([hidden])') && document.querySelector('.tabs button')")
 	require.Equal(t, len(sampleLanguages), evaluate[int](b, "document.querySelectorAll('.tabs button').length"), "a tab for each language")
@@ -62,6 +63,7 @@ func TestPortalInABrowser(t *testing.T) {
 		assert.Empty(t, b.faults(), page)
 		assert.Equal(t, "[]", b.violations(), page)
 	}
+
 	b.within()
 }
 
@@ -102,10 +104,12 @@ func TestReferenceIsAccessible(t *testing.T) {
 		require.NoError(t, chromedp.Do(b.ctx, chromedp.Navigate(s.address+"/docs/reference?api="+api)))
 		b.until("document.querySelectorAll('.opblock').length > 0")
 	}
+
 	for _, api := range openapi.Names() {
 		visit(api)
 		b.readable(api)
 	}
+
 	visit("events")
 	b.fill(map[string]string{"#choice [name=key]": g.key.KeyID, "#choice [name=secret]": g.key.Secret})
 	evaluate[bool](b, `document.querySelectorAll('.opblock-summary-control').forEach((e) => e.click()), document.querySelector('.models-control').click(), true`)
@@ -127,6 +131,7 @@ func TestPortalOfAnOwner(t *testing.T) {
 		require.NoError(t, chromedp.Do(b.ctx, chromedp.Navigate(b.base+path)))
 		b.until("document.querySelector('#try:not([hidden])')")
 	}
+
 	const said, outcome = "document.querySelector('#try .made').innerText", "document.querySelector('#try .outcome').innerText"
 	visit("/docs/operations/listCustomers")
 	evaluate[bool](b, `(() => { const send = window.fetch; window.fetch = (to, how) => { if (to !== '/console/api/admin/keys') return send(to, how); window.fetch = send; return Promise.resolve(new Response('{"error":{"code":190641}}', {status: 403})) }; return true })()`)
@@ -149,6 +154,7 @@ func TestPortalOfAnOwner(t *testing.T) {
 		ReadOnly bool      `json:"read_only"`
 		Ends     time.Time `json:"expires_at"`
 	}
+
 	made := data[[]key](b, "/admin/keys?limit=1")[0]
 	assert.Equal(t, evaluate[string](b, "document.querySelector('#try [name=key]').value"), made.ID)
 	assert.True(t, made.ReadOnly)

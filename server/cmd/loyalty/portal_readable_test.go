@@ -40,6 +40,7 @@ func TestPortalIsReadable(t *testing.T) {
 		b.readable(page)
 		assert.Empty(t, b.faults(), page)
 	}
+
 	require.NoError(t, chromedp.Do(b.ctx, chromedp.EmulateViewport(320, 640)))
 	for language, step := range map[string]string{"es": "La firma", "fr": "La signature", "hu": "Az aláírás", "en": "The signature"} {
 		b.speaks(language)
@@ -50,6 +51,7 @@ func TestPortalIsReadable(t *testing.T) {
 			assert.Empty(t, evaluate[string](b, clipped), "%s %s", language, page)
 			assert.Equal(t, "en", evaluate[string](b, "document.querySelector('main h2, main p:not(.tongue), main li').closest('[lang]').lang"), "%s %s: what the documents say", language, page)
 		}
+
 		b.fill(map[string]string{"#search": "points"})
 		b.until("document.querySelector('#found a')?.closest('[lang=en]')")
 		require.NoError(t, chromedp.Do(b.ctx, chromedp.Navigate(s.address+"/docs/events/checkout")))
@@ -61,6 +63,7 @@ func TestPortalIsReadable(t *testing.T) {
 		assert.LessOrEqual(t, evaluate[int](b, "document.documentElement.scrollWidth"), 320, language)
 		b.faults() // the browser tells of a 401 that it got by way of the relay: it did not
 	}
+
 	b.within()
 }
 

@@ -42,6 +42,7 @@ func TestPortalSignsAsTheCommand(t *testing.T) {
 		if row.once != "" {
 			args = append(args, "--header", "Idempotency-Key: "+row.once)
 		}
+
 		said := command(t, g.dir, key, args...)
 		require.Zero(t, said.code, said.errors)
 		header := func(name string) string {
@@ -49,6 +50,7 @@ func TestPortalSignsAsTheCommand(t *testing.T) {
 			require.NotNil(t, found, said.out)
 			return strings.TrimSpace(found[1])
 		}
+
 		headers := map[string]string{}
 		if row.body != "" {
 			headers["content-type"] = "application/json"
@@ -56,6 +58,7 @@ func TestPortalSignsAsTheCommand(t *testing.T) {
 		if row.once != "" {
 			headers["idempotency-key"] = row.once
 		}
+
 		given, err := json.Marshal(map[string]any{
 			"method": row.method, "target": row.target, "host": host, "headers": headers, "body": row.body, "key": g.key.KeyID, "secret": g.key.Secret, "region": "local", "date": header("Date"),
 		})
@@ -84,6 +87,7 @@ func TestPortalSignsAsTheCommand(t *testing.T) {
 				delete(meta, "time")
 			}
 		}
+
 		assert.Equal(t, want, got, target)
 	}
 }
@@ -128,6 +132,7 @@ func TestPortalSignsWorkedCases(t *testing.T) {
 			Canonical, Text                                           []string
 		}
 	}
+
 	require.NoError(t, json.Unmarshal(raw, &file))
 	s := serve(t, t.TempDir(), nil)
 	b := browse(t, s.address)
@@ -145,9 +150,11 @@ func TestPortalSignsWorkedCases(t *testing.T) {
 				headers[name] = append(headers[name], h[1])
 			}
 		}
+
 		if strings.HasPrefix(c.Signed, "content-length;") {
 			headers["content-length"] = []string{strconv.FormatInt(c.Length, 10)}
 		}
+
 		given, err := json.Marshal(map[string]any{
 			"method": c.Method, "target": c.Target, "host": c.Host, "headers": headers, "body": c.Body, "key": "shop-1", "secret": "not-a-real-secret", "region": "eu", "date": c.Date,
 		})
@@ -165,6 +172,7 @@ func TestPortalSignsWorkedCases(t *testing.T) {
 		if why == otherDate || why == notAPath {
 			continue
 		}
+
 		sent.Set("Date", c.Date)
 		sent.Set("Authorization", got[3])
 		_, err = verifier.Verify(signing.Incoming{
@@ -172,6 +180,7 @@ func TestPortalSignsWorkedCases(t *testing.T) {
 		}, func(string) ([]string, bool) { return []string{"not-a-real-secret"}, true })
 		assert.NoError(t, err, c.Name)
 	}
+
 	for name := range ofOthers {
 		assert.True(t, different[name], "%s: the page makes it", name)
 	}

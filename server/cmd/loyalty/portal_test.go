@@ -100,12 +100,14 @@ func TestSamples(t *testing.T) {
 	for _, found := range fenced.FindAllStringSubmatch(pages["/docs/signing"], -1) {
 		clients[found[1]] = found[2]
 	}
+
 	for _, path := range slices.Sorted(maps.Keys(pages)) {
 		_, samples, _ := strings.Cut(pages[path], "## Samples")
 		for _, found := range fenced.FindAllStringSubmatch(samples, -1) {
 			calls[found[1]] = append(calls[found[1]], found[2])
 		}
 	}
+
 	makeEntities(t, newCaller(t, g.key), s.address, calls["js"])
 	for _, l := range sampleLanguages {
 		t.Run(l.fence, func(t *testing.T) {
@@ -116,10 +118,12 @@ func TestSamples(t *testing.T) {
 				}
 				t.Skipf("SKIPPED: there is no %s to run its samples", l.runs[0])
 			}
+
 			mine := make([]string, len(calls[l.fence]))
 			for i, call := range calls[l.fence] {
 				mine[i] = regexp.MustCompile(`-0001\b`).ReplaceAllString(call, fmt.Sprintf("-%s-%d", l.fence, i))
 			}
+
 			dir := t.TempDir()
 			require.NoError(t, os.Symlink(binary, filepath.Join(dir, "loyalty")))
 			program := l.program(clients[l.fence], mine)
@@ -143,6 +147,7 @@ func TestSamples(t *testing.T) {
 					taken++
 				}
 			}
+
 			require.Greater(t, taken, len(mine)/4, "most samples were refused")
 		})
 	}
@@ -180,6 +185,7 @@ func TestPortalTries(t *testing.T) {
 		for name, values := range request.Header {
 			headers = append(headers, [2]string{name, values[0]})
 		}
+
 		text, err := json.Marshal(map[string]any{"method": method, "target": target, "headers": headers, "body": body})
 		require.NoError(t, err)
 		answer, err := http.Post(s.address+"/docs/try", "application/json", bytes.NewReader(text)) //nolint:noctx,gosec // loopback
@@ -190,9 +196,11 @@ func TestPortalTries(t *testing.T) {
 			Status int
 			Body   string
 		}
+
 		require.NoError(t, json.NewDecoder(answer.Body).Decode(&got))
 		return got.Status, got.Body
 	}
+
 	status, body := try(g.key, http.MethodPost, "/events", `{"customer":"ada","action":"opt_in","data":{"email":"ada@example.com"}}`)
 	require.Equal(t, http.StatusOK, status, body)
 	status, tried := try(g.key, http.MethodGet, "/customers/ada", "")
@@ -225,6 +233,7 @@ func TestPortalIsASetting(t *testing.T) {
 		require.Equal(t, row.try, answer.StatusCode, row.docs)
 		require.Equal(t, 0, s.stop(terminate), s.log())
 	}
+
 	refused := command(t, t.TempDir(), []string{"LOYALTY_DOCS=maybe"}, "serve")
 	require.Equal(t, codeUsage, refused.code)
 	require.Contains(t, refused.errors, "LOYALTY_DOCS")

@@ -23,24 +23,29 @@ func newPrint() *cobra.Command {
 				if err != nil {
 					return err
 				}
+
 				out = []byte(strings.TrimSuffix(string(out), "\n") + "\n")
 				if *output == "-" {
 					_, err = cmd.OutOrStdout().Write(out)
 				} else {
 					err = os.WriteFile(*output, out, 0o644) //nolint:gosec // it holds no secret
 				}
+
 				if err != nil {
 					return coded{codeFailed, err}
 				}
+
 				return nil
 			},
 		}
 	}
+
 	print.AddCommand(
 		of("grafana", "Print a board for Grafana, as JSON", func(*cobra.Command) ([]byte, error) { return observe.Grafana() }),
 		of("alerts", "Print rules for Prometheus, as YAML", func(*cobra.Command) ([]byte, error) { return observe.Alerts, nil }),
 		of("systemd", "Print a unit for systemd", func(*cobra.Command) ([]byte, error) { return service.Unit, nil }),
 		of("man", "Print the manual of all commands, for man: loyalty print man | man -l -", func(cmd *cobra.Command) ([]byte, error) { return manual(cmd.Root()), nil }))
+
 	return print
 }
 
@@ -58,12 +63,14 @@ func manual(root *cobra.Command) []byte {
 			if !sub.IsAvailableCommand() {
 				continue
 			}
+
 			fmt.Fprintf(&b, ".SS %s\n", roff(strings.TrimSuffix(sub.UseLine(), " [flags]")))
 			if sub.Long != "" {
 				paragraphs(&b, sub.Long)
 			} else {
 				paragraphs(&b, sub.Short+".")
 			}
+
 			flagsOf(&b, sub.LocalNonPersistentFlags())
 			if sub.Example != "" {
 				b.WriteString(".PP\n.nf\n")
@@ -72,9 +79,11 @@ func manual(root *cobra.Command) []byte {
 				}
 				b.WriteString(".fi\n")
 			}
+
 			walk(sub)
 		}
 	}
+
 	walk(root)
 	return []byte(b.String())
 }

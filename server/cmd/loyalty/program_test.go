@@ -43,11 +43,13 @@ func TestMain(m *testing.M) {
 	if os.Getenv("LOYALTY_TORTURE") != "" {
 		patience = 10 * time.Minute
 	}
+
 	sideBySide()
 	dir, err := os.MkdirTemp("", "loyalty-program-")
 	if err != nil {
 		panic(err)
 	}
+
 	binary = filepath.Join(dir, "loyalty")
 	build := append([]string{"build", "-ldflags=-s -w", "-o", binary}, raceFlags()...)
 	if slices.Contains(build, "-race") {
@@ -56,13 +58,16 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 	}
+
 	if out, err := exec.Command("go", append(build, ".")...).CombinedOutput(); err != nil {
 		panic(string(out))
 	}
+
 	code := storetest.RunTests(m)
 	if err := os.RemoveAll(dir); err != nil {
 		panic(err)
 	}
+
 	os.Exit(code)
 }
 
@@ -169,6 +174,7 @@ func serveProgram(t *testing.T, program *exec.Cmd, dir string, env []string) *se
 		}
 		s.ended <- s.cmd.Wait()
 	}()
+
 	t.Cleanup(func() { _ = s.cmd.Process.Kill() })
 	select {
 	case s.address = <-ready:
@@ -177,6 +183,7 @@ func serveProgram(t *testing.T, program *exec.Cmd, dir string, env []string) *se
 	case <-time.After(patience):
 		t.Fatalf("the server does not start\n%s", s.log())
 	}
+
 	return s
 }
 
@@ -231,6 +238,7 @@ func (s *serving) wait() int {
 		}
 		require.NoError(s.t, err)
 		return 0
+
 	case <-time.After(patience):
 		_ = s.cmd.Process.Signal(syscall.SIGQUIT) // says what every goroutine waits for, and ends
 		select {

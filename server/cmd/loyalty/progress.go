@@ -57,6 +57,7 @@ func (p *progress) show(done, of int64, unit string) {
 	if p.out == nil || now.Sub(p.begun) < progressAfter || now.Sub(p.shown) < progressEvery {
 		return
 	}
+
 	p.shown = now
 	line := fmt.Sprintf("%s: %d %s, %s", p.what, done, unit, now.Sub(p.begun).Round(time.Second))
 	if of > 0 {
@@ -67,6 +68,7 @@ func (p *progress) show(done, of int64, unit string) {
 			line += fmt.Sprintf(", %s left", left.Round(time.Second))
 		}
 	}
+
 	p.lock.Lock()
 	defer p.lock.Unlock()
 	p.line(line)
@@ -84,6 +86,7 @@ func (p *progress) during() (stop func()) {
 	if p.out == nil {
 		return func() {}
 	}
+
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -102,6 +105,7 @@ func (p *progress) during() (stop func()) {
 			}
 		}
 	}()
+
 	return func() { close(done); <-ended; p.end() }
 }
 

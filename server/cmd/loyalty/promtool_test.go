@@ -62,6 +62,7 @@ func scrapedAfterDemo(t *testing.T) (f figures, took []time.Duration) {
 			asked++
 		}
 	}
+
 	require.Greater(t, asked, 80)
 	enrol(t, c, s.address, "member-of-the-test")
 	require.Equal(t, http.StatusOK, c.post(s.address, "/events", `{"customer":"member-of-the-test","action":"point_add","data":{"points":7}}`, "").status)
@@ -73,6 +74,7 @@ func scrapedAfterDemo(t *testing.T) (f figures, took []time.Duration) {
 		took = append(took, time.Since(began))
 		require.Equal(t, http.StatusOK, status)
 	}
+
 	slices.Sort(took)
 	f = scrape(t, at)
 	require.Equal(t, 0, s.stop(terminate), s.log())
@@ -103,11 +105,13 @@ func TestPromtool(t *testing.T) {
 			Targets []struct{ Expr string }
 		}
 	}
+
 	require.NoError(t, json.Unmarshal([]byte(succeeds(t, dir, nil, "print", "grafana")), &board))
 	type rule struct {
 		Record string `json:"record"`
 		Expr   string `json:"expr"`
 	}
+
 	var rules []rule // Prometheus has no other command that reads an expression
 	for i, p := range board.Panels {
 		for k, target := range p.Targets {
@@ -116,6 +120,7 @@ func TestPromtool(t *testing.T) {
 			rules = append(rules, rule{fmt.Sprintf("board:panel_%d:%d", i, k), expr})
 		}
 	}
+
 	require.NotEmpty(t, rules)
 	text, err := yaml.Marshal(map[string]any{"groups": []any{map[string]any{"name": "board", "rules": rules}}})
 	require.NoError(t, err)

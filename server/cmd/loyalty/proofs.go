@@ -59,6 +59,7 @@ func (p *proofs) make(ctx context.Context, asked bool) (bool, error) {
 			return false, nil // callers first
 		}
 	}
+
 	return true, backup.Quietly(func() error { return p.prove(ctx) })
 }
 
@@ -75,9 +76,11 @@ func (p *proofs) prove(ctx context.Context) error {
 			broken = errors.Join(broken, fmt.Errorf("%s is broken: %s", c.Invariant, c.Title))
 		}
 	})
+
 	if broken != nil { // reported once and loudly; the job itself succeeded
 		p.app.logger.Error("the ledger does not hold", "broken", broken.Error(), "see", "loyalty ledger verify")
 	}
+
 	return unchecked
 }
 

@@ -21,6 +21,7 @@ func TestProofDue(t *testing.T) {
 	zone, err := time.LoadLocation("Europe/Budapest")
 	require.NoError(t, err)
 	at := 3*time.Hour + 30*time.Minute
+
 	for now, due := range map[string]string{
 		"2026-11-25T23:00:00+01:00": "2026-11-25T03:30:00+01:00",
 		"2026-11-26T03:29:59+01:00": "2026-11-25T03:30:00+01:00",
@@ -43,6 +44,7 @@ func TestLedgerIsProven(t *testing.T) {
 			require.NoError(t, raw.QueryRow(`SELECT count(*), coalesce(max(actor), '') FROM ledger_proofs`).Scan(&n, &actor))
 			return n, actor
 		}
+
 		ran := command(t, g.dir, append(g.env, "LOYALTY_LEDGER_PROOF=off"), "jobs", "run", "ledger")
 		require.Equal(t, codeUsage, ran.code, ran.errors)
 		wrong := command(t, g.dir, append(g.env, "LOYALTY_LEDGER_PROOF=25:00"), "jobs", "list")
@@ -60,6 +62,7 @@ func TestLedgerIsProven(t *testing.T) {
 			when, known := scrape(t, at).value("loyalty_ledger_verified_timestamp_seconds")
 			return known && time.Since(time.Unix(int64(when), 0)) < time.Hour
 		}, patience, 50*time.Millisecond, "nobody asked for it")
+
 		n, actor := proofs()
 		require.Equal(t, 1, n)
 		require.Equal(t, loyalty.OwnJob, actor)
@@ -97,6 +100,7 @@ func (g *ground) proofs(t *testing.T) (*proofs, func()) {
 		}
 		return "", false
 	}))
+
 	db, err := s.openExisting(ctx)
 	require.NoError(t, err)
 	a := &app{store: db, logger: slog.New(slog.DiscardHandler)}
@@ -126,6 +130,7 @@ func TestKeysThatEndAreTold(t *testing.T) {
 			first, known := told.value("loyalty_key_end_timestamp_seconds")
 			return n == 1 && known && int64(first) == ends.Unix()
 		}, 2*patience, 100*time.Millisecond)
+
 		require.Equal(t, 0, s.stop(terminate), s.log())
 	})
 }

@@ -147,16 +147,19 @@ func followSteps(ctx context.Context, s *settings, a *app, o *loyalty.Timekeeper
 	if !s.embedded() {
 		return nil
 	}
+
 	path := s.databaseFile() + clockSuffix
 	if o.Right, err = knownRight(ctx, s, a, path); err != nil {
 		return err
 	}
+
 	o.Accepted = s.clockTrusted
 	o.Stepped = func(right time.Time) {
 		if err := keepRight(path, right); err != nil {
 			a.logger.Error("the clock's file", "file", path, "error", err)
 		}
 	}
+
 	return nil
 }
 
@@ -179,6 +182,7 @@ func knownRight(ctx context.Context, s *settings, a *app, path string) (time.Tim
 	if recorded.After(s.touched) {
 		return recorded, nil
 	}
+
 	return s.touched, nil
 }
 

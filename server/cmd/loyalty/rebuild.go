@@ -25,6 +25,7 @@ func newRebuild(s *settings) *cobra.Command {
 			return s.rebuild(cmd)
 		},
 	}
+
 	rebuild.Flags().BoolVar(&verify, "verify", false, "compare, and name every difference")
 	return rebuild
 }

@@ -22,6 +22,7 @@ func TestRebuildCommand(t *testing.T) {
 			a := c.post(s.address, "/events", `{"customer":"`+customer+`","action":"checkout","data":{"transaction_id":"T-`+customer+`","total":20}}`, "")
 			require.Equal(t, 200, a.status, string(a.body))
 		}
+
 		only := []string{"LOYALTY_DATABASE_URL=" + g.url}
 		rebuild := func(args ...string) result { return command(t, g.dir, only, append([]string{"rebuild"}, args...)...) }
 
@@ -39,6 +40,7 @@ func TestRebuildCommand(t *testing.T) {
 			_, err := raw.Exec(statement)
 			require.NoError(t, err)
 		}
+
 		damage(`UPDATE transactions SET earned = 20, state = 'rejected' WHERE transaction_id = 'T-member-1002'`)
 		r = rebuild("--verify")
 		require.Equal(t, 1, r.code)
@@ -52,6 +54,7 @@ func TestRebuildCommand(t *testing.T) {
 		for i := range maxDifferences + 5 {
 			enrol(t, c, s.address, "member-"+strings.Repeat("x", i+1))
 		}
+
 		damage(`UPDATE balances SET score = score + 1`)
 		r = rebuild("--verify")
 		require.Equal(t, 1, r.code)

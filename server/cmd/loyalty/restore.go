@@ -54,6 +54,7 @@ func newRestore(s *settings) *cobra.Command {
 			"database is not served. 2: a setting is wrong. 3: restored, but something could not be checked.",
 		RunE: func(cmd *cobra.Command, args []string) error { return restore(s, cmd, args[0], o) },
 	}
+
 	cmd.Flags().BoolVar(&o.accept, "accept-differences", false, "let the database be served even where its tables, journal or ledger differ")
 	cmd.Flags().StringVar(&o.optOuts, "opt-outs", "", "list of opt-outs to apply again (default: "+archive.OptOutsFile+" beside the file)")
 	return cmd
@@ -73,28 +74,34 @@ func restore(s *settings, cmd *cobra.Command, path string, o restoreOptions) (er
 	if backup.Is(path) {
 		return restoreBackup(s, cmd, path, o)
 	}
+
 	a, err := archive.Open(path)
 	if err != nil {
 		return coded{codeFailed, err}
 	}
 	defer func() { _ = a.Close() }() // only read
+
 	if err := readable(a.Manifest.Schema); err != nil {
 		return err
 	}
+
 	bar := newProgress(cmd.ErrOrStderr(), "check")
 	err = a.Verify(cmd.Context(), bar.rows)
 	bar.end()
 	if err != nil {
 		return coded{codeFailed, err}
 	}
+
 	key, err := s.masterKeyThere()
 	if err != nil {
 		return err
 	}
+
 	db, err := s.openWith(cmd.Context(), key)
 	if err != nil {
 		return err
 	}
+
 	return errors.Join(restoreInto(s, cmd, db, a, o), db.Close())
 }
 
@@ -112,13 +119,16 @@ func restoreInto(s *settings, cmd *cobra.Command, db *store.Store, a *archive.Ar
 	case err != nil:
 		return coded{codeFailed, fmt.Errorf("nothing was restored: %w", err)}
 	}
+
 	for _, d := range differ {
 		fmt.Fprintln(out, d)
 	}
+
 	fmt.Fprintf(out, "Restored %d tables of schema %d with %s.\n", len(a.Manifest.Tables), a.Manifest.Schema, a.Manifest.Journal)
 	if len(differ) > 0 {
 		err = coded{codeFailed, fmt.Errorf("%d tables differ from the archive", len(differ))}
 	}
+
 	return finish(s, cmd, db, broughtIn{last: a.Manifest.Journal.Last, differs: err}, o)
 }
 
@@ -164,28 +174,34 @@ func restoreBackup(s *settings, cmd *cobra.Command, path string, o restoreOption
 	if b.Embedded() != s.embedded() {
 		return fault(s.databaseSetting(), "%s is a copy of the other kind of database: a file of loyalty dump goes from one into the other", path)
 	}
+
 	key, err := s.masterKeyThere()
 	if err != nil {
 		return err
 	}
+
 	keys := [][32]byte{key}
 	if old, err := s.oldMasterKey(); err != nil {
 		return err
 	} else if old != nil {
 		keys = append(keys, *old)
 	}
+
 	if !store.KnowsMasterKeys(b.MasterKey, keys...) {
 		return coded{codeUsage, archive.ErrOtherKey}
 	}
+
 	if b.Embedded() {
 		if err := b.PutFile(ctx, s.databaseFile()); err != nil {
 			return fault(s.databaseSetting(), "nothing was restored: %w", err)
 		}
 	}
+
 	db, err := s.openWith(ctx, key)
 	if err != nil {
 		return err
 	}
+
 	return errors.Join(putBack(s, cmd, db, b, o), db.Close())
 }
 
@@ -240,11 +256,13 @@ func forgetAgain(s *settings, cmd *cobra.Command, db *store.Store, last int64, f
 		fmt.Fprintf(out, "There is no list of opt-outs: whoever opted out after %s is known again.\n", time.UnixMilli(last).UTC().Format(time.RFC3339))
 		return nil
 	}
+
 	h := &app{store: db, logger: slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil))}
 	if err := s.wire(cmd.Context(), h); err != nil {
 		return err
 	}
 	defer h.engine.Close()
+
 	n, err := archive.Forget(cmd.Context(), db, forget.list, func(ctx context.Context, customer string) error {
 		_, err := h.engine.Submit(ctx, loyalty.Submission{Customer: customer, Sender: loyalty.CommandLine, Action: "opt_out"})
 		return err
@@ -252,5 +270,6 @@ func forgetAgain(s *settings, cmd *cobra.Command, db *store.Store, last int64, f
 	if err == nil {
 		fmt.Fprintf(out, "Of %d opt-outs in %s, %d were not in the file and were applied again.\n", len(forget.list), forget.path, n)
 	}
+
 	return err
 }

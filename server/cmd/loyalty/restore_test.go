@@ -103,6 +103,7 @@ func TestProgrammeMovesToMachines(t *testing.T) {
 			`SELECT string_agg(format('%s %s %s %s', table_name, shardid, nodename, nodeport), E'\n' ORDER BY table_name::text, shardid, nodeport) FROM citus_shards`).Scan(&text))
 		return text
 	}
+
 	succeeds(t, files, spread, "migrate", "distribute", "--shards", "4")
 	placed := parts()
 	require.NotEmpty(t, placed)
@@ -136,6 +137,7 @@ func TestRestoreForgets(t *testing.T) {
 		ids = append(ids, id)
 		list.WriteString(`{"customer":"` + id + `","at":"2026-11-01T00:00:00Z"}` + "\n")
 	}
+
 	require.NoError(t, rows.Err())
 	require.Len(t, ids, 3)
 	list.WriteString(`{"customer":"00000000-0000-7000-8000-000000000000","at":"2026-11-01T00:00:00Z"}` + "\n" + `{"custo`) // an unknown customer, and a torn line
@@ -194,6 +196,7 @@ func TestRestoreRefuses(t *testing.T) {
 		require.Contains(t, r.errors, c.line)
 		require.Equal(t, 1, strings.Count(r.errors, "\n"), r.errors)
 	}
+
 	r := command(t, from, nil, "dump", good)
 	require.Equal(t, 1, r.code)
 	require.Contains(t, r.errors, "file already exists")
@@ -228,6 +231,7 @@ func TestRestoreThatDiffersIsNotServed(t *testing.T) {
 				require.Equal(t, codeUsage, r.code, "%v: %s", args, r.errors)
 				require.Contains(t, r.errors, "is not served", args)
 			}
+
 			r = command(t, dir, env, "doctor")
 			require.Equal(t, 2, r.code, r.out)
 			require.Contains(t, r.out, "was cut off or found a difference")
@@ -275,6 +279,7 @@ func withWrongBalance(t *testing.T, from, to string) {
 			require.Len(t, content, before)
 			digest := sha256.Sum256(content)
 			sum = hex.EncodeToString(digest[:])
+
 		case "manifest.json":
 			var m archive.Manifest
 			require.NoError(t, json.Unmarshal(content, &m))
@@ -286,11 +291,13 @@ func withWrongBalance(t *testing.T, from, to string) {
 			content, err = json.Marshal(m)
 			require.NoError(t, err)
 		}
+
 		w, err := out.Create(entry.Name)
 		require.NoError(t, err)
 		_, err = w.Write(content)
 		require.NoError(t, err)
 	}
+
 	require.NotEmpty(t, sum)
 	require.NoError(t, errors.Join(out.Close(), f.Close()))
 }

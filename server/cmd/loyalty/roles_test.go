@@ -35,6 +35,7 @@ func TestRolesOfTheManual(t *testing.T) {
 		}
 		return u.String()
 	}
+
 	exec := func(address, command string) error {
 		conn, err := pgx.Connect(t.Context(), address)
 		require.NoError(t, err)
@@ -42,6 +43,7 @@ func TestRolesOfTheManual(t *testing.T) {
 		_, err = conn.Exec(t.Context(), command)
 		return err
 	}
+
 	address := as("", "postgres")
 	for line := range strings.Lines(string(sql[1])) {
 		command, _, _ := strings.Cut(line, "--")
@@ -67,6 +69,7 @@ func TestRolesOfTheManual(t *testing.T) {
 		a := caller.post(s.address, "/events", fmt.Sprintf(`{"customer":"ada","action":"checkout","data":{"transaction_id":"T-%d","total":10}}`, i), "key")
 		require.Contains(t, []int{http.StatusOK, http.StatusConflict}, a.status, string(a.body))
 	}
+
 	a := caller.post(s.address, "/events", `{"customer":"ada","action":"opt_out","data":{}}`, "")
 	require.Equal(t, http.StatusOK, a.status, string(a.body))
 	for _, job := range job.JobNames() {
@@ -78,6 +81,7 @@ func TestRolesOfTheManual(t *testing.T) {
 		require.Equal(t, http.StatusOK, a.status, string(a.body))
 		require.Contains(t, string(a.body), `"failed":0`, job)
 	}
+
 	require.Equal(t, 0, s.stop(terminate), s.log())
 	verified := command(t, dir, serving, "ledger", "verify")
 	require.Equal(t, 0, verified.code, verified.out+verified.errors)
@@ -87,6 +91,7 @@ func TestRolesOfTheManual(t *testing.T) {
 	} {
 		require.Error(t, exec(as("loyalty", "loyalty"), attack), attack)
 	}
+
 	made := command(t, dir, owner, "jobs", "run", "partitions")
 	require.Equal(t, 0, made.code, made.errors)
 }

@@ -63,6 +63,7 @@ func TestRooms(t *testing.T) {
 		if strings.HasPrefix(p.room(), "gen/") {
 			continue
 		}
+
 		seen++
 		m := measure(t, p, exports)
 		limit := mostSpread
@@ -71,26 +72,31 @@ func TestRooms(t *testing.T) {
 		} else if len(p.GoFiles) > mostFiles {
 			t.Errorf("%s has %d files, more than %d", p.room(), len(p.GoFiles), mostFiles)
 		}
+
 		if len(m.circle) > mostCircle {
 			t.Errorf("%s has a circle of %d files, more than %d: %v", p.room(), len(m.circle), mostCircle, m.circle)
 		}
+
 		for name, files := range m.spread {
 			if len(files) > limit {
 				t.Errorf("%s.%s has methods in %d files, more than %d: %v", p.room(), name, len(files), limit, files)
 			}
 		}
+
 		if !within(p.room(), "server/loyalty") {
 			continue
 		}
 		if len(m.inits) > 0 {
 			t.Errorf("%s has an init in %v: the rules are tables that are passed on", p.room(), m.inits)
 		}
+
 		for name, n := range m.methods {
 			if n > mostOfType {
 				t.Errorf("%s.%s has %d methods, more than %d", p.room(), name, n, mostOfType)
 			}
 		}
 	}
+
 	require.Greater(t, seen, 20, "go list did not see the project")
 }
 
@@ -102,6 +108,7 @@ func listPackages(t *testing.T) (mine []*listedPackage, exports map[string]strin
 	out, err := list.Output()
 	require.NoError(t, err)
 	exports = map[string]string{}
+
 	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
 		p := &listedPackage{}
 		if err := d.Decode(p); errors.Is(err, io.EOF) {
@@ -127,6 +134,7 @@ func measure(t *testing.T, p *listedPackage, exports map[string]string) measured
 		require.NoError(t, err)
 		files = append(files, f)
 	}
+
 	info := &types.Info{Uses: map[*ast.Ident]types.Object{}}
 	config := types.Config{Importer: importer.ForCompiler(set, "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })}
 	checked, err := config.Check(p.ImportPath, set, files, info)
@@ -150,6 +158,7 @@ func measure(t *testing.T, p *listedPackage, exports map[string]string) measured
 			}
 		}
 	}
+
 	needs := map[string]map[string]bool{}
 	for id, o := range info.Uses {
 		fn, isFunc := o.(*types.Func)
@@ -164,6 +173,7 @@ func measure(t *testing.T, p *listedPackage, exports map[string]string) measured
 			needs[from][to] = true
 		}
 	}
+
 	m.circle = largestCircle(p.GoFiles, needs)
 	return m
 }
@@ -199,6 +209,7 @@ func largestCircle(files []string, needs map[string]map[string]bool) (largest []
 		}
 		reached[f] = seen
 	}
+
 	for _, f := range files {
 		circle := []string{}
 		for _, o := range files {
@@ -210,6 +221,7 @@ func largestCircle(files []string, needs map[string]map[string]bool) (largest []
 			largest = circle
 		}
 	}
+
 	return largest
 }
 
@@ -249,6 +261,7 @@ func TestNothingIsExportedForNobody(t *testing.T) {
 		noteNames(t, path, filepath.ToSlash(filepath.Dir(rel)), declared, used)
 		return nil
 	}))
+
 	require.Greater(t, len(declared), 10, "the walk did not see the rules")
 	for room, names := range declared {
 		for group, file := range names {
@@ -267,6 +280,7 @@ func noteNames(t *testing.T, path, room string, declared map[string]map[string]s
 		if declared[room] == nil {
 			declared[room] = map[string]string{}
 		}
+
 		for _, d := range f.Decls {
 			var group []string
 			for _, id := range namesOf(d) {
@@ -279,6 +293,7 @@ func noteNames(t *testing.T, path, room string, declared map[string]map[string]s
 			}
 		}
 	}
+
 	rooms := map[string]string{}
 	for _, spec := range f.Imports {
 		imported, err := strconv.Unquote(spec.Path.Value)
@@ -293,6 +308,7 @@ func noteNames(t *testing.T, path, room string, declared map[string]map[string]s
 		}
 		rooms[name] = own
 	}
+
 	ast.Inspect(f, func(n ast.Node) bool {
 		if s, ok := n.(*ast.SelectorExpr); ok {
 			if x, ok := s.X.(*ast.Ident); ok && rooms[x.Name] != "" {
@@ -339,14 +355,17 @@ func TestTypesOfEntitiesAreNamedOnce(t *testing.T) {
 		if d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 			return nil
 		}
+
 		rel, err := filepath.Rel(root, path)
 		if err != nil {
 			return err
 		}
+
 		f, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
 		if err != nil {
 			return err
 		}
+
 		ast.Inspect(f, func(n ast.Node) bool {
 			if l, ok := n.(*ast.BasicLit); ok && l.Kind == token.STRING {
 				if text, err := strconv.Unquote(l.Value); err == nil && slices.Contains(names, text) {
@@ -358,8 +377,10 @@ func TestTypesOfEntitiesAreNamedOnce(t *testing.T) {
 			}
 			return true
 		})
+
 		return nil
 	}))
+
 	for name, where := range rooms {
 		if len(where) > 1 {
 			t.Errorf("%s is written in %v", name, where)

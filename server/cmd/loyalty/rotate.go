@@ -32,12 +32,14 @@ func rotateMaster(cmd *cobra.Command, db *store.Store) error {
 	for _, table := range slices.Sorted(maps.Keys(r.Lost)) {
 		fmt.Fprintf(out, "%s: %d values open with neither key, and were left as they are\n", table, r.Lost[table])
 	}
+
 	if err != nil {
 		return coded{codeFailed, err}
 	}
 	if err := adminOf(db).NoteMasterKey(cmd.Context(), commandLine, db.MasterKeyFingerprint(), r.Anew, r.Already); err != nil {
 		return told(err)
 	}
+
 	fmt.Fprintf(out, "%d values were sealed anew, %d were already. Take LOYALTY_MASTER_KEY_OLD away from every server; keep it for copies made before now.\n", r.Anew, r.Already)
 	return nil
 }

@@ -26,14 +26,17 @@ func newServe(s *settings) *cobra.Command {
 				return err
 			}
 			defer flush()
+
 			for _, name := range doctor.Unread(environment(), s.known) {
 				logger.Warn("a variable is named like a setting and is none: what it was to set has its default", "variable", name, "settings", "loyalty serve --help")
 			}
+
 			err = s.serve(cmd.Context(), logger, s.greetings(logger, cmd.OutOrStdout()))
 			if cmd.Context().Err() != nil && errors.Is(err, context.Canceled) {
 				logger.Info("stopped before it served")
 				return nil // stopping a start is no failure
 			}
+
 			return err
 		},
 	}
@@ -46,18 +49,22 @@ func (s *settings) serve(ctx context.Context, logger *slog.Logger, out io.Writer
 		return fault("listen", "%w", err)
 	}
 	defer func() { _ = listener.Close() }() // serving closes it; this is for a start that fails
+
 	people, err := listenConsole(ctx, s)
 	if err != nil {
 		return err
 	}
+
 	welcomed := listener.Addr()
 	if people != nil {
 		defer func() { _ = people.Close() }()
 		welcomed = people.Addr()
 	}
+
 	if err := makeBackupDir(s); err != nil {
 		return err
 	}
+
 	s.tracing, err = tracing.New(ctx, tracing.Options{
 		Version: version(build()), Embedded: s.embedded(), Report: func(err error) { logger.Warn("sending spans", "error", err) },
 	})
@@ -65,11 +72,13 @@ func (s *settings) serve(ctx context.Context, logger *slog.Logger, out io.Writer
 		return coded{codeUsage, err}
 	}
 	defer s.tracing.Close(context.WithoutCancel(ctx))
+
 	managed, err := s.manage(ctx, logger)
 	if err != nil {
 		return err
 	}
 	defer managed.close()
+
 	db, err := s.open(ctx)
 	if err != nil {
 		return err
@@ -77,16 +86,19 @@ func (s *settings) serve(ctx context.Context, logger *slog.Logger, out io.Writer
 	if s.copied != "" {
 		logger.Info("the database was migrated; as it was before, it is in a file that can be deleted when all is well", "file", s.copied)
 	}
+
 	defer func() {
 		if err := db.Close(); err != nil {
 			logger.Error("closing the database", "error", err)
 		}
 	}()
+
 	house, err := s.build(ctx, db, logger, managed, people)
 	if err != nil {
 		return coded{codeUsage, err}
 	}
 	defer house.close()
+
 	limitMemory(logger)
 	if err := s.welcome(ctx, house.admin, listener.Addr(), out); err != nil {
 		return coded{codeFailed, err}
@@ -94,15 +106,18 @@ func (s *settings) serve(ctx context.Context, logger *slog.Logger, out io.Writer
 	if err := welcomeConsole(ctx, s, admin.UsersOf(house.admin), welcomed, out); err != nil {
 		return coded{codeFailed, err}
 	}
+
 	if managed != nil {
 		managed.Started(house.server.Readiness)
 		defer context.AfterFunc(ctx, managed.Ending)()
 	}
+
 	manager := service.NewManager(os.LookupEnv)
 	if err := manager.Ready(); err != nil {
 		logger.Error("telling the service manager", "error", err)
 	}
 	defer context.AfterFunc(ctx, func() { _ = manager.Stopping() })()
+
 	watching, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	go manager.Watch(watching, house.reachable)
@@ -126,6 +141,7 @@ func (a *app) serve(ctx context.Context, listener net.Listener) error {
 	if a.backups != nil {
 		wait.Go(func() { a.backups.keepOptOuts(background) })
 	}
+
 	err := a.server.Serve(ctx, listener, grace)
 	stop() // a job under way is given back and continues elsewhere
 	wait.Wait()
@@ -134,6 +150,7 @@ func (a *app) serve(ctx context.Context, listener net.Listener) error {
 	if err != nil {
 		return coded{codeFailed, err}
 	}
+
 	a.logger.Info("stopped")
 	return nil
 }

@@ -52,11 +52,13 @@ func TestStartUnderAManager(t *testing.T) {
 	for _, run := range []string{"loyalty keys create", "loyalty users create --role owner NAME"} {
 		require.Eventually(t, func() bool { return strings.Contains(s.log(), run) }, patience, time.Millisecond)
 	}
+
 	require.Equal(t, 0, s.stop(interrupt), s.log())
 	require.Empty(t, s.said(), "everything is in the log")
 	for line := range strings.Lines(s.log()) {
 		require.True(t, json.Valid([]byte(line)), line)
 	}
+
 	require.NotRegexp(t, `secret|#enter/`, s.log())
 	require.NotContains(t, command(t, dir, nil, "keys", "list").out, "first key")
 
@@ -79,6 +81,7 @@ func TestFirstStart(t *testing.T) {
 		require.NoError(t, err, "%s\n%s\n%s", line, out, said.Bytes())
 		answer = string(out)
 	}
+
 	require.True(t, strings.HasPrefix(answer, "HTTP/1.1 200 OK\n"), answer)
 	require.Contains(t, answer, "X-Request-Id: ")
 	require.Contains(t, answer, "\n    \"score\": 99,\n", "a purchase earns points, in pretty JSON")
@@ -115,6 +118,7 @@ func TestWrongSettings(t *testing.T) {
 	file := filepath.Join(dir, "file")
 	require.NoError(t, os.WriteFile(file, []byte("x"), 0o600))
 	good := strings.Repeat("ab", 32)
+
 	for _, c := range []struct {
 		names string
 		env   []string
@@ -209,6 +213,7 @@ func TestKeysBesideTheServer(t *testing.T) {
 		Secret string `json:"secret"`
 		Region string `json:"region"`
 	}
+
 	require.NoError(t, json.Unmarshal([]byte(made.out), &key))
 	require.Equal(t, "local", key.Region)
 	old := signing.Credential{KeyID: key.KeyID, Secret: key.Secret}
@@ -216,6 +221,7 @@ func TestKeysBesideTheServer(t *testing.T) {
 		t.Helper()
 		require.Eventually(t, func() bool { return s.status(c, "GET", "/customers", "") == status }, patience, 20*time.Millisecond)
 	}
+
 	becomes(old, http.StatusOK)
 	require.Equal(t, http.StatusForbidden, s.status(old, "GET", "/admin/keys", ""))
 
@@ -244,6 +250,7 @@ func TestKeysBesideTheServer(t *testing.T) {
 		require.Equal(t, 1, r.code, args)
 		require.Equal(t, words, r.errors, args)
 	}
+
 	require.Equal(t, 2, command(t, dir, nil, "keys", "create", "--expires-at", "soon").code)
 	missing := command(t, t.TempDir(), nil, "keys", "list")
 	require.Equal(t, 2, missing.code)
@@ -279,6 +286,7 @@ func TestDrain(t *testing.T) {
 		}
 		return err != nil
 	}, patience, time.Millisecond, "the listener closes")
+
 	fmt.Fprint(conn, body)
 	answer, err := http.ReadResponse(answers, r)
 	require.NoError(t, err)

@@ -87,6 +87,7 @@ func (s *settings) flags(f *pflag.FlagSet) {
 	f.IntVar(&s.backupKeep, "backup-keep", 7, "how many of its daily backups the server keeps")
 	f.StringVar(&s.ledgerProof, "ledger-proof", "03:00", "the time of day, in the programme's zone, after which one server proves the ledger, or off")
 	f.StringVar(&s.clockTrustedText, "clock-trusted", "", "the day or instant until which this machine's clock is right, although it is a day or more ahead of everything in the embedded database")
+
 	markEnvironment(f)
 }
 
@@ -122,6 +123,7 @@ func fromEnvironment(f *pflag.FlagSet, flag *pflag.Flag, lookup func(string) (st
 	if name == nil {
 		return nil
 	}
+
 	value, _ := lookup(name[0])
 	if path, _ := lookup(name[0] + "_FILE"); path != "" && slices.Contains(secretFlags, flag.Name) {
 		if value != "" {
@@ -133,12 +135,14 @@ func fromEnvironment(f *pflag.FlagSet, flag *pflag.Flag, lookup func(string) (st
 		}
 		value = strings.TrimSpace(string(text))
 	}
+
 	if value == "" {
 		return nil
 	}
 	if err := f.Set(flag.Name, value); err != nil {
 		return fault(flag.Name, "%q is not a value for it", value)
 	}
+
 	return nil
 }
 
@@ -166,6 +170,7 @@ func (s *settings) check() error {
 	if err := checkConsoleURL(s.consoleURL); err != nil {
 		return err
 	}
+
 	s.consoleURL = strings.TrimRight(s.consoleURL, "/")
 	if err := s.outside.check(s.consoleURL); err != nil {
 		return err
@@ -179,14 +184,17 @@ func (s *settings) check() error {
 	if s.bodyMemory < leastBodyMemory {
 		return fault("body-memory", "must be %d MiB or more", leastBodyMemory)
 	}
+
 	for flag, size := range map[string]int{"pool-batches": s.poolBatches, "pool-reads": s.poolReads} {
 		if size < 0 || size > maxPool {
 			return fault(flag, "%d must be from 1 to %d, or 0 for the default", size, maxPool)
 		}
 	}
+
 	if s.region == "" || strings.Trim(s.region, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") != "" {
 		return fault("region", "%q must be letters, digits, hyphens and underscores", s.region)
 	}
+
 	for flag, text := range map[string]string{"master-key": s.masterKey, "master-key-old": s.masterKeyOld} {
 		if text == "" {
 			continue
@@ -195,6 +203,7 @@ func (s *settings) check() error {
 			return fault(flag, "%w", err)
 		}
 	}
+
 	if s.masterKeyOld != "" && s.masterKeyOld == s.masterKey {
 		return fault("master-key-old", "is the same as LOYALTY_MASTER_KEY")
 	}
@@ -213,6 +222,7 @@ func (s *settings) check() error {
 	if !slices.Contains([]string{"", docsOff, docsRead, docsTry}, s.docs) {
 		return fault("docs", "%q must be off, read or try", s.docs)
 	}
+
 	for _, text := range s.trustedProxies {
 		if _, err := netip.ParseAddr(text); err != nil {
 			if _, err := netip.ParsePrefix(text); err != nil {
@@ -220,12 +230,14 @@ func (s *settings) check() error {
 			}
 		}
 	}
+
 	if s.replicaLag < leastReplicaLag || s.replicaLag > mostReplicaLag {
 		return fault("replica-lag", "%s must be from 1s to 10m", s.replicaLag)
 	}
 	if err := checkReplicaURLs(s.replicaURL, !strings.HasPrefix(s.databaseURL, "postgres")); err != nil {
 		return fault("replica-url", "%w", err)
 	}
+
 	return s.checkDatabase()
 }
 
@@ -245,6 +257,7 @@ func (s *settings) checkManage() error {
 	if s.manageAt == manageOff {
 		return nil
 	}
+
 	host, port, err := hostPort(s.manageAt)
 	if err != nil {
 		return fault("manage", "%w, nor off", err)
@@ -255,6 +268,7 @@ func (s *settings) checkManage() error {
 	if !isLoopback(host) && !s.manageOpen {
 		return fault("manage", "%s can be reached from other machines, and profiles show what is in memory: say so with LOYALTY_MANAGE_OPEN=true, or use 127.0.0.1", s.manageAt)
 	}
+
 	return nil
 }
 
@@ -306,6 +320,7 @@ func (s *settings) logForm(options *slog.HandlerOptions) (json bool, err error) 
 			return false, fault("log", "%q must be text or json, then debug, info, warn or error", s.log)
 		}
 	}
+
 	return json, nil
 }
 

@@ -50,6 +50,7 @@ func newSign(s *settings) *cobra.Command {
 			return send(cmd.Context(), cmd.OutOrStdout(), request)
 		},
 	}
+
 	flags := cmd.Flags()
 	flags.StringVar(&f.keyID, "key-id", "", "access key id")
 	flags.StringVar(&f.secret, "secret", "", "the key's secret; better given in the environment")
@@ -69,22 +70,27 @@ func (f *signFlags) request(cmd *cobra.Command, method, address, region string) 
 	case f.secret == "":
 		return nil, errors.New("LOYALTY_SECRET: is missing (or --secret)")
 	}
+
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, fmt.Errorf("URL: %q is not a complete http or https address", address)
 	}
+
 	body, err := f.body(cmd.InOrStdin())
 	if err != nil {
 		return nil, err
 	}
+
 	request, err := http.NewRequestWithContext(cmd.Context(), strings.ToUpper(method), address, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
+
 	signed, err := f.setHeaders(request, len(body) > 0)
 	if err != nil {
 		return nil, err
 	}
+
 	return request, signing.Default(region).Sign(request, body, signing.Credential{KeyID: f.keyID, Secret: f.secret}, signed...)
 }
 
@@ -113,6 +119,7 @@ func (f *signFlags) setHeaders(r *http.Request, hasBody bool) ([]string, error) 
 		}
 		names = append(names, "Content-Type")
 	}
+
 	for _, text := range f.headers {
 		name, value, ok := strings.Cut(text, ":")
 		name = http.CanonicalHeaderKey(strings.TrimSpace(name))
@@ -125,6 +132,7 @@ func (f *signFlags) setHeaders(r *http.Request, hasBody bool) ([]string, error) 
 		r.Header.Set(name, strings.TrimSpace(value))
 		names = append(names, name)
 	}
+
 	return names, nil
 }
 
@@ -159,20 +167,24 @@ func send(ctx context.Context, w io.Writer, r *http.Request) error {
 		return coded{codeFailed, err}
 	}
 	defer func() { _ = answer.Body.Close() }() // everything was read or reading failed
+
 	fmt.Fprintln(w, answer.Proto, answer.Status)
 	for _, name := range shownHeaders {
 		for _, value := range answer.Header.Values(name) {
 			fmt.Fprintf(w, "%s: %s\n", name, value)
 		}
 	}
+
 	body, err := io.ReadAll(answer.Body)
 	if err != nil {
 		return coded{codeFailed, err}
 	}
+
 	fmt.Fprintf(w, "\n%s\n", pretty(body))
 	if answer.StatusCode >= http.StatusBadRequest {
 		return coded{code: codeFailed}
 	}
+
 	return nil
 }
 

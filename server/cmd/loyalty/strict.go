@@ -13,11 +13,13 @@ func strict(c *cobra.Command) {
 	for _, sub := range c.Commands() {
 		strict(sub)
 	}
+
 	if c.HasParent() && c.HasSubCommands() && !c.Runnable() {
 		c.DisableFlagsInUseLine = true
 		c.RunE = group
 		return
 	}
+
 	if wants := c.Args; wants != nil && c.HasParent() {
 		c.Args = func(cmd *cobra.Command, args []string) error {
 			if err := wants(cmd, args); err != nil {

@@ -41,6 +41,7 @@ func newCollector(t *testing.T) *collected {
 			t.Errorf("%s: not spans: %v", r.URL.Path, err)
 			return
 		}
+
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.raw, c.header = append(c.raw, body...), r.Header.Get("X-Tenant")
@@ -54,8 +55,10 @@ func newCollector(t *testing.T) *collected {
 				c.spans = append(c.spans, scope.Spans...)
 			}
 		}
+
 		w.Header().Set("Content-Type", "application/x-protobuf")
 	}))
+
 	t.Cleanup(c.Close)
 	return c
 }
@@ -119,6 +122,7 @@ func TestTraces(t *testing.T) {
 			heard.Store(r.Header.Get("Webhook-Id"), r.Header.Get("Traceparent"))
 			w.WriteHeader(http.StatusNoContent)
 		}))
+
 		t.Cleanup(receiver.Close)
 		hook, _ := newWebhook(t, c, s.address, `{"url":"`+receiver.URL+`/hook","types":["event.point_add"]}`)
 
@@ -135,6 +139,7 @@ func TestTraces(t *testing.T) {
 			require.NoError(t, err)
 			return a.StatusCode, string(text)
 		}
+
 		status, body := send(http.MethodPost, "/events", `{"customer":"canary-member","action":"point_add","data":{"points":7}}`)
 		require.Equal(t, 200, status, body)
 		var added struct {
@@ -142,6 +147,7 @@ func TestTraces(t *testing.T) {
 				ID string `json:"event_id"`
 			}
 		}
+
 		require.NoError(t, json.Unmarshal([]byte(body), &added))
 		status, body = send(http.MethodGet, "/admin/webhooks", "")
 		require.Equal(t, 200, status, body)
@@ -163,6 +169,7 @@ func TestTraces(t *testing.T) {
 			require.GreaterOrEqual(t, part.StartTimeUnixNano, batch.StartTimeUnixNano)
 			require.LessOrEqual(t, part.EndTimeUnixNano, batch.EndTimeUnixNano)
 		}
+
 		read := spans.find(t, "read", childOf(spans.find(t, "GET /admin/webhooks", ofCaller)))
 		require.Contains(t, []string{"sqlite", "postgresql"}, says(read, "db.system.name"))
 		refused := spans.find(t, "POST /events", func(s *v1.Span) bool { return ofCaller(s) && counts(s, "http.response.status_code") == 422 })
@@ -173,6 +180,7 @@ func TestTraces(t *testing.T) {
 		if added.Data.ID != "" {
 			require.Equal(t, added.Data.ID, event)
 		}
+
 		told := spans.find(t, "webhook event.point_add", childOf(request))
 		sent, _ := heard.Load(event)
 		require.Contains(t, sent, theirs)
@@ -184,6 +192,7 @@ func TestTraces(t *testing.T) {
 				Event string `json:"event_id"`
 			}
 		}
+
 		require.NoError(t, json.Unmarshal(tried.body, &delivery))
 		spans.find(t, "webhook webhook.test", func(s *v1.Span) bool {
 			return hex.EncodeToString(s.TraceId) == strings.ReplaceAll(delivery.Data.Event, "-", "")
@@ -228,6 +237,7 @@ func TestTracesShareABatch(t *testing.T) {
 				}
 			})
 		}
+
 		batch := spans.find(t, "batch", func(s *v1.Span) bool { return len(s.Links) > 1 })
 		found.Store(true)
 		wait.Wait()
@@ -239,6 +249,7 @@ func TestTracesShareABatch(t *testing.T) {
 		for _, l := range request.Links {
 			named = named || string(l.SpanId) == string(batch.SpanId)
 		}
+
 		require.True(t, named)
 		spans.find(t, "write", childOf(batch))
 		require.Equal(t, 0, s.stop(terminate), s.log())
@@ -266,6 +277,7 @@ func TestTracesOff(t *testing.T) {
 			made.Close(t.Context())
 		})
 	}
+
 	for _, wrong := range [][]string{
 		{"OTEL_EXPORTER_OTLP_ENDPOINT", "127.0.0.1:4318"}, {"OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"}, {"OTEL_TRACES_EXPORTER", "zipkin"},
 		{"OTEL_TRACES_SAMPLER", "jaeger_remote"}, {"OTEL_TRACES_SAMPLER_ARG", "110"},

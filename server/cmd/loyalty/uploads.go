@@ -30,6 +30,7 @@ func (a *app) uploads(keeper *admin.Admin) *intake.Uploads {
 func listIDs(ctx context.Context, a *admin.Admin) (map[string]bool, error) {
 	ids := map[string]bool{}
 	const page = 1000
+
 	for offset := 0; ; offset += page {
 		list, err := a.Entities(ctx, loyalty.EntityQuery{Type: loyalty.CustomerListType, Page: loyalty.Page{Limit: page, Offset: offset}})
 		if err != nil {

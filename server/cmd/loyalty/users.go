@@ -41,6 +41,7 @@ func newUsersCreate(s *settings) *cobra.Command {
 			})
 		},
 	}
+
 	cmd.Flags().StringVar(&role, "role", role, "what the user may do: viewer, editor, operator or owner")
 	cmd.Flags().StringVar(&name, "name", "", "the name that is shown")
 	cmd.Flags().StringVar(&email, "email", "", "an address for your own records; nothing is sent to it")
@@ -94,6 +95,7 @@ func newUsersDisable(s *settings) *cobra.Command {
 			})
 		},
 	}
+
 	cmd.Flags().BoolVar(&again, "undo", false, "let the user in again")
 	return cmd
 }
@@ -128,5 +130,6 @@ func listUsers(w io.Writer, all []loyalty.User) error {
 		}
 		fmt.Fprintf(table, "%s\t%s\t%t\t%s\t%s\t%s\n", u.Login, u.Role, u.Personal, state, u.Name, u.CreatedAt.Format("2006-01-02"))
 	}
+
 	return table.Flush()
 }

@@ -79,6 +79,7 @@ func newOpenAPI() *cobra.Command {
 			return err
 		},
 	}
+
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON instead of YAML")
 	return cmd
 }

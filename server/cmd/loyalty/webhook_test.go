@@ -37,6 +37,7 @@ func TestWebhookOfTheProgram(t *testing.T) {
 			messages <- received{r.Header, body}
 			w.WriteHeader(http.StatusNoContent)
 		}))
+
 		t.Cleanup(receiver.Close)
 		g.env = append(g.env, "LOYALTY_MANAGE=127.0.0.1:0", "LOYALTY_LOG=text,info", "LOYALTY_WEBHOOKS_ALLOW=127.0.0.0/8")
 		s := g.start(t)
@@ -52,6 +53,7 @@ func TestWebhookOfTheProgram(t *testing.T) {
 		case <-time.After(patience):
 			require.Fail(t, "nothing was delivered", s.log())
 		}
+
 		require.Contains(t, string(got.body), `"event.point_add"`)
 		verifiedBySample(t, s, secret, got)
 
@@ -59,6 +61,7 @@ func TestWebhookOfTheProgram(t *testing.T) {
 			value, _ := scrape(t, managed(t, s)).value(name, labels...)
 			return value
 		}
+
 		require.Eventually(t, func() bool {
 			return counted("loyalty_webhook_attempts_total", "webhook", id, "outcome", "delivered") == 1
 		}, patience, 50*time.Millisecond)
@@ -79,12 +82,14 @@ func verifiedBySample(t *testing.T, s *serving, secret string, m received) {
 		t.Logf("SKIPPED: there is no python3 to run the receiver's sample")
 		return
 	}
+
 	sample := regexp.MustCompile("(?s)```python\n(.*?)\n```").FindStringSubmatch(unsigned(t, s.address+"/docs/webhooks.md"))
 	require.NotNil(t, sample)
 	headers := map[string]string{}
 	for name, values := range m.header {
 		headers[strings.ToLower(name)] = values[0]
 	}
+
 	given, err := json.Marshal([]any{secret, headers, string(m.body)})
 	require.NoError(t, err)
 	program := sample[1] + `
@@ -96,6 +101,7 @@ try:
 except ValueError as error:
     print(error)
 `
+
 	run := exec.CommandContext(t.Context(), "python3", "-c", program)
 	run.Stdin = strings.NewReader(string(given))
 	out, err := run.CombinedOutput()

@@ -23,6 +23,7 @@ func egress(s *settings) (*deliver.Client, error) {
 		}
 		o.Allow = append(o.Allow, p.Masked())
 	}
+
 	if s.egressProxy != "" {
 		u, err := url.Parse(s.egressProxy)
 		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" && u.Scheme != "socks5" {
@@ -30,6 +31,7 @@ func egress(s *settings) (*deliver.Client, error) {
 		}
 		o.Proxy = u
 	}
+
 	return deliver.NewClient(o), nil
 }
 
@@ -49,11 +51,13 @@ func (a *app) newDeliverer(c *deliver.Client, traces *tracing.Tracing) *webhook.
 			a.logger.Warn(kind, "webhook", w.ID.String(), "failures", w.Health.Failures, "since", w.Health.FailingSince, "reason", w.Reason)
 		},
 	}
+
 	if a.metrics != nil {
 		o.Attempted = a.metrics.Attempted
 	}
 	if traces != nil {
 		o.Tracer = traces
 	}
+
 	return webhook.New(o)
 }

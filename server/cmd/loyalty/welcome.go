@@ -94,14 +94,17 @@ func (s *settings) welcome(ctx context.Context, keeper *admin.Admin, addr net.Ad
 	if err != nil || len(keys) > 0 {
 		return err
 	}
+
 	if !s.embedded() || s.collected() {
 		fmt.Fprintln(out, "There is no access key yet. Make one with: loyalty keys create")
 		return nil
 	}
+
 	label := "first key"
 	key, made, err := keeper.CreateFirstKey(ctx, admin.Call{KeyID: admin.CommandLine}, admin.KeyChange{Label: &label})
 	if err != nil || !made {
 		return err
 	}
+
 	return s.introduce(out, address, key)
 }

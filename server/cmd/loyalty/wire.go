@@ -33,6 +33,7 @@ func (s *settings) build(ctx context.Context, db *store.Store, logger *slog.Logg
 	if managed != nil {
 		a.metrics = managed.metrics
 	}
+
 	catalogue, err := i18n.Load()
 	if err != nil {
 		return nil, err
@@ -43,10 +44,12 @@ func (s *settings) build(ctx context.Context, db *store.Store, logger *slog.Logg
 	if err := s.wire(ctx, a); err != nil {
 		return nil, errors.Join(err, a.reads.Release())
 	}
+
 	if a.egress, err = egress(s); err != nil {
 		a.close()
 		return nil, err
 	}
+
 	a.deliverer = a.newDeliverer(a.egress, s.tracing)
 	administration := admin.AdminOptions{Registry: action.Registry(), Store: a.reads, Directory: a.directory, APIs: openapi.Names()}
 	a.admin = admin.NewAdmin(administration)
@@ -55,6 +58,7 @@ func (s *settings) build(ctx context.Context, db *store.Store, logger *slog.Logg
 		a.close()
 		return nil, err
 	}
+
 	o := server.Options{
 		Listen: s.listen, Region: s.region, Engine: a.engine, Directory: a.directory, Admin: a.admin, Reader: a.reads, Feed: db, Exports: a.reads, Imports: db, Jobs: a.jobs,
 		Webhooks: admin.NewWebhooks(a.admin, db, webhookRules(a.egress)), Messages: server.NewWebhookMessages(db, a.directory.Programme),
@@ -64,6 +68,7 @@ func (s *settings) build(ctx context.Context, db *store.Store, logger *slog.Logg
 		PublicHosts: s.publicHosts, TrustedProxies: s.trustedProxies, SigningDebug: s.signingDebug,
 		BodyMemory: int64(s.bodyMemory) << 20, Portal: portal(s, a),
 	}
+
 	a.presence = newPresence(a, s.listen)
 	o.System = a.presence.system(s)
 	if s.replayGuard {
@@ -78,14 +83,17 @@ func (s *settings) build(ctx context.Context, db *store.Store, logger *slog.Logg
 	if hasConsole(s) {
 		o.Console, o.ConsoleOn = consoleOf(s, a, catalogue, limiter), people
 	}
+
 	a.server, err = server.New(o)
 	if err != nil {
 		a.close()
 		return nil, err
 	}
+
 	if a.metrics != nil {
 		a.metrics.Look(a.look)
 	}
+
 	return a, nil
 }
 
@@ -100,20 +108,24 @@ func (s *settings) wire(ctx context.Context, a *app) (err error) {
 	if a.vocabulary, err = contract.NewVocabulary(); err != nil {
 		return err
 	}
+
 	timing := loyalty.TimekeeperOptions{Database: a.store, Clock: clock, Report: func(err error) { a.logger.Error("the clock", "error", err) }}
 	if err := followSteps(ctx, s, a, &timing); err != nil {
 		return err
 	}
+
 	a.keeper = loyalty.NewTimekeeper(timing)
 	_ = a.keeper.Check(ctx) // it was reported; work that needs a right clock waits
 	rows := loyalty.Store(a.store)
 	if a.reads != nil {
 		rows = a.reads
 	}
+
 	o := engine.EngineOptions{
 		Store: rows, Contract: a.vocabulary, Programmes: a.directory, Rules: action.All(), Features: action.Features(), Workers: s.workers(), Overlap: s.overlap(), Timekeeper: a.keeper,
 		Kept: keptMemory(memoryThere()),
 	}
+
 	if a.metrics != nil {
 		o.Observer = a.metrics
 	}
@@ -123,6 +135,7 @@ func (s *settings) wire(ctx context.Context, a *app) (err error) {
 	if a.backups, a.proofs = backupsOf(s, a), proofsOf(s, a); a.backups != nil {
 		o.OptedOut = a.backups.optedOut
 	}
+
 	a.engine, err = engine.NewEngine(o)
 	a.jobs = job.NewJobs(a.jobsOptions())
 	return err
@@ -136,6 +149,7 @@ func (a *app) jobsOptions() job.JobsOptions {
 			a.logger.Info("the journal was anchored", "number", made.Number, "at", made.At.UTC(), "customers", made.Customers, "digest", fmt.Sprintf("%x", made.Digest))
 		},
 	}
+
 	if a.metrics != nil {
 		o.Ended = a.metrics.JobEnded
 	}
@@ -145,6 +159,7 @@ func (a *app) jobsOptions() job.JobsOptions {
 	if a.proofs != nil {
 		o.Prove = a.proofs.make
 	}
+
 	o.Imports = func(ctx context.Context) (int, error) {
 		return a.uploads(admin.NewAdmin(admin.AdminOptions{Registry: action.Registry(), Store: a.store, Directory: a.directory, APIs: openapi.Names()})).Work(ctx)
 	}

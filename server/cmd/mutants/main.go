@@ -32,6 +32,7 @@ func main() {
 		}
 		err = o.run(chosen)
 	}
+
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -71,6 +72,7 @@ func (o options) run(list []*mutant) (err error) {
 		}
 		of[m.pkg] = append(of[m.pkg], m)
 	}
+
 	if len(faults) > 0 {
 		return fmt.Errorf("the table does not fit the code:\n%s", strings.Join(faults, "\n"))
 	}
@@ -78,10 +80,12 @@ func (o options) run(list []*mutant) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(o.folder)) }()
+
 	files, alone, err := weave(list) // one set for all programs, so that shared packages are compiled once
 	if err != nil {
 		return err
 	}
+
 	fmt.Println("| file | broken | seen by | seconds |")
 	fmt.Println("| --- | --- | --- | --- |")
 	began, killed, equivalent := time.Now(), 0, 0
@@ -102,11 +106,13 @@ func (o options) run(list []*mutant) (err error) {
 			return err
 		}
 	}
+
 	fmt.Printf("\n%d of %d killed, %d without a difference, %d survived or were not tried, in %s\n",
 		killed, len(list), equivalent, len(faults), time.Since(began).Round(time.Second))
 	if len(faults) > 0 {
 		return errors.New(strings.Join(faults, "\n"))
 	}
+
 	return nil
 }
 
@@ -117,6 +123,7 @@ func (o options) program(pkg string, list []*mutant, files map[string][]byte, al
 	if err != nil {
 		return err
 	}
+
 	tried := map[string]bool{}
 	for _, m := range list {
 		if !tried[m.run] {
@@ -125,6 +132,7 @@ func (o options) program(pkg string, list []*mutant, files map[string][]byte, al
 				return fmt.Errorf("%s %s does not pass without a mutant: %w\n%s", pkg, m.run, err, said)
 			}
 		}
+
 		began, own, number := time.Now(), binary, m.number
 		if alone[m] {
 			broken, err := m.source()
@@ -136,8 +144,10 @@ func (o options) program(pkg string, list []*mutant, files map[string][]byte, al
 			}
 			number = 0
 		}
+
 		tell(m, verdict(o.test(pkg, own, m.run, number)), time.Since(began))
 	}
+
 	return nil
 }
 
@@ -147,6 +157,7 @@ func (o options) build(pkg string, files map[string][]byte) (string, error) {
 	if err != nil {
 		return "", err
 	}
+
 	replace := map[string]string{}
 	for path, text := range files {
 		original, err := filepath.Abs(path)
@@ -158,6 +169,7 @@ func (o options) build(pkg string, files map[string][]byte) (string, error) {
 			return "", err
 		}
 	}
+
 	list, binary := filepath.Join(own, "overlay.json"), filepath.Join(own, "program.test")
 	text, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
@@ -166,10 +178,12 @@ func (o options) build(pkg string, files map[string][]byte) (string, error) {
 	if err := os.WriteFile(list, text, 0o600); err != nil {
 		return "", err
 	}
+
 	cmd := exec.CommandContext(context.Background(), "go", "test", "-c", "-ldflags=-s -w", "-overlay", list, "-o", binary, "./"+pkg)
 	if said, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%s does not compile with its mutants:\n%s", pkg, said)
 	}
+
 	return binary, nil
 }
 

@@ -20,6 +20,7 @@ func TestMutantsFitTheCode(t *testing.T) {
 		require.NoError(t, err)
 		require.NotEqual(t, m.old, m.new)
 	}
+
 	require.GreaterOrEqual(t, len(seen), 60)
 	files, alone, err := weave(all())
 	require.NoError(t, err)

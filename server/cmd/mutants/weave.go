@@ -80,9 +80,11 @@ func (w *woven) add(m *mutant) bool {
 		w.edits = append(w.edits, edit{from, to, fmt.Sprintf("`+mutantText(\"%d\", `%s`, `%s`)+`", m.number, m.old, m.new)})
 		return true
 	}
+
 	if f == nil {
 		return false
 	}
+
 	copied := fmt.Sprintf("%sMutant%d", f.Name.Name, m.number)
 	start, end, name := w.offset(f.Pos()), w.offset(f.End()), w.offset(f.Name.Pos())
 	broken := string(w.text[start:from]) + m.new + string(w.text[from+len(m.old):end])
@@ -90,12 +92,14 @@ func (w *woven) add(m *mutant) bool {
 	if w.asked[f] == nil {
 		w.nameAll(f)
 	}
+
 	call := w.call(f, copied)
 	if f.Type.Results != nil {
 		call = "return " + call
 	} else {
 		call += "; return"
 	}
+
 	w.asked[f] = append(w.asked[f], fmt.Sprintf("case \"%d\": %s", m.number, call))
 	return true
 }
@@ -122,6 +126,7 @@ func (w *woven) nameAll(f *ast.FuncDecl) {
 	if f.Recv != nil {
 		fields = append(fields, f.Recv.List...)
 	}
+
 	for i, p := range fields {
 		if len(p.Names) == 0 {
 			at := w.offset(p.Type.Pos())
@@ -150,6 +155,7 @@ func (w *woven) call(f *ast.FuncDecl, copied string) string {
 			args = append(args, arg)
 		}
 	}
+
 	if f.Recv != nil {
 		copied = f.Recv.List[0].Names[0].Name + "." + copied
 	} else if f.Type.TypeParams != nil {
@@ -160,6 +166,7 @@ func (w *woven) call(f *ast.FuncDecl, copied string) string {
 		}
 		copied += "[" + strings.Join(types, ", ") + "]"
 	}
+
 	return copied + "(" + strings.Join(args, ", ") + ")"
 }
 
@@ -193,14 +200,17 @@ func weave(list []*mutant) (files map[string][]byte, alone map[*mutant]bool, err
 			}
 			byPath[m.file] = w
 		}
+
 		if !w.add(m) {
 			alone[m] = true
 		}
 	}
+
 	files = map[string][]byte{}
 	for path, w := range byPath {
 		files[path] = w.source()
 		files[filepath.Join(filepath.Dir(path), "mutant_alive.go")] = []byte(fmt.Sprintf(asks, w.pkg, alive))
 	}
+
 	return files, alone, nil
 }

@@ -39,11 +39,13 @@ func main() {
 	if o.execs == 0 {
 		o.execs = 20_000 * o.scale
 	}
+
 	file, err := openLog(*logPath)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+
 	o.log = file
 	fmt.Fprintln(os.Stderr, "what is under way: tail -f", file.Name())
 	if !o.all(os.Stdout) {
@@ -86,6 +88,7 @@ func (o options) row(r row) (outcome string, figures []string) {
 	if r.missing != "" {
 		return notRun, []string{r.missing}
 	}
+
 	outcome = held
 	for _, t := range r.targets {
 		var err error
@@ -101,6 +104,7 @@ func (o options) row(r row) (outcome string, figures []string) {
 			figures = append(figures, err.Error())
 		}
 	}
+
 	return outcome, figures
 }
 
@@ -119,16 +123,19 @@ func (o options) test(t target) ([]string, error) {
 	if t.race {
 		args, env = append(args, "-race"), append(env, "CGO_ENABLED=1")
 	}
+
 	said, err := o.run("go", env, "", args...)
 	figures := []string{}
 	for _, f := range figureLine.FindAllSubmatch(said, -1) {
 		figures = append(figures, string(f[1]))
 	}
+
 	passed := len(passLine.FindAll(said, -1))
 	figures = append(figures, fmt.Sprintf("%s: %d tests", t.pkg, passed))
 	for _, s := range skipLine.FindAllSubmatch(said, -1) {
 		figures = append(figures, "skipped "+string(s[1]))
 	}
+
 	switch {
 	case err != nil:
 		names := []string{}
@@ -139,6 +146,7 @@ func (o options) test(t target) ([]string, error) {
 	case passed == 0:
 		return figures, fmt.Errorf("%s: %q ran no test", t.pkg, t.run)
 	}
+
 	return figures, nil
 }
 
@@ -152,11 +160,13 @@ func (o options) fuzz(t target) (figures []string, err error) {
 	if err != nil {
 		return nil, err
 	}
+
 	built, err := os.MkdirTemp("", "torture-fuzz")
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(built)) }()
+
 	for line := range strings.Lines(string(packages)) {
 		pkg, dir, _ := strings.Cut(strings.TrimSpace(line), "\t")
 		names, listErr := o.run("go", nil, "", "test", "-list", t.run, pkg)
@@ -173,9 +183,11 @@ func (o options) fuzz(t target) (figures []string, err error) {
 			}
 		}
 	}
+
 	if len(figures) == 0 {
 		err = errors.Join(err, fmt.Errorf("%s: no fuzz target", t.pkg))
 	}
+
 	return figures, err
 }
 
@@ -188,6 +200,7 @@ func (o options) fuzzOne(pkg, dir, name, binary string) error {
 	if err != nil || o.execs == guided {
 		return err
 	}
+
 	cache, err := o.run("go", nil, "", "env", "GOCACHE")
 	if err != nil {
 		return err
@@ -195,6 +208,7 @@ func (o options) fuzzOne(pkg, dir, name, binary string) error {
 	if _, err := o.run("go", nil, "", "test", "-c", "-o", binary, pkg); err != nil {
 		return err
 	}
+
 	_, err = o.run(binary, nil, dir, "-test.run", "xxx", "-test.fuzz", "^"+name+"$",
 		"-test.fuzztime", strconv.Itoa(o.execs-guided)+"x", "-test.fuzzminimizetime", "10x", "-test.timeout", o.timeout.String(),
 		"-test.fuzzcachedir", filepath.Join(strings.TrimSpace(string(cache)), "fuzz", filepath.FromSlash(pkg)))

@@ -20,6 +20,7 @@ func TestPlanNamesTests(t *testing.T) {
 			if target.fuzz {
 				continue // finds them by itself, and fails without any
 			}
+
 			pattern := regexp.MustCompile(target.run)
 			files, err := filepath.Glob(filepath.Join("../../..", target.pkg, "*_test.go"))
 			require.NoError(t, err)
@@ -31,6 +32,7 @@ func TestPlanNamesTests(t *testing.T) {
 					found = found || pattern.Match(m[1])
 				}
 			}
+
 			require.True(t, found, "row %s: %s %q", r.id, target.pkg, target.run)
 		}
 	}

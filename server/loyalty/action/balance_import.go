@@ -34,10 +34,12 @@ var balanceImport = engine.Action[balanceImportData]{
 		default:
 			err = r.CreditUntil(r.Event, d.Points, expires)
 		}
+
 		// taking over expired points would only write two postings that cancel out
 		if at := r.Event.ExpDate; err == nil && !at.IsZero() && !at.After(r.Now) {
 			return loyalty.ErrPropertyInvalid.With("property", "expdate").With("reason", "past").At("data.expdate")
 		}
+
 		return err
 	},
 }

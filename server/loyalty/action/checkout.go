@@ -39,11 +39,13 @@ func applyCheckout(r *engine.Run, d events.CheckoutData) error {
 	if err != nil {
 		return err
 	}
+
 	t.Total, t.OriginalTotal = money.Parts(d.Total), money.Parts(d.Total)
 	// the state comes first: it decides whether the steps below spend or hold, earn or promise
 	if purchase.Pends(r) {
 		t.State = loyalty.Pending
 	}
+
 	if r.Programme.On[programme.ModuleCheckoutAccept] {
 		// the date and its consequence are stored with the purchase, so that a later change of the module does not
 		// change purchases that are already waiting
@@ -52,15 +54,18 @@ func applyCheckout(r *engine.Run, d events.CheckoutData) error {
 		}
 		t.AutoReject = r.Programme.Accept.Type == programme.AcceptReject
 	}
+
 	// reserved points are free for a moment, so that burning may take the very same points
 	held := r.Reservation(t.Name)
 	if err := purchase.ReleaseHold(r, r.Event, t.Name, held.Hold); err != nil {
 		return err
 	}
+
 	held.Hold = nil
 	if err := purchase.Burn(r, r.Event, t, deref(d.PointsBurned)); err != nil {
 		return err
 	}
+
 	// stored with the purchase: an update that does not send it prices by it again
 	t.Detail.PointsRewarded = d.PointsRewarded
 	// before the attributes are kept with the purchase
@@ -79,6 +84,7 @@ func applyCheckout(r *engine.Run, d events.CheckoutData) error {
 	if err := purchase.Record(r, r.Event, t); err != nil {
 		return err
 	}
+
 	return offer.RedeemAll(r, r.Event, t, d.Offers)
 }
 
@@ -117,6 +123,7 @@ func itemize(r *engine.Run, t *loyalty.Transaction, items []events.LineItem) err
 	if parts == nil {
 		return nil
 	}
+
 	t.Detail.Items = make([]loyalty.Line, len(items))
 	for i, item := range items {
 		t.Detail.Items[i] = loyalty.Line{
@@ -124,6 +131,7 @@ func itemize(r *engine.Run, t *loyalty.Transaction, items []events.LineItem) err
 			Rewarded: item.PointsRewarded, Data: parts[i].Plain, Own: parts[i].Personal,
 		}
 	}
+
 	return nil
 }
 

@@ -36,6 +36,7 @@ func applyCheckoutUpdate(r *engine.Run, d events.CheckoutUpdateData) error {
 	if err := t.Move("checkout_update"); err != nil {
 		return err
 	}
+
 	t.Total, t.OriginalTotal = money.Parts(d.Total), money.Parts(d.Total)
 	if t.AutoAccept, err = newAutoAccept(r, t); err != nil {
 		return err
@@ -53,6 +54,7 @@ func applyCheckoutUpdate(r *engine.Run, d events.CheckoutUpdateData) error {
 	if err := reprice(r, t); err != nil {
 		return err
 	}
+
 	r.Event.Shown(t.Earned - t.Burned)
 	r.Changed(r.Event, t)
 	return nil
@@ -81,6 +83,7 @@ func newAutoAccept(r *engine.Run, t *loyalty.Transaction) (time.Time, error) {
 	if !sent {
 		return old, nil
 	}
+
 	var text *string
 	if err := json.Unmarshal(raw, &text); err != nil {
 		return old, loyalty.ErrPropertyInvalid.With("property", "auto_accept").With("reason", "instant").At("data.auto_accept")
@@ -88,6 +91,7 @@ func newAutoAccept(r *engine.Run, t *loyalty.Transaction) (time.Time, error) {
 	if text == nil || strings.TrimSpace(*text) == "" {
 		return time.Time{}, nil
 	}
+
 	return autoAccept(r, t, text)
 }
 

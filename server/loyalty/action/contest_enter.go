@@ -38,15 +38,18 @@ func applyContestEnter(r *engine.Run, d contestEntry) error {
 	if d.Count != nil {
 		count = *d.Count
 	}
+
 	c, p, err := game.MayEnter(r, d.ContestID, count)
 	if err != nil {
 		return err
 	}
+
 	// paid in one go: the lots that paid are kept with the entries, so that a refund finds them
 	burn, err := pay(r, count*c.Points)
 	if err != nil {
 		return err
 	}
+
 	p.Enter(count, c.Points, burn)
 	// the journal shows the number even if the caller left it out
 	r.Record(contestEntry{c.ID, &count})

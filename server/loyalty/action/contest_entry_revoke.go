@@ -31,6 +31,7 @@ func applyContestEntryRevoke(r *engine.Run, d events.ContestEntryRevokeData) err
 	if err != nil {
 		return err
 	}
+
 	entered, err := r.Progress(loyalty.ProgressContest, contest, &p)
 	if err != nil {
 		return err
@@ -38,6 +39,7 @@ func applyContestEntryRevoke(r *engine.Run, d events.ContestEntryRevokeData) err
 	if !entered && game.Contests.Of(r.Programme)[contest] == nil {
 		return loyalty.ErrEntityNotFound.With("type", game.Contests.Type).With("id", contest).At("data.contest_id")
 	}
+
 	count := p.Entries
 	if d.Count != nil {
 		count = *d.Count
@@ -49,11 +51,13 @@ func applyContestEntryRevoke(r *engine.Run, d events.ContestEntryRevokeData) err
 	if err := revokeEntries(r, d, &p, contest, count); err != nil {
 		return err
 	}
+
 	key := loyalty.ProgressKey{Kind: loyalty.ProgressContest, Key: contest}
 	// no row is kept for a customer without entries, as if they had never entered
 	if p.Entries == 0 {
 		return r.SetProgress(r.Event, key, nil, time.Time{})
 	}
+
 	return r.SetProgress(r.Event, key, p, time.Time{})
 }
 
@@ -71,6 +75,7 @@ func revokeEntries(r *engine.Run, d events.ContestEntryRevokeData, p *game.Conte
 	if !deref(d.RefundPoints) {
 		return p.Revoke(count, nil)
 	}
+
 	var refund *loyalty.Event
 	var returned int64
 	err := p.Revoke(count, func(burn []points.Portion, n int64) ([]points.Portion, error) {
@@ -85,9 +90,11 @@ func revokeEntries(r *engine.Run, d events.ContestEntryRevokeData, p *game.Conte
 		returned += n
 		return r.Book.Restore(refund.ID, burn, n)
 	})
+
 	if refund != nil {
 		refund.Shown(returned)
 		r.Trace("refund_contest_entry", "applied", "reason.unspent", returned)
 	}
+
 	return err
 }

@@ -26,14 +26,17 @@ var couponCreate = engine.Action[events.CouponCreateData]{
 		if pool != "" && coupon.Pools.Of(r.Programme)[pool] == nil {
 			return loyalty.ErrEntityNotFound.With("type", coupon.PoolType).With("id", pool).At("data.pool")
 		}
+
 		expires, err := end(r, "expdate", d.Expdate)
 		if err != nil {
 			return err
 		}
+
 		c := loyalty.Coupon{
 			Type: couponType(d), Value: money.Parts(d.Value), Currency: deref(d.Currency), Pool: pool, Cost: money.Parts(deref(d.Cost)),
 			Stores: separated(d.Stores), Products: separated(d.Product), ExpiresAt: expires,
 		}
+
 		// a name sent by the caller has one text, which stands for the programme's default language
 		if name := deref(d.Name); name != "" {
 			c.Name.Texts = map[string]string{r.Programme.Language.Default: name}
@@ -44,6 +47,7 @@ var couponCreate = engine.Action[events.CouponCreateData]{
 		if c.Type == loyalty.CouponGiftCard {
 			c.Balance = c.Value
 		}
+
 		return coupon.Give(r, r.Event, d.Code, c)
 	},
 }

@@ -16,16 +16,19 @@ func setExternalIDs(r *engine.Run, changes loyalty.ExternalIDs) error {
 	if changes == nil {
 		return nil
 	}
+
 	ids := maps.Clone(r.Customer.Profile.ExternalIDs)
 	if ids == nil {
 		ids = loyalty.ExternalIDs{}
 	}
+
 	// sorted, so that names are claimed in one order on every node, and the same one is at fault each time
 	for _, name := range slices.Sorted(maps.Keys(changes)) {
 		if err := setIDs(r, ids, name, changes[name]); err != nil {
 			return err
 		}
 	}
+
 	r.Customer.Profile.ExternalIDs = ids
 	return nil
 }
@@ -39,6 +42,7 @@ func setIDs(r *engine.Run, ids loyalty.ExternalIDs, name string, values []string
 	if name == "" || strings.Contains(name, ":") {
 		return invalid
 	}
+
 	old := ids[name]
 	delete(ids, name)
 	for _, value := range old {
@@ -46,6 +50,7 @@ func setIDs(r *engine.Run, ids loyalty.ExternalIDs, name string, values []string
 			r.Free(loyalty.ExternalName(name, value))
 		}
 	}
+
 	if len(values) == 0 {
 		return nil
 	}
@@ -53,6 +58,7 @@ func setIDs(r *engine.Run, ids loyalty.ExternalIDs, name string, values []string
 	if !loyalty.Addressable(name) && !slices.Equal(values, old) {
 		return invalid // an old one can still be removed
 	}
+
 	for i, value := range values {
 		if slices.Contains(old, value) {
 			continue
@@ -61,6 +67,7 @@ func setIDs(r *engine.Run, ids loyalty.ExternalIDs, name string, values []string
 			return loyalty.AsError(err).At(placeOf(at, i, len(values)))
 		}
 	}
+
 	ids[name] = values
 	return nil
 }

@@ -30,6 +30,7 @@ var optIn = engine.Action[events.OptInData]{
 		if err := r.Move("opt_in"); err != nil {
 			return err
 		}
+
 		p := &r.Customer.Profile
 		set(&p.Email, &d.Email)
 		set(&p.FirstName, d.FirstName)
@@ -41,11 +42,13 @@ var optIn = engine.Action[events.OptInData]{
 		if err := keepCustom(r); err != nil {
 			return err
 		}
+
 		if d.Referrer != nil {
 			if err := referral.Refer(r, *d.Referrer); err != nil {
 				return err
 			}
 		}
+
 		return setExternalIDs(r, d.ExternalIds)
 	},
 }

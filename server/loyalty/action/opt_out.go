@@ -22,21 +22,25 @@ var optOut = engine.Action[events.OptOutData]{
 		if err := r.Move("opt_out"); err != nil {
 			return err
 		}
+
 		sources, err := engine.Sources(r)
 		if err != nil {
 			return err
 		}
+
 		// one salt for all hashes, which is not kept: equal hashes show that two fields were equal, and guesses cannot
 		// be checked
 		salt := make([]byte, sha256.Size)
 		if _, err := rand.Read(salt); err != nil {
 			return err
 		}
+
 		// merged accounts keep their rows and their keys, which would reveal the customer
 		for _, one := range append(sources, r) {
 			forget(one, salt)
 			one.DestroyKey()
 		}
+
 		return nil
 	},
 }
@@ -50,6 +54,7 @@ func forget(r *engine.Run, salt []byte) {
 	for _, id := range c.Profile.ExternalIDs.Names() {
 		r.Free(id)
 	}
+
 	// the row needs a unique name; without the salt this one cannot be found
 	c.Name = hashed(salt, c.Name)
 	r.Claim(loyalty.Name{Kind: loyalty.NameCustomer, Value: c.Name})
@@ -62,10 +67,12 @@ func forget(r *engine.Run, salt []byte) {
 			*text = hashed(salt, *text)
 		}
 	}
+
 	labels := make([]string, len(p.Labels))
 	for i, label := range p.Labels {
 		labels[i] = hashed(salt, label)
 	}
+
 	// attributes of the programme's own are dropped, because they may say anything
 	p.Labels, p.ExternalIDs, p.Custom = labels, nil, nil
 }

@@ -21,12 +21,14 @@ var partialRefund = engine.Action[events.PartialRefundData]{
 		if err := t.Move("partial_refund"); err != nil {
 			return err
 		}
+
 		switch left := money.Amount(t.OriginalTotal - t.Refunded); {
 		case d.Amount <= 0:
 			return loyalty.ErrRefundNotPositive.At("data.amount")
 		case d.Amount > left:
 			return loyalty.ErrRefundTooLarge.With("left", left.String()).At("data.amount")
 		}
+
 		return refundMoney(r, t, d.Amount)
 	},
 }

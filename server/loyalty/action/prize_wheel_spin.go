@@ -59,6 +59,7 @@ func spin(r *engine.Run, w *game.Wheel, random func(n int64) int64) error {
 	if err != nil {
 		return err
 	}
+
 	told := spinRecord{Wheel: w.ID, Result: won.Label.In(r.Programme.Language.Default), Type: won.Type}
 	if won.Type == game.OptionPoints {
 		told.Points = &won.Points
@@ -67,12 +68,14 @@ func spin(r *engine.Run, w *game.Wheel, random func(n int64) int64) error {
 		}
 		r.Event.Shown(won.Points - w.Points)
 	}
+
 	r.Record(told)
 	// the wheel is named by the parent event
 	told.Wheel = ""
 	if result.Data, err = json.Marshal(told); err != nil {
 		return err
 	}
+
 	r.Value = game.SpinResult{
 		ID: r.Event.ID, Wheel: w.ID, Result: won.Label, Type: won.Type, Points: deref(told.Points), Spent: w.Points, Claim: claim,
 	}

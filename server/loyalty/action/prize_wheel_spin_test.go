@@ -27,6 +27,7 @@ func TestTheOddsAreTheWeights(t *testing.T) {
 			Entities: entities{"prize-wheels/wheel": {"daily": wheel}, "rewards/reward": {"mug": mug}},
 			Given:    []given{{Customer: "ada"}},
 		})
+
 		var rewards int
 		for range spins {
 			o, err := s.Preview(s.ctx, loyalty.Submission{
@@ -37,6 +38,7 @@ func TestTheOddsAreTheWeights(t *testing.T) {
 				rewards++
 			}
 		}
+
 		require.InDelta(t, spins/2, rewards, tolerance)
 	})
 }

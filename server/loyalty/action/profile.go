@@ -25,6 +25,7 @@ var profile = engine.Action[events.ProfileData]{
 				return err
 			}
 		}
+
 		p := &r.Customer.Profile
 		for _, field := range loyalty.ProfileTexts {
 			// null counts as absent; an empty text clears a field
@@ -32,12 +33,14 @@ var profile = engine.Action[events.ProfileData]{
 				set(field.Of(p), new(loyalty.TextOf(raw)))
 			}
 		}
+
 		if d.Labels != nil {
 			p.Labels = slices.Clone(d.Labels)
 		}
 		if err := keepCustom(r); err != nil {
 			return err
 		}
+
 		return setExternalIDs(r, d.ExternalIds)
 	},
 }
@@ -58,10 +61,12 @@ func keepCustom(r *engine.Run) error {
 	if len(own) == 0 {
 		return nil
 	}
+
 	custom := maps.Clone(r.Customer.Profile.Custom)
 	if custom == nil {
 		custom = make(map[string]json.RawMessage, len(own))
 	}
+
 	maps.Copy(custom, own)
 	// null removes an attribute, as it does with external ids
 	maps.DeleteFunc(custom, func(_ string, value json.RawMessage) bool { return string(value) == "null" })

@@ -30,10 +30,12 @@ func applyProfileAnswer(r *engine.Run, d profileAnswerData) error {
 	if err != nil {
 		return err
 	}
+
 	q := f.Question(d.Question)
 	if q == nil {
 		return loyalty.ErrQuestionNotFound.With("question", d.Question)
 	}
+
 	var p game.FlowProgress
 	if _, err := r.Progress(loyalty.ProgressFlow, f.ID, &p); err != nil {
 		return err
@@ -41,14 +43,17 @@ func applyProfileAnswer(r *engine.Run, d profileAnswerData) error {
 	if err := game.SetAnswer(r, q, d.Answer); err != nil {
 		return err
 	}
+
 	earned := p.Answer(f, q)
 	if err := win(r, earned, "the flow "+f.ID); err != nil {
 		return err
 	}
+
 	result := game.QuestionResult{ID: r.Event.ID, Flow: f.ID, Question: q.ID, Completed: true, Points: earned}
 	if next := p.Next(f); next != nil {
 		result.Completed, result.Next = false, next.ID
 	}
+
 	r.Value = result
 	return r.SetProgress(r.Event, loyalty.ProgressKey{Kind: loyalty.ProgressFlow, Key: f.ID}, p, time.Time{})
 }

@@ -35,6 +35,7 @@ func applyQuizAnswer(r *engine.Run, d quizAnswerData) error {
 	if err := game.MayAnswer(r, q); err != nil {
 		return err
 	}
+
 	result := game.QuizResult{ID: r.Event.ID, Quiz: q.ID, Correct: d.Answer == q.CorrectAnswer, CorrectAnswer: q.CorrectAnswer}
 	if result.Correct {
 		result.Points = q.Points
@@ -42,6 +43,7 @@ func applyQuizAnswer(r *engine.Run, d quizAnswerData) error {
 	if err := win(r, result.Points, "the quiz "+q.ID); err != nil {
 		return err
 	}
+
 	r.Value = result
 	return r.SetProgress(r.Event, loyalty.ProgressKey{Kind: loyalty.ProgressQuiz, Key: q.ID},
 		game.QuizProgress{Answer: d.Answer, Correct: result.Correct, AnsweredAt: r.At}, time.Time{})

@@ -34,19 +34,23 @@ func settle(r *engine.Run, t *loyalty.Transaction, undone bool, back ...loyalty.
 	if err := coupon.RefundCards(r, r.Event, t); err != nil {
 		return err
 	}
+
 	if undone {
 		if err := engine.Undone(r, r.Event, t); err != nil {
 			return err
 		}
 	}
+
 	whole := map[loyalty.ID]bool{}
 	for _, b := range back {
 		whole[b.Line.Event] = b.Line.Returned == b.Line.Quantity
 	}
+
 	runs := t.TakeRuns(func(run loyalty.CampaignRun) bool { return whole[run.Line] })
 	if err := engine.Ungive(r, r.Event, runs); err != nil {
 		return err
 	}
+
 	r.Changed(r.Event, t)
 	return nil
 }

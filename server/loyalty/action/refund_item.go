@@ -25,10 +25,12 @@ var refundItem = engine.Action[events.RefundItemData]{
 		if err := t.Move("refund_item"); err != nil {
 			return err
 		}
+
 		lines, err := linesOf(t, d.ProductID)
 		if err != nil {
 			return err
 		}
+
 		if d.Quantity == nil { // the first line that has pieces left
 			for _, l := range lines {
 				if n := l.Quantity - l.Returned; n > 0 {
@@ -37,6 +39,7 @@ var refundItem = engine.Action[events.RefundItemData]{
 			}
 			return loyalty.ErrQuantityTooLarge.With("left", 0).At("data.quantity")
 		}
+
 		return returnPieces(r, t, lines, *d.Quantity)
 	},
 }
@@ -68,9 +71,11 @@ func returnPieces(r *engine.Run, t *loyalty.Transaction, lines []*loyalty.Line, 
 			back, removed, left = append(back, loyalty.LineReturn{Line: l, Points: taken}), removed+taken, left-pieces
 		}
 	}
+
 	if left > 0 {
 		return loyalty.ErrQuantityTooLarge.With("left", n-left).At("data.quantity")
 	}
+
 	restored += burnShare(rounding, t)
 	all := t.CameBack()
 	if all { // shares of lines were rounded, so they need not add up to the whole
@@ -80,6 +85,7 @@ func returnPieces(r *engine.Run, t *loyalty.Transaction, lines []*loyalty.Line, 
 	if err := giveBack(r, t, min(removed, t.Earned), min(max(restored, 0), t.Burned), back...); err != nil {
 		return err
 	}
+
 	return settle(r, t, all, back...)
 }
 
@@ -110,6 +116,7 @@ func burnShare(rounding money.Rounding, t *loyalty.Transaction) int64 {
 	if t.OriginalBurned == 0 {
 		return 0
 	}
+
 	var all decimal.Decimal
 	returned := new(big.Rat)
 	for _, l := range t.Detail.Items {
@@ -119,10 +126,12 @@ func burnShare(rounding money.Rounding, t *loyalty.Transaction) int64 {
 			returned.Add(returned, new(big.Rat).Mul(subtotal.Rat(), big.NewRat(l.Returned, l.Quantity)))
 		}
 	}
+
 	// a purchase of nothing but free items has no proportion to split by
 	if all.IsZero() {
 		return 0
 	}
+
 	exact := decimal.NewFromBigInt(returned.Num(), 0).Mul(decimal.NewFromInt(t.OriginalBurned))
 	return money.Ratio(exact, all.Mul(decimal.NewFromBigInt(returned.Denom(), 0)), rounding)
 }

@@ -21,15 +21,18 @@ var releasePoints = engine.Action[events.ReleasePointsData]{
 		if reserved == 0 {
 			return loyalty.ErrReservationNotFound.With("transaction_id", d.TransactionID).At("data.transaction_id")
 		}
+
 		// all of them without a number: a till that cancels need not know how many there were
 		n := reserved
 		if d.Points != nil {
 			n = *d.Points
 		}
+
 		left, err := r.Book.Release(r.Event.ID, held.Hold, n)
 		if err != nil {
 			return loyalty.ErrReleaseTooMuch.With("reserved", reserved).At("data.points")
 		}
+
 		held.Hold = left
 		r.Event.Shown(n)
 		r.Trace("release", "applied", "reason.released", n)

@@ -178,6 +178,7 @@ func readScenarios(t *testing.T, file string) []scenario {
 		line := 1 + bytes.Count(raw[:d.InputOffset()], []byte("\n"))
 		require.NoError(t, fmt.Errorf("%s, after line %d: %w", file, line, err))
 	}
+
 	require.NotEmpty(t, all, file)
 	names := map[string]bool{}
 	for _, s := range all {
@@ -189,6 +190,7 @@ func readScenarios(t *testing.T, file string) []scenario {
 			require.NoError(t, step.check(), "%s: %s: step %d", file, s.Name, i+1)
 		}
 	}
+
 	return all
 }
 

@@ -61,6 +61,7 @@ func newStage(t *testing.T, db *store.Store, story scenario) *stage {
 	if start.IsZero() {
 		start = storyBegins
 	}
+
 	s.World = loyaltytest.NewWorld(t, db, start, s.compiled(start, story.Modules, story.Entities), func(o *engine.EngineOptions) {
 		if !story.declares() {
 			return
@@ -71,10 +72,12 @@ func newStage(t *testing.T, db *store.Store, story scenario) *stage {
 		vocabulary.UseDeclarations(func(action string) json.RawMessage { return programmes.Programme().Declared(action) })
 		o.Contract = vocabulary
 	})
+
 	s.upload(story.Codes)
 	for _, g := range story.Given {
 		s.enrol(g)
 	}
+
 	return s
 }
 
@@ -91,10 +94,12 @@ func (s *stage) compiled(now time.Time, changes map[string]json.RawMessage, made
 			s.define(now, kind, id, data)
 		}
 	}
+
 	snapshot := loyalty.Snapshot{Settings: loyalty.Settings{TimeZone: s.zone}}
 	for _, key := range slices.Sorted(maps.Keys(s.entities)) {
 		snapshot.Entities = append(snapshot.Entities, s.entities[key])
 	}
+
 	for name, config := range s.modules {
 		known, err := programme.ModuleName(name)
 		require.NoError(s.t, err)
@@ -104,6 +109,7 @@ func (s *stage) compiled(now time.Time, changes map[string]json.RawMessage, made
 		}
 		snapshot.Modules = append(snapshot.Modules, m)
 	}
+
 	p, err := action.Registry().Compile(snapshot)
 	require.NoError(s.t, err)
 	return p
@@ -146,6 +152,7 @@ func (s *stage) upload(codes map[string][]string) {
 			w.Claims = append(w.Claims, loyalty.Claim{Name: loyalty.CodeName(code), Owner: c.ID})
 		}
 	}
+
 	if len(w.NewCoupons) > 0 {
 		require.NoError(s.t, s.db.Within(s.ctx, loyalty.Needs{}, func(*loyalty.Loaded) (*loyalty.Writes, error) { return w, nil }))
 	}
@@ -158,14 +165,17 @@ func (s *stage) enrol(g given) {
 		require.NoError(s.t, err, "given %s: %s", g.Customer, action)
 		s.called[g.Customer] = o.Customer.ID
 	}
+
 	if g.Status == "inactive" {
 		submit("subscribe", fmt.Sprintf(`{"handler": %q, "email": "%s@shop.test"}`, g.Customer, g.Customer))
 		return
 	}
+
 	submit("opt_in", fmt.Sprintf(`{"email": "%s@shop.test"}`, g.Customer))
 	if g.Points > 0 {
 		submit("point_add", fmt.Sprintf(`{"points": %d}`, g.Points))
 	}
+
 	switch g.Status {
 	case "", "active":
 	case "suspended":
@@ -190,13 +200,16 @@ func (s *stage) play(steps []step) {
 		case step.Due:
 			require.NoError(s.t, s.SettleDue(s.ctx))
 		}
+
 		if step.Look != "" {
 			s.look(s.find(step.Look), s.filled(step.Want))
 		}
+
 		for _, name := range slices.Sorted(maps.Keys(step.Want.Others)) {
 			s.look(s.find(name), s.filled(step.Want.Others[name]))
 		}
 	}
+
 	s.db.VerifyLedger(s.ctx, func(c store.LedgerCheck) {
 		require.Equal(s.t, store.LedgerHeld, c.Verdict, "ledger: %s %s: %v %+v", c.Invariant, c.Title, c.Err, c.Findings)
 	})
@@ -204,6 +217,7 @@ func (s *stage) play(steps []step) {
 	for id, change := range s.changes {
 		require.Equal(s.t, change, listed[id], "the list shows the event %s as its answer did", id)
 	}
+
 	err := s.db.VerifyRebuild(s.ctx, func(d rebuild.Difference) {
 		require.Fail(s.t, "the journal does not give what is stored", "%+v", d)
 	}, func(store.RebuildProgress) {})
@@ -239,6 +253,7 @@ func (s *stage) submit(n int, step step) {
 	if e.Was != "" {
 		e.Customer = s.load(s.called[e.Was], want{}).Customer.Name
 	}
+
 	before := s.known(e)
 	outcome, err := s.Submit(s.ctx, loyalty.Submission{
 		Customer: e.Customer, ExternalID: e.ExternalID, Action: e.Action, Data: s.fill(e.Data), Operation: e.Operation, Guest: e.Guest,
@@ -253,22 +268,26 @@ func (s *stage) submit(n int, step step) {
 		}
 		return
 	}
+
 	require.NoError(s.t, err, s.told)
 	s.called[outcome.Customer.Name] = outcome.Customer.ID
 	s.remember(n, outcome)
 	if step.Want.Forgotten {
 		s.forgotten(*before)
 	}
+
 	w := s.filled(step.Want)
 	s.same(*w.Events, s.shown(outcome, *w.Events, before), "events")
 	var warned []wantWarning
 	for _, e := range outcome.Warnings {
 		warned = append(warned, wantWarning{e.Code, e.Details[0].Field})
 	}
+
 	s.same(w.Warnings, warned, "warnings")
 	if w.Value != nil {
 		s.same(w.Value, project(w.Value, plain(s.t, outcome.Value)), "value")
 	}
+
 	s.ordered(outcome)
 	if step.Look == "" {
 		s.look(outcome.Customer.ID, w)
@@ -375,6 +394,7 @@ func (s *stage) look(id loyalty.ID, w want) {
 	if w.Customer != nil {
 		s.same(w.Customer, project(w.Customer, customerView(s.t, c)), "customer")
 	}
+
 	if w.Transaction != nil {
 		name, _ := w.Transaction["id"].(string)
 		t, ok := l.Transactions[name]
@@ -384,9 +404,11 @@ func (s *stage) look(id loyalty.ID, w want) {
 			s.same(*w.Breakdown, s.breakdown(id, name), "breakdown")
 		}
 	}
+
 	for _, name := range slices.Sorted(maps.Keys(w.Reserved)) {
 		require.Equal(s.t, w.Reserved[name], points.Total(l.Reservations[name].Hold), "%s: reserved for %s", s.told, name)
 	}
+
 	st, err := s.db.Statement(s.ctx, id, "")
 	require.NoError(s.t, err)
 	if w.Lots != nil {
@@ -394,6 +416,7 @@ func (s *stage) look(id loyalty.ID, w want) {
 		st.Sort(zone)
 		s.same(*w.Lots, lotsOf(st.Lots, c.LastActivityAt, zone), "lots")
 	}
+
 	s.lookFurther(l, w)
 }
 
@@ -435,6 +458,7 @@ func (s *stage) coupons(codes []string) any {
 			names[code] = c.Name
 		}
 	}
+
 	n := loyalty.Needs{Now: s.Time.Now(), Customers: []loyalty.CustomerNeeds{{Coupons: codes}}}
 	require.NoError(s.t, s.db.Within(s.ctx, n, func(loaded *loyalty.Loaded) (*loyalty.Writes, error) {
 		for _, code := range codes {
@@ -447,6 +471,7 @@ func (s *stage) coupons(codes []string) any {
 		}
 		return &loyalty.Writes{}, nil
 	}))
+
 	return plain(s.t, view)
 }
 
@@ -487,6 +512,7 @@ func (s *stage) forgotten(before loyalty.Customer) {
 			require.NotContains(s.t, idsOf(found), before.ID, "a search for %q finds nobody", search)
 		}
 	}
+
 	require.Empty(s.t, after.Profile.ExternalIDs)
 	require.Empty(s.t, after.Profile.Custom)
 	require.Empty(s.t, after.Profile.Language+after.Profile.Currency, "any text is accepted for them")
@@ -527,6 +553,7 @@ func (s *stage) refused(w wantError, err error) {
 	if e.Kind == loyalty.Internal {
 		s.t.Logf("the cause: %v", e)
 	}
+
 	s.same(w, got, "error")
 }
 

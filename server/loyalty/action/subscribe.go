@@ -20,6 +20,7 @@ var subscribe = engine.Action[events.SubscribeData]{
 		if err := r.Move("subscribe"); err != nil {
 			return err
 		}
+
 		p := &r.Customer.Profile
 		set(&p.Handler, &d.Handler)
 		set(&p.Email, d.Email)
@@ -28,6 +29,7 @@ var subscribe = engine.Action[events.SubscribeData]{
 		if err := keepCustom(r); err != nil {
 			return err
 		}
+
 		return setExternalIDs(r, d.ExternalIds)
 	},
 }

@@ -32,19 +32,23 @@ var tierChange = engine.Action[tierChangeData]{
 		if d.Structure != "" && tier.Structures.Of(r.Programme)[d.Structure] == nil {
 			return loyalty.ErrStructureNotFound.With("structure", d.Structure).At("data.structure")
 		}
+
 		// ids of tiers are unique over all structures, so the structure may be left out
 		to := tier.Find(r.Programme, d.Tier)
 		if to == nil || (d.Structure != "" && to.Structure != d.Structure) {
 			return loyalty.ErrTierNotFound.With("tier", d.Tier).At("data.tier")
 		}
+
 		expires, err := end(r, "expdate", &d.ExpDate)
 		if err != nil {
 			return err
 		}
+
 		since, err := start(r, "since", &d.Since)
 		if err != nil {
 			return err
 		}
+
 		return tier.Give(r, r.Event, to, since, expires)
 	},
 }

@@ -33,6 +33,7 @@ func findTreasure(r *engine.Run, id string, code *string) error {
 	case t.Code != "" && (code == nil || strings.TrimSpace(*code) == ""):
 		return loyalty.ErrPropertyEmpty.With("property", "code").At("data.code")
 	}
+
 	if err := game.MayFind(r, t, field); err != nil {
 		return err
 	}
@@ -42,6 +43,7 @@ func findTreasure(r *engine.Run, id string, code *string) error {
 	if err := win(r, t.Points, "the treasure "+t.ID); err != nil {
 		return err
 	}
+
 	// the find is kept even without points, because a treasure is found once
 	return r.SetProgress(r.Event, loyalty.ProgressKey{Kind: loyalty.ProgressTreasure, Key: t.ID},
 		game.TreasureProgress{FoundAt: r.At}, time.Time{})

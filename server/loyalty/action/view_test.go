@@ -47,11 +47,13 @@ func eventsOf(t *testing.T, events []loyalty.Event, wanted []wantEvent, whose fu
 		if e.Points != nil {
 			v.Points = *e.Points
 		}
+
 		if e.Parent != (loyalty.ID{}) {
 			parent, ok := place[e.Parent]
 			require.True(t, ok, "the parent of %s is recorded before it", e.Action)
 			v.Parent = &parent
 		}
+
 		if i < len(wanted) {
 			whole := &loyalty.EventPage{Events: events[:i+1], Keys: map[loyalty.ID][]byte{e.Customer: whose(e.Customer).Key}}
 			if parent, ok := place[e.Parent]; ok {
@@ -59,8 +61,10 @@ func eventsOf(t *testing.T, events []loyalty.Event, wanted []wantEvent, whose fu
 			}
 			v.addOptional(t, e, wanted[i], whose, whole)
 		}
+
 		shown[i] = v
 	}
+
 	return shown
 }
 
@@ -77,6 +81,7 @@ func (v *wantEvent) addOptional(t *testing.T, e loyalty.Event, w wantEvent, whos
 	if w.Transaction != "" {
 		v.Transaction = e.Transaction
 	}
+
 	// A line is shown with what it inherits; without the key that is what is open.
 	open, err := (&loyalty.EventPage{Parents: whole.Parents}).Attributes(&e)
 	require.NoError(t, err)
@@ -86,16 +91,19 @@ func (v *wantEvent) addOptional(t *testing.T, e loyalty.Event, w wantEvent, whos
 	if w.Personal == nil {
 		return
 	}
+
 	if e.Inherits() {
 		v.Personal = project(w.Personal, sealedIn(t, whole, &e, open)).(map[string]any)
 		return
 	}
+
 	sealed := map[string]any{}
 	if e.Personal != nil {
 		opened, err := loyalty.Open(whose(e.Customer).Key, e.ID[:], e.Personal)
 		require.NoError(t, err, "what is personal in %s opens under the customer's key", e.Action)
 		sealed = decode(t, opened).(map[string]any)
 	}
+
 	v.Personal = project(w.Personal, sealed).(map[string]any)
 }
 
@@ -146,10 +154,12 @@ func transactionView(t *testing.T, tx loyalty.Transaction) any {
 			"returned": l.Returned, "taken_back": l.TakenBack, "data": l.Data,
 		}
 	}
+
 	var returned any // null where it is not
 	if tx.Detail.Returned {
 		returned = true
 	}
+
 	return plain(t, map[string]any{
 		"id": tx.Name, "state": tx.State, "returned": returned, "checkout_date": instant(tx.CheckoutDate),
 		"auto_accept": optional(tx.AutoAccept), "auto_reject": tx.AutoReject,
@@ -221,6 +231,7 @@ func project(want, got any) any {
 			kept[name] = project(w[name], g[name])
 		}
 		return kept
+
 	case []any:
 		g, ok := got.([]any)
 		if !ok || len(g) != len(w) {
@@ -232,6 +243,7 @@ func project(want, got any) any {
 		}
 		return kept
 	}
+
 	return got
 }
 

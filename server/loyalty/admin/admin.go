@@ -95,6 +95,7 @@ func change[T any](ctx context.Context, a *Admin, call Call, work func(*adminRun
 		if err != nil {
 			return err
 		}
+
 		return run.answer(public(done.Value), nil)
 	})
 	if err != nil {
@@ -104,12 +105,14 @@ func change[T any](ctx context.Context, a *Admin, call Call, work func(*adminRun
 		}
 		return Done[T]{Replayed: replayed}, err
 	}
+
 	if done.Replayed == nil && a.directory != nil {
 		// The change is committed; if it cannot be read back now, Watch will read it.
 		if err := a.directory.Refresh(ctx); err != nil {
 			a.directory.report(err)
 		}
 	}
+
 	return done, nil
 }
 
@@ -129,6 +132,7 @@ func (a *Admin) refused(ctx context.Context, call Call, cause error) (*loyalty.A
 	if call.Idempotency == nil || errors.Is(cause, loyalty.ErrKeyReused) || !loyalty.WorthStoring(cause) {
 		return nil, cause
 	}
+
 	var replayed *loyalty.Answer
 	err := within(ctx, a.store, func(tx loyalty.AdminTx) error {
 		run := a.run(tx, call)
@@ -141,12 +145,14 @@ func (a *Admin) refused(ctx context.Context, call Call, cause error) (*loyalty.A
 		}
 		return run.answer(nil, cause)
 	})
+
 	switch {
 	case err != nil:
 		return nil, err
 	case replayed != nil:
 		return replayed, nil
 	}
+
 	return nil, cause
 }
 
@@ -268,6 +274,7 @@ func (r *adminRun) earlier() (*loyalty.Answer, error) {
 	if i == nil {
 		return nil, nil
 	}
+
 	answer, found, err := r.Answer(i.AnswerKey)
 	switch {
 	case err != nil:
@@ -277,6 +284,7 @@ func (r *adminRun) earlier() (*loyalty.Answer, error) {
 	case answer.Hash != i.Hash:
 		return nil, loyalty.ErrKeyReused
 	}
+
 	return &answer, nil
 }
 

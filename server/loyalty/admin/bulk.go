@@ -16,28 +16,34 @@ func (a *Admin) BeginBulk(ctx context.Context, call Call, q loyalty.BulkRequest)
 	if err := check(&q); err != nil {
 		return Done[loyalty.BulkOperation]{}, err
 	}
+
 	return change(ctx, a, call, func(r *adminRun) (loyalty.BulkOperation, error) {
 		o := loyalty.BulkOperation{
 			ID: loyalty.NewID(r.now, loyalty.ID{}), Kind: q.Kind, Target: q.Target, State: loyalty.BulkQueued, Total: q.Total,
 			CreatedAt: r.now, KeyID: call.KeyID, Parameters: q.Parameters,
 		}
+
 		if check := bulkChecks[q.Kind]; check != nil {
 			if err := check(a, r, q.Target); err != nil {
 				return o, err
 			}
 		}
+
 		if q.List != "" {
 			if err := checkBulkList(a, r, q.List); err != nil {
 				return o, loyalty.AtField(err, "list_id")
 			}
 		}
+
 		if err := room(r, &q); err != nil {
 			return o, err
 		}
+
 		o, err := r.AddBulk(o, once(q.Customers), q.List)
 		if err != nil {
 			return o, err
 		}
+
 		return o, r.audit("bulk."+o.Kind, o.Target, nil, map[string]any{"batch_id": o.ID, "total": o.Total})
 	}, func(o loyalty.BulkOperation) any { return o })
 }

@@ -38,23 +38,27 @@ func (a *Admin) AddCodes(ctx context.Context, call Call, pool string, codes []st
 	if err := checkCodes(codes, generate); err != nil {
 		return Done[AddedCodes]{}, err
 	}
+
 	return change(ctx, a, call, func(r *adminRun) (AddedCodes, error) {
 		done := AddedCodes{Pool: pool, Added: len(codes) + generate}
 		f, err := a.filling(r, pool, generate > 0)
 		if err != nil {
 			return done, err
 		}
+
 		if generate > 0 {
 			err = f.generate(generate)
 		} else {
 			err = f.upload(codes)
 		}
+
 		if err != nil {
 			return done, err
 		}
 		if done.Available, err = r.CountCodes(pool); err != nil {
 			return done, err
 		}
+
 		return done, r.audit("coupon_pool.add_codes", coupon.PoolType+"/"+pool, nil, map[string]any{"added": done.Added, "source": SourceOf(generate)})
 	}, func(d AddedCodes) any { return d })
 }
@@ -69,6 +73,7 @@ func checkCodes(codes []string, generate int) error {
 	case generate < 0 || generate > MaxGenerated:
 		return programme.Fault("generate", loyalty.ErrPropertyInvalid.Name, map[string]any{"reason": "range"})
 	}
+
 	first := make(map[string]int, len(codes))
 	for i, code := range codes {
 		if err := loyalty.CheckName("code", code); err != nil {
@@ -80,6 +85,7 @@ func checkCodes(codes []string, generate int) error {
 		}
 		first[key] = i
 	}
+
 	return nil
 }
 
@@ -117,6 +123,7 @@ func NewFilling(p *programme.Programme, tx loyalty.AdminTx, pool string, generat
 	if err := p.CheckEntityType(coupon.PoolType); err != nil {
 		return nil, err
 	}
+
 	stored, ok, err := tx.Entity(coupon.PoolType, pool)
 	switch {
 	case err != nil:
@@ -128,6 +135,7 @@ func NewFilling(p *programme.Programme, tx loyalty.AdminTx, pool string, generat
 	case generate && coupon.Pools.Of(p)[pool].Source != coupon.PoolGenerated:
 		return nil, loyalty.ErrPoolSource.With("pool", pool).At("generate")
 	}
+
 	return &Filling{Tx: tx, pool: coupon.Pools.Of(p)[pool], currency: p.Settings.Currency, now: now, Asked: now}, nil
 }
 
@@ -188,6 +196,7 @@ func (f *Filling) Draw(n, again int) (added int, err error) {
 		added += len(codes) - len(taken)
 		again -= len(taken)
 	}
+
 	return added, nil
 }
 

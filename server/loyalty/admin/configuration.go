@@ -80,6 +80,7 @@ func configuredAt(g *programme.Registry, s loyalty.Snapshot, list func(loyalty.E
 	for _, e := range c.snapshot.Entities {
 		c.put(e)
 	}
+
 	for _, kind := range g.Declarations(s.Entities).EntityTypes() {
 		if g.Reads(kind) {
 			continue
@@ -92,6 +93,7 @@ func configuredAt(g *programme.Registry, s loyalty.Snapshot, list func(loyalty.E
 			c.put(e)
 		}
 	}
+
 	return c, nil
 }
 
@@ -119,20 +121,25 @@ func (c *configured) document() (ConfigurationDocument, error) {
 		Settings: recordOf(programme.SettingsOrDefaults(c.snapshot.Settings)), Modules: map[string]moduleRecord{},
 		Entities: map[string]map[string]json.RawMessage{},
 	}
+
 	modules, err := programme.ModuleStates(c.snapshot)
 	if err != nil {
 		return d, err
 	}
+
 	for _, m := range modules {
 		d.Modules[m.Name] = moduleRecord{m.Enabled, programme.PlainNumbers(m.Config)}
 	}
+
 	for _, kind := range c.registry.EntityTypes() {
 		d.Entities[kind] = map[string]json.RawMessage{}
 	}
+
 	own := c.registry.Declarations(slices.DeleteFunc(slices.Clone(c.snapshot.Entities), func(e loyalty.Entity) bool { return !e.ArchivedAt.IsZero() }))
 	for _, kind := range slices.Sorted(maps.Keys(own.OwnTypes)) {
 		d.Entities[kind] = map[string]json.RawMessage{}
 	}
+
 	for kind, list := range d.Entities {
 		for id, e := range c.entities[kind] {
 			if e.ArchivedAt.IsZero() {
@@ -140,6 +147,7 @@ func (c *configured) document() (ConfigurationDocument, error) {
 			}
 		}
 	}
+
 	return d, nil
 }
 

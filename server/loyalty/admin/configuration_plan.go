@@ -38,15 +38,18 @@ func (a *Admin) ApplyConfiguration(ctx context.Context, call Call, c Configurati
 		if err != nil {
 			return nil, err
 		}
+
 		p, err := a.plan(now, c, prune)
 		if err != nil {
 			return nil, err
 		}
+
 		for _, write := range p.writes {
 			if err := write(r); err != nil {
 				return nil, err
 			}
 		}
+
 		return p.changes, nil
 	}, func(changes []ConfigurationChange) any { return changes })
 }
@@ -82,6 +85,7 @@ func (a *Admin) plan(now configured, c Configuration, prune bool) (*configuratio
 	if _, err := p.now.registry.Compile(p.next); err != nil {
 		return nil, p.placed(err)
 	}
+
 	return p, nil
 }
 
@@ -94,6 +98,7 @@ func (p *configurationPlan) settings(c SettingsChange) (*time.Location, error) {
 	if err != nil {
 		return nil, Under("configuration.settings", err)
 	}
+
 	old, now := fieldsOf(loyalty.JSON(recordOf(before))), fieldsOf(loyalty.JSON(recordOf(after)))
 	for _, name := range slices.Sorted(maps.Keys(now)) {
 		if !programme.SameJSON(programme.ParseTree(old[name]), programme.ParseTree(now[name])) {
@@ -103,9 +108,11 @@ func (p *configurationPlan) settings(c SettingsChange) (*time.Location, error) {
 			})
 		}
 	}
+
 	if before == after {
 		return zone, nil
 	}
+
 	p.next.Settings = after
 	p.writes = append(p.writes, func(r *adminRun) error {
 		return errors.Join(r.SaveSettings(after), r.audit("settings.update", "settings", recordOf(before), recordOf(after)))
@@ -130,6 +137,7 @@ func (p *configurationPlan) modules(all map[string]ModuleChange) error {
 			return Under(place, err)
 		}
 	}
+
 	return nil
 }
 
@@ -140,15 +148,18 @@ func (p *configurationPlan) module(name string, c ModuleChange) error {
 	if err != nil {
 		return err
 	}
+
 	m, _, err := programme.CheckModule(moduleWith(before, c))
 	if err != nil {
 		return err
 	}
+
 	old, now := moduleRecord{before.Enabled, before.Config}, moduleRecord{m.Enabled, m.Config}
 	d, differs := differing(loyalty.JSON(old), loyalty.JSON(now))
 	if !differs {
 		return nil
 	}
+
 	d.Change, d.Section, d.ID = MethodUpdate, sectionModules, name
 	p.changes = append(p.changes, d)
 	p.next.Modules = append(slices.DeleteFunc(p.next.Modules, func(o loyalty.ModuleState) bool { return o.Name == name }), m)
@@ -170,14 +181,17 @@ func (p *configurationPlan) entities(all map[string]map[string]EntityFields, pru
 			p.fault(programme.Fault(strings.TrimSuffix(EntityPlaceIn(kind, "x"), ".x"), "entity_type_missing", map[string]any{"type": kind}))
 		}
 	}
+
 	for _, kind := range kinds {
 		if list, named := all[kind]; named && kind != programme.AttributeType {
 			p.kind(kind, list, prune)
 		}
 	}
+
 	if p.faults != nil {
 		return p.faults
 	}
+
 	return nil
 }
 
@@ -189,10 +203,12 @@ func (p *configurationPlan) kind(kind string, list map[string]EntityFields, prun
 			p.fault(err)
 		}
 	}
+
 	// a type that is not named is not pruned, because configurations are often kept type by type
 	if list == nil || !prune {
 		return
 	}
+
 	for _, id := range slices.Sorted(maps.Keys(p.now.entities[kind])) {
 		if e := p.now.entities[kind][id]; e.ArchivedAt.IsZero() && list[id] == nil {
 			archived := e
@@ -207,23 +223,28 @@ func (p *configurationPlan) entity(kind, id string, read EntityFields) error {
 	if err := checkEntityID(kind, id); err != nil {
 		return loyalty.AsError(err).At(EntityPlaceIn(kind, id))
 	}
+
 	e, there := p.now.entities[kind][id]
 	var stored json.RawMessage
 	if there && e.ArchivedAt.IsZero() {
 		stored = e.Data
 	}
+
 	data, err := read(p.declared, stored)
 	if err != nil {
 		return err
 	}
+
 	data = programme.Dated(data, p.zone)
 	if !there {
 		p.save(MethodCreate, loyalty.Entity{Type: kind, ID: id, Data: data, CreatedAt: p.at, UpdatedAt: p.at}, ConfigurationChange{After: fieldsOf(data)})
 		return nil
 	}
+
 	if err := programme.CheckFixed(kind, e.Data, data); err != nil {
 		return Under(EntityPlaceIn(kind, id), err)
 	}
+
 	next := e
 	next.Data, next.UpdatedAt, next.ArchivedAt = data, p.at, time.Time{}
 	d, differs := differing(e.Data, data)
@@ -234,6 +255,7 @@ func (p *configurationPlan) entity(kind, id string, read EntityFields) error {
 	case differs:
 		p.save(MethodUpdate, next, d)
 	}
+
 	return nil
 }
 
@@ -249,6 +271,7 @@ func (p *configurationPlan) save(method string, e loyalty.Entity, d Configuratio
 	if !e.ArchivedAt.IsZero() {
 		after = nil
 	}
+
 	if p.now.registry.Reads(e.Type) {
 		i := slices.IndexFunc(p.next.Entities, func(o loyalty.Entity) bool { return o.Type == e.Type && o.ID == e.ID })
 		if i >= 0 {
@@ -257,6 +280,7 @@ func (p *configurationPlan) save(method string, e loyalty.Entity, d Configuratio
 			p.next.Entities = append(p.next.Entities, e)
 		}
 	}
+
 	p.writes = append(p.writes, func(r *adminRun) error {
 		return errors.Join(r.SaveEntity(e), r.audit("entity."+method, e.Type+"/"+e.ID, before, after))
 	})
@@ -303,6 +327,7 @@ func Under(place string, err error) error {
 	if len(e.Details) == 0 {
 		return e.At(place)
 	}
+
 	own := *e
 	own.Details = make([]loyalty.Detail, len(e.Details))
 	for i, d := range e.Details {
@@ -311,6 +336,7 @@ func Under(place string, err error) error {
 		}
 		own.Details[i] = d
 	}
+
 	return &own
 }
 

@@ -108,6 +108,7 @@ func (d *Directory) Flush(ctx context.Context) error {
 	if len(used) == 0 {
 		return nil
 	}
+
 	err := d.store.KeysUsed(ctx, used)
 	if err != nil {
 		d.usedLock.Lock()
@@ -115,6 +116,7 @@ func (d *Directory) Flush(ctx context.Context) error {
 		d.used = used
 		d.usedLock.Unlock()
 	}
+
 	return err
 }
 
@@ -126,24 +128,29 @@ func (d *Directory) Refresh(ctx context.Context) error {
 	case <-ctx.Done():
 		return fmt.Errorf("reading the configuration: %w", ctx.Err())
 	}
+
 	began := time.Now()
 	snapshot, err := d.store.Snapshot(ctx, d.registry.SnapshotTypes())
 	if err != nil {
 		return fmt.Errorf("reading the configuration: %w", err)
 	}
+
 	programme, err := d.registry.Compile(snapshot)
 	if err != nil {
 		return fmt.Errorf("configuration %d: %w", snapshot.Version, err)
 	}
+
 	keys := make(map[string]*loyalty.AccessKey, len(snapshot.Keys))
 	for _, k := range snapshot.Keys {
 		if k.RevokedAt.IsZero() && len(k.Secrets) > 0 {
 			keys[k.ID] = &k
 		}
 	}
+
 	for _, id := range snapshot.Unreadable {
 		d.report(fmt.Errorf("access key %s: a secret does not open and is left out; rotate the key", id))
 	}
+
 	d.current.Store(&view{programme, keys})
 	d.seen(began)
 	return nil
@@ -182,6 +189,7 @@ func (d *Directory) Watch(ctx context.Context, every time.Duration) {
 	defer flush.Stop()
 	var readers sync.WaitGroup
 	defer readers.Wait()
+
 	for {
 		select {
 		case <-ctx.Done():
@@ -207,16 +215,19 @@ func (d *Directory) follow(ctx context.Context, readers *sync.WaitGroup) error {
 	if err != nil {
 		return err
 	}
+
 	if version == d.Programme().Version {
 		d.seen(began)
 		return nil
 	}
+
 	if d.reading.CompareAndSwap(false, true) {
 		readers.Go(func() {
 			defer d.reading.Store(false)
 			d.read(ctx)
 		})
 	}
+
 	return nil
 }
 

@@ -119,6 +119,7 @@ func (a *Admin) changeOne(r *adminRun, c EntityChange) (loyalty.Entity, error) {
 	case c.Method != MethodCreate && c.ID == "":
 		return loyalty.Entity{}, programme.Fault("id", loyalty.ErrPropertyEmpty.Name, nil)
 	}
+
 	switch c.Method {
 	case MethodCreate:
 		return a.create(r, c)
@@ -127,6 +128,7 @@ func (a *Admin) changeOne(r *adminRun, c EntityChange) (loyalty.Entity, error) {
 	case MethodArchive:
 		return a.archive(r, c)
 	}
+
 	return loyalty.Entity{}, programme.Fault("method", "must_be_one_of", map[string]any{"values": []any{MethodCreate, MethodUpdate, MethodArchive}})
 }
 
@@ -144,6 +146,7 @@ func inSeries(i int, err error) error {
 	if !errors.As(err, &e) {
 		return err
 	}
+
 	at := fmt.Sprintf("entities[%d]", i)
 	switch {
 	case errors.Is(err, loyalty.ErrEntityUnknown), errors.Is(err, loyalty.ErrModuleOffPath), errors.Is(err, loyalty.ErrEntityElsewhere):
@@ -153,6 +156,7 @@ func inSeries(i int, err error) error {
 	case len(e.Details) == 0:
 		return e.At(at)
 	}
+
 	own := *e
 	own.Details = make([]loyalty.Detail, len(e.Details))
 	for n, d := range e.Details {
@@ -162,5 +166,6 @@ func inSeries(i int, err error) error {
 		d.Field = at + "." + d.Field
 		own.Details[n] = d
 	}
+
 	return &own
 }

@@ -37,10 +37,12 @@ func (c EntityChange) fields(p *programme.Programme, before json.RawMessage) (js
 			return c.Check(PatchEntity(before, c.Data))
 		}
 	}
+
 	data, err := read(p, before)
 	if err != nil {
 		return nil, err
 	}
+
 	return programme.Dated(data, p.Location), nil
 }
 
@@ -71,17 +73,20 @@ func (a *Admin) create(r *adminRun, c EntityChange) (loyalty.Entity, error) {
 	if err != nil {
 		return e, err
 	}
+
 	if e.ID == "" {
 		e.ID = a.nextID(r.now).String()
 	} else if err := checkEntityID(e.Type, e.ID); err != nil {
 		return e, err
 	}
+
 	if _, taken, err := r.entity(e.Type, e.ID); err != nil || taken {
 		return e, errors.Join(err, taken409(taken, e.ID))
 	}
 	if e.Data, err = c.fields(p, nil); err != nil {
 		return e, err
 	}
+
 	return e, r.saveEntity(e, "entity.create", nil)
 }
 
@@ -118,10 +123,12 @@ func (a *Admin) update(r *adminRun, c EntityChange) (loyalty.Entity, error) {
 	if err != nil {
 		return e, err
 	}
+
 	p, err := a.programme(r)
 	if err != nil {
 		return e, err
 	}
+
 	before := e.Data
 	if e.Data, err = c.fields(p, before); err != nil {
 		return e, err
@@ -129,10 +136,12 @@ func (a *Admin) update(r *adminRun, c EntityChange) (loyalty.Entity, error) {
 	if err := programme.CheckFixed(e.Type, before, e.Data); err != nil {
 		return e, err
 	}
+
 	if unchanged(before, e.Data) {
 		e.Data = before
 		return e, nil
 	}
+
 	e.UpdatedAt = r.now
 	return e, r.saveEntity(e, "entity.update", before)
 }
@@ -229,6 +238,7 @@ func (r *adminRun) saveEntity(e loyalty.Entity, action string, before json.RawMe
 			return err
 		}
 	}
+
 	write := func() error {
 		if err := r.SaveEntity(e); err != nil {
 			return err
@@ -239,9 +249,11 @@ func (r *adminRun) saveEntity(e loyalty.Entity, action string, before json.RawMe
 		}
 		return r.audit(action, e.Type+"/"+e.ID, rawOrNil(before), after)
 	}
+
 	if r.series == nil {
 		return write()
 	}
+
 	r.series.saved[entityKey{e.Type, e.ID}] = e
 	r.series.writes = append(r.series.writes, write)
 	return nil

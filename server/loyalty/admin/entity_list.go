@@ -17,6 +17,7 @@ func (a *Admin) Entities(ctx context.Context, q loyalty.EntityQuery) ([]loyalty.
 	if err := a.directory.Programme().CheckEntityType(q.Type); err != nil {
 		return nil, err
 	}
+
 	switch {
 	// the database filters and pages by itself
 	case q.Fits == nil:
@@ -24,6 +25,7 @@ func (a *Admin) Entities(ctx context.Context, q loyalty.EntityQuery) ([]loyalty.
 	case q.Sort == "" || q.Sort == loyalty.SortCreated:
 		return a.walkEntities(ctx, q)
 	}
+
 	// an order other than that of creation has no position to continue from, so all entities are read, sorted by the
 	// database
 	all := q
@@ -34,6 +36,7 @@ func (a *Admin) Entities(ctx context.Context, q loyalty.EntityQuery) ([]loyalty.
 	if q.Page.Limit > 0 {
 		list = list[:min(q.Page.Limit, len(list))]
 	}
+
 	return list, err
 }
 
@@ -45,6 +48,7 @@ func (a *Admin) walkEntities(ctx context.Context, q loyalty.EntityQuery) ([]loya
 	if q.After != nil || q.Before != nil {
 		skip = 0
 	}
+
 	part, back := q, q.After == nil && q.Before != nil
 	part.Page = loyalty.Page{Limit: entitiesAtOnce}
 	for {
@@ -52,10 +56,12 @@ func (a *Admin) walkEntities(ctx context.Context, q loyalty.EntityQuery) ([]loya
 		if err != nil || len(list) == 0 {
 			return found, err
 		}
+
 		edge := list[len(list)-1]
 		if back {
 			edge = list[0]
 		}
+
 		at := &loyalty.EntityPlace{At: edge.CreatedAt, ID: edge.ID}
 		more := len(list) == entitiesAtOnce
 		// the list is this call's own, but its ends were needed before
@@ -67,12 +73,14 @@ func (a *Admin) walkEntities(ctx context.Context, q loyalty.EntityQuery) ([]loya
 			skip -= from
 			found, part.After = append(found, fitting[from:]...), at
 		}
+
 		if n := q.Page.Limit; n > 0 && len(found) >= n {
 			if back {
 				return found[len(found)-n:], nil
 			}
 			return found[:n], nil
 		}
+
 		if !more {
 			return found, nil
 		}

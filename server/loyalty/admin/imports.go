@@ -45,6 +45,7 @@ func (r *uploadRun) lockUpload(id string, states ...loyalty.UploadState) (u loya
 	if err != nil {
 		return u, loyalty.ErrImportNotFound.With("import", id)
 	}
+
 	u, found, err := r.Upload(parsed)
 	if err != nil {
 		return u, err
@@ -52,11 +53,13 @@ func (r *uploadRun) lockUpload(id string, states ...loyalty.UploadState) (u loya
 	if !found {
 		return u, loyalty.ErrImportNotFound.With("import", id)
 	}
+
 	for _, s := range states {
 		if u.State == s {
 			return u, nil
 		}
 	}
+
 	return u, loyalty.ErrImportState.With("state", string(u.State))
 }
 
@@ -70,6 +73,7 @@ func (a Uploads) PutUploadPart(ctx context.Context, call Call, id, file string, 
 		if err := r.PutPart(u.ID, file, part, []byte(content)); err != nil {
 			return u, err
 		}
+
 		u.State, u.UpdatedAt, u.Plan, u.Findings, u.Fault = loyalty.UploadOpen, r.now, nil, nil, ""
 		if err := r.SaveUpload(u); err != nil {
 			return u, err
@@ -77,6 +81,7 @@ func (a Uploads) PutUploadPart(ctx context.Context, call Call, id, file string, 
 		if u, _, err = r.Upload(u.ID); err != nil { // including the parts that have arrived
 			return u, err
 		}
+
 		return u, r.audit("import.file", u.ID.String(), nil, map[string]any{"file": file, "part": part})
 	})
 }
@@ -103,10 +108,12 @@ func (a Uploads) OrderUpload(ctx context.Context, call Call, id string, o Upload
 		if err != nil {
 			return u, err
 		}
+
 		begun := o.To == loyalty.UploadApplying && u.State != loyalty.UploadReady
 		if u.State == o.To || begun {
 			return u, nil
 		}
+
 		if o.To == loyalty.UploadReconciling {
 			over, err := done(u.Import)
 			if err != nil {
@@ -116,10 +123,12 @@ func (a Uploads) OrderUpload(ctx context.Context, call Call, id string, o Upload
 				return u, loyalty.ErrImportState.With("state", string(loyalty.UploadApplying))
 			}
 		}
+
 		u.State, u.UpdatedAt = o.To, r.now
 		if err := r.SaveUpload(u); err != nil {
 			return u, err
 		}
+
 		return u, r.audit(o.Action, u.ID.String(), nil, map[string]any{"label": u.Label})
 	})
 }

@@ -76,15 +76,18 @@ func (a *Admin) Keys(ctx context.Context) ([]loyalty.AccessKey, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	for i, k := range s.Keys {
 		s.Keys[i] = withoutValues(k, a.now())
 	}
+
 	slices.SortFunc(s.Keys, func(x, y loyalty.AccessKey) int {
 		if c := y.CreatedAt.Compare(x.CreatedAt); c != 0 {
 			return c
 		}
 		return strings.Compare(y.ID, x.ID)
 	})
+
 	return s.Keys, nil
 }
 
@@ -159,6 +162,7 @@ func (a *Admin) RotateKey(ctx context.Context, call Call, id string, overlap tim
 	case overlap > maxOverlap:
 		return Done[loyalty.AccessKey]{}, programme.Fault("overlap_seconds", "too_large", map[string]any{"limit": int(maxOverlap / time.Second)})
 	}
+
 	return change(ctx, a, call, func(r *adminRun) (loyalty.AccessKey, error) {
 		fresh := newSecret(r.now)
 		k, err := r.editKey(id, "key.rotate", func(k *loyalty.AccessKey) error {
@@ -171,6 +175,7 @@ func (a *Admin) RotateKey(ctx context.Context, call Call, id string, overlap tim
 		if err != nil {
 			return k, err
 		}
+
 		k = withoutValues(k, r.now)
 		k.Secrets[0].Value = fresh.Value
 		return k, nil
@@ -212,10 +217,12 @@ func (r *adminRun) editKey(id, action string, edit func(*loyalty.AccessKey) erro
 	if !before.RevokedAt.IsZero() {
 		return before, loyalty.ErrKeyRevoked.With("key", id)
 	}
+
 	k := before
 	if err := edit(&k); err != nil {
 		return k, err
 	}
+
 	was, is := recordKey(before), recordKey(k)
 	// the rate limit is compared as stored too: 0 and an equal explicit limit differ once the default changes
 	if unchanged(was, is) && before.RateLimit == k.RateLimit && slices.Equal(before.Secrets, k.Secrets) {
@@ -224,6 +231,7 @@ func (r *adminRun) editKey(id, action string, edit func(*loyalty.AccessKey) erro
 	if err := r.SaveKey(k); err != nil {
 		return k, err
 	}
+
 	return k, r.audit(action, k.ID, was, is)
 }
 
@@ -256,21 +264,25 @@ func (a *Admin) apply(r *adminRun, c KeyChange, k *loyalty.AccessKey) error {
 		}
 		k.Label = *c.Label
 	}
+
 	if c.ReadOnly != nil {
 		k.ReadOnly = *c.ReadOnly
 	}
+
 	if c.RateLimit != nil {
 		if err := checkRateLimit(*c.RateLimit); err != nil {
 			return err
 		}
 		k.RateLimit = *c.RateLimit
 	}
+
 	if c.ExpiresAt != nil {
 		var err error
 		if k.ExpiresAt, err = r.keyEnd(*c.ExpiresAt); err != nil {
 			return err
 		}
 	}
+
 	return a.applyLists(c, k)
 }
 
@@ -279,6 +291,7 @@ func (r *adminRun) keyEnd(text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
+
 	fault := func(reason string) error {
 		return programme.Fault("expires_at", loyalty.ErrPropertyInvalid.Name, map[string]any{"reason": reason})
 	}
@@ -294,6 +307,7 @@ func (r *adminRun) keyEnd(text string) (time.Time, error) {
 	case !at.After(r.now):
 		return at, fault("past")
 	}
+
 	return at, nil
 }
 

@@ -20,19 +20,23 @@ func (a *Admin) Liability(ctx context.Context) (loyalty.Liability, error) {
 	if err != nil {
 		return l, loyalty.OutcomeError(err)
 	}
+
 	zone, err := programme.CheckSettings(programme.SettingsOrDefaults(snapshot.Settings))
 	if err != nil {
 		return l, err
 	}
+
 	totals, groups, err := a.store.Outstanding(ctx)
 	if err != nil {
 		return l, loyalty.OutcomeError(err)
 	}
+
 	l.Totals = totals
 	l.Months, l.Origins = months(groups, zone), origins(groups)
 	for _, o := range l.Origins {
 		l.Outstanding.Add(&l.Outstanding, &o.Points)
 	}
+
 	return l, nil
 }
 
@@ -50,6 +54,7 @@ func origins(groups []loyalty.LotGroup) []*loyalty.LiabilityOrigin {
 		of.Points.Add(&of.Points, &g.Points)
 		of.Lots += g.Lots
 	}
+
 	return slices.SortedFunc(maps.Values(by), func(a, b *loyalty.LiabilityOrigin) int {
 		return cmp.Or(b.Points.Cmp(&a.Points), cmp.Compare(a.Origin, b.Origin))
 	})
@@ -66,6 +71,7 @@ func months(groups []loyalty.LotGroup, zone *time.Location) (list []*loyalty.Lia
 		}
 		by[month] = append(by[month], g)
 	}
+
 	for month, groups := range by {
 		m := &loyalty.LiabilityMonth{Month: month, Origins: origins(groups)}
 		for _, o := range m.Origins {
@@ -74,12 +80,14 @@ func months(groups []loyalty.LotGroup, zone *time.Location) (list []*loyalty.Lia
 		}
 		list = append(list, m)
 	}
+
 	slices.SortFunc(list, func(a, b *loyalty.LiabilityMonth) int {
 		if (a.Month == "") != (b.Month == "") {
 			return cmp.Compare(b.Month, a.Month) // never comes last
 		}
 		return cmp.Compare(a.Month, b.Month)
 	})
+
 	return list
 }
 

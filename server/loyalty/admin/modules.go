@@ -49,14 +49,17 @@ func (a *Admin) SetModule(ctx context.Context, call Call, spelling string, c Mod
 		if err != nil {
 			return loyalty.ModuleState{}, err
 		}
+
 		before, _, err := programme.CheckModule(programme.StoredModule(r.Snapshot, name))
 		if err != nil {
 			return before, err
 		}
+
 		m, _, err := programme.CheckModule(moduleWith(before, c))
 		if err != nil {
 			return m, err
 		}
+
 		was, is := moduleRecord{before.Enabled, before.Config}, moduleRecord{m.Enabled, m.Config}
 		if unchanged(was, is) {
 			return m, nil
@@ -64,6 +67,7 @@ func (a *Admin) SetModule(ctx context.Context, call Call, spelling string, c Mod
 		if err := r.saveModule(m); err != nil {
 			return m, err
 		}
+
 		return m, r.audit("module.update", name, was, is)
 	}, func(m loyalty.ModuleState) any { return m })
 }

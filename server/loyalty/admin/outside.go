@@ -37,6 +37,7 @@ func (r *adminRun) newOutside(who user.Outside) (loyalty.User, error) {
 		if n > 1 {
 			u.Login = fmt.Sprintf("%s.%d", wanted, n)
 		}
+
 		_, taken, err := r.UserByLogin(u.Login)
 		if err != nil {
 			return u, err
@@ -48,10 +49,12 @@ func (r *adminRun) newOutside(who user.Outside) (loyalty.User, error) {
 			return u, loyalty.ErrLoginTaken.At("login")
 		}
 	}
+
 	r.call.KeyID = u.KeyID()
 	if err := r.SaveUser(u); err != nil {
 		return u, err
 	}
+
 	return u, r.audit("user.create", u.Login, nil, recordUser(u))
 }
 
@@ -71,6 +74,7 @@ func (r *adminRun) refresh(u loyalty.User, who user.Outside) (loyalty.User, erro
 	if !u.DisabledAt.IsZero() {
 		return u, nil // a disabled user is not signed in
 	}
+
 	before := u
 	if vouched(&u, who); recordUser(before) == recordUser(u) {
 		return u, nil
@@ -78,6 +82,7 @@ func (r *adminRun) refresh(u loyalty.User, who user.Outside) (loyalty.User, erro
 	if err := r.keepsAnOwner(before, u); err != nil {
 		return before, err
 	}
+
 	u.UpdatedAt = r.now
 	r.call.KeyID = u.KeyID()
 	if signsOut(before, u) {
@@ -86,11 +91,13 @@ func (r *adminRun) refresh(u loyalty.User, who user.Outside) (loyalty.User, erro
 	if err := r.SaveUser(u); err != nil {
 		return u, err
 	}
+
 	if signsOut(before, u) {
 		if err := r.EndSessions(u.ID); err != nil {
 			return u, err
 		}
 	}
+
 	return u, r.audit("user.update", u.Login, recordUser(before), recordUser(u))
 }
 
@@ -102,6 +109,7 @@ func (o *Users) LinkOutside(ctx context.Context, id loyalty.ID, who user.Outside
 		if err != nil || !found {
 			return u, err
 		}
+
 		owner, taken, err := r.UserBySubject(who.Issuer, who.Subject)
 		switch {
 		case err != nil:
@@ -111,14 +119,17 @@ func (o *Users) LinkOutside(ctx context.Context, id loyalty.ID, who user.Outside
 		case taken:
 			return u, nil
 		}
+
 		before := u
 		u.Issuer, u.Subject, u.UpdatedAt = who.Issuer, who.Subject, r.now
 		r.call.KeyID = u.KeyID()
 		if err := r.SaveUser(u); err != nil {
 			return u, err
 		}
+
 		return u, r.audit("user.link", u.Login, recordUser(before), recordUser(u))
 	}, asItIs)
+
 	return err
 }
 

@@ -34,6 +34,7 @@ func (o *Users) AddPasskey(ctx context.Context, id loyalty.ID, k loyalty.Passkey
 	case !utf8.ValidString(k.Name) || strings.ContainsFunc(k.Name, unicode.IsControl):
 		return programme.Fault("name", "control_characters", nil)
 	}
+
 	return o.ofSelf(ctx, id, func(r *adminRun, u *loyalty.User) error {
 		switch {
 		case len(u.Passkeys) >= user.MostPasskeys:

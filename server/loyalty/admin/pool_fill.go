@@ -33,10 +33,12 @@ func (a *Admin) FillPool(ctx context.Context, call Call, pool string, codes []st
 	if err := checkCodes(codes, generate); err != nil {
 		return Done[loyalty.BulkOperation]{}, err
 	}
+
 	o := loyalty.BulkOperation{
 		ID: loyalty.NewID(a.now(), loyalty.ID{}), Kind: BulkPoolFill, Target: pool, State: loyalty.BulkQueued, Total: int64(len(codes) + generate),
 		KeyID: call.KeyID, Parameters: loyalty.JSON(FillPlan{generate}),
 	}
+
 	if len(codes) > 0 {
 		replayed, err := a.allowed(ctx, call, func(r *adminRun) error {
 			_, err := a.filling(r, pool, false)
@@ -49,6 +51,7 @@ func (a *Admin) FillPool(ctx context.Context, call Call, pool string, codes []st
 			return Done[loyalty.BulkOperation]{Replayed: replayed}, err
 		}
 	}
+
 	return change(ctx, a, call, func(r *adminRun) (loyalty.BulkOperation, error) {
 		if _, err := a.filling(r, pool, generate > 0); err != nil {
 			return o, err
@@ -81,6 +84,7 @@ func (a *Admin) allowed(ctx context.Context, call Call, check func(*adminRun) er
 			err = loyalty.OutcomeError(err)
 		}
 	}
+
 	return replayed, err
 }
 
@@ -104,5 +108,6 @@ func (a *Admin) keep(ctx context.Context, batch loyalty.ID, codes []string) erro
 			some, size = nil, 0
 		}
 	}
+
 	return nil
 }

@@ -17,15 +17,18 @@ func (r *adminRun) mayGive(before, after *loyalty.AccessKey) error {
 	if !limited {
 		return nil
 	}
+
 	var more []right
 	for _, right := range rights {
 		if before == nil || !right.within(after, before) {
 			more = append(more, right)
 		}
 	}
+
 	if len(more) == 0 {
 		return nil
 	}
+
 	for _, right := range rights {
 		asked := slices.ContainsFunc(more, right.same)
 		if right.within(after, giver) || asked && len(more) == 1 && before != nil && right.together(after, giver, before) {
@@ -37,6 +40,7 @@ func (r *adminRun) mayGive(before, after *loyalty.AccessKey) error {
 		}
 		return loyalty.ErrRightsExceeded.With("property", property).At(property)
 	}
+
 	return nil
 }
 

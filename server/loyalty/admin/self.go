@@ -49,5 +49,6 @@ func (o *Users) ofSelf(ctx context.Context, id loyalty.ID, edit func(*adminRun, 
 		}
 		return u, r.SaveUser(u)
 	}, asItIs)
+
 	return err
 }

@@ -107,6 +107,7 @@ func (r *adminRun) newUser(login string, c UserChange) (loyalty.User, error) {
 	if err := r.mayRule(); err != nil {
 		return loyalty.User{}, err
 	}
+
 	u := loyalty.User{ID: r.next(r.now), Login: user.CleanLogin(login), CreatedAt: r.now, UpdatedAt: r.now}
 	if err := checkLogin(u.Login); err != nil {
 		return u, err
@@ -117,15 +118,18 @@ func (r *adminRun) newUser(login string, c UserChange) (loyalty.User, error) {
 	if u.Role == "" {
 		return u, programme.Fault("role", loyalty.ErrPropertyEmpty.Name, nil)
 	}
+
 	switch _, taken, err := r.UserByLogin(u.Login); {
 	case err != nil:
 		return u, err
 	case taken:
 		return u, loyalty.ErrLoginTaken.At("login")
 	}
+
 	if err := r.SaveUser(u); err != nil {
 		return u, err
 	}
+
 	return u, r.audit("user.create", u.Login, nil, recordUser(u))
 }
 
@@ -136,19 +140,23 @@ func (o *Users) FirstOwner(ctx context.Context) (loyalty.User, error) {
 	if err != nil {
 		return loyalty.User{}, err
 	}
+
 	for _, u := range slices.Backward(all) {
 		if u.Role == loyalty.RoleOwner && u.DisabledAt.IsZero() {
 			return u, nil
 		}
 	}
+
 	if len(all) > 0 {
 		return loyalty.User{}, loyalty.ErrUserNotFound
 	}
+
 	name, role, yes := "Owner", loyalty.RoleOwner, true
 	done, err := o.Create(ctx, Call{KeyID: CommandLine}, "owner", UserChange{Name: &name, Role: &role, Personal: &yes})
 	if errors.Is(err, loyalty.ErrLoginTaken) { // another program that started was faster
 		return o.userByLogin(ctx, "owner")
 	}
+
 	return done.Value, err
 }
 
@@ -193,6 +201,7 @@ func (o *Users) edit(ctx context.Context, call Call, id, action string, edit fun
 		if err := r.mayRule(); err != nil {
 			return u, err
 		}
+
 		before := u
 		if err := edit(r, &u); err != nil {
 			return u, err
@@ -200,10 +209,12 @@ func (o *Users) edit(ctx context.Context, call Call, id, action string, edit fun
 		if err := r.keepsAnOwner(before, u); err != nil {
 			return u, err
 		}
+
 		was, is := recordUser(before), recordUser(u)
 		if was == is {
 			return u, nil
 		}
+
 		u.UpdatedAt = r.now
 		if signsOut(before, u) {
 			u.Browsers = nil
@@ -211,11 +222,13 @@ func (o *Users) edit(ctx context.Context, call Call, id, action string, edit fun
 		if err := r.SaveUser(u); err != nil {
 			return u, err
 		}
+
 		if signsOut(before, u) {
 			if err := r.EndSessions(u.ID); err != nil {
 				return u, err
 			}
 		}
+
 		return u, r.audit(action, u.Login, was, is)
 	}, asItIs)
 }
@@ -282,22 +295,26 @@ func (o *Users) Invite(ctx context.Context, call Call, id string, life time.Dura
 		if !u.DisabledAt.IsZero() {
 			return Invitation{}, loyalty.ErrUserDisabled
 		}
+
 		if u.Password != "" || len(u.Browsers) > 0 { // they choose a new one
 			u.Password, u.Browsers, u.UpdatedAt = "", nil, r.now
 			if err := r.SaveUser(u); err != nil {
 				return Invitation{}, err
 			}
 		}
+
 		// A session that continued could choose the password in the user's place, and so could one from an earlier
 		// link.
 		if err := r.EndSessions(u.ID); err != nil {
 			return Invitation{}, err
 		}
+
 		token, hash := user.NewToken()
 		i := Invitation{u, token, r.now.Add(life)}
 		if err := r.SaveInvitation(loyalty.Invitation{Hash: hash, User: u.ID, ExpiresAt: i.ExpiresAt}); err != nil {
 			return i, err
 		}
+
 		return i, r.audit("user.invite", u.Login, nil, map[string]any{"expires_at": i.ExpiresAt})
 	}, func(i Invitation) any { i.Token = ""; return i })
 }
@@ -315,6 +332,7 @@ func (o *Users) EndSession(ctx context.Context, call Call, id string) (Done[loya
 		if err != nil || len(hash) != len(loyalty.TokenHash{}) {
 			return loyalty.Session{}, loyalty.ErrSessionNotFound
 		}
+
 		s, found, err := r.EndSession(loyalty.TokenHash(hash))
 		if err != nil {
 			return s, err
@@ -322,10 +340,12 @@ func (o *Users) EndSession(ctx context.Context, call Call, id string) (Done[loya
 		if !found {
 			return s, loyalty.ErrSessionNotFound
 		}
+
 		u, _, err := r.User(s.User)
 		if err != nil {
 			return s, err
 		}
+
 		return s, r.audit("session.end", u.Login, map[string]any{"address": s.Address, "created_at": s.CreatedAt}, nil)
 	}, func(s loyalty.Session) any { return s })
 }
@@ -363,14 +383,17 @@ func (c UserChange) apply(u *loyalty.User) error {
 		}
 		*t.to = *t.sent
 	}
+
 	if c.Role != nil {
 		if !loyalty.IsRole(string(*c.Role)) {
 			return programme.Fault("role", "must_be_one_of", map[string]any{"values": "viewer, editor, operator, owner"})
 		}
 		u.Role = *c.Role
 	}
+
 	if c.Personal != nil {
 		u.Personal = *c.Personal
 	}
+
 	return nil
 }

@@ -220,6 +220,7 @@ func (a *Webhooks) CreateWebhook(ctx context.Context, call Call, c WebhookChange
 		if err := r.mayTell(); err != nil {
 			return w, err
 		}
+
 		n, err := r.CountWebhooks()
 		if err == nil && n >= maxWebhooks {
 			err = loyalty.ErrWebhooksMany.With("limit", maxWebhooks)
@@ -227,10 +228,12 @@ func (a *Webhooks) CreateWebhook(ctx context.Context, call Call, c WebhookChange
 		if err != nil {
 			return w, err
 		}
+
 		w = loyalty.Webhook{
 			ID: r.next(r.now), Ordered: c.Ordering == nil || *c.Ordering != "none", Version: a.rules.Version, Format: "json", Concurrency: 8,
 			State: loyalty.WebhookActive, Secrets: []loyalty.Secret{{Value: a.signing(c.Signature != nil && *c.Signature == "ed25519"), CreatedAt: r.now}}, CreatedAt: r.now,
 		}
+
 		if c.Version != nil {
 			w.Version = *c.Version
 		}
@@ -240,10 +243,12 @@ func (a *Webhooks) CreateWebhook(ctx context.Context, call Call, c WebhookChange
 		if err != nil {
 			return w, err
 		}
+
 		w.Health.Pace = w.Concurrency
 		if err := r.SaveWebhook(w); err != nil {
 			return w, err
 		}
+
 		return a.shown(w, w.Secrets[0].Value), r.auditWebhook("webhook.create", nil, &w)
 	}, a.storableWebhook)
 }
@@ -312,6 +317,7 @@ func (a *Webhooks) editWebhook(ctx context.Context, call Call, id, action string
 		if err != nil {
 			return w, err
 		}
+
 		before := w
 		if err := edit(r, &w); err != nil {
 			return w, err
@@ -320,10 +326,12 @@ func (a *Webhooks) editWebhook(ctx context.Context, call Call, id, action string
 		if unchanged(recordWebhook(&before), recordWebhook(&w)) && maps.Equal(before.Headers, w.Headers) && slices.Equal(before.Secrets, w.Secrets) {
 			return a.withoutSecrets(before), nil
 		}
+
 		w.UpdatedAt = r.now
 		if err := r.SaveWebhook(w); err != nil {
 			return w, err
 		}
+
 		return a.withoutSecrets(w), r.auditWebhook(action, &before, &w)
 	}, a.storableWebhook)
 }

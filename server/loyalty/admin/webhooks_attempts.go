@@ -31,22 +31,27 @@ func (a *Webhooks) Attempts(ctx context.Context, id string) ([]AttemptMinute, er
 	if err != nil {
 		return nil, err
 	}
+
 	now := a.now().Truncate(time.Minute)
 	counts, since, err := a.store.Attempts(ctx, key, now.Add(-(attemptMinutes-1)*time.Minute), attemptsCounted)
 	if err != nil {
 		return nil, err
 	}
+
 	by := map[int64][]loyalty.AttemptCount{}
 	for _, c := range counts {
 		by[c.Minute.Unix()] = append(by[c.Minute.Unix()], c)
 	}
+
 	if whole := since.Truncate(time.Minute); whole.Before(since) {
 		since = whole.Add(time.Minute)
 	}
+
 	list := []AttemptMinute{}
 	for at := since; !at.After(now); at = at.Add(time.Minute) {
 		list = append(list, minuteOf(at, by[at.Unix()]))
 	}
+
 	return list, nil
 }
 
@@ -63,6 +68,7 @@ func minuteOf(at time.Time, counts []loyalty.AttemptCount) AttemptMinute {
 			m.Unanswered += c.Count
 		}
 	}
+
 	answered, seen := m.Delivered+m.Refused, int64(0)
 	for _, c := range counts {
 		if c.Outcome == loyalty.AttemptUnanswered {
@@ -77,5 +83,6 @@ func minuteOf(at time.Time, counts []loyalty.AttemptCount) AttemptMinute {
 			m.Slow = c.Took
 		}
 	}
+
 	return m
 }

@@ -24,12 +24,14 @@ func (a *Webhooks) applyWebhook(ctx context.Context, r *webhookRun, c WebhookCha
 		}
 		w.Label = *c.Label
 	}
+
 	if c.URL != nil {
 		if name, args := a.rules.URLFault(*c.URL); name != "" {
 			return programme.Fault("url", name, args)
 		}
 		w.URL = *c.URL
 	}
+
 	if c.Concurrency != nil {
 		w.Concurrency = *c.Concurrency
 	}
@@ -45,6 +47,7 @@ func (a *Webhooks) applyWebhook(ctx context.Context, r *webhookRun, c WebhookCha
 	if w.Has(loyalty.IncludePersonal) && (!had || url != w.URL) && !c.ConfirmPersonal {
 		return programme.Fault("confirm_personal", "webhook_confirm", nil)
 	}
+
 	return maySendPersonal(ctx, w)
 }
 
@@ -79,16 +82,19 @@ func (a *Webhooks) applyWishes(ctx context.Context, r *webhookRun, c WebhookChan
 		}
 		w.Types = slices.Sorted(slices.Values(*c.Types))
 	}
+
 	if c.Filter != nil {
 		compiled, err := programme.CompileCondition("filter", *c.Filter)
 		if err != nil {
 			return err
 		}
+
 		for _, fact := range []string{"transaction", "item"} {
 			if compiled.Uses(fact) {
 				return programme.Fault("filter", "webhook_fact", map[string]any{"fact": fact})
 			}
 		}
+
 		filter := *c.Filter
 		if compiled == nil { // blank
 			filter = ""
@@ -96,8 +102,10 @@ func (a *Webhooks) applyWishes(ctx context.Context, r *webhookRun, c WebhookChan
 		if filter != w.Filter && mayNotProbe(ctx, compiled.Guarded()) {
 			return loyalty.ErrPersonalNeeded.At("filter")
 		}
+
 		w.Filter = filter
 	}
+
 	if c.Headers != nil {
 		headers := map[string]string{}
 		for _, name := range slices.Sorted(maps.Keys(*c.Headers)) { // in order, so that equal requests name the same header
@@ -109,6 +117,7 @@ func (a *Webhooks) applyWishes(ctx context.Context, r *webhookRun, c WebhookChan
 		}
 		w.Headers = headers
 	}
+
 	return nil
 }
 

@@ -35,10 +35,12 @@ func (a *Webhooks) RetryDelivery(ctx context.Context, call Call, id, number stri
 		if err != nil {
 			return loyalty.Delivery{}, err
 		}
+
 		_, d, _, err := a.Delivery(ctx, id, number) // before the change; the row is locked
 		if err != nil {
 			return d, err
 		}
+
 		n, err := r.RetryDeliveries(loyalty.RetryQuery{Webhook: w.ID, Number: d.Number}, r.now)
 		if err == nil && n == 0 {
 			err = loyalty.ErrDeliveryNotDead.With("state", string(d.State))
@@ -46,6 +48,7 @@ func (a *Webhooks) RetryDelivery(ctx context.Context, call Call, id, number stri
 		if err != nil {
 			return d, err
 		}
+
 		d.State, d.Attempts, d.NextAt = loyalty.DeliveryWaiting, 0, r.now
 		return d, r.audit("webhook.retry", w.ID.String(), nil, map[string]int64{"delivery": d.Number})
 	}, func(d loyalty.Delivery) any { return d })
@@ -96,6 +99,7 @@ func narrowed(types, wanted []string) (both []string) {
 	if len(wanted) == 0 {
 		return types
 	}
+
 	for _, t := range wanted {
 		if loyalty.FitsTypes(types, t) {
 			both = append(both, t)
@@ -107,6 +111,7 @@ func narrowed(types, wanted []string) (both []string) {
 			}
 		}
 	}
+
 	return both
 }
 
@@ -123,6 +128,7 @@ func (a *Webhooks) checkReplay(p *loyalty.Replay) error {
 		p.From, p.To = time.UnixMilli(0).UTC(), lastDay
 		return nil
 	}
+
 	p.From, p.To = p.From.UTC(), p.To.UTC()
 	if now := a.now(); p.To.After(now) {
 		p.To = now
@@ -130,6 +136,7 @@ func (a *Webhooks) checkReplay(p *loyalty.Replay) error {
 	if !p.From.Before(p.To) {
 		return programme.Fault("to", loyalty.ErrPropertyInvalid.Name, map[string]any{"reason": "range"})
 	}
+
 	return nil
 }
 
@@ -140,12 +147,14 @@ func (a *Webhooks) ReplayWebhook(ctx context.Context, call Call, id string, p lo
 	if err := a.checkReplay(&p); err != nil {
 		return Done[int64]{}, err
 	}
+
 	after, until, err := p.Position, p.Until, error(nil)
 	if !p.Numbered() { // before the webhook's row is locked, because reading the tail may take long
 		if after, until, err = a.store.Stretch(ctx, p.From, p.To); err != nil {
 			return Done[int64]{}, err
 		}
 	}
+
 	return changing(ctx, a, call, func(r *webhookRun) (int64, error) {
 		w, err := r.active(id)
 		if err != nil {
@@ -154,6 +163,7 @@ func (a *Webhooks) ReplayWebhook(ctx context.Context, call Call, id string, p lo
 		if err := maySendPersonal(ctx, &w); err != nil {
 			return 0, err
 		}
+
 		running, err := r.CountReplays(w.ID)
 		if err == nil && running > 0 {
 			err = loyalty.ErrReplayRunning
@@ -161,15 +171,18 @@ func (a *Webhooks) ReplayWebhook(ctx context.Context, call Call, id string, p lo
 		if err != nil {
 			return 0, err
 		}
+
 		head, err := r.TailHead()
 		if err != nil {
 			return 0, err
 		}
+
 		until = min(until, head) // later events are sent anyway
 		n, err := a.countReplay(ctx, &w, &p)
 		if err != nil || n == 0 {
 			return 0, err
 		}
+
 		asked := replayAudit(&p, n)
 		p.ID, p.Webhook, p.Position, p.Until, p.At = r.next(r.now), w.ID, after, until, r.now
 		if after < until {
@@ -177,6 +190,7 @@ func (a *Webhooks) ReplayWebhook(ctx context.Context, call Call, id string, p lo
 				return 0, err
 			}
 		}
+
 		return n, r.audit("webhook.replay", w.ID.String(), nil, asked)
 	}, func(n int64) any { return n })
 }

@@ -40,6 +40,7 @@ func read(text string, day func(Day) time.Time) (time.Time, error) {
 	if err != nil || at.Before(earliest) || at.After(latest) {
 		return time.Time{}, errors.New("not a day or an instant")
 	}
+
 	return at.UTC().Truncate(time.Millisecond), nil
 }
 

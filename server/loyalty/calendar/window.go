@@ -59,13 +59,16 @@ func (w Window) Bounds(d, enrolled Day) (start, next Day) {
 		}
 		first = Civil(2000, month, dom) // a leap year
 	}
+
 	if months == 0 {
 		months = 12
 	}
+
 	n := FloorDiv(first.monthsTo(d), months)
 	if first.PlusMonths(n*months) > d {
 		n--
 	}
+
 	return first.PlusMonths(n * months), first.PlusMonths((n + 1) * months)
 }
 

@@ -100,6 +100,7 @@ func (b *Backtest) Take(x chance) {
 		b.giveBack(x.purchase, x.line)
 		return
 	}
+
 	l := &b.Campaign.Limit
 	if l.PerCustomer != nil && b.used[customer] >= *l.PerCustomer || l.Total != nil && b.usedUp >= *l.Total {
 		return
@@ -112,6 +113,7 @@ func (b *Backtest) Take(x chance) {
 			given, stays = true, stays || b.stays(f)
 		}
 	}
+
 	if !given {
 		return
 	}
@@ -119,6 +121,7 @@ func (b *Backtest) Take(x chance) {
 	if b.times[customer] == 0 {
 		b.Winners++
 	}
+
 	b.times[customer]++
 	b.Events++
 	b.used[customer]++
@@ -163,6 +166,7 @@ func (b *Backtest) give(f *Effect, customer loyalty.ID, base int64) bool {
 	if m := effectModules[f.Type]; m != "" && !b.programme.On[m] {
 		return false
 	}
+
 	switch f.Type {
 	case EffectPoints:
 		b.Points += f.Points
@@ -175,6 +179,7 @@ func (b *Backtest) give(f *Effect, customer loyalty.ID, base int64) bool {
 		}
 		b.Points += n
 		return true
+
 	case EffectCoupon:
 		b.Coupons++
 		return true
@@ -182,9 +187,11 @@ func (b *Backtest) give(f *Effect, customer loyalty.ID, base int64) bool {
 		has := b.labelled[customer]
 		b.labelled[customer] = true
 		return !has
+
 	case EffectTier:
 		return b.times[customer] == 0
 	}
+
 	return true
 }
 
@@ -210,10 +217,12 @@ func (b *Backtest) merge(source, target loyalty.ID) {
 	if b.times[source] > 0 && b.times[target] > 0 {
 		b.Winners--
 	}
+
 	if n := b.times[source]; n > 0 {
 		b.times[target] += n
 		delete(b.times, source)
 	}
+
 	b.used[target] += b.used[source]
 	delete(b.used, source)
 	b.into[source] = target

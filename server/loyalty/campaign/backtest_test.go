@@ -22,6 +22,7 @@ func TestBacktestCounts(t *testing.T) {
 		return chance{purchase: purchase, line: line, undone: true}
 	}
 	var zero loyalty.ID
+
 	for name, c := range map[string]struct {
 		fields  string
 		off     string // a module

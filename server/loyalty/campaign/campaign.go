@@ -100,15 +100,18 @@ func readCampaign(p *programme.Programme, e loyalty.Entity) (*Campaign, error) {
 	if c.Holds, err = programme.CompileCondition("condition", c.Condition); err != nil {
 		return nil, err
 	}
+
 	c.Status = cmp.Or(c.Status, CampaignDraft)
 	if err := c.check(p); err != nil {
 		return nil, err
 	}
+
 	for i := range c.Effects {
 		if err := c.Effects[i].check(p, fmt.Sprintf("effects[%d]", i)); err != nil {
 			return nil, err
 		}
 	}
+
 	return c, programme.CheckDates(c.Dates)
 }
 
@@ -146,6 +149,7 @@ func (f *Effect) check(p *programme.Programme, at string) error {
 		if f.Points <= 0 {
 			return programme.Fault(at+".points", loyalty.ErrPropertyEmpty.Name, nil)
 		}
+
 	case EffectMultiply:
 		one := decimal.NewFromInt(1)
 		factor, err := decimal.NewFromString(f.Factor.String())
@@ -153,24 +157,29 @@ func (f *Effect) check(p *programme.Programme, at string) error {
 			return programme.Fault(at+".factor", "too_small", map[string]any{"limit": 1})
 		}
 		f.extra = factor.Sub(one)
+
 	case EffectCoupon:
 		return f.checkCoupon(p, at)
 	case EffectLabel:
 		if f.Label = strings.TrimSpace(f.Label); f.Label == "" {
 			return programme.Fault(at+".label", loyalty.ErrPropertyEmpty.Name, nil)
 		}
+
 	case EffectTier:
 		if tier.Find(p, f.Tier) == nil {
 			return programme.Missing(at+".tier", tier.Tiers.Type, f.Tier)
 		}
+
 	case EffectChallenge:
 		if challenge.Challenges.Of(p)[f.Challenge] == nil {
 			return programme.Missing(at+".challenge", challenge.Challenges.Type, f.Challenge)
 		}
 		f.Amount = cmp.Or(f.Amount, 1)
+
 	default:
 		return programme.Fault(at+".type", "must_be_one_of", map[string]any{"values": effectTypes})
 	}
+
 	return nil
 }
 

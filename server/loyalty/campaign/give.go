@@ -34,6 +34,7 @@ func (g *gift) give(f *Effect) error {
 		g.missed("reason.module_is_off", map[string]any{"module": m, "effect": f.Type})
 		return nil
 	}
+
 	switch f.Type {
 	case EffectPoints:
 		return g.earn(f.Points)
@@ -44,6 +45,7 @@ func (g *gift) give(f *Effect) error {
 			return engine.TooMany("the campaign " + g.campaign.ID)
 		}
 		return g.earn(n)
+
 	case EffectCoupon:
 		return g.coupon(f)
 	case EffectLabel:
@@ -53,6 +55,7 @@ func (g *gift) give(f *Effect) error {
 	case EffectChallenge:
 		return g.challenge(f)
 	}
+
 	return nil
 }
 
@@ -74,9 +77,11 @@ func base(o *engine.Occurrence) (n int64) {
 	case o.Accepted != nil:
 		return o.Accepted.OriginalEarned - o.Accepted.Detail.Bonus
 	}
+
 	if brought(o.Trigger) {
 		return 0
 	}
+
 	// only postings of this event: other events of the submission have theirs in the same book
 	for _, p := range o.Book.Postings {
 		switch {
@@ -87,6 +92,7 @@ func base(o *engine.Occurrence) (n int64) {
 			n -= p.Points
 		}
 	}
+
 	return max(0, n)
 }
 
@@ -110,10 +116,12 @@ func (g *gift) earn(n int64) error {
 	if n <= 0 {
 		return nil
 	}
+
 	t, name := g.Accepted, ""
 	if t != nil {
 		name = t.Name
 	}
+
 	e := g.Derive(g.cause, "point_add", campaignPoints{n, name, g.campaign.ID})
 	if t != nil {
 		e.Transaction = name
@@ -122,6 +130,7 @@ func (g *gift) earn(n int64) error {
 	if err := g.Credit(e, n, name); err != nil {
 		return engine.TooMany("the campaign " + g.campaign.ID)
 	}
+
 	g.given, g.gave.Points = true, g.gave.Points+n
 	if t == nil {
 		// The lot goes back if a refund undoes the cause: a completion, or a purchase where the points are not the
@@ -132,9 +141,11 @@ func (g *gift) earn(n int64) error {
 		g.run.Lots = append(g.run.Lots, loyalty.CampaignLot{Event: e.ID, Points: n})
 		return nil
 	}
+
 	if err := t.AddBonus(g.Line, n); err != nil {
 		return err
 	}
+
 	t.NoteGift(g.campaign.ID, g.Line, n)
 	// several campaigns may change the purchase; its state is written once, after all of them
 	g.TellLater(e, t)
@@ -181,15 +192,18 @@ func (g *gift) coupon(f *Effect) error {
 		g.missed("reason.pool_has_no_code", map[string]any{"pool": f.Pool})
 		return nil
 	}
+
 	if err != nil {
 		return err
 	}
+
 	e.Data, g.given = loyalty.JSON(campaignCoupon{c.Code, c.Pool, g.campaign.ID}), true
 	g.gave.Coupons++
 	if g.campaign.Refunds == refundsPoints {
 		g.run.Stays = true
 		return nil
 	}
+
 	g.run.Coupons = append(g.run.Coupons, loyalty.GivenCoupon{Code: c.Code, Event: e.ID})
 	return nil
 }

@@ -80,10 +80,12 @@ func (c *Campaign) chancesAt(h *engine.Hindsight, e *loyalty.PastEvent) (list []
 	if e.Held {
 		return list
 	}
+
 	r := h.Customer(c.pastNeeds(e))
 	if r == nil {
 		return list
 	}
+
 	list = append(list, undoings(r, e)...)
 	// conditions on dates and ages are evaluated as of the event, not as of today
 	r.At = e.At
@@ -91,6 +93,7 @@ func (c *Campaign) chancesAt(h *engine.Hindsight, e *loyalty.PastEvent) (list []
 		if r.Customer.Status != loyalty.OptedOut && !enrolledFor(o, c) {
 			continue
 		}
+
 		held, _, err := o.Judge(c.Holds)
 		if !h.Lacks(err) && held {
 			x := chance{customer: e.Customer, base: baseOf(e, o)}
@@ -103,6 +106,7 @@ func (c *Campaign) chancesAt(h *engine.Hindsight, e *loyalty.PastEvent) (list []
 			list = append(list, x)
 		}
 	}
+
 	return list
 }
 
@@ -112,15 +116,18 @@ func undoings(r *engine.Run, e *loyalty.PastEvent) (list []chance) {
 	if t == nil || e.Effects == nil || e.Effects.Transaction == nil || !slices.Contains(undoingActions, e.Action) {
 		return nil
 	}
+
 	x := e.Effects.Transaction
 	if x.Returned {
 		return []chance{{customer: e.Customer, purchase: t.Name, undone: true}}
 	}
+
 	for i := range x.Lines {
 		if l := t.LineOf(x.Lines[i].Event); l != nil && x.Lines[i].Returned == l.Quantity {
 			list = append(list, chance{customer: e.Customer, purchase: t.Name, line: l.Event, undone: true})
 		}
 	}
+
 	return list
 }
 
@@ -135,6 +142,7 @@ func (c *Campaign) occurrences(r *engine.Run, e *loyalty.PastEvent) []*engine.Oc
 			o.Accepted = t
 		}
 	}
+
 	switch c.Trigger {
 	case programme.LineAction:
 		return lines(o)
@@ -147,9 +155,11 @@ func (c *Campaign) occurrences(r *engine.Run, e *loyalty.PastEvent) []*engine.Oc
 			return nil // its purchase triggers instead
 		}
 	}
+
 	if e.Action != c.Trigger && c.Trigger != "checkout" {
 		return nil // a merge, which is read for the winners only
 	}
+
 	return []*engine.Occurrence{o}
 }
 

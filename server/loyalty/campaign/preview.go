@@ -46,21 +46,25 @@ func previewOf(p *programme.Programme, events []loyalty.Event) (v PurchasePrevie
 			follows[e.ID] = true
 			v.Base, v.Burned = t.OriginalEarned-t.Detail.Bonus, t.OriginalBurned
 		}
+
 		if follows[e.Parent] {
 			follows[e.ID] = true
 		}
 		if !follows[e.ID] || e.Effects == nil {
 			continue
 		}
+
 		for _, x := range e.Effects.Campaigns {
 			points[x.Campaign] += x.Points
 		}
 	}
+
 	for _, c := range InOrder(p) {
 		if n, gave := points[c.ID]; gave {
 			v.Campaigns = append(v.Campaigns, CampaignBonus{c.ID, c.Name, n})
 		}
 	}
+
 	return v
 }
 

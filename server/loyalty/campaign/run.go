@@ -13,6 +13,7 @@ func campaigns(o *engine.Occurrence) error {
 	if !o.Programme.On[programme.ModuleAutomation] {
 		return nil
 	}
+
 	// the index is made once per programme: most events trigger few of its campaigns
 	for _, c := range triggered.Of(o.Programme)[o.Action] {
 		// checking a campaign costs time even if its condition does not hold; thousands of lines times many campaigns
@@ -24,6 +25,7 @@ func campaigns(o *engine.Occurrence) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -34,10 +36,12 @@ func run(o *engine.Occurrence, c *Campaign) error {
 	if err != nil {
 		return err
 	}
+
 	if reason != "" {
 		tell(o, c, reason, fault)
 		return nil
 	}
+
 	g := gift{Occurrence: o, campaign: c, cause: cause(o)}
 	// all effects are tried: one that cannot be given does not keep the customer from the others
 	for i := range c.Effects {
@@ -45,14 +49,17 @@ func run(o *engine.Occurrence, c *Campaign) error {
 			return err
 		}
 	}
+
 	if !g.given {
 		tell(o, c, "reason.nothing_to_give", nil)
 		return nil
 	}
+
 	told(o, c, loyalty.Verdict{Verdict: "applied", Reason: "reason.campaign", Points: g.gave.Points})
 	if err := g.count(); err != nil {
 		return err
 	}
+
 	return g.keep()
 }
 
@@ -66,6 +73,7 @@ func hindrance(o *engine.Occurrence, c *Campaign) (reason string, fault, err err
 	if !enrolledFor(o, c) {
 		return "reason.standing", nil, nil
 	}
+
 	held, fault, err := o.Judge(c.Holds)
 	switch {
 	case err != nil:
@@ -75,6 +83,7 @@ func hindrance(o *engine.Occurrence, c *Campaign) (reason string, fault, err err
 	case !held:
 		return "reason.condition", nil, nil
 	}
+
 	reason, err = exhausted(o, c)
 	return reason, nil, err
 }
@@ -108,6 +117,7 @@ func exhausted(o *engine.Occurrence, c *Campaign) (string, error) {
 			return "reason.limit", nil
 		}
 	}
+
 	if most := c.Limit.Total; most != nil {
 		n, err := o.Tallies().Of(loyalty.TallyCampaign + c.ID)
 		if err != nil {
@@ -117,6 +127,7 @@ func exhausted(o *engine.Occurrence, c *Campaign) (string, error) {
 			return "reason.limit_total", nil
 		}
 	}
+
 	return "", nil
 }
 
@@ -139,10 +150,12 @@ func (g *gift) count() error {
 			return err
 		}
 	}
+
 	if c.Limit.Total != nil {
 		g.run.Total = true
 		return g.Tallies().Add(g.cause, loyalty.TallyCampaign+c.ID, 1)
 	}
+
 	return nil
 }
 
@@ -174,6 +187,7 @@ func told(o *engine.Occurrence, c *Campaign, v loyalty.Verdict) {
 	if v.Input == nil {
 		v.Input = map[string]any{}
 	}
+
 	v.Rule = "campaign"
 	v.Input["campaign"], v.Input["name"], v.Input["trigger"] = c.ID, c.Name, o.Action
 	if c.Condition != "" {
@@ -182,6 +196,7 @@ func told(o *engine.Occurrence, c *Campaign, v loyalty.Verdict) {
 	if o.Line != nil {
 		v.Input["product_id"] = o.Line.ProductID
 	}
+
 	o.TraceInput(v)
 }
 

@@ -17,6 +17,7 @@ func (g *gift) keep() error {
 	if !limited && len(run.Lots) == 0 && len(run.Coupons) == 0 {
 		return nil
 	}
+
 	run.Campaign = g.campaign.ID
 	of, t, completion := g.owner()
 	switch {
@@ -29,12 +30,14 @@ func (g *gift) keep() error {
 	if of.Customer.ID != g.Customer.ID {
 		run.Customer = g.Customer.ID
 	}
+
 	run.Line = g.lineOf(t)
 	t.Detail.Runs = append(t.Detail.Runs, *run)
 	cause := g.cause
 	for cause.Customer != of.Customer.ID {
 		cause = g.Find(cause.Parent)
 	}
+
 	engine.TellPurchase(of, cause, t)
 	return nil
 }
@@ -47,6 +50,7 @@ func (g *gift) owner() (of *engine.Run, t *loyalty.Transaction, completion bool)
 	if t, completion = challenge.CauseOf(g.Run, g.cause); t != nil || completion {
 		return g.Run, t, completion
 	}
+
 	// the bonus of a referrer comes from a friend's purchase
 	for e := g.cause; e != nil; e = g.Find(e.Parent) {
 		if e.Customer == g.Customer.ID {
@@ -56,6 +60,7 @@ func (g *gift) owner() (of *engine.Run, t *loyalty.Transaction, completion bool)
 		t, _ = challenge.CauseOf(of, e)
 		return of, t, false
 	}
+
 	return nil, nil, false
 }
 
@@ -89,11 +94,13 @@ func ungive(r *engine.Run, e *loyalty.Event, runs []loyalty.CampaignRun) error {
 			codes = append(codes, c.Code)
 		}
 	}
+
 	if len(codes) > 0 {
 		if err := r.Require(loyalty.CustomerNeeds{Coupons: codes}); err != nil {
 			return err
 		}
 	}
+
 	for i := range runs {
 		if err := takeRun(r, e, &runs[i]); err != nil {
 			return err
@@ -102,6 +109,7 @@ func ungive(r *engine.Run, e *loyalty.Event, runs []loyalty.CampaignRun) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -115,6 +123,7 @@ func takeRun(r *engine.Run, e *loyalty.Event, run *loyalty.CampaignRun) error {
 			return err
 		}
 	}
+
 	stays := run.Stays
 	for _, c := range run.Coupons {
 		used, err := coupon.Withdraw(holder, e, run.Campaign, c)
@@ -123,6 +132,7 @@ func takeRun(r *engine.Run, e *loyalty.Event, run *loyalty.CampaignRun) error {
 		}
 		stays = stays || used
 	}
+
 	if holder.Customer.Status != loyalty.OptedOut {
 		kept, err := takeLots(holder, e, run)
 		if err != nil {
@@ -130,9 +140,11 @@ func takeRun(r *engine.Run, e *loyalty.Event, run *loyalty.CampaignRun) error {
 		}
 		stays = stays || kept
 	}
+
 	if stays {
 		return nil
 	}
+
 	return uncount(holder, e, run)
 }
 
@@ -148,11 +160,13 @@ func takeLots(r *engine.Run, e *loyalty.Event, run *loyalty.CampaignRun) (kept b
 	for i, l := range run.Lots {
 		lots[i] = l.Event
 	}
+
 	if len(lots) > 0 {
 		if err := engine.RequireLots(r, lots); err != nil {
 			return false, err
 		}
 	}
+
 	for _, l := range run.Lots {
 		n, err := engine.TakeLot(r, e, engine.Taking{
 			Lot: l.Event, Points: l.Points, Giver: "the campaign " + run.Campaign, Reason: "campaign_refund",
@@ -161,15 +175,18 @@ func takeLots(r *engine.Run, e *loyalty.Event, run *loyalty.CampaignRun) (kept b
 		if err != nil {
 			return false, err
 		}
+
 		if n > 0 {
 			x := e.Tell()
 			x.Campaigns = append(x.Campaigns, loyalty.CampaignEffect{Campaign: run.Campaign, CampaignGifts: loyalty.CampaignGifts{TakenBack: n}})
 		}
+
 		if n < l.Points {
 			kept = true
 			r.Trace("campaign", "skipped", "reason.used", 0)
 		}
 	}
+
 	return kept, nil
 }
 
@@ -180,23 +197,28 @@ func uncount(r *engine.Run, e *loyalty.Event, run *loyalty.CampaignRun) error {
 			return err
 		}
 	}
+
 	if !run.PerCustomer {
 		return nil
 	}
+
 	// a customer's change is carried by an event of that customer
 	if e.Customer != r.Customer.ID {
 		if e = latestOf(r); e == nil {
 			return nil
 		}
 	}
+
 	var n campaignCount
 	if _, err := r.Progress(loyalty.ProgressCampaign, run.Campaign, &n); err != nil || n.Count == 0 {
 		return err
 	}
+
 	key := loyalty.ProgressKey{Kind: loyalty.ProgressCampaign, Key: run.Campaign}
 	if n.Count--; n.Count == 0 {
 		return r.SetProgress(e, key, nil, time.Time{})
 	}
+
 	return r.SetProgress(e, key, n, time.Time{})
 }
 

@@ -58,6 +58,7 @@ func readChallenge(p *programme.Programme, e loyalty.Entity) (*Challenge, error)
 	if c.Refunds != "" && c.Refunds != RefundsUndo && c.Refunds != RefundsKeep {
 		return nil, programme.Fault("refunds", "must_be_one_of", map[string]any{"values": RefundsUndo + ", " + RefundsKeep})
 	}
+
 	of := sha256.New()
 	for i := range c.Criteria {
 		k := &c.Criteria[i]
@@ -66,6 +67,7 @@ func readChallenge(p *programme.Programme, e loyalty.Entity) (*Challenge, error)
 		}
 		fmt.Fprintf(of, "%q%q%q", k.Action, k.Condition, k.Sum)
 	}
+
 	c.of = hex.EncodeToString(of.Sum(nil)[:6])
 	return c, programme.CheckDates(c.Dates)
 }

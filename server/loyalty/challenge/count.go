@@ -65,6 +65,7 @@ func counts(r *engine.Run, e *loyalty.Event) *counter {
 				return &counter{completion: e.ID}
 			}
 			return nil
+
 		case slices.Contains(unattributed, e.Action):
 			return nil
 		case e.Action == "checkout" || e.Action == "checkout_update":
@@ -74,6 +75,7 @@ func counts(r *engine.Run, e *loyalty.Event) *counter {
 			return nil
 		}
 	}
+
 	return nil
 }
 
@@ -118,6 +120,7 @@ func withCounting(all []loyalty.Counting, k loyalty.Counting) []loyalty.Counting
 			return all
 		}
 	}
+
 	k.Moves = slices.Clone(k.Moves)
 	return append(all, k)
 }
@@ -146,6 +149,7 @@ func changeCompletion(r *engine.Run, e *loyalty.Event, id loyalty.ID, challenge 
 		}
 		return nil
 	}
+
 	mine := st != nil && host.challenge == challenge // kept in the state that the caller is changing
 	if !mine {
 		st = &ChallengeState{}
@@ -153,6 +157,7 @@ func changeCompletion(r *engine.Run, e *loyalty.Event, id loyalty.ID, challenge 
 			return err
 		}
 	}
+
 	i := slices.IndexFunc(st.Kept, func(k loyalty.Completion) bool { return k.Event == id })
 	if i < 0 {
 		return nil
@@ -160,6 +165,7 @@ func changeCompletion(r *engine.Run, e *loyalty.Event, id loyalty.ID, challenge 
 	if change(&st.Kept[i]); mine {
 		return nil
 	}
+
 	return r.SetProgress(e, loyalty.ProgressKey{Kind: loyalty.ProgressChallenge, Key: host.challenge}, st, time.Time{})
 }
 
@@ -203,23 +209,28 @@ func keepCompletion(r *engine.Run, done *loyalty.Event, at time.Time, c *Challen
 	if len(st.Parts) == 0 {
 		return nil
 	}
+
 	k := loyalty.Completion{
 		For: st.Parts, Of: st.Of, Event: done.ID, Points: c.Points, Criteria: st.Criteria, Needs: make([]int64, len(c.Criteria)),
 		Window: c.WindowDays, Days: st.Days, Started: st.Started, At: at, Before: st.Completed,
 	}
+
 	for i := range c.Criteria {
 		k.Needs[i] = c.Criteria[i].Threshold * c.Criteria[i].scale()
 	}
+
 	hosts := completions.Of(r)
 	if hosts == nil {
 		hosts = map[loyalty.ID]hostedBy{}
 		completions.Set(r, hosts)
 	}
+
 	if by == nil || by.purchase == nil || by.id() != st.Sole {
 		hosts[done.ID] = hostedBy{challenge: c.ID}
 		st.keep(k)
 		return nil
 	}
+
 	hosts[done.ID] = hostedBy{purchase: by.purchase}
 	return changeCountings(r, done, by, c.ID, st, func(all []loyalty.Counting) []loyalty.Counting {
 		for i := len(all) - 1; i >= 0; i-- {

@@ -38,6 +38,7 @@ func TestStateReadsAsJSONDoes(t *testing.T) {
 		}
 		same(t, string(loyalty.JSON(st)))
 	}
+
 	for _, text := range []string{
 		"null", "{}", "[]", "1", "", "{", `{"of"`, `{"of":`, `{"of":"`, `{"of":"a"`, `{"of":"a",}`, `{"of":"a"}}`, ` {"of":"a"}`, `{ "of" : "a" }`,
 		`{"OF":"a"}`, `{"\u006ff":"a"}`, `{"of":null}`, `{"of":1}`, `{"other":{"of":"a"}}`, `{"of":"a","of":"b"}`, `{"of":"\n\u00e9"}`,
@@ -72,6 +73,7 @@ func BenchmarkState(b *testing.B) {
 			}
 		}
 	})
+
 	b.Run("json", func(b *testing.B) {
 		for b.Loop() {
 			var st ChallengeState

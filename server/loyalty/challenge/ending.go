@@ -25,6 +25,7 @@ func Endings(p *programme.Programme, now time.Time, of func(challenge string) js
 		if c.EndsAt.IsZero() || !c.EndsAt.After(now) || data == nil {
 			continue
 		}
+
 		var st ChallengeState
 		if err := json.Unmarshal(data, &st); err != nil {
 			return nil, err
@@ -36,5 +37,6 @@ func Endings(p *programme.Programme, now time.Time, of func(challenge string) js
 			list = append(list, Ending{id, c.EndsAt.Time})
 		}
 	}
+
 	return list, nil
 }

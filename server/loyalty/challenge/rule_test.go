@@ -36,6 +36,7 @@ func TestChallengeCounts(t *testing.T) {
 			at time.Time
 			n  [2]int64
 		}
+
 		var all []act // since the last completion
 		var st ChallengeState
 		var completions int64
@@ -45,6 +46,7 @@ func TestChallengeCounts(t *testing.T) {
 			if rapid.IntRange(0, 4).Draw(t, "late") == 0 {
 				a.at = now.Add(-time.Duration(rapid.IntRange(0, 90).Draw(t, "hours late")) * time.Hour)
 			}
+
 			a.n[0], a.n[1] = rapid.Int64Range(0, 1).Draw(t, "visit"), rapid.Int64Range(0, 50_000).Draw(t, "money")
 			all = append(all, a)
 			c.take(&st, a.n[:], a.at, tier.TierView{At: now, Location: loc})
@@ -55,6 +57,7 @@ func TestChallengeCounts(t *testing.T) {
 					sums[0], sums[1] = sums[0]+a.n[0], sums[1]+a.n[1]
 				}
 			}
+
 			require.Equal(t, sums[:], st.Criteria)
 			done := sums[0] >= c.Criteria[0].Threshold && sums[1] >= 10_000*c.Criteria[1].Threshold
 			require.Equal(t, done, c.done(&st))
@@ -63,6 +66,7 @@ func TestChallengeCounts(t *testing.T) {
 				c.reset(&st)
 				st.Completions++
 			}
+
 			require.Equal(t, completions, c.Status(st, now, loc).Completions)
 		}
 	})
@@ -71,6 +75,7 @@ func TestChallengeCounts(t *testing.T) {
 func TestChallengeStatus(t *testing.T) {
 	at := time.Date(2026, 3, 5, 12, 0, 0, 0, time.UTC)
 	const two = `{"criteria":[{"action":"visit","threshold":3},{"action":"checkout","sum":"data.total","threshold":10}],"max_completions":2}`
+
 	for name, c := range map[string]struct {
 		challenge string
 		state     ChallengeState
@@ -123,12 +128,14 @@ func TestNumber(t *testing.T) {
 	} {
 		data[name] = json.RawMessage(text)
 	}
+
 	for path, want := range map[string]int64{
 		"whole": 70_000, "exact": 1, "more": 10_001, "negative": -25_000, "large": maxSum, "text": 0, "null": 0, "list": 0, "absent": 0,
 		"deep.a.b": 15_000, "deep.a": 0, "deep.a.c": 0, "whole.a": 0,
 	} {
 		require.Equal(t, want, number(data, path), path)
 	}
+
 	require.EqualValues(t, maxSum, scaled(math.MaxInt64))
 }
 
@@ -145,6 +152,7 @@ func TestProgrammeRefusesTiersAndChallenges(t *testing.T) {
 		}
 		return all
 	}
+
 	challenge := func(criterion string) []loyalty.Entity {
 		return []loyalty.Entity{{Type: "challenges/challenge", ID: "c", Data: json.RawMessage(`{"title":{"en":"C"},"criteria":[{"action":"visit","threshold":1},` + criterion + `]}`)}}
 	}
@@ -191,12 +199,14 @@ func TestProgrammeRefusesTiersAndChallenges(t *testing.T) {
 				require.NoError(t, err)
 				return
 			}
+
 			var known *loyalty.Error
 			require.ErrorAs(t, err, &known)
 			kind := loyalty.Invalid
 			if name == "the same threshold" {
 				kind = loyalty.Conflict // a value that is taken
 			}
+
 			require.Equal(t, kind, known.Kind)
 			require.Len(t, known.Details, 1)
 			require.Equal(t, c.field, known.Details[0].Field)

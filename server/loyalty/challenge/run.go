@@ -23,6 +23,7 @@ func challenge(o *engine.Occurrence) error {
 	if !p.On[programme.ModuleChallenges] || !tier.Enrolled(o.Run) {
 		return nil
 	}
+
 	for _, c := range counted.Of(p)[o.Action] {
 		if err := o.Effort(engine.StepsToLook); err != nil {
 			return err
@@ -31,6 +32,7 @@ func challenge(o *engine.Occurrence) error {
 		if c.Dates.Status(o.Trigger.At) != loyalty.StatusActive {
 			continue
 		}
+
 		moves, err := moves(o, c)
 		if err != nil {
 			return err
@@ -39,6 +41,7 @@ func challenge(o *engine.Occurrence) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -51,6 +54,7 @@ func moves(o *engine.Occurrence, c *Challenge) ([]int64, error) {
 		if k.Action != o.Action {
 			continue
 		}
+
 		held, err := o.Holds(k.Is)
 		if err != nil {
 			return nil, err
@@ -58,6 +62,7 @@ func moves(o *engine.Occurrence, c *Challenge) ([]int64, error) {
 		if !held {
 			continue
 		}
+
 		n, noRate, err := amount(o, k)
 		if err != nil {
 			return nil, err
@@ -72,6 +77,7 @@ func moves(o *engine.Occurrence, c *Challenge) ([]int64, error) {
 			moves[i] = n
 		}
 	}
+
 	return moves, nil
 }
 
@@ -97,26 +103,32 @@ func advance(r *engine.Run, e *loyalty.Event, c *Challenge, moves []int64) (move
 	if moves == nil {
 		return false, nil
 	}
+
 	st, err := challengeState(r, c)
 	if err != nil {
 		return false, err
 	}
+
 	if st.Completions >= c.most() {
 		traceChallenge(r, c, "skipped", "reason.challenge_full", 0)
 		return false, nil
 	}
+
 	var by *counter
 	if c.Refunds != RefundsKeep {
 		by = counts(r, e)
 	}
+
 	on := c.take(&st, moves, e.At, tier.ViewOf(r))
 	if err := noteCounting(r, e, c, &st, by, moves, on); err != nil {
 		return false, err
 	}
+
 	if !c.done(&st) {
 		traceChallenge(r, c, "applied", "reason.challenge_progress", 0)
 		return true, keepChallenge(r, e, c, &st)
 	}
+
 	// an event of its own: its points are a separate lot, which a refund can take back alone
 	done := r.Derive(e, "challenge", completed{c.ID})
 	if err := r.Earn(done, c.Points, ""); err != nil {
@@ -125,6 +137,7 @@ func advance(r *engine.Run, e *loyalty.Event, c *Challenge, moves []int64) (move
 	if err := keepCompletion(r, done, e.At, c, &st, by); err != nil {
 		return false, err
 	}
+
 	st.Completions, st.Completed = st.Completions+1, e.At
 	c.reset(&st)
 	traceChallenge(r, c, "applied", "reason.challenge_completed", c.Points)
@@ -170,11 +183,13 @@ func Reset(r *engine.Run, e *loyalty.Event, id string) error {
 	if !c.Resetable {
 		return loyalty.ErrNotResetable.With("challenge", id).At("data.challenge")
 	}
+
 	var st ChallengeState
 	known, err := r.Progress(loyalty.ProgressChallenge, id, &st)
 	if err != nil || !known {
 		return err
 	}
+
 	c.reset(&st)
 	traceChallenge(r, c, "applied", "reason.challenge_reset", 0)
 	return keepChallenge(r, e, c, &st)
@@ -202,6 +217,7 @@ func joinChallenges(r *engine.Run, key string, mine, theirs json.RawMessage) (an
 		if b.Completed.After(completed) {
 			completed = b.Completed
 		}
+
 		switch {
 		// the target's counts are for former criteria, the source's for the present ones
 		case c != nil && a.Of != c.of && b.Of == c.of:
@@ -209,6 +225,7 @@ func joinChallenges(r *engine.Run, key string, mine, theirs json.RawMessage) (an
 		case a.Of == b.Of && len(a.Criteria) == len(b.Criteria):
 			a.add(b)
 		}
+
 		a.Completions, a.Completed = completions, completed
 		a.Kept, a.Passed = kept[max(0, len(kept)-maxKept):], passed
 	})(r, key, mine, theirs)
@@ -220,12 +237,14 @@ func (st *ChallengeState) add(o ChallengeState) {
 	for i, n := range o.Criteria {
 		st.Criteria[i] = min(maxSum, st.Criteria[i]+n)
 	}
+
 	st.Started = loyalty.Earlier(st.Started, o.Started)
 	if len(st.Parts) == 0 {
 		st.Sole = o.Sole
 	} else if len(o.Parts) > 0 {
 		st.Sole = loyalty.ID{}
 	}
+
 	st.Parts = slices.Concat(st.Parts, o.Parts)
 	if len(st.Days) != len(o.Days) {
 		if st.Days == nil {
@@ -233,6 +252,7 @@ func (st *ChallengeState) add(o ChallengeState) {
 		}
 		return
 	}
+
 	for i, days := range o.Days {
 		if st.Days[i] == nil {
 			st.Days[i] = map[calendar.Day]int64{}

@@ -49,11 +49,13 @@ func (st *ChallengeState) ReadDocument(text json.RawMessage) error {
 		case "sole":
 			return loyalty.ReadID(value, &fresh.Sole)
 		}
+
 		return loyalty.ErrUnread
 	})
 	if err == nil {
 		*st = fresh
 	}
+
 	return err
 }
 
@@ -119,10 +121,12 @@ func (c *Challenge) age(st *ChallengeState, today calendar.Day) {
 	if st.Of != c.of || len(st.Criteria) != len(c.Criteria) {
 		c.reset(st)
 	}
+
 	if c.WindowDays == 0 || st.Days == nil {
 		st.Days = nil
 		return
 	}
+
 	for i := range st.Criteria {
 		days := maps.Clone(st.Days[i])
 		maps.DeleteFunc(days, func(d calendar.Day, _ int64) bool { return d <= today-calendar.Day(c.WindowDays) })
@@ -131,6 +135,7 @@ func (c *Challenge) age(st *ChallengeState, today calendar.Day) {
 			st.Criteria[i] = min(maxSum, st.Criteria[i]+n)
 		}
 	}
+
 	st.nothing()
 }
 
@@ -154,6 +159,7 @@ func (c *Challenge) Status(st ChallengeState, at time.Time, loc *time.Location) 
 		Completions: st.Completions, Left: max(0, c.most()-st.Completions), Percent: 100,
 		Started: st.Started, Completed: st.Completed,
 	}
+
 	var sum int
 	for i, k := range c.Criteria {
 		current := min(st.Criteria[i]/k.scale(), k.Threshold)
@@ -164,8 +170,10 @@ func (c *Challenge) Status(st ChallengeState, at time.Time, loc *time.Location) 
 		sum += percent
 		status.Criteria = append(status.Criteria, CriterionStatus{k.Action, current, k.Threshold, percent})
 	}
+
 	if len(c.Criteria) > 0 {
 		status.Percent = sum / len(c.Criteria)
 	}
+
 	return status
 }

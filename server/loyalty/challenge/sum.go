@@ -20,18 +20,22 @@ func amount(o *engine.Occurrence, k *Criterion) (n int64, noRate string, err err
 	if k.Sum == "" {
 		return 1, "", nil
 	}
+
 	n, err = sumOf(o, k)
 	if n = min(max(0, n), maxSum); err != nil || n == 0 || !sumsMoney(k.Sum) {
 		return n, "", err
 	}
+
 	currency, err := paidIn(o)
 	if err != nil {
 		return 0, "", err
 	}
+
 	worth, covered := o.Programme.InBase(money.Amount(n), currency)
 	if !covered {
 		return 0, currency, nil
 	}
+
 	return int64(worth), "", nil
 }
 
@@ -56,6 +60,7 @@ func paidIn(o *engine.Occurrence) (string, error) {
 	if t := o.Purchase(); t != nil {
 		return t.Currency(), nil
 	}
+
 	return "", nil
 }
 
@@ -73,11 +78,13 @@ func sumOf(o *engine.Occurrence, k *Criterion) (n int64, err error) {
 			data = heir.With(name)
 		}
 		n = number(engine.AttributesOf(data), field)
+
 	case "transaction":
 		n, err = purchaseNumber(o, field)
 	case "item":
 		n, err = lineNumber(o, field)
 	}
+
 	return n, err
 }
 
@@ -88,6 +95,7 @@ func purchaseNumber(o *engine.Occurrence, field string) (int64, error) {
 	if t == nil {
 		return 0, nil
 	}
+
 	switch field {
 	case "total":
 		return int64(t.Total), nil
@@ -101,10 +109,12 @@ func purchaseNumber(o *engine.Occurrence, field string) (int64, error) {
 	case "burned":
 		return scaled(t.Burned), nil
 	}
+
 	f, _, err := o.PurchaseFacts()
 	if err != nil {
 		return 0, err
 	}
+
 	return number(engine.AttributesOf(f.Data), strings.TrimPrefix(field, "data.")), nil
 }
 
@@ -143,6 +153,7 @@ func number(attributes map[string]json.RawMessage, path string) int64 {
 	if !ok {
 		return 0
 	}
+
 	if nested {
 		var inner map[string]json.RawMessage
 		if json.Unmarshal(raw, &inner) != nil {
@@ -150,14 +161,17 @@ func number(attributes map[string]json.RawMessage, path string) int64 {
 		}
 		return number(inner, rest)
 	}
+
 	// as a decimal: ten thousand times 0.1 must be 1,000
 	rate, err := money.ParseRate(strings.TrimSpace(string(raw)))
 	if err != nil {
 		return 0
 	}
+
 	n, err := rate.Points(money.Amount(sumScale)*money.Unit, money.Floor)
 	if err != nil && rate.Sign() > 0 {
 		return maxSum
 	}
+
 	return min(n, maxSum)
 }

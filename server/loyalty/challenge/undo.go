@@ -28,6 +28,7 @@ func uncount(k *loyalty.Counting, criteria []int64, days []map[calendar.Day]int6
 		}
 		criteria[i], k.Moves[i], found = criteria[i]-n, k.Moves[i]-n, true
 	}
+
 	return found
 }
 
@@ -82,6 +83,7 @@ func (st *ChallengeState) fill(k *loyalty.Completion, c *Challenge) (filled bool
 	if st.Of != k.Of || len(st.Criteria) != len(k.Criteria) {
 		return false
 	}
+
 	// from the earliest window on: it borrows the days that the next completion would lose first
 	for _, end := range ends(k, st) {
 		all, left := own(*k), st.own()
@@ -94,6 +96,7 @@ func (st *ChallengeState) fill(k *loyalty.Completion, c *Challenge) (filled bool
 				left.lend(&all, i, n, end)
 			}
 		}
+
 		if holds(&all) {
 			all.For, left.Sole = slices.Concat(k.For, st.Parts), loyalty.ID{}
 			// if all counts were lent, the progress begins anew with the next one
@@ -102,9 +105,11 @@ func (st *ChallengeState) fill(k *loyalty.Completion, c *Challenge) (filled bool
 			return true
 		}
 	}
+
 	if slices.ContainsFunc(k.Criteria, positive) {
 		st.add(ChallengeState{Criteria: k.Criteria, Days: k.Days, Started: k.Started, Parts: k.For})
 	}
+
 	return false
 }
 
@@ -146,6 +151,7 @@ func (st *ChallengeState) lend(k *loyalty.Completion, criterion int, n int64, en
 		st.Criteria[criterion], k.Criteria[criterion] = st.Criteria[criterion]-n, k.Criteria[criterion]+n
 		return
 	}
+
 	for _, d := range slices.Sorted(maps.Keys(st.Days[criterion])) {
 		if d > end || d <= end-calendar.Day(k.Window) || n == 0 {
 			continue
@@ -174,6 +180,7 @@ func (st *ChallengeState) uncomplete(k *loyalty.Completion) {
 		st.Passed = append(st.Passed, passed{k.At, k.Before})
 		return
 	}
+
 	before := k.Before
 	for {
 		i := slices.IndexFunc(st.Passed, func(p passed) bool { return p.At.Equal(before) })
@@ -183,6 +190,7 @@ func (st *ChallengeState) uncomplete(k *loyalty.Completion) {
 		before = st.Passed[i].Before
 		st.Passed = slices.Delete(st.Passed, i, i+1)
 	}
+
 	if !before.IsZero() { // zero if the predecessor belongs to a merged account
 		st.Completed = before
 	}
@@ -203,12 +211,14 @@ func undoPurchase(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error
 	if len(counted) == 0 {
 		return nil
 	}
+
 	// an undone purchase has nothing left to take out
 	t.Detail.Counted = nil
 	u := undoing{Run: r, event: e, states: map[string]*ChallengeState{}}
 	if err := u.all(counted); err != nil {
 		return err
 	}
+
 	for _, id := range slices.Sorted(maps.Keys(u.states)) {
 		st := u.states[id]
 		// cut at the end and not before: a count may be in any of the completions that were put back
@@ -217,6 +227,7 @@ func undoPurchase(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -248,6 +259,7 @@ func (u *undoing) all(counted []loyalty.Counting) error {
 			st.Kept = append(st.Kept, *k.Whole)
 		}
 	}
+
 	// latest first: a later completion may rest on an earlier one
 	for i := range slices.Backward(counted) {
 		if err := u.out(&counted[i]); err != nil {
@@ -257,6 +269,7 @@ func (u *undoing) all(counted []loyalty.Counting) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -267,26 +280,31 @@ func (u *undoing) out(k *loyalty.Counting) error {
 	if err != nil || st == nil {
 		return err
 	}
+
 	rest := *k
 	rest.Moves = slices.Clone(k.Moves)
 	if slices.Contains(st.Parts, k.For) && uncount(&rest, st.Criteria, st.Days) {
 		st.nothing()
 		u.told(k.Challenge, "reason.challenge_out", 0)
 	}
+
 	for i := len(st.Kept) - 1; i >= 0 && slices.ContainsFunc(rest.Moves, positive); i-- {
 		if !slices.Contains(st.Kept[i].For, k.For) {
 			continue
 		}
+
 		done := own(st.Kept[i])
 		if !uncount(&rest, done.Criteria, done.Days) {
 			continue
 		}
+
 		// A surplus at the time, or counts made since, may replace what is removed.
 		if holds(&done) || st.fill(&done, Challenges.Of(u.Programme)[k.Challenge]) {
 			st.Kept[i] = done
 			u.told(k.Challenge, "reason.challenge_holds", 0)
 			continue
 		}
+
 		st.Kept = slices.Delete(st.Kept, i, i+1)
 		st.uncomplete(&done)
 		if err := u.takeBack(k.Challenge, &done); err != nil {
@@ -296,8 +314,10 @@ func (u *undoing) out(k *loyalty.Counting) error {
 		if err := u.all(done.Counts); err != nil {
 			return err
 		}
+
 		i = len(st.Kept) // the indices may have changed
 	}
+
 	return nil
 }
 
@@ -315,6 +335,7 @@ func (u *undoing) takeBack(challenge string, k *loyalty.Completion) error {
 	if err != nil {
 		return err
 	}
+
 	u.told(challenge, "reason.challenge_taken_back", -n)
 	for _, g := range k.Gave {
 		n, err := u.takeLot(challengePoints{g.Points, challenge, g.Campaign}, g.Event)
@@ -329,6 +350,7 @@ func (u *undoing) takeBack(challenge string, k *loyalty.Completion) error {
 			u.TraceInput(loyalty.Verdict{Rule: "campaign", Verdict: "applied", Reason: "reason.challenge_taken_back", Points: -n, Input: map[string]any{"campaign": g.Campaign, "challenge": challenge}})
 		}
 	}
+
 	return engine.Ungive(u.Run, u.event, k.Runs)
 }
 

@@ -58,6 +58,7 @@ func TestFillCompletion(t *testing.T) {
 			if c.gone {
 				challenge = nil
 			}
+
 			require.Equal(t, c.filled, st.fill(&done, challenge))
 			require.Equal(t, c.left, st.Criteria)
 			if c.filled {
@@ -68,9 +69,11 @@ func TestFillCompletion(t *testing.T) {
 				require.Equal(t, before, string(loyalty.JSON(done)), "it stays what it was")
 				require.Equal(t, []loyalty.ID{b, a}, st.Parts)
 			}
+
 			require.Zero(t, st.Sole, "two may take from it")
 		})
 	}
+
 	challenge := made(t, `{"criteria":`+counts+`}`)
 	other := ChallengeState{Of: "other", Criteria: []int64{5}, Parts: []loyalty.ID{b}}
 	require.False(t, other.fill(&loyalty.Completion{Of: challenge.of, For: []loyalty.ID{a}, Criteria: []int64{2}, Needs: []int64{3}}, challenge))
@@ -101,6 +104,7 @@ func TestUncomplete(t *testing.T) {
 		require.Zero(t, st.Completions)
 		require.Empty(t, st.Passed)
 	}
+
 	merged := ChallengeState{Completions: 2, Completed: at(3)}
 	merged.uncomplete(&loyalty.Completion{At: at(3)})
 	require.Equal(t, at(3), merged.Completed, "of one that an account brought which was merged nobody knows when")

@@ -31,6 +31,7 @@ func (c *compiler) calculate(n ast.Node, operator string, left, right term) (ter
 			return term{}, err
 		}
 	}
+
 	l, r, compute := left.eval, right.eval, operations[operator]
 	return term{node: n, kind: result, eval: func(f *frame) value {
 		a, b := l(f), r(f)

@@ -15,6 +15,7 @@ func (c *compiler) equality(n *ast.BinaryNode, left, right term) (term, error) {
 	if right.kind != absent && (left.kind == absent || isEmpty(left)) {
 		left, right = right, left
 	}
+
 	wanted := n.Operator == "=="
 	if right.kind == absent || (isEmpty(right) && (left.kind == text || left.kind == unknown)) {
 		l, empty := left.eval, isEmpty(right)
@@ -23,6 +24,7 @@ func (c *compiler) equality(n *ast.BinaryNode, left, right term) (term, error) {
 			return truthOf((v.kind == absent || empty && v.kind == text && v.s == "") == wanted)
 		}}, nil
 	}
+
 	return c.compared(n, left, right, func(order int) bool { return (order == 0) == wanted })
 }
 
@@ -51,6 +53,7 @@ func (c *compiler) compared(n *ast.BinaryNode, left, right term, holds func(orde
 	if err := c.comparable(n, left, right); err != nil {
 		return term{}, err
 	}
+
 	l, r, ordered := left.eval, right.eval, n.Operator != "==" && n.Operator != "!="
 	return term{node: n, kind: truth, eval: func(f *frame) value {
 		a, b := l(f), r(f)
@@ -76,6 +79,7 @@ func (c *compiler) comparable(n ast.Node, left, right term) error {
 			return c.fault(n, "%s is %s and cannot be compared", describe(t.node), t.kind)
 		}
 	}
+
 	if left.kind != unknown && right.kind != unknown && left.kind != right.kind {
 		hint := ""
 		if (left.kind == instant || right.kind == instant) && (left.kind == text || right.kind == text) {
@@ -84,9 +88,11 @@ func (c *compiler) comparable(n ast.Node, left, right term) error {
 		return c.fault(n, "%s is %s and %s is %s: they cannot be compared%s",
 			describe(left.node), left.kind, describe(right.node), right.kind, hint)
 	}
+
 	if err := c.spelt(left, right); err != nil {
 		return err
 	}
+
 	return c.spelt(right, left)
 }
 
@@ -113,15 +119,18 @@ func (c *compiler) between(n *ast.BinaryNode, of term, span *ast.BinaryNode) (te
 	if err != nil {
 		return term{}, err
 	}
+
 	to, err := c.term(span.Right)
 	if err != nil {
 		return term{}, err
 	}
+
 	for _, t := range []*term{&of, &from, &to} {
 		if *t, err = c.want(*t, number); err != nil {
 			return term{}, err
 		}
 	}
+
 	return term{node: n, kind: truth, eval: func(f *frame) value {
 		v, low, high := of.eval(f), from.eval(f), to.eval(f)
 		if v.kind == absent || low.kind == absent || high.kind == absent || !f.step(1) {
@@ -149,9 +158,11 @@ func (c *compiler) membership(n *ast.BinaryNode, of, in term) (term, error) {
 	case in.kind == object && of.kind != text && of.kind != unknown:
 		return term{}, c.fault(n, "%s is %s; an object is asked for a name", describe(of.node), of.kind)
 	}
+
 	if err := c.spelt(of, in); err != nil {
 		return term{}, err
 	}
+
 	return term{node: n, kind: truth, eval: func(f *frame) value {
 		v, all := of.eval(f), in.eval(f)
 		if v.kind == absent || all.kind == absent {
@@ -170,6 +181,7 @@ func (f *frame) member(n *ast.BinaryNode, v, in value) value {
 	case in.kind != list || !simple(v.kind):
 		return f.fail("%s is %s and %s is %s: it cannot be looked for there", describe(n.Left), v.kind, describe(n.Right), in.kind)
 	}
+
 	all, alike := in.ref.(sequence), false
 	for i := range all.size() {
 		if !f.step(1) {
@@ -181,8 +193,10 @@ func (f *frame) member(n *ast.BinaryNode, v, in value) value {
 			}
 		}
 	}
+
 	if !alike && all.size() > 0 {
 		return f.fail("%s is %s and %s holds none", describe(n.Left), v.kind, describe(n.Right))
 	}
+
 	return no
 }

@@ -48,6 +48,7 @@ func (c *compiler) term(node ast.Node) (term, error) {
 	if c.nodes++; c.nodes > maxNodes {
 		return term{}, c.fault(node, "more than %d names, values and operators", maxNodes)
 	}
+
 	switch n := node.(type) {
 	case *ast.NilNode:
 		return literal(n, nothing), nil
@@ -82,6 +83,7 @@ func (c *compiler) term(node ast.Node) (term, error) {
 			return c.call(n, name.Value, n.Arguments)
 		}
 	}
+
 	return term{}, c.fault(node, "%s is not part of the language", describe(node))
 }
 
@@ -105,10 +107,12 @@ func (c *compiler) array(n *ast.ArrayNode) (term, error) {
 		}
 		all = append(all, element.constant)
 	}
+
 	t := literal(n, value{kind: list, ref: all})
 	if len(all) > 0 {
 		t.holds = all[0].kind
 	}
+
 	return t, nil
 }
 
@@ -127,6 +131,7 @@ func (c *compiler) identifier(n *ast.IdentifierNode) (term, error) {
 	case "event", "customer":
 		return term{}, c.fault(n, "%s needs a field: %s", n.Value, names(fields[n.Value]))
 	}
+
 	return term{}, c.fault(n, "there is no %s; there are event, customer, transaction, item and now", n.Value)
 }
 
@@ -172,6 +177,7 @@ func (c *compiler) member(n *ast.MemberNode) (term, error) {
 		c.nodes += 2
 		return c.field(n, root.Value, property.Value)
 	}
+
 	of, err := c.term(n.Node)
 	if err != nil {
 		return term{}, err
@@ -179,10 +185,12 @@ func (c *compiler) member(n *ast.MemberNode) (term, error) {
 	if of.kind == line && plain {
 		return c.lineField(n, of, property.Value)
 	}
+
 	key, err := c.term(n.Property)
 	if err != nil {
 		return term{}, err
 	}
+
 	return c.element(n, of, key)
 }
 
@@ -193,18 +201,22 @@ func (c *compiler) field(n *ast.MemberNode, record, name string) (term, error) {
 		custom := term{node: n, eval: func(f *frame) value { return f.attribute(f.facts.Customer.Custom, name) }}
 		return c.guard(custom, record+"."+name), nil
 	}
+
 	of, ok := fields[record][name]
 	if !ok {
 		return term{}, c.fault(n, "%s has no field %s; it has %s", record, name, names(fields[record]))
 	}
+
 	c.use(record, name)
 	if record == "transaction" || record == "item" {
 		c.spot(name)
 	}
+
 	t := term{node: n, kind: of.kind, holds: of.holds, several: of.several, words: of.words, id: of.id, eval: of.read}
 	if of.personal || name == dataField {
 		t = c.guard(t, record+"."+name)
 	}
+
 	return t, nil
 }
 
@@ -214,6 +226,7 @@ func (c *compiler) lineField(n *ast.MemberNode, of term, name string) (term, err
 	if !ok {
 		return term{}, c.fault(n, "a line has no field %s; it has %s", name, names(lineFields))
 	}
+
 	c.spot(name)
 	t := term{node: n, kind: field.kind, id: name == productID, eval: func(f *frame) value {
 		if item, ok := of.eval(f).ref.(*Item); ok {
@@ -221,9 +234,11 @@ func (c *compiler) lineField(n *ast.MemberNode, of term, name string) (term, err
 		}
 		return nothing
 	}}
+
 	if name == dataField {
 		t = c.guard(t, "item."+name)
 	}
+
 	return t, nil
 }
 
@@ -237,13 +252,16 @@ func (c *compiler) element(n *ast.MemberNode, of, key term) (term, error) {
 		key.kind != text && key.kind != number && key.kind != unknown:
 		return term{}, c.fault(n, "%s cannot be looked up by %s", describe(of.node), key.kind)
 	}
+
 	if of.id {
 		key = bare(key)
 	}
+
 	slot := -1
 	if of.several {
 		slot = c.choose()
 	}
+
 	t := term{node: n, kind: of.holds, id: of.id, eval: func(f *frame) value {
 		from, at := of.eval(f), key.eval(f)
 		if from.kind == absent || at.kind == absent {
@@ -254,12 +272,14 @@ func (c *compiler) element(n *ast.MemberNode, of, key term) (term, error) {
 		}
 		return f.part(n, from, at)
 	}}
+
 	if key.literal && slices.Contains(sentIDs, key.constant.s) {
 		t = sentID(t)
 	}
 	if key.literal && key.kind == text { // an attribute that was sent
 		c.spot(key.constant.s)
 	}
+
 	if of.guarded != "" { // only the part is read, not the whole
 		fact := of.guarded
 		c.guarded[fact]--
@@ -268,6 +288,7 @@ func (c *compiler) element(n *ast.MemberNode, of, key term) (term, error) {
 		}
 		t = c.guard(t, fact)
 	}
+
 	return t, nil
 }
 
@@ -302,6 +323,7 @@ func (c *compiler) want(t term, k kind) (term, error) {
 		}
 		return t, nil
 	}
+
 	return term{}, c.fault(t.node, "%s is %s where %s is expected", describe(t.node), t.kind, k)
 }
 

@@ -51,19 +51,23 @@ func Compile(source string) (*Condition, error) {
 	case !utf8.ValidString(source):
 		return nil, &Error{Line: 1, Column: 1, Reason: "not UTF-8 text"}
 	}
+
 	tree, err := parser.Parse(source)
 	if err != nil {
 		return nil, syntaxError(err)
 	}
+
 	c := &compiler{uses: make(map[string]bool), guarded: make(map[string]int)}
 	whole, err := c.term(tree.Node)
 	if err == nil {
 		whole, err = c.want(whole, truth)
 	}
+
 	var located *fault
 	if errors.As(err, &located) {
 		return nil, located.in(source)
 	}
+
 	maps.DeleteFunc(c.guarded, func(_ string, times int) bool { return times == 0 })
 	return &Condition{
 		source: source, uses: c.uses, guarded: slices.Sorted(maps.Keys(c.guarded)), eval: whole.eval, choices: c.choices, money: c.money, currency: c.currency,
@@ -86,11 +90,13 @@ func (c *Condition) Judge(f *Facts) (holds bool, steps int, err error) {
 	if f == nil {
 		f = &Facts{}
 	}
+
 	run := frames.Get().(*frame)
 	run.facts = f
 	if c.choices > 0 {
 		run.choices = make([]choice, c.choices)
 	}
+
 	v := c.eval(run)
 	steps, err = run.steps, run.err
 	*run = frame{} // drop all references to the customer's data

@@ -48,6 +48,7 @@ func purchase(t testing.TB) *condition.Facts {
 			},
 		},
 	}
+
 	f.Item = &f.Transaction.Items[1]
 	return f
 }
@@ -227,6 +228,7 @@ func TestNoPurchase(t *testing.T) {
 		require.NoError(t, err, source)
 		require.Equal(t, want, holds, source)
 	}
+
 	holds, err := mustCompile(t, `customer.score == 0 and event.data.x == nil`).Holds(nil)
 	require.NoError(t, err)
 	require.True(t, holds, "no facts are empty facts")
@@ -356,6 +358,7 @@ func TestRefused(t *testing.T) {
 // error says why, and shows nothing of the data.
 func TestFailures(t *testing.T) {
 	f := purchase(t)
+
 	for source, want := range map[string]string{
 		`event.data.size > 2`:                       `event.data.size is text and 2 is a number: they cannot be compared`,
 		`event.data.size != 42`:                     `event.data.size is text and 42 is a number: they cannot be compared`,
@@ -404,6 +407,7 @@ func TestDataKinds(t *testing.T) {
 		"time": time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), "texts": []string{"a"}, "object": map[string]string{"a": "b"},
 		"overflow": json.Number("1e999"), "foreign": struct{}{}, "zero": time.Time{},
 	}}}
+
 	for _, source := range []string{
 		`event.data.int == 7 and event.data.int64 == 7 and event.data.float == 7.5`, `event.data.number == 9007199254740993`,
 		`event.data.raw[0] == 1 and event.data.raw[1] == "é" and event.data.raw[2] == nil and event.data.raw[3].a[0]`,
@@ -416,6 +420,7 @@ func TestDataKinds(t *testing.T) {
 		require.NoError(t, err, source)
 		require.True(t, holds, source)
 	}
+
 	for _, source := range []string{`event.data.foreign == 1`, `event.data.overflow > 1`} {
 		_, err := mustCompile(t, source).Holds(f)
 		require.ErrorContains(t, err, "of unknown kind", source)
@@ -425,6 +430,7 @@ func TestDataKinds(t *testing.T) {
 func TestBirthday(t *testing.T) {
 	c := mustCompile(t, `customer.birthday == event.month_day`)
 	adult := mustCompile(t, `customer.age >= 18`)
+
 	for _, day := range []struct {
 		born, at        string
 		birthday, adult bool
@@ -462,6 +468,7 @@ func TestEmptyAndUses(t *testing.T) {
 		require.Empty(t, c.String())
 		require.False(t, c.Uses("event"))
 	}
+
 	uses := func(source string) (all []string) {
 		c := mustCompile(t, source)
 		for _, name := range []string{"event", "customer", "transaction", "item", "customer.tiers", "customer.cf_x", "event.timestamp", "transaction.items"} {
@@ -471,6 +478,7 @@ func TestEmptyAndUses(t *testing.T) {
 		}
 		return all
 	}
+
 	require.Equal(t, []string{"customer", "customer.tiers"}, uses(`customer.tiers["main"] == "gold"`))
 	require.Equal(t, []string{"event", "event.timestamp"}, uses(`now > date("2026-03-01")`))
 	require.Equal(t, []string{"transaction", "transaction.items"}, uses(`any(transaction.items, .quantity > 1)`), "a line in a list is not the line that is meant")
@@ -496,6 +504,7 @@ func TestConcurrent(t *testing.T) {
 			}
 		})
 	}
+
 	group.Wait()
 }
 
@@ -532,5 +541,6 @@ func TestGuarded(t *testing.T) {
 		require.NoError(t, err, source)
 		require.Equal(t, want, c.Guarded(), source)
 	}
+
 	require.Empty(t, (*condition.Condition)(nil).Guarded())
 }

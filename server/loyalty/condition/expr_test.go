@@ -20,11 +20,13 @@ func TestAsExpr(t *testing.T) {
 	for i, item := range f.Transaction.Items {
 		items[i] = map[string]any{"product_id": item.ProductID, "product_category": item.ProductCategory, "quantity": int(item.Quantity), "price": item.Price}
 	}
+
 	env := map[string]any{
 		"event":       map[string]any{"action": "checkout", "points": 120, "data": map[string]any{"channel": "web", "gift": true, "count": 3.0, "sizes": []any{38.0, 39.5}}},
 		"customer":    map[string]any{"id": "member-1001", "language": "hun", "labels": []string{"vip", "newsletter"}, "score": 1250, "spent": 300, "tiers": map[string]any{"main": "gold"}},
 		"transaction": map[string]any{"original_total": 120.0, "earned": 99, "items": items},
 	}
+
 	rapid.Check(t, func(t *rapid.T) {
 		source := drawTruth(t, 3)
 		want, err := expr.Eval(source, env)
@@ -57,6 +59,7 @@ func drawTruth(t *rapid.T, depth int) string {
 		func() string { return draw(t, "truth", "event.data.gift", "true", "false", `"gift" in event.data`) },
 		func() string { return "event.points in " + draw(t, "range", "1..120", "121..200", "-5..120") },
 	}
+
 	if depth > 0 {
 		forms = append(forms,
 			func() string {
@@ -71,10 +74,12 @@ func drawTruth(t *rapid.T, depth int) string {
 			},
 		)
 	}
+
 	text := rapid.SampledFrom(forms).Draw(t, "form")()
 	if strings.HasPrefix(text, "(") {
 		return text
 	}
+
 	return "(" + text + ")"
 }
 

@@ -102,6 +102,7 @@ func (c *compiler) call(n ast.Node, name string, args []ast.Node) (term, error) 
 	if _, ok := quantifiers[name]; ok {
 		return c.quantify(n, name, args)
 	}
+
 	switch name {
 	case "filter":
 		return c.filter(n, args)
@@ -110,6 +111,7 @@ func (c *compiler) call(n ast.Node, name string, args []ast.Node) (term, error) 
 	case "len":
 		return c.length(n, args)
 	}
+
 	fn, ok := functions[name]
 	if !ok {
 		return term{}, c.fault(n, "there is no function %s; there are all, any, count, filter, len, none, one, sum, %s", name, names(functions))
@@ -117,6 +119,7 @@ func (c *compiler) call(n ast.Node, name string, args []ast.Node) (term, error) 
 	if len(args) != len(fn.takes) {
 		return term{}, c.fault(n, "%s takes %d, not %d", name, len(fn.takes), len(args))
 	}
+
 	var evals [2]evaluator
 	for i, arg := range args {
 		t, err := c.argument(name, arg, fn.takes[i])
@@ -125,6 +128,7 @@ func (c *compiler) call(n ast.Node, name string, args []ast.Node) (term, error) 
 		}
 		evals[i] = t.eval
 	}
+
 	return term{node: n, kind: fn.gives, eval: apply(fn, evals[0], evals[1])}, nil
 }
 
@@ -166,6 +170,7 @@ func (c *compiler) length(n ast.Node, args []ast.Node) (term, error) {
 	if len(args) != 1 {
 		return term{}, c.fault(n, "len takes 1, not %d", len(args))
 	}
+
 	of, err := c.term(args[0])
 	if err != nil {
 		return term{}, err
@@ -173,6 +178,7 @@ func (c *compiler) length(n ast.Node, args []ast.Node) (term, error) {
 	if of.kind != list && of.kind != text && of.kind != unknown {
 		return term{}, c.fault(n, "%s is %s and has no length", describe(of.node), of.kind)
 	}
+
 	return term{node: n, kind: number, eval: func(f *frame) value {
 		v := of.eval(f)
 		switch {

@@ -33,6 +33,7 @@ func nested(function, over, innermost string, depth int) string {
 // TestBudget runs what would take for ever, or all memory, were it let.
 func TestBudget(t *testing.T) {
 	f := basket(t, 5000)
+
 	for name, source := range map[string]string{
 		"nested all":    nested("all", "transaction.items", "true", 20),
 		"nested none":   nested("none", "event.data.codes", "false", 20),
@@ -108,6 +109,7 @@ func FuzzCompile(f *testing.F) {
 	} {
 		f.Add(source)
 	}
+
 	full := purchase(f)
 	f.Fuzz(func(t *testing.T, source string) {
 		c, err := condition.Compile(source)

@@ -35,6 +35,7 @@ func bare(t term) term {
 	if !t.literal {
 		return t
 	}
+
 	if all, ok := t.constant.ref.(values); ok {
 		trimmed := make(values, len(all))
 		for i, v := range all {
@@ -42,6 +43,7 @@ func bare(t term) term {
 		}
 		t.constant.ref = trimmed
 	}
+
 	t.constant = t.constant.bare()
 	constant := t.constant
 	t.eval = func(*frame) value { return constant }

@@ -23,10 +23,12 @@ func (c *compiler) quantify(n ast.Node, name string, args []ast.Node) (term, err
 	if name == "count" && len(args) == 1 {
 		return c.length(n, args)
 	}
+
 	of, test, err := c.overList(n, name, args, truth)
 	if err != nil {
 		return term{}, err
 	}
+
 	q := quantifiers[name]
 	return term{node: n, kind: q.gives, eval: func(f *frame) value {
 		found, seen := 0, 0
@@ -50,6 +52,7 @@ func (c *compiler) filter(n ast.Node, args []ast.Node) (term, error) {
 	if err != nil {
 		return term{}, err
 	}
+
 	return term{node: n, kind: list, holds: of.holds, id: of.id, eval: func(f *frame) value {
 		var kept values
 		done := f.each(of.eval(f), func(e value) bool {
@@ -73,10 +76,12 @@ func (c *compiler) sum(n ast.Node, args []ast.Node) (term, error) {
 		element.SetLocation(n.Location())
 		args = []ast.Node{args[0], &ast.PredicateNode{Node: element}}
 	}
+
 	of, amount, err := c.overList(n, "sum", args, number)
 	if err != nil {
 		return term{}, err
 	}
+
 	add := operations["+"]
 	return term{node: n, kind: number, eval: func(f *frame) value {
 		total := integer(0)
@@ -91,9 +96,11 @@ func (c *compiler) sum(n ast.Node, args []ast.Node) (term, error) {
 			}
 			return fits
 		})
+
 		if !done {
 			return nothing
 		}
+
 		return total
 	}}, nil
 }
@@ -110,10 +117,12 @@ func (c *compiler) overList(n ast.Node, name string, args []ast.Node, k kind) (o
 	if of, err = c.want(of, list); err != nil {
 		return of, body, err
 	}
+
 	asked, ok := args[1].(*ast.PredicateNode)
 	if !ok {
 		return of, body, c.fault(args[1], "%s takes a list and what is asked of its elements", name)
 	}
+
 	// the meaning of # and .name while the body is compiled
 	c.inside = append(c.inside, of)
 	body, err = c.term(asked.Node)
@@ -121,6 +130,7 @@ func (c *compiler) overList(n ast.Node, name string, args []ast.Node, k kind) (o
 	if err == nil {
 		body, err = c.want(body, k)
 	}
+
 	return of, body, err
 }
 
@@ -129,6 +139,7 @@ func (f *frame) each(of value, visit func(e value) bool) bool {
 	if of.kind == absent {
 		return false
 	}
+
 	// list functions may be nested, so the element of the outer one is restored
 	outer, all := f.element, of.ref.(sequence)
 	for i := range all.size() {
@@ -140,6 +151,7 @@ func (f *frame) each(of value, visit func(e value) bool) bool {
 			break
 		}
 	}
+
 	f.element = outer
 	return f.err == nil
 }

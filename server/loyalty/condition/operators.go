@@ -12,11 +12,13 @@ func (c *compiler) unary(n *ast.UnaryNode) (term, error) {
 	if err != nil {
 		return term{}, err
 	}
+
 	if n.Operator == "not" || n.Operator == "!" {
 		of, err = c.want(of, truth)
 		eval := of.eval
 		return term{node: n, kind: truth, eval: func(f *frame) value { return not(eval(f)) }}, err
 	}
+
 	// computed as 0 minus the duration, so that the range is checked in one place
 	if of.kind == duration && n.Operator == "-" {
 		return c.calculate(n, "-", term{node: n, kind: duration, eval: func(*frame) value { return value{kind: duration} }}, of)
@@ -27,6 +29,7 @@ func (c *compiler) unary(n *ast.UnaryNode) (term, error) {
 	if of.literal {
 		return literal(n, negative(of.constant)), nil
 	}
+
 	eval := of.eval
 	return term{node: n, kind: number, eval: func(f *frame) value {
 		v := eval(f)
@@ -72,20 +75,24 @@ func (c *compiler) operation(n *ast.BinaryNode) (term, error) {
 	if n.Operator == ".." {
 		return term{}, c.fault(n, "a range stands to the right of in, as in event.hour in 9..17")
 	}
+
 	left, err := c.term(n.Left)
 	if err != nil {
 		return term{}, err
 	}
+
 	switch span, ranged := n.Right.(*ast.BinaryNode); {
 	case n.Operator == "in" && ranged && span.Operator == "..":
 		return c.between(n, left, span)
 	case n.Operator == "matches":
 		return c.matches(n, left)
 	}
+
 	right, err := c.term(n.Right)
 	if err != nil {
 		return term{}, err
 	}
+
 	switch n.Operator {
 	case "and", "&&", "or", "||":
 		return c.logic(n, left, right)
@@ -102,6 +109,7 @@ func (c *compiler) operation(n *ast.BinaryNode) (term, error) {
 	case "??":
 		return c.otherwise(n, left, right)
 	}
+
 	return term{}, c.fault(n, "%s is not part of the language", n.Operator)
 }
 
@@ -114,10 +122,12 @@ func (c *compiler) logic(n *ast.BinaryNode, left, right term) (term, error) {
 	if right, err = c.want(right, truth); err != nil {
 		return term{}, err
 	}
+
 	decides := int64(0)
 	if n.Operator == "or" || n.Operator == "||" {
 		decides = 1
 	}
+
 	l, r := left.eval, right.eval
 	return term{node: n, kind: truth, eval: func(f *frame) value {
 		a := l(f)
@@ -155,14 +165,17 @@ func (c *compiler) conditional(n *ast.ConditionalNode) (term, error) {
 	if cond, err = c.want(cond, truth); err != nil {
 		return term{}, err
 	}
+
 	then, err := c.term(n.Exp1)
 	if err != nil {
 		return term{}, err
 	}
+
 	other, err := c.term(n.Exp2)
 	if err != nil {
 		return term{}, err
 	}
+
 	t, err := c.either(n, then, other)
 	t.eval = func(f *frame) value {
 		if v := cond.eval(f); v.kind == truth && v.n == 1 {
@@ -170,6 +183,7 @@ func (c *compiler) conditional(n *ast.ConditionalNode) (term, error) {
 		}
 		return other.eval(f)
 	}
+
 	return t, err
 }
 
@@ -188,5 +202,6 @@ func (c *compiler) either(n ast.Node, a, b term) (term, error) {
 	case a.holds == b.holds || b.kind == absent:
 		t.holds = a.holds
 	}
+
 	return t, nil
 }

@@ -33,6 +33,7 @@ func (c *compiler) through(t term, slots []int, all bool) term {
 	if all {
 		decides = 0
 	}
+
 	for _, slot := range slots {
 		one := t.eval
 		t.eval = func(f *frame) value {
@@ -48,5 +49,6 @@ func (c *compiler) through(t term, slots []int, all bool) term {
 			return verdict
 		}
 	}
+
 	return t
 }

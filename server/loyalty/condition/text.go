@@ -19,6 +19,7 @@ func (c *compiler) search(n *ast.BinaryNode, left, right term) (term, error) {
 	if left.kind == list {
 		return term{}, c.fault(n, "%s is a list; ask whether something is in it", describe(left.node))
 	}
+
 	left, err := c.want(left, text)
 	if err != nil {
 		return term{}, err
@@ -26,6 +27,7 @@ func (c *compiler) search(n *ast.BinaryNode, left, right term) (term, error) {
 	if right, err = c.want(right, text); err != nil {
 		return term{}, err
 	}
+
 	l, r, found := left.eval, right.eval, searches[n.Operator]
 	return term{node: n, kind: truth, eval: func(f *frame) value {
 		s, part := l(f), r(f)
@@ -54,6 +56,7 @@ func (c *compiler) matches(n *ast.BinaryNode, of term) (term, error) {
 	if c.nodes++; len(written.Value) > maxPattern {
 		return term{}, c.fault(n.Right, "the pattern is longer than %d bytes", maxPattern)
 	}
+
 	size, err := instructions(written.Value)
 	if err != nil {
 		return term{}, c.fault(n.Right, "the pattern cannot be read: %v", err)
@@ -64,6 +67,7 @@ func (c *compiler) matches(n *ast.BinaryNode, of term) (term, error) {
 	if of, err = c.want(of, text); err != nil {
 		return term{}, err
 	}
+
 	pattern, eval := regexp.MustCompile(written.Value), of.eval
 	return term{node: n, kind: truth, eval: func(f *frame) value {
 		s := eval(f)

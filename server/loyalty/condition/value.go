@@ -148,6 +148,7 @@ func dynamic(from any) value {
 	case sent, Heir, map[string]any, map[string]string:
 		return value{kind: object, ref: v}
 	}
+
 	return value{}
 }
 
@@ -199,11 +200,13 @@ func (f *frame) attribute(of any, name string) value {
 			return nothing
 		}
 		return decode(text)
+
 	case map[string]any:
 		if raw, ok := m[name].(json.RawMessage); ok && !f.step(len(raw)/decodeStep) {
 			return nothing
 		}
 		return dynamic(m[name])
+
 	case map[string]string:
 		return fieldText(m[name])
 	case map[string][]string:
@@ -211,6 +214,7 @@ func (f *frame) attribute(of any, name string) value {
 			return textOf(m[name][0])
 		}
 	}
+
 	return nothing
 }
 

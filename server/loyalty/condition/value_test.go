@@ -18,6 +18,7 @@ func TestDecode(t *testing.T) {
 	} {
 		require.Equal(t, decodeAny(json.RawMessage(raw)), decode(json.RawMessage(raw)), "%q", raw)
 	}
+
 	require.Equal(t, textOf("a"), decode(json.RawMessage(`"a"`)))
 	require.Equal(t, integer(9007199254740993), decode(json.RawMessage("9007199254740993")))
 	rapid.Check(t, func(t *rapid.T) {

@@ -16,6 +16,7 @@ func RepayCards(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error {
 	if err != nil {
 		return err
 	}
+
 	left := money.Amount(t.Total)
 	for _, c := range coupons {
 		uses, waits := usesOf(t, c), slices.Contains(t.Detail.Coupons, loyalty.RedeemedCoupon{Code: c.Code})
@@ -26,6 +27,7 @@ func RepayCards(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -35,10 +37,12 @@ func repay(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, c *loyalty.C
 	for _, i := range uses {
 		paid += c.Uses[i].Amount
 	}
+
 	needed := *left
 	if paysIn(r, c, t) != nil { // the update changed the currency: the card pays none of it
 		needed = 0
 	}
+
 	switch {
 	case paid < needed && mayPay(r, c, t):
 		more = min(money.Amount(c.Balance), needed-paid)
@@ -49,9 +53,11 @@ func repay(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, c *loyalty.C
 			returnToCard(r, e, t, c, uses, paid-needed)
 		}
 	}
+
 	if more == 0 {
 		return nil
 	}
+
 	return redeemIn(r, e, t, c, more)
 }
 
@@ -74,6 +80,7 @@ func returnToCard(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, c *lo
 	if c.State == loyalty.CouponInvalidated {
 		return
 	}
+
 	for _, i := range uses {
 		back, used := min(n, c.Uses[i].Amount), c.Uses[i].Event
 		if back == 0 {
@@ -109,6 +116,7 @@ func RefundCards(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error 
 	if err != nil {
 		return err
 	}
+
 	cards := slices.Clone(t.Detail.Cards)
 	for _, c := range slices.Backward(coupons) {
 		uses := usesOf(t, c)
@@ -125,10 +133,12 @@ func RefundCards(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error 
 			returnToCard(r, e, t, c, uses, back)
 		}
 	}
+
 	t.Detail.Cards = cards
 	if t.Refunded < t.OriginalTotal {
 		return nil
 	}
+
 	waits := func(u loyalty.RedeemedCoupon) bool { return u.Event == loyalty.ID{} }
 	t.Detail.Coupons, t.Detail.Cards = slices.DeleteFunc(slices.Clone(t.Detail.Coupons), waits), nil
 	return nil

@@ -43,16 +43,19 @@ func RedeemCoupons(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, sing
 		used[name] = true
 		return Unusable(r, loyalty.AtField(redeemFor(r, e, t, code, &left), field))
 	}
+
 	if single != nil {
 		if err := use(*single, "data.coupon_code"); err != nil {
 			return err
 		}
 	}
+
 	for i, code := range list {
 		if err := use(code, "data.coupons["+strconv.Itoa(i)+"]"); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -79,9 +82,11 @@ func WriteAsMade(r *engine.Run, single *string, list []string) error {
 			all[i] = made
 		}
 	}
+
 	if slices.Equal(all, list) {
 		return nil
 	}
+
 	return r.FillIn("coupons", all)
 }
 
@@ -135,6 +140,7 @@ func redeemFor(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, code str
 	if r.Customer.Status == loyalty.Suspended {
 		return loyalty.ErrSuspended
 	}
+
 	c, err := Redeemable(r, code)
 	if err != nil {
 		return err
@@ -145,6 +151,7 @@ func redeemFor(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, code str
 	if c.Type != loyalty.CouponGiftCard {
 		return redeemIn(r, e, t, c, 0)
 	}
+
 	pays := min(money.Amount(c.Balance), *left)
 	*left -= pays
 	if pays == 0 {
@@ -154,6 +161,7 @@ func redeemFor(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, code str
 		}
 		return nil
 	}
+
 	return redeemIn(r, e, t, c, pays)
 }
 
@@ -182,15 +190,18 @@ func fits(r *engine.Run, c *loyalty.Coupon, t *loyalty.Transaction) error {
 	if raw, ok := t.Detail.Attributes["store"]; ok && json.Unmarshal(raw, &store) != nil {
 		store = ""
 	}
+
 	if !r.Programme.SoldAt(c.Stores, store) {
 		Trace(r, "refused", "reason.store", c)
 		return loyalty.ErrCouponStore.With("code", c.Code)
 	}
+
 	bought := func(l loyalty.Line) bool { return slices.Contains(c.Products, l.ProductID) }
 	if len(c.Products) > 0 && !slices.ContainsFunc(t.Detail.Items, bought) {
 		Trace(r, "refused", "reason.product", c)
 		return loyalty.ErrCouponProduct.With("code", c.Code)
 	}
+
 	return paysIn(r, c, t)
 }
 
@@ -233,6 +244,7 @@ func boughtWith(r *engine.Run, t *loyalty.Transaction) ([]*loyalty.Coupon, error
 			return nil, err
 		}
 	}
+
 	coupons := make([]*loyalty.Coupon, len(codes))
 	for i, code := range codes {
 		c, err := r.Coupons().Find(code)
@@ -241,6 +253,7 @@ func boughtWith(r *engine.Run, t *loyalty.Transaction) ([]*loyalty.Coupon, error
 		}
 		coupons[i] = c
 	}
+
 	return coupons, nil
 }
 
@@ -264,6 +277,7 @@ func unredeemCoupons(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) er
 	if err != nil {
 		return err
 	}
+
 	for _, c := range coupons {
 		if c.State == loyalty.CouponInvalidated {
 			continue
@@ -272,6 +286,7 @@ func unredeemCoupons(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) er
 			returnUse(r, e, t, c, i, c.Uses[i].Amount)
 		}
 	}
+
 	t.Detail.Coupons = nil
 	return nil
 }

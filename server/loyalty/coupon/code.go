@@ -43,6 +43,7 @@ func readPattern(text string) codePattern {
 			p = append(p, string(c))
 		}
 	}
+
 	return p
 }
 
@@ -90,16 +91,19 @@ func drawCoupon(r *engine.Run, p codePattern, pool string) (*loyalty.Coupon, err
 		for i := range drawn {
 			drawn[i] = p.Draw(source)
 		}
+
 		if p.Codes() < sparse {
 			if err := r.Require(loyalty.CustomerNeeds{Coupons: drawn}); err != nil {
 				return nil, err
 			}
 		}
+
 		for _, code := range drawn {
 			if c := r.Coupons().Take(code); c != nil {
 				return c, nil
 			}
 		}
 	}
+
 	return nil, loyalty.ErrPatternSpent.With("pool", pool)
 }

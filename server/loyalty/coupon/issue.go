@@ -25,6 +25,7 @@ func Issue(r *engine.Run, e *loyalty.Event, from CouponSource) (*loyalty.Coupon,
 	if err := CouponsOn(r, e.Action); err != nil {
 		return nil, err
 	}
+
 	c, template, err := nextCoupon(r, from)
 	if err != nil {
 		return nil, err
@@ -32,6 +33,7 @@ func Issue(r *engine.Run, e *loyalty.Event, from CouponSource) (*loyalty.Coupon,
 	if err := c.Move("claim", r.At); err != nil {
 		return nil, err
 	}
+
 	Shape(c, template, r.Programme.Settings.Currency)
 	c.Customer, c.Reward, c.Uses = r.Customer.ID, from.Reward, nil
 	c.Given, c.Voided = e.ID, false
@@ -64,16 +66,19 @@ func nextCoupon(r *engine.Run, from CouponSource) (*loyalty.Coupon, *CouponTempl
 		c, err := drawCoupon(r, ownPattern, "")
 		return c, from.Template, err
 	}
+
 	c, pool, err := poolCode(r, from.Pool)
 	if err != nil {
 		return nil, nil, err
 	}
+
 	if c == nil {
 		if c, err = drawCoupon(r, pool.Codes, pool.ID); err != nil {
 			return nil, nil, err
 		}
 		c.Pool = pool.ID
 	}
+
 	// A code that was taken from its holder is free again, and its validity begins anew.
 	c.ExpiresAt = time.Time{}
 	return c, pool.Coupon, nil
@@ -151,6 +156,7 @@ func Give(r *engine.Run, e *loyalty.Event, code string, c loyalty.Coupon) error 
 	if err != nil {
 		return err
 	}
+
 	c.ID, c.CreatedAt, c.Version = known.ID, known.CreatedAt, known.Version
 	c.Code, c.State = known.Code, loyalty.CouponCreated
 	if c.Name, err = engine.SealName(r, c.Name, c.ID); err != nil {
@@ -162,6 +168,7 @@ func Give(r *engine.Run, e *loyalty.Event, code string, c loyalty.Coupon) error 
 	if c.Currency == "" && (c.Type == loyalty.CouponAmount || c.Type == loyalty.CouponGiftCard) {
 		c.Currency = r.Programme.Settings.Currency
 	}
+
 	c.Customer, c.ClaimedAt, c.Given = r.Customer.ID, r.At, e.ID
 	r.Coupons().Changed(e, &c)
 	Trace(r, "applied", "reason.claimed", &c)

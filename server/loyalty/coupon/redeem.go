@@ -27,15 +27,18 @@ func Redeem(r *engine.Run, e *loyalty.Event, d Redemption) (*loyalty.Coupon, err
 	if err != nil {
 		return nil, err
 	}
+
 	// an unknown purchase, or another customer's, says nothing about its currency
 	if t := r.Bought(e.Transaction); t != nil {
 		if err := paysIn(r, c, t); err != nil {
 			return nil, loyalty.AtField(err, "data.code")
 		}
 	}
+
 	if err := Use(r, e, c, d); err != nil {
 		return nil, err
 	}
+
 	return c, asMade(r, d.Code, c)
 }
 
@@ -74,15 +77,18 @@ func Use(r *engine.Run, e *loyalty.Event, c *loyalty.Coupon, d Redemption) error
 			trigger = "redeem_part"
 		}
 	}
+
 	if err := c.Move(trigger, r.At); err != nil {
 		return err
 	}
+
 	c.Balance -= money.Parts(use.Amount)
 	c.Uses = append(c.Uses, use)
 	c.RedeemedAt = r.At
 	if c.Customer == (loyalty.ID{}) {
 		c.Customer, c.ClaimedAt = r.Customer.ID, r.At
 	}
+
 	r.Coupons().Changed(e, c)
 	Trace(r, "applied", "reason.redeemed", c)
 	return nil

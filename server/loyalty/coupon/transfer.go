@@ -35,6 +35,7 @@ func ReceiverOf(r *engine.Run, to Addressee, invite bool) (*engine.Run, error) {
 	if to.Target == "" {
 		needs, field = loyalty.CustomerNeeds{Match: loyalty.EmailKey(to.Email)}, "data.email"
 	}
+
 	other, err := r.Other(needs)
 	switch {
 	case errors.Is(err, loyalty.ErrCustomerNotFound) && to.Target == "" && invite:
@@ -46,6 +47,7 @@ func ReceiverOf(r *engine.Run, to Addressee, invite bool) (*engine.Run, error) {
 	case other.Customer.ID == r.Customer.ID:
 		return nil, loyalty.ErrToOneself.At(field)
 	}
+
 	return other, nil
 }
 
@@ -105,24 +107,29 @@ func Transfer(r *engine.Run, code, reward string, to Addressee) error {
 	if err := c.Move("transfer", r.At); err != nil {
 		return err
 	}
+
 	if code != "" {
 		if err := asMade(r, code, c); err != nil {
 			return err
 		}
 	}
+
 	other, err := ReceiverOf(r, to, true)
 	if err != nil {
 		return err
 	}
+
 	// kept with the receiver only if it named them
 	email := to.Email
 	if to.Target != "" {
 		email = ""
 	}
+
 	e, err := Receive(other, r, "coupon_receive", Received{Code: c.Code}, email)
 	if err != nil {
 		return err
 	}
+
 	c.PassTo(other.Customer.ID, r.At)
 	other.Coupons().Changed(e, c)
 	r.Trace("coupon", "applied", "reason.transferred", 0)
@@ -148,6 +155,7 @@ func toPass(r *engine.Run, code, reward string) (*loyalty.Coupon, error) {
 	if code != "" {
 		return Own(r, code)
 	}
+
 	codes, err := RewardCodes(r, reward)
 	if err != nil {
 		return nil, err
@@ -155,6 +163,7 @@ func toPass(r *engine.Run, code, reward string) (*loyalty.Coupon, error) {
 	if err := r.Require(loyalty.CustomerNeeds{Coupons: codes}); err != nil {
 		return nil, err
 	}
+
 	var newest *loyalty.Coupon
 	for _, code := range codes {
 		c, err := r.Coupons().Find(code)
@@ -166,9 +175,11 @@ func toPass(r *engine.Run, code, reward string) (*loyalty.Coupon, error) {
 			newest = c
 		}
 	}
+
 	if newest == nil {
 		return nil, loyalty.ErrCouponNotFound.At("data.reward_id")
 	}
+
 	return newest, nil
 }
 
@@ -185,10 +196,12 @@ func RewardCodes(r *engine.Run, reward string) ([]string, error) {
 	if err := r.Require(loyalty.CustomerNeeds{Claims: true, Progress: loyalty.Kinds(loyalty.ProgressReward)}); err != nil {
 		return nil, err
 	}
+
 	standing, err := r.Claims().Standing(reward)
 	if err != nil {
 		return nil, err
 	}
+
 	claims, err := r.Claims().All()
 	codes := slices.Clone(standing.Coupons)
 	for _, c := range claims {
@@ -196,5 +209,6 @@ func RewardCodes(r *engine.Run, reward string) ([]string, error) {
 			codes = append(codes, c.Coupon)
 		}
 	}
+
 	return codes, err
 }

@@ -30,6 +30,7 @@ func Withdraw(r *engine.Run, e *loyalty.Event, campaign string, given loyalty.Gi
 	if used = len(c.Uses) > 0; used {
 		Trace(r, "skipped", "reason.used", c)
 	}
+
 	switch c.State {
 	case loyalty.CouponInvalidated:
 		return used, nil
@@ -43,6 +44,7 @@ func Withdraw(r *engine.Run, e *loyalty.Event, campaign string, given loyalty.Gi
 	if err := c.Move("invalidate", r.At); err != nil {
 		return used, err
 	}
+
 	r.Coupons().Changed(r.Derive(e, "coupon_invalidate", withdrawn{c.Code, campaign}), c)
 	Trace(r, "applied", "reason.coupon_taken_back", c)
 	return used, nil

@@ -42,24 +42,30 @@ func open(l *loyalty.Loading) *account {
 		progress:     make(map[loyalty.ProgressKey]*loyalty.Progress, len(l.Progress)),
 		claims:       make(map[loyalty.ID]*loyalty.RewardClaim, len(l.Claims)),
 	}
+
 	for i := range l.Lots {
 		lot := l.Lots[i]
 		a.lots = append(a.lots, &lot)
 	}
+
 	for name, t := range l.Transactions {
 		if t.Holder == l.Customer.ID { // another customer's purchase counts as not found
 			a.transactions[name] = t.Clone()
 		}
 	}
+
 	for name, r := range l.Reservations {
 		a.reservations[name] = &r
 	}
+
 	for key, s := range l.Progress {
 		a.progress[key] = &s
 	}
+
 	for id, c := range l.Claims {
 		a.claims[id] = &c
 	}
+
 	return a
 }
 
@@ -73,15 +79,18 @@ func (a *account) copy() *account {
 		lot := *l
 		c.lots[i] = &lot
 	}
+
 	c.transactions = make(map[string]*loyalty.Transaction, len(a.transactions))
 	for name, t := range a.transactions {
 		c.transactions[name] = t.Clone()
 	}
+
 	c.reservations = make(map[string]*loyalty.Reservation, len(a.reservations))
 	for name, r := range a.reservations {
 		reservation := *r
 		c.reservations[name] = &reservation
 	}
+
 	c.progress = maps.Clone(a.progress) // a change replaces the entry instead of writing through it
 	c.claims = make(map[loyalty.ID]*loyalty.RewardClaim, len(a.claims))
 	for id, claim := range a.claims {
@@ -89,6 +98,7 @@ func (a *account) copy() *account {
 		copied.Burn = slices.Clone(claim.Burn)
 		c.claims[id] = &copied
 	}
+
 	c.moved = slices.Clip(a.moved)
 	c.postings = slices.Clip(a.postings)
 	c.freed = slices.Clip(a.freed)
@@ -102,21 +112,25 @@ func (a *account) nextDue(book *points.Book, complete bool) time.Time {
 	if a.customer.Status == loyalty.Merged {
 		return time.Time{} // what falls due belongs to the target of the merge
 	}
+
 	due := a.customer.DueAt
 	if complete {
 		due = time.Time{}
 	}
+
 	due = loyalty.Earlier(due, book.NextExpiry())
 	for _, t := range a.transactions {
 		if t.State == loyalty.Pending {
 			due = loyalty.Earlier(due, t.AutoAccept)
 		}
 	}
+
 	for _, s := range a.progress {
 		if s.Data != nil {
 			due = loyalty.Earlier(due, s.DueAt)
 		}
 	}
+
 	return due
 }
 

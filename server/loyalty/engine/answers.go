@@ -16,10 +16,12 @@ func (b *batch) replay(t *Ticket) (*loyalty.Answer, error) {
 	if t.sub.Idempotency == nil || t.preview {
 		return nil, nil
 	}
+
 	answer, err := b.earlier(t.sub.Idempotency)
 	if answer == nil || err != nil || answer.Customer == (loyalty.ID{}) {
 		return answer, err
 	}
+
 	// The answer may be about another customer than the name leads to now: the customer may have been merged, or may
 	// have given up an external id.
 	a, ok := b.accounts[answer.Customer]
@@ -30,6 +32,7 @@ func (b *batch) replay(t *Ticket) (*loyalty.Answer, error) {
 	if !ok || a.customer.Key == nil {
 		return nil, loyalty.ErrCustomerNotFound.At("customer") // forgotten since
 	}
+
 	return answer, openAnswer(answer, a.customer.Key)
 }
 
@@ -97,6 +100,7 @@ func (b *batch) remember(t *Ticket) {
 	if idem == nil || !loyalty.WorthStoring(t.result.Err) {
 		return
 	}
+
 	if t.result.Err != nil {
 		if !b.asked.version {
 			t.result.Err = &NeedMoreError{needs: loyalty.CustomerNeeds{Version: true}}
@@ -106,6 +110,7 @@ func (b *batch) remember(t *Ticket) {
 			return
 		}
 	}
+
 	answer := loyalty.Answer{AnswerKey: idem.AnswerKey, Hash: idem.Hash, At: b.now}
 	answer.Status, answer.Body = idem.Render(t.result.Outcome, t.result.Err)
 	if idem.Language != nil {
@@ -114,6 +119,7 @@ func (b *batch) remember(t *Ticket) {
 	if t.result.Err == nil && idem.Block != nil {
 		answer.Block = idem.Block(t.result.Outcome)
 	}
+
 	clear := answer
 	if c := &t.result.Outcome.Customer; c.Key != nil && c.Status != loyalty.OptedOut {
 		if err := sealAnswer(&answer, c); err != nil {
@@ -121,6 +127,7 @@ func (b *batch) remember(t *Ticket) {
 			return
 		}
 	}
+
 	b.keepWhole(idem)
 	b.keepAnswer(clear, answer)
 }

@@ -17,10 +17,12 @@ func (e *Engine) WorkItems(ctx context.Context, tickets []*Ticket) (done int, fa
 		return 0, nil, err
 	}
 	defer release()
+
 	ctx = context.WithoutCancel(ctx) // a chunk is short, and half of one is of no use
 	if err := e.conclude(tickets, e.aside(ctx, tickets)); err != nil {
 		return 0, nil, err
 	}
+
 	var broken []loyalty.BulkMark
 	for _, t := range tickets {
 		switch fault := loyalty.AsError(t.result.Err); {
@@ -36,9 +38,11 @@ func (e *Engine) WorkItems(ctx context.Context, tickets []*Ticket) (done int, fa
 			done++
 		}
 	}
+
 	if len(broken) > 0 {
 		err = errors.Join(err, e.markAlone(ctx, broken))
 	}
+
 	return done, faults, err
 }
 
@@ -60,6 +64,7 @@ func (e *Engine) markAlone(ctx context.Context, marks []loyalty.BulkMark) error 
 	for _, m := range marks {
 		n.Items = append(n.Items, m.BulkKey)
 	}
+
 	return e.store.Within(ctx, n, func(l *loyalty.Loaded) (*loyalty.Writes, error) {
 		var w loyalty.Writes
 		for _, m := range marks {
@@ -81,6 +86,7 @@ func (e *Engine) Recalculate(ctx context.Context, structure string, pass loyalty
 		return 0, nil, err
 	}
 	defer release()
+
 	tickets := make([]*Ticket, len(customers))
 	for i, id := range customers {
 		key := loyalty.AnswerKey{AccessKey: jobKey, Key: "tier_recalculation/" + pass.String() + "/" + id.String()}
@@ -91,9 +97,11 @@ func (e *Engine) Recalculate(ctx context.Context, structure string, pass loyalty
 		t.needs.ID, t.needs.Ref = id, loyalty.Name{}
 		tickets[i] = t
 	}
+
 	if err := e.conclude(tickets, e.process(ctx, tickets)); err != nil {
 		return 0, nil, err
 	}
+
 	for i, t := range tickets {
 		switch err := t.result.Err; {
 		case err == nil:
@@ -102,6 +110,7 @@ func (e *Engine) Recalculate(ctx context.Context, structure string, pass loyalty
 			failed = append(failed, fmt.Errorf("recalculating %s: %w", customers[i], err))
 		}
 	}
+
 	return done, failed, nil
 }
 
@@ -130,6 +139,7 @@ func (e *Engine) SettleAll(ctx context.Context, report func(done int, failures .
 		if err != nil || len(tickets) == 0 {
 			return err
 		}
+
 		for _, t := range tickets {
 			if err := t.result.Err; err != nil {
 				report(0, fmt.Errorf("settling %s: %w", t.needs.ID, err))
@@ -141,6 +151,7 @@ func (e *Engine) SettleAll(ctx context.Context, report func(done int, failures .
 			}
 		}
 	}
+
 	return ctx.Err()
 }
 
@@ -161,11 +172,13 @@ func (e *Engine) settleSome(ctx context.Context, passed []loyalty.ID, most int) 
 	if err := e.trusted(); err != nil {
 		return nil, err
 	}
+
 	release, err := e.hold()
 	if err != nil {
 		return nil, err
 	}
 	defer release()
+
 	limited, cancel := context.WithTimeout(ctx, batchTime)
 	defer cancel()
 	var tickets []*Ticket
@@ -181,6 +194,7 @@ func (e *Engine) settleSome(ctx context.Context, passed []loyalty.ID, most int) 
 		}
 		return b.result(), nil
 	})
+
 	switch {
 	case err == nil:
 		e.ended(tickets)
@@ -191,6 +205,7 @@ func (e *Engine) settleSome(ctx context.Context, passed []loyalty.ID, most int) 
 		}
 		return tickets, nil // each ticket has its result
 	}
+
 	return nil, err
 }
 
@@ -221,6 +236,7 @@ func (e *Engine) Remind(ctx context.Context, customers []loyalty.ID, rule func(*
 		return 0, nil, err
 	}
 	defer release()
+
 	tickets := make([]*Ticket, len(customers))
 	for i, id := range customers {
 		t := e.Task(func(r *Run) error {
@@ -235,9 +251,11 @@ func (e *Engine) Remind(ctx context.Context, customers []loyalty.ID, rule func(*
 		}
 		tickets[i] = t
 	}
+
 	if err := e.conclude(tickets, e.process(ctx, tickets)); err != nil {
 		return 0, nil, err
 	}
+
 	for i, t := range tickets {
 		switch err := t.result.Err; {
 		case err != nil:
@@ -246,5 +264,6 @@ func (e *Engine) Remind(ctx context.Context, customers []loyalty.ID, rule func(*
 			done++
 		}
 	}
+
 	return done, failed, nil
 }

@@ -41,6 +41,7 @@ func newBatch(rules *rulebook, l *loyalty.Loaded, n loyalty.Needs) *batch {
 		names:    l.Names, emails: l.Emails, answers: l.Answers,
 		coupons: make(map[loyalty.ID]*loyalty.Coupon, len(l.Coupons)), changed: map[loyalty.ID]bool{}, stale: map[string]bool{}, merged: map[loyalty.ID]bool{}, free: l.Free, tallies: maps.Clone(l.Tallies),
 	}
+
 	if b.names == nil {
 		b.names = map[loyalty.Name]loyalty.ID{}
 	}
@@ -53,12 +54,15 @@ func newBatch(rules *rulebook, l *loyalty.Loaded, n loyalty.Needs) *batch {
 	if b.tallies == nil {
 		b.tallies = map[string]int64{}
 	}
+
 	for id, c := range l.Coupons {
 		b.coupons[id] = &c
 	}
+
 	for id, loading := range l.Customers {
 		b.accounts[id] = open(loading)
 	}
+
 	b.cover(n)
 	return b
 }

@@ -23,15 +23,18 @@ func (e *Engine) Behind(ctx context.Context, piece func(most int) (took int, err
 	if crowded {
 		most = fewAtOnce
 	}
+
 	took, err := piece(most)
 	if !crowded || took < most || err != nil {
 		return err
 	}
+
 	rest := time.NewTimer(min(restFor*time.Since(began), longestRests))
 	defer rest.Stop()
 	select {
 	case <-rest.C:
 	case <-ctx.Done():
 	}
+
 	return nil
 }

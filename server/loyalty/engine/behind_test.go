@@ -21,6 +21,7 @@ func TestBehind(t *testing.T) {
 			}))
 			return offered, time.Since(began) - 10*time.Millisecond
 		}
+
 		whole := func(most int) int { return most }
 		most, rested := took(whole)
 		require.Equal(t, MaxBatch, most)
@@ -28,6 +29,7 @@ func TestBehind(t *testing.T) {
 		for range crowdCallers {
 			e.lanes[0].queue <- waiting{}
 		}
+
 		most, rested = took(whole)
 		require.Equal(t, fewAtOnce, most)
 		require.Equal(t, restFor*10*time.Millisecond, rested)

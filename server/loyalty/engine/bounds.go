@@ -127,10 +127,12 @@ func (r *Run) Effort(steps int) error {
 	if w.effort < w.looked {
 		return nil
 	}
+
 	w.looked = w.effort + maxEffort/100
 	if r.batch.ctx == nil {
 		return nil
 	}
+
 	return r.batch.ctx.Err()
 }
 

@@ -27,17 +27,21 @@ func (e *Engine) process(ctx context.Context, tickets []*Ticket) error {
 	if len(tickets) == 0 {
 		return err
 	}
+
 	locked := slices.ContainsFunc(tickets, func(t *Ticket) bool { return e.fought.has(t.needs.Ref) })
 	err = e.once(ctx, tickets, locked)
 	if errors.Is(err, errLarge) || errors.Is(err, loyalty.ErrMuch) {
 		return err
 	}
+
 	for _, t := range tickets {
 		t.movable = false
 	}
+
 	if !locked && errors.Is(err, loyalty.ErrBatchConflict) {
 		e.lost(tickets)
 	}
+
 	if err != nil && len(tickets) > 1 {
 		if errors.Is(err, loyalty.ErrBatchConflict) {
 			err = e.once(ctx, tickets, true)
@@ -46,13 +50,16 @@ func (e *Engine) process(ctx context.Context, tickets []*Ticket) error {
 			return e.alone(ctx, tickets)
 		}
 	}
+
 	for n := 1; n < attempts && errors.Is(err, loyalty.ErrBatchConflict); n++ {
 		time.Sleep(rand.N(time.Duration(n) * time.Millisecond))
 		err = e.once(ctx, tickets, true)
 	}
+
 	if err != nil {
 		fail(tickets, err)
 	}
+
 	return err
 }
 
@@ -70,6 +77,7 @@ func (e *Engine) reachable(ctx context.Context, tickets []*Ticket) (rest []*Tick
 	if !several || len(tickets) == 0 {
 		return tickets, nil
 	}
+
 	away := m.MachineAway(ctx, len(tickets), func(i int) loyalty.Needs { return needs(tickets[i:i+1], e.Now()) })
 	if away == nil {
 		return tickets, nil
@@ -84,6 +92,7 @@ func (e *Engine) reachable(ctx context.Context, tickets []*Ticket) (rest []*Tick
 		err = loyalty.ErrMachineAway
 		fail(tickets[i:i+1], err)
 	}
+
 	return rest, err
 }
 
@@ -158,6 +167,7 @@ func (e *Engine) attempt(ctx context.Context, tickets []*Ticket, locked bool, re
 			return err
 		}
 	}
+
 	return e.on(ctx, tickets, n, nil, result)
 }
 
@@ -180,12 +190,14 @@ func (e *Engine) on(ctx context.Context, tickets []*Ticket, n loyalty.Needs, kno
 			e.traced(tickets, &timed, n.Reading, err)
 		}
 	}()
+
 	var b *batch
 	var w *loyalty.Writes
 	loads := n
 	if known != nil {
 		loads = loyalty.Needs{Now: n.Now}
 	}
+
 	err = e.store.Within(ctx, loads, func(l *loyalty.Loaded) (*loyalty.Writes, error) {
 		timed.loaded = time.Now()
 		defer func() { timed.decided = time.Now() }()
@@ -195,6 +207,7 @@ func (e *Engine) on(ctx context.Context, tickets []*Ticket, n loyalty.Needs, kno
 		if findLarge(tickets, l) {
 			return nil, errLarge
 		}
+
 		b = newBatch(&e.rulebook, l, n)
 		b.ctx = ctx
 		if err := b.runAll(tickets); err != nil {
@@ -203,6 +216,7 @@ func (e *Engine) on(ctx context.Context, tickets []*Ticket, n loyalty.Needs, kno
 		if known != nil && !b.rests(tickets) {
 			return nil, errUnsure
 		}
+
 		var err error
 		w, err = result(b)
 		decided = err == nil
@@ -214,6 +228,7 @@ func (e *Engine) on(ctx context.Context, tickets []*Ticket, n loyalty.Needs, kno
 			e.optedOut(w.DestroyKeys, n.Now)
 		}
 	}
+
 	return err
 }
 
@@ -236,9 +251,11 @@ func (e *Engine) traced(tickets []*Ticket, w *watch, preview bool, err error) {
 			callers = append(callers, t.caller)
 		}
 	}
+
 	if len(callers) == 0 {
 		return
 	}
+
 	b := Traced{Attempt: w.attempt(len(tickets), err), Began: w.began, Outcome: tracedCommitted}
 	switch {
 	case errors.Is(err, errIncomplete), errors.Is(err, errLarge), errors.Is(err, loyalty.ErrMuch):
@@ -250,5 +267,6 @@ func (e *Engine) traced(tickets []*Ticket, w *watch, preview bool, err error) {
 	case preview:
 		b.Outcome = tracedPreview
 	}
+
 	e.tracer.Batch(callers, b)
 }

@@ -23,6 +23,7 @@ func (in Coupons) Find(code string) (*loyalty.Coupon, error) {
 			return c, nil
 		}
 	}
+
 	if err := in.run.Require(loyalty.CustomerNeeds{Coupons: []string{code}}); err != nil {
 		return nil, err
 	}
@@ -36,6 +37,7 @@ func (in Coupons) Find(code string) (*loyalty.Coupon, error) {
 			return c.Clone(), nil
 		}
 	}
+
 	return nil, loyalty.ErrCouponNotFound
 }
 
@@ -81,6 +83,7 @@ func (in Coupons) Next(pool string) (*loyalty.Coupon, error) {
 	if asked == 0 {
 		return nil, &NeedMoreError{needs: loyalty.CustomerNeeds{Pools: map[string]int{pool: 1}}}
 	}
+
 	loaded := in.run.batch.free[pool]
 	all := len(loaded) < asked // there are no more free codes
 	free := in.free(pool)
@@ -90,6 +93,7 @@ func (in Coupons) Next(pool string) (*loyalty.Coupon, error) {
 	case all:
 		return nil, nil
 	}
+
 	// There may be older free codes beyond those that were loaded.
 	return nil, &NeedMoreError{needs: loyalty.CustomerNeeds{Pools: map[string]int{pool: asked}}}
 }
@@ -101,6 +105,7 @@ func (in Coupons) free(pool string) (free []*loyalty.Coupon) {
 	for i := range in.run.batch.free[pool] {
 		known[in.run.batch.free[pool][i].ID] = &in.run.batch.free[pool][i]
 	}
+
 	for _, later := range []map[loyalty.ID]*loyalty.Coupon{in.run.batch.coupons, in.run.work.coupons} {
 		for id, c := range later {
 			if _, listed := known[id]; listed || c.Pool == pool {
@@ -108,11 +113,13 @@ func (in Coupons) free(pool string) (free []*loyalty.Coupon) {
 			}
 		}
 	}
+
 	for _, c := range known {
 		if c.Pool == pool && c.State == loyalty.CouponCreated {
 			free = append(free, c)
 		}
 	}
+
 	slices.SortFunc(free, func(a, b *loyalty.Coupon) int { return loyalty.CompareID(a.ID, b.ID) })
 	return free
 }
@@ -134,15 +141,18 @@ func (in Coupons) Claimed() ([]string, error) {
 	if err := in.run.Require(loyalty.CustomerNeeds{Codes: true}); err != nil {
 		return nil, err
 	}
+
 	known := map[string]bool{}
 	for code, expires := range in.run.account.was().Codes {
 		known[code] = expires.IsZero() || in.run.At.Before(expires)
 	}
+
 	for _, later := range []map[loyalty.ID]*loyalty.Coupon{in.run.batch.coupons, in.run.work.coupons} {
 		for _, c := range later {
 			known[c.Code] = c.Customer == in.run.Customer.ID && c.StateAt(in.run.At) == loyalty.CouponClaimed
 		}
 	}
+
 	maps.DeleteFunc(known, func(_ string, claimed bool) bool { return !claimed })
 	return slices.Sorted(maps.Keys(known)), nil
 }

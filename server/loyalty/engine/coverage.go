@@ -49,17 +49,21 @@ func (a *asked) shared(n *loyalty.CustomerNeeds) {
 	for _, name := range n.Names {
 		a.names[name] = true
 	}
+
 	for _, t := range n.Transactions {
 		a.names[loyalty.Name{Kind: loyalty.NameTransaction, Value: t}] = true
 	}
+
 	for _, code := range n.Coupons {
 		for _, name := range loyalty.CodeNames(code) {
 			a.names[name] = true
 		}
 	}
+
 	for _, key := range n.Tallies {
 		a.tallies[key] = true
 	}
+
 	for pool, count := range n.Pools {
 		a.pools[pool] += count
 	}
@@ -102,21 +106,25 @@ func (a *asked) has(n *loyalty.CustomerNeeds) bool {
 			return false
 		}
 	}
+
 	for _, t := range n.Transactions {
 		if !a.names[loyalty.Name{Kind: loyalty.NameTransaction, Value: t}] {
 			return false
 		}
 	}
+
 	for _, code := range n.Coupons {
 		if slices.ContainsFunc(loyalty.CodeNames(code), func(name loyalty.Name) bool { return !a.names[name] }) {
 			return false
 		}
 	}
+
 	for _, key := range n.Tallies {
 		if !a.tallies[key] {
 			return false
 		}
 	}
+
 	return true
 }
 
@@ -129,20 +137,24 @@ func (a *account) covers(n *loyalty.CustomerNeeds) bool {
 		n.Claims && !c.claims, n.Lists && !c.lists, n.Codes && !c.codes, n.Past && !c.past, n.Everything && !c.everything:
 		return false
 	}
+
 	for _, t := range n.Transactions {
 		if !c.bought[t] {
 			return false
 		}
 	}
+
 	for _, t := range n.Reservations {
 		if !c.held[t] && !c.everything {
 			return false
 		}
 	}
+
 	for _, lot := range n.Opened {
 		if !c.opened[lot] {
 			return false
 		}
 	}
+
 	return true
 }

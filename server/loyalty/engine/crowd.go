@@ -32,10 +32,12 @@ func gather[W any](c *crowd, queue <-chan W, size, most int, join func(W) int) {
 	if size >= wanted || c.callers < worthwhile {
 		return
 	}
+
 	if c.skip > 0 {
 		c.skip--
 		return
 	}
+
 	came := await(c, queue, size, wanted, join)
 	if 2*(came-size) >= wanted-size {
 		c.useless = 0
@@ -43,6 +45,7 @@ func gather[W any](c *crowd, queue <-chan W, size, most int, join func(W) int) {
 		c.useless = min(c.useless+1, mostUseless)
 		c.skip = 1 << c.useless
 	}
+
 	takeWaiting(queue, came, most, join)
 }
 
@@ -51,6 +54,7 @@ func await[W any](c *crowd, queue <-chan W, size, wanted int, join func(W) int) 
 	if c.timer == nil {
 		c.timer = time.NewTimer(longestWait)
 	}
+
 	c.timer.Reset(min(longestWait, c.takes/2))
 	defer c.timer.Stop()
 	for size < wanted {
@@ -64,6 +68,7 @@ func await[W any](c *crowd, queue <-chan W, size, wanted int, join func(W) int) 
 			return size
 		}
 	}
+
 	return size
 }
 
@@ -114,6 +119,7 @@ func (s *seen) note(size, waiting int, began, ended time.Time) {
 	if ended.Sub(s.last) > crowdWhile {
 		s.since, s.batches, s.present, s.events, s.busy, s.unresting = began, 0, 0, 0, 0, false
 	}
+
 	s.last, s.callers = ended, size+waiting
 	s.batches++
 	s.present += s.callers

@@ -102,6 +102,7 @@ func TestCrowdIsSeen(t *testing.T) {
 				time.Sleep(rests)
 			}
 		}
+
 		assert.False(t, e.Crowded())
 		batches(1, crowdCallers, 5*time.Millisecond, 0)
 		assert.True(t, e.Crowded(), "many at once")
@@ -125,6 +126,7 @@ func TestCrowdIsSeen(t *testing.T) {
 			assert.False(t, e.Crowded())
 			e.lanes[0].queue <- waiting{}
 		}
+
 		assert.True(t, e.Crowded(), "many wait for a batch that does not end")
 	})
 }

@@ -50,6 +50,7 @@ func (r *Run) FillIn(attribute string, value any) error {
 	if filled.own.Plain == nil {
 		filled.own.Plain = map[string]json.RawMessage{}
 	}
+
 	filled.own.Plain[attribute] = loyalty.JSON(value)
 	r.stored = &filled
 
@@ -57,15 +58,18 @@ func (r *Run) FillIn(attribute string, value any) error {
 	if r.Data == nil {
 		r.Data = map[string]json.RawMessage{}
 	}
+
 	r.Data[attribute] = loyalty.JSON(value)
 
 	if r.Event.As != "" {
 		return nil // the row of another action, which applies a held event
 	}
+
 	data := map[string]json.RawMessage{}
 	if err := json.Unmarshal(r.Event.Data, &data); err != nil {
 		return err
 	}
+
 	data[attribute] = loyalty.JSON(value)
 	r.Event.Data = loyalty.JSON(data)
 	return nil

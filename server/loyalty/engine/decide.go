@@ -36,19 +36,23 @@ func (b *batch) run(t *Ticket) {
 		t.result.Err = errItemDone
 		return
 	}
+
 	replayed, err := b.replay(t)
 	if replayed != nil || err != nil {
 		t.result = loyalty.Result{Outcome: loyalty.Outcome{Replayed: replayed}, Err: err}
 		return
 	}
+
 	if t.err != nil {
 		t.result.Err = t.err
 	} else {
 		t.result = b.decide(t)
 	}
+
 	if t.preview {
 		return
 	}
+
 	b.remember(t)
 	b.tick(t)
 }
@@ -61,6 +65,7 @@ func (b *batch) decide(t *Ticket) (result loyalty.Result) {
 			result = loyalty.Result{Err: loyalty.ErrInternal.Because(fmt.Errorf("%v\n%s", fault, debug.Stack()))}
 		}
 	}()
+
 	original, err := b.find(t)
 	if err != nil {
 		if t.off != nil && errors.Is(err, loyalty.ErrCustomerNotFound) {
@@ -68,6 +73,7 @@ func (b *batch) decide(t *Ticket) (result loyalty.Result) {
 		}
 		return loyalty.Result{Err: loyalty.PrefixFields(err, t.sub.At)}
 	}
+
 	r := b.newRun(t, original)
 	if err := t.decide(r); err != nil {
 		return loyalty.Result{Outcome: loyalty.Outcome{Trace: r.work.trace}, Err: err}
@@ -77,15 +83,18 @@ func (b *batch) decide(t *Ticket) (result loyalty.Result) {
 	if len(r.work.events) == 0 && !r.changed && r.Customer.DueAt.Equal(original.customer.DueAt) {
 		return loyalty.Result{Outcome: outcomeOf(r)}
 	}
+
 	r.work.close()
 	outcome := outcomeOf(r)
 	for _, w := range r.work.warnings {
 		outcome.Warnings = append(outcome.Warnings, loyalty.AsError(loyalty.PrefixFields(w, t.sub.At)))
 	}
+
 	if t.preview {
 		outcome.Touched = touchedLots(r, original)
 		return loyalty.Result{Outcome: outcome}
 	}
+
 	b.keepWork(r.work)
 	return loyalty.Result{Outcome: outcome}
 }
@@ -98,15 +107,18 @@ func (b *batch) find(t *Ticket) (*account, error) {
 		}
 		return nil, loyalty.ErrCustomerNotFound
 	}
+
 	if id, ok := b.names[t.needs.Ref]; ok {
 		if a, ok := b.accounts[id]; ok {
 			return b.survivor(a, t.needs)
 		}
 		return nil, loyalty.ErrBatchConflict // the name moved while loading
 	}
+
 	if !t.bound.creates || t.needs.Ref.Kind != loyalty.NameCustomer {
 		return nil, loyalty.ErrCustomerNotFound.At("customer")
 	}
+
 	return b.begin(t)
 }
 
@@ -142,21 +154,26 @@ func (b *batch) keepWork(w *work) {
 			b.keep(r)
 		}
 	}
+
 	for _, id := range w.merged {
 		b.merged[id] = true
 	}
+
 	for _, c := range w.claims {
 		b.names[c.Name] = c.Owner
 	}
+
 	b.writes.Claims = append(b.writes.Claims, w.claims...)
 	b.writes.Members = append(b.writes.Members, w.members...)
 	for _, e := range w.events {
 		b.writes.Events = append(b.writes.Events, *e)
 		b.noteGifts(e)
 	}
+
 	for id, c := range w.coupons {
 		b.coupons[id], b.changed[id] = c, true
 	}
+
 	maps.Copy(b.tallies, w.tallies)
 	b.writes.CampaignMerges = append(b.writes.CampaignMerges, w.joined...)
 }
@@ -223,12 +240,14 @@ func (b *batch) rests(tickets []*Ticket) bool {
 	for _, id := range b.touched {
 		touched[id] = true
 	}
+
 	opened := map[string]bool{}
 	for i := range b.writes.Claims {
 		if c := &b.writes.Claims[i]; c.Kind == loyalty.NameTransaction {
 			opened[c.Value] = true
 		}
 	}
+
 	for _, t := range tickets {
 		if t.result.Err != nil || t.result.Outcome.Replayed != nil || !touched[b.names[t.needs.Ref]] {
 			return false
@@ -239,6 +258,7 @@ func (b *batch) rests(tickets []*Ticket) bool {
 			}
 		}
 	}
+
 	return true
 }
 

@@ -17,6 +17,7 @@ func settleDue(r *Run) error {
 	if due.IsZero() || due.After(r.Now) || errors.Is(r.batch.rules.trusted(), loyalty.ErrClockOff) {
 		return nil
 	}
+
 	sender := r.work.sender
 	r.work.sender = ""
 	defer func() { r.work.sender = sender }()
@@ -29,12 +30,14 @@ func settleDue(r *Run) error {
 			return err
 		}
 	}
+
 	if err := expireDue(r, r.Now, nil); err != nil {
 		return err
 	}
 	if err := r.work.react(); err != nil {
 		return err
 	}
+
 	r.Customer.DueAt = r.account.nextDue(r.Book, r.full)
 	return nil
 }
@@ -57,6 +60,7 @@ func onTime(r *Run, at time.Time, apply func() error) error {
 	if err := expireDue(r, at, nil); err != nil {
 		return err
 	}
+
 	was := r.At
 	r.At = at
 	defer func() { r.At = was }()
@@ -66,6 +70,7 @@ func onTime(r *Run, at time.Time, apply func() error) error {
 	if err := r.work.react(); err != nil {
 		return err
 	}
+
 	// Points that were given back to expired lots must not be there for the next due effect.
 	return expireDue(r, at, nil)
 }

@@ -82,6 +82,7 @@ func NewEngine(o EngineOptions) (*Engine, error) {
 		rulebook: rulebook{contract: o.Contract, features: o.Features, rules: make(map[string]Rule, len(o.Rules)), clock: o.Clock, keeper: o.Timekeeper},
 		store:    o.Store, programmes: o.Programmes, seed: maphash.MakeSeed(), observer: o.Observer, tracer: o.Tracer, optedOut: o.OptedOut,
 	}
+
 	e.kept.most = max(0, cmp.Or(o.Kept, keptBytes))
 	if e.observer == nil {
 		e.observer = unobserved{}
@@ -92,6 +93,7 @@ func NewEngine(o EngineOptions) (*Engine, error) {
 	if e.clock == nil {
 		e.clock = time.Now
 	}
+
 	for _, rule := range o.Rules {
 		name := rule.Meta().Name
 		if _, twice := e.rules[name]; twice {
@@ -102,6 +104,7 @@ func NewEngine(o EngineOptions) (*Engine, error) {
 		}
 		e.rules[name] = rule
 	}
+
 	e.flights = newFlights()
 	for range max(1, o.Workers) {
 		l := newLane(make(chan waiting, 4*MaxBatch), MaxBatch, max(1, o.Overlap), e.flights)
@@ -110,6 +113,7 @@ func NewEngine(o EngineOptions) (*Engine, error) {
 			e.workers.Go(func() { e.work(l) })
 		}
 	}
+
 	e.heavy = make(chan waiting, maxHeavy)
 	heavy := newLane(e.heavy, 1, 1, newFlights()) // heavy submissions hold up no other batch
 	e.workers.Go(func() { e.work(heavy) })
@@ -169,10 +173,12 @@ func (e *Engine) SubmitEach(ctx context.Context, all []loyalty.Submission, told 
 	if err == nil {
 		defer release()
 	}
+
 	for start := 0; start < len(all); {
 		if start > 0 && err == nil && ctx.Err() != nil {
 			err = loyalty.ErrUnavailable.Because(ctx.Err())
 		}
+
 		tickets := e.prepareSome(all[start:])
 		e.follow(ctx, tickets...)
 		if err != nil {
@@ -180,10 +186,12 @@ func (e *Engine) SubmitEach(ctx context.Context, all []loyalty.Submission, told 
 		} else if err = e.aside(context.WithoutCancel(ctx), tickets); repeatable(err) {
 			err = nil // each ticket has its own result
 		}
+
 		e.ended(tickets)
 		for i, t := range tickets {
 			told(start+i, t.result)
 		}
+
 		start += len(tickets)
 	}
 }

@@ -33,10 +33,12 @@ func (o *Occurrence) Judge(c *condition.Condition) (held bool, fault, err error)
 	if err := o.see(c); err != nil {
 		return false, nil, err
 	}
+
 	held, steps, fault := c.Judge(o.known)
 	if err := o.Effort(steps); err != nil {
 		return false, nil, err
 	}
+
 	return held && fault == nil, fault, nil
 }
 
@@ -90,15 +92,18 @@ func completeFacts(r *Run, f *condition.Customer, c *condition.Condition) (err e
 		}
 		f.Tiers = r.account.tiers()
 	}
+
 	if c.Uses("customer.lists") && f.Lists == nil {
 		if err := r.Require(loyalty.CustomerNeeds{Lists: true}); err != nil {
 			return err
 		}
 		f.Lists = r.account.lists()
 	}
+
 	if c.Uses("customer.referrer") {
 		f.Referrer, err = referrerName(r)
 	}
+
 	return err
 }
 
@@ -144,6 +149,7 @@ func (o *Occurrence) PurchaseFacts() (f *condition.Transaction, line *condition.
 	if t == nil {
 		return nil, nil, nil
 	}
+
 	if f = o.work.bought[t]; f == nil {
 		if f, err = purchaseFacts(o.Run, t); err != nil {
 			return nil, nil, err
@@ -153,12 +159,14 @@ func (o *Occurrence) PurchaseFacts() (f *condition.Transaction, line *condition.
 		}
 		o.work.bought[t] = f
 	}
+
 	f.Earned, f.Burned = t.Earned, t.Burned
 	for i := range t.Detail.Items {
 		if &t.Detail.Items[i] == o.Line {
 			line = &f.Items[i]
 		}
 	}
+
 	return f, line, nil
 }
 
@@ -168,6 +176,7 @@ func (o *Occurrence) SeenAttributes() (condition.Attributes, error) {
 	if o.Line == nil && o.Trigger == o.Event && o.Trigger.Sent(o.Action) {
 		return o.Data, nil // as it was sent
 	}
+
 	f, line, err := o.PurchaseFacts()
 	switch {
 	case err != nil:
@@ -175,10 +184,12 @@ func (o *Occurrence) SeenAttributes() (condition.Attributes, error) {
 	case line != nil:
 		return condition.Heir{Own: AttributesOf(line.Data), From: AttributesOf(f.Data)}, nil
 	}
+
 	var plain map[string]json.RawMessage
 	if err := json.Unmarshal(o.Trigger.Data, &plain); err != nil {
 		return nil, err
 	}
+
 	personal, err := reveal(o.Run, o.Trigger.Customer, o.Trigger.Personal, o.Trigger.ID)
 	if err != nil {
 		return nil, err
@@ -189,6 +200,7 @@ func (o *Occurrence) SeenAttributes() (condition.Attributes, error) {
 	if o.Action == "checkout" && f != nil {
 		plain = loyalty.MergeAttributes(plain, AttributesOf(f.Data))
 	}
+
 	return plain, nil
 }
 
@@ -205,26 +217,31 @@ func purchaseFacts(r *Run, t *loyalty.Transaction) (*condition.Transaction, erro
 	if err != nil {
 		return nil, err
 	}
+
 	data := t.Detail.Attributes
 	text := func(name string) string { return loyalty.TextOf(data[name]) }
 	if len(personal) > 0 {
 		data = loyalty.MergeAttributes(data, personal)
 	}
+
 	f := &condition.Transaction{
 		ID: t.Name, Status: string(t.State), Currency: text("currency"), Country: text("country"),
 		Channel: text("channel"), Store: text("store"),
 		Total: units(money.Amount(t.Total)), OriginalTotal: units(money.Amount(t.OriginalTotal)), Refunded: units(money.Amount(t.Refunded)),
 		Earned: t.Earned, Burned: t.Burned, CheckoutDate: t.CheckoutDate, Data: data,
 	}
+
 	if base, covered := r.Programme.InBase(money.Amount(t.Total), t.Currency()); covered {
 		f.TotalInBase = new(units(base))
 	}
+
 	f.Items = make([]condition.Item, len(t.Detail.Items))
 	for i := range t.Detail.Items {
 		if f.Items[i], err = lineFacts(r, t, &t.Detail.Items[i]); err != nil {
 			return nil, err
 		}
 	}
+
 	return f, nil
 }
 

@@ -25,9 +25,11 @@ func TestTextAndDecimal(t *testing.T) {
 		}
 		require.InDelta(t, n, decimalOf(raw), 0, "%q", raw)
 	}
+
 	for _, raw := range []string{"", `""`, `"a"`, `"Kávé"`, `"a\u00e9\n"`, "\"\xff\"", "0", "-1.50", "1e3", "1e999", `"7"`, "true", "null", "[1]", `{"a":1}`} {
 		same(t, []byte(raw))
 	}
+
 	require.Equal(t, "Kávé", loyalty.TextOf([]byte(`"Kávé"`)))
 	require.InDelta(t, -1.5, decimalOf([]byte("-1.50")), 0)
 	rapid.Check(t, func(t *rapid.T) {

@@ -50,10 +50,12 @@ func (f *flights) end(customers []string) {
 			delete(f.of, c)
 		}
 	}
+
 	if f.waiting > 0 {
 		close(f.ended)
 		f.ended, f.waiting = make(chan struct{}), 0
 	}
+
 	for _, l := range f.lanes {
 		select {
 		case l.landed <- struct{}{}:
@@ -70,11 +72,13 @@ func (f *flights) alone(customers []string) {
 		if ended == nil {
 			return
 		}
+
 		if late == nil {
 			timer := time.NewTimer(patience)
 			defer timer.Stop()
 			late = timer.C
 		}
+
 		select {
 		case <-ended:
 		case <-late:

@@ -12,21 +12,25 @@ func (t *Ticket) decide(r *Run) error {
 	if err := settleDue(r); err != nil {
 		return err
 	}
+
 	if t.rule == nil { // a settlement, and other tickets without an event
 		if t.task != nil {
 			return t.task(r)
 		}
 		return nil
 	}
+
 	// Before the gate of the customer's state: purchases that were pending when their module was switched off can still
 	// be decided.
 	if err := t.leftPending(r); err != nil {
 		return loyalty.PrefixFields(err, t.sub.At)
 	}
+
 	r.work.countFrom()
 	if err := t.standing(r); err != nil {
 		return err
 	}
+
 	if !t.at.IsZero() {
 		r.At, r.Late = t.at, true
 		// Customers are as old as the event that creates them, whatever its source: anniversaries, windows and figures
@@ -36,11 +40,13 @@ func (t *Ticket) decide(r *Run) error {
 			r.Customer.CreatedAt = t.at
 		}
 	}
+
 	if t.bound.repeats != nil {
 		if again, err := t.bound.repeats(r); again || err != nil {
 			return loyalty.PrefixFields(err, t.sub.At)
 		}
 	}
+
 	r.Book.Lapse(r.Now)
 	t.takeOver(r)
 	r.Event = r.Append(t.rule.Meta().Name, r.At)
@@ -53,6 +59,7 @@ func (t *Ticket) decide(r *Run) error {
 	if err := t.apply(r); err != nil {
 		return loyalty.PrefixFields(err, t.sub.At)
 	}
+
 	// After the event and not before: points that expire by inactivity are judged by the activity before it, also those
 	// that it gives back (see Lapse).
 	r.Customer.LastActivityAt = r.Now
@@ -62,6 +69,7 @@ func (t *Ticket) decide(r *Run) error {
 			return err
 		}
 	}
+
 	return r.work.react()
 }
 
@@ -174,6 +182,7 @@ func Resubmit(r *Run, action string, data json.RawMessage) (apply func() error, 
 	if err := t.standing(r); err != nil {
 		return nil, err
 	}
+
 	return func() error {
 		r.Data, r.stored = t.data, &t.stored
 		return t.bound.apply(r)

@@ -54,21 +54,25 @@ func (k *kept) find(n *loyalty.Needs) *loyalty.Loaded {
 	if k.most == 0 || n.Locked || n.Reading || n.Apart || n.Version || n.Due > 0 || len(n.Items) > 0 || len(n.Customers) == 0 {
 		return nil
 	}
+
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.skip > 0 {
 		k.skip--
 		return nil
 	}
+
 	l := &loyalty.Loaded{
 		Customers: make(map[loyalty.ID]*loyalty.Loading, len(n.Customers)),
 		Names:     make(map[loyalty.Name]loyalty.ID, len(n.Customers)),
 	}
+
 	for i := range n.Customers {
 		if !k.add(l, &n.Customers[i], n.Now) {
 			return nil
 		}
 	}
+
 	return l
 }
 
@@ -78,17 +82,21 @@ func (k *kept) add(l *loyalty.Loaded, n *loyalty.CustomerNeeds, now time.Time) b
 		known := l.Customers[n.ID]
 		return known != nil && k.has(k.get(known.Customer.Name), n)
 	}
+
 	if n.Ref.Kind != loyalty.NameCustomer || n.Match != "" {
 		return false
 	}
+
 	c := k.get(n.Ref.Value)
 	if !k.has(c, n) {
 		return false
 	}
+
 	at := c.customer.DueAt
 	if !at.IsZero() && !at.After(now) {
 		return false
 	}
+
 	id := c.customer.ID
 	if l.Customers[id] == nil {
 		loading := &loyalty.Loading{Customer: c.customer, Progress: c.progress}
@@ -97,6 +105,7 @@ func (k *kept) add(l *loyalty.Loaded, n *loyalty.CustomerNeeds, now time.Time) b
 		}
 		l.Customers[id] = loading
 	}
+
 	l.Names[n.Ref] = id
 	return true
 }
@@ -170,18 +179,22 @@ func (c *keptCustomer) weigh() int {
 	for _, label := range p.Labels {
 		n += len(label) + 16
 	}
+
 	for name, values := range p.ExternalIDs {
 		n += len(name) + 64
 		for _, value := range values {
 			n += len(value) + 16
 		}
 	}
+
 	for name, value := range p.Custom {
 		n += len(name) + len(value) + 80
 	}
+
 	for key := range c.progress {
 		n += progressBytes + len(key.Key) + len(c.progress[key].Data)
 	}
+
 	return n
 }
 
@@ -198,6 +211,7 @@ func (k *kept) note(w *loyalty.Writes, known bool, of func(loyalty.ID) left) {
 	if k.most == 0 || w == nil {
 		return
 	}
+
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if known {
@@ -205,6 +219,7 @@ func (k *kept) note(w *loyalty.Writes, known bool, of func(loyalty.ID) left) {
 			k.held, k.lost = 0, max(0, k.lost-1)
 		}
 	}
+
 	for i := range w.Customers {
 		before, after := &w.Customers[i].Before, w.Customers[i].After
 		after.Version = before.Version + 1
@@ -213,6 +228,7 @@ func (k *kept) note(w *loyalty.Writes, known bool, of func(loyalty.ID) left) {
 		}
 		k.noteOne(after, of(after.ID))
 	}
+
 	for i := range w.NewCustomers {
 		k.noteOne(w.NewCustomers[i], of(w.NewCustomers[i].ID))
 	}
@@ -225,6 +241,7 @@ func (k *kept) noteOne(c loyalty.Customer, l left) {
 		k.drop(c.Name)
 		return
 	}
+
 	fresh, before := &keptCustomer{customer: c, kinds: l.kinds}, k.known[c.Name]
 	switch {
 	case before == nil || l.was == nil || before.customer.ID != c.ID:
@@ -238,6 +255,7 @@ func (k *kept) noteOne(c loyalty.Customer, l left) {
 			fresh.customer.Key = before.customer.Key
 		}
 	}
+
 	for key, p := range l.progress {
 		switch {
 		case p.Data == nil:
@@ -250,6 +268,7 @@ func (k *kept) noteOne(c loyalty.Customer, l left) {
 		s.Dirty = false
 		fresh.progress[key] = s
 	}
+
 	k.put(c.Name, fresh)
 }
 

@@ -58,14 +58,17 @@ func TestKeptAreLeftAlone(t *testing.T) {
 		}
 		return n
 	}
+
 	assert.Zero(t, tries())
 	for _, batches := range []int{2, 4, 8} {
 		k.miss(&loyalty.Needs{Customers: []loyalty.CustomerNeeds{{Ref: loyalty.Name{Value: "0"}}}})
 		assert.Equal(t, batches, tries())
 	}
+
 	for range 3 * regained {
 		k.note(&loyalty.Writes{}, true, nil)
 	}
+
 	k.miss(&loyalty.Needs{})
 	assert.Equal(t, 2, tries())
 }

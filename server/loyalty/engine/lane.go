@@ -130,6 +130,7 @@ func (l *lane) take() *flight {
 			<-l.landed
 			continue
 		}
+
 		g.measure()
 		g.takeLate()
 		if len(g.f.tickets) > 0 {
@@ -142,11 +143,13 @@ func (l *lane) take() *flight {
 			break
 		}
 	}
+
 	gather(&l.wait, l.queue, g.weight(), g.share, g.join)
 	g.takeLate() // whose customers have been released meanwhile
 	for c := range l.mine {
 		g.f.customers = append(g.f.customers, c)
 	}
+
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.size += len(g.f.tickets)
@@ -250,6 +253,7 @@ func (g *gathering) first() bool {
 	if g.closed && len(g.late) == 0 {
 		return false
 	}
+
 	select {
 	case w, ok := <-queue:
 		if !ok {
@@ -259,6 +263,7 @@ func (g *gathering) first() bool {
 		g.join(w)
 	case <-g.landed:
 	}
+
 	g.mu.Lock()
 	g.held = len(g.late)
 	g.mu.Unlock()

@@ -189,6 +189,7 @@ func TestConflictsEndOverlap(t *testing.T) {
 			f.tickets[0].fought = true
 			l.lands(f)
 		}
+
 		singles := func() (n int) {
 			for {
 				arrive(l, "ann")
@@ -204,6 +205,7 @@ func TestConflictsEndOverlap(t *testing.T) {
 				n += 2
 			}
 		}
+
 		assert.Zero(t, singles())
 		conflict()
 		assert.Equal(t, 2, singles())
@@ -212,6 +214,7 @@ func TestConflictsEndOverlap(t *testing.T) {
 		for range 20 * regained {
 			assert.Zero(t, singles())
 		}
+
 		conflict()
 		assert.Equal(t, 2, singles(), "it is forgotten")
 	})

@@ -22,9 +22,11 @@ func Merge(r *Run, source string) error {
 	case r.Customer.Status == loyalty.OptedOut:
 		return loyalty.ErrWrongStatus.With("status", string(loyalty.OptedOut)).With("action", r.Event.Action)
 	}
+
 	if err := r.Require(everything); err != nil {
 		return err
 	}
+
 	s, err := mergeSource(r, loyalty.Name{Kind: loyalty.NameCustomer, Value: source})
 	if err != nil {
 		return err
@@ -32,6 +34,7 @@ func Merge(r *Run, source string) error {
 	if err := s.Customer.Move("merge"); err != nil {
 		return loyalty.AsError(err).At("data.source")
 	}
+
 	s.Customer.MergedInto, s.Customer.UpdatedAt, s.changed = r.Customer.ID, r.Now, true
 	r.Event.Tell().MergedFrom = &s.Customer.ID
 	r.work.merged = append(r.work.merged, s.Customer.ID, r.Customer.ID)
@@ -39,11 +42,13 @@ func Merge(r *Run, source string) error {
 	if err := inherit(r, s); err != nil {
 		return err
 	}
+
 	takeHolds(r, s)
 	takeExternalIDs(r, s)
 	if err := joinProgress(r, s); err != nil {
 		return err
 	}
+
 	return adopt(r, s)
 }
 
@@ -64,6 +69,7 @@ func mergeSource(r *Run, name loyalty.Name) (*Run, error) {
 	case slices.Contains(r.batch.touched, s.Customer.ID):
 		return nil, loyalty.ErrBatchConflict // events of this batch changed it, and its rows are not stored yet
 	}
+
 	return s, nil
 }
 
@@ -77,6 +83,7 @@ func inherit(r *Run, s *Run) error {
 	if err := r.Book.Inherit(r.Event.ID, estate); err != nil {
 		return loyalty.ErrTooLarge.With("property", "points").At("data.source").Because(err)
 	}
+
 	r.Event.Shown(shown)
 	// What was due for the source is due for the target, including rows that were not loaded: pending purchases of the
 	// source stay in rows of their own.
@@ -108,6 +115,7 @@ func takeExternalIDs(r *Run, s *Run) {
 	if len(theirs) == 0 {
 		return
 	}
+
 	mine, left := maps.Clone(r.Customer.Profile.ExternalIDs), loyalty.ExternalIDs{}
 	if mine == nil {
 		mine = loyalty.ExternalIDs{}
@@ -125,6 +133,7 @@ func takeExternalIDs(r *Run, s *Run) {
 			left[name] = values[fit:]
 		}
 	}
+
 	r.Customer.Profile.ExternalIDs, s.Customer.Profile.ExternalIDs = mine, left
 	r.Customer.UpdatedAt = r.Now
 }
@@ -138,6 +147,7 @@ func adopt(r *Run, s *Run) error {
 	if err := requireParts(r, s.account.loaded.Sources); err != nil {
 		return err
 	}
+
 	for _, id := range s.account.loaded.Sources {
 		part, err := openPart(r, id)
 		if err != nil {
@@ -145,6 +155,7 @@ func adopt(r *Run, s *Run) error {
 		}
 		part.Customer.MergedInto, part.Customer.UpdatedAt, part.changed = r.Customer.ID, r.Now, true
 	}
+
 	return nil
 }
 
@@ -157,6 +168,7 @@ func openPart(r *Run, id loyalty.ID) (*Run, error) {
 			return open, nil
 		}
 	}
+
 	a, ok := r.batch.accounts[id]
 	switch {
 	case !r.batch.asked.people[personOf(&n)], ok && a.loaded != nil && !a.covers(&n):
@@ -164,6 +176,7 @@ func openPart(r *Run, id loyalty.ID) (*Run, error) {
 	case !ok:
 		return nil, loyalty.ErrBatchConflict
 	}
+
 	return r.batch.openRun(r.Programme, a, r.work), nil
 }
 
@@ -178,6 +191,7 @@ func Sources(r *Run) ([]*Run, error) {
 	if err := requireParts(r, r.account.loaded.Sources); err != nil {
 		return nil, err
 	}
+
 	var parts []*Run
 	for _, id := range r.account.loaded.Sources {
 		part, err := openPart(r, id)
@@ -187,6 +201,7 @@ func Sources(r *Run) ([]*Run, error) {
 		part.changed = true
 		parts = append(parts, part)
 	}
+
 	return parts, nil
 }
 
@@ -198,6 +213,7 @@ func joinProgress(r *Run, s *Run) error {
 		if p.Data == nil {
 			continue
 		}
+
 		theirs := p.Data
 		if receive := r.batch.rules.feature(key.Kind).Receive; receive != nil {
 			var err error
@@ -205,11 +221,14 @@ func joinProgress(r *Run, s *Run) error {
 				return err
 			}
 		}
+
 		if err := joinOne(r, key, p, theirs); err != nil {
 			return fmt.Errorf("joining progress %d %q: %w", key.Kind, key.Key, err)
 		}
+
 		s.account.progress[key] = &loyalty.Progress{Customer: s.Customer.ID, ProgressKey: key, Dirty: true}
 	}
+
 	return nil
 }
 
@@ -220,14 +239,17 @@ func joinOne(r *Run, key loyalty.ProgressKey, p *loyalty.Progress, theirs json.R
 	if own == nil || own.Data == nil {
 		return r.SetProgress(r.Event, key, theirs, p.DueAt)
 	}
+
 	add := r.batch.rules.feature(key.Kind).Join
 	// The two cannot be joined: the target keeps its own, as with a referral's bonus.
 	if add == nil {
 		return r.SetProgress(r.Event, key, own.Data, loyalty.Earlier(own.DueAt, p.DueAt))
 	}
+
 	sum, err := add(r, key.Key, own.Data, theirs)
 	if err != nil {
 		return err
 	}
+
 	return r.SetProgress(r.Event, key, sum, loyalty.Earlier(own.DueAt, p.DueAt))
 }

@@ -68,20 +68,24 @@ func (r *Run) Other(n loyalty.CustomerNeeds) (*Run, error) {
 	case !b.asked.people[personOf(&n)] && !b.begun(n.ID):
 		return nil, &NeedMoreError{needs: n}
 	}
+
 	a, ok := b.accounts[b.idOf(personOf(&n))]
 	if !ok {
 		return nil, loyalty.ErrCustomerNotFound
 	}
+
 	a, err := b.survivor(a, n)
 	if err != nil {
 		return nil, err
 	}
+
 	for _, open := range r.work.runs {
 		if open.Customer.ID == a.customer.ID {
 			open.At, open.Late = r.At, r.Late
 			return open, open.Require(n)
 		}
 	}
+
 	return openOther(r, a, n)
 }
 
@@ -114,16 +118,20 @@ func (w *work) before(due func() error) error {
 		at   time.Time
 		late bool
 	}
+
 	was := make([]instant, len(runs))
 	for i, run := range runs {
 		was[i] = instant{run.At, run.Late}
 	}
+
 	if err := due(); err != nil {
 		return err
 	}
+
 	for i, run := range runs {
 		run.At, run.Late = was[i].at, was[i].late
 	}
+
 	w.waiting, w.around = append(waiting, w.waiting...), around
 	return nil
 }
@@ -147,6 +155,7 @@ func (b *batch) survivor(a *account, n loyalty.CustomerNeeds) (*account, error) 
 	if b.merged[a.customer.ID] {
 		return nil, loyalty.ErrBatchConflict // decided again, alone, on the stored rows
 	}
+
 	followed := false
 	for a.customer.Status == loyalty.Merged && a.customer.MergedInto != (loyalty.ID{}) {
 		n.ID, n.Ref, n.Match = a.customer.MergedInto, loyalty.Name{}, ""
@@ -159,8 +168,10 @@ func (b *batch) survivor(a *account, n loyalty.CustomerNeeds) (*account, error) 
 		}
 		a, followed = next, true
 	}
+
 	if followed && a.loaded != nil && !a.covers(&n) {
 		return nil, &NeedMoreError{needs: n} // what was loaded are the rows of the merged customer
 	}
+
 	return a, nil
 }

@@ -41,12 +41,14 @@ func touchedLots(r *Run, original *account) []loyalty.LotChange {
 	for _, l := range original.lots {
 		before[l.ID] = l.Remaining
 	}
+
 	var changes []loyalty.LotChange
 	for _, l := range r.Book.Lots() {
 		if was := before[l.ID]; was != l.Remaining {
 			changes = append(changes, loyalty.LotChange{Lot: *l, Before: was})
 		}
 	}
+
 	slices.SortFunc(changes, func(a, b loyalty.LotChange) int {
 		return points.SpendingOrder(&a.Lot, &b.Lot, r.Book.LastActivity, r.Book.Zone)
 	})
@@ -70,6 +72,7 @@ func newTrial(r *Run) *Run {
 	for id, c := range r.work.coupons {
 		w.coupons[id] = c.Clone()
 	}
+
 	t := r.batch.openRun(r.Programme, &now, w)
 	t.At, t.Data, t.stored = r.At, r.Data, r.stored
 	event := *r.Event
@@ -77,6 +80,7 @@ func newTrial(r *Run) *Run {
 		own := *event.Effects
 		event.Effects = &own
 	}
+
 	t.Event = &event
 	w.events = []*loyalty.Event{t.Event}
 	return t
@@ -115,6 +119,7 @@ func TakeLot(r *Run, parent *loyalty.Event, t Taking) (int64, error) {
 	if err := r.Book.TakeBack(e.ID, t.Transaction, n, t.Lot); err != nil {
 		return 0, TooMany(t.Giver)
 	}
+
 	e.Shown(-n)
 	return n, nil
 }
@@ -132,6 +137,7 @@ func TellPurchase(r *Run, e *loyalty.Event, t *loyalty.Transaction) {
 	if r.Untold(t) {
 		return
 	}
+
 	for _, o := range slices.Backward(r.Events()) {
 		x := o.Effects
 		if o.Customer != r.Customer.ID || x == nil {
@@ -142,6 +148,7 @@ func TellPurchase(r *Run, e *loyalty.Event, t *loyalty.Transaction) {
 			break
 		}
 	}
+
 	r.TellLater(e, t)
 }
 

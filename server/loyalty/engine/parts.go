@@ -37,6 +37,7 @@ func store(s *loyalty.Shape, raw json.RawMessage, data map[string]json.RawMessag
 		out.lists[name] = list
 		delete(own, name)
 	}
+
 	out.own = split(s, own)
 	out.seal(raw, data)
 	return out, nil
@@ -48,10 +49,12 @@ func (out *stored) seal(raw json.RawMessage, data map[string]json.RawMessage) {
 	if out.own.Personal == nil && out.lists == nil {
 		return
 	}
+
 	personal, plain := out.own.Personal, out.own.Plain
 	if out.lists != nil {
 		personal, plain = maps.Clone(personal), maps.Clone(plain)
 	}
+
 	for name, list := range out.lists {
 		plain[name] = data[name]
 		shown, sealed := make([]map[string]json.RawMessage, len(list)), make([]map[string]json.RawMessage, len(list))
@@ -65,6 +68,7 @@ func (out *stored) seal(raw json.RawMessage, data map[string]json.RawMessage) {
 			personal = PutAttribute(personal, name, loyalty.JSON(sealed))
 		}
 	}
+
 	if out.personal = personal; personal != nil {
 		out.plain = loyalty.Object(plain)
 	}
@@ -93,15 +97,18 @@ func split(s *loyalty.Shape, data map[string]json.RawMessage) Parts {
 		}
 		p.Personal = PutAttribute(p.Personal, name, value)
 	}
+
 	if p.Personal == nil {
 		return p
 	}
+
 	p.Plain = make(map[string]json.RawMessage, len(data)-len(p.Personal))
 	for name, value := range data {
 		if _, personal := p.Personal[name]; !personal {
 			p.Plain[name] = value
 		}
 	}
+
 	return p
 }
 

@@ -29,21 +29,25 @@ func (e *Engine) Prepare(s loyalty.Submission) *Ticket {
 		t.err, t.version = s.Refusal.Err, s.Refusal.Version
 		return t
 	}
+
 	t.err = loyalty.PrefixFields(t.check(&e.rulebook), s.At)
 	t.needs = t.bound.needs
 	t.needs.Ref = loyalty.Name{Kind: loyalty.NameCustomer, Value: s.Customer}
 	if s.ExternalID != "" {
 		t.needs.Ref = loyalty.ExternalName(s.ExternalID, s.Customer)
 	}
+
 	for _, f := range e.features {
 		if f.Needs != nil {
 			f.Needs(t.programme, s.Action, &t.needs)
 		}
 	}
+
 	t.bound.creates = t.bound.creates || s.Guest
 	if t.programme.Holds(s.Action) {
 		t.needs.Progress |= loyalty.Kinds(loyalty.ProgressHeld)
 	}
+
 	t.needs.Key = t.needs.Key || t.stored.personal != nil || s.Idempotency != nil
 	return t
 }
@@ -66,5 +70,6 @@ func needs(tickets []*Ticket, now time.Time) loyalty.Needs {
 			n.Items = append(n.Items, t.item)
 		}
 	}
+
 	return n
 }

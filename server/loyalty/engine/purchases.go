@@ -14,6 +14,7 @@ func TakePurchase(r *Run, guest *Run, t *loyalty.Transaction) error {
 	if !ok {
 		return loyalty.ErrBatchConflict
 	}
+
 	r.work.merged = append(r.work.merged, guest.Customer.ID, r.Customer.ID)
 	name := loyalty.Name{Kind: loyalty.NameTransaction, Value: t.Name}
 	t.Customer, t.Holder = r.Customer.ID, r.Customer.ID
@@ -98,6 +99,7 @@ func (r *Run) Changed(e *loyalty.Event, t *loyalty.Transaction) {
 		e.Tell().Transaction = effect
 		return
 	}
+
 	effect.Name = t.Name
 	all := &e.Tell().Purchases
 	for i := range *all {
@@ -105,6 +107,7 @@ func (r *Run) Changed(e *loyalty.Event, t *loyalty.Transaction) {
 			effect.Follow(o)
 		}
 	}
+
 	*all = slices.DeleteFunc(*all, func(o loyalty.TransactionEffect) bool { return o.Name == t.Name })
 	*all = append(*all, *effect)
 }

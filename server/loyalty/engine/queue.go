@@ -43,12 +43,14 @@ func (e *Engine) enqueue(ctx context.Context, t *Ticket) (loyalty.Outcome, error
 		}()
 		late = timer.C
 	}
+
 	e.follow(ctx, t)
 	t.done = make(chan struct{})
 	w := waiting{t, ctx, &t.claimed}
 	if err := e.send(ctx, w, late); err != nil {
 		return loyalty.Outcome{}, err
 	}
+
 	ended := context.DeadlineExceeded
 	select {
 	case <-t.done:
@@ -60,9 +62,11 @@ func (e *Engine) enqueue(ctx context.Context, t *Ticket) (loyalty.Outcome, error
 	case <-ctx.Done():
 		ended = ctx.Err()
 	}
+
 	if w.claimed.CompareAndSwap(false, true) {
 		return loyalty.Outcome{}, loyalty.ErrUnavailable.Because(ended)
 	}
+
 	return loyalty.Outcome{}, loyalty.ErrUnconfirmed.Because(ended)
 }
 
@@ -81,10 +85,12 @@ func (e *Engine) send(ctx context.Context, w waiting, late <-chan time.Time) err
 		return err
 	}
 	defer release()
+
 	queue := e.heavy
 	if !w.sub.Heavy() {
 		queue = e.lanes[maphash.String(e.seed, w.needs.Ref.Value)%uint64(len(e.lanes))].queue
 	}
+
 	select {
 	case queue <- w:
 		return nil
@@ -105,6 +111,7 @@ func (e *Engine) work(l *lane) {
 		for _, t := range f.tickets {
 			t.movable = light
 		}
+
 		began := time.Now()
 		tickets := e.serve(f.tickets, &split)
 		e.ended(tickets)
@@ -114,6 +121,7 @@ func (e *Engine) work(l *lane) {
 		if light {
 			e.seen.note(len(tickets), others, ended.Add(-took/time.Duration(l.overlap)), ended)
 		}
+
 		for _, t := range tickets {
 			close(t.done)
 		}
@@ -135,6 +143,7 @@ func (e *Engine) serve(tickets []*Ticket, split *bool) []*Ticket {
 	case !errors.Is(err, errLarge):
 		return tickets
 	}
+
 	tickets = e.move(tickets)
 	_ = e.process(context.Background(), tickets)
 	return tickets
@@ -185,18 +194,22 @@ func findLarge(tickets []*Ticket, l *loyalty.Loaded) (found bool) {
 		if !t.movable {
 			continue
 		}
+
 		t.movable = false
 		id := t.needs.ID
 		if id == (loyalty.ID{}) {
 			id = l.Names[t.needs.Ref]
 		}
+
 		if c := l.Customers[id]; c != nil {
 			for _, p := range c.Transactions {
 				t.large = t.large || len(p.Detail.Items) >= largePurchase
 			}
 		}
+
 		found = found || t.large
 	}
+
 	return found
 }
 
@@ -207,6 +220,7 @@ func (e *Engine) move(tickets []*Ticket) (stay []*Ticket) {
 	if err == nil {
 		defer release()
 	}
+
 	for _, t := range tickets {
 		if err == nil && t.large {
 			select {
@@ -217,5 +231,6 @@ func (e *Engine) move(tickets []*Ticket) (stay []*Ticket) {
 		}
 		stay = append(stay, t)
 	}
+
 	return stay
 }

@@ -49,6 +49,7 @@ func TestCallersWhoLeave(t *testing.T) {
 				}
 				leave()
 			}()
+
 			_, err := e.enqueue(ctx, &Ticket{})
 			require.ErrorIs(t, err, c.want)
 			require.ErrorIs(t, err, context.Canceled)

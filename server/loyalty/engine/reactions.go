@@ -41,13 +41,16 @@ func (w *work) react() error {
 		case round == maxRounds:
 			return loyalty.ErrReactionsEndless.With("action", events[0].Action)
 		}
+
 		var happened []*Occurrence
 		for _, e := range events {
 			happened = append(happened, w.occurrences(e)...)
 		}
+
 		if err := w.round(happened, events); err != nil {
 			return err
 		}
+
 		w.tellNow()
 	}
 }
@@ -66,6 +69,7 @@ func (w *work) round(happened []*Occurrence, events []*loyalty.Event) error {
 		if w.imported && !family.Counts {
 			continue
 		}
+
 		for _, o := range happened {
 			if family.React == nil {
 				break
@@ -74,6 +78,7 @@ func (w *work) round(happened []*Occurrence, events []*loyalty.Event) error {
 				return err
 			}
 		}
+
 		for _, run := range w.runs {
 			if family.After == nil || !slices.ContainsFunc(events, func(e *loyalty.Event) bool { return e.Customer == run.Customer.ID }) {
 				continue
@@ -83,6 +88,7 @@ func (w *work) round(happened []*Occurrence, events []*loyalty.Event) error {
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -105,10 +111,12 @@ func (w *work) occurrences(e *loyalty.Event) []*Occurrence {
 	if r == nil || e.Held {
 		return nil
 	}
+
 	action := e.Action
 	if e.As != "" {
 		action = e.As // a held event happens when it is validated
 	}
+
 	switch action {
 	case "checkout", "checkout_accept":
 		if e.Accepted == nil {
@@ -119,6 +127,7 @@ func (w *work) occurrences(e *loyalty.Event) []*Occurrence {
 			return nil // its purchase triggers instead
 		}
 	}
+
 	t := e.Accepted
 	of := func(action string, l *loyalty.Line) *Occurrence {
 		return NewOccurrence(r, action, e, t, l)
@@ -130,8 +139,10 @@ func (w *work) occurrences(e *loyalty.Event) []*Occurrence {
 	if action != "checkout" {
 		list = append(list, of("checkout", nil))
 	}
+
 	for i := range t.Detail.Items {
 		list = append(list, of(programme.LineAction, &t.Detail.Items[i]))
 	}
+
 	return list
 }

@@ -49,10 +49,12 @@ func (r *Run) SetProgress(e *loyalty.Event, key loyalty.ProgressKey, v any, due 
 	if err := r.Require(loyalty.CustomerNeeds{Progress: loyalty.Kinds(key.Kind)}); err != nil {
 		return err
 	}
+
 	s := &loyalty.Progress{Customer: r.Customer.ID, ProgressKey: key, Dirty: true}
 	if v != nil {
 		s.Data, s.DueAt = loyalty.JSON(v), due
 	}
+
 	r.account.progress[key] = s
 	carries := func(o loyalty.Progress) bool { return o.ProgressKey == key }
 	for _, o := range r.work.events {
@@ -60,6 +62,7 @@ func (r *Run) SetProgress(e *loyalty.Event, key loyalty.ProgressKey, v any, due 
 			e = o
 		}
 	}
+
 	effects := e.Tell()
 	effects.Progress = slices.DeleteFunc(effects.Progress, carries)
 	effects.Progress = append(effects.Progress, *s)

@@ -106,11 +106,13 @@ func (a Action[D]) bind(data json.RawMessage) (bound, error) {
 		// many decimals.
 		return bound{}, loyalty.DecodeError(err)
 	}
+
 	if a.Check != nil {
 		if err := a.Check(d); err != nil {
 			return bound{}, err
 		}
 	}
+
 	b := bound{apply: func(r *Run) error { return a.Apply(r, d) }}
 	if a.Creates != nil {
 		b.creates = a.Creates(d)
@@ -121,6 +123,7 @@ func (a Action[D]) bind(data json.RawMessage) (bound, error) {
 	if a.Needs != nil {
 		a.Needs(d, &b.needs)
 	}
+
 	return b, nil
 }
 

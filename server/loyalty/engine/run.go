@@ -130,6 +130,7 @@ func origin(e *loyalty.Event, transaction string) points.Origin {
 	case "balance_import":
 		return points.Import
 	}
+
 	if transaction != "" {
 		return points.Purchase
 	}

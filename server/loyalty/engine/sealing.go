@@ -46,6 +46,7 @@ func (r *Run) OpenBought(t *loyalty.Transaction, sealed []byte, row loyalty.ID, 
 	if personal, err := loyalty.OpenAttributes(r.Customer.Key, sealed, row); err == nil {
 		return personal, nil
 	}
+
 	key, err := keyOf(r, t.Customer)
 	if err != nil {
 		return nil, err
@@ -59,6 +60,7 @@ func (r *Run) OpenBought(t *loyalty.Transaction, sealed []byte, row loyalty.ID, 
 	if err := requireParts(r, r.account.loaded.Sources); err != nil {
 		return nil, err
 	}
+
 	for _, id := range r.account.loaded.Sources {
 		if key, err = keyOf(r, id); err != nil {
 			return nil, err
@@ -67,6 +69,7 @@ func (r *Run) OpenBought(t *loyalty.Transaction, sealed []byte, row loyalty.ID, 
 			return personal, nil
 		}
 	}
+
 	return nil, fmt.Errorf("no key opens what is personal of %s", row)
 }
 

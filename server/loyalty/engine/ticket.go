@@ -48,6 +48,7 @@ func (t *Ticket) check(rules *rulebook) error {
 	if operation, internal := programme.InternalOperations[s.Action]; internal && !s.Operation {
 		return loyalty.ErrInternalAction.With("action", s.Action).With("operation", operation).At("action")
 	}
+
 	rule, known := rules.rules[s.Action]
 	if !known {
 		var err error
@@ -55,12 +56,14 @@ func (t *Ticket) check(rules *rulebook) error {
 			return err
 		}
 	}
+
 	if s.Guest && s.Action != "checkout" {
 		return loyalty.ErrGuestAction.With("action", s.Action).At("guest")
 	}
 	if len(s.Data) == 0 {
 		s.Data = emptyObject
 	}
+
 	if !s.Checked {
 		checked, err := rules.contract.Check(s.Action, s.Data, "data")
 		if err != nil {
@@ -68,10 +71,12 @@ func (t *Ticket) check(rules *rulebook) error {
 		}
 		s.Data = checked
 	}
+
 	var err error
 	if t.data, err = loyalty.Members(s.Data); err != nil {
 		return loyalty.DecodeError(err)
 	}
+
 	t.rule = rule
 	shape, known := rules.contract.Shape(s.Action)
 	if !known { // the programme declared it a moment ago, or has just removed it
@@ -83,14 +88,17 @@ func (t *Ticket) check(rules *rulebook) error {
 	if err := t.affordOwn(shape); err != nil {
 		return err
 	}
+
 	stored, err := store(shape, s.Data, t.data)
 	if err != nil {
 		return err
 	}
+
 	t.stored = stored
 	if err := t.affordLines(); err != nil {
 		return err
 	}
+
 	return t.bind(rules.Now())
 }
 
@@ -120,6 +128,7 @@ func (t *Ticket) gate(shape *loyalty.Shape) error {
 			return t.off
 		}
 	}
+
 	var off error
 	var first string // of several, the first by name is reported, so that equal requests get equal answers
 	for name, attribute := range shape.Attributes {
@@ -132,6 +141,7 @@ func (t *Ticket) gate(shape *loyalty.Shape) error {
 			off, first = err, name
 		}
 	}
+
 	return off
 }
 
@@ -154,14 +164,17 @@ func gateItems(shape *loyalty.Shape, raw json.RawMessage, name string, on map[st
 			gated = append(gated, property)
 		}
 	}
+
 	if gated == nil {
 		return nil
 	}
+
 	slices.Sort(gated)
 	items, err := loyalty.Elements(raw)
 	if err != nil {
 		return loyalty.DecodeError(err)
 	}
+
 	for i, item := range items {
 		for _, property := range gated {
 			if _, sent := item[property]; sent {
@@ -169,6 +182,7 @@ func gateItems(shape *loyalty.Shape, raw json.RawMessage, name string, on map[st
 			}
 		}
 	}
+
 	return nil
 }
 

@@ -45,18 +45,21 @@ func (w *work) lookedAt(e *loyalty.Event) map[string]any {
 	if w.seen != nil && w.seenOf == e.ID {
 		return w.seen
 	}
+
 	d := json.NewDecoder(bytes.NewReader(e.Data))
 	d.UseNumber()
 	var seen map[string]any
 	if d.Decode(&seen) != nil {
 		return nil
 	}
+
 	for name, value := range seen {
 		switch value.(type) {
 		case map[string]any, []any:
 			delete(seen, name)
 		}
 	}
+
 	w.seen, w.seenOf = seen, e.ID
 	return seen
 }

@@ -19,6 +19,7 @@ func (e *Engine) View(ctx context.Context, n loyalty.CustomerNeeds, look func(*R
 		return err
 	}
 	defer release()
+
 	t := &Ticket{programme: e.programmes.Programme(), needs: n, preview: true, unseen: loyalty.UnseenBy(ctx)}
 	e.follow(ctx, t)
 	for tries := 1; ; tries++ {
@@ -86,6 +87,7 @@ func (e *Engine) LookBack(ctx context.Context, customers []loyalty.CustomerNeeds
 		return err
 	}
 	defer release()
+
 	p := e.programmes.Programme()
 	t := &Ticket{programme: p, preview: true, needs: customers[0], more: customers[1:]}
 	for range maxPastRounds {
@@ -103,6 +105,7 @@ func (e *Engine) LookBack(ctx context.Context, customers []loyalty.CustomerNeeds
 		}
 		t.more = append(t.more, missing...)
 	}
+
 	return errors.New("a condition on the past asks for more and more")
 }
 

@@ -33,9 +33,11 @@ func (b *batch) writeCustomers() {
 			known = append(known, id)
 		}
 	}
+
 	if len(known) == 0 {
 		return
 	}
+
 	slices.SortFunc(known, loyalty.CompareID)
 	w.Customers = make([]loyalty.Changed[loyalty.Customer], len(known))
 	for i, id := range known {
@@ -50,9 +52,11 @@ func (a *account) write(w *loyalty.Writes) {
 	for _, p := range a.postings {
 		w.Postings = append(w.Postings, loyalty.CustomerPosting{Customer: id, Posting: p})
 	}
+
 	if a.destroyKey {
 		w.DestroyKeys = append(w.DestroyKeys, id)
 	}
+
 	w.Freed = append(w.Freed, a.freed...)
 	a.writeLots(w)
 	a.writeTransactions(w)

@@ -86,6 +86,7 @@ func (p *ContestProgress) Revoke(count int64, refund func(burn []points.Portion,
 		}
 		count -= n
 	}
+
 	return nil
 }
 
@@ -101,6 +102,7 @@ func MayEnter(r *engine.Run, id string, count int64) (*Contest, ContestProgress,
 	if _, err := r.Progress(loyalty.ProgressContest, c.ID, &p); err != nil {
 		return nil, p, err
 	}
+
 	switch {
 	case c.MaxEntries != nil && p.Entries+count > *c.MaxEntries:
 		ref.Field = "data.count"
@@ -109,6 +111,7 @@ func MayEnter(r *engine.Run, id string, count int64) (*Contest, ContestProgress,
 	case c.Points > 0 && count > points.Max/c.Points:
 		return nil, p, r.NotEnough(points.Max)
 	}
+
 	return c, p, r.Afford(count * c.Points)
 }
 

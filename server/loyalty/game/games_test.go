@@ -29,6 +29,7 @@ func TestPickOption(t *testing.T) {
 				options[i].Weight = weight
 				all += weight
 			}
+
 			came := make([]int64, len(weights))
 			for n := range all {
 				came[pickOption(options, func(most int64) int64 {
@@ -36,9 +37,11 @@ func TestPickOption(t *testing.T) {
 					return n
 				})]++
 			}
+
 			require.Equal(t, weights, came)
 		})
 	}
+
 	never := func(int64) int64 { t.Error("no number is needed"); return 0 }
 	require.Equal(t, -1, pickOption(nil, never))
 	require.Equal(t, -1, pickOption([]WheelOption{{Weight: 0}}, never))
@@ -47,6 +50,7 @@ func TestPickOption(t *testing.T) {
 func TestWheelPeriods(t *testing.T) {
 	budapest, err := time.LoadLocation("Europe/Budapest")
 	require.NoError(t, err)
+
 	for _, c := range []struct {
 		period, at, want string
 	}{
@@ -81,6 +85,7 @@ func TestWheelLimits(t *testing.T) {
 		}
 		return p, append(left, p.Left(w, time.Date(2026, 3, 3, 8, 0, 0, 0, time.UTC), time.UTC))
 	}
+
 	p, left := spin(periodDay)
 	require.Equal(t, []int64{2, 1, 2, 1}, left)
 	require.Equal(t, WheelProgress{Period: "day 2026-03-03", Spins: 1, Total: 3}, p)
@@ -115,14 +120,17 @@ func TestContestProgress(t *testing.T) {
 					want += model[len(model)-1]
 					model = model[:len(model)-1]
 				}
+
 				refund := func(burn []points.Portion, n int64) ([]points.Portion, error) {
 					require.LessOrEqual(t, n, points.Total(burn), "entries are paid by their own lots")
 					got += n
 					return giveBack(burn, n), nil
 				}
+
 				if rapid.Bool().Draw(t, "keep the points") {
 					refund, want = nil, 0
 				}
+
 				require.NoError(t, p.Revoke(count, refund))
 				require.Equal(t, want, got)
 			},
@@ -160,6 +168,7 @@ func giveBack(burn []points.Portion, n int64) (left []points.Portion) {
 // TestGamesAreChecked saves what could not be played: the field is named.
 func TestGamesAreChecked(t *testing.T) {
 	quiz := `"title":{"en":"Q"},"question":{"en":"?"},"answers":[{"id":"a","text":{}},{"id":"b","text":{}}]`
+
 	for name, c := range map[string]struct{ kind, data, field string }{
 		"a wheel that cannot stop":        {"prize-wheels/wheel", `{"options":[{"type":"empty","weight":0}]}`, "options"},
 		"a wheel without options":         {"prize-wheels/wheel", `{"options":[]}`, "options"},

@@ -46,6 +46,7 @@ func readFlow(p *programme.Programme, e loyalty.Entity) (*Flow, error) {
 	if err := programme.Decode(e, f); err != nil {
 		return nil, err
 	}
+
 	seen := map[string]bool{}
 	for i, q := range f.Questions {
 		at := fmt.Sprintf("questions[%d].", i)
@@ -60,6 +61,7 @@ func readFlow(p *programme.Programme, e loyalty.Entity) (*Flow, error) {
 			return nil, err
 		}
 	}
+
 	return f, programme.CheckDates(f.Dates)
 }
 
@@ -112,16 +114,19 @@ func OutlookOnFlow(r *engine.Run, f *Flow) (o FlowOutlook, err error) {
 	if _, err = r.Progress(loyalty.ProgressFlow, f.ID, &p); err != nil {
 		return o, err
 	}
+
 	for _, q := range f.Questions { // an answered question may have been removed since
 		if slices.Contains(p.Answered, q.ID) {
 			o.Answered++
 		}
 	}
+
 	o.Next = p.Next(f)
 	o.Refusal, err = r.Outlook("profile_answer", func() error {
 		_, err := engine.InForce(r, Flows.Of(r.Programme), engine.Reference{Type: "profiling/flow", ID: f.ID})
 		return err
 	})
+
 	return o, err
 }
 
@@ -146,10 +151,12 @@ func SetAnswer(r *engine.Run, q *Question, answer string) error {
 	if err := checkChoice(q.Answers, answer); err != nil {
 		return err
 	}
+
 	value, err := checkAnswer(r, q.Field, answer)
 	if err != nil {
 		return err
 	}
+
 	r.Customer.UpdatedAt = r.Now
 	switch p := &r.Customer.Profile; {
 	case q.Field == fieldLabels:
@@ -160,6 +167,7 @@ func SetAnswer(r *engine.Run, q *Question, answer string) error {
 		p.Custom = maps.Clone(p.Custom)
 		p.Custom = engine.PutAttribute(p.Custom, q.Field, value)
 	}
+
 	return nil
 }
 

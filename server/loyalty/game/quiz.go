@@ -77,12 +77,14 @@ func OutlookOnQuiz(r *engine.Run, q *Quiz) (o QuizOutlook, err error) {
 	if answered {
 		o.Given = &p
 	}
+
 	o.Refusal, err = r.Outlook("quiz_answer", func() error {
 		if _, err := QuizInForce(r, q.ID); err != nil {
 			return err
 		}
 		return MayAnswer(r, q)
 	})
+
 	return o, err
 }
 

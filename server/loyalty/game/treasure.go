@@ -96,12 +96,14 @@ func OutlookOnTreasure(r *engine.Run, t *Treasure) (o TreasureOutlook, err error
 	if found {
 		o.Found = &p
 	}
+
 	o.Refusal, err = r.Outlook(t.Action(), func() error {
 		if _, err := TreasureInForce(r, t.ID, ""); err != nil {
 			return err
 		}
 		return MayFind(r, t, "")
 	})
+
 	return o, err
 }
 

@@ -130,6 +130,7 @@ func MaySpin(r *engine.Run, id string) (*Wheel, WheelProgress, error) {
 	if p.Left(w, r.At, r.Programme.Location) == 0 {
 		return nil, p, r.Refuse(ref, "reason.limit", loyalty.ErrSpinLimit.With("limit", w.Limit.Count))
 	}
+
 	return w, p, r.Afford(w.Points)
 }
 
@@ -161,16 +162,19 @@ func OutlookOnWheel(r *engine.Run, w *Wheel) (o WheelOutlook, err error) {
 	if _, err = r.Progress(loyalty.ProgressWheel, w.ID, &p); err != nil {
 		return o, err
 	}
+
 	o.Spins = p.Total
 	if left := p.Left(w, r.At, r.Programme.Location); left >= 0 {
 		o.Left = &left
 	}
+
 	o.Refusal, err = r.Outlook("prize_wheel_spin", func() error {
 		if _, _, err := MaySpin(r, w.ID); err != nil {
 			return err
 		}
 		return mayPrize(r, w)
 	})
+
 	return o, err
 }
 
@@ -189,6 +193,7 @@ func mayPrize(r *engine.Run, w *Wheel) (refusal error) {
 		}
 		refusal = err
 	}
+
 	return refusal
 }
 
@@ -226,14 +231,17 @@ func Prize(r *engine.Run, spin *loyalty.Event, w *Wheel, random func(n int64) in
 		if i < 0 {
 			return nil, nil, refusal
 		}
+
 		won := options[i]
 		if won.Type != OptionReward {
 			return &won, nil, nil
 		}
+
 		claim, err := prizeReward(r, spin, won.Reward)
 		if err == nil || loyalty.AsError(err).Kind != loyalty.Refused {
 			return &won, claim, err
 		}
+
 		refusal = err
 		options = slices.Delete(options, i, i+1)
 	}

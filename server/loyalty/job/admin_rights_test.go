@@ -25,21 +25,25 @@ func TestKeysGiveWhatTheyHave(t *testing.T) {
 			require.ErrorIs(t, err, loyalty.ErrRightsExceeded)
 			require.Equal(t, property, loyalty.AsError(err).Details[0].Field)
 		}
+
 		with := func(change func(*admin.KeyChange)) admin.KeyChange {
 			c := small
 			change(&c)
 			return c
 		}
+
 		wider := map[string]admin.KeyChange{
 			"apis":       with(func(c *admin.KeyChange) { c.APIs = new([]string{"events", "customers"}) }),
 			"addresses":  with(func(c *admin.KeyChange) { c.Addresses = new([]string{"192.0.0.0/16"}) }),
 			"rate_limit": with(func(c *admin.KeyChange) { c.RateLimit = new(501) }),
 			"expires_at": with(func(c *admin.KeyChange) { c.ExpiresAt = new(end.Add(time.Second).Format(time.RFC3339Nano)) }),
 		}
+
 		all := map[string]admin.KeyChange{
 			"apis": with(func(c *admin.KeyChange) { c.APIs = nil }), "addresses": with(func(c *admin.KeyChange) { c.Addresses = nil }),
 			"rate_limit": with(func(c *admin.KeyChange) { c.RateLimit = nil }), "expires_at": with(func(c *admin.KeyChange) { c.ExpiresAt = nil }),
 		}
+
 		same, err := d.CreateKey(ctx, by, small)
 		require.NoError(t, err)
 		_, err = d.CreateKey(ctx, by, admin.KeyChange{
@@ -54,6 +58,7 @@ func TestKeysGiveWhatTheyHave(t *testing.T) {
 				refused(err, property)
 			}
 		}
+
 		for property, change := range all {
 			_, err := d.CreateKey(ctx, by, change)
 			refused(err, property)
@@ -88,6 +93,7 @@ func TestKeysGiveWhatTheyHave(t *testing.T) {
 			_, err = d.UpdateKey(ctx, by, reader.ID, change)
 			refused(err, property)
 		}
+
 		elsewhere := d.create(t, admin.KeyChange{APIs: new([]string{"customers"}), Addresses: new([]string{"198.51.100.1"}), RateLimit: new(500), ExpiresAt: new(end.Format(time.RFC3339Nano))})
 		_, err = d.UpdateKey(ctx, by, elsewhere.ID, admin.KeyChange{APIs: new([]string{"customers", "events"})})
 		refused(err, "apis")

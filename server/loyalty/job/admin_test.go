@@ -68,6 +68,7 @@ func TestKeyLife(t *testing.T) {
 			Label: new("Till"), APIs: new([]string{"events", "customers", "events"}), ReadOnly: new(true),
 			Addresses: new([]string{"192.0.2.7/24", "2001:db8::1", "::ffff:198.51.100.4"}), RateLimit: new(2000), ExpiresAt: new(d.Now().Add(time.Hour).Format(time.RFC3339Nano)),
 		})
+
 		require.Regexp(t, `^LK[A-HJ-NP-Z2-9]{14}$`, k.ID)
 		require.Regexp(t, `^[A-Za-z0-9_-]{43}$`, k.Secrets[0].Value)
 		require.Equal(t, []string{"customers", "events"}, k.APIs)
@@ -172,6 +173,7 @@ func TestKeyFaults(t *testing.T) {
 	for i := range long {
 		long[i] = 'ű'
 	}
+
 	for name, c := range map[string]struct {
 		change      admin.KeyChange
 		field, name string
@@ -193,6 +195,7 @@ func TestKeyFaults(t *testing.T) {
 			requireField(t, err, c.field, c.name)
 		})
 	}
+
 	keys, err := d.Keys(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, keys, "what is refused leaves nothing")
@@ -373,6 +376,7 @@ func TestIdempotencyKeyTakenByAnEvent(t *testing.T) {
 		}
 		return render(result, err)
 	}
+
 	_, err := d.CreateKey(t.Context(), call, admin.KeyChange{})
 	require.ErrorIs(t, err, loyalty.ErrKeyReused)
 	require.Equal(t, 1, times)
@@ -399,6 +403,7 @@ func TestIdempotentCrowd(t *testing.T) {
 				results[i], errs[i] = d.CreateKey(context.Background(), idempotent("crowd", 1), admin.KeyChange{})
 			})
 		}
+
 		wait.Wait()
 		fresh := 0
 		for i, r := range results {
@@ -407,6 +412,7 @@ func TestIdempotentCrowd(t *testing.T) {
 				fresh++
 			}
 		}
+
 		require.Equal(t, 1, fresh)
 		keys, err := d.Keys(t.Context())
 		require.NoError(t, err)
@@ -425,6 +431,7 @@ func TestSecretsAreSealed(t *testing.T) {
 		require.NoError(t, err)
 		require.NotContains(t, string(file), k.Secrets[0].Value)
 	}
+
 	other, err := store.Open(t.Context(), store.Options{URL: url, MasterKey: [32]byte{1}})
 	require.NoError(t, err)
 	defer other.Close()
@@ -464,6 +471,7 @@ func TestFirstKeyIsOne(t *testing.T) {
 			made bool
 			err  error
 		}
+
 		done := make(chan end)
 		const processes = 6
 		for range processes {
@@ -473,6 +481,7 @@ func TestFirstKeyIsOne(t *testing.T) {
 				done <- end{made, err}
 			}()
 		}
+
 		made := 0
 		for range processes {
 			e := <-done
@@ -481,6 +490,7 @@ func TestFirstKeyIsOne(t *testing.T) {
 				made++
 			}
 		}
+
 		require.Equal(t, 1, made)
 		keys, err := admin.NewAdmin(admin.AdminOptions{Registry: action.Registry(), Store: storetest.Open(t, url)}).Keys(t.Context())
 		require.NoError(t, err)

@@ -35,6 +35,7 @@ func backtest(ctx context.Context, w *bulkWork) error {
 		}
 		w.memory = t
 	}
+
 	more, began := t.Fault == nil, time.Now()
 	for more && time.Since(began) < backtestPiece {
 		var err error
@@ -43,9 +44,11 @@ func backtest(ctx context.Context, w *bulkWork) error {
 			return err
 		}
 	}
+
 	if !more {
 		w.State, t.done = loyalty.BulkDone, t.total
 	}
+
 	w.Done, w.Total, w.Progress = t.done, t.total, loyalty.JSON(t.BacktestFigures)
 	t.version = w.Version + 1
 	return nil
@@ -85,13 +88,16 @@ func (t *trial) read(ctx context.Context, w *bulkWork) (more bool, err error) {
 	if err != nil || len(events) == 0 {
 		return false, err
 	}
+
 	chances, err := campaign.Chances(ctx, w.Engine, t.Campaign, events)
 	if err != nil {
 		return false, err
 	}
+
 	for _, x := range chances {
 		t.Take(x)
 	}
+
 	last := &events[len(events)-1]
 	t.after, t.done = loyalty.Cursor{At: last.RecordedAt, ID: last.ID}, t.done+int64(len(events))
 	t.total = max(t.total, t.done)

@@ -30,22 +30,27 @@ func drawCampaign(t *rapid.T) string {
 	case "refund":
 		conditions = append(conditions, "transaction.refunded >= 50", "transaction.status == 'refunded'")
 	}
+
 	effect := rapid.SampledFrom([]string{
 		`{"type":"points","points":7}`, `{"type":"multiply","factor":1.5}`, `{"type":"coupon","coupon":{"type":"free_shipping"}}`,
 		`{"type":"multiply","factor":2},{"type":"points","points":1}`, `{"type":"label","label":"x"}`,
 	}).Draw(t, "effect")
+
 	limit := rapid.SampledFrom([]string{``, `,"limit":{"per_customer":2}`, `,"limit":{"total":4}`, `,"limit":{"per_customer":1,"total":3}`}).Draw(t, "limit")
 	if trigger == "point_add" { // it sets itself off
 		limit = `,"limit":{"per_customer":1}`
 	}
+
 	fields, err := json.Marshal(rapid.SampledFrom(conditions).Draw(t, "condition"))
 	if err != nil {
 		panic(err)
 	}
+
 	condition := ""
 	if string(fields) != `""` {
 		condition = `,"condition":` + string(fields)
 	}
+
 	return `{"name":"C","status":"active","trigger":"` + trigger + `"` + condition + `,"effects":[` + effect + `]` + limit + `}`
 }
 
@@ -64,6 +69,7 @@ func live(t *rapid.T, s *shop, leave bool) {
 			_, err = s.send(customer, "checkout", fmt.Sprintf(`{"transaction_id":"T-%d","total":%d,"currency":"EUR","cf_gift":"yes","items":[
 				{"product_id":"p-1","product_name":"A","product_url":"https://shop.test/","quantity":1,"subtotal":%d},
 				{"product_id":"p-2","product_name":"B","product_url":"https://shop.test/","quantity":2,"subtotal":%d}]}`, i, a+b, a, b))
+
 		case "accept":
 			_, err = s.send(customer, "checkout_accept", `{"transaction_id":"`+bought+`"}`)
 		case "refund":
@@ -80,11 +86,13 @@ func live(t *rapid.T, s *shop, leave bool) {
 			if rapid.IntRange(0, 3).Draw(t, "rare") == 0 {
 				_, err = s.Submit(ctx, operation(customer, "merge", `{"source":"`+who.Draw(t, "source")+`"}`))
 			}
+
 		case "leave":
 			if leave && rapid.IntRange(0, 5).Draw(t, "rare") == 0 {
 				_, err = s.send(customer, "opt_out", `{}`)
 			}
 		}
+
 		if err != nil {
 			kind := loyalty.AsError(err).Kind
 			require.True(t, kind != loyalty.Internal && kind != loyalty.Unavailable, "%v", err)
@@ -106,6 +114,7 @@ func TestBacktestOfHistories(t *testing.T) {
 				if rapid.Bool().Draw(r, "accepted later") {
 					m["checkout_accept"] = `{}`
 				}
+
 				s.make(m, things{{"automation/campaign", "c", data}})
 				s.enrol("ada", "ben", "cleo")
 				began := s.clock()
@@ -123,6 +132,7 @@ func TestBacktestOfHistories(t *testing.T) {
 				require.Empty(r, found)
 				ran, took = ran+f.Runs, took+f.TakenBack
 			})
+
 			t.Logf("figures: campaigns gave %d times; refunds took %d points back", ran, took)
 			require.Positive(t, ran)
 		})

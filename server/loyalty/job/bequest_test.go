@@ -39,6 +39,7 @@ func (s *shop) shown(customer, action string) (all []map[string]any) {
 		Conditions: []loyalty.Condition{{Field: "action", Operator: loyalty.Eq, Values: []any{action}}},
 		Page:       loyalty.Page{Limit: 1000},
 	})
+
 	require.NoError(s.t, err)
 	for i := range slices.Backward(page.Events) {
 		text, err := page.Attributes(&page.Events[i])
@@ -47,6 +48,7 @@ func (s *shop) shown(customer, action string) (all []map[string]any) {
 		require.NoError(s.t, json.Unmarshal(text, &data))
 		all = append(all, data)
 	}
+
 	return all
 }
 
@@ -79,6 +81,7 @@ func TestLinesInherit(t *testing.T) {
 				}
 			}
 		}
+
 		require.NotContains(t, s.dump(), note[:50], "what is undeclared lies sealed")
 		require.NotContains(t, s.personal(key)["checkout_accept_item"], note[:50], "and not with the lines")
 		s.foldsBack()
@@ -104,10 +107,12 @@ func TestLinesWithCopies(t *testing.T) {
 			ID: loyalty.NewID(at, ada.LastEvent), Customer: ada.ID, Action: "checkout_accept", Transaction: "T-0", At: at, RecordedAt: at,
 			Data: json.RawMessage(`{"transaction_id":"T-0","cf_by":"Cili"}`),
 		}
+
 		item := loyalty.Event{
 			ID: loyalty.NewID(at, parent.ID), Parent: parent.ID, Customer: ada.ID, Action: "checkout_accept_item", Transaction: "T-0", At: at, RecordedAt: at,
 			Data: json.RawMessage(`{"transaction_id":"T-0","channel":"online","product_id":"p-1"}`),
 		}
+
 		var err error
 		item.Personal, err = loyalty.Seal(ada.Key, item.ID[:], []byte(`{"note":"old"}`))
 		require.NoError(t, err)

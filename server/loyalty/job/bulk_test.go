@@ -64,9 +64,11 @@ func TestBulkTwoNodes(t *testing.T) {
 				enrolments = append(enrolments, event(member(i), "point_add", `{"points":20}`))
 			}
 		}
+
 		for _, r := range s.SubmitAll(ctx, enrolments) {
 			require.NoError(t, r.Err)
 		}
+
 		o := s.begin(loyalty.BulkRewardClaim, "mug", names...)
 		var nodes sync.WaitGroup
 		var lock sync.Mutex
@@ -89,6 +91,7 @@ func TestBulkTwoNodes(t *testing.T) {
 				}
 			})
 		}
+
 		nodes.Wait()
 		o = s.operation(o)
 		require.Equal(t, []any{loyalty.BulkDone, int64(members), int64(members), int64(members / 10)}, []any{o.State, o.Done, o.Total, o.Errors})
@@ -99,6 +102,7 @@ func TestBulkTwoNodes(t *testing.T) {
 		for _, times := range claimed {
 			require.Len(t, times, 1)
 		}
+
 		s.verify()
 	})
 }
@@ -111,6 +115,7 @@ func TestBulkFault(t *testing.T) {
 		}
 		return nil
 	}))
+
 	eachShop(t, nil, func(t *testing.T, s *shop) {
 		for i := range 3 {
 			s.must(member(i), "opt_in", `{"email":"ada@shop.test"}`)
@@ -155,6 +160,7 @@ func TestBulkDatabaseAway(t *testing.T) {
 		for i := range engine.MaxBatch + 2 {
 			names = append(names, member(i))
 		}
+
 		o := s.begin(loyalty.BulkListAdd, "spring", names...) // none of them exists
 		_, failed, _, err := s.jobs().WorkBulk(ctx)
 		require.NoError(t, err)
@@ -180,17 +186,21 @@ func TestBulkSteps(t *testing.T) {
 				return err
 			}
 		}
+
 		seen = append(seen, at.N)
 		if at.N == 6 && broken {
 			broken = false
 			return errors.New("not now")
 		}
+
 		o.Progress, o.Done, o.Total = job.Counter(at.N+3), at.N+3, 9
 		if o.Done == o.Total {
 			o.State = loyalty.BulkDone
 		}
+
 		return nil
 	}))
+
 	eachShop(t, nil, func(t *testing.T, s *shop) {
 		seen, broken = nil, true
 		o := s.begin("count", "all")
@@ -233,6 +243,7 @@ func TestBulkForgets(t *testing.T) {
 		for i := range 2500 {
 			names = append(names, member(i))
 		}
+
 		old := s.begin(loyalty.BulkListAdd, "spring", names...)
 		_, _, _, err := s.jobs().WorkBulk(ctx)
 		require.NoError(t, err)
@@ -263,12 +274,14 @@ func TestJobWake(t *testing.T) {
 			jobs.Work(working)
 			close(ended)
 		}()
+
 		t.Cleanup(func() { stop(); <-ended })
 		runs := func(name string) int64 {
 			list, err := jobs.List(ctx)
 			require.NoError(t, err)
 			return list[slices.IndexFunc(list, func(j job.Job) bool { return j.Name == name })].Runs
 		}
+
 		require.Eventually(t, func() bool { return runs("bulk") == 1 && runs("answers") == 1 }, time.Minute, time.Millisecond)
 		jobs.Wake("nothing")
 		jobs.Wake("bulk")

@@ -19,6 +19,7 @@ func workBulk(ctx context.Context, j *Jobs, s *shift) error {
 		if err != nil {
 			return err
 		}
+
 		left := false
 		for _, o := range open {
 			w := hands[o.ID]
@@ -26,9 +27,11 @@ func workBulk(ctx context.Context, j *Jobs, s *shift) error {
 				w = &bulkWork{Engine: j.engine, Store: j.store}
 				hands[o.ID] = w
 			}
+
 			if w.passed || ctx.Err() != nil {
 				continue
 			}
+
 			w.BulkOperation, left = o, true
 			if err := w.piece(ctx, s); err != nil {
 				// the other operations go on; the next run of the job tries it again
@@ -36,11 +39,13 @@ func workBulk(ctx context.Context, j *Jobs, s *shift) error {
 				s.count(0, fmt.Errorf("bulk operation %s: %w", o.ID, err))
 			}
 		}
+
 		if !left {
 			now := j.engine.Now()
 			return errors.Join(j.store.ForgetCodes(ctx, now.Add(-keepLife)), j.store.ForgetBulk(ctx, now.Add(-loyalty.BulkLife)), j.store.ForgetStaged(ctx, now.Add(-loyalty.ImportLife)))
 		}
 	}
+
 	return ctx.Err()
 }
 
@@ -86,6 +91,7 @@ func (w *bulkWork) transact(ctx context.Context, s *shift, write func(loyalty.Ad
 		if err != nil || stored.Version != found.Version {
 			return err
 		}
+
 		w.BulkOperation, w.now, w.fault = stored, w.Engine.Now(), nil
 		w.State = loyalty.BulkProcessing
 		refused, err := write(tx, w)
@@ -95,16 +101,19 @@ func (w *bulkWork) transact(ctx context.Context, s *shift, write func(loyalty.Ad
 		if w.State == loyalty.BulkDone {
 			w.FinishedAt = w.now
 		}
+
 		return tx.SaveBulk(w.BulkOperation, refused)
 	})
 	if err != nil {
 		return err
 	}
+
 	if w.fault != nil {
 		s.count(int(w.Done-found.Done), fmt.Errorf("bulk operation %s: %w", w.ID, w.fault))
 	} else {
 		s.count(int(w.Done - found.Done))
 	}
+
 	return nil
 }
 
@@ -125,11 +134,13 @@ func (w *bulkWork) some(ctx context.Context, s *shift, item func(*engine.Engine,
 	case len(items) == 0:
 		return 0, errors.New("it is not done and has no items left")
 	}
+
 	tickets := make([]*engine.Ticket, len(items))
 	for i := range items {
 		tickets[i] = item(w.Engine, &w.BulkOperation, &items[i])
 		tickets[i].Item(items[i])
 	}
+
 	w.after = items[len(items)-1].Seq
 	done, faults, err := w.Engine.WorkItems(ctx, tickets)
 	s.count(done, faults...)

@@ -21,10 +21,12 @@ func BenchmarkCampaigns(b *testing.B) {
 		}
 		return all
 	}
+
 	var two, many things
 	for i := range 2 {
 		two = append(two, anyCampaign(fmt.Sprint("gives", i), `"trigger":"checkout","condition":"transaction.total > 1","effects":[{"type":"points","points":1}]`))
 	}
+
 	for i := range 198 {
 		trigger, condition := "visit", fmt.Sprint("customer.score > ", i)
 		if i%2 == 0 {
@@ -32,6 +34,7 @@ func BenchmarkCampaigns(b *testing.B) {
 		}
 		many = append(many, anyCampaign(fmt.Sprint("c", i), fmt.Sprintf(`"trigger":"%s","condition":"%s","effects":[{"type":"points","points":1}]`, trigger, condition)))
 	}
+
 	for _, c := range []struct {
 		name string
 		all  things

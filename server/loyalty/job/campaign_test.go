@@ -36,6 +36,7 @@ func TestCampaignsAreChecked(t *testing.T) {
 		{"challenges/challenge", "three", `{"title":{"en":"Three"},"criteria":[{"action":"visit","threshold":3}]}`},
 		{"custom-events/action", "tasting", `{"name":"tasting","schema":{"type":"object"}}`},
 	}
+
 	const points = `"effects":[{"type":"points","points":1}]`
 	for fields, field := range map[string]string{
 		`"trigger":"visit",` + points:                                                        "",
@@ -125,6 +126,7 @@ func TestSegmentsAreChecked(t *testing.T) {
 func TestDeclarationsAreChecked(t *testing.T) {
 	const read = `{"name":"newsletter_read","schema":{"type":"object"}}`
 	colour := [3]string{"custom-entities/attribute", "a", `{"on":"core/customer","name":"colour","type":"string"}`}
+
 	for about, c := range map[string]struct {
 		all   things
 		field string
@@ -163,9 +165,11 @@ func TestCampaignTotalLimitUnderLoad(t *testing.T) {
 		for _, s := range shops {
 			s.make(nil, things{anyCampaign("ten", `"trigger":"visit","effects":[{"type":"points","points":1}],"limit":{"total":10}`)})
 		}
+
 		for i := range 16 {
 			shops[0].must(fmt.Sprintf("member-%d", 1001+i), "opt_in", `{"email":"m@shop.test"}`)
 		}
+
 		var all sync.WaitGroup
 		for i := range 16 {
 			all.Go(func() {
@@ -174,6 +178,7 @@ func TestCampaignTotalLimitUnderLoad(t *testing.T) {
 				}
 			})
 		}
+
 		all.Wait()
 		require.Equal(t, 10, shops[0].gave())
 		shops[0].verify()
@@ -190,15 +195,18 @@ func TestCampaignLimitsInsideABulk(t *testing.T) {
 			anyCampaign("three", `"trigger":"visit","effects":[{"type":"points","points":1}],"limit":{"total":3}`),
 			anyCampaign("once", `"trigger":"visit","effects":[{"type":"points","points":10}],"limit":{"per_customer":1}`),
 		})
+
 		var bulk []loyalty.Submission
 		for i := range 8 {
 			bulk = append(bulk, event(fmt.Sprintf("member-%d", 1001+i/2), "opt_in", `{"email":"m@shop.test"}`), event(fmt.Sprintf("member-%d", 1001+i/2), "visit", landing))
 		}
+
 		s.all(bulk...)
 		var scores []int64
 		for i := range 4 {
 			scores = append(scores, s.customer(fmt.Sprintf("member-%d", 1001+i)).Figures.Score)
 		}
+
 		require.Equal(t, []int64{12, 11, 10, 10}, scores)
 		s.verify()
 	})
@@ -219,6 +227,7 @@ func TestCampaignPreview(t *testing.T) {
 		anyCampaign("other", `"trigger":"visit","effects":[{"type":"points","points":5}]`),
 		[3]string{"automation/campaign", "draft", `{"name":"D","trigger":"checkout","effects":[{"type":"points","points":5}]}`},
 	})
+
 	s.must("ada", "opt_in", `{"email":"ada@shop.test"}`)
 	const buy = `{"transaction_id":"T-%d","total":100,"channel":"web","items":[{"product_id":"p-501","product_name":"n","product_url":"https://shop.test/","quantity":1,"subtotal":100}]}`
 	told := func(transaction int) map[string]loyalty.Verdict {
@@ -234,15 +243,18 @@ func TestCampaignPreview(t *testing.T) {
 		}
 		return verdicts
 	}
+
 	reasons := map[string]string{}
 	first := told(1)
 	for key, v := range first {
 		reasons[key] = v.Reason
 	}
+
 	require.Equal(t, map[string]string{
 		"double applied": "reason.campaign", "small skipped": "reason.condition", "fault skipped": "reason.condition_fault",
 		"over skipped": "reason.not_active", "none skipped": "reason.nothing_to_give", "line applied": "reason.campaign",
 	}, reasons)
+
 	require.Equal(t, int64(100), first["double applied"].Points)
 	require.Equal(t, "A", first["double applied"].Input["name"])
 	require.Equal(t, "event.data.total >= 100", first["double applied"].Input["condition"])
@@ -267,6 +279,7 @@ func TestCampaignPointsComeBack(t *testing.T) {
 			anyCampaign("all", `"trigger":"checkout","effects":[{"type":"multiply","factor":`+factor()+`},{"type":"points","points":`+fmt.Sprint(rapid.IntRange(1, 50).Draw(t, "points"))+`}]`),
 			anyCampaign("line", `"trigger":"checkout_item","condition":"item.quantity > 1","effects":[{"type":"multiply","factor":`+factor()+`}]`),
 		})
+
 		require.NoError(t, err)
 		s.Use(p)
 
@@ -282,6 +295,7 @@ func TestCampaignPointsComeBack(t *testing.T) {
 			items = append(items, fmt.Sprintf(`{"product_id":"p-%d","product_name":"n","product_url":"https://shop.test/","quantity":%d,"subtotal":%d.%02d}`,
 				i, rapid.IntRange(1, 3).Draw(t, "quantity"), rapid.IntRange(0, 90).Draw(t, "units"), rapid.IntRange(0, 99).Draw(t, "cents")))
 		}
+
 		s.must(who, "checkout", fmt.Sprintf(`{"transaction_id":"%s","total":100,"items":[%s]}`, tx, strings.Join(items, ",")))
 
 		consistent := func() loyalty.Transaction {
@@ -290,12 +304,14 @@ func TestCampaignPointsComeBack(t *testing.T) {
 			require.GreaterOrEqual(t, got.Earned, int64(0))
 			return got
 		}
+
 		bought := consistent()
 		require.Equal(t, bought.OriginalEarned, bought.Earned)
 		var points, bonus int64
 		for _, l := range bought.Detail.Items {
 			points, bonus = points+l.Points, bonus+l.Bonus
 		}
+
 		require.Equal(t, bought.Earned, points, "every point belongs to a line")
 		require.Equal(t, bought.Detail.Bonus, bonus)
 
@@ -315,8 +331,10 @@ func TestCampaignPointsComeBack(t *testing.T) {
 			}
 			s.must(who, "refund", fmt.Sprintf(`{"transaction_id":"%s"}`, tx))
 		}
+
 		require.Zero(t, consistent().Earned)
 	})
+
 	s.verify()
 }
 
@@ -330,6 +348,7 @@ func (s *shop) returnTogether(t *rapid.T, who, tx string, bought loyalty.Transac
 	for _, l := range bought.Detail.Items {
 		open += l.Quantity
 	}
+
 	for open > 0 {
 		n := rapid.Int64Range(1, open).Draw(t, "pieces")
 		_, err := s.send(who, "refund_item", fmt.Sprintf(`{"transaction_id":"%s","product_id":"p-0","quantity":%d}`, tx, open+1))
@@ -338,15 +357,18 @@ func (s *shop) returnTogether(t *rapid.T, who, tx string, bought loyalty.Transac
 		for range n {
 			s.must(twin, "refund_item", fmt.Sprintf(`{"transaction_id":"%s","product_id":"p-0","quantity":1}`, also))
 		}
+
 		open -= n
 		got, want := s.transaction(who, tx), s.transaction(twin, also)
 		require.Equal(t, want.PurchaseState, got.PurchaseState)
 		for i := range want.Detail.Items {
 			require.Equal(t, want.Detail.Items[i].LineFigures, got.Detail.Items[i].LineFigures)
 		}
+
 		for i := range want.Detail.Gifts {
 			require.Equal(t, want.Detail.Gifts[i].Left, got.Detail.Gifts[i].Left)
 		}
+
 		require.Equal(t, s.customer(twin).Figures, s.customer(who).Figures)
 	}
 }

@@ -18,6 +18,7 @@ func TestManyCompletionsComeBack(t *testing.T) {
 			{"challenges/challenge", "line", `{"title":{"en":"L"},"criteria":[{"action":"checkout_item","threshold":1}],"points":1,"max_completions":100000}`},
 			{"challenges/challenge", "pair", `{"title":{"en":"P"},"criteria":[{"action":"checkout","threshold":2}],"points":1000,"max_completions":100000}`},
 		})
+
 		s.enrol("ada")
 		const lines = 300
 		s.must("ada", "checkout", `{"transaction_id":"T-0","total":1,"items":`+basket(lines, "")+`}`)
@@ -31,6 +32,7 @@ func TestManyCompletionsComeBack(t *testing.T) {
 		for i := range 211 {
 			s.must("ada", "checkout", fmt.Sprintf(`{"transaction_id":"P-%d","total":1}`, i))
 		}
+
 		require.EqualValues(t, 106_000, score())
 		s.must("ada", "refund", `{"transaction_id":"P-0"}`)
 		require.EqualValues(t, 106_000, score(), "before the last hundred: it stays")

@@ -45,6 +45,7 @@ func (b *between) Change(ctx context.Context, work func(loyalty.AdminTx) error) 
 	if err == nil && b.after != nil {
 		b.after(b.pieces)
 	}
+
 	return err
 }
 
@@ -135,6 +136,7 @@ func TestFillPool(t *testing.T) {
 				require.Equal(t, fmt.Sprintf("processing %d 3500 %d", admin.FillPiece*piece, 1+piece*admin.FillPiece/3000), c.stands(o))
 			}
 		}}
+
 		c.Wait(time.Second)
 		done, failed := c.workFills(s)
 		require.Equal(t, []int64{3500, 0, 3500 / admin.FillPiece}, []int64{done, failed, int64(s.pieces)})
@@ -143,6 +145,7 @@ func TestFillPool(t *testing.T) {
 			fmt.Sprintf("4 %s 1 coupon_exists (190033) codes[3]: coupon_exists", codes[3]),
 			fmt.Sprintf("3000 %s 1 coupon_exists (190033) codes[2999]: coupon_exists", codes[2999]),
 		}, c.refusals(o))
+
 		require.Zero(t, c.kept())
 		want := append(append([]string{}, codes[:3]...), codes[4:2999]...)
 		require.Equal(t, append(want, codes[3000:]...), c.free("spring"))
@@ -158,6 +161,7 @@ func TestFillPool(t *testing.T) {
 		for _, e := range entries {
 			require.Equal(t, []string{"coupons/pool/spring", caller.KeyID}, []string{e.Target, e.Actor})
 		}
+
 		done, failed = c.workFills(c.store)
 		require.Equal(t, []int64{0, 0}, []int64{done, failed})
 		proven(t, c.store)
@@ -181,6 +185,7 @@ func TestFillKeepsTheOrder(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, want, o.Value.(*reward.ClaimResult).Coupon.Code)
 		}
+
 		rows, err := storetest.Raw(t, c.url).Query(`SELECT code FROM coupons WHERE pool = 'spring' ORDER BY id`)
 		require.NoError(t, err)
 		defer rows.Close()
@@ -190,6 +195,7 @@ func TestFillKeepsTheOrder(t *testing.T) {
 			require.NoError(t, rows.Scan(&code))
 			order = append(order, code)
 		}
+
 		require.NoError(t, rows.Err())
 		require.Equal(t, codes, order)
 	})
@@ -224,6 +230,7 @@ func TestFillRefused(t *testing.T) {
 				require.Equal(t, bad.field, loyalty.AsError(err).Details[0].Field)
 			}
 		}
+
 		require.Zero(t, c.kept())
 		open, err := c.store.OpenBulk(t.Context())
 		require.NoError(t, err)
@@ -249,6 +256,7 @@ func TestFillOnce(t *testing.T) {
 			}
 			return call
 		}
+
 		first, err := c.FillPool(t.Context(), call("1"), "spring", manyCodes(2500), 0)
 		require.NoError(t, err)
 		require.Equal(t, 2500/admin.FillPiece, c.kept())
@@ -292,6 +300,7 @@ func TestFillKilled(t *testing.T) {
 				break
 			}
 		}
+
 		require.Equal(t, []string{"done 1600 1600 0", "done 1600 1600 0"}, []string{c.stands(up), c.stands(made)})
 		require.Equal(t, codes, c.free("spring"))
 		cards := c.free("cards")
@@ -325,6 +334,7 @@ func TestFillTwoNodes(t *testing.T) {
 				}
 			})
 		}
+
 		nodes.Wait()
 		require.EqualValues(t, 11_000, total, "what the nodes counted")
 		require.Equal(t, []string{"done 5500 5500 0", "done 5500 5500 0"}, []string{c.stands(up), c.stands(made)})
@@ -336,6 +346,7 @@ func TestFillTwoNodes(t *testing.T) {
 // A pattern gives what it has, and the rest is one error.
 func TestFillSpendsThePattern(t *testing.T) {
 	job.AllowFewCodes(t)
+
 	eachDesk(t, 1, func(t *testing.T, c *desk) {
 		c.entity("coupons/pool", "few", `{"name":"Few","source":"generated","pattern":"F-##","coupon":{"type":"free_shipping"}}`)
 		_, err := c.AddCodes(t.Context(), caller, "few", []string{"F-42", "OTHER"}, 0)
@@ -369,6 +380,7 @@ func TestFillOfAPoolThatGoes(t *testing.T) {
 			for i := range codes {
 				codes[i] = fmt.Sprint(pool, "-", i)
 			}
+
 			o := c.fill(pool, codes, 0)
 			ended := false
 			_, failed := c.workFills(&between{Store: c.store, after: func(piece int) {
@@ -377,11 +389,13 @@ func TestFillOfAPoolThatGoes(t *testing.T) {
 					end(pool)
 				}
 			}})
+
 			why := "entity_archived (190054)"
 			if pool == "lost" {
 				why = "internal (190001)"
 				require.EqualValues(t, 1, failed)
 			}
+
 			left, reason := 2500-admin.FillPiece, strings.Fields(why)[0]
 			require.Equal(t, fmt.Sprint("done 2500 2500 ", left), c.stands(o), pool)
 			require.Equal(t, []string{fmt.Sprintf("%d  %d %s codes[%d]: %s", admin.FillPiece+1, left, why, admin.FillPiece, reason)}, c.refusals(o))

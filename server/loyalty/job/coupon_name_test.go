@@ -37,6 +37,7 @@ func TestCouponName(t *testing.T) {
 				require.Equal(t, n, gone)
 				return
 			}
+
 			require.NotContains(t, string(written), "Gift")
 			require.Equal(t, loyalty.CouponName{Texts: texts}, opened)
 			require.Zero(t, gone)
@@ -44,6 +45,7 @@ func TestCouponName(t *testing.T) {
 			require.Error(t, err, "it belongs to its coupon")
 		})
 	}
+
 	require.Error(t, json.Unmarshal([]byte(`{"sealed":7}`), new(loyalty.CouponName)))
 	require.Error(t, json.Unmarshal([]byte(`7`), new(loyalty.CouponName)))
 }

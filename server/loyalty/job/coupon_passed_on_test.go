@@ -52,10 +52,12 @@ func TestUseTakenBackOfACardThatWasPassedOn(t *testing.T) {
 				for _, e := range c.uses {
 					d.send(e[0], e[1], e[2])
 				}
+
 				receiver := d.send(first, "coupon_transfer", `{"code":"CARD-1","target":"member-1002"}`).Events[1].Customer
 				for _, e := range c.takesBack {
 					d.send(e[0], e[1], e[2])
 				}
+
 				card, _, err := d.store.Coupon(t.Context(), "CARD-1")
 				require.NoError(t, err)
 				require.Equal(t, receiver, card.Customer, "whose it is")
@@ -79,6 +81,7 @@ func TestNewestOfOneInstant(t *testing.T) {
 			for _, r := range results {
 				require.NoError(t, r.Err)
 			}
+
 			o := d.send(name, "coupon_transfer", fmt.Sprintf(`{"reward_id":"cap","target":%q}`, receiver))
 			code := func(o loyalty.Outcome) string {
 				for _, e := range o.Events {
@@ -88,6 +91,7 @@ func TestNewestOfOneInstant(t *testing.T) {
 				}
 				return ""
 			}
+
 			require.NotEmpty(t, code(o))
 			require.Equal(t, code(results[1].Outcome), code(o), name)
 		}

@@ -63,6 +63,7 @@ func (c *desk) claimAll(customers []string, reward string) (codes []string, fail
 			codes = append(codes, o.Value.(*rewardrules.ClaimResult).Coupon.Code)
 		})
 	}
+
 	wait.Wait()
 	return codes, failed
 }
@@ -88,6 +89,7 @@ func TestUploadedCodesGoOutOnce(t *testing.T) {
 		for i := range 40 {
 			codes = append(codes, fmt.Sprintf("SPRING-%02d", i))
 		}
+
 		_, err := c.AddCodes(t.Context(), caller, "spring", codes, 0)
 		require.NoError(t, err)
 		got, failed := c.claimAll(c.enrol(60), "five")
@@ -97,6 +99,7 @@ func TestUploadedCodesGoOutOnce(t *testing.T) {
 		for _, err := range failed {
 			require.ErrorIs(t, err, loyalty.ErrPoolEmpty)
 		}
+
 		proven(t, c.store)
 	})
 }
@@ -128,6 +131,7 @@ func TestGeneratedCodesAreDistinct(t *testing.T) {
 			}
 			more = append(more, o.Value.(*rewardrules.ClaimResult).Coupon.Code)
 		}
+
 		distinct(t, append(more, got...))
 		require.GreaterOrEqual(t, len(more), 30, "the codes that lay ready came first")
 		require.LessOrEqual(t, len(more), 60, "there are a hundred codes in all")
@@ -146,6 +150,7 @@ func TestBulkOfClaims(t *testing.T) {
 		for _, name := range c.enrol(25) {
 			claims = append(claims, claimOf(name, "card"), claimOf(name, "card"))
 		}
+
 		var codes []string
 		for i, r := range c.engines[0].SubmitAll(t.Context(), claims) {
 			if i >= 45 {
@@ -155,6 +160,7 @@ func TestBulkOfClaims(t *testing.T) {
 			require.NoError(t, r.Err, "claim %d", i)
 			codes = append(codes, r.Outcome.Value.(*rewardrules.ClaimResult).Coupon.Code)
 		}
+
 		distinct(t, codes)
 		require.Equal(t, []string{"READY-1", "READY-2"}, codes[:2], "ready codes come first, in the order of their upload")
 		proven(t, c.store)
@@ -178,6 +184,7 @@ func TestBulkOfOneCoupon(t *testing.T) {
 			to("member-1001", "coupon_transfer", `{"code":"X","email":"new@shop.test"}`),
 			to("member-1001", "coupon_transfer", `{"code":"Y","email":"New@shop.test"}`),
 		})
+
 		want := []error{nil, loyalty.ErrCouponNotFound, nil, loyalty.ErrCouponBalance, nil, nil, nil, nil, nil, nil}
 		for i, r := range results {
 			if want[i] == nil {
@@ -186,6 +193,7 @@ func TestBulkOfOneCoupon(t *testing.T) {
 				require.ErrorIs(t, r.Err, want[i], "event %d", i)
 			}
 		}
+
 		receiver := func(i int) loyalty.ID { return results[i].Outcome.Events[1].Customer }
 		require.Equal(t, receiver(8), receiver(9), "one address is one customer")
 		proven(t, c.store)
@@ -207,6 +215,7 @@ func TestPreviewOfAClaim(t *testing.T) {
 			require.Equal(t, int64(10), o.Value.(*rewardrules.ClaimResult).Spent)
 			require.Contains(t, o.Trace, loyalty.Verdict{Rule: "reward", Verdict: "applied", Reason: "reason.claimed", Input: map[string]any{"reward": "five"}, Points: -10})
 		}
+
 		coupon, _, err := c.store.Coupon(t.Context(), "SPRING-1")
 		require.NoError(t, err)
 		require.Equal(t, loyalty.CouponCreated, coupon.State)
@@ -255,6 +264,7 @@ func TestAddCodes(t *testing.T) {
 				require.Equal(t, bad.field, loyalty.AsError(err).Details[0].Field, "%+v", bad)
 			}
 		}
+
 		_, _, err = c.store.Coupon(ctx, "C")
 		require.ErrorIs(t, err, loyalty.ErrCouponNotFound, "all or none")
 
@@ -289,6 +299,7 @@ func TestAddCodesOnce(t *testing.T) {
 				return 201, fmt.Appendf(nil, "%d added", result.(admin.AddedCodes).Added)
 			},
 		}
+
 		_, err := c.AddCodes(t.Context(), call, "spring", []string{"A", "B"}, 0)
 		require.NoError(t, err)
 		again, err := c.AddCodes(t.Context(), call, "spring", []string{"A", "B"}, 0)
@@ -310,15 +321,18 @@ func TestUploadMeetsEvents(t *testing.T) {
 				_, given[i] = c.engines[0].Submit(context.Background(), event(name, "coupon_create", fmt.Sprintf(`{"code":"C-%02d","value":1}`, i)))
 			})
 		}
+
 		uploaded := make([]error, len(names))
 		for i := range names {
 			_, uploaded[i] = c.AddCodes(t.Context(), caller, "spring", []string{fmt.Sprintf("C-%02d", i)}, 0)
 		}
+
 		wait.Wait()
 		for i := range names {
 			require.True(t, (given[i] == nil) != (uploaded[i] == nil), "code %d: event %v, upload %v", i, given[i], uploaded[i])
 			require.ErrorIs(t, errors.Join(given[i], uploaded[i]), loyalty.ErrCouponExists)
 		}
+
 		proven(t, c.store)
 	})
 }

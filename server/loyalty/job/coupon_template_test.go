@@ -25,6 +25,7 @@ func TestValuesOfTemplates(t *testing.T) {
 			return anyCampaign("c", `"trigger":"visit","effects":[{"type":"coupon","coupon":`+coupon+`}]`), "effects[0].coupon.value"
 		},
 	}
+
 	for name, entity := range made {
 		for coupon, good := range map[string]bool{
 			`{"type":"percentage","value":150}`:      false,

@@ -16,14 +16,17 @@ func TestConditionsOnLists(t *testing.T) {
 			{"segments/segment", "several", `{"name":"Several","condition":"len(customer.lists) > 1"}`},
 			{"rewards/reward", "mug", `{"title":{"en":"Mug"},"type":"physical","points":1,"segments":["several"]}`},
 		})
+
 		for i := range 3 {
 			s.must(member(i), "opt_in", `{"email":"ada@shop.test"}`)
 		}
+
 		visit := func(i int) int64 {
 			t.Helper()
 			s.must(member(i), "visit", `{"url":"https://shop.test/"}`)
 			return s.customer(member(i)).Figures.Score
 		}
+
 		require.Zero(t, visit(0))
 		work := func(kind, list string, customers ...string) {
 			t.Helper()
@@ -32,6 +35,7 @@ func TestConditionsOnLists(t *testing.T) {
 			require.NoError(t, err)
 			require.Zero(t, failed)
 		}
+
 		version := s.customer(member(0)).Version
 		work(loyalty.BulkListAdd, "spring", member(0), member(1), member(0))
 		require.Equal(t, version+1, s.customer(member(0)).Version, "what is decided about them at the moment is decided again")

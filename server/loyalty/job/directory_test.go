@@ -127,6 +127,7 @@ func TestDirectoryFollowsALargeProgramme(t *testing.T) {
 		_, ok := d.Key(k.ID)
 		return ok
 	}, 30*time.Second, time.Millisecond)
+
 	require.Greater(t, behind, 2*time.Second)
 	require.Eventually(t, func() bool { return d.Behind() < time.Second }, 30*time.Second, time.Millisecond)
 	stop()

@@ -39,6 +39,7 @@ func TestAllowances(t *testing.T) {
 				require.Equal(t, field, e.Details[0].Field)
 			}
 		}
+
 		_, err := s.Preview(ctx, event("ada", "checkout", checkout(`,"note":`+text(17<<10), "[]")))
 		require.ErrorIs(t, err, loyalty.ErrAttributesTooLarge, "a preview is no way around it")
 		s.must("ada", "checkout", checkout(`,"note":`+text(16000), basket(8, `,"gift":`+text(8000))))
@@ -50,6 +51,7 @@ func TestAllowances(t *testing.T) {
 		for _, more := range []string{"b", "c", "d"} {
 			s.must("ada", "profile", `{"cf_`+more+`":`+text(16000)+`}`)
 		}
+
 		s.refused(loyalty.ErrAttributesTooLarge, "ada", "profile", `{"cf_e":`+text(16000)+`}`)
 		s.must("ada", "profile", `{"cf_a":""}`)
 		s.must("ada", "profile", `{"cf_e":`+text(16000)+`}`)
@@ -92,6 +94,7 @@ func TestHeavyAndLight(t *testing.T) {
 			}
 			done <- struct{}{}
 		}
+
 		done := make(chan struct{})
 		items := basket(400, "")
 		s.must("ada", "point_add", `{"points":10}`)
@@ -183,6 +186,7 @@ func TestBulkEndsWithItsCaller(t *testing.T) {
 		for i := range all {
 			all[i] = event("ada", "point_add", `{"points":1}`)
 		}
+
 		caller, leave := context.WithCancel(ctx)
 		var done, refused int64
 		s.SubmitEach(caller, all, func(i int, r loyalty.Result) {
@@ -195,6 +199,7 @@ func TestBulkEndsWithItsCaller(t *testing.T) {
 			refused++
 			require.ErrorIs(t, r.Err, loyalty.ErrUnavailable)
 		})
+
 		require.Equal(t, []int64{engine.MaxBatch, 2 * engine.MaxBatch}, []int64{done, refused})
 		require.Equal(t, done, s.customer("ada").Figures.Score)
 		s.foldsBack()

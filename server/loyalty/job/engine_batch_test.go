@@ -71,6 +71,7 @@ func TestBatchIsolation(t *testing.T) {
 			{event("ada", "refund", `{"transaction_id":"a\u0000b"}`), nil},
 			{event("ada", "release_points", `{"transaction_id":"a\u0000b"}`), nil},
 		}
+
 		s.must("ada", "point_add", `{"points":10}`)
 		for _, b := range bad {
 			before, score := s.rows(), s.customer("ada").Figures.Score
@@ -86,6 +87,7 @@ func TestBatchIsolation(t *testing.T) {
 			require.Equal(t, score+20, s.customer("ada").Figures.Score)
 			require.Equal(t, before["events"]+2, s.rows()["events"])
 		}
+
 		s.verify()
 	})
 }
@@ -105,6 +107,7 @@ func TestUnusualText(t *testing.T) {
 				require.Equal(t, loyalty.Invalid, known.Kind, "%s: %v", data, err)
 			}
 		}
+
 		_, err := s.send("ada", "point_add", `{"points":1,"reason":"a\u0000b","transaction_id":"a\u0000b"}`)
 		var known *loyalty.Error
 		if errors.As(err, &known) {
@@ -136,6 +139,7 @@ func TestBulkOrder(t *testing.T) {
 			ada("refund", `{"transaction_id":"T"}`),
 			ada("release_points", `{"transaction_id":"T2","points":4}`),
 		))
+
 		require.Equal(t, points.Figures{Score: 100, Reserved: 6}, s.customer("ada").Figures)
 		s.verify()
 	})
@@ -156,6 +160,7 @@ func TestBulkNames(t *testing.T) {
 			loyalty.Submission{Customer: "1", ExternalID: "crm", Action: "point_add", Data: []byte(`{"points":7}`)},
 			event("ada", "point_add", `{"points":5}`),
 		))
+
 		require.EqualValues(t, 5, s.customer("ada").Figures.Score)
 		require.EqualValues(t, 7, s.customer("bob").Figures.Score)
 		require.Equal(t, s.customer("bob").ID, s.customer("crm:1").ID)
@@ -168,6 +173,7 @@ func TestBulkNames(t *testing.T) {
 			event("bob", "opt_in", `{"email":"bob@shop.test"}`),
 			loyalty.Submission{Customer: "1", ExternalID: "crm", Action: "point_add", Data: []byte(`{"points":2}`)},
 		))
+
 		require.EqualValues(t, 7, s.customer("ada").Figures.Score)
 		require.EqualValues(t, 0, s.customer("bob").Figures.Score)
 		s.verify()
@@ -187,11 +193,13 @@ func TestLargeBulk(t *testing.T) {
 			}
 			bulk = append(bulk, event(name, "point_add", `{"points":1}`))
 		}
+
 		require.NoError(t, errors.Join(s.all(bulk...)...))
 		var sum int64
 		for i := range 7 {
 			sum += s.customer(fmt.Sprintf("c%d", i)).Figures.Score
 		}
+
 		require.EqualValues(t, 3*engine.MaxBatch-7, sum)
 		s.verify()
 	})
@@ -226,6 +234,7 @@ func TestManyAtOnce(t *testing.T) {
 				}
 			})
 		}
+
 		wait.Wait()
 		require.Equal(t, map[string]int{"ok": 100, loyalty.ErrTransactionExists.Name: 100}, fates)
 		require.Equal(t, points.Figures{Score: 100, Spent: 100}, s.customer("ada").Figures)
@@ -271,6 +280,7 @@ func TestPanicInsideARule(t *testing.T) {
 			}
 			panic("visit")
 		}}
+
 		s := newShop(t, url, nil, func(o *engine.EngineOptions) {
 			o.Rules = append(slices.DeleteFunc(action.All(), func(r engine.Rule) bool { return r.Meta().Name == "visit" }), faulty)
 		})
@@ -315,9 +325,11 @@ func TestCloseDrains(t *testing.T) {
 				}
 			})
 		}
+
 		for range 40 {
 			<-begun
 		}
+
 		s.Close()
 		s.Close()
 
@@ -325,6 +337,7 @@ func TestCloseDrains(t *testing.T) {
 		for _, r := range s.SubmitAll(t.Context(), []loyalty.Submission{late, late}) {
 			require.ErrorIs(t, r.Err, loyalty.ErrUnavailable, "a bulk after the end")
 		}
+
 		_, err := s.Preview(t.Context(), late)
 		require.ErrorIs(t, err, loyalty.ErrUnavailable, "a preview after the end")
 		wait.Wait()

@@ -35,6 +35,7 @@ func (s *shop) personal(key []byte) map[string]string {
 		require.NoError(s.t, err, "bound to its row: %s", action)
 		opened[action] += string(plain)
 	}
+
 	require.NoError(s.t, rows.Err())
 	return opened
 }
@@ -59,6 +60,7 @@ func (s *shop) dump() string {
 		require.NoError(s.t, rows.Err())
 		require.NoError(s.t, rows.Close())
 	}
+
 	return all.String()
 }
 
@@ -83,6 +85,7 @@ func TestOptOutSealsAndFrees(t *testing.T) {
 				require.Contains(t, opened[action], canary, action)
 			}
 		}
+
 		require.NotContains(t, opened["checkout"], "online", "only what is personal")
 
 		o := s.must("ada", "opt_out", `{"reason":"canary-leaves"}`)
@@ -184,6 +187,7 @@ func TestTakeOverInsideABulk(t *testing.T) {
 				event(name("left"), "opt_out", `{}`),
 				event(name("cid"), "opt_in", fmt.Sprintf(`{"email":"left-%v@shop.test"}`, bulk)),
 			}
+
 			s.must(name("gone"), "subscribe", fmt.Sprintf(`{"handler":"gone","email":"gone-%v@shop.test"}`, bulk))
 			s.must(name("left"), "subscribe", fmt.Sprintf(`{"handler":"left","email":"left-%v@shop.test"}`, bulk))
 			if bulk {
@@ -195,12 +199,15 @@ func TestTakeOverInsideABulk(t *testing.T) {
 					s.must(e.Customer, e.Action, string(e.Data))
 				}
 			}
+
 			handlers := map[string]string{}
 			for _, n := range []string{"ada", "bob", "cid"} {
 				handlers[n] = s.customer(name(n)).Profile.Handler
 			}
+
 			require.Equal(t, map[string]string{"ada": "made", "bob": "", "cid": ""}, handlers, "bulk: %v", bulk)
 		}
+
 		s.verify()
 	})
 }
@@ -211,6 +218,7 @@ func TestExternalIDs(t *testing.T) {
 			_, err := s.Submit(context.Background(), loyalty.Submission{Customer: value, ExternalID: field, Action: action, Data: []byte(data)})
 			return err
 		}
+
 		ada := s.must("ada", "opt_in", `{"email":"ada@shop.test","external_ids":{"crm":"1","till":"A-9"}}`).Customer
 		s.must("bob", "opt_in", `{"email":"bob@shop.test","external_ids":{"crm":"2"}}`)
 		require.NoError(t, by("crm", "1", "point_add", `{"points":3}`))
@@ -271,6 +279,7 @@ func TestOneOfSeveralIsTold(t *testing.T) {
 			e = s.refused(loyalty.ErrAttributesTooLarge, "ada", "checkout", `{"transaction_id":"T","total":1,`+many("c")+`,`+many("b")+`,`+many("d")+`}`)
 			require.Equal(t, "data.b", e.Details[0].Field)
 		}
+
 		s.configure(modules{"checkout_accept": `{}`})
 		s.must("ada", "checkout", `{"transaction_id":"T","total":1}`)
 		for range 20 {
@@ -313,29 +322,35 @@ func TestModuleGates(t *testing.T) {
 				require.Equal(t, []any{shape.Module, name}, []any{e.Args["module"], e.Args["action"]})
 				continue
 			}
+
 			for attribute, a := range shape.Attributes {
 				if a.Module == "" {
 					continue
 				}
+
 				gates++
 				value, ok := values[attribute]
 				if !ok {
 					value = `"x"`
 				}
+
 				off := modules{}
 				if _, err := programme.ModuleName(a.Module); err == nil {
 					off[a.Module] = "off"
 				}
+
 				s.configure(off)
 				customer := "ada"
 				if name == "opt_in" {
 					customer = "new"
 				}
+
 				e := s.refused(loyalty.ErrModuleOff, customer, name, fmt.Sprintf(`{%s,%q:%s}`, needed[name], attribute, value))
 				require.Equal(t, []any{a.Module, attribute}, []any{e.Args["module"], e.Args["property"]})
 				require.Equal(t, "data."+attribute, e.Details[0].Field)
 			}
 		}
+
 		require.Greater(t, gates, 10)
 		s.configure(modules{"checkout_accept": `{}`, "stores": `{}`})
 		s.must("ada", "checkout", `{"transaction_id":"T","total":1,"store":"s","points_rewarded":5,"total_quantity":1}`)
@@ -363,6 +378,7 @@ func TestPreview(t *testing.T) {
 			require.Equal(t, rows, s.rows(), "%s %s", action, data)
 			return o, err
 		}
+
 		o, err := preview("ada", "opt_in", `{"email":"ada@shop.test"}`)
 		require.NoError(t, err)
 		require.Equal(t, loyalty.Active, o.Customer.Status)
@@ -380,11 +396,13 @@ func TestPreview(t *testing.T) {
 			require.NotEmpty(t, v.Reason)
 			spoke[v.Rule] += v.Points
 		}
+
 		require.Equal(t, map[string]int64{"standing": 0, "burn": -30, "earn": 99}, spoke)
 		changed := map[int64]int64{}
 		for _, l := range o.Touched {
 			changed[l.Before] += l.Lot.Remaining
 		}
+
 		require.Equal(t, map[int64]int64{40: 10, 0: 99}, changed, "free points before and after")
 
 		for _, c := range []struct {
@@ -406,6 +424,7 @@ func TestPreview(t *testing.T) {
 				require.Equal(t, []string{c.rule, "refused"}, []string{last.Rule, last.Verdict})
 			}
 		}
+
 		// What is due is part of what would happen.
 		s.wait(72 * time.Hour)
 		o, err = preview("ada", "visit", `{"url":"https://shop.test/"}`)
@@ -432,6 +451,7 @@ func TestExternalIDTogglesInABulk(t *testing.T) {
 		}) {
 			require.NoError(t, r.Err)
 		}
+
 		byID := event("1", "visit", `{"url":"https://shop.test/"}`)
 		byID.ExternalID = "crm"
 		_, err := s.Submit(t.Context(), byID)

@@ -43,6 +43,7 @@ func TestDueOnLoad(t *testing.T) {
 			at[e.Action] = append(at[e.Action], e.At)
 			require.Equal(t, s.clock(), e.RecordedAt)
 		}
+
 		require.Equal(t, []time.Time{due, time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)}, at["checkout_accept"])
 		require.Equal(t, []time.Time{shopOpens.Add(48 * time.Hour), due.Add(48 * time.Hour), time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)},
 			at["point_expire"], "lots are dated at the acceptance that was due, not at the late hour")
@@ -63,6 +64,7 @@ func TestDueByJobAndByRead(t *testing.T) {
 			s.must(c, "point_add", `{"points":10}`)
 			s.must(c, "checkout", fmt.Sprintf(`{"transaction_id":%q,"total":50,"points_burned":4,"items":%s}`, c, oneLine))
 		}
+
 		job, read := s.customer("job").ID, s.customer("read").ID
 		s.wait(time.Minute)
 		rows := s.rows()
@@ -98,6 +100,7 @@ func TestDueAtOnce(t *testing.T) {
 			s.must(name, "point_add", `{"points":10}`)
 			s.must(name, "checkout", fmt.Sprintf(`{"transaction_id":%q,"total":50,"auto_accept":"2026-03-02","items":%s}`, name, oneLine))
 		}
+
 		var wait sync.WaitGroup
 		for i, node := range nodes {
 			node.wait(1000 * time.Hour)
@@ -114,6 +117,7 @@ func TestDueAtOnce(t *testing.T) {
 				}
 			})
 		}
+
 		wait.Wait()
 		for i := range 20 {
 			c := s.customer(fmt.Sprint("c", i))
@@ -122,6 +126,7 @@ func TestDueAtOnce(t *testing.T) {
 			require.Equal(t, 1, strings.Count(all+" ", "checkout_accept "))
 			require.Equal(t, 2, strings.Count(all, "point_expire"))
 		}
+
 		s.verify()
 	})
 }
@@ -135,12 +140,14 @@ func TestReservedPointsDoNotExpire(t *testing.T) {
 			s.must(c, "point_add", `{"points":10}`)
 			s.must(c, "reserve_points", fmt.Sprintf(`{"transaction_id":%q,"points":6}`, c))
 		}
+
 		s.wait(48 * time.Hour)
 		require.NoError(t, s.SettleDue(context.Background()))
 		for _, c := range []string{"released", "bought"} {
 			require.Equal(t, points.Figures{Score: 10, Reserved: 6, Expired: 4}, s.customer(c).Figures)
 			require.True(t, s.customer(c).DueAt.IsZero())
 		}
+
 		o := s.must("released", "release_points", `{"transaction_id":"released","points":2}`)
 		require.Equal(t, points.Figures{Score: 10, Reserved: 4, Expired: 6}, o.Customer.Figures)
 		require.Equal(t, "release_points 2, point_expire -2", shown(o))
@@ -213,6 +220,7 @@ func TestEffectiveTimestamp(t *testing.T) {
 			}
 			require.Equal(t, before, s.rows())
 		}
+
 		s.must("ada", "visit", `{"url":"https://shop.test/","effective_timestamp":"2026-03-01T09:30:00Z"}`) // this very instant
 		s.verify()
 	})
@@ -222,6 +230,7 @@ func TestEffectiveTimestamp(t *testing.T) {
 // not with what the platform does by itself.
 func TestLastActivity(t *testing.T) {
 	m := modules{"points_economy": `{"expiry":{"policy":"last_activity","days":2}}`, "checkout_accept": `{"type":"accept","pending_days":1}`}
+
 	eachShop(t, m, func(t *testing.T, s *shop) {
 		s.must("ada", "opt_in", `{"email":"ada@shop.test"}`)
 		s.must("ada", "point_add", `{"points":10}`)
@@ -242,6 +251,7 @@ func TestLastActivity(t *testing.T) {
 // opens on the first of March, of which Honolulu knows nothing yet.
 func TestLastActivityInTheZone(t *testing.T) {
 	m := modules{"time_zone": "Pacific/Honolulu", "points_economy": `{"expiry":{"policy":"last_activity","months":1}}`}
+
 	eachShop(t, m, func(t *testing.T, s *shop) {
 		s.must("ada", "opt_in", `{"email":"ada@shop.test"}`)
 		s.must("ada", "point_add", `{"points":10}`)
@@ -270,6 +280,7 @@ func TestDueInsideABulk(t *testing.T) {
 			event("ada", "checkout", `{"transaction_id":"past","total":50,"points_burned":5,"auto_accept":"2026-02-28","items":`+oneLine+`}`),
 			event("ada", "point_add", `{"points":1}`),
 		))
+
 		require.Equal(t, points.Figures{Score: 61, Spent: 5, Pending: 50}, s.customer("ada").Figures)
 		s.wait(48 * time.Hour)
 		require.NoError(t, s.SettleDue(context.Background()))

@@ -192,6 +192,7 @@ func (s *shop) events(id loyalty.ID) []string {
 			actions = append(actions, name)
 		}
 	}
+
 	require.NoError(s.t, rows.Err())
 	return actions
 }

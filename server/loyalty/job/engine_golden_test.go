@@ -35,6 +35,7 @@ func TestGoldenExample(t *testing.T) {
 			require.EqualValues(t, 999_900-333_300*(i+1), tx.Total)
 			require.Equal(t, loyalty.Accepted, tx.State, "accepted until a full refund")
 		}
+
 		require.EqualValues(t, 999_900, tx.Refunded)
 		require.EqualValues(t, 999_900, tx.OriginalTotal)
 		left := s.refused(loyalty.ErrRefundTooLarge, "ada", "partial_refund", `{"transaction_id":"T-1","amount":0.0001}`)
@@ -92,6 +93,7 @@ func TestGoldenRefunds(t *testing.T) {
 		{"a line, then the money of the other", "floor", [][2]string{line, part("39.99")}, []gone{{39, 12}, {0, 0}}},
 		{"money, then a line: never more than is left", "floor", [][2]string{part("66.66"), line, item("p-2", 1)}, []gone{{33, 10}, {0, 0}, {0, 0}}},
 	}
+
 	eachShop(t, nil, func(t *testing.T, s *shop) {
 		for n, c := range cases {
 			s.configure(modules{"incentivized_purchase": `{"rounding":"` + c.rounding + `"}`})
@@ -106,6 +108,7 @@ func TestGoldenRefunds(t *testing.T) {
 				require.Equal(t, points.Figures{Score: 30 + tx.Earned, Spent: tx.Burned}, o.Customer.Figures)
 			}
 		}
+
 		s.verify()
 	})
 }

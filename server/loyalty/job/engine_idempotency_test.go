@@ -37,6 +37,7 @@ func TestReplay(t *testing.T) {
 			require.Equal(t, 200, again.Replayed.Status)
 			require.Equal(t, "ada score 5", string(again.Replayed.Body), "as it was answered then")
 		}
+
 		_, err = s.once("ada", "point_add", `{"points":6}`, "k")
 		require.ErrorIs(t, err, loyalty.ErrKeyReused)
 		_, err = s.once("nobody", "point_add", `{"points":5}`, "k")
@@ -111,11 +112,13 @@ func TestRefusalsAndTheirKeys(t *testing.T) {
 				require.ErrorIs(t, err, loyalty.ErrKeyReused)
 				continue
 			}
+
 			require.ErrorIs(t, err, c.want)
 			o, err = s.once("ada", "point_add", `{"points":1}`, key)
 			require.NoError(t, err)
 			require.Nil(t, o.Replayed)
 		}
+
 		// The refusal is repeated although it would succeed by now.
 		s.must("ada", "point_add", `{"points":5}`)
 		o, err := s.once("ada", "point_spend", `{"points":5}`, "k0")
@@ -133,6 +136,7 @@ func TestReplayInsideABulk(t *testing.T) {
 			keyed(add, "b#1"), keyed(add, "b#1"), keyed(event("ada", "point_add", `{"points":6}`), "b#1"), keyed(add, "b#2"),
 			keyed(event("ada", "point_spend", `{"points":50}`), "b#3"), keyed(event("ada", "point_spend", `{"points":50}`), "b#3"),
 		})
+
 		for i, want := range []string{"", "", "ada score 5", "", "", "", "not_enough"} {
 			replayed := results[i].Outcome.Replayed
 			require.Equal(t, want != "", replayed != nil, "event %d", i)
@@ -140,6 +144,7 @@ func TestReplayInsideABulk(t *testing.T) {
 				require.Contains(t, string(replayed.Body), want)
 			}
 		}
+
 		require.ErrorIs(t, results[3].Err, loyalty.ErrKeyReused)
 		require.EqualValues(t, 10, s.customer("ada").Figures.Score)
 		require.EqualValues(t, 4, s.rows()["answers"])
@@ -172,6 +177,7 @@ func TestSameKeyAtOnce(t *testing.T) {
 					}
 				})
 			}
+
 			// And customers of their own under the same key: one wins.
 			wait.Go(func() {
 				_, err := nodes[i%2].once(fmt.Sprint("c", i), "opt_in", `{"email":"c@shop.test"}`, "same")
@@ -180,6 +186,7 @@ func TestSameKeyAtOnce(t *testing.T) {
 				}
 			})
 		}
+
 		wait.Wait()
 		require.Equal(t, []int{10, 50}, []int{fresh, replayed})
 		require.EqualValues(t, 10, s.customer("ada").Figures.Score)
@@ -220,6 +227,7 @@ func TestReplayUnderAnotherName(t *testing.T) {
 			require.NotNil(t, o.Replayed)
 			require.Equal(t, want, string(o.Replayed.Body))
 		}
+
 		before := keyed(event("ben", "point_add", `{"points":1}`), "before")
 		after := keyed(event("ben", "point_add", `{"points":10}`), "after")
 		gone := keyed(loyalty.Submission{Customer: "1", ExternalID: "crm", Action: "profile", Data: json.RawMessage(`{"external_ids":{"crm":null}}`)}, "gone")
@@ -231,6 +239,7 @@ func TestReplayUnderAnotherName(t *testing.T) {
 			_, err := s.Submit(ctx, sub)
 			require.NoError(t, err)
 		}
+
 		replayed(before, "ben score 1")
 		replayed(after, "ada score 11")
 		replayed(gone, "ada score 11")

@@ -51,11 +51,13 @@ func TestNodesFightOverACustomer(t *testing.T) {
 				})
 			}
 		}
+
 		all.Wait()
 		most := 3 + int64(time.Since(began)/time.Second) // two, and one for each second that is over
 		for n := range met {
 			require.LessOrEqual(t, met[n].met.Load(), most, "conflicts of node %d", n)
 		}
+
 		last := s.must("hot", "point_add", `{"points":1,"reason":"r"}`)
 		require.EqualValues(t, nodes*callers*events+1, last.Customer.Figures.Score)
 	})
@@ -77,9 +79,11 @@ func TestBulksShareCustomers(t *testing.T) {
 				enrol = append(enrol, event(name, "opt_in", `{"email":"`+name+`@shop.test"}`))
 				bulk = append(bulk, event(name, "point_add", `{"points":1}`))
 			}
+
 			for _, r := range e.SubmitAll(t.Context(), enrol) {
 				require.NoError(t, r.Err)
 			}
+
 			var all sync.WaitGroup
 			for i := range callers {
 				all.Go(func() {
@@ -92,11 +96,13 @@ func TestBulksShareCustomers(t *testing.T) {
 					assert.NoError(t, err)
 				})
 			}
+
 			all.Wait()
 			for i, r := range e.SubmitAll(t.Context(), bulk) {
 				require.EqualValues(t, callers+2, r.Outcome.Customer.Figures.Score, "customer %d", i)
 			}
 		}
+
 		require.LessOrEqual(t, met.met.Load(), int64(rounds/2), "conflicts") // a few, where a batch takes longer than others wait
 	})
 }

@@ -32,6 +32,7 @@ func TestCustomerStates(t *testing.T) {
 		after loyalty.Status
 		err   error
 	}
+
 	ok := func(s loyalty.Status) cell { return cell{after: s} }
 	no := func(err error) cell { return cell{err: err} }
 	const none, inactive, active, suspended = loyalty.None, loyalty.Inactive, loyalty.Active, loyalty.Suspended
@@ -96,6 +97,7 @@ func TestCustomerStates(t *testing.T) {
 		{"offline_treasure_found", `{"treasure_id":"offline"}`, earner},
 		{"offline_treasure_code_found", `{"treasure_id":"coded","code":"OAK"}`, earner},
 	}
+
 	eachShop(t, nil, func(t *testing.T, s *shop) {
 		s.make(modules{"checkout_accept": `{}`, "contests": `{}`, "customer_id_validation": `{}`}, theProgramme)
 		s.must("friend", "opt_in", `{"email":"friend@shop.test"}`)
@@ -109,6 +111,7 @@ func TestCustomerStates(t *testing.T) {
 				if from == loyalty.Merged {
 					want, from = row.after[2], active
 				}
+
 				if want.err != nil {
 					e := s.refused(want.err, m.name, row.action, data)
 					if want.err == loyalty.ErrForbiddenState {
@@ -117,6 +120,7 @@ func TestCustomerStates(t *testing.T) {
 					}
 					continue
 				}
+
 				o := s.must(m.name, row.action, data)
 				require.Equal(t, want.after, o.Customer.Status, "%s of a customer who is %q", row.action, from)
 				if m.into != (loyalty.ID{}) {
@@ -124,6 +128,7 @@ func TestCustomerStates(t *testing.T) {
 				}
 			}
 		}
+
 		require.Len(t, known, 40, "every action but those that settle what waits")
 		s.verify()
 	})
@@ -143,6 +148,7 @@ func TestHeldStates(t *testing.T) {
 		{"pending_invalidate", `{"event":"$held"}`, "point_add", [5]error{loyalty.ErrHeldNotFound, nil, nil, loyalty.ErrWrongStatus, nil}},
 		{"pending_expired", `{"points":2}`, "point_add", [5]error{loyalty.ErrPendingTooMuch, nil, nil, loyalty.ErrWrongStatus, nil}},
 	}
+
 	eachShop(t, modules{"pending_events": `{"actions":["point_add","point_spend"]}`}, func(t *testing.T, s *shop) {
 		for i, row := range table {
 			s.refused(loyalty.ErrCustomerNotFound, "nobody", row.action, strings.ReplaceAll(row.data, "$held", loyalty.ID{}.String()))
@@ -156,11 +162,13 @@ func TestHeldStates(t *testing.T) {
 					held = s.must(name, row.held, `{"points":2}`).Events[0].ID.String()
 					name = s.lead(name, state)
 				}
+
 				data := strings.ReplaceAll(row.data, "$held", held)
 				if row.err[k] != nil {
 					s.refused(row.err[k], name, row.action, data)
 					continue
 				}
+
 				o := s.must(name, row.action, data)
 				require.Equal(t, row.action, o.Events[0].Action)
 				require.Zero(t, o.Customer.Figures.Pending)
@@ -169,6 +177,7 @@ func TestHeldStates(t *testing.T) {
 				}
 			}
 		}
+
 		s.verify()
 	})
 }
@@ -193,6 +202,7 @@ func (s *shop) member(name string, to loyalty.Status) stated {
 		s.bring(name, to)
 		return m
 	}
+
 	s.bring(name, loyalty.Active)
 	done := s.together(
 		event(name, "coupon", fmt.Sprintf(`{"code":"%s-c"}`, name)),
@@ -203,11 +213,13 @@ func (s *shop) member(name string, to loyalty.Status) stated {
 		operation(name, "contest_enter", `{"contest_id":"raffle"}`),
 		operation(name, "reward_claim", `{"reward":"mug"}`),
 	)
+
 	m.claim = done[len(done)-1].Events[0].ID.String()
 	m.name = s.lead(name, to)
 	if to == loyalty.Merged {
 		m.into = s.customer(name + "-into").ID
 	}
+
 	return m
 }
 
@@ -240,28 +252,33 @@ func (s *shop) bring(name string, to loyalty.Status) string {
 		s.must(name, "subscribe", `{"handler":"h"}`)
 		return name
 	}
+
 	all := []loyalty.Submission{
 		event(name, "opt_in", fmt.Sprintf(`{"email":"%s@shop.test"}`, name)),
 		event(name, "point_add", `{"points":100}`),
 		event(name, "point_spend", `{"points":10}`),
 		event(name, "reserve_points", fmt.Sprintf(`{"transaction_id":"%s-h","points":5}`, name)),
 	}
+
 	item := `{"product_id":"p","product_name":"a","product_url":"https://shop.test/1","quantity":1,"subtotal":10}`
 	for _, suffix := range []string{"p", "a", "x", "f"} {
 		all = append(all, event(name, "checkout", fmt.Sprintf(`{"transaction_id":"%s-%s","total":10,"items":[%s]}`, name, suffix, item)))
 	}
+
 	s.together(append(all,
 		event(name, "checkout_accept", fmt.Sprintf(`{"transaction_id":"%s-a"}`, name)),
 		event(name, "checkout_reject", fmt.Sprintf(`{"transaction_id":"%s-x"}`, name)),
 		event(name, "checkout_accept", fmt.Sprintf(`{"transaction_id":"%s-f"}`, name)),
 		event(name, "refund", fmt.Sprintf(`{"transaction_id":"%s-f"}`, name)),
 	)...)
+
 	switch to {
 	case loyalty.Suspended:
 		s.must(name, "suspend", `{}`)
 	case loyalty.OptedOut:
 		return s.must(name, "opt_out", `{}`).Customer.Name
 	}
+
 	return name
 }
 
@@ -283,6 +300,7 @@ func TestTransactionStates(t *testing.T) {
 		{"refund_item", `{"transaction_id":%q,"product_id":"p"}`, [5]any{not, accepted, not, not, missing}},
 		{"refund", `{"transaction_id":%q}`, [5]any{not, refunded, not, not, missing}},
 	}
+
 	eachShop(t, modules{"checkout_accept": `{}`}, func(t *testing.T, s *shop) {
 		s.bring("other", loyalty.Active)
 		for i, row := range table {
@@ -299,6 +317,7 @@ func TestTransactionStates(t *testing.T) {
 					s.must(name, row.action, fmt.Sprintf(row.data, id))
 					require.Equal(t, want, s.transaction(name, id).State, "%s of a purchase that is %s", row.action, suffix)
 				}
+
 				others := fmt.Sprintf(row.data, "other-"+suffixes[k%4])
 				if row.action == "checkout" {
 					s.refused(loyalty.ErrTransactionExists, name, row.action, others)
@@ -307,6 +326,7 @@ func TestTransactionStates(t *testing.T) {
 				}
 			}
 		}
+
 		s.verify()
 	})
 }
@@ -331,11 +351,13 @@ func TestCouponTriggers(t *testing.T) {
 		{"coupon_transfer", `{"code":%q,"target":"friend"}`, [8]any{missing, claimed, missing, forbidden, part, forbidden, forbidden, missing}},
 		{"checkout", `{"transaction_id":"T-%[1]s","total":1000,"coupons":[%[1]q]}`, [8]any{redeemed, redeemed, redeemed, missing, redeemed, missing, missing, missing}},
 	}
+
 	eachShop(t, nil, func(t *testing.T, s *shop) {
 		s.make(nil, theProgramme)
 		for _, name := range []string{"ada", "ben", "friend"} {
 			s.must(name, "opt_in", fmt.Sprintf(`{"email":"%s@shop.test"}`, name))
 		}
+
 		for i, row := range table {
 			for k, state := range states {
 				code := fmt.Sprintf("K%d-%d", i, k)
@@ -345,6 +367,7 @@ func TestCouponTriggers(t *testing.T) {
 				if held && row.action != "coupon_create" && row.action != "coupon" {
 					s.refused(missing, "ben", row.action, data)
 				}
+
 				switch want := row.after[k].(type) {
 				case error:
 					s.refused(want, "ada", row.action, data)
@@ -355,6 +378,7 @@ func TestCouponTriggers(t *testing.T) {
 				}
 			}
 		}
+
 		s.verify()
 	})
 }
@@ -377,6 +401,7 @@ func (s *shop) couponIn(code string, state loyalty.CouponState) {
 		s.must("ada", "coupon", fmt.Sprintf(`{"code":%q,"expiration_date":%q}`, code, s.clock().Format(time.RFC3339)))
 		return
 	}
+
 	s.must("ada", "coupon", fmt.Sprintf(`{"code":%q,"amount":10}`, code))
 	switch state {
 	case loyalty.CouponUnassigned:
@@ -412,6 +437,7 @@ func TestClaimTriggers(t *testing.T) {
 		{"reward_revoke", `{"event":"$claim"}`, [6]error{nil, forbidden, forbidden, used, nil, missing}},
 		{"reward_transfer", `{"reward":"card","target":"friend"}`, [6]error{nil, gone, gone, gone, nil, gone}},
 	}
+
 	eachShop(t, nil, func(t *testing.T, s *shop) {
 		s.make(nil, theProgramme)
 		s.must("friend", "opt_in", `{"email":"friend@shop.test"}`)
@@ -427,6 +453,7 @@ func TestClaimTriggers(t *testing.T) {
 				}
 			}
 		}
+
 		s.verify()
 	})
 }
@@ -438,11 +465,13 @@ func (s *shop) claimIn(name, state string) string {
 	if state == "none" {
 		return loyalty.ID{}.String()
 	}
+
 	claimant := name
 	if state == "received" {
 		claimant = name + "-giver"
 		s.must(claimant, "opt_in", fmt.Sprintf(`{"email":"%s@shop.test"}`, claimant))
 	}
+
 	o, err := s.Submit(context.Background(), operation(claimant, "reward_claim", `{"reward":"card"}`))
 	require.NoError(s.t, err)
 	claim := o.Events[0].ID.String()
@@ -457,5 +486,6 @@ func (s *shop) claimIn(name, state string) string {
 		o = s.must(claimant, "reward_transfer", fmt.Sprintf(`{"reward":"card","target":%q}`, name))
 		claim = o.Events[1].ID.String()
 	}
+
 	return claim
 }

@@ -34,6 +34,7 @@ func TestView(t *testing.T) {
 			require.Zero(t, r.Book.Figures.Spendable())
 			return nil
 		}))
+
 		require.Equal(t, 2, looks)
 		require.Equal(t, before, s.rows(), "nothing is written")
 		require.Equal(t, int64(40), s.customer("ada").Figures.Spendable(), "only what is stored")

@@ -17,6 +17,7 @@ func TestExternalIDsRace(t *testing.T) {
 		for i := range many {
 			s.must(fmt.Sprint("c", i), "opt_in", fmt.Sprintf(`{"email":"c%d@shop.test","external_ids":{"card":"own-%d"}}`, i, i))
 		}
+
 		for i := range many {
 			go func() {
 				ids := fmt.Sprintf(`["own-%d","shared"]`, i)
@@ -27,6 +28,7 @@ func TestExternalIDsRace(t *testing.T) {
 				errs <- err
 			}()
 		}
+
 		got := 0
 		for range many {
 			err := <-errs
@@ -37,6 +39,7 @@ func TestExternalIDsRace(t *testing.T) {
 			require.ErrorIs(t, err, loyalty.ErrExternalIDTaken)
 			require.Contains(t, []string{"data.external_ids.card[0]", "data.external_ids.card[1]"}, loyalty.AsError(err).Details[0].Field)
 		}
+
 		require.Equal(t, 1, got)
 
 		owner := s.customer("card:shared")
@@ -48,6 +51,7 @@ func TestExternalIDsRace(t *testing.T) {
 				require.Len(t, c.Profile.ExternalIDs["card"], 1)
 			}
 		}
+
 		s.verify()
 	})
 }
@@ -62,6 +66,7 @@ func TestExternalIDsChangeHands(t *testing.T) {
 			{Customer: "ben", Action: "profile", Data: []byte(`{"external_ids":{"card":["1","4","2"]}}`)},
 			{Customer: "ada", Action: "profile", Data: []byte(`{"external_ids":{"card":["5","2"]}}`)},
 		})
+
 		require.NoError(t, results[0].Err)
 		require.NoError(t, results[1].Err)
 		require.ErrorIs(t, results[2].Err, loyalty.ErrExternalIDTaken)
@@ -81,6 +86,7 @@ func TestExternalIDsChangeHands(t *testing.T) {
 			name := fmt.Sprint("system-", i%50)
 			most[name] = append(most[name], fmt.Sprint("id-", i))
 		}
+
 		s.must("dora", "opt_in", `{"email":"dora@shop.test","external_ids":`+string(loyalty.JSON(most))+`}`)
 		require.Equal(t, most, s.customer("system-49:id-999").Profile.ExternalIDs)
 		s.must("emma", "opt_in", `{"email":"emma@shop.test","external_ids":{"system-7":"own"}}`)

@@ -79,6 +79,7 @@ func readGolden(t *testing.T, journal string) (tables []*goldenTable) {
 		last := tables[len(tables)-1]
 		last.rows = append(last.rows, row)
 	}
+
 	require.NoError(t, lines.Err())
 	return tables
 }
@@ -103,6 +104,7 @@ func goldenColumn(t *testing.T, table, column string) (values []any) {
 // compares, and proves the ledger over them, the chain of hashes included.
 func TestGoldenJournalIsFolded(t *testing.T) {
 	t.Parallel()
+
 	for _, journal := range goldenJournals {
 		storetest.EachURL(t, func(t *testing.T, url string) {
 			db, raw := storetest.Open(t, url), storetest.Raw(t, url)
@@ -137,6 +139,7 @@ func TestGoldenJournalIsMigrated(t *testing.T) {
 				for _, g := range readGolden(t, journal) {
 					insert(t, raw, d.Name == "postgres", g)
 				}
+
 				require.NoError(t, db.Migrate(t.Context()))
 				proven(t, db)
 				var name string
@@ -169,6 +172,7 @@ func insert(t *testing.T, raw *sql.DB, postgres bool, g *goldenTable) {
 			places[i] = fmt.Sprintf("CAST($%d::text AS %s)", i+1, kind)
 		}
 	}
+
 	tx, err := raw.Begin()
 	require.NoError(t, err)
 	for _, row := range g.rows {
@@ -181,6 +185,7 @@ func insert(t *testing.T, raw *sql.DB, postgres bool, g *goldenTable) {
 		_, err := tx.Exec("INSERT INTO "+g.Table+" ("+strings.Join(g.Columns, ", ")+") VALUES ("+strings.Join(places, ", ")+")", args...)
 		require.NoError(t, err, "%s: %v", g.Table, row)
 	}
+
 	require.NoError(t, tx.Commit())
 }
 
@@ -237,6 +242,7 @@ func keepsBytes[T any](t *testing.T, table, column string) {
 		require.Equal(t, text, string(again))
 		n++
 	}
+
 	require.Positive(t, n, "%s.%s", table, column)
 }
 
@@ -251,12 +257,14 @@ func TestGoldenEffectsHaveEverything(t *testing.T) {
 			members(reflect.ValueOf(effects), used)
 		}
 	}
+
 	var missing []string
 	for name, is := range used {
 		if !is {
 			missing = append(missing, name)
 		}
 	}
+
 	slices.Sort(missing)
 	require.Empty(t, missing, "of %d members", len(used))
 	require.Greater(t, len(used), 100)
@@ -269,10 +277,12 @@ func members(v reflect.Value, used map[string]bool) {
 		if !v.IsNil() {
 			members(v.Elem(), used)
 		}
+
 	case reflect.Slice:
 		for i := range v.Len() {
 			members(v.Index(i), used)
 		}
+
 	case reflect.Struct:
 		for i := range v.NumField() {
 			f := v.Type().Field(i)
@@ -300,12 +310,14 @@ func TestGoldenJournalIsWrittenAgain(t *testing.T) {
 		proven(t, c.db)
 		record(t, c.raw)
 	}
+
 	var wanted []string
 	for _, g := range readGolden(t, newestJournal()) {
 		if g.Table == "events" {
 			wanted = plainEffects(g)
 		}
 	}
+
 	got := plainEffects(dump(t, c.raw, "events"))
 	require.Equal(t, len(wanted), len(got), "events")
 	for i := range wanted {
@@ -331,6 +343,7 @@ func (c *town) remembered() {
 		c.learn(sub, o)
 		c.wait(time.Minute)
 	}
+
 	c.seasoned(0)
 	for i := range 210 {
 		sub := c.draw()
@@ -347,6 +360,7 @@ func (c *town) remembered() {
 			c.seasoned(1 + i/50)
 		}
 	}
+
 	c.wait(72 * time.Hour)
 	require.NoError(c.t, c.SettleDue(ctx))
 	c.must("storied-1", "point_add", `{"points":5}`)
@@ -414,10 +428,12 @@ func (c *town) seasoned(i int) {
 		anyCampaign("thanks", `"trigger":"referral_bonus","condition":"event.data.points == 20","effects":[`+goldenCoupon+`]`),
 		{"rewards/reward", "named", `{"title":{"en":"Named"},"type":"coupon","points":1,"coupon":{"type":"percentage","value":5,"name":{"en":"Five off","hu":"Ot le"},"valid_days":9}}`},
 	}...)
+
 	m := modules{"friend_referral": `{"referrer_points":20,"friend_points":5}`, "incentivized_purchase": `{"invalid_codes":"record"}`}
 	for _, name := range []string{"contests", "custom_events", "customer_id_validation", "customer_login", "prize_wheels", "profiling", "quizzes", "visual_search"} {
 		m[name] = "{}"
 	}
+
 	maps.Copy(m, append(townSeasons, modules{"points_economy": `{"expiry":{"policy":"last_activity","months":6}}`})[i%(len(townSeasons)+1)])
 	c.make(m, golden)
 }
@@ -446,6 +462,7 @@ func dump(t *testing.T, raw *sql.DB, table string) *goldenTable {
 		}
 		g.rows = append(g.rows, row)
 	}
+
 	require.NoError(t, rows.Err())
 	return g
 }

@@ -80,6 +80,7 @@ func (h *chronicle) draw(t *rapid.T) said {
 	if !e.operation() && !strings.HasPrefix(e.action, "pending_") && chance(t, "late", 10) {
 		e.effective = h.now.Add(-time.Duration(dice(t, "hours late", 8*24)) * time.Hour).Truncate(time.Second)
 	}
+
 	switch e.action {
 	case "subscribe", "opt_in", "profile":
 		h.drawPerson(t, &e)
@@ -87,6 +88,7 @@ func (h *chronicle) draw(t *rapid.T) said {
 		if chance(t, "with points", 50) {
 			e.points = number("points", 1, 30)
 		}
+
 	case "point_add":
 		e.points = number("points", 1, 120)
 	case "point_sub", "point_spend":
@@ -99,6 +101,7 @@ func (h *chronicle) draw(t *rapid.T) said {
 		if chance(t, "some of it", 50) {
 			e.points = number("points", 1, 40)
 		}
+
 	case "checkout", "checkout_update":
 		h.drawPurchase(t, &e)
 	case "partial_refund":
@@ -107,11 +110,13 @@ func (h *chronicle) draw(t *rapid.T) said {
 		if e.product = pick(t, "product", products); chance(t, "pieces", 70) {
 			e.points = number("pieces", 1, 6)
 		}
+
 	case "merge":
 		e.target = pick(t, "source", h.known())
 	default:
 		h.drawThing(t, &e)
 	}
+
 	e.transaction = h.drawTransaction(t, e)
 	return e
 }
@@ -168,6 +173,7 @@ func (h *chronicle) suits(action string, c *plainCustomer) bool {
 		}
 		return false
 	}
+
 	claims := func() bool {
 		for _, k := range w.claims {
 			if w.survivor(k.owner) == c && k.state == loyalty.ClaimClaimed {
@@ -176,6 +182,7 @@ func (h *chronicle) suits(action string, c *plainCustomer) bool {
 		}
 		return false
 	}
+
 	good := c.enrolled()
 	switch action {
 	case "visit", "video", "review", "opt_out", "profile":
@@ -221,6 +228,7 @@ func (h *chronicle) suits(action string, c *plainCustomer) bool {
 	case "challenge_reset":
 		return good && len(c.challenges) > 0
 	}
+
 	return good
 }
 
@@ -295,6 +303,7 @@ func (h *chronicle) drawThing(t *rapid.T, e *said) {
 			e.code, e.thing = "", liked(t, "thing", h.claimed(e.customer), []string{"bean", "card", "gift"})
 		}
 		h.drawReceiver(t, e)
+
 	case "reward_claim":
 		ids(slices.Sorted(maps.Keys(rules.rewards)))
 	case "reward_transfer":
@@ -315,6 +324,7 @@ func (h *chronicle) drawThing(t *rapid.T, e *said) {
 		if chance(t, "ends", 60) {
 			e.expires = h.now.Add(time.Duration(1+dice(t, "in hours", 96)) * time.Hour).Truncate(time.Second)
 		}
+
 	case "contest_enter", "contest_entry_revoke":
 		if e.action == "contest_entry_revoke" {
 			e.thing = liked(t, "thing", slices.Sorted(maps.Keys(h.member(e.customer).entries)), []string{"raffle", "free", "nothing"})
@@ -324,6 +334,7 @@ func (h *chronicle) drawThing(t *rapid.T, e *said) {
 		if e.flag = chance(t, "refund", 60); chance(t, "count", 50) {
 			e.points = new(int64(1 + dice(t, "count", 3)))
 		}
+
 	case "offer_unredeem":
 		e.thing = liked(t, "thing", h.member(e.customer).used(), []string{"deal", "open", "nothing"})
 	case "offer_claim", "offer_redeem":
@@ -334,6 +345,7 @@ func (h *chronicle) drawThing(t *rapid.T, e *said) {
 		if e.action == "offline_treasure_code_found" {
 			e.code = liked(t, "code", []string{"OAK"}, []string{"ELM"})
 		}
+
 	case "challenge_reset":
 		e.thing = liked(t, "challenge", []string{"count", "money"}, []string{"both", "sum", "nothing"})
 	case "pending_validate", "pending_invalidate":
@@ -353,6 +365,7 @@ func (h *chronicle) drawCoupon(t *rapid.T, e *said) {
 			e.product = pick(t, "product", products)
 		}
 	}
+
 	if chance(t, "amount", 40) {
 		e.points, e.kind = new(pick(t, "balance", []int64{0, 50_000, 100_000})), loyalty.CouponGiftCard
 	}
@@ -377,6 +390,7 @@ func (h *chronicle) drawCode(t *rapid.T, e said) string {
 			good = append(good, code)
 		}
 	}
+
 	return liked(t, "code", good, append(rest, "C99"))
 }
 
@@ -455,15 +469,18 @@ func (h *chronicle) drawTransaction(t *rapid.T, e said) string {
 		if chance(t, "reserved for", 50) {
 			good = c.held()
 		}
+
 	case "checkout_claim":
 		good = h.guests()
 	case "reserve_points":
 	default:
 		return ""
 	}
+
 	if len(good) > 0 && chance(t, "liked", 85) {
 		return pick(t, "purchase", good)
 	}
+
 	return fmt.Sprint("T", dice(t, "transaction", 30))
 }
 
@@ -481,14 +498,17 @@ func (h *chronicle) drawPurchase(t *rapid.T, e *said) {
 			e.items = append(e.items, l)
 		}
 	}
+
 	if chance(t, "burns", 30) {
 		e.points = new(rapid.Int64Range(0, 50).Draw(t, "burned"))
 	}
+
 	if chance(t, "own date", 30) {
 		e.auto = new(h.now.Add(time.Duration(dice(t, "date", 120)-30) * time.Hour).Truncate(time.Second))
 	} else if e.action == "checkout_update" {
 		e.removeAuto = chance(t, "no date", 20)
 	}
+
 	if e.action != "checkout" {
 		return
 	}
@@ -498,11 +518,13 @@ func (h *chronicle) drawPurchase(t *rapid.T, e *said) {
 	if chance(t, "guest", 25) {
 		e.guest, e.customer = true, liked(t, "guest", h.strangers(), h.known())
 	}
+
 	if chance(t, "coupons", h.reached.about.coupons) {
 		for range 1 + dice(t, "how many coupons", 2) {
 			e.coupons = append(e.coupons, h.drawCode(t, said{customer: e.customer, action: "coupon_redeem"}))
 		}
 	}
+
 	if chance(t, "offers", 20) {
 		for range 1 + dice(t, "how many offers", 2) {
 			e.offers = append(e.offers, pick(t, "offer", []string{"deal", "open"}))

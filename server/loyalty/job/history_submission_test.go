@@ -19,6 +19,7 @@ func (h *chronicle) submission(t require.TestingT, e said) loyalty.Submission {
 			d[name] = value
 		}
 	}
+
 	put("transaction_id", h.ownOr(e.transaction))
 	put("email", h.ownOr(e.email))
 	put("target", h.ownOr(e.target))
@@ -26,12 +27,14 @@ func (h *chronicle) submission(t require.TestingT, e said) loyalty.Submission {
 	if !e.effective.IsZero() {
 		d["effective_timestamp"] = e.effective.Format(time.RFC3339)
 	}
+
 	things := map[string]string{
 		"reward_claim": "reward", "reward_transfer": "reward", "coupon_transfer": "reward_id", "contest_enter": "contest_id", "contest_entry_revoke": "contest_id",
 		"offer_claim": "offer", "offer_redeem": "offer", "offer_unredeem": "offer", "challenge_reset": "challenge",
 		"quiz_answer": "quiz", "profile_answer": "flow", "prize_wheel_spin": "wheel", "tier_change": "tier",
 		"treasure_found": "treasure_id", "offline_treasure_found": "treasure_id", "offline_treasure_code_found": "treasure_id",
 	}
+
 	put(things[e.action], h.ownOr(e.thing))
 	switch e.action {
 	case "subscribe":
@@ -61,6 +64,7 @@ func (h *chronicle) submission(t require.TestingT, e said) loyalty.Submission {
 			delete(d, "type") // the amount tells it
 		}
 		put("product", e.product)
+
 	case "reward_revoke", "pending_validate", "pending_invalidate":
 		d["event"] = h.recorded[e.ref].String()
 	case "reward_redeem":
@@ -72,15 +76,18 @@ func (h *chronicle) submission(t require.TestingT, e said) loyalty.Submission {
 	case "review":
 		d["item_id"] = "p"
 	}
+
 	switch e.action {
 	case "coupon", "coupon_create":
 		put("code", h.ownOr(e.code))
 	case "coupon_redeem", "coupon_unredeem", "coupon_invalidate", "unassign_coupon", "coupon_transfer":
 		put("code", strings.ToLower(h.ownOr(e.code))) // it is found in any letters
 	}
+
 	if !e.expires.IsZero() {
 		d[map[string]string{"coupon": "expiration_date", "coupon_create": "expdate", "tier_change": "expdate"}[e.action]] = e.expires.Format(time.RFC3339)
 	}
+
 	if e.points != nil {
 		switch e.action {
 		case "checkout", "checkout_update":
@@ -95,6 +102,7 @@ func (h *chronicle) submission(t require.TestingT, e said) loyalty.Submission {
 			d["points"] = *e.points
 		}
 	}
+
 	sub := event(h.own(e.customer), e.action, string(marshaled(d)))
 	sub.Guest, sub.Operation = e.guest, e.operation()
 	return sub
@@ -115,12 +123,14 @@ func (h *chronicle) writePurchase(d map[string]any, e said) {
 	if e.removeAuto {
 		d["auto_accept"] = ""
 	}
+
 	names := func(list []string) (all []string) {
 		for _, name := range list {
 			all = append(all, h.own(name))
 		}
 		return all
 	}
+
 	if len(e.coupons) > 0 {
 		typed := names(e.coupons)
 		for i := range typed {
@@ -128,12 +138,14 @@ func (h *chronicle) writePurchase(d map[string]any, e said) {
 		}
 		d["coupons"] = typed
 	}
+
 	if len(e.offers) > 0 {
 		d["offers"] = names(e.offers)
 	}
 	if !e.hasItems {
 		return
 	}
+
 	items := make([]map[string]any, len(e.items))
 	for i, l := range e.items {
 		items[i] = map[string]any{
@@ -143,5 +155,6 @@ func (h *chronicle) writePurchase(d map[string]any, e said) {
 			items[i]["points_rewarded"] = *l.rewarded
 		}
 	}
+
 	d["items"] = items
 }

@@ -46,11 +46,13 @@ func TestHistories(t *testing.T) {
 		if round > 0 && len(reached.missing()) == 0 {
 			break
 		}
+
 		for _, d := range storetest.All {
 			n := shares[d.Name].quick
 			if os.Getenv("LOYALTY_TORTURE") != "" {
 				n = shares[d.Name].torture * histories(t)
 			}
+
 			t.Run(d.Name, func(t *testing.T) {
 				d.Migrated(t) // skips where there is no server
 				setFlag(t, "rapid.checks", strconv.Itoa(n/workers))
@@ -64,6 +66,7 @@ func TestHistories(t *testing.T) {
 			})
 		}
 	}
+
 	reached.report(t)
 }
 
@@ -142,6 +145,7 @@ func history(t *rapid.T, rooms *rooms, reached *tally) {
 		room: rooms.enter(t), reached: reached, now: shopOpens.AddDate(0, 0, dice(t, "opens", 33)-3),
 		recorded: map[int]loyalty.ID{}, made: map[string]string{}, seen: map[int]*seen{},
 	}
+
 	rules, zone := drawRules(t, h.now)
 	h.zone, h.world, h.things = zone, newPlainWorld(rules, h.now), rules.things(h.own)
 	t.Logf("in %s: %s", zone, marshaled(h.things))
@@ -152,10 +156,12 @@ func history(t *rapid.T, rooms *rooms, reached *tally) {
 	for _, name := range customers[:2+dice(t, "members", 3)] { // most events are about members
 		h.single(t, said{customer: name, action: "opt_in", email: name + "@shop.test"})
 	}
+
 	t.Repeat(map[string]func(*rapid.T){
 		"event": h.event, "event 2": h.event, "event 3": h.event, "event 4": h.event, "event 5": h.event, "event 6": h.event, "event 7": h.event, "event 8": h.event,
 		"bulk": h.bulk, "again": h.again, "pass": h.pass, "pass 2": h.pass, "job": h.job, "configure": h.configure,
 	})
+
 	h.end(t)
 	if h.room.proves {
 		h.room.prove(t)
@@ -264,6 +270,7 @@ func (h *chronicle) single(t logging, e said) {
 		sub = keyed(sub, fmt.Sprint(h.room.prefix, "k", h.keys))
 		h.answered = append(h.answered, sub)
 	}
+
 	t.Logf("%s %s %s %s", h.now.Format(time.RFC3339Nano), sub.Customer, sub.Action, sub.Data)
 	want := h.expect(e)
 	known := len(h.ids)
@@ -286,10 +293,12 @@ func (h *chronicle) foretold(t require.TestingT, sub loyalty.Submission, tried, 
 		}
 		return list
 	}
+
 	if got.Err != nil {
 		require.EqualError(t, tried.Err, got.Err.Error(), "the preview of %s %s %s", sub.Customer, sub.Action, sub.Data)
 		return
 	}
+
 	require.NoError(t, tried.Err, "the preview of %s %s %s", sub.Customer, sub.Action, sub.Data)
 	require.Equal(t, told(got), told(tried), "the preview of %s %s %s", sub.Customer, sub.Action, sub.Data)
 	require.Equal(t, got.Outcome.Customer.Figures, tried.Outcome.Customer.Figures, "the preview of %s %s %s", sub.Customer, sub.Action, sub.Data)
@@ -317,10 +326,12 @@ func (h *chronicle) learn(want expected, got loyalty.Outcome) {
 		if i == len(got.Events) {
 			return
 		}
+
 		e := got.Events[i]
 		if t.customer == len(h.ids) {
 			h.ids = append(h.ids, e.Customer)
 		}
+
 		for _, c := range h.world.all {
 			if l := c.lot(t.lot); t.lot > 0 && l.serial > 0 {
 				l.id = e.ID
@@ -331,12 +342,14 @@ func (h *chronicle) learn(want expected, got loyalty.Outcome) {
 				}
 			}
 		}
+
 		if t.claim > 0 {
 			h.recorded[t.claim] = e.ID
 		}
 		if t.waiting > 0 {
 			h.recorded[t.waiting] = e.ID
 		}
+
 		if t.made != "" && t.action == "coupon_receive" {
 			h.made[t.made] = "" // its name is not in the events: compare reads it
 		} else if t.made != "" && e.Effects != nil && len(e.Effects.Coupons) == 1 {
@@ -444,6 +457,7 @@ func (h *chronicle) settle(t require.TestingT) {
 			}
 		}
 	}
+
 	h.compare(t)
 }
 

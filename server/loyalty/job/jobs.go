@@ -161,6 +161,7 @@ func NewJobs(o JobsOptions) *Jobs {
 	for name := range jobs {
 		j.wakes[name] = make(chan struct{}, 1)
 	}
+
 	if j.sleep == nil {
 		j.sleep = sleepFor
 	}
@@ -173,6 +174,7 @@ func NewJobs(o JobsOptions) *Jobs {
 	if j.ended == nil {
 		j.ended = func(loyalty.JobRow) {}
 	}
+
 	return j
 }
 
@@ -215,6 +217,7 @@ func (j *Jobs) Run(ctx context.Context, name string, note ...func(context.Contex
 	if err := j.checkClock(ctx); err != nil {
 		return Job{}, err
 	}
+
 	s, _, err := j.take(ctx, name, true)
 	switch {
 	case err != nil:
@@ -222,6 +225,7 @@ func (j *Jobs) Run(ctx context.Context, name string, note ...func(context.Contex
 	case s == nil:
 		return Job{}, loyalty.ErrJobRunning.With("job", name)
 	}
+
 	switch err := s.work(ctx, d.after(note)); {
 	case errors.Is(err, errLeaseLost):
 		return Job{}, loyalty.ErrJobRunning.With("job", name)
@@ -230,6 +234,7 @@ func (j *Jobs) Run(ctx context.Context, name string, note ...func(context.Contex
 	case err != nil:
 		return Job{}, loyalty.OutcomeError(err)
 	}
+
 	return Job{s.row, d.every}, nil
 }
 
@@ -284,6 +289,7 @@ func (j *Jobs) rest(ctx context.Context, name string, d time.Duration) (woken bo
 			heard <- false
 		}
 	}()
+
 	j.sleep(resting, d)
 	stop()
 	return <-heard
@@ -295,6 +301,7 @@ func (j *Jobs) turn(ctx context.Context, name string, asked bool) time.Duration 
 	if j.checkClock(ctx) != nil {
 		return leaseTime // it was reported once
 	}
+
 	s, again, err := j.take(ctx, name, asked)
 	if s != nil {
 		err = s.work(ctx, jobs[name])
@@ -302,10 +309,12 @@ func (j *Jobs) turn(ctx context.Context, name string, asked bool) time.Duration 
 			err = errors.New(s.row.Result)
 		}
 	}
+
 	if err != nil && ctx.Err() == nil {
 		j.report(name, err)
 		again = leaseTime
 	}
+
 	return again
 }
 
@@ -321,6 +330,7 @@ func (j *Jobs) take(ctx context.Context, name string, early bool) (s *shift, aga
 	if err != nil {
 		return nil, leaseTime, err
 	}
+
 	now := j.engine.Now()
 	row := loyalty.JobRow{Name: name, NextAt: now}
 	var before *loyalty.JobRow
@@ -333,6 +343,7 @@ func (j *Jobs) take(ctx context.Context, name string, early bool) (s *shift, aga
 	if wait := wait(&row, now, jobs[name].every); wait > 0 && !early {
 		return nil, wait, nil
 	}
+
 	// an owner per run instead of per node: a node may also lose the lease to a later run of its own
 	owner := loyalty.NewID(now, loyalty.ID{})
 	row.Owner, row.LeaseUntil, row.StartedAt = owner.String(), now.Add(leaseTime), now
@@ -342,6 +353,7 @@ func (j *Jobs) take(ctx context.Context, name string, early bool) (s *shift, aga
 	if err != nil || !ok {
 		return nil, leaseTime, err
 	}
+
 	return &shift{jobs: j, name: name, row: row, asked: early, failed: before != nil && before.Result != ""}, 0, nil
 }
 

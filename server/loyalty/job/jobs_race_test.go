@@ -70,6 +70,7 @@ func (s *shop) against(jobs *job.Jobs, job string, n int, event func(i int) loya
 			}
 		}
 	})
+
 	for k := range 4 {
 		callers.Go(func() {
 			for i := k; i < n; i += 4 {
@@ -77,6 +78,7 @@ func (s *shop) against(jobs *job.Jobs, job string, n int, event func(i int) loya
 			}
 		})
 	}
+
 	callers.Wait()
 	close(done)
 	nodes.Wait()
@@ -93,6 +95,7 @@ func TestRaceAccept(t *testing.T) {
 			s.must(member(i), "opt_in", `{"email":"ada@shop.test"}`)
 			s.must(member(i), "checkout", fmt.Sprintf(`{"transaction_id":"T-%d","total":50,"items":%s}`, i, oneLine))
 		}
+
 		s.wait(24*time.Hour - time.Millisecond)
 		results := s.against(jobs, "auto_accept", n, func(i int) loyalty.Submission {
 			return event(member(i), "checkout_accept", fmt.Sprintf(`{"transaction_id":"T-%d"}`, i))
@@ -107,6 +110,7 @@ func TestRaceAccept(t *testing.T) {
 			require.Len(t, accepted[c.ID], 1)
 			require.Equal(t, points.Figures{Score: 50}, c.Figures)
 		}
+
 		t.Logf("figures: R10: %d customers accept while the date does, the job was first %d times", n, late)
 	})
 }
@@ -119,6 +123,7 @@ func TestRaceRefund(t *testing.T) {
 			s.must(member(i), "opt_in", `{"email":"ada@shop.test"}`)
 			s.must(member(i), "checkout", fmt.Sprintf(`{"transaction_id":"T-%d","total":50,"items":%s}`, i, oneLine))
 		}
+
 		s.wait(24*time.Hour - time.Millisecond)
 		results := s.against(jobs, "expiry", n, func(i int) loyalty.Submission {
 			return event(member(i), "refund", fmt.Sprintf(`{"transaction_id":"T-%d"}`, i))
@@ -131,6 +136,7 @@ func TestRaceRefund(t *testing.T) {
 			require.LessOrEqual(t, len(expired[c.ID]), 1)
 			require.Equal(t, loyalty.Refunded, s.transaction(member(i), fmt.Sprintf("T-%d", i)).State)
 		}
+
 		t.Logf("figures: R10: %d refunds while points expire, the job was first %d times", n, len(expired))
 	})
 }
@@ -141,11 +147,13 @@ func TestRaceRecalculation(t *testing.T) {
 		{"tiers/structure", "main", `{"name":"Main","base":"points","window":{"kind":"rolling","days":30},"downgrade":"automatic"}`},
 		{"tiers/tier", "gold", `{"structure":"main","name":{"en":"Gold"},"threshold":40}`},
 	}
+
 	race(t, modules{}, all, func(t *testing.T, s *shop, jobs *job.Jobs, n int) {
 		for i := range n {
 			s.must(member(i), "opt_in", `{"email":"ada@shop.test"}`)
 			s.must(member(i), "point_add", `{"points":50}`)
 		}
+
 		s.wait(time.Hour)
 		results := s.against(jobs, "tiers", n, func(i int) loyalty.Submission {
 			return event(member(i), "checkout", fmt.Sprintf(`{"transaction_id":"T-%d","total":0,"points_burned":5}`, i))
@@ -158,6 +166,7 @@ func TestRaceRecalculation(t *testing.T) {
 			require.Len(t, recalculated[c.ID], 1)
 			require.Contains(t, s.tiers(c.ID), "gold")
 		}
+
 		t.Logf("figures: R10: %d customers burn points while their tiers are made again", n)
 	})
 }

@@ -39,12 +39,14 @@ func TestJobRun(t *testing.T) {
 			s.must(name, "opt_in", `{"email":"ada@shop.test"}`)
 			s.must(name, "point_add", `{"points":10}`)
 		}
+
 		list, err := jobs.List(ctx)
 		require.NoError(t, err)
 		require.Len(t, list, len(jobroom.JobNames()))
 		for i, job := range list {
 			require.Equal(t, jobroom.Job{JobRow: loyalty.JobRow{Name: jobroom.JobNames()[i]}, Interval: job.Interval}, job, "it never ran")
 		}
+
 		_, err = jobs.Run(ctx, "expire")
 		require.ErrorIs(t, err, loyalty.ErrJobUnknown)
 
@@ -56,6 +58,7 @@ func TestJobRun(t *testing.T) {
 		for i := range 5 {
 			require.Equal(t, points.Figures{Score: 10, Expired: 10}, s.customer(fmt.Sprintf("member-%d", i)).Figures)
 		}
+
 		for _, name := range jobroom.JobNames() {
 			job, err := jobs.Run(ctx, name)
 			if name == "backup" || name == "imports" || name == "ledger" {
@@ -66,6 +69,7 @@ func TestJobRun(t *testing.T) {
 			require.Zero(t, job.Failed, "%s: %s", name, job.Result)
 			require.False(t, job.Running(s.clock()))
 		}
+
 		list, err = jobs.List(ctx)
 		require.NoError(t, err)
 		require.Zero(t, expiry(list).Done, "%s found nothing left", "expiry")
@@ -83,12 +87,14 @@ func TestJobFailure(t *testing.T) {
 			s.must(fmt.Sprintf("member-%d", i), "opt_in", `{"email":"ada@shop.test"}`)
 			s.must(fmt.Sprintf("member-%d", i), "point_add", `{"points":10}`)
 		}
+
 		broken := s.customer("member-1")
 		require.NoError(t, s.db.Within(ctx, loyalty.Needs{}, func(*loyalty.Loaded) (*loyalty.Writes, error) {
 			return &loyalty.Writes{NewProgress: []loyalty.Progress{{
 				Customer: broken.ID, ProgressKey: loyalty.ProgressKey{Kind: loyalty.ProgressHeld, Key: "x"}, Data: []byte(`[]`), DueAt: s.clock(),
 			}}}, nil
 		}))
+
 		s.wait(48 * time.Hour)
 		for range 2 {
 			job, err := s.jobs().Run(ctx, "pending")
@@ -97,6 +103,7 @@ func TestJobFailure(t *testing.T) {
 			require.Contains(t, job.Result, broken.ID.String())
 			s.wait(time.Minute)
 		}
+
 		require.Equal(t, points.Figures{Score: 10}, s.customer("member-1").Figures)
 		for _, i := range []int{0, 2} {
 			require.Equal(t, points.Figures{Score: 10, Expired: 10}, s.customer(fmt.Sprintf("member-%d", i)).Figures)
@@ -117,6 +124,7 @@ func TestJobLease(t *testing.T) {
 			require.NoError(t, err)
 			require.True(t, ok)
 		}
+
 		leave()
 		_, err := s.jobs().Run(ctx, "expiry")
 		require.ErrorIs(t, err, loyalty.ErrJobRunning)
@@ -185,11 +193,13 @@ func followTheClock(t *testing.T, s *shop, from time.Time, jump time.Duration) {
 		c := s.must(name, action, data).Customer
 		due[c.ID] = c.DueAt
 	}
+
 	for id, at := range due {
 		if at.Before(from) { // that day had 23 hours, or a member came early: before the night begins
 			delete(due, id)
 		}
 	}
+
 	require.Greater(t, len(due), members/4)
 	s.Time.Set(from)
 	require.NoError(t, s.SettleDue(ctx))
@@ -199,11 +209,13 @@ func followTheClock(t *testing.T, s *shop, from time.Time, jump time.Duration) {
 		name string
 		at   time.Duration // since the beginning: timers do not follow the clock
 	}
+
 	var bells []*bell
 	for range 2 {
 		node := s.jobs()
 		bells = append(bells, &bell{node: node, name: "expiry"}, &bell{node: node, name: "tiers"})
 	}
+
 	seen := map[loyalty.ID]time.Duration{}
 	for passed := time.Duration(0); passed < length+max(0, -jump)+40*time.Minute; {
 		next := bells[0]
@@ -212,11 +224,13 @@ func followTheClock(t *testing.T, s *shop, from time.Time, jump time.Duration) {
 				next = b
 			}
 		}
+
 		passed = next.at
 		now := from.Add(passed)
 		if passed > length/2 {
 			now = now.Add(jump)
 		}
+
 		s.Time.Set(now)
 		waiting, err := s.db.Due(ctx, now, members)
 		require.NoError(t, err)
@@ -226,12 +240,15 @@ func followTheClock(t *testing.T, s *shop, from time.Time, jump time.Duration) {
 			}
 			require.LessOrEqual(t, passed-seen[id], 2*time.Minute, "at most two intervals late")
 		}
+
 		next.at += next.node.Turn(ctx, next.name)
 	}
+
 	happened := s.happened("point_expire", "pending_expired")
 	for id, at := range due {
 		require.Equal(t, []time.Time{at}, happened[id])
 	}
+
 	s.verify()
 }
 
@@ -251,6 +268,7 @@ func (s *shop) happened(actions ...string) map[loyalty.ID][]time.Time {
 			happened[id] = append(happened[id], time.UnixMilli(ms).UTC())
 		}
 	}
+
 	require.NoError(s.t, rows.Err())
 	return happened
 }
@@ -258,6 +276,7 @@ func (s *shop) happened(actions ...string) map[loyalty.ID][]time.Time {
 // A node that stops gives its job back as it is: due, and no failure.
 func TestJobStops(t *testing.T) {
 	m := modules{"points_economy": `{"expiry":{"policy":"rolling","days":2}}`}
+
 	eachShop(t, m, func(t *testing.T, s *shop) {
 		s.must("ada", "opt_in", `{"email":"ada@shop.test"}`)
 		s.must("ada", "point_add", `{"points":10}`)

@@ -27,6 +27,7 @@ func (k *keptWitness) Within(ctx context.Context, needs loyalty.Needs, work func
 		k.loads.Add(1)
 		return k.Store.Within(ctx, needs, work)
 	}
+
 	var differ error
 	err := k.Store.Within(ctx, needs, func(l *loyalty.Loaded) (*loyalty.Writes, error) {
 		w, err := work(l)
@@ -41,6 +42,7 @@ func (k *keptWitness) Within(ctx context.Context, needs loyalty.Needs, work func
 			panic(differ) // the engine makes an error of it, which the test sees
 		}
 	}
+
 	return err
 }
 
@@ -50,9 +52,11 @@ func (k *keptWitness) compare(ctx context.Context, w *loyalty.Writes) (differ er
 	for i := range w.Customers {
 		needs.Customers = append(needs.Customers, loyalty.CustomerNeeds{ID: w.Customers[i].Before.ID, Key: true, Lots: loyalty.HeldLots, Progress: ^loyalty.ProgressKinds(0)})
 	}
+
 	if len(needs.Customers) == 0 {
 		return nil
 	}
+
 	err := k.Store.Within(ctx, needs, func(l *loyalty.Loaded) (*loyalty.Writes, error) {
 		for i := range w.Customers {
 			before := &w.Customers[i].Before
@@ -61,6 +65,7 @@ func (k *keptWitness) compare(ctx context.Context, w *loyalty.Writes) (differ er
 				differ = fmt.Errorf("%s is kept and not stored", before.Name)
 				break
 			}
+
 			row := stored.Customer
 			if before.Key == nil { // it was not asked for
 				row.Key = nil
@@ -72,17 +77,20 @@ func (k *keptWitness) compare(ctx context.Context, w *loyalty.Writes) (differ er
 				differ = fmt.Errorf("%s has lots that are held", before.Name)
 			}
 		}
+
 		for i := range w.Progress {
 			before := &w.Progress[i].Before
 			if row, ok := l.Customers[before.Customer].Progress[before.ProgressKey]; !ok || string(row.Data) != string(before.Data) || !row.DueAt.Equal(before.DueAt) {
 				differ = fmt.Errorf("progress kept:\n%+v\nstored:\n%+v", before, row)
 			}
 		}
+
 		return &loyalty.Writes{}, nil
 	})
 	if err != nil {
 		return err
 	}
+
 	return differ
 }
 
@@ -108,6 +116,7 @@ func TestKeptCustomers(t *testing.T) {
 			t.Helper()
 			require.Equal(t, []int64{spared, loads}, []int64{s.kept.spared.Swap(0), s.kept.loads.Swap(0)}, "batches without a load, and loads: "+what)
 		}
+
 		s.must("ada", "opt_in", `{"email":"ada@shop.test"}`)
 		counts(0, 1, "a new customer")
 		s.must("ada", "point_add", `{"points":100}`)
@@ -137,6 +146,7 @@ func TestKeptCustomersOfNodes(t *testing.T) {
 		for _, name := range []string{"ada", "bob"} {
 			s.must(name, "opt_in", `{"email":"`+name+`@shop.test"}`)
 		}
+
 		var score int64
 		for i := range int64(40) {
 			node := s
@@ -146,6 +156,7 @@ func TestKeptCustomersOfNodes(t *testing.T) {
 			score += 1 + i
 			node.must("ada", "point_add", fmt.Sprintf(`{"points":%d}`, 1+i))
 		}
+
 		require.Equal(t, points.Figures{Score: score}, s.customer("ada").Figures)
 
 		other.must("bob", "opt_out", `{}`)

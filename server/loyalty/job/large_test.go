@@ -52,6 +52,7 @@ func TestLargePurchasesAreDecidedApart(t *testing.T) {
 				s.must(name, action, data)
 				require.Equal(t, map[string]bool{action: c.apart && action != "point_add"}, noted.apart, name)
 			}
+
 			buy("-1")
 			said("checkout_update", `{"transaction_id":"`+name+`-1","total":500}`)
 			said("checkout_accept", `{"transaction_id":"`+name+`-1"}`)
@@ -60,12 +61,14 @@ func TestLargePurchasesAreDecidedApart(t *testing.T) {
 			said("point_add", `{"points":1}`)
 			buy("-2")
 		}
+
 		s.wait(25 * time.Hour)
 		for name, apart := range map[string]bool{"ada": true, "bob": false} {
 			noted.apart = map[string]bool{}
 			s.must(name, "point_add", `{"points":1}`)
 			require.Equal(t, map[string]bool{"checkout_accept": apart}, noted.apart, "the due purchase of "+name)
 		}
+
 		s.foldsBack()
 	})
 }
@@ -91,6 +94,7 @@ func TestLargePurchasesBesideSmallOnes(t *testing.T) {
 				}
 			})
 		}
+
 		all.Wait()
 		require.EqualValues(t, 20, s.customer("bob").Figures.Score)
 		s.must("ada", "checkout_accept", `{"transaction_id":"T-1"}`)
@@ -124,6 +128,7 @@ func TestManyLotsAreReadApart(t *testing.T) {
 			})
 		}
 	}
+
 	all.Wait()
 	require.EqualValues(t, 9000-21, s.customer("ada").Figures.Spendable())
 	require.EqualValues(t, 100-21, s.customer("bob").Figures.Spendable())

@@ -94,6 +94,7 @@ func (s *shop) scores() (answers map[loyalty.ID]loyalty.ID, active map[loyalty.I
 		answers[id], active[id] = into, status == "active"
 		return err
 	})
+
 	sums, at := map[[2]loyalty.ID]int64{}, map[[2]loyalty.ID]int64{}
 	s.query(`SELECT customer_id, id, at FROM events WHERE action <> 'merge'`, func(rows *sql.Rows) error {
 		var key [2]loyalty.ID
@@ -102,6 +103,7 @@ func (s *shop) scores() (answers map[loyalty.ID]loyalty.ID, active map[loyalty.I
 		at[key] = millis
 		return err
 	})
+
 	s.query(`SELECT customer_id, event_id, from_account, to_account, points FROM postings`, func(rows *sql.Rows) error {
 		var key [2]loyalty.ID
 		var p points.Posting
@@ -109,11 +111,13 @@ func (s *shop) scores() (answers map[loyalty.ID]loyalty.ID, active map[loyalty.I
 		sums[key] += points.Fold([]points.Posting{p}).Score
 		return err
 	})
+
 	for key, millis := range at {
 		if n := sums[key]; n != 0 {
 			all = append(all, scored{key[0], time.UnixMilli(millis), n})
 		}
 	}
+
 	return answers, active, all
 }
 
@@ -141,16 +145,19 @@ func (s *shop) recounts(l *leaderboard.Leaderboard, zone string) {
 			if previous && period == "all" {
 				continue
 			}
+
 			day := now.In(loc)
 			if previous {
 				day = plainBefore(period, day)
 			}
+
 			want := map[loyalty.ID]int64{}
 			for _, e := range all {
 				if by := answers[e.by]; active[by] && plainPeriod(period, e.at.In(loc)) == plainPeriod(period, day) {
 					want[by] += e.score
 				}
 			}
+
 			what := fmt.Sprint(period, " ", previous, " at ", now.In(loc))
 			s.sameBoard(l, loyalty.BoardPeriods[period], previous, want, what)
 		}
@@ -171,6 +178,7 @@ func (s *shop) sameBoard(l *leaderboard.Leaderboard, p loyalty.BoardPeriod, prev
 		require.Equal(s.t, loyalty.BoardPlace{Score: want[order[i]], Customer: order[i]}, e.BoardPlace, what)
 		require.Equal(s.t, int64(1+higher), e.Rank, what)
 	}
+
 	for id := range want {
 		standing, err := l.Around(ctx, loyalty.BoardQuery{Board: q.Board, Limit: 1}, id, previous)
 		require.NoError(s.t, err)
@@ -242,18 +250,21 @@ func TestLeaderboardLateCommits(t *testing.T) {
 			require.NoError(t, err)
 			return standing.Score
 		}
+
 		looked := func() int64 {
 			done, err := s.jobs().Run(ctx, "tail")
 			require.NoError(t, err)
 			require.Zero(t, done.Failed, done.Result)
 			return shown()
 		}
+
 		late := func(node *shop, by time.Duration) {
 			node.Time.Set(s.clock().Add(-by))
 			node.must("member-1001", "point_add", `{"points":10}`)
 			s.Time.Set(node.clock().Add(by))
 			score += 10
 		}
+
 		require.Zero(t, looked())
 		late(s, 30*time.Minute)
 		require.Equal(t, score, shown())
@@ -292,6 +303,7 @@ func TestLeaderboardOfManyNodes(t *testing.T) {
 				whole.Store(true)
 			}
 		})
+
 		s.recounts(s.leaderboard(s), "UTC")
 		s.agree()
 	})
@@ -303,6 +315,7 @@ func (s *shop) whileManyCount(members, rounds int, node func(i int) func(n int))
 	for i := range members {
 		s.must(member(i), "opt_in", fmt.Sprintf(`{"email":"member-%d@shop.test"}`, i))
 	}
+
 	done := make(chan struct{})
 	var nodes, callers sync.WaitGroup
 	for i := range 3 {
@@ -318,6 +331,7 @@ func (s *shop) whileManyCount(members, rounds int, node func(i int) func(n int))
 			}
 		})
 	}
+
 	for k := range 3 {
 		callers.Go(func() {
 			for round := range rounds {
@@ -329,6 +343,7 @@ func (s *shop) whileManyCount(members, rounds int, node func(i int) func(n int))
 			}
 		})
 	}
+
 	callers.Wait()
 	close(done)
 	nodes.Wait()
@@ -358,6 +373,7 @@ func TestLeaderboardForgets(t *testing.T) {
 			s.agree()
 			return n
 		}
+
 		require.Equal(t, 5, kinds())
 		s.wait(24 * time.Hour)
 		require.Equal(t, 5, kinds(), "yesterday is shown")

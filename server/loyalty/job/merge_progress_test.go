@@ -31,12 +31,14 @@ func TestJoins(t *testing.T) {
 	} {
 		features[f.Progress] = f
 	}
+
 	join := func(kind loyalty.ProgressKind, key, mine, theirs string) (any, error) {
 		if features[kind].Join == nil {
 			return json.RawMessage(mine), nil
 		}
 		return features[kind].Join(r, key, json.RawMessage(mine), json.RawMessage(theirs))
 	}
+
 	seen := map[loyalty.ProgressKind]bool{}
 	for _, c := range []struct {
 		name               string
@@ -94,9 +96,11 @@ func TestJoins(t *testing.T) {
 			}
 		})
 	}
+
 	for kind := loyalty.ProgressTier; kind <= loyalty.ProgressReferral; kind++ {
 		require.True(t, seen[kind], "kind %d", kind)
 	}
+
 	require.Len(t, features, len(seen))
 }
 

@@ -33,9 +33,11 @@ func TestMergeInBulk(t *testing.T) {
 			{Customer: "77", ExternalID: "crm", Action: "point_add", Data: json.RawMessage(`{"points":100}`)},
 			operation("ada", "merge", `{"source":"ben"}`),
 		})
+
 		for i, r := range results[:7] {
 			require.NoError(t, r.Err, i)
 		}
+
 		require.ErrorIs(t, results[7].Err, loyalty.ErrForbiddenState)
 		require.Equal(t, points.Figures{Score: 111, Spent: 61}, s.customer("ada").Figures)
 		require.Equal(t, s.customer("ada"), s.customer("ben"), "the source's name answers with the target")
@@ -57,9 +59,11 @@ func TestClaimInBulk(t *testing.T) {
 			event("ada", "refund_item", `{"transaction_id":"T-1","product_id":"p"}`),
 			event("ada", "checkout_claim", `{"transaction_id":"T-1"}`),
 		})
+
 		for i, r := range results[:3] {
 			require.NoError(t, r.Err, i)
 		}
+
 		require.ErrorIs(t, results[3].Err, loyalty.ErrTransactionNotFound)
 		require.Equal(t, points.Figures{}, s.customer("ada").Figures)
 		require.Equal(t, points.Figures{}, s.customer("guest-1").Figures)
@@ -83,6 +87,7 @@ func TestMergeStates(t *testing.T) {
 			require.NoError(t, err)
 			return name
 		}
+
 		for _, from := range states {
 			for _, into := range states {
 				source, target := bring("s-"+string(from)+"-"+string(into), from), bring("t-"+string(from)+"-"+string(into), into)
@@ -100,6 +105,7 @@ func TestMergeStates(t *testing.T) {
 				}
 			}
 		}
+
 		s.verify()
 	})
 }
@@ -111,6 +117,7 @@ func TestMergeRace(t *testing.T) {
 			s.must(name, "opt_in", `{"email":"a@shop.test"}`)
 			s.must(name, "point_add", `{"points":10}`)
 		}
+
 		errs := make(chan error, 2)
 		for _, target := range []string{"ada", "cili"} {
 			go func() {
@@ -118,10 +125,12 @@ func TestMergeRace(t *testing.T) {
 				errs <- err
 			}()
 		}
+
 		one, other := <-errs, <-errs
 		if one == nil {
 			one, other = other, one
 		}
+
 		require.NoError(t, other)
 		require.ErrorIs(t, one, loyalty.ErrForbiddenState)
 		require.Equal(t, int64(30), s.customer("ada").Figures.Score+s.customer("cili").Figures.Score)
@@ -137,6 +146,7 @@ func TestMergedAreForgotten(t *testing.T) {
 			s.must(name, "opt_in", `{"email":"`+name+`@canary.test","first_name":"Canary`+name+`","external_ids":{"crm":"canary-`+name+`"}}`)
 			s.must(name, "point_add", `{"points":10,"reason":"canary reason"}`)
 		}
+
 		ben, cili := s.customer("ben").ID, s.customer("cili").ID
 		_, err := s.Submit(ctx, operation("ben", "merge", `{"source":"cili"}`))
 		require.NoError(t, err)
@@ -150,13 +160,16 @@ func TestMergedAreForgotten(t *testing.T) {
 			require.Nil(t, c.Key)
 			require.Empty(t, c.Profile.ExternalIDs)
 		}
+
 		for _, gone := range []string{"canary", "Canary"} {
 			require.NotContains(t, s.dump(), gone)
 		}
+
 		for _, name := range []string{"ada", "ben", "cili"} {
 			_, err := s.db.Customer(ctx, name)
 			require.ErrorIs(t, err, loyalty.ErrCustomerNotFound)
 		}
+
 		s.wait(time.Hour)
 		s.verify()
 	})

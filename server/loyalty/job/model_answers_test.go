@@ -66,6 +66,7 @@ func (g plainGames) join(o plainGames) {
 			g.quizzes[id] = theirs
 		}
 	}
+
 	for id, theirs := range o.flows {
 		mine := g.flows[id]
 		for _, q := range theirs.answered {
@@ -76,6 +77,7 @@ func (g plainGames) join(o plainGames) {
 		mine.rewarded = mine.rewarded || theirs.rewarded
 		g.flows[id] = mine
 	}
+
 	for id, theirs := range o.spins {
 		mine := g.spins[id]
 		switch {
@@ -96,12 +98,14 @@ func (g plainGames) compare(t require.TestingT, name string, rules *plainRules, 
 		read(loyalty.ProgressQuiz, id, &p)
 		require.Equal(t, []any{g.quizzes[id].answer, g.quizzes[id].answer == "a"}, []any{p.Answer, p.Correct}, "%s: quiz %s", name, id)
 	}
+
 	for id := range rules.flows {
 		var p game.FlowProgress
 		read(loyalty.ProgressFlow, id, &p)
 		require.Equal(t, append([]string{}, g.flows[id].answered...), append([]string{}, p.Answered...), "%s: flow %s", name, id)
 		require.Equal(t, g.flows[id].rewarded, p.Rewarded, "%s: flow %s", name, id)
 	}
+
 	for id := range rules.wheels {
 		var p game.WheelProgress
 		read(loyalty.ProgressWheel, id, &p)
@@ -132,19 +136,23 @@ func (w *plainWorld) answerQuestion(c *plainCustomer, e *said, t *told) error {
 	if x == nil {
 		return loyalty.ErrEntityNotFound
 	}
+
 	worth, known := x.questions[e.code]
 	if !known {
 		return loyalty.ErrQuestionNotFound
 	}
+
 	p := c.games.flows[e.thing]
 	if !slices.Contains(p.answered, e.code) {
 		p.answered = append(slices.Clone(p.answered), e.code)
 		t.points = worth
 	}
+
 	if len(p.answered) == len(x.questions) && !p.rewarded {
 		p.rewarded = true
 		t.points += x.points
 	}
+
 	w.earn(t, t.points, "")
 	c.games.flows[e.thing] = p
 	return nil
@@ -156,6 +164,7 @@ func (w *plainWorld) spin(c *plainCustomer, e *said, t *told) error {
 	if x == nil {
 		return loyalty.ErrEntityNotFound
 	}
+
 	p := c.games.spins[e.thing]
 	day := ""
 	if x.daily {
@@ -164,6 +173,7 @@ func (w *plainWorld) spin(c *plainCustomer, e *said, t *told) error {
 	if day != p.day {
 		p.day, p.today = day, 0
 	}
+
 	switch {
 	case x.price > 0 && c.status == loyalty.Suspended:
 		return loyalty.ErrSuspended
@@ -172,6 +182,7 @@ func (w *plainWorld) spin(c *plainCustomer, e *said, t *told) error {
 	case x.price > max(0, c.spendable()):
 		return loyalty.ErrNotEnoughToSpend
 	}
+
 	c.draw(x.price, func(l *plainLot) { l.spent++ })
 	t.points = -x.price
 	w.tell(c, "wheel_spin", 0)
@@ -183,6 +194,7 @@ func (w *plainWorld) spin(c *plainCustomer, e *said, t *told) error {
 		w.earn(t, x.points, "")
 		t.points += x.points
 	}
+
 	p.today++
 	p.all++
 	c.games.spins[e.thing] = p
@@ -217,10 +229,12 @@ func (w *plainWorld) handOut(c *plainCustomer, ref int) error {
 	case claim.state != loyalty.ClaimClaimed:
 		return loyalty.ErrForbiddenState
 	}
+
 	claim.state = loyalty.ClaimRedeemed
 	if claim.coupon == "" {
 		return nil
 	}
+
 	k := w.coupons[claim.coupon]
 	switch {
 	case !w.rules.on(programme.ModuleCoupons):
@@ -230,9 +244,11 @@ func (w *plainWorld) handOut(c *plainCustomer, ref int) error {
 	case k.state == loyalty.CouponRedeemed || k.state == loyalty.CouponPartiallyRedeemed:
 		return loyalty.ErrClaimCouponUsed
 	}
+
 	if _, err := w.redeemable(c, k.code); err != nil || k.kind == loyalty.CouponGiftCard {
 		return err
 	}
+
 	w.tell(c, "coupon_redeem", 0)
 	return w.redeem(c, k.code, nil)
 }

@@ -78,6 +78,7 @@ func (w *plainWorld) counter(c *plainCustomer, t *told) plainCounter {
 		}
 		t = w.told[t.parent-1]
 	}
+
 	return plainCounter{}
 }
 
@@ -99,9 +100,11 @@ func (w *plainWorld) advance(c *plainCustomer, x *plainChallenge, moves []int64,
 		p = &plainProgress{counts: make([]int64, len(x.criteria))}
 		c.challenges[x.id] = p
 	}
+
 	if p.completions >= x.most {
 		return
 	}
+
 	done, needs := true, make([]int64, len(x.criteria))
 	for i, k := range x.criteria {
 		p.counts[i] += moves[i]
@@ -110,18 +113,21 @@ func (w *plainWorld) advance(c *plainCustomer, x *plainChallenge, moves []int64,
 		}
 		done = done && p.counts[i] >= needs[i]
 	}
+
 	if !x.keep {
 		w.note(c, x, p, moves, t)
 	}
 	if !done {
 		return
 	}
+
 	lot, told := 0, w.tell(c, "challenge", x.points)
 	lot = w.earn(told, x.points, "")
 	if len(p.slots) > 0 {
 		told.done = w.next()
 		p.done = append(p.done, plainDone{serial: told.done, lot: lot, points: x.points, slots: p.slots, counts: p.counts, needs: needs})
 	}
+
 	p.completions, p.counts, p.slots = p.completions+1, make([]int64, len(x.criteria)), nil
 }
 
@@ -136,9 +142,11 @@ func (w *plainWorld) note(c *plainCustomer, x *plainChallenge, p *plainProgress,
 	} else {
 		return
 	}
+
 	if len(p.slots) == 0 {
 		p.slots = []int{w.next()}
 	}
+
 	for i := range *list {
 		if k := &(*list)[i]; k.challenge == x.id && k.slot == p.slots[0] {
 			for n := range moves {
@@ -147,6 +155,7 @@ func (w *plainWorld) note(c *plainCustomer, x *plainChallenge, p *plainProgress,
 			return
 		}
 	}
+
 	*list = append(*list, plainCount{x.id, p.slots[0], slices.Clone(moves)})
 }
 
@@ -164,10 +173,12 @@ func (w *plainWorld) undo(c *plainCustomer, counted []plainCount) {
 		if p == nil {
 			continue
 		}
+
 		if slices.Contains(p.slots, k.slot) {
 			lower(left, p.counts)
 			p.tidy()
 		}
+
 		for {
 			i := p.holding(k.slot, left)
 			if i < 0 {
@@ -229,6 +240,7 @@ func (w *plainWorld) filled(p *plainProgress, d *plainDone, challenge string) bo
 	for i, n := range d.needs {
 		enough = enough && d.counts[i]+p.counts[i] >= n
 	}
+
 	if !enough {
 		if slices.Max(d.counts) > 0 {
 			p.slots = append(slices.Clone(p.slots), d.slots...)
@@ -238,6 +250,7 @@ func (w *plainWorld) filled(p *plainProgress, d *plainDone, challenge string) bo
 		}
 		return false
 	}
+
 	for i, n := range d.needs {
 		if n -= d.counts[i]; n <= 0 {
 			continue
@@ -247,6 +260,7 @@ func (w *plainWorld) filled(p *plainProgress, d *plainDone, challenge string) bo
 		}
 		p.counts[i], d.counts[i] = p.counts[i]-n, d.counts[i]+n
 	}
+
 	d.slots = append(slices.Clone(d.slots), p.slots...)
 	p.tidy()
 	return true

@@ -27,10 +27,12 @@ func (h *chronicle) compare(t require.TestingT) {
 	for i, id := range h.ids {
 		known[i].ID = id
 	}
+
 	shared, counts := &known[0], h.counts()
 	for _, code := range slices.Sorted(maps.Keys(w.coupons)) {
 		shared.Coupons = append(shared.Coupons, h.own(code))
 	}
+
 	shared.Tallies = slices.Sorted(maps.Keys(counts))
 	l := h.load(t, known)
 	var changed []int
@@ -40,10 +42,12 @@ func (h *chronicle) compare(t require.TestingT) {
 			changed = append(changed, i)
 		}
 	}
+
 	h.compareCustomers(t, changed)
 	for code, k := range w.coupons {
 		h.compareCoupon(t, k, l.Coupons[l.Names[loyalty.CodeName(h.own(code))]])
 	}
+
 	for key, n := range counts {
 		require.Equal(t, n, l.Tallies[key], key)
 	}
@@ -64,6 +68,7 @@ func (h *chronicle) compareCustomers(t require.TestingT, changed []int) {
 	if len(changed) == 0 {
 		return
 	}
+
 	needs := make([]loyalty.CustomerNeeds, len(changed))
 	for k, i := range changed {
 		n, c := &needs[k], h.world.all[i]
@@ -75,6 +80,7 @@ func (h *chronicle) compareCustomers(t require.TestingT, changed []int) {
 			n.Reservations = append(n.Reservations, h.own(name))
 		}
 	}
+
 	l := h.load(t, needs)
 	for _, i := range changed {
 		c, got := h.world.all[i], l.Customers[h.ids[i]]
@@ -114,11 +120,13 @@ func (h *chronicle) compareCustomer(t require.TestingT, c *plainCustomer, got *l
 	if strings.HasPrefix(c.name, "$") && c.status == loyalty.Inactive {
 		h.made[c.name] = got.Customer.Name
 	}
+
 	require.Equal(t, c.status, got.Customer.Status, "customer %s", c.name)
 	if c.status != loyalty.OptedOut && c.status != loyalty.Merged {
 		require.Equal(t, h.own(c.name), got.Customer.Name)
 		require.Equal(t, h.ownOr(c.email), got.Customer.Profile.Email)
 	}
+
 	require.Equal(t, c.figures(), got.Customer.Figures, "customer %s", c.name)
 	require.Equal(t, c.spendable(), got.Customer.Figures.Spendable())
 	require.Equal(t, c.active.UTC().String(), got.Customer.LastActivityAt.String(), "customer %s", c.name)
@@ -128,9 +136,11 @@ func (h *chronicle) compareCustomer(t require.TestingT, c *plainCustomer, got *l
 		require.True(t, ok, "customer %s, purchase %s", c.name, id)
 		p.compare(t, id, x)
 	}
+
 	for id, hold := range c.holds {
 		require.Equal(t, parts(hold), points.Total(got.Reservations[h.own(id)].Hold), "reservation %s", id)
 	}
+
 	if due := h.world.due(c).at; !due.IsZero() {
 		require.False(t, got.Customer.DueAt.IsZero(), "customer %s is due at %s", c.name, due)
 		require.False(t, got.Customer.DueAt.After(due), "customer %s is due at %s, known as %s", c.name, due, got.Customer.DueAt)
@@ -159,6 +169,7 @@ func (c *plainCustomer) compareLots(t require.TestingT, got []points.Lot) {
 		idle                               int
 		points, free, held, spent, expired int64
 	}
+
 	var want, have []view
 	var mine []*plainLot
 	for i := range c.lots {
@@ -166,20 +177,24 @@ func (c *plainCustomer) compareLots(t require.TestingT, got []points.Lot) {
 			mine = append(mine, l)
 		}
 	}
+
 	slices.SortStableFunc(mine, func(a, b *plainLot) int {
 		if a.older(b) {
 			return -1
 		}
 		return 1
 	})
+
 	for _, l := range mine {
 		want = append(want, view{l.earned.UTC().String(), l.expires.UTC().String(), l.idle, l.points, l.free, l.held, l.spent, l.expired})
 	}
+
 	got = slices.DeleteFunc(slices.Clone(got), func(l points.Lot) bool { return l.Remaining+l.Reserved+l.Spent == 0 })
 	slices.SortFunc(got, func(x, y points.Lot) int { return loyalty.CompareID(x.ID, y.ID) })
 	for _, l := range got {
 		have = append(have, view{l.EarnedAt.String(), l.ExpiresAt.String(), l.Idle.Days, l.Points, l.Remaining, l.Reserved, l.Spent, l.Expired})
 	}
+
 	require.Equal(t, want, have, "lots of %s", c.name)
 	for i, l := range mine {
 		l.id = got[i].ID
@@ -197,23 +212,27 @@ func (h *chronicle) compareProgress(t require.TestingT, c *plainCustomer, got *l
 		require.NoError(t, json.Unmarshal(p.Data, into))
 		return true
 	}
+
 	if c.status == loyalty.Merged {
 		for key, p := range got.Progress {
 			require.Nil(t, p.Data, "%s was merged, and has progress %d %s: %s", c.name, key.Kind, key.Key, p.Data)
 		}
 		return
 	}
+
 	rules := h.world.rules
 	for id := range rules.rewards {
 		var s engine.RewardStanding
 		read(loyalty.ProgressReward, id, &s)
 		require.Equal(t, []int{int(c.claimed[id]), len(c.received[id])}, []int{int(s.Claims), len(s.Received)}, "%s: reward %s", c.name, id)
 	}
+
 	for id := range rules.contests {
 		var s game.ContestProgress
 		read(loyalty.ProgressContest, id, &s)
 		require.Equal(t, c.entered(id), s.Entries, "%s: contest %s", c.name, id)
 	}
+
 	for id := range rules.offers {
 		var s offer.OfferProgress
 		read(loyalty.ProgressOffer, id, &s)
@@ -223,15 +242,18 @@ func (h *chronicle) compareProgress(t require.TestingT, c *plainCustomer, got *l
 		}
 		require.Equal(t, []any{mine.claimed, len(mine.uses)}, []any{s.ClaimedAt != nil, int(s.Redeemed)}, "%s: offer %s", c.name, id)
 	}
+
 	for id := range rules.treasures {
 		require.Equal(t, c.found[id], read(loyalty.ProgressTreasure, id, &game.TreasureProgress{}), "%s: treasure %s", c.name, id)
 	}
+
 	c.games.compare(t, c.name, rules, read)
 	for _, x := range rules.campaigns {
 		var s struct{ Count int64 }
 		read(loyalty.ProgressCampaign, x.id, &s)
 		require.Equal(t, c.gifts[x.id], s.Count, "%s: campaign %s", c.name, x.id)
 	}
+
 	h.compareStandings(t, c, got, read)
 }
 
@@ -249,6 +271,7 @@ func (h *chronicle) compareStandings(t require.TestingT, c *plainCustomer, got *
 		require.Equal(t, mine.completions, s.Completions, "%s: challenge %s", c.name, x.id)
 		require.Equal(t, append([]int64{}, mine.counts...), s.Criteria[:min(len(s.Criteria), len(mine.counts))], "%s: challenge %s", c.name, x.id)
 	}
+
 	for _, x := range rules.structures {
 		var s struct {
 			Tier, Manual string
@@ -263,15 +286,18 @@ func (h *chronicle) compareStandings(t require.TestingT, c *plainCustomer, got *
 		require.Equal(t, []string{tier.grace.UTC().String(), tier.due.UTC().String()}, []string{s.GraceUntil.UTC().String(), due.UTC().String()},
 			"%s: grace and due of structure %s: %s, figure %d", c.name, x.id, got.Progress[loyalty.ProgressKey{Kind: loyalty.ProgressTier, Key: h.own(x.id)}].Data, h.world.figure(c, x))
 	}
+
 	var held, want []string
 	for key, p := range got.Progress {
 		if key.Kind == loyalty.ProgressHeld && p.Data != nil {
 			held = append(held, key.Key)
 		}
 	}
+
 	for _, x := range c.waiting {
 		want = append(want, h.recorded[x.serial].String())
 	}
+
 	require.ElementsMatch(t, want, held, "%s: held events", c.name)
 	p, ok := got.Progress[loyalty.ProgressKey{Kind: loyalty.ProgressReferral, Key: "bonus"}]
 	require.Equal(t, c.bonus != nil, ok && p.Data != nil, "%s: referral", c.name)

@@ -49,6 +49,7 @@ func (c *modelCoupon) undo(i int) {
 			c.state = loyalty.CouponPartiallyRedeemed
 		}
 	}
+
 	c.uses = slices.Delete(c.uses, i, i+1)
 	c.redeemed = time.Time{}
 	if n := len(c.uses); n > 0 {
@@ -69,10 +70,12 @@ func (w *plainWorld) coupon(c *plainCustomer, e *said, t *told) error {
 	case "coupon_transfer":
 		return w.transferCoupon(c, e)
 	}
+
 	k, known := w.coupons[e.code]
 	if !known || (k.owner != c.index && (k.owner >= 0 || e.action != "coupon_invalidate")) {
 		return loyalty.ErrCouponNotFound
 	}
+
 	state := k.stands(c.at)
 	switch e.action {
 	case "coupon_invalidate":
@@ -89,6 +92,7 @@ func (w *plainWorld) coupon(c *plainCustomer, e *said, t *told) error {
 		}
 		k.state, k.owner, k.claimed = loyalty.CouponUnassigned, -1, time.Time{}
 	}
+
 	return nil
 }
 
@@ -123,6 +127,7 @@ func (w *plainWorld) redeem(c *plainCustomer, code string, amount *int64) error 
 	if err != nil {
 		return err
 	}
+
 	use := modelUse{serial: w.next(), at: c.at, before: k.state}
 	after := loyalty.CouponRedeemed
 	if k.kind == loyalty.CouponGiftCard {
@@ -136,11 +141,13 @@ func (w *plainWorld) redeem(c *plainCustomer, code string, amount *int64) error 
 			after = loyalty.CouponPartiallyRedeemed
 		}
 	}
+
 	k.balance -= use.amount
 	k.state, k.redeemed, k.uses = after, c.at, append(k.uses, use)
 	if k.owner < 0 {
 		k.owner, k.claimed = c.index, c.at
 	}
+
 	return nil
 }
 
@@ -154,6 +161,7 @@ func (w *plainWorld) redeemFor(c *plainCustomer, p *plainPurchase, e *said) erro
 		if c.status == loyalty.Suspended {
 			return loyalty.ErrSuspended
 		}
+
 		k, err := w.redeemable(c, code)
 		if err != nil {
 			return err
@@ -165,6 +173,7 @@ func (w *plainWorld) redeemFor(c *plainCustomer, p *plainPurchase, e *said) erro
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -182,16 +191,19 @@ func (w *plainWorld) use(c *plainCustomer, p *plainPurchase, k *modelCoupon, lef
 		}
 		amount = &n
 	}
+
 	w.tell(c, "coupon_redeem", 0)
 	if err := w.redeem(c, k.code, amount); err != nil {
 		return err
 	}
+
 	used := plainRedeemed{k.code, k.uses[len(k.uses)-1].serial}
 	if i := slices.Index(p.coupons, plainRedeemed{code: k.code}); i >= 0 {
 		p.coupons[i] = used
 	} else {
 		p.coupons = append(p.coupons, used)
 	}
+
 	return nil
 }
 
@@ -225,11 +237,13 @@ func (w *plainWorld) repay(c *plainCustomer, p *plainPurchase) error {
 		if len(uses) == 0 && !slices.Contains(p.coupons, plainRedeemed{code: k.code}) {
 			continue
 		}
+
 		if sum > left {
 			w.giveCard(c, p, k, uses, sum-left)
 			left = 0
 			continue
 		}
+
 		left -= sum
 		_, err := w.redeemable(c, k.code)
 		fits := k.product == "" || slices.ContainsFunc(p.lines, func(l plainLine) bool { return l.product == k.product })
@@ -240,6 +254,7 @@ func (w *plainWorld) repay(c *plainCustomer, p *plainPurchase) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -248,12 +263,14 @@ func (w *plainWorld) giveCard(c *plainCustomer, p *plainPurchase, k *modelCoupon
 	if k.state == loyalty.CouponInvalidated {
 		return
 	}
+
 	for _, i := range uses {
 		use := &k.uses[i]
 		back := min(n, use.amount)
 		if back == 0 {
 			continue
 		}
+
 		n -= back
 		w.tell(c, "coupon_unredeem", 0)
 		if back < use.amount {
@@ -263,6 +280,7 @@ func (w *plainWorld) giveCard(c *plainCustomer, p *plainPurchase, k *modelCoupon
 			}
 			continue
 		}
+
 		at := slices.Index(p.coupons, plainRedeemed{k.code, use.serial})
 		k.undo(i)
 		p.coupons[at].use = 0
@@ -278,6 +296,7 @@ func (w *plainWorld) refundCards(c *plainCustomer, p *plainPurchase) {
 	if p.paid == nil {
 		p.paid, p.back = map[string]int64{}, map[string]int64{}
 	}
+
 	for _, k := range slices.Backward(w.cards(p)) {
 		uses, sum := p.paidBy(k)
 		if sum == 0 || p.original == 0 {
@@ -286,14 +305,17 @@ func (w *plainWorld) refundCards(c *plainCustomer, p *plainPurchase) {
 		if _, known := p.paid[k.code]; !known {
 			p.paid[k.code] = sum
 		}
+
 		due := p.paid[k.code]
 		if p.refunded < p.original {
 			due = roundedRat("floor", new(big.Rat).Mul(big.NewRat(due, 100), big.NewRat(p.refunded, p.original))) * 100
 		}
+
 		back := min(max(0, due-p.back[k.code]), sum)
 		p.back[k.code] += back
 		w.giveCard(c, p, k, uses, back)
 	}
+
 	if p.refunded == p.original {
 		p.coupons = slices.DeleteFunc(p.coupons, func(u plainRedeemed) bool { return u.use == 0 })
 	}
@@ -305,6 +327,7 @@ func (w *plainWorld) transferCoupon(c *plainCustomer, e *said) error {
 		state := k.stands(c.at)
 		return k.owner == c.index && (state == loyalty.CouponClaimed || state == loyalty.CouponPartiallyRedeemed)
 	}
+
 	k := w.coupons[e.code]
 	if e.code == "" {
 		for _, o := range w.coupons {
@@ -313,21 +336,25 @@ func (w *plainWorld) transferCoupon(c *plainCustomer, e *said) error {
 			}
 		}
 	}
+
 	switch {
 	case k == nil || k.owner != c.index:
 		return loyalty.ErrCouponNotFound
 	case !passable(k):
 		return loyalty.ErrForbiddenState
 	}
+
 	before := len(w.all)
 	o, err := w.receiver(c, e, true)
 	if err != nil {
 		return err
 	}
+
 	t := w.tell(o, "coupon_receive", 0)
 	if len(w.all) > before {
 		t.made = o.name
 	}
+
 	k.pass(o.index, c.at)
 	return nil
 }
@@ -354,6 +381,7 @@ func (w *plainWorld) receiver(c *plainCustomer, e *said, invite bool) (*plainCus
 	} else if e.target == "" {
 		o = w.byEmail(e.email)
 	}
+
 	switch {
 	case o == c:
 		return nil, loyalty.ErrToOneself
@@ -364,6 +392,7 @@ func (w *plainWorld) receiver(c *plainCustomer, e *said, invite bool) (*plainCus
 	case o == nil:
 		return nil, loyalty.ErrCustomerNotFound
 	}
+
 	w.other(o, c)
 	return o, nil
 }

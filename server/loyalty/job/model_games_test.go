@@ -51,6 +51,7 @@ func (w *plainWorld) game(c *plainCustomer, e *said, t *told) error {
 		}
 		c.offer(e.thing).claimed = true
 		return nil
+
 	case "offer_redeem":
 		return w.redeemOffer(c, e.thing, "")
 	case "offer_unredeem":
@@ -62,9 +63,11 @@ func (w *plainWorld) game(c *plainCustomer, e *said, t *told) error {
 		}
 		w.counts["offer "+e.thing]--
 		return nil
+
 	case "challenge_reset":
 		return w.resetChallenge(c, e.thing)
 	}
+
 	return w.findTreasure(c, e, t)
 }
 
@@ -76,12 +79,14 @@ func (w *plainWorld) enter(c *plainCustomer, e *said, t *told) error {
 	if e.points != nil {
 		count = *e.points
 	}
+
 	switch {
 	case x.most != nil && c.entered(e.thing)+count > *x.most:
 		return loyalty.ErrEntriesLimit
 	case x.price > 0 && count*x.price > c.spendable():
 		return loyalty.ErrNotEnoughToSpend
 	}
+
 	t.points = -count * x.price
 	burn := c.draw(count*x.price, func(l *plainLot) { l.spent++ })
 	list := c.entries[e.thing]
@@ -91,6 +96,7 @@ func (w *plainWorld) enter(c *plainCustomer, e *said, t *told) error {
 	} else {
 		c.entries[e.thing] = []plainEntries{{count, burn}}
 	}
+
 	return nil
 }
 
@@ -108,6 +114,7 @@ func (w *plainWorld) revokeEntries(c *plainCustomer, e *said) error {
 	if x == nil {
 		return loyalty.ErrEntityNotFound
 	}
+
 	count := has
 	if e.points != nil {
 		count = *e.points
@@ -115,6 +122,7 @@ func (w *plainWorld) revokeEntries(c *plainCustomer, e *said) error {
 	if count == 0 || count > has {
 		return loyalty.ErrEntriesTooFew
 	}
+
 	var refund *told
 	list := c.entries[e.thing]
 	for count > 0 {
@@ -132,9 +140,11 @@ func (w *plainWorld) revokeEntries(c *plainCustomer, e *said) error {
 			list = list[:len(list)-1]
 		}
 	}
+
 	if c.entries[e.thing] = list; len(list) == 0 {
 		delete(c.entries, e.thing)
 	}
+
 	return nil
 }
 
@@ -174,6 +184,7 @@ func (w *plainWorld) findTreasure(c *plainCustomer, e *said, t *told) error {
 	if x == nil {
 		return loyalty.ErrEntityNotFound
 	}
+
 	action := "treasure_found"
 	switch {
 	case x.kind == game.TreasureOffline && x.code == "":
@@ -181,6 +192,7 @@ func (w *plainWorld) findTreasure(c *plainCustomer, e *said, t *told) error {
 	case x.kind == game.TreasureOffline:
 		action = "offline_treasure_code_found"
 	}
+
 	switch {
 	case e.action != action:
 		return loyalty.ErrTreasureAction
@@ -191,6 +203,7 @@ func (w *plainWorld) findTreasure(c *plainCustomer, e *said, t *told) error {
 	case x.code != "" && e.code != x.code:
 		return loyalty.ErrTreasureCode
 	}
+
 	w.earn(t, x.points, "")
 	t.points, c.found[e.thing] = x.points, true
 	return nil

@@ -44,6 +44,7 @@ func (w *plainWorld) hold(c *plainCustomer, e *said, t *told) error {
 		}
 		h.points = max(0, k.score-c.score)
 	}
+
 	h.expires = w.now.AddDate(0, 0, w.rules.heldDays)
 	w.tell(c, "pending", h.points)
 	t.waiting = h.serial
@@ -56,34 +57,41 @@ func (w *plainWorld) decideHeld(c *plainCustomer, e *said, t *told) error {
 	if e.action == "pending_expired" {
 		return w.dropPoints(c, *e.points)
 	}
+
 	i := slices.IndexFunc(c.waiting, func(h plainHeld) bool { return h.serial == e.ref })
 	if i < 0 {
 		return loyalty.ErrHeldNotFound
 	}
+
 	h := c.waiting[i]
 	if p := c.purchases[h.event.transaction]; h.event.action == "checkout" && (p == nil || p.state != loyalty.Pending) {
 		return loyalty.ErrHeldNotFound // decided by other means
 	}
+
 	c.waiting = slices.Delete(slices.Clone(c.waiting), i, i+1)
 	if e.action == "pending_invalidate" {
 		w.drop(c, h, t)
 		return nil
 	}
+
 	t.as, t.about = h.event.action, h.event.transaction
 	if h.event.action == "checkout" {
 		w.accept(c, h.event.transaction, t)
 		return nil
 	}
+
 	if err := w.gate(&h.event); err != nil {
 		return err
 	}
 	if err := w.standing(c, &h.event); err != nil {
 		return err
 	}
+
 	before := c.score
 	if err := w.apply(c, &h.event, t); err != nil {
 		return err
 	}
+
 	if n := min(h.dropped, max(0, c.score-before)); n > 0 {
 		first := c.lots[len(c.lots)-1].serial // the event's own
 		if h.event.action == "checkout_claim" {
@@ -92,6 +100,7 @@ func (w *plainWorld) decideHeld(c *plainCustomer, e *said, t *told) error {
 		c.takeBack(h.event.transaction, n, first)
 		t.points -= n
 	}
+
 	return nil
 }
 
@@ -119,15 +128,18 @@ func (w *plainWorld) dropPoints(c *plainCustomer, n int64) error {
 		}
 		pending += c.waiting[i].points
 	}
+
 	if n > pending {
 		return loyalty.ErrPendingTooMuch
 	}
+
 	for _, h := range slices.Clone(c.waiting) {
 		k := min(n, h.points)
 		i := slices.IndexFunc(c.waiting, func(o plainHeld) bool { return o.serial == h.serial })
 		if k == 0 {
 			continue
 		}
+
 		switch k {
 		case h.points:
 			c.waiting = slices.Delete(slices.Clone(c.waiting), i, i+1)
@@ -139,8 +151,10 @@ func (w *plainWorld) dropPoints(c *plainCustomer, n int64) error {
 				p.reduce(k)
 			}
 		}
+
 		n -= k
 	}
+
 	return nil
 }
 
@@ -166,12 +180,14 @@ func (w *plainWorld) claimPurchase(c *plainCustomer, e *said, t *told) error {
 	if !taken {
 		return loyalty.ErrTransactionNotFound
 	}
+
 	g := w.survivor(row)
 	w.other(g, c)
 	p := g.purchases[e.transaction]
 	if g == c || g.status != loyalty.Inactive || p == nil || p.row != g.index {
 		return loyalty.ErrTransactionNotFound
 	}
+
 	gone := w.tell(g, "point_sub", 0)
 	left := slices.Clone(g.lots)
 	g.lots = nil
@@ -181,6 +197,7 @@ func (w *plainWorld) claimPurchase(c *plainCustomer, e *said, t *told) error {
 			g.lots = append(g.lots, l)
 			continue
 		}
+
 		come := w.tell(c, "point_add", l.free)
 		gone.points -= l.free
 		t.points += l.free
@@ -196,12 +213,14 @@ func (w *plainWorld) claimPurchase(c *plainCustomer, e *said, t *told) error {
 			}
 		}
 	}
+
 	for _, id := range p.offers {
 		if g.offers[id] != nil && g.offers[id].undo(e.transaction) {
 			o := c.offer(id)
 			o.uses = append(o.uses, e.transaction)
 		}
 	}
+
 	delete(g.purchases, e.transaction)
 	p.row = c.index
 	c.purchases[e.transaction], w.owners[e.transaction] = p, c.index
@@ -213,6 +232,7 @@ func (w *plainWorld) claimPurchase(c *plainCustomer, e *said, t *told) error {
 			break
 		}
 	}
+
 	return nil
 }
 
@@ -225,6 +245,7 @@ func (w *plainWorld) merge(c *plainCustomer, e *said, t *told) error {
 	if !known {
 		return loyalty.ErrCustomerNotFound
 	}
+
 	w.other(w.survivor(i), c)
 	s := w.all[i]
 	switch {
@@ -233,6 +254,7 @@ func (w *plainWorld) merge(c *plainCustomer, e *said, t *told) error {
 	case s == c:
 		return loyalty.ErrMergeSelf
 	}
+
 	t.points = s.spendable()
 	s.status, s.into = loyalty.Merged, c.index
 	c.lots, s.lots = append(c.lots, s.lots...), nil
@@ -240,15 +262,18 @@ func (w *plainWorld) merge(c *plainCustomer, e *said, t *told) error {
 	for id, hold := range s.holds {
 		c.holds[id] = append(slices.Clone(c.holds[id]), hold...)
 	}
+
 	for id, p := range s.purchases {
 		c.purchases[id] = p
 	}
+
 	s.holds, s.purchases = nil, nil
 	for _, k := range w.coupons {
 		if k.owner == s.index {
 			k.owner = c.index
 		}
 	}
+
 	c.join(s)
 	return nil
 }
@@ -258,22 +283,28 @@ func (c *plainCustomer) join(s *plainCustomer) {
 	for id, n := range s.claimed {
 		c.claimed[id] += n
 	}
+
 	for id, list := range s.received {
 		c.received[id] = append(c.received[id], list...)
 	}
+
 	for id := range s.found {
 		c.found[id] = true
 	}
+
 	for id, list := range s.entries {
 		c.entries[id] = append(c.entries[id], list...)
 	}
+
 	for id, o := range s.offers {
 		mine := c.offer(id)
 		mine.claimed, mine.uses = mine.claimed || o.claimed, append(slices.Clone(o.uses), mine.uses...)
 	}
+
 	for id, n := range s.gifts {
 		c.gifts[id] += n
 	}
+
 	for id, p := range s.challenges {
 		mine := c.challenges[id]
 		if mine == nil {
@@ -286,9 +317,11 @@ func (c *plainCustomer) join(s *plainCustomer) {
 			mine.counts[i] += p.counts[i]
 		}
 	}
+
 	for id, tier := range s.tiers {
 		c.tiers[id] = c.tiers[id].join(tier)
 	}
+
 	c.games.join(s.games)
 	s.games = newPlainGames()
 	c.waiting = append(c.waiting, s.waiting...)
@@ -296,6 +329,7 @@ func (c *plainCustomer) join(s *plainCustomer) {
 	if c.bonus == nil {
 		c.bonus = s.bonus
 	}
+
 	s.claimed, s.received, s.found, s.entries, s.offers = nil, nil, nil, nil, nil
 	s.gifts, s.challenges, s.tiers, s.waiting, s.bonus = nil, nil, nil, nil, nil
 }

@@ -23,16 +23,19 @@ func (c *plainCustomer) figures() points.Figures {
 		Reserved: c.sum(func(l plainLot) int64 { return l.held }),
 		Expired:  c.sum(func(l plainLot) int64 { return l.expired }),
 	}
+
 	for _, p := range c.purchases {
 		if p.state == loyalty.Pending {
 			f.Pending += p.earned
 		}
 	}
+
 	for _, h := range c.waiting {
 		if h.event.action != "checkout" { // a purchase promises its own
 			f.Pending += h.points
 		}
 	}
+
 	return f
 }
 
@@ -192,6 +195,7 @@ func (c *plainCustomer) takeBack(transaction string, n int64, first ...int) {
 		}
 		return c.best(func(_ int, l plainLot) bool { return transaction != "" && l.transaction == transaction && has(l) })
 	}
+
 	for range n {
 		c.score--
 		if i := own(func(l plainLot) bool { return l.free > 0 }); i >= 0 {
@@ -211,6 +215,7 @@ func (w *plainWorld) earn(t *told, n int64, transaction string) int {
 	if n == 0 {
 		return 0
 	}
+
 	c := w.all[t.customer]
 	at := c.at
 	l := plainLot{serial: w.next(), transaction: transaction, earned: at, points: n, free: n}
@@ -230,11 +235,13 @@ func (w *plainWorld) earn(t *told, n int64, transaction string) int {
 				break
 			}
 		}
+
 	case points.ExpiryAnniversary:
 		for years := 1; !l.expires.After(at); years++ {
 			l.expires = onClock(c.created.In(w.rules.zone), years, 0)
 		}
 	}
+
 	t.lot = l.serial
 	c.lots = append(c.lots, l)
 	c.score += n
@@ -251,12 +258,15 @@ func onClock(t time.Time, years, days int) time.Time {
 	for shows(at).Before(want) {
 		at = at.Add(time.Minute)
 	}
+
 	for !shows(at.Add(-time.Minute)).Before(want) {
 		at = at.Add(-time.Minute)
 	}
+
 	if !shows(at).Equal(want) {
 		at = at.Truncate(time.Minute) // clocks skip at a full one
 	}
+
 	return at
 }
 
@@ -273,27 +283,33 @@ func (w *plainWorld) due(c *plainCustomer) (next plainDue) {
 	if c.status == loyalty.Merged {
 		return next
 	}
+
 	add := func(d plainDue) {
 		if !d.at.IsZero() && (next.at.IsZero() || d.at.Before(next.at)) {
 			next = d
 		}
 	}
+
 	for _, l := range c.lots {
 		if l.free > 0 {
 			add(plainDue{at: c.expiry(l), what: "expiry"})
 		}
 	}
+
 	for _, id := range slices.Sorted(maps.Keys(c.purchases)) {
 		if p := c.purchases[id]; p.state == loyalty.Pending {
 			add(plainDue{at: p.auto, what: "purchase", id: id})
 		}
 	}
+
 	for _, s := range w.rules.structures {
 		add(plainDue{at: c.tiers[s.id].due, what: "tier", id: s.id})
 	}
+
 	for _, h := range c.waiting {
 		add(plainDue{at: h.expires, what: "held", held: h.serial})
 	}
+
 	return next
 }
 
@@ -311,10 +327,12 @@ func (w *plainWorld) settle(c *plainCustomer) {
 			w.react()
 			return
 		}
+
 		if d.what == "expiry" {
 			w.expire(c, d.at)
 			continue
 		}
+
 		was := c.at
 		c.at = d.at
 		switch d.what {
@@ -325,6 +343,7 @@ func (w *plainWorld) settle(c *plainCustomer) {
 		case "held":
 			w.expireHeld(c, d.held)
 		}
+
 		w.react()
 		w.expire(c, d.at) // what came back to lots that have expired
 		c.at = was
@@ -342,9 +361,11 @@ func (w *plainWorld) expire(c *plainCustomer, now time.Time) {
 				at = e
 			}
 		}
+
 		if at.IsZero() {
 			return
 		}
+
 		t := w.tell(c, "point_expire", 0)
 		t.parent, t.at = 0, at
 		for i := range c.lots {

@@ -135,6 +135,7 @@ func drawRules(t *rapid.T, now time.Time) (*plainRules, string) {
 		}
 		return new(int64(least + dice(t, label, sides)))
 	}
+
 	amount := func(label string, least, sides int) int64 { return int64(least + dice(t, label, sides)) }
 	r := &plainRules{zone: loc, codes: []string{"POOL-1", "POOL-2", "POOL-3"}[:1+dice(t, "codes", 3)]}
 	r.rewards = map[string]*plainReward{
@@ -145,31 +146,37 @@ func drawRules(t *rapid.T, now time.Time) (*plainRules, string) {
 		"win":  {kind: reward.RewardPoints, cost: amount("win", 0, 8), award: amount("award", 1, 64), stock: limit("wins", 1, 4)},
 		"late": {kind: reward.RewardDownload, ends: now.Add(time.Duration(1+dice(t, "ends", 48)) * time.Hour)},
 	}
+
 	r.contests = map[string]*plainContest{
 		"raffle": {price: amount("price", 1, 8), most: limit("entries", 2, 6)},
 		"free":   {most: limit("free entries", 1, 4)},
 	}
+
 	r.offers = map[string]*plainOffer{
 		"deal": {most: limit("deals", 1, 4), perCustomer: limit("own deals", 1, 3)},
 		"open": {},
 	}
+
 	r.treasures = map[string]*plainTreasure{
 		"online":  {kind: game.TreasureOnline, points: amount("online", 0, 16)},
 		"offline": {kind: game.TreasureOffline, points: amount("offline", 1, 16)},
 		"coded":   {kind: game.TreasureOffline, code: "OAK", points: amount("coded", 1, 16)},
 	}
+
 	r.quizzes = map[string]*plainQuiz{"origin": {amount("quiz", 0, 8)}, "roast": {amount("roast", 1, 8)}}
 	r.flows = map[string]*plainFlow{"taste": {map[string]int64{"drink": amount("drink", 0, 4), "name": amount("name", 0, 4)}, amount("taste", 0, 8)}}
 	r.wheels = map[string]*plainWheel{
 		"daily":  {price: amount("spin", 0, 8), most: amount("spins", 1, 2), daily: true, points: amount("won", 0, 16)},
 		"prizes": {price: amount("prize", 0, 4), most: amount("prizes", 0, 4), reward: "mug"},
 	}
+
 	r.drawChallenges(t)
 	r.drawCampaigns(t)
 	r.structures = []*plainStructure{
 		{id: "life", base: tier.BasePoints, grace: dice(t, "grace", 3), thresholds: []int64{amount("silver", 20, 60), 150}},
 		{id: "spend", base: tier.BaseSpend, grace: dice(t, "spend grace", 2), thresholds: []int64{amount("bronze", 20, 60), 200}},
 	}
+
 	return r, zone
 }
 
@@ -202,6 +209,7 @@ func (r *plainRules) drawCampaigns(t *rapid.T) {
 		{id: "d2", trigger: "wheel_spin", points: 1, perCustomer: 2},
 		{id: "d3", trigger: "review", points: 3, total: 3},
 	}
+
 	for _, c := range all {
 		if chance(t, c.id, 60) {
 			r.campaigns = append(r.campaigns, c)
@@ -220,23 +228,28 @@ func (r *plainRules) things(own func(string) string) (all things) {
 	for _, id := range slices.Sorted(maps.Keys(r.rewards)) {
 		add("rewards/reward", id, r.rewards[id].fields(title, own))
 	}
+
 	for _, id := range slices.Sorted(maps.Keys(r.contests)) {
 		add("contests/contest", id, map[string]any{"title": title, "points": r.contests[id].price, "max_entries": r.contests[id].most})
 	}
+
 	for _, id := range slices.Sorted(maps.Keys(r.offers)) {
 		add("offers/offer", id, map[string]any{
 			"name": title, "type": "cart", "discount": map[string]any{"type": "fixed_discount", "value": 1},
 			"max_redemptions": r.offers[id].most, "max_per_customer": r.offers[id].perCustomer,
 		})
 	}
+
 	for _, id := range slices.Sorted(maps.Keys(r.treasures)) {
 		x := r.treasures[id]
 		add("treasure-hunt/treasure", id, map[string]any{"title": title, "kind": x.kind, "code": x.code, "points": x.points})
 	}
+
 	for _, id := range slices.Sorted(maps.Keys(r.quizzes)) {
 		answers := []map[string]any{{"id": "a", "text": title}, {"id": "b", "text": title}}
 		add("quizzes/quiz", id, map[string]any{"title": title, "question": title, "answers": answers, "correct_answer": "a", "points": r.quizzes[id].points})
 	}
+
 	for _, id := range slices.Sorted(maps.Keys(r.flows)) {
 		var questions []map[string]any
 		fields := map[string]string{"drink": "cf_drink", "name": "first_name"}
@@ -245,9 +258,11 @@ func (r *plainRules) things(own func(string) string) (all things) {
 		}
 		add("profiling/flow", id, map[string]any{"title": title, "questions": questions, "points": r.flows[id].points})
 	}
+
 	for _, id := range slices.Sorted(maps.Keys(r.wheels)) {
 		add("prize-wheels/wheel", id, r.wheels[id].fields(title, own))
 	}
+
 	for _, s := range r.structures {
 		add("tiers/structure", s.id, map[string]any{
 			"name": "A", "base": s.base, "window": map[string]any{"kind": "none"}, "downgrade": "automatic", "grace_days": s.grace,
@@ -256,6 +271,7 @@ func (r *plainRules) things(own func(string) string) (all things) {
 			add("tiers/tier", s.tier(i+1), map[string]any{"structure": own(s.id), "name": title, "threshold": threshold})
 		}
 	}
+
 	for _, c := range r.challenges {
 		var criteria []map[string]any
 		for _, k := range c.criteria {
@@ -266,9 +282,11 @@ func (r *plainRules) things(own func(string) string) (all things) {
 			"title": title, "criteria": criteria, "points": c.points, "max_completions": c.most, "resetable": c.resetable, "refunds": refunds,
 		})
 	}
+
 	for _, c := range r.campaigns {
 		add("automation/campaign", c.id, c.fields(own))
 	}
+
 	return all
 }
 
@@ -294,6 +312,7 @@ func (x *plainReward) fields(title any, own func(string) string) map[string]any 
 	if !x.ends.IsZero() {
 		f["ends_at"] = x.ends.Format(time.RFC3339)
 	}
+
 	return f
 }
 
@@ -314,6 +333,7 @@ func (c *plainCampaign) fields(own func(string) string) map[string]any {
 	if c.coupon {
 		effect = map[string]any{"type": "coupon", "pool": own("few")}
 	}
+
 	limit := map[string]any{}
 	if c.perCustomer > 0 {
 		limit["per_customer"] = c.perCustomer
@@ -321,10 +341,12 @@ func (c *plainCampaign) fields(own func(string) string) map[string]any {
 	if c.total > 0 {
 		limit["total"] = c.total
 	}
+
 	f := map[string]any{"name": "A", "trigger": c.trigger, "effects": []any{effect}, "limit": limit, "status": "active"}
 	if c.pieces {
 		f["condition"] = "item.quantity > 1"
 	}
+
 	return f
 }
 
@@ -362,6 +384,7 @@ func (r *plainRules) configure(t *rapid.T) modules {
 	} else {
 		r.rate, _ = new(big.Rat).SetString(rate)
 	}
+
 	r.pending, r.heldActions = "", nil
 	switch dice(t, "waiting", 8) {
 	case 0, 1, 2:
@@ -374,11 +397,13 @@ func (r *plainRules) configure(t *rapid.T) modules {
 			}
 		}
 	}
+
 	r.pendingDays, r.heldDays = dice(t, "pending days", 4), dice(t, "held days", 4)
 	r.off = nil
 	if chance(t, "something is off", 25) {
 		r.off = []string{pick(t, "off", switched)}
 	}
+
 	r.payOn = pick(t, "pays", []string{programme.PayOnCheckout, programme.PayOnCheckout, programme.PayOnOptIn})
 	r.referrerPoints, r.friendPoints = int64(dice(t, "referrer", 20)), int64(dice(t, "friend", 20))
 	return r.modules()
@@ -393,6 +418,7 @@ func (r *plainRules) modules() modules {
 	case points.ExpiryCalendar:
 		expiry["date"] = fmt.Sprintf("03-%02d", r.day)
 	}
+
 	m := modules{
 		programme.ModulePointsEconomy: string(marshaled(map[string]any{
 			"expiry": expiry, "negative": map[bool]string{true: "refuse", false: "allow"}[r.refuseNegative],
@@ -402,18 +428,22 @@ func (r *plainRules) modules() modules {
 		})),
 		programme.ModuleIncentivizedPurchase: "off",
 	}
+
 	if r.rate != nil {
 		m[programme.ModuleIncentivizedPurchase] = fmt.Sprintf(`{"rate":%s,"rounding":%q}`, strings.TrimRight(r.rate.FloatString(3), "0")+"0", r.rounding)
 	}
+
 	if r.pending != "" {
 		m[programme.ModuleCheckoutAccept] = fmt.Sprintf(`{"type":%q,"pending_days":%d}`, r.pending, r.pendingDays)
 		if r.pending == programme.AcceptManual {
 			m[programme.ModuleCheckoutAccept] = `{}`
 		}
 	}
+
 	if r.heldActions != nil {
 		m[programme.ModulePendingEvents] = string(marshaled(map[string]any{"actions": r.heldActions, "days": r.heldDays}))
 	}
+
 	for _, name := range switched {
 		if !r.on(name) {
 			m[name] = "off"
@@ -421,5 +451,6 @@ func (r *plainRules) modules() modules {
 			m[name] = `{}`
 		}
 	}
+
 	return m
 }

@@ -76,9 +76,11 @@ func (w *plainWorld) price(lines []plainLine, rewarded *int64) (earned int64) {
 			l.points = roundedRat(w.rules.rounding, new(big.Rat).Mul(w.rules.rate, big.NewRat(l.subtotal, 10_000)))
 		}
 	}
+
 	if rewarded != nil && len(lines) == 0 {
 		return *rewarded
 	}
+
 	for i := range lines {
 		if l := &lines[i]; rewarded != nil && l.rewarded == nil {
 			running += l.subtotal
@@ -90,6 +92,7 @@ func (w *plainWorld) price(lines []plainLine, rewarded *int64) (earned int64) {
 		}
 		earned += lines[i].points
 	}
+
 	return earned
 }
 
@@ -140,6 +143,7 @@ func (w *plainWorld) reject(c *plainCustomer, id string, t *told) {
 	if n := parts(p.burn); n > 0 {
 		w.tell(c, "release_points", n).line = id
 	}
+
 	c.giveBack(p.burn, parts(p.burn), heldOf)
 	for _, used := range p.coupons {
 		coupon := w.coupons[used.code]
@@ -150,6 +154,7 @@ func (w *plainWorld) reject(c *plainCustomer, id string, t *told) {
 		w.tell(c, "coupon_unredeem", 0)
 		coupon.undo(i)
 	}
+
 	w.undone(c, p, id)
 	p.state, p.burn, p.earned, p.burned, p.coupons = loyalty.Rejected, nil, 0, 0, nil
 }
@@ -158,31 +163,37 @@ func (w *plainWorld) checkout(c *plainCustomer, e *said, t *told) error {
 	if _, taken := w.owners[e.transaction]; taken {
 		return loyalty.ErrTransactionExists
 	}
+
 	p := &plainPurchase{
 		row: c.index, state: loyalty.Accepted, made: c.at, total: e.total, original: e.total, rewarded: e.rewarded, lines: slices.Clone(e.items), offers: e.offers,
 	}
 	if w.rules.pending != "" || t.held {
 		p.state, p.reject = loyalty.Pending, w.rules.pending == programme.AcceptReject
 	}
+
 	switch {
 	case w.rules.pending != "" && e.auto != nil:
 		p.auto = latest(*e.auto, c.at)
 	case w.rules.pending != "" && w.rules.pending != programme.AcceptManual:
 		p.auto = c.at.AddDate(0, 0, w.rules.pendingDays)
 	}
+
 	if n := parts(c.holds[e.transaction]); n > 0 {
 		w.tell(c, "release_points", n).line = e.transaction
 		c.giveBack(c.holds[e.transaction], n, heldOf)
 		delete(c.holds, e.transaction)
 	}
+
 	if e.points != nil {
 		if err := w.burnFor(c, p, *e.points); err != nil {
 			return err
 		}
 	}
+
 	if err := w.redeemFor(c, p, e); err != nil {
 		return err
 	}
+
 	p.earned = w.price(p.lines, p.rewarded)
 	c.purchases[e.transaction], w.owners[e.transaction] = p, c.index
 	if p.state == loyalty.Accepted {
@@ -193,12 +204,14 @@ func (w *plainWorld) checkout(c *plainCustomer, e *said, t *told) error {
 		}
 		t.points = p.earned - p.burned
 	}
+
 	for _, offer := range e.offers {
 		w.tell(c, "offer_redeem", 0)
 		if err := w.redeemOffer(c, offer, e.transaction); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -213,6 +226,7 @@ func (w *plainWorld) burnFor(c *plainCustomer, p *plainPurchase, n int64) error 
 	case n > c.spendable():
 		return loyalty.ErrNotEnoughPoints
 	}
+
 	p.burned = n
 	into := map[bool]string{true: "reserve_points", false: "point_burn"}[p.state == loyalty.Pending]
 	w.tell(c, into, -n).line = "burn"
@@ -223,6 +237,7 @@ func (w *plainWorld) burnFor(c *plainCustomer, p *plainPurchase, n int64) error 
 			l.spent++
 		}
 	})
+
 	return nil
 }
 
@@ -232,6 +247,7 @@ func (w *plainWorld) purchase(c *plainCustomer, e *said, t *told) error {
 	if !mine {
 		return loyalty.ErrTransactionNotFound
 	}
+
 	switch e.action {
 	case "checkout_accept", "checkout_reject", "checkout_update":
 		if p.state != loyalty.Pending {
@@ -242,6 +258,7 @@ func (w *plainWorld) purchase(c *plainCustomer, e *said, t *told) error {
 			return loyalty.ErrNotRefundable
 		}
 	}
+
 	switch e.action {
 	case "checkout_accept":
 		w.accept(c, e.transaction, t)
@@ -256,6 +273,7 @@ func (w *plainWorld) purchase(c *plainCustomer, e *said, t *told) error {
 		case e.total > p.original-p.refunded:
 			return loyalty.ErrRefundTooLarge
 		}
+
 		p.refunded += e.total
 		due := func(original, left int64) int64 {
 			return min(max(w.share(original, p.refunded, p.original)-(original-left), 0), left)
@@ -263,10 +281,12 @@ func (w *plainWorld) purchase(c *plainCustomer, e *said, t *told) error {
 		if err := w.refund(c, e, t, due(p.originalEarned, p.earned), due(p.originalBurned, p.burned)); err != nil {
 			return err
 		}
+
 		w.refundCards(c, p)
 		if p.refunded == p.original {
 			w.undone(c, p, e.transaction)
 		}
+
 	case "refund":
 		p.refunded, p.state = p.original, loyalty.Refunded
 		if err := w.refund(c, e, t, p.earned, p.burned); err != nil {
@@ -274,9 +294,11 @@ func (w *plainWorld) purchase(c *plainCustomer, e *said, t *told) error {
 		}
 		w.refundCards(c, p)
 		w.undone(c, p, e.transaction)
+
 	case "refund_item":
 		return w.refundItem(c, e, t)
 	}
+
 	return nil
 }
 
@@ -290,6 +312,7 @@ func (w *plainWorld) update(c *plainCustomer, p *plainPurchase, e *said, t *told
 	if e.removeAuto {
 		p.auto = time.Time{}
 	}
+
 	if e.points != nil && *e.points != p.burned {
 		if p.burned > 0 {
 			w.tell(c, "release_points", p.burned).line = e.transaction
@@ -300,18 +323,21 @@ func (w *plainWorld) update(c *plainCustomer, p *plainPurchase, e *said, t *told
 			return err
 		}
 	}
+
 	if e.hasItems {
 		p.lines = slices.Clone(e.items)
 	}
 	if err := w.repay(c, p); err != nil {
 		return err
 	}
+
 	p.earned = w.price(p.lines, p.rewarded)
 	if e.hasItems {
 		for _, l := range p.lines {
 			w.tell(c, "checkout_update_item", l.points).line = e.transaction
 		}
 	}
+
 	t.points = p.earned - p.burned
 	return nil
 }
@@ -324,6 +350,7 @@ func (w *plainWorld) refund(c *plainCustomer, e *said, t *told, removed, restore
 	if restored = min(restored, c.restorable(p.burn)); restored > 0 {
 		w.tell(c, "point_unburn", restored).line = e.transaction
 	}
+
 	p.burn = c.restore(p.burn, restored)
 	p.burned -= restored
 	balance := c.spendable()
@@ -333,6 +360,7 @@ func (w *plainWorld) refund(c *plainCustomer, e *said, t *told, removed, restore
 	if w.rules.refuseNegative && c.spendable() < 0 && c.spendable() < balance {
 		return loyalty.ErrNegativeRefused
 	}
+
 	return nil
 }
 
@@ -348,15 +376,18 @@ func (w *plainWorld) refundItem(c *plainCustomer, e *said, t *told) error {
 			}
 		}
 	}
+
 	if e.points != nil { // the quantity
 		pieces = *e.points
 	}
+
 	switch {
 	case !found:
 		return loyalty.ErrLineNotFound
 	case pieces > open || pieces == 0:
 		return loyalty.ErrQuantityTooLarge
 	}
+
 	// Of the burned points all pieces returned so far, of whichever line, have their share.
 	burned := func() int64 {
 		if all == 0 {
@@ -368,6 +399,7 @@ func (w *plainWorld) refundItem(c *plainCustomer, e *said, t *told) error {
 		}
 		return roundedRat(w.rules.rounding, sum.Mul(sum, big.NewRat(p.originalBurned, 1)))
 	}
+
 	burnBefore := burned()
 	var removed int64
 	var lots []int
@@ -377,6 +409,7 @@ func (w *plainWorld) refundItem(c *plainCustomer, e *said, t *told) error {
 		if l.product != e.product || n == 0 {
 			continue
 		}
+
 		pieces -= n
 		// Shares of all pieces returned so far, so that one by one adds up.
 		worth := func() int64 { return roundedRat("floor", big.NewRat(l.subtotal*l.returned, l.quantity)) }
@@ -388,6 +421,7 @@ func (w *plainWorld) refundItem(c *plainCustomer, e *said, t *told) error {
 		removed += taken
 		lots = append(lots, l.lot)
 	}
+
 	restored := min(max(burned()-burnBefore, 0), p.burned)
 	whole := !slices.ContainsFunc(p.lines, func(x plainLine) bool { return (all == 0 || x.subtotal > 0) && x.returned < x.quantity })
 	if whole {
@@ -396,9 +430,11 @@ func (w *plainWorld) refundItem(c *plainCustomer, e *said, t *told) error {
 	if err := w.refund(c, e, t, min(removed, p.earned), restored, lots...); err != nil {
 		return err
 	}
+
 	w.refundCards(c, p)
 	if whole {
 		w.undone(c, p, e.transaction)
 	}
+
 	return nil
 }

@@ -33,24 +33,29 @@ func (w *plainWorld) react() {
 		if round == 8 {
 			panic(endless{})
 		}
+
 		var happened []plainOccurrence
 		for _, t := range events {
 			t.reacted = true
 			happened = append(happened, w.occurrences(t)...)
 		}
+
 		for _, o := range happened {
 			w.under(o.told, func() { o.inTime(w.campaigns) })
 		}
+
 		for _, o := range happened {
 			if o.line == nil {
 				w.under(o.told, func() { o.inTime(w.challenge) })
 			}
 		}
+
 		for _, i := range slices.Clone(w.opened) {
 			if w.all[i].into < 0 && slices.ContainsFunc(events, func(t *told) bool { return t.customer == i }) {
 				w.tiers(w.all[i])
 			}
 		}
+
 		for _, o := range happened {
 			if o.line == nil {
 				w.under(o.told, func() { o.inTime(w.referral) })
@@ -75,20 +80,24 @@ func (w *plainWorld) occurrences(t *told) (list []plainOccurrence) {
 	if t.held || t.line != "" || (t.purchase == "" && (action == "checkout" || action == "checkout_accept")) {
 		return nil
 	}
+
 	o := plainOccurrence{c: w.all[t.customer], action: action, told: t}
 	if t.purchase == "" {
 		return append(list, o)
 	}
+
 	o.id, o.bought = t.purchase, o.c.purchases[t.purchase]
 	list = append(list, o)
 	if action != "checkout" {
 		o.action = "checkout"
 		list = append(list, o)
 	}
+
 	for i := range o.bought.lines {
 		o.action, o.line = "checkout_item", &o.bought.lines[i]
 		list = append(list, o)
 	}
+
 	return list
 }
 
@@ -96,11 +105,13 @@ func (w *plainWorld) campaigns(o plainOccurrence) {
 	if !w.rules.on(programme.ModuleAutomation) || !o.c.enrolled() {
 		return
 	}
+
 	for _, k := range w.rules.campaigns {
 		if k.trigger != o.action || (k.pieces && o.line.quantity <= 1) ||
 			(k.perCustomer > 0 && o.c.gifts[k.id] >= k.perCustomer) || (k.total > 0 && w.counts["campaign "+k.id] >= k.total) {
 			continue
 		}
+
 		if !w.give(o, k) {
 			continue
 		}
@@ -110,6 +121,7 @@ func (w *plainWorld) campaigns(o plainOccurrence) {
 		if k.total > 0 {
 			w.counts["campaign "+k.id]++
 		}
+
 		w.noteRun(o, k)
 	}
 }
@@ -139,6 +151,7 @@ func (w *plainWorld) undone(c *plainCustomer, p *plainPurchase, id string) {
 	if p.returned {
 		return
 	}
+
 	p.returned = true
 	for _, offer := range p.offers {
 		if use := c.offers[offer]; use != nil && use.undo(id) {
@@ -146,15 +159,18 @@ func (w *plainWorld) undone(c *plainCustomer, p *plainPurchase, id string) {
 			w.counts["offer "+offer]--
 		}
 	}
+
 	for _, run := range p.runs {
 		n := run.lot.points
 		if w.rules.refuseNegative && n > 0 {
 			n = min(n, max(0, c.spendable())+c.lot(run.lot.lot).expired)
 		}
+
 		if n > 0 {
 			w.tell(c, "point_sub", -n)
 			c.takeBack("", n, run.lot.lot)
 		}
+
 		if n < run.lot.points {
 			continue
 		}
@@ -165,6 +181,7 @@ func (w *plainWorld) undone(c *plainCustomer, p *plainPurchase, id string) {
 			w.counts["campaign "+run.campaign.id]--
 		}
 	}
+
 	p.runs = nil
 	w.undoChallenges(c, p)
 	w.takeBonusBack(c, p, id)
@@ -185,14 +202,17 @@ func (w *plainWorld) give(o plainOccurrence, k *plainCampaign) bool {
 		extra := new(big.Rat).Sub(k.factor, big.NewRat(1, 1))
 		n = roundedRat(w.rules.rounding, extra.Mul(extra, big.NewRat(o.bought.originalEarned-o.bought.bonus, 1)))
 	}
+
 	if n <= 0 {
 		return false
 	}
+
 	lot := w.earn(w.tell(o.c, "point_add", n), n, o.id)
 	o.c.given = plainGift{lot, n}
 	if d := o.c.completion(w.counter(o.c, o.told).done); d != nil && o.bought == nil {
 		d.gifts = append(d.gifts, plainGift{lot, n})
 	}
+
 	if p := o.bought; p != nil {
 		p.earned, p.originalEarned, p.bonus = p.earned+n, p.originalEarned+n, p.bonus+n
 		if o.line != nil {
@@ -201,6 +221,7 @@ func (w *plainWorld) give(o plainOccurrence, k *plainCampaign) bool {
 			p.spread(n)
 		}
 	}
+
 	return true
 }
 
@@ -225,6 +246,7 @@ func (w *plainWorld) challenge(o plainOccurrence) {
 	if !w.rules.on(programme.ModuleChallenges) || !o.c.enrolled() {
 		return
 	}
+
 	for _, x := range w.rules.challenges {
 		moves := make([]int64, len(x.criteria))
 		moved := false
@@ -240,6 +262,7 @@ func (w *plainWorld) challenge(o plainOccurrence) {
 			}
 			moved = moved || moves[i] > 0
 		}
+
 		if moved {
 			w.advance(o.c, x, moves, o.told)
 		}
@@ -305,16 +328,19 @@ func (w *plainWorld) judge(c *plainCustomer, s *plainStructure) bool {
 	if !c.enrolled() || !w.rules.on(programme.ModuleTiers) {
 		return false
 	}
+
 	at := c.at
 	if c.late {
 		at = w.now
 	}
+
 	w.weigh(c, s, &tier, at)
 	if tier.rank > before {
 		w.tell(c, "tier_up", 0).at = at
 	} else if tier.rank < before {
 		w.tell(c, "tier_down", 0).at = at
 	}
+
 	return tier.rank != before
 }
 
@@ -328,20 +354,24 @@ func (w *plainWorld) weigh(c *plainCustomer, s *plainStructure, tier *plainTier,
 			entitled = i + 1
 		}
 	}
+
 	switch {
 	case entitled >= tier.earned || (s.grace == 0) || (!tier.grace.IsZero() && !at.Before(tier.grace)):
 		tier.earned, tier.grace = entitled, time.Time{}
 	case tier.grace.IsZero():
 		tier.grace = w.midnight(at, s.grace)
 	}
+
 	tier.over = min(tier.over, tier.earned)
 	if !tier.until.IsZero() && !at.Before(tier.until) {
 		tier.manual, tier.until, tier.over = 0, time.Time{}, 0
 	}
+
 	tier.rank = tier.manual
 	if tier.manual == 0 || (tier.until.IsZero() && tier.earned > tier.manual && tier.earned > tier.over) {
 		tier.rank = tier.earned
 	}
+
 	tier.due = earlier(tier.grace, tier.until)
 }
 
@@ -368,6 +398,7 @@ func (w *plainWorld) giveTier(c *plainCustomer, e *said) error {
 			return nil
 		}
 	}
+
 	return loyalty.ErrTierNotFound
 }
 
@@ -418,6 +449,7 @@ func (w *plainWorld) refer(c *plainCustomer, e *said) error {
 	if e.referrer == "" {
 		return nil
 	}
+
 	i, known := w.names[e.referrer]
 	switch {
 	case !known && e.referrer != c.was:
@@ -425,6 +457,7 @@ func (w *plainWorld) refer(c *plainCustomer, e *said) error {
 	case !known || i == c.index:
 		return loyalty.ErrReferrerSelf
 	}
+
 	r := w.survivor(i)
 	if r != c && r.status != loyalty.OptedOut {
 		w.other(r, c) // what is due for them is applied, because they are looked at
@@ -432,6 +465,7 @@ func (w *plainWorld) refer(c *plainCustomer, e *said) error {
 	if loyalty.EmailKey(r.email) == loyalty.EmailKey(e.email) && e.email != "" {
 		return nil // themselves once more
 	}
+
 	c.referrer = i
 	return nil
 }
@@ -457,11 +491,13 @@ func (w *plainWorld) payBonus(o plainOccurrence) {
 			o.bought.referral = append(slices.Clone(o.bought.referral), plainBonusPart{c.index, lot, n})
 		}
 	}
+
 	if r := w.survivor(o.c.referrer); r != o.c && w.rules.referrerPoints > 0 {
 		w.other(r, o.c)
 		r.at = o.c.at
 		pay(r, w.rules.referrerPoints)
 	}
+
 	pay(o.c, w.rules.friendPoints)
 }
 
@@ -474,17 +510,21 @@ func (w *plainWorld) takeBonusBack(friend *plainCustomer, p *plainPurchase, id s
 		if c.status == loyalty.OptedOut {
 			continue
 		}
+
 		n := part.points
 		if w.rules.refuseNegative {
 			n = min(n, max(0, c.spendable())+c.lot(part.lot).expired)
 		}
+
 		stays = stays || n < part.points
 		if n == 0 {
 			continue
 		}
+
 		w.tell(c, "point_sub", -n)
 		c.takeBack(id, n, part.lot)
 	}
+
 	none := len(p.referral) == 0 && friend.referrer < 0
 	p.referral = nil
 	if b := friend.bonus; !stays && !none && b != nil && b.transaction == id {

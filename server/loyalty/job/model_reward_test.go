@@ -45,6 +45,7 @@ func (w *plainWorld) claimReward(c *plainCustomer, id string, t *told) error {
 	case x.cost > 0 && x.cost > c.spendable():
 		return loyalty.ErrRewardPoints
 	}
+
 	claim := &plainClaim{serial: w.next(), owner: c.index, reward: id, state: loyalty.ClaimClaimed, cost: x.cost}
 	claim.burn = c.draw(x.cost, func(l *plainLot) { l.spent++ })
 	if x.kind == reward.RewardCoupon {
@@ -52,6 +53,7 @@ func (w *plainWorld) claimReward(c *plainCustomer, id string, t *told) error {
 		if err != nil {
 			return err
 		}
+
 		k.reward, claim.coupon = id, k.code
 		if !x.pool {
 			k.kind, k.value = x.coupon, 100_000
@@ -63,6 +65,7 @@ func (w *plainWorld) claimReward(c *plainCustomer, id string, t *told) error {
 			k.expires = c.at.In(w.rules.zone).AddDate(0, 0, x.validDays)
 		}
 	}
+
 	claim.award = w.earn(t, x.award, "")
 	t.points, t.claim = x.award-x.cost, claim.serial
 	w.claims[claim.serial] = claim
@@ -77,6 +80,7 @@ func (w *plainWorld) issue(c *plainCustomer, pool bool, t *told) (*modelCoupon, 
 	if !w.rules.on(programme.ModuleCoupons) {
 		return nil, loyalty.ErrActionOff
 	}
+
 	k := &modelCoupon{serial: w.next()}
 	k.code = fmt.Sprint("$", k.serial)
 	if pool {
@@ -87,6 +91,7 @@ func (w *plainWorld) issue(c *plainCustomer, pool bool, t *told) (*modelCoupon, 
 	} else {
 		t.made = k.code
 	}
+
 	w.coupons[k.code] = k
 	k.state, k.owner, k.claimed, k.redeemed, k.reward = loyalty.CouponClaimed, c.index, c.at, time.Time{}, ""
 	return k, nil
@@ -110,6 +115,7 @@ func (w *plainWorld) revokeReward(c *plainCustomer, ref int, t *told) error {
 	case claim.state != loyalty.ClaimClaimed && claim.state != loyalty.ClaimRedeemed: // what was handed out may come back
 		return loyalty.ErrForbiddenState
 	}
+
 	if claim.coupon != "" {
 		// A code that was taken from its holder and given anew is not the claim's.
 		if k := w.coupons[claim.coupon]; k.reward == claim.reward {
@@ -119,6 +125,7 @@ func (w *plainWorld) revokeReward(c *plainCustomer, ref int, t *told) error {
 			k.state = loyalty.CouponInvalidated
 		}
 	}
+
 	back := c.restorable(claim.burn)
 	claim.burn = c.restore(claim.burn, back)
 	t.points = back
@@ -131,12 +138,14 @@ func (w *plainWorld) revokeReward(c *plainCustomer, ref int, t *told) error {
 			return loyalty.ErrNegativeRefused
 		}
 	}
+
 	claim.state = loyalty.ClaimRevoked
 	if i := slices.Index(c.received[claim.reward], ref); i >= 0 {
 		c.received[claim.reward] = slices.Delete(c.received[claim.reward], i, i+1)
 	} else {
 		c.claimed[claim.reward]--
 	}
+
 	w.counts["reward "+claim.reward]--
 	return nil
 }
@@ -157,17 +166,21 @@ func (w *plainWorld) transferReward(c *plainCustomer, e *said) error {
 		}
 		newest = claim
 	}
+
 	if newest == nil {
 		return loyalty.ErrRewardNotFound
 	}
+
 	o, err := w.receiver(c, e, false)
 	if err != nil {
 		return err
 	}
+
 	t := w.tell(o, "reward_receive", 0)
 	if k := w.coupons[newest.coupon]; k != nil {
 		k.pass(o.index, c.at)
 	}
+
 	newest.state = loyalty.ClaimTransferred
 	got := &plainClaim{serial: w.next(), owner: o.index, reward: newest.reward, state: loyalty.ClaimClaimed, coupon: newest.coupon}
 	w.claims[got.serial] = got

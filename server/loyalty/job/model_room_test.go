@@ -55,6 +55,7 @@ func newRooms(t *testing.T, d storetest.Database) *rooms {
 		}
 		r.file = filepath.Join(dir, "histories.db")
 	}
+
 	t.Cleanup(func() { r.close(t) }) // before its folder goes
 	return r
 }

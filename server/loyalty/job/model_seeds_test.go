@@ -52,6 +52,7 @@ func TestHistorySeeds(t *testing.T) {
 			}
 		}
 	}
+
 	// Points live as long as their customer does something every day.
 	idle := func(r *plainRules) { r.expiry, r.days = points.ExpiryLastActivity, 1 }
 	hundred := retold{rules: idle, said: said{customer: "ben", action: "point_add", points: n(100)}}
@@ -219,6 +220,7 @@ func retell(t *testing.T, rooms *rooms, kept int, made func(*plainRules), steps 
 	if made != nil {
 		made(rules)
 	}
+
 	h.zone, h.world = "UTC", newPlainWorld(rules, h.now)
 	h.things = h.world.rules.things(h.own)
 	h.upload(t)
@@ -228,6 +230,7 @@ func retell(t *testing.T, rooms *rooms, kept int, made func(*plainRules), steps 
 	for _, name := range []string{"ada", "ben"} {
 		h.single(t, said{customer: name, action: "opt_in", email: name + "@shop.test"})
 	}
+
 	h.single(t, said{customer: "ada", action: "point_add", points: new(int64(20))})
 	clear(h.reached.fates)
 	for _, step := range steps {
@@ -236,18 +239,22 @@ func retell(t *testing.T, rooms *rooms, kept int, made func(*plainRules), steps 
 			step.rules(h.world.rules)
 			h.programmed(t, h.world.rules.modules())
 		}
+
 		if step.latest {
 			step.ref = slices.Max(slices.Collect(maps.Keys(h.recorded)))
 		}
+
 		if step.bulk != nil {
 			h.tick()
 			h.together(t, step.bulk)
 			continue
 		}
+
 		h.single(t, step.said)
 		require.Equal(t, 1, h.reached.fates[fate(step.action, step.fails)], "%s is what found the fault", step.action)
 		clear(h.reached.fates)
 	}
+
 	h.end(t)
 	h.room.prove(t)
 }

@@ -119,19 +119,23 @@ func (w *plainWorld) clone() *plainWorld {
 	for i, c := range w.all {
 		k.all[i] = c.clone()
 	}
+
 	k.names, k.owners, k.counts = maps.Clone(w.names), maps.Clone(w.owners), maps.Clone(w.counts)
 	k.coupons, k.claims = cloned(w.coupons), cloned(w.claims)
 	for _, c := range k.coupons {
 		c.uses = slices.Clone(c.uses)
 	}
+
 	for _, c := range k.claims {
 		c.burn = slices.Clone(c.burn)
 	}
+
 	k.told, k.opened = slices.Clone(w.told), slices.Clone(w.opened)
 	for i, t := range k.told {
 		again := *t
 		k.told[i] = &again
 	}
+
 	return &k
 }
 
@@ -151,14 +155,17 @@ func (c *plainCustomer) clone() *plainCustomer {
 	for id, h := range k.holds {
 		k.holds[id] = slices.Clone(h)
 	}
+
 	for _, p := range k.purchases {
 		p.lines, p.burn, p.coupons = slices.Clone(p.lines), slices.Clone(p.burn), slices.Clone(p.coupons)
 		p.counted = clonedCounts(p.counted)
 	}
+
 	k.claimed, k.received, k.found, k.gifts = maps.Clone(c.claimed), maps.Clone(c.received), maps.Clone(c.found), maps.Clone(c.gifts)
 	for reward, list := range k.received {
 		k.received[reward] = slices.Clone(list)
 	}
+
 	k.entries, k.offers, k.challenges = maps.Clone(c.entries), cloned(c.offers), cloned(c.challenges)
 	for id, list := range k.entries {
 		k.entries[id] = slices.Clone(list)
@@ -166,19 +173,23 @@ func (c *plainCustomer) clone() *plainCustomer {
 			k.entries[id][i].burn = slices.Clone(list[i].burn)
 		}
 	}
+
 	for _, o := range k.offers {
 		o.uses = slices.Clone(o.uses)
 	}
+
 	for _, p := range k.challenges {
 		p.counts, p.slots, p.done = slices.Clone(p.counts), slices.Clone(p.slots), slices.Clone(p.done)
 		for i := range p.done {
 			p.done[i] = p.done[i].clone()
 		}
 	}
+
 	k.tiers, k.waiting, k.games = maps.Clone(c.tiers), slices.Clone(c.waiting), c.games.clone()
 	if c.bonus != nil {
 		k.bonus = new(*c.bonus)
 	}
+
 	return &k
 }
 
@@ -240,6 +251,7 @@ func (w *plainWorld) try(do func(*plainWorld) error) (err error) {
 			*w = *trial
 		}
 	}()
+
 	return do(trial)
 }
 
@@ -247,6 +259,7 @@ func (w *plainWorld) play(e *said) (*plainCustomer, error) {
 	if err := w.gate(e); err != nil {
 		return nil, err
 	}
+
 	settles := !w.rules.on(programme.ModuleCheckoutAccept) && (e.action == "checkout_accept" || e.action == "checkout_reject")
 	c, err := w.find(e)
 	if settles && err != nil {
@@ -255,6 +268,7 @@ func (w *plainWorld) play(e *said) (*plainCustomer, error) {
 	if err != nil {
 		return nil, err
 	}
+
 	w.open(c)
 	if settles && !c.leftPending(e.transaction) {
 		return nil, loyalty.ErrActionOff
@@ -265,19 +279,23 @@ func (w *plainWorld) play(e *said) (*plainCustomer, error) {
 	if !e.effective.IsZero() {
 		c.at, c.late = e.effective, true
 	}
+
 	if again, err := w.again(c, e); again || err != nil {
 		w.pay()
 		return c, err
 	}
+
 	c.lapse(w.now)
 	if err := w.call(c, e); err != nil {
 		return nil, err
 	}
+
 	t := w.tell(c, e.action, 0)
 	t.about, w.parent = e.transaction, len(w.told)
 	if e.guest && (c.status == loyalty.None || c.status == loyalty.Inactive) {
 		c.status = loyalty.Inactive
 	}
+
 	decide := w.apply
 	if w.rules.holds(e.action) && !e.operation() {
 		decide = w.hold
@@ -285,15 +303,18 @@ func (w *plainWorld) play(e *said) (*plainCustomer, error) {
 	if err := decide(c, e, t); err != nil {
 		return nil, err
 	}
+
 	w.parent = 0
 	w.react()
 	c.active = w.now
 	for _, i := range w.opened {
 		w.expire(w.all[i], w.now)
 	}
+
 	for i := range c.lots {
 		c.lots[i].lapsed = time.Time{}
 	}
+
 	w.react()
 	w.pay()
 	return c, nil
@@ -366,10 +387,12 @@ func (w *plainWorld) find(e *said) (*plainCustomer, error) {
 	if i, ok := w.names[e.customer]; ok {
 		return w.survivor(i), nil
 	}
+
 	creates := e.action == "subscribe" || e.action == "opt_in" || (e.action == "profile" && e.optIn) || e.guest
 	if !creates {
 		return nil, loyalty.ErrCustomerNotFound
 	}
+
 	if e.action == "opt_in" {
 		for _, c := range w.all {
 			if c.status == loyalty.Inactive && c.email == e.email {
@@ -377,10 +400,12 @@ func (w *plainWorld) find(e *said) (*plainCustomer, error) {
 			}
 		}
 	}
+
 	c := w.begin()
 	if !e.effective.IsZero() {
 		c.created = e.effective // an enrolment counts from its effective instant
 	}
+
 	return c, nil
 }
 
@@ -505,6 +530,7 @@ func (w *plainWorld) apply(c *plainCustomer, e *said, t *told) error {
 	case "visit", "video", "point_add", "point_sub", "point_spend", "point_unspend", "reserve_points", "release_points":
 		return w.movePoints(c, e, t)
 	}
+
 	return w.purchase(c, e, t)
 }
 
@@ -519,6 +545,7 @@ func (w *plainWorld) movePoints(c *plainCustomer, e *said, t *told) error {
 	if e.points != nil {
 		t.points = *e.points
 	}
+
 	switch e.action {
 	case "visit", "video", "point_add":
 		w.earn(t, *e.points, "")
@@ -528,6 +555,7 @@ func (w *plainWorld) movePoints(c *plainCustomer, e *said, t *told) error {
 		}
 		c.take(*e.points)
 		t.points = -*e.points
+
 	case "point_spend", "reserve_points":
 		if *e.points > c.spendable() {
 			return loyalty.ErrNotEnoughToSpend
@@ -538,6 +566,7 @@ func (w *plainWorld) movePoints(c *plainCustomer, e *said, t *told) error {
 		} else {
 			c.holds[e.transaction] = append(c.holds[e.transaction], c.draw(*e.points, func(l *plainLot) { l.held++ })...)
 		}
+
 	case "point_unspend":
 		return c.unspend(*e.points)
 	case "release_points":
@@ -545,6 +574,7 @@ func (w *plainWorld) movePoints(c *plainCustomer, e *said, t *told) error {
 		t.points = n
 		return err
 	}
+
 	return nil
 }
 
@@ -558,9 +588,11 @@ func (w *plainWorld) move(c *plainCustomer, e *said) error {
 		"opt_out":   {loyalty.Inactive: loyalty.OptedOut, loyalty.Active: loyalty.OptedOut, loyalty.Suspended: loyalty.OptedOut},
 		"profile":   {loyalty.Inactive: loyalty.Inactive, loyalty.Active: loyalty.Active, loyalty.Suspended: loyalty.Suspended},
 	}[e.action]
+
 	if e.action == "profile" && e.optIn {
 		next[loyalty.None], next[loyalty.Inactive] = loyalty.Active, loyalty.Active
 	}
+
 	status, ok := next[c.status]
 	switch {
 	case !ok && c.enrolled() && (e.action == "opt_in" || e.action == "subscribe"):
@@ -568,10 +600,12 @@ func (w *plainWorld) move(c *plainCustomer, e *said) error {
 	case !ok:
 		return loyalty.ErrForbiddenState
 	}
+
 	c.status = status
 	if e.email != "" {
 		c.email = e.email
 	}
+
 	if e.action == "opt_out" {
 		for name, i := range w.names {
 			if w.survivor(i) == c {
@@ -579,5 +613,6 @@ func (w *plainWorld) move(c *plainCustomer, e *said) error {
 			}
 		}
 	}
+
 	return w.refer(c, e)
 }

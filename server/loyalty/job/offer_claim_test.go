@@ -18,6 +18,7 @@ func TestOfferClaimedAgain(t *testing.T) {
 			{"automation/campaign", "taken", `{"name":"Taken","trigger":"offer_claim","effects":[{"type":"points","points":5}],"status":"active"}`},
 			{"challenges/challenge", "two", `{"title":{"en":"Two"},"criteria":[{"action":"offer_claim","threshold":2}],"points":50}`},
 		})
+
 		s.enrol("ada")
 		first := s.operate("ada", "offer_claim", `{"offer":"deal"}`)
 		require.EqualValues(t, 5, s.customer("ada").Figures.Spendable())

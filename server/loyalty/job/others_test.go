@@ -73,11 +73,13 @@ func TestManyPurchasesThatWait(t *testing.T) {
 					s.must("ada", "coupon_create", fmt.Sprintf(`{"code":"C-%d","value":1}`, i))
 					s.must("ada", "checkout", fmt.Sprintf(`{"transaction_id":"T-%d","total":50,"coupons":["C-%d"],"items":%s}`, i, i, oneLine))
 				}
+
 				cold := s.node(func(*engine.EngineOptions) {})
 				if name == "held" {
 					_, err := cold.Submit(ctx, loyalty.Submission{Customer: "ada", Action: "pending_expired", Data: json.RawMessage(`{"points":1}`)})
 					require.NoError(t, err)
 				}
+
 				require.Positive(t, s.customer("ada").Figures.Pending)
 				s.wait(2 * 24 * time.Hour)
 				_, err := s.node(func(*engine.EngineOptions) {}).Submit(ctx, loyalty.Submission{Customer: "ada", Action: "point_add", Data: json.RawMessage(`{"points":1}`)})
@@ -123,11 +125,13 @@ func TestDueWorkKeepsTheInstantOfTheEvent(t *testing.T) {
 				for _, e := range s.must(sender, "coupon_transfer", `{"code":"C-1","target":"`+receiver+`"}`).Events {
 					at[e.Action] = e.At
 				}
+
 				due := shopOpens.AddDate(0, 0, 3)
 				require.Equal(t, map[string]time.Time{
 					"checkout_accept": due, "checkout_accept_item": due, "referral_bonus": due,
 					"coupon_transfer": s.clock(), "coupon_receive": s.clock(), "point_add": s.clock(),
 				}, at)
+
 				s.foldsBack()
 			})
 		})
@@ -144,6 +148,7 @@ func TestMergeOfAFriendWithSomethingDue(t *testing.T) {
 			{"tiers/tier", "gold", `{"structure":"main","name":{"en":"Gold"},"threshold":50}`},
 			anyCampaign("bonus", `"trigger":"referral_bonus","effects":[{"type":"points","points":7}],"limit":{"per_customer":3}`),
 		})
+
 		s.enrol("ada")
 		s.must("ben", "opt_in", `{"email":"ben@shop.test","referrer":"ada"}`)
 		s.must("ben", "checkout", `{"transaction_id":"T-1","total":50,"items":`+oneLine+`}`)
@@ -162,6 +167,7 @@ func TestClaimedPurchaseStaysDue(t *testing.T) {
 	m := modules{
 		"customer_id_validation": "{}", "checkout_accept": `{"type":"accept","pending_days":3}`, "points_economy": `{"expiry":{"policy":"rolling","days":1}}`,
 	}
+
 	for name, claim := range map[string]func(s *shop){
 		"enrolled just now": func(s *shop) {
 			require.Equal(s.t, []error{nil, nil}, s.all(event("ada", "opt_in", `{"email":"ada@shop.test"}`), event("ada", "checkout_claim", `{"transaction_id":"T-1"}`)))

@@ -28,11 +28,13 @@ func fillPool(tx loyalty.AdminTx, w *bulkWork) ([]loyalty.BulkItem, error) {
 	if err := json.Unmarshal(w.Parameters, &plan); err != nil {
 		return nil, err
 	}
+
 	if w.Progress != nil {
 		if err := json.Unmarshal(w.Progress, &at); err != nil {
 			return nil, err
 		}
 	}
+
 	refused, err := w.fill(tx, plan, &at)
 	var known *loyalty.Error
 	switch {
@@ -46,13 +48,16 @@ func fillPool(tx loyalty.AdminTx, w *bulkWork) ([]loyalty.BulkItem, error) {
 		}
 		refused = []loyalty.BulkItem{w.rest(err, plan.Generate > 0)}
 	}
+
 	for i := range refused {
 		w.Errors += refused[i].Count
 	}
+
 	w.Progress = loyalty.JSON(at)
 	if w.Done < w.Total {
 		return refused, nil
 	}
+
 	w.State = loyalty.BulkDone
 	actor, kind := loyalty.ActorOf(w.KeyID)
 	return refused, tx.Audit(loyalty.AuditEntry{
@@ -68,19 +73,23 @@ func (w *bulkWork) fill(tx loyalty.AdminTx, plan admin.FillPlan, at *fillProgres
 	if err != nil {
 		return nil, errors.New("the programme: " + err.Error()) // not an Error any more, so that the fill is tried again: it is not at fault
 	}
+
 	f, err := admin.NewFilling(p, tx, w.Target, plan.Generate > 0, w.now)
 	if err != nil {
 		return nil, err
 	}
+
 	f.Asked, f.Last = w.CreatedAt, at.Last
 	defer func() { at.Last = f.Last }()
 	if plan.Generate == 0 {
 		return w.fillKept(f)
 	}
+
 	added, err := f.Draw(int(min(w.Total-w.Done, admin.FillPiece)), admin.FillDraws)
 	if err == nil && added == 0 {
 		err = f.Spent()
 	}
+
 	w.Done += int64(added)
 	return nil, err
 }
@@ -94,10 +103,12 @@ func (w *bulkWork) fillKept(f *admin.Filling) ([]loyalty.BulkItem, error) {
 	case len(codes) == 0:
 		return nil, loyalty.ErrInternal.Because(fmt.Errorf("no codes are kept from place %d on", w.Done))
 	}
+
 	taken, err := f.Tx.AddCoupons(f.Blanks(codes))
 	if err != nil {
 		return nil, err
 	}
+
 	// the database returns the codes that it had already; a check beforehand could be out of date
 	slices.Sort(taken)
 	var refused []loyalty.BulkItem
@@ -107,6 +118,7 @@ func (w *bulkWork) fillKept(f *admin.Filling) ([]loyalty.BulkItem, error) {
 			refused = append(refused, w.refuse(place, code, 1, loyalty.ErrCouponExists.With("code", code).At(admin.CodePlace(place))))
 		}
 	}
+
 	w.Done += int64(len(codes))
 	return refused, nil
 }

@@ -52,12 +52,14 @@ func TestPurchasesFromBeforeRowsOfLines(t *testing.T) {
 			{"refund_item", `,"product_id":"p-299","quantity":1`, 310},
 			{"refund", ``, 310},
 		}
+
 		s.enrol("old", "new")
 		for i, step := range steps {
 			if i > 0 && steps[i-1].lines > 64 {
 				s.asBefore("old", "T-old")
 				require.Zero(t, s.rowsOfLines("T-old"))
 			}
+
 			for _, name := range []string{"old", "new"} {
 				s.must(name, step.action, `{"transaction_id":"T-`+name+`"`+step.data+`}`)
 				rows := 0
@@ -66,11 +68,13 @@ func TestPurchasesFromBeforeRowsOfLines(t *testing.T) {
 				}
 				require.Equal(t, rows, s.rowsOfLines("T-"+name), "after step %d, %s", i, step.action)
 			}
+
 			was, is := s.transaction("old", "T-old"), s.transaction("new", "T-new")
 			require.Len(t, was.Detail.Items, step.lines)
 			for k := range was.Detail.Items {
 				was.Detail.Items[k].Event, is.Detail.Items[k].Event = loyalty.ID{}, loyalty.ID{}
 			}
+
 			delete(was.Detail.Attributes, "transaction_id")
 			delete(is.Detail.Attributes, "transaction_id")
 			require.Equal(t, is.PurchaseState, was.PurchaseState, "step %d, %s", i, step.action)
@@ -78,10 +82,12 @@ func TestPurchasesFromBeforeRowsOfLines(t *testing.T) {
 			require.Equal(t, s.customer("new").Figures, s.customer("old").Figures)
 			s.foldsBack()
 		}
+
 		// what is in the old form and due is accepted by itself
 		for i := range 2 {
 			s.must("old", "checkout", fmt.Sprintf(`{"transaction_id":"T-%d","total":600,"items":%s}`, i, basket(100, "")))
 		}
+
 		s.asBefore("old", "T-0")
 		s.wait(10 * 24 * time.Hour)
 		s.must("old", "point_add", `{"points":1}`)

@@ -20,6 +20,7 @@ import (
 func BenchmarkReactions(b *testing.B) {
 	const line = `{"product_id":"p-%d","product_name":"Espresso beans 1 kg","product_url":"https://shop.test/p","quantity":2,"price":21.65,"subtotal":43.3,"product_category":"Grocery"}`
 	const purchase = `{"transaction_id":"T-%d","total":129.9,"currency":"EUR","channel":"web","items":[` + line + `,` + line + `,` + line + `]}`
+
 	for _, w := range []struct {
 		name   string
 		action string

@@ -33,6 +33,7 @@ func newTale(t *testing.T, url string) *tale {
 		name := fmt.Sprint("member-", 1001+i)
 		c.tell("joined", name, "opt_in", `{"email":"`+name+`@shop.test"}`)
 	}
+
 	c.tell("gift", "member-1001", "point_add", `{"points":100}`)
 	c.tell("late", "member-1001", "point_add", `{"points":11,"effective_timestamp":"2026-02-25T10:00:00Z"}`)
 	c.tell("bought", "member-1001", "checkout", `{"transaction_id":"T-1","total":55,"points_burned":10,`+items+`}`)
@@ -74,6 +75,7 @@ func (c *tale) tell(key, customer, action, data string) {
 		}
 		c.ids[name] = e.ID
 	}
+
 	c.wait(time.Minute)
 }
 
@@ -131,6 +133,7 @@ func TestRebuildFindsEveryDamage(t *testing.T) {
 		for _, d := range damages {
 			t.Run(d.table+" "+d.change+" "+d.row, func(t *testing.T) { c.suffers(t, d) })
 		}
+
 		for _, d := range intruders {
 			t.Run("more "+d.table, func(t *testing.T) {
 				c.exec("INSERT INTO " + d.table + " SELECT " + d.change)
@@ -139,6 +142,7 @@ func TestRebuildFindsEveryDamage(t *testing.T) {
 				require.Equal(t, d.found, c.told(found))
 			})
 		}
+
 		found, _ = rebuilt(t, c.db)
 		require.Empty(t, c.told(found), "all damage is undone")
 	})
@@ -154,6 +158,7 @@ func (c *tale) suffers(t *testing.T, d damage) {
 		c.exec("INSERT INTO " + d.table + " (" + columns + ") SELECT * FROM saved")
 		c.exec("DROP TABLE saved")
 	}()
+
 	var n int
 	require.NoError(t, c.raw.QueryRow("SELECT count(*) FROM saved").Scan(&n))
 	require.Equal(t, 1, n, "it is one row")
@@ -161,11 +166,13 @@ func (c *tale) suffers(t *testing.T, d damage) {
 		c.exec("CREATE TABLE changed AS SELECT * FROM saved")
 		c.exec("UPDATE changed SET " + d.change)
 	}
+
 	c.exec("DELETE FROM " + d.table + where)
 	if d.change != "" { // a row of another customer may belong to another machine
 		c.exec("INSERT INTO " + d.table + " (" + columns + ") SELECT * FROM changed")
 		c.exec("DROP TABLE changed")
 	}
+
 	found, _ := rebuilt(t, c.db)
 	require.Equal(t, d.found, c.told(found))
 }
@@ -176,6 +183,7 @@ func (c *tale) columns(table string) string {
 	if c.postgres() {
 		query = "SELECT column_name FROM information_schema.columns WHERE table_name = '" + table + "' AND is_generated = 'NEVER' ORDER BY ordinal_position"
 	}
+
 	rows, err := c.raw.Query(query)
 	require.NoError(c.t, err)
 	defer func() { require.NoError(c.t, rows.Close()) }()
@@ -185,6 +193,7 @@ func (c *tale) columns(table string) string {
 		require.NoError(c.t, rows.Scan(&name))
 		names = append(names, name)
 	}
+
 	require.NoError(c.t, rows.Err())
 	return strings.Join(names, ", ")
 }

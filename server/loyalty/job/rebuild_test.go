@@ -37,6 +37,7 @@ func folded(events []*loyalty.Event, members []loyalty.ID, stored func(*rebuild.
 			far = append(far, *e)
 		}
 	}
+
 	rb := rebuild.NewRebuild(far, func(d rebuild.Difference) {
 		lines = append(lines, fmt.Sprintf("%s %s: %s, not %s", d.What, d.Field, d.Journal, d.Stored))
 	})
@@ -44,6 +45,7 @@ func folded(events []*loyalty.Event, members []loyalty.ID, stored func(*rebuild.
 	for _, e := range events {
 		f.Event(e)
 	}
+
 	stored(rb, f)
 	return strings.Join(lines, "\n")
 }
@@ -53,11 +55,13 @@ func TestRebuildFoldsPurchases(t *testing.T) {
 		PurchaseState:  loyalty.PurchaseState{State: loyalty.Accepted, Total: 90, Refunded: 10, Earned: 8},
 		PurchaseOrigin: loyalty.PurchaseOrigin{OriginalEarned: 9}, Items: 2,
 	}
+
 	item := func(n byte, points int64) *loyalty.Event {
 		e := on(ada, n, loyalty.Effects{})
 		e.Action, e.Transaction, e.Points = "checkout_item", "T", &points
 		return e
 	}
+
 	said := func(e *loyalty.Event) *loyalty.Event { e.Transaction = "T"; return e }
 	returned := loyalty.LineFigures{Points: 6, Returned: 1, TakenBack: 1}
 	row := loyalty.Transaction{
@@ -66,6 +70,7 @@ func TestRebuildFoldsPurchases(t *testing.T) {
 		UpdatedAt:       monday.Add(13 * time.Hour),
 		Detail:          loyalty.TransactionDetail{Items: []loyalty.Line{{Event: nth(11), LineFigures: returned}, {Event: nth(12), LineFigures: loyalty.LineFigures{Points: 3}}}},
 	}
+
 	bought := []*loyalty.Event{
 		said(on(ada, 10, loyalty.Effects{Transaction: &loyalty.TransactionEffect{
 			PurchaseState: loyalty.PurchaseState{State: loyalty.Accepted, Total: 100, Earned: 9}, PurchaseOrigin: accepted.PurchaseOrigin, Items: 2,
@@ -77,6 +82,7 @@ func TestRebuildFoldsPurchases(t *testing.T) {
 			return x
 		}()}}),
 	}
+
 	for name, c := range map[string]struct {
 		change func(*loyalty.Transaction)
 		events []*loyalty.Event
@@ -120,24 +126,29 @@ func TestRebuildFoldsClaims(t *testing.T) {
 		on(ada, 10, loyalty.Effects{Transaction: effect(loyalty.Pending, 5, 0)}),
 		on(ada, 11, loyalty.Effects{Transaction: effect(loyalty.NoTransaction, 0, 0)}),
 	}
+
 	claimer := []*loyalty.Event{
 		on(ben, 11, loyalty.Effects{Transaction: effect(loyalty.Pending, 5, 0), Holder: &ben}),
 		on(ben, 12, loyalty.Effects{Transaction: effect(loyalty.Accepted, 5, 5)}),
 	}
+
 	claimer[0].Effects.Transaction.Opened = &opened
 	row := loyalty.Transaction{
 		Customer: ben, Name: "T", PurchaseOpening: opened, UpdatedAt: monday.Add(12 * time.Hour),
 		PurchaseState: loyalty.PurchaseState{State: loyalty.Accepted, Earned: 5}, PurchaseOrigin: loyalty.PurchaseOrigin{OriginalEarned: 5},
 	}
+
 	guest[1].ID[14] = 1 // both are of one instant: either can have the greater id
 	for _, e := range append(append([]*loyalty.Event{}, guest...), claimer...) {
 		e.Transaction = "T"
 	}
+
 	afterwards := func(who loyalty.ID) *loyalty.Event {
 		e := on(who, 14, loyalty.Effects{Transaction: effect(loyalty.Refunded, 0, 5)})
 		e.Transaction = "T"
 		return e
 	}
+
 	all := append(append([]*loyalty.Event{}, guest...), claimer...)
 	t.Run("two customers", func(t *testing.T) {
 		require.Equal(t, "", folded(all, []loyalty.ID{ada, ben}, func(_ *rebuild.Rebuild, f *rebuild.Family) { f.Purchase(&row) }))
@@ -148,6 +159,7 @@ func TestRebuildFoldsClaims(t *testing.T) {
 		events := append(all[:4:4], on(ben, 13, loyalty.Effects{MergedFrom: &ada}), afterwards(ben))
 		require.Equal(t, "", folded(events, []loyalty.ID{ada, ben}, func(_ *rebuild.Rebuild, f *rebuild.Family) { f.Purchase(&refunded) }))
 	})
+
 	t.Run("the claimer became the guest", func(t *testing.T) {
 		refunded := row
 		refunded.State, refunded.Earned, refunded.UpdatedAt = loyalty.Refunded, 0, monday.Add(14*time.Hour)
@@ -181,6 +193,7 @@ func TestRebuildFoldsLots(t *testing.T) {
 			} {
 				f.Post(loyalty.CustomerPosting{Customer: ada, Posting: p})
 			}
+
 			f.Event(e)
 			f.Account(&loyalty.Customer{ID: ada})
 			f.Balance(ada, points.Figures{Score: 10, Spent: 3}, nth(10))
@@ -204,6 +217,7 @@ func TestRebuildFamilies(t *testing.T) {
 		require.True(t, rb.Merged(ada) && rb.Merged(ben) && rb.Merged(cid))
 		require.False(t, rb.Merged(nth(4)))
 	}
+
 	rb := rebuild.NewRebuild([]loyalty.Event{merge(ada, nth(4), 10), merge(ben, cid, 10)}, nil)
 	require.Equal(t, [][]loyalty.ID{{ben, cid}, {ada, nth(4)}}, rb.Families())
 	require.Len(t, rebuild.NewRebuild([]loyalty.Event{merge(ada, ben, 10), merge(ben, ada, 11)}, nil).Families(), 2)
@@ -213,6 +227,7 @@ func TestRebuildFamilies(t *testing.T) {
 		on(ada, 20, loyalty.Effects{Status: loyalty.Active, Progress: progress}), // later by its clock than the merge
 		on(ben, 10, loyalty.Effects{Status: loyalty.Active, MergedFrom: &ada, Progress: progress}),
 	}
+
 	require.Equal(t, "", folded(events, []loyalty.ID{ada, ben}, func(_ *rebuild.Rebuild, f *rebuild.Family) {
 		f.Account(&loyalty.Customer{ID: ada, Status: loyalty.Merged, MergedInto: ben})
 		f.Account(&loyalty.Customer{ID: ben, Status: loyalty.Active})
@@ -256,9 +271,11 @@ func TestRebuildFoldsCoupons(t *testing.T) {
 					}
 				}
 			}
+
 			if c.row != nil {
 				rb.Coupon(c.row)
 			}
+
 			rb.Finish()
 			require.Equal(t, c.found, strings.Join(lines, "\n"))
 		})

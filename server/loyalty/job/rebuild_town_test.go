@@ -28,6 +28,7 @@ func TestRebuildOfEverything(t *testing.T) {
 		require.NoError(t, err, "LOYALTY_TORTURE is a number")
 		n, seed = max(n, 200*torture), rand.Uint64()
 	}
+
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		c := newTown(t, url, seed, n/10, false)
 		began := time.Now()
@@ -60,6 +61,7 @@ func (c *town) rebuild(t *testing.T) {
 		runtime.ReadMemStats(&memory)
 		heap, done = max(heap, memory.HeapAlloc), p
 	})
+
 	require.NoError(t, err)
 	took := time.Since(began)
 	t.Logf("figures: rebuild: %d events of %d customers folded in %s, %.0f a second, heap at most %d MB, %d differences",

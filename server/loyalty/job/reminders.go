@@ -18,12 +18,14 @@ func remind(ctx context.Context, j *Jobs, s *shift) error {
 	if p.Reminders.None() {
 		return nil
 	}
+
 	var after loyalty.ID
 	for ctx.Err() == nil {
 		page, err := j.store.Remindable(ctx, after, remindPage)
 		if err != nil || len(page) == 0 {
 			return err
 		}
+
 		after = page[len(page)-1].Customer
 		var wanted []loyalty.ID
 		for i := range page {
@@ -35,6 +37,7 @@ func remind(ctx context.Context, j *Jobs, s *shift) error {
 				wanted = append(wanted, page[i].Customer)
 			}
 		}
+
 		for len(wanted) > 0 && ctx.Err() == nil {
 			err := j.engine.Behind(ctx, func(most int) (int, error) {
 				some := wanted[:min(len(wanted), most)]
@@ -48,5 +51,6 @@ func remind(ctx context.Context, j *Jobs, s *shift) error {
 			}
 		}
 	}
+
 	return ctx.Err()
 }

@@ -61,6 +61,7 @@ func TestReminders(t *testing.T) {
 			slices.Sort(want)
 			require.Equal(t, strings.Join(want, "\n"), strings.Join(news, "\n"), "at %s", s.clock())
 		}
+
 		base := modules{"points_economy": `{"expiry":{"policy":"rolling","days":60}}`}
 		all := things{
 			{"tiers/structure", "main", `{"name":"Main","base":"points","window":{"kind":"rolling","days":40},"downgrade":"automatic"}`},
@@ -69,6 +70,7 @@ func TestReminders(t *testing.T) {
 			{"challenges/challenge", "done", `{"title":{"en":"W"},"criteria":[{"action":"visit","threshold":1}],"points":5,"ends_at":"2026-04-10"}`},
 			anyCampaign("greets", `"trigger":"birthday","effects":[{"type":"label","label":"greeted"}]`),
 		}
+
 		s.make(base, all)
 		s.must("ada", "opt_in", `{"email":"ada@shop.test","birth_date":"1990-04-09"}`)
 		s.enrol("ben")
@@ -120,6 +122,7 @@ func TestRemindersOfManyNodes(t *testing.T) {
 			s.must(member(i), "opt_in", fmt.Sprintf(`{"email":"member-%d@shop.test","birth_date":"1990-03-01"}`, i))
 			s.must(member(i), "point_add", `{"points":10}`)
 		}
+
 		var nodes sync.WaitGroup
 		for range 3 {
 			nodes.Go(func() {
@@ -129,6 +132,7 @@ func TestRemindersOfManyNodes(t *testing.T) {
 				}
 			})
 		}
+
 		nodes.Wait()
 		all := s.reminded()
 		require.Len(t, all, 2*members, "a birthday and points each")
@@ -145,6 +149,7 @@ func (s *shop) remindAtOnce() {
 		s.t.Error(err)
 		return
 	}
+
 	for some := range slices.Chunk(page, 50) {
 		var ids []loyalty.ID
 		for _, c := range some {

@@ -68,6 +68,7 @@ func (s *shift) work(ctx context.Context, d job) error {
 	if err != nil {
 		s.count(0, err)
 	}
+
 	return s.end(ending, d.every)
 }
 
@@ -145,6 +146,7 @@ func (s *shift) swap(ctx context.Context, change func(*loyalty.JobRow), told ...
 	if s.lost {
 		return errLeaseLost
 	}
+
 	after := s.row
 	after.Done, after.Failed, after.Result = s.done, s.bad, strings.Join(s.why, "; ")
 	change(&after)
@@ -157,6 +159,7 @@ func (s *shift) swap(ctx context.Context, change func(*loyalty.JobRow), told ...
 		s.lost = true
 		return errLeaseLost
 	}
+
 	s.row = after
 	return nil
 }

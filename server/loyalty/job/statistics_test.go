@@ -89,6 +89,7 @@ FROM events e JOIN tail t ON t.customer_id = e.customer_id AND t.event_id = e.id
 		all = append(all, e)
 		return nil
 	})
+
 	return all
 }
 
@@ -107,13 +108,16 @@ func (s *shop) recounted(zone string) plainFigures {
 		joined[id] = time.UnixMilli(at).In(loc).Format("2006-01")
 		return err
 	})
+
 	for _, e := range journal {
 		e.joined = joined[e.customer]
 	}
+
 	byID := map[[2]loyalty.ID]*figuredEvent{}
 	for _, e := range journal {
 		byID[[2]loyalty.ID{e.customer, e.id}] = e
 	}
+
 	s.recountPoints(want, byID, day)
 	s.recountPurchases(want, journal, day)
 	enrolled := map[loyalty.ID]bool{}
@@ -123,11 +127,13 @@ func (s *shop) recounted(zone string) plainFigures {
 			want.add(day(e), 1, "enrolments", "", "", "")
 			want.add(day(e), 1, "enrolments", "joined", "", e.joined)
 		}
+
 		for _, c := range e.effects.Coupons {
 			for _, u := range c.Uses {
 				if u.Event != e.id {
 					continue
 				}
+
 				worth := c.Value
 				switch c.Type {
 				case "gift_card":
@@ -137,6 +143,7 @@ func (s *shop) recounted(zone string) plainFigures {
 				default:
 					worth = 0
 				}
+
 				want.add(day(e), 1, "redemptions", "", "", "")
 				want.add(day(e), 1, "redemptions", "pool", "", c.Pool)
 				want.add(day(e), worth, "redemption_value", "", c.Currency, "")
@@ -144,6 +151,7 @@ func (s *shop) recounted(zone string) plainFigures {
 				want.add(day(e), worth, "redemption_value", "pool", c.Currency, c.Pool)
 			}
 		}
+
 		for _, c := range e.effects.Campaigns {
 			for by, name := range map[string]string{"": "", "campaign": c.Campaign} {
 				want.add(day(e), c.Points, "campaign_points", by, "", name)
@@ -152,6 +160,7 @@ func (s *shop) recounted(zone string) plainFigures {
 			}
 		}
 	}
+
 	s.query(`SELECT customer_id, id, reward FROM claims`, func(rows *sql.Rows) error {
 		var key [2]loyalty.ID
 		var reward string
@@ -164,6 +173,7 @@ func (s *shop) recounted(zone string) plainFigures {
 		}
 		return err
 	})
+
 	return want
 }
 
@@ -176,6 +186,7 @@ func (s *shop) recountPoints(want plainFigures, byID map[[2]loyalty.ID]*figuredE
 			claims[e.id] = true
 		}
 	}
+
 	s.query(`SELECT customer_id, event_id, from_account, to_account, points FROM postings`, func(rows *sql.Rows) error {
 		var key [2]loyalty.ID
 		var from, to int
@@ -188,16 +199,19 @@ func (s *shop) recountPoints(want plainFigures, byID map[[2]loyalty.ID]*figuredE
 		if _, gift := e.data["campaign"]; (e.action == "point_sub" || e.action == "point_add") && claims[e.parent] && e.parent != e.id && !gift {
 			return err
 		}
+
 		metric := map[string]string{
 			"issued available": "points_earned", "available issued": "points_taken_back", "expired issued": "points_taken_back", "debt issued": "points_taken_back",
 			"available spent": "points_burned", "reserved spent": "points_burned", "spent available": "points_returned", "available expired": "points_expired",
 		}[accounts[from]+" "+accounts[to]]
+
 		if metric != "" {
 			want.add(day(e), n, metric, "", "", "")
 		}
 		if metric == "points_earned" || metric == "points_burned" {
 			want.add(day(e), n, metric, "joined", "", e.joined)
 		}
+
 		return err
 	})
 }
@@ -219,6 +233,7 @@ func (s *shop) recountPurchases(want plainFigures, journal []*figuredEvent, day 
 		}
 		return err
 	})
+
 	count := func(e *figuredEvent, metric string, a attributes, n int64, money bool) {
 		own, currency := "", strings.ToUpper(a.Currency)
 		if money {
@@ -230,6 +245,7 @@ func (s *shop) recountPurchases(want plainFigures, journal []*figuredEvent, day 
 		want.add(day(e), n, metric, "channel", own, a.Channel)
 		want.add(day(e), n, metric, "joined", own, e.joined)
 	}
+
 	accepted, refunded, counted := map[string]bool{}, map[string]int64{}, 0
 	for _, e := range journal {
 		bought := slices.Clone(e.effects.Purchases)
@@ -237,6 +253,7 @@ func (s *shop) recountPurchases(want plainFigures, journal []*figuredEvent, day 
 			t.Name = e.transaction
 			bought = append(bought, *t)
 		}
+
 		for _, t := range bought {
 			if (t.State == "accepted" || t.State == "refunded") && !accepted[t.Name] {
 				accepted[t.Name] = true
@@ -250,6 +267,7 @@ func (s *shop) recountPurchases(want plainFigures, journal []*figuredEvent, day 
 			}
 		}
 	}
+
 	require.Equal(s.t, final, counted, "purchases that are final")
 }
 
@@ -270,6 +288,7 @@ func (s *shop) folded() plainFigures {
 		got.add(time.Unix(int64(day)*86400, 0).UTC().Format(time.DateOnly), n, metric, parts[0], parts[1], parts[2])
 		return err
 	})
+
 	return got
 }
 
@@ -288,6 +307,7 @@ func (s *shop) sameFigures(on *statistics.Statistics, zone string) {
 			s.t.Errorf("%s: %d, want %d", key, got[key], want[key])
 		}
 	}
+
 	require.Equal(s.t, want, got)
 }
 
@@ -324,6 +344,7 @@ func TestStatisticsOfManyNodes(t *testing.T) {
 				}
 			}
 		})
+
 		s.sameFigures(s.statistics(s), "UTC")
 	})
 }
@@ -336,6 +357,7 @@ func TestStatisticsPhotographs(t *testing.T) {
 			{"tiers/structure", "main", `{"name":"Main","base":"points"}`},
 			{"tiers/tier", "silver", `{"structure":"main","name":{"en":"S"},"threshold":50}`},
 		})
+
 		s.enrol("ada", "ben", "cili")
 		s.must("ada", "point_add", `{"points":60}`)
 		s.must("ada", "point_spend", `{"points":20}`)
@@ -347,6 +369,7 @@ func TestStatisticsPhotographs(t *testing.T) {
 			require.NoError(t, err)
 			require.Zero(t, done.Failed, done.Result)
 		}
+
 		read := func(metric, by string) (all []string) {
 			t.Helper()
 			on := s.statistics(s)
@@ -366,8 +389,10 @@ func TestStatisticsPhotographs(t *testing.T) {
 				}
 				all = append(all, text)
 			}
+
 			return all
 		}
+
 		count()
 		require.Equal(t, []string{" - - 2"}, read("members", ""))
 		require.Equal(t, []string{" - - 2"}, read("active_customers", ""))

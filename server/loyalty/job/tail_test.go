@@ -30,12 +30,15 @@ func TestTailOfHistory(t *testing.T) {
 				require.Positive(t, loyalty.CompareID(e.ID, through[e.Customer]))
 				through[e.Customer] = e.ID
 			}
+
 			return list
 		}
+
 		for _, name := range []string{"ada", "ben", "cleo"} {
 			s.must(name, "opt_in", `{"email":"`+name+`@shop.test"}`)
 			s.must(name, "point_add", `{"points":10}`)
 		}
+
 		before := read()
 		s.operate("ada", "merge", `{"source":"ben"}`)
 		s.wait(-time.Hour) // the clock is set back

@@ -79,6 +79,7 @@ func (s *shop) journal(t require.TestingT, id loyalty.ID) (all []plainEntry) {
 		counted  int64
 		currency string
 	}
+
 	purchases, late := map[string]*purchase{}, map[loyalty.ID]bool{}
 	for rows.Next() {
 		var owner, event loyalty.ID
@@ -97,6 +98,7 @@ func (s *shop) journal(t require.TestingT, id loyalty.ID) (all []plainEntry) {
 		if late[event] = late[parent]; parent == (loyalty.ID{}) {
 			late[event] = strings.Contains(data.String, "effective_timestamp")
 		}
+
 		e := plainEntry{at: time.UnixMilli(at), recorded: time.UnixMilli(recorded), late: late[event], score: score.Int64}
 		var told struct {
 			Transaction *struct {
@@ -104,9 +106,11 @@ func (s *shop) journal(t require.TestingT, id loyalty.ID) (all []plainEntry) {
 				Total int64
 			}
 		}
+
 		if effects.Valid {
 			require.NoError(t, json.Unmarshal([]byte(effects.String), &told))
 		}
+
 		if now := told.Transaction; now != nil {
 			p := purchases[transaction.String]
 			if p == nil {
@@ -120,8 +124,10 @@ func (s *shop) journal(t require.TestingT, id loyalty.ID) (all []plainEntry) {
 				e.money, p.counted = value-p.counted, value
 			}
 		}
+
 		all = append(all, e)
 	}
+
 	require.NoError(t, rows.Err())
 	return all
 }
@@ -133,6 +139,7 @@ func plainFigure(name string, journal []plainEntry, now, enrolled time.Time, loc
 		y, m, d := t.In(loc).Date()
 		return time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
 	}
+
 	begins := func(t time.Time) time.Time { // of the window that holds it
 		d, first := midnight(t), 1
 		if window == "anniversary" {
@@ -143,11 +150,13 @@ func plainFigure(name string, journal []plainEntry, now, enrolled time.Time, loc
 		}
 		return time.Date(d.Year(), d.Month(), first, 0, 0, 0, 0, time.UTC)
 	}
+
 	for _, e := range journal {
 		n := e.score
 		if base == "spend" {
 			n = e.money
 		}
+
 		counts := true
 		switch {
 		case name == "points-rolling":
@@ -161,10 +170,12 @@ func plainFigure(name string, journal []plainEntry, now, enrolled time.Time, loc
 		case window != "none":
 			counts = begins(e.at).Equal(begins(now)) && (!e.late || begins(e.recorded).Equal(begins(e.at)))
 		}
+
 		if counts {
 			sum += n
 		}
 	}
+
 	return sum
 }
 
@@ -176,6 +187,7 @@ func TestTierFiguresOfHistories(t *testing.T) {
 	before := flag.Lookup("rapid.checks").Value.String()
 	require.NoError(t, flag.Set("rapid.checks", strconv.Itoa(n)))
 	t.Cleanup(func() { require.NoError(t, flag.Set("rapid.checks", before)) })
+
 	eachShop(t, modules{}, func(t *testing.T, s *shop) {
 		next := 0
 		rapid.Check(t, func(r *rapid.T) {
@@ -204,6 +216,7 @@ func (c *climb) history(t *rapid.T) {
 	for c.clock().Day() > 28 { // a day that every month has
 		c.wait(24 * time.Hour)
 	}
+
 	_, err := c.send(c.name, "opt_in", fmt.Sprintf(`{"email":"%s@shop.test"}`, c.name))
 	require.NoError(t, err)
 	for range rapid.IntRange(1, 20).Draw(t, "steps") {
@@ -217,6 +230,7 @@ func (c *climb) history(t *rapid.T) {
 		}
 		c.compare(t, c.name)
 	}
+
 	// The same structures under other names: no customer has figures of them.
 	c.Use(climbing(t, c.zone, "again-"+c.name, c.accept))
 	c.submit(t)
@@ -243,6 +257,7 @@ func (c *climb) draw(t *rapid.T) loyalty.Submission {
 	if chance(t, "late", 30) {
 		data["effective_timestamp"] = c.clock().Add(-time.Duration(dice(t, "hours late", 24*15)) * time.Hour).Truncate(time.Second).Format(time.RFC3339)
 	}
+
 	action := pick(t, "action", []string{"point_add", "point_sub", "checkout", "checkout", "partial_refund", "refund", "refund_item", "checkout_accept", "checkout_reject"})
 	amount := json.Number(fmt.Sprintf("%d.%02d", dice(t, "units", 90), dice(t, "cents", 100)))
 	purchase := func() string { return fmt.Sprint(c.name, "-T", dice(t, "purchase", c.purchases+1)) }
@@ -259,6 +274,7 @@ func (c *climb) draw(t *rapid.T) loyalty.Submission {
 		if c.accept != "" && chance(t, "own date", 50) {
 			data["auto_accept"] = c.clock().Add(time.Duration(1+dice(t, "hours", 200)) * time.Hour).Format(time.RFC3339)
 		}
+
 	case "refund_item":
 		data["transaction_id"], data["product_id"], data["quantity"] = purchase(), "p", 1
 	case "partial_refund":
@@ -266,6 +282,7 @@ func (c *climb) draw(t *rapid.T) loyalty.Submission {
 	default:
 		data["transaction_id"] = purchase()
 	}
+
 	return event(c.name, action, TextOf(t, data))
 }
 
@@ -284,10 +301,12 @@ func (c *climb) compare(t *rapid.T, prefix string) {
 		if known {
 			require.NoError(t, json.Unmarshal(row.Data, &st))
 		}
+
 		instants := []time.Time{c.clock()}
 		if strings.HasSuffix(name, "calendar") || strings.HasSuffix(name, "anniversary") {
 			instants = append(instants, c.clock().AddDate(0, -1, 0)) // the window before decides too
 		}
+
 		for _, at := range instants {
 			v := tier.TierView{At: at, Score: customer.Figures.Score, Enrolled: customer.CreatedAt, Location: loc}
 			want := plainFigure(name, journal, at, customer.CreatedAt, loc)
@@ -321,10 +340,12 @@ func TestTierFiguresInABatch(t *testing.T) {
 		for _, r := range results {
 			require.NoError(t, r.Err)
 		}
+
 		var rises []int
 		for _, r := range results {
 			rises = append(rises, len(r.Outcome.Events)-1)
 		}
+
 		require.Equal(t, []int{0, 0, 0, 4}, rises, "31 points reach the first tier of every ladder of points")
 		customer := s.customer("member-1")
 		for key, row := range s.progress(customer.ID) {

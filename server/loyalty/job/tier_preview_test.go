@@ -19,6 +19,7 @@ func TestPreviewTellsTiersAndChallenges(t *testing.T) {
 			{"challenges/challenge", "once", `{"title":{"en":"Once"},"criteria":[{"action":"point_add","threshold":1}],"points":7}`},
 			{"challenges/challenge", "twice", `{"title":{"en":"Twice"},"criteria":[{"action":"point_add","threshold":2}],"points":9}`},
 		})
+
 		s.must("member-1001", "opt_in", `{"email":"member-1001@shop.test"}`)
 		before := s.rows()
 		o, err := s.Preview(context.Background(), event("member-1001", "point_add", `{"points":93}`))
@@ -31,11 +32,13 @@ func TestPreviewTellsTiersAndChallenges(t *testing.T) {
 				said = append(said, v)
 			}
 		}
+
 		require.Equal(t, []loyalty.Verdict{
 			{Rule: "challenge", Verdict: "applied", Reason: "reason.challenge_completed", Points: 7, Input: map[string]any{"challenge": "once"}},
 			{Rule: "challenge", Verdict: "applied", Reason: "reason.challenge_progress", Input: map[string]any{"challenge": "twice"}},
 			{Rule: "tier", Verdict: "applied", Reason: "reason.tier_up", Input: map[string]any{"structure": "club", "tier": "gold", "before": "", "figure": int64(100)}},
 		}, said)
+
 		require.Empty(t, s.progress(o.Customer.ID)[loyalty.ProgressKey{Kind: loyalty.ProgressChallenge, Key: "once"}])
 
 		s.must("member-1001", "point_add", `{"points":1}`)

@@ -29,12 +29,14 @@ func recalculate(ctx context.Context, j *Jobs, s *shift) error {
 	if !p.On[programme.ModuleTiers] {
 		return nil
 	}
+
 	var w tierWork
 	if len(s.row.State) > 0 {
 		if err := json.Unmarshal(s.row.State, &w); err != nil {
 			return fmt.Errorf("the state of the job tiers: %w", err)
 		}
 	}
+
 	// a structure that comes back under its old id is recalculated like a new one
 	maps.DeleteFunc(w.Done, func(id, _ string) bool { return tier.Structures.Of(p)[id] == nil })
 	for _, id := range slices.Sorted(maps.Keys(tier.Structures.Of(p))) {
@@ -49,6 +51,7 @@ func recalculate(ctx context.Context, j *Jobs, s *shift) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -59,6 +62,7 @@ func (w *tierWork) pass(ctx context.Context, j *Jobs, s *shift) error {
 		if err := s.save(ctx, loyalty.JSON(w)); err != nil {
 			return err
 		}
+
 		var page []loyalty.ID
 		err := j.engine.Behind(ctx, func(most int) (_ int, err error) {
 			if page, err = j.store.CustomersAfter(ctx, w.After, most); err != nil || len(page) == 0 {
@@ -71,6 +75,7 @@ func (w *tierWork) pass(ctx context.Context, j *Jobs, s *shift) error {
 		if err != nil {
 			return err
 		}
+
 		if len(page) == 0 {
 			if w.Done == nil {
 				w.Done = map[string]string{}
@@ -78,7 +83,9 @@ func (w *tierWork) pass(ctx context.Context, j *Jobs, s *shift) error {
 			w.Done[w.Structure], w.Structure, w.Form = w.Form, "", ""
 			return s.save(ctx, loyalty.JSON(w))
 		}
+
 		w.After = page[len(page)-1]
 	}
+
 	return ctx.Err()
 }

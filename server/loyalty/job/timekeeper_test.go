@@ -46,6 +46,7 @@ func TestWrongClock(t *testing.T) {
 					_, err := jobs.Run(t.Context(), name)
 					require.ErrorIs(t, err, loyalty.ErrClockOff, name)
 				}
+
 				a := s.customer("ada").Figures
 				require.Equal(t, []int64{6, 0}, []int64{a.Score, a.Expired})
 				last := s.latest()
@@ -101,6 +102,7 @@ func TestGivingUp(t *testing.T) {
 		}()
 		return done
 	}
+
 	taken := give("1", 3*time.Second)
 	require.Eventually(t, func() bool { return s.waiting() }, time.Minute, time.Millisecond)
 	queued := give("2", 100*time.Millisecond)

@@ -56,14 +56,17 @@ func (c *town) about() (sub loyalty.Submission, d attributes) {
 	if len(c.people) < 5 || c.chance(4) {
 		return c.newcomer()
 	}
+
 	actions := townActions
 	if c.few {
 		actions = fewActions
 	}
+
 	action := oneOf(c, actions...)
 	if rare[action] && !c.few && c.chance(75) {
 		action = "visit"
 	}
+
 	sub = loyalty.Submission{Customer: c.somebody(), Action: action, Operation: townOperations[action]}
 	d = attributes{}
 	switch action {
@@ -78,9 +81,11 @@ func (c *town) about() (sub loyalty.Submission, d attributes) {
 	default:
 		c.plain(action, d)
 	}
+
 	if late[action] && c.chance(12) {
 		d["effective_timestamp"] = c.clock().Add(-time.Duration(c.dice.IntN(9*24)) * time.Hour).Format(time.RFC3339)
 	}
+
 	return sub, d
 }
 
@@ -119,6 +124,7 @@ func (c *town) buy(sub *loyalty.Submission, d attributes) {
 	case c.chance(10):
 		d["offers"] = []string{"coffee"}
 	}
+
 	c.purchases = append(c.purchases, bought{d["transaction_id"].(string), sub.Customer})
 }
 
@@ -145,6 +151,7 @@ func (c *town) settlePurchase(sub *loyalty.Submission, d attributes) {
 	if sub.Action == "release_points" {
 		from = c.holds
 	}
+
 	if len(from) > 0 {
 		p := oneOf(c, from...)
 		d["transaction_id"] = p.name
@@ -152,6 +159,7 @@ func (c *town) settlePurchase(sub *loyalty.Submission, d attributes) {
 			sub.Customer = p.customer
 		}
 	}
+
 	switch sub.Action {
 	case "checkout_update":
 		c.fill(d)
@@ -161,6 +169,7 @@ func (c *town) settlePurchase(sub *loyalty.Submission, d attributes) {
 		if c.chance(15) {
 			d["items"] = []attributes{}
 		}
+
 	case "partial_refund":
 		d["amount"] = 1 + c.dice.IntN(30)
 	case "refund_item":
@@ -177,6 +186,7 @@ func (c *town) useCode(sub *loyalty.Submission, d attributes) {
 		code := oneOf(c, c.codes...)
 		d["code"], sub.Customer = code.id, code.customer
 	}
+
 	switch {
 	case sub.Action == "coupon_transfer" && c.chance(25):
 		c.opened++
@@ -193,10 +203,12 @@ func (c *town) undo(sub *loyalty.Submission, d attributes) {
 	if strings.HasPrefix(sub.Action, "reward_") {
 		from = c.claims
 	}
+
 	one := had{"00000000-0000-7000-8000-000000000000", sub.Customer, "five"}
 	if len(from) > 0 {
 		one = oneOf(c, from...)
 	}
+
 	sub.Customer = one.customer
 	if sub.Action == "reward_transfer" {
 		d["target"], d["reward"] = c.somebody(), one.reward
@@ -235,6 +247,7 @@ func (c *town) plain(action string, d attributes) {
 		} else if d["value"] = 1 + c.dice.IntN(20); c.chance(40) {
 			d["type"] = "gift_card"
 		}
+
 	case "reward_claim":
 		d["reward"] = oneOf(c, "five", "card", "bonus", "mug")
 	case "offer_claim", "offer_redeem", "offer_unredeem":

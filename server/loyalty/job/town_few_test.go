@@ -33,6 +33,7 @@ func eachFew(t *testing.T, quick, postgres int, first uint64, test func(t *testi
 	t.Helper()
 	n, err := strconv.Atoi(cmp.Or(os.Getenv("LOYALTY_TORTURE"), strconv.Itoa(quick)))
 	require.NoError(t, err, "LOYALTY_TORTURE")
+
 	for seed := range n {
 		db := storetest.All[seed%postgres/(postgres-1)]
 		t.Run(fmt.Sprint(db.Name, " ", seed), func(t *testing.T) {
@@ -114,6 +115,7 @@ func (c *town) mingle(sub *loyalty.Submission, d attributes) {
 	if c.chance(10) {
 		sub.Customer, sub.ExternalID = oneOf(c, "1", "2", "3"), "crm"
 	}
+
 	for _, given := range []struct {
 		name string
 		few  func() any
@@ -122,11 +124,13 @@ func (c *town) mingle(sub *loyalty.Submission, d attributes) {
 			d[given.name] = given.few()
 		}
 	}
+
 	may := func(name string, value any) {
 		if c.chance(50) {
 			d[name] = value
 		}
 	}
+
 	n := 1 + c.dice.IntN(60)
 	switch sub.Action {
 	case "opt_in", "subscribe":
@@ -136,12 +140,14 @@ func (c *town) mingle(sub *loyalty.Submission, d attributes) {
 		d["external_ids"] = attributes{"crm": oneOf[any](c, "1", "2", "3", nil, []string{"1", "2"}, []string{"3", "1"})}
 		d["cf_x"] = "undeclared"
 		may("email", address())
+
 	case "checkout":
 		c.cart(sub, d)
 		delete(d, "coupons")
 		if c.chance(25) {
 			d["coupon_code"] = code()
 		}
+
 	case "checkout_update":
 		may("points_burned", n/4)
 	case "partial_refund":
@@ -161,6 +167,7 @@ func (c *town) mingle(sub *loyalty.Submission, d attributes) {
 			delete(d, "email")
 			d["reward_id"], d["target"] = "brief", who()
 		}
+
 	case "reward_claim", "reward_transfer":
 		d["reward"] = oneOf(c, "brief", "bonus", "none", "last")
 	case "offer_redeem", "offer_unredeem":
@@ -175,6 +182,7 @@ func (c *town) mingle(sub *loyalty.Submission, d attributes) {
 	case "prize_wheel_spin":
 		d["wheel"] = "prizes"
 	}
+
 	if !sub.Operation && c.chance(8) {
 		d["effective_timestamp"] = c.clock().Add(-time.Duration(c.dice.IntN(30*24)) * time.Hour).Unix()
 	}
@@ -194,6 +202,7 @@ func (c *town) cart(sub *loyalty.Submission, d attributes) {
 			item["engraving"] = "secret"
 		}
 	}
+
 	if c.chance(25) {
 		d["offers"] = []string{"scarce"}
 	}
@@ -217,6 +226,7 @@ func (c *town) play(steps int) {
 				c.season(0)
 				c.note("configured")
 			}
+
 		case 2:
 			c.note("settled")
 			require.NoError(c.t, c.SettleDue(ctx))
@@ -229,10 +239,12 @@ func (c *town) play(steps int) {
 		default:
 			c.single(c.draw())
 		}
+
 		if c.chance(12) {
 			c.foldsBack()
 		}
 	}
+
 	c.wait(100 * 24 * time.Hour)
 	require.NoError(c.t, c.SettleDue(ctx))
 	c.foldsBack()
@@ -315,6 +327,7 @@ func (c *town) followed(steps int, job string, look func()) {
 			done, err := c.jobs().Run(ctx, job)
 			require.NoError(c.t, err)
 			require.Zero(c.t, done.Failed, done.Result)
+
 		case 3:
 			c.bulk()
 		case 4:
@@ -327,6 +340,7 @@ func (c *town) followed(steps int, job string, look func()) {
 			c.shops()
 		}
 	}
+
 	look()
 }
 
@@ -349,6 +363,7 @@ func (c *town) shops() {
 			d[attribute] = value
 		}
 	}
+
 	c.does(who, "checkout", d)
 	switch c.dice.IntN(4) {
 	case 0:

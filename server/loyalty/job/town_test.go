@@ -150,6 +150,7 @@ func (c *town) live(rows int) {
 		for i := range subs {
 			subs[i] = c.draw()
 		}
+
 		for i, r := range c.SubmitAll(ctx, subs) {
 			if r.Err != nil {
 				c.refuse(subs[i], r.Err)
@@ -159,6 +160,7 @@ func (c *town) live(rows int) {
 			recorded += len(r.Outcome.Events)
 			c.learn(subs[i], r.Outcome)
 		}
+
 		c.wait(time.Duration(c.dice.IntN(200)) * time.Minute)
 		switch bulk % 12 {
 		case 5:
@@ -167,6 +169,7 @@ func (c *town) live(rows int) {
 			c.season(bulk / 12)
 		}
 	}
+
 	require.NoError(c.t, c.SettleDue(ctx))
 }
 
@@ -197,13 +200,16 @@ func (c *town) learn(sub loyalty.Submission, o loyalty.Outcome) {
 		case "reserve_points":
 			c.holds = append(c.holds, bought{e.Transaction, sub.Customer})
 		}
+
 		if e.Effects == nil {
 			continue
 		}
+
 		for _, coupon := range e.Effects.Coupons {
 			c.codes = append(c.codes, had{coupon.Code, sub.Customer, ""})
 		}
 	}
+
 	c.codes, c.claims, c.held = last(c.codes, 60), last(c.claims, 40), last(c.held, 40)
 	c.purchases, c.holds, c.events = last(c.purchases, 60), last(c.holds, 20), last(c.events, 40)
 }

@@ -53,10 +53,12 @@ func (c *counting) follow(ctx context.Context) error {
 	if err := c.open(ctx); err != nil {
 		return err
 	}
+
 	whole, err := c.tail.Follow(ctx, c.more, func() (last bool, err error) { return c.step(ctx) })
 	if err != nil || !whole {
 		return err
 	}
+
 	if !c.state.Whole() {
 		after := c.state
 		after.Built, after.Side = after.Generation, 1-after.Side
@@ -64,6 +66,7 @@ func (c *counting) follow(ctx context.Context) error {
 			return err
 		}
 	}
+
 	c.whole = true
 	return nil
 }
@@ -85,6 +88,7 @@ func (c *counting) open(ctx context.Context) (err error) {
 	if c.state, err = c.store.BoardState(ctx); err != nil {
 		return err
 	}
+
 	p, s := c.programmes.Programme(), c.state
 	zone := p.Location.String()
 	if s.Zone != zone && p.Version >= s.Version { // an older programme does not have the change yet
@@ -96,6 +100,7 @@ func (c *counting) open(ctx context.Context) (err error) {
 			return err
 		}
 	}
+
 	c.location, err = time.LoadLocation(c.state.Zone)
 	return err
 }

@@ -127,11 +127,13 @@ func (l *Leaderboard) Around(ctx context.Context, q loyalty.BoardQuery, customer
 	if s.Entries, s.Score, err = l.store.BoardAround(ctx, b, customer, q.Limit); err != nil {
 		return s, err
 	}
+
 	for i := range s.Entries {
 		if s.Entries[i].Customer == customer {
 			s.Rank = s.Entries[i].Rank
 		}
 	}
+
 	return s, nil
 }
 
@@ -172,6 +174,7 @@ func (l *Leaderboard) last(ctx context.Context, p loyalty.BoardPeriod, cause err
 	if !state.Whole() && p != loyalty.BoardAll {
 		zone = state.WholeZone
 	}
+
 	location, err := time.LoadLocation(zone)
 	if err != nil {
 		return view{}, cause
@@ -184,6 +187,7 @@ func (l *Leaderboard) last(ctx context.Context, p loyalty.BoardPeriod, cause err
 	if v.asOf.IsZero() { // nothing was ever recorded, so the boards are empty
 		v.asOf = l.now()
 	}
+
 	return v, nil
 }
 

@@ -32,9 +32,11 @@ func NewEngine(t testing.TB, o engine.EngineOptions) *engine.Engine {
 		require.NoError(t, err)
 		o.Contract = v
 	}
+
 	if o.Rules == nil {
 		o.Rules = action.All()
 	}
+
 	o.Features = action.Features()
 	e, err := engine.NewEngine(o)
 	require.NoError(t, err)

@@ -179,6 +179,7 @@ func Ratio(a, b decimal.Decimal, r Rounding) int64 {
 	if rest.IsZero() {
 		return n
 	}
+
 	negative := a.Sign()*b.Sign() < 0
 	switch r {
 	case Ceil:
@@ -194,6 +195,7 @@ func Ratio(a, b decimal.Decimal, r Rounding) int64 {
 			n--
 		}
 	}
+
 	return n
 }
 

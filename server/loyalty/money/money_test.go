@@ -57,6 +57,7 @@ func TestParseRefuses(t *testing.T) {
 		_, err := money.Parse(text)
 		require.ErrorIs(t, err, want, text)
 	}
+
 	for _, text := range []string{
 		"", " ", ".", "-", "e1", "1e", "1e1.5", "1,5", "1 000", "1_000", "0x10", "NaN", "Inf", "-Infinity",
 		"--1", "+-1", "1-1", ".-5", ".+5", "1.-5", "1.2.3", "٣", "12a", "\x00", "−5", "1e−5", "true", `"1"`, "1\n",
@@ -79,6 +80,7 @@ func TestWhole(t *testing.T) {
 		require.NoError(t, err, text)
 		require.Equal(t, want, got, text)
 	}
+
 	for text, want := range map[string]error{
 		"2.5": money.ErrPrecision, "1e-400": money.ErrPrecision, "0.0001": money.ErrPrecision,
 		"1e400": money.ErrRange, "9223372036854775808": money.ErrRange, "-9223372036854775809.0": money.ErrRange,
@@ -102,6 +104,7 @@ func TestAmountOnTheWire(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, `{"Amount":`+canonical+`}`, string(again), "a number, not text")
 	}
+
 	for text, want := range map[string]error{
 		`{"Amount":1e20}`: money.ErrRange, `{"Amount":"1"}`: nil,
 		`{"Amount":true}`: nil, `{"Amount":{}}`: nil, `{"Amount":[1]}`: nil,
@@ -114,6 +117,7 @@ func TestAmountOnTheWire(t *testing.T) {
 		}
 		require.Zero(t, v.Amount)
 	}
+
 	kept := struct{ Amount money.Amount }{7}
 	require.NoError(t, json.Unmarshal([]byte(`{"Amount":null}`), &kept))
 	require.EqualValues(t, 7, kept.Amount, "null counts as absent")
@@ -135,6 +139,7 @@ func TestRounding(t *testing.T) {
 			require.Equal(t, want, money.Ratio(d, decimal.NewFromInt(1), rounding), "%s %s", rounding, c.value)
 		}
 	}
+
 	for _, huge := range []string{"9223372036854775807.5", "1e30", "-9223372036854775809"} {
 		_, err := money.Ceil.Whole(decimal.RequireFromString(huge))
 		require.ErrorIs(t, err, money.ErrRange, huge)
@@ -143,6 +148,7 @@ func TestRounding(t *testing.T) {
 
 func TestShare(t *testing.T) {
 	third := money.Amount(333_300)
+
 	for _, c := range []struct {
 		whole              int64
 		part, total        money.Amount
@@ -181,6 +187,7 @@ func TestRate(t *testing.T) {
 			require.Equal(t, want, got, "%s × %s, %s", c.rate, c.amount, rounding)
 		}
 	}
+
 	rate, err := money.ParseRate("1e30")
 	require.NoError(t, err)
 	_, err = rate.Points(money.Unit, money.Floor)
@@ -198,6 +205,7 @@ func TestRateOnTheWire(t *testing.T) {
 	require.Equal(t, "0.0025", string(raw))
 	require.NoError(t, json.Unmarshal([]byte("-2"), &rate))
 	require.Equal(t, -1, rate.Sign())
+
 	for _, text := range []string{`"1"`, `true`, `{}`, `1e31`, `1e-61`} {
 		require.Error(t, json.Unmarshal([]byte(text), &rate), text)
 		require.Equal(t, "-2", rate.String(), "a fault changes nothing")

@@ -25,11 +25,13 @@ func ParseNumber(text string) (Number, error) {
 	if !negative {
 		rest = strings.TrimPrefix(rest, "+")
 	}
+
 	mantissa, exponent, scaled := cutExponent(rest)
 	whole, fraction, _ := strings.Cut(mantissa, ".")
 	if whole == "" && fraction == "" || !isDigits(whole) || !isDigits(fraction) {
 		return Number{}, notANumber(text)
 	}
+
 	n := Number{Negative: negative, Digits: whole + fraction, Point: len(whole)}
 	if scaled {
 		shift, ok := parseExponent(exponent)
@@ -38,6 +40,7 @@ func ParseNumber(text string) (Number, error) {
 		}
 		n.Point += shift
 	}
+
 	leading := len(n.Digits) - len(strings.TrimLeft(n.Digits, "0"))
 	n.Digits = strings.TrimRight(n.Digits[leading:], "0")
 	n.Point -= leading
@@ -59,6 +62,7 @@ func parseExponent(text string) (int, bool) {
 	if digits == "" || !isDigits(digits) {
 		return 0, false
 	}
+
 	n, err := strconv.Atoi(digits)
 	if err != nil || n > farPoint {
 		n = farPoint
@@ -66,6 +70,7 @@ func parseExponent(text string) (int, bool) {
 	if negative {
 		n = -n
 	}
+
 	return n, true
 }
 
@@ -110,16 +115,19 @@ func (n Number) scaled(scale int) (v int64, exact bool, err error) {
 	case kept > maxDigits:
 		return 0, false, ErrRange
 	}
+
 	head := n.Digits[:min(kept, len(n.Digits))]
 	head += strings.Repeat("0", kept-len(head))
 	var magnitude uint64 // 19 digits and one more always fit
 	for i := range len(head) {
 		magnitude = magnitude*10 + uint64(head[i]-'0')
 	}
+
 	exact = len(n.Digits) <= kept
 	if !exact && n.Digits[kept] >= '5' {
 		magnitude++
 	}
+
 	switch {
 	case n.Negative && magnitude == 1<<63:
 		return math.MinInt64, exact, nil
@@ -128,5 +136,6 @@ func (n Number) scaled(scale int) (v int64, exact bool, err error) {
 	case n.Negative:
 		return -int64(magnitude), exact, nil
 	}
+
 	return int64(magnitude), exact, nil
 }

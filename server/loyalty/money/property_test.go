@@ -23,6 +23,7 @@ func rounded(r money.Rounding, x *big.Rat) *big.Int {
 	if x.IsInt() {
 		return floor
 	}
+
 	ceil := new(big.Int).Add(floor, big.NewInt(1))
 	switch r {
 	case money.Ceil:
@@ -40,6 +41,7 @@ func rounded(r money.Rounding, x *big.Rat) *big.Int {
 		}
 		return ceil
 	}
+
 	return floor
 }
 
@@ -74,16 +76,19 @@ func TestRatioAgainstOracle(t *testing.T) {
 			d := decimal.New(skewed(-maxPoints, maxPoints).Draw(t, name), rapid.Int32Range(-12, 2).Draw(t, name+" exponent"))
 			return d
 		}
+
 		a, b := draw("a"), draw("b")
 		if b.IsZero() {
 			t.Skip("no quotient")
 		}
+
 		exact := new(big.Rat).Quo(a.Rat(), b.Rat())
 		r := rapid.SampledFrom(roundings).Draw(t, "rounding")
 		want := rounded(r, exact)
 		if !want.IsInt64() {
 			t.Skip("out of range of every caller")
 		}
+
 		require.Equal(t, want.Int64(), money.Ratio(a, b, r))
 	})
 }
@@ -99,6 +104,7 @@ func TestRunningSharesAddUp(t *testing.T) {
 		for _, p := range parts {
 			total += money.Amount(p)
 		}
+
 		var given int64
 		for _, p := range parts {
 			running += money.Amount(p)
@@ -106,6 +112,7 @@ func TestRunningSharesAddUp(t *testing.T) {
 			require.GreaterOrEqual(t, share, given, "monotone")
 			given = share
 		}
+
 		require.Equal(t, whole, given)
 	})
 }
@@ -126,6 +133,7 @@ func TestRateAgainstOracle(t *testing.T) {
 			require.ErrorIs(t, err, money.ErrRange)
 			return
 		}
+
 		require.NoError(t, err)
 		require.Equal(t, want.Int64(), got)
 	})
@@ -159,6 +167,7 @@ func FuzzParse(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
+
 	f.Fuzz(func(t *testing.T, text string) {
 		got, err := money.Parse(text)
 		if err != nil {

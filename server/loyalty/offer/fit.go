@@ -40,6 +40,7 @@ func (o *Offer) Fits(p *programme.Programme, cart Cart) (reason string, off mone
 	if !o.required(cart) || total <= 0 && o.Type == offerCart {
 		return offerCartUnfit, 0
 	}
+
 	if o.MinTotal > 0 {
 		switch base, covered := p.InBase(total, cart.Currency); {
 		case !covered:
@@ -48,6 +49,7 @@ func (o *Offer) Fits(p *programme.Programme, cart Cart) (reason string, off mone
 			return offerCartUnfit, 0
 		}
 	}
+
 	d, covered := o.Discount.in(p, cart.Currency)
 	if !covered {
 		return offerNoRate, 0
@@ -55,6 +57,7 @@ func (o *Offer) Fits(p *programme.Programme, cart Cart) (reason string, off mone
 	if o.Type == offerCart {
 		return "", d.capped(d.off(total, 1), total)
 	}
+
 	return o.onItems(d, cart, lines, total)
 }
 
@@ -154,13 +157,16 @@ func (d discount) off(amount money.Amount, quantity int64) money.Amount {
 		unit := d.unit.Decimal()
 		off = worth.Mul(value).Shift(-2).DivRound(unit, 0).Mul(unit)
 	}
+
 	if off.GreaterThan(worth) {
 		return max(amount, 0)
 	}
+
 	exact, err := money.FromDecimal(off)
 	if err != nil { // far below zero: a fixed price above every price
 		return 0
 	}
+
 	return max(exact, 0)
 }
 
@@ -179,6 +185,7 @@ func (c Cart) lines() []money.Amount {
 		}
 		costs[i] = cost
 	}
+
 	return costs
 }
 

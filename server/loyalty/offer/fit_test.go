@@ -31,6 +31,7 @@ func TestOfferFits(t *testing.T) {
 		s := amount(subtotal)
 		return CartItem{ProductID: product, Category: category, Quantity: quantity, Subtotal: &s}
 	}
+
 	product := func(id string, least int64) OfferItem { return OfferItem{"product", id, least} }
 	beans, pot := line("p-501", "Grocery > Coffee", 2, "60"), line("p-733", "Kitchen, Coffee", 1, "39.99")
 	cart := Cart{Items: []CartItem{beans, pot}}
@@ -207,6 +208,7 @@ func TestOfferNeverExceedsTheCart(t *testing.T) {
 		}
 		return item
 	}), 0, 4)
+
 	asked := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) OfferItem {
 		return OfferItem{rapid.SampledFrom([]string{"product", "category"}).Draw(t, "type"), id.Draw(t, "id"), rapid.Int64Range(0, 3).Draw(t, "least")}
 	}), 0, 3)
@@ -217,23 +219,28 @@ func TestOfferNeverExceedsTheCart(t *testing.T) {
 			RequiredItems: asked.Draw(t, "required"), EligibleItems: asked.Draw(t, "eligible"),
 			Discount: OfferDiscount{rapid.SampledFrom([]string{fixedPrice, fixedDiscount, percentDiscount}).Draw(t, "discount"), money4.Draw(t, "value")},
 		}
+
 		if o.Discount.Type == percentDiscount {
 			o.Discount.Value %= 100*money.Unit + 1
 		}
+
 		cart := Cart{Currency: rapid.SampledFrom([]string{"", "EUR", "HUF", "JPY"}).Draw(t, "currency"), Items: items.Draw(t, "cart"), Discount: money4.Draw(t, "off already"), Shipping: money4.Draw(t, "shipping")}
 		if rapid.Bool().Draw(t, "with a total") {
 			cart.Total = new(money4.Draw(t, "total"))
 		}
+
 		reason, off := o.Fits(p, cart)
 		require.GreaterOrEqual(t, off, money.Amount(0))
 		if o.Type != offerCart {
 			require.LessOrEqual(t, off, sumAmounts(cart.lines()))
 		}
+
 		if cart.Total != nil {
 			require.LessOrEqual(t, off, max(0, *cart.Total-cart.Shipping))
 		} else {
 			require.LessOrEqual(t, off, max(0, sumAmounts(cart.lines())-cart.Discount))
 		}
+
 		require.True(t, reason == "" || off == 0)
 		require.Zero(t, off%money.Smallest(cart.Currency))
 	})

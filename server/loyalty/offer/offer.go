@@ -74,6 +74,7 @@ func readOffer(p *programme.Programme, e loyalty.Entity) (*Offer, error) {
 	if err := programme.Decode(e, o); err != nil {
 		return nil, err
 	}
+
 	hundred := 100 * money.Unit
 	switch {
 	case o.Type == offerCart && len(o.EligibleItems) > 0:
@@ -87,9 +88,11 @@ func readOffer(p *programme.Programme, e loyalty.Entity) (*Offer, error) {
 	case o.Discount.Type == percentDiscount && o.Discount.Value > hundred:
 		return nil, programme.Fault("discount.value", "too_large", map[string]any{"limit": 100})
 	}
+
 	if err := p.KnownSegments(o.Segments); err != nil {
 		return nil, err
 	}
+
 	return o, programme.CheckDates(o.Dates)
 }
 
@@ -146,20 +149,24 @@ func Left(r *engine.Run, ref engine.Reference) (*Offer, OfferProgress, error) {
 	if _, err := r.Progress(loyalty.ProgressOffer, o.ID, &p); err != nil {
 		return nil, p, err
 	}
+
 	all, err := r.Tallies().Of(loyalty.TallyOffer + o.ID)
 	if err != nil {
 		return nil, p, err
 	}
+
 	switch {
 	case o.PerCustomer != nil && p.Redeemed >= *o.PerCustomer:
 		return nil, p, r.Refuse(ref, "reason.limit", loyalty.ErrOfferLimit.With("limit", *o.PerCustomer))
 	case o.usedUp(all):
 		return nil, p, r.Refuse(ref, "reason.limit_total", loyalty.ErrOfferUsedUp)
 	}
+
 	member, err := r.MemberOfAny(o.Segments)
 	if err == nil && !member {
 		err = r.Refuse(ref, "reason.segment", loyalty.ErrOfferSegment)
 	}
+
 	return o, p, err
 }
 
@@ -205,6 +212,7 @@ func RedeemAll(r *engine.Run, checkout *loyalty.Event, t *loyalty.Transaction, o
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -237,16 +245,19 @@ func moveOffers(r *engine.Run, guest *engine.Run, gone *loyalty.Event, t *loyalt
 		if !theirs.unredeem(t.Name) {
 			continue
 		}
+
 		mine, err := offerProgress(r, id)
 		if err != nil {
 			return err
 		}
+
 		mine.redeem(t.Name)
 		key := loyalty.ProgressKey{Kind: loyalty.ProgressOffer, Key: id}
 		if err := errors.Join(guest.SetProgress(gone, key, theirs, time.Time{}), r.SetProgress(r.Event, key, mine, time.Time{})); err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 

@@ -24,12 +24,14 @@ func TestOfferProgress(t *testing.T) {
 	for range 2 * maxOfferUses {
 		p.redeem("T-2")
 	}
+
 	require.Len(t, p.Last, maxOfferUses, "what is kept is bounded")
 	require.True(t, p.unredeem("T-1"), "of a use that is too old to be named")
 	require.Equal(t, int64(2*maxOfferUses), p.Redeemed)
 	for range 2 * maxOfferUses {
 		require.True(t, p.unredeem(""))
 	}
+
 	require.False(t, p.unredeem(""))
 	require.Zero(t, p.Redeemed)
 }

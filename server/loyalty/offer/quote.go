@@ -60,6 +60,7 @@ func OutlookOn(r *engine.Run, o *Offer) (out OfferOutlook, err error) {
 	if err != nil {
 		return out, err
 	}
+
 	all, err := r.Tallies().Of(loyalty.TallyOffer + o.ID)
 	if err != nil {
 		return out, err
@@ -67,6 +68,7 @@ func OutlookOn(r *engine.Run, o *Offer) (out OfferOutlook, err error) {
 	if out.For, err = r.MemberOfAny(o.Segments); err != nil {
 		return out, err
 	}
+
 	out.ClaimedAt, out.Redeemed, out.Left = p.ClaimedAt, p.Redeemed, o.left(p.Redeemed, all)
 	// by the action's own rule, so that a list never promises what a claim refuses
 	out.Refusal, err = mayUseOffer(r, "offer_claim", o)
@@ -128,6 +130,7 @@ func Quote(p *programme.Programme, cart Cart, at time.Time, used map[string]int6
 		}
 		quotes = append(quotes, quote(p, o, cart, reason))
 	}
+
 	return sortQuotes(quotes)
 }
 

@@ -94,18 +94,21 @@ func (b *Book) own(transaction string, first []ID) []*Lot {
 	for i, id := range first {
 		places[id] = i - len(first)
 	}
+
 	var own []*Lot
 	for _, l := range b.lots {
 		if places[l.ID] < 0 || (l.Transaction == transaction && transaction != "") {
 			own = append(own, l)
 		}
 	}
+
 	slices.SortFunc(own, func(x, y *Lot) int {
 		if c := cmp.Compare(places[x.ID], places[y.ID]); c != 0 {
 			return c
 		}
 		return b.before(x, y)
 	})
+
 	return own
 }
 
@@ -127,6 +130,7 @@ func (b *Book) draw(event ID, to Account, n int64) ([]Portion, error) {
 	if n > b.Figures.Spendable() {
 		return nil, ErrInsufficient
 	}
+
 	var drawn []Portion
 	for _, l := range b.free() {
 		if n == 0 {
@@ -137,9 +141,11 @@ func (b *Book) draw(event ID, to Account, n int64) ([]Portion, error) {
 			n -= k
 		}
 	}
+
 	if n > 0 { // the loaded lots do not add up to the figures
 		return nil, ErrInsufficient
 	}
+
 	return drawn, nil
 }
 

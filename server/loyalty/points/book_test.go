@@ -45,12 +45,14 @@ func TestSpendingOrder(t *testing.T) {
 		free(6, 28, day(10), 10), // expires first although earned last
 		free(7, 2, day(5), 0),    // empty
 	)
+
 	drawn, err := b.Spend(id(99), 60)
 	require.NoError(t, err)
 	require.Equal(t, []points.Portion{
 		{Lot: id(6), Points: 10}, {Lot: id(5), Points: 10}, {Lot: id(3), Points: 10}, {Lot: id(4), Points: 10},
 		{Lot: id(2), Points: 10}, {Lot: id(1), Points: 10},
 	}, drawn)
+
 	require.Equal(t, points.Figures{Score: 60, Spent: 60}, b.Figures)
 	require.NoError(t, b.Unspend(id(100), 15), "the last in spending order comes back first")
 	require.EqualValues(t, 10, b.Lot(id(1)).Remaining)
@@ -89,6 +91,7 @@ func TestCredit(t *testing.T) {
 		_, err = b.Credit(id(3), n, points.Lot{})
 		require.ErrorIs(t, err, points.ErrOverflow)
 	}
+
 	require.Len(t, b.Lots(), 2)
 }
 
@@ -100,6 +103,7 @@ func TestSpendAndReserveFail(t *testing.T) {
 		_, err = b.Reserve(id(9), n)
 		require.ErrorIs(t, err, points.ErrInsufficient)
 	}
+
 	require.Empty(t, b.Postings)
 	hold, err := b.Reserve(id(9), 15)
 	require.NoError(t, err)
@@ -183,6 +187,7 @@ func TestRestoreToOtherLots(t *testing.T) {
 	require.Empty(t, left)
 	require.Equal(t, points.Figures{Score: 110}, b.Figures)
 	require.EqualValues(t, 10, b.Lot(id(1)).Remaining)
+
 	require.EqualValues(t, 100, b.Lot(id(2)).Remaining)
 }
 
@@ -245,6 +250,7 @@ func TestTakeBack(t *testing.T) {
 		l.Transaction, l.Points, l.Expired = "T", left+expired, expired
 		return l
 	}
+
 	fresh := func() *points.Book {
 		return bookOf(free(1, 1, day(2), 10), own(2, 20, 10, 0), own(3, 10, 0, 10), own(4, 15, 5, 5), free(5, 1, time.Time{}, 10))
 	}
@@ -255,6 +261,7 @@ func TestTakeBack(t *testing.T) {
 		}
 		return all
 	}
+
 	for _, c := range []struct {
 		name    string
 		first   []points.ID
@@ -275,6 +282,7 @@ func TestTakeBack(t *testing.T) {
 		require.Equal(t, c.left, left(b), c.name)
 		require.Equal(t, c.figures, b.Figures, c.name)
 	}
+
 	b := fresh()
 	require.NoError(t, b.TakeBack(id(9), "", 5))
 	require.Equal(t, [5]int64{5, 10, 0, 5, 10}, left(b), "no purchase owns the lots of no purchase")
@@ -291,6 +299,7 @@ func TestPromise(t *testing.T) {
 	require.ErrorIs(t, err, points.ErrOverflow, "there must be room for what was promised")
 	b.Withdraw(id(2), 99)
 	require.Equal(t, points.Figures{}, b.Figures)
+
 	require.Equal(t, []points.Posting{
 		{Event: id(1), From: points.Promised, To: points.Pending, Points: 99},
 		{Event: id(2), From: points.Pending, To: points.Promised, Points: 99},
@@ -331,6 +340,7 @@ func TestDue(t *testing.T) {
 	require.Zero(t, b.Expire(id(10), due[0].Lot), "once")
 	require.Equal(t, points.Figures{Score: 20, Expired: 10}, b.Figures)
 	require.Equal(t, day(6), b.NextExpiry())
+
 	require.True(t, bookOf(free(3, 1, time.Time{}, 5)).NextExpiry().IsZero())
 }
 
@@ -340,6 +350,7 @@ func TestDueOfIdle(t *testing.T) {
 		l.Idle, l.Expired = points.Period{Days: 2}, expired
 		return l
 	}
+
 	b := bookOf(idle(1, 0), idle(2, 0), free(9, 9, day(6), 10))
 	b.LastActivity = day(1)
 	hold, err := b.Reserve(id(20), 20)

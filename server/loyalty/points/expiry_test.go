@@ -47,6 +47,7 @@ func TestPeriodAfter(t *testing.T) {
 	} {
 		require.Equal(t, c.want, c.period.After(instant(t, c.from)).Format(time.RFC3339Nano), "%s + %v", c.from, c.period)
 	}
+
 	require.True(t, points.Period{}.IsZero())
 	require.False(t, points.Period{Days: 1}.IsZero())
 }
@@ -168,6 +169,7 @@ func TestExpiryProperties(t *testing.T) {
 			Period: points.Period{Months: rapid.IntRange(0, 36).Draw(t, "months"), Days: rapid.IntRange(1, 400).Draw(t, "days")},
 			Month:  month, Day: rapid.IntRange(1, [...]int{31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31}[month-1]).Draw(t, "day"),
 		}
+
 		expires, _ := policy.Dates(earned, enrolled, loc)
 		require.True(t, expires.After(earned))
 		if policy.Kind != points.ExpiryRolling {
@@ -175,6 +177,7 @@ func TestExpiryProperties(t *testing.T) {
 			next, _ := policy.Dates(later, enrolled, loc)
 			require.False(t, next.Before(expires))
 		}
+
 		if policy.Kind == points.ExpiryCalendar { // the last instant of the day is good, the next is another day
 			last, first := expires.Add(-time.Nanosecond).In(loc), expires.In(loc)
 			require.Equal(t, month, last.Month(), "%s", last)

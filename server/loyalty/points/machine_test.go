@@ -90,6 +90,7 @@ func (m *plainBook) draw(n int64, into func(*plainLot)) (drawn []points.Portion,
 	if n > m.spendable() {
 		return nil, false
 	}
+
 	for range n {
 		l := m.best(hasFree)
 		l.free--
@@ -100,6 +101,7 @@ func (m *plainBook) draw(n int64, into func(*plainLot)) (drawn []points.Portion,
 			drawn = append(drawn, points.Portion{Lot: l.id, Points: 1})
 		}
 	}
+
 	return drawn, true
 }
 
@@ -112,6 +114,7 @@ func (m *plainBook) takeBack(transaction string, first []points.ID, n int64) {
 		}
 		return m.best(func(l *plainLot) bool { return transaction != "" && l.transaction == transaction && has(l) })
 	}
+
 	for range n {
 		m.score--
 		if l := own(hasFree); l != nil {
@@ -168,6 +171,7 @@ func (m *bookMachine) credit(t *rapid.T) {
 		Transaction: rapid.SampledFrom([]string{"", "T1", "T2"}).Draw(t, "transaction"),
 		EarnedAt:    m.now.AddDate(0, 0, -rapid.IntRange(0, 3).Draw(t, "late")),
 	}
+
 	plain := &plainLot{id: event, transaction: lot.Transaction, earned: lot.EarnedAt, points: n, free: n}
 	switch rapid.IntRange(0, 2).Draw(t, "expiry") {
 	case 0:
@@ -175,6 +179,7 @@ func (m *bookMachine) credit(t *rapid.T) {
 	case 1:
 		lot.Idle = points.Period{Days: rapid.IntRange(1, 6).Draw(t, "idle")}
 	}
+
 	plain.expires, plain.idle = lot.ExpiresAt, lot.Idle.Days
 	_, err := m.book.Credit(event, n, lot)
 	require.NoError(t, err)
@@ -267,6 +272,7 @@ func (m *bookMachine) release(t *rapid.T) {
 	if len(m.holds) == 0 {
 		t.Skip("nothing held")
 	}
+
 	event, i := m.event(), rapid.IntRange(0, len(m.holds)-1).Draw(t, "hold")
 	hold := m.holds[i]
 	n := rapid.Int64Range(0, points.Total(hold)).Draw(t, "points")
@@ -279,10 +285,12 @@ func (m *bookMachine) release(t *rapid.T) {
 		m.model.lot(hold[k].Lot).free += part
 		n -= part
 	}
+
 	m.holds[i] = left
 	if rapid.Bool().Draw(t, "then spend") {
 		m.spend(t)
 	}
+
 	m.settle(event)
 }
 
@@ -290,6 +298,7 @@ func (m *bookMachine) capture(t *rapid.T) {
 	if len(m.holds) == 0 {
 		t.Skip("nothing held")
 	}
+
 	i := rapid.IntRange(0, len(m.holds)-1).Draw(t, "hold")
 	hold := m.holds[i]
 	require.NoError(t, m.book.Capture(m.event(), hold))
@@ -297,9 +306,11 @@ func (m *bookMachine) capture(t *rapid.T) {
 		m.model.lot(p.Lot).held -= p.Points
 		m.model.lot(p.Lot).spent += p.Points
 	}
+
 	if len(hold) > 0 && m.model.lot(hold[0].Lot).held < hold[0].Points {
 		require.ErrorIs(t, m.book.Capture(m.event(), hold), points.ErrNotReserved, "never captured twice")
 	}
+
 	m.holds = slices.Delete(m.holds, i, i+1)
 	m.burns = append(m.burns, hold)
 }
@@ -308,6 +319,7 @@ func (m *bookMachine) restore(t *rapid.T) {
 	if len(m.burns) == 0 {
 		t.Skip("nothing burned")
 	}
+
 	event, i := m.event(), rapid.IntRange(0, len(m.burns)-1).Draw(t, "burn")
 	burn := m.burns[i]
 	n := rapid.Int64Range(0, m.book.Restorable(burn)).Draw(t, "points")
@@ -321,6 +333,7 @@ func (m *bookMachine) restore(t *rapid.T) {
 		l.free += part
 		n -= part
 	}
+
 	m.free(n) // what Unspend took from these lots in place of others
 	m.burns[i] = left
 	m.settle(event)
@@ -344,23 +357,27 @@ func (m *bookMachine) pass(t *rapid.T) {
 	if rapid.Bool().Draw(t, "active") {
 		m.book.LastActivity, m.model.active = m.now, m.now
 	}
+
 	// a lot of which points expired by inactivity has expired, and keeps nothing that it gets back
 	ended := func(l *plainLot) bool {
 		at := m.model.expiry(l)
 		return l.free > 0 && (!at.IsZero() && !at.After(m.now) || l.idle > 0 && l.expired > 0)
 	}
+
 	due := m.book.Due(m.now)
 	require.Equal(t, slices.ContainsFunc(m.model.lots, ended), len(due) > 0)
 	for _, l := range due {
 		before := l.Remaining
 		require.Equal(t, before, m.book.Expire(m.event(), l.Lot))
 	}
+
 	for _, l := range m.model.lots {
 		if ended(l) {
 			l.expired += l.free
 			l.free = 0
 		}
 	}
+
 	require.True(t, m.book.NextExpiry().IsZero() || m.book.NextExpiry().After(m.now))
 }
 
@@ -402,6 +419,7 @@ func (m *bookMachine) checkPostings(t *rapid.T) {
 		lot points.ID
 		of  points.Account
 	}
+
 	sums := map[account]int64{}
 	seq := map[points.ID]int{}
 	var all int64
@@ -414,6 +432,7 @@ func (m *bookMachine) checkPostings(t *rapid.T) {
 		sums[account{p.Lot, p.From}] -= p.Points
 		sums[account{p.Lot, p.To}] += p.Points
 	}
+
 	for a, n := range sums {
 		all += n
 		if ofLots[a.of] {
@@ -423,6 +442,7 @@ func (m *bookMachine) checkPostings(t *rapid.T) {
 			}[a.of], n, "per lot and account")
 		}
 	}
+
 	require.Zero(t, all, "I2")
 }
 

@@ -36,14 +36,17 @@ func (l *life) live(t *rapid.T, label string) {
 			name := rapid.SampledFrom([]string{"", "T-1", "T-2"}).Draw(t, label+" purchase")
 			_, err := l.Credit(e, n("credit"), points.Lot{Transaction: name, EarnedAt: l.at, ExpiresAt: l.at.AddDate(0, 0, int(n("days")))})
 			require.NoError(t, err)
+
 		case 2:
 			if burn, err := l.Spend(e, n("spend")); err == nil {
 				l.burns = append(l.burns, burn)
 			}
+
 		case 3:
 			if hold, err := l.Reserve(e, n("hold")); err == nil {
 				l.holds = append(l.holds, hold)
 			}
+
 		case 4:
 			require.NoError(t, l.Take(e, n("take")))
 		case 5:
@@ -52,9 +55,11 @@ func (l *life) live(t *rapid.T, label string) {
 			for _, lot := range l.Due(l.at.AddDate(0, 0, int(n("later")))) {
 				l.Expire(e, lot.Lot)
 			}
+
 		case 7:
 			require.NoError(t, l.Promise(e, n("promise")))
 		}
+
 		l.Settle(e)
 	}
 }
@@ -77,6 +82,7 @@ func (l *life) whole(t *rapid.T) {
 		if p.From == points.Issued && p.To == points.Available {
 			lot.Points += p.Points
 		}
+
 		for account, sign := range map[points.Account]int64{p.From: -1, p.To: 1} {
 			switch account {
 			case points.Available:
@@ -89,8 +95,10 @@ func (l *life) whole(t *rapid.T) {
 				lot.Expired += sign * p.Points
 			}
 		}
+
 		byLot[p.Lot] = lot
 	}
+
 	for _, lot := range l.Lots() {
 		free += lot.Remaining
 		posted := byLot[lot.ID]
@@ -98,6 +106,7 @@ func (l *life) whole(t *rapid.T) {
 			[5]int64{posted.Points, posted.Remaining, posted.Reserved, posted.Spent, posted.Expired}, "the lot equals its postings")
 		require.GreaterOrEqual(t, lot.Gone(), int64(0))
 	}
+
 	require.Equal(t, free-l.Figures.Debt, l.Figures.Spendable())
 }
 
@@ -128,6 +137,7 @@ func TestInherit(t *testing.T) {
 		for id, was := range lots {
 			require.Equal(t, was, *target.Lot(id), "a lot comes over as it was")
 		}
+
 		source.whole(t)
 		target.whole(t)
 
@@ -136,10 +146,12 @@ func TestInherit(t *testing.T) {
 			_, err := target.Release(target.event(), hold, points.Total(hold))
 			require.NoError(t, err, "what was held can be released")
 		}
+
 		for _, burn := range source.burns {
 			_, err := target.Restore(target.event(), burn, target.Restorable(burn))
 			require.NoError(t, err, "what was burned can be given back")
 		}
+
 		target.Settle(target.event())
 		target.whole(t)
 		require.Zero(t, target.Figures.Reserved-points.Total(flat(target.holds)))

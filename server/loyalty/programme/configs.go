@@ -57,10 +57,12 @@ func readEconomy(raw json.RawMessage) (any, error) {
 	if err := e.done(); err != nil && o.err == nil {
 		return nil, err
 	}
+
 	var err error
 	if c.Reminders, err = readReminders(reminders); err != nil && o.err == nil {
 		return nil, err
 	}
+
 	return c, o.done()
 }
 
@@ -80,6 +82,7 @@ func (c expiryConfig) check(e *object) {
 	case c.Policy == points.ExpiryCalendar && c.Date == "":
 		e.fail("date", loyalty.ErrPropertyEmpty.Name, nil)
 	}
+
 	if _, _, err := points.ParseDay(c.Date); c.Date != "" && err != nil {
 		e.fail("date", "bad_format", map[string]any{"format": "MM-DD"})
 	}
@@ -154,6 +157,7 @@ func readAccept(raw json.RawMessage) (any, error) {
 	case days >= 0:
 		c.PendingDays = &days
 	}
+
 	return c, o.done()
 }
 
@@ -177,6 +181,7 @@ func readLanguage(raw json.RawMessage) (any, error) {
 	if o.take("default", "string", &c.Default) {
 		o.language("default", c.Default)
 	}
+
 	if o.take("enabled", "array of strings", &c.Enabled) {
 		for i, l := range c.Enabled {
 			o.language(fmt.Sprintf("enabled[%d]", i), l)
@@ -185,6 +190,7 @@ func readLanguage(raw json.RawMessage) (any, error) {
 			o.fail("enabled", "not_unique", nil)
 		}
 	}
+
 	o.oneOf("default", c.Default, c.Enabled)
 	return c, o.done()
 }

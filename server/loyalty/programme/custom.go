@@ -73,16 +73,19 @@ func CheckFixed(kind string, before, after json.RawMessage) error {
 	if len(fixedFields[kind]) == 0 {
 		return nil
 	}
+
 	for raw, fields := range map[*json.RawMessage]*map[string]any{&before: &old, &after: &now} {
 		if err := json.Unmarshal(*raw, fields); err != nil {
 			return err
 		}
 	}
+
 	for _, name := range fixedFields[kind] {
 		if old[name] != now[name] {
 			return loyalty.ErrFieldFixed.With("property", name).At(name)
 		}
 	}
+
 	return nil
 }
 
@@ -96,6 +99,7 @@ func readAttribute(p *Programme, e loyalty.Entity) error {
 	if err := Decode(e, a); err != nil {
 		return err
 	}
+
 	switch {
 	case a.On != TypeCustomer && p.registry.kind(a.On) == nil && !ownType.MatchString(a.On):
 		return Fault("on", "entity_type_missing", map[string]any{"type": a.On})
@@ -106,9 +110,11 @@ func readAttribute(p *Programme, e loyalty.Entity) error {
 	case a.Type == loyalty.AttributeBoolean && slices.Contains(a.Tags, loyalty.TagSearchable):
 		return NotWith("tags", "type", a.Type)
 	}
+
 	if i := slices.IndexFunc(p.Attributes[a.On], func(o *loyalty.CustomAttribute) bool { return o.Name == a.Name }); i >= 0 {
 		return Fault("name", loyalty.ErrValueTaken.Name, map[string]any{"id": p.Attributes[a.On][i].ID})
 	}
+
 	p.Attributes[a.On] = append(p.Attributes[a.On], a)
 	return nil
 }
@@ -158,14 +164,17 @@ func declared(schema json.RawMessage, more []*loyalty.CustomAttribute) declarati
 			properties["cf_"+a.Name] = loyalty.JSON(a.Schema())
 		}
 	}
+
 	d := declaration{schema: schema, names: map[string]bool{}}
 	for name := range maps.Keys(properties) {
 		d.names[name] = true
 	}
+
 	if len(more) > 0 {
 		whole["properties"] = loyalty.JSON(properties)
 		d.schema = loyalty.JSON(whole)
 	}
+
 	return d
 }
 

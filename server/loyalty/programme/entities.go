@@ -213,9 +213,11 @@ func (p *Programme) build(all []loyalty.Entity) error {
 			}
 		}
 	}
+
 	for _, k := range p.registry.kinds {
 		k.index(p)
 	}
+
 	p.declare()
 	return nil
 }

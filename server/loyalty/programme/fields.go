@@ -48,6 +48,7 @@ func Fault(field, name string, args map[string]any) *loyalty.Error {
 	for k, v := range args {
 		all[k] = v
 	}
+
 	e := &loyalty.Error{Kind: loyalty.Invalid, Code: loyalty.ErrPropertyInvalid.Code, Name: name}
 	switch name {
 	case loyalty.ErrPropertyEmpty.Name:
@@ -55,9 +56,11 @@ func Fault(field, name string, args map[string]any) *loyalty.Error {
 	case loyalty.ErrPropertyUnknown.Name:
 		e.Code = loyalty.ErrPropertyUnknown.Code
 	}
+
 	if name == loyalty.ErrValueTaken.Name {
 		e.Kind, e.Code = loyalty.ErrValueTaken.Kind, loyalty.ErrValueTaken.Code
 	}
+
 	e.Args, e.Details = all, []loyalty.Detail{{Field: field, Name: name, Args: all}}
 	return e
 }
@@ -91,10 +94,12 @@ func openObject(raw json.RawMessage, at string) *object {
 	if len(raw) == 0 || string(raw) == "null" {
 		return o
 	}
+
 	if !json.Valid(raw) || raw[0] != '{' {
 		o.err = Fault(at, "must_be_type", map[string]any{"type": "object"})
 		return o
 	}
+
 	d := json.NewDecoder(bytes.NewReader(raw))
 	_, _ = d.Token() // the brace; the text is valid JSON
 	for d.More() {
@@ -107,6 +112,7 @@ func openObject(raw json.RawMessage, at string) *object {
 		}
 		o.values[name] = value
 	}
+
 	return o
 }
 

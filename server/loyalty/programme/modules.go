@@ -133,6 +133,7 @@ func (g *Registry) Compile(s loyalty.Snapshot) (*Programme, error) {
 	if p.Location, err = CheckSettings(p.Settings); err != nil {
 		return nil, err
 	}
+
 	p.fallBack()
 	for _, name := range ModuleNames() {
 		m, config, err := CheckModule(StoredModule(s, name))
@@ -147,12 +148,14 @@ func (g *Registry) Compile(s loyalty.Snapshot) (*Programme, error) {
 			config.compile(p)
 		}
 	}
+
 	if err := p.build(s.Entities); err != nil {
 		return nil, err
 	}
 	if err := p.checkHolding(); err != nil {
 		return nil, err
 	}
+
 	return p, exclude(s)
 }
 

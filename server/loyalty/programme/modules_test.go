@@ -31,6 +31,7 @@ func TestFreshProgramme(t *testing.T) {
 		ModuleCoupons: true, ModuleRewards: true, ModuleOffers: true, ModuleTiers: true, ModuleChallenges: true,
 		ModuleTreasureHunt: true, ModuleAutomation: true, ModuleLeaderboard: true,
 	}, p.On)
+
 	require.Equal(t, defaultSettings, p.Settings)
 	require.Equal(t, time.UTC, p.Location)
 	require.Equal(t, points.ExpiryNone, p.Economy.Expiry.Kind)
@@ -183,6 +184,7 @@ func TestSettingsFaults(t *testing.T) {
 		_, err := NewRegistry([]string{"point_add", "checkout", "visit"}).Compile(loyalty.Snapshot{Settings: c.settings})
 		requireFault(t, err, c.field, c.name)
 	}
+
 	p, err := NewRegistry([]string{"point_add", "checkout", "visit"}).Compile(loyalty.Snapshot{Settings: loyalty.Settings{Currency: "HUF", TimeZone: "Europe/Budapest", AcceptanceWindow: 900 * time.Second}})
 	require.NoError(t, err)
 	require.Equal(t, "Europe/Budapest", p.Location.String())
@@ -212,6 +214,7 @@ func TestModuleNames(t *testing.T) {
 		require.NoError(t, err, spelling)
 		require.Equal(t, name, got)
 	}
+
 	for _, unknown := range []string{"", "module", "wheel", "points"} {
 		_, err := ModuleName(unknown)
 		require.ErrorIs(t, err, loyalty.ErrModuleUnknown, unknown)
@@ -232,6 +235,7 @@ func TestShownConfigurationReadsBack(t *testing.T) {
 			rapid.Map(rapid.MapOfN(rapid.SampledFrom(names), rapid.SampledFrom([]any{"rolling", 3, "12-31", 0.5}), 0, 3),
 				func(m map[string]any) any { return m }),
 		)
+
 		raw, err := json.Marshal(rapid.MapOfN(rapid.SampledFrom(names), value, 0, 3).Draw(t, "config"))
 		require.NoError(t, err)
 		name := rapid.SampledFrom(ModuleNames()).Draw(t, "module")
@@ -240,6 +244,7 @@ func TestShownConfigurationReadsBack(t *testing.T) {
 			require.True(t, strings.HasPrefix(loyalty.AsError(err).Details[0].Field, "config"))
 			return
 		}
+
 		again, _, err := CheckModule(m)
 		require.NoError(t, err)
 		require.JSONEq(t, string(m.Config), string(again.Config))
@@ -251,6 +256,7 @@ func FuzzModuleConfig(f *testing.F) {
 	f.Add(`{"rate":1e25,"currency_rates":{"HUF":0.1}}`)
 	f.Add(`{"type":"accept","pending_days":1}`)
 	f.Add(`{"enabled":["en"],"default":"en"}`)
+
 	f.Fuzz(func(t *testing.T, config string) {
 		for _, name := range ModuleNames() {
 			m, _, err := CheckModule(loyalty.ModuleState{Name: name, Config: json.RawMessage(config)})

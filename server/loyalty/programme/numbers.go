@@ -56,6 +56,7 @@ func shortest(v any) any {
 			return short
 		}
 	}
+
 	return v
 }
 
@@ -88,6 +89,7 @@ func SameJSON(a, b any) bool {
 			}
 		}
 		return true
+
 	case []any:
 		list, ok := b.([]any)
 		if !ok || len(list) != len(a) {
@@ -99,9 +101,11 @@ func SameJSON(a, b any) bool {
 			}
 		}
 		return true
+
 	case json.Number:
 		n, ok := b.(json.Number)
 		return ok && sameNumber(a, n)
 	}
+
 	return a == b
 }

@@ -49,6 +49,7 @@ func (o *object) daysList(name string, into *[]int) {
 	if len(list) > maxReminders {
 		o.fail(name, "too_many", map[string]any{"limit": maxReminders})
 	}
+
 	for i, n := range list {
 		switch {
 		case n < 1:
@@ -59,6 +60,7 @@ func (o *object) daysList(name string, into *[]int) {
 			o.fail(name, "not_unique", nil)
 		}
 	}
+
 	*into = slices.Clone(list)
 	if list == nil {
 		*into = []int{}

@@ -28,12 +28,14 @@ func readSegment(p *Programme, e loyalty.Entity) (*Segment, error) {
 	if s.Is == nil { // a segment of every customer is none
 		return nil, Fault("condition", loyalty.ErrPropertyEmpty.Name, nil)
 	}
+
 	// Membership is evaluated for a customer at an instant, without any event.
 	for _, fact := range []string{"event.action", "event.data", "event.points", "transaction", "item"} {
 		if s.Is.Uses(fact) {
 			return nil, Fault("condition", "condition_fact", map[string]any{"fact": fact})
 		}
 	}
+
 	return s, nil
 }
 

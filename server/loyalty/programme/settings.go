@@ -25,15 +25,18 @@ func CheckSettings(s loyalty.Settings) (*time.Location, error) {
 	if len(s.Currency) != 3 || !isUpper(s.Currency) {
 		return nil, Fault("currency", "bad_format", map[string]any{"format": "ISO 4217 (EUR)"})
 	}
+
 	loc, err := time.LoadLocation(s.TimeZone)
 	if err != nil || s.TimeZone == "Local" {
 		return nil, Fault("time_zone", "bad_format", map[string]any{"format": "IANA (Europe/Budapest)"})
 	}
+
 	switch {
 	case s.AcceptanceWindow < time.Second || s.AcceptanceWindow%time.Second != 0:
 		return nil, Fault("acceptance_window_seconds", "too_small", map[string]any{"limit": 1})
 	case s.AcceptanceWindow > maxWindow:
 		return nil, Fault("acceptance_window_seconds", "too_large", map[string]any{"limit": int(maxWindow / time.Second)})
 	}
+
 	return loc, nil
 }

@@ -20,16 +20,19 @@ func ClaimGuest(r *engine.Run, name string) error {
 	case engine.TouchedBefore(r, owner):
 		return loyalty.ErrBatchConflict // the row is not stored as it was loaded
 	}
+
 	guest, err := r.Other(loyalty.CustomerNeeds{
 		ID: owner, Key: true, Lots: loyalty.UsedLots, Transactions: []string{name}, Progress: loyalty.Kinds(loyalty.ProgressHeld, loyalty.ProgressOffer),
 	})
 	if err != nil {
 		return err
 	}
+
 	t := guest.Purchases()[name]
 	if guest == r || guest.Customer.Status != loyalty.Inactive || t == nil || t.Customer != guest.Customer.ID {
 		return unknown
 	}
+
 	// a copy: the guard of the write compares with the guest's row
 	moved := t.Clone()
 	// before the lots move: every posting is booked on an event of its own customer
@@ -40,6 +43,7 @@ func ClaimGuest(r *engine.Run, name string) error {
 	if err := movePromise(r, guest, gone, moved); err != nil {
 		return err
 	}
+
 	return engine.TakePurchase(r, guest, moved)
 }
 
@@ -52,6 +56,7 @@ func moveLots(r *engine.Run, guest *engine.Run, gone *loyalty.Event, t *loyalty.
 		if l.Transaction != t.Name || l.Gone() == l.Points {
 			continue
 		}
+
 		// the whole lot moves, with what was spent of it, so that a refund finds it with the claimer
 		was := guest.Book.Part(gone.ID, l)
 		come := derivePoints(r, r.Event, "point_add", t.Name, was.Remaining)
@@ -60,6 +65,7 @@ func moveLots(r *engine.Run, guest *engine.Run, gone *loyalty.Event, t *loyalty.
 		if !was.Idle.IsZero() {
 			come.ExpDate = was.Idle.From(r.Now, r.Programme.Location)
 		}
+
 		come.OpensLot(was)
 		come.KeepsOrigin(was.Origin)
 		total += was.Remaining
@@ -69,6 +75,7 @@ func moveLots(r *engine.Run, guest *engine.Run, gone *loyalty.Event, t *loyalty.
 			return tooManyPoints(r, err)
 		}
 	}
+
 	gone.Data = loyalty.JSON(purchasePoints{TransactionID: t.Name, Points: total})
 	gone.Transaction = t.Name
 	gone.Tell().Transaction = &loyalty.TransactionEffect{} // no purchase of the guest's any more, so that a tier by spend no longer counts it
@@ -83,6 +90,7 @@ func rebind(r *engine.Run, guest *engine.Run, t *loyalty.Transaction, lots map[l
 	if t.Detail.Personal, err = loyalty.Reseal(from, to, t.Detail.Personal, t.Checkout, t.Checkout); err != nil {
 		return err
 	}
+
 	for i := range t.Detail.Items {
 		l := &t.Detail.Items[i]
 		// a line that earned nothing has no lot and keeps its event
@@ -95,6 +103,7 @@ func rebind(r *engine.Run, guest *engine.Run, t *loyalty.Transaction, lots map[l
 		}
 		l.Event, l.Changed = now, true
 	}
+
 	return nil
 }
 

@@ -40,6 +40,7 @@ func holdsPurchase(r *engine.Run, transaction string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+
 	for _, key := range keys {
 		var h HeldEvent
 		if _, err := r.Progress(loyalty.ProgressHeld, key, &h); err != nil {
@@ -49,6 +50,7 @@ func holdsPurchase(r *engine.Run, transaction string) (bool, error) {
 			return true, nil
 		}
 	}
+
 	return false, nil
 }
 
@@ -76,6 +78,7 @@ func moveHeld(r, guest *engine.Run, gone *loyalty.Event, t *loyalty.Transaction)
 	if err != nil {
 		return err
 	}
+
 	for _, id := range keys {
 		var h HeldEvent
 		if _, err := guest.Progress(loyalty.ProgressHeld, id, &h); err != nil {
@@ -84,13 +87,16 @@ func moveHeld(r, guest *engine.Run, gone *loyalty.Event, t *loyalty.Transaction)
 		if !h.purchase() || h.Transaction != t.Name {
 			continue
 		}
+
 		key := loyalty.ProgressKey{Kind: loyalty.ProgressHeld, Key: id}
 		// claiming does not prolong the wait
 		due := guest.ProgressRow(key).DueAt
 		if err := guest.SetProgress(gone, key, nil, due); err != nil {
 			return err
 		}
+
 		return r.SetProgress(r.Event, key, h, due)
 	}
+
 	return nil
 }

@@ -36,6 +36,7 @@ func hold(r *engine.Run, t engine.Submitted) error {
 	if err := promised(r, t, &h); err != nil {
 		return err
 	}
+
 	pending := r.Derive(r.Event, "pending", heldAttributes{r.Event.ID.String(), 0})
 	pending.Shown(h.Points)
 	if !h.purchase() {
@@ -49,6 +50,7 @@ func hold(r *engine.Run, t engine.Submitted) error {
 			return err
 		}
 	}
+
 	h.Pending = pending.ID
 	expires := r.Now.AddDate(0, 0, r.Programme.Holding.Days)
 	r.Trace("pending_events", "applied", "reason.held", h.Points)

@@ -22,6 +22,7 @@ func heldEvent(r *engine.Run, ref string) (key loyalty.ProgressKey, h HeldEvent,
 	if err != nil {
 		return key, h, err
 	}
+
 	for _, id := range keys {
 		h = HeldEvent{}
 		if _, err := r.Progress(loyalty.ProgressHeld, id, &h); err != nil {
@@ -30,6 +31,7 @@ func heldEvent(r *engine.Run, ref string) (key loyalty.ProgressKey, h HeldEvent,
 		if !strings.EqualFold(id, ref) && !strings.EqualFold(h.Pending.String(), ref) {
 			continue
 		}
+
 		if h.purchase() {
 			if t, err := heldPurchase(r, &h); err != nil {
 				return key, h, err
@@ -37,8 +39,10 @@ func heldEvent(r *engine.Run, ref string) (key loyalty.ProgressKey, h HeldEvent,
 				break
 			}
 		}
+
 		return loyalty.ProgressKey{Kind: loyalty.ProgressHeld, Key: id}, h, nil
 	}
+
 	return key, h, loyalty.ErrHeldNotFound.With("event", ref).At("data.event")
 }
 
@@ -76,6 +80,7 @@ func validate(r *engine.Run, key loyalty.ProgressKey, h HeldEvent) error {
 	if err := r.SetProgress(r.Event, key, nil, time.Time{}); err != nil {
 		return err
 	}
+
 	// reactions see the held action, not the validation
 	r.Event.Transaction, r.Event.As = h.Transaction, h.Action
 	if h.purchase() {
@@ -85,16 +90,19 @@ func validate(r *engine.Run, key loyalty.ProgressKey, h HeldEvent) error {
 		}
 		return Accept(r, r.Event, t)
 	}
+
 	apply, err := unseal(r, key, &h)
 	if err != nil {
 		return err
 	}
+
 	r.Book.Withdraw(r.Event.ID, h.Points)
 	// Today's programme decides what it gives, which may differ from the pending points.
 	before := r.Book.Figures.Score
 	if err := apply(); err != nil {
 		return err
 	}
+
 	return withhold(r, &h, r.Book.Figures.Score-before)
 }
 
@@ -114,6 +122,7 @@ func unseal(r *engine.Run, key loyalty.ProgressKey, h *HeldEvent) (apply func() 
 			return nil, err
 		}
 	}
+
 	return engine.Resubmit(r, h.Action, data)
 }
 
@@ -183,10 +192,12 @@ func withLater(r *engine.Run, event string, h *HeldEvent) error {
 	if !h.purchase() || r.Require(purchases(h.Transaction)) == nil {
 		return nil
 	}
+
 	keys, err := r.ProgressOf(loyalty.ProgressHeld) // ids, so in order of age
 	if err != nil {
 		return err
 	}
+
 	names := []string{h.Transaction}
 	for _, key := range keys {
 		if key <= event || len(names) == heldTogether {
@@ -200,6 +211,7 @@ func withLater(r *engine.Run, event string, h *HeldEvent) error {
 			names = append(names, later.Transaction)
 		}
 	}
+
 	return r.Require(purchases(names...))
 }
 
@@ -210,6 +222,7 @@ func ExpirePending(r *engine.Run, n int64) error {
 	if err != nil {
 		return err
 	}
+
 	all := make([]HeldEvent, len(keys))
 	var pending int64
 	for i, key := range keys {
@@ -219,6 +232,7 @@ func ExpirePending(r *engine.Run, n int64) error {
 		if err := withLater(r, key, &all[i]); err != nil {
 			return err
 		}
+
 		if all[i].purchase() {
 			switch t, err := heldPurchase(r, &all[i]); {
 			case err != nil:
@@ -227,12 +241,15 @@ func ExpirePending(r *engine.Run, n int64) error {
 				all[i].Points = 0
 			}
 		}
+
 		pending += all[i].Points
 	}
+
 	// All or nothing: a caller that counts on points that are not there is told before any event is dropped.
 	if n > pending {
 		return loyalty.ErrPendingTooMuch.With("pending", pending).At("data.points")
 	}
+
 	for i := range all {
 		h, key := &all[i], loyalty.ProgressKey{Kind: loyalty.ProgressHeld, Key: keys[i]}
 		switch k := min(n, h.Points); k {
@@ -245,10 +262,12 @@ func ExpirePending(r *engine.Run, n int64) error {
 			err = shrink(r, key, h, k)
 			n = 0
 		}
+
 		if err != nil {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -267,6 +286,7 @@ func shrink(r *engine.Run, key loyalty.ProgressKey, h *HeldEvent, n int64) error
 			r.Changed(r.Event, t)
 		}
 	}
+
 	return r.SetProgress(r.Event, key, h, r.ProgressRow(key).DueAt)
 }
 

@@ -13,6 +13,7 @@ func TracePrice(r *engine.Run, t *loyalty.Transaction) {
 	if !r.Tracing() {
 		return
 	}
+
 	p := r.Programme
 	for i := range t.Detail.Items {
 		l := &t.Detail.Items[i]
@@ -28,6 +29,7 @@ func TracePrice(r *engine.Run, t *loyalty.Transaction) {
 		default:
 			explainRate(&v, p, t.Currency())
 		}
+
 		r.TraceInput(v)
 	}
 }
@@ -54,9 +56,11 @@ func Price(p *programme.Programme, lines []loyalty.Line, currency string, reward
 		}
 	}
 	defer noteRepriced(lines, pointsOf(lines))
+
 	for i := range lines {
 		lines[i].Points = loyalty.Deref(lines[i].Rewarded)
 	}
+
 	switch {
 	case rewarded != nil && len(lines) == 0:
 		return *rewarded, nil
@@ -65,11 +69,13 @@ func Price(p *programme.Programme, lines []loyalty.Line, currency string, reward
 	case !p.On[programme.ModuleIncentivizedPurchase]:
 		return 0, nil
 	}
+
 	// a default rate of one for an unknown currency would give a point for each forint
 	rate, known := p.RateFor(currency)
 	if !known {
 		return 0, nil
 	}
+
 	for _, l := range computed {
 		n, err := rate.Points(l.Subtotal, p.Purchase.Rounding)
 		if err != nil || n > points.Max {
@@ -77,6 +83,7 @@ func Price(p *programme.Programme, lines []loyalty.Line, currency string, reward
 		}
 		l.Points = max(0, n)
 	}
+
 	return 0, nil
 }
 

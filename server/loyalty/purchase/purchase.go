@@ -40,6 +40,7 @@ func eachLine(r *engine.Run, e *loyalty.Event, action string, t *loyalty.Transac
 	if err := bequeath(r, e, t); err != nil {
 		return 0, err
 	}
+
 	for i := range t.Detail.Items {
 		l := &t.Detail.Items[i]
 		item, err := recordItem(r, e, action, t, l)
@@ -54,6 +55,7 @@ func eachLine(r *engine.Run, e *loyalty.Event, action string, t *loyalty.Transac
 		}
 		own -= l.Points
 	}
+
 	return own, nil
 }
 
@@ -95,16 +97,19 @@ func Accept(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error {
 	if err := t.Move("checkout_accept"); err != nil {
 		return err
 	}
+
 	NotBefore(r, e, t)
 	if r.At.After(t.CheckoutDate) {
 		t.Detail.AcceptedAt = r.At
 	}
+
 	if len(t.Detail.Burn) > 0 {
 		burn := burned(r, e, t)
 		if err := r.Book.Capture(burn.ID, t.Detail.Burn); err != nil {
 			return err
 		}
 	}
+
 	own, err := eachLine(r, e, "checkout_accept_item", t, func(item *loyalty.Event, n int64) error {
 		// on the same row as the credit: the breakdown shows that pending points became real
 		r.Book.Withdraw(item.ID, n)
@@ -113,12 +118,14 @@ func Accept(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error {
 	if err != nil {
 		return err
 	}
+
 	r.Book.Withdraw(e.ID, own)
 	if own > 0 {
 		if err := r.Earn(e, own, t.Name); err != nil {
 			return err
 		}
 	}
+
 	final(r, e, t)
 	return nil
 }
@@ -150,6 +157,7 @@ func Reject(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error {
 	if err := t.Move("checkout_reject"); err != nil {
 		return err
 	}
+
 	r.Book.Withdraw(e.ID, t.Earned)
 	if err := ReleaseHold(r, e, t.Name, t.Detail.Burn); err != nil {
 		return err
@@ -160,6 +168,7 @@ func Reject(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error {
 	if err := engine.Undone(r, e, t); err != nil {
 		return err
 	}
+
 	t.Earned, t.Burned, t.Detail.Burn = 0, 0, nil
 	r.Changed(e, t)
 	return nil
@@ -176,10 +185,12 @@ func Record(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error {
 		final(r, e, t)
 		return nil
 	}
+
 	t.State = loyalty.Pending
 	if err := EarnPending(r, e, "checkout_item", t); err != nil {
 		return err
 	}
+
 	e.Shown(t.Earned - t.Burned)
 	r.Changed(e, t)
 	return nil
@@ -192,12 +203,14 @@ func Burn(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, n int64) (err
 	if n == 0 {
 		return nil
 	}
+
 	switch r.Customer.Status {
 	case loyalty.Suspended:
 		return loyalty.ErrSuspended.At("data.points_burned")
 	case loyalty.Inactive: // a guest
 		return loyalty.ErrWrongStatus.With("status", string(loyalty.Inactive)).With("action", "checkout").At("data.points_burned")
 	}
+
 	t.Burned = n
 	if t.State == loyalty.Pending {
 		hold := derivePoints(r, e, "reserve_points", t.Name, n)
@@ -206,10 +219,12 @@ func Burn(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, n int64) (err
 	} else {
 		t.Detail.Burn, err = r.Book.Spend(burned(r, e, t).ID, n)
 	}
+
 	if errors.Is(err, points.ErrInsufficient) {
 		r.TraceInput(loyalty.Verdict{Rule: "burn", Verdict: "refused", Reason: "reason.not_enough", Input: map[string]any{"spendable": r.Book.Figures.Spendable()}, Points: -n})
 		return loyalty.ErrNotEnoughPoints.At("data.points_burned")
 	}
+
 	r.Trace("burn", "applied", "reason.burned", -n)
 	return err
 }
@@ -257,6 +272,7 @@ func TakeBack(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, n int64, 
 	for i, l := range lines {
 		first[i] = l.Line.Event
 	}
+
 	before := r.Book.Figures.Spendable()
 	if err := r.Book.TakeBack(e.ID, t.Name, n, first...); err != nil {
 		return loyalty.ErrTooLarge.With("property", "points")
@@ -265,6 +281,7 @@ func TakeBack(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, n int64, 
 	if r.Programme.Economy.NegativeRefuse && r.Book.Figures.Spendable() < min(0, before) {
 		return loyalty.ErrNegativeRefused.At("data.transaction_id")
 	}
+
 	t.TakeGifts(e, n, lines)
 	t.Earned -= n
 	e.Shown(-n)

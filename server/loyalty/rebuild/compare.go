@@ -19,11 +19,13 @@ func (f *Family) Account(c *loyalty.Customer) {
 	if !p.exists(a.told, true) {
 		return
 	}
+
 	// A stored row names the last of a chain of merges, while the journal has each step of it.
 	var into loyalty.ID
 	if top, away := f.rebuild.survivor(c.ID); away > 0 {
 		into = top
 	}
+
 	differ(p, "status", a.status, c.Status)
 	differ(p, "merged_into", into, c.MergedInto)
 	differ(p, "referrer", a.referrer, c.Profile.Referrer)
@@ -36,6 +38,7 @@ func (f *Family) Balance(customer loyalty.ID, s points.Figures, last loyalty.ID)
 	if !p.exists(a.told, true) {
 		return
 	}
+
 	j := a.figures
 	differ(p, "score", j.Score, s.Score)
 	differ(p, "spent", j.Spent, s.Spent)
@@ -59,6 +62,7 @@ func (f *Family) Lot(s *loyalty.CustomerLot) {
 	if !p.exists(j != nil, true) {
 		return
 	}
+
 	// Amounts follow from the postings alone, dates and origin from the event that opened the lot.
 	differ(p, "points", j.Points, s.Points)
 	differ(p, "remaining", j.Remaining, s.Remaining)
@@ -69,6 +73,7 @@ func (f *Family) Lot(s *loyalty.CustomerLot) {
 		p.differ("opened", "no event", "this lot") // its dates are unknown
 		return
 	}
+
 	p.instant("earned_at", j.EarnedAt, s.EarnedAt)
 	p.instant("expires_at", j.ExpiresAt, s.ExpiresAt)
 	differ(p, "idle", j.Idle, s.Idle)
@@ -87,6 +92,7 @@ func (f *Family) Purchase(s *loyalty.Transaction) {
 	if !p.exists(j != nil, true) {
 		return
 	}
+
 	differ(p, "customer", j.customer, s.Customer)
 	// refunds are taken off the total, never off the original total
 	differ(p, "original_total", j.Total+j.Refunded, s.OriginalTotal)
@@ -153,6 +159,7 @@ func (f *Family) Close() {
 		}
 		f.gifted(id, a)
 	}
+
 	for _, key := range slices.SortedFunc(maps.Keys(f.lots), func(a, b owned) int {
 		if n := loyalty.CompareID(a.customer, b.customer); n != 0 {
 			return n
@@ -161,9 +168,11 @@ func (f *Family) Close() {
 	}) {
 		rb.place(key.customer, "lot "+key.id.String()).exists(true, false)
 	}
+
 	for _, name := range slices.Sorted(maps.Keys(f.purchases)) {
 		rb.place(f.purchases[name].customer, "transaction "+name).exists(true, false)
 	}
+
 	for _, id := range slices.SortedFunc(maps.Keys(f.claims), loyalty.CompareID) {
 		rb.place(f.claims[id].Customer, "claim "+id.String()).exists(true, false)
 	}

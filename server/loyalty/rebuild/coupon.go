@@ -56,6 +56,7 @@ func (rb *Rebuild) Coupon(s *loyalty.Coupon) {
 	if _, matched := rb.matched[s.ID]; matched {
 		return
 	}
+
 	j, told := rb.coupons[s.ID]
 	delete(rb.coupons, s.ID)
 	if !told {
@@ -70,6 +71,7 @@ func (rb *Rebuild) Coupon(s *loyalty.Coupon) {
 			j.Balance = s.Value
 		}
 	}
+
 	rb.compare(j, s)
 }
 

@@ -28,6 +28,7 @@ func (p place) member(name string, journal, stored reflect.Value) {
 	if journal.Comparable() && journal.Equal(stored) {
 		return // nearly every member of nearly every row is equal
 	}
+
 	// Values that differ in Go may be equal in a document: an instant in another zone, a nil list.
 	switch j := journal.Interface().(type) {
 	case time.Time:

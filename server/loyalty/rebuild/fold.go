@@ -67,6 +67,7 @@ func (f *Family) Post(p loyalty.CustomerPosting) {
 	if p.Lot == (points.ID{}) {
 		return
 	}
+
 	key := owned{p.Customer, p.Lot}
 	// A lot begins with the first posting that names it, in any order: Event adds its dates later.
 	l := f.lots[key]
@@ -74,9 +75,11 @@ func (f *Family) Post(p loyalty.CustomerPosting) {
 		l = &foldedLot{Lot: points.Lot{ID: p.Lot}}
 		f.lots[key] = l
 	}
+
 	if p.From == points.Issued && p.To == points.Available { // only issued points make a lot larger
 		l.Points += p.Points
 	}
+
 	l.Move(p.From, p.To, p.Points)
 }
 
@@ -87,6 +90,7 @@ func (f *Family) Event(e *loyalty.Event) {
 	if loyalty.CompareID(e.ID, a.last) > 0 {
 		a.last = e.ID
 	}
+
 	f.date(e)
 	if x := e.Effects; x != nil {
 		f.account(a, x)
@@ -103,6 +107,7 @@ func (f *Family) Event(e *loyalty.Event) {
 			f.rebuild.coupon(&x.Coupons[i])
 		}
 	}
+
 	f.item(e)
 }
 
@@ -115,15 +120,18 @@ func (f *Family) account(a *foldedAccount, x *loyalty.Effects) {
 	if x.Referrer != nil {
 		a.referrer = *x.Referrer
 	}
+
 	for _, p := range x.Progress {
 		if a.progress == nil {
 			a.progress = map[loyalty.ProgressKey]loyalty.Progress{}
 		}
 		a.progress[p.ProgressKey] = p
 	}
+
 	if x.MergedFrom == nil {
 		return
 	}
+
 	if source := f.accounts[*x.MergedFrom]; source != nil {
 		// the source's progress moved with the merge, in the effects of the target's event
 		source.told, source.status, source.progress = true, loyalty.Merged, nil
@@ -153,6 +161,7 @@ func (l *foldedLot) told(e *loyalty.Event) {
 	if e.Effects == nil || e.Effects.Lot == nil {
 		return
 	}
+
 	told := e.Effects.Lot
 	// A lot that expires after a period of inactivity has no date of its own while the customer is active.
 	if !told.Idle.IsZero() {
@@ -187,6 +196,7 @@ func (l *foldedLot) given(e *loyalty.Event) points.Origin {
 	case l.Transaction != "":
 		return points.Purchase
 	}
+
 	return points.Activity
 }
 
@@ -206,14 +216,17 @@ func (f *Family) bought(e *loyalty.Event, name string, x *loyalty.TransactionEff
 	if x.State == loyalty.NoTransaction || !f.rebuild.holds(e, name) {
 		return
 	}
+
 	p := f.purchases[name]
 	if p == nil || x.Opened != nil {
 		p = &foldedPurchase{customer: e.Customer, opened: loyalty.PurchaseOpening{Checkout: e.ID, CreatedAt: e.RecordedAt, CheckoutDate: e.At}, lines: map[loyalty.ID]loyalty.LineEffect{}}
 		f.purchases[name] = p
 	}
+
 	if x.Opened != nil {
 		p.opened = *x.Opened
 	}
+
 	p.TransactionEffect, p.updatedAt = *x, e.RecordedAt
 	for _, l := range x.Lines {
 		p.lines[l.Event] = l

@@ -49,6 +49,7 @@ func NewRebuild(far []loyalty.Event, report func(Difference)) *Rebuild {
 		coupons: map[loyalty.ID]*loyalty.Coupon{}, matched: map[loyalty.ID]int64{}, tallies: map[string]int64{},
 		figures: map[string]*loyalty.CampaignFigures{}, report: report,
 	}
+
 	for i := range far {
 		e := &far[i]
 		if e.Effects == nil {
@@ -61,6 +62,7 @@ func NewRebuild(far []loyalty.Event, report func(Difference)) *Rebuild {
 			rb.claimed[e.Transaction], rb.holders[e.Transaction] = e.ID, *e.Effects.Holder
 		}
 	}
+
 	return rb
 }
 
@@ -87,6 +89,7 @@ func (rb *Rebuild) Families() [][]loyalty.ID {
 		top, _ := rb.survivor(id)
 		families[top] = append(families[top], id)
 	}
+
 	list := make([][]loyalty.ID, 0, len(families))
 	for _, top := range slices.SortedFunc(maps.Keys(families), loyalty.CompareID) {
 		members := slices.Concat(families[top], []loyalty.ID{top})
@@ -100,6 +103,7 @@ func (rb *Rebuild) Families() [][]loyalty.ID {
 		})
 		list = append(list, members)
 	}
+
 	return list
 }
 

@@ -28,6 +28,7 @@ func Refer(r *engine.Run, name string) error {
 	if err := r.Require(loyalty.CustomerNeeds{Names: []loyalty.Name{ref}}); err != nil {
 		return err
 	}
+
 	id, known := r.Owner(ref)
 	switch {
 	case !known:
@@ -35,6 +36,7 @@ func Refer(r *engine.Run, name string) error {
 	case id == r.Customer.ID:
 		return loyalty.ErrReferrerSelf.At("data.referrer")
 	}
+
 	themselves, err := sharesAddress(r, id)
 	switch {
 	case err != nil:
@@ -45,11 +47,13 @@ func Refer(r *engine.Run, name string) error {
 	case !r.Programme.SuppressPII: // otherwise the answer would reveal that person's address
 		r.Warn(loyalty.ErrSelfReferral.At("data.referrer"))
 	}
+
 	var data map[string]json.RawMessage
 	// the name must not stay in the event either
 	if err := json.Unmarshal(r.Event.Data, &data); err != nil {
 		return err
 	}
+
 	delete(data, "referrer")
 	r.Event.Data = loyalty.JSON(data)
 	return nil
@@ -93,23 +97,28 @@ func payBonus(o *engine.Occurrence, on string) error {
 	if paid, err := o.Progress(loyalty.ProgressReferral, bonusKey.Key, &b); paid || err != nil {
 		return err
 	}
+
 	b.On = on
 	if o.Accepted != nil {
 		b.Transaction = o.Accepted.Name
 	}
+
 	c := o.Programme.Referral
 	referrer, err := payReferrer(o, int64(c.ReferrerPoints), &b)
 	if err != nil {
 		return err
 	}
+
 	friend, err := pay(o, o.Run, int64(c.FriendPoints), &b)
 	if err != nil {
 		return err
 	}
+
 	if t := o.Accepted; t != nil {
 		t.Detail.Referral = slices.Concat(referrer, friend)
 		engine.TellPurchase(o.Run, o.Trigger, t)
 	}
+
 	return o.SetProgress(o.Trigger, bonusKey, b, time.Time{})
 }
 
@@ -151,6 +160,7 @@ func pay(o *engine.Occurrence, r *engine.Run, n int64, b *bonus) ([]loyalty.Refe
 		o.Trace("referral", "skipped", "reason.standing", 0)
 		return nil, nil
 	}
+
 	personal := map[string]json.RawMessage{"reason": loyalty.JSON(b.On)}
 	e, err := r.DeriveSealed(o.Trigger, "referral_bonus", referralPoints{n}, personal)
 	if err != nil {
@@ -163,6 +173,7 @@ func pay(o *engine.Occurrence, r *engine.Run, n int64, b *bonus) ([]loyalty.Refe
 	if err := r.Credit(e, n, b.Transaction); err != nil {
 		return nil, engine.TooMany(programme.ModuleFriendReferral)
 	}
+
 	o.Trace("referral", "applied", "reason.referral", n)
 	return []loyalty.ReferralPart{{Customer: r.Customer.ID, Event: e.ID, Points: n}}, nil
 }
@@ -179,6 +190,7 @@ func undone(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error {
 	if len(parts) == 0 && r.Customer.Profile.Referrer == (loyalty.ID{}) {
 		return nil
 	}
+
 	t.Detail.Referral = nil
 	stays := false
 	for _, part := range parts {
@@ -191,6 +203,7 @@ func undone(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error {
 			r.Trace("referral", "skipped", "reason.used", 0)
 		}
 	}
+
 	if stays {
 		return nil
 	}
@@ -200,6 +213,7 @@ func undone(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error {
 	if err != nil || !paid || b.Transaction != t.Name {
 		return err
 	}
+
 	return r.SetProgress(e, bonusKey, nil, time.Time{})
 }
 

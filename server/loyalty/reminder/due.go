@@ -26,10 +26,12 @@ func (v *view) points() error {
 	if !v.programme.On[programme.ModulePointsEconomy] {
 		return nil
 	}
+
 	type batch struct {
 		n  int64
 		at time.Time
 	}
+
 	byDay := map[calendar.Day]batch{}
 	for i := range v.Lots {
 		l := &v.Lots[i]
@@ -44,6 +46,7 @@ func (v *view) points() error {
 		b.n, b.at = b.n+l.Remaining, loyalty.Earlier(b.at, at)
 		byDay[day] = b
 	}
+
 	// sorted, so that every node writes the same events in the same order
 	for _, day := range slices.Sorted(maps.Keys(byDay)) {
 		b := byDay[day]
@@ -55,6 +58,7 @@ func (v *view) points() error {
 			v.due = append(v.due, reminder{"points_expiring", dayText(day), n, pointsExpiring{b.n, instant(b.at), n.Days}})
 		}
 	}
+
 	return nil
 }
 
@@ -70,6 +74,7 @@ func (v *view) coupons() error {
 	if !v.programme.On[programme.ModuleCoupons] {
 		return nil
 	}
+
 	for _, code := range slices.Sorted(maps.Keys(v.Coupons)) {
 		at := v.Coupons[code]
 		n, ok, err := v.ahead(v.programme.Reminders.Coupons, "coupon_expiring", code, at)
@@ -80,6 +85,7 @@ func (v *view) coupons() error {
 			v.due = append(v.due, reminder{"coupon_expiring", code, n, couponExpiring{code, instant(at), n.Days}})
 		}
 	}
+
 	return nil
 }
 
@@ -97,11 +103,13 @@ func (v *view) tiers() error {
 	if !v.programme.On[programme.ModuleTiers] || len(v.programme.Reminders.Tiers) == 0 {
 		return nil
 	}
+
 	seen := tier.TierView{At: v.now, Score: v.Score, Enrolled: v.CreatedAt, Location: v.programme.Location}
 	list, err := tier.Endings(v.programme, seen, v.progressOf(loyalty.ProgressTier))
 	if err != nil {
 		return err
 	}
+
 	for _, e := range list {
 		// by day instead of instant: a shift within a day is no new end for the customer
 		subject := e.Structure + "/" + e.Tier + "/" + dayText(calendar.DayOf(e.At, v.programme.Location))
@@ -113,6 +121,7 @@ func (v *view) tiers() error {
 			v.due = append(v.due, reminder{"tier_expiring", subject, n, tierExpiring{e.Structure, e.Tier, instant(e.At), n.Days}})
 		}
 	}
+
 	return nil
 }
 
@@ -128,10 +137,12 @@ func (v *view) challenges() error {
 	if !v.programme.On[programme.ModuleChallenges] || len(v.programme.Reminders.Challenges) == 0 {
 		return nil
 	}
+
 	list, err := challenge.Endings(v.programme, v.now, v.progressOf(loyalty.ProgressChallenge))
 	if err != nil {
 		return err
 	}
+
 	for _, e := range list {
 		subject := e.Challenge + "/" + dayText(calendar.DayOf(e.At, v.programme.Location))
 		n, ok, err := v.ahead(v.programme.Reminders.Challenges, "challenge_ending", subject, e.At)
@@ -142,6 +153,7 @@ func (v *view) challenges() error {
 			v.due = append(v.due, reminder{"challenge_ending", subject, n, challengeEnding{e.Challenge, instant(e.At), n.Days}})
 		}
 	}
+
 	return nil
 }
 
@@ -165,6 +177,7 @@ func (v *view) days() error {
 	if !v.programme.On[programme.ModulePointsEconomy] {
 		return nil
 	}
+
 	enrolled := calendar.DayOf(v.CreatedAt, v.programme.Location)
 	if born, err := time.Parse(time.DateOnly, v.Born); err == nil && v.programme.Reminders.Birthday {
 		if year := v.on(born.Month(), born.Day()); year > 0 && enrolled <= v.today() {
@@ -173,11 +186,13 @@ func (v *view) days() error {
 			}
 		}
 	}
+
 	began, month, day := enrolled.Date()
 	// the day of enrolment itself is no anniversary
 	if year := v.on(month, day); v.programme.Reminders.Anniversary && year > began {
 		return v.yearly("anniversary", year, anniversary{year - began})
 	}
+
 	return nil
 }
 
@@ -220,11 +235,13 @@ func (v *view) silence() error {
 	if !v.programme.On[programme.ModulePointsEconomy] {
 		return nil
 	}
+
 	// a customer who never did anything has been inactive since they joined
 	since := v.LastActivity
 	if since.IsZero() {
 		since = v.CreatedAt
 	}
+
 	days := 0
 	for _, d := range v.programme.Reminders.Inactivity {
 		if !v.now.Before(since.AddDate(0, 0, d)) {
@@ -232,17 +249,21 @@ func (v *view) silence() error {
 			days = max(days, d)
 		}
 	}
+
 	if days == 0 {
 		return nil
 	}
+
 	t, err := v.toldOf("inactivity")
 	if err != nil {
 		return err
 	}
+
 	subject := strconv.FormatInt(since.UnixMilli(), 10)
 	// a longer silence gets another reminder, a new silence starts from the beginning
 	if before, was := t.Told[subject]; !was || days > before.Days {
 		v.due = append(v.due, reminder{"inactivity", subject, note{days, v.today()}, inactivity{days, instant(since)}})
 	}
+
 	return nil
 }

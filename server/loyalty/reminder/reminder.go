@@ -100,6 +100,7 @@ func (v *view) ahead(days []int, action, subject string, at time.Time) (n note, 
 	if !at.After(v.now) {
 		return n, false, nil // it has ended: a reminder would come too late
 	}
+
 	// Only the nearest. With thirty and seven days configured, only the reminder of seven days is sent if the job did
 	// not run or the thing was created late.
 	for _, d := range days {
@@ -107,13 +108,16 @@ func (v *view) ahead(days []int, action, subject string, at time.Time) (n note, 
 			n.Days = d
 		}
 	}
+
 	if n.Days == 0 {
 		return n, false, nil
 	}
+
 	t, err := v.toldOf(action)
 	if err != nil {
 		return n, false, err
 	}
+
 	before, was := t.Told[subject]
 	n.Until = calendar.DayOf(at, v.programme.Location)
 	return n, !was || n.Days < before.Days, nil
@@ -133,14 +137,17 @@ func Remind(r *engine.Run) error {
 	if s := r.Customer.Status; s != loyalty.Active && s != loyalty.Suspended {
 		return nil
 	}
+
 	c, err := remindable(r)
 	if err != nil {
 		return err
 	}
+
 	v, err := look(r.Programme, r.Now, c)
 	if err != nil {
 		return err
 	}
+
 	last := map[string]*loyalty.Event{} // the last event of each action, which carries the progress once for all
 	for _, d := range v.due {
 		e := r.Derive(nil, d.action, d.data)
@@ -148,6 +155,7 @@ func Remind(r *engine.Run) error {
 		last[d.action] = e
 		v.told[d.action].note(d.subject, d.note)
 	}
+
 	for _, action := range slices.Sorted(maps.Keys(last)) {
 		t := v.told[action]
 		t.forget(v.today())
@@ -155,6 +163,7 @@ func Remind(r *engine.Run) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -164,13 +173,16 @@ func remindable(r *engine.Run) (*loyalty.Remindable, error) {
 		Customer: r.Customer.ID, Born: r.Customer.Profile.BirthDate, CreatedAt: r.Customer.CreatedAt,
 		LastActivity: r.Book.LastActivity, Score: r.Book.Figures.Score, Progress: map[loyalty.ProgressKey]json.RawMessage{},
 	}
+
 	for _, l := range r.Book.Lots() {
 		c.Lots = append(c.Lots, *l)
 	}
+
 	var err error
 	if c.Coupons, err = r.Coupons().ClaimedUntil(); err != nil {
 		return nil, err
 	}
+
 	for _, kind := range []loyalty.ProgressKind{loyalty.ProgressReminder, loyalty.ProgressTier, loyalty.ProgressChallenge} {
 		keys, err := r.ProgressOf(kind)
 		if err != nil {
@@ -181,6 +193,7 @@ func remindable(r *engine.Run) (*loyalty.Remindable, error) {
 			c.Progress[k] = r.ProgressRow(k).Data
 		}
 	}
+
 	return c, nil
 }
 

@@ -35,28 +35,34 @@ func Claim(r *engine.Run, reward *Reward, cost int64, parent *loyalty.Event) (*C
 			return nil, err
 		}
 	}
+
 	standing, err := MayClaim(r, reward, cost)
 	if err != nil {
 		return nil, err
 	}
+
 	e := r.Event
 	if parent != nil {
 		e = r.Derive(parent, "reward_claim", rewardClaimed{reward.ID})
 	}
+
 	// the claim keeps its price and the lots that paid it, so that a revocation returns exactly those, even if the
 	// reward costs something else by then
 	claim := &loyalty.RewardClaim{ID: e.ID, Customer: r.Customer.ID, Reward: reward.ID, State: loyalty.ClaimClaimed, Points: cost, ClaimedAt: r.At}
 	if claim.Burn, err = payReward(r, e, cost); err != nil {
 		return nil, err
 	}
+
 	result := &ClaimResult{ID: e.ID, Reward: reward.ID, Spent: cost, LastClaimedAt: r.At}
 	if err := give(r, e, reward, claim, result); err != nil {
 		return nil, err
 	}
+
 	standing.Claims, standing.LastClaimedAt = standing.Claims+1, r.At
 	if err := r.Claims().SetStanding(e, reward.ID, standing); err != nil {
 		return nil, err
 	}
+
 	r.Claims().Changed(e, claim)
 	r.Trace("reward", "applied", "reason.claimed", result.Award-cost)
 	return result, r.Tallies().Add(e, loyalty.TallyReward+reward.ID, 1)
@@ -69,14 +75,17 @@ func MayClaim(r *engine.Run, reward *Reward, cost int64) (engine.RewardStanding,
 	if err := r.Require(needs); err != nil {
 		return engine.RewardStanding{}, err
 	}
+
 	standing, err := r.Claims().Standing(reward.ID)
 	if err != nil {
 		return standing, err
 	}
+
 	given, err := r.Tallies().Of(loyalty.TallyReward + reward.ID)
 	if err != nil {
 		return standing, err
 	}
+
 	switch {
 	case reward.Status(r.At) != loyalty.StatusActive:
 		return standing, refuseReward(r, reward, "reason.not_active", loyalty.ErrRewardInactive)
@@ -86,6 +95,7 @@ func MayClaim(r *engine.Run, reward *Reward, cost int64) (engine.RewardStanding,
 	case reward.Stock != nil && given >= *reward.Stock:
 		return standing, refuseReward(r, reward, "reason.stock", loyalty.ErrRewardStock)
 	}
+
 	// nearly last, because it may evaluate conditions on facts that have to be loaded
 	member, err := r.MemberOfAny(reward.Segments)
 	switch {
@@ -96,6 +106,7 @@ func MayClaim(r *engine.Run, reward *Reward, cost int64) (engine.RewardStanding,
 	case cost > max(0, r.Book.Figures.Spendable()): // a free reward needs no balance, not even one of 0 or more
 		return standing, refuseReward(r, reward, "reason.not_enough", loyalty.ErrRewardPoints.With("points", cost))
 	}
+
 	return standing, nil
 }
 
@@ -133,6 +144,7 @@ func give(r *engine.Run, e *loyalty.Event, reward *Reward, claim *loyalty.Reward
 			claim.Coupon = result.Coupon.Code
 		}
 	}
+
 	return err
 }
 

@@ -39,20 +39,24 @@ func Redeem(r *engine.Run, id loyalty.ID) (*Redeemed, error) {
 	if claim == nil {
 		return nil, loyalty.ErrClaimNotFound.With("event", id.String()).At("data.claim")
 	}
+
 	if claim.Coupon != "" {
 		if err := r.Require(loyalty.CustomerNeeds{Coupons: []string{claim.Coupon}}); err != nil {
 			return nil, err
 		}
 	}
+
 	// the state decides first: a reward is handed out once, whatever state its coupon is in
 	if err := claim.Move("redeem"); err != nil {
 		return nil, loyalty.AtField(err, "data.claim")
 	}
+
 	e := r.Event
 	coupon, err := handOut(r, e, claim)
 	if err != nil {
 		return nil, loyalty.AtField(err, "data.claim")
 	}
+
 	r.Claims().Changed(e, claim)
 	r.Record(redeemedClaim{Claim: claim.ID.String(), Reward: claim.Reward, TransactionID: e.Transaction})
 	r.Trace("reward", "applied", "reason.handed_out", 0)
@@ -67,6 +71,7 @@ func handOut(r *engine.Run, e *loyalty.Event, claim *loyalty.RewardClaim) (*loya
 	if err := coupon.CouponsOn(r, e.Action); err != nil {
 		return nil, err
 	}
+
 	c, err := r.Coupons().Find(claim.Coupon)
 	switch {
 	case err != nil:
@@ -77,10 +82,12 @@ func handOut(r *engine.Run, e *loyalty.Event, claim *loyalty.RewardClaim) (*loya
 		coupon.Trace(r, "refused", "reason.coupon", c)
 		return nil, loyalty.ErrClaimCouponUsed.With("code", c.Code)
 	}
+
 	// a gift card is money in the customer's hands: using it up here would take its balance
 	if c, err = coupon.Redeemable(r, c.Code); err != nil || c.Type == loyalty.CouponGiftCard {
 		return c, err
 	}
+
 	used := r.Derive(e, "coupon_redeem", handedOut{c.Code, e.Transaction})
 	return c, coupon.Use(r, used, c, coupon.Redemption{Code: c.Code})
 }

@@ -39,6 +39,7 @@ func Revoke(r *engine.Run, e *loyalty.Event, id loyalty.ID) (*RevokeResult, erro
 	if err := revokeCoupon(r, e, claim); err != nil {
 		return nil, err
 	}
+
 	back, err := refundReward(r, e, claim)
 	if err != nil {
 		return nil, err
@@ -46,6 +47,7 @@ func Revoke(r *engine.Run, e *loyalty.Event, id loyalty.ID) (*RevokeResult, erro
 	if err := uncount(r, e, claim); err != nil {
 		return nil, err
 	}
+
 	r.Claims().Changed(e, claim)
 	r.Trace("reward", "applied", "reason.revoked", back)
 	return &RevokeResult{Claim: claim.ID, Reward: claim.Reward, Points: back}, nil
@@ -71,6 +73,7 @@ func revokeCoupon(r *engine.Run, e *loyalty.Event, claim *loyalty.RewardClaim) e
 	if claim.Coupon == "" {
 		return nil
 	}
+
 	c, err := r.Coupons().Find(claim.Coupon)
 	if err != nil {
 		return err
@@ -78,14 +81,17 @@ func revokeCoupon(r *engine.Run, e *loyalty.Event, claim *loyalty.RewardClaim) e
 	if c.Reward != claim.Reward {
 		return nil // it was taken from its holder, and its code given anew
 	}
+
 	// part of it was used, so returned points would pay for it twice
 	if c.State == loyalty.CouponRedeemed || c.State == loyalty.CouponPartiallyRedeemed {
 		coupon.Trace(r, "refused", "reason.coupon", c)
 		return loyalty.ErrCouponUsed.With("code", c.Code).At("data.event")
 	}
+
 	if err := c.Move("invalidate", r.At); err != nil {
 		return err
 	}
+
 	r.Coupons().Changed(e, c)
 	return nil
 }
@@ -97,6 +103,7 @@ func refundReward(r *engine.Run, e *loyalty.Event, claim *loyalty.RewardClaim) (
 	if claim.Burn, err = r.Book.Restore(e.ID, claim.Burn, back); err != nil {
 		return 0, err
 	}
+
 	shown := back
 	if claim.Award > 0 { // even if nothing of their lot is left, because it paid a debt
 		before := r.Book.Figures.Spendable()
@@ -108,6 +115,7 @@ func refundReward(r *engine.Run, e *loyalty.Event, claim *loyalty.RewardClaim) (
 		}
 		shown -= claim.Award
 	}
+
 	e.Shown(shown)
 	return back, nil
 }
@@ -118,6 +126,7 @@ func uncount(r *engine.Run, e *loyalty.Event, claim *loyalty.RewardClaim) error 
 	if err != nil {
 		return err
 	}
+
 	// It counts for the customer who claimed it, even after it was passed on; the receiver only has it in their list.
 	if i := slices.Index(standing.Received, claim.ID); i >= 0 {
 		standing.Received = slices.Delete(slices.Clone(standing.Received), i, i+1)
@@ -127,9 +136,11 @@ func uncount(r *engine.Run, e *loyalty.Event, claim *loyalty.RewardClaim) error 
 			return err
 		}
 	}
+
 	if err := r.Claims().SetStanding(e, claim.Reward, standing); err != nil {
 		return err
 	}
+
 	return r.Tallies().Add(e, loyalty.TallyReward+claim.Reward, -1)
 }
 

@@ -73,6 +73,7 @@ func readReward(p *programme.Programme, e loyalty.Entity) (*Reward, error) {
 	if err := r.checkGift(); err != nil {
 		return nil, err
 	}
+
 	return r, programme.CheckDates(r.Dates)
 }
 
@@ -97,5 +98,6 @@ func (r *Reward) checkGift() error {
 	case r.Coupon != nil:
 		return r.Coupon.Check("coupon")
 	}
+
 	return nil
 }

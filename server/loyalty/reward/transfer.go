@@ -20,37 +20,45 @@ func Transfer(r *engine.Run, reward string, to coupon.Addressee) (err error) {
 			return err
 		}
 	}
+
 	claim, c, err := claimToPass(r, reward)
 	if err != nil {
 		return err
 	}
+
 	// no invitation by e-mail: a reward is for customers that the programme knows
 	other, err := coupon.ReceiverOf(r, to, false)
 	if err != nil {
 		return err
 	}
+
 	email := to.Email
 	// an address by which they were not found is not added to the receiver
 	if to.Target != "" {
 		email = ""
 	}
+
 	e, err := coupon.Receive(other, r, "reward_receive", coupon.Received{Reward: reward}, email)
 	if err != nil {
 		return err
 	}
+
 	if left {
 		// the journal names the reward: later it cannot be told which one was the only one
 		if err := r.FillIn("reward", reward); err != nil {
 			return err
 		}
 	}
+
 	if c != nil {
 		c.PassTo(other.Customer.ID, r.At)
 		other.Coupons().Changed(e, c)
 	}
+
 	if err := claim.Move("transfer"); err != nil {
 		return err
 	}
+
 	r.Claims().Changed(r.Event, claim)
 	// a claim of their own at no price: the paid one stays with the giver
 	other.Claims().Changed(e, &loyalty.RewardClaim{
@@ -82,10 +90,12 @@ func claimToPass(r *engine.Run, reward string) (*loyalty.RewardClaim, *loyalty.C
 	if err := r.Require(loyalty.CustomerNeeds{Coupons: codes}); err != nil {
 		return nil, nil, err
 	}
+
 	claims, err := r.Claims().All()
 	if err != nil {
 		return nil, nil, err
 	}
+
 	for i := len(claims) - 1; i >= 0; i-- {
 		claim := claims[i]
 		if claim.Reward != reward || loyalty.ClaimMoves["transfer"][claim.State] == "" {
@@ -94,6 +104,7 @@ func claimToPass(r *engine.Run, reward string) (*loyalty.RewardClaim, *loyalty.C
 		if claim.Coupon == "" {
 			return claim, nil, nil
 		}
+
 		c, err := coupon.Own(r, claim.Coupon)
 		if errors.Is(err, loyalty.ErrCouponNotFound) {
 			continue // it was passed on alone
@@ -106,6 +117,7 @@ func claimToPass(r *engine.Run, reward string) (*loyalty.RewardClaim, *loyalty.C
 			return claim, c, nil
 		}
 	}
+
 	return nil, nil, loyalty.ErrRewardNotFound.At("data.reward")
 }
 
@@ -116,6 +128,7 @@ func onlyReward(r *engine.Run) (string, error) {
 	if err != nil {
 		return "", err
 	}
+
 	var rewards, codes, passable []string
 	for _, c := range claims {
 		if loyalty.ClaimMoves["transfer"][c.State] == "" || slices.Contains(rewards, c.Reward) {
@@ -127,9 +140,11 @@ func onlyReward(r *engine.Run) (string, error) {
 		}
 		rewards, codes = append(rewards, c.Reward), append(codes, own...)
 	}
+
 	if err := r.Require(loyalty.CustomerNeeds{Coupons: codes}); err != nil {
 		return "", err
 	}
+
 	for _, reward := range rewards {
 		_, _, err := claimToPass(r, reward)
 		if err == nil {
@@ -138,6 +153,7 @@ func onlyReward(r *engine.Run) (string, error) {
 			return "", err
 		}
 	}
+
 	// in a fixed order, so that every node's refusal names several alike
 	slices.Sort(passable)
 	return engine.OnlyOne("reward", passable, loyalty.ErrRewardNotFound)

@@ -61,17 +61,21 @@ func (f *fold) event(e *loyalty.FiguredEvent) {
 	if x == nil {
 		return
 	}
+
 	// a customer who returns from a suspension was enrolled before
 	if x.Status == loyalty.Active && e.Action != "unsuspend" {
 		f.add(e, enrolments, loyalty.FigureKey{}, 1)
 		f.add(e, enrolments, f.cohort(e, ""), 1)
 	}
+
 	if x.Transaction != nil {
 		f.purchase(e, e.Transaction, x.Transaction)
 	}
+
 	for i := range x.Purchases {
 		f.purchase(e, x.Purchases[i].Name, &x.Purchases[i])
 	}
+
 	for i := range x.Claims {
 		// only the event that made the claim; others record it too, such as a revocation or a transfer
 		if c := &x.Claims[i]; c.ID == e.ID && e.Action != "reward_receive" {
@@ -79,9 +83,11 @@ func (f *fold) event(e *loyalty.FiguredEvent) {
 			f.add(e, claims, loyalty.NewFigureKey(byReward, "", c.Reward), 1)
 		}
 	}
+
 	for i := range x.Coupons {
 		f.coupon(e, &x.Coupons[i])
 	}
+
 	for _, c := range x.Campaigns {
 		of := loyalty.NewFigureKey(byCampaign, "", c.Campaign)
 		for _, key := range []loyalty.FigureKey{{}, of} {
@@ -98,6 +104,7 @@ func (f *fold) moves(e *loyalty.FiguredEvent) {
 	if e.Action == "merge" || passed(e) {
 		return
 	}
+
 	for _, m := range e.Moves {
 		metric := ""
 		switch from, to := m.From, m.To; {
@@ -114,6 +121,7 @@ func (f *fold) moves(e *loyalty.FiguredEvent) {
 		default: // reserved, released or promised points, or a debt that is paid
 			continue
 		}
+
 		f.add(e, metric, loyalty.FigureKey{}, m.Points)
 		if metric == earned || metric == burned {
 			f.add(e, metric, f.cohort(e, ""), m.Points)
@@ -143,6 +151,7 @@ func (f *fold) purchase(e *loyalty.FiguredEvent, name string, t *loyalty.Transac
 	if e.Action == "checkout" {
 		of = checkoutOf(e)
 	}
+
 	if f.final(e, of, t) {
 		// the full amount, even if the same piece records a refund of it
 		f.money(e, revenue, of, int64(t.Total+t.Refunded))
@@ -150,6 +159,7 @@ func (f *fold) purchase(e *loyalty.FiguredEvent, name string, t *loyalty.Transac
 			f.add(e, purchases, key, 1)
 		}
 	}
+
 	// the difference, because effects record the state of a purchase instead of the change
 	if before := f.piece.Refunded[name]; t.Refunded > before {
 		f.piece.Refunded[name] = t.Refunded
@@ -167,11 +177,13 @@ func (f *fold) final(e *loyalty.FiguredEvent, of loyalty.FiguredPurchase, t *loy
 	case e.Action != "pending_validate":
 		return false
 	}
+
 	for _, p := range e.Effects.Progress { // a held purchase is validated under its checkout
 		if p.Kind == loyalty.ProgressHeld && p.Data == nil && p.Key == of.Checkout.String() {
 			return true
 		}
 	}
+
 	return false
 }
 
@@ -215,6 +227,7 @@ func (f *fold) coupon(e *loyalty.FiguredEvent, c *loyalty.Coupon) {
 		if use.Event != e.ID {
 			continue
 		}
+
 		var worth money.Amount
 		switch c.Type {
 		case loyalty.CouponGiftCard:
@@ -222,6 +235,7 @@ func (f *fold) coupon(e *loyalty.FiguredEvent, c *loyalty.Coupon) {
 		case loyalty.CouponAmount:
 			worth = money.Amount(c.Value)
 		}
+
 		pool := loyalty.NewFigureKey(byPool, "", c.Pool)
 		f.add(e, redemptions, loyalty.FigureKey{}, 1)
 		f.add(e, redemptions, pool, 1)

@@ -76,6 +76,7 @@ func (s *Statistics) Read(ctx context.Context, q Query, more ...Range) ([]Answer
 	if err != nil {
 		return nil, err
 	}
+
 	var answers []Answer
 	for _, r := range append([]Range{q.Range}, more...) {
 		q.Range = r
@@ -88,6 +89,7 @@ func (s *Statistics) Read(ctx context.Context, q Query, more ...Range) ([]Answer
 		}
 		answers = append(answers, a)
 	}
+
 	return answers, nil
 }
 
@@ -99,6 +101,7 @@ func (s *Statistics) fill(ctx context.Context, a *Answer, q *Query) error {
 		Query: q, periods: a.Periods, currency: s.programmes.Programme().Settings.Currency, known: make([]bool, len(a.Periods)),
 		totals: map[loyalty.FigureKey]*big.Int{}, byKey: map[loyalty.FigureKey]*Series{},
 	}
+
 	if q.Metric.State {
 		whole := wanted
 		whole.By = ""
@@ -111,14 +114,17 @@ func (s *Statistics) fill(ctx context.Context, a *Answer, q *Query) error {
 			v.known[i] = true
 		}
 	}
+
 	if err := s.store.Figures(ctx, wanted, v.weigh); err != nil {
 		return err
 	}
+
 	if wanted.Keys, a.LeftOff = v.choose(); len(wanted.Keys) > 0 {
 		if err := s.store.Figures(ctx, wanted, v.count); err != nil {
 			return err
 		}
 	}
+
 	a.Series = v.series()
 	return nil
 }
@@ -194,6 +200,7 @@ func (v *view) weigh(f *loyalty.Figure) {
 	if !v.counts(f) {
 		return
 	}
+
 	key := v.key(f)
 	total := v.totals[key]
 	if total == nil {
@@ -205,10 +212,12 @@ func (v *view) weigh(f *loyalty.Figure) {
 			v.byKey[key] = v.empty(key)
 		}
 	}
+
 	v.count(f)
 	if v.lastDays != nil && v.period(f.Day) != v.lastKnown() || v.Metric.Unit == Ratio && f.Metric == v.Metric.Of[1] {
 		return
 	}
+
 	total.Add(total, &f.Value)
 }
 
@@ -237,12 +246,14 @@ func (v *view) choose() (keys []loyalty.FigureKey, leftOff int) {
 	if whole := (loyalty.FigureKey{}); v.By == "" && v.Metric.Unit != Money && v.totals[whole] == nil {
 		v.totals[whole] = &big.Int{}
 	}
+
 	shown := slices.SortedFunc(maps.Keys(v.totals), func(a, b loyalty.FigureKey) int {
 		return cmp.Or(v.totals[b].Cmp(v.totals[a]), strings.Compare(a.String(), b.String()))
 	})
 	if len(shown) > maxSeries {
 		shown, leftOff = shown[:maxSeries], len(shown)-maxSeries
 	}
+
 	counted := v.byKey
 	v.byKey = make(map[loyalty.FigureKey]*Series, len(shown))
 	for _, key := range shown {
@@ -260,6 +271,7 @@ func (v *view) choose() (keys []loyalty.FigureKey, leftOff int) {
 			keys = append(keys, kept)
 		}
 	}
+
 	v.totals = nil
 	return keys, leftOff
 }

@@ -21,6 +21,7 @@ func TestManyPartsCostWhatIsShown(t *testing.T) {
 	for i := range v.known {
 		v.known[i] = true
 	}
+
 	const parts = 100_000
 	give := func(each func(*loyalty.Figure)) {
 		for i := range parts {
@@ -29,6 +30,7 @@ func TestManyPartsCostWhatIsShown(t *testing.T) {
 			each(&f)
 		}
 	}
+
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
@@ -65,6 +67,7 @@ func TestMoneyWithoutACurrency(t *testing.T) {
 			each(&f)
 		}
 	}
+
 	give(v.weigh)
 	keys, leftOff := v.choose()
 	require.Zero(t, leftOff)
@@ -91,19 +94,23 @@ func TestFewPartsAreReadOnce(t *testing.T) {
 					}
 				}
 			}
+
 			tell := func(once bool) []Series {
 				v := view{Query: &q, periods: q.periods(), currency: "EUR", totals: map[loyalty.FigureKey]*big.Int{}}
 				v.known = make([]bool, len(v.periods))
 				for i := range v.known {
 					v.known[i] = true
 				}
+
 				if metric.State {
 					v.lastDays = make([]int, len(v.periods))
 					give(v.photographed)
 				}
+
 				if once {
 					v.byKey = map[loyalty.FigureKey]*Series{}
 				}
+
 				give(v.weigh)
 				keys, _ := v.choose()
 				if once {
@@ -112,8 +119,10 @@ func TestFewPartsAreReadOnce(t *testing.T) {
 				if len(keys) > 0 {
 					give(v.count)
 				}
+
 				return v.series()
 			}
+
 			require.Equal(t, tell(false), tell(true), "%s, %d parts", name, parts)
 		}
 	}

@@ -74,11 +74,13 @@ func (s *Statistics) fresh(ctx context.Context) (*folding, error) {
 		return nil, loyalty.ErrUnavailable.Because(ctx.Err())
 	}
 	defer func() { <-s.turn }()
+
 	end := time.Now().Add(s.patience)
 	f := &folding{Statistics: s, more: func() bool { return time.Now().Before(end) }}
 	if err := f.run(ctx); err != nil {
 		return nil, loyalty.OutcomeError(err)
 	}
+
 	return f, nil
 }
 
@@ -122,6 +124,7 @@ func (f *folding) open(ctx context.Context) (err error) {
 	if f.state, err = f.store.StatisticsState(ctx); err != nil {
 		return err
 	}
+
 	p, before := f.programmes.Programme(), f.state
 	zone := p.Location.String()
 	if before.Zone != zone && p.Version >= before.Version { // an older programme does not have the change yet
@@ -135,6 +138,7 @@ func (f *folding) open(ctx context.Context) (err error) {
 		}
 		f.state = after
 	}
+
 	f.location, err = time.LoadLocation(f.state.Zone)
 	return err
 }
@@ -190,5 +194,6 @@ func photographed(p *loyalty.Photograph, day int) []loyalty.Figure {
 		whole.Value.Add(&whole.Value, &f.Value)
 		all = append(all, f)
 	}
+
 	return append(all, whole)
 }

@@ -107,10 +107,12 @@ func (t *Tail) Keep(ctx context.Context) error {
 	if err != nil || !whole {
 		return err
 	}
+
 	s, err := t.store.TailState(ctx)
 	if err != nil {
 		return err
 	}
+
 	var compared time.Time
 	if since := t.now().Sub(s.Compared); since < 0 || since >= compareEvery {
 		compared = t.now()
@@ -118,6 +120,7 @@ func (t *Tail) Keep(ctx context.Context) error {
 			return err
 		}
 	}
+
 	return t.store.NoteTail(ctx, true, t.looked, compared)
 }
 
@@ -126,10 +129,12 @@ func (t *Tail) look(ctx context.Context, back time.Duration, more func() bool) (
 	if err := t.store.NumberOwn(ctx); err != nil {
 		return false, err
 	}
+
 	s, err := t.store.TailState(ctx)
 	if err != nil {
 		return false, err
 	}
+
 	now, from := t.now(), s.Looked
 	if t.looked.After(from) {
 		from = t.looked
@@ -137,10 +142,12 @@ func (t *Tail) look(ctx context.Context, back time.Duration, more func() bool) (
 	if from.After(now) { // the clock was set back
 		from = now
 	}
+
 	after := loyalty.Cursor{At: time.UnixMilli(0)}
 	if !from.IsZero() {
 		after.At = from.Add(-back)
 	}
+
 	for more() {
 		next, last, err := t.store.NumberRecorded(ctx, after, now.Add(lookAhead), recordedPage)
 		switch {
@@ -151,15 +158,19 @@ func (t *Tail) look(ctx context.Context, back time.Duration, more func() bool) (
 		case !last:
 			err = t.store.NoteTail(ctx, false, next.At, time.Time{})
 		}
+
 		if err != nil {
 			return false, err
 		}
+
 		if last {
 			t.looked = now
 			return true, nil
 		}
+
 		after = next
 	}
+
 	return false, nil
 }
 

@@ -32,6 +32,7 @@ func TestStateReadsAsJSONDoes(t *testing.T) {
 		}
 		same(t, string(loyalty.JSON(st)))
 	}
+
 	for _, text := range []string{
 		"null", "{}", "[]", "1", "", `{"tier":null}`, `{"tier":1}`, `{"Tier":"a"}`, `{"manual":"gold"}`, `{"total":1.5}`, `{"since":null}`, `{"through":null}`, `{"through":"x"}`,
 		`{"buckets":null}`, `{"buckets":{}}`, `{"buckets":{"x":1}}`, `{"buckets":{"2026-01-01":null}}`, `{"buckets":{"2026-01-01":1,"2026-01-01":2}}`, `{"buckets":[]}`, `{"tier":"a"} `,

@@ -32,5 +32,6 @@ func Endings(p *programme.Programme, v TierView, of func(structure string) json.
 			list = append(list, Ending{s.ID, st.Tier, at})
 		}
 	}
+
 	return list, nil
 }

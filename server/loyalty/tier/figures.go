@@ -70,14 +70,17 @@ func (l *tierLedger) count(f *TierFigures, p loyalty.PastEntry) bool {
 	if loyalty.CompareID(p.Event, f.Through) <= 0 {
 		return false
 	}
+
 	f.Through = p.Event
 	if n == 0 || !l.structure.counts() {
 		return false
 	}
+
 	if l.structure.Window.Kind == calendar.WindowNone {
 		f.Total = add(f.Total, n)
 		return true
 	}
+
 	d, open := l.bucket(p)
 	if !open {
 		return false
@@ -88,6 +91,7 @@ func (l *tierLedger) count(f *TierFigures, p loyalty.PastEntry) bool {
 	if f.Buckets[d] = add(f.Buckets[d], n); f.Buckets[d] == 0 {
 		delete(f.Buckets, d)
 	}
+
 	return true
 }
 
@@ -99,15 +103,18 @@ func (l *tierLedger) spend(p loyalty.PastEntry) int64 {
 	if l.spent == nil {
 		l.spent = map[string]int64{}
 	}
+
 	if p.Effect.Claimed {
 		if l.claimed == nil {
 			l.claimed = map[string]bool{}
 		}
 		l.claimed[p.Transaction] = true
 	}
+
 	if p.Effect.State == loyalty.NoTransaction && l.claimed[p.Transaction] {
 		return 0 // guest and claimer are one customer by now, so the purchase is still theirs
 	}
+
 	before := l.spent[p.Transaction]
 	// the difference from what it counted so far, because updates and refunds record new totals,
 	// not steps
@@ -166,6 +173,7 @@ func tierState(r *engine.Run, s *Structure) (st TierState, moved *loyalty.Event,
 	if err != nil || !s.counts() {
 		return st, nil, err
 	}
+
 	v := ViewOf(r)
 	l := tierLedger{structure: s, view: v}
 	if known && s.fresh(&st.TierFigures, r.Now, v.Location) {
@@ -175,11 +183,13 @@ func tierState(r *engine.Run, s *Structure) (st TierState, moved *loyalty.Event,
 	} else {
 		moved = lastEvent(r)
 	}
+
 	for _, e := range r.Events() {
 		if e.Customer == r.Customer.ID && l.count(&st.TierFigures, entry(r, e)) {
 			moved = e
 		}
 	}
+
 	return st, moved, nil
 }
 
@@ -201,6 +211,7 @@ func rebuildTier(r *engine.Run, s *Structure, f *TierFigures) (tierLedger, error
 	if err := r.Require(loyalty.CustomerNeeds{Past: true}); err != nil {
 		return tierLedger{}, err
 	}
+
 	v := ViewOf(r)
 	*f = TierFigures{Of: s.of(v.Location), Built: r.Now}
 	l := tierLedger{structure: s, view: v}
@@ -208,9 +219,11 @@ func rebuildTier(r *engine.Run, s *Structure, f *TierFigures) (tierLedger, error
 	for _, e := range r.History().Events() {
 		past = append(past, entry(r, e))
 	}
+
 	for _, p := range past {
 		l.count(f, p)
 	}
+
 	return l, nil
 }
 

@@ -50,6 +50,7 @@ func CustomerLevels(r *engine.Run) ([]Level, error) {
 		}
 		status.level(l)
 	}
+
 	return all, nil
 }
 

@@ -95,10 +95,12 @@ func (p *plainLadder) first(d calendar.Day) bool {
 			epoch = calendar.Civil(at.Date())
 		}
 	}
+
 	months := p.s.Window.Months
 	if months == 0 {
 		months = 12
 	}
+
 	y, m, dom := d.Date()
 	ey, em, edom := epoch.Date()
 	last := time.Date(y, m+1, 0, 0, 0, 0, 0, time.UTC).Day()
@@ -138,8 +140,10 @@ func (p *plainLadder) sum(today calendar.Day) (n int64) {
 				continue
 			}
 		}
+
 		n += e.Score
 	}
+
 	return n
 }
 
@@ -177,6 +181,7 @@ func (p *plainLadder) look(at time.Time) {
 			p.grace = (today + 1 + calendar.Day(p.s.GraceDays)).Begins(p.loc)
 		}
 	}
+
 	if p.held < p.floor && p.fell.IsZero() {
 		p.fell = at
 	}
@@ -204,6 +209,7 @@ func TestTierRule(t *testing.T) {
 			Window:    calendar.Window{Kind: rapid.SampledFrom([]string{calendar.WindowNone, calendar.WindowRolling, calendar.WindowCalendar, calendar.WindowAnniversary}).Draw(t, "window")},
 			Downgrade: rapid.SampledFrom([]string{downgradeAutomatic, downgradeAutomatic, downgradeNone}).Draw(t, "downgrade"),
 		}
+
 		switch s.Window.Kind {
 		case calendar.WindowRolling:
 			if s.Window.Days = rapid.IntRange(0, 12).Draw(t, "days"); s.Window.Days == 0 {
@@ -215,13 +221,16 @@ func TestTierRule(t *testing.T) {
 		case calendar.WindowAnniversary:
 			s.Window.Months = rapid.IntRange(0, 2).Draw(t, "months")
 		}
+
 		if s.Downgrade == downgradeAutomatic {
 			s.GraceDays = rapid.SampledFrom([]int{0, 0, 1, 3, 40}).Draw(t, "grace")
 		}
+
 		thresholds := []int64{10, 20, 40}
 		if rapid.Bool().Draw(t, "base tier") {
 			thresholds[0] = 0
 		}
+
 		loc := tierZone(t, rapid.SampledFrom([]string{"UTC", "Europe/Budapest", "America/New_York", "Africa/Cairo"}).Draw(t, "zone"))
 		now := time.Date(2028, 1, 25+rapid.IntRange(0, 70).Draw(t, "begins"), 22, 0, 0, 0, time.UTC)
 		c := &climber{s: ladder(s, thresholds...), loc: loc, enrolled: now}
@@ -239,6 +248,7 @@ func TestTierRule(t *testing.T) {
 			}
 			require.Equal(t, p.fell.UTC(), foretold.UTC(), "lost when it was foretold")
 		}
+
 		same := func() {
 			tier := ""
 			if p.held >= 0 {
@@ -247,6 +257,7 @@ func TestTierRule(t *testing.T) {
 			require.Equal(t, tier, c.st.Tier, "at %s: %+v", now, c.st)
 			require.Equal(t, p.sum(calendar.DayOf(now, loc)), c.s.Figure(&c.st, c.view(now)), "figure at %s", now)
 		}
+
 		foretell()
 		for range rapid.IntRange(1, 25).Draw(t, "events") {
 			pass := rapid.OneOf(rapid.IntRange(0, 30), rapid.IntRange(0, 24*20)).Draw(t, "hours")
@@ -259,17 +270,20 @@ func TestTierRule(t *testing.T) {
 			if rapid.IntRange(0, 3).Draw(t, "late") == 0 {
 				at = now.Add(-time.Duration(rapid.IntRange(0, 24*20).Draw(t, "hours late")) * time.Hour)
 			}
+
 			n := rapid.Int64Range(-15, 25).Draw(t, "points")
 			c.earn(t, now, at, n)
 			e := loyalty.PastEntry{At: at, Score: n}
 			if at.Before(now) {
 				e.Booked = now
 			}
+
 			p.booked = append(p.booked, e)
 			p.look(now)
 			same()
 			foretell()
 		}
+
 		now = now.AddDate(2, 2, 0)
 		c.wait(t, now)
 		p.wait(now)
@@ -286,6 +300,7 @@ func TestTierFiguresAreTheJournals(t *testing.T) {
 		if rapid.Bool().Draw(t, "split") {
 			s.Window = calendar.Window{Kind: calendar.WindowCalendar, Months: 1}
 		}
+
 		s.Base = rapid.SampledFrom([]string{BasePoints, BaseSpend}).Draw(t, "base")
 		v := TierView{Location: tierZone(t, "Europe/Budapest"), At: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)}
 		v.Enrolled = v.At
@@ -300,6 +315,7 @@ func TestTierFiguresAreTheJournals(t *testing.T) {
 			if rapid.IntRange(0, 4).Draw(t, "late") == 0 {
 				p.At, p.Booked = v.At.Add(-time.Duration(rapid.IntRange(1, 400).Draw(t, "hours late"))*time.Hour), v.At
 			}
+
 			if total, bought := totals[p.Transaction]; rapid.Bool().Draw(t, "purchase changes") {
 				state := loyalty.Accepted
 				if !bought {
@@ -311,11 +327,13 @@ func TestTierFiguresAreTheJournals(t *testing.T) {
 				p.Effect = &loyalty.TransactionEffect{PurchaseState: loyalty.PurchaseState{State: state, Total: money.Parts(total)}}
 				totals[p.Transaction] = total
 			}
+
 			journal = append(journal, p)
 			l.view = v
 			l.count(&one.TierFigures, p)
 			s.prune(&one, v)
 		}
+
 		shuffled := rapid.Permutation(journal).Draw(t, "order")
 		all := TierState{TierFigures: s.Rebuild(shuffled, v)}
 		s.prune(&all, v)
@@ -349,6 +367,7 @@ func TestCountedOnce(t *testing.T) {
 func TestFiguresOfOldNodes(t *testing.T) {
 	changed := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 	s := ladder(Structure{Window: calendar.Window{Kind: calendar.WindowRolling, Days: 9}, ChangedAt: changed}, 10)
+
 	for _, c := range []struct {
 		built, now time.Duration
 		fresh      bool
@@ -368,6 +387,7 @@ func TestFiguresOfOldNodes(t *testing.T) {
 func TestTierStatus(t *testing.T) {
 	at := time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
 	year := calendar.Window{Kind: calendar.WindowCalendar}
+
 	for name, c := range map[string]struct {
 		structure *Structure
 		earn      []int64 // one a day up to at
@@ -466,6 +486,7 @@ func TestGivenBelowTheFigure(t *testing.T) {
 		require.Equal(t, "t0", c.st.Tier, "what was given counts, though the figure has reached more")
 		return c
 	}
+
 	c := given()
 	c.earn(t, now, now, 5)
 	require.Equal(t, "t0", c.st.Tier)

@@ -64,10 +64,12 @@ func update(r *engine.Run) error {
 			}
 			continue
 		}
+
 		st, moved, err := tierState(r, s)
 		if err != nil {
 			return err
 		}
+
 		turn := tierTurn{s, &st, ViewOf(r), moved, moved != nil}
 		if moved == nil {
 			turn.cause = r.Latest()
@@ -76,6 +78,7 @@ func update(r *engine.Run) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -96,6 +99,7 @@ func evaluate(r *engine.Run, t tierTurn) error {
 	if Enrolled(r) && r.Programme.On[programme.ModuleTiers] && s.judge(st, t.view) {
 		e = moved(r, t, before.Tier)
 	}
+
 	key, due := loyalty.ProgressKey{Kind: loyalty.ProgressTier, Key: s.ID}, dueAt(r, t)
 	var planned time.Time
 	if row := r.ProgressRow(key); row != nil {
@@ -108,6 +112,7 @@ func evaluate(r *engine.Run, t tierTurn) error {
 	if e == nil {
 		e = r.Derive(nil, "tier_recalculation", tierStructure{s.ID})
 	}
+
 	s.prune(st, t.view)
 	return r.SetProgress(e, key, st, due)
 }
@@ -214,10 +219,12 @@ func Give(r *engine.Run, e *loyalty.Event, t *Tier, since, expires time.Time) er
 	if err != nil {
 		return err
 	}
+
 	v := ViewOf(r)
 	if !expires.IsZero() && !expires.After(v.At) {
 		return loyalty.ErrPropertyInvalid.With("property", "expdate").With("reason", "past").At("data.expdate")
 	}
+
 	s.judge(&st, v) // the tier by figure before the change
 	if st.Tier != t.ID {
 		st.Tier, st.Since = t.ID, v.At
@@ -225,6 +232,7 @@ func Give(r *engine.Run, e *loyalty.Event, t *Tier, since, expires time.Time) er
 	if !since.IsZero() {
 		st.Since = since
 	}
+
 	st.Manual, st.ManualUntil, st.ManualOver = t.ID, expires, st.Earned
 	s.prune(&st, v)
 	r.Trace("tier", "applied", "reason.tier_change", 0)
@@ -238,10 +246,12 @@ func Recalculate(r *engine.Run, e *loyalty.Event, structure string) error {
 	if s == nil {
 		return loyalty.ErrStructureNotFound.With("structure", structure).At("data.structure")
 	}
+
 	var st TierState
 	if _, err := r.Progress(loyalty.ProgressTier, s.ID, &st); err != nil {
 		return err
 	}
+
 	if s.counts() {
 		l, err := rebuildTier(r, s, &st.TierFigures)
 		if err != nil {
@@ -253,6 +263,7 @@ func Recalculate(r *engine.Run, e *loyalty.Event, structure string) error {
 			}
 		}
 	}
+
 	v := ViewOf(r)
 	v.Recalculation = true
 	return evaluate(r, tierTurn{s, &st, v, e, true})
@@ -275,6 +286,7 @@ func joinTiers(r *engine.Run, key string, mine, theirs json.RawMessage) (any, er
 	if s == nil { // archived: what this customer had stays on record
 		return mine, nil
 	}
+
 	return engine.JoinBy(func(a *TierState, b TierState) {
 		if s.rank(b.Tier) > s.rank(a.Tier) {
 			a.Tier, a.Since = b.Tier, b.Since

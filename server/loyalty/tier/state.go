@@ -46,11 +46,13 @@ func (st *TierState) ReadDocument(text json.RawMessage) error {
 			}
 			return loyalty.EachMember(value, func(name, value []byte) error { return readBucket(name, value, fresh.Buckets) })
 		}
+
 		return loyalty.ErrUnread
 	})
 	if err == nil {
 		*st = fresh
 	}
+
 	return err
 }
 
@@ -127,9 +129,11 @@ func (s *Structure) Figure(st *TierState, v TierView) int64 {
 			}
 		}
 		return sum
+
 	case s.Base == BasePoints:
 		return v.Score
 	}
+
 	return st.Total
 }
 
@@ -160,6 +164,7 @@ func (s *Structure) judge(st *TierState, v TierView) (moved bool) {
 	case s.checked(v):
 		st.GraceUntil = s.graceEnd(v.At, v.Location)
 	}
+
 	// after a fall, the next rise is above the given tier again
 	if s.rank(st.Earned) < s.rank(st.ManualOver) {
 		st.ManualOver = st.Earned
@@ -167,10 +172,12 @@ func (s *Structure) judge(st *TierState, v TierView) (moved bool) {
 	if !st.ManualUntil.IsZero() && !v.At.Before(st.ManualUntil) {
 		st.Manual, st.ManualUntil, st.ManualOver = "", time.Time{}, ""
 	}
+
 	has := s.shown(st)
 	if has == st.Tier {
 		return false
 	}
+
 	st.Tier, st.Since = has, v.At
 	return true
 }
@@ -232,6 +239,7 @@ func (s *Structure) ends(st *TierState, v TierView) time.Time {
 	case st.Tier == st.Manual && s.shown(st) == st.Manual:
 		return st.ManualUntil
 	}
+
 	// a figure that is too low now can be high enough at the next check: a day with more given back than earned leaves
 	// a rolling window, too
 	then, was := *st, time.Time{}
@@ -242,6 +250,7 @@ func (s *Structure) ends(st *TierState, v TierView) time.Time {
 			return due
 		}
 	}
+
 	return time.Time{}
 }
 
@@ -263,6 +272,7 @@ func (s *Structure) nextCheck(st *TierState, v TierView, matters func(rank int) 
 	case matters(s.entitled(st, v)):
 		return (v.Today() + 1).Begins(v.Location)
 	}
+
 	return s.nextLeave(st, v, matters)
 }
 
@@ -284,6 +294,7 @@ func (s *Structure) nextLeave(st *TierState, v TierView, matters func(rank int) 
 			return on.Begins(v.Location)
 		}
 	}
+
 	return time.Time{}
 }
 

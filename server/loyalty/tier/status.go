@@ -27,17 +27,20 @@ func (s *Structure) Status(st *TierState, v TierView) TierStatus {
 		Structure: s, Figure: s.Figure(st, v), Since: st.Since, Expires: s.ends(st, v),
 		Manual: st.Tier != "" && st.Tier == st.Manual && s.shown(st) == st.Manual,
 	}
+
 	rank := s.rank(st.Tier)
 	if rank >= 0 {
 		status.Current = s.Tiers[rank]
 	} else {
 		status.Since = time.Time{}
 	}
+
 	// nothing that a customer does leads to a tier that is given by hand
 	if s.Base != BaseManual && rank+1 < len(s.Tiers) {
 		status.Next = s.Tiers[rank+1]
 		status.Missing = s.lacks(status.Next, status.Figure)
 	}
+
 	return status
 }
 
@@ -50,11 +53,13 @@ func (s *Structure) Soon(c *loyalty.TierStanding, v TierView) (status TierStatus
 			return status, false, err
 		}
 	}
+
 	// Figures counted while the structure was new are used as they are: they are right unless another node still had
 	// the previous version.
 	if s.counts() && st.Of != s.of(v.Location) {
 		return status, false, nil
 	}
+
 	for due := c.DueAt; !due.IsZero() && !due.After(v.At); {
 		then := v
 		then.At = due
@@ -66,6 +71,7 @@ func (s *Structure) Soon(c *loyalty.TierStanding, v TierView) (status TierStatus
 			break
 		}
 	}
+
 	return s.Status(&st, v), true, nil
 }
 

@@ -95,12 +95,14 @@ func (s *Structure) check() error {
 	case s.GraceDays > 0 && s.Downgrade != downgradeAutomatic:
 		return programme.NotWith("grace_days", "downgrade", cmp.Or(s.Downgrade, downgradeNone))
 	}
+
 	if w.Anchor == "" {
 		return nil
 	}
 	if _, _, err := points.ParseDay(w.Anchor); err != nil {
 		return programme.Fault("window.anchor", "bad_format", map[string]any{"format": "MM-DD"})
 	}
+
 	return nil
 }
 
@@ -112,6 +114,7 @@ func readTier(p *programme.Programme, e loyalty.Entity) (*Tier, error) {
 	if err := programme.Decode(e, t); err != nil {
 		return nil, err
 	}
+
 	s := Structures.Of(p)[t.Structure]
 	if s == nil {
 		return nil, programme.Missing("structure", "tiers/structure", t.Structure)
@@ -122,6 +125,7 @@ func readTier(p *programme.Programme, e loyalty.Entity) (*Tier, error) {
 	if i := slices.IndexFunc(s.Tiers, func(o *Tier) bool { return o.Threshold == t.Threshold }); i >= 0 {
 		return nil, programme.Fault("threshold", loyalty.ErrValueTaken.Name, map[string]any{"id": s.Tiers[i].ID})
 	}
+
 	s.Tiers = append(s.Tiers, t)
 	return t, nil
 }

@@ -84,10 +84,12 @@ func LoginFrom(text string) string {
 		}
 		return -1
 	}, CleanLogin(text))
+
 	const room = 58 // of 64, so that a number can be added
 	if clean = clean[:min(len(clean), room)]; strings.Trim(clean, "-") == "" {
 		return "user"
 	}
+
 	return clean
 }
 

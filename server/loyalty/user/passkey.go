@@ -119,31 +119,38 @@ func (u *Users) MadePasskey(ctx context.Context, c *loyalty.Caller, at Party, an
 	if err := u.mayAddPasskey(c); err != nil {
 		return loyalty.Passkey{}, err
 	}
+
 	made, err := protocol.ParseCredentialCreationResponseBytes(answer)
 	if err != nil {
 		return loyalty.Passkey{}, loyalty.ErrPasskeyWrong.Because(err)
 	}
+
 	text := made.Response.CollectedClientData.Challenge
 	if ok, err := u.taken(ctx, passkeyAdds, c.ID, text); err != nil || !ok {
 		return loyalty.Passkey{}, orWrong(err)
 	}
+
 	w, err := at.ceremony()
 	if err != nil {
 		return loyalty.Passkey{}, err
 	}
+
 	kept, err := w.CreateCredential(holder{&c.User}, webauthn.SessionData{
 		Challenge: text, RelyingPartyID: at.Host, UserID: c.ID[:], UserVerification: protocol.VerificationRequired, CredParams: webauthn.CredentialParametersDefault(),
 	}, made)
 	if err != nil {
 		return loyalty.Passkey{}, loyalty.ErrPasskeyWrong.Because(err)
 	}
+
 	k := loyalty.Passkey{
 		ID: kept.ID, PublicKey: kept.PublicKey, Count: kept.Authenticator.SignCount, Model: kept.Authenticator.AAGUID,
 		Copied: kept.Flags.BackupEligible, CreatedAt: u.now(),
 	}
+
 	for _, t := range kept.Transport {
 		k.Transports = append(k.Transports, string(t))
 	}
+
 	return k, nil
 }
 
@@ -161,6 +168,7 @@ func (u *Users) AskPasskey(ctx context.Context, c *loyalty.Caller, at Party) (an
 	if err != nil {
 		return nil, err
 	}
+
 	if c == nil {
 		asked, session, err := w.BeginDiscoverableLogin()
 		if err != nil {
@@ -168,13 +176,16 @@ func (u *Users) AskPasskey(ctx context.Context, c *loyalty.Caller, at Party) (an
 		}
 		return asked.Response, u.challenge(ctx, passkeyEnters, loyalty.ID{}, session.Challenge)
 	}
+
 	if len(c.Passkeys) == 0 {
 		return nil, ErrPasskey
 	}
+
 	asked, session, err := w.BeginLogin(holder{&c.User})
 	if err != nil {
 		return nil, err
 	}
+
 	return asked.Response, u.challenge(ctx, passkeyConfirms, c.ID, session.Challenge)
 }
 
@@ -196,6 +207,7 @@ func (u *Users) EnterByPasskey(ctx context.Context, at Party, answer []byte, fro
 		}
 		return holder{&found}, nil
 	}
+
 	used, err := u.signed(ctx, at, answer, passkeyEnters, loyalty.ID{}, func(w *webauthn.WebAuthn, s webauthn.SessionData, a *protocol.ParsedCredentialAssertionData) (*webauthn.Credential, error) {
 		return w.ValidateDiscoverableLogin(find, s, a)
 	})
@@ -207,9 +219,11 @@ func (u *Users) EnterByPasskey(ctx context.Context, at Party, answer []byte, fro
 	case found.Issuer != "" && found.Password == "":
 		return Entry{}, loyalty.ErrPasskeyOutside
 	}
+
 	if err := u.noteUse(ctx, found.ID, used); err != nil {
 		return Entry{}, err
 	}
+
 	return u.begin(ctx, found.ID, true, from)
 }
 
@@ -220,6 +234,7 @@ func (u *Users) ConfirmByPasskey(ctx context.Context, token string, at Party, an
 	if err != nil {
 		return err
 	}
+
 	used, err := u.signed(ctx, at, answer, passkeyConfirms, me.ID, func(w *webauthn.WebAuthn, s webauthn.SessionData, a *protocol.ParsedCredentialAssertionData) (*webauthn.Credential, error) {
 		s.UserID = me.ID[:]
 		return w.ValidateLogin(holder{&me.User}, s, a)
@@ -230,6 +245,7 @@ func (u *Users) ConfirmByPasskey(ctx context.Context, token string, at Party, an
 	if err := u.noteUse(ctx, me.ID, used); err != nil {
 		return err
 	}
+
 	return u.noteProof(ctx, token)
 }
 
@@ -241,20 +257,24 @@ func (u *Users) signed(ctx context.Context, at Party, answer []byte, purpose str
 	if err != nil {
 		return nil, ErrPasskey
 	}
+
 	text := said.Response.CollectedClientData.Challenge
 	if ok, err := u.taken(ctx, purpose, of, text); err != nil {
 		return nil, err
 	} else if !ok {
 		return nil, ErrPasskey
 	}
+
 	w, err := at.ceremony()
 	if err != nil {
 		return nil, err
 	}
+
 	used, err := holds(w, webauthn.SessionData{Challenge: text, RelyingPartyID: at.Host, UserVerification: protocol.VerificationRequired}, said)
 	if err != nil || used.Authenticator.CloneWarning { // the signature counter shows that one of two devices is a copy
 		return nil, ErrPasskey
 	}
+
 	return used, nil
 }
 
@@ -275,6 +295,7 @@ func (u *Users) noteUse(ctx context.Context, id loyalty.ID, used *webauthn.Crede
 	if err != nil {
 		return err
 	}
+
 	return refused
 }
 

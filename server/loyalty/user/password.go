@@ -115,5 +115,6 @@ func decode(kept string) (c cost, salt, made []byte, err error) {
 	if made, err = base64.RawStdEncoding.DecodeString(parts[5]); err != nil {
 		return c, nil, nil, fmt.Errorf("the hash of a password: %w", err)
 	}
+
 	return c, salt, made, nil
 }

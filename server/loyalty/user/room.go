@@ -39,12 +39,14 @@ func (r *room) use(ctx context.Context, bytes int64, do func()) error {
 			return err
 		}
 	}
+
 	defer func() {
 		go func() { // the answer does not wait for it; concurrent ones share a collection
 			runtime.GC()
 			r.memory.Release(bytes)
 		}()
 	}()
+
 	do()
 	return nil
 }

@@ -39,6 +39,7 @@ func TestHashesShareMemory(t *testing.T) {
 			}
 		}
 	}()
+
 	var wait sync.WaitGroup
 	for range 20 {
 		wait.Go(func() {
@@ -49,6 +50,7 @@ func TestHashesShareMemory(t *testing.T) {
 			}
 		})
 	}
+
 	wait.Wait()
 	close(done)
 	t.Logf("%d MiB more than before", (most.Load()-before)>>20)
@@ -68,12 +70,14 @@ func TestRoomIsBounded(t *testing.T) {
 	for range mostWaiting {
 		go func() { failed <- r.use(ctx, 1, func() {}) }()
 	}
+
 	require.Eventually(t, func() bool { return r.waiting.Load() == mostWaiting }, time.Minute, time.Millisecond)
 	require.ErrorIs(t, r.use(t.Context(), 1, func() {}), ErrBusy)
 	goAway()
 	for range mostWaiting {
 		require.ErrorIs(t, <-failed, context.Canceled)
 	}
+
 	close(leave)
 	require.NoError(t, r.use(t.Context(), roomSize, runtime.Gosched))
 	require.Eventually(t, func() bool { return r.memory.TryAcquire(roomSize) }, time.Minute, time.Millisecond)

@@ -32,6 +32,7 @@ func (s *strangers) judge(u *Users, login string, at origin) error {
 		counted = &loyalty.User{}
 		s.users[login] = counted
 	}
+
 	return u.judge(counted, false, "", at)
 }
 

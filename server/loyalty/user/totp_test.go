@@ -26,6 +26,7 @@ func TestCodes(t *testing.T) {
 		_, ok := stepOf(secret, code, now.Add(2*step), 0)
 		require.False(t, ok, "two steps are too far")
 	}
+
 	_, ok := stepOf(secret, "", time.Unix(59, 0), 0)
 	require.False(t, ok)
 }
@@ -47,6 +48,7 @@ func TestPasswords(t *testing.T) {
 		require.Equal(t, want, ok, password)
 		require.False(t, stale)
 	}
+
 	ok, _, err := cheap.matches(ctx, "", "")
 	require.NoError(t, err)
 	require.False(t, ok, "no password opens nothing")
@@ -57,6 +59,7 @@ func TestPasswords(t *testing.T) {
 		_, _, err := cheap.matches(ctx, "x", bad)
 		require.Error(t, err, bad)
 	}
+
 	require.Error(t, checkPassword("short"))
 	require.NoError(t, checkPassword("long enough"))
 }

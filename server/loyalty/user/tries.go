@@ -96,6 +96,7 @@ func (o origin) failed(user *loyalty.User, now time.Time) {
 		user.LockedUntil = now.Add(pause(user.Failures))
 		return
 	}
+
 	user.Browsers, user.Tries = slices.Clone(user.Browsers), slices.Clone(user.Tries)
 	if b := o.known(user, now); b != nil {
 		count(&b.Failures, &b.At, now, fadeEvery)
@@ -201,9 +202,11 @@ func (u *Users) remember(ctx context.Context, id loyalty.ID, sent string) (strin
 		}
 		return nil
 	})
+
 	if !known {
 		token = ""
 	}
+
 	return token, err
 }
 

@@ -104,6 +104,7 @@ func (u *Users) SignIn(ctx context.Context, login, password, code string, from F
 	if err != nil {
 		return Entry{}, err
 	}
+
 	return u.begin(ctx, found.ID, true, from)
 }
 
@@ -129,12 +130,14 @@ func (u *Users) prove(ctx context.Context, user *loyalty.User, password, code st
 	if user.ID == (loyalty.ID{}) {
 		return ErrSignIn
 	}
+
 	fresh := ""
 	if ok && stale && user.DisabledAt.IsZero() {
 		if fresh, err = u.hasher.hash(ctx, password); err != nil {
 			return err
 		}
 	}
+
 	var refused error
 	_, err = u.store.ChangeUser(ctx, user.ID, func(now *loyalty.User) error {
 		refused = u.judge(now, ok && now.Password == user.Password, code, at)
@@ -146,6 +149,7 @@ func (u *Users) prove(ctx context.Context, user *loyalty.User, password, code st
 	if err != nil {
 		return err
 	}
+
 	return refused
 }
 
@@ -163,6 +167,7 @@ func (u *Users) judge(user *loyalty.User, right bool, code string, at origin) er
 		at.failed(user, u.now())
 		return ErrSignIn
 	}
+
 	at.passed(user, u.now())
 	return nil
 }
@@ -189,6 +194,7 @@ func (u *Users) Enter(ctx context.Context, token string, from From) (Entry, erro
 	if !ok {
 		return Entry{}, ErrNoLink
 	}
+
 	user, ok, err := u.store.User(ctx, id)
 	if err != nil {
 		return Entry{}, err
@@ -220,6 +226,7 @@ func (u *Users) begin(ctx context.Context, user loyalty.ID, confirmed bool, from
 	if err := u.store.AddSession(ctx, s); err != nil {
 		return Entry{}, err
 	}
+
 	browser, err := u.remember(ctx, user, from.Browser)
 	return Entry{token, browser}, err
 }
@@ -230,16 +237,19 @@ func (u *Users) Session(ctx context.Context, token string) (*loyalty.Caller, err
 	if err != nil {
 		return nil, err
 	}
+
 	now := u.now()
 	if !ok || !user.DisabledAt.IsZero() || !now.Before(s.ExpiresAt) || now.Sub(s.SeenAt) > IdleLife {
 		return nil, ErrNoSession
 	}
+
 	if now.Sub(s.SeenAt) >= seenEvery {
 		s.SeenAt = now
 		if err := u.store.SaveSession(ctx, s); err != nil {
 			return nil, err
 		}
 	}
+
 	return &loyalty.Caller{User: user, ConfirmedAt: s.ConfirmedAt}, nil
 }
 
@@ -278,6 +288,7 @@ func (u *Users) Confirm(ctx context.Context, token, password, code string) error
 	if _, err := u.Session(ctx, token); err != nil {
 		return err // an ended session proves nothing
 	}
+
 	own := origin{session: true}
 	s, user, ok, err := u.store.Session(ctx, HashToken(token))
 	switch {
@@ -288,14 +299,17 @@ func (u *Users) Confirm(ctx context.Context, token, password, code string) error
 	case own.waits(&user, u.now()):
 		return ErrSlow
 	}
+
 	if password == "" && code != "" && len(user.TOTP) > 0 {
 		err = u.proveByCode(ctx, user.ID, code)
 	} else {
 		err = u.prove(ctx, &user, password, code, own)
 	}
+
 	if err != nil {
 		return err
 	}
+
 	s.ConfirmedAt = u.now()
 	return u.store.SaveSession(ctx, s)
 }
@@ -320,5 +334,6 @@ func (u *Users) proveByCode(ctx context.Context, id loyalty.ID, code string) err
 	if err != nil {
 		return err
 	}
+
 	return refused
 }

@@ -26,19 +26,23 @@ func (d *Deliverer) fanOut(ctx context.Context, all []loyalty.Webhook) error {
 	if d.o.Engine.Now().Before(d.behind) && d.behind.Sub(d.o.Engine.Now()) <= yieldFor {
 		return nil
 	}
+
 	all = slices.DeleteFunc(slices.Clone(all), func(w loyalty.Webhook) bool { return w.State != loyalty.WebhookActive })
 	if err := d.notices(ctx, all); err != nil {
 		return err
 	}
+
 	state, err := d.o.Store.TailState(ctx)
 	if err != nil {
 		return err
 	}
+
 	// One read of the feed serves all webhooks that are at the same position.
 	groups := map[int64][]*loyalty.Webhook{} // by position: most are at the end
 	for i := range all {
 		groups[all[i].Cursor] = append(groups[all[i].Cursor], &all[i])
 	}
+
 	for _, cursor := range slices.Sorted(maps.Keys(groups)) {
 		for pieces := 0; cursor < state.Head && pieces < piecesATurn; pieces++ {
 			next, err := d.piece(ctx, groups[cursor], cursor, state.Head)
@@ -54,6 +58,7 @@ func (d *Deliverer) fanOut(ctx context.Context, all []loyalty.Webhook) error {
 			}
 		}
 	}
+
 	return d.replays(ctx, all)
 }
 
@@ -65,18 +70,21 @@ func (d *Deliverer) piece(ctx context.Context, group []*loyalty.Webhook, cursor,
 	if d.yield.crowd() { // on SQLite, a large piece would hold up every writer
 		q.Limit = max(1, crowdRows/len(group))
 	}
+
 	var types []string
 	for _, w := range group {
 		// a webhook that gets none of these events still moves past them
 		f.Deliveries[w.ID] = nil
 		types = append(types, w.Types...)
 	}
+
 	wanted := false
 	if q.Actions, q.Prefixes, wanted = loyalty.ActionsOf(types); wanted {
 		part, err := d.o.Store.Feed(ctx, q)
 		if err != nil {
 			return cursor, err
 		}
+
 		for i := range part.Events {
 			e := &part.Events[i]
 			kind := loyalty.EventType + e.Action
@@ -91,11 +99,14 @@ func (d *Deliverer) piece(ctx context.Context, group []*loyalty.Webhook, cursor,
 				}
 			}
 		}
+
 		f.Through = part.Through
 	}
+
 	if f.Through <= cursor {
 		return cursor, nil
 	}
+
 	return d.write(ctx, f)
 }
 
@@ -144,6 +155,7 @@ func (d *Deliverer) notices(ctx context.Context, all []loyalty.Webhook) error {
 		}
 		_, err = d.write(ctx, f)
 	}
+
 	return err
 }
 
@@ -154,10 +166,12 @@ func (d *Deliverer) replays(ctx context.Context, all []loyalty.Webhook) error {
 	if err != nil || len(list) == 0 {
 		return err
 	}
+
 	backlogs, err := d.o.Store.Backlogs(ctx)
 	if err != nil {
 		return err
 	}
+
 	for i := range list {
 		at := slices.IndexFunc(all, func(w loyalty.Webhook) bool { return w.ID == list[i].Webhook })
 		if at < 0 || backlogs[list[i].Webhook].Waiting > replayAhead {
@@ -167,6 +181,7 @@ func (d *Deliverer) replays(ctx context.Context, all []loyalty.Webhook) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -178,6 +193,7 @@ func (d *Deliverer) replay(ctx context.Context, w *loyalty.Webhook, r *loyalty.R
 	if len(r.Types) > 0 {
 		types = r.Types
 	}
+
 	var deliveries []loyalty.Delivery
 	wanted := false
 	if q.Actions, q.Prefixes, wanted = loyalty.ActionsOf(types); wanted {
@@ -185,6 +201,7 @@ func (d *Deliverer) replay(ctx context.Context, w *loyalty.Webhook, r *loyalty.R
 		if err != nil {
 			return err
 		}
+
 		for i := range part.Events {
 			e := &part.Events[i]
 			kind := loyalty.EventType + e.Action
@@ -195,6 +212,7 @@ func (d *Deliverer) replay(ctx context.Context, w *loyalty.Webhook, r *loyalty.R
 			if r.Customer != (loyalty.ID{}) && cmp.Or(part.Customers[e.Customer].ID, e.Customer) != r.Customer && e.Customer != r.Customer {
 				continue
 			}
+
 			fits, err := d.fits(ctx, w, e)
 			if err != nil {
 				return err
@@ -203,11 +221,14 @@ func (d *Deliverer) replay(ctx context.Context, w *loyalty.Webhook, r *loyalty.R
 				deliveries = append(deliveries, d.delivery(w, e, part.Numbers[i], true))
 			}
 		}
+
 		f.Through = min(part.Through, r.Until)
 	}
+
 	if f.Through <= r.Position && r.Position < r.Until {
 		f.Through = r.Until // no further event belongs to the replay
 	}
+
 	f.Deliveries = map[loyalty.ID][]loyalty.Delivery{w.ID: deliveries}
 	_, err := d.write(ctx, f)
 	return err

@@ -51,6 +51,7 @@ func (l *lane) run(ctx context.Context) {
 		if err == nil {
 			err = l.send(w, claimed)
 		}
+
 		switch {
 		case errors.Is(err, loyalty.ErrWebhookNotFound): // it was removed, and with it the results of its messages
 			l.done = nil
@@ -67,9 +68,11 @@ func (l *lane) run(ctx context.Context) {
 				continue
 			}
 		}
+
 		if l.underWay == 0 {
 			return
 		}
+
 		l.wait()
 	}
 }
@@ -89,12 +92,14 @@ func (l *lane) wait() {
 	if l.underWay >= maxConcurrency {
 		due = nil
 	}
+
 	select {
 	case o := <-l.results:
 		l.arrived(o)
 	case <-due:
 		return
 	}
+
 	for more := time.After(gatherFor); l.underWay > 0; {
 		select {
 		case o := <-l.results:
@@ -173,9 +178,11 @@ func (l *lane) write(ctx context.Context, more bool) (w *loyalty.Webhook, claime
 			// before deliveries are claimed: a claimed delivery that waited for a slot would use up its lease
 			slots = l.take(ctx)
 		}
+
 		if len(l.done)+slots == 0 {
 			return nil
 		}
+
 		return l.o.Store.WorkWebhook(ctx, l.id, func(tx loyalty.WebhookTx) (err error) {
 			w, claimed, tell = tx.Webhook(), nil, nil
 			if tell, err = l.record(tx, l.done); err != nil || slots == 0 {
@@ -189,11 +196,13 @@ func (l *lane) write(ctx context.Context, more bool) (w *loyalty.Webhook, claime
 		l.give(slots)
 		return nil, nil, err
 	}
+
 	l.give(slots - len(claimed))
 	l.done = nil
 	for _, t := range tell {
 		l.o.Told(string(t), w)
 	}
+
 	return w, claimed, nil
 }
 
@@ -203,15 +212,18 @@ func (l *lane) claim(tx loyalty.WebhookTx, slots int) ([]loyalty.Delivery, error
 	if w.State != loyalty.WebhookActive || w.Health.RestUntil.After(now) {
 		return nil, nil
 	}
+
 	leased, err := tx.Leased(now)
 	if err != nil {
 		return nil, err
 	}
+
 	// messages that other nodes have in flight to the same address count too
 	n := min(slots, allowed(w)-leased)
 	if n <= 0 {
 		return nil, nil
 	}
+
 	return tx.Claim(l.owner, now, now.Add(leaseTime), n, OnProbation(&w.Health))
 }
 
@@ -220,14 +232,17 @@ func (l *lane) record(tx loyalty.WebhookTx, done []outcome) (tell []told, err er
 	if len(done) == 0 {
 		return nil, nil
 	}
+
 	numbers := make([]int64, len(done))
 	for i := range done {
 		numbers[i] = done[i].delivery.Number
 	}
+
 	held, err := tx.Held(l.owner, numbers)
 	if err != nil {
 		return nil, err
 	}
+
 	now, w, hurry := l.o.Engine.Now(), tx.Webhook(), false
 	settled := make([]loyalty.Settled, 0, len(done))
 	for _, o := range done {
@@ -235,6 +250,7 @@ func (l *lane) record(tx loyalty.WebhookTx, done []outcome) (tell []told, err er
 		if !held[d.Number] {
 			continue
 		}
+
 		delete(held, d.Number) // a message that was sent twice is settled once
 		if d.Reason != "" {
 			d.State = loyalty.DeliverySkipped
@@ -242,6 +258,7 @@ func (l *lane) record(tx loyalty.WebhookTx, done []outcome) (tell []told, err er
 			settled = append(settled, loyalty.Settled{Delivery: d, Attempt: loyalty.Attempt{Status: d.LastStatus, Fault: d.LastFault}})
 			continue
 		}
+
 		t, recovered := settle(w, &d, &o.answer, now)
 		settled = append(settled, loyalty.Settled{Delivery: d, Attempt: loyalty.Attempt{
 			At: o.at, Status: o.answer.Status, Fault: o.answer.Fault, Duration: o.answer.Took, Answer: o.answer.Body,
@@ -250,19 +267,23 @@ func (l *lane) record(tx loyalty.WebhookTx, done []outcome) (tell []told, err er
 		if t == tellNothing {
 			continue
 		}
+
 		tell = append(tell, t)
 		if err := tx.Notify(noticeOf(t, &before, w, now)); err != nil {
 			return nil, err
 		}
 	}
+
 	if err := tx.Settle(settled); err != nil {
 		return nil, err
 	}
+
 	if hurry {
 		if err := tx.Hurry(now); err != nil {
 			return nil, err
 		}
 	}
+
 	return tell, tx.SaveHealth()
 }
 
@@ -297,6 +318,7 @@ func (l *lane) send(w *loyalty.Webhook, claimed []loyalty.Delivery) error {
 	if len(claimed) == 0 {
 		return nil
 	}
+
 	ctx, cancel := context.WithTimeout(context.Background(), leaseTime/3)
 	defer cancel()
 	err := l.judge(ctx, w, claimed)
@@ -305,10 +327,12 @@ func (l *lane) send(w *loyalty.Webhook, claimed []loyalty.Delivery) error {
 		// all at once: one read for the events of a claim
 		bodies, err = l.o.Renderer.Render(ctx, w, claimed)
 	}
+
 	if err != nil {
 		l.give(len(claimed))
 		return err
 	}
+
 	now := l.o.Engine.Now()
 	m := Message{URL: w.URL, Headers: w.Headers, Type: contentType(w.Format), At: now}
 	for _, s := range w.Secrets {
@@ -317,6 +341,7 @@ func (l *lane) send(w *loyalty.Webhook, claimed []loyalty.Delivery) error {
 			m.Secrets = append(m.Secrets, s.Value)
 		}
 	}
+
 	for i, d := range claimed {
 		one := m
 		one.ID, one.Body, one.Replay = d.Event.String(), bodies[i], d.Replay
@@ -334,6 +359,7 @@ func (l *lane) send(w *loyalty.Webhook, claimed []loyalty.Delivery) error {
 			l.results <- o
 		}()
 	}
+
 	return nil
 }
 

@@ -96,6 +96,7 @@ func TestResultsShareATransaction(t *testing.T) {
 						}
 					}()
 				}
+
 				newLane(d, loyalty.ID{1}, make(chan struct{})).run(t.Context())
 				require.Equal(t, messages, s.settled)
 				require.LessOrEqual(t, s.transactions, messages/8+2)

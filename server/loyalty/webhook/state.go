@@ -87,16 +87,19 @@ func settle(w *loyalty.Webhook, d *loyalty.Delivery, a *Answer, now time.Time) (
 		*h = loyalty.WebhookHealth{Pace: pace, LastSuccessAt: now}
 		return tell, recovered
 	}
+
 	out := OnProbation(h)
 	h.Failures, h.Tries = h.Failures+1, h.Tries+1
 	if h.FailingSince.IsZero() {
 		h.FailingSince = now
 	}
+
 	rest := min(a.RetryAfter, maxRetryAfter)
 	if a.slow() {
 		h.Pace = max(1, h.Pace/2)
 		h.RestUntil = later(h.RestUntil, now.Add(rest))
 	}
+
 	switch {
 	case a.gone():
 		w.State, w.Reason, d.NextAt = loyalty.WebhookDisabled, loyalty.DisabledGone, now
@@ -111,9 +114,11 @@ func settle(w *loyalty.Webhook, d *loyalty.Delivery, a *Answer, now time.Time) (
 			d.NextAt = now.Add(max(rest, jittered(waits[d.Attempts-1])))
 		}
 	}
+
 	if OnProbation(h) {
 		h.RestUntil = later(h.RestUntil, now.Add(probeEvery))
 	}
+
 	failing := now.Sub(h.FailingSince)
 	switch {
 	case failing >= giveUpAfter && h.Tries >= giveUpTries && w.State == loyalty.WebhookActive:
@@ -123,6 +128,7 @@ func settle(w *loyalty.Webhook, d *loyalty.Delivery, a *Answer, now time.Time) (
 		h.Told = true
 		return tellFailing, false
 	}
+
 	return tellNothing, false
 }
 

@@ -37,13 +37,16 @@ func TestAnswersDecide(t *testing.T) {
 			if w.State != loyalty.WebhookActive {
 				break
 			}
+
 			a := &Answer{
 				Status:     rapid.SampledFrom([]int{0, 200, 204, 301, 400, 404, 410, 429, 500, 500, 500, 500, 500, 502, 503, 504}).Draw(t, "status"),
 				RetryAfter: time.Duration(rapid.SampledFrom([]int{0, 0, 10, 7200, 9_000_000}).Draw(t, "after")) * time.Second,
 			}
+
 			if a.Status == 0 {
 				a.Fault = "timeout"
 			}
+
 			tries, out := d.Attempts, OnProbation(&w.Health)
 			tell, recovered := settle(w, d, a, now)
 			told[tell]++
@@ -59,11 +62,13 @@ func TestAnswersDecide(t *testing.T) {
 				require.True(t, w.Health.FailingSince.IsZero())
 				row, sent = 0, sent+1
 				d = &loyalty.Delivery{State: loyalty.DeliveryWaiting}
+
 			case a.gone():
 				require.Equal(t, loyalty.WebhookDisabled, w.State)
 				require.Equal(t, loyalty.DisabledGone, w.Reason)
 				require.Equal(t, loyalty.DeliveryWaiting, d.State, "what waits is there when it is resumed")
 				require.Equal(t, tries, d.Attempts)
+
 			default:
 				row++
 				require.Equal(t, row, w.Health.Failures)
@@ -75,18 +80,21 @@ func TestAnswersDecide(t *testing.T) {
 					require.Equal(t, tries+1, d.Attempts)
 					require.Equal(t, d.Attempts >= 12, d.State == loyalty.DeliveryDead)
 				}
+
 				if d.State == loyalty.DeliveryWaiting && !out {
 					least := time.Duration(float64(waits[tries]) * 0.8)
 					require.False(t, d.NextAt.Before(now.Add(least)))
 					require.False(t, d.NextAt.Before(now.Add(min(a.RetryAfter, 24*time.Hour))), "Retry-After is honoured")
 					require.False(t, d.NextAt.After(now.Add(max(24*time.Hour, time.Duration(float64(waits[tries])*1.2))+time.Millisecond)), "up to a day")
 				}
+
 				if a.slow() && a.RetryAfter > 0 {
 					require.False(t, w.Health.RestUntil.Before(now.Add(min(a.RetryAfter, 24*time.Hour))))
 				}
 				if d.State == loyalty.DeliveryDead {
 					d = &loyalty.Delivery{State: loyalty.DeliveryWaiting}
 				}
+
 				since := now.Sub(w.Health.FailingSince)
 				require.Equal(t, since >= tellAfter, w.Health.Told || tell == tellDisabled)
 				if w.State == loyalty.WebhookDisabled {
@@ -94,8 +102,10 @@ func TestAnswersDecide(t *testing.T) {
 					require.GreaterOrEqual(t, w.Health.Tries, giveUpTries)
 				}
 			}
+
 			now = now.Add(time.Duration(rapid.IntRange(1, 20_000).Draw(t, "seconds")) * time.Second)
 		}
+
 		require.LessOrEqual(t, told[tellRecovered], told[tellFailing], "who was told that it fails hears that it does not")
 		require.LessOrEqual(t, told[tellFailing], told[tellRecovered]+1)
 	})

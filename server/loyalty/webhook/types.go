@@ -36,6 +36,7 @@ func Notices() []NoticeType {
 	const batch = `{"batch_id":"0197b3a2-6d0c-7c55-9a3e-1f0a4c1d2e03","kind":`
 	ended := says(`"batch_id","kind","target","done","errors"`, `"batch_id":`+anID+`,"kind":`+aText+`,"target":`+aText+`,"done":`+aNumber+`,"errors":`+aNumber)
 	failing := says(`"webhook_id","label"`, aboutOne+`,"since":`+anAt+`,"failures":`+aNumber+`,"reason":{"type":"string","enum":["gone","failing"]}`)
+
 	return []NoticeType{
 		{loyalty.ProgrammeChanged, json.RawMessage(`{"changes":[{"action":"entity.update","target":"reward/coffee"}],"count":1}`), says(`"changes","count"`,
 			`"changes":{"type":"array","maxItems":100,"items":{"type":"object","required":["action","target"],"properties":{"action":`+aText+`,"target":`+aText+`}}},"count":`+aNumber)},

@@ -30,9 +30,11 @@ func (d *Deliverer) judge(ctx context.Context, w *loyalty.Webhook, claimed []loy
 			numbers = append(numbers, c.Sequence)
 		}
 	}
+
 	if len(numbers) == 0 {
 		return nil
 	}
+
 	slices.Sort(numbers)
 	part, err := d.o.Store.EventsAt(ctx, slices.Compact(numbers), false)
 	for i := 0; err == nil && i < len(part.Events); i++ {
@@ -44,6 +46,7 @@ func (d *Deliverer) judge(ctx context.Context, w *loyalty.Webhook, claimed []loy
 			c.Reason = loyalty.SkippedFilter
 		}
 	}
+
 	return err
 }
 
@@ -53,20 +56,24 @@ func (d *Deliverer) fits(ctx context.Context, w *loyalty.Webhook, e *loyalty.Eve
 	if w.Filter == "" || loyalty.EventType+e.Action == loyalty.OptOutType {
 		return true, nil
 	}
+
 	c := d.compiled(w.Filter)
 	if c == nil {
 		return false, nil
 	}
+
 	var data map[string]json.RawMessage
 	if err := json.Unmarshal(e.Data, &data); err != nil {
 		return false, err
 	}
+
 	facts := condition.Event{Action: e.Action, Data: data, Timestamp: e.At, Points: loyalty.Deref(e.Points)}
 	// conditions on the event alone need no load
 	if !c.Uses("customer") {
 		held, _, fault := c.Judge(&condition.Facts{Event: facts, Location: d.o.Zone()})
 		return held && fault == nil, nil
 	}
+
 	held := false
 	err := d.o.Engine.View(ctx, loyalty.CustomerNeeds{ID: e.Customer}, func(r *engine.Run) (err error) {
 		held, err = r.Judges(c, facts)
@@ -75,6 +82,7 @@ func (d *Deliverer) fits(ctx context.Context, w *loyalty.Webhook, e *loyalty.Eve
 	if errors.Is(err, loyalty.ErrCustomerNotFound) {
 		return false, nil
 	}
+
 	return held, err
 }
 

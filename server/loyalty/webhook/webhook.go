@@ -110,6 +110,7 @@ func New(o Options) *Deliverer {
 	if o.Attempted == nil {
 		o.Attempted = func(loyalty.ID, bool, time.Duration) {}
 	}
+
 	if o.Sleep == nil {
 		o.Sleep = func(ctx context.Context, d time.Duration) {
 			select {
@@ -118,6 +119,7 @@ func New(o Options) *Deliverer {
 			}
 		}
 	}
+
 	return &Deliverer{o: o, yield: yielding{crowded: o.Crowded}, free: maxUnderWay, busy: map[loyalty.ID]chan<- struct{}{}, conditions: map[string]*condition.Condition{}}
 }
 
@@ -168,6 +170,7 @@ func (d *Deliverer) start(ctx context.Context, id loyalty.ID) {
 		}
 		return
 	}
+
 	due := make(chan struct{}, 1)
 	d.busy[id] = due
 	d.lanes.Go(func() {

@@ -37,6 +37,7 @@ func TestCallersGoFirst(t *testing.T) {
 				}
 			})
 		}
+
 		all.Wait()
 		share := float64(turns) * takes.Seconds() / 20
 		require.Less(t, share, 0.025, "%d turns", turns)

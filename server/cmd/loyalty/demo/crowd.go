@@ -85,6 +85,7 @@ func (c *Crowd) Next(progress float64) Act {
 	if len(c.members) == 0 || float64(len(c.members)) < joined*float64(c.size) && len(c.members) < c.size {
 		return c.join(progress)
 	}
+
 	m := c.somebody()
 	if m.batch == c.batch { // the member's current state is unknown
 		if c.chance(50) {
@@ -92,6 +93,7 @@ func (c *Crowd) Next(progress float64) Act {
 		}
 		return c.buy(m, progress)
 	}
+
 	m.batch = c.batch
 	for n := c.dice.IntN(1000); ; n = c.dice.IntN(1000) {
 		if a, possible := c.draw(m, n, progress); possible {
@@ -119,6 +121,7 @@ func (c *Crowd) act(m *member, progress float64, action string, data attributes)
 	if at.After(c.now) {
 		at = c.now
 	}
+
 	m.last = at
 	return c.dated(m, at, action, data)
 }
@@ -148,11 +151,13 @@ func (c *Crowd) join(progress float64) Act {
 		"language": countries[country].language, "currency": "EUR", "cf_country": countries[country].code,
 		"birth_date": time.Date(1950+c.dice.IntN(55), time.Month(1+c.dice.IntN(12)), 1+c.dice.IntN(28), 0, 0, 0, 0, time.UTC).Format(time.DateOnly),
 	}
+
 	if n > 3 && c.chance(20) {
 		if friend := c.somebody(); friend.batch != c.batch {
 			data["referrer"] = friend.name
 		}
 	}
+
 	c.members = append(c.members, m)
 	a := c.act(m, progress, "opt_in", data)
 	return a

@@ -59,10 +59,12 @@ func (c *Crowd) buy(m *member, progress float64) Act {
 			"quantity": line.quantity, "price": money(p.price), "subtotal": money(p.price * line.quantity),
 		})
 	}
+
 	data := attributes{"transaction_id": o.id, "total": money(total), "currency": "EUR", "country": countries[m.country].code, "items": items}
 	if data["channel"] = "online"; c.chance(55) {
 		data["channel"], data["store"] = "store", countries[m.country].store
 	}
+
 	a := c.act(m, progress, "checkout", data)
 	a.learn = func(loyalty.Outcome) { m.orders = append(m.orders, o) }
 	return a
@@ -112,11 +114,13 @@ func (c *Crowd) redeem(m *member, progress float64) (Act, bool) {
 	if len(m.codes) == 0 {
 		return Act{}, false
 	}
+
 	code := m.codes[len(m.codes)-1] // not tried again, even if it is refused or expired
 	m.codes = m.codes[:len(m.codes)-1]
 	if c.chance(30) {
 		return c.act(m, progress, "coupon_redeem", attributes{"code": code}), true
 	}
+
 	a := c.buy(m, progress)
 	var data attributes
 	_ = json.Unmarshal(a.Data, &data) // written just now
@@ -227,6 +231,7 @@ func (c *Crowd) give(m *member, progress float64) (Act, bool) {
 	case len(m.codes) == 0:
 		return Act{}, false
 	}
+
 	code := m.codes[len(m.codes)-1]
 	m.codes = m.codes[:len(m.codes)-1]
 	a := c.act(m, progress, "coupon_transfer", attributes{"code": code, "target": friend.name})

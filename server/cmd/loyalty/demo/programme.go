@@ -75,12 +75,14 @@ func (p Programme) Found(ctx context.Context, office *admin.Admin, dice *rand.Ra
 	if _, err := office.SetSettings(ctx, call, settings); err != nil {
 		return fmt.Errorf("settings: %w", err)
 	}
+
 	for _, name := range slices.Sorted(maps.Keys(p.Modules)) {
 		m := p.Modules[name]
 		if _, err := office.SetModule(ctx, call, name, admin.ModuleChange{Enabled: &m.Enabled, Config: m.Config}); err != nil {
 			return fmt.Errorf("module %s: %w", name, err)
 		}
 	}
+
 	if _, err := office.ChangeEntities(ctx, call, p.changes(), false); err != nil {
 		return fmt.Errorf("entities: %w", err)
 	}
@@ -90,6 +92,7 @@ func (p Programme) Found(ctx context.Context, office *admin.Admin, dice *rand.Ra
 	if _, err := office.AddCodes(ctx, call, "thanks-codes", thanksCodes(dice), 0); err != nil {
 		return fmt.Errorf("pool thanks-codes: %w", err)
 	}
+
 	return nil
 }
 
@@ -128,5 +131,6 @@ func (p Programme) Products() ([]Product, error) {
 		}
 		all = append(all, Product{id, fields.Name, fields.Category, int(fields.Price*100 + 0.5)})
 	}
+
 	return all, nil
 }
