@@ -5077,7 +5077,7 @@ type WebhookChange struct {
 	// Example: true
 	ConfirmPersonal *bool `json:"confirm_personal,omitempty"`
 
-	// Filter A condition over the event and its customer, as campaigns have them, that must hold; empty or blank, none. It sees no purchase and nothing personal of the event, and that of a user who may not see personal data compares what is personal of the customer as a whole only. `event.opt_out` is sent whatever it says.
+	// Filter A condition over the event and its customer, as campaigns have them, that must hold; empty or blank, none. It sees no purchase and nothing personal of the event, and that of a user who may not see personal data uses nothing personal of the customer. `event.opt_out` is sent whatever it says.
 	//
 	// Example: event.data.total > 100
 	Filter *string `json:"filter,omitempty"`
@@ -5137,7 +5137,7 @@ type WebhookCreation struct {
 	// Example: true
 	ConfirmPersonal *bool `json:"confirm_personal,omitempty"`
 
-	// Filter A condition over the event and its customer, as campaigns have them, that must hold; empty or blank, none. It sees no purchase and nothing personal of the event, and that of a user who may not see personal data compares what is personal of the customer as a whole only. `event.opt_out` is sent whatever it says.
+	// Filter A condition over the event and its customer, as campaigns have them, that must hold; empty or blank, none. It sees no purchase and nothing personal of the event, and that of a user who may not see personal data uses nothing personal of the customer. `event.opt_out` is sent whatever it says.
 	//
 	// Example: event.data.total > 100
 	Filter *string `json:"filter,omitempty"`

@@ -163,7 +163,7 @@ func AsError(err error) *Error {
 }
 
 // The failures of the rules, by the code that the caller sees. Names are the keys of the translations. Codes below
-// 190000 are the specification's and the design's; from 190001 on they are listed in openapi/DECISIONS.md.
+// 190000 are the specification's and the design's; from 190001 on they are listed in openapi/errors.yaml.
 var (
 	ErrAttributesTooLarge = NewError(Oversized, 190380, "attributes_too_large", "property", "limit")
 	ErrRulesTooHeavy      = NewError(Refused, 190381, "rules_too_heavy", "action")
