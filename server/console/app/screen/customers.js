@@ -13,15 +13,16 @@ import { CustomFilters, customOf } from '../part/custom.js'
 import { useChoices } from '../form/choices.js'
 import { When } from '../part/when.js'
 
-const asked = ['search', 'status', 'list', 'tier', 'email', 'cursor', 'offset', 'language', 'score.gte', 'sort', 'order']
+const asked = ['search', 'id', 'status', 'list', 'tier', 'email', 'cursor', 'offset', 'language', 'score.gte', 'sort', 'order']
 
 const nameOf = (c) => [c.first_name, c.last_name].filter(Boolean).join(' ')
 
 export default function Customers({ place }) {
   const { search } = place.query
   // a user who may not see personal data finds a customer by a complete address, else by an id
-  const named = search && !me.now.personal && !search.includes('@') ? { search: undefined, id: search.trim() } : {}
-  const q = { ...Object.fromEntries(asked.map((n) => [n, place.query[n]])), ...customOf(place.query), ...named }
+  const named = search && !me.now.personal && !search.includes('@')
+  const query = named ? { ...place.query, search: undefined, id: search.trim() } : place.query
+  const q = { ...Object.fromEntries(asked.map((n) => [n, query[n]])), ...customOf(query) }
   const { cursor, offset, sort, order, ...narrowing } = q
   const all = useLoad(() => get('/customers', { limit: 50, ...q }), [JSON.stringify(q)])
   const count = useLoad(() => get('/customers/-/count', narrowing), [JSON.stringify(narrowing)])
