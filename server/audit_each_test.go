@@ -9,7 +9,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/loyalty-platform/loyalty/server/loyalty"
 	administration "github.com/loyalty-platform/loyalty/server/loyalty/admin"
 	people "github.com/loyalty-platform/loyalty/server/loyalty/user"
 	"github.com/loyalty-platform/loyalty/store/storetest"
@@ -61,7 +60,7 @@ func TestEachAdministrativeWriteIsAudited(t *testing.T) {
 		does("inviteUser", user+"/invite", `{}`, "user.invite")
 		id, err := uuid.Parse(user[len("/admin/users/"):])
 		require.NoError(t, err)
-		require.NoError(t, administration.UsersOf(h.admin).SetSecondFactor(t.Context(), loyalty.ID(id), people.SecondFactor{Secret: []byte("a secret of 20 bytes")}))
+		require.NoError(t, administration.UsersOf(h.admin).SetSecondFactor(t.Context(), id, people.SecondFactor{Secret: []byte("a secret of 20 bytes")}))
 		does("resetSecondFactor", user+"/reset-second-factor", `{}`, "user.reset_second_factor")
 		h.enter("ben", "viewer", true)
 		session := h.get("/admin/sessions").json(t)["data"].([]any)[0].(map[string]any)["session_id"]
