@@ -270,7 +270,7 @@ func TestOutside(t *testing.T) {
 		require.Equal(t, http.StatusOK, own.post("/console/self/password", `{"password":"correct horse"}`).status)
 		require.Equal(t, http.StatusOK, own.post("/console/session/confirm", `{"password":"correct horse"}`).status)
 		a = own.through(i, "link")
-		require.Contains(t, a.body, "sign in as sample.owner?")
+		require.Contains(t, a.body, "to the login sample.owner?")
 		require.Equal(t, false, own.me()["outside"], "nothing is linked before the user says yes")
 		a = own.says(a)
 		require.Equal(t, "/console/#/self", a.header.Get("Location"), a.body)

@@ -124,7 +124,7 @@ func TestFindings(t *testing.T) {
 		{name: "a message waits", sql: []string{aWebhook("active", "NULL"), aDelivery("waiting")}, check: "webhooks", severity: doctor.Warning, says: "messages that wait since 1970-01-01T00:00:01Z"},
 		{name: "a dead message", sql: []string{aWebhook("active", "NULL"), aDelivery("dead")}, check: "webhooks", severity: doctor.Warning, says: "has given up on messages: 1"},
 		{name: "an owner with a password alone", sql: []string{`INSERT INTO users (id, login, name, email, role, personal, language, password, totp_step, created_at, updated_at, failures)
-VALUES ({id}, 'sample.owner', 'Sample', '', 'owner', TRUE, '', 'x', 0, 1, 1, 0)`}, check: "users", severity: doctor.Warning, says: "sample.owner, an owner, has no second factor"},
+VALUES ({id}, 'sample.owner', 'Sample', '', 'owner', TRUE, '', 'x', 0, 1, 1, 0)`}, check: "users", severity: doctor.Warning, says: "the owner sample.owner has no second factor"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			storetest.EachURL(t, func(t *testing.T, url string) {
@@ -237,7 +237,7 @@ func TestNarrowEncoding(t *testing.T) {
 	require.NoError(t, s.Migrate(t.Context()))
 	f := found(t, well(t, s), "database")
 	require.Equal(t, doctor.Broken, f.Severity)
-	require.Contains(t, f.Says, "keeps texts as UTF-16le")
+	require.Contains(t, f.Says, "stores texts as UTF-16le")
 }
 
 // TestReadOnlyDatabase: a database that cannot be written, such as a standby that was not promoted.
