@@ -268,7 +268,7 @@ func (f *poolFill) check() {
 	for query, want := range map[string]int{
 		`SELECT count(DISTINCT code) FROM coupons WHERE pool = 'made'`:                                  f.total() - f.codes,
 		`SELECT count(*) FROM coupons`:                                                                  f.total(),
-		`SELECT count(*) FROM names n JOIN coupons c ON n.kind = 3 AND n.owner = c.id`:                f.total(),
+		`SELECT count(*) FROM names n JOIN coupons c ON n.kind = 3 AND n.owner = c.id`:                  f.total(),
 		`SELECT count(*) FROM bulk_items WHERE error IS NOT NULL`:                                       f.codes / 100,
 		`SELECT count(*) FROM kept_codes`:                                                               0,
 		`SELECT count(*) FROM audit WHERE action = 'coupon_pool.add_codes' AND after LIKE '%batch_id%'`: 2,
