@@ -70,7 +70,7 @@ func database(ctx context.Context, p *Patient) (list []Finding) {
 	case err != nil:
 		list = append(list, unchecked(err)...)
 	case len(codes) > 0:
-		list = append(list, warn("codes_alike", "loyalty sign POST /events", args{"codes": strings.Join(codes, ", ")}))
+		list = append(list, warn("codes_alike", "loyalty export coupons", args{"codes": strings.Join(codes, ", ")}))
 	}
 
 	if err := p.Store.Writable(ctx); err != nil {

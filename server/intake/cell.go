@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty/calendar"
 )
@@ -15,6 +16,9 @@ var (
 	plainComma = regexp.MustCompile(`^-?(\d+|\d{1,3}(\.\d{3})+)(,\d+)?$`)
 	numeric    = regexp.MustCompile(`^(\d{1,4})[./-] ?(\d{1,2})[./-] ?(\d{1,4})\.?$`)
 )
+
+// isBlank reports whether a character around a value is no part of it.
+func isBlank(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(blanks, r) }
 
 // id reads an identifier: text, with leading zeros.
 func (s *sheet) id(column string, told *[]Finding) string {

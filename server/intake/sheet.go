@@ -58,16 +58,8 @@ func (s *sheet) has(name string) bool {
 // blanks are the blanks that spreadsheets put into values. Around values any white space is removed, as in requests.
 const blanks = " \t\u00a0\u2007\u202f\ufeff"
 
-// trimmed removes white space from both ends, and a byte order mark before it.
-func trimmed(text string) string {
-	for {
-		bare := strings.Trim(strings.TrimSpace(text), blanks)
-		if bare == text {
-			return bare
-		}
-		text = bare
-	}
-}
+// trimmed removes white space and byte order marks from both ends.
+func trimmed(text string) string { return strings.TrimFunc(text, isBlank) }
 
 // source is a file and its options.
 type source struct {
