@@ -19,7 +19,7 @@ func TestHowToSend(t *testing.T) {
 		h.everyModule()
 		done(h, "/admin/modules/checkout_accept", `{"enabled":false}`)
 		h.enrol("member-1001")
-		page := h.send(h.request(http.MethodGet, "/docs/how-to-send.md", "")).body
+		page := h.send(h.request(http.MethodGet, "/docs/guide/how-to-send.md", "")).body
 		samples := regexp.MustCompile(`loyalty sign POST http://[^/]+(/\S+) --send \\\n  --header 'Idempotency-Key: ([^']+)' \\\n  --data '([^']+)'`).FindAllStringSubmatch(page, -1)
 		require.Len(t, samples, 10)
 		had := map[string]string{}

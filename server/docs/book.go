@@ -62,7 +62,7 @@ func newBook(notices []Notice) (*book, error) {
 	}}
 
 	for _, write := range []func(*contract) error{
-		b.addStart, b.addGuide, b.addHowToSend, b.addImporting, b.addOperations, b.addActions, b.addEntities, b.addModules, b.addConditions, b.addSigning, func(c *contract) error { return b.addWebhooks(c, notices) }, b.addErrors,
+		b.addStart, b.addGuide, b.addOperations, b.addActions, b.addEntities, b.addModules, b.addConditions, b.addSigning, func(c *contract) error { return b.addWebhooks(c, notices) }, b.addErrors,
 	} {
 		if err := write(c); err != nil {
 			return nil, err

@@ -18,32 +18,6 @@ func (b *book) addStart(*contract) error {
 	return nil
 }
 
-// addHowToSend writes the page about facts that have no action of their own.
-func (b *book) addHowToSend(*contract) error {
-	text, err := files.ReadFile("assets/how-to-send.md")
-	if err != nil {
-		return err
-	}
-	b.add(&page{
-		path: "/docs/how-to-send", title: "How to send what is no action of its own", section: "/docs",
-		summary: "An exchange, what a return takes back, an order cancelled by mistake, currencies.", text: string(text),
-	})
-	return nil
-}
-
-// addImporting writes the page about importing files of another system.
-func (b *book) addImporting(*contract) error {
-	text, err := files.ReadFile("assets/importing.md")
-	if err != nil {
-		return err
-	}
-	b.add(&page{
-		path: "/docs/importing", title: "Importing from another system", section: "/docs",
-		summary: "Members, points, purchases, tiers and coupons from CSV files.", text: string(text),
-	})
-	return nil
-}
-
 // addSigning writes the page about the signature, with a whole client in each language.
 func (b *book) addSigning(*contract) error {
 	text, err := files.ReadFile("assets/signing.md")
