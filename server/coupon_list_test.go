@@ -10,7 +10,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/loyalty-platform/loyalty/store/migrations"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
@@ -208,42 +207,6 @@ func TestCouponHistory(t *testing.T) {
 		h.happens("member-1001", "opt_out", "{}")
 		require.Equal(t, "reward_claim claimed", h.couponHistory("S-1")[3])
 		refused(t, h.get("/coupons/none"), http.StatusNotFound, 1601)
-	})
-}
-
-// TestCouponHistoryOfBefore: the migration finds in the journal what is kept with
-// every event since.
-func TestCouponHistoryOfBefore(t *testing.T) {
-	storetest.EachURL(t, func(t *testing.T, url string) {
-		wallet(t, url)
-		dialect, _, _ := strings.Cut(url, ":")
-		text, err := migrations.Files.ReadFile(dialect + "/00005_coupons.sql")
-		require.NoError(t, err)
-		_, statement, ok := strings.Cut(string(text), "INSERT INTO coupon_events")
-		require.True(t, ok)
-		statement, _, _ = strings.Cut(statement, ";")
-		raw := storetest.Raw(t, url)
-		rows := func() (list []string) {
-			r, err := raw.Query("SELECT coupon_id, version, customer_id, event_id, recorded_at FROM coupon_events ORDER BY coupon_id, version")
-			require.NoError(t, err)
-			defer func() { require.NoError(t, r.Close()) }()
-			for r.Next() {
-				var coupon, customer, event any
-				var version, at int64
-				require.NoError(t, r.Scan(&coupon, &version, &customer, &event, &at))
-				list = append(list, fmt.Sprint(coupon, version, customer, event, at))
-			}
-			require.NoError(t, r.Err())
-			return list
-		}
-
-		before := rows()
-		require.Len(t, before, 12)
-		_, err = raw.Exec("DELETE FROM coupon_events")
-		require.NoError(t, err)
-		_, err = raw.Exec("INSERT INTO coupon_events" + statement)
-		require.NoError(t, err)
-		require.Equal(t, before, rows())
 	})
 }
 

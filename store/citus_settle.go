@@ -10,30 +10,12 @@ import (
 	"github.com/loyalty-platform/loyalty/store/citus"
 )
 
-// emailsMended is the migration that put the e-mails of spread databases into the form of look-ups.
-const emailsMended = 57
-
-// upAndSettle applies the pending migrations. If the version is older than codesFolded, it folds the names of codes
-// first. On a spread database older than emailsMended it first rebuilds the finder tables. An interrupted run repeats
-// both. On a spread database it puts new tables in their places afterwards.
-func (s upkeep) upAndSettle(ctx context.Context, version int64) error {
+// upAndSettle applies the pending migrations. On a spread database it puts new tables in their places afterwards.
+func (s upkeep) upAndSettle(ctx context.Context) error {
 	_, spread := s.engine.(spreadEngine)
-	if spread && version < emailsMended {
-		if err := s.onMigrator(ctx, citus.Repair); err != nil {
-			return err
-		}
-	}
-
-	if version >= couponsMade && version < codesFolded {
-		if err := s.foldCodes(ctx); err != nil {
-			return err
-		}
-	}
-
 	if err := s.up(ctx); err != nil || !spread {
 		return err
 	}
-
 	return s.onMigrator(ctx, citus.Settle)
 }
 

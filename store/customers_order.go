@@ -27,7 +27,7 @@ var sortKeys = map[string]string{"last_name": "last_key", "email": "email_key"}
 const byCreation = "customers.created_at"
 
 // orderOf returns the order of a list that is paged by cursors. Customers without the name come last, ascending and
-// descending. The indexes on it (migration 00030), by status, have this order ascending.
+// descending. The indexes on it, by status, have this order ascending.
 func (s customerStore) orderOf(q loyalty.CustomerQuery) customerOrder {
 	o := customerOrder{at: byCreation}
 	if len(q.Sort) == 0 || !q.ByCursor() {

@@ -5,15 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path"
 	"time"
 
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
-	"gorm.io/gorm"
 
-	"github.com/loyalty-platform/loyalty/server/loyalty"
-	"github.com/loyalty-platform/loyalty/store/migrations"
+	"github.com/loyalty-platform/loyalty/store/schema"
 )
 
 // ErrNewerSchema says that a newer program has migrated the database.
@@ -21,6 +18,11 @@ var ErrNewerSchema = errors.New("the database was migrated by a newer program; u
 
 // ErrMigrationsPending says that the database needs Migrate.
 var ErrMigrationsPending = errors.New("the database is not migrated; run: loyalty migrate up")
+
+// ErrUnreleased says that the database is none of a released program: it has a migration below the baseline, or tables
+// and no migration at all.
+var ErrUnreleased = errors.New(
+	"the database was made by an unreleased program of before 1.0, or by another program; start with an empty database")
 
 // Migration is one step of the schema and when it was applied (zero: pending).
 type Migration struct {
@@ -39,7 +41,7 @@ func (s upkeep) Migrate(ctx context.Context) error {
 	}
 
 	if err := s.current(ctx); errors.Is(err, ErrMigrationsPending) {
-		if err := s.upAndSettle(ctx, version); err != nil {
+		if err := s.upAndSettle(ctx); err != nil {
 			return fmt.Errorf("migrate: %w", s.classify(err))
 		}
 	} else if err != nil {
@@ -98,13 +100,9 @@ func (s upkeep) Migrations(ctx context.Context) ([]Migration, error) {
 
 // NewestSchema is the newest migration that this program knows.
 func NewestSchema() (newest int64, err error) {
-	files, err := fs.Glob(migrations.Files, "sqlite/*.sql")
+	files, err := fs.Glob(schema.Files, "sqlite/*.sql")
 	for _, f := range files {
-		version, err := goose.NumericComponent(path.Base(f))
-		if err != nil {
-			return 0, err
-		}
-		newest = max(newest, version)
+		newest = max(newest, schema.Version(f))
 	}
 	return newest, err
 }
@@ -128,12 +126,40 @@ func (s *database) current(ctx context.Context) error {
 		return s.classify(err)
 	case version > newest(p):
 		return ErrNewerSchema
+	case version == 0:
+		return s.unmigrated(ctx)
+	case version < schema.Baseline:
+		return ErrUnreleased
 	case version < newest(p):
 		return ErrMigrationsPending
 	}
 
 	return s.placed(ctx)
 }
+
+// unmigrated tells an empty database from one with tables of another program. Another node may be making the tables:
+// then they come together with their version, which is read again.
+func (s *database) unmigrated(ctx context.Context) error {
+	var rows int64
+	if err := s.still(ctx, func(l look) (err error) { rows, err = l.size(madeFirst); return err }); err != nil {
+		return s.classify(err)
+	}
+	if rows < 0 {
+		return ErrMigrationsPending
+	}
+
+	switch version, err := s.schemaVersion(ctx); {
+	case err != nil:
+		return s.classify(err)
+	case version == 0:
+		return ErrUnreleased
+	}
+
+	return s.current(ctx)
+}
+
+// madeFirst is a table that every schema of the program has.
+const madeFirst = "customers"
 
 func newest(p *goose.Provider) int64 {
 	list := p.ListSources()
@@ -155,94 +181,10 @@ func (s *database) migrations() (*goose.Provider, error) {
 		folder = "sqlite"
 	}
 
-	files, err := fs.Sub(migrations.Files, folder)
+	files, err := fs.Sub(schema.Files, folder)
 	if err != nil {
 		return nil, err
 	}
 
 	return goose.NewProvider(dialect, s.migrator(), files, options...)
-}
-
-// couponsMade is the migration that creates coupons, codesFolded the one that ensures that their codes have claimed
-// loyalty.CodeName.
-const (
-	couponsMade = 3
-	codesFolded = 58
-)
-
-// foldedAtOnce is how many names one transaction processes.
-const foldedAtOnce = 500
-
-// foldCodes makes the codes of coupons claim the name by which they are looked up. The program does it, because the
-// databases lower-case letters differently from Go and from each other. It goes from the oldest coupon to the newest:
-// of several codes that differ only in case, the oldest gets the name, unless one of them is written in that form.
-// The others keep their exact code as a name, by which they are still found. An interrupted run leaves names of both
-// kinds; the next run checks all of them again.
-func (s upkeep) foldCodes(ctx context.Context) error {
-	var last loyalty.ID
-	for more := true; more; {
-		err := s.write.WithContext(ctx).Transaction(func(db *gorm.DB) error {
-			if err := s.unhurried(db); err != nil {
-				return err
-			}
-
-			// the second condition is that of the index names_owner
-			next := db.Where("kind = ? AND kind <> 2", loyalty.NameCoupon).Order("owner").Limit(foldedAtOnce)
-			if last != (loyalty.ID{}) {
-				next = next.Where("owner > ?", UUID(last))
-			}
-
-			names, err := nameTable.find(next)
-			if more = len(names) == foldedAtOnce; err != nil || len(names) == 0 {
-				return err
-			}
-
-			last = names[len(names)-1].Owner
-			return foldNames(db, names)
-		})
-		if err != nil {
-			return err
-		}
-	}
-
-	return nil
-}
-
-// foldNames replaces names of coupons by those that their codes claim now, if these are free.
-func foldNames(db *gorm.DB, names []loyalty.Claim) error {
-	var folded []loyalty.Claim
-	var keys []string
-	was := map[loyalty.Claim]string{}
-	for _, n := range names {
-		if key := loyalty.CodeName(n.Value); key != n.Name {
-			c := loyalty.Claim{Name: key, Owner: n.Owner}
-			folded, keys, was[c] = append(folded, c), append(keys, key.Value), n.Value
-		}
-	}
-
-	if len(folded) == 0 {
-		return nil
-	}
-
-	if _, err := nameTable.create(db, folded, " ON CONFLICT DO NOTHING"); err != nil {
-		return err
-	}
-
-	owned, err := nameTable.find(db.Where("kind = ? AND value IN ?", loyalty.NameCoupon, keys))
-	if err != nil {
-		return err
-	}
-
-	var gone []string
-	for _, c := range owned {
-		if old, mine := was[c]; mine {
-			gone = append(gone, old)
-		}
-	}
-
-	if len(gone) == 0 {
-		return nil
-	}
-
-	return db.Exec("DELETE FROM names WHERE kind = ? AND value IN ?", loyalty.NameCoupon, gone).Error
 }

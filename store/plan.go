@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/loyalty-platform/loyalty/store/migrations"
+	"github.com/loyalty-platform/loyalty/store/schema"
 )
 
 // PlannedMigration is a migration that a database still needs.
@@ -14,23 +14,23 @@ type PlannedMigration struct {
 	Steps   []PlannedStep
 }
 
-// PlannedStep is a statement of a migration, with its estimated effect.
+// PlannedStep is a step of a migration, with its estimated effect.
 type PlannedStep struct {
 	What string
-	// Lock describes which sessions wait for the table while the migration runs; empty if none does.
-	Lock string
+	// Waits says which sessions wait for the table while the migration runs; empty if none does.
+	Waits string
 	// Rows is the database's estimate of the table's rows; -1: it has no table.
 	Rows int64
-	// Guess is an estimate of the time; negative if there is none.
+	// Guess is an estimate of the time.
 	Guess time.Duration
 }
 
 // rowTime is roughly how long a row takes, by kind of work, on a busy machine.
-var rowTime = map[migrations.Cost]time.Duration{
-	migrations.Indexes: 3 * time.Microsecond, migrations.Writes: 15 * time.Microsecond,
+var rowTime = map[schema.Work]time.Duration{
+	schema.Indexes: 3 * time.Microsecond, schema.Rewrites: 15 * time.Microsecond,
 }
 
-// Plan lists what Migrate would do, statement by statement, and changes nothing.
+// Plan lists what Migrate would do, step by step, and changes nothing.
 func (s upkeep) Plan(ctx context.Context) ([]PlannedMigration, error) {
 	known, err := s.Migrations(ctx)
 	if err != nil {
@@ -50,7 +50,7 @@ func (s upkeep) Plan(ctx context.Context) ([]PlannedMigration, error) {
 				continue
 			}
 
-			steps, err := migrations.Steps(folder, m.Name)
+			steps, err := schema.Steps(folder, m.Name)
 			if err != nil {
 				return err
 			}
@@ -64,15 +64,6 @@ func (s upkeep) Plan(ctx context.Context) ([]PlannedMigration, error) {
 				p.Steps = append(p.Steps, planned)
 			}
 
-			if m.Version == codesFolded {
-				step := migrations.Step{What: "writes the names of coupon codes in one form", Table: "names", Cost: migrations.Writes}
-				planned, err := s.planned(l, step, rows)
-				if err != nil {
-					return err
-				}
-				p.Steps = []PlannedStep{planned}
-			}
-
 			plan = append(plan, p)
 		}
 
@@ -83,10 +74,10 @@ func (s upkeep) Plan(ctx context.Context) ([]PlannedMigration, error) {
 }
 
 // planned estimates the table of a step. A missing table is created by an earlier migration.
-func (s upkeep) planned(l look, step migrations.Step, rows map[string]int64) (PlannedStep, error) {
-	p := PlannedStep{What: step.What, Lock: step.Lock, Rows: -1}
+func (s upkeep) planned(l look, step schema.Step, rows map[string]int64) (PlannedStep, error) {
+	p := PlannedStep{What: step.What, Waits: step.Waits, Rows: -1}
 	if _, embedded := s.engine.(*sqliteEngine); embedded {
-		p.Lock = "" // the one writer is taken for the whole migration
+		p.Waits = "" // the one writer is taken for the whole migration
 	}
 
 	if step.Table != "" {
@@ -100,9 +91,6 @@ func (s upkeep) planned(l look, step migrations.Step, rows map[string]int64) (Pl
 		p.Rows = rows[step.Table]
 	}
 
-	if p.Guess = time.Duration(max(0, p.Rows)) * rowTime[step.Cost]; step.Cost == migrations.Unknown {
-		p.Guess = -1
-	}
-
+	p.Guess = time.Duration(max(0, p.Rows)) * rowTime[step.Work]
 	return p, nil
 }

@@ -67,7 +67,6 @@ var portableTables = []portableTable{
 	{name: "jobs"},
 	{name: "nodes", stays: true},
 	{name: "ledger_proofs", stays: true},
-	{name: "counted", gone: true},
 	{name: "merges", stays: true}, // only where tables are spread over machines: see store/citus
 	{name: "emails", stays: true},
 	{name: restoringTable, stays: true}, // only while a database is being restored
@@ -78,8 +77,6 @@ type portableTable struct {
 	name string
 	// seeded says that the migrations insert rows, which an archive's rows replace.
 	seeded bool
-	// gone says that the newest schema lacks it. Archives of older schemas may have it.
-	gone bool
 	// stays says that its rows describe one database and its servers: they do not belong to the programme and are not
 	// copied.
 	stays bool

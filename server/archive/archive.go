@@ -60,8 +60,8 @@ func (a *Archive) readManifest() error {
 	switch {
 	case m.Format != formatName:
 		return fmt.Errorf("%w: it is not one of loyalty dump", ErrDamaged)
-	case m.Version > formatVersion:
-		return fmt.Errorf("it is of version %d, and this program reads %d: use a newer program", m.Version, formatVersion)
+	case m.Version != formatVersion:
+		return fmt.Errorf("the archive is of version %d, and this program reads version %d", m.Version, formatVersion)
 	}
 
 	return nil

@@ -6,7 +6,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -146,29 +145,22 @@ func TestEveryTableTravels(t *testing.T) {
 	}
 }
 
-// TestOlderArchive: an archive of an older schema comes into a database of this one, by way
+// TestOlderArchive: an archive of an older schema comes into a database of a later program, by way
 // of its own, and the migrations bring its rows along.
 func TestOlderArchive(t *testing.T) {
-	const older = 16 // before the tail
 	for _, to := range storetest.All {
 		t.Run(to.Name, func(t *testing.T) {
-			ctx, url := t.Context(), storetest.All[0].Empty(t)
+			ctx, url := t.Context(), storetest.All[0].Migrated(t)
 			source := storetest.Open(t, url)
-			require.NoError(t, source.Fill(ctx, older, (&Manifest{}).began(), func(*store.Filling) error { return nil }))
 			fillEach(t, url, source)
-			for _, sealed := range []string{"master_check", "key_secrets", "customer_keys"} { // they hold nothing that a key opens
+			for _, sealed := range []string{"master_check", "names_key", "key_secrets", "customer_keys"} { // they hold nothing that a key opens
 				_, err := storetest.Raw(t, url).Exec("DELETE FROM " + sealed)
 				require.NoError(t, err)
 			}
 
-			path := filepath.Join(t.TempDir(), "older.dump")
-			f, err := os.Create(path)
-			require.NoError(t, err)
-			_, err = write(ctx, source, source.Filled, f, nil)
-			require.NoError(t, errors.Join(err, f.Close()))
-
+			path, _ := dumped(t, source)
+			storetest.LaterProgram(t)
 			a := opened(t, path)
-			require.EqualValues(t, older, a.Manifest.Schema)
 			target := storetest.Open(t, to.Empty(t))
 			differ, err := a.Fill(ctx, target, nil)
 			require.NoError(t, err)
@@ -182,6 +174,18 @@ func TestOlderArchive(t *testing.T) {
 			_, octets := dumped(t, target)
 			require.NotEmpty(t, octets)
 		})
+	}
+}
+
+// TestOtherVersions: an archive of another version is refused in one line.
+func TestOtherVersions(t *testing.T) {
+	url := storetest.All[0].Migrated(t)
+	path, _ := dumped(t, storetest.Open(t, url))
+	for _, version := range []int{0, 2} {
+		other := rewritten(t, path, "names", func(m *Manifest, lines []byte) []byte { m.Version = version; return lines })
+		_, err := Open(other)
+		require.ErrorContains(t, err, fmt.Sprintf("the archive is of version %d, and this program reads version 1", version))
+		require.NotContains(t, err.Error(), "\n")
 	}
 }
 

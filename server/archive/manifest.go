@@ -10,7 +10,7 @@ import (
 	"github.com/loyalty-platform/loyalty/store"
 )
 
-// The format of archives and its version: a program reads its own and older versions.
+// The format of archives and its version: a program reads its own version only.
 const (
 	formatName    = "loyalty-dump"
 	formatVersion = 1

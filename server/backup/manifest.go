@@ -18,7 +18,7 @@ import (
 	"github.com/loyalty-platform/loyalty/store"
 )
 
-// formatVersion is the version of manifests: a program reads its own and older ones.
+// formatVersion is the version of manifests: a program reads its own only.
 const formatVersion = 1
 
 // manifestSuffix is appended to a backup's name for its manifest.
@@ -72,8 +72,8 @@ func readManifest(path string) (*Manifest, error) {
 	}
 
 	switch {
-	case m.Version > formatVersion:
-		return nil, fmt.Errorf("%s is of version %d, and this program reads %d: use a newer program", path, m.Version, formatVersion)
+	case m.Version != formatVersion:
+		return nil, fmt.Errorf("%s is of version %d, and this program reads version %d", path, m.Version, formatVersion)
 	case m.Kind != kindSQLite && m.Kind != kindPostgres:
 		return nil, fmt.Errorf("%w: %s: the kind %q is not known", ErrDamaged, path+manifestSuffix, m.Kind)
 	}

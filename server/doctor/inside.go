@@ -66,13 +66,6 @@ func database(ctx context.Context, p *Patient) (list []Finding) {
 		list = append(list, warn("durability", `psql -c "ALTER SYSTEM SET fsync = on" -c "ALTER SYSTEM SET full_page_writes = on" -c "SELECT pg_reload_conf()"`, args{"fault": w}))
 	}
 
-	switch codes, err := p.Store.CodesAlike(ctx); {
-	case err != nil:
-		list = append(list, unchecked(err)...)
-	case len(codes) > 0:
-		list = append(list, warn("codes_alike", "loyalty export coupons", args{"codes": strings.Join(codes, ", ")}))
-	}
-
 	if err := p.Store.Writable(ctx); err != nil {
 		list = append(list, broken("not_writable", "loyalty healthcheck", args{"fault": err}))
 	}

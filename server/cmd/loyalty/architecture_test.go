@@ -71,9 +71,9 @@ var mayImport = map[string][]string{
 
 	// The store speaks the vocabulary. It drives the rebuild too, because only it can read
 	// a journal of any length row by row.
-	"store":             {"server/loyalty", "server/loyalty/points", "server/loyalty/money", "server/loyalty/rebuild", "store/migrations", "store/citus"},
+	"store":             {"server/loyalty", "server/loyalty/points", "server/loyalty/money", "server/loyalty/rebuild", "store/schema", "store/citus"},
 	"server/servertest": {"*"},
-	"store/storetest":   {"store", "store/pgserver", "server/loyalty", "server/loyalty/points", "server/loyalty/money"},
+	"store/storetest":   {"store", "store/pgserver", "store/schema", "server/loyalty", "server/loyalty/points", "server/loyalty/money"},
 	"gen":               {"gen/common", "gen/entities", "server/loyalty", "server/loyalty/money"},
 }
 

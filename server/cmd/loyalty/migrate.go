@@ -42,7 +42,7 @@ func newMigrate(s *settings) *cobra.Command {
 
 	plan := &cobra.Command{
 		Use: "plan", Short: "Say what the migrations that are missing would do, and change nothing", Args: cobra.NoArgs,
-		Long: "Say what the migrations that are missing would do: statement by statement, over how many rows, who waits for its locks,\n" +
+		Long: "Say what the migrations that are missing would do: step by step, over how many rows, which sessions wait for them,\n" +
 			"and a guess of the time. Nothing is changed.\nExit code 0: nothing is missing. 2: something is. 1: it could not be told, such as\nwhere there is no database or a setting is wrong.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			missing := 0
@@ -93,7 +93,7 @@ func planMigrations(cmd *cobra.Command, db *store.Store) (int, error) {
 		fmt.Fprintln(out, m.Name)
 		for _, step := range m.Steps {
 			fmt.Fprintf(out, "  %s%s\n", oneLine(step.What), stepText(step))
-			all += max(0, step.Guess)
+			all += step.Guess
 		}
 	}
 
@@ -122,17 +122,14 @@ func stepText(step store.PlannedStep) (text string) {
 			text += ", " + guessText(step.Guess)
 		}
 	}
-	if step.Lock != "" {
-		text += "; " + step.Lock
+	if step.Waits != "" {
+		text += "; " + step.Waits
 	}
 	return text
 }
 
 func guessText(guess time.Duration) string {
-	switch {
-	case guess < 0:
-		return "nobody knows how long"
-	case guess < time.Second:
+	if guess < time.Second {
 		return "less than a second"
 	}
 	return "about " + guess.Round(time.Second).String()

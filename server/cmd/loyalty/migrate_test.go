@@ -3,74 +3,152 @@
 package main
 
 import (
+	"context"
 	"crypto/sha256"
 	"database/sql"
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/loyalty-platform/loyalty/store"
+	"github.com/loyalty-platform/loyalty/store/schema"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
+
+// isLater is the environment's name for a program of a test that is a later release.
+const isLater = "TEST_IS_LATER"
+
+// laterProgram is the program with made-up migrations behind its own.
+func laterProgram() int {
+	storetest.BecomeLater()
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	return run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+}
 
 // TestMigratePlan: what is missing is told before it is done, and an embedded database is
 // kept as it was.
 func TestMigratePlan(t *testing.T) {
-	const older = 4 // before the coupons' events
 	for _, d := range storetest.All {
 		t.Run(d.Name, func(t *testing.T) {
 			dir, url := t.TempDir(), d.Empty(t)
-			db := storetest.Open(t, url)
-			require.NoError(t, db.Fill(t.Context(), older, time.Time{}, func(*store.Filling) error { return nil }))
+			env := []string{"LOYALTY_DATABASE_URL=" + url, "LOYALTY_MASTER_KEY=" + strings.Repeat("ab", 32)}
+			if d.Name == "postgres" { // the other one is not made by a plan
+				r := command(t, dir, env, "migrate", "plan")
+				require.Equal(t, codeDifferences, r.code, r.errors)
+				require.Contains(t, r.out, "00100_baseline.sql\n  at once\n1 migration, less than a second in all")
+			}
+
+			succeeds(t, dir, env, "migrate", "up")
+			require.Equal(t, "Nothing is missing.\n", succeeds(t, dir, env, "migrate", "plan"))
 			_, err := storetest.Raw(t, url).Exec(`INSERT INTO tallies (key, count) VALUES ('kept', 7)`)
 			require.NoError(t, err)
-			env := []string{"LOYALTY_DATABASE_URL=" + url, "LOYALTY_MASTER_KEY=" + strings.Repeat("ab", 32)}
 
-			r := command(t, dir, env, "migrate", "plan")
+			later := func(env []string, args ...string) result {
+				return commandOf(t, os.Args[0], dir, append(env, isLater+"=yes"), args...)
+			}
+			r := later(env, "migrate", "plan")
 			require.Equal(t, codeDifferences, r.code, r.errors)
-			require.NotContains(t, r.out, "00004_")
-			require.Contains(t, r.out, "00005_coupons.sql\n  makes table coupon_events\n  fills coupon_events from events: 0 rows\n  makes index coupons_pool of coupons: 0 rows")
-			require.Contains(t, r.out, " migrations, less than a second in all")
-			require.Equal(t, d.Name == "postgres", strings.Contains(r.out, "coupons: 0 rows; SHARE: writes wait\n"), r.out)
+			require.NotContains(t, r.out, "00100_")
+			waits := map[string]string{"postgres": "; writes wait"}[d.Name]
+			require.Contains(t, r.out, "  rewrites tallies: 1 rows, less than a second\n00102_audit_by_kind.sql\n  indexes audit: 0 rows"+waits+"\n00103_visits.sql\n")
+			require.Contains(t, r.out, "3 migrations, less than a second in all")
+			require.Equal(t, d.Name == "postgres", strings.Contains(r.out, "  at once; reads and writes wait\n"), r.out)
 			require.Equal(t, d.Name == "sqlite", strings.Contains(r.out, "The file is copied beside itself first"), r.out)
-			r = command(t, dir, append(env, "LOYALTY_NO_MIGRATE=true"), "keys", "create")
+			r = later(append(env, "LOYALTY_NO_MIGRATE=true"), "keys", "create")
 			require.Equal(t, 2, r.code)
 			require.Contains(t, r.errors, "loyalty migrate up")
 
 			for _, args := range [][]string{{"backup", "create", "copy"}, {"dump", "file.zip"}} {
-				r = command(t, dir, env, args...)
+				r = later(env, args...)
 				require.Equal(t, 2, r.code)
 				require.Equal(t, "loyalty: the database's schema is older than this program: copy it with the program that has served it so far\n", r.errors)
 			}
 
-			r = command(t, dir, env, "doctor")
+			r = later(env, "doctor")
 			require.Equal(t, 2, r.code)
 			require.Contains(t, r.out, "loyalty migrate up")
 			require.Equal(t, 1, strings.Count(r.out, "\nledger "), r.out)
 
-			out := succeeds(t, dir, env, "migrate", "up")
+			r = later(env, "migrate", "up")
+			require.Zero(t, r.code, r.errors)
 			if path, embedded := strings.CutPrefix(url, "sqlite:"); embedded {
-				copied := path + ".schema-4"
-				require.Contains(t, out, "The database as it was is in "+copied+"; delete it when all is well.\n")
-				info, err := os.Stat(copied)
-				require.NoError(t, err)
-				require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
-				var version, count int
-				require.NoError(t, storetest.Raw(t, "sqlite:"+copied).QueryRow(`SELECT (SELECT max(version_id) FROM goose_db_version), count FROM tallies`).Scan(&version, &count))
-				require.Equal(t, []int{older, 7}, []int{version, count})
-				left, err := filepath.Glob(copied + ".*")
-				require.NoError(t, err)
-				require.Empty(t, left)
+				keptAsItWas(t, path, r.out)
 			}
 
-			require.Equal(t, "Nothing is missing.\n", succeeds(t, dir, env, "migrate", "plan"))
-			require.Equal(t, "The database is up to date.\n", succeeds(t, dir, env, "migrate", "up"))
+			r = later(env, "migrate", "plan")
+			require.Equal(t, result{out: "Nothing is missing.\n"}, r)
+			r = later(env, "migrate", "up")
+			require.Equal(t, "The database is up to date.\n", r.out)
+			r = command(t, dir, env, "migrate", "plan")
+			require.Equal(t, codeFailed, r.code, "a newer schema")
+		})
+	}
+}
+
+// keptAsItWas holds that an embedded database was copied before its migration.
+func keptAsItWas(t *testing.T, path, out string) {
+	t.Helper()
+	copied := path + ".schema-100"
+	require.Contains(t, out, "The database as it was is in "+copied+"; delete it when all is well.\n")
+	info, err := os.Stat(copied)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+	var version, count int
+	require.NoError(t, storetest.Raw(t, "sqlite:"+copied).QueryRow(`SELECT (SELECT max(version_id) FROM goose_db_version), count FROM tallies`).Scan(&version, &count))
+	require.Equal(t, []int{schema.Baseline, 7}, []int{version, count})
+	left, err := filepath.Glob(copied + ".*")
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
+// TestUnreleasedDatabases: a database of a program of before release 1.0, or of another program, is refused in one
+// line that says what to do, and stays as it is.
+func TestUnreleasedDatabases(t *testing.T) {
+	for _, d := range storetest.All {
+		t.Run(d.Name, func(t *testing.T) {
+			dir := t.TempDir()
+			for name, text := range map[string]string{
+				"of before": `CREATE TABLE goose_db_version (id integer PRIMARY KEY, version_id bigint NOT NULL, is_applied boolean NOT NULL, tstamp timestamp);
+INSERT INTO goose_db_version (id, version_id, is_applied) VALUES (1, 0, TRUE), (2, 1, TRUE), (3, 61, TRUE);
+CREATE TABLE customers (id integer PRIMARY KEY)`,
+				"of another program": `CREATE TABLE customers (id integer PRIMARY KEY)`,
+			} {
+				url := d.Empty(t)
+				if path, embedded := strings.CutPrefix(url, "sqlite:"); embedded {
+					require.NoError(t, os.WriteFile(path, nil, 0o600))
+				}
+
+				raw := storetest.Raw(t, url)
+				for _, one := range strings.Split(text, ";\n") {
+					_, err := raw.Exec(one)
+					require.NoError(t, err)
+				}
+
+				env := []string{"LOYALTY_DATABASE_URL=" + url, "LOYALTY_MASTER_KEY=" + strings.Repeat("ab", 32)}
+				for _, args := range [][]string{{"serve"}, {"migrate", "up"}, {"migrate", "plan"}, {"migrate", "status"}, {"dump", "file.zip"}, {"doctor"}} {
+					r := command(t, dir, env, args...)
+					require.NotZero(t, r.code, "%s: %v", name, args)
+					says := r.errors
+					if args[0] == "doctor" {
+						says = r.out
+					} else {
+						require.Equal(t, 1, strings.Count(says, "\n"), says)
+					}
+					require.Contains(t, says, "unreleased program of before 1.0, or by another program; start with an empty database", args)
+				}
+
+				var tables int
+				require.NoError(t, raw.QueryRow(`SELECT count(*) FROM customers`).Scan(&tables))
+				require.Zero(t, tables)
+			}
 		})
 	}
 }
@@ -104,7 +182,6 @@ func checksum(t *testing.T, raw *sql.DB, columns, table, order string) string {
 // done or not, what was there stays, and in the end the schema is this program's. In full
 // there are 100,000 members and 1,000,000 events, each with an entry of the ledger.
 func TestMigrationIsKilled(t *testing.T) {
-	const older = 4
 	rows, events := full(t, 40_000, 100_000), full(t, 10_000, 1_000_000)
 	numbers := map[string]string{
 		"sqlite":   `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)`,
@@ -115,8 +192,8 @@ func TestMigrationIsKilled(t *testing.T) {
 	for _, d := range storetest.All {
 		t.Run(d.Name, func(t *testing.T) {
 			dir, url := t.TempDir(), d.Empty(t)
-			db := storetest.Open(t, url)
-			require.NoError(t, db.Fill(t.Context(), older, time.Time{}, func(*store.Filling) error { return nil }))
+			env := []string{"LOYALTY_DATABASE_URL=" + url, "LOYALTY_MASTER_KEY=" + strings.Repeat("ab", 32)}
+			succeeds(t, dir, env, "migrate", "up")
 			raw := storetest.Raw(t, url)
 			id := ids[d.Name]
 			whose := strings.NewReplacer(", i)", fmt.Sprintf(", i %% %d + 1)", rows), "(i)", fmt.Sprintf("(i %% %d + 1)", rows)).Replace(id)
@@ -125,7 +202,7 @@ func TestMigrationIsKilled(t *testing.T) {
 				text string
 			}{
 				{rows, ` INSERT INTO tallies (key, count) SELECT 'k' || i, i FROM n`},
-				{rows, ` INSERT INTO audit (id, at, key_id, action, target) SELECT ` + id + `, i, 'k', 'a', 't' || i FROM n`},
+				{rows, ` INSERT INTO audit (id, at, actor, action, target) SELECT ` + id + `, i, 'k', 'a', 't' || i FROM n`},
 				{rows, ` INSERT INTO customers (id, name, status, created_at, updated_at) SELECT ` + id + `, 'm' || i, 'active', i, i FROM n`},
 				{events, ` INSERT INTO events (customer_id, id, recorded_at, at, points, action, data) SELECT ` + whose + `, ` + id + `, i, i, 1, 'point_add', '{"points":1}' FROM n`},
 				{events, ` INSERT INTO postings (customer_id, event_id, points, seq, from_account, to_account) SELECT ` + whose + `, ` + id + `, 1, 0, 0, 1 FROM n`},
@@ -146,12 +223,10 @@ func TestMigrationIsKilled(t *testing.T) {
 			}
 
 			before := sums()
-			_, err := raw.Exec(`INSERT INTO programme_version (id, version) VALUES (1, 0)`) // as the migration did
-			require.NoError(t, err)
-			env := []string{"LOYALTY_DATABASE_URL=" + url, "LOYALTY_MASTER_KEY=" + strings.Repeat("ab", 32)}
+			env = append(env, isLater+"=yes")
 			killed := 0
 			for try := 1; try <= 8; try++ {
-				cmd := exec.Command(binary, "migrate", "up")
+				cmd := exec.Command(os.Args[0], "migrate", "up")
 				cmd.Dir, cmd.Env = dir, clean(env...)
 				require.NoError(t, cmd.Start())
 				time.Sleep(time.Duration(full(t, 25, 250)*try) * time.Millisecond)
@@ -163,12 +238,17 @@ func TestMigrationIsKilled(t *testing.T) {
 
 			require.Positive(t, killed)
 			began := time.Now()
-			succeeds(t, dir, env, "migrate", "up")
+			r := commandOf(t, os.Args[0], dir, env, "migrate", "up")
+			require.Zero(t, r.code, r.errors)
 			took := time.Since(began)
-			require.Equal(t, "Nothing is missing.\n", succeeds(t, dir, env, "migrate", "plan"))
-			require.Equal(t, storetest.Schema(t, d.Migrated(t)), storetest.Schema(t, url), "as if nobody had killed it")
+			require.Equal(t, result{out: "Nothing is missing.\n"}, commandOf(t, os.Args[0], dir, env, "migrate", "plan"))
+			whole := d.Empty(t)
+			r = commandOf(t, os.Args[0], dir, []string{"LOYALTY_DATABASE_URL=" + whole, env[1], env[2]}, "migrate", "up")
+			require.Zero(t, r.code, r.errors)
+			require.Equal(t, storetest.Schema(t, whole), storetest.Schema(t, url), "as if nothing had killed it")
 			require.Equal(t, before, sums())
-			succeeds(t, dir, env, "keys", "create")
+			r = commandOf(t, os.Args[0], dir, env, "keys", "create")
+			require.Zero(t, r.code, r.errors)
 			t.Logf("figures: %d members, %d events: %d of 8 were killed, the last one took %s", rows, events, killed, took.Round(time.Millisecond))
 		})
 	}

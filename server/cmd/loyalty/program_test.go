@@ -34,6 +34,9 @@ func TestMain(m *testing.M) {
 	if off := os.Getenv(clockOff); off != "" {
 		os.Exit(skewed(off))
 	}
+	if os.Getenv(isLater) != "" {
+		os.Exit(laterProgram())
+	}
 	if at := os.Getenv(diesAt); at != "" {
 		os.Exit(dying(at))
 	}
@@ -122,9 +125,15 @@ type result struct {
 // command runs the program in a folder until it ends.
 func command(t *testing.T, dir string, env []string, args ...string) result {
 	t.Helper()
+	return commandOf(t, binary, dir, env, args...)
+}
+
+// commandOf does so with a program of the test's own.
+func commandOf(t *testing.T, program, dir string, env []string, args ...string) result {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, binary, args...)
+	cmd := exec.CommandContext(ctx, program, args...)
 	var out, errs bytes.Buffer
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir, clean(env...), &out, &errs
 	err := cmd.Run()

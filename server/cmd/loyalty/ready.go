@@ -47,7 +47,8 @@ func (a *app) reachable(ctx context.Context) error {
 	switch err := a.store.Ready(ctx); {
 	case err == nil:
 		return nil
-	case errors.Is(err, store.ErrMigrationsPending), errors.Is(err, store.ErrNewerSchema):
+	case errors.Is(err, store.ErrMigrationsPending), errors.Is(err, store.ErrNewerSchema),
+		errors.Is(err, store.ErrUnreleased):
 		return notReady(err, "the schema of the database is not this program's")
 	default:
 		return notReady(err, "the database cannot be reached")

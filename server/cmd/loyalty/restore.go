@@ -16,6 +16,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/backup"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/store"
+	"github.com/loyalty-platform/loyalty/store/schema"
 )
 
 func newDump(s *settings) *cobra.Command {
@@ -215,14 +216,16 @@ func putBack(s *settings, cmd *cobra.Command, db *store.Store, b *backup.Backup,
 	return finish(s, cmd, db, broughtIn{last: b.LastEvent}, o)
 }
 
-// readable refuses an archive with a schema that is newer than this program.
-func readable(schema int64) error {
+// readable refuses a file with a schema that is newer than this program, or of before release 1.0.
+func readable(version int64) error {
 	newest, err := store.NewestSchema()
-	if err == nil && schema > newest {
-		err = fmt.Errorf("the file has schema %d, and this program knows %d: use a newer program", schema, newest)
-	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return coded{codeFailed, err}
+	case version < schema.Baseline:
+		return coded{codeFailed, errors.New("the file was made by an unreleased program of before 1.0, which no release reads")}
+	case version > newest:
+		return coded{codeFailed, fmt.Errorf("the file has schema %d, and this program knows %d: use a newer program", version, newest)}
 	}
 	return nil
 }

