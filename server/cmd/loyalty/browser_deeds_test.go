@@ -100,10 +100,10 @@ func (b *browsed) programme() {
 
 	_, path, _ := strings.Cut(tried, "/console/api")
 	assert.NotContains(b.t, b.api(path), `"error"`)
-	b.until("[...document.querySelectorAll('main .card')].some((e) => e.textContent.includes('It really gave'))")
+	b.until("[...document.querySelectorAll('main .card')].some((e) => e.textContent.includes('Actually given'))")
 
 	b.open("/entity/coupons/pool/coffee-codes")
-	b.text("Look")
+	b.text("Find uses")
 	b.until("document.querySelector('main a[href=\"#/entity/rewards/reward/free-coffee\"]')") // where it is used
 
 	type pool struct{ Total int }

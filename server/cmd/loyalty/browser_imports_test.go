@@ -78,5 +78,5 @@ func (b *browsed) hand(kind, text string) {
 		document.querySelector('main input[name=chosen]').files = files.files; return true })()`)
 	b.press("main form.filters button.primary")
 	b.until("performance.getEntriesByType('resource').filter((e) => e.name.endsWith('/files')).length > " + strconv.Itoa(was) + " && !document.querySelector('main form.filters button.primary').disabled")
-	b.until("document.querySelector('main h2 .badge').textContent === 'Awaits files'")
+	b.until("document.querySelector('main h2 .badge').textContent === 'Waiting for files'")
 }

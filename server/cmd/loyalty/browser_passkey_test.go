@@ -74,12 +74,12 @@ func TestConsolePasskeys(t *testing.T) {
 	b.open("/administration?tab=users")
 	b.fill(map[string]string{"main input[name=login]": "sample.editor"})
 	b.press("main form button.primary")
-	b.text("Prove it with a passkey")
+	b.text("Confirm with a passkey")
 	b.until("[...document.querySelectorAll('td')].some((e) => e.textContent === 'sample.editor')")
 	b.faults() // the browser notes that a proof was asked for
 
 	b.open("/self")
-	b.text("Take off")
+	b.text("Remove")
 	b.agree()
 	b.until("document.querySelector('.toasts p') && !document.querySelector('main ul.tree li')")
 	assert.Contains(t, b.api("/admin/audit?limit=20"), "user.remove_passkey")

@@ -21,7 +21,7 @@ func (b *browsed) known() {
 	b.prove()
 	b.open("/customer/member-0007")
 	evaluate[bool](b, "(() => { const real = URL.createObjectURL; window.saved = null; URL.createObjectURL = (blob) => { blob.text().then((t) => { window.saved = t }); return real(blob) }; return true })()")
-	b.text("All that is known")
+	b.text("All stored data")
 	b.agree()
 	b.until("window.saved")
 	saved := evaluate[string](b, "window.saved")
