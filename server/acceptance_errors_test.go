@@ -70,18 +70,18 @@ var unasked = map[string]struct {
 	status  int
 	message string // in English
 }{
-	"rules_too_heavy":       {loyalty.ErrRulesTooHeavy.With("action", "checkout"), 422, "The rules of the programme take too long for this checkout; nothing of it was recorded"},
+	"rules_too_heavy":       {loyalty.ErrRulesTooHeavy.With("action", "checkout"), 422, "The rules of the programme take too long for this checkout; nothing was recorded"},
 	"rights_exceeded":       {loyalty.ErrRightsExceeded.With("property", "apis"), 403, "A key cannot give more rights than it has itself: apis"},
 	"job_running":           {loyalty.ErrJobRunning.With("job", "expiry"), 409, "The job expiry is running at the moment"},
 	"claim_coupon_redeemed": {loyalty.ErrClaimCouponUsed.With("code", "C-1"), 422, "Coupon C-1 of this reward is already redeemed"},
 	"leaderboard_unbuilt":   {loyalty.ErrBoardsUnbuilt, 503, "The leaderboard is being counted; please try again shortly"},
 	"outcome_unknown":       {loyalty.ErrUnconfirmed, 503, "It is not known whether this was recorded; please repeat the request with the same Idempotency-Key"},
-	"clock_off":             {loyalty.ErrClockOff, 503, "This node's clock differs from the database's by more than a minute; jobs wait until it is right"},
+	"clock_off":             {loyalty.ErrClockOff, 503, "This node's clock differs from the database's by more than a minute; set it right, because no jobs run until then"},
 	"database_damaged":      {loyalty.ErrDamaged, 503, "The database is damaged and is served read-only until it is restored"},
 	"guest_action":          {loyalty.ErrGuestAction.With("action", "visit").At("guest"), 400, "Only a checkout can be for a guest, not the action visit"},
 	"pattern_exhausted":     {loyalty.ErrPatternSpent.With("pool", "spring"), 422, "The pattern of the coupon pool spring has too few codes left"},
 	"condition_currency": {loyalty.ErrConditionCurrency.With("currency", "EUR"), 422,
-		"This condition compares an amount whatever its currency; use transaction.total_in_base, which is in EUR, or ask for the currency as well"},
+		"This condition compares an amount regardless of its currency; use transaction.total_in_base, which is in EUR, or check the currency as well"},
 	"tier_not_found":           {loyalty.ErrTierNotFound.With("tier", "gold"), 404, "There is no tier gold"},
 	"self_referral":            {loyalty.ErrSelfReferral, 422, "The referrer has the same e-mail address: the customer was enrolled without a referrer"}, // it only warns
 	"tier_structure_not_found": {loyalty.ErrStructureNotFound.With("structure", "status"), 404, "There is no tier structure status"},

@@ -83,6 +83,6 @@ func TestAmountOfAnotherType(t *testing.T) {
 	a := h.post("/events", `{"customer":"ada","action":"coupon_create","data":{"code":"X","value":150,"amount":10,"type":"percentage"}}`)
 	require.Equal(t, http.StatusBadRequest, a.status, a.body)
 	require.Equal(t, []string{"data.amount", "data.type"}, a.fault(t).fields())
-	require.Equal(t, "Property amount does not go with type = percentage", a.fault(t).Message)
+	require.Equal(t, "Property amount cannot be combined with type = percentage", a.fault(t).Message)
 	require.Equal(t, http.StatusNotFound, h.get("/coupons/X").status)
 }

@@ -58,9 +58,9 @@ var explanations = []explained{
 	{"standing, inactive", nil, event("ina", "point_add", `{"points":1}`), "standing", "refused", "the customer's status does not allow this", `{"status":"inactive"}`, 0, nil, 190041},
 	{"standing, suspended", nil, event("sue", "point_spend", `{"points":1}`), "standing", "refused", "the customer's status does not allow this", `{"status":"suspended"}`, 0, nil, 110003},
 	{"state", nil, event("ada", "unsuspend", `{"cf_why":"x"}`), "state", "refused", "the status does not allow this change", ``, 0, nil, 190040},
-	{"earn by the rate", nil, event("ada", "checkout", `{"transaction_id":"T","total":60,"items":[`+teaLine+`]}`), "earn", "applied", "the subtotal times the rate, rounded as the programme is set", `{"product_id":"p-501","subtotal":60,"rate":1,"rounding":"floor"}`, 60, []string{"60"}, -1},
+	{"earn by the rate", nil, event("ada", "checkout", `{"transaction_id":"T","total":60,"items":[`+teaLine+`]}`), "earn", "applied", "the subtotal times the rate, rounded as set in the programme", `{"product_id":"p-501","subtotal":60,"rate":1,"rounding":"floor"}`, 60, []string{"60"}, -1},
 	{"earn by what was sent", nil, event("ada", "checkout", `{"transaction_id":"T","total":60,"items":[`+strings.Replace(teaLine, `"quantity"`, `"points_rewarded":5,"quantity"`, 1)+`]}`), "earn", "applied", "the points that were sent with it", `{"points_rewarded":5,"subtotal":60}`, 5, []string{"5"}, -1},
-	{"earn without a rate", nil, event("ada", "checkout", `{"transaction_id":"T","total":60,"currency":"HUF","items":[`+teaLine+`]}`), "earn", "skipped", "its currency has no rate, so it does not count", `{"product_id":"p-501","no_rate":"HUF"}`, 0, nil, -1},
+	{"earn without a rate", nil, event("ada", "checkout", `{"transaction_id":"T","total":60,"currency":"HUF","items":[`+teaLine+`]}`), "earn", "skipped", "its currency has no exchange rate, so it does not count", `{"product_id":"p-501","no_rate":"HUF"}`, 0, nil, -1},
 	{"earn points", nil, event("ada", "point_add", `{"points":8}`), "earn", "applied", "points are earned", `{"points":8}`, 8, []string{"8"}, -1},
 	{"burn", nil, event("ada", "checkout", `{"transaction_id":"T","total":60,"points_burned":10}`), "burn", "applied", "points are taken for the purchase", `{"points_burned":10,"transaction_id":"T"}`, -10, []string{"-10"}, -1},
 	{"burn too much", nil, event("ada", "checkout", `{"transaction_id":"T","total":60,"points_burned":101}`), "burn", "refused", "there are not enough spendable points", `{"spendable":100}`, -101, nil, 0},
@@ -73,13 +73,13 @@ var explanations = []explained{
 	{"campaign, condition", nil, event("ada", "checkout", `{"transaction_id":"T","total":99}`), "campaign", "skipped", "its condition does not hold", `{"campaign":"large","condition":"event.data.total >= 100"}`, 0, nil, -1},
 	{"campaign, condition of another kind", nil, event("ada", "point_sub", `{"points":1}`), "campaign", "skipped", "", `{"campaign":"odd"}`, 0, []string{"-1"}, -1},
 	{"campaign, dates", [][2]string{event("sue", "visit", `{"url":"https://shop.test/"}`)}, event("sue", "unsuspend", `{}`), "campaign", "skipped", "it is not active now", `{"campaign":"past"}`, 0, nil, -1},
-	{"campaign, limit", [][2]string{event("ada", "review", `{"item_id":"p"}`)}, event("ada", "review", `{"item_id":"p"}`), "campaign", "skipped", "the customer has had it as often as allowed", `{"campaign":"once"}`, 0, nil, -1},
-	{"campaign, total limit", [][2]string{event("ben", "review_submit", `{"item":"p","review":"x"}`)}, event("ada", "review_submit", `{"item":"p","review":"x"}`), "campaign", "skipped", "it has been given as often as it may be in all", `{"campaign":"first"}`, 0, nil, -1},
+	{"campaign, limit", [][2]string{event("ada", "review", `{"item_id":"p"}`)}, event("ada", "review", `{"item_id":"p"}`), "campaign", "skipped", "the customer has reached the limit", `{"campaign":"once"}`, 0, nil, -1},
+	{"campaign, total limit", [][2]string{event("ben", "review_submit", `{"item":"p","review":"x"}`)}, event("ada", "review_submit", `{"item":"p","review":"x"}`), "campaign", "skipped", "the limit for all customers is reached", `{"campaign":"first"}`, 0, nil, -1},
 	{"challenge, progress", nil, event("ada", "video", `{"url":"https://video.test/"}`), "challenge", "applied", "it counts towards the challenge", `{"challenge":"twice"}`, 0, nil, -1},
 	{"challenge, completed", [][2]string{event("ada", "video", `{"url":"https://video.test/"}`)}, event("ada", "video", `{"url":"https://video.test/"}`), "challenge", "applied", "the challenge is completed", `{"challenge":"twice"}`, 9, []string{"9"}, -1},
 	{"challenge, full", [][2]string{event("ada", "video", `{"url":"https://video.test/"}`)}, event("ada", "video", `{"url":"https://video.test/"}`), "challenge", "skipped", "the challenge cannot be completed more often", `{"challenge":"twice"}`, 0, nil, -1},
 	{"tier", nil, event("ada", "point_add", `{"points":3000}`), "tier", "applied", "the customer rises to a higher tier", `{"tier":"gold"}`, 0, []string{"3000"}, -1},
-	{"referral", nil, event("kim", "opt_in", `{"email":"kim@shop.test","referrer":"ben"}`), "referral", "applied", "points for bringing a customer, or for having been brought", ``, 12, nil, -1},
+	{"referral", nil, event("kim", "opt_in", `{"email":"kim@shop.test","referrer":"ben"}`), "referral", "applied", "points for referring a customer, or for being referred", ``, 12, nil, -1},
 }
 
 // TestPreviewExplains: for each family of rules the preview names the rule, what it

@@ -80,10 +80,10 @@ func TestNamesTwice(t *testing.T) {
 func TestPatternsInWords(t *testing.T) {
 	h := open(t)
 	for language, message := range map[string]string{
-		"en": "Property currency does not have the form wanted: three capital letters, such as EUR",
+		"en": "Property currency does not have the expected form: three capital letters, such as EUR",
 		"es": "La propiedad currency no tiene la forma esperada: tres letras mayúsculas, como EUR",
 		"fr": "La propriété currency n'a pas la forme attendue : trois lettres majuscules, comme EUR",
-		"hu": "A(z) currency mező nem a várt alakú; helyesen: három nagybetű, például EUR",
+		"hu": "A(z) currency mező nem a várt alakú; az elvárt alak: három nagybetű, például EUR",
 	} {
 		a := h.post("/admin/settings", `{"currency":"euro"}`, "Accept-Language", language)
 		require.Equal(t, http.StatusBadRequest, a.status, a.body)

@@ -239,7 +239,7 @@ func TestConsoleIsNobodyElses(t *testing.T) {
 	for _, kind := range []string{formType, "text/plain", "multipart/form-data; boundary=x", ""} {
 		for _, a := range []answer{v.post(bridged+"/entities/stores/store", store, "Content-Type", kind), v.post("/console/session", "{}", "Content-Type", kind)} {
 			require.Equal(t, []any{http.StatusUnsupportedMediaType, 190675}, []any{a.status, a.fault(t).Code}, kind)
-			require.Contains(t, a.body, "takes application/json only")
+			require.Contains(t, a.body, "accepts only application/json")
 		}
 	}
 

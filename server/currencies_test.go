@@ -143,7 +143,7 @@ func TestNoRateIsTraced(t *testing.T) {
 				}
 			}
 			if traced {
-				require.Equal(t, "skipped its currency has no rate, so it does not count JPY", line)
+				require.Equal(t, "skipped its currency has no exchange rate, so it does not count JPY", line)
 			} else {
 				require.NotContains(t, line, "no rate")
 			}

@@ -70,7 +70,7 @@ func TestActionsOfTheProgramme(t *testing.T) {
 		refused(a, "schema.properties.cups.most", 190011)
 		twice := h.post("/entities/custom-events/action", `{"name":"checkout_item","schema":{"type":"object"}}`)
 		require.Equal(t, http.StatusConflict, twice.status, twice.body)
-		require.Equal(t, "Property name: line has the same value", twice.fault(t).Message)
+		require.Equal(t, "Property name: line already has this value", twice.fault(t).Message)
 		a = h.post("/entities/custom-events/action", `{"name":"reward_claim","schema":{"type":"object"}}`)
 		refused(a, "name", 190010)
 	})

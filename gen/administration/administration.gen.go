@@ -4545,7 +4545,7 @@ type SystemFinding struct {
 
 	// Says What is wrong, in one sentence in the language of the answer.
 	//
-	// Example: the job expiry is late since 2026-03-01T08:10:00Z: does a server run?
+	// Example: the job expiry has been late since 2026-03-01T08:10:00Z: check that a server is running
 	Says string `json:"says"`
 
 	// Severity How bad it is: nothing; worth a look; something does not work; or it could not be looked at.

@@ -73,15 +73,15 @@ func TestFindings(t *testing.T) {
 			p.Space = func(string) (uint64, uint64, bool) { return 5 << 30, 100 << 30, true }
 		}, check: "disk", severity: doctor.Warning, says: "5 %"},
 		{name: "a large log", only: "sqlite", sql: []string{"UPDATE settings SET currency = currency"}, change: func(_ *testing.T, p *doctor.Patient) { p.LogMost = -1 }, check: "log", severity: doctor.Warning, says: "a long-running reader blocks checkpoints"},
-		{name: "a late job", sql: []string{"DELETE FROM jobs", "INSERT INTO jobs (name, runs, done, failed, next_at) VALUES ('expiry', 1, 0, 0, 1000)"}, check: "jobs", severity: doctor.Warning, says: "expiry is late"},
+		{name: "a late job", sql: []string{"DELETE FROM jobs", "INSERT INTO jobs (name, runs, done, failed, next_at) VALUES ('expiry', 1, 0, 0, 1000)"}, check: "jobs", severity: doctor.Warning, says: "expiry has been late since"},
 		{name: "a job failed", sql: []string{"DELETE FROM jobs", "INSERT INTO jobs (name, runs, done, failed, next_at) VALUES ('expiry', 1, 0, 3, 99999999999999)"}, check: "jobs", severity: doctor.Warning, says: "the last run of the job expiry failed; failures in it: 3"},
 		{name: "what is due waits", sql: []string{
 			"INSERT INTO customers (id, name, status, created_at, updated_at) VALUES ({id}, 'member-1', 'active', 1, 1)", "INSERT INTO names (kind, value, owner) VALUES (1, 'member-1', {id})", "INSERT INTO balances (customer_id, version, score, spent, reserved, expired, pending, debt, due_at) VALUES ({id}, 0, 0, 0, 0, 0, 0, 0, 1000)",
-		}, check: "followers", severity: doctor.Warning, says: "1 customers wait for what is due, since"},
+		}, check: "followers", severity: doctor.Warning, says: "work that is due for 1 customers has been waiting for"},
 		{name: "a table is gone", sql: []string{"ALTER TABLE lots RENAME TO lots_away"}, check: "ledger", severity: doctor.Unchecked, says: "could not be checked"},
 		{name: "a follower is behind", sql: []string{"UPDATE tail_state SET head = 20000", "INSERT INTO followers (name, position) VALUES ('slow', 1)"}, check: "followers", severity: doctor.Warning, says: "slow is 19999 events behind"},
 		{name: "an unused key", sql: []string{fmt.Sprintf(key, "99999999999999")}, check: "keys", severity: doctor.Warning, says: "the key LKOLD"},
-		{name: "a key without an end", sql: []string{fmt.Sprintf(key, "NULL")}, check: "keys", severity: doctor.Warning, says: "keys that never end: LKOLD"},
+		{name: "a key without an end", sql: []string{fmt.Sprintf(key, "NULL")}, check: "keys", severity: doctor.Warning, says: "keys that never expire: LKOLD"},
 		{name: "a key in use that ends", change: func(_ *testing.T, p *doctor.Patient) {
 			now := p.Now()
 			p.Keys = func(context.Context) ([]loyalty.AccessKey, error) {
@@ -91,7 +91,7 @@ func TestFindings(t *testing.T) {
 					{ID: "LKENDS", Label: "till", CreatedAt: now, LastUsedAt: now.Add(-time.Hour), ExpiresAt: now.Add(13 * 24 * time.Hour)},
 				}, nil
 			}
-		}, check: "keys", severity: doctor.Warning, says: "the key LKENDS (till) is in use, and ends at"},
+		}, check: "keys", severity: doctor.Warning, says: "the key LKENDS (till) is still in use and expires at"},
 		{name: "Redis is away", change: func(_ *testing.T, p *doctor.Patient) {
 			p.Redis = func(context.Context) error { return errors.New("connection refused") }
 		}, check: "redis", severity: doctor.Warning, says: "connection refused"},
@@ -117,10 +117,10 @@ func TestFindings(t *testing.T) {
 		{name: "a backup of today", change: kept(time.Hour, "proven"), check: "backups", severity: doctor.Fine, says: "fine"},
 		{name: "an old backup", change: kept(49*time.Hour, "proven"), check: "backups", severity: doctor.Warning, says: "49h"},
 		{name: "a backup that was not opened", change: kept(time.Hour, "read"), check: "backups", severity: doctor.Warning, says: "not opened"},
-		{name: "a backup of a broken ledger", change: kept(time.Hour, "broken"), check: "backups", severity: doctor.Broken, says: "does not hold"},
+		{name: "a backup of a broken ledger", change: kept(time.Hour, "broken"), check: "backups", severity: doctor.Broken, says: "its ledger is broken"},
 		{name: "a paused webhook", sql: []string{aWebhook("paused", "NULL")}, check: "webhooks", severity: doctor.Warning, says: "is paused"},
 		{name: "a disabled webhook", sql: []string{aWebhook("disabled", "'gone'")}, check: "webhooks", severity: doctor.Warning, says: "its receiver is gone"},
-		{name: "a message waits", sql: []string{aWebhook("active", "NULL"), aDelivery("waiting")}, check: "webhooks", severity: doctor.Warning, says: "messages that wait since 1970-01-01T00:00:01Z"},
+		{name: "a message waits", sql: []string{aWebhook("active", "NULL"), aDelivery("waiting")}, check: "webhooks", severity: doctor.Warning, says: "messages waiting since 1970-01-01T00:00:01Z"},
 		{name: "a dead message", sql: []string{aWebhook("active", "NULL"), aDelivery("dead")}, check: "webhooks", severity: doctor.Warning, says: "has given up on messages: 1"},
 		{name: "an owner with a password alone", sql: []string{`INSERT INTO users (id, login, name, email, role, personal, language, password, totp_step, created_at, updated_at, failures)
 VALUES ({id}, 'sample.owner', 'Sample', '', 'owner', TRUE, '', 'x', 0, 1, 1, 0)`}, check: "users", severity: doctor.Warning, says: "the owner sample.owner has no second factor"},
