@@ -23,7 +23,7 @@ type Archive struct {
 func Open(path string) (*Archive, error) {
 	z, err := zip.OpenReader(path)
 	if errors.Is(err, zip.ErrFormat) {
-		return nil, fmt.Errorf("%s: %w: it is not a zip file, or not all of one", path, ErrDamaged)
+		return nil, fmt.Errorf("%s: %w: it is not a zip file, or it is incomplete", path, ErrDamaged)
 	}
 	if err != nil {
 		return nil, err
@@ -187,7 +187,7 @@ func (r *rows) end() error {
 		return fmt.Errorf("%w: table %s has %d rows and should have %d", ErrDamaged, r.table.Name, r.count, r.table.Rows)
 	}
 	if sum := hex.EncodeToString(r.sum.Sum(nil)); sum != r.table.SHA256 {
-		return fmt.Errorf("%w: table %s has another sum than when it was written", ErrDamaged, r.table.Name)
+		return fmt.Errorf("%w: the checksum of table %s has changed since it was written", ErrDamaged, r.table.Name)
 	}
 	return io.EOF
 }

@@ -243,8 +243,8 @@ func TestCutAndInflatedArchives(t *testing.T) {
 	require.NoError(t, verify(func(_ *Manifest, lines []byte) []byte { return lines }))
 
 	for why, change := range map[string]func(m *Manifest, lines []byte) []byte{
-		"ends inside line": func(_ *Manifest, lines []byte) []byte { return lines[:len(lines)-2] },
-		"has another sum":  func(_ *Manifest, lines []byte) []byte { return bytes.Replace(lines, []byte("{"), []byte("["), 1) },
+		"ends inside line":  func(_ *Manifest, lines []byte) []byte { return lines[:len(lines)-2] },
+		"checksum of table": func(_ *Manifest, lines []byte) []byte { return bytes.Replace(lines, []byte("{"), []byte("["), 1) },
 		"has a line of more than": func(_ *Manifest, lines []byte) []byte {
 			return append(bytes.Clone(lines), bytes.Repeat([]byte(" "), 1<<20)...)
 		},

@@ -84,7 +84,7 @@ func Forget(ctx context.Context, db *store.Store, list []store.OptOut, optOut fu
 				continue
 			}
 			if err := optOut(ctx, name); err != nil {
-				return n, fmt.Errorf("somebody who opted out is still known: %w", err)
+				return n, fmt.Errorf("a customer who opted out is still in the database: %w", err)
 			}
 			done[name] = true
 			n++

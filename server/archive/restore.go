@@ -11,7 +11,7 @@ import (
 )
 
 // ErrOtherKey means that the archive's secrets are sealed with another master key.
-var ErrOtherKey = errors.New("LOYALTY_MASTER_KEY is not the key of the archive: what is sealed in it would never open again")
+var ErrOtherKey = errors.New("LOYALTY_MASTER_KEY is not the archive's master key: its sealed values could never be opened again")
 
 // Fill migrates an empty database to the archive's schema and fills it, in one transaction: if it fails or is killed,
 // the database is as empty as before. Then it reads the rows back and returns the tables whose sums differ from the

@@ -140,7 +140,7 @@ func (b *Backup) dump(ctx context.Context, o *Options, path string) error {
 }
 
 // ErrBroken means that the ledger of a copy does not hold. Then the database's does not hold either.
-var ErrBroken = errors.New("the ledger of the copy does not hold")
+var ErrBroken = errors.New("the ledger of the copy is broken")
 
 // prove opens the copy. The facts of PostgreSQL's are known from the snapshot; those of a file are read from it.
 func (b *Backup) prove(ctx context.Context, o *Options, path string) error {

@@ -115,7 +115,7 @@ func (m *Manifest) whole(path string) error {
 	case size != m.Size:
 		return fmt.Errorf("%w: %s has %d octets and should have %d", ErrDamaged, path, size, m.Size)
 	case sha != m.SHA256:
-		return fmt.Errorf("%w: %s has another sum than when it was made", ErrDamaged, path)
+		return fmt.Errorf("%w: the checksum of %s has changed since it was made", ErrDamaged, path)
 	}
 	return nil
 }

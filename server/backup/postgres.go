@@ -64,10 +64,10 @@ func findTools(ctx context.Context, db *store.Store) (tools, error) {
 	}
 
 	if len(others) > 0 {
-		return tools{}, fmt.Errorf("pg_dump of version %d is needed, the server's; there is version %s", wanted, strings.Join(others, ", "))
+		return tools{}, fmt.Errorf("pg_dump of the server's version %d is needed, but only version %s is installed", wanted, strings.Join(others, ", "))
 	}
 
-	return tools{}, fmt.Errorf("pg_dump and pg_restore of version %d are needed, the server's: install postgresql-client-%d", wanted, wanted)
+	return tools{}, fmt.Errorf("pg_dump and pg_restore of the server's version %d are needed: install postgresql-client-%d", wanted, wanted)
 }
 
 // run runs one of the programs. A database is named by its URL; the password is passed in the environment, where other

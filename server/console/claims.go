@@ -87,7 +87,7 @@ func (p *provider) askMore(ctx context.Context, e *endpoints, token *oauth2.Toke
 		return nil, away{err}
 	}
 	if info.Subject != subject {
-		return nil, distrust{fmt.Errorf("the provider tells of another person")}
+		return nil, distrust{fmt.Errorf("the provider signed in another person")}
 	}
 
 	more := map[string]any{}

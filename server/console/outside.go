@@ -168,7 +168,7 @@ func (c *console) outsideFinish(w http.ResponseWriter, r *http.Request) error {
 
 func (c *console) outsideConfirm(w http.ResponseWriter, r *http.Request, who vouched, fresh bool) error {
 	if !fresh {
-		return distrust{errors.New("the provider does not say that the user has just proved who they are (auth_time)")}
+		return distrust{errors.New("the provider does not confirm that the user has just signed in (auth_time)")}
 	}
 	if err := c.Users.ConfirmOutside(r.Context(), c.token(r), who.Outside); err != nil {
 		return err

@@ -17,7 +17,7 @@ const (
 var (
 	errRowTooLong   = errors.New("the row is too long")
 	errTooManyCells = errors.New("the row has too many cells")
-	errQuote        = errors.New("a quotation mark stands where none may stand")
+	errQuote        = errors.New("a quotation mark is not allowed here")
 )
 
 // rows splits a file into rows of cells. It does not use encoding/csv, because lines may end with CR alone, and line

@@ -31,7 +31,7 @@ func samplerOf(name, arg string) (sdk.Sampler, error) {
 	if arg != "" {
 		var err error
 		if ratio, err = strconv.ParseFloat(arg, 64); err != nil || !(ratio >= 0 && ratio <= 1) {
-			return nil, fmt.Errorf("OTEL_TRACES_SAMPLER_ARG: %q is not a part between 0 and 1", arg)
+			return nil, fmt.Errorf("OTEL_TRACES_SAMPLER_ARG: %q must be a number from 0 to 1", arg)
 		}
 	}
 
@@ -50,7 +50,7 @@ func samplerOf(name, arg string) (sdk.Sampler, error) {
 		return sampler{sdk.TraceIDRatioBased(ratio)}, nil
 	}
 
-	return nil, fmt.Errorf("OTEL_TRACES_SAMPLER: %q is none of always_on, always_off, traceidratio and these with parentbased_ before them", name)
+	return nil, fmt.Errorf("OTEL_TRACES_SAMPLER: %q must be always_on, always_off or traceidratio, or one of these with parentbased_ before it", name)
 }
 
 // ids makes the ids of spans, and of traces whose id is not given.

@@ -107,13 +107,13 @@ func configured() (bool, error) {
 		return false, nil
 	}
 	if exporter != "" && exporter != "otlp" {
-		return false, fmt.Errorf("OTEL_TRACES_EXPORTER: %q is not spoken here; otlp is, and none switches it off", exporter)
+		return false, fmt.Errorf("OTEL_TRACES_EXPORTER: %q is not supported; use otlp, or none to switch traces off", exporter)
 	}
 	if u, err := url.Parse(endpoint); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return false, fmt.Errorf("%s: is not the address of a collector, such as http://127.0.0.1:4318", name)
 	}
 	if protocol, name := first("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"); protocol != "" && protocol != "http/protobuf" {
-		return false, fmt.Errorf("%s: %q is not spoken here; http/protobuf is", name, protocol)
+		return false, fmt.Errorf("%s: %q is not supported; use http/protobuf", name, protocol)
 	}
 
 	return true, nil

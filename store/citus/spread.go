@@ -71,7 +71,7 @@ FROM run_command_on_all_nodes('SHOW max_prepared_transactions') r JOIN pg_dist_n
 	case err != nil:
 		return err
 	case node != "":
-		return fmt.Errorf("%s has max_prepared_transactions = 0: what is written on several machines could not be committed together", node)
+		return fmt.Errorf("%s has max_prepared_transactions = 0: raise it, because writes on several machines could not be committed together", node)
 	}
 
 	return nil
@@ -91,7 +91,7 @@ func Distribute(ctx context.Context, c *sql.Conn, shards int) error {
 		return err
 	}
 	if customers && !spread {
-		return errors.New("customers are there already: dump the programme, and restore it into an empty database that is spread")
+		return errors.New("the database already has customers: dump the programme, and restore it into an empty database that is spread")
 	}
 	if err := configure(ctx, c, shards); err != nil {
 		return err

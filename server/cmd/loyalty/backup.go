@@ -21,7 +21,7 @@ import (
 func newBackup(s *settings) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "backup", Short: "Copy the running database, prove copies, list them",
-		Long: "Copy the database while it is used, in its own format: an SQLite file, or what pg_dump writes. Every copy is\n" +
+		Long: "Copy the database while it is in use, in its own format: an SQLite file, or what pg_dump writes. Every copy is\n" +
 			"opened and its ledger proven, and has a manifest beside it (FILE.json). With LOYALTY_BACKUP_DIR the server makes one\n" +
 			"a day by itself, and keeps the list of opt-outs there. loyalty restore puts a backup back.",
 	}
@@ -33,9 +33,9 @@ func newBackupCreate(s *settings) *cobra.Command {
 	keep := 0
 	cmd := &cobra.Command{
 		Use: "create [FILE]", Short: "Make a copy and prove it", Args: cobra.MaximumNArgs(1),
-		Long: "Make a copy of the database as it is at one instant; nobody who writes waits for it. All that was acknowledged\n" +
+		Long: "Make a copy of the database as it is at one instant. Writers do not wait for it, and all that was acknowledged\n" +
 			"before is in it. Without FILE it goes into LOYALTY_BACKUP_DIR, named by the time. PostgreSQL is copied by pg_dump of\n" +
-			"the server's version, and checked in a database that is made for that and dropped, where the role may (CREATEDB).\n" +
+			"the server's version, and checked in a temporary database if the role may create one (CREATEDB).\n" +
 			"Exit code 0: made and proven, or read to its end where it could not be opened. 1: it failed, or the ledger of the copy\n" +
 			"does not hold.",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -43,7 +43,7 @@ func newBackupCreate(s *settings) *cobra.Command {
 			if len(args) > 0 {
 				o.Path = args[0]
 			} else if s.backupDir == "" {
-				return fault("backup-dir", "is not set: name the file to make, or set it")
+				return fault("backup-dir", "is not set: set it, or name the file to write")
 			} else if err := makeBackupDir(s); err != nil {
 				return err
 			}
@@ -54,7 +54,7 @@ func newBackupCreate(s *settings) *cobra.Command {
 		},
 	}
 
-	cmd.Flags().IntVar(&keep, "keep", 0, "of the copies named by time in the folder, keep so many and delete the oldest (default: all)")
+	cmd.Flags().IntVar(&keep, "keep", 0, "number of copies named by time to keep in the folder; older ones are deleted (default: all)")
 	return cmd
 }
 
@@ -80,7 +80,7 @@ func createBackup(cmd *cobra.Command, o backup.Options) error {
 
 // checkedWords describe how a copy was checked.
 var checkedWords = map[string]string{
-	backup.Proven: "opened, and its ledger holds", backup.Read: "read to its end; opening it needs a role that may make databases (CREATEDB)",
+	backup.Proven: "opened, and its ledger holds", backup.Read: "read to its end; opening it needs a role that may create databases (CREATEDB)",
 	backup.Broken: "opened, and its ledger does NOT hold",
 }
 
@@ -101,9 +101,9 @@ func sizeText(octets int64) string {
 
 func newBackupVerify(s *settings) *cobra.Command {
 	return &cobra.Command{
-		Use: "verify FILE", Short: "Hold a copy against its manifest, and prove its ledger", Args: cobra.ExactArgs(1),
-		Long: "Hold a copy against its manifest, octet by octet, then open it and prove its ledger. Nothing of it changes. One of\n" +
-			"PostgreSQL is opened in a database that is made for it beside LOYALTY_DATABASE_URL, and dropped.\n" +
+		Use: "verify FILE", Short: "Compare a copy with its manifest, and prove its ledger", Args: cobra.ExactArgs(1),
+		Long: "Compare a copy with its manifest, byte by byte, then open it and prove its ledger. The copy does not change. A copy\n" +
+			"of PostgreSQL is opened in a temporary database beside LOYALTY_DATABASE_URL.\n" +
 			"Exit code 0: it is good. 1: it is damaged, or its ledger does not hold. 3: it could only be read, not opened.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o := backup.Options{Path: args[0], URL: s.databaseURL}
@@ -146,7 +146,7 @@ func newBackupList(s *settings) *cobra.Command {
 				folder = args[0]
 			}
 			if folder == "" {
-				return fault("backup-dir", "is not set: name the folder, or set it")
+				return fault("backup-dir", "is not set: set it, or name the folder")
 			}
 
 			list, err := backup.List(folder)

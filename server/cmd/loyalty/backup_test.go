@@ -306,6 +306,6 @@ func TestBackupRefuses(t *testing.T) {
 	for _, args := range [][]string{{"backup", "verify", "copy"}, {"restore", "copy"}} {
 		r := command(t, dir, nil, args...)
 		require.Equal(t, 1, r.code)
-		require.Contains(t, r.errors, "loyalty: the backup is damaged: copy has another sum than when it was made\n")
+		require.Contains(t, r.errors, "loyalty: the backup is damaged: the checksum of copy has changed since it was made\n")
 	}
 }

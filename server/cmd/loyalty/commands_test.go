@@ -150,13 +150,13 @@ func TestQuote(t *testing.T) {
 // with the way the command is called.
 func TestMisspeltCommands(t *testing.T) {
 	for args, words := range map[string]string{
-		"backup crate":  `unknown command "crate" for "loyalty backup"; there are create, list, verify`,
-		"migrate p":     `unknown command "p" for "loyalty migrate"; there are`,
-		"print grafan":  `unknown command "grafan" for "loyalty print"; there are`,
-		"keys rotat":    `unknown command "rotat" for "loyalty keys"; there are`,
-		"dump":          `accepts 1 arg(s), received 0; it is called as: loyalty dump FILE`,
-		"export":        `accepts 1 arg(s), received 0; it is called as: loyalty export TABLE`,
-		"backup verify": `accepts 1 arg(s), received 0; it is called as: loyalty backup verify FILE`,
+		"backup crate":  `unknown command "crate" for "loyalty backup"; the commands are: create, list, verify`,
+		"migrate p":     `unknown command "p" for "loyalty migrate"; the commands are:`,
+		"print grafan":  `unknown command "grafan" for "loyalty print"; the commands are:`,
+		"keys rotat":    `unknown command "rotat" for "loyalty keys"; the commands are:`,
+		"dump":          `accepts 1 arg(s), received 0; usage: loyalty dump FILE`,
+		"export":        `accepts 1 arg(s), received 0; usage: loyalty export TABLE`,
+		"backup verify": `accepts 1 arg(s), received 0; usage: loyalty backup verify FILE`,
 	} {
 		r := inside(t, strings.Fields(args)...)
 		require.Equal(t, codeUsage, r.code, args)

@@ -24,8 +24,8 @@ const codeDifferences = 2
 
 func newConfig(s *settings) *cobra.Command {
 	config := &cobra.Command{
-		Use: "config", Short: "Export the configuration, or bring one about",
-		Long: "Export the configuration of a programme as one document: settings, modules and everything it is made of,\nwithout keys, customers and purchases. Compare a document with a programme, and bring it about.\nA running server sees the change within a second.",
+		Use: "config", Short: "Export the configuration, or apply one",
+		Long: "Export the configuration of a programme as one document: settings, modules and everything it is made of,\nwithout keys, customers and purchases. Compare a document with a programme, and apply it.\nA running server sees the change within a second.",
 	}
 	config.AddCommand(newConfigExport(s), newConfigPlan(s), newConfigApply(s))
 	return config
@@ -83,8 +83,8 @@ const pruneUsage = "archive entities that the file does not have, of the types t
 func newConfigPlan(s *settings) *cobra.Command {
 	prune := false
 	cmd := &cobra.Command{
-		Use: "plan FILE", Short: "Say what applying a configuration would change, and change nothing", Args: cobra.ExactArgs(1),
-		Long: "Say what applying a configuration (YAML or JSON; - is standard input) would change, and change nothing.\nExit code 0: nothing. 2: there are differences. 1: the file or the database cannot be used.",
+		Use: "plan FILE", Short: "Show what applying a configuration would change, without changing anything", Args: cobra.ExactArgs(1),
+		Long: "Show what applying a configuration (YAML or JSON; - is standard input) would change, without changing anything.\nExit code 0: nothing. 2: there are differences. 1: the file or the database cannot be used.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			wanted, err := readConfiguration(cmd, args[0])
 			if err != nil {
@@ -119,8 +119,8 @@ func newConfigPlan(s *settings) *cobra.Command {
 func newConfigApply(s *settings) *cobra.Command {
 	prune := false
 	cmd := &cobra.Command{
-		Use: "apply FILE", Short: "Bring a configuration about, all of it or nothing", Args: cobra.ExactArgs(1),
-		Long: "Bring a configuration (YAML or JSON; - is standard input) about in one transaction: all of it, or, where\nsomething is wrong, nothing. What it leaves out stays as it is. Applying it again changes nothing.",
+		Use: "apply FILE", Short: "Apply a configuration, all of it or nothing", Args: cobra.ExactArgs(1),
+		Long: "Apply a configuration (YAML or JSON; - is standard input) in one transaction: all of it or, if something is\nwrong, nothing. What it leaves out stays as it is. Applying it again changes nothing.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			wanted, err := readConfiguration(cmd, args[0])
 			if err != nil {
@@ -204,7 +204,7 @@ func once(d *json.Decoder) error {
 				return err
 			}
 			if names[name] {
-				return fmt.Errorf("%q is there twice, before byte %d", name, d.InputOffset())
+				return fmt.Errorf("%q appears twice, before byte %d", name, d.InputOffset())
 			}
 			names[name] = true
 		}

@@ -82,7 +82,7 @@ func TestConfigFaults(t *testing.T) {
 		{"- a\n- b", "configuration: "},
 		{`{"settings":`, "yaml"},
 		{"", "configuration: "},
-		{`{"settings": {}, "entities": {"stores/store": {"a": {"name": "A"}, "a": {"name": "B"}}}}`, `"a" is there twice`},
+		{`{"settings": {}, "entities": {"stores/store": {"a": {"name": "A"}, "a": {"name": "B"}}}}`, `"a" appears twice`},
 		{"nonsense: 1", "configuration.nonsense: "},
 		{"stores: 1\nstores: 2", "already"},
 		{"modules: {teleport: {enabled: true}}", "configuration.modules.teleport: "},

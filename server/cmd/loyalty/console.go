@@ -41,7 +41,7 @@ func consoleApart(s *settings) string {
 func checkConsole(s *settings) error {
 	for _, host := range s.consoleImages {
 		if !pictureHost.MatchString(host) {
-			return fault("console-images", "%q must be a host such as cdn.example.com or *.example.com, perhaps with a port", host)
+			return fault("console-images", "%q must be a host such as cdn.example.com or *.example.com, optionally with a port", host)
 		}
 	}
 
@@ -61,7 +61,7 @@ func checkConsole(s *settings) error {
 
 	for flag, other := range map[string]string{"listen": s.listen, "manage": s.manageAt} {
 		if _, taken, err := hostPort(other); err == nil && port != 0 && port == taken && (flag == "listen" || s.manageGiven) {
-			return fault("console", "%s has the port of %s, %s: an address of its own must be another one, or say %s", at, envName(flag), other, consoleOn)
+			return fault("console", "%s uses the port of %s, %s: choose another port, or set it to %s", at, envName(flag), other, consoleOn)
 		}
 	}
 
@@ -138,6 +138,6 @@ func unwritable(err error) bool {
 
 // noLink prints why there is no link to the console.
 func noLink(out io.Writer, address string, why error) error {
-	_, err := fmt.Fprintf(out, "Console on %s/console/; no link was made: %s\n", address, oneLine(why.Error()))
+	_, err := fmt.Fprintf(out, "Console on %s/console/; no sign-in link was made: %s\n", address, oneLine(why.Error()))
 	return err
 }

@@ -71,8 +71,8 @@ func TestConsoleLinkByItsURL(t *testing.T) {
 	}
 
 	require.Contains(t, made.out, "https://console.shop.test/console/#enter/")
-	require.NotContains(t, made.out, "put your own address")
-	require.Contains(t, command(t, dir, nil, "users", "create", "two").out, "put your own address")
+	require.NotContains(t, made.out, "replace the address")
+	require.Contains(t, command(t, dir, nil, "users", "create", "two").out, "replace the address")
 }
 
 // TestConsoleApart: with an address of its own the console is there with what its pages read, not

@@ -52,9 +52,9 @@ func newDemo(s *settings) *cobra.Command {
 	}
 
 	flags := cmd.Flags()
-	flags.IntVar(&f.customers, "customers", 1_000, "how many customers")
-	flags.IntVar(&f.events, "events", 20_000, "how many events are submitted; those that follow from them come on top")
-	flags.Uint64Var(&f.seed, "seed", 1, "what chance begins with")
+	flags.IntVar(&f.customers, "customers", 1_000, "number of customers")
+	flags.IntVar(&f.events, "events", 20_000, "number of events to submit; events that follow from them come on top")
+	flags.Uint64Var(&f.seed, "seed", 1, "seed of the random choices")
 	flags.BoolVar(&f.quiet, "quiet", false, "show no progress")
 	return cmd
 }
@@ -108,7 +108,7 @@ func (s *settings) mustBeEmpty(ctx context.Context, db *store.Store) error {
 		return coded{codeFailed, err}
 	}
 	if entities := len(snapshot.Entities); customers > 0 || entities > 0 {
-		return fault(s.databaseSetting(), "has %d customers and %d entities already; the demo fills an empty database", customers, entities)
+		return fault(s.databaseSetting(), "already has %d customers and %d entities: the demo needs an empty database", customers, entities)
 	}
 	return nil
 }
@@ -169,7 +169,7 @@ func (d *demoRun) live(ctx context.Context) error {
 func (d *demoRun) submit(ctx context.Context, until int, next func(n int) demo.Act) error {
 	for d.recorded < until {
 		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("stopped after %d of %d events; what is there is consistent, and the demo begins anew in an empty database", d.recorded, d.events)
+			return fmt.Errorf("stopped after %d of %d events; these are consistent, but the demo can start again only in an empty database", d.recorded, d.events)
 		}
 		d.crowd.Begin()
 		acts := make([]demo.Act, min(demoBatch, d.events/20, until-d.recorded))

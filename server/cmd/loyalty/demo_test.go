@@ -45,7 +45,7 @@ func TestDemo(t *testing.T) {
 		require.Equal(t, 0, r.code, r.out+r.errors)
 		r = command(t, g.dir, g.env, size...)
 		require.Equal(t, 2, r.code)
-		require.Regexp(t, `^loyalty: LOYALTY_DATABASE_URL: has \d+ customers and \d+ entities already; the demo fills an empty database\n$`, r.errors)
+		require.Regexp(t, `^loyalty: LOYALTY_DATABASE_URL: already has \d+ customers and \d+ entities: the demo needs an empty database\n$`, r.errors)
 	})
 
 	require.Len(t, drawn, 2)
@@ -63,7 +63,7 @@ func TestDemoIsRefusedBesideAProgramme(t *testing.T) {
 	require.Equal(t, 0, inside(t, "config", "apply", file, "--data", data).code)
 	r := inside(t, "demo", "--data", data)
 	require.Equal(t, 2, r.code)
-	require.Contains(t, r.errors, "has 0 customers and 1 entities already; the demo fills an empty database")
+	require.Contains(t, r.errors, "already has 0 customers and 1 entities: the demo needs an empty database")
 }
 
 // demoActions are submitted whatever the seed brings.

@@ -30,10 +30,10 @@ const logMost = 256 << 20
 func newDoctor(s *settings) *cobra.Command {
 	asJSON := false
 	cmd := &cobra.Command{
-		Use: "doctor", Short: "Look the installation over and say what is wrong", Args: cobra.NoArgs,
-		Long: "Look the installation over: settings, files, the database, the clock, jobs, keys, backups, webhooks, users, the\n" +
+		Use: "doctor", Short: "Check the installation and say what is wrong", Args: cobra.NoArgs,
+		Long: "Check the installation: settings, files, the database, the clock, jobs, keys, backups, webhooks, users, the\n" +
 			"ledger. Each finding is a sentence and a command that helps. Run it with the server's settings.\n" +
-			"Exit code 0: all is well. 1: warnings. 2: something is broken. 3: something could not be looked at, such as\nwhere a setting is wrong.",
+			"Exit code 0: all is well. 1: warnings. 2: something is broken. 3: something could not be checked, for example\nbecause a setting is wrong.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			found := examine(cmd, s)
 			if err := printFindings(cmd.OutOrStdout(), found, asJSON); err != nil {

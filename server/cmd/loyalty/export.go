@@ -31,9 +31,9 @@ func (e *exportFlags) flags(f *pflag.FlagSet) {
 	f.StringVar(&e.format, "format", string(export.CSV), "csv or ndjson (one JSON object a line)")
 	f.StringVar(&e.from, "from", "", "rows from this day or instant on (a day begins at midnight UTC)")
 	f.StringVar(&e.to, "to", "", "rows before this day or instant")
-	f.StringVar(&e.after, "after", "", "the key of the last row that you have: go on behind it")
+	f.StringVar(&e.after, "after", "", "the key of the last row that you have: continue after it")
 	f.StringVar(&e.output, "output", "-", "file to write, which must not exist; - is standard output")
-	f.BoolVar(&e.personal, "personal", false, "also what names a person; the audit trail notes it")
+	f.BoolVar(&e.personal, "personal", false, "also personal data; the audit trail notes it")
 }
 
 func newExport(s *settings) *cobra.Command {
@@ -55,8 +55,8 @@ func newExport(s *settings) *cobra.Command {
 		Use: "export TABLE", Short: "Write a table as CSV or as lines of JSON", Args: cobra.ExactArgs(1), ValidArgs: export.Tables(),
 		Long: "Write a table as CSV or as lines of JSON, read piece by piece while a server may run.\n" +
 			"A text that a spreadsheet would take for a formula gets an apostrophe in CSV.\n" +
-			"Columns; those with * name a person and need --personal:\n" + lines.String() +
-			"Exit code 0: all of it was written. 1: not all; the message names the last row, to go on with --after.",
+			"Columns; those with * are personal and need --personal:\n" + lines.String() +
+			"Exit code 0: all of it was written. 1: not all; the message names the last row, to continue with --after.",
 		RunE: func(cmd *cobra.Command, args []string) error { return exportTable(cmd, s, args[0], e) },
 	}
 
@@ -95,7 +95,7 @@ func exportTable(cmd *cobra.Command, s *settings, table string, e exportFlags) e
 		from, err := export.Open(db, ask)
 		switch {
 		case errors.Is(err, export.ErrTable):
-			return coded{codeUsage, fmt.Errorf("there is no table %q; there are %s", table, strings.Join(export.Tables(), ", "))}
+			return coded{codeUsage, fmt.Errorf("there is no table %q; the tables are: %s", table, strings.Join(export.Tables(), ", "))}
 		case err != nil:
 			return coded{codeUsage, fmt.Errorf("--after: %w", err)}
 		}
@@ -132,7 +132,7 @@ func writeTable(cmd *cobra.Command, out io.Writer, from *export.Reader, form exp
 	last := ask.After
 	broken := func(err error) error {
 		if last != "" {
-			err = fmt.Errorf("%w; go on with --after '%s'", err, last)
+			err = fmt.Errorf("%w; continue with --after '%s'", err, last)
 		}
 		return coded{codeFailed, err}
 	}

@@ -189,5 +189,5 @@ func TestJobCommands(t *testing.T) {
 	require.NoError(t, err)
 	busy := command(t, g.dir, g.env, "jobs", "run", "partitions")
 	require.Equal(t, 1, busy.code)
-	require.Contains(t, busy.errors, "somebody else")
+	require.Contains(t, busy.errors, "by another process")
 }

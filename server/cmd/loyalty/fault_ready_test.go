@@ -82,7 +82,7 @@ func TestFaultConfigurationNotFollowed(t *testing.T) {
 	defer func() { _ = busy.Rollback() }()
 	_, err = busy.Exec(`LOCK TABLE programme_version IN ACCESS EXCLUSIVE MODE`)
 	require.NoError(t, err)
-	becomesUnready(t, s, c, "the configuration has not been followed for")
+	becomesUnready(t, s, c, "changes of the configuration have not been read for")
 	require.NoError(t, busy.Rollback())
 	becomesReady(t, s, c)
 
@@ -100,7 +100,7 @@ func TestFaultClock(t *testing.T) {
 	require.NoError(t, h.ready(t.Context()))
 	h.keeper = loyalty.NewTimekeeper(loyalty.TimekeeperOptions{Database: h.store, Clock: func() time.Time { return time.Now().Add(2 * time.Hour) }})
 	require.Error(t, h.keeper.Check(t.Context()))
-	require.ErrorContains(t, h.ready(t.Context()), "the clock is 2h0m0s off the database's")
+	require.ErrorContains(t, h.ready(t.Context()), "the clock differs from the database's by 2h0m0s")
 	figures := h.status()
 	require.Equal(t, "clock_ahead_ms", figures[0].Name)
 	require.InDelta(t, 2*time.Hour.Milliseconds(), figures[0].Value, 60_000)

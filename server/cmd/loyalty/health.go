@@ -15,8 +15,8 @@ func newHealthcheck(s *settings) *cobra.Command {
 	path := "/readyz"
 	alive := false
 	cmd := &cobra.Command{
-		Use: "healthcheck", Short: "Ask the server of these settings whether it is ready", Args: cobra.NoArgs,
-		Long: "Ask the server that these settings start whether it is ready, in one line: for containers, which need no other\nprogram for it. Exit code 0: it is. 1: it is not, or does not answer.",
+		Use: "healthcheck", Short: "Check whether the server with these settings is ready", Args: cobra.NoArgs,
+		Long: "Check whether the server with these settings is ready, and say so in one line. Containers need no other program\nfor that. Exit code 0: it is ready. 1: it is not, or does not answer.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if alive {
 				path = "/livez"
@@ -30,7 +30,7 @@ func newHealthcheck(s *settings) *cobra.Command {
 		},
 	}
 
-	cmd.Flags().BoolVar(&alive, "live", false, "ask whether it runs, not whether it is ready")
+	cmd.Flags().BoolVar(&alive, "live", false, "check whether it runs, not whether it is ready")
 	return cmd
 }
 

@@ -44,13 +44,13 @@ func (i *importFlags) flags(f *pflag.FlagSet) {
 	for _, kind := range intake.Kinds() {
 		i.paths[kind] = f.String(kind, "", "CSV file with the columns "+intake.Columns(kind))
 	}
-	f.StringVar(&i.options.Dates, "dates", "", "how days are written whose year comes last: dmy or mdy (2026-03-01 needs nothing)")
+	f.StringVar(&i.options.Dates, "dates", "", "order of days whose year comes last: dmy or mdy (2026-03-01 needs nothing)")
 	f.StringVar(&i.options.Decimal, "decimal", "", "the decimal separator: . or , (files separated by commas: .)")
 	f.StringVar(&i.options.Encoding, "encoding", "", "utf-8, windows-1250 or windows-1252 (default: utf-8)")
-	f.BoolVar(&i.options.SameEmail, "allow-same-email", false, "several members may have one e-mail")
-	f.StringArrayVar(&i.columns, "map", nil, "a column by another name, FILE:THEIRS=OURS, such as members:Email=email; nothing behind the =: it is left out (again and again)")
+	f.BoolVar(&i.options.SameEmail, "allow-same-email", false, "let several members share an e-mail address")
+	f.StringArrayVar(&i.columns, "map", nil, "another name for a column, FILE:THEIRS=OURS, such as members:Email=email; without OURS the column is left out; may be repeated")
 	f.StringVar(&i.mapping, "mapping", "", "YAML or JSON file with columns, dates, decimal, encoding and allow_same_email, as POST /admin/imports takes them")
-	f.StringVar(&i.errors, "errors", "", "CSV file to write what was found to: file, line, column, value, message")
+	f.StringVar(&i.errors, "errors", "", "CSV file to write the findings to: file, line, column, value, message")
 	f.BoolVar(&i.asJSON, "json", false, "print the result as JSON")
 }
 
@@ -89,15 +89,15 @@ func newImport(s *settings) *cobra.Command {
 	}{
 		{
 			"check", "Read the files and say what is wrong with them",
-			"Read the files whole, hold them against each other and against the programme, and write nothing.\nExit code 0: they can be taken over. 1: they cannot; each fault is named.", (*importing).check,
+			"Read the files whole, compare them with each other and with the programme, and write nothing.\nExit code 0: they can be taken over. 1: they cannot; each fault is named.", (*importing).check,
 		},
 		{
-			"plan", "Say what the files would bring",
-			"Say what the files would bring: members, points, and the liability by month. Nothing is written.\nExit code 0: they can be taken over. 1: they cannot.", (*importing).planned,
+			"plan", "Show what the files would bring",
+			"Show what the files would bring: members, points, and the liability by month. Nothing is written.\nExit code 0: they can be taken over. 1: they cannot.", (*importing).planned,
 		},
 		{
 			"apply", "Take the files over",
-			"Take the files over, once: the same files a second time are the same import. A run that was cut off goes on where\nit was, also in a running server. Exit code 0: all of it was done. 1: the files have faults, or rows were refused.", (*importing).apply,
+			"Take the files over, once: the same files a second time are the same import. An interrupted run continues\nwhere it stopped, also in a running server. Exit code 0: all of it was done. 1: the files have faults, or rows were refused.", (*importing).apply,
 		},
 		{
 			"reconcile", "Compare an import with the ledger, line by line",
@@ -402,7 +402,7 @@ func (i *importing) reconcile() error {
 		return err
 	}
 	if !there || im.BegunAt.IsZero() {
-		return coded{codeFailed, errors.New("these files were not taken over: loyalty import apply does it")}
+		return coded{codeFailed, errors.New("these files were not taken over: run loyalty import apply first")}
 	}
 
 	a, err := intake.Reconcile(i.ctx, i.world, i.house.store, i.files, i.options, im, i.tell)
@@ -421,7 +421,7 @@ func (i *importing) reconcile() error {
 	case err != nil:
 		return coded{codeFailed, err}
 	case !a.Exact():
-		return coded{codeFailed, fmt.Errorf("the ledger is not what the files have: %d lines differ", a.Wrong)}
+		return coded{codeFailed, fmt.Errorf("the ledger differs from the files in %d lines", a.Wrong)}
 	case a.Refused > 0:
 		return coded{codeFailed, fmt.Errorf("%d rows were refused", a.Refused)}
 	}

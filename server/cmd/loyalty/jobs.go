@@ -17,11 +17,11 @@ import (
 )
 
 func newJobs(s *settings) *cobra.Command {
-	jobs := &cobra.Command{Use: "jobs", Short: "Do the work that the clock asks for now, or show when it was done"}
+	jobs := &cobra.Command{Use: "jobs", Short: "Run the timed jobs now, or show when they ran"}
 	jobs.AddCommand(
 		&cobra.Command{
-			Use: "run NAME", Short: "Do one job now and say what it did", Args: cobra.ExactArgs(1), ValidArgs: job.JobNames(),
-			Long: "Do one job now, whether it is due or not, and say what it did. A server may run meanwhile:\na job is done by one of them, and nothing is done twice.\nExit code 0: all of it was done. 1: something failed, or somebody else does the job now.",
+			Use: "run NAME", Short: "Run one job now and say what it did", Args: cobra.ExactArgs(1), ValidArgs: job.JobNames(),
+			Long: "Run one job now, whether it is due or not, and say what it did. A server may run meanwhile:\nonly one process runs a job at a time, and nothing is done twice.\nExit code 0: all of it was done. 1: something failed, or another process is running the job.",
 			RunE: func(cmd *cobra.Command, args []string) error { return s.runJob(cmd, args[0]) },
 		},
 		&cobra.Command{
@@ -59,9 +59,9 @@ func (s *settings) runJob(cmd *cobra.Command, name string) error {
 		done, err := jobs.Run(cmd.Context(), name, note)
 		switch {
 		case errors.Is(err, loyalty.ErrJobUnknown):
-			return coded{codeUsage, fmt.Errorf("there is no job %q; there are %v", name, job.JobNames())}
+			return coded{codeUsage, fmt.Errorf("there is no job %q; the jobs are: %v", name, job.JobNames())}
 		case errors.Is(err, loyalty.ErrJobRunning):
-			return coded{codeFailed, fmt.Errorf("%s is being done by somebody else", name)}
+			return coded{codeFailed, fmt.Errorf("%s is being run by another process; try again later", name)}
 		case err != nil:
 			return coded{codeFailed, err}
 		}

@@ -87,7 +87,7 @@ func newKeysCreate(s *settings) *cobra.Command {
 func newKeysRotate(s *settings) *cobra.Command {
 	overlap, asJSON := 24*time.Hour, false
 	cmd := &cobra.Command{
-		Use: "rotate KEY_ID", Short: "Give an access key a new secret; the old one stays good for the overlap", Args: cobra.ExactArgs(1),
+		Use: "rotate KEY_ID", Short: "Give an access key a new secret; the old one stays valid for the overlap", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return use(cmd.Context(), s.openExisting, func(db *store.Store) error {
 				done, err := adminOf(db).RotateKey(cmd.Context(), commandLine, args[0], overlap)
@@ -99,14 +99,14 @@ func newKeysRotate(s *settings) *cobra.Command {
 		},
 	}
 
-	cmd.Flags().DurationVar(&overlap, "overlap", overlap, "how long the old secret stays good, at most 720h")
+	cmd.Flags().DurationVar(&overlap, "overlap", overlap, "how long the old secret stays valid, at most 720h")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print key_id, secret and region as JSON")
 	return cmd
 }
 
 func newKeysRevoke(s *settings) *cobra.Command {
 	return &cobra.Command{
-		Use: "revoke KEY_ID", Short: "End an access key for good", Args: cobra.ExactArgs(1),
+		Use: "revoke KEY_ID", Short: "Revoke an access key for good", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return use(cmd.Context(), s.openExisting, func(db *store.Store) error {
 				if _, err := adminOf(db).RevokeKey(cmd.Context(), commandLine, args[0]); err != nil {
@@ -160,7 +160,7 @@ func (s *settings) show(w io.Writer, k loyalty.AccessKey, asJSON bool) error {
 			Region string `json:"region"`
 		}{k.ID, k.Secrets[0].Value, s.region})
 	}
-	_, err := fmt.Fprintf(w, "key id   %s\nsecret   %s\nregion   %s\nThe secret is shown only now.\n", k.ID, k.Secrets[0].Value, s.region)
+	_, err := fmt.Fprintf(w, "key id   %s\nsecret   %s\nregion   %s\nThe secret is shown only this once: store it now.\n", k.ID, k.Secrets[0].Value, s.region)
 	return err
 }
 

@@ -39,7 +39,7 @@ func (s *settings) manage(ctx context.Context, logger *slog.Logger) (*management
 	}
 
 	if err != nil {
-		logger.Info("no metrics: the management address is taken; LOYALTY_MANAGE names another one, or is off", "error", err)
+		logger.Info("the management address is in use, so there are no metrics: set LOYALTY_MANAGE to another address, or to off", "error", err)
 		return nil, nil
 	}
 
@@ -53,7 +53,7 @@ func (s *settings) manage(ctx context.Context, logger *slog.Logger) (*management
 	go func() {
 		defer close(done)
 		if err := m.Serve(serving, on); err != nil {
-			logger.Error("the management listener", "error", err)
+			logger.Error("the management listener failed", "error", err)
 		}
 	}()
 

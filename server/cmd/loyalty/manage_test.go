@@ -73,7 +73,7 @@ func TestManagementOff(t *testing.T) {
 	}
 	taken := serve(t, t.TempDir(), []string{"LOYALTY_MANAGE="})
 	becomesReady(t, taken, &caller{})
-	require.Contains(t, taken.log(), "no metrics: the management address is taken")
+	require.Contains(t, taken.log(), "the management address is in use, so there are no metrics")
 	require.Equal(t, 0, taken.stop(terminate), taken.log())
 }
 

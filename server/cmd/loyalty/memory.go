@@ -29,7 +29,7 @@ func limitMemory(logger *slog.Logger) {
 	limit, err := memlimit.SetGoMemLimitWithOpts(memlimit.WithRatio(1), memlimit.WithProvider(memlimit.ApplyFallback(
 		memlimit.ApplyRatio(memlimit.FromCgroup, ofContainer), memlimit.ApplyRatio(memlimit.FromSystem, ofMachine))))
 	if err != nil {
-		logger.Warn("the memory limit is unknown; GOMEMLIMIT sets one", "error", err)
+		logger.Warn("the memory limit is unknown: set one with GOMEMLIMIT", "error", err)
 		return
 	}
 

@@ -25,7 +25,7 @@ func newMigrate(s *settings) *cobra.Command {
 			}
 			return use(cmd.Context(), open, func(*store.Store) error {
 				if s.copied != "" {
-					fmt.Fprintf(cmd.OutOrStdout(), "The database as it was is in %s; delete it when all is well.\n", s.copied)
+					fmt.Fprintf(cmd.OutOrStdout(), "A copy from before the migration is in %s; delete it when all is well.\n", s.copied)
 				}
 				fmt.Fprintln(cmd.OutOrStdout(), "The database is up to date.")
 				return nil
@@ -41,9 +41,10 @@ func newMigrate(s *settings) *cobra.Command {
 	}
 
 	plan := &cobra.Command{
-		Use: "plan", Short: "Say what the migrations that are missing would do, and change nothing", Args: cobra.NoArgs,
-		Long: "Say what the migrations that are missing would do: step by step, over how many rows, which sessions wait for them,\n" +
-			"and a guess of the time. Nothing is changed.\nExit code 0: nothing is missing. 2: something is. 1: it could not be told, such as\nwhere there is no database or a setting is wrong.",
+		Use: "plan", Short: "Show what the missing migrations would do, without changing anything", Args: cobra.NoArgs,
+		Long: "Show what the missing migrations would do: each step, how many rows it touches, which sessions wait for it, and a\n" +
+			"guess of the time. Nothing is changed.\nExit code 0: no migration is missing. 2: some are missing. 1: there is no plan, for example because there is no\n" +
+			"database or a setting is wrong.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			missing := 0
 			err := use(cmd.Context(), s.openUnsealed, func(db *store.Store) (err error) {
@@ -109,7 +110,7 @@ func planMigrations(cmd *cobra.Command, db *store.Store) (int, error) {
 
 	fmt.Fprintf(out, "%s, %s in all; each is one transaction and holds its locks to its end.\n", count, guessText(all))
 	if db.Embedded() {
-		fmt.Fprintln(out, "Writers wait for each of them. The file is copied beside itself first, which takes as much room as it has.")
+		fmt.Fprintln(out, "Writers wait for each of them. The file is first copied beside itself, which takes the same space again.")
 	}
 
 	return len(plan), nil
@@ -140,9 +141,9 @@ func newDistribute(s *settings) *cobra.Command {
 	distribute := &cobra.Command{
 		Use: "distribute", Short: "Spread an empty PostgreSQL database with the extension Citus over its workers", Args: cobra.NoArgs,
 		Long: "Spread an empty PostgreSQL database with the extension Citus over its workers: each table goes where the program expects it.\n" +
-			"It makes the schema where there is none, may be given again, and changes nothing that is in its place. A programme with customers is\n" +
-			"moved by loyalty dump and loyalty restore. Stop the servers of the database first: they find out when they start.\n" +
-			"Exit code 0: it is spread. 1: it is not, and the reason is told.",
+			"It makes the schema where there is none. Running it again changes nothing that is in its place. To move a programme\n" +
+			"with customers, use loyalty dump and loyalty restore. Stop the database's servers first: they notice the change only\n" +
+			"when they start.\nExit code 0: it is spread. 1: it is not; the message says why.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return use(cmd.Context(), s.openUnsealed, func(db *store.Store) error {
 				if err := db.Distribute(cmd.Context(), shards); err != nil {
@@ -154,6 +155,6 @@ func newDistribute(s *settings) *cobra.Command {
 		},
 	}
 
-	distribute.Flags().IntVar(&shards, "shards", citus.DefaultShards, "parts of each table of customers, four for each worker that is foreseen; they cannot be changed later")
+	distribute.Flags().IntVar(&shards, "shards", citus.DefaultShards, "parts of each table of customers, four for each planned worker; the number cannot be changed later")
 	return distribute
 }

@@ -61,7 +61,7 @@ func TestMigratePlan(t *testing.T) {
 			require.Contains(t, r.out, "  rewrites tallies: 1 rows, less than a second\n00102_audit_by_kind.sql\n  indexes audit: 0 rows"+waits+"\n00103_visits.sql\n")
 			require.Contains(t, r.out, "3 migrations, less than a second in all")
 			require.Equal(t, d.Name == "postgres", strings.Contains(r.out, "  at once; reads and writes wait\n"), r.out)
-			require.Equal(t, d.Name == "sqlite", strings.Contains(r.out, "The file is copied beside itself first"), r.out)
+			require.Equal(t, d.Name == "sqlite", strings.Contains(r.out, "The file is first copied beside itself"), r.out)
 			r = later(append(env, "LOYALTY_NO_MIGRATE=true"), "keys", "create")
 			require.Equal(t, 2, r.code)
 			require.Contains(t, r.errors, "loyalty migrate up")
@@ -97,7 +97,7 @@ func TestMigratePlan(t *testing.T) {
 func keptAsItWas(t *testing.T, path, out string) {
 	t.Helper()
 	copied := path + ".schema-100"
-	require.Contains(t, out, "The database as it was is in "+copied+"; delete it when all is well.\n")
+	require.Contains(t, out, "A copy from before the migration is in "+copied+"; delete it when all is well.\n")
 	info, err := os.Stat(copied)
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())

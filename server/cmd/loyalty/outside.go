@@ -16,20 +16,20 @@ type outside struct {
 }
 
 func (o *outside) flags(f *pflag.FlagSet) {
-	f.StringVar(&o.issuer, "oidc-issuer", "", "https://… of the OpenID Connect provider by which people sign in to the console")
-	f.StringVar(&o.clientID, "oidc-client-id", "", "the name under which the provider knows the console")
-	f.StringVar(&o.clientSecret, "oidc-client-secret", "", "the secret that goes with it; empty: a public client, PKCE alone")
-	f.StringSliceVar(&o.scopes, "oidc-scopes", []string{"profile", "email"}, "what the provider is asked for besides openid, separated by commas")
+	f.StringVar(&o.issuer, "oidc-issuer", "", "https://… address of the OpenID Connect provider for signing in to the console")
+	f.StringVar(&o.clientID, "oidc-client-id", "", "the client id that the provider gave the console")
+	f.StringVar(&o.clientSecret, "oidc-client-secret", "", "the client secret that goes with it; empty: a public client, PKCE alone")
+	f.StringSliceVar(&o.scopes, "oidc-scopes", []string{"profile", "email"}, "scopes to ask the provider for besides openid, separated by commas")
 	f.StringVar(&o.claim, "oidc-claim", "groups", "the claim whose values give a role; a path with dots looks into objects (realm_access.roles)")
-	f.StringSliceVar(&o.roles, "oidc-roles", nil, "VALUE=ROLE of that claim, separated by commas; ROLE+personal also shows personal data; without a role there is no entry")
-	f.StringVar(&o.name, "oidc-name", "", "what people know the provider by (default: its host)")
+	f.StringSliceVar(&o.roles, "oidc-roles", nil, "VALUE=ROLE of that claim, separated by commas; ROLE+personal also shows personal data; users without a role cannot sign in")
+	f.StringVar(&o.name, "oidc-name", "", "name of the provider on the sign-in page (default: its host)")
 }
 
 // check checks the settings against each other; at is the address of the console.
 func (o *outside) check(at string) error {
 	if o.issuer == "" {
 		if o.clientID != "" || len(o.roles) > 0 {
-			return fault("oidc-issuer", "is missing: LOYALTY_OIDC_CLIENT_ID and LOYALTY_OIDC_ROLES go with it")
+			return fault("oidc-issuer", "is missing, but LOYALTY_OIDC_CLIENT_ID or LOYALTY_OIDC_ROLES is set: set it too, or unset them")
 		}
 		return nil
 	}
@@ -38,16 +38,16 @@ func (o *outside) check(at string) error {
 		return fault("oidc-issuer", "%q must be https://…, as the provider writes it itself", o.issuer)
 	}
 	if o.clientID == "" {
-		return fault("oidc-client-id", "is missing: the provider gives it to whoever registers the console")
+		return fault("oidc-client-id", "is missing: register the console at the provider, which gives it a client id")
 	}
 	if len(o.roles) == 0 {
-		return fault("oidc-roles", "is missing: without a role nobody comes in")
+		return fault("oidc-roles", "is missing: give at least one VALUE=ROLE, because users without a role cannot sign in")
 	}
 	if _, err := user.ParseMapping(o.roles); err != nil {
 		return fault("oidc-roles", "%w", err)
 	}
 	if at == "" {
-		return fault("console-url", "is missing: the provider sends people back to it, behind /console/oidc/callback")
+		return fault("console-url", "is missing: set the console's https address, because the provider sends users back to /console/oidc/callback there")
 	}
 
 	return nil

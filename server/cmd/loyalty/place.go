@@ -74,7 +74,7 @@ func (s *settings) copyBefore(ctx context.Context, db *store.Store) error {
 	sweepCopies(path)
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // only its owner can read it
 	if err != nil {
-		return fmt.Errorf("a copy before migrating: %w", err)
+		return fmt.Errorf("copying the database before migrating: %w", err)
 	}
 
 	err = db.CopyFile(ctx, f.Name())
@@ -82,7 +82,7 @@ func (s *settings) copyBefore(ctx context.Context, db *store.Store) error {
 		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {
-		return fmt.Errorf("a copy before migrating: %w", errors.Join(err, os.Remove(f.Name())))
+		return fmt.Errorf("copying the database before migrating: %w", errors.Join(err, os.Remove(f.Name())))
 	}
 
 	s.copied = path
@@ -229,7 +229,7 @@ func (s *settings) masterKeyOrNew() ([32]byte, error) {
 	if info, err := os.Stat(s.databaseFile()); err == nil && info.Size() > 0 {
 		key, found, err := readMasterKey(path) // another process may have made both meanwhile
 		if err == nil && !found {
-			err = fault("master-key", "%s is missing, and %s was sealed with it", path, s.databaseFile())
+			err = fault("master-key", "%s is missing, but %s was sealed with it: put that key back", path, s.databaseFile())
 		}
 		return key, err
 	}

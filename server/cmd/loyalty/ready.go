@@ -49,7 +49,7 @@ func (a *app) reachable(ctx context.Context) error {
 		return nil
 	case errors.Is(err, store.ErrMigrationsPending), errors.Is(err, store.ErrNewerSchema),
 		errors.Is(err, store.ErrUnreleased):
-		return notReady(err, "the schema of the database is not this program's")
+		return notReady(err, "the database's schema does not match this program")
 	default:
 		return notReady(err, "the database cannot be reached")
 	}
@@ -75,7 +75,7 @@ func (a *app) following(context.Context) error {
 	if behind < behindAfter {
 		return nil
 	}
-	return notReady(errors.New("see the log"), "the configuration has not been followed for %s", behind.Round(time.Second))
+	return notReady(errors.New("see the log"), "changes of the configuration have not been read for %s", behind.Round(time.Second))
 }
 
 func (a *app) onTime(context.Context) error {
@@ -87,7 +87,7 @@ func (a *app) onTime(context.Context) error {
 		return notReady(err, "%v", step)
 	}
 	skew, _ := a.keeper.Skew()
-	return notReady(err, "the clock is %s off the database's", skew.Round(time.Second))
+	return notReady(err, "the clock differs from the database's by %s", skew.Round(time.Second))
 }
 
 // remembering fails while opt-outs cannot be written beside the backups: a database that is restored from one of them

@@ -14,8 +14,8 @@ import (
 func newRebuild(s *settings) *cobra.Command {
 	var verify bool
 	rebuild := &cobra.Command{
-		Use: "rebuild --verify", Short: "Fold the journal anew and compare it with what is stored", Args: cobra.NoArgs,
-		Long: "Fold the recorded effects of every event into a scratch copy and compare figures, lots, purchases,\n" +
+		Use: "rebuild --verify", Short: "Replay the journal and compare the result with what is stored", Args: cobra.NoArgs,
+		Long: "Apply the recorded effects of every event to a scratch copy and compare figures, lots, purchases,\n" +
 			"progress (tiers, challenges, limits), claimed rewards, coupons and counts with what is stored. No rule runs\n" +
 			"again and nothing is written.\nExit code 0: no difference. 1: differences, each named. 3: it could not be done, which proves nothing.",
 		RunE: func(cmd *cobra.Command, _ []string) error {

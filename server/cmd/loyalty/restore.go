@@ -24,7 +24,7 @@ func newDump(s *settings) *cobra.Command {
 		Use: "dump FILE", Short: "Write the whole programme into one portable file", Args: cobra.ExactArgs(1),
 		Long: "Write every row of the programme, as it is at one instant, into one file: a zip of JSON lines, one entry for each\n" +
 			"table. A running server goes on meanwhile. loyalty restore reads it into an empty database of either kind, and\n" +
-			"newer programs read it too. The same rows give the same file. What is sealed stays sealed: keep the master key,\n" +
+			"newer programs read it too. The same rows give the same file. Sealed values stay sealed: keep the master key,\n" +
 			"which is not in it, apart from it. For copies every night there is loyalty backup, which is faster.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return use(cmd.Context(), s.openToCopy, func(db *store.Store) error {
@@ -48,7 +48,7 @@ func newRestore(s *settings) *cobra.Command {
 		Long: "Fill an empty database, of either kind, with a file of loyalty dump, or of the same kind with one of loyalty backup,\n" +
 			"of this program or an older one. The file is checked first, and a damaged one is refused. The database must be new (a file that is not there, createdb), or have\n" +
 			"nothing in it; the master key must be the archive's. All rows come in one transaction: where that is cut off,\n" +
-			"restore again. Then whoever opted out since is forgotten again, by the list of --opt-outs (" + archive.OptOutsFile + "\n" +
+			"restore again. Then customers who opted out since are forgotten again, by the list of --opt-outs (" + archive.OptOutsFile + "\n" +
 			"beside the file, where there is one), and the journal and the ledger are proven. Until all of that has succeeded,\n" +
 			"no server serves the database.\n" +
 			"Exit code 0: the database is what the archive says. 1: refused, or something differs, which is named, and the\n" +
@@ -173,7 +173,7 @@ func restoreBackup(s *settings, cmd *cobra.Command, path string, o restoreOption
 		return err
 	}
 	if b.Embedded() != s.embedded() {
-		return fault(s.databaseSetting(), "%s is a copy of the other kind of database: a file of loyalty dump goes from one into the other", path)
+		return fault(s.databaseSetting(), "%s is a copy of the other kind of database: use loyalty dump to move from one kind to the other", path)
 	}
 
 	key, err := s.masterKeyThere()
@@ -256,7 +256,7 @@ func listOfOptOuts(archived, path string) (*optOutList, error) {
 func forgetAgain(s *settings, cmd *cobra.Command, db *store.Store, last int64, forget *optOutList) error {
 	out := cmd.OutOrStdout()
 	if forget == nil {
-		fmt.Fprintf(out, "There is no list of opt-outs: whoever opted out after %s is known again.\n", time.UnixMilli(last).UTC().Format(time.RFC3339))
+		fmt.Fprintf(out, "There is no list of opt-outs: customers who opted out after %s are known again.\n", time.UnixMilli(last).UTC().Format(time.RFC3339))
 		return nil
 	}
 

@@ -69,7 +69,7 @@ func TestProgrammeMoves(t *testing.T) {
 	sent := 0
 	require.NoError(t, storetest.Raw(t, at).QueryRow("SELECT count(*) FROM events WHERE sent_by = 'command line'").Scan(&sent))
 	require.Positive(t, sent, "who sent the events came along")
-	require.Contains(t, out, "There is no list of opt-outs: whoever opted out after 20")
+	require.Contains(t, out, "There is no list of opt-outs: customers who opted out after 20")
 	second := dumped(t, files, postgres, filepath.Join(files, "second"))
 	require.True(t, bytes.Equal(first, second), "PostgreSQL's dump is another file")
 	back := append(name, "LOYALTY_DATA="+filepath.Join(files, "back"))
@@ -185,7 +185,7 @@ func TestRestoreRefuses(t *testing.T) {
 		line string
 	}{
 		{nil, []string{"restore", good}, 2, `LOYALTY_MASTER_KEY: is needed to restore: put the master.key of the archive's programme at `},
-		{[]string{"LOYALTY_MASTER_KEY=" + strings.Repeat("ab", 32)}, []string{"restore", good}, 2, `LOYALTY_MASTER_KEY is not the key of the archive`},
+		{[]string{"LOYALTY_MASTER_KEY=" + strings.Repeat("ab", 32)}, []string{"restore", good}, 2, `LOYALTY_MASTER_KEY is not the archive's master key`},
 		{[]string{"LOYALTY_MASTER_KEY_FILE=" + key}, []string{"restore", damaged}, 1, `the archive is damaged`},
 		{[]string{"LOYALTY_MASTER_KEY_FILE=" + key}, []string{"restore", filepath.Join(files, "missing")}, 1, `no such file`},
 		{[]string{"LOYALTY_MASTER_KEY_FILE=" + key}, []string{"restore", good, "--opt-outs", "missing"}, 2, `--opt-outs: open missing`},

@@ -12,10 +12,10 @@ import (
 
 func newRotateMaster(s *settings) *cobra.Command {
 	return &cobra.Command{
-		Use: "rotate-master", Short: "Seal everything anew under a new master key", Args: cobra.NoArgs,
+		Use: "rotate-master", Short: "Seal everything again under a new master key", Args: cobra.NoArgs,
 		Long: "Seal everything that the old master key sealed under the new one. Give the new key in LOYALTY_MASTER_KEY and the old\n" +
 			"one in LOYALTY_MASTER_KEY_OLD (embedded: master.key and master.key.old in the data folder), first to all servers, then\n" +
-			"to this command. Servers with both go on meanwhile; what is left when it is cut off is done when it is run again.\n" +
+			"to this command. Servers with both go on meanwhile; to finish an interrupted run, run it again.\n" +
 			"Afterwards the old key is needed only for copies of the database that were made before.\n" +
 			"Exit code 0: nothing is sealed under the old key any more. 1: something is left.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -30,7 +30,7 @@ func rotateMaster(cmd *cobra.Command, db *store.Store) error {
 	bar.end()
 	out := cmd.OutOrStdout()
 	for _, table := range slices.Sorted(maps.Keys(r.Lost)) {
-		fmt.Fprintf(out, "%s: %d values open with neither key, and were left as they are\n", table, r.Lost[table])
+		fmt.Fprintf(out, "%s: neither key opens %d values, which were left as they are\n", table, r.Lost[table])
 	}
 
 	if err != nil {
@@ -40,6 +40,6 @@ func rotateMaster(cmd *cobra.Command, db *store.Store) error {
 		return told(err)
 	}
 
-	fmt.Fprintf(out, "%d values were sealed anew, %d were already. Take LOYALTY_MASTER_KEY_OLD away from every server; keep it for copies made before now.\n", r.Anew, r.Already)
+	fmt.Fprintf(out, "%d values were sealed under the new key, %d already were. Remove LOYALTY_MASTER_KEY_OLD from every server, but keep that key for copies made before now.\n", r.Anew, r.Already)
 	return nil
 }

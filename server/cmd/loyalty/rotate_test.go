@@ -71,7 +71,7 @@ func TestRotateMaster(t *testing.T) {
 		}
 
 		out := succeeds(t, g.dir, with(next, old), "keys", "rotate-master")
-		m := regexp.MustCompile(`^(\d+) values were sealed anew, (\d+) were already\.`).FindStringSubmatch(out)
+		m := regexp.MustCompile(`^(\d+) values were sealed under the new key, (\d+) already were\.`).FindStringSubmatch(out)
 		require.NotNil(t, m, out)
 		require.NotEqual(t, "0", m[2], "it went on where it was killed: %s", out)
 		t.Log(out)
@@ -106,7 +106,7 @@ func TestRotateEmbedded(t *testing.T) {
 	require.NoError(t, os.Rename(key, key+".old"))
 	require.NoError(t, os.WriteFile(key, []byte(strings.Repeat("cd", 32)+"\n"), 0o600))
 	before := succeeds(t, dir, nil, "keys", "list")
-	require.Regexp(t, `^\d+ values were sealed anew, 0 were already\.`, succeeds(t, dir, nil, "keys", "rotate-master"))
+	require.Regexp(t, `^\d+ values were sealed under the new key, 0 already were\.`, succeeds(t, dir, nil, "keys", "rotate-master"))
 	require.NoError(t, os.Remove(filepath.Join(dir, "data", masterKeyFile+".old")))
 	require.Equal(t, before, succeeds(t, dir, nil, "keys", "list"))
 	r = command(t, dir, []string{"LOYALTY_MASTER_KEY=" + strings.Repeat("ab", 32), "LOYALTY_MASTER_KEY_OLD=" + strings.Repeat("ab", 32)}, "keys", "list")

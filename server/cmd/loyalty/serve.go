@@ -28,12 +28,12 @@ func newServe(s *settings) *cobra.Command {
 			defer flush()
 
 			for _, name := range doctor.Unread(environment(), s.known) {
-				logger.Warn("a variable is named like a setting and is none: what it was to set has its default", "variable", name, "settings", "loyalty serve --help")
+				logger.Warn("a variable named like a setting is not a setting and was ignored", "variable", name, "settings", "loyalty serve --help")
 			}
 
 			err = s.serve(cmd.Context(), logger, s.greetings(logger, cmd.OutOrStdout()))
 			if cmd.Context().Err() != nil && errors.Is(err, context.Canceled) {
-				logger.Info("stopped before it served")
+				logger.Info("stopped before serving")
 				return nil // stopping a start is no failure
 			}
 
@@ -84,7 +84,7 @@ func (s *settings) serve(ctx context.Context, logger *slog.Logger, out io.Writer
 		return err
 	}
 	if s.copied != "" {
-		logger.Info("the database was migrated; as it was before, it is in a file that can be deleted when all is well", "file", s.copied)
+		logger.Info("the database was migrated; a copy from before is in a file that can be deleted when all is well", "file", s.copied)
 	}
 
 	defer func() {

@@ -365,6 +365,6 @@ func TestMisspeltSettingIsTold(t *testing.T) {
 	s := serve(t, t.TempDir(), []string{"LOYALTY_LISTENING=127.0.0.1:1", "LOYALTY_BACKUP_KEEP=9"})
 	becomesReady(t, s, &caller{})
 	require.Contains(t, s.log(), "variable=LOYALTY_LISTENING")
-	require.Equal(t, 1, strings.Count(s.log(), "is named like a setting"), s.log())
+	require.Equal(t, 1, strings.Count(s.log(), "is not a setting and was ignored"), s.log())
 	require.Equal(t, 0, s.stop(terminate), s.log())
 }

@@ -58,24 +58,24 @@ var secretFlags = []string{"database-url", "master-key", "master-key-old", "redi
 func (s *settings) flags(f *pflag.FlagSet) {
 	f.StringVar(&s.listen, "listen", "127.0.0.1:8080", "address to serve on, host:port")
 	f.StringVar(&s.manageAt, "manage", "127.0.0.1:8081", "address for operators (metrics, health, profiles), host:port, or off")
-	f.BoolVar(&s.manageOpen, "manage-open", false, "let the address for operators be another one than loopback: whoever reaches it reads the program's memory")
-	f.StringVar(&s.console, "console", "", "the console for people, under /console/: on, off, or an address of its own, host:port (default: on where only this machine reaches the address to serve on)")
-	f.StringSliceVar(&s.consoleImages, "console-images", nil, "hosts whose pictures the console shows, separated by commas (cdn.example.com, *.example.com); of others it shows a link")
-	f.StringVar(&s.consoleURL, "console-url", "", "https://HOST under which people reach the console; needed for sign-in by a provider, and for passkeys elsewhere than on this machine")
+	f.BoolVar(&s.manageOpen, "manage-open", false, "let other machines reach the address for operators; any caller can read the program's memory there")
+	f.StringVar(&s.console, "console", "", "the console, under /console/: on, off, or an address of its own, host:port (default: on if only this machine can reach the address to serve on)")
+	f.StringSliceVar(&s.consoleImages, "console-images", nil, "hosts whose pictures the console shows, separated by commas (cdn.example.com, *.example.com); pictures of other hosts become links")
+	f.StringVar(&s.consoleURL, "console-url", "", "https://HOST under which users reach the console; needed for sign-in by a provider, and for passkeys from other machines")
 	s.outside.flags(f)
 	f.StringVar(&s.databaseURL, "database-url", "", "postgres://… or sqlite:path (default: loyalty.db in the data folder)")
 	f.StringVar(&s.data, "data", "./data", "folder of the embedded database and its master key")
 	f.StringVar(&s.region, "region", "local", "region that signatures name")
 	f.StringVar(&s.masterKey, "master-key", "", "64 hex digits that seal secrets and personal data (default: master.key in the data folder)")
-	f.StringVar(&s.masterKeyOld, "master-key-old", "", "64 hex digits of the master key before this one, while it is being changed (default: master.key.old in the data folder)")
+	f.StringVar(&s.masterKeyOld, "master-key-old", "", "64 hex digits of the previous master key, while it is being replaced (default: master.key.old in the data folder)")
 	f.StringVar(&s.redisURL, "redis-url", "", "redis://…, to share rate limits between nodes")
 	f.StringVar(&s.log, "log", "text", "format and level of the log: text or json, then debug, info, warn or error (json,warn)")
 	f.StringVar(&s.docs, "docs", "", "the portal at /docs: off, read, or try to send requests from its pages (default: try on a loopback address, else read)")
 	f.StringSliceVar(&s.publicHosts, "public-hosts", nil, "further host names under which clients sign, separated by commas")
 	f.StringSliceVar(&s.trustedProxies, "trusted-proxies", nil, "addresses or networks whose X-Forwarded-For, -Proto, -Host and -Port are believed")
-	f.StringSliceVar(&s.webhooksAllow, "webhooks-allow", nil, "networks inside that webhooks may call, on any port and without TLS, separated by commas")
-	f.StringVar(&s.egressProxy, "egress-proxy", "", "http://… proxy through which webhooks are called; HTTP_PROXY and its like are not used")
-	f.BoolVar(&s.signingDebug, "signing-debug", false, "let a refused signature tell what was expected; development on a loopback address only")
+	f.StringSliceVar(&s.webhooksAllow, "webhooks-allow", nil, "internal networks that webhooks may call, on any port and without TLS, separated by commas")
+	f.StringVar(&s.egressProxy, "egress-proxy", "", "http://… proxy through which webhooks are called; HTTP_PROXY and similar variables are not used")
+	f.BoolVar(&s.signingDebug, "signing-debug", false, "say in the refusal of a signature what was expected; for development on a loopback address only")
 	f.BoolVar(&s.replayGuard, "replay-guard", false, "refuse a signed write that arrives twice")
 	f.IntVar(&s.bodyMemory, "body-memory", server.DefaultBodyMemory>>20, "MiB that the bodies of all requests may take together; beyond it a request is answered 503")
 	f.BoolVar(&s.noMigrate, "no-migrate", false, "refuse to start on a database that needs migrations instead of migrating it")
@@ -84,9 +84,9 @@ func (s *settings) flags(f *pflag.FlagSet) {
 	f.StringVar(&s.replicaURL, "replica-url", "", "postgres://… addresses of standbys of the database, separated by commas, that answer lists, reports and reads of one customer")
 	f.DurationVar(&s.replicaLag, "replica-lag", 5*time.Second, "how old a list or a report from a standby may be, from 1s to 10m")
 	f.StringVar(&s.backupDir, "backup-dir", "", "folder for backups: the server makes one a day, and keeps the list of opt-outs there")
-	f.IntVar(&s.backupKeep, "backup-keep", 7, "how many of its daily backups the server keeps")
+	f.IntVar(&s.backupKeep, "backup-keep", 7, "number of daily backups that the server keeps")
 	f.StringVar(&s.ledgerProof, "ledger-proof", "03:00", "the time of day, in the programme's zone, after which one server proves the ledger, or off")
-	f.StringVar(&s.clockTrustedText, "clock-trusted", "", "the day or instant until which this machine's clock is right, although it is a day or more ahead of everything in the embedded database")
+	f.StringVar(&s.clockTrustedText, "clock-trusted", "", "trust this machine's clock until this day or instant, although it is a day or more ahead of everything in the embedded database")
 
 	markEnvironment(f)
 }
@@ -127,7 +127,7 @@ func fromEnvironment(f *pflag.FlagSet, flag *pflag.Flag, lookup func(string) (st
 	value, _ := lookup(name[0])
 	if path, _ := lookup(name[0] + "_FILE"); path != "" && slices.Contains(secretFlags, flag.Name) {
 		if value != "" {
-			return fault(flag.Name, "is set together with %s_FILE", name[0])
+			return fault(flag.Name, "is set together with %s_FILE: set only one of them", name[0])
 		}
 		text, err := os.ReadFile(path)
 		if err != nil {
@@ -140,7 +140,7 @@ func fromEnvironment(f *pflag.FlagSet, flag *pflag.Flag, lookup func(string) (st
 		return nil
 	}
 	if err := f.Set(flag.Name, value); err != nil {
-		return fault(flag.Name, "%q is not a value for it", value)
+		return fault(flag.Name, "%q is not a valid value", value)
 	}
 
 	return nil
@@ -179,7 +179,7 @@ func (s *settings) check() error {
 		return fault("signing-debug", "is for development on a loopback address only, not on %s", s.listen)
 	}
 	if s.signingDebug && (len(s.trustedProxies) > 0 || len(s.publicHosts) > 0) {
-		return fault("signing-debug", "is for development: it goes neither with proxies nor with public hosts")
+		return fault("signing-debug", "is for development: it cannot be combined with trusted proxies or public hosts")
 	}
 	if s.bodyMemory < leastBodyMemory {
 		return fault("body-memory", "must be %d MiB or more", leastBodyMemory)
@@ -205,7 +205,7 @@ func (s *settings) check() error {
 	}
 
 	if s.masterKeyOld != "" && s.masterKeyOld == s.masterKey {
-		return fault("master-key-old", "is the same as LOYALTY_MASTER_KEY")
+		return fault("master-key-old", "is the same as LOYALTY_MASTER_KEY: give the previous key, or unset it")
 	}
 	if _, err := s.logForm(&slog.HandlerOptions{}); err != nil {
 		return err
@@ -263,10 +263,10 @@ func (s *settings) checkManage() error {
 		return fault("manage", "%w, nor off", err)
 	}
 	if _, public, err := hostPort(s.listen); err == nil && port != 0 && s.manageGiven && port == public {
-		return fault("manage", "%s has the port of the API, %s: operators' address must be another one", s.manageAt, s.listen)
+		return fault("manage", "%s uses the port of the API, %s: choose another port", s.manageAt, s.listen)
 	}
 	if !isLoopback(host) && !s.manageOpen {
-		return fault("manage", "%s can be reached from other machines, and profiles show what is in memory: say so with LOYALTY_MANAGE_OPEN=true, or use 127.0.0.1", s.manageAt)
+		return fault("manage", "%s can be reached from other machines, and its profiles show what is in memory: use 127.0.0.1, or allow it with LOYALTY_MANAGE_OPEN=true", s.manageAt)
 	}
 
 	return nil

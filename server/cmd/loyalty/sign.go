@@ -53,7 +53,7 @@ func newSign(s *settings) *cobra.Command {
 
 	flags := cmd.Flags()
 	flags.StringVar(&f.keyID, "key-id", "", "access key id")
-	flags.StringVar(&f.secret, "secret", "", "the key's secret; better given in the environment")
+	flags.StringVar(&f.secret, "secret", "", "the key's secret; safer in the environment")
 	markEnvironment(flags)
 	flags.StringVar(&f.data, "data", "", "body of the request; @file reads a file, @- standard input")
 	flags.BoolVar(&f.form, "form", false, "the body is form URL encoded, not JSON")
@@ -66,9 +66,9 @@ func newSign(s *settings) *cobra.Command {
 func (f *signFlags) request(cmd *cobra.Command, method, address, region string) (*http.Request, error) {
 	switch {
 	case f.keyID == "":
-		return nil, errors.New("LOYALTY_KEY_ID: is missing (or --key-id)")
+		return nil, errors.New("LOYALTY_KEY_ID: is missing; set it, or give --key-id")
 	case f.secret == "":
-		return nil, errors.New("LOYALTY_SECRET: is missing (or --secret)")
+		return nil, errors.New("LOYALTY_SECRET: is missing; set it, or give --secret")
 	}
 
 	u, err := url.Parse(address)

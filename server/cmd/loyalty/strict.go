@@ -23,7 +23,7 @@ func strict(c *cobra.Command) {
 	if wants := c.Args; wants != nil && c.HasParent() {
 		c.Args = func(cmd *cobra.Command, args []string) error {
 			if err := wants(cmd, args); err != nil {
-				return fmt.Errorf("%w; it is called as: %s", err, cmd.UseLine())
+				return fmt.Errorf("%w; usage: %s", err, cmd.UseLine())
 			}
 			return nil
 		}
@@ -41,5 +41,5 @@ func group(cmd *cobra.Command, args []string) error {
 			names = append(names, sub.Name())
 		}
 	}
-	return coded{codeUsage, fmt.Errorf("unknown command %q for %q; there are %s", args[0], cmd.CommandPath(), strings.Join(names, ", "))}
+	return coded{codeUsage, fmt.Errorf("unknown command %q for %q; the commands are: %s", args[0], cmd.CommandPath(), strings.Join(names, ", "))}
 }

@@ -16,8 +16,8 @@ import (
 
 func newUsers(s *settings) *cobra.Command {
 	users := &cobra.Command{
-		Use: "users", Short: "Make, list, invite and shut out users of the console",
-		Long: "Make, list, invite and shut out users of the console. A running server sees the change with the next request.",
+		Use: "users", Short: "Make, list, invite and disable users of the console",
+		Long: "Make, list, invite and disable users of the console. A running server sees the change with the next request.",
 	}
 	users.AddCommand(newUsersCreate(s), newUsersList(s), newUsersInvite(s), newUsersDisable(s))
 	return users
@@ -28,7 +28,7 @@ func usersOf(db *store.Store) *admin.Users { return admin.UsersOf(adminOf(db)) }
 func newUsersCreate(s *settings) *cobra.Command {
 	role, name, email, personal := string(loyalty.RoleViewer), "", "", false
 	cmd := &cobra.Command{
-		Use: "create LOGIN", Short: "Make a user and print a link by which they sign in once", Args: cobra.ExactArgs(1),
+		Use: "create LOGIN", Short: "Make a user and print a link that signs them in once", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			as := loyalty.Role(role)
 			change := admin.UserChange{Name: &name, Email: &email, Role: &as, Personal: &personal}
@@ -43,7 +43,7 @@ func newUsersCreate(s *settings) *cobra.Command {
 	}
 
 	cmd.Flags().StringVar(&role, "role", role, "what the user may do: viewer, editor, operator or owner")
-	cmd.Flags().StringVar(&name, "name", "", "the name that is shown")
+	cmd.Flags().StringVar(&name, "name", "", "the name to show")
 	cmd.Flags().StringVar(&email, "email", "", "an address for your own records; nothing is sent to it")
 	cmd.Flags().BoolVar(&personal, "personal", false, "the user sees personal data of customers")
 	return cmd
@@ -62,16 +62,16 @@ func invite(ctx context.Context, out io.Writer, s *settings, db *store.Store, id
 	}
 	i, elsewhere := done.Value, ""
 	if s.consoleURL == "" {
-		elsewhere = "; put your own address in front of /console/ where people reach the console by another one"
+		elsewhere = "; replace the address before /console/ if users reach the console under another one"
 	}
-	_, err = fmt.Fprintf(out, "user     %s (%s)\nlink     %s/console/#enter/%s\nThe link is good once, until %s%s.\n",
+	_, err = fmt.Fprintf(out, "user     %s (%s)\nlink     %s/console/#enter/%s\nThe link works once, until %s%s.\n",
 		i.User.Login, i.User.Role, consoleAddress(s), i.Token, i.ExpiresAt.Format("2006-01-02 15:04 MST"), elsewhere)
 	return err
 }
 
 func newUsersInvite(s *settings) *cobra.Command {
 	return &cobra.Command{
-		Use: "invite LOGIN", Short: "Print a new link for a user, whose password is over", Args: cobra.ExactArgs(1),
+		Use: "invite LOGIN", Short: "Print a new sign-in link for a user, whose password ends", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return use(cmd.Context(), s.openExisting, func(db *store.Store) error {
 				return invite(cmd.Context(), cmd.OutOrStdout(), s, db, args[0])
@@ -83,20 +83,20 @@ func newUsersInvite(s *settings) *cobra.Command {
 func newUsersDisable(s *settings) *cobra.Command {
 	again := false
 	cmd := &cobra.Command{
-		Use: "disable LOGIN", Short: "Shut a user out and end their sessions, or let them in again", Args: cobra.ExactArgs(1),
+		Use: "disable LOGIN", Short: "Disable a user and end their sessions, or enable them again", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return use(cmd.Context(), s.openExisting, func(db *store.Store) error {
 				done, err := usersOf(db).Disable(cmd.Context(), commandLine, args[0], !again)
 				if err != nil {
 					return told(err)
 				}
-				fmt.Fprintln(cmd.OutOrStdout(), map[bool]string{false: "Shut out", true: "Let in again:"}[again], done.Value.Login)
+				fmt.Fprintln(cmd.OutOrStdout(), map[bool]string{false: "Disabled", true: "Enabled"}[again], done.Value.Login)
 				return nil
 			})
 		},
 	}
 
-	cmd.Flags().BoolVar(&again, "undo", false, "let the user in again")
+	cmd.Flags().BoolVar(&again, "undo", false, "enable the user again")
 	return cmd
 }
 
@@ -122,7 +122,7 @@ func listUsers(w io.Writer, all []loyalty.User) error {
 		state := "invited"
 		switch {
 		case !u.DisabledAt.IsZero():
-			state = "shut out"
+			state = "disabled"
 		case len(u.TOTP) > 0:
 			state = "password, second factor"
 		case u.Password != "":

@@ -25,7 +25,7 @@ var firstEvents = []string{
 // introduce shows a new key with its secret, and commands that use it, ready to paste into a shell in any folder.
 func (s *settings) introduce(out io.Writer, address string, k loyalty.AccessKey) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\nThis is the first start. An access key was made; its secret is shown only now:\n\n")
+	fmt.Fprintf(&b, "\nThis is the first start. An access key was made; its secret is shown only this once:\n\n")
 	fmt.Fprintf(&b, "  key id   %s\n  secret   %s\n  region   %s\n\n", k.ID, k.Secrets[0].Value, s.region)
 	fmt.Fprintf(&b, "Enrol a member, then submit a purchase (from another terminal, in any folder):\n\n")
 	for _, event := range firstEvents {

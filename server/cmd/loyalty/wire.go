@@ -188,7 +188,7 @@ func (s *settings) overlap() int {
 func (s *settings) limiter(a *app) (limit.Limiter, error) {
 	memory := limit.NewMemory(time.Now)
 	if s.redisURL == "" {
-		a.logger.Info("rate limits hold for this node alone; LOYALTY_REDIS_URL shares them between nodes")
+		a.logger.Info("rate limits are counted by this node alone; set LOYALTY_REDIS_URL to share them between nodes")
 		return memory, nil
 	}
 	shared, err := limit.NewRedis(s.redisURL, memory, a.logger)

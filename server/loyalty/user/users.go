@@ -31,7 +31,7 @@ var (
 	ErrCodeNeeded = errors.New("a second factor is needed")
 	ErrSlow       = errors.New("too many sign-ins failed; wait")
 	ErrNoSession  = errors.New("there is no such session")
-	ErrNoLink     = errors.New("the link is unknown, over or used")
+	ErrNoLink     = errors.New("the link is invalid, expired or already used")
 )
 
 // Users signs users in.
