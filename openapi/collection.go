@@ -99,7 +99,8 @@ func MakeCollection(api string) ([]byte, error) {
 	}
 
 	c := collection{
-		Info: collectionInfo{doc.Info.Title, doc.Info.Description, "https://schema.getpostman.com/json/collection/v2.1.0/collection.json"},
+		Info: collectionInfo{doc.Info.Title, doc.Info.Description,
+			"https://schema.getpostman.com/json/collection/v2.1.0/collection.json"},
 		Event: []collectionEvent{{"prerequest", collectionScript{
 			Type: "text/javascript", Exec: strings.Split(strings.TrimSuffix(signingScript, "\n"), "\n"),
 		}}},
@@ -141,7 +142,8 @@ func (f *collectionFolder) add(tag, path string, item *openapi3.PathItem) {
 		}
 
 		parameters := append(slices.Clone(item.Parameters), op.Parameters...)
-		request := collectionRequest{Method: method, URL: collectionTarget(path, parameters, nil), Header: []collectionVariable{}, Description: op.Description}
+		request := collectionRequest{Method: method, URL: collectionTarget(path, parameters, nil),
+			Header: []collectionVariable{}, Description: op.Description}
 		if op.RequestBody == nil {
 			f.Item = append(f.Item, collectionItem{op.Summary, answered(op), request})
 			continue
@@ -185,7 +187,8 @@ func collectionTarget(path string, parameters openapi3.Parameters, own map[strin
 			if _, nested := p.Example.(map[string]any); nested || p.Name == "cursor" {
 				continue
 			}
-			target.Query = append(target.Query, collectionVariable{Key: p.Name, Value: exampleText(p.Example), Description: p.Description, Disabled: true})
+			target.Query = append(target.Query,
+				collectionVariable{Key: p.Name, Value: exampleText(p.Example), Description: p.Description, Disabled: true})
 		}
 	}
 	path = ExamplePath(path, parameters, own)
@@ -205,7 +208,8 @@ func ExamplePath(path string, parameters openapi3.Parameters, own map[string]any
 	for name, example := range own {
 		examples[name] = fmt.Sprint(example)
 	}
-	return templated.ReplaceAllStringFunc(path, func(name string) string { return url.PathEscape(examples[strings.Trim(name, "{}")]) })
+	return templated.ReplaceAllStringFunc(path,
+		func(name string) string { return url.PathEscape(examples[strings.Trim(name, "{}")]) })
 }
 
 // exampleText writes an example in the form of a query parameter.
@@ -226,7 +230,8 @@ func rawBody(example any) *collectionBody {
 	if err != nil { // it came from a document, so it can be written
 		panic(err)
 	}
-	return &collectionBody{"raw", strings.TrimSpace(string(text)), map[string]any{"raw": map[string]string{"language": "json"}}}
+	return &collectionBody{"raw", strings.TrimSpace(string(text)),
+		map[string]any{"raw": map[string]string{"language": "json"}}}
 }
 
 // answered is the script that checks an answer against the document: its status is one that a well-formed,
@@ -238,7 +243,8 @@ func answered(op *openapi3.Operation) []collectionEvent {
 			statuses = append(statuses, code)
 		}
 	}
-	says := []string{"pm.test('is answered as the document says', () => pm.expect(pm.response.code).to.be.oneOf([" + strings.Join(statuses, ", ") + "]));"}
+	says := []string{"pm.test('is answered as the document says', () => pm.expect(pm.response.code).to.be.oneOf([" +
+		strings.Join(statuses, ", ") + "]));"}
 	if ok := op.Responses.Value("200"); ok == nil || ok.Value.Content.Get("application/json") != nil {
 		says = append(says, "pm.test('is JSON', () => pm.response.json());")
 	}

@@ -30,7 +30,8 @@ func Compact(name string) ([]byte, error) {
 }
 
 // named are the objects whose keys are names, not keywords.
-var named = []string{"properties", "schemas", "parameters", "responses", "headers", "requestBodies", "mapping", "paths", "content", "callbacks"}
+var named = []string{"properties", "schemas", "parameters", "responses", "headers", "requestBodies", "mapping",
+	"paths", "content", "callbacks"}
 
 func dropProse(v any, under string) {
 	switch v := v.(type) {

@@ -23,7 +23,8 @@ var FS embed.FS
 const common = "common"
 
 // served are the APIs that have handlers, in alphabetical order.
-var served = []string{"administration", "automation-campaigns", "coupon", "customers", "display", "entities", "events", "leaderboard", "levels", "loyalty-read", "offers", "rewards"}
+var served = []string{"administration", "automation-campaigns", "coupon", "customers", "display", "entities", "events",
+	"leaderboard", "levels", "loyalty-read", "offers", "rewards"}
 
 // Names lists the APIs in alphabetical order. Each is the name of a document without its extension. An access key's
 // list of APIs holds these names.

@@ -20,13 +20,17 @@ var sentences = map[string]map[string]string{
 	},
 	"integer": {
 		"": "WHAT is this; short for `NAME.eq`.", "eq": "WHAT is this.", "ne": "WHAT is not this.",
-		"gt": "WHAT is above this.", "gte": "WHAT is at least this.", "lt": "WHAT is below this.", "lte": "WHAT is at most this.",
-		"in": "WHAT is one of these; separate them by commas.", "nin": "WHAT is none of these; separate them by commas.",
+		"gt": "WHAT is above this.", "gte": "WHAT is at least this.", "lt": "WHAT is below this.",
+		"lte": "WHAT is at most this.",
+		"in":  "WHAT is one of these; separate them by commas.", "nin": "WHAT is none of these; separate them by commas.",
 	},
 	"instant": {
-		"": "WHAT falls on this day; short for `NAME.eq`.", "eq": "WHAT falls on this day.", "ne": "WHAT does not fall on this day.",
-		"gt": "WHAT is after this.", "gte": "WHAT is this or later.", "lt": "WHAT is before this.", "lte": "WHAT is this or earlier.",
-		"in": "WHAT falls on one of these days; separate them by commas.", "nin": "WHAT falls on none of these days; separate them by commas.",
+		"": "WHAT falls on this day; short for `NAME.eq`.", "eq": "WHAT falls on this day.",
+		"ne": "WHAT does not fall on this day.",
+		"gt": "WHAT is after this.", "gte": "WHAT is this or later.", "lt": "WHAT is before this.",
+		"lte": "WHAT is this or earlier.",
+		"in":  "WHAT falls on one of these days; separate them by commas.",
+		"nin": "WHAT falls on none of these days; separate them by commas.",
 	},
 }
 

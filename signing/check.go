@@ -80,12 +80,14 @@ func (v *Verifier) checkDate(w *work) (time.Time, error) {
 
 	date, at, ok := v.readDate(w.dates[0])
 	if !ok {
-		return time.Time{}, malformed("%s must be YYYYMMDDTHHMMSSZ, an HTTP date, or ISO 8601 with an offset", v.scheme.DateHeader)
+		return time.Time{}, malformed("%s must be YYYYMMDDTHHMMSSZ, an HTTP date, or ISO 8601 with an offset",
+			v.scheme.DateHeader)
 	}
 
 	w.date = date
 	if w.auth.day != string(w.date[:8]) {
-		return at, &Error{Code: CodeScope, Reason: v.scheme.AuthHeader + ": the day in Credential must be that of " + v.scheme.DateHeader}
+		return at, &Error{Code: CodeScope,
+			Reason: v.scheme.AuthHeader + ": the day in Credential must be that of " + v.scheme.DateHeader}
 	}
 
 	now := v.now()

@@ -39,5 +39,6 @@ func (c Claim) Verify(body []byte, secrets []string) (Verified, error) {
 		return Verified{}, refused()
 	}
 	c.verifier.learn(w, c.at)
-	return Verified{KeyID: w.auth.keyID, Secret: matched, Time: c.at, Signature: w.auth.signature, SignedHeaders: w.auth.signedHeaders}, nil
+	return Verified{KeyID: w.auth.keyID, Secret: matched, Time: c.at, Signature: w.auth.signature,
+		SignedHeaders: w.auth.signedHeaders}, nil
 }

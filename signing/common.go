@@ -45,7 +45,8 @@ func (v *Verifier) learnCommon(w *work, at time.Time) {
 	}
 
 	length := 0
-	c := &common{at: at, method: strings.Clone(w.in.Method), target: strings.Clone(w.in.Target), key: w.matched, values: make([]string, len(w.values))}
+	c := &common{at: at, method: strings.Clone(w.in.Method), target: strings.Clone(w.in.Target), key: w.matched,
+		values: make([]string, len(w.values))}
 	for i, values := range w.values {
 		if len(values) != 1 {
 			return

@@ -52,7 +52,8 @@ func (w *work) release() {
 	clear(w.values)
 	clear(w.keys)
 	w.names, w.read, w.values, w.keys, w.cold = nil, w.read[:0], w.values[:0], w.keys[:0], 0
-	w.in, w.auth, w.authorizations, w.dates, w.shape, w.common, w.matched, w.plain = Incoming{}, authorization{}, nil, nil, nil, nil, nil, false
+	w.in, w.auth, w.authorizations, w.dates, w.shape, w.common, w.matched, w.plain = Incoming{}, authorization{}, nil,
+		nil, nil, nil, nil, false
 	w.path, w.query, w.signed, w.method, w.host[0] = "", "", "", "", ""
 	if cap(w.arena) > 64<<10 || cap(w.params) > 64 {
 		w.arena, w.params = nil, nil

@@ -110,7 +110,8 @@ func (w *work) readParams() {
 		var pair string
 		pair, rest, more = strings.Cut(rest, "&")
 		name, value, _ := strings.Cut(pair, "=")
-		w.params = append(w.params, param{name: w.hold(decode, name), value: w.hold(decode, value), blank: pair == "", at: len(w.params)})
+		w.params = append(w.params,
+			param{name: w.hold(decode, name), value: w.hold(decode, value), blank: pair == "", at: len(w.params)})
 	}
 }
 

@@ -169,7 +169,8 @@ func (r *rows) line() ([]byte, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%w: table %s: %w", ErrDamaged, r.table.Name, err)
 	case r.bytes > r.table.Bytes:
-		return nil, fmt.Errorf("%w: table %s has more than the %d octets of the manifest", ErrDamaged, r.table.Name, r.table.Bytes)
+		return nil, fmt.Errorf("%w: table %s has more than the %d octets of the manifest",
+			ErrDamaged, r.table.Name, r.table.Bytes)
 	}
 
 	r.count++

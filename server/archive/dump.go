@@ -45,7 +45,10 @@ func Dump(ctx context.Context, db *store.Store, path string, told func(Progress)
 }
 
 // write writes an archive of one snapshot.
-func write(ctx context.Context, db *store.Store, still func(context.Context, func(*store.Still) error) error, out io.Writer, told func(Progress)) (*Manifest, error) {
+func write(
+	ctx context.Context, db *store.Store, still func(context.Context, func(*store.Still) error) error,
+	out io.Writer, told func(Progress),
+) (*Manifest, error) {
 	m := &Manifest{Format: formatName, Version: formatVersion, MasterKey: db.MasterKeyFingerprint()}
 	z := zip.NewWriter(out)
 	err := still(ctx, func(s *store.Still) error {

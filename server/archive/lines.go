@@ -92,7 +92,8 @@ func (h *hexBytes) UnmarshalText(text []byte) error {
 
 func newLineReader(t store.Table) (*lineReader, error) {
 	kinds := map[store.Kind]reflect.Type{
-		store.KindNumber: reflect.TypeFor[*int64](), store.KindText: reflect.TypeFor[*string](), store.KindBytes: reflect.TypeFor[*hexBytes](),
+		store.KindNumber: reflect.TypeFor[*int64](), store.KindText: reflect.TypeFor[*string](),
+		store.KindBytes: reflect.TypeFor[*hexBytes](),
 	}
 	fields := make([]reflect.StructField, len(t.Columns))
 	for i, c := range t.Columns {
@@ -100,7 +101,8 @@ func newLineReader(t store.Table) (*lineReader, error) {
 		if !known {
 			return nil, fmt.Errorf("table %s, column %s: the kind %q is not known", t.Name, c.Name, c.Kind)
 		}
-		fields[i] = reflect.StructField{Name: "F" + strconv.Itoa(i), Type: kind, Tag: reflect.StructTag(`json:"` + c.Name + `"`)}
+		fields[i] = reflect.StructField{Name: "F" + strconv.Itoa(i), Type: kind,
+			Tag: reflect.StructTag(`json:"` + c.Name + `"`)}
 	}
 	row := reflect.StructOf(fields)
 	return &lineReader{t, reflect.Zero(row), reflect.New(row)}, nil

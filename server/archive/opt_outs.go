@@ -66,7 +66,9 @@ const forgetPage = 500
 
 // Forget opts out every customer of a list who is still known, and returns how many they were. Merged customers leave
 // with the customer that they were merged into.
-func Forget(ctx context.Context, db *store.Store, list []store.OptOut, optOut func(ctx context.Context, customer string) error) (n int, err error) {
+func Forget(
+	ctx context.Context, db *store.Store, list []store.OptOut, optOut func(ctx context.Context, customer string) error,
+) (n int, err error) {
 	for some := range slices.Chunk(list, forgetPage) {
 		ids := make([]loyalty.ID, len(some))
 		for i, o := range some {

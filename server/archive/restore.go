@@ -52,7 +52,9 @@ func (a *Archive) Fill(ctx context.Context, db *store.Store, told func(Progress)
 				return err
 			}
 			if there.SHA256 != wanted.SHA256 {
-				differ = append(differ, fmt.Sprintf("table %s: %d rows in the archive, %d in the database, with other contents", t.Name, wanted.Rows, there.Rows))
+				differ = append(differ,
+					fmt.Sprintf("table %s: %d rows in the archive, %d in the database, with other contents",
+						t.Name, wanted.Rows, there.Rows))
 			}
 		}
 

@@ -49,7 +49,9 @@ func Create(ctx context.Context, o Options) (b *Backup, err error) {
 }
 
 func create(ctx context.Context, o Options) (*Backup, error) {
-	b := &Backup{Path: o.Path, Manifest: Manifest{Version: formatVersion, MadeAt: time.Now().UTC().Truncate(time.Millisecond), MasterKey: o.Store.MasterKeyFingerprint()}}
+	b := &Backup{Path: o.Path,
+		Manifest: Manifest{Version: formatVersion, MadeAt: time.Now().UTC().Truncate(time.Millisecond),
+			MasterKey: o.Store.MasterKeyFingerprint()}}
 	if b.Path == "" {
 		b.Path = filepath.Join(o.Folder, namePrefix+b.MadeAt.Format("20060102T150405.000Z"))
 	}

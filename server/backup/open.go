@@ -37,12 +37,14 @@ func (b *Backup) opened(ctx context.Context, o *Options, path string, use func(*
 		if err := t.run(ctx, "pg_restore", there, "--no-owner", "--no-privileges", "--exit-on-error", path); err != nil {
 			return fmt.Errorf("%w: %w", ErrDamaged, err)
 		}
-		return using(ctx, store.Options{URL: there, ReadConnections: 2, BatchConnections: 1}, func(copied *store.Store) error {
-			if err := copied.Filled(ctx, func(*store.Still) error { return nil }); err != nil { // analyzes the tables for the planner
-				return err
-			}
-			return use(copied)
-		})
+		return using(ctx, store.Options{URL: there, ReadConnections: 2, BatchConnections: 1},
+			func(copied *store.Store) error {
+				// analyzes the tables for the planner
+				if err := copied.Filled(ctx, func(*store.Still) error { return nil }); err != nil {
+					return err
+				}
+				return use(copied)
+			})
 	})
 }
 

@@ -21,7 +21,8 @@ import (
 type tools struct{ folder string }
 
 // toolFolders are the folders of PostgreSQL's packages.
-var toolFolders = []string{"/usr/lib/postgresql/%d/bin", "/usr/pgsql-%d/bin", "/usr/local/opt/postgresql@%d/bin", "/opt/homebrew/opt/postgresql@%d/bin", "/usr/local/bin"}
+var toolFolders = []string{"/usr/lib/postgresql/%d/bin", "/usr/pgsql-%d/bin", "/usr/local/opt/postgresql@%d/bin",
+	"/opt/homebrew/opt/postgresql@%d/bin", "/usr/local/bin"}
 
 var toolVersion = regexp.MustCompile(`\) (\d+)`)
 
@@ -64,7 +65,8 @@ func findTools(ctx context.Context, db *store.Store) (tools, error) {
 	}
 
 	if len(others) > 0 {
-		return tools{}, fmt.Errorf("pg_dump of the server's version %d is needed, but only version %s is installed", wanted, strings.Join(others, ", "))
+		return tools{}, fmt.Errorf("pg_dump of the server's version %d is needed, but only version %s is installed",
+			wanted, strings.Join(others, ", "))
 	}
 
 	return tools{}, fmt.Errorf("pg_dump and pg_restore of the server's version %d are needed: install postgresql-client-%d", wanted, wanted)
@@ -102,7 +104,8 @@ func (t tools) run(ctx context.Context, program, database string, args ...string
 
 // ownParameters are the parameters of a database URL that pgx knows and libpq does not.
 var ownParameters = []string{
-	"pool_max_conns", "pool_min_conns", "pool_min_idle_conns", "pool_max_conn_lifetime", "pool_max_conn_lifetime_jitter", "pool_max_conn_idle_time",
+	"pool_max_conns", "pool_min_conns", "pool_min_idle_conns", "pool_max_conn_lifetime", "pool_max_conn_lifetime_jitter",
+	"pool_max_conn_idle_time",
 	"pool_health_check_period", "default_query_exec_mode", "statement_cache_capacity", "description_cache_capacity",
 }
 

@@ -87,7 +87,8 @@ func (b *Backup) PutDatabase(ctx context.Context, db *store.Store, url string) e
 	if err := db.BeginRestore(ctx); err != nil {
 		return err
 	}
-	if err := t.run(ctx, "pg_restore", url, "--no-owner", "--no-privileges", "--exit-on-error", "--single-transaction", b.Path); err != nil {
+	if err := t.run(ctx, "pg_restore", url, "--no-owner", "--no-privileges", "--exit-on-error",
+		"--single-transaction", b.Path); err != nil {
 		return errors.Join(err, db.EndRestore(context.WithoutCancel(ctx))) // nothing was restored
 	}
 

@@ -81,7 +81,9 @@ func (p *provider) redeem(ctx context.Context, code string, f flow) (v vouched, 
 const maxSubject = 255
 
 // askMore asks the provider for claims that are missing in the token, and adds those that it has.
-func (p *provider) askMore(ctx context.Context, e *endpoints, token *oauth2.Token, subject string, claims map[string]any) ([]string, error) {
+func (p *provider) askMore(
+	ctx context.Context, e *endpoints, token *oauth2.Token, subject string, claims map[string]any,
+) ([]string, error) {
 	info, err := e.provider.UserInfo(ctx, oauth2.StaticTokenSource(token))
 	if err != nil {
 		return nil, away{err}

@@ -84,7 +84,8 @@ func New(o Options) (http.Handler, error) {
 	if o.Passkeys != nil {
 		ways["passkeys"] = o.passkeyHost()
 		for p, do := range map[string]func(http.ResponseWriter, *http.Request) error{
-			"enter": c.passkey(c.passkeyEnter), "confirm": c.passkey(c.passkeyConfirm), "add": c.passkey(c.passkeyAdd), "list": c.passkeyList, "remove": c.passkeyRemove,
+			"enter": c.passkey(c.passkeyEnter), "confirm": c.passkey(c.passkeyConfirm), "add": c.passkey(c.passkeyAdd),
+			"list": c.passkeyList, "remove": c.passkeyRemove,
 		} {
 			c.mux.Handle("POST "+root+"passkey/"+p, c.guarded(do))
 		}
@@ -132,7 +133,8 @@ func headers(images []string) http.Header {
 		shown += " https://" + host
 	}
 	return http.Header{
-		"Content-Security-Policy": {"default-src 'none'; script-src 'self'; style-src 'self'; img-src " + shown + "; connect-src 'self'; " +
+		"Content-Security-Policy": {"default-src 'none'; script-src 'self'; style-src 'self'; img-src " + shown +
+			"; connect-src 'self'; " +
 			"form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"},
 		"Cross-Origin-Opener-Policy":   {"same-origin"},
 		"Cross-Origin-Resource-Policy": {"same-origin"},
@@ -167,7 +169,8 @@ func failed(err error) error {
 		cause  error
 		answer refusal
 	}{
-		{user.ErrSignIn, errSignIn}, {user.ErrCodeNeeded, errCodeNeeded}, {user.ErrSlow, errSlow}, {user.ErrBusy, errBusy}, {user.ErrPasskey, errPasskey}, {user.ErrNoSession, errSession}, {user.ErrNoLink, errLink},
+		{user.ErrSignIn, errSignIn}, {user.ErrCodeNeeded, errCodeNeeded}, {user.ErrSlow, errSlow}, {user.ErrBusy, errBusy},
+		{user.ErrPasskey, errPasskey}, {user.ErrNoSession, errSession}, {user.ErrNoLink, errLink},
 	} {
 		if errors.Is(err, known.cause) {
 			return known.answer

@@ -69,7 +69,8 @@ func (c *console) setCookie(w http.ResponseWriter, r *http.Request, of cookie, v
 	if value == "" {
 		age = -1
 	}
-	http.SetCookie(w, &http.Cookie{Name: name, Value: value, Path: path, MaxAge: age, HttpOnly: true, Secure: secure, SameSite: of.site})
+	http.SetCookie(w, &http.Cookie{Name: name, Value: value, Path: path, MaxAge: age, HttpOnly: true,
+		Secure: secure, SameSite: of.site})
 }
 
 // token is the session's token, as the browser sent it.

@@ -240,7 +240,8 @@ func (c *console) outsideTie(w http.ResponseWriter, r *http.Request) error {
 		return errOutsideState
 	}
 
-	if err := c.Outside.Accounts.LinkOutside(r.Context(), me.ID, user.Outside{Issuer: c.provider.Issuer, Subject: t.Subject}); err != nil {
+	if err := c.Outside.Accounts.LinkOutside(r.Context(), me.ID,
+		user.Outside{Issuer: c.provider.Issuer, Subject: t.Subject}); err != nil {
 		return err
 	}
 

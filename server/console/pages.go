@@ -32,7 +32,8 @@ const (
 )
 
 // kindsOf are the types of files that the machine's own table might not know.
-var kindsOf = map[string]string{".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".json": "application/json", ".svg": "image/svg+xml", ".html": "text/html; charset=utf-8"}
+var kindsOf = map[string]string{".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8",
+	".json": "application/json", ".svg": "image/svg+xml", ".html": "text/html; charset=utf-8"}
 
 type file struct {
 	kind  string

@@ -76,7 +76,9 @@ type elsewhere struct{ host string }
 func (e elsewhere) Error() string { return "passkeys do not work under this name" }
 
 // passkey is an endpoint of passkeys: a body without an answer of a device asks for a challenge.
-func (c *console) passkey(do func(http.ResponseWriter, *http.Request, user.Party, passkeyBody) error) func(http.ResponseWriter, *http.Request) error {
+func (c *console) passkey(
+	do func(http.ResponseWriter, *http.Request, user.Party, passkeyBody) error,
+) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if !c.closed(r) {
 			return errInsecure

@@ -64,8 +64,10 @@ type endpoints struct {
 }
 
 func newProvider(o Outside, url string) *provider {
-	o.Scopes = append([]string{oidc.ScopeOpenID}, slices.DeleteFunc(slices.Clone(o.Scopes), func(s string) bool { return s == oidc.ScopeOpenID })...)
-	transport := &http.Transport{TLSHandshakeTimeout: providerTime, ResponseHeaderTimeout: providerTime, MaxIdleConns: 4, IdleConnTimeout: time.Minute}
+	o.Scopes = append([]string{oidc.ScopeOpenID},
+		slices.DeleteFunc(slices.Clone(o.Scopes), func(s string) bool { return s == oidc.ScopeOpenID })...)
+	transport := &http.Transport{TLSHandshakeTimeout: providerTime, ResponseHeaderTimeout: providerTime, MaxIdleConns: 4,
+		IdleConnTimeout: time.Minute}
 	return &provider{Outside: o, redirect: url + root + "oidc/callback", client: &http.Client{
 		Timeout: providerTime, Transport: short{transport},
 		CheckRedirect: func(r *http.Request, via []*http.Request) error {
@@ -138,7 +140,8 @@ func (p *provider) discover(ctx context.Context) (*endpoints, error) {
 	}
 
 	e := &endpoints{provider: found, end: more.End, verifier: found.Verifier(&oidc.Config{ClientID: p.ClientID})}
-	e.oauth = oauth2.Config{ClientID: p.ClientID, ClientSecret: p.ClientSecret, Endpoint: found.Endpoint(), RedirectURL: p.redirect, Scopes: p.Scopes}
+	e.oauth = oauth2.Config{ClientID: p.ClientID, ClientSecret: p.ClientSecret, Endpoint: found.Endpoint(),
+		RedirectURL: p.redirect, Scopes: p.Scopes}
 	e.oauth.Endpoint.AuthStyle = oauth2.AuthStyleInHeader
 	if p.ClientSecret == "" || len(more.Methods) > 0 && !slices.Contains(more.Methods, "client_secret_basic") {
 		e.oauth.Endpoint.AuthStyle = oauth2.AuthStyleInParams

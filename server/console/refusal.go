@@ -36,11 +36,12 @@ var (
 	errOutsideAway    = refusal{http.StatusServiceUnavailable, "InternalException", 190672, "console_outside_away"}
 	errOutsideToken   = refusal{http.StatusUnauthorized, "UnauthorizedException", 190673, "console_outside_token"}
 	errOutsideRole    = refusal{http.StatusForbidden, "ForbiddenException", 190674, "console_outside_role"}
-	errMediaType      = refusal{http.StatusUnsupportedMediaType, "UnsupportedMediaTypeException", 190675, "console_media_type"}
-	errSignedIn       = refusal{http.StatusConflict, "ConflictException", 190860, "console_signed_in"}
-	errBody           = refusal{http.StatusBadRequest, "BadRequestException", 190068, "malformed_body"}
-	errInternal       = refusal{http.StatusInternalServerError, "InternalException", 190001, "internal"}
-	errAway           = refusal{http.StatusServiceUnavailable, "InternalException", 190002, "unavailable"}
+	errMediaType      = refusal{http.StatusUnsupportedMediaType, "UnsupportedMediaTypeException",
+		190675, "console_media_type"}
+	errSignedIn = refusal{http.StatusConflict, "ConflictException", 190860, "console_signed_in"}
+	errBody     = refusal{http.StatusBadRequest, "BadRequestException", 190068, "malformed_body"}
+	errInternal = refusal{http.StatusInternalServerError, "InternalException", 190001, "internal"}
+	errAway     = refusal{http.StatusServiceUnavailable, "InternalException", 190002, "unavailable"}
 )
 
 // signedIn is the error for a link that is opened in a browser with a signed-in user.

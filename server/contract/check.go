@@ -161,7 +161,8 @@ func (k *checker) emptyObject(p *Schema, m map[string]any, name string) bool {
 // setEmpty notes an empty required property of the current value.
 func (k *checker) setEmpty(name string) {
 	if len(k.empty) < maxDetails {
-		k.empty = append(k.empty, loyalty.Detail{Field: k.field(name), Name: loyalty.ErrPropertyEmpty.Name, Args: map[string]any{"property": name}})
+		k.empty = append(k.empty,
+			loyalty.Detail{Field: k.field(name), Name: loyalty.ErrPropertyEmpty.Name, Args: map[string]any{"property": name}})
 	}
 }
 

@@ -77,7 +77,9 @@ func (c *Configurator) Of(checked, raw any) (admin.Configuration, error) {
 	}
 
 	if err := json.Unmarshal(AppendJSON(nil, checked), &sections); err != nil {
-		return admin.Configuration{}, loyalty.ErrPropertyInvalid.With("property", "configuration").With("reason", "schema").At("configuration").Because(err)
+		return admin.Configuration{},
+			loyalty.ErrPropertyInvalid.With("property", "configuration").With("reason", "schema").At("configuration").
+				Because(err)
 	}
 
 	out := admin.Configuration{

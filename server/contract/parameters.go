@@ -10,7 +10,9 @@ import (
 
 // CheckParameters checks the path, query and header parameters of a request against their declarations. It fails with
 // ErrInvalidParameter's code and lists every faulty parameter in the details.
-func CheckParameters(ctx context.Context, in *openapi3filter.RequestValidationInput, declared []*openapi3.Parameter) error {
+func CheckParameters(
+	ctx context.Context, in *openapi3filter.RequestValidationInput, declared []*openapi3.Parameter,
+) error {
 	in.Options = &openapi3filter.Options{SkipSettingDefaults: true, SchemaValidationOptions: validation}
 	var k checker
 	for _, p := range declared {

@@ -42,7 +42,8 @@ func (k *checker) affordable(s *openapi3.Schema) {
 	if s.MaxLength != nil {
 		length = max(length, *s.MaxLength)
 	}
-	if parsed, err := syntax.Parse(s.Pattern, syntax.Perl); err == nil && uint64(patternSize(parsed)) > patternBudget/length {
+	if parsed, err := syntax.Parse(s.Pattern, syntax.Perl); err == nil &&
+		uint64(patternSize(parsed)) > patternBudget/length {
 		k.fault("property_invalid", "pattern", map[string]any{"property": "pattern", "reason": "pattern_budget"})
 	}
 	if s.Items != nil {

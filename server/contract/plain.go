@@ -34,8 +34,10 @@ func isPlain(schema *openapi3.Schema) bool {
 
 	rest := *schema
 	rest.Type, rest.Format, rest.Enum, rest.MinLength, rest.MaxLength, rest.Min, rest.Max = nil, "", nil, 0, nil, nil, nil
-	rest.Nullable = false                                                                               // takes refuses null
-	rest.Title, rest.Description, rest.Example, rest.Default, rest.Deprecated = "", "", nil, nil, false // these do not restrict values
+	// takes refuses null
+	rest.Nullable = false
+	// these do not restrict values
+	rest.Title, rest.Description, rest.Example, rest.Default, rest.Deprecated = "", "", nil, nil, false
 	rest.Extensions, rest.Origin, rest.ExternalDocs = nil, nil, nil
 	return known && len(schema.Type.Slice()) == 1 && reflect.ValueOf(rest).IsZero()
 }

@@ -148,7 +148,8 @@ func (c *Compiler) fill(s *Schema) error {
 // isReference reports whether a schema only adds a description to another one, which OpenAPI 3.0 can write only as
 // allOf.
 func isReference(schema *openapi3.Schema) bool {
-	return len(schema.AllOf) == 1 && schema.Type == nil && len(schema.Properties) == 0 && !schema.Nullable && len(schema.Extensions) == 0
+	return len(schema.AllOf) == 1 && schema.Type == nil && len(schema.Properties) == 0 && !schema.Nullable &&
+		len(schema.Extensions) == 0
 }
 
 // isBare reports whether a schema is an object without properties, the body of an operation that needs none. Properties
@@ -160,7 +161,8 @@ func isBare(schema *openapi3.Schema) bool {
 
 func hasProperties(schema *openapi3.Schema) bool {
 	return len(schema.Properties) > 0 ||
-		slices.ContainsFunc(schema.AllOf, func(r *openapi3.SchemaRef) bool { return r.Value != nil && hasProperties(r.Value) })
+		slices.ContainsFunc(schema.AllOf,
+			func(r *openapi3.SchemaRef) bool { return r.Value != nil && hasProperties(r.Value) })
 }
 
 // fillObject collects the properties of a schema and of the schemas that it is composed of.

@@ -142,7 +142,8 @@ func (s *Schema) hasLines() bool {
 
 // meaningOf reads the document's extensions on the attributes of an object.
 func meaningOf(s *Schema) *loyalty.Shape {
-	out := &loyalty.Shape{Module: extension(s.source, "x-module"), Attributes: make(map[string]loyalty.Attribute, len(s.order))}
+	out := &loyalty.Shape{Module: extension(s.source, "x-module"),
+		Attributes: make(map[string]loyalty.Attribute, len(s.order))}
 	for _, p := range s.order {
 		a := loyalty.Attribute{
 			Module:   extension(p.schema.source, "x-module"),

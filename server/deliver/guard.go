@@ -73,7 +73,8 @@ func (g guard) allowed(a netip.Addr) bool {
 // nothing can be seen without a request. The addresses of its name are checked at each call.
 func (c *Client) URLFault(text string) (name string, args map[string]any) {
 	u, err := url.Parse(text)
-	if err != nil || u.Hostname() == "" || u.Opaque != "" || u.Fragment != "" || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+	if err != nil || u.Hostname() == "" || u.Opaque != "" || u.Fragment != "" ||
+		strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
 		return "bad_format", map[string]any{"format": "https://host/path"}
 	}
 

@@ -31,7 +31,8 @@ func asset(w http.ResponseWriter, r *http.Request, name string) {
 		return
 	}
 
-	h.Set("Content-Length", strconv.Itoa(int(binary.LittleEndian.Uint32(packed[len(packed)-4:])))) // gzip ends with the size
+	// gzip ends with the size
+	h.Set("Content-Length", strconv.Itoa(int(binary.LittleEndian.Uint32(packed[len(packed)-4:]))))
 	plain, err := gzip.NewReader(bytes.NewReader(packed))
 	if err == nil {
 		_, _ = io.Copy(w, plain) //nolint:gosec // it was packed by us

@@ -57,12 +57,15 @@ func newBook(notices []Notice) (*book, error) {
 	}
 
 	b := &book{pages: map[string]*page{}, sections: []section{
-		{"Start here", "/docs"}, {"Guide", "/docs/guide"}, {"The APIs", "/docs/apis"}, {"Events", "/docs/events"}, {"Entities", "/docs/entities"},
-		{"Modules", "/docs/modules"}, {"Conditions", "/docs/conditions"}, {"Signing", "/docs/signing"}, {"Webhooks", "/docs/webhooks"}, {"Errors", "/docs/errors"},
+		{"Start here", "/docs"}, {"Guide", "/docs/guide"}, {"The APIs", "/docs/apis"}, {"Events", "/docs/events"},
+		{"Entities", "/docs/entities"},
+		{"Modules", "/docs/modules"}, {"Conditions", "/docs/conditions"}, {"Signing", "/docs/signing"},
+		{"Webhooks", "/docs/webhooks"}, {"Errors", "/docs/errors"},
 	}}
 
 	for _, write := range []func(*contract) error{
-		b.addStart, b.addGuide, b.addOperations, b.addActions, b.addEntities, b.addModules, b.addConditions, b.addSigning, func(c *contract) error { return b.addWebhooks(c, notices) }, b.addErrors,
+		b.addStart, b.addGuide, b.addOperations, b.addActions, b.addEntities, b.addModules, b.addConditions, b.addSigning,
+		func(c *contract) error { return b.addWebhooks(c, notices) }, b.addErrors,
 	} {
 		if err := write(c); err != nil {
 			return nil, err

@@ -27,14 +27,16 @@ type call struct {
 func (o operation) calls() []call {
 	once := o.Parameters.GetByInAndName("header", "Idempotency-Key") != nil
 	if o.RequestBody == nil {
-		return []call{{name: o.OperationID, trial: trial{Method: http.MethodGet, Target: openapi.ExamplePath(o.path, o.parameters, nil)}}}
+		return []call{{name: o.OperationID,
+			trial: trial{Method: http.MethodGet, Target: openapi.ExamplePath(o.path, o.parameters, nil)}}}
 	}
 	examples := o.RequestBody.Value.Content.Get("application/json").Examples
 	var all []call
 	for _, name := range slices.Sorted(maps.Keys(examples)) {
 		example := examples[name].Value
 		own, _ := example.Extensions["x-path"].(map[string]any)
-		all = append(all, call{name, trial{o.method, openapi.ExamplePath(o.path, o.parameters, own), asJSON(example.Value, "  "), once}, example.Value})
+		all = append(all, call{name,
+			trial{o.method, openapi.ExamplePath(o.path, o.parameters, own), asJSON(example.Value, "  "), once}, example.Value})
 	}
 	return all
 }

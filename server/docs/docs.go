@@ -159,7 +159,8 @@ func send(w http.ResponseWriter, r *http.Request, contentType, body string) {
 }
 
 // markdown renders the texts of the documents and of this package. They contain no HTML, and it would be left out.
-var markdown = goldmark.New(goldmark.WithExtensions(extension.Table), goldmark.WithParserOptions(parser.WithAutoHeadingID()))
+var markdown = goldmark.New(goldmark.WithExtensions(extension.Table),
+	goldmark.WithParserOptions(parser.WithAutoHeadingID()))
 
 // html is a page as HTML: its frame and section names are in the reader's language.
 func (p *Portal) html(b *book, found *page, said words) (string, error) {
@@ -184,7 +185,8 @@ func (p *Portal) html(b *book, found *page, said words) (string, error) {
 	}
 
 	err = layout.ExecuteTemplate(&out, "page.html", map[string]any{
-		"Title": found.title, "Path": found.path, "Words": said, "Heading": heading, "Sections": sections, "Section": found.section, "Region": p.region,
+		"Title": found.title, "Path": found.path, "Words": said, "Heading": heading, "Sections": sections,
+		"Section": found.section, "Region": p.region,
 		"Content": template.HTML(content.String()), //nolint:gosec // goldmark drops raw HTML
 		"Try":     p.try != nil && found.trial != nil, "Trial": string(trial), "Console": p.console,
 	})

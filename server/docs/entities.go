@@ -34,7 +34,8 @@ func (b *book) addEntities(c *contract) error {
 		}
 
 		w.WriteString("\n## Properties\n\n" + fieldsOf(schema.Value))
-		p := &page{path: "/docs/entities/" + strings.Trim(kind, "{}"), title: kind, section: "/docs/entities", summary: firstSentence(schema.Value.Description)}
+		p := &page{path: "/docs/entities/" + strings.Trim(kind, "{}"), title: kind, section: "/docs/entities",
+			summary: firstSentence(schema.Value.Description)}
 		if strings.Contains(kind, "{") {
 			p.path = "/docs/entities/custom"
 		}
@@ -66,8 +67,10 @@ func (b *book) addConditions(c *contract) error {
 	}
 	text, _, _ = strings.Cut(text, "**Signing.**") // signing has a page of its own
 	b.add(&page{
-		path: "/docs/conditions", title: "Conditions", section: "/docs/conditions", summary: "When a campaign runs, what a challenge counts, who is in a segment.",
-		text: "Conditions " + strings.TrimSpace(text) + "\n\nTry one on a purchase before you save it: [previewCampaigns](/docs/operations/previewCampaigns).\n",
+		path: "/docs/conditions", title: "Conditions", section: "/docs/conditions",
+		summary: "When a campaign runs, what a challenge counts, who is in a segment.",
+		text: "Conditions " + strings.TrimSpace(text) +
+			"\n\nTry one on a purchase before you save it: [previewCampaigns](/docs/operations/previewCampaigns).\n",
 	})
 	return nil
 }

@@ -35,8 +35,10 @@ func (b *book) addActions(c *contract) error {
 		return err
 	}
 
-	list := &page{path: "/docs/events", title: "Events", section: "/docs/events", summary: "Every action, its attributes and an example."}
-	list.text = firstSentence(doc.Info.Description) + " One event is one action of one customer: [submit it](/docs/operations/submitEvent), " +
+	list := &page{path: "/docs/events", title: "Events", section: "/docs/events",
+		summary: "Every action, its attributes and an example."}
+	list.text = firstSentence(doc.Info.Description) +
+		" One event is one action of one customer: [submit it](/docs/operations/submitEvent), " +
 		"or [ask what it would do](/docs/operations/previewEvent).\n\n" + b.index("/docs/events")
 	b.add(list)
 	return nil
@@ -55,7 +57,8 @@ func actionPage(name string, schema *openapi3.Schema, example call) *page {
 	w.WriteString(fieldsOf(&openapi3.Schema{Properties: withoutData(schema.Properties), Required: schema.Required}))
 	w.WriteString(samples(example))
 	w.WriteString("\nTo see what it would do without recording anything, send the same body to [`POST /events/preview`](/docs/operations/previewEvent).\n")
-	return &page{path: "/docs/events/" + name, title: schema.Title, section: "/docs/events", summary: "`" + name + "` " + firstSentence(schema.Description), text: w.String(), trial: &example.trial}
+	return &page{path: "/docs/events/" + name, title: schema.Title, section: "/docs/events",
+		summary: "`" + name + "` " + firstSentence(schema.Description), text: w.String(), trial: &example.trial}
 }
 
 func withoutData(all openapi3.Schemas) openapi3.Schemas {
@@ -86,12 +89,14 @@ func (b *book) addInternalActions(event *openapi3.Schema) error {
 		a := all[name]
 		text := fmt.Sprintf("%s\n\nThe platform writes this event; submitting it is refused with [190044](/docs/errors/190044). It is written by: %s.\n", a.Description, a.WrittenBy)
 		if a.ItemOf != "" {
-			text += fmt.Sprintf("\nIts attributes are those of a line of [%s](/docs/events/%s), and those of the purchase.\n", a.ItemOf, a.ItemOf)
+			text += fmt.Sprintf("\nIts attributes are those of a line of [%s](/docs/events/%s), and those of the purchase.\n",
+				a.ItemOf, a.ItemOf)
 		}
 		if a.Data != nil && len(a.Data.Properties) > 0 {
 			text += "\n## Attributes\n\n" + fieldsOf(a.Data)
 		}
-		b.add(&page{path: "/docs/events/" + name, title: name, section: "/docs/events", summary: firstSentence(a.Description), text: text})
+		b.add(&page{path: "/docs/events/" + name, title: name, section: "/docs/events",
+			summary: firstSentence(a.Description), text: text})
 	}
 
 	return nil

@@ -9,7 +9,8 @@ import (
 // guidePages are the pages of the guide in the order of the menu: files of assets/guide, which read as well in the
 // repository.
 var guidePages = []string{
-	"production", "tour", "programme", "how-to-send", "importing", "operating", "postgresql", "replicas", "many-machines", "backups", "monitoring", "sign-in", "reports",
+	"production", "tour", "programme", "how-to-send", "importing", "operating", "postgresql", "replicas", "many-machines",
+	"backups", "monitoring", "sign-in", "reports",
 }
 
 // guideLink is a link from one page of the guide to another.
@@ -17,7 +18,8 @@ var guideLink = regexp.MustCompile(`\]\(([a-z-]+)\.md(#[a-z0-9-]+)?\)`)
 
 // addGuide writes the pages that explain a subject as a whole, for integrators and operators.
 func (b *book) addGuide(*contract) error {
-	index := &page{path: "/docs/guide", title: "Guide", section: "/docs/guide", summary: "How to send, import and run: commands, settings, databases, backups, monitoring."}
+	index := &page{path: "/docs/guide", title: "Guide", section: "/docs/guide",
+		summary: "How to send, import and run: commands, settings, databases, backups, monitoring."}
 	b.add(index)
 
 	for _, name := range guidePages {

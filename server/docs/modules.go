@@ -35,8 +35,9 @@ func (b *book) addModules(c *contract) error {
 
 	_, after, _ := strings.Cut(names.Description, "\n\n")
 	b.add(&page{
-		path: "/docs/modules", title: "Modules", section: "/docs/modules", summary: "The parts of a programme that are switched on and off.",
-		text: after + "\n\n" + b.index("/docs/modules"),
+		path: "/docs/modules", title: "Modules", section: "/docs/modules",
+		summary: "The parts of a programme that are switched on and off.",
+		text:    after + "\n\n" + b.index("/docs/modules"),
 	})
 
 	return nil
@@ -65,7 +66,8 @@ func neededBy(c *contract, module string) string {
 
 	kinds, _ := c.entities().Extensions["x-entities"].(map[string]any)
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
-		if textOf(c.entities().Components.Schemas[fmt.Sprint(kinds[kind])].Value, "x-module") == module && !strings.Contains(kind, "{") {
+		if textOf(c.entities().Components.Schemas[fmt.Sprint(kinds[kind])].Value, "x-module") == module &&
+			!strings.Contains(kind, "{") {
 			fmt.Fprintf(&w, "- the entity [%s](/docs/entities/%s)\n", kind, kind)
 		}
 	}

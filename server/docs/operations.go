@@ -32,7 +32,8 @@ func operations(api string, doc *openapi3.T) (all []operation) {
 
 // addOperations writes a page for each API and for each of its operations.
 func (b *book) addOperations(c *contract) error {
-	b.add(&page{path: "/docs/apis", title: "The APIs", section: "/docs/apis", summary: "The twelve APIs.", text: apisText(c)})
+	b.add(&page{path: "/docs/apis", title: "The APIs", section: "/docs/apis",
+		summary: "The twelve APIs.", text: apisText(c)})
 	for _, api := range c.names {
 		doc := c.byAPI[api]
 		all := operations(api, doc)
@@ -61,7 +62,8 @@ func apisText(c *contract) string {
 		"The [reference](/docs/reference) shows all of them in one place.\n\n")
 	for _, api := range c.names {
 		doc := c.byAPI[api]
-		fmt.Fprintf(&w, "## %s\n\n%s\n\n[More](/docs/apis/%s)\n\n%s\n", apiTitle(doc), firstSentence(doc.Info.Description), api, operationList(operations(api, doc)))
+		fmt.Fprintf(&w, "## %s\n\n%s\n\n[More](/docs/apis/%s)\n\n%s\n",
+			apiTitle(doc), firstSentence(doc.Info.Description), api, operationList(operations(api, doc)))
 	}
 	return w.String()
 }
@@ -136,7 +138,8 @@ func parameterRow(p *openapi3.Parameter) string {
 	if p.Required {
 		notes += ", required"
 	}
-	return fmt.Sprintf("- `%s` *%s* — %s\n", p.Name, notes, strings.ReplaceAll(strings.TrimSpace(p.Description), "\n", "\n  "))
+	return fmt.Sprintf("- `%s` *%s* — %s\n", p.Name, notes,
+		strings.ReplaceAll(strings.TrimSpace(p.Description), "\n", "\n  "))
 }
 
 // writeAnswers lists the answers, with an example, and the possible errors.
@@ -145,7 +148,8 @@ func (o operation) writeAnswers(w *strings.Builder) {
 	for _, status := range slices.Sorted(maps.Keys(o.Responses.Map())) {
 		answer := o.Responses.Value(status).Value
 		if status >= "300" {
-			fmt.Fprintf(w, "\n**%s** %s %s\n", status, strings.Join(strings.Fields(*answer.Description), " "), errorLinks(answer))
+			fmt.Fprintf(w, "\n**%s** %s %s\n", status,
+				strings.Join(strings.Fields(*answer.Description), " "), errorLinks(answer))
 			continue
 		}
 

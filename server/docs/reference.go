@@ -17,7 +17,8 @@ func (p *Portal) reference(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var page bytes.Buffer
-	if err := layout.ExecuteTemplate(&page, "reference.html", map[string]any{"APIs": b.apis, "Region": p.region, "Try": p.try != nil}); err != nil {
+	if err := layout.ExecuteTemplate(&page,
+		"reference.html", map[string]any{"APIs": b.apis, "Region": p.region, "Try": p.try != nil}); err != nil {
 		http.Error(w, "the page cannot be made", http.StatusInternalServerError)
 		return
 	}

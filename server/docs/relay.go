@@ -108,7 +108,8 @@ func sameSite(r *http.Request) bool {
 // ownHeaders are headers that the connection or the server sets, and headers by which a request would claim another
 // origin.
 var ownHeaders = []string{
-	"Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade",
+	"Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Proxy-Connection", "Te", "Trailer",
+	"Transfer-Encoding", "Upgrade",
 	"Content-Length", "Cookie", "Host", "Forwarded", "X-Request-Id",
 }
 
@@ -117,7 +118,8 @@ func (t tried) request(ctx context.Context, sent *http.Request) (*http.Request, 
 	if t.Method != http.MethodGet && t.Method != http.MethodPost {
 		return nil, fmt.Errorf("method: GET or POST, not %q", t.Method)
 	}
-	if !strings.HasPrefix(t.Target, "/") || strings.HasPrefix(t.Target, "//") || slices.ContainsFunc([]string{"/docs", "/console"}, func(p string) bool { return strings.HasPrefix(t.Target, p) }) {
+	if !strings.HasPrefix(t.Target, "/") || strings.HasPrefix(t.Target, "//") ||
+		slices.ContainsFunc([]string{"/docs", "/console"}, func(p string) bool { return strings.HasPrefix(t.Target, p) }) {
 		return nil, fmt.Errorf("target: the path and query of an operation, not %q", t.Target)
 	}
 	if len(t.Body) > maxTried {
@@ -176,7 +178,8 @@ func (r *recorder) Write(b []byte) (int, error) {
 
 func (r *recorder) answer(took time.Duration) answered {
 	r.WriteHeader(http.StatusOK)
-	a := answered{Status: r.status, Headers: [][2]string{}, Body: r.body.String(), Cut: r.cut, Took: float64(took.Microseconds()) / 1000}
+	a := answered{Status: r.status, Headers: [][2]string{}, Body: r.body.String(), Cut: r.cut,
+		Took: float64(took.Microseconds()) / 1000}
 	for name, values := range r.header {
 		for _, value := range values {
 			a.Headers = append(a.Headers, [2]string{name, value})

@@ -12,7 +12,8 @@ func (b *book) addStart(*contract) error {
 		return err
 	}
 	b.add(&page{
-		path: "/docs", title: "The loyalty platform", section: "/docs", summary: "Three steps to the first event.", text: string(text),
+		path: "/docs", title: "The loyalty platform", section: "/docs",
+		summary: "Three steps to the first event.", text: string(text),
 		trial: &trial{Method: "GET", Target: "/customers?limit=1"},
 	})
 	return nil
@@ -40,8 +41,9 @@ func (b *book) addSigning(*contract) error {
 	}
 
 	b.add(&page{
-		path: "/docs/signing", title: "Signing", section: "/docs/signing", summary: "How a request is signed, step by step, and a client for each language.",
-		text: w.String(), trial: &trial{Method: "GET", Target: "/customers?limit=1"},
+		path: "/docs/signing", title: "Signing", section: "/docs/signing",
+		summary: "How a request is signed, step by step, and a client for each language.",
+		text:    w.String(), trial: &trial{Method: "GET", Target: "/customers?limit=1"},
 	})
 
 	return nil

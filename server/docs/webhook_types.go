@@ -87,7 +87,8 @@ func eventMessagePage(action string, base, sample map[string]any, personal map[s
 	}
 
 	w.WriteString(".\n\n## The message\n\n```json\n" + asJSON(shown, "  ") + "\n```\n\n" + howItComes)
-	return &page{path: "/docs/webhooks/event." + action, title: "event." + action, section: "/docs/webhooks", summary: "The message about the event " + action + ".", text: w.String()}
+	return &page{path: "/docs/webhooks/event." + action, title: "event." + action, section: "/docs/webhooks",
+		summary: "The message about the event " + action + ".", text: w.String()}
 }
 
 const howItComes = "The fields, the headers and how to verify it: [Webhooks](/docs/webhooks). The JSON Schema of `data`: " +
@@ -126,9 +127,12 @@ func (b *book) addNotices(c *contract, base map[string]any, notices []Notice) er
 			return err
 		}
 
-		shown := map[string]any{"type": n.Type, "id": base["id"], "timestamp": base["timestamp"], "version": base["version"], "data": example}
-		text := "`" + n.Type + "`\n\n" + said[n.Type] + "\n\n## What `data` has\n\n" + fieldsOf(&schema) + "\n## The message\n\n```json\n" + asJSON(shown, "  ") + "\n```\n\n" + howItComes
-		b.add(&page{path: "/docs/webhooks/" + n.Type, title: n.Type, section: "/docs/webhooks", summary: firstSentence(said[n.Type]), text: text})
+		shown := map[string]any{"type": n.Type, "id": base["id"], "timestamp": base["timestamp"],
+			"version": base["version"], "data": example}
+		text := "`" + n.Type + "`\n\n" + said[n.Type] + "\n\n## What `data` has\n\n" + fieldsOf(&schema) +
+			"\n## The message\n\n```json\n" + asJSON(shown, "  ") + "\n```\n\n" + howItComes
+		b.add(&page{path: "/docs/webhooks/" + n.Type, title: n.Type, section: "/docs/webhooks",
+			summary: firstSentence(said[n.Type]), text: text})
 	}
 
 	return nil

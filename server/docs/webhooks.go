@@ -34,7 +34,8 @@ func (b *book) addWebhooks(c *contract, notices []Notice) error {
 	w.WriteString("\n## Types\n\n`event.` and the name of an [action](/docs/events), such as `event.point_add`; a star at the end stands for all that begin so, as in `event.point_*`. " +
 		"Actions that the programme declares itself have types too; `GET /admin/webhook-types` lists all that there are.\n\n" + b.index("/docs/webhooks"))
 	b.add(&page{
-		path: "/docs/webhooks", title: "Webhooks", section: "/docs/webhooks", summary: "What your address receives, how to verify it and how to answer.", text: w.String(),
+		path: "/docs/webhooks", title: "Webhooks", section: "/docs/webhooks",
+		summary: "What your address receives, how to verify it and how to answer.", text: w.String(),
 	})
 	return nil
 }

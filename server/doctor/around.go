@@ -34,7 +34,8 @@ func secrets(_ context.Context, p *Patient) (list []Finding) {
 		if err != nil {
 			list = append(list, unchecked(err)...)
 		} else if mode := info.Mode().Perm(); mode&0o077 != 0 && runtime.GOOS != "windows" {
-			list = append(list, warn("secret_readable", "chmod 600 "+path, args{"path": path, "mode": fmt.Sprintf("%04o", mode)}))
+			list = append(list, warn("secret_readable", "chmod 600 "+path,
+				args{"path": path, "mode": fmt.Sprintf("%04o", mode)}))
 		}
 	}
 	return list
@@ -47,7 +48,8 @@ func network(_ context.Context, p *Patient) (list []Finding) {
 		}
 	}
 	if !p.Local && len(p.PublicHosts)+len(p.TrustedProxies) == 0 {
-		list = append(list, warn("host_unnamed", "LOYALTY_PUBLIC_HOSTS=loyalty.example.com loyalty serve", args{"listen": p.Listen}))
+		list = append(list, warn("host_unnamed", "LOYALTY_PUBLIC_HOSTS=loyalty.example.com loyalty serve",
+			args{"listen": p.Listen}))
 	}
 	return list
 }
@@ -110,7 +112,8 @@ func provider(ctx context.Context, p *Patient) []Finding {
 		return nil
 	}
 	if err := p.Provider(ctx); err != nil {
-		return []Finding{warn("provider_away", "curl "+strings.TrimSuffix(p.Issuer, "/")+"/.well-known/openid-configuration", args{"fault": err})}
+		return []Finding{warn("provider_away", "curl "+strings.TrimSuffix(p.Issuer, "/")+"/.well-known/openid-configuration",
+			args{"fault": err})}
 	}
 	return nil
 }

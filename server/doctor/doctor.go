@@ -100,9 +100,12 @@ type check struct {
 }
 
 var checks = []check{
-	{"settings", settings}, {"secrets", secrets}, {"network", network}, {"schema", schema}, {"master key", masterKey}, {"database", database},
-	{"journal", journal}, {"clock", clock}, {"disk", disk}, {"log", sqliteLog}, {"jobs", jobs}, {"followers", followers}, {"keys", keys},
-	{"redis", redis}, {"replicas", replicas}, {"sign-in", provider}, {"backups", backups}, {"webhooks", webhooks}, {"users", users}, {"ledger", ledger},
+	{"settings", settings}, {"secrets", secrets}, {"network", network}, {"schema", schema},
+	{"master key", masterKey}, {"database", database},
+	{"journal", journal}, {"clock", clock}, {"disk", disk}, {"log", sqliteLog}, {"jobs", jobs},
+	{"followers", followers}, {"keys", keys},
+	{"redis", redis}, {"replicas", replicas}, {"sign-in", provider}, {"backups", backups}, {"webhooks", webhooks},
+	{"users", users}, {"ledger", ledger},
 }
 
 // Examine runs all checks. A check without a finding reports that it is fine.

@@ -54,7 +54,8 @@ func database(ctx context.Context, p *Patient) (list []Finding) {
 
 	major, _, _ := strings.Cut(c.Version, ".")
 	if n, err := strconv.Atoi(major); err == nil && c.Product == "PostgreSQL" && n < p.OldestPostgres {
-		list = append(list, warn("postgres_old", "pg_upgrade --check", args{"version": c.Version, "oldest": p.OldestPostgres}))
+		list = append(list, warn("postgres_old",
+			"pg_upgrade --check", args{"version": c.Version, "oldest": p.OldestPostgres}))
 	}
 
 	warnings, err := p.Store.Warnings(ctx)
@@ -63,7 +64,9 @@ func database(ctx context.Context, p *Patient) (list []Finding) {
 	}
 
 	for _, w := range warnings {
-		list = append(list, warn("durability", `psql -c "ALTER SYSTEM SET fsync = on" -c "ALTER SYSTEM SET full_page_writes = on" -c "SELECT pg_reload_conf()"`, args{"fault": w}))
+		list = append(list, warn("durability",
+			`psql -c "ALTER SYSTEM SET fsync = on" -c "ALTER SYSTEM SET full_page_writes = on" -c "SELECT pg_reload_conf()"`,
+			args{"fault": w}))
 	}
 
 	if err := p.Store.Writable(ctx); err != nil {
@@ -84,7 +87,8 @@ func journal(ctx context.Context, p *Patient) []Finding {
 	case c.Whole || c.Months >= monthsEnough:
 		return nil
 	}
-	return []Finding{warn("months_few", "loyalty jobs run partitions", args{"months": max(0, c.Months), "usual": store.MonthsAhead})}
+	return []Finding{warn("months_few",
+		"loyalty jobs run partitions", args{"months": max(0, c.Months), "usual": store.MonthsAhead})}
 }
 
 // How far the clock may be off. Beyond the second bound nothing due is applied.
@@ -95,7 +99,9 @@ const (
 
 func clock(ctx context.Context, p *Patient) []Finding {
 	if !p.ClockRight.IsZero() {
-		return []Finding{broken("clock_step", "timedatectl status", args{"right": p.ClockRight.UTC().Format(time.RFC3339), "today": p.Now().UTC().Format(time.DateOnly)})}
+		return []Finding{broken("clock_step",
+			"timedatectl status", args{"right": p.ClockRight.UTC().Format(time.RFC3339),
+				"today": p.Now().UTC().Format(time.DateOnly)})}
 	}
 
 	before := p.Now()
@@ -138,7 +144,8 @@ func jobs(ctx context.Context, p *Patient) (list []Finding) {
 	for _, j := range all {
 		switch {
 		case late(p, &j):
-			list = append(list, warn("job_late", "loyalty jobs run "+j.Name, args{"job": j.Name, "since": j.NextAt.UTC().Format(time.RFC3339)}))
+			list = append(list, warn("job_late", "loyalty jobs run "+j.Name,
+				args{"job": j.Name, "since": j.NextAt.UTC().Format(time.RFC3339)}))
 		case j.Failed > 0:
 			list = append(list, warn("job_failed", "loyalty jobs list", args{"job": j.Name, "failures": j.Failed}))
 		}
@@ -175,12 +182,14 @@ func followers(ctx context.Context, p *Patient) (list []Finding) {
 		case behind > behindWarn:
 			list = append(list, warn("follower_behind", "loyalty jobs list", args{"follower": name, "events": behind}))
 		case !since.IsZero() && waits > behindLong:
-			list = append(list, warn("follower_waits", "loyalty jobs list", args{"follower": name, "events": behind, "waits": waits.Round(time.Minute).String()}))
+			list = append(list, warn("follower_waits",
+				"loyalty jobs list", args{"follower": name, "events": behind, "waits": waits.Round(time.Minute).String()}))
 		}
 	}
 
 	if late := p.Now().Sub(b.Oldest); !b.Oldest.IsZero() && late > lateAfter {
-		list = append(list, warn("due_waits", "loyalty jobs run expiry", args{"customers": b.Due, "waits": late.Round(time.Minute).String()}))
+		list = append(list, warn("due_waits",
+			"loyalty jobs run expiry", args{"customers": b.Due, "waits": late.Round(time.Minute).String()}))
 	}
 
 	return list
@@ -196,7 +205,8 @@ const (
 
 // EndsSoon reports whether a key that is in use ends within two weeks.
 func EndsSoon(k *loyalty.AccessKey, now time.Time) bool {
-	return k.RevokedAt.IsZero() && k.ExpiresAt.After(now) && k.ExpiresAt.Sub(now) < endsWithin && now.Sub(k.LastUsedAt) < usedWithin
+	return k.RevokedAt.IsZero() && k.ExpiresAt.After(now) && k.ExpiresAt.Sub(now) < endsWithin &&
+		now.Sub(k.LastUsedAt) < usedWithin
 }
 
 func keys(ctx context.Context, p *Patient) (list []Finding) {
@@ -216,13 +226,15 @@ func keys(ctx context.Context, p *Patient) (list []Finding) {
 			used = k.CreatedAt
 		}
 		if p.Now().Sub(used) > unusedAfter {
-			list = append(list, warn("key_unused", "loyalty keys revoke "+k.ID, args{"key": k.ID, "label": k.Label, "days": int(unusedAfter.Hours() / 24)}))
+			list = append(list, warn("key_unused", "loyalty keys revoke "+k.ID,
+				args{"key": k.ID, "label": k.Label, "days": int(unusedAfter.Hours() / 24)}))
 		}
 
 		if k.ExpiresAt.IsZero() {
 			endless = append(endless, k.ID)
 		} else if EndsSoon(&k, p.Now()) {
-			list = append(list, warn("key_ending", "loyalty keys rotate "+k.ID, args{"key": k.ID, "label": k.Label, "at": k.ExpiresAt.UTC().Format(time.RFC3339)}))
+			list = append(list, warn("key_ending", "loyalty keys rotate "+k.ID,
+				args{"key": k.ID, "label": k.Label, "at": k.ExpiresAt.UTC().Format(time.RFC3339)}))
 		}
 	}
 
@@ -244,7 +256,8 @@ func ledger(ctx context.Context, p *Patient) (list []Finding) {
 	p.Store.VerifyLedger(ctx, func(c loyalty.LedgerCheck) {
 		switch {
 		case c.Verdict == loyalty.LedgerBroken:
-			list = append(list, broken("ledger_broken", "loyalty ledger verify", args{"title": c.Title, "invariant": c.Invariant, "places": c.Broken}))
+			list = append(list, broken("ledger_broken",
+				"loyalty ledger verify", args{"title": c.Title, "invariant": c.Invariant, "places": c.Broken}))
 		case c.Verdict == loyalty.LedgerUnchecked && ctx.Err() == nil:
 			list = append(list, found(Unchecked, "ledger_unchecked", "loyalty ledger verify", args{"title": c.Title}))
 		}

@@ -61,7 +61,8 @@ func optOuts(ctx context.Context, p *Patient) []Finding {
 	case err != nil:
 		return []Finding{broken("opt_outs_unreadable", "ls -l "+path, args{"fault": err})}
 	case len(missing) > 0:
-		return []Finding{broken("opt_outs_missing", "ls -ld "+p.BackupDir+" "+path, args{"count": len(missing), "file": path})}
+		return []Finding{broken("opt_outs_missing", "ls -ld "+p.BackupDir+" "+path,
+			args{"count": len(missing), "file": path})}
 	}
 	return nil
 }
@@ -85,12 +86,14 @@ func webhooks(ctx context.Context, p *Patient) (list []Finding) {
 		say := func(name, do string, more args) {
 			all := args{"webhook": w.ID, "label": w.Label}
 			maps.Copy(all, more)
-			list = append(list, warn(name, "loyalty sign POST http://"+p.Listen+"/admin/webhooks/"+w.ID.String()+do+" --send", all))
+			list = append(list, warn(name,
+				"loyalty sign POST http://"+p.Listen+"/admin/webhooks/"+w.ID.String()+do+" --send", all))
 		}
 
 		switch {
 		case w.State == loyalty.WebhookDisabled:
-			say(map[string]string{loyalty.DisabledGone: "webhook_gone", loyalty.DisabledFailing: "webhook_failing"}[w.Reason], "/resume", nil)
+			say(map[string]string{loyalty.DisabledGone: "webhook_gone", loyalty.DisabledFailing: "webhook_failing"}[w.Reason],
+				"/resume", nil)
 		case w.State == loyalty.WebhookPaused:
 			say("webhook_paused", "/resume", args{"waiting": b.Waiting})
 		case !b.Oldest.IsZero() && p.Now().Sub(b.Oldest) > waitingLong:

@@ -30,7 +30,8 @@ func System(ctx context.Context, p *Patient) (*server.System, error) {
 		if f.Severity == Unchecked {
 			severity = "unchecked"
 		}
-		s.Findings = append(s.Findings, server.SystemFinding{Check: f.Check, Severity: severity, Name: f.Name, Args: f.Args, Do: f.Do})
+		s.Findings = append(s.Findings,
+			server.SystemFinding{Check: f.Check, Severity: severity, Name: f.Name, Args: f.Args, Do: f.Do})
 	}
 
 	return s, nil
@@ -41,7 +42,8 @@ func systemDatabase(ctx context.Context, p *Patient, s *server.System) (err erro
 	if err != nil {
 		return err
 	}
-	s.Database = server.SystemDatabase{Product: c.Product, Version: c.Version, Encoding: c.Encoding, Bytes: c.Bytes, LogBytes: -1}
+	s.Database = server.SystemDatabase{Product: c.Product, Version: c.Version, Encoding: c.Encoding,
+		Bytes: c.Bytes, LogBytes: -1}
 	s.Database.Version, _, _ = strings.Cut(c.Version, " ") // without the distribution's suffix
 	if size, embedded := p.Store.LogBytes(); embedded {
 		s.Database.LogBytes = size
@@ -56,7 +58,8 @@ func systemReplicas(ctx context.Context, p *Patient, s *server.System) error {
 	}
 	all, err := p.Replicas(ctx)
 	for _, r := range all {
-		s.Replicas = append(s.Replicas, server.SystemReplica{Name: r.Name, State: r.State, Lag: r.Lag, Reads: r.Reads, Lost: r.Lost})
+		s.Replicas = append(s.Replicas,
+			server.SystemReplica{Name: r.Name, State: r.State, Lag: r.Lag, Reads: r.Reads, Lost: r.Lost})
 	}
 	return err
 }

@@ -70,21 +70,34 @@ func (e *happened) sentBy(personal bool) {
 type events struct{}
 
 var eventColumns = []column[happened]{
-	{Column{"key", false, "the number of the event in the feed; send it as after to go on behind it"}, func(_ *beside, e *happened) value { return wholeValue(e.number) }},
+	{Column{"key", false, "the number of the event in the feed; send it as after to go on behind it"},
+		func(_ *beside, e *happened) value { return wholeValue(e.number) }},
 	{Column{"event", false, "its id"}, func(_ *beside, e *happened) value { return idValue(e.ID) }},
 	{Column{"customer_id", false, "whose it is"}, func(_ *beside, e *happened) value { return idValue(e.Customer) }},
 	{Column{"action", false, "what happened"}, func(_ *beside, e *happened) value { return plainValue(e.Action) }},
-	{Column{"parent", false, "the event that it followed from"}, func(_ *beside, e *happened) value { return idValue(e.Parent) }},
-	{Column{"recorded_at", false, "when it was recorded: what from and to mean"}, func(_ *beside, e *happened) value { return instantValue(e.RecordedAt) }},
+	{Column{"parent", false, "the event that it followed from"},
+		func(_ *beside, e *happened) value { return idValue(e.Parent) }},
+	{Column{"recorded_at", false, "when it was recorded: what from and to mean"},
+		func(_ *beside, e *happened) value { return instantValue(e.RecordedAt) }},
 	{Column{"at", false, "when it took effect"}, func(_ *beside, e *happened) value { return instantValue(e.At) }},
-	{Column{"points", false, "what it is worth, as lists show it"}, func(_ *beside, e *happened) value { return optionalValue(e.Points) }},
-	{Column{"change", false, "what it did to the points that can be spent"}, func(_ *beside, e *happened) value { return wholeValue(e.Change) }},
-	{Column{"expires_at", false, "when the points that it gave expire"}, func(_ *beside, e *happened) value { return instantValue(e.ExpDate) }},
-	{Column{"transaction_id", false, "the purchase that it belongs to"}, func(_ *beside, e *happened) value { return textValue(e.Transaction) }},
-	{Column{"data", false, "its attributes, as a JSON object; those that name a person only where personal data was asked for"}, func(_ *beside, e *happened) value { return e.data }},
+	{Column{"points", false, "what it is worth, as lists show it"},
+		func(_ *beside, e *happened) value { return optionalValue(e.Points) }},
+	{Column{"change", false, "what it did to the points that can be spent"},
+		func(_ *beside, e *happened) value { return wholeValue(e.Change) }},
+	{Column{"expires_at", false, "when the points that it gave expire"},
+		func(_ *beside, e *happened) value { return instantValue(e.ExpDate) }},
+	{Column{"transaction_id", false, "the purchase that it belongs to"},
+		func(_ *beside, e *happened) value { return textValue(e.Transaction) }},
+	{Column{"data", false, "its attributes, as a JSON object; those that name a person only where personal data was asked for"}, func(_ *beside, e *happened) value {
+		return e.data
+	}},
 	{Column{"key_id", false, "the access key that sent it, or command line; of a user of the console the login, only where personal data was asked for"},
 		func(_ *beside, e *happened) value { return e.actor }},
-	{Column{"actor_kind", false, "who sent it: key, user or system; nothing where nobody did, or from before this was kept"}, func(_ *beside, e *happened) value { return e.kind }},
+	{Column{"actor_kind", false,
+		"who sent it: key, user or system; nothing where nobody did, or from before this was kept"},
+		func(_ *beside, e *happened) value {
+			return e.kind
+		}},
 	{Column{"customer", true, "the caller's id"}, func(b *beside, e *happened) value { return named(b, e.Customer) }},
 }
 
@@ -133,13 +146,18 @@ var postingColumns = []column[posted]{
 	{Column{"event", false, "the event"}, func(_ *beside, p *posted) value { return idValue(p.event.ID) }},
 	{Column{"action", false, "of the event"}, func(_ *beside, p *posted) value { return plainValue(p.event.Action) }},
 	{Column{"customer_id", false, "whose points moved"}, func(_ *beside, p *posted) value { return idValue(p.Customer) }},
-	{Column{"recorded_at", false, "when it was recorded: what from and to mean"}, func(_ *beside, p *posted) value { return instantValue(p.event.RecordedAt) }},
+	{Column{"recorded_at", false, "when it was recorded: what from and to mean"},
+		func(_ *beside, p *posted) value { return instantValue(p.event.RecordedAt) }},
 	{Column{"at", false, "when it took effect"}, func(_ *beside, p *posted) value { return instantValue(p.event.At) }},
-	{Column{"from", false, "the account that the points left"}, func(_ *beside, p *posted) value { return plainValue(p.From.String()) }},
-	{Column{"to", false, "the account that got them"}, func(_ *beside, p *posted) value { return plainValue(p.To.String()) }},
+	{Column{"from", false, "the account that the points left"},
+		func(_ *beside, p *posted) value { return plainValue(p.From.String()) }},
+	{Column{"to", false, "the account that got them"},
+		func(_ *beside, p *posted) value { return plainValue(p.To.String()) }},
 	{Column{"lot", false, "the lot that they lie in"}, func(_ *beside, p *posted) value { return idValue(p.Lot) }},
-	{Column{"points", false, "how many, always above zero"}, func(_ *beside, p *posted) value { return wholeValue(p.Points) }},
-	{Column{"customer", true, "the caller's id of whose event it is"}, func(b *beside, p *posted) value { return named(b, p.event.Customer) }},
+	{Column{"points", false, "how many, always above zero"},
+		func(_ *beside, p *posted) value { return wholeValue(p.Points) }},
+	{Column{"customer", true, "the caller's id of whose event it is"},
+		func(b *beside, p *posted) value { return named(b, p.event.Customer) }},
 }
 
 func (postings) columns() (list []Column) { return described(postingColumns) }

@@ -18,7 +18,9 @@ type Person struct {
 
 // OfCustomer starts reading all data of a customer, by internal id. personal includes the columns that identify a
 // person.
-func OfCustomer(ctx context.Context, from loyalty.ExportReader, journal loyalty.JournalReader, customer loyalty.ID, personal bool) (*Person, error) {
+func OfCustomer(
+	ctx context.Context, from loyalty.ExportReader, journal loyalty.JournalReader, customer loyalty.ID, personal bool,
+) (*Person, error) {
 	ids, err := from.SamePerson(ctx, customer)
 	if err != nil {
 		return nil, err

@@ -151,7 +151,8 @@ func (s *sheet) instant(column string, through bool, told *[]Finding) time.Time 
 	for _, layout := range []string{"15:04:05", "15:04", "15:04:05.999"} {
 		if t, err := time.Parse(layout, clock); err == nil {
 			year, month, dom := date.Date()
-			return time.Date(year, month, dom, t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), s.zone).UTC().Truncate(time.Millisecond)
+			return time.Date(year, month, dom, t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), s.zone).UTC().
+				Truncate(time.Millisecond)
 		}
 	}
 

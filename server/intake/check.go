@@ -18,12 +18,13 @@ import (
 
 // Plan is what files would import.
 type Plan struct {
-	Rows     map[string]int64  `json:"rows"`    // by kind of file
-	New      int64             `json:"new"`     // members who do not exist yet
-	Known    int64             `json:"known"`   // members who exist: their profile is updated
-	Points   int64             `json:"points"`  // of all lots
-	Expiring map[string]int64  `json:"expires"` // points by the last month in which they are valid, in the programme's time zone
-	Bought   map[string]string `json:"bought"`  // totals of purchases by currency; empty: the programme's
+	Rows   map[string]int64 `json:"rows"`   // by kind of file
+	New    int64            `json:"new"`    // members who do not exist yet
+	Known  int64            `json:"known"`  // members who exist: their profile is updated
+	Points int64            `json:"points"` // of all lots
+	// points by the last month in which they are valid, in the programme's time zone
+	Expiring map[string]int64  `json:"expires"`
+	Bought   map[string]string `json:"bought"` // totals of purchases by currency; empty: the programme's
 	Errors   int64             `json:"errors"`
 	Warnings int64             `json:"warnings"`
 }
@@ -78,8 +79,10 @@ type place struct {
 // Check reads whole files and reports what is wrong with them and what they would import. It writes nothing.
 func Check(ctx context.Context, w World, files []File, o Options, tell func(Finding)) (Plan, error) {
 	c := &checker{
-		World: w, ctx: ctx, options: o, tell: tell, members: map[string]int{}, emails: map[string]place{}, wanted: map[string]place{}, enrolled: map[string]place{},
-		asleep: map[string]bool{}, bought: map[string]place{}, codes: map[string]place{}, plainer: map[string]string{}, sums: map[string]money.Amount{},
+		World: w, ctx: ctx, options: o, tell: tell, members: map[string]int{}, emails: map[string]place{},
+		wanted: map[string]place{}, enrolled: map[string]place{},
+		asleep: map[string]bool{}, bought: map[string]place{}, codes: map[string]place{}, plainer: map[string]string{},
+		sums: map[string]money.Amount{},
 		plan: Plan{Rows: map[string]int64{}, Expiring: map[string]int64{}, Bought: map[string]string{}},
 	}
 
@@ -321,7 +324,8 @@ func (c *checker) others() {
 		if there {
 			c.plan.Known++
 			if c.asleep[id] {
-				c.told(Finding{File: "members", Line: c.members[id], Column: "status", Value: id, Words: say("known_inactive", nil)})
+				c.told(Finding{File: "members", Line: c.members[id], Column: "status", Value: id,
+					Words: say("known_inactive", nil)})
 			}
 		} else {
 			c.plan.New++
@@ -331,7 +335,8 @@ func (c *checker) others() {
 	taken := func(column string, seen map[string]place) func(string, bool) {
 		return func(id string, there bool) {
 			if there {
-				c.told(Finding{File: seen[id].file, Line: seen[id].line, Column: column, Value: seen[id].said, Words: say("taken", nil)})
+				c.told(Finding{File: seen[id].file, Line: seen[id].line, Column: column, Value: seen[id].said,
+					Words: say("taken", nil)})
 			}
 		}
 	}
@@ -340,7 +345,8 @@ func (c *checker) others() {
 	c.names(loyalty.NameCoupon, slices.Sorted(maps.Keys(c.codes)), taken("code", c.codes))
 	askEach(c, slices.Sorted(maps.Keys(c.emails)), c.Store.EmailsTaken, func(key string, holders []string) {
 		if at := c.emails[key]; slices.ContainsFunc(holders, func(holder string) bool { return holder != at.id }) {
-			c.told(Finding{File: at.file, Line: at.line, Column: "email", Value: key, Words: say("email_taken", nil), Warning: c.options.SameEmail})
+			c.told(Finding{File: at.file, Line: at.line, Column: "email", Value: key, Words: say("email_taken", nil),
+				Warning: c.options.SameEmail})
 		}
 	})
 }
@@ -376,7 +382,9 @@ func (c *checker) names(kind loyalty.NameKind, ids []string, tell func(string, b
 }
 
 // askEach asks the database about names in groups, and calls tell for each known one.
-func askEach[T any](c *checker, names []string, ask func(context.Context, []string) (map[string]T, error), tell func(string, T)) {
+func askEach[T any](
+	c *checker, names []string, ask func(context.Context, []string) (map[string]T, error), tell func(string, T),
+) {
 	for some := range slices.Chunk(names, askedAtOnce) {
 		known, err := ask(c.ctx, some)
 		if err != nil {

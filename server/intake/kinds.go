@@ -36,10 +36,14 @@ var kinds = []*kind{
 		name: "members", open: []string{"cf_", "external_ids."},
 		columns: []column{
 			{"customer", true, "your id of the member, kept as it is written", ""},
-			{"email", false, "", ""}, {"first_name", false, "", ""}, {"last_name", false, "", ""}, {"handler", false, "", ""}, {"language", false, "", ""},
-			{"gender", false, "", ""}, {"currency", false, "", ""}, {"birth_date", false, "a day", ""}, {"image_url", false, "", ""},
-			{"labels", false, "separated by |, or the JSON list of an export", ""}, {"enrolled_at", false, "when they joined", "effective_timestamp"},
-			{"status", false, "active or inactive; empty: active", ""}, {"consent", false, "yes or no, kept as cf_consent", "cf_consent"},
+			{"email", false, "", ""}, {"first_name", false, "", ""}, {"last_name", false, "", ""}, {"handler", false, "", ""},
+			{"language", false, "", ""},
+			{"gender", false, "", ""}, {"currency", false, "", ""}, {"birth_date", false, "a day", ""},
+			{"image_url", false, "", ""},
+			{"labels", false, "separated by |, or the JSON list of an export", ""},
+			{"enrolled_at", false, "when they joined", "effective_timestamp"},
+			{"status", false, "active or inactive; empty: active", ""},
+			{"consent", false, "yes or no, kept as cf_consent", "cf_consent"},
 			{"external_ids", false, "the JSON object of an export", ""},
 		},
 		row: member,
@@ -47,7 +51,8 @@ var kinds = []*kind{
 	{
 		name: "purchases", byEmail: true,
 		columns: []column{
-			{"customer", true, "or email", ""}, {"email", false, "of the member, in the place of customer", ""}, {"transaction_id", true, "your id of the purchase", ""}, {"total", true, "", ""}, {"currency", false, "", ""},
+			{"customer", true, "or email", ""}, {"email", false, "of the member, in the place of customer", ""},
+			{"transaction_id", true, "your id of the purchase", ""}, {"total", true, "", ""}, {"currency", false, "", ""},
 			{"made_at", true, "when", "effective_timestamp"}, {"channel", false, "", ""}, {"country", false, "", ""},
 		},
 		row: purchase,
@@ -55,7 +60,8 @@ var kinds = []*kind{
 	{
 		name: "lots", byEmail: true,
 		columns: []column{
-			{"customer", true, "or email", ""}, {"email", false, "of the member, in the place of customer", ""}, {"points", true, "what is left of them", ""}, {"earned_at", true, "", "effective_timestamp"},
+			{"customer", true, "or email", ""}, {"email", false, "of the member, in the place of customer", ""},
+			{"points", true, "what is left of them", ""}, {"earned_at", true, "", "effective_timestamp"},
 			{"expires_at", false, "the last day on which they are good, or the instant when they expire; empty: never. Without the column the programme's policy counts from earned_at", "expdate"},
 		},
 		row: lot,
@@ -63,7 +69,8 @@ var kinds = []*kind{
 	{
 		name: "tiers", byEmail: true,
 		columns: []column{
-			{"customer", true, "or email", ""}, {"email", false, "of the member, in the place of customer", ""}, {"tier", true, "", ""}, {"structure", false, "", ""}, {"since", false, "", ""},
+			{"customer", true, "or email", ""}, {"email", false, "of the member, in the place of customer", ""},
+			{"tier", true, "", ""}, {"structure", false, "", ""}, {"since", false, "", ""},
 			{"expires_at", false, "the last day, or the instant; empty: it has no end", "expdate"},
 		},
 		row: tierRow,
@@ -71,7 +78,9 @@ var kinds = []*kind{
 	{
 		name: "coupons", byEmail: true,
 		columns: []column{
-			{"customer", true, "who holds it, or email", ""}, {"email", false, "of the member, in the place of customer", ""}, {"code", true, "", ""}, {"value", true, "", ""}, {"type", false, "amount, percentage, free_shipping or gift_card", ""},
+			{"customer", true, "who holds it, or email", ""}, {"email", false, "of the member, in the place of customer", ""},
+			{"code", true, "", ""}, {"value", true, "", ""},
+			{"type", false, "amount, percentage, free_shipping or gift_card", ""},
 			{"currency", false, "", ""}, {"name", false, "", ""}, {"pool", false, "", ""}, {"cost", false, "", ""},
 			{"expires_at", false, "the last day, or the instant; empty: never", "expdate"},
 		},
@@ -80,7 +89,8 @@ var kinds = []*kind{
 	{
 		name:    "lists",
 		byEmail: true,
-		columns: []column{{"customer", true, "or email", ""}, {"email", false, "of the member, in the place of customer", ""}, {"list", true, "the id of the customer list", ""}},
+		columns: []column{{"customer", true, "or email", ""}, {"email", false, "of the member, in the place of customer", ""},
+			{"list", true, "the id of the customer list", ""}},
 		row: func(s *sheet) (row loyalty.ImportRow, told []Finding) {
 			return loyalty.ImportRow{Customer: s.member(&told), List: s.id("list", &told)}, told
 		},
@@ -136,7 +146,8 @@ func (k *kind) knows(name string) bool {
 }
 
 // words are columns of words: an apostrophe before a digit belongs to the value.
-var words = []string{"email", "first_name", "last_name", "language", "gender", "currency", "image_url", "labels", "channel", "country", "type", "name"}
+var words = []string{"email", "first_name", "last_name", "language", "gender", "currency", "image_url", "labels",
+	"channel", "country", "type", "name"}
 
 // text reports whether a column holds words, and no id, number or day.
 func (k *kind) text(column string) bool {

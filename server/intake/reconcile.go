@@ -65,7 +65,9 @@ type reconciling struct {
 
 // Reconcile compares every lot of the files with the ledger's events, line by line. It reports differences and refused
 // rows.
-func Reconcile(ctx context.Context, w World, l Ledger, files []File, o Options, i loyalty.Import, tell func(Finding)) (Account, error) {
+func Reconcile(
+	ctx context.Context, w World, l Ledger, files []File, o Options, i loyalty.Import, tell func(Finding),
+) (Account, error) {
 	a := Account{Import: i.ID, Rows: i.Total, State: "unknown", Months: map[string][2]int64{}}
 	if op, err := l.BulkOperation(ctx, i.ID, loyalty.BulkImport); err == nil {
 		a.State, a.Done, a.Refused = string(op.State), op.Done, op.Errors
@@ -102,7 +104,8 @@ func (r *reconciling) read(ctx context.Context, f File, o Options) error {
 			return fmt.Errorf("lots line %d: %w", s.line, wrong[0].Words)
 		}
 		r.byPolicy = !s.has("expires_at")
-		r.lots[s.line] = &owed{points: s.whole("points", &told), earned: timeIn(row.Data, "effective_timestamp"), expires: timeIn(row.Data, "expdate")}
+		r.lots[s.line] = &owed{points: s.whole("points", &told), earned: timeIn(row.Data, "effective_timestamp"),
+			expires: timeIn(row.Data, "expdate")}
 		return ctx.Err()
 	}, wrongNow)
 }
@@ -172,7 +175,9 @@ func instant(at time.Time) string {
 }
 
 // refusals reports the rows that the operation refused, and removes them from the lots that the ledger must have.
-func refusals(ctx context.Context, l Ledger, i loyalty.Import, order []place, lots map[int]*owed, tell func(Finding)) error {
+func refusals(
+	ctx context.Context, l Ledger, i loyalty.Import, order []place, lots map[int]*owed, tell func(Finding),
+) error {
 	for after := int64(0); ; {
 		items, err := l.BulkErrors(ctx, i.ID, loyalty.BulkPage{Limit: pastPage, After: after})
 		if err != nil || len(items) == 0 {
@@ -188,7 +193,8 @@ func refusals(ctx context.Context, l Ledger, i loyalty.Import, order []place, lo
 			at := order[after-1]
 			var told loyalty.Error
 			_ = json.Unmarshal(items[k].Error, &told) // an unreadable error is not named
-			f := Finding{File: at.file, Line: at.line, Value: items[k].Customer, Words: say("row_refused", nil), Refusal: &Words{told.Name, told.Args}}
+			f := Finding{File: at.file, Line: at.line, Value: items[k].Customer, Words: say("row_refused", nil),
+				Refusal: &Words{told.Name, told.Args}}
 			if len(told.Details) > 0 {
 				f.Column = kindOf(at.file).columnOf(told.Details[0].Field)
 			}
@@ -203,7 +209,8 @@ func refusals(ctx context.Context, l Ledger, i loyalty.Import, order []place, lo
 
 // eachImported calls take for the events of an import that issued points, with their lines.
 func eachImported(ctx context.Context, l Ledger, i loyalty.Import, take func(line int, e *loyalty.PastEvent)) error {
-	q := loyalty.PastQuery{Actions: []string{importAction}, From: i.CreatedAt, Before: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC), Limit: pastPage}
+	q := loyalty.PastQuery{Actions: []string{importAction}, From: i.CreatedAt,
+		Before: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC), Limit: pastPage}
 	for {
 		list, err := l.PastEvents(ctx, q)
 		if err != nil || len(list) == 0 {

@@ -78,7 +78,8 @@ func eachRow(f source, row func(*sheet) error, tell func(Finding) error) error {
 			return err
 		}
 
-		s := &sheet{kind: kindOf(f.Kind), file: f.Kind, options: f.options, zone: f.zone, emails: f.emails, line: 1, mapped: f.options.mapped(f.Kind), marked: map[string]bool{}}
+		s := &sheet{kind: kindOf(f.Kind), file: f.Kind, options: f.options, zone: f.zone, emails: f.emails, line: 1,
+			mapped: f.options.mapped(f.Kind), marked: map[string]bool{}}
 		if fault, is := notText(first); is {
 			return tell(s.stopped(fault))
 		}
@@ -134,7 +135,8 @@ func saidSeparator(first []byte) (comma rune, length int) {
 	}
 
 	comma, size := utf8.DecodeRuneInString(text[4:])
-	if strings.Trim(text[4+size:], string(comma)) != "" || comma == utf8.RuneError { // spreadsheets that save the file again repeat it
+	// spreadsheets that save the file again repeat it
+	if strings.Trim(text[4+size:], string(comma)) != "" || comma == utf8.RuneError {
 		return 0, 0
 	}
 
@@ -218,7 +220,8 @@ func (s *sheet) take(cells []string, row func(*sheet) error, tell func(Finding) 
 
 	for i, c := range cells {
 		if !utf8.ValidString(c) {
-			return tell(s.finding(shownName(s.names[i]), strings.ToValidUTF8(c, "?"), say("not_utf8", args{"flag": s.options.Flag})))
+			return tell(s.finding(shownName(s.names[i]), strings.ToValidUTF8(c, "?"),
+				say("not_utf8", args{"flag": s.options.Flag})))
 		}
 	}
 

@@ -112,7 +112,9 @@ func (w *Uploads) files(ctx context.Context, u *loyalty.Upload) (files []File, o
 }
 
 // take checks the files; if they are to be applied, it stages their rows and starts the operation.
-func (w *Uploads) take(ctx context.Context, world World, u *loyalty.Upload, files []File, o Options, kept *findings) error {
+func (w *Uploads) take(
+	ctx context.Context, world World, u *loyalty.Upload, files []File, o Options, kept *findings,
+) error {
 	i, there, err := w.staged(ctx, world, files, o)
 	if err != nil {
 		return err
@@ -144,7 +146,8 @@ func (w *Uploads) take(ctx context.Context, world World, u *loyalty.Upload, file
 	}
 
 	if !there {
-		i = loyalty.Import{ID: u.ID, Digest: i.Digest, Total: plan.Total(), CreatedAt: world.Now.UTC().Truncate(time.Millisecond), KeyID: u.KeyID}
+		i = loyalty.Import{ID: u.ID, Digest: i.Digest, Total: plan.Total(),
+			CreatedAt: world.Now.UTC().Truncate(time.Millisecond), KeyID: u.KeyID}
 	}
 	if i, err = Stage(ctx, world, files, o, i); err != nil {
 		return err
@@ -168,7 +171,9 @@ func (w *Uploads) staged(ctx context.Context, world World, files []File, o Optio
 	return i, there, err
 }
 
-func (w *Uploads) reconcile(ctx context.Context, world World, u *loyalty.Upload, files []File, o Options, kept *findings) error {
+func (w *Uploads) reconcile(
+	ctx context.Context, world World, u *loyalty.Upload, files []File, o Options, kept *findings,
+) error {
 	i, there, err := w.staged(ctx, world, files, o)
 	if err != nil {
 		return err
@@ -264,7 +269,9 @@ func FindingsCSV(piece []byte, say func(name string, args map[string]any) string
 			severity = "warning"
 		}
 
-		_ = w.Write([]string{f.File, strconv.Itoa(f.Line), spreadsheet.Guard(f.Column), severity, spreadsheet.Guard(f.Text(say))}) // Error returns the error
+		// Error returns the error
+		_ = w.Write([]string{f.File, strconv.Itoa(f.Line), spreadsheet.Guard(f.Column), severity,
+			spreadsheet.Guard(f.Text(say))})
 	}
 }
 

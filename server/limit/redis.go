@@ -103,7 +103,8 @@ func (r *Redis) ask(ctx context.Context, key string, perMinute, n int) (Verdict,
 	// A caller who hangs up is counted as well, and is no failure of Redis.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.wait)
 	defer cancel()
-	result, err := r.rate.AllowN(ctx, keyPrefix+key, redis_rate.Limit{Rate: perMinute, Burst: perMinute, Period: time.Minute}, n)
+	result, err := r.rate.AllowN(ctx, keyPrefix+key,
+		redis_rate.Limit{Rate: perMinute, Burst: perMinute, Period: time.Minute}, n)
 	if err != nil {
 		return Verdict{}, err
 	}

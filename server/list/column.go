@@ -60,7 +60,8 @@ func Choose[T any](p Page, all []T, columns map[string]Column[T], o Order, now t
 	wanted, readable := Conditions(p.Query, fields)
 	var found []T
 	for _, entry := range all {
-		if readable && !slices.ContainsFunc(wanted, func(c loyalty.Condition) bool { return !Meets(columns[c.Field].Of(entry), c) }) {
+		if readable && !slices.ContainsFunc(wanted,
+			func(c loyalty.Condition) bool { return !Meets(columns[c.Field].Of(entry), c) }) {
 			found = append(found, entry)
 		}
 	}

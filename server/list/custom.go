@@ -27,10 +27,13 @@ func CustomFields(p *programme.Programme, kind string) map[string]Field {
 
 // CustomColumns adds the filterable attributes of a type to the columns of a list in memory. of returns an entry's
 // attributes, by name with cf_.
-func CustomColumns[T any](p *programme.Programme, kind string, own map[string]Column[T], of func(T) map[string]json.RawMessage) map[string]Column[T] {
+func CustomColumns[T any](
+	p *programme.Programme, kind string, own map[string]Column[T], of func(T) map[string]json.RawMessage,
+) map[string]Column[T] {
 	columns := maps.Clone(own)
 	for _, a := range p.Filterable(kind) {
-		columns[a.Property()] = Column[T]{Field{Kind: attributeKinds[a.Type]}, func(entry T) any { return a.Value(of(entry)) }}
+		columns[a.Property()] = Column[T]{Field{Kind: attributeKinds[a.Type]},
+			func(entry T) any { return a.Value(of(entry)) }}
 	}
 	return columns
 }
@@ -56,7 +59,8 @@ func CustomFilter(p *programme.Programme, kind string, query []Pair) (f *loyalty
 	}
 
 	f.Fits = func(custom map[string]json.RawMessage) bool {
-		return !slices.ContainsFunc(wanted, func(c loyalty.Condition) bool { return !Meets(attributes[c.Field].Value(custom), c) })
+		return !slices.ContainsFunc(wanted,
+			func(c loyalty.Condition) bool { return !Meets(attributes[c.Field].Value(custom), c) })
 	}
 	return f, true
 }

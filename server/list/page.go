@@ -74,7 +74,9 @@ type Page struct {
 // NewPage reads the part of a list that a request wants: its path and decoded query, and the parameters limit, offset
 // and cursor, which the contract has checked. fields are the list's filters; began is when the request arrived. It
 // fails with contract.ErrInvalidParameter for a cursor that was not made for this list and these filters.
-func NewPage(path string, query []Pair, fields map[string]Field, began time.Time, limit *int, offset *int64, text *string) (Page, error) {
+func NewPage(
+	path string, query []Pair, fields map[string]Field, began time.Time, limit *int, offset *int64, text *string,
+) (Page, error) {
 	p := Page{path: path, Fields: fields, Limit: defaultLimit, Began: began}
 	for _, q := range query {
 		if q.Name != "limit" && q.Name != "offset" && q.Name != "cursor" {

@@ -119,14 +119,16 @@ func (b *breakdown) earn() {
 // gift reports whether an event gave points of a campaign to the purchase. An event that only names the purchase opens
 // a lot which records that no purchase earned it.
 func (m *TransactionMove) gift() bool {
-	return m.Action == "point_add" && m.Parent != (ID{}) && (m.Effects == nil || m.Effects.Lot == nil || m.Effects.Lot.Purchase == nil)
+	return m.Action == "point_add" && m.Parent != (ID{}) &&
+		(m.Effects == nil || m.Effects.Lot == nil || m.Effects.Lot.Purchase == nil)
 }
 
 // line reports whether an event has a part of what the settling event shows: the line of a purchase, or a lot that a
 // claim brought.
 func (b *breakdown) line(m *TransactionMove) bool {
 	settled := b.moves[b.settled]
-	return m.Parent == settled.ID && (strings.HasSuffix(m.Action, "_item") || settled.state().Claimed && m.Action == "point_add")
+	return m.Parent == settled.ID &&
+		(strings.HasSuffix(m.Action, "_item") || settled.state().Claimed && m.Action == "point_add")
 }
 
 // worth is the points that an event shows, less those that other events show for it.

@@ -53,7 +53,8 @@ func BulkNotice(o *BulkOperation) Notice {
 	if o.Kind == BulkImport {
 		kind = ImportEnded
 	}
-	return NewNotice(kind, o.FinishedAt, map[string]any{"batch_id": o.ID, "kind": o.Kind, "target": o.Target, "done": o.Done, "errors": o.Errors})
+	return NewNotice(kind, o.FinishedAt,
+		map[string]any{"batch_id": o.ID, "kind": o.Kind, "target": o.Target, "done": o.Done, "errors": o.Errors})
 }
 
 // BulkRequest asks for a bulk operation on customers, named or of a list, or on the things that its kind works on by

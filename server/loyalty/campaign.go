@@ -19,7 +19,8 @@ type CampaignGifts struct {
 
 func (g *CampaignGifts) add(o CampaignGifts) {
 	g.Runs, g.Points, g.TakenBack = g.Runs+o.Runs, g.Points+o.Points, g.TakenBack+o.TakenBack
-	g.Coupons, g.Labels, g.Tiers, g.Challenge = g.Coupons+o.Coupons, g.Labels+o.Labels, g.Tiers+o.Tiers, g.Challenge+o.Challenge
+	g.Coupons, g.Labels, g.Tiers, g.Challenge = g.Coupons+o.Coupons, g.Labels+o.Labels,
+		g.Tiers+o.Tiers, g.Challenge+o.Challenge
 }
 
 // CampaignEffect is what a campaign did on an event: what it gave because of it, or what a refund took back.
@@ -140,7 +141,8 @@ type Completion struct {
 	Days     []map[calendar.Day]int64 `json:"days,omitempty"`   // Criteria by day, if there is a window
 	Started  time.Time                `json:"started,omitzero"`
 	At       time.Time                `json:"at"`
-	Before   time.Time                `json:"before,omitzero"` // when the one before it was completed; zero: it was the first
+	// when the one before it was completed; zero: it was the first
+	Before time.Time `json:"before,omitzero"`
 	// Counts is what its event counted towards other challenges, Gave what campaigns gave because of it.
 	Counts []Counting       `json:"counts,omitempty"`
 	Gave   []CompletionGift `json:"gave,omitempty"`

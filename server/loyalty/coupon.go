@@ -24,7 +24,8 @@ const (
 
 // CouponStates lists the states a stored coupon can be in.
 var CouponStates = []CouponState{
-	CouponCreated, CouponClaimed, CouponUnassigned, CouponRedeemed, CouponPartiallyRedeemed, CouponInvalidated, CouponExpired,
+	CouponCreated, CouponClaimed, CouponUnassigned, CouponRedeemed, CouponPartiallyRedeemed,
+	CouponInvalidated, CouponExpired,
 }
 
 // The types of a coupon.
@@ -51,7 +52,8 @@ type Coupon struct {
 	Pool     string      `json:"pool,omitempty"`   // the pool it comes from; empty: none
 	Reward   string      `json:"reward,omitempty"` // the reward that gave it; empty: none
 	Cost     money.Parts `json:"cost,omitempty"`   // its cost to the business
-	Given    ID          `json:"given,omitzero"`   // the event that gave it to its first holder; zero: it was imported, or the event is unknown
+	// the event that gave it to its first holder; zero: it was imported, or the event is unknown
+	Given ID `json:"given,omitzero"`
 	// Voided says that it was used when its cause was undone: the use stays, and what comes back of it is invalid.
 	Voided    bool      `json:"voided,omitempty"`
 	Stores    []string  `json:"stores,omitempty"`   // where a checkout may redeem it; empty: in every store
@@ -168,7 +170,8 @@ var CouponMoves = map[string]map[CouponState]CouponState{
 		CouponPartiallyRedeemed: CouponRedeemed,
 	},
 	"redeem_part": {
-		CouponCreated: CouponPartiallyRedeemed, CouponClaimed: CouponPartiallyRedeemed, CouponUnassigned: CouponPartiallyRedeemed,
+		CouponCreated: CouponPartiallyRedeemed, CouponClaimed: CouponPartiallyRedeemed,
+		CouponUnassigned:        CouponPartiallyRedeemed,
 		CouponPartiallyRedeemed: CouponPartiallyRedeemed,
 	},
 	"unredeem": {CouponRedeemed: beforeRedemption, CouponPartiallyRedeemed: beforeRedemption},

@@ -105,7 +105,8 @@ func valueEnd(text []byte) int {
 
 // unquoted returns the text of a JSON string.
 func unquoted(value []byte) (text string, err error) {
-	if n := len(value); n >= 2 && value[0] == '"' && value[n-1] == '"' && valueEnd(value) == n && bytes.IndexByte(value, '\\') < 0 {
+	if n := len(value); n >= 2 && value[0] == '"' && value[n-1] == '"' && valueEnd(value) == n &&
+		bytes.IndexByte(value, '\\') < 0 {
 		return string(value[1 : n-1]), nil
 	}
 	err = json.Unmarshal(value, &text)

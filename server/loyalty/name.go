@@ -115,8 +115,10 @@ func joins(before []rune, r rune, after []rune) bool {
 
 // joining are the scripts whose letters change with their neighbours.
 var joining = []*unicode.RangeTable{
-	unicode.Adlam, unicode.Arabic, unicode.Bengali, unicode.Devanagari, unicode.Gujarati, unicode.Gurmukhi, unicode.Hanifi_Rohingya, unicode.Kannada,
-	unicode.Khmer, unicode.Malayalam, unicode.Mandaic, unicode.Mongolian, unicode.Nko, unicode.Oriya, unicode.Phags_Pa, unicode.Sinhala, unicode.Syriac,
+	unicode.Adlam, unicode.Arabic, unicode.Bengali, unicode.Devanagari, unicode.Gujarati, unicode.Gurmukhi,
+	unicode.Hanifi_Rohingya, unicode.Kannada,
+	unicode.Khmer, unicode.Malayalam, unicode.Mandaic, unicode.Mongolian, unicode.Nko, unicode.Oriya, unicode.Phags_Pa,
+	unicode.Sinhala, unicode.Syriac,
 	unicode.Tamil, unicode.Telugu,
 }
 

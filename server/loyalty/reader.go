@@ -19,8 +19,9 @@ type CustomerQuery struct {
 	SearchIn   []*CustomAttribute // attributes of core/customer that Search covers as well
 	Whole      bool               // Search must match the whole text instead of its beginning
 	Custom     *CustomFilter      // by custom attributes; nil: by none
-	Sort       []Sorting          // status, created_at, by offset and not together with Search; or one of those of ByCursor
-	Page       Page
+	// status, created_at, by offset and not together with Search; or one of those of ByCursor
+	Sort []Sorting
+	Page Page
 }
 
 // Statement is a customer's points at one instant.
@@ -32,7 +33,9 @@ type Statement struct {
 
 // Sort puts the lots in spending order. The days of inactivity are those of loc.
 func (s *Statement) Sort(loc *time.Location) {
-	slices.SortFunc(s.Lots, func(x, y points.Lot) int { return points.SpendingOrder(&x, &y, s.Customer.LastActivityAt, loc) })
+	slices.SortFunc(s.Lots, func(x, y points.Lot) int {
+		return points.SpendingOrder(&x, &y, s.Customer.LastActivityAt, loc)
+	})
 }
 
 // TierStanding is what is stored of a customer in a structure of tiers.
@@ -88,7 +91,8 @@ type Reader interface {
 // ByCursor reports whether pages of the list have a cursor: by creation, last name or e-mail alone, in either
 // direction.
 func (q CustomerQuery) ByCursor() bool {
-	return len(q.Sort) == 0 || len(q.Sort) == 1 && slices.Contains([]string{"created_at", "last_name", "email"}, q.Sort[0].Field)
+	return len(q.Sort) == 0 || len(q.Sort) == 1 &&
+		slices.Contains([]string{"created_at", "last_name", "email"}, q.Sort[0].Field)
 }
 
 // RewardReader answers questions about rewards and claims that name no customer.

@@ -222,7 +222,8 @@ func rejoin(data, personal map[string]json.RawMessage) {
 		switch {
 		case !both && name == "items":
 			continue
-		case both && json.Unmarshal(plain, &shown) == nil && json.Unmarshal(sealed, &hidden) == nil && len(shown) == len(hidden):
+		case both && json.Unmarshal(plain, &shown) == nil && json.Unmarshal(sealed, &hidden) == nil &&
+			len(shown) == len(hidden):
 			for i := range shown {
 				shown[i] = MergeAttributes(shown[i], hidden[i])
 			}

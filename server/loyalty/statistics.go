@@ -153,7 +153,8 @@ type StatisticsStore interface {
 	SwapStatistics(ctx context.Context, before, after StatisticsState) (bool, error)
 	// FoldFigures adds at most limit further events of the tail to the figures, together with the position there, and
 	// returns how many they were; last: nothing follows. It fails with ErrBatchConflict if another generation began.
-	FoldFigures(ctx context.Context, generation int64, limit int, fold func(*FigurePiece) []Figure) (events int, last bool, err error)
+	FoldFigures(ctx context.Context, generation int64, limit int,
+		fold func(*FigurePiece) []Figure) (events int, last bool, err error)
 	// Photograph reads the present state; a customer with an event after since is active.
 	Photograph(ctx context.Context, now, since time.Time) (Photograph, error)
 	// KeepPhotograph replaces the figures of the same day and metrics.

@@ -52,9 +52,10 @@ type Needs struct {
 // CustomerNeeds is what one event needs of one customer, and of rows that belong to no customer. An event that touches
 // several customers has several of them.
 type CustomerNeeds struct {
-	Ref          Name          // NameCustomer or NameExternal
-	ID           ID            // in place of Ref if the internal id is known (jobs)
-	Match        string        // in place of both: the oldest live customer with this e-mail (trimmed, lower case), enrolled before inactive
+	Ref Name // NameCustomer or NameExternal
+	ID  ID   // in place of Ref if the internal id is known (jobs)
+	// in place of both: the oldest live customer with this e-mail (trimmed, lower case), enrolled before inactive
+	Match        string
 	Key          bool          // the key that seals personal data
 	Lots         LotScope      // which lots
 	Opened       []ID          // lots by the events that opened them, including expired ones
@@ -174,7 +175,8 @@ type CustomerLot struct {
 
 // Empty reports whether there is nothing to write.
 func (w *Writes) Empty() bool {
-	return len(w.Events) == 0 && len(w.Customers) == 0 && len(w.NewCustomers) == 0 && len(w.Answers) == 0 && len(w.Items) == 0
+	return len(w.Events) == 0 && len(w.Customers) == 0 && len(w.NewCustomers) == 0 && len(w.Answers) == 0 &&
+		len(w.Items) == 0
 }
 
 // Store is the batch's database: the only transaction code. work reads what was loaded and returns what to write; it

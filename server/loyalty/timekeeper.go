@@ -66,7 +66,8 @@ type TimekeeperOptions struct {
 
 // NewTimekeeper makes a Timekeeper, which trusts the clock until Check is called.
 func NewTimekeeper(o TimekeeperOptions) *Timekeeper {
-	k := &Timekeeper{database: o.Database, clock: o.Clock, report: o.Report, accepted: o.Accepted, stepped: o.Stepped, right: o.Right, since: time.Now()}
+	k := &Timekeeper{database: o.Database, clock: o.Clock, report: o.Report, accepted: o.Accepted, stepped: o.Stepped,
+		right: o.Right, since: time.Now()}
 	if k.clock == nil {
 		k.clock = time.Now
 	}

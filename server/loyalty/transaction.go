@@ -352,8 +352,10 @@ func (t *Transaction) LineOf(event ID) *Line {
 
 // Effect returns the purchase as the journal keeps it.
 func (t *Transaction) Effect() *TransactionEffect {
-	e := &TransactionEffect{PurchaseState: t.PurchaseState, PurchaseOrigin: t.PurchaseOrigin, PurchaseUses: t.Detail.PurchaseUses, Items: len(t.Detail.Items)}
-	e.Burn, e.Gifts, e.Coupons, e.Counted = slices.Clone(e.Burn), slices.Clone(e.Gifts), slices.Clone(e.Coupons), slices.Clone(e.Counted)
+	e := &TransactionEffect{PurchaseState: t.PurchaseState, PurchaseOrigin: t.PurchaseOrigin,
+		PurchaseUses: t.Detail.PurchaseUses, Items: len(t.Detail.Items)}
+	e.Burn, e.Gifts, e.Coupons, e.Counted = slices.Clone(e.Burn), slices.Clone(e.Gifts),
+		slices.Clone(e.Coupons), slices.Clone(e.Counted)
 	e.Runs = slices.Clone(e.Runs)
 	if t.Moved {
 		e.Opened = new(t.PurchaseOpening)

@@ -107,39 +107,57 @@ func newFigures() *figures {
 	}
 
 	f.waiting = name("loyalty_queue_length", "Submissions that wait for a worker.", "queue")
-	f.connections = name("db_client_connection_count", "Connections to the database.", poolName, "db_client_connection_state")
+	f.connections = name("db_client_connection_count", "Connections to the database.", poolName,
+		"db_client_connection_state")
 	f.most = name("db_client_connection_max", "The most connections that a pool may have.", poolName)
-	f.waited = name("db_client_connection_wait_time_seconds", "How long connections were waited for, by those who had to wait.", poolName)
+	f.waited = name("db_client_connection_wait_time_seconds",
+		"How long connections were waited for, by those who had to wait.", poolName)
 	f.skew = name("loyalty_clock_ahead_seconds", "How far this node's clock is ahead of the database's.")
-	f.held = name("loyalty_due_work_held", "1: this node applies nothing that is due and does no job, because its clock is wrong.")
+	f.held = name("loyalty_due_work_held",
+		"1: this node applies nothing that is due and does no job, because its clock is wrong.")
 	f.behind = name("loyalty_configuration_behind_seconds", "For how long the configuration has not been followed.")
 	f.logBytes = name("loyalty_database_log_bytes", "The size of the embedded database's log.")
-	f.feedLag = name("loyalty_feed_lag_seconds", "How old the oldest event is that this node committed and that has no number in the feed; 0: each has one.")
+	f.feedLag = name("loyalty_feed_lag_seconds",
+		"How old the oldest event is that this node committed and that has no number in the feed; 0: each has one.")
 	f.diskFree = name("loyalty_disk_free_bytes", "What is free of the disk that the embedded database lies on.")
 	f.diskSize = name("loyalty_disk_size_bytes", "The size of that disk.")
-	f.unnumbered = name("loyalty_tail_unnumbered_events", "Events that this node committed and that have no number in the tail yet.")
+	f.unnumbered = name("loyalty_tail_unnumbered_events",
+		"Events that this node committed and that have no number in the tail yet.")
 	f.sampled = name("loyalty_sampled_timestamp_seconds", "When the database was last asked for the figures that follow.")
 	f.ready = name("loyalty_ready", "1: the check of readiness passes.", "check")
 	f.due = name("loyalty_due_customers", "Customers for whom something is due, counted to 10000.")
 	f.oldest = name("loyalty_due_oldest_seconds", "For how long the oldest work that is due has been waiting.")
 	f.head = name("loyalty_tail_head_events", "Events in the tail: its last number.")
 	f.tailBehind = name("loyalty_tail_behind_events", "Events of the tail that a follower has before it.", "follower")
-	f.outstanding = name("loyalty_outstanding_points", "Points that members held, free or reserved, at the last photograph of the statistics, which is made every hour.")
-	f.jobSuccess = name("loyalty_job_last_success_timestamp_seconds", "When a job was last seen to have ended without a failure, on whichever node.", "job")
+	f.outstanding = name("loyalty_outstanding_points",
+		"Points that members held, free or reserved, at the last photograph of the statistics, which is made every hour.")
+	f.jobSuccess = name("loyalty_job_last_success_timestamp_seconds",
+		"When a job was last seen to have ended without a failure, on whichever node.", "job")
 	f.jobFinished = name("loyalty_job_last_run_timestamp_seconds", "When a job last ended, on whichever node.", "job")
 	f.jobEvery = name("loyalty_job_interval_seconds", "How long after its end a job is due again.", "job")
-	f.jobFailed = name("loyalty_job_last_failed_items", "What failed in the last run of a job, or in the one under way, on whichever node.", "job")
-	f.ledger = name("loyalty_ledger_invariants", "The result of the last verification of the ledger, on whichever node.", "verdict")
+	f.jobFailed = name("loyalty_job_last_failed_items",
+		"What failed in the last run of a job, or in the one under way, on whichever node.", "job")
+	f.ledger = name("loyalty_ledger_invariants",
+		"The result of the last verification of the ledger, on whichever node.", "verdict")
 	f.ledgerAt = name("loyalty_ledger_verified_timestamp_seconds", "When that was; 0: there was none.")
 	f.keysEnding = name("loyalty_keys_ending", "Access keys that were used within seven days and end within 14.")
 	f.keyEnds = name("loyalty_key_end_timestamp_seconds", "When the first of these ends; absent: there are none.")
-	f.backup = name("loyalty_backup_last_timestamp_seconds", "When the last backup in this node's folder was made; 0: there is none.")
-	f.backlog = name("loyalty_webhook_backlog", "Deliveries of a webhook that wait or are dead, and events of the feed that it has before it (unread).", "webhook", "state")
-	f.webhookOldest = name("loyalty_webhook_oldest_seconds", "For how long the oldest delivery of a webhook has been waiting; 0: none does.", "webhook")
-	f.reads = name("loyalty_database_reads_total", "Reads that a replica may answer, by who answered them: primary, replica1, …; only where there are replicas.", "target")
-	f.lost = name("loyalty_replica_lost_reads_total", "Reads that a replica was asked for and that the primary answered, because it was behind or failed.", "replica")
-	f.replica = name("loyalty_replica_ready", "1: the replica answers reads; state says how it is: ready, behind (lists only), away, promoted, foreign (another log) or unknown.", "replica", "state")
-	f.replicaLag = name("loyalty_replica_lag_seconds", "How far a replica is behind the primary, where that is known.", "replica")
+	f.backup = name("loyalty_backup_last_timestamp_seconds",
+		"When the last backup in this node's folder was made; 0: there is none.")
+	f.backlog = name("loyalty_webhook_backlog",
+		"Deliveries of a webhook that wait or are dead, and events of the feed that it has before it (unread).", "webhook",
+		"state")
+	f.webhookOldest = name("loyalty_webhook_oldest_seconds",
+		"For how long the oldest delivery of a webhook has been waiting; 0: none does.", "webhook")
+	f.reads = name("loyalty_database_reads_total",
+		"Reads that a replica may answer, by who answered them: primary, replica1, …; only where there are replicas.",
+		"target")
+	f.lost = name("loyalty_replica_lost_reads_total",
+		"Reads that a replica was asked for and that the primary answered, because it was behind or failed.", "replica")
+	f.replica = name("loyalty_replica_ready",
+		"1: the replica answers reads; state says how it is: ready, behind (lists only), away, promoted, foreign (another log) or unknown.", "replica", "state")
+	f.replicaLag = name("loyalty_replica_lag_seconds",
+		"How far a replica is behind the primary, where that is known.", "replica")
 	return f
 }
 

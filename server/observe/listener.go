@@ -141,7 +141,8 @@ const (
 // Serve answers until ctx ends; requests under way then have one second. It closes the listener.
 func (l *Listener) Serve(ctx context.Context, on net.Listener) error {
 	h := &http.Server{
-		Handler: l, ReadHeaderTimeout: headerTimeout, ReadTimeout: headerTimeout, WriteTimeout: answerTimeout, IdleTimeout: idleTimeout,
+		Handler: l, ReadHeaderTimeout: headerTimeout, ReadTimeout: headerTimeout, WriteTimeout: answerTimeout,
+		IdleTimeout:    idleTimeout,
 		MaxHeaderBytes: 16 << 10, ErrorLog: slog.NewLogLogger(l.logger.Handler(), slog.LevelWarn),
 	}
 

@@ -73,13 +73,15 @@ var requestBuckets = []float64{0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 
 // NewMetrics makes the metrics, in a registry of their own. actions are the actions that are counted by name: all that
 // the program knows.
 func NewMetrics(b Build, actions []string) *Metrics {
-	m := &Metrics{registry: prometheus.NewRegistry(), figures: newFigures(), actions: map[string]*[outcomes]prometheus.Counter{}}
+	m := &Metrics{registry: prometheus.NewRegistry(), figures: newFigures(),
+		actions: map[string]*[outcomes]prometheus.Counter{}}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "loyalty_build_info", Help: "The program that runs; always 1.",
 		ConstLabels: prometheus.Labels{"version": b.Version, "revision": b.Revision, "go": b.Go},
 	})
 	build.Set(1)
-	m.registry.MustRegister(build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), m.figures)
+	m.registry.MustRegister(build, collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), m.figures)
 	m.requests()
 	m.batches(actions)
 	m.jobs()
@@ -105,12 +107,15 @@ func (m *Metrics) requests() {
 	m.durations = m.histogram("http_server_request_duration_seconds",
 		"How long requests took, by operation and status; http_route is empty for callers whose signature was not good.",
 		requestBuckets, "loyalty_api", "http_request_method", "http_route", "http_response_status_code")
-	m.refusals = m.counter("loyalty_refusals_total", "Requests that were answered with an error, by its code.", "code", "failure")
+	m.refusals = m.counter("loyalty_refusals_total",
+		"Requests that were answered with an error, by its code.", "code", "failure")
 }
 
 func (m *Metrics) batches(actions []string) {
-	m.size = m.histogram("loyalty_batch_size", "Submissions of each transaction that was tried.", prometheus.ExponentialBuckets(1, 2, 8)).WithLabelValues()
-	duration := m.histogram("loyalty_batch_duration_seconds", "How long the phases of a transaction took; write has the commit.",
+	m.size = m.histogram("loyalty_batch_size", "Submissions of each transaction that was tried.",
+		prometheus.ExponentialBuckets(1, 2, 8)).WithLabelValues()
+	duration := m.histogram("loyalty_batch_duration_seconds",
+		"How long the phases of a transaction took; write has the commit.",
 		prometheus.ExponentialBuckets(0.0005, 2, 14), "phase")
 	for i, phase := range []string{"load", "decide", "write"} {
 		m.phases[i] = duration.WithLabelValues(phase)
@@ -121,21 +126,25 @@ func (m *Metrics) batches(actions []string) {
 	m.committed, m.conflict = tried.WithLabelValues("committed"), tried.WithLabelValues("conflict")
 	m.unknown, m.broke = tried.WithLabelValues("unknown"), tried.WithLabelValues("failed")
 	m.events = m.counter("loyalty_events_total",
-		"Events that were recorded (applied), those that follow from others included, and submissions that were not.", "action", "outcome")
+		"Events that were recorded (applied), those that follow from others included, and submissions that were not.",
+		"action", "outcome")
 	for _, a := range append(actions, customAction) {
 		m.actions[a] = &[outcomes]prometheus.Counter{}
 		m.actions[a][applied] = m.events.WithLabelValues(a, outcomeNames[applied])
 	}
 
 	m.custom = m.actions[customAction]
-	points := m.counter("loyalty_points_total", "Points that came to spendable balances (added), left them (taken), or left them by their date (expired).", "kind")
-	m.added, m.taken, m.expired = points.WithLabelValues("added"), points.WithLabelValues("taken"), points.WithLabelValues("expired")
+	points := m.counter("loyalty_points_total",
+		"Points that came to spendable balances (added), left them (taken), or left them by their date (expired).", "kind")
+	m.added, m.taken, m.expired = points.WithLabelValues("added"), points.WithLabelValues("taken"),
+		points.WithLabelValues("expired")
 }
 
 func (m *Metrics) jobs() {
 	m.runs = m.counter("loyalty_job_runs_total", "Runs of jobs that ended on this node.", "job", "outcome")
 	m.items = m.counter("loyalty_job_items_total", "What the runs of jobs on this node did.", "job", "outcome")
-	m.runTime = m.histogram("loyalty_job_duration_seconds", "How long the runs of jobs on this node took.", prometheus.ExponentialBuckets(0.01, 10, 6), "job")
+	m.runTime = m.histogram("loyalty_job_duration_seconds", "How long the runs of jobs on this node took.",
+		prometheus.ExponentialBuckets(0.01, 10, 6), "job")
 }
 
 // Handler answers /metrics.
@@ -254,8 +263,10 @@ func (m *Metrics) JobEnded(r loyalty.JobRow) {
 }
 
 func (m *Metrics) webhooks() {
-	m.attempts = m.counter("loyalty_webhook_attempts_total", "Attempts of this node to deliver, by what the receiver made of them.", "webhook", "outcome")
-	m.attemptTime = m.histogram("loyalty_webhook_duration_seconds", "How long the attempts of this node to deliver took.", prometheus.ExponentialBuckets(0.01, 3, 8), "outcome")
+	m.attempts = m.counter("loyalty_webhook_attempts_total",
+		"Attempts of this node to deliver, by what the receiver made of them.", "webhook", "outcome")
+	m.attemptTime = m.histogram("loyalty_webhook_duration_seconds", "How long the attempts of this node to deliver took.",
+		prometheus.ExponentialBuckets(0.01, 3, 8), "outcome")
 }
 
 // Attempted counts an attempt to deliver. The platform allows at most a hundred webhooks.

@@ -80,7 +80,8 @@ func (c *Contract) check(r *http.Request, resp *http.Response, body []byte) {
 
 	route, params := find(r.Method, r.URL.EscapedPath())
 	if route == nil {
-		if resp.StatusCode >= http.StatusBadRequest && strings.HasPrefix(resp.Header.Get("Content-Type"), "application/json") {
+		if resp.StatusCode >= http.StatusBadRequest &&
+			strings.HasPrefix(resp.Header.Get("Content-Type"), "application/json") {
 			c.envelope(at, body)
 		}
 		return

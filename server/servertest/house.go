@@ -66,11 +66,13 @@ func Open(t testing.TB, o Options) *House {
 	}
 
 	h.Engine = loyaltytest.NewEngine(t, e)
-	h.Egress = deliver.NewClient(deliver.Options{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Agent: "test"})
+	h.Egress = deliver.NewClient(deliver.Options{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
+		Agent: "test"})
 	t.Cleanup(h.Egress.Close)
 	h.Imports = h.importer(o.Store, vocabulary)
 	s := h.options(t, o, vocabulary)
-	s.Leaderboard = leaderboard.NewLeaderboard(leaderboard.LeaderboardOptions{Store: o.Store, Programmes: h.Directory, Clock: e.Clock})
+	s.Leaderboard = leaderboard.NewLeaderboard(leaderboard.LeaderboardOptions{Store: o.Store,
+		Programmes: h.Directory, Clock: e.Clock})
 	for _, change := range o.Server {
 		change(&s)
 	}
@@ -104,16 +106,20 @@ func (h *House) options(t testing.TB, o Options, vocabulary *contract.Vocabulary
 	}
 
 	webhooks := admin.NewWebhooks(h.Admin, o.Store, admin.WebhookRules{
-		URLFault: h.Egress.URLFault, NewSecret: deliver.NewSecret, NewPrivateKey: deliver.NewPrivateKey, PublicKey: deliver.PublicKey, Sign: deliver.Sign, Notices: webhook.NoticeNames(), Version: webhook.Version,
+		URLFault: h.Egress.URLFault, NewSecret: deliver.NewSecret, NewPrivateKey: deliver.NewPrivateKey,
+		PublicKey: deliver.PublicKey, Sign: deliver.Sign, Notices: webhook.NoticeNames(), Version: webhook.Version,
 	})
 	jobs := job.NewJobs(job.JobsOptions{Engine: h.Engine, Store: o.Store, Imports: h.Imports})
 	patient := &doctor.Patient{
-		Now: time.Now, Local: true, Store: o.Store, Keys: h.Keys, Jobs: jobs.List, LogMost: 1 << 40, OldestPostgres: store.OldestPostgres,
-		Node: loyalty.NewID(time.Now(), loyalty.ID{}), Program: server.SystemProgram{Version: "test", Go: runtime.Version(), Platform: runtime.GOOS},
+		Now: time.Now, Local: true, Store: o.Store, Keys: h.Keys, Jobs: jobs.List, LogMost: 1 << 40,
+		OldestPostgres: store.OldestPostgres,
+		Node:           loyalty.NewID(time.Now(), loyalty.ID{}),
+		Program:        server.SystemProgram{Version: "test", Go: runtime.Version(), Platform: runtime.GOOS},
 	}
 
 	return server.Options{
-		Listen: "127.0.0.1:0", Region: Region, Engine: h.Engine, Directory: h.Directory, Admin: h.Admin, Reader: o.Store, Feed: o.Store, Exports: o.Store, Imports: o.Store,
+		Listen: "127.0.0.1:0", Region: Region, Engine: h.Engine, Directory: h.Directory, Admin: h.Admin, Reader: o.Store,
+		Feed: o.Store, Exports: o.Store, Imports: o.Store,
 		Webhooks: webhooks, Messages: server.NewWebhookMessages(o.Store, h.Directory.Programme),
 		Statistics: statistics.New(statistics.Options{Store: o.Store, Programmes: h.Directory}), Jobs: jobs,
 		Vocabulary: vocabulary, Catalogue: catalogue, Ready: o.Store.Ready, Portal: docs.New(Region, nil), Logger: logger,

@@ -45,7 +45,8 @@ func answered(span trace.Span, a *server.Answered) {
 	}
 
 	span.SetName(name)
-	span.SetAttributes(attribute.String("http.request.method", a.Method), attribute.Int("http.response.status_code", a.Status))
+	span.SetAttributes(attribute.String("http.request.method", a.Method),
+		attribute.Int("http.response.status_code", a.Status))
 	if a.API != "" {
 		span.SetAttributes(attribute.String("loyalty.api", a.API))
 	}
@@ -99,7 +100,8 @@ func (t *Tracing) Decided(caller any, o *loyalty.Outcome) {
 // trace of its own, linked with theirs in both directions, because none of them alone is its parent.
 func (t *Tracing) Batch(callers []any, b engine.Traced) {
 	var ctx context.Context
-	options := []trace.SpanStartOption{trace.WithTimestamp(b.Began), trace.WithAttributes(attribute.Int("loyalty.batch.size", b.Size))}
+	options := []trace.SpanStartOption{trace.WithTimestamp(b.Began),
+		trace.WithAttributes(attribute.Int("loyalty.batch.size", b.Size))}
 	if len(callers) == 1 {
 		ctx = trace.ContextWithSpan(context.Background(), callers[0].(trace.Span))
 	} else {
@@ -164,16 +166,17 @@ func (t *Tracing) Attempt(event, hook loyalty.ID, kind string) (place string, en
 	_, span := t.tracer.Start(ctx, "webhook "+kind, trace.WithSpanKind(trace.SpanKindProducer), trace.WithAttributes(
 		attribute.String("loyalty.webhook.id", hook.String()), attribute.String("loyalty.event.id", event.String())))
 	at := span.SpanContext()
-	return "00-" + at.TraceID().String() + "-" + at.SpanID().String() + "-" + at.TraceFlags().String(), func(a *webhook.Answer) {
-		if a.Status != 0 {
-			span.SetAttributes(attribute.Int("http.response.status_code", a.Status))
+	return "00-" + at.TraceID().String() + "-" + at.SpanID().String() + "-" + at.TraceFlags().String(),
+		func(a *webhook.Answer) {
+			if a.Status != 0 {
+				span.SetAttributes(attribute.Int("http.response.status_code", a.Status))
+			}
+			if a.Fault != "" {
+				span.SetAttributes(attribute.String("error.type", a.Fault))
+			}
+			if a.Status < 200 || a.Status > 299 {
+				span.SetStatus(codes.Error, a.Fault)
+			}
+			span.End()
 		}
-		if a.Fault != "" {
-			span.SetAttributes(attribute.String("error.type", a.Fault))
-		}
-		if a.Status < 200 || a.Status > 299 {
-			span.SetStatus(codes.Error, a.Fault)
-		}
-		span.End()
-	}
 }

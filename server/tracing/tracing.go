@@ -56,7 +56,8 @@ func New(ctx context.Context, o Options) (*Tracing, error) {
 	}
 
 	about, err := resource.New(ctx, resource.WithTelemetrySDK(),
-		resource.WithAttributes(attribute.String("service.name", "loyalty"), attribute.String("service.version", o.Version)), resource.WithFromEnv())
+		resource.WithAttributes(attribute.String("service.name", "loyalty"), attribute.String("service.version", o.Version)),
+		resource.WithFromEnv())
 	if err != nil {
 		return nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w", err)
 	}
@@ -107,12 +108,14 @@ func configured() (bool, error) {
 		return false, nil
 	}
 	if exporter != "" && exporter != "otlp" {
-		return false, fmt.Errorf("OTEL_TRACES_EXPORTER: %q is not supported; use otlp, or none to switch traces off", exporter)
+		return false, fmt.Errorf("OTEL_TRACES_EXPORTER: %q is not supported; use otlp, or none to switch traces off",
+			exporter)
 	}
 	if u, err := url.Parse(endpoint); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return false, fmt.Errorf("%s: is not the address of a collector, such as http://127.0.0.1:4318", name)
 	}
-	if protocol, name := first("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"); protocol != "" && protocol != "http/protobuf" {
+	if protocol, name := first("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"); protocol != "" &&
+		protocol != "http/protobuf" {
 		return false, fmt.Errorf("%s: %q is not supported; use http/protobuf", name, protocol)
 	}
 

@@ -22,18 +22,23 @@ type placement struct {
 // first. A new table needs a line here, or TestEveryTableHasAPlace fails.
 var placements = slices.Concat(
 	[]placement{{table: "balances", key: customer}, {table: "customers", key: "id", group: "balances"}},
-	ofCustomers("customer_keys", "events", "postings", "lots", "transactions", "purchase_lines", "reservations", "progress", "claims", "list_members",
+	ofCustomers("customer_keys", "events", "postings", "lots", "transactions", "purchase_lines", "reservations",
+		"progress", "claims", "list_members",
 		"campaign_customers", "rankings", "numbered", "anchored"),
 	// Names and answers are found by their own keys, before their customer is known.
 	[]placement{{table: "names", key: "value"}, {table: "answers", key: "key"}},
 	// Rows that customers share. As reference tables, which are copied to each machine, they would make every batch
 	// that counts or redeems wait for all others on all machines.
-	managed("coupons", "coupon_events", "tallies", "campaign_figures", "bulk_operations", "bulk_items", "ranking_counts", "leaderboard",
+	managed("coupons", "coupon_events", "tallies", "campaign_figures", "bulk_operations", "bulk_items",
+		"ranking_counts", "leaderboard",
 		"tail", "tail_state", "followers", "notices", "leavers"),
 	// Small, or never written together with other tables.
-	plain("access_keys", "key_secrets", "modules", "settings", "entities", "audit", "programme_version", "jobs", "failed_requests",
-		"taken_signatures", "master_check", "names_key", "kept_codes", "anchors", "anchoring", "users", "sessions", "invitations", "challenges", "figures", "figure_refunds",
-		"statistics", "imports", "uploads", "upload_parts", "webhooks", "webhook_secrets", "deliveries", "attempts", "replays", "nodes", "ledger_proofs"),
+	plain("access_keys", "key_secrets", "modules", "settings", "entities", "audit", "programme_version",
+		"jobs", "failed_requests",
+		"taken_signatures", "master_check", "names_key", "kept_codes", "anchors", "anchoring", "users", "sessions",
+		"invitations", "challenges", "figures", "figure_refunds",
+		"statistics", "imports", "uploads", "upload_parts", "webhooks", "webhook_secrets", "deliveries", "attempts",
+		"replays", "nodes", "ledger_proofs"),
 )
 
 // finders are tables that only a spread database has. They replace queries that would go to every machine: which
@@ -50,7 +55,8 @@ CREATE INDEX IF NOT EXISTS merges_target ON merges (target, source)`,
 		`DELETE FROM merges WHERE (source, target) NOT IN (SELECT id, merged_into FROM customers WHERE merged_into IS NOT NULL OFFSET 0)`,
 	},
 	{
-		placement{table: "emails", key: "email"}, `CREATE TABLE IF NOT EXISTS emails (email text COLLATE "C", customer_id uuid, PRIMARY KEY (email, customer_id));
+		placement{table: "emails", key: "email"},
+		`CREATE TABLE IF NOT EXISTS emails (email text COLLATE "C", customer_id uuid, PRIMARY KEY (email, customer_id));
 ALTER TABLE emails ALTER email SET STATISTICS 0`,
 		`INSERT INTO emails (email, customer_id) SELECT email_key, id FROM customers WHERE email_key IS NOT NULL ON CONFLICT DO NOTHING`,
 		`DELETE FROM emails WHERE (email, customer_id) NOT IN (SELECT email_key, id FROM customers WHERE email_key IS NOT NULL OFFSET 0)`,

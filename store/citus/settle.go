@@ -24,7 +24,8 @@ func Settle(ctx context.Context, c *sql.Conn) (err error) {
 	}()
 
 	var shards int
-	if err := c.QueryRowContext(ctx, `SELECT count(*) FROM pg_dist_shard WHERE logicalrelid = 'balances'::regclass`).Scan(&shards); err != nil {
+	if err := c.QueryRowContext(ctx, `SELECT count(*) FROM pg_dist_shard WHERE logicalrelid = 'balances'::regclass`).
+		Scan(&shards); err != nil {
 		return err
 	}
 	if err := configure(ctx, c, cmp.Or(shards, DefaultShards)); err != nil {

@@ -33,10 +33,14 @@ type querier interface {
 // Spread reports whether the tables of a database are spread over machines.
 func Spread(ctx context.Context, db querier) (spread bool, err error) {
 	var there bool
-	if err := db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus') AND to_regclass('balances') IS NOT NULL`).Scan(&there); err != nil || !there {
+	if err := db.QueryRowContext(ctx,
+		`SELECT EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus') AND to_regclass('balances') IS NOT NULL`).
+		Scan(&there); err != nil || !there {
 		return false, err
 	}
-	err = db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM pg_dist_partition WHERE logicalrelid = 'balances'::regclass AND partmethod = 'h')`).Scan(&spread)
+	err = db.QueryRowContext(ctx,
+		`SELECT EXISTS (SELECT 1 FROM pg_dist_partition WHERE logicalrelid = 'balances'::regclass AND partmethod = 'h')`).
+		Scan(&spread)
 	return spread, err
 }
 
@@ -56,7 +60,9 @@ func Check(ctx context.Context, c *sql.Conn, shards int) error {
 	}
 
 	var workers int
-	err = c.QueryRowContext(ctx, `SELECT count(*) FROM pg_dist_node WHERE groupid <> 0 AND noderole = 'primary' AND isactive AND shouldhaveshards`).Scan(&workers)
+	err = c.QueryRowContext(ctx,
+		`SELECT count(*) FROM pg_dist_node WHERE groupid <> 0 AND noderole = 'primary' AND isactive AND shouldhaveshards`).
+		Scan(&workers)
 	switch {
 	case err != nil:
 		return err
@@ -65,7 +71,8 @@ func Check(ctx context.Context, c *sql.Conn, shards int) error {
 	}
 
 	var node string
-	err = c.QueryRowContext(ctx, `SELECT coalesce(min(CASE WHEN n.groupid = 0 THEN 'the coordinator' ELSE 'worker ' || n.nodename || ':' || n.nodeport END), '')
+	err = c.QueryRowContext(ctx,
+		`SELECT coalesce(min(CASE WHEN n.groupid = 0 THEN 'the coordinator' ELSE 'worker ' || n.nodename || ':' || n.nodeport END), '')
 FROM run_command_on_all_nodes('SHOW max_prepared_transactions') r JOIN pg_dist_node n ON n.nodeid = r.nodeid WHERE NOT r.success OR r.result = '0'`).Scan(&node)
 	switch {
 	case err != nil:
@@ -127,7 +134,8 @@ func placeFinder(ctx context.Context, c *sql.Conn, p placement) error {
 }
 
 func placed(ctx context.Context, c *sql.Conn, table string) (known bool, err error) {
-	err = c.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM pg_dist_partition WHERE logicalrelid = $1::regclass)`, table).Scan(&known)
+	err = c.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM pg_dist_partition WHERE logicalrelid = $1::regclass)`,
+		table).Scan(&known)
 	return known, err
 }
 

@@ -54,7 +54,8 @@ func Initialise(programs, folder, settings string, options ...string) (port int,
 	if port, err = FreePort(); err != nil { // after initdb, which takes a while
 		return 0, err
 	}
-	return port, Configure(folder, "listen_addresses = '127.0.0.1'\nunix_socket_directories = ''\n"+fmt.Sprintf("port = %d\n", port)+settings)
+	return port, Configure(folder,
+		"listen_addresses = '127.0.0.1'\nunix_socket_directories = ''\n"+fmt.Sprintf("port = %d\n", port)+settings)
 }
 
 // Configure adds settings to those of the server in folder; the last one of a name holds.

@@ -26,5 +26,6 @@ func Enrol(w *loyalty.Writes, customers ...loyalty.Customer) {
 
 // Put writes a batch that needs no load.
 func Put(s *store.Store, now time.Time, w loyalty.Writes) error {
-	return s.Within(context.Background(), loyalty.Needs{Now: now}, func(*loyalty.Loaded) (*loyalty.Writes, error) { return &w, nil })
+	return s.Within(context.Background(), loyalty.Needs{Now: now},
+		func(*loyalty.Loaded) (*loyalty.Writes, error) { return &w, nil })
 }

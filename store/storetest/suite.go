@@ -87,10 +87,11 @@ func (b *bench) put(w loyalty.Writes) error {
 func (b *bench) get(t testing.TB, needs ...loyalty.CustomerNeeds) *loyalty.Loaded {
 	t.Helper()
 	var out *loyalty.Loaded
-	err := b.s.Within(context.Background(), loyalty.Needs{Now: b.now, Customers: needs}, func(l *loyalty.Loaded) (*loyalty.Writes, error) {
-		out = l
-		return &loyalty.Writes{}, nil
-	})
+	err := b.s.Within(context.Background(), loyalty.Needs{Now: b.now, Customers: needs},
+		func(l *loyalty.Loaded) (*loyalty.Writes, error) {
+			out = l
+			return &loyalty.Writes{}, nil
+		})
 	require.NoError(t, err)
 	return out
 }
@@ -115,7 +116,8 @@ func customerName(value string) loyalty.Name {
 // customer makes an active customer with every field set.
 func (b *bench) customer(name string) loyalty.Customer {
 	c := Member(name, b.now)
-	c.Key, c.LastEvent, c.LastActivityAt = []byte("a key of thirty-two bytes in all"), loyalty.NewID(b.now, loyalty.ID{}), b.now
+	c.Key, c.LastEvent, c.LastActivityAt = []byte("a key of thirty-two bytes in all"),
+		loyalty.NewID(b.now, loyalty.ID{}), b.now
 	c.Figures = points.Figures{Score: 100, Spent: 10, Reserved: 20, Expired: 5, Pending: 7, Debt: 3}
 	c.Profile = loyalty.Profile{
 		Handler: "Handler " + name, Email: " " + name + "@Example.ORG", FirstName: "Zoë", LastName: "O'Neil", Language: "hu",
@@ -137,18 +139,24 @@ func (b *bench) enrol(t testing.TB, c loyalty.Customer) loyalty.Customer {
 }
 
 func (b *bench) lot(c loyalty.Customer, remaining, reserved, spent int64) loyalty.CustomerLot {
-	return loyalty.CustomerLot{Customer: c.ID, Lot: points.Lot{ID: loyalty.NewID(b.now, loyalty.ID{}), Points: remaining + reserved + spent + 9,
-		Remaining: remaining, Reserved: reserved, Spent: spent, Expired: 9, EarnedAt: b.now, ExpiresAt: b.now.Add(time.Hour)}}
+	return loyalty.CustomerLot{Customer: c.ID,
+		Lot: points.Lot{ID: loyalty.NewID(b.now, loyalty.ID{}), Points: remaining + reserved + spent + 9,
+			Remaining: remaining, Reserved: reserved, Spent: spent, Expired: 9, EarnedAt: b.now,
+			ExpiresAt: b.now.Add(time.Hour)}}
 }
 
 func (b *bench) purchase(c loyalty.Customer, name string) loyalty.Transaction {
 	return loyalty.Transaction{
 		Customer: c.ID, Holder: c.ID, Name: name, OriginalTotal: 1000000, UpdatedAt: b.now.Add(time.Millisecond),
-		PurchaseOpening: loyalty.PurchaseOpening{Checkout: loyalty.NewID(b.now, loyalty.ID{}), CreatedAt: b.now, CheckoutDate: b.now.Add(-time.Hour)},
-		PurchaseState:   loyalty.PurchaseState{State: loyalty.Pending, Total: 999900, Refunded: 100, Earned: 98, Burned: 29, AutoAccept: b.now.Add(time.Hour), AutoReject: true},
-		PurchaseOrigin:  loyalty.PurchaseOrigin{OriginalEarned: 99, OriginalBurned: 30},
-		Detail: loyalty.TransactionDetail{Personal: []byte{0, 1}, Items: []loyalty.Line{{ProductID: "p", Quantity: 2, Subtotal: money.Amount(12500), LineFigures: loyalty.LineFigures{Points: 3},
-			Data: map[string]json.RawMessage{"subtotal": json.RawMessage(`1.25`)}}}},
+		PurchaseOpening: loyalty.PurchaseOpening{Checkout: loyalty.NewID(b.now, loyalty.ID{}), CreatedAt: b.now,
+			CheckoutDate: b.now.Add(-time.Hour)},
+		PurchaseState: loyalty.PurchaseState{State: loyalty.Pending, Total: 999900, Refunded: 100, Earned: 98, Burned: 29,
+			AutoAccept: b.now.Add(time.Hour), AutoReject: true},
+		PurchaseOrigin: loyalty.PurchaseOrigin{OriginalEarned: 99, OriginalBurned: 30},
+		Detail: loyalty.TransactionDetail{Personal: []byte{0, 1},
+			Items: []loyalty.Line{{ProductID: "p", Quantity: 2, Subtotal: money.Amount(12500),
+				LineFigures: loyalty.LineFigures{Points: 3},
+				Data:        map[string]json.RawMessage{"subtotal": json.RawMessage(`1.25`)}}}},
 	}
 }
 
@@ -157,9 +165,12 @@ var t1 = loyalty.Name{Kind: loyalty.NameTransaction, Value: "t-1"}
 
 func (b *bench) event(c loyalty.Customer) loyalty.Event {
 	n, idle := int64(-5), &loyalty.LotEffect{Idle: points.Period{Months: 12}}
-	return loyalty.Event{ID: loyalty.NewID(b.now, loyalty.ID{}), Parent: loyalty.NewID(b.now, loyalty.ID{}), Customer: c.ID, Action: "point_add",
-		Transaction: "t-1", Points: &n, ExpDate: b.now.Add(time.Hour), At: b.now.Add(-time.Minute), RecordedAt: b.now, SentBy: "LKSENDER",
-		Data: json.RawMessage(`{"a": 1.0,"b":"\u0000"}`), Personal: []byte{1, 0, 2}, Effects: &loyalty.Effects{Status: loyalty.Active, Lot: idle}}
+	return loyalty.Event{ID: loyalty.NewID(b.now, loyalty.ID{}), Parent: loyalty.NewID(b.now, loyalty.ID{}),
+		Customer: c.ID, Action: "point_add",
+		Transaction: "t-1", Points: &n, ExpDate: b.now.Add(time.Hour), At: b.now.Add(-time.Minute),
+		RecordedAt: b.now, SentBy: "LKSENDER",
+		Data: json.RawMessage(`{"a": 1.0,"b":"\u0000"}`), Personal: []byte{1, 0, 2},
+		Effects: &loyalty.Effects{Status: loyalty.Active, Lot: idle}}
 }
 
 // full writes a customer with one row of everything.
@@ -171,9 +182,11 @@ func (b *bench) full(t testing.TB, name string) (loyalty.Customer, loyalty.Write
 		NewCustomers: []loyalty.Customer{c}, Events: []loyalty.Event{e}, NewLots: []loyalty.CustomerLot{lot},
 		Claims: []loyalty.Claim{{Name: t1, Owner: c.ID}, {Name: customerName(name), Owner: c.ID},
 			{Name: loyalty.Name{Kind: loyalty.NameExternal, Value: "crm:42"}, Owner: c.ID}},
-		Postings:        []loyalty.CustomerPosting{{Customer: c.ID, Posting: points.Posting{Event: e.ID, Seq: 1, From: points.Issued, To: points.Available, Lot: lot.ID, Points: 5}}},
+		Postings: []loyalty.CustomerPosting{{Customer: c.ID,
+			Posting: points.Posting{Event: e.ID, Seq: 1, From: points.Issued, To: points.Available, Lot: lot.ID, Points: 5}}},
 		NewTransactions: []loyalty.Transaction{b.purchase(c, "t-1")},
-		NewReservations: []loyalty.Reservation{{Customer: c.ID, Transaction: "t-1", Hold: []points.Portion{{Lot: lot.ID, Points: 20}}}},
+		NewReservations: []loyalty.Reservation{{Customer: c.ID, Transaction: "t-1",
+			Hold: []points.Portion{{Lot: lot.ID, Points: 20}}}},
 	}
 	require.NoError(t, b.put(w))
 	return c, w

@@ -58,7 +58,8 @@ func entities(t *testing.T, b *bench) {
 
 	require.Equal(t, []loyalty.Entity{young}, list(loyalty.EntityQuery{Type: read}))
 	require.Equal(t, []loyalty.Entity{archived, young}, list(loyalty.EntityQuery{Type: read, Archived: true}))
-	require.Equal(t, []loyalty.Entity{young}, list(loyalty.EntityQuery{Type: read, Archived: true, Page: loyalty.Page{Limit: 1, Offset: 1}}))
+	require.Equal(t, []loyalty.Entity{young},
+		list(loyalty.EntityQuery{Type: read, Archived: true, Page: loyalty.Page{Limit: 1, Offset: 1}}))
 	require.Equal(t, []loyalty.Entity{product}, list(loyalty.EntityQuery{Type: other}))
 	got, found, err := b.s.Entity(ctx, other, "a")
 	require.NoError(t, err)
@@ -123,7 +124,8 @@ func jobTable(t *testing.T, b *bench) {
 func (b *bench) walk(t *testing.T) {
 	t.Helper()
 	var want []loyalty.ID
-	for i, status := range []loyalty.Status{loyalty.Active, loyalty.Merged, loyalty.Suspended, loyalty.OptedOut, loyalty.Inactive} {
+	for i, status := range []loyalty.Status{loyalty.Active, loyalty.Merged, loyalty.Suspended,
+		loyalty.OptedOut, loyalty.Inactive} {
 		c := b.customer(name(i))
 		c.ID, c.Status = loyalty.NewID(b.now.Add(time.Duration(i)*time.Second), loyalty.ID{}), status
 		b.enrol(t, c)

@@ -29,7 +29,8 @@ func feed(t *testing.T, b *bench) {
 	const rounds = 5
 	for i := range rounds {
 		for k, id := range ids {
-			require.NoError(t, happensAs(b.s, []string{"visit", "point_add", "point_spend"}[k], b.now.Add(time.Duration(i)*time.Minute), id))
+			require.NoError(t, happensAs(b.s, []string{"visit", "point_add", "point_spend"}[k],
+				b.now.Add(time.Duration(i)*time.Minute), id))
 		}
 	}
 
@@ -79,10 +80,12 @@ func feed(t *testing.T, b *bench) {
 			read(loyalty.FeedQuery{Limit: limit, Scan: scan}, every)
 			read(loyalty.FeedQuery{Limit: limit, Scan: scan, Actions: []string{"visit"}}, of(ids[0]))
 			read(loyalty.FeedQuery{Limit: limit, Scan: scan, Prefixes: []string{"point_"}}, of(ids[1:]...))
-			read(loyalty.FeedQuery{Limit: limit, Scan: scan, Actions: []string{"visit"}, Prefixes: []string{"point_s"}}, of(ids[0], ids[2]))
+			read(loyalty.FeedQuery{Limit: limit, Scan: scan, Actions: []string{"visit"}, Prefixes: []string{"point_s"}},
+				of(ids[0], ids[2]))
 			read(loyalty.FeedQuery{Limit: limit, Scan: scan, Actions: []string{"nothing"}}, of())
 			read(loyalty.FeedQuery{Limit: limit, Scan: scan, SentBy: []string{"LKpoint_add"}}, of(ids[1]))
-			read(loyalty.FeedQuery{Limit: limit, Scan: scan, SentBy: []string{"LKpoint_add", "LKpoint_spend"}, Actions: []string{"visit", "point_spend"}}, of(ids[2]))
+			read(loyalty.FeedQuery{Limit: limit, Scan: scan, SentBy: []string{"LKpoint_add", "LKpoint_spend"},
+				Actions: []string{"visit", "point_spend"}}, of(ids[2]))
 			read(loyalty.FeedQuery{Limit: limit, Scan: scan, SentBy: []string{"LKnobody"}}, of())
 		}
 	}

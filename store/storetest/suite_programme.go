@@ -15,17 +15,21 @@ import (
 // held makes a coupon with every field set.
 func (b *bench) held(c loyalty.Customer, code string) loyalty.Coupon {
 	return loyalty.Coupon{
-		ID: loyalty.NewID(b.now, loyalty.ID{}), Code: code, State: loyalty.CouponPartiallyRedeemed, Customer: c.ID, Type: loyalty.CouponGiftCard,
-		Value: 500000, Balance: 420000, Currency: "EUR", Name: loyalty.CouponName{Texts: map[string]string{"en": "Gift", "hu": "Ajándék"}}, Reward: "r-1", Cost: 12500,
+		ID: loyalty.NewID(b.now, loyalty.ID{}), Code: code, State: loyalty.CouponPartiallyRedeemed, Customer: c.ID,
+		Type:  loyalty.CouponGiftCard,
+		Value: 500000, Balance: 420000, Currency: "EUR",
+		Name: loyalty.CouponName{Texts: map[string]string{"en": "Gift", "hu": "Ajándék"}}, Reward: "r-1", Cost: 12500,
 		Stores: []string{"s-1"}, Products: []string{"p-1", "p-2"}, CreatedAt: b.now, ClaimedAt: b.now.Add(time.Second),
 		RedeemedAt: b.now.Add(time.Minute), ExpiresAt: b.now.Add(time.Hour), Version: 3,
-		Uses: []loyalty.CouponUse{{Event: loyalty.NewID(b.now, loyalty.ID{}), At: b.now, Amount: 80000, Transaction: "t-1", Before: loyalty.CouponClaimed}},
+		Uses: []loyalty.CouponUse{{Event: loyalty.NewID(b.now, loyalty.ID{}), At: b.now, Amount: 80000, Transaction: "t-1",
+			Before: loyalty.CouponClaimed}},
 	}
 }
 
 // free makes a code of a pool that no customer holds.
 func (b *bench) free(pool, code string) loyalty.Coupon {
-	return loyalty.Coupon{ID: loyalty.NewID(b.now, loyalty.ID{}), Code: code, State: loyalty.CouponCreated, Type: loyalty.CouponAmount,
+	return loyalty.Coupon{ID: loyalty.NewID(b.now, loyalty.ID{}), Code: code, State: loyalty.CouponCreated,
+		Type:  loyalty.CouponAmount,
 		Value: 10000, Currency: "EUR", Pool: pool, CreatedAt: b.now}
 }
 
@@ -50,12 +54,14 @@ func couponIn(l *loyalty.Loaded, code string) loyalty.Coupon {
 
 func (b *bench) claimed(c loyalty.Customer) loyalty.RewardClaim {
 	id := loyalty.NewID(b.now, loyalty.ID{})
-	return loyalty.RewardClaim{ID: id, Customer: c.ID, Reward: "r-1", State: loyalty.ClaimClaimed, Points: 50, Coupon: "CODE",
+	return loyalty.RewardClaim{ID: id, Customer: c.ID, Reward: "r-1", State: loyalty.ClaimClaimed,
+		Points: 50, Coupon: "CODE",
 		ClaimedAt: b.now.Add(-time.Hour), UpdatedAt: b.now, Burn: []points.Portion{{Lot: id, Points: 50}}}
 }
 
 func (b *bench) standing(c loyalty.Customer, kind loyalty.ProgressKind, key string) loyalty.Progress {
-	return loyalty.Progress{Customer: c.ID, ProgressKey: loyalty.ProgressKey{Kind: kind, Key: key}, Data: json.RawMessage(`{"n": 1.0}`)}
+	return loyalty.Progress{Customer: c.ID, ProgressKey: loyalty.ProgressKey{Kind: kind, Key: key},
+		Data: json.RawMessage(`{"n": 1.0}`)}
 }
 
 func programmeRows(t *testing.T, b *bench) {
@@ -63,13 +69,16 @@ func programmeRows(t *testing.T, b *bench) {
 	tier, due := b.standing(c, loyalty.ProgressTier, "t-1"), b.standing(c, loyalty.ProgressHeld, "é")
 	due.DueAt = b.now.Add(time.Hour)
 	claim, coupon := b.claimed(c), b.held(c, "CODE")
-	bare := loyalty.RewardClaim{ID: loyalty.NewID(b.now, loyalty.ID{}), Customer: c.ID, Reward: "r-2", State: loyalty.ClaimRedeemed, ClaimedAt: b.now, UpdatedAt: b.now}
+	bare := loyalty.RewardClaim{ID: loyalty.NewID(b.now, loyalty.ID{}), Customer: c.ID, Reward: "r-2",
+		State: loyalty.ClaimRedeemed, ClaimedAt: b.now, UpdatedAt: b.now}
 	b.issue(t, coupon, b.free("p", "FREE"))
 	require.NoError(t, b.put(loyalty.Writes{NewProgress: []loyalty.Progress{tier, due, b.standing(other, loyalty.ProgressTier, "t-1")},
-		NewRewardClaims: []loyalty.RewardClaim{claim, bare, b.claimed(other)}, NewTallies: []loyalty.Tally{{Key: "b", Count: -2}, {Key: "a", Count: 7}}}))
+		NewRewardClaims: []loyalty.RewardClaim{claim, bare, b.claimed(other)},
+		NewTallies:      []loyalty.Tally{{Key: "b", Count: -2}, {Key: "a", Count: 7}}}))
 
-	l := b.get(t, loyalty.CustomerNeeds{Ref: customerName("c-1"), Progress: loyalty.Kinds(loyalty.ProgressTier, loyalty.ProgressHeld, loyalty.ProgressWheel),
-		Claims: true, Coupons: []string{"CODE", "FREE", "NONE"}, Tallies: []string{"a", "none"}})
+	l := b.get(t, loyalty.CustomerNeeds{Ref: customerName("c-1"),
+		Progress: loyalty.Kinds(loyalty.ProgressTier, loyalty.ProgressHeld, loyalty.ProgressWheel),
+		Claims:   true, Coupons: []string{"CODE", "FREE", "NONE"}, Tallies: []string{"a", "none"}})
 	got := l.Customers[c.ID]
 	require.Equal(t, map[loyalty.ProgressKey]loyalty.Progress{tier.ProgressKey: tier, due.ProgressKey: due}, got.Progress)
 	require.Equal(t, map[loyalty.ID]loyalty.RewardClaim{claim.ID: claim, bare.ID: bare}, got.Claims)
@@ -82,7 +91,8 @@ func programmeRows(t *testing.T, b *bench) {
 	require.Equal(t, map[loyalty.ProgressKey]loyalty.Progress{tier.ProgressKey: tier},
 		b.get(t, loyalty.CustomerNeeds{ID: c.ID, Progress: loyalty.Kinds(loyalty.ProgressTier)}).Customers[c.ID].Progress)
 	require.Empty(t, b.get(t, loyalty.CustomerNeeds{ID: c.ID}).Customers[c.ID].Claims)
-	l = b.get(t, loyalty.CustomerNeeds{Coupons: []string{"CODE"}, Tallies: []string{"b"}}, loyalty.CustomerNeeds{Pools: map[string]int{"p": 1}})
+	l = b.get(t, loyalty.CustomerNeeds{Coupons: []string{"CODE"}, Tallies: []string{"b"}},
+		loyalty.CustomerNeeds{Pools: map[string]int{"p": 1}})
 	require.Empty(t, l.Customers)
 	require.Equal(t, coupon, couponIn(l, "CODE"))
 	require.Equal(t, map[string]int64{"b": -2}, l.Tallies)
@@ -93,11 +103,13 @@ func programmeRows(t *testing.T, b *bench) {
 // beside it.
 func programmeGuards(t *testing.T, b *bench) {
 	c := b.enrol(t, b.customer("c-1"))
-	standing, gone, claim, coupon := b.standing(c, loyalty.ProgressTier, "t"), b.standing(c, loyalty.ProgressTier, "gone"), b.claimed(c), b.held(c, "CODE")
+	standing, gone, claim, coupon := b.standing(c, loyalty.ProgressTier, "t"), b.standing(c, loyalty.ProgressTier, "gone"),
+		b.claimed(c), b.held(c, "CODE")
 	purchase := b.purchase(c, "t-1")
 	b.issue(t, coupon)
 	first := loyalty.Writes{NewProgress: []loyalty.Progress{standing, gone}, NewRewardClaims: []loyalty.RewardClaim{claim},
-		NewTallies: []loyalty.Tally{{Key: "k", Count: 1}}, NewTransactions: []loyalty.Transaction{purchase}, Claims: []loyalty.Claim{{Name: t1, Owner: c.ID}}}
+		NewTallies: []loyalty.Tally{{Key: "k", Count: 1}}, NewTransactions: []loyalty.Transaction{purchase},
+		Claims: []loyalty.Claim{{Name: t1, Owner: c.ID}}}
 	require.NoError(t, b.put(first))
 
 	newStanding, newClaim, newCoupon := standing, claim, coupon
@@ -106,7 +118,8 @@ func programmeGuards(t *testing.T, b *bench) {
 	newCoupon.State, newCoupon.Customer, newCoupon.Uses, newCoupon.Version = loyalty.CouponUnassigned, loyalty.ID{}, nil, 4
 	removed := loyalty.Progress{Customer: c.ID, ProgressKey: gone.ProgressKey}
 	load := func() *loyalty.Loaded {
-		return b.get(t, loyalty.CustomerNeeds{ID: c.ID, Progress: loyalty.Kinds(loyalty.ProgressTier), Claims: true, Coupons: []string{"CODE"}, Tallies: []string{"k"}})
+		return b.get(t, loyalty.CustomerNeeds{ID: c.ID, Progress: loyalty.Kinds(loyalty.ProgressTier), Claims: true,
+			Coupons: []string{"CODE"}, Tallies: []string{"k"}})
 	}
 	for _, p := range []struct {
 		kind   string
@@ -137,8 +150,10 @@ func programmeGuards(t *testing.T, b *bench) {
 
 	first.Claims, first.NewTransactions = nil, nil
 	for kind, again := range map[string]loyalty.Writes{
-		"progress": {NewProgress: first.NewProgress[:1]}, "claim": {NewRewardClaims: first.NewRewardClaims}, "coupon": {NewCoupons: []loyalty.Coupon{coupon}},
-		"tally": {NewTallies: first.NewTallies}, "code": {Claims: []loyalty.Claim{{Name: codeOf(coupon).Name, Owner: loyalty.NewID(b.now, loyalty.ID{})}}},
+		"progress": {NewProgress: first.NewProgress[:1]}, "claim": {NewRewardClaims: first.NewRewardClaims},
+		"coupon": {NewCoupons: []loyalty.Coupon{coupon}},
+		"tally":  {NewTallies: first.NewTallies},
+		"code":   {Claims: []loyalty.Claim{{Name: codeOf(coupon).Name, Owner: loyalty.NewID(b.now, loyalty.ID{})}}},
 	} {
 		require.ErrorIs(t, b.put(again), loyalty.ErrBatchConflict, kind)
 	}
@@ -187,11 +202,13 @@ func merges(t *testing.T, b *bench) {
 	hold := loyalty.Reservation{Customer: target.ID, Transaction: "hold", Hold: []points.Portion{{Lot: lot.ID, Points: 1}}}
 	standing, dated := b.standing(target, loyalty.ProgressQuiz, "q"), b.standing(target, loyalty.ProgressFlow, "f")
 	dated.DueAt = b.now
-	w := loyalty.Writes{NewTransactions: []loyalty.Transaction{bought, byHand, theirs, done, b.purchase(stranger, "strange")}, NewLots: []loyalty.CustomerLot{lot},
+	w := loyalty.Writes{NewTransactions: []loyalty.Transaction{bought, byHand, theirs, done,
+		b.purchase(stranger, "strange")}, NewLots: []loyalty.CustomerLot{lot},
 		NewReservations: []loyalty.Reservation{hold}, NewRewardClaims: []loyalty.RewardClaim{claim, own},
 		NewProgress: []loyalty.Progress{standing, dated, b.standing(source, loyalty.ProgressQuiz, "q")}}
 	for _, p := range w.NewTransactions {
-		w.Claims = append(w.Claims, loyalty.Claim{Name: loyalty.Name{Kind: loyalty.NameTransaction, Value: p.Name}, Owner: p.Customer})
+		w.Claims = append(w.Claims,
+			loyalty.Claim{Name: loyalty.Name{Kind: loyalty.NameTransaction, Value: p.Name}, Owner: p.Customer})
 	}
 
 	require.NoError(t, b.put(w))
@@ -200,9 +217,11 @@ func merges(t *testing.T, b *bench) {
 	got := b.get(t, loyalty.CustomerNeeds{Ref: customerName("target")}).Customers[target.ID]
 	require.Equal(t, map[string]loyalty.Transaction{"bought": bought, "own": theirs}, got.Transactions)
 	require.Equal(t, map[loyalty.ProgressKey]loyalty.Progress{dated.ProgressKey: dated}, got.Progress)
-	require.Empty(t, b.get(t, loyalty.CustomerNeeds{ID: source.ID}).Customers[source.ID].Transactions, "they are the target's")
+	require.Empty(t, b.get(t, loyalty.CustomerNeeds{ID: source.ID}).Customers[source.ID].Transactions,
+		"they are the target's")
 
-	l := b.get(t, loyalty.CustomerNeeds{ID: target.ID, Transactions: []string{"done", "strange"}, Claims: true, Coupons: []string{"CODE"}})
+	l := b.get(t, loyalty.CustomerNeeds{ID: target.ID, Transactions: []string{"done", "strange"}, Claims: true,
+		Coupons: []string{"CODE"}})
 	require.Equal(t, done, l.Customers[target.ID].Transactions["done"])
 	require.Equal(t, stranger.ID, l.Customers[target.ID].Transactions["strange"].Holder)
 	require.Equal(t, map[loyalty.ID]loyalty.RewardClaim{claim.ID: claim, own.ID: own}, l.Customers[target.ID].Claims)
@@ -210,11 +229,13 @@ func merges(t *testing.T, b *bench) {
 	require.Equal(t, coupon, couponIn(l, "CODE"))
 
 	// Everything, named in two ways at once.
-	got = b.get(t, loyalty.CustomerNeeds{Ref: customerName("target"), Everything: true}, loyalty.CustomerNeeds{ID: target.ID, Everything: true}).Customers[target.ID]
+	got = b.get(t, loyalty.CustomerNeeds{Ref: customerName("target"), Everything: true},
+		loyalty.CustomerNeeds{ID: target.ID, Everything: true}).Customers[target.ID]
 	require.Equal(t, loyalty.UsedLots, got.LotScope)
 	require.Equal(t, []points.Lot{lot.Lot}, got.Lots)
 	require.Equal(t, map[string]loyalty.Reservation{"hold": hold}, got.Reservations)
-	require.Equal(t, map[loyalty.ProgressKey]loyalty.Progress{standing.ProgressKey: standing, dated.ProgressKey: dated}, got.Progress)
+	require.Equal(t, map[loyalty.ProgressKey]loyalty.Progress{standing.ProgressKey: standing, dated.ProgressKey: dated},
+		got.Progress)
 	require.Equal(t, map[loyalty.ID]loyalty.RewardClaim{claim.ID: claim, own.ID: own}, got.Claims)
 	require.Equal(t, map[string]loyalty.Transaction{"bought": bought, "by-hand": byHand, "own": theirs}, got.Transactions)
 	require.Equal(t, []loyalty.ID{source.ID}, got.Sources)
@@ -229,7 +250,8 @@ func matches(t *testing.T, b *bench) {
 	}
 
 	match := func() *loyalty.Loaded {
-		return b.get(t, loyalty.CustomerNeeds{Match: "ann@example.org", Key: true, Lots: loyalty.OpenLots}, loyalty.CustomerNeeds{Match: "nobody@example.org"},
+		return b.get(t, loyalty.CustomerNeeds{Match: "ann@example.org", Key: true, Lots: loyalty.OpenLots},
+			loyalty.CustomerNeeds{Match: "nobody@example.org"},
 			loyalty.CustomerNeeds{Ref: customerName("new"), Email: "ann@example.org"})
 	}
 
@@ -244,7 +266,8 @@ func matches(t *testing.T, b *bench) {
 	lot := b.lot(old, 5, 0, 0)
 	require.NoError(t, b.put(loyalty.Writes{NewLots: []loyalty.CustomerLot{lot}}))
 	l := match()
-	require.Equal(t, map[string]loyalty.ID{"ann@example.org": old.ID}, l.Matches, "enrolled before inactive, then the oldest")
+	require.Equal(t, map[string]loyalty.ID{"ann@example.org": old.ID}, l.Matches,
+		"enrolled before inactive, then the oldest")
 	require.Equal(t, map[string]loyalty.ID{"ann@example.org": inactive.ID}, l.Emails)
 	require.Len(t, l.Customers, 2)
 	require.Equal(t, old, unchained(l.Customers[old.ID].Customer))
@@ -265,25 +288,32 @@ func past(t *testing.T, b *bench) {
 	}
 
 	post := func(e loyalty.Event, seq int, from, to points.Account, n int64) loyalty.CustomerPosting {
-		return loyalty.CustomerPosting{Customer: e.Customer, Posting: points.Posting{Event: e.ID, Seq: seq, From: from, To: to, Lot: e.ID, Points: n}}
+		return loyalty.CustomerPosting{Customer: e.Customer,
+			Posting: points.Posting{Event: e.ID, Seq: seq, From: from, To: to, Lot: e.ID, Points: n}}
 	}
-	effect := &loyalty.TransactionEffect{PurchaseState: loyalty.PurchaseState{State: loyalty.Accepted, Total: 990000, Earned: 9}}
+	effect := &loyalty.TransactionEffect{PurchaseState: loyalty.PurchaseState{State: loyalty.Accepted,
+		Total: 990000, Earned: 9}}
 	spend := event(c, b.now.Add(-time.Hour), loyalty.Event{})
 	late := event(c, b.now.Add(-2*time.Hour), loyalty.Event{})
-	bought := event(c, b.now.Add(-time.Minute), loyalty.Event{Transaction: "t-1", Effects: &loyalty.Effects{Transaction: effect, Status: loyalty.Active}})
+	bought := event(c, b.now.Add(-time.Minute),
+		loyalty.Event{Transaction: "t-1", Effects: &loyalty.Effects{Transaction: effect, Status: loyalty.Active}})
 	nothing := event(c, b.now, loyalty.Event{Effects: &loyalty.Effects{Status: loyalty.Active}})
-	before := event(source, b.now.Add(-3*time.Hour), loyalty.Event{Transaction: "t-0", Effects: &loyalty.Effects{Transaction: effect}})
-	require.NoError(t, b.put(loyalty.Writes{Events: []loyalty.Event{spend, bought, late, nothing, before}, Postings: []loyalty.CustomerPosting{
-		post(spend, 1, points.Available, points.Spent, 5),
-		post(late, 1, points.Issued, points.Available, 40), post(late, 2, points.Available, points.Issued, 3), post(late, 3, points.Available, points.Expired, 1),
-		post(before, 1, points.Issued, points.Available, 99)}}))
+	before := event(source, b.now.Add(-3*time.Hour),
+		loyalty.Event{Transaction: "t-0", Effects: &loyalty.Effects{Transaction: effect}})
+	require.NoError(t, b.put(loyalty.Writes{Events: []loyalty.Event{spend, bought, late, nothing, before},
+		Postings: []loyalty.CustomerPosting{
+			post(spend, 1, points.Available, points.Spent, 5),
+			post(late, 1, points.Issued, points.Available, 40), post(late, 2, points.Available, points.Issued, 3),
+			post(late, 3, points.Available, points.Expired, 1),
+			post(before, 1, points.Issued, points.Available, 99)}}))
 
 	want := []loyalty.PastEntry{
 		{Event: before.ID, At: before.At, Transaction: "t-0", Effect: effect}, // its score came with the merge
 		{Event: late.ID, At: late.At, Score: 37}, {Event: bought.ID, At: bought.At, Transaction: "t-1", Effect: effect},
 	}
 
-	l := b.get(t, loyalty.CustomerNeeds{Ref: customerName("c-1"), Past: true}, loyalty.CustomerNeeds{ID: c.ID, Past: true}, loyalty.CustomerNeeds{Ref: customerName("c-2")})
+	l := b.get(t, loyalty.CustomerNeeds{Ref: customerName("c-1"), Past: true}, loyalty.CustomerNeeds{ID: c.ID, Past: true},
+		loyalty.CustomerNeeds{Ref: customerName("c-2")})
 	require.Equal(t, want, l.Customers[c.ID].Past)
 	require.Empty(t, l.Customers[source.ID].Past)
 }

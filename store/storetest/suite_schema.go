@@ -29,12 +29,14 @@ func appendOnly(t *testing.T, b *bench) {
 
 	if b.d.Name == "postgres" {
 		month := `events_` + time.Now().UTC().Format("2006_01")
-		attacks = append(attacks, `TRUNCATE events`, `TRUNCATE postings`, `TRUNCATE events_default`, `TRUNCATE audit`, `TRUNCATE `+month,
+		attacks = append(attacks, `TRUNCATE events`, `TRUNCATE postings`, `TRUNCATE events_default`,
+			`TRUNCATE audit`, `TRUNCATE `+month,
 			`UPDATE `+month+` SET action = 'x'`, `DELETE FROM `+month, `DELETE FROM events_default`,
 			`INSERT INTO postings SELECT * FROM postings ON CONFLICT (customer_id, event_id, seq) DO UPDATE SET points = 1`)
 	} else {
 		attacks = append(attacks, `REPLACE INTO events SELECT * FROM events`, `REPLACE INTO postings SELECT * FROM postings`,
-			`UPDATE OR REPLACE postings SET points = 1`, `INSERT INTO postings SELECT * FROM postings WHERE true ON CONFLICT DO UPDATE SET points = 1`)
+			`UPDATE OR REPLACE postings SET points = 1`,
+			`INSERT INTO postings SELECT * FROM postings WHERE true ON CONFLICT DO UPDATE SET points = 1`)
 	}
 
 	for _, attack := range attacks {
@@ -63,7 +65,8 @@ func migrations(t *testing.T, d Database) {
 	}
 
 	raw := Raw(t, url)
-	_, err = raw.Exec(`INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, ` + map[string]string{"sqlite": "1", "postgres": "true"}[d.Name] + `)`)
+	_, err = raw.Exec(`INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, ` +
+		map[string]string{"sqlite": "1", "postgres": "true"}[d.Name] + `)`)
 	require.NoError(t, err)
 	require.ErrorIs(t, s.Ready(ctx), store.ErrNewerSchema)
 	require.ErrorIs(t, s.Migrate(ctx), store.ErrNewerSchema)
@@ -103,7 +106,8 @@ func column(t testing.TB, db *sql.DB, query string) (list []string) {
 // Months lists the partitions of a PostgreSQL journal.
 func Months(t testing.TB, url string) []string {
 	t.Helper()
-	return column(t, Raw(t, url), `SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = 'events'::regclass ORDER BY 1`)
+	return column(t, Raw(t, url),
+		`SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = 'events'::regclass ORDER BY 1`)
 }
 
 var _ loyalty.Store = (*store.Store)(nil)

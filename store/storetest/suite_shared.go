@@ -28,7 +28,8 @@ func pools(t *testing.T, b *bench) {
 	taken := b.free("p", "taken")
 	taken.State = loyalty.CouponClaimed
 	b.issue(t, taken)
-	l := b.get(t, loyalty.CustomerNeeds{Pools: map[string]int{"p": 1, "other": 5, "none": 1}}, loyalty.CustomerNeeds{Pools: map[string]int{"p": 2}})
+	l := b.get(t, loyalty.CustomerNeeds{Pools: map[string]int{"p": 1, "other": 5, "none": 1}},
+		loyalty.CustomerNeeds{Pools: map[string]int{"p": 2}})
 	require.Equal(t, want[:3], l.Free["p"])
 	require.Len(t, l.Free["other"], 1)
 	require.Empty(t, l.Free["none"])
@@ -89,7 +90,9 @@ func codesOnce(t *testing.T, b *bench) {
 	wg.Wait()
 	require.Equal(t, []int64{writers*each - 1, 1}, []int64{given.Load(), empty.Load()})
 	var n, versions int
-	require.NoError(t, Raw(t, b.url).QueryRow(`SELECT count(*), sum(version) FROM coupons WHERE state = 'claimed' AND customer_id IS NOT NULL`).Scan(&n, &versions))
+	require.NoError(t, Raw(t, b.url).
+		QueryRow(`SELECT count(*), sum(version) FROM coupons WHERE state = 'claimed' AND customer_id IS NOT NULL`).
+		Scan(&n, &versions))
 	require.Equal(t, []int{writers * each, writers * each}, []int{n, versions}, "each code was given once")
 }
 
@@ -118,7 +121,8 @@ func countsShared(t *testing.T, b *bench) {
 
 		wg.Wait()
 		require.Positive(t, won.Load())
-		require.Equal(t, map[string]int64{"a": before + won.Load(), "b": before + won.Load()}, b.get(t, needs.Customers...).Tallies)
+		require.Equal(t, map[string]int64{"a": before + won.Load(), "b": before + won.Load()},
+			b.get(t, needs.Customers...).Tallies)
 	}
 }
 
@@ -126,7 +130,9 @@ func countBoth(l *loyalty.Loaded) (*loyalty.Writes, error) {
 	w := &loyalty.Writes{}
 	for _, key := range []string{"b", "a"} {
 		if n, known := l.Tallies[key]; known {
-			w.Tallies = append(w.Tallies, loyalty.Changed[loyalty.Tally]{Before: loyalty.Tally{Key: key, Count: n}, After: loyalty.Tally{Key: key, Count: n + 1}})
+			w.Tallies = append(w.Tallies,
+				loyalty.Changed[loyalty.Tally]{Before: loyalty.Tally{Key: key, Count: n},
+					After: loyalty.Tally{Key: key, Count: n + 1}})
 		} else {
 			w.NewTallies = append(w.NewTallies, loyalty.Tally{Key: key, Count: 1})
 		}
@@ -138,7 +144,8 @@ func countBoth(l *loyalty.Loaded) (*loyalty.Writes, error) {
 func couponsLocked(t *testing.T, b *bench) {
 	c := b.enrol(t, b.customer("c-1"))
 	b.issue(t, b.held(c, "X"), b.held(c, "Y"))
-	needs := loyalty.Needs{Now: b.now, Locked: true, Customers: []loyalty.CustomerNeeds{{ID: c.ID, Coupons: []string{"Y", "X"}}}}
+	needs := loyalty.Needs{Now: b.now, Locked: true,
+		Customers: []loyalty.CustomerNeeds{{ID: c.ID, Coupons: []string{"Y", "X"}}}}
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {

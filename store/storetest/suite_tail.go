@@ -154,7 +154,8 @@ func tail(t *testing.T, b *bench) {
 	require.NoError(t, b.s.NoteTail(ctx, true, b.now.Add(-time.Hour), time.Time{}))
 	state, err = b.s.TailState(ctx)
 	require.NoError(t, err)
-	require.Equal(t, loyalty.TailState{Head: 9, Present: true, Looked: b.now, Compared: b.now.Add(time.Hour)}, state, "none is set back")
+	require.Equal(t, loyalty.TailState{Head: 9, Present: true, Looked: b.now, Compared: b.now.Add(time.Hour)},
+		state, "none is set back")
 	b.numbersThePast(t, ids)
 }
 
@@ -163,7 +164,8 @@ func tail(t *testing.T, b *bench) {
 func (b *bench) numbersThePast(t *testing.T, ids []loyalty.ID) {
 	ctx, raw := context.Background(), Raw(t, b.url)
 	want := b.count(t, "events")
-	for _, text := range []string{`DELETE FROM tail`, `DELETE FROM numbered`, `UPDATE tail_state SET head = 0, present = false, looked_at = NULL`} {
+	for _, text := range []string{`DELETE FROM tail`, `DELETE FROM numbered`,
+		`UPDATE tail_state SET head = 0, present = false, looked_at = NULL`} {
 		_, err := raw.Exec(text)
 		require.NoError(t, err)
 	}
@@ -195,16 +197,19 @@ func tailOfMany(t *testing.T, b *bench) {
 	c.LastEvent = loyalty.ID{}
 	id := b.enrol(t, c).ID
 	killed := Open(t, b.url)
-	require.NoError(t, killed.Within(t.Context(), loyalty.Needs{Now: b.now, Apart: true, Customers: []loyalty.CustomerNeeds{{ID: id}}}, func(l *loyalty.Loaded) (*loyalty.Writes, error) {
-		before := l.Customers[id].Customer
-		after, w := before, &loyalty.Writes{}
-		for range many {
-			after.LastEvent = loyalty.NewID(b.now, after.LastEvent)
-			w.Events = append(w.Events, loyalty.Event{ID: after.LastEvent, Customer: id, Action: "visit", At: b.now, RecordedAt: b.now})
-		}
-		w.Customers = []changedCustomer{{Before: before, After: after}}
-		return w, nil
-	}))
+	require.NoError(t, killed.Within(t.Context(),
+		loyalty.Needs{Now: b.now, Apart: true, Customers: []loyalty.CustomerNeeds{{ID: id}}},
+		func(l *loyalty.Loaded) (*loyalty.Writes, error) {
+			before := l.Customers[id].Customer
+			after, w := before, &loyalty.Writes{}
+			for range many {
+				after.LastEvent = loyalty.NewID(b.now, after.LastEvent)
+				w.Events = append(w.Events,
+					loyalty.Event{ID: after.LastEvent, Customer: id, Action: "visit", At: b.now, RecordedAt: b.now})
+			}
+			w.Customers = []changedCustomer{{Before: before, After: after}}
+			return w, nil
+		}))
 
 	_, last, err := b.s.NumberBehind(t.Context(), loyalty.ID{}, 10)
 	require.NoError(t, err)

@@ -45,7 +45,8 @@ func guardsHold(t *testing.T, b *bench) {
 				want.Version = 2
 				require.Equal(t, want, unchained(l.Customer))
 			}},
-		"freed name": {loyalty.Writes{Freed: w.Claims[2:]}, func(*loyalty.Loading) { require.Equal(t, 2, b.count(t, "names")) }},
+		"freed name": {loyalty.Writes{Freed: w.Claims[2:]},
+			func(*loyalty.Loading) { require.Equal(t, 2, b.count(t, "names")) }},
 	}
 
 	for _, kind := range []string{"lot", "transaction", "reservation", "released reservation", "figures", "freed name"} {
@@ -102,8 +103,9 @@ func eachGuard(t *testing.T, b *bench) {
 	}
 
 	for what, differ := range map[string]func(*loyalty.CustomerLot){
-		"remaining": func(l *loyalty.CustomerLot) { l.Remaining++ }, "reserved": func(l *loyalty.CustomerLot) { l.Reserved++ },
-		"spent": func(l *loyalty.CustomerLot) { l.Spent++ }, "expired": func(l *loyalty.CustomerLot) { l.Expired++ },
+		"remaining": func(l *loyalty.CustomerLot) { l.Remaining++ },
+		"reserved":  func(l *loyalty.CustomerLot) { l.Reserved++ },
+		"spent":     func(l *loyalty.CustomerLot) { l.Spent++ }, "expired": func(l *loyalty.CustomerLot) { l.Expired++ },
 	} {
 		before := w.NewLots[0]
 		differ(&before)
@@ -111,12 +113,14 @@ func eachGuard(t *testing.T, b *bench) {
 	}
 
 	for what, differ := range map[string]func(*loyalty.Transaction){
-		"state": func(t *loyalty.Transaction) { t.State = loyalty.Refunded }, "refunds": func(t *loyalty.Transaction) { t.Refunded++ },
-		"time": func(t *loyalty.Transaction) { t.UpdatedAt = t.UpdatedAt.Add(time.Second) },
+		"state":   func(t *loyalty.Transaction) { t.State = loyalty.Refunded },
+		"refunds": func(t *loyalty.Transaction) { t.Refunded++ },
+		"time":    func(t *loyalty.Transaction) { t.UpdatedAt = t.UpdatedAt.Add(time.Second) },
 	} {
 		before := w.NewTransactions[0]
 		differ(&before)
-		refused("a purchase's "+what, loyalty.Writes{Transactions: []loyalty.Changed[loyalty.Transaction]{{Before: before, After: w.NewTransactions[0]}}})
+		refused("a purchase's "+what,
+			loyalty.Writes{Transactions: []loyalty.Changed[loyalty.Transaction]{{Before: before, After: w.NewTransactions[0]}}})
 	}
 
 	freed := w.Claims[2]
@@ -135,7 +139,8 @@ func statusGuard(t *testing.T, b *bench, loaded, profile loyalty.Customer) {
 	require.Equal(t, profile, unchained(b.reload(t, loaded.ID).Customer))
 	stale, active := b.chained(t, profile), profile
 	stale.Status, active.Status, active.Name = loyalty.Inactive, loyalty.Active, "c-9"
-	require.ErrorIs(t, b.put(loyalty.Writes{Customers: []changedCustomer{{Before: stale, After: active}}}), loyalty.ErrBatchConflict)
+	require.ErrorIs(t, b.put(loyalty.Writes{Customers: []changedCustomer{{Before: stale, After: active}}}),
+		loyalty.ErrBatchConflict)
 	require.Equal(t, profile, unchained(b.reload(t, loaded.ID).Customer))
 }
 
@@ -190,10 +195,12 @@ func answersLive(t *testing.T, b *bench) {
 	key := func(k string) loyalty.AnswerKey { return loyalty.AnswerKey{AccessKey: "ak", Key: k} }
 	c := b.enrol(t, b.customer("c-1"))
 	ours := loyalty.Answer{AnswerKey: key("ours"), Hash: [32]byte{1}, Status: 200, Body: []byte("in clear"), At: b.now}
-	theirs := loyalty.Answer{AnswerKey: key("theirs"), Hash: [32]byte{2}, Status: 422, Body: []byte("sealed by the rules"), Customer: c.ID, At: b.now}
+	theirs := loyalty.Answer{AnswerKey: key("theirs"), Hash: [32]byte{2}, Status: 422, Body: []byte("sealed by the rules"),
+		Customer: c.ID, At: b.now}
 	load := func(now time.Time) map[loyalty.AnswerKey]loyalty.Answer {
 		var out map[loyalty.AnswerKey]loyalty.Answer
-		require.NoError(t, b.s.Within(context.Background(), loyalty.Needs{Now: now, Answers: []loyalty.AnswerKey{key("ours"), key("theirs"), key("none")}},
+		require.NoError(t, b.s.Within(context.Background(),
+			loyalty.Needs{Now: now, Answers: []loyalty.AnswerKey{key("ours"), key("theirs"), key("none")}},
 			func(l *loyalty.Loaded) (*loyalty.Writes, error) {
 				out = l.Answers
 				return &loyalty.Writes{}, nil
@@ -224,13 +231,15 @@ func optOut(t *testing.T, b *bench) {
 	gone.Status, gone.Name, gone.Profile, gone.Key = loyalty.OptedOut, "hash", loyalty.Profile{Handler: "other hash"}, nil
 	require.NoError(t, b.put(loyalty.Writes{
 		Customers: []changedCustomer{{Before: b.chained(t, c), After: gone}}, DestroyKeys: []loyalty.ID{c.ID},
-		Freed: w.Claims[1:], Claims: []loyalty.Claim{{Name: customerName("hash"), Owner: c.ID}}, Events: []loyalty.Event{b.event(c)},
+		Freed: w.Claims[1:], Claims: []loyalty.Claim{{Name: customerName("hash"), Owner: c.ID}},
+		Events: []loyalty.Event{b.event(c)},
 	}))
 
 	require.Equal(t, 0, b.count(t, "customer_keys"))
 	gone.Version = 2
 	require.Equal(t, gone, unchained(b.reload(t, c.ID).Customer))
-	l := b.get(t, loyalty.CustomerNeeds{Ref: customerName("canary-name")}, loyalty.CustomerNeeds{Ref: customerName("hash")})
+	l := b.get(t, loyalty.CustomerNeeds{Ref: customerName("canary-name")},
+		loyalty.CustomerNeeds{Ref: customerName("hash")})
 	require.Equal(t, map[loyalty.Name]loyalty.ID{customerName("hash"): c.ID}, l.Names)
 	b.enrol(t, b.customer("canary-other")) // the freed external id can be claimed again too
 	require.NoError(t, b.put(loyalty.Writes{Claims: w.Claims[2:]}))
@@ -275,7 +284,8 @@ func races(t *testing.T, b *bench) {
 		for k := range writers {
 			wg.Go(func() {
 				for r := range rounds {
-					needs := loyalty.Needs{Now: b.now, Locked: locked, Customers: []loyalty.CustomerNeeds{all[(k+r)%customers], all[(2*k+r+1)%customers]}}
+					needs := loyalty.Needs{Now: b.now, Locked: locked,
+						Customers: []loyalty.CustomerNeeds{all[(k+r)%customers], all[(2*k+r+1)%customers]}}
 					switch err := b.s.Within(context.Background(), needs, b.addOne); {
 					case err == nil:
 						won.Add(1)
@@ -292,7 +302,8 @@ func races(t *testing.T, b *bench) {
 		wg.Wait()
 		require.Positive(t, won.Load())
 		require.Equal(t, int64(writers*rounds), won.Load()+lost.Load())
-		require.Equal(t, int64(b.count(t, "events")), b.scores(t, all)-int64(customers)*100, "each point has its event, and none is lost")
+		require.Equal(t, int64(b.count(t, "events")), b.scores(t, all)-int64(customers)*100,
+			"each point has its event, and none is lost")
 		require.GreaterOrEqual(t, b.scores(t, all)-before, won.Load())
 	}
 }

@@ -43,15 +43,17 @@ func AddUp(t require.TestingT, db *store.Store, customer loyalty.ID) map[loyalty
 	})
 
 	require.Equal(t, at.Figures.Spendable(), sum, "the events of %s add up", customer)
-	walk(t, db, loyalty.EventQuery{Customer: customer, Sort: []loyalty.Sorting{{Field: "date"}}}, func(_ *loyalty.EventPage, e *loyalty.Event) {
-		require.Equal(t, changes[e.ID], e.Change, "%s by date", e.Action)
-	})
+	walk(t, db, loyalty.EventQuery{Customer: customer, Sort: []loyalty.Sorting{{Field: "date"}}},
+		func(_ *loyalty.EventPage, e *loyalty.Event) {
+			require.Equal(t, changes[e.ID], e.Change, "%s by date", e.Action)
+		})
 	purchasesAddUp(t, db, customer, changes)
 	return changes
 }
 
 func purchasesAddUp(t require.TestingT, db *store.Store, customer loyalty.ID, changes map[loyalty.ID]int64) {
-	page, err := db.Transactions(context.Background(), loyalty.TransactionQuery{Customer: customer, Page: loyalty.Page{Limit: 1000}})
+	page, err := db.Transactions(context.Background(),
+		loyalty.TransactionQuery{Customer: customer, Page: loyalty.Page{Limit: 1000}})
 	require.NoError(t, err)
 	for _, p := range page.Transactions {
 		var earned int64
@@ -60,9 +62,10 @@ func purchasesAddUp(t require.TestingT, db *store.Store, customer loyalty.ID, ch
 			earned += m.Earned
 		}
 		require.Equal(t, p.Earned, earned, "the breakdown of %s adds up", p.Name)
-		walk(t, db, loyalty.EventQuery{Customer: customer, Transaction: p.Name}, func(_ *loyalty.EventPage, e *loyalty.Event) {
-			require.Equal(t, changes[e.ID], e.Change, "%s of %s", e.Action, p.Name)
-		})
+		walk(t, db, loyalty.EventQuery{Customer: customer, Transaction: p.Name},
+			func(_ *loyalty.EventPage, e *loyalty.Event) {
+				require.Equal(t, changes[e.ID], e.Change, "%s of %s", e.Action, p.Name)
+			})
 	}
 }
 

@@ -50,7 +50,8 @@ func startCluster(ctx context.Context, parent string) (*cluster, error) {
 	}
 
 	c := &cluster{bin: bin}
-	if c.port, err = pgserver.Initialise(bin, dir, fmt.Sprintf(clusterSettings, min(4096, totalMemory()>>20/4))); err != nil {
+	if c.port, err = pgserver.Initialise(bin, dir,
+		fmt.Sprintf(clusterSettings, min(4096, totalMemory()>>20/4))); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 

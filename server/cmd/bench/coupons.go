@@ -18,7 +18,8 @@ func (c coupon) code() string { return fmt.Sprintf("SPRING-%s-%d", run, c.number
 // couponRedeem redeems a coupon that no other request redeems.
 func couponRedeem(b *bytes.Buffer, p picker) {
 	c := p.coupons[p.number]
-	fmt.Fprintf(b, `{"customer":"%d","action":"coupon_redeem","data":{"code":"%s","transaction_id":"%s-c%d"}}`, c.customer, c.code(), run, c.number)
+	fmt.Fprintf(b, `{"customer":"%d","action":"coupon_redeem","data":{"code":"%s","transaction_id":"%s-c%d"}}`,
+		c.customer, c.code(), run, c.number)
 }
 
 // couponsMade numbers the coupons of this run, so that no two have the same code.

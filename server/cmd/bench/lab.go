@@ -25,7 +25,8 @@ func (o options) validate() error {
 
 	for _, prefix := range o.only {
 		if len(choose([]string{prefix}, o.sqlite)) == 0 {
-			return fmt.Errorf("-only: nothing is called %q; there are %s (sqlite with -sqlite)", prefix, strings.Join(names(), ", "))
+			return fmt.Errorf("-only: nothing is called %q; there are %s (sqlite with -sqlite)",
+				prefix, strings.Join(names(), ", "))
 		}
 	}
 
@@ -99,7 +100,8 @@ func (l *lab) openServers(ctx context.Context, o options, needs func(string) boo
 		name, database string // without database: the embedded one
 		rules          []entity
 		at             **server
-	}{{"sqlite", "", nil, &l.sqlite}, {"server", "loyalty", nil, &l.server}, {"programme", "programme", programme, &l.programme}} {
+	}{{"sqlite", "", nil, &l.sqlite}, {"server", "loyalty", nil, &l.server},
+		{"programme", "programme", programme, &l.programme}} {
 		if !needs(s.name) {
 			continue
 		}
@@ -209,7 +211,8 @@ func (l *lab) starts() (all []started) {
 func (l *lab) describe(w io.Writer, o options) {
 	fmt.Fprintf(w, "%d cores, %s %s/%s, PostgreSQL %s (fsync and synchronous_commit on, files on %s), %d customers, %d rounds of %g s after one that warmed up;\n"+
 		"ratios are taken within a round: their median and [quartiles]. cpu is that of all processors for one event (of a bulk too); idle is their share\n",
-		runtime.NumCPU(), runtime.Version(), runtime.GOOS, runtime.GOARCH, l.cluster.version, fileSystem(l.cluster.dir), o.customers, o.reps, o.seconds)
+		runtime.NumCPU(), runtime.Version(), runtime.GOOS, runtime.GOARCH, l.cluster.version, fileSystem(l.cluster.dir),
+		o.customers, o.reps, o.seconds)
 	if l.reads != nil {
 		fmt.Fprintf(w, "the reads: over %d events, one connection, customers with long histories\n", o.events)
 	}

@@ -48,7 +48,8 @@ func (l load) run(ctx context.Context, requests [][]byte) ([]time.Duration, stop
 		}
 	})()
 
-	runtime.GC()                                   // garbage of the preparation must not be collected during the measurement
+	// garbage of the preparation must not be collected during the measurement
+	runtime.GC()
 	taken := make([]atomic.Int64, 1+len(l.others)) // requests of each server
 	latencies := make([][]time.Duration, len(connections))
 	var all sync.WaitGroup
@@ -80,7 +81,9 @@ func (l load) dial(ctx context.Context) (connections []net.Conn, err error) {
 }
 
 // drive is the work of one connection: requests to one of the servers.
-func (l load) drive(c net.Conn, requests [][]byte, node int, taken *atomic.Int64, began time.Time) ([]time.Duration, error) {
+func (l load) drive(
+	c net.Conn, requests [][]byte, node int, taken *atomic.Int64, began time.Time,
+) ([]time.Duration, error) {
 	latencies := make([]time.Duration, 0, len(requests)/l.connections+1)
 	in := answers{r: bufio.NewReaderSize(c, 16<<10), drop: l.accept == nil}
 	for sent := time.Now(); len(latencies) == 0 || sent.Sub(began) < l.window; {

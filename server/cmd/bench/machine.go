@@ -19,8 +19,9 @@ type machine struct {
 
 // usage is processor time since the machine, or the process, was started.
 type usage struct {
-	busy, idle, steal        time.Duration // of all processors; idle includes waiting for disks
-	server, database, client time.Duration // of the measured ones; client is this program and those that it runs, such as pgbench
+	busy, idle, steal time.Duration // of all processors; idle includes waiting for disks
+	// of the measured ones; client is this program and those that it runs, such as pgbench
+	server, database, client time.Duration
 	programs                 time.Duration // of every server, including the measured ones
 }
 

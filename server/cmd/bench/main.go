@@ -77,11 +77,13 @@ func main() {
 	flag.IntVar(&o.reps, "reps", 7, "rounds that count; where there are several, one more warms up")
 	flag.Float64Var(&o.seconds, "seconds", 1, "length of one measurement")
 	flag.DurationVar(&o.wait, "wait", 90*time.Second, "how long to wait for the machine's load to pass before the start")
-	flag.StringVar(&only, "only", "", "measure only what begins with one of these names (comma-separated), and what it is compared with")
+	flag.StringVar(&only, "only", "",
+		"measure only what begins with one of these names (comma-separated), and what it is compared with")
 	flag.BoolVar(&o.sqlite, "sqlite", false, "measure the program on the embedded database too")
 	flag.IntVar(&o.customers, "customers", 100_000, "customers on each database")
 	flag.IntVar(&o.events, "events", 1_000_000, "events that the reads are measured over")
-	flag.StringVar(&o.dir, "dir", "", "folder for the throw-away databases; it should be on a disk (default: the system's temporary folder)")
+	flag.StringVar(&o.dir, "dir", "",
+		"folder for the throw-away databases; it should be on a disk (default: the system's temporary folder)")
 	flag.Usage = usageOf
 	flag.Parse()
 	if only != "" {
@@ -92,9 +94,10 @@ func main() {
 }
 
 func usageOf() {
-	fmt.Fprintf(flag.CommandLine.Output(), "Measures the program against the floor of its database. On a machine that is not quiet (a load of more than %.2f for each\n"+
-		"processor before the start; then more than %.0f %% of the processors taken by the host, or more than %.0f %% used by others) the report\n"+
-		"says NOT A RESULT and not what is reached. Exit code 0: measured, on a quiet machine or not. 1: something is wrong.\n",
+	fmt.Fprintf(flag.CommandLine.Output(),
+		"Measures the program against the floor of its database. On a machine that is not quiet (a load of more than %.2f for each\n"+
+			"processor before the start; then more than %.0f %% of the processors taken by the host, or more than %.0f %% used by others) the report\n"+
+			"says NOT A RESULT and not what is reached. Exit code 0: measured, on a quiet machine or not. 1: something is wrong.\n",
 		mostLoad, 100*mostSteal, 100*mostOthers)
 	flag.PrintDefaults()
 }

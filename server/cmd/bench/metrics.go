@@ -48,7 +48,9 @@ func pgbenchMetric(name string, clients int, hot bool) metric {
 }
 
 func directMetric(name string, goroutines int, hot bool, p post) metric {
-	return metric{name, func(ctx context.Context, l *lab) (sample, error) { return l.floor.direct(ctx, goroutines, hot, p) }}
+	return metric{name, func(ctx context.Context, l *lab) (sample, error) {
+		return l.floor.direct(ctx, goroutines, hot, p)
+	}}
 }
 
 func naiveMetric(w workload) metric {
@@ -84,7 +86,8 @@ func nodesMetric(count int, w workload) metric {
 func readMetrics() (all []metric) {
 	for _, r := range readList {
 		all = append(all,
-			metric{"read-" + r.name + "-sql", func(ctx context.Context, l *lab) (sample, error) { return l.reads.inSQL(ctx, r) }},
+			metric{"read-" + r.name + "-sql",
+				func(ctx context.Context, l *lab) (sample, error) { return l.reads.inSQL(ctx, r) }},
 			metric{"read-" + r.name, func(ctx context.Context, l *lab) (sample, error) { return l.reads.inHTTP(ctx, r) }})
 	}
 	return all
@@ -92,7 +95,8 @@ func readMetrics() (all []metric) {
 
 func readComparisons() (all []comparison) {
 	for _, r := range readList {
-		all = append(all, comparison{title: r.title, of: "read-" + r.name, base: "read-" + r.name + "-sql", read: true, typical: true, targets: targets{3, 2}})
+		all = append(all, comparison{title: r.title, of: "read-" + r.name, base: "read-" + r.name + "-sql", read: true,
+			typical: true, targets: targets{3, 2}})
 	}
 	return all
 }
@@ -145,16 +149,22 @@ func comparisons() []comparison {
 	return append([]comparison{
 		{title: "POST /events point_add, 16 connections", of: "server-16", base: "floor-16", targets: targets{0.60, 0.70}},
 		{title: "same, 64 connections", of: "server-64", base: "floor-64", targets: targets{1.10, 1.50}},
-		{title: "same, one hot customer, 16 connections", of: "server-hot-16", base: "floor-hot-16", targets: targets{3.0, 4.0}},
-		{title: "checkout with 3 lines, 16 connections", of: "server-checkout-16", base: "floor-16", targets: targets{0.40, 0.50}},
+		{title: "same, one hot customer, 16 connections", of: "server-hot-16", base: "floor-hot-16",
+			targets: targets{3.0, 4.0}},
+		{title: "checkout with 3 lines, 16 connections", of: "server-checkout-16", base: "floor-16",
+			targets: targets{0.40, 0.50}},
 		{title: "coupon_redeem, 16 connections", of: "server-coupon-16", base: "floor-16"},
 		{title: "programme: point_add, 16 connections", of: "programme-16", base: "floor-16", targets: targets{0.45, 0.55}},
 		{title: "programme: point_add against one without rules", of: "programme-16", base: "server-16"},
-		{title: "programme: checkout with 3 lines, 16 connections", of: "programme-checkout-16", base: "floor-16", targets: targets{0.25, 0.35}},
+		{title: "programme: checkout with 3 lines, 16 connections", of: "programme-checkout-16", base: "floor-16",
+			targets: targets{0.25, 0.35}},
 		{title: "programme: checkout against one without rules", of: "programme-checkout-16", base: "server-checkout-16"},
-		{title: "p99 at 64 connections against naive", of: "server-64", base: "naive-64", worst: true, targets: targets{0.15, 0.10}},
-		{title: "bulk of 50, 4 connections, against naive", of: "server-bulk-4", base: "naive-bulk-4", targets: targets{5, 6}},
-		{title: "embedded SQLite (FULL) against pgx, one statement", of: "sqlite-16", base: "pgx-16", targets: targets{0.5, 0.6}},
+		{title: "p99 at 64 connections against naive", of: "server-64", base: "naive-64", worst: true,
+			targets: targets{0.15, 0.10}},
+		{title: "bulk of 50, 4 connections, against naive", of: "server-bulk-4",
+			base: "naive-bulk-4", targets: targets{5, 6}},
+		{title: "embedded SQLite (FULL) against pgx, one statement", of: "sqlite-16", base: "pgx-16",
+			targets: targets{0.5, 0.6}},
 		{title: "2 server processes against one, 16 connections", of: "nodes-2", base: "server-16", nodes: true},
 		{title: "4 server processes against one, 16 connections", of: "nodes-4", base: "server-16", nodes: true},
 		{title: "2 server processes, one hot customer", of: "nodes-2-hot", base: "server-hot-16", nodes: true},
@@ -170,9 +180,12 @@ func comparisons() []comparison {
 		{title: "F: pgbench, one statement, 16 clients", of: "floor-16", base: "floor-16"},
 		{title: "F: pgbench, one statement, 64 clients", of: "floor-64", base: "floor-64"},
 		{title: "F: pgbench, one statement, hot, 16 clients", of: "floor-hot-16", base: "floor-hot-16"},
-		{title: "a signature of 300 octets against its hashing", of: "signature-300", base: "signature-300-floor", costs: true, targets: targets{1.35, 1.2}},
-		{title: "a signature of 15,000 octets against its hashing", of: "signature-15000", base: "signature-15000-floor", costs: true, targets: targets{1.05, 1.03}},
-		{title: "events of everybody: a page far down against the first (p50)", of: "read-events-deep", base: "read-events", typical: true, targets: targets{1.5, 1.2}},
+		{title: "a signature of 300 octets against its hashing", of: "signature-300", base: "signature-300-floor",
+			costs: true, targets: targets{1.35, 1.2}},
+		{title: "a signature of 15,000 octets against its hashing", of: "signature-15000", base: "signature-15000-floor",
+			costs: true, targets: targets{1.05, 1.03}},
+		{title: "events of everybody: a page far down against the first (p50)", of: "read-events-deep", base: "read-events",
+			typical: true, targets: targets{1.5, 1.2}},
 	}, readComparisons()...)
 }
 
@@ -184,7 +197,8 @@ func choose(only []string, sqlite bool) []metric {
 		if strings.HasPrefix(m.name, "sqlite") && !sqlite {
 			continue
 		}
-		wanted[m.name] = len(only) == 0 || slices.ContainsFunc(only, func(prefix string) bool { return strings.HasPrefix(m.name, prefix) })
+		wanted[m.name] = len(only) == 0 ||
+			slices.ContainsFunc(only, func(prefix string) bool { return strings.HasPrefix(m.name, prefix) })
 	}
 	for _, c := range comparisons() {
 		if wanted[c.of] {

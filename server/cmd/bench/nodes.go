@@ -71,7 +71,8 @@ func (l launch) again(o options) (launch, error) {
 	}
 	l.address, l.data = net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), filepath.Join(l.dir, "data")
 	l.keys.address = l.address
-	l.env = []string{"LOYALTY_LISTEN=" + l.address, "LOYALTY_DATA=" + l.data, "LOYALTY_DATABASE_URL=" + l.url, "LOYALTY_MASTER_KEY=" + l.master}
+	l.env = []string{"LOYALTY_LISTEN=" + l.address, "LOYALTY_DATA=" + l.data, "LOYALTY_DATABASE_URL=" + l.url,
+		"LOYALTY_MASTER_KEY=" + l.master}
 	return l, nil
 }
 

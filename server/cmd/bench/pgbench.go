@@ -56,7 +56,9 @@ func (f *floor) pgbench(ctx context.Context, clients int, hot bool) (sample, err
 }
 
 // runPgbench runs pgbench until it has counted for the window.
-func (f *floor) runPgbench(ctx context.Context, script, times string, clients int, window time.Duration) (stopwatch, error) {
+func (f *floor) runPgbench(
+	ctx context.Context, script, times string, clients int, window time.Duration,
+) (stopwatch, error) {
 	cmd := exec.CommandContext(ctx, filepath.Join(f.cluster.bin, "pgbench"), "-n", "-M", "prepared", "-f", script,
 		"-c", strconv.Itoa(clients), "-j", "1", "-T", strconv.Itoa(int((pgbenchWarm+window+time.Second-1)/time.Second)),
 		"-l", "--log-prefix", times,
@@ -85,7 +87,8 @@ func (f *floor) runPgbench(ctx context.Context, script, times string, clients in
 func (f *floor) connected(ctx context.Context, clients int) error {
 	for range 20 * clients {
 		var n int
-		if err := f.pool.QueryRow(ctx, "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'pgbench'").Scan(&n); err != nil || n >= clients {
+		if err := f.pool.QueryRow(ctx, "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'pgbench'").
+			Scan(&n); err != nil || n >= clients {
 			return err
 		}
 		time.Sleep(5 * time.Millisecond)

@@ -36,10 +36,12 @@ func (q quiet) disturbances() (why []string) {
 		why = append(why, fmt.Sprintf("a load of %.2f before the start, more than %.2f", q.load, most))
 	}
 	if q.steal > mostSteal {
-		why = append(why, fmt.Sprintf("the host took %.1f %% of the processors, more than %.0f %%", 100*q.steal, 100*mostSteal))
+		why = append(why, fmt.Sprintf("the host took %.1f %% of the processors, more than %.0f %%",
+			100*q.steal, 100*mostSteal))
 	}
 	if q.others > mostOthers {
-		why = append(why, fmt.Sprintf("others used %.0f %% of the processors, more than %.0f %%", 100*q.others, 100*mostOthers))
+		why = append(why, fmt.Sprintf("others used %.0f %% of the processors, more than %.0f %%",
+			100*q.others, 100*mostOthers))
 	}
 	return why
 }

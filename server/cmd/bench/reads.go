@@ -41,11 +41,13 @@ var readList = []read{
 	{"customer", "GET C", "/customers/{customer}",
 		"SELECT c.*, b.* FROM names n JOIN customers c ON c.id = n.owner JOIN balances b ON b.customer_id = c.id WHERE n.kind = 1 AND n.value = $1", ""},
 	{"points", "GET C/points", "/customers/{customer}/points",
-		"SELECT l.*, b.* FROM lots l JOIN balances b USING (customer_id) WHERE l.customer_id = " + whose + " AND l.open ORDER BY l.expires_at, l.id", "data.lots"},
+		"SELECT l.*, b.* FROM lots l JOIN balances b USING (customer_id) WHERE l.customer_id = " + whose +
+			" AND l.open ORDER BY l.expires_at, l.id", "data.lots"},
 	{"customer-events", "GET C/events", "/customers/{customer}/events",
 		"SELECT * FROM events WHERE customer_id = " + whose + " ORDER BY id DESC LIMIT 100", "data"},
 	{"events", "GET /customers/-/events, the first page", "/customers/-/events?limit=100", fmt.Sprintf(shown, ""), "data"},
-	{"events-deep", "GET /customers/-/events, a page far down", "{deep}", fmt.Sprintf(shown, "WHERE (recorded_at, id) < ({deep})"), "data"},
+	{"events-deep", "GET /customers/-/events, a page far down",
+		"{deep}", fmt.Sprintf(shown, "WHERE (recorded_at, id) < ({deep})"), "data"},
 	{"events-action", "GET /customers/-/events?action=coupon_redeem", "/customers/-/events?action=coupon_redeem",
 		fmt.Sprintf(shown, "WHERE action = 'coupon_redeem'"), "data"},
 	{"transactions", "GET C/transactions", "/customers/{customer}/transactions",
@@ -62,7 +64,8 @@ JOIN customers c ON c.id = r.customer_id`, "data"},
 	{"coupon-list", "GET /coupons?status=claimed", "/coupons?status=claimed",
 		`SELECT p.*, c.name FROM (SELECT * FROM coupons WHERE state = 'claimed' AND expires_at > extract(epoch FROM now()) * 1000 ORDER BY created_at DESC, id DESC LIMIT 100) p
 LEFT JOIN customers c ON c.id = p.customer_id`, "data"},
-	{"v1-events", "GET /v1/C/events with filter and sort", "/v1/customers/{customer}/events?filter[points][gte]=50&sort[0][field]=points",
+	{"v1-events", "GET /v1/C/events with filter and sort",
+		"/v1/customers/{customer}/events?filter[points][gte]=50&sort[0][field]=points",
 		"SELECT * FROM events WHERE customer_id = " + whose + " AND points >= 50 ORDER BY points, id DESC LIMIT 100", "data"},
 }
 
@@ -148,7 +151,8 @@ func (s *reads) inHTTP(ctx context.Context, r read) (sample, error) {
 	}
 
 	s.machine.rest(ctx, s.window)
-	latencies, watch, err := load{s.access, readConnections, s.readWindow(), nil, s.machine, s.measured()}.run(ctx, requests)
+	latencies, watch, err := load{s.access, readConnections, s.readWindow(), nil, s.machine,
+		s.measured()}.run(ctx, requests)
 	if err != nil {
 		return sample{}, fmt.Errorf("%w\nthe end of the server's log:\n%s", err, s.tail())
 	}

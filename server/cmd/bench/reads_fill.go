@@ -46,7 +46,8 @@ func rewardsOffered() (all []entity) {
 	for i := range 12 {
 		id := "reward-" + strconv.Itoa(i)
 		body, _ := json.Marshal(map[string]any{ // texts and numbers can always be written
-			"id": id, "title": map[string]string{"en": "Reward " + strconv.Itoa(i), "hu": strconv.Itoa(i) + ". jutalom"}, "type": "points", "award": 10,
+			"id": id, "title": map[string]string{"en": "Reward " + strconv.Itoa(i), "hu": strconv.Itoa(i) + ". jutalom"},
+			"type": "points", "award": 10,
 			"points": 100 << (i % 8), "stock": 100_000, "max_claims": 5,
 		})
 		all = append(all, entity{loyalty.RewardType, body})
@@ -59,7 +60,8 @@ func (s *reads) fill(ctx context.Context, o options, c *cluster, database string
 		return err
 	}
 
-	fill := strings.NewReplacer("$events", strconv.Itoa(o.events), "$customers", strconv.Itoa(o.customers)).Replace(readsFill)
+	fill := strings.NewReplacer("$events", strconv.Itoa(o.events), "$customers", strconv.Itoa(o.customers)).
+		Replace(readsFill)
 	if err := c.exec(ctx, database, fill, "VACUUM ANALYZE", "CHECKPOINT"); err != nil {
 		return err
 	}

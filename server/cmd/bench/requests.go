@@ -61,7 +61,8 @@ var purchases atomic.Int64
 var run = time.Now().UTC().Format("20060102T150405")
 
 func pointAdd(b *bytes.Buffer, p picker) {
-	fmt.Fprintf(b, `{"customer":"%d","action":"point_add","data":{"points":%d,"reason":"Spring campaign"}}`, p.customer(), 1+rand.IntN(500))
+	fmt.Fprintf(b, `{"customer":"%d","action":"point_add","data":{"points":%d,"reason":"Spring campaign"}}`,
+		p.customer(), 1+rand.IntN(500))
 }
 
 func checkout(b *bytes.Buffer, p picker) {

@@ -36,15 +36,17 @@ func scaleFlags(args []string) (o scaleOptions, err error) {
 	f.IntVar(&o.reps, "reps", 5, "rounds that count; where there are several, one more warms up")
 	f.Float64Var(&o.seconds, "seconds", 1, "length of one measurement of writes; lists take two fifths")
 	f.DurationVar(&o.wait, "wait", 90*time.Second, "how long to wait for the machine's load to pass before the start")
-	f.StringVar(&o.dir, "dir", "", "folder for the throw-away databases; it should be on a disk (default: the system's temporary folder)")
+	f.StringVar(&o.dir, "dir", "",
+		"folder for the throw-away databases; it should be on a disk (default: the system's temporary folder)")
 	f.IntVar(&o.base, "base", 10_000, "events of the database that the large one is compared with")
 	f.IntVar(&o.events, "events", 10_000_000, "events on PostgreSQL; 0: it is left out")
 	f.IntVar(&o.customers, "customers", 1_000_000, "customers on PostgreSQL")
 	f.IntVar(&o.sqliteEvents, "sqlite-events", 2_000_000, "events on SQLite; 0: it is left out")
 	f.IntVar(&o.sqliteCustomers, "sqlite-customers", 200_000, "customers on SQLite")
 	f.Usage = func() {
-		fmt.Fprintln(f.Output(), "Fills a database with many events and one with few, on PostgreSQL and on SQLite, and compares what is done on them.\n"+
-			"Exit code 0: measured, on a quiet machine or not (see bench -h). 1: something is wrong, such as a ledger that does not hold.")
+		fmt.Fprintln(f.Output(),
+			"Fills a database with many events and one with few, on PostgreSQL and on SQLite, and compares what is done on them.\n"+
+				"Exit code 0: measured, on a quiet machine or not (see bench -h). 1: something is wrong, such as a ledger that does not hold.")
 		f.PrintDefaults()
 	}
 
@@ -147,7 +149,9 @@ type site struct {
 const fewer, more = "few", "many"
 
 // scaleOn fills both databases of a kind and measures them; c is nil for SQLite.
-func scaleOn(ctx context.Context, o scaleOptions, m *machine, c *cluster, events, customers int, progress io.Writer) (r scaleReport, err error) {
+func scaleOn(
+	ctx context.Context, o scaleOptions, m *machine, c *cluster, events, customers int, progress io.Writer,
+) (r scaleReport, err error) {
 	var sites []*site
 	defer func() {
 		for _, s := range sites {
@@ -172,7 +176,8 @@ func scaleOn(ctx context.Context, o scaleOptions, m *machine, c *cluster, events
 		sites = append(sites, s)
 	}
 
-	r = scaleReport{database: sites[0].database, results: results{}, failed: map[string]string{}, sites: sites, figures: map[string][2]float64{}}
+	r = scaleReport{database: sites[0].database, results: results{}, failed: map[string]string{}, sites: sites,
+		figures: map[string][2]float64{}}
 	if err := r.measure(ctx, o, progress); err != nil {
 		return r, err
 	}
@@ -181,7 +186,9 @@ func scaleOn(ctx context.Context, o scaleOptions, m *machine, c *cluster, events
 }
 
 // openSite fills a new database and starts a server on it.
-func openSite(ctx context.Context, o scaleOptions, m *machine, c *cluster, place string, events, customers int, progress io.Writer) (*site, error) {
+func openSite(
+	ctx context.Context, o scaleOptions, m *machine, c *cluster, place string, events, customers int, progress io.Writer,
+) (*site, error) {
 	o.options.customers = customers
 	url, kind := "", "SQLite"
 	if c != nil {
@@ -361,9 +368,11 @@ func (r *scaleReport) items() []item {
 		for _, part := range []struct {
 			suffix  string
 			targets func(*site) []string
-		}{{"", func(s *site) []string { return s.first[list] }}, {deepSuffix, func(s *site) []string { return s.deep[list] }}} {
+		}{{"", func(s *site) []string { return s.first[list] }},
+			{deepSuffix, func(s *site) []string { return s.deep[list] }}} {
 			if name := list + part.suffix; len(part.targets(r.sites[0])) > 0 && len(part.targets(r.sites[1])) > 0 {
-				all = append(all, item{name, func(ctx context.Context, s *site) (sample, error) { return s.measureList(ctx, name, part.targets(s)) }})
+				all = append(all, item{name,
+					func(ctx context.Context, s *site) (sample, error) { return s.measureList(ctx, name, part.targets(s)) }})
 			}
 		}
 	}
@@ -460,8 +469,10 @@ func (r *scaleReport) print(w io.Writer, judged bool) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	goals := report{judged: judged}
 	row := func(cells ...string) { fmt.Fprintln(t, strings.Join(cells, "\t")) }
-	row(append([]string{fmt.Sprintf("\n%s: inserts, and lists by p50 in ms", r.database), fmt.Sprintf("%d events", r.sites[0].size),
-		fmt.Sprintf("%d events", r.sites[1].size), "ratio", "cpu µs server+database+client: few, many"}, goals.goalHead()...)...)
+	row(append([]string{fmt.Sprintf("\n%s: inserts, and lists by p50 in ms", r.database),
+		fmt.Sprintf("%d events", r.sites[0].size),
+		fmt.Sprintf("%d events", r.sites[1].size), "ratio", "cpu µs server+database+client: few, many"},
+		goals.goalHead()...)...)
 	line := func(title, name string, c comparison, format string) {
 		c.of, c.base = name+" "+more, name+" "+fewer
 		ratios := r.ratios(c)
@@ -472,7 +483,8 @@ func (r *scaleReport) print(w io.Writer, judged bool) error {
 		if len(ratios) == 0 {
 			return
 		}
-		row(append([]string{title, fmt.Sprintf(format, r.middle(c.base, c.figure())), fmt.Sprintf(format, r.middle(c.of, c.figure())), spread(ratios), r.processors(c.base) + ", " + r.processors(c.of)},
+		row(append([]string{title, fmt.Sprintf(format, r.middle(c.base, c.figure())),
+			fmt.Sprintf(format, r.middle(c.of, c.figure())), spread(ratios), r.processors(c.base) + ", " + r.processors(c.of)},
 			goals.goals(c.targets, c.less(), median(ratios))...)...)
 	}
 
@@ -495,7 +507,8 @@ func (r *scaleReport) print(w io.Writer, judged bool) error {
 		}
 		pair := r.figures[title]
 		ratio := pair[1] / max(pair[0], 1e-9)
-		row(append([]string{title, fmt.Sprintf("%.4g", pair[0]), fmt.Sprintf("%.4g", pair[1]), fmt.Sprintf("%.2f", ratio)}, goals.goals(aims, true, ratio)...)...)
+		row(append([]string{title, fmt.Sprintf("%.4g", pair[0]), fmt.Sprintf("%.4g", pair[1]), fmt.Sprintf("%.2f", ratio)},
+			goals.goals(aims, true, ratio)...)...)
 	}
 
 	return t.Flush()

@@ -59,7 +59,8 @@ func (l launch) fill(ctx context.Context, events, customers int, progress io.Wri
 	if err != nil {
 		return 0, err
 	}
-	f := &filler{events: events, customers: customers, now: time.Now().UTC(), progress: progress, began: time.Now(), store: db}
+	f := &filler{events: events, customers: customers, now: time.Now().UTC(), progress: progress,
+		began: time.Now(), store: db}
 	err = errors.Join(f.fill(ctx), db.Close())
 	return f.recorded.Load(), err
 }
@@ -70,7 +71,8 @@ func (f *filler) fill(ctx context.Context) error {
 		return err
 	}
 
-	office := admin.NewAdmin(admin.AdminOptions{Registry: action.Registry(), Store: f.store, Directory: directory, APIs: openapi.Names()})
+	office := admin.NewAdmin(admin.AdminOptions{Registry: action.Registry(), Store: f.store,
+		Directory: directory, APIs: openapi.Names()})
 	if err := offerMug(ctx, office); err != nil {
 		return err
 	}
@@ -81,7 +83,8 @@ func (f *filler) fill(ctx context.Context) error {
 	}
 
 	f.engine, err = engine.NewEngine(engine.EngineOptions{
-		Store: f.store, Contract: vocabulary, Programmes: directory, Rules: action.All(), Features: action.Features(), Clock: f.clock,
+		Store: f.store, Contract: vocabulary, Programmes: directory, Rules: action.All(),
+		Features: action.Features(), Clock: f.clock,
 	})
 	if err != nil {
 		return err
@@ -119,13 +122,15 @@ func (f *filler) fill(ctx context.Context) error {
 func offerMug(ctx context.Context, office *admin.Admin) error {
 	data := json.RawMessage(`{"title":{"en":"A mug"},"type":"points","award":10,"points":1}`)
 	as := func(fields json.RawMessage) (json.RawMessage, error) { return fields, nil }
-	_, err := office.CreateEntity(ctx, admin.Call{KeyID: admin.CommandLine}, admin.EntityChange{Type: loyalty.RewardType, ID: "mug", Data: data, Check: as})
+	_, err := office.CreateEntity(ctx, admin.Call{KeyID: admin.CommandLine},
+		admin.EntityChange{Type: loyalty.RewardType, ID: "mug", Data: data, Check: as})
 	return err
 }
 
 // work is one worker's part. Customers are divided between workers, so that no two write the same customer's rows.
 func (f *filler) work(ctx context.Context, worker, workers int) error {
-	w := crowd{first: 1 + worker, step: workers, size: (f.customers - worker + workers - 1) / workers, dice: rand.New(rand.NewPCG(1, uint64(worker)))}
+	w := crowd{first: 1 + worker, step: workers, size: (f.customers - worker + workers - 1) / workers,
+		dice: rand.New(rand.NewPCG(1, uint64(worker)))}
 	for f.recorded.Load() < int64(f.events) || w.joined < w.size {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -143,7 +148,8 @@ func (f *filler) work(ctx context.Context, worker, workers int) error {
 			case r.Err == nil:
 				accepted++
 				recorded += len(r.Outcome.Events)
-			case batch[i].Action != "reward_claim" || loyalty.AsError(r.Err).Kind == loyalty.Internal: // a customer without points claims nothing
+			case batch[i].Action != "reward_claim" || loyalty.AsError(r.Err).Kind == loyalty.Internal:
+				// a customer without points claims nothing
 				err = fmt.Errorf("%s of %s: %w", batch[i].Action, batch[i].Customer, r.Err)
 			}
 		})
@@ -199,10 +205,13 @@ func (c *crowd) next() loyalty.Submission {
 	case n < 65:
 		s.Action, s.Data = "visit", fmt.Appendf(nil, `{"url":"https://shop.test/p/%d"}`, c.dice.IntN(5000))
 	case n < 80:
-		s.Action, s.Data = "checkout", fmt.Appendf(nil, `{"transaction_id":"P-%d-%d","total":43.3,"currency":"EUR","channel":"web","items":[`+
-			`{"product_id":"p-%d","product_name":"Espresso beans 1 kg","product_url":"https://shop.test/p/1","quantity":2,"price":21.65,"subtotal":43.3,"product_category":"Grocery"}]}`, c.first, c.number, c.dice.IntN(5000))
+		s.Action, s.Data = "checkout",
+			fmt.Appendf(nil, `{"transaction_id":"P-%d-%d","total":43.3,"currency":"EUR","channel":"web","items":[`+
+				`{"product_id":"p-%d","product_name":"Espresso beans 1 kg","product_url":"https://shop.test/p/1","quantity":2,"price":21.65,"subtotal":43.3,"product_category":"Grocery"}]}`, c.first, c.number, c.dice.IntN(5000))
 	case n < 90:
-		s.Action, s.Data = "coupon_create", fmt.Appendf(nil, `{"code":"SPRING-%d-%d","type":"percentage","value":10,"name":"Ten percent off","currency":"EUR"}`, c.first, c.number)
+		s.Action, s.Data = "coupon_create",
+			fmt.Appendf(nil, `{"code":"SPRING-%d-%d","type":"percentage","value":10,"name":"Ten percent off","currency":"EUR"}`,
+				c.first, c.number)
 	default:
 		s.Action, s.Data, s.Operation = "reward_claim", json.RawMessage(`{"reward":"mug"}`), true
 	}

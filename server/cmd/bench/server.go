@@ -98,7 +98,8 @@ func prepareLaunch(ctx context.Context, o options, url string) (l launch, err er
 	if err == nil {
 		l.url, l.master, l.data = url, masterKey(), filepath.Join(l.dir, "data")
 		l.address = net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
-		l.env = []string{"LOYALTY_LISTEN=" + l.address, "LOYALTY_DATA=" + l.data, "LOYALTY_DATABASE_URL=" + url, "LOYALTY_MASTER_KEY=" + l.master}
+		l.env = []string{"LOYALTY_LISTEN=" + l.address, "LOYALTY_DATA=" + l.data, "LOYALTY_DATABASE_URL=" + url,
+			"LOYALTY_MASTER_KEY=" + l.master}
 		l.keys, err = prepareDatabase(ctx, o.binary, l.env)
 	}
 
@@ -163,7 +164,8 @@ func (l launch) start(ctx context.Context, o options, m *machine) (*server, erro
 
 // startIn starts the program in dir, which then belongs to the process, and waits for its first answer.
 func (l launch) startIn(ctx context.Context, o options, m *machine, dir string) (*server, error) {
-	s := &server{started: started{database: "PostgreSQL"}, service: &service{machine: m, window: o.window(), customers: o.customers, answered: map[string]int{}}}
+	s := &server{started: started{database: "PostgreSQL"},
+		service: &service{machine: m, window: o.window(), customers: o.customers, answered: map[string]int{}}}
 	if l.url == "" {
 		s.database = "SQLite"
 	}
@@ -206,7 +208,8 @@ func prepareDatabase(ctx context.Context, binary string, env []string) (access, 
 
 	var a access
 	for range keyCount {
-		out, err := program(ctx, binary, env, "keys", "create", "--json", "--label", "bench", "--rate-limit", strconv.Itoa(keyRate))
+		out, err := program(ctx, binary, env, "keys", "create", "--json", "--label", "bench",
+			"--rate-limit", strconv.Itoa(keyRate))
 		if err != nil {
 			return access{}, err
 		}
@@ -302,13 +305,15 @@ func (s *server) submit(ctx context.Context, w workload, bulks int) error {
 		return fmt.Errorf("%s: %w\nthe end of the server's log:\n%s", w.name, err, s.tail())
 	}
 	if len(latencies) != bulks {
-		return fmt.Errorf("%s: only %d of %d bulks were answered within %s", w.name, len(latencies), bulks, signing.DefaultWindow)
+		return fmt.Errorf("%s: only %d of %d bulks were answered within %s",
+			w.name, len(latencies), bulks, signing.DefaultWindow)
 	}
 	return nil
 }
 
 func (s *server) count(ctx context.Context) (f facts, err error) {
-	err = s.db.QueryRowContext(ctx, factsQuery).Scan(&f.pointAdds, &f.checkouts, &f.items, &f.redeems, &f.redeemed, &f.given, &f.figures, &f.postings, &f.lots)
+	err = s.db.QueryRowContext(ctx, factsQuery).
+		Scan(&f.pointAdds, &f.checkouts, &f.items, &f.redeems, &f.redeemed, &f.given, &f.figures, &f.postings, &f.lots)
 	return f, err
 }
 
@@ -338,11 +343,14 @@ func (s *server) compare(ctx context.Context, w workload, answered int) error {
 	want.given, want.figures, want.postings, want.lots = now.given, now.figures, now.postings, now.lots
 	switch {
 	case now != want:
-		return fmt.Errorf("%d requests were acknowledged, but the events do not agree: want %+v, have %+v", answered, want, now)
+		return fmt.Errorf("%d requests were acknowledged, but the events do not agree: want %+v, have %+v",
+			answered, want, now)
 	case given && len(s.rules) == 0, many && !given && len(s.rules) > 0: // a few drawn events may trigger no campaign
-		return fmt.Errorf("%d requests were acknowledged; that campaigns gave points is %t, with %d rules", answered, given, len(s.rules))
+		return fmt.Errorf("%d requests were acknowledged; that campaigns gave points is %t, with %d rules",
+			answered, given, len(s.rules))
 	case now.figures != now.postings || now.figures != now.lots:
-		return fmt.Errorf("the points do not agree: %d by figures, %d by postings, %d by lots", now.figures, now.postings, now.lots)
+		return fmt.Errorf("the points do not agree: %d by figures, %d by postings, %d by lots",
+			now.figures, now.postings, now.lots)
 	}
 
 	return nil

@@ -107,7 +107,8 @@ func startNaive(ctx context.Context, parent string, m *machine, f *floor) (*serv
 	m.programs = append(m.programs, p)
 	s := &service{
 		process: p, machine: m, window: f.window, customers: f.customers, answered: map[string]int{},
-		access: access{address: address, scheme: signing.Default(naiveRegion), keys: []signing.Credential{{KeyID: naiveKey, Secret: secret}}},
+		access: access{address: address, scheme: signing.Default(naiveRegion),
+			keys: []signing.Credential{{KeyID: naiveKey, Secret: secret}}},
 		before: func(ctx context.Context, _ workload, _ int) error { return f.empty(ctx) }, check: f.check,
 	}
 

@@ -94,7 +94,8 @@ func (r report) goalHead() []string {
 }
 
 func (r report) printWrites(row func(...string)) {
-	head := append([]string{"metric", "base/s", "rate/s", "ratio to base", "p50/p99 ms", "cpu µs server+database+client", "idle"}, r.goalHead()...)
+	head := append([]string{"metric", "base/s", "rate/s", "ratio to base", "p50/p99 ms", "cpu µs server+database+client",
+		"idle"}, r.goalHead()...)
 	for _, c := range comparisons() {
 		ratios := r.ratios(c)
 		if len(ratios) == 0 || c.read {
@@ -118,13 +119,15 @@ func (r report) printWrites(row func(...string)) {
 			c.title += fmt.Sprintf(" (%.4f conflicts an event)", r.middle(c.of, func(s sample) float64 { return s.conflicts }))
 		}
 
-		row(append([]string{c.title, base, rate, spread(ratios), r.times(c.of, "%.1f"), r.processors(c.of), r.idle(c.of)}, r.goals(c.targets, c.less(), median(ratios))...)...)
+		row(append([]string{c.title, base, rate, spread(ratios), r.times(c.of, "%.1f"), r.processors(c.of), r.idle(c.of)},
+			r.goals(c.targets, c.less(), median(ratios))...)...)
 	}
 }
 
 // printReads writes the cost of a read beside the cost of its rows in SQL.
 func (r report) printReads(row func(...string)) {
-	head := append([]string{"\nread", "SQL p50/p99 ms", "HTTP p50/p99 ms", "ratio of p50", "ratio of p99", "cpu µs server+database+client", "idle"}, r.goalHead()...)
+	head := append([]string{"\nread", "SQL p50/p99 ms", "HTTP p50/p99 ms", "ratio of p50", "ratio of p99",
+		"cpu µs server+database+client", "idle"}, r.goalHead()...)
 
 	for _, c := range comparisons() {
 		tails := c
@@ -137,7 +140,8 @@ func (r report) printReads(row func(...string)) {
 			row(head...)
 			head = nil
 		}
-		row(append([]string{c.title, r.times(c.base, "%.2f"), r.times(c.of, "%.2f"), spread(p50), spread(p99), r.processors(c.of), r.idle(c.of)},
+		row(append([]string{c.title, r.times(c.base, "%.2f"), r.times(c.of, "%.2f"), spread(p50), spread(p99),
+			r.processors(c.of), r.idle(c.of)},
 			r.goals(c.targets, true, median(p50))...)...)
 	}
 }
@@ -168,7 +172,8 @@ func (r report) printStarts(row func(...string)) {
 			head = nil
 		}
 
-		row(append([]string{"the program on " + database + ": from the start to the first answer, s", fmt.Sprintf("%.2f", median(seconds))},
+		row(append([]string{"the program on " + database + ": from the start to the first answer, s",
+			fmt.Sprintf("%.2f", median(seconds))},
 			r.goals(startTargets, true, median(seconds))...)...)
 		row(append([]string{"the program on " + database + ": idle memory, MB", fmt.Sprintf("%.0f", median(megabytes))},
 			r.goals(memoryTargets, true, median(megabytes))...)...)
@@ -183,7 +188,8 @@ func (r results) times(metric, format string) string {
 func (r results) processors(metric string) string {
 	var cells []string
 	for _, part := range []func(sample) float64{
-		func(s sample) float64 { return s.server }, func(s sample) float64 { return s.database }, func(s sample) float64 { return s.client },
+		func(s sample) float64 { return s.server }, func(s sample) float64 { return s.database },
+		func(s sample) float64 { return s.client },
 	} {
 		cells = append(cells, orDash("%.0f", r.middle(metric, part)))
 	}

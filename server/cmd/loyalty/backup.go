@@ -54,7 +54,8 @@ func newBackupCreate(s *settings) *cobra.Command {
 		},
 	}
 
-	cmd.Flags().IntVar(&keep, "keep", 0, "number of copies named by time to keep in the folder; older ones are deleted (default: all)")
+	cmd.Flags().IntVar(&keep, "keep", 0,
+		"number of copies named by time to keep in the folder; older ones are deleted (default: all)")
 	return cmd
 }
 
@@ -80,7 +81,8 @@ func createBackup(cmd *cobra.Command, o backup.Options) error {
 
 // checkedWords describe how a copy was checked.
 var checkedWords = map[string]string{
-	backup.Proven: "opened, and its ledger holds", backup.Read: "read to its end; opening it needs a role that may create databases (CREATEDB)",
+	backup.Proven: "opened, and its ledger holds",
+	backup.Read:   "read to its end; opening it needs a role that may create databases (CREATEDB)",
 	backup.Broken: "opened, and its ledger does NOT hold",
 }
 
@@ -161,7 +163,8 @@ func newBackupList(s *settings) *cobra.Command {
 				if b.Events > 0 {
 					last = time.UnixMilli(b.LastEvent)
 				}
-				fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%d\t%s\t%s\t%s\n", filepath.Base(b.Path), instantText(b.MadeAt), b.Kind, sizeText(b.Size),
+				fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%d\t%s\t%s\t%s\n",
+					filepath.Base(b.Path), instantText(b.MadeAt), b.Kind, sizeText(b.Size),
 					b.Schema, b.Events, instantText(last), b.MasterKey, b.Checked)
 			}
 
@@ -186,7 +189,8 @@ func (b *backups) make(ctx context.Context) error {
 		Problem: func(what string) { b.app.logger.Error("backup", "problem", what) },
 	})
 	if err == nil {
-		b.app.logger.Info("backup made", "file", made.Path, "octets", made.Size, "events", made.Events, "checked", made.Checked)
+		b.app.logger.Info("backup made", "file", made.Path, "octets", made.Size,
+			"events", made.Events, "checked", made.Checked)
 	}
 	return err
 }

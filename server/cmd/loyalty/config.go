@@ -83,7 +83,8 @@ const pruneUsage = "archive entities that the file does not have, of the types t
 func newConfigPlan(s *settings) *cobra.Command {
 	prune := false
 	cmd := &cobra.Command{
-		Use: "plan FILE", Short: "Show what applying a configuration would change, without changing anything", Args: cobra.ExactArgs(1),
+		Use: "plan FILE", Short: "Show what applying a configuration would change, without changing anything",
+		Args: cobra.ExactArgs(1),
 		Long: "Show what applying a configuration (YAML or JSON; - is standard input) would change, without changing anything.\nExit code 0: nothing. 2: there are differences. 1: the file or the database cannot be used.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			wanted, err := readConfiguration(cmd, args[0])
@@ -176,7 +177,8 @@ func readConfiguration(cmd *cobra.Command, path string) (wanted admin.Configurat
 func asJSON(text []byte) ([]byte, error) {
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	var document any
-	if trimmed := bytes.TrimSpace(text); len(trimmed) > 0 && trimmed[0] == '{' && json.Unmarshal(trimmed, &document) == nil {
+	if trimmed := bytes.TrimSpace(text); len(trimmed) > 0 && trimmed[0] == '{' &&
+		json.Unmarshal(trimmed, &document) == nil {
 		d := json.NewDecoder(bytes.NewReader(trimmed))
 		d.UseNumber()
 		return trimmed, once(d)
@@ -225,7 +227,8 @@ func toldPlaces(err error) error {
 	}
 	var all []error
 	for _, d := range e.Details {
-		all = append(all, told(&loyalty.Error{Kind: e.Kind, Code: e.Code, Name: d.Name, Args: d.Args, Details: []loyalty.Detail{d}}))
+		all = append(all, told(&loyalty.Error{Kind: e.Kind, Code: e.Code, Name: d.Name, Args: d.Args,
+			Details: []loyalty.Detail{d}}))
 	}
 	return coded{codeFailed, errors.Join(all...)}
 }

@@ -41,7 +41,8 @@ func consoleApart(s *settings) string {
 func checkConsole(s *settings) error {
 	for _, host := range s.consoleImages {
 		if !pictureHost.MatchString(host) {
-			return fault("console-images", "%q must be a host such as cdn.example.com or *.example.com, optionally with a port", host)
+			return fault("console-images", "%q must be a host such as cdn.example.com or *.example.com, optionally with a port",
+				host)
 		}
 	}
 
@@ -61,7 +62,8 @@ func checkConsole(s *settings) error {
 
 	for flag, other := range map[string]string{"listen": s.listen, "manage": s.manageAt} {
 		if _, taken, err := hostPort(other); err == nil && port != 0 && port == taken && (flag == "listen" || s.manageGiven) {
-			return fault("console", "%s uses the port of %s, %s: choose another port, or set it to %s", at, envName(flag), other, consoleOn)
+			return fault("console", "%s uses the port of %s, %s: choose another port, or set it to %s",
+				at, envName(flag), other, consoleOn)
 		}
 	}
 
@@ -100,7 +102,8 @@ func welcomeConsole(ctx context.Context, s *settings, users *admin.Users, addr n
 
 	host, _, _ := hostPort(at) // checked already
 	if !isLoopback(host) || s.collected() {
-		fmt.Fprintf(out, "Console on %s/console/; make the first owner with: loyalty users create --role owner NAME\n", address)
+		fmt.Fprintf(out, "Console on %s/console/; make the first owner with: loyalty users create --role owner NAME\n",
+			address)
 		return nil
 	}
 

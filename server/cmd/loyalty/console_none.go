@@ -14,7 +14,9 @@ import (
 // withConsole: this program was built without the console and the portal.
 const withConsole = false
 
-func consoleOf(*settings, *app, *i18n.Catalogue, limit.Limiter) func(http.Handler, func(*http.Request) (netip.Addr, bool)) (http.Handler, error) {
+func consoleOf(
+	*settings, *app, *i18n.Catalogue, limit.Limiter,
+) func(http.Handler, func(*http.Request) (netip.Addr, bool)) (http.Handler, error) {
 	return nil
 }
 

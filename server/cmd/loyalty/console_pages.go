@@ -21,11 +21,14 @@ import (
 const withConsole = true
 
 // consoleOf makes the console over the server's own handler.
-func consoleOf(s *settings, a *app, catalogue *i18n.Catalogue, limiter limit.Limiter) func(http.Handler, func(*http.Request) (netip.Addr, bool)) (http.Handler, error) {
+func consoleOf(
+	s *settings, a *app, catalogue *i18n.Catalogue, limiter limit.Limiter,
+) func(http.Handler, func(*http.Request) (netip.Addr, bool)) (http.Handler, error) {
 	return func(api http.Handler, peer func(*http.Request) (netip.Addr, bool)) (http.Handler, error) {
 		return console.New(console.Options{
 			Users: user.New(a.store, nil), Catalogue: catalogue, Limiter: limiter, Logger: a.logger, API: api, Peer: peer,
-			URL: s.consoleURL, Outside: s.outside.options(a.admin), Proofs: admin.UsersOf(a.admin), Passkeys: admin.UsersOf(a.admin), Images: s.consoleImages,
+			URL: s.consoleURL, Outside: s.outside.options(a.admin), Proofs: admin.UsersOf(a.admin),
+			Passkeys: admin.UsersOf(a.admin), Images: s.consoleImages,
 		})
 	}
 }
@@ -44,7 +47,8 @@ func (o *outside) options(accounts *admin.Admin) *console.Outside {
 		name = issuer.Host
 	}
 	return &console.Outside{
-		Issuer: o.issuer, ClientID: o.clientID, ClientSecret: o.clientSecret, Scopes: o.scopes, Name: name, Claim: o.claim, Mapping: mapping,
+		Issuer: o.issuer, ClientID: o.clientID, ClientSecret: o.clientSecret, Scopes: o.scopes, Name: name,
+		Claim: o.claim, Mapping: mapping,
 		Accounts: admin.UsersOf(accounts),
 	}
 }
@@ -57,7 +61,8 @@ func portal(s *settings, a *app) http.Handler {
 	case s.docs == docsOff:
 		return nil
 	case s.docs == docsTry || s.docs == "" && isLoopback(host):
-		pages := docs.New(s.region, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { a.server.ServeHTTP(w, r) }), notices()...)
+		pages := docs.New(s.region,
+			http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { a.server.ServeHTTP(w, r) }), notices()...)
 		if hasConsole(s) {
 			return pages.BesideConsole()
 		}

@@ -64,7 +64,8 @@ func (f demoFlags) check() error {
 	case f.customers < demoLeast || f.customers > demoMost:
 		return coded{codeUsage, fmt.Errorf("--customers: %d is not between %d and %d", f.customers, demoLeast, demoMost)}
 	case f.events < demoEvents*f.customers || f.events > demoAll:
-		return coded{codeUsage, fmt.Errorf("--events: %d is not between %d (%d for each customer) and %d", f.events, demoEvents*f.customers, demoEvents, demoAll)}
+		return coded{codeUsage, fmt.Errorf("--events: %d is not between %d (%d for each customer) and %d",
+			f.events, demoEvents*f.customers, demoEvents, demoAll)}
 	}
 	return nil
 }
@@ -82,7 +83,8 @@ func (s *settings) demo(cmd *cobra.Command, db *store.Store, f demoFlags) error 
 	}
 	defer h.engine.Close()
 
-	h.admin = admin.NewAdmin(admin.AdminOptions{Registry: action.Registry(), Store: db, Directory: h.directory, APIs: openapi.Names()})
+	h.admin = admin.NewAdmin(admin.AdminOptions{Registry: action.Registry(), Store: db,
+		Directory: h.directory, APIs: openapi.Names()})
 	d, err := prepareDemo(ctx, h, f, newMeter(cmd.ErrOrStderr(), f))
 	if err != nil {
 		return coded{codeFailed, err}
@@ -108,7 +110,8 @@ func (s *settings) mustBeEmpty(ctx context.Context, db *store.Store) error {
 		return coded{codeFailed, err}
 	}
 	if entities := len(snapshot.Entities); customers > 0 || entities > 0 {
-		return fault(s.databaseSetting(), "already has %d customers and %d entities: the demo needs an empty database", customers, entities)
+		return fault(s.databaseSetting(), "already has %d customers and %d entities: the demo needs an empty database",
+			customers, entities)
 	}
 	return nil
 }

@@ -71,7 +71,8 @@ func reportDemo(cmd *cobra.Command, s *settings, d *demoRun) error {
 		fmt.Fprintf(table, "%s\t%s\n", what, fmt.Sprintf(format, args...))
 	}
 	row("customers", "%d", d.customers)
-	row("events", "%d submitted, %d in the journal, in %s", d.recorded, sumOf(d.journal), time.Since(d.begun).Round(100*time.Millisecond))
+	row("events", "%d submitted, %d in the journal, in %s",
+		d.recorded, sumOf(d.journal), time.Since(d.begun).Round(100*time.Millisecond))
 	for _, action := range byCount(d.journal) {
 		row("  "+action, "%d", d.journal[action])
 	}
@@ -81,7 +82,8 @@ func reportDemo(cmd *cobra.Command, s *settings, d *demoRun) error {
 		row("  "+reason, "%d", d.refused[reason])
 	}
 
-	row("points", "%d given, %d spent, %d expired, %d to spend", &figures.Score, &figures.Spent, &figures.Expired, figures.Spendable())
+	row("points", "%d given, %d spent, %d expired, %d to spend",
+		&figures.Score, &figures.Spent, &figures.Expired, figures.Spendable())
 	if err := d.coupons(cmd, row); err != nil {
 		return coded{codeFailed, err}
 	}
@@ -139,7 +141,8 @@ func nextSteps(out io.Writer, s *settings) error {
 	}
 	address := "http://" + s.listen
 	fmt.Fprintf(&b, "  %s serve\n", program())
-	fmt.Fprintf(&b, "  %s sign GET '%s/customers/member-0001/activities?activity_types=reward' --send\n", program(), address)
+	fmt.Fprintf(&b, "  %s sign GET '%s/customers/member-0001/activities?activity_types=reward' --send\n",
+		program(), address)
 	fmt.Fprintf(&b, "  %s sign GET '%s/customers/leaderboard?limit=5' --send\n", program(), address)
 	b.WriteString("\nserve prints a link to the console too: open member-0001 there, and try a purchase in the tester.\n")
 	b.WriteString("sign takes the key from LOYALTY_KEY_ID and LOYALTY_SECRET.\n")

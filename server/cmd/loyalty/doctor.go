@@ -80,7 +80,8 @@ func patientOf(s *settings, db *store.Store) *doctor.Patient {
 	p := &doctor.Patient{
 		Now: time.Now, Environment: environment(), Settings: s.known, Listen: s.listen, Local: isLoopback(host),
 		PublicHosts: s.publicHosts, TrustedProxies: s.trustedProxies, Space: doctor.Space, Store: db, BackupDir: s.backupDir,
-		Keys: adminOf(db).Keys, Jobs: job.NewJobs(job.JobsOptions{Store: db}).List, LedgerTime: ledgerTime, LogMost: logMost, OldestPostgres: store.OldestPostgres,
+		Keys: adminOf(db).Keys, Jobs: job.NewJobs(job.JobsOptions{Store: db}).List, LedgerTime: ledgerTime, LogMost: logMost,
+		OldestPostgres: store.OldestPostgres,
 	}
 
 	if clock != nil {

@@ -52,7 +52,8 @@ func newExport(s *settings) *cobra.Command {
 	}
 
 	cmd := &cobra.Command{
-		Use: "export TABLE", Short: "Write a table as CSV or as lines of JSON", Args: cobra.ExactArgs(1), ValidArgs: export.Tables(),
+		Use: "export TABLE", Short: "Write a table as CSV or as lines of JSON", Args: cobra.ExactArgs(1),
+		ValidArgs: export.Tables(),
 		Long: "Write a table as CSV or as lines of JSON, read piece by piece while a server may run.\n" +
 			"A text that a spreadsheet would take for a formula gets an apostrophe in CSV.\n" +
 			"Columns; those with * are personal and need --personal:\n" + lines.String() +
@@ -95,7 +96,8 @@ func exportTable(cmd *cobra.Command, s *settings, table string, e exportFlags) e
 		from, err := export.Open(db, ask)
 		switch {
 		case errors.Is(err, export.ErrTable):
-			return coded{codeUsage, fmt.Errorf("there is no table %q; the tables are: %s", table, strings.Join(export.Tables(), ", "))}
+			return coded{codeUsage,
+				fmt.Errorf("there is no table %q; the tables are: %s", table, strings.Join(export.Tables(), ", "))}
 		case err != nil:
 			return coded{codeUsage, fmt.Errorf("--after: %w", err)}
 		}
@@ -127,7 +129,9 @@ func exportTable(cmd *cobra.Command, s *settings, table string, e exportFlags) e
 }
 
 // writeTable writes all rows and returns their number.
-func writeTable(cmd *cobra.Command, out io.Writer, from *export.Reader, form export.Form, ask export.Ask) (rows int, err error) {
+func writeTable(
+	cmd *cobra.Command, out io.Writer, from *export.Reader, form export.Form, ask export.Ask,
+) (rows int, err error) {
 	buffer := bufio.NewWriter(out)
 	last := ask.After
 	broken := func(err error) error {

@@ -44,7 +44,8 @@ func (s *settings) healthcheck(cmd *cobra.Command, path string) (string, error) 
 		host = "127.0.0.1"
 	}
 
-	r, err := http.NewRequestWithContext(cmd.Context(), http.MethodGet, "http://"+net.JoinHostPort(host, fmt.Sprint(port))+path, nil)
+	r, err := http.NewRequestWithContext(cmd.Context(), http.MethodGet,
+		"http://"+net.JoinHostPort(host, fmt.Sprint(port))+path, nil)
 	if err != nil {
 		return "", fault("listen", "%w", err)
 	}

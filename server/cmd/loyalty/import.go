@@ -44,12 +44,15 @@ func (i *importFlags) flags(f *pflag.FlagSet) {
 	for _, kind := range intake.Kinds() {
 		i.paths[kind] = f.String(kind, "", "CSV file with the columns "+intake.Columns(kind))
 	}
-	f.StringVar(&i.options.Dates, "dates", "", "order of days whose year comes last: dmy or mdy (2026-03-01 needs nothing)")
+	f.StringVar(&i.options.Dates, "dates", "",
+		"order of days whose year comes last: dmy or mdy (2026-03-01 needs nothing)")
 	f.StringVar(&i.options.Decimal, "decimal", "", "the decimal separator: . or , (files separated by commas: .)")
 	f.StringVar(&i.options.Encoding, "encoding", "", "utf-8, windows-1250 or windows-1252 (default: utf-8)")
 	f.BoolVar(&i.options.SameEmail, "allow-same-email", false, "let several members share an e-mail address")
-	f.StringArrayVar(&i.columns, "map", nil, "another name for a column, FILE:THEIRS=OURS, such as members:Email=email; without OURS the column is left out; may be repeated")
-	f.StringVar(&i.mapping, "mapping", "", "YAML or JSON file with columns, dates, decimal, encoding and allow_same_email, as POST /admin/imports takes them")
+	f.StringArrayVar(&i.columns, "map", nil,
+		"another name for a column, FILE:THEIRS=OURS, such as members:Email=email; without OURS the column is left out; may be repeated")
+	f.StringVar(&i.mapping, "mapping", "",
+		"YAML or JSON file with columns, dates, decimal, encoding and allow_same_email, as POST /admin/imports takes them")
 	f.StringVar(&i.errors, "errors", "", "CSV file to write the findings to: file, line, column, value, message")
 	f.BoolVar(&i.asJSON, "json", false, "print the result as JSON")
 }
@@ -155,7 +158,9 @@ func runImport(cmd *cobra.Command, s *settings, flags *importFlags, run func(*im
 		}
 		defer h.engine.Close()
 
-		lists, err := listIDs(cmd.Context(), admin.NewAdmin(admin.AdminOptions{Registry: action.Registry(), Store: db, Directory: h.directory, APIs: openapi.Names()}))
+		lists, err := listIDs(cmd.Context(),
+			admin.NewAdmin(admin.AdminOptions{Registry: action.Registry(), Store: db,
+				Directory: h.directory, APIs: openapi.Names()}))
 		if err != nil {
 			return told(err)
 		}
@@ -165,9 +170,10 @@ func runImport(cmd *cobra.Command, s *settings, flags *importFlags, run func(*im
 			return coded{codeFailed, err}
 		}
 
-		i := &importing{importFlags: flags, texts: texts, cmd: cmd, ctx: cmd.Context(), house: h, files: files, likes: map[alike]int{}, world: intake.World{
-			Store: db, Programme: h.directory.Programme(), Contract: h.vocabulary, Lists: lists, Now: h.engine.Now(),
-		}}
+		i := &importing{importFlags: flags, texts: texts, cmd: cmd, ctx: cmd.Context(), house: h, files: files,
+			likes: map[alike]int{}, world: intake.World{
+				Store: db, Programme: h.directory.Programme(), Contract: h.vocabulary, Lists: lists, Now: h.engine.Now(),
+			}}
 		if flags.errors != "" {
 			file, err := os.Create(flags.errors)
 			if err != nil {
@@ -200,7 +206,9 @@ type alike struct{ file, column, message string }
 func (i *importing) tell(f intake.Finding) {
 	message := f.Text(i.say)
 	if i.errorLog != nil {
-		_ = i.errorLog.Write([]string{f.File, strconv.Itoa(f.Line), spreadsheet.Guard(f.Column), spreadsheet.Guard(f.Value), spreadsheet.Guard(message)}) // Error returns the error at the end
+		// Error returns the error at the end
+		_ = i.errorLog.Write([]string{f.File, strconv.Itoa(f.Line), spreadsheet.Guard(f.Column), spreadsheet.Guard(f.Value),
+			spreadsheet.Guard(message)})
 	}
 
 	kind := alike{f.File, f.Column, message}
@@ -256,7 +264,8 @@ func (i *importing) rest() {
 			more += again
 			continue
 		}
-		fmt.Fprintf(i.cmd.ErrOrStderr(), "%s: %d more: %s\n", strings.TrimSpace(kind.file+" "+kind.column), again, kind.message)
+		fmt.Fprintf(i.cmd.ErrOrStderr(),
+			"%s: %d more: %s\n", strings.TrimSpace(kind.file+" "+kind.column), again, kind.message)
 	}
 
 	switch {
@@ -345,7 +354,8 @@ func (i *importing) apply() error {
 
 		if !there {
 			now := i.house.engine.Now().UTC().Truncate(time.Millisecond)
-			im = loyalty.Import{ID: loyalty.NewID(now, loyalty.ID{}), Digest: im.Digest, Total: plan.Total(), CreatedAt: now, KeyID: commandLine.KeyID}
+			im = loyalty.Import{ID: loyalty.NewID(now, loyalty.ID{}), Digest: im.Digest, Total: plan.Total(), CreatedAt: now,
+				KeyID: commandLine.KeyID}
 		}
 
 		if im, err = intake.Stage(i.ctx, i.world, i.files, i.options, im); err != nil {

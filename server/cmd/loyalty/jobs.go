@@ -79,7 +79,8 @@ func printJobs(w io.Writer, list []job.Job) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "JOB\tEVERY\tLAST RUN\tDONE\tFAILED\tNEXT")
 	for _, j := range list {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%d\t%s\n", j.Name, j.Interval, instantText(j.FinishedAt), j.Done, j.Failed, instantText(j.NextAt))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%d\t%s\n", j.Name, j.Interval, instantText(j.FinishedAt), j.Done,
+			j.Failed, instantText(j.NextAt))
 	}
 	return table.Flush()
 }

@@ -41,15 +41,18 @@ type keyFlags struct {
 
 func (k *keyFlags) flags(f *pflag.FlagSet) {
 	f.StringVar(&k.label, "label", "", "what the key is for")
-	f.StringSliceVar(&k.apis, "apis", nil, "APIs it may use, separated by commas (default: all): "+strings.Join(openapi.Names(), ", "))
+	f.StringSliceVar(&k.apis, "apis", nil,
+		"APIs it may use, separated by commas (default: all): "+strings.Join(openapi.Names(), ", "))
 	f.BoolVar(&k.readOnly, "read-only", false, "it may only read")
 	f.StringSliceVar(&k.addresses, "addresses", nil, "addresses or networks it may be used from (default: any)")
 	f.IntVar(&k.rateLimit, "rate-limit", 0, "requests a minute (default: the server's)")
-	f.StringVar(&k.expiresAt, "expires-at", "", "its last day in the programme's zone, such as 2030-01-31, or the instant when it ends (default: never)")
+	f.StringVar(&k.expiresAt, "expires-at", "",
+		"its last day in the programme's zone, such as 2030-01-31, or the instant when it ends (default: never)")
 }
 
 func (k *keyFlags) change() (admin.KeyChange, error) {
-	c := admin.KeyChange{Label: &k.label, APIs: &k.apis, ReadOnly: &k.readOnly, Addresses: &k.addresses, RateLimit: &k.rateLimit}
+	c := admin.KeyChange{Label: &k.label, APIs: &k.apis, ReadOnly: &k.readOnly,
+		Addresses: &k.addresses, RateLimit: &k.rateLimit}
 	if k.expiresAt != "" {
 		if _, err := calendar.ReadEnd(k.expiresAt, time.UTC); err != nil {
 			return c, coded{codeUsage, fmt.Errorf("--expires-at: %w", err)}
@@ -87,7 +90,8 @@ func newKeysCreate(s *settings) *cobra.Command {
 func newKeysRotate(s *settings) *cobra.Command {
 	overlap, asJSON := 24*time.Hour, false
 	cmd := &cobra.Command{
-		Use: "rotate KEY_ID", Short: "Give an access key a new secret; the old one stays valid for the overlap", Args: cobra.ExactArgs(1),
+		Use: "rotate KEY_ID", Short: "Give an access key a new secret; the old one stays valid for the overlap",
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return use(cmd.Context(), s.openExisting, func(db *store.Store) error {
 				done, err := adminOf(db).RotateKey(cmd.Context(), commandLine, args[0], overlap)
@@ -160,7 +164,8 @@ func (s *settings) show(w io.Writer, k loyalty.AccessKey, asJSON bool) error {
 			Region string `json:"region"`
 		}{k.ID, k.Secrets[0].Value, s.region})
 	}
-	_, err := fmt.Fprintf(w, "key id   %s\nsecret   %s\nregion   %s\nThe secret is shown only this once: store it now.\n", k.ID, k.Secrets[0].Value, s.region)
+	_, err := fmt.Fprintf(w, "key id   %s\nsecret   %s\nregion   %s\nThe secret is shown only this once: store it now.\n",
+		k.ID, k.Secrets[0].Value, s.region)
 	return err
 }
 

@@ -41,7 +41,8 @@ func (s *settings) anchors(cmd *cobra.Command) error {
 		return coded{codeUnchecked, err}
 	}
 	for _, a := range list {
-		fmt.Fprintf(cmd.OutOrStdout(), "%d %s %d customers %x\n", a.Number, a.At.UTC().Format(time.RFC3339), a.Customers, a.Digest)
+		fmt.Fprintf(cmd.OutOrStdout(), "%d %s %d customers %x\n", a.Number,
+			a.At.UTC().Format(time.RFC3339), a.Customers, a.Digest)
 	}
 	return nil
 }

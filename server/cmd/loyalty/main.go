@@ -60,7 +60,9 @@ func newRoot() *cobra.Command {
 	}
 
 	s.flags(root.PersistentFlags())
-	root.AddCommand(serve, newBackup(s), newConfig(s), newDemo(s), newDoctor(s), newDump(s), newExport(s), newHealthcheck(s), newImport(s), newJobs(s), newKeys(s), newLedger(s), newRebuild(s), newMigrate(s), newOpenAPI(), newPrint(), newRestore(s), newSign(s), newUsers(s), newVersion())
+	root.AddCommand(serve, newBackup(s), newConfig(s), newDemo(s), newDoctor(s), newDump(s), newExport(s),
+		newHealthcheck(s), newImport(s), newJobs(s), newKeys(s), newLedger(s), newRebuild(s), newMigrate(s), newOpenAPI(),
+		newPrint(), newRestore(s), newSign(s), newUsers(s), newVersion())
 	completeValues(root)
 	root.InitDefaultCompletionCmd("completion")
 	exemplify(root)

@@ -78,7 +78,8 @@ const sampleEvery = 10 * time.Second
 
 // look returns the current figures.
 func (a *app) look() observe.Moment {
-	m := observe.Moment{DueHeld: a.keeper.Trusted() != nil, Behind: a.directory.Behind(), Unnumbered: a.store.Unnumbered(), LogBytes: -1}
+	m := observe.Moment{DueHeld: a.keeper.Trusted() != nil, Behind: a.directory.Behind(),
+		Unnumbered: a.store.Unnumbered(), LogBytes: -1}
 	m.Light, m.Heavy = a.engine.Waiting()
 	m.ClockAhead, m.ClockKnown = a.keeper.Skew()
 	if size, embedded := a.store.LogBytes(); embedded {
@@ -101,7 +102,8 @@ func (a *app) look() observe.Moment {
 	}
 
 	for _, p := range pools() {
-		m.Pools = append(m.Pools, observe.Pool{Name: p.Name, Used: p.Used, Idle: p.Idle, Most: p.Most, Waits: p.Waits, Waited: p.Waited})
+		m.Pools = append(m.Pools,
+			observe.Pool{Name: p.Name, Used: p.Used, Idle: p.Idle, Most: p.Most, Waits: p.Waits, Waited: p.Waited})
 	}
 
 	return m

@@ -25,7 +25,8 @@ func newMigrate(s *settings) *cobra.Command {
 			}
 			return use(cmd.Context(), open, func(*store.Store) error {
 				if s.copied != "" {
-					fmt.Fprintf(cmd.OutOrStdout(), "A copy from before the migration is in %s; delete it when all is well.\n", s.copied)
+					fmt.Fprintf(cmd.OutOrStdout(), "A copy from before the migration is in %s; delete it when all is well.\n",
+						s.copied)
 				}
 				fmt.Fprintln(cmd.OutOrStdout(), "The database is up to date.")
 				return nil
@@ -139,7 +140,8 @@ func guessText(guess time.Duration) string {
 func newDistribute(s *settings) *cobra.Command {
 	var shards int
 	distribute := &cobra.Command{
-		Use: "distribute", Short: "Spread an empty PostgreSQL database with the extension Citus over its workers", Args: cobra.NoArgs,
+		Use: "distribute", Short: "Spread an empty PostgreSQL database with the extension Citus over its workers",
+		Args: cobra.NoArgs,
 		Long: "Spread an empty PostgreSQL database with the extension Citus over its workers: each table goes where the program expects it.\n" +
 			"It makes the schema where there is none. Running it again changes nothing that is in its place. To move a programme\n" +
 			"with customers, use loyalty dump and loyalty restore. Stop the database's servers first: they notice the change only\n" +
@@ -155,6 +157,7 @@ func newDistribute(s *settings) *cobra.Command {
 		},
 	}
 
-	distribute.Flags().IntVar(&shards, "shards", citus.DefaultShards, "parts of each table of customers, four for each planned worker; the number cannot be changed later")
+	distribute.Flags().IntVar(&shards, "shards", citus.DefaultShards,
+		"parts of each table of customers, four for each planned worker; the number cannot be changed later")
 	return distribute
 }

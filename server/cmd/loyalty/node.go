@@ -26,7 +26,8 @@ func newPresence(a *app, listen string) presence {
 	if _, port, err := net.SplitHostPort(listen); err == nil {
 		host += ":" + port
 	}
-	return presence{loyalty.Node{ID: loyalty.NewID(now, loyalty.ID{}), Host: host, Version: version(build()), StartedAt: now}, a}
+	return presence{loyalty.Node{ID: loyalty.NewID(now, loyalty.ID{}), Host: host,
+		Version: version(build()), StartedAt: now}, a}
 }
 
 // system returns the function that examines the installation for its operators.
@@ -37,7 +38,8 @@ func (p presence) system(s *settings) func(context.Context) (*server.System, err
 	if reads := p.app.reads; reads != nil {
 		patient.Replicas = func(context.Context) ([]store.Replica, error) { return reads.Replicas(), nil }
 	}
-	patient.Program = server.SystemProgram{Version: p.Version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	patient.Program = server.SystemProgram{Version: p.Version, Go: runtime.Version(),
+		Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	return func(ctx context.Context) (*server.System, error) { return doctor.System(ctx, patient) }
 }
 

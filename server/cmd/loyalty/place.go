@@ -126,7 +126,8 @@ func (s *settings) openExisting(ctx context.Context) (*store.Store, error) {
 func (s *settings) openToCopy(ctx context.Context) (*store.Store, error) {
 	db, err := s.openExisting(ctx)
 	if errors.Is(err, store.ErrMigrationsPending) {
-		return nil, coded{codeUsage, errors.New("the database's schema is older than this program: copy it with the program that has served it so far")}
+		return nil, coded{codeUsage,
+			errors.New("the database's schema is older than this program: copy it with the program that has served it so far")}
 	}
 	return db, err
 }
@@ -217,7 +218,8 @@ func (s *settings) masterKeyOrNew() ([32]byte, error) {
 		return parseMasterKey(s.masterKey)
 	}
 	if !s.embedded() {
-		return [32]byte{}, fault("master-key", "is needed with PostgreSQL, the same on every node: 64 hex digits, such as those of openssl rand -hex 32")
+		return [32]byte{}, fault("master-key",
+			"is needed with PostgreSQL, the same on every node: 64 hex digits, such as those of openssl rand -hex 32")
 	}
 
 	path := filepath.Join(s.data, masterKeyFile)
@@ -246,7 +248,9 @@ func (s *settings) masterKeyThere() ([32]byte, error) {
 	path := filepath.Join(s.data, masterKeyFile)
 	key, found, err := readMasterKey(path)
 	if err == nil && !found {
-		err = fault("master-key", "is needed to restore: put the master.key of the archive's programme at %s, or name it with LOYALTY_MASTER_KEY_FILE", path)
+		err = fault("master-key",
+			"is needed to restore: put the master.key of the archive's programme at %s, or name it with LOYALTY_MASTER_KEY_FILE",
+			path)
 	}
 	if err == nil {
 		err = os.MkdirAll(s.data, 0o700)

@@ -13,7 +13,8 @@ import (
 )
 
 func newPrint() *cobra.Command {
-	print := &cobra.Command{Use: "print", Short: "Print what goes with a server: a board, alerts, a unit, the manual", PersistentPreRunE: noSettings}
+	print := &cobra.Command{Use: "print", Short: "Print what goes with a server: a board, alerts, a unit, the manual",
+		PersistentPreRunE: noSettings}
 	output := print.PersistentFlags().String("output", "-", "file to write; - is standard output")
 	of := func(name, short string, text func(*cobra.Command) ([]byte, error)) *cobra.Command {
 		return &cobra.Command{
@@ -41,10 +42,13 @@ func newPrint() *cobra.Command {
 	}
 
 	print.AddCommand(
-		of("grafana", "Print a board for Grafana, as JSON", func(*cobra.Command) ([]byte, error) { return observe.Grafana() }),
-		of("alerts", "Print rules for Prometheus, as YAML", func(*cobra.Command) ([]byte, error) { return observe.Alerts, nil }),
+		of("grafana", "Print a board for Grafana, as JSON",
+			func(*cobra.Command) ([]byte, error) { return observe.Grafana() }),
+		of("alerts", "Print rules for Prometheus, as YAML",
+			func(*cobra.Command) ([]byte, error) { return observe.Alerts, nil }),
 		of("systemd", "Print a unit for systemd", func(*cobra.Command) ([]byte, error) { return service.Unit, nil }),
-		of("man", "Print the manual of all commands, for man: loyalty print man | man -l -", func(cmd *cobra.Command) ([]byte, error) { return manual(cmd.Root()), nil }))
+		of("man", "Print the manual of all commands, for man: loyalty print man | man -l -",
+			func(cmd *cobra.Command) ([]byte, error) { return manual(cmd.Root()), nil }))
 
 	return print
 }

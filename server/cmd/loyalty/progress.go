@@ -62,7 +62,8 @@ func (p *progress) show(done, of int64, unit string) {
 	line := fmt.Sprintf("%s: %d %s, %s", p.what, done, unit, now.Sub(p.begun).Round(time.Second))
 	if of > 0 {
 		part := min(1, float64(done)/float64(of))
-		line = fmt.Sprintf("%s [%-40s] %3.0f %%  %d of %d %s", p.what, strings.Repeat("=", int(40*part)), 100*part, done, of, unit)
+		line = fmt.Sprintf("%s [%-40s] %3.0f %%  %d of %d %s",
+			p.what, strings.Repeat("=", int(40*part)), 100*part, done, of, unit)
 		if done > 0 {
 			left := time.Duration(float64(now.Sub(p.begun)) * (1 - part) / part)
 			line += fmt.Sprintf(", %s left", left.Round(time.Second))

@@ -66,7 +66,8 @@ func (p *proofs) make(ctx context.Context, asked bool) (bool, error) {
 func (p *proofs) prove(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, longestProof)
 	defer cancel()
-	o := admin.AdminOptions{Registry: action.Registry(), Store: p.app.store, Directory: p.app.directory, APIs: openapi.Names()}
+	o := admin.AdminOptions{Registry: action.Registry(), Store: p.app.store,
+		Directory: p.app.directory, APIs: openapi.Names()}
 	var broken, unchecked error
 	admin.NewAdmin(o).VerifyLedger(ctx, loyalty.OwnJob, func(c loyalty.LedgerCheck) {
 		switch {

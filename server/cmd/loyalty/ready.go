@@ -75,7 +75,8 @@ func (a *app) following(context.Context) error {
 	if behind < behindAfter {
 		return nil
 	}
-	return notReady(errors.New("see the log"), "changes of the configuration have not been read for %s", behind.Round(time.Second))
+	return notReady(errors.New("see the log"), "changes of the configuration have not been read for %s",
+		behind.Round(time.Second))
 }
 
 func (a *app) onTime(context.Context) error {
@@ -229,7 +230,8 @@ func parseClockTrusted(text string) (time.Time, error) {
 	}
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		return time.Time{}, fault("clock-trusted", "%q is neither a day, such as 2026-11-28, nor an instant, such as 2026-11-28T12:00:00Z", text)
+		return time.Time{}, fault("clock-trusted",
+			"%q is neither a day, such as 2026-11-28, nor an instant, such as 2026-11-28T12:00:00Z", text)
 	}
 	return at, nil
 }

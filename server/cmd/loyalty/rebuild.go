@@ -92,5 +92,6 @@ func printDifference(w io.Writer, d rebuild.Difference) {
 	if d.Customer != (loyalty.ID{}) {
 		who = fmt.Sprintf("customer %s (%s)", d.Customer, d.Name)
 	}
-	fmt.Fprintf(w, "%s: %s: %s: the journal says %s, stored is %s\n", who, d.What, d.Field, oneLine(d.Journal), oneLine(d.Stored))
+	fmt.Fprintf(w, "%s: %s: %s: the journal says %s, stored is %s\n",
+		who, d.What, d.Field, oneLine(d.Journal), oneLine(d.Stored))
 }

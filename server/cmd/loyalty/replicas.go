@@ -49,7 +49,9 @@ func checkReplicaURLs(text string, embedded bool) error {
 }
 
 // withReplicas adds the replicas to the database. The server needs none of them to serve.
-func withReplicas(ctx context.Context, db *store.Store, o store.ReplicaOptions, logger *slog.Logger) (*store.Replicated, error) {
+func withReplicas(
+	ctx context.Context, db *store.Store, o store.ReplicaOptions, logger *slog.Logger,
+) (*store.Replicated, error) {
 	o.Report = func(replica int, state string, err error) {
 		logger.Info("a replica of the database", "replica", replica, "state", state, "error", err)
 	}
@@ -57,7 +59,9 @@ func withReplicas(ctx context.Context, db *store.Store, o store.ReplicaOptions, 
 }
 
 // replicasNow waits until each replica has answered, or should have.
-func replicasNow(ctx context.Context, db *store.Store, o store.ReplicaOptions, patience time.Duration) ([]store.Replica, error) {
+func replicasNow(
+	ctx context.Context, db *store.Store, o store.ReplicaOptions, patience time.Duration,
+) ([]store.Replica, error) {
 	reads, err := store.WithReplicas(ctx, db, o)
 	if err != nil {
 		return nil, err
@@ -72,7 +76,8 @@ func replicasNow(ctx context.Context, db *store.Store, o store.ReplicaOptions, p
 // lookAtReplicas adds their state to the figures, without asking them.
 func lookAtReplicas(reads *store.Replicated, m *observe.Moment) {
 	for _, r := range reads.Replicas() {
-		m.Replicas = append(m.Replicas, observe.Replica{Name: r.Name, State: r.State, Lag: r.Lag, Reads: r.Reads, Lost: r.Lost})
+		m.Replicas = append(m.Replicas,
+			observe.Replica{Name: r.Name, State: r.State, Lag: r.Lag, Reads: r.Reads, Lost: r.Lost})
 	}
 	m.PrimaryReads = reads.PrimaryReads()
 }

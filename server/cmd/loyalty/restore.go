@@ -48,7 +48,8 @@ func newRestore(s *settings) *cobra.Command {
 		Long: "Fill an empty database, of either kind, with a file of loyalty dump, or of the same kind with one of loyalty backup,\n" +
 			"of this program or an older one. The file is checked first, and a damaged one is refused. The database must be new (a file that is not there, createdb), or have\n" +
 			"nothing in it; the master key must be the archive's. All rows come in one transaction: where that is cut off,\n" +
-			"restore again. Then customers who opted out since are forgotten again, by the list of --opt-outs (" + archive.OptOutsFile + "\n" +
+			"restore again. Then customers who opted out since are forgotten again, by the list of --opt-outs (" +
+			archive.OptOutsFile + "\n" +
 			"beside the file, where there is one), and the journal and the ledger are proven. Until all of that has succeeded,\n" +
 			"no server serves the database.\n" +
 			"Exit code 0: the database is what the archive says. 1: refused, or something differs, which is named, and the\n" +
@@ -56,8 +57,10 @@ func newRestore(s *settings) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return restore(s, cmd, args[0], o) },
 	}
 
-	cmd.Flags().BoolVar(&o.accept, "accept-differences", false, "let the database be served even where its tables, journal or ledger differ")
-	cmd.Flags().StringVar(&o.optOuts, "opt-outs", "", "list of opt-outs to apply again (default: "+archive.OptOutsFile+" beside the file)")
+	cmd.Flags().BoolVar(&o.accept, "accept-differences", false,
+		"let the database be served even where its tables, journal or ledger differ")
+	cmd.Flags().StringVar(&o.optOuts, "opt-outs", "",
+		"list of opt-outs to apply again (default: "+archive.OptOutsFile+" beside the file)")
 	return cmd
 }
 
@@ -125,7 +128,8 @@ func restoreInto(s *settings, cmd *cobra.Command, db *store.Store, a *archive.Ar
 		fmt.Fprintln(out, d)
 	}
 
-	fmt.Fprintf(out, "Restored %d tables of schema %d with %s.\n", len(a.Manifest.Tables), a.Manifest.Schema, a.Manifest.Journal)
+	fmt.Fprintf(out, "Restored %d tables of schema %d with %s.\n",
+		len(a.Manifest.Tables), a.Manifest.Schema, a.Manifest.Journal)
 	if len(differ) > 0 {
 		err = coded{codeFailed, fmt.Errorf("%d tables differ from the archive", len(differ))}
 	}
@@ -173,7 +177,8 @@ func restoreBackup(s *settings, cmd *cobra.Command, path string, o restoreOption
 		return err
 	}
 	if b.Embedded() != s.embedded() {
-		return fault(s.databaseSetting(), "%s is a copy of the other kind of database: use loyalty dump to move from one kind to the other", path)
+		return fault(s.databaseSetting(),
+			"%s is a copy of the other kind of database: use loyalty dump to move from one kind to the other", path)
 	}
 
 	key, err := s.masterKeyThere()
@@ -212,7 +217,8 @@ func putBack(s *settings, cmd *cobra.Command, db *store.Store, b *backup.Backup,
 			return fault(s.databaseSetting(), "nothing was restored: %w", err)
 		}
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "Restored schema %d with %s.\n", b.Schema, archive.Journal{Events: b.Events, Last: b.LastEvent})
+	fmt.Fprintf(cmd.OutOrStdout(), "Restored schema %d with %s.\n",
+		b.Schema, archive.Journal{Events: b.Events, Last: b.LastEvent})
 	return finish(s, cmd, db, broughtIn{last: b.LastEvent}, o)
 }
 
@@ -223,9 +229,11 @@ func readable(version int64) error {
 	case err != nil:
 		return coded{codeFailed, err}
 	case version < schema.Baseline:
-		return coded{codeFailed, errors.New("the file was made by an unreleased program of before 1.0, which no release reads")}
+		return coded{codeFailed,
+			errors.New("the file was made by an unreleased program of before 1.0, which no release reads")}
 	case version > newest:
-		return coded{codeFailed, fmt.Errorf("the file has schema %d, and this program knows %d: use a newer program", version, newest)}
+		return coded{codeFailed,
+			fmt.Errorf("the file has schema %d, and this program knows %d: use a newer program", version, newest)}
 	}
 	return nil
 }
@@ -256,7 +264,8 @@ func listOfOptOuts(archived, path string) (*optOutList, error) {
 func forgetAgain(s *settings, cmd *cobra.Command, db *store.Store, last int64, forget *optOutList) error {
 	out := cmd.OutOrStdout()
 	if forget == nil {
-		fmt.Fprintf(out, "There is no list of opt-outs: customers who opted out after %s are known again.\n", time.UnixMilli(last).UTC().Format(time.RFC3339))
+		fmt.Fprintf(out, "There is no list of opt-outs: customers who opted out after %s are known again.\n",
+			time.UnixMilli(last).UTC().Format(time.RFC3339))
 		return nil
 	}
 
@@ -271,7 +280,8 @@ func forgetAgain(s *settings, cmd *cobra.Command, db *store.Store, last int64, f
 		return err
 	})
 	if err == nil {
-		fmt.Fprintf(out, "Of %d opt-outs in %s, %d were not in the file and were applied again.\n", len(forget.list), forget.path, n)
+		fmt.Fprintf(out, "Of %d opt-outs in %s, %d were not in the file and were applied again.\n",
+			len(forget.list), forget.path, n)
 	}
 
 	return err

@@ -36,7 +36,8 @@ func rotateMaster(cmd *cobra.Command, db *store.Store) error {
 	if err != nil {
 		return coded{codeFailed, err}
 	}
-	if err := adminOf(db).NoteMasterKey(cmd.Context(), commandLine, db.MasterKeyFingerprint(), r.Anew, r.Already); err != nil {
+	if err := adminOf(db).NoteMasterKey(cmd.Context(), commandLine, db.MasterKeyFingerprint(),
+		r.Anew, r.Already); err != nil {
 		return told(err)
 	}
 

@@ -28,7 +28,8 @@ func newServe(s *settings) *cobra.Command {
 			defer flush()
 
 			for _, name := range doctor.Unread(environment(), s.known) {
-				logger.Warn("a variable named like a setting is not a setting and was ignored", "variable", name, "settings", "loyalty serve --help")
+				logger.Warn("a variable named like a setting is not a setting and was ignored", "variable", name,
+					"settings", "loyalty serve --help")
 			}
 
 			err = s.serve(cmd.Context(), logger, s.greetings(logger, cmd.OutOrStdout()))
@@ -66,7 +67,8 @@ func (s *settings) serve(ctx context.Context, logger *slog.Logger, out io.Writer
 	}
 
 	s.tracing, err = tracing.New(ctx, tracing.Options{
-		Version: version(build()), Embedded: s.embedded(), Report: func(err error) { logger.Warn("sending spans", "error", err) },
+		Version: version(build()), Embedded: s.embedded(),
+		Report: func(err error) { logger.Warn("sending spans", "error", err) },
 	})
 	if err != nil {
 		return coded{codeUsage, err}
@@ -84,7 +86,8 @@ func (s *settings) serve(ctx context.Context, logger *slog.Logger, out io.Writer
 		return err
 	}
 	if s.copied != "" {
-		logger.Info("the database was migrated; a copy from before is in a file that can be deleted when all is well", "file", s.copied)
+		logger.Info("the database was migrated; a copy from before is in a file that can be deleted when all is well",
+			"file", s.copied)
 	}
 
 	defer func() {

@@ -91,7 +91,8 @@ func (f *signFlags) request(cmd *cobra.Command, method, address, region string) 
 		return nil, err
 	}
 
-	return request, signing.Default(region).Sign(request, body, signing.Credential{KeyID: f.keyID, Secret: f.secret}, signed...)
+	return request, signing.Default(region).
+		Sign(request, body, signing.Credential{KeyID: f.keyID, Secret: f.secret}, signed...)
 }
 
 func (f *signFlags) body(stdin io.Reader) ([]byte, error) {
@@ -152,7 +153,8 @@ func (n newlines) Write(p []byte) (int, error) {
 
 // shownHeaders are the headers of an answer that are shown.
 var shownHeaders = []string{
-	"X-Request-Id", "Content-Type", "Content-Language", "Idempotency-Replayed", "Deprecation", "WWW-Authenticate", "Retry-After",
+	"X-Request-Id", "Content-Type", "Content-Language", "Idempotency-Replayed", "Deprecation",
+	"WWW-Authenticate", "Retry-After",
 	"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset",
 }
 

@@ -41,5 +41,6 @@ func group(cmd *cobra.Command, args []string) error {
 			names = append(names, sub.Name())
 		}
 	}
-	return coded{codeUsage, fmt.Errorf("unknown command %q for %q; the commands are: %s", args[0], cmd.CommandPath(), strings.Join(names, ", "))}
+	return coded{codeUsage, fmt.Errorf("unknown command %q for %q; the commands are: %s",
+		args[0], cmd.CommandPath(), strings.Join(names, ", "))}
 }

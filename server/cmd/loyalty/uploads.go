@@ -14,7 +14,8 @@ func (a *app) uploads(keeper *admin.Admin) *intake.Uploads {
 		Store: a.store, Ledger: a.store, Now: a.engine.Now,
 		World: func(ctx context.Context) (intake.World, error) {
 			lists, err := listIDs(ctx, keeper)
-			return intake.World{Store: a.store, Programme: a.directory.Programme(), Contract: a.vocabulary, Lists: lists, Now: a.engine.Now()}, err
+			return intake.World{Store: a.store, Programme: a.directory.Programme(), Contract: a.vocabulary, Lists: lists,
+				Now: a.engine.Now()}, err
 		},
 		Begin: func(ctx context.Context, keyID string, i loyalty.Import) error {
 			_, err := keeper.BeginImport(ctx, admin.Call{KeyID: keyID}, i)
@@ -32,7 +33,8 @@ func listIDs(ctx context.Context, a *admin.Admin) (map[string]bool, error) {
 	const page = 1000
 
 	for offset := 0; ; offset += page {
-		list, err := a.Entities(ctx, loyalty.EntityQuery{Type: loyalty.CustomerListType, Page: loyalty.Page{Limit: page, Offset: offset}})
+		list, err := a.Entities(ctx,
+			loyalty.EntityQuery{Type: loyalty.CustomerListType, Page: loyalty.Page{Limit: page, Offset: offset}})
 		if err != nil {
 			return nil, err
 		}

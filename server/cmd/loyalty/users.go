@@ -128,7 +128,8 @@ func listUsers(w io.Writer, all []loyalty.User) error {
 		case u.Password != "":
 			state = "password"
 		}
-		fmt.Fprintf(table, "%s\t%s\t%t\t%s\t%s\t%s\n", u.Login, u.Role, u.Personal, state, u.Name, u.CreatedAt.Format("2006-01-02"))
+		fmt.Fprintf(table, "%s\t%s\t%t\t%s\t%s\t%s\n", u.Login, u.Role, u.Personal, state, u.Name,
+			u.CreatedAt.Format("2006-01-02"))
 	}
 
 	return table.Flush()

@@ -63,10 +63,12 @@ func newOpenAPI() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "openapi API", Short: "Print an API's OpenAPI document, complete in one file", PersistentPreRunE: noSettings,
 		Args: cobra.ExactArgs(1), ValidArgs: openapi.Names(),
-		Long: "Print an API's OpenAPI document, complete in one file. The APIs are: " + strings.Join(openapi.Names(), ", ") + ".",
+		Long: "Print an API's OpenAPI document, complete in one file. The APIs are: " + strings.Join(openapi.Names(), ", ") +
+			".",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !slices.Contains(openapi.Names(), args[0]) {
-				return coded{codeUsage, fmt.Errorf("openapi: there is no API %q; the APIs are: %s", args[0], strings.Join(openapi.Names(), ", "))}
+				return coded{codeUsage,
+					fmt.Errorf("openapi: there is no API %q; the APIs are: %s", args[0], strings.Join(openapi.Names(), ", "))}
 			}
 			document, json, err := openapi.Bundle(args[0])
 			if err != nil {

@@ -37,7 +37,8 @@ func egress(s *settings) (*deliver.Client, error) {
 
 // webhookRules are the dependencies of changes of webhooks.
 func webhookRules(c *deliver.Client) admin.WebhookRules {
-	return admin.WebhookRules{URLFault: c.URLFault, NewSecret: deliver.NewSecret, NewPrivateKey: deliver.NewPrivateKey, PublicKey: deliver.PublicKey, Sign: deliver.Sign, Notices: webhook.NoticeNames(), Version: webhook.Version}
+	return admin.WebhookRules{URLFault: c.URLFault, NewSecret: deliver.NewSecret, NewPrivateKey: deliver.NewPrivateKey,
+		PublicKey: deliver.PublicKey, Sign: deliver.Sign, Notices: webhook.NoticeNames(), Version: webhook.Version}
 }
 
 // newDeliverer makes the deliverer of webhooks.
@@ -48,7 +49,8 @@ func (a *app) newDeliverer(c *deliver.Client, traces *tracing.Tracing) *webhook.
 		Renderer: server.NewWebhookMessages(a.store, a.directory.Programme),
 		Report:   func(err error) { a.logger.Error("webhooks", "error", err) },
 		Told: func(kind string, w *loyalty.Webhook) {
-			a.logger.Warn(kind, "webhook", w.ID.String(), "failures", w.Health.Failures, "since", w.Health.FailingSince, "reason", w.Reason)
+			a.logger.Warn(kind, "webhook", w.ID.String(), "failures", w.Health.Failures,
+				"since", w.Health.FailingSince, "reason", w.Reason)
 		},
 	}
 

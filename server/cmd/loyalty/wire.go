@@ -25,7 +25,9 @@ import (
 	"github.com/loyalty-platform/loyalty/store"
 )
 
-func (s *settings) build(ctx context.Context, db *store.Store, logger *slog.Logger, managed *management, people net.Listener) (*app, error) {
+func (s *settings) build(
+	ctx context.Context, db *store.Store, logger *slog.Logger, managed *management, people net.Listener,
+) (*app, error) {
 	a := &app{store: db, logger: logger}
 	if s.embedded() {
 		a.folder = filepath.Dir(s.databaseFile())
@@ -38,7 +40,9 @@ func (s *settings) build(ctx context.Context, db *store.Store, logger *slog.Logg
 	if err != nil {
 		return nil, err
 	}
-	if a.reads, err = withReplicas(ctx, db, store.ReplicaOptions{URLs: replicaURLs(s.replicaURL), Lag: s.replicaLag, ReadConnections: s.poolReads}, logger); err != nil {
+	if a.reads, err = withReplicas(ctx, db,
+		store.ReplicaOptions{URLs: replicaURLs(s.replicaURL), Lag: s.replicaLag, ReadConnections: s.poolReads},
+		logger); err != nil {
 		return nil, err
 	}
 	if err := s.wire(ctx, a); err != nil {
@@ -51,7 +55,8 @@ func (s *settings) build(ctx context.Context, db *store.Store, logger *slog.Logg
 	}
 
 	a.deliverer = a.newDeliverer(a.egress, s.tracing)
-	administration := admin.AdminOptions{Registry: action.Registry(), Store: a.reads, Directory: a.directory, APIs: openapi.Names()}
+	administration := admin.AdminOptions{Registry: action.Registry(), Store: a.reads,
+		Directory: a.directory, APIs: openapi.Names()}
 	a.admin = admin.NewAdmin(administration)
 	limiter, err := s.limiter(a)
 	if err != nil {
@@ -60,8 +65,10 @@ func (s *settings) build(ctx context.Context, db *store.Store, logger *slog.Logg
 	}
 
 	o := server.Options{
-		Listen: s.listen, Region: s.region, Engine: a.engine, Directory: a.directory, Admin: a.admin, Reader: a.reads, Feed: db, Exports: a.reads, Imports: db, Jobs: a.jobs,
-		Webhooks: admin.NewWebhooks(a.admin, db, webhookRules(a.egress)), Messages: server.NewWebhookMessages(db, a.directory.Programme),
+		Listen: s.listen, Region: s.region, Engine: a.engine, Directory: a.directory, Admin: a.admin, Reader: a.reads,
+		Feed: db, Exports: a.reads, Imports: db, Jobs: a.jobs,
+		Webhooks:    admin.NewWebhooks(a.admin, db, webhookRules(a.egress)),
+		Messages:    server.NewWebhookMessages(db, a.directory.Programme),
 		Leaderboard: leaderboard.NewLeaderboard(leaderboard.LeaderboardOptions{Store: db, Programmes: a.directory}),
 		Statistics:  statistics.New(statistics.Options{Store: db, Programmes: a.directory}),
 		Vocabulary:  a.vocabulary, Catalogue: catalogue, Limiter: limiter, Ready: a.ready, Status: a.status, Logger: logger,
@@ -100,7 +107,8 @@ func (s *settings) build(ctx context.Context, db *store.Store, logger *slog.Logg
 // wire makes the common parts of serving and jobs: the configuration in force, the engine, and the jobs.
 func (s *settings) wire(ctx context.Context, a *app) (err error) {
 	a.directory, err = admin.NewDirectory(ctx, admin.DirectoryOptions{
-		Registry: action.Registry(), Store: a.store, Report: func(err error) { a.logger.Error("following the configuration", "error", err) },
+		Registry: action.Registry(), Store: a.store,
+		Report: func(err error) { a.logger.Error("following the configuration", "error", err) },
 	})
 	if err != nil {
 		return err
@@ -109,7 +117,8 @@ func (s *settings) wire(ctx context.Context, a *app) (err error) {
 		return err
 	}
 
-	timing := loyalty.TimekeeperOptions{Database: a.store, Clock: clock, Report: func(err error) { a.logger.Error("the clock", "error", err) }}
+	timing := loyalty.TimekeeperOptions{Database: a.store, Clock: clock,
+		Report: func(err error) { a.logger.Error("the clock", "error", err) }}
 	if err := followSteps(ctx, s, a, &timing); err != nil {
 		return err
 	}
@@ -122,7 +131,8 @@ func (s *settings) wire(ctx context.Context, a *app) (err error) {
 	}
 
 	o := engine.EngineOptions{
-		Store: rows, Contract: a.vocabulary, Programmes: a.directory, Rules: action.All(), Features: action.Features(), Workers: s.workers(), Overlap: s.overlap(), Timekeeper: a.keeper,
+		Store: rows, Contract: a.vocabulary, Programmes: a.directory, Rules: action.All(), Features: action.Features(),
+		Workers: s.workers(), Overlap: s.overlap(), Timekeeper: a.keeper,
 		Kept: keptMemory(memoryThere()),
 	}
 
@@ -144,9 +154,11 @@ func (s *settings) wire(ctx context.Context, a *app) (err error) {
 // jobsOptions are the parts of the jobs.
 func (a *app) jobsOptions() job.JobsOptions {
 	o := job.JobsOptions{
-		Engine: a.engine, Store: a.store, Report: func(job string, err error) { a.logger.Error("job", "job", job, "error", err) },
+		Engine: a.engine, Store: a.store,
+		Report: func(job string, err error) { a.logger.Error("job", "job", job, "error", err) },
 		Anchored: func(made loyalty.Anchor) {
-			a.logger.Info("the journal was anchored", "number", made.Number, "at", made.At.UTC(), "customers", made.Customers, "digest", fmt.Sprintf("%x", made.Digest))
+			a.logger.Info("the journal was anchored", "number", made.Number, "at", made.At.UTC(), "customers", made.Customers,
+				"digest", fmt.Sprintf("%x", made.Digest))
 		},
 	}
 
@@ -161,7 +173,8 @@ func (a *app) jobsOptions() job.JobsOptions {
 	}
 
 	o.Imports = func(ctx context.Context) (int, error) {
-		return a.uploads(admin.NewAdmin(admin.AdminOptions{Registry: action.Registry(), Store: a.store, Directory: a.directory, APIs: openapi.Names()})).Work(ctx)
+		return a.uploads(admin.NewAdmin(admin.AdminOptions{Registry: action.Registry(), Store: a.store,
+			Directory: a.directory, APIs: openapi.Names()})).Work(ctx)
 	}
 	return o
 }

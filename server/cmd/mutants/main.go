@@ -20,7 +20,8 @@ import (
 func main() {
 	var o options
 	only := flag.String("only", "", "a pattern of the mutants to try, by file or by what is broken; empty: all")
-	flag.DurationVar(&o.timeout, "timeout", 3*time.Minute, "for the tests of one mutant: one that waits for ever is seen too")
+	flag.DurationVar(&o.timeout, "timeout", 3*time.Minute,
+		"for the tests of one mutant: one that waits for ever is seen too")
 	flag.Parse()
 	pattern, err := regexp.Compile(*only)
 	if err == nil {
@@ -118,7 +119,10 @@ func (o options) run(list []*mutant) (err error) {
 
 // program tries the mutants that the tests of one package should detect. First the tests must pass without any mutant,
 // or the results would mean nothing.
-func (o options) program(pkg string, list []*mutant, files map[string][]byte, alone map[*mutant]bool, tell func(*mutant, outcome, time.Duration)) error {
+func (o options) program(
+	pkg string, list []*mutant, files map[string][]byte, alone map[*mutant]bool,
+	tell func(*mutant, outcome, time.Duration),
+) error {
 	binary, err := o.build(pkg, files)
 	if err != nil {
 		return err
@@ -179,7 +183,8 @@ func (o options) build(pkg string, files map[string][]byte) (string, error) {
 		return "", err
 	}
 
-	cmd := exec.CommandContext(context.Background(), "go", "test", "-c", "-ldflags=-s -w", "-overlay", list, "-o", binary, "./"+pkg)
+	cmd := exec.CommandContext(context.Background(), "go", "test", "-c", "-ldflags=-s -w",
+		"-overlay", list, "-o", binary, "./"+pkg)
 	if said, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%s does not compile with its mutants:\n%s", pkg, said)
 	}
@@ -189,7 +194,8 @@ func (o options) build(pkg string, files map[string][]byte) (string, error) {
 
 // test runs tests of a program with the seed of make test and one active mutant; 0: none.
 func (o options) test(pkg, binary, run string, number int) (string, error) {
-	cmd := exec.CommandContext(context.Background(), binary, "-test.v", "-test.failfast", "-test.timeout", o.timeout.String(), "-test.run", run)
+	cmd := exec.CommandContext(context.Background(), binary, "-test.v", "-test.failfast",
+		"-test.timeout", o.timeout.String(), "-test.run", run)
 	cmd.Dir, cmd.Env = pkg, append(os.Environ(), "RAPID_SEED=1", fmt.Sprint(alive, "=", number))
 	said, err := cmd.CombinedOutput()
 	return string(said), err

@@ -72,7 +72,8 @@ func (o options) all(out io.Writer) bool {
 		began := time.Now()
 		outcome, figures := o.row(r)
 		good = good && outcome != failed
-		fmt.Fprintf(out, "| %s | %s | %s | %s | %s |\n", r.id, r.what, outcome, strings.Join(figures, "; "), time.Since(began).Round(time.Second))
+		fmt.Fprintf(out, "| %s | %s | %s | %s | %s |\n", r.id, r.what, outcome, strings.Join(figures, "; "),
+			time.Since(began).Round(time.Second))
 	}
 	return good
 }
@@ -210,7 +211,8 @@ func (o options) fuzzOne(pkg, dir, name, binary string) error {
 	}
 
 	_, err = o.run(binary, nil, dir, "-test.run", "xxx", "-test.fuzz", "^"+name+"$",
-		"-test.fuzztime", strconv.Itoa(o.execs-guided)+"x", "-test.fuzzminimizetime", "10x", "-test.timeout", o.timeout.String(),
+		"-test.fuzztime", strconv.Itoa(o.execs-guided)+"x", "-test.fuzzminimizetime", "10x",
+		"-test.timeout", o.timeout.String(),
 		"-test.fuzzcachedir", filepath.Join(strings.TrimSpace(string(cache)), "fuzz", filepath.FromSlash(pkg)))
 	return err
 }

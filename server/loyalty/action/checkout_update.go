@@ -86,7 +86,8 @@ func newAutoAccept(r *engine.Run, t *loyalty.Transaction) (time.Time, error) {
 
 	var text *string
 	if err := json.Unmarshal(raw, &text); err != nil {
-		return old, loyalty.ErrPropertyInvalid.With("property", "auto_accept").With("reason", "instant").At("data.auto_accept")
+		return old, loyalty.ErrPropertyInvalid.With("property", "auto_accept").With("reason", "instant").
+			At("data.auto_accept")
 	}
 	if text == nil || strings.TrimSpace(*text) == "" {
 		return time.Time{}, nil

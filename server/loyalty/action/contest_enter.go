@@ -53,7 +53,8 @@ func applyContestEnter(r *engine.Run, d contestEntry) error {
 	p.Enter(count, c.Points, burn)
 	// the journal shows the number even if the caller left it out
 	r.Record(contestEntry{c.ID, &count})
-	r.Value = game.ContestEntries{ID: r.Event.ID, Contest: c.ID, Count: count, Entries: p.Entries, Points: count * c.Points}
+	r.Value = game.ContestEntries{ID: r.Event.ID, Contest: c.ID, Count: count, Entries: p.Entries,
+		Points: count * c.Points}
 	return r.SetProgress(r.Event, loyalty.ProgressKey{Kind: loyalty.ProgressContest, Key: c.ID}, p, time.Time{})
 }
 

@@ -71,7 +71,9 @@ func revokedContest(r *engine.Run, named *string) (string, error) {
 
 // revokeEntries takes entries back price by price. One refund event carries all points; without points to return there
 // is none.
-func revokeEntries(r *engine.Run, d events.ContestEntryRevokeData, p *game.ContestProgress, contest string, count int64) error {
+func revokeEntries(
+	r *engine.Run, d events.ContestEntryRevokeData, p *game.ContestProgress, contest string, count int64,
+) error {
 	if !deref(d.RefundPoints) {
 		return p.Revoke(count, nil)
 	}

@@ -33,7 +33,8 @@ var couponCreate = engine.Action[events.CouponCreateData]{
 		}
 
 		c := loyalty.Coupon{
-			Type: couponType(d), Value: money.Parts(d.Value), Currency: deref(d.Currency), Pool: pool, Cost: money.Parts(deref(d.Cost)),
+			Type: couponType(d), Value: money.Parts(d.Value), Currency: deref(d.Currency), Pool: pool,
+			Cost:   money.Parts(deref(d.Cost)),
 			Stores: separated(d.Stores), Products: separated(d.Product), ExpiresAt: expires,
 		}
 
@@ -90,13 +91,15 @@ func separated(text *string) []string {
 
 // start reads a day or an instant at which something begins; zero if none was sent.
 func start(r *engine.Run, property string, sent *string) (time.Time, error) {
-	return moment(property, sent, func(text string) (time.Time, error) { return calendar.ReadStart(text, r.Programme.Location) })
+	return moment(property, sent,
+		func(text string) (time.Time, error) { return calendar.ReadStart(text, r.Programme.Location) })
 }
 
 // end reads a day or an instant at which something ends; zero if none was sent. A day counts to its end in the
 // programme's zone.
 func end(r *engine.Run, property string, sent *string) (time.Time, error) {
-	return moment(property, sent, func(text string) (time.Time, error) { return calendar.ReadEnd(text, r.Programme.Location) })
+	return moment(property, sent,
+		func(text string) (time.Time, error) { return calendar.ReadEnd(text, r.Programme.Location) })
 }
 
 func moment(property string, sent *string, read func(string) (time.Time, error)) (time.Time, error) {

@@ -27,7 +27,8 @@ var couponTransfer = engine.Action[events.CouponTransferData]{
 		return checkAddressee(d.Target, d.Email)
 	},
 	Apply: func(r *engine.Run, d events.CouponTransferData) error {
-		return coupon.Transfer(r, deref(d.Code), deref(d.RewardID), coupon.Addressee{Target: deref(d.Target), Email: deref(d.Email)})
+		return coupon.Transfer(r, deref(d.Code), deref(d.RewardID),
+			coupon.Addressee{Target: deref(d.Target), Email: deref(d.Email)})
 	},
 }
 

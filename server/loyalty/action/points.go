@@ -27,7 +27,8 @@ func earnOptional(r *engine.Run, n *int64) error {
 	}
 	// checked here and not by the action's standing, because the visit itself is recorded for inactive customers too
 	if r.Customer.Status == loyalty.Inactive {
-		return loyalty.ErrWrongStatus.With("status", string(r.Customer.Status)).With("action", r.Event.Action).At("data.points")
+		return loyalty.ErrWrongStatus.With("status", string(r.Customer.Status)).With("action", r.Event.Action).
+			At("data.points")
 	}
 	return r.Earn(r.Event, *n, "")
 }

@@ -77,7 +77,8 @@ func spin(r *engine.Run, w *game.Wheel, random func(n int64) int64) error {
 	}
 
 	r.Value = game.SpinResult{
-		ID: r.Event.ID, Wheel: w.ID, Result: won.Label, Type: won.Type, Points: deref(told.Points), Spent: w.Points, Claim: claim,
+		ID: r.Event.ID, Wheel: w.ID, Result: won.Label, Type: won.Type, Points: deref(told.Points),
+		Spent: w.Points, Claim: claim,
 	}
 	return nil
 }

@@ -36,7 +36,8 @@ func applyQuizAnswer(r *engine.Run, d quizAnswerData) error {
 		return err
 	}
 
-	result := game.QuizResult{ID: r.Event.ID, Quiz: q.ID, Correct: d.Answer == q.CorrectAnswer, CorrectAnswer: q.CorrectAnswer}
+	result := game.QuizResult{ID: r.Event.ID, Quiz: q.ID, Correct: d.Answer == q.CorrectAnswer,
+		CorrectAnswer: q.CorrectAnswer}
 	if result.Correct {
 		result.Points = q.Points
 	}

@@ -24,7 +24,8 @@ type visualSearchBound struct {
 // attributes are those that were sent.
 func (b visualSearchBound) attributes() map[string]json.RawMessage {
 	sent := map[string]json.RawMessage{}
-	for name, text := range map[string]string{"gender": b.Gender, "offers": b.Offers, "label": b.Label, "catalog": b.Catalog} {
+	for name, text := range map[string]string{"gender": b.Gender, "offers": b.Offers,
+		"label": b.Label, "catalog": b.Catalog} {
 		if text != "" {
 			sent[name] = loyalty.JSON(text)
 		}

@@ -77,7 +77,9 @@ type Done[T any] struct {
 
 // change is one administrative transaction: work decides and saves, and the answer is stored with
 // it. public returns the part of the result that may be stored.
-func change[T any](ctx context.Context, a *Admin, call Call, work func(*adminRun) (T, error), public func(T) any) (Done[T], error) {
+func change[T any](
+	ctx context.Context, a *Admin, call Call, work func(*adminRun) (T, error), public func(T) any,
+) (Done[T], error) {
 	var done Done[T]
 	err := within(ctx, a.store, func(tx loyalty.AdminTx) error {
 		done = Done[T]{}
@@ -236,7 +238,8 @@ func NoteQuestion(ctx context.Context, a *Admin, call Call, action, of string, s
 // under it before.
 func (a *Admin) NoteMasterKey(ctx context.Context, call Call, fingerprint string, anew, already int64) error {
 	_, err := change(ctx, a, call, func(r *adminRun) (struct{}, error) {
-		return struct{}{}, r.audit("master_key.rotate", "master key", nil, map[string]any{"fingerprint": fingerprint, "anew": anew, "already": already})
+		return struct{}{}, r.audit("master_key.rotate", "master key", nil,
+			map[string]any{"fingerprint": fingerprint, "anew": anew, "already": already})
 	}, func(struct{}) any { return nil })
 	return err
 }

@@ -57,7 +57,8 @@ func (a *Admin) BeginImport(ctx context.Context, call Call, i loyalty.Import) (l
 		if err != nil {
 			return o, err
 		}
-		return o, r.audit("bulk."+o.Kind, i.ID.String(), nil, map[string]any{"batch_id": o.ID, "total": o.Total, "digest": i.Digest})
+		return o, r.audit("bulk."+o.Kind, i.ID.String(), nil,
+			map[string]any{"batch_id": o.ID, "total": o.Total, "digest": i.Digest})
 	}, func(o loyalty.BulkOperation) any { return o })
 	return done.Value, err
 }

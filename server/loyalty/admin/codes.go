@@ -34,7 +34,9 @@ type AddedCodes struct {
 // repeated in the list or cannot be part of a URL, both naming its place, and with ErrPoolSource or
 // ErrPatternSpent if codes cannot be generated. The audit trail gets the number of codes, never a
 // code.
-func (a *Admin) AddCodes(ctx context.Context, call Call, pool string, codes []string, generate int) (Done[AddedCodes], error) {
+func (a *Admin) AddCodes(
+	ctx context.Context, call Call, pool string, codes []string, generate int,
+) (Done[AddedCodes], error) {
 	if err := checkCodes(codes, generate); err != nil {
 		return Done[AddedCodes]{}, err
 	}
@@ -59,7 +61,8 @@ func (a *Admin) AddCodes(ctx context.Context, call Call, pool string, codes []st
 			return done, err
 		}
 
-		return done, r.audit("coupon_pool.add_codes", coupon.PoolType+"/"+pool, nil, map[string]any{"added": done.Added, "source": SourceOf(generate)})
+		return done, r.audit("coupon_pool.add_codes", coupon.PoolType+"/"+pool, nil,
+			map[string]any{"added": done.Added, "source": SourceOf(generate)})
 	}, func(d AddedCodes) any { return d })
 }
 
@@ -81,7 +84,8 @@ func checkCodes(codes []string, generate int) error {
 		}
 		key := loyalty.NameKey(code)
 		if _, twice := first[key]; twice {
-			return programme.Fault(CodePlace(i), loyalty.ErrPropertyInvalid.Name, map[string]any{"property": code, "reason": "repeated"})
+			return programme.Fault(CodePlace(i), loyalty.ErrPropertyInvalid.Name,
+				map[string]any{"property": code, "reason": "repeated"})
 		}
 		first[key] = i
 	}
@@ -119,7 +123,9 @@ func (a *Admin) filling(r *adminRun, pool string, generate bool) (*Filling, erro
 }
 
 // NewFilling decides whether codes can be added to a programme's pool, and generated for it.
-func NewFilling(p *programme.Programme, tx loyalty.AdminTx, pool string, generate bool, now time.Time) (*Filling, error) {
+func NewFilling(
+	p *programme.Programme, tx loyalty.AdminTx, pool string, generate bool, now time.Time,
+) (*Filling, error) {
 	if err := p.CheckEntityType(coupon.PoolType); err != nil {
 		return nil, err
 	}

@@ -68,14 +68,17 @@ func (a *Admin) current(ctx context.Context) (configured, error) {
 		return configured{}, loyalty.OutcomeError(err)
 	}
 	all, read := snapshot.Entities, a.registry.SnapshotTypes()
-	snapshot.Entities = slices.DeleteFunc(slices.Clone(all), func(e loyalty.Entity) bool { return !slices.Contains(read, e.Type) })
+	snapshot.Entities = slices.DeleteFunc(slices.Clone(all),
+		func(e loyalty.Entity) bool { return !slices.Contains(read, e.Type) })
 	return configuredAt(a.registry, snapshot, func(q loyalty.EntityQuery) ([]loyalty.Entity, error) {
 		return slices.DeleteFunc(slices.Clone(all), func(e loyalty.Entity) bool { return e.Type != q.Type }), nil
 	})
 }
 
 // configuredAt adds to a snapshot the entities that are not part of it.
-func configuredAt(g *programme.Registry, s loyalty.Snapshot, list func(loyalty.EntityQuery) ([]loyalty.Entity, error)) (configured, error) {
+func configuredAt(
+	g *programme.Registry, s loyalty.Snapshot, list func(loyalty.EntityQuery) ([]loyalty.Entity, error),
+) (configured, error) {
 	c := configured{g, s, map[string]map[string]loyalty.Entity{}}
 	for _, e := range c.snapshot.Entities {
 		c.put(e)
@@ -135,7 +138,8 @@ func (c *configured) document() (ConfigurationDocument, error) {
 		d.Entities[kind] = map[string]json.RawMessage{}
 	}
 
-	own := c.registry.Declarations(slices.DeleteFunc(slices.Clone(c.snapshot.Entities), func(e loyalty.Entity) bool { return !e.ArchivedAt.IsZero() }))
+	own := c.registry.Declarations(slices.DeleteFunc(slices.Clone(c.snapshot.Entities),
+		func(e loyalty.Entity) bool { return !e.ArchivedAt.IsZero() }))
 	for _, kind := range slices.Sorted(maps.Keys(own.OwnTypes)) {
 		d.Entities[kind] = map[string]json.RawMessage{}
 	}

@@ -32,7 +32,9 @@ func (a *Admin) PlanConfiguration(ctx context.Context, c Configuration, prune bo
 // configuration leaves out stays; with prune, entities of the types that it names are archived if they are not in it.
 // An archived entity in it is put in force again. It may configure modules that are off. It fails as the single changes
 // do, and its errors name the place, such as configuration.settings.time_zone.
-func (a *Admin) ApplyConfiguration(ctx context.Context, call Call, c Configuration, prune bool) (Done[[]ConfigurationChange], error) {
+func (a *Admin) ApplyConfiguration(
+	ctx context.Context, call Call, c Configuration, prune bool,
+) (Done[[]ConfigurationChange], error) {
 	return change(ctx, a, call, func(r *adminRun) ([]ConfigurationChange, error) {
 		now, err := configuredAt(r.registry, r.Snapshot, r.Entities)
 		if err != nil {
@@ -162,7 +164,8 @@ func (p *configurationPlan) module(name string, c ModuleChange) error {
 
 	d.Change, d.Section, d.ID = MethodUpdate, sectionModules, name
 	p.changes = append(p.changes, d)
-	p.next.Modules = append(slices.DeleteFunc(p.next.Modules, func(o loyalty.ModuleState) bool { return o.Name == name }), m)
+	p.next.Modules = append(slices.DeleteFunc(p.next.Modules, func(o loyalty.ModuleState) bool { return o.Name == name }),
+		m)
 	p.writes = append(p.writes, func(r *adminRun) error {
 		return errors.Join(r.SaveModule(m), r.audit("module.update", name, old, now))
 	})
@@ -178,7 +181,8 @@ func (p *configurationPlan) entities(all map[string]map[string]EntityFields, pru
 	kinds := p.declared.EntityTypes()
 	for _, kind := range slices.Sorted(maps.Keys(all)) {
 		if !slices.Contains(kinds, kind) {
-			p.fault(programme.Fault(strings.TrimSuffix(EntityPlaceIn(kind, "x"), ".x"), "entity_type_missing", map[string]any{"type": kind}))
+			p.fault(programme.Fault(strings.TrimSuffix(EntityPlaceIn(kind, "x"), ".x"),
+				"entity_type_missing", map[string]any{"type": kind}))
 		}
 	}
 
@@ -237,7 +241,8 @@ func (p *configurationPlan) entity(kind, id string, read EntityFields) error {
 
 	data = programme.Dated(data, p.zone)
 	if !there {
-		p.save(MethodCreate, loyalty.Entity{Type: kind, ID: id, Data: data, CreatedAt: p.at, UpdatedAt: p.at}, ConfigurationChange{After: fieldsOf(data)})
+		p.save(MethodCreate, loyalty.Entity{Type: kind, ID: id, Data: data, CreatedAt: p.at, UpdatedAt: p.at},
+			ConfigurationChange{After: fieldsOf(data)})
 		return nil
 	}
 
@@ -357,7 +362,8 @@ func fieldsOf(raw json.RawMessage) map[string]json.RawMessage {
 func differing(before, after json.RawMessage) (d ConfigurationChange, differs bool) {
 	d.Before, d.After = fieldsOf(before), fieldsOf(after)
 	for name, value := range d.Before {
-		if other, there := d.After[name]; there && programme.SameJSON(programme.ParseTree(value), programme.ParseTree(other)) {
+		if other, there := d.After[name]; there &&
+			programme.SameJSON(programme.ParseTree(value), programme.ParseTree(other)) {
 			delete(d.Before, name)
 			delete(d.After, name)
 		}

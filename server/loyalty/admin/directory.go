@@ -54,7 +54,8 @@ type DirectoryOptions struct {
 // NewDirectory reads the configuration and the keys. It fails if they cannot be read or do not make
 // a programme (see Registry.Compile).
 func NewDirectory(ctx context.Context, o DirectoryOptions) (*Directory, error) {
-	d := &Directory{store: o.Store, registry: o.Registry, clock: o.Clock, report: o.Report, used: map[string]time.Time{}, patience: readTime, refreshing: make(chan struct{}, 1)}
+	d := &Directory{store: o.Store, registry: o.Registry, clock: o.Clock, report: o.Report, used: map[string]time.Time{},
+		patience: readTime, refreshing: make(chan struct{}, 1)}
 	if d.clock == nil {
 		d.clock = time.Now
 	}

@@ -29,7 +29,9 @@ func (r EntityResult) failed() bool { return r.Err != nil }
 // ChangeEntities makes a series of changes in one transaction, each on the result of those before it. With skip, a
 // refused change is left out, and so are those that depend on it; without skip, the first refusal undoes all of them
 // and is returned. Errors name fields by their place in the series, such as entities[3].data.title.
-func (a *Admin) ChangeEntities(ctx context.Context, call Call, changes []EntityChange, skip bool) (Done[[]EntityResult], error) {
+func (a *Admin) ChangeEntities(
+	ctx context.Context, call Call, changes []EntityChange, skip bool,
+) (Done[[]EntityResult], error) {
 	return change(ctx, a, call, func(r *adminRun) ([]EntityResult, error) {
 		found := r.Snapshot
 		results, err := a.decide(r, changes, skip, false)
@@ -129,7 +131,8 @@ func (a *Admin) changeOne(r *adminRun, c EntityChange) (loyalty.Entity, error) {
 		return a.archive(r, c)
 	}
 
-	return loyalty.Entity{}, programme.Fault("method", "must_be_one_of", map[string]any{"values": []any{MethodCreate, MethodUpdate, MethodArchive}})
+	return loyalty.Entity{}, programme.Fault("method",
+		"must_be_one_of", map[string]any{"values": []any{MethodCreate, MethodUpdate, MethodArchive}})
 }
 
 // refuses reports whether an error is about the change. A database fault is not, and ends the whole
@@ -149,9 +152,11 @@ func inSeries(i int, err error) error {
 
 	at := fmt.Sprintf("entities[%d]", i)
 	switch {
-	case errors.Is(err, loyalty.ErrEntityUnknown), errors.Is(err, loyalty.ErrModuleOffPath), errors.Is(err, loyalty.ErrEntityElsewhere):
+	case errors.Is(err, loyalty.ErrEntityUnknown), errors.Is(err, loyalty.ErrModuleOffPath),
+		errors.Is(err, loyalty.ErrEntityElsewhere):
 		return e.At(at + ".type")
-	case errors.Is(err, loyalty.ErrEntityNotFound), errors.Is(err, loyalty.ErrEntityArchived), errors.Is(err, loyalty.ErrEntityInUse):
+	case errors.Is(err, loyalty.ErrEntityNotFound), errors.Is(err, loyalty.ErrEntityArchived),
+		errors.Is(err, loyalty.ErrEntityInUse):
 		return e.At(at + ".id")
 	case len(e.Details) == 0:
 		return e.At(at)

@@ -62,7 +62,8 @@ func (a *Admin) Entity(ctx context.Context, kind, id string) (loyalty.Entity, er
 // CreateEntity adds an entity. Besides the failures of Entity it fails with
 // ErrEntityExists, or with an error of kind Invalid that names the field.
 func (a *Admin) CreateEntity(ctx context.Context, call Call, c EntityChange) (Done[loyalty.Entity], error) {
-	return change(ctx, a, call, func(r *adminRun) (loyalty.Entity, error) { return a.create(r, c) }, func(e loyalty.Entity) any { return e })
+	return change(ctx, a, call, func(r *adminRun) (loyalty.Entity, error) { return a.create(r, c) },
+		func(e loyalty.Entity) any { return e })
 }
 
 // create adds an entity. It refuses an id that an archived entity has, too: the journal names
@@ -113,7 +114,8 @@ func checkEntityID(kind, id string) error {
 
 // UpdateEntity replaces the fields that are sent; null removes a field.
 func (a *Admin) UpdateEntity(ctx context.Context, call Call, c EntityChange) (Done[loyalty.Entity], error) {
-	return change(ctx, a, call, func(r *adminRun) (loyalty.Entity, error) { return a.update(r, c) }, func(e loyalty.Entity) any { return e })
+	return change(ctx, a, call, func(r *adminRun) (loyalty.Entity, error) { return a.update(r, c) },
+		func(e loyalty.Entity) any { return e })
 }
 
 // update puts the changed fields over the present ones, so that a request names only what changes. Fields that must
@@ -208,7 +210,8 @@ func PatchEntity(old, sent json.RawMessage) json.RawMessage {
 // ArchiveEntity puts an entity out of force and keeps it. Archiving it again is no error. It fails
 // with ErrEntityInUse while another entity refers to it.
 func (a *Admin) ArchiveEntity(ctx context.Context, call Call, c EntityChange) (Done[loyalty.Entity], error) {
-	return change(ctx, a, call, func(r *adminRun) (loyalty.Entity, error) { return a.archive(r, c) }, func(e loyalty.Entity) any { return e })
+	return change(ctx, a, call, func(r *adminRun) (loyalty.Entity, error) { return a.archive(r, c) },
+		func(e loyalty.Entity) any { return e })
 }
 
 func (a *Admin) archive(r *adminRun, c EntityChange) (loyalty.Entity, error) {

@@ -19,17 +19,22 @@ type uploadRun struct {
 }
 
 // uploading is change for an upload.
-func (a Uploads) uploading(ctx context.Context, call Call, work func(*uploadRun) (loyalty.Upload, error)) (Done[loyalty.Upload], error) {
+func (a Uploads) uploading(
+	ctx context.Context, call Call, work func(*uploadRun) (loyalty.Upload, error),
+) (Done[loyalty.Upload], error) {
 	return change(ctx, a.Admin, call, func(r *adminRun) (loyalty.Upload, error) {
 		return work(&uploadRun{r, r.AdminTx.(loyalty.UploadAdminTx)})
 	}, func(u loyalty.Upload) any { return u })
 }
 
 // CreateUpload begins an import over HTTP.
-func (a Uploads) CreateUpload(ctx context.Context, call Call, label string, options json.RawMessage) (Done[loyalty.Upload], error) {
+func (a Uploads) CreateUpload(
+	ctx context.Context, call Call, label string, options json.RawMessage,
+) (Done[loyalty.Upload], error) {
 	return a.uploading(ctx, call, func(r *uploadRun) (loyalty.Upload, error) {
 		u := loyalty.Upload{
-			ID: r.next(r.now), Label: label, Options: options, State: loyalty.UploadOpen, KeyID: r.call.KeyID, CreatedAt: r.now, UpdatedAt: r.now,
+			ID: r.next(r.now), Label: label, Options: options, State: loyalty.UploadOpen, KeyID: r.call.KeyID,
+			CreatedAt: r.now, UpdatedAt: r.now,
 		}
 		if err := r.SaveUpload(u); err != nil {
 			return u, err
@@ -64,7 +69,9 @@ func (r *uploadRun) lockUpload(id string, states ...loyalty.UploadState) (u loya
 }
 
 // PutUploadPart adds a part of a file, or replaces it.
-func (a Uploads) PutUploadPart(ctx context.Context, call Call, id, file string, part int, content string) (Done[loyalty.Upload], error) {
+func (a Uploads) PutUploadPart(
+	ctx context.Context, call Call, id, file string, part int, content string,
+) (Done[loyalty.Upload], error) {
 	return a.uploading(ctx, call, func(r *uploadRun) (loyalty.Upload, error) {
 		u, err := r.lockUpload(id, loyalty.UploadOpen, loyalty.UploadFaulty, loyalty.UploadReady)
 		if err != nil {
@@ -95,14 +102,21 @@ type UploadOrder struct {
 
 // The orders for uploads.
 var (
-	CheckUpload     = UploadOrder{"import.check", []loyalty.UploadState{loyalty.UploadOpen, loyalty.UploadChecking, loyalty.UploadFaulty, loyalty.UploadReady}, loyalty.UploadChecking}
-	ApplyUpload     = UploadOrder{"import.apply", []loyalty.UploadState{loyalty.UploadReady, loyalty.UploadApplying, loyalty.UploadBegun, loyalty.UploadReconciling}, loyalty.UploadApplying}
-	ReconcileUpload = UploadOrder{"import.reconcile", []loyalty.UploadState{loyalty.UploadBegun, loyalty.UploadReconciling}, loyalty.UploadReconciling}
+	CheckUpload = UploadOrder{"import.check",
+		[]loyalty.UploadState{loyalty.UploadOpen, loyalty.UploadChecking, loyalty.UploadFaulty, loyalty.UploadReady},
+		loyalty.UploadChecking}
+	ApplyUpload = UploadOrder{"import.apply",
+		[]loyalty.UploadState{loyalty.UploadReady, loyalty.UploadApplying, loyalty.UploadBegun, loyalty.UploadReconciling},
+		loyalty.UploadApplying}
+	ReconcileUpload = UploadOrder{"import.reconcile",
+		[]loyalty.UploadState{loyalty.UploadBegun, loyalty.UploadReconciling}, loyalty.UploadReconciling}
 )
 
 // OrderUpload has the job imports do something with an upload. An order that was begun already changes nothing;
 // reconciling requires that done reports the rows as imported.
-func (a Uploads) OrderUpload(ctx context.Context, call Call, id string, o UploadOrder, done func(loyalty.ID) (bool, error)) (Done[loyalty.Upload], error) {
+func (a Uploads) OrderUpload(
+	ctx context.Context, call Call, id string, o UploadOrder, done func(loyalty.ID) (bool, error),
+) (Done[loyalty.Upload], error) {
 	return a.uploading(ctx, call, func(r *uploadRun) (loyalty.Upload, error) {
 		u, err := r.lockUpload(id, o.From...)
 		if err != nil {

@@ -126,7 +126,9 @@ func (a *Admin) newKey(r *adminRun, c KeyChange) (loyalty.AccessKey, error) {
 
 // CreateFirstKey is CreateKey unless there is a key already; then made is false, and nothing was done. If several
 // callers ask at once, one of them makes it.
-func (a *Admin) CreateFirstKey(ctx context.Context, call Call, c KeyChange) (k loyalty.AccessKey, made bool, err error) {
+func (a *Admin) CreateFirstKey(
+	ctx context.Context, call Call, c KeyChange,
+) (k loyalty.AccessKey, made bool, err error) {
 	done, err := change(ctx, a, call, func(r *adminRun) (loyalty.AccessKey, error) {
 		if made = len(r.Snapshot.Keys) == 0; !made {
 			return loyalty.AccessKey{}, nil
@@ -155,12 +157,15 @@ func (a *Admin) UpdateKey(ctx context.Context, call Call, id string, c KeyChange
 // RotateKey gives an access key a new secret, whose value, in Secrets[0], is never shown again. The
 // previous one stays valid for the overlap, at most 30 days; older ones end at once. It fails as
 // UpdateKey does.
-func (a *Admin) RotateKey(ctx context.Context, call Call, id string, overlap time.Duration) (Done[loyalty.AccessKey], error) {
+func (a *Admin) RotateKey(
+	ctx context.Context, call Call, id string, overlap time.Duration,
+) (Done[loyalty.AccessKey], error) {
 	switch {
 	case overlap < 0:
 		return Done[loyalty.AccessKey]{}, programme.Fault("overlap_seconds", "too_small", map[string]any{"limit": 0})
 	case overlap > maxOverlap:
-		return Done[loyalty.AccessKey]{}, programme.Fault("overlap_seconds", "too_large", map[string]any{"limit": int(maxOverlap / time.Second)})
+		return Done[loyalty.AccessKey]{},
+			programme.Fault("overlap_seconds", "too_large", map[string]any{"limit": int(maxOverlap / time.Second)})
 	}
 
 	return change(ctx, a, call, func(r *adminRun) (loyalty.AccessKey, error) {
@@ -351,7 +356,8 @@ func (a *Admin) readAPIs(names []string) ([]string, error) {
 	var list []string
 	for i, name := range names {
 		if !slices.Contains(a.apis, name) {
-			return nil, programme.Fault(fmt.Sprintf("apis[%d]", i), "must_be_one_of", map[string]any{"values": strings.Join(a.apis, ", ")})
+			return nil, programme.Fault(fmt.Sprintf("apis[%d]", i),
+				"must_be_one_of", map[string]any{"values": strings.Join(a.apis, ", ")})
 		}
 		list = append(list, name)
 	}

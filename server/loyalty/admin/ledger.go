@@ -118,7 +118,8 @@ const noteTime = 3 * time.Second
 
 // Failures lists the latest failed requests of all nodes, newest first.
 func (a *Admin) Failures(ctx context.Context, q loyalty.FailureQuery) ([]loyalty.FailedRequest, error) {
-	q.Conditions = append([]loyalty.Condition{{Field: "at", Operator: loyalty.Gte, Values: []any{a.now().Add(-loyalty.FailureLife)}}}, q.Conditions...)
+	q.Conditions = append([]loyalty.Condition{{Field: "at", Operator: loyalty.Gte,
+		Values: []any{a.now().Add(-loyalty.FailureLife)}}}, q.Conditions...)
 	return a.store.Failures(ctx, q)
 }
 

@@ -43,7 +43,9 @@ func (a *Admin) Module(ctx context.Context, spelling string) (loyalty.ModuleStat
 
 // SetModule switches and configures a module. It fails with ErrModuleUnknown,
 // ErrModulesExclusive, or an error of kind Invalid that names the field.
-func (a *Admin) SetModule(ctx context.Context, call Call, spelling string, c ModuleChange) (Done[loyalty.ModuleState], error) {
+func (a *Admin) SetModule(
+	ctx context.Context, call Call, spelling string, c ModuleChange,
+) (Done[loyalty.ModuleState], error) {
 	return change(ctx, a, call, func(r *adminRun) (loyalty.ModuleState, error) {
 		name, err := programme.ModuleName(spelling)
 		if err != nil {
@@ -92,7 +94,8 @@ type moduleRecord struct {
 // saveModule saves a module if it makes a programme together with everything else.
 func (r *adminRun) saveModule(m loyalty.ModuleState) error {
 	next := r.Snapshot
-	next.Modules = slices.DeleteFunc(slices.Clone(next.Modules), func(o loyalty.ModuleState) bool { return o.Name == m.Name })
+	next.Modules = slices.DeleteFunc(slices.Clone(next.Modules),
+		func(o loyalty.ModuleState) bool { return o.Name == m.Name })
 	next.Modules = append(next.Modules, m)
 	if _, err := r.registry.Compile(next); err != nil {
 		return err

@@ -19,7 +19,8 @@ const most = 100
 
 // note remembers a change of the programme, for tell.
 func (r *adminRun) note(action, target string) {
-	if slices.ContainsFunc([]string{"entity.", "module.", "settings."}, func(of string) bool { return strings.HasPrefix(action, of) }) {
+	if slices.ContainsFunc([]string{"entity.", "module.", "settings."},
+		func(of string) bool { return strings.HasPrefix(action, of) }) {
 		r.told = append(r.told, altered{action, target})
 	}
 }

@@ -29,13 +29,16 @@ type FillPlan struct {
 // and waits for the job bulk. It refuses what AddCodes refuses, except for codes that exist: each
 // of them becomes a refused item, and all the others are added. If the pattern is spent, or codes
 // cannot be added to the pool any more, the rest becomes one refused item.
-func (a *Admin) FillPool(ctx context.Context, call Call, pool string, codes []string, generate int) (Done[loyalty.BulkOperation], error) {
+func (a *Admin) FillPool(
+	ctx context.Context, call Call, pool string, codes []string, generate int,
+) (Done[loyalty.BulkOperation], error) {
 	if err := checkCodes(codes, generate); err != nil {
 		return Done[loyalty.BulkOperation]{}, err
 	}
 
 	o := loyalty.BulkOperation{
-		ID: loyalty.NewID(a.now(), loyalty.ID{}), Kind: BulkPoolFill, Target: pool, State: loyalty.BulkQueued, Total: int64(len(codes) + generate),
+		ID: loyalty.NewID(a.now(), loyalty.ID{}), Kind: BulkPoolFill, Target: pool, State: loyalty.BulkQueued,
+		Total: int64(len(codes) + generate),
 		KeyID: call.KeyID, Parameters: loyalty.JSON(FillPlan{generate}),
 	}
 
@@ -61,7 +64,8 @@ func (a *Admin) FillPool(ctx context.Context, call Call, pool string, codes []st
 		if err != nil {
 			return o, err
 		}
-		return begun, r.audit("bulk."+o.Kind, coupon.PoolType+"/"+pool, nil, map[string]any{"batch_id": o.ID, "total": o.Total})
+		return begun, r.audit("bulk."+o.Kind, coupon.PoolType+"/"+pool, nil,
+			map[string]any{"batch_id": o.ID, "total": o.Total})
 	}, func(o loyalty.BulkOperation) any { return o })
 }
 

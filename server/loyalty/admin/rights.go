@@ -52,7 +52,8 @@ func (r *adminRun) giver() (*loyalty.AccessKey, bool) {
 	k, err := findKey(r.Snapshot, r.call.KeyID)
 	if err != nil || !k.RevokedAt.IsZero() {
 		// The asking key was revoked meanwhile and has no rights any more.
-		return &loyalty.AccessKey{ReadOnly: true, APIs: []string{""}, Addresses: []string{""}, RateLimit: 1, ExpiresAt: time.UnixMilli(1)}, true
+		return &loyalty.AccessKey{ReadOnly: true, APIs: []string{""}, Addresses: []string{""}, RateLimit: 1,
+			ExpiresAt: time.UnixMilli(1)}, true
 	}
 	return &k, true
 }
@@ -90,7 +91,8 @@ func apisWithin(k, other *loyalty.AccessKey) bool {
 	if len(other.APIs) == 0 {
 		return true
 	}
-	return len(k.APIs) > 0 && !slices.ContainsFunc(k.APIs, func(name string) bool { return !slices.Contains(other.APIs, name) })
+	return len(k.APIs) > 0 &&
+		!slices.ContainsFunc(k.APIs, func(name string) bool { return !slices.Contains(other.APIs, name) })
 }
 
 // addressesWithin compares networks one by one: a network that only several of the others cover

@@ -59,7 +59,8 @@ type userRecord struct {
 
 // recordUser is used for comparison too: a change that the audit trail would not show counts as none.
 func recordUser(u loyalty.User) userRecord {
-	return userRecord{u.Login, u.Name, u.Email, u.Role, u.Personal, u.Language, len(u.TOTP) > 0, len(u.Passkeys), u.Issuer, u.Subject, instantOrNil(u.DisabledAt)}
+	return userRecord{u.Login, u.Name, u.Email, u.Role, u.Personal, u.Language, len(u.TOTP) > 0, len(u.Passkeys), u.Issuer,
+		u.Subject, instantOrNil(u.DisabledAt)}
 }
 
 // List lists all users, newest first.
@@ -192,7 +193,9 @@ func (o *Users) ResetSecondFactor(ctx context.Context, call Call, id string) (Do
 
 // edit is the common part of all changes of one user: a key needs all rights, the installation keeps an owner, sessions
 // that depend on what was removed end, and the audit trail shows before and after.
-func (o *Users) edit(ctx context.Context, call Call, id, action string, edit func(*adminRun, *loyalty.User) error) (Done[loyalty.User], error) {
+func (o *Users) edit(
+	ctx context.Context, call Call, id, action string, edit func(*adminRun, *loyalty.User) error,
+) (Done[loyalty.User], error) {
 	return change(ctx, o.admin, call, func(r *adminRun) (loyalty.User, error) {
 		u, err := r.user(id)
 		if err != nil {
@@ -242,7 +245,8 @@ func (r *adminRun) mayRule() error {
 // signsOut reports whether a change ends the user's sessions and makes their browsers unknown, so that no session keeps
 // rights that were taken away.
 func signsOut(before, after loyalty.User) bool {
-	return before.Role != after.Role || before.Personal != after.Personal || !after.DisabledAt.IsZero() || len(before.TOTP) != len(after.TOTP) || len(before.Passkeys) != len(after.Passkeys)
+	return before.Role != after.Role || before.Personal != after.Personal || !after.DisabledAt.IsZero() ||
+		len(before.TOTP) != len(after.TOTP) || len(before.Passkeys) != len(after.Passkeys)
 }
 
 // keepsAnOwner refuses to remove the last owner, because no other user could appoint a new one.
@@ -371,7 +375,8 @@ func (c UserChange) apply(u *loyalty.User) error {
 		sent  *string
 		to    *string
 		most  int
-	}{{"name", c.Name, &u.Name, maxName}, {"email", c.Email, &u.Email, maxEmail}, {"language", c.Language, &u.Language, 8}} {
+	}{{"name", c.Name, &u.Name, maxName}, {"email", c.Email, &u.Email, maxEmail},
+		{"language", c.Language, &u.Language, 8}} {
 		if t.sent == nil {
 			continue
 		}

@@ -36,7 +36,9 @@ type webhookRun struct {
 }
 
 // changing is change for a webhook.
-func changing[T any](ctx context.Context, a *Webhooks, call Call, work func(*webhookRun) (T, error), public func(T) any) (Done[T], error) {
+func changing[T any](
+	ctx context.Context, a *Webhooks, call Call, work func(*webhookRun) (T, error), public func(T) any,
+) (Done[T], error) {
 	return change(ctx, a.Admin, call, func(r *adminRun) (T, error) {
 		return work(&webhookRun{r, r.AdminTx.(loyalty.WebhookAdminTx)})
 	}, public)
@@ -90,7 +92,8 @@ type webhookRecord struct {
 
 func recordWebhook(w *loyalty.Webhook) webhookRecord {
 	r := webhookRecord{
-		Label: w.Label, URL: w.URL, Types: w.Types, Filter: w.Filter, Ordered: w.Ordered, Version: w.Version, Include: w.Include, Format: w.Format,
+		Label: w.Label, URL: w.URL, Types: w.Types, Filter: w.Filter, Ordered: w.Ordered, Version: w.Version,
+		Include: w.Include, Format: w.Format,
 		HeaderNames: HeaderNames(w), Concurrency: w.Concurrency, State: w.State,
 	}
 	if len(w.Secrets) > 1 {
@@ -145,7 +148,9 @@ func (a *Webhooks) Deliveries(ctx context.Context, id string, q loyalty.Delivery
 
 // Delivery returns a delivery with its webhook and its attempts. It fails with ErrWebhookNotFound and
 // ErrDeliveryNotFound.
-func (a *Webhooks) Delivery(ctx context.Context, id, number string) (w loyalty.Webhook, d loyalty.Delivery, log []loyalty.Attempt, err error) {
+func (a *Webhooks) Delivery(
+	ctx context.Context, id, number string,
+) (w loyalty.Webhook, d loyalty.Delivery, log []loyalty.Attempt, err error) {
 	if w, err = a.Webhook(ctx, id); err != nil {
 		return w, d, nil, err
 	}
@@ -230,8 +235,11 @@ func (a *Webhooks) CreateWebhook(ctx context.Context, call Call, c WebhookChange
 		}
 
 		w = loyalty.Webhook{
-			ID: r.next(r.now), Ordered: c.Ordering == nil || *c.Ordering != "none", Version: a.rules.Version, Format: "json", Concurrency: 8,
-			State: loyalty.WebhookActive, Secrets: []loyalty.Secret{{Value: a.signing(c.Signature != nil && *c.Signature == "ed25519"), CreatedAt: r.now}}, CreatedAt: r.now,
+			ID: r.next(r.now), Ordered: c.Ordering == nil || *c.Ordering != "none", Version: a.rules.Version,
+			Format: "json", Concurrency: 8,
+			State:     loyalty.WebhookActive,
+			Secrets:   []loyalty.Secret{{Value: a.signing(c.Signature != nil && *c.Signature == "ed25519"), CreatedAt: r.now}},
+			CreatedAt: r.now,
 		}
 
 		if c.Version != nil {
@@ -255,7 +263,9 @@ func (a *Webhooks) CreateWebhook(ctx context.Context, call Call, c WebhookChange
 
 // UpdateWebhook changes a webhook. It fails as CreateWebhook does, and with
 // ErrWebhookNotFound.
-func (a *Webhooks) UpdateWebhook(ctx context.Context, call Call, id string, c WebhookChange) (Done[loyalty.Webhook], error) {
+func (a *Webhooks) UpdateWebhook(
+	ctx context.Context, call Call, id string, c WebhookChange,
+) (Done[loyalty.Webhook], error) {
 	return a.editWebhook(ctx, call, id, "webhook.update", func(r *webhookRun, w *loyalty.Webhook) error {
 		types, filter := w.Types, w.Filter
 		if err := a.applyWebhook(ctx, r, c, w); err != nil {
@@ -270,9 +280,12 @@ func (a *Webhooks) UpdateWebhook(ctx context.Context, call Call, id string, c We
 
 // RotateWebhook gives a webhook a new secret, whose value, in Secrets[0], is never shown again. The
 // previous one signs as well during the overlap, at most 30 days.
-func (a *Webhooks) RotateWebhook(ctx context.Context, call Call, id string, overlap time.Duration) (Done[loyalty.Webhook], error) {
+func (a *Webhooks) RotateWebhook(
+	ctx context.Context, call Call, id string, overlap time.Duration,
+) (Done[loyalty.Webhook], error) {
 	if overlap > maxOverlap {
-		return Done[loyalty.Webhook]{}, programme.Fault("overlap_seconds", "too_large", map[string]any{"limit": int(maxOverlap / time.Second)})
+		return Done[loyalty.Webhook]{},
+			programme.Fault("overlap_seconds", "too_large", map[string]any{"limit": int(maxOverlap / time.Second)})
 	}
 	fresh := ""
 	done, err := a.editWebhook(ctx, call, id, "webhook.rotate", func(r *webhookRun, w *loyalty.Webhook) error {
@@ -305,13 +318,16 @@ func (a *Webhooks) ResumeWebhook(ctx context.Context, call Call, id string, skip
 		if w.State == loyalty.WebhookActive {
 			return nil
 		}
-		w.State, w.Reason, w.Health = loyalty.WebhookActive, "", loyalty.WebhookHealth{Pace: 1, LastSuccessAt: w.Health.LastSuccessAt}
+		w.State, w.Reason, w.Health = loyalty.WebhookActive,
+			"", loyalty.WebhookHealth{Pace: 1, LastSuccessAt: w.Health.LastSuccessAt}
 		return r.ResumeWebhook(w.ID, skip, r.now)
 	})
 }
 
 // editWebhook is the common part of all changes of an existing webhook.
-func (a *Webhooks) editWebhook(ctx context.Context, call Call, id, action string, edit func(*webhookRun, *loyalty.Webhook) error) (Done[loyalty.Webhook], error) {
+func (a *Webhooks) editWebhook(
+	ctx context.Context, call Call, id, action string, edit func(*webhookRun, *loyalty.Webhook) error,
+) (Done[loyalty.Webhook], error) {
 	return changing(ctx, a, call, func(r *webhookRun) (loyalty.Webhook, error) {
 		w, err := r.webhook(id)
 		if err != nil {
@@ -323,7 +339,8 @@ func (a *Webhooks) editWebhook(ctx context.Context, call Call, id, action string
 			return w, err
 		}
 		// the record has neither the values of headers nor the secrets
-		if unchanged(recordWebhook(&before), recordWebhook(&w)) && maps.Equal(before.Headers, w.Headers) && slices.Equal(before.Secrets, w.Secrets) {
+		if unchanged(recordWebhook(&before), recordWebhook(&w)) && maps.Equal(before.Headers, w.Headers) &&
+			slices.Equal(before.Secrets, w.Secrets) {
 			return a.withoutSecrets(before), nil
 		}
 
@@ -370,7 +387,8 @@ func (r *webhookRun) auditWebhook(action string, before, after *loyalty.Webhook)
 	if err := r.audit(action, after.ID.String(), was, recordWebhook(after)); err != nil {
 		return err
 	}
-	if !after.Has(loyalty.IncludePersonal) || before != nil && before.Has(loyalty.IncludePersonal) && before.URL == after.URL {
+	if !after.Has(loyalty.IncludePersonal) || before != nil && before.Has(loyalty.IncludePersonal) &&
+		before.URL == after.URL {
 		return nil
 	}
 	return r.audit("webhook.personal", after.ID.String(), nil, map[string]string{"url": after.URL})

@@ -20,7 +20,8 @@ const (
 type AttemptMinute struct {
 	At                             time.Time
 	Delivered, Refused, Unanswered int64
-	Median, Slow                   time.Duration // of the answered ones: half, and 95 of 100, took no longer, to two digits
+	// of the answered ones: half, and 95 of 100, took no longer, to two digits
+	Median, Slow time.Duration
 }
 
 // Attempts counts the attempts of a webhook in the last hour, minute by minute. If there were too

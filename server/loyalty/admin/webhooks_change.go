@@ -65,7 +65,8 @@ func maySendPersonal(ctx context.Context, w *loyalty.Webhook) error {
 // filter.
 func mayNotProbe(ctx context.Context, facts []string) bool {
 	who, console := loyalty.CallerOf(ctx)
-	return console && !who.Personal && slices.ContainsFunc(facts, func(fact string) bool { return strings.HasPrefix(fact, "customer.") })
+	return console && !who.Personal &&
+		slices.ContainsFunc(facts, func(fact string) bool { return strings.HasPrefix(fact, "customer.") })
 }
 
 // applyWishes is the part of applyWebhook about the events to send, and their headers.
@@ -126,7 +127,8 @@ func (a *Webhooks) applyWishes(ctx context.Context, r *webhookRun, c WebhookChan
 func ours(name string) bool {
 	name = strings.ToLower(name)
 	return strings.HasPrefix(name, "webhook-") || strings.HasPrefix(name, "content-") || slices.Contains([]string{
-		"host", "user-agent", "connection", "keep-alive", "transfer-encoding", "te", "trailer", "upgrade", "expect", "accept-encoding",
+		"host", "user-agent", "connection", "keep-alive", "transfer-encoding", "te", "trailer", "upgrade",
+		"expect", "accept-encoding",
 		"proxy-connection", "proxy-authorization", "date", "traceparent", "tracestate",
 	}, name)
 }
@@ -134,7 +136,8 @@ func ours(name string) bool {
 // knownType reports whether there are messages of a type, or of any type that a pattern matches.
 func (a *Webhooks) knownType(p *programme.Programme, t string) bool {
 	if prefix, open := strings.CutSuffix(t, "*"); open {
-		shared := min(len(prefix), len(loyalty.EventType)) // a pattern may be shorter than the common prefix of events, such as "ev*"
+		// a pattern may be shorter than the common prefix of events, such as "ev*"
+		shared := min(len(prefix), len(loyalty.EventType))
 		return prefix[:shared] == loyalty.EventType[:shared] ||
 			slices.ContainsFunc(a.rules.Notices, func(n string) bool { return strings.HasPrefix(n, prefix) })
 	}

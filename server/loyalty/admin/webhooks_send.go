@@ -17,7 +17,8 @@ func (a *Webhooks) TestWebhook(ctx context.Context, call Call, id string) (Done[
 			return loyalty.Delivery{}, err
 		}
 		d, err := r.AddDelivery(loyalty.Delivery{
-			Webhook: w.ID, Event: r.next(r.now), Type: loyalty.TestMessage, Revision: w.Revision, State: loyalty.DeliveryWaiting, NextAt: r.now, CreatedAt: r.now,
+			Webhook: w.ID, Event: r.next(r.now), Type: loyalty.TestMessage, Revision: w.Revision, State: loyalty.DeliveryWaiting,
+			NextAt: r.now, CreatedAt: r.now,
 			Notice: loyalty.JSON(map[string]any{"webhook_id": w.ID, "label": w.Label}),
 		})
 		if err != nil {
@@ -56,7 +57,9 @@ func (a *Webhooks) RetryDelivery(ctx context.Context, call Call, id, number stri
 
 // RetryDeliveries sends dead deliveries of a webhook again, and returns how many. It fails with
 // ErrWebhookNotFound.
-func (a *Webhooks) RetryDeliveries(ctx context.Context, call Call, id string, q loyalty.RetryQuery) (Done[int64], error) {
+func (a *Webhooks) RetryDeliveries(
+	ctx context.Context, call Call, id string, q loyalty.RetryQuery,
+) (Done[int64], error) {
 	return changing(ctx, a, call, func(r *webhookRun) (int64, error) {
 		w, err := r.webhook(id)
 		if err != nil {

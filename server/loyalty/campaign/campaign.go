@@ -65,7 +65,8 @@ const (
 	EffectChallenge = "challenge"
 )
 
-var effectTypes = strings.Join([]string{EffectPoints, EffectMultiply, EffectCoupon, EffectLabel, EffectTier, EffectChallenge}, ", ")
+var effectTypes = strings.Join([]string{EffectPoints, EffectMultiply, EffectCoupon, EffectLabel,
+	EffectTier, EffectChallenge}, ", ")
 
 // Effect is what a campaign gives.
 type Effect struct {
@@ -83,7 +84,8 @@ type Effect struct {
 }
 
 // Campaigns give something when an event happens (module automation).
-var Campaigns = &programme.EntityType[*Campaign]{Type: "automation/campaign", Module: programme.ModuleAutomation, Read: readCampaign, Index: orderCampaigns}
+var Campaigns = &programme.EntityType[*Campaign]{Type: "automation/campaign", Module: programme.ModuleAutomation,
+	Read: readCampaign, Index: orderCampaigns}
 
 // campaignOrder has the campaigns in the order in which they run; triggered has the active ones by trigger.
 var (
@@ -137,7 +139,8 @@ func (c *Campaign) check(p *programme.Programme) error {
 	case !p.Happens(c.Trigger):
 		return programme.Fault("trigger", "action_missing", map[string]any{"action": c.Trigger})
 	case c.Holds.Uses("item") && c.Trigger != programme.LineAction:
-		return programme.Fault("condition", "condition_trigger", map[string]any{"fact": "item", "trigger": programme.LineAction})
+		return programme.Fault("condition",
+			"condition_trigger", map[string]any{"fact": "item", "trigger": programme.LineAction})
 	}
 	return nil
 }

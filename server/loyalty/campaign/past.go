@@ -45,7 +45,9 @@ func final(e *loyalty.PastEvent) bool {
 
 // Chances evaluates a campaign's condition on past events and returns those at which it holds, with the merges among
 // them. It runs in a job, so no caller waits for it.
-func Chances(ctx context.Context, e *engine.Engine, c *Campaign, events []loyalty.PastEvent) (list []chance, err error) {
+func Chances(
+	ctx context.Context, e *engine.Engine, c *Campaign, events []loyalty.PastEvent,
+) (list []chance, err error) {
 	all := make([]loyalty.CustomerNeeds, len(events))
 	for i := range events {
 		all[i] = c.pastNeeds(&events[i])

@@ -146,7 +146,8 @@ func (g *gift) count() error {
 		}
 		n.Count++
 		g.run.PerCustomer = true
-		if err := g.SetProgress(g.cause, loyalty.ProgressKey{Kind: loyalty.ProgressCampaign, Key: c.ID}, n, time.Time{}); err != nil {
+		if err := g.SetProgress(g.cause, loyalty.ProgressKey{Kind: loyalty.ProgressCampaign, Key: c.ID}, n,
+			time.Time{}); err != nil {
 			return err
 		}
 	}

@@ -118,7 +118,8 @@ func takeRun(r *engine.Run, e *loyalty.Event, run *loyalty.CampaignRun) error {
 	holder := r
 	if run.Customer != (loyalty.ID{}) {
 		var err error
-		holder, err = r.Other(loyalty.CustomerNeeds{ID: run.Customer, Key: true, Lots: loyalty.UsedLots, Progress: loyalty.Kinds(loyalty.ProgressCampaign)})
+		holder, err = r.Other(loyalty.CustomerNeeds{ID: run.Customer, Key: true, Lots: loyalty.UsedLots,
+			Progress: loyalty.Kinds(loyalty.ProgressCampaign)})
 		if err != nil {
 			return err
 		}
@@ -178,7 +179,8 @@ func takeLots(r *engine.Run, e *loyalty.Event, run *loyalty.CampaignRun) (kept b
 
 		if n > 0 {
 			x := e.Tell()
-			x.Campaigns = append(x.Campaigns, loyalty.CampaignEffect{Campaign: run.Campaign, CampaignGifts: loyalty.CampaignGifts{TakenBack: n}})
+			x.Campaigns = append(x.Campaigns,
+				loyalty.CampaignEffect{Campaign: run.Campaign, CampaignGifts: loyalty.CampaignGifts{TakenBack: n}})
 		}
 
 		if n < l.Points {

@@ -46,7 +46,8 @@ type Criterion struct {
 }
 
 // Challenges are goals that customers work towards (module challenges).
-var Challenges = &programme.EntityType[*Challenge]{Type: "challenges/challenge", Module: programme.ModuleChallenges, Read: readChallenge, Index: orderChallenges}
+var Challenges = &programme.EntityType[*Challenge]{Type: "challenges/challenge", Module: programme.ModuleChallenges,
+	Read: readChallenge, Index: orderChallenges}
 
 // readChallenge refuses a criterion whose condition or attribute no event can have, because such a
 // challenge could never be completed.
@@ -100,7 +101,8 @@ func summable(path string) bool {
 	case "transaction":
 		return (!nested && slices.Contains(purchaseSums, name)) || (name == "data" && rest != "")
 	case "item":
-		return (!nested && slices.Contains(lineSums, name)) || (!nested && (name == "price" || name == "discount")) || (name == "data" && rest != "")
+		return (!nested && slices.Contains(lineSums, name)) || (!nested && (name == "price" || name == "discount")) ||
+			(name == "data" && rest != "")
 	}
 	return false
 }

@@ -93,7 +93,9 @@ func (st *ChallengeState) part(by, next loyalty.ID) loyalty.ID {
 
 // noteCounting records a count with what it is attributed to, so that it can be taken back. A challenge that keeps its
 // progress after refunds needs no such record.
-func noteCounting(r *engine.Run, e *loyalty.Event, c *Challenge, st *ChallengeState, by *counter, moves []int64, on calendar.Day) error {
+func noteCounting(
+	r *engine.Run, e *loyalty.Event, c *Challenge, st *ChallengeState, by *counter, moves []int64, on calendar.Day,
+) error {
 	if by == nil {
 		return nil
 	}
@@ -101,7 +103,8 @@ func noteCounting(r *engine.Run, e *loyalty.Event, c *Challenge, st *ChallengeSt
 	if c.WindowDays > 0 {
 		k.Day = on
 	}
-	return changeCountings(r, e, by, c.ID, st, func(all []loyalty.Counting) []loyalty.Counting { return withCounting(all, k) })
+	return changeCountings(r, e, by, c.ID, st,
+		func(all []loyalty.Counting) []loyalty.Counting { return withCounting(all, k) })
 }
 
 // withCounting adds a count to the row of its challenge, part and day, so that a purchase of
@@ -127,21 +130,28 @@ func withCounting(all []loyalty.Counting, k loyalty.Counting) []loyalty.Counting
 
 // changeCountings changes the counts that are attributed to a purchase or completion. st is the state of the challenge
 // that is being changed already, or nil.
-func changeCountings(r *engine.Run, e *loyalty.Event, by *counter, challenge string, st *ChallengeState, change func([]loyalty.Counting) []loyalty.Counting) error {
+func changeCountings(
+	r *engine.Run, e *loyalty.Event, by *counter, challenge string, st *ChallengeState,
+	change func([]loyalty.Counting) []loyalty.Counting,
+) error {
 	if t := by.purchase; t != nil {
 		t.Detail.Counted = change(t.Counted())
 		engine.TellPurchase(r, e, t)
 		return nil
 	}
-	return changeCompletion(r, e, by.completion, challenge, st, func(k *loyalty.Completion) { k.Counts = change(slices.Clone(k.Counts)) })
+	return changeCompletion(r, e, by.completion, challenge, st,
+		func(k *loyalty.Completion) { k.Counts = change(slices.Clone(k.Counts)) })
 }
 
 // changeCompletion changes a completion of this submission, wherever it is kept.
-func changeCompletion(r *engine.Run, e *loyalty.Event, id loyalty.ID, challenge string, st *ChallengeState, change func(*loyalty.Completion)) error {
+func changeCompletion(
+	r *engine.Run, e *loyalty.Event, id loyalty.ID, challenge string, st *ChallengeState, change func(*loyalty.Completion),
+) error {
 	host := completions.Of(r)[id]
 	if t := host.purchase; t != nil {
 		all := t.Counted()
-		if i := slices.IndexFunc(all, func(k loyalty.Counting) bool { return k.Whole != nil && k.Whole.Event == id }); i >= 0 {
+		if i := slices.IndexFunc(all,
+			func(k loyalty.Counting) bool { return k.Whole != nil && k.Whole.Event == id }); i >= 0 {
 			again := *all[i].Whole
 			change(&again)
 			all[i].Whole = &again
@@ -205,13 +215,16 @@ func CauseOf(r *engine.Run, e *loyalty.Event) (t *loyalty.Transaction, completio
 // keepCompletion records a completion that a refund may break: with the purchase if that alone counted for it,
 // otherwise with the challenge. It records today's thresholds as well, because a later change of the challenge must not
 // break what was complete at the time.
-func keepCompletion(r *engine.Run, done *loyalty.Event, at time.Time, c *Challenge, st *ChallengeState, by *counter) error {
+func keepCompletion(
+	r *engine.Run, done *loyalty.Event, at time.Time, c *Challenge, st *ChallengeState, by *counter,
+) error {
 	if len(st.Parts) == 0 {
 		return nil
 	}
 
 	k := loyalty.Completion{
-		For: st.Parts, Of: st.Of, Event: done.ID, Points: c.Points, Criteria: st.Criteria, Needs: make([]int64, len(c.Criteria)),
+		For: st.Parts, Of: st.Of, Event: done.ID, Points: c.Points, Criteria: st.Criteria,
+		Needs:  make([]int64, len(c.Criteria)),
 		Window: c.WindowDays, Days: st.Days, Started: st.Started, At: at, Before: st.Completed,
 	}
 

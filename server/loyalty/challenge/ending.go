@@ -17,7 +17,9 @@ type Ending struct {
 
 // Endings lists the begun challenges that end after an instant, in the order of their ids. of reads the stored state of
 // a challenge.
-func Endings(p *programme.Programme, now time.Time, of func(challenge string) json.RawMessage) (list []Ending, err error) {
+func Endings(
+	p *programme.Programme, now time.Time, of func(challenge string) json.RawMessage,
+) (list []Ending, err error) {
 	all := Challenges.Of(p)
 	for _, id := range slices.Sorted(maps.Keys(all)) {
 		c := all[id]

@@ -163,13 +163,15 @@ func keepChallenge(r *engine.Run, e *loyalty.Event, c *Challenge, st *ChallengeS
 // traceNoRate explains that money did not count because no exchange rate covers its currency.
 func traceNoRate(r *engine.Run, c *Challenge, currency string) {
 	if r.Tracing() {
-		r.TraceInput(loyalty.Verdict{Rule: "challenge", Verdict: "skipped", Reason: "reason.no_rate", Input: map[string]any{"challenge": c.ID, "no_rate": currency}})
+		r.TraceInput(loyalty.Verdict{Rule: "challenge", Verdict: "skipped", Reason: "reason.no_rate",
+			Input: map[string]any{"challenge": c.ID, "no_rate": currency}})
 	}
 }
 
 func traceChallenge(r *engine.Run, c *Challenge, verdict, reason string, n int64) {
 	if r.Tracing() {
-		r.TraceInput(loyalty.Verdict{Rule: "challenge", Verdict: verdict, Reason: reason, Points: n, Input: map[string]any{"challenge": c.ID}})
+		r.TraceInput(loyalty.Verdict{Rule: "challenge", Verdict: verdict, Reason: reason, Points: n,
+			Input: map[string]any{"challenge": c.ID}})
 	}
 }
 

@@ -223,7 +223,8 @@ func undoPurchase(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error
 		st := u.states[id]
 		// cut at the end and not before: a count may be in any of the completions that were put back
 		st.Kept = st.Kept[max(0, len(st.Kept)-maxKept):]
-		if err := r.SetProgress(e, loyalty.ProgressKey{Kind: loyalty.ProgressChallenge, Key: id}, st, time.Time{}); err != nil {
+		if err := r.SetProgress(e, loyalty.ProgressKey{Kind: loyalty.ProgressChallenge, Key: id}, st,
+			time.Time{}); err != nil {
 			return err
 		}
 	}
@@ -345,9 +346,11 @@ func (u *undoing) takeBack(challenge string, k *loyalty.Completion) error {
 		if n == 0 {
 			continue
 		}
-		u.event.Tell().Campaigns = append(u.event.Tell().Campaigns, loyalty.CampaignEffect{Campaign: g.Campaign, CampaignGifts: loyalty.CampaignGifts{TakenBack: n}})
+		u.event.Tell().Campaigns = append(u.event.Tell().Campaigns,
+			loyalty.CampaignEffect{Campaign: g.Campaign, CampaignGifts: loyalty.CampaignGifts{TakenBack: n}})
 		if u.Tracing() {
-			u.TraceInput(loyalty.Verdict{Rule: "campaign", Verdict: "applied", Reason: "reason.challenge_taken_back", Points: -n, Input: map[string]any{"campaign": g.Campaign, "challenge": challenge}})
+			u.TraceInput(loyalty.Verdict{Rule: "campaign", Verdict: "applied", Reason: "reason.challenge_taken_back", Points: -n,
+				Input: map[string]any{"campaign": g.Campaign, "challenge": challenge}})
 		}
 	}
 
@@ -395,6 +398,7 @@ func lots(k *loyalty.Completion, to []loyalty.ID) []loyalty.ID {
 
 func (u *undoing) told(challenge, reason string, n int64) {
 	if u.Tracing() {
-		u.TraceInput(loyalty.Verdict{Rule: "challenge", Verdict: "applied", Reason: reason, Points: n, Input: map[string]any{"challenge": challenge}})
+		u.TraceInput(loyalty.Verdict{Rule: "challenge", Verdict: "applied", Reason: reason, Points: n,
+			Input: map[string]any{"challenge": challenge}})
 	}
 }

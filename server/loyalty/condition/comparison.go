@@ -107,7 +107,8 @@ func (c *compiler) spelt(field, word term) error {
 	}
 	for _, v := range written {
 		if v.kind == text && !slices.Contains(field.words, v.s) {
-			return c.fault(word.node, "%s is never %q; it is one of %s", describe(field.node), v.s, strings.Join(field.words, ", "))
+			return c.fault(word.node, "%s is never %q; it is one of %s",
+				describe(field.node), v.s, strings.Join(field.words, ", "))
 		}
 	}
 	return nil
@@ -179,7 +180,8 @@ func (f *frame) member(n *ast.BinaryNode, v, in value) value {
 	case in.kind == object && v.kind == text:
 		return truthOf(f.attribute(in.ref, v.s).kind != absent)
 	case in.kind != list || !simple(v.kind):
-		return f.fail("%s is %s and %s is %s: it cannot be looked for there", describe(n.Left), v.kind, describe(n.Right), in.kind)
+		return f.fail("%s is %s and %s is %s: it cannot be looked for there",
+			describe(n.Left), v.kind, describe(n.Right), in.kind)
 	}
 
 	all, alike := in.ref.(sequence), false

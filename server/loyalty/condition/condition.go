@@ -70,7 +70,8 @@ func Compile(source string) (*Condition, error) {
 
 	maps.DeleteFunc(c.guarded, func(_ string, times int) bool { return times == 0 })
 	return &Condition{
-		source: source, uses: c.uses, guarded: slices.Sorted(maps.Keys(c.guarded)), eval: whole.eval, choices: c.choices, money: c.money, currency: c.currency,
+		source: source, uses: c.uses, guarded: slices.Sorted(maps.Keys(c.guarded)), eval: whole.eval, choices: c.choices,
+		money: c.money, currency: c.currency,
 	}, nil
 }
 

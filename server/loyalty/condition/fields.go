@@ -52,7 +52,8 @@ var eventFields = map[string]field{
 func timestamp(f *frame) value { return instantOf(f.facts.Event.Timestamp) }
 
 // profileTexts are the fields of a customer that are texts of the profile.
-var profileTexts = []string{"handler", "email", "first_name", "last_name", "gender", "image_url", "birth_date", "language", "currency"}
+var profileTexts = []string{"handler", "email", "first_name", "last_name", "gender", "image_url",
+	"birth_date", "language", "currency"}
 
 // sharedTexts are the profile texts that many customers have in common, so that they identify none.
 var sharedTexts = []string{"language", "currency"}
@@ -61,31 +62,35 @@ var sharedTexts = []string{"language", "currency"}
 // conditions, actions and answers.
 func withProfile(all map[string]field) map[string]field {
 	for _, name := range profileTexts {
-		all[name] = field{kind: text, personal: !slices.Contains(sharedTexts, name), read: func(f *frame) value { return fieldText(f.facts.Customer.text(name)) }}
+		all[name] = field{kind: text, personal: !slices.Contains(sharedTexts, name),
+			read: func(f *frame) value { return fieldText(f.facts.Customer.text(name)) }}
 	}
 	return all
 }
 
 var customerFields = map[string]field{
-	"id":           {kind: text, id: true, read: func(f *frame) value { return fieldText(f.facts.Customer.ID) }},
-	"status":       {kind: text, read: func(f *frame) value { return fieldText(f.facts.Customer.Status) }},
-	"referrer":     {kind: text, id: true, read: func(f *frame) value { return fieldText(f.facts.Customer.Referrer) }},
-	"birthday":     {kind: text, personal: true, read: birthday},
-	"birth_month":  {kind: number, personal: true, read: birthMonth},
-	"age":          {kind: number, personal: true, read: age},
-	"labels":       {kind: list, holds: text, personal: true, read: labels},
-	"lists":        {kind: list, holds: text, id: true, read: func(f *frame) value { return value{kind: list, ref: (*texts)(&f.facts.Customer.Lists)} }},
-	"external_ids": {kind: object, holds: text, id: true, several: true, personal: true, read: func(f *frame) value { return value{kind: object, ref: f.facts.Customer.ExternalIDs} }},
-	"tiers":        {kind: object, holds: text, id: true, read: func(f *frame) value { return value{kind: object, ref: f.facts.Customer.Tiers} }},
-	"created_at":   {kind: instant, read: func(f *frame) value { return instantOf(f.facts.Customer.CreatedAt) }},
-	"updated_at":   {kind: instant, read: func(f *frame) value { return instantOf(f.facts.Customer.UpdatedAt) }},
-	"score":        {kind: number, read: func(f *frame) value { return integer(f.facts.Customer.Score) }},
-	"spent":        {kind: number, read: func(f *frame) value { return integer(f.facts.Customer.Spent) }},
-	"reserved":     {kind: number, read: func(f *frame) value { return integer(f.facts.Customer.Reserved) }},
-	"expired":      {kind: number, read: func(f *frame) value { return integer(f.facts.Customer.Expired) }},
-	"pending":      {kind: number, read: func(f *frame) value { return integer(f.facts.Customer.Pending) }},
-	"spendable":    {kind: number, read: func(f *frame) value { return integer(f.facts.Customer.Spendable) }},
-	"debt":         {kind: number, read: func(f *frame) value { return integer(f.facts.Customer.Debt) }},
+	"id":          {kind: text, id: true, read: func(f *frame) value { return fieldText(f.facts.Customer.ID) }},
+	"status":      {kind: text, read: func(f *frame) value { return fieldText(f.facts.Customer.Status) }},
+	"referrer":    {kind: text, id: true, read: func(f *frame) value { return fieldText(f.facts.Customer.Referrer) }},
+	"birthday":    {kind: text, personal: true, read: birthday},
+	"birth_month": {kind: number, personal: true, read: birthMonth},
+	"age":         {kind: number, personal: true, read: age},
+	"labels":      {kind: list, holds: text, personal: true, read: labels},
+	"lists": {kind: list, holds: text, id: true,
+		read: func(f *frame) value { return value{kind: list, ref: (*texts)(&f.facts.Customer.Lists)} }},
+	"external_ids": {kind: object, holds: text, id: true, several: true, personal: true,
+		read: func(f *frame) value { return value{kind: object, ref: f.facts.Customer.ExternalIDs} }},
+	"tiers": {kind: object, holds: text, id: true,
+		read: func(f *frame) value { return value{kind: object, ref: f.facts.Customer.Tiers} }},
+	"created_at": {kind: instant, read: func(f *frame) value { return instantOf(f.facts.Customer.CreatedAt) }},
+	"updated_at": {kind: instant, read: func(f *frame) value { return instantOf(f.facts.Customer.UpdatedAt) }},
+	"score":      {kind: number, read: func(f *frame) value { return integer(f.facts.Customer.Score) }},
+	"spent":      {kind: number, read: func(f *frame) value { return integer(f.facts.Customer.Spent) }},
+	"reserved":   {kind: number, read: func(f *frame) value { return integer(f.facts.Customer.Reserved) }},
+	"expired":    {kind: number, read: func(f *frame) value { return integer(f.facts.Customer.Expired) }},
+	"pending":    {kind: number, read: func(f *frame) value { return integer(f.facts.Customer.Pending) }},
+	"spendable":  {kind: number, read: func(f *frame) value { return integer(f.facts.Customer.Spendable) }},
+	"debt":       {kind: number, read: func(f *frame) value { return integer(f.facts.Customer.Debt) }},
 }
 
 func labels(f *frame) value { return value{kind: list, ref: (*texts)(&f.facts.Customer.Labels)} }

@@ -17,12 +17,14 @@ type function struct {
 }
 
 var functions = map[string]function{
-	"abs":     {[]kind{number}, number, func(_ *frame, a, _ value) value { return pick(a, negative(a), a.float() >= 0) }},
-	"floor":   rounding(math.Floor),
-	"ceil":    rounding(math.Ceil),
-	"round":   rounding(math.Round),
-	"min":     {[]kind{number, number}, number, func(_ *frame, a, b value) value { return pick(a, b, compare(a, b) <= 0) }},
-	"max":     {[]kind{number, number}, number, func(_ *frame, a, b value) value { return pick(a, b, compare(a, b) >= 0) }},
+	"abs":   {[]kind{number}, number, func(_ *frame, a, _ value) value { return pick(a, negative(a), a.float() >= 0) }},
+	"floor": rounding(math.Floor),
+	"ceil":  rounding(math.Ceil),
+	"round": rounding(math.Round),
+	"min": {[]kind{number, number}, number,
+		func(_ *frame, a, b value) value { return pick(a, b, compare(a, b) <= 0) }},
+	"max": {[]kind{number, number}, number,
+		func(_ *frame, a, b value) value { return pick(a, b, compare(a, b) >= 0) }},
 	"lower":   texting(strings.ToLower),
 	"upper":   texting(strings.ToUpper),
 	"trim":    texting(strings.TrimSpace),
@@ -114,7 +116,8 @@ func (c *compiler) call(n ast.Node, name string, args []ast.Node) (term, error) 
 
 	fn, ok := functions[name]
 	if !ok {
-		return term{}, c.fault(n, "there is no function %s; there are all, any, count, filter, len, none, one, sum, %s", name, names(functions))
+		return term{}, c.fault(n, "there is no function %s; there are all, any, count, filter, len, none, one, sum, %s",
+			name, names(functions))
 	}
 	if len(args) != len(fn.takes) {
 		return term{}, c.fault(n, "%s takes %d, not %d", name, len(fn.takes), len(args))
@@ -144,7 +147,8 @@ func (c *compiler) argument(name string, arg ast.Node, k kind) (term, error) {
 	}
 	if name == "date" && t.literal && t.kind == text {
 		if _, ok := parseDate(t.constant.s, time.UTC); !ok {
-			return term{}, c.fault(arg, "%s is neither a day like 2026-03-01 nor an instant like 2026-03-01T08:00:00Z", describe(arg))
+			return term{}, c.fault(arg, "%s is neither a day like 2026-03-01 nor an instant like 2026-03-01T08:00:00Z",
+				describe(arg))
 		}
 	}
 	return c.want(t, k)

@@ -5,7 +5,8 @@ import "strings"
 // sentIDs are the attributes of events, purchases and lines that are ids and codes: those with x-blanks in the Events
 // document. A test compares the two.
 var sentIDs = []string{
-	"challenge", "code", "contest_id", "coupon_code", "coupons", "event", "item", "item_id", "offer", "offers", "pool", "product_id", "referrer",
+	"challenge", "code", "contest_id", "coupon_code", "coupons", "event", "item", "item_id", "offer", "offers", "pool",
+	"product_id", "referrer",
 	"reward", "reward_id", "store", "target", "transaction_id", "treasure_id",
 }
 

@@ -11,10 +11,11 @@ type quantifier struct {
 }
 
 var quantifiers = map[string]quantifier{
-	"any":   {truth, func(yes, _ int) bool { return yes > 0 }, func(yes, _ int) value { return truthOf(yes > 0) }},
-	"none":  {truth, func(yes, _ int) bool { return yes > 0 }, func(yes, _ int) value { return truthOf(yes == 0) }},
-	"one":   {truth, func(yes, _ int) bool { return yes > 1 }, func(yes, _ int) value { return truthOf(yes == 1) }},
-	"all":   {truth, func(yes, seen int) bool { return yes < seen }, func(yes, seen int) value { return truthOf(yes == seen) }},
+	"any":  {truth, func(yes, _ int) bool { return yes > 0 }, func(yes, _ int) value { return truthOf(yes > 0) }},
+	"none": {truth, func(yes, _ int) bool { return yes > 0 }, func(yes, _ int) value { return truthOf(yes == 0) }},
+	"one":  {truth, func(yes, _ int) bool { return yes > 1 }, func(yes, _ int) value { return truthOf(yes == 1) }},
+	"all": {truth, func(yes, seen int) bool { return yes < seen },
+		func(yes, seen int) value { return truthOf(yes == seen) }},
 	"count": {number, func(int, int) bool { return false }, func(yes, _ int) value { return integer(int64(yes)) }},
 }
 

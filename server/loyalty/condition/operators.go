@@ -21,7 +21,8 @@ func (c *compiler) unary(n *ast.UnaryNode) (term, error) {
 
 	// computed as 0 minus the duration, so that the range is checked in one place
 	if of.kind == duration && n.Operator == "-" {
-		return c.calculate(n, "-", term{node: n, kind: duration, eval: func(*frame) value { return value{kind: duration} }}, of)
+		return c.calculate(n, "-", term{node: n, kind: duration, eval: func(*frame) value { return value{kind: duration} }},
+			of)
 	}
 	if of, err = c.want(of, number); err != nil || n.Operator == "+" {
 		return of, err

@@ -156,7 +156,8 @@ func dynamic(from any) value {
 func decode(raw json.RawMessage) value {
 	switch n := len(raw); {
 	// without escapes and valid, the text is between the quotes
-	case n > 1 && raw[0] == '"' && raw[n-1] == '"' && !bytes.Contains(raw, []byte(`\`)) && json.Valid(raw) && utf8.Valid(raw):
+	case n > 1 && raw[0] == '"' && raw[n-1] == '"' && !bytes.Contains(raw, []byte(`\`)) && json.Valid(raw) &&
+		utf8.Valid(raw):
 		return textOf(string(raw[1 : n-1]))
 	case n > 0 && (raw[0] == '-' || digit(raw[0])) && digit(raw[n-1]) && json.Valid(raw):
 		return parseNumber(string(raw))

@@ -32,7 +32,9 @@ func RepayCards(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error {
 }
 
 // repay adjusts what one gift card pays to what is left of the total.
-func repay(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, c *loyalty.Coupon, uses []int, left *money.Amount) error {
+func repay(
+	r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, c *loyalty.Coupon, uses []int, left *money.Amount,
+) error {
 	var paid, more money.Amount
 	for _, i := range uses {
 		paid += c.Uses[i].Amount
@@ -76,7 +78,9 @@ func mayPay(r *engine.Run, c *loyalty.Coupon, t *loyalty.Transaction) bool {
 
 // returnToCard gives an amount that a purchase used back to a gift card, the last use first. A use of which nothing is
 // left no longer belongs to the purchase, but the card still does.
-func returnToCard(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, c *loyalty.Coupon, uses []int, n money.Amount) {
+func returnToCard(
+	r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, c *loyalty.Coupon, uses []int, n money.Amount,
+) {
 	if c.State == loyalty.CouponInvalidated {
 		return
 	}

@@ -106,7 +106,8 @@ func named(r *engine.Run, code string) (name string, known bool, err error) {
 // warning if the programme prefers to record a sale that has happened.
 func Unusable(r *engine.Run, err error) error {
 	var e *loyalty.Error
-	if !r.Programme.Purchase.RecordInvalid || !errors.As(err, &e) || (e.Kind != loyalty.NotFound && e.Kind != loyalty.Refused) {
+	if !r.Programme.Purchase.RecordInvalid || !errors.As(err, &e) ||
+		(e.Kind != loyalty.NotFound && e.Kind != loyalty.Refused) {
 		return err
 	}
 	r.Warn(e)
@@ -213,7 +214,8 @@ func paysIn(r *engine.Run, c *loyalty.Coupon, t *loyalty.Transaction) error {
 		return nil
 	}
 	Trace(r, "refused", "reason.currency", c)
-	return loyalty.ErrCouponCurrency.With("code", c.Code).With("currency", p.ShownCurrency(c.Currency)).With("paid", p.ShownCurrency(t.Currency()))
+	return loyalty.ErrCouponCurrency.With("code", c.Code).With("currency", p.ShownCurrency(c.Currency)).
+		With("paid", p.ShownCurrency(t.Currency()))
 }
 
 // usesOf returns the places of a coupon's uses by a purchase that still stand, last one first.

@@ -174,7 +174,8 @@ func locateCoupon(err error) error {
 // Trace explains in a preview what happened to a coupon, and in which state it was.
 func Trace(r *engine.Run, verdict, reason string, c *loyalty.Coupon) {
 	if r.Tracing() {
-		r.TraceInput(loyalty.Verdict{Rule: "coupon", Verdict: verdict, Reason: reason, Input: map[string]any{"code": c.Code, "state": string(c.StateAt(r.At))}})
+		r.TraceInput(loyalty.Verdict{Rule: "coupon", Verdict: verdict, Reason: reason,
+			Input: map[string]any{"code": c.Code, "state": string(c.StateAt(r.At))}})
 	}
 }
 

@@ -151,7 +151,8 @@ func (a *account) nextAcceptance(now time.Time) *loyalty.Transaction {
 		if t.State != loyalty.Pending || t.AutoAccept.IsZero() || t.AutoAccept.After(now) {
 			continue
 		}
-		if next == nil || t.AutoAccept.Before(next.AutoAccept) || (t.AutoAccept.Equal(next.AutoAccept) && t.Name < next.Name) {
+		if next == nil || t.AutoAccept.Before(next.AutoAccept) ||
+			(t.AutoAccept.Equal(next.AutoAccept) && t.Name < next.Name) {
 			next = t
 		}
 	}

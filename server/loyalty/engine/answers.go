@@ -147,7 +147,8 @@ func (b *batch) keepWhole(i *loyalty.Idempotency) {
 func (b *batch) keepAnswer(clear, sealed loyalty.Answer) {
 	before, known := b.answers[clear.AnswerKey]
 	b.answers[clear.AnswerKey] = clear
-	if own := slices.IndexFunc(b.writes.Answers, func(a loyalty.Answer) bool { return known && a.AnswerKey == clear.AnswerKey }); own >= 0 {
+	if own := slices.IndexFunc(b.writes.Answers,
+		func(a loyalty.Answer) bool { return known && a.AnswerKey == clear.AnswerKey }); own >= 0 {
 		b.writes.Answers[own] = sealed // an earlier event of this batch
 		return
 	}

@@ -80,7 +80,9 @@ func (e *Engine) markAlone(ctx context.Context, marks []loyalty.BulkMark) error 
 func (t *Ticket) Item(i loyalty.BulkItem) { t.needs.Ref, t.item = i.Ref, i.BulkKey }
 
 // Recalculate evaluates a tier structure again for some customers, once for each customer in a pass.
-func (e *Engine) Recalculate(ctx context.Context, structure string, pass loyalty.ID, customers []loyalty.ID) (done int, failed []error, err error) {
+func (e *Engine) Recalculate(
+	ctx context.Context, structure string, pass loyalty.ID, customers []loyalty.ID,
+) (done int, failed []error, err error) {
 	release, err := e.hold()
 	if err != nil {
 		return 0, nil, err
@@ -92,7 +94,8 @@ func (e *Engine) Recalculate(ctx context.Context, structure string, pass loyalty
 		key := loyalty.AnswerKey{AccessKey: jobKey, Key: "tier_recalculation/" + pass.String() + "/" + id.String()}
 		t := e.Prepare(loyalty.Submission{
 			Operation: true, Action: "tier_recalculation", Data: loyalty.JSON(map[string]string{"structure": structure}),
-			Idempotency: &loyalty.Idempotency{AnswerKey: key, Render: func(loyalty.Outcome, error) (int, []byte) { return 0, nil }},
+			Idempotency: &loyalty.Idempotency{AnswerKey: key,
+				Render: func(loyalty.Outcome, error) (int, []byte) { return 0, nil }},
 		})
 		t.needs.ID, t.needs.Ref = id, loyalty.Name{}
 		tickets[i] = t
@@ -106,7 +109,8 @@ func (e *Engine) Recalculate(ctx context.Context, structure string, pass loyalty
 		switch err := t.result.Err; {
 		case err == nil:
 			done++
-		case loyalty.AsError(err).Kind != loyalty.Refused && !errors.Is(err, loyalty.ErrCustomerNotFound): // a customer who is not enrolled has no tiers
+		case loyalty.AsError(err).Kind != loyalty.Refused && !errors.Is(err, loyalty.ErrCustomerNotFound):
+			// a customer who is not enrolled has no tiers
 			failed = append(failed, fmt.Errorf("recalculating %s: %w", customers[i], err))
 		}
 	}
@@ -230,7 +234,9 @@ func (e *Engine) membership(list string, gone bool) *Ticket {
 
 // Remind runs a rule on customers without a submitted event, and the reactions to the events that the rule writes. It
 // does not count as activity of the customers. done is the number of customers that got an event.
-func (e *Engine) Remind(ctx context.Context, customers []loyalty.ID, rule func(*Run) error) (done int, failed []error, err error) {
+func (e *Engine) Remind(
+	ctx context.Context, customers []loyalty.ID, rule func(*Run) error,
+) (done int, failed []error, err error) {
 	release, err := e.hold()
 	if err != nil {
 		return 0, nil, err

@@ -39,7 +39,8 @@ func newBatch(rules *rulebook, l *loyalty.Loaded, n loyalty.Needs) *batch {
 		rules: rules, now: n.Now, loaded: l,
 		accounts: make(map[loyalty.ID]*account, len(l.Customers)),
 		names:    l.Names, emails: l.Emails, answers: l.Answers,
-		coupons: make(map[loyalty.ID]*loyalty.Coupon, len(l.Coupons)), changed: map[loyalty.ID]bool{}, stale: map[string]bool{}, merged: map[loyalty.ID]bool{}, free: l.Free, tallies: maps.Clone(l.Tallies),
+		coupons: make(map[loyalty.ID]*loyalty.Coupon, len(l.Coupons)), changed: map[loyalty.ID]bool{},
+		stale: map[string]bool{}, merged: map[loyalty.ID]bool{}, free: l.Free, tallies: maps.Clone(l.Tallies),
 	}
 
 	if b.names == nil {
@@ -71,7 +72,8 @@ func newBatch(rules *rulebook, l *loyalty.Loaded, n loyalty.Needs) *batch {
 func (b *batch) fresh(name string) *account {
 	return &account{
 		customer: loyalty.Customer{
-			ID: loyalty.NewID(b.now, loyalty.ID{}), Name: name, CreatedAt: b.now, UpdatedAt: b.now, Key: loyalty.NewCustomerKey(),
+			ID: loyalty.NewID(b.now, loyalty.ID{}), Name: name, CreatedAt: b.now, UpdatedAt: b.now,
+			Key: loyalty.NewCustomerKey(),
 		},
 		scope:        loyalty.UsedLots,
 		transactions: map[string]*loyalty.Transaction{},
@@ -88,7 +90,8 @@ func (b *batch) openRun(p *programme.Programme, original *account, w *work) *Run
 	r.Book = points.NewBook(a.customer.Figures, a.customer.LastActivityAt, p.Location, a.lots)
 	// Rows that can fall due are loaded only if something was due at the time of loading: if an event of this batch
 	// made something due, purchases that wait for a later date may be missing.
-	r.full = a.loaded == nil || (a.scope >= loyalty.OpenLots && !a.loaded.Customer.DueAt.IsZero() && !a.loaded.Customer.DueAt.After(b.now))
+	r.full = a.loaded == nil ||
+		(a.scope >= loyalty.OpenLots && !a.loaded.Customer.DueAt.IsZero() && !a.loaded.Customer.DueAt.After(b.now))
 	w.runs = append(w.runs, r)
 	return r
 }

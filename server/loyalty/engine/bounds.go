@@ -36,7 +36,8 @@ func (m *tooMuch) add(attributes map[string]json.RawMessage, own map[string]bool
 		if n < m.length {
 			continue
 		}
-		if place := at(name); n > m.length || place < m.longest { // a tie is broken by place, so that equal requests get equal answers
+		// a tie is broken by place, so that equal requests get equal answers
+		if place := at(name); n > m.length || place < m.longest {
 			m.longest, m.length = place, n
 		}
 	}
@@ -95,7 +96,8 @@ func (t *Ticket) affordLines() error {
 	m := tooMuch{limit: linesAllowance}
 	for list, parts := range t.stored.lists {
 		for i := range parts {
-			m.add(parts[i].Personal, t.programme.DeclaredNames(programme.LineAction), func(name string) string { return loyalty.ItemField(list, i, name) })
+			m.add(parts[i].Personal, t.programme.DeclaredNames(programme.LineAction),
+				func(name string) string { return loyalty.ItemField(list, i, name) })
 		}
 	}
 	return m.err()

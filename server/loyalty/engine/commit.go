@@ -141,7 +141,9 @@ func (e *Engine) once(ctx context.Context, tickets []*Ticket, locked bool) error
 var errIncomplete = errors.New("more must be loaded")
 
 // complete decides the tickets, loading again as long as their rules need rows that were not loaded.
-func (e *Engine) complete(ctx context.Context, tickets []*Ticket, locked bool, result func(*batch) (*loyalty.Writes, error)) error {
+func (e *Engine) complete(
+	ctx context.Context, tickets []*Ticket, locked bool, result func(*batch) (*loyalty.Writes, error),
+) error {
 	for {
 		err := e.attempt(ctx, tickets, locked, result)
 		if !errors.Is(err, errIncomplete) {
@@ -152,7 +154,9 @@ func (e *Engine) complete(ctx context.Context, tickets []*Ticket, locked bool, r
 
 // attempt decides on cached customers where it can, and loads them otherwise. A conflict on cached rows is counted
 // apart from other conflicts: it means that the rows were out of date, so cached rows are used less often for a while.
-func (e *Engine) attempt(ctx context.Context, tickets []*Ticket, locked bool, result func(*batch) (*loyalty.Writes, error)) (err error) {
+func (e *Engine) attempt(
+	ctx context.Context, tickets []*Ticket, locked bool, result func(*batch) (*loyalty.Writes, error),
+) (err error) {
 	n := needs(tickets, e.Now()) // one instant, so that what is due at it was loaded
 	n.Locked = locked
 	n.Apart = !locked && slices.ContainsFunc(tickets, func(t *Ticket) bool { return t.large || t.sub.Heavy() })
@@ -176,14 +180,18 @@ func (e *Engine) attempt(ctx context.Context, tickets []*Ticket, locked bool, re
 var errUnsure = errors.New("what was decided on kept rows must be decided on loaded ones")
 
 // on decides the tickets on the known rows of their customers, or on freshly loaded rows if known is nil.
-func (e *Engine) on(ctx context.Context, tickets []*Ticket, n loyalty.Needs, known *loyalty.Loaded, result func(*batch) (*loyalty.Writes, error)) (err error) {
+func (e *Engine) on(
+	ctx context.Context, tickets []*Ticket, n loyalty.Needs, known *loyalty.Loaded,
+	result func(*batch) (*loyalty.Writes, error),
+) (err error) {
 	decided := false
 	timed := watch{began: time.Now()}
 	defer func() {
 		if fault := recover(); fault != nil {
 			err = Panicked(fault, decided)
 		}
-		if !n.Reading && !errors.Is(err, errIncomplete) && !errors.Is(err, errLarge) && !errors.Is(err, loyalty.ErrMuch) && !errors.Is(err, errUnsure) {
+		if !n.Reading && !errors.Is(err, errIncomplete) && !errors.Is(err, errLarge) && !errors.Is(err, loyalty.ErrMuch) &&
+			!errors.Is(err, errUnsure) {
 			e.observer.Tried(timed.attempt(len(tickets), err))
 		}
 		if e.tracer != nil {

@@ -76,7 +76,8 @@ func (c *coverage) add(n *loyalty.CustomerNeeds) {
 	if n.Everything {
 		c.progress, c.claims = ^loyalty.ProgressKinds(0), true
 	}
-	c.bought, c.held, c.opened = include(c.bought, n.Transactions), include(c.held, n.Reservations), include(c.opened, n.Opened)
+	c.bought, c.held, c.opened = include(c.bought, n.Transactions), include(c.held, n.Reservations),
+		include(c.opened, n.Opened)
 }
 
 func include[K comparable](set map[K]bool, names []K) map[K]bool {

@@ -69,7 +69,8 @@ func (b *batch) decide(t *Ticket) (result loyalty.Result) {
 	original, err := b.find(t)
 	if err != nil {
 		if t.off != nil && errors.Is(err, loyalty.ErrCustomerNotFound) {
-			return loyalty.Result{Outcome: loyalty.Outcome{Trace: refusedAtOnce(t.off)}, Err: loyalty.PrefixFields(t.off, t.sub.At)}
+			return loyalty.Result{Outcome: loyalty.Outcome{Trace: refusedAtOnce(t.off)},
+				Err: loyalty.PrefixFields(t.off, t.sub.At)}
 		}
 		return loyalty.Result{Err: loyalty.PrefixFields(err, t.sub.At)}
 	}
@@ -138,7 +139,8 @@ func (b *batch) begin(t *Ticket) (*account, error) {
 }
 
 func (b *batch) newRun(t *Ticket, original *account) *Run {
-	r := b.openRun(t.programme, original, &work{tracing: t.preview, unseen: t.unseen, seed: &t.seed, imported: t.sub.Imported, sender: t.sub.Sender})
+	r := b.openRun(t.programme, original,
+		&work{tracing: t.preview, unseen: t.unseen, seed: &t.seed, imported: t.sub.Imported, sender: t.sub.Sender})
 	r.Data, r.stored = t.data, &t.stored
 	owner, known := b.names[t.needs.Ref]
 	r.followed = known && t.needs.ID == (loyalty.ID{}) && owner != original.customer.ID

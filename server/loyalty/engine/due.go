@@ -106,7 +106,8 @@ func expire(r *Run, lots []points.Expiring, at time.Time, parent *loyalty.Event)
 	total := points.Total(portions)
 	e.Shown(-total)
 	e.Data = loyalty.JSON(expiredPoints{total, portions})
-	r.TraceInput(loyalty.Verdict{Rule: "expiry", Verdict: "applied", Reason: "reason.expired", Input: expiredOn(at, len(lots)), Points: -total})
+	r.TraceInput(loyalty.Verdict{Rule: "expiry", Verdict: "applied", Reason: "reason.expired",
+		Input: expiredOn(at, len(lots)), Points: -total})
 }
 
 // expiredPoints are the attributes of point_expire.

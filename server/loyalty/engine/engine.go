@@ -79,8 +79,10 @@ type Engine struct {
 // NewEngine checks that rules and contract agree and starts the workers.
 func NewEngine(o EngineOptions) (*Engine, error) {
 	e := &Engine{
-		rulebook: rulebook{contract: o.Contract, features: o.Features, rules: make(map[string]Rule, len(o.Rules)), clock: o.Clock, keeper: o.Timekeeper},
-		store:    o.Store, programmes: o.Programmes, seed: maphash.MakeSeed(), observer: o.Observer, tracer: o.Tracer, optedOut: o.OptedOut,
+		rulebook: rulebook{contract: o.Contract, features: o.Features, rules: make(map[string]Rule, len(o.Rules)),
+			clock: o.Clock, keeper: o.Timekeeper},
+		store: o.Store, programmes: o.Programmes, seed: maphash.MakeSeed(), observer: o.Observer,
+		tracer: o.Tracer, optedOut: o.OptedOut,
 	}
 
 	e.kept.most = max(0, cmp.Or(o.Kept, keptBytes))

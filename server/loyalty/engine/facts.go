@@ -17,7 +17,8 @@ import (
 func (o *Occurrence) Holds(c *condition.Condition) (bool, error) {
 	held, fault, err := o.Judge(c)
 	if fault != nil {
-		o.TraceInput(loyalty.Verdict{Rule: "condition", Verdict: "skipped", Reason: "reason.condition_fault", Input: map[string]any{"condition": c.String(), "fault": fault.Error()}})
+		o.TraceInput(loyalty.Verdict{Rule: "condition", Verdict: "skipped", Reason: "reason.condition_fault",
+			Input: map[string]any{"condition": c.String(), "fault": fault.Error()}})
 	}
 	return held, err
 }
@@ -227,8 +228,9 @@ func purchaseFacts(r *Run, t *loyalty.Transaction) (*condition.Transaction, erro
 	f := &condition.Transaction{
 		ID: t.Name, Status: string(t.State), Currency: text("currency"), Country: text("country"),
 		Channel: text("channel"), Store: text("store"),
-		Total: units(money.Amount(t.Total)), OriginalTotal: units(money.Amount(t.OriginalTotal)), Refunded: units(money.Amount(t.Refunded)),
-		Earned: t.Earned, Burned: t.Burned, CheckoutDate: t.CheckoutDate, Data: data,
+		Total: units(money.Amount(t.Total)), OriginalTotal: units(money.Amount(t.OriginalTotal)),
+		Refunded: units(money.Amount(t.Refunded)),
+		Earned:   t.Earned, Burned: t.Burned, CheckoutDate: t.CheckoutDate, Data: data,
 	}
 
 	if base, covered := r.Programme.InBase(money.Amount(t.Total), t.Currency()); covered {
@@ -257,8 +259,10 @@ func lineFacts(r *Run, t *loyalty.Transaction, l *loyalty.Line) (condition.Item,
 		data = loyalty.MergeAttributes(data, own)
 	}
 	return condition.Item{
-		ProductID: l.ProductID, ProductName: loyalty.TextOf(data["product_name"]), ProductCategory: loyalty.TextOf(data["product_category"]),
-		Quantity: l.Quantity, Subtotal: units(l.Subtotal), Price: decimalOf(data["price"]), Discount: decimalOf(data["discount"]), Data: data,
+		ProductID: l.ProductID, ProductName: loyalty.TextOf(data["product_name"]),
+		ProductCategory: loyalty.TextOf(data["product_category"]),
+		Quantity:        l.Quantity, Subtotal: units(l.Subtotal), Price: decimalOf(data["price"]),
+		Discount: decimalOf(data["discount"]), Data: data,
 	}, nil
 }
 

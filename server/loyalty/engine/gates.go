@@ -99,7 +99,8 @@ func (t *Ticket) refusedOff(r *Run) error {
 // standing checks that the customer's state allows the action.
 func (t *Ticket) standing(r *Run) error {
 	status, meta := r.Customer.Status, t.rule.Meta()
-	if status == loyalty.None || status == loyalty.OptedOut && loyalty.CustomerMoves[meta.Name] != nil { // the table of states refuses it and names both states
+	// the table of states refuses it and names both states
+	if status == loyalty.None || status == loyalty.OptedOut && loyalty.CustomerMoves[meta.Name] != nil {
 		return nil
 	}
 	if err := r.MayAct(meta.Name, meta.Standing); err != nil && (status != loyalty.Inactive || !t.guestMay()) {
@@ -113,7 +114,8 @@ func (t *Ticket) standing(r *Run) error {
 // traceStanding explains the gate of the customer's state; outside a preview it costs nothing.
 func traceStanding(r *Run, verdict, reason string) {
 	if r.work.tracing {
-		r.TraceInput(loyalty.Verdict{Rule: "standing", Verdict: verdict, Reason: reason, Input: map[string]any{"status": string(r.Customer.Status)}})
+		r.TraceInput(loyalty.Verdict{Rule: "standing", Verdict: verdict, Reason: reason,
+			Input: map[string]any{"status": string(r.Customer.Status)}})
 	}
 }
 

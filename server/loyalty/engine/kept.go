@@ -16,9 +16,10 @@ import (
 type kept struct {
 	most int // approximate limit in bytes; 0: no caching
 
-	mu     sync.Mutex
-	known  map[string]*keptCustomer // by name
-	recent keptCustomer             // head of a ring: after it the least recently used customer, before it the most recently used
+	mu    sync.Mutex
+	known map[string]*keptCustomer // by name
+	// head of a ring: after it the least recently used customer, before it the most recently used
+	recent keptCustomer
 	bytes  int
 	skip   int // so many more batches are loaded without looking here
 	lost   int // recent batches in which a cached customer was out of date
@@ -51,7 +52,8 @@ const (
 
 // find returns the rows that a batch needs if all of them are cached; nil if they must be loaded.
 func (k *kept) find(n *loyalty.Needs) *loyalty.Loaded {
-	if k.most == 0 || n.Locked || n.Reading || n.Apart || n.Version || n.Due > 0 || len(n.Items) > 0 || len(n.Customers) == 0 {
+	if k.most == 0 || n.Locked || n.Reading || n.Apart || n.Version || n.Due > 0 || len(n.Items) > 0 ||
+		len(n.Customers) == 0 {
 		return nil
 	}
 
@@ -175,7 +177,8 @@ var (
 // weigh estimates how much memory a customer takes, in bytes.
 func (c *keptCustomer) weigh() int {
 	p := &c.customer.Profile
-	n := customerBytes + len(c.customer.Name) + len(p.Handler) + len(p.Email) + len(p.FirstName) + len(p.LastName) + len(p.ImageURL)
+	n := customerBytes + len(c.customer.Name) + len(p.Handler) + len(p.Email) + len(p.FirstName) + len(p.LastName) +
+		len(p.ImageURL)
 	for _, label := range p.Labels {
 		n += len(label) + 16
 	}

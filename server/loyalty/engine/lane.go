@@ -38,7 +38,8 @@ type lane struct {
 
 func newLane(queue chan waiting, most, overlap int, f *flights) *lane {
 	l := &lane{
-		queue: queue, most: most, overlap: overlap, many: overlap * leastShare, room: most, callers: make([]int, overlap), landed: make(chan struct{}, 1),
+		queue: queue, most: most, overlap: overlap, many: overlap * leastShare, room: most, callers: make([]int, overlap),
+		landed: make(chan struct{}, 1),
 		behind: map[string]bool{}, mine: map[string]bool{}, flights: f,
 	}
 	f.lanes = append(f.lanes, l)

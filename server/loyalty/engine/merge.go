@@ -63,7 +63,8 @@ func mergeSource(r *Run, name loyalty.Name) (*Run, error) {
 	case err != nil:
 		return nil, err
 	case r.batch.names[name] != s.Customer.ID: // merged before, so the name leads to its target
-		return nil, loyalty.ErrForbiddenState.With("from", string(loyalty.Merged)).With("to", string(loyalty.Merged)).At("data.source")
+		return nil, loyalty.ErrForbiddenState.With("from", string(loyalty.Merged)).With("to", string(loyalty.Merged)).
+			At("data.source")
 	case s == r:
 		return nil, loyalty.ErrMergeSelf.At("data.source")
 	case slices.Contains(r.batch.touched, s.Customer.ID):

@@ -27,7 +27,8 @@ func refusedAtOnce(err error) []loyalty.Verdict {
 
 // outcomeOf is the outcome of a run for its caller.
 func outcomeOf(r *Run) loyalty.Outcome {
-	o := loyalty.Outcome{Customer: *r.Customer, Trace: r.work.trace, Value: r.Value, Events: make([]loyalty.Event, len(r.work.events))}
+	o := loyalty.Outcome{Customer: *r.Customer, Trace: r.work.trace, Value: r.Value,
+		Events: make([]loyalty.Event, len(r.work.events))}
 	for i, e := range r.work.events {
 		o.Events[i] = *e
 	}
@@ -68,7 +69,8 @@ func Try(r *Run, apply func(*Run) error) (gained int64, err error) {
 func newTrial(r *Run) *Run {
 	now := *r.account
 	now.customer.Figures, now.lots = r.Book.Figures, r.Book.Lots()
-	w := &work{claims: slices.Clone(r.work.claims), coupons: make(map[loyalty.ID]*loyalty.Coupon, len(r.work.coupons)), tallies: maps.Clone(r.work.tallies), tracing: r.work.tracing, unseen: r.work.unseen}
+	w := &work{claims: slices.Clone(r.work.claims), coupons: make(map[loyalty.ID]*loyalty.Coupon, len(r.work.coupons)),
+		tallies: maps.Clone(r.work.tallies), tracing: r.work.tracing, unseen: r.work.unseen}
 	for id, c := range r.work.coupons {
 		w.coupons[id] = c.Clone()
 	}
@@ -143,7 +145,8 @@ func TellPurchase(r *Run, e *loyalty.Event, t *loyalty.Transaction) {
 		if o.Customer != r.Customer.ID || x == nil {
 			continue
 		}
-		if (x.Transaction != nil && o.Transaction == t.Name) || slices.ContainsFunc(x.Purchases, func(p loyalty.TransactionEffect) bool { return p.Name == t.Name }) {
+		if (x.Transaction != nil && o.Transaction == t.Name) ||
+			slices.ContainsFunc(x.Purchases, func(p loyalty.TransactionEffect) bool { return p.Name == t.Name }) {
 			e = o
 			break
 		}

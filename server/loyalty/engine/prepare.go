@@ -10,7 +10,8 @@ import (
 
 // settlement makes a ticket that applies what is due.
 func (e *Engine) settlement(customer loyalty.ID) *Ticket {
-	return &Ticket{programme: e.programmes.Programme(), needs: loyalty.CustomerNeeds{ID: customer, Key: true, Lots: loyalty.OpenLots}}
+	return &Ticket{programme: e.programmes.Programme(),
+		needs: loyalty.CustomerNeeds{ID: customer, Key: true, Lots: loyalty.OpenLots}}
 }
 
 // Task makes a ticket that runs a function on a customer instead of an event.

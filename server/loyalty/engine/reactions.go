@@ -80,7 +80,8 @@ func (w *work) round(happened []*Occurrence, events []*loyalty.Event) error {
 		}
 
 		for _, run := range w.runs {
-			if family.After == nil || !slices.ContainsFunc(events, func(e *loyalty.Event) bool { return e.Customer == run.Customer.ID }) {
+			if family.After == nil ||
+				!slices.ContainsFunc(events, func(e *loyalty.Event) bool { return e.Customer == run.Customer.ID }) {
 				continue
 			}
 			if err := family.After(run); err != nil {

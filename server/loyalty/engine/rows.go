@@ -58,7 +58,8 @@ func (r *Run) SetProgress(e *loyalty.Event, key loyalty.ProgressKey, v any, due 
 	r.account.progress[key] = s
 	carries := func(o loyalty.Progress) bool { return o.ProgressKey == key }
 	for _, o := range r.work.events {
-		if o.Customer == e.Customer && loyalty.CompareID(o.ID, e.ID) > 0 && o.Effects != nil && slices.ContainsFunc(o.Effects.Progress, carries) {
+		if o.Customer == e.Customer && loyalty.CompareID(o.ID, e.ID) > 0 && o.Effects != nil &&
+			slices.ContainsFunc(o.Effects.Progress, carries) {
 			e = o
 		}
 	}
@@ -93,7 +94,8 @@ func (in Claims) All() ([]*loyalty.RewardClaim, error) {
 	if err := in.run.Require(loyalty.CustomerNeeds{Claims: true}); err != nil {
 		return nil, err
 	}
-	return slices.SortedFunc(maps.Values(in.run.account.claims), func(a, b *loyalty.RewardClaim) int { return loyalty.CompareID(a.ID, b.ID) }), nil
+	return slices.SortedFunc(maps.Values(in.run.account.claims),
+		func(a, b *loyalty.RewardClaim) int { return loyalty.CompareID(a.ID, b.ID) }), nil
 }
 
 // Changed records a claim's new state on an event of this customer.

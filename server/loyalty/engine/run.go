@@ -73,7 +73,9 @@ func (r *Run) Derive(parent *loyalty.Event, action string, data any) *loyalty.Ev
 }
 
 // DeriveSealed is Derive with personal attributes of this customer, which are sealed under the customer's key.
-func (r *Run) DeriveSealed(parent *loyalty.Event, action string, data any, personal map[string]json.RawMessage) (*loyalty.Event, error) {
+func (r *Run) DeriveSealed(
+	parent *loyalty.Event, action string, data any, personal map[string]json.RawMessage,
+) (*loyalty.Event, error) {
 	if err := r.Require(loyalty.CustomerNeeds{Key: true}); err != nil {
 		return nil, err
 	}

@@ -18,7 +18,9 @@ func (r *Run) Seal(personal map[string]json.RawMessage, row loyalty.ID) ([]byte,
 
 // openPersonal decrypts personal attributes; fresh ones are returned as they are. It returns none if the customer's key
 // was destroyed.
-func openPersonal(r *Run, sealed []byte, row loyalty.ID, fresh map[string]json.RawMessage) (map[string]json.RawMessage, error) {
+func openPersonal(
+	r *Run, sealed []byte, row loyalty.ID, fresh map[string]json.RawMessage,
+) (map[string]json.RawMessage, error) {
 	if fresh != nil || sealed == nil || r.Customer.Key == nil {
 		return fresh, nil
 	}
@@ -33,7 +35,9 @@ func openPersonal(r *Run, sealed []byte, row loyalty.ID, fresh map[string]json.R
 // OpenBought is openPersonal for what is stored with a purchase. A purchase of a merged customer is sealed under that
 // customer's key, or under that of an account merged into it before. The row does not say which, so each key is tried:
 // a merge does not seal purchases anew, because there may be thousands.
-func (r *Run) OpenBought(t *loyalty.Transaction, sealed []byte, row loyalty.ID, fresh map[string]json.RawMessage) (map[string]json.RawMessage, error) {
+func (r *Run) OpenBought(
+	t *loyalty.Transaction, sealed []byte, row loyalty.ID, fresh map[string]json.RawMessage,
+) (map[string]json.RawMessage, error) {
 	if fresh != nil || sealed == nil {
 		return fresh, nil
 	}

@@ -13,7 +13,8 @@ func (r *Run) Tracing() bool { return r.work.tracing }
 // Trace explains a rule's verdict, which is kept only for a preview. reason is a translation key.
 func (r *Run) Trace(rule, verdict, reason string, n int64) {
 	if r.work.tracing {
-		r.TraceInput(loyalty.Verdict{Rule: rule, Verdict: verdict, Reason: reason, Input: r.work.lookedAt(r.Event), Points: n})
+		r.TraceInput(loyalty.Verdict{Rule: rule, Verdict: verdict, Reason: reason,
+			Input: r.work.lookedAt(r.Event), Points: n})
 	}
 }
 

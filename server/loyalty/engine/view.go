@@ -148,7 +148,9 @@ func (e *Engine) Preview(ctx context.Context, s loyalty.Submission) (loyalty.Out
 
 // PreviewAccepted is Preview of a purchase by a programme in which no purchase waits for acceptance; it returns that
 // programme too. It fails as the purchase would, without verdicts.
-func (e *Engine) PreviewAccepted(ctx context.Context, s loyalty.Submission) (loyalty.Outcome, *programme.Programme, error) {
+func (e *Engine) PreviewAccepted(
+	ctx context.Context, s loyalty.Submission,
+) (loyalty.Outcome, *programme.Programme, error) {
 	s.Idempotency = nil
 	t := e.Prepare(s)
 	if t.err != nil {

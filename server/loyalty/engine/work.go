@@ -27,25 +27,28 @@ type work struct {
 	imported bool
 	// warnings are about the codes that a checkout named and could not use.
 	warnings []*loyalty.Error
-	reacted  int                                             // number of events that had their reactions, except for waiting ones
-	waiting  []*loyalty.Event                                // events set aside while due effects of another customer are applied
-	around   []*loyalty.Event                                // events that are reacted to now
-	joined   []loyalty.CampaignMerge                         // merges of customers
-	members  []loyalty.Membership                            // changes of customer lists
-	merged   []loyalty.ID                                    // customers whose loaded rows are out of date since a merge
-	bought   map[*loyalty.Transaction]*condition.Transaction // purchases as conditions see them
-	effort   int                                             // steps that its rules took, see Run.Effort
-	counted  bool                                            // steps count towards maxEffort
-	paid     int                                             // number of events that are counted in effort
-	looked   int                                             // the effort at which the batch's deadline is checked next
-	index    map[loyalty.ID]*loyalty.Event                   // see find
-	indexed  int                                             // number of events in index
-	notes    map[any]any                                     // of features, see Note
-	told     map[*loyalty.Transaction]*loyalty.Event         // purchases and the event that must record their state, see TellLater
-	seen     map[string]any                                  // the attributes of the submitted event, see lookedAt
-	seenOf   loyalty.ID                                      // the event that seen belongs to
-	seed     *[32]byte                                       // see draws
-	drawn    *rand.ChaCha8
+	// number of events that had their reactions, except for waiting ones
+	reacted int
+	// events set aside while due effects of another customer are applied
+	waiting []*loyalty.Event
+	around  []*loyalty.Event                                // events that are reacted to now
+	joined  []loyalty.CampaignMerge                         // merges of customers
+	members []loyalty.Membership                            // changes of customer lists
+	merged  []loyalty.ID                                    // customers whose loaded rows are out of date since a merge
+	bought  map[*loyalty.Transaction]*condition.Transaction // purchases as conditions see them
+	effort  int                                             // steps that its rules took, see Run.Effort
+	counted bool                                            // steps count towards maxEffort
+	paid    int                                             // number of events that are counted in effort
+	looked  int                                             // the effort at which the batch's deadline is checked next
+	index   map[loyalty.ID]*loyalty.Event                   // see find
+	indexed int                                             // number of events in index
+	notes   map[any]any                                     // of features, see Note
+	// purchases and the event that must record their state, see TellLater
+	told   map[*loyalty.Transaction]*loyalty.Event
+	seen   map[string]any // the attributes of the submitted event, see lookedAt
+	seenOf loyalty.ID     // the event that seen belongs to
+	seed   *[32]byte      // see draws
+	drawn  *rand.ChaCha8
 }
 
 // find returns the event of the submission with an id; nil if there is none. Its index is built on

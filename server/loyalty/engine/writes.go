@@ -72,7 +72,9 @@ func (a *account) writeLots(w *loyalty.Writes) {
 	known := a.was().Lots // copies keep their order: these come first
 	for i, before := range known {
 		if after := *a.lots[i]; after != before {
-			w.Lots = append(w.Lots, loyalty.Changed[loyalty.CustomerLot]{Before: loyalty.CustomerLot{Customer: a.customer.ID, Lot: before}, After: loyalty.CustomerLot{Customer: a.customer.ID, Lot: after}})
+			w.Lots = append(w.Lots,
+				loyalty.Changed[loyalty.CustomerLot]{Before: loyalty.CustomerLot{Customer: a.customer.ID, Lot: before},
+					After: loyalty.CustomerLot{Customer: a.customer.ID, Lot: after}})
 		}
 	}
 	for _, l := range a.lots[len(known):] {
@@ -172,7 +174,9 @@ func (b *batch) writeTallies() {
 		case !known && after != 0:
 			b.writes.NewTallies = append(b.writes.NewTallies, loyalty.Tally{Key: key, Count: after})
 		case known && before != after:
-			b.writes.Tallies = append(b.writes.Tallies, loyalty.Changed[loyalty.Tally]{Before: loyalty.Tally{Key: key, Count: before}, After: loyalty.Tally{Key: key, Count: after}})
+			b.writes.Tallies = append(b.writes.Tallies,
+				loyalty.Changed[loyalty.Tally]{Before: loyalty.Tally{Key: key, Count: before},
+					After: loyalty.Tally{Key: key, Count: after}})
 		}
 	}
 }
@@ -198,7 +202,8 @@ func (b *batch) noteGifts(e *loyalty.Event) {
 // writeGifts adds the sums of campaign awards.
 func (b *batch) writeGifts() {
 	for key, figures := range b.gifts {
-		b.writes.CampaignGifts = append(b.writes.CampaignGifts, loyalty.CampaignGift{Customer: key.customer, Campaign: key.campaign, CampaignFigures: *figures})
+		b.writes.CampaignGifts = append(b.writes.CampaignGifts,
+			loyalty.CampaignGift{Customer: key.customer, Campaign: key.campaign, CampaignFigures: *figures})
 	}
 	slices.SortFunc(b.writes.CampaignGifts, func(x, y loyalty.CampaignGift) int {
 		return cmp.Or(cmp.Compare(x.Campaign, y.Campaign), loyalty.CompareID(x.Customer, y.Customer))

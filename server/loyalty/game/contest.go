@@ -25,7 +25,8 @@ type Contest struct {
 }
 
 // Contests are the contests (module contests).
-var Contests = &programme.EntityType[*Contest]{Type: "contests/contest", Module: programme.ModuleContests, Read: readContest}
+var Contests = &programme.EntityType[*Contest]{Type: "contests/contest",
+	Module: programme.ModuleContests, Read: readContest}
 
 func readContest(p *programme.Programme, e loyalty.Entity) (*Contest, error) {
 	c := &Contest{ID: e.ID, Custom: programme.CustomFields(e)}
@@ -71,7 +72,9 @@ func (p *ContestProgress) Enter(count, price int64, burn []points.Portion) {
 // Revoke removes the last entries: a customer who has second thoughts means the last purchase. For entries that cost
 // something, refund gets the lots that paid and the number of points, and returns what is left of the lots; a nil
 // refund keeps the points spent. There must be at least count entries.
-func (p *ContestProgress) Revoke(count int64, refund func(burn []points.Portion, n int64) ([]points.Portion, error)) (err error) {
+func (p *ContestProgress) Revoke(
+	count int64, refund func(burn []points.Portion, n int64) ([]points.Portion, error),
+) (err error) {
 	p.Entries -= count
 	for i := len(p.Paid) - 1; i >= 0 && count > 0; i-- {
 		paid := &p.Paid[i]
@@ -150,9 +153,10 @@ func joinPortions(first, second []points.Portion) []points.Portion {
 }
 
 // ContestFeature is the module contests.
-var ContestFeature = engine.Feature{Name: "contests", Progress: loyalty.ProgressContest, Join: engine.JoinBy(func(a *ContestProgress, b ContestProgress) {
-	a.Entries, a.Paid = a.Entries+b.Entries, append(a.Paid, b.Paid...)
-})}
+var ContestFeature = engine.Feature{Name: "contests", Progress: loyalty.ProgressContest,
+	Join: engine.JoinBy(func(a *ContestProgress, b ContestProgress) {
+		a.Entries, a.Paid = a.Entries+b.Entries, append(a.Paid, b.Paid...)
+	})}
 
 // OnlyContest returns the only contest with entries of the customer, for an event that names none. It fails with
 // ErrEntriesTooFew, and with ErrSeveral.

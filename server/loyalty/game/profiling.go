@@ -54,7 +54,8 @@ func readFlow(p *programme.Programme, e loyalty.Entity) (*Flow, error) {
 			return nil, programme.Fault(at+"id", "not_unique", nil)
 		}
 		seen[q.ID] = true
-		if new(loyalty.Profile).Field(q.Field) == nil && q.Field != fieldLabels && (!strings.HasPrefix(q.Field, "cf_") || len(q.Field) == len("cf_")) {
+		if new(loyalty.Profile).Field(q.Field) == nil && q.Field != fieldLabels &&
+			(!strings.HasPrefix(q.Field, "cf_") || len(q.Field) == len("cf_")) {
 			return nil, programme.Fault(at+"field", loyalty.ErrPropertyUnknown.Name, nil)
 		}
 		if err := checkChoices(at+"answers", q.Answers); err != nil {
@@ -204,11 +205,12 @@ func checkField(r *engine.Run, field string, value json.RawMessage) error {
 }
 
 // FlowFeature is the module profiling.
-var FlowFeature = engine.Feature{Name: "profiling", Progress: loyalty.ProgressFlow, Join: engine.JoinBy(func(a *FlowProgress, b FlowProgress) {
-	a.Rewarded = a.Rewarded || b.Rewarded
-	for _, q := range b.Answered {
-		if !slices.Contains(a.Answered, q) {
-			a.Answered = append(a.Answered, q)
+var FlowFeature = engine.Feature{Name: "profiling", Progress: loyalty.ProgressFlow,
+	Join: engine.JoinBy(func(a *FlowProgress, b FlowProgress) {
+		a.Rewarded = a.Rewarded || b.Rewarded
+		for _, q := range b.Answered {
+			if !slices.Contains(a.Answered, q) {
+				a.Answered = append(a.Answered, q)
+			}
 		}
-	}
-})}
+	})}

@@ -105,8 +105,9 @@ type QuizProgress struct {
 }
 
 // QuizFeature is the module quizzes: the first answer counts.
-var QuizFeature = engine.Feature{Name: "quizzes", Progress: loyalty.ProgressQuiz, Join: engine.JoinBy(func(a *QuizProgress, b QuizProgress) {
-	if b.AnsweredAt.Before(a.AnsweredAt) {
-		*a = b
-	}
-})}
+var QuizFeature = engine.Feature{Name: "quizzes", Progress: loyalty.ProgressQuiz,
+	Join: engine.JoinBy(func(a *QuizProgress, b QuizProgress) {
+		if b.AnsweredAt.Before(a.AnsweredAt) {
+			*a = b
+		}
+	})}

@@ -31,7 +31,8 @@ type Treasure struct {
 }
 
 // Treasures are the treasures to find (module treasure_hunt).
-var Treasures = &programme.EntityType[*Treasure]{Type: "treasure-hunt/treasure", Module: programme.ModuleTreasureHunt, Read: readTreasure}
+var Treasures = &programme.EntityType[*Treasure]{Type: "treasure-hunt/treasure",
+	Module: programme.ModuleTreasureHunt, Read: readTreasure}
 
 // readTreasure refuses a code on an online treasure, which would never be asked for.
 func readTreasure(p *programme.Programme, e loyalty.Entity) (*Treasure, error) {
@@ -113,8 +114,9 @@ type TreasureProgress struct {
 }
 
 // TreasureFeature is the module treasure_hunt: of two finds the first one counts.
-var TreasureFeature = engine.Feature{Name: "treasure_hunt", Progress: loyalty.ProgressTreasure, Join: engine.JoinBy(func(a *TreasureProgress, b TreasureProgress) {
-	if b.FoundAt.Before(a.FoundAt) {
-		*a = b
-	}
-})}
+var TreasureFeature = engine.Feature{Name: "treasure_hunt", Progress: loyalty.ProgressTreasure,
+	Join: engine.JoinBy(func(a *TreasureProgress, b TreasureProgress) {
+		if b.FoundAt.Before(a.FoundAt) {
+			*a = b
+		}
+	})}

@@ -54,7 +54,8 @@ type WheelOption struct {
 }
 
 // Wheels are the prize wheels (module prize_wheels).
-var Wheels = &programme.EntityType[*Wheel]{Type: "prize-wheels/wheel", Module: programme.ModulePrizeWheels, Read: readWheel}
+var Wheels = &programme.EntityType[*Wheel]{Type: "prize-wheels/wheel",
+	Module: programme.ModulePrizeWheels, Read: readWheel}
 
 // readWheel refuses a wheel on which no option can come up, and rewards that do not exist.
 func readWheel(p *programme.Programme, e loyalty.Entity) (*Wheel, error) {
@@ -223,7 +224,9 @@ func prizeOf(r *engine.Run, id string) (*reward.Reward, error) {
 // nothing, and its limit for one customer does not count. A reward that cannot be given, for example because it is out
 // of stock, does not come up: another draw is made among the remaining options, which keeps their proportions. If none
 // remains, the spin is refused with the failure of the last reward.
-func Prize(r *engine.Run, spin *loyalty.Event, w *Wheel, random func(n int64) int64) (*WheelOption, *reward.ClaimResult, error) {
+func Prize(
+	r *engine.Run, spin *loyalty.Event, w *Wheel, random func(n int64) int64,
+) (*WheelOption, *reward.ClaimResult, error) {
 	options := slices.Clone(w.Options)
 	var refusal error
 	for {

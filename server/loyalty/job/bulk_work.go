@@ -42,7 +42,8 @@ func workBulk(ctx context.Context, j *Jobs, s *shift) error {
 
 		if !left {
 			now := j.engine.Now()
-			return errors.Join(j.store.ForgetCodes(ctx, now.Add(-keepLife)), j.store.ForgetBulk(ctx, now.Add(-loyalty.BulkLife)), j.store.ForgetStaged(ctx, now.Add(-loyalty.ImportLife)))
+			return errors.Join(j.store.ForgetCodes(ctx, now.Add(-keepLife)), j.store.ForgetBulk(ctx, now.Add(-loyalty.BulkLife)),
+				j.store.ForgetStaged(ctx, now.Add(-loyalty.ImportLife)))
 		}
 	}
 
@@ -84,7 +85,9 @@ func (w *bulkWork) advance(ctx context.Context, s *shift, step func(context.Cont
 
 // transact does the next piece of an operation that writes. If another node was faster, nothing is done. The piece and
 // the operation's own row are one transaction, so that a kill leaves no piece half done or done twice.
-func (w *bulkWork) transact(ctx context.Context, s *shift, write func(loyalty.AdminTx, *bulkWork) ([]loyalty.BulkItem, error)) error {
+func (w *bulkWork) transact(
+	ctx context.Context, s *shift, write func(loyalty.AdminTx, *bulkWork) ([]loyalty.BulkItem, error),
+) error {
 	found := w.BulkOperation
 	err := w.Store.Change(ctx, func(tx loyalty.AdminTx) error {
 		stored, err := tx.Bulk(found.ID)
@@ -118,12 +121,17 @@ func (w *bulkWork) transact(ctx context.Context, s *shift, write func(loyalty.Ad
 }
 
 // chunk does the next items in one transaction.
-func (w *bulkWork) chunk(ctx context.Context, s *shift, item func(*engine.Engine, *loyalty.BulkOperation, *loyalty.BulkItem) *engine.Ticket) error {
+func (w *bulkWork) chunk(
+	ctx context.Context, s *shift, item func(*engine.Engine, *loyalty.BulkOperation, *loyalty.BulkItem) *engine.Ticket,
+) error {
 	return w.Engine.Behind(ctx, func(most int) (int, error) { return w.some(ctx, s, item, most) })
 }
 
 // some does at most the given number of the next items, and returns how many it did.
-func (w *bulkWork) some(ctx context.Context, s *shift, item func(*engine.Engine, *loyalty.BulkOperation, *loyalty.BulkItem) *engine.Ticket, most int) (int, error) {
+func (w *bulkWork) some(
+	ctx context.Context, s *shift,
+	item func(*engine.Engine, *loyalty.BulkOperation, *loyalty.BulkItem) *engine.Ticket, most int,
+) (int, error) {
 	items, err := w.Store.BulkItems(ctx, w.ID, w.after, most)
 	switch {
 	case err != nil:
@@ -149,7 +157,8 @@ func (w *bulkWork) some(ctx context.Context, s *shift, item func(*engine.Engine,
 
 // claimTicket claims the operation's reward, by all the rules of a single claim.
 func claimTicket(e *engine.Engine, o *loyalty.BulkOperation, _ *loyalty.BulkItem) *engine.Ticket {
-	return e.Prepare(loyalty.Submission{Operation: true, Sender: o.KeyID, Action: "reward_claim", Data: loyalty.JSON(map[string]string{"reward": o.Target})})
+	return e.Prepare(loyalty.Submission{Operation: true, Sender: o.KeyID, Action: "reward_claim",
+		Data: loyalty.JSON(map[string]string{"reward": o.Target})})
 }
 
 // joinTicket puts a customer on the operation's list, leaveTicket takes them off it.
@@ -168,5 +177,6 @@ func importTicket(e *engine.Engine, o *loyalty.BulkOperation, i *loyalty.BulkIte
 	if json.Unmarshal(i.Data, &row) != nil || row.List != "" {
 		return engine.JoinTicket(e, &loyalty.BulkOperation{ID: o.ID, Target: row.List})
 	}
-	return e.Prepare(loyalty.Submission{Operation: true, Sender: o.KeyID, Imported: true, Customer: i.Customer, Action: row.Action, Data: row.Data})
+	return e.Prepare(loyalty.Submission{Operation: true, Sender: o.KeyID, Imported: true, Customer: i.Customer,
+		Action: row.Action, Data: row.Data})
 }

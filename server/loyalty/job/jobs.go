@@ -78,22 +78,25 @@ var jobs = map[string]job{
 		return err
 	}},
 	"leaderboard": {settleEvery, func(ctx context.Context, j *Jobs, s *shift) error {
-		l := leaderboard.NewLeaderboard(leaderboard.LeaderboardOptions{Store: j.store, Programmes: j.engine, Clock: j.engine.Now})
+		l := leaderboard.NewLeaderboard(leaderboard.LeaderboardOptions{Store: j.store,
+			Programmes: j.engine, Clock: j.engine.Now})
 		return l.Rank(ctx, func(customers int) { s.count(customers) })
 	}},
 	"tail": {tailEvery, func(ctx context.Context, j *Jobs, s *shift) error {
 		return s.once(tail.New(j.store, j.engine.Now).Keep(ctx))
 	}},
 	"statistics": {settleEvery, func(ctx context.Context, j *Jobs, s *shift) error {
-		return statistics.New(statistics.Options{Store: j.store, Programmes: j.engine, Clock: j.engine.Now}).Count(ctx, func(events int) { s.count(events) })
+		return statistics.New(statistics.Options{Store: j.store, Programmes: j.engine, Clock: j.engine.Now}).
+			Count(ctx, func(events int) { s.count(events) })
 	}},
 	"webhooks": {time.Hour, func(ctx context.Context, j *Jobs, s *shift) error {
 		rows, err := j.store.ForgetDeliveries(ctx, j.engine.Now())
 		s.count(int(rows))
 		return err
 	}},
-	"partitions": {24 * time.Hour, func(ctx context.Context, j *Jobs, s *shift) error { return s.once(j.store.ExtendJournal(ctx)) }},
-	"backup":     {24 * time.Hour, func(ctx context.Context, j *Jobs, s *shift) error { return s.once(j.backup(ctx)) }},
+	"partitions": {24 * time.Hour,
+		func(ctx context.Context, j *Jobs, s *shift) error { return s.once(j.store.ExtendJournal(ctx)) }},
+	"backup": {24 * time.Hour, func(ctx context.Context, j *Jobs, s *shift) error { return s.once(j.backup(ctx)) }},
 	"imports": {bulkEvery, func(ctx context.Context, j *Jobs, s *shift) error { // as for bulk operations
 		done, err := j.imports(ctx)
 		s.count(done)
@@ -157,7 +160,8 @@ type JobsOptions struct {
 
 // NewJobs makes Jobs. It starts nothing.
 func NewJobs(o JobsOptions) *Jobs {
-	j := &Jobs{engine: o.Engine, store: o.Store, sleep: o.Sleep, report: o.Report, anchored: o.Anchored, ended: o.Ended, backup: o.Backup, imports: o.Imports, prove: o.Prove, wakes: map[string]chan struct{}{}}
+	j := &Jobs{engine: o.Engine, store: o.Store, sleep: o.Sleep, report: o.Report, anchored: o.Anchored, ended: o.Ended,
+		backup: o.Backup, imports: o.Imports, prove: o.Prove, wakes: map[string]chan struct{}{}}
 	for name := range jobs {
 		j.wakes[name] = make(chan struct{}, 1)
 	}

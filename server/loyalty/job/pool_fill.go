@@ -61,8 +61,10 @@ func fillPool(tx loyalty.AdminTx, w *bulkWork) ([]loyalty.BulkItem, error) {
 	w.State = loyalty.BulkDone
 	actor, kind := loyalty.ActorOf(w.KeyID)
 	return refused, tx.Audit(loyalty.AuditEntry{
-		ID: loyalty.NewID(w.now, loyalty.ID{}), At: w.now, Actor: actor, ActorKind: kind, Action: "coupon_pool.add_codes", Target: coupon.PoolType + "/" + w.Target,
-		After: loyalty.JSON(map[string]any{"added": w.Done - w.Errors, "source": admin.SourceOf(plan.Generate), "batch_id": w.ID}),
+		ID: loyalty.NewID(w.now, loyalty.ID{}), At: w.now, Actor: actor, ActorKind: kind, Action: "coupon_pool.add_codes",
+		Target: coupon.PoolType + "/" + w.Target,
+		After: loyalty.JSON(map[string]any{"added": w.Done - w.Errors,
+			"source": admin.SourceOf(plan.Generate), "batch_id": w.ID}),
 	})
 }
 
@@ -71,7 +73,8 @@ func fillPool(tx loyalty.AdminTx, w *bulkWork) ([]loyalty.BulkItem, error) {
 func (w *bulkWork) fill(tx loyalty.AdminTx, plan admin.FillPlan, at *fillProgress) ([]loyalty.BulkItem, error) {
 	p, err := w.programme(tx)
 	if err != nil {
-		return nil, errors.New("the programme: " + err.Error()) // not an Error any more, so that the fill is tried again: it is not at fault
+		// not an Error any more, so that the fill is tried again: it is not at fault
+		return nil, errors.New("the programme: " + err.Error())
 	}
 
 	f, err := admin.NewFilling(p, tx, w.Target, plan.Generate > 0, w.now)
@@ -115,7 +118,8 @@ func (w *bulkWork) fillKept(f *admin.Filling) ([]loyalty.BulkItem, error) {
 	for i, code := range codes {
 		if _, lost := slices.BinarySearch(taken, code); lost {
 			place := int(w.Done) + i
-			refused = append(refused, w.refuse(place, code, 1, loyalty.ErrCouponExists.With("code", code).At(admin.CodePlace(place))))
+			refused = append(refused,
+				w.refuse(place, code, 1, loyalty.ErrCouponExists.With("code", code).At(admin.CodePlace(place))))
 		}
 	}
 
@@ -134,7 +138,8 @@ func (w *bulkWork) rest(err error, generate bool) loyalty.BulkItem {
 }
 
 func (w *bulkWork) refuse(place int, code string, count int64, err error) loyalty.BulkItem {
-	return loyalty.BulkItem{BulkKey: loyalty.BulkKey{Batch: w.ID, Seq: int64(place) + 1}, Code: code, Count: count, Error: loyalty.StoredError(err), DoneAt: w.now}
+	return loyalty.BulkItem{BulkKey: loyalty.BulkKey{Batch: w.ID, Seq: int64(place) + 1}, Code: code, Count: count,
+		Error: loyalty.StoredError(err), DoneAt: w.now}
 }
 
 // programme is the programme at the version that the transaction has locked. This node's copy may be older, because it

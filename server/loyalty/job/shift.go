@@ -118,7 +118,8 @@ func (s *shift) save(ctx context.Context, state []byte) error {
 func (s *shift) end(ctx context.Context, interval time.Duration) error {
 	var told []loyalty.Notice
 	if done, failed, failing := s.came(); failing && !s.failed { // reported once, until the job works again
-		told = append(told, loyalty.NewNotice(loyalty.JobFailed, s.jobs.engine.Now(), map[string]any{"job": s.name, "done": done, "failed": failed}))
+		told = append(told, loyalty.NewNotice(loyalty.JobFailed, s.jobs.engine.Now(),
+			map[string]any{"job": s.name, "done": done, "failed": failed}))
 	}
 	err := s.swap(ctx, func(row *loyalty.JobRow) {
 		now := s.jobs.engine.Now()

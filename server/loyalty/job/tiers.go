@@ -18,8 +18,9 @@ type tierWork struct {
 	Done      map[string]string `json:"done,omitempty"`      // the form of each structure that was recalculated
 	Structure string            `json:"structure,omitempty"` // the one being recalculated; empty: none
 	Form      string            `json:"form,omitempty"`      // of Structure
-	Run       loyalty.ID        `json:"run"`                 // names the pass, so that no customer is recalculated twice in it
-	After     loyalty.ID        `json:"after"`               // the last customer that was recalculated
+	// names the pass, so that no customer is recalculated twice in it
+	Run   loyalty.ID `json:"run"`
+	After loyalty.ID `json:"after"` // the last customer that was recalculated
 }
 
 // recalculate moves every customer to the tier that a changed structure gives them. It continues where a run that was

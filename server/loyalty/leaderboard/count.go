@@ -26,7 +26,8 @@ type counting struct {
 
 // run counts all events committed until now; a new generation counts every event.
 func (c *counting) run(ctx context.Context) error {
-	if level, err := c.tail.Glance(ctx, func(from, before time.Time) (bool, error) { return c.level(ctx, from, before) }); level || err != nil {
+	if level, err := c.tail.Glance(ctx,
+		func(from, before time.Time) (bool, error) { return c.level(ctx, from, before) }); level || err != nil {
 		return err
 	}
 	for tries := 1; ; tries++ {
@@ -41,7 +42,8 @@ func (c *counting) run(ctx context.Context) error {
 func (c *counting) level(ctx context.Context, from, before time.Time) (bool, error) {
 	state, unnumbered, err := c.store.BoardGlance(ctx, from, before)
 	p := c.programmes.Programme()
-	if err != nil || unnumbered || state.Behind || state.Built == 0 || !state.Whole() || state.Zone != p.Location.String() {
+	if err != nil || unnumbered || state.Behind || state.Built == 0 || !state.Whole() ||
+		state.Zone != p.Location.String() {
 		return false, err
 	}
 	c.state, c.location, c.whole = state, p.Location, true
@@ -76,7 +78,8 @@ func (c *counting) step(ctx context.Context) (last bool, err error) {
 	if err := c.open(ctx); err != nil || !c.state.Behind {
 		return true, err
 	}
-	customers, last, err := c.store.Count(ctx, c.state.Generation, loyalty.NewBoardCalendar(c.now(), c.location), countedPage)
+	customers, last, err := c.store.Count(ctx, c.state.Generation,
+		loyalty.NewBoardCalendar(c.now(), c.location), countedPage)
 	if err == nil && c.counted != nil {
 		c.counted(customers)
 	}

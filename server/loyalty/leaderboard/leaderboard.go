@@ -90,7 +90,9 @@ func (l *Leaderboard) Page(ctx context.Context, q loyalty.BoardQuery, previous b
 }
 
 // Scores counts the customers of a board by bands of their scores, most bands at most.
-func (l *Leaderboard) Scores(ctx context.Context, p loyalty.BoardPeriod, previous bool, most int) (BoardPart, []loyalty.ScoreBand, error) {
+func (l *Leaderboard) Scores(
+	ctx context.Context, p loyalty.BoardPeriod, previous bool, most int,
+) (BoardPart, []loyalty.ScoreBand, error) {
 	v, err := l.fresh(ctx, p)
 	if err != nil {
 		return BoardPart{}, nil, err
@@ -110,7 +112,9 @@ func (l *Leaderboard) Scores(ctx context.Context, p loyalty.BoardPeriod, previou
 
 // Around returns a customer's standing on the current board of a period, or with previous on the one before it. It
 // fails with ErrBoardsUnbuilt.
-func (l *Leaderboard) Around(ctx context.Context, q loyalty.BoardQuery, customer loyalty.ID, previous bool) (BoardStanding, error) {
+func (l *Leaderboard) Around(
+	ctx context.Context, q loyalty.BoardQuery, customer loyalty.ID, previous bool,
+) (BoardStanding, error) {
 	v, err := l.fresh(ctx, q.Period)
 	if err != nil {
 		return BoardStanding{}, err

@@ -73,7 +73,9 @@ type World struct {
 
 // NewWorld opens a world at an instant, under a programme, until the test ends; change may change the options of its
 // engine first.
-func NewWorld(t testing.TB, s loyalty.Store, at time.Time, p *programme.Programme, change ...func(*engine.EngineOptions)) *World {
+func NewWorld(
+	t testing.TB, s loyalty.Store, at time.Time, p *programme.Programme, change ...func(*engine.EngineOptions),
+) *World {
 	t.Helper()
 	w := &World{Time: NewClock(at)}
 	w.Use(p)
@@ -107,8 +109,10 @@ type Office struct {
 // NewOffice opens the administration of a store; a nil clock is the system's.
 func NewOffice(t testing.TB, s *store.Store, clock func() time.Time) *Office {
 	t.Helper()
-	directory, err := admin.NewDirectory(t.Context(), admin.DirectoryOptions{Registry: action.Registry(), Store: s, Clock: clock})
+	directory, err := admin.NewDirectory(t.Context(),
+		admin.DirectoryOptions{Registry: action.Registry(), Store: s, Clock: clock})
 	require.NoError(t, err)
-	o := admin.AdminOptions{Registry: action.Registry(), Store: s, Directory: directory, APIs: openapi.Names(), Clock: clock}
+	o := admin.AdminOptions{Registry: action.Registry(), Store: s, Directory: directory,
+		APIs: openapi.Names(), Clock: clock}
 	return &Office{Admin: admin.NewAdmin(o), Directory: directory}
 }

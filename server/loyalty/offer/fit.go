@@ -62,7 +62,9 @@ func (o *Offer) Fits(p *programme.Programme, cart Cart) (reason string, off mone
 }
 
 // onItems is Fits for an offer on items.
-func (o *Offer) onItems(d discount, cart Cart, lines []money.Amount, total money.Amount) (reason string, off money.Amount) {
+func (o *Offer) onItems(
+	d discount, cart Cart, lines []money.Amount, total money.Amount,
+) (reason string, off money.Amount) {
 	var costs, offs []money.Amount
 	for i, item := range cart.Items {
 		if slices.ContainsFunc(o.EligibleItems, func(e OfferItem) bool { return e.names(item) && e.enough(cart) }) {

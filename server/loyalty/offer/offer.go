@@ -253,7 +253,8 @@ func moveOffers(r *engine.Run, guest *engine.Run, gone *loyalty.Event, t *loyalt
 
 		mine.redeem(t.Name)
 		key := loyalty.ProgressKey{Kind: loyalty.ProgressOffer, Key: id}
-		if err := errors.Join(guest.SetProgress(gone, key, theirs, time.Time{}), r.SetProgress(r.Event, key, mine, time.Time{})); err != nil {
+		if err := errors.Join(guest.SetProgress(gone, key, theirs, time.Time{}),
+			r.SetProgress(r.Event, key, mine, time.Time{})); err != nil {
 			return err
 		}
 	}

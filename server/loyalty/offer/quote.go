@@ -170,7 +170,8 @@ func sortQuotes(quotes []OfferQuote) []OfferQuote {
 		if (a.Reason == "") != (b.Reason == "") {
 			return cmp.Compare(len(a.Reason), len(b.Reason))
 		}
-		return cmp.Or(cmp.Compare(b.Offer.Weight, a.Offer.Weight), cmp.Compare(b.Amount, a.Amount), strings.Compare(a.Offer.ID, b.Offer.ID))
+		return cmp.Or(cmp.Compare(b.Offer.Weight, a.Offer.Weight), cmp.Compare(b.Amount, a.Amount),
+			strings.Compare(a.Offer.ID, b.Offer.ID))
 	})
 	return quotes
 }

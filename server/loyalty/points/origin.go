@@ -16,7 +16,8 @@ const (
 	Import     Origin = 8 // taken over from another system
 )
 
-var originNames = [...]string{"unknown", "purchase", "campaign", "challenge", "referral", "reward", "activity", "correction", "import"}
+var originNames = [...]string{"unknown", "purchase", "campaign", "challenge", "referral", "reward",
+	"activity", "correction", "import"}
 
 func (o Origin) String() string {
 	if int(o) < len(originNames) {

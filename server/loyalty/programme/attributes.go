@@ -15,10 +15,13 @@ func (p *Programme) Filterable(kind string) []*loyalty.CustomAttribute {
 // Searchable returns the attributes of a type that the search of its list covers. With custom_entities off there are
 // none.
 func (p *Programme) Searchable(kind string) []*loyalty.CustomAttribute {
-	return p.attributesOf(kind, func(a *loyalty.CustomAttribute) bool { return slices.Contains(a.Tags, loyalty.TagSearchable) })
+	return p.attributesOf(kind,
+		func(a *loyalty.CustomAttribute) bool { return slices.Contains(a.Tags, loyalty.TagSearchable) })
 }
 
-func (p *Programme) attributesOf(kind string, wanted func(*loyalty.CustomAttribute) bool) (list []*loyalty.CustomAttribute) {
+func (p *Programme) attributesOf(
+	kind string, wanted func(*loyalty.CustomAttribute) bool,
+) (list []*loyalty.CustomAttribute) {
 	if !p.On[ModuleCustomEntities] {
 		return nil
 	}

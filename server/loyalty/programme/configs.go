@@ -120,7 +120,8 @@ func readPurchase(raw json.RawMessage) (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("rate of one: %w", err)
 	}
-	c := purchaseConfig{Rate: one, CurrencyRates: map[string]money.Rate{}, Rounding: string(money.Floor), InvalidCodes: refuseInvalid}
+	c := purchaseConfig{Rate: one, CurrencyRates: map[string]money.Rate{}, Rounding: string(money.Floor),
+		InvalidCodes: refuseInvalid}
 	o := openObject(raw, "config")
 	o.rate("rate", &c.Rate)
 	o.rates("currency_rates", &c.CurrencyRates)
@@ -131,7 +132,8 @@ func readPurchase(raw json.RawMessage) (any, error) {
 
 func (c purchaseConfig) compile(p *Programme) {
 	p.Purchase = Purchase{
-		Rate: c.Rate, CurrencyRates: ratesByKey(c.CurrencyRates), Rounding: money.Rounding(c.Rounding), RecordInvalid: c.InvalidCodes == recordInvalid,
+		Rate: c.Rate, CurrencyRates: ratesByKey(c.CurrencyRates), Rounding: money.Rounding(c.Rounding),
+		RecordInvalid: c.InvalidCodes == recordInvalid,
 	}
 }
 

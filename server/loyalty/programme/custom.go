@@ -23,7 +23,8 @@ type CustomAction struct {
 const LineAction = "checkout_item"
 
 // CustomActions are the actions that the programme declares (module custom_events).
-var CustomActions = &EntityType[*CustomAction]{Type: "custom-events/action", Module: ModuleCustomEvents, Read: readCustomAction}
+var CustomActions = &EntityType[*CustomAction]{Type: "custom-events/action",
+	Module: ModuleCustomEvents, Read: readCustomAction}
 
 func readCustomAction(p *Programme, e loyalty.Entity) (*CustomAction, error) {
 	a := &CustomAction{ID: e.ID}
@@ -90,9 +91,10 @@ func CheckFixed(kind string, before, after json.RawMessage) error {
 }
 
 // Attributes are the attributes that the programme declares (module custom_entities).
-var Attributes = &EntityType[struct{}]{Type: AttributeType, Module: ModuleCustomEntities, Read: func(p *Programme, e loyalty.Entity) (struct{}, error) {
-	return struct{}{}, readAttribute(p, e)
-}}
+var Attributes = &EntityType[struct{}]{Type: AttributeType, Module: ModuleCustomEntities,
+	Read: func(p *Programme, e loyalty.Entity) (struct{}, error) {
+		return struct{}{}, readAttribute(p, e)
+	}}
 
 func readAttribute(p *Programme, e loyalty.Entity) error {
 	a := &loyalty.CustomAttribute{ID: e.ID}
@@ -111,7 +113,8 @@ func readAttribute(p *Programme, e loyalty.Entity) error {
 		return NotWith("tags", "type", a.Type)
 	}
 
-	if i := slices.IndexFunc(p.Attributes[a.On], func(o *loyalty.CustomAttribute) bool { return o.Name == a.Name }); i >= 0 {
+	if i := slices.IndexFunc(p.Attributes[a.On],
+		func(o *loyalty.CustomAttribute) bool { return o.Name == a.Name }); i >= 0 {
 		return Fault("name", loyalty.ErrValueTaken.Name, map[string]any{"id": p.Attributes[a.On][i].ID})
 	}
 
@@ -186,7 +189,8 @@ func (p *Programme) Adds(action, attribute string) bool {
 
 // Recorded lists the actions that events can have, in alphabetical order.
 func (p *Programme) Recorded() []string {
-	names := slices.Concat(slices.Collect(maps.Keys(InternalOperations)), slices.Collect(maps.Keys(p.registry.actions)), slices.Collect(maps.Keys(p.Actions)))
+	names := slices.Concat(slices.Collect(maps.Keys(InternalOperations)), slices.Collect(maps.Keys(p.registry.actions)),
+		slices.Collect(maps.Keys(p.Actions)))
 	slices.Sort(names)
 	return slices.Compact(names)
 }

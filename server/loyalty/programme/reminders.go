@@ -24,7 +24,8 @@ const (
 )
 
 func defaultReminders() Reminders {
-	return Reminders{Points: []int{30, 7}, Tiers: []int{30, 7}, Coupons: []int{7}, Challenges: []int{3}, Inactivity: []int{}, Birthday: true, Anniversary: true}
+	return Reminders{Points: []int{30, 7}, Tiers: []int{30, 7}, Coupons: []int{7}, Challenges: []int{3},
+		Inactivity: []int{}, Birthday: true, Anniversary: true}
 }
 
 func readReminders(raw json.RawMessage) (Reminders, error) {
@@ -69,5 +70,6 @@ func (o *object) daysList(name string, into *[]int) {
 
 // None reports whether no reminders are configured.
 func (r *Reminders) None() bool {
-	return len(r.Points)+len(r.Tiers)+len(r.Coupons)+len(r.Challenges)+len(r.Inactivity) == 0 && !r.Birthday && !r.Anniversary
+	return len(r.Points)+len(r.Tiers)+len(r.Coupons)+len(r.Challenges)+len(r.Inactivity) == 0 && !r.Birthday &&
+		!r.Anniversary
 }

@@ -22,7 +22,8 @@ func ClaimGuest(r *engine.Run, name string) error {
 	}
 
 	guest, err := r.Other(loyalty.CustomerNeeds{
-		ID: owner, Key: true, Lots: loyalty.UsedLots, Transactions: []string{name}, Progress: loyalty.Kinds(loyalty.ProgressHeld, loyalty.ProgressOffer),
+		ID: owner, Key: true, Lots: loyalty.UsedLots, Transactions: []string{name},
+		Progress: loyalty.Kinds(loyalty.ProgressHeld, loyalty.ProgressOffer),
 	})
 	if err != nil {
 		return err
@@ -78,7 +79,8 @@ func moveLots(r *engine.Run, guest *engine.Run, gone *loyalty.Event, t *loyalty.
 
 	gone.Data = loyalty.JSON(purchasePoints{TransactionID: t.Name, Points: total})
 	gone.Transaction = t.Name
-	gone.Tell().Transaction = &loyalty.TransactionEffect{} // no purchase of the guest's any more, so that a tier by spend no longer counts it
+	// no purchase of the guest's any more, so that a tier by spend no longer counts it
+	gone.Tell().Transaction = &loyalty.TransactionEffect{}
 	gone.Shown(-total)
 	r.Event.Shown(total)
 	return rebind(r, guest, t, lots)

@@ -14,7 +14,8 @@ var PurchaseFeature = engine.Feature{Name: "purchases", Decide: acceptOnTime}
 
 // PendingFeature is the module pending_events: events that wait for their validation.
 var PendingFeature = engine.Feature{
-	Name: "pending_events", Progress: loyalty.ProgressHeld, Due: expireHeld, Receive: receiveHeld, Claimed: moveHeld, Hold: hold, Held: holdsPurchase,
+	Name: "pending_events", Progress: loyalty.ProgressHeld, Due: expireHeld, Receive: receiveHeld, Claimed: moveHeld,
+	Hold: hold, Held: holdsPurchase,
 }
 
 // acceptOnTime writes the checkout_accept or checkout_reject that is due. It takes effect at its due date instead of

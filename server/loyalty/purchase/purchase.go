@@ -27,7 +27,9 @@ func EarnPending(r *engine.Run, e *loyalty.Event, itemAction string, t *loyalty.
 
 // earnAccepted gives the points of an accepted purchase, a lot for each item.
 func earnAccepted(r *engine.Run, e *loyalty.Event, itemAction string, t *loyalty.Transaction) error {
-	own, err := eachLine(r, e, itemAction, t, func(item *loyalty.Event, n int64) error { return r.Credit(item, n, t.Name) }) // TracePrice explains it
+	// TracePrice explains it
+	own, err := eachLine(r, e, itemAction, t,
+		func(item *loyalty.Event, n int64) error { return r.Credit(item, n, t.Name) })
 	if err != nil || own == 0 {
 		return tooManyPoints(r, err)
 	}
@@ -35,7 +37,9 @@ func earnAccepted(r *engine.Run, e *loyalty.Event, itemAction string, t *loyalty
 }
 
 // eachLine writes the item events of a purchase and returns how many of its points belong to no line.
-func eachLine(r *engine.Run, e *loyalty.Event, action string, t *loyalty.Transaction, earn func(*loyalty.Event, int64) error) (own int64, err error) {
+func eachLine(
+	r *engine.Run, e *loyalty.Event, action string, t *loyalty.Transaction, earn func(*loyalty.Event, int64) error,
+) (own int64, err error) {
 	own = t.Earned
 	if err := bequeath(r, e, t); err != nil {
 		return 0, err
@@ -61,7 +65,9 @@ func eachLine(r *engine.Run, e *loyalty.Event, action string, t *loyalty.Transac
 
 // recordItem writes the event of one line and makes it the line's event. Its row has
 // the line's own attributes; those of the checkout are joined when it is read.
-func recordItem(r *engine.Run, parent *loyalty.Event, action string, t *loyalty.Transaction, l *loyalty.Line) (*loyalty.Event, error) {
+func recordItem(
+	r *engine.Run, parent *loyalty.Event, action string, t *loyalty.Transaction, l *loyalty.Line,
+) (*loyalty.Event, error) {
 	item := r.Append(action, parent.At)
 	item.Parent, item.Transaction, item.Data = parent.ID, t.Name, loyalty.Object(l.Data)
 	own, err := r.OpenBought(t, l.Personal, l.Event, l.Own)
@@ -208,7 +214,8 @@ func Burn(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, n int64) (err
 	case loyalty.Suspended:
 		return loyalty.ErrSuspended.At("data.points_burned")
 	case loyalty.Inactive: // a guest
-		return loyalty.ErrWrongStatus.With("status", string(loyalty.Inactive)).With("action", "checkout").At("data.points_burned")
+		return loyalty.ErrWrongStatus.With("status", string(loyalty.Inactive)).With("action", "checkout").
+			At("data.points_burned")
 	}
 
 	t.Burned = n
@@ -221,7 +228,8 @@ func Burn(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, n int64) (err
 	}
 
 	if errors.Is(err, points.ErrInsufficient) {
-		r.TraceInput(loyalty.Verdict{Rule: "burn", Verdict: "refused", Reason: "reason.not_enough", Input: map[string]any{"spendable": r.Book.Figures.Spendable()}, Points: -n})
+		r.TraceInput(loyalty.Verdict{Rule: "burn", Verdict: "refused", Reason: "reason.not_enough",
+			Input: map[string]any{"spendable": r.Book.Figures.Spendable()}, Points: -n})
 		return loyalty.ErrNotEnoughPoints.At("data.points_burned")
 	}
 

@@ -66,7 +66,8 @@ func (rb *Rebuild) Coupon(s *loyalty.Coupon) {
 			return
 		}
 		j = new(*s)
-		j.State, j.Customer, j.Version, j.Uses, j.ClaimedAt, j.RedeemedAt, j.Balance = loyalty.CouponCreated, loyalty.ID{}, 0, nil, time.Time{}, time.Time{}, 0
+		j.State, j.Customer, j.Version, j.Uses, j.ClaimedAt, j.RedeemedAt, j.Balance = loyalty.CouponCreated, loyalty.ID{}, 0,
+			nil, time.Time{}, time.Time{}, 0
 		if s.Type == loyalty.CouponGiftCard {
 			j.Balance = s.Value
 		}

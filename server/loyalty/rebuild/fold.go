@@ -100,7 +100,8 @@ func (f *Family) Event(e *loyalty.Event) {
 			claim.UpdatedAt, f.claims[claim.ID] = e.RecordedAt, claim
 		}
 		for _, t := range x.Tallies {
-			f.rebuild.tallies[t.Key] += t.Count // an effect has the count that was added; all other effects have the resulting state
+			// an effect has the count that was added; all other effects have the resulting state
+			f.rebuild.tallies[t.Key] += t.Count
 		}
 		f.rebuild.gave(e, a)
 		for i := range x.Coupons {
@@ -177,7 +178,8 @@ func (l *foldedLot) told(e *loyalty.Event) {
 
 // follows are the actions that alone determine the origin of their points.
 var follows = map[string]points.Origin{
-	"challenge": points.Challenge, "referral_bonus": points.Referral, "reward_claim": points.Reward, "balance_import": points.Import,
+	"challenge": points.Challenge, "referral_bonus": points.Referral, "reward_claim": points.Reward,
+	"balance_import": points.Import,
 }
 
 // given returns the lot's origin, once its purchase is known. A point_add that follows from another event is a
@@ -219,7 +221,9 @@ func (f *Family) bought(e *loyalty.Event, name string, x *loyalty.TransactionEff
 
 	p := f.purchases[name]
 	if p == nil || x.Opened != nil {
-		p = &foldedPurchase{customer: e.Customer, opened: loyalty.PurchaseOpening{Checkout: e.ID, CreatedAt: e.RecordedAt, CheckoutDate: e.At}, lines: map[loyalty.ID]loyalty.LineEffect{}}
+		p = &foldedPurchase{customer: e.Customer,
+			opened: loyalty.PurchaseOpening{Checkout: e.ID, CreatedAt: e.RecordedAt, CheckoutDate: e.At},
+			lines:  map[loyalty.ID]loyalty.LineEffect{}}
 		f.purchases[name] = p
 	}
 
@@ -247,7 +251,8 @@ func (rb *Rebuild) holds(e *loyalty.Event, transaction string) bool {
 
 // item folds the row of a line.
 func (f *Family) item(e *loyalty.Event) {
-	if p := f.purchases[e.Transaction]; p != nil && loyalty.ItemActions[e.Action] && e.Points != nil && f.rebuild.holds(e, e.Transaction) {
+	if p := f.purchases[e.Transaction]; p != nil && loyalty.ItemActions[e.Action] && e.Points != nil &&
+		f.rebuild.holds(e, e.Transaction) {
 		p.lines[e.ID] = loyalty.LineEffect{Event: e.ID, LineFigures: loyalty.LineFigures{Points: *e.Points}}
 	}
 }

@@ -45,7 +45,8 @@ type Difference struct {
 // record a merge (MergedFrom) or a purchase that changed hands (Holder).
 func NewRebuild(far []loyalty.Event, report func(Difference)) *Rebuild {
 	rb := &Rebuild{
-		into: map[loyalty.ID]loyalty.ID{}, kin: map[loyalty.ID]bool{}, claimed: map[string]loyalty.ID{}, holders: map[string]loyalty.ID{},
+		into: map[loyalty.ID]loyalty.ID{}, kin: map[loyalty.ID]bool{}, claimed: map[string]loyalty.ID{},
+		holders: map[string]loyalty.ID{},
 		coupons: map[loyalty.ID]*loyalty.Coupon{}, matched: map[loyalty.ID]int64{}, tallies: map[string]int64{},
 		figures: map[string]*loyalty.CampaignFigures{}, report: report,
 	}

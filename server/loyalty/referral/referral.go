@@ -84,7 +84,8 @@ func referral(o *engine.Occurrence) error {
 		return nil
 	}
 	pays := o.Programme.Referral.PayOn
-	if (o.Action == "opt_in" && pays == programme.PayOnOptIn) || (o.Action == "checkout" && pays == programme.PayOnCheckout) {
+	if (o.Action == "opt_in" && pays == programme.PayOnOptIn) ||
+		(o.Action == "checkout" && pays == programme.PayOnCheckout) {
 		return payBonus(o, pays)
 	}
 	return nil
@@ -219,14 +220,17 @@ func undone(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction) error {
 
 // takePart takes one side's points back by a point_sub, and reports whether it got all of them. A customer who left has
 // nothing left.
-func takePart(r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, part loyalty.ReferralPart) (all bool, err error) {
+func takePart(
+	r *engine.Run, e *loyalty.Event, t *loyalty.Transaction, part loyalty.ReferralPart,
+) (all bool, err error) {
 	side, err := otherSide(r, part.Customer, loyalty.CustomerNeeds{Lots: loyalty.UsedLots, Transactions: []string{t.Name}})
 	if err != nil || side == nil || side.Customer.Status == loyalty.OptedOut {
 		return true, err
 	}
 	n, err := engine.TakeLot(side, e, engine.Taking{
-		Lot: part.Event, Points: part.Points, Transaction: t.Name, Giver: programme.ModuleFriendReferral, Reason: "referral_refund",
-		Data: func(n int64) any { return referralPoints{n} },
+		Lot: part.Event, Points: part.Points, Transaction: t.Name, Giver: programme.ModuleFriendReferral,
+		Reason: "referral_refund",
+		Data:   func(n int64) any { return referralPoints{n} },
 	})
 	if n > 0 {
 		r.Trace("referral", "applied", "reason.referral_back", -n)

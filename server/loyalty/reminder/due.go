@@ -118,7 +118,8 @@ func (v *view) tiers() error {
 			return err
 		}
 		if ok {
-			v.due = append(v.due, reminder{"tier_expiring", subject, n, tierExpiring{e.Structure, e.Tier, instant(e.At), n.Days}})
+			v.due = append(v.due, reminder{"tier_expiring", subject, n,
+				tierExpiring{e.Structure, e.Tier, instant(e.At), n.Days}})
 		}
 	}
 

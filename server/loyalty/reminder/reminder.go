@@ -19,11 +19,12 @@ import (
 
 // Feature keeps what customers have been reminded of. A merge joins both customers' reminders, so
 // that the target is not reminded again.
-var Feature = engine.Feature{Name: "reminders", Progress: loyalty.ProgressReminder, Join: engine.JoinBy(func(a *told, b told) {
-	for subject, n := range b.Told {
-		a.note(subject, n)
-	}
-})}
+var Feature = engine.Feature{Name: "reminders", Progress: loyalty.ProgressReminder,
+	Join: engine.JoinBy(func(a *told, b told) {
+		for subject, n := range b.Told {
+			a.note(subject, n)
+		}
+	})}
 
 // told has the reminders of one action that a customer has had, by subject.
 type told struct {
@@ -159,7 +160,8 @@ func Remind(r *engine.Run) error {
 	for _, action := range slices.Sorted(maps.Keys(last)) {
 		t := v.told[action]
 		t.forget(v.today())
-		if err := r.SetProgress(last[action], loyalty.ProgressKey{Kind: loyalty.ProgressReminder, Key: action}, t, time.Time{}); err != nil {
+		if err := r.SetProgress(last[action], loyalty.ProgressKey{Kind: loyalty.ProgressReminder, Key: action}, t,
+			time.Time{}); err != nil {
 			return err
 		}
 	}
@@ -183,7 +185,8 @@ func remindable(r *engine.Run) (*loyalty.Remindable, error) {
 		return nil, err
 	}
 
-	for _, kind := range []loyalty.ProgressKind{loyalty.ProgressReminder, loyalty.ProgressTier, loyalty.ProgressChallenge} {
+	for _, kind := range []loyalty.ProgressKind{loyalty.ProgressReminder, loyalty.ProgressTier,
+		loyalty.ProgressChallenge} {
 		keys, err := r.ProgressOf(kind)
 		if err != nil {
 			return nil, err

@@ -48,7 +48,8 @@ func Claim(r *engine.Run, reward *Reward, cost int64, parent *loyalty.Event) (*C
 
 	// the claim keeps its price and the lots that paid it, so that a revocation returns exactly those, even if the
 	// reward costs something else by then
-	claim := &loyalty.RewardClaim{ID: e.ID, Customer: r.Customer.ID, Reward: reward.ID, State: loyalty.ClaimClaimed, Points: cost, ClaimedAt: r.At}
+	claim := &loyalty.RewardClaim{ID: e.ID, Customer: r.Customer.ID, Reward: reward.ID, State: loyalty.ClaimClaimed,
+		Points: cost, ClaimedAt: r.At}
 	if claim.Burn, err = payReward(r, e, cost); err != nil {
 		return nil, err
 	}
@@ -71,7 +72,8 @@ func Claim(r *engine.Run, reward *Reward, cost int64, parent *loyalty.Event) (*C
 // MayClaim checks a claim against the programme's rules, in the order in which the contract lists
 // their errors. Previews and the lists of rewards call it too, so it must not change anything.
 func MayClaim(r *engine.Run, reward *Reward, cost int64) (engine.RewardStanding, error) {
-	needs := loyalty.CustomerNeeds{Progress: loyalty.Kinds(loyalty.ProgressReward), Tallies: []string{loyalty.TallyReward + reward.ID}}
+	needs := loyalty.CustomerNeeds{Progress: loyalty.Kinds(loyalty.ProgressReward),
+		Tallies: []string{loyalty.TallyReward + reward.ID}}
 	if err := r.Require(needs); err != nil {
 		return engine.RewardStanding{}, err
 	}
@@ -111,7 +113,8 @@ func MayClaim(r *engine.Run, reward *Reward, cost int64) (engine.RewardStanding,
 }
 
 func refuseReward(r *engine.Run, reward *Reward, reason string, err error) error {
-	r.TraceInput(loyalty.Verdict{Rule: "reward", Verdict: "refused", Reason: reason, Input: map[string]any{"reward": reward.ID}})
+	r.TraceInput(loyalty.Verdict{Rule: "reward", Verdict: "refused", Reason: reason,
+		Input: map[string]any{"reward": reward.ID}})
 	return err
 }
 
@@ -130,7 +133,9 @@ func payReward(r *engine.Run, e *loyalty.Event, cost int64) ([]points.Portion, e
 }
 
 // give hands out what the type of the reward gives.
-func give(r *engine.Run, e *loyalty.Event, reward *Reward, claim *loyalty.RewardClaim, result *ClaimResult) (err error) {
+func give(
+	r *engine.Run, e *loyalty.Event, reward *Reward, claim *loyalty.RewardClaim, result *ClaimResult,
+) (err error) {
 	switch reward.Type {
 	case RewardPoints:
 		// the lot belongs to no purchase: no refund takes it, only the claim's own revocation
@@ -150,5 +155,6 @@ func give(r *engine.Run, e *loyalty.Event, reward *Reward, claim *loyalty.Reward
 
 // RewardFeature is the module rewards.
 var RewardFeature = engine.Feature{
-	Name: "rewards", Progress: loyalty.ProgressReward, Join: engine.JoinBy(func(a *engine.RewardStanding, b engine.RewardStanding) { a.Merge(b) }),
+	Name: "rewards", Progress: loyalty.ProgressReward,
+	Join: engine.JoinBy(func(a *engine.RewardStanding, b engine.RewardStanding) { a.Merge(b) }),
 }

@@ -57,7 +57,8 @@ func Revoke(r *engine.Run, e *loyalty.Event, id loyalty.ID) (*RevokeResult, erro
 // lots are loaded only with the customer's whole history.
 func requireRevoke(r *engine.Run, claim *loyalty.RewardClaim) error {
 	needs := loyalty.CustomerNeeds{
-		Claims: true, Progress: loyalty.Kinds(loyalty.ProgressReward), Tallies: []string{loyalty.TallyReward + claim.Reward}, Lots: loyalty.UsedLots,
+		Claims: true, Progress: loyalty.Kinds(loyalty.ProgressReward),
+		Tallies: []string{loyalty.TallyReward + claim.Reward}, Lots: loyalty.UsedLots,
 	}
 	if claim.Coupon != "" {
 		needs.Coupons = []string{claim.Coupon}
@@ -149,7 +150,8 @@ func uncount(r *engine.Run, e *loyalty.Event, claim *loyalty.RewardClaim) error 
 func lastClaim(r *engine.Run, revoked *loyalty.RewardClaim, received []loyalty.ID) (at time.Time, err error) {
 	claims, err := r.Claims().All()
 	for _, c := range claims {
-		own := c.Reward == revoked.Reward && c.ID != revoked.ID && c.State != loyalty.ClaimRevoked && !slices.Contains(received, c.ID)
+		own := c.Reward == revoked.Reward && c.ID != revoked.ID && c.State != loyalty.ClaimRevoked &&
+			!slices.Contains(received, c.ID)
 		if own && c.ClaimedAt.After(at) {
 			at = c.ClaimedAt
 		}

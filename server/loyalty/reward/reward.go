@@ -56,7 +56,8 @@ func (r *Reward) Source() coupon.CouponSource {
 }
 
 // Rewards are given for points (module rewards).
-var Rewards = &programme.EntityType[*Reward]{Type: loyalty.RewardType, Module: programme.ModuleRewards, Read: readReward}
+var Rewards = &programme.EntityType[*Reward]{Type: loyalty.RewardType,
+	Module: programme.ModuleRewards, Read: readReward}
 
 func readReward(p *programme.Programme, e loyalty.Entity) (*Reward, error) {
 	r := &Reward{ID: e.ID, Custom: programme.CustomFields(e)}

@@ -62,7 +62,8 @@ func Transfer(r *engine.Run, reward string, to coupon.Addressee) (err error) {
 	r.Claims().Changed(r.Event, claim)
 	// a claim of their own at no price: the paid one stays with the giver
 	other.Claims().Changed(e, &loyalty.RewardClaim{
-		ID: e.ID, Customer: other.Customer.ID, Reward: reward, State: loyalty.ClaimClaimed, Coupon: claim.Coupon, ClaimedAt: r.At,
+		ID: e.ID, Customer: other.Customer.ID, Reward: reward, State: loyalty.ClaimClaimed,
+		Coupon: claim.Coupon, ClaimedAt: r.At,
 	})
 	r.Trace("reward", "applied", "reason.transferred", 0)
 	return holdReward(other, e, reward)

@@ -193,7 +193,8 @@ func checkoutOf(e *loyalty.FiguredEvent) (of loyalty.FiguredPurchase) {
 	if json.Unmarshal(e.Data, &data) != nil {
 		return of
 	}
-	of.Store, of.Channel, of.Currency = loyalty.TextOf(data["store"]), loyalty.TextOf(data["channel"]), loyalty.TextOf(data["currency"])
+	of.Store, of.Channel, of.Currency = loyalty.TextOf(data["store"]), loyalty.TextOf(data["channel"]),
+		loyalty.TextOf(data["currency"])
 	return of
 }
 
@@ -212,7 +213,8 @@ func (f *fold) purchaseKeys(e *loyalty.FiguredEvent, of loyalty.FiguredPurchase,
 	}
 	return []loyalty.FigureKey{
 		loyalty.NewFigureKey("", currency, ""), loyalty.NewFigureKey(byCurrency, of.Currency, ""),
-		loyalty.NewFigureKey(byStore, currency, of.Store), loyalty.NewFigureKey(byChannel, currency, of.Channel), f.cohort(e, currency),
+		loyalty.NewFigureKey(byStore, currency, of.Store),
+		loyalty.NewFigureKey(byChannel, currency, of.Channel), f.cohort(e, currency),
 	}
 }
 
@@ -240,7 +242,8 @@ func (f *fold) coupon(e *loyalty.FiguredEvent, c *loyalty.Coupon) {
 		f.add(e, redemptions, loyalty.FigureKey{}, 1)
 		f.add(e, redemptions, pool, 1)
 		for _, key := range []loyalty.FigureKey{
-			loyalty.NewFigureKey("", c.Currency, ""), loyalty.NewFigureKey(byCurrency, c.Currency, ""), loyalty.NewFigureKey(byPool, c.Currency, c.Pool),
+			loyalty.NewFigureKey("", c.Currency, ""), loyalty.NewFigureKey(byCurrency, c.Currency, ""),
+			loyalty.NewFigureKey(byPool, c.Currency, c.Pool),
 		} {
 			f.add(e, redemptionValue, key, int64(worth))
 		}

@@ -96,9 +96,11 @@ func (s *Statistics) Read(ctx context.Context, q Query, more ...Range) ([]Answer
 // fill reads the figures of an answer. If there are more parts than can be shown it reads twice:
 // first to find the greatest, then those.
 func (s *Statistics) fill(ctx context.Context, a *Answer, q *Query) error {
-	wanted := loyalty.FigureQuery{Metrics: q.Metric.sources(), By: q.By, First: int(q.Range.First), Last: int(q.Range.Last)}
+	wanted := loyalty.FigureQuery{Metrics: q.Metric.sources(), By: q.By,
+		First: int(q.Range.First), Last: int(q.Range.Last)}
 	v := view{
-		Query: q, periods: a.Periods, currency: s.programmes.Programme().Settings.Currency, known: make([]bool, len(a.Periods)),
+		Query: q, periods: a.Periods, currency: s.programmes.Programme().Settings.Currency,
+		known:  make([]bool, len(a.Periods)),
 		totals: map[loyalty.FigureKey]*big.Int{}, byKey: map[loyalty.FigureKey]*Series{},
 	}
 

@@ -47,7 +47,8 @@ type Options struct {
 
 // New makes a Statistics. It starts nothing.
 func New(o Options) *Statistics {
-	s := &Statistics{store: o.Store, programmes: o.Programmes, now: o.Clock, patience: cmp.Or(o.Patience, time.Second), turn: make(chan struct{}, 1)}
+	s := &Statistics{store: o.Store, programmes: o.Programmes, now: o.Clock, patience: cmp.Or(o.Patience, time.Second),
+		turn: make(chan struct{}, 1)}
 	if s.now == nil {
 		s.now = time.Now
 	}
@@ -110,9 +111,10 @@ func (f *folding) follow(ctx context.Context) error {
 
 // step folds the next events of the tail.
 func (f *folding) step(ctx context.Context) (last bool, err error) {
-	events, last, err := f.store.FoldFigures(ctx, f.state.Generation, foldedPage, func(p *loyalty.FigurePiece) []loyalty.Figure {
-		return foldPiece(p, f.location)
-	})
+	events, last, err := f.store.FoldFigures(ctx, f.state.Generation, foldedPage,
+		func(p *loyalty.FigurePiece) []loyalty.Figure {
+			return foldPiece(p, f.location)
+		})
 	if err == nil && f.folded != nil {
 		f.folded(events)
 	}
@@ -166,7 +168,8 @@ func (s *Statistics) Count(ctx context.Context, folded func(events int)) error {
 func (f *folding) photograph(ctx context.Context) error {
 	now, last := f.now(), f.state.Photographed
 	today := calendar.DayOf(now, f.location)
-	if since := now.Sub(last); !last.IsZero() && since >= 0 && since < photographEvery && calendar.DayOf(last, f.location) == today {
+	if since := now.Sub(last); !last.IsZero() && since >= 0 && since < photographEvery &&
+		calendar.DayOf(last, f.location) == today {
 		return nil
 	}
 	p, err := f.store.Photograph(ctx, now, now.Add(-activeFor))
@@ -180,8 +183,10 @@ func photographed(p *loyalty.Photograph, day int) []loyalty.Figure {
 	figure := func(metric string, key loyalty.FigureKey) loyalty.Figure {
 		return loyalty.Figure{Metric: metric, Key: key, Day: day}
 	}
-	members, active := figure(loyalty.MetricMembers, loyalty.FigureKey{}), figure(loyalty.MetricActive, loyalty.FigureKey{})
-	outstanding, debt := figure(loyalty.MetricOutstanding, loyalty.FigureKey{}), figure(loyalty.MetricDebt, loyalty.FigureKey{})
+	members, active := figure(loyalty.MetricMembers, loyalty.FigureKey{}),
+		figure(loyalty.MetricActive, loyalty.FigureKey{})
+	outstanding, debt := figure(loyalty.MetricOutstanding, loyalty.FigureKey{}),
+		figure(loyalty.MetricDebt, loyalty.FigureKey{})
 	members.Value.SetInt64(p.Members)
 	active.Value.SetInt64(p.Active)
 	outstanding.Value.Set(&p.Outstanding)

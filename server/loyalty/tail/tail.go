@@ -70,7 +70,9 @@ func Watch(ctx context.Context, store loyalty.TailStore, report func(error)) {
 // Follow moves a follower through the tail while more returns true. First it numbers what was committed until now. Then
 // it calls step for one piece after the other; step moves the follower's position in the transaction of its work, and
 // last means that nothing is left. whole reports that the follower has passed everything that was committed before.
-func (t *Tail) Follow(ctx context.Context, more func() bool, step func() (last bool, err error)) (whole bool, err error) {
+func (t *Tail) Follow(
+	ctx context.Context, more func() bool, step func() (last bool, err error),
+) (whole bool, err error) {
 	numbered, err := t.look(ctx, lookBack, more)
 	for last := false; err == nil && !last; {
 		if !more() {

@@ -180,7 +180,8 @@ func dueTier(r *engine.Run, p *loyalty.Progress) error {
 
 // mergedInto reports whether this submission merged another customer into this one.
 func mergedInto(r *engine.Run) bool {
-	return slices.ContainsFunc(r.Events(), func(e *loyalty.Event) bool { return e.Customer == r.Customer.ID && e.Action == "merge" })
+	return slices.ContainsFunc(r.Events(),
+		func(e *loyalty.Event) bool { return e.Customer == r.Customer.ID && e.Action == "merge" })
 }
 
 // countAgain plans a recount for a moment later, because the joined journal is not stored yet.
@@ -190,7 +191,8 @@ func countAgain(r *engine.Run, s *Structure) error {
 		return err
 	}
 	st.TierFigures = TierFigures{}
-	return r.SetProgress(lastEvent(r), loyalty.ProgressKey{Kind: loyalty.ProgressTier, Key: s.ID}, st, r.Now.Add(time.Millisecond))
+	return r.SetProgress(lastEvent(r), loyalty.ProgressKey{Kind: loyalty.ProgressTier, Key: s.ID}, st,
+		r.Now.Add(time.Millisecond))
 }
 
 // Change gives the customer a tier as a consequence of an event, by a tier_change. It holds until expires whatever the
@@ -294,7 +296,8 @@ func joinTiers(r *engine.Run, key string, mine, theirs json.RawMessage) (any, er
 		if s.rank(b.Earned) > s.rank(a.Earned) {
 			a.Earned, a.GraceUntil = b.Earned, b.GraceUntil
 		}
-		longer := a.Manual == b.Manual && !a.ManualUntil.IsZero() && (b.ManualUntil.IsZero() || b.ManualUntil.After(a.ManualUntil))
+		longer := a.Manual == b.Manual && !a.ManualUntil.IsZero() &&
+			(b.ManualUntil.IsZero() || b.ManualUntil.After(a.ManualUntil))
 		if s.rank(b.Manual) > s.rank(a.Manual) || (longer && b.Manual != "") {
 			a.Manual, a.ManualUntil, a.ManualOver = b.Manual, b.ManualUntil, b.ManualOver
 		}

@@ -77,7 +77,8 @@ type TierHold struct {
 
 	Manual      string    `json:"manual,omitempty"`      // given by hand or by a campaign; empty: none
 	ManualUntil time.Time `json:"manual_until,omitzero"` // zero: it has no end
-	ManualOver  string    `json:"manual_over,omitempty"` // of a manual tier without an end: the figure lifts above this one and above Manual
+	// of a manual tier without an end: the figure lifts above this one and above Manual
+	ManualOver string `json:"manual_over,omitempty"`
 }
 
 // TierFigures is the sum of the journal. It depends on the journal, on what the structure counts, and on the day.
@@ -244,7 +245,8 @@ func (s *Structure) ends(st *TierState, v TierView) time.Time {
 	// a rolling window, too
 	then, was := *st, time.Time{}
 	v.Recalculation = false
-	for due := s.due(st, v); due.After(was); due = s.due(&then, v) { // a date that does not advance would never end the loop
+	// a date that does not advance would never end the loop
+	for due := s.due(st, v); due.After(was); due = s.due(&then, v) {
 		v.At, was = due, due
 		if s.judge(&then, v); s.rank(then.Tier) < s.rank(st.Tier) {
 			return due

@@ -81,7 +81,8 @@ func (status *TierStatus) Near(percent int64) bool {
 		return false
 	}
 	need := status.Structure.need(status.Next)
-	return status.Missing <= need/100*percent+need%100*percent/100 // the same as need * percent / 100, which could be too large
+	// the same as need * percent / 100, which could be too large
+	return status.Missing <= need/100*percent+need%100*percent/100
 }
 
 // Lacks is what the figure lacks to the tier that the customer has.

@@ -57,7 +57,8 @@ type Tier struct {
 }
 
 // Structures are the ladders of tiers (module tiers).
-var Structures = &programme.EntityType[*Structure]{Type: "tiers/structure", Module: programme.ModuleTiers, Read: readStructure}
+var Structures = &programme.EntityType[*Structure]{Type: "tiers/structure",
+	Module: programme.ModuleTiers, Read: readStructure}
 
 // readStructure refuses fields of a window that its kind does not use, and those that contradict
 // each other.
@@ -107,7 +108,8 @@ func (s *Structure) check() error {
 }
 
 // Tiers are the levels of all structures.
-var Tiers = &programme.EntityType[*Tier]{Type: "tiers/tier", Module: programme.ModuleTiers, Read: readTier, Index: orderTiers}
+var Tiers = &programme.EntityType[*Tier]{Type: "tiers/tier", Module: programme.ModuleTiers,
+	Read: readTier, Index: orderTiers}
 
 func readTier(p *programme.Programme, e loyalty.Entity) (*Tier, error) {
 	t := &Tier{ID: e.ID}

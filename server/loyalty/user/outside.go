@@ -37,7 +37,8 @@ func ParseMapping(rows []string) (Mapping, error) {
 		value, role, found := cutLast(strings.TrimSpace(row), "=")
 		role, personal := strings.CutSuffix(role, withPersonal)
 		if !found || value == "" || !loyalty.IsRole(role) {
-			return nil, fmt.Errorf("%q must be VALUE=ROLE, where ROLE is viewer, editor, operator or owner, optionally with %s", row, withPersonal)
+			return nil, fmt.Errorf("%q must be VALUE=ROLE, where ROLE is viewer, editor, operator or owner, optionally with %s",
+				row, withPersonal)
 		}
 		if _, twice := m[value]; twice {
 			return nil, fmt.Errorf("%q is there twice", value)

@@ -37,11 +37,14 @@ const (
 
 func (p Party) ceremony() (*webauthn.WebAuthn, error) {
 	return webauthn.New(&webauthn.Config{
-		RPID: p.Host, RPDisplayName: "Loyalty", RPOrigins: []string{p.Origin}, AttestationPreference: protocol.PreferNoAttestation,
+		RPID: p.Host, RPDisplayName: "Loyalty", RPOrigins: []string{p.Origin},
+		AttestationPreference: protocol.PreferNoAttestation,
 		// The device verifies its user (a fingerprint, a PIN), which makes a passkey as good as a
 		// password with a code.
-		AuthenticatorSelection:            protocol.AuthenticatorSelection{ResidentKey: protocol.ResidentKeyRequirementRequired, RequireResidentKey: protocol.ResidentKeyRequired(), UserVerification: protocol.VerificationRequired},
-		ExtensionsUnsolicitedOutputPolicy: protocol.UnsolicitedOutputPolicyIgnore, // some password managers send more than was asked for
+		AuthenticatorSelection: protocol.AuthenticatorSelection{ResidentKey: protocol.ResidentKeyRequirementRequired,
+			RequireResidentKey: protocol.ResidentKeyRequired(), UserVerification: protocol.VerificationRequired},
+		// some password managers send more than was asked for
+		ExtensionsUnsolicitedOutputPolicy: protocol.UnsolicitedOutputPolicyIgnore,
 	})
 }
 
@@ -96,7 +99,8 @@ func (u *Users) NewPasskey(ctx context.Context, c *loyalty.Caller, at Party) (an
 		return nil, err
 	}
 	who := holder{&c.User}
-	asked, session, err := w.BeginRegistration(who, webauthn.WithExclusions(webauthn.Credentials(who.WebAuthnCredentials()).CredentialDescriptors()))
+	asked, session, err := w.BeginRegistration(who,
+		webauthn.WithExclusions(webauthn.Credentials(who.WebAuthnCredentials()).CredentialDescriptors()))
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +140,8 @@ func (u *Users) MadePasskey(ctx context.Context, c *loyalty.Caller, at Party, an
 	}
 
 	kept, err := w.CreateCredential(holder{&c.User}, webauthn.SessionData{
-		Challenge: text, RelyingPartyID: at.Host, UserID: c.ID[:], UserVerification: protocol.VerificationRequired, CredParams: webauthn.CredentialParametersDefault(),
+		Challenge: text, RelyingPartyID: at.Host, UserID: c.ID[:], UserVerification: protocol.VerificationRequired,
+		CredParams: webauthn.CredentialParametersDefault(),
 	}, made)
 	if err != nil {
 		return loyalty.Passkey{}, loyalty.ErrPasskeyWrong.Because(err)
@@ -208,9 +213,11 @@ func (u *Users) EnterByPasskey(ctx context.Context, at Party, answer []byte, fro
 		return holder{&found}, nil
 	}
 
-	used, err := u.signed(ctx, at, answer, passkeyEnters, loyalty.ID{}, func(w *webauthn.WebAuthn, s webauthn.SessionData, a *protocol.ParsedCredentialAssertionData) (*webauthn.Credential, error) {
-		return w.ValidateDiscoverableLogin(find, s, a)
-	})
+	used, err := u.signed(ctx, at, answer, passkeyEnters, loyalty.ID{},
+		func(w *webauthn.WebAuthn, s webauthn.SessionData,
+			a *protocol.ParsedCredentialAssertionData) (*webauthn.Credential, error) {
+			return w.ValidateDiscoverableLogin(find, s, a)
+		})
 	switch {
 	case failed != nil:
 		return Entry{}, failed
@@ -235,10 +242,12 @@ func (u *Users) ConfirmByPasskey(ctx context.Context, token string, at Party, an
 		return err
 	}
 
-	used, err := u.signed(ctx, at, answer, passkeyConfirms, me.ID, func(w *webauthn.WebAuthn, s webauthn.SessionData, a *protocol.ParsedCredentialAssertionData) (*webauthn.Credential, error) {
-		s.UserID = me.ID[:]
-		return w.ValidateLogin(holder{&me.User}, s, a)
-	})
+	used, err := u.signed(ctx, at, answer, passkeyConfirms, me.ID,
+		func(w *webauthn.WebAuthn, s webauthn.SessionData,
+			a *protocol.ParsedCredentialAssertionData) (*webauthn.Credential, error) {
+			s.UserID = me.ID[:]
+			return w.ValidateLogin(holder{&me.User}, s, a)
+		})
 	if err != nil {
 		return err
 	}
@@ -251,7 +260,8 @@ func (u *Users) ConfirmByPasskey(ctx context.Context, token string, at Party, an
 
 // signed verifies what a device signed in answer to a challenge.
 func (u *Users) signed(ctx context.Context, at Party, answer []byte, purpose string, of loyalty.ID,
-	holds func(*webauthn.WebAuthn, webauthn.SessionData, *protocol.ParsedCredentialAssertionData) (*webauthn.Credential, error),
+	holds func(*webauthn.WebAuthn, webauthn.SessionData,
+		*protocol.ParsedCredentialAssertionData) (*webauthn.Credential, error),
 ) (*webauthn.Credential, error) {
 	said, err := protocol.ParseCredentialRequestResponseBytes(answer)
 	if err != nil {
@@ -270,7 +280,8 @@ func (u *Users) signed(ctx context.Context, at Party, answer []byte, purpose str
 		return nil, err
 	}
 
-	used, err := holds(w, webauthn.SessionData{Challenge: text, RelyingPartyID: at.Host, UserVerification: protocol.VerificationRequired}, said)
+	used, err := holds(w, webauthn.SessionData{Challenge: text, RelyingPartyID: at.Host,
+		UserVerification: protocol.VerificationRequired}, said)
 	if err != nil || used.Authenticator.CloneWarning { // the signature counter shows that one of two devices is a copy
 		return nil, ErrPasskey
 	}

@@ -56,7 +56,9 @@ type SecondFactor struct {
 
 // ProvedSecondFactor accepts a secret for which the user's app shows a right code. It returns what must be stored, and
 // the recovery codes, which are shown once. It fails with ErrConfirmNeeded or ErrCodeWrong.
-func (u *Users) ProvedSecondFactor(c *loyalty.Caller, secret, code string) (f SecondFactor, recovery []string, err error) {
+func (u *Users) ProvedSecondFactor(
+	c *loyalty.Caller, secret, code string,
+) (f SecondFactor, recovery []string, err error) {
 	if !u.confirmed(c) {
 		return f, nil, loyalty.ErrConfirmNeeded
 	}

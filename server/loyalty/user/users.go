@@ -158,7 +158,8 @@ func (u *Users) judge(user *loyalty.User, right bool, code string, at origin) er
 	switch {
 	case at.waits(user, u.now()): // others failed meanwhile
 		return ErrSlow
-	case !right, !user.DisabledAt.IsZero(): // a disabled user gets the same answer as for a wrong password, and the same wait
+	case !right, !user.DisabledAt.IsZero():
+		// a disabled user gets the same answer as for a wrong password, and the same wait
 		at.failed(user, u.now())
 		return ErrSignIn
 	case len(user.TOTP) > 0 && code == "":
@@ -212,7 +213,8 @@ func (u *Users) Enter(ctx context.Context, token string, from From) (Entry, erro
 func (u *Users) begin(ctx context.Context, user loyalty.ID, confirmed bool, from From) (Entry, error) {
 	token, hash := NewToken()
 	now := u.now()
-	s := loyalty.Session{Hash: hash, User: user, CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(SessionLife), Address: from.Address, Agent: from.Agent}
+	s := loyalty.Session{Hash: hash, User: user, CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(SessionLife),
+		Address: from.Address, Agent: from.Agent}
 	if confirmed {
 		s.ConfirmedAt = now
 	}
@@ -257,7 +259,8 @@ func (u *Users) Session(ctx context.Context, token string) (*loyalty.Caller, err
 // that the user is there.
 func (u *Users) Lasts(ctx context.Context, token string, role loyalty.Role, personal bool) bool {
 	s, user, ok, err := u.store.Session(ctx, HashToken(token))
-	return err == nil && ok && user.DisabledAt.IsZero() && u.now().Before(s.ExpiresAt) && user.Role == role && user.Personal == personal
+	return err == nil && ok && user.DisabledAt.IsZero() && u.now().Before(s.ExpiresAt) && user.Role == role &&
+		user.Personal == personal
 }
 
 // End ends a session.

@@ -133,7 +133,8 @@ func (d *Deliverer) write(ctx context.Context, f loyalty.FanOut) (int64, error) 
 func (d *Deliverer) delivery(w *loyalty.Webhook, e *loyalty.Event, number int64, replay bool) loyalty.Delivery {
 	now := d.o.Engine.Now()
 	return loyalty.Delivery{
-		Webhook: w.ID, Sequence: number, Customer: e.Customer, Event: e.ID, Type: loyalty.EventType + e.Action, Replay: replay, Revision: w.Revision,
+		Webhook: w.ID, Sequence: number, Customer: e.Customer, Event: e.ID, Type: loyalty.EventType + e.Action,
+		Replay: replay, Revision: w.Revision,
 		State: loyalty.DeliveryWaiting, NextAt: now, CreatedAt: now,
 	}
 }
@@ -149,7 +150,8 @@ func (d *Deliverer) notices(ctx context.Context, all []loyalty.Webhook) error {
 			if w.ID != n.About && w.Wants(n.Type) {
 				now := d.o.Engine.Now()
 				f.Deliveries[w.ID] = []loyalty.Delivery{{
-					Webhook: w.ID, Event: n.ID, Type: n.Type, Revision: w.Revision, State: loyalty.DeliveryWaiting, NextAt: now, CreatedAt: n.At, Notice: n.Data,
+					Webhook: w.ID, Event: n.ID, Type: n.Type, Revision: w.Revision, State: loyalty.DeliveryWaiting, NextAt: now,
+					CreatedAt: n.At, Notice: n.Data,
 				}}
 			}
 		}
@@ -205,11 +207,13 @@ func (d *Deliverer) replay(ctx context.Context, w *loyalty.Webhook, r *loyalty.R
 		for i := range part.Events {
 			e := &part.Events[i]
 			kind := loyalty.EventType + e.Action
-			if part.Numbers[i] > r.Until || e.RecordedAt.Before(r.From) || !e.RecordedAt.Before(r.To) || !w.Wants(kind) || !loyalty.FitsTypes(types, kind) {
+			if part.Numbers[i] > r.Until || e.RecordedAt.Before(r.From) || !e.RecordedAt.Before(r.To) || !w.Wants(kind) ||
+				!loyalty.FitsTypes(types, kind) {
 				continue
 			}
 			// a customer who was merged since is found by either id
-			if r.Customer != (loyalty.ID{}) && cmp.Or(part.Customers[e.Customer].ID, e.Customer) != r.Customer && e.Customer != r.Customer {
+			if r.Customer != (loyalty.ID{}) && cmp.Or(part.Customers[e.Customer].ID, e.Customer) != r.Customer &&
+				e.Customer != r.Customer {
 				continue
 			}
 

@@ -41,7 +41,8 @@ type outcome struct {
 // newLane makes a lane with its own owner id: two lanes of one address, on two nodes or one after the other, must not
 // write each other's results.
 func newLane(d *Deliverer, id loyalty.ID, due <-chan struct{}) *lane {
-	return &lane{Deliverer: d, id: id, due: due, owner: loyalty.NewID(d.o.Engine.Now(), loyalty.ID{}), results: make(chan outcome, maxUnderWay)}
+	return &lane{Deliverer: d, id: id, due: due, owner: loyalty.NewID(d.o.Engine.Now(), loyalty.ID{}),
+		results: make(chan outcome, maxUnderWay)}
 }
 
 // run sends until nothing is due. Results are written together with the next claim, in one transaction.
@@ -255,7 +256,8 @@ func (l *lane) record(tx loyalty.WebhookTx, done []outcome) (tell []told, err er
 		if d.Reason != "" {
 			d.State = loyalty.DeliverySkipped
 			// an attempt without an instant counts as none, and the result of the last one stays
-			settled = append(settled, loyalty.Settled{Delivery: d, Attempt: loyalty.Attempt{Status: d.LastStatus, Fault: d.LastFault}})
+			settled = append(settled,
+				loyalty.Settled{Delivery: d, Attempt: loyalty.Attempt{Status: d.LastStatus, Fault: d.LastFault}})
 			continue
 		}
 

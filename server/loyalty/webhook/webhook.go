@@ -120,7 +120,8 @@ func New(o Options) *Deliverer {
 		}
 	}
 
-	return &Deliverer{o: o, yield: yielding{crowded: o.Crowded}, free: maxUnderWay, busy: map[loyalty.ID]chan<- struct{}{}, conditions: map[string]*condition.Condition{}}
+	return &Deliverer{o: o, yield: yielding{crowded: o.Crowded}, free: maxUnderWay, busy: map[loyalty.ID]chan<- struct{}{},
+		conditions: map[string]*condition.Condition{}}
 }
 
 // Work fans out and sends until ctx ends. It waits for messages in flight, so that their results are known.

@@ -71,7 +71,8 @@ type attributes = map[string]any
 
 // NewCrowd is a crowd of the given size, of whose members none has joined yet.
 func NewCrowd(seed uint64, size int, now time.Time, products []Product) *Crowd {
-	return &Crowd{dice: rand.New(rand.NewPCG(seed, 1)), fate: rand.New(rand.NewPCG(seed, 3)), now: now, products: products, size: size}
+	return &Crowd{dice: rand.New(rand.NewPCG(seed, 1)), fate: rand.New(rand.NewPCG(seed, 3)), now: now,
+		products: products, size: size}
 }
 
 // Begin starts a batch: the answers to all earlier acts have been learned.
@@ -129,7 +130,8 @@ func (c *Crowd) act(m *member, progress float64, action string, data attributes)
 func (c *Crowd) dated(m *member, at time.Time, action string, data attributes) Act {
 	data["effective_timestamp"] = at.UTC().Format(time.RFC3339)
 	raw, _ := json.Marshal(data) // texts, numbers and lists of them
-	s := loyalty.Submission{Customer: m.name, Sender: loyalty.CommandLine, Action: action, Data: raw, Operation: operations[action]}
+	s := loyalty.Submission{Customer: m.name, Sender: loyalty.CommandLine, Action: action, Data: raw,
+		Operation: operations[action]}
 	for i := 0; i < len(s.Chance); i += 8 { // the seed also determines wheels and codes
 		binary.LittleEndian.PutUint64(s.Chance[i:], c.fate.Uint64())
 	}
@@ -138,7 +140,8 @@ func (c *Crowd) dated(m *member, at time.Time, action string, data attributes) A
 
 // operations are actions that only an operation of another API submits.
 var operations = map[string]bool{
-	"reward_claim": true, "prize_wheel_spin": true, "quiz_answer": true, "profile_answer": true, "contest_enter": true, "offer_claim": true,
+	"reward_claim": true, "prize_wheel_spin": true, "quiz_answer": true, "profile_answer": true,
+	"contest_enter": true, "offer_claim": true,
 }
 
 // join enrols the next member; every fifth is referred by another one.
@@ -147,9 +150,11 @@ func (c *Crowd) join(progress float64) Act {
 	country := c.dice.IntN(len(countries))
 	m := &member{name: fmt.Sprintf("member-%04d", n), country: country, batch: c.batch, done: map[string]bool{}}
 	data := attributes{
-		"email": m.name + "@example.com", "first_name": "Member", "last_name": fmt.Sprintf("%04d", n), "handler": fmt.Sprintf("m%04d", n),
+		"email": m.name + "@example.com", "first_name": "Member", "last_name": fmt.Sprintf("%04d", n),
+		"handler":  fmt.Sprintf("m%04d", n),
 		"language": countries[country].language, "currency": "EUR", "cf_country": countries[country].code,
-		"birth_date": time.Date(1950+c.dice.IntN(55), time.Month(1+c.dice.IntN(12)), 1+c.dice.IntN(28), 0, 0, 0, 0, time.UTC).Format(time.DateOnly),
+		"birth_date": time.Date(1950+c.dice.IntN(55), time.Month(1+c.dice.IntN(12)), 1+c.dice.IntN(28), 0, 0, 0, 0, time.UTC).
+			Format(time.DateOnly),
 	}
 
 	if n > 3 && c.chance(20) {

@@ -41,7 +41,9 @@ func (c *Crowd) draw(m *member, n int, progress float64) (Act, bool) {
 }
 
 func (c *Crowd) visit(m *member, progress float64) Act {
-	return c.act(m, progress, "visit", attributes{"url": "https://shop.example.com/" + c.products[c.dice.IntN(len(c.products))].id, "type": "product"})
+	return c.act(m, progress,
+		"visit", attributes{"url": "https://shop.example.com/" + c.products[c.dice.IntN(len(c.products))].id,
+			"type": "product"})
 }
 
 // buy is a purchase of one to four lines, in a store or online.
@@ -55,12 +57,14 @@ func (c *Crowd) buy(m *member, progress float64) Act {
 		o.lines = append(o.lines, line)
 		total += p.price * line.quantity
 		items = append(items, attributes{
-			"product_id": p.id, "product_name": p.name, "product_url": "https://shop.example.com/" + p.id, "product_category": p.category,
-			"quantity": line.quantity, "price": money(p.price), "subtotal": money(p.price * line.quantity),
+			"product_id": p.id, "product_name": p.name, "product_url": "https://shop.example.com/" + p.id,
+			"product_category": p.category,
+			"quantity":         line.quantity, "price": money(p.price), "subtotal": money(p.price * line.quantity),
 		})
 	}
 
-	data := attributes{"transaction_id": o.id, "total": money(total), "currency": "EUR", "country": countries[m.country].code, "items": items}
+	data := attributes{"transaction_id": o.id, "total": money(total), "currency": "EUR",
+		"country": countries[m.country].code, "items": items}
 	if data["channel"] = "online"; c.chance(55) {
 		data["channel"], data["store"] = "store", countries[m.country].store
 	}
@@ -81,8 +85,10 @@ var prices = []struct {
 	price  int64
 	most   int // claims of one member; 0: any number
 }{
-	{"free-coffee", 80, 0}, {"free-coffee", 80, 0}, {"free-coffee", 80, 0}, {"ten-percent", 150, 0}, {"five-euros", 120, 1}, {"gift-card", 600, 0},
-	{"free-delivery", 60, 1}, {"recipe-book", 40, 1}, {"brewing-guide", 0, 1}, {"enamel-mug", 200, 1}, {"lucky-points", 30, 1}, {"barista-class", 400, 0},
+	{"free-coffee", 80, 0}, {"free-coffee", 80, 0}, {"free-coffee", 80, 0}, {"ten-percent", 150, 0},
+	{"five-euros", 120, 1}, {"gift-card", 600, 0},
+	{"free-delivery", 60, 1}, {"recipe-book", 40, 1}, {"brewing-guide", 0, 1}, {"enamel-mug", 200, 1},
+	{"lucky-points", 30, 1}, {"barista-class", 400, 0},
 }
 
 func (c *Crowd) claim(m *member, progress float64) (Act, bool) {
@@ -106,7 +112,9 @@ func (c *Crowd) review(m *member, progress float64) (Act, bool) {
 	}
 	o := m.orders[c.dice.IntN(len(m.orders))]
 	words := []string{"Would buy it again.", "Volvería a comprarlo.", "J’en reprendrai.", "Újra megvenném."}
-	return c.act(m, progress, "review_submit", attributes{"item": o.lines[0].product.id, "review": words[c.dice.IntN(len(words))], "provider": "shop"}), true
+	return c.act(m, progress,
+		"review_submit", attributes{"item": o.lines[0].product.id, "review": words[c.dice.IntN(len(words))],
+			"provider": "shop"}), true
 }
 
 // redeem uses a coupon: most with a purchase, the others at the counter.
@@ -153,7 +161,8 @@ func (c *Crowd) takeBack(m *member, progress float64) (Act, bool) {
 	case 0:
 		return c.act(m, progress, "refund", attributes{"transaction_id": o.id}), true
 	case 1:
-		return c.act(m, progress, "refund_item", attributes{"transaction_id": o.id, "product_id": o.lines[0].product.id, "quantity": 1}), true
+		return c.act(m, progress,
+			"refund_item", attributes{"transaction_id": o.id, "product_id": o.lines[0].product.id, "quantity": 1}), true
 	}
 	return c.act(m, progress, "partial_refund", attributes{"transaction_id": o.id, "amount": 4.5}), true
 }
@@ -170,7 +179,8 @@ func (c *Crowd) answer(m *member, progress float64) (Act, bool) {
 		return Act{}, false
 	}
 	answers := []string{"ethiopia", "ethiopia", "brazil", "java"}
-	return c.act(m, progress, "quiz_answer", attributes{"quiz": "arabica", "answer": answers[c.dice.IntN(len(answers))]}), true
+	return c.act(m, progress, "quiz_answer", attributes{"quiz": "arabica", "answer": answers[c.dice.IntN(len(answers))]}),
+		true
 }
 
 func (c *Crowd) profile(m *member, progress float64) (Act, bool) {
@@ -181,7 +191,9 @@ func (c *Crowd) profile(m *member, progress float64) (Act, bool) {
 		}
 		question, answers = "cups", []string{"one", "two", "more"}
 	}
-	return c.act(m, progress, "profile_answer", attributes{"flow": "taste", "question": question, "answer": answers[c.dice.IntN(len(answers))]}), true
+	return c.act(m, progress,
+			"profile_answer", attributes{"flow": "taste", "question": question, "answer": answers[c.dice.IntN(len(answers))]}),
+		true
 }
 
 func (c *Crowd) find(m *member, progress float64) (Act, bool) {

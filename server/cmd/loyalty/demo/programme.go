@@ -59,10 +59,12 @@ func Read(now time.Time) (p Programme, err error) {
 
 // changes are the creations of all entities, each after the entities that it can refer to.
 func (p Programme) changes() (all []admin.EntityChange) {
-	as := func(fields json.RawMessage) (json.RawMessage, error) { return fields, nil } // a test checks them against their schemas
+	// a test checks them against their schemas
+	as := func(fields json.RawMessage) (json.RawMessage, error) { return fields, nil }
 	for _, kind := range action.Registry().EntityTypes() {
 		for _, id := range slices.Sorted(maps.Keys(p.Entities[kind])) {
-			all = append(all, admin.EntityChange{Method: admin.MethodCreate, Type: kind, ID: id, Data: p.Entities[kind][id], Check: as})
+			all = append(all, admin.EntityChange{Method: admin.MethodCreate, Type: kind, ID: id,
+				Data: p.Entities[kind][id], Check: as})
 		}
 	}
 	return all
@@ -78,7 +80,8 @@ func (p Programme) Found(ctx context.Context, office *admin.Admin, dice *rand.Ra
 
 	for _, name := range slices.Sorted(maps.Keys(p.Modules)) {
 		m := p.Modules[name]
-		if _, err := office.SetModule(ctx, call, name, admin.ModuleChange{Enabled: &m.Enabled, Config: m.Config}); err != nil {
+		if _, err := office.SetModule(ctx, call, name,
+			admin.ModuleChange{Enabled: &m.Enabled, Config: m.Config}); err != nil {
 			return fmt.Errorf("module %s: %w", name, err)
 		}
 	}
