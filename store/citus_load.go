@@ -123,9 +123,7 @@ func (r *resolving) ask(ctx context.Context, c *pgxpool.Conn) error {
 		}
 
 		for _, code := range n.Coupons {
-			for _, name := range loyalty.CodeNames(code) {
-				add(name)
-			}
+			add(loyalty.CodeName(code))
 		}
 
 		for _, name := range n.Names {

@@ -79,9 +79,7 @@ func (p *placing) add(i int, n loyalty.Needs, seal sealer) {
 		}
 
 		for _, code := range c.Coupons {
-			for _, name := range loyalty.CodeNames(code) {
-				p.names.add(i, name.Value)
-			}
+			p.names.add(i, loyalty.CodeName(code).Value)
 		}
 
 		for _, name := range c.Names {

@@ -7,19 +7,16 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// codeOwner is an expression for the id of a coupon, by its code in any case; see loyalty.CodeNames.
+// codeOwner is an expression for the id of a coupon, by its code in any case of the letters.
 func codeOwner(code string) sqlFragment {
-	return sqlFragment{"{{SELECT owner FROM names WHERE kind = ? AND value IN ? ORDER BY value = ? DESC LIMIT 1}}",
-		[]any{loyalty.NameCoupon, codeNames(code), cleanText(code)}}
+	return sqlFragment{"{{SELECT owner FROM names WHERE kind = ? AND value = ?}}", []any{loyalty.NameCoupon, codeNames(code)[0]}}
 }
 
-// codeNames are the stored names that some codes may have claimed.
+// codeNames are the stored names that some codes claim.
 func codeNames(codes ...string) []string {
-	names := make([]string, 0, 2*len(codes))
-	for _, code := range codes {
-		for _, name := range loyalty.CodeNames(cleanText(code)) {
-			names = append(names, name.Value)
-		}
+	names := make([]string, len(codes))
+	for i, code := range codes {
+		names[i] = loyalty.CodeName(cleanText(code)).Value
 	}
 	return names
 }

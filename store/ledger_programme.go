@@ -2,7 +2,6 @@ package store
 
 import (
 	"fmt"
-	"slices"
 
 	"gorm.io/gorm"
 
@@ -40,8 +39,7 @@ func namesFit(db *gorm.DB, found func(LedgerFinding)) error {
 	return findersAgree(db, found)
 }
 
-// codesFit finds coupons that are claimed by a name other than that of their code. The exact code is a valid name
-// too, if an older code of the same form has the folded name (see foldCodes). The query skips names that equal the
+// codesFit finds coupons that are claimed by a name other than that of their code. The query skips names that equal the
 // code as the database lowers it.
 func codesFit(db *gorm.DB, found func(LedgerFinding)) error {
 	rows, err := db.Raw(fmt.Sprintf(`SELECT r.customer_id, r.code, n.value FROM names n JOIN coupons r ON r.id = n.owner
@@ -57,7 +55,7 @@ WHERE n.kind = %d AND n.value <> lower(r.code)`, loyalty.NameCoupon)).Rows()
 		if err := rows.Scan(&holder, &code, &name); err != nil {
 			return err
 		}
-		if !slices.Contains(codeNames(string(code)), string(name)) {
+		if codeNames(string(code))[0] != string(name) {
 			found(LedgerFinding{Customer: loyalty.ID(holder), Row: string(code), Detail: "a coupon that is claimed by another name"})
 		}
 	}

@@ -86,7 +86,7 @@ func TestLedgerOfTransfers(t *testing.T) {
 		{"hold of the merged forgotten", `UPDATE transactions SET state = 'rejected' WHERE transaction_id = 'T-9'`, "I9", "fay", "reserved is 3, should be 0"},
 		{"code freed", `DELETE FROM names WHERE value = 'card'`, "I5", "fay", "not claimed"},
 		{"code claimed by another name", `UPDATE names SET value = 'other' WHERE value = 'card'`, "I5", "fay", "another name"},
-		{"code of an older database", `UPDATE names SET value = 'CARD' WHERE value = 'card'`, "", "", ""},
+		{"code claimed with its capitals", `UPDATE names SET value = 'CARD' WHERE value = 'card'`, "I5", "fay", "another name"},
 		{"coupon gone", `DELETE FROM coupons`, "I5 I6", "", ""},
 		{"coupon of nobody", `UPDATE coupons SET customer_id = {new}`, "I6", "", "without its holder"},
 		{"free coupon of somebody", `UPDATE coupons SET state = 'created'`, "I6", "fay", "nobody holds"},

@@ -183,9 +183,7 @@ func (q *loadPlan) shared(n *loyalty.CustomerNeeds, seen *seenKeys) {
 	}
 
 	for _, code := range n.Coupons {
-		for _, name := range loyalty.CodeNames(code) {
-			q.coupons = add(q.coupons, name)
-		}
+		q.coupons = add(q.coupons, loyalty.CodeName(code))
 	}
 
 	for _, name := range n.Names {

@@ -137,17 +137,6 @@ func ExternalName(name, value string) Name { return Name{NameExternal, name + ":
 // their letters are the same.
 func CodeName(code string) Name { return Name{NameCoupon, NameKey(code)} }
 
-// CodeNames returns the names under which a code is looked up; the first one that exists counts. The exact code comes
-// first: if a database had several codes of one form, the form belongs to one of them and the others keep their own
-// names (migration 58).
-func CodeNames(code string) []Name {
-	key := CodeName(code)
-	if key.Value == code {
-		return []Name{key}
-	}
-	return []Name{{NameCoupon, code}, key}
-}
-
 // ExternalRef returns an external id written name:value as it is claimed, without the blanks around its two parts. A
 // text without a colon is not an external id and stays as it is.
 func ExternalRef(ref string) string {
@@ -163,7 +152,8 @@ func EmailKey(email string) string { return strings.ToLower(strings.TrimSpace(em
 
 // NameKey returns the form in which names are searched: trimmed, in lower case, and with one form of the letters of
 // which lower case leaves two, so that GRÖSSE finds Größe. E-mail addresses keep both forms, because they are different
-// mailboxes. If the form changes, a migration makes the stored keys anew (00042_one_form).
+// mailboxes. If the form changes, a migration makes
+// the stored keys anew.
 func NameKey(name string) string { return oneForm.Replace(strings.ToLower(strings.TrimSpace(name))) }
 
 // oneForm gives letters with the same capitals one form.

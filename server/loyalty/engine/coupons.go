@@ -28,14 +28,12 @@ func (in Coupons) Find(code string) (*loyalty.Coupon, error) {
 		return nil, err
 	}
 
-	for _, name := range loyalty.CodeNames(code) {
-		id := in.run.batch.names[name]
-		if c, ok := in.run.work.coupons[id]; ok {
-			return c, nil
-		}
-		if c, ok := in.run.batch.coupons[id]; ok {
-			return c.Clone(), nil
-		}
+	id := in.run.batch.names[loyalty.CodeName(code)]
+	if c, ok := in.run.work.coupons[id]; ok {
+		return c, nil
+	}
+	if c, ok := in.run.batch.coupons[id]; ok {
+		return c.Clone(), nil
 	}
 
 	return nil, loyalty.ErrCouponNotFound

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"slices"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
@@ -55,9 +54,7 @@ func (a *asked) shared(n *loyalty.CustomerNeeds) {
 	}
 
 	for _, code := range n.Coupons {
-		for _, name := range loyalty.CodeNames(code) {
-			a.names[name] = true
-		}
+		a.names[loyalty.CodeName(code)] = true
 	}
 
 	for _, key := range n.Tallies {
@@ -115,7 +112,7 @@ func (a *asked) has(n *loyalty.CustomerNeeds) bool {
 	}
 
 	for _, code := range n.Coupons {
-		if slices.ContainsFunc(loyalty.CodeNames(code), func(name loyalty.Name) bool { return !a.names[name] }) {
+		if !a.names[loyalty.CodeName(code)] {
 			return false
 		}
 	}
