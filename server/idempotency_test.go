@@ -1,17 +1,14 @@
 package server_test
 
 import (
-	"crypto/sha256"
 	"fmt"
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
@@ -47,31 +44,6 @@ func TestReplayShowsWhatIsAllowedNow(t *testing.T) {
 		again(first)
 		require.Contains(t, enrol("ben").body, `"email":"ben@shop.test"`, "it is the answer that was kept, as it may be shown now")
 		require.NotContains(t, texts(t, contentsOf(t, url).db, "SELECT key FROM answers"), "ada")
-	})
-}
-
-// TestAnswersFromBefore: what was kept under the caller's key itself, the customer and
-// all, is found for as long as it lives, and shows the customer where that is allowed.
-func TestAnswersFromBefore(t *testing.T) {
-	storetest.EachURL(t, func(t *testing.T, url string) {
-		h := openOn(t, url)
-		h.enrol("ada")
-		body := `{"customer":{"id":"ada","created_at":"2026-03-01T09:30:00.000Z","status":"active","score":0,"spent":0,"pending":0,"reserved":0,"spendable":0},"events":[]}`
-		old := loyalty.Answer{
-			AnswerKey: loyalty.AnswerKey{AccessKey: h.key.KeyID, Key: "old"}, Clear: true, Status: http.StatusOK, Body: []byte(body),
-			Hash: sha256.Sum256([]byte("POST\x00/events\x00" + visit)), At: time.Now(),
-		}
-
-		require.NoError(t, h.store.Within(t.Context(), loyalty.Needs{}, func(*loyalty.Loaded) (*loyalty.Writes, error) {
-			return &loyalty.Writes{Answers: []loyalty.Answer{old}}, nil
-		}))
-		require.Contains(t, texts(t, contentsOf(t, url).db, "SELECT key FROM answers"), "old")
-		a := h.post("/events", visit, "Idempotency-Key", "old")
-		require.Equal(t, "true", a.header.Get("Idempotency-Replayed"))
-		require.Equal(t, body, a.body)
-		require.Equal(t, http.StatusConflict, h.post("/events", visit+" ", "Idempotency-Key", "old").status)
-		done(h, "/admin/modules/events_api", `{"enabled":true,"config":{"suppress_pii":true}}`)
-		require.Equal(t, `{"events":[]}`, h.post("/events", visit, "Idempotency-Key", "old").body)
 	})
 }
 

@@ -12,8 +12,7 @@ import (
 // Answer finds a stored answer. An answer of a customer is returned sealed, as the rules stored it.
 func (t *adminTx) Answer(key loyalty.AnswerKey) (loyalty.Answer, bool, error) {
 	var rows []answerRow
-	names := []string{t.s.sealer.answerName(key), clearName(key)}
-	err := t.db.Where("access_key = ? AND key IN ?", key.AccessKey, names).Order("at DESC").Limit(1).Find(&rows).Error
+	err := t.db.Where("access_key = ? AND key = ?", key.AccessKey, t.s.sealer.answerName(key)).Find(&rows).Error
 	if err != nil || len(rows) == 0 {
 		return loyalty.Answer{}, false, t.s.fault(err)
 	}

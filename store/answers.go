@@ -12,26 +12,10 @@ func (s sealer) answerName(k loyalty.AnswerKey) string {
 	return s.hash(rowID("answers", k.AccessKey, k.Key, strconv.Itoa(k.Place)))
 }
 
-// clearName is the unhashed name that older programs stored.
-func clearName(k loyalty.AnswerKey) string {
-	if k.Place == 0 {
-		return k.Key
-	}
-	return k.Key + "#" + strconv.Itoa(k.Place-1)
-}
-
-// storedName is the key in the answer's row, in clear where the answer came from an older row.
-func (s sealer) storedName(a *loyalty.Answer) string {
-	if a.Clear {
-		return clearName(a.AnswerKey)
-	}
-	return s.answerName(a.AnswerKey)
-}
-
 // stored is an answer in the form of its row: under the hash of its key, and sealed under the master key unless it
 // belongs to a customer. It is a copy, because the caller still has to send the answer.
 func (s sealer) stored(a loyalty.Answer) loyalty.Answer {
-	a.Key, a.Place = s.storedName(&a), 0
+	a.Key, a.Place = s.answerName(a.AnswerKey), 0
 	if a.Customer == (loyalty.ID{}) {
 		a.Body = s.seal(rowID("answers", a.AccessKey, a.Key), a.Body)
 		if len(a.Block) > 0 {
@@ -41,16 +25,10 @@ func (s sealer) stored(a loyalty.Answer) loyalty.Answer {
 	return a
 }
 
-// storedAnswer is the row of an answer, with the unhashed name that an older program would have used.
-type storedAnswer struct {
-	loyalty.Answer
-	former string
-}
-
-func (s sealer) storedAnswers(answers []loyalty.Answer) []storedAnswer {
-	rows := make([]storedAnswer, len(answers))
+func (s sealer) storedAnswers(answers []loyalty.Answer) []loyalty.Answer {
+	rows := make([]loyalty.Answer, len(answers))
 	for i := range answers {
-		rows[i] = storedAnswer{s.stored(answers[i]), clearName(answers[i].AnswerKey)}
+		rows[i] = s.stored(answers[i])
 	}
 	return rows
 }
@@ -59,7 +37,6 @@ func (s sealer) storedAnswers(answers []loyalty.Answer) []storedAnswer {
 func (s sealer) answer(r *answerRow, k loyalty.AnswerKey) (a loyalty.Answer, err error) {
 	a = loyalty.Answer{
 		AnswerKey: k, Status: r.Status, Body: r.Body, Block: r.Block, Customer: loyalty.ID(r.CustomerID), At: r.At.Time(), Language: r.Language,
-		Clear: r.Key != s.answerName(k),
 	}
 	copy(a.Hash[:], r.Hash)
 	if a.Customer != (loyalty.ID{}) {

@@ -24,24 +24,17 @@ type spreadText[T any] struct {
 	once   sync.Once
 	fields []field[T] // instead of the statement's own
 	body   string     // likewise
-	unless string     // over v: a query that must find no row before
 
-	many, alone, none string
-	values            []field[T] // of alone
-	each              bool       // each row travels alone
-	ordered           bool       // likewise for few rows, so that they are locked in their order
+	many, alone string
+	values      []field[T] // of alone
+	each        bool       // each row travels alone
+	ordered     bool       // likewise for few rows, so that they are locked in their order
 }
 
 // onCitus gives a statement another body and other fields on Citus, where rows of other machines are resolved before
 // and named by their ids.
 func (s *statement[T]) onCitus(body string, fields ...field[T]) *statement[T] {
 	s.spread.body, s.spread.fields = body, fields
-	return s
-}
-
-// unlessOnCitus gives a guarded statement a query that must find nothing before it runs on Citus.
-func (s *statement[T]) unlessOnCitus(body string) *statement[T] {
-	s.spread.unless = body
 	return s
 }
 
@@ -61,10 +54,6 @@ func (s *statement[T]) orderedOnCitus() *statement[T] {
 func (c *call[T]) spreadOut(b *pgx.Batch) {
 	t := c.spread
 	t.once.Do(func() { t.make(c.statement) })
-	if t.none != "" {
-		c.counted(b.Queue(t.none, arraysOf(t.fields, c.rows)...), 0)
-	}
-
 	if t.ordered && len(c.rows) <= orderedRows {
 		for i := range c.rows {
 			c.counted(b.Queue(t.many, arraysOf(t.fields, c.rows[i:i+1])...), 1)
@@ -124,9 +113,6 @@ func (t *spreadText[T]) make(s *statement[T]) {
 		t.insertAlone(m)
 	}
 	t.many = withArrays(t.fields) + t.bind(using(body))
-	if t.unless != "" {
-		t.none = withArrays(t.fields) + t.bind(t.unless)
-	}
 }
 
 // insertAlone makes the statement that inserts one row.

@@ -2,23 +2,20 @@ package store
 
 import "github.com/loyalty-platform/loyalty/server/loyalty"
 
-// answers reads each answer under both its names, for as long as rows with the clear name can exist: a missed answer
-// would repeat its effect.
+// answers reads the stored answers.
 func (l *loader) answers(list []calls) []calls {
 	if len(l.needs.Answers) == 0 {
 		return list
 	}
 
-	named := make(map[answerName]loyalty.AnswerKey, 2*len(l.needs.Answers))
-	rows := make([]answerName, 0, 2*len(l.needs.Answers))
+	named := make(map[answerName]loyalty.AnswerKey, len(l.needs.Answers))
+	rows := make([]answerName, 0, len(l.needs.Answers))
 	for _, k := range l.needs.Answers {
-		for _, name := range []string{l.sealer.answerName(k), clearName(k)} {
-			n := answerName{k.AccessKey, name}
-			if _, twice := named[n]; !twice {
-				rows = append(rows, n)
-			}
-			named[n] = k
+		n := answerName{k.AccessKey, l.sealer.answerName(k)}
+		if _, twice := named[n]; !twice {
+			rows = append(rows, n)
 		}
+		named[n] = k
 	}
 
 	var r answerRow
@@ -30,9 +27,7 @@ func (l *loader) answers(list []calls) []calls {
 		}
 		r.Status = int(status)
 		a, err := l.sealer.answer(&r, named[answerName{r.AccessKey, r.Key}])
-		if before, known := l.out.Answers[a.AnswerKey]; !known || before.Clear {
-			l.out.Answers[a.AnswerKey] = a
-		}
+		l.out.Answers[a.AnswerKey] = a
 		return err
 	})
 }

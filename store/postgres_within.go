@@ -293,7 +293,7 @@ func (e *postgresEngine) trace(w *loyalty.Writes) (question string, args []any) 
 	if len(w.Answers) > 0 {
 		a := &w.Answers[0]
 		return `SELECT EXISTS (SELECT 1 FROM answers WHERE access_key = $1 AND key = $2 AND hash = $3 AND at = $4)`,
-			[]any{a.AccessKey, e.sealer.storedName(a), a.Hash[:], (*Millis)(&a.At)}
+			[]any{a.AccessKey, e.sealer.answerName(a.AnswerKey), a.Hash[:], (*Millis)(&a.At)}
 	}
 	return "", nil
 }

@@ -127,10 +127,6 @@ type Answer struct {
 	Block    []byte
 	Customer ID
 	At       time.Time
-	// Language is the languages of the texts in the body, as in Content-Language; empty if it has none, or if they were
-	// not recorded.
+	// Language is the languages of the texts in the body, as in Content-Language; empty if it has none.
 	Language string
-	// Clear says that the row has the key itself, while newer rows have a hash of it. Such rows are found for as long
-	// as they live.
-	Clear bool
 }
