@@ -58,7 +58,7 @@ func (l *link) after(head []byte) []byte {
 		hashBytes(h, r.data)
 		hashBytes(h, r.personal)
 		hashBytes(h, r.effectText)
-		if r.sentBy != "" { // a row without a sender keeps the hash of the older format
+		if r.sentBy != "" { // a row without a sender has no field for it
 			hashBytes(h, []byte(r.sentBy))
 		}
 	}

@@ -287,7 +287,7 @@ func TestMasterKeyIsChecked(t *testing.T) {
 		right := storetest.Open(t, url)
 		require.NoError(t, right.Migrate(ctx))
 
-		// A database of an older program has no check value.
+		// Without its check value a database takes the key that opens what is sealed.
 		raw := storetest.Raw(t, url)
 		forget := func() {
 			_, err := raw.Exec(`DELETE FROM master_check`)

@@ -112,21 +112,6 @@ func (b *buyer) needs() loyalty.Needs {
 	return loyalty.Needs{Now: boughtAt, Customers: []loyalty.CustomerNeeds{{ID: b.purchase.Customer, Transactions: []string{b.name.Value}}}}
 }
 
-// old puts the purchase into the form that programs before migration 00029 wrote.
-func (b *buyer) old() error {
-	detail, err := json.Marshal(b.purchase.Detail)
-	if err != nil {
-		return err
-	}
-	for _, text := range []string{`UPDATE transactions SET pieces = 0, detail = '` + strings.ReplaceAll(string(detail), "'", "''") + `' WHERE transaction_id = '` + b.name.Value + `'`,
-		`DELETE FROM purchase_lines WHERE transaction_id = '` + b.name.Value + `'`} {
-		if _, err := b.raw.Exec(text); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // holds compares the purchase with what each way of reading finds, and its lines with the
 // rows that they should have.
 func (b *buyer) holds(t require.TestingT, rows int) {
@@ -189,7 +174,7 @@ func TestPurchaseLines(t *testing.T) {
 			rows := rowsFor(len(b.purchase.Detail.Items))
 			b.holds(t, rows)
 			for range rapid.IntRange(1, 6).Draw(t, "steps") {
-				switch rapid.SampledFrom([]string{"lines", "head", "replace", "shrink", "grow", "move", "old"}).Draw(t, "step") {
+				switch rapid.SampledFrom([]string{"lines", "head", "replace", "shrink", "grow", "move"}).Draw(t, "step") {
 				case "lines":
 					picks := rapid.SliceOfN(rapid.IntRange(0, 400), 1, 4).Draw(t, "picks")
 					require.NoError(t, b.change(func(p *loyalty.Transaction) {
@@ -223,10 +208,6 @@ func TestPurchaseLines(t *testing.T) {
 					require.NoError(t, b.change(func(p *loyalty.Transaction) { p.Detail.Items = append(p.Detail.Items, lines...) }))
 				case "move":
 					require.NoError(t, b.move())
-				case "old":
-					require.NoError(t, b.old())
-					b.holds(t, 0)
-					continue
 				}
 
 				b.holds(t, rowsFor(len(b.purchase.Detail.Items)))
@@ -286,8 +267,7 @@ func largeLines(n int) []loyalty.Line {
 
 // TestPurchaseLinesWritten: an update of one line of a purchase of 5,000, or of none, writes
 // the purchase's head and the row of that line, and not all lines. What goes to the log of the
-// database is counted; before there were rows of lines it was 1.5 MB on SQLite and 180 kB on
-// PostgreSQL.
+// database is counted.
 func TestPurchaseLinesWritten(t *testing.T) {
 	for name, url := range map[string]func(*testing.T) string{
 		"sqlite":   func(t *testing.T) string { return storetest.SQLite(t) },

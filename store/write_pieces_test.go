@@ -26,7 +26,6 @@ func TestOnlyChangedPiecesAreWritten(t *testing.T) {
 		"a line that goes":        {purchase(65, 2), purchase(64, 2), 0, 0, 2},
 		"a last row that shrinks": {purchase(130, 3), purchase(129, 3), 0, 1, 0},
 		"a last row that grows":   {purchase(129, 3), purchase(193, 3), 1, 1, 0},
-		"the old form":            {purchase(5000, 0), touched, 79, 0, 0},
 	} {
 		p := piecesOf(&loyalty.Writes{Transactions: []changedTransaction{{Before: c.before, After: c.after}}})
 		require.Equal(t, []int{c.added, c.changed, c.gone}, []int{len(p.added), len(p.changed), len(p.gone)}, name)

@@ -94,7 +94,7 @@ var eventColumns = []column[happened]{
 	{Column{"key_id", false, "the access key that sent it, or command line; of a user of the console the login, only where personal data was asked for"},
 		func(_ *beside, e *happened) value { return e.actor }},
 	{Column{"actor_kind", false,
-		"who sent it: key, user or system; nothing where nobody did, or from before this was kept"},
+		"who sent it: key, user or system; nothing where the platform itself did"},
 		func(_ *beside, e *happened) value {
 			return e.kind
 		}},

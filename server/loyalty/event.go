@@ -20,7 +20,7 @@ type Event struct {
 	At          time.Time // when it took effect
 	RecordedAt  time.Time // when it was recorded
 	// SentBy is the access key of its request, or what stands in a key's place (ActorOf). It is empty for what the
-	// platform did by itself, and for older events. Events that follow from a submitted event in the same decision have
+	// platform did by itself. Events that follow from a submitted event in the same decision have
 	// its sender; due effects that are applied with it have none.
 	SentBy   string
 	Data     json.RawMessage // attributes, without the personal ones
