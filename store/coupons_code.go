@@ -9,7 +9,8 @@ import (
 
 // codeOwner is an expression for the id of a coupon, by its code in any case of the letters.
 func codeOwner(code string) sqlFragment {
-	return sqlFragment{"{{SELECT owner FROM names WHERE kind = ? AND value = ?}}", []any{loyalty.NameCoupon, codeNames(code)[0]}}
+	const owner = "{{SELECT owner FROM names WHERE kind = ? AND value = ?}}"
+	return sqlFragment{owner, []any{loyalty.NameCoupon, codeNames(code)[0]}}
 }
 
 // codeNames are the stored names that some codes claim.

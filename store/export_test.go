@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"maps"
 	"reflect"
 	"slices"
 	"testing"
@@ -222,10 +223,5 @@ func LedgerQueries() map[string]string {
 	return texts
 }
 
-// SealedTables are the tables of which a change of the master key knows.
-func SealedTables() (names []string) {
-	for _, c := range sealedColumns {
-		names = append(names, c.table)
-	}
-	return names
-}
+// Sealings are the columns, as table.column, of which a change of the master key knows how their values are bound.
+func Sealings() []string { return slices.Sorted(maps.Keys(sealings)) }

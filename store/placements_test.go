@@ -29,7 +29,7 @@ func TestBatchesWriteKnownTables(t *testing.T) {
 		for _, found := range writtenTable.FindAllStringSubmatch(text, -1) {
 			seen[found[1]] = true
 			_, known := citus.Key(found[1])
-			require.True(t, known, "%s is written by batches, and Citus does not know it (placements): %s", found[1], text)
+			require.True(t, known, "%s is written by batches, and Citus does not know it (schema.Tables): %s", found[1], text)
 		}
 	}
 

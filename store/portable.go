@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/loyalty-platform/loyalty/store/citus"
+	"github.com/loyalty-platform/loyalty/store/schema"
 )
 
 // portable copies whole databases: every row of every table as of one instant, from either database and into either.
@@ -139,8 +142,8 @@ func (p portable) stillAt(ctx context.Context, version int64, read func(*Still) 
 	}))
 }
 
-// tablesOf returns the tables of a database, in the order of portableTables. An unknown table is an error, because an
-// archive without it would be incomplete.
+// tablesOf returns the tables of a database that archives have, in the order of schema.Tables. An unknown table is an
+// error, because an archive without it would be incomplete.
 func tablesOf(l look) ([]Table, error) {
 	there, err := l.tables()
 	if err != nil {
@@ -148,19 +151,14 @@ func tablesOf(l look) ([]Table, error) {
 	}
 
 	var list []Table
-	for _, known := range portableTables {
-		at := slices.Index(there, known.name)
-		if at < 0 {
-			continue // of a later schema
-		}
-
-		if known.stays {
-			there = slices.Delete(there, at, at+1)
+	for i := range schema.Tables {
+		known := &schema.Tables[i]
+		if known.Rows == schema.Local || !slices.Contains(there, known.Name) { // one that is not there is of a later schema
 			continue
 		}
 
-		t := Table{Name: known.name}
-		if t.Columns, err = l.columns(known.name); err != nil {
+		t := Table{Name: known.Name}
+		if t.Columns, err = l.columns(known.Name); err != nil {
 			return nil, err
 		}
 
@@ -173,12 +171,17 @@ func tablesOf(l look) ([]Table, error) {
 	}
 
 	for _, name := range there {
-		if !slices.ContainsFunc(list, func(t Table) bool { return t.Name == name }) {
-			return nil, fmt.Errorf("table %s is not one of the programme's (portableTables); it would be left behind", name)
+		if !belongs(name) {
+			return nil, fmt.Errorf("table %s is not one of the programme's (schema.Tables); it would be left behind", name)
 		}
 	}
 
 	return list, nil
+}
+
+// belongs reports whether the program made a table: with its schema, for a spread database, or during a restore.
+func belongs(table string) bool {
+	return schema.Find(table) != nil || table == schema.Restoring || slices.Contains(citus.Finders(), table)
 }
 
 // ErrNotEmpty says that a database to be filled is not empty.
@@ -191,7 +194,7 @@ type Filling struct {
 }
 
 // Mark marks the database as one whose restore has not ended.
-func (f *Filling) Mark() error { return f.loading.exec(createRestoring) }
+func (f *Filling) Mark() error { return f.loading.exec(schema.CreateRestoring) }
 
 // Insert fills a table with the rows that next returns until it fails; io.EOF is the end. A value is nil, int64,
 // string or []byte, in the order of the table's columns.
@@ -199,13 +202,13 @@ func (f *Filling) Insert(t Table, next func() ([]any, error)) error { return f.l
 
 // Fill migrates an empty database to a schema that need not be the newest, and fills it in one transaction: a crash
 // leaves an empty database. journal is the instant of the first event to come. It fails with ErrNotEmpty.
-func (p portable) Fill(ctx context.Context, schema int64, journal time.Time, fill func(*Filling) error) error {
+func (p portable) Fill(ctx context.Context, target int64, journal time.Time, fill func(*Filling) error) error {
 	version, err := p.schemaVersion(ctx)
 	if err != nil {
 		return p.classify(err)
 	}
-	if version > schema {
-		return fmt.Errorf("%w: it has schema %d, and the archive has %d", ErrNotEmpty, version, schema)
+	if version > target {
+		return fmt.Errorf("%w: it has schema %d, and the archive has %d", ErrNotEmpty, version, target)
 	}
 
 	if version > 0 { // otherwise it is empty
@@ -218,8 +221,8 @@ func (p portable) Fill(ctx context.Context, schema int64, journal time.Time, fil
 	if err != nil {
 		return err
 	}
-	if _, err := goose.UpTo(ctx, schema); err != nil {
-		return fmt.Errorf("migrate to %d: %w", schema, p.classify(err))
+	if _, err := goose.UpTo(ctx, target); err != nil {
+		return fmt.Errorf("migrate to %d: %w", target, p.classify(err))
 	}
 	if err := p.monthsSince(ctx, journal, p.now()); err != nil {
 		return p.classify(err)
@@ -245,7 +248,8 @@ func mustBeEmpty(s *Still) error {
 }
 
 func seeded(table string) bool {
-	return slices.ContainsFunc(portableTables, func(t portableTable) bool { return t.name == table && t.seeded })
+	t := schema.Find(table)
+	return t != nil && t.Rows == schema.Seeded
 }
 
 // pour fills the tables, after deleting the rows that the migrations inserted. It fails if another process has filled

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+
+	"github.com/loyalty-platform/loyalty/store/schema"
 )
 
 // ErrUnfinishedRestore says that a restore was interrupted, or found a difference.
@@ -13,17 +15,17 @@ var ErrUnfinishedRestore = errors.New("this database is not served, because its 
 
 // BeginRestore marks the database as one whose restore has not ended.
 func (p portable) BeginRestore(ctx context.Context) error {
-	return p.classify(p.write.WithContext(ctx).Exec(createRestoring).Error)
+	return p.classify(p.write.WithContext(ctx).Exec(schema.CreateRestoring).Error)
 }
 
 // EndRestore removes the mark.
 func (p portable) EndRestore(ctx context.Context) error {
-	return p.classify(p.write.WithContext(ctx).Exec("DROP TABLE IF EXISTS " + restoringTable).Error)
+	return p.classify(p.write.WithContext(ctx).Exec("DROP TABLE IF EXISTS " + schema.Restoring).Error)
 }
 
 // Restored fails with ErrUnfinishedRestore while the mark exists.
 func (p portable) Restored(ctx context.Context) error {
-	if p.read.WithContext(ctx).Migrator().HasTable(restoringTable) {
+	if p.read.WithContext(ctx).Migrator().HasTable(schema.Restoring) {
 		return ErrUnfinishedRestore
 	}
 	return nil
@@ -35,7 +37,7 @@ func MarkRestoring(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	_, err = db.ExecContext(ctx, createRestoring)
+	_, err = db.ExecContext(ctx, schema.CreateRestoring)
 	if err = errors.Join(err, db.Close()); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}

@@ -1,5 +1,7 @@
 package store
 
+import "github.com/loyalty-platform/loyalty/store/schema"
+
 // sealedColumn is a column with sealed values: the key of its rows, and what a value is bound to.
 type sealedColumn struct {
 	table, column string
@@ -21,56 +23,67 @@ func numberKey(name string) sealedKey {
 }
 func textKey(name string) sealedKey { return sealedKey{name, func() any { return new(string) }} }
 
-// sealedColumns are all columns that hold values sealed under the master key. Add each new one: TestSealedColumns
-// fails for a missing table, because a change of the master key would make its values unreadable. master_check and
-// names_key belong to the change itself.
-var sealedColumns = []sealedColumn{
-	{
-		table: "key_secrets", column: "sealed", key: []sealedKey{textKey("key_id"), uuidKey("id")},
+// sealedColumns are the columns that hold values sealed under the master key.
+var sealedColumns = func() (list []sealedColumn) {
+	for i := range schema.Tables {
+		t := &schema.Tables[i]
+		for _, column := range t.Sealed {
+			c := sealings[t.Name+"."+column]
+			c.table, c.column = t.Name, column
+			list = append(list, c)
+		}
+	}
+	return list
+}()
+
+// sealings says of each sealed column how its rows are found, and what a value is bound to.
+var sealings = map[string]sealedColumn{
+	"key_secrets.sealed": {
+		key:   []sealedKey{textKey("key_id"), uuidKey("id")},
 		bound: func(key []any) []byte { return secretID(*key[0].(*string), *key[1].(*UUID)) },
 	},
-	{
-		table: "customer_keys", column: "sealed", key: []sealedKey{uuidKey("customer_id")},
+	"customer_keys.sealed": {
+		key:   []sealedKey{uuidKey("customer_id")},
 		bound: func(key []any) []byte { id := key[0].(*UUID); return rowID("customer_keys", string(id[:])) },
 	},
-	{ // answers of customers are sealed under the customers' keys
-		table: "answers", column: "body", key: []sealedKey{textKey("access_key"), textKey("key")}, where: "customer_id IS NULL",
+	"answers.body": { // answers of customers are sealed under the customers' keys
+		key: []sealedKey{textKey("access_key"), textKey("key")}, where: "customer_id IS NULL",
 		bound: func(key []any) []byte { return rowID("answers", *key[0].(*string), *key[1].(*string)) },
 	},
-	{
-		table: "answers", column: "block", key: []sealedKey{textKey("access_key"), textKey("key")}, where: "customer_id IS NULL AND block IS NOT NULL",
+	"answers.block": {
+		key: []sealedKey{textKey("access_key"), textKey("key")}, where: "customer_id IS NULL AND block IS NOT NULL",
 		bound: func(key []any) []byte {
 			return rowID("answers", *key[0].(*string), *key[1].(*string), "customer")
 		},
 	},
-	{
-		table: "upload_parts", column: "sealed", key: []sealedKey{uuidKey("upload_id"), textKey("file"), numberKey("part")}, large: true,
+	"upload_parts.sealed": {
+		key: []sealedKey{uuidKey("upload_id"), textKey("file"), numberKey("part")}, large: true,
 		bound: func(key []any) []byte { return partID(*key[0].(*UUID), *key[1].(*string), *key[2].(*int64)) },
 	},
-	{
-		table: "users", column: "totp_sealed", key: []sealedKey{uuidKey("id")},
+	"users.totp_sealed": {
+		key:   []sealedKey{uuidKey("id")},
 		bound: func(key []any) []byte { return totpID(*key[0].(*UUID)) },
 	},
-	{
-		table: "webhook_secrets", column: "sealed", key: []sealedKey{uuidKey("webhook_id"), uuidKey("id")},
+	"webhook_secrets.sealed": {
+		key:   []sealedKey{uuidKey("webhook_id"), uuidKey("id")},
 		bound: func(key []any) []byte { return webhookSecretID(*key[0].(*UUID), *key[1].(*UUID)) },
 	},
-	{
-		table: "webhooks", column: "headers", key: []sealedKey{uuidKey("id")},
+	"webhooks.headers": {
+		key:   []sealedKey{uuidKey("id")},
 		bound: func(key []any) []byte { return headersID(*key[0].(*UUID)) },
 	},
-	{
-		table: "leavers", column: "sealed", key: []sealedKey{uuidKey("customer_id")},
+	"leavers.sealed": {
+		key:   []sealedKey{uuidKey("customer_id")},
 		bound: func(key []any) []byte { return leaverID(*key[0].(*UUID)) },
 	},
-	{
-		table: "deliveries", column: "subject", key: []sealedKey{uuidKey("webhook_id"), numberKey("number")},
+	"deliveries.subject": {
+		key: []sealedKey{uuidKey("webhook_id"), numberKey("number")},
 		bound: func(key []any) []byte {
 			return subjectID(&deliveryRow{WebhookID: *key[0].(*UUID), Number: *key[1].(*int64)})
 		},
 	},
-	{ // answers about customers are sealed under the customers' keys
-		table: "attempts", column: "answer", key: []sealedKey{uuidKey("webhook_id"), numberKey("number"), numberKey("n")},
+	"attempts.answer": { // answers about customers are sealed under the customers' keys
+		key:   []sealedKey{uuidKey("webhook_id"), numberKey("number"), numberKey("n")},
 		where: "answer IS NOT NULL AND EXISTS (SELECT 1 FROM deliveries d WHERE d.webhook_id = attempts.webhook_id AND d.number = attempts.number AND d.customer_id IS NULL)",
 		bound: func(key []any) []byte {
 			return attemptID(&attemptRow{WebhookID: *key[0].(*UUID), Number: *key[1].(*int64), N: int(*key[2].(*int64))})

@@ -88,10 +88,10 @@ func (p placement) right(is where, everywhere bool) bool {
 		return true
 	case everywhere:
 		return is.method == "n" && is.copies == "t"
-	case p.key == "":
+	case p.Key == "":
 		return is.method == "n" && is.copies != "t"
 	}
-	return is.method == "h" && is.key == p.key
+	return is.method == "h" && is.key == p.Key
 }
 
 // Misplaced names the tables of a spread database that are not in their place. It ignores tables that the database
@@ -109,7 +109,7 @@ func Misplaced(ctx context.Context, db querier) (list []string, err error) {
 	}
 
 	for _, f := range finders {
-		if is, has := there[f.table]; !has || !f.right(is, f.key == "") {
+		if is, has := there[f.table]; !has || !f.right(is, f.Key == "") {
 			list = append(list, f.table)
 		}
 	}

@@ -123,7 +123,7 @@ func makeFinder(ctx context.Context, c *sql.Conn, table, text string) error {
 
 // placeFinder puts a finder table in its place; one without a key is copied to each machine.
 func placeFinder(ctx context.Context, c *sql.Conn, p placement) error {
-	if p.key != "" {
+	if p.Key != "" {
 		return place(ctx, c, p)
 	}
 	known, err := placed(ctx, c, p.table)
@@ -170,12 +170,12 @@ func place(ctx context.Context, c *sql.Conn, p placement) error {
 	switch {
 	case err != nil || known:
 		return err
-	case p.key == "":
+	case p.Key == "":
 		_, err = c.ExecContext(ctx, `SELECT citus_add_local_table_to_metadata($1)`, p.table)
-	case p.group == "":
-		_, err = c.ExecContext(ctx, `SELECT create_distributed_table($1, $2, colocate_with => 'none')`, p.table, p.key)
+	case p.Group == "":
+		_, err = c.ExecContext(ctx, `SELECT create_distributed_table($1, $2, colocate_with => 'none')`, p.table, p.Key)
 	default:
-		_, err = c.ExecContext(ctx, `SELECT create_distributed_table($1, $2, colocate_with => $3)`, p.table, p.key, p.group)
+		_, err = c.ExecContext(ctx, `SELECT create_distributed_table($1, $2, colocate_with => $3)`, p.table, p.Key, p.Group)
 	}
 
 	return err

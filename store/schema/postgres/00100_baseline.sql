@@ -599,7 +599,7 @@ CREATE TABLE coupon_events (
 );
 
 -- ---------------------------------------------------------------------------------------------------------------------
--- Work on many things at once
+-- Bulk: work on many things at once
 -- ---------------------------------------------------------------------------------------------------------------------
 
 -- An operation that goes on after its request was answered. What one kind keeps from piece to piece is in progress.
