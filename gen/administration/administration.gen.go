@@ -3326,7 +3326,7 @@ type LedgerFinding struct {
 
 // LedgerProof What became of one proof of the ledger.
 type LedgerProof struct {
-	// ActorKind Who asked for it: an access key, a user of the console, or the program itself, its commands and jobs. Absent for a proof of before this was kept.
+	// ActorKind Who asked for it: an access key, a user of the console, or the program itself, its commands and jobs.
 	//
 	// Example: key
 	ActorKind *LedgerProofActorKind `json:"actor_kind,omitempty"`
@@ -3341,7 +3341,7 @@ type LedgerProof struct {
 	// Example: 0
 	Broken int `json:"broken"`
 
-	// BrokenIds Those that did not hold; empty for a proof of before this was kept.
+	// BrokenIds Those that did not hold.
 	//
 	// Example: ["I3"]
 	BrokenIds []string `json:"broken_ids"`
@@ -3351,7 +3351,7 @@ type LedgerProof struct {
 	// Example: 10
 	Held int `json:"held"`
 
-	// KeyID The key that asked for it, the login of the user who did, or `command line`. Absent for a proof of before this was kept, and for users whose role is viewer or editor.
+	// KeyID The key that asked for it, the login of the user who did, or `command line`. Absent for users whose role is viewer or editor.
 	//
 	// Example: LK7F3M2QX9TB4WHD
 	KeyID *string `json:"key_id,omitempty"`
@@ -3361,13 +3361,13 @@ type LedgerProof struct {
 	// Example: 0
 	Unchecked int `json:"unchecked"`
 
-	// UncheckedIds Those that could not be checked; empty for a proof of before this was kept.
+	// UncheckedIds Those that could not be checked.
 	//
 	// Example: ["I9"]
 	UncheckedIds []string `json:"unchecked_ids"`
 }
 
-// LedgerProofActorKind Who asked for it: an access key, a user of the console, or the program itself, its commands and jobs. Absent for a proof of before this was kept.
+// LedgerProofActorKind Who asked for it: an access key, a user of the console, or the program itself, its commands and jobs.
 //
 // Example: key
 type LedgerProofActorKind string
@@ -3487,7 +3487,7 @@ type LiabilityOrigin struct {
 	// - `activity`: any other event that carries points, such as a visit or an answer.
 	// - `correction`: a `point_add` that was submitted.
 	// - `import`: taken over from another system.
-	// - `unknown`: they were given before this was kept.
+	// - `unknown`: it is not recorded.
 	//
 	//
 	// Example: purchase
@@ -3509,7 +3509,7 @@ type LiabilityOrigin struct {
 // - `activity`: any other event that carries points, such as a visit or an answer.
 // - `correction`: a `point_add` that was submitted.
 // - `import`: taken over from another system.
-// - `unknown`: they were given before this was kept.
+// - `unknown`: it is not recorded.
 //
 // Example: purchase
 type LiabilityOriginOrigin string

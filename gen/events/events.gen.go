@@ -806,7 +806,7 @@ type FeedEvent struct {
 
 	// KeyID Who sent it: the access key, the login of the user, or `command line` for the program's own commands. What follows from a
 	// submitted event at once has the same, and so has what a job did of a bulk operation or an import that somebody asked for.
-	// Absent for what the platform did by itself, such as points that expire, for events of before this was kept, and for who
+	// Absent for what the platform did by itself, such as points that expire, and for callers who
 	// may not see it.
 	//
 	//
