@@ -153,6 +153,13 @@ CREATE TABLE customers (id integer PRIMARY KEY)`,
 	}
 }
 
+// TestFilesOfOtherSchemas: a dump or backup that no migration brings up to date is refused in one line.
+func TestFilesOfOtherSchemas(t *testing.T) {
+	require.NoError(t, readable(schema.Baseline))
+	require.EqualError(t, readable(61), "the file was made by an unreleased program of before 1.0, which no release reads")
+	require.ErrorContains(t, readable(99999), "use a newer program")
+}
+
 // checksum is one over all rows of a table, in an order of their own.
 func checksum(t *testing.T, raw *sql.DB, columns, table, order string) string {
 	t.Helper()
