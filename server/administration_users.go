@@ -198,3 +198,6 @@ func sessionOf(s loyalty.Session, login string) administration.Session {
 		SeenAt: common.Instant(s.SeenAt), ExpiresAt: common.Instant(s.ExpiresAt), Address: s.Address, Agent: s.Agent,
 	}
 }
+
+// consolePath is the path of the console.
+const consolePath = "/console/"

@@ -193,3 +193,42 @@ func textOrNil(s string) *string {
 	}
 	return &s
 }
+
+// htmlEscapes are encoding/json's escapes of characters that need none.
+var htmlEscapes = map[string]byte{"0026": '&', "003c": '<', "003e": '>'}
+
+// withoutHTML resolves the escapes of JSON that only HTML needs. A backslash that is itself escaped begins none.
+func withoutHTML(text []byte) []byte {
+	if !bytes.Contains(text, []byte(`\u00`)) {
+		return text
+	}
+
+	out := make([]byte, 0, len(text))
+	for {
+		at := bytes.IndexByte(text, '\\')
+		if at < 0 || at+1 == len(text) {
+			return append(out, text...)
+		}
+		out, text = append(out, text[:at]...), text[at:]
+		if len(text) >= 6 && text[1] == 'u' {
+			if c, ok := htmlEscapes[string(text[2:6])]; ok {
+				out, text = append(out, c), text[6:]
+				continue
+			}
+		}
+		out, text = append(out, text[:2]...), text[2:]
+	}
+}
+
+// The formats of the feed.
+const (
+	ndjsonType = "application/x-ndjson"
+	sseType    = "text/event-stream"
+)
+
+// writeTimeout bounds the time for an answer, so that a slow caller cannot hold a connection forever. A bulk may need most
+// of it for its work.
+const writeTimeout = 120 * time.Second
+
+// waitTime bounds how long a request waits, so that a database that does not answer cannot hold callers.
+const waitTime = 10 * time.Second

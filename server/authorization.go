@@ -2,14 +2,12 @@ package server
 
 import (
 	"net/http"
-	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
@@ -104,16 +102,4 @@ func (s *Server) notePersonal(c *gin.Context, r *request) error {
 
 	slices.Sort(seen.Query)
 	return s.admin.NotePersonal(plain(c), admin.Call{KeyID: r.key.ID}, path, seen)
-}
-
-// admits reports whether a key may be used from an address: an empty list allows all.
-func admits(key *loyalty.AccessKey, source netip.Addr) bool {
-	return len(key.Addresses) == 0 || listed(key.Addresses, source)
-}
-
-func listed(networks []string, source netip.Addr) bool {
-	return slices.ContainsFunc(networks, func(text string) bool {
-		p, ok := contract.ParseNetwork(text)
-		return ok && p.Contains(source)
-	})
 }

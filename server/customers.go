@@ -3,8 +3,6 @@ package server
 import (
 	"cmp"
 	"context"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/loyalty-platform/loyalty/gen/common"
@@ -70,32 +68,6 @@ func (a *customersAPI) query(ctx context.Context, search *string) (q loyalty.Cus
 		q.Conditions, readable, err = byCustomer(plain(ctx), a.reader, "id", q.Conditions)
 	}
 	return q, readable, err
-}
-
-// customerQuery reads the filters of a list or a count on fields; readable is false if one of them can find nothing.
-func customerQuery(ctx context.Context, p *programme.Programme, fields map[string]list.Field, search *string) (q loyalty.CustomerQuery, readable bool) {
-	if search != nil {
-		if strings.TrimSpace(*search) == "" {
-			return q, false // blank text finds nothing
-		}
-		q.Search, q.SearchIn = *search, p.Searchable(programme.TypeCustomer)
-		q.Whole = requestOf(ctx).sightless() // then it is an address; see questions
-	}
-	if q.Custom, readable = list.CustomFilter(p, programme.TypeCustomer, requestOf(ctx).query); !readable {
-		return q, false
-	}
-	q.Conditions, readable = list.Conditions(requestOf(ctx).query, fields)
-	q.Conditions = withoutOptedOut(q.Conditions)
-	return q, readable
-}
-
-// withoutOptedOut removes customers who opted out from a list without a filter on the status: only figures are left of
-// them.
-func withoutOptedOut(conditions []loyalty.Condition) []loyalty.Condition {
-	if slices.ContainsFunc(conditions, func(c loyalty.Condition) bool { return c.Field == "status" }) {
-		return conditions
-	}
-	return append(conditions, loyalty.Condition{Field: "status", Operator: loyalty.Ne, Values: []any{string(loyalty.OptedOut)}})
 }
 
 // CountCustomers counts the customers that match every filter.
@@ -211,105 +183,4 @@ func expiring(lots []points.Lot, lastActivity time.Time, zone *time.Location) []
 		out = append(out, customers.ExpiringPoints{Points: l.Remaining, ExpiresAt: common.Instant(at)})
 	}
 	return out
-}
-
-// fieldSelection are the properties that a caller asked for; nil means all.
-type fieldSelection []string
-
-// customerProperties are the declared properties of a customer.
-var customerProperties = append([]string{
-	"id", "created_at", "updated_at", "status", "labels", "external_ids", "referrer", "score", "spent", "reserved", "expired", "pending", "spendable",
-}, profileTexts()...)
-
-func profileTexts() (names []string) {
-	for _, field := range loyalty.ProfileTexts {
-		names = append(names, field.Name)
-	}
-	return names
-}
-
-// readFields reads the parameter fields. It refuses a name that no customer can have; custom attributes begin with cf_.
-func readFields(text *common.Fields) (fieldSelection, error) {
-	if text == nil {
-		return nil, nil
-	}
-	choose := fieldSelection{}
-	for name := range strings.SplitSeq(*text, ",") {
-		name = strings.TrimSpace(name)
-		if !slices.Contains(customerProperties, name) && !strings.HasPrefix(name, "cf_") {
-			return nil, loyalty.ErrPropertyUnknown.With("property", name).At("fields")
-		}
-		choose = append(choose, name)
-	}
-	return choose, nil
-}
-
-func (f fieldSelection) has(name string) bool { return f == nil || slices.Contains(f, name) }
-
-func (f fieldSelection) text(name, value string) *string {
-	if !f.has(name) {
-		return nil
-	}
-	return textOrNil(value)
-}
-
-func (f fieldSelection) points(name string, value int64) *int64 {
-	if !f.has(name) {
-		return nil
-	}
-	return &value
-}
-
-func (f fieldSelection) instant(name string, value time.Time) *common.Instant {
-	if !f.has(name) {
-		return nil
-	}
-	return instantOrNil(value)
-}
-
-// customer renders a customer, always with the id. For a customer who opted out it shows only properties that do not
-// identify a person.
-func (f fieldSelection) customer(c *loyalty.Customer) common.Customer {
-	out := common.Customer{
-		ID:        c.Name,
-		CreatedAt: f.instant("created_at", c.CreatedAt), UpdatedAt: f.instant("updated_at", c.ChangedAt()),
-		Score: f.points("score", c.Figures.Score), Spent: f.points("spent", c.Figures.Spent),
-		Reserved: f.points("reserved", c.Figures.Reserved), Expired: f.points("expired", c.Figures.Expired),
-		Pending: f.points("pending", c.Figures.Pending), Spendable: f.points("spendable", c.Figures.Spendable()),
-	}
-
-	if f.has("status") {
-		status := common.CustomerStatus(c.Status)
-		out.Status = &status
-	}
-
-	if c.Status != loyalty.OptedOut {
-		f.profile(&c.Profile, &out)
-	}
-
-	return out
-}
-
-func (f fieldSelection) profile(p *loyalty.Profile, out *common.Customer) {
-	out.Handler, out.Email = f.text("handler", p.Handler), f.text("email", p.Email)
-	out.FirstName, out.LastName = f.text("first_name", p.FirstName), f.text("last_name", p.LastName)
-	out.Gender, out.BirthDate = f.text("gender", p.Gender), f.text("birth_date", p.BirthDate)
-	out.ImageURL = f.text("image_url", p.ImageURL)
-	out.Language, out.Currency = f.text("language", p.Language), f.text("currency", p.Currency)
-	if f.has("labels") {
-		out.Labels = p.Labels
-	}
-	if f.has("external_ids") && p.ExternalIDs != nil {
-		out.ExternalIds = &p.ExternalIDs
-	}
-
-	for name, value := range p.Custom {
-		if !f.has(name) || slices.Contains(customerProperties, name) {
-			continue // an attribute must not replace a property of ours
-		}
-		if out.AdditionalProperties == nil {
-			out.AdditionalProperties = map[string]any{}
-		}
-		out.AdditionalProperties[name] = value
-	}
 }

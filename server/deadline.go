@@ -7,14 +7,10 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// waitTime bounds how long a request waits, so that a database that does not answer cannot hold callers. Bulks and
-// operations with large bodies have longer; events of a bulk that have not started by then are refused one by one. A
-// page of the feed may wait for an event. Streams and exports have no deadline here and extend the deadline of writing
-// themselves.
-const (
-	waitTime = 10 * time.Second
-	bulkTime = 60 * time.Second
-)
+// bulkTime bounds how long a bulk or an operation with large bodies waits; other requests wait for waitTime. Events of a
+// bulk that have not started by then are refused one by one. A page of the feed may wait for an event. Streams and
+// exports have no deadline here and extend the deadline of writing themselves.
+const bulkTime = 60 * time.Second
 
 // The operations with answers of any length: a table, all data of one customer, the findings of an import.
 const (

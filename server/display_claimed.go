@@ -13,9 +13,6 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/reward"
 )
 
-// rewardType is the entity type of rewards.
-const rewardType = loyalty.RewardType
-
 // claimed is a claim with its reward, archived or not.
 type claimed struct {
 	loyalty.RewardClaim

@@ -69,13 +69,6 @@ func (a *displayAPI) ListTransactionEvents(ctx context.Context, in display.ListT
 	return journalPage{j}, err
 }
 
-func transactionStates() (names []string) {
-	for _, s := range loyalty.TransactionStates {
-		names = append(names, string(s))
-	}
-	return names
-}
-
 // ListTransactions lists a customer's purchases.
 func (a *displayAPI) ListTransactions(ctx context.Context, in display.ListTransactionsRequestObject) (display.ListTransactionsResponseObject, error) {
 	p, err := pageOf(ctx, in.Params.Limit, in.Params.Offset, in.Params.Cursor)

@@ -7,11 +7,8 @@ import (
 	"github.com/loyalty-platform/loyalty/gen/display"
 	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
-	"github.com/loyalty-platform/loyalty/server/loyalty/money"
 	"github.com/loyalty-platform/loyalty/server/loyalty/offer"
 )
-
-var offerType = offer.Offers.Type
 
 // ListOfferActivities lists the offers that are for the customer.
 func (a *displayAPI) ListOfferActivities(ctx context.Context, in display.ListOfferActivitiesRequestObject) (display.ListOfferActivitiesResponseObject, error) {
@@ -67,35 +64,4 @@ func offerEntry(r *engine.Run, language *tongue, o *offer.Offer, outlook offer.O
 	return activity{
 		entry: e, id: o.ID, title: name, kind: o.Type, weight: o.Weight, stores: o.Stores, dates: o.Dates, status: status, custom: o.Custom,
 	}
-}
-
-// offerMatch returns how many of its required items an offer wants; empty if it has none.
-func offerMatch(o *offer.Offer) string {
-	switch {
-	case len(o.RequiredItems) == 0:
-		return ""
-	case o.RequiredMatch == "":
-		return "all"
-	}
-	return o.RequiredMatch
-}
-
-// offerItems renders the products of an offer; nil if there are none.
-func offerItems(items []offer.OfferItem) (list []common.OfferItem) {
-	for _, i := range items {
-		list = append(list, common.OfferItem{Type: common.OfferItemType(i.Type), ID: i.ID, MinQuantity: max(1, i.MinQuantity)})
-	}
-	return list
-}
-
-func offerDiscount(o *offer.Offer) common.OfferDiscount {
-	return common.OfferDiscount{Type: common.OfferDiscountType(o.Discount.Type), Value: o.Discount.Value}
-}
-
-// amountOrNil leaves out an amount of zero.
-func amountOrNil(a money.Amount) *money.Amount {
-	if a == 0 {
-		return nil
-	}
-	return &a
 }

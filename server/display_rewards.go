@@ -5,34 +5,14 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/gen/display"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
-	"github.com/loyalty-platform/loyalty/server/loyalty/reward"
 )
 
 // ClaimReward gives a customer a reward for points. The answer has the shape of
 // the specification.
 func (a *displayAPI) ClaimReward(ctx context.Context, in display.ClaimRewardRequestObject) (display.ClaimRewardResponseObject, error) {
 	return claimReward(ctx, a.submitter, in.CustomerID, in.RewardID)
-}
-
-// claimReward is the claim of a reward in every API.
-func claimReward(ctx context.Context, s submitter, customer, id string) (rawResponse, error) {
-	return s.submitFor(ctx, customerAction{
-		customer: customer, action: "reward_claim", data: map[string]any{"reward": id},
-		body: func(language *tongue, o *loyalty.Outcome) any {
-			r := o.Value.(*reward.ClaimResult)
-			out := common.ClaimResult{
-				ID: r.ID, Spent: r.Spent, LastClaimedAt: common.Instant(r.LastClaimedAt),
-				Coupon: claimedCoupon(language, r.Coupon, &o.Customer),
-			}
-			if r.Award > 0 {
-				out.Award = &r.Award
-			}
-			return out
-		},
-	})
 }
 
 // RevokeReward undoes a claim of the reward that the path names.

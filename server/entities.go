@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/gen/entities"
 	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/list"
@@ -35,14 +34,6 @@ var _ entities.StrictServerInterface = (*entitiesAPI)(nil)
 
 func entityType(module, entity string) string { return module + "/" + entity }
 
-// entityList is a page of entities with their fields as stored.
-type entityList struct {
-	Data     []json.RawMessage `json:"data"`
-	Next     *string           `json:"next"`
-	Previous *string           `json:"previous"`
-	Time     float64           `json:"time"`
-}
-
 // entityRecords renders entities with the status that follows from their fields and dates.
 type entityRecords struct {
 	schemas *contract.Entities
@@ -52,20 +43,6 @@ type entityRecords struct {
 // record renders an entity with its fields as stored, so that no number is rounded.
 func (r entityRecords) record(module, entity string, e *loyalty.Entity) json.RawMessage {
 	return recordOf(module, entity, e, r.shownStatus(entityType(module, entity), e))
-}
-
-// recordOf is record with the status that is shown; empty if there is none.
-func recordOf(module, entity string, e *loyalty.Entity, status string) json.RawMessage {
-	own := marshal(struct {
-		ID         string          `json:"id"`
-		Module     string          `json:"module"`
-		Entity     string          `json:"entity"`
-		CreatedAt  common.Instant  `json:"created_at"`
-		UpdatedAt  common.Instant  `json:"updated_at"`
-		ArchivedAt *common.Instant `json:"archived_at,omitempty"`
-		Status     string          `json:"status,omitempty"`
-	}{e.ID, module, entity, common.Instant(e.CreatedAt), common.Instant(e.UpdatedAt), instantOrNil(e.ArchivedAt), status})
-	return joinObjects(own, e.Data)
 }
 
 // GetEntity reads one entity, archived or not.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/loyalty-platform/loyalty/gen/common"
+	"github.com/loyalty-platform/loyalty/gen/events"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
@@ -138,4 +139,54 @@ func appendID(b []byte, id loyalty.ID) []byte {
 		b = append(b, digits[c>>4], digits[c&15])
 	}
 	return append(b, '"')
+}
+
+// warningsOf renders the warnings of a purchase: the parts that were not recorded.
+func warningsOf(language *tongue, list []*loyalty.Error) []common.Warning {
+	var out []common.Warning
+	for _, w := range list {
+		warning := common.Warning{Code: w.Code, Message: message(language, w.Name, w.Args)}
+		if len(w.Details) > 0 {
+			warning.Field = w.Details[0].Field
+		}
+		out = append(out, warning)
+	}
+	return out
+}
+
+func recorded(list []loyalty.Event) []events.RecordedEvent {
+	out := make([]events.RecordedEvent, len(list))
+	for i := range list {
+		e := &list[i]
+		out[i] = events.RecordedEvent{ID: e.ID, Action: e.Action, Change: e.Change, Expdate: instantOrNil(e.ExpDate)}
+		if e.Points != nil {
+			out[i].Points = *e.Points
+		}
+		if e.Parent != (loyalty.ID{}) {
+			out[i].Parent = &e.Parent
+		}
+	}
+	return out
+}
+
+// summary is the customer after an event; nil without one.
+func summary(c loyalty.Customer, suppress bool) *common.CustomerSummary {
+	if suppress || c.ID == (loyalty.ID{}) {
+		return nil
+	}
+
+	out := &common.CustomerSummary{
+		ID: c.Name, CreatedAt: common.Instant(c.CreatedAt), Status: common.CustomerStatus(c.Status),
+		Score: c.Figures.Score, Spent: c.Figures.Spent, Pending: c.Figures.Pending,
+		Reserved: c.Figures.Reserved, Spendable: c.Figures.Spendable(),
+	}
+
+	if c.Status == loyalty.OptedOut {
+		return out // only hashes are left of the profile
+	}
+
+	p := c.Profile
+	out.Handler, out.Language, out.Currency = textOrNil(p.Handler), textOrNil(p.Language), textOrNil(p.Currency)
+	out.FirstName, out.LastName, out.Email = textOrNil(p.FirstName), textOrNil(p.LastName), textOrNil(p.Email)
+	return out
 }

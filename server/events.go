@@ -82,56 +82,6 @@ func (a *eventsAPI) shown(block, body []byte) []byte {
 	return withCustomer(block, body)
 }
 
-// warningsOf renders the warnings of a purchase: the parts that were not recorded.
-func warningsOf(language *tongue, list []*loyalty.Error) []common.Warning {
-	var out []common.Warning
-	for _, w := range list {
-		warning := common.Warning{Code: w.Code, Message: message(language, w.Name, w.Args)}
-		if len(w.Details) > 0 {
-			warning.Field = w.Details[0].Field
-		}
-		out = append(out, warning)
-	}
-	return out
-}
-
-func recorded(list []loyalty.Event) []events.RecordedEvent {
-	out := make([]events.RecordedEvent, len(list))
-	for i := range list {
-		e := &list[i]
-		out[i] = events.RecordedEvent{ID: e.ID, Action: e.Action, Change: e.Change, Expdate: instantOrNil(e.ExpDate)}
-		if e.Points != nil {
-			out[i].Points = *e.Points
-		}
-		if e.Parent != (loyalty.ID{}) {
-			out[i].Parent = &e.Parent
-		}
-	}
-	return out
-}
-
-// summary is the customer after an event; nil without one.
-func summary(c loyalty.Customer, suppress bool) *common.CustomerSummary {
-	if suppress || c.ID == (loyalty.ID{}) {
-		return nil
-	}
-
-	out := &common.CustomerSummary{
-		ID: c.Name, CreatedAt: common.Instant(c.CreatedAt), Status: common.CustomerStatus(c.Status),
-		Score: c.Figures.Score, Spent: c.Figures.Spent, Pending: c.Figures.Pending,
-		Reserved: c.Figures.Reserved, Spendable: c.Figures.Spendable(),
-	}
-
-	if c.Status == loyalty.OptedOut {
-		return out // only hashes are left of the profile
-	}
-
-	p := c.Profile
-	out.Handler, out.Language, out.Currency = textOrNil(p.Handler), textOrNil(p.Language), textOrNil(p.Currency)
-	out.FirstName, out.LastName, out.Email = textOrNil(p.FirstName), textOrNil(p.LastName), textOrNil(p.Email)
-	return out
-}
-
 // PreviewEvent shows what an event would do.
 func (a *eventsAPI) PreviewEvent(ctx context.Context, _ events.PreviewEventRequestObject) (events.PreviewEventResponseObject, error) {
 	r := requestOf(ctx)
@@ -178,7 +128,7 @@ func touched(o loyalty.Outcome, zone *time.Location) []events.TouchedLot {
 // SubmitEvents records many events, each on its own.
 func (a *eventsAPI) SubmitEvents(ctx context.Context, _ events.SubmitEventsRequestObject) (events.SubmitEventsResponseObject, error) {
 	r := requestOf(ctx)
-	trees, err := r.eventTrees(httpRequest(ctx))
+	trees, err := eventTrees(r, httpRequest(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -230,7 +180,7 @@ func (b *bulk) body() []byte {
 const maxBulkEvents = 25_000
 
 // eventTrees returns the events of a bulk as sent. A form's values have no types yet: they depend on the action.
-func (r *request) eventTrees(req *http.Request) ([]any, error) {
+func eventTrees(r *request, req *http.Request) ([]any, error) {
 	if media, err := mediaType(req.Header, len(r.body)); err == nil && media == formType {
 		root, err := contract.ParseForm(r.body)
 		if err != nil {

@@ -152,3 +152,11 @@ func (a exportsAPI) mayGoOn(r *request, personal bool) bool {
 	may := func(api string) bool { return len(key.APIs) == 0 || slices.Contains(key.APIs, api) }
 	return ok && admits(key, r.source) && may(r.operation.api) && (!personal || may("display"))
 }
+
+// The size of a piece, the most that a stream holds in memory, in rows and approximately in bytes; and the time after
+// which a reader that takes nothing is disconnected.
+const (
+	pieceRows  = 500
+	pieceBytes = 256 << 10
+	takeTime   = 20 * time.Second
+)

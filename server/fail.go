@@ -31,9 +31,3 @@ func (s *Server) fail(c *gin.Context, err error) {
 
 	writeJSON(c.Writer, status, body)
 }
-
-// repeatable reports whether a request with an unknown outcome has only one effect, however often it is sent. Otherwise
-// a client that obeys Retry-After by itself would book twice.
-func (r *request) repeatable(sent *http.Request) bool {
-	return r.operation != nil && r.operation.keeps && sent.Header.Get(idempotencyHeader) != ""
-}

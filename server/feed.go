@@ -48,12 +48,6 @@ type feedAPI struct {
 	reads, streams *gate
 }
 
-// The formats of the feed.
-const (
-	ndjsonType = "application/x-ndjson"
-	sseType    = "text/event-stream"
-)
-
 // feedAsk is a request for the feed.
 type feedAsk struct {
 	*request

@@ -7,14 +7,6 @@ import (
 	"time"
 )
 
-// The size of a piece, the most that a stream holds in memory, in rows and approximately in bytes; and the time after
-// which a reader that takes nothing is disconnected.
-const (
-	pieceRows  = 500
-	pieceBytes = 256 << 10
-	takeTime   = 20 * time.Second
-)
-
 // streamsOpen bounds the open streams and waiting pages of a node.
 const streamsOpen = 128
 

@@ -21,10 +21,10 @@ type handlers struct {
 // handlers gives each API only what it reads and writes with.
 func (s *Server) handlers() *handlers {
 	programme, clock := s.programme, s.clock
-	customers := customerReader{reader: s.reader, engine: s.engine, clock: clock}
-	journal := journalReader{reader: s.reader, customers: customers, clock: clock}
-	coupons := couponReader{reader: s.reader, customers: customers, clock: clock}
-	submits := submitter{engine: s.engine, customers: customers}
+	reader := customerReader{reader: s.reader, engine: s.engine, clock: clock}
+	journal := journalReader{reader: s.reader, customers: reader, clock: clock}
+	coupons := couponReader{reader: s.reader, customers: reader, clock: clock}
+	submits := submitter{engine: s.engine, customers: reader}
 	bulk := bulkOperations{admin: s.admin, reader: s.reader, jobs: s.jobs, clock: clock}
 	changes := entityChanges{programme: programme, schemas: s.entities, vocabulary: s.vocabulary}
 	exports := exportsAPI{reader: s.exports, directory: s.directory, stopping: s.stopping, streams: newGate(exportsOpen, 0), logger: s.logger}
@@ -43,13 +43,13 @@ func (s *Server) handlers() *handlers {
 			programme: programme, clock: clock,
 		},
 		coupon:    couponAPI{admin: s.admin, reader: s.reader, coupons: coupons, bulk: bulk, changes: changes, programme: programme, clock: clock},
-		customers: customersAPI{reader: s.reader, customers: customers, submitter: submits, bulk: bulk, admin: s.admin, exports: exports, programme: programme, clock: clock},
+		customers: customersAPI{reader: s.reader, customers: reader, submitter: submits, bulk: bulk, admin: s.admin, exports: exports, programme: programme, clock: clock},
 		display: displayAPI{
-			admin: s.admin, reader: s.reader, customers: customers, journal: journal, coupons: coupons, submitter: submits,
+			admin: s.admin, reader: s.reader, customers: reader, journal: journal, coupons: coupons, submitter: submits,
 			programme: programme, clock: clock,
 		},
 		entities: entitiesAPI{
-			engine: s.engine, admin: s.admin, reader: s.reader, vocabulary: s.vocabulary, customers: customers, journal: journal,
+			engine: s.engine, admin: s.admin, reader: s.reader, vocabulary: s.vocabulary, customers: reader, journal: journal,
 			changes: changes, records: entityRecords{schemas: s.entities, clock: clock}, customerFields: fieldsNamed(s.operations, "listCustomers"), programme: programme, clock: clock,
 		},
 		events: eventsAPI{
@@ -60,11 +60,11 @@ func (s *Server) handlers() *handlers {
 				reads: newGate(feedsAtOnce, feedsWaiting), streams: newGate(streamsOpen, 0),
 			},
 		},
-		leaderboard: leaderboardAPI{boards: s.boards, customers: customers, programme: programme, clock: clock},
-		levels:      levelsAPI{reader: s.reader, customers: customers, submitter: submits, programme: programme, clock: clock, now: s.engine.Now},
-		loyaltyRead: loyaltyReadAPI{reader: s.reader, customers: customers, journal: journal, coupons: coupons, clock: clock},
-		offers:      offersAPI{reader: s.reader, customers: customers, programme: programme, clock: clock},
-		rewards:     rewardsAPI{reader: s.reader, customers: customers, submitter: submits, bulk: bulk, programme: programme, clock: clock},
+		leaderboard: leaderboardAPI{boards: s.boards, customers: reader, programme: programme, clock: clock},
+		levels:      levelsAPI{reader: s.reader, customers: reader, submitter: submits, programme: programme, clock: clock, now: s.engine.Now},
+		loyaltyRead: loyaltyReadAPI{reader: s.reader, customers: reader, journal: journal, coupons: coupons, clock: clock},
+		offers:      offersAPI{reader: s.reader, customers: reader, programme: programme, clock: clock},
+		rewards:     rewardsAPI{reader: s.reader, customers: reader, submitter: submits, bulk: bulk, programme: programme, clock: clock},
 	}
 
 	a := &h.administration

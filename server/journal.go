@@ -178,3 +178,10 @@ func lineOf(l *loyalty.Line, keys [][]byte) common.TransactionItem {
 	}
 	return marshal(line)
 }
+
+func transactionStates() (names []string) {
+	for _, s := range loyalty.TransactionStates {
+		names = append(names, string(s))
+	}
+	return names
+}

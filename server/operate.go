@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
 	"strings"
 
+	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/reward"
 )
 
 // customerAction is an operation on a customer: the event that it submits, which callers cannot submit directly, and
@@ -89,4 +92,31 @@ func (a customerAction) inRequest(err error) error {
 	}
 
 	return &own
+}
+
+// claimReward is the claim of a reward in every API.
+func claimReward(ctx context.Context, s submitter, customer, id string) (rawResponse, error) {
+	return s.submitFor(ctx, customerAction{
+		customer: customer, action: "reward_claim", data: map[string]any{"reward": id},
+		body: func(language *tongue, o *loyalty.Outcome) any {
+			r := o.Value.(*reward.ClaimResult)
+			out := common.ClaimResult{
+				ID: r.ID, Spent: r.Spent, LastClaimedAt: common.Instant(r.LastClaimedAt),
+				Coupon: claimedCoupon(language, r.Coupon, &o.Customer),
+			}
+			if r.Award > 0 {
+				out.Award = &r.Award
+			}
+			return out
+		},
+	})
+}
+
+// address is a path made of segments. A plus sign is escaped as well, because some clients read it as a blank.
+func address(segments ...string) string {
+	var b strings.Builder
+	for _, s := range segments {
+		b.WriteString("/" + strings.ReplaceAll(url.PathEscape(s), "+", "%2B"))
+	}
+	return b.String()
 }

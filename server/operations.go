@@ -188,3 +188,32 @@ func fieldsNamed(operations map[routeKey]*operation, operationID string) map[str
 	}
 	return nil
 }
+
+// longest is how many characters each text of a filter may have.
+func longest(filter *openapi3.Schema) int {
+	if filter.Items != nil {
+		filter = filter.Items.Value
+	}
+	return int(*filter.MaxLength)
+}
+
+// confirmation describes bodies that need a proof of identity, and perhaps a higher role: those with a property that
+// has one of some values.
+type confirmation struct {
+	property string
+	values   []string
+	role     loyalty.Role
+}
+
+func confirmationOf(extension any) (c confirmation) {
+	v, _ := extension.(map[string]any)
+	c.property, _ = v["property"].(string)
+	role, _ := v["role"].(string)
+	c.role = loyalty.Role(role)
+	values, _ := v["values"].([]any)
+	for _, value := range values {
+		text, _ := value.(string)
+		c.values = append(c.values, text)
+	}
+	return c
+}

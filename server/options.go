@@ -14,24 +14,9 @@ import (
 	"github.com/loyalty-platform/loyalty/server/limit"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
-	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
-	"github.com/loyalty-platform/loyalty/server/loyalty/job"
 	"github.com/loyalty-platform/loyalty/server/loyalty/leaderboard"
-	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 	"github.com/loyalty-platform/loyalty/server/loyalty/statistics"
 )
-
-// Engine submits events: *loyalty.Engine.
-type Engine interface {
-	Submit(ctx context.Context, s loyalty.Submission) (loyalty.Outcome, error)
-	SubmitEach(ctx context.Context, all []loyalty.Submission, told func(int, loyalty.Result))
-	Preview(ctx context.Context, s loyalty.Submission) (loyalty.Outcome, error)
-	PreviewAccepted(ctx context.Context, s loyalty.Submission) (loyalty.Outcome, *programme.Programme, error)
-	Settle(ctx context.Context, customer loyalty.ID) error
-	View(ctx context.Context, n loyalty.CustomerNeeds, look func(*engine.Run) error) error
-	// Now is the instant at which events are recorded.
-	Now() time.Time
-}
 
 // Options are the parts of a server. A field that is not marked optional is required.
 type Options struct {
@@ -99,13 +84,6 @@ type Options struct {
 	ReplayGuard loyalty.SignatureStore
 	// SigningDebug makes a 401 show what the server tried to match. New refuses it unless Listen is a loopback address.
 	SigningDebug bool
-}
-
-// Jobs runs and lists the scheduled work: *loyalty.Jobs.
-type Jobs interface {
-	List(ctx context.Context) ([]job.Job, error)
-	Run(ctx context.Context, name string, note ...func(context.Context) error) (job.Job, error)
-	Wake(name string)
 }
 
 // NotReady is the reason why requests cannot be served now, in words for the public: it names no address and no secret.

@@ -57,9 +57,9 @@ var bundles, jsonBundles = bundlesBy(openapi.Bundle), bundlesBy(openapi.BundleJS
 // bundlesBy makes each of them on first use, so that the start does not wait.
 func bundlesBy(read func(api string) (asYAML, asJSON []byte, err error)) map[string]func() (bundle, error) {
 	all := map[string]func() (bundle, error){}
-	for _, api := range openapi.Names() {
-		all[api] = sync.OnceValues(func() (b bundle, err error) {
-			b.asYAML, b.asJSON, err = read(api)
+	for _, name := range openapi.Names() {
+		all[name] = sync.OnceValues(func() (b bundle, err error) {
+			b.asYAML, b.asJSON, err = read(name)
 			b.asJSON = withoutHTML(b.asJSON)
 			return b, err
 		})

@@ -21,7 +21,7 @@ func (s *Server) readQuery(c *gin.Context) {
 
 	pairs, err := list.ParseQuery(c.Request.URL.RawQuery)
 	if err == nil {
-		err = r.operation.known(pairs, list.CustomFields(s.programme(), r.operation.customType(c)))
+		err = knownParameters(r.operation, pairs, list.CustomFields(s.programme(), customType(c, r.operation)))
 	}
 
 	if err != nil {
@@ -52,9 +52,9 @@ func decodePath(c *gin.Context) {
 	}
 }
 
-// known refuses a parameter that the operation lacks, and a second value of a parameter that takes one. custom are the
+// knownParameters refuses a parameter that the operation lacks, and a second value of a parameter that takes one. custom are the
 // programme's declared attributes, which are filters as well.
-func (o *operation) known(pairs []list.Pair, custom map[string]list.Field) error {
+func knownParameters(o *operation, pairs []list.Pair, custom map[string]list.Field) error {
 	for i, p := range pairs {
 		repeatable, ok := o.parameters[p.Name]
 		if !ok {
@@ -85,7 +85,7 @@ func (o *operation) known(pairs []list.Pair, custom map[string]list.Field) error
 
 // customType is the type whose declared attributes are filters of an operation: its x-custom, such as rewards/reward,
 // in which {module} stands for the parameter of the path. It is empty if there are no such filters.
-func (o *operation) customType(c *gin.Context) string {
+func customType(c *gin.Context, o *operation) string {
 	kind := o.custom
 	for _, p := range c.Params {
 		kind = strings.ReplaceAll(kind, "{"+p.Key+"}", p.Value)

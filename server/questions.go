@@ -30,7 +30,7 @@ func askQuestion(s *Server, c *gin.Context) {
 		return
 	}
 
-	q := questions{personal: r.operation.customType(c) == programme.TypeCustomer}
+	q := questions{personal: customType(c, r.operation) == programme.TypeCustomer}
 	if err := q.read(c, r); err != nil {
 		s.fail(c, err)
 		return

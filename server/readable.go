@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bytes"
 	"net/http"
 	"strings"
 
@@ -27,30 +26,4 @@ func (w readableWriter) Write(answer []byte) (int, error) {
 		return 0, err
 	}
 	return len(answer), nil
-}
-
-// htmlEscapes are encoding/json's escapes of characters that need none.
-var htmlEscapes = map[string]byte{"0026": '&', "003c": '<', "003e": '>'}
-
-// withoutHTML resolves the escapes of JSON that only HTML needs. A backslash that is itself escaped begins none.
-func withoutHTML(text []byte) []byte {
-	if !bytes.Contains(text, []byte(`\u00`)) {
-		return text
-	}
-
-	out := make([]byte, 0, len(text))
-	for {
-		at := bytes.IndexByte(text, '\\')
-		if at < 0 || at+1 == len(text) {
-			return append(out, text...)
-		}
-		out, text = append(out, text[:at]...), text[at:]
-		if len(text) >= 6 && text[1] == 'u' {
-			if c, ok := htmlEscapes[string(text[2:6])]; ok {
-				out, text = append(out, c), text[6:]
-				continue
-			}
-		}
-		out, text = append(out, text[:2]...), text[2:]
-	}
 }

@@ -2,12 +2,14 @@ package server
 
 import (
 	"context"
+	"net/http"
 	"net/netip"
 	"slices"
 	"time"
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/signing"
@@ -74,4 +76,22 @@ func requestOf(ctx context.Context) *request {
 		}
 	}
 	return &request{}
+}
+
+// admits reports whether a key may be used from an address: an empty list allows all.
+func admits(key *loyalty.AccessKey, source netip.Addr) bool {
+	return len(key.Addresses) == 0 || listed(key.Addresses, source)
+}
+
+// repeatable reports whether a request with an unknown outcome has only one effect, however often it is sent. Otherwise
+// a client that obeys Retry-After by itself would book twice.
+func (r *request) repeatable(sent *http.Request) bool {
+	return r.operation != nil && r.operation.keeps && sent.Header.Get(idempotencyHeader) != ""
+}
+
+func listed(networks []string, source netip.Addr) bool {
+	return slices.ContainsFunc(networks, func(text string) bool {
+		p, ok := contract.ParseNetwork(text)
+		return ok && p.Contains(source)
+	})
 }

@@ -128,3 +128,6 @@ func imageSet(i reward.Image) *common.ImageSet {
 		Small: first(i.Small, i.Medium, i.Large), Medium: first(i.Medium, i.Large, i.Small), Large: first(i.Large, i.Medium, i.Small),
 	}
 }
+
+// rewardType is the entity type of rewards.
+const rewardType = loyalty.RewardType

@@ -21,9 +21,6 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.handler.ServeHTTP(w, r)
 }
 
-// consolePath is the path of the console.
-const consolePath = "/console/"
-
 func ofConsole(r *http.Request) bool {
 	return r.URL.Path+"/" == consolePath || strings.HasPrefix(r.URL.Path, consolePath)
 }
@@ -44,12 +41,10 @@ func (s *Server) consoleOnly(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Bounds of a connection, so that a slow caller cannot hold one forever. A bulk may need most of writeTimeout for its
-// work.
+// Bounds of a connection, so that a slow caller cannot hold one forever; see writeTimeout for answers.
 const (
 	headerTimeout = 10 * time.Second
 	readTimeout   = 30 * time.Second
-	writeTimeout  = 120 * time.Second
 	idleTimeout   = 120 * time.Second
 	maxHeader     = 32 << 10
 )

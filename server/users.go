@@ -16,27 +16,6 @@ func keyOfUser(u *loyalty.User) *loyalty.AccessKey {
 	return &loyalty.AccessKey{ID: u.KeyID(), Label: u.Name}
 }
 
-// confirmation describes bodies that need a proof of identity, and perhaps a higher role: those with a property that
-// has one of some values.
-type confirmation struct {
-	property string
-	values   []string
-	role     loyalty.Role
-}
-
-func confirmationOf(extension any) (c confirmation) {
-	v, _ := extension.(map[string]any)
-	c.property, _ = v["property"].(string)
-	role, _ := v["role"].(string)
-	c.role = loyalty.Role(role)
-	values, _ := v["values"].([]any)
-	for _, value := range values {
-		text, _ := value.(string)
-		c.values = append(c.values, text)
-	}
-	return c
-}
-
 // corrections are the actions by which an operator corrects points, which need a reason.
 var corrections = []string{"point_add", "point_sub"}
 
@@ -48,13 +27,13 @@ func consent(clock func() time.Time, fail func(*gin.Context, error)) gin.Handler
 		if r.caller == nil || r.operation == nil || r.operation.body == nil {
 			return
 		}
-		if err := r.consented(clock()); err != nil {
+		if err := consented(r, clock()); err != nil {
 			fail(c, err)
 		}
 	}
 }
 
-func (r *request) consented(now time.Time) error {
+func consented(r *request, now time.Time) error {
 	bodies, when := eventsIn(r.tree), r.operation.when
 	for _, body := range bodies {
 		if value, _ := body[when.property].(string); when.property == "" || !slices.Contains(when.values, value) {

@@ -2,11 +2,9 @@ package server
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"io"
 	"net/http"
 	"slices"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -16,7 +14,6 @@ import (
 	"github.com/loyalty-platform/loyalty/openapi"
 	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/list"
-	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
 // takeTurn validates a request when it has its turn at the gate. Before that nothing is built from its body, so that a
@@ -64,7 +61,7 @@ func (s *Server) validate(c *gin.Context) {
 		case !r.memory.work(len(r.body)):
 			err = errBusy
 		default:
-			err = r.readTree(c.Request)
+			err = readTree(r, c.Request)
 			deprecate(c, s.vocabulary, r.actions)
 		}
 	}
@@ -77,7 +74,7 @@ func (s *Server) validate(c *gin.Context) {
 // validateParameters lets kin-openapi check path, query and header parameters.
 func (s *Server) validateParameters(c *gin.Context, r *request) error {
 	declared := r.operation.checked
-	if long := r.operation.longFilters(r.query); len(long) > 0 {
+	if long := longFilters(r.operation, r.query); len(long) > 0 {
 		declared = slices.Concat(declared, long) // a copy: all requests share the operation's slice
 	}
 	if len(declared) == 0 {
@@ -100,7 +97,7 @@ func (s *Server) validateParameters(c *gin.Context, r *request) error {
 
 // longFilters returns the sent filters whose texts may be longer than declared. kin-openapi can skip the others: a list
 // has some dozens of filters, and accepts any text for them.
-func (o *operation) longFilters(query []list.Pair) (long []*openapi3.Parameter) {
+func longFilters(o *operation, query []list.Pair) (long []*openapi3.Parameter) {
 	for _, p := range query {
 		if filter := o.filters[p.Name]; filter != nil {
 			if len(p.Value) > longest(filter.Schema.Value) {
@@ -116,14 +113,6 @@ func (o *operation) longFilters(query []list.Pair) (long []*openapi3.Parameter) 
 	}
 
 	return long
-}
-
-// longest is how many characters each text of a filter may have.
-func longest(filter *openapi3.Schema) int {
-	if filter.Items != nil {
-		filter = filter.Items.Value
-	}
-	return int(*filter.MaxLength)
 }
 
 // checkHeaders refuses a second Content-Type or Idempotency-Key, because it cannot know which one is meant.
@@ -145,36 +134,8 @@ func checkIdempotencyKey(h http.Header) error {
 	return nil
 }
 
-// idempotency returns the caller's key with the hash of this request's method, path and body; ok is false if the caller
-// sent none. A handler that calls it must store the answer, whatever it is.
-func (r *request) idempotency(req *http.Request) (loyalty.AnswerKey, [32]byte, bool) {
-	r.decided = true
-	sent := req.Header[idempotencyHeader]
-	if len(sent) != 1 {
-		return loyalty.AnswerKey{}, [32]byte{}, false
-	}
-	return loyalty.AnswerKey{AccessKey: r.key.ID, Key: sent[0]}, standsFor(req, r.body), true
-}
-
-// standsFor is the hash of method, path and given parts of the body.
-func standsFor(req *http.Request, what ...[]byte) [32]byte {
-	path, _, _ := strings.Cut(req.RequestURI, "?")
-	h := sha256.New()
-	h.Write([]byte(req.Method))
-	h.Write([]byte{0})
-	h.Write([]byte(path))
-	h.Write([]byte{0})
-	for i, part := range what {
-		if i > 0 {
-			h.Write([]byte{0})
-		}
-		h.Write(part)
-	}
-	return [32]byte(h.Sum(nil))
-}
-
 // readTree reads, checks and replaces the body.
-func (r *request) readTree(req *http.Request) error {
+func readTree(r *request, req *http.Request) error {
 	v, err := parseBody(req.Header, r.body)
 	if err != nil {
 		return err
