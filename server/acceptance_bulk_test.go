@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loyalty-platform/loyalty/server"
+	"github.com/loyalty-platform/loyalty/server/api"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/signing"
 	"github.com/loyalty-platform/loyalty/store/storetest"
@@ -172,7 +173,7 @@ func (c *contents) logged() (n int) {
 // dying is an engine whose process ends in the middle of a bulk: what came before
 // is recorded, and no answer goes out.
 type dying struct {
-	server.Engine
+	api.Engine
 	after atomic.Int64 // events; 0: it lives
 }
 

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
+	"github.com/loyalty-platform/loyalty/server/api"
+	"github.com/loyalty-platform/loyalty/server/api/administration"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
@@ -33,16 +35,16 @@ func (s *Server) log(c *gin.Context) {
 }
 
 func (s *Server) logged(c *gin.Context) {
-	r := requestOf(c)
+	r := api.RequestOf(c)
 	if p := recover(); p != nil {
 		s.panicked(c, r, p)
 	}
 
 	status := c.Writer.Status()
-	if s.operations[routeKey{c.Request.Method, c.FullPath()}] != nil {
-		s.pace.answered(status)
+	if s.operations[api.RouteKey{Method: c.Request.Method, Path: c.FullPath()}] != nil {
+		s.pace.Answered(status)
 	}
-	if isFailure(status) {
+	if administration.IsFailure(status) {
 		s.noteFailure(c, r, status)
 	}
 
@@ -64,19 +66,19 @@ func (s *Server) logged(c *gin.Context) {
 
 	attrs := make([]slog.Attr, 0, 12)
 	attrs = append(attrs,
-		slog.String("request_id", r.id), slog.String("method", method(c.Request)), slog.String("route", route),
-		slog.Int("status", status), slog.Duration("duration", s.clock().Sub(r.began)),
-		slog.Int("bytes_in", len(r.body)), slog.Int("bytes_out", max(c.Writer.Size(), 0)),
+		slog.String("request_id", r.ID), slog.String("method", method(c.Request)), slog.String("route", route),
+		slog.Int("status", status), slog.Duration("duration", s.clock().Sub(r.Began)),
+		slog.Int("bytes_in", len(r.Body)), slog.Int("bytes_out", max(c.Writer.Size(), 0)),
 	)
 
 	if trace, span := s.placeOf(c, r); trace != "" {
 		attrs = append(attrs, slog.String("trace_id", trace), slog.String("span_id", span))
 	}
-	if r.key != nil {
-		attrs = append(attrs, slog.String("key_id", r.key.ID))
+	if r.Key != nil {
+		attrs = append(attrs, slog.String("key_id", r.Key.ID))
 	}
-	if r.err != nil {
-		attrs = append(attrs, failed(status, r.err)...)
+	if r.Err != nil {
+		attrs = append(attrs, failed(status, r.Err)...)
 	}
 
 	// A logger would look up its caller for each line, which no line shows.
@@ -87,7 +89,7 @@ func (s *Server) logged(c *gin.Context) {
 
 // failed returns the reason of a refusal: the name and code of the failure, and its cause if it is a fault of ours.
 func failed(status int, err error) []slog.Attr {
-	_, fault := asFault(err)
+	_, fault := api.AsFault(err)
 	attrs := []slog.Attr{slog.String("failure", fault.Name), slog.Int("code", fault.Code)}
 	if status >= http.StatusInternalServerError {
 		attrs = append(attrs, slog.String("error", err.Error()))
@@ -97,12 +99,12 @@ func failed(status int, err error) []slog.Attr {
 
 // panicked logs the stack under the request's id and answers 500. If the answer has begun, it breaks the connection
 // instead, so that the client does not take the part for the whole.
-func (s *Server) panicked(c *gin.Context, r *request, p any) {
+func (s *Server) panicked(c *gin.Context, r *api.Request, p any) {
 	if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 		panic(p)
 	}
 	s.logger.LogAttrs(c.Request.Context(), slog.LevelError, "panic",
-		slog.String("request_id", r.id), slog.String("panic", fmt.Sprint(p)), slog.String("stack", string(debug.Stack())))
+		slog.String("request_id", r.ID), slog.String("panic", fmt.Sprint(p)), slog.String("stack", string(debug.Stack())))
 	if c.Writer.Written() {
 		panic(http.ErrAbortHandler)
 	}
@@ -122,45 +124,45 @@ func method(r *http.Request) string {
 var takesEvents = map[string]bool{"submitEvent": true, "submitEvents": true}
 
 // noteFailure records a request that was answered with an error, without personal data.
-func (s *Server) noteFailure(c *gin.Context, r *request, status int) {
+func (s *Server) noteFailure(c *gin.Context, r *api.Request, status int) {
 	f := loyalty.FailedRequest{
-		At: r.began.UTC().Truncate(time.Millisecond), RequestID: r.id, Method: method(c.Request), Route: c.FullPath(),
-		Status: status, Code: unknownCode, Duration: s.clock().Sub(r.began),
+		At: r.Began.UTC().Truncate(time.Millisecond), RequestID: r.ID, Method: method(c.Request), Route: c.FullPath(),
+		Status: status, Code: administration.UnknownCode, Duration: s.clock().Sub(r.Began),
 	}
 
-	if o := s.operations[routeKey{c.Request.Method, f.Route}]; o != nil {
-		f.Route, f.API = o.route.Path, o.api
-		if r.key != nil && r.err != nil && takesEvents[o.route.Operation.OperationID] {
-			s.failures.refuse(r.err)
+	if o := s.operations[api.RouteKey{Method: c.Request.Method, Path: f.Route}]; o != nil {
+		f.Route, f.API = o.Route.Path, o.API
+		if r.Key != nil && r.Err != nil && takesEvents[o.Route.Operation.OperationID] {
+			s.failures.Refuse(r.Err)
 		}
 	}
 
-	if r.key != nil {
-		f.KeyID = r.key.ID
+	if r.Key != nil {
+		f.KeyID = r.Key.ID
 	}
 
-	if r.err != nil {
-		_, fault := asFault(r.err)
-		f.Code, f.Fields = int64(fault.Code), s.failures.fields(fault.Details)
+	if r.Err != nil {
+		_, fault := api.AsFault(r.Err)
+		f.Code, f.Fields = int64(fault.Code), s.failures.Fields(fault.Details)
 	}
 
-	s.failures.add(f)
+	s.failures.Add(f)
 }
 
 // observed reports a finished request to the observer, whatever its result.
 func (s *Server) observed(c *gin.Context) { s.observer.Answered(s.answered(c)) }
 
-func (s *Server) answered(c *gin.Context) Answered {
-	r := requestOf(c)
-	a := Answered{Method: method(c.Request), Status: c.Writer.Status(), Took: s.clock().Sub(r.began)}
+func (s *Server) answered(c *gin.Context) api.Answered {
+	r := api.RequestOf(c)
+	a := api.Answered{Method: method(c.Request), Status: c.Writer.Status(), Took: s.clock().Sub(r.Began)}
 	switch {
-	case r.operation != nil && r.key != nil:
-		a.API, a.Route = r.operation.api, r.operation.route.Path
-	case r.err == nil && a.Status < http.StatusBadRequest:
+	case r.Operation != nil && r.Key != nil:
+		a.API, a.Route = r.Operation.API, r.Operation.Route.Path
+	case r.Err == nil && a.Status < http.StatusBadRequest:
 		a.Route = c.FullPath()
 	}
-	if r.err != nil {
-		_, fault := asFault(r.err)
+	if r.Err != nil {
+		_, fault := api.AsFault(r.Err)
 		a.Code, a.Failure = fault.Code, fault.Name
 	}
 	return a
@@ -173,17 +175,17 @@ func (s *Server) trace(c *gin.Context) {
 		parent = c.Request.Header["Traceparent"][0]
 	}
 	ctx, traced := s.tracer.Begin(c.Request.Context(), parent)
-	c.Request, requestOf(c).traced = c.Request.WithContext(ctx), traced
+	c.Request, api.RequestOf(c).Traced = c.Request.WithContext(ctx), traced
 }
 
 // followed reports the end of a request to the trace.
-func (s *Server) followed(c *gin.Context) { requestOf(c).traced.End(s.answered(c)) }
+func (s *Server) followed(c *gin.Context) { api.RequestOf(c).Traced.End(s.answered(c)) }
 
 // placeOf is a request's place in a trace, for the log: its own if it is traced, otherwise its
 // caller's; empty if it has none.
-func (s *Server) placeOf(c *gin.Context, r *request) (trace, span string) {
-	if r.traced.Trace != "" {
-		return r.traced.Trace, r.traced.Span
+func (s *Server) placeOf(c *gin.Context, r *api.Request) (trace, span string) {
+	if r.Traced.Trace != "" {
+		return r.Traced.Trace, r.Traced.Span
 	}
 	trace, span, _ = traceOf(c.Request.Header)
 	return trace, span

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/loyalty-platform/loyalty/server/api"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
@@ -18,19 +19,19 @@ import (
 // authorize lets a key do only what it may, and accepts only clean paths: dot segments and double slashes are signed,
 // but name no resource.
 func (s *Server) authorize(c *gin.Context) {
-	r := requestOf(c)
-	if !admits(r.key, r.source) {
-		s.fail(c, errAddressRefused)
+	r := api.RequestOf(c)
+	if !api.Admits(r.Key, r.Source) {
+		s.fail(c, api.ErrAddressRefused)
 		return
 	}
 
-	if r.nowhere || !signing.IsClean(c.Request.RequestURI) {
-		s.fail(c, errPathNotFound)
+	if r.Nowhere || !signing.IsClean(c.Request.RequestURI) {
+		s.fail(c, api.ErrPathNotFound)
 		return
 	}
 
-	r.version = s.programme().Version
-	if r.operation = s.operations[routeKey{c.Request.Method, c.FullPath()}]; r.operation == nil {
+	r.Version = s.programme().Version
+	if r.Operation = s.operations[api.RouteKey{Method: c.Request.Method, Path: c.FullPath()}]; r.Operation == nil {
 		return // NoRoute and NoMethod answer
 	}
 	if c.Request.Method == http.MethodGet {
@@ -38,28 +39,28 @@ func (s *Server) authorize(c *gin.Context) {
 	}
 
 	switch {
-	case len(r.key.APIs) > 0 && !slices.Contains(r.key.APIs, r.operation.api):
-		s.fail(c, loyalty.ErrAPIForbidden.With("api", r.operation.api))
-	case r.key.ReadOnly && !r.operation.reads:
-		s.fail(c, errReadOnlyKey)
-	case r.caller != nil && !r.caller.Role.Covers(r.operation.role):
-		s.fail(c, loyalty.ErrRoleNeeded.With("role", string(r.operation.role)))
-	case r.caller != nil && r.operation.confirm && !user.Confirmed(r.caller, s.clock().UnixMilli()):
+	case len(r.Key.APIs) > 0 && !slices.Contains(r.Key.APIs, r.Operation.API):
+		s.fail(c, loyalty.ErrAPIForbidden.With("api", r.Operation.API))
+	case r.Key.ReadOnly && !r.Operation.Reads:
+		s.fail(c, api.ErrReadOnlyKey)
+	case r.Caller != nil && !r.Caller.Role.Covers(r.Operation.Role):
+		s.fail(c, loyalty.ErrRoleNeeded.With("role", string(r.Operation.Role)))
+	case r.Caller != nil && r.Operation.Confirm && !user.Confirmed(r.Caller, s.clock().UnixMilli()):
 		s.fail(c, loyalty.ErrConfirmNeeded)
-	case r.operation.module != "" && !s.programme().On[r.operation.module]:
-		s.fail(c, loyalty.ErrModuleOffPath.With("module", r.operation.module))
-	case r.sightless() && r.operation.sighted:
+	case r.Operation.Module != "" && !s.programme().On[r.Operation.Module]:
+		s.fail(c, loyalty.ErrModuleOffPath.With("module", r.Operation.Module))
+	case r.Sightless() && r.Operation.Sighted:
 		s.fail(c, loyalty.ErrPersonalNeeded)
-	case r.caller != nil && r.operation.personal != "":
+	case r.Caller != nil && r.Operation.Personal != "":
 		// Without the parameter there is nothing to mask; with it the handler records what it shows.
-		if r.sightless() && affirmed(c.Query(r.operation.personal)) {
+		if r.Sightless() && affirmed(c.Query(r.Operation.Personal)) {
 			s.fail(c, loyalty.ErrPersonalNeeded)
 		}
 
-	case r.sightless() && c.GetHeader(personalHeader) == personalShown:
+	case r.Sightless() && c.GetHeader(personalHeader) == personalShown:
 		s.fail(c, loyalty.ErrPersonalNeeded)
-	case r.caller != nil && !ofProgramme(c, r.operation):
-		mask(c, s.vocabulary, s.fail, r.caller.Personal, func() error { return s.notePersonal(c, r) })
+	case r.Caller != nil && !ofProgramme(c, r.Operation):
+		mask(c, s.vocabulary, s.fail, r.Caller.Personal, func() error { return s.notePersonal(c, r) })
 	}
 }
 
@@ -73,20 +74,20 @@ func affirmed(text string) bool {
 // ofProgramme reports whether an operation is about the programme and not about a person. Its properties (of declared
 // actions, for example) may also be named email or labels. They must not be masked, because a caller who changes them
 // sends back what it read.
-func ofProgramme(c *gin.Context, o *operation) bool {
+func ofProgramme(c *gin.Context, o *api.Operation) bool {
 	kind := c.Param("module") + "/" + c.Param("entity")
 	return strings.HasPrefix(c.FullPath(), "/admin/configuration") ||
-		o.api == "entities" && kind != "/" && kind != programme.TypeCustomer && kind != programme.TypeTransaction
+		o.API == "entities" && kind != "/" && kind != programme.TypeCustomer && kind != programme.TypeTransaction
 }
 
 // notePersonal records in the audit trail which customers' data a user is about to see. Customers are recorded by their
 // internal ids, which mean nothing after they have left the programme.
-func (s *Server) notePersonal(c *gin.Context, r *request) error {
+func (s *Server) notePersonal(c *gin.Context, r *api.Request) error {
 	path := c.FullPath()
 	for _, p := range c.Params {
 		value := p.Value
 		if p.Key == "customer_id" {
-			who, err := s.reader.Customer(plain(c), value)
+			who, err := s.reader.Customer(api.Plain(c), value)
 			if err != nil {
 				return err
 			}
@@ -95,11 +96,11 @@ func (s *Server) notePersonal(c *gin.Context, r *request) error {
 		path = strings.Replace(path, ":"+p.Key, value, 1)
 	}
 
-	seen := admin.Seen{Operation: r.operation.route.Operation.OperationID}
+	seen := admin.Seen{Operation: r.Operation.Route.Operation.OperationID}
 	for name := range c.Request.URL.Query() {
 		seen.Query = append(seen.Query, name)
 	}
 
 	slices.Sort(seen.Query)
-	return s.admin.NotePersonal(plain(c), admin.Call{KeyID: r.key.ID}, path, seen)
+	return s.admin.NotePersonal(api.Plain(c), admin.Call{KeyID: r.Key.ID}, path, seen)
 }

@@ -5,29 +5,31 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/server/api"
 )
 
 // TestRoomIsGivenBack: whatever many requests take at once, never more than there
 // is, and all of it comes back.
 func TestRoomIsGivenBack(t *testing.T) {
-	m := newBodyMemory(1000)
+	m := api.NewBodyMemory(1000)
 	var wait sync.WaitGroup
 	for i := range 64 {
 		wait.Go(func() {
 			for n := range int64(200) {
-				share := m.share(i%2 == 0)
-				share.take(n)
-				share.work(int(n) / 8)
-				require.LessOrEqual(t, share.held, share.room.size)
-				share.release()
+				share := m.Share(i%2 == 0)
+				share.Take(n)
+				share.Work(int(n) / 8)
+				require.LessOrEqual(t, share.Held, share.Room.Size)
+				share.Release()
 			}
 		})
 	}
 
 	wait.Wait()
-	require.Zero(t, m.known.used.Load())
-	require.Zero(t, m.unknown.used.Load())
-	require.EqualValues(t, 750, m.known.size)
-	unknown := m.share(false)
-	require.False(t, unknown.take(251), "unknown callers have a quarter")
+	require.Zero(t, m.Known.Used.Load())
+	require.Zero(t, m.Unknown.Used.Load())
+	require.EqualValues(t, 750, m.Known.Size)
+	unknown := m.Share(false)
+	require.False(t, unknown.Take(251), "unknown callers have a quarter")
 }

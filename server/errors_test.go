@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loyalty-platform/loyalty/i18n"
+	"github.com/loyalty-platform/loyalty/server/api"
 	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/signing"
@@ -19,9 +20,9 @@ import (
 
 // ownFaults are the failures of this package.
 var ownFaults = []error{
-	errReadOnlyKey, loyalty.ErrAPIForbidden, errAddressRefused, errPathNotFound, contract.ErrMalformedBody, errUnknownParameter,
-	contract.ErrInvalidParameter, contract.ErrConflictingParameter, errIdempotencyKey, errTargetMalformed,
-	errBusy, errBodyTooLarge, errMediaType, errCoding, errRateLimited, errMethod,
+	api.ErrReadOnlyKey, loyalty.ErrAPIForbidden, api.ErrAddressRefused, api.ErrPathNotFound, contract.ErrMalformedBody, api.ErrUnknownParameter,
+	contract.ErrInvalidParameter, contract.ErrConflictingParameter, api.ErrIdempotencyKey, api.ErrTargetMalformed,
+	api.ErrBusy, api.ErrBodyTooLarge, api.ErrMediaType, api.ErrCoding, api.ErrRateLimited, api.ErrMethod,
 }
 
 // TestEveryKindHasAStatus: no kind of failure is without a status and a type.
@@ -31,18 +32,18 @@ func TestEveryKindHasAStatus(t *testing.T) {
 		loyalty.Refused: 422, loyalty.Forbidden: 403, loyalty.Unavailable: 503, loyalty.Oversized: 413,
 	}
 
-	require.Equal(t, want, statuses)
+	require.Equal(t, want, api.Statuses)
 	for kind := loyalty.Internal; kind <= loyalty.Oversized; kind++ {
-		require.NotEmpty(t, types[statuses[kind]], "kind %d", kind)
+		require.NotEmpty(t, api.Types[api.Statuses[kind]], "kind %d", kind)
 	}
 
-	for status, name := range types {
+	for status, name := range api.Types {
 		require.True(t, name.Valid(), "%d: %s is not in the contract", status, name)
 	}
 
 	for _, err := range ownFaults {
-		status, _ := asFault(err)
-		require.NotEmpty(t, types[status], err)
+		status, _ := api.AsFault(err)
+		require.NotEmpty(t, api.Types[status], err)
 	}
 }
 
@@ -54,7 +55,7 @@ func TestEveryFaultIsWorded(t *testing.T) {
 	var names []string
 	codes := map[int]string{}
 	for _, err := range ownFaults {
-		_, fault := asFault(err)
+		_, fault := api.AsFault(err)
 		names = append(names, fault.Name)
 		require.Empty(t, codes[fault.Code], "code %d", fault.Code)
 		codes[fault.Code] = fault.Name
@@ -85,7 +86,7 @@ func TestEveryFaultIsWorded(t *testing.T) {
 func TestUnknownErrorsAreHidden(t *testing.T) {
 	catalogue, err := i18n.Load()
 	require.NoError(t, err)
-	status, body := errorBody(inLanguage(catalogue, "en"), errors.New("secret: connection string"))
+	status, body := api.ErrorBody(inLanguage(catalogue, "en"), errors.New("secret: connection string"))
 	require.Equal(t, http.StatusInternalServerError, status)
 	require.NotContains(t, string(body), "secret")
 	require.Contains(t, string(body), `"code":190001`)
@@ -94,7 +95,7 @@ func TestUnknownErrorsAreHidden(t *testing.T) {
 		loyalty.ErrDatabaseAway, loyalty.ErrOutcomeUnknown, context.Canceled, context.DeadlineExceeded,
 		loyalty.ErrUnavailable.Because(errors.New("secret")),
 	} {
-		status, body = errorBody(inLanguage(catalogue, "en"), fmt.Errorf("reading: %w", cause))
+		status, body = api.ErrorBody(inLanguage(catalogue, "en"), fmt.Errorf("reading: %w", cause))
 		require.Equal(t, http.StatusServiceUnavailable, status)
 		require.NotContains(t, string(body), "secret")
 		code := `"code":190002` // nothing happened
@@ -108,31 +109,31 @@ func TestUnknownErrorsAreHidden(t *testing.T) {
 func TestReasonsSpeakTheLanguage(t *testing.T) {
 	catalogue, err := i18n.Load()
 	require.NoError(t, err)
-	_, en := envelope(inLanguage(catalogue, "en"), contract.MalformedBody("syntax"))
-	_, hu := envelope(inLanguage(catalogue, "hu"), contract.MalformedBody("syntax"))
+	_, en := api.Envelope(inLanguage(catalogue, "en"), contract.MalformedBody("syntax"))
+	_, hu := api.Envelope(inLanguage(catalogue, "hu"), contract.MalformedBody("syntax"))
 	require.NotEqual(t, en.Message, hu.Message)
 	require.Contains(t, en.Message, catalogue.Message("en", "reason.syntax", nil))
 	require.Contains(t, hu.Message, catalogue.Message("hu", "reason.syntax", nil))
 }
 
 // inLanguage is a caller who wants one language.
-func inLanguage(catalogue *i18n.Catalogue, language string) *tongue {
-	return &tongue{catalogue: catalogue, wanted: []string{language}, messages: language}
+func inLanguage(catalogue *i18n.Catalogue, language string) *api.Tongue {
+	return &api.Tongue{Catalogue: catalogue, Wanted: []string{language}, Messages: language}
 }
 
 // TestCallersWhoLeave: who leaves ends what is under way, which is no fault of the server's and
 // no line for its operators, whatever the end was called on the way.
 func TestCallersWhoLeave(t *testing.T) {
 	for _, err := range []error{context.Canceled, loyalty.ErrInternal.Because(context.Canceled), loyalty.ErrInternal.Because(fmt.Errorf("read: %w", context.Canceled))} {
-		status, fault := asFault(err)
+		status, fault := api.AsFault(err)
 		require.Equal(t, http.StatusServiceUnavailable, status)
 		require.Equal(t, loyalty.ErrUnavailable.Code, fault.Code)
 		require.ErrorIs(t, fault, context.Canceled)
 	}
-	status, fault := asFault(loyalty.ErrInternal.Because(errors.New("a fault")))
+	status, fault := api.AsFault(loyalty.ErrInternal.Because(errors.New("a fault")))
 	require.Equal(t, http.StatusInternalServerError, status)
 	require.Equal(t, loyalty.ErrInternal.Code, fault.Code)
-	status, fault = asFault(loyalty.ErrInternal.Because(errors.Join(loyalty.ErrOutcomeUnknown, context.Canceled)))
+	status, fault = api.AsFault(loyalty.ErrInternal.Because(errors.Join(loyalty.ErrOutcomeUnknown, context.Canceled)))
 	require.Equal(t, http.StatusServiceUnavailable, status)
 	require.Equal(t, loyalty.ErrUnconfirmed.Code, fault.Code, "it may have happened")
 }
@@ -152,18 +153,18 @@ func TestRetryAfterOfAnUnknownOutcome(t *testing.T) {
 	}{
 		{loyalty.ErrOutcomeUnknown, "", true, ""}, {loyalty.ErrOutcomeUnknown, "k", true, "1"}, {loyalty.ErrOutcomeUnknown, "k", false, ""},
 		{loyalty.ErrUnconfirmed, "", true, ""}, {loyalty.ErrUnconfirmed, "k", true, "1"},
-		{loyalty.ErrDatabaseAway, "", true, "1"}, {loyalty.ErrDatabaseAway, "k", true, "1"}, {errBusy, "", true, "1"}, {errBodyTooLarge, "k", true, ""},
+		{loyalty.ErrDatabaseAway, "", true, "1"}, {loyalty.ErrDatabaseAway, "k", true, "1"}, {api.ErrBusy, "", true, "1"}, {api.ErrBodyTooLarge, "k", true, ""},
 	} {
 		w := httptest.NewRecorder()
 		g, _ := gin.CreateTestContext(w)
 		g.Request = httptest.NewRequest(http.MethodPost, "/events", nil)
 		if c.key != "" {
-			g.Request.Header.Set(idempotencyHeader, c.key)
+			g.Request.Header.Set(api.IdempotencyHeader, c.key)
 		}
-		r := &request{operation: &operation{keeps: c.keeps}}
-		r.tongue = *inLanguage(catalogue, "en")
-		r.language = &r.tongue
-		g.Set(requestKey{}, r)
+		r := &api.Request{Operation: &api.Operation{Keeps: c.keeps}}
+		r.Tongue = *inLanguage(catalogue, "en")
+		r.Language = &r.Tongue
+		g.Set(api.RequestKey{}, r)
 		(&Server{}).fail(g, c.cause)
 		require.Equal(t, c.want, w.Header().Get("Retry-After"), "%v, key %q, kept: %t", c.cause, c.key, c.keeps)
 	}

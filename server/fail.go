@@ -5,29 +5,30 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/loyalty-platform/loyalty/server/api"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
 // fail answers an error of any stage; nothing else writes one. The log line of the request has the error itself.
 func (s *Server) fail(c *gin.Context, err error) {
-	r := requestOf(c)
-	r.err = err
+	r := api.RequestOf(c)
+	r.Err = err
 	c.Abort()
 	if c.Writer.Written() {
 		return // the answer has begun; the log line has the error
 	}
 
-	r.language.forget() // texts from before the failure are not sent
-	status, body := errorBody(r.language, err)
+	r.Language.Forget() // texts from before the failure are not sent
+	status, body := api.ErrorBody(r.Language, err)
 	h := c.Writer.Header()
-	switch _, fault := asFault(err); {
+	switch _, fault := api.AsFault(err); {
 	case status == http.StatusUnauthorized:
 		h.Set("WWW-Authenticate", s.algorithm)
-	case fault.Code == errCoding.fault.Code:
+	case fault.Code == api.ErrCoding.Fault.Code:
 		h.Set("Accept-Encoding", "identity") // RFC 9110, 12.5.3
-	case status == http.StatusServiceUnavailable && (fault.Code != loyalty.ErrUnconfirmed.Code || r.repeatable(c.Request)):
+	case status == http.StatusServiceUnavailable && (fault.Code != loyalty.ErrUnconfirmed.Code || r.Repeatable(c.Request)):
 		h.Set("Retry-After", "1")
 	}
 
-	writeJSON(c.Writer, status, body)
+	api.WriteJSON(c.Writer, status, body)
 }

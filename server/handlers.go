@@ -1,73 +1,88 @@
 package server
 
-import "github.com/loyalty-platform/loyalty/server/loyalty/admin"
+import (
+	"github.com/loyalty-platform/loyalty/server/api"
+	"github.com/loyalty-platform/loyalty/server/api/administration"
+	"github.com/loyalty-platform/loyalty/server/api/campaigns"
+	"github.com/loyalty-platform/loyalty/server/api/coupon"
+	"github.com/loyalty-platform/loyalty/server/api/customers"
+	"github.com/loyalty-platform/loyalty/server/api/display"
+	"github.com/loyalty-platform/loyalty/server/api/entities"
+	"github.com/loyalty-platform/loyalty/server/api/events"
+	"github.com/loyalty-platform/loyalty/server/api/leaderboard"
+	"github.com/loyalty-platform/loyalty/server/api/levels"
+	"github.com/loyalty-platform/loyalty/server/api/loyaltyread"
+	"github.com/loyalty-platform/loyalty/server/api/offers"
+	"github.com/loyalty-platform/loyalty/server/api/rewards"
+	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
+)
 
 // handlers are the objects that answer the APIs of the contract, one each.
 type handlers struct {
-	administration administrationAPI
-	campaigns      campaignsAPI
-	coupon         couponAPI
-	customers      customersAPI
-	display        displayAPI
-	entities       entitiesAPI
-	events         eventsAPI
-	leaderboard    leaderboardAPI
-	levels         levelsAPI
-	loyaltyRead    loyaltyReadAPI
-	offers         offersAPI
-	rewards        rewardsAPI
+	administration administration.API
+	campaigns      campaigns.API
+	coupon         coupon.API
+	customers      customers.API
+	display        display.API
+	entities       entities.API
+	events         events.API
+	leaderboard    leaderboard.API
+	levels         levels.API
+	loyaltyRead    loyaltyread.API
+	offers         offers.API
+	rewards        rewards.API
 }
 
 // handlers gives each API only what it reads and writes with.
 func (s *Server) handlers() *handlers {
 	programme, clock := s.programme, s.clock
-	reader := customerReader{reader: s.reader, engine: s.engine, clock: clock}
-	journal := journalReader{reader: s.reader, customers: reader, clock: clock}
-	coupons := couponReader{reader: s.reader, customers: reader, clock: clock}
-	submits := submitter{engine: s.engine, customers: reader}
-	bulk := bulkOperations{admin: s.admin, reader: s.reader, jobs: s.jobs, clock: clock}
-	changes := entityChanges{programme: programme, schemas: s.entities, vocabulary: s.vocabulary}
-	exports := exportsAPI{reader: s.exports, directory: s.directory, stopping: s.stopping, streams: newGate(exportsOpen, 0), logger: s.logger}
+	reader := api.CustomerReader{Reader: s.reader, Engine: s.engine, Clock: clock}
+	journal := api.JournalReader{Reader: s.reader, Customers: reader, Clock: clock}
+	coupons := api.CouponReader{Reader: s.reader, Customers: reader, Clock: clock}
+	submits := api.Submitter{Engine: s.engine, Customers: reader}
+	bulk := api.BulkOperations{Admin: s.admin, Reader: s.reader, Jobs: s.jobs, Clock: clock}
+	changes := api.EntityChanges{Programme: programme, Schemas: s.entities, Vocabulary: s.vocabulary}
+	exports := api.ExportsAPI{Reader: s.exports, Directory: s.directory, Stopping: s.stopping, Streams: api.NewGate(api.ExportsOpen, 0), Logger: s.logger}
 	h := &handlers{
-		administration: administrationAPI{
-			admin: s.admin, jobs: s.jobs, failures: s.failures, pace: s.pace, vocabulary: s.vocabulary, entities: s.entities, logger: s.logger,
-			openTo: func(r *request) []string { return openTo(s.operations, r) }, users: admin.UsersOf(s.admin),
-			reader: s.reader, webhooks: s.webhooks, messages: s.messages, programme: programme,
-			clock: clock, region: s.region, jobWait: s.jobWait, totals: newGate(totalsAtOnce, totalsWaiting),
-			exports:    exports,
-			imports:    importsAPI{store: s.imports, bulk: bulk},
-			statistics: s.statistics, system: s.system,
+		administration: administration.API{
+			Admin: s.admin, Jobs: s.jobs, Failures: s.failures, Pace: s.pace, Vocabulary: s.vocabulary, Entities: s.entities, Logger: s.logger,
+			OpenTo: func(r *api.Request) []string { return openTo(s.operations, r) }, Users: admin.UsersOf(s.admin),
+			Reader: s.reader, Webhooks: s.webhooks, Messages: s.messages, Programme: programme,
+			Clock: clock, Region: s.region, JobWait: s.jobWait, Totals: api.NewGate(api.TotalsAtOnce, api.TotalsWaiting),
+			Exports:    exports,
+			Imports:    administration.ImportsAPI{Store: s.imports, Bulk: bulk},
+			Statistics: s.statistics, System: s.system,
 		},
-		campaigns: campaignsAPI{
-			engine: s.engine, admin: s.admin, reader: s.reader, jobs: s.jobs, vocabulary: s.vocabulary, bulk: bulk,
-			programme: programme, clock: clock,
+		campaigns: campaigns.API{
+			Engine: s.engine, Admin: s.admin, Reader: s.reader, Jobs: s.jobs, Vocabulary: s.vocabulary, Bulk: bulk,
+			Programme: programme, Clock: clock,
 		},
-		coupon:    couponAPI{admin: s.admin, reader: s.reader, coupons: coupons, bulk: bulk, changes: changes, programme: programme, clock: clock},
-		customers: customersAPI{reader: s.reader, customers: reader, submitter: submits, bulk: bulk, admin: s.admin, exports: exports, programme: programme, clock: clock},
-		display: displayAPI{
-			admin: s.admin, reader: s.reader, customers: reader, journal: journal, coupons: coupons, submitter: submits,
-			programme: programme, clock: clock,
+		coupon:    coupon.API{Admin: s.admin, Reader: s.reader, Coupons: coupons, Bulk: bulk, Changes: changes, Programme: programme, Clock: clock},
+		customers: customers.API{Reader: s.reader, Customers: reader, Submitter: submits, Bulk: bulk, Admin: s.admin, Exports: exports, Programme: programme, Clock: clock},
+		display: display.API{
+			Admin: s.admin, Reader: s.reader, Customers: reader, Journal: journal, Coupons: coupons, Submitter: submits,
+			Programme: programme, Clock: clock,
 		},
-		entities: entitiesAPI{
-			engine: s.engine, admin: s.admin, reader: s.reader, vocabulary: s.vocabulary, customers: reader, journal: journal,
-			changes: changes, records: entityRecords{schemas: s.entities, clock: clock}, customerFields: fieldsNamed(s.operations, "listCustomers"), programme: programme, clock: clock,
+		entities: entities.API{
+			Engine: s.engine, Admin: s.admin, Reader: s.reader, Vocabulary: s.vocabulary, Customers: reader, Journal: journal,
+			Changes: changes, Records: entities.EntityRecords{Schemas: s.entities, Clock: clock}, CustomerFields: api.FieldsNamed(s.operations, "listCustomers"), Programme: programme, Clock: clock,
 		},
-		events: eventsAPI{
-			engine: s.engine, vocabulary: s.vocabulary, programme: programme,
-			charge: s.chargeBulk, refused: s.failures.refuse,
-			feed: feedAPI{
-				reader: s.feed, directory: s.directory, programme: programme, clock: clock, head: newFeedHead(s.feed), stopping: s.stopping,
-				reads: newGate(feedsAtOnce, feedsWaiting), streams: newGate(streamsOpen, 0),
+		events: events.API{
+			Engine: s.engine, Vocabulary: s.vocabulary, Programme: programme,
+			Charge: s.chargeBulk, Refused: s.failures.Refuse,
+			Feed: events.FeedAPI{
+				Reader: s.feed, Directory: s.directory, Programme: programme, Clock: clock, Head: events.NewFeedHead(s.feed), Stopping: s.stopping,
+				Reads: api.NewGate(events.FeedsAtOnce, events.FeedsWaiting), Streams: api.NewGate(events.StreamsOpen, 0),
 			},
 		},
-		leaderboard: leaderboardAPI{boards: s.boards, customers: reader, programme: programme, clock: clock},
-		levels:      levelsAPI{reader: s.reader, customers: reader, submitter: submits, programme: programme, clock: clock, now: s.engine.Now},
-		loyaltyRead: loyaltyReadAPI{reader: s.reader, customers: reader, journal: journal, coupons: coupons, clock: clock},
-		offers:      offersAPI{reader: s.reader, customers: reader, programme: programme, clock: clock},
-		rewards:     rewardsAPI{reader: s.reader, customers: reader, submitter: submits, bulk: bulk, programme: programme, clock: clock},
+		leaderboard: leaderboard.API{Boards: s.boards, Customers: reader, Programme: programme, Clock: clock},
+		levels:      levels.API{Reader: s.reader, Customers: reader, Submitter: submits, Programme: programme, Clock: clock, Now: s.engine.Now},
+		loyaltyRead: loyaltyread.API{Reader: s.reader, Customers: reader, Journal: journal, Coupons: coupons, Clock: clock},
+		offers:      offers.API{Reader: s.reader, Customers: reader, Programme: programme, Clock: clock},
+		rewards:     rewards.API{Reader: s.reader, Customers: reader, Submitter: submits, Bulk: bulk, Programme: programme, Clock: clock},
 	}
 
 	a := &h.administration
-	a.liabilities.read, a.proofs.read = a.liability, a.prove
+	a.Liabilities.Read, a.Proofs.Read = a.Liability, a.Prove
 	return h
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 	"github.com/loyalty-platform/loyalty/i18n"
+	"github.com/loyalty-platform/loyalty/server/api"
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
@@ -42,22 +43,22 @@ func (s *Server) wishOf(header string, in *programme.Programme) *wish {
 
 // speak makes the answer name its languages. It runs before the signature is checked, so that a 401 names them too.
 func speak(c *gin.Context) {
-	r := requestOf(c)
-	c.Writer = spokenWriter{c.Writer, r.language}
-	r.language.name(c.Writer.Header())
+	r := api.RequestOf(c)
+	c.Writer = spokenWriter{c.Writer, r.Language}
+	r.Language.Name(c.Writer.Header())
 }
 
 // spokenWriter sets the language of an answer when it is known: all of the answer is rendered before its status is
 // written.
 type spokenWriter struct {
 	gin.ResponseWriter
-	in *tongue
+	in *api.Tongue
 }
 
 // Unwrap returns the connection's writer, for its deadlines.
 func (w spokenWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 func (w spokenWriter) WriteHeader(status int) {
-	w.in.name(w.Header())
+	w.in.Name(w.Header())
 	w.ResponseWriter.WriteHeader(status)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/loyalty-platform/loyalty/server/api"
 	"github.com/loyalty-platform/loyalty/server/contract"
 )
 
@@ -22,20 +23,20 @@ const (
 // readBody reads the whole raw body once, before it is hashed. Later stages read it from memory, which is counted until
 // the request is answered.
 func (s *Server) readBody(c *gin.Context) {
-	r := requestOf(c)
-	r.memory = s.bodies.share(r.claimed != nil)
-	defer r.memory.release()
+	r := api.RequestOf(c)
+	r.Memory = s.bodies.Share(r.Claimed != nil)
+	defer r.Memory.Release()
 	limit := maxBody
-	if o := s.operations[routeKey{c.Request.Method, c.FullPath()}]; o != nil && o.bodyLimit > 0 {
-		limit = o.bodyLimit
+	if o := s.operations[api.RouteKey{Method: c.Request.Method, Path: c.FullPath()}]; o != nil && o.BodyLimit > 0 {
+		limit = o.BodyLimit
 	}
 
 	allowed := limit
-	if r.claimed == nil {
+	if r.Claimed == nil {
 		allowed = min(limit, unknownBody)
 	}
 
-	body, err := readLimited(c.Request, allowed, &r.memory)
+	body, err := readLimited(c.Request, allowed, &r.Memory)
 	if err != nil {
 		c.Writer.Header().Set("Connection", "close") // the rest is not read
 	}
@@ -44,16 +45,16 @@ func (s *Server) readBody(c *gin.Context) {
 	case errors.Is(err, errBodyLimit) && allowed < limit:
 		// The signature of an unknown key is refused whatever the body is; a separate limit would reveal that the key
 		// is unknown.
-		r.cut = true
+		r.Cut = true
 	case errors.Is(err, errBodyLimit):
-		s.fail(c, errBodyTooLarge.with("limit", limit))
-	case errors.Is(err, errNoRoom):
-		s.fail(c, errBusy)
+		s.fail(c, api.ErrBodyTooLarge.With("limit", limit))
+	case errors.Is(err, api.ErrNoRoom):
+		s.fail(c, api.ErrBusy)
 	case err != nil:
 		s.fail(c, contract.MalformedBody("incomplete").Because(err))
 	}
 
-	r.body = body
+	r.Body = body
 	if !c.IsAborted() {
 		c.Next()
 	}
@@ -63,7 +64,7 @@ var errBodyLimit = errors.New("the body is over the limit")
 
 // readLimited trusts an announced length only as far as that is cheap: a caller who announces a megabyte and sends
 // nothing must not occupy one. Memory is counted before it is allocated.
-func readLimited(r *http.Request, limit int, memory *bodyShare) ([]byte, error) {
+func readLimited(r *http.Request, limit int, memory *api.BodyShare) ([]byte, error) {
 	announced := r.ContentLength
 	if announced == 0 {
 		return nil, nil
@@ -84,8 +85,8 @@ func readLimited(r *http.Request, limit int, memory *bodyShare) ([]byte, error) 
 				break
 			}
 			room := min(max(2*cap(body), firstRead), size)
-			if !memory.take(int64(room - cap(body))) {
-				return nil, errNoRoom
+			if !memory.Take(int64(room - cap(body))) {
+				return nil, api.ErrNoRoom
 			}
 			body = slices.Grow(body, room-len(body))[:len(body):room]
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/gin-gonic/gin"
 
+	"github.com/loyalty-platform/loyalty/server/api"
 	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
@@ -25,8 +26,8 @@ const (
 // as asked for by users who may.
 func mask(c *gin.Context, vocabulary *contract.Vocabulary, fail func(*gin.Context, error), may bool, noted func() error) {
 	shows := c.GetHeader(personalHeader) == personalShown
-	o := requestOf(c).operation
-	w := &maskingWriter{ResponseWriter: c.Writer, masker: masker{vocabulary: vocabulary}, operation: o.route.Operation, shows: may && shows}
+	o := api.RequestOf(c).Operation
+	w := &maskingWriter{ResponseWriter: c.Writer, masker: masker{vocabulary: vocabulary}, operation: o.Route.Operation, shows: may && shows}
 	if may {
 		w.noted = noted
 	}
@@ -77,7 +78,7 @@ func (w *maskingWriter) WriteHeader(status int) {
 
 	w.status = status
 	switch kind := w.Header().Get("Content-Type"); {
-	case strings.HasPrefix(kind, sseType), strings.HasPrefix(kind, ndjsonType):
+	case strings.HasPrefix(kind, api.SseType), strings.HasPrefix(kind, api.NdjsonType):
 		w.stream = true
 		w.ResponseWriter.WriteHeader(status)
 	case kind != "" && !strings.HasPrefix(kind, "application/json"):

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/loyalty-platform/loyalty/server/api"
 	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/campaign"
@@ -18,43 +19,43 @@ import (
 // reveal a birth date. A condition that the entity has already, word for word, may be sent back.
 func refusePersonalRules(inForce func() *programme.Programme, vocabulary *contract.Vocabulary, fail func(*gin.Context, error)) gin.HandlerFunc {
 	return func(c *gin.Context) {
-		r := requestOf(c)
-		if !r.sightless() || r.operation == nil || r.operation.body == nil || !makesRules(c, r.operation) {
+		r := api.RequestOf(c)
+		if !r.Sightless() || r.Operation == nil || r.Operation.Body == nil || !makesRules(c, r.Operation) {
 			return
 		}
 
 		p := inForce()
 		asked := asksAlready(p)
-		w := ruleWalk{visit: func(of entityRef, at, name, source string) error {
+		w := api.RuleWalk{Visit: func(of api.EntityRef, at, name, source string) error {
 			if !asked[of][source] && slices.ContainsFunc(looksInto(name, source), func(fact string) bool { return masks(p, vocabulary, fact) }) {
 				return loyalty.ErrPersonalNeeded.At(at)
 			}
 			return nil
 		}}
 
-		if err := w.in(r.tree, "", entityOf(c)); err != nil {
+		if err := w.In(r.Tree, "", entityOf(c)); err != nil {
 			fail(c, err)
 		}
 	}
 }
 
 // makesRules reports whether the bodies of an operation are rules of the programme.
-func makesRules(c *gin.Context, o *operation) bool {
-	return o.api == "entities" || o.api == "automation-campaigns" || strings.HasPrefix(c.FullPath(), "/admin/configuration")
+func makesRules(c *gin.Context, o *api.Operation) bool {
+	return o.API == "entities" || o.API == "automation-campaigns" || strings.HasPrefix(c.FullPath(), "/admin/configuration")
 }
 
 // entityOf is the entity that a path names.
-func entityOf(c *gin.Context) entityRef {
+func entityOf(c *gin.Context) api.EntityRef {
 	if id := c.Param("campaign_id"); id != "" {
-		return entityRef{campaign.Campaigns.Type, id}
+		return api.EntityRef{Kind: campaign.Campaigns.Type, ID: id}
 	}
-	return entityRef{c.Param("module") + "/" + c.Param("entity"), c.Param("entity_id")}
+	return api.EntityRef{Kind: c.Param("module") + "/" + c.Param("entity"), ID: c.Param("entity_id")}
 }
 
 // looksInto lists the facts in a condition or a sum that may be personal. One that does not compile is refused
 // elsewhere.
 func looksInto(name, source string) []string {
-	if name == sumProperty {
+	if name == api.SumProperty {
 		record, attribute, sent := strings.Cut("event."+strings.TrimPrefix(source, "event."), ".data.")
 		first, _, _ := strings.Cut(attribute, ".")
 		if !sent {
@@ -107,14 +108,14 @@ func shapesIn(shape *loyalty.Shape) []*loyalty.Shape {
 }
 
 // asksAlready are the conditions and sums of the rules in force, by entity.
-func asksAlready(p *programme.Programme) map[entityRef]map[string]bool {
-	asked := map[entityRef]map[string]bool{}
+func asksAlready(p *programme.Programme) map[api.EntityRef]map[string]bool {
+	asked := map[api.EntityRef]map[string]bool{}
 	for _, c := range campaign.Campaigns.Of(p) {
-		asked[entityRef{campaign.Campaigns.Type, c.ID}] = map[string]bool{c.Condition: true}
+		asked[api.EntityRef{Kind: campaign.Campaigns.Type, ID: c.ID}] = map[string]bool{c.Condition: true}
 	}
 
 	for _, s := range programme.Segments.Of(p) {
-		asked[entityRef{programme.Segments.Type, s.ID}] = map[string]bool{s.Condition: true}
+		asked[api.EntityRef{Kind: programme.Segments.Type, ID: s.ID}] = map[string]bool{s.Condition: true}
 	}
 
 	for _, c := range challenge.Challenges.Of(p) {
@@ -122,7 +123,7 @@ func asksAlready(p *programme.Programme) map[entityRef]map[string]bool {
 		for _, k := range c.Criteria {
 			of[k.Condition], of[k.Sum] = true, true
 		}
-		asked[entityRef{challenge.Challenges.Type, c.ID}] = of
+		asked[api.EntityRef{Kind: challenge.Challenges.Type, ID: c.ID}] = of
 	}
 
 	return asked

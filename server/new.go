@@ -13,6 +13,8 @@ import (
 
 	"github.com/gin-gonic/gin"
 	"github.com/gin-gonic/gin/binding"
+	"github.com/loyalty-platform/loyalty/server/api"
+	"github.com/loyalty-platform/loyalty/server/api/administration"
 	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/limit"
 	"github.com/loyalty-platform/loyalty/signing"
@@ -33,7 +35,7 @@ func New(o Options) (*Server, error) {
 	s := &Server{
 		listen: o.Listen, region: o.Region, engine: o.Engine, directory: o.Directory, admin: o.Admin, reader: o.Reader, feed: o.Feed, exports: o.Exports, imports: o.Imports,
 		webhooks: o.Webhooks, messages: o.Messages,
-		boards: o.Leaderboard, jobs: o.Jobs, jobWait: cmp.Or(o.JobWait, defaultJobWait),
+		boards: o.Leaderboard, jobs: o.Jobs, jobWait: cmp.Or(o.JobWait, administration.DefaultJobWait),
 		statistics: o.Statistics,
 		vocabulary: o.Vocabulary, catalogue: o.Catalogue, limiter: o.Limiter,
 		ready: o.Ready, status: o.Status, logger: o.Logger, clock: o.Clock, publicHosts: o.PublicHosts, proxies: trusted, debug: o.SigningDebug,
@@ -77,10 +79,10 @@ func (s *Server) fill(o Options) {
 		s.status = func() []Figure { return nil }
 	}
 
-	s.system = newSystemLook(o.System, s.clock)
-	s.pace = newPace(s.clock)
-	s.failures = &failureLog{admin: s.admin, logger: s.logger, clock: s.clock}
-	s.bodies = newBodyMemory(cmp.Or(o.BodyMemory, DefaultBodyMemory))
+	s.system = administration.NewSystemLook(o.System, s.clock)
+	s.pace = administration.NewPace(s.clock)
+	s.failures = &administration.FailureLog{Admin: s.admin, Logger: s.logger, Clock: s.clock}
+	s.bodies = api.NewBodyMemory(cmp.Or(o.BodyMemory, api.DefaultBodyMemory))
 }
 
 // ginOnce sets gin's globals: it is silent, keeps numbers as written, and has no validator of its own, because the
@@ -99,14 +101,14 @@ func (s *Server) wire() error {
 	if err != nil {
 		return err
 	}
-	if s.operations, err = operationsOf(documents); err != nil {
+	if s.operations, err = api.OperationsOf(documents); err != nil {
 		return err
 	}
 	if err := s.useGates(); err != nil {
 		return err
 	}
 
-	s.failures.names = namesOf(documents)
+	s.failures.Names = administration.NamesOf(documents)
 	s.useDeclarations()
 	if s.entities, err = contract.EntitiesOf(documents); err != nil {
 		return err
@@ -126,10 +128,10 @@ func (s *Server) wire() error {
 		refusePersonalRules(s.programme, s.vocabulary, s.fail), func(c *gin.Context) { askQuestion(s, c) },
 	}
 
-	g.NoRoute(append(chain[:len(chain):len(chain)], func(c *gin.Context) { s.fail(c, errPathNotFound) })...)
+	g.NoRoute(append(chain[:len(chain):len(chain)], func(c *gin.Context) { s.fail(c, api.ErrPathNotFound) })...)
 	g.NoMethod(append(chain[:len(chain):len(chain)], func(c *gin.Context) {
 		c.Header("Allow", strings.Join(s.served.verbs(c.Request.URL.EscapedPath()), ", "))
-		s.fail(c, errMethod.with("method", method(c.Request)))
+		s.fail(c, api.ErrMethod.With("method", method(c.Request)))
 	})...)
 
 	s.register(g.Group("", chain...))
@@ -142,20 +144,20 @@ func (s *Server) wire() error {
 // one, which keys without the right to change anything can use. A customer may have any number of lots, so a few
 // readers of old balances could take much memory and delay events.
 func (s *Server) useGates() error {
-	s.large = newGate(largeAtOnce(), largeWaiting)
-	previews, light := newGate(previewsAtOnce(), previewsWaiting), newGate(lightAtOnce(), lightWaiting)
-	statements := newGate(previewsAtOnce(), totalsWaiting)
-	lights := map[*gate]*gate{previews: light, statements: newGate(lightAtOnce(), lightWaiting)}
-	gates := map[string]*gate{
+	s.large = api.NewGate(api.LargeAtOnce(), api.LargeWaiting)
+	previews, light := api.NewGate(api.PreviewsAtOnce(), api.PreviewsWaiting), api.NewGate(api.LightAtOnce(), api.LightWaiting)
+	statements := api.NewGate(api.PreviewsAtOnce(), api.TotalsWaiting)
+	lights := map[*api.Gate]*api.Gate{previews: light, statements: api.NewGate(api.LightAtOnce(), api.LightWaiting)}
+	gates := map[string]*api.Gate{
 		"previewEvent": previews, "previewCampaigns": previews, "quoteOffers": previews,
-		"submitEvents":  newGate(bulksAtOnce, bulksWaiting),
-		"addImportFile": newGate(partsAtOnce, partsWaiting), "getCustomerPoints": statements,
+		"submitEvents":  api.NewGate(api.BulksAtOnce, api.BulksWaiting),
+		"addImportFile": api.NewGate(api.PartsAtOnce, api.PartsWaiting), "getCustomerPoints": statements,
 	}
 
 	for _, o := range s.operations {
-		name := o.route.Operation.OperationID
-		o.turns = gates[name]
-		o.light = lights[o.turns]
+		name := o.Route.Operation.OperationID
+		o.Turns = gates[name]
+		o.Light = lights[o.Turns]
 		delete(gates, name)
 	}
 
@@ -172,21 +174,21 @@ func (s *Server) useDeclarations() {
 		return s.programme().Declared(action)
 	})
 	for _, o := range s.operations {
-		if o.fromTree {
-			s.vocabulary.Extend(o.body)
+		if o.FromTree {
+			s.vocabulary.Extend(o.Body)
 		}
 	}
 }
 
 // complete refuses to start if an operation of the contract has no route.
 func (s *Server) complete(g *gin.Engine) error {
-	routes := map[routeKey]bool{}
+	routes := map[api.RouteKey]bool{}
 	for _, r := range g.Routes() {
-		routes[routeKey{r.Method, r.Path}] = true
+		routes[api.RouteKey{Method: r.Method, Path: r.Path}] = true
 	}
 	for key := range s.operations {
 		if !routes[key] {
-			return fmt.Errorf("%s %s is in the contract and has no handler", key.method, key.path)
+			return fmt.Errorf("%s %s is in the contract and has no handler", key.Method, key.Path)
 		}
 	}
 	return nil

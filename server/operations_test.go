@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loyalty-platform/loyalty/openapi"
+	"github.com/loyalty-platform/loyalty/server/api"
 	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
@@ -42,22 +43,22 @@ func TestFilterChoices(t *testing.T) {
 
 	documents, err := contract.Documents()
 	require.NoError(t, err)
-	operations, err := operationsOf(documents)
+	operations, err := api.OperationsOf(documents)
 	require.NoError(t, err)
 	for _, o := range operations {
-		id := o.route.Operation.OperationID
-		for name, f := range o.fields {
-			require.Contains(t, o.parameters, name, id)
+		id := o.Route.Operation.OperationID
+		for name, f := range o.Fields {
+			require.Contains(t, o.Parameters, name, id)
 			if f.Kind == list.Choice {
 				require.ElementsMatch(t, want[id][name], f.Choices, "%s %s", id, name)
 				delete(want[id], name)
 			}
 		}
 
-		for name := range o.filters {
+		for name := range o.Filters {
 			attribute, _ := list.SplitOperator(name)
-			require.Contains(t, o.fields, attribute, "%s: filters.yaml lacks a line", id)
-			require.Positive(t, longest(o.filters[name].Schema.Value), id)
+			require.Contains(t, o.Fields, attribute, "%s: filters.yaml lacks a line", id)
+			require.Positive(t, api.Longest(o.Filters[name].Schema.Value), id)
 		}
 
 		require.Empty(t, want[id], id)

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/loyalty-platform/loyalty/i18n"
+	"github.com/loyalty-platform/loyalty/server/api"
+	"github.com/loyalty-platform/loyalty/server/api/administration"
 	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/limit"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
@@ -25,19 +27,19 @@ type Options struct {
 	// Region is the region of the credential scope.
 	Region string
 
-	Engine    Engine
+	Engine    api.Engine
 	Directory *admin.Directory
 	Admin     *admin.Admin
 	Reader    loyalty.Reader
 	Feed      loyalty.FeedReader
 	Exports   loyalty.ExportReader
 	Imports   loyalty.UploadStore
-	Jobs      Jobs
+	Jobs      api.Jobs
 	// Webhooks changes webhooks, Messages renders their messages.
 	Webhooks *admin.Webhooks
-	Messages *WebhookMessages
+	Messages *administration.WebhookMessages
 	// System examines the installation.
-	System func(ctx context.Context) (*System, error)
+	System func(ctx context.Context) (*administration.System, error)
 	// Leaderboard ranks customers.
 	Leaderboard *leaderboard.Leaderboard
 	// Statistics counts events by day.
@@ -62,9 +64,9 @@ type Options struct {
 	// Portal answers /, /docs and the paths below, without a signature; optional: without it nothing does.
 	Portal http.Handler
 	// Observer receives each request; optional.
-	Observer Observer
+	Observer api.Observer
 	// Tracer traces each request; optional.
-	Tracer Tracer
+	Tracer api.Tracer
 	// Console makes the handler of /console/ from this server's own handler and a function that
 	// identifies the peer; nil means that there is no console.
 	Console func(api http.Handler, peer func(*http.Request) (source netip.Addr, secure bool)) (http.Handler, error)

@@ -8,6 +8,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/loyalty-platform/loyalty/openapi"
+	"github.com/loyalty-platform/loyalty/server/api"
 	"github.com/loyalty-platform/loyalty/server/contract"
 )
 
@@ -60,7 +61,7 @@ func bundlesBy(read func(api string) (asYAML, asJSON []byte, err error)) map[str
 	for _, name := range openapi.Names() {
 		all[name] = sync.OnceValues(func() (b bundle, err error) {
 			b.asYAML, b.asJSON, err = read(name)
-			b.asJSON = withoutHTML(b.asJSON)
+			b.asJSON = api.WithoutHTML(b.asJSON)
 			return b, err
 		})
 	}

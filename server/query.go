@@ -6,6 +6,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/loyalty-platform/loyalty/server/api"
 	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/list"
 )
@@ -14,14 +15,14 @@ import (
 // Only parameters of the operation are allowed, each once unless it is a list: a misspelt filter must not return
 // everything, and the order of equal names is not signed.
 func (s *Server) readQuery(c *gin.Context) {
-	r := requestOf(c)
-	if r.operation == nil || c.Request.URL.RawQuery == "" && !c.Request.URL.ForceQuery {
+	r := api.RequestOf(c)
+	if r.Operation == nil || c.Request.URL.RawQuery == "" && !c.Request.URL.ForceQuery {
 		return
 	}
 
 	pairs, err := list.ParseQuery(c.Request.URL.RawQuery)
 	if err == nil {
-		err = knownParameters(r.operation, pairs, list.CustomFields(s.programme(), customType(c, r.operation)))
+		err = knownParameters(r.Operation, pairs, list.CustomFields(s.programme(), customType(c, r.Operation)))
 	}
 
 	if err != nil {
@@ -29,7 +30,7 @@ func (s *Server) readQuery(c *gin.Context) {
 		return
 	}
 
-	r.query = pairs
+	r.Query = pairs
 	// net/url drops a pair with a semicolon; the generated binder uses it.
 	c.Request.URL.RawQuery = strings.ReplaceAll(c.Request.URL.RawQuery, ";", "%3B")
 }
@@ -46,7 +47,7 @@ func decodePath(c *gin.Context) {
 		}
 		bare := strings.TrimSpace(value)
 		if bare != value && (bare == "" || bare == "-") {
-			requestOf(c).nowhere = true
+			api.RequestOf(c).Nowhere = true
 		}
 		c.Params[i].Value = bare
 	}
@@ -54,20 +55,20 @@ func decodePath(c *gin.Context) {
 
 // knownParameters refuses a parameter that the operation lacks, and a second value of a parameter that takes one. custom are the
 // programme's declared attributes, which are filters as well.
-func knownParameters(o *operation, pairs []list.Pair, custom map[string]list.Field) error {
+func knownParameters(o *api.Operation, pairs []list.Pair, custom map[string]list.Field) error {
 	for i, p := range pairs {
-		repeatable, ok := o.parameters[p.Name]
+		repeatable, ok := o.Parameters[p.Name]
 		if !ok {
 			attribute, operator := list.SplitOperator(p.Name)
 			field, declared := custom[attribute]
 			ok = declared && field.Takes(operator)
 		}
 
-		if !ok && o.bracketed.Owns(p.Name) {
-			repeatable, ok = o.bracketed.Repeats(p.Name), true // its grammar decides
+		if !ok && o.Bracketed.Owns(p.Name) {
+			repeatable, ok = o.Bracketed.Repeats(p.Name), true // its grammar decides
 		}
 		if !ok {
-			return errUnknownParameter.With("parameter", p.Name).At(p.Name)
+			return api.ErrUnknownParameter.With("parameter", p.Name).At(p.Name)
 		}
 		if repeatable {
 			continue
@@ -85,8 +86,8 @@ func knownParameters(o *operation, pairs []list.Pair, custom map[string]list.Fie
 
 // customType is the type whose declared attributes are filters of an operation: its x-custom, such as rewards/reward,
 // in which {module} stands for the parameter of the path. It is empty if there are no such filters.
-func customType(c *gin.Context, o *operation) string {
-	kind := o.custom
+func customType(c *gin.Context, o *api.Operation) string {
+	kind := o.Custom
 	for _, p := range c.Params {
 		kind = strings.ReplaceAll(kind, "{"+p.Key+"}", p.Value)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/loyalty-platform/loyalty/server/api"
 	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
@@ -25,12 +26,12 @@ var tries = map[string]bool{"previewEvent": true, "previewCampaigns": true, "quo
 
 // askQuestion restricts a user who may not see personal data to questions that do not reveal it.
 func askQuestion(s *Server, c *gin.Context) {
-	r := requestOf(c)
-	if !r.sightless() || r.operation == nil {
+	r := api.RequestOf(c)
+	if !r.Sightless() || r.Operation == nil {
 		return
 	}
 
-	q := questions{personal: customType(c, r.operation) == programme.TypeCustomer}
+	q := questions{personal: customType(c, r.Operation) == programme.TypeCustomer}
 	if err := q.read(c, r); err != nil {
 		s.fail(c, err)
 		return
@@ -40,18 +41,18 @@ func askQuestion(s *Server, c *gin.Context) {
 		return
 	}
 
-	switch name := r.operation.route.Operation.OperationID; {
+	switch name := r.Operation.Route.Operation.OperationID; {
 	case tries[name]:
 		tryRules(s, c, r)
-	case r.operation.reads: // lists of what a customer may have depend on segments, whose conditions may read masked facts
+	case r.Operation.Reads: // lists of what a customer may have depend on segments, whose conditions may read masked facts
 		c.Request = c.Request.WithContext(loyalty.WithUnseen(c.Request.Context(), unseenBy(s)))
 	}
 }
 
 // mayAsk counts questions on their user and records them.
-func mayAsk(s *Server, c *gin.Context, r *request, q *questions) bool {
+func mayAsk(s *Server, c *gin.Context, r *api.Request, q *questions) bool {
 	switch {
-	case !r.caller.Role.Covers(loyalty.RoleOperator):
+	case !r.Caller.Role.Covers(loyalty.RoleOperator):
 		s.fail(c, loyalty.ErrRoleNeeded.With("role", string(loyalty.RoleOperator)).At(q.asked[0]))
 		return false
 	case len(q.asked) > questionsPerMinute:
@@ -59,7 +60,7 @@ func mayAsk(s *Server, c *gin.Context, r *request, q *questions) bool {
 		return false
 	}
 
-	verdict, err := s.limiter.Allow(c.Request.Context(), "questions "+r.key.ID, questionsPerMinute, len(q.asked))
+	verdict, err := s.limiter.Allow(c.Request.Context(), "questions "+r.Key.ID, questionsPerMinute, len(q.asked))
 	switch {
 	case err != nil:
 		s.fail(c, err)
@@ -74,12 +75,12 @@ func mayAsk(s *Server, c *gin.Context, r *request, q *questions) bool {
 
 // tryRules makes the rules of a preview treat conditions on personal data as unknown. A backtest of a campaign with
 // such a condition is refused: figures without it would mislead.
-func tryRules(s *Server, c *gin.Context, r *request) {
+func tryRules(s *Server, c *gin.Context, r *api.Request) {
 	unseen := unseenBy(s)
-	if r.operation.route.Operation.OperationID == "startBacktest" && contract.Properties(r.tree)["campaign"] == nil {
+	if r.Operation.Route.Operation.OperationID == "startBacktest" && contract.Properties(r.Tree)["campaign"] == nil {
 		tried, known := campaign.Campaigns.Of(s.programme())[c.Param("campaign_id")]
 		if known && slices.ContainsFunc(tried.Holds.Guarded(), unseen) {
-			s.fail(c, loyalty.ErrPersonalNeeded.At(conditionProperty))
+			s.fail(c, loyalty.ErrPersonalNeeded.At(api.ConditionProperty))
 			return
 		}
 	}
@@ -96,9 +97,9 @@ func unseenBy(s *Server) func(fact string) bool {
 
 // noteQuestion records a question in the audit trail, with the operation and the names of the sent properties, without
 // values.
-func noteQuestion(s *Server, c *gin.Context, r *request, action string, asked []string) bool {
-	seen := admin.Seen{Operation: r.operation.route.Operation.OperationID, Query: asked}
-	err := admin.NoteQuestion(plain(c), s.admin, admin.Call{KeyID: r.key.ID}, action, r.operation.route.Path, seen)
+func noteQuestion(s *Server, c *gin.Context, r *api.Request, action string, asked []string) bool {
+	seen := admin.Seen{Operation: r.Operation.Route.Operation.OperationID, Query: asked}
+	err := admin.NoteQuestion(api.Plain(c), s.admin, admin.Call{KeyID: r.Key.ID}, action, r.Operation.Route.Path, seen)
 	if err != nil {
 		s.fail(c, err)
 	}
@@ -119,8 +120,8 @@ func (q *questions) add(name string, times int) {
 }
 
 // read collects them. It refuses what would reveal a value letter by letter or from a list.
-func (q *questions) read(c *gin.Context, r *request) error {
-	for _, p := range r.query {
+func (q *questions) read(c *gin.Context, r *api.Request) error {
+	for _, p := range r.Query {
 		if err := q.parameter(p); err != nil {
 			return err
 		}
@@ -132,8 +133,8 @@ func (q *questions) read(c *gin.Context, r *request) error {
 		}
 	}
 
-	if r.operation.body != nil && !ofProgramme(c, r.operation) {
-		q.body(r.tree, "")
+	if r.Operation.Body != nil && !ofProgramme(c, r.Operation) {
+		q.body(r.Tree, "")
 	}
 
 	return nil

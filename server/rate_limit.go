@@ -7,6 +7,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/loyalty-platform/loyalty/server/api"
 	"github.com/loyalty-platform/loyalty/server/limit"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
@@ -14,7 +15,7 @@ import (
 // limitRate counts a signed request on its key. It runs before later refusals, so that each answer to a signed request
 // shows what is left.
 func (s *Server) limitRate(c *gin.Context) {
-	key := requestOf(c).key
+	key := api.RequestOf(c).Key
 	verdict, err := s.limiter.Allow(c.Request.Context(), key.ID, perMinute(key), 1)
 	if err != nil {
 		s.fail(c, err)
@@ -63,7 +64,7 @@ func perMinute(k *loyalty.AccessKey) int { return cmp.Or(k.RateLimit, limit.Defa
 // one by one. The request was counted before and stands for the first event. All events are counted or none. A bulk of
 // more events than the limit could never pass, so it takes the whole limit of a minute.
 func (s *Server) chargeBulk(c *gin.Context, events int) error {
-	key := requestOf(c).key
+	key := api.RequestOf(c).Key
 	most := perMinute(key)
 	further := min(events, most) - 1
 	if further < 1 {
@@ -92,5 +93,5 @@ func (s *Server) tooMany(c *gin.Context, v limit.Verdict) {
 }
 
 func tooMany(v limit.Verdict) error {
-	return errRateLimited.with("retry_after", int(math.Ceil(float64(v.RetryAfter)/float64(time.Second))))
+	return api.ErrRateLimited.With("retry_after", int(math.Ceil(float64(v.RetryAfter)/float64(time.Second))))
 }

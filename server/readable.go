@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/gin-gonic/gin"
+
+	"github.com/loyalty-platform/loyalty/server/api"
 )
 
 // readable undoes escapes in answers: encoding/json escapes &, < and > for pages that paste JSON into HTML, and so do
@@ -22,7 +24,7 @@ func (w readableWriter) Write(answer []byte) (int, error) {
 	if !strings.HasPrefix(w.Header().Get("Content-Type"), "application/json") {
 		return w.ResponseWriter.Write(answer)
 	}
-	if _, err := w.ResponseWriter.Write(withoutHTML(answer)); err != nil {
+	if _, err := w.ResponseWriter.Write(api.WithoutHTML(answer)); err != nil {
 		return 0, err
 	}
 	return len(answer), nil

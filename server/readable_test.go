@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/loyalty-platform/loyalty/server/api"
 )
 
 func TestWithoutHTML(t *testing.T) {
@@ -18,14 +20,14 @@ func TestWithoutHTML(t *testing.T) {
 		`"\"\u0026\""`:               `"\"&\""`,
 		`"\u00`:                      `"\u00`, `"\`: `"\`, ``: ``,
 	} {
-		require.Equal(t, want, string(withoutHTML([]byte(escaped))), escaped)
+		require.Equal(t, want, string(api.WithoutHTML([]byte(escaped))), escaped)
 	}
 
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringOf(rapid.SampledFrom([]rune(`&<>\u0026"c3eé `))).Draw(t, "text")
 		escaped, err := json.Marshal(text)
 		require.NoError(t, err)
-		plain := withoutHTML(escaped)
+		plain := api.WithoutHTML(escaped)
 		var back string
 		require.NoError(t, json.Unmarshal(plain, &back))
 		require.Equal(t, text, back)

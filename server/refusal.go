@@ -6,6 +6,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/loyalty-platform/loyalty/server/api"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
@@ -16,24 +17,24 @@ var refusals = []int{http.StatusNotFound, http.StatusConflict, http.StatusUnproc
 // the path or the body does not exist, the refusal is stored here as the engine would have stored it: a repetition gets
 // the first answer, and another request under the same key is refused.
 func (s *Server) refused(c *gin.Context, err error) {
-	r := requestOf(c)
-	status, fault := asFault(err)
-	if r.operation == nil || !r.operation.keeps || r.decided || !slices.Contains(refusals, status) {
+	r := api.RequestOf(c)
+	status, fault := api.AsFault(err)
+	if r.Operation == nil || !r.Operation.Keeps || r.Decided || !slices.Contains(refusals, status) {
 		s.fail(c, err)
 		return
 	}
 
-	key, hash, ok := r.idempotency(c.Request)
+	key, hash, ok := r.Idempotency(c.Request)
 	if !ok {
 		s.fail(c, err)
 		return
 	}
 
-	r.language.forget() // texts from before the failure are not sent
-	outcome, err := s.engine.Submit(plain(c), loyalty.Submission{
-		Refusal: &loyalty.Refusal{Err: fault, Version: r.version},
-		Idempotency: &loyalty.Idempotency{AnswerKey: key, Hash: hash, Language: r.language.texts, Render: func(_ loyalty.Outcome, err error) (int, []byte) {
-			return errorBody(r.language, err)
+	r.Language.Forget() // texts from before the failure are not sent
+	outcome, err := s.engine.Submit(api.Plain(c), loyalty.Submission{
+		Refusal: &loyalty.Refusal{Err: fault, Version: r.Version},
+		Idempotency: &loyalty.Idempotency{AnswerKey: key, Hash: hash, Language: r.Language.Texts, Render: func(_ loyalty.Outcome, err error) (int, []byte) {
+			return api.ErrorBody(r.Language, err)
 		}},
 	})
 
@@ -42,7 +43,7 @@ func (s *Server) refused(c *gin.Context, err error) {
 		s.fail(c, err)
 	case outcome.Replayed != nil:
 		c.Abort()
-		if err := replay(r.language, outcome.Replayed).write(c.Writer); err != nil {
+		if err := api.Replay(r.Language, outcome.Replayed).Write(c.Writer); err != nil {
 			s.fail(c, err)
 		}
 	}

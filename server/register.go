@@ -15,6 +15,7 @@ import (
 	"github.com/loyalty-platform/loyalty/gen/loyaltyread"
 	"github.com/loyalty-platform/loyalty/gen/offers"
 	"github.com/loyalty-platform/loyalty/gen/rewards"
+	"github.com/loyalty-platform/loyalty/server/api"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
@@ -25,7 +26,7 @@ func (s *Server) register(g gin.IRouter) {
 		s.fail(c, loyalty.ErrPropertyInvalid.With("property", "body").With("reason", "schema").Because(err))
 	}
 	binder := func(c *gin.Context, err error, _ int) {
-		s.fail(c, errTargetMalformed.Because(err))
+		s.fail(c, api.ErrTargetMalformed.Because(err))
 	}
 	h := s.handlers()
 	events.RegisterHandlersWithOptions(g, events.NewStrictHandlerWithOptions(&h.events, nil, events.StrictGinServerOptions{

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/loyalty-platform/loyalty/server/api"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
@@ -19,17 +20,17 @@ import (
 // With the guard on, an Idempotency-Key must be signed: otherwise an attacker who can hold a request back could send it
 // with another key, and again with none.
 func (s *Server) guard(c *gin.Context) {
-	r := requestOf(c)
-	if s.signatures == nil || r.caller != nil || c.Request.Method != http.MethodPost || r.operation != nil && r.operation.reads {
+	r := api.RequestOf(c)
+	if s.signatures == nil || r.Caller != nil || c.Request.Method != http.MethodPost || r.Operation != nil && r.Operation.Reads {
 		return
 	}
 
-	if _, sent := c.Request.Header[idempotencyHeader]; sent && !slices.Contains(strings.Split(r.signed, ";"), strings.ToLower(idempotencyHeader)) {
-		s.fail(c, errKeyUnsigned.At(idempotencyHeader))
+	if _, sent := c.Request.Header[api.IdempotencyHeader]; sent && !slices.Contains(strings.Split(r.Signed, ";"), strings.ToLower(api.IdempotencyHeader)) {
+		s.fail(c, api.ErrKeyUnsigned.At(api.IdempotencyHeader))
 		return
 	}
 
-	signature, err := hex.DecodeString(r.signature)
+	signature, err := hex.DecodeString(r.Signature)
 	if err != nil {
 		s.fail(c, err) // a verified signature is hexadecimal
 		return

@@ -5,6 +5,8 @@ import (
 
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
+
+	"github.com/loyalty-platform/loyalty/server/api"
 )
 
 // requestIDHeader is on every answer, also on unsigned ones.
@@ -14,21 +16,21 @@ const requestIDHeader = "X-Request-Id"
 // caller is not, because it could make two requests look like one.
 func (s *Server) identify(c *gin.Context) {
 	wish := s.wished(strings.Join(c.Request.Header["Accept-Language"], ","))
-	r := &request{
-		began: s.clock(), source: s.proxies.source(c.Request),
-		tongue: tongue{catalogue: s.catalogue, wanted: wish.wanted, messages: wish.messages},
+	r := &api.Request{
+		Began: s.clock(), Source: s.proxies.source(c.Request),
+		Tongue: api.Tongue{Catalogue: s.catalogue, Wanted: wish.wanted, Messages: wish.messages},
 	}
 
-	r.language = &r.tongue
+	r.Language = &r.Tongue
 	if sent := c.Request.Header.Get(requestIDHeader); s.proxies.trustsPeer(c.Request) && isRequestID(sent) {
-		r.id = sent
+		r.ID = sent
 	} else {
-		r.id = uuid.Must(uuid.NewV7()).String() // fails only without a random source
+		r.ID = uuid.Must(uuid.NewV7()).String() // fails only without a random source
 	}
 
-	c.Set(requestKey{}, r)
+	c.Set(api.RequestKey{}, r)
 	h := c.Writer.Header()
-	h[requestIDHeader] = []string{r.id}
+	h[requestIDHeader] = []string{r.ID}
 	h["Cache-Control"] = noStore
 }
 

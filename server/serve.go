@@ -10,6 +10,9 @@ import (
 	"net/netip"
 	"strings"
 	"time"
+
+	"github.com/loyalty-platform/loyalty/server/api"
+	"github.com/loyalty-platform/loyalty/server/api/administration"
 )
 
 // ServeHTTP answers one request.
@@ -22,7 +25,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func ofConsole(r *http.Request) bool {
-	return r.URL.Path+"/" == consolePath || strings.HasPrefix(r.URL.Path, consolePath)
+	return r.URL.Path+"/" == administration.ConsolePath || strings.HasPrefix(r.URL.Path, administration.ConsolePath)
 }
 
 // consoleOnly serves the console's own listener: the console and what its pages read. No operation can be called there
@@ -33,7 +36,7 @@ func (s *Server) consoleOnly(w http.ResponseWriter, r *http.Request) {
 	case ofConsole(r):
 		s.console.ServeHTTP(w, s.proxies.seen(r))
 	case r.URL.Path == "/":
-		http.Redirect(w, r, consolePath, http.StatusSeeOther)
+		http.Redirect(w, r, administration.ConsolePath, http.StatusSeeOther)
 	case reads && (r.URL.Path == "/docs" || strings.HasPrefix(r.URL.Path, "/docs/") || strings.HasPrefix(r.URL.Path, "/openapi/") || r.URL.Path == "/livez"):
 		s.handler.ServeHTTP(w, r)
 	default:
@@ -41,7 +44,7 @@ func (s *Server) consoleOnly(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Bounds of a connection, so that a slow caller cannot hold one forever; see writeTimeout for answers.
+// Bounds of a connection, so that a slow caller cannot hold one forever; see WriteTimeout for answers.
 const (
 	headerTimeout = 10 * time.Second
 	readTimeout   = 30 * time.Second
@@ -95,7 +98,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, grace time.Duration)
 // only as a handler calls it after the last request and before it closes the store.
 func (s *Server) Close(ctx context.Context) {
 	s.stop()
-	s.failures.close(ctx)
+	s.failures.Close(ctx)
 }
 
 // door is a listener and its HTTP server.
@@ -108,7 +111,7 @@ type door struct {
 func (s *Server) open(on net.Listener, h http.Handler) *door {
 	return &door{&http.Server{
 		Handler:           closing(h),
-		ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
+		ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: api.WriteTimeout, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: maxHeader,
 		ErrorLog:       slog.NewLogLogger(s.logger.Handler(), slog.LevelWarn),
 	}, on, make(chan error, 1)}

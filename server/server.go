@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/loyalty-platform/loyalty/i18n"
+	"github.com/loyalty-platform/loyalty/server/api"
+	"github.com/loyalty-platform/loyalty/server/api/administration"
 	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/limit"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
@@ -25,7 +27,7 @@ import (
 type Server struct {
 	listen      string
 	region      string
-	engine      Engine
+	engine      api.Engine
 	directory   *admin.Directory
 	admin       *admin.Admin
 	reader      loyalty.Reader
@@ -33,11 +35,11 @@ type Server struct {
 	exports     loyalty.ExportReader
 	imports     loyalty.UploadStore
 	webhooks    *admin.Webhooks
-	messages    *WebhookMessages
-	jobs        Jobs
+	messages    *administration.WebhookMessages
+	jobs        api.Jobs
 	boards      *leaderboard.Leaderboard
 	statistics  *statistics.Statistics
-	system      *systemLook
+	system      *administration.SystemLook
 	jobWait     time.Duration
 	vocabulary  *contract.Vocabulary
 	catalogue   *i18n.Catalogue
@@ -50,24 +52,24 @@ type Server struct {
 	proxies     proxies
 	signatures  loyalty.SignatureStore // nil: the replay guard is off
 	debug       bool
-	observer    Observer     // nil: no metrics
-	tracer      Tracer       // nil: no tracing
+	observer    api.Observer // nil: no metrics
+	tracer      api.Tracer   // nil: no tracing
 	portal      http.Handler // nil: there is none
-	bodies      *bodyMemory
+	bodies      *api.BodyMemory
 	exhausted   sync.Map             // by key id: exhaustion
 	wish        atomic.Pointer[wish] // the latest
 
 	verifier   verifier
 	algorithm  string
-	operations map[routeKey]*operation
+	operations map[api.RouteKey]*api.Operation
 	entities   *contract.Entities
-	failures   *failureLog
-	pace       *pace
+	failures   *administration.FailureLog
+	pace       *administration.Pace
 	served     served
 	handler    http.Handler
 	console    http.Handler  // nil: there is none
 	consoleOn  net.Listener  // nil: the console is served beside the API
-	large      *gate         // of large bodies
+	large      *api.Gate     // of large bodies
 	stopping   chan struct{} // closed when the server begins to stop
 	stop       func()        // closes it
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/loyalty-platform/loyalty/server/api"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/signing"
 )
@@ -21,10 +22,10 @@ const failuresPerMinute = 60
 // key that the caller claims to have. A key that does not allow this caller's address counts as unknown until the
 // signature is checked.
 func (s *Server) claim(c *gin.Context) {
-	r := requestOf(c)
-	if r.caller, _ = loyalty.CallerOf(c.Request.Context()); r.caller != nil {
-		r.key = keyOfUser(&r.caller.User)
-		r.claimed = r.key
+	r := api.RequestOf(c)
+	if r.Caller, _ = loyalty.CallerOf(c.Request.Context()); r.Caller != nil {
+		r.Key = keyOfUser(&r.Caller.User)
+		r.Claimed = r.Key
 		return
 	}
 
@@ -34,14 +35,14 @@ func (s *Server) claim(c *gin.Context) {
 		return
 	}
 
-	if r.claim, err = check.Claim(signing.FromRequest(c.Request, nil, s.hosts(c.Request)...)); err != nil {
+	if r.Claim, err = check.Claim(signing.FromRequest(c.Request, nil, s.hosts(c.Request)...)); err != nil {
 		closeUnread(c)
 		s.refuse(c, check, err)
 		return
 	}
 
-	if key, ok := s.directory.Key(r.claim.KeyID()); ok && admits(key, r.source) {
-		r.claimed = key
+	if key, ok := s.directory.Key(r.Claim.KeyID()); ok && api.Admits(key, r.Source) {
+		r.Claimed = key
 		s.spent(c, key)
 	}
 }
@@ -57,8 +58,8 @@ func closeUnread(c *gin.Context) {
 // verify lets only signed requests pass. The signature covers the raw request line and the raw body; the router's
 // decoded path plays no part.
 func (s *Server) verify(c *gin.Context) {
-	r := requestOf(c)
-	if r.caller != nil {
+	r := api.RequestOf(c)
+	if r.Caller != nil {
 		return // the session has proved the user's identity
 	}
 
@@ -68,20 +69,20 @@ func (s *Server) verify(c *gin.Context) {
 		return
 	}
 
-	key, ok := s.directory.Key(r.claim.KeyID()) // its state now: reading a body may take long
+	key, ok := s.directory.Key(r.Claim.KeyID()) // its state now: reading a body may take long
 	var secrets []string
-	if ok && !r.cut {
+	if ok && !r.Cut {
 		secrets = secretValues(key.Secrets)
 	}
 
-	proof, err := r.claim.Verify(r.body, secrets)
+	proof, err := r.Claim.Verify(r.Body, secrets)
 	if err != nil {
 		s.refuse(c, check, err)
 		return
 	}
 
-	r.key, r.signature, r.signed = key, proof.Signature, proof.SignedHeaders
-	s.directory.Used(r.key.ID)
+	r.Key, r.Signature, r.Signed = key, proof.Signature, proof.SignedHeaders
+	s.directory.Used(r.Key.ID)
 }
 
 func secretValues(secrets []loyalty.Secret) []string {
@@ -96,14 +97,14 @@ func secretValues(secrets []loyalty.Secret) []string {
 func (s *Server) refuse(c *gin.Context, check *signing.Verifier, err error) {
 	var unreadable *signing.RequestError
 	if errors.As(err, &unreadable) {
-		fault := errTargetMalformed.Because(err)
+		fault := api.ErrTargetMalformed.Because(err)
 		fault.Details = []loyalty.Detail{{Field: unreadable.Field, Name: unreadable.Reason}}
 		s.fail(c, fault)
 		return
 	}
 
-	r := requestOf(c)
-	verdict, limitErr := s.limiter.Allow(c.Request.Context(), "failed "+network(r.source), failuresPerMinute, 1)
+	r := api.RequestOf(c)
+	verdict, limitErr := s.limiter.Allow(c.Request.Context(), "failed "+network(r.Source), failuresPerMinute, 1)
 	if limitErr == nil && !verdict.Allowed {
 		s.tooMany(c, verdict)
 		return
@@ -145,7 +146,7 @@ func (s *Server) refusal(err error) error {
 		fault.Details = []loyalty.Detail{{Field: headerOf(refused.Reason), Name: refused.Reason}}
 	}
 
-	return httpError{http.StatusUnauthorized, fault}
+	return api.HTTPError{Status: http.StatusUnauthorized, Fault: fault}
 }
 
 // headerOf finds the header at the beginning of the reason.
@@ -180,20 +181,20 @@ func (s *Server) explain(c *gin.Context, check *signing.Verifier, refusal error)
 		StringToSign     string `json:"string_to_sign"`
 	}
 
-	r := requestOf(c)
+	r := api.RequestOf(c)
 	attempts := []attempt{}
-	in := signing.FromRequest(c.Request, r.body, s.hosts(c.Request)...)
+	in := signing.FromRequest(c.Request, r.Body, s.hosts(c.Request)...)
 	if found, err := check.Explain(in); err == nil {
 		for _, a := range found {
 			attempts = append(attempts, attempt{a.CanonicalRequest, a.StringToSign})
 		}
 	}
 
-	r.err = refusal
-	status, e := envelope(r.language, refusal)
+	r.Err = refusal
+	status, e := api.Envelope(r.Language, refusal)
 	c.Abort()
 	c.Writer.Header().Set("WWW-Authenticate", s.algorithm)
-	writeJSON(c.Writer, status, marshal(map[string]any{"error": e, "debug": attempts}))
+	api.WriteJSON(c.Writer, status, api.Marshal(map[string]any{"error": e, "debug": attempts}))
 }
 
 // network is the key for counting failed signatures: an IPv4 address, or the network of an IPv6 caller.

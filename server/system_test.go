@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loyalty-platform/loyalty/server"
+	"github.com/loyalty-platform/loyalty/server/api/administration"
 	"github.com/loyalty-platform/loyalty/server/backup"
 	"github.com/loyalty-platform/loyalty/server/doctor"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
@@ -27,7 +28,7 @@ func TestSystem(t *testing.T) {
 		folder := t.TempDir()
 		var patient *doctor.Patient
 		h := openOn(t, url, func(o *server.Options) {
-			o.System = func(ctx context.Context) (*server.System, error) { return doctor.System(ctx, patient) }
+			o.System = func(ctx context.Context) (*administration.System, error) { return doctor.System(ctx, patient) }
 		})
 		now := time.Now().UTC().Truncate(time.Millisecond)
 		here := loyalty.Node{ID: loyalty.NewID(now, loyalty.ID{}), Host: "here", Version: "v1", StartedAt: now.Add(-time.Hour), SeenAt: now}
@@ -36,7 +37,7 @@ func TestSystem(t *testing.T) {
 		jobs := job.NewJobs(job.JobsOptions{Engine: h.engine, Store: h.store})
 		patient = &doctor.Patient{
 			Now: time.Now, Store: h.store, Keys: h.admin.Keys, Jobs: jobs.List, Listen: "127.0.0.1:8080", Local: true, LogMost: 1 << 40,
-			OldestPostgres: store.OldestPostgres, Node: here.ID, BackupDir: folder, Program: server.SystemProgram{Version: "v1", Go: "go", Platform: "p"},
+			OldestPostgres: store.OldestPostgres, Node: here.ID, BackupDir: folder, Program: administration.SystemProgram{Version: "v1", Go: "go", Platform: "p"},
 		}
 
 		patient.Replicas = func(context.Context) ([]store.Replica, error) {

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loyalty-platform/loyalty/i18n"
+	"github.com/loyalty-platform/loyalty/server/api"
 	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
@@ -25,65 +26,65 @@ func TestTurnsComeBeforeBodies(t *testing.T) {
 	documents, err := contract.Documents()
 	require.NoError(t, err)
 	s := &Server{}
-	s.operations, err = operationsOf(documents)
+	s.operations, err = api.OperationsOf(documents)
 	require.NoError(t, err)
 	require.NoError(t, s.useGates())
 	catalogue, err := i18n.Load()
 	require.NoError(t, err)
-	taking := map[string]*operation{}
+	taking := map[string]*api.Operation{}
 	for _, o := range s.operations {
-		if o.turns != nil && o.body != nil {
-			taking[o.route.Operation.OperationID] = o
+		if o.Turns != nil && o.Body != nil {
+			taking[o.Route.Operation.OperationID] = o
 		}
 	}
 
 	require.ElementsMatch(t, []string{"previewEvent", "previewCampaigns", "quoteOffers", "submitEvents", "addImportFile"}, slices.Collect(maps.Keys(taking)))
-	require.Same(t, taking["previewEvent"].turns, taking["previewCampaigns"].turns)
-	require.Same(t, taking["previewEvent"].turns, taking["quoteOffers"].turns)
-	taking["a large body"] = s.operations[routeKey{http.MethodPost, "/events"}]
+	require.Same(t, taking["previewEvent"].Turns, taking["previewCampaigns"].Turns)
+	require.Same(t, taking["previewEvent"].Turns, taking["quoteOffers"].Turns)
+	taking["a large body"] = s.operations[api.RouteKey{Method: http.MethodPost, Path: "/events"}]
 	for name, o := range taking {
-		body, turns := []byte("{"), &o.turns
+		body, turns := []byte("{"), &o.Turns
 		switch {
-		case o.turns == nil:
-			body, turns = bytes.Repeat(body, largeBody+1), &s.large
-		case o.light != nil:
-			body = bytes.Repeat(body, lightBody+1)
+		case o.Turns == nil:
+			body, turns = bytes.Repeat(body, api.LargeBody+1), &s.large
+		case o.Light != nil:
+			body = bytes.Repeat(body, api.LightBody+1)
 		}
 
 		const memory = 16 << 20
-		bodies := newBodyMemory(memory)
-		ask := func() *request {
-			r := &request{key: &loyalty.AccessKey{}, operation: o, body: body, memory: bodies.share(true), language: &tongue{catalogue: catalogue}}
+		bodies := api.NewBodyMemory(memory)
+		ask := func() *api.Request {
+			r := &api.Request{Key: &loyalty.AccessKey{}, Operation: o, Body: body, Memory: bodies.Share(true), Language: &api.Tongue{Catalogue: catalogue}}
 			g := gin.New()
-			g.POST("/", func(c *gin.Context) { c.Set(requestKey{}, r) }, s.takeTurn)
+			g.POST("/", func(c *gin.Context) { c.Set(api.RequestKey{}, r) }, s.takeTurn)
 			in := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", nil)
 			in.Header.Set("Content-Type", "application/json")
 			g.ServeHTTP(httptest.NewRecorder(), in)
 			return r
 		}
 
-		o.checked = nil // there is no path here
+		o.Checked = nil // there is no path here
 		open := *turns
-		*turns = newGate(0, 0)
-		require.ErrorIs(t, ask().err, errBusy, name)
-		all := bodies.share(true)
-		require.True(t, all.take(memory-memory/4), "%s: work is counted that has not begun", name)
-		all.release()
-		open = newGate(1, 0)
+		*turns = api.NewGate(0, 0)
+		require.ErrorIs(t, ask().Err, api.ErrBusy, name)
+		all := bodies.Share(true)
+		require.True(t, all.Take(memory-memory/4), "%s: work is counted that has not begun", name)
+		all.Release()
+		open = api.NewGate(1, 0)
 		*turns = open
 		r := ask()
-		require.NotErrorIs(t, r.err, errBusy, name)
-		require.Error(t, r.err, "%s: the body is broken", name)
-		require.False(t, all.take(memory-memory/4), "%s: work is counted", name)
-		leave, err := open.enter(t.Context(), "another")
+		require.NotErrorIs(t, r.Err, api.ErrBusy, name)
+		require.Error(t, r.Err, "%s: the body is broken", name)
+		require.False(t, all.Take(memory-memory/4), "%s: work is counted", name)
+		leave, err := open.Enter(t.Context(), "another")
 		require.NoError(t, err, "%s: the place is free again", name)
 		leave()
-		if light := o.light; light != nil { // what a cart sends waits neither for large ones nor with them
-			body, *turns = body[:lightBody], newGate(0, 0)
-			require.NotErrorIs(t, ask().err, errBusy, name)
-			o.light = newGate(0, 0)
-			require.ErrorIs(t, ask().err, errBusy, name)
-			*turns, o.light = open, light
+		if light := o.Light; light != nil { // what a cart sends waits neither for large ones nor with them
+			body, *turns = body[:api.LightBody], api.NewGate(0, 0)
+			require.NotErrorIs(t, ask().Err, api.ErrBusy, name)
+			o.Light = api.NewGate(0, 0)
+			require.ErrorIs(t, ask().Err, api.ErrBusy, name)
+			*turns, o.Light = open, light
 		}
 	}
 }
@@ -94,14 +95,14 @@ func TestStatementsTakeTurns(t *testing.T) {
 	documents, err := contract.Documents()
 	require.NoError(t, err)
 	s := &Server{}
-	s.operations, err = operationsOf(documents)
+	s.operations, err = api.OperationsOf(documents)
 	require.NoError(t, err)
 	require.NoError(t, s.useGates())
-	o := s.operations[routeKey{http.MethodGet, "/customers/:customer_id/points"}]
-	now, past := s.turns(&request{operation: o}), s.turns(&request{operation: o, query: []list.Pair{{Name: "as_of", Value: "2026-01-01T00:00:00Z"}}})
+	o := s.operations[api.RouteKey{Method: http.MethodGet, Path: "/customers/:customer_id/points"}]
+	now, past := s.turns(&api.Request{Operation: o}), s.turns(&api.Request{Operation: o, Query: []list.Pair{{Name: "as_of", Value: "2026-01-01T00:00:00Z"}}})
 	require.NotNil(t, now)
-	require.Same(t, o.light, now)
+	require.Same(t, o.Light, now)
 	require.NotNil(t, past)
-	require.Same(t, o.turns, past)
-	require.NotSame(t, s.operations[routeKey{http.MethodPost, "/events/preview"}].light, now, "a till's preview does not wait for statements")
+	require.Same(t, o.Turns, past)
+	require.NotSame(t, s.operations[api.RouteKey{Method: http.MethodPost, Path: "/events/preview"}].Light, now, "a till's preview does not wait for statements")
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/loyalty-platform/loyalty/server/api"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/user"
 )
@@ -23,8 +24,8 @@ var corrections = []string{"point_add", "point_sub"}
 // proof of identity, and corrections of points need a reason.
 func consent(clock func() time.Time, fail func(*gin.Context, error)) gin.HandlerFunc {
 	return func(c *gin.Context) {
-		r := requestOf(c)
-		if r.caller == nil || r.operation == nil || r.operation.body == nil {
+		r := api.RequestOf(c)
+		if r.Caller == nil || r.Operation == nil || r.Operation.Body == nil {
 			return
 		}
 		if err := consented(r, clock()); err != nil {
@@ -33,21 +34,21 @@ func consent(clock func() time.Time, fail func(*gin.Context, error)) gin.Handler
 	}
 }
 
-func consented(r *request, now time.Time) error {
-	bodies, when := eventsIn(r.tree), r.operation.when
+func consented(r *api.Request, now time.Time) error {
+	bodies, when := eventsIn(r.Tree), r.Operation.When
 	for _, body := range bodies {
-		if value, _ := body[when.property].(string); when.property == "" || !slices.Contains(when.values, value) {
+		if value, _ := body[when.Property].(string); when.Property == "" || !slices.Contains(when.Values, value) {
 			continue
 		}
 		switch {
-		case when.role != "" && !r.caller.Role.Covers(when.role):
-			return loyalty.ErrRoleNeeded.With("role", string(when.role))
-		case !user.Confirmed(r.caller, now.UnixMilli()):
+		case when.Role != "" && !r.Caller.Role.Covers(when.Role):
+			return loyalty.ErrRoleNeeded.With("role", string(when.Role))
+		case !user.Confirmed(r.Caller, now.UnixMilli()):
 			return loyalty.ErrConfirmNeeded
 		}
 	}
 
-	if !r.operation.fromTree || r.operation.reads {
+	if !r.Operation.FromTree || r.Operation.Reads {
 		return nil
 	}
 
@@ -76,18 +77,18 @@ func eventsIn(tree any) []map[string]any {
 	return events
 }
 
-// openTo lists the operations that a caller may use, by their operationId.
-func openTo(operations map[routeKey]*operation, r *request) []string {
+// OpenTo lists the operations that a caller may use, by their operationId.
+func openTo(operations map[api.RouteKey]*api.Operation, r *api.Request) []string {
 	names := []string{}
 	for _, o := range operations {
-		open := len(r.key.APIs) == 0 || slices.Contains(r.key.APIs, o.api)
-		if r.caller != nil {
-			open = r.caller.Role.Covers(o.role)
-		} else if r.key.ReadOnly && !o.reads {
+		open := len(r.Key.APIs) == 0 || slices.Contains(r.Key.APIs, o.API)
+		if r.Caller != nil {
+			open = r.Caller.Role.Covers(o.Role)
+		} else if r.Key.ReadOnly && !o.Reads {
 			open = false
 		}
 		if open {
-			names = append(names, o.route.Operation.OperationID)
+			names = append(names, o.Route.Operation.OperationID)
 		}
 	}
 

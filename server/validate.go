@@ -12,6 +12,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/loyalty-platform/loyalty/openapi"
+	"github.com/loyalty-platform/loyalty/server/api"
 	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/list"
 )
@@ -20,8 +21,8 @@ import (
 // waiting request holds only the bytes that were sent, which are counted. A large body waits for its turn in every
 // operation, because even bodies that the contract refuses would delay other requests.
 func (s *Server) takeTurn(c *gin.Context) {
-	if turns := s.turns(requestOf(c)); turns != nil {
-		leave, err := turns.enter(c, requestOf(c).key.ID)
+	if turns := s.turns(api.RequestOf(c)); turns != nil {
+		leave, err := turns.Enter(c, api.RequestOf(c).Key.ID)
 		if err != nil {
 			s.fail(c, err)
 			return
@@ -33,24 +34,24 @@ func (s *Server) takeTurn(c *gin.Context) {
 }
 
 // turns returns the gate of a request; nil if it needs none.
-func (s *Server) turns(r *request) *gate {
+func (s *Server) turns(r *api.Request) *api.Gate {
 	switch {
-	case r.operation == nil:
+	case r.Operation == nil:
 		return nil
-	case r.operation.turns == nil && len(r.body) > largeBody:
+	case r.Operation.Turns == nil && len(r.Body) > api.LargeBody:
 		return s.large
-	case r.operation.light != nil && len(r.body) <= lightBody && !r.asksForPast():
-		return r.operation.light
+	case r.Operation.Light != nil && len(r.Body) <= api.LightBody && !r.AsksForPast():
+		return r.Operation.Light
 	}
-	return r.operation.turns
+	return r.Operation.Turns
 }
 
 // validate checks the request against its operation: parameters, idempotency key, body. The handler
 // gets the checked body in canonical JSON, whatever its form was, so that no code behind this point
 // can read it differently.
 func (s *Server) validate(c *gin.Context) {
-	r := requestOf(c)
-	if r.operation == nil {
+	r := api.RequestOf(c)
+	if r.Operation == nil {
 		return
 	}
 
@@ -58,11 +59,11 @@ func (s *Server) validate(c *gin.Context) {
 	if err == nil && c.Request.Method == http.MethodPost {
 		switch err = checkHeaders(c.Request.Header); {
 		case err != nil:
-		case !r.memory.work(len(r.body)):
-			err = errBusy
+		case !r.Memory.Work(len(r.Body)):
+			err = api.ErrBusy
 		default:
 			err = readTree(r, c.Request)
-			deprecate(c, s.vocabulary, r.actions)
+			deprecate(c, s.vocabulary, r.Actions)
 		}
 	}
 
@@ -72,9 +73,9 @@ func (s *Server) validate(c *gin.Context) {
 }
 
 // validateParameters lets kin-openapi check path, query and header parameters.
-func (s *Server) validateParameters(c *gin.Context, r *request) error {
-	declared := r.operation.checked
-	if long := longFilters(r.operation, r.query); len(long) > 0 {
+func (s *Server) validateParameters(c *gin.Context, r *api.Request) error {
+	declared := r.Operation.Checked
+	if long := longFilters(r.Operation, r.Query); len(long) > 0 {
 		declared = slices.Concat(declared, long) // a copy: all requests share the operation's slice
 	}
 	if len(declared) == 0 {
@@ -90,22 +91,22 @@ func (s *Server) validateParameters(c *gin.Context, r *request) error {
 	}
 
 	in := &openapi3filter.RequestValidationInput{
-		Request: c.Request, PathParams: path, QueryParams: c.Request.URL.Query(), Route: r.operation.route,
+		Request: c.Request, PathParams: path, QueryParams: c.Request.URL.Query(), Route: r.Operation.Route,
 	}
 	return contract.CheckParameters(c, in, declared)
 }
 
 // longFilters returns the sent filters whose texts may be longer than declared. kin-openapi can skip the others: a list
 // has some dozens of filters, and accepts any text for them.
-func longFilters(o *operation, query []list.Pair) (long []*openapi3.Parameter) {
+func longFilters(o *api.Operation, query []list.Pair) (long []*openapi3.Parameter) {
 	for _, p := range query {
-		if filter := o.filters[p.Name]; filter != nil {
-			if len(p.Value) > longest(filter.Schema.Value) {
+		if filter := o.Filters[p.Name]; filter != nil {
+			if len(p.Value) > api.Longest(filter.Schema.Value) {
 				long = append(long, filter)
 			}
 			continue
 		}
-		if _, own := o.parameters[p.Name]; own || o.bracketed.Owns(p.Name) || len(p.Value) <= openapi.FilterMaxLength {
+		if _, own := o.Parameters[p.Name]; own || o.Bracketed.Owns(p.Name) || len(p.Value) <= openapi.FilterMaxLength {
 			continue
 		}
 		attribute := openapi3.NewStringSchema().WithMaxLength(openapi.FilterMaxLength) // an attribute that the programme declares
@@ -124,38 +125,38 @@ func checkHeaders(h http.Header) error {
 }
 
 func checkIdempotencyKey(h http.Header) error {
-	sent, ok := h[idempotencyHeader]
+	sent, ok := h[api.IdempotencyHeader]
 	if !ok {
 		return nil
 	}
 	if len(sent) != 1 || sent[0] == "" || utf8.RuneCountInString(sent[0]) > 255 || !utf8.ValidString(sent[0]) {
-		return errIdempotencyKey.At(idempotencyHeader)
+		return api.ErrIdempotencyKey.At(api.IdempotencyHeader)
 	}
 	return nil
 }
 
 // readTree reads, checks and replaces the body.
-func readTree(r *request, req *http.Request) error {
-	v, err := parseBody(req.Header, r.body)
+func readTree(r *api.Request, req *http.Request) error {
+	v, err := api.ParseBody(req.Header, r.Body)
 	if err != nil {
 		return err
 	}
-	if r.operation.body == nil {
+	if r.Operation.Body == nil {
 		return nil // a POST without a body schema ignores one
 	}
-	if r.operation.fromTree {
-		r.actions = contract.ActionsIn(v)
+	if r.Operation.FromTree {
+		r.Actions = contract.ActionsIn(v)
 	}
-	if r.tree, err = r.operation.body.Check(v, ""); err != nil {
+	if r.Tree, err = r.Operation.Body.Check(v, ""); err != nil {
 		return err
 	}
 
-	if r.operation.fromTree {
+	if r.Operation.FromTree {
 		req.Body, req.ContentLength = treeBody{}, 0
 		return nil
 	}
 
-	canonical := contract.AppendJSON(make([]byte, 0, len(r.body)+64), r.tree)
+	canonical := contract.AppendJSON(make([]byte, 0, len(r.Body)+64), r.Tree)
 	req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(canonical)), int64(len(canonical))
 	return nil
 }

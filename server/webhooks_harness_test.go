@@ -13,7 +13,7 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 	"github.com/stretchr/testify/require"
 
-	"github.com/loyalty-platform/loyalty/server"
+	"github.com/loyalty-platform/loyalty/server/api/administration"
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 	"github.com/loyalty-platform/loyalty/server/loyalty/webhook"
 )
@@ -141,7 +141,7 @@ func (h *house) courier() *courier {
 	c := &courier{h: h}
 	c.Deliverer = webhook.New(webhook.Options{
 		Store: h.store, Engine: courierEngine{h.engine, c}, Sender: h.Egress, Zone: func() *time.Location { return h.directory.Programme().Location },
-		Renderer: server.NewWebhookMessages(h.store, h.directory.Programme), Report: func(err error) { h.t.Error(err) },
+		Renderer: administration.NewWebhookMessages(h.store, h.directory.Programme), Report: func(err error) { h.t.Error(err) },
 	})
 	return c
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/loyalty-platform/loyalty/server"
+	"github.com/loyalty-platform/loyalty/server/api/administration"
 	"github.com/loyalty-platform/loyalty/server/loyalty/webhook"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
@@ -188,6 +188,6 @@ func (w *givers) courier() *webhook.Deliverer {
 	h := w.h
 	return webhook.New(webhook.Options{
 		Store: h.store, Engine: h.engine, Sender: h.Egress, Zone: func() *time.Location { return h.directory.Programme().Location },
-		Renderer: server.NewWebhookMessages(h.store, h.directory.Programme), Report: func(error) {},
+		Renderer: administration.NewWebhookMessages(h.store, h.directory.Programme), Report: func(error) {},
 	})
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/loyalty-platform/loyalty/i18n"
-	"github.com/loyalty-platform/loyalty/server"
+	"github.com/loyalty-platform/loyalty/server/api/administration"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/job"
 	"github.com/loyalty-platform/loyalty/store"
@@ -74,7 +74,7 @@ type Patient struct {
 	BackupDir string
 	// Node is the node that examines, Program the program that it runs; both are for System alone.
 	Node    loyalty.ID
-	Program server.SystemProgram
+	Program administration.SystemProgram
 	Keys    func(context.Context) ([]loyalty.AccessKey, error)
 	Jobs    func(context.Context) ([]job.Job, error)
 	// Redis checks whether Redis answers; nil: not set.

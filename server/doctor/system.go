@@ -9,15 +9,15 @@ import (
 	"strings"
 	"time"
 
-	"github.com/loyalty-platform/loyalty/server"
+	"github.com/loyalty-platform/loyalty/server/api/administration"
 	"github.com/loyalty-platform/loyalty/server/backup"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
 // System is the installation at a glance, for its operators: figures, and the findings of Examine.
-func System(ctx context.Context, p *Patient) (*server.System, error) {
-	s := &server.System{At: p.Now().UTC(), Node: p.Node, Program: p.Program, Unnumbered: int64(p.Store.Unnumbered())}
-	for _, look := range []func(context.Context, *Patient, *server.System) error{
+func System(ctx context.Context, p *Patient) (*administration.System, error) {
+	s := &administration.System{At: p.Now().UTC(), Node: p.Node, Program: p.Program, Unnumbered: int64(p.Store.Unnumbered())}
+	for _, look := range []func(context.Context, *Patient, *administration.System) error{
 		systemDatabase, systemReplicas, systemNodes, systemWork, systemJobs, systemWebhooks, systemBackups,
 	} {
 		if err := look(ctx, p, s); err != nil {
@@ -30,20 +30,18 @@ func System(ctx context.Context, p *Patient) (*server.System, error) {
 		if f.Severity == Unchecked {
 			severity = "unchecked"
 		}
-		s.Findings = append(s.Findings,
-			server.SystemFinding{Check: f.Check, Severity: severity, Name: f.Name, Args: f.Args, Do: f.Do})
+		s.Findings = append(s.Findings, administration.SystemFinding{Check: f.Check, Severity: severity, Name: f.Name, Args: f.Args, Do: f.Do})
 	}
 
 	return s, nil
 }
 
-func systemDatabase(ctx context.Context, p *Patient, s *server.System) (err error) {
+func systemDatabase(ctx context.Context, p *Patient, s *administration.System) (err error) {
 	c, err := p.Store.Condition(ctx)
 	if err != nil {
 		return err
 	}
-	s.Database = server.SystemDatabase{Product: c.Product, Version: c.Version, Encoding: c.Encoding,
-		Bytes: c.Bytes, LogBytes: -1}
+	s.Database = administration.SystemDatabase{Product: c.Product, Version: c.Version, Encoding: c.Encoding, Bytes: c.Bytes, LogBytes: -1}
 	s.Database.Version, _, _ = strings.Cut(c.Version, " ") // without the distribution's suffix
 	if size, embedded := p.Store.LogBytes(); embedded {
 		s.Database.LogBytes = size
@@ -52,19 +50,18 @@ func systemDatabase(ctx context.Context, p *Patient, s *server.System) (err erro
 	return err
 }
 
-func systemReplicas(ctx context.Context, p *Patient, s *server.System) error {
+func systemReplicas(ctx context.Context, p *Patient, s *administration.System) error {
 	if p.Replicas == nil {
 		return nil
 	}
 	all, err := p.Replicas(ctx)
 	for _, r := range all {
-		s.Replicas = append(s.Replicas,
-			server.SystemReplica{Name: r.Name, State: r.State, Lag: r.Lag, Reads: r.Reads, Lost: r.Lost})
+		s.Replicas = append(s.Replicas, administration.SystemReplica{Name: r.Name, State: r.State, Lag: r.Lag, Reads: r.Reads, Lost: r.Lost})
 	}
 	return err
 }
 
-func systemNodes(ctx context.Context, p *Patient, s *server.System) (err error) {
+func systemNodes(ctx context.Context, p *Patient, s *administration.System) (err error) {
 	if s.Nodes, err = p.Store.Nodes(ctx); err != nil {
 		return err
 	}
@@ -72,7 +69,7 @@ func systemNodes(ctx context.Context, p *Patient, s *server.System) (err error) 
 	return err
 }
 
-func systemWork(ctx context.Context, p *Patient, s *server.System) error {
+func systemWork(ctx context.Context, p *Patient, s *administration.System) error {
 	b, err := p.Store.Backlog(ctx, s.At)
 	if err != nil {
 		return err
@@ -80,7 +77,7 @@ func systemWork(ctx context.Context, p *Patient, s *server.System) error {
 
 	s.Head, s.Due, s.Oldest = b.Head, b.Due, b.Oldest
 	for _, name := range slices.Sorted(maps.Keys(b.Follows)) {
-		f := server.SystemFollower{Name: name, Behind: max(0, b.Head-b.Follows[name])}
+		f := administration.SystemFollower{Name: name, Behind: max(0, b.Head-b.Follows[name])}
 		if f.Behind > 0 {
 			if f.Since, err = nextAt(ctx, p, b.Follows[name]); err != nil {
 				return err
@@ -101,7 +98,7 @@ func nextAt(ctx context.Context, p *Patient, position int64) (time.Time, error) 
 	return next[0].RecordedAt, nil
 }
 
-func systemJobs(ctx context.Context, p *Patient, s *server.System) error {
+func systemJobs(ctx context.Context, p *Patient, s *administration.System) error {
 	all, err := p.Jobs(ctx)
 	if err != nil {
 		return err
@@ -122,7 +119,7 @@ func systemJobs(ctx context.Context, p *Patient, s *server.System) error {
 	return nil
 }
 
-func systemWebhooks(ctx context.Context, p *Patient, s *server.System) error {
+func systemWebhooks(ctx context.Context, p *Patient, s *administration.System) error {
 	all, err := p.Store.Webhooks(ctx)
 	if err != nil {
 		return err
@@ -151,7 +148,7 @@ func systemWebhooks(ctx context.Context, p *Patient, s *server.System) error {
 	return err
 }
 
-func systemBackups(_ context.Context, p *Patient, s *server.System) error {
+func systemBackups(_ context.Context, p *Patient, s *administration.System) error {
 	if p.BackupDir == "" {
 		return nil
 	}
@@ -159,7 +156,7 @@ func systemBackups(_ context.Context, p *Patient, s *server.System) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	s.Backups = &server.SystemBackups{Kept: len(list)}
+	s.Backups = &administration.SystemBackups{Kept: len(list)}
 	if len(list) > 0 {
 		b := &list[0]
 		s.Backups.MadeAt, s.Backups.Events, s.Backups.Bytes, s.Backups.Checked = b.MadeAt, b.Events, b.Size, b.Checked

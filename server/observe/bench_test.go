@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/loyalty-platform/loyalty/server"
+	"github.com/loyalty-platform/loyalty/server/api"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 )
@@ -21,7 +21,7 @@ func BenchmarkEvent(b *testing.B) {
 			m.Began()
 			m.Tried(engine.Attempt{Size: 1, Load: time.Millisecond, Decide: time.Microsecond, Write: time.Millisecond})
 			m.Ended("point_add", r)
-			m.Answered(server.Answered{API: "events", Method: http.MethodPost, Route: "/events", Status: http.StatusOK, Took: 3 * time.Millisecond})
+			m.Answered(api.Answered{API: "events", Method: http.MethodPost, Route: "/events", Status: http.StatusOK, Took: 3 * time.Millisecond})
 		}
 	})
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"github.com/loyalty-platform/loyalty/server"
+	"github.com/loyalty-platform/loyalty/server/api"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 )
@@ -162,7 +162,7 @@ type answered struct {
 func (m *Metrics) Began() { m.active.Inc() }
 
 // Answered counts an answered request.
-func (m *Metrics) Answered(a server.Answered) {
+func (m *Metrics) Answered(a api.Answered) {
 	m.active.Dec()
 	m.durationOf(answered{a.API, a.Method, a.Route, a.Status}).Observe(a.Took.Seconds())
 	if a.Code != 0 {

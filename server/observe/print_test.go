@@ -10,7 +10,7 @@ import (
 	"github.com/oasdiff/yaml"
 	"github.com/stretchr/testify/require"
 
-	"github.com/loyalty-platform/loyalty/server"
+	"github.com/loyalty-platform/loyalty/server/api"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 	"github.com/loyalty-platform/loyalty/server/loyalty/job"
@@ -23,7 +23,7 @@ func everything(t *testing.T) map[string]bool {
 	now := time.Now()
 	run := loyalty.JobRow{Name: "tail", StartedAt: now, FinishedAt: now, Done: 1}
 	m.Began()
-	m.Answered(server.Answered{Status: 404, Code: 1, Failure: "x"})
+	m.Answered(api.Answered{Status: 404, Code: 1, Failure: "x"})
 	m.Tried(engine.Attempt{Size: 1, Load: 1, Decide: 1, Write: 1})
 	m.Ended("x", &loyalty.Result{Err: loyalty.ErrUnavailable})
 	m.JobEnded(run)
@@ -119,7 +119,7 @@ func TestSeriesAreBounded(t *testing.T) {
 	m := NewMetrics(Build{}, nil)
 	for i := range 10 * maxRoutes {
 		m.Began()
-		m.Answered(server.Answered{Method: "GET", Route: "/" + strings.Repeat("x", i), Status: 200})
+		m.Answered(api.Answered{Method: "GET", Route: "/" + strings.Repeat("x", i), Status: 200})
 		m.Ended(strings.Repeat("x", i), &loyalty.Result{Err: loyalty.ErrCustomerNotFound})
 	}
 	families, err := m.registry.Gather()

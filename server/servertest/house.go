@@ -14,6 +14,7 @@ import (
 
 	"github.com/loyalty-platform/loyalty/i18n"
 	"github.com/loyalty-platform/loyalty/server"
+	"github.com/loyalty-platform/loyalty/server/api/administration"
 	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/deliver"
 	"github.com/loyalty-platform/loyalty/server/docs"
@@ -111,19 +112,16 @@ func (h *House) options(t testing.TB, o Options, vocabulary *contract.Vocabulary
 	})
 	jobs := job.NewJobs(job.JobsOptions{Engine: h.Engine, Store: o.Store, Imports: h.Imports})
 	patient := &doctor.Patient{
-		Now: time.Now, Local: true, Store: o.Store, Keys: h.Keys, Jobs: jobs.List, LogMost: 1 << 40,
-		OldestPostgres: store.OldestPostgres,
-		Node:           loyalty.NewID(time.Now(), loyalty.ID{}),
-		Program:        server.SystemProgram{Version: "test", Go: runtime.Version(), Platform: runtime.GOOS},
+		Now: time.Now, Local: true, Store: o.Store, Keys: h.Keys, Jobs: jobs.List, LogMost: 1 << 40, OldestPostgres: store.OldestPostgres,
+		Node: loyalty.NewID(time.Now(), loyalty.ID{}), Program: administration.SystemProgram{Version: "test", Go: runtime.Version(), Platform: runtime.GOOS},
 	}
 
 	return server.Options{
-		Listen: "127.0.0.1:0", Region: Region, Engine: h.Engine, Directory: h.Directory, Admin: h.Admin, Reader: o.Store,
-		Feed: o.Store, Exports: o.Store, Imports: o.Store,
-		Webhooks: webhooks, Messages: server.NewWebhookMessages(o.Store, h.Directory.Programme),
+		Listen: "127.0.0.1:0", Region: Region, Engine: h.Engine, Directory: h.Directory, Admin: h.Admin, Reader: o.Store, Feed: o.Store, Exports: o.Store, Imports: o.Store,
+		Webhooks: webhooks, Messages: administration.NewWebhookMessages(o.Store, h.Directory.Programme),
 		Statistics: statistics.New(statistics.Options{Store: o.Store, Programmes: h.Directory}), Jobs: jobs,
 		Vocabulary: vocabulary, Catalogue: catalogue, Ready: o.Store.Ready, Portal: docs.New(Region, nil), Logger: logger,
-		System: func(ctx context.Context) (*server.System, error) { return doctor.System(ctx, patient) },
+		System: func(ctx context.Context) (*administration.System, error) { return doctor.System(ctx, patient) },
 	}
 }
 

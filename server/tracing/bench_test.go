@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/loyalty-platform/loyalty/server"
+	"github.com/loyalty-platform/loyalty/server/api"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 )
@@ -36,7 +36,7 @@ func BenchmarkEvent(b *testing.B) {
 					t.Batch([]any{caller}, engine.Traced{Attempt: engine.Attempt{Size: 1, Load: time.Millisecond, Decide: time.Microsecond, Write: time.Millisecond}, Began: time.Now(), Outcome: "committed"})
 					t.Decided(caller, o)
 				}
-				traced.End(server.Answered{API: "events", Method: http.MethodPost, Route: "/events", Status: http.StatusOK, Took: 3 * time.Millisecond})
+				traced.End(api.Answered{API: "events", Method: http.MethodPost, Route: "/events", Status: http.StatusOK, Took: 3 * time.Millisecond})
 			}
 		})
 	}

@@ -8,26 +8,26 @@ import (
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/loyalty-platform/loyalty/server"
+	"github.com/loyalty-platform/loyalty/server/api"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 	"github.com/loyalty-platform/loyalty/server/loyalty/webhook"
 )
 
 var (
-	_ server.Tracer  = (*Tracing)(nil)
+	_ api.Tracer     = (*Tracing)(nil)
 	_ engine.Tracer  = (*Tracing)(nil)
 	_ webhook.Tracer = (*Tracing)(nil)
 )
 
 // Begin begins the span of a request, as a part of the caller's trace if the caller sent one.
-func (t *Tracing) Begin(ctx context.Context, parent string) (context.Context, server.Traced) {
+func (t *Tracing) Begin(ctx context.Context, parent string) (context.Context, api.Traced) {
 	if parent != "" {
 		ctx = trace.ContextWithRemoteSpanContext(ctx, placeOf(parent))
 	}
 	ctx, span := t.tracer.Start(ctx, "HTTP", trace.WithSpanKind(trace.SpanKindServer))
 	at := span.SpanContext()
-	return ctx, server.Traced{Trace: at.TraceID().String(), Span: at.SpanID().String(), End: func(a server.Answered) {
+	return ctx, api.Traced{Trace: at.TraceID().String(), Span: at.SpanID().String(), End: func(a api.Answered) {
 		if span.IsRecording() {
 			answered(span, &a)
 		}
@@ -37,7 +37,7 @@ func (t *Tracing) Begin(ctx context.Context, parent string) (context.Context, se
 
 // answered adds the result of a request to its span. The span's name is the route's template, because paths and queries
 // name customers.
-func answered(span trace.Span, a *server.Answered) {
+func answered(span trace.Span, a *api.Answered) {
 	name := a.Method
 	if a.Route != "" {
 		name += " " + a.Route

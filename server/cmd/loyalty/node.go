@@ -7,7 +7,7 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/loyalty-platform/loyalty/server"
+	"github.com/loyalty-platform/loyalty/server/api/administration"
 	"github.com/loyalty-platform/loyalty/server/doctor"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/store"
@@ -31,16 +31,15 @@ func newPresence(a *app, listen string) presence {
 }
 
 // system returns the function that examines the installation for its operators.
-func (p presence) system(s *settings) func(context.Context) (*server.System, error) {
+func (p presence) system(s *settings) func(context.Context) (*administration.System, error) {
 	patient := patientOf(s, p.app.store)
 	patient.Node, patient.LedgerTime, patient.Jobs, patient.Keys = p.ID, 0, p.app.jobs.List, p.app.admin.Keys
 	patient.Provider = nil // repeated calls must not wait for the provider
 	if reads := p.app.reads; reads != nil {
 		patient.Replicas = func(context.Context) ([]store.Replica, error) { return reads.Replicas(), nil }
 	}
-	patient.Program = server.SystemProgram{Version: p.Version, Go: runtime.Version(),
-		Platform: runtime.GOOS + "/" + runtime.GOARCH}
-	return func(ctx context.Context) (*server.System, error) { return doctor.System(ctx, patient) }
+	patient.Program = administration.SystemProgram{Version: p.Version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	return func(ctx context.Context) (*administration.System, error) { return doctor.System(ctx, patient) }
 }
 
 // tell reports repeatedly that this node is running, until ctx ends; then that it has stopped.

@@ -322,7 +322,7 @@ func noteNames(t *testing.T, path, room string, declared map[string]map[string]s
 	})
 }
 
-// namesOf are the functions, variables and constants of a declaration. Types are not
+// NamesOf are the functions, variables and constants of a declaration. Types are not
 // among them: what a function gives is used without being named.
 func namesOf(d ast.Decl) (names []*ast.Ident) {
 	switch d := d.(type) {

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/loyalty-platform/loyalty/server"
+	"github.com/loyalty-platform/loyalty/server/api"
 	"github.com/loyalty-platform/loyalty/server/tracing"
 )
 
@@ -77,7 +78,7 @@ func (s *settings) flags(f *pflag.FlagSet) {
 	f.StringVar(&s.egressProxy, "egress-proxy", "", "http://… proxy through which webhooks are called; HTTP_PROXY and similar variables are not used")
 	f.BoolVar(&s.signingDebug, "signing-debug", false, "say in the refusal of a signature what was expected; for development on a loopback address only")
 	f.BoolVar(&s.replayGuard, "replay-guard", false, "refuse a signed write that arrives twice")
-	f.IntVar(&s.bodyMemory, "body-memory", server.DefaultBodyMemory>>20, "MiB that the bodies of all requests may take together; beyond it a request is answered 503")
+	f.IntVar(&s.bodyMemory, "body-memory", api.DefaultBodyMemory>>20, "MiB that the bodies of all requests may take together; beyond it a request is answered 503")
 	f.BoolVar(&s.noMigrate, "no-migrate", false, "refuse to start on a database that needs migrations instead of migrating it")
 	f.IntVar(&s.poolBatches, "pool-batches", 0, "connections to PostgreSQL for events (default: pool_max_conns of the database's URL, else 16)")
 	f.IntVar(&s.poolReads, "pool-reads", 0, "connections for reads, administration and jobs (default: pool_max_conns of the database's URL, else 16)")

@@ -5,7 +5,7 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/loyalty-platform/loyalty/server"
+	"github.com/loyalty-platform/loyalty/server/api/administration"
 	"github.com/loyalty-platform/loyalty/server/deliver"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
@@ -46,7 +46,7 @@ func (a *app) newDeliverer(c *deliver.Client, traces *tracing.Tracing) *webhook.
 	o := webhook.Options{
 		Store: a.store, Engine: a.engine, Sender: c, Crowded: a.engine.Crowded,
 		Zone:     func() *time.Location { return a.directory.Programme().Location },
-		Renderer: server.NewWebhookMessages(a.store, a.directory.Programme),
+		Renderer: administration.NewWebhookMessages(a.store, a.directory.Programme),
 		Report:   func(err error) { a.logger.Error("webhooks", "error", err) },
 		Told: func(kind string, w *loyalty.Webhook) {
 			a.logger.Warn(kind, "webhook", w.ID.String(), "failures", w.Health.Failures,

@@ -13,6 +13,7 @@ import (
 	"github.com/loyalty-platform/loyalty/i18n"
 	"github.com/loyalty-platform/loyalty/openapi"
 	"github.com/loyalty-platform/loyalty/server"
+	"github.com/loyalty-platform/loyalty/server/api/administration"
 	"github.com/loyalty-platform/loyalty/server/contract"
 	"github.com/loyalty-platform/loyalty/server/limit"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
@@ -55,9 +56,8 @@ func (s *settings) build(
 	}
 
 	a.deliverer = a.newDeliverer(a.egress, s.tracing)
-	administration := admin.AdminOptions{Registry: action.Registry(), Store: a.reads,
-		Directory: a.directory, APIs: openapi.Names()}
-	a.admin = admin.NewAdmin(administration)
+	options := admin.AdminOptions{Registry: action.Registry(), Store: a.reads, Directory: a.directory, APIs: openapi.Names()}
+	a.admin = admin.NewAdmin(options)
 	limiter, err := s.limiter(a)
 	if err != nil {
 		a.close()
@@ -65,10 +65,8 @@ func (s *settings) build(
 	}
 
 	o := server.Options{
-		Listen: s.listen, Region: s.region, Engine: a.engine, Directory: a.directory, Admin: a.admin, Reader: a.reads,
-		Feed: db, Exports: a.reads, Imports: db, Jobs: a.jobs,
-		Webhooks:    admin.NewWebhooks(a.admin, db, webhookRules(a.egress)),
-		Messages:    server.NewWebhookMessages(db, a.directory.Programme),
+		Listen: s.listen, Region: s.region, Engine: a.engine, Directory: a.directory, Admin: a.admin, Reader: a.reads, Feed: db, Exports: a.reads, Imports: db, Jobs: a.jobs,
+		Webhooks: admin.NewWebhooks(a.admin, db, webhookRules(a.egress)), Messages: administration.NewWebhookMessages(db, a.directory.Programme),
 		Leaderboard: leaderboard.NewLeaderboard(leaderboard.LeaderboardOptions{Store: db, Programmes: a.directory}),
 		Statistics:  statistics.New(statistics.Options{Store: db, Programmes: a.directory}),
 		Vocabulary:  a.vocabulary, Catalogue: catalogue, Limiter: limiter, Ready: a.ready, Status: a.status, Logger: logger,

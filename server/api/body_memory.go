@@ -1,0 +1,62 @@
+package api
+
+import (
+	"errors"
+	"sync/atomic"
+)
+
+// DefaultBodyMemory bounds the memory for the bodies of all requests on a node, in bytes.
+const DefaultBodyMemory = 256 << 20
+
+// workFactor is how many times its size a body counts while it is processed: the decoded tree and the values that the
+// rules derive from it.
+const workFactor = 8
+
+// BodyMemory bounds the memory of bodies on this node. Callers with an unknown key share a quarter of it, so that they
+// cannot lock out the others.
+type BodyMemory struct{ Known, Unknown room }
+
+// room is memory that many requests share, in bytes.
+type room struct {
+	Size int64
+	Used atomic.Int64
+}
+
+func NewBodyMemory(size int64) *BodyMemory {
+	return &BodyMemory{Known: room{Size: size - size/4}, Unknown: room{Size: size / 4}}
+}
+
+// Share starts the share of one request.
+func (m *BodyMemory) Share(known bool) BodyShare {
+	if known {
+		return BodyShare{Room: &m.Known}
+	}
+	return BodyShare{Room: &m.Unknown}
+}
+
+// BodyShare is the memory that one request holds of a room.
+type BodyShare struct {
+	Room *room
+	Held int64
+}
+
+// Take counts n more bytes, or returns false if there is no room for them.
+func (b *BodyShare) Take(n int64) bool {
+	if b.Room.Used.Add(n) > b.Room.Size {
+		b.Room.Used.Add(-n)
+		return false
+	}
+	b.Held += n
+	return true
+}
+
+// Work counts the memory for decoding and deciding a body, beyond the body itself.
+func (b *BodyShare) Work(size int) bool { return b.Take(int64(size) * (workFactor - 1)) }
+
+func (b *BodyShare) Release() {
+	b.Room.Used.Add(-b.Held)
+	b.Held = 0
+}
+
+// ErrNoRoom means that the request bodies in memory leave no room for another one.
+var ErrNoRoom = errors.New("the bodies in memory leave no room")
