@@ -1,3 +1,5 @@
+// Package api is what the handlers of all APIs share: the request, answers and errors, readers of customers, the views that
+// several APIs show, and gates for expensive work. Each API is a package below it.
 package api
 
 import (

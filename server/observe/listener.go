@@ -1,6 +1,6 @@
 // Package observe is the operators' view of a running program, on a listener of its own: its metrics, health, version
 // and profiles. It receives what the rest of the program does through small interfaces that the rest declares
-// (engine.Observer, server.Observer), and no other package knows it. It has no global state. It is the only importer of
+// (engine.Observer, api.Observer), and no other package knows it. It has no global state. It is the only importer of
 // Prometheus' library and of net/http/pprof.
 package observe
 

@@ -1,3 +1,5 @@
+// Package administration answers the Administration API: keys, users, webhooks, jobs, imports, exports, and how the
+// installation is.
 package administration
 
 import (

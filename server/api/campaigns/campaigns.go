@@ -1,3 +1,5 @@
+// Package campaigns answers the Automation Campaigns API: campaigns as assembled, their figures, previews and
+// backtests.
 package campaigns
 
 import (

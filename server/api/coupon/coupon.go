@@ -1,3 +1,4 @@
+// Package coupon answers the Coupon API: coupons without their customers, and pools of codes.
 package coupon
 
 import (

@@ -1,3 +1,4 @@
+// Package customers answers the Customers API: customers, their points, and what leaves with one of them.
 package customers
 
 import (

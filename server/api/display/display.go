@@ -1,3 +1,4 @@
+// Package display answers the Display API, from which front ends build what a customer has and may do.
 package display
 
 import (

@@ -1,3 +1,4 @@
+// Package entities answers the Entities API: reading and changing what a programme is made of.
 package entities
 
 import (

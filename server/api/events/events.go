@@ -1,3 +1,4 @@
+// Package events answers the Events API: it records events, one or many, previews them, and serves the feed.
 package events
 
 import (

@@ -1,3 +1,4 @@
+// Package leaderboard answers the Leaderboard API: top customers, and the place of one.
 package leaderboard
 
 import (

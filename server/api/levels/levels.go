@@ -1,3 +1,4 @@
+// Package levels answers the Levels API: the tiers that a customer may reach.
 package levels
 
 import (

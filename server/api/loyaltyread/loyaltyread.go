@@ -1,3 +1,4 @@
+// Package loyaltyread answers the Loyalty Read API, whose paths begin with /v1 and whose filters are in brackets.
 package loyaltyread
 
 import (

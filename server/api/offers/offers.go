@@ -1,3 +1,4 @@
+// Package offers answers the Offers API: incentives before a purchase, and quotes for a cart.
 package offers
 
 import (

@@ -1,3 +1,4 @@
+// Package rewards answers the Rewards API: what points buy, and redemption in external systems.
 package rewards
 
 import (

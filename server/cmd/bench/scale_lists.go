@@ -25,7 +25,7 @@ const (
 	scaleReaders = 50      // customers whose lists are read in turn
 )
 
-// PageOf is the number of entries on a page: few in lists of one customer, which are short, and fewest of coupons and
+// pageOf is the number of entries on a page: few in lists of one customer, which are short, and fewest of coupons and
 // rewards.
 func pageOf(list string) int {
 	switch {

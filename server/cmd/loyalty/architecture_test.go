@@ -21,20 +21,32 @@ var mayImport = map[string][]string{
 	"server/cmd/loyalty":      {"*"},
 	"server/cmd/loyalty/demo": rules("admin", "action"),
 	"server/cmd/bench":        {"*"},
-	"server": {
-		"gen", "openapi", "signing", "i18n", "server/contract", "server/list", "server/limit", "server/export", "server/intake",
-		"server/loyalty", "server/loyalty/money", "server/loyalty/points", "server/loyalty/programme", "server/loyalty/engine", "server/loyalty/admin", "server/loyalty/calendar",
-		"server/loyalty/job", "server/loyalty/leaderboard", "server/loyalty/statistics", "server/loyalty/webhook", "server/loyalty/campaign", "server/loyalty/challenge", "server/loyalty/coupon",
-		"server/loyalty/game", "server/loyalty/offer", "server/loyalty/reward", "server/loyalty/tier", "server/loyalty/user",
-	},
+	"server": append(rules("admin", "campaign", "challenge", "leaderboard", "programme", "statistics", "user"),
+		"gen", "openapi", "signing", "i18n", "server/api", "server/api/…", "server/contract", "server/limit", "server/list"),
+	// An API knows what all share, and never another API.
+	"server/api": append(rules("admin", "engine", "job", "money", "offer", "programme", "reward"),
+		"gen", "openapi", "signing", "i18n", "server/contract", "server/export", "server/list"),
+	"server/api/administration": apiRoom("server/export", "server/intake", "server/limit", "job", "money", "statistics", "user", "webhook"),
+	"server/api/campaigns":      apiRoom("campaign", "coupon"),
+	"server/api/coupon":         apiRoom("coupon", "money"),
+	"server/api/customers":      apiRoom("server/export", "points"),
+	"server/api/display":        apiRoom("challenge", "engine", "game", "offer", "reward"),
+	"server/api/entities":       apiRoom("campaign"),
+	"server/api/events":         apiRoom(),
+	"server/api/leaderboard":    apiRoom("leaderboard"),
+	"server/api/levels":         apiRoom("calendar", "engine", "tier"),
+	"server/api/loyaltyread":    apiRoom(),
+	"server/api/offers":         apiRoom("engine", "money", "offer"),
+	"server/api/rewards":        apiRoom("engine", "reward"),
+
 	"server/deliver":  rules("webhook")[1:],
 	"server/console":  append(rules("user"), "i18n", "server/limit"),
-	"server/observe":  append(rules("engine", "job"), "server"),
-	"server/tracing":  append(rules("engine", "webhook"), "server"),
+	"server/observe":  append(rules("engine", "job"), "server/api"),
+	"server/tracing":  append(rules("engine", "webhook"), "server/api"),
 	"server/archive":  {"server/loyalty", "store"},
 	"server/export":   append(rules("money"), "server/spreadsheet"),
 	"server/backup":   {"store"},
-	"server/doctor":   append(rules("job"), "store", "server", "server/backup", "i18n"),
+	"server/doctor":   append(rules("job"), "store", "server/api/administration", "server/archive", "server/backup", "i18n"),
 	"server/intake":   append(rules("calendar", "money", "programme", "coupon", "tier"), "server/spreadsheet"),
 	"server/docs":     {"openapi"},
 	"server/contract": {"openapi", "gen/documents", "server/loyalty", "server/loyalty/money", "server/loyalty/programme", "server/loyalty/admin"},
@@ -86,6 +98,18 @@ func rules(rooms ...string) []string {
 	return all
 }
 
+// apiRoom is what the package of an API stands on, with the rooms of the rules (or of server/) that it names.
+func apiRoom(others ...string) []string {
+	all := append(rules("admin", "programme"), "gen", "server/api", "server/contract", "server/list")
+	for _, room := range others {
+		if !strings.HasPrefix(room, "server/") {
+			room = "server/loyalty/" + room
+		}
+		all = append(all, room)
+	}
+	return all
+}
+
 // feature is what a feature stands on, and the features that it names.
 func feature(others ...string) []string {
 	return append(rules("calendar", "condition", "money", "points", "programme", "engine"), rules(others...)[1:]...)
@@ -93,7 +117,7 @@ func feature(others ...string) []string {
 
 // onlyIn names libraries that belong to one room.
 var onlyIn = map[string][]string{
-	"github.com/gin-gonic/gin":  {"server", "gen/…", "server/cmd/bench"},
+	"github.com/gin-gonic/gin":  {"server", "server/api/…", "gen/…", "server/cmd/bench"},
 	"github.com/prometheus":     {"server/observe"},
 	"net/http/pprof":            {"server/observe"},
 	"go.opentelemetry.io":       {"server/tracing"},
@@ -166,7 +190,10 @@ func checkFile(t *testing.T, path, rel string) {
 
 		for library, rooms := range onlyIn {
 			if within(imported, library) {
-				require.True(t, slices.Contains(rooms, room) || slices.Contains(rooms, strings.Split(room, "/")[0]+"/…"),
+				require.True(t, slices.ContainsFunc(rooms, func(r string) bool {
+					above, below := strings.CutSuffix(r, "/…")
+					return r == room || below && within(room, above)
+				}),
 					"%s imports %s, which belongs to %v", rel, imported, rooms)
 			}
 		}
@@ -189,8 +216,9 @@ func allowed(room, own string) bool {
 	}
 
 	for _, r := range rooms {
-		// A room of the rules is never meant with another one's name.
-		if r == "*" || own == r || within(own, r) && !within(own, "server/loyalty") {
+		// A room of the rules or of an API is never meant with another one's name.
+		one := within(own, "server/loyalty") || within(own, "server/api")
+		if r == "*" || own == r || !one && within(own, r) || one && within(own, strings.TrimSuffix(r, "/…")) && strings.HasSuffix(r, "/…") {
 			return true
 		}
 	}
