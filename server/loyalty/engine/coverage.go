@@ -1,7 +1,6 @@
 package engine
 
 import (
-
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
