@@ -133,10 +133,20 @@ func (e *citusEngine) askSpread(ctx context.Context, pid uint32, w *loyalty.Writ
 	return written, err == nil, err
 }
 
+// numberingAttempts is how often a transaction of numbers is tried.
+const numberingAttempts = 10
+
+// numbering repeats a transaction in which a guard failed. The machines of a commit show it one after the other, the
+// coordinator with the head's lock first: the next holder of that lock may still read older rows of the others.
 func (e *citusEngine) numbering(ctx context.Context, body func(step) error) error {
-	return e.steps(ctx, body, func(ctx context.Context, c *pgxpool.Conn, list []calls, before, after string) error {
-		return spreadSend(ctx, c, before, list, after)
-	})
+	for tries := 1; ; tries++ {
+		err := e.steps(ctx, body, func(ctx context.Context, c *pgxpool.Conn, list []calls, before, after string) error {
+			return spreadSend(ctx, c, before, list, after)
+		})
+		if tries == numberingAttempts || !errors.Is(err, loyalty.ErrBatchConflict) {
+			return err
+		}
+	}
 }
 
 // dueOnCitus finds candidates without locks, because one statement cannot lock rows of several machines. takeOne

