@@ -22,6 +22,7 @@ type room struct {
 	Used atomic.Int64
 }
 
+// NewBodyMemory divides a number of bytes between callers with known and with unknown keys.
 func NewBodyMemory(size int64) *BodyMemory {
 	return &BodyMemory{Known: room{Size: size - size/4}, Unknown: room{Size: size / 4}}
 }
@@ -53,6 +54,7 @@ func (b *BodyShare) Take(n int64) bool {
 // Work counts the memory for decoding and deciding a body, beyond the body itself.
 func (b *BodyShare) Work(size int) bool { return b.Take(int64(size) * (workFactor - 1)) }
 
+// Release gives back all that the share holds.
 func (b *BodyShare) Release() {
 	b.Room.Used.Add(-b.Held)
 	b.Held = 0

@@ -137,6 +137,7 @@ func ErrorBody(lang *Tongue, err error) (status int, body []byte) {
 	return status, Marshal(common.ErrorEnvelope{Error: e})
 }
 
+// WriteJSON writes an answer whose body is finished.
 func WriteJSON(w http.ResponseWriter, status int, body []byte) {
 	w.Header()["Content-Type"] = jsonType
 	w.WriteHeader(status)

@@ -154,6 +154,7 @@ func WarningsOf(language *Tongue, list []*loyalty.Error) []common.Warning {
 	return out
 }
 
+// Recorded are events as the answer to their submission lists them.
 func Recorded(list []loyalty.Event) []events.RecordedEvent {
 	out := make([]events.RecordedEvent, len(list))
 	for i := range list {

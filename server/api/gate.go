@@ -51,6 +51,7 @@ type Gate struct {
 	room   int
 }
 
+// NewGate makes a gate that lets so many requests work, and so many more wait.
 func NewGate(slots, waiting int) *Gate {
 	return &Gate{slots: make(chan struct{}, slots), most: (slots + waiting) / 2, inside: map[string]int{}, room: slots + waiting}
 }

@@ -179,6 +179,7 @@ func lineOf(l *loyalty.Line, keys [][]byte) common.TransactionItem {
 	return Marshal(line)
 }
 
+// TransactionStates are the names of the states of a purchase.
 func TransactionStates() (names []string) {
 	for _, s := range loyalty.TransactionStates {
 		names = append(names, string(s))

@@ -27,6 +27,7 @@ func OfferItems(items []offer.OfferItem) (list []common.OfferItem) {
 	return list
 }
 
+// OfferDiscount is the discount of an offer as the documents have it.
 func OfferDiscount(o *offer.Offer) common.OfferDiscount {
 	return common.OfferDiscount{Type: common.OfferDiscountType(o.Discount.Type), Value: o.Discount.Value}
 }

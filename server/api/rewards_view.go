@@ -38,6 +38,7 @@ func RewardColumnsOf(p *programme.Programme) map[string]list.Column[*RewardView]
 	return list.CustomColumns(p, RewardType, rewardColumns, func(v *RewardView) map[string]json.RawMessage { return v.Custom })
 }
 
+// ViewOfReward is a reward as it is at an instant, in the language of the answer.
 func ViewOfReward(language *Tongue, reward *reward.Reward, at time.Time) *RewardView {
 	return &RewardView{Reward: reward, status: reward.Status(at), title: language.Text(reward.Title)}
 }

@@ -21,6 +21,8 @@ type RuleWalk struct {
 	Visit func(of EntityRef, at, name, source string) error
 }
 
+// In visits a body that stands at a place of the request; of is the entity that it belongs to. It ends at the first
+// error.
 func (w RuleWalk) In(body any, at string, of EntityRef) error {
 	switch body := body.(type) {
 	case map[string]any:

@@ -24,6 +24,7 @@ type paceMinute struct {
 	requests, refused, failed int64
 }
 
+// NewPace counts from now on.
 func NewPace(clock func() time.Time) *Pace {
 	return &Pace{clock: clock, began: clock().Truncate(time.Minute)}
 }

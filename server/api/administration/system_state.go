@@ -83,6 +83,7 @@ type SystemLook struct {
 	last  *System       // guarded by turn
 }
 
+// NewSystemLook makes a SystemLook; look does the examination.
 func NewSystemLook(look func(context.Context) (*System, error), clock func() time.Time) *SystemLook {
 	return &SystemLook{look: look, clock: clock, turn: make(chan struct{}, 1)}
 }

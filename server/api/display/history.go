@@ -86,7 +86,7 @@ func (a *API) ListTransactions(ctx context.Context, in display.ListTransactionsR
 	return display.ListTransactions200JSONResponse(api.AnswerOf(t)), err
 }
 
-// PurchasesOf lists the purchases of a customer that meet conditions.
+// purchasesOf lists the purchases of a customer that meet conditions.
 func (a *API) purchasesOf(ctx context.Context, p list.Page, ref string, filters []loyalty.Condition, readable bool) (list.Links[common.Transaction], error) {
 	return a.Journal.Purchases(ctx, p, loyalty.TransactionQuery{Ref: ref, Conditions: filters}, readable)
 }

@@ -403,7 +403,7 @@ func (f *FeedAPI) over() bool {
 	}
 }
 
-// MayGoOn reports whether the key may still read what it asked for.
+// mayGoOn reports whether the key may still read what it asked for.
 func (f *FeedAPI) mayGoOn(ask *feedAsk) bool {
 	if ask.Caller != nil {
 		return true // the console ends the request with the session

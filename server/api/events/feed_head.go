@@ -32,6 +32,7 @@ type feedHead struct {
 	nudged  time.Time // when an event was last numbered for waiting callers; only for ask and rest
 }
 
+// NewFeedHead follows the last number of the feed for all readers of this node.
 func NewFeedHead(reader loyalty.FeedReader) *feedHead {
 	return &feedHead{reader: reader, moved: make(chan struct{})}
 }
