@@ -64,13 +64,12 @@ func TestTurnsComeBeforeBodies(t *testing.T) {
 		}
 
 		o.Checked = nil // there is no path here
-		open := *turns
 		*turns = api.NewGate(0, 0)
 		require.ErrorIs(t, ask().Err, api.ErrBusy, name)
 		all := bodies.Share(true)
 		require.True(t, all.Take(memory-memory/4), "%s: work is counted that has not begun", name)
 		all.Release()
-		open = api.NewGate(2, 0)
+		open := api.NewGate(2, 0)
 		*turns = open
 		r := ask()
 		require.NotErrorIs(t, r.Err, api.ErrBusy, name)
