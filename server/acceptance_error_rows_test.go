@@ -126,7 +126,7 @@ var failings = []failing{
 
 	{"not_running", 422, 190140, "over is not open now (status: completed)", "", nil, sends("/customers/ada/activities/contests/over/enter", "")},
 	{"entries_limit", 422, 190141, "No more entries are possible (limit: 2)", "count", nil, sends("/customers/ada/activities/contests/pair/enter", `{"count":3}`)},
-	{"entries_too_few", 422, 190142, "There are fewer entries than that to take back (entries: 0)", "data.count", nil, says("ada", "contest_entry_revoke", `{"contest_id":"pair","count":1}`)},
+	{"entries_too_few", 422, 190142, "You cannot take back more entries than the customer has (entries: 0)", "data.count", nil, says("ada", "contest_entry_revoke", `{"contest_id":"pair","count":1}`)},
 	{"several", 422, 190400, "Property code is needed to choose one of several: TWO-1, TWO-2", "data.code", [][2]string{
 		event("two", "opt_in", `{"email":"two@shop.test"}`), event("two", "coupon_create", `{"code":"TWO-2","value":1}`), event("two", "coupon_create", `{"code":"TWO-1","value":1}`),
 	}, says("two", "unassign_coupon", `{}`)},
