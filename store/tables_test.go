@@ -62,24 +62,25 @@ func areArchived(t *testing.T, still *store.Still) {
 	require.Equal(t, listed, there)
 }
 
-// inRooms holds that the baselines have the tables in the order of the list, under headings that name their rooms.
+// inRooms holds that the baselines have their tables in the order of the list, under headings that name their rooms.
+// Tables of later migrations stand between them, behind those that they refer to.
 func inRooms(t *testing.T) {
 	words := regexp.MustCompile(`(?m)^-- -+\n-- (.+)\n|^CREATE TABLE (\w+) \(`)
 	for _, dialect := range []string{"sqlite", "postgres"} {
 		text, err := fs.ReadFile(schema.Files, dialect+"/00100_baseline.sql")
 		require.NoError(t, err)
-		heading, at := "", 0
+		heading, last := "", -1
 		for _, m := range words.FindAllStringSubmatch(string(text), -1) {
 			if m[1] != "" {
 				heading = strings.ToLower(m[1])
 				continue
 			}
-			require.Less(t, at, len(schema.Tables), m[2])
-			require.Equal(t, schema.Tables[at].Name, m[2], "%s: the order of the list", dialect)
-			require.Contains(t, heading, schema.Tables[at].Room, "%s: %s", dialect, m[2])
-			at++
+			at := slices.IndexFunc(schema.Tables, func(table schema.Table) bool { return table.Name == m[2] })
+			require.GreaterOrEqual(t, at, 0, "%s: store/schema/tables.go lacks the table %s", dialect, m[2])
+			require.Greater(t, at, last, "%s: %s is in another order in store/schema/tables.go", dialect, m[2])
+			require.Contains(t, heading, schema.Tables[at].Room, "%s: the room of %s", dialect, m[2])
+			last = at
 		}
-		require.Len(t, schema.Tables, at)
 	}
 }
 

@@ -9,9 +9,10 @@ import (
 	"github.com/loyalty-platform/loyalty/store/schema"
 )
 
-// laterMigrations are what made-up later releases do to the schema, by file.
+// laterMigrations are what made-up later releases do to the schema, by file. Their numbers are far behind those that
+// the program has.
 var laterMigrations = map[string]string{
-	"00101_notes.sql": `-- +goose Up
+	"90101_notes.sql": `-- +goose Up
 -- cost: at once; reads and writes wait
 ALTER TABLE tallies ADD COLUMN note text NOT NULL DEFAULT '';
 -- cost: rewrites tallies
@@ -19,13 +20,13 @@ UPDATE tallies SET note = key;
 -- +goose Down
 ALTER TABLE tallies DROP COLUMN note;
 `,
-	"00102_audit_by_kind.sql": `-- +goose Up
+	"90102_audit_by_kind.sql": `-- +goose Up
 -- cost: indexes audit; writes wait
 CREATE INDEX audit_kind ON audit (actor_kind, at, id);
 -- +goose Down
 DROP INDEX audit_kind;
 `,
-	"00103_visits.sql": `-- +goose Up
+	"90103_visits.sql": `-- +goose Up
 -- cost: at once; reads and writes wait
 ALTER TABLE balances ADD COLUMN visits bigint NOT NULL DEFAULT 0;
 ALTER TABLE customers ADD COLUMN visited bigint;
