@@ -42,7 +42,7 @@ run: build ## build, start on the embedded database, print a ready key and a sig
 # One package more than there are processors runs at once, because many tests wait for a lease or a browser.
 .PHONY: test
 test: ## everything that needs nothing else, on both databases
-	RAPID_SEED=$${RAPID_SEED-1} $(GO) test -vet=off -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) ./... -timeout 30m
+	RAPID_SEED=$${RAPID_SEED-1} $(GO) test -vet=off -p $$(($$(getconf _NPROCESSORS_ONLN) + 1)) ./... -timeout 60m
 	@test -n "$$LOYALTY_TEST_CITUS" || echo "NOT TESTED ON CITUS: LOYALTY_TEST_CITUS names no cluster (store/README.md says how to get one)"
 
 # Package by package, so that a machine with two cores has memory for it. What draws its input draws until it has seen enough,
