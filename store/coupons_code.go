@@ -10,14 +10,14 @@ import (
 // codeOwner is an expression for the id of a coupon, by its code in any case of the letters.
 func codeOwner(code string) sqlFragment {
 	const owner = "{{SELECT owner FROM names WHERE kind = ? AND value = ?}}"
-	return sqlFragment{owner, []any{loyalty.NameCoupon, codeNames(code)[0]}}
+	return sqlFragment{owner, []any{loyalty.NameCoupon, codeName(code)}}
 }
 
 // codeNames are the stored names that some codes claim.
 func codeNames(codes ...string) []string {
 	names := make([]string, len(codes))
 	for i, code := range codes {
-		names[i] = loyalty.CodeName(cleanText(code)).Value
+		names[i] = codeName(code)
 	}
 	return names
 }
@@ -65,3 +65,6 @@ func (s couponStore) CouponRecord(ctx context.Context, code string, limit int) (
 
 	return record, err
 }
+
+// codeName is the stored name that a code claims.
+func codeName(code string) string { return loyalty.CodeName(cleanText(code)).Value }

@@ -55,7 +55,7 @@ WHERE n.kind = %d AND n.value <> lower(r.code)`, loyalty.NameCoupon)).Rows()
 		if err := rows.Scan(&holder, &code, &name); err != nil {
 			return err
 		}
-		if codeNames(string(code))[0] != string(name) {
+		if codeName(string(code)) != string(name) {
 			found(LedgerFinding{Customer: loyalty.ID(holder), Row: string(code), Detail: "a coupon that is claimed by another name"})
 		}
 	}

@@ -14,40 +14,40 @@ const workFactor = 8
 
 // BodyMemory bounds the memory of bodies on this node. Callers with an unknown key share a quarter of it, so that they
 // cannot lock out the others.
-type BodyMemory struct{ Known, Unknown room }
+type BodyMemory struct{ known, unknown room }
 
 // room is memory that many requests share, in bytes.
 type room struct {
-	Size int64
-	Used atomic.Int64
+	size int64
+	used atomic.Int64
 }
 
 // NewBodyMemory divides a number of bytes between callers with known and with unknown keys.
 func NewBodyMemory(size int64) *BodyMemory {
-	return &BodyMemory{Known: room{Size: size - size/4}, Unknown: room{Size: size / 4}}
+	return &BodyMemory{known: room{size: size - size/4}, unknown: room{size: size / 4}}
 }
 
 // Share starts the share of one request.
 func (m *BodyMemory) Share(known bool) BodyShare {
 	if known {
-		return BodyShare{Room: &m.Known}
+		return BodyShare{room: &m.known}
 	}
-	return BodyShare{Room: &m.Unknown}
+	return BodyShare{room: &m.unknown}
 }
 
 // BodyShare is the memory that one request holds of a room.
 type BodyShare struct {
-	Room *room
-	Held int64
+	room *room
+	held int64
 }
 
 // Take counts n more bytes, or returns false if there is no room for them.
 func (b *BodyShare) Take(n int64) bool {
-	if b.Room.Used.Add(n) > b.Room.Size {
-		b.Room.Used.Add(-n)
+	if b.room.used.Add(n) > b.room.size {
+		b.room.used.Add(-n)
 		return false
 	}
-	b.Held += n
+	b.held += n
 	return true
 }
 
@@ -56,8 +56,8 @@ func (b *BodyShare) Work(size int) bool { return b.Take(int64(size) * (workFacto
 
 // Release gives back all that the share holds.
 func (b *BodyShare) Release() {
-	b.Room.Used.Add(-b.Held)
-	b.Held = 0
+	b.room.used.Add(-b.held)
+	b.held = 0
 }
 
 // ErrNoRoom means that the request bodies in memory leave no room for another one.

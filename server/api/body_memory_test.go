@@ -1,18 +1,16 @@
-package server
+package api
 
 import (
 	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/loyalty-platform/loyalty/server/api"
 )
 
 // TestRoomIsGivenBack: whatever many requests take at once, never more than there
 // is, and all of it comes back.
 func TestRoomIsGivenBack(t *testing.T) {
-	m := api.NewBodyMemory(1000)
+	m := NewBodyMemory(1000)
 	var wait sync.WaitGroup
 	for i := range 64 {
 		wait.Go(func() {
@@ -20,16 +18,16 @@ func TestRoomIsGivenBack(t *testing.T) {
 				share := m.Share(i%2 == 0)
 				share.Take(n)
 				share.Work(int(n) / 8)
-				require.LessOrEqual(t, share.Held, share.Room.Size)
+				require.LessOrEqual(t, share.held, share.room.size)
 				share.Release()
 			}
 		})
 	}
 
 	wait.Wait()
-	require.Zero(t, m.Known.Used.Load())
-	require.Zero(t, m.Unknown.Used.Load())
-	require.EqualValues(t, 750, m.Known.Size)
+	require.Zero(t, m.known.used.Load())
+	require.Zero(t, m.unknown.used.Load())
+	require.EqualValues(t, 750, m.known.size)
 	unknown := m.Share(false)
 	require.False(t, unknown.Take(251), "unknown callers have a quarter")
 }
