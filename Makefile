@@ -184,7 +184,7 @@ bench-beside: build ## events of callers beside a bulk claim, lots that expire, 
 
 .PHONY: bench-go
 bench-go: ## the Go benchmarks: signing against its hashing floor, the HTTP layer, the rules, the store
-	$(GO) test -run xxx -bench . -benchmem ./signing ./server ./server/limit ./server/loyalty/... ./store/...
+	$(GO) test -run xxx -bench . -benchmem ./signing ./server ./server/ratelimit ./server/loyalty/... ./store/...
 
 # `make torture` runs the test plan row by row (server/cmd/torture/plan.go) and prints a table of what came of each.
 # TORTURE=500 is its full length, many hours on two cores that do nothing else; any other number is that part of it.

@@ -137,8 +137,8 @@ func TestEveryNameHasAText(t *testing.T) {
 // findingNames are what can be said of the files of an import, with the values that its code gives.
 func findingNames(t *testing.T) map[string]string {
 	t.Helper()
-	names := map[string]string{"refused": "refusal", "row_refused": "refusal"} // see intake.Finding.Refusal
-	files, err := filepath.Glob("../server/intake/*.go")
+	names := map[string]string{"refused": "refusal", "row_refused": "refusal"} // see importer.Finding.Refusal
+	files, err := filepath.Glob("../server/importer/*.go")
 	require.NoError(t, err)
 	for _, file := range files {
 		if strings.HasSuffix(file, "_test.go") {

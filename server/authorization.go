@@ -49,15 +49,15 @@ func (s *Server) authorize(c *gin.Context) {
 		s.fail(c, loyalty.ErrConfirmNeeded)
 	case r.Operation.Module != "" && !s.programme().On[r.Operation.Module]:
 		s.fail(c, loyalty.ErrModuleOffPath.With("module", r.Operation.Module))
-	case r.Sightless() && r.Operation.Sighted:
+	case r.PersonalHidden() && r.Operation.NeedsPersonal:
 		s.fail(c, loyalty.ErrPersonalNeeded)
 	case r.Caller != nil && r.Operation.Personal != "":
 		// Without the parameter there is nothing to mask; with it the handler records what it shows.
-		if r.Sightless() && affirmed(c.Query(r.Operation.Personal)) {
+		if r.PersonalHidden() && affirmed(c.Query(r.Operation.Personal)) {
 			s.fail(c, loyalty.ErrPersonalNeeded)
 		}
 
-	case r.Sightless() && c.GetHeader(personalHeader) == personalShown:
+	case r.PersonalHidden() && c.GetHeader(personalHeader) == personalShown:
 		s.fail(c, loyalty.ErrPersonalNeeded)
 	case r.Caller != nil && !ofProgramme(c, r.Operation):
 		mask(c, s.vocabulary, s.fail, r.Caller.Personal, func() error { return s.notePersonal(c, r) })

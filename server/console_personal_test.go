@@ -14,8 +14,8 @@ import (
 
 	"github.com/loyalty-platform/loyalty/server"
 	"github.com/loyalty-platform/loyalty/server/console"
-	"github.com/loyalty-platform/loyalty/server/limit"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/ratelimit"
 	"github.com/loyalty-platform/loyalty/server/servertest"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
@@ -158,7 +158,7 @@ func (p *house) programmeIsNoPerson(v *visitor) {
 // a minute and with a line in the audit trail. No other filter, order or search tells anything that is masked.
 func TestMaskedIsNotFoundOut(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
-		p := openConsoleLimited(t, url, limit.NewMemory(time.Now), func(*console.Options, *server.Options) {})
+		p := openConsoleLimited(t, url, ratelimit.NewMemory(time.Now), func(*console.Options, *server.Options) {})
 		p.declare("core/customer", map[string]string{"colour": "string", "size": "number", "joined": "date"})
 		done(p, "/events", `{"customer":"member-1","action":"opt_in","data":{"email":"canary@shop.test","first_name":"Zoë","last_name":"Canarylast","handler":"canaryhandle","external_ids":{"crm":"417"},"cf_colour":"teal","cf_size":38.5,"cf_joined":"2026-03-01"}}`)
 		done(p, "/events", `{"customer":"member-2","action":"opt_in","data":{"email":"other@shop.test"}}`)

@@ -17,10 +17,10 @@ import (
 	"github.com/loyalty-platform/loyalty/i18n"
 	"github.com/loyalty-platform/loyalty/server"
 	"github.com/loyalty-platform/loyalty/server/console"
-	"github.com/loyalty-platform/loyalty/server/limit"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	administration "github.com/loyalty-platform/loyalty/server/loyalty/admin"
 	"github.com/loyalty-platform/loyalty/server/loyalty/user"
+	"github.com/loyalty-platform/loyalty/server/ratelimit"
 	"github.com/loyalty-platform/loyalty/store"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
@@ -37,7 +37,7 @@ func openConsoleWith(t *testing.T, url string, change func(*console.Options, *se
 }
 
 // openConsoleLimited is openConsoleWith whose requests are counted.
-func openConsoleLimited(t *testing.T, url string, limiter limit.Limiter, change func(*console.Options, *server.Options)) *house {
+func openConsoleLimited(t *testing.T, url string, limiter ratelimit.Limiter, change func(*console.Options, *server.Options)) *house {
 	t.Helper()
 
 	return openOn(t, url, func(o *server.Options) {

@@ -117,8 +117,8 @@ func TestReasonsSpeakTheLanguage(t *testing.T) {
 }
 
 // inLanguage is a caller who wants one language.
-func inLanguage(catalogue *i18n.Catalogue, language string) *api.Tongue {
-	return &api.Tongue{Catalogue: catalogue, Wanted: []string{language}, Messages: language}
+func inLanguage(catalogue *i18n.Catalogue, language string) *api.Localizer {
+	return &api.Localizer{Catalogue: catalogue, Wanted: []string{language}, Messages: language}
 }
 
 // TestCallersWhoLeave: who leaves ends what is under way, which is no fault of the server's and

@@ -42,7 +42,7 @@ func (s *Server) handlers() *handlers {
 	submits := api.Submitter{Engine: s.engine, Customers: reader}
 	bulk := api.BulkOperations{Admin: s.admin, Reader: s.reader, Jobs: s.jobs, Clock: clock}
 	changes := api.EntityChanges{Programme: programme, Schemas: s.entities, Vocabulary: s.vocabulary}
-	exports := api.ExportsAPI{Reader: s.exports, Directory: s.directory, Stopping: s.stopping, Streams: api.NewGate(api.ExportsOpen, 0), Logger: s.logger}
+	exports := api.Exports{Reader: s.exports, Directory: s.directory, Stopping: s.stopping, Streams: api.NewGate(api.ExportsOpen, 0), Logger: s.logger}
 	h := &handlers{
 		administration: administration.API{
 			Admin: s.admin, Jobs: s.jobs, Failures: s.failures, Pace: s.pace, Vocabulary: s.vocabulary, Entities: s.entities, Logger: s.logger,

@@ -17,8 +17,8 @@ import (
 
 	"github.com/loyalty-platform/loyalty/i18n"
 	"github.com/loyalty-platform/loyalty/server"
-	"github.com/loyalty-platform/loyalty/server/limit"
 	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
+	"github.com/loyalty-platform/loyalty/server/ratelimit"
 	"github.com/loyalty-platform/loyalty/signing"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
@@ -215,7 +215,7 @@ func (w *witness) unknownParameter(o *offered) {
 func (w *witness) hasty() {
 	now := &stopped{now: time.Now()}
 	slow := *w
-	slow.house = openOn(w.t, w.databaseURL, func(o *server.Options) { o.Limiter, o.Clock = limit.NewMemory(now.clock), now.clock })
+	slow.house = openOn(w.t, w.databaseURL, func(o *server.Options) { o.Limiter, o.Clock = ratelimit.NewMemory(now.clock), now.clock })
 	once := 1
 	key := slow.newKey(admin.KeyChange{RateLimit: &once})
 	require.Equal(w.t, http.StatusOK, slow.signed(key, slow.request(http.MethodGet, "/customers", "")).status)

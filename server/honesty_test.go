@@ -17,8 +17,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/loyalty-platform/loyalty/server/limit"
 	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
+	"github.com/loyalty-platform/loyalty/server/ratelimit"
 	"github.com/loyalty-platform/loyalty/signing"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
@@ -35,8 +35,8 @@ func honest() int {
 // unlimited lets every request through.
 type unlimited struct{}
 
-func (unlimited) Allow(_ context.Context, _ string, perMinute, _ int) (limit.Verdict, error) {
-	return limit.Verdict{Allowed: true, Limit: perMinute, Remaining: perMinute}, nil
+func (unlimited) Allow(_ context.Context, _ string, perMinute, _ int) (ratelimit.Verdict, error) {
+	return ratelimit.Verdict{Allowed: true, Limit: perMinute, Remaining: perMinute}, nil
 }
 
 // came is what of an operation came true: statuses that were answered, parameters

@@ -8,14 +8,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loyalty-platform/loyalty/server"
-	"github.com/loyalty-platform/loyalty/server/docs"
+	"github.com/loyalty-platform/loyalty/server/portal"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
 // TestHowToSend sends what the guide shows, in its order, to a programme in EUR that gives a point a unit.
 func TestHowToSend(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
-		h := openOn(t, url, func(o *server.Options) { o.Portal = docs.New(region, nil) })
+		h := openOn(t, url, func(o *server.Options) { o.Portal = portal.New(region, nil) })
 		h.everyModule()
 		done(h, "/admin/modules/checkout_accept", `{"enabled":false}`)
 		h.enrol("member-1001")

@@ -52,7 +52,7 @@ func speak(c *gin.Context) {
 // written.
 type spokenWriter struct {
 	gin.ResponseWriter
-	in *api.Tongue
+	in *api.Localizer
 }
 
 // Unwrap returns the connection's writer, for its deadlines.

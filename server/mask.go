@@ -78,7 +78,7 @@ func (w *maskingWriter) WriteHeader(status int) {
 
 	w.status = status
 	switch kind := w.Header().Get("Content-Type"); {
-	case strings.HasPrefix(kind, api.SseType), strings.HasPrefix(kind, api.NdjsonType):
+	case strings.HasPrefix(kind, api.SSEType), strings.HasPrefix(kind, api.NDJSONType):
 		w.stream = true
 		w.ResponseWriter.WriteHeader(status)
 	case kind != "" && !strings.HasPrefix(kind, "application/json"):

@@ -20,7 +20,7 @@ import (
 func refusePersonalRules(inForce func() *programme.Programme, vocabulary *contract.Vocabulary, fail func(*gin.Context, error)) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		r := api.RequestOf(c)
-		if !r.Sightless() || r.Operation == nil || r.Operation.Body == nil || !makesRules(c, r.Operation) {
+		if !r.PersonalHidden() || r.Operation == nil || r.Operation.Body == nil || !makesRules(c, r.Operation) {
 			return
 		}
 

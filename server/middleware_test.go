@@ -15,9 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loyalty-platform/loyalty/server"
-	"github.com/loyalty-platform/loyalty/server/limit"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
+	"github.com/loyalty-platform/loyalty/server/ratelimit"
 	"github.com/loyalty-platform/loyalty/signing"
 )
 
@@ -212,7 +212,7 @@ func TestLanguage(t *testing.T) {
 // spec: error.rate, limit.rate.raised
 func TestRateLimit(t *testing.T) {
 	now := &stopped{now: time.Now()}
-	h := open(t, func(o *server.Options) { o.Limiter = limit.NewMemory(now.clock) })
+	h := open(t, func(o *server.Options) { o.Limiter = ratelimit.NewMemory(now.clock) })
 	for _, perMinute := range []int{1, 5, 150} {
 		key := h.newKey(admin.KeyChange{RateLimit: &perMinute})
 		for remaining := perMinute - 1; remaining >= 0; remaining-- {
@@ -243,7 +243,7 @@ func (s *stopped) clock() time.Time { return s.now }
 // refused whole where they do not fit, and one that could never fit takes a minute.
 func TestBulkCostsItsEvents(t *testing.T) {
 	now := &stopped{now: time.Now()}
-	h := open(t, func(o *server.Options) { o.Limiter, o.Clock = limit.NewMemory(now.clock), now.clock })
+	h := open(t, func(o *server.Options) { o.Limiter, o.Clock = ratelimit.NewMemory(now.clock), now.clock })
 	h.enrol("ada")
 	perMinute := 120
 	key := h.newKey(admin.KeyChange{RateLimit: &perMinute})

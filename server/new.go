@@ -16,7 +16,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/api"
 	"github.com/loyalty-platform/loyalty/server/api/administration"
 	"github.com/loyalty-platform/loyalty/server/contract"
-	"github.com/loyalty-platform/loyalty/server/limit"
+	"github.com/loyalty-platform/loyalty/server/ratelimit"
 	"github.com/loyalty-platform/loyalty/signing"
 )
 
@@ -67,7 +67,7 @@ func (s *Server) fill(o Options) {
 		s.clock = time.Now
 	}
 	if s.limiter == nil {
-		s.limiter = limit.NewMemory(s.clock)
+		s.limiter = ratelimit.NewMemory(s.clock)
 	}
 	if s.logger == nil {
 		s.logger = slog.New(slog.DiscardHandler)

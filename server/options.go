@@ -13,11 +13,11 @@ import (
 	"github.com/loyalty-platform/loyalty/server/api"
 	"github.com/loyalty-platform/loyalty/server/api/administration"
 	"github.com/loyalty-platform/loyalty/server/contract"
-	"github.com/loyalty-platform/loyalty/server/limit"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 	"github.com/loyalty-platform/loyalty/server/loyalty/leaderboard"
 	"github.com/loyalty-platform/loyalty/server/loyalty/statistics"
+	"github.com/loyalty-platform/loyalty/server/ratelimit"
 )
 
 // Options are the parts of a server. A field that is not marked optional is required.
@@ -47,7 +47,7 @@ type Options struct {
 	Vocabulary *contract.Vocabulary
 	Catalogue  *i18n.Catalogue
 	// Limiter counts requests by key; optional: in memory on this node.
-	Limiter limit.Limiter
+	Limiter ratelimit.Limiter
 	// BodyMemory bounds the memory for the bodies of all requests, in bytes; 0: DefaultBodyMemory.
 	BodyMemory int64
 

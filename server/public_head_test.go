@@ -16,7 +16,7 @@ import (
 
 	"github.com/loyalty-platform/loyalty/openapi"
 	"github.com/loyalty-platform/loyalty/server"
-	"github.com/loyalty-platform/loyalty/server/docs"
+	"github.com/loyalty-platform/loyalty/server/portal"
 )
 
 // varying are headers that no two answers have alike.
@@ -25,7 +25,7 @@ var varying = []string{"X-Request-Id", "Date"}
 // TestHeadOfPublicPaths: HEAD of whatever is read without a signature has the status and the headers of GET, its length
 // among them, and no body. Operations know GET and POST only.
 func TestHeadOfPublicPaths(t *testing.T) {
-	h := open(t, func(o *server.Options) { o.Portal = docs.New(region, http.NotFoundHandler()) })
+	h := open(t, func(o *server.Options) { o.Portal = portal.New(region, http.NotFoundHandler()) })
 	paths := []string{"/livez", "/readyz", "/", "/docs", "/docs.md", "/docs/signing", "/docs/reference", "/docs/search.json", "/docs/nothing-here", "/llms.txt", "/openapi/common.yaml"}
 	for _, api := range openapi.Names() {
 		paths = append(paths, "/openapi/"+api+".yaml", "/openapi/"+api+".json", "/openapi/"+api+".json?bodies=json", "/openapi/"+api+".json?bodies=xml", "/collections/"+api+".json")

@@ -27,7 +27,7 @@ var tries = map[string]bool{"previewEvent": true, "previewCampaigns": true, "quo
 // askQuestion restricts a user who may not see personal data to questions that do not reveal it.
 func askQuestion(s *Server, c *gin.Context) {
 	r := api.RequestOf(c)
-	if !r.Sightless() || r.Operation == nil {
+	if !r.PersonalHidden() || r.Operation == nil {
 		return
 	}
 

@@ -8,8 +8,8 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/loyalty-platform/loyalty/server/api"
-	"github.com/loyalty-platform/loyalty/server/limit"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/ratelimit"
 )
 
 // limitRate counts a signed request on its key. It runs before later refusals, so that each answer to a signed request
@@ -31,7 +31,7 @@ func (s *Server) limitRate(c *gin.Context) {
 // exhaustion is the answer that a key got when its limit was used up, and the instant until which no further request
 // can be allowed.
 type exhaustion struct {
-	limit.Verdict
+	ratelimit.Verdict
 	until time.Time
 }
 
@@ -58,7 +58,7 @@ func (s *Server) spent(c *gin.Context, key *loyalty.AccessKey) {
 }
 
 // perMinute is the limit of a key.
-func perMinute(k *loyalty.AccessKey) int { return cmp.Or(k.RateLimit, limit.DefaultPerMinute) }
+func perMinute(k *loyalty.AccessKey) int { return cmp.Or(k.RateLimit, ratelimit.DefaultPerMinute) }
 
 // chargeBulk counts the events of a bulk on its key, so that sending events together gives no more than sending them
 // one by one. The request was counted before and stands for the first event. All events are counted or none. A bulk of
@@ -87,11 +87,11 @@ func (s *Server) chargeBulk(c *gin.Context, events int) error {
 	return nil
 }
 
-func (s *Server) tooMany(c *gin.Context, v limit.Verdict) {
+func (s *Server) tooMany(c *gin.Context, v ratelimit.Verdict) {
 	v.SetHeaders(c.Writer.Header())
 	s.fail(c, tooMany(v))
 }
 
-func tooMany(v limit.Verdict) error {
+func tooMany(v ratelimit.Verdict) error {
 	return api.ErrRateLimited.With("retry_after", int(math.Ceil(float64(v.RetryAfter)/float64(time.Second))))
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/loyalty-platform/loyalty/server"
-	"github.com/loyalty-platform/loyalty/server/limit"
 	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
+	"github.com/loyalty-platform/loyalty/server/ratelimit"
 	"github.com/loyalty-platform/loyalty/signing"
 )
 
@@ -24,7 +24,7 @@ import (
 func TestThousandRequests(t *testing.T) {
 	const most = 1000
 	now := &stopped{now: time.Now()}
-	h := open(t, func(o *server.Options) { o.Limiter = limit.NewMemory(now.clock) })
+	h := open(t, func(o *server.Options) { o.Limiter = ratelimit.NewMemory(now.clock) })
 	h.everyModule()
 	var reads []offered
 	for _, o := range everyOperation(t) {
@@ -68,7 +68,7 @@ func TestThousandRequests(t *testing.T) {
 // from any sender; a new minute, or another limit, is checked anew.
 func TestSpentLimitIsToldBeforeTheBody(t *testing.T) {
 	now := &stopped{now: time.Now()}
-	h := open(t, func(o *server.Options) { o.Limiter, o.Clock = limit.NewMemory(now.clock), now.clock })
+	h := open(t, func(o *server.Options) { o.Limiter, o.Clock = ratelimit.NewMemory(now.clock), now.clock })
 	one := 1
 	key := h.newKey(admin.KeyChange{RateLimit: &one})
 	post := func() *http.Request { return h.request(http.MethodPost, "/events", "{}", "Content-Type", jsonType) }
@@ -92,7 +92,7 @@ func TestSpentLimitIsToldBeforeTheBody(t *testing.T) {
 // who waits as long as Retry-After says is served, also with a limit that is just as large.
 func TestRefusedBulkComesBackWhenTold(t *testing.T) {
 	now := &stopped{now: time.Now()}
-	h := open(t, func(o *server.Options) { o.Limiter, o.Clock = limit.NewMemory(now.clock), now.clock })
+	h := open(t, func(o *server.Options) { o.Limiter, o.Clock = ratelimit.NewMemory(now.clock), now.clock })
 	most := 60
 	key := h.newKey(admin.KeyChange{RateLimit: &most})
 	bulk := func(events int) answer {

@@ -18,7 +18,7 @@ func (s *Server) identify(c *gin.Context) {
 	wish := s.wished(strings.Join(c.Request.Header["Accept-Language"], ","))
 	r := &api.Request{
 		Began: s.clock(), Source: s.proxies.source(c.Request),
-		Tongue: api.Tongue{Catalogue: s.catalogue, Wanted: wish.wanted, Messages: wish.messages},
+		Tongue: api.Localizer{Catalogue: s.catalogue, Wanted: wish.wanted, Messages: wish.messages},
 	}
 
 	r.Language = &r.Tongue

@@ -15,12 +15,12 @@ import (
 	"github.com/loyalty-platform/loyalty/server/api"
 	"github.com/loyalty-platform/loyalty/server/api/administration"
 	"github.com/loyalty-platform/loyalty/server/contract"
-	"github.com/loyalty-platform/loyalty/server/limit"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 	"github.com/loyalty-platform/loyalty/server/loyalty/leaderboard"
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 	"github.com/loyalty-platform/loyalty/server/loyalty/statistics"
+	"github.com/loyalty-platform/loyalty/server/ratelimit"
 )
 
 // Server is the HTTP side, ready to serve.
@@ -43,7 +43,7 @@ type Server struct {
 	jobWait     time.Duration
 	vocabulary  *contract.Vocabulary
 	catalogue   *i18n.Catalogue
-	limiter     limit.Limiter
+	limiter     ratelimit.Limiter
 	ready       func(context.Context) error
 	status      func() []Figure
 	logger      *slog.Logger

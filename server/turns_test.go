@@ -54,7 +54,7 @@ func TestTurnsComeBeforeBodies(t *testing.T) {
 		const memory = 16 << 20
 		bodies := api.NewBodyMemory(memory)
 		ask := func() *api.Request {
-			r := &api.Request{Key: &loyalty.AccessKey{}, Operation: o, Body: body, Memory: bodies.Share(true), Language: &api.Tongue{Catalogue: catalogue}}
+			r := &api.Request{Key: &loyalty.AccessKey{}, Operation: o, Body: body, Memory: bodies.Share(true), Language: &api.Localizer{Catalogue: catalogue}}
 			g := gin.New()
 			g.POST("/", func(c *gin.Context) { c.Set(api.RequestKey{}, r) }, s.takeTurn)
 			in := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", nil)

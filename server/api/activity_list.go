@@ -56,18 +56,18 @@ type ActivityList struct {
 	Order    list.Order
 	Kind     string // the type of entity, whose declared attributes are filters as well
 	Needs    loyalty.CustomerNeeds
-	All      func(r *engine.Run, language *Tongue) ([]Activity, error)
+	All      func(r *engine.Run, language *Localizer) ([]Activity, error)
 }
 
 // Catalogue is a type of entity of which the Display API lists every entity as an activity.
 type Catalogue[T any] struct {
 	Entities *programme.EntityType[T]
-	Render   func(r *engine.Run, language *Tongue, entity T) (Activity, error)
+	Render   func(r *engine.Run, language *Localizer, entity T) (Activity, error)
 	Needs    loyalty.CustomerNeeds // what render reads of the customer
 }
 
 // Activities renders all entities of the type.
-func (c *Catalogue[T]) Activities(r *engine.Run, language *Tongue) ([]Activity, error) {
+func (c *Catalogue[T]) Activities(r *engine.Run, language *Localizer) ([]Activity, error) {
 	return ActivitiesOf(c.Entities.Of(r.Programme), func(entity T) (Activity, error) { return c.Render(r, language, entity) })
 }
 

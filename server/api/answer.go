@@ -22,7 +22,7 @@ type RawResponse struct {
 }
 
 // Replay is the stored answer of an earlier request, in its languages.
-func Replay(in *Tongue, a *loyalty.Answer) RawResponse {
+func Replay(in *Localizer, a *loyalty.Answer) RawResponse {
 	in.Forget()
 	in.Repeat(a)
 	return RawResponse{a.Status, a.Body, true}
@@ -222,8 +222,8 @@ func WithoutHTML(text []byte) []byte {
 
 // The formats of the feed.
 const (
-	NdjsonType = "application/x-ndjson"
-	SseType    = "text/event-stream"
+	NDJSONType = "application/x-ndjson"
+	SSEType    = "text/event-stream"
 )
 
 // WriteTimeout bounds the time for an answer, so that a slow caller cannot hold a connection forever. A bulk may need most

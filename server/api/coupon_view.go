@@ -42,7 +42,7 @@ func (r CouponReader) Page(ctx context.Context, p list.Page, q loyalty.CouponQue
 }
 
 // CouponOf renders a coupon in its present state. A holder who left is not shown.
-func CouponOf(language *Tongue, c *loyalty.Coupon, holder loyalty.Person, now time.Time) common.Coupon {
+func CouponOf(language *Localizer, c *loyalty.Coupon, holder loyalty.Person, now time.Time) common.Coupon {
 	out := common.Coupon{
 		Code: c.Code, Name: TextOrNil(language.Text(c.Name.Texts)), Type: common.CouponType(c.Type), Value: worth(c),
 		Currency: TextOrNil(c.Currency), Status: common.CouponStatus(c.StateAt(now)),
@@ -78,7 +78,7 @@ func CouponOwner(c loyalty.Person) *common.CouponOwner {
 }
 
 // ClaimedCoupon renders a coupon that a customer has just received; nil without one.
-func ClaimedCoupon(language *Tongue, c *loyalty.Coupon, holder *loyalty.Customer) *common.ClaimedCoupon {
+func ClaimedCoupon(language *Localizer, c *loyalty.Coupon, holder *loyalty.Customer) *common.ClaimedCoupon {
 	if c == nil {
 		return nil
 	}

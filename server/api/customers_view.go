@@ -19,7 +19,7 @@ func CustomerQuery(ctx context.Context, p *programme.Programme, fields map[strin
 			return q, false // blank text finds nothing
 		}
 		q.Search, q.SearchIn = *search, p.Searchable(programme.TypeCustomer)
-		q.Whole = RequestOf(ctx).Sightless() // then it is an address; see questions
+		q.Whole = RequestOf(ctx).PersonalHidden() // then it is an address; see questions
 	}
 	if q.Custom, readable = list.CustomFilter(p, programme.TypeCustomer, RequestOf(ctx).Query); !readable {
 		return q, false

@@ -99,7 +99,7 @@ func AsFault(err error) (int, *loyalty.Error) {
 }
 
 // Envelope renders an error: its status and the object under "error".
-func Envelope(lang *Tongue, err error) (int, common.Error) {
+func Envelope(lang *Localizer, err error) (int, common.Error) {
 	status, fault := AsFault(err)
 	e := common.Error{
 		Type: Types[status], Code: fault.Code, Message: Message(lang, fault.Name, fault.Args),
@@ -112,7 +112,7 @@ func Envelope(lang *Tongue, err error) (int, common.Error) {
 
 // Message renders a failure. A reason, and what a pattern wants, are names as well: if the catalogue knows them, they
 // are rendered in the language of the sentence.
-func Message(lang *Tongue, name string, args map[string]any) string {
+func Message(lang *Localizer, name string, args map[string]any) string {
 	for arg, group := range wordedArgs {
 		word, ok := args[arg].(string)
 		if !ok {
@@ -132,7 +132,7 @@ func Message(lang *Tongue, name string, args map[string]any) string {
 var wordedArgs = map[string]string{"reason": "reason.", "wanted": "pattern."}
 
 // ErrorBody is the status and the body of the answer to an error.
-func ErrorBody(lang *Tongue, err error) (status int, body []byte) {
+func ErrorBody(lang *Localizer, err error) (status int, body []byte) {
 	status, e := Envelope(lang, err)
 	return status, Marshal(common.ErrorEnvelope{Error: e})
 }

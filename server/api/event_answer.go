@@ -20,7 +20,7 @@ const (
 )
 
 // OutcomeWithCustomer renders the whole answer to an event at once, with the same result as WithCustomer.
-func OutcomeWithCustomer(language *Tongue, o loyalty.Outcome) []byte {
+func OutcomeWithCustomer(language *Localizer, o loyalty.Outcome) []byte {
 	if o.Customer.ID == (loyalty.ID{}) {
 		return AppendOutcome(nil, language, o)
 	}
@@ -34,7 +34,7 @@ func OutcomeWithCustomer(language *Tongue, o loyalty.Outcome) []byte {
 
 // AppendOutcome renders the result of an event, without the customer. Events name no person, so suppressing personal
 // data leaves out only the customer.
-func AppendOutcome(b []byte, language *Tongue, o loyalty.Outcome) []byte {
+func AppendOutcome(b []byte, language *Localizer, o loyalty.Outcome) []byte {
 	if b == nil {
 		b = make([]byte, 0, 32+eventRoom*len(o.Events))
 	}
@@ -142,7 +142,7 @@ func appendID(b []byte, id loyalty.ID) []byte {
 }
 
 // WarningsOf renders the warnings of a purchase: the parts that were not recorded.
-func WarningsOf(language *Tongue, list []*loyalty.Error) []common.Warning {
+func WarningsOf(language *Localizer, list []*loyalty.Error) []common.Warning {
 	var out []common.Warning
 	for _, w := range list {
 		warning := common.Warning{Code: w.Code, Message: Message(language, w.Name, w.Args)}

@@ -22,8 +22,8 @@ const exportRows = 500
 // CsvType is the media type of CSV.
 const CsvType = "text/csv; charset=utf-8"
 
-// ExportsAPI writes tables, and all data of one customer.
-type ExportsAPI struct {
+// Exports writes tables, and all data of one customer.
+type Exports struct {
 	Reader    loyalty.ExportReader
 	Directory *admin.Directory
 	Stopping  <-chan struct{}
@@ -46,7 +46,7 @@ type pieces interface {
 
 // ExportStream is an answer that is written while it is read.
 type ExportStream struct {
-	API     ExportsAPI
+	API     Exports
 	Request *Request
 	From    pieces
 	Ask     export.Ask
@@ -81,7 +81,7 @@ func (s ExportStream) write(w http.ResponseWriter) error {
 	}
 
 	h := w.Header()
-	h.Set("Content-Type", NdjsonType)
+	h.Set("Content-Type", NDJSONType)
 	if s.Form == export.CSV {
 		h.Set("Content-Type", CsvType)
 		h.Set("Content-Disposition", `attachment; filename="`+s.Ask.Table+`.csv"`)
@@ -94,7 +94,7 @@ func (s ExportStream) write(w http.ResponseWriter) error {
 	for given := 0; ; {
 		given += piece.Rows
 		text = append(text, piece.Text(s.Form)...)
-		if len(text) > 0 && !Taken(w, to, text) {
+		if len(text) > 0 && !WrittenInTime(w, to, text) {
 			return nil
 		}
 		if !piece.More || s.Limit > 0 && given >= s.Limit {
@@ -113,8 +113,8 @@ func (s ExportStream) write(w http.ResponseWriter) error {
 	}
 }
 
-// Taken writes a part of a stream; false if its reader went away or reads nothing.
-func Taken(w http.ResponseWriter, to *http.ResponseController, text []byte) bool {
+// WrittenInTime writes a part of a stream; false if its reader went away or reads nothing.
+func WrittenInTime(w http.ResponseWriter, to *http.ResponseController, text []byte) bool {
 	if err := to.SetWriteDeadline(time.Now().Add(TakeTime)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return false
 	}
@@ -134,7 +134,7 @@ func (s ExportStream) piece(ctx context.Context, given int) (export.Piece, error
 }
 
 // Over reports whether the server is about to stop.
-func (a ExportsAPI) Over() bool {
+func (a Exports) Over() bool {
 	select {
 	case <-a.Stopping:
 		return true
@@ -144,7 +144,7 @@ func (a ExportsAPI) Over() bool {
 }
 
 // MayGoOn reports whether the key of a request may still read what it asked for.
-func (a ExportsAPI) MayGoOn(r *Request, personal bool) bool {
+func (a Exports) MayGoOn(r *Request, personal bool) bool {
 	if r.Caller != nil {
 		return true // the console ends the request with the session
 	}

@@ -56,7 +56,7 @@ func (r JournalReader) Events(ctx context.Context, p list.Page, q loyalty.EventQ
 }
 
 // JournalEvent renders an event, without the customer's data if the customer left.
-func JournalEvent(language *Tongue, page *loyalty.EventPage, e *loyalty.Event) (common.JournalEvent, error) {
+func JournalEvent(language *Localizer, page *loyalty.EventPage, e *loyalty.Event) (common.JournalEvent, error) {
 	out := common.JournalEvent{
 		ID: e.ID, Action: e.Action, Label: language.label(e.Action), Change: e.Change, Timestamp: common.Instant(e.At),
 		TransactionID: TextOrNil(e.Transaction), Expdate: InstantOrNil(e.ExpDate),
@@ -131,7 +131,7 @@ func (r JournalReader) Purchase(ctx context.Context, ref, name string) (common.T
 }
 
 // transactionOf renders a purchase.
-func transactionOf(language *Tongue, page *loyalty.TransactionPage, t *loyalty.Transaction) common.Transaction {
+func transactionOf(language *Localizer, page *loyalty.TransactionPage, t *loyalty.Transaction) common.Transaction {
 	out := common.Transaction{
 		ID: t.Name, Status: common.TransactionStatus(t.State), CreatedAt: common.Instant(t.CreatedAt), UpdatedAt: common.Instant(t.UpdatedAt),
 		CheckoutDate: common.Instant(t.CheckoutDate), AutoAccept: InstantOrNil(t.AutoAccept),

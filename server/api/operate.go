@@ -18,7 +18,7 @@ type CustomerAction struct {
 	Customer string // the name in the path
 	Action   string
 	Data     any
-	Body     func(language *Tongue, o *loyalty.Outcome) any
+	Body     func(language *Localizer, o *loyalty.Outcome) any
 	// Fields are the names of the event's fields in the request, for errors; nil: data.x is x.
 	Fields map[string]string
 }
@@ -98,7 +98,7 @@ func (a CustomerAction) InRequest(err error) error {
 func ClaimReward(ctx context.Context, s Submitter, customer, id string) (RawResponse, error) {
 	return s.SubmitFor(ctx, CustomerAction{
 		Customer: customer, Action: "reward_claim", Data: map[string]any{"reward": id},
-		Body: func(language *Tongue, o *loyalty.Outcome) any {
+		Body: func(language *Localizer, o *loyalty.Outcome) any {
 			r := o.Value.(*reward.ClaimResult)
 			out := common.ClaimResult{
 				ID: r.ID, Spent: r.Spent, LastClaimedAt: common.Instant(r.LastClaimedAt),

@@ -17,26 +17,26 @@ import (
 
 // Operation is one operation of a document, prepared for validation.
 type Operation struct {
-	API        string                         // name of the document
-	Module     string                         // x-module: must be on, or the operation does not exist
-	Reads      bool                           // GET, and operations marked x-reads: it changes nothing
-	Role       loyalty.Role                   // x-role: the lowest role of a user who may call it
-	Confirm    bool                           // x-confirm: the user must have proved the identity recently
-	Personal   string                         // x-personal-when: only with this query parameter does an answer name persons
-	Sighted    bool                           // x-personal-needed: not for users who may not see personal data
-	When       confirmation                   // x-confirm-when: the same for some bodies only
-	BodyLimit  int                            // x-body-limit, in bytes; 0: the default
-	Route      *routers.Route                 // for kin-openapi
-	Parameters map[string]bool                // query parameters; true: may be repeated
-	Filters    map[string]*openapi3.Parameter // query parameters marked x-filter
-	Fields     map[string]list.Field          // the fields to filter the list by, from filters.yaml
-	Bracketed  *list.Brackets                 // filter and sort in brackets; nil: the operation has none
-	Custom     string                         // x-custom: type whose declared attributes are filters as well, such as rewards/reward
-	Checked    []*openapi3.Parameter
-	Body       *contract.Schema // nil: the operation takes none
-	Turns      *Gate            // the gate to wait at before the body is read; nil: none
-	Light      *Gate            // the gate for bodies up to LightBody; nil: the same gate
-	Keeps      bool             // answers are stored for an Idempotency-Key, refusals too
+	API           string                         // name of the document
+	Module        string                         // x-module: must be on, or the operation does not exist
+	Reads         bool                           // GET, and operations marked x-reads: it changes nothing
+	Role          loyalty.Role                   // x-role: the lowest role of a user who may call it
+	Confirm       bool                           // x-confirm: the user must have proved the identity recently
+	Personal      string                         // x-personal-when: only with this query parameter does an answer name persons
+	NeedsPersonal bool                           // x-personal-needed: not for users who may not see personal data
+	When          confirmation                   // x-confirm-when: the same for some bodies only
+	BodyLimit     int                            // x-body-limit, in bytes; 0: the default
+	Route         *routers.Route                 // for kin-openapi
+	Parameters    map[string]bool                // query parameters; true: may be repeated
+	Filters       map[string]*openapi3.Parameter // query parameters marked x-filter
+	Fields        map[string]list.Field          // the fields to filter the list by, from filters.yaml
+	Bracketed     *list.Brackets                 // filter and sort in brackets; nil: the operation has none
+	Custom        string                         // x-custom: type whose declared attributes are filters as well, such as rewards/reward
+	Checked       []*openapi3.Parameter
+	Body          *contract.Schema // nil: the operation takes none
+	Turns         *Gate            // the gate to wait at before the body is read; nil: none
+	Light         *Gate            // the gate for bodies up to LightBody; nil: the same gate
+	Keeps         bool             // answers are stored for an Idempotency-Key, refusals too
 	// FromTree: the handlers read the checked tree, so that the hot path does not encode an event only to decode it
 	// again.
 	FromTree bool
@@ -105,7 +105,7 @@ func newOperation(c *contract.Compiler, op *openapi3.Operation) (o *Operation, e
 	o.Role = loyalty.Role(role)
 	o.Confirm, _ = op.Extensions["x-confirm"].(bool)
 	o.Personal, _ = op.Extensions["x-personal-when"].(string)
-	o.Sighted, _ = op.Extensions["x-personal-needed"].(bool)
+	o.NeedsPersonal, _ = op.Extensions["x-personal-needed"].(bool)
 	o.When = confirmationOf(op.Extensions["x-confirm-when"])
 	o.Custom, _ = op.Extensions["x-custom"].(string)
 	if limit, ok := op.Extensions["x-body-limit"].(float64); ok {

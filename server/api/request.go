@@ -23,8 +23,8 @@ type Request struct {
 	ID        string
 	Began     time.Time
 	Source    netip.Addr         // the caller's address, through trusted proxies
-	Language  *Tongue            // of the answer
-	Tongue    Tongue             // the value that language points to
+	Language  *Localizer         // of the answer
+	Tongue    Localizer          // the value that language points to
 	Body      []byte             // raw, as signed
 	Claim     signing.Claim      // the headers' statement, unproven until the body is checked
 	Claimed   *loyalty.AccessKey // nil: unknown key, or not allowed from this address
@@ -54,8 +54,8 @@ func (r *Request) Fields() map[string]list.Field {
 	return r.Operation.Fields
 }
 
-// Sightless reports whether the caller is a user who may not see personal data.
-func (r *Request) Sightless() bool { return r.Caller != nil && !r.Caller.Personal }
+// PersonalHidden reports whether the caller is a user who may not see personal data.
+func (r *Request) PersonalHidden() bool { return r.Caller != nil && !r.Caller.Personal }
 
 // ActorsShown reports whether the caller may see who did something. Users may if they may read the audit trail.
 func (r *Request) ActorsShown() bool {

@@ -39,12 +39,12 @@ func RewardColumnsOf(p *programme.Programme) map[string]list.Column[*RewardView]
 }
 
 // ViewOfReward is a reward as it is at an instant, in the language of the answer.
-func ViewOfReward(language *Tongue, reward *reward.Reward, at time.Time) *RewardView {
+func ViewOfReward(language *Localizer, reward *reward.Reward, at time.Time) *RewardView {
 	return &RewardView{Reward: reward, status: reward.Status(at), title: language.Text(reward.Title)}
 }
 
 // RewardViews are the rewards that this customer may have, with the outlook of a claim.
-func RewardViews(r *engine.Run, language *Tongue) ([]*RewardView, error) {
+func RewardViews(r *engine.Run, language *Localizer) ([]*RewardView, error) {
 	var all []*RewardView
 	for _, reward := range reward.RewardList(r.Programme) {
 		v, err := RewardFor(r, language, reward)
@@ -59,7 +59,7 @@ func RewardViews(r *engine.Run, language *Tongue) ([]*RewardView, error) {
 }
 
 // RewardFor is a reward as this customer sees it; nil if it is for others.
-func RewardFor(r *engine.Run, language *Tongue, offered *reward.Reward) (*RewardView, error) {
+func RewardFor(r *engine.Run, language *Localizer, offered *reward.Reward) (*RewardView, error) {
 	if may, err := reward.MayHave(r, offered); err != nil || !may {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func Running(query []list.Pair, all []*RewardView) []*RewardView {
 }
 
 // RewardEntry renders a reward. claim is the path of the operation that claims it.
-func RewardEntry(p *programme.Programme, language *Tongue, v *RewardView, claim string) common.RewardEntry {
+func RewardEntry(p *programme.Programme, language *Localizer, v *RewardView, claim string) common.RewardEntry {
 	e := common.RewardEntry{
 		ID: v.ID, Type: common.RewardType(v.Type), Status: common.DateStatus(v.status), Title: v.title,
 		Description: TextOrNil(language.Text(v.Description)), Image: imageSet(v.Image), Points: v.Points,
@@ -108,7 +108,7 @@ func RewardEntry(p *programme.Programme, language *Tongue, v *RewardView, claim 
 }
 
 // obstacle renders the reason of a refusal.
-func obstacle(language *Tongue, refusal error) *common.Obstacle {
+func obstacle(language *Localizer, refusal error) *common.Obstacle {
 	_, e := Envelope(language, refusal)
 	return &common.Obstacle{Code: e.Code, Message: e.Message}
 }

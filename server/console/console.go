@@ -11,16 +11,16 @@ import (
 	"strings"
 
 	"github.com/loyalty-platform/loyalty/i18n"
-	"github.com/loyalty-platform/loyalty/server/limit"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/user"
+	"github.com/loyalty-platform/loyalty/server/ratelimit"
 )
 
 // Options are the parts of a console.
 type Options struct {
 	Users     *user.Users
 	Catalogue *i18n.Catalogue
-	Limiter   limit.Limiter // counts sign-ins by address
+	Limiter   ratelimit.Limiter // counts sign-ins by address
 	Logger    *slog.Logger
 	// API answers the operations of the contract.
 	API http.Handler

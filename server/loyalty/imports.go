@@ -74,7 +74,7 @@ func (s UploadState) Working() bool {
 type Upload struct {
 	ID      ID
 	Label   string
-	Options json.RawMessage // how the files are read; see intake.Options
+	Options json.RawMessage // how the files are read; see importer.Options
 	State   UploadState
 	Plan    json.RawMessage // of the last check; nil: there was none
 	Account json.RawMessage // of the last comparison with the ledger; nil: there was none

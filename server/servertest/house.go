@@ -16,10 +16,9 @@ import (
 	"github.com/loyalty-platform/loyalty/server"
 	"github.com/loyalty-platform/loyalty/server/api/administration"
 	"github.com/loyalty-platform/loyalty/server/contract"
-	"github.com/loyalty-platform/loyalty/server/deliver"
-	"github.com/loyalty-platform/loyalty/server/docs"
 	"github.com/loyalty-platform/loyalty/server/doctor"
-	"github.com/loyalty-platform/loyalty/server/intake"
+	"github.com/loyalty-platform/loyalty/server/egress"
+	"github.com/loyalty-platform/loyalty/server/importer"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
@@ -28,6 +27,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/loyaltytest"
 	"github.com/loyalty-platform/loyalty/server/loyalty/statistics"
 	"github.com/loyalty-platform/loyalty/server/loyalty/webhook"
+	"github.com/loyalty-platform/loyalty/server/portal"
 	"github.com/loyalty-platform/loyalty/signing"
 	"github.com/loyalty-platform/loyalty/store"
 )
@@ -43,7 +43,7 @@ type House struct {
 	Key     signing.Credential
 	Engine  *engine.Engine
 	Server  *server.Server
-	Egress  *deliver.Client
+	Egress  *egress.Client
 	Imports func(context.Context) (int, error) // the work of the job imports
 }
 
@@ -67,7 +67,7 @@ func Open(t testing.TB, o Options) *House {
 	}
 
 	h.Engine = loyaltytest.NewEngine(t, e)
-	h.Egress = deliver.NewClient(deliver.Options{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
+	h.Egress = egress.NewClient(egress.Options{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 		Agent: "test"})
 	t.Cleanup(h.Egress.Close)
 	h.Imports = h.importer(o.Store, vocabulary)
@@ -107,8 +107,8 @@ func (h *House) options(t testing.TB, o Options, vocabulary *contract.Vocabulary
 	}
 
 	webhooks := admin.NewWebhooks(h.Admin, o.Store, admin.WebhookRules{
-		URLFault: h.Egress.URLFault, NewSecret: deliver.NewSecret, NewPrivateKey: deliver.NewPrivateKey,
-		PublicKey: deliver.PublicKey, Sign: deliver.Sign, Notices: webhook.NoticeNames(), Version: webhook.Version,
+		URLFault: h.Egress.URLFault, NewSecret: egress.NewSecret, NewPrivateKey: egress.NewPrivateKey,
+		PublicKey: egress.PublicKey, Sign: egress.Sign, Notices: webhook.NoticeNames(), Version: webhook.Version,
 	})
 	jobs := job.NewJobs(job.JobsOptions{Engine: h.Engine, Store: o.Store, Imports: h.Imports})
 	patient := &doctor.Patient{
@@ -120,17 +120,17 @@ func (h *House) options(t testing.TB, o Options, vocabulary *contract.Vocabulary
 		Listen: "127.0.0.1:0", Region: Region, Engine: h.Engine, Directory: h.Directory, Admin: h.Admin, Reader: o.Store, Feed: o.Store, Exports: o.Store, Imports: o.Store,
 		Webhooks: webhooks, Messages: administration.NewWebhookMessages(o.Store, h.Directory.Programme),
 		Statistics: statistics.New(statistics.Options{Store: o.Store, Programmes: h.Directory}), Jobs: jobs,
-		Vocabulary: vocabulary, Catalogue: catalogue, Ready: o.Store.Ready, Portal: docs.New(Region, nil), Logger: logger,
+		Vocabulary: vocabulary, Catalogue: catalogue, Ready: o.Store.Ready, Portal: portal.New(Region, nil), Logger: logger,
 		System: func(ctx context.Context) (*administration.System, error) { return doctor.System(ctx, patient) },
 	}
 }
 
 // importer does the work of the job imports.
 func (h *House) importer(s *store.Store, contract loyalty.Contract) func(context.Context) (int, error) {
-	u := &intake.Uploads{
+	u := &importer.Uploads{
 		Store: s, Ledger: s, Now: h.Engine.Now,
-		World: func(context.Context) (intake.World, error) {
-			return intake.World{Store: s, Programme: h.Directory.Programme(), Contract: contract, Now: h.Engine.Now()}, nil
+		World: func(context.Context) (importer.World, error) {
+			return importer.World{Store: s, Programme: h.Directory.Programme(), Contract: contract, Now: h.Engine.Now()}, nil
 		},
 		Begin: func(ctx context.Context, keyID string, i loyalty.Import) error {
 			_, err := h.BeginImport(ctx, admin.Call{KeyID: keyID}, i)

@@ -36,7 +36,7 @@ type API struct {
 	Region     string
 	JobWait    time.Duration
 	Totals     *api.Gate // for reads that add up any number of rows
-	Exports    api.ExportsAPI
+	Exports    api.Exports
 	Imports    ImportsAPI
 
 	Liabilities api.Shared[loyalty.Liability]

@@ -11,7 +11,7 @@ import (
 	"github.com/loyalty-platform/loyalty/gen/administration"
 	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/server/api"
-	"github.com/loyalty-platform/loyalty/server/intake"
+	"github.com/loyalty-platform/loyalty/server/importer"
 	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
@@ -63,7 +63,7 @@ func (a *API) GetImport(ctx context.Context, in administration.GetImportRequestO
 
 // CreateImport creates an import.
 func (a *API) CreateImport(ctx context.Context, in administration.CreateImportRequestObject) (administration.CreateImportResponseObject, error) {
-	var o intake.Options
+	var o importer.Options
 	label := ""
 	if b := in.Body; b != nil {
 		label, o.SameEmail = loyalty.Deref(b.Label), loyalty.Deref(b.AllowSameEmail)
@@ -119,7 +119,7 @@ func (a *API) ListImportFindings(ctx context.Context, in administration.ListImpo
 
 // importFindings is the answer, which is read piece by piece. It counts as an export.
 type importFindings struct {
-	api     api.ExportsAPI
+	api     api.Exports
 	store   loyalty.UploadStore
 	request *api.Request
 	upload  loyalty.ID
@@ -142,16 +142,16 @@ func (f importFindings) VisitListImportFindingsResponse(w http.ResponseWriter) e
 	f.request.Language.Speak(f.request.Language.Messages)
 	f.request.Language.Name(w.Header())
 	w.WriteHeader(http.StatusOK)
-	if !api.Taken(w, to, []byte(intake.FindingsHeader)) {
+	if !api.WrittenInTime(w, to, []byte(importer.FindingsHeader)) {
 		return nil
 	}
 
 	for piece, part := f.first, 2; piece != nil; part++ {
-		text, err := intake.FindingsCSV(piece, f.say)
+		text, err := importer.FindingsCSV(piece, f.say)
 		if err != nil {
 			panic(http.ErrAbortHandler)
 		}
-		if !api.Taken(w, to, text) {
+		if !api.WrittenInTime(w, to, text) {
 			return nil
 		}
 		if f.api.Over() || f.request.Unbound.Err() != nil || !f.api.MayGoOn(f.request, false) {
@@ -226,7 +226,7 @@ func (a ImportsAPI) show(ctx context.Context, u loyalty.Upload) (administration.
 }
 
 // showImport renders an import with its bulk operation; nil if there is none, or if it ended long ago.
-func showImport(language *api.Tongue, u loyalty.Upload, op *loyalty.BulkOperation) administration.Import {
+func showImport(language *api.Localizer, u loyalty.Upload, op *loyalty.BulkOperation) administration.Import {
 	out := importOf(language, u, op)
 	if u.Import != (loyalty.ID{}) && u.State == loyalty.UploadBegun && (op == nil || op.State == loyalty.BulkDone) {
 		out.Status = administration.ImportStatusDone
@@ -235,8 +235,8 @@ func showImport(language *api.Tongue, u loyalty.Upload, op *loyalty.BulkOperatio
 }
 
 // importOf renders an import. Its stored parts were written by this program.
-func importOf(language *api.Tongue, u loyalty.Upload, op *loyalty.BulkOperation) administration.Import {
-	var o intake.Options
+func importOf(language *api.Localizer, u loyalty.Upload, op *loyalty.BulkOperation) administration.Import {
+	var o importer.Options
 	_ = json.Unmarshal(u.Options, &o)
 	out := administration.Import{
 		ImportID: u.ID.String(), Label: api.TextOrNil(u.Label), Status: administration.ImportStatus(u.State), AllowSameEmail: o.SameEmail,
@@ -245,7 +245,7 @@ func importOf(language *api.Tongue, u loyalty.Upload, op *loyalty.BulkOperation)
 	}
 
 	if u.Fault != "" {
-		out.Fault = new(intake.WordsOf(u.Fault).In(func(name string, args map[string]any) string { return api.Message(language, name, args) }))
+		out.Fault = new(importer.WordsOf(u.Fault).In(func(name string, args map[string]any) string { return api.Message(language, name, args) }))
 	}
 	if u.State == loyalty.UploadBegun {
 		out.Status = administration.ImportStatusApplying
@@ -278,7 +278,7 @@ func importOf(language *api.Tongue, u loyalty.Upload, op *loyalty.BulkOperation)
 }
 
 func planOf(text json.RawMessage) *administration.ImportPlan {
-	var p intake.Plan
+	var p importer.Plan
 	_ = json.Unmarshal(text, &p)
 	return &administration.ImportPlan{
 		Rows: p.Rows, NewMembers: p.New, KnownMembers: p.Known, Points: p.Points, Expiring: p.Expiring, Purchases: p.Bought, Faults: p.Errors, Warnings: p.Warnings,
@@ -286,7 +286,7 @@ func planOf(text json.RawMessage) *administration.ImportPlan {
 }
 
 func accountOf(text json.RawMessage) *administration.ImportAccount {
-	var c intake.Account
+	var c importer.Account
 	_ = json.Unmarshal(text, &c)
 	return &administration.ImportAccount{
 		Exact: c.Exact(), Lots: c.Lots.Lots, Points: c.Lots.Points, ExpectedLots: c.Expected.Lots, ExpectedPoints: c.Expected.Points, Different: c.Wrong,

@@ -8,10 +8,10 @@ import (
 	"github.com/loyalty-platform/loyalty/gen/administration"
 	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/server/api"
-	"github.com/loyalty-platform/loyalty/server/limit"
 	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
+	"github.com/loyalty-platform/loyalty/server/ratelimit"
 )
 
 // defaultOverlap is how long a rotated secret stays valid by default.
@@ -128,7 +128,7 @@ func keyOf(k loyalty.AccessKey) administration.Key {
 	}
 
 	if k.RateLimit == 0 {
-		out.RateLimit = limit.DefaultPerMinute
+		out.RateLimit = ratelimit.DefaultPerMinute
 	}
 
 	for _, name := range k.APIs {

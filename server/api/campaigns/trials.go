@@ -91,7 +91,7 @@ func (a *API) GetBacktest(ctx context.Context, in automationcampaigns.GetBacktes
 }
 
 // backtestAnswer renders the progress of a backtest; the reason of a failure is in the given language.
-func backtestAnswer(language *api.Tongue, o loyalty.BulkOperation) any {
+func backtestAnswer(language *api.Localizer, o loyalty.BulkOperation) any {
 	var plan campaign.BacktestPlan
 	var f campaign.BacktestFigures
 	_ = json.Unmarshal(o.Parameters, &plan) // both are the platform's own; none yet of the second

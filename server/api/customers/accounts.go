@@ -19,7 +19,7 @@ func (a *API) MergeCustomer(ctx context.Context, in customers.MergeCustomerReque
 		Customer: in.Body.Target, Action: "merge", Data: map[string]any{"source": source},
 		Fields: map[string]string{"customer": "target", "data.source": "customer_id"},
 	}
-	merge.Body = func(_ *api.Tongue, o *loyalty.Outcome) any {
+	merge.Body = func(_ *api.Localizer, o *loyalty.Outcome) any {
 		return customers.MergeAnswer{Data: customers.MergedCustomer{ID: merge.EventOf(o).ID, Customer: *api.Summary(o.Customer, false)}}
 	}
 	return a.Submitter.SubmitFor(ctx, merge)
@@ -28,7 +28,7 @@ func (a *API) MergeCustomer(ctx context.Context, in customers.MergeCustomerReque
 // VerifyCustomer records that the identity of a customer was checked.
 func (a *API) VerifyCustomer(ctx context.Context, in customers.VerifyCustomerRequestObject) (customers.VerifyCustomerResponseObject, error) {
 	verify := api.CustomerAction{Customer: in.CustomerID, Action: "verify_customer", Data: map[string]any{}}
-	verify.Body = func(_ *api.Tongue, o *loyalty.Outcome) any {
+	verify.Body = func(_ *api.Localizer, o *loyalty.Outcome) any {
 		e := verify.EventOf(o)
 		return customers.VerifyAnswer{Data: customers.Verification{
 			ID: e.ID, Customer: o.Customer.Name, VerifiedAt: common.Instant(e.RecordedAt),

@@ -24,7 +24,7 @@ type API struct {
 	Submitter api.Submitter
 	Bulk      api.BulkOperations
 	Admin     *admin.Admin
-	Exports   api.ExportsAPI
+	Exports   api.Exports
 	Programme func() *programme.Programme
 	Clock     func() time.Time
 }

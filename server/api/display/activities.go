@@ -22,7 +22,7 @@ type activityKind struct {
 	one    string // the singular, which activity_types accepts too
 	module string // the module that must be on for the kind to be shown
 	// all returns the list of the kind without filters.
-	all func(r *engine.Run, language *api.Tongue) ([]any, error)
+	all func(r *engine.Run, language *api.Localizer) ([]any, error)
 }
 
 // activityKinds are the kinds of the overview, in its order. The function of each kind is next to its list and shares
@@ -39,8 +39,8 @@ var activityKinds = []activityKind{
 }
 
 // overview turns a list's function into one of the overview: the active entries, without filters.
-func overview(list func(*engine.Run, *api.Tongue) ([]api.Activity, error)) func(*engine.Run, *api.Tongue) ([]any, error) {
-	return func(r *engine.Run, language *api.Tongue) ([]any, error) {
+func overview(list func(*engine.Run, *api.Localizer) ([]api.Activity, error)) func(*engine.Run, *api.Localizer) ([]any, error) {
+	return func(r *engine.Run, language *api.Localizer) ([]any, error) {
 		all, err := list(r, language)
 		return api.Entries[any](api.ActiveOnly(nil, all)), err
 	}

@@ -36,12 +36,12 @@ func (a *API) ListRewardActivities(ctx context.Context, in display.ListRewardAct
 }
 
 // rewardActivity renders a reward for the customer who may claim it.
-func rewardActivity(r *engine.Run, language *api.Tongue, v *api.RewardView) common.RewardEntry {
+func rewardActivity(r *engine.Run, language *api.Localizer, v *api.RewardView) common.RewardEntry {
 	return api.RewardEntry(r.Programme, language, v, api.Address("customers", r.Customer.Name, "activities", "rewards", v.ID, "claim"))
 }
 
 // rewardsOverview returns the rewards that are active for a customer.
-func rewardsOverview(r *engine.Run, language *api.Tongue) ([]any, error) {
+func rewardsOverview(r *engine.Run, language *api.Localizer) ([]any, error) {
 	all, err := api.RewardViews(r, language)
 	all = api.Running(nil, all)
 	out := make([]any, len(all))

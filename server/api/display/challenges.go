@@ -38,7 +38,7 @@ var challengeColumns = map[string]list.Column[*challengeView]{
 var challengeNeeds = loyalty.CustomerNeeds{Progress: loyalty.Kinds(loyalty.ProgressChallenge)}
 
 // challengeViews returns all challenges, with this customer's progress.
-func challengeViews(r *engine.Run, language *api.Tongue) ([]*challengeView, error) {
+func challengeViews(r *engine.Run, language *api.Localizer) ([]*challengeView, error) {
 	var all []*challengeView
 	for _, c := range challenge.ChallengeList(r.Programme) {
 		state, err := challenge.StatusOf(r, c)
@@ -51,13 +51,13 @@ func challengeViews(r *engine.Run, language *api.Tongue) ([]*challengeView, erro
 }
 
 // openChallenges are the challenges that this customer can work on.
-func openChallenges(r *engine.Run, language *api.Tongue) ([]*challengeView, error) {
+func openChallenges(r *engine.Run, language *api.Localizer) ([]*challengeView, error) {
 	all, err := challengeViews(r, language)
 	return slices.DeleteFunc(all, func(v *challengeView) bool { return v.dated != loyalty.StatusActive || v.state.Left == 0 }), err
 }
 
 // completedChallenges are the challenges that this customer completed, the last one first.
-func completedChallenges(r *engine.Run, language *api.Tongue) ([]*challengeView, error) {
+func completedChallenges(r *engine.Run, language *api.Localizer) ([]*challengeView, error) {
 	all, err := challengeViews(r, language)
 	all = slices.DeleteFunc(all, func(v *challengeView) bool { return v.state.Completions == 0 })
 	slices.SortStableFunc(all, func(a, b *challengeView) int { return b.state.Completed.Compare(a.state.Completed) })
@@ -65,7 +65,7 @@ func completedChallenges(r *engine.Run, language *api.Tongue) ([]*challengeView,
 }
 
 // challengesOverview returns the challenges that this customer can work on.
-func challengesOverview(r *engine.Run, language *api.Tongue) ([]any, error) {
+func challengesOverview(r *engine.Run, language *api.Localizer) ([]any, error) {
 	open, err := openChallenges(r, language)
 	out := make([]any, len(open))
 	for i, v := range open {
@@ -75,7 +75,7 @@ func challengesOverview(r *engine.Run, language *api.Tongue) ([]any, error) {
 }
 
 // challengeActivity renders a challenge with one number for the progress.
-func challengeActivity(p *programme.Programme, language *api.Tongue, v *challengeView) display.ChallengeActivity {
+func challengeActivity(p *programme.Programme, language *api.Localizer, v *challengeView) display.ChallengeActivity {
 	return display.ChallengeActivity{
 		ID: v.ID, Status: common.DateStatus(v.dated), Title: v.title, Description: api.TextOrNil(language.Text(v.Description)),
 		Points: v.Points, Tags: api.OrEmpty(v.Tags),
@@ -86,7 +86,7 @@ func challengeActivity(p *programme.Programme, language *api.Tongue, v *challeng
 }
 
 // challengeProgress renders a challenge with the progress in each criterion.
-func challengeProgress(p *programme.Programme, language *api.Tongue, v *challengeView) display.ChallengeProgress {
+func challengeProgress(p *programme.Programme, language *api.Localizer, v *challengeView) display.ChallengeProgress {
 	one := challengeActivity(p, language, v)
 	e := display.ChallengeProgress{
 		ID: one.ID, Status: one.Status, Title: one.Title, Description: one.Description, Points: one.Points, Tags: one.Tags,
@@ -114,8 +114,8 @@ func challengeProgress(p *programme.Programme, language *api.Tongue, v *challeng
 type challengeList[T any] struct {
 	page   list.Page
 	by     list.Order
-	of     func(r *engine.Run, language *api.Tongue) ([]*challengeView, error)
-	render func(p *programme.Programme, language *api.Tongue, v *challengeView) T
+	of     func(r *engine.Run, language *api.Localizer) ([]*challengeView, error)
+	render func(p *programme.Programme, language *api.Localizer, v *challengeView) T
 }
 
 // read returns the page for one customer.

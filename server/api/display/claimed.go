@@ -90,7 +90,7 @@ func (a *API) claimsOf(ctx context.Context, ref string, p list.Page, o list.Orde
 }
 
 // claimColumns are the columns to filter and sort claimed rewards by. Points are the price of the claim.
-func (a *API) claimColumns(language *api.Tongue) map[string]list.Column[claimed] {
+func (a *API) claimColumns(language *api.Localizer) map[string]list.Column[claimed] {
 	return map[string]list.Column[claimed]{
 		"type":       {Of: func(c claimed) any { return c.reward.Type }},
 		"points":     {Of: func(c claimed) any { return c.Points }},
@@ -146,7 +146,7 @@ func (a *API) rewardOf(ctx context.Context, page *loyalty.ClaimPage, id string, 
 }
 
 // claimedReward renders a claim and its reward.
-func (a *API) claimedReward(language *api.Tongue, c *claimed) display.ClaimedReward {
+func (a *API) claimedReward(language *api.Localizer, c *claimed) display.ClaimedReward {
 	r := c.reward
 	out := display.ClaimedReward{
 		ID: r.ID, Type: display.ClaimedRewardType(r.Type), Status: display.ClaimedRewardStatus(c.status),

@@ -27,7 +27,7 @@ func (a *API) ListContests(ctx context.Context, in display.ListContestsRequestOb
 	return display.ListContests200JSONResponse(api.AnswerOf(l)), nil
 }
 
-func contestEntry(r *engine.Run, language *api.Tongue, c *game.Contest) (api.Activity, error) {
+func contestEntry(r *engine.Run, language *api.Localizer, c *game.Contest) (api.Activity, error) {
 	o, err := game.OutlookOnContest(r, c)
 	status, title := c.Status(r.At), language.Text(c.Title)
 	e := display.ContestActivity{

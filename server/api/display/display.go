@@ -33,7 +33,7 @@ var _ display.StrictServerInterface = (*API)(nil)
 func (a *API) ClaimOffer(ctx context.Context, in display.ClaimOfferRequestObject) (display.ClaimOfferResponseObject, error) {
 	return a.Submitter.SubmitFor(ctx, api.CustomerAction{
 		Customer: in.CustomerID, Action: "offer_claim", Data: map[string]any{"offer": in.OfferID},
-		Body: func(_ *api.Tongue, o *loyalty.Outcome) any {
+		Body: func(_ *api.Localizer, o *loyalty.Outcome) any {
 			c := o.Value.(offer.OfferClaim)
 			return display.OfferClaimAnswer{Data: display.OfferClaim{ID: c.ID, Offer: c.Offer, ClaimedAt: common.Instant(c.ClaimedAt)}}
 		},
@@ -45,7 +45,7 @@ func (a *API) AnswerQuestion(ctx context.Context, in display.AnswerQuestionReque
 	return a.Submitter.SubmitFor(ctx, api.CustomerAction{
 		Customer: in.CustomerID, Action: "profile_answer",
 		Data: map[string]any{"flow": in.FlowID, "question": in.QuestionID, "answer": in.Body.Answer},
-		Body: func(_ *api.Tongue, o *loyalty.Outcome) any {
+		Body: func(_ *api.Localizer, o *loyalty.Outcome) any {
 			r := o.Value.(game.QuestionResult)
 			return display.QuestionAnswer{Data: display.QuestionResult{
 				ID: r.ID, Flow: r.Flow, Question: r.Question, Completed: r.Completed, Points: r.Points,
@@ -59,7 +59,7 @@ func (a *API) AnswerQuestion(ctx context.Context, in display.AnswerQuestionReque
 func (a *API) RecordVisualSearch(ctx context.Context, in display.RecordVisualSearchRequestObject) (display.RecordVisualSearchResponseObject, error) {
 	return a.Submitter.SubmitFor(ctx, api.CustomerAction{
 		Customer: in.CustomerID, Action: "visual_search", Data: in.Body,
-		Body: func(_ *api.Tongue, o *loyalty.Outcome) any {
+		Body: func(_ *api.Localizer, o *loyalty.Outcome) any {
 			r := o.Value.(game.RecordedSearch)
 			return display.VisualSearchAnswer{Data: display.RecordedSearch{ID: r.ID, Bounds: r.Bounds}}
 		},

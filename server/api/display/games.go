@@ -20,7 +20,7 @@ func (a *API) EnterContest(ctx context.Context, in display.EnterContestRequestOb
 
 	return a.Submitter.SubmitFor(ctx, api.CustomerAction{
 		Customer: in.CustomerID, Action: "contest_enter", Data: data,
-		Body: func(_ *api.Tongue, o *loyalty.Outcome) any {
+		Body: func(_ *api.Localizer, o *loyalty.Outcome) any {
 			r := o.Value.(game.ContestEntries)
 			return display.EntryAnswer{Data: display.ContestEntries{
 				ID: r.ID, Contest: r.Contest, Count: r.Count, Entries: r.Entries, Points: r.Points,
@@ -34,7 +34,7 @@ func (a *API) EnterContest(ctx context.Context, in display.EnterContestRequestOb
 func (a *API) SpinPrizeWheel(ctx context.Context, in display.SpinPrizeWheelRequestObject) (display.SpinPrizeWheelResponseObject, error) {
 	return a.Submitter.SubmitFor(ctx, api.CustomerAction{
 		Customer: in.CustomerID, Action: "prize_wheel_spin", Data: map[string]any{"wheel": in.WheelID},
-		Body: func(language *api.Tongue, o *loyalty.Outcome) any {
+		Body: func(language *api.Localizer, o *loyalty.Outcome) any {
 			r := o.Value.(game.SpinResult)
 			spin := display.Spin{
 				ID: r.ID, Wheel: r.Wheel, Result: language.Text(r.Result), Type: display.SpinType(r.Type),
@@ -50,7 +50,7 @@ func (a *API) SpinPrizeWheel(ctx context.Context, in display.SpinPrizeWheelReque
 }
 
 // wonReward names a reward, with its title if the reward still exists.
-func wonReward(p *programme.Programme, language *api.Tongue, id string) *display.WonReward {
+func wonReward(p *programme.Programme, language *api.Localizer, id string) *display.WonReward {
 	won := &display.WonReward{ID: id}
 	if reward := reward.Rewards.Of(p)[id]; reward != nil {
 		won.Title = api.TextOrNil(language.Text(reward.Title))
@@ -62,7 +62,7 @@ func wonReward(p *programme.Programme, language *api.Tongue, id string) *display
 func (a *API) AnswerQuiz(ctx context.Context, in display.AnswerQuizRequestObject) (display.AnswerQuizResponseObject, error) {
 	return a.Submitter.SubmitFor(ctx, api.CustomerAction{
 		Customer: in.CustomerID, Action: "quiz_answer", Data: map[string]any{"quiz": in.QuizID, "answer": in.Body.Answer},
-		Body: func(_ *api.Tongue, o *loyalty.Outcome) any {
+		Body: func(_ *api.Localizer, o *loyalty.Outcome) any {
 			r := o.Value.(game.QuizResult)
 			return display.QuizAnswer{Data: display.QuizResult{
 				ID: r.ID, Quiz: r.Quiz, Correct: r.Correct, CorrectAnswer: r.CorrectAnswer, Points: r.Points,

@@ -24,7 +24,7 @@ func (a *API) ListOfferActivities(ctx context.Context, in display.ListOfferActiv
 }
 
 // offerActivities lists the offers for all customers and for the segments of this one.
-func offerActivities(r *engine.Run, language *api.Tongue) ([]api.Activity, error) {
+func offerActivities(r *engine.Run, language *api.Localizer) ([]api.Activity, error) {
 	mine := map[string]offer.OfferOutlook{}
 	theirs := map[string]*offer.Offer{}
 	for id, o := range offer.Offers.Of(r.Programme) {
@@ -42,7 +42,7 @@ func offerActivities(r *engine.Run, language *api.Tongue) ([]api.Activity, error
 	})
 }
 
-func offerEntry(r *engine.Run, language *api.Tongue, o *offer.Offer, outlook offer.OfferOutlook) api.Activity {
+func offerEntry(r *engine.Run, language *api.Localizer, o *offer.Offer, outlook offer.OfferOutlook) api.Activity {
 	status, name := o.Status(r.At), language.Text(o.Name)
 	e := display.OfferActivity{
 		ID: o.ID, Name: name, Type: common.OfferType(o.Type), Weight: o.Weight, MinTotal: api.AmountOrNil(o.MinTotal),

@@ -26,7 +26,7 @@ func (a *API) ListProfiling(ctx context.Context, in display.ListProfilingRequest
 	return display.ListProfiling200JSONResponse(api.AnswerOf(l)), nil
 }
 
-func flowEntry(r *engine.Run, language *api.Tongue, f *game.Flow) (api.Activity, error) {
+func flowEntry(r *engine.Run, language *api.Localizer, f *game.Flow) (api.Activity, error) {
 	o, err := game.OutlookOnFlow(r, f)
 	status, title := f.Status(r.At), language.Text(f.Title)
 	e := display.FlowActivity{
@@ -64,7 +64,7 @@ func (a *API) GetNextQuestion(ctx context.Context, in display.GetNextQuestionReq
 
 // nextQuestion renders the customer's progress with a flow. No question is shown outside the flow's
 // dates.
-func nextQuestion(r *engine.Run, language *api.Tongue, f *game.Flow) (display.NextQuestion, error) {
+func nextQuestion(r *engine.Run, language *api.Localizer, f *game.Flow) (display.NextQuestion, error) {
 	o, err := game.OutlookOnFlow(r, f)
 	status := f.Status(r.At)
 	out := display.NextQuestion{

@@ -35,7 +35,7 @@ func (a *API) GetQuiz(ctx context.Context, in display.GetQuizRequestObject) (dis
 }
 
 // quizEntry renders a quiz. Its question is shown after it has begun, the right answer after the customer has answered.
-func quizEntry(r *engine.Run, language *api.Tongue, q *game.Quiz) (api.Activity, error) {
+func quizEntry(r *engine.Run, language *api.Localizer, q *game.Quiz) (api.Activity, error) {
 	status, title := q.Status(r.At), language.Text(q.Title)
 	e := display.QuizActivity{
 		ID: q.ID, Title: title, Status: common.DateStatus(status), Points: q.Points,
@@ -61,7 +61,7 @@ func quizEntry(r *engine.Run, language *api.Tongue, q *game.Quiz) (api.Activity,
 }
 
 // choiceTexts renders the answers to choose from; nil if there are none.
-func choiceTexts(language *api.Tongue, all []game.Choice) (list []display.ChoiceText) {
+func choiceTexts(language *api.Localizer, all []game.Choice) (list []display.ChoiceText) {
 	for _, c := range all {
 		list = append(list, display.ChoiceText{ID: c.ID, Text: language.Text(c.Text)})
 	}

@@ -24,7 +24,7 @@ func (a *API) RevokeReward(ctx context.Context, in display.RevokeRewardRequestOb
 	}
 
 	revoke := api.CustomerAction{Customer: in.CustomerID, Action: "reward_revoke", Data: map[string]any{"event": in.Body.Event}}
-	revoke.Body = func(_ *api.Tongue, o *loyalty.Outcome) any {
+	revoke.Body = func(_ *api.Localizer, o *loyalty.Outcome) any {
 		e := revoke.EventOf(o)
 		out := display.RevokedClaim{ID: e.ID, Event: claim.ID, Reward: claim.Reward, Spendable: o.Customer.Figures.Spendable()}
 		if e.Points != nil {

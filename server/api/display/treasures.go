@@ -29,7 +29,7 @@ func (a *API) ListTreasureHunts(ctx context.Context, in display.ListTreasureHunt
 }
 
 // treasureEntry renders a treasure, without its code. An event finds a treasure, not an operation of the Display API.
-func treasureEntry(r *engine.Run, language *api.Tongue, t *game.Treasure) (api.Activity, error) {
+func treasureEntry(r *engine.Run, language *api.Localizer, t *game.Treasure) (api.Activity, error) {
 	o, err := game.OutlookOnTreasure(r, t)
 	status, title := t.Status(r.At), language.Text(t.Title)
 	e := display.TreasureActivity{

@@ -36,7 +36,7 @@ func (a *API) GetPrizeWheel(ctx context.Context, in display.GetPrizeWheelRequest
 	return display.GetPrizeWheel200JSONResponse{Data: wheel}, nil
 }
 
-func wheelEntry(r *engine.Run, language *api.Tongue, w *game.Wheel) (api.Activity, error) {
+func wheelEntry(r *engine.Run, language *api.Localizer, w *game.Wheel) (api.Activity, error) {
 	o, err := game.OutlookOnWheel(r, w)
 	status, name := w.Status(r.At), language.Text(w.Name)
 	e := display.WheelActivity{
@@ -57,7 +57,7 @@ func wheelEntry(r *engine.Run, language *api.Tongue, w *game.Wheel) (api.Activit
 }
 
 // wheelSlices renders the possible results, without their odds.
-func wheelSlices(p *programme.Programme, language *api.Tongue, options []game.WheelOption) []display.WheelSlice {
+func wheelSlices(p *programme.Programme, language *api.Localizer, options []game.WheelOption) []display.WheelSlice {
 	list := make([]display.WheelSlice, len(options))
 	for i, o := range options {
 		list[i] = display.WheelSlice{Label: language.Text(o.Label), Type: display.WheelSliceType(o.Type)}

@@ -246,7 +246,7 @@ func (a *API) entitiesByName(ctx context.Context, p list.Page, q loyalty.EntityQ
 }
 
 // entityName is the name of an entity in a language; nil if it has none.
-func entityName(language *api.Tongue, e loyalty.Entity) any {
+func entityName(language *api.Localizer, e loyalty.Entity) any {
 	fields := propertiesOf(e.Data)
 	for _, raw := range []json.RawMessage{fields["name"], fields["title"]} {
 		var one string

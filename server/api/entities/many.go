@@ -80,7 +80,7 @@ func (a *API) reading(kind string, body any) func(*programme.Programme, json.Raw
 }
 
 // entityResults renders the result of each change.
-func entityResults(language *api.Tongue, results []admin.EntityResult) entities.EntityResults {
+func entityResults(language *api.Localizer, results []admin.EntityResult) entities.EntityResults {
 	out := entities.EntityResults{Results: make([]entities.EntityResult, len(results)), Total: len(results)}
 	for i, r := range results {
 		if r.Err == nil {

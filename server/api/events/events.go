@@ -67,7 +67,7 @@ func (a *API) SubmitEvent(ctx context.Context, _ events.SubmitEventRequestObject
 }
 
 // repeated is the stored answer of an event as it may be shown now.
-func (a *API) repeated(in *api.Tongue, stored *loyalty.Answer) api.RawResponse {
+func (a *API) repeated(in *api.Localizer, stored *loyalty.Answer) api.RawResponse {
 	out := api.Replay(in, stored)
 	if len(stored.Block) == 0 && a.Programme().SuppressPII {
 		out.Body = api.WithoutCustomer(out.Body)
@@ -104,7 +104,7 @@ func (a *API) PreviewEvent(ctx context.Context, _ events.PreviewEventRequestObje
 	return api.RawResponse{Status: http.StatusOK, Body: api.Marshal(out)}, nil
 }
 
-func verdicts(language *api.Tongue, trace []loyalty.Verdict) []events.RuleVerdict {
+func verdicts(language *api.Localizer, trace []loyalty.Verdict) []events.RuleVerdict {
 	out := make([]events.RuleVerdict, len(trace))
 	for i, v := range trace {
 		out[i] = events.RuleVerdict{
@@ -199,7 +199,7 @@ func eventTrees(r *api.Request, req *http.Request) ([]any, error) {
 // event.
 type bulk struct {
 	api         *API
-	language    *api.Tongue
+	language    *api.Localizer
 	sender      string
 	submissions []loyalty.Submission
 	places      []int

@@ -217,7 +217,7 @@ func feedForm(h http.Header) (form string) {
 		}
 
 		switch media {
-		case api.NdjsonType, api.SseType:
+		case api.NDJSONType, api.SSEType:
 			best, form = weight, media
 		case "application/json", "application/*", "*/*":
 			best, form = weight, ""

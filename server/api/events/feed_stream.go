@@ -59,7 +59,7 @@ func (s feedStream) piece(ctx context.Context, after int64, given int) (feedPiec
 }
 
 // limited reports whether the stream ends after a number of rows.
-func (s feedStream) limited() bool { return s.ask.form == api.NdjsonType && s.ask.limit > 0 }
+func (s feedStream) limited() bool { return s.ask.form == api.NDJSONType && s.ask.limit > 0 }
 
 func (s feedStream) run(ctx context.Context, w http.ResponseWriter, to *http.ResponseController, p feedPiece) error {
 	// A reader that goes away or takes nothing is not our fault.
@@ -91,17 +91,17 @@ func (s feedStream) run(ctx context.Context, w http.ResponseWriter, to *http.Res
 		}
 
 		if p.through >= p.head {
-			if s.ask.form == api.NdjsonType && time.Since(news) >= s.ask.wait {
+			if s.ask.form == api.NDJSONType && time.Since(news) >= s.ask.wait {
 				return nil
 			}
 			most := time.Second
-			if s.ask.form == api.NdjsonType {
+			if s.ask.form == api.NDJSONType {
 				most = min(most, s.ask.wait-time.Since(news))
 			}
 			s.feed.Head.wait(ctx, s.feed.Stopping, p.through, most)
 		}
 
-		if s.ask.form == api.SseType && time.Since(told) >= commentEvery {
+		if s.ask.form == api.SSEType && time.Since(told) >= commentEvery {
 			if !taken([]byte(":\n\n")) {
 				return nil
 			}
@@ -126,10 +126,10 @@ func (s feedStream) run(ctx context.Context, w http.ResponseWriter, to *http.Res
 func (s feedStream) text(p *feedPiece) []byte {
 	out := make([]byte, 0, p.size+len(p.rows)*48)
 	for i, row := range p.rows {
-		if s.ask.form == api.SseType {
+		if s.ask.form == api.SSEType {
 			out = append(out, "id: "+p.cursors[i]+"\ndata: "...)
 		}
-		if out = append(append(out, row...), '\n'); s.ask.form == api.SseType {
+		if out = append(append(out, row...), '\n'); s.ask.form == api.SSEType {
 			out = append(out, '\n')
 		}
 	}

@@ -29,7 +29,7 @@ func (a *API) GiveLevel(ctx context.Context, in levels.GiveLevelRequestObject) (
 	}
 
 	give := api.CustomerAction{Customer: in.CustomerID, Action: "tier_change", Data: data}
-	give.Body = func(_ *api.Tongue, o *loyalty.Outcome) any {
+	give.Body = func(_ *api.Localizer, o *loyalty.Outcome) any {
 		e := give.EventOf(o)
 		return levels.GivenLevelAnswer{Data: levels.GivenLevel{
 			ID: e.ID, Customer: o.Customer.Name, Structure: gift.Structure, Tier: gift.Tier,

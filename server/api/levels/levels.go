@@ -72,7 +72,7 @@ func (a *API) ListCustomerLevels(ctx context.Context, in levels.ListCustomerLeve
 }
 
 // levelOf renders a tier.
-func levelOf(language *api.Tongue, l *tier.Level) levels.Level {
+func levelOf(language *api.Localizer, l *tier.Level) levels.Level {
 	benefits := l.Tier.Benefits
 	if benefits == nil {
 		benefits = json.RawMessage("{}")
@@ -83,7 +83,7 @@ func levelOf(language *api.Tongue, l *tier.Level) levels.Level {
 }
 
 // customerLevelOf renders a tier with the customer's progress. A structure with manual tiers has no figure.
-func customerLevelOf(language *api.Tongue, l *tier.Level) levels.CustomerLevel {
+func customerLevelOf(language *api.Localizer, l *tier.Level) levels.CustomerLevel {
 	of := levelOf(language, l)
 	out := levels.CustomerLevel{
 		Structure: of.Structure, ID: of.ID, Name: of.Name, Threshold: of.Threshold, Benefits: of.Benefits,

@@ -142,7 +142,7 @@ func structureOf(s *tier.Structure) levels.LevelStructure {
 }
 
 // stepOf renders a tier beside its ladder; nil if there is none.
-func stepOf(language *api.Tongue, t *tier.Tier) *levels.LevelStep {
+func stepOf(language *api.Localizer, t *tier.Tier) *levels.LevelStep {
 	if t == nil {
 		return nil
 	}

@@ -60,7 +60,7 @@ func (a *API) GetOffer(ctx context.Context, in offers.GetOfferRequestObject) (of
 }
 
 // offerRecord renders an offer of the programme.
-func offerRecord(p *programme.Programme, language *api.Tongue, o *offer.Offer, now time.Time) offers.Offer {
+func offerRecord(p *programme.Programme, language *api.Localizer, o *offer.Offer, now time.Time) offers.Offer {
 	e := offers.Offer{
 		ID: o.ID, Name: language.Text(o.Name), Type: common.OfferType(o.Type), Weight: o.Weight, MinTotal: api.AmountOrNil(o.MinTotal),
 		RequiredItems: api.OfferItems(o.RequiredItems), EligibleItems: api.OfferItems(o.EligibleItems), Discount: api.OfferDiscount(o),

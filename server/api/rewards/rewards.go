@@ -48,7 +48,7 @@ func (a *API) ListRewards(ctx context.Context, in rewards.ListRewardsRequestObje
 }
 
 // catalogueFor returns every reward, or those that one customer may claim now.
-func (a *API) catalogueFor(ctx context.Context, language *api.Tongue, customer *rewards.Customer) (all []*api.RewardView, err error) {
+func (a *API) catalogueFor(ctx context.Context, language *api.Localizer, customer *rewards.Customer) (all []*api.RewardView, err error) {
 	programme := a.Programme()
 	if customer == nil {
 		return a.stocked(ctx, language, reward.RewardList(programme)...)
@@ -62,7 +62,7 @@ func (a *API) catalogueFor(ctx context.Context, language *api.Tongue, customer *
 }
 
 // stocked shows rewards to a caller who names no customer.
-func (a *API) stocked(ctx context.Context, language *api.Tongue, list ...*reward.Reward) ([]*api.RewardView, error) {
+func (a *API) stocked(ctx context.Context, language *api.Localizer, list ...*reward.Reward) ([]*api.RewardView, error) {
 	var keys []string
 	for _, reward := range list {
 		if reward.Stock != nil {
@@ -131,7 +131,7 @@ func (a *API) claimNamed(ctx context.Context, id string) (loyalty.RewardClaim, l
 }
 
 // claimRecord renders a claim, without its coupon.
-func (a *API) claimRecord(language *api.Tongue, c *loyalty.RewardClaim, customer *loyalty.Customer) rewards.RewardClaim {
+func (a *API) claimRecord(language *api.Localizer, c *loyalty.RewardClaim, customer *loyalty.Customer) rewards.RewardClaim {
 	out := rewards.RewardClaim{
 		ID: c.ID, Reward: c.Reward, Status: rewards.ClaimStatus(c.State), Customer: api.CouponOwner(customer.Person()), Points: c.Points,
 		ClaimedAt: common.Instant(c.ClaimedAt), UpdatedAt: common.Instant(c.UpdatedAt),
@@ -156,7 +156,7 @@ func (a *API) RedeemRewardClaim(ctx context.Context, in rewards.RedeemRewardClai
 		Customer: customer.Name, Action: "reward_redeem",
 		Data:   handOut{Claim: claim.ID.String(), TransactionID: in.Body.TransactionID},
 		Fields: map[string]string{"data.claim": "claim_id"},
-		Body: func(language *api.Tongue, o *loyalty.Outcome) any {
+		Body: func(language *api.Localizer, o *loyalty.Outcome) any {
 			done := o.Value.(*reward.Redeemed)
 			out := a.claimRecord(language, &done.Claim, &o.Customer)
 			out.Event = &done.ID

@@ -9,7 +9,7 @@ import (
 
 	"github.com/loyalty-platform/loyalty/server"
 	"github.com/loyalty-platform/loyalty/server/contract"
-	"github.com/loyalty-platform/loyalty/server/deliver"
+	"github.com/loyalty-platform/loyalty/server/egress"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
@@ -43,7 +43,7 @@ type app struct {
 	folder     string           // of the embedded database; empty: there is none
 	backups    *backups         // nil: there is no folder for backups
 	proofs     *proofs          // nil: no daily proof
-	egress     *deliver.Client
+	egress     *egress.Client
 	deliverer  *webhook.Deliverer
 	presence   presence
 }

@@ -10,11 +10,11 @@ import (
 
 	"github.com/loyalty-platform/loyalty/i18n"
 	"github.com/loyalty-platform/loyalty/server/console"
-	"github.com/loyalty-platform/loyalty/server/docs"
-	"github.com/loyalty-platform/loyalty/server/limit"
 	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 	"github.com/loyalty-platform/loyalty/server/loyalty/user"
 	"github.com/loyalty-platform/loyalty/server/loyalty/webhook"
+	"github.com/loyalty-platform/loyalty/server/portal"
+	"github.com/loyalty-platform/loyalty/server/ratelimit"
 )
 
 // withConsole: this program was built with the console and the portal, which the build tag no_console leaves out.
@@ -22,7 +22,7 @@ const withConsole = true
 
 // consoleOf makes the console over the server's own handler.
 func consoleOf(
-	s *settings, a *app, catalogue *i18n.Catalogue, limiter limit.Limiter,
+	s *settings, a *app, catalogue *i18n.Catalogue, limiter ratelimit.Limiter,
 ) func(http.Handler, func(*http.Request) (netip.Addr, bool)) (http.Handler, error) {
 	return func(api http.Handler, peer func(*http.Request) (netip.Addr, bool)) (http.Handler, error) {
 		return console.New(console.Options{
@@ -53,29 +53,29 @@ func (o *outside) options(accounts *admin.Admin) *console.Outside {
 	}
 }
 
-// portal makes the pages for developers; nil if they are off. On a loopback address requests can be tried from them,
+// newPortal makes the pages for developers; nil if they are off. On a loopback address requests can be tried from them,
 // elsewhere only if the settings say so.
-func portal(s *settings, a *app) http.Handler {
+func newPortal(s *settings, a *app) http.Handler {
 	host, _, _ := hostPort(s.listen) // checked already
 	switch {
 	case s.docs == docsOff:
 		return nil
 	case s.docs == docsTry || s.docs == "" && isLoopback(host):
-		pages := docs.New(s.region,
+		pages := portal.New(s.region,
 			http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { a.server.ServeHTTP(w, r) }), notices()...)
 		if hasConsole(s) {
 			return pages.BesideConsole()
 		}
 		return pages
 	}
-	return docs.New(s.region, nil, notices()...)
+	return portal.New(s.region, nil, notices()...)
 }
 
 // notices are the platform's own messages to webhooks, for the portal.
-func notices() []docs.Notice {
-	var all []docs.Notice
+func notices() []portal.Notice {
+	var all []portal.Notice
 	for _, n := range webhook.Notices() {
-		all = append(all, docs.Notice(n))
+		all = append(all, portal.Notice(n))
 	}
 	return all
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/loyalty-platform/loyalty/server/doctor"
-	"github.com/loyalty-platform/loyalty/server/limit"
 	"github.com/loyalty-platform/loyalty/server/loyalty/job"
+	"github.com/loyalty-platform/loyalty/server/ratelimit"
 	"github.com/loyalty-platform/loyalty/store"
 )
 
@@ -113,7 +113,7 @@ func patientOf(s *settings, db *store.Store) *doctor.Patient {
 		p.Issuer, p.Provider = issuer, func(ctx context.Context) error { return discover(ctx, issuer) }
 	}
 	if s.redisURL != "" {
-		p.Redis = func(ctx context.Context) error { return limit.Ping(ctx, s.redisURL) }
+		p.Redis = func(ctx context.Context) error { return ratelimit.Ping(ctx, s.redisURL) }
 	}
 
 	return p

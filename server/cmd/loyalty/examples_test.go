@@ -92,7 +92,7 @@ func takes(t *testing.T, call []string, line string) {
 // TestTheManualNamesEveryCommandAndSetting holds the operator's manual against the program: every
 // command that an operator types, and every variable of a server with a row in the table.
 func TestTheManualNamesEveryCommandAndSetting(t *testing.T) {
-	text, err := os.ReadFile("../../docs/assets/guide/operating.md")
+	text, err := os.ReadFile("../../portal/assets/guide/operating.md")
 	require.NoError(t, err)
 	manual := string(text)
 	root := newRoot()

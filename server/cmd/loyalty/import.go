@@ -20,7 +20,7 @@ import (
 
 	"github.com/loyalty-platform/loyalty/i18n"
 	"github.com/loyalty-platform/loyalty/openapi"
-	"github.com/loyalty-platform/loyalty/server/intake"
+	"github.com/loyalty-platform/loyalty/server/importer"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/action"
 	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
@@ -31,7 +31,7 @@ import (
 // importFlags select the files to import, and how to read them.
 type importFlags struct {
 	paths   map[string]*string
-	options intake.Options
+	options importer.Options
 	mapping string   // a file
 	columns []string // further mappings
 	errors  string
@@ -41,8 +41,8 @@ type importFlags struct {
 func (i *importFlags) flags(f *pflag.FlagSet) {
 	i.paths = map[string]*string{}
 	i.options.Flag = "--"
-	for _, kind := range intake.Kinds() {
-		i.paths[kind] = f.String(kind, "", "CSV file with the columns "+intake.Columns(kind))
+	for _, kind := range importer.Kinds() {
+		i.paths[kind] = f.String(kind, "", "CSV file with the columns "+importer.Columns(kind))
 	}
 	f.StringVar(&i.options.Dates, "dates", "",
 		"order of days whose year comes last: dmy or mdy (2026-03-01 needs nothing)")
@@ -124,9 +124,9 @@ type importing struct {
 	*importFlags
 	cmd      *cobra.Command
 	ctx      context.Context
-	house    *app
-	world    intake.World
-	files    []intake.File
+	app      *app
+	world    importer.World
+	files    []importer.File
 	findings int           // printed, or suppressed
 	likes    map[alike]int // how often each occurred
 	repeated []alike       // those that were not all printed
@@ -140,9 +140,9 @@ func runImport(cmd *cobra.Command, s *settings, flags *importFlags, run func(*im
 		paths[kind] = *path
 	}
 
-	files := intake.InOrder(paths)
+	files := importer.InOrder(paths)
 	if len(files) == 0 {
-		return coded{codeUsage, fmt.Errorf("name at least one file: --%s", strings.Join(intake.Kinds(), ", --"))}
+		return coded{codeUsage, fmt.Errorf("name at least one file: --%s", strings.Join(importer.Kinds(), ", --"))}
 	}
 	if err := flags.mapped(); err != nil {
 		return err
@@ -170,8 +170,8 @@ func runImport(cmd *cobra.Command, s *settings, flags *importFlags, run func(*im
 			return coded{codeFailed, err}
 		}
 
-		i := &importing{importFlags: flags, texts: texts, cmd: cmd, ctx: cmd.Context(), house: h, files: files,
-			likes: map[alike]int{}, world: intake.World{
+		i := &importing{importFlags: flags, texts: texts, cmd: cmd, ctx: cmd.Context(), app: h, files: files,
+			likes: map[alike]int{}, world: importer.World{
 				Store: db, Programme: h.directory.Programme(), Contract: h.vocabulary, Lists: lists, Now: h.engine.Now(),
 			}}
 		if flags.errors != "" {
@@ -203,7 +203,7 @@ const (
 // alike is the common part of findings that differ only in line and value.
 type alike struct{ file, column, message string }
 
-func (i *importing) tell(f intake.Finding) {
+func (i *importing) tell(f importer.Finding) {
 	message := f.Text(i.say)
 	if i.errorLog != nil {
 		// Error returns the error at the end
@@ -277,8 +277,8 @@ func (i *importing) rest() {
 }
 
 // read checks the files and fails if they cannot be imported.
-func (i *importing) read() (intake.Plan, error) {
-	plan, err := intake.Check(i.ctx, i.world, i.files, i.options, i.tell)
+func (i *importing) read() (importer.Plan, error) {
+	plan, err := importer.Check(i.ctx, i.world, i.files, i.options, i.tell)
 	if err != nil {
 		return plan, coded{codeFailed, err}
 	}
@@ -308,7 +308,7 @@ func (i *importing) planned() error {
 		return errors.Join(failed, json.NewEncoder(out).Encode(plan))
 	}
 
-	for _, kind := range intake.Kinds() {
+	for _, kind := range importer.Kinds() {
 		if n := plan.Rows[kind]; n > 0 {
 			fmt.Fprintf(out, "%-10s %d rows\n", kind, n)
 		}
@@ -328,11 +328,11 @@ func (i *importing) planned() error {
 
 // begun finds the import of the files; its Digest is always set.
 func (i *importing) begun() (loyalty.Import, bool, error) {
-	digest, err := intake.Digest(i.files, i.options)
+	digest, err := importer.Digest(i.files, i.options)
 	if err != nil {
 		return loyalty.Import{}, false, coded{codeFailed, err}
 	}
-	found, there, err := i.house.store.Import(i.ctx, digest)
+	found, there, err := i.app.store.Import(i.ctx, digest)
 	if err != nil {
 		return found, false, coded{codeFailed, err}
 	}
@@ -353,15 +353,15 @@ func (i *importing) apply() error {
 		}
 
 		if !there {
-			now := i.house.engine.Now().UTC().Truncate(time.Millisecond)
+			now := i.app.engine.Now().UTC().Truncate(time.Millisecond)
 			im = loyalty.Import{ID: loyalty.NewID(now, loyalty.ID{}), Digest: im.Digest, Total: plan.Total(), CreatedAt: now,
 				KeyID: commandLine.KeyID}
 		}
 
-		if im, err = intake.Stage(i.ctx, i.world, i.files, i.options, im); err != nil {
+		if im, err = importer.Stage(i.ctx, i.world, i.files, i.options, im); err != nil {
 			return coded{codeFailed, err}
 		}
-		if _, err = adminOf(i.house.store).BeginImport(i.ctx, commandLine, im); err != nil {
+		if _, err = adminOf(i.app.store).BeginImport(i.ctx, commandLine, im); err != nil {
 			return told(err)
 		}
 	}
@@ -375,7 +375,7 @@ const waitForImport = time.Second
 // follow does the work, or waits for the server that does it, and reports the progress.
 func (i *importing) follow(id loyalty.ID) error {
 	for {
-		op, err := i.house.store.BulkOperation(i.ctx, id, loyalty.BulkImport)
+		op, err := i.app.store.BulkOperation(i.ctx, id, loyalty.BulkImport)
 		switch {
 		case errors.Is(err, loyalty.ErrBatchNotFound):
 			fmt.Fprintln(i.cmd.OutOrStdout(), "These files were taken over more than 30 days ago, as import", id)
@@ -391,7 +391,7 @@ func (i *importing) follow(id loyalty.ID) error {
 		}
 
 		fmt.Fprintf(i.cmd.ErrOrStderr(), "%d of %d rows\n", op.Done, op.Total)
-		_, err = i.house.jobs.Run(i.ctx, "bulk")
+		_, err = i.app.jobs.Run(i.ctx, "bulk")
 		if err != nil && !errors.Is(err, loyalty.ErrJobRunning) {
 			return coded{codeFailed, err}
 		}
@@ -415,7 +415,7 @@ func (i *importing) reconcile() error {
 		return coded{codeFailed, errors.New("these files were not taken over: run loyalty import apply first")}
 	}
 
-	a, err := intake.Reconcile(i.ctx, i.world, i.house.store, i.files, i.options, im, i.tell)
+	a, err := importer.Reconcile(i.ctx, i.world, i.app.store, i.files, i.options, im, i.tell)
 	if err != nil {
 		return coded{codeFailed, err}
 	}
@@ -439,7 +439,7 @@ func (i *importing) reconcile() error {
 	return nil
 }
 
-func printAccount(w io.Writer, a *intake.Account) error {
+func printAccount(w io.Writer, a *importer.Account) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "import %s: %s, %d rows, %d done, %d refused\n", a.Import, a.State, a.Rows, a.Done, a.Refused)
 	fmt.Fprintf(&b, "%-28s %16s %16s %10s\n", "", "files", "ledger", "difference")

@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/loyalty-platform/loyalty/server/intake"
+	"github.com/loyalty-platform/loyalty/server/importer"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
@@ -76,11 +76,11 @@ func TestImport(t *testing.T) {
 		require.Contains(t, r.out, "9 rows can be taken over; 1 warnings")
 		r = do("plan", append(how, "--json")...)
 		require.Equal(t, 0, r.code, r.errors)
-		var plan intake.Plan
+		var plan importer.Plan
 		require.NoError(t, json.Unmarshal([]byte(r.out), &plan))
-		require.Equal(t, intake.Plan{
+		require.Equal(t, importer.Plan{
 			Rows: map[string]int64{"members": 2, "lots": 3, "purchases": 1, "tiers": 1, "coupons": 1, "lists": 1}, New: 2, Points: 3800, Warnings: 1,
-			Expiring: map[string]int64{fmt.Sprint(far, "-12"): 1500, intake.Never: 2000, fmt.Sprint(far, "-06"): 300}, Bought: map[string]string{"HUF": "1234.5"},
+			Expiring: map[string]int64{fmt.Sprint(far, "-12"): 1500, importer.Never: 2000, fmt.Sprint(far, "-06"): 300}, Bought: map[string]string{"HUF": "1234.5"},
 		}, plan)
 
 		require.Equal(t, 1, do("reconcile", how...).code, "nothing was taken over yet")
@@ -93,10 +93,10 @@ func TestImport(t *testing.T) {
 
 		r = do("reconcile", append(how, "--json")...)
 		require.Equal(t, 0, r.code, r.errors)
-		var a intake.Account
+		var a importer.Account
 		require.NoError(t, json.Unmarshal([]byte(r.out), &a))
 		require.True(t, a.Exact())
-		require.Equal(t, intake.Sums{Lots: 3, Points: 3800}, a.Lots)
+		require.Equal(t, importer.Sums{Lots: 3, Points: 3800}, a.Lots)
 
 		raw := storetest.Raw(t, url)
 		value := func(query string) (text string) {

@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 
-	"github.com/loyalty-platform/loyalty/server/service"
+	"github.com/loyalty-platform/loyalty/server/systemd"
 )
 
 // known says that the program has all settings that a text names.
@@ -167,7 +167,7 @@ func TestCompose(t *testing.T) {
 func TestUnit(t *testing.T) {
 	r := inside(t, "print", "systemd")
 	require.Equal(t, 0, r.code, r.errors)
-	require.Equal(t, strings.TrimSpace(string(service.Unit)), strings.TrimSpace(r.out))
+	require.Equal(t, strings.TrimSpace(string(systemd.Unit)), strings.TrimSpace(r.out))
 	known(t, strings.ReplaceAll(r.out, "LOYALTY_NAME", ""))
 	start := regexp.MustCompile(`(?m)^ExecStart=\S+ (.*)$`).FindStringSubmatch(r.out)
 	runs(t, strings.Fields(start[1]))
@@ -183,7 +183,7 @@ func TestUnit(t *testing.T) {
 	unit := filepath.Join(t.TempDir(), "loyalty.service")
 	self, err := os.Executable()
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(unit, bytes.ReplaceAll(service.Unit, []byte("/usr/bin/loyalty"), []byte(self)), 0o600))
+	require.NoError(t, os.WriteFile(unit, bytes.ReplaceAll(systemd.Unit, []byte("/usr/bin/loyalty"), []byte(self)), 0o600))
 	out, err := exec.Command(analyze, "verify", unit).CombinedOutput()
 	require.NoError(t, err, string(out))
 	require.Empty(t, strings.TrimSpace(string(out)))

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/loyalty-platform/loyalty/server/observe"
-	"github.com/loyalty-platform/loyalty/server/service"
+	"github.com/loyalty-platform/loyalty/server/systemd"
 )
 
 func newPrint() *cobra.Command {
@@ -46,7 +46,7 @@ func newPrint() *cobra.Command {
 			func(*cobra.Command) ([]byte, error) { return observe.Grafana() }),
 		of("alerts", "Print rules for Prometheus, as YAML",
 			func(*cobra.Command) ([]byte, error) { return observe.Alerts, nil }),
-		of("systemd", "Print a unit for systemd", func(*cobra.Command) ([]byte, error) { return service.Unit, nil }),
+		of("systemd", "Print a unit for systemd", func(*cobra.Command) ([]byte, error) { return systemd.Unit, nil }),
 		of("man", "Print the manual of all commands, for man: loyalty print man | man -l -",
 			func(cmd *cobra.Command) ([]byte, error) { return manual(cmd.Root()), nil }))
 

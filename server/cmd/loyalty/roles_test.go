@@ -22,7 +22,7 @@ import (
 // owns nothing and still does everything that serving needs, every job included, and
 // cannot take the guards of the journal away.
 func TestRolesOfTheManual(t *testing.T) {
-	manual, err := os.ReadFile("../../docs/assets/guide/postgresql.md")
+	manual, err := os.ReadFile("../../portal/assets/guide/postgresql.md")
 	require.NoError(t, err)
 	sql := regexp.MustCompile("(?s)```sql\n(CREATE ROLE loyalty_owner.*?)```").FindSubmatch(manual)
 	require.NotNil(t, sql)

@@ -13,7 +13,7 @@ import (
 
 	"github.com/loyalty-platform/loyalty/server/doctor"
 	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
-	"github.com/loyalty-platform/loyalty/server/service"
+	"github.com/loyalty-platform/loyalty/server/systemd"
 	"github.com/loyalty-platform/loyalty/server/tracing"
 )
 
@@ -96,26 +96,26 @@ func (s *settings) serve(ctx context.Context, logger *slog.Logger, out io.Writer
 		}
 	}()
 
-	house, err := s.build(ctx, db, logger, managed, people)
+	a, err := s.build(ctx, db, logger, managed, people)
 	if err != nil {
 		return coded{codeUsage, err}
 	}
-	defer house.close()
+	defer a.close()
 
 	limitMemory(logger)
-	if err := s.welcome(ctx, house.admin, listener.Addr(), out); err != nil {
+	if err := s.welcome(ctx, a.admin, listener.Addr(), out); err != nil {
 		return coded{codeFailed, err}
 	}
-	if err := welcomeConsole(ctx, s, admin.UsersOf(house.admin), welcomed, out); err != nil {
+	if err := welcomeConsole(ctx, s, admin.UsersOf(a.admin), welcomed, out); err != nil {
 		return coded{codeFailed, err}
 	}
 
 	if managed != nil {
-		managed.Started(house.server.Readiness)
+		managed.Started(a.server.Readiness)
 		defer context.AfterFunc(ctx, managed.Ending)()
 	}
 
-	manager := service.NewManager(os.LookupEnv)
+	manager := systemd.NewManager(os.LookupEnv)
 	if err := manager.Ready(); err != nil {
 		logger.Error("telling the service manager", "error", err)
 	}
@@ -123,9 +123,9 @@ func (s *settings) serve(ctx context.Context, logger *slog.Logger, out io.Writer
 
 	watching, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	go manager.Watch(watching, house.reachable)
-	service.LeaveStart()
-	return house.serve(ctx, listener)
+	go manager.Watch(watching, a.reachable)
+	systemd.LeaveStart()
+	return a.serve(ctx, listener)
 }
 
 // serve answers requests until ctx ends, then lets requests under way finish.

@@ -3,18 +3,18 @@ package main
 import (
 	"context"
 
-	"github.com/loyalty-platform/loyalty/server/intake"
+	"github.com/loyalty-platform/loyalty/server/importer"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 )
 
 // uploads does the ordered work on imports that came over HTTP.
-func (a *app) uploads(keeper *admin.Admin) *intake.Uploads {
-	return &intake.Uploads{
+func (a *app) uploads(keeper *admin.Admin) *importer.Uploads {
+	return &importer.Uploads{
 		Store: a.store, Ledger: a.store, Now: a.engine.Now,
-		World: func(ctx context.Context) (intake.World, error) {
+		World: func(ctx context.Context) (importer.World, error) {
 			lists, err := listIDs(ctx, keeper)
-			return intake.World{Store: a.store, Programme: a.directory.Programme(), Contract: a.vocabulary, Lists: lists,
+			return importer.World{Store: a.store, Programme: a.directory.Programme(), Contract: a.vocabulary, Lists: lists,
 				Now: a.engine.Now()}, err
 		},
 		Begin: func(ctx context.Context, keyID string, i loyalty.Import) error {

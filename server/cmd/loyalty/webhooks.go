@@ -6,16 +6,16 @@ import (
 	"time"
 
 	"github.com/loyalty-platform/loyalty/server/api/administration"
-	"github.com/loyalty-platform/loyalty/server/deliver"
+	"github.com/loyalty-platform/loyalty/server/egress"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 	"github.com/loyalty-platform/loyalty/server/loyalty/webhook"
 	"github.com/loyalty-platform/loyalty/server/tracing"
 )
 
-// egress makes the client that calls webhooks.
-func egress(s *settings) (*deliver.Client, error) {
-	o := deliver.Options{Agent: "Loyalty-Webhooks/1"}
+// newEgress makes the client that calls webhooks.
+func newEgress(s *settings) (*egress.Client, error) {
+	o := egress.Options{Agent: "Loyalty-Webhooks/1"}
 	for _, text := range s.webhooksAllow {
 		p, err := netip.ParsePrefix(text)
 		if err != nil {
@@ -32,17 +32,17 @@ func egress(s *settings) (*deliver.Client, error) {
 		o.Proxy = u
 	}
 
-	return deliver.NewClient(o), nil
+	return egress.NewClient(o), nil
 }
 
 // webhookRules are the dependencies of changes of webhooks.
-func webhookRules(c *deliver.Client) admin.WebhookRules {
-	return admin.WebhookRules{URLFault: c.URLFault, NewSecret: deliver.NewSecret, NewPrivateKey: deliver.NewPrivateKey,
-		PublicKey: deliver.PublicKey, Sign: deliver.Sign, Notices: webhook.NoticeNames(), Version: webhook.Version}
+func webhookRules(c *egress.Client) admin.WebhookRules {
+	return admin.WebhookRules{URLFault: c.URLFault, NewSecret: egress.NewSecret, NewPrivateKey: egress.NewPrivateKey,
+		PublicKey: egress.PublicKey, Sign: egress.Sign, Notices: webhook.NoticeNames(), Version: webhook.Version}
 }
 
 // newDeliverer makes the deliverer of webhooks.
-func (a *app) newDeliverer(c *deliver.Client, traces *tracing.Tracing) *webhook.Deliverer {
+func (a *app) newDeliverer(c *egress.Client, traces *tracing.Tracing) *webhook.Deliverer {
 	o := webhook.Options{
 		Store: a.store, Engine: a.engine, Sender: c, Crowded: a.engine.Crowded,
 		Zone:     func() *time.Location { return a.directory.Programme().Location },

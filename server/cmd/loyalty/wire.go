@@ -15,7 +15,6 @@ import (
 	"github.com/loyalty-platform/loyalty/server"
 	"github.com/loyalty-platform/loyalty/server/api/administration"
 	"github.com/loyalty-platform/loyalty/server/contract"
-	"github.com/loyalty-platform/loyalty/server/limit"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/action"
 	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
@@ -23,6 +22,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/job"
 	"github.com/loyalty-platform/loyalty/server/loyalty/leaderboard"
 	"github.com/loyalty-platform/loyalty/server/loyalty/statistics"
+	"github.com/loyalty-platform/loyalty/server/ratelimit"
 	"github.com/loyalty-platform/loyalty/store"
 )
 
@@ -50,7 +50,7 @@ func (s *settings) build(
 		return nil, errors.Join(err, a.reads.Release())
 	}
 
-	if a.egress, err = egress(s); err != nil {
+	if a.egress, err = newEgress(s); err != nil {
 		a.close()
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func (s *settings) build(
 		Statistics:  statistics.New(statistics.Options{Store: db, Programmes: a.directory}),
 		Vocabulary:  a.vocabulary, Catalogue: catalogue, Limiter: limiter, Ready: a.ready, Status: a.status, Logger: logger,
 		PublicHosts: s.publicHosts, TrustedProxies: s.trustedProxies, SigningDebug: s.signingDebug,
-		BodyMemory: int64(s.bodyMemory) << 20, Portal: portal(s, a),
+		BodyMemory: int64(s.bodyMemory) << 20, Portal: newPortal(s, a),
 	}
 
 	a.presence = newPresence(a, s.listen)
@@ -196,13 +196,13 @@ func (s *settings) overlap() int {
 }
 
 // limiter shares the rate limit through Redis if one is configured, and logs if none is.
-func (s *settings) limiter(a *app) (limit.Limiter, error) {
-	memory := limit.NewMemory(time.Now)
+func (s *settings) limiter(a *app) (ratelimit.Limiter, error) {
+	memory := ratelimit.NewMemory(time.Now)
 	if s.redisURL == "" {
 		a.logger.Info("rate limits are counted by this node alone; set LOYALTY_REDIS_URL to share them between nodes")
 		return memory, nil
 	}
-	shared, err := limit.NewRedis(s.redisURL, memory, a.logger)
+	shared, err := ratelimit.NewRedis(s.redisURL, memory, a.logger)
 	if err != nil {
 		return nil, fault("redis-url", "%w", err)
 	}

@@ -11,7 +11,7 @@ import (
 // TestBehind: beside a crowd pieces are small and each is followed by a rest; without one they are whole and are not.
 func TestBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := &Engine{lanes: []*lane{newLane(make(chan waiting, 2*crowdCallers), MaxBatch, 1, newFlights())}}
+		e := &Engine{lanes: []*lane{newLane(make(chan waiting, 2*crowdCallers), MaxBatch, 1, newInFlight())}}
 		took := func(some func(most int) int) (offered int, rested time.Duration) {
 			began := time.Now()
 			require.NoError(t, e.Behind(t.Context(), func(most int) (int, error) {

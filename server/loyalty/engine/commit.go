@@ -162,25 +162,25 @@ func (e *Engine) attempt(
 	n.Apart = !locked && slices.ContainsFunc(tickets, func(t *Ticket) bool { return t.large || t.sub.Heavy() })
 	n.Reading = slices.ContainsFunc(tickets, func(t *Ticket) bool { return t.preview })
 	n.Light = !locked && slices.ContainsFunc(tickets, func(t *Ticket) bool { return t.movable })
-	if known := e.kept.find(&n); known != nil {
-		err := e.on(ctx, tickets, n, known, result)
+	if known := e.customers.find(&n); known != nil {
+		err := e.decideOn(ctx, tickets, n, known, result)
 		if errors.Is(err, loyalty.ErrBatchConflict) {
-			e.kept.miss(&n)
+			e.customers.miss(&n)
 			e.lost(tickets)
 		} else if !errors.Is(err, errUnsure) {
 			return err
 		}
 	}
 
-	return e.on(ctx, tickets, n, nil, result)
+	return e.decideOn(ctx, tickets, n, nil, result)
 }
 
 // errUnsure ends an attempt on cached customers whose outcome no guard would check, such as a refusal. It is decided
 // again on loaded rows.
 var errUnsure = errors.New("what was decided on kept rows must be decided on loaded ones")
 
-// on decides the tickets on the known rows of their customers, or on freshly loaded rows if known is nil.
-func (e *Engine) on(
+// decideOn decides the tickets on the known rows of their customers, or on freshly loaded rows if known is nil.
+func (e *Engine) decideOn(
 	ctx context.Context, tickets []*Ticket, n loyalty.Needs, known *loyalty.Loaded,
 	result func(*batch) (*loyalty.Writes, error),
 ) (err error) {
@@ -231,7 +231,7 @@ func (e *Engine) on(
 		return w, err
 	})
 	if err == nil && !n.Reading {
-		e.kept.note(w, known != nil, b.left)
+		e.customers.note(w, known != nil, b.left)
 		if e.optedOut != nil && w != nil && len(w.DestroyKeys) > 0 {
 			e.optedOut(w.DestroyKeys, n.Now)
 		}

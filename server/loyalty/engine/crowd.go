@@ -88,8 +88,8 @@ func takeWaiting[W any](queue <-chan W, size, most int, join func(W) int) int {
 	return size
 }
 
-// seen measures how busy recent batches were. Background work asks it to let callers go first.
-type seen struct {
+// callerLoad measures how busy recent batches were. Background work asks it to let callers go first.
+type callerLoad struct {
 	mu        sync.Mutex
 	last      time.Time // when the last batch ended
 	callers   int       // answered by that batch or waiting at its end
@@ -113,7 +113,7 @@ const (
 )
 
 // note records a batch of a size, and how many submissions waited when it ended.
-func (s *seen) note(size, waiting int, began, ended time.Time) {
+func (s *callerLoad) note(size, waiting int, began, ended time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if ended.Sub(s.last) > crowdWhile {
@@ -133,7 +133,7 @@ func (s *seen) note(size, waiting int, began, ended time.Time) {
 }
 
 // crowd reports whether there is a crowd at an instant.
-func (s *seen) crowd(now time.Time) bool {
+func (s *callerLoad) crowd(now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return now.Sub(s.last) <= crowdWhile && (s.callers >= crowdCallers || s.unresting)
@@ -143,5 +143,5 @@ func (s *seen) crowd(now time.Time) bool {
 // submissions do not count.
 func (e *Engine) Crowded() bool {
 	waiting, _ := e.Waiting()
-	return waiting >= crowdCallers || e.seen.crowd(time.Now())
+	return waiting >= crowdCallers || e.load.crowd(time.Now())
 }

@@ -93,12 +93,12 @@ func TestWhoIsNotWaitedFor(t *testing.T) {
 // long as it is so and a moment longer.
 func TestCrowdIsSeen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := &Engine{lanes: []*lane{newLane(make(chan waiting, crowdCallers), MaxBatch, 1, newFlights())}}
+		e := &Engine{lanes: []*lane{newLane(make(chan waiting, crowdCallers), MaxBatch, 1, newInFlight())}}
 		batches := func(n, size int, takes, rests time.Duration) {
 			for range n {
 				began := time.Now()
 				time.Sleep(takes)
-				e.seen.note(size, 0, began, time.Now())
+				e.load.note(size, 0, began, time.Now())
 				time.Sleep(rests)
 			}
 		}

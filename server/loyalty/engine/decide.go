@@ -265,9 +265,9 @@ func (b *batch) rests(tickets []*Ticket) bool {
 }
 
 // left is the state in which the batch leaves a customer.
-func (b *batch) left(id loyalty.ID) left {
+func (b *batch) left(id loyalty.ID) leftover {
 	a := b.accounts[id]
-	l := left{was: a.loaded, kinds: a.covered.progress, progress: a.progress, forget: len(a.freed) > 0 || a.destroyKey}
+	l := leftover{was: a.loaded, kinds: a.covered.progress, progress: a.progress, forget: len(a.freed) > 0 || a.destroyKey}
 	if a.loaded == nil || a.covered.everything {
 		l.kinds = ^loyalty.ProgressKinds(0)
 	}

@@ -64,16 +64,16 @@ type Engine struct {
 	tracer     Tracer // nil: no batch is traced
 	optedOut   func(customers []loyalty.ID, at time.Time)
 
-	lanes   []*lane
-	flights *flights
-	heavy   chan waiting // submissions that take long by themselves
-	fought  contended
-	seen    seen
-	kept    kept
-	seed    maphash.Seed
-	workers sync.WaitGroup
-	closing sync.RWMutex
-	closed  bool
+	lanes     []*lane
+	inFlight  *inFlight
+	heavy     chan waiting // submissions that take long by themselves
+	fought    contended
+	load      callerLoad
+	customers customerCache
+	seed      maphash.Seed
+	workers   sync.WaitGroup
+	closing   sync.RWMutex
+	closed    bool
 }
 
 // NewEngine checks that rules and contract agree and starts the workers.
@@ -85,7 +85,7 @@ func NewEngine(o EngineOptions) (*Engine, error) {
 		tracer: o.Tracer, optedOut: o.OptedOut,
 	}
 
-	e.kept.most = max(0, cmp.Or(o.Kept, keptBytes))
+	e.customers.most = max(0, cmp.Or(o.Kept, cacheBytes))
 	if e.observer == nil {
 		e.observer = unobserved{}
 	}
@@ -107,9 +107,9 @@ func NewEngine(o EngineOptions) (*Engine, error) {
 		e.rules[name] = rule
 	}
 
-	e.flights = newFlights()
+	e.inFlight = newInFlight()
 	for range max(1, o.Workers) {
-		l := newLane(make(chan waiting, 4*MaxBatch), MaxBatch, max(1, o.Overlap), e.flights)
+		l := newLane(make(chan waiting, 4*MaxBatch), MaxBatch, max(1, o.Overlap), e.inFlight)
 		e.lanes = append(e.lanes, l)
 		for range l.overlap {
 			e.workers.Go(func() { e.work(l) })
@@ -117,7 +117,7 @@ func NewEngine(o EngineOptions) (*Engine, error) {
 	}
 
 	e.heavy = make(chan waiting, maxHeavy)
-	heavy := newLane(e.heavy, 1, 1, newFlights()) // heavy submissions hold up no other batch
+	heavy := newLane(e.heavy, 1, 1, newInFlight()) // heavy submissions hold up no other batch
 	e.workers.Go(func() { e.work(heavy) })
 	return e, nil
 }

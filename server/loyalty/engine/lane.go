@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// lane is a queue and the state that its workers share. Batches in flight never share a customer (see flights). The
+// lane is a queue and the state that its workers share. Batches in flight never share a customer (see inFlight). The
 // next batch can therefore be decided while the previous one commits, without a version conflict. Submissions of one
 // customer keep their order.
 type lane struct {
@@ -22,7 +22,7 @@ type lane struct {
 	wait   crowd           // how gathering waits
 	mine   map[string]bool // the customers of the batch that is gathered
 
-	flights *flights
+	inFlight *inFlight
 
 	mu      sync.Mutex
 	size    int           // submissions in the lane's batches in flight
@@ -36,11 +36,11 @@ type lane struct {
 	landed  chan struct{} // holds one element once a batch has ended
 }
 
-func newLane(queue chan waiting, most, overlap int, f *flights) *lane {
+func newLane(queue chan waiting, most, overlap int, f *inFlight) *lane {
 	l := &lane{
 		queue: queue, most: most, overlap: overlap, many: overlap * leastShare, room: most, callers: make([]int, overlap),
 		landed: make(chan struct{}, 1),
-		behind: map[string]bool{}, mine: map[string]bool{}, flights: f,
+		behind: map[string]bool{}, mine: map[string]bool{}, inFlight: f,
 	}
 	f.lanes = append(f.lanes, l)
 	return l
@@ -77,7 +77,7 @@ type flight struct {
 func (l *lane) land(f *flight, decided []*Ticket, split bool, took time.Duration) (others int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	defer l.flights.end(f.customers)
+	defer l.inFlight.end(f.customers)
 	l.size -= len(f.tickets)
 	l.note(slices.ContainsFunc(decided, func(t *Ticket) bool { return t.fought }))
 	l.room = nextRoom(l.room, len(f.tickets), l.most, split)
@@ -213,7 +213,7 @@ func (g *gathering) putAside() bool { return len(g.late) >= g.lane.most }
 // add adds a submission, or returns false if another batch has its customer. A submission whose caller has left is
 // dropped.
 func (g *gathering) add(w waiting, customer string) bool {
-	if !g.mine[customer] && !g.flights.take(customer) {
+	if !g.mine[customer] && !g.inFlight.take(customer) {
 		return false
 	}
 	before := len(g.f.tickets)
@@ -222,7 +222,7 @@ func (g *gathering) add(w waiting, customer string) bool {
 	case len(g.f.tickets) > before:
 		g.mine[customer] = true
 	case !g.mine[customer]:
-		g.flights.end([]string{customer})
+		g.inFlight.end([]string{customer})
 	}
 	return true
 }

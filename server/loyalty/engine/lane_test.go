@@ -15,7 +15,7 @@ import (
 
 // overlapping is a lane whose batches overlap however few the callers are.
 func overlapping(most int) *lane {
-	l := newLane(make(chan waiting, 4*MaxBatch), most, 2, newFlights())
+	l := newLane(make(chan waiting, 4*MaxBatch), most, 2, newInFlight())
 	l.many = 0
 	return l
 }
@@ -102,7 +102,7 @@ func TestBatchesShareCallers(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%+v", c), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				l := newLane(make(chan waiting, 4*MaxBatch), MaxBatch, c.overlap, newFlights())
+				l := newLane(make(chan waiting, 4*MaxBatch), MaxBatch, c.overlap, newInFlight())
 				for i := range c.callers {
 					name := "ann"
 					if !c.hot {
@@ -122,7 +122,7 @@ func TestFewShareABatch(t *testing.T) {
 	for callers, beside := range map[int]bool{8: false, 2*leastShare - 2: false, 2 * leastShare: true} {
 		t.Run(fmt.Sprint(callers), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				l := newLane(make(chan waiting, 4*MaxBatch), MaxBatch, 2, newFlights())
+				l := newLane(make(chan waiting, 4*MaxBatch), MaxBatch, 2, newInFlight())
 				for i := range callers {
 					arrive(l, fmt.Sprint("c", i))
 				}

@@ -119,7 +119,7 @@ func (e *Engine) work(l *lane) {
 		took := ended.Sub(began)
 		others := l.land(f, tickets, split, took)
 		if light {
-			e.seen.note(len(tickets), others, ended.Add(-took/time.Duration(l.overlap)), ended)
+			e.load.note(len(tickets), others, ended.Add(-took/time.Duration(l.overlap)), ended)
 		}
 
 		for _, t := range tickets {

@@ -14,7 +14,7 @@ import (
 // TestQueueThatIsFull: who cannot come in for as long as a caller waits is told that nothing was
 // done, with a context of no deadline too.
 func TestQueueThatIsFull(t *testing.T) {
-	e := &Engine{lanes: []*lane{newLane(make(chan waiting), MaxBatch, 1, newFlights())}, seed: maphash.MakeSeed()}
+	e := &Engine{lanes: []*lane{newLane(make(chan waiting), MaxBatch, 1, newInFlight())}, seed: maphash.MakeSeed()}
 	late := make(chan time.Time, 1)
 	late <- time.Now()
 	err := e.send(context.Background(), submitted(context.Background(), "ada"), late)
@@ -38,7 +38,7 @@ func TestCallersWhoLeave(t *testing.T) {
 		"after":               {true, loyalty.ErrUnconfirmed},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := &Engine{lanes: []*lane{newLane(make(chan waiting), MaxBatch, 1, newFlights())}, seed: maphash.MakeSeed()}
+			e := &Engine{lanes: []*lane{newLane(make(chan waiting), MaxBatch, 1, newInFlight())}, seed: maphash.MakeSeed()}
 			ctx, leave := context.WithCancel(context.Background())
 			defer leave()
 			var came waiting
