@@ -2,16 +2,13 @@ package api
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/server/list"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
-	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
@@ -46,70 +43,6 @@ func MomentOrNil(m loyalty.Moment) any {
 		return nil
 	}
 	return m.Time
-}
-
-// ActivityList is a request for a list of activities.
-type ActivityList struct {
-	Customer string
-	Limit    *common.Limit
-	Offset   *common.Offset
-	Order    list.Order
-	Kind     string // the type of entity, whose declared attributes are filters as well
-	Needs    loyalty.CustomerNeeds
-	All      func(r *engine.Run, language *Localizer) ([]Activity, error)
-}
-
-// Catalogue is a type of entity of which the Display API lists every entity as an activity.
-type Catalogue[T any] struct {
-	Entities *programme.EntityType[T]
-	Render   func(r *engine.Run, language *Localizer, entity T) (Activity, error)
-	Needs    loyalty.CustomerNeeds // what render reads of the customer
-}
-
-// Activities renders all entities of the type.
-func (c *Catalogue[T]) Activities(r *engine.Run, language *Localizer) ([]Activity, error) {
-	return ActivitiesOf(c.Entities.Of(r.Programme), func(entity T) (Activity, error) { return c.Render(r, language, entity) })
-}
-
-// List is the request for a page of the catalogue.
-func (c *Catalogue[T]) List(customer string, limit *common.Limit, offset *common.Offset, order list.Order) ActivityList {
-	return ActivityList{Customer: customer, Limit: limit, Offset: offset, Order: order, Kind: c.Entities.Type, Needs: c.Needs, All: c.Activities}
-}
-
-// ActivityOf reads the entity of a catalogue that a path names, as the customer sees it. E is the type of its entry. It
-// fails with ErrEntityNotFound.
-func ActivityOf[E, T any](ctx context.Context, customers CustomerReader, c *Catalogue[T], customer, id string) (entry E, err error) {
-	err = customers.View(ctx, customer, c.Needs, func(r *engine.Run) error {
-		entity, err := Lookup(c.Entities.Of(r.Programme), c.Entities.Type, id)
-		if err != nil {
-			return err
-		}
-		one, err := c.Render(r, RequestOf(ctx).Language, entity)
-		if err != nil {
-			return err
-		}
-		entry = one.Entry.(E)
-		return nil
-	})
-	return entry, err
-}
-
-// ActivityPage reads the page of a list that a request wants. E is the type of its
-// entries.
-func ActivityPage[E any](ctx context.Context, customers CustomerReader, q ActivityList) (l list.Links[E], err error) {
-	p, err := PageOf(ctx, q.Limit, q.Offset, nil)
-	if err != nil {
-		return l, err
-	}
-	err = customers.View(ctx, q.Customer, q.Needs, func(r *engine.Run) error {
-		all, err := q.All(r, RequestOf(ctx).Language)
-		if err != nil {
-			return err
-		}
-		l = ChosenActivities[E](p, r.Programme, q.Kind, all, q.Order, customers.Clock())
-		return nil
-	})
-	return l, err
 }
 
 // ChosenActivities cuts a page out of all activities of a kind.

@@ -30,20 +30,12 @@ type activityKind struct {
 var activityKinds = []activityKind{
 	{"rewards", "reward", programme.ModuleRewards, rewardsOverview},
 	{"challenges", "challenge", programme.ModuleChallenges, challengesOverview},
-	{"quizzes", "quiz", programme.ModuleQuizzes, overview(quizzes.Activities)},
-	{"contests", "contest", programme.ModuleContests, overview(contests.Activities)},
-	{"treasure_hunts", "treasure_hunt", programme.ModuleTreasureHunt, overview(treasures.Activities)},
-	{"offers", "offer", programme.ModuleOffers, overview(offerActivities)},
-	{"profiling", "profiling", programme.ModuleProfiling, overview(flows.Activities)},
-	{"prize_wheels", "prize_wheel", programme.ModulePrizeWheels, overview(wheels.Activities)},
-}
-
-// overview turns a list's function into one of the overview: the active entries, without filters.
-func overview(list func(*engine.Run, *api.Localizer) ([]api.Activity, error)) func(*engine.Run, *api.Localizer) ([]any, error) {
-	return func(r *engine.Run, language *api.Localizer) ([]any, error) {
-		all, err := list(r, language)
-		return api.Entries[any](api.ActiveOnly(nil, all)), err
-	}
+	{"quizzes", "quiz", programme.ModuleQuizzes, quizzes.overview},
+	{"contests", "contest", programme.ModuleContests, contests.overview},
+	{"treasure_hunts", "treasure_hunt", programme.ModuleTreasureHunt, treasures.overview},
+	{"offers", "offer", programme.ModuleOffers, offers.overview},
+	{"profiling", "profiling", programme.ModuleProfiling, flows.overview},
+	{"prize_wheels", "prize_wheel", programme.ModulePrizeWheels, wheels.overview},
 }
 
 // ListActivities lists everything that a customer can do now, by kind.

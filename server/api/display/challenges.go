@@ -112,26 +112,26 @@ func challengeProgress(p *programme.Programme, language *api.Localizer, v *chall
 
 // challengeList is one of the lists of challenges.
 type challengeList[T any] struct {
-	page   list.Page
-	by     list.Order
 	of     func(r *engine.Run, language *api.Localizer) ([]*challengeView, error)
 	render func(p *programme.Programme, language *api.Localizer, v *challengeView) T
 }
 
-// read returns the page for one customer.
-func (q challengeList[T]) read(ctx context.Context, customers api.CustomerReader, customer string) (page list.Links[T], err error) {
-	err = customers.View(ctx, customer, challengeNeeds, func(r *engine.Run) error {
+// page reads a page for one customer.
+func (c challengeList[T]) page(ctx context.Context, a *API, q listRequest) (page list.Links[T], err error) {
+	p, err := api.PageOf(ctx, q.limit, q.offset, nil)
+	if err != nil {
+		return page, err
+	}
+
+	err = a.Customers.View(ctx, q.customer, challengeNeeds, func(r *engine.Run) error {
 		language := api.RequestOf(ctx).Language
-		all, err := q.of(r, language)
+		all, err := c.of(r, language)
 		if err != nil {
 			return err
 		}
 		columns := list.CustomColumns(r.Programme, challengeType, challengeColumns, func(v *challengeView) map[string]json.RawMessage { return v.Custom })
-		l := list.Choose(q.page, all, columns, q.by, customers.Clock())
-		page = list.Links[T]{Entries: make([]T, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: l.Time}
-		for i, v := range l.Entries {
-			page.Entries[i] = q.render(r.Programme, language, v)
-		}
+		l := list.Choose(p, all, columns, q.order, a.Clock())
+		page = list.Render(l, func(v **challengeView) T { return c.render(r.Programme, language, *v) })
 		return nil
 	})
 
@@ -140,36 +140,24 @@ func (q challengeList[T]) read(ctx context.Context, customers api.CustomerReader
 
 // ListChallengeActivities lists the challenges that a customer can work on.
 func (a *API) ListChallengeActivities(ctx context.Context, in display.ListChallengeActivitiesRequestObject) (display.ListChallengeActivitiesResponseObject, error) {
-	p, err := api.PageOf(ctx, in.Params.Limit, in.Params.Offset, nil)
-	if err != nil {
-		return nil, err
-	}
-	lists := challengeList[display.ChallengeActivity]{page: p, of: openChallenges, render: challengeActivity}
-	l, err := lists.read(ctx, a.Customers, in.CustomerID)
+	challenges := challengeList[display.ChallengeActivity]{of: openChallenges, render: challengeActivity}
+	l, err := challenges.page(ctx, a, listRequest{in.CustomerID, in.Params.Limit, in.Params.Offset, list.Order{}})
 	return display.ListChallengeActivities200JSONResponse(api.AnswerOf(l)), err
 }
 
 // ListCompletedChallenges lists the challenges that a customer completed.
 func (a *API) ListCompletedChallenges(ctx context.Context, in display.ListCompletedChallengesRequestObject) (display.ListCompletedChallengesResponseObject, error) {
-	p, err := api.PageOf(ctx, in.Params.Limit, in.Params.Offset, nil)
-	if err != nil {
-		return nil, err
-	}
-	lists := challengeList[display.ChallengeActivity]{page: p, of: completedChallenges, render: challengeActivity}
-	l, err := lists.read(ctx, a.Customers, in.CustomerID)
+	challenges := challengeList[display.ChallengeActivity]{of: completedChallenges, render: challengeActivity}
+	l, err := challenges.page(ctx, a, listRequest{in.CustomerID, in.Params.Limit, in.Params.Offset, list.Order{}})
 	return display.ListCompletedChallenges200JSONResponse(api.AnswerOf(l)), err
 }
 
 // ListChallengeProgress lists the challenges that a customer can work on,
 // criterion by criterion.
 func (a *API) ListChallengeProgress(ctx context.Context, in display.ListChallengeProgressRequestObject) (display.ListChallengeProgressResponseObject, error) {
-	p, err := api.PageOf(ctx, in.Params.Limit, in.Params.Offset, nil)
-	if err != nil {
-		return nil, err
-	}
-	lists := challengeList[display.ChallengeProgress]{
-		page: p, by: list.Ordered(in.Params.Sort, in.Params.Order), of: openChallenges, render: challengeProgress,
-	}
-	l, err := lists.read(ctx, a.Customers, in.CustomerID)
+	challenges := challengeList[display.ChallengeProgress]{of: openChallenges, render: challengeProgress}
+	l, err := challenges.page(ctx, a, listRequest{
+		in.CustomerID, in.Params.Limit, in.Params.Offset, list.Ordered(in.Params.Sort, in.Params.Order),
+	})
 	return display.ListChallengeProgress200JSONResponse(api.AnswerOf(l)), err
 }

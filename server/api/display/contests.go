@@ -13,18 +13,16 @@ import (
 )
 
 // contests are the contests and the customer's entries.
-var contests = &api.Catalogue[*game.Contest]{
-	Entities: game.Contests, Render: contestEntry, Needs: loyalty.CustomerNeeds{Progress: loyalty.Kinds(loyalty.ProgressContest)},
+var contests = &catalogue[*game.Contest, display.ContestActivity]{
+	entities: game.Contests, render: contestEntry, needs: loyalty.CustomerNeeds{Progress: loyalty.Kinds(loyalty.ProgressContest)},
 }
 
 // ListContests lists the contests and the customer's entries.
 func (a *API) ListContests(ctx context.Context, in display.ListContestsRequestObject) (display.ListContestsResponseObject, error) {
-	order := list.Ordered(in.Params.Sort, in.Params.Order)
-	l, err := api.ActivityPage[display.ContestActivity](ctx, a.Customers, contests.List(in.CustomerID, in.Params.Limit, in.Params.Offset, order))
-	if err != nil {
-		return nil, err
-	}
-	return display.ListContests200JSONResponse(api.AnswerOf(l)), nil
+	l, err := contests.page(ctx, a, listRequest{
+		in.CustomerID, in.Params.Limit, in.Params.Offset, list.Ordered(in.Params.Sort, in.Params.Order),
+	})
+	return display.ListContests200JSONResponse(api.AnswerOf(l)), err
 }
 
 func contestEntry(r *engine.Run, language *api.Localizer, c *game.Contest) (api.Activity, error) {

@@ -11,38 +11,25 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/offer"
 )
 
+// offers are the offers for all customers and for the segments of the customer.
+var offers = &catalogue[*offer.Offer, display.OfferActivity]{
+	entities: offer.Offers, render: offerEntry, listNeeds: offer.OfferNeeds,
+}
+
 // ListOfferActivities lists the offers that are for the customer.
 func (a *API) ListOfferActivities(ctx context.Context, in display.ListOfferActivitiesRequestObject) (display.ListOfferActivitiesResponseObject, error) {
-	l, err := api.ActivityPage[display.OfferActivity](ctx, a.Customers, api.ActivityList{
-		Customer: in.CustomerID, Limit: in.Params.Limit, Offset: in.Params.Offset, Order: list.Ordered(in.Params.Sort, in.Params.Order),
-		Kind: api.OfferType, Needs: offer.OfferNeeds(a.Programme()), All: offerActivities,
+	l, err := offers.page(ctx, a, listRequest{
+		in.CustomerID, in.Params.Limit, in.Params.Offset, list.Ordered(in.Params.Sort, in.Params.Order),
 	})
-	if err != nil {
-		return nil, err
-	}
-	return display.ListOfferActivities200JSONResponse(api.AnswerOf(l)), nil
+	return display.ListOfferActivities200JSONResponse(api.AnswerOf(l)), err
 }
 
-// offerActivities lists the offers for all customers and for the segments of this one.
-func offerActivities(r *engine.Run, language *api.Localizer) ([]api.Activity, error) {
-	mine := map[string]offer.OfferOutlook{}
-	theirs := map[string]*offer.Offer{}
-	for id, o := range offer.Offers.Of(r.Programme) {
-		outlook, err := offer.OutlookOn(r, o)
-		if err != nil {
-			return nil, err
-		}
-		if outlook.For {
-			mine[id], theirs[id] = outlook, o
-		}
+func offerEntry(r *engine.Run, language *api.Localizer, o *offer.Offer) (api.Activity, error) {
+	outlook, err := offer.OutlookOn(r, o)
+	if err != nil || !outlook.For {
+		return api.Activity{}, err
 	}
 
-	return api.ActivitiesOf(theirs, func(o *offer.Offer) (api.Activity, error) {
-		return offerEntry(r, language, o, mine[o.ID]), nil
-	})
-}
-
-func offerEntry(r *engine.Run, language *api.Localizer, o *offer.Offer, outlook offer.OfferOutlook) api.Activity {
 	status, name := o.Status(r.At), language.Text(o.Name)
 	e := display.OfferActivity{
 		ID: o.ID, Name: name, Type: common.OfferType(o.Type), Weight: o.Weight, MinTotal: api.AmountOrNil(o.MinTotal),
@@ -64,5 +51,5 @@ func offerEntry(r *engine.Run, language *api.Localizer, o *offer.Offer, outlook 
 
 	return api.Activity{
 		Entry: e, ID: o.ID, Title: name, Kind: o.Type, Weight: o.Weight, Stores: o.Stores, Dates: o.Dates, Status: status, Custom: o.Custom,
-	}
+	}, nil
 }

@@ -14,16 +14,16 @@ import (
 )
 
 // flows are the flows of questions with the customer's progress.
-var flows = &api.Catalogue[*game.Flow]{Entities: game.Flows, Render: flowEntry, Needs: loyalty.CustomerNeeds{Progress: loyalty.Kinds(loyalty.ProgressFlow)}}
+var flows = &catalogue[*game.Flow, display.FlowActivity]{
+	entities: game.Flows, render: flowEntry, needs: loyalty.CustomerNeeds{Progress: loyalty.Kinds(loyalty.ProgressFlow)},
+}
 
 // ListProfiling lists the flows of questions with the customer's progress.
 func (a *API) ListProfiling(ctx context.Context, in display.ListProfilingRequestObject) (display.ListProfilingResponseObject, error) {
-	order := list.Ordered(in.Params.Sort, in.Params.Order)
-	l, err := api.ActivityPage[display.FlowActivity](ctx, a.Customers, flows.List(in.CustomerID, in.Params.Limit, in.Params.Offset, order))
-	if err != nil {
-		return nil, err
-	}
-	return display.ListProfiling200JSONResponse(api.AnswerOf(l)), nil
+	l, err := flows.page(ctx, a, listRequest{
+		in.CustomerID, in.Params.Limit, in.Params.Offset, list.Ordered(in.Params.Sort, in.Params.Order),
+	})
+	return display.ListProfiling200JSONResponse(api.AnswerOf(l)), err
 }
 
 func flowEntry(r *engine.Run, language *api.Localizer, f *game.Flow) (api.Activity, error) {
@@ -48,7 +48,7 @@ func flowEntry(r *engine.Run, language *api.Localizer, f *game.Flow) (api.Activi
 // GetNextQuestion reads the first question without an answer from the customer.
 func (a *API) GetNextQuestion(ctx context.Context, in display.GetNextQuestionRequestObject) (display.GetNextQuestionResponseObject, error) {
 	var out display.GetNextQuestion200JSONResponse
-	err := a.Customers.View(ctx, in.CustomerID, flows.Needs, func(r *engine.Run) error {
+	err := a.Customers.View(ctx, in.CustomerID, flows.needs, func(r *engine.Run) error {
 		f, err := api.Lookup(game.Flows.Of(r.Programme), game.Flows.Type, in.FlowID)
 		if err != nil {
 			return err

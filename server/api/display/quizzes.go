@@ -13,25 +13,22 @@ import (
 )
 
 // quizzes are the quizzes with the customer's results.
-var quizzes = &api.Catalogue[*game.Quiz]{Entities: game.Quizzes, Render: quizEntry, Needs: loyalty.CustomerNeeds{Progress: loyalty.Kinds(loyalty.ProgressQuiz)}}
+var quizzes = &catalogue[*game.Quiz, display.QuizActivity]{
+	entities: game.Quizzes, render: quizEntry, needs: loyalty.CustomerNeeds{Progress: loyalty.Kinds(loyalty.ProgressQuiz)},
+}
 
 // ListQuizzes lists the quizzes with the customer's results.
 func (a *API) ListQuizzes(ctx context.Context, in display.ListQuizzesRequestObject) (display.ListQuizzesResponseObject, error) {
-	order := list.Ordered(in.Params.Sort, in.Params.Order)
-	l, err := api.ActivityPage[display.QuizActivity](ctx, a.Customers, quizzes.List(in.CustomerID, in.Params.Limit, in.Params.Offset, order))
-	if err != nil {
-		return nil, err
-	}
-	return display.ListQuizzes200JSONResponse(api.AnswerOf(l)), nil
+	l, err := quizzes.page(ctx, a, listRequest{
+		in.CustomerID, in.Params.Limit, in.Params.Offset, list.Ordered(in.Params.Sort, in.Params.Order),
+	})
+	return display.ListQuizzes200JSONResponse(api.AnswerOf(l)), err
 }
 
 // GetQuiz reads one quiz.
 func (a *API) GetQuiz(ctx context.Context, in display.GetQuizRequestObject) (display.GetQuizResponseObject, error) {
-	quiz, err := api.ActivityOf[display.QuizActivity](ctx, a.Customers, quizzes, in.CustomerID, in.QuizID)
-	if err != nil {
-		return nil, err
-	}
-	return display.GetQuiz200JSONResponse{Data: quiz}, nil
+	entry, err := quizzes.one(ctx, a, in.CustomerID, in.QuizID)
+	return display.GetQuiz200JSONResponse{Data: entry}, err
 }
 
 // quizEntry renders a quiz. Its question is shown after it has begun, the right answer after the customer has answered.

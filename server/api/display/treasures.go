@@ -14,18 +14,16 @@ import (
 )
 
 // treasures are the treasures and whether the customer found them.
-var treasures = &api.Catalogue[*game.Treasure]{
-	Entities: game.Treasures, Render: treasureEntry, Needs: loyalty.CustomerNeeds{Progress: loyalty.Kinds(loyalty.ProgressTreasure)},
+var treasures = &catalogue[*game.Treasure, display.TreasureActivity]{
+	entities: game.Treasures, render: treasureEntry, needs: loyalty.CustomerNeeds{Progress: loyalty.Kinds(loyalty.ProgressTreasure)},
 }
 
 // ListTreasureHunts lists the treasures and whether the customer found them.
 func (a *API) ListTreasureHunts(ctx context.Context, in display.ListTreasureHuntsRequestObject) (display.ListTreasureHuntsResponseObject, error) {
-	order := list.Ordered(in.Params.Sort, in.Params.Order)
-	l, err := api.ActivityPage[display.TreasureActivity](ctx, a.Customers, treasures.List(in.CustomerID, in.Params.Limit, in.Params.Offset, order))
-	if err != nil {
-		return nil, err
-	}
-	return display.ListTreasureHunts200JSONResponse(api.AnswerOf(l)), nil
+	l, err := treasures.page(ctx, a, listRequest{
+		in.CustomerID, in.Params.Limit, in.Params.Offset, list.Ordered(in.Params.Sort, in.Params.Order),
+	})
+	return display.ListTreasureHunts200JSONResponse(api.AnswerOf(l)), err
 }
 
 // treasureEntry renders a treasure, without its code. An event finds a treasure, not an operation of the Display API.

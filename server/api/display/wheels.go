@@ -14,26 +14,23 @@ import (
 )
 
 // wheels are the prize wheels and the customer's spins.
-var wheels = &api.Catalogue[*game.Wheel]{Entities: game.Wheels, Render: wheelEntry, Needs: loyalty.CustomerNeeds{Progress: loyalty.Kinds(loyalty.ProgressWheel)}}
+var wheels = &catalogue[*game.Wheel, display.WheelActivity]{
+	entities: game.Wheels, render: wheelEntry, needs: loyalty.CustomerNeeds{Progress: loyalty.Kinds(loyalty.ProgressWheel)},
+	listNeeds: game.WheelNeeds, // with the standing for every prize
+}
 
 // ListPrizeWheels lists the wheels and the customer's spins.
 func (a *API) ListPrizeWheels(ctx context.Context, in display.ListPrizeWheelsRequestObject) (display.ListPrizeWheelsResponseObject, error) {
-	q := wheels.List(in.CustomerID, in.Params.Limit, in.Params.Offset, list.Ordered(in.Params.Sort, in.Params.Order))
-	q.Needs = game.WheelNeeds(a.Programme()) // with the standing for every prize, in one round trip
-	l, err := api.ActivityPage[display.WheelActivity](ctx, a.Customers, q)
-	if err != nil {
-		return nil, err
-	}
-	return display.ListPrizeWheels200JSONResponse(api.AnswerOf(l)), nil
+	l, err := wheels.page(ctx, a, listRequest{
+		in.CustomerID, in.Params.Limit, in.Params.Offset, list.Ordered(in.Params.Sort, in.Params.Order),
+	})
+	return display.ListPrizeWheels200JSONResponse(api.AnswerOf(l)), err
 }
 
 // GetPrizeWheel reads one wheel.
 func (a *API) GetPrizeWheel(ctx context.Context, in display.GetPrizeWheelRequestObject) (display.GetPrizeWheelResponseObject, error) {
-	wheel, err := api.ActivityOf[display.WheelActivity](ctx, a.Customers, wheels, in.CustomerID, in.WheelID)
-	if err != nil {
-		return nil, err
-	}
-	return display.GetPrizeWheel200JSONResponse{Data: wheel}, nil
+	entry, err := wheels.one(ctx, a, in.CustomerID, in.WheelID)
+	return display.GetPrizeWheel200JSONResponse{Data: entry}, err
 }
 
 func wheelEntry(r *engine.Run, language *api.Localizer, w *game.Wheel) (api.Activity, error) {
