@@ -87,8 +87,13 @@ func reused(t testing.TB) *store.Store {
 	}
 
 	t.Cleanup(func() {
-		if t.Failed() || u.empty() != nil {
+		if t.Failed() {
 			u.close()
+			return
+		}
+		if err := u.empty(); err != nil {
+			u.close()
+			t.Errorf("the database cannot be emptied for the next test: %v", err)
 			return
 		}
 		emptied.Lock()
@@ -116,13 +121,13 @@ func (u *usedAgain) close() {
 // empty deletes every row, bypassing the triggers that guard the journal, on every machine. Most tables are empty: a
 // check costs less than a DELETE that finds nothing.
 func (u *usedAgain) empty() error {
-	_, err := u.raw.Exec(context.Background(), `DO $$ DECLARE r record; some boolean; BEGIN
+	_, err := u.raw.Exec(context.Background(), `DO $$ DECLARE r record; filled boolean; BEGIN
 	SET LOCAL citus.propagate_set_commands = 'local'; -- no one else minds
 	SET LOCAL session_replication_role = replica;
 	FOR r IN SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p')
 		AND NOT relispartition AND relname NOT IN ('goose_db_version', 'programme_version', 'master_check', 'tail_state') LOOP
-		EXECUTE format('SELECT EXISTS (SELECT FROM %I)', r.relname) INTO some;
-		IF some THEN
+		EXECUTE format('SELECT EXISTS (SELECT FROM %I)', r.relname) INTO filled;
+		IF filled THEN
 			EXECUTE format('DELETE FROM %I', r.relname);
 		END IF;
 	END LOOP;
