@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"errors"
 	"slices"
 	"strconv"
 	"time"
@@ -158,8 +157,8 @@ func (b *batch) keepAnswer(clear, sealed loyalty.Answer) {
 	b.writes.Answers = append(b.writes.Answers, sealed)
 }
 
-// errItemDone is the result of a ticket whose bulk item was already done.
-var errItemDone = errors.New("the item is done already")
+// doneBefore reports whether a ticket has no result of its own, because its bulk item was already done.
+func (t *Ticket) doneBefore() bool { return t.itemDone && t.result.Err == nil }
 
 // mark is the row that marks a ticket's bulk item as ended.
 func (t *Ticket) mark(at time.Time, err error) loyalty.BulkMark {

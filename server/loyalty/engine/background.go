@@ -26,9 +26,9 @@ func (e *Engine) WorkItems(ctx context.Context, tickets []*Ticket) (done int, fa
 	var broken []loyalty.BulkMark
 	for _, t := range tickets {
 		switch fault := loyalty.AsError(t.result.Err); {
+		case t.doneBefore():
 		case t.result.Err == nil:
 			done++
-		case errors.Is(t.result.Err, errItemDone):
 		case fault.Kind == loyalty.Unavailable:
 			err = fault
 		case fault.Kind == loyalty.Internal:
@@ -101,7 +101,7 @@ func (e *Engine) Recalculate(
 		tickets[i] = t
 	}
 
-	if err := e.conclude(tickets, e.process(ctx, tickets)); err != nil {
+	if err := e.conclude(tickets, e.commit(ctx, &flight{}, tickets)); err != nil {
 		return 0, nil, err
 	}
 
@@ -193,10 +193,13 @@ func (e *Engine) settleSome(ctx context.Context, passed []loyalty.ID, most int) 
 			tickets[i] = e.settlement(id)
 		}
 		b := newBatch(&e.rulebook, l, needs(tickets, due.Now))
-		if err := b.runAll(tickets); err != nil {
-			return nil, err
+		switch b.runAll(tickets) {
+		case done:
+			return b.result(), nil
+		case again:
+			return nil, loyalty.ErrBatchConflict
 		}
-		return b.result(), nil
+		return nil, errNotDecided
 	})
 
 	switch {
@@ -204,7 +207,7 @@ func (e *Engine) settleSome(ctx context.Context, passed []loyalty.ID, most int) 
 		e.ended(tickets)
 		return tickets, nil
 	case len(tickets) > 0 && repeatable(err):
-		if err := e.conclude(tickets, e.process(ctx, tickets)); err != nil {
+		if err := e.conclude(tickets, e.commit(ctx, &flight{}, tickets)); err != nil {
 			return nil, err
 		}
 		return tickets, nil // each ticket has its result
@@ -258,7 +261,7 @@ func (e *Engine) Remind(
 		tickets[i] = t
 	}
 
-	if err := e.conclude(tickets, e.process(ctx, tickets)); err != nil {
+	if err := e.conclude(tickets, e.commit(ctx, &flight{}, tickets)); err != nil {
 		return 0, nil, err
 	}
 

@@ -29,6 +29,7 @@ type batch struct {
 	free     map[string][]loyalty.Coupon
 	tallies  map[string]int64
 	gifts    map[giftKey]*loyalty.CampaignFigures
+	reading  bool // nothing of it is written
 	writes   loyalty.Writes
 }
 
@@ -36,7 +37,7 @@ type batch struct {
 // with the loaded ones; lists that events only add to are used directly.
 func newBatch(rules *rulebook, l *loyalty.Loaded, n loyalty.Needs) *batch {
 	b := &batch{
-		rules: rules, now: n.Now, loaded: l,
+		rules: rules, now: n.Now, loaded: l, reading: n.Reading,
 		accounts: make(map[loyalty.ID]*account, len(l.Customers)),
 		names:    l.Names, emails: l.Emails, answers: l.Answers,
 		coupons: make(map[loyalty.ID]*loyalty.Coupon, len(l.Coupons)), changed: map[loyalty.ID]bool{},

@@ -18,49 +18,61 @@ const attempts = 12
 // batchTime bounds one transaction, including the time it waits for locks.
 const batchTime = 10 * time.Second
 
-// process commits a batch. If another writer was faster, the whole batch is tried again under its customers' locks; if
-// it still cannot be written, every submission is tried on its own, so that none can harm another. Batches with
-// contended customers take the locks from the start. process returns the failure that ended the work, which the tickets
-// have too, except for errLarge and ErrMuch: then nothing was tried.
-func (e *Engine) process(ctx context.Context, tickets []*Ticket) error {
+// commit decides and commits tickets, in one transaction if it can. If another writer was faster, the whole batch is
+// tried again under its customers' locks; if it still cannot be written, every submission is tried on its own, so that
+// none can harm another. Batches with contended customers take the locks from the start. On Citus, where a machine that
+// is down may take long to fail, commit stops once every caller has given up (submitTime). It returns the failure that
+// ended the work, which the tickets have too.
+func (e *Engine) commit(ctx context.Context, f *flight, tickets []*Ticket) error {
 	tickets, err := e.reachable(ctx, tickets)
-	if len(tickets) == 0 {
-		return err
-	}
-
 	locked := slices.ContainsFunc(tickets, func(t *Ticket) bool { return e.fought.has(t.needs.Ref) })
-	err = e.once(ctx, tickets, locked)
-	if errors.Is(err, errLarge) || errors.Is(err, loyalty.ErrMuch) {
-		return err
-	}
+	for tries := 1; len(tickets) > 0; tries++ {
+		var to next
+		limited, cancel := context.WithTimeout(ctx, batchTime)
+		to, err = e.attempt(limited, tickets, locked)
+		cancel()
 
-	for _, t := range tickets {
-		t.movable = false
-	}
-
-	if !locked && errors.Is(err, loyalty.ErrBatchConflict) {
-		e.lost(tickets)
-	}
-
-	if err != nil && len(tickets) > 1 {
-		if errors.Is(err, loyalty.ErrBatchConflict) {
-			err = e.once(ctx, tickets, true)
+		switch {
+		case to == split && len(tickets) > 1:
+			f.split = true
+			half := len(tickets) / 2
+			_ = e.commit(ctx, f, tickets[:half:half])
+			return e.commit(ctx, f, tickets[half:])
+		case to == split, to == heavy:
+			tickets, tries, err = e.move(f, tickets), 0, nil
+		case to == again && tries < mostTries(tickets):
+			stay(tickets)
+			if !locked {
+				e.lost(tickets)
+			}
+			if locked = true; len(tickets) == 1 {
+				time.Sleep(rand.N(time.Duration(tries) * time.Millisecond))
+			}
+		case err != nil && len(tickets) > 1 && repeatable(err):
+			stay(tickets)
+			began := time.Now()
+			for i := range tickets {
+				if err = e.commit(ctx, f, tickets[i:i+1]); lasting(err, began) {
+					fail(tickets[i+1:], err)
+					return err
+				}
+			}
+			return nil
+		default:
+			fail(tickets, err)
+			return err
 		}
-		if err != nil && repeatable(err) {
-			return e.alone(ctx, tickets)
-		}
-	}
-
-	for n := 1; n < attempts && errors.Is(err, loyalty.ErrBatchConflict); n++ {
-		time.Sleep(rand.N(time.Duration(n) * time.Millisecond))
-		err = e.once(ctx, tickets, true)
-	}
-
-	if err != nil {
-		fail(tickets, err)
 	}
 
 	return err
+}
+
+// mostTries is how often a batch is tried while other writers win. Two submissions or more are tried on their own then.
+func mostTries(tickets []*Ticket) int {
+	if len(tickets) > 1 {
+		return 2
+	}
+	return attempts
 }
 
 // machines is a store whose rows are on several machines, some of which may be down.
@@ -104,21 +116,17 @@ func (e *Engine) lost(tickets []*Ticket) {
 	}
 }
 
-// alone tries every submission on its own while the database answers. On Citus, where a machine that is down may take
-// long to fail, it stops once every caller has given up (submitTime).
-func (e *Engine) alone(ctx context.Context, tickets []*Ticket) error {
-	began := time.Now()
-	for i := range tickets {
-		err := e.process(ctx, tickets[i:i+1])
-		if err != nil && (!repeatable(err) || errors.Is(err, loyalty.ErrMachineAway) && time.Since(began) > submitTime) {
-			fail(tickets[i+1:], err)
-			return err
-		}
-	}
-	return nil
+// lasting reports whether a failure would meet the other submissions of a batch as well, or lasts too long already.
+func lasting(err error, began time.Time) bool {
+	return err != nil &&
+		(!repeatable(err) || errors.Is(err, loyalty.ErrMachineAway) && time.Since(began) > submitTime)
 }
 
+// fail gives tickets a failure as their result; nil leaves the results that they have.
 func fail(tickets []*Ticket, err error) {
+	if err == nil {
+		return
+	}
 	for _, t := range tickets {
 		t.result = loyalty.Result{Err: loyalty.OutcomeError(err)}
 	}
@@ -131,76 +139,50 @@ func repeatable(err error) bool {
 		(!errors.Is(err, loyalty.ErrDatabaseAway) || errors.Is(err, loyalty.ErrMachineAway))
 }
 
-func (e *Engine) once(ctx context.Context, tickets []*Ticket, locked bool) error {
-	ctx, cancel := context.WithTimeout(ctx, batchTime)
-	defer cancel()
-	return e.complete(ctx, tickets, locked, func(b *batch) (*loyalty.Writes, error) { return b.result(), nil })
-}
+// attempt decides the tickets and commits what they changed. It decides on cached customers where it can, and on loaded
+// ones otherwise; it begins again for as long as rules need rows that were not loaded. A conflict on cached rows is
+// counted apart from other conflicts: it means that the rows were out of date, so cached rows are used less often for a
+// while.
+func (e *Engine) attempt(ctx context.Context, tickets []*Ticket, locked bool) (to next, err error) {
+	for to = more; to == more; {
+		n := needs(tickets, e.Now()) // one instant, so that what is due at it was loaded
+		n.Locked = locked
+		n.Apart = !locked && slices.ContainsFunc(tickets, func(t *Ticket) bool { return t.large || t.sub.Heavy() })
+		n.Reading = slices.ContainsFunc(tickets, func(t *Ticket) bool { return t.preview })
+		n.Light = !locked && slices.ContainsFunc(tickets, func(t *Ticket) bool { return t.movable })
 
-// errIncomplete ends an attempt whose rules needed rows that were not loaded.
-var errIncomplete = errors.New("more must be loaded")
-
-// complete decides the tickets, loading again as long as their rules need rows that were not loaded.
-func (e *Engine) complete(
-	ctx context.Context, tickets []*Ticket, locked bool, result func(*batch) (*loyalty.Writes, error),
-) error {
-	for {
-		err := e.attempt(ctx, tickets, locked, result)
-		if !errors.Is(err, errIncomplete) {
-			return err
+		known := e.customers.find(&n)
+		to, err = e.within(ctx, tickets, n, known)
+		if known == nil || to != again && to != load {
+			continue
 		}
-	}
-}
 
-// attempt decides on cached customers where it can, and loads them otherwise. A conflict on cached rows is counted
-// apart from other conflicts: it means that the rows were out of date, so cached rows are used less often for a while.
-func (e *Engine) attempt(
-	ctx context.Context, tickets []*Ticket, locked bool, result func(*batch) (*loyalty.Writes, error),
-) (err error) {
-	n := needs(tickets, e.Now()) // one instant, so that what is due at it was loaded
-	n.Locked = locked
-	n.Apart = !locked && slices.ContainsFunc(tickets, func(t *Ticket) bool { return t.large || t.sub.Heavy() })
-	n.Reading = slices.ContainsFunc(tickets, func(t *Ticket) bool { return t.preview })
-	n.Light = !locked && slices.ContainsFunc(tickets, func(t *Ticket) bool { return t.movable })
-	if known := e.customers.find(&n); known != nil {
-		err := e.decideOn(ctx, tickets, n, known, result)
-		if errors.Is(err, loyalty.ErrBatchConflict) {
+		if to == again {
 			e.customers.miss(&n)
 			e.lost(tickets)
-		} else if !errors.Is(err, errUnsure) {
-			return err
 		}
+		to, err = e.within(ctx, tickets, n, nil)
 	}
 
-	return e.decideOn(ctx, tickets, n, nil, result)
+	return to, err
 }
 
-// errUnsure ends an attempt on cached customers whose outcome no guard would check, such as a refusal. It is decided
-// again on loaded rows.
-var errUnsure = errors.New("what was decided on kept rows must be decided on loaded ones")
-
-// decideOn decides the tickets on the known rows of their customers, or on freshly loaded rows if known is nil.
-func (e *Engine) decideOn(
+// within decides the tickets in one transaction, on the known rows of their customers, or on freshly loaded rows if
+// known is nil.
+func (e *Engine) within(
 	ctx context.Context, tickets []*Ticket, n loyalty.Needs, known *loyalty.Loaded,
-	result func(*batch) (*loyalty.Writes, error),
-) (err error) {
-	decided := false
+) (to next, err error) {
+	var b *batch
+	var w *loyalty.Writes
 	timed := watch{began: time.Now()}
 	defer func() {
 		if fault := recover(); fault != nil {
-			err = Panicked(fault, decided)
+			err = Panicked(fault, w != nil)
+			to = after(err, to)
 		}
-		if !n.Reading && !errors.Is(err, errIncomplete) && !errors.Is(err, errLarge) && !errors.Is(err, loyalty.ErrMuch) &&
-			!errors.Is(err, errUnsure) {
-			e.observer.Tried(timed.attempt(len(tickets), err))
-		}
-		if e.tracer != nil {
-			e.traced(tickets, &timed, n.Reading, err)
-		}
+		e.tried(tickets, &timed, n.Reading, to, err)
 	}()
 
-	var b *batch
-	var w *loyalty.Writes
 	loads := n
 	if known != nil {
 		loads = loyalty.Needs{Now: n.Now}
@@ -213,31 +195,38 @@ func (e *Engine) decideOn(
 			l = known
 		}
 		if findLarge(tickets, l) {
-			return nil, errLarge
+			to = heavy
+			return nil, errNotDecided
 		}
 
 		b = newBatch(&e.rulebook, l, n)
 		b.ctx = ctx
-		if err := b.runAll(tickets); err != nil {
-			return nil, err
-		}
-		if known != nil && !b.rests(tickets) {
-			return nil, errUnsure
+		if to = b.runAll(tickets); to == done && known != nil && !b.rests(tickets) {
+			to = load
 		}
 
-		var err error
-		w, err = result(b)
-		decided = err == nil
-		return w, err
-	})
-	if err == nil && !n.Reading {
-		e.customers.note(w, known != nil, b.left)
-		if e.optedOut != nil && w != nil && len(w.DestroyKeys) > 0 {
-			e.optedOut(w.DestroyKeys, n.Now)
+		switch to {
+		case done:
+			w = b.result()
+			return w, nil
+		case again:
+			return nil, loyalty.ErrBatchConflict
 		}
+		return nil, errNotDecided
+	})
+	if to = after(err, to); err == nil && !n.Reading {
+		e.committed(b, w, n.Now, known != nil)
 	}
 
-	return err
+	return to, err
+}
+
+// committed keeps the customers of a committed batch, and tells of opt-outs.
+func (e *Engine) committed(b *batch, w *loyalty.Writes, at time.Time, cached bool) {
+	e.customers.note(w, cached, b.left)
+	if e.optedOut != nil && len(w.DestroyKeys) > 0 {
+		e.optedOut(w.DestroyKeys, at)
+	}
 }
 
 // Panicked is the error of a panic in a worker. A panic ends the batch, never the process. If decided is set, the batch
@@ -250,8 +239,19 @@ func Panicked(fault any, decided bool) error {
 	return err
 }
 
+// tried reports an attempt to the observer and to the tracer. Previews, and attempts that end before their tickets are
+// decided, are no attempts to write.
+func (e *Engine) tried(tickets []*Ticket, w *watch, preview bool, to next, err error) {
+	if !preview && (to == done || to == again) {
+		e.observer.Tried(w.attempt(len(tickets), err))
+	}
+	if e.tracer != nil {
+		e.traced(tickets, w, preview, to, err)
+	}
+}
+
 // traced reports an attempt to the tracer if any of its callers is traced.
-func (e *Engine) traced(tickets []*Ticket, w *watch, preview bool, err error) {
+func (e *Engine) traced(tickets []*Ticket, w *watch, preview bool, to next, err error) {
 	var callers []any
 	for i, t := range tickets {
 		// all events of a bulk have the same caller
@@ -266,9 +266,9 @@ func (e *Engine) traced(tickets []*Ticket, w *watch, preview bool, err error) {
 
 	b := Traced{Attempt: w.attempt(len(tickets), err), Began: w.began, Outcome: tracedCommitted}
 	switch {
-	case errors.Is(err, errIncomplete), errors.Is(err, errLarge), errors.Is(err, loyalty.ErrMuch):
+	case to == more, to == heavy, to == split:
 		b.Outcome = tracedIncomplete
-	case errors.Is(err, loyalty.ErrBatchConflict):
+	case to == again:
 		b.Outcome = tracedConflict
 	case err != nil:
 		b.Outcome = TracedFailed

@@ -11,29 +11,27 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
-// runAll decides the tickets in order. It fails with ErrBatchConflict or errIncomplete if they must be decided again on
-// newly loaded rows.
-func (b *batch) runAll(tickets []*Ticket) error {
-	incomplete := false
+// runAll decides the tickets in order, and says whether they must be decided again (again) or on more rows (more).
+func (b *batch) runAll(tickets []*Ticket) next {
+	to := done
 	for _, t := range tickets {
 		b.run(t)
 		if errors.Is(t.result.Err, loyalty.ErrBatchConflict) {
-			return loyalty.ErrBatchConflict
+			return again
 		}
 		// Continue with the others: the rows that they turn out to need are loaded in the same round trip.
-		incomplete = t.wants(t.result.Err) || incomplete
+		if t.wants(t.result.Err) {
+			to = more
+		}
 	}
-	if incomplete {
-		return errIncomplete
-	}
-	return nil
+	return to
 }
 
 // run decides one ticket. A refused ticket leaves nothing behind but its stored answer.
 func (b *batch) run(t *Ticket) {
-	t.result = loyalty.Result{}
+	t.result, t.itemDone = loyalty.Result{}, false
 	if t.item != (loyalty.BulkKey{}) && !b.loaded.Items[t.item] {
-		t.result.Err = errItemDone
+		t.itemDone = true
 		return
 	}
 

@@ -104,12 +104,12 @@ func (f *inFlight) tryAlone(customers []string) (ended <-chan struct{}) {
 	return nil
 }
 
-// aside is process for tickets that did not come through a lane.
+// aside is commit for tickets that did not come through a lane.
 func (e *Engine) aside(ctx context.Context, tickets []*Ticket) error {
 	customers := customersOf(tickets)
 	e.inFlight.alone(customers)
 	defer e.inFlight.end(customers)
-	return e.process(ctx, tickets)
+	return e.commit(ctx, &flight{}, tickets)
 }
 
 // customersOf lists the customers of tickets, each once.

@@ -70,17 +70,33 @@ func (l *lane) waiting() int {
 type flight struct {
 	tickets   []*Ticket
 	customers []string
+	moved     []*Ticket // those that the heavy worker decides instead
+	split     bool      // it was too large for one transaction
 }
 
-// land ends a batch. decided are the submissions that have a result; the others moved to another worker. split reports
-// that the batch was too large. land returns how many other callers wait.
-func (l *lane) land(f *flight, decided []*Ticket, split bool, took time.Duration) (others int) {
+// decided lists the submissions of a flight that have a result.
+func (f *flight) decided() []*Ticket {
+	if len(f.moved) == 0 {
+		return f.tickets
+	}
+	var stayed []*Ticket
+	for _, t := range f.tickets {
+		if !slices.Contains(f.moved, t) {
+			stayed = append(stayed, t)
+		}
+	}
+	return stayed
+}
+
+// land ends a batch. It returns how many other callers wait.
+func (l *lane) land(f *flight, took time.Duration) (others int) {
+	decided := f.decided()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	defer l.inFlight.end(f.customers)
 	l.size -= len(f.tickets)
 	l.note(slices.ContainsFunc(decided, func(t *Ticket) bool { return t.fought }))
-	l.room = nextRoom(l.room, len(f.tickets), l.most, split)
+	l.room = nextRoom(l.room, len(f.tickets), l.most, f.split)
 	others = l.size + l.held + len(l.queue)
 	copy(l.callers, l.callers[1:])
 	l.callers[l.overlap-1] = len(decided) + others

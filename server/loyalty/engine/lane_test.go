@@ -44,7 +44,7 @@ func (f *flight) names() (list []string) {
 }
 
 // lands ends a batch all of which is decided.
-func (l *lane) lands(f *flight) { l.land(f, f.tickets, false, time.Millisecond) }
+func (l *lane) lands(f *flight) { l.land(f, time.Millisecond) }
 
 // taken is the next batch, once there is one.
 func taken(l *lane) chan *flight {

@@ -38,7 +38,7 @@ func store(s *loyalty.Shape, raw json.RawMessage, data map[string]json.RawMessag
 		delete(own, name)
 	}
 
-	out.own = split(s, own)
+	out.own = partsOf(s, own)
 	out.seal(raw, data)
 	return out, nil
 }
@@ -82,14 +82,14 @@ func each(s *loyalty.Shape, raw json.RawMessage) ([]Parts, error) {
 	}
 	parts := make([]Parts, len(list))
 	for i, item := range list {
-		parts[i] = split(s, item)
+		parts[i] = partsOf(s, item)
 	}
 	return parts, nil
 }
 
-// split separates attributes by whether the contract declares them as personal. Undeclared ones count as personal,
+// partsOf separates attributes by whether the contract declares them as personal. Undeclared ones count as personal,
 // because nothing is known about them.
-func split(s *loyalty.Shape, data map[string]json.RawMessage) Parts {
+func partsOf(s *loyalty.Shape, data map[string]json.RawMessage) Parts {
 	p := Parts{Plain: data}
 	for name, value := range data {
 		if declared, ok := s.Attributes[name]; ok && !declared.Personal {

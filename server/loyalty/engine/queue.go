@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"hash/maphash"
 	"sync"
 	"sync/atomic"
@@ -107,17 +106,18 @@ const maxHeavy = 64
 // work decides the batches of a lane one after the other, beside the lane's other workers.
 func (e *Engine) work(l *lane) {
 	for f := l.take(); f != nil; f = l.take() {
-		light, split := l.queue != e.heavy, false
+		light := l.queue != e.heavy
 		for _, t := range f.tickets {
 			t.movable = light
 		}
 
 		began := time.Now()
-		tickets := e.serve(f.tickets, &split)
+		_ = e.commit(context.Background(), f, f.tickets) // the tickets have it
+		tickets := f.decided()
 		e.ended(tickets)
 		ended := time.Now()
 		took := ended.Sub(began)
-		others := l.land(f, tickets, split, took)
+		others := l.land(f, took)
 		if light {
 			e.load.note(len(tickets), others, ended.Add(-took/time.Duration(l.overlap)), ended)
 		}
@@ -126,27 +126,6 @@ func (e *Engine) work(l *lane) {
 			close(t.done)
 		}
 	}
-}
-
-// serve decides tickets and returns those that now have their result. Tickets that turn out to be large move to the
-// worker of the heavy queue. If a load exceeds what other callers should wait for (ErrMuch), the error does not tell
-// which submission had the many rows, so the two halves are tried separately, and split is set.
-func (e *Engine) serve(tickets []*Ticket, split *bool) []*Ticket {
-	err := e.process(context.Background(), tickets)
-	switch much := errors.Is(err, loyalty.ErrMuch); {
-	case much && len(tickets) > 1:
-		*split = true
-		half := len(tickets) / 2
-		return append(e.serve(tickets[:half:half], split), e.serve(tickets[half:], split)...)
-	case much:
-		tickets[0].large, tickets[0].movable = true, false
-	case !errors.Is(err, errLarge):
-		return tickets
-	}
-
-	tickets = e.move(tickets)
-	_ = e.process(context.Background(), tickets)
-	return tickets
 }
 
 // nextRoom is how many submissions the next batch takes after one of a given size. After a split it is half: if every
@@ -165,7 +144,7 @@ func nextRoom(room, size, most int, split bool) int {
 // ended reports the results of tickets to the observer.
 func (e *Engine) ended(tickets []*Ticket) {
 	for _, t := range tickets {
-		if !errors.Is(t.result.Err, errItemDone) { // counted when the item was done
+		if !t.doneBefore() { // counted when the item was done
 			e.observer.Ended(t.sub.Action, &t.result)
 		}
 	}
@@ -182,10 +161,6 @@ func (e *Engine) Waiting() (light, heavy int) {
 // largePurchase is the number of lines from which a purchase counts as a heavy submission: a request of a few words can
 // accept, change or take back thousands of lines.
 const largePurchase = 250
-
-// errLarge ends the first attempt of a batch in a lane before it decides, because some of its submissions belong to the
-// worker of the heavy ones.
-var errLarge = errors.New("a submission touches a large purchase")
 
 // findLarge marks the movable tickets whose customers have a large purchase among their loaded rows, because the ticket
 // names it or because it is due. A ticket can be moved once.
@@ -213,9 +188,21 @@ func findLarge(tickets []*Ticket, l *loyalty.Loaded) (found bool) {
 	return found
 }
 
-// move passes the large tickets to the worker of the heavy submissions and returns the others. If that worker's queue
-// is full, or the engine is closing, they stay. Their callers can no longer leave, because deciding them has begun.
-func (e *Engine) move(tickets []*Ticket) (stay []*Ticket) {
+// stay keeps tickets with the worker that they have.
+func stay(tickets []*Ticket) {
+	for _, t := range tickets {
+		t.movable = false
+	}
+}
+
+// move passes the large tickets to the worker of the heavy submissions and returns the others. A single ticket whose
+// rows are too many counts as large. If that worker's queue is full, or the engine is closing, they stay. Their callers
+// can no longer leave, because deciding them has begun.
+func (e *Engine) move(f *flight, tickets []*Ticket) (rest []*Ticket) {
+	if len(tickets) == 1 {
+		tickets[0].large, tickets[0].movable = true, false
+	}
+
 	release, err := e.hold()
 	if err == nil {
 		defer release()
@@ -225,12 +212,13 @@ func (e *Engine) move(tickets []*Ticket) (stay []*Ticket) {
 		if err == nil && t.large {
 			select {
 			case e.heavy <- waiting{t, context.Background(), new(atomic.Bool)}:
+				f.moved = append(f.moved, t)
 				continue
 			default:
 			}
 		}
-		stay = append(stay, t)
+		rest = append(rest, t)
 	}
 
-	return stay
+	return rest
 }

@@ -33,6 +33,7 @@ type Ticket struct {
 	err         error                  // refused before the transaction
 	off         error                  // its module is off: refused unless something is pending from before
 	item        loyalty.BulkKey        // the bulk item that ends with it; zero: none
+	itemDone    bool                   // that item was already done, see doneBefore
 	task        func(*Run) error       // runs in place of an event; nil: none
 
 	claimed atomic.Bool // by a worker, or by its caller on leaving

@@ -42,7 +42,7 @@ func (e *Engine) look(ctx context.Context, t *Ticket, look func(*Run) error) (se
 	n.Reading = true
 	timed := watch{began: time.Now()}
 	if t.caller != nil {
-		defer func() { e.traced([]*Ticket{t}, &timed, true, err) }()
+		defer func() { e.traced([]*Ticket{t}, &timed, true, after(err, done), err) }()
 	}
 	err = e.store.Within(ctx, n, func(l *loyalty.Loaded) (*loyalty.Writes, error) {
 		timed.loaded = time.Now()
@@ -170,8 +170,7 @@ func (e *Engine) try(ctx context.Context, t *Ticket) (loyalty.Outcome, error) {
 	defer release()
 	t.preview, t.unseen = true, loyalty.UnseenBy(ctx)
 	e.follow(ctx, t)
-	err = e.complete(ctx, []*Ticket{t}, false, func(*batch) (*loyalty.Writes, error) { return &loyalty.Writes{}, nil })
-	if err != nil {
+	if _, err = e.attempt(ctx, []*Ticket{t}, false); err != nil {
 		return loyalty.Outcome{}, loyalty.OutcomeError(err)
 	}
 	return t.result.Outcome, t.result.Err

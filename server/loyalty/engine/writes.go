@@ -11,6 +11,10 @@ import (
 // result collects the final rows, one for each key even if several events changed it, because guards compare with the
 // loaded rows: a second write of a row by the same batch would fail at the guard.
 func (b *batch) result() *loyalty.Writes {
+	if b.reading {
+		return &loyalty.Writes{}
+	}
+
 	b.writeCustomers()
 	for _, id := range b.touched {
 		b.accounts[id].write(&b.writes)

@@ -1,0 +1,60 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/loyalty-platform/loyalty/server/loyalty"
+)
+
+// TestAfter: each failure of a transaction leads to one next step. What a fault broke is not decided again.
+func TestAfter(t *testing.T) {
+	for name, c := range map[string]struct {
+		err     error
+		decided next
+		want    next
+	}{
+		"committed":                {nil, done, done},
+		"more rows":                {errNotDecided, more, more},
+		"rows without a guard":     {errNotDecided, load, load},
+		"a large purchase":         {fmt.Errorf("rolled back: %w", errNotDecided), heavy, heavy},
+		"too much to load":         {loyalty.ErrMuch, done, split},
+		"a conflict while loading": {loyalty.ErrBatchConflict, done, again},
+		"a conflict while writing": {fmt.Errorf("%w: a guarded write met 0 of 1 rows", loyalty.ErrBatchConflict), done, again},
+		"a fault of the rules":     {Panicked("index out of range", false), more, done},
+		"an unknown outcome":       {loyalty.ErrOutcomeUnknown, done, done},
+		"a database that is away":  {loyalty.ErrDatabaseAway, done, done},
+		"a time that is over":      {context.DeadlineExceeded, done, done},
+	} {
+		t.Run(name, func(t *testing.T) { require.Equal(t, c.want, after(c.err, c.decided)) })
+	}
+}
+
+// TestLasting: after a failure that would meet the rest of the batch too, the rest is not tried.
+func TestLasting(t *testing.T) {
+	now, long := time.Now(), time.Now().Add(-2*submitTime)
+	require.False(t, lasting(nil, long))
+	require.False(t, lasting(errors.New("a statement failed"), long))
+	require.False(t, lasting(loyalty.ErrMachineAway, now))
+	require.True(t, lasting(loyalty.ErrMachineAway, long))
+	require.True(t, lasting(loyalty.ErrDatabaseAway, now))
+	require.True(t, lasting(loyalty.ErrOutcomeUnknown, now))
+}
+
+// TestHeavyLeavesItsBatch: a batch goes on without the submissions that moved to the heavy worker, and keeps those for
+// which that worker has no place.
+func TestHeavyLeavesItsBatch(t *testing.T) {
+	e, f := &Engine{heavy: make(chan waiting, 1)}, &flight{}
+	for _, large := range []bool{false, true, true} {
+		f.tickets = append(f.tickets, &Ticket{large: large})
+	}
+
+	require.Equal(t, []*Ticket{f.tickets[0], f.tickets[2]}, e.move(f, f.tickets))
+	require.Equal(t, []*Ticket{f.tickets[0], f.tickets[2]}, f.decided())
+	require.Same(t, f.tickets[1], (<-e.heavy).Ticket)
+}
