@@ -182,6 +182,10 @@ bench-scale: build ## the same work on a large and on a small database: inserts,
 bench-beside: build ## events of callers beside a bulk claim, lots that expire, new tiers and dated purchases of 100,000 customers
 	$(GO) run ./server/cmd/bench beside -binary ./loyalty $(ARGS)
 
+.PHONY: bench-check
+bench-check: ## each row of the bench once, small: does the bench itself still work? (after a change of server/cmd/bench)
+	LOYALTY_BENCH_ROWS=1 LOYALTY_REQUIRE_POSTGRES=1 $(GO) test -vet=off ./server/cmd/bench -count 1 -timeout 30m
+
 .PHONY: bench-go
 bench-go: ## the Go benchmarks: signing against its hashing floor, the HTTP layer, the rules, the store
 	$(GO) test -run xxx -bench . -benchmem ./signing ./server ./server/ratelimit ./server/loyalty/... ./store/...

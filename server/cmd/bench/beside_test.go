@@ -9,6 +9,7 @@ import (
 
 // Each kind of work is done to its end, and the callers' events are measured before and beside it.
 func TestBeside(t *testing.T) {
+	everyRow(t)
 	needsPostgres(t)
 	for databases, only := range map[string]string{"sqlite": "claims,lots", "postgres": "tiers,purchases"} {
 		t.Run(databases, func(t *testing.T) {

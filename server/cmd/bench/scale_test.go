@@ -99,6 +99,7 @@ func TestCrowd(t *testing.T) {
 // A small run shows that everything works on both databases: what is filled in passes
 // both proofs, and every list has its row.
 func TestScale(t *testing.T) {
+	everyRow(t)
 	needsPostgres(t)
 	o, err := scaleFlags(strings.Fields("-base 1000 -events 3000 -customers 300 -sqlite-events 3000 -sqlite-customers 300 -reps 1 -seconds 0.1 -wait 0s"))
 	require.NoError(t, err)
