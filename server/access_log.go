@@ -114,7 +114,8 @@ func (s *Server) panicked(c *gin.Context, r *api.Request, p any) {
 // method keeps unknown words out of the log: a caller may send any verb.
 func method(r *http.Request) string {
 	switch r.Method {
-	case http.MethodGet, http.MethodPost, http.MethodHead, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
+	case http.MethodGet, http.MethodPost, http.MethodHead, http.MethodPut,
+		http.MethodPatch, http.MethodDelete, http.MethodOptions:
 		return r.Method
 	}
 	return "-"

@@ -25,7 +25,8 @@ const (
 // bound gives a request its deadline, and cancels it when its caller goes away.
 func (s *Server) bound(c *gin.Context) {
 	wait := api.WaitTime
-	if o := s.operations[api.RouteKey{Method: c.Request.Method, Path: c.FullPath()}]; o != nil && (o.BodyLimit > 0 || c.FullPath() == api.BulkPath) {
+	if o := s.operations[api.RouteKey{Method: c.Request.Method, Path: c.FullPath()}]; o != nil &&
+		(o.BodyLimit > 0 || c.FullPath() == api.BulkPath) {
 		wait = bulkTime
 	}
 

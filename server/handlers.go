@@ -42,10 +42,12 @@ func (s *Server) handlers() *handlers {
 	submits := api.Submitter{Engine: s.engine, Customers: reader}
 	bulk := api.BulkOperations{Admin: s.admin, Reader: s.reader, Jobs: s.jobs, Clock: clock}
 	changes := api.EntityChanges{Programme: programme, Schemas: s.entities, Vocabulary: s.vocabulary}
-	exports := api.Exports{Reader: s.exports, Directory: s.directory, Stopping: s.stopping, Streams: api.NewGate(api.ExportsOpen, 0), Logger: s.logger}
+	exports := api.Exports{Reader: s.exports, Directory: s.directory,
+		Stopping: s.stopping, Streams: api.NewGate(api.ExportsOpen, 0), Logger: s.logger}
 	h := &handlers{
 		administration: administration.API{
-			Admin: s.admin, Jobs: s.jobs, Failures: s.failures, Pace: s.pace, Vocabulary: s.vocabulary, Entities: s.entities, Logger: s.logger,
+			Admin: s.admin, Jobs: s.jobs, Failures: s.failures, Pace: s.pace,
+			Vocabulary: s.vocabulary, Entities: s.entities, Logger: s.logger,
 			OpenTo: func(r *api.Request) []string { return openTo(s.operations, r) }, Users: admin.UsersOf(s.admin),
 			Reader: s.reader, Webhooks: s.webhooks, Messages: s.messages, Programme: programme,
 			Clock: clock, Region: s.region, JobWait: s.jobWait, Totals: api.NewGate(api.TotalsAtOnce, api.TotalsWaiting),
@@ -57,29 +59,35 @@ func (s *Server) handlers() *handlers {
 			Engine: s.engine, Admin: s.admin, Reader: s.reader, Jobs: s.jobs, Vocabulary: s.vocabulary, Bulk: bulk,
 			Programme: programme, Clock: clock,
 		},
-		coupon:    coupon.API{Admin: s.admin, Reader: s.reader, Coupons: coupons, Bulk: bulk, Changes: changes, Programme: programme, Clock: clock},
-		customers: customers.API{Reader: s.reader, Customers: reader, Submitter: submits, Bulk: bulk, Admin: s.admin, Exports: exports, Programme: programme, Clock: clock},
+		coupon: coupon.API{Admin: s.admin, Reader: s.reader, Coupons: coupons,
+			Bulk: bulk, Changes: changes, Programme: programme, Clock: clock},
+		customers: customers.API{Reader: s.reader, Customers: reader, Submitter: submits,
+			Bulk: bulk, Admin: s.admin, Exports: exports, Programme: programme, Clock: clock},
 		display: display.API{
 			Admin: s.admin, Reader: s.reader, Customers: reader, Journal: journal, Coupons: coupons, Submitter: submits,
 			Programme: programme, Clock: clock,
 		},
 		entities: entities.API{
 			Engine: s.engine, Admin: s.admin, Reader: s.reader, Vocabulary: s.vocabulary, Customers: reader, Journal: journal,
-			Changes: changes, Records: entities.EntityRecords{Schemas: s.entities, Clock: clock}, CustomerFields: api.FieldsNamed(s.operations, "listCustomers"), Programme: programme, Clock: clock,
+			Changes: changes, Records: entities.EntityRecords{Schemas: s.entities, Clock: clock},
+			CustomerFields: api.FieldsNamed(s.operations, "listCustomers"), Programme: programme, Clock: clock,
 		},
 		events: events.API{
 			Engine: s.engine, Vocabulary: s.vocabulary, Programme: programme,
 			Charge: s.chargeBulk, Refused: s.failures.Refuse,
 			Feed: events.FeedAPI{
-				Reader: s.feed, Directory: s.directory, Programme: programme, Clock: clock, Head: events.NewFeedHead(s.feed), Stopping: s.stopping,
+				Reader: s.feed, Directory: s.directory, Programme: programme,
+				Clock: clock, Head: events.NewFeedHead(s.feed), Stopping: s.stopping,
 				Reads: api.NewGate(events.FeedsAtOnce, events.FeedsWaiting), Streams: api.NewGate(events.StreamsOpen, 0),
 			},
 		},
 		leaderboard: leaderboard.API{Boards: s.boards, Customers: reader, Programme: programme, Clock: clock},
-		levels:      levels.API{Reader: s.reader, Customers: reader, Submitter: submits, Programme: programme, Clock: clock, Now: s.engine.Now},
+		levels: levels.API{Reader: s.reader, Customers: reader,
+			Submitter: submits, Programme: programme, Clock: clock, Now: s.engine.Now},
 		loyaltyRead: loyaltyread.API{Reader: s.reader, Customers: reader, Journal: journal, Coupons: coupons, Clock: clock},
 		offers:      offers.API{Reader: s.reader, Customers: reader, Programme: programme, Clock: clock},
-		rewards:     rewards.API{Reader: s.reader, Customers: reader, Submitter: submits, Bulk: bulk, Programme: programme, Clock: clock},
+		rewards: rewards.API{Reader: s.reader, Customers: reader,
+			Submitter: submits, Bulk: bulk, Programme: programme, Clock: clock},
 	}
 
 	a := &h.administration

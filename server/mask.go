@@ -24,10 +24,13 @@ const (
 // see personal data or did not ask for it. Otherwise nothing is removed, and noted is called once, before the first
 // personal data is sent. An answer that cannot be masked is refused to users who may not see personal data, and counts
 // as asked for by users who may.
-func mask(c *gin.Context, vocabulary *contract.Vocabulary, fail func(*gin.Context, error), may bool, noted func() error) {
+func mask(
+	c *gin.Context, vocabulary *contract.Vocabulary, fail func(*gin.Context, error), may bool, noted func() error,
+) {
 	shows := c.GetHeader(personalHeader) == personalShown
 	o := api.RequestOf(c).Operation
-	w := &maskingWriter{ResponseWriter: c.Writer, masker: masker{vocabulary: vocabulary}, operation: o.Route.Operation, shows: may && shows}
+	w := &maskingWriter{ResponseWriter: c.Writer, masker: masker{vocabulary: vocabulary},
+		operation: o.Route.Operation, shows: may && shows}
 	if may {
 		w.noted = noted
 	}

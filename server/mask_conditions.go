@@ -17,7 +17,9 @@ import (
 // refusePersonalRules refuses a user who may not see personal data a rule that asks for it. A campaign that is tried on
 // a customer or on the past, a segment, or a webhook's filter answers its condition, and a few dozen conditions on days
 // reveal a birth date. A condition that the entity has already, word for word, may be sent back.
-func refusePersonalRules(inForce func() *programme.Programme, vocabulary *contract.Vocabulary, fail func(*gin.Context, error)) gin.HandlerFunc {
+func refusePersonalRules(
+	inForce func() *programme.Programme, vocabulary *contract.Vocabulary, fail func(*gin.Context, error),
+) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		r := api.RequestOf(c)
 		if !r.PersonalHidden() || r.Operation == nil || r.Operation.Body == nil || !makesRules(c, r.Operation) {
@@ -27,7 +29,8 @@ func refusePersonalRules(inForce func() *programme.Programme, vocabulary *contra
 		p := inForce()
 		asked := asksAlready(p)
 		w := api.RuleWalk{Visit: func(of api.EntityRef, at, name, source string) error {
-			if !asked[of][source] && slices.ContainsFunc(looksInto(name, source), func(fact string) bool { return masks(p, vocabulary, fact) }) {
+			if !asked[of][source] &&
+				slices.ContainsFunc(looksInto(name, source), func(fact string) bool { return masks(p, vocabulary, fact) }) {
 				return loyalty.ErrPersonalNeeded.At(at)
 			}
 			return nil
@@ -41,7 +44,8 @@ func refusePersonalRules(inForce func() *programme.Programme, vocabulary *contra
 
 // makesRules reports whether the bodies of an operation are rules of the programme.
 func makesRules(c *gin.Context, o *api.Operation) bool {
-	return o.API == "entities" || o.API == "automation-campaigns" || strings.HasPrefix(c.FullPath(), "/admin/configuration")
+	return o.API == "entities" || o.API == "automation-campaigns" ||
+		strings.HasPrefix(c.FullPath(), "/admin/configuration")
 }
 
 // entityOf is the entity that a path names.

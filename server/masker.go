@@ -16,7 +16,8 @@ const maskedText = "•••"
 // personalNames are properties that identify a person in values that no document describes: the texts of a profile,
 // unless many people share them, and other personal properties.
 var personalNames = func() map[string]bool {
-	names := map[string]bool{"labels": true, "reason": true, "review": true, "external_ids": true, "custom": true, "answer": true}
+	names := map[string]bool{"labels": true, "reason": true,
+		"review": true, "external_ids": true, "custom": true, "answer": true}
 	for _, field := range loyalty.ProfileTexts {
 		if !field.Shared {
 			names[field.Name] = true

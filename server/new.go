@@ -24,7 +24,8 @@ import (
 // the contract is broken.
 func New(o Options) (*Server, error) {
 	if o.SigningDebug && (!isLoopback(o.Listen) || len(o.TrustedProxies) > 0) {
-		return nil, fmt.Errorf("signing.debug is for development only: it needs a loopback address to listen on, not %q, and no proxy", o.Listen)
+		return nil, fmt.Errorf("signing.debug is for development only: "+
+			"it needs a loopback address to listen on, not %q, and no proxy", o.Listen)
 	}
 
 	trusted, err := parseProxies(o.TrustedProxies)
@@ -33,12 +34,14 @@ func New(o Options) (*Server, error) {
 	}
 
 	s := &Server{
-		listen: o.Listen, region: o.Region, engine: o.Engine, directory: o.Directory, admin: o.Admin, reader: o.Reader, feed: o.Feed, exports: o.Exports, imports: o.Imports,
+		listen: o.Listen, region: o.Region, engine: o.Engine, directory: o.Directory,
+		admin: o.Admin, reader: o.Reader, feed: o.Feed, exports: o.Exports, imports: o.Imports,
 		webhooks: o.Webhooks, messages: o.Messages,
 		boards: o.Leaderboard, jobs: o.Jobs, jobWait: cmp.Or(o.JobWait, administration.DefaultJobWait),
 		statistics: o.Statistics,
 		vocabulary: o.Vocabulary, catalogue: o.Catalogue, limiter: o.Limiter,
-		ready: o.Ready, status: o.Status, logger: o.Logger, clock: o.Clock, publicHosts: o.PublicHosts, proxies: trusted, debug: o.SigningDebug,
+		ready: o.Ready, status: o.Status, logger: o.Logger, clock: o.Clock,
+		publicHosts: o.PublicHosts, proxies: trusted, debug: o.SigningDebug,
 		signatures: o.ReplayGuard, observer: o.Observer, tracer: o.Tracer, portal: o.Portal, consoleOn: o.ConsoleOn,
 	}
 
@@ -124,7 +127,8 @@ func (s *Server) wire() error {
 	g.Use(s.identify, s.log, speak)
 	s.publish(g, documents)
 	chain := []gin.HandlerFunc{
-		readable, decodePath, s.claim, s.readBody, s.bound, s.verify, s.limitRate, s.authorize, s.guard, s.readQuery, s.takeTurn, consent(s.clock, s.fail),
+		readable, decodePath, s.claim, s.readBody, s.bound, s.verify, s.limitRate,
+		s.authorize, s.guard, s.readQuery, s.takeTurn, consent(s.clock, s.fail),
 		refusePersonalRules(s.programme, s.vocabulary, s.fail), func(c *gin.Context) { askQuestion(s, c) },
 	}
 
@@ -145,7 +149,8 @@ func (s *Server) wire() error {
 // readers of old balances could take much memory and delay events.
 func (s *Server) useGates() error {
 	s.large = api.NewGate(api.LargeAtOnce(), api.LargeWaiting)
-	previews, light := api.NewGate(api.PreviewsAtOnce(), api.PreviewsWaiting), api.NewGate(api.LightAtOnce(), api.LightWaiting)
+	previews, light := api.NewGate(api.PreviewsAtOnce(), api.PreviewsWaiting),
+		api.NewGate(api.LightAtOnce(), api.LightWaiting)
 	statements := api.NewGate(api.PreviewsAtOnce(), api.TotalsWaiting)
 	lights := map[*api.Gate]*api.Gate{previews: light, statements: api.NewGate(api.LightAtOnce(), api.LightWaiting)}
 	gates := map[string]*api.Gate{

@@ -23,8 +23,10 @@ func (s *Server) publish(g gin.IRouter, documents []contract.Document) {
 	get("/livez", func(c *gin.Context) { text(c, http.StatusOK, "ok\n") })
 	get("/readyz", s.answerReady)
 	for _, d := range documents {
-		get("/openapi/"+d.API+".yaml", s.bundled(d.API, "application/yaml; charset=utf-8", func(b bundle) []byte { return b.asYAML }))
-		get("/openapi/"+d.API+".json", s.bundled(d.API, "application/json; charset=utf-8", func(b bundle) []byte { return b.asJSON }))
+		get("/openapi/"+d.API+".yaml",
+			s.bundled(d.API, "application/yaml; charset=utf-8", func(b bundle) []byte { return b.asYAML }))
+		get("/openapi/"+d.API+".json",
+			s.bundled(d.API, "application/json; charset=utf-8", func(b bundle) []byte { return b.asJSON }))
 		get("/collections/"+d.API+".json", s.collected(d.API))
 	}
 

@@ -173,7 +173,8 @@ func external(refs string) (n int) {
 }
 
 // references are the properties that refer to a customer.
-var references = map[string]bool{"customer": true, "customers": true, "referrer": true, "into": true, "from": true, "to": true}
+var references = map[string]bool{"customer": true, "customers": true,
+	"referrer": true, "into": true, "from": true, "to": true}
 
 // body collects the questions of a body: a refused address or external id reveals that another customer has it. at is
 // the name of the property.

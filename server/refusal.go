@@ -33,9 +33,10 @@ func (s *Server) refused(c *gin.Context, err error) {
 	r.Language.Forget() // texts from before the failure are not sent
 	outcome, err := s.engine.Submit(api.Plain(c), loyalty.Submission{
 		Refusal: &loyalty.Refusal{Err: fault, Version: r.Version},
-		Idempotency: &loyalty.Idempotency{AnswerKey: key, Hash: hash, Language: r.Language.Texts, Render: func(_ loyalty.Outcome, err error) (int, []byte) {
-			return api.ErrorBody(r.Language, err)
-		}},
+		Idempotency: &loyalty.Idempotency{AnswerKey: key, Hash: hash,
+			Language: r.Language.Texts, Render: func(_ loyalty.Outcome, err error) (int, []byte) {
+				return api.ErrorBody(r.Language, err)
+			}},
 	})
 
 	switch {

@@ -32,36 +32,44 @@ func (s *Server) register(g gin.IRouter) {
 	events.RegisterHandlersWithOptions(g, events.NewStrictHandlerWithOptions(&h.events, nil, events.StrictGinServerOptions{
 		RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.refused, ResponseErrorHandlerFunc: s.fail,
 	}), events.GinServerOptions{ErrorHandler: binder})
-	automationcampaigns.RegisterHandlersWithOptions(g, automationcampaigns.NewStrictHandlerWithOptions(&h.campaigns, nil, automationcampaigns.StrictGinServerOptions{
-		RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.refused, ResponseErrorHandlerFunc: s.fail,
-	}), automationcampaigns.GinServerOptions{ErrorHandler: binder})
+	automationcampaigns.RegisterHandlersWithOptions(g,
+		automationcampaigns.NewStrictHandlerWithOptions(&h.campaigns, nil, automationcampaigns.StrictGinServerOptions{
+			RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.refused, ResponseErrorHandlerFunc: s.fail,
+		}), automationcampaigns.GinServerOptions{ErrorHandler: binder})
 	coupon.RegisterHandlersWithOptions(g, coupon.NewStrictHandlerWithOptions(&h.coupon, nil, coupon.StrictGinServerOptions{
 		RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.refused, ResponseErrorHandlerFunc: s.fail,
 	}), coupon.GinServerOptions{ErrorHandler: binder})
-	display.RegisterHandlersWithOptions(g, display.NewStrictHandlerWithOptions(&h.display, nil, display.StrictGinServerOptions{
-		RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.refused, ResponseErrorHandlerFunc: s.fail,
-	}), display.GinServerOptions{ErrorHandler: binder})
-	rewards.RegisterHandlersWithOptions(g, rewards.NewStrictHandlerWithOptions(&h.rewards, nil, rewards.StrictGinServerOptions{
-		RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.refused, ResponseErrorHandlerFunc: s.fail,
-	}), rewards.GinServerOptions{ErrorHandler: binder})
-	entities.RegisterHandlersWithOptions(g, entities.NewStrictHandlerWithOptions(&h.entities, nil, entities.StrictGinServerOptions{
-		RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.refused, ResponseErrorHandlerFunc: s.fail,
-	}), entities.GinServerOptions{ErrorHandler: binder})
-	customers.RegisterHandlersWithOptions(g, customers.NewStrictHandlerWithOptions(&h.customers, nil, customers.StrictGinServerOptions{
-		RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.refused, ResponseErrorHandlerFunc: s.fail,
-	}), customers.GinServerOptions{ErrorHandler: binder})
-	leaderboard.RegisterHandlersWithOptions(g, leaderboard.NewStrictHandlerWithOptions(&h.leaderboard, nil, leaderboard.StrictGinServerOptions{
-		RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.refused, ResponseErrorHandlerFunc: s.fail,
-	}), leaderboard.GinServerOptions{ErrorHandler: binder})
+	display.RegisterHandlersWithOptions(g,
+		display.NewStrictHandlerWithOptions(&h.display, nil, display.StrictGinServerOptions{
+			RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.refused, ResponseErrorHandlerFunc: s.fail,
+		}), display.GinServerOptions{ErrorHandler: binder})
+	rewards.RegisterHandlersWithOptions(g,
+		rewards.NewStrictHandlerWithOptions(&h.rewards, nil, rewards.StrictGinServerOptions{
+			RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.refused, ResponseErrorHandlerFunc: s.fail,
+		}), rewards.GinServerOptions{ErrorHandler: binder})
+	entities.RegisterHandlersWithOptions(g,
+		entities.NewStrictHandlerWithOptions(&h.entities, nil, entities.StrictGinServerOptions{
+			RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.refused, ResponseErrorHandlerFunc: s.fail,
+		}), entities.GinServerOptions{ErrorHandler: binder})
+	customers.RegisterHandlersWithOptions(g,
+		customers.NewStrictHandlerWithOptions(&h.customers, nil, customers.StrictGinServerOptions{
+			RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.refused, ResponseErrorHandlerFunc: s.fail,
+		}), customers.GinServerOptions{ErrorHandler: binder})
+	leaderboard.RegisterHandlersWithOptions(g,
+		leaderboard.NewStrictHandlerWithOptions(&h.leaderboard, nil, leaderboard.StrictGinServerOptions{
+			RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.refused, ResponseErrorHandlerFunc: s.fail,
+		}), leaderboard.GinServerOptions{ErrorHandler: binder})
 	levels.RegisterHandlersWithOptions(g, levels.NewStrictHandlerWithOptions(&h.levels, nil, levels.StrictGinServerOptions{
 		RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.refused, ResponseErrorHandlerFunc: s.fail,
 	}), levels.GinServerOptions{ErrorHandler: binder})
-	administration.RegisterHandlersWithOptions(g, administration.NewStrictHandlerWithOptions(&h.administration, nil, administration.StrictGinServerOptions{
-		RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.refused, ResponseErrorHandlerFunc: s.fail,
-	}), administration.GinServerOptions{ErrorHandler: binder})
-	loyaltyread.RegisterHandlersWithOptions(g, loyaltyread.NewStrictHandlerWithOptions(&h.loyaltyRead, nil, loyaltyread.StrictGinServerOptions{
-		RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.refused, ResponseErrorHandlerFunc: s.fail,
-	}), loyaltyread.GinServerOptions{ErrorHandler: binder})
+	administration.RegisterHandlersWithOptions(g,
+		administration.NewStrictHandlerWithOptions(&h.administration, nil, administration.StrictGinServerOptions{
+			RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.refused, ResponseErrorHandlerFunc: s.fail,
+		}), administration.GinServerOptions{ErrorHandler: binder})
+	loyaltyread.RegisterHandlersWithOptions(g,
+		loyaltyread.NewStrictHandlerWithOptions(&h.loyaltyRead, nil, loyaltyread.StrictGinServerOptions{
+			RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.refused, ResponseErrorHandlerFunc: s.fail,
+		}), loyaltyread.GinServerOptions{ErrorHandler: binder})
 
 	offers.RegisterHandlersWithOptions(g, offers.NewStrictHandlerWithOptions(&h.offers, nil, offers.StrictGinServerOptions{
 		RequestErrorHandlerFunc: bad, HandlerErrorFunc: s.refused, ResponseErrorHandlerFunc: s.fail,

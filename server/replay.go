@@ -21,11 +21,13 @@ import (
 // with another key, and again with none.
 func (s *Server) guard(c *gin.Context) {
 	r := api.RequestOf(c)
-	if s.signatures == nil || r.Caller != nil || c.Request.Method != http.MethodPost || r.Operation != nil && r.Operation.Reads {
+	if s.signatures == nil || r.Caller != nil ||
+		c.Request.Method != http.MethodPost || r.Operation != nil && r.Operation.Reads {
 		return
 	}
 
-	if _, sent := c.Request.Header[api.IdempotencyHeader]; sent && !slices.Contains(strings.Split(r.Signed, ";"), strings.ToLower(api.IdempotencyHeader)) {
+	if _, sent := c.Request.Header[api.IdempotencyHeader]; sent &&
+		!slices.Contains(strings.Split(r.Signed, ";"), strings.ToLower(api.IdempotencyHeader)) {
 		s.fail(c, api.ErrKeyUnsigned.At(api.IdempotencyHeader))
 		return
 	}

@@ -37,7 +37,8 @@ func (s *Server) consoleOnly(w http.ResponseWriter, r *http.Request) {
 		s.console.ServeHTTP(w, s.proxies.seen(r))
 	case r.URL.Path == "/":
 		http.Redirect(w, r, administration.ConsolePath, http.StatusSeeOther)
-	case reads && (r.URL.Path == "/docs" || strings.HasPrefix(r.URL.Path, "/docs/") || strings.HasPrefix(r.URL.Path, "/openapi/") || r.URL.Path == "/livez"):
+	case reads && (r.URL.Path == "/docs" || strings.HasPrefix(r.URL.Path, "/docs/") ||
+		strings.HasPrefix(r.URL.Path, "/openapi/") || r.URL.Path == "/livez"):
 		s.handler.ServeHTTP(w, r)
 	default:
 		http.NotFound(w, r)

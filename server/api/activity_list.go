@@ -46,8 +46,11 @@ func MomentOrNil(m loyalty.Moment) any {
 }
 
 // ChosenActivities cuts a page out of all activities of a kind.
-func ChosenActivities[E any](p list.Page, programme *programme.Programme, kind string, all []Activity, o list.Order, now time.Time) list.Links[E] {
-	columns := list.CustomColumns(programme, kind, activityColumns, func(e Activity) map[string]json.RawMessage { return e.Custom })
+func ChosenActivities[E any](
+	p list.Page, programme *programme.Programme, kind string, all []Activity, o list.Order, now time.Time,
+) list.Links[E] {
+	columns := list.CustomColumns(programme, kind, activityColumns,
+		func(e Activity) map[string]json.RawMessage { return e.Custom })
 	found := list.Choose(p, ActiveOnly(p.Query, all), columns, o, now)
 	return list.Links[E]{Entries: Entries[E](found.Entries), Next: found.Next, Previous: found.Previous, Time: found.Time}
 }

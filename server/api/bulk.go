@@ -30,7 +30,9 @@ func (b BulkOperations) Start(ctx context.Context, q loyalty.BulkRequest) (RawRe
 }
 
 // Begin is start for an operation that take creates.
-func (b BulkOperations) Begin(ctx context.Context, take func(context.Context, admin.Call) (admin.Done[loyalty.BulkOperation], error)) (RawResponse, error) {
+func (b BulkOperations) Begin(
+	ctx context.Context, take func(context.Context, admin.Call) (admin.Done[loyalty.BulkOperation], error),
+) (RawResponse, error) {
 	answer, err := Change(ctx, http.StatusAccepted, bulkAnswer, take)
 	if err == nil && !answer.Replayed {
 		b.Jobs.Wake("bulk")
@@ -74,7 +76,9 @@ type BulkPlace struct {
 }
 
 // Refused reads a page of the refused items of an operation.
-func (b BulkOperations) Refused(ctx context.Context, at BulkPlace, kinds ...string) (list.Links[loyalty.BulkItem], error) {
+func (b BulkOperations) Refused(
+	ctx context.Context, at BulkPlace, kinds ...string,
+) (list.Links[loyalty.BulkItem], error) {
 	p, err := PageOf(ctx, at.Limit, at.Offset, at.Cursor)
 	if err != nil {
 		return list.Links[loyalty.BulkItem]{}, err
@@ -101,7 +105,8 @@ func (b BulkOperations) Errors(ctx context.Context, at BulkPlace, kinds ...strin
 	if err != nil {
 		return RawResponse{}, err
 	}
-	out := common.BulkErrorList{Data: make([]common.BulkError, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: &l.Time}
+	out := common.BulkErrorList{Data: make([]common.BulkError, len(l.Entries)),
+		Next: l.Next, Previous: l.Previous, Time: &l.Time}
 	language := RequestOf(ctx).Language
 	for i := range l.Entries {
 		_, fault := Envelope(language, CustomerAction{Fields: at.Fields}.InRequest(l.Entries[i].Failure()))

@@ -15,12 +15,13 @@ func Change[T any](
 	r := RequestOf(ctx)
 	language, call := r.Language, admin.Call{KeyID: r.Key.ID}
 	if key, hash, ok := r.Idempotency(HTTPRequest(ctx)); ok {
-		call.Idempotency = &admin.AdminIdempotency{AnswerKey: key, Hash: hash, Language: language.Texts, Render: func(result any, err error) (int, []byte) {
-			if err != nil {
-				return ErrorBody(language, err)
-			}
-			return status, Marshal(body(result.(T)))
-		}}
+		call.Idempotency = &admin.AdminIdempotency{AnswerKey: key, Hash: hash,
+			Language: language.Texts, Render: func(result any, err error) (int, []byte) {
+				if err != nil {
+					return ErrorBody(language, err)
+				}
+				return status, Marshal(body(result.(T)))
+			}}
 	}
 
 	done, err := do(Plain(ctx), call)

@@ -8,7 +8,9 @@ import (
 
 // CustomAttributes returns the custom attributes of an entity as they are shown: those declared
 // translatable in the language of the answer.
-func CustomAttributes(language *Localizer, p *programme.Programme, kind string, custom map[string]json.RawMessage) map[string]any {
+func CustomAttributes(
+	language *Localizer, p *programme.Programme, kind string, custom map[string]json.RawMessage,
+) map[string]any {
 	shown := make(map[string]any, len(custom))
 	for name, value := range custom {
 		shown[name] = value

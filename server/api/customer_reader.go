@@ -44,7 +44,9 @@ func (r CustomerReader) Settled(ctx context.Context, read func() (loyalty.Custom
 
 // page reads a page of a list. ref names the customer of the list, who is settled; without it the list is of all
 // customers. A list that can find nothing is not read, but its customer must exist.
-func (r CustomerReader) page(ctx context.Context, ref string, readable bool, read func() (loyalty.Customer, error)) (err error) {
+func (r CustomerReader) page(
+	ctx context.Context, ref string, readable bool, read func() (loyalty.Customer, error),
+) (err error) {
 	switch {
 	case readable && ref != "":
 		return r.Settled(ctx, read)
@@ -71,7 +73,9 @@ func (r CustomerReader) applyDue(ctx context.Context, c loyalty.Customer) (bool,
 
 // View runs look on the customer of a path as the rules see it, with what is due applied, and records nothing. look may
 // be called more than once and must return the run's errors unchanged.
-func (r CustomerReader) View(ctx context.Context, ref string, n loyalty.CustomerNeeds, look func(*engine.Run) error) error {
+func (r CustomerReader) View(
+	ctx context.Context, ref string, n loyalty.CustomerNeeds, look func(*engine.Run) error,
+) error {
 	name, err := r.ExactName(Plain(ctx), ref)
 	if err != nil {
 		return err
@@ -92,7 +96,9 @@ func (r CustomerReader) ExactName(ctx context.Context, ref string) (string, erro
 
 // ByCustomer replaces references to customers in the conditions on a field by internal ids; ok is false if none of the
 // customers exists.
-func ByCustomer(ctx context.Context, reader loyalty.Reader, field string, conditions []loyalty.Condition) (_ []loyalty.Condition, ok bool, err error) {
+func ByCustomer(
+	ctx context.Context, reader loyalty.Reader, field string, conditions []loyalty.Condition,
+) (_ []loyalty.Condition, ok bool, err error) {
 	for i := range conditions {
 		c := &conditions[i]
 		if c.Field != field {

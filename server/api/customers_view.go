@@ -13,7 +13,9 @@ import (
 )
 
 // CustomerQuery reads the filters of a list or a count on fields; readable is false if one of them can find nothing.
-func CustomerQuery(ctx context.Context, p *programme.Programme, fields map[string]list.Field, search *string) (q loyalty.CustomerQuery, readable bool) {
+func CustomerQuery(
+	ctx context.Context, p *programme.Programme, fields map[string]list.Field, search *string,
+) (q loyalty.CustomerQuery, readable bool) {
 	if search != nil {
 		if strings.TrimSpace(*search) == "" {
 			return q, false // blank text finds nothing
@@ -35,7 +37,8 @@ func WithoutOptedOut(conditions []loyalty.Condition) []loyalty.Condition {
 	if slices.ContainsFunc(conditions, func(c loyalty.Condition) bool { return c.Field == "status" }) {
 		return conditions
 	}
-	return append(conditions, loyalty.Condition{Field: "status", Operator: loyalty.Ne, Values: []any{string(loyalty.OptedOut)}})
+	return append(conditions,
+		loyalty.Condition{Field: "status", Operator: loyalty.Ne, Values: []any{string(loyalty.OptedOut)}})
 }
 
 // FieldSelection are the properties that a caller asked for; nil means all.
@@ -43,7 +46,8 @@ type FieldSelection []string
 
 // customerProperties are the declared properties of a customer.
 var customerProperties = append([]string{
-	"id", "created_at", "updated_at", "status", "labels", "external_ids", "referrer", "score", "spent", "reserved", "expired", "pending", "spendable",
+	"id", "created_at", "updated_at", "status", "labels", "external_ids",
+	"referrer", "score", "spent", "reserved", "expired", "pending", "spendable",
 }, profileTexts()...)
 
 func profileTexts() (names []string) {
@@ -140,7 +144,9 @@ func (f FieldSelection) profile(p *loyalty.Profile, out *common.Customer) {
 }
 
 // WithReferrer is one customer for callers, with its referrer.
-func WithReferrer(ctx context.Context, reader loyalty.Reader, choose FieldSelection, c *loyalty.Customer) (common.Customer, error) {
+func WithReferrer(
+	ctx context.Context, reader loyalty.Reader, choose FieldSelection, c *loyalty.Customer,
+) (common.Customer, error) {
 	out := []common.Customer{choose.Customer(c)}
 	err := NameReferrers(ctx, reader, choose, []loyalty.Customer{*c}, out)
 	return out[0], err
@@ -148,10 +154,13 @@ func WithReferrer(ctx context.Context, reader loyalty.Reader, choose FieldSelect
 
 // NameReferrers adds the referrers of customers by their public names. Referrers who opted out are not named, and
 // customers who opted out get none.
-func NameReferrers(ctx context.Context, reader loyalty.Reader, choose FieldSelection, list []loyalty.Customer, out []common.Customer) error {
+func NameReferrers(
+	ctx context.Context, reader loyalty.Reader, choose FieldSelection, list []loyalty.Customer, out []common.Customer,
+) error {
 	var ids []loyalty.ID
 	for i := range list {
-		if id := list[i].Profile.Referrer; id != (loyalty.ID{}) && list[i].Status != loyalty.OptedOut && !slices.Contains(ids, id) {
+		if id := list[i].Profile.Referrer; id != (loyalty.ID{}) &&
+			list[i].Status != loyalty.OptedOut && !slices.Contains(ids, id) {
 			ids = append(ids, id)
 		}
 	}

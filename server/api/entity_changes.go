@@ -18,7 +18,9 @@ type EntityChanges struct {
 
 // Read reads the body of a change by the schema that the path names. The error for a type that does not exist, or whose
 // module is off, comes before all others.
-func (r EntityChanges) Read(ctx context.Context, kind string, as func(fields *contract.Schema, body any) (json.RawMessage, error)) (admin.EntityChange, error) {
+func (r EntityChanges) Read(
+	ctx context.Context, kind string, as func(fields *contract.Schema, body any) (json.RawMessage, error),
+) (admin.EntityChange, error) {
 	c := admin.EntityChange{Type: kind}
 	p := r.Programme()
 	if err := p.CheckEntityType(kind); err != nil {

@@ -52,11 +52,16 @@ var (
 	ErrBusy        = loyalty.NewError(loyalty.Unavailable, 190440, "busy")
 	ErrKeyUnsigned = loyalty.NewError(loyalty.Invalid, 190321, "idempotency_key_unsigned")
 
-	ErrBodyTooLarge = HTTPError{http.StatusRequestEntityTooLarge, loyalty.NewError(loyalty.Invalid, 190061, "body_too_large", "limit")}
-	ErrMediaType    = HTTPError{http.StatusUnsupportedMediaType, loyalty.NewError(loyalty.Invalid, 190062, "unsupported_media_type", "media_type")}
-	ErrCoding       = HTTPError{http.StatusUnsupportedMediaType, loyalty.NewError(loyalty.Invalid, 190840, "unsupported_coding", "coding")}
-	ErrRateLimited  = HTTPError{http.StatusTooManyRequests, loyalty.NewError(loyalty.Refused, 190063, "rate_limited", "retry_after")}
-	ErrMethod       = HTTPError{http.StatusMethodNotAllowed, loyalty.NewError(loyalty.Invalid, 190067, "method_not_allowed", "method")}
+	ErrBodyTooLarge = HTTPError{http.StatusRequestEntityTooLarge,
+		loyalty.NewError(loyalty.Invalid, 190061, "body_too_large", "limit")}
+	ErrMediaType = HTTPError{http.StatusUnsupportedMediaType,
+		loyalty.NewError(loyalty.Invalid, 190062, "unsupported_media_type", "media_type")}
+	ErrCoding = HTTPError{http.StatusUnsupportedMediaType,
+		loyalty.NewError(loyalty.Invalid, 190840, "unsupported_coding", "coding")}
+	ErrRateLimited = HTTPError{http.StatusTooManyRequests,
+		loyalty.NewError(loyalty.Refused, 190063, "rate_limited", "retry_after")}
+	ErrMethod = HTTPError{http.StatusMethodNotAllowed,
+		loyalty.NewError(loyalty.Invalid, 190067, "method_not_allowed", "method")}
 )
 
 // HTTPError is a failure with a status of its own.

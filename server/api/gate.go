@@ -53,7 +53,8 @@ type Gate struct {
 
 // NewGate makes a gate that lets so many requests work, and so many more wait.
 func NewGate(slots, waiting int) *Gate {
-	return &Gate{slots: make(chan struct{}, slots), most: (slots + waiting) / 2, inside: map[string]int{}, room: slots + waiting}
+	return &Gate{slots: make(chan struct{}, slots), most: (slots + waiting) / 2,
+		inside: map[string]int{}, room: slots + waiting}
 }
 
 // Enter waits for a slot. It fails with ErrBusy if too many wait already, and with ErrUnavailable if ctx ends first.

@@ -23,7 +23,9 @@ type JournalReader struct {
 }
 
 // Events reads a page of events; readable is false if a filter can find nothing.
-func (r JournalReader) Events(ctx context.Context, p list.Page, q loyalty.EventQuery, readable bool) (l list.Links[common.JournalEvent], err error) {
+func (r JournalReader) Events(
+	ctx context.Context, p list.Page, q loyalty.EventQuery, readable bool,
+) (l list.Links[common.JournalEvent], err error) {
 	var found loyalty.EventPage
 	at := func(e loyalty.Event) list.Cursor {
 		place := q.Place(&e)
@@ -44,13 +46,14 @@ func (r JournalReader) Events(ctx context.Context, p list.Page, q loyalty.EventQ
 	}
 
 	p.More = found.More
-	l = list.Render(list.LinkedBy(p, found.Events, r.Clock(), at, found.Weight), func(e *loyalty.Event) common.JournalEvent {
-		out, failed := JournalEvent(RequestOf(ctx).Language, &found, e)
-		if err == nil {
-			err = failed
-		}
-		return out
-	})
+	l = list.Render(list.LinkedBy(p, found.Events, r.Clock(), at, found.Weight),
+		func(e *loyalty.Event) common.JournalEvent {
+			out, failed := JournalEvent(RequestOf(ctx).Language, &found, e)
+			if err == nil {
+				err = failed
+			}
+			return out
+		})
 
 	return l, err
 }
@@ -82,13 +85,17 @@ func JournalEvent(language *Localizer, page *loyalty.EventPage, e *loyalty.Event
 }
 
 // Purchases reads a page of purchases; readable is false if a filter can find nothing.
-func (r JournalReader) Purchases(ctx context.Context, p list.Page, q loyalty.TransactionQuery, readable bool) (list.Links[common.Transaction], error) {
+func (r JournalReader) Purchases(
+	ctx context.Context, p list.Page, q loyalty.TransactionQuery, readable bool,
+) (list.Links[common.Transaction], error) {
 	l, _, err := r.PurchasesOf(ctx, p, q, readable)
 	return l, err
 }
 
 // PurchasesOf is purchases with their customer, if any purchase was read.
-func (r JournalReader) PurchasesOf(ctx context.Context, p list.Page, q loyalty.TransactionQuery, readable bool) (l list.Links[common.Transaction], c loyalty.Customer, err error) {
+func (r JournalReader) PurchasesOf(
+	ctx context.Context, p list.Page, q loyalty.TransactionQuery, readable bool,
+) (l list.Links[common.Transaction], c loyalty.Customer, err error) {
 	var found loyalty.TransactionPage
 	at := func(t loyalty.Transaction) list.Cursor { return list.Cursor{At: t.CreatedAt, ID: t.Checkout[:]} }
 	if len(q.Sort) > 0 {
@@ -104,9 +111,10 @@ func (r JournalReader) PurchasesOf(ctx context.Context, p list.Page, q loyalty.T
 		return l, found.Customer, err
 	}
 
-	return list.Render(list.LinkedBy(p, found.Transactions, r.Clock(), at, found.Weight), func(t *loyalty.Transaction) common.Transaction {
-		return transactionOf(RequestOf(ctx).Language, &found, t)
-	}), found.Customer, nil
+	return list.Render(list.LinkedBy(p, found.Transactions, r.Clock(), at, found.Weight),
+		func(t *loyalty.Transaction) common.Transaction {
+			return transactionOf(RequestOf(ctx).Language, &found, t)
+		}), found.Customer, nil
 }
 
 // Purchase reads one purchase of a customer, or of any customer if ref is empty. It fails with
@@ -133,9 +141,11 @@ func (r JournalReader) Purchase(ctx context.Context, ref, name string) (common.T
 // transactionOf renders a purchase.
 func transactionOf(language *Localizer, page *loyalty.TransactionPage, t *loyalty.Transaction) common.Transaction {
 	out := common.Transaction{
-		ID: t.Name, Status: common.TransactionStatus(t.State), CreatedAt: common.Instant(t.CreatedAt), UpdatedAt: common.Instant(t.UpdatedAt),
+		ID: t.Name, Status: common.TransactionStatus(t.State),
+		CreatedAt: common.Instant(t.CreatedAt), UpdatedAt: common.Instant(t.UpdatedAt),
 		CheckoutDate: common.Instant(t.CheckoutDate), AutoAccept: InstantOrNil(t.AutoAccept),
-		Currency: TextOrNil(t.Attribute("currency")), Channel: TextOrNil(t.Attribute("channel")), Store: TextOrNil(t.Attribute("store")),
+		Currency: TextOrNil(t.Attribute("currency")),
+		Channel:  TextOrNil(t.Attribute("channel")), Store: TextOrNil(t.Attribute("store")),
 		Total: money.Amount(t.Total), OriginalTotal: money.Amount(t.OriginalTotal), Refunded: money.Amount(t.Refunded),
 		PointsRewarded: t.OriginalEarned, Earned: t.Earned, Burned: t.Burned,
 		Items: make([]common.TransactionItem, len(t.Detail.Items)), Breakdown: []common.TransactionMove{},

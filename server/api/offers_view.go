@@ -22,7 +22,8 @@ func OfferMatch(o *offer.Offer) string {
 // OfferItems renders the products of an offer; nil if there are none.
 func OfferItems(items []offer.OfferItem) (list []common.OfferItem) {
 	for _, i := range items {
-		list = append(list, common.OfferItem{Type: common.OfferItemType(i.Type), ID: i.ID, MinQuantity: max(1, i.MinQuantity)})
+		list = append(list,
+			common.OfferItem{Type: common.OfferItemType(i.Type), ID: i.ID, MinQuantity: max(1, i.MinQuantity)})
 	}
 	return list
 }

@@ -165,7 +165,8 @@ func isRepeatable(p *openapi3.Parameter) bool {
 
 // filterKinds are the kinds of filters.yaml.
 var filterKinds = map[string]list.Kind{
-	"text": list.Text, "texts": list.Text, "id": list.Text, "ids": list.Text, "choice": list.Choice, "integer": list.Integer, "instant": list.Instant,
+	"text": list.Text, "texts": list.Text, "id": list.Text, "ids": list.Text,
+	"choice": list.Choice, "integer": list.Integer, "instant": list.Instant,
 }
 
 // fieldsOfFilters returns filters as fields, by their names in the query.
@@ -173,7 +174,8 @@ func fieldsOfFilters(filters []openapi.Filter) map[string]list.Field {
 	fields := make(map[string]list.Field, len(filters))
 	for _, f := range filters {
 		fields[f.Name] = list.Field{
-			Kind: filterKinds[f.Kind], Choices: f.Choices, List: f.Kind == "texts" || f.Kind == "ids", ID: f.Kind == "id" || f.Kind == "ids",
+			Kind: filterKinds[f.Kind], Choices: f.Choices, List: f.Kind == "texts" ||
+				f.Kind == "ids", ID: f.Kind == "id" || f.Kind == "ids",
 		}
 	}
 	return fields

@@ -35,7 +35,8 @@ var rewardColumns = map[string]list.Column[*RewardView]{
 
 // RewardColumnsOf adds the custom attributes that are filters of rewards.
 func RewardColumnsOf(p *programme.Programme) map[string]list.Column[*RewardView] {
-	return list.CustomColumns(p, RewardType, rewardColumns, func(v *RewardView) map[string]json.RawMessage { return v.Custom })
+	return list.CustomColumns(p, RewardType, rewardColumns,
+		func(v *RewardView) map[string]json.RawMessage { return v.Custom })
 }
 
 // ViewOfReward is a reward as it is at an instant, in the language of the answer.
@@ -126,7 +127,8 @@ func imageSet(i reward.Image) *common.ImageSet {
 		return nil
 	}
 	return &common.ImageSet{
-		Small: first(i.Small, i.Medium, i.Large), Medium: first(i.Medium, i.Large, i.Small), Large: first(i.Large, i.Medium, i.Small),
+		Small:  first(i.Small, i.Medium, i.Large),
+		Medium: first(i.Medium, i.Large, i.Small), Large: first(i.Large, i.Medium, i.Small),
 	}
 }
 

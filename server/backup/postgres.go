@@ -69,7 +69,9 @@ func findTools(ctx context.Context, db *store.Store) (tools, error) {
 			wanted, strings.Join(others, ", "))
 	}
 
-	return tools{}, fmt.Errorf("pg_dump and pg_restore of the server's version %d are needed: install postgresql-client-%d", wanted, wanted)
+	return tools{},
+		fmt.Errorf("pg_dump and pg_restore of the server's version %d are needed: install postgresql-client-%d",
+			wanted, wanted)
 }
 
 // run runs one of the programs. A database is named by its URL; the password is passed in the environment, where other

@@ -16,7 +16,8 @@ import (
 
 // System is the installation at a glance, for its operators: figures, and the findings of Examine.
 func System(ctx context.Context, p *Patient) (*administration.System, error) {
-	s := &administration.System{At: p.Now().UTC(), Node: p.Node, Program: p.Program, Unnumbered: int64(p.Store.Unnumbered())}
+	s := &administration.System{At: p.Now().UTC(), Node: p.Node,
+		Program: p.Program, Unnumbered: int64(p.Store.Unnumbered())}
 	for _, look := range []func(context.Context, *Patient, *administration.System) error{
 		systemDatabase, systemReplicas, systemNodes, systemWork, systemJobs, systemWebhooks, systemBackups,
 	} {
@@ -30,7 +31,8 @@ func System(ctx context.Context, p *Patient) (*administration.System, error) {
 		if f.Severity == Unchecked {
 			severity = "unchecked"
 		}
-		s.Findings = append(s.Findings, administration.SystemFinding{Check: f.Check, Severity: severity, Name: f.Name, Args: f.Args, Do: f.Do})
+		s.Findings = append(s.Findings,
+			administration.SystemFinding{Check: f.Check, Severity: severity, Name: f.Name, Args: f.Args, Do: f.Do})
 	}
 
 	return s, nil
@@ -41,7 +43,8 @@ func systemDatabase(ctx context.Context, p *Patient, s *administration.System) (
 	if err != nil {
 		return err
 	}
-	s.Database = administration.SystemDatabase{Product: c.Product, Version: c.Version, Encoding: c.Encoding, Bytes: c.Bytes, LogBytes: -1}
+	s.Database = administration.SystemDatabase{Product: c.Product,
+		Version: c.Version, Encoding: c.Encoding, Bytes: c.Bytes, LogBytes: -1}
 	s.Database.Version, _, _ = strings.Cut(c.Version, " ") // without the distribution's suffix
 	if size, embedded := p.Store.LogBytes(); embedded {
 		s.Database.LogBytes = size
@@ -56,7 +59,8 @@ func systemReplicas(ctx context.Context, p *Patient, s *administration.System) e
 	}
 	all, err := p.Replicas(ctx)
 	for _, r := range all {
-		s.Replicas = append(s.Replicas, administration.SystemReplica{Name: r.Name, State: r.State, Lag: r.Lag, Reads: r.Reads, Lost: r.Lost})
+		s.Replicas = append(s.Replicas,
+			administration.SystemReplica{Name: r.Name, State: r.State, Lag: r.Lag, Reads: r.Reads, Lost: r.Lost})
 	}
 	return err
 }

@@ -88,10 +88,13 @@ var eventColumns = []column[happened]{
 		func(_ *beside, e *happened) value { return instantValue(e.ExpDate) }},
 	{Column{"transaction_id", false, "the purchase that it belongs to"},
 		func(_ *beside, e *happened) value { return textValue(e.Transaction) }},
-	{Column{"data", false, "its attributes, as a JSON object; those that name a person only where personal data was asked for"}, func(_ *beside, e *happened) value {
-		return e.data
-	}},
-	{Column{"key_id", false, "the access key that sent it, or command line; of a user of the console the login, only where personal data was asked for"},
+	{Column{"data", false,
+		"its attributes, as a JSON object; those that name a person only where personal data was asked for"},
+		func(_ *beside, e *happened) value {
+			return e.data
+		}},
+	{Column{"key_id", false,
+		"the access key that sent it, or command line; of a user of the console the login, only where personal data was asked for"},
 		func(_ *beside, e *happened) value { return e.actor }},
 	{Column{"actor_kind", false,
 		"who sent it: key, user or system; nothing where the platform itself did"},
@@ -140,9 +143,11 @@ type posted struct {
 type postings struct{}
 
 var postingColumns = []column[posted]{
-	{Column{"key", false, "the number of the event in the feed, and which of its postings; send it as after to go on behind it"}, func(_ *beside, p *posted) value {
-		return plainValue(strconv.FormatInt(p.number, 10) + "/" + strconv.Itoa(p.place))
-	}},
+	{Column{"key", false,
+		"the number of the event in the feed, and which of its postings; send it as after to go on behind it"},
+		func(_ *beside, p *posted) value {
+			return plainValue(strconv.FormatInt(p.number, 10) + "/" + strconv.Itoa(p.place))
+		}},
 	{Column{"event", false, "the event"}, func(_ *beside, p *posted) value { return idValue(p.event.ID) }},
 	{Column{"action", false, "of the event"}, func(_ *beside, p *posted) value { return plainValue(p.event.Action) }},
 	{Column{"customer_id", false, "whose points moved"}, func(_ *beside, p *posted) value { return idValue(p.Customer) }},

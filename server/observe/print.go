@@ -36,11 +36,13 @@ var panels = []panel{
 	{"Points", "short", [][2]string{{"{{kind}}", "sum by (kind) (rate(loyalty_points_total[$__rate_interval]))"}}},
 	{"Outstanding points", "short", [][2]string{{"points", "max(loyalty_outstanding_points)"}}},
 	{"Phases of a batch, mean", "s", [][2]string{
-		{"{{phase}}", "sum by (phase) (rate(loyalty_batch_duration_seconds_sum[$__rate_interval])) / sum by (phase) (rate(loyalty_batch_duration_seconds_count[$__rate_interval]))"},
+		{"{{phase}}",
+			"sum by (phase) (rate(loyalty_batch_duration_seconds_sum[$__rate_interval])) / sum by (phase) (rate(loyalty_batch_duration_seconds_count[$__rate_interval]))"},
 	}},
 	{"Batches", "cps", [][2]string{
 		{"{{outcome}}", "sum by (outcome) (rate(loyalty_batches_total[$__rate_interval]))"},
-		{"submissions in each", "sum(rate(loyalty_batch_size_sum[$__rate_interval])) / sum(rate(loyalty_batch_size_count[$__rate_interval]))"},
+		{"submissions in each",
+			"sum(rate(loyalty_batch_size_sum[$__rate_interval])) / sum(rate(loyalty_batch_size_count[$__rate_interval]))"},
 	}},
 	{"Connections", "short", [][2]string{
 		{"{{" + poolName + "}} {{db_client_connection_state}}",
@@ -77,7 +79,8 @@ var panels = []panel{
 		[][2]string{{"{{webhook}} {{state}}", "max by (webhook, state) (loyalty_webhook_backlog)"},
 			{"{{webhook}} oldest, seconds", "max by (webhook) (loyalty_webhook_oldest_seconds)"}}},
 	{"Webhooks: duration", "s",
-		[][2]string{{"p95", "histogram_quantile(0.95, sum by (le) (rate(loyalty_webhook_duration_seconds_bucket[$__rate_interval])))"}}},
+		[][2]string{{"p95",
+			"histogram_quantile(0.95, sum by (le) (rate(loyalty_webhook_duration_seconds_bucket[$__rate_interval])))"}}},
 	{"Memory and log", "bytes",
 		[][2]string{{"{{instance}} memory", "process_resident_memory_bytes"},
 			{"{{instance}} log", "loyalty_database_log_bytes"}}},

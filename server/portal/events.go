@@ -49,7 +49,8 @@ func actionPage(name string, schema *openapi3.Schema, example call) *page {
 	fmt.Fprintf(&w, "`%s`\n\n%s\n", name, schema.Description)
 	data := schema.Properties["data"].Value
 	if module := textOf(data, "x-module"); module != "" {
-		fmt.Fprintf(&w, "\nNeeds the module [%s](/docs/modules/%s); while it is off the event is refused with [190043](/docs/errors/190043).\n", module, module)
+		fmt.Fprintf(&w,
+			"\nNeeds the module [%s](/docs/modules/%s); while it is off the event is refused with [190043](/docs/errors/190043).\n", module, module)
 	}
 	w.WriteString("\n## Attributes\n\nThey stand in `data`.\n\n")
 	w.WriteString(fieldsOf(data))

@@ -80,7 +80,8 @@ func eventMessagePage(action string, base, sample map[string]any, personal map[s
 	data["data"] = attributes
 	shown["type"], shown["data"] = "event."+action, data
 	var w strings.Builder
-	fmt.Fprintf(&w, "`event.%s`\n\nA customer's event [%[1]s](/docs/events/%[1]s) was recorded. `data.data` has its attributes as that page tells them; ", action)
+	fmt.Fprintf(&w,
+		"`event.%s`\n\nA customer's event [%[1]s](/docs/events/%[1]s) was recorded. `data.data` has its attributes as that page tells them; ", action)
 	w.WriteString("none of them is required, and what is personal is absent")
 	if left := slices.Sorted(maps.Keys(personal)); len(left) > 0 {
 		w.WriteString(": `" + strings.Join(left, "`, `") + "`")

@@ -112,12 +112,15 @@ func (h *House) options(t testing.TB, o Options, vocabulary *contract.Vocabulary
 	})
 	jobs := job.NewJobs(job.JobsOptions{Engine: h.Engine, Store: o.Store, Imports: h.Imports})
 	patient := &doctor.Patient{
-		Now: time.Now, Local: true, Store: o.Store, Keys: h.Keys, Jobs: jobs.List, LogMost: 1 << 40, OldestPostgres: store.OldestPostgres,
-		Node: loyalty.NewID(time.Now(), loyalty.ID{}), Program: administration.SystemProgram{Version: "test", Go: runtime.Version(), Platform: runtime.GOOS},
+		Now: time.Now, Local: true, Store: o.Store, Keys: h.Keys,
+		Jobs: jobs.List, LogMost: 1 << 40, OldestPostgres: store.OldestPostgres,
+		Node:    loyalty.NewID(time.Now(), loyalty.ID{}),
+		Program: administration.SystemProgram{Version: "test", Go: runtime.Version(), Platform: runtime.GOOS},
 	}
 
 	return server.Options{
-		Listen: "127.0.0.1:0", Region: Region, Engine: h.Engine, Directory: h.Directory, Admin: h.Admin, Reader: o.Store, Feed: o.Store, Exports: o.Store, Imports: o.Store,
+		Listen: "127.0.0.1:0", Region: Region, Engine: h.Engine, Directory: h.Directory,
+		Admin: h.Admin, Reader: o.Store, Feed: o.Store, Exports: o.Store, Imports: o.Store,
 		Webhooks: webhooks, Messages: administration.NewWebhookMessages(o.Store, h.Directory.Programme),
 		Statistics: statistics.New(statistics.Options{Store: o.Store, Programmes: h.Directory}), Jobs: jobs,
 		Vocabulary: vocabulary, Catalogue: catalogue, Ready: o.Store.Ready, Portal: portal.New(Region, nil), Logger: logger,

@@ -12,7 +12,9 @@ import (
 )
 
 // GetConfiguration returns everything that is configured.
-func (a *API) GetConfiguration(ctx context.Context, _ administration.GetConfigurationRequestObject) (administration.GetConfigurationResponseObject, error) {
+func (a *API) GetConfiguration(
+	ctx context.Context, _ administration.GetConfigurationRequestObject,
+) (administration.GetConfigurationResponseObject, error) {
 	document, err := a.Admin.Configuration(api.Plain(ctx))
 	if err != nil {
 		return nil, err
@@ -21,7 +23,9 @@ func (a *API) GetConfiguration(ctx context.Context, _ administration.GetConfigur
 }
 
 // ApplyConfiguration shows what a configuration would change, or changes it.
-func (a *API) ApplyConfiguration(ctx context.Context, in administration.ApplyConfigurationRequestObject) (administration.ApplyConfigurationResponseObject, error) {
+func (a *API) ApplyConfiguration(
+	ctx context.Context, in administration.ApplyConfigurationRequestObject,
+) (administration.ApplyConfigurationResponseObject, error) {
 	r := api.RequestOf(ctx)
 	r.Decided = in.Body.Mode == "plan" // a plan only reads
 	body, err := api.ParseBody(api.HTTPRequest(ctx).Header, r.Body)
@@ -36,7 +40,8 @@ func (a *API) ApplyConfiguration(ctx context.Context, in administration.ApplyCon
 	}
 
 	mode, prune := string(in.Body.Mode), in.Body.Prune != nil && *in.Body.Prune
-	answer := api.WithWarnings(ctx, a.Programme, func(changes []admin.ConfigurationChange) any { return configurationAnswer(mode, changes) })
+	answer := api.WithWarnings(ctx, a.Programme,
+		func(changes []admin.ConfigurationChange) any { return configurationAnswer(mode, changes) })
 	if mode == "plan" {
 		changes, err := a.Admin.PlanConfiguration(api.Plain(ctx), wanted, prune)
 		if err != nil {
@@ -45,9 +50,10 @@ func (a *API) ApplyConfiguration(ctx context.Context, in administration.ApplyCon
 		return api.RawResponse{Status: http.StatusOK, Body: api.Marshal(answer(changes))}, nil
 	}
 
-	return api.Change(ctx, http.StatusOK, answer, func(ctx context.Context, call admin.Call) (admin.Done[[]admin.ConfigurationChange], error) {
-		return a.Admin.ApplyConfiguration(ctx, call, wanted, prune)
-	})
+	return api.Change(ctx, http.StatusOK, answer,
+		func(ctx context.Context, call admin.Call) (admin.Done[[]admin.ConfigurationChange], error) {
+			return a.Admin.ApplyConfiguration(ctx, call, wanted, prune)
+		})
 }
 
 // configurationDifference is one change in the answer.

@@ -14,7 +14,9 @@ import (
 )
 
 // ExportTable starts the export of a table.
-func (a *API) ExportTable(ctx context.Context, in administration.ExportTableRequestObject) (administration.ExportTableResponseObject, error) {
+func (a *API) ExportTable(
+	ctx context.Context, in administration.ExportTableRequestObject,
+) (administration.ExportTableResponseObject, error) {
 	r, p := api.RequestOf(ctx), in.Params
 	ask := export.Ask{Table: string(in.Table), After: loyalty.Deref(p.After), Personal: loyalty.Deref(p.Personal)}
 	if p.From != nil {
@@ -47,5 +49,6 @@ func (a *API) ExportTable(ctx context.Context, in administration.ExportTableRequ
 		}
 	}
 
-	return api.ExportStream{API: a.Exports, Request: r, From: from, Ask: ask, Form: form, Limit: loyalty.Deref(p.Limit)}, nil
+	return api.ExportStream{API: a.Exports, Request: r, From: from,
+		Ask: ask, Form: form, Limit: loyalty.Deref(p.Limit)}, nil
 }

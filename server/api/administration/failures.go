@@ -13,7 +13,9 @@ import (
 
 // ListFailedRequests lists the last failed requests of all nodes, the newest first. It includes this node's latest
 // ones.
-func (a *API) ListFailedRequests(ctx context.Context, in administration.ListFailedRequestsRequestObject) (administration.ListFailedRequestsResponseObject, error) {
+func (a *API) ListFailedRequests(
+	ctx context.Context, in administration.ListFailedRequestsRequestObject,
+) (administration.ListFailedRequestsResponseObject, error) {
 	p, err := api.PageOf(ctx, in.Params.Limit, in.Params.Offset, in.Params.Cursor)
 	if err != nil {
 		return nil, err
@@ -22,14 +24,17 @@ func (a *API) ListFailedRequests(ctx context.Context, in administration.ListFail
 	a.Failures.flush(api.Plain(ctx))
 	var found []loyalty.FailedRequest
 	if conditions, readable := p.Conditions(); readable {
-		if found, err = a.Admin.Failures(api.Plain(ctx), loyalty.FailureQuery{Conditions: since(conditions), Page: p.Store()}); err != nil {
+		if found, err = a.Admin.Failures(api.Plain(ctx),
+			loyalty.FailureQuery{Conditions: since(conditions), Page: p.Store()}); err != nil {
 			return nil, err
 		}
 	}
 
-	l := list.Linked(p, found, a.Clock(), func(f loyalty.FailedRequest) list.Cursor { return list.Cursor{At: f.At, ID: f.ID[:]} })
+	l := list.Linked(p, found, a.Clock(),
+		func(f loyalty.FailedRequest) list.Cursor { return list.Cursor{At: f.At, ID: f.ID[:]} })
 	out := administration.ListFailedRequests200JSONResponse{
-		Data: make([]administration.FailedRequest, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: &l.Time, NotKept: a.Failures.notKept(),
+		Data: make([]administration.FailedRequest, len(l.Entries)), Next: l.Next,
+		Previous: l.Previous, Time: &l.Time, NotKept: a.Failures.notKept(),
 	}
 	for i := range l.Entries {
 		out.Data[i] = failedRequest(&l.Entries[i])
@@ -51,8 +56,10 @@ func since(all []loyalty.Condition) []loyalty.Condition {
 
 func failedRequest(f *loyalty.FailedRequest) administration.FailedRequest {
 	out := administration.FailedRequest{
-		At: common.Instant(f.At), RequestID: f.RequestID, Method: f.Method, Route: api.TextOrNil(f.Route), API: api.TextOrNil(f.API),
-		Status: f.Status, Type: string(api.Types[f.Status]), KeyID: api.TextOrNil(f.KeyID), Fields: f.Fields, Duration: f.Duration.Seconds(),
+		At: common.Instant(f.At), RequestID: f.RequestID, Method: f.Method,
+		Route: api.TextOrNil(f.Route), API: api.TextOrNil(f.API),
+		Status: f.Status, Type: string(api.Types[f.Status]),
+		KeyID: api.TextOrNil(f.KeyID), Fields: f.Fields, Duration: f.Duration.Seconds(),
 	}
 	if f.Code != UnknownCode {
 		out.Code = &f.Code

@@ -24,7 +24,9 @@ type ImportsAPI struct {
 }
 
 // ListImports lists the imports, the newest first.
-func (a *API) ListImports(ctx context.Context, in administration.ListImportsRequestObject) (administration.ListImportsResponseObject, error) {
+func (a *API) ListImports(
+	ctx context.Context, in administration.ListImportsRequestObject,
+) (administration.ListImportsResponseObject, error) {
 	p, err := api.PageOf(ctx, in.Params.Limit, in.Params.Offset, nil)
 	if err != nil {
 		return nil, err
@@ -36,7 +38,8 @@ func (a *API) ListImports(ctx context.Context, in administration.ListImportsRequ
 	}
 
 	l := list.Linked(p, found, a.Clock(), nil)
-	out := administration.ListImports200JSONResponse{Data: make([]administration.Import, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: &l.Time}
+	out := administration.ListImports200JSONResponse{Data: make([]administration.Import, len(l.Entries)),
+		Next: l.Next, Previous: l.Previous, Time: &l.Time}
 	for i, u := range l.Entries {
 		var op *loyalty.BulkOperation
 		if o, known := operations[u.Import]; known {
@@ -49,7 +52,9 @@ func (a *API) ListImports(ctx context.Context, in administration.ListImportsRequ
 }
 
 // GetImport reads an import.
-func (a *API) GetImport(ctx context.Context, in administration.GetImportRequestObject) (administration.GetImportResponseObject, error) {
+func (a *API) GetImport(
+	ctx context.Context, in administration.GetImportRequestObject,
+) (administration.GetImportResponseObject, error) {
 	u, err := a.Imports.named(ctx, in.ImportID)
 	if err != nil {
 		return nil, err
@@ -62,7 +67,9 @@ func (a *API) GetImport(ctx context.Context, in administration.GetImportRequestO
 }
 
 // CreateImport creates an import.
-func (a *API) CreateImport(ctx context.Context, in administration.CreateImportRequestObject) (administration.CreateImportResponseObject, error) {
+func (a *API) CreateImport(
+	ctx context.Context, in administration.CreateImportRequestObject,
+) (administration.CreateImportResponseObject, error) {
 	var o importer.Options
 	label := ""
 	if b := in.Body; b != nil {
@@ -77,35 +84,48 @@ func (a *API) CreateImport(ctx context.Context, in administration.CreateImportRe
 		return nil, err
 	}
 
-	return a.Imports.answer(ctx, http.StatusCreated, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Upload], error) {
-		return admin.Uploads{Admin: a.Admin}.CreateUpload(ctx, call, label, loyalty.JSON(o))
-	})
+	return a.Imports.answer(ctx, http.StatusCreated,
+		func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Upload], error) {
+			return admin.Uploads{Admin: a.Admin}.CreateUpload(ctx, call, label, loyalty.JSON(o))
+		})
 }
 
 // AddImportFile accepts a part of a file.
-func (a *API) AddImportFile(ctx context.Context, in administration.AddImportFileRequestObject) (administration.AddImportFileResponseObject, error) {
-	return a.Imports.answer(ctx, http.StatusOK, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Upload], error) {
-		return admin.Uploads{Admin: a.Admin}.PutUploadPart(ctx, call, in.ImportID, string(in.Body.File), in.Body.Part, in.Body.Content)
-	})
+func (a *API) AddImportFile(
+	ctx context.Context, in administration.AddImportFileRequestObject,
+) (administration.AddImportFileResponseObject, error) {
+	return a.Imports.answer(ctx, http.StatusOK,
+		func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Upload], error) {
+			return admin.Uploads{Admin: a.Admin}.PutUploadPart(ctx, call,
+				in.ImportID, string(in.Body.File), in.Body.Part, in.Body.Content)
+		})
 }
 
 // CheckImport starts the check of the files.
-func (a *API) CheckImport(ctx context.Context, in administration.CheckImportRequestObject) (administration.CheckImportResponseObject, error) {
+func (a *API) CheckImport(
+	ctx context.Context, in administration.CheckImportRequestObject,
+) (administration.CheckImportResponseObject, error) {
 	return a.Imports.order(ctx, a.Admin, in.ImportID, admin.CheckUpload)
 }
 
 // ApplyImport starts taking the files over.
-func (a *API) ApplyImport(ctx context.Context, in administration.ApplyImportRequestObject) (administration.ApplyImportResponseObject, error) {
+func (a *API) ApplyImport(
+	ctx context.Context, in administration.ApplyImportRequestObject,
+) (administration.ApplyImportResponseObject, error) {
 	return a.Imports.order(ctx, a.Admin, in.ImportID, admin.ApplyUpload)
 }
 
 // ReconcileImport starts the comparison of the files with the ledger.
-func (a *API) ReconcileImport(ctx context.Context, in administration.ReconcileImportRequestObject) (administration.ReconcileImportResponseObject, error) {
+func (a *API) ReconcileImport(
+	ctx context.Context, in administration.ReconcileImportRequestObject,
+) (administration.ReconcileImportResponseObject, error) {
 	return a.Imports.order(ctx, a.Admin, in.ImportID, admin.ReconcileUpload)
 }
 
 // ListImportFindings starts writing the findings.
-func (a *API) ListImportFindings(ctx context.Context, in administration.ListImportFindingsRequestObject) (administration.ListImportFindingsResponseObject, error) {
+func (a *API) ListImportFindings(
+	ctx context.Context, in administration.ListImportFindingsRequestObject,
+) (administration.ListImportFindingsResponseObject, error) {
 	u, err := a.Imports.named(ctx, in.ImportID)
 	if err != nil {
 		return nil, err
@@ -185,13 +205,16 @@ func (a ImportsAPI) named(ctx context.Context, id string) (loyalty.Upload, error
 }
 
 // order gives a job an order on an import and wakes it.
-func (a ImportsAPI) order(ctx context.Context, of *admin.Admin, id string, o admin.UploadOrder) (api.RawResponse, error) {
-	answer, err := a.answer(ctx, http.StatusAccepted, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Upload], error) {
-		return admin.Uploads{Admin: of}.OrderUpload(ctx, call, id, o, func(batch loyalty.ID) (bool, error) {
-			op, err := a.operation(ctx, batch)
-			return op == nil || op.State == loyalty.BulkDone, err
+func (a ImportsAPI) order(
+	ctx context.Context, of *admin.Admin, id string, o admin.UploadOrder,
+) (api.RawResponse, error) {
+	answer, err := a.answer(ctx, http.StatusAccepted,
+		func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Upload], error) {
+			return admin.Uploads{Admin: of}.OrderUpload(ctx, call, id, o, func(batch loyalty.ID) (bool, error) {
+				op, err := a.operation(ctx, batch)
+				return op == nil || op.State == loyalty.BulkDone, err
+			})
 		})
-	})
 	if err == nil && !answer.Replayed {
 		a.Bulk.Jobs.Wake("imports")
 	}
@@ -199,9 +222,12 @@ func (a ImportsAPI) order(ctx context.Context, of *admin.Admin, id string, o adm
 }
 
 // answer changes an import and shows its new state.
-func (a ImportsAPI) answer(ctx context.Context, status int, do func(context.Context, admin.Call) (admin.Done[loyalty.Upload], error)) (api.RawResponse, error) {
+func (a ImportsAPI) answer(
+	ctx context.Context, status int, do func(context.Context, admin.Call) (admin.Done[loyalty.Upload], error),
+) (api.RawResponse, error) {
 	language := api.RequestOf(ctx).Language
-	return api.Change(ctx, status, func(u loyalty.Upload) any { return administration.ImportAnswer{Data: importOf(language, u, nil)} }, do)
+	return api.Change(ctx, status,
+		func(u loyalty.Upload) any { return administration.ImportAnswer{Data: importOf(language, u, nil)} }, do)
 }
 
 // operation is the bulk operation of an import; nil if it ended long ago.
@@ -239,7 +265,8 @@ func importOf(language *api.Localizer, u loyalty.Upload, op *loyalty.BulkOperati
 	var o importer.Options
 	_ = json.Unmarshal(u.Options, &o)
 	out := administration.Import{
-		ImportID: u.ID.String(), Label: api.TextOrNil(u.Label), Status: administration.ImportStatus(u.State), AllowSameEmail: o.SameEmail,
+		ImportID: u.ID.String(), Label: api.TextOrNil(u.Label),
+		Status: administration.ImportStatus(u.State), AllowSameEmail: o.SameEmail,
 		Files: []administration.ImportFile{}, Findings: u.Findings,
 		CreatedAt: common.Instant(u.CreatedAt), UpdatedAt: common.Instant(u.UpdatedAt),
 	}
@@ -261,7 +288,8 @@ func importOf(language *api.Localizer, u loyalty.Upload, op *loyalty.BulkOperati
 	}
 
 	for _, f := range u.Files {
-		out.Files = append(out.Files, administration.ImportFile{File: administration.ImportKind(f.Kind), Parts: f.Parts, Bytes: f.Bytes})
+		out.Files = append(out.Files,
+			administration.ImportFile{File: administration.ImportKind(f.Kind), Parts: f.Parts, Bytes: f.Bytes})
 	}
 
 	if u.Plan != nil {
@@ -281,7 +309,8 @@ func planOf(text json.RawMessage) *administration.ImportPlan {
 	var p importer.Plan
 	_ = json.Unmarshal(text, &p)
 	return &administration.ImportPlan{
-		Rows: p.Rows, NewMembers: p.New, KnownMembers: p.Known, Points: p.Points, Expiring: p.Expiring, Purchases: p.Bought, Faults: p.Errors, Warnings: p.Warnings,
+		Rows: p.Rows, NewMembers: p.New, KnownMembers: p.Known, Points: p.Points,
+		Expiring: p.Expiring, Purchases: p.Bought, Faults: p.Errors, Warnings: p.Warnings,
 	}
 }
 
@@ -289,6 +318,7 @@ func accountOf(text json.RawMessage) *administration.ImportAccount {
 	var c importer.Account
 	_ = json.Unmarshal(text, &c)
 	return &administration.ImportAccount{
-		Exact: c.Exact(), Lots: c.Lots.Lots, Points: c.Lots.Points, ExpectedLots: c.Expected.Lots, ExpectedPoints: c.Expected.Points, Different: c.Wrong,
+		Exact: c.Exact(), Lots: c.Lots.Lots, Points: c.Lots.Points,
+		ExpectedLots: c.Expected.Lots, ExpectedPoints: c.Expected.Points, Different: c.Wrong,
 	}
 }

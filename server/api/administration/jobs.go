@@ -17,7 +17,9 @@ import (
 const DefaultJobWait = 5 * time.Second
 
 // ListJobs lists the jobs by name.
-func (a *API) ListJobs(ctx context.Context, in administration.ListJobsRequestObject) (administration.ListJobsResponseObject, error) {
+func (a *API) ListJobs(
+	ctx context.Context, in administration.ListJobsRequestObject,
+) (administration.ListJobsResponseObject, error) {
 	p, err := api.PageOf(ctx, in.Params.Limit, in.Params.Offset, nil)
 	if err != nil {
 		return nil, err
@@ -27,11 +29,14 @@ func (a *API) ListJobs(ctx context.Context, in administration.ListJobsRequestObj
 		return nil, err
 	}
 	l := list.Linked(p, list.Cut(p, all, nil), a.Clock(), nil)
-	return administration.ListJobs200JSONResponse(api.AnswerOf(list.Render(l, func(j *job.Job) administration.Job { return a.job(ctx, j) }))), nil
+	return administration.ListJobs200JSONResponse(api.AnswerOf(list.Render(l,
+		func(j *job.Job) administration.Job { return a.job(ctx, j) }))), nil
 }
 
 // RunJob starts a job and waits for it for a bounded time; the job continues after its caller has left.
-func (a *API) RunJob(ctx context.Context, in administration.RunJobRequestObject) (administration.RunJobResponseObject, error) {
+func (a *API) RunJob(
+	ctx context.Context, in administration.RunJobRequestObject,
+) (administration.RunJobResponseObject, error) {
 	type end struct {
 		job job.Job
 		err error
@@ -88,7 +93,8 @@ func (a *API) job(ctx context.Context, j *job.Job) administration.Job {
 	out.NextRunAt = api.InstantOrNil(j.NextAt)
 	out.LastResult = &administration.JobResult{Done: j.Done, Failed: j.Failed}
 	if r := api.RequestOf(ctx); j.Result != "" {
-		out.LastResult.Error = new(r.Language.Message("doctor.job_failed", map[string]any{"job": j.Name, "failures": j.Failed}))
+		out.LastResult.Error = new(r.Language.Message("doctor.job_failed",
+			map[string]any{"job": j.Name, "failures": j.Failed}))
 		if r.Caller == nil || r.Caller.Role.Covers(loyalty.RoleOperator) {
 			out.LastResult.Log = &j.Result
 			r.Language.Speak("en")

@@ -18,7 +18,9 @@ import (
 const defaultOverlap = 24 * time.Hour
 
 // ListKeys lists the access keys, the newest first.
-func (a *API) ListKeys(ctx context.Context, in administration.ListKeysRequestObject) (administration.ListKeysResponseObject, error) {
+func (a *API) ListKeys(
+	ctx context.Context, in administration.ListKeysRequestObject,
+) (administration.ListKeysResponseObject, error) {
 	p, err := api.PageOf(ctx, in.Params.Limit, in.Params.Offset, in.Params.Cursor)
 	if err != nil {
 		return nil, err
@@ -44,7 +46,9 @@ func (a *API) ListKeys(ctx context.Context, in administration.ListKeysRequestObj
 func keyPlace(k loyalty.AccessKey) list.Cursor { return list.Cursor{At: k.CreatedAt, ID: []byte(k.ID)} }
 
 // GetKey reads an access key.
-func (a *API) GetKey(ctx context.Context, in administration.GetKeyRequestObject) (administration.GetKeyResponseObject, error) {
+func (a *API) GetKey(
+	ctx context.Context, in administration.GetKeyRequestObject,
+) (administration.GetKeyResponseObject, error) {
 	k, err := a.Admin.Key(api.Plain(ctx), in.KeyID)
 	if err != nil {
 		return nil, err
@@ -53,35 +57,47 @@ func (a *API) GetKey(ctx context.Context, in administration.GetKeyRequestObject)
 }
 
 // CreateKey makes an access key and shows its secret once.
-func (a *API) CreateKey(ctx context.Context, in administration.CreateKeyRequestObject) (administration.CreateKeyResponseObject, error) {
-	return api.Change(ctx, http.StatusCreated, newKeyAnswer, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.AccessKey], error) {
-		return a.Admin.CreateKey(ctx, call, keyChange(*in.Body))
-	})
+func (a *API) CreateKey(
+	ctx context.Context, in administration.CreateKeyRequestObject,
+) (administration.CreateKeyResponseObject, error) {
+	return api.Change(ctx, http.StatusCreated, newKeyAnswer,
+		func(ctx context.Context, call admin.Call) (admin.Done[loyalty.AccessKey], error) {
+			return a.Admin.CreateKey(ctx, call, keyChange(*in.Body))
+		})
 }
 
 // UpdateKey changes what an access key may do.
-func (a *API) UpdateKey(ctx context.Context, in administration.UpdateKeyRequestObject) (administration.UpdateKeyResponseObject, error) {
-	return api.Change(ctx, http.StatusOK, keyAnswer, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.AccessKey], error) {
-		return a.Admin.UpdateKey(ctx, call, in.KeyID, keyChange(*in.Body))
-	})
+func (a *API) UpdateKey(
+	ctx context.Context, in administration.UpdateKeyRequestObject,
+) (administration.UpdateKeyResponseObject, error) {
+	return api.Change(ctx, http.StatusOK, keyAnswer,
+		func(ctx context.Context, call admin.Call) (admin.Done[loyalty.AccessKey], error) {
+			return a.Admin.UpdateKey(ctx, call, in.KeyID, keyChange(*in.Body))
+		})
 }
 
 // RotateKey gives an access key a new secret, which is shown once.
-func (a *API) RotateKey(ctx context.Context, in administration.RotateKeyRequestObject) (administration.RotateKeyResponseObject, error) {
+func (a *API) RotateKey(
+	ctx context.Context, in administration.RotateKeyRequestObject,
+) (administration.RotateKeyResponseObject, error) {
 	overlap := defaultOverlap
 	if s := in.Body.OverlapSeconds; s != nil {
 		overlap = time.Duration(*s) * time.Second
 	}
-	return api.Change(ctx, http.StatusOK, newKeyAnswer, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.AccessKey], error) {
-		return a.Admin.RotateKey(ctx, call, in.KeyID, overlap)
-	})
+	return api.Change(ctx, http.StatusOK, newKeyAnswer,
+		func(ctx context.Context, call admin.Call) (admin.Done[loyalty.AccessKey], error) {
+			return a.Admin.RotateKey(ctx, call, in.KeyID, overlap)
+		})
 }
 
 // RevokeKey ends an access key.
-func (a *API) RevokeKey(ctx context.Context, in administration.RevokeKeyRequestObject) (administration.RevokeKeyResponseObject, error) {
-	return api.Change(ctx, http.StatusOK, keyAnswer, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.AccessKey], error) {
-		return a.Admin.RevokeKey(ctx, call, in.KeyID)
-	})
+func (a *API) RevokeKey(
+	ctx context.Context, in administration.RevokeKeyRequestObject,
+) (administration.RevokeKeyResponseObject, error) {
+	return api.Change(ctx, http.StatusOK, keyAnswer,
+		func(ctx context.Context, call admin.Call) (admin.Done[loyalty.AccessKey], error) {
+			return a.Admin.RevokeKey(ctx, call, in.KeyID)
+		})
 }
 
 // keyChange is the change that a body asks for; absent properties stay.
@@ -122,7 +138,8 @@ type newKey struct {
 func keyOf(k loyalty.AccessKey) administration.Key {
 	out := administration.Key{
 		KeyID: k.ID, Label: k.Label, ReadOnly: k.ReadOnly, RateLimit: k.RateLimit,
-		Addresses: append([]string{}, k.Addresses...), Apis: []administration.APIName{}, Secrets: []administration.KeySecret{},
+		Addresses: append([]string{}, k.Addresses...),
+		Apis:      []administration.APIName{}, Secrets: []administration.KeySecret{},
 		CreatedAt: common.Instant(k.CreatedAt), ExpiresAt: api.InstantOrNil(k.ExpiresAt),
 		LastUsedAt: api.InstantOrNil(k.LastUsedAt), RevokedAt: api.InstantOrNil(k.RevokedAt),
 	}

@@ -26,7 +26,9 @@ const (
 )
 
 // GetLedger reports the outstanding points, and proves the ledger on request.
-func (a *API) GetLedger(ctx context.Context, in administration.GetLedgerRequestObject) (administration.GetLedgerResponseObject, error) {
+func (a *API) GetLedger(
+	ctx context.Context, in administration.GetLedgerRequestObject,
+) (administration.GetLedgerResponseObject, error) {
 	key := api.RequestOf(ctx).Key.ID
 	l, err := a.Liabilities.Get(api.Plain(ctx), key)
 	if err != nil {
@@ -37,14 +39,16 @@ func (a *API) GetLedger(ctx context.Context, in administration.GetLedgerRequestO
 	out := administration.Ledger{
 		At: common.Instant(l.At), Months: []administration.LiabilityMonth{}, Origins: origins(l.Origins),
 		Totals: administration.LedgerTotals{
-			Earned: bigNumber(&t.Score), Spent: bigNumber(&t.Spent), Expired: bigNumber(&t.Expired), Reserved: bigNumber(&t.Reserved),
+			Earned: bigNumber(&t.Score), Spent: bigNumber(&t.Spent),
+			Expired: bigNumber(&t.Expired), Reserved: bigNumber(&t.Reserved),
 			Pending: bigNumber(&t.Pending), Debt: bigNumber(&t.Debt), Outstanding: bigNumber(&l.Outstanding),
 		},
 	}
 
 	out.Value = valueOf(a.Programme(), &l.Outstanding)
 	for _, m := range l.Months {
-		out.Months = append(out.Months, administration.LiabilityMonth{Month: api.TextOrNil(m.Month), Points: bigNumber(&m.Points), Lots: m.Lots, Origins: origins(m.Origins)})
+		out.Months = append(out.Months, administration.LiabilityMonth{Month: api.TextOrNil(m.Month),
+			Points: bigNumber(&m.Points), Lots: m.Lots, Origins: origins(m.Origins)})
 	}
 
 	if in.Params.Verify != nil && *in.Params.Verify {
@@ -65,7 +69,8 @@ func valueOf(p *programme.Programme, points *big.Int) *administration.LedgerValu
 	}
 	parts := new(big.Int).Mul(points, big.NewInt(int64(value)))
 	return &administration.LedgerValue{
-		Point: value, Currency: p.Settings.Currency, Outstanding: json.Number(decimal.NewFromBigInt(parts, -money.Scale).String()),
+		Point: value, Currency: p.Settings.Currency,
+		Outstanding: json.Number(decimal.NewFromBigInt(parts, -money.Scale).String()),
 	}
 }
 
@@ -73,7 +78,8 @@ func valueOf(p *programme.Programme, points *big.Int) *administration.LedgerValu
 func origins(all []*loyalty.LiabilityOrigin) []administration.LiabilityOrigin {
 	out := make([]administration.LiabilityOrigin, len(all))
 	for i, o := range all {
-		out[i] = administration.LiabilityOrigin{Origin: administration.LiabilityOriginOrigin(o.Origin.String()), Points: bigNumber(&o.Points), Lots: o.Lots}
+		out[i] = administration.LiabilityOrigin{Origin: administration.LiabilityOriginOrigin(o.Origin.String()),
+			Points: bigNumber(&o.Points), Lots: o.Lots}
 	}
 	return out
 }
@@ -122,7 +128,8 @@ func invariant(c loyalty.LedgerCheck) administration.Invariant {
 		Verdict: administration.InvariantVerdict(strings.ReplaceAll(string(c.Verdict), " ", "_")),
 	}
 	for _, f := range c.Findings {
-		out.Findings = append(out.Findings, administration.LedgerFinding{Customer: api.TextOrNil(f.Name), Row: api.TextOrNil(f.Row), Detail: f.Detail})
+		out.Findings = append(out.Findings,
+			administration.LedgerFinding{Customer: api.TextOrNil(f.Name), Row: api.TextOrNil(f.Row), Detail: f.Detail})
 	}
 	return out
 }

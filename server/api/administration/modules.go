@@ -12,7 +12,9 @@ import (
 )
 
 // ListModules lists the modules by name.
-func (a *API) ListModules(ctx context.Context, in administration.ListModulesRequestObject) (administration.ListModulesResponseObject, error) {
+func (a *API) ListModules(
+	ctx context.Context, in administration.ListModulesRequestObject,
+) (administration.ListModulesResponseObject, error) {
 	p, err := api.PageOf(ctx, in.Params.Limit, in.Params.Offset, nil)
 	if err != nil {
 		return nil, err
@@ -35,7 +37,9 @@ func (a *API) ListModules(ctx context.Context, in administration.ListModulesRequ
 }
 
 // GetModule reads a module by any spelling of its name.
-func (a *API) GetModule(ctx context.Context, in administration.GetModuleRequestObject) (administration.GetModuleResponseObject, error) {
+func (a *API) GetModule(
+	ctx context.Context, in administration.GetModuleRequestObject,
+) (administration.GetModuleResponseObject, error) {
 	m, err := a.Admin.Module(api.Plain(ctx), in.Module)
 	if err != nil {
 		return nil, err
@@ -44,11 +48,14 @@ func (a *API) GetModule(ctx context.Context, in administration.GetModuleRequestO
 }
 
 // ConfigureModule switches and configures a module.
-func (a *API) ConfigureModule(ctx context.Context, in administration.ConfigureModuleRequestObject) (administration.ConfigureModuleResponseObject, error) {
+func (a *API) ConfigureModule(
+	ctx context.Context, in administration.ConfigureModuleRequestObject,
+) (administration.ConfigureModuleResponseObject, error) {
 	c := admin.ModuleChange{Enabled: in.Body.Enabled, Config: in.Body.Config}
-	return api.Change(ctx, http.StatusOK, moduleAnswer, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.ModuleState], error) {
-		return a.Admin.SetModule(ctx, call, in.Module, c)
-	})
+	return api.Change(ctx, http.StatusOK, moduleAnswer,
+		func(ctx context.Context, call admin.Call) (admin.Done[loyalty.ModuleState], error) {
+			return a.Admin.SetModule(ctx, call, in.Module, c)
+		})
 }
 
 func moduleAnswer(m loyalty.ModuleState) any { return administration.ModuleAnswer{Data: moduleOf(m)} }

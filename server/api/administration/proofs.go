@@ -12,7 +12,9 @@ import (
 
 // ListLedgerProofs lists the proofs of the ledger, newest first. It shows who asked for them to callers who may read
 // the audit trail.
-func (a *API) ListLedgerProofs(ctx context.Context, in administration.ListLedgerProofsRequestObject) (administration.ListLedgerProofsResponseObject, error) {
+func (a *API) ListLedgerProofs(
+	ctx context.Context, in administration.ListLedgerProofsRequestObject,
+) (administration.ListLedgerProofsResponseObject, error) {
 	p, err := api.PageOf(ctx, in.Params.Limit, in.Params.Offset, in.Params.Cursor)
 	if err != nil {
 		return nil, err
@@ -24,7 +26,8 @@ func (a *API) ListLedgerProofs(ctx context.Context, in administration.ListLedger
 	}
 
 	named := api.RequestOf(ctx).ActorsShown()
-	l := list.Linked(p, found, a.Clock(), func(v loyalty.LedgerVerification) list.Cursor { return list.Cursor{At: v.At, ID: v.ID[:]} })
+	l := list.Linked(p, found, a.Clock(),
+		func(v loyalty.LedgerVerification) list.Cursor { return list.Cursor{At: v.At, ID: v.ID[:]} })
 	out := administration.ListLedgerProofs200JSONResponse{
 		Data: make([]administration.LedgerProof, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: &l.Time,
 	}

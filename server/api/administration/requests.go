@@ -9,13 +9,17 @@ import (
 )
 
 // CountRequests counts the requests of this node in the last hour, minute by minute.
-func (a *API) CountRequests(context.Context, administration.CountRequestsRequestObject) (administration.CountRequestsResponseObject, error) {
+func (a *API) CountRequests(
+	context.Context, administration.CountRequestsRequestObject,
+) (administration.CountRequestsResponseObject, error) {
 	minutes := a.Pace.last()
 	out := administration.RequestCounts{
-		At: common.Instant(a.Clock()), Since: common.Instant(a.Pace.began), Minutes: make([]administration.RequestMinute, len(minutes)),
+		At: common.Instant(a.Clock()), Since: common.Instant(a.Pace.began),
+		Minutes: make([]administration.RequestMinute, len(minutes)),
 	}
 	for i, m := range minutes {
-		out.Minutes[i] = administration.RequestMinute{At: common.Instant(time.Unix(m.minute*60, 0).UTC()), Requests: m.requests, Refused: m.refused, Failed: m.failed}
+		out.Minutes[i] = administration.RequestMinute{At: common.Instant(time.Unix(m.minute*60, 0).UTC()),
+			Requests: m.requests, Refused: m.refused, Failed: m.failed}
 	}
 	return administration.CountRequests200JSONResponse{Data: out}, nil
 }

@@ -12,7 +12,9 @@ import (
 )
 
 // GetSettings reads the settings of the whole programme.
-func (a *API) GetSettings(ctx context.Context, _ administration.GetSettingsRequestObject) (administration.GetSettingsResponseObject, error) {
+func (a *API) GetSettings(
+	ctx context.Context, _ administration.GetSettingsRequestObject,
+) (administration.GetSettingsResponseObject, error) {
 	s, err := a.Admin.Settings(api.Plain(ctx))
 	if err != nil {
 		return nil, err
@@ -21,16 +23,19 @@ func (a *API) GetSettings(ctx context.Context, _ administration.GetSettingsReque
 }
 
 // UpdateSettings changes the settings of the whole programme.
-func (a *API) UpdateSettings(ctx context.Context, in administration.UpdateSettingsRequestObject) (administration.UpdateSettingsResponseObject, error) {
+func (a *API) UpdateSettings(
+	ctx context.Context, in administration.UpdateSettingsRequestObject,
+) (administration.UpdateSettingsResponseObject, error) {
 	c := admin.SettingsChange{Currency: in.Body.Currency, TimeZone: in.Body.TimeZone}
 	if s := in.Body.AcceptanceWindowSeconds; s != nil {
 		window := time.Duration(*s) * time.Second
 		c.AcceptanceWindow = &window
 	}
 	answer := func(s loyalty.Settings) any { return administration.SettingsAnswer{Data: a.settingsOf(s)} }
-	return api.Change(ctx, http.StatusOK, answer, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Settings], error) {
-		return a.Admin.SetSettings(ctx, call, c)
-	})
+	return api.Change(ctx, http.StatusOK, answer,
+		func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Settings], error) {
+			return a.Admin.SetSettings(ctx, call, c)
+		})
 }
 
 // settingsOf renders the settings. The region comes from the installation, not

@@ -22,7 +22,9 @@ const (
 )
 
 // GetStatistics reads figures by day. They include this server's latest refusals.
-func (a *API) GetStatistics(ctx context.Context, in administration.GetStatisticsRequestObject) (administration.GetStatisticsResponseObject, error) {
+func (a *API) GetStatistics(
+	ctx context.Context, in administration.GetStatisticsRequestObject,
+) (administration.GetStatisticsResponseObject, error) {
 	q, more, err := a.statisticsQuery(&in.Params)
 	if err != nil {
 		return nil, err
@@ -45,7 +47,8 @@ func (a *API) GetStatistics(ctx context.Context, in administration.GetStatistics
 	out := administration.Statistics{
 		Metric: administration.StatisticsMetric(q.Metric.Name), Unit: administration.StatisticsUnit(q.Metric.Unit),
 		Interval: administration.StatisticsInterval(q.Interval), TimeZone: first.Zone, At: common.Instant(first.At),
-		Complete: first.Complete, Behind: first.Behind, From: of.From, To: of.To, Periods: of.Periods, Series: of.Series, LeftOff: of.LeftOff,
+		Complete: first.Complete, Behind: first.Behind, From: of.From,
+		To: of.To, Periods: of.Periods, Series: of.Series, LeftOff: of.LeftOff,
 	}
 
 	if q.By != "" {
@@ -62,7 +65,9 @@ func (a *API) GetStatistics(ctx context.Context, in administration.GetStatistics
 }
 
 // statisticsQuery reads the parameters; more are the ranges to compare with. Its errors name the parameter.
-func (a *API) statisticsQuery(in *administration.GetStatisticsParams) (q statistics.Query, more []statistics.Range, err error) {
+func (a *API) statisticsQuery(
+	in *administration.GetStatisticsParams,
+) (q statistics.Query, more []statistics.Range, err error) {
 	refuse := func(parameter, reason string) error {
 		return contract.ErrInvalidParameter.With("parameter", parameter).With("reason", reason).At(parameter)
 	}
@@ -121,7 +126,8 @@ func (a *API) statisticsQuery(in *administration.GetStatisticsParams) (q statist
 // statisticsRange renders the figures of a range.
 func statisticsRange(q *statistics.Query, r statistics.Range, a *statistics.Answer) administration.StatisticsRange {
 	out := administration.StatisticsRange{
-		From: dayText(r.First), To: dayText(r.Last), Periods: make([]string, len(a.Periods)), Series: make([]administration.StatisticsSeries, len(a.Series)), LeftOff: a.LeftOff,
+		From: dayText(r.First), To: dayText(r.Last), Periods: make([]string, len(a.Periods)),
+		Series: make([]administration.StatisticsSeries, len(a.Series)), LeftOff: a.LeftOff,
 	}
 	for i, d := range a.Periods {
 		out.Periods[i] = dayText(d)

@@ -15,7 +15,9 @@ import (
 )
 
 // ListUsers lists the users of the console, the newest first.
-func (a *API) ListUsers(ctx context.Context, in administration.ListUsersRequestObject) (administration.ListUsersResponseObject, error) {
+func (a *API) ListUsers(
+	ctx context.Context, in administration.ListUsersRequestObject,
+) (administration.ListUsersResponseObject, error) {
 	p, err := api.PageOf(ctx, in.Params.Limit, in.Params.Offset, in.Params.Cursor)
 	if err != nil {
 		return nil, err
@@ -28,7 +30,8 @@ func (a *API) ListUsers(ctx context.Context, in administration.ListUsersRequestO
 
 	place := func(u loyalty.User) list.Cursor { return list.Cursor{At: u.CreatedAt, ID: u.ID[:]} }
 	l := list.Linked(p, list.Cut(p, all, place), a.Clock(), place)
-	out := administration.ListUsers200JSONResponse{Data: make([]administration.User, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: &l.Time}
+	out := administration.ListUsers200JSONResponse{Data: make([]administration.User, len(l.Entries)),
+		Next: l.Next, Previous: l.Previous, Time: &l.Time}
 	for i, u := range l.Entries {
 		out.Data[i] = userOf(u)
 	}
@@ -37,7 +40,9 @@ func (a *API) ListUsers(ctx context.Context, in administration.ListUsersRequestO
 }
 
 // GetUser reads a user.
-func (a *API) GetUser(ctx context.Context, in administration.GetUserRequestObject) (administration.GetUserResponseObject, error) {
+func (a *API) GetUser(
+	ctx context.Context, in administration.GetUserRequestObject,
+) (administration.GetUserResponseObject, error) {
 	u, err := a.Users.Get(api.Plain(ctx), in.UserID)
 	if err != nil {
 		return nil, err
@@ -46,50 +51,68 @@ func (a *API) GetUser(ctx context.Context, in administration.GetUserRequestObjec
 }
 
 // CreateUser makes a user.
-func (a *API) CreateUser(ctx context.Context, in administration.CreateUserRequestObject) (administration.CreateUserResponseObject, error) {
+func (a *API) CreateUser(
+	ctx context.Context, in administration.CreateUserRequestObject,
+) (administration.CreateUserResponseObject, error) {
 	role := loyalty.Role(in.Body.Role)
-	c := admin.UserChange{Name: in.Body.Name, Email: in.Body.Email, Language: in.Body.Language, Role: &role, Personal: in.Body.Personal}
-	return api.Change(ctx, http.StatusCreated, userAnswer, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.User], error) {
-		return a.Users.Create(ctx, call, in.Body.Login, c)
-	})
+	c := admin.UserChange{Name: in.Body.Name, Email: in.Body.Email,
+		Language: in.Body.Language, Role: &role, Personal: in.Body.Personal}
+	return api.Change(ctx, http.StatusCreated, userAnswer,
+		func(ctx context.Context, call admin.Call) (admin.Done[loyalty.User], error) {
+			return a.Users.Create(ctx, call, in.Body.Login, c)
+		})
 }
 
 // UpdateUser changes a user.
-func (a *API) UpdateUser(ctx context.Context, in administration.UpdateUserRequestObject) (administration.UpdateUserResponseObject, error) {
+func (a *API) UpdateUser(
+	ctx context.Context, in administration.UpdateUserRequestObject,
+) (administration.UpdateUserResponseObject, error) {
 	c := admin.UserChange{Name: in.Body.Name, Email: in.Body.Email, Language: in.Body.Language, Personal: in.Body.Personal}
 	if in.Body.Role != nil {
 		role := loyalty.Role(*in.Body.Role)
 		c.Role = &role
 	}
-	return api.Change(ctx, http.StatusOK, userAnswer, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.User], error) {
-		return a.Users.Update(ctx, call, in.UserID, c)
-	})
+	return api.Change(ctx, http.StatusOK, userAnswer,
+		func(ctx context.Context, call admin.Call) (admin.Done[loyalty.User], error) {
+			return a.Users.Update(ctx, call, in.UserID, c)
+		})
 }
 
 // DisableUser shuts a user out, or admits the user again.
-func (a *API) DisableUser(ctx context.Context, in administration.DisableUserRequestObject) (administration.DisableUserResponseObject, error) {
+func (a *API) DisableUser(
+	ctx context.Context, in administration.DisableUserRequestObject,
+) (administration.DisableUserResponseObject, error) {
 	disabled := in.Body.Disabled == nil || *in.Body.Disabled
-	return api.Change(ctx, http.StatusOK, userAnswer, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.User], error) {
-		return a.Users.Disable(ctx, call, in.UserID, disabled)
-	})
+	return api.Change(ctx, http.StatusOK, userAnswer,
+		func(ctx context.Context, call admin.Call) (admin.Done[loyalty.User], error) {
+			return a.Users.Disable(ctx, call, in.UserID, disabled)
+		})
 }
 
 // InviteUser makes a sign-in link for a user and shows it once.
-func (a *API) InviteUser(ctx context.Context, in administration.InviteUserRequestObject) (administration.InviteUserResponseObject, error) {
-	return api.Change(ctx, http.StatusOK, invitationAnswer, func(ctx context.Context, call admin.Call) (admin.Done[admin.Invitation], error) {
-		return a.Users.Invite(ctx, call, in.UserID, admin.InvitedFor)
-	})
+func (a *API) InviteUser(
+	ctx context.Context, in administration.InviteUserRequestObject,
+) (administration.InviteUserResponseObject, error) {
+	return api.Change(ctx, http.StatusOK, invitationAnswer,
+		func(ctx context.Context, call admin.Call) (admin.Done[admin.Invitation], error) {
+			return a.Users.Invite(ctx, call, in.UserID, admin.InvitedFor)
+		})
 }
 
 // ResetSecondFactor removes a user's second factor.
-func (a *API) ResetSecondFactor(ctx context.Context, in administration.ResetSecondFactorRequestObject) (administration.ResetSecondFactorResponseObject, error) {
-	return api.Change(ctx, http.StatusOK, userAnswer, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.User], error) {
-		return a.Users.ResetSecondFactor(ctx, call, in.UserID)
-	})
+func (a *API) ResetSecondFactor(
+	ctx context.Context, in administration.ResetSecondFactorRequestObject,
+) (administration.ResetSecondFactorResponseObject, error) {
+	return api.Change(ctx, http.StatusOK, userAnswer,
+		func(ctx context.Context, call admin.Call) (admin.Done[loyalty.User], error) {
+			return a.Users.ResetSecondFactor(ctx, call, in.UserID)
+		})
 }
 
 // ListSessions lists the sessions in force, newest first.
-func (a *API) ListSessions(ctx context.Context, in administration.ListSessionsRequestObject) (administration.ListSessionsResponseObject, error) {
+func (a *API) ListSessions(
+	ctx context.Context, in administration.ListSessionsRequestObject,
+) (administration.ListSessionsResponseObject, error) {
 	p, err := api.PageOf(ctx, in.Params.Limit, in.Params.Offset, in.Params.Cursor)
 	if err != nil {
 		return nil, err
@@ -107,7 +130,8 @@ func (a *API) ListSessions(ctx context.Context, in administration.ListSessionsRe
 
 	place := func(s loyalty.Session) list.Cursor { return list.Cursor{At: s.CreatedAt, ID: s.Hash[:]} }
 	l := list.Linked(p, list.Cut(p, all, place), a.Clock(), place)
-	out := administration.ListSessions200JSONResponse{Data: make([]administration.Session, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: &l.Time}
+	out := administration.ListSessions200JSONResponse{Data: make([]administration.Session, len(l.Entries)),
+		Next: l.Next, Previous: l.Previous, Time: &l.Time}
 	for i, s := range l.Entries {
 		out.Data[i] = sessionOf(s, logins[s.User])
 	}
@@ -129,7 +153,9 @@ func (a *API) logins(ctx context.Context, sessions []loyalty.Session) (map[loyal
 }
 
 // EndSession ends a session.
-func (a *API) EndSession(ctx context.Context, in administration.EndSessionRequestObject) (administration.EndSessionResponseObject, error) {
+func (a *API) EndSession(
+	ctx context.Context, in administration.EndSessionRequestObject,
+) (administration.EndSessionResponseObject, error) {
 	users, err := a.Users.List(api.Plain(ctx))
 	if err != nil {
 		return nil, err
@@ -145,13 +171,16 @@ func (a *API) EndSession(ctx context.Context, in administration.EndSessionReques
 		return administration.SessionAnswer{Data: sessionOf(s, login)}
 	}
 
-	return api.Change(ctx, http.StatusOK, answer, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Session], error) {
-		return a.Users.EndSession(ctx, call, in.SessionID)
-	})
+	return api.Change(ctx, http.StatusOK, answer,
+		func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Session], error) {
+			return a.Users.EndSession(ctx, call, in.SessionID)
+		})
 }
 
 // GetMe shows callers their own identity and rights.
-func (a *API) GetMe(ctx context.Context, _ administration.GetMeRequestObject) (administration.GetMeResponseObject, error) {
+func (a *API) GetMe(
+	ctx context.Context, _ administration.GetMeRequestObject,
+) (administration.GetMeResponseObject, error) {
 	r := api.RequestOf(ctx)
 	me := administration.Me{Kind: "key", Name: r.Key.Label, Personal: true, Operations: a.OpenTo(r)}
 	c := r.Caller
@@ -162,7 +191,8 @@ func (a *API) GetMe(ctx context.Context, _ administration.GetMeRequestObject) (a
 
 	u := userOf(c.User)
 	me.Kind, me.UserID, me.Login, me.Name, me.Role = "user", &u.UserID, &u.Login, u.Name, &u.Role
-	me.Personal, me.Language, me.Password, me.SecondFactor, me.Passkeys, me.Outside = u.Personal, &u.Language, &u.Password, &u.SecondFactor, &u.Passkeys, &u.Outside
+	me.Personal, me.Language, me.Password, me.SecondFactor, me.Passkeys, me.Outside = u.Personal,
+		&u.Language, &u.Password, &u.SecondFactor, &u.Passkeys, &u.Outside
 	if user.Confirmed(c, a.Clock().UnixMilli()) {
 		me.ConfirmedUntil = api.InstantOrNil(c.ConfirmedAt.Add(user.ConfirmLife))
 	}
@@ -174,9 +204,12 @@ func userAnswer(u loyalty.User) any { return administration.UserAnswer{Data: use
 
 func userOf(u loyalty.User) administration.User {
 	return administration.User{
-		UserID: u.ID.String(), Login: u.Login, Name: u.Name, Email: u.Email, Role: administration.Role(u.Role), Personal: u.Personal,
-		Language: u.Language, Password: u.Password != "", SecondFactor: len(u.TOTP) > 0, Passkeys: len(u.Passkeys), Outside: u.Issuer != "",
-		CreatedAt: common.Instant(u.CreatedAt), UpdatedAt: common.Instant(u.UpdatedAt), DisabledAt: api.InstantOrNil(u.DisabledAt),
+		UserID: u.ID.String(), Login: u.Login, Name: u.Name, Email: u.Email,
+		Role: administration.Role(u.Role), Personal: u.Personal,
+		Language: u.Language, Password: u.Password != "", SecondFactor: len(u.TOTP) > 0,
+		Passkeys: len(u.Passkeys), Outside: u.Issuer != "",
+		CreatedAt: common.Instant(u.CreatedAt), UpdatedAt: common.Instant(u.UpdatedAt),
+		DisabledAt: api.InstantOrNil(u.DisabledAt),
 	}
 }
 
@@ -195,7 +228,8 @@ func invitationAnswer(i admin.Invitation) any {
 
 func sessionOf(s loyalty.Session, login string) administration.Session {
 	return administration.Session{
-		SessionID: base64.RawURLEncoding.EncodeToString(s.Hash[:]), UserID: s.User.String(), Login: login, CreatedAt: common.Instant(s.CreatedAt),
+		SessionID: base64.RawURLEncoding.EncodeToString(s.Hash[:]),
+		UserID:    s.User.String(), Login: login, CreatedAt: common.Instant(s.CreatedAt),
 		SeenAt: common.Instant(s.SeenAt), ExpiresAt: common.Instant(s.ExpiresAt), Address: s.Address, Agent: s.Agent,
 	}
 }

@@ -15,7 +15,9 @@ import (
 )
 
 // ListWebhooks lists the webhooks, the newest first.
-func (a *API) ListWebhooks(ctx context.Context, in administration.ListWebhooksRequestObject) (administration.ListWebhooksResponseObject, error) {
+func (a *API) ListWebhooks(
+	ctx context.Context, in administration.ListWebhooksRequestObject,
+) (administration.ListWebhooksResponseObject, error) {
 	p, err := api.PageOf(ctx, in.Params.Limit, in.Params.Offset, in.Params.Cursor)
 	if err != nil {
 		return nil, err
@@ -33,7 +35,8 @@ func (a *API) ListWebhooks(ctx context.Context, in administration.ListWebhooksRe
 
 	place := func(w loyalty.Webhook) list.Cursor { return list.Cursor{At: w.CreatedAt, ID: w.ID[:]} }
 	l := list.Linked(p, list.Cut(p, all, place), a.Clock(), place)
-	out := administration.ListWebhooks200JSONResponse{Data: make([]administration.Webhook, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: &l.Time}
+	out := administration.ListWebhooks200JSONResponse{Data: make([]administration.Webhook, len(l.Entries)),
+		Next: l.Next, Previous: l.Previous, Time: &l.Time}
 	for i := range l.Entries {
 		out.Data[i] = a.webhookOf(&l.Entries[i], backlogs[l.Entries[i].ID])
 	}
@@ -42,7 +45,9 @@ func (a *API) ListWebhooks(ctx context.Context, in administration.ListWebhooksRe
 }
 
 // GetWebhook reads a webhook.
-func (a *API) GetWebhook(ctx context.Context, in administration.GetWebhookRequestObject) (administration.GetWebhookResponseObject, error) {
+func (a *API) GetWebhook(
+	ctx context.Context, in administration.GetWebhookRequestObject,
+) (administration.GetWebhookResponseObject, error) {
 	w, err := a.Webhooks.Webhook(api.Plain(ctx), in.WebhookID)
 	if err != nil {
 		return nil, err
@@ -55,9 +60,12 @@ func (a *API) GetWebhook(ctx context.Context, in administration.GetWebhookReques
 }
 
 // CreateWebhook makes a webhook and shows its secret once.
-func (a *API) CreateWebhook(ctx context.Context, in administration.CreateWebhookRequestObject) (administration.CreateWebhookResponseObject, error) {
+func (a *API) CreateWebhook(
+	ctx context.Context, in administration.CreateWebhookRequestObject,
+) (administration.CreateWebhookResponseObject, error) {
 	b := in.Body
-	c := admin.WebhookChange{Label: b.Label, URL: &b.URL, Filter: b.Filter, Types: &b.Types, Concurrency: b.Concurrency, ConfirmPersonal: loyalty.Deref(b.ConfirmPersonal)}
+	c := admin.WebhookChange{Label: b.Label, URL: &b.URL, Filter: b.Filter, Types: &b.Types,
+		Concurrency: b.Concurrency, ConfirmPersonal: loyalty.Deref(b.ConfirmPersonal)}
 	if b.Include != nil {
 		c.Include = new(plainTexts(b.Include))
 	}
@@ -66,15 +74,19 @@ func (a *API) CreateWebhook(ctx context.Context, in administration.CreateWebhook
 	}
 	c.Format, c.Ordering, c.Version = textOf(b.Format), textOf(b.Ordering), textOf(b.Version)
 	c.Signature = textOf(b.Signature)
-	return api.Change(ctx, http.StatusCreated, api.WithWarnings(ctx, a.Programme, a.newWebhookAnswer), func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Webhook], error) {
-		return a.Webhooks.CreateWebhook(ctx, call, c)
-	})
+	return api.Change(ctx, http.StatusCreated, api.WithWarnings(ctx, a.Programme, a.newWebhookAnswer),
+		func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Webhook], error) {
+			return a.Webhooks.CreateWebhook(ctx, call, c)
+		})
 }
 
 // UpdateWebhook changes a webhook.
-func (a *API) UpdateWebhook(ctx context.Context, in administration.UpdateWebhookRequestObject) (administration.UpdateWebhookResponseObject, error) {
+func (a *API) UpdateWebhook(
+	ctx context.Context, in administration.UpdateWebhookRequestObject,
+) (administration.UpdateWebhookResponseObject, error) {
 	b := in.Body
-	c := admin.WebhookChange{Label: b.Label, URL: b.URL, Filter: b.Filter, Concurrency: b.Concurrency, ConfirmPersonal: loyalty.Deref(b.ConfirmPersonal)}
+	c := admin.WebhookChange{Label: b.Label, URL: b.URL, Filter: b.Filter,
+		Concurrency: b.Concurrency, ConfirmPersonal: loyalty.Deref(b.ConfirmPersonal)}
 	if b.Types != nil {
 		c.Types = &b.Types
 	}
@@ -86,44 +98,57 @@ func (a *API) UpdateWebhook(ctx context.Context, in administration.UpdateWebhook
 	}
 
 	c.Format = textOf(b.Format)
-	return api.Change(ctx, http.StatusOK, api.WithWarnings(ctx, a.Programme, a.webhookAnswer), func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Webhook], error) {
-		return a.Webhooks.UpdateWebhook(ctx, call, in.WebhookID, c)
-	})
+	return api.Change(ctx, http.StatusOK, api.WithWarnings(ctx, a.Programme, a.webhookAnswer),
+		func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Webhook], error) {
+			return a.Webhooks.UpdateWebhook(ctx, call, in.WebhookID, c)
+		})
 }
 
 // RotateWebhook gives a webhook a new secret, which is shown once.
-func (a *API) RotateWebhook(ctx context.Context, in administration.RotateWebhookRequestObject) (administration.RotateWebhookResponseObject, error) {
+func (a *API) RotateWebhook(
+	ctx context.Context, in administration.RotateWebhookRequestObject,
+) (administration.RotateWebhookResponseObject, error) {
 	overlap := defaultOverlap
 	if s := in.Body.OverlapSeconds; s != nil {
 		overlap = time.Duration(*s) * time.Second
 	}
-	return api.Change(ctx, http.StatusOK, a.newWebhookAnswer, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Webhook], error) {
-		return a.Webhooks.RotateWebhook(ctx, call, in.WebhookID, overlap)
-	})
+	return api.Change(ctx, http.StatusOK, a.newWebhookAnswer,
+		func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Webhook], error) {
+			return a.Webhooks.RotateWebhook(ctx, call, in.WebhookID, overlap)
+		})
 }
 
 // PauseWebhook stops the sending of a webhook for a while.
-func (a *API) PauseWebhook(ctx context.Context, in administration.PauseWebhookRequestObject) (administration.PauseWebhookResponseObject, error) {
-	return api.Change(ctx, http.StatusOK, a.webhookAnswer, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Webhook], error) {
-		return a.Webhooks.PauseWebhook(ctx, call, in.WebhookID)
-	})
+func (a *API) PauseWebhook(
+	ctx context.Context, in administration.PauseWebhookRequestObject,
+) (administration.PauseWebhookResponseObject, error) {
+	return api.Change(ctx, http.StatusOK, a.webhookAnswer,
+		func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Webhook], error) {
+			return a.Webhooks.PauseWebhook(ctx, call, in.WebhookID)
+		})
 }
 
 // ResumeWebhook resumes the sending of a webhook.
-func (a *API) ResumeWebhook(ctx context.Context, in administration.ResumeWebhookRequestObject) (administration.ResumeWebhookResponseObject, error) {
-	return api.Change(ctx, http.StatusOK, a.webhookAnswer, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Webhook], error) {
-		return a.Webhooks.ResumeWebhook(ctx, call, in.WebhookID, loyalty.Deref(in.Body.Skip))
-	})
+func (a *API) ResumeWebhook(
+	ctx context.Context, in administration.ResumeWebhookRequestObject,
+) (administration.ResumeWebhookResponseObject, error) {
+	return api.Change(ctx, http.StatusOK, a.webhookAnswer,
+		func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Webhook], error) {
+			return a.Webhooks.ResumeWebhook(ctx, call, in.WebhookID, loyalty.Deref(in.Body.Skip))
+		})
 }
 
 // RemoveWebhook removes a webhook, and wakes the job that drops its surplus messages.
-func (a *API) RemoveWebhook(ctx context.Context, in administration.RemoveWebhookRequestObject) (administration.RemoveWebhookResponseObject, error) {
+func (a *API) RemoveWebhook(
+	ctx context.Context, in administration.RemoveWebhookRequestObject,
+) (administration.RemoveWebhookResponseObject, error) {
 	removed := func(w loyalty.Webhook) any { // nothing waits
 		return administration.WebhookAnswer{Data: a.webhookOf(&w, loyalty.WebhookBacklog{})}
 	}
-	answer, err := api.Change(ctx, http.StatusOK, removed, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Webhook], error) {
-		return a.Webhooks.RemoveWebhook(ctx, call, in.WebhookID)
-	})
+	answer, err := api.Change(ctx, http.StatusOK, removed,
+		func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Webhook], error) {
+			return a.Webhooks.RemoveWebhook(ctx, call, in.WebhookID)
+		})
 	if err == nil && !answer.Replayed {
 		a.Jobs.Wake("webhooks")
 	}
@@ -184,15 +209,20 @@ func (a *API) webhookOf(w *loyalty.Webhook, b loyalty.WebhookBacklog) administra
 	}
 
 	out := administration.Webhook{
-		WebhookID: w.ID, Label: w.Label, URL: w.URL, Types: append([]string{}, w.Types...), Filter: api.TextOrNil(w.Filter), Ordering: ordering, Version: w.Version,
-		Include: append([]string{}, w.Include...), Format: administration.WebhookFormat(w.Format), HeaderNames: admin.HeaderNames(w), Concurrency: w.Concurrency,
+		WebhookID: w.ID, Label: w.Label, URL: w.URL, Types: append([]string{}, w.Types...),
+		Filter: api.TextOrNil(w.Filter), Ordering: ordering, Version: w.Version,
+		Include: append([]string{}, w.Include...), Format: administration.WebhookFormat(w.Format),
+		HeaderNames: admin.HeaderNames(w), Concurrency: w.Concurrency,
 		State: administration.WebhookState(w.State),
 		Health: administration.WebhookHealth{
-			Probation: webhook.OnProbation(&w.Health), Failures: w.Health.Failures, FailingSince: api.InstantOrNil(w.Health.FailingSince),
+			Probation: webhook.OnProbation(&w.Health), Failures: w.Health.Failures,
+			FailingSince:  api.InstantOrNil(w.Health.FailingSince),
 			LastSuccessAt: api.InstantOrNil(w.Health.LastSuccessAt),
 		},
-		Backlog:   administration.WebhookBacklog{Waiting: b.Waiting, Dead: b.Dead, Behind: b.Behind, OldestAt: api.InstantOrNil(b.Oldest)},
-		CreatedAt: common.Instant(w.CreatedAt), UpdatedAt: common.Instant(w.UpdatedAt), Secrets: []administration.WebhookSecret{},
+		Backlog: administration.WebhookBacklog{Waiting: b.Waiting,
+			Dead: b.Dead, Behind: b.Behind, OldestAt: api.InstantOrNil(b.Oldest)},
+		CreatedAt: common.Instant(w.CreatedAt), UpdatedAt: common.Instant(w.UpdatedAt),
+		Secrets:   []administration.WebhookSecret{},
 		Signature: administration.WebhookSignatureHmac,
 	}
 

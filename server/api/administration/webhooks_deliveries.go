@@ -22,21 +22,29 @@ import (
 )
 
 // TestWebhook sends a test message.
-func (a *API) TestWebhook(ctx context.Context, in administration.TestWebhookRequestObject) (administration.TestWebhookResponseObject, error) {
-	return api.Change(ctx, http.StatusCreated, deliveryAnswer, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Delivery], error) {
-		return a.Webhooks.TestWebhook(ctx, call, in.WebhookID)
-	})
+func (a *API) TestWebhook(
+	ctx context.Context, in administration.TestWebhookRequestObject,
+) (administration.TestWebhookResponseObject, error) {
+	return api.Change(ctx, http.StatusCreated, deliveryAnswer,
+		func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Delivery], error) {
+			return a.Webhooks.TestWebhook(ctx, call, in.WebhookID)
+		})
 }
 
 // RetryDelivery sends a dead delivery again.
-func (a *API) RetryDelivery(ctx context.Context, in administration.RetryDeliveryRequestObject) (administration.RetryDeliveryResponseObject, error) {
-	return api.Change(ctx, http.StatusOK, deliveryAnswer, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Delivery], error) {
-		return a.Webhooks.RetryDelivery(ctx, call, in.WebhookID, in.Delivery)
-	})
+func (a *API) RetryDelivery(
+	ctx context.Context, in administration.RetryDeliveryRequestObject,
+) (administration.RetryDeliveryResponseObject, error) {
+	return api.Change(ctx, http.StatusOK, deliveryAnswer,
+		func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Delivery], error) {
+			return a.Webhooks.RetryDelivery(ctx, call, in.WebhookID, in.Delivery)
+		})
 }
 
 // RetryDeliveries sends dead deliveries again.
-func (a *API) RetryDeliveries(ctx context.Context, in administration.RetryDeliveriesRequestObject) (administration.RetryDeliveriesResponseObject, error) {
+func (a *API) RetryDeliveries(
+	ctx context.Context, in administration.RetryDeliveriesRequestObject,
+) (administration.RetryDeliveriesResponseObject, error) {
 	q := loyalty.RetryQuery{Type: loyalty.Deref(in.Body.Type), From: timeOf(in.Body.From), To: timeOf(in.Body.To)}
 	var err error
 	if q.Customer, err = a.named(ctx, in.Body.Customer); err != nil {
@@ -49,7 +57,9 @@ func (a *API) RetryDeliveries(ctx context.Context, in administration.RetryDelive
 }
 
 // ReplayWebhook counts past events, or sends them again.
-func (a *API) ReplayWebhook(ctx context.Context, in administration.ReplayWebhookRequestObject) (administration.ReplayWebhookResponseObject, error) {
+func (a *API) ReplayWebhook(
+	ctx context.Context, in administration.ReplayWebhookRequestObject,
+) (administration.ReplayWebhookResponseObject, error) {
 	r, err := replayOf(in.Body)
 	if err != nil {
 		return nil, err
@@ -127,7 +137,9 @@ func timeOf(i *common.Instant) time.Time {
 }
 
 // ListDeliveries lists the deliveries, sent, waiting or given up, the newest first.
-func (a *API) ListDeliveries(ctx context.Context, in administration.ListDeliveriesRequestObject) (administration.ListDeliveriesResponseObject, error) {
+func (a *API) ListDeliveries(
+	ctx context.Context, in administration.ListDeliveriesRequestObject,
+) (administration.ListDeliveriesResponseObject, error) {
 	p, err := api.PageOf(ctx, in.Params.Limit, in.Params.Offset, in.Params.Cursor)
 	if err != nil {
 		return nil, err
@@ -168,7 +180,8 @@ func (a *API) ListDeliveries(ctx context.Context, in administration.ListDeliveri
 		return list.Cursor{At: d.CreatedAt, ID: id[:]}
 	})
 
-	out := administration.ListDeliveries200JSONResponse{Data: make([]administration.Delivery, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: &l.Time}
+	out := administration.ListDeliveries200JSONResponse{Data: make([]administration.Delivery, len(l.Entries)),
+		Next: l.Next, Previous: l.Previous, Time: &l.Time}
 	for i := range l.Entries {
 		out.Data[i] = deliveryOf(&l.Entries[i])
 	}
@@ -195,7 +208,9 @@ func (a *API) suppress(all []loyalty.Delivery) {
 
 // GetDelivery reads a delivery with its attempts. If the key may see its content, it adds the message as it would be
 // sent now and the receiver's answer, which may quote the message.
-func (a *API) GetDelivery(ctx context.Context, in administration.GetDeliveryRequestObject) (administration.GetDeliveryResponseObject, error) {
+func (a *API) GetDelivery(
+	ctx context.Context, in administration.GetDeliveryRequestObject,
+) (administration.GetDeliveryResponseObject, error) {
 	w, d, log, err := a.Webhooks.Delivery(api.Plain(ctx), in.WebhookID, in.Delivery)
 	if err != nil {
 		return nil, err
@@ -230,7 +245,8 @@ func (a *API) GetDelivery(ctx context.Context, in administration.GetDeliveryRequ
 		if out.Log[i] = attemptOf(&log[i]); !told {
 			out.Log[i].Answer = nil
 		}
-		headers := administration.AttemptHeaders{WebhookID: d.Event, WebhookTimestamp: strconv.FormatInt(log[i].At.Unix(), 10)}
+		headers := administration.AttemptHeaders{WebhookID: d.Event,
+			WebhookTimestamp: strconv.FormatInt(log[i].At.Unix(), 10)}
 		if len(sent) > 0 && len(sent[0]) > 0 {
 			text, err := a.Webhooks.Signatures(api.Plain(ctx), w.ID, d.Event.String(), log[i].At, sent[0])
 			if err != nil {
@@ -250,7 +266,8 @@ func deliveryAnswer(d loyalty.Delivery) any {
 
 func deliveryOf(d *loyalty.Delivery) administration.Delivery {
 	out := administration.Delivery{
-		Delivery: d.Number, EventID: d.Event, Type: d.Type, Customer: api.TextOrNil(d.Name), State: administration.DeliveryStatus(d.State), Attempts: d.Attempts,
+		Delivery: d.Number, EventID: d.Event, Type: d.Type, Customer: api.TextOrNil(d.Name),
+		State: administration.DeliveryStatus(d.State), Attempts: d.Attempts,
 		Replay: d.Replay, CreatedAt: common.Instant(d.CreatedAt), LastAttemptAt: api.InstantOrNil(d.LastAt),
 	}
 

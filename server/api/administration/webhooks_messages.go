@@ -149,7 +149,8 @@ func (m *messages) read(ctx context.Context, r *WebhookMessages, list []loyalty.
 
 // message renders one message, without lines or attributes if it is too long.
 func (m *messages) message(d *loyalty.Delivery) ([]byte, error) {
-	out := webhookMessage{Type: d.Type, ID: d.Event, Version: m.webhook.Version, Timestamp: common.Instant(d.CreatedAt), Data: d.Notice}
+	out := webhookMessage{Type: d.Type, ID: d.Event, Version: m.webhook.Version,
+		Timestamp: common.Instant(d.CreatedAt), Data: d.Notice}
 	if d.Sequence == 0 {
 		return m.enveloped(&out), nil
 	}
@@ -191,7 +192,8 @@ func (m *messages) message(d *loyalty.Delivery) ([]byte, error) {
 
 	out.Data = api.Marshal(data)
 	body := m.enveloped(&out)
-	for _, shorten := range []func(json.RawMessage) json.RawMessage{withoutItems, func(json.RawMessage) json.RawMessage { return json.RawMessage("{}") }} {
+	for _, shorten := range []func(json.RawMessage) json.RawMessage{withoutItems,
+		func(json.RawMessage) json.RawMessage { return json.RawMessage("{}") }} {
 		if len(body) <= maxMessage {
 			break
 		}
@@ -205,7 +207,8 @@ func (m *messages) message(d *loyalty.Delivery) ([]byte, error) {
 
 func (m *messages) event(e *loyalty.Event) (messageEvent, error) {
 	out := messageEvent{
-		Action: e.Action, Points: e.Points, Change: e.Change, Timestamp: common.Instant(e.At), TransactionID: api.TextOrNil(e.Transaction), Expdate: api.InstantOrNil(e.ExpDate),
+		Action: e.Action, Points: e.Points, Change: e.Change, Timestamp: common.Instant(e.At),
+		TransactionID: api.TextOrNil(e.Transaction), Expdate: api.InstantOrNil(e.ExpDate),
 	}
 	if e.Parent != (loyalty.ID{}) {
 		out.Parent = &e.Parent
@@ -248,7 +251,8 @@ func (m *messages) enveloped(out *webhookMessage) []byte {
 	if m.webhook.Format != webhook.FormatCloudEvents {
 		return body
 	}
-	e := cloudEvent{SpecVersion: "1.0", ID: out.ID, Source: eventSource, Type: out.Type, Time: out.Timestamp, DataContentType: "application/json", Data: body}
+	e := cloudEvent{SpecVersion: "1.0", ID: out.ID, Source: eventSource, Type: out.Type,
+		Time: out.Timestamp, DataContentType: "application/json", Data: body}
 	if out.Customer != nil {
 		e.Subject = out.Customer.ID
 	}

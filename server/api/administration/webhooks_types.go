@@ -15,7 +15,9 @@ import (
 
 // ListWebhookTypes lists the types of messages: events of every action, including declared ones, and the platform's own
 // notices.
-func (a *API) ListWebhookTypes(ctx context.Context, in administration.ListWebhookTypesRequestObject) (administration.ListWebhookTypesResponseObject, error) {
+func (a *API) ListWebhookTypes(
+	ctx context.Context, in administration.ListWebhookTypesRequestObject,
+) (administration.ListWebhookTypesResponseObject, error) {
 	p, err := api.PageOf(ctx, in.Params.Limit, in.Params.Offset, nil)
 	if err != nil {
 		return nil, err
@@ -23,7 +25,8 @@ func (a *API) ListWebhookTypes(ctx context.Context, in administration.ListWebhoo
 
 	var all []administration.WebhookType
 	for _, action := range a.Programme().Recorded() {
-		all = append(all, administration.WebhookType{Type: loyalty.EventType + action, Kind: administration.WebhookTypeKindEvent})
+		all = append(all,
+			administration.WebhookType{Type: loyalty.EventType + action, Kind: administration.WebhookTypeKindEvent})
 	}
 
 	schemas := map[string]json.RawMessage{}
@@ -62,8 +65,10 @@ func (a *API) eventSchema(action string) map[string]any {
 	return map[string]any{
 		"type": "object", "required": []string{"action", "change", "timestamp", "data"},
 		"properties": map[string]any{
-			"action": map[string]any{"type": "string", "enum": []string{action}}, "points": of("integer", "int64"), "change": of("integer", "int64"),
-			"timestamp": of("string", "date-time"), "transaction_id": map[string]any{"type": "string"}, "parent": of("string", "uuid"),
+			"action": map[string]any{"type": "string", "enum": []string{action}},
+			"points": of("integer", "int64"), "change": of("integer", "int64"),
+			"timestamp":      of("string", "date-time"),
+			"transaction_id": map[string]any{"type": "string"}, "parent": of("string", "uuid"),
 			"expdate": of("string", "date-time"), "data": attributes, "truncated": map[string]any{"type": "boolean"},
 		},
 	}

@@ -61,16 +61,20 @@ func campaignColumns(now time.Time) map[string]list.Column[*campaign.Campaign] {
 }
 
 // ListCampaigns lists the campaigns that are not archived, in the order in which they run.
-func (a *API) ListCampaigns(ctx context.Context, in automationcampaigns.ListCampaignsRequestObject) (automationcampaigns.ListCampaignsResponseObject, error) {
+func (a *API) ListCampaigns(
+	ctx context.Context, in automationcampaigns.ListCampaignsRequestObject,
+) (automationcampaigns.ListCampaignsResponseObject, error) {
 	p, err := api.PageOf(ctx, in.Params.Limit, in.Params.Offset, nil)
 	if err != nil {
 		return nil, err
 	}
 
 	now := a.Clock()
-	l := list.Choose(p, campaign.InOrder(a.Programme()), campaignColumns(now), list.Ordered(in.Params.Sort, in.Params.Order), now)
+	l := list.Choose(p, campaign.InOrder(a.Programme()),
+		campaignColumns(now), list.Ordered(in.Params.Sort, in.Params.Order), now)
 	out := automationcampaigns.ListCampaigns200JSONResponse{
-		Data: make([]automationcampaigns.AutomationCampaign, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: &l.Time,
+		Data: make([]automationcampaigns.AutomationCampaign, len(l.Entries)),
+		Next: l.Next, Previous: l.Previous, Time: &l.Time,
 	}
 	for i, c := range l.Entries {
 		if out.Data[i], err = campaignOf(c, now); err != nil {
@@ -86,7 +90,9 @@ func (a *API) ListCampaigns(ctx context.Context, in automationcampaigns.ListCamp
 }
 
 // include adds their figures to campaigns, read for all of them at once.
-func (a *API) include(ctx context.Context, campaigns []*campaign.Campaign, shown []automationcampaigns.AutomationCampaign) error {
+func (a *API) include(
+	ctx context.Context, campaigns []*campaign.Campaign, shown []automationcampaigns.AutomationCampaign,
+) error {
 	ids := make([]string, len(campaigns))
 	for i, c := range campaigns {
 		ids[i] = c.ID
@@ -99,7 +105,9 @@ func (a *API) include(ctx context.Context, campaigns []*campaign.Campaign, shown
 }
 
 // GetCampaign reads one campaign as it runs.
-func (a *API) GetCampaign(_ context.Context, in automationcampaigns.GetCampaignRequestObject) (automationcampaigns.GetCampaignResponseObject, error) {
+func (a *API) GetCampaign(
+	_ context.Context, in automationcampaigns.GetCampaignRequestObject,
+) (automationcampaigns.GetCampaignResponseObject, error) {
 	c := campaign.Find(a.Programme(), in.CampaignID)
 	if c == nil {
 		return nil, loyalty.ErrCampaignNotFound.With("campaign", in.CampaignID)
@@ -114,7 +122,8 @@ func campaignOf(c *campaign.Campaign, now time.Time) (automationcampaigns.Automa
 		ID: c.ID, Name: c.Name, Trigger: c.Trigger, Condition: api.TextOrNil(c.Condition), Priority: c.Priority,
 		Limit:  entities.UsageLimit{PerCustomer: c.Limit.PerCustomer, Total: c.Limit.Total},
 		Status: automationcampaigns.CampaignState(c.StatusAt(now)), Effects: make([]entities.CampaignEffect, len(c.Effects)),
-		StartsAt: api.InstantOrNil(c.StartsAt.Time), EndsAt: api.InstantOrNil(c.EndsAt.Time), CreatedAt: common.Instant(c.CreatedAt),
+		StartsAt: api.InstantOrNil(c.StartsAt.Time),
+		EndsAt:   api.InstantOrNil(c.EndsAt.Time), CreatedAt: common.Instant(c.CreatedAt),
 	}
 	for i := range c.Effects {
 		if err := out.Effects[i].UnmarshalJSON(api.Marshal(effectOf(&c.Effects[i]))); err != nil {
@@ -175,7 +184,9 @@ func templateOf(t *coupon.CouponTemplate) map[string]any {
 }
 
 // GetCampaignStatistics shows the figures of a campaign, even of an archived one.
-func (a *API) GetCampaignStatistics(ctx context.Context, in automationcampaigns.GetCampaignStatisticsRequestObject) (automationcampaigns.GetCampaignStatisticsResponseObject, error) {
+func (a *API) GetCampaignStatistics(
+	ctx context.Context, in automationcampaigns.GetCampaignStatisticsRequestObject,
+) (automationcampaigns.GetCampaignStatisticsResponseObject, error) {
 	e, err := a.campaignEntity(ctx, in.CampaignID)
 	if err != nil {
 		return nil, err
@@ -187,7 +198,8 @@ func (a *API) GetCampaignStatistics(ctx context.Context, in automationcampaigns.
 		return nil, err
 	}
 	did, err := a.Reader.CampaignTotals(api.Plain(ctx), []string{in.CampaignID})
-	return automationcampaigns.GetCampaignStatistics200JSONResponse{Data: statisticsOf(in.CampaignID, did[in.CampaignID], limits.Limit)}, err
+	return automationcampaigns.GetCampaignStatistics200JSONResponse{Data: statisticsOf(in.CampaignID,
+		did[in.CampaignID], limits.Limit)}, err
 }
 
 // statisticsOf renders the figures of a campaign.

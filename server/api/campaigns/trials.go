@@ -16,7 +16,9 @@ import (
 )
 
 // PreviewCampaigns shows what a purchase would earn.
-func (a *API) PreviewCampaigns(ctx context.Context, _ automationcampaigns.PreviewCampaignsRequestObject) (automationcampaigns.PreviewCampaignsResponseObject, error) {
+func (a *API) PreviewCampaigns(
+	ctx context.Context, _ automationcampaigns.PreviewCampaignsRequestObject,
+) (automationcampaigns.PreviewCampaignsResponseObject, error) {
 	s := a.Vocabulary.Submission(api.RequestOf(ctx).Tree, len(api.RequestOf(ctx).Body))
 	s.Checked = false // the engine also checks it against the programme's declarations
 	v, err := campaign.PreviewPurchase(api.Plain(ctx), a.Engine, s)
@@ -37,16 +39,20 @@ func (a *API) PreviewCampaigns(ctx context.Context, _ automationcampaigns.Previe
 }
 
 // StartBacktest starts a backtest of a campaign on past events.
-func (a *API) StartBacktest(ctx context.Context, in automationcampaigns.StartBacktestRequestObject) (automationcampaigns.StartBacktestResponseObject, error) {
+func (a *API) StartBacktest(
+	ctx context.Context, in automationcampaigns.StartBacktestRequestObject,
+) (automationcampaigns.StartBacktestResponseObject, error) {
 	plan, err := a.plan(ctx, in)
 	if err != nil {
 		return nil, err
 	}
-	q := loyalty.BulkRequest{Kind: campaign.BulkBacktest, Target: in.CampaignID, Parameters: api.Marshal(plan), Most: campaign.MostBacktests}
+	q := loyalty.BulkRequest{Kind: campaign.BulkBacktest, Target: in.CampaignID,
+		Parameters: api.Marshal(plan), Most: campaign.MostBacktests}
 	show := func(o loyalty.BulkOperation) any { return backtestAnswer(api.RequestOf(ctx).Language, o) }
-	answer, err := api.Change(ctx, http.StatusAccepted, show, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.BulkOperation], error) {
-		return a.Admin.BeginBulk(ctx, call, q)
-	})
+	answer, err := api.Change(ctx, http.StatusAccepted, show,
+		func(ctx context.Context, call admin.Call) (admin.Done[loyalty.BulkOperation], error) {
+			return a.Admin.BeginBulk(ctx, call, q)
+		})
 	if err == nil && !answer.Replayed {
 		a.Jobs.Wake("bulk")
 	}
@@ -54,7 +60,9 @@ func (a *API) StartBacktest(ctx context.Context, in automationcampaigns.StartBac
 }
 
 // plan reads the campaign and the events of a backtest. Future events are not allowed.
-func (a *API) plan(ctx context.Context, in automationcampaigns.StartBacktestRequestObject) (campaign.BacktestPlan, error) {
+func (a *API) plan(
+	ctx context.Context, in automationcampaigns.StartBacktestRequestObject,
+) (campaign.BacktestPlan, error) {
 	p := campaign.BacktestPlan{From: time.Time(in.Body.From).UTC(), To: time.Time(in.Body.To).UTC()}
 	e, err := a.campaignEntity(ctx, in.CampaignID)
 	switch {
@@ -79,7 +87,9 @@ func (a *API) plan(ctx context.Context, in automationcampaigns.StartBacktestRequ
 }
 
 // GetBacktest shows the progress of a backtest.
-func (a *API) GetBacktest(ctx context.Context, in automationcampaigns.GetBacktestRequestObject) (automationcampaigns.GetBacktestResponseObject, error) {
+func (a *API) GetBacktest(
+	ctx context.Context, in automationcampaigns.GetBacktestRequestObject,
+) (automationcampaigns.GetBacktestResponseObject, error) {
 	o, err := a.Bulk.Named(ctx, in.BatchID, campaign.BulkBacktest)
 	switch {
 	case err != nil:

@@ -93,7 +93,9 @@ func changedBy(after, before money.Amount) *money.Amount {
 }
 
 // ListCoupons lists the coupons that match every filter, the newest first.
-func (a *API) ListCoupons(ctx context.Context, in coupon.ListCouponsRequestObject) (coupon.ListCouponsResponseObject, error) {
+func (a *API) ListCoupons(
+	ctx context.Context, in coupon.ListCouponsRequestObject,
+) (coupon.ListCouponsResponseObject, error) {
 	p, err := api.PageOf(ctx, in.Params.Limit, in.Params.Offset, in.Params.Cursor)
 	if err != nil {
 		return nil, err
@@ -115,9 +117,10 @@ func (a *API) AddCodes(ctx context.Context, in coupon.AddCodesRequestObject) (co
 			return a.Admin.FillPool(ctx, call, in.PoolID, in.Body.Codes, generate)
 		})
 	}
-	return api.Change(ctx, http.StatusCreated, addedCodes, func(ctx context.Context, call admin.Call) (admin.Done[admin.AddedCodes], error) {
-		return a.Admin.AddCodes(ctx, call, in.PoolID, in.Body.Codes, generate)
-	})
+	return api.Change(ctx, http.StatusCreated, addedCodes,
+		func(ctx context.Context, call admin.Call) (admin.Done[admin.AddedCodes], error) {
+			return a.Admin.AddCodes(ctx, call, in.PoolID, in.Body.Codes, generate)
+		})
 }
 
 func addedCodes(d admin.AddedCodes) any {
@@ -125,18 +128,23 @@ func addedCodes(d admin.AddedCodes) any {
 }
 
 // GetPoolFillStatus shows the progress of such an operation.
-func (a *API) GetPoolFillStatus(ctx context.Context, in coupon.GetPoolFillStatusRequestObject) (coupon.GetPoolFillStatusResponseObject, error) {
+func (a *API) GetPoolFillStatus(
+	ctx context.Context, in coupon.GetPoolFillStatusRequestObject,
+) (coupon.GetPoolFillStatusResponseObject, error) {
 	return a.Bulk.Status(ctx, in.BatchID, admin.BulkPoolFill)
 }
 
 // ListPoolFillErrors lists the codes that such an operation refused.
-func (a *API) ListPoolFillErrors(ctx context.Context, in coupon.ListPoolFillErrorsRequestObject) (coupon.ListPoolFillErrorsResponseObject, error) {
+func (a *API) ListPoolFillErrors(
+	ctx context.Context, in coupon.ListPoolFillErrorsRequestObject,
+) (coupon.ListPoolFillErrorsResponseObject, error) {
 	at := api.BulkPlace{Batch: in.BatchID, Limit: in.Params.Limit, Offset: in.Params.Offset, Cursor: in.Params.Cursor}
 	l, err := a.Bulk.Refused(ctx, at, admin.BulkPoolFill)
 	if err != nil {
 		return nil, err
 	}
-	out := coupon.PoolFillErrorList{Data: make([]coupon.PoolFillError, len(l.Entries)), Next: l.Next, Previous: l.Previous, Time: &l.Time}
+	out := coupon.PoolFillErrorList{Data: make([]coupon.PoolFillError, len(l.Entries)),
+		Next: l.Next, Previous: l.Previous, Time: &l.Time}
 	language := api.RequestOf(ctx).Language
 	for i := range l.Entries {
 		_, fault := api.Envelope(language, l.Entries[i].Failure())

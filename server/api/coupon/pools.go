@@ -19,7 +19,9 @@ import (
 const poolType = domaincoupon.PoolType
 
 // ListCouponPools lists the pools with the counts of their codes, the oldest first.
-func (a *API) ListCouponPools(ctx context.Context, in coupon.ListCouponPoolsRequestObject) (coupon.ListCouponPoolsResponseObject, error) {
+func (a *API) ListCouponPools(
+	ctx context.Context, in coupon.ListCouponPoolsRequestObject,
+) (coupon.ListCouponPoolsResponseObject, error) {
 	p, err := api.PageOf(ctx, in.Params.Limit, in.Params.Offset, nil)
 	if err != nil {
 		return nil, err
@@ -75,7 +77,9 @@ func (a *API) stockOf(ctx context.Context, pool string) (loyalty.PoolStock, erro
 }
 
 // GetCouponPool reads one pool, archived or not.
-func (a *API) GetCouponPool(ctx context.Context, in coupon.GetCouponPoolRequestObject) (coupon.GetCouponPoolResponseObject, error) {
+func (a *API) GetCouponPool(
+	ctx context.Context, in coupon.GetCouponPoolRequestObject,
+) (coupon.GetCouponPoolResponseObject, error) {
 	e, err := a.Admin.Entity(api.Plain(ctx), poolType, in.PoolID)
 	if err != nil {
 		return nil, err
@@ -85,7 +89,9 @@ func (a *API) GetCouponPool(ctx context.Context, in coupon.GetCouponPoolRequestO
 }
 
 // CreateCouponPool adds a pool without codes.
-func (a *API) CreateCouponPool(ctx context.Context, in coupon.CreateCouponPoolRequestObject) (coupon.CreateCouponPoolResponseObject, error) {
+func (a *API) CreateCouponPool(
+	ctx context.Context, in coupon.CreateCouponPoolRequestObject,
+) (coupon.CreateCouponPoolResponseObject, error) {
 	c, err := a.Changes.Read(ctx, poolType, (*contract.Schema).Creation)
 	if err != nil {
 		return nil, err
@@ -93,13 +99,16 @@ func (a *API) CreateCouponPool(ctx context.Context, in coupon.CreateCouponPoolRe
 	if in.Body.ID != nil {
 		c.ID = *in.Body.ID
 	}
-	return api.Change(ctx, http.StatusCreated, poolAnswer(loyalty.PoolStock{}), func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Entity], error) {
-		return a.Admin.CreateEntity(ctx, call, c)
-	})
+	return api.Change(ctx, http.StatusCreated, poolAnswer(loyalty.PoolStock{}),
+		func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Entity], error) {
+			return a.Admin.CreateEntity(ctx, call, c)
+		})
 }
 
 // UpdateCouponPool changes the sent properties of a pool. It moves no codes.
-func (a *API) UpdateCouponPool(ctx context.Context, in coupon.UpdateCouponPoolRequestObject) (coupon.UpdateCouponPoolResponseObject, error) {
+func (a *API) UpdateCouponPool(
+	ctx context.Context, in coupon.UpdateCouponPoolRequestObject,
+) (coupon.UpdateCouponPoolResponseObject, error) {
 	c, err := a.Changes.Read(ctx, poolType, (*contract.Schema).Patch)
 	if err != nil {
 		return nil, err
@@ -109,7 +118,8 @@ func (a *API) UpdateCouponPool(ctx context.Context, in coupon.UpdateCouponPoolRe
 	if err != nil {
 		return nil, err
 	}
-	return api.Change(ctx, http.StatusOK, poolAnswer(n), func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Entity], error) {
-		return a.Admin.UpdateEntity(ctx, call, c)
-	})
+	return api.Change(ctx, http.StatusOK, poolAnswer(n),
+		func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Entity], error) {
+			return a.Admin.UpdateEntity(ctx, call, c)
+		})
 }

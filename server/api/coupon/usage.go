@@ -16,7 +16,9 @@ import (
 const usagePeriod = 31
 
 // GetCouponUsage counts coupons and their value by pool, status, day and currency.
-func (a *API) GetCouponUsage(ctx context.Context, in coupon.GetCouponUsageRequestObject) (coupon.GetCouponUsageResponseObject, error) {
+func (a *API) GetCouponUsage(
+	ctx context.Context, in coupon.GetCouponUsageRequestObject,
+) (coupon.GetCouponUsageResponseObject, error) {
 	p, err := api.PageOf(ctx, in.Params.Limit, in.Params.Offset, nil)
 	if err != nil {
 		return nil, err

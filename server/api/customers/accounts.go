@@ -10,7 +10,9 @@ import (
 )
 
 // MergeCustomer merges the customer of the path into the target. The event belongs to the target.
-func (a *API) MergeCustomer(ctx context.Context, in customers.MergeCustomerRequestObject) (customers.MergeCustomerResponseObject, error) {
+func (a *API) MergeCustomer(
+	ctx context.Context, in customers.MergeCustomerRequestObject,
+) (customers.MergeCustomerResponseObject, error) {
 	source, err := a.Customers.ExactName(api.Plain(ctx), in.CustomerID)
 	if err != nil {
 		return nil, err
@@ -20,13 +22,16 @@ func (a *API) MergeCustomer(ctx context.Context, in customers.MergeCustomerReque
 		Fields: map[string]string{"customer": "target", "data.source": "customer_id"},
 	}
 	merge.Body = func(_ *api.Localizer, o *loyalty.Outcome) any {
-		return customers.MergeAnswer{Data: customers.MergedCustomer{ID: merge.EventOf(o).ID, Customer: *api.Summary(o.Customer, false)}}
+		return customers.MergeAnswer{Data: customers.MergedCustomer{ID: merge.EventOf(o).ID,
+			Customer: *api.Summary(o.Customer, false)}}
 	}
 	return a.Submitter.SubmitFor(ctx, merge)
 }
 
 // VerifyCustomer records that the identity of a customer was checked.
-func (a *API) VerifyCustomer(ctx context.Context, in customers.VerifyCustomerRequestObject) (customers.VerifyCustomerResponseObject, error) {
+func (a *API) VerifyCustomer(
+	ctx context.Context, in customers.VerifyCustomerRequestObject,
+) (customers.VerifyCustomerResponseObject, error) {
 	verify := api.CustomerAction{Customer: in.CustomerID, Action: "verify_customer", Data: map[string]any{}}
 	verify.Body = func(_ *api.Localizer, o *loyalty.Outcome) any {
 		e := verify.EventOf(o)

@@ -32,7 +32,9 @@ type API struct {
 var _ customers.StrictServerInterface = (*API)(nil)
 
 // ListCustomers lists the customers that match every filter, oldest first unless another order is requested.
-func (a *API) ListCustomers(ctx context.Context, in customers.ListCustomersRequestObject) (customers.ListCustomersResponseObject, error) {
+func (a *API) ListCustomers(
+	ctx context.Context, in customers.ListCustomersRequestObject,
+) (customers.ListCustomersResponseObject, error) {
 	p, err := api.PageOf(ctx, in.Params.Limit, in.Params.Offset, in.Params.Cursor)
 	if err != nil {
 		return nil, err
@@ -59,7 +61,8 @@ func (a *API) ListCustomers(ctx context.Context, in customers.ListCustomersReque
 		}
 	}
 
-	l := list.Linked(p, found, a.Clock(), func(c loyalty.Customer) list.Cursor { return list.Cursor{At: c.CreatedAt, ID: c.ID[:]} })
+	l := list.Linked(p, found, a.Clock(),
+		func(c loyalty.Customer) list.Cursor { return list.Cursor{At: c.CreatedAt, ID: c.ID[:]} })
 	out := list.Render(l, choose.Customer)
 	return api.CustomerPage{Links: out}, api.NameReferrers(api.Plain(ctx), a.Reader, choose, l.Entries, out.Entries)
 }
@@ -73,7 +76,9 @@ func (a *API) query(ctx context.Context, search *string) (q loyalty.CustomerQuer
 }
 
 // CountCustomers counts the customers that match every filter.
-func (a *API) CountCustomers(ctx context.Context, in customers.CountCustomersRequestObject) (customers.CountCustomersResponseObject, error) {
+func (a *API) CountCustomers(
+	ctx context.Context, in customers.CountCustomersRequestObject,
+) (customers.CountCustomersResponseObject, error) {
 	var out customers.CountCustomers200JSONResponse
 	q, readable, err := a.query(ctx, in.Params.Search)
 	if err != nil || !readable {
@@ -88,7 +93,9 @@ func (a *API) CountCustomers(ctx context.Context, in customers.CountCustomersReq
 }
 
 // GetCustomer reads one customer.
-func (a *API) GetCustomer(ctx context.Context, in customers.GetCustomerRequestObject) (customers.GetCustomerResponseObject, error) {
+func (a *API) GetCustomer(
+	ctx context.Context, in customers.GetCustomerRequestObject,
+) (customers.GetCustomerResponseObject, error) {
 	choose, err := api.ReadFields(in.Params.Fields)
 	if err != nil {
 		return nil, err
@@ -102,7 +109,9 @@ func (a *API) GetCustomer(ctx context.Context, in customers.GetCustomerRequestOb
 }
 
 // GetCustomerPoints reads a customer's figures and lots, now or as recorded at an instant.
-func (a *API) GetCustomerPoints(ctx context.Context, in customers.GetCustomerPointsRequestObject) (customers.GetCustomerPointsResponseObject, error) {
+func (a *API) GetCustomerPoints(
+	ctx context.Context, in customers.GetCustomerPointsRequestObject,
+) (customers.GetCustomerPointsResponseObject, error) {
 	st, err := a.statement(api.Plain(ctx), in.CustomerID, in.Params.AsOf)
 	if err != nil {
 		return nil, err

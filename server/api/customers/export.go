@@ -11,7 +11,9 @@ import (
 )
 
 // ExportCustomer starts the export of all data of a customer.
-func (a *API) ExportCustomer(ctx context.Context, in customers.ExportCustomerRequestObject) (customers.ExportCustomerResponseObject, error) {
+func (a *API) ExportCustomer(
+	ctx context.Context, in customers.ExportCustomerRequestObject,
+) (customers.ExportCustomerResponseObject, error) {
 	r, personal := api.RequestOf(ctx), loyalty.Deref(in.Params.Personal)
 	if err := api.MayName(r, personal); err != nil {
 		return nil, err
@@ -28,10 +30,12 @@ func (a *API) ExportCustomer(ctx context.Context, in customers.ExportCustomerReq
 	}
 
 	if personal {
-		if err := a.Admin.NoteExport(api.Plain(ctx), admin.Call{KeyID: r.Key.ID}, "customers/"+who.ID.String(), admin.Exported{Format: string(export.NDJSON)}); err != nil {
+		if err := a.Admin.NoteExport(api.Plain(ctx), admin.Call{KeyID: r.Key.ID},
+			"customers/"+who.ID.String(), admin.Exported{Format: string(export.NDJSON)}); err != nil {
 			return nil, err
 		}
 	}
 
-	return api.ExportStream{API: a.Exports, Request: r, From: from, Ask: export.Ask{Table: "customer", Personal: personal}, Form: export.NDJSON, Limit: 0}, nil
+	return api.ExportStream{API: a.Exports, Request: r, From: from,
+		Ask: export.Ask{Table: "customer", Personal: personal}, Form: export.NDJSON, Limit: 0}, nil
 }

@@ -39,7 +39,9 @@ var activityKinds = []activityKind{
 }
 
 // ListActivities lists everything that a customer can do now, by kind.
-func (a *API) ListActivities(ctx context.Context, in display.ListActivitiesRequestObject) (display.ListActivitiesResponseObject, error) {
+func (a *API) ListActivities(
+	ctx context.Context, in display.ListActivitiesRequestObject,
+) (display.ListActivitiesResponseObject, error) {
 	kinds, fields := kindsOf(in.Params.ActivityTypes), fieldsOf(in.Params.Fields)
 	var overview struct {
 		Data map[string][]json.RawMessage `json:"data"`

@@ -14,30 +14,35 @@ import (
 )
 
 // ListRewardActivities lists the rewards that a customer can see.
-func (a *API) ListRewardActivities(ctx context.Context, in display.ListRewardActivitiesRequestObject) (display.ListRewardActivitiesResponseObject, error) {
+func (a *API) ListRewardActivities(
+	ctx context.Context, in display.ListRewardActivitiesRequestObject,
+) (display.ListRewardActivitiesResponseObject, error) {
 	p, err := api.PageOf(ctx, in.Params.Limit, in.Params.Offset, nil)
 	if err != nil {
 		return nil, err
 	}
 
 	var out api.RewardPage
-	err = a.Customers.View(ctx, in.CustomerID, reward.ClaimNeeds(reward.Rewards.Of(a.Programme())), func(r *engine.Run) error {
-		language := api.RequestOf(ctx).Language
-		all, err := api.RewardViews(r, language)
-		if err != nil {
-			return err
-		}
-		l := list.Choose(p, api.Running(p.Query, all), api.RewardColumnsOf(r.Programme), list.Ordered(in.Params.Sort, in.Params.Order), a.Clock())
-		out.Links = list.Render(l, func(v **api.RewardView) common.RewardEntry { return rewardActivity(r, language, *v) })
-		return nil
-	})
+	err = a.Customers.View(ctx, in.CustomerID, reward.ClaimNeeds(reward.Rewards.Of(a.Programme())),
+		func(r *engine.Run) error {
+			language := api.RequestOf(ctx).Language
+			all, err := api.RewardViews(r, language)
+			if err != nil {
+				return err
+			}
+			l := list.Choose(p, api.Running(p.Query, all), api.RewardColumnsOf(r.Programme),
+				list.Ordered(in.Params.Sort, in.Params.Order), a.Clock())
+			out.Links = list.Render(l, func(v **api.RewardView) common.RewardEntry { return rewardActivity(r, language, *v) })
+			return nil
+		})
 
 	return out, err
 }
 
 // rewardActivity renders a reward for the customer who may claim it.
 func rewardActivity(r *engine.Run, language *api.Localizer, v *api.RewardView) common.RewardEntry {
-	return api.RewardEntry(r.Programme, language, v, api.Address("customers", r.Customer.Name, "activities", "rewards", v.ID, "claim"))
+	return api.RewardEntry(r.Programme, language, v,
+		api.Address("customers", r.Customer.Name, "activities", "rewards", v.ID, "claim"))
 }
 
 // rewardsOverview returns the rewards that are active for a customer.
@@ -52,7 +57,9 @@ func rewardsOverview(r *engine.Run, language *api.Localizer) ([]any, error) {
 }
 
 // GetRewardActivity shows one reward as a customer sees it, if it meets the filters.
-func (a *API) GetRewardActivity(ctx context.Context, in display.GetRewardActivityRequestObject) (display.GetRewardActivityResponseObject, error) {
+func (a *API) GetRewardActivity(
+	ctx context.Context, in display.GetRewardActivityRequestObject,
+) (display.GetRewardActivityResponseObject, error) {
 	p, err := api.PageOf(ctx, nil, nil, nil)
 	if err != nil {
 		return nil, err
@@ -74,7 +81,8 @@ func (a *API) GetRewardActivity(ctx context.Context, in display.GetRewardActivit
 		}
 
 		out.Data = nil
-		if met := list.Choose(p, []*api.RewardView{v}, api.RewardColumnsOf(r.Programme), list.Order{}, p.Began); len(met.Entries) > 0 {
+		if met := list.Choose(p, []*api.RewardView{v}, api.RewardColumnsOf(r.Programme),
+			list.Order{}, p.Began); len(met.Entries) > 0 {
 			out.Data = new(rewardActivity(r, language, v))
 		}
 

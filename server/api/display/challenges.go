@@ -53,7 +53,8 @@ func challengeViews(r *engine.Run, language *api.Localizer) ([]*challengeView, e
 // openChallenges are the challenges that this customer can work on.
 func openChallenges(r *engine.Run, language *api.Localizer) ([]*challengeView, error) {
 	all, err := challengeViews(r, language)
-	return slices.DeleteFunc(all, func(v *challengeView) bool { return v.dated != loyalty.StatusActive || v.state.Left == 0 }), err
+	return slices.DeleteFunc(all,
+		func(v *challengeView) bool { return v.dated != loyalty.StatusActive || v.state.Left == 0 }), err
 }
 
 // completedChallenges are the challenges that this customer completed, the last one first.
@@ -77,8 +78,9 @@ func challengesOverview(r *engine.Run, language *api.Localizer) ([]any, error) {
 // challengeActivity renders a challenge with one number for the progress.
 func challengeActivity(p *programme.Programme, language *api.Localizer, v *challengeView) display.ChallengeActivity {
 	return display.ChallengeActivity{
-		ID: v.ID, Status: common.DateStatus(v.dated), Title: v.title, Description: api.TextOrNil(language.Text(v.Description)),
-		Points: v.Points, Tags: api.OrEmpty(v.Tags),
+		ID: v.ID, Status: common.DateStatus(v.dated), Title: v.title,
+		Description: api.TextOrNil(language.Text(v.Description)),
+		Points:      v.Points, Tags: api.OrEmpty(v.Tags),
 		StartsAt: api.InstantOrNil(v.StartsAt.Time), EndsAt: api.InstantOrNil(v.EndsAt.Time),
 		Completions: v.state.Completions, CompletionsLeft: v.state.Left, CompletedAt: api.InstantOrNil(v.state.Completed),
 		Progress: v.state.Percent, AdditionalProperties: api.CustomAttributes(language, p, challengeType, v.Custom),
@@ -129,7 +131,8 @@ func (c challengeList[T]) page(ctx context.Context, a *API, q listRequest) (page
 		if err != nil {
 			return err
 		}
-		columns := list.CustomColumns(r.Programme, challengeType, challengeColumns, func(v *challengeView) map[string]json.RawMessage { return v.Custom })
+		columns := list.CustomColumns(r.Programme, challengeType, challengeColumns,
+			func(v *challengeView) map[string]json.RawMessage { return v.Custom })
 		l := list.Choose(p, all, columns, q.order, a.Clock())
 		page = list.Render(l, func(v **challengeView) T { return c.render(r.Programme, language, *v) })
 		return nil
@@ -139,14 +142,18 @@ func (c challengeList[T]) page(ctx context.Context, a *API, q listRequest) (page
 }
 
 // ListChallengeActivities lists the challenges that a customer can work on.
-func (a *API) ListChallengeActivities(ctx context.Context, in display.ListChallengeActivitiesRequestObject) (display.ListChallengeActivitiesResponseObject, error) {
+func (a *API) ListChallengeActivities(
+	ctx context.Context, in display.ListChallengeActivitiesRequestObject,
+) (display.ListChallengeActivitiesResponseObject, error) {
 	challenges := challengeList[display.ChallengeActivity]{of: openChallenges, render: challengeActivity}
 	l, err := challenges.page(ctx, a, listRequest{in.CustomerID, in.Params.Limit, in.Params.Offset, list.Order{}})
 	return display.ListChallengeActivities200JSONResponse(api.AnswerOf(l)), err
 }
 
 // ListCompletedChallenges lists the challenges that a customer completed.
-func (a *API) ListCompletedChallenges(ctx context.Context, in display.ListCompletedChallengesRequestObject) (display.ListCompletedChallengesResponseObject, error) {
+func (a *API) ListCompletedChallenges(
+	ctx context.Context, in display.ListCompletedChallengesRequestObject,
+) (display.ListCompletedChallengesResponseObject, error) {
 	challenges := challengeList[display.ChallengeActivity]{of: completedChallenges, render: challengeActivity}
 	l, err := challenges.page(ctx, a, listRequest{in.CustomerID, in.Params.Limit, in.Params.Offset, list.Order{}})
 	return display.ListCompletedChallenges200JSONResponse(api.AnswerOf(l)), err
@@ -154,7 +161,9 @@ func (a *API) ListCompletedChallenges(ctx context.Context, in display.ListComple
 
 // ListChallengeProgress lists the challenges that a customer can work on,
 // criterion by criterion.
-func (a *API) ListChallengeProgress(ctx context.Context, in display.ListChallengeProgressRequestObject) (display.ListChallengeProgressResponseObject, error) {
+func (a *API) ListChallengeProgress(
+	ctx context.Context, in display.ListChallengeProgressRequestObject,
+) (display.ListChallengeProgressResponseObject, error) {
 	challenges := challengeList[display.ChallengeProgress]{of: openChallenges, render: challengeProgress}
 	l, err := challenges.page(ctx, a, listRequest{
 		in.CustomerID, in.Params.Limit, in.Params.Offset, list.Ordered(in.Params.Sort, in.Params.Order),

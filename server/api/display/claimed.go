@@ -22,7 +22,9 @@ type claimed struct {
 }
 
 // ListClaimedRewards lists the rewards that a customer claimed or received, the newest first.
-func (a *API) ListClaimedRewards(ctx context.Context, in display.ListClaimedRewardsRequestObject) (display.ListClaimedRewardsResponseObject, error) {
+func (a *API) ListClaimedRewards(
+	ctx context.Context, in display.ListClaimedRewardsRequestObject,
+) (display.ListClaimedRewardsResponseObject, error) {
 	p, err := api.PageOf(ctx, in.Params.Limit, in.Params.Offset, in.Params.Cursor)
 	if err != nil {
 		return nil, err
@@ -52,10 +54,13 @@ func (a *API) ListClaimedRewards(ctx context.Context, in display.ListClaimedRewa
 // claimsOf returns one page of a customer's claims, and the coupons of the claims, by code, that the customer still
 // holds: the code of a coupon that was passed on is the new holder's secret. Filters and orders refer to the rewards,
 // whose fields the claims lack, so they need all of the customer's claims.
-func (a *API) claimsOf(ctx context.Context, ref string, p list.Page, o list.Order) (l list.Links[claimed], _ map[string]loyalty.HeldCoupon, err error) {
+func (a *API) claimsOf(
+	ctx context.Context, ref string, p list.Page, o list.Order,
+) (l list.Links[claimed], _ map[string]loyalty.HeldCoupon, err error) {
 	p.OldestFirst = o.OldestFirst()
 	now, q := a.Clock(), loyalty.ClaimQuery{Ref: ref, OldestFirst: p.OldestFirst, Page: p.Store()}
-	columns := list.CustomColumns(a.Programme(), api.RewardType, a.claimColumns(api.RequestOf(ctx).Language), func(c claimed) map[string]json.RawMessage { return c.reward.Custom })
+	columns := list.CustomColumns(a.Programme(), api.RewardType, a.claimColumns(api.RequestOf(ctx).Language),
+		func(c claimed) map[string]json.RawMessage { return c.reward.Custom })
 	filtered := slices.ContainsFunc(p.Query, func(q list.Pair) bool {
 		name, _ := list.SplitOperator(q.Name)
 		_, ok := columns[name]
@@ -157,7 +162,8 @@ func (a *API) claimedReward(language *api.Localizer, c *claimed) display.Claimed
 	}
 
 	if r.Image != (reward.Image{}) {
-		out.Image = &display.ClaimedRewardImage{Small: api.TextOrNil(r.Image.Small), Medium: api.TextOrNil(r.Image.Medium), Large: api.TextOrNil(r.Image.Large)}
+		out.Image = &display.ClaimedRewardImage{Small: api.TextOrNil(r.Image.Small),
+			Medium: api.TextOrNil(r.Image.Medium), Large: api.TextOrNil(r.Image.Large)}
 	}
 	if c.Award > 0 {
 		out.Award = &c.Award

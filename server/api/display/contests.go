@@ -14,11 +14,14 @@ import (
 
 // contests are the contests and the customer's entries.
 var contests = &catalogue[*game.Contest, display.ContestActivity]{
-	entities: game.Contests, render: contestEntry, needs: loyalty.CustomerNeeds{Progress: loyalty.Kinds(loyalty.ProgressContest)},
+	entities: game.Contests, render: contestEntry,
+	needs: loyalty.CustomerNeeds{Progress: loyalty.Kinds(loyalty.ProgressContest)},
 }
 
 // ListContests lists the contests and the customer's entries.
-func (a *API) ListContests(ctx context.Context, in display.ListContestsRequestObject) (display.ListContestsResponseObject, error) {
+func (a *API) ListContests(
+	ctx context.Context, in display.ListContestsRequestObject,
+) (display.ListContestsResponseObject, error) {
 	l, err := contests.page(ctx, a, listRequest{
 		in.CustomerID, in.Params.Limit, in.Params.Offset, list.Ordered(in.Params.Sort, in.Params.Order),
 	})

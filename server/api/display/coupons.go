@@ -9,7 +9,9 @@ import (
 )
 
 // ListCustomerCoupons lists the coupons that a customer holds, the latest first.
-func (a *API) ListCustomerCoupons(ctx context.Context, in display.ListCustomerCouponsRequestObject) (display.ListCustomerCouponsResponseObject, error) {
+func (a *API) ListCustomerCoupons(
+	ctx context.Context, in display.ListCustomerCouponsRequestObject,
+) (display.ListCustomerCouponsResponseObject, error) {
 	p, err := api.PageOf(ctx, in.Params.Limit, in.Params.Offset, in.Params.Cursor)
 	if err != nil {
 		return nil, err

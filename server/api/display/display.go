@@ -30,18 +30,23 @@ type API struct {
 var _ display.StrictServerInterface = (*API)(nil)
 
 // ClaimOffer records that a customer wants an offer.
-func (a *API) ClaimOffer(ctx context.Context, in display.ClaimOfferRequestObject) (display.ClaimOfferResponseObject, error) {
+func (a *API) ClaimOffer(
+	ctx context.Context, in display.ClaimOfferRequestObject,
+) (display.ClaimOfferResponseObject, error) {
 	return a.Submitter.SubmitFor(ctx, api.CustomerAction{
 		Customer: in.CustomerID, Action: "offer_claim", Data: map[string]any{"offer": in.OfferID},
 		Body: func(_ *api.Localizer, o *loyalty.Outcome) any {
 			c := o.Value.(offer.OfferClaim)
-			return display.OfferClaimAnswer{Data: display.OfferClaim{ID: c.ID, Offer: c.Offer, ClaimedAt: common.Instant(c.ClaimedAt)}}
+			return display.OfferClaimAnswer{Data: display.OfferClaim{ID: c.ID,
+				Offer: c.Offer, ClaimedAt: common.Instant(c.ClaimedAt)}}
 		},
 	})
 }
 
 // AnswerQuestion sets a field of a customer's profile.
-func (a *API) AnswerQuestion(ctx context.Context, in display.AnswerQuestionRequestObject) (display.AnswerQuestionResponseObject, error) {
+func (a *API) AnswerQuestion(
+	ctx context.Context, in display.AnswerQuestionRequestObject,
+) (display.AnswerQuestionResponseObject, error) {
 	return a.Submitter.SubmitFor(ctx, api.CustomerAction{
 		Customer: in.CustomerID, Action: "profile_answer",
 		Data: map[string]any{"flow": in.FlowID, "question": in.QuestionID, "answer": in.Body.Answer},
@@ -56,7 +61,9 @@ func (a *API) AnswerQuestion(ctx context.Context, in display.AnswerQuestionReque
 }
 
 // RecordVisualSearch records a search with a picture.
-func (a *API) RecordVisualSearch(ctx context.Context, in display.RecordVisualSearchRequestObject) (display.RecordVisualSearchResponseObject, error) {
+func (a *API) RecordVisualSearch(
+	ctx context.Context, in display.RecordVisualSearchRequestObject,
+) (display.RecordVisualSearchResponseObject, error) {
 	return a.Submitter.SubmitFor(ctx, api.CustomerAction{
 		Customer: in.CustomerID, Action: "visual_search", Data: in.Body,
 		Body: func(_ *api.Localizer, o *loyalty.Outcome) any {

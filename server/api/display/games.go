@@ -12,7 +12,9 @@ import (
 )
 
 // EnterContest gives a customer entries of a contest.
-func (a *API) EnterContest(ctx context.Context, in display.EnterContestRequestObject) (display.EnterContestResponseObject, error) {
+func (a *API) EnterContest(
+	ctx context.Context, in display.EnterContestRequestObject,
+) (display.EnterContestResponseObject, error) {
 	data := map[string]any{"contest_id": in.ContestID}
 	if in.Body.Count != nil {
 		data["count"] = *in.Body.Count
@@ -31,7 +33,9 @@ func (a *API) EnterContest(ctx context.Context, in display.EnterContestRequestOb
 }
 
 // SpinPrizeWheel spins a prize wheel once.
-func (a *API) SpinPrizeWheel(ctx context.Context, in display.SpinPrizeWheelRequestObject) (display.SpinPrizeWheelResponseObject, error) {
+func (a *API) SpinPrizeWheel(
+	ctx context.Context, in display.SpinPrizeWheelRequestObject,
+) (display.SpinPrizeWheelResponseObject, error) {
 	return a.Submitter.SubmitFor(ctx, api.CustomerAction{
 		Customer: in.CustomerID, Action: "prize_wheel_spin", Data: map[string]any{"wheel": in.WheelID},
 		Body: func(language *api.Localizer, o *loyalty.Outcome) any {
@@ -59,7 +63,9 @@ func wonReward(p *programme.Programme, language *api.Localizer, id string) *disp
 }
 
 // AnswerQuiz records a customer's answer to a quiz.
-func (a *API) AnswerQuiz(ctx context.Context, in display.AnswerQuizRequestObject) (display.AnswerQuizResponseObject, error) {
+func (a *API) AnswerQuiz(
+	ctx context.Context, in display.AnswerQuizRequestObject,
+) (display.AnswerQuizResponseObject, error) {
 	return a.Submitter.SubmitFor(ctx, api.CustomerAction{
 		Customer: in.CustomerID, Action: "quiz_answer", Data: map[string]any{"quiz": in.QuizID, "answer": in.Body.Answer},
 		Body: func(_ *api.Localizer, o *loyalty.Outcome) any {

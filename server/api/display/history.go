@@ -38,7 +38,9 @@ func eventQuery(ctx context.Context, o list.Order) (q loyalty.EventQuery, readab
 }
 
 // ListCustomerEvents lists the events of a customer.
-func (a *API) ListCustomerEvents(ctx context.Context, in display.ListCustomerEventsRequestObject) (display.ListCustomerEventsResponseObject, error) {
+func (a *API) ListCustomerEvents(
+	ctx context.Context, in display.ListCustomerEventsRequestObject,
+) (display.ListCustomerEventsResponseObject, error) {
 	p, err := api.PageOf(ctx, in.Params.Limit, in.Params.Offset, in.Params.Cursor)
 	if err != nil {
 		return nil, err
@@ -50,7 +52,9 @@ func (a *API) ListCustomerEvents(ctx context.Context, in display.ListCustomerEve
 }
 
 // ListEvents lists the events of all customers.
-func (a *API) ListEvents(ctx context.Context, in display.ListEventsRequestObject) (display.ListEventsResponseObject, error) {
+func (a *API) ListEvents(
+	ctx context.Context, in display.ListEventsRequestObject,
+) (display.ListEventsResponseObject, error) {
 	p, err := api.PageOf(ctx, in.Params.Limit, in.Params.Offset, in.Params.Cursor)
 	if err != nil {
 		return nil, err
@@ -61,7 +65,9 @@ func (a *API) ListEvents(ctx context.Context, in display.ListEventsRequestObject
 }
 
 // ListTransactionEvents lists the events of a purchase.
-func (a *API) ListTransactionEvents(ctx context.Context, in display.ListTransactionEventsRequestObject) (display.ListTransactionEventsResponseObject, error) {
+func (a *API) ListTransactionEvents(
+	ctx context.Context, in display.ListTransactionEventsRequestObject,
+) (display.ListTransactionEventsResponseObject, error) {
 	p, err := api.PageOf(ctx, in.Params.Limit, in.Params.Offset, in.Params.Cursor)
 	if err != nil {
 		return nil, err
@@ -71,7 +77,9 @@ func (a *API) ListTransactionEvents(ctx context.Context, in display.ListTransact
 }
 
 // ListTransactions lists a customer's purchases.
-func (a *API) ListTransactions(ctx context.Context, in display.ListTransactionsRequestObject) (display.ListTransactionsResponseObject, error) {
+func (a *API) ListTransactions(
+	ctx context.Context, in display.ListTransactionsRequestObject,
+) (display.ListTransactionsResponseObject, error) {
 	p, err := api.PageOf(ctx, in.Params.Limit, in.Params.Offset, in.Params.Cursor)
 	if err != nil {
 		return nil, err
@@ -87,12 +95,16 @@ func (a *API) ListTransactions(ctx context.Context, in display.ListTransactionsR
 }
 
 // purchasesOf lists the purchases of a customer that meet conditions.
-func (a *API) purchasesOf(ctx context.Context, p list.Page, ref string, filters []loyalty.Condition, readable bool) (list.Links[common.Transaction], error) {
+func (a *API) purchasesOf(
+	ctx context.Context, p list.Page, ref string, filters []loyalty.Condition, readable bool,
+) (list.Links[common.Transaction], error) {
 	return a.Journal.Purchases(ctx, p, loyalty.TransactionQuery{Ref: ref, Conditions: filters}, readable)
 }
 
 // GetTransaction reads one purchase.
-func (a *API) GetTransaction(ctx context.Context, in display.GetTransactionRequestObject) (display.GetTransactionResponseObject, error) {
+func (a *API) GetTransaction(
+	ctx context.Context, in display.GetTransactionRequestObject,
+) (display.GetTransactionResponseObject, error) {
 	t, _, err := a.Journal.Purchase(ctx, in.CustomerID, in.TransactionID)
 	return display.GetTransaction200JSONResponse{Data: t}, err
 }
@@ -146,7 +158,9 @@ func (s search) conditions() (list []loyalty.Condition, readable bool) {
 }
 
 // SearchTransactions finds purchases by id and status.
-func (a *API) SearchTransactions(ctx context.Context, in display.SearchTransactionsRequestObject) (display.SearchTransactionsResponseObject, error) {
+func (a *API) SearchTransactions(
+	ctx context.Context, in display.SearchTransactionsRequestObject,
+) (display.SearchTransactionsResponseObject, error) {
 	p, err := api.PageOf(ctx, in.Params.Limit, in.Params.Offset, in.Params.Cursor)
 	if err != nil {
 		return nil, err
@@ -158,7 +172,9 @@ func (a *API) SearchTransactions(ctx context.Context, in display.SearchTransacti
 
 // SearchTransactionsByPost is SearchTransactions for long lists of ids. Its links use the search by GET; without a
 // limit one page holds all named purchases.
-func (a *API) SearchTransactionsByPost(ctx context.Context, in display.SearchTransactionsByPostRequestObject) (display.SearchTransactionsByPostResponseObject, error) {
+func (a *API) SearchTransactionsByPost(
+	ctx context.Context, in display.SearchTransactionsByPostRequestObject,
+) (display.SearchTransactionsByPostResponseObject, error) {
 	p, err := api.PageOf(ctx, in.Params.Limit, in.Params.Offset, nil)
 	if err != nil {
 		return nil, err

@@ -17,7 +17,9 @@ var offers = &catalogue[*offer.Offer, display.OfferActivity]{
 }
 
 // ListOfferActivities lists the offers that are for the customer.
-func (a *API) ListOfferActivities(ctx context.Context, in display.ListOfferActivitiesRequestObject) (display.ListOfferActivitiesResponseObject, error) {
+func (a *API) ListOfferActivities(
+	ctx context.Context, in display.ListOfferActivitiesRequestObject,
+) (display.ListOfferActivitiesResponseObject, error) {
 	l, err := offers.page(ctx, a, listRequest{
 		in.CustomerID, in.Params.Limit, in.Params.Offset, list.Ordered(in.Params.Sort, in.Params.Order),
 	})
@@ -33,8 +35,10 @@ func offerEntry(r *engine.Run, language *api.Localizer, o *offer.Offer) (api.Act
 	status, name := o.Status(r.At), language.Text(o.Name)
 	e := display.OfferActivity{
 		ID: o.ID, Name: name, Type: common.OfferType(o.Type), Weight: o.Weight, MinTotal: api.AmountOrNil(o.MinTotal),
-		RequiredItems: api.OfferItems(o.RequiredItems), EligibleItems: api.OfferItems(o.EligibleItems), Discount: api.OfferDiscount(o), Stores: o.Stores,
-		Status: common.DateStatus(status), StartsAt: api.InstantOrNil(o.StartsAt.Time), EndsAt: api.InstantOrNil(o.EndsAt.Time),
+		RequiredItems: api.OfferItems(o.RequiredItems), EligibleItems: api.OfferItems(o.EligibleItems),
+		Discount: api.OfferDiscount(o), Stores: o.Stores,
+		Status: common.DateStatus(status), StartsAt: api.InstantOrNil(o.StartsAt.Time),
+		EndsAt:   api.InstantOrNil(o.EndsAt.Time),
 		Redeemed: outlook.Redeemed, Left: outlook.Left,
 		AdditionalProperties: api.CustomAttributes(language, r.Programme, api.OfferType, o.Custom),
 	}
@@ -50,6 +54,7 @@ func offerEntry(r *engine.Run, language *api.Localizer, o *offer.Offer) (api.Act
 	}
 
 	return api.Activity{
-		Entry: e, ID: o.ID, Title: name, Kind: o.Type, Weight: o.Weight, Stores: o.Stores, Dates: o.Dates, Status: status, Custom: o.Custom,
+		Entry: e, ID: o.ID, Title: name, Kind: o.Type, Weight: o.Weight,
+		Stores: o.Stores, Dates: o.Dates, Status: status, Custom: o.Custom,
 	}, nil
 }

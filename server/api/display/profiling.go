@@ -19,7 +19,9 @@ var flows = &catalogue[*game.Flow, display.FlowActivity]{
 }
 
 // ListProfiling lists the flows of questions with the customer's progress.
-func (a *API) ListProfiling(ctx context.Context, in display.ListProfilingRequestObject) (display.ListProfilingResponseObject, error) {
+func (a *API) ListProfiling(
+	ctx context.Context, in display.ListProfilingRequestObject,
+) (display.ListProfilingResponseObject, error) {
 	l, err := flows.page(ctx, a, listRequest{
 		in.CustomerID, in.Params.Limit, in.Params.Offset, list.Ordered(in.Params.Sort, in.Params.Order),
 	})
@@ -46,7 +48,9 @@ func flowEntry(r *engine.Run, language *api.Localizer, f *game.Flow) (api.Activi
 }
 
 // GetNextQuestion reads the first question without an answer from the customer.
-func (a *API) GetNextQuestion(ctx context.Context, in display.GetNextQuestionRequestObject) (display.GetNextQuestionResponseObject, error) {
+func (a *API) GetNextQuestion(
+	ctx context.Context, in display.GetNextQuestionRequestObject,
+) (display.GetNextQuestionResponseObject, error) {
 	var out display.GetNextQuestion200JSONResponse
 	err := a.Customers.View(ctx, in.CustomerID, flows.needs, func(r *engine.Run) error {
 		f, err := api.Lookup(game.Flows.Of(r.Programme), game.Flows.Type, in.FlowID)

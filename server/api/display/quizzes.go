@@ -18,7 +18,9 @@ var quizzes = &catalogue[*game.Quiz, display.QuizActivity]{
 }
 
 // ListQuizzes lists the quizzes with the customer's results.
-func (a *API) ListQuizzes(ctx context.Context, in display.ListQuizzesRequestObject) (display.ListQuizzesResponseObject, error) {
+func (a *API) ListQuizzes(
+	ctx context.Context, in display.ListQuizzesRequestObject,
+) (display.ListQuizzesResponseObject, error) {
 	l, err := quizzes.page(ctx, a, listRequest{
 		in.CustomerID, in.Params.Limit, in.Params.Offset, list.Ordered(in.Params.Sort, in.Params.Order),
 	})
@@ -47,7 +49,8 @@ func quizEntry(r *engine.Run, language *api.Localizer, q *game.Quiz) (api.Activi
 	o, err := game.OutlookOnQuiz(r, q)
 	if given := o.Given; given != nil {
 		e.Result = &display.GivenAnswer{
-			Answer: given.Answer, Correct: given.Correct, CorrectAnswer: q.CorrectAnswer, AnsweredAt: common.Instant(given.AnsweredAt),
+			Answer: given.Answer, Correct: given.Correct,
+			CorrectAnswer: q.CorrectAnswer, AnsweredAt: common.Instant(given.AnsweredAt),
 		}
 	}
 

@@ -12,21 +12,27 @@ import (
 
 // ClaimReward gives a customer a reward for points. The answer has the shape of
 // the specification.
-func (a *API) ClaimReward(ctx context.Context, in display.ClaimRewardRequestObject) (display.ClaimRewardResponseObject, error) {
+func (a *API) ClaimReward(
+	ctx context.Context, in display.ClaimRewardRequestObject,
+) (display.ClaimRewardResponseObject, error) {
 	return api.ClaimReward(ctx, a.Submitter, in.CustomerID, in.RewardID)
 }
 
 // RevokeReward undoes a claim of the reward that the path names.
-func (a *API) RevokeReward(ctx context.Context, in display.RevokeRewardRequestObject) (display.RevokeRewardResponseObject, error) {
+func (a *API) RevokeReward(
+	ctx context.Context, in display.RevokeRewardRequestObject,
+) (display.RevokeRewardResponseObject, error) {
 	claim, err := a.claimOf(api.Plain(ctx), in.CustomerID, in.RewardID, in.Body.Event)
 	if err != nil {
 		return nil, err
 	}
 
-	revoke := api.CustomerAction{Customer: in.CustomerID, Action: "reward_revoke", Data: map[string]any{"event": in.Body.Event}}
+	revoke := api.CustomerAction{Customer: in.CustomerID,
+		Action: "reward_revoke", Data: map[string]any{"event": in.Body.Event}}
 	revoke.Body = func(_ *api.Localizer, o *loyalty.Outcome) any {
 		e := revoke.EventOf(o)
-		out := display.RevokedClaim{ID: e.ID, Event: claim.ID, Reward: claim.Reward, Spendable: o.Customer.Figures.Spendable()}
+		out := display.RevokedClaim{ID: e.ID, Event: claim.ID,
+			Reward: claim.Reward, Spendable: o.Customer.Figures.Spendable()}
 		if e.Points != nil {
 			out.Points = *e.Points
 		}

@@ -14,7 +14,8 @@ func stepTo(r *engine.Run, refusal error, method string, segments ...string) *co
 	if refusal != nil {
 		return nil
 	}
-	return &common.NextStep{Method: method, URL: api.Address(append([]string{"customers", r.Customer.Name}, segments...)...)}
+	return &common.NextStep{Method: method,
+		URL: api.Address(append([]string{"customers", r.Customer.Name}, segments...)...)}
 }
 
 // nextStep is stepTo with POST.

@@ -15,11 +15,14 @@ import (
 
 // treasures are the treasures and whether the customer found them.
 var treasures = &catalogue[*game.Treasure, display.TreasureActivity]{
-	entities: game.Treasures, render: treasureEntry, needs: loyalty.CustomerNeeds{Progress: loyalty.Kinds(loyalty.ProgressTreasure)},
+	entities: game.Treasures, render: treasureEntry,
+	needs: loyalty.CustomerNeeds{Progress: loyalty.Kinds(loyalty.ProgressTreasure)},
 }
 
 // ListTreasureHunts lists the treasures and whether the customer found them.
-func (a *API) ListTreasureHunts(ctx context.Context, in display.ListTreasureHuntsRequestObject) (display.ListTreasureHuntsResponseObject, error) {
+func (a *API) ListTreasureHunts(
+	ctx context.Context, in display.ListTreasureHuntsRequestObject,
+) (display.ListTreasureHuntsResponseObject, error) {
 	l, err := treasures.page(ctx, a, listRequest{
 		in.CustomerID, in.Params.Limit, in.Params.Offset, list.Ordered(in.Params.Sort, in.Params.Order),
 	})

@@ -15,12 +15,15 @@ import (
 
 // wheels are the prize wheels and the customer's spins.
 var wheels = &catalogue[*game.Wheel, display.WheelActivity]{
-	entities: game.Wheels, render: wheelEntry, needs: loyalty.CustomerNeeds{Progress: loyalty.Kinds(loyalty.ProgressWheel)},
+	entities: game.Wheels, render: wheelEntry,
+	needs:     loyalty.CustomerNeeds{Progress: loyalty.Kinds(loyalty.ProgressWheel)},
 	listNeeds: game.WheelNeeds, // with the standing for every prize
 }
 
 // ListPrizeWheels lists the wheels and the customer's spins.
-func (a *API) ListPrizeWheels(ctx context.Context, in display.ListPrizeWheelsRequestObject) (display.ListPrizeWheelsResponseObject, error) {
+func (a *API) ListPrizeWheels(
+	ctx context.Context, in display.ListPrizeWheelsRequestObject,
+) (display.ListPrizeWheelsResponseObject, error) {
 	l, err := wheels.page(ctx, a, listRequest{
 		in.CustomerID, in.Params.Limit, in.Params.Offset, list.Ordered(in.Params.Sort, in.Params.Order),
 	})
@@ -28,7 +31,9 @@ func (a *API) ListPrizeWheels(ctx context.Context, in display.ListPrizeWheelsReq
 }
 
 // GetPrizeWheel reads one wheel.
-func (a *API) GetPrizeWheel(ctx context.Context, in display.GetPrizeWheelRequestObject) (display.GetPrizeWheelResponseObject, error) {
+func (a *API) GetPrizeWheel(
+	ctx context.Context, in display.GetPrizeWheelRequestObject,
+) (display.GetPrizeWheelResponseObject, error) {
 	entry, err := wheels.one(ctx, a, in.CustomerID, in.WheelID)
 	return display.GetPrizeWheel200JSONResponse{Data: entry}, err
 }

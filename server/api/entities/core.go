@@ -38,7 +38,9 @@ func customerRecord(c loyalty.Customer) json.RawMessage {
 }
 
 // listCustomers lists customers as entities.
-func (a *API) listCustomers(ctx context.Context, p list.Page, in entities.ListEntitiesParams) (entities.ListEntitiesResponseObject, error) {
+func (a *API) listCustomers(
+	ctx context.Context, p list.Page, in entities.ListEntitiesParams,
+) (entities.ListEntitiesResponseObject, error) {
 	if err := onlyFilters(ctx, "status", "created_at", "search"); err != nil {
 		return nil, err
 	}
@@ -50,7 +52,8 @@ func (a *API) listCustomers(ctx context.Context, p list.Page, in entities.ListEn
 			return nil, err
 		}
 	}
-	l := list.Linked(p, found, a.Clock(), func(c loyalty.Customer) list.Cursor { return list.Cursor{At: c.CreatedAt, ID: c.ID[:]} })
+	l := list.Linked(p, found, a.Clock(),
+		func(c loyalty.Customer) list.Cursor { return list.Cursor{At: c.CreatedAt, ID: c.ID[:]} })
 	return entitiesPage(l, customerRecord), nil
 }
 
@@ -58,7 +61,8 @@ func (a *API) listCustomers(ctx context.Context, p list.Page, in entities.ListEn
 func onlyFilters(ctx context.Context, names ...string) error {
 	for _, q := range api.RequestOf(ctx).Query {
 		name, _ := list.SplitOperator(q.Name)
-		if !slices.Contains(names, name) && !slices.Contains([]string{"limit", "offset", "cursor"}, name) && !contract.IsCustom(name) {
+		if !slices.Contains(names, name) &&
+			!slices.Contains([]string{"limit", "offset", "cursor"}, name) && !contract.IsCustom(name) {
 			return api.ErrUnknownParameter.With("parameter", q.Name).At(q.Name)
 		}
 	}
@@ -114,7 +118,9 @@ var purchaseFields = map[string]list.Field{
 
 // listTransactions lists the purchases of a customer as entities, the newest first. It needs a customer, because there
 // is no index to read all purchases by.
-func (a *API) listTransactions(ctx context.Context, p list.Page, customer *string) (entities.ListEntitiesResponseObject, error) {
+func (a *API) listTransactions(
+	ctx context.Context, p list.Page, customer *string,
+) (entities.ListEntitiesResponseObject, error) {
 	if err := onlyFilters(ctx, "id", "status", "created_at", "customer"); err != nil {
 		return nil, err
 	}

@@ -48,7 +48,9 @@ func (r EntityRecords) record(module, entity string, e *loyalty.Entity) json.Raw
 }
 
 // GetEntity reads one entity, archived or not.
-func (a *API) GetEntity(ctx context.Context, in entities.GetEntityRequestObject) (entities.GetEntityResponseObject, error) {
+func (a *API) GetEntity(
+	ctx context.Context, in entities.GetEntityRequestObject,
+) (entities.GetEntityResponseObject, error) {
 	kind := entityType(in.Module, in.Entity)
 	if kind == programme.TypeCustomer {
 		c, err := a.Customers.Current(api.Plain(ctx), in.EntityID)
@@ -74,7 +76,9 @@ func (r EntityRecords) answer(module, entity string) func(loyalty.Entity) any {
 }
 
 // CreateEntity adds an entity.
-func (a *API) CreateEntity(ctx context.Context, in entities.CreateEntityRequestObject) (entities.CreateEntityResponseObject, error) {
+func (a *API) CreateEntity(
+	ctx context.Context, in entities.CreateEntityRequestObject,
+) (entities.CreateEntityResponseObject, error) {
 	if err := elsewhere(entityType(in.Module, in.Entity), admin.MethodCreate); err != nil {
 		return nil, err
 	}
@@ -88,13 +92,16 @@ func (a *API) CreateEntity(ctx context.Context, in entities.CreateEntityRequestO
 	}
 
 	answer := api.WithWarnings(ctx, a.Programme, a.Records.answer(in.Module, in.Entity))
-	return api.Change(ctx, http.StatusCreated, answer, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Entity], error) {
-		return a.Admin.CreateEntity(ctx, call, c)
-	})
+	return api.Change(ctx, http.StatusCreated, answer,
+		func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Entity], error) {
+			return a.Admin.CreateEntity(ctx, call, c)
+		})
 }
 
 // UpdateEntity changes the sent fields of an entity.
-func (a *API) UpdateEntity(ctx context.Context, in entities.UpdateEntityRequestObject) (entities.UpdateEntityResponseObject, error) {
+func (a *API) UpdateEntity(
+	ctx context.Context, in entities.UpdateEntityRequestObject,
+) (entities.UpdateEntityResponseObject, error) {
 	if entityType(in.Module, in.Entity) == programme.TypeCustomer {
 		return a.updateCustomer(ctx, in.EntityID)
 	}
@@ -109,18 +116,22 @@ func (a *API) UpdateEntity(ctx context.Context, in entities.UpdateEntityRequestO
 
 	c.ID = in.EntityID
 	answer := api.WithWarnings(ctx, a.Programme, a.Records.answer(in.Module, in.Entity))
-	return api.Change(ctx, http.StatusOK, answer, func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Entity], error) {
-		return a.Admin.UpdateEntity(ctx, call, c)
-	})
+	return api.Change(ctx, http.StatusOK, answer,
+		func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Entity], error) {
+			return a.Admin.UpdateEntity(ctx, call, c)
+		})
 }
 
 // ArchiveEntity takes an entity out of use.
-func (a *API) ArchiveEntity(ctx context.Context, in entities.ArchiveEntityRequestObject) (entities.ArchiveEntityResponseObject, error) {
+func (a *API) ArchiveEntity(
+	ctx context.Context, in entities.ArchiveEntityRequestObject,
+) (entities.ArchiveEntityResponseObject, error) {
 	c := admin.EntityChange{Type: entityType(in.Module, in.Entity), ID: in.EntityID}
 	if err := elsewhere(c.Type, admin.MethodArchive); err != nil {
 		return nil, err
 	}
-	return api.Change(ctx, http.StatusOK, a.Records.answer(in.Module, in.Entity), func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Entity], error) {
-		return a.Admin.ArchiveEntity(ctx, call, c)
-	})
+	return api.Change(ctx, http.StatusOK, a.Records.answer(in.Module, in.Entity),
+		func(ctx context.Context, call admin.Call) (admin.Done[loyalty.Entity], error) {
+			return a.Admin.ArchiveEntity(ctx, call, c)
+		})
 }

@@ -37,9 +37,10 @@ var entityStatuses = append(slices.Clone(loyalty.DateStatuses), campaign.Campaig
 func (a *API) entityColumns(p *programme.Programme, kind string) map[string]list.Column[storedEntity] {
 	now := a.Clock()
 	own := map[string]list.Column[storedEntity]{
-		"name":   {Field: list.Field{Kind: list.Text}, Of: func(e storedEntity) any { return textsOf(e.fields["name"]) }},
-		"title":  {Field: list.Field{Kind: list.Text}, Of: func(e storedEntity) any { return textsOf(e.fields["title"]) }},
-		"status": {Field: list.Field{Kind: list.Choice, Choices: entityStatuses}, Of: func(e storedEntity) any { return a.Records.status(kind, e, now) }},
+		"name":  {Field: list.Field{Kind: list.Text}, Of: func(e storedEntity) any { return textsOf(e.fields["name"]) }},
+		"title": {Field: list.Field{Kind: list.Text}, Of: func(e storedEntity) any { return textsOf(e.fields["title"]) }},
+		"status": {Field: list.Field{Kind: list.Choice, Choices: entityStatuses},
+			Of: func(e storedEntity) any { return a.Records.status(kind, e, now) }},
 	}
 	return list.CustomColumns(p, kind, own, func(e storedEntity) map[string]json.RawMessage { return e.fields })
 }
@@ -91,7 +92,9 @@ func (r EntityRecords) shownStatus(kind string, e *loyalty.Entity) string {
 }
 
 // ListEntities lists the entities of a type that match every filter.
-func (a *API) ListEntities(ctx context.Context, in entities.ListEntitiesRequestObject) (entities.ListEntitiesResponseObject, error) {
+func (a *API) ListEntities(
+	ctx context.Context, in entities.ListEntitiesRequestObject,
+) (entities.ListEntitiesResponseObject, error) {
 	p, err := api.PageOf(ctx, in.Params.Limit, in.Params.Offset, in.Params.Cursor)
 	if err != nil {
 		return nil, err
@@ -125,7 +128,8 @@ func (a *API) ListEntities(ctx context.Context, in entities.ListEntitiesRequestO
 	}
 
 	l := list.Linked(p, found, a.Clock(), at)
-	return entitiesPage(l, func(e loyalty.Entity) json.RawMessage { return a.Records.record(in.Module, in.Entity, &e) }), nil
+	return entitiesPage(l,
+		func(e loyalty.Entity) json.RawMessage { return a.Records.record(in.Module, in.Entity, &e) }), nil
 }
 
 // entitiesPage writes a page of entities.
@@ -139,7 +143,9 @@ func entitiesPage[T any](l list.Links[T], record func(T) json.RawMessage) api.Ra
 
 // entityQuery reads the parameters of a list; readable is false if a filter can find nothing. It
 // fails for an unknown type.
-func (a *API) entityQuery(ctx context.Context, kind string, in entities.ListEntitiesParams) (q loyalty.EntityQuery, readable bool, err error) {
+func (a *API) entityQuery(
+	ctx context.Context, kind string, in entities.ListEntitiesParams,
+) (q loyalty.EntityQuery, readable bool, err error) {
 	p := a.Programme()
 	if err := p.CheckEntityType(kind); err != nil {
 		return q, false, err
@@ -174,7 +180,8 @@ func (a *API) entityQuery(ctx context.Context, kind string, in entities.ListEnti
 		searched := p.Searchable(kind)
 		q.Fits = func(e loyalty.Entity) bool {
 			s := storedEntity{&e, propertiesOf(e.Data)}
-			return s.contains(search, searched) && !slices.ContainsFunc(wanted, func(c loyalty.Condition) bool { return !list.Meets(columns[c.Field].Of(s), c) })
+			return s.contains(search, searched) &&
+				!slices.ContainsFunc(wanted, func(c loyalty.Condition) bool { return !list.Meets(columns[c.Field].Of(s), c) })
 		}
 	}
 
@@ -212,7 +219,9 @@ func (e storedEntity) contains(text string, searched []*loyalty.CustomAttribute)
 func byName(sort *entities.ListEntitiesParamsSort) bool { return sort != nil && *sort == "name" }
 
 // foundEntities reads a page, in the requested order.
-func (a *API) foundEntities(ctx context.Context, p list.Page, q loyalty.EntityQuery, sort *entities.ListEntitiesParamsSort) ([]loyalty.Entity, error) {
+func (a *API) foundEntities(
+	ctx context.Context, p list.Page, q loyalty.EntityQuery, sort *entities.ListEntitiesParamsSort,
+) ([]loyalty.Entity, error) {
 	if byName(sort) {
 		return a.entitiesByName(ctx, p, q)
 	}

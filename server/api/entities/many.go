@@ -13,7 +13,9 @@ import (
 )
 
 // ChangeEntities makes many changes in one transaction.
-func (a *API) ChangeEntities(ctx context.Context, in entities.ChangeEntitiesRequestObject) (entities.ChangeEntitiesResponseObject, error) {
+func (a *API) ChangeEntities(
+	ctx context.Context, in entities.ChangeEntitiesRequestObject,
+) (entities.ChangeEntitiesResponseObject, error) {
 	bodies, err := a.changeBodies(ctx)
 	if err != nil {
 		return nil, err
@@ -31,9 +33,10 @@ func (a *API) ChangeEntities(ctx context.Context, in entities.ChangeEntitiesRequ
 	skip := in.Body.ErrorHandling != nil && *in.Body.ErrorHandling == entities.EntityChangesErrorHandlingSkip
 	language := api.RequestOf(ctx).Language
 	answer := func(results []admin.EntityResult) any { return entityResults(language, results) }
-	return api.Change(ctx, http.StatusOK, api.WithWarnings(ctx, a.Programme, answer), func(ctx context.Context, call admin.Call) (admin.Done[[]admin.EntityResult], error) {
-		return a.Admin.ChangeEntities(ctx, call, changes, skip)
-	})
+	return api.Change(ctx, http.StatusOK, api.WithWarnings(ctx, a.Programme, answer),
+		func(ctx context.Context, call admin.Call) (admin.Done[[]admin.EntityResult], error) {
+			return a.Admin.ChangeEntities(ctx, call, changes, skip)
+		})
 }
 
 // changeBodies returns the properties of each change as they were sent: the type decides on the types of a form's

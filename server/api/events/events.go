@@ -37,7 +37,9 @@ var _ events.StrictServerInterface = (*API)(nil)
 // SubmitEvent records one event. It does not use the generated request object, whose body validate has replaced by {}.
 // It takes the tree that validate checked, so that the hot path does not encode an event only to decode it again. The
 // other operations of this API do the same.
-func (a *API) SubmitEvent(ctx context.Context, _ events.SubmitEventRequestObject) (events.SubmitEventResponseObject, error) {
+func (a *API) SubmitEvent(
+	ctx context.Context, _ events.SubmitEventRequestObject,
+) (events.SubmitEventResponseObject, error) {
 	r := api.RequestOf(ctx)
 	language := r.Language
 	s := a.Vocabulary.Submission(r.Tree, len(r.Body))
@@ -49,7 +51,8 @@ func (a *API) SubmitEvent(ctx context.Context, _ events.SubmitEventRequestObject
 			}
 			return http.StatusOK, api.AppendOutcome(nil, language, o)
 		}
-		s.Idempotency = &loyalty.Idempotency{AnswerKey: key, Hash: hash, Render: render, Language: language.Texts, Block: api.CustomerBlock}
+		s.Idempotency = &loyalty.Idempotency{AnswerKey: key, Hash: hash,
+			Render: render, Language: language.Texts, Block: api.CustomerBlock}
 	}
 
 	outcome, err := a.Engine.Submit(api.Plain(ctx), s)
@@ -85,13 +88,16 @@ func (a *API) shown(block, body []byte) []byte {
 }
 
 // PreviewEvent shows what an event would do.
-func (a *API) PreviewEvent(ctx context.Context, _ events.PreviewEventRequestObject) (events.PreviewEventResponseObject, error) {
+func (a *API) PreviewEvent(
+	ctx context.Context, _ events.PreviewEventRequestObject,
+) (events.PreviewEventResponseObject, error) {
 	r := api.RequestOf(ctx)
 	s := a.Vocabulary.Submission(r.Tree, len(r.Body))
 	o, err := a.Engine.Preview(api.Plain(ctx), s)
 	out := events.EventPreview{
 		Customer: api.Summary(o.Customer, a.Programme().SuppressPII), Events: api.Recorded(o.Events),
-		Rules: verdicts(r.Language, o.Trace), Lots: touched(o, a.Programme().Location), Warnings: api.WarningsOf(r.Language, o.Warnings),
+		Rules: verdicts(r.Language, o.Trace), Lots: touched(o, a.Programme().Location),
+		Warnings: api.WarningsOf(r.Language, o.Warnings),
 	}
 	if err != nil {
 		status, envelope := api.Envelope(r.Language, err)
@@ -128,7 +134,9 @@ func touched(o loyalty.Outcome, zone *time.Location) []events.TouchedLot {
 }
 
 // SubmitEvents records many events, each on its own.
-func (a *API) SubmitEvents(ctx context.Context, _ events.SubmitEventsRequestObject) (events.SubmitEventsResponseObject, error) {
+func (a *API) SubmitEvents(
+	ctx context.Context, _ events.SubmitEventsRequestObject,
+) (events.SubmitEventsResponseObject, error) {
 	r := api.RequestOf(ctx)
 	trees, err := eventTrees(r, api.HTTPRequest(ctx))
 	if err != nil {
@@ -232,14 +240,16 @@ func (b *bulk) remember(req *http.Request, key loyalty.AnswerKey) {
 		s := &b.submissions[i]
 		own := key
 		own.Place = b.places[i] + 1
-		s.Idempotency = &loyalty.Idempotency{AnswerKey: own, Hash: eventHash(req, s), Whole: whole, Render: b.render, Language: b.language.Texts}
+		s.Idempotency = &loyalty.Idempotency{AnswerKey: own, Hash: eventHash(req, s),
+			Whole: whole, Render: b.render, Language: b.language.Texts}
 	}
 }
 
 // eventHash is the hash of an event after validation, so that the same event has one hash whether
 // it is sent as JSON or as a form.
 func eventHash(req *http.Request, s *loyalty.Submission) [32]byte {
-	return api.StandsFor(req, []byte(s.Customer), []byte(s.ExternalID), []byte(s.Action), strconv.AppendBool(nil, s.Guest), s.Data)
+	return api.StandsFor(req, []byte(s.Customer), []byte(s.ExternalID),
+		[]byte(s.Action), strconv.AppendBool(nil, s.Guest), s.Data)
 }
 
 // render renders the result of one event.

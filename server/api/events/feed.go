@@ -64,7 +64,9 @@ type feedAsk struct {
 }
 
 // FollowEvents returns events in the order of the feed.
-func (a *API) FollowEvents(ctx context.Context, _ events.FollowEventsRequestObject) (events.FollowEventsResponseObject, error) {
+func (a *API) FollowEvents(
+	ctx context.Context, _ events.FollowEventsRequestObject,
+) (events.FollowEventsResponseObject, error) {
 	ask, err := a.Feed.read(ctx)
 	if err != nil {
 		return nil, err
@@ -261,7 +263,8 @@ func (f *FeedAPI) piece(ctx context.Context, ask *feedAsk, after int64, limit, s
 	}
 	defer leave()
 
-	q := loyalty.FeedQuery{After: after, Limit: limit, Scan: feedScan, Actions: ask.actions, Prefixes: ask.prefixes, Postings: ask.postings}
+	q := loyalty.FeedQuery{After: after, Limit: limit, Scan: feedScan,
+		Actions: ask.actions, Prefixes: ask.prefixes, Postings: ask.postings}
 	for _, actor := range ask.actors {
 		q.SentBy = append(q.SentBy, loyalty.KeyIDsOf(actor)...)
 	}
@@ -324,7 +327,8 @@ func (f *FeedAPI) row(ask *feedAsk, part *loyalty.FeedPart, i int) (row []byte, 
 	}
 
 	for _, p := range part.Postings[e.ID] {
-		posting := events.FeedPosting{CustomerID: p.Customer, From: events.FeedAccount(p.From.String()), To: events.FeedAccount(p.To.String()), Points: p.Points}
+		posting := events.FeedPosting{CustomerID: p.Customer, From: events.FeedAccount(p.From.String()),
+			To: events.FeedAccount(p.To.String()), Points: p.Points}
 		if p.Lot != (loyalty.ID{}) {
 			lot := loyalty.ID(p.Lot)
 			posting.Lot = &lot

@@ -28,7 +28,9 @@ var _ leaderboard.StrictServerInterface = (*API)(nil)
 const defaultNeighbours = 2
 
 // GetLeaderboard reads a page of a board.
-func (a *API) GetLeaderboard(ctx context.Context, in leaderboard.GetLeaderboardRequestObject) (leaderboard.GetLeaderboardResponseObject, error) {
+func (a *API) GetLeaderboard(
+	ctx context.Context, in leaderboard.GetLeaderboardRequestObject,
+) (leaderboard.GetLeaderboardResponseObject, error) {
 	p, err := api.PageOf(ctx, in.Params.Limit, in.Params.Offset, in.Params.Cursor)
 	if err != nil {
 		return nil, err
@@ -45,14 +47,17 @@ func (a *API) GetLeaderboard(ctx context.Context, in leaderboard.GetLeaderboardR
 		return nil, err
 	}
 
-	l := list.Linked(p, part.Entries, a.Clock(), func(e loyalty.BoardEntry) list.Cursor { return boardCursor(part.Board, e.BoardPlace) })
+	l := list.Linked(p, part.Entries, a.Clock(),
+		func(e loyalty.BoardEntry) list.Cursor { return boardCursor(part.Board, e.BoardPlace) })
 	return leaderboard.GetLeaderboard200JSONResponse{
 		Period: boardPeriod(name, &part), Data: a.boardEntries(l.Entries), Next: l.Next, Previous: l.Previous, Time: l.Time,
 	}, nil
 }
 
 // GetCustomerLeaderboard reads a customer's rank, after applying everything that is due for the customer.
-func (a *API) GetCustomerLeaderboard(ctx context.Context, in leaderboard.GetCustomerLeaderboardRequestObject) (leaderboard.GetCustomerLeaderboardResponseObject, error) {
+func (a *API) GetCustomerLeaderboard(
+	ctx context.Context, in leaderboard.GetCustomerLeaderboardRequestObject,
+) (leaderboard.GetCustomerLeaderboardResponseObject, error) {
 	c, err := a.Customers.Current(api.Plain(ctx), in.CustomerID)
 	if err != nil {
 		return nil, err
@@ -69,7 +74,8 @@ func (a *API) GetCustomerLeaderboard(ctx context.Context, in leaderboard.GetCust
 		return nil, err
 	}
 
-	out := leaderboard.Standing{ID: c.Name, Period: boardPeriod(name, &s.BoardPart), Score: s.Score, Neighbours: a.boardEntries(s.Entries)}
+	out := leaderboard.Standing{ID: c.Name, Period: boardPeriod(name, &s.BoardPart),
+		Score: s.Score, Neighbours: a.boardEntries(s.Entries)}
 	if s.Rank > 0 {
 		out.Rank = &s.Rank
 	}
@@ -83,7 +89,9 @@ func (a *API) GetCustomerLeaderboard(ctx context.Context, in leaderboard.GetCust
 const defaultBands = 20
 
 // GetLeaderboardScores returns the distribution of the scores of a board.
-func (a *API) GetLeaderboardScores(ctx context.Context, in leaderboard.GetLeaderboardScoresRequestObject) (leaderboard.GetLeaderboardScoresResponseObject, error) {
+func (a *API) GetLeaderboardScores(
+	ctx context.Context, in leaderboard.GetLeaderboardScoresRequestObject,
+) (leaderboard.GetLeaderboardScoresResponseObject, error) {
 	name, period := periodOf((*string)(in.Params.Period))
 	most := defaultBands
 	if in.Params.Bands != nil {
@@ -115,7 +123,8 @@ func periodOf(sent *string) (name string, p loyalty.BoardPeriod) {
 
 func boardPeriod(name string, part *boards.BoardPart) leaderboard.BoardPeriod {
 	return leaderboard.BoardPeriod{
-		Name: leaderboard.BoardPeriodName(name), StartsAt: api.InstantOrNil(part.From), EndsAt: api.InstantOrNil(part.Until), AsOf: api.InstantOrNil(part.AsOf),
+		Name: leaderboard.BoardPeriodName(name), StartsAt: api.InstantOrNil(part.From),
+		EndsAt: api.InstantOrNil(part.Until), AsOf: api.InstantOrNil(part.AsOf),
 	}
 }
 
@@ -127,7 +136,8 @@ func (a *API) boardEntries(entries []loyalty.BoardEntry) []leaderboard.BoardEntr
 			e.Name = ""
 		}
 		out[i] = leaderboard.BoardEntry{
-			ID: api.TextOrNil(e.Name), Handler: api.TextOrNil(e.Handler), ImageURL: api.TextOrNil(e.ImageURL), Score: e.Score, Rank: e.Rank,
+			ID: api.TextOrNil(e.Name), Handler: api.TextOrNil(e.Handler),
+			ImageURL: api.TextOrNil(e.ImageURL), Score: e.Score, Rank: e.Rank,
 		}
 	}
 	return out
@@ -136,7 +146,8 @@ func (a *API) boardEntries(entries []loyalty.BoardEntry) []leaderboard.BoardEntr
 // boardCursor is the position of an entry: the first day of the board, so that a walk stays on the same board when its
 // period ends, then customer and score.
 func boardCursor(b loyalty.Board, e loyalty.BoardPlace) list.Cursor {
-	return list.Cursor{At: time.Unix(int64(b.Start)*daySeconds, 0), ID: binary.BigEndian.AppendUint64(e.Customer[:], uint64(e.Score))}
+	return list.Cursor{At: time.Unix(int64(b.Start)*daySeconds, 0),
+		ID: binary.BigEndian.AppendUint64(e.Customer[:], uint64(e.Score))}
 }
 
 const daySeconds = 24 * 60 * 60

@@ -28,7 +28,9 @@ type API struct {
 var _ levels.StrictServerInterface = (*API)(nil)
 
 // ListLevels lists the tiers of every structure.
-func (a *API) ListLevels(ctx context.Context, in levels.ListLevelsRequestObject) (levels.ListLevelsResponseObject, error) {
+func (a *API) ListLevels(
+	ctx context.Context, in levels.ListLevelsRequestObject,
+) (levels.ListLevelsResponseObject, error) {
 	p, err := api.PageOf(ctx, in.Params.Limit, in.Params.Offset, nil)
 	if err != nil {
 		return nil, err
@@ -44,7 +46,9 @@ func (a *API) ListLevels(ctx context.Context, in levels.ListLevelsRequestObject)
 }
 
 // ListCustomerLevels lists the same tiers with the customer's progress.
-func (a *API) ListCustomerLevels(ctx context.Context, in levels.ListCustomerLevelsRequestObject) (levels.ListCustomerLevelsResponseObject, error) {
+func (a *API) ListCustomerLevels(
+	ctx context.Context, in levels.ListCustomerLevelsRequestObject,
+) (levels.ListCustomerLevelsResponseObject, error) {
 	p, err := api.PageOf(ctx, in.Params.Limit, in.Params.Offset, nil)
 	if err != nil {
 		return nil, err
@@ -78,7 +82,8 @@ func levelOf(language *api.Localizer, l *tier.Level) levels.Level {
 		benefits = json.RawMessage("{}")
 	}
 	return levels.Level{
-		Structure: structureOf(l.Structure), ID: l.Tier.ID, Name: language.Text(l.Tier.Name), Threshold: l.Tier.Threshold, Benefits: benefits,
+		Structure: structureOf(l.Structure), ID: l.Tier.ID,
+		Name: language.Text(l.Tier.Name), Threshold: l.Tier.Threshold, Benefits: benefits,
 	}
 }
 

@@ -32,7 +32,10 @@ type soonPage struct {
 
 // soon continues the walk over the customers and passes each to keep, which reports whether the customer belongs to the
 // list. It fails with loyalty.ErrStructureNotFound.
-func (a *API) soon(ctx context.Context, structure string, limit *common.Limit, cursor *common.Cursor, keep func(*loyalty.TierStanding, *tier.TierStatus) bool) (*soonPage, error) {
+func (a *API) soon(
+	ctx context.Context, structure string, limit *common.Limit,
+	cursor *common.Cursor, keep func(*loyalty.TierStanding, *tier.TierStatus) bool,
+) (*soonPage, error) {
 	p, err := api.PageOf(ctx, limit, nil, cursor)
 	if err != nil {
 		return nil, err
@@ -56,7 +59,8 @@ func (a *API) soon(ctx context.Context, structure string, limit *common.Limit, c
 	page, kept, now := &soonPage{Page: p, structure: s}, 0, a.Now()
 	for i := range people {
 		c := &people[i]
-		status, known, err := s.Soon(c, tier.TierView{At: now, Score: c.Score, Enrolled: c.Enrolled, Location: a.Programme().Location})
+		status, known, err := s.Soon(c,
+			tier.TierView{At: now, Score: c.Score, Enrolled: c.Enrolled, Location: a.Programme().Location})
 		if err != nil {
 			return nil, err
 		}
@@ -77,23 +81,28 @@ func (a *API) soon(ctx context.Context, structure string, limit *common.Limit, c
 }
 
 // ListRisingCustomers lists the customers near the next level.
-func (a *API) ListRisingCustomers(ctx context.Context, in levels.ListRisingCustomersRequestObject) (levels.ListRisingCustomersResponseObject, error) {
+func (a *API) ListRisingCustomers(
+	ctx context.Context, in levels.ListRisingCustomersRequestObject,
+) (levels.ListRisingCustomersResponseObject, error) {
 	share := int64(nearShare)
 	if in.Params.Share != nil {
 		share = int64(*in.Params.Share)
 	}
 
-	language, out := api.RequestOf(ctx).Language, levels.ListRisingCustomers200JSONResponse{Data: []levels.RisingCustomer{}}
-	page, err := a.soon(ctx, in.StructureID, in.Params.Limit, in.Params.Cursor, func(c *loyalty.TierStanding, t *tier.TierStatus) bool {
-		if !t.Near(share) {
-			return false
-		}
-		s := t.Structure
-		out.Data = append(out.Data, levels.RisingCustomer{
-			Customer: c.Name, Level: stepOf(language, t.Current), Next: *stepOf(language, t.Next), Figure: s.Number(t.Figure), Missing: s.Number(t.Missing),
+	language, out := api.RequestOf(ctx).Language,
+		levels.ListRisingCustomers200JSONResponse{Data: []levels.RisingCustomer{}}
+	page, err := a.soon(ctx, in.StructureID, in.Params.Limit, in.Params.Cursor,
+		func(c *loyalty.TierStanding, t *tier.TierStatus) bool {
+			if !t.Near(share) {
+				return false
+			}
+			s := t.Structure
+			out.Data = append(out.Data, levels.RisingCustomer{
+				Customer: c.Name, Level: stepOf(language, t.Current), Next: *stepOf(language, t.Next),
+				Figure: s.Number(t.Figure), Missing: s.Number(t.Missing),
+			})
+			return true
 		})
-		return true
-	})
 	if err != nil {
 		return nil, err
 	}
@@ -103,26 +112,31 @@ func (a *API) ListRisingCustomers(ctx context.Context, in levels.ListRisingCusto
 }
 
 // ListFallingCustomers lists the customers whose level ends soon.
-func (a *API) ListFallingCustomers(ctx context.Context, in levels.ListFallingCustomersRequestObject) (levels.ListFallingCustomersResponseObject, error) {
+func (a *API) ListFallingCustomers(
+	ctx context.Context, in levels.ListFallingCustomersRequestObject,
+) (levels.ListFallingCustomersResponseObject, error) {
 	days := soonDays
 	if in.Params.Days != nil {
 		days = *in.Params.Days
 	}
 
 	until := a.Now().AddDate(0, 0, days)
-	language, out := api.RequestOf(ctx).Language, levels.ListFallingCustomers200JSONResponse{Data: []levels.FallingCustomer{}}
-	page, err := a.soon(ctx, in.StructureID, in.Params.Limit, in.Params.Cursor, func(c *loyalty.TierStanding, t *tier.TierStatus) bool {
-		if t.Current == nil || t.Expires.IsZero() || t.Expires.After(until) {
-			return false
-		}
-		entry := levels.FallingCustomer{Customer: c.Name, Level: *stepOf(language, t.Current), ExpiresAt: common.Instant(t.Expires)}
-		if s := t.Structure; s.Base != tier.BaseManual {
-			figure, missing := s.Number(t.Figure), s.Number(t.Lacks())
-			entry.Figure, entry.Missing = &figure, &missing
-		}
-		out.Data = append(out.Data, entry)
-		return true
-	})
+	language, out := api.RequestOf(ctx).Language,
+		levels.ListFallingCustomers200JSONResponse{Data: []levels.FallingCustomer{}}
+	page, err := a.soon(ctx, in.StructureID, in.Params.Limit, in.Params.Cursor,
+		func(c *loyalty.TierStanding, t *tier.TierStatus) bool {
+			if t.Current == nil || t.Expires.IsZero() || t.Expires.After(until) {
+				return false
+			}
+			entry := levels.FallingCustomer{Customer: c.Name,
+				Level: *stepOf(language, t.Current), ExpiresAt: common.Instant(t.Expires)}
+			if s := t.Structure; s.Base != tier.BaseManual {
+				figure, missing := s.Number(t.Figure), s.Number(t.Lacks())
+				entry.Figure, entry.Missing = &figure, &missing
+			}
+			out.Data = append(out.Data, entry)
+			return true
+		})
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +152,8 @@ func (a *API) took(p *soonPage) float64 {
 
 // structureOf renders a ladder.
 func structureOf(s *tier.Structure) levels.LevelStructure {
-	return levels.LevelStructure{ID: s.ID, Name: s.Name, Base: levels.LevelStructureBase(s.Base), Currency: api.TextOrNil(s.Paid())}
+	return levels.LevelStructure{ID: s.ID, Name: s.Name,
+		Base: levels.LevelStructureBase(s.Base), Currency: api.TextOrNil(s.Paid())}
 }
 
 // stepOf renders a tier beside its ladder; nil if there is none.

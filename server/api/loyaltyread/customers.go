@@ -10,7 +10,9 @@ import (
 )
 
 // ReadCustomers lists the customers that match every filter.
-func (a *API) ReadCustomers(ctx context.Context, in loyaltyread.ReadCustomersRequestObject) (loyaltyread.ReadCustomersResponseObject, error) {
+func (a *API) ReadCustomers(
+	ctx context.Context, in loyaltyread.ReadCustomersRequestObject,
+) (loyaltyread.ReadCustomersResponseObject, error) {
 	p, err := api.PageOf(ctx, in.Params.Limit, in.Params.Offset, in.Params.Cursor)
 	if err != nil {
 		return nil, err
@@ -38,7 +40,9 @@ func (a *API) ReadCustomers(ctx context.Context, in loyaltyread.ReadCustomersReq
 }
 
 // ReadCustomer reads one customer.
-func (a *API) ReadCustomer(ctx context.Context, in loyaltyread.ReadCustomerRequestObject) (loyaltyread.ReadCustomerResponseObject, error) {
+func (a *API) ReadCustomer(
+	ctx context.Context, in loyaltyread.ReadCustomerRequestObject,
+) (loyaltyread.ReadCustomerResponseObject, error) {
 	c, err := a.Customers.Current(api.Plain(ctx), in.CustomerID)
 	if err != nil {
 		return nil, err
@@ -51,7 +55,9 @@ func (a *API) ReadCustomer(ctx context.Context, in loyaltyread.ReadCustomerReque
 const expirationDate = "expiration_date"
 
 // ReadCoupons lists the coupons that a customer holds.
-func (a *API) ReadCoupons(ctx context.Context, in loyaltyread.ReadCouponsRequestObject) (loyaltyread.ReadCouponsResponseObject, error) {
+func (a *API) ReadCoupons(
+	ctx context.Context, in loyaltyread.ReadCouponsRequestObject,
+) (loyaltyread.ReadCouponsResponseObject, error) {
 	p, err := api.PageOf(ctx, in.Params.Limit, in.Params.Offset, in.Params.Cursor)
 	if err != nil {
 		return nil, err

@@ -28,7 +28,9 @@ func bracketsOf(ctx context.Context) ([]loyalty.Condition, []loyalty.Sorting, er
 }
 
 // ReadEvents lists a customer's events.
-func (a *API) ReadEvents(ctx context.Context, in loyaltyread.ReadEventsRequestObject) (loyaltyread.ReadEventsResponseObject, error) {
+func (a *API) ReadEvents(
+	ctx context.Context, in loyaltyread.ReadEventsRequestObject,
+) (loyaltyread.ReadEventsResponseObject, error) {
 	p, err := api.PageOf(ctx, in.Params.Limit, in.Params.Offset, in.Params.Cursor)
 	if err != nil {
 		return nil, err
@@ -43,7 +45,9 @@ func (a *API) ReadEvents(ctx context.Context, in loyaltyread.ReadEventsRequestOb
 }
 
 // ReadTransactions lists a customer's purchases.
-func (a *API) ReadTransactions(ctx context.Context, in loyaltyread.ReadTransactionsRequestObject) (loyaltyread.ReadTransactionsResponseObject, error) {
+func (a *API) ReadTransactions(
+	ctx context.Context, in loyaltyread.ReadTransactionsRequestObject,
+) (loyaltyread.ReadTransactionsResponseObject, error) {
 	p, err := api.PageOf(ctx, in.Params.Limit, in.Params.Offset, in.Params.Cursor)
 	if err != nil {
 		return nil, err

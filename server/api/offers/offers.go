@@ -28,7 +28,9 @@ type API struct {
 var _ offers.StrictServerInterface = (*API)(nil)
 
 // ListOffers lists the offers of the programme.
-func (a *API) ListOffers(ctx context.Context, in offers.ListOffersRequestObject) (offers.ListOffersResponseObject, error) {
+func (a *API) ListOffers(
+	ctx context.Context, in offers.ListOffersRequestObject,
+) (offers.ListOffersResponseObject, error) {
 	page, err := api.PageOf(ctx, in.Params.Limit, in.Params.Offset, nil)
 	if err != nil {
 		return nil, err
@@ -38,14 +40,16 @@ func (a *API) ListOffers(ctx context.Context, in offers.ListOffersRequestObject)
 	all, err := api.ActivitiesOf(offer.Offers.Of(p), func(o *offer.Offer) (api.Activity, error) {
 		e := offerRecord(p, language, o, now)
 		return api.Activity{
-			Entry: e, ID: o.ID, Title: e.Name, Kind: o.Type, Weight: o.Weight, Stores: o.Stores, Dates: o.Dates, Status: o.Status(now), Custom: o.Custom,
+			Entry: e, ID: o.ID, Title: e.Name, Kind: o.Type, Weight: o.Weight,
+			Stores: o.Stores, Dates: o.Dates, Status: o.Status(now), Custom: o.Custom,
 		}, nil
 	})
 	if err != nil {
 		return nil, err
 	}
 
-	l := api.ChosenActivities[offers.Offer](page, p, api.OfferType, all, list.Ordered(in.Params.Sort, in.Params.Order), now)
+	l := api.ChosenActivities[offers.Offer](page, p, api.OfferType,
+		all, list.Ordered(in.Params.Sort, in.Params.Order), now)
 	return offers.ListOffers200JSONResponse(api.AnswerOf(l)), nil
 }
 
@@ -62,10 +66,13 @@ func (a *API) GetOffer(ctx context.Context, in offers.GetOfferRequestObject) (of
 // offerRecord renders an offer of the programme.
 func offerRecord(p *programme.Programme, language *api.Localizer, o *offer.Offer, now time.Time) offers.Offer {
 	e := offers.Offer{
-		ID: o.ID, Name: language.Text(o.Name), Type: common.OfferType(o.Type), Weight: o.Weight, MinTotal: api.AmountOrNil(o.MinTotal),
-		RequiredItems: api.OfferItems(o.RequiredItems), EligibleItems: api.OfferItems(o.EligibleItems), Discount: api.OfferDiscount(o),
+		ID: o.ID, Name: language.Text(o.Name), Type: common.OfferType(o.Type),
+		Weight: o.Weight, MinTotal: api.AmountOrNil(o.MinTotal),
+		RequiredItems: api.OfferItems(o.RequiredItems),
+		EligibleItems: api.OfferItems(o.EligibleItems), Discount: api.OfferDiscount(o),
 		Stores: o.Stores, Segments: o.Segments, MaxRedemptions: o.MaxRedemptions, MaxPerCustomer: o.PerCustomer,
-		Status: common.DateStatus(o.Status(now)), StartsAt: api.InstantOrNil(o.StartsAt.Time), EndsAt: api.InstantOrNil(o.EndsAt.Time),
+		Status:   common.DateStatus(o.Status(now)),
+		StartsAt: api.InstantOrNil(o.StartsAt.Time), EndsAt: api.InstantOrNil(o.EndsAt.Time),
 		AdditionalProperties: api.CustomAttributes(language, p, api.OfferType, o.Custom),
 	}
 	if match := api.OfferMatch(o); match != "" {
@@ -75,7 +82,9 @@ func offerRecord(p *programme.Programme, language *api.Localizer, o *offer.Offer
 }
 
 // QuoteOffers shows what the offers in force do for a cart.
-func (a *API) QuoteOffers(ctx context.Context, in offers.QuoteOffersRequestObject) (offers.QuoteOffersResponseObject, error) {
+func (a *API) QuoteOffers(
+	ctx context.Context, in offers.QuoteOffersRequestObject,
+) (offers.QuoteOffersResponseObject, error) {
 	p, now, language := a.Programme(), a.Clock(), api.RequestOf(ctx).Language
 	quotes, err := a.quotes(ctx, p, in.Body, now)
 	if err != nil {
@@ -90,7 +99,9 @@ func (a *API) QuoteOffers(ctx context.Context, in offers.QuoteOffersRequestObjec
 	return out, nil
 }
 
-func (a *API) quotes(ctx context.Context, p *programme.Programme, body *offers.OfferQuery, now time.Time) (quotes []offer.OfferQuote, err error) {
+func (a *API) quotes(
+	ctx context.Context, p *programme.Programme, body *offers.OfferQuery, now time.Time,
+) (quotes []offer.OfferQuote, err error) {
 	cart := cartOf(body)
 	if body.Customer == nil {
 		used, err := a.Reader.Tallies(api.Plain(ctx), offer.OfferTallies(p))
@@ -119,7 +130,8 @@ func cartOf(body *offers.OfferQuery) offer.Cart {
 
 	for _, i := range sent.Items {
 		item := offer.CartItem{
-			ProductID: i.ProductID, Quantity: i.Quantity, Price: amount(i.Price), Discount: amount(i.Discount), Subtotal: i.Subtotal,
+			ProductID: i.ProductID, Quantity: i.Quantity, Price: amount(i.Price),
+			Discount: amount(i.Discount), Subtotal: i.Subtotal,
 		}
 		if i.ProductCategory != nil {
 			item.Category = *i.ProductCategory
@@ -141,7 +153,8 @@ func amount(a *money.Amount) money.Amount {
 func quoted(o offers.Offer, q offer.OfferQuote) offers.QuotedOffer {
 	out := offers.QuotedOffer{
 		ID: o.ID, Name: o.Name, Type: o.Type, Weight: o.Weight, MinTotal: o.MinTotal,
-		RequiredItems: o.RequiredItems, EligibleItems: o.EligibleItems, Discount: o.Discount, Stores: o.Stores, Segments: o.Segments,
+		RequiredItems: o.RequiredItems, EligibleItems: o.EligibleItems,
+		Discount: o.Discount, Stores: o.Stores, Segments: o.Segments,
 		MaxRedemptions: o.MaxRedemptions, MaxPerCustomer: o.MaxPerCustomer, Status: o.Status,
 		StartsAt: o.StartsAt, EndsAt: o.EndsAt, AdditionalProperties: o.AdditionalProperties,
 		IsEligible: q.Reason == "", Amount: q.Amount,

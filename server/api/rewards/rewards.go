@@ -31,7 +31,9 @@ type API struct {
 var _ rewards.StrictServerInterface = (*API)(nil)
 
 // ListRewards lists the catalogue, or the rewards that one customer may claim now.
-func (a *API) ListRewards(ctx context.Context, in rewards.ListRewardsRequestObject) (rewards.ListRewardsResponseObject, error) {
+func (a *API) ListRewards(
+	ctx context.Context, in rewards.ListRewardsRequestObject,
+) (rewards.ListRewardsResponseObject, error) {
 	p, err := api.PageOf(ctx, in.Params.Limit, in.Params.Offset, nil)
 	if err != nil {
 		return nil, err
@@ -41,14 +43,17 @@ func (a *API) ListRewards(ctx context.Context, in rewards.ListRewardsRequestObje
 	if err != nil {
 		return nil, err
 	}
-	l := list.Choose(p, api.Running(p.Query, all), api.RewardColumnsOf(a.Programme()), list.Ordered(in.Params.Sort, in.Params.Order), a.Clock())
+	l := list.Choose(p, api.Running(p.Query, all), api.RewardColumnsOf(a.Programme()),
+		list.Ordered(in.Params.Sort, in.Params.Order), a.Clock())
 	return api.RewardPage{Links: list.Render(l, func(v **api.RewardView) common.RewardEntry {
 		return api.RewardEntry(a.Programme(), language, *v, api.Address("rewards", (*v).ID, "claim"))
 	})}, nil
 }
 
 // catalogueFor returns every reward, or those that one customer may claim now.
-func (a *API) catalogueFor(ctx context.Context, language *api.Localizer, customer *rewards.Customer) (all []*api.RewardView, err error) {
+func (a *API) catalogueFor(
+	ctx context.Context, language *api.Localizer, customer *rewards.Customer,
+) (all []*api.RewardView, err error) {
 	programme := a.Programme()
 	if customer == nil {
 		return a.stocked(ctx, language, reward.RewardList(programme)...)
@@ -79,7 +84,9 @@ func (a *API) stocked(ctx context.Context, language *api.Localizer, list ...*rew
 }
 
 // GetReward reads one reward of the catalogue.
-func (a *API) GetReward(ctx context.Context, in rewards.GetRewardRequestObject) (rewards.GetRewardResponseObject, error) {
+func (a *API) GetReward(
+	ctx context.Context, in rewards.GetRewardRequestObject,
+) (rewards.GetRewardResponseObject, error) {
 	reward := reward.Rewards.Of(a.Programme())[in.RewardID]
 	if reward == nil {
 		return nil, loyalty.ErrRewardNotFound
@@ -93,12 +100,16 @@ func (a *API) GetReward(ctx context.Context, in rewards.GetRewardRequestObject) 
 }
 
 // ClaimRewardFor gives a customer a reward for points.
-func (a *API) ClaimRewardFor(ctx context.Context, in rewards.ClaimRewardForRequestObject) (rewards.ClaimRewardForResponseObject, error) {
+func (a *API) ClaimRewardFor(
+	ctx context.Context, in rewards.ClaimRewardForRequestObject,
+) (rewards.ClaimRewardForResponseObject, error) {
 	return api.ClaimReward(ctx, a.Submitter, in.Body.Customer, in.RewardID)
 }
 
 // GetRewardClaim reads a claim by its id.
-func (a *API) GetRewardClaim(ctx context.Context, in rewards.GetRewardClaimRequestObject) (rewards.GetRewardClaimResponseObject, error) {
+func (a *API) GetRewardClaim(
+	ctx context.Context, in rewards.GetRewardClaimRequestObject,
+) (rewards.GetRewardClaimResponseObject, error) {
 	claim, customer, err := a.claimNamed(ctx, in.ClaimID)
 	if err != nil {
 		return nil, err
@@ -131,9 +142,12 @@ func (a *API) claimNamed(ctx context.Context, id string) (loyalty.RewardClaim, l
 }
 
 // claimRecord renders a claim, without its coupon.
-func (a *API) claimRecord(language *api.Localizer, c *loyalty.RewardClaim, customer *loyalty.Customer) rewards.RewardClaim {
+func (a *API) claimRecord(
+	language *api.Localizer, c *loyalty.RewardClaim, customer *loyalty.Customer,
+) rewards.RewardClaim {
 	out := rewards.RewardClaim{
-		ID: c.ID, Reward: c.Reward, Status: rewards.ClaimStatus(c.State), Customer: api.CouponOwner(customer.Person()), Points: c.Points,
+		ID: c.ID, Reward: c.Reward, Status: rewards.ClaimStatus(c.State),
+		Customer: api.CouponOwner(customer.Person()), Points: c.Points,
 		ClaimedAt: common.Instant(c.ClaimedAt), UpdatedAt: common.Instant(c.UpdatedAt),
 	}
 	if c.Award > 0 {
@@ -146,7 +160,9 @@ func (a *API) claimRecord(language *api.Localizer, c *loyalty.RewardClaim, custo
 }
 
 // RedeemRewardClaim hands a claimed reward out, in the name of the customer of the claim.
-func (a *API) RedeemRewardClaim(ctx context.Context, in rewards.RedeemRewardClaimRequestObject) (rewards.RedeemRewardClaimResponseObject, error) {
+func (a *API) RedeemRewardClaim(
+	ctx context.Context, in rewards.RedeemRewardClaimRequestObject,
+) (rewards.RedeemRewardClaimResponseObject, error) {
 	claim, customer, err := a.claimNamed(ctx, in.ClaimID)
 	if err != nil {
 		return nil, err

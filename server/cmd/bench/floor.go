@@ -114,14 +114,16 @@ func postSeparately(ctx context.Context, pool *pgxpool.Pool, customer, points in
 			return err
 		}
 
-		err = tx.QueryRow(ctx, "INSERT INTO events(customer_id, action, data) VALUES ($1, 'checkout', $2::text::jsonb) RETURNING id",
+		err = tx.QueryRow(ctx,
+			"INSERT INTO events(customer_id, action, data) VALUES ($1, 'checkout', $2::text::jsonb) RETURNING id",
 			customer, floorData).Scan(&event)
 		if err != nil {
 			return err
 		}
 
 		balance += int64(points)
-		_, err = tx.Exec(ctx, "INSERT INTO ledger(customer_id, event_id, delta, kind, balance_after) VALUES ($1, $2, $3, 'earn', $4)",
+		_, err = tx.Exec(ctx,
+			"INSERT INTO ledger(customer_id, event_id, delta, kind, balance_after) VALUES ($1, $2, $3, 'earn', $4)",
 			customer, event, points, balance)
 		if err != nil {
 			return err

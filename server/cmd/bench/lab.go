@@ -185,7 +185,8 @@ func (l *lab) measure(ctx context.Context, o options, chosen []metric, progress 
 			if round > 0 {
 				r[m.name] = append(r[m.name], s)
 			}
-			fmt.Fprintf(progress, "%s  %-25s %8.0f/s  p50 %7.2f ms  p99 %7.2f ms  cpu %4.0f+%.0f+%.0f µs  idle %2.0f %%  others %2.0f %%\n",
+			fmt.Fprintf(progress,
+				"%s  %-25s %8.0f/s  p50 %7.2f ms  p99 %7.2f ms  cpu %4.0f+%.0f+%.0f µs  idle %2.0f %%  others %2.0f %%\n",
 				name, m.name, s.rate, s.p50, s.p99, s.server, s.database, s.client, 100*s.idle, 100*s.others)
 		}
 	}
@@ -209,8 +210,9 @@ func (l *lab) starts() (all []started) {
 
 // describe writes the conditions of the figures.
 func (l *lab) describe(w io.Writer, o options) {
-	fmt.Fprintf(w, "%d cores, %s %s/%s, PostgreSQL %s (fsync and synchronous_commit on, files on %s), %d customers, %d rounds of %g s after one that warmed up;\n"+
-		"ratios are taken within a round: their median and [quartiles]. cpu is that of all processors for one event (of a bulk too); idle is their share\n",
+	fmt.Fprintf(w,
+		"%d cores, %s %s/%s, PostgreSQL %s (fsync and synchronous_commit on, files on %s), %d customers, %d rounds of %g s after one that warmed up;\n"+
+			"ratios are taken within a round: their median and [quartiles]. cpu is that of all processors for one event (of a bulk too); idle is their share\n",
 		runtime.NumCPU(), runtime.Version(), runtime.GOOS, runtime.GOARCH, l.cluster.version, fileSystem(l.cluster.dir),
 		o.customers, o.reps, o.seconds)
 	if l.reads != nil {

@@ -120,7 +120,8 @@ func scale(ctx context.Context, o scaleOptions, out, progress io.Writer) (err er
 		}
 	}
 
-	fmt.Fprintf(out, "\n%d cores, %s %s/%s, %d rounds of %g s; events are counted at the start, and insert rates are of point_add over 16 connections\n",
+	fmt.Fprintf(out,
+		"\n%d cores, %s %s/%s, %d rounds of %g s; events are counted at the start, and insert rates are of point_add over 16 connections\n",
 		runtime.NumCPU(), runtime.Version(), runtime.GOOS, runtime.GOARCH, o.reps, o.seconds)
 	return nil
 }

@@ -288,7 +288,8 @@ func (s *server) seed(ctx context.Context) error {
 	var last atomic.Int64
 	optIn := func(b *bytes.Buffer, _ picker) {
 		n := last.Add(1)
-		fmt.Fprintf(b, `{"customer":"%d","action":"opt_in","data":{"email":"customer%d@shop.test","first_name":"Ada","last_name":"Kovács"}}`, n, n)
+		fmt.Fprintf(b,
+			`{"customer":"%d","action":"opt_in","data":{"email":"customer%d@shop.test","first_name":"Ada","last_name":"Kovács"}}`, n, n)
 	}
 	return s.submit(ctx, workload{name: "making customers", body: bulkOf(batch, optIn)}, (s.customers+batch-1)/batch)
 }

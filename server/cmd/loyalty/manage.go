@@ -3,12 +3,15 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math/big"
 	"net"
+	"net/netip"
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/loyalty-platform/loyalty/server/backup"
@@ -203,4 +206,41 @@ func isLoopbackAddress(address string) bool {
 func (a *app) endingKeys(ctx context.Context) ([]loyalty.AccessKey, error) {
 	all, err := a.admin.Keys(ctx)
 	return slices.DeleteFunc(all, func(k loyalty.AccessKey) bool { return !doctor.EndsSoon(&k, a.engine.Now()) }), err
+}
+
+// hostPort splits an address to listen on.
+func hostPort(address string) (host string, port uint64, err error) {
+	host, text, err := net.SplitHostPort(address)
+	port, bad := strconv.ParseUint(text, 10, 16)
+	if err != nil || bad != nil {
+		return "", 0, fmt.Errorf("%q is not host:port", address)
+	}
+	return host, port, nil
+}
+
+// checkManage keeps the operators' address apart from the callers', and on this machine unless the settings say
+// otherwise.
+func (s *settings) checkManage() error {
+	if s.manageAt == manageOff {
+		return nil
+	}
+
+	host, port, err := hostPort(s.manageAt)
+	if err != nil {
+		return fault("manage", "%w, nor off", err)
+	}
+	if _, public, err := hostPort(s.listen); err == nil && port != 0 && s.manageGiven && port == public {
+		return fault("manage", "%s uses the port of the API, %s: choose another port", s.manageAt, s.listen)
+	}
+	if !isLoopback(host) && !s.manageOpen {
+		return fault("manage",
+			"%s can be reached from other machines, and its profiles show what is in memory: use 127.0.0.1, or allow it with LOYALTY_MANAGE_OPEN=true", s.manageAt)
+	}
+
+	return nil
+}
+
+func isLoopback(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && addr.IsLoopback()
 }

@@ -111,7 +111,8 @@ func planMigrations(cmd *cobra.Command, db *store.Store) (int, error) {
 
 	fmt.Fprintf(out, "%s, %s in all; each is one transaction and holds its locks to its end.\n", count, guessText(all))
 	if db.Embedded() {
-		fmt.Fprintln(out, "Writers wait for each of them. The file is first copied beside itself, which takes the same space again.")
+		fmt.Fprintln(out,
+			"Writers wait for each of them. The file is first copied beside itself, which takes the same space again.")
 	}
 
 	return len(plan), nil

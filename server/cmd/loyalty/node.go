@@ -38,7 +38,8 @@ func (p presence) system(s *settings) func(context.Context) (*administration.Sys
 	if reads := p.app.reads; reads != nil {
 		patient.Replicas = func(context.Context) ([]store.Replica, error) { return reads.Replicas(), nil }
 	}
-	patient.Program = administration.SystemProgram{Version: p.Version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	patient.Program = administration.SystemProgram{Version: p.Version,
+		Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	return func(ctx context.Context) (*administration.System, error) { return doctor.System(ctx, patient) }
 }
 

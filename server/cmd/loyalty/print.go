@@ -56,7 +56,9 @@ func newPrint() *cobra.Command {
 // manual is a man page with all commands and settings.
 func manual(root *cobra.Command) []byte {
 	var b strings.Builder
-	fmt.Fprintf(&b, ".TH LOYALTY 1\n.SH NAME\nloyalty \\- %s\n.SH SYNOPSIS\n.B loyalty\n[command] [flags]\n.SH DESCRIPTION\n", roff(root.Short))
+	fmt.Fprintf(&b,
+		".TH LOYALTY 1\n.SH NAME\nloyalty \\- %s\n.SH SYNOPSIS\n.B loyalty\n[command] [flags]\n.SH DESCRIPTION\n",
+		roff(root.Short))
 	paragraphs(&b, root.Long)
 	b.WriteString(".SH SETTINGS\n")
 	flagsOf(&b, root.PersistentFlags())

@@ -41,6 +41,7 @@ func rotateMaster(cmd *cobra.Command, db *store.Store) error {
 		return told(err)
 	}
 
-	fmt.Fprintf(out, "%d values were sealed under the new key, %d already were. Remove LOYALTY_MASTER_KEY_OLD from every server, but keep that key for copies made before now.\n", r.Anew, r.Already)
+	fmt.Fprintf(out,
+		"%d values were sealed under the new key, %d already were. Remove LOYALTY_MASTER_KEY_OLD from every server, but keep that key for copies made before now.\n", r.Anew, r.Already)
 	return nil
 }

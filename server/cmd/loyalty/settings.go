@@ -5,11 +5,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/netip"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -54,40 +52,64 @@ const leastBodyMemory = 192
 const maxPool = 1000
 
 // secretFlags can also be read from the file that LOYALTY_…_FILE names.
-var secretFlags = []string{"database-url", "master-key", "master-key-old", "redis-url", "replica-url", "secret", "oidc-client-secret"}
+var secretFlags = []string{"database-url", "master-key", "master-key-old",
+	"redis-url", "replica-url", "secret", "oidc-client-secret"}
 
 func (s *settings) flags(f *pflag.FlagSet) {
 	f.StringVar(&s.listen, "listen", "127.0.0.1:8080", "address to serve on, host:port")
-	f.StringVar(&s.manageAt, "manage", "127.0.0.1:8081", "address for operators (metrics, health, profiles), host:port, or off")
-	f.BoolVar(&s.manageOpen, "manage-open", false, "let other machines reach the address for operators; any caller can read the program's memory there")
-	f.StringVar(&s.console, "console", "", "the console, under /console/: on, off, or an address of its own, host:port (default: on if only this machine can reach the address to serve on)")
-	f.StringSliceVar(&s.consoleImages, "console-images", nil, "hosts whose pictures the console shows, separated by commas (cdn.example.com, *.example.com); pictures of other hosts become links")
-	f.StringVar(&s.consoleURL, "console-url", "", "https://HOST under which users reach the console; needed for sign-in by a provider, and for passkeys from other machines")
+	f.StringVar(&s.manageAt, "manage", "127.0.0.1:8081",
+		"address for operators (metrics, health, profiles), host:port, or off")
+	f.BoolVar(&s.manageOpen, "manage-open", false,
+		"let other machines reach the address for operators; any caller can read the program's memory there")
+	f.StringVar(&s.console, "console", "",
+		"the console, under /console/: on, off, or an address of its own, host:port (default: on if only this machine can reach the address to serve on)")
+	f.StringSliceVar(&s.consoleImages, "console-images", nil,
+		"hosts whose pictures the console shows, separated by commas (cdn.example.com, *.example.com); pictures of other hosts become links")
+	f.StringVar(&s.consoleURL, "console-url", "",
+		"https://HOST under which users reach the console; needed for sign-in by a provider, and for passkeys from other machines")
 	s.outside.flags(f)
 	f.StringVar(&s.databaseURL, "database-url", "", "postgres://… or sqlite:path (default: loyalty.db in the data folder)")
 	f.StringVar(&s.data, "data", "./data", "folder of the embedded database and its master key")
 	f.StringVar(&s.region, "region", "local", "region that signatures name")
-	f.StringVar(&s.masterKey, "master-key", "", "64 hex digits that seal secrets and personal data (default: master.key in the data folder)")
-	f.StringVar(&s.masterKeyOld, "master-key-old", "", "64 hex digits of the previous master key, while it is being replaced (default: master.key.old in the data folder)")
+	f.StringVar(&s.masterKey, "master-key", "",
+		"64 hex digits that seal secrets and personal data (default: master.key in the data folder)")
+	f.StringVar(&s.masterKeyOld, "master-key-old", "",
+		"64 hex digits of the previous master key, while it is being replaced (default: master.key.old in the data folder)")
 	f.StringVar(&s.redisURL, "redis-url", "", "redis://…, to share rate limits between nodes")
-	f.StringVar(&s.log, "log", "text", "format and level of the log: text or json, then debug, info, warn or error (json,warn)")
-	f.StringVar(&s.docs, "docs", "", "the portal at /docs: off, read, or try to send requests from its pages (default: try on a loopback address, else read)")
-	f.StringSliceVar(&s.publicHosts, "public-hosts", nil, "further host names under which clients sign, separated by commas")
-	f.StringSliceVar(&s.trustedProxies, "trusted-proxies", nil, "addresses or networks whose X-Forwarded-For, -Proto, -Host and -Port are believed")
-	f.StringSliceVar(&s.webhooksAllow, "webhooks-allow", nil, "internal networks that webhooks may call, on any port and without TLS, separated by commas")
-	f.StringVar(&s.egressProxy, "egress-proxy", "", "http://… proxy through which webhooks are called; HTTP_PROXY and similar variables are not used")
-	f.BoolVar(&s.signingDebug, "signing-debug", false, "say in the refusal of a signature what was expected; for development on a loopback address only")
+	f.StringVar(&s.log, "log", "text",
+		"format and level of the log: text or json, then debug, info, warn or error (json,warn)")
+	f.StringVar(&s.docs, "docs", "",
+		"the portal at /docs: off, read, or try to send requests from its pages (default: try on a loopback address, else read)")
+	f.StringSliceVar(&s.publicHosts, "public-hosts", nil,
+		"further host names under which clients sign, separated by commas")
+	f.StringSliceVar(&s.trustedProxies, "trusted-proxies", nil,
+		"addresses or networks whose X-Forwarded-For, -Proto, -Host and -Port are believed")
+	f.StringSliceVar(&s.webhooksAllow, "webhooks-allow", nil,
+		"internal networks that webhooks may call, on any port and without TLS, separated by commas")
+	f.StringVar(&s.egressProxy, "egress-proxy", "",
+		"http://… proxy through which webhooks are called; HTTP_PROXY and similar variables are not used")
+	f.BoolVar(&s.signingDebug, "signing-debug", false,
+		"say in the refusal of a signature what was expected; for development on a loopback address only")
 	f.BoolVar(&s.replayGuard, "replay-guard", false, "refuse a signed write that arrives twice")
-	f.IntVar(&s.bodyMemory, "body-memory", api.DefaultBodyMemory>>20, "MiB that the bodies of all requests may take together; beyond it a request is answered 503")
-	f.BoolVar(&s.noMigrate, "no-migrate", false, "refuse to start on a database that needs migrations instead of migrating it")
-	f.IntVar(&s.poolBatches, "pool-batches", 0, "connections to PostgreSQL for events (default: pool_max_conns of the database's URL, else 16)")
-	f.IntVar(&s.poolReads, "pool-reads", 0, "connections for reads, administration and jobs (default: pool_max_conns of the database's URL, else 16)")
-	f.StringVar(&s.replicaURL, "replica-url", "", "postgres://… addresses of standbys of the database, separated by commas, that answer lists, reports and reads of one customer")
-	f.DurationVar(&s.replicaLag, "replica-lag", 5*time.Second, "how old a list or a report from a standby may be, from 1s to 10m")
-	f.StringVar(&s.backupDir, "backup-dir", "", "folder for backups: the server makes one a day, and keeps the list of opt-outs there")
+	f.IntVar(&s.bodyMemory, "body-memory", api.DefaultBodyMemory>>20,
+		"MiB that the bodies of all requests may take together; beyond it a request is answered 503")
+	f.BoolVar(&s.noMigrate, "no-migrate", false,
+		"refuse to start on a database that needs migrations instead of migrating it")
+	f.IntVar(&s.poolBatches, "pool-batches", 0,
+		"connections to PostgreSQL for events (default: pool_max_conns of the database's URL, else 16)")
+	f.IntVar(&s.poolReads, "pool-reads", 0,
+		"connections for reads, administration and jobs (default: pool_max_conns of the database's URL, else 16)")
+	f.StringVar(&s.replicaURL, "replica-url", "",
+		"postgres://… addresses of standbys of the database, separated by commas, that answer lists, reports and reads of one customer")
+	f.DurationVar(&s.replicaLag, "replica-lag", 5*time.Second,
+		"how old a list or a report from a standby may be, from 1s to 10m")
+	f.StringVar(&s.backupDir, "backup-dir", "",
+		"folder for backups: the server makes one a day, and keeps the list of opt-outs there")
 	f.IntVar(&s.backupKeep, "backup-keep", 7, "number of daily backups that the server keeps")
-	f.StringVar(&s.ledgerProof, "ledger-proof", "03:00", "the time of day, in the programme's zone, after which one server proves the ledger, or off")
-	f.StringVar(&s.clockTrustedText, "clock-trusted", "", "trust this machine's clock until this day or instant, although it is a day or more ahead of everything in the embedded database")
+	f.StringVar(&s.ledgerProof, "ledger-proof", "03:00",
+		"the time of day, in the programme's zone, after which one server proves the ledger, or off")
+	f.StringVar(&s.clockTrustedText, "clock-trusted", "",
+		"trust this machine's clock until this day or instant, although it is a day or more ahead of everything in the embedded database")
 
 	markEnvironment(f)
 }
@@ -156,6 +178,61 @@ func markEnvironment(f *pflag.FlagSet) {
 		flag.Usage += " (" + envName(flag.Name) + ")"
 	})
 }
+
+// logger writes the log in the chosen format and level. flush writes pending lines.
+func (s *settings) logger(w io.Writer) (logger *slog.Logger, flush func(), err error) {
+	options := &slog.HandlerOptions{}
+	json, err := s.logForm(options)
+	if err != nil {
+		return nil, nil, err
+	}
+	handler, flush := server.LogTogether(w, func(w io.Writer) slog.Handler {
+		if json {
+			return slog.NewJSONHandler(w, options)
+		}
+		return slog.NewTextHandler(w, options)
+	})
+	return slog.New(handler), flush, nil
+}
+
+// logForm reports whether the log is JSON, and sets its level if one is named.
+func (s *settings) logForm(options *slog.HandlerOptions) (json bool, err error) {
+	levels := map[string]slog.Level{"debug": slog.LevelDebug,
+		"info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError}
+	for part := range strings.SplitSeq(s.log, ",") {
+		part = strings.ToLower(strings.TrimSpace(part))
+		level, isLevel := levels[part]
+		switch {
+		case isLevel:
+			options.Level = level
+		case part == "json" || part == "text":
+			json = part == "json"
+		default:
+			return false, fault("log", "%q must be text or json, then debug, info, warn or error", s.log)
+		}
+	}
+
+	return json, nil
+}
+
+// parseMasterKey reads 32 bytes as 64 hex digits. Its error does not repeat them.
+func parseMasterKey(text string) (key [32]byte, err error) {
+	raw, err := hex.DecodeString(strings.TrimSpace(text))
+	if err != nil || len(raw) != len(key) {
+		return key, fmt.Errorf("must be 64 hex digits (32 bytes), not %d characters", len(strings.TrimSpace(text)))
+	}
+	return [32]byte(raw), nil
+}
+
+// manageOff is the value that switches the management listener off.
+const manageOff = "off"
+
+// The values of LOYALTY_DOCS.
+const (
+	docsOff  = "off"
+	docsRead = "read"
+	docsTry  = "try"
+)
 
 func (s *settings) check() error {
 	host, _, err := hostPort(s.listen)
@@ -242,37 +319,6 @@ func (s *settings) check() error {
 	return s.checkDatabase()
 }
 
-// hostPort splits an address to listen on.
-func hostPort(address string) (host string, port uint64, err error) {
-	host, text, err := net.SplitHostPort(address)
-	port, bad := strconv.ParseUint(text, 10, 16)
-	if err != nil || bad != nil {
-		return "", 0, fmt.Errorf("%q is not host:port", address)
-	}
-	return host, port, nil
-}
-
-// checkManage keeps the operators' address apart from the callers', and on this machine unless the settings say
-// otherwise.
-func (s *settings) checkManage() error {
-	if s.manageAt == manageOff {
-		return nil
-	}
-
-	host, port, err := hostPort(s.manageAt)
-	if err != nil {
-		return fault("manage", "%w, nor off", err)
-	}
-	if _, public, err := hostPort(s.listen); err == nil && port != 0 && s.manageGiven && port == public {
-		return fault("manage", "%s uses the port of the API, %s: choose another port", s.manageAt, s.listen)
-	}
-	if !isLoopback(host) && !s.manageOpen {
-		return fault("manage", "%s can be reached from other machines, and its profiles show what is in memory: use 127.0.0.1, or allow it with LOYALTY_MANAGE_OPEN=true", s.manageAt)
-	}
-
-	return nil
-}
-
 // checkDatabase checks the address of the database. Its errors never show it, because it may hold a password.
 func (s *settings) checkDatabase() error {
 	scheme, rest, found := strings.Cut(s.databaseURL, ":")
@@ -284,62 +330,3 @@ func (s *settings) checkDatabase() error {
 	}
 	return fault("database-url", "is neither postgres://… nor sqlite:path")
 }
-
-func isLoopback(host string) bool {
-	addr, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && addr.IsLoopback()
-}
-
-// logger writes the log in the chosen format and level. flush writes pending lines.
-func (s *settings) logger(w io.Writer) (logger *slog.Logger, flush func(), err error) {
-	options := &slog.HandlerOptions{}
-	json, err := s.logForm(options)
-	if err != nil {
-		return nil, nil, err
-	}
-	handler, flush := server.LogTogether(w, func(w io.Writer) slog.Handler {
-		if json {
-			return slog.NewJSONHandler(w, options)
-		}
-		return slog.NewTextHandler(w, options)
-	})
-	return slog.New(handler), flush, nil
-}
-
-// logForm reports whether the log is JSON, and sets its level if one is named.
-func (s *settings) logForm(options *slog.HandlerOptions) (json bool, err error) {
-	levels := map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError}
-	for part := range strings.SplitSeq(s.log, ",") {
-		part = strings.ToLower(strings.TrimSpace(part))
-		level, isLevel := levels[part]
-		switch {
-		case isLevel:
-			options.Level = level
-		case part == "json" || part == "text":
-			json = part == "json"
-		default:
-			return false, fault("log", "%q must be text or json, then debug, info, warn or error", s.log)
-		}
-	}
-
-	return json, nil
-}
-
-// parseMasterKey reads 32 bytes as 64 hex digits. Its error does not repeat them.
-func parseMasterKey(text string) (key [32]byte, err error) {
-	raw, err := hex.DecodeString(strings.TrimSpace(text))
-	if err != nil || len(raw) != len(key) {
-		return key, fmt.Errorf("must be 64 hex digits (32 bytes), not %d characters", len(strings.TrimSpace(text)))
-	}
-	return [32]byte(raw), nil
-}
-
-// manageOff is the value that switches the management listener off.
-const manageOff = "off"
-
-// The values of LOYALTY_DOCS.
-const (
-	docsOff  = "off"
-	docsRead = "read"
-	docsTry  = "try"
-)

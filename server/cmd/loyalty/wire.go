@@ -56,7 +56,8 @@ func (s *settings) build(
 	}
 
 	a.deliverer = a.newDeliverer(a.egress, s.tracing)
-	options := admin.AdminOptions{Registry: action.Registry(), Store: a.reads, Directory: a.directory, APIs: openapi.Names()}
+	options := admin.AdminOptions{Registry: action.Registry(),
+		Store: a.reads, Directory: a.directory, APIs: openapi.Names()}
 	a.admin = admin.NewAdmin(options)
 	limiter, err := s.limiter(a)
 	if err != nil {
@@ -65,8 +66,10 @@ func (s *settings) build(
 	}
 
 	o := server.Options{
-		Listen: s.listen, Region: s.region, Engine: a.engine, Directory: a.directory, Admin: a.admin, Reader: a.reads, Feed: db, Exports: a.reads, Imports: db, Jobs: a.jobs,
-		Webhooks: admin.NewWebhooks(a.admin, db, webhookRules(a.egress)), Messages: administration.NewWebhookMessages(db, a.directory.Programme),
+		Listen: s.listen, Region: s.region, Engine: a.engine, Directory: a.directory,
+		Admin: a.admin, Reader: a.reads, Feed: db, Exports: a.reads, Imports: db, Jobs: a.jobs,
+		Webhooks:    admin.NewWebhooks(a.admin, db, webhookRules(a.egress)),
+		Messages:    administration.NewWebhookMessages(db, a.directory.Programme),
 		Leaderboard: leaderboard.NewLeaderboard(leaderboard.LeaderboardOptions{Store: db, Programmes: a.directory}),
 		Statistics:  statistics.New(statistics.Options{Store: db, Programmes: a.directory}),
 		Vocabulary:  a.vocabulary, Catalogue: catalogue, Limiter: limiter, Ready: a.ready, Status: a.status, Logger: logger,

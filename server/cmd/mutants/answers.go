@@ -8,7 +8,8 @@ var answers = []mutant{
 	},
 	{
 		about: "a page of customers shows no links", file: "server/api/page_answer.go",
-		old: "\treturn appendText(b, *link)\n", new: "\treturn append(b, \"null\"...)\n", pkg: "server/api", run: "TestPagesAreTheContracts",
+		old: "\treturn appendText(b, *link)\n", new: "\treturn append(b, \"null\"...)\n",
+		pkg: "server/api", run: "TestPagesAreTheContracts",
 	},
 	{
 		about: "a profile's first name is shown where no document describes it", file: "server/masker.go",

@@ -148,7 +148,8 @@ func (k *customerCache) put(name string, c *cachedCustomer) {
 	k.known[name] = c
 	k.bytes += c.bytes
 	k.link(c)
-	for last := k.recent.later; last != c && (k.bytes > k.most || c.used.Sub(last.used) > cacheFor); last = k.recent.later {
+	for last := k.recent.later; last != c && (k.bytes > k.most ||
+		c.used.Sub(last.used) > cacheFor); last = k.recent.later {
 		k.drop(last.customer.Name)
 	}
 }

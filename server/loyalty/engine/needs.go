@@ -138,7 +138,8 @@ func (w *work) before(due func() error) error {
 
 // Begin opens the account of a customer that this event creates, under an identifier that the platform chooses.
 func (r *Run) Begin(name string) (*Run, error) {
-	if err := r.Require(loyalty.CustomerNeeds{Names: []loyalty.Name{{Kind: loyalty.NameCustomer, Value: name}}}); err != nil {
+	names := []loyalty.Name{{Kind: loyalty.NameCustomer, Value: name}}
+	if err := r.Require(loyalty.CustomerNeeds{Names: names}); err != nil {
 		return nil, err
 	}
 	a := r.batch.fresh(name)
