@@ -341,7 +341,7 @@ func TestBacktestFault(t *testing.T) {
 		path := fmt.Sprintf("%s/double/backtest/%s", campaigns, begun["batch_id"])
 		for language, message := range map[string]string{
 			"en": "Property pool: there is no coupons/pool spring", "es": "Propiedad pool: no existe coupons/pool spring",
-			"fr": "Propriété pool : coupons/pool spring n’existe pas", "hu": "pool mező: nincs ilyen coupons/pool: spring",
+			"fr": "Propriété pool : coupons/pool spring n’existe pas", "hu": "pool mező: nincs ilyen coupons/pool: spring",
 		} {
 			a := h.get(path, "Accept-Language", language)
 			require.Equal(t, language, a.header.Get("Content-Language"))

@@ -82,7 +82,7 @@ func TestPatternsInWords(t *testing.T) {
 	for language, message := range map[string]string{
 		"en": "Property currency does not have the expected form: three capital letters, such as EUR",
 		"es": "La propiedad currency no tiene la forma esperada: tres letras mayúsculas, como EUR",
-		"fr": "La propriété currency n'a pas la forme attendue : trois lettres majuscules, comme EUR",
+		"fr": "La propriété currency n’a pas la forme attendue : trois lettres majuscules, comme EUR",
 		"hu": "A(z) currency mező nem a várt alakú; az elvárt alak: három nagybetű, például EUR",
 	} {
 		a := h.post("/admin/settings", `{"currency":"euro"}`, "Accept-Language", language)

@@ -242,7 +242,7 @@ func TestImportLanguages(t *testing.T) {
 		for language, texts := range map[string][]string{
 			"en": {"members,2,customer,warning,", "This cannot be taken over: Property", "No member has this e-mail address", "The cell is empty."},
 			"es": {"No se puede importar: ", "Ningún miembro tiene esta dirección de correo", "La celda está vacía."},
-			"fr": {"Ceci ne peut pas être importé : ", "Aucun membre n’a cette adresse e-mail", "La cellule est vide."},
+			"fr": {"Ceci ne peut pas être importé : ", "Aucun membre n’a cette adresse e-mail", "La cellule est vide."},
 			"hu": {"Ez nem importálható: ", "Egyetlen tagnak sincs ilyen e-mail-címe", "A cella üres."},
 		} {
 			a := h.sees("/admin/imports/"+i.id+"/findings", "Accept-Language", language)

@@ -35,7 +35,7 @@ var spoken = []words{
 	{
 		"fr", "Aller à la page", "Rechercher", "/ action, opération, code", "Sections", "Référence", "Cette page en Markdown",
 		"Les pages sont en anglais.",
-		"Essayer", "La page signe avec ce que vous saisissez ici. Le secret reste dans cette page ; c’est la requête signée qui part. Ne saisissez jamais un secret de production dans une page web.",
+		"Essayer", "La page signe avec ce que vous saisissez ici. Le secret reste dans cette page ; c’est la requête signée qui part. Ne saisissez jamais un secret de production dans une page web.",
 		"Méthode", "Cible", "Corps", "Id de la clé", "Secret", "Région", "Signer et envoyer", "Signer seulement",
 		"Envoyer au nom de l’utilisateur connecté à la console",
 		"Créer une clé qui ne fait que lire et expire dans une heure",

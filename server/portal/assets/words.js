@@ -1,7 +1,7 @@
 // The texts of a page's scripts, in the page's language. The platform's own answers name their language.
 const said = {
   en: {
-    unsigned: 'A browser signs on https and on this machine only. Use "loyalty sign" here.',
+    unsigned: 'A browser signs on https and on this machine only. Use “loyalty sign” here.',
     canonical: 'The canonical request', text: 'The string to sign', signature: 'The signature', headers: 'The headers',
     sending: 'Sending …', took: '{status} in {took} ms', means: 'What error {code} means', answered: 'Headers of the answer', unsent: 'It was not sent: {why}',
     enter: 'Sign in to the console', anew: 'A proof of who you are is needed: sign in anew, then press the button again.', nobody: 'No one is signed in to the console in this browser. Sign in, then press the button again.',
@@ -14,7 +14,7 @@ const said = {
     unknown: 'No operation has this path.', all: 'These are all of them.', nearest: 'No operation has this method and path. The nearest are:',
   },
   es: {
-    unsigned: 'Un navegador solo firma en https y en esta misma máquina. Use aquí "loyalty sign".',
+    unsigned: 'Un navegador solo firma en https y en esta misma máquina. Use aquí «loyalty sign».',
     canonical: 'La solicitud canónica', text: 'La cadena que se firma', signature: 'La firma', headers: 'Las cabeceras',
     sending: 'Enviando…', took: '{status} en {took} ms', means: 'Qué significa el error {code}', answered: 'Cabeceras de la respuesta', unsent: 'No se ha enviado: {why}',
     enter: 'Entrar en la consola', anew: 'Hace falta una prueba de quién es usted: entre de nuevo y pulse el botón otra vez.', nobody: 'Nadie ha entrado en la consola con este navegador. Entre y pulse el botón otra vez.',
@@ -27,17 +27,17 @@ const said = {
     unknown: 'Ninguna operación tiene esta ruta.', all: 'Estas son todas.', nearest: 'Ninguna operación tiene este método y esta ruta. Las más parecidas son:',
   },
   fr: {
-    unsigned: 'Un navigateur ne signe qu’en https et sur cette machine même. Utilisez ici « loyalty sign ».',
+    unsigned: 'Un navigateur ne signe qu’en https et sur cette machine même. Utilisez ici « loyalty sign ».',
     canonical: 'La requête canonique', text: 'La chaîne à signer', signature: 'La signature', headers: 'Les en-têtes',
-    sending: 'Envoi…', took: '{status} en {took} ms', means: 'Ce que signifie l’erreur {code}', answered: 'En-têtes de la réponse', unsent: 'Rien n’a été envoyé : {why}',
-    enter: 'Se connecter à la console', anew: 'Il faut prouver qui vous êtes : connectez-vous de nouveau, puis appuyez encore une fois sur le bouton.', nobody: 'Personne n’est connecté à la console dans ce navigateur. Connectez-vous, puis appuyez encore une fois sur le bouton.',
+    sending: 'Envoi…', took: '{status} en {took} ms', means: 'Ce que signifie l’erreur {code}', answered: 'En-têtes de la réponse', unsent: 'Rien n’a été envoyé : {why}',
+    enter: 'Se connecter à la console', anew: 'Il faut prouver qui vous êtes : connectez-vous de nouveau, puis appuyez encore une fois sur le bouton.', nobody: 'Personne n’est connecté à la console dans ce navigateur. Connectez-vous, puis appuyez encore une fois sur le bouton.',
     password: 'Votre mot de passe', code: 'Un code de votre application', proof: 'Pour créer une clé, il faut prouver à nouveau qui vous êtes.', confirm: 'Confirmer', unconfirmed: 'Ce n’est pas confirmé.',
     owner: 'Seul un propriétaire peut créer une clé.', unmade: 'La clé n’a pas été créée.', made: 'La clé {key} ne fait que lire et expire à {at}. Son secret est dans ce formulaire et nulle part ailleurs.',
     method: 'la méthode', path: 'le chemin', query: 'les paramètres', body: 'le hachage du corps', names: 'les noms des en-têtes signés', header: 'l’en-tête {name}', more: 'les en-têtes', empty: '(une ligne vide)',
-    alike: 'Le serveur a mis la requête sous la même forme canonique que cette page : la clé ou le secret est faux.', differs: 'La ligne {line} de la forme canonique du serveur diffère : {part}. La page a signé :', got: 'Le serveur a reçu :',
+    alike: 'Le serveur a mis la requête sous la même forme canonique que cette page : la clé ou le secret est faux.', differs: 'La ligne {line} de la forme canonique du serveur diffère : {part}. La page a signé :', got: 'Le serveur a reçu :',
     behind: 'La requête a été signée pour {date}, d’après l’horloge de cette machine. Elle retarde de {by} sur celle du serveur. Réglez-la par le réseau, puis signez de nouveau.',
     ahead: 'La requête a été signée pour {date}, d’après l’horloge de cette machine. Elle avance de {by} sur celle du serveur. Réglez-la par le réseau, puis signez de nouveau.',
-    unknown: 'Aucune opération n’a ce chemin.', all: 'Les voici toutes.', nearest: 'Aucune opération n’a cette méthode et ce chemin. Les plus proches sont :',
+    unknown: 'Aucune opération n’a ce chemin.', all: 'Les voici toutes.', nearest: 'Aucune opération n’a cette méthode et ce chemin. Les plus proches sont :',
   },
   hu: {
     unsigned: 'A böngésző csak https-en és ezen a gépen ír alá. Itt használja a „loyalty sign” parancsot.',
