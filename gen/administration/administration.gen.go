@@ -1918,7 +1918,7 @@ type AuditList struct {
 	Time *externalRef0.ProcessingTime `json:"time,omitempty"`
 }
 
-// CheckoutAcceptConfig What happens to a purchase that waits. Default is that it waits until somebody decides.
+// CheckoutAcceptConfig What happens to a purchase that waits. Default is that it waits until it is accepted or rejected.
 type CheckoutAcceptConfig struct {
 	// PendingDays How many days after the purchase that is, with 0 at once, unless the purchase names its own `auto_accept`. Required
 	// by `accept` and `reject`, refused with `manual`.
@@ -2552,7 +2552,9 @@ type FailedRequestList struct {
 	Time *externalRef0.ProcessingTime `json:"time,omitempty"`
 }
 
-// FriendReferralConfig What bringing a friend gives. Default is nothing.
+// FriendReferralConfig What bringing a friend gives. Default is nothing. It is paid once a friend. A suspended referrer earns; one who is inactive
+// or left does not. Undoing the purchase takes it back from both, and if nothing stays with them, the friend's next purchase
+// pays again.
 type FriendReferralConfig struct {
 	// FriendPoints The points for the friend; 0 unless you say otherwise.
 	//
@@ -2894,7 +2896,8 @@ type IncentivizedPurchaseConfig struct {
 	// InvalidCodes What happens to a purchase that names a coupon or an offer which cannot be used.
 	// - `refuse` (the default): the purchase is refused, and nothing is recorded.
 	// - `record`: the purchase is recorded, because a till reports a sale that has happened. The code is not redeemed,
-	//   and the answer lists it under `warnings`, with the error that would refuse it.
+	//   and the answer lists it under `warnings`, with the error that would refuse it: every 404 and 422 of a single code, also
+	//   110003. A module that is off still refuses. Warnings are not kept with the purchase.
 	//
 	//
 	// Example: refuse
@@ -2912,7 +2915,8 @@ type IncentivizedPurchaseConfig struct {
 // IncentivizedPurchaseConfigInvalidCodes What happens to a purchase that names a coupon or an offer which cannot be used.
 //   - `refuse` (the default): the purchase is refused, and nothing is recorded.
 //   - `record`: the purchase is recorded, because a till reports a sale that has happened. The code is not redeemed,
-//     and the answer lists it under `warnings`, with the error that would refuse it.
+//     and the answer lists it under `warnings`, with the error that would refuse it: every 404 and 422 of a single code, also
+//     110003. A module that is off still refuses. Warnings are not kept with the purchase.
 //
 // Example: refuse
 type IncentivizedPurchaseConfigInvalidCodes string
@@ -2965,7 +2969,7 @@ type Invitation struct {
 	// Example: /console/#enter/example-token-shown-once
 	Path *string `json:"path,omitempty"`
 
-	// UserID Whom it is for.
+	// UserID The user it is for.
 	//
 	// Example: 0197b3a2-6d0c-7c55-9a3e-1f0a4c1d2e10
 	UserID string `json:"user_id"`
@@ -2996,9 +3000,9 @@ type Job struct {
 	// - `expiry`: lets points expire.
 	// - `pending`: drops held events whose time is over.
 	// - `tiers`: moves customers down at their window's end, and counts anew after a structure was changed.
-	// - `leaderboard`: counts who leads, where nobody read it lately, and drops what is over.
+	// - `leaderboard`: counts the leaderboards that were not read lately, and drops those that are over.
 	// - `reminders`: tells customers, by events, of what expires or ends soon, of their days, and of a long silence.
-	// - `statistics`: counts what happened, where nobody read it lately, and photographs what there is every hour.
+	// - `statistics`: counts what happened, where it was not read lately, and records what there is every hour.
 	// - `tail`: gives events their place in the order in which they can be followed, where the server that wrote them did not.
 	// - `anchor`: takes a digest over the heads of all customers' journals and writes it to the log; `loyalty ledger verify`
 	//   compares.
@@ -3012,7 +3016,7 @@ type Job struct {
 	// - `ledger`: proves the ledger once a day, at an hour that was chosen for it (LOYALTY_LEDGER_PROOF), unless it was proven since;
 	//   where that is off, running it is answered 404.
 	//
-	// Whoever touches a customer does not wait for them: what is due is applied first.
+	// A request for a customer does not wait for them: what is due is applied first.
 	//
 	//
 	// Example: expiry
@@ -3038,9 +3042,9 @@ type Job struct {
 //   - `expiry`: lets points expire.
 //   - `pending`: drops held events whose time is over.
 //   - `tiers`: moves customers down at their window's end, and counts anew after a structure was changed.
-//   - `leaderboard`: counts who leads, where nobody read it lately, and drops what is over.
+//   - `leaderboard`: counts the leaderboards that were not read lately, and drops those that are over.
 //   - `reminders`: tells customers, by events, of what expires or ends soon, of their days, and of a long silence.
-//   - `statistics`: counts what happened, where nobody read it lately, and photographs what there is every hour.
+//   - `statistics`: counts what happened, where it was not read lately, and records what there is every hour.
 //   - `tail`: gives events their place in the order in which they can be followed, where the server that wrote them did not.
 //   - `anchor`: takes a digest over the heads of all customers' journals and writes it to the log; `loyalty ledger verify`
 //     compares.
@@ -3054,7 +3058,7 @@ type Job struct {
 //   - `ledger`: proves the ledger once a day, at an hour that was chosen for it (LOYALTY_LEDGER_PROOF), unless it was proven since;
 //     where that is off, running it is answered 404.
 //
-// Whoever touches a customer does not wait for them: what is due is applied first.
+// A request for a customer does not wait for them: what is due is applied first.
 //
 // Example: expiry
 type JobName string
@@ -3516,7 +3520,7 @@ type LiabilityOriginOrigin string
 
 // Me An access key, or a user of the console.
 type Me struct {
-	// ConfirmedUntil Until when the user need not prove again who they are; absent where they must, and for a key.
+	// ConfirmedUntil Until when the user's last proof of identity counts; absent where a new one is needed, and for a key.
 	//
 	// Example: 2026-03-01T09:40:00.000Z
 	ConfirmedUntil *externalRef0.Instant `json:"confirmed_until,omitempty"`
@@ -3637,7 +3641,7 @@ type ModuleDetails struct {
 	// - `friend_referral`: points for bringing a friend.
 	// - `incentivized_purchase`: purchases earn points by their subtotals.
 	// - `language`: the languages of texts.
-	// - `leaderboard`: who leads, and whether boards show ids.
+	// - `leaderboard`: leaderboards, and whether they show ids.
 	// - `offers`: discounts before the purchase.
 	// - `pending_events`: some actions wait for their validation.
 	// - `points_economy`: how points expire, and whether a balance may fall below zero.
@@ -3693,7 +3697,7 @@ type ModuleList struct {
 // - `friend_referral`: points for bringing a friend.
 // - `incentivized_purchase`: purchases earn points by their subtotals.
 // - `language`: the languages of texts.
-// - `leaderboard`: who leads, and whether boards show ids.
+// - `leaderboard`: leaderboards, and whether they show ids.
 // - `offers`: discounts before the purchase.
 // - `pending_events`: some actions wait for their validation.
 // - `points_economy`: how points expire, and whether a balance may fall below zero.
@@ -3966,13 +3970,14 @@ type Nothing = map[string]interface{}
 // PendingEventsConfig Which actions wait for their validation. Default is none.
 type PendingEventsConfig struct {
 	// Actions The actions whose events are held: such an event is recorded, takes effect with `pending_validate` and is dropped
-	// with `pending_invalidate`.
+	// with `pending_invalidate`. These cannot be held: `checkout_accept`, `checkout_reject`, `checkout_update`, `coupon_transfer`,
+	// `reward_transfer`, `opt_in`, `opt_out`, `profile`, `subscribe`, `suspend`, `unsuspend` and `pending_*`.
 	//
 	//
 	// Example: ["checkout","point_add"]
 	Actions []string `json:"actions,omitempty"`
 
-	// Days After how many days an event that nobody decided on is dropped, with 0 at once; 14 unless you say otherwise.
+	// Days After how many days an undecided event is dropped, with 0 at once; 14 unless you say otherwise.
 	//
 	// Example: 14
 	Days *int `json:"days,omitempty"`
@@ -3998,8 +4003,8 @@ type PointsEconomyConfig struct {
 	PointValue *money.Amount `json:"point_value,omitempty"`
 
 	// Reminders What customers are reminded of, by events that only the platform writes (the job `reminders`, hourly): campaigns can trigger on
-	// them, and they are in the journal, the feed and the lists of events. Of numbers of days the nearest one that has come is told,
-	// each once: with 30 and 7 a customer hears of the same points twice, and once where they were earned in the last week.
+	// them, and they are in the journal, the feed and the lists of events. If several numbers of days are set, only the
+	// nearest one that has come is told, each once: with 30 and 7 a customer hears of the same points twice, and once where they were earned in the last week.
 	// A change tells nothing again. An empty list, or false, tells nothing; what is left out has its default. It needs the
 	// module points_economy, and tiers, coupons or challenges for theirs.
 	Reminders *Reminders `json:"reminders,omitempty"`
@@ -4012,8 +4017,8 @@ type PointsEconomyConfig struct {
 type PointsEconomyConfigNegative string
 
 // Reminders What customers are reminded of, by events that only the platform writes (the job `reminders`, hourly): campaigns can trigger on
-// them, and they are in the journal, the feed and the lists of events. Of numbers of days the nearest one that has come is told,
-// each once: with 30 and 7 a customer hears of the same points twice, and once where they were earned in the last week.
+// them, and they are in the journal, the feed and the lists of events. If several numbers of days are set, only the
+// nearest one that has come is told, each once: with 30 and 7 a customer hears of the same points twice, and once where they were earned in the last week.
 // A change tells nothing again. An empty list, or false, tells nothing; what is left out has its default. It needs the
 // module points_economy, and tiers, coupons or challenges for theirs.
 type Reminders struct {
@@ -4399,7 +4404,7 @@ type System struct {
 	// Database The database.
 	Database SystemDatabase `json:"database"`
 
-	// Due Customers for whom something is due that was not applied yet.
+	// Due Customers with something due that was not applied yet.
 	Due SystemDue `json:"due"`
 
 	// Findings What was found, check by check; absent for users of the console whose role is viewer or editor.
@@ -4518,7 +4523,7 @@ type SystemDatabase struct {
 // Example: PostgreSQL
 type SystemDatabaseProduct string
 
-// SystemDue Customers for whom something is due that was not applied yet.
+// SystemDue Customers with something due that was not applied yet.
 type SystemDue struct {
 	// Customers How many; counted to 10,000.
 	//
@@ -5266,7 +5271,7 @@ type WebhookList struct {
 
 // WebhookMessage What an address receives.
 type WebhookMessage struct {
-	// Customer Whom it is about; absent for notices, and for customers who left, but for their `opt_out`.
+	// Customer The customer it is about; absent for notices, and for customers who left, but for their `opt_out`.
 	Customer *WebhookMessage_Customer `json:"customer,omitempty"`
 
 	// Data What happened. Of an event `action`, `points`, `change`, `timestamp` (when it took effect), `transaction_id`, `parent`, `expdate` and `data` as lists of events show them, and `truncated: true` where `data` was too long for a message and lost its items, or everything: 64 KiB is the most.
@@ -5315,7 +5320,7 @@ type WebhookMessage struct {
 	Version string `json:"version"`
 }
 
-// WebhookMessage_Customer Whom it is about; absent for notices, and for customers who left, but for their `opt_out`.
+// WebhookMessage_Customer The customer it is about; absent for notices, and for customers who left, but for their `opt_out`.
 type WebhookMessage_Customer struct {
 	// ID The customer's id.
 	//
@@ -6213,7 +6218,7 @@ type ReceiveMessageParams struct {
 	// Traceparent The place of this attempt in a trace (W3C Trace Context): in that of the request that led to the event, where the node that sends follows it; else in a trace whose id is the id of the event without its hyphens.
 	Traceparent string `json:"traceparent"`
 
-	// WebhookReplay `1` where somebody asked for it to be sent anew; absent otherwise.
+	// WebhookReplay `1` on a message of a replay; absent otherwise.
 	WebhookReplay *string `json:"webhook-replay,omitempty"`
 }
 

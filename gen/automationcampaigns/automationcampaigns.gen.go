@@ -235,7 +235,7 @@ type AutomationCampaign struct {
 	// - `draft`: it was never set to run.
 	// - `scheduled`: its time is still to come.
 	// - `active`: it runs.
-	// - `paused`: somebody stopped it.
+	// - `paused`: it was stopped by hand.
 	// - `completed`: its time is over.
 	//
 	//
@@ -449,7 +449,7 @@ type CampaignPreviewAnswer struct {
 // - `draft`: it was never set to run.
 // - `scheduled`: its time is still to come.
 // - `active`: it runs.
-// - `paused`: somebody stopped it.
+// - `paused`: it was stopped by hand.
 // - `completed`: its time is over.
 //
 // Example: active

@@ -375,7 +375,7 @@ type BulkError struct {
 	Error Error `json:"error"`
 }
 
-// BulkErrorList One page of customers whom a bulk operation refused.
+// BulkErrorList One page of customers that a bulk operation refused.
 type BulkErrorList struct {
 	// Data Who was refused, in the order of the request.
 	Data []BulkError `json:"data"`
@@ -562,7 +562,7 @@ type Coupon struct {
 	// Example: EUR
 	Currency *string `json:"currency,omitempty"`
 
-	// Customer Whose it is; absent when it is nobody's, and when that customer left the programme.
+	// Customer Its holder; absent while it has none, and when that customer left the programme.
 	Customer *CouponOwner `json:"customer,omitempty"`
 
 	// ExpiresAt Until when it can be redeemed; absent when for ever.
@@ -595,7 +595,7 @@ type Coupon struct {
 	// Example: coffee
 	Reward *string `json:"reward,omitempty"`
 
-	// Status - `created`: a code of a pool that nobody holds yet.
+	// Status - `created`: a code of a pool without a holder yet.
 	// - `claimed`: a customer holds it.
 	// - `unassigned`: taken from its holder; the next customer can have it.
 	// - `redeemed`: used up.
@@ -656,7 +656,7 @@ type CouponList struct {
 	Time *ProcessingTime `json:"time,omitempty"`
 }
 
-// CouponOwner Whose it is; absent when it is nobody's, and when that customer left the programme.
+// CouponOwner Its holder; absent while it has none, and when that customer left the programme.
 type CouponOwner struct {
 	// ID The customer's id as your system submitted it.
 	//
@@ -664,7 +664,7 @@ type CouponOwner struct {
 	ID string `json:"id"`
 }
 
-// CouponStatus - `created`: a code of a pool that nobody holds yet.
+// CouponStatus - `created`: a code of a pool without a holder yet.
 // - `claimed`: a customer holds it.
 // - `unassigned`: taken from its holder; the next customer can have it.
 // - `redeemed`: used up.
@@ -789,7 +789,7 @@ type Customer struct {
 	// Status - `inactive`: known, but not enrolled; cannot hold points.
 	// - `active`: enrolled.
 	// - `suspended`: still earns, but cannot spend.
-	// - `opted_out`: left the programme; nobody can be identified any more.
+	// - `opted_out`: left the programme; the person can no longer be identified.
 	// - `merged`: joined into another customer, who answers instead.
 	//
 	//
@@ -806,7 +806,7 @@ type Customer struct {
 // CustomerStatus - `inactive`: known, but not enrolled; cannot hold points.
 // - `active`: enrolled.
 // - `suspended`: still earns, but cannot spend.
-// - `opted_out`: left the programme; nobody can be identified any more.
+// - `opted_out`: left the programme; the person can no longer be identified.
 // - `merged`: joined into another customer, who answers instead.
 //
 // Example: active
@@ -882,7 +882,7 @@ type CustomerSummary struct {
 	// Status - `inactive`: known, but not enrolled; cannot hold points.
 	// - `active`: enrolled.
 	// - `suspended`: still earns, but cannot spend.
-	// - `opted_out`: left the programme; nobody can be identified any more.
+	// - `opted_out`: left the programme; the person can no longer be identified.
 	// - `merged`: joined into another customer, who answers instead.
 	//
 	//
@@ -915,7 +915,7 @@ type EffectiveTimestamp = Instant
 // Error One failure. Decide by the HTTP status, `type` and `code`, which never change with the language; show
 // `message`, which follows `Accept-language`.
 type Error struct {
-	// Code The number of this failure. 0 is shared by the failures that the programme's users know by their text. Of several violations it is that of the first of `details`.
+	// Code The number of this failure. 0 is shared by the failures that the programme's users know by their text. With several violations it is the code of the first of `details`.
 	//
 	// Example: 112203
 	Code int `json:"code"`

@@ -121,7 +121,7 @@ type AddedCodes struct {
 	// Example: 2
 	Added int64 `json:"added"`
 
-	// Available How many codes of the pool nobody holds now.
+	// Available How many codes of the pool have no holder now.
 	//
 	// Example: 102
 	Available int64 `json:"available"`
@@ -174,7 +174,7 @@ type CouponEvent struct {
 	// Example: 20
 	Balance *money.Amount `json:"balance,omitempty"`
 
-	// Customer Whose it is; absent when it is nobody's, and when that customer left the programme.
+	// Customer Its holder; absent while it has none, and when that customer left the programme.
 	Customer *externalRef0.CouponOwner `json:"customer,omitempty"`
 
 	// ID The event.
@@ -182,7 +182,7 @@ type CouponEvent struct {
 	// Example: 0197b3a2-6d0c-7c55-9a3e-1f0a4c1d2e01
 	ID openapi_types.UUID `json:"id"`
 
-	// Status - `created`: a code of a pool that nobody holds yet.
+	// Status - `created`: a code of a pool without a holder yet.
 	// - `claimed`: a customer holds it.
 	// - `unassigned`: taken from its holder; the next customer can have it.
 	// - `redeemed`: used up.
@@ -225,7 +225,7 @@ type CouponPool struct {
 	// Example: true
 	AutoRedeem *bool `json:"auto_redeem,omitempty"`
 
-	// Available How many of them nobody had yet.
+	// Available How many of them had no holder yet.
 	//
 	// Example: 100
 	Available int64 `json:"available"`
@@ -428,7 +428,7 @@ type CouponRecord struct {
 	// Example: EUR
 	Currency *string `json:"currency,omitempty"`
 
-	// Customer Whose it is; absent when it is nobody's, and when that customer left the programme.
+	// Customer Its holder; absent while it has none, and when that customer left the programme.
 	Customer *externalRef0.CouponOwner `json:"customer,omitempty"`
 
 	// Events The events that changed it, the last one first.
@@ -464,7 +464,7 @@ type CouponRecord struct {
 	// Example: coffee
 	Reward *string `json:"reward,omitempty"`
 
-	// Status - `created`: a code of a pool that nobody holds yet.
+	// Status - `created`: a code of a pool without a holder yet.
 	// - `claimed`: a customer holds it.
 	// - `unassigned`: taken from its holder; the next customer can have it.
 	// - `redeemed`: used up.
@@ -523,7 +523,7 @@ type CouponUsage struct {
 	// Example: 60
 	Redeemed *money.Amount `json:"redeemed,omitempty"`
 
-	// Status - `created`: a code of a pool that nobody holds yet.
+	// Status - `created`: a code of a pool without a holder yet.
 	// - `claimed`: a customer holds it.
 	// - `unassigned`: taken from its holder; the next customer can have it.
 	// - `redeemed`: used up.

@@ -194,7 +194,7 @@ type ListedCustomers struct {
 	Customers externalRef0.BulkCustomers `json:"customers"`
 }
 
-// Merge Into whom a customer is merged.
+// Merge The customer into which this one is merged.
 type Merge struct {
 	// Target The id of the customer who stays, or an external id as `name:value`.
 	//
@@ -335,7 +335,7 @@ type ListCustomersParams struct {
 	// Search The beginning of an e-mail address, handler, first or last name, or of an attribute of `core/customer` that is declared
 	// with the tag `searchable`; capital and small letters are alike, but for those of an address also where capitals write two letters
 	// alike: GRÖSSE finds Größe. For a user of the console who may not see personal data it
-	// is one whole e-mail address. Blanks alone find nobody.
+	// is one whole e-mail address. Blanks alone find no customer.
 	Search *Search `form:"search,omitempty" json:"search,omitempty"`
 }
 
@@ -350,7 +350,7 @@ type CountCustomersParams struct {
 	// Search The beginning of an e-mail address, handler, first or last name, or of an attribute of `core/customer` that is declared
 	// with the tag `searchable`; capital and small letters are alike, but for those of an address also where capitals write two letters
 	// alike: GRÖSSE finds Größe. For a user of the console who may not see personal data it
-	// is one whole e-mail address. Blanks alone find nobody.
+	// is one whole e-mail address. Blanks alone find no customer.
 	Search *Search `form:"search,omitempty" json:"search,omitempty"`
 }
 
@@ -496,7 +496,7 @@ type ServerInterface interface {
 	// GetCustomerListStatus Read how far a list operation is
 	// (GET /v1/bulk-operation/customer-list/{batch_id}/status)
 	GetCustomerListStatus(c *gin.Context, batchID externalRef0.BatchID)
-	// ListCustomerListErrors List whom a list operation refused
+	// ListCustomerListErrors List the customers that a list operation refused
 	// (GET /v1/bulk-operation/customer-list/{batch_id}/status/errors)
 	ListCustomerListErrors(c *gin.Context, batchID externalRef0.BatchID, params ListCustomerListErrorsParams)
 }
@@ -1356,7 +1356,7 @@ type StrictServerInterface interface {
 	// GetCustomerListStatus Read how far a list operation is
 	// (GET /v1/bulk-operation/customer-list/{batch_id}/status)
 	GetCustomerListStatus(ctx context.Context, request GetCustomerListStatusRequestObject) (GetCustomerListStatusResponseObject, error)
-	// ListCustomerListErrors List whom a list operation refused
+	// ListCustomerListErrors List the customers that a list operation refused
 	// (GET /v1/bulk-operation/customer-list/{batch_id}/status/errors)
 	ListCustomerListErrors(ctx context.Context, request ListCustomerListErrorsRequestObject) (ListCustomerListErrorsResponseObject, error)
 }

@@ -2181,7 +2181,7 @@ type VisualSearchBound struct {
 	// Example: spring
 	Catalog *string `json:"catalog,omitempty"`
 
-	// Gender For whom it is.
+	// Gender The gender that it is made for.
 	//
 	// Example: female
 	Gender *string `json:"gender,omitempty"`

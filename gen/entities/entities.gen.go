@@ -714,7 +714,7 @@ type CampaignEffect struct {
 	union json.RawMessage
 }
 
-// Challenge A task made of criteria; who meets all of them completes it and gets `points`. Each criterion counts the customer's
+// Challenge A task made of criteria; a customer who meets all of them completes it and gets `points`. Each criterion counts the customer's
 // events of one action that fulfil its condition, or adds up one of their numbers. Then counting begins anew, until
 // `max_completions` is reached. What undoing a purchase does to it is said by `refunds`.
 type Challenge struct {
@@ -851,7 +851,7 @@ type ChallengeEffectType string
 // Example: event.data.total >= 100
 type Condition = string
 
-// Contest A draw that customers enter, once or several times, each entry for `points`. Who wins is drawn elsewhere.
+// Contest A draw that customers enter, once or several times, each entry for `points`. The winner is drawn elsewhere.
 type Contest struct {
 	// Description More words for customers.
 	//
@@ -1292,7 +1292,7 @@ type MonthDay = string
 
 // MultiplyEffect Gives a multiple of the points that the event, the purchase or the line earned, those of campaigns left out.
 type MultiplyEffect struct {
-	// Factor What the points become: 2 doubles them. The extra points are rounded like those of purchases.
+	// Factor What the points become: 2 doubles them. They are those that the line, purchase or event earned by itself. The extra points are rounded like those of purchases.
 	//
 	// Example: 2
 	Factor float64 `json:"factor"`
@@ -1316,7 +1316,7 @@ type Name = string
 // Nothing An operation that needs no properties.
 type Nothing = map[string]interface{}
 
-// Offer A discount your tills and shop apply before the purchase is paid; the platform says who gets it and counts its use.
+// Offer A discount your tills and shop apply before the purchase is paid; the platform says which customers get it and counts its use.
 // `cart` is a discount on the whole cart from `min_total` on, `item` on the `eligible_items`, and `combined` on the
 // eligible items when the required ones are in the cart too. Where several fit, the one with the greatest `weight`
 // comes first.
@@ -1363,7 +1363,7 @@ type Offer struct {
 	// Example: all
 	RequiredMatch *OfferRequiredMatch `json:"required_match,omitempty"`
 
-	// Segments Only customers in one of these segments may use it; everybody, if it is absent. Others get 422 (190230).
+	// Segments Only customers in one of these segments may use it; all customers, if it is absent. Others get 422 (190230).
 	//
 	// Example: ["regulars"]
 	Segments []EntityReference `json:"segments,omitempty"`
@@ -1715,7 +1715,7 @@ type Reward struct {
 	// Example: coffee-codes
 	Pool *EntityReference `json:"pool,omitempty"`
 
-	// Segments Only customers in one of these segments may claim it; everybody, if it is absent. Others get 422 (120213).
+	// Segments Only customers in one of these segments may claim it; all customers, if it is absent. Others get 422 (120213).
 	//
 	// Example: ["regulars"]
 	Segments []EntityReference `json:"segments,omitempty"`
@@ -1800,7 +1800,7 @@ type RewardOption struct {
 // Example: reward
 type RewardOptionType string
 
-// Segment The customers for whom the condition is true at the moment it matters, such as when a reward is claimed.
+// Segment The customers that meet the condition at the moment it matters, such as when a reward is claimed.
 type Segment struct {
 	// Condition An expression over `customer` and the time: `now`, `event.day`, `event.weekday` and the like. Nothing else of events, purchases and lines is known to it.
 	//
@@ -1828,7 +1828,7 @@ type Store struct {
 }
 
 // Tier One level of a structure. Two tiers of one structure cannot have the same threshold. A customer below all of them is
-// in no tier; a tier with the threshold 0 holds everybody.
+// in no tier; a tier with the threshold 0 holds every customer.
 type Tier struct {
 	// Benefits What it brings, in your own words; shown, and read by nothing else.
 	//
@@ -1870,9 +1870,9 @@ type TierEffect struct {
 type TierEffectType string
 
 // TierStructure A ladder of tiers. `base` says what is counted, `window` over which time; a customer is in the highest tier whose
-// threshold that figure reaches, from the moment it does. Downward it goes only where `downgrade` is automatic: at the
+// threshold that figure reaches, from the moment it does. Customers move down only where `downgrade` is automatic: at the
 // window's end, or, without a window, when the figure is below the threshold; in either case after the grace days.
-// After a change the job tiers counts anew.
+// A tier that was reached in one window holds to the end of the next. After a change the job tiers counts anew.
 type TierStructure struct {
 	// Base `points`: points earned. `spend`: the totals of accepted purchases, refunds taken off, in `currency`. `manual`: nothing is counted; tiers are given by campaigns, and there is no window.
 	//
@@ -1889,7 +1889,7 @@ type TierStructure struct {
 	// Example: automatic
 	Downgrade *TierStructureDowngrade `json:"downgrade,omitempty"`
 
-	// GraceDays How many days they stay longer; 0, if it is absent. Only with `automatic`.
+	// GraceDays How many days they stay longer; 0, if it is absent. Only with `automatic`. Reaching the threshold again within them cancels the fall.
 	//
 	// Example: 30
 	GraceDays *int `json:"grace_days,omitempty"`
@@ -1914,7 +1914,7 @@ type TierStructureBase string
 type TierStructureDowngrade string
 
 // TierStructureWindowKind - `none`: everything since enrolment.
-// - `rolling`: the last `days` or the last `months`, one of the two, checked every night in the programme's time zone.
+// - `rolling`: the last `days`, today among them, or the last `months`, one of the two, checked every night in the programme's time zone.
 // - `calendar`: the year that begins on `anchor`; 1 January, if that is absent.
 // - `anniversary`: the year that begins on the day of the customer's enrolment.
 //
@@ -1934,7 +1934,7 @@ type TierStructure_Window struct {
 	Days *int `json:"days,omitempty"`
 
 	// Kind - `none`: everything since enrolment.
-	// - `rolling`: the last `days` or the last `months`, one of the two, checked every night in the programme's time zone.
+	// - `rolling`: the last `days`, today among them, or the last `months`, one of the two, checked every night in the programme's time zone.
 	// - `calendar`: the year that begins on `anchor`; 1 January, if that is absent.
 	// - `anniversary`: the year that begins on the day of the customer's enrolment.
 	//
@@ -2078,8 +2078,8 @@ type ListEntitiesParams struct {
 	Archived *Archived `form:"archived,omitempty" json:"archived,omitempty"`
 
 	// Search What the id, the name or title in any language, or an attribute that is declared with the tag `searchable` contains;
-	// capital and small letters are alike, as GRÖSSE and Größe are. Of customers it is the beginning, as in the Customers API, and for a user who may not
-	// see personal data the whole of it. Blanks alone find nothing.
+	// capital and small letters are alike, as GRÖSSE and Größe are. For customers it is the beginning, as in the Customers
+	// API; a user who may not see personal data has to send the whole of it. Blanks alone find nothing.
 	Search *Search `form:"search,omitempty" json:"search,omitempty"`
 
 	// Customer Whose purchases; only `core/transaction` has it, and needs it.

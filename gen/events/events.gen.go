@@ -127,8 +127,8 @@ func (e RuleVerdictVerdict) Valid() bool {
 
 // BatchEvent An event as `POST /events` takes it: `customer`, `action`, `data` and, when `customer` holds an external id,
 // `external_id`. It is left open here so that one broken event never refuses the call; it is checked by its
-// action's schema, or by the one declared for it, and a fault stands in its result. What is no object is no event,
-// and refuses the call (400).
+// action's schema, or by the one declared for it, and a fault stands in its result. An entry that is not an object
+// refuses the whole call (400).
 //
 // Example: {"action":"visit","customer":"member-1001","data":{"url":"https://shop.test/spring"}}
 type BatchEvent = json.RawMessage
@@ -224,8 +224,9 @@ type CheckoutClaimData struct {
 // CheckoutData The attributes of `checkout`. Every line inherits them. Attributes of your own are kept with the transaction.
 type CheckoutData struct {
 	// AutoAccept The day (YYYY-MM-DD) or RFC 3339 instant on which a pending purchase is decided by itself, in place of
-	// the programme's default. A day is its beginning in the programme's time zone. Means something only while the purchase is pending. A date that is past, such as that of
-	// today, decides at once, dated at the purchase.
+	// the programme's default. With the type `manual` the purchase is accepted then. A day is its beginning in the programme's time zone.
+	// It matters only while the purchase is pending. A date that is past, such as that of today, decides at once, dated at the
+	// purchase.
 	//
 	//
 	// Example: 2026-03-15
@@ -252,7 +253,8 @@ type CheckoutData struct {
 	CouponCode *string `json:"coupon_code,omitempty"`
 
 	// Coupons Codes of coupons that this purchase redeems on success, whatever the case of their letters. One that cannot be
-	// redeemed refuses the whole purchase, or is a warning, as the module incentivized_purchase is set.
+	// redeemed refuses the whole purchase, or is a warning, as the module incentivized_purchase is set. A code that is named
+	// twice is redeemed once. A gift card pays as much of the unpaid part of `total` as it has.
 	//
 	//
 	// Example: ["SPRING-7KQ2"]
@@ -295,7 +297,8 @@ type CheckoutData struct {
 	PointsBurned *int64 `json:"points_burned,omitempty"`
 
 	// PointsRewarded The points the whole purchase earns, in place of what its subtotals would earn. A line's own
-	// `points_rewarded` wins over it.
+	// `points_rewarded` wins over it; the rest is spread over the other lines by subtotal. A checkout without items earns nothing
+	// without it.
 	//
 	//
 	// Example: 250
@@ -360,7 +363,7 @@ type CheckoutRejectData struct {
 type CheckoutUpdateData struct {
 	// AutoAccept The new day (YYYY-MM-DD) or RFC 3339 instant of the automatic decision. A day is its beginning in the programme's time
 	// zone. null or empty text removes it: the
-	// purchase then waits until somebody accepts or rejects it. A date that is past decides at once, dated at this update.
+	// purchase then waits until it is accepted or rejected. A date that is past decides at once, dated at this update.
 	//
 	//
 	// Example: 2026-03-20T12:00:00Z
@@ -805,7 +808,7 @@ type FeedEvent struct {
 	ID openapi_types.UUID `json:"id"`
 
 	// KeyID Who sent it: the access key, the login of the user, or `command line` for the program's own commands. What follows from a
-	// submitted event at once has the same, and so has what a job did of a bulk operation or an import that somebody asked for.
+	// submitted event at once has the same, and so has what a job did of a bulk operation or an import.
 	// Absent for what the platform did by itself, such as points that expire, and for callers who
 	// may not see it.
 	//
@@ -1202,7 +1205,7 @@ type PendingInvalidateData struct {
 	// Example: 2026-02-27T18:05:00Z
 	EffectiveTimestamp *externalRef0.EffectiveTimestamp `json:"effective_timestamp,omitempty"`
 
-	// Event The id of the held event, as its submission answered it.
+	// Event The id of the held event, as its submission answered it. The id of its `pending` event does as well.
 	//
 	// Example: 0197b3a2-6d0c-7c55-9a3e-1f0a4c1d1003
 	Event string `json:"event"`
@@ -1221,7 +1224,7 @@ type PendingValidateData struct {
 	// Example: 2026-02-27T18:05:00Z
 	EffectiveTimestamp *externalRef0.EffectiveTimestamp `json:"effective_timestamp,omitempty"`
 
-	// Event The id of the held event, as its submission answered it.
+	// Event The id of the held event, as its submission answered it. The id of its `pending` event does as well.
 	//
 	// Example: 0197b3a2-6d0c-7c55-9a3e-1f0a4c1d1002
 	Event string `json:"event"`
@@ -1640,7 +1643,7 @@ type RewardTransferData struct {
 	// Example: 2026-02-27T18:05:00Z
 	EffectiveTimestamp *externalRef0.EffectiveTimestamp `json:"effective_timestamp,omitempty"`
 
-	// Email The address of the receiver, compared trimmed and in lower case. Somebody must have it.
+	// Email The address of the receiver, compared trimmed and in lower case. A customer must have it.
 	//
 	// Example: member-1002@shop.test
 	Email *string `json:"email,omitempty"`

@@ -326,7 +326,7 @@ type GetLeaderboardParams struct {
 	// programme's time zone.
 	Period *GetLeaderboardParamsPeriod `form:"period,omitempty" json:"period,omitempty"`
 
-	// Previous Whether the period that ended last is meant in place of the one under way. `all` has none, so nobody is ranked there.
+	// Previous Whether the period that ended last is meant in place of the one under way. `all` has none, so no customer is ranked there.
 	Previous *Previous `form:"previous,omitempty" json:"previous,omitempty"`
 
 	// Limit How many entries one page holds. Anything outside 1 to 1000 is refused with 400. A page ends earlier where it
@@ -351,7 +351,7 @@ type GetLeaderboardScoresParams struct {
 	// programme's time zone.
 	Period *GetLeaderboardScoresParamsPeriod `form:"period,omitempty" json:"period,omitempty"`
 
-	// Previous Whether the period that ended last is meant in place of the one under way. `all` has none, so nobody is ranked there.
+	// Previous Whether the period that ended last is meant in place of the one under way. `all` has none, so no customer is ranked there.
 	Previous *Previous `form:"previous,omitempty" json:"previous,omitempty"`
 
 	// Bands How many bands there may be. Anything outside 2 to 50 is refused with 400.
@@ -367,7 +367,7 @@ type GetCustomerLeaderboardParams struct {
 	// programme's time zone.
 	Period *GetCustomerLeaderboardParamsPeriod `form:"period,omitempty" json:"period,omitempty"`
 
-	// Previous Whether the period that ended last is meant in place of the one under way. `all` has none, so nobody is ranked there.
+	// Previous Whether the period that ended last is meant in place of the one under way. `all` has none, so no customer is ranked there.
 	Previous *Previous `form:"previous,omitempty" json:"previous,omitempty"`
 
 	// Neighbours How many customers above the customer are shown, and how many below. Anything outside 0 to 100 is refused with 400.

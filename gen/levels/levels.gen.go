@@ -476,10 +476,10 @@ type ServerInterface interface {
 	// ListLevels List the levels
 	// (GET /levels)
 	ListLevels(c *gin.Context, params ListLevelsParams)
-	// ListFallingCustomers List who falls soon
+	// ListFallingCustomers List customers who fall soon
 	// (GET /levels/{structure_id}/falling)
 	ListFallingCustomers(c *gin.Context, structureID StructureID, params ListFallingCustomersParams)
-	// ListRisingCustomers List who rises soon
+	// ListRisingCustomers List customers who rise soon
 	// (GET /levels/{structure_id}/rising)
 	ListRisingCustomers(c *gin.Context, structureID StructureID, params ListRisingCustomersParams)
 }
@@ -885,10 +885,10 @@ type StrictServerInterface interface {
 	// ListLevels List the levels
 	// (GET /levels)
 	ListLevels(ctx context.Context, request ListLevelsRequestObject) (ListLevelsResponseObject, error)
-	// ListFallingCustomers List who falls soon
+	// ListFallingCustomers List customers who fall soon
 	// (GET /levels/{structure_id}/falling)
 	ListFallingCustomers(ctx context.Context, request ListFallingCustomersRequestObject) (ListFallingCustomersResponseObject, error)
-	// ListRisingCustomers List who rises soon
+	// ListRisingCustomers List customers who rise soon
 	// (GET /levels/{structure_id}/rising)
 	ListRisingCustomers(ctx context.Context, request ListRisingCustomersRequestObject) (ListRisingCustomersResponseObject, error)
 }

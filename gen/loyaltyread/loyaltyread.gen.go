@@ -171,7 +171,7 @@ type CouponSortKeyField string
 
 // CouponStatusFilter Conditions on the status.
 type CouponStatusFilter struct {
-	// Eq - `created`: a code of a pool that nobody holds yet.
+	// Eq - `created`: a code of a pool without a holder yet.
 	// - `claimed`: a customer holds it.
 	// - `unassigned`: taken from its holder; the next customer can have it.
 	// - `redeemed`: used up.
@@ -188,7 +188,7 @@ type CouponStatusFilter struct {
 	// Example: ["claimed","partially_redeemed"]
 	In []externalRef0.CouponStatus `json:"in,omitempty"`
 
-	// Ne - `created`: a code of a pool that nobody holds yet.
+	// Ne - `created`: a code of a pool without a holder yet.
 	// - `claimed`: a customer holds it.
 	// - `unassigned`: taken from its holder; the next customer can have it.
 	// - `redeemed`: used up.
@@ -270,7 +270,7 @@ type CustomerStatusFilter struct {
 	// Eq - `inactive`: known, but not enrolled; cannot hold points.
 	// - `active`: enrolled.
 	// - `suspended`: still earns, but cannot spend.
-	// - `opted_out`: left the programme; nobody can be identified any more.
+	// - `opted_out`: left the programme; the person can no longer be identified.
 	// - `merged`: joined into another customer, who answers instead.
 	//
 	//
@@ -285,7 +285,7 @@ type CustomerStatusFilter struct {
 	// Ne - `inactive`: known, but not enrolled; cannot hold points.
 	// - `active`: enrolled.
 	// - `suspended`: still earns, but cannot spend.
-	// - `opted_out`: left the programme; nobody can be identified any more.
+	// - `opted_out`: left the programme; the person can no longer be identified.
 	// - `merged`: joined into another customer, who answers instead.
 	//
 	//
@@ -428,7 +428,7 @@ type HeldCoupon struct {
 	// Example: EUR
 	Currency *string `json:"currency,omitempty"`
 
-	// Customer Whose it is; absent when it is nobody's, and when that customer left the programme.
+	// Customer Its holder; absent while it has none, and when that customer left the programme.
 	Customer *externalRef0.CouponOwner `json:"customer,omitempty"`
 
 	// ExpirationDate Until when it can be redeemed; absent when for ever.
@@ -461,7 +461,7 @@ type HeldCoupon struct {
 	// Example: coffee
 	Reward *string `json:"reward,omitempty"`
 
-	// Status - `created`: a code of a pool that nobody holds yet.
+	// Status - `created`: a code of a pool without a holder yet.
 	// - `claimed`: a customer holds it.
 	// - `unassigned`: taken from its holder; the next customer can have it.
 	// - `redeemed`: used up.

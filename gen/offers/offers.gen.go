@@ -257,7 +257,7 @@ type Offer struct {
 	// Example: all
 	RequiredMatch *OfferRequiredMatch `json:"required_match,omitempty"`
 
-	// Segments The segments that it is for; absent when it is for everybody.
+	// Segments The segments that it is for; absent when it is for all customers.
 	//
 	// Example: ["regulars"]
 	Segments []string `json:"segments,omitempty"`
@@ -418,7 +418,7 @@ type QuotedOffer struct {
 	// Example: all
 	RequiredMatch *QuotedOfferRequiredMatch `json:"required_match,omitempty"`
 
-	// Segments The segments that it is for; absent when it is for everybody.
+	// Segments The segments that it is for; absent when it is for all customers.
 	//
 	// Example: ["regulars"]
 	Segments []string `json:"segments,omitempty"`

@@ -109,7 +109,7 @@ func (e ListRewardsParamsOrder) Valid() bool {
 	}
 }
 
-// BulkClaim For whom a reward is claimed: `customers` or `list_id`.
+// BulkClaim The customers for whom a reward is claimed: `customers` or `list_id`.
 type BulkClaim struct {
 	// Customers Customer ids, or external ids as `name:value`; one that is repeated counts once. A customer who does not exist is
 	// an error of that customer, not of the request.
@@ -176,7 +176,7 @@ type RewardClaim struct {
 	// Coupon One coupon. Properties that it does not have are absent.
 	Coupon *externalRef0.Coupon `json:"coupon,omitempty"`
 
-	// Customer Whose it is; absent when it is nobody's, and when that customer left the programme.
+	// Customer Its holder; absent while it has none, and when that customer left the programme.
 	Customer *externalRef0.CouponOwner `json:"customer,omitempty"`
 
 	// Event The event `reward_redeem`; only in the answer to handing it out.
@@ -368,7 +368,7 @@ type ServerInterface interface {
 	// GetBulkClaimStatus Read how far a bulk claim is
 	// (GET /v1/bulk-operation/reward/claim/{batch_id}/status)
 	GetBulkClaimStatus(c *gin.Context, batchID externalRef0.BatchID)
-	// ListBulkClaimErrors List whom a bulk claim refused
+	// ListBulkClaimErrors List the customers that a bulk claim refused
 	// (GET /v1/bulk-operation/reward/claim/{batch_id}/status/errors)
 	ListBulkClaimErrors(c *gin.Context, batchID externalRef0.BatchID, params ListBulkClaimErrorsParams)
 	// ClaimRewardForMany Claim a reward for many customers
@@ -958,7 +958,7 @@ type StrictServerInterface interface {
 	// GetBulkClaimStatus Read how far a bulk claim is
 	// (GET /v1/bulk-operation/reward/claim/{batch_id}/status)
 	GetBulkClaimStatus(ctx context.Context, request GetBulkClaimStatusRequestObject) (GetBulkClaimStatusResponseObject, error)
-	// ListBulkClaimErrors List whom a bulk claim refused
+	// ListBulkClaimErrors List the customers that a bulk claim refused
 	// (GET /v1/bulk-operation/reward/claim/{batch_id}/status/errors)
 	ListBulkClaimErrors(ctx context.Context, request ListBulkClaimErrorsRequestObject) (ListBulkClaimErrorsResponseObject, error)
 	// ClaimRewardForMany Claim a reward for many customers
