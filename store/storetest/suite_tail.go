@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -32,6 +33,7 @@ func (b *bench) tailed(t testing.TB) (list []loyalty.TailEvent) {
 // follower checks what it reads of the tail.
 type follower struct {
 	position int64
+	seen     atomic.Int64 // position, for other goroutines
 	through  map[loyalty.ID]loyalty.ID
 }
 
@@ -45,6 +47,8 @@ func (f *follower) see(list []loyalty.TailEvent) error {
 		}
 		f.position, f.through[e.Customer] = e.Number, e.ID
 	}
+
+	f.seen.Store(f.position)
 	return nil
 }
 
@@ -292,7 +296,7 @@ CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON events DEFERRABLE INITIALLY DEFER
 	})
 
 	writing.Wait()
-	seen := f.position
+	seen := f.seen.Load()
 	close(done)
 	numbering.Wait()
 	close(failed)
