@@ -5,6 +5,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/server/api"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
@@ -30,5 +31,5 @@ func (s *Server) fail(c *gin.Context, err error) {
 		h.Set("Retry-After", "1")
 	}
 
-	api.WriteJSON(c.Writer, status, body)
+	common.WriteBody(c.Writer, status, body)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/server/api"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/signing"
@@ -194,7 +195,7 @@ func (s *Server) explain(c *gin.Context, check *signing.Verifier, refusal error)
 	status, e := api.Envelope(r.Language, refusal)
 	c.Abort()
 	c.Writer.Header().Set("WWW-Authenticate", s.algorithm)
-	api.WriteJSON(c.Writer, status, api.Marshal(map[string]any{"error": e, "debug": attempts}))
+	common.WriteBody(c.Writer, status, api.Marshal(map[string]any{"error": e, "debug": attempts}))
 }
 
 // network is the key for counting failed signatures: an IPv4 address, or the network of an IPv6 caller.

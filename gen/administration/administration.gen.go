@@ -4,7 +4,6 @@
 package administration
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9039,42 +9038,32 @@ type ListAuditRequestObject struct {
 }
 
 type ListAuditResponseObject interface {
-	VisitListAuditResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersListAudit()
 }
 
 type ListAudit200JSONResponse AuditList
 
-func (response ListAudit200JSONResponse) VisitListAuditResponse(w http.ResponseWriter) error {
+func (ListAudit200JSONResponse) answersListAudit() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response ListAudit200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*AuditList)(&response))
 }
 
 type GetConfigurationRequestObject struct {
 }
 
 type GetConfigurationResponseObject interface {
-	VisitGetConfigurationResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersGetConfiguration()
 }
 
 type GetConfiguration200JSONResponse ConfigurationAnswer
 
-func (response GetConfiguration200JSONResponse) VisitGetConfigurationResponse(w http.ResponseWriter) error {
+func (GetConfiguration200JSONResponse) answersGetConfiguration() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response GetConfiguration200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*ConfigurationAnswer)(&response))
 }
 
 type ApplyConfigurationRequestObject struct {
@@ -9083,21 +9072,16 @@ type ApplyConfigurationRequestObject struct {
 }
 
 type ApplyConfigurationResponseObject interface {
-	VisitApplyConfigurationResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersApplyConfiguration()
 }
 
 type ApplyConfiguration200JSONResponse ConfigurationDifferences
 
-func (response ApplyConfiguration200JSONResponse) VisitApplyConfigurationResponse(w http.ResponseWriter) error {
+func (ApplyConfiguration200JSONResponse) answersApplyConfiguration() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response ApplyConfiguration200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*ConfigurationDifferences)(&response))
 }
 
 type ExportTableRequestObject struct {
@@ -9106,70 +9090,8 @@ type ExportTableRequestObject struct {
 }
 
 type ExportTableResponseObject interface {
-	VisitExportTableResponse(w http.ResponseWriter) error
-}
-
-type ExportTable200ApplicationXNdjsonResponse struct {
-	Body          io.Reader
-	ContentLength int64
-}
-
-func (response ExportTable200ApplicationXNdjsonResponse) VisitExportTableResponse(w http.ResponseWriter) error {
-
-	w.Header().Set("Content-Type", "application/x-ndjson")
-	if response.ContentLength != 0 {
-		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
-	}
-	w.WriteHeader(200)
-
-	if closer, ok := response.Body.(io.ReadCloser); ok {
-		defer closer.Close()
-	}
-	flusher, ok := w.(http.Flusher)
-	if !ok {
-		// If w doesn't support flushing, fall back to io.Copy.
-		_, err := io.Copy(w, response.Body)
-		return err
-	}
-	// text/event-stream messages are typically small; use a
-	// modest buffer and flush after each chunk so clients see
-	// events immediately instead of waiting on OS buffering.
-	buf := make([]byte, 4096)
-	for {
-		n, err := response.Body.Read(buf)
-		if n > 0 {
-			if _, writeErr := w.Write(buf[:n]); writeErr != nil {
-				return writeErr
-			}
-			flusher.Flush()
-		}
-		if err != nil {
-			if err == io.EOF {
-				return nil
-			}
-			return err
-		}
-	}
-}
-
-type ExportTable200TextCsvResponse struct {
-	Body          io.Reader
-	ContentLength int64
-}
-
-func (response ExportTable200TextCsvResponse) VisitExportTableResponse(w http.ResponseWriter) error {
-
-	w.Header().Set("Content-Type", "text/csv")
-	if response.ContentLength != 0 {
-		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
-	}
-	w.WriteHeader(200)
-
-	if closer, ok := response.Body.(io.ReadCloser); ok {
-		defer closer.Close()
-	}
-	_, err := io.Copy(w, response.Body)
-	return err
+	Write(w http.ResponseWriter) error
+	answersExportTable()
 }
 
 type ListImportsRequestObject struct {
@@ -9177,21 +9099,16 @@ type ListImportsRequestObject struct {
 }
 
 type ListImportsResponseObject interface {
-	VisitListImportsResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersListImports()
 }
 
 type ListImports200JSONResponse ImportList
 
-func (response ListImports200JSONResponse) VisitListImportsResponse(w http.ResponseWriter) error {
+func (ListImports200JSONResponse) answersListImports() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response ListImports200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*ImportList)(&response))
 }
 
 type CreateImportRequestObject struct {
@@ -9200,21 +9117,16 @@ type CreateImportRequestObject struct {
 }
 
 type CreateImportResponseObject interface {
-	VisitCreateImportResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersCreateImport()
 }
 
 type CreateImport201JSONResponse ImportAnswer
 
-func (response CreateImport201JSONResponse) VisitCreateImportResponse(w http.ResponseWriter) error {
+func (CreateImport201JSONResponse) answersCreateImport() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(201)
-	_, err := buf.WriteTo(w)
-	return err
+func (response CreateImport201JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 201, (*ImportAnswer)(&response))
 }
 
 type GetImportRequestObject struct {
@@ -9222,21 +9134,16 @@ type GetImportRequestObject struct {
 }
 
 type GetImportResponseObject interface {
-	VisitGetImportResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersGetImport()
 }
 
 type GetImport200JSONResponse ImportAnswer
 
-func (response GetImport200JSONResponse) VisitGetImportResponse(w http.ResponseWriter) error {
+func (GetImport200JSONResponse) answersGetImport() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response GetImport200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*ImportAnswer)(&response))
 }
 
 type ApplyImportRequestObject struct {
@@ -9246,21 +9153,16 @@ type ApplyImportRequestObject struct {
 }
 
 type ApplyImportResponseObject interface {
-	VisitApplyImportResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersApplyImport()
 }
 
 type ApplyImport202JSONResponse ImportAnswer
 
-func (response ApplyImport202JSONResponse) VisitApplyImportResponse(w http.ResponseWriter) error {
+func (ApplyImport202JSONResponse) answersApplyImport() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(202)
-	_, err := buf.WriteTo(w)
-	return err
+func (response ApplyImport202JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 202, (*ImportAnswer)(&response))
 }
 
 type CheckImportRequestObject struct {
@@ -9270,21 +9172,16 @@ type CheckImportRequestObject struct {
 }
 
 type CheckImportResponseObject interface {
-	VisitCheckImportResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersCheckImport()
 }
 
 type CheckImport202JSONResponse ImportAnswer
 
-func (response CheckImport202JSONResponse) VisitCheckImportResponse(w http.ResponseWriter) error {
+func (CheckImport202JSONResponse) answersCheckImport() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(202)
-	_, err := buf.WriteTo(w)
-	return err
+func (response CheckImport202JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 202, (*ImportAnswer)(&response))
 }
 
 type AddImportFileRequestObject struct {
@@ -9294,21 +9191,16 @@ type AddImportFileRequestObject struct {
 }
 
 type AddImportFileResponseObject interface {
-	VisitAddImportFileResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersAddImportFile()
 }
 
 type AddImportFile200JSONResponse ImportAnswer
 
-func (response AddImportFile200JSONResponse) VisitAddImportFileResponse(w http.ResponseWriter) error {
+func (AddImportFile200JSONResponse) answersAddImportFile() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response AddImportFile200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*ImportAnswer)(&response))
 }
 
 type ListImportFindingsRequestObject struct {
@@ -9316,27 +9208,8 @@ type ListImportFindingsRequestObject struct {
 }
 
 type ListImportFindingsResponseObject interface {
-	VisitListImportFindingsResponse(w http.ResponseWriter) error
-}
-
-type ListImportFindings200TextCsvResponse struct {
-	Body          io.Reader
-	ContentLength int64
-}
-
-func (response ListImportFindings200TextCsvResponse) VisitListImportFindingsResponse(w http.ResponseWriter) error {
-
-	w.Header().Set("Content-Type", "text/csv")
-	if response.ContentLength != 0 {
-		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
-	}
-	w.WriteHeader(200)
-
-	if closer, ok := response.Body.(io.ReadCloser); ok {
-		defer closer.Close()
-	}
-	_, err := io.Copy(w, response.Body)
-	return err
+	Write(w http.ResponseWriter) error
+	answersListImportFindings()
 }
 
 type ReconcileImportRequestObject struct {
@@ -9346,21 +9219,16 @@ type ReconcileImportRequestObject struct {
 }
 
 type ReconcileImportResponseObject interface {
-	VisitReconcileImportResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersReconcileImport()
 }
 
 type ReconcileImport202JSONResponse ImportAnswer
 
-func (response ReconcileImport202JSONResponse) VisitReconcileImportResponse(w http.ResponseWriter) error {
+func (ReconcileImport202JSONResponse) answersReconcileImport() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(202)
-	_, err := buf.WriteTo(w)
-	return err
+func (response ReconcileImport202JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 202, (*ImportAnswer)(&response))
 }
 
 type ListJobsRequestObject struct {
@@ -9368,21 +9236,16 @@ type ListJobsRequestObject struct {
 }
 
 type ListJobsResponseObject interface {
-	VisitListJobsResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersListJobs()
 }
 
 type ListJobs200JSONResponse JobList
 
-func (response ListJobs200JSONResponse) VisitListJobsResponse(w http.ResponseWriter) error {
+func (ListJobs200JSONResponse) answersListJobs() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response ListJobs200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*JobList)(&response))
 }
 
 type RunJobRequestObject struct {
@@ -9392,21 +9255,16 @@ type RunJobRequestObject struct {
 }
 
 type RunJobResponseObject interface {
-	VisitRunJobResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersRunJob()
 }
 
 type RunJob200JSONResponse JobAnswer
 
-func (response RunJob200JSONResponse) VisitRunJobResponse(w http.ResponseWriter) error {
+func (RunJob200JSONResponse) answersRunJob() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response RunJob200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*JobAnswer)(&response))
 }
 
 type ListKeysRequestObject struct {
@@ -9414,21 +9272,16 @@ type ListKeysRequestObject struct {
 }
 
 type ListKeysResponseObject interface {
-	VisitListKeysResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersListKeys()
 }
 
 type ListKeys200JSONResponse KeyList
 
-func (response ListKeys200JSONResponse) VisitListKeysResponse(w http.ResponseWriter) error {
+func (ListKeys200JSONResponse) answersListKeys() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response ListKeys200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*KeyList)(&response))
 }
 
 type CreateKeyRequestObject struct {
@@ -9437,21 +9290,16 @@ type CreateKeyRequestObject struct {
 }
 
 type CreateKeyResponseObject interface {
-	VisitCreateKeyResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersCreateKey()
 }
 
 type CreateKey201JSONResponse NewKeyAnswer
 
-func (response CreateKey201JSONResponse) VisitCreateKeyResponse(w http.ResponseWriter) error {
+func (CreateKey201JSONResponse) answersCreateKey() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(201)
-	_, err := buf.WriteTo(w)
-	return err
+func (response CreateKey201JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 201, (*NewKeyAnswer)(&response))
 }
 
 type GetKeyRequestObject struct {
@@ -9459,21 +9307,16 @@ type GetKeyRequestObject struct {
 }
 
 type GetKeyResponseObject interface {
-	VisitGetKeyResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersGetKey()
 }
 
 type GetKey200JSONResponse KeyAnswer
 
-func (response GetKey200JSONResponse) VisitGetKeyResponse(w http.ResponseWriter) error {
+func (GetKey200JSONResponse) answersGetKey() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response GetKey200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*KeyAnswer)(&response))
 }
 
 type UpdateKeyRequestObject struct {
@@ -9483,21 +9326,16 @@ type UpdateKeyRequestObject struct {
 }
 
 type UpdateKeyResponseObject interface {
-	VisitUpdateKeyResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersUpdateKey()
 }
 
 type UpdateKey200JSONResponse KeyAnswer
 
-func (response UpdateKey200JSONResponse) VisitUpdateKeyResponse(w http.ResponseWriter) error {
+func (UpdateKey200JSONResponse) answersUpdateKey() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response UpdateKey200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*KeyAnswer)(&response))
 }
 
 type RevokeKeyRequestObject struct {
@@ -9507,21 +9345,16 @@ type RevokeKeyRequestObject struct {
 }
 
 type RevokeKeyResponseObject interface {
-	VisitRevokeKeyResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersRevokeKey()
 }
 
 type RevokeKey200JSONResponse KeyAnswer
 
-func (response RevokeKey200JSONResponse) VisitRevokeKeyResponse(w http.ResponseWriter) error {
+func (RevokeKey200JSONResponse) answersRevokeKey() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response RevokeKey200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*KeyAnswer)(&response))
 }
 
 type RotateKeyRequestObject struct {
@@ -9531,21 +9364,16 @@ type RotateKeyRequestObject struct {
 }
 
 type RotateKeyResponseObject interface {
-	VisitRotateKeyResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersRotateKey()
 }
 
 type RotateKey200JSONResponse NewKeyAnswer
 
-func (response RotateKey200JSONResponse) VisitRotateKeyResponse(w http.ResponseWriter) error {
+func (RotateKey200JSONResponse) answersRotateKey() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response RotateKey200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*NewKeyAnswer)(&response))
 }
 
 type GetLedgerRequestObject struct {
@@ -9553,21 +9381,16 @@ type GetLedgerRequestObject struct {
 }
 
 type GetLedgerResponseObject interface {
-	VisitGetLedgerResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersGetLedger()
 }
 
 type GetLedger200JSONResponse LedgerAnswer
 
-func (response GetLedger200JSONResponse) VisitGetLedgerResponse(w http.ResponseWriter) error {
+func (GetLedger200JSONResponse) answersGetLedger() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response GetLedger200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*LedgerAnswer)(&response))
 }
 
 type ListLedgerProofsRequestObject struct {
@@ -9575,42 +9398,32 @@ type ListLedgerProofsRequestObject struct {
 }
 
 type ListLedgerProofsResponseObject interface {
-	VisitListLedgerProofsResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersListLedgerProofs()
 }
 
 type ListLedgerProofs200JSONResponse LedgerProofList
 
-func (response ListLedgerProofs200JSONResponse) VisitListLedgerProofsResponse(w http.ResponseWriter) error {
+func (ListLedgerProofs200JSONResponse) answersListLedgerProofs() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response ListLedgerProofs200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*LedgerProofList)(&response))
 }
 
 type GetMeRequestObject struct {
 }
 
 type GetMeResponseObject interface {
-	VisitGetMeResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersGetMe()
 }
 
 type GetMe200JSONResponse MeAnswer
 
-func (response GetMe200JSONResponse) VisitGetMeResponse(w http.ResponseWriter) error {
+func (GetMe200JSONResponse) answersGetMe() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response GetMe200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*MeAnswer)(&response))
 }
 
 type ListModulesRequestObject struct {
@@ -9618,21 +9431,16 @@ type ListModulesRequestObject struct {
 }
 
 type ListModulesResponseObject interface {
-	VisitListModulesResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersListModules()
 }
 
 type ListModules200JSONResponse ModuleList
 
-func (response ListModules200JSONResponse) VisitListModulesResponse(w http.ResponseWriter) error {
+func (ListModules200JSONResponse) answersListModules() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response ListModules200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*ModuleList)(&response))
 }
 
 type GetModuleRequestObject struct {
@@ -9640,21 +9448,16 @@ type GetModuleRequestObject struct {
 }
 
 type GetModuleResponseObject interface {
-	VisitGetModuleResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersGetModule()
 }
 
 type GetModule200JSONResponse ModuleAnswer
 
-func (response GetModule200JSONResponse) VisitGetModuleResponse(w http.ResponseWriter) error {
+func (GetModule200JSONResponse) answersGetModule() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response GetModule200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*ModuleAnswer)(&response))
 }
 
 type ConfigureModuleRequestObject struct {
@@ -9664,21 +9467,16 @@ type ConfigureModuleRequestObject struct {
 }
 
 type ConfigureModuleResponseObject interface {
-	VisitConfigureModuleResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersConfigureModule()
 }
 
 type ConfigureModule200JSONResponse ModuleAnswer
 
-func (response ConfigureModule200JSONResponse) VisitConfigureModuleResponse(w http.ResponseWriter) error {
+func (ConfigureModule200JSONResponse) answersConfigureModule() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response ConfigureModule200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*ModuleAnswer)(&response))
 }
 
 type ListFailedRequestsRequestObject struct {
@@ -9686,42 +9484,32 @@ type ListFailedRequestsRequestObject struct {
 }
 
 type ListFailedRequestsResponseObject interface {
-	VisitListFailedRequestsResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersListFailedRequests()
 }
 
 type ListFailedRequests200JSONResponse FailedRequestList
 
-func (response ListFailedRequests200JSONResponse) VisitListFailedRequestsResponse(w http.ResponseWriter) error {
+func (ListFailedRequests200JSONResponse) answersListFailedRequests() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response ListFailedRequests200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*FailedRequestList)(&response))
 }
 
 type CountRequestsRequestObject struct {
 }
 
 type CountRequestsResponseObject interface {
-	VisitCountRequestsResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersCountRequests()
 }
 
 type CountRequests200JSONResponse RequestCountsAnswer
 
-func (response CountRequests200JSONResponse) VisitCountRequestsResponse(w http.ResponseWriter) error {
+func (CountRequests200JSONResponse) answersCountRequests() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response CountRequests200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*RequestCountsAnswer)(&response))
 }
 
 type ListSessionsRequestObject struct {
@@ -9729,21 +9517,16 @@ type ListSessionsRequestObject struct {
 }
 
 type ListSessionsResponseObject interface {
-	VisitListSessionsResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersListSessions()
 }
 
 type ListSessions200JSONResponse SessionList
 
-func (response ListSessions200JSONResponse) VisitListSessionsResponse(w http.ResponseWriter) error {
+func (ListSessions200JSONResponse) answersListSessions() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response ListSessions200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*SessionList)(&response))
 }
 
 type EndSessionRequestObject struct {
@@ -9753,42 +9536,32 @@ type EndSessionRequestObject struct {
 }
 
 type EndSessionResponseObject interface {
-	VisitEndSessionResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersEndSession()
 }
 
 type EndSession200JSONResponse SessionAnswer
 
-func (response EndSession200JSONResponse) VisitEndSessionResponse(w http.ResponseWriter) error {
+func (EndSession200JSONResponse) answersEndSession() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response EndSession200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*SessionAnswer)(&response))
 }
 
 type GetSettingsRequestObject struct {
 }
 
 type GetSettingsResponseObject interface {
-	VisitGetSettingsResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersGetSettings()
 }
 
 type GetSettings200JSONResponse SettingsAnswer
 
-func (response GetSettings200JSONResponse) VisitGetSettingsResponse(w http.ResponseWriter) error {
+func (GetSettings200JSONResponse) answersGetSettings() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response GetSettings200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*SettingsAnswer)(&response))
 }
 
 type UpdateSettingsRequestObject struct {
@@ -9797,21 +9570,16 @@ type UpdateSettingsRequestObject struct {
 }
 
 type UpdateSettingsResponseObject interface {
-	VisitUpdateSettingsResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersUpdateSettings()
 }
 
 type UpdateSettings200JSONResponse SettingsAnswer
 
-func (response UpdateSettings200JSONResponse) VisitUpdateSettingsResponse(w http.ResponseWriter) error {
+func (UpdateSettings200JSONResponse) answersUpdateSettings() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response UpdateSettings200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*SettingsAnswer)(&response))
 }
 
 type GetStatisticsRequestObject struct {
@@ -9819,42 +9587,32 @@ type GetStatisticsRequestObject struct {
 }
 
 type GetStatisticsResponseObject interface {
-	VisitGetStatisticsResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersGetStatistics()
 }
 
 type GetStatistics200JSONResponse StatisticsAnswer
 
-func (response GetStatistics200JSONResponse) VisitGetStatisticsResponse(w http.ResponseWriter) error {
+func (GetStatistics200JSONResponse) answersGetStatistics() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response GetStatistics200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*StatisticsAnswer)(&response))
 }
 
 type GetSystemRequestObject struct {
 }
 
 type GetSystemResponseObject interface {
-	VisitGetSystemResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersGetSystem()
 }
 
 type GetSystem200JSONResponse SystemAnswer
 
-func (response GetSystem200JSONResponse) VisitGetSystemResponse(w http.ResponseWriter) error {
+func (GetSystem200JSONResponse) answersGetSystem() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response GetSystem200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*SystemAnswer)(&response))
 }
 
 type ListUsersRequestObject struct {
@@ -9862,21 +9620,16 @@ type ListUsersRequestObject struct {
 }
 
 type ListUsersResponseObject interface {
-	VisitListUsersResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersListUsers()
 }
 
 type ListUsers200JSONResponse UserList
 
-func (response ListUsers200JSONResponse) VisitListUsersResponse(w http.ResponseWriter) error {
+func (ListUsers200JSONResponse) answersListUsers() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response ListUsers200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*UserList)(&response))
 }
 
 type CreateUserRequestObject struct {
@@ -9885,21 +9638,16 @@ type CreateUserRequestObject struct {
 }
 
 type CreateUserResponseObject interface {
-	VisitCreateUserResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersCreateUser()
 }
 
 type CreateUser201JSONResponse UserAnswer
 
-func (response CreateUser201JSONResponse) VisitCreateUserResponse(w http.ResponseWriter) error {
+func (CreateUser201JSONResponse) answersCreateUser() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(201)
-	_, err := buf.WriteTo(w)
-	return err
+func (response CreateUser201JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 201, (*UserAnswer)(&response))
 }
 
 type GetUserRequestObject struct {
@@ -9907,21 +9655,16 @@ type GetUserRequestObject struct {
 }
 
 type GetUserResponseObject interface {
-	VisitGetUserResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersGetUser()
 }
 
 type GetUser200JSONResponse UserAnswer
 
-func (response GetUser200JSONResponse) VisitGetUserResponse(w http.ResponseWriter) error {
+func (GetUser200JSONResponse) answersGetUser() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response GetUser200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*UserAnswer)(&response))
 }
 
 type UpdateUserRequestObject struct {
@@ -9931,21 +9674,16 @@ type UpdateUserRequestObject struct {
 }
 
 type UpdateUserResponseObject interface {
-	VisitUpdateUserResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersUpdateUser()
 }
 
 type UpdateUser200JSONResponse UserAnswer
 
-func (response UpdateUser200JSONResponse) VisitUpdateUserResponse(w http.ResponseWriter) error {
+func (UpdateUser200JSONResponse) answersUpdateUser() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response UpdateUser200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*UserAnswer)(&response))
 }
 
 type DisableUserRequestObject struct {
@@ -9955,21 +9693,16 @@ type DisableUserRequestObject struct {
 }
 
 type DisableUserResponseObject interface {
-	VisitDisableUserResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersDisableUser()
 }
 
 type DisableUser200JSONResponse UserAnswer
 
-func (response DisableUser200JSONResponse) VisitDisableUserResponse(w http.ResponseWriter) error {
+func (DisableUser200JSONResponse) answersDisableUser() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response DisableUser200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*UserAnswer)(&response))
 }
 
 type InviteUserRequestObject struct {
@@ -9979,21 +9712,16 @@ type InviteUserRequestObject struct {
 }
 
 type InviteUserResponseObject interface {
-	VisitInviteUserResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersInviteUser()
 }
 
 type InviteUser200JSONResponse InvitationAnswer
 
-func (response InviteUser200JSONResponse) VisitInviteUserResponse(w http.ResponseWriter) error {
+func (InviteUser200JSONResponse) answersInviteUser() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response InviteUser200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*InvitationAnswer)(&response))
 }
 
 type ResetSecondFactorRequestObject struct {
@@ -10003,21 +9731,16 @@ type ResetSecondFactorRequestObject struct {
 }
 
 type ResetSecondFactorResponseObject interface {
-	VisitResetSecondFactorResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersResetSecondFactor()
 }
 
 type ResetSecondFactor200JSONResponse UserAnswer
 
-func (response ResetSecondFactor200JSONResponse) VisitResetSecondFactorResponse(w http.ResponseWriter) error {
+func (ResetSecondFactor200JSONResponse) answersResetSecondFactor() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response ResetSecondFactor200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*UserAnswer)(&response))
 }
 
 type ListWebhookTypesRequestObject struct {
@@ -10025,21 +9748,16 @@ type ListWebhookTypesRequestObject struct {
 }
 
 type ListWebhookTypesResponseObject interface {
-	VisitListWebhookTypesResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersListWebhookTypes()
 }
 
 type ListWebhookTypes200JSONResponse WebhookTypeList
 
-func (response ListWebhookTypes200JSONResponse) VisitListWebhookTypesResponse(w http.ResponseWriter) error {
+func (ListWebhookTypes200JSONResponse) answersListWebhookTypes() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response ListWebhookTypes200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*WebhookTypeList)(&response))
 }
 
 type ListWebhooksRequestObject struct {
@@ -10047,21 +9765,16 @@ type ListWebhooksRequestObject struct {
 }
 
 type ListWebhooksResponseObject interface {
-	VisitListWebhooksResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersListWebhooks()
 }
 
 type ListWebhooks200JSONResponse WebhookList
 
-func (response ListWebhooks200JSONResponse) VisitListWebhooksResponse(w http.ResponseWriter) error {
+func (ListWebhooks200JSONResponse) answersListWebhooks() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response ListWebhooks200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*WebhookList)(&response))
 }
 
 type CreateWebhookRequestObject struct {
@@ -10070,21 +9783,16 @@ type CreateWebhookRequestObject struct {
 }
 
 type CreateWebhookResponseObject interface {
-	VisitCreateWebhookResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersCreateWebhook()
 }
 
 type CreateWebhook201JSONResponse NewWebhookAnswer
 
-func (response CreateWebhook201JSONResponse) VisitCreateWebhookResponse(w http.ResponseWriter) error {
+func (CreateWebhook201JSONResponse) answersCreateWebhook() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(201)
-	_, err := buf.WriteTo(w)
-	return err
+func (response CreateWebhook201JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 201, (*NewWebhookAnswer)(&response))
 }
 
 type GetWebhookRequestObject struct {
@@ -10092,21 +9800,16 @@ type GetWebhookRequestObject struct {
 }
 
 type GetWebhookResponseObject interface {
-	VisitGetWebhookResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersGetWebhook()
 }
 
 type GetWebhook200JSONResponse WebhookAnswer
 
-func (response GetWebhook200JSONResponse) VisitGetWebhookResponse(w http.ResponseWriter) error {
+func (GetWebhook200JSONResponse) answersGetWebhook() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response GetWebhook200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*WebhookAnswer)(&response))
 }
 
 type UpdateWebhookRequestObject struct {
@@ -10116,21 +9819,16 @@ type UpdateWebhookRequestObject struct {
 }
 
 type UpdateWebhookResponseObject interface {
-	VisitUpdateWebhookResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersUpdateWebhook()
 }
 
 type UpdateWebhook200JSONResponse WebhookAnswer
 
-func (response UpdateWebhook200JSONResponse) VisitUpdateWebhookResponse(w http.ResponseWriter) error {
+func (UpdateWebhook200JSONResponse) answersUpdateWebhook() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response UpdateWebhook200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*WebhookAnswer)(&response))
 }
 
 type GetWebhookAttemptsRequestObject struct {
@@ -10138,21 +9836,16 @@ type GetWebhookAttemptsRequestObject struct {
 }
 
 type GetWebhookAttemptsResponseObject interface {
-	VisitGetWebhookAttemptsResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersGetWebhookAttempts()
 }
 
 type GetWebhookAttempts200JSONResponse WebhookAttemptsAnswer
 
-func (response GetWebhookAttempts200JSONResponse) VisitGetWebhookAttemptsResponse(w http.ResponseWriter) error {
+func (GetWebhookAttempts200JSONResponse) answersGetWebhookAttempts() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response GetWebhookAttempts200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*WebhookAttemptsAnswer)(&response))
 }
 
 type ListDeliveriesRequestObject struct {
@@ -10161,21 +9854,16 @@ type ListDeliveriesRequestObject struct {
 }
 
 type ListDeliveriesResponseObject interface {
-	VisitListDeliveriesResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersListDeliveries()
 }
 
 type ListDeliveries200JSONResponse DeliveryList
 
-func (response ListDeliveries200JSONResponse) VisitListDeliveriesResponse(w http.ResponseWriter) error {
+func (ListDeliveries200JSONResponse) answersListDeliveries() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response ListDeliveries200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*DeliveryList)(&response))
 }
 
 type RetryDeliveriesRequestObject struct {
@@ -10185,21 +9873,16 @@ type RetryDeliveriesRequestObject struct {
 }
 
 type RetryDeliveriesResponseObject interface {
-	VisitRetryDeliveriesResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersRetryDeliveries()
 }
 
 type RetryDeliveries200JSONResponse RetryAnswer
 
-func (response RetryDeliveries200JSONResponse) VisitRetryDeliveriesResponse(w http.ResponseWriter) error {
+func (RetryDeliveries200JSONResponse) answersRetryDeliveries() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response RetryDeliveries200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*RetryAnswer)(&response))
 }
 
 type GetDeliveryRequestObject struct {
@@ -10208,21 +9891,16 @@ type GetDeliveryRequestObject struct {
 }
 
 type GetDeliveryResponseObject interface {
-	VisitGetDeliveryResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersGetDelivery()
 }
 
 type GetDelivery200JSONResponse DeliveryDetailAnswer
 
-func (response GetDelivery200JSONResponse) VisitGetDeliveryResponse(w http.ResponseWriter) error {
+func (GetDelivery200JSONResponse) answersGetDelivery() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response GetDelivery200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*DeliveryDetailAnswer)(&response))
 }
 
 type RetryDeliveryRequestObject struct {
@@ -10233,21 +9911,16 @@ type RetryDeliveryRequestObject struct {
 }
 
 type RetryDeliveryResponseObject interface {
-	VisitRetryDeliveryResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersRetryDelivery()
 }
 
 type RetryDelivery200JSONResponse DeliveryAnswer
 
-func (response RetryDelivery200JSONResponse) VisitRetryDeliveryResponse(w http.ResponseWriter) error {
+func (RetryDelivery200JSONResponse) answersRetryDelivery() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response RetryDelivery200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*DeliveryAnswer)(&response))
 }
 
 type PauseWebhookRequestObject struct {
@@ -10257,21 +9930,16 @@ type PauseWebhookRequestObject struct {
 }
 
 type PauseWebhookResponseObject interface {
-	VisitPauseWebhookResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersPauseWebhook()
 }
 
 type PauseWebhook200JSONResponse WebhookAnswer
 
-func (response PauseWebhook200JSONResponse) VisitPauseWebhookResponse(w http.ResponseWriter) error {
+func (PauseWebhook200JSONResponse) answersPauseWebhook() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response PauseWebhook200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*WebhookAnswer)(&response))
 }
 
 type RemoveWebhookRequestObject struct {
@@ -10281,21 +9949,16 @@ type RemoveWebhookRequestObject struct {
 }
 
 type RemoveWebhookResponseObject interface {
-	VisitRemoveWebhookResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersRemoveWebhook()
 }
 
 type RemoveWebhook200JSONResponse WebhookAnswer
 
-func (response RemoveWebhook200JSONResponse) VisitRemoveWebhookResponse(w http.ResponseWriter) error {
+func (RemoveWebhook200JSONResponse) answersRemoveWebhook() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response RemoveWebhook200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*WebhookAnswer)(&response))
 }
 
 type ReplayWebhookRequestObject struct {
@@ -10305,21 +9968,16 @@ type ReplayWebhookRequestObject struct {
 }
 
 type ReplayWebhookResponseObject interface {
-	VisitReplayWebhookResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersReplayWebhook()
 }
 
 type ReplayWebhook200JSONResponse ReplayAnswer
 
-func (response ReplayWebhook200JSONResponse) VisitReplayWebhookResponse(w http.ResponseWriter) error {
+func (ReplayWebhook200JSONResponse) answersReplayWebhook() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response ReplayWebhook200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*ReplayAnswer)(&response))
 }
 
 type ResumeWebhookRequestObject struct {
@@ -10329,21 +9987,16 @@ type ResumeWebhookRequestObject struct {
 }
 
 type ResumeWebhookResponseObject interface {
-	VisitResumeWebhookResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersResumeWebhook()
 }
 
 type ResumeWebhook200JSONResponse WebhookAnswer
 
-func (response ResumeWebhook200JSONResponse) VisitResumeWebhookResponse(w http.ResponseWriter) error {
+func (ResumeWebhook200JSONResponse) answersResumeWebhook() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response ResumeWebhook200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*WebhookAnswer)(&response))
 }
 
 type RotateWebhookRequestObject struct {
@@ -10353,21 +10006,16 @@ type RotateWebhookRequestObject struct {
 }
 
 type RotateWebhookResponseObject interface {
-	VisitRotateWebhookResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersRotateWebhook()
 }
 
 type RotateWebhook200JSONResponse NewWebhookAnswer
 
-func (response RotateWebhook200JSONResponse) VisitRotateWebhookResponse(w http.ResponseWriter) error {
+func (RotateWebhook200JSONResponse) answersRotateWebhook() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response RotateWebhook200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*NewWebhookAnswer)(&response))
 }
 
 type TestWebhookRequestObject struct {
@@ -10377,22 +10025,78 @@ type TestWebhookRequestObject struct {
 }
 
 type TestWebhookResponseObject interface {
-	VisitTestWebhookResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersTestWebhook()
 }
 
 type TestWebhook201JSONResponse DeliveryAnswer
 
-func (response TestWebhook201JSONResponse) VisitTestWebhookResponse(w http.ResponseWriter) error {
+func (TestWebhook201JSONResponse) answersTestWebhook() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(201)
-	_, err := buf.WriteTo(w)
-	return err
+func (response TestWebhook201JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 201, (*DeliveryAnswer)(&response))
 }
+
+// AnyAdministration makes the type that embeds it an answer of every operation here.
+type AnyAdministration struct{}
+
+func (AnyAdministration) answersListAudit()          {}
+func (AnyAdministration) answersGetConfiguration()   {}
+func (AnyAdministration) answersApplyConfiguration() {}
+func (AnyAdministration) answersExportTable()        {}
+func (AnyAdministration) answersListImports()        {}
+func (AnyAdministration) answersCreateImport()       {}
+func (AnyAdministration) answersGetImport()          {}
+func (AnyAdministration) answersApplyImport()        {}
+func (AnyAdministration) answersCheckImport()        {}
+func (AnyAdministration) answersAddImportFile()      {}
+func (AnyAdministration) answersListImportFindings() {}
+func (AnyAdministration) answersReconcileImport()    {}
+func (AnyAdministration) answersListJobs()           {}
+func (AnyAdministration) answersRunJob()             {}
+func (AnyAdministration) answersListKeys()           {}
+func (AnyAdministration) answersCreateKey()          {}
+func (AnyAdministration) answersGetKey()             {}
+func (AnyAdministration) answersUpdateKey()          {}
+func (AnyAdministration) answersRevokeKey()          {}
+func (AnyAdministration) answersRotateKey()          {}
+func (AnyAdministration) answersGetLedger()          {}
+func (AnyAdministration) answersListLedgerProofs()   {}
+func (AnyAdministration) answersGetMe()              {}
+func (AnyAdministration) answersListModules()        {}
+func (AnyAdministration) answersGetModule()          {}
+func (AnyAdministration) answersConfigureModule()    {}
+func (AnyAdministration) answersListFailedRequests() {}
+func (AnyAdministration) answersCountRequests()      {}
+func (AnyAdministration) answersListSessions()       {}
+func (AnyAdministration) answersEndSession()         {}
+func (AnyAdministration) answersGetSettings()        {}
+func (AnyAdministration) answersUpdateSettings()     {}
+func (AnyAdministration) answersGetStatistics()      {}
+func (AnyAdministration) answersGetSystem()          {}
+func (AnyAdministration) answersListUsers()          {}
+func (AnyAdministration) answersCreateUser()         {}
+func (AnyAdministration) answersGetUser()            {}
+func (AnyAdministration) answersUpdateUser()         {}
+func (AnyAdministration) answersDisableUser()        {}
+func (AnyAdministration) answersInviteUser()         {}
+func (AnyAdministration) answersResetSecondFactor()  {}
+func (AnyAdministration) answersListWebhookTypes()   {}
+func (AnyAdministration) answersListWebhooks()       {}
+func (AnyAdministration) answersCreateWebhook()      {}
+func (AnyAdministration) answersGetWebhook()         {}
+func (AnyAdministration) answersUpdateWebhook()      {}
+func (AnyAdministration) answersGetWebhookAttempts() {}
+func (AnyAdministration) answersListDeliveries()     {}
+func (AnyAdministration) answersRetryDeliveries()    {}
+func (AnyAdministration) answersGetDelivery()        {}
+func (AnyAdministration) answersRetryDelivery()      {}
+func (AnyAdministration) answersPauseWebhook()       {}
+func (AnyAdministration) answersRemoveWebhook()      {}
+func (AnyAdministration) answersReplayWebhook()      {}
+func (AnyAdministration) answersResumeWebhook()      {}
+func (AnyAdministration) answersRotateWebhook()      {}
+func (AnyAdministration) answersTestWebhook()        {}
 
 // StrictServerInterface represents all server handlers.
 type StrictServerInterface interface {
@@ -10569,2149 +10273,671 @@ type StrictServerInterface interface {
 	TestWebhook(ctx context.Context, request TestWebhookRequestObject) (TestWebhookResponseObject, error)
 }
 
-type StrictHandlerFunc func(ctx *gin.Context, request any) (any, error)
-type StrictMiddlewareFunc func(f StrictHandlerFunc, operationID string) StrictHandlerFunc
-
-type StrictGinServerOptions struct {
-	// RequestErrorHandlerFunc is called when a request cannot be parsed or
-	// decoded. It is invoked for JSON bind failures, form parse/bind errors,
-	// multipart reader errors, media type parse errors, missing multipart
-	// boundaries, and request body read errors. The default returns 400.
-	RequestErrorHandlerFunc func(ctx *gin.Context, err error)
-	// HandlerErrorFunc is called when the application handler (or any
-	// middleware wrapping it) returns a non-nil error. The default returns 500.
-	HandlerErrorFunc func(ctx *gin.Context, err error)
-	// ResponseErrorHandlerFunc is called when the response object fails to
-	// serialize (Visit*Response returns an error) or when the handler returns
-	// an unexpected response type. The default returns 500.
-	ResponseErrorHandlerFunc func(ctx *gin.Context, err error)
+// Failures answers requests that cannot be answered otherwise. It is one type for all APIs.
+type Failures = struct {
+	Malformed func(c *gin.Context, err error) // a parameter cannot be read
+	Body      func(c *gin.Context, err error) // the body cannot be read
+	Refused   func(c *gin.Context, err error) // the handler failed
+	Broken    func(c *gin.Context, err error) // the answer could not be written
 }
 
-func NewStrictHandler(ssi StrictServerInterface, middlewares []StrictMiddlewareFunc) ServerInterface {
-	return &strictHandler{ssi: ssi, middlewares: middlewares, options: StrictGinServerOptions{
-		RequestErrorHandlerFunc: func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusBadRequest, gin.H{"msg": err.Error()})
-		},
-		HandlerErrorFunc: func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusInternalServerError, gin.H{"msg": err.Error()})
-		},
-		ResponseErrorHandlerFunc: func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusInternalServerError, gin.H{"msg": err.Error()})
-		},
-	}}
-}
-
-func NewStrictHandlerWithOptions(ssi StrictServerInterface, middlewares []StrictMiddlewareFunc, options StrictGinServerOptions) ServerInterface {
-	if options.RequestErrorHandlerFunc == nil {
-		options.RequestErrorHandlerFunc = func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusBadRequest, gin.H{"msg": err.Error()})
-		}
-	}
-	if options.HandlerErrorFunc == nil {
-		options.HandlerErrorFunc = func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusInternalServerError, gin.H{"msg": err.Error()})
-		}
-	}
-	if options.ResponseErrorHandlerFunc == nil {
-		options.ResponseErrorHandlerFunc = func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusInternalServerError, gin.H{"msg": err.Error()})
-		}
-	}
-	return &strictHandler{ssi: ssi, middlewares: middlewares, options: options}
+// Serve registers the operations, which handlers answers.
+func Serve(router gin.IRouter, handlers StrictServerInterface, failures Failures) {
+	RegisterHandlersWithOptions(router, &strictHandler{handlers, failures}, GinServerOptions{
+		ErrorHandler: func(c *gin.Context, err error, _ int) { failures.Malformed(c, err) },
+	})
 }
 
 type strictHandler struct {
-	ssi         StrictServerInterface
-	middlewares []StrictMiddlewareFunc
-	options     StrictGinServerOptions
+	handlers StrictServerInterface
+	failures Failures
 }
 
-// ListAudit operation middleware
+// answer writes what a handler returned.
+func (sh *strictHandler) answer(ctx *gin.Context, answer interface {
+	Write(w http.ResponseWriter) error
+}, err error) {
+	if err != nil {
+		sh.failures.Refused(ctx, err)
+	} else if answer != nil {
+		if err := answer.Write(ctx.Writer); err != nil {
+			sh.failures.Broken(ctx, err)
+		}
+	}
+}
+
+// readBody decodes the value that the validator left on the body, so that the handler gets what was validated.
+func readBody(ctx *gin.Context, body any) error {
+	v, ok := ctx.Request.Body.(interface{ ValidatedValue() any })
+	if !ok || runtime.BindJSONValue(v.ValidatedValue(), body) != nil {
+		return ctx.ShouldBindJSON(body)
+	}
+	if binding.Validator != nil {
+		return binding.Validator.ValidateStruct(body)
+	}
+	return nil
+}
+
 func (sh *strictHandler) ListAudit(ctx *gin.Context, params ListAuditParams) {
 	var request ListAuditRequestObject
-
 	request.Params = params
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ListAudit(ctx, request.(ListAuditRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ListAudit")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(ListAuditResponseObject); ok {
-		if err := validResponse.VisitListAuditResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.ListAudit(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// GetConfiguration operation middleware
 func (sh *strictHandler) GetConfiguration(ctx *gin.Context) {
 	var request GetConfigurationRequestObject
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.GetConfiguration(ctx, request.(GetConfigurationRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "GetConfiguration")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(GetConfigurationResponseObject); ok {
-		if err := validResponse.VisitGetConfigurationResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.GetConfiguration(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// ApplyConfiguration operation middleware
 func (sh *strictHandler) ApplyConfiguration(ctx *gin.Context, params ApplyConfigurationParams) {
 	var request ApplyConfigurationRequestObject
-
 	request.Params = params
-
 	var body ApplyConfigurationJSONRequestBody
-	var err error
-	// A request validator built on kin-openapi's openapi3filter with
-	// KeepValidatedValue leaves the value it validated on the body. Bind
-	// that value, matching member names exactly, so the handler receives
-	// what was validated instead of a second, case-insensitive decode.
-	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
-		err = ctx.ShouldBindJSON(&body)
-	} else if binding.Validator != nil {
-		// ShouldBindJSON runs the struct validator after decoding; keep that.
-		err = binding.Validator.ValidateStruct(&body)
-	}
-	if err != nil {
-		sh.options.RequestErrorHandlerFunc(ctx, err)
+	if err := readBody(ctx, &body); err == nil {
+		request.Body = &body
+	} else {
+		sh.failures.Body(ctx, err)
 		return
 	}
-	request.Body = &body
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ApplyConfiguration(ctx, request.(ApplyConfigurationRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ApplyConfiguration")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(ApplyConfigurationResponseObject); ok {
-		if err := validResponse.VisitApplyConfigurationResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.ApplyConfiguration(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// ExportTable operation middleware
 func (sh *strictHandler) ExportTable(ctx *gin.Context, table ExportTableParamsTable, params ExportTableParams) {
 	var request ExportTableRequestObject
-
 	request.Table = table
 	request.Params = params
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ExportTable(ctx, request.(ExportTableRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ExportTable")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(ExportTableResponseObject); ok {
-		if err := validResponse.VisitExportTableResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.ExportTable(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// ListImports operation middleware
 func (sh *strictHandler) ListImports(ctx *gin.Context, params ListImportsParams) {
 	var request ListImportsRequestObject
-
 	request.Params = params
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ListImports(ctx, request.(ListImportsRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ListImports")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(ListImportsResponseObject); ok {
-		if err := validResponse.VisitListImportsResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.ListImports(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// CreateImport operation middleware
 func (sh *strictHandler) CreateImport(ctx *gin.Context, params CreateImportParams) {
 	var request CreateImportRequestObject
-
 	request.Params = params
-
 	var body CreateImportJSONRequestBody
-	var err error
-	// A request validator built on kin-openapi's openapi3filter with
-	// KeepValidatedValue leaves the value it validated on the body. Bind
-	// that value, matching member names exactly, so the handler receives
-	// what was validated instead of a second, case-insensitive decode.
-	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
-		err = ctx.ShouldBindJSON(&body)
-	} else if binding.Validator != nil {
-		// ShouldBindJSON runs the struct validator after decoding; keep that.
-		err = binding.Validator.ValidateStruct(&body)
-	}
-	if err != nil {
-		sh.options.RequestErrorHandlerFunc(ctx, err)
+	if err := readBody(ctx, &body); err == nil {
+		request.Body = &body
+	} else {
+		sh.failures.Body(ctx, err)
 		return
 	}
-	request.Body = &body
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.CreateImport(ctx, request.(CreateImportRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "CreateImport")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(CreateImportResponseObject); ok {
-		if err := validResponse.VisitCreateImportResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.CreateImport(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// GetImport operation middleware
 func (sh *strictHandler) GetImport(ctx *gin.Context, importID ImportID) {
 	var request GetImportRequestObject
-
 	request.ImportID = importID
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.GetImport(ctx, request.(GetImportRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "GetImport")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(GetImportResponseObject); ok {
-		if err := validResponse.VisitGetImportResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.GetImport(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// ApplyImport operation middleware
 func (sh *strictHandler) ApplyImport(ctx *gin.Context, importID ImportID, params ApplyImportParams) {
 	var request ApplyImportRequestObject
-
 	request.ImportID = importID
 	request.Params = params
-
 	var body ApplyImportJSONRequestBody
-	var err error
-	// A request validator built on kin-openapi's openapi3filter with
-	// KeepValidatedValue leaves the value it validated on the body. Bind
-	// that value, matching member names exactly, so the handler receives
-	// what was validated instead of a second, case-insensitive decode.
-	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
-		err = ctx.ShouldBindJSON(&body)
-	} else if binding.Validator != nil {
-		// ShouldBindJSON runs the struct validator after decoding; keep that.
-		err = binding.Validator.ValidateStruct(&body)
-	}
-	if err != nil {
-		if !errors.Is(err, io.EOF) {
-			sh.options.RequestErrorHandlerFunc(ctx, err)
-			return
-		}
-	} else {
+	if err := readBody(ctx, &body); err == nil {
 		request.Body = &body
+	} else if !errors.Is(err, io.EOF) {
+		sh.failures.Body(ctx, err)
+		return
 	}
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ApplyImport(ctx, request.(ApplyImportRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ApplyImport")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(ApplyImportResponseObject); ok {
-		if err := validResponse.VisitApplyImportResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.ApplyImport(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// CheckImport operation middleware
 func (sh *strictHandler) CheckImport(ctx *gin.Context, importID ImportID, params CheckImportParams) {
 	var request CheckImportRequestObject
-
 	request.ImportID = importID
 	request.Params = params
-
 	var body CheckImportJSONRequestBody
-	var err error
-	// A request validator built on kin-openapi's openapi3filter with
-	// KeepValidatedValue leaves the value it validated on the body. Bind
-	// that value, matching member names exactly, so the handler receives
-	// what was validated instead of a second, case-insensitive decode.
-	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
-		err = ctx.ShouldBindJSON(&body)
-	} else if binding.Validator != nil {
-		// ShouldBindJSON runs the struct validator after decoding; keep that.
-		err = binding.Validator.ValidateStruct(&body)
-	}
-	if err != nil {
-		if !errors.Is(err, io.EOF) {
-			sh.options.RequestErrorHandlerFunc(ctx, err)
-			return
-		}
-	} else {
+	if err := readBody(ctx, &body); err == nil {
 		request.Body = &body
+	} else if !errors.Is(err, io.EOF) {
+		sh.failures.Body(ctx, err)
+		return
 	}
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.CheckImport(ctx, request.(CheckImportRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "CheckImport")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(CheckImportResponseObject); ok {
-		if err := validResponse.VisitCheckImportResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.CheckImport(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// AddImportFile operation middleware
 func (sh *strictHandler) AddImportFile(ctx *gin.Context, importID ImportID, params AddImportFileParams) {
 	var request AddImportFileRequestObject
-
 	request.ImportID = importID
 	request.Params = params
-
 	var body AddImportFileJSONRequestBody
-	var err error
-	// A request validator built on kin-openapi's openapi3filter with
-	// KeepValidatedValue leaves the value it validated on the body. Bind
-	// that value, matching member names exactly, so the handler receives
-	// what was validated instead of a second, case-insensitive decode.
-	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
-		err = ctx.ShouldBindJSON(&body)
-	} else if binding.Validator != nil {
-		// ShouldBindJSON runs the struct validator after decoding; keep that.
-		err = binding.Validator.ValidateStruct(&body)
-	}
-	if err != nil {
-		sh.options.RequestErrorHandlerFunc(ctx, err)
+	if err := readBody(ctx, &body); err == nil {
+		request.Body = &body
+	} else {
+		sh.failures.Body(ctx, err)
 		return
 	}
-	request.Body = &body
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.AddImportFile(ctx, request.(AddImportFileRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "AddImportFile")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(AddImportFileResponseObject); ok {
-		if err := validResponse.VisitAddImportFileResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.AddImportFile(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// ListImportFindings operation middleware
 func (sh *strictHandler) ListImportFindings(ctx *gin.Context, importID ImportID) {
 	var request ListImportFindingsRequestObject
-
 	request.ImportID = importID
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ListImportFindings(ctx, request.(ListImportFindingsRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ListImportFindings")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(ListImportFindingsResponseObject); ok {
-		if err := validResponse.VisitListImportFindingsResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.ListImportFindings(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// ReconcileImport operation middleware
 func (sh *strictHandler) ReconcileImport(ctx *gin.Context, importID ImportID, params ReconcileImportParams) {
 	var request ReconcileImportRequestObject
-
 	request.ImportID = importID
 	request.Params = params
-
 	var body ReconcileImportJSONRequestBody
-	var err error
-	// A request validator built on kin-openapi's openapi3filter with
-	// KeepValidatedValue leaves the value it validated on the body. Bind
-	// that value, matching member names exactly, so the handler receives
-	// what was validated instead of a second, case-insensitive decode.
-	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
-		err = ctx.ShouldBindJSON(&body)
-	} else if binding.Validator != nil {
-		// ShouldBindJSON runs the struct validator after decoding; keep that.
-		err = binding.Validator.ValidateStruct(&body)
-	}
-	if err != nil {
-		if !errors.Is(err, io.EOF) {
-			sh.options.RequestErrorHandlerFunc(ctx, err)
-			return
-		}
-	} else {
+	if err := readBody(ctx, &body); err == nil {
 		request.Body = &body
+	} else if !errors.Is(err, io.EOF) {
+		sh.failures.Body(ctx, err)
+		return
 	}
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ReconcileImport(ctx, request.(ReconcileImportRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ReconcileImport")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(ReconcileImportResponseObject); ok {
-		if err := validResponse.VisitReconcileImportResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.ReconcileImport(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// ListJobs operation middleware
 func (sh *strictHandler) ListJobs(ctx *gin.Context, params ListJobsParams) {
 	var request ListJobsRequestObject
-
 	request.Params = params
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ListJobs(ctx, request.(ListJobsRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ListJobs")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(ListJobsResponseObject); ok {
-		if err := validResponse.VisitListJobsResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.ListJobs(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// RunJob operation middleware
 func (sh *strictHandler) RunJob(ctx *gin.Context, job JobToRun, params RunJobParams) {
 	var request RunJobRequestObject
-
 	request.Job = job
 	request.Params = params
-
 	var body RunJobJSONRequestBody
-	var err error
-	// A request validator built on kin-openapi's openapi3filter with
-	// KeepValidatedValue leaves the value it validated on the body. Bind
-	// that value, matching member names exactly, so the handler receives
-	// what was validated instead of a second, case-insensitive decode.
-	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
-		err = ctx.ShouldBindJSON(&body)
-	} else if binding.Validator != nil {
-		// ShouldBindJSON runs the struct validator after decoding; keep that.
-		err = binding.Validator.ValidateStruct(&body)
-	}
-	if err != nil {
-		if !errors.Is(err, io.EOF) {
-			sh.options.RequestErrorHandlerFunc(ctx, err)
-			return
-		}
-	} else {
+	if err := readBody(ctx, &body); err == nil {
 		request.Body = &body
+	} else if !errors.Is(err, io.EOF) {
+		sh.failures.Body(ctx, err)
+		return
 	}
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.RunJob(ctx, request.(RunJobRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "RunJob")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(RunJobResponseObject); ok {
-		if err := validResponse.VisitRunJobResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.RunJob(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// ListKeys operation middleware
 func (sh *strictHandler) ListKeys(ctx *gin.Context, params ListKeysParams) {
 	var request ListKeysRequestObject
-
 	request.Params = params
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ListKeys(ctx, request.(ListKeysRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ListKeys")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(ListKeysResponseObject); ok {
-		if err := validResponse.VisitListKeysResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.ListKeys(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// CreateKey operation middleware
 func (sh *strictHandler) CreateKey(ctx *gin.Context, params CreateKeyParams) {
 	var request CreateKeyRequestObject
-
 	request.Params = params
-
 	var body CreateKeyJSONRequestBody
-	var err error
-	// A request validator built on kin-openapi's openapi3filter with
-	// KeepValidatedValue leaves the value it validated on the body. Bind
-	// that value, matching member names exactly, so the handler receives
-	// what was validated instead of a second, case-insensitive decode.
-	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
-		err = ctx.ShouldBindJSON(&body)
-	} else if binding.Validator != nil {
-		// ShouldBindJSON runs the struct validator after decoding; keep that.
-		err = binding.Validator.ValidateStruct(&body)
-	}
-	if err != nil {
-		if !errors.Is(err, io.EOF) {
-			sh.options.RequestErrorHandlerFunc(ctx, err)
-			return
-		}
-	} else {
+	if err := readBody(ctx, &body); err == nil {
 		request.Body = &body
+	} else if !errors.Is(err, io.EOF) {
+		sh.failures.Body(ctx, err)
+		return
 	}
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.CreateKey(ctx, request.(CreateKeyRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "CreateKey")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(CreateKeyResponseObject); ok {
-		if err := validResponse.VisitCreateKeyResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.CreateKey(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// GetKey operation middleware
 func (sh *strictHandler) GetKey(ctx *gin.Context, keyID externalRef0.KeyID) {
 	var request GetKeyRequestObject
-
 	request.KeyID = keyID
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.GetKey(ctx, request.(GetKeyRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "GetKey")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(GetKeyResponseObject); ok {
-		if err := validResponse.VisitGetKeyResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.GetKey(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// UpdateKey operation middleware
 func (sh *strictHandler) UpdateKey(ctx *gin.Context, keyID externalRef0.KeyID, params UpdateKeyParams) {
 	var request UpdateKeyRequestObject
-
 	request.KeyID = keyID
 	request.Params = params
-
 	var body UpdateKeyJSONRequestBody
-	var err error
-	// A request validator built on kin-openapi's openapi3filter with
-	// KeepValidatedValue leaves the value it validated on the body. Bind
-	// that value, matching member names exactly, so the handler receives
-	// what was validated instead of a second, case-insensitive decode.
-	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
-		err = ctx.ShouldBindJSON(&body)
-	} else if binding.Validator != nil {
-		// ShouldBindJSON runs the struct validator after decoding; keep that.
-		err = binding.Validator.ValidateStruct(&body)
-	}
-	if err != nil {
-		if !errors.Is(err, io.EOF) {
-			sh.options.RequestErrorHandlerFunc(ctx, err)
-			return
-		}
-	} else {
+	if err := readBody(ctx, &body); err == nil {
 		request.Body = &body
+	} else if !errors.Is(err, io.EOF) {
+		sh.failures.Body(ctx, err)
+		return
 	}
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.UpdateKey(ctx, request.(UpdateKeyRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "UpdateKey")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(UpdateKeyResponseObject); ok {
-		if err := validResponse.VisitUpdateKeyResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.UpdateKey(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// RevokeKey operation middleware
 func (sh *strictHandler) RevokeKey(ctx *gin.Context, keyID externalRef0.KeyID, params RevokeKeyParams) {
 	var request RevokeKeyRequestObject
-
 	request.KeyID = keyID
 	request.Params = params
-
 	var body RevokeKeyJSONRequestBody
-	var err error
-	// A request validator built on kin-openapi's openapi3filter with
-	// KeepValidatedValue leaves the value it validated on the body. Bind
-	// that value, matching member names exactly, so the handler receives
-	// what was validated instead of a second, case-insensitive decode.
-	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
-		err = ctx.ShouldBindJSON(&body)
-	} else if binding.Validator != nil {
-		// ShouldBindJSON runs the struct validator after decoding; keep that.
-		err = binding.Validator.ValidateStruct(&body)
-	}
-	if err != nil {
-		if !errors.Is(err, io.EOF) {
-			sh.options.RequestErrorHandlerFunc(ctx, err)
-			return
-		}
-	} else {
+	if err := readBody(ctx, &body); err == nil {
 		request.Body = &body
+	} else if !errors.Is(err, io.EOF) {
+		sh.failures.Body(ctx, err)
+		return
 	}
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.RevokeKey(ctx, request.(RevokeKeyRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "RevokeKey")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(RevokeKeyResponseObject); ok {
-		if err := validResponse.VisitRevokeKeyResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.RevokeKey(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// RotateKey operation middleware
 func (sh *strictHandler) RotateKey(ctx *gin.Context, keyID externalRef0.KeyID, params RotateKeyParams) {
 	var request RotateKeyRequestObject
-
 	request.KeyID = keyID
 	request.Params = params
-
 	var body RotateKeyJSONRequestBody
-	var err error
-	// A request validator built on kin-openapi's openapi3filter with
-	// KeepValidatedValue leaves the value it validated on the body. Bind
-	// that value, matching member names exactly, so the handler receives
-	// what was validated instead of a second, case-insensitive decode.
-	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
-		err = ctx.ShouldBindJSON(&body)
-	} else if binding.Validator != nil {
-		// ShouldBindJSON runs the struct validator after decoding; keep that.
-		err = binding.Validator.ValidateStruct(&body)
-	}
-	if err != nil {
-		if !errors.Is(err, io.EOF) {
-			sh.options.RequestErrorHandlerFunc(ctx, err)
-			return
-		}
-	} else {
+	if err := readBody(ctx, &body); err == nil {
 		request.Body = &body
+	} else if !errors.Is(err, io.EOF) {
+		sh.failures.Body(ctx, err)
+		return
 	}
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.RotateKey(ctx, request.(RotateKeyRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "RotateKey")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(RotateKeyResponseObject); ok {
-		if err := validResponse.VisitRotateKeyResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.RotateKey(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// GetLedger operation middleware
 func (sh *strictHandler) GetLedger(ctx *gin.Context, params GetLedgerParams) {
 	var request GetLedgerRequestObject
-
 	request.Params = params
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.GetLedger(ctx, request.(GetLedgerRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "GetLedger")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(GetLedgerResponseObject); ok {
-		if err := validResponse.VisitGetLedgerResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.GetLedger(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// ListLedgerProofs operation middleware
 func (sh *strictHandler) ListLedgerProofs(ctx *gin.Context, params ListLedgerProofsParams) {
 	var request ListLedgerProofsRequestObject
-
 	request.Params = params
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ListLedgerProofs(ctx, request.(ListLedgerProofsRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ListLedgerProofs")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(ListLedgerProofsResponseObject); ok {
-		if err := validResponse.VisitListLedgerProofsResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.ListLedgerProofs(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// GetMe operation middleware
 func (sh *strictHandler) GetMe(ctx *gin.Context) {
 	var request GetMeRequestObject
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.GetMe(ctx, request.(GetMeRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "GetMe")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(GetMeResponseObject); ok {
-		if err := validResponse.VisitGetMeResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.GetMe(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// ListModules operation middleware
 func (sh *strictHandler) ListModules(ctx *gin.Context, params ListModulesParams) {
 	var request ListModulesRequestObject
-
 	request.Params = params
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ListModules(ctx, request.(ListModulesRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ListModules")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(ListModulesResponseObject); ok {
-		if err := validResponse.VisitListModulesResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.ListModules(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// GetModule operation middleware
 func (sh *strictHandler) GetModule(ctx *gin.Context, module externalRef0.Module) {
 	var request GetModuleRequestObject
-
 	request.Module = module
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.GetModule(ctx, request.(GetModuleRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "GetModule")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(GetModuleResponseObject); ok {
-		if err := validResponse.VisitGetModuleResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.GetModule(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// ConfigureModule operation middleware
 func (sh *strictHandler) ConfigureModule(ctx *gin.Context, module externalRef0.Module, params ConfigureModuleParams) {
 	var request ConfigureModuleRequestObject
-
 	request.Module = module
 	request.Params = params
-
 	var body ConfigureModuleJSONRequestBody
-	var err error
-	// A request validator built on kin-openapi's openapi3filter with
-	// KeepValidatedValue leaves the value it validated on the body. Bind
-	// that value, matching member names exactly, so the handler receives
-	// what was validated instead of a second, case-insensitive decode.
-	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
-		err = ctx.ShouldBindJSON(&body)
-	} else if binding.Validator != nil {
-		// ShouldBindJSON runs the struct validator after decoding; keep that.
-		err = binding.Validator.ValidateStruct(&body)
-	}
-	if err != nil {
-		if !errors.Is(err, io.EOF) {
-			sh.options.RequestErrorHandlerFunc(ctx, err)
-			return
-		}
-	} else {
+	if err := readBody(ctx, &body); err == nil {
 		request.Body = &body
+	} else if !errors.Is(err, io.EOF) {
+		sh.failures.Body(ctx, err)
+		return
 	}
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ConfigureModule(ctx, request.(ConfigureModuleRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ConfigureModule")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(ConfigureModuleResponseObject); ok {
-		if err := validResponse.VisitConfigureModuleResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.ConfigureModule(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// ListFailedRequests operation middleware
 func (sh *strictHandler) ListFailedRequests(ctx *gin.Context, params ListFailedRequestsParams) {
 	var request ListFailedRequestsRequestObject
-
 	request.Params = params
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ListFailedRequests(ctx, request.(ListFailedRequestsRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ListFailedRequests")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(ListFailedRequestsResponseObject); ok {
-		if err := validResponse.VisitListFailedRequestsResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.ListFailedRequests(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// CountRequests operation middleware
 func (sh *strictHandler) CountRequests(ctx *gin.Context) {
 	var request CountRequestsRequestObject
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.CountRequests(ctx, request.(CountRequestsRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "CountRequests")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(CountRequestsResponseObject); ok {
-		if err := validResponse.VisitCountRequestsResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.CountRequests(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// ListSessions operation middleware
 func (sh *strictHandler) ListSessions(ctx *gin.Context, params ListSessionsParams) {
 	var request ListSessionsRequestObject
-
 	request.Params = params
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ListSessions(ctx, request.(ListSessionsRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ListSessions")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(ListSessionsResponseObject); ok {
-		if err := validResponse.VisitListSessionsResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.ListSessions(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// EndSession operation middleware
 func (sh *strictHandler) EndSession(ctx *gin.Context, sessionID SessionID, params EndSessionParams) {
 	var request EndSessionRequestObject
-
 	request.SessionID = sessionID
 	request.Params = params
-
 	var body EndSessionJSONRequestBody
-	var err error
-	// A request validator built on kin-openapi's openapi3filter with
-	// KeepValidatedValue leaves the value it validated on the body. Bind
-	// that value, matching member names exactly, so the handler receives
-	// what was validated instead of a second, case-insensitive decode.
-	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
-		err = ctx.ShouldBindJSON(&body)
-	} else if binding.Validator != nil {
-		// ShouldBindJSON runs the struct validator after decoding; keep that.
-		err = binding.Validator.ValidateStruct(&body)
-	}
-	if err != nil {
-		if !errors.Is(err, io.EOF) {
-			sh.options.RequestErrorHandlerFunc(ctx, err)
-			return
-		}
-	} else {
+	if err := readBody(ctx, &body); err == nil {
 		request.Body = &body
+	} else if !errors.Is(err, io.EOF) {
+		sh.failures.Body(ctx, err)
+		return
 	}
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.EndSession(ctx, request.(EndSessionRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "EndSession")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(EndSessionResponseObject); ok {
-		if err := validResponse.VisitEndSessionResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.EndSession(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// GetSettings operation middleware
 func (sh *strictHandler) GetSettings(ctx *gin.Context) {
 	var request GetSettingsRequestObject
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.GetSettings(ctx, request.(GetSettingsRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "GetSettings")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(GetSettingsResponseObject); ok {
-		if err := validResponse.VisitGetSettingsResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.GetSettings(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// UpdateSettings operation middleware
 func (sh *strictHandler) UpdateSettings(ctx *gin.Context, params UpdateSettingsParams) {
 	var request UpdateSettingsRequestObject
-
 	request.Params = params
-
 	var body UpdateSettingsJSONRequestBody
-	var err error
-	// A request validator built on kin-openapi's openapi3filter with
-	// KeepValidatedValue leaves the value it validated on the body. Bind
-	// that value, matching member names exactly, so the handler receives
-	// what was validated instead of a second, case-insensitive decode.
-	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
-		err = ctx.ShouldBindJSON(&body)
-	} else if binding.Validator != nil {
-		// ShouldBindJSON runs the struct validator after decoding; keep that.
-		err = binding.Validator.ValidateStruct(&body)
-	}
-	if err != nil {
-		if !errors.Is(err, io.EOF) {
-			sh.options.RequestErrorHandlerFunc(ctx, err)
-			return
-		}
-	} else {
+	if err := readBody(ctx, &body); err == nil {
 		request.Body = &body
+	} else if !errors.Is(err, io.EOF) {
+		sh.failures.Body(ctx, err)
+		return
 	}
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.UpdateSettings(ctx, request.(UpdateSettingsRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "UpdateSettings")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(UpdateSettingsResponseObject); ok {
-		if err := validResponse.VisitUpdateSettingsResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.UpdateSettings(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// GetStatistics operation middleware
 func (sh *strictHandler) GetStatistics(ctx *gin.Context, params GetStatisticsParams) {
 	var request GetStatisticsRequestObject
-
 	request.Params = params
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.GetStatistics(ctx, request.(GetStatisticsRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "GetStatistics")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(GetStatisticsResponseObject); ok {
-		if err := validResponse.VisitGetStatisticsResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.GetStatistics(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// GetSystem operation middleware
 func (sh *strictHandler) GetSystem(ctx *gin.Context) {
 	var request GetSystemRequestObject
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.GetSystem(ctx, request.(GetSystemRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "GetSystem")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(GetSystemResponseObject); ok {
-		if err := validResponse.VisitGetSystemResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.GetSystem(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// ListUsers operation middleware
 func (sh *strictHandler) ListUsers(ctx *gin.Context, params ListUsersParams) {
 	var request ListUsersRequestObject
-
 	request.Params = params
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ListUsers(ctx, request.(ListUsersRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ListUsers")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(ListUsersResponseObject); ok {
-		if err := validResponse.VisitListUsersResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.ListUsers(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// CreateUser operation middleware
 func (sh *strictHandler) CreateUser(ctx *gin.Context, params CreateUserParams) {
 	var request CreateUserRequestObject
-
 	request.Params = params
-
 	var body CreateUserJSONRequestBody
-	var err error
-	// A request validator built on kin-openapi's openapi3filter with
-	// KeepValidatedValue leaves the value it validated on the body. Bind
-	// that value, matching member names exactly, so the handler receives
-	// what was validated instead of a second, case-insensitive decode.
-	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
-		err = ctx.ShouldBindJSON(&body)
-	} else if binding.Validator != nil {
-		// ShouldBindJSON runs the struct validator after decoding; keep that.
-		err = binding.Validator.ValidateStruct(&body)
-	}
-	if err != nil {
-		sh.options.RequestErrorHandlerFunc(ctx, err)
+	if err := readBody(ctx, &body); err == nil {
+		request.Body = &body
+	} else {
+		sh.failures.Body(ctx, err)
 		return
 	}
-	request.Body = &body
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.CreateUser(ctx, request.(CreateUserRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "CreateUser")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(CreateUserResponseObject); ok {
-		if err := validResponse.VisitCreateUserResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.CreateUser(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// GetUser operation middleware
 func (sh *strictHandler) GetUser(ctx *gin.Context, userID UserID) {
 	var request GetUserRequestObject
-
 	request.UserID = userID
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.GetUser(ctx, request.(GetUserRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "GetUser")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(GetUserResponseObject); ok {
-		if err := validResponse.VisitGetUserResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.GetUser(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// UpdateUser operation middleware
 func (sh *strictHandler) UpdateUser(ctx *gin.Context, userID UserID, params UpdateUserParams) {
 	var request UpdateUserRequestObject
-
 	request.UserID = userID
 	request.Params = params
-
 	var body UpdateUserJSONRequestBody
-	var err error
-	// A request validator built on kin-openapi's openapi3filter with
-	// KeepValidatedValue leaves the value it validated on the body. Bind
-	// that value, matching member names exactly, so the handler receives
-	// what was validated instead of a second, case-insensitive decode.
-	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
-		err = ctx.ShouldBindJSON(&body)
-	} else if binding.Validator != nil {
-		// ShouldBindJSON runs the struct validator after decoding; keep that.
-		err = binding.Validator.ValidateStruct(&body)
-	}
-	if err != nil {
-		if !errors.Is(err, io.EOF) {
-			sh.options.RequestErrorHandlerFunc(ctx, err)
-			return
-		}
-	} else {
+	if err := readBody(ctx, &body); err == nil {
 		request.Body = &body
+	} else if !errors.Is(err, io.EOF) {
+		sh.failures.Body(ctx, err)
+		return
 	}
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.UpdateUser(ctx, request.(UpdateUserRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "UpdateUser")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(UpdateUserResponseObject); ok {
-		if err := validResponse.VisitUpdateUserResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.UpdateUser(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// DisableUser operation middleware
 func (sh *strictHandler) DisableUser(ctx *gin.Context, userID UserID, params DisableUserParams) {
 	var request DisableUserRequestObject
-
 	request.UserID = userID
 	request.Params = params
-
 	var body DisableUserJSONRequestBody
-	var err error
-	// A request validator built on kin-openapi's openapi3filter with
-	// KeepValidatedValue leaves the value it validated on the body. Bind
-	// that value, matching member names exactly, so the handler receives
-	// what was validated instead of a second, case-insensitive decode.
-	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
-		err = ctx.ShouldBindJSON(&body)
-	} else if binding.Validator != nil {
-		// ShouldBindJSON runs the struct validator after decoding; keep that.
-		err = binding.Validator.ValidateStruct(&body)
-	}
-	if err != nil {
-		if !errors.Is(err, io.EOF) {
-			sh.options.RequestErrorHandlerFunc(ctx, err)
-			return
-		}
-	} else {
+	if err := readBody(ctx, &body); err == nil {
 		request.Body = &body
+	} else if !errors.Is(err, io.EOF) {
+		sh.failures.Body(ctx, err)
+		return
 	}
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.DisableUser(ctx, request.(DisableUserRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "DisableUser")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(DisableUserResponseObject); ok {
-		if err := validResponse.VisitDisableUserResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.DisableUser(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// InviteUser operation middleware
 func (sh *strictHandler) InviteUser(ctx *gin.Context, userID UserID, params InviteUserParams) {
 	var request InviteUserRequestObject
-
 	request.UserID = userID
 	request.Params = params
-
 	var body InviteUserJSONRequestBody
-	var err error
-	// A request validator built on kin-openapi's openapi3filter with
-	// KeepValidatedValue leaves the value it validated on the body. Bind
-	// that value, matching member names exactly, so the handler receives
-	// what was validated instead of a second, case-insensitive decode.
-	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
-		err = ctx.ShouldBindJSON(&body)
-	} else if binding.Validator != nil {
-		// ShouldBindJSON runs the struct validator after decoding; keep that.
-		err = binding.Validator.ValidateStruct(&body)
-	}
-	if err != nil {
-		if !errors.Is(err, io.EOF) {
-			sh.options.RequestErrorHandlerFunc(ctx, err)
-			return
-		}
-	} else {
+	if err := readBody(ctx, &body); err == nil {
 		request.Body = &body
+	} else if !errors.Is(err, io.EOF) {
+		sh.failures.Body(ctx, err)
+		return
 	}
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.InviteUser(ctx, request.(InviteUserRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "InviteUser")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(InviteUserResponseObject); ok {
-		if err := validResponse.VisitInviteUserResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.InviteUser(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// ResetSecondFactor operation middleware
 func (sh *strictHandler) ResetSecondFactor(ctx *gin.Context, userID UserID, params ResetSecondFactorParams) {
 	var request ResetSecondFactorRequestObject
-
 	request.UserID = userID
 	request.Params = params
-
 	var body ResetSecondFactorJSONRequestBody
-	var err error
-	// A request validator built on kin-openapi's openapi3filter with
-	// KeepValidatedValue leaves the value it validated on the body. Bind
-	// that value, matching member names exactly, so the handler receives
-	// what was validated instead of a second, case-insensitive decode.
-	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
-		err = ctx.ShouldBindJSON(&body)
-	} else if binding.Validator != nil {
-		// ShouldBindJSON runs the struct validator after decoding; keep that.
-		err = binding.Validator.ValidateStruct(&body)
-	}
-	if err != nil {
-		if !errors.Is(err, io.EOF) {
-			sh.options.RequestErrorHandlerFunc(ctx, err)
-			return
-		}
-	} else {
+	if err := readBody(ctx, &body); err == nil {
 		request.Body = &body
+	} else if !errors.Is(err, io.EOF) {
+		sh.failures.Body(ctx, err)
+		return
 	}
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ResetSecondFactor(ctx, request.(ResetSecondFactorRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ResetSecondFactor")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(ResetSecondFactorResponseObject); ok {
-		if err := validResponse.VisitResetSecondFactorResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.ResetSecondFactor(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// ListWebhookTypes operation middleware
 func (sh *strictHandler) ListWebhookTypes(ctx *gin.Context, params ListWebhookTypesParams) {
 	var request ListWebhookTypesRequestObject
-
 	request.Params = params
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ListWebhookTypes(ctx, request.(ListWebhookTypesRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ListWebhookTypes")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(ListWebhookTypesResponseObject); ok {
-		if err := validResponse.VisitListWebhookTypesResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.ListWebhookTypes(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// ListWebhooks operation middleware
 func (sh *strictHandler) ListWebhooks(ctx *gin.Context, params ListWebhooksParams) {
 	var request ListWebhooksRequestObject
-
 	request.Params = params
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ListWebhooks(ctx, request.(ListWebhooksRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ListWebhooks")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(ListWebhooksResponseObject); ok {
-		if err := validResponse.VisitListWebhooksResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.ListWebhooks(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// CreateWebhook operation middleware
 func (sh *strictHandler) CreateWebhook(ctx *gin.Context, params CreateWebhookParams) {
 	var request CreateWebhookRequestObject
-
 	request.Params = params
-
 	var body CreateWebhookJSONRequestBody
-	var err error
-	// A request validator built on kin-openapi's openapi3filter with
-	// KeepValidatedValue leaves the value it validated on the body. Bind
-	// that value, matching member names exactly, so the handler receives
-	// what was validated instead of a second, case-insensitive decode.
-	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
-		err = ctx.ShouldBindJSON(&body)
-	} else if binding.Validator != nil {
-		// ShouldBindJSON runs the struct validator after decoding; keep that.
-		err = binding.Validator.ValidateStruct(&body)
-	}
-	if err != nil {
-		sh.options.RequestErrorHandlerFunc(ctx, err)
+	if err := readBody(ctx, &body); err == nil {
+		request.Body = &body
+	} else {
+		sh.failures.Body(ctx, err)
 		return
 	}
-	request.Body = &body
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.CreateWebhook(ctx, request.(CreateWebhookRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "CreateWebhook")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(CreateWebhookResponseObject); ok {
-		if err := validResponse.VisitCreateWebhookResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.CreateWebhook(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// GetWebhook operation middleware
 func (sh *strictHandler) GetWebhook(ctx *gin.Context, webhookID WebhookID) {
 	var request GetWebhookRequestObject
-
 	request.WebhookID = webhookID
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.GetWebhook(ctx, request.(GetWebhookRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "GetWebhook")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(GetWebhookResponseObject); ok {
-		if err := validResponse.VisitGetWebhookResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.GetWebhook(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// UpdateWebhook operation middleware
 func (sh *strictHandler) UpdateWebhook(ctx *gin.Context, webhookID WebhookID, params UpdateWebhookParams) {
 	var request UpdateWebhookRequestObject
-
 	request.WebhookID = webhookID
 	request.Params = params
-
 	var body UpdateWebhookJSONRequestBody
-	var err error
-	// A request validator built on kin-openapi's openapi3filter with
-	// KeepValidatedValue leaves the value it validated on the body. Bind
-	// that value, matching member names exactly, so the handler receives
-	// what was validated instead of a second, case-insensitive decode.
-	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
-		err = ctx.ShouldBindJSON(&body)
-	} else if binding.Validator != nil {
-		// ShouldBindJSON runs the struct validator after decoding; keep that.
-		err = binding.Validator.ValidateStruct(&body)
-	}
-	if err != nil {
-		if !errors.Is(err, io.EOF) {
-			sh.options.RequestErrorHandlerFunc(ctx, err)
-			return
-		}
-	} else {
+	if err := readBody(ctx, &body); err == nil {
 		request.Body = &body
-	}
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.UpdateWebhook(ctx, request.(UpdateWebhookRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "UpdateWebhook")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(UpdateWebhookResponseObject); ok {
-		if err := validResponse.VisitUpdateWebhookResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
-}
-
-// GetWebhookAttempts operation middleware
-func (sh *strictHandler) GetWebhookAttempts(ctx *gin.Context, webhookID WebhookID) {
-	var request GetWebhookAttemptsRequestObject
-
-	request.WebhookID = webhookID
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.GetWebhookAttempts(ctx, request.(GetWebhookAttemptsRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "GetWebhookAttempts")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(GetWebhookAttemptsResponseObject); ok {
-		if err := validResponse.VisitGetWebhookAttemptsResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
-}
-
-// ListDeliveries operation middleware
-func (sh *strictHandler) ListDeliveries(ctx *gin.Context, webhookID WebhookID, params ListDeliveriesParams) {
-	var request ListDeliveriesRequestObject
-
-	request.WebhookID = webhookID
-	request.Params = params
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ListDeliveries(ctx, request.(ListDeliveriesRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ListDeliveries")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(ListDeliveriesResponseObject); ok {
-		if err := validResponse.VisitListDeliveriesResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
-}
-
-// RetryDeliveries operation middleware
-func (sh *strictHandler) RetryDeliveries(ctx *gin.Context, webhookID WebhookID, params RetryDeliveriesParams) {
-	var request RetryDeliveriesRequestObject
-
-	request.WebhookID = webhookID
-	request.Params = params
-
-	var body RetryDeliveriesJSONRequestBody
-	var err error
-	// A request validator built on kin-openapi's openapi3filter with
-	// KeepValidatedValue leaves the value it validated on the body. Bind
-	// that value, matching member names exactly, so the handler receives
-	// what was validated instead of a second, case-insensitive decode.
-	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
-		err = ctx.ShouldBindJSON(&body)
-	} else if binding.Validator != nil {
-		// ShouldBindJSON runs the struct validator after decoding; keep that.
-		err = binding.Validator.ValidateStruct(&body)
-	}
-	if err != nil {
-		if !errors.Is(err, io.EOF) {
-			sh.options.RequestErrorHandlerFunc(ctx, err)
-			return
-		}
-	} else {
-		request.Body = &body
-	}
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.RetryDeliveries(ctx, request.(RetryDeliveriesRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "RetryDeliveries")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(RetryDeliveriesResponseObject); ok {
-		if err := validResponse.VisitRetryDeliveriesResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
-}
-
-// GetDelivery operation middleware
-func (sh *strictHandler) GetDelivery(ctx *gin.Context, webhookID WebhookID, delivery DeliveryNumber) {
-	var request GetDeliveryRequestObject
-
-	request.WebhookID = webhookID
-	request.Delivery = delivery
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.GetDelivery(ctx, request.(GetDeliveryRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "GetDelivery")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(GetDeliveryResponseObject); ok {
-		if err := validResponse.VisitGetDeliveryResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
-}
-
-// RetryDelivery operation middleware
-func (sh *strictHandler) RetryDelivery(ctx *gin.Context, webhookID WebhookID, delivery DeliveryNumber, params RetryDeliveryParams) {
-	var request RetryDeliveryRequestObject
-
-	request.WebhookID = webhookID
-	request.Delivery = delivery
-	request.Params = params
-
-	var body RetryDeliveryJSONRequestBody
-	var err error
-	// A request validator built on kin-openapi's openapi3filter with
-	// KeepValidatedValue leaves the value it validated on the body. Bind
-	// that value, matching member names exactly, so the handler receives
-	// what was validated instead of a second, case-insensitive decode.
-	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
-		err = ctx.ShouldBindJSON(&body)
-	} else if binding.Validator != nil {
-		// ShouldBindJSON runs the struct validator after decoding; keep that.
-		err = binding.Validator.ValidateStruct(&body)
-	}
-	if err != nil {
-		if !errors.Is(err, io.EOF) {
-			sh.options.RequestErrorHandlerFunc(ctx, err)
-			return
-		}
-	} else {
-		request.Body = &body
-	}
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.RetryDelivery(ctx, request.(RetryDeliveryRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "RetryDelivery")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(RetryDeliveryResponseObject); ok {
-		if err := validResponse.VisitRetryDeliveryResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
-}
-
-// PauseWebhook operation middleware
-func (sh *strictHandler) PauseWebhook(ctx *gin.Context, webhookID WebhookID, params PauseWebhookParams) {
-	var request PauseWebhookRequestObject
-
-	request.WebhookID = webhookID
-	request.Params = params
-
-	var body PauseWebhookJSONRequestBody
-	var err error
-	// A request validator built on kin-openapi's openapi3filter with
-	// KeepValidatedValue leaves the value it validated on the body. Bind
-	// that value, matching member names exactly, so the handler receives
-	// what was validated instead of a second, case-insensitive decode.
-	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
-		err = ctx.ShouldBindJSON(&body)
-	} else if binding.Validator != nil {
-		// ShouldBindJSON runs the struct validator after decoding; keep that.
-		err = binding.Validator.ValidateStruct(&body)
-	}
-	if err != nil {
-		if !errors.Is(err, io.EOF) {
-			sh.options.RequestErrorHandlerFunc(ctx, err)
-			return
-		}
-	} else {
-		request.Body = &body
-	}
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.PauseWebhook(ctx, request.(PauseWebhookRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "PauseWebhook")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(PauseWebhookResponseObject); ok {
-		if err := validResponse.VisitPauseWebhookResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
-}
-
-// RemoveWebhook operation middleware
-func (sh *strictHandler) RemoveWebhook(ctx *gin.Context, webhookID WebhookID, params RemoveWebhookParams) {
-	var request RemoveWebhookRequestObject
-
-	request.WebhookID = webhookID
-	request.Params = params
-
-	var body RemoveWebhookJSONRequestBody
-	var err error
-	// A request validator built on kin-openapi's openapi3filter with
-	// KeepValidatedValue leaves the value it validated on the body. Bind
-	// that value, matching member names exactly, so the handler receives
-	// what was validated instead of a second, case-insensitive decode.
-	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
-		err = ctx.ShouldBindJSON(&body)
-	} else if binding.Validator != nil {
-		// ShouldBindJSON runs the struct validator after decoding; keep that.
-		err = binding.Validator.ValidateStruct(&body)
-	}
-	if err != nil {
-		if !errors.Is(err, io.EOF) {
-			sh.options.RequestErrorHandlerFunc(ctx, err)
-			return
-		}
-	} else {
-		request.Body = &body
-	}
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.RemoveWebhook(ctx, request.(RemoveWebhookRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "RemoveWebhook")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(RemoveWebhookResponseObject); ok {
-		if err := validResponse.VisitRemoveWebhookResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
-}
-
-// ReplayWebhook operation middleware
-func (sh *strictHandler) ReplayWebhook(ctx *gin.Context, webhookID WebhookID, params ReplayWebhookParams) {
-	var request ReplayWebhookRequestObject
-
-	request.WebhookID = webhookID
-	request.Params = params
-
-	var body ReplayWebhookJSONRequestBody
-	var err error
-	// A request validator built on kin-openapi's openapi3filter with
-	// KeepValidatedValue leaves the value it validated on the body. Bind
-	// that value, matching member names exactly, so the handler receives
-	// what was validated instead of a second, case-insensitive decode.
-	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
-		err = ctx.ShouldBindJSON(&body)
-	} else if binding.Validator != nil {
-		// ShouldBindJSON runs the struct validator after decoding; keep that.
-		err = binding.Validator.ValidateStruct(&body)
-	}
-	if err != nil {
-		sh.options.RequestErrorHandlerFunc(ctx, err)
+	} else if !errors.Is(err, io.EOF) {
+		sh.failures.Body(ctx, err)
 		return
 	}
-	request.Body = &body
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ReplayWebhook(ctx, request.(ReplayWebhookRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ReplayWebhook")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(ReplayWebhookResponseObject); ok {
-		if err := validResponse.VisitReplayWebhookResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.UpdateWebhook(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// ResumeWebhook operation middleware
+func (sh *strictHandler) GetWebhookAttempts(ctx *gin.Context, webhookID WebhookID) {
+	var request GetWebhookAttemptsRequestObject
+	request.WebhookID = webhookID
+	response, err := sh.handlers.GetWebhookAttempts(ctx, request)
+	sh.answer(ctx, response, err)
+}
+
+func (sh *strictHandler) ListDeliveries(ctx *gin.Context, webhookID WebhookID, params ListDeliveriesParams) {
+	var request ListDeliveriesRequestObject
+	request.WebhookID = webhookID
+	request.Params = params
+	response, err := sh.handlers.ListDeliveries(ctx, request)
+	sh.answer(ctx, response, err)
+}
+
+func (sh *strictHandler) RetryDeliveries(ctx *gin.Context, webhookID WebhookID, params RetryDeliveriesParams) {
+	var request RetryDeliveriesRequestObject
+	request.WebhookID = webhookID
+	request.Params = params
+	var body RetryDeliveriesJSONRequestBody
+	if err := readBody(ctx, &body); err == nil {
+		request.Body = &body
+	} else if !errors.Is(err, io.EOF) {
+		sh.failures.Body(ctx, err)
+		return
+	}
+	response, err := sh.handlers.RetryDeliveries(ctx, request)
+	sh.answer(ctx, response, err)
+}
+
+func (sh *strictHandler) GetDelivery(ctx *gin.Context, webhookID WebhookID, delivery DeliveryNumber) {
+	var request GetDeliveryRequestObject
+	request.WebhookID = webhookID
+	request.Delivery = delivery
+	response, err := sh.handlers.GetDelivery(ctx, request)
+	sh.answer(ctx, response, err)
+}
+
+func (sh *strictHandler) RetryDelivery(ctx *gin.Context, webhookID WebhookID, delivery DeliveryNumber, params RetryDeliveryParams) {
+	var request RetryDeliveryRequestObject
+	request.WebhookID = webhookID
+	request.Delivery = delivery
+	request.Params = params
+	var body RetryDeliveryJSONRequestBody
+	if err := readBody(ctx, &body); err == nil {
+		request.Body = &body
+	} else if !errors.Is(err, io.EOF) {
+		sh.failures.Body(ctx, err)
+		return
+	}
+	response, err := sh.handlers.RetryDelivery(ctx, request)
+	sh.answer(ctx, response, err)
+}
+
+func (sh *strictHandler) PauseWebhook(ctx *gin.Context, webhookID WebhookID, params PauseWebhookParams) {
+	var request PauseWebhookRequestObject
+	request.WebhookID = webhookID
+	request.Params = params
+	var body PauseWebhookJSONRequestBody
+	if err := readBody(ctx, &body); err == nil {
+		request.Body = &body
+	} else if !errors.Is(err, io.EOF) {
+		sh.failures.Body(ctx, err)
+		return
+	}
+	response, err := sh.handlers.PauseWebhook(ctx, request)
+	sh.answer(ctx, response, err)
+}
+
+func (sh *strictHandler) RemoveWebhook(ctx *gin.Context, webhookID WebhookID, params RemoveWebhookParams) {
+	var request RemoveWebhookRequestObject
+	request.WebhookID = webhookID
+	request.Params = params
+	var body RemoveWebhookJSONRequestBody
+	if err := readBody(ctx, &body); err == nil {
+		request.Body = &body
+	} else if !errors.Is(err, io.EOF) {
+		sh.failures.Body(ctx, err)
+		return
+	}
+	response, err := sh.handlers.RemoveWebhook(ctx, request)
+	sh.answer(ctx, response, err)
+}
+
+func (sh *strictHandler) ReplayWebhook(ctx *gin.Context, webhookID WebhookID, params ReplayWebhookParams) {
+	var request ReplayWebhookRequestObject
+	request.WebhookID = webhookID
+	request.Params = params
+	var body ReplayWebhookJSONRequestBody
+	if err := readBody(ctx, &body); err == nil {
+		request.Body = &body
+	} else {
+		sh.failures.Body(ctx, err)
+		return
+	}
+	response, err := sh.handlers.ReplayWebhook(ctx, request)
+	sh.answer(ctx, response, err)
+}
+
 func (sh *strictHandler) ResumeWebhook(ctx *gin.Context, webhookID WebhookID, params ResumeWebhookParams) {
 	var request ResumeWebhookRequestObject
-
 	request.WebhookID = webhookID
 	request.Params = params
-
 	var body ResumeWebhookJSONRequestBody
-	var err error
-	// A request validator built on kin-openapi's openapi3filter with
-	// KeepValidatedValue leaves the value it validated on the body. Bind
-	// that value, matching member names exactly, so the handler receives
-	// what was validated instead of a second, case-insensitive decode.
-	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
-		err = ctx.ShouldBindJSON(&body)
-	} else if binding.Validator != nil {
-		// ShouldBindJSON runs the struct validator after decoding; keep that.
-		err = binding.Validator.ValidateStruct(&body)
-	}
-	if err != nil {
-		if !errors.Is(err, io.EOF) {
-			sh.options.RequestErrorHandlerFunc(ctx, err)
-			return
-		}
-	} else {
+	if err := readBody(ctx, &body); err == nil {
 		request.Body = &body
+	} else if !errors.Is(err, io.EOF) {
+		sh.failures.Body(ctx, err)
+		return
 	}
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ResumeWebhook(ctx, request.(ResumeWebhookRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ResumeWebhook")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(ResumeWebhookResponseObject); ok {
-		if err := validResponse.VisitResumeWebhookResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.ResumeWebhook(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// RotateWebhook operation middleware
 func (sh *strictHandler) RotateWebhook(ctx *gin.Context, webhookID WebhookID, params RotateWebhookParams) {
 	var request RotateWebhookRequestObject
-
 	request.WebhookID = webhookID
 	request.Params = params
-
 	var body RotateWebhookJSONRequestBody
-	var err error
-	// A request validator built on kin-openapi's openapi3filter with
-	// KeepValidatedValue leaves the value it validated on the body. Bind
-	// that value, matching member names exactly, so the handler receives
-	// what was validated instead of a second, case-insensitive decode.
-	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
-		err = ctx.ShouldBindJSON(&body)
-	} else if binding.Validator != nil {
-		// ShouldBindJSON runs the struct validator after decoding; keep that.
-		err = binding.Validator.ValidateStruct(&body)
-	}
-	if err != nil {
-		if !errors.Is(err, io.EOF) {
-			sh.options.RequestErrorHandlerFunc(ctx, err)
-			return
-		}
-	} else {
+	if err := readBody(ctx, &body); err == nil {
 		request.Body = &body
+	} else if !errors.Is(err, io.EOF) {
+		sh.failures.Body(ctx, err)
+		return
 	}
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.RotateWebhook(ctx, request.(RotateWebhookRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "RotateWebhook")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(RotateWebhookResponseObject); ok {
-		if err := validResponse.VisitRotateWebhookResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.RotateWebhook(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// TestWebhook operation middleware
 func (sh *strictHandler) TestWebhook(ctx *gin.Context, webhookID WebhookID, params TestWebhookParams) {
 	var request TestWebhookRequestObject
-
 	request.WebhookID = webhookID
 	request.Params = params
-
 	var body TestWebhookJSONRequestBody
-	var err error
-	// A request validator built on kin-openapi's openapi3filter with
-	// KeepValidatedValue leaves the value it validated on the body. Bind
-	// that value, matching member names exactly, so the handler receives
-	// what was validated instead of a second, case-insensitive decode.
-	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
-		err = ctx.ShouldBindJSON(&body)
-	} else if binding.Validator != nil {
-		// ShouldBindJSON runs the struct validator after decoding; keep that.
-		err = binding.Validator.ValidateStruct(&body)
-	}
-	if err != nil {
-		if !errors.Is(err, io.EOF) {
-			sh.options.RequestErrorHandlerFunc(ctx, err)
-			return
-		}
-	} else {
+	if err := readBody(ctx, &body); err == nil {
 		request.Body = &body
+	} else if !errors.Is(err, io.EOF) {
+		sh.failures.Body(ctx, err)
+		return
 	}
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.TestWebhook(ctx, request.(TestWebhookRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "TestWebhook")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(TestWebhookResponseObject); ok {
-		if err := validResponse.VisitTestWebhookResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.TestWebhook(ctx, request)
+	sh.answer(ctx, response, err)
 }

@@ -4,9 +4,7 @@
 package automationcampaigns
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 
@@ -887,42 +885,32 @@ type ListCampaignsRequestObject struct {
 }
 
 type ListCampaignsResponseObject interface {
-	VisitListCampaignsResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersListCampaigns()
 }
 
 type ListCampaigns200JSONResponse CampaignList
 
-func (response ListCampaigns200JSONResponse) VisitListCampaignsResponse(w http.ResponseWriter) error {
+func (ListCampaigns200JSONResponse) answersListCampaigns() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response ListCampaigns200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*CampaignList)(&response))
 }
 
 type PreviewCampaignsRequestObject struct {
 }
 
 type PreviewCampaignsResponseObject interface {
-	VisitPreviewCampaignsResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersPreviewCampaigns()
 }
 
 type PreviewCampaigns200JSONResponse CampaignPreviewAnswer
 
-func (response PreviewCampaigns200JSONResponse) VisitPreviewCampaignsResponse(w http.ResponseWriter) error {
+func (PreviewCampaigns200JSONResponse) answersPreviewCampaigns() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response PreviewCampaigns200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*CampaignPreviewAnswer)(&response))
 }
 
 type GetCampaignRequestObject struct {
@@ -930,21 +918,16 @@ type GetCampaignRequestObject struct {
 }
 
 type GetCampaignResponseObject interface {
-	VisitGetCampaignResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersGetCampaign()
 }
 
 type GetCampaign200JSONResponse CampaignAnswer
 
-func (response GetCampaign200JSONResponse) VisitGetCampaignResponse(w http.ResponseWriter) error {
+func (GetCampaign200JSONResponse) answersGetCampaign() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response GetCampaign200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*CampaignAnswer)(&response))
 }
 
 type StartBacktestRequestObject struct {
@@ -954,21 +937,16 @@ type StartBacktestRequestObject struct {
 }
 
 type StartBacktestResponseObject interface {
-	VisitStartBacktestResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersStartBacktest()
 }
 
 type StartBacktest202JSONResponse BacktestAnswer
 
-func (response StartBacktest202JSONResponse) VisitStartBacktestResponse(w http.ResponseWriter) error {
+func (StartBacktest202JSONResponse) answersStartBacktest() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(202)
-	_, err := buf.WriteTo(w)
-	return err
+func (response StartBacktest202JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 202, (*BacktestAnswer)(&response))
 }
 
 type GetBacktestRequestObject struct {
@@ -977,21 +955,16 @@ type GetBacktestRequestObject struct {
 }
 
 type GetBacktestResponseObject interface {
-	VisitGetBacktestResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersGetBacktest()
 }
 
 type GetBacktest200JSONResponse BacktestAnswer
 
-func (response GetBacktest200JSONResponse) VisitGetBacktestResponse(w http.ResponseWriter) error {
+func (GetBacktest200JSONResponse) answersGetBacktest() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response GetBacktest200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*BacktestAnswer)(&response))
 }
 
 type GetCampaignStatisticsRequestObject struct {
@@ -999,22 +972,27 @@ type GetCampaignStatisticsRequestObject struct {
 }
 
 type GetCampaignStatisticsResponseObject interface {
-	VisitGetCampaignStatisticsResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersGetCampaignStatistics()
 }
 
 type GetCampaignStatistics200JSONResponse CampaignStatisticsAnswer
 
-func (response GetCampaignStatistics200JSONResponse) VisitGetCampaignStatisticsResponse(w http.ResponseWriter) error {
+func (GetCampaignStatistics200JSONResponse) answersGetCampaignStatistics() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response GetCampaignStatistics200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*CampaignStatisticsAnswer)(&response))
 }
+
+// AnyAutomationcampaigns makes the type that embeds it an answer of every operation here.
+type AnyAutomationcampaigns struct{}
+
+func (AnyAutomationcampaigns) answersListCampaigns()         {}
+func (AnyAutomationcampaigns) answersPreviewCampaigns()      {}
+func (AnyAutomationcampaigns) answersGetCampaign()           {}
+func (AnyAutomationcampaigns) answersStartBacktest()         {}
+func (AnyAutomationcampaigns) answersGetBacktest()           {}
+func (AnyAutomationcampaigns) answersGetCampaignStatistics() {}
 
 // StrictServerInterface represents all server handlers.
 type StrictServerInterface interface {
@@ -1038,233 +1016,97 @@ type StrictServerInterface interface {
 	GetCampaignStatistics(ctx context.Context, request GetCampaignStatisticsRequestObject) (GetCampaignStatisticsResponseObject, error)
 }
 
-type StrictHandlerFunc func(ctx *gin.Context, request any) (any, error)
-type StrictMiddlewareFunc func(f StrictHandlerFunc, operationID string) StrictHandlerFunc
-
-type StrictGinServerOptions struct {
-	// RequestErrorHandlerFunc is called when a request cannot be parsed or
-	// decoded. It is invoked for JSON bind failures, form parse/bind errors,
-	// multipart reader errors, media type parse errors, missing multipart
-	// boundaries, and request body read errors. The default returns 400.
-	RequestErrorHandlerFunc func(ctx *gin.Context, err error)
-	// HandlerErrorFunc is called when the application handler (or any
-	// middleware wrapping it) returns a non-nil error. The default returns 500.
-	HandlerErrorFunc func(ctx *gin.Context, err error)
-	// ResponseErrorHandlerFunc is called when the response object fails to
-	// serialize (Visit*Response returns an error) or when the handler returns
-	// an unexpected response type. The default returns 500.
-	ResponseErrorHandlerFunc func(ctx *gin.Context, err error)
+// Failures answers requests that cannot be answered otherwise. It is one type for all APIs.
+type Failures = struct {
+	Malformed func(c *gin.Context, err error) // a parameter cannot be read
+	Body      func(c *gin.Context, err error) // the body cannot be read
+	Refused   func(c *gin.Context, err error) // the handler failed
+	Broken    func(c *gin.Context, err error) // the answer could not be written
 }
 
-func NewStrictHandler(ssi StrictServerInterface, middlewares []StrictMiddlewareFunc) ServerInterface {
-	return &strictHandler{ssi: ssi, middlewares: middlewares, options: StrictGinServerOptions{
-		RequestErrorHandlerFunc: func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusBadRequest, gin.H{"msg": err.Error()})
-		},
-		HandlerErrorFunc: func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusInternalServerError, gin.H{"msg": err.Error()})
-		},
-		ResponseErrorHandlerFunc: func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusInternalServerError, gin.H{"msg": err.Error()})
-		},
-	}}
-}
-
-func NewStrictHandlerWithOptions(ssi StrictServerInterface, middlewares []StrictMiddlewareFunc, options StrictGinServerOptions) ServerInterface {
-	if options.RequestErrorHandlerFunc == nil {
-		options.RequestErrorHandlerFunc = func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusBadRequest, gin.H{"msg": err.Error()})
-		}
-	}
-	if options.HandlerErrorFunc == nil {
-		options.HandlerErrorFunc = func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusInternalServerError, gin.H{"msg": err.Error()})
-		}
-	}
-	if options.ResponseErrorHandlerFunc == nil {
-		options.ResponseErrorHandlerFunc = func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusInternalServerError, gin.H{"msg": err.Error()})
-		}
-	}
-	return &strictHandler{ssi: ssi, middlewares: middlewares, options: options}
+// Serve registers the operations, which handlers answers.
+func Serve(router gin.IRouter, handlers StrictServerInterface, failures Failures) {
+	RegisterHandlersWithOptions(router, &strictHandler{handlers, failures}, GinServerOptions{
+		ErrorHandler: func(c *gin.Context, err error, _ int) { failures.Malformed(c, err) },
+	})
 }
 
 type strictHandler struct {
-	ssi         StrictServerInterface
-	middlewares []StrictMiddlewareFunc
-	options     StrictGinServerOptions
+	handlers StrictServerInterface
+	failures Failures
 }
 
-// ListCampaigns operation middleware
+// answer writes what a handler returned.
+func (sh *strictHandler) answer(ctx *gin.Context, answer interface {
+	Write(w http.ResponseWriter) error
+}, err error) {
+	if err != nil {
+		sh.failures.Refused(ctx, err)
+	} else if answer != nil {
+		if err := answer.Write(ctx.Writer); err != nil {
+			sh.failures.Broken(ctx, err)
+		}
+	}
+}
+
+// readBody decodes the value that the validator left on the body, so that the handler gets what was validated.
+func readBody(ctx *gin.Context, body any) error {
+	v, ok := ctx.Request.Body.(interface{ ValidatedValue() any })
+	if !ok || runtime.BindJSONValue(v.ValidatedValue(), body) != nil {
+		return ctx.ShouldBindJSON(body)
+	}
+	if binding.Validator != nil {
+		return binding.Validator.ValidateStruct(body)
+	}
+	return nil
+}
+
 func (sh *strictHandler) ListCampaigns(ctx *gin.Context, params ListCampaignsParams) {
 	var request ListCampaignsRequestObject
-
 	request.Params = params
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ListCampaigns(ctx, request.(ListCampaignsRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ListCampaigns")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(ListCampaignsResponseObject); ok {
-		if err := validResponse.VisitListCampaignsResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.ListCampaigns(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// PreviewCampaigns operation middleware
 func (sh *strictHandler) PreviewCampaigns(ctx *gin.Context) {
 	var request PreviewCampaignsRequestObject
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.PreviewCampaigns(ctx, request.(PreviewCampaignsRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "PreviewCampaigns")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(PreviewCampaignsResponseObject); ok {
-		if err := validResponse.VisitPreviewCampaignsResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.PreviewCampaigns(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// GetCampaign operation middleware
 func (sh *strictHandler) GetCampaign(ctx *gin.Context, campaignID CampaignID) {
 	var request GetCampaignRequestObject
-
 	request.CampaignID = campaignID
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.GetCampaign(ctx, request.(GetCampaignRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "GetCampaign")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(GetCampaignResponseObject); ok {
-		if err := validResponse.VisitGetCampaignResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.GetCampaign(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// StartBacktest operation middleware
 func (sh *strictHandler) StartBacktest(ctx *gin.Context, campaignID CampaignID, params StartBacktestParams) {
 	var request StartBacktestRequestObject
-
 	request.CampaignID = campaignID
 	request.Params = params
-
 	var body StartBacktestJSONRequestBody
-	var err error
-	// A request validator built on kin-openapi's openapi3filter with
-	// KeepValidatedValue leaves the value it validated on the body. Bind
-	// that value, matching member names exactly, so the handler receives
-	// what was validated instead of a second, case-insensitive decode.
-	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
-		err = ctx.ShouldBindJSON(&body)
-	} else if binding.Validator != nil {
-		// ShouldBindJSON runs the struct validator after decoding; keep that.
-		err = binding.Validator.ValidateStruct(&body)
-	}
-	if err != nil {
-		sh.options.RequestErrorHandlerFunc(ctx, err)
+	if err := readBody(ctx, &body); err == nil {
+		request.Body = &body
+	} else {
+		sh.failures.Body(ctx, err)
 		return
 	}
-	request.Body = &body
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.StartBacktest(ctx, request.(StartBacktestRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "StartBacktest")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(StartBacktestResponseObject); ok {
-		if err := validResponse.VisitStartBacktestResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.StartBacktest(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// GetBacktest operation middleware
 func (sh *strictHandler) GetBacktest(ctx *gin.Context, campaignID CampaignID, batchID externalRef0.BatchID) {
 	var request GetBacktestRequestObject
-
 	request.CampaignID = campaignID
 	request.BatchID = batchID
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.GetBacktest(ctx, request.(GetBacktestRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "GetBacktest")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(GetBacktestResponseObject); ok {
-		if err := validResponse.VisitGetBacktestResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.GetBacktest(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// GetCampaignStatistics operation middleware
 func (sh *strictHandler) GetCampaignStatistics(ctx *gin.Context, campaignID CampaignID) {
 	var request GetCampaignStatisticsRequestObject
-
 	request.CampaignID = campaignID
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.GetCampaignStatistics(ctx, request.(GetCampaignStatisticsRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "GetCampaignStatistics")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(GetCampaignStatisticsResponseObject); ok {
-		if err := validResponse.VisitGetCampaignStatisticsResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.GetCampaignStatistics(ctx, request)
+	sh.answer(ctx, response, err)
 }

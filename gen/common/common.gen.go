@@ -6,6 +6,7 @@ package common
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/money"
@@ -627,6 +628,98 @@ type Coupon struct {
 	Value *money.Amount `json:"value,omitempty"`
 }
 
+// AppendJSON writes it behind b.
+func (t *Coupon) AppendJSON(b []byte) []byte {
+	at := len(b)
+	if t.Balance != nil {
+		b = append(b, `,"balance":`...)
+		v := t.Balance
+		b = AppendValue(b, v)
+	}
+	if t.ClaimedAt != nil {
+		b = append(b, `,"claimed_at":`...)
+		v := t.ClaimedAt
+		b = v.AppendJSON(b)
+	}
+	b = append(b, `,"code":`...)
+	{
+		v := &t.Code
+		b = AppendText(b, string(*v))
+	}
+	b = append(b, `,"created_at":`...)
+	{
+		v := &t.CreatedAt
+		b = v.AppendJSON(b)
+	}
+	if t.Currency != nil {
+		b = append(b, `,"currency":`...)
+		v := t.Currency
+		b = AppendText(b, string(*v))
+	}
+	if t.Customer != nil {
+		b = append(b, `,"customer":`...)
+		v := t.Customer
+		b = v.AppendJSON(b)
+	}
+	if t.ExpiresAt != nil {
+		b = append(b, `,"expires_at":`...)
+		v := t.ExpiresAt
+		b = v.AppendJSON(b)
+	}
+	if t.Name != nil {
+		b = append(b, `,"name":`...)
+		v := t.Name
+		b = AppendText(b, string(*v))
+	}
+	if t.Pool != nil {
+		b = append(b, `,"pool":`...)
+		v := t.Pool
+		b = AppendText(b, string(*v))
+	}
+	b = append(b, `,"products":`...)
+	{
+		v := &t.Products
+		b = AppendList(b, *v, func(b []byte, v *string) []byte {
+			b = AppendText(b, string(*v))
+			return b
+		})
+	}
+	if t.RedeemedAt != nil {
+		b = append(b, `,"redeemed_at":`...)
+		v := t.RedeemedAt
+		b = v.AppendJSON(b)
+	}
+	if t.Reward != nil {
+		b = append(b, `,"reward":`...)
+		v := t.Reward
+		b = AppendText(b, string(*v))
+	}
+	b = append(b, `,"status":`...)
+	{
+		v := &t.Status
+		b = AppendText(b, string(*v))
+	}
+	b = append(b, `,"stores":`...)
+	{
+		v := &t.Stores
+		b = AppendList(b, *v, func(b []byte, v *string) []byte {
+			b = AppendText(b, string(*v))
+			return b
+		})
+	}
+	b = append(b, `,"type":`...)
+	{
+		v := &t.Type
+		b = AppendText(b, string(*v))
+	}
+	if t.Value != nil {
+		b = append(b, `,"value":`...)
+		v := t.Value
+		b = AppendValue(b, v)
+	}
+	return CloseObject(b, at)
+}
+
 // CouponHolder Who holds it.
 type CouponHolder struct {
 	// ID The customer's id as your system submitted it.
@@ -656,12 +749,54 @@ type CouponList struct {
 	Time *ProcessingTime `json:"time,omitempty"`
 }
 
+// AppendJSON writes it behind b.
+func (t *CouponList) AppendJSON(b []byte) []byte {
+	at := len(b)
+	b = append(b, `,"data":`...)
+	{
+		v := &t.Data
+		b = AppendList(b, *v, func(b []byte, v *Coupon) []byte {
+			b = v.AppendJSON(b)
+			return b
+		})
+	}
+	b = append(b, `,"next":`...)
+	if v := t.Next; v == nil {
+		b = append(b, "null"...)
+	} else {
+		b = AppendText(b, string(*v))
+	}
+	b = append(b, `,"previous":`...)
+	if v := t.Previous; v == nil {
+		b = append(b, "null"...)
+	} else {
+		b = AppendText(b, string(*v))
+	}
+	if t.Time != nil {
+		b = append(b, `,"time":`...)
+		v := t.Time
+		b = AppendValue(b, v)
+	}
+	return CloseObject(b, at)
+}
+
 // CouponOwner Its holder; absent while it has none, and when that customer left the programme.
 type CouponOwner struct {
 	// ID The customer's id as your system submitted it.
 	//
 	// Example: member-1001
 	ID string `json:"id"`
+}
+
+// AppendJSON writes it behind b.
+func (t *CouponOwner) AppendJSON(b []byte) []byte {
+	at := len(b)
+	b = append(b, `,"id":`...)
+	{
+		v := &t.ID
+		b = AppendText(b, string(*v))
+	}
+	return CloseObject(b, at)
 }
 
 // CouponStatus - `created`: a code of a pool without a holder yet.
@@ -686,6 +821,11 @@ type CouponType string
 // Customer A customer's profile and points. Properties the customer does not have are absent, and with `fields` so are
 // those you did not ask for. Attributes your systems added with the profile event stand beside these.
 type Customer struct {
+	// ID The customer's id as your system submitted it.
+	//
+	// Example: member-1001
+	ID string `json:"id"`
+
 	// BirthDate Date of birth.
 	//
 	// Example: 1990-05-17
@@ -730,11 +870,6 @@ type Customer struct {
 	//
 	// Example: m1001
 	Handler *string `json:"handler,omitempty"`
-
-	// ID The customer's id as your system submitted it.
-	//
-	// Example: member-1001
-	ID string `json:"id"`
 
 	// ImageURL Web address of a picture.
 	//
@@ -801,6 +936,126 @@ type Customer struct {
 	// Example: 2026-03-01T09:30:00.000Z
 	UpdatedAt            *Instant               `json:"updated_at,omitempty"`
 	AdditionalProperties map[string]interface{} `json:"-"`
+}
+
+// AppendJSON writes it behind b.
+func (t *Customer) AppendJSON(b []byte) []byte {
+	at := len(b)
+	b = append(b, `,"id":`...)
+	{
+		v := &t.ID
+		b = AppendText(b, string(*v))
+	}
+	if t.BirthDate != nil {
+		b = append(b, `,"birth_date":`...)
+		v := t.BirthDate
+		b = AppendText(b, string(*v))
+	}
+	if t.CreatedAt != nil {
+		b = append(b, `,"created_at":`...)
+		v := t.CreatedAt
+		b = v.AppendJSON(b)
+	}
+	if t.Currency != nil {
+		b = append(b, `,"currency":`...)
+		v := t.Currency
+		b = AppendText(b, string(*v))
+	}
+	if t.Email != nil {
+		b = append(b, `,"email":`...)
+		v := t.Email
+		b = AppendText(b, string(*v))
+	}
+	if t.Expired != nil {
+		b = append(b, `,"expired":`...)
+		v := t.Expired
+		b = strconv.AppendInt(b, int64(*v), 10)
+	}
+	if t.ExternalIds != nil {
+		b = append(b, `,"external_ids":`...)
+		v := t.ExternalIds
+		b = AppendValue(b, v)
+	}
+	if t.FirstName != nil {
+		b = append(b, `,"first_name":`...)
+		v := t.FirstName
+		b = AppendText(b, string(*v))
+	}
+	if t.Gender != nil {
+		b = append(b, `,"gender":`...)
+		v := t.Gender
+		b = AppendText(b, string(*v))
+	}
+	if t.Handler != nil {
+		b = append(b, `,"handler":`...)
+		v := t.Handler
+		b = AppendText(b, string(*v))
+	}
+	if t.ImageURL != nil {
+		b = append(b, `,"image_url":`...)
+		v := t.ImageURL
+		b = AppendText(b, string(*v))
+	}
+	if t.Labels != nil {
+		b = append(b, `,"labels":`...)
+		v := &t.Labels
+		b = AppendList(b, *v, func(b []byte, v *string) []byte {
+			b = AppendText(b, string(*v))
+			return b
+		})
+	}
+	if t.Language != nil {
+		b = append(b, `,"language":`...)
+		v := t.Language
+		b = AppendText(b, string(*v))
+	}
+	if t.LastName != nil {
+		b = append(b, `,"last_name":`...)
+		v := t.LastName
+		b = AppendText(b, string(*v))
+	}
+	if t.Pending != nil {
+		b = append(b, `,"pending":`...)
+		v := t.Pending
+		b = strconv.AppendInt(b, int64(*v), 10)
+	}
+	if t.Referrer != nil {
+		b = append(b, `,"referrer":`...)
+		v := t.Referrer
+		b = AppendText(b, string(*v))
+	}
+	if t.Reserved != nil {
+		b = append(b, `,"reserved":`...)
+		v := t.Reserved
+		b = strconv.AppendInt(b, int64(*v), 10)
+	}
+	if t.Score != nil {
+		b = append(b, `,"score":`...)
+		v := t.Score
+		b = strconv.AppendInt(b, int64(*v), 10)
+	}
+	if t.Spendable != nil {
+		b = append(b, `,"spendable":`...)
+		v := t.Spendable
+		b = strconv.AppendInt(b, int64(*v), 10)
+	}
+	if t.Spent != nil {
+		b = append(b, `,"spent":`...)
+		v := t.Spent
+		b = strconv.AppendInt(b, int64(*v), 10)
+	}
+	if t.Status != nil {
+		b = append(b, `,"status":`...)
+		v := t.Status
+		b = AppendText(b, string(*v))
+	}
+	if t.UpdatedAt != nil {
+		b = append(b, `,"updated_at":`...)
+		v := t.UpdatedAt
+		b = v.AppendJSON(b)
+	}
+	b = AppendDeclared(b, t.AdditionalProperties)
+	return CloseObject(b, at)
 }
 
 // CustomerStatus - `inactive`: known, but not enrolled; cannot hold points.
@@ -890,6 +1145,82 @@ type CustomerSummary struct {
 	Status CustomerStatus `json:"status"`
 }
 
+// AppendJSON writes it behind b.
+func (t *CustomerSummary) AppendJSON(b []byte) []byte {
+	at := len(b)
+	b = append(b, `,"created_at":`...)
+	{
+		v := &t.CreatedAt
+		b = v.AppendJSON(b)
+	}
+	if t.Currency != nil {
+		b = append(b, `,"currency":`...)
+		v := t.Currency
+		b = AppendText(b, string(*v))
+	}
+	if t.Email != nil {
+		b = append(b, `,"email":`...)
+		v := t.Email
+		b = AppendText(b, string(*v))
+	}
+	if t.FirstName != nil {
+		b = append(b, `,"first_name":`...)
+		v := t.FirstName
+		b = AppendText(b, string(*v))
+	}
+	if t.Handler != nil {
+		b = append(b, `,"handler":`...)
+		v := t.Handler
+		b = AppendText(b, string(*v))
+	}
+	b = append(b, `,"id":`...)
+	{
+		v := &t.ID
+		b = AppendText(b, string(*v))
+	}
+	if t.Language != nil {
+		b = append(b, `,"language":`...)
+		v := t.Language
+		b = AppendText(b, string(*v))
+	}
+	if t.LastName != nil {
+		b = append(b, `,"last_name":`...)
+		v := t.LastName
+		b = AppendText(b, string(*v))
+	}
+	b = append(b, `,"pending":`...)
+	{
+		v := &t.Pending
+		b = strconv.AppendInt(b, int64(*v), 10)
+	}
+	b = append(b, `,"reserved":`...)
+	{
+		v := &t.Reserved
+		b = strconv.AppendInt(b, int64(*v), 10)
+	}
+	b = append(b, `,"score":`...)
+	{
+		v := &t.Score
+		b = strconv.AppendInt(b, int64(*v), 10)
+	}
+	b = append(b, `,"spendable":`...)
+	{
+		v := &t.Spendable
+		b = strconv.AppendInt(b, int64(*v), 10)
+	}
+	b = append(b, `,"spent":`...)
+	{
+		v := &t.Spent
+		b = strconv.AppendInt(b, int64(*v), 10)
+	}
+	b = append(b, `,"status":`...)
+	{
+		v := &t.Status
+		b = AppendText(b, string(*v))
+	}
+	return CloseObject(b, at)
+}
+
 // DateStatus Where it stands by its dates: `scheduled` before `starts_at`, `active` from then on, `completed` from `ends_at` on.
 //
 // Example: active
@@ -965,6 +1296,17 @@ type EventCustomer struct {
 	//
 	// Example: member-1001
 	ID string `json:"id"`
+}
+
+// AppendJSON writes it behind b.
+func (t *EventCustomer) AppendJSON(b []byte) []byte {
+	at := len(b)
+	b = append(b, `,"id":`...)
+	{
+		v := &t.ID
+		b = AppendText(b, string(*v))
+	}
+	return CloseObject(b, at)
 }
 
 // ImageSet Web addresses of its picture; a size that was not given has the next one that was. Absent where there is no picture.
@@ -1047,6 +1389,67 @@ type JournalEvent struct {
 	TransactionID *string `json:"transaction_id,omitempty"`
 }
 
+// AppendJSON writes it behind b.
+func (t *JournalEvent) AppendJSON(b []byte) []byte {
+	at := len(b)
+	b = append(b, `,"action":`...)
+	{
+		v := &t.Action
+		b = AppendText(b, string(*v))
+	}
+	b = append(b, `,"change":`...)
+	{
+		v := &t.Change
+		b = strconv.AppendInt(b, int64(*v), 10)
+	}
+	if t.Customer != nil {
+		b = append(b, `,"customer":`...)
+		v := t.Customer
+		b = v.AppendJSON(b)
+	}
+	b = append(b, `,"data":`...)
+	{
+		v := &t.Data
+		b = append(b, *v...)
+	}
+	if t.Expdate != nil {
+		b = append(b, `,"expdate":`...)
+		v := t.Expdate
+		b = v.AppendJSON(b)
+	}
+	b = append(b, `,"id":`...)
+	{
+		v := &t.ID
+		b = AppendUUID(b, *v)
+	}
+	b = append(b, `,"label":`...)
+	{
+		v := &t.Label
+		b = AppendText(b, string(*v))
+	}
+	if t.Parent != nil {
+		b = append(b, `,"parent":`...)
+		v := t.Parent
+		b = AppendUUID(b, *v)
+	}
+	b = append(b, `,"points":`...)
+	{
+		v := &t.Points
+		b = strconv.AppendInt(b, int64(*v), 10)
+	}
+	b = append(b, `,"timestamp":`...)
+	{
+		v := &t.Timestamp
+		b = v.AppendJSON(b)
+	}
+	if t.TransactionID != nil {
+		b = append(b, `,"transaction_id":`...)
+		v := t.TransactionID
+		b = AppendText(b, string(*v))
+	}
+	return CloseObject(b, at)
+}
+
 // NextLink The relative link of the next page, with your filters in it; null on the last page.
 //
 // Example: /customers?limit=100&offset=100&cursor=AZXmE8Vvc2eUkzZ0m3b0Hg
@@ -1065,6 +1468,22 @@ type NextStep struct {
 	URL string `json:"url"`
 }
 
+// AppendJSON writes it behind b.
+func (t *NextStep) AppendJSON(b []byte) []byte {
+	at := len(b)
+	b = append(b, `,"method":`...)
+	{
+		v := &t.Method
+		b = AppendText(b, string(*v))
+	}
+	b = append(b, `,"url":`...)
+	{
+		v := &t.URL
+		b = AppendText(b, string(*v))
+	}
+	return CloseObject(b, at)
+}
+
 // Obstacle Why it is not possible for this customer now, as the attempt would be answered; absent where it is.
 type Obstacle struct {
 	// Code The code of the error.
@@ -1076,6 +1495,22 @@ type Obstacle struct {
 	//
 	// Example: There are not enough points
 	Message string `json:"message"`
+}
+
+// AppendJSON writes it behind b.
+func (t *Obstacle) AppendJSON(b []byte) []byte {
+	at := len(b)
+	b = append(b, `,"code":`...)
+	{
+		v := &t.Code
+		b = strconv.AppendInt(b, int64(*v), 10)
+	}
+	b = append(b, `,"message":`...)
+	{
+		v := &t.Message
+		b = AppendText(b, string(*v))
+	}
+	return CloseObject(b, at)
 }
 
 // OfferDiscount How much an offer takes off.
@@ -1138,6 +1573,17 @@ type ProcessingTime = float64
 type RewardActions struct {
 	// Complete The request that takes this step. It is there only while the step is possible for this customer.
 	Complete *NextStep `json:"complete,omitempty"`
+}
+
+// AppendJSON writes it behind b.
+func (t *RewardActions) AppendJSON(b []byte) []byte {
+	at := len(b)
+	if t.Complete != nil {
+		b = append(b, `,"complete":`...)
+		v := t.Complete
+		b = v.AppendJSON(b)
+	}
+	return CloseObject(b, at)
 }
 
 // RewardEntry A reward as customers see it, in the language of the answer. What depends on the customer, from `claims` on, is there
@@ -1218,6 +1664,96 @@ type RewardEntry struct {
 	// Example: coupon
 	Type                 RewardType             `json:"type"`
 	AdditionalProperties map[string]interface{} `json:"-"`
+}
+
+// AppendJSON writes it behind b.
+func (t *RewardEntry) AppendJSON(b []byte) []byte {
+	at := len(b)
+	if t.UnderscoreActions != nil {
+		b = append(b, `,"_actions":`...)
+		v := t.UnderscoreActions
+		b = v.AppendJSON(b)
+	}
+	if t.Claims != nil {
+		b = append(b, `,"claims":`...)
+		v := t.Claims
+		b = strconv.AppendInt(b, int64(*v), 10)
+	}
+	if t.ClaimsLeft != nil {
+		b = append(b, `,"claims_left":`...)
+		v := t.ClaimsLeft
+		b = strconv.AppendInt(b, int64(*v), 10)
+	}
+	if t.Description != nil {
+		b = append(b, `,"description":`...)
+		v := t.Description
+		b = AppendText(b, string(*v))
+	}
+	if t.EndsAt != nil {
+		b = append(b, `,"ends_at":`...)
+		v := t.EndsAt
+		b = v.AppendJSON(b)
+	}
+	b = append(b, `,"id":`...)
+	{
+		v := &t.ID
+		b = AppendText(b, string(*v))
+	}
+	if t.Image != nil {
+		b = append(b, `,"image":`...)
+		v := t.Image
+		b = AppendValue(b, v)
+	}
+	if t.InStock != nil {
+		b = append(b, `,"in_stock":`...)
+		v := t.InStock
+		b = strconv.AppendInt(b, int64(*v), 10)
+	}
+	if t.LastClaimedAt != nil {
+		b = append(b, `,"last_claimed_at":`...)
+		v := t.LastClaimedAt
+		b = v.AppendJSON(b)
+	}
+	if t.Obstacle != nil {
+		b = append(b, `,"obstacle":`...)
+		v := t.Obstacle
+		b = v.AppendJSON(b)
+	}
+	b = append(b, `,"points":`...)
+	{
+		v := &t.Points
+		b = strconv.AppendInt(b, int64(*v), 10)
+	}
+	if t.StartsAt != nil {
+		b = append(b, `,"starts_at":`...)
+		v := t.StartsAt
+		b = v.AppendJSON(b)
+	}
+	b = append(b, `,"status":`...)
+	{
+		v := &t.Status
+		b = AppendText(b, string(*v))
+	}
+	b = append(b, `,"stores":`...)
+	{
+		v := &t.Stores
+		b = AppendList(b, *v, func(b []byte, v *string) []byte {
+			b = AppendText(b, string(*v))
+			return b
+		})
+	}
+	b = append(b, `,"title":`...)
+	{
+		v := &t.Title
+		b = AppendText(b, string(*v))
+	}
+	b = append(b, `,"type":`...)
+	{
+		v := &t.Type
+		b = AppendText(b, string(*v))
+	}
+	b = AppendDeclared(b, t.AdditionalProperties)
+	return CloseObject(b, at)
 }
 
 // RewardType What a claim gives.
@@ -1489,6 +2025,14 @@ func (a *Customer) UnmarshalJSON(b []byte) error {
 		return err
 	}
 
+	if raw, found := object["id"]; found {
+		err = json.Unmarshal(raw, &a.ID)
+		if err != nil {
+			return fmt.Errorf("error reading 'id': %w", err)
+		}
+		delete(object, "id")
+	}
+
 	if raw, found := object["birth_date"]; found {
 		err = json.Unmarshal(raw, &a.BirthDate)
 		if err != nil {
@@ -1559,14 +2103,6 @@ func (a *Customer) UnmarshalJSON(b []byte) error {
 			return fmt.Errorf("error reading 'handler': %w", err)
 		}
 		delete(object, "handler")
-	}
-
-	if raw, found := object["id"]; found {
-		err = json.Unmarshal(raw, &a.ID)
-		if err != nil {
-			return fmt.Errorf("error reading 'id': %w", err)
-		}
-		delete(object, "id")
 	}
 
 	if raw, found := object["image_url"]; found {
@@ -1684,6 +2220,11 @@ func (a Customer) MarshalJSON() ([]byte, error) {
 	var err error
 	object := make(map[string]json.RawMessage)
 
+	object["id"], err = json.Marshal(a.ID)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'id': %w", err)
+	}
+
 	if a.BirthDate != nil {
 		object["birth_date"], err = json.Marshal(a.BirthDate)
 		if err != nil {
@@ -1745,11 +2286,6 @@ func (a Customer) MarshalJSON() ([]byte, error) {
 		if err != nil {
 			return nil, fmt.Errorf("error marshaling 'handler': %w", err)
 		}
-	}
-
-	object["id"], err = json.Marshal(a.ID)
-	if err != nil {
-		return nil, fmt.Errorf("error marshaling 'id': %w", err)
 	}
 
 	if a.ImageURL != nil {

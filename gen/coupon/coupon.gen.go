@@ -4,7 +4,6 @@
 package coupon
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -1517,21 +1516,16 @@ type ListCouponPoolsRequestObject struct {
 }
 
 type ListCouponPoolsResponseObject interface {
-	VisitListCouponPoolsResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersListCouponPools()
 }
 
 type ListCouponPools200JSONResponse CouponPoolList
 
-func (response ListCouponPools200JSONResponse) VisitListCouponPoolsResponse(w http.ResponseWriter) error {
+func (ListCouponPools200JSONResponse) answersListCouponPools() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response ListCouponPools200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*CouponPoolList)(&response))
 }
 
 type CreateCouponPoolRequestObject struct {
@@ -1540,21 +1534,16 @@ type CreateCouponPoolRequestObject struct {
 }
 
 type CreateCouponPoolResponseObject interface {
-	VisitCreateCouponPoolResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersCreateCouponPool()
 }
 
 type CreateCouponPool201JSONResponse CouponPoolAnswer
 
-func (response CreateCouponPool201JSONResponse) VisitCreateCouponPoolResponse(w http.ResponseWriter) error {
+func (CreateCouponPool201JSONResponse) answersCreateCouponPool() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(201)
-	_, err := buf.WriteTo(w)
-	return err
+func (response CreateCouponPool201JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 201, (*CouponPoolAnswer)(&response))
 }
 
 type GetPoolFillStatusRequestObject struct {
@@ -1562,21 +1551,16 @@ type GetPoolFillStatusRequestObject struct {
 }
 
 type GetPoolFillStatusResponseObject interface {
-	VisitGetPoolFillStatusResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersGetPoolFillStatus()
 }
 
 type GetPoolFillStatus200JSONResponse externalRef0.BulkAnswer
 
-func (response GetPoolFillStatus200JSONResponse) VisitGetPoolFillStatusResponse(w http.ResponseWriter) error {
+func (GetPoolFillStatus200JSONResponse) answersGetPoolFillStatus() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response GetPoolFillStatus200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*externalRef0.BulkAnswer)(&response))
 }
 
 type ListPoolFillErrorsRequestObject struct {
@@ -1585,21 +1569,16 @@ type ListPoolFillErrorsRequestObject struct {
 }
 
 type ListPoolFillErrorsResponseObject interface {
-	VisitListPoolFillErrorsResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersListPoolFillErrors()
 }
 
 type ListPoolFillErrors200JSONResponse PoolFillErrorList
 
-func (response ListPoolFillErrors200JSONResponse) VisitListPoolFillErrorsResponse(w http.ResponseWriter) error {
+func (ListPoolFillErrors200JSONResponse) answersListPoolFillErrors() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response ListPoolFillErrors200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*PoolFillErrorList)(&response))
 }
 
 type GetCouponPoolRequestObject struct {
@@ -1607,21 +1586,16 @@ type GetCouponPoolRequestObject struct {
 }
 
 type GetCouponPoolResponseObject interface {
-	VisitGetCouponPoolResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersGetCouponPool()
 }
 
 type GetCouponPool200JSONResponse CouponPoolAnswer
 
-func (response GetCouponPool200JSONResponse) VisitGetCouponPoolResponse(w http.ResponseWriter) error {
+func (GetCouponPool200JSONResponse) answersGetCouponPool() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response GetCouponPool200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*CouponPoolAnswer)(&response))
 }
 
 type UpdateCouponPoolRequestObject struct {
@@ -1631,21 +1605,16 @@ type UpdateCouponPoolRequestObject struct {
 }
 
 type UpdateCouponPoolResponseObject interface {
-	VisitUpdateCouponPoolResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersUpdateCouponPool()
 }
 
 type UpdateCouponPool200JSONResponse CouponPoolAnswer
 
-func (response UpdateCouponPool200JSONResponse) VisitUpdateCouponPoolResponse(w http.ResponseWriter) error {
+func (UpdateCouponPool200JSONResponse) answersUpdateCouponPool() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response UpdateCouponPool200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*CouponPoolAnswer)(&response))
 }
 
 type AddCodesRequestObject struct {
@@ -1655,35 +1624,24 @@ type AddCodesRequestObject struct {
 }
 
 type AddCodesResponseObject interface {
-	VisitAddCodesResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersAddCodes()
 }
 
 type AddCodes201JSONResponse CodesAnswer
 
-func (response AddCodes201JSONResponse) VisitAddCodesResponse(w http.ResponseWriter) error {
+func (AddCodes201JSONResponse) answersAddCodes() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(201)
-	_, err := buf.WriteTo(w)
-	return err
+func (response AddCodes201JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 201, (*CodesAnswer)(&response))
 }
 
 type AddCodes202JSONResponse externalRef0.BulkAnswer
 
-func (response AddCodes202JSONResponse) VisitAddCodesResponse(w http.ResponseWriter) error {
+func (AddCodes202JSONResponse) answersAddCodes() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(202)
-	_, err := buf.WriteTo(w)
-	return err
+func (response AddCodes202JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 202, (*externalRef0.BulkAnswer)(&response))
 }
 
 type ListCouponsRequestObject struct {
@@ -1691,21 +1649,16 @@ type ListCouponsRequestObject struct {
 }
 
 type ListCouponsResponseObject interface {
-	VisitListCouponsResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersListCoupons()
 }
 
 type ListCoupons200JSONResponse externalRef0.CouponList
 
-func (response ListCoupons200JSONResponse) VisitListCouponsResponse(w http.ResponseWriter) error {
+func (ListCoupons200JSONResponse) answersListCoupons() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response ListCoupons200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*externalRef0.CouponList)(&response))
 }
 
 type GetCouponUsageRequestObject struct {
@@ -1713,21 +1666,16 @@ type GetCouponUsageRequestObject struct {
 }
 
 type GetCouponUsageResponseObject interface {
-	VisitGetCouponUsageResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersGetCouponUsage()
 }
 
 type GetCouponUsage200JSONResponse CouponUsageList
 
-func (response GetCouponUsage200JSONResponse) VisitGetCouponUsageResponse(w http.ResponseWriter) error {
+func (GetCouponUsage200JSONResponse) answersGetCouponUsage() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response GetCouponUsage200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*CouponUsageList)(&response))
 }
 
 type GetCouponRequestObject struct {
@@ -1735,22 +1683,31 @@ type GetCouponRequestObject struct {
 }
 
 type GetCouponResponseObject interface {
-	VisitGetCouponResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersGetCoupon()
 }
 
 type GetCoupon200JSONResponse CouponAnswer
 
-func (response GetCoupon200JSONResponse) VisitGetCouponResponse(w http.ResponseWriter) error {
+func (GetCoupon200JSONResponse) answersGetCoupon() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response GetCoupon200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*CouponAnswer)(&response))
 }
+
+// AnyCoupon makes the type that embeds it an answer of every operation here.
+type AnyCoupon struct{}
+
+func (AnyCoupon) answersListCouponPools()    {}
+func (AnyCoupon) answersCreateCouponPool()   {}
+func (AnyCoupon) answersGetPoolFillStatus()  {}
+func (AnyCoupon) answersListPoolFillErrors() {}
+func (AnyCoupon) answersGetCouponPool()      {}
+func (AnyCoupon) answersUpdateCouponPool()   {}
+func (AnyCoupon) answersAddCodes()           {}
+func (AnyCoupon) answersListCoupons()        {}
+func (AnyCoupon) answersGetCouponUsage()     {}
+func (AnyCoupon) answersGetCoupon()          {}
 
 // StrictServerInterface represents all server handlers.
 type StrictServerInterface interface {
@@ -1786,376 +1743,141 @@ type StrictServerInterface interface {
 	GetCoupon(ctx context.Context, request GetCouponRequestObject) (GetCouponResponseObject, error)
 }
 
-type StrictHandlerFunc func(ctx *gin.Context, request any) (any, error)
-type StrictMiddlewareFunc func(f StrictHandlerFunc, operationID string) StrictHandlerFunc
-
-type StrictGinServerOptions struct {
-	// RequestErrorHandlerFunc is called when a request cannot be parsed or
-	// decoded. It is invoked for JSON bind failures, form parse/bind errors,
-	// multipart reader errors, media type parse errors, missing multipart
-	// boundaries, and request body read errors. The default returns 400.
-	RequestErrorHandlerFunc func(ctx *gin.Context, err error)
-	// HandlerErrorFunc is called when the application handler (or any
-	// middleware wrapping it) returns a non-nil error. The default returns 500.
-	HandlerErrorFunc func(ctx *gin.Context, err error)
-	// ResponseErrorHandlerFunc is called when the response object fails to
-	// serialize (Visit*Response returns an error) or when the handler returns
-	// an unexpected response type. The default returns 500.
-	ResponseErrorHandlerFunc func(ctx *gin.Context, err error)
+// Failures answers requests that cannot be answered otherwise. It is one type for all APIs.
+type Failures = struct {
+	Malformed func(c *gin.Context, err error) // a parameter cannot be read
+	Body      func(c *gin.Context, err error) // the body cannot be read
+	Refused   func(c *gin.Context, err error) // the handler failed
+	Broken    func(c *gin.Context, err error) // the answer could not be written
 }
 
-func NewStrictHandler(ssi StrictServerInterface, middlewares []StrictMiddlewareFunc) ServerInterface {
-	return &strictHandler{ssi: ssi, middlewares: middlewares, options: StrictGinServerOptions{
-		RequestErrorHandlerFunc: func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusBadRequest, gin.H{"msg": err.Error()})
-		},
-		HandlerErrorFunc: func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusInternalServerError, gin.H{"msg": err.Error()})
-		},
-		ResponseErrorHandlerFunc: func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusInternalServerError, gin.H{"msg": err.Error()})
-		},
-	}}
-}
-
-func NewStrictHandlerWithOptions(ssi StrictServerInterface, middlewares []StrictMiddlewareFunc, options StrictGinServerOptions) ServerInterface {
-	if options.RequestErrorHandlerFunc == nil {
-		options.RequestErrorHandlerFunc = func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusBadRequest, gin.H{"msg": err.Error()})
-		}
-	}
-	if options.HandlerErrorFunc == nil {
-		options.HandlerErrorFunc = func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusInternalServerError, gin.H{"msg": err.Error()})
-		}
-	}
-	if options.ResponseErrorHandlerFunc == nil {
-		options.ResponseErrorHandlerFunc = func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusInternalServerError, gin.H{"msg": err.Error()})
-		}
-	}
-	return &strictHandler{ssi: ssi, middlewares: middlewares, options: options}
+// Serve registers the operations, which handlers answers.
+func Serve(router gin.IRouter, handlers StrictServerInterface, failures Failures) {
+	RegisterHandlersWithOptions(router, &strictHandler{handlers, failures}, GinServerOptions{
+		ErrorHandler: func(c *gin.Context, err error, _ int) { failures.Malformed(c, err) },
+	})
 }
 
 type strictHandler struct {
-	ssi         StrictServerInterface
-	middlewares []StrictMiddlewareFunc
-	options     StrictGinServerOptions
+	handlers StrictServerInterface
+	failures Failures
 }
 
-// ListCouponPools operation middleware
+// answer writes what a handler returned.
+func (sh *strictHandler) answer(ctx *gin.Context, answer interface {
+	Write(w http.ResponseWriter) error
+}, err error) {
+	if err != nil {
+		sh.failures.Refused(ctx, err)
+	} else if answer != nil {
+		if err := answer.Write(ctx.Writer); err != nil {
+			sh.failures.Broken(ctx, err)
+		}
+	}
+}
+
+// readBody decodes the value that the validator left on the body, so that the handler gets what was validated.
+func readBody(ctx *gin.Context, body any) error {
+	v, ok := ctx.Request.Body.(interface{ ValidatedValue() any })
+	if !ok || runtime.BindJSONValue(v.ValidatedValue(), body) != nil {
+		return ctx.ShouldBindJSON(body)
+	}
+	if binding.Validator != nil {
+		return binding.Validator.ValidateStruct(body)
+	}
+	return nil
+}
+
 func (sh *strictHandler) ListCouponPools(ctx *gin.Context, params ListCouponPoolsParams) {
 	var request ListCouponPoolsRequestObject
-
 	request.Params = params
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ListCouponPools(ctx, request.(ListCouponPoolsRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ListCouponPools")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(ListCouponPoolsResponseObject); ok {
-		if err := validResponse.VisitListCouponPoolsResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.ListCouponPools(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// CreateCouponPool operation middleware
 func (sh *strictHandler) CreateCouponPool(ctx *gin.Context, params CreateCouponPoolParams) {
 	var request CreateCouponPoolRequestObject
-
 	request.Params = params
-
 	var body CreateCouponPoolJSONRequestBody
-	var err error
-	// A request validator built on kin-openapi's openapi3filter with
-	// KeepValidatedValue leaves the value it validated on the body. Bind
-	// that value, matching member names exactly, so the handler receives
-	// what was validated instead of a second, case-insensitive decode.
-	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
-		err = ctx.ShouldBindJSON(&body)
-	} else if binding.Validator != nil {
-		// ShouldBindJSON runs the struct validator after decoding; keep that.
-		err = binding.Validator.ValidateStruct(&body)
-	}
-	if err != nil {
-		sh.options.RequestErrorHandlerFunc(ctx, err)
+	if err := readBody(ctx, &body); err == nil {
+		request.Body = &body
+	} else {
+		sh.failures.Body(ctx, err)
 		return
 	}
-	request.Body = &body
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.CreateCouponPool(ctx, request.(CreateCouponPoolRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "CreateCouponPool")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(CreateCouponPoolResponseObject); ok {
-		if err := validResponse.VisitCreateCouponPoolResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.CreateCouponPool(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// GetPoolFillStatus operation middleware
 func (sh *strictHandler) GetPoolFillStatus(ctx *gin.Context, batchID externalRef0.BatchID) {
 	var request GetPoolFillStatusRequestObject
-
 	request.BatchID = batchID
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.GetPoolFillStatus(ctx, request.(GetPoolFillStatusRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "GetPoolFillStatus")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(GetPoolFillStatusResponseObject); ok {
-		if err := validResponse.VisitGetPoolFillStatusResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.GetPoolFillStatus(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// ListPoolFillErrors operation middleware
 func (sh *strictHandler) ListPoolFillErrors(ctx *gin.Context, batchID externalRef0.BatchID, params ListPoolFillErrorsParams) {
 	var request ListPoolFillErrorsRequestObject
-
 	request.BatchID = batchID
 	request.Params = params
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ListPoolFillErrors(ctx, request.(ListPoolFillErrorsRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ListPoolFillErrors")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(ListPoolFillErrorsResponseObject); ok {
-		if err := validResponse.VisitListPoolFillErrorsResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.ListPoolFillErrors(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// GetCouponPool operation middleware
 func (sh *strictHandler) GetCouponPool(ctx *gin.Context, poolID PoolID) {
 	var request GetCouponPoolRequestObject
-
 	request.PoolID = poolID
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.GetCouponPool(ctx, request.(GetCouponPoolRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "GetCouponPool")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(GetCouponPoolResponseObject); ok {
-		if err := validResponse.VisitGetCouponPoolResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.GetCouponPool(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// UpdateCouponPool operation middleware
 func (sh *strictHandler) UpdateCouponPool(ctx *gin.Context, poolID PoolID, params UpdateCouponPoolParams) {
 	var request UpdateCouponPoolRequestObject
-
 	request.PoolID = poolID
 	request.Params = params
-
 	var body UpdateCouponPoolJSONRequestBody
-	var err error
-	// A request validator built on kin-openapi's openapi3filter with
-	// KeepValidatedValue leaves the value it validated on the body. Bind
-	// that value, matching member names exactly, so the handler receives
-	// what was validated instead of a second, case-insensitive decode.
-	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
-		err = ctx.ShouldBindJSON(&body)
-	} else if binding.Validator != nil {
-		// ShouldBindJSON runs the struct validator after decoding; keep that.
-		err = binding.Validator.ValidateStruct(&body)
-	}
-	if err != nil {
-		sh.options.RequestErrorHandlerFunc(ctx, err)
+	if err := readBody(ctx, &body); err == nil {
+		request.Body = &body
+	} else {
+		sh.failures.Body(ctx, err)
 		return
 	}
-	request.Body = &body
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.UpdateCouponPool(ctx, request.(UpdateCouponPoolRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "UpdateCouponPool")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(UpdateCouponPoolResponseObject); ok {
-		if err := validResponse.VisitUpdateCouponPoolResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.UpdateCouponPool(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// AddCodes operation middleware
 func (sh *strictHandler) AddCodes(ctx *gin.Context, poolID PoolID, params AddCodesParams) {
 	var request AddCodesRequestObject
-
 	request.PoolID = poolID
 	request.Params = params
-
 	var body AddCodesJSONRequestBody
-	var err error
-	// A request validator built on kin-openapi's openapi3filter with
-	// KeepValidatedValue leaves the value it validated on the body. Bind
-	// that value, matching member names exactly, so the handler receives
-	// what was validated instead of a second, case-insensitive decode.
-	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
-		err = ctx.ShouldBindJSON(&body)
-	} else if binding.Validator != nil {
-		// ShouldBindJSON runs the struct validator after decoding; keep that.
-		err = binding.Validator.ValidateStruct(&body)
-	}
-	if err != nil {
-		sh.options.RequestErrorHandlerFunc(ctx, err)
+	if err := readBody(ctx, &body); err == nil {
+		request.Body = &body
+	} else {
+		sh.failures.Body(ctx, err)
 		return
 	}
-	request.Body = &body
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.AddCodes(ctx, request.(AddCodesRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "AddCodes")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(AddCodesResponseObject); ok {
-		if err := validResponse.VisitAddCodesResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.AddCodes(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// ListCoupons operation middleware
 func (sh *strictHandler) ListCoupons(ctx *gin.Context, params ListCouponsParams) {
 	var request ListCouponsRequestObject
-
 	request.Params = params
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ListCoupons(ctx, request.(ListCouponsRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ListCoupons")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(ListCouponsResponseObject); ok {
-		if err := validResponse.VisitListCouponsResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.ListCoupons(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// GetCouponUsage operation middleware
 func (sh *strictHandler) GetCouponUsage(ctx *gin.Context, params GetCouponUsageParams) {
 	var request GetCouponUsageRequestObject
-
 	request.Params = params
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.GetCouponUsage(ctx, request.(GetCouponUsageRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "GetCouponUsage")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(GetCouponUsageResponseObject); ok {
-		if err := validResponse.VisitGetCouponUsageResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.GetCouponUsage(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// GetCoupon operation middleware
 func (sh *strictHandler) GetCoupon(ctx *gin.Context, code CouponCode) {
 	var request GetCouponRequestObject
-
 	request.Code = code
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.GetCoupon(ctx, request.(GetCouponRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "GetCoupon")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(GetCouponResponseObject); ok {
-		if err := validResponse.VisitGetCouponResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.GetCoupon(ctx, request)
+	sh.answer(ctx, response, err)
 }

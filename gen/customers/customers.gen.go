@@ -4,13 +4,12 @@
 package customers
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 
 	"github.com/gin-gonic/gin"
 	"github.com/gin-gonic/gin/binding"
@@ -86,6 +85,17 @@ type CustomerAnswer struct {
 	Data externalRef0.Customer `json:"data"`
 }
 
+// AppendJSON writes it behind b.
+func (t *CustomerAnswer) AppendJSON(b []byte) []byte {
+	at := len(b)
+	b = append(b, `,"data":`...)
+	{
+		v := &t.Data
+		b = externalRef0.AppendValue(b, v)
+	}
+	return externalRef0.CloseObject(b, at)
+}
+
 // CustomerCount A number of customers.
 type CustomerCount struct {
 	// Count How many there are.
@@ -119,6 +129,37 @@ type CustomerList struct {
 	//
 	// Example: 0.004
 	Time *externalRef0.ProcessingTime `json:"time,omitempty"`
+}
+
+// AppendJSON writes it behind b.
+func (t *CustomerList) AppendJSON(b []byte) []byte {
+	at := len(b)
+	b = append(b, `,"data":`...)
+	{
+		v := &t.Data
+		b = externalRef0.AppendList(b, *v, func(b []byte, v *externalRef0.Customer) []byte {
+			b = externalRef0.AppendValue(b, v)
+			return b
+		})
+	}
+	b = append(b, `,"next":`...)
+	if v := t.Next; v == nil {
+		b = append(b, "null"...)
+	} else {
+		b = externalRef0.AppendText(b, string(*v))
+	}
+	b = append(b, `,"previous":`...)
+	if v := t.Previous; v == nil {
+		b = append(b, "null"...)
+	} else {
+		b = externalRef0.AppendText(b, string(*v))
+	}
+	if t.Time != nil {
+		b = append(b, `,"time":`...)
+		v := t.Time
+		b = externalRef0.AppendValue(b, v)
+	}
+	return externalRef0.CloseObject(b, at)
 }
 
 // CustomerPoints A customer's figures and the lots behind them.
@@ -165,10 +206,78 @@ type CustomerPoints struct {
 	Spent int64 `json:"spent"`
 }
 
+// AppendJSON writes it behind b.
+func (t *CustomerPoints) AppendJSON(b []byte) []byte {
+	at := len(b)
+	b = append(b, `,"debt":`...)
+	{
+		v := &t.Debt
+		b = strconv.AppendInt(b, int64(*v), 10)
+	}
+	b = append(b, `,"expired":`...)
+	{
+		v := &t.Expired
+		b = strconv.AppendInt(b, int64(*v), 10)
+	}
+	b = append(b, `,"expiring":`...)
+	{
+		v := &t.Expiring
+		b = externalRef0.AppendList(b, *v, func(b []byte, v *ExpiringPoints) []byte {
+			b = v.AppendJSON(b)
+			return b
+		})
+	}
+	b = append(b, `,"lots":`...)
+	{
+		v := &t.Lots
+		b = externalRef0.AppendList(b, *v, func(b []byte, v *PointLot) []byte {
+			b = v.AppendJSON(b)
+			return b
+		})
+	}
+	b = append(b, `,"pending":`...)
+	{
+		v := &t.Pending
+		b = strconv.AppendInt(b, int64(*v), 10)
+	}
+	b = append(b, `,"reserved":`...)
+	{
+		v := &t.Reserved
+		b = strconv.AppendInt(b, int64(*v), 10)
+	}
+	b = append(b, `,"score":`...)
+	{
+		v := &t.Score
+		b = strconv.AppendInt(b, int64(*v), 10)
+	}
+	b = append(b, `,"spendable":`...)
+	{
+		v := &t.Spendable
+		b = strconv.AppendInt(b, int64(*v), 10)
+	}
+	b = append(b, `,"spent":`...)
+	{
+		v := &t.Spent
+		b = strconv.AppendInt(b, int64(*v), 10)
+	}
+	return externalRef0.CloseObject(b, at)
+}
+
 // CustomerPointsAnswer One customer's points.
 type CustomerPointsAnswer struct {
 	// Data A customer's figures and the lots behind them.
 	Data CustomerPoints `json:"data"`
+}
+
+// AppendJSON writes it behind b.
+func (t *CustomerPointsAnswer) AppendJSON(b []byte) []byte {
+	at := len(b)
+	b = append(b, `,"data":`...)
+	{
+		v := &t.Data
+		b = v.AppendJSON(b)
+	}
+	return externalRef0.CloseObject(b, at)
 }
 
 // ExpiringPoints Points that expire at one instant.
@@ -182,6 +291,22 @@ type ExpiringPoints struct {
 	//
 	// Example: 200
 	Points int64 `json:"points"`
+}
+
+// AppendJSON writes it behind b.
+func (t *ExpiringPoints) AppendJSON(b []byte) []byte {
+	at := len(b)
+	b = append(b, `,"expires_at":`...)
+	{
+		v := &t.ExpiresAt
+		b = v.AppendJSON(b)
+	}
+	b = append(b, `,"points":`...)
+	{
+		v := &t.Points
+		b = strconv.AppendInt(b, int64(*v), 10)
+	}
+	return externalRef0.CloseObject(b, at)
 }
 
 // ListedCustomers The customers of a list operation.
@@ -263,6 +388,52 @@ type PointLot struct {
 	//
 	// Example: 300
 	Spent int64 `json:"spent"`
+}
+
+// AppendJSON writes it behind b.
+func (t *PointLot) AppendJSON(b []byte) []byte {
+	at := len(b)
+	b = append(b, `,"earned_at":`...)
+	{
+		v := &t.EarnedAt
+		b = v.AppendJSON(b)
+	}
+	b = append(b, `,"expired":`...)
+	{
+		v := &t.Expired
+		b = strconv.AppendInt(b, int64(*v), 10)
+	}
+	if t.ExpiresAt != nil {
+		b = append(b, `,"expires_at":`...)
+		v := t.ExpiresAt
+		b = v.AppendJSON(b)
+	}
+	b = append(b, `,"id":`...)
+	{
+		v := &t.ID
+		b = externalRef0.AppendUUID(b, *v)
+	}
+	b = append(b, `,"points":`...)
+	{
+		v := &t.Points
+		b = strconv.AppendInt(b, int64(*v), 10)
+	}
+	b = append(b, `,"remaining":`...)
+	{
+		v := &t.Remaining
+		b = strconv.AppendInt(b, int64(*v), 10)
+	}
+	b = append(b, `,"reserved":`...)
+	{
+		v := &t.Reserved
+		b = strconv.AppendInt(b, int64(*v), 10)
+	}
+	b = append(b, `,"spent":`...)
+	{
+		v := &t.Spent
+		b = strconv.AppendInt(b, int64(*v), 10)
+	}
+	return externalRef0.CloseObject(b, at)
 }
 
 // Verification A verification.
@@ -1046,21 +1217,16 @@ type ListCustomersRequestObject struct {
 }
 
 type ListCustomersResponseObject interface {
-	VisitListCustomersResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersListCustomers()
 }
 
 type ListCustomers200JSONResponse CustomerList
 
-func (response ListCustomers200JSONResponse) VisitListCustomersResponse(w http.ResponseWriter) error {
+func (ListCustomers200JSONResponse) answersListCustomers() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response ListCustomers200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*CustomerList)(&response))
 }
 
 type CountCustomersRequestObject struct {
@@ -1068,21 +1234,16 @@ type CountCustomersRequestObject struct {
 }
 
 type CountCustomersResponseObject interface {
-	VisitCountCustomersResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersCountCustomers()
 }
 
 type CountCustomers200JSONResponse CustomerCountAnswer
 
-func (response CountCustomers200JSONResponse) VisitCountCustomersResponse(w http.ResponseWriter) error {
+func (CountCustomers200JSONResponse) answersCountCustomers() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response CountCustomers200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*CustomerCountAnswer)(&response))
 }
 
 type GetCustomerRequestObject struct {
@@ -1091,21 +1252,16 @@ type GetCustomerRequestObject struct {
 }
 
 type GetCustomerResponseObject interface {
-	VisitGetCustomerResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersGetCustomer()
 }
 
 type GetCustomer200JSONResponse CustomerAnswer
 
-func (response GetCustomer200JSONResponse) VisitGetCustomerResponse(w http.ResponseWriter) error {
+func (GetCustomer200JSONResponse) answersGetCustomer() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response GetCustomer200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*CustomerAnswer)(&response))
 }
 
 type ExportCustomerRequestObject struct {
@@ -1114,50 +1270,8 @@ type ExportCustomerRequestObject struct {
 }
 
 type ExportCustomerResponseObject interface {
-	VisitExportCustomerResponse(w http.ResponseWriter) error
-}
-
-type ExportCustomer200ApplicationXNdjsonResponse struct {
-	Body          io.Reader
-	ContentLength int64
-}
-
-func (response ExportCustomer200ApplicationXNdjsonResponse) VisitExportCustomerResponse(w http.ResponseWriter) error {
-
-	w.Header().Set("Content-Type", "application/x-ndjson")
-	if response.ContentLength != 0 {
-		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
-	}
-	w.WriteHeader(200)
-
-	if closer, ok := response.Body.(io.ReadCloser); ok {
-		defer closer.Close()
-	}
-	flusher, ok := w.(http.Flusher)
-	if !ok {
-		// If w doesn't support flushing, fall back to io.Copy.
-		_, err := io.Copy(w, response.Body)
-		return err
-	}
-	// text/event-stream messages are typically small; use a
-	// modest buffer and flush after each chunk so clients see
-	// events immediately instead of waiting on OS buffering.
-	buf := make([]byte, 4096)
-	for {
-		n, err := response.Body.Read(buf)
-		if n > 0 {
-			if _, writeErr := w.Write(buf[:n]); writeErr != nil {
-				return writeErr
-			}
-			flusher.Flush()
-		}
-		if err != nil {
-			if err == io.EOF {
-				return nil
-			}
-			return err
-		}
-	}
+	Write(w http.ResponseWriter) error
+	answersExportCustomer()
 }
 
 type MergeCustomerRequestObject struct {
@@ -1167,21 +1281,16 @@ type MergeCustomerRequestObject struct {
 }
 
 type MergeCustomerResponseObject interface {
-	VisitMergeCustomerResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersMergeCustomer()
 }
 
 type MergeCustomer200JSONResponse MergeAnswer
 
-func (response MergeCustomer200JSONResponse) VisitMergeCustomerResponse(w http.ResponseWriter) error {
+func (MergeCustomer200JSONResponse) answersMergeCustomer() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response MergeCustomer200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*MergeAnswer)(&response))
 }
 
 type GetCustomerPointsRequestObject struct {
@@ -1190,21 +1299,16 @@ type GetCustomerPointsRequestObject struct {
 }
 
 type GetCustomerPointsResponseObject interface {
-	VisitGetCustomerPointsResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersGetCustomerPoints()
 }
 
 type GetCustomerPoints200JSONResponse CustomerPointsAnswer
 
-func (response GetCustomerPoints200JSONResponse) VisitGetCustomerPointsResponse(w http.ResponseWriter) error {
+func (GetCustomerPoints200JSONResponse) answersGetCustomerPoints() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response GetCustomerPoints200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*CustomerPointsAnswer)(&response))
 }
 
 type VerifyCustomerRequestObject struct {
@@ -1214,21 +1318,16 @@ type VerifyCustomerRequestObject struct {
 }
 
 type VerifyCustomerResponseObject interface {
-	VisitVerifyCustomerResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersVerifyCustomer()
 }
 
 type VerifyCustomer200JSONResponse VerifyAnswer
 
-func (response VerifyCustomer200JSONResponse) VisitVerifyCustomerResponse(w http.ResponseWriter) error {
+func (VerifyCustomer200JSONResponse) answersVerifyCustomer() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response VerifyCustomer200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*VerifyAnswer)(&response))
 }
 
 type AddToCustomerListRequestObject struct {
@@ -1238,21 +1337,16 @@ type AddToCustomerListRequestObject struct {
 }
 
 type AddToCustomerListResponseObject interface {
-	VisitAddToCustomerListResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersAddToCustomerList()
 }
 
 type AddToCustomerList202JSONResponse externalRef0.BulkAnswer
 
-func (response AddToCustomerList202JSONResponse) VisitAddToCustomerListResponse(w http.ResponseWriter) error {
+func (AddToCustomerList202JSONResponse) answersAddToCustomerList() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(202)
-	_, err := buf.WriteTo(w)
-	return err
+func (response AddToCustomerList202JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 202, (*externalRef0.BulkAnswer)(&response))
 }
 
 type RemoveFromCustomerListRequestObject struct {
@@ -1262,21 +1356,16 @@ type RemoveFromCustomerListRequestObject struct {
 }
 
 type RemoveFromCustomerListResponseObject interface {
-	VisitRemoveFromCustomerListResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersRemoveFromCustomerList()
 }
 
 type RemoveFromCustomerList202JSONResponse externalRef0.BulkAnswer
 
-func (response RemoveFromCustomerList202JSONResponse) VisitRemoveFromCustomerListResponse(w http.ResponseWriter) error {
+func (RemoveFromCustomerList202JSONResponse) answersRemoveFromCustomerList() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(202)
-	_, err := buf.WriteTo(w)
-	return err
+func (response RemoveFromCustomerList202JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 202, (*externalRef0.BulkAnswer)(&response))
 }
 
 type GetCustomerListStatusRequestObject struct {
@@ -1284,21 +1373,16 @@ type GetCustomerListStatusRequestObject struct {
 }
 
 type GetCustomerListStatusResponseObject interface {
-	VisitGetCustomerListStatusResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersGetCustomerListStatus()
 }
 
 type GetCustomerListStatus200JSONResponse externalRef0.BulkAnswer
 
-func (response GetCustomerListStatus200JSONResponse) VisitGetCustomerListStatusResponse(w http.ResponseWriter) error {
+func (GetCustomerListStatus200JSONResponse) answersGetCustomerListStatus() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response GetCustomerListStatus200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*externalRef0.BulkAnswer)(&response))
 }
 
 type ListCustomerListErrorsRequestObject struct {
@@ -1307,22 +1391,32 @@ type ListCustomerListErrorsRequestObject struct {
 }
 
 type ListCustomerListErrorsResponseObject interface {
-	VisitListCustomerListErrorsResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersListCustomerListErrors()
 }
 
 type ListCustomerListErrors200JSONResponse externalRef0.BulkErrorList
 
-func (response ListCustomerListErrors200JSONResponse) VisitListCustomerListErrorsResponse(w http.ResponseWriter) error {
+func (ListCustomerListErrors200JSONResponse) answersListCustomerListErrors() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response ListCustomerListErrors200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*externalRef0.BulkErrorList)(&response))
 }
+
+// AnyCustomers makes the type that embeds it an answer of every operation here.
+type AnyCustomers struct{}
+
+func (AnyCustomers) answersListCustomers()          {}
+func (AnyCustomers) answersCountCustomers()         {}
+func (AnyCustomers) answersGetCustomer()            {}
+func (AnyCustomers) answersExportCustomer()         {}
+func (AnyCustomers) answersMergeCustomer()          {}
+func (AnyCustomers) answersGetCustomerPoints()      {}
+func (AnyCustomers) answersVerifyCustomer()         {}
+func (AnyCustomers) answersAddToCustomerList()      {}
+func (AnyCustomers) answersRemoveFromCustomerList() {}
+func (AnyCustomers) answersGetCustomerListStatus()  {}
+func (AnyCustomers) answersListCustomerListErrors() {}
 
 // StrictServerInterface represents all server handlers.
 type StrictServerInterface interface {
@@ -1361,428 +1455,160 @@ type StrictServerInterface interface {
 	ListCustomerListErrors(ctx context.Context, request ListCustomerListErrorsRequestObject) (ListCustomerListErrorsResponseObject, error)
 }
 
-type StrictHandlerFunc func(ctx *gin.Context, request any) (any, error)
-type StrictMiddlewareFunc func(f StrictHandlerFunc, operationID string) StrictHandlerFunc
-
-type StrictGinServerOptions struct {
-	// RequestErrorHandlerFunc is called when a request cannot be parsed or
-	// decoded. It is invoked for JSON bind failures, form parse/bind errors,
-	// multipart reader errors, media type parse errors, missing multipart
-	// boundaries, and request body read errors. The default returns 400.
-	RequestErrorHandlerFunc func(ctx *gin.Context, err error)
-	// HandlerErrorFunc is called when the application handler (or any
-	// middleware wrapping it) returns a non-nil error. The default returns 500.
-	HandlerErrorFunc func(ctx *gin.Context, err error)
-	// ResponseErrorHandlerFunc is called when the response object fails to
-	// serialize (Visit*Response returns an error) or when the handler returns
-	// an unexpected response type. The default returns 500.
-	ResponseErrorHandlerFunc func(ctx *gin.Context, err error)
+// Failures answers requests that cannot be answered otherwise. It is one type for all APIs.
+type Failures = struct {
+	Malformed func(c *gin.Context, err error) // a parameter cannot be read
+	Body      func(c *gin.Context, err error) // the body cannot be read
+	Refused   func(c *gin.Context, err error) // the handler failed
+	Broken    func(c *gin.Context, err error) // the answer could not be written
 }
 
-func NewStrictHandler(ssi StrictServerInterface, middlewares []StrictMiddlewareFunc) ServerInterface {
-	return &strictHandler{ssi: ssi, middlewares: middlewares, options: StrictGinServerOptions{
-		RequestErrorHandlerFunc: func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusBadRequest, gin.H{"msg": err.Error()})
-		},
-		HandlerErrorFunc: func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusInternalServerError, gin.H{"msg": err.Error()})
-		},
-		ResponseErrorHandlerFunc: func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusInternalServerError, gin.H{"msg": err.Error()})
-		},
-	}}
-}
-
-func NewStrictHandlerWithOptions(ssi StrictServerInterface, middlewares []StrictMiddlewareFunc, options StrictGinServerOptions) ServerInterface {
-	if options.RequestErrorHandlerFunc == nil {
-		options.RequestErrorHandlerFunc = func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusBadRequest, gin.H{"msg": err.Error()})
-		}
-	}
-	if options.HandlerErrorFunc == nil {
-		options.HandlerErrorFunc = func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusInternalServerError, gin.H{"msg": err.Error()})
-		}
-	}
-	if options.ResponseErrorHandlerFunc == nil {
-		options.ResponseErrorHandlerFunc = func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusInternalServerError, gin.H{"msg": err.Error()})
-		}
-	}
-	return &strictHandler{ssi: ssi, middlewares: middlewares, options: options}
+// Serve registers the operations, which handlers answers.
+func Serve(router gin.IRouter, handlers StrictServerInterface, failures Failures) {
+	RegisterHandlersWithOptions(router, &strictHandler{handlers, failures}, GinServerOptions{
+		ErrorHandler: func(c *gin.Context, err error, _ int) { failures.Malformed(c, err) },
+	})
 }
 
 type strictHandler struct {
-	ssi         StrictServerInterface
-	middlewares []StrictMiddlewareFunc
-	options     StrictGinServerOptions
+	handlers StrictServerInterface
+	failures Failures
 }
 
-// ListCustomers operation middleware
+// answer writes what a handler returned.
+func (sh *strictHandler) answer(ctx *gin.Context, answer interface {
+	Write(w http.ResponseWriter) error
+}, err error) {
+	if err != nil {
+		sh.failures.Refused(ctx, err)
+	} else if answer != nil {
+		if err := answer.Write(ctx.Writer); err != nil {
+			sh.failures.Broken(ctx, err)
+		}
+	}
+}
+
+// readBody decodes the value that the validator left on the body, so that the handler gets what was validated.
+func readBody(ctx *gin.Context, body any) error {
+	v, ok := ctx.Request.Body.(interface{ ValidatedValue() any })
+	if !ok || runtime.BindJSONValue(v.ValidatedValue(), body) != nil {
+		return ctx.ShouldBindJSON(body)
+	}
+	if binding.Validator != nil {
+		return binding.Validator.ValidateStruct(body)
+	}
+	return nil
+}
+
 func (sh *strictHandler) ListCustomers(ctx *gin.Context, params ListCustomersParams) {
 	var request ListCustomersRequestObject
-
 	request.Params = params
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ListCustomers(ctx, request.(ListCustomersRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ListCustomers")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(ListCustomersResponseObject); ok {
-		if err := validResponse.VisitListCustomersResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.ListCustomers(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// CountCustomers operation middleware
 func (sh *strictHandler) CountCustomers(ctx *gin.Context, params CountCustomersParams) {
 	var request CountCustomersRequestObject
-
 	request.Params = params
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.CountCustomers(ctx, request.(CountCustomersRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "CountCustomers")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(CountCustomersResponseObject); ok {
-		if err := validResponse.VisitCountCustomersResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.CountCustomers(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// GetCustomer operation middleware
 func (sh *strictHandler) GetCustomer(ctx *gin.Context, customerID externalRef0.CustomerID, params GetCustomerParams) {
 	var request GetCustomerRequestObject
-
 	request.CustomerID = customerID
 	request.Params = params
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.GetCustomer(ctx, request.(GetCustomerRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "GetCustomer")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(GetCustomerResponseObject); ok {
-		if err := validResponse.VisitGetCustomerResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.GetCustomer(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// ExportCustomer operation middleware
 func (sh *strictHandler) ExportCustomer(ctx *gin.Context, customerID externalRef0.CustomerID, params ExportCustomerParams) {
 	var request ExportCustomerRequestObject
-
 	request.CustomerID = customerID
 	request.Params = params
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ExportCustomer(ctx, request.(ExportCustomerRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ExportCustomer")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(ExportCustomerResponseObject); ok {
-		if err := validResponse.VisitExportCustomerResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.ExportCustomer(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// MergeCustomer operation middleware
 func (sh *strictHandler) MergeCustomer(ctx *gin.Context, customerID externalRef0.CustomerID, params MergeCustomerParams) {
 	var request MergeCustomerRequestObject
-
 	request.CustomerID = customerID
 	request.Params = params
-
 	var body MergeCustomerJSONRequestBody
-	var err error
-	// A request validator built on kin-openapi's openapi3filter with
-	// KeepValidatedValue leaves the value it validated on the body. Bind
-	// that value, matching member names exactly, so the handler receives
-	// what was validated instead of a second, case-insensitive decode.
-	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
-		err = ctx.ShouldBindJSON(&body)
-	} else if binding.Validator != nil {
-		// ShouldBindJSON runs the struct validator after decoding; keep that.
-		err = binding.Validator.ValidateStruct(&body)
-	}
-	if err != nil {
-		sh.options.RequestErrorHandlerFunc(ctx, err)
+	if err := readBody(ctx, &body); err == nil {
+		request.Body = &body
+	} else {
+		sh.failures.Body(ctx, err)
 		return
 	}
-	request.Body = &body
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.MergeCustomer(ctx, request.(MergeCustomerRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "MergeCustomer")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(MergeCustomerResponseObject); ok {
-		if err := validResponse.VisitMergeCustomerResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.MergeCustomer(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// GetCustomerPoints operation middleware
 func (sh *strictHandler) GetCustomerPoints(ctx *gin.Context, customerID externalRef0.CustomerID, params GetCustomerPointsParams) {
 	var request GetCustomerPointsRequestObject
-
 	request.CustomerID = customerID
 	request.Params = params
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.GetCustomerPoints(ctx, request.(GetCustomerPointsRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "GetCustomerPoints")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(GetCustomerPointsResponseObject); ok {
-		if err := validResponse.VisitGetCustomerPointsResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.GetCustomerPoints(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// VerifyCustomer operation middleware
 func (sh *strictHandler) VerifyCustomer(ctx *gin.Context, customerID externalRef0.CustomerID, params VerifyCustomerParams) {
 	var request VerifyCustomerRequestObject
-
 	request.CustomerID = customerID
 	request.Params = params
-
 	var body VerifyCustomerJSONRequestBody
-	var err error
-	// A request validator built on kin-openapi's openapi3filter with
-	// KeepValidatedValue leaves the value it validated on the body. Bind
-	// that value, matching member names exactly, so the handler receives
-	// what was validated instead of a second, case-insensitive decode.
-	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
-		err = ctx.ShouldBindJSON(&body)
-	} else if binding.Validator != nil {
-		// ShouldBindJSON runs the struct validator after decoding; keep that.
-		err = binding.Validator.ValidateStruct(&body)
-	}
-	if err != nil {
-		if !errors.Is(err, io.EOF) {
-			sh.options.RequestErrorHandlerFunc(ctx, err)
-			return
-		}
-	} else {
+	if err := readBody(ctx, &body); err == nil {
 		request.Body = &body
+	} else if !errors.Is(err, io.EOF) {
+		sh.failures.Body(ctx, err)
+		return
 	}
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.VerifyCustomer(ctx, request.(VerifyCustomerRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "VerifyCustomer")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(VerifyCustomerResponseObject); ok {
-		if err := validResponse.VisitVerifyCustomerResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.VerifyCustomer(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// AddToCustomerList operation middleware
 func (sh *strictHandler) AddToCustomerList(ctx *gin.Context, listID ListID, params AddToCustomerListParams) {
 	var request AddToCustomerListRequestObject
-
 	request.ListID = listID
 	request.Params = params
-
 	var body AddToCustomerListJSONRequestBody
-	var err error
-	// A request validator built on kin-openapi's openapi3filter with
-	// KeepValidatedValue leaves the value it validated on the body. Bind
-	// that value, matching member names exactly, so the handler receives
-	// what was validated instead of a second, case-insensitive decode.
-	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
-		err = ctx.ShouldBindJSON(&body)
-	} else if binding.Validator != nil {
-		// ShouldBindJSON runs the struct validator after decoding; keep that.
-		err = binding.Validator.ValidateStruct(&body)
-	}
-	if err != nil {
-		sh.options.RequestErrorHandlerFunc(ctx, err)
+	if err := readBody(ctx, &body); err == nil {
+		request.Body = &body
+	} else {
+		sh.failures.Body(ctx, err)
 		return
 	}
-	request.Body = &body
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.AddToCustomerList(ctx, request.(AddToCustomerListRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "AddToCustomerList")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(AddToCustomerListResponseObject); ok {
-		if err := validResponse.VisitAddToCustomerListResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.AddToCustomerList(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// RemoveFromCustomerList operation middleware
 func (sh *strictHandler) RemoveFromCustomerList(ctx *gin.Context, listID ListID, params RemoveFromCustomerListParams) {
 	var request RemoveFromCustomerListRequestObject
-
 	request.ListID = listID
 	request.Params = params
-
 	var body RemoveFromCustomerListJSONRequestBody
-	var err error
-	// A request validator built on kin-openapi's openapi3filter with
-	// KeepValidatedValue leaves the value it validated on the body. Bind
-	// that value, matching member names exactly, so the handler receives
-	// what was validated instead of a second, case-insensitive decode.
-	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
-		err = ctx.ShouldBindJSON(&body)
-	} else if binding.Validator != nil {
-		// ShouldBindJSON runs the struct validator after decoding; keep that.
-		err = binding.Validator.ValidateStruct(&body)
-	}
-	if err != nil {
-		sh.options.RequestErrorHandlerFunc(ctx, err)
+	if err := readBody(ctx, &body); err == nil {
+		request.Body = &body
+	} else {
+		sh.failures.Body(ctx, err)
 		return
 	}
-	request.Body = &body
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.RemoveFromCustomerList(ctx, request.(RemoveFromCustomerListRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "RemoveFromCustomerList")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(RemoveFromCustomerListResponseObject); ok {
-		if err := validResponse.VisitRemoveFromCustomerListResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.RemoveFromCustomerList(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// GetCustomerListStatus operation middleware
 func (sh *strictHandler) GetCustomerListStatus(ctx *gin.Context, batchID externalRef0.BatchID) {
 	var request GetCustomerListStatusRequestObject
-
 	request.BatchID = batchID
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.GetCustomerListStatus(ctx, request.(GetCustomerListStatusRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "GetCustomerListStatus")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(GetCustomerListStatusResponseObject); ok {
-		if err := validResponse.VisitGetCustomerListStatusResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.GetCustomerListStatus(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// ListCustomerListErrors operation middleware
 func (sh *strictHandler) ListCustomerListErrors(ctx *gin.Context, batchID externalRef0.BatchID, params ListCustomerListErrorsParams) {
 	var request ListCustomerListErrorsRequestObject
-
 	request.BatchID = batchID
 	request.Params = params
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ListCustomerListErrors(ctx, request.(ListCustomerListErrorsRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ListCustomerListErrors")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(ListCustomerListErrorsResponseObject); ok {
-		if err := validResponse.VisitListCustomerListErrorsResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.ListCustomerListErrors(ctx, request)
+	sh.answer(ctx, response, err)
 }

@@ -4,7 +4,6 @@
 package display
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -1343,6 +1342,37 @@ type EventList struct {
 	Time *externalRef0.ProcessingTime `json:"time,omitempty"`
 }
 
+// AppendJSON writes it behind b.
+func (t *EventList) AppendJSON(b []byte) []byte {
+	at := len(b)
+	b = append(b, `,"data":`...)
+	{
+		v := &t.Data
+		b = externalRef0.AppendList(b, *v, func(b []byte, v *externalRef0.JournalEvent) []byte {
+			b = externalRef0.AppendValue(b, v)
+			return b
+		})
+	}
+	b = append(b, `,"next":`...)
+	if v := t.Next; v == nil {
+		b = append(b, "null"...)
+	} else {
+		b = externalRef0.AppendText(b, string(*v))
+	}
+	b = append(b, `,"previous":`...)
+	if v := t.Previous; v == nil {
+		b = append(b, "null"...)
+	} else {
+		b = externalRef0.AppendText(b, string(*v))
+	}
+	if t.Time != nil {
+		b = append(b, `,"time":`...)
+		v := t.Time
+		b = externalRef0.AppendValue(b, v)
+	}
+	return externalRef0.CloseObject(b, at)
+}
+
 // FlowActions What the customer may do with it now.
 type FlowActions struct {
 	// Next The request that takes this step. It is there only while the step is possible for this customer.
@@ -1942,6 +1972,37 @@ type RewardActivityList struct {
 	//
 	// Example: 0.004
 	Time *externalRef0.ProcessingTime `json:"time,omitempty"`
+}
+
+// AppendJSON writes it behind b.
+func (t *RewardActivityList) AppendJSON(b []byte) []byte {
+	at := len(b)
+	b = append(b, `,"data":`...)
+	{
+		v := &t.Data
+		b = externalRef0.AppendList(b, *v, func(b []byte, v *externalRef0.RewardEntry) []byte {
+			b = externalRef0.AppendValue(b, v)
+			return b
+		})
+	}
+	b = append(b, `,"next":`...)
+	if v := t.Next; v == nil {
+		b = append(b, "null"...)
+	} else {
+		b = externalRef0.AppendText(b, string(*v))
+	}
+	b = append(b, `,"previous":`...)
+	if v := t.Previous; v == nil {
+		b = append(b, "null"...)
+	} else {
+		b = externalRef0.AppendText(b, string(*v))
+	}
+	if t.Time != nil {
+		b = append(b, `,"time":`...)
+		v := t.Time
+		b = externalRef0.AppendValue(b, v)
+	}
+	return externalRef0.CloseObject(b, at)
 }
 
 // Spendable What the customer can spend now.
@@ -6857,21 +6918,16 @@ type ListEventsRequestObject struct {
 }
 
 type ListEventsResponseObject interface {
-	VisitListEventsResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersListEvents()
 }
 
 type ListEvents200JSONResponse EventList
 
-func (response ListEvents200JSONResponse) VisitListEventsResponse(w http.ResponseWriter) error {
+func (ListEvents200JSONResponse) answersListEvents() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response ListEvents200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*EventList)(&response))
 }
 
 type ListActivitiesRequestObject struct {
@@ -6880,21 +6936,16 @@ type ListActivitiesRequestObject struct {
 }
 
 type ListActivitiesResponseObject interface {
-	VisitListActivitiesResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersListActivities()
 }
 
 type ListActivities200JSONResponse ActivitiesAnswer
 
-func (response ListActivities200JSONResponse) VisitListActivitiesResponse(w http.ResponseWriter) error {
+func (ListActivities200JSONResponse) answersListActivities() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response ListActivities200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*ActivitiesAnswer)(&response))
 }
 
 type ListChallengeActivitiesRequestObject struct {
@@ -6903,21 +6954,16 @@ type ListChallengeActivitiesRequestObject struct {
 }
 
 type ListChallengeActivitiesResponseObject interface {
-	VisitListChallengeActivitiesResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersListChallengeActivities()
 }
 
 type ListChallengeActivities200JSONResponse ChallengeActivityList
 
-func (response ListChallengeActivities200JSONResponse) VisitListChallengeActivitiesResponse(w http.ResponseWriter) error {
+func (ListChallengeActivities200JSONResponse) answersListChallengeActivities() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response ListChallengeActivities200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*ChallengeActivityList)(&response))
 }
 
 type ListContestsRequestObject struct {
@@ -6926,21 +6972,16 @@ type ListContestsRequestObject struct {
 }
 
 type ListContestsResponseObject interface {
-	VisitListContestsResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersListContests()
 }
 
 type ListContests200JSONResponse ContestList
 
-func (response ListContests200JSONResponse) VisitListContestsResponse(w http.ResponseWriter) error {
+func (ListContests200JSONResponse) answersListContests() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response ListContests200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*ContestList)(&response))
 }
 
 type EnterContestRequestObject struct {
@@ -6951,21 +6992,16 @@ type EnterContestRequestObject struct {
 }
 
 type EnterContestResponseObject interface {
-	VisitEnterContestResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersEnterContest()
 }
 
 type EnterContest200JSONResponse EntryAnswer
 
-func (response EnterContest200JSONResponse) VisitEnterContestResponse(w http.ResponseWriter) error {
+func (EnterContest200JSONResponse) answersEnterContest() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response EnterContest200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*EntryAnswer)(&response))
 }
 
 type ListOfferActivitiesRequestObject struct {
@@ -6974,21 +7010,16 @@ type ListOfferActivitiesRequestObject struct {
 }
 
 type ListOfferActivitiesResponseObject interface {
-	VisitListOfferActivitiesResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersListOfferActivities()
 }
 
 type ListOfferActivities200JSONResponse OfferActivityList
 
-func (response ListOfferActivities200JSONResponse) VisitListOfferActivitiesResponse(w http.ResponseWriter) error {
+func (ListOfferActivities200JSONResponse) answersListOfferActivities() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response ListOfferActivities200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*OfferActivityList)(&response))
 }
 
 type ClaimOfferRequestObject struct {
@@ -6999,21 +7030,16 @@ type ClaimOfferRequestObject struct {
 }
 
 type ClaimOfferResponseObject interface {
-	VisitClaimOfferResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersClaimOffer()
 }
 
 type ClaimOffer200JSONResponse OfferClaimAnswer
 
-func (response ClaimOffer200JSONResponse) VisitClaimOfferResponse(w http.ResponseWriter) error {
+func (ClaimOffer200JSONResponse) answersClaimOffer() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response ClaimOffer200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*OfferClaimAnswer)(&response))
 }
 
 type ListProfilingRequestObject struct {
@@ -7022,21 +7048,16 @@ type ListProfilingRequestObject struct {
 }
 
 type ListProfilingResponseObject interface {
-	VisitListProfilingResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersListProfiling()
 }
 
 type ListProfiling200JSONResponse FlowList
 
-func (response ListProfiling200JSONResponse) VisitListProfilingResponse(w http.ResponseWriter) error {
+func (ListProfiling200JSONResponse) answersListProfiling() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response ListProfiling200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*FlowList)(&response))
 }
 
 type GetNextQuestionRequestObject struct {
@@ -7045,21 +7066,16 @@ type GetNextQuestionRequestObject struct {
 }
 
 type GetNextQuestionResponseObject interface {
-	VisitGetNextQuestionResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersGetNextQuestion()
 }
 
 type GetNextQuestion200JSONResponse NextQuestionAnswer
 
-func (response GetNextQuestion200JSONResponse) VisitGetNextQuestionResponse(w http.ResponseWriter) error {
+func (GetNextQuestion200JSONResponse) answersGetNextQuestion() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response GetNextQuestion200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*NextQuestionAnswer)(&response))
 }
 
 type AnswerQuestionRequestObject struct {
@@ -7071,21 +7087,16 @@ type AnswerQuestionRequestObject struct {
 }
 
 type AnswerQuestionResponseObject interface {
-	VisitAnswerQuestionResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersAnswerQuestion()
 }
 
 type AnswerQuestion200JSONResponse QuestionAnswer
 
-func (response AnswerQuestion200JSONResponse) VisitAnswerQuestionResponse(w http.ResponseWriter) error {
+func (AnswerQuestion200JSONResponse) answersAnswerQuestion() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response AnswerQuestion200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*QuestionAnswer)(&response))
 }
 
 type ListQuizzesRequestObject struct {
@@ -7094,21 +7105,16 @@ type ListQuizzesRequestObject struct {
 }
 
 type ListQuizzesResponseObject interface {
-	VisitListQuizzesResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersListQuizzes()
 }
 
 type ListQuizzes200JSONResponse QuizList
 
-func (response ListQuizzes200JSONResponse) VisitListQuizzesResponse(w http.ResponseWriter) error {
+func (ListQuizzes200JSONResponse) answersListQuizzes() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response ListQuizzes200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*QuizList)(&response))
 }
 
 type GetQuizRequestObject struct {
@@ -7117,21 +7123,16 @@ type GetQuizRequestObject struct {
 }
 
 type GetQuizResponseObject interface {
-	VisitGetQuizResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersGetQuiz()
 }
 
 type GetQuiz200JSONResponse QuizActivityAnswer
 
-func (response GetQuiz200JSONResponse) VisitGetQuizResponse(w http.ResponseWriter) error {
+func (GetQuiz200JSONResponse) answersGetQuiz() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response GetQuiz200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*QuizActivityAnswer)(&response))
 }
 
 type AnswerQuizRequestObject struct {
@@ -7142,21 +7143,16 @@ type AnswerQuizRequestObject struct {
 }
 
 type AnswerQuizResponseObject interface {
-	VisitAnswerQuizResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersAnswerQuiz()
 }
 
 type AnswerQuiz200JSONResponse QuizAnswer
 
-func (response AnswerQuiz200JSONResponse) VisitAnswerQuizResponse(w http.ResponseWriter) error {
+func (AnswerQuiz200JSONResponse) answersAnswerQuiz() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response AnswerQuiz200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*QuizAnswer)(&response))
 }
 
 type ListRewardActivitiesRequestObject struct {
@@ -7165,21 +7161,16 @@ type ListRewardActivitiesRequestObject struct {
 }
 
 type ListRewardActivitiesResponseObject interface {
-	VisitListRewardActivitiesResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersListRewardActivities()
 }
 
 type ListRewardActivities200JSONResponse RewardActivityList
 
-func (response ListRewardActivities200JSONResponse) VisitListRewardActivitiesResponse(w http.ResponseWriter) error {
+func (ListRewardActivities200JSONResponse) answersListRewardActivities() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response ListRewardActivities200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*RewardActivityList)(&response))
 }
 
 type GetRewardActivityRequestObject struct {
@@ -7188,21 +7179,16 @@ type GetRewardActivityRequestObject struct {
 }
 
 type GetRewardActivityResponseObject interface {
-	VisitGetRewardActivityResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersGetRewardActivity()
 }
 
 type GetRewardActivity200JSONResponse RewardActivityAnswer
 
-func (response GetRewardActivity200JSONResponse) VisitGetRewardActivityResponse(w http.ResponseWriter) error {
+func (GetRewardActivity200JSONResponse) answersGetRewardActivity() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response GetRewardActivity200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*RewardActivityAnswer)(&response))
 }
 
 type ClaimRewardRequestObject struct {
@@ -7213,21 +7199,16 @@ type ClaimRewardRequestObject struct {
 }
 
 type ClaimRewardResponseObject interface {
-	VisitClaimRewardResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersClaimReward()
 }
 
 type ClaimReward200JSONResponse externalRef0.ClaimResult
 
-func (response ClaimReward200JSONResponse) VisitClaimRewardResponse(w http.ResponseWriter) error {
+func (ClaimReward200JSONResponse) answersClaimReward() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response ClaimReward200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*externalRef0.ClaimResult)(&response))
 }
 
 type RevokeRewardRequestObject struct {
@@ -7238,21 +7219,16 @@ type RevokeRewardRequestObject struct {
 }
 
 type RevokeRewardResponseObject interface {
-	VisitRevokeRewardResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersRevokeReward()
 }
 
 type RevokeReward200JSONResponse RevokeAnswer
 
-func (response RevokeReward200JSONResponse) VisitRevokeRewardResponse(w http.ResponseWriter) error {
+func (RevokeReward200JSONResponse) answersRevokeReward() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response RevokeReward200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*RevokeAnswer)(&response))
 }
 
 type ListTreasureHuntsRequestObject struct {
@@ -7261,21 +7237,16 @@ type ListTreasureHuntsRequestObject struct {
 }
 
 type ListTreasureHuntsResponseObject interface {
-	VisitListTreasureHuntsResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersListTreasureHunts()
 }
 
 type ListTreasureHunts200JSONResponse TreasureList
 
-func (response ListTreasureHunts200JSONResponse) VisitListTreasureHuntsResponse(w http.ResponseWriter) error {
+func (ListTreasureHunts200JSONResponse) answersListTreasureHunts() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response ListTreasureHunts200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*TreasureList)(&response))
 }
 
 type RecordVisualSearchRequestObject struct {
@@ -7285,21 +7256,16 @@ type RecordVisualSearchRequestObject struct {
 }
 
 type RecordVisualSearchResponseObject interface {
-	VisitRecordVisualSearchResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersRecordVisualSearch()
 }
 
 type RecordVisualSearch200JSONResponse VisualSearchAnswer
 
-func (response RecordVisualSearch200JSONResponse) VisitRecordVisualSearchResponse(w http.ResponseWriter) error {
+func (RecordVisualSearch200JSONResponse) answersRecordVisualSearch() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response RecordVisualSearch200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*VisualSearchAnswer)(&response))
 }
 
 type ListCompletedChallengesRequestObject struct {
@@ -7308,21 +7274,16 @@ type ListCompletedChallengesRequestObject struct {
 }
 
 type ListCompletedChallengesResponseObject interface {
-	VisitListCompletedChallengesResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersListCompletedChallenges()
 }
 
 type ListCompletedChallenges200JSONResponse ChallengeActivityList
 
-func (response ListCompletedChallenges200JSONResponse) VisitListCompletedChallengesResponse(w http.ResponseWriter) error {
+func (ListCompletedChallenges200JSONResponse) answersListCompletedChallenges() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response ListCompletedChallenges200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*ChallengeActivityList)(&response))
 }
 
 type ListCustomerCouponsRequestObject struct {
@@ -7331,21 +7292,16 @@ type ListCustomerCouponsRequestObject struct {
 }
 
 type ListCustomerCouponsResponseObject interface {
-	VisitListCustomerCouponsResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersListCustomerCoupons()
 }
 
 type ListCustomerCoupons200JSONResponse externalRef0.CouponList
 
-func (response ListCustomerCoupons200JSONResponse) VisitListCustomerCouponsResponse(w http.ResponseWriter) error {
+func (ListCustomerCoupons200JSONResponse) answersListCustomerCoupons() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response ListCustomerCoupons200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*externalRef0.CouponList)(&response))
 }
 
 type ListCustomerEventsRequestObject struct {
@@ -7354,21 +7310,16 @@ type ListCustomerEventsRequestObject struct {
 }
 
 type ListCustomerEventsResponseObject interface {
-	VisitListCustomerEventsResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersListCustomerEvents()
 }
 
 type ListCustomerEvents200JSONResponse EventList
 
-func (response ListCustomerEvents200JSONResponse) VisitListCustomerEventsResponse(w http.ResponseWriter) error {
+func (ListCustomerEvents200JSONResponse) answersListCustomerEvents() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response ListCustomerEvents200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*EventList)(&response))
 }
 
 type ListPrizeWheelsRequestObject struct {
@@ -7377,21 +7328,16 @@ type ListPrizeWheelsRequestObject struct {
 }
 
 type ListPrizeWheelsResponseObject interface {
-	VisitListPrizeWheelsResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersListPrizeWheels()
 }
 
 type ListPrizeWheels200JSONResponse WheelList
 
-func (response ListPrizeWheels200JSONResponse) VisitListPrizeWheelsResponse(w http.ResponseWriter) error {
+func (ListPrizeWheels200JSONResponse) answersListPrizeWheels() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response ListPrizeWheels200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*WheelList)(&response))
 }
 
 type GetPrizeWheelRequestObject struct {
@@ -7400,21 +7346,16 @@ type GetPrizeWheelRequestObject struct {
 }
 
 type GetPrizeWheelResponseObject interface {
-	VisitGetPrizeWheelResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersGetPrizeWheel()
 }
 
 type GetPrizeWheel200JSONResponse WheelAnswer
 
-func (response GetPrizeWheel200JSONResponse) VisitGetPrizeWheelResponse(w http.ResponseWriter) error {
+func (GetPrizeWheel200JSONResponse) answersGetPrizeWheel() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response GetPrizeWheel200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*WheelAnswer)(&response))
 }
 
 type SpinPrizeWheelRequestObject struct {
@@ -7425,21 +7366,16 @@ type SpinPrizeWheelRequestObject struct {
 }
 
 type SpinPrizeWheelResponseObject interface {
-	VisitSpinPrizeWheelResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersSpinPrizeWheel()
 }
 
 type SpinPrizeWheel200JSONResponse SpinAnswer
 
-func (response SpinPrizeWheel200JSONResponse) VisitSpinPrizeWheelResponse(w http.ResponseWriter) error {
+func (SpinPrizeWheel200JSONResponse) answersSpinPrizeWheel() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response SpinPrizeWheel200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*SpinAnswer)(&response))
 }
 
 type ListClaimedRewardsRequestObject struct {
@@ -7448,21 +7384,16 @@ type ListClaimedRewardsRequestObject struct {
 }
 
 type ListClaimedRewardsResponseObject interface {
-	VisitListClaimedRewardsResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersListClaimedRewards()
 }
 
 type ListClaimedRewards200JSONResponse ClaimedRewardList
 
-func (response ListClaimedRewards200JSONResponse) VisitListClaimedRewardsResponse(w http.ResponseWriter) error {
+func (ListClaimedRewards200JSONResponse) answersListClaimedRewards() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response ListClaimedRewards200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*ClaimedRewardList)(&response))
 }
 
 type ListTransactionsRequestObject struct {
@@ -7471,21 +7402,16 @@ type ListTransactionsRequestObject struct {
 }
 
 type ListTransactionsResponseObject interface {
-	VisitListTransactionsResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersListTransactions()
 }
 
 type ListTransactions200JSONResponse TransactionList
 
-func (response ListTransactions200JSONResponse) VisitListTransactionsResponse(w http.ResponseWriter) error {
+func (ListTransactions200JSONResponse) answersListTransactions() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response ListTransactions200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*TransactionList)(&response))
 }
 
 type SearchTransactionsRequestObject struct {
@@ -7494,21 +7420,16 @@ type SearchTransactionsRequestObject struct {
 }
 
 type SearchTransactionsResponseObject interface {
-	VisitSearchTransactionsResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersSearchTransactions()
 }
 
 type SearchTransactions200JSONResponse TransactionList
 
-func (response SearchTransactions200JSONResponse) VisitSearchTransactionsResponse(w http.ResponseWriter) error {
+func (SearchTransactions200JSONResponse) answersSearchTransactions() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response SearchTransactions200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*TransactionList)(&response))
 }
 
 type SearchTransactionsByPostRequestObject struct {
@@ -7518,21 +7439,16 @@ type SearchTransactionsByPostRequestObject struct {
 }
 
 type SearchTransactionsByPostResponseObject interface {
-	VisitSearchTransactionsByPostResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersSearchTransactionsByPost()
 }
 
 type SearchTransactionsByPost200JSONResponse TransactionList
 
-func (response SearchTransactionsByPost200JSONResponse) VisitSearchTransactionsByPostResponse(w http.ResponseWriter) error {
+func (SearchTransactionsByPost200JSONResponse) answersSearchTransactionsByPost() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response SearchTransactionsByPost200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*TransactionList)(&response))
 }
 
 type GetTransactionRequestObject struct {
@@ -7541,21 +7457,16 @@ type GetTransactionRequestObject struct {
 }
 
 type GetTransactionResponseObject interface {
-	VisitGetTransactionResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersGetTransaction()
 }
 
 type GetTransaction200JSONResponse TransactionAnswer
 
-func (response GetTransaction200JSONResponse) VisitGetTransactionResponse(w http.ResponseWriter) error {
+func (GetTransaction200JSONResponse) answersGetTransaction() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response GetTransaction200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*TransactionAnswer)(&response))
 }
 
 type ListTransactionEventsRequestObject struct {
@@ -7565,21 +7476,16 @@ type ListTransactionEventsRequestObject struct {
 }
 
 type ListTransactionEventsResponseObject interface {
-	VisitListTransactionEventsResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersListTransactionEvents()
 }
 
 type ListTransactionEvents200JSONResponse EventList
 
-func (response ListTransactionEvents200JSONResponse) VisitListTransactionEventsResponse(w http.ResponseWriter) error {
+func (ListTransactionEvents200JSONResponse) answersListTransactionEvents() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response ListTransactionEvents200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*EventList)(&response))
 }
 
 type ListChallengeProgressRequestObject struct {
@@ -7588,22 +7494,53 @@ type ListChallengeProgressRequestObject struct {
 }
 
 type ListChallengeProgressResponseObject interface {
-	VisitListChallengeProgressResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersListChallengeProgress()
 }
 
 type ListChallengeProgress200JSONResponse ChallengeProgressList
 
-func (response ListChallengeProgress200JSONResponse) VisitListChallengeProgressResponse(w http.ResponseWriter) error {
+func (ListChallengeProgress200JSONResponse) answersListChallengeProgress() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response ListChallengeProgress200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*ChallengeProgressList)(&response))
 }
+
+// AnyDisplay makes the type that embeds it an answer of every operation here.
+type AnyDisplay struct{}
+
+func (AnyDisplay) answersListEvents()               {}
+func (AnyDisplay) answersListActivities()           {}
+func (AnyDisplay) answersListChallengeActivities()  {}
+func (AnyDisplay) answersListContests()             {}
+func (AnyDisplay) answersEnterContest()             {}
+func (AnyDisplay) answersListOfferActivities()      {}
+func (AnyDisplay) answersClaimOffer()               {}
+func (AnyDisplay) answersListProfiling()            {}
+func (AnyDisplay) answersGetNextQuestion()          {}
+func (AnyDisplay) answersAnswerQuestion()           {}
+func (AnyDisplay) answersListQuizzes()              {}
+func (AnyDisplay) answersGetQuiz()                  {}
+func (AnyDisplay) answersAnswerQuiz()               {}
+func (AnyDisplay) answersListRewardActivities()     {}
+func (AnyDisplay) answersGetRewardActivity()        {}
+func (AnyDisplay) answersClaimReward()              {}
+func (AnyDisplay) answersRevokeReward()             {}
+func (AnyDisplay) answersListTreasureHunts()        {}
+func (AnyDisplay) answersRecordVisualSearch()       {}
+func (AnyDisplay) answersListCompletedChallenges()  {}
+func (AnyDisplay) answersListCustomerCoupons()      {}
+func (AnyDisplay) answersListCustomerEvents()       {}
+func (AnyDisplay) answersListPrizeWheels()          {}
+func (AnyDisplay) answersGetPrizeWheel()            {}
+func (AnyDisplay) answersSpinPrizeWheel()           {}
+func (AnyDisplay) answersListClaimedRewards()       {}
+func (AnyDisplay) answersListTransactions()         {}
+func (AnyDisplay) answersSearchTransactions()       {}
+func (AnyDisplay) answersSearchTransactionsByPost() {}
+func (AnyDisplay) answersGetTransaction()           {}
+func (AnyDisplay) answersListTransactionEvents()    {}
+func (AnyDisplay) answersListChallengeProgress()    {}
 
 // StrictServerInterface represents all server handlers.
 type StrictServerInterface interface {
@@ -7705,1108 +7642,374 @@ type StrictServerInterface interface {
 	ListChallengeProgress(ctx context.Context, request ListChallengeProgressRequestObject) (ListChallengeProgressResponseObject, error)
 }
 
-type StrictHandlerFunc func(ctx *gin.Context, request any) (any, error)
-type StrictMiddlewareFunc func(f StrictHandlerFunc, operationID string) StrictHandlerFunc
-
-type StrictGinServerOptions struct {
-	// RequestErrorHandlerFunc is called when a request cannot be parsed or
-	// decoded. It is invoked for JSON bind failures, form parse/bind errors,
-	// multipart reader errors, media type parse errors, missing multipart
-	// boundaries, and request body read errors. The default returns 400.
-	RequestErrorHandlerFunc func(ctx *gin.Context, err error)
-	// HandlerErrorFunc is called when the application handler (or any
-	// middleware wrapping it) returns a non-nil error. The default returns 500.
-	HandlerErrorFunc func(ctx *gin.Context, err error)
-	// ResponseErrorHandlerFunc is called when the response object fails to
-	// serialize (Visit*Response returns an error) or when the handler returns
-	// an unexpected response type. The default returns 500.
-	ResponseErrorHandlerFunc func(ctx *gin.Context, err error)
+// Failures answers requests that cannot be answered otherwise. It is one type for all APIs.
+type Failures = struct {
+	Malformed func(c *gin.Context, err error) // a parameter cannot be read
+	Body      func(c *gin.Context, err error) // the body cannot be read
+	Refused   func(c *gin.Context, err error) // the handler failed
+	Broken    func(c *gin.Context, err error) // the answer could not be written
 }
 
-func NewStrictHandler(ssi StrictServerInterface, middlewares []StrictMiddlewareFunc) ServerInterface {
-	return &strictHandler{ssi: ssi, middlewares: middlewares, options: StrictGinServerOptions{
-		RequestErrorHandlerFunc: func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusBadRequest, gin.H{"msg": err.Error()})
-		},
-		HandlerErrorFunc: func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusInternalServerError, gin.H{"msg": err.Error()})
-		},
-		ResponseErrorHandlerFunc: func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusInternalServerError, gin.H{"msg": err.Error()})
-		},
-	}}
-}
-
-func NewStrictHandlerWithOptions(ssi StrictServerInterface, middlewares []StrictMiddlewareFunc, options StrictGinServerOptions) ServerInterface {
-	if options.RequestErrorHandlerFunc == nil {
-		options.RequestErrorHandlerFunc = func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusBadRequest, gin.H{"msg": err.Error()})
-		}
-	}
-	if options.HandlerErrorFunc == nil {
-		options.HandlerErrorFunc = func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusInternalServerError, gin.H{"msg": err.Error()})
-		}
-	}
-	if options.ResponseErrorHandlerFunc == nil {
-		options.ResponseErrorHandlerFunc = func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusInternalServerError, gin.H{"msg": err.Error()})
-		}
-	}
-	return &strictHandler{ssi: ssi, middlewares: middlewares, options: options}
+// Serve registers the operations, which handlers answers.
+func Serve(router gin.IRouter, handlers StrictServerInterface, failures Failures) {
+	RegisterHandlersWithOptions(router, &strictHandler{handlers, failures}, GinServerOptions{
+		ErrorHandler: func(c *gin.Context, err error, _ int) { failures.Malformed(c, err) },
+	})
 }
 
 type strictHandler struct {
-	ssi         StrictServerInterface
-	middlewares []StrictMiddlewareFunc
-	options     StrictGinServerOptions
+	handlers StrictServerInterface
+	failures Failures
 }
 
-// ListEvents operation middleware
+// answer writes what a handler returned.
+func (sh *strictHandler) answer(ctx *gin.Context, answer interface {
+	Write(w http.ResponseWriter) error
+}, err error) {
+	if err != nil {
+		sh.failures.Refused(ctx, err)
+	} else if answer != nil {
+		if err := answer.Write(ctx.Writer); err != nil {
+			sh.failures.Broken(ctx, err)
+		}
+	}
+}
+
+// readBody decodes the value that the validator left on the body, so that the handler gets what was validated.
+func readBody(ctx *gin.Context, body any) error {
+	v, ok := ctx.Request.Body.(interface{ ValidatedValue() any })
+	if !ok || runtime.BindJSONValue(v.ValidatedValue(), body) != nil {
+		return ctx.ShouldBindJSON(body)
+	}
+	if binding.Validator != nil {
+		return binding.Validator.ValidateStruct(body)
+	}
+	return nil
+}
+
 func (sh *strictHandler) ListEvents(ctx *gin.Context, params ListEventsParams) {
 	var request ListEventsRequestObject
-
 	request.Params = params
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ListEvents(ctx, request.(ListEventsRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ListEvents")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(ListEventsResponseObject); ok {
-		if err := validResponse.VisitListEventsResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.ListEvents(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// ListActivities operation middleware
 func (sh *strictHandler) ListActivities(ctx *gin.Context, customerID externalRef0.CustomerID, params ListActivitiesParams) {
 	var request ListActivitiesRequestObject
-
 	request.CustomerID = customerID
 	request.Params = params
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ListActivities(ctx, request.(ListActivitiesRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ListActivities")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(ListActivitiesResponseObject); ok {
-		if err := validResponse.VisitListActivitiesResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.ListActivities(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// ListChallengeActivities operation middleware
 func (sh *strictHandler) ListChallengeActivities(ctx *gin.Context, customerID externalRef0.CustomerID, params ListChallengeActivitiesParams) {
 	var request ListChallengeActivitiesRequestObject
-
 	request.CustomerID = customerID
 	request.Params = params
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ListChallengeActivities(ctx, request.(ListChallengeActivitiesRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ListChallengeActivities")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(ListChallengeActivitiesResponseObject); ok {
-		if err := validResponse.VisitListChallengeActivitiesResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.ListChallengeActivities(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// ListContests operation middleware
 func (sh *strictHandler) ListContests(ctx *gin.Context, customerID externalRef0.CustomerID, params ListContestsParams) {
 	var request ListContestsRequestObject
-
 	request.CustomerID = customerID
 	request.Params = params
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ListContests(ctx, request.(ListContestsRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ListContests")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(ListContestsResponseObject); ok {
-		if err := validResponse.VisitListContestsResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.ListContests(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// EnterContest operation middleware
 func (sh *strictHandler) EnterContest(ctx *gin.Context, customerID externalRef0.CustomerID, contestID ContestID, params EnterContestParams) {
 	var request EnterContestRequestObject
-
 	request.CustomerID = customerID
 	request.ContestID = contestID
 	request.Params = params
-
 	var body EnterContestJSONRequestBody
-	var err error
-	// A request validator built on kin-openapi's openapi3filter with
-	// KeepValidatedValue leaves the value it validated on the body. Bind
-	// that value, matching member names exactly, so the handler receives
-	// what was validated instead of a second, case-insensitive decode.
-	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
-		err = ctx.ShouldBindJSON(&body)
-	} else if binding.Validator != nil {
-		// ShouldBindJSON runs the struct validator after decoding; keep that.
-		err = binding.Validator.ValidateStruct(&body)
-	}
-	if err != nil {
-		if !errors.Is(err, io.EOF) {
-			sh.options.RequestErrorHandlerFunc(ctx, err)
-			return
-		}
-	} else {
+	if err := readBody(ctx, &body); err == nil {
 		request.Body = &body
+	} else if !errors.Is(err, io.EOF) {
+		sh.failures.Body(ctx, err)
+		return
 	}
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.EnterContest(ctx, request.(EnterContestRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "EnterContest")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(EnterContestResponseObject); ok {
-		if err := validResponse.VisitEnterContestResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.EnterContest(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// ListOfferActivities operation middleware
 func (sh *strictHandler) ListOfferActivities(ctx *gin.Context, customerID externalRef0.CustomerID, params ListOfferActivitiesParams) {
 	var request ListOfferActivitiesRequestObject
-
 	request.CustomerID = customerID
 	request.Params = params
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ListOfferActivities(ctx, request.(ListOfferActivitiesRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ListOfferActivities")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(ListOfferActivitiesResponseObject); ok {
-		if err := validResponse.VisitListOfferActivitiesResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.ListOfferActivities(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// ClaimOffer operation middleware
 func (sh *strictHandler) ClaimOffer(ctx *gin.Context, customerID externalRef0.CustomerID, offerID OfferID, params ClaimOfferParams) {
 	var request ClaimOfferRequestObject
-
 	request.CustomerID = customerID
 	request.OfferID = offerID
 	request.Params = params
-
 	var body ClaimOfferJSONRequestBody
-	var err error
-	// A request validator built on kin-openapi's openapi3filter with
-	// KeepValidatedValue leaves the value it validated on the body. Bind
-	// that value, matching member names exactly, so the handler receives
-	// what was validated instead of a second, case-insensitive decode.
-	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
-		err = ctx.ShouldBindJSON(&body)
-	} else if binding.Validator != nil {
-		// ShouldBindJSON runs the struct validator after decoding; keep that.
-		err = binding.Validator.ValidateStruct(&body)
-	}
-	if err != nil {
-		if !errors.Is(err, io.EOF) {
-			sh.options.RequestErrorHandlerFunc(ctx, err)
-			return
-		}
-	} else {
+	if err := readBody(ctx, &body); err == nil {
 		request.Body = &body
+	} else if !errors.Is(err, io.EOF) {
+		sh.failures.Body(ctx, err)
+		return
 	}
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ClaimOffer(ctx, request.(ClaimOfferRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ClaimOffer")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(ClaimOfferResponseObject); ok {
-		if err := validResponse.VisitClaimOfferResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.ClaimOffer(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// ListProfiling operation middleware
 func (sh *strictHandler) ListProfiling(ctx *gin.Context, customerID externalRef0.CustomerID, params ListProfilingParams) {
 	var request ListProfilingRequestObject
-
 	request.CustomerID = customerID
 	request.Params = params
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ListProfiling(ctx, request.(ListProfilingRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ListProfiling")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(ListProfilingResponseObject); ok {
-		if err := validResponse.VisitListProfilingResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.ListProfiling(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// GetNextQuestion operation middleware
 func (sh *strictHandler) GetNextQuestion(ctx *gin.Context, customerID externalRef0.CustomerID, flowID FlowID) {
 	var request GetNextQuestionRequestObject
-
 	request.CustomerID = customerID
 	request.FlowID = flowID
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.GetNextQuestion(ctx, request.(GetNextQuestionRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "GetNextQuestion")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(GetNextQuestionResponseObject); ok {
-		if err := validResponse.VisitGetNextQuestionResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.GetNextQuestion(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// AnswerQuestion operation middleware
 func (sh *strictHandler) AnswerQuestion(ctx *gin.Context, customerID externalRef0.CustomerID, flowID FlowID, questionID QuestionID, params AnswerQuestionParams) {
 	var request AnswerQuestionRequestObject
-
 	request.CustomerID = customerID
 	request.FlowID = flowID
 	request.QuestionID = questionID
 	request.Params = params
-
 	var body AnswerQuestionJSONRequestBody
-	var err error
-	// A request validator built on kin-openapi's openapi3filter with
-	// KeepValidatedValue leaves the value it validated on the body. Bind
-	// that value, matching member names exactly, so the handler receives
-	// what was validated instead of a second, case-insensitive decode.
-	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
-		err = ctx.ShouldBindJSON(&body)
-	} else if binding.Validator != nil {
-		// ShouldBindJSON runs the struct validator after decoding; keep that.
-		err = binding.Validator.ValidateStruct(&body)
-	}
-	if err != nil {
-		sh.options.RequestErrorHandlerFunc(ctx, err)
+	if err := readBody(ctx, &body); err == nil {
+		request.Body = &body
+	} else {
+		sh.failures.Body(ctx, err)
 		return
 	}
-	request.Body = &body
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.AnswerQuestion(ctx, request.(AnswerQuestionRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "AnswerQuestion")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(AnswerQuestionResponseObject); ok {
-		if err := validResponse.VisitAnswerQuestionResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.AnswerQuestion(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// ListQuizzes operation middleware
 func (sh *strictHandler) ListQuizzes(ctx *gin.Context, customerID externalRef0.CustomerID, params ListQuizzesParams) {
 	var request ListQuizzesRequestObject
-
 	request.CustomerID = customerID
 	request.Params = params
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ListQuizzes(ctx, request.(ListQuizzesRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ListQuizzes")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(ListQuizzesResponseObject); ok {
-		if err := validResponse.VisitListQuizzesResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.ListQuizzes(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// GetQuiz operation middleware
 func (sh *strictHandler) GetQuiz(ctx *gin.Context, customerID externalRef0.CustomerID, quizID QuizID) {
 	var request GetQuizRequestObject
-
 	request.CustomerID = customerID
 	request.QuizID = quizID
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.GetQuiz(ctx, request.(GetQuizRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "GetQuiz")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(GetQuizResponseObject); ok {
-		if err := validResponse.VisitGetQuizResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.GetQuiz(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// AnswerQuiz operation middleware
 func (sh *strictHandler) AnswerQuiz(ctx *gin.Context, customerID externalRef0.CustomerID, quizID QuizID, params AnswerQuizParams) {
 	var request AnswerQuizRequestObject
-
 	request.CustomerID = customerID
 	request.QuizID = quizID
 	request.Params = params
-
 	var body AnswerQuizJSONRequestBody
-	var err error
-	// A request validator built on kin-openapi's openapi3filter with
-	// KeepValidatedValue leaves the value it validated on the body. Bind
-	// that value, matching member names exactly, so the handler receives
-	// what was validated instead of a second, case-insensitive decode.
-	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
-		err = ctx.ShouldBindJSON(&body)
-	} else if binding.Validator != nil {
-		// ShouldBindJSON runs the struct validator after decoding; keep that.
-		err = binding.Validator.ValidateStruct(&body)
-	}
-	if err != nil {
-		sh.options.RequestErrorHandlerFunc(ctx, err)
+	if err := readBody(ctx, &body); err == nil {
+		request.Body = &body
+	} else {
+		sh.failures.Body(ctx, err)
 		return
 	}
-	request.Body = &body
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.AnswerQuiz(ctx, request.(AnswerQuizRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "AnswerQuiz")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(AnswerQuizResponseObject); ok {
-		if err := validResponse.VisitAnswerQuizResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.AnswerQuiz(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// ListRewardActivities operation middleware
 func (sh *strictHandler) ListRewardActivities(ctx *gin.Context, customerID externalRef0.CustomerID, params ListRewardActivitiesParams) {
 	var request ListRewardActivitiesRequestObject
-
 	request.CustomerID = customerID
 	request.Params = params
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ListRewardActivities(ctx, request.(ListRewardActivitiesRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ListRewardActivities")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(ListRewardActivitiesResponseObject); ok {
-		if err := validResponse.VisitListRewardActivitiesResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.ListRewardActivities(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// GetRewardActivity operation middleware
 func (sh *strictHandler) GetRewardActivity(ctx *gin.Context, customerID externalRef0.CustomerID, rewardID RewardID) {
 	var request GetRewardActivityRequestObject
-
 	request.CustomerID = customerID
 	request.RewardID = rewardID
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.GetRewardActivity(ctx, request.(GetRewardActivityRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "GetRewardActivity")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(GetRewardActivityResponseObject); ok {
-		if err := validResponse.VisitGetRewardActivityResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.GetRewardActivity(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// ClaimReward operation middleware
 func (sh *strictHandler) ClaimReward(ctx *gin.Context, customerID externalRef0.CustomerID, rewardID RewardID, params ClaimRewardParams) {
 	var request ClaimRewardRequestObject
-
 	request.CustomerID = customerID
 	request.RewardID = rewardID
 	request.Params = params
-
 	var body ClaimRewardJSONRequestBody
-	var err error
-	// A request validator built on kin-openapi's openapi3filter with
-	// KeepValidatedValue leaves the value it validated on the body. Bind
-	// that value, matching member names exactly, so the handler receives
-	// what was validated instead of a second, case-insensitive decode.
-	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
-		err = ctx.ShouldBindJSON(&body)
-	} else if binding.Validator != nil {
-		// ShouldBindJSON runs the struct validator after decoding; keep that.
-		err = binding.Validator.ValidateStruct(&body)
-	}
-	if err != nil {
-		if !errors.Is(err, io.EOF) {
-			sh.options.RequestErrorHandlerFunc(ctx, err)
-			return
-		}
-	} else {
+	if err := readBody(ctx, &body); err == nil {
 		request.Body = &body
+	} else if !errors.Is(err, io.EOF) {
+		sh.failures.Body(ctx, err)
+		return
 	}
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ClaimReward(ctx, request.(ClaimRewardRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ClaimReward")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(ClaimRewardResponseObject); ok {
-		if err := validResponse.VisitClaimRewardResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.ClaimReward(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// RevokeReward operation middleware
 func (sh *strictHandler) RevokeReward(ctx *gin.Context, customerID externalRef0.CustomerID, rewardID RewardID, params RevokeRewardParams) {
 	var request RevokeRewardRequestObject
-
 	request.CustomerID = customerID
 	request.RewardID = rewardID
 	request.Params = params
-
 	var body RevokeRewardJSONRequestBody
-	var err error
-	// A request validator built on kin-openapi's openapi3filter with
-	// KeepValidatedValue leaves the value it validated on the body. Bind
-	// that value, matching member names exactly, so the handler receives
-	// what was validated instead of a second, case-insensitive decode.
-	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
-		err = ctx.ShouldBindJSON(&body)
-	} else if binding.Validator != nil {
-		// ShouldBindJSON runs the struct validator after decoding; keep that.
-		err = binding.Validator.ValidateStruct(&body)
-	}
-	if err != nil {
-		sh.options.RequestErrorHandlerFunc(ctx, err)
+	if err := readBody(ctx, &body); err == nil {
+		request.Body = &body
+	} else {
+		sh.failures.Body(ctx, err)
 		return
 	}
-	request.Body = &body
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.RevokeReward(ctx, request.(RevokeRewardRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "RevokeReward")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(RevokeRewardResponseObject); ok {
-		if err := validResponse.VisitRevokeRewardResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.RevokeReward(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// ListTreasureHunts operation middleware
 func (sh *strictHandler) ListTreasureHunts(ctx *gin.Context, customerID externalRef0.CustomerID, params ListTreasureHuntsParams) {
 	var request ListTreasureHuntsRequestObject
-
 	request.CustomerID = customerID
 	request.Params = params
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ListTreasureHunts(ctx, request.(ListTreasureHuntsRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ListTreasureHunts")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(ListTreasureHuntsResponseObject); ok {
-		if err := validResponse.VisitListTreasureHuntsResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.ListTreasureHunts(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// RecordVisualSearch operation middleware
 func (sh *strictHandler) RecordVisualSearch(ctx *gin.Context, customerID externalRef0.CustomerID, params RecordVisualSearchParams) {
 	var request RecordVisualSearchRequestObject
-
 	request.CustomerID = customerID
 	request.Params = params
-
 	var body RecordVisualSearchJSONRequestBody
-	var err error
-	// A request validator built on kin-openapi's openapi3filter with
-	// KeepValidatedValue leaves the value it validated on the body. Bind
-	// that value, matching member names exactly, so the handler receives
-	// what was validated instead of a second, case-insensitive decode.
-	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
-		err = ctx.ShouldBindJSON(&body)
-	} else if binding.Validator != nil {
-		// ShouldBindJSON runs the struct validator after decoding; keep that.
-		err = binding.Validator.ValidateStruct(&body)
-	}
-	if err != nil {
-		sh.options.RequestErrorHandlerFunc(ctx, err)
+	if err := readBody(ctx, &body); err == nil {
+		request.Body = &body
+	} else {
+		sh.failures.Body(ctx, err)
 		return
 	}
-	request.Body = &body
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.RecordVisualSearch(ctx, request.(RecordVisualSearchRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "RecordVisualSearch")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(RecordVisualSearchResponseObject); ok {
-		if err := validResponse.VisitRecordVisualSearchResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.RecordVisualSearch(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// ListCompletedChallenges operation middleware
 func (sh *strictHandler) ListCompletedChallenges(ctx *gin.Context, customerID externalRef0.CustomerID, params ListCompletedChallengesParams) {
 	var request ListCompletedChallengesRequestObject
-
 	request.CustomerID = customerID
 	request.Params = params
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ListCompletedChallenges(ctx, request.(ListCompletedChallengesRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ListCompletedChallenges")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(ListCompletedChallengesResponseObject); ok {
-		if err := validResponse.VisitListCompletedChallengesResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.ListCompletedChallenges(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// ListCustomerCoupons operation middleware
 func (sh *strictHandler) ListCustomerCoupons(ctx *gin.Context, customerID externalRef0.CustomerID, params ListCustomerCouponsParams) {
 	var request ListCustomerCouponsRequestObject
-
 	request.CustomerID = customerID
 	request.Params = params
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ListCustomerCoupons(ctx, request.(ListCustomerCouponsRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ListCustomerCoupons")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(ListCustomerCouponsResponseObject); ok {
-		if err := validResponse.VisitListCustomerCouponsResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.ListCustomerCoupons(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// ListCustomerEvents operation middleware
 func (sh *strictHandler) ListCustomerEvents(ctx *gin.Context, customerID externalRef0.CustomerID, params ListCustomerEventsParams) {
 	var request ListCustomerEventsRequestObject
-
 	request.CustomerID = customerID
 	request.Params = params
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ListCustomerEvents(ctx, request.(ListCustomerEventsRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ListCustomerEvents")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(ListCustomerEventsResponseObject); ok {
-		if err := validResponse.VisitListCustomerEventsResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.ListCustomerEvents(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// ListPrizeWheels operation middleware
 func (sh *strictHandler) ListPrizeWheels(ctx *gin.Context, customerID externalRef0.CustomerID, params ListPrizeWheelsParams) {
 	var request ListPrizeWheelsRequestObject
-
 	request.CustomerID = customerID
 	request.Params = params
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ListPrizeWheels(ctx, request.(ListPrizeWheelsRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ListPrizeWheels")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(ListPrizeWheelsResponseObject); ok {
-		if err := validResponse.VisitListPrizeWheelsResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.ListPrizeWheels(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// GetPrizeWheel operation middleware
 func (sh *strictHandler) GetPrizeWheel(ctx *gin.Context, customerID externalRef0.CustomerID, wheelID WheelID) {
 	var request GetPrizeWheelRequestObject
-
 	request.CustomerID = customerID
 	request.WheelID = wheelID
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.GetPrizeWheel(ctx, request.(GetPrizeWheelRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "GetPrizeWheel")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(GetPrizeWheelResponseObject); ok {
-		if err := validResponse.VisitGetPrizeWheelResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.GetPrizeWheel(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// SpinPrizeWheel operation middleware
 func (sh *strictHandler) SpinPrizeWheel(ctx *gin.Context, customerID externalRef0.CustomerID, wheelID WheelID, params SpinPrizeWheelParams) {
 	var request SpinPrizeWheelRequestObject
-
 	request.CustomerID = customerID
 	request.WheelID = wheelID
 	request.Params = params
-
 	var body SpinPrizeWheelJSONRequestBody
-	var err error
-	// A request validator built on kin-openapi's openapi3filter with
-	// KeepValidatedValue leaves the value it validated on the body. Bind
-	// that value, matching member names exactly, so the handler receives
-	// what was validated instead of a second, case-insensitive decode.
-	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
-		err = ctx.ShouldBindJSON(&body)
-	} else if binding.Validator != nil {
-		// ShouldBindJSON runs the struct validator after decoding; keep that.
-		err = binding.Validator.ValidateStruct(&body)
-	}
-	if err != nil {
-		if !errors.Is(err, io.EOF) {
-			sh.options.RequestErrorHandlerFunc(ctx, err)
-			return
-		}
-	} else {
+	if err := readBody(ctx, &body); err == nil {
 		request.Body = &body
+	} else if !errors.Is(err, io.EOF) {
+		sh.failures.Body(ctx, err)
+		return
 	}
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.SpinPrizeWheel(ctx, request.(SpinPrizeWheelRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "SpinPrizeWheel")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(SpinPrizeWheelResponseObject); ok {
-		if err := validResponse.VisitSpinPrizeWheelResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.SpinPrizeWheel(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// ListClaimedRewards operation middleware
 func (sh *strictHandler) ListClaimedRewards(ctx *gin.Context, customerID externalRef0.CustomerID, params ListClaimedRewardsParams) {
 	var request ListClaimedRewardsRequestObject
-
 	request.CustomerID = customerID
 	request.Params = params
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ListClaimedRewards(ctx, request.(ListClaimedRewardsRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ListClaimedRewards")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(ListClaimedRewardsResponseObject); ok {
-		if err := validResponse.VisitListClaimedRewardsResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.ListClaimedRewards(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// ListTransactions operation middleware
 func (sh *strictHandler) ListTransactions(ctx *gin.Context, customerID externalRef0.CustomerID, params ListTransactionsParams) {
 	var request ListTransactionsRequestObject
-
 	request.CustomerID = customerID
 	request.Params = params
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ListTransactions(ctx, request.(ListTransactionsRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ListTransactions")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(ListTransactionsResponseObject); ok {
-		if err := validResponse.VisitListTransactionsResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.ListTransactions(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// SearchTransactions operation middleware
 func (sh *strictHandler) SearchTransactions(ctx *gin.Context, customerID externalRef0.CustomerID, params SearchTransactionsParams) {
 	var request SearchTransactionsRequestObject
-
 	request.CustomerID = customerID
 	request.Params = params
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.SearchTransactions(ctx, request.(SearchTransactionsRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "SearchTransactions")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(SearchTransactionsResponseObject); ok {
-		if err := validResponse.VisitSearchTransactionsResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.SearchTransactions(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// SearchTransactionsByPost operation middleware
 func (sh *strictHandler) SearchTransactionsByPost(ctx *gin.Context, customerID externalRef0.CustomerID, params SearchTransactionsByPostParams) {
 	var request SearchTransactionsByPostRequestObject
-
 	request.CustomerID = customerID
 	request.Params = params
-
 	var body SearchTransactionsByPostJSONRequestBody
-	var err error
-	// A request validator built on kin-openapi's openapi3filter with
-	// KeepValidatedValue leaves the value it validated on the body. Bind
-	// that value, matching member names exactly, so the handler receives
-	// what was validated instead of a second, case-insensitive decode.
-	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
-		err = ctx.ShouldBindJSON(&body)
-	} else if binding.Validator != nil {
-		// ShouldBindJSON runs the struct validator after decoding; keep that.
-		err = binding.Validator.ValidateStruct(&body)
-	}
-	if err != nil {
-		if !errors.Is(err, io.EOF) {
-			sh.options.RequestErrorHandlerFunc(ctx, err)
-			return
-		}
-	} else {
+	if err := readBody(ctx, &body); err == nil {
 		request.Body = &body
+	} else if !errors.Is(err, io.EOF) {
+		sh.failures.Body(ctx, err)
+		return
 	}
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.SearchTransactionsByPost(ctx, request.(SearchTransactionsByPostRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "SearchTransactionsByPost")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(SearchTransactionsByPostResponseObject); ok {
-		if err := validResponse.VisitSearchTransactionsByPostResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.SearchTransactionsByPost(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// GetTransaction operation middleware
 func (sh *strictHandler) GetTransaction(ctx *gin.Context, customerID externalRef0.CustomerID, transactionID TransactionID) {
 	var request GetTransactionRequestObject
-
 	request.CustomerID = customerID
 	request.TransactionID = transactionID
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.GetTransaction(ctx, request.(GetTransactionRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "GetTransaction")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(GetTransactionResponseObject); ok {
-		if err := validResponse.VisitGetTransactionResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.GetTransaction(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// ListTransactionEvents operation middleware
 func (sh *strictHandler) ListTransactionEvents(ctx *gin.Context, customerID externalRef0.CustomerID, transactionID TransactionID, params ListTransactionEventsParams) {
 	var request ListTransactionEventsRequestObject
-
 	request.CustomerID = customerID
 	request.TransactionID = transactionID
 	request.Params = params
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ListTransactionEvents(ctx, request.(ListTransactionEventsRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ListTransactionEvents")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(ListTransactionEventsResponseObject); ok {
-		if err := validResponse.VisitListTransactionEventsResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.ListTransactionEvents(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// ListChallengeProgress operation middleware
 func (sh *strictHandler) ListChallengeProgress(ctx *gin.Context, customerID externalRef0.CustomerID, params ListChallengeProgressParams) {
 	var request ListChallengeProgressRequestObject
-
 	request.CustomerID = customerID
 	request.Params = params
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ListChallengeProgress(ctx, request.(ListChallengeProgressRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ListChallengeProgress")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(ListChallengeProgressResponseObject); ok {
-		if err := validResponse.VisitListChallengeProgressResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.ListChallengeProgress(ctx, request)
+	sh.answer(ctx, response, err)
 }

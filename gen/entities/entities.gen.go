@@ -4,7 +4,6 @@
 package entities
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -1071,6 +1070,17 @@ type CustomerList struct {
 	//
 	// Example: Double points from 100
 	Name Name `json:"name"`
+}
+
+// AppendJSON writes it behind b.
+func (t *CustomerList) AppendJSON(b []byte) []byte {
+	at := len(b)
+	b = append(b, `,"name":`...)
+	{
+		v := &t.Name
+		b = externalRef0.AppendText(b, string(*v))
+	}
+	return externalRef0.CloseObject(b, at)
 }
 
 // EmptyOption The customer gets nothing.
@@ -3195,21 +3205,16 @@ type ChangeEntitiesRequestObject struct {
 }
 
 type ChangeEntitiesResponseObject interface {
-	VisitChangeEntitiesResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersChangeEntities()
 }
 
 type ChangeEntities200JSONResponse EntityResults
 
-func (response ChangeEntities200JSONResponse) VisitChangeEntitiesResponse(w http.ResponseWriter) error {
+func (ChangeEntities200JSONResponse) answersChangeEntities() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response ChangeEntities200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*EntityResults)(&response))
 }
 
 type ListEntitiesRequestObject struct {
@@ -3219,21 +3224,16 @@ type ListEntitiesRequestObject struct {
 }
 
 type ListEntitiesResponseObject interface {
-	VisitListEntitiesResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersListEntities()
 }
 
 type ListEntities200JSONResponse EntityList
 
-func (response ListEntities200JSONResponse) VisitListEntitiesResponse(w http.ResponseWriter) error {
+func (ListEntities200JSONResponse) answersListEntities() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response ListEntities200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*EntityList)(&response))
 }
 
 type CreateEntityRequestObject struct {
@@ -3244,21 +3244,16 @@ type CreateEntityRequestObject struct {
 }
 
 type CreateEntityResponseObject interface {
-	VisitCreateEntityResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersCreateEntity()
 }
 
 type CreateEntity201JSONResponse EntityAnswer
 
-func (response CreateEntity201JSONResponse) VisitCreateEntityResponse(w http.ResponseWriter) error {
+func (CreateEntity201JSONResponse) answersCreateEntity() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(201)
-	_, err := buf.WriteTo(w)
-	return err
+func (response CreateEntity201JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 201, (*EntityAnswer)(&response))
 }
 
 type GetEntityRequestObject struct {
@@ -3268,21 +3263,16 @@ type GetEntityRequestObject struct {
 }
 
 type GetEntityResponseObject interface {
-	VisitGetEntityResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersGetEntity()
 }
 
 type GetEntity200JSONResponse EntityAnswer
 
-func (response GetEntity200JSONResponse) VisitGetEntityResponse(w http.ResponseWriter) error {
+func (GetEntity200JSONResponse) answersGetEntity() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response GetEntity200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*EntityAnswer)(&response))
 }
 
 type UpdateEntityRequestObject struct {
@@ -3294,21 +3284,16 @@ type UpdateEntityRequestObject struct {
 }
 
 type UpdateEntityResponseObject interface {
-	VisitUpdateEntityResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersUpdateEntity()
 }
 
 type UpdateEntity200JSONResponse EntityAnswer
 
-func (response UpdateEntity200JSONResponse) VisitUpdateEntityResponse(w http.ResponseWriter) error {
+func (UpdateEntity200JSONResponse) answersUpdateEntity() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response UpdateEntity200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*EntityAnswer)(&response))
 }
 
 type ArchiveEntityRequestObject struct {
@@ -3320,22 +3305,27 @@ type ArchiveEntityRequestObject struct {
 }
 
 type ArchiveEntityResponseObject interface {
-	VisitArchiveEntityResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersArchiveEntity()
 }
 
 type ArchiveEntity200JSONResponse EntityAnswer
 
-func (response ArchiveEntity200JSONResponse) VisitArchiveEntityResponse(w http.ResponseWriter) error {
+func (ArchiveEntity200JSONResponse) answersArchiveEntity() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response ArchiveEntity200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*EntityAnswer)(&response))
 }
+
+// AnyEntities makes the type that embeds it an answer of every operation here.
+type AnyEntities struct{}
+
+func (AnyEntities) answersChangeEntities() {}
+func (AnyEntities) answersListEntities()   {}
+func (AnyEntities) answersCreateEntity()   {}
+func (AnyEntities) answersGetEntity()      {}
+func (AnyEntities) answersUpdateEntity()   {}
+func (AnyEntities) answersArchiveEntity()  {}
 
 // StrictServerInterface represents all server handlers.
 type StrictServerInterface interface {
@@ -3359,305 +3349,129 @@ type StrictServerInterface interface {
 	ArchiveEntity(ctx context.Context, request ArchiveEntityRequestObject) (ArchiveEntityResponseObject, error)
 }
 
-type StrictHandlerFunc func(ctx *gin.Context, request any) (any, error)
-type StrictMiddlewareFunc func(f StrictHandlerFunc, operationID string) StrictHandlerFunc
-
-type StrictGinServerOptions struct {
-	// RequestErrorHandlerFunc is called when a request cannot be parsed or
-	// decoded. It is invoked for JSON bind failures, form parse/bind errors,
-	// multipart reader errors, media type parse errors, missing multipart
-	// boundaries, and request body read errors. The default returns 400.
-	RequestErrorHandlerFunc func(ctx *gin.Context, err error)
-	// HandlerErrorFunc is called when the application handler (or any
-	// middleware wrapping it) returns a non-nil error. The default returns 500.
-	HandlerErrorFunc func(ctx *gin.Context, err error)
-	// ResponseErrorHandlerFunc is called when the response object fails to
-	// serialize (Visit*Response returns an error) or when the handler returns
-	// an unexpected response type. The default returns 500.
-	ResponseErrorHandlerFunc func(ctx *gin.Context, err error)
+// Failures answers requests that cannot be answered otherwise. It is one type for all APIs.
+type Failures = struct {
+	Malformed func(c *gin.Context, err error) // a parameter cannot be read
+	Body      func(c *gin.Context, err error) // the body cannot be read
+	Refused   func(c *gin.Context, err error) // the handler failed
+	Broken    func(c *gin.Context, err error) // the answer could not be written
 }
 
-func NewStrictHandler(ssi StrictServerInterface, middlewares []StrictMiddlewareFunc) ServerInterface {
-	return &strictHandler{ssi: ssi, middlewares: middlewares, options: StrictGinServerOptions{
-		RequestErrorHandlerFunc: func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusBadRequest, gin.H{"msg": err.Error()})
-		},
-		HandlerErrorFunc: func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusInternalServerError, gin.H{"msg": err.Error()})
-		},
-		ResponseErrorHandlerFunc: func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusInternalServerError, gin.H{"msg": err.Error()})
-		},
-	}}
-}
-
-func NewStrictHandlerWithOptions(ssi StrictServerInterface, middlewares []StrictMiddlewareFunc, options StrictGinServerOptions) ServerInterface {
-	if options.RequestErrorHandlerFunc == nil {
-		options.RequestErrorHandlerFunc = func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusBadRequest, gin.H{"msg": err.Error()})
-		}
-	}
-	if options.HandlerErrorFunc == nil {
-		options.HandlerErrorFunc = func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusInternalServerError, gin.H{"msg": err.Error()})
-		}
-	}
-	if options.ResponseErrorHandlerFunc == nil {
-		options.ResponseErrorHandlerFunc = func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusInternalServerError, gin.H{"msg": err.Error()})
-		}
-	}
-	return &strictHandler{ssi: ssi, middlewares: middlewares, options: options}
+// Serve registers the operations, which handlers answers.
+func Serve(router gin.IRouter, handlers StrictServerInterface, failures Failures) {
+	RegisterHandlersWithOptions(router, &strictHandler{handlers, failures}, GinServerOptions{
+		ErrorHandler: func(c *gin.Context, err error, _ int) { failures.Malformed(c, err) },
+	})
 }
 
 type strictHandler struct {
-	ssi         StrictServerInterface
-	middlewares []StrictMiddlewareFunc
-	options     StrictGinServerOptions
+	handlers StrictServerInterface
+	failures Failures
 }
 
-// ChangeEntities operation middleware
+// answer writes what a handler returned.
+func (sh *strictHandler) answer(ctx *gin.Context, answer interface {
+	Write(w http.ResponseWriter) error
+}, err error) {
+	if err != nil {
+		sh.failures.Refused(ctx, err)
+	} else if answer != nil {
+		if err := answer.Write(ctx.Writer); err != nil {
+			sh.failures.Broken(ctx, err)
+		}
+	}
+}
+
+// readBody decodes the value that the validator left on the body, so that the handler gets what was validated.
+func readBody(ctx *gin.Context, body any) error {
+	v, ok := ctx.Request.Body.(interface{ ValidatedValue() any })
+	if !ok || runtime.BindJSONValue(v.ValidatedValue(), body) != nil {
+		return ctx.ShouldBindJSON(body)
+	}
+	if binding.Validator != nil {
+		return binding.Validator.ValidateStruct(body)
+	}
+	return nil
+}
+
 func (sh *strictHandler) ChangeEntities(ctx *gin.Context, params ChangeEntitiesParams) {
 	var request ChangeEntitiesRequestObject
-
 	request.Params = params
-
 	var body ChangeEntitiesJSONRequestBody
-	var err error
-	// A request validator built on kin-openapi's openapi3filter with
-	// KeepValidatedValue leaves the value it validated on the body. Bind
-	// that value, matching member names exactly, so the handler receives
-	// what was validated instead of a second, case-insensitive decode.
-	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
-		err = ctx.ShouldBindJSON(&body)
-	} else if binding.Validator != nil {
-		// ShouldBindJSON runs the struct validator after decoding; keep that.
-		err = binding.Validator.ValidateStruct(&body)
-	}
-	if err != nil {
-		sh.options.RequestErrorHandlerFunc(ctx, err)
+	if err := readBody(ctx, &body); err == nil {
+		request.Body = &body
+	} else {
+		sh.failures.Body(ctx, err)
 		return
 	}
-	request.Body = &body
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ChangeEntities(ctx, request.(ChangeEntitiesRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ChangeEntities")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(ChangeEntitiesResponseObject); ok {
-		if err := validResponse.VisitChangeEntitiesResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.ChangeEntities(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// ListEntities operation middleware
 func (sh *strictHandler) ListEntities(ctx *gin.Context, module EntityModule, entity Entity, params ListEntitiesParams) {
 	var request ListEntitiesRequestObject
-
 	request.Module = module
 	request.Entity = entity
 	request.Params = params
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ListEntities(ctx, request.(ListEntitiesRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ListEntities")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(ListEntitiesResponseObject); ok {
-		if err := validResponse.VisitListEntitiesResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.ListEntities(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// CreateEntity operation middleware
 func (sh *strictHandler) CreateEntity(ctx *gin.Context, module EntityModule, entity Entity, params CreateEntityParams) {
 	var request CreateEntityRequestObject
-
 	request.Module = module
 	request.Entity = entity
 	request.Params = params
-
 	var body CreateEntityJSONRequestBody
-	var err error
-	// A request validator built on kin-openapi's openapi3filter with
-	// KeepValidatedValue leaves the value it validated on the body. Bind
-	// that value, matching member names exactly, so the handler receives
-	// what was validated instead of a second, case-insensitive decode.
-	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
-		err = ctx.ShouldBindJSON(&body)
-	} else if binding.Validator != nil {
-		// ShouldBindJSON runs the struct validator after decoding; keep that.
-		err = binding.Validator.ValidateStruct(&body)
-	}
-	if err != nil {
-		sh.options.RequestErrorHandlerFunc(ctx, err)
+	if err := readBody(ctx, &body); err == nil {
+		request.Body = &body
+	} else {
+		sh.failures.Body(ctx, err)
 		return
 	}
-	request.Body = &body
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.CreateEntity(ctx, request.(CreateEntityRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "CreateEntity")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(CreateEntityResponseObject); ok {
-		if err := validResponse.VisitCreateEntityResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.CreateEntity(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// GetEntity operation middleware
 func (sh *strictHandler) GetEntity(ctx *gin.Context, module EntityModule, entity Entity, entityID EntityID) {
 	var request GetEntityRequestObject
-
 	request.Module = module
 	request.Entity = entity
 	request.EntityID = entityID
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.GetEntity(ctx, request.(GetEntityRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "GetEntity")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(GetEntityResponseObject); ok {
-		if err := validResponse.VisitGetEntityResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.GetEntity(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// UpdateEntity operation middleware
 func (sh *strictHandler) UpdateEntity(ctx *gin.Context, module EntityModule, entity Entity, entityID EntityID, params UpdateEntityParams) {
 	var request UpdateEntityRequestObject
-
 	request.Module = module
 	request.Entity = entity
 	request.EntityID = entityID
 	request.Params = params
-
 	var body UpdateEntityJSONRequestBody
-	var err error
-	// A request validator built on kin-openapi's openapi3filter with
-	// KeepValidatedValue leaves the value it validated on the body. Bind
-	// that value, matching member names exactly, so the handler receives
-	// what was validated instead of a second, case-insensitive decode.
-	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
-		err = ctx.ShouldBindJSON(&body)
-	} else if binding.Validator != nil {
-		// ShouldBindJSON runs the struct validator after decoding; keep that.
-		err = binding.Validator.ValidateStruct(&body)
-	}
-	if err != nil {
-		if !errors.Is(err, io.EOF) {
-			sh.options.RequestErrorHandlerFunc(ctx, err)
-			return
-		}
-	} else {
+	if err := readBody(ctx, &body); err == nil {
 		request.Body = &body
+	} else if !errors.Is(err, io.EOF) {
+		sh.failures.Body(ctx, err)
+		return
 	}
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.UpdateEntity(ctx, request.(UpdateEntityRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "UpdateEntity")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(UpdateEntityResponseObject); ok {
-		if err := validResponse.VisitUpdateEntityResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.UpdateEntity(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// ArchiveEntity operation middleware
 func (sh *strictHandler) ArchiveEntity(ctx *gin.Context, module EntityModule, entity Entity, entityID EntityID, params ArchiveEntityParams) {
 	var request ArchiveEntityRequestObject
-
 	request.Module = module
 	request.Entity = entity
 	request.EntityID = entityID
 	request.Params = params
-
 	var body ArchiveEntityJSONRequestBody
-	var err error
-	// A request validator built on kin-openapi's openapi3filter with
-	// KeepValidatedValue leaves the value it validated on the body. Bind
-	// that value, matching member names exactly, so the handler receives
-	// what was validated instead of a second, case-insensitive decode.
-	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
-		err = ctx.ShouldBindJSON(&body)
-	} else if binding.Validator != nil {
-		// ShouldBindJSON runs the struct validator after decoding; keep that.
-		err = binding.Validator.ValidateStruct(&body)
-	}
-	if err != nil {
-		if !errors.Is(err, io.EOF) {
-			sh.options.RequestErrorHandlerFunc(ctx, err)
-			return
-		}
-	} else {
+	if err := readBody(ctx, &body); err == nil {
 		request.Body = &body
+	} else if !errors.Is(err, io.EOF) {
+		sh.failures.Body(ctx, err)
+		return
 	}
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ArchiveEntity(ctx, request.(ArchiveEntityRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ArchiveEntity")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(ArchiveEntityResponseObject); ok {
-		if err := validResponse.VisitArchiveEntityResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.ArchiveEntity(ctx, request)
+	sh.answer(ctx, response, err)
 }

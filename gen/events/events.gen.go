@@ -4,12 +4,11 @@
 package events
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
+	"strconv"
 
 	"github.com/gin-gonic/gin"
 	"github.com/gin-gonic/gin/binding"
@@ -712,6 +711,33 @@ type EventOutcome struct {
 
 	// Warnings What the event was recorded without, such as coupons and offers of a purchase; absent when there is nothing.
 	Warnings []externalRef0.Warning `json:"warnings,omitempty"`
+}
+
+// AppendJSON writes it behind b.
+func (t *EventOutcome) AppendJSON(b []byte) []byte {
+	at := len(b)
+	if t.Customer != nil {
+		b = append(b, `,"customer":`...)
+		v := t.Customer
+		b = externalRef0.AppendValue(b, v)
+	}
+	b = append(b, `,"events":`...)
+	{
+		v := &t.Events
+		b = externalRef0.AppendList(b, *v, func(b []byte, v *RecordedEvent) []byte {
+			b = v.AppendJSON(b)
+			return b
+		})
+	}
+	if len(t.Warnings) > 0 {
+		b = append(b, `,"warnings":`...)
+		v := &t.Warnings
+		b = externalRef0.AppendList(b, *v, func(b []byte, v *externalRef0.Warning) []byte {
+			b = externalRef0.AppendValue(b, v)
+			return b
+		})
+	}
+	return externalRef0.CloseObject(b, at)
 }
 
 // EventPreview What an event would do.
@@ -1462,6 +1488,42 @@ type RecordedEvent struct {
 	Points int64 `json:"points"`
 }
 
+// AppendJSON writes it behind b.
+func (t *RecordedEvent) AppendJSON(b []byte) []byte {
+	at := len(b)
+	b = append(b, `,"action":`...)
+	{
+		v := &t.Action
+		b = externalRef0.AppendText(b, string(*v))
+	}
+	b = append(b, `,"change":`...)
+	{
+		v := &t.Change
+		b = strconv.AppendInt(b, int64(*v), 10)
+	}
+	if t.Expdate != nil {
+		b = append(b, `,"expdate":`...)
+		v := t.Expdate
+		b = v.AppendJSON(b)
+	}
+	b = append(b, `,"id":`...)
+	{
+		v := &t.ID
+		b = externalRef0.AppendUUID(b, *v)
+	}
+	if t.Parent != nil {
+		b = append(b, `,"parent":`...)
+		v := t.Parent
+		b = externalRef0.AppendUUID(b, *v)
+	}
+	b = append(b, `,"points":`...)
+	{
+		v := &t.Points
+		b = strconv.AppendInt(b, int64(*v), 10)
+	}
+	return externalRef0.CloseObject(b, at)
+}
+
 // RefundData The attributes of `refund`.
 type RefundData struct {
 	// EffectiveTimestamp When the thing really happened, if that was earlier than now: RFC 3339 with any offset, or seconds since
@@ -2125,21 +2187,16 @@ type SubmitEventRequestObject struct {
 }
 
 type SubmitEventResponseObject interface {
-	VisitSubmitEventResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersSubmitEvent()
 }
 
 type SubmitEvent200JSONResponse EventOutcome
 
-func (response SubmitEvent200JSONResponse) VisitSubmitEventResponse(w http.ResponseWriter) error {
+func (SubmitEvent200JSONResponse) answersSubmitEvent() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response SubmitEvent200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*EventOutcome)(&response))
 }
 
 type SubmitEventsRequestObject struct {
@@ -2148,128 +2205,32 @@ type SubmitEventsRequestObject struct {
 }
 
 type SubmitEventsResponseObject interface {
-	VisitSubmitEventsResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersSubmitEvents()
 }
 
 type SubmitEvents200JSONResponse BatchOutcome
 
-func (response SubmitEvents200JSONResponse) VisitSubmitEventsResponse(w http.ResponseWriter) error {
+func (SubmitEvents200JSONResponse) answersSubmitEvents() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response SubmitEvents200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*BatchOutcome)(&response))
 }
 
 type FollowEventsRequestObject struct {
 }
 
 type FollowEventsResponseObject interface {
-	VisitFollowEventsResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersFollowEvents()
 }
 
 type FollowEvents200JSONResponse FeedPage
 
-func (response FollowEvents200JSONResponse) VisitFollowEventsResponse(w http.ResponseWriter) error {
+func (FollowEvents200JSONResponse) answersFollowEvents() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
-}
-
-type FollowEvents200ApplicationXNdjsonResponse struct {
-	Body          io.Reader
-	ContentLength int64
-}
-
-func (response FollowEvents200ApplicationXNdjsonResponse) VisitFollowEventsResponse(w http.ResponseWriter) error {
-
-	w.Header().Set("Content-Type", "application/x-ndjson")
-	if response.ContentLength != 0 {
-		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
-	}
-	w.WriteHeader(200)
-
-	if closer, ok := response.Body.(io.ReadCloser); ok {
-		defer closer.Close()
-	}
-	flusher, ok := w.(http.Flusher)
-	if !ok {
-		// If w doesn't support flushing, fall back to io.Copy.
-		_, err := io.Copy(w, response.Body)
-		return err
-	}
-	// text/event-stream messages are typically small; use a
-	// modest buffer and flush after each chunk so clients see
-	// events immediately instead of waiting on OS buffering.
-	buf := make([]byte, 4096)
-	for {
-		n, err := response.Body.Read(buf)
-		if n > 0 {
-			if _, writeErr := w.Write(buf[:n]); writeErr != nil {
-				return writeErr
-			}
-			flusher.Flush()
-		}
-		if err != nil {
-			if err == io.EOF {
-				return nil
-			}
-			return err
-		}
-	}
-}
-
-type FollowEvents200TextEventStreamResponse struct {
-	Body          io.Reader
-	ContentLength int64
-}
-
-func (response FollowEvents200TextEventStreamResponse) VisitFollowEventsResponse(w http.ResponseWriter) error {
-
-	w.Header().Set("Content-Type", "text/event-stream")
-	if response.ContentLength != 0 {
-		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
-	}
-	w.WriteHeader(200)
-
-	if closer, ok := response.Body.(io.ReadCloser); ok {
-		defer closer.Close()
-	}
-	flusher, ok := w.(http.Flusher)
-	if !ok {
-		// If w doesn't support flushing, fall back to io.Copy.
-		_, err := io.Copy(w, response.Body)
-		return err
-	}
-	// text/event-stream messages are typically small; use a
-	// modest buffer and flush after each chunk so clients see
-	// events immediately instead of waiting on OS buffering.
-	buf := make([]byte, 4096)
-	for {
-		n, err := response.Body.Read(buf)
-		if n > 0 {
-			if _, writeErr := w.Write(buf[:n]); writeErr != nil {
-				return writeErr
-			}
-			flusher.Flush()
-		}
-		if err != nil {
-			if err == io.EOF {
-				return nil
-			}
-			return err
-		}
-	}
+func (response FollowEvents200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*FeedPage)(&response))
 }
 
 type PreviewEventRequestObject struct {
@@ -2277,22 +2238,25 @@ type PreviewEventRequestObject struct {
 }
 
 type PreviewEventResponseObject interface {
-	VisitPreviewEventResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersPreviewEvent()
 }
 
 type PreviewEvent200JSONResponse EventPreview
 
-func (response PreviewEvent200JSONResponse) VisitPreviewEventResponse(w http.ResponseWriter) error {
+func (PreviewEvent200JSONResponse) answersPreviewEvent() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response PreviewEvent200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*EventPreview)(&response))
 }
+
+// AnyEvents makes the type that embeds it an answer of every operation here.
+type AnyEvents struct{}
+
+func (AnyEvents) answersSubmitEvent()  {}
+func (AnyEvents) answersSubmitEvents() {}
+func (AnyEvents) answersFollowEvents() {}
+func (AnyEvents) answersPreviewEvent() {}
 
 // StrictServerInterface represents all server handlers.
 type StrictServerInterface interface {
@@ -2310,213 +2274,94 @@ type StrictServerInterface interface {
 	PreviewEvent(ctx context.Context, request PreviewEventRequestObject) (PreviewEventResponseObject, error)
 }
 
-type StrictHandlerFunc func(ctx *gin.Context, request any) (any, error)
-type StrictMiddlewareFunc func(f StrictHandlerFunc, operationID string) StrictHandlerFunc
-
-type StrictGinServerOptions struct {
-	// RequestErrorHandlerFunc is called when a request cannot be parsed or
-	// decoded. It is invoked for JSON bind failures, form parse/bind errors,
-	// multipart reader errors, media type parse errors, missing multipart
-	// boundaries, and request body read errors. The default returns 400.
-	RequestErrorHandlerFunc func(ctx *gin.Context, err error)
-	// HandlerErrorFunc is called when the application handler (or any
-	// middleware wrapping it) returns a non-nil error. The default returns 500.
-	HandlerErrorFunc func(ctx *gin.Context, err error)
-	// ResponseErrorHandlerFunc is called when the response object fails to
-	// serialize (Visit*Response returns an error) or when the handler returns
-	// an unexpected response type. The default returns 500.
-	ResponseErrorHandlerFunc func(ctx *gin.Context, err error)
+// Failures answers requests that cannot be answered otherwise. It is one type for all APIs.
+type Failures = struct {
+	Malformed func(c *gin.Context, err error) // a parameter cannot be read
+	Body      func(c *gin.Context, err error) // the body cannot be read
+	Refused   func(c *gin.Context, err error) // the handler failed
+	Broken    func(c *gin.Context, err error) // the answer could not be written
 }
 
-func NewStrictHandler(ssi StrictServerInterface, middlewares []StrictMiddlewareFunc) ServerInterface {
-	return &strictHandler{ssi: ssi, middlewares: middlewares, options: StrictGinServerOptions{
-		RequestErrorHandlerFunc: func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusBadRequest, gin.H{"msg": err.Error()})
-		},
-		HandlerErrorFunc: func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusInternalServerError, gin.H{"msg": err.Error()})
-		},
-		ResponseErrorHandlerFunc: func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusInternalServerError, gin.H{"msg": err.Error()})
-		},
-	}}
-}
-
-func NewStrictHandlerWithOptions(ssi StrictServerInterface, middlewares []StrictMiddlewareFunc, options StrictGinServerOptions) ServerInterface {
-	if options.RequestErrorHandlerFunc == nil {
-		options.RequestErrorHandlerFunc = func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusBadRequest, gin.H{"msg": err.Error()})
-		}
-	}
-	if options.HandlerErrorFunc == nil {
-		options.HandlerErrorFunc = func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusInternalServerError, gin.H{"msg": err.Error()})
-		}
-	}
-	if options.ResponseErrorHandlerFunc == nil {
-		options.ResponseErrorHandlerFunc = func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusInternalServerError, gin.H{"msg": err.Error()})
-		}
-	}
-	return &strictHandler{ssi: ssi, middlewares: middlewares, options: options}
+// Serve registers the operations, which handlers answers.
+func Serve(router gin.IRouter, handlers StrictServerInterface, failures Failures) {
+	RegisterHandlersWithOptions(router, &strictHandler{handlers, failures}, GinServerOptions{
+		ErrorHandler: func(c *gin.Context, err error, _ int) { failures.Malformed(c, err) },
+	})
 }
 
 type strictHandler struct {
-	ssi         StrictServerInterface
-	middlewares []StrictMiddlewareFunc
-	options     StrictGinServerOptions
+	handlers StrictServerInterface
+	failures Failures
 }
 
-// SubmitEvent operation middleware
+// answer writes what a handler returned.
+func (sh *strictHandler) answer(ctx *gin.Context, answer interface {
+	Write(w http.ResponseWriter) error
+}, err error) {
+	if err != nil {
+		sh.failures.Refused(ctx, err)
+	} else if answer != nil {
+		if err := answer.Write(ctx.Writer); err != nil {
+			sh.failures.Broken(ctx, err)
+		}
+	}
+}
+
+// readBody decodes the value that the validator left on the body, so that the handler gets what was validated.
+func readBody(ctx *gin.Context, body any) error {
+	v, ok := ctx.Request.Body.(interface{ ValidatedValue() any })
+	if !ok || runtime.BindJSONValue(v.ValidatedValue(), body) != nil {
+		return ctx.ShouldBindJSON(body)
+	}
+	if binding.Validator != nil {
+		return binding.Validator.ValidateStruct(body)
+	}
+	return nil
+}
+
 func (sh *strictHandler) SubmitEvent(ctx *gin.Context, params SubmitEventParams) {
 	var request SubmitEventRequestObject
-
 	request.Params = params
-
 	var body SubmitEventJSONRequestBody
-	var err error
-	// A request validator built on kin-openapi's openapi3filter with
-	// KeepValidatedValue leaves the value it validated on the body. Bind
-	// that value, matching member names exactly, so the handler receives
-	// what was validated instead of a second, case-insensitive decode.
-	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
-		err = ctx.ShouldBindJSON(&body)
-	} else if binding.Validator != nil {
-		// ShouldBindJSON runs the struct validator after decoding; keep that.
-		err = binding.Validator.ValidateStruct(&body)
-	}
-	if err != nil {
-		sh.options.RequestErrorHandlerFunc(ctx, err)
+	if err := readBody(ctx, &body); err == nil {
+		request.Body = &body
+	} else {
+		sh.failures.Body(ctx, err)
 		return
 	}
-	request.Body = &body
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.SubmitEvent(ctx, request.(SubmitEventRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "SubmitEvent")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(SubmitEventResponseObject); ok {
-		if err := validResponse.VisitSubmitEventResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.SubmitEvent(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// SubmitEvents operation middleware
 func (sh *strictHandler) SubmitEvents(ctx *gin.Context, params SubmitEventsParams) {
 	var request SubmitEventsRequestObject
-
 	request.Params = params
-
 	var body SubmitEventsJSONRequestBody
-	var err error
-	// A request validator built on kin-openapi's openapi3filter with
-	// KeepValidatedValue leaves the value it validated on the body. Bind
-	// that value, matching member names exactly, so the handler receives
-	// what was validated instead of a second, case-insensitive decode.
-	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
-		err = ctx.ShouldBindJSON(&body)
-	} else if binding.Validator != nil {
-		// ShouldBindJSON runs the struct validator after decoding; keep that.
-		err = binding.Validator.ValidateStruct(&body)
-	}
-	if err != nil {
-		sh.options.RequestErrorHandlerFunc(ctx, err)
+	if err := readBody(ctx, &body); err == nil {
+		request.Body = &body
+	} else {
+		sh.failures.Body(ctx, err)
 		return
 	}
-	request.Body = &body
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.SubmitEvents(ctx, request.(SubmitEventsRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "SubmitEvents")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(SubmitEventsResponseObject); ok {
-		if err := validResponse.VisitSubmitEventsResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.SubmitEvents(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// FollowEvents operation middleware
 func (sh *strictHandler) FollowEvents(ctx *gin.Context) {
 	var request FollowEventsRequestObject
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.FollowEvents(ctx, request.(FollowEventsRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "FollowEvents")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(FollowEventsResponseObject); ok {
-		if err := validResponse.VisitFollowEventsResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.FollowEvents(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// PreviewEvent operation middleware
 func (sh *strictHandler) PreviewEvent(ctx *gin.Context) {
 	var request PreviewEventRequestObject
-
 	var body PreviewEventJSONRequestBody
-	var err error
-	// A request validator built on kin-openapi's openapi3filter with
-	// KeepValidatedValue leaves the value it validated on the body. Bind
-	// that value, matching member names exactly, so the handler receives
-	// what was validated instead of a second, case-insensitive decode.
-	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
-		err = ctx.ShouldBindJSON(&body)
-	} else if binding.Validator != nil {
-		// ShouldBindJSON runs the struct validator after decoding; keep that.
-		err = binding.Validator.ValidateStruct(&body)
-	}
-	if err != nil {
-		sh.options.RequestErrorHandlerFunc(ctx, err)
+	if err := readBody(ctx, &body); err == nil {
+		request.Body = &body
+	} else {
+		sh.failures.Body(ctx, err)
 		return
 	}
-	request.Body = &body
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.PreviewEvent(ctx, request.(PreviewEventRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "PreviewEvent")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(PreviewEventResponseObject); ok {
-		if err := validResponse.VisitPreviewEventResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.PreviewEvent(ctx, request)
+	sh.answer(ctx, response, err)
 }

@@ -4,13 +4,12 @@
 package leaderboard
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 
 	"github.com/gin-gonic/gin"
+	"github.com/gin-gonic/gin/binding"
 	externalRef0 "github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/oapi-codegen/runtime"
 )
@@ -590,21 +589,16 @@ type GetLeaderboardRequestObject struct {
 }
 
 type GetLeaderboardResponseObject interface {
-	VisitGetLeaderboardResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersGetLeaderboard()
 }
 
 type GetLeaderboard200JSONResponse Leaderboard
 
-func (response GetLeaderboard200JSONResponse) VisitGetLeaderboardResponse(w http.ResponseWriter) error {
+func (GetLeaderboard200JSONResponse) answersGetLeaderboard() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response GetLeaderboard200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*Leaderboard)(&response))
 }
 
 type GetLeaderboardScoresRequestObject struct {
@@ -612,21 +606,16 @@ type GetLeaderboardScoresRequestObject struct {
 }
 
 type GetLeaderboardScoresResponseObject interface {
-	VisitGetLeaderboardScoresResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersGetLeaderboardScores()
 }
 
 type GetLeaderboardScores200JSONResponse ScoresAnswer
 
-func (response GetLeaderboardScores200JSONResponse) VisitGetLeaderboardScoresResponse(w http.ResponseWriter) error {
+func (GetLeaderboardScores200JSONResponse) answersGetLeaderboardScores() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response GetLeaderboardScores200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*ScoresAnswer)(&response))
 }
 
 type GetCustomerLeaderboardRequestObject struct {
@@ -635,22 +624,24 @@ type GetCustomerLeaderboardRequestObject struct {
 }
 
 type GetCustomerLeaderboardResponseObject interface {
-	VisitGetCustomerLeaderboardResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersGetCustomerLeaderboard()
 }
 
 type GetCustomerLeaderboard200JSONResponse StandingAnswer
 
-func (response GetCustomerLeaderboard200JSONResponse) VisitGetCustomerLeaderboardResponse(w http.ResponseWriter) error {
+func (GetCustomerLeaderboard200JSONResponse) answersGetCustomerLeaderboard() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response GetCustomerLeaderboard200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*StandingAnswer)(&response))
 }
+
+// AnyLeaderboard makes the type that embeds it an answer of every operation here.
+type AnyLeaderboard struct{}
+
+func (AnyLeaderboard) answersGetLeaderboard()         {}
+func (AnyLeaderboard) answersGetLeaderboardScores()   {}
+func (AnyLeaderboard) answersGetCustomerLeaderboard() {}
 
 // StrictServerInterface represents all server handlers.
 type StrictServerInterface interface {
@@ -665,138 +656,69 @@ type StrictServerInterface interface {
 	GetCustomerLeaderboard(ctx context.Context, request GetCustomerLeaderboardRequestObject) (GetCustomerLeaderboardResponseObject, error)
 }
 
-type StrictHandlerFunc func(ctx *gin.Context, request any) (any, error)
-type StrictMiddlewareFunc func(f StrictHandlerFunc, operationID string) StrictHandlerFunc
-
-type StrictGinServerOptions struct {
-	// RequestErrorHandlerFunc is called when a request cannot be parsed or
-	// decoded. It is invoked for JSON bind failures, form parse/bind errors,
-	// multipart reader errors, media type parse errors, missing multipart
-	// boundaries, and request body read errors. The default returns 400.
-	RequestErrorHandlerFunc func(ctx *gin.Context, err error)
-	// HandlerErrorFunc is called when the application handler (or any
-	// middleware wrapping it) returns a non-nil error. The default returns 500.
-	HandlerErrorFunc func(ctx *gin.Context, err error)
-	// ResponseErrorHandlerFunc is called when the response object fails to
-	// serialize (Visit*Response returns an error) or when the handler returns
-	// an unexpected response type. The default returns 500.
-	ResponseErrorHandlerFunc func(ctx *gin.Context, err error)
+// Failures answers requests that cannot be answered otherwise. It is one type for all APIs.
+type Failures = struct {
+	Malformed func(c *gin.Context, err error) // a parameter cannot be read
+	Body      func(c *gin.Context, err error) // the body cannot be read
+	Refused   func(c *gin.Context, err error) // the handler failed
+	Broken    func(c *gin.Context, err error) // the answer could not be written
 }
 
-func NewStrictHandler(ssi StrictServerInterface, middlewares []StrictMiddlewareFunc) ServerInterface {
-	return &strictHandler{ssi: ssi, middlewares: middlewares, options: StrictGinServerOptions{
-		RequestErrorHandlerFunc: func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusBadRequest, gin.H{"msg": err.Error()})
-		},
-		HandlerErrorFunc: func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusInternalServerError, gin.H{"msg": err.Error()})
-		},
-		ResponseErrorHandlerFunc: func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusInternalServerError, gin.H{"msg": err.Error()})
-		},
-	}}
-}
-
-func NewStrictHandlerWithOptions(ssi StrictServerInterface, middlewares []StrictMiddlewareFunc, options StrictGinServerOptions) ServerInterface {
-	if options.RequestErrorHandlerFunc == nil {
-		options.RequestErrorHandlerFunc = func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusBadRequest, gin.H{"msg": err.Error()})
-		}
-	}
-	if options.HandlerErrorFunc == nil {
-		options.HandlerErrorFunc = func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusInternalServerError, gin.H{"msg": err.Error()})
-		}
-	}
-	if options.ResponseErrorHandlerFunc == nil {
-		options.ResponseErrorHandlerFunc = func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusInternalServerError, gin.H{"msg": err.Error()})
-		}
-	}
-	return &strictHandler{ssi: ssi, middlewares: middlewares, options: options}
+// Serve registers the operations, which handlers answers.
+func Serve(router gin.IRouter, handlers StrictServerInterface, failures Failures) {
+	RegisterHandlersWithOptions(router, &strictHandler{handlers, failures}, GinServerOptions{
+		ErrorHandler: func(c *gin.Context, err error, _ int) { failures.Malformed(c, err) },
+	})
 }
 
 type strictHandler struct {
-	ssi         StrictServerInterface
-	middlewares []StrictMiddlewareFunc
-	options     StrictGinServerOptions
+	handlers StrictServerInterface
+	failures Failures
 }
 
-// GetLeaderboard operation middleware
+// answer writes what a handler returned.
+func (sh *strictHandler) answer(ctx *gin.Context, answer interface {
+	Write(w http.ResponseWriter) error
+}, err error) {
+	if err != nil {
+		sh.failures.Refused(ctx, err)
+	} else if answer != nil {
+		if err := answer.Write(ctx.Writer); err != nil {
+			sh.failures.Broken(ctx, err)
+		}
+	}
+}
+
+// readBody decodes the value that the validator left on the body, so that the handler gets what was validated.
+func readBody(ctx *gin.Context, body any) error {
+	v, ok := ctx.Request.Body.(interface{ ValidatedValue() any })
+	if !ok || runtime.BindJSONValue(v.ValidatedValue(), body) != nil {
+		return ctx.ShouldBindJSON(body)
+	}
+	if binding.Validator != nil {
+		return binding.Validator.ValidateStruct(body)
+	}
+	return nil
+}
+
 func (sh *strictHandler) GetLeaderboard(ctx *gin.Context, params GetLeaderboardParams) {
 	var request GetLeaderboardRequestObject
-
 	request.Params = params
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.GetLeaderboard(ctx, request.(GetLeaderboardRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "GetLeaderboard")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(GetLeaderboardResponseObject); ok {
-		if err := validResponse.VisitGetLeaderboardResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.GetLeaderboard(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// GetLeaderboardScores operation middleware
 func (sh *strictHandler) GetLeaderboardScores(ctx *gin.Context, params GetLeaderboardScoresParams) {
 	var request GetLeaderboardScoresRequestObject
-
 	request.Params = params
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.GetLeaderboardScores(ctx, request.(GetLeaderboardScoresRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "GetLeaderboardScores")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(GetLeaderboardScoresResponseObject); ok {
-		if err := validResponse.VisitGetLeaderboardScoresResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.GetLeaderboardScores(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// GetCustomerLeaderboard operation middleware
 func (sh *strictHandler) GetCustomerLeaderboard(ctx *gin.Context, customerID externalRef0.CustomerID, params GetCustomerLeaderboardParams) {
 	var request GetCustomerLeaderboardRequestObject
-
 	request.CustomerID = customerID
 	request.Params = params
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.GetCustomerLeaderboard(ctx, request.(GetCustomerLeaderboardRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "GetCustomerLeaderboard")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(GetCustomerLeaderboardResponseObject); ok {
-		if err := validResponse.VisitGetCustomerLeaderboardResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.GetCustomerLeaderboard(ctx, request)
+	sh.answer(ctx, response, err)
 }

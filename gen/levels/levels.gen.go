@@ -4,7 +4,6 @@
 package levels
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -765,21 +764,16 @@ type ListCustomerLevelsRequestObject struct {
 }
 
 type ListCustomerLevelsResponseObject interface {
-	VisitListCustomerLevelsResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersListCustomerLevels()
 }
 
 type ListCustomerLevels200JSONResponse CustomerLevelList
 
-func (response ListCustomerLevels200JSONResponse) VisitListCustomerLevelsResponse(w http.ResponseWriter) error {
+func (ListCustomerLevels200JSONResponse) answersListCustomerLevels() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response ListCustomerLevels200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*CustomerLevelList)(&response))
 }
 
 type GiveLevelRequestObject struct {
@@ -789,21 +783,16 @@ type GiveLevelRequestObject struct {
 }
 
 type GiveLevelResponseObject interface {
-	VisitGiveLevelResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersGiveLevel()
 }
 
 type GiveLevel200JSONResponse GivenLevelAnswer
 
-func (response GiveLevel200JSONResponse) VisitGiveLevelResponse(w http.ResponseWriter) error {
+func (GiveLevel200JSONResponse) answersGiveLevel() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response GiveLevel200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*GivenLevelAnswer)(&response))
 }
 
 type ListLevelsRequestObject struct {
@@ -811,21 +800,16 @@ type ListLevelsRequestObject struct {
 }
 
 type ListLevelsResponseObject interface {
-	VisitListLevelsResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersListLevels()
 }
 
 type ListLevels200JSONResponse LevelList
 
-func (response ListLevels200JSONResponse) VisitListLevelsResponse(w http.ResponseWriter) error {
+func (ListLevels200JSONResponse) answersListLevels() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response ListLevels200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*LevelList)(&response))
 }
 
 type ListFallingCustomersRequestObject struct {
@@ -834,21 +818,16 @@ type ListFallingCustomersRequestObject struct {
 }
 
 type ListFallingCustomersResponseObject interface {
-	VisitListFallingCustomersResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersListFallingCustomers()
 }
 
 type ListFallingCustomers200JSONResponse FallingList
 
-func (response ListFallingCustomers200JSONResponse) VisitListFallingCustomersResponse(w http.ResponseWriter) error {
+func (ListFallingCustomers200JSONResponse) answersListFallingCustomers() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response ListFallingCustomers200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*FallingList)(&response))
 }
 
 type ListRisingCustomersRequestObject struct {
@@ -857,22 +836,26 @@ type ListRisingCustomersRequestObject struct {
 }
 
 type ListRisingCustomersResponseObject interface {
-	VisitListRisingCustomersResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersListRisingCustomers()
 }
 
 type ListRisingCustomers200JSONResponse RisingList
 
-func (response ListRisingCustomers200JSONResponse) VisitListRisingCustomersResponse(w http.ResponseWriter) error {
+func (ListRisingCustomers200JSONResponse) answersListRisingCustomers() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response ListRisingCustomers200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*RisingList)(&response))
 }
+
+// AnyLevels makes the type that embeds it an answer of every operation here.
+type AnyLevels struct{}
+
+func (AnyLevels) answersListCustomerLevels()   {}
+func (AnyLevels) answersGiveLevel()            {}
+func (AnyLevels) answersListLevels()           {}
+func (AnyLevels) answersListFallingCustomers() {}
+func (AnyLevels) answersListRisingCustomers()  {}
 
 // StrictServerInterface represents all server handlers.
 type StrictServerInterface interface {
@@ -893,211 +876,93 @@ type StrictServerInterface interface {
 	ListRisingCustomers(ctx context.Context, request ListRisingCustomersRequestObject) (ListRisingCustomersResponseObject, error)
 }
 
-type StrictHandlerFunc func(ctx *gin.Context, request any) (any, error)
-type StrictMiddlewareFunc func(f StrictHandlerFunc, operationID string) StrictHandlerFunc
-
-type StrictGinServerOptions struct {
-	// RequestErrorHandlerFunc is called when a request cannot be parsed or
-	// decoded. It is invoked for JSON bind failures, form parse/bind errors,
-	// multipart reader errors, media type parse errors, missing multipart
-	// boundaries, and request body read errors. The default returns 400.
-	RequestErrorHandlerFunc func(ctx *gin.Context, err error)
-	// HandlerErrorFunc is called when the application handler (or any
-	// middleware wrapping it) returns a non-nil error. The default returns 500.
-	HandlerErrorFunc func(ctx *gin.Context, err error)
-	// ResponseErrorHandlerFunc is called when the response object fails to
-	// serialize (Visit*Response returns an error) or when the handler returns
-	// an unexpected response type. The default returns 500.
-	ResponseErrorHandlerFunc func(ctx *gin.Context, err error)
+// Failures answers requests that cannot be answered otherwise. It is one type for all APIs.
+type Failures = struct {
+	Malformed func(c *gin.Context, err error) // a parameter cannot be read
+	Body      func(c *gin.Context, err error) // the body cannot be read
+	Refused   func(c *gin.Context, err error) // the handler failed
+	Broken    func(c *gin.Context, err error) // the answer could not be written
 }
 
-func NewStrictHandler(ssi StrictServerInterface, middlewares []StrictMiddlewareFunc) ServerInterface {
-	return &strictHandler{ssi: ssi, middlewares: middlewares, options: StrictGinServerOptions{
-		RequestErrorHandlerFunc: func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusBadRequest, gin.H{"msg": err.Error()})
-		},
-		HandlerErrorFunc: func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusInternalServerError, gin.H{"msg": err.Error()})
-		},
-		ResponseErrorHandlerFunc: func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusInternalServerError, gin.H{"msg": err.Error()})
-		},
-	}}
-}
-
-func NewStrictHandlerWithOptions(ssi StrictServerInterface, middlewares []StrictMiddlewareFunc, options StrictGinServerOptions) ServerInterface {
-	if options.RequestErrorHandlerFunc == nil {
-		options.RequestErrorHandlerFunc = func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusBadRequest, gin.H{"msg": err.Error()})
-		}
-	}
-	if options.HandlerErrorFunc == nil {
-		options.HandlerErrorFunc = func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusInternalServerError, gin.H{"msg": err.Error()})
-		}
-	}
-	if options.ResponseErrorHandlerFunc == nil {
-		options.ResponseErrorHandlerFunc = func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusInternalServerError, gin.H{"msg": err.Error()})
-		}
-	}
-	return &strictHandler{ssi: ssi, middlewares: middlewares, options: options}
+// Serve registers the operations, which handlers answers.
+func Serve(router gin.IRouter, handlers StrictServerInterface, failures Failures) {
+	RegisterHandlersWithOptions(router, &strictHandler{handlers, failures}, GinServerOptions{
+		ErrorHandler: func(c *gin.Context, err error, _ int) { failures.Malformed(c, err) },
+	})
 }
 
 type strictHandler struct {
-	ssi         StrictServerInterface
-	middlewares []StrictMiddlewareFunc
-	options     StrictGinServerOptions
+	handlers StrictServerInterface
+	failures Failures
 }
 
-// ListCustomerLevels operation middleware
+// answer writes what a handler returned.
+func (sh *strictHandler) answer(ctx *gin.Context, answer interface {
+	Write(w http.ResponseWriter) error
+}, err error) {
+	if err != nil {
+		sh.failures.Refused(ctx, err)
+	} else if answer != nil {
+		if err := answer.Write(ctx.Writer); err != nil {
+			sh.failures.Broken(ctx, err)
+		}
+	}
+}
+
+// readBody decodes the value that the validator left on the body, so that the handler gets what was validated.
+func readBody(ctx *gin.Context, body any) error {
+	v, ok := ctx.Request.Body.(interface{ ValidatedValue() any })
+	if !ok || runtime.BindJSONValue(v.ValidatedValue(), body) != nil {
+		return ctx.ShouldBindJSON(body)
+	}
+	if binding.Validator != nil {
+		return binding.Validator.ValidateStruct(body)
+	}
+	return nil
+}
+
 func (sh *strictHandler) ListCustomerLevels(ctx *gin.Context, customerID externalRef0.CustomerID, params ListCustomerLevelsParams) {
 	var request ListCustomerLevelsRequestObject
-
 	request.CustomerID = customerID
 	request.Params = params
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ListCustomerLevels(ctx, request.(ListCustomerLevelsRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ListCustomerLevels")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(ListCustomerLevelsResponseObject); ok {
-		if err := validResponse.VisitListCustomerLevelsResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.ListCustomerLevels(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// GiveLevel operation middleware
 func (sh *strictHandler) GiveLevel(ctx *gin.Context, customerID externalRef0.CustomerID, params GiveLevelParams) {
 	var request GiveLevelRequestObject
-
 	request.CustomerID = customerID
 	request.Params = params
-
 	var body GiveLevelJSONRequestBody
-	var err error
-	// A request validator built on kin-openapi's openapi3filter with
-	// KeepValidatedValue leaves the value it validated on the body. Bind
-	// that value, matching member names exactly, so the handler receives
-	// what was validated instead of a second, case-insensitive decode.
-	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
-		err = ctx.ShouldBindJSON(&body)
-	} else if binding.Validator != nil {
-		// ShouldBindJSON runs the struct validator after decoding; keep that.
-		err = binding.Validator.ValidateStruct(&body)
-	}
-	if err != nil {
-		sh.options.RequestErrorHandlerFunc(ctx, err)
+	if err := readBody(ctx, &body); err == nil {
+		request.Body = &body
+	} else {
+		sh.failures.Body(ctx, err)
 		return
 	}
-	request.Body = &body
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.GiveLevel(ctx, request.(GiveLevelRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "GiveLevel")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(GiveLevelResponseObject); ok {
-		if err := validResponse.VisitGiveLevelResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.GiveLevel(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// ListLevels operation middleware
 func (sh *strictHandler) ListLevels(ctx *gin.Context, params ListLevelsParams) {
 	var request ListLevelsRequestObject
-
 	request.Params = params
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ListLevels(ctx, request.(ListLevelsRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ListLevels")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(ListLevelsResponseObject); ok {
-		if err := validResponse.VisitListLevelsResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.ListLevels(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// ListFallingCustomers operation middleware
 func (sh *strictHandler) ListFallingCustomers(ctx *gin.Context, structureID StructureID, params ListFallingCustomersParams) {
 	var request ListFallingCustomersRequestObject
-
 	request.StructureID = structureID
 	request.Params = params
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ListFallingCustomers(ctx, request.(ListFallingCustomersRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ListFallingCustomers")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(ListFallingCustomersResponseObject); ok {
-		if err := validResponse.VisitListFallingCustomersResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.ListFallingCustomers(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// ListRisingCustomers operation middleware
 func (sh *strictHandler) ListRisingCustomers(ctx *gin.Context, structureID StructureID, params ListRisingCustomersParams) {
 	var request ListRisingCustomersRequestObject
-
 	request.StructureID = structureID
 	request.Params = params
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ListRisingCustomers(ctx, request.(ListRisingCustomersRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ListRisingCustomers")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(ListRisingCustomersResponseObject); ok {
-		if err := validResponse.VisitListRisingCustomersResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.ListRisingCustomers(ctx, request)
+	sh.answer(ctx, response, err)
 }

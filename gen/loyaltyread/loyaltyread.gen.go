@@ -4,13 +4,12 @@
 package loyaltyread
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 
 	"github.com/gin-gonic/gin"
+	"github.com/gin-gonic/gin/binding"
 	externalRef0 "github.com/loyalty-platform/loyalty/gen/common"
 	"github.com/loyalty-platform/loyalty/server/loyalty/money"
 	"github.com/oapi-codegen/runtime"
@@ -213,6 +212,17 @@ type CustomerAnswer struct {
 	Data externalRef0.Customer `json:"data"`
 }
 
+// AppendJSON writes it behind b.
+func (t *CustomerAnswer) AppendJSON(b []byte) []byte {
+	at := len(b)
+	b = append(b, `,"data":`...)
+	{
+		v := &t.Data
+		b = externalRef0.AppendValue(b, v)
+	}
+	return externalRef0.CloseObject(b, at)
+}
+
 // CustomerFilter Conditions on customers, by attribute.
 type CustomerFilter struct {
 	// CreatedAt Conditions on an instant: YYYY-MM-DD (midnight UTC), YYYY-MM-DDTHH:MM:SS (UTC), the same with Z, or with an offset such as
@@ -242,6 +252,37 @@ type CustomerList struct {
 	//
 	// Example: 0.004
 	Time *externalRef0.ProcessingTime `json:"time,omitempty"`
+}
+
+// AppendJSON writes it behind b.
+func (t *CustomerList) AppendJSON(b []byte) []byte {
+	at := len(b)
+	b = append(b, `,"data":`...)
+	{
+		v := &t.Data
+		b = externalRef0.AppendList(b, *v, func(b []byte, v *externalRef0.Customer) []byte {
+			b = externalRef0.AppendValue(b, v)
+			return b
+		})
+	}
+	b = append(b, `,"next":`...)
+	if v := t.Next; v == nil {
+		b = append(b, "null"...)
+	} else {
+		b = externalRef0.AppendText(b, string(*v))
+	}
+	b = append(b, `,"previous":`...)
+	if v := t.Previous; v == nil {
+		b = append(b, "null"...)
+	} else {
+		b = externalRef0.AppendText(b, string(*v))
+	}
+	if t.Time != nil {
+		b = append(b, `,"time":`...)
+		v := t.Time
+		b = externalRef0.AppendValue(b, v)
+	}
+	return externalRef0.CloseObject(b, at)
 }
 
 // CustomerSort The keys of the order by their index; 0 is the primary one.
@@ -378,6 +419,37 @@ type EventList struct {
 	//
 	// Example: 0.004
 	Time *externalRef0.ProcessingTime `json:"time,omitempty"`
+}
+
+// AppendJSON writes it behind b.
+func (t *EventList) AppendJSON(b []byte) []byte {
+	at := len(b)
+	b = append(b, `,"data":`...)
+	{
+		v := &t.Data
+		b = externalRef0.AppendList(b, *v, func(b []byte, v *externalRef0.JournalEvent) []byte {
+			b = externalRef0.AppendValue(b, v)
+			return b
+		})
+	}
+	b = append(b, `,"next":`...)
+	if v := t.Next; v == nil {
+		b = append(b, "null"...)
+	} else {
+		b = externalRef0.AppendText(b, string(*v))
+	}
+	b = append(b, `,"previous":`...)
+	if v := t.Previous; v == nil {
+		b = append(b, "null"...)
+	} else {
+		b = externalRef0.AppendText(b, string(*v))
+	}
+	if t.Time != nil {
+		b = append(b, `,"time":`...)
+		v := t.Time
+		b = externalRef0.AppendValue(b, v)
+	}
+	return externalRef0.CloseObject(b, at)
 }
 
 // EventSort The keys of the order by their index; 0 is the primary one.
@@ -1048,21 +1120,16 @@ type ReadCustomersRequestObject struct {
 }
 
 type ReadCustomersResponseObject interface {
-	VisitReadCustomersResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersReadCustomers()
 }
 
 type ReadCustomers200JSONResponse CustomerList
 
-func (response ReadCustomers200JSONResponse) VisitReadCustomersResponse(w http.ResponseWriter) error {
+func (ReadCustomers200JSONResponse) answersReadCustomers() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response ReadCustomers200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*CustomerList)(&response))
 }
 
 type ReadCustomerRequestObject struct {
@@ -1070,21 +1137,16 @@ type ReadCustomerRequestObject struct {
 }
 
 type ReadCustomerResponseObject interface {
-	VisitReadCustomerResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersReadCustomer()
 }
 
 type ReadCustomer200JSONResponse CustomerAnswer
 
-func (response ReadCustomer200JSONResponse) VisitReadCustomerResponse(w http.ResponseWriter) error {
+func (ReadCustomer200JSONResponse) answersReadCustomer() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response ReadCustomer200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*CustomerAnswer)(&response))
 }
 
 type ReadCouponsRequestObject struct {
@@ -1093,21 +1155,16 @@ type ReadCouponsRequestObject struct {
 }
 
 type ReadCouponsResponseObject interface {
-	VisitReadCouponsResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersReadCoupons()
 }
 
 type ReadCoupons200JSONResponse HeldCouponList
 
-func (response ReadCoupons200JSONResponse) VisitReadCouponsResponse(w http.ResponseWriter) error {
+func (ReadCoupons200JSONResponse) answersReadCoupons() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response ReadCoupons200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*HeldCouponList)(&response))
 }
 
 type ReadEventsRequestObject struct {
@@ -1116,21 +1173,16 @@ type ReadEventsRequestObject struct {
 }
 
 type ReadEventsResponseObject interface {
-	VisitReadEventsResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersReadEvents()
 }
 
 type ReadEvents200JSONResponse EventList
 
-func (response ReadEvents200JSONResponse) VisitReadEventsResponse(w http.ResponseWriter) error {
+func (ReadEvents200JSONResponse) answersReadEvents() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response ReadEvents200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*EventList)(&response))
 }
 
 type ReadTransactionsRequestObject struct {
@@ -1139,22 +1191,26 @@ type ReadTransactionsRequestObject struct {
 }
 
 type ReadTransactionsResponseObject interface {
-	VisitReadTransactionsResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersReadTransactions()
 }
 
 type ReadTransactions200JSONResponse TransactionList
 
-func (response ReadTransactions200JSONResponse) VisitReadTransactionsResponse(w http.ResponseWriter) error {
+func (ReadTransactions200JSONResponse) answersReadTransactions() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response ReadTransactions200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*TransactionList)(&response))
 }
+
+// AnyLoyaltyread makes the type that embeds it an answer of every operation here.
+type AnyLoyaltyread struct{}
+
+func (AnyLoyaltyread) answersReadCustomers()    {}
+func (AnyLoyaltyread) answersReadCustomer()     {}
+func (AnyLoyaltyread) answersReadCoupons()      {}
+func (AnyLoyaltyread) answersReadEvents()       {}
+func (AnyLoyaltyread) answersReadTransactions() {}
 
 // StrictServerInterface represents all server handlers.
 type StrictServerInterface interface {
@@ -1175,192 +1231,85 @@ type StrictServerInterface interface {
 	ReadTransactions(ctx context.Context, request ReadTransactionsRequestObject) (ReadTransactionsResponseObject, error)
 }
 
-type StrictHandlerFunc func(ctx *gin.Context, request any) (any, error)
-type StrictMiddlewareFunc func(f StrictHandlerFunc, operationID string) StrictHandlerFunc
-
-type StrictGinServerOptions struct {
-	// RequestErrorHandlerFunc is called when a request cannot be parsed or
-	// decoded. It is invoked for JSON bind failures, form parse/bind errors,
-	// multipart reader errors, media type parse errors, missing multipart
-	// boundaries, and request body read errors. The default returns 400.
-	RequestErrorHandlerFunc func(ctx *gin.Context, err error)
-	// HandlerErrorFunc is called when the application handler (or any
-	// middleware wrapping it) returns a non-nil error. The default returns 500.
-	HandlerErrorFunc func(ctx *gin.Context, err error)
-	// ResponseErrorHandlerFunc is called when the response object fails to
-	// serialize (Visit*Response returns an error) or when the handler returns
-	// an unexpected response type. The default returns 500.
-	ResponseErrorHandlerFunc func(ctx *gin.Context, err error)
+// Failures answers requests that cannot be answered otherwise. It is one type for all APIs.
+type Failures = struct {
+	Malformed func(c *gin.Context, err error) // a parameter cannot be read
+	Body      func(c *gin.Context, err error) // the body cannot be read
+	Refused   func(c *gin.Context, err error) // the handler failed
+	Broken    func(c *gin.Context, err error) // the answer could not be written
 }
 
-func NewStrictHandler(ssi StrictServerInterface, middlewares []StrictMiddlewareFunc) ServerInterface {
-	return &strictHandler{ssi: ssi, middlewares: middlewares, options: StrictGinServerOptions{
-		RequestErrorHandlerFunc: func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusBadRequest, gin.H{"msg": err.Error()})
-		},
-		HandlerErrorFunc: func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusInternalServerError, gin.H{"msg": err.Error()})
-		},
-		ResponseErrorHandlerFunc: func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusInternalServerError, gin.H{"msg": err.Error()})
-		},
-	}}
-}
-
-func NewStrictHandlerWithOptions(ssi StrictServerInterface, middlewares []StrictMiddlewareFunc, options StrictGinServerOptions) ServerInterface {
-	if options.RequestErrorHandlerFunc == nil {
-		options.RequestErrorHandlerFunc = func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusBadRequest, gin.H{"msg": err.Error()})
-		}
-	}
-	if options.HandlerErrorFunc == nil {
-		options.HandlerErrorFunc = func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusInternalServerError, gin.H{"msg": err.Error()})
-		}
-	}
-	if options.ResponseErrorHandlerFunc == nil {
-		options.ResponseErrorHandlerFunc = func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusInternalServerError, gin.H{"msg": err.Error()})
-		}
-	}
-	return &strictHandler{ssi: ssi, middlewares: middlewares, options: options}
+// Serve registers the operations, which handlers answers.
+func Serve(router gin.IRouter, handlers StrictServerInterface, failures Failures) {
+	RegisterHandlersWithOptions(router, &strictHandler{handlers, failures}, GinServerOptions{
+		ErrorHandler: func(c *gin.Context, err error, _ int) { failures.Malformed(c, err) },
+	})
 }
 
 type strictHandler struct {
-	ssi         StrictServerInterface
-	middlewares []StrictMiddlewareFunc
-	options     StrictGinServerOptions
+	handlers StrictServerInterface
+	failures Failures
 }
 
-// ReadCustomers operation middleware
+// answer writes what a handler returned.
+func (sh *strictHandler) answer(ctx *gin.Context, answer interface {
+	Write(w http.ResponseWriter) error
+}, err error) {
+	if err != nil {
+		sh.failures.Refused(ctx, err)
+	} else if answer != nil {
+		if err := answer.Write(ctx.Writer); err != nil {
+			sh.failures.Broken(ctx, err)
+		}
+	}
+}
+
+// readBody decodes the value that the validator left on the body, so that the handler gets what was validated.
+func readBody(ctx *gin.Context, body any) error {
+	v, ok := ctx.Request.Body.(interface{ ValidatedValue() any })
+	if !ok || runtime.BindJSONValue(v.ValidatedValue(), body) != nil {
+		return ctx.ShouldBindJSON(body)
+	}
+	if binding.Validator != nil {
+		return binding.Validator.ValidateStruct(body)
+	}
+	return nil
+}
+
 func (sh *strictHandler) ReadCustomers(ctx *gin.Context, params ReadCustomersParams) {
 	var request ReadCustomersRequestObject
-
 	request.Params = params
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ReadCustomers(ctx, request.(ReadCustomersRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ReadCustomers")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(ReadCustomersResponseObject); ok {
-		if err := validResponse.VisitReadCustomersResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.ReadCustomers(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// ReadCustomer operation middleware
 func (sh *strictHandler) ReadCustomer(ctx *gin.Context, customerID externalRef0.CustomerID) {
 	var request ReadCustomerRequestObject
-
 	request.CustomerID = customerID
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ReadCustomer(ctx, request.(ReadCustomerRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ReadCustomer")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(ReadCustomerResponseObject); ok {
-		if err := validResponse.VisitReadCustomerResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.ReadCustomer(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// ReadCoupons operation middleware
 func (sh *strictHandler) ReadCoupons(ctx *gin.Context, customerID externalRef0.CustomerID, params ReadCouponsParams) {
 	var request ReadCouponsRequestObject
-
 	request.CustomerID = customerID
 	request.Params = params
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ReadCoupons(ctx, request.(ReadCouponsRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ReadCoupons")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(ReadCouponsResponseObject); ok {
-		if err := validResponse.VisitReadCouponsResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.ReadCoupons(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// ReadEvents operation middleware
 func (sh *strictHandler) ReadEvents(ctx *gin.Context, customerID externalRef0.CustomerID, params ReadEventsParams) {
 	var request ReadEventsRequestObject
-
 	request.CustomerID = customerID
 	request.Params = params
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ReadEvents(ctx, request.(ReadEventsRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ReadEvents")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(ReadEventsResponseObject); ok {
-		if err := validResponse.VisitReadEventsResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.ReadEvents(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// ReadTransactions operation middleware
 func (sh *strictHandler) ReadTransactions(ctx *gin.Context, customerID externalRef0.CustomerID, params ReadTransactionsParams) {
 	var request ReadTransactionsRequestObject
-
 	request.CustomerID = customerID
 	request.Params = params
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ReadTransactions(ctx, request.(ReadTransactionsRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ReadTransactions")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(ReadTransactionsResponseObject); ok {
-		if err := validResponse.VisitReadTransactionsResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.ReadTransactions(ctx, request)
+	sh.answer(ctx, response, err)
 }

@@ -4,7 +4,6 @@
 package offers
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -1252,21 +1251,16 @@ type ListOffersRequestObject struct {
 }
 
 type ListOffersResponseObject interface {
-	VisitListOffersResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersListOffers()
 }
 
 type ListOffers200JSONResponse OfferList
 
-func (response ListOffers200JSONResponse) VisitListOffersResponse(w http.ResponseWriter) error {
+func (ListOffers200JSONResponse) answersListOffers() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response ListOffers200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*OfferList)(&response))
 }
 
 type QuoteOffersRequestObject struct {
@@ -1274,21 +1268,16 @@ type QuoteOffersRequestObject struct {
 }
 
 type QuoteOffersResponseObject interface {
-	VisitQuoteOffersResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersQuoteOffers()
 }
 
 type QuoteOffers200JSONResponse QuoteAnswer
 
-func (response QuoteOffers200JSONResponse) VisitQuoteOffersResponse(w http.ResponseWriter) error {
+func (QuoteOffers200JSONResponse) answersQuoteOffers() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response QuoteOffers200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*QuoteAnswer)(&response))
 }
 
 type GetOfferRequestObject struct {
@@ -1296,22 +1285,24 @@ type GetOfferRequestObject struct {
 }
 
 type GetOfferResponseObject interface {
-	VisitGetOfferResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersGetOffer()
 }
 
 type GetOffer200JSONResponse OfferAnswer
 
-func (response GetOffer200JSONResponse) VisitGetOfferResponse(w http.ResponseWriter) error {
+func (GetOffer200JSONResponse) answersGetOffer() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response GetOffer200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*OfferAnswer)(&response))
 }
+
+// AnyOffers makes the type that embeds it an answer of every operation here.
+type AnyOffers struct{}
+
+func (AnyOffers) answersListOffers()  {}
+func (AnyOffers) answersQuoteOffers() {}
+func (AnyOffers) answersGetOffer()    {}
 
 // StrictServerInterface represents all server handlers.
 type StrictServerInterface interface {
@@ -1326,153 +1317,74 @@ type StrictServerInterface interface {
 	GetOffer(ctx context.Context, request GetOfferRequestObject) (GetOfferResponseObject, error)
 }
 
-type StrictHandlerFunc func(ctx *gin.Context, request any) (any, error)
-type StrictMiddlewareFunc func(f StrictHandlerFunc, operationID string) StrictHandlerFunc
-
-type StrictGinServerOptions struct {
-	// RequestErrorHandlerFunc is called when a request cannot be parsed or
-	// decoded. It is invoked for JSON bind failures, form parse/bind errors,
-	// multipart reader errors, media type parse errors, missing multipart
-	// boundaries, and request body read errors. The default returns 400.
-	RequestErrorHandlerFunc func(ctx *gin.Context, err error)
-	// HandlerErrorFunc is called when the application handler (or any
-	// middleware wrapping it) returns a non-nil error. The default returns 500.
-	HandlerErrorFunc func(ctx *gin.Context, err error)
-	// ResponseErrorHandlerFunc is called when the response object fails to
-	// serialize (Visit*Response returns an error) or when the handler returns
-	// an unexpected response type. The default returns 500.
-	ResponseErrorHandlerFunc func(ctx *gin.Context, err error)
+// Failures answers requests that cannot be answered otherwise. It is one type for all APIs.
+type Failures = struct {
+	Malformed func(c *gin.Context, err error) // a parameter cannot be read
+	Body      func(c *gin.Context, err error) // the body cannot be read
+	Refused   func(c *gin.Context, err error) // the handler failed
+	Broken    func(c *gin.Context, err error) // the answer could not be written
 }
 
-func NewStrictHandler(ssi StrictServerInterface, middlewares []StrictMiddlewareFunc) ServerInterface {
-	return &strictHandler{ssi: ssi, middlewares: middlewares, options: StrictGinServerOptions{
-		RequestErrorHandlerFunc: func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusBadRequest, gin.H{"msg": err.Error()})
-		},
-		HandlerErrorFunc: func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusInternalServerError, gin.H{"msg": err.Error()})
-		},
-		ResponseErrorHandlerFunc: func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusInternalServerError, gin.H{"msg": err.Error()})
-		},
-	}}
-}
-
-func NewStrictHandlerWithOptions(ssi StrictServerInterface, middlewares []StrictMiddlewareFunc, options StrictGinServerOptions) ServerInterface {
-	if options.RequestErrorHandlerFunc == nil {
-		options.RequestErrorHandlerFunc = func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusBadRequest, gin.H{"msg": err.Error()})
-		}
-	}
-	if options.HandlerErrorFunc == nil {
-		options.HandlerErrorFunc = func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusInternalServerError, gin.H{"msg": err.Error()})
-		}
-	}
-	if options.ResponseErrorHandlerFunc == nil {
-		options.ResponseErrorHandlerFunc = func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusInternalServerError, gin.H{"msg": err.Error()})
-		}
-	}
-	return &strictHandler{ssi: ssi, middlewares: middlewares, options: options}
+// Serve registers the operations, which handlers answers.
+func Serve(router gin.IRouter, handlers StrictServerInterface, failures Failures) {
+	RegisterHandlersWithOptions(router, &strictHandler{handlers, failures}, GinServerOptions{
+		ErrorHandler: func(c *gin.Context, err error, _ int) { failures.Malformed(c, err) },
+	})
 }
 
 type strictHandler struct {
-	ssi         StrictServerInterface
-	middlewares []StrictMiddlewareFunc
-	options     StrictGinServerOptions
+	handlers StrictServerInterface
+	failures Failures
 }
 
-// ListOffers operation middleware
+// answer writes what a handler returned.
+func (sh *strictHandler) answer(ctx *gin.Context, answer interface {
+	Write(w http.ResponseWriter) error
+}, err error) {
+	if err != nil {
+		sh.failures.Refused(ctx, err)
+	} else if answer != nil {
+		if err := answer.Write(ctx.Writer); err != nil {
+			sh.failures.Broken(ctx, err)
+		}
+	}
+}
+
+// readBody decodes the value that the validator left on the body, so that the handler gets what was validated.
+func readBody(ctx *gin.Context, body any) error {
+	v, ok := ctx.Request.Body.(interface{ ValidatedValue() any })
+	if !ok || runtime.BindJSONValue(v.ValidatedValue(), body) != nil {
+		return ctx.ShouldBindJSON(body)
+	}
+	if binding.Validator != nil {
+		return binding.Validator.ValidateStruct(body)
+	}
+	return nil
+}
+
 func (sh *strictHandler) ListOffers(ctx *gin.Context, params ListOffersParams) {
 	var request ListOffersRequestObject
-
 	request.Params = params
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ListOffers(ctx, request.(ListOffersRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ListOffers")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(ListOffersResponseObject); ok {
-		if err := validResponse.VisitListOffersResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.ListOffers(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// QuoteOffers operation middleware
 func (sh *strictHandler) QuoteOffers(ctx *gin.Context) {
 	var request QuoteOffersRequestObject
-
 	var body QuoteOffersJSONRequestBody
-	var err error
-	// A request validator built on kin-openapi's openapi3filter with
-	// KeepValidatedValue leaves the value it validated on the body. Bind
-	// that value, matching member names exactly, so the handler receives
-	// what was validated instead of a second, case-insensitive decode.
-	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
-		err = ctx.ShouldBindJSON(&body)
-	} else if binding.Validator != nil {
-		// ShouldBindJSON runs the struct validator after decoding; keep that.
-		err = binding.Validator.ValidateStruct(&body)
-	}
-	if err != nil {
-		sh.options.RequestErrorHandlerFunc(ctx, err)
+	if err := readBody(ctx, &body); err == nil {
+		request.Body = &body
+	} else {
+		sh.failures.Body(ctx, err)
 		return
 	}
-	request.Body = &body
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.QuoteOffers(ctx, request.(QuoteOffersRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "QuoteOffers")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(QuoteOffersResponseObject); ok {
-		if err := validResponse.VisitQuoteOffersResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.QuoteOffers(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// GetOffer operation middleware
 func (sh *strictHandler) GetOffer(ctx *gin.Context, offerID OfferID) {
 	var request GetOfferRequestObject
-
 	request.OfferID = offerID
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.GetOffer(ctx, request.(GetOfferRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "GetOffer")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(GetOfferResponseObject); ok {
-		if err := validResponse.VisitGetOfferResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.GetOffer(ctx, request)
+	sh.answer(ctx, response, err)
 }

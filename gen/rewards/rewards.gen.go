@@ -4,9 +4,7 @@
 package rewards
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -238,6 +236,37 @@ type RewardList struct {
 	//
 	// Example: 0.004
 	Time *externalRef0.ProcessingTime `json:"time,omitempty"`
+}
+
+// AppendJSON writes it behind b.
+func (t *RewardList) AppendJSON(b []byte) []byte {
+	at := len(b)
+	b = append(b, `,"data":`...)
+	{
+		v := &t.Data
+		b = externalRef0.AppendList(b, *v, func(b []byte, v *externalRef0.RewardEntry) []byte {
+			b = externalRef0.AppendValue(b, v)
+			return b
+		})
+	}
+	b = append(b, `,"next":`...)
+	if v := t.Next; v == nil {
+		b = append(b, "null"...)
+	} else {
+		b = externalRef0.AppendText(b, string(*v))
+	}
+	b = append(b, `,"previous":`...)
+	if v := t.Previous; v == nil {
+		b = append(b, "null"...)
+	} else {
+		b = externalRef0.AppendText(b, string(*v))
+	}
+	if t.Time != nil {
+		b = append(b, `,"time":`...)
+		v := t.Time
+		b = externalRef0.AppendValue(b, v)
+	}
+	return externalRef0.CloseObject(b, at)
 }
 
 // ClaimID defines model for ClaimId.
@@ -760,21 +789,16 @@ type ListRewardsRequestObject struct {
 }
 
 type ListRewardsResponseObject interface {
-	VisitListRewardsResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersListRewards()
 }
 
 type ListRewards200JSONResponse RewardList
 
-func (response ListRewards200JSONResponse) VisitListRewardsResponse(w http.ResponseWriter) error {
+func (ListRewards200JSONResponse) answersListRewards() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response ListRewards200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*RewardList)(&response))
 }
 
 type GetRewardClaimRequestObject struct {
@@ -782,21 +806,16 @@ type GetRewardClaimRequestObject struct {
 }
 
 type GetRewardClaimResponseObject interface {
-	VisitGetRewardClaimResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersGetRewardClaim()
 }
 
 type GetRewardClaim200JSONResponse ClaimAnswer
 
-func (response GetRewardClaim200JSONResponse) VisitGetRewardClaimResponse(w http.ResponseWriter) error {
+func (GetRewardClaim200JSONResponse) answersGetRewardClaim() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response GetRewardClaim200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*ClaimAnswer)(&response))
 }
 
 type RedeemRewardClaimRequestObject struct {
@@ -806,21 +825,16 @@ type RedeemRewardClaimRequestObject struct {
 }
 
 type RedeemRewardClaimResponseObject interface {
-	VisitRedeemRewardClaimResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersRedeemRewardClaim()
 }
 
 type RedeemRewardClaim200JSONResponse ClaimAnswer
 
-func (response RedeemRewardClaim200JSONResponse) VisitRedeemRewardClaimResponse(w http.ResponseWriter) error {
+func (RedeemRewardClaim200JSONResponse) answersRedeemRewardClaim() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response RedeemRewardClaim200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*ClaimAnswer)(&response))
 }
 
 type GetRewardRequestObject struct {
@@ -828,21 +842,16 @@ type GetRewardRequestObject struct {
 }
 
 type GetRewardResponseObject interface {
-	VisitGetRewardResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersGetReward()
 }
 
 type GetReward200JSONResponse RewardAnswer
 
-func (response GetReward200JSONResponse) VisitGetRewardResponse(w http.ResponseWriter) error {
+func (GetReward200JSONResponse) answersGetReward() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response GetReward200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*RewardAnswer)(&response))
 }
 
 type ClaimRewardForRequestObject struct {
@@ -852,21 +861,16 @@ type ClaimRewardForRequestObject struct {
 }
 
 type ClaimRewardForResponseObject interface {
-	VisitClaimRewardForResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersClaimRewardFor()
 }
 
 type ClaimRewardFor200JSONResponse externalRef0.ClaimResult
 
-func (response ClaimRewardFor200JSONResponse) VisitClaimRewardForResponse(w http.ResponseWriter) error {
+func (ClaimRewardFor200JSONResponse) answersClaimRewardFor() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response ClaimRewardFor200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*externalRef0.ClaimResult)(&response))
 }
 
 type GetBulkClaimStatusRequestObject struct {
@@ -874,21 +878,16 @@ type GetBulkClaimStatusRequestObject struct {
 }
 
 type GetBulkClaimStatusResponseObject interface {
-	VisitGetBulkClaimStatusResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersGetBulkClaimStatus()
 }
 
 type GetBulkClaimStatus200JSONResponse externalRef0.BulkAnswer
 
-func (response GetBulkClaimStatus200JSONResponse) VisitGetBulkClaimStatusResponse(w http.ResponseWriter) error {
+func (GetBulkClaimStatus200JSONResponse) answersGetBulkClaimStatus() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response GetBulkClaimStatus200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*externalRef0.BulkAnswer)(&response))
 }
 
 type ListBulkClaimErrorsRequestObject struct {
@@ -897,21 +896,16 @@ type ListBulkClaimErrorsRequestObject struct {
 }
 
 type ListBulkClaimErrorsResponseObject interface {
-	VisitListBulkClaimErrorsResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersListBulkClaimErrors()
 }
 
 type ListBulkClaimErrors200JSONResponse externalRef0.BulkErrorList
 
-func (response ListBulkClaimErrors200JSONResponse) VisitListBulkClaimErrorsResponse(w http.ResponseWriter) error {
+func (ListBulkClaimErrors200JSONResponse) answersListBulkClaimErrors() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+func (response ListBulkClaimErrors200JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 200, (*externalRef0.BulkErrorList)(&response))
 }
 
 type ClaimRewardForManyRequestObject struct {
@@ -921,22 +915,29 @@ type ClaimRewardForManyRequestObject struct {
 }
 
 type ClaimRewardForManyResponseObject interface {
-	VisitClaimRewardForManyResponse(w http.ResponseWriter) error
+	Write(w http.ResponseWriter) error
+	answersClaimRewardForMany()
 }
 
 type ClaimRewardForMany202JSONResponse externalRef0.BulkAnswer
 
-func (response ClaimRewardForMany202JSONResponse) VisitClaimRewardForManyResponse(w http.ResponseWriter) error {
+func (ClaimRewardForMany202JSONResponse) answersClaimRewardForMany() {}
 
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(202)
-	_, err := buf.WriteTo(w)
-	return err
+func (response ClaimRewardForMany202JSONResponse) Write(w http.ResponseWriter) error {
+	return externalRef0.WriteJSON(w, 202, (*externalRef0.BulkAnswer)(&response))
 }
+
+// AnyRewards makes the type that embeds it an answer of every operation here.
+type AnyRewards struct{}
+
+func (AnyRewards) answersListRewards()         {}
+func (AnyRewards) answersGetRewardClaim()      {}
+func (AnyRewards) answersRedeemRewardClaim()   {}
+func (AnyRewards) answersGetReward()           {}
+func (AnyRewards) answersClaimRewardFor()      {}
+func (AnyRewards) answersGetBulkClaimStatus()  {}
+func (AnyRewards) answersListBulkClaimErrors() {}
+func (AnyRewards) answersClaimRewardForMany()  {}
 
 // StrictServerInterface represents all server handlers.
 type StrictServerInterface interface {
@@ -966,328 +967,128 @@ type StrictServerInterface interface {
 	ClaimRewardForMany(ctx context.Context, request ClaimRewardForManyRequestObject) (ClaimRewardForManyResponseObject, error)
 }
 
-type StrictHandlerFunc func(ctx *gin.Context, request any) (any, error)
-type StrictMiddlewareFunc func(f StrictHandlerFunc, operationID string) StrictHandlerFunc
-
-type StrictGinServerOptions struct {
-	// RequestErrorHandlerFunc is called when a request cannot be parsed or
-	// decoded. It is invoked for JSON bind failures, form parse/bind errors,
-	// multipart reader errors, media type parse errors, missing multipart
-	// boundaries, and request body read errors. The default returns 400.
-	RequestErrorHandlerFunc func(ctx *gin.Context, err error)
-	// HandlerErrorFunc is called when the application handler (or any
-	// middleware wrapping it) returns a non-nil error. The default returns 500.
-	HandlerErrorFunc func(ctx *gin.Context, err error)
-	// ResponseErrorHandlerFunc is called when the response object fails to
-	// serialize (Visit*Response returns an error) or when the handler returns
-	// an unexpected response type. The default returns 500.
-	ResponseErrorHandlerFunc func(ctx *gin.Context, err error)
+// Failures answers requests that cannot be answered otherwise. It is one type for all APIs.
+type Failures = struct {
+	Malformed func(c *gin.Context, err error) // a parameter cannot be read
+	Body      func(c *gin.Context, err error) // the body cannot be read
+	Refused   func(c *gin.Context, err error) // the handler failed
+	Broken    func(c *gin.Context, err error) // the answer could not be written
 }
 
-func NewStrictHandler(ssi StrictServerInterface, middlewares []StrictMiddlewareFunc) ServerInterface {
-	return &strictHandler{ssi: ssi, middlewares: middlewares, options: StrictGinServerOptions{
-		RequestErrorHandlerFunc: func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusBadRequest, gin.H{"msg": err.Error()})
-		},
-		HandlerErrorFunc: func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusInternalServerError, gin.H{"msg": err.Error()})
-		},
-		ResponseErrorHandlerFunc: func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusInternalServerError, gin.H{"msg": err.Error()})
-		},
-	}}
-}
-
-func NewStrictHandlerWithOptions(ssi StrictServerInterface, middlewares []StrictMiddlewareFunc, options StrictGinServerOptions) ServerInterface {
-	if options.RequestErrorHandlerFunc == nil {
-		options.RequestErrorHandlerFunc = func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusBadRequest, gin.H{"msg": err.Error()})
-		}
-	}
-	if options.HandlerErrorFunc == nil {
-		options.HandlerErrorFunc = func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusInternalServerError, gin.H{"msg": err.Error()})
-		}
-	}
-	if options.ResponseErrorHandlerFunc == nil {
-		options.ResponseErrorHandlerFunc = func(ctx *gin.Context, err error) {
-			ctx.JSON(http.StatusInternalServerError, gin.H{"msg": err.Error()})
-		}
-	}
-	return &strictHandler{ssi: ssi, middlewares: middlewares, options: options}
+// Serve registers the operations, which handlers answers.
+func Serve(router gin.IRouter, handlers StrictServerInterface, failures Failures) {
+	RegisterHandlersWithOptions(router, &strictHandler{handlers, failures}, GinServerOptions{
+		ErrorHandler: func(c *gin.Context, err error, _ int) { failures.Malformed(c, err) },
+	})
 }
 
 type strictHandler struct {
-	ssi         StrictServerInterface
-	middlewares []StrictMiddlewareFunc
-	options     StrictGinServerOptions
+	handlers StrictServerInterface
+	failures Failures
 }
 
-// ListRewards operation middleware
+// answer writes what a handler returned.
+func (sh *strictHandler) answer(ctx *gin.Context, answer interface {
+	Write(w http.ResponseWriter) error
+}, err error) {
+	if err != nil {
+		sh.failures.Refused(ctx, err)
+	} else if answer != nil {
+		if err := answer.Write(ctx.Writer); err != nil {
+			sh.failures.Broken(ctx, err)
+		}
+	}
+}
+
+// readBody decodes the value that the validator left on the body, so that the handler gets what was validated.
+func readBody(ctx *gin.Context, body any) error {
+	v, ok := ctx.Request.Body.(interface{ ValidatedValue() any })
+	if !ok || runtime.BindJSONValue(v.ValidatedValue(), body) != nil {
+		return ctx.ShouldBindJSON(body)
+	}
+	if binding.Validator != nil {
+		return binding.Validator.ValidateStruct(body)
+	}
+	return nil
+}
+
 func (sh *strictHandler) ListRewards(ctx *gin.Context, params ListRewardsParams) {
 	var request ListRewardsRequestObject
-
 	request.Params = params
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ListRewards(ctx, request.(ListRewardsRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ListRewards")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(ListRewardsResponseObject); ok {
-		if err := validResponse.VisitListRewardsResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.ListRewards(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// GetRewardClaim operation middleware
 func (sh *strictHandler) GetRewardClaim(ctx *gin.Context, claimID ClaimID) {
 	var request GetRewardClaimRequestObject
-
 	request.ClaimID = claimID
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.GetRewardClaim(ctx, request.(GetRewardClaimRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "GetRewardClaim")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(GetRewardClaimResponseObject); ok {
-		if err := validResponse.VisitGetRewardClaimResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.GetRewardClaim(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// RedeemRewardClaim operation middleware
 func (sh *strictHandler) RedeemRewardClaim(ctx *gin.Context, claimID ClaimID, params RedeemRewardClaimParams) {
 	var request RedeemRewardClaimRequestObject
-
 	request.ClaimID = claimID
 	request.Params = params
-
 	var body RedeemRewardClaimJSONRequestBody
-	var err error
-	// A request validator built on kin-openapi's openapi3filter with
-	// KeepValidatedValue leaves the value it validated on the body. Bind
-	// that value, matching member names exactly, so the handler receives
-	// what was validated instead of a second, case-insensitive decode.
-	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
-		err = ctx.ShouldBindJSON(&body)
-	} else if binding.Validator != nil {
-		// ShouldBindJSON runs the struct validator after decoding; keep that.
-		err = binding.Validator.ValidateStruct(&body)
-	}
-	if err != nil {
-		if !errors.Is(err, io.EOF) {
-			sh.options.RequestErrorHandlerFunc(ctx, err)
-			return
-		}
-	} else {
+	if err := readBody(ctx, &body); err == nil {
 		request.Body = &body
+	} else if !errors.Is(err, io.EOF) {
+		sh.failures.Body(ctx, err)
+		return
 	}
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.RedeemRewardClaim(ctx, request.(RedeemRewardClaimRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "RedeemRewardClaim")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(RedeemRewardClaimResponseObject); ok {
-		if err := validResponse.VisitRedeemRewardClaimResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.RedeemRewardClaim(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// GetReward operation middleware
 func (sh *strictHandler) GetReward(ctx *gin.Context, rewardID RewardID) {
 	var request GetRewardRequestObject
-
 	request.RewardID = rewardID
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.GetReward(ctx, request.(GetRewardRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "GetReward")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(GetRewardResponseObject); ok {
-		if err := validResponse.VisitGetRewardResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.GetReward(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// ClaimRewardFor operation middleware
 func (sh *strictHandler) ClaimRewardFor(ctx *gin.Context, rewardID RewardID, params ClaimRewardForParams) {
 	var request ClaimRewardForRequestObject
-
 	request.RewardID = rewardID
 	request.Params = params
-
 	var body ClaimRewardForJSONRequestBody
-	var err error
-	// A request validator built on kin-openapi's openapi3filter with
-	// KeepValidatedValue leaves the value it validated on the body. Bind
-	// that value, matching member names exactly, so the handler receives
-	// what was validated instead of a second, case-insensitive decode.
-	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
-		err = ctx.ShouldBindJSON(&body)
-	} else if binding.Validator != nil {
-		// ShouldBindJSON runs the struct validator after decoding; keep that.
-		err = binding.Validator.ValidateStruct(&body)
-	}
-	if err != nil {
-		sh.options.RequestErrorHandlerFunc(ctx, err)
+	if err := readBody(ctx, &body); err == nil {
+		request.Body = &body
+	} else {
+		sh.failures.Body(ctx, err)
 		return
 	}
-	request.Body = &body
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ClaimRewardFor(ctx, request.(ClaimRewardForRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ClaimRewardFor")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(ClaimRewardForResponseObject); ok {
-		if err := validResponse.VisitClaimRewardForResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.ClaimRewardFor(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// GetBulkClaimStatus operation middleware
 func (sh *strictHandler) GetBulkClaimStatus(ctx *gin.Context, batchID externalRef0.BatchID) {
 	var request GetBulkClaimStatusRequestObject
-
 	request.BatchID = batchID
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.GetBulkClaimStatus(ctx, request.(GetBulkClaimStatusRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "GetBulkClaimStatus")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(GetBulkClaimStatusResponseObject); ok {
-		if err := validResponse.VisitGetBulkClaimStatusResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.GetBulkClaimStatus(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// ListBulkClaimErrors operation middleware
 func (sh *strictHandler) ListBulkClaimErrors(ctx *gin.Context, batchID externalRef0.BatchID, params ListBulkClaimErrorsParams) {
 	var request ListBulkClaimErrorsRequestObject
-
 	request.BatchID = batchID
 	request.Params = params
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ListBulkClaimErrors(ctx, request.(ListBulkClaimErrorsRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ListBulkClaimErrors")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(ListBulkClaimErrorsResponseObject); ok {
-		if err := validResponse.VisitListBulkClaimErrorsResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.ListBulkClaimErrors(ctx, request)
+	sh.answer(ctx, response, err)
 }
 
-// ClaimRewardForMany operation middleware
 func (sh *strictHandler) ClaimRewardForMany(ctx *gin.Context, rewardID RewardID, params ClaimRewardForManyParams) {
 	var request ClaimRewardForManyRequestObject
-
 	request.RewardID = rewardID
 	request.Params = params
-
 	var body ClaimRewardForManyJSONRequestBody
-	var err error
-	// A request validator built on kin-openapi's openapi3filter with
-	// KeepValidatedValue leaves the value it validated on the body. Bind
-	// that value, matching member names exactly, so the handler receives
-	// what was validated instead of a second, case-insensitive decode.
-	if vb, ok := ctx.Request.Body.(interface{ ValidatedValue() any }); !ok || runtime.BindJSONValue(vb.ValidatedValue(), &body) != nil {
-		err = ctx.ShouldBindJSON(&body)
-	} else if binding.Validator != nil {
-		// ShouldBindJSON runs the struct validator after decoding; keep that.
-		err = binding.Validator.ValidateStruct(&body)
-	}
-	if err != nil {
-		sh.options.RequestErrorHandlerFunc(ctx, err)
+	if err := readBody(ctx, &body); err == nil {
+		request.Body = &body
+	} else {
+		sh.failures.Body(ctx, err)
 		return
 	}
-	request.Body = &body
-
-	handler := func(ctx *gin.Context, request interface{}) (interface{}, error) {
-		return sh.ssi.ClaimRewardForMany(ctx, request.(ClaimRewardForManyRequestObject))
-	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ClaimRewardForMany")
-	}
-
-	response, err := handler(ctx, request)
-
-	if err != nil {
-		sh.options.HandlerErrorFunc(ctx, err)
-	} else if validResponse, ok := response.(ClaimRewardForManyResponseObject); ok {
-		if err := validResponse.VisitClaimRewardForManyResponse(ctx.Writer); err != nil {
-			sh.options.ResponseErrorHandlerFunc(ctx, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(ctx, fmt.Errorf("unexpected response type: %T", response))
-	}
+	response, err := sh.handlers.ClaimRewardForMany(ctx, request)
+	sh.answer(ctx, response, err)
 }

@@ -9,23 +9,52 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/loyalty-platform/loyalty/gen/administration"
+	"github.com/loyalty-platform/loyalty/gen/automationcampaigns"
 	"github.com/loyalty-platform/loyalty/gen/common"
+	"github.com/loyalty-platform/loyalty/gen/coupon"
+	"github.com/loyalty-platform/loyalty/gen/customers"
+	"github.com/loyalty-platform/loyalty/gen/display"
+	"github.com/loyalty-platform/loyalty/gen/entities"
+	"github.com/loyalty-platform/loyalty/gen/events"
+	"github.com/loyalty-platform/loyalty/gen/leaderboard"
+	"github.com/loyalty-platform/loyalty/gen/levels"
+	"github.com/loyalty-platform/loyalty/gen/loyaltyread"
+	"github.com/loyalty-platform/loyalty/gen/offers"
+	"github.com/loyalty-platform/loyalty/gen/rewards"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
 // RawResponse is an answer with a finished body. Operations that may be repeated use it, so that the first answer and
 // every repetition are the same bytes. It replaces the generated answers.
 type RawResponse struct {
+	anyOperation
 	Status   int
 	Body     []byte
 	Replayed bool // the body is the stored one of an earlier request
+}
+
+// anyOperation makes a type an answer of every operation.
+type anyOperation struct {
+	administration.AnyAdministration
+	automationcampaigns.AnyAutomationcampaigns
+	coupon.AnyCoupon
+	customers.AnyCustomers
+	display.AnyDisplay
+	entities.AnyEntities
+	events.AnyEvents
+	leaderboard.AnyLeaderboard
+	levels.AnyLevels
+	loyaltyread.AnyLoyaltyread
+	offers.AnyOffers
+	rewards.AnyRewards
 }
 
 // Replay is the stored answer of an earlier request, in its languages.
 func Replay(in *Localizer, a *loyalty.Answer) RawResponse {
 	in.Forget()
 	in.Repeat(a)
-	return RawResponse{a.Status, a.Body, true}
+	return RawResponse{Status: a.Status, Body: a.Body, Replayed: true}
 }
 
 // WithCustomer puts the customer before the rest of an answer. Both are stored separately, so that the first answer and
@@ -59,106 +88,14 @@ func WithoutCustomer(body []byte) []byte {
 	return Marshal(all)
 }
 
+// Write writes the answer.
 func (w RawResponse) Write(to http.ResponseWriter) error {
 	if w.Replayed {
 		to.Header().Set("Idempotency-Replayed", "true")
 	}
-	WriteJSON(to, w.Status, w.Body)
+	common.WriteBody(to, w.Status, w.Body)
 	return nil
 }
-
-// The answers of operations that may be repeated, or whose content is written as it is stored.
-
-func (w RawResponse) VisitSubmitEventResponse(to http.ResponseWriter) error       { return w.Write(to) }
-func (w RawResponse) VisitSubmitEventsResponse(to http.ResponseWriter) error      { return w.Write(to) }
-func (w RawResponse) VisitPreviewEventResponse(to http.ResponseWriter) error      { return w.Write(to) }
-func (w RawResponse) VisitFollowEventsResponse(to http.ResponseWriter) error      { return w.Write(to) }
-func (w RawResponse) VisitCreateKeyResponse(to http.ResponseWriter) error         { return w.Write(to) }
-func (w RawResponse) VisitUpdateKeyResponse(to http.ResponseWriter) error         { return w.Write(to) }
-func (w RawResponse) VisitRotateKeyResponse(to http.ResponseWriter) error         { return w.Write(to) }
-func (w RawResponse) VisitRevokeKeyResponse(to http.ResponseWriter) error         { return w.Write(to) }
-func (w RawResponse) VisitCreateUserResponse(to http.ResponseWriter) error        { return w.Write(to) }
-func (w RawResponse) VisitUpdateUserResponse(to http.ResponseWriter) error        { return w.Write(to) }
-func (w RawResponse) VisitDisableUserResponse(to http.ResponseWriter) error       { return w.Write(to) }
-func (w RawResponse) VisitInviteUserResponse(to http.ResponseWriter) error        { return w.Write(to) }
-func (w RawResponse) VisitResetSecondFactorResponse(to http.ResponseWriter) error { return w.Write(to) }
-func (w RawResponse) VisitEndSessionResponse(to http.ResponseWriter) error        { return w.Write(to) }
-func (w RawResponse) VisitConfigureModuleResponse(to http.ResponseWriter) error   { return w.Write(to) }
-func (w RawResponse) VisitUpdateSettingsResponse(to http.ResponseWriter) error    { return w.Write(to) }
-func (w RawResponse) VisitGetConfigurationResponse(to http.ResponseWriter) error  { return w.Write(to) }
-func (w RawResponse) VisitApplyConfigurationResponse(to http.ResponseWriter) error {
-	return w.Write(to)
-}
-func (w RawResponse) VisitListEntitiesResponse(to http.ResponseWriter) error   { return w.Write(to) }
-func (w RawResponse) VisitGetEntityResponse(to http.ResponseWriter) error      { return w.Write(to) }
-func (w RawResponse) VisitCreateEntityResponse(to http.ResponseWriter) error   { return w.Write(to) }
-func (w RawResponse) VisitUpdateEntityResponse(to http.ResponseWriter) error   { return w.Write(to) }
-func (w RawResponse) VisitArchiveEntityResponse(to http.ResponseWriter) error  { return w.Write(to) }
-func (w RawResponse) VisitChangeEntitiesResponse(to http.ResponseWriter) error { return w.Write(to) }
-func (w RawResponse) VisitMergeCustomerResponse(to http.ResponseWriter) error  { return w.Write(to) }
-func (w RawResponse) VisitClaimRewardForManyResponse(to http.ResponseWriter) error {
-	return w.Write(to)
-}
-func (w RawResponse) VisitGetBulkClaimStatusResponse(to http.ResponseWriter) error {
-	return w.Write(to)
-}
-func (w RawResponse) VisitListBulkClaimErrorsResponse(to http.ResponseWriter) error {
-	return w.Write(to)
-}
-func (w RawResponse) VisitAddToCustomerListResponse(to http.ResponseWriter) error { return w.Write(to) }
-func (w RawResponse) VisitRemoveFromCustomerListResponse(to http.ResponseWriter) error {
-	return w.Write(to)
-}
-func (w RawResponse) VisitGetCustomerListStatusResponse(to http.ResponseWriter) error {
-	return w.Write(to)
-}
-func (w RawResponse) VisitListCustomerListErrorsResponse(to http.ResponseWriter) error {
-	return w.Write(to)
-}
-func (w RawResponse) VisitVerifyCustomerResponse(to http.ResponseWriter) error    { return w.Write(to) }
-func (w RawResponse) VisitListCouponPoolsResponse(to http.ResponseWriter) error   { return w.Write(to) }
-func (w RawResponse) VisitGetCouponPoolResponse(to http.ResponseWriter) error     { return w.Write(to) }
-func (w RawResponse) VisitCreateCouponPoolResponse(to http.ResponseWriter) error  { return w.Write(to) }
-func (w RawResponse) VisitUpdateCouponPoolResponse(to http.ResponseWriter) error  { return w.Write(to) }
-func (w RawResponse) VisitAddCodesResponse(to http.ResponseWriter) error          { return w.Write(to) }
-func (w RawResponse) VisitGetPoolFillStatusResponse(to http.ResponseWriter) error { return w.Write(to) }
-func (w RawResponse) VisitListPoolFillErrorsResponse(to http.ResponseWriter) error {
-	return w.Write(to)
-}
-func (w RawResponse) VisitEnterContestResponse(to http.ResponseWriter) error      { return w.Write(to) }
-func (w RawResponse) VisitClaimOfferResponse(to http.ResponseWriter) error        { return w.Write(to) }
-func (w RawResponse) VisitAnswerQuestionResponse(to http.ResponseWriter) error    { return w.Write(to) }
-func (w RawResponse) VisitAnswerQuizResponse(to http.ResponseWriter) error        { return w.Write(to) }
-func (w RawResponse) VisitClaimRewardResponse(to http.ResponseWriter) error       { return w.Write(to) }
-func (w RawResponse) VisitListActivitiesResponse(to http.ResponseWriter) error    { return w.Write(to) }
-func (w RawResponse) VisitClaimRewardForResponse(to http.ResponseWriter) error    { return w.Write(to) }
-func (w RawResponse) VisitRedeemRewardClaimResponse(to http.ResponseWriter) error { return w.Write(to) }
-func (w RawResponse) VisitRevokeRewardResponse(to http.ResponseWriter) error      { return w.Write(to) }
-func (w RawResponse) VisitStartBacktestResponse(to http.ResponseWriter) error     { return w.Write(to) }
-func (w RawResponse) VisitGetBacktestResponse(to http.ResponseWriter) error       { return w.Write(to) }
-func (w RawResponse) VisitRecordVisualSearchResponse(to http.ResponseWriter) error {
-	return w.Write(to)
-}
-func (w RawResponse) VisitGiveLevelResponse(to http.ResponseWriter) error      { return w.Write(to) }
-func (w RawResponse) VisitSpinPrizeWheelResponse(to http.ResponseWriter) error { return w.Write(to) }
-
-func (w RawResponse) VisitCreateWebhookResponse(to http.ResponseWriter) error   { return w.Write(to) }
-func (w RawResponse) VisitUpdateWebhookResponse(to http.ResponseWriter) error   { return w.Write(to) }
-func (w RawResponse) VisitTestWebhookResponse(to http.ResponseWriter) error     { return w.Write(to) }
-func (w RawResponse) VisitRotateWebhookResponse(to http.ResponseWriter) error   { return w.Write(to) }
-func (w RawResponse) VisitPauseWebhookResponse(to http.ResponseWriter) error    { return w.Write(to) }
-func (w RawResponse) VisitRemoveWebhookResponse(to http.ResponseWriter) error   { return w.Write(to) }
-func (w RawResponse) VisitResumeWebhookResponse(to http.ResponseWriter) error   { return w.Write(to) }
-func (w RawResponse) VisitReplayWebhookResponse(to http.ResponseWriter) error   { return w.Write(to) }
-func (w RawResponse) VisitRetryDeliveriesResponse(to http.ResponseWriter) error { return w.Write(to) }
-func (w RawResponse) VisitRetryDeliveryResponse(to http.ResponseWriter) error   { return w.Write(to) }
-func (w RawResponse) VisitGetDeliveryResponse(to http.ResponseWriter) error     { return w.Write(to) }
-
-func (w RawResponse) VisitCreateImportResponse(to http.ResponseWriter) error    { return w.Write(to) }
-func (w RawResponse) VisitAddImportFileResponse(to http.ResponseWriter) error   { return w.Write(to) }
-func (w RawResponse) VisitCheckImportResponse(to http.ResponseWriter) error     { return w.Write(to) }
-func (w RawResponse) VisitApplyImportResponse(to http.ResponseWriter) error     { return w.Write(to) }
-func (w RawResponse) VisitReconcileImportResponse(to http.ResponseWriter) error { return w.Write(to) }
 
 // Plain returns the request's own context: gin reuses its contexts, and the engine's work may
 // outlive the handler.

@@ -18,8 +18,11 @@ type CouponReader struct {
 	Clock     func() time.Time
 }
 
-// Page answers a page of coupons; a filter that cannot be read finds none.
-func (r CouponReader) Page(ctx context.Context, p list.Page, q loyalty.CouponQuery, readable bool) (couponPage, error) {
+// Page reads a page of coupons; a filter that cannot be read finds none.
+func (r CouponReader) Page(
+	ctx context.Context, p list.Page, q loyalty.CouponQuery, readable bool,
+) (list.Links[common.Coupon], error) {
+
 	var found loyalty.CouponPage
 	err := r.Customers.page(Plain(ctx), q.Ref, readable, func() (_ loyalty.Customer, err error) {
 		found, err = r.Reader.Coupons(Plain(ctx), q)
@@ -36,9 +39,9 @@ func (r CouponReader) Page(ctx context.Context, p list.Page, q loyalty.CouponQue
 
 	language, now := RequestOf(ctx).Language, r.Clock()
 	l := list.Linked(p, found.Coupons, now, at)
-	return couponPage{list.Render(l, func(c *loyalty.HeldCoupon) common.Coupon {
+	return list.Render(l, func(c *loyalty.HeldCoupon) common.Coupon {
 		return CouponOf(language, &c.Coupon, c.Holder, now)
-	})}, err
+	}), err
 }
 
 // CouponOf renders a coupon in its present state. A holder who left is not shown.

@@ -142,15 +142,6 @@ func ErrorBody(lang *Localizer, err error) (status int, body []byte) {
 	return status, Marshal(common.ErrorEnvelope{Error: e})
 }
 
-// WriteJSON writes an answer whose body is finished.
-func WriteJSON(w http.ResponseWriter, status int, body []byte) {
-	w.Header()["Content-Type"] = jsonType
-	w.WriteHeader(status)
-	_, _ = w.Write(body) // the caller may be gone: not our failure
-}
-
-var jsonType = []string{"application/json; charset=utf-8"}
-
 // Marshal writes our own answer types, which always marshal.
 func Marshal(v any) []byte {
 	body, err := json.Marshal(v)

@@ -11,7 +11,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// TestEventAnswersAreTheContracts: what is written by hand are the bytes of the types.
+// TestEventAnswersAreTheContracts checks that the answer to an event is the bytes of its types.
 func TestEventAnswersAreTheContracts(t *testing.T) {
 	text := rapid.SampledFrom([]string{"", "ada", `q"uote\\`, "<b>&", "Kovács", "\u2028", "a\nb", "\x7f"})
 	instant := rapid.Custom(func(t *rapid.T) time.Time {
@@ -38,7 +38,7 @@ func TestEventAnswersAreTheContracts(t *testing.T) {
 			o.Events = append(o.Events, e)
 		}
 
-		require.Equal(t, string(Marshal(events.EventOutcome{Events: Recorded(o.Events)})), string(AppendOutcome(nil, nil, o)))
+		require.Equal(t, string(Marshal(events.EventOutcome{Events: Recorded(o.Events)})), string(Outcome(nil, o)))
 
 		c := &o.Customer
 		c.ID, c.Name, c.CreatedAt = id.Draw(t, "customer"), text.Draw(t, "name"), instant.Draw(t, "created")
@@ -50,10 +50,10 @@ func TestEventAnswersAreTheContracts(t *testing.T) {
 		f.Score, f.Spent, f.Pending, f.Reserved = number.Draw(t, "score"), number.Draw(t, "spent"), number.Draw(t, "pending"), number.Draw(t, "reserved")
 		if s := Summary(o.Customer, false); s == nil {
 			require.Empty(t, CustomerBlock(o))
-			require.Equal(t, string(AppendOutcome(nil, nil, o)), string(OutcomeWithCustomer(nil, o)))
+			require.Equal(t, string(Outcome(nil, o)), string(OutcomeWithCustomer(nil, o)))
 		} else {
 			require.Equal(t, string(Marshal(s)), string(CustomerBlock(o)))
-			require.Equal(t, string(WithCustomer(CustomerBlock(o), AppendOutcome(nil, nil, o))), string(OutcomeWithCustomer(nil, o)))
+			require.Equal(t, string(WithCustomer(CustomerBlock(o), Outcome(nil, o))), string(OutcomeWithCustomer(nil, o)))
 		}
 	})
 }

@@ -46,6 +46,7 @@ type pieces interface {
 
 // ExportStream is an answer that is written while it is read.
 type ExportStream struct {
+	anyOperation
 	API     Exports
 	Request *Request
 	From    pieces
@@ -54,15 +55,9 @@ type ExportStream struct {
 	Limit   int // 0: none was sent
 }
 
-// VisitExportTableResponse writes the table.
-func (s ExportStream) VisitExportTableResponse(w http.ResponseWriter) error { return s.write(w) }
-
-// VisitExportCustomerResponse writes all data of a customer.
-func (s ExportStream) VisitExportCustomerResponse(w http.ResponseWriter) error { return s.write(w) }
-
-// write writes until the end or until its reader goes away. An export that cannot continue breaks the connection, so
+// Write writes until the end or until its reader goes away. An export that cannot continue breaks the connection, so
 // that the reader does not take the part for the whole.
-func (s ExportStream) write(w http.ResponseWriter) error {
+func (s ExportStream) Write(w http.ResponseWriter) error {
 	ctx := s.Request.Unbound
 	leave, err := s.API.Streams.Enter(ctx, s.Request.Key.ID)
 	if err != nil {

@@ -134,11 +134,14 @@ func (a *API) ListImportFindings(
 	if err != nil {
 		return nil, err
 	}
-	return importFindings{a.Exports, a.Imports.Store, api.RequestOf(ctx), u.ID, first}, nil
+	return importFindings{
+		api: a.Exports, store: a.Imports.Store, request: api.RequestOf(ctx), upload: u.ID, first: first,
+	}, nil
 }
 
 // importFindings is the answer, which is read piece by piece. It counts as an export.
 type importFindings struct {
+	administration.AnyAdministration
 	api     api.Exports
 	store   loyalty.UploadStore
 	request *api.Request
@@ -146,9 +149,9 @@ type importFindings struct {
 	first   []byte
 }
 
-// VisitListImportFindingsResponse writes the findings. If reading fails, it breaks the connection, so that the reader
+// Write writes the findings. If reading fails, it breaks the connection, so that the reader
 // does not take the part for the whole.
-func (f importFindings) VisitListImportFindingsResponse(w http.ResponseWriter) error {
+func (f importFindings) Write(w http.ResponseWriter) error {
 	leave, err := f.api.Streams.Enter(f.request.Unbound, f.request.Key.ID)
 	if err != nil {
 		return err

@@ -103,7 +103,8 @@ func (a *API) ListCoupons(
 	q := loyalty.CouponQuery{At: a.Clock(), Page: p.Store()}
 	var readable bool
 	q.Conditions, readable = p.Conditions()
-	return a.Coupons.Page(ctx, p, q, readable)
+	l, err := a.Coupons.Page(ctx, p, q, readable)
+	return coupon.ListCoupons200JSONResponse(api.AnswerOf(l)), err
 }
 
 // AddCodes fills a pool with codes that no customer holds yet: at once, or as a bulk operation if there are many.

@@ -64,7 +64,8 @@ func (a *API) ListCustomers(
 	l := list.Linked(p, found, a.Clock(),
 		func(c loyalty.Customer) list.Cursor { return list.Cursor{At: c.CreatedAt, ID: c.ID[:]} })
 	out := list.Render(l, choose.Customer)
-	return api.CustomerPage{Links: out}, api.NameReferrers(api.Plain(ctx), a.Reader, choose, l.Entries, out.Entries)
+	err = api.NameReferrers(api.Plain(ctx), a.Reader, choose, l.Entries, out.Entries)
+	return customers.ListCustomers200JSONResponse(api.AnswerOf(out)), err
 }
 
 // query is CustomerQuery with resolved references to customers.
@@ -105,7 +106,7 @@ func (a *API) GetCustomer(
 		return nil, err
 	}
 	out, err := api.WithReferrer(api.Plain(ctx), a.Reader, choose, &c)
-	return api.CustomerAnswer(out), err
+	return customers.GetCustomer200JSONResponse{Data: out}, err
 }
 
 // GetCustomerPoints reads a customer's figures and lots, now or as recorded at an instant.
@@ -141,7 +142,7 @@ func (a *API) GetCustomerPoints(
 		}
 	}
 
-	return api.PointsAnswer(out), nil
+	return customers.GetCustomerPoints200JSONResponse{Data: out}, nil
 }
 
 func (a *API) statement(ctx context.Context, ref string, asOf *customers.AsOf) (st loyalty.Statement, err error) {

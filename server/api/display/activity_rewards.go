@@ -22,7 +22,7 @@ func (a *API) ListRewardActivities(
 		return nil, err
 	}
 
-	var out api.RewardPage
+	var l list.Links[common.RewardEntry]
 	err = a.Customers.View(ctx, in.CustomerID, reward.ClaimNeeds(reward.Rewards.Of(a.Programme())),
 		func(r *engine.Run) error {
 			language := api.RequestOf(ctx).Language
@@ -30,13 +30,13 @@ func (a *API) ListRewardActivities(
 			if err != nil {
 				return err
 			}
-			l := list.Choose(p, api.Running(p.Query, all), api.RewardColumnsOf(r.Programme),
+			found := list.Choose(p, api.Running(p.Query, all), api.RewardColumnsOf(r.Programme),
 				list.Ordered(in.Params.Sort, in.Params.Order), a.Clock())
-			out.Links = list.Render(l, func(v **api.RewardView) common.RewardEntry { return rewardActivity(r, language, *v) })
+			l = list.Render(found, func(v **api.RewardView) common.RewardEntry { return rewardActivity(r, language, *v) })
 			return nil
 		})
 
-	return out, err
+	return display.ListRewardActivities200JSONResponse(api.AnswerOf(l)), err
 }
 
 // rewardActivity renders a reward for the customer who may claim it.

@@ -19,5 +19,6 @@ func (a *API) ListCustomerCoupons(
 	q := loyalty.CouponQuery{Ref: in.CustomerID, At: a.Clock(), Page: p.Store()}
 	var readable bool
 	q.Conditions, readable = p.Conditions()
-	return a.Coupons.Page(ctx, p, q, readable)
+	l, err := a.Coupons.Page(ctx, p, q, readable)
+	return display.ListCustomerCoupons200JSONResponse(api.AnswerOf(l)), err
 }

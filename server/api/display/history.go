@@ -48,7 +48,7 @@ func (a *API) ListCustomerEvents(
 	q, readable := eventQuery(ctx, list.Ordered(in.Params.Sort, in.Params.Order))
 	q.Ref = in.CustomerID
 	j, err := a.Journal.Events(ctx, p, q, readable)
-	return api.JournalPage{Links: j}, err
+	return display.ListCustomerEvents200JSONResponse(api.AnswerOf(j)), err
 }
 
 // ListEvents lists the events of all customers.
@@ -61,7 +61,7 @@ func (a *API) ListEvents(
 	}
 	q, readable := eventQuery(ctx, list.Ordered(in.Params.Sort, in.Params.Order))
 	j, err := a.Journal.Events(ctx, p, q, readable)
-	return api.JournalPage{Links: j}, err
+	return display.ListEvents200JSONResponse(api.AnswerOf(j)), err
 }
 
 // ListTransactionEvents lists the events of a purchase.
@@ -73,7 +73,7 @@ func (a *API) ListTransactionEvents(
 		return nil, err
 	}
 	j, err := a.Journal.Events(ctx, p, loyalty.EventQuery{Ref: in.CustomerID, Transaction: in.TransactionID}, true)
-	return api.JournalPage{Links: j}, err
+	return display.ListTransactionEvents200JSONResponse(api.AnswerOf(j)), err
 }
 
 // ListTransactions lists a customer's purchases.

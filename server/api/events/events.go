@@ -49,7 +49,7 @@ func (a *API) SubmitEvent(
 			if err != nil {
 				return api.ErrorBody(language, err)
 			}
-			return http.StatusOK, api.AppendOutcome(nil, language, o)
+			return http.StatusOK, api.Outcome(language, o)
 		}
 		s.Idempotency = &loyalty.Idempotency{AnswerKey: key, Hash: hash,
 			Render: render, Language: language.Texts, Block: api.CustomerBlock}
@@ -63,7 +63,7 @@ func (a *API) SubmitEvent(
 		return a.repeated(language, outcome.Replayed), nil
 	}
 	if a.Programme().SuppressPII {
-		return api.RawResponse{Status: http.StatusOK, Body: api.AppendOutcome(nil, language, outcome)}, nil
+		return api.RawResponse{Status: http.StatusOK, Body: api.Outcome(language, outcome)}, nil
 	}
 
 	return api.RawResponse{Status: http.StatusOK, Body: api.OutcomeWithCustomer(language, outcome)}, nil
@@ -258,7 +258,7 @@ func (b *bulk) render(o loyalty.Outcome, err error) (int, []byte) {
 		status, e := api.Envelope(b.language, err)
 		return status, api.Marshal(events.BatchResult{Error: &e})
 	}
-	return http.StatusOK, api.AppendOutcome(nil, b.language, o)
+	return http.StatusOK, api.Outcome(b.language, o)
 }
 
 // take stores the result of the event at a place.

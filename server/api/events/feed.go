@@ -72,7 +72,7 @@ func (a *API) FollowEvents(
 		return nil, err
 	}
 	if ask.form != "" {
-		return feedStream{&a.Feed, ask}, nil
+		return feedStream{feed: &a.Feed, ask: ask}, nil
 	}
 
 	if ask.wait > 0 {

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/loyalty-platform/loyalty/gen/events"
 	"github.com/loyalty-platform/loyalty/server/api"
 )
 
@@ -17,12 +18,13 @@ const commentEvery = 15 * time.Second
 
 // feedStream is an answer without an end of its own.
 type feedStream struct {
+	events.AnyEvents
 	feed *FeedAPI
 	ask  *feedAsk
 }
 
-// VisitFollowEventsResponse writes the stream until its reader goes away or loses the right to read.
-func (s feedStream) VisitFollowEventsResponse(w http.ResponseWriter) error {
+// Write writes the stream until its reader goes away or loses the right to read.
+func (s feedStream) Write(w http.ResponseWriter) error {
 	ctx := s.ask.Unbound
 	leave, err := s.feed.Streams.Enter(ctx, s.ask.Key.ID)
 	if err != nil {

@@ -36,7 +36,8 @@ func (a *API) ReadCustomers(
 
 	l := list.Linked(p, found, a.Clock(), at)
 	out := list.Render(l, api.FieldSelection(nil).Customer)
-	return api.CustomerPage{Links: out}, api.NameReferrers(api.Plain(ctx), a.Reader, nil, l.Entries, out.Entries)
+	err = api.NameReferrers(api.Plain(ctx), a.Reader, nil, l.Entries, out.Entries)
+	return loyaltyread.ReadCustomers200JSONResponse(api.AnswerOf(out)), err
 }
 
 // ReadCustomer reads one customer.
@@ -48,7 +49,7 @@ func (a *API) ReadCustomer(
 		return nil, err
 	}
 	out, err := api.WithReferrer(api.Plain(ctx), a.Reader, nil, &c)
-	return api.CustomerAnswer(out), err
+	return loyaltyread.ReadCustomer200JSONResponse{Data: out}, err
 }
 
 // expirationDate is this API's name for the date from which a coupon is expired.

@@ -41,7 +41,7 @@ func (a *API) ReadEvents(
 	}
 	q.Ref = in.CustomerID
 	j, err := a.Journal.Events(ctx, p, q, true)
-	return api.JournalPage{Links: j}, err
+	return loyaltyread.ReadEvents200JSONResponse(api.AnswerOf(j)), err
 }
 
 // ReadTransactions lists a customer's purchases.

@@ -43,11 +43,12 @@ func (a *API) ListRewards(
 	if err != nil {
 		return nil, err
 	}
-	l := list.Choose(p, api.Running(p.Query, all), api.RewardColumnsOf(a.Programme()),
+	found := list.Choose(p, api.Running(p.Query, all), api.RewardColumnsOf(a.Programme()),
 		list.Ordered(in.Params.Sort, in.Params.Order), a.Clock())
-	return api.RewardPage{Links: list.Render(l, func(v **api.RewardView) common.RewardEntry {
+	l := list.Render(found, func(v **api.RewardView) common.RewardEntry {
 		return api.RewardEntry(a.Programme(), language, *v, api.Address("rewards", (*v).ID, "claim"))
-	})}, nil
+	})
+	return rewards.ListRewards200JSONResponse(api.AnswerOf(l)), nil
 }
 
 // catalogueFor returns every reward, or those that one customer may claim now.
