@@ -49,7 +49,6 @@ type lab struct {
 	server, sqlite *server
 	programme      *server // with the rules of programme.json
 	reads          *reads
-	nodes          *nodes
 }
 
 // openLab starts what the metrics need. The lab has what was started even if it fails: close it in any case.
@@ -75,12 +74,6 @@ func openLab(ctx context.Context, o options, chosen []metric) (l *lab, err error
 
 	if err = l.openServers(ctx, o, needs); err != nil {
 		return l, err
-	}
-
-	if needs("nodes") {
-		if l.nodes, err = startNodes(ctx, o, l.machine, l.cluster); err != nil {
-			return l, fmt.Errorf("nodes: %w", err)
-		}
 	}
 
 	if needs("read") {
@@ -142,9 +135,6 @@ func (l *lab) close() error {
 
 	if l.reads != nil {
 		errs = append(errs, l.reads.close())
-	}
-	if l.nodes != nil {
-		errs = append(errs, l.nodes.close())
 	}
 	if l.naive != nil {
 		errs = append(errs, l.naive.stop())

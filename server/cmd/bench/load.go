@@ -50,14 +50,14 @@ func (l load) run(ctx context.Context, requests [][]byte) ([]time.Duration, stop
 
 	// garbage of the preparation must not be collected during the measurement
 	runtime.GC()
-	taken := make([]atomic.Int64, 1+len(l.others)) // requests of each server
+	var taken atomic.Int64 // requests
 	latencies := make([][]time.Duration, len(connections))
 	var all sync.WaitGroup
 	watch := l.machine.watch(l.measured...)
 	for i, c := range connections {
 		all.Go(func() {
 			var err error
-			if latencies[i], err = l.drive(c, requests, i%len(taken), &taken[i%len(taken)], watch.began); err != nil {
+			if latencies[i], err = l.drive(c, requests, &taken, watch.began); err != nil {
 				fail(err)
 			}
 		})
@@ -70,8 +70,8 @@ func (l load) run(ctx context.Context, requests [][]byte) ([]time.Duration, stop
 
 func (l load) dial(ctx context.Context) (connections []net.Conn, err error) {
 	var dialer net.Dialer
-	for i := range l.connections {
-		c, err := dialer.DialContext(ctx, "tcp", l.node(i))
+	for range l.connections {
+		c, err := dialer.DialContext(ctx, "tcp", l.address)
 		if err != nil {
 			return connections, err
 		}
@@ -80,14 +80,12 @@ func (l load) dial(ctx context.Context) (connections []net.Conn, err error) {
 	return connections, nil
 }
 
-// drive is the work of one connection: requests to one of the servers.
-func (l load) drive(
-	c net.Conn, requests [][]byte, node int, taken *atomic.Int64, began time.Time,
-) ([]time.Duration, error) {
+// drive is the work of one connection.
+func (l load) drive(c net.Conn, requests [][]byte, taken *atomic.Int64, began time.Time) ([]time.Duration, error) {
 	latencies := make([]time.Duration, 0, len(requests)/l.connections+1)
 	in := answers{r: bufio.NewReaderSize(c, 16<<10), drop: l.accept == nil}
 	for sent := time.Now(); len(latencies) == 0 || sent.Sub(began) < l.window; {
-		i := node + (int(taken.Add(1))-1)*(1+len(l.others))
+		i := int(taken.Add(1)) - 1
 		if i >= len(requests) {
 			break
 		}

@@ -91,38 +91,6 @@ func TestLoadSendsSignedRequests(t *testing.T) {
 	require.NotContains(t, latencies, time.Duration(0))
 }
 
-// With several servers each gets the requests that were signed for it, and all are sent.
-func TestLoadOfSeveralServers(t *testing.T) {
-	var strangers, got [3]atomic.Int64
-	a := testAccess
-	for i := range got {
-		var address string
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			got[i].Add(1)
-			if r.Host != address {
-				strangers[i].Add(1)
-			}
-			_, _ = io.WriteString(w, "{}")
-		}))
-
-		t.Cleanup(server.Close)
-		if address = strings.TrimPrefix(server.URL, "http://"); i == 0 {
-			a.address = address
-		} else {
-			a.others = append(a.others, address)
-		}
-	}
-
-	w := workload{connections: 7}.complete()
-	requests, err := a.prepare(t.Context(), w, 100, picker{customers: 50})
-	require.NoError(t, err)
-	latencies, _, err := load{access: a, connections: 7, window: time.Minute}.run(t.Context(), requests)
-	require.NoError(t, err)
-	require.Len(t, latencies, 100)
-	require.Equal(t, []int64{34, 33, 33}, []int64{got[0].Load(), got[1].Load(), got[2].Load()})
-	require.Zero(t, strangers[0].Load()+strangers[1].Load()+strangers[2].Load())
-}
-
 func TestBulkBody(t *testing.T) {
 	var b bytes.Buffer
 	workload{events: 50}.complete().body(&b, picker{customers: 3})

@@ -21,12 +21,9 @@ func metrics() []metric {
 		directMetric("pgx-separate-16", 16, false, postSeparately),
 		naiveMetric(workload{name: "naive-16", connections: 16}),
 		serverMetric(workload{name: "server-16", connections: 16}),
-		nodesMetric(2, workload{name: "nodes-2", connections: 16}),
-		nodesMetric(4, workload{name: "nodes-4", connections: 16}),
 		programmeMetric(workload{name: "programme-16", connections: 16}),
 		serverMetric(workload{name: "server-checkout-16", connections: 16, action: "checkout", body: checkout}),
 		programmeMetric(workload{name: "programme-checkout-16", connections: 16, action: "checkout", body: checkout}),
-		serverMetric(workload{name: "server-coupon-16", connections: 16, action: "coupon_redeem", body: couponRedeem}),
 		sqliteMetric(workload{name: "sqlite-16", connections: 16}),
 		pgbenchMetric("floor-64", 64, false),
 		directMetric("pgx-64", 64, false, postOnce),
@@ -36,8 +33,6 @@ func metrics() []metric {
 		directMetric("pgx-hot-16", 16, true, postOnce),
 		naiveMetric(workload{name: "naive-hot-16", connections: 16, hot: true}),
 		serverMetric(workload{name: "server-hot-16", connections: 16, hot: true}),
-		nodesMetric(2, workload{name: "nodes-2-hot", connections: 16, hot: true}),
-		nodesMetric(4, workload{name: "nodes-4-hot", connections: 16, hot: true}),
 		naiveMetric(workload{name: "naive-bulk-4", connections: 4, events: 50}),
 		serverMetric(workload{name: "server-bulk-4", connections: 4, events: 50}),
 	}, append(signatureMetrics(), readMetrics()...)...)
@@ -75,11 +70,6 @@ func sqliteMetric(w workload) metric {
 		s.database = 0 // it is inside the server
 		return s, err
 	}}
-}
-
-func nodesMetric(count int, w workload) metric {
-	w = w.complete()
-	return metric{w.name, func(ctx context.Context, l *lab) (sample, error) { return l.nodes.measureSome(ctx, count, w) }}
 }
 
 // readMetrics measure each read twice in a round, in SQL and directly afterwards over HTTP.
@@ -120,7 +110,6 @@ type comparison struct {
 	worst    bool // compares p99; less is better
 	typical  bool // compares p50; less is better
 	costs    bool // compares the time of one; less is better
-	nodes    bool // several processes, whose conflicts are reported
 	read     bool // a row of the table of reads: of is HTTP, base is SQL
 	targets
 }
@@ -153,7 +142,6 @@ func comparisons() []comparison {
 			targets: targets{3.0, 4.0}},
 		{title: "checkout with 3 lines, 16 connections", of: "server-checkout-16", base: "floor-16",
 			targets: targets{0.40, 0.50}},
-		{title: "coupon_redeem, 16 connections", of: "server-coupon-16", base: "floor-16"},
 		{title: "programme: point_add, 16 connections", of: "programme-16", base: "floor-16", targets: targets{0.45, 0.55}},
 		{title: "programme: point_add against one without rules", of: "programme-16", base: "server-16"},
 		{title: "programme: checkout with 3 lines, 16 connections", of: "programme-checkout-16", base: "floor-16",
@@ -165,10 +153,6 @@ func comparisons() []comparison {
 			base: "naive-bulk-4", targets: targets{5, 6}},
 		{title: "embedded SQLite (FULL) against pgx, one statement", of: "sqlite-16", base: "pgx-16",
 			targets: targets{0.5, 0.6}},
-		{title: "2 server processes against one, 16 connections", of: "nodes-2", base: "server-16", nodes: true},
-		{title: "4 server processes against one, 16 connections", of: "nodes-4", base: "server-16", nodes: true},
-		{title: "2 server processes, one hot customer", of: "nodes-2-hot", base: "server-hot-16", nodes: true},
-		{title: "4 server processes, one hot customer", of: "nodes-4-hot", base: "server-hot-16", nodes: true},
 		{title: "naive, 16 connections", of: "naive-16", base: "floor-16"},
 		{title: "naive, 64 connections", of: "naive-64", base: "floor-64"},
 		{title: "naive, one hot customer, 16 connections", of: "naive-hot-16", base: "floor-hot-16"},

@@ -152,7 +152,7 @@ func (s *reads) inHTTP(ctx context.Context, r read) (sample, error) {
 
 	s.machine.rest(ctx, s.window)
 	latencies, watch, err := load{s.access, readConnections, s.readWindow(), nil, s.machine,
-		s.measured()}.run(ctx, requests)
+		[]*process{s.process}}.run(ctx, requests)
 	if err != nil {
 		return sample{}, fmt.Errorf("%w\nthe end of the server's log:\n%s", err, s.tail())
 	}

@@ -43,7 +43,6 @@ func (w workload) complete() workload {
 type picker struct {
 	customers int
 	hot       bool
-	coupons   []coupon
 	number    int // of the request in its measurement, from 0
 }
 
@@ -97,20 +96,11 @@ type access struct {
 	address string
 	scheme  signing.Scheme
 	keys    []signing.Credential // used in turn: each has a rate limit of its own
-	others  []string             // addresses of further servers on the same database
-}
-
-// node is the address for the nth request.
-func (a access) node(n int) string {
-	if n %= 1 + len(a.others); n > 0 {
-		return a.others[n-1]
-	}
-	return a.address
 }
 
 // request makes the nth signed request, ready to send. It is valid for the scheme's window.
 func (a access) request(path string, body []byte, n int) ([]byte, error) {
-	r, err := http.NewRequest(http.MethodPost, "http://"+a.node(n)+path, nil)
+	r, err := http.NewRequest(http.MethodPost, "http://"+a.address+path, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +108,7 @@ func (a access) request(path string, body []byte, n int) ([]byte, error) {
 		return nil, err
 	}
 	head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: %s\r\n%s: %s\r\n%s: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n",
-		path, a.node(n), a.scheme.DateHeader, r.Header.Get(a.scheme.DateHeader),
+		path, a.address, a.scheme.DateHeader, r.Header.Get(a.scheme.DateHeader),
 		a.scheme.AuthHeader, r.Header.Get(a.scheme.AuthHeader), len(body))
 	return append([]byte(head), body...), nil
 }

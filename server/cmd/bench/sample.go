@@ -14,8 +14,7 @@ type sample struct {
 	// Shares of the time of all processors: idle (including waiting for disks), taken away by the host, used by other
 	// programs.
 	idle, steal, others float64
-	judged              bool    // long enough to tell how quiet the machine was
-	conflicts           float64 // writes that met another server process's write, for each event
+	judged              bool // long enough to tell how quiet the machine was
 }
 
 // sample turns the latencies of requests, each of which recorded a number of events, into figures. The watch is stopped

@@ -213,7 +213,6 @@ func openSite(
 		return nil, err
 	}
 
-	s.before = func(context.Context, workload, int) error { return nil }
 	s.check = func(context.Context, workload, int) error { return nil } // the ledger is proven at the end
 	if err := s.rest(ctx, progress); err != nil {
 		return nil, errors.Join(err, s.close())
@@ -298,7 +297,7 @@ const (
 
 func (s *site) rest(ctx context.Context, progress io.Writer) error {
 	for deadline := time.Now().Add(restMost); time.Now().Before(deadline); {
-		w := s.machine.watch(s.measured()...)
+		w := s.machine.watch(s.process)
 		select {
 		case <-ctx.Done():
 			return ctx.Err()

@@ -140,7 +140,7 @@ func (s *site) measureList(ctx context.Context, name string, targets []string) (
 		}
 	}
 
-	latencies, watch, err := load{s.access, readConnections, window, nil, s.machine, s.measured()}.run(ctx, requests)
+	latencies, watch, err := load{s.access, readConnections, window, nil, s.machine, []*process{s.process}}.run(ctx, requests)
 	if err != nil {
 		return sample{}, fmt.Errorf("%w\nthe end of the server's log:\n%s", err, s.tail())
 	}

@@ -40,7 +40,6 @@ var factsQuery string
 // facts are the counts in a server's database; see sql/facts.sql.
 type facts struct {
 	pointAdds, checkouts, items int64
-	redeems, redeemed           int64 // events, and redeemed coupons
 	given                       int64 // point_adds by campaigns
 	figures, postings, lots     int64 // the points of all customers, counted in three ways
 }
@@ -170,7 +169,7 @@ func (l launch) startIn(ctx context.Context, o options, m *machine, dir string) 
 		s.database = "SQLite"
 	}
 
-	s.access, s.before, s.check = l.keys, s.makeCoupons, s.compare
+	s.access, s.check = l.keys, s.compare
 	s.address = l.address
 	began := time.Now()
 	var err error
@@ -314,7 +313,7 @@ func (s *server) submit(ctx context.Context, w workload, bulks int) error {
 
 func (s *server) count(ctx context.Context) (f facts, err error) {
 	err = s.db.QueryRowContext(ctx, factsQuery).
-		Scan(&f.pointAdds, &f.checkouts, &f.items, &f.redeems, &f.redeemed, &f.given, &f.figures, &f.postings, &f.lots)
+		Scan(&f.pointAdds, &f.checkouts, &f.items, &f.given, &f.figures, &f.postings, &f.lots)
 	return f, err
 }
 
@@ -331,10 +330,6 @@ func (s *server) compare(ctx context.Context, w workload, answered int) error {
 	case "checkout":
 		want.checkouts += n
 		want.items += 3 * n
-	case "coupon_redeem":
-		want.redeems += n
-		want.redeemed += n
-		s.coupons = s.coupons[n:]
 	default:
 		want.pointAdds += n
 	}

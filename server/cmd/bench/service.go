@@ -17,16 +17,13 @@ import (
 type service struct {
 	*process
 	access
-	nodes     []*process // further processes on the same database, at access.others
 	machine   *machine
 	window    time.Duration
 	customers int
-	// before and check frame a measurement: before makes what the requests of a workload need; check compares the
-	// content of the database with the number of requests that were answered with 200.
-	before func(ctx context.Context, w workload, requests int) error
+	// before makes room for a measurement; nil without need. check compares the content of the database with the number
+	// of requests that were answered with 200.
+	before func(ctx context.Context) error
 	check  func(ctx context.Context, w workload, answered int) error
-	// coupons are not redeemed yet, in the order in which requests use them.
-	coupons []coupon
 	// answered is the number of requests in the last measurement of a workload.
 	answered map[string]int
 }
@@ -34,16 +31,18 @@ type service struct {
 // measure runs a workload for the window.
 func (s *service) measure(ctx context.Context, w workload) (sample, error) {
 	n := s.want(w)
-	if err := s.before(ctx, w, n); err != nil {
-		return sample{}, err
+	if s.before != nil {
+		if err := s.before(ctx); err != nil {
+			return sample{}, err
+		}
 	}
 
-	requests, err := s.prepare(ctx, w, n, picker{customers: s.customers, hot: w.hot, coupons: s.coupons})
+	requests, err := s.prepare(ctx, w, n, picker{customers: s.customers, hot: w.hot})
 	if err != nil {
 		return sample{}, err
 	}
 
-	l := load{s.access, w.connections, s.window, w.accept, s.machine, s.measured()}
+	l := load{s.access, w.connections, s.window, w.accept, s.machine, []*process{s.process}}
 	s.machine.rest(ctx, s.window)
 	latencies, watch, err := l.run(ctx, requests)
 	if err != nil {
@@ -58,9 +57,6 @@ func (s *service) measure(ctx context.Context, w workload) (sample, error) {
 	return watch.sample(latencies, w.events), nil
 }
 
-// measured are the processes of the server.
-func (s *service) measured() []*process { return append([]*process{s.process}, s.nodes...) }
-
 // want is how many requests to prepare: half as many again as the last window took, and at first more than such a
 // machine answers. If they run out, the measurement ends early, with its true duration.
 func (s *service) want(w workload) int {
@@ -68,11 +64,8 @@ func (s *service) want(w workload) int {
 		return n + n/2
 	}
 	rate := 15000
-	switch {
-	case w.events > 1:
+	if w.events > 1 {
 		rate = 1500
-	case w.action == "coupon_redeem":
-		rate = 8000 // each needs a coupon that is made before
 	}
 	return int(float64(rate) * s.window.Seconds())
 }
@@ -109,7 +102,7 @@ func startNaive(ctx context.Context, parent string, m *machine, f *floor) (*serv
 		process: p, machine: m, window: f.window, customers: f.customers, answered: map[string]int{},
 		access: access{address: address, scheme: signing.Default(naiveRegion),
 			keys: []signing.Credential{{KeyID: naiveKey, Secret: secret}}},
-		before: func(ctx context.Context, _ workload, _ int) error { return f.empty(ctx) }, check: f.check,
+		before: f.empty, check: f.check,
 	}
 
 	return s, s.waitFor(ctx, func() error { return dialOnce(address) })

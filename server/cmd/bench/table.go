@@ -115,10 +115,6 @@ func (r report) printWrites(row func(...string)) {
 			base, rate = fmt.Sprintf("%.1f ms", r.middle(c.base, c.figure())), fmt.Sprintf("%.1f ms", r.middle(c.of, c.figure()))
 		}
 
-		if c.nodes {
-			c.title += fmt.Sprintf(" (%.4f conflicts an event)", r.middle(c.of, func(s sample) float64 { return s.conflicts }))
-		}
-
 		row(append([]string{c.title, base, rate, spread(ratios), r.times(c.of, "%.1f"), r.processors(c.of), r.idle(c.of)},
 			r.goals(c.targets, c.less(), median(ratios))...)...)
 	}
