@@ -13,6 +13,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine/traffic"
 	"github.com/loyalty-platform/loyalty/server/loyalty/job"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
@@ -132,7 +133,7 @@ type slowItems struct {
 }
 
 func (s *slowItems) BulkItems(ctx context.Context, batch loyalty.ID, after int64, limit int) ([]loyalty.BulkItem, error) {
-	if after > 0 && after < 2*engine.MaxBatch {
+	if after > 0 && after < 2*traffic.MaxBatch {
 		s.reached <- struct{}{}
 		<-s.release
 	}
@@ -145,7 +146,7 @@ func TestBulkClaimUnderWay(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		slow := &slowItems{reached: make(chan struct{}), release: make(chan struct{})}
 		var jobs *job.Jobs
-		h := mugs(t, url, 3*engine.MaxBatch, func(o *server.Options) {
+		h := mugs(t, url, 3*traffic.MaxBatch, func(o *server.Options) {
 			slow.JobStore = o.Reader.(loyalty.JobStore)
 			jobs = job.NewJobs(job.JobsOptions{Engine: o.Engine.(*engine.Engine), Store: slow})
 			o.Jobs = jobs
@@ -163,7 +164,7 @@ func TestBulkClaimUnderWay(t *testing.T) {
 			return jobOf(t, h, "bulk")["running"] == false && jobOf(t, h, "bulk")["last_run_at"] != nil
 		}, time.Minute, 10*time.Millisecond)
 
-		list := make([]string, 3*engine.MaxBatch)
+		list := make([]string, 3*traffic.MaxBatch)
 		for i := range list {
 			list[i] = fmt.Sprintf("member-%d", 1000+i)
 		}
@@ -174,7 +175,7 @@ func TestBulkClaimUnderWay(t *testing.T) {
 		require.Equal(t, http.StatusAccepted, a.status, a.body)
 		status := "/v1/bulk-operation/reward/claim/" + data(t, a)["batch_id"].(string) + "/status"
 		<-slow.reached
-		require.Equal(t, fmt.Sprintf("processing %d %d 0", engine.MaxBatch, len(list)), standing(succeeded(t, h.get(status))))
+		require.Equal(t, fmt.Sprintf("processing %d %d 0", traffic.MaxBatch, len(list)), standing(succeeded(t, h.get(status))))
 		short := h.post(claimMugs, `{"customers":["nobody"]}`)
 		require.Equal(t, http.StatusAccepted, short.status, short.body)
 		slow.release <- struct{}{}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime/debug"
 	"slices"
 	"strings"
 )
@@ -30,6 +31,16 @@ func AtField(err error, field string) error {
 	var e *Error
 	if errors.As(err, &e) {
 		return e.At(field)
+	}
+	return err
+}
+
+// Panicked is the error of a panic in a worker. A panic ends the batch, never the process. If decided is set, the batch
+// may have been written.
+func Panicked(fault any, decided bool) error {
+	err := fmt.Errorf("panic: %v\n%s", fault, debug.Stack())
+	if decided {
+		return fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
 	}
 	return err
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/loyalty-platform/loyalty/server/api"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
-	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine/traffic"
 )
 
 // BenchmarkEvent is what an event costs that is counted: its request, a batch of its own, and
@@ -19,7 +19,7 @@ func BenchmarkEvent(b *testing.B) {
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
 			m.Began()
-			m.Tried(engine.Attempt{Size: 1, Load: time.Millisecond, Decide: time.Microsecond, Write: time.Millisecond})
+			m.Tried(traffic.Attempt{Size: 1, Load: time.Millisecond, Decide: time.Microsecond, Write: time.Millisecond})
 			m.Ended("point_add", r)
 			m.Answered(api.Answered{API: "events", Method: http.MethodPost, Route: "/events", Status: http.StatusOK, Took: 3 * time.Millisecond})
 		}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/loyalty-platform/loyalty/server/api"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
-	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine/traffic"
 )
 
 // Metrics are the program's metrics, with OpenTelemetry's names where it has one. No label has a customer, a key, a
@@ -184,7 +184,7 @@ func (m *Metrics) durationOf(a answered) prometheus.Observer {
 }
 
 // Tried counts a transaction.
-func (m *Metrics) Tried(a engine.Attempt) {
+func (m *Metrics) Tried(a traffic.Attempt) {
 	m.size.Observe(float64(a.Size))
 	for i, took := range [...]time.Duration{a.Load, a.Decide, a.Write} {
 		if took > 0 {

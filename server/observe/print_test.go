@@ -12,7 +12,7 @@ import (
 
 	"github.com/loyalty-platform/loyalty/server/api"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
-	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine/traffic"
 	"github.com/loyalty-platform/loyalty/server/loyalty/job"
 )
 
@@ -24,7 +24,7 @@ func everything(t *testing.T) map[string]bool {
 	run := loyalty.JobRow{Name: "tail", StartedAt: now, FinishedAt: now, Done: 1}
 	m.Began()
 	m.Answered(api.Answered{Status: 404, Code: 1, Failure: "x"})
-	m.Tried(engine.Attempt{Size: 1, Load: 1, Decide: 1, Write: 1})
+	m.Tried(traffic.Attempt{Size: 1, Load: 1, Decide: 1, Write: 1})
 	m.Ended("x", &loyalty.Result{Err: loyalty.ErrUnavailable})
 	m.JobEnded(run)
 	m.Attempted(loyalty.ID{}, true, time.Second)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/loyalty-platform/loyalty/server/api"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
-	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine/traffic"
 )
 
 // BenchmarkEvent is what following one event in a hundred costs each of them: the span of its
@@ -33,7 +33,7 @@ func BenchmarkEvent(b *testing.B) {
 			for b.Loop() {
 				ctx, traced := t.Begin(b.Context(), "")
 				if caller := t.Caller(ctx); caller != nil {
-					t.Batch([]any{caller}, engine.Traced{Attempt: engine.Attempt{Size: 1, Load: time.Millisecond, Decide: time.Microsecond, Write: time.Millisecond}, Began: time.Now(), Outcome: "committed"})
+					t.Batch([]any{caller}, traffic.Traced{Attempt: traffic.Attempt{Size: 1, Load: time.Millisecond, Decide: time.Microsecond, Write: time.Millisecond}, Began: time.Now(), Outcome: "committed"})
 					t.Decided(caller, o)
 				}
 				traced.End(api.Answered{API: "events", Method: http.MethodPost, Route: "/events", Status: http.StatusOK, Took: 3 * time.Millisecond})

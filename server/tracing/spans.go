@@ -10,13 +10,13 @@ import (
 
 	"github.com/loyalty-platform/loyalty/server/api"
 	"github.com/loyalty-platform/loyalty/server/loyalty"
-	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine/traffic"
 	"github.com/loyalty-platform/loyalty/server/loyalty/webhook"
 )
 
 var (
 	_ api.Tracer     = (*Tracing)(nil)
-	_ engine.Tracer  = (*Tracing)(nil)
+	_ traffic.Tracer  = (*Tracing)(nil)
 	_ webhook.Tracer = (*Tracing)(nil)
 )
 
@@ -98,7 +98,7 @@ func (t *Tracing) Decided(caller any, o *loyalty.Outcome) {
 
 // Batch makes the spans of a transaction. With a single caller it is a part of the caller's trace. With several it is a
 // trace of its own, linked with theirs in both directions, because none of them alone is its parent.
-func (t *Tracing) Batch(callers []any, b engine.Traced) {
+func (t *Tracing) Batch(callers []any, b traffic.Traced) {
 	var ctx context.Context
 	options := []trace.SpanStartOption{trace.WithTimestamp(b.Began),
 		trace.WithAttributes(attribute.Int("loyalty.batch.size", b.Size))}
@@ -134,7 +134,7 @@ func (t *Tracing) Batch(callers []any, b engine.Traced) {
 	}
 
 	span.SetAttributes(attribute.String("loyalty.batch.outcome", b.Outcome))
-	if b.Outcome == engine.TracedFailed {
+	if b.Outcome == traffic.TracedFailed {
 		span.SetStatus(codes.Error, "")
 	}
 

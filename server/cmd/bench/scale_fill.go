@@ -20,6 +20,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/action"
 	"github.com/loyalty-platform/loyalty/server/loyalty/admin"
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine/traffic"
 	"github.com/loyalty-platform/loyalty/server/loyalty/job"
 	"github.com/loyalty-platform/loyalty/store"
 )
@@ -136,7 +137,7 @@ func (f *filler) work(ctx context.Context, worker, workers int) error {
 			return err
 		}
 
-		batch := make([]loyalty.Submission, engine.MaxBatch)
+		batch := make([]loyalty.Submission, traffic.MaxBatch)
 		for i := range batch {
 			batch[i] = w.next()
 		}

@@ -41,8 +41,8 @@ var mayImport = map[string][]string{
 
 	"server/egress":   rules("webhook")[1:],
 	"server/console":  append(rules("user"), "i18n", "server/ratelimit"),
-	"server/observe":  append(rules("engine", "job"), "server/api"),
-	"server/tracing":  append(rules("engine", "webhook"), "server/api"),
+	"server/observe":  append(rules("engine", "engine/traffic", "job"), "server/api"),
+	"server/tracing":  append(rules("engine", "engine/traffic", "webhook"), "server/api"),
 	"server/archive":  {"server/loyalty", "store"},
 	"server/export":   append(rules("money"), "server/spreadsheet"),
 	"server/backup":   {"store"},
@@ -59,7 +59,7 @@ var mayImport = map[string][]string{
 	"server/loyalty/calendar":    {"server/loyalty/points"},
 	"server/loyalty":             {"server/loyalty/calendar", "server/loyalty/money", "server/loyalty/points"},
 	"server/loyalty/programme":   rules("calendar", "condition", "money", "points"),
-	"server/loyalty/engine":      rules("condition", "money", "points", "programme"),
+	"server/loyalty/engine":      rules("condition", "engine/traffic", "money", "points", "programme"),
 	"server/loyalty/purchase":    feature(),
 	"server/loyalty/coupon":      feature(),
 	"server/loyalty/reward":      feature("coupon"),
@@ -80,6 +80,9 @@ var mayImport = map[string][]string{
 	"server/loyalty/job":         rules("money", "points", "programme", "engine", "admin", "leaderboard", "statistics", "tail", "reminder", "campaign", "coupon", "tier"),
 	"server/loyalty/rebuild":     rules("money", "points"),
 	"server/loyalty/loyaltytest": {"*"},
+
+	// The engine decides. Its traffic brings that to the database, and knows no rule.
+	"server/loyalty/engine/traffic": {"server/loyalty"},
 
 	// The store speaks the vocabulary. It drives the rebuild too, because only it can read
 	// a journal of any length row by row.

@@ -112,18 +112,18 @@ var rules = []mutant{
 		same: "a removed progress has no date: SetProgress sets one only with data, and a merge leaves an empty row",
 	},
 	{
-		about: "background work rests although there is no crowd", file: "server/loyalty/engine/behind.go",
+		about: "background work rests although there is no crowd", file: "server/loyalty/engine/traffic/background.go",
 		old: "if !crowded || took < most || err != nil {", new: "if took < most || err != nil {",
-		pkg: "server/loyalty/engine", run: "TestBehind",
+		pkg: "server/loyalty/engine/traffic", run: "TestInBackground",
 	},
 	{
-		about: "a rest behind a piece of work is as long as it may be", file: "server/loyalty/engine/behind.go",
-		old: "min(restFor*time.Since(began), longestRests)", new: "max(restFor*time.Since(began), longestRests)",
-		pkg: "server/loyalty/engine", run: "TestBehind",
+		about: "a rest behind a piece of work is as long as it may be", file: "server/loyalty/engine/traffic/background.go",
+		old: "min(restFor*time.Since(began), longestRest)", new: "max(restFor*time.Since(began), longestRest)",
+		pkg: "server/loyalty/engine/traffic", run: "TestInBackground",
 	},
 	{
-		about: "a crowd leaves pieces of work as large as they are", file: "server/loyalty/engine/behind.go",
-		old: "\tif crowded {\n\t\tmost = fewAtOnce\n\t}\n", new: "", pkg: "server/loyalty/engine", run: "TestBehind",
+		about: "a crowd leaves pieces of work as large as they are", file: "server/loyalty/engine/traffic/background.go",
+		old: "\tif crowded {\n\t\tmost = fewAtOnce\n\t}\n", new: "", pkg: "server/loyalty/engine/traffic", run: "TestInBackground",
 	},
 	{
 		about: "rules may trigger each other once more", file: "server/loyalty/engine/reactions.go",

@@ -96,13 +96,13 @@ const blockPart = "customer"
 // might have been accepted.
 func (b *batch) remember(t *Ticket) {
 	idem := t.sub.Idempotency
-	if idem == nil || !loyalty.WorthStoring(t.result.Err) {
+	if idem == nil || !loyalty.WorthStoring(t.Result.Err) {
 		return
 	}
 
-	if t.result.Err != nil {
+	if t.Result.Err != nil {
 		if !b.asked.version {
-			t.result.Err = &NeedMoreError{needs: loyalty.CustomerNeeds{Version: true}}
+			t.Result.Err = &NeedMoreError{needs: loyalty.CustomerNeeds{Version: true}}
 			return
 		}
 		if b.loaded.Version != t.version {
@@ -111,18 +111,18 @@ func (b *batch) remember(t *Ticket) {
 	}
 
 	answer := loyalty.Answer{AnswerKey: idem.AnswerKey, Hash: idem.Hash, At: b.now}
-	answer.Status, answer.Body = idem.Render(t.result.Outcome, t.result.Err)
+	answer.Status, answer.Body = idem.Render(t.Result.Outcome, t.Result.Err)
 	if idem.Language != nil {
 		answer.Language = idem.Language()
 	}
-	if t.result.Err == nil && idem.Block != nil {
-		answer.Block = idem.Block(t.result.Outcome)
+	if t.Result.Err == nil && idem.Block != nil {
+		answer.Block = idem.Block(t.Result.Outcome)
 	}
 
 	clear := answer
-	if c := &t.result.Outcome.Customer; c.Key != nil && c.Status != loyalty.OptedOut {
+	if c := &t.Result.Outcome.Customer; c.Key != nil && c.Status != loyalty.OptedOut {
 		if err := sealAnswer(&answer, c); err != nil {
-			t.result.Err = loyalty.ErrInternal.Because(err)
+			t.Result.Err = loyalty.ErrInternal.Because(err)
 			return
 		}
 	}
@@ -158,7 +158,7 @@ func (b *batch) keepAnswer(clear, sealed loyalty.Answer) {
 }
 
 // doneBefore reports whether a ticket has no result of its own, because its bulk item was already done.
-func (t *Ticket) doneBefore() bool { return t.itemDone && t.result.Err == nil }
+func (t *Ticket) doneBefore() bool { return t.itemDone && t.Result.Err == nil }
 
 // mark is the row that marks a ticket's bulk item as ended.
 func (t *Ticket) mark(at time.Time, err error) loyalty.BulkMark {
@@ -172,9 +172,9 @@ func (t *Ticket) mark(at time.Time, err error) loyalty.BulkMark {
 // tick ends a ticket's bulk item in the same transaction as the ticket's effect. An item that failed by a fault is
 // ended separately, once the fault is known to be permanent.
 func (b *batch) tick(t *Ticket) {
-	if t.item == (loyalty.BulkKey{}) || t.preview || t.result.Err != nil && !loyalty.Final(t.result.Err) {
+	if t.item == (loyalty.BulkKey{}) || t.preview || t.Result.Err != nil && !loyalty.Final(t.Result.Err) {
 		return
 	}
 	b.loaded.Items[t.item] = false
-	b.writes.Items = append(b.writes.Items, t.mark(b.rules.Now(), t.result.Err))
+	b.writes.Items = append(b.writes.Items, t.mark(b.rules.Now(), t.Result.Err))
 }

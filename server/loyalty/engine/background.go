@@ -4,30 +4,35 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine/traffic"
 )
+
+// markTime bounds a transaction of background work that is not a batch of tickets.
+const markTime = 10 * time.Second
 
 // WorkItems commits the tickets of a bulk operation. An item ends by success, by refusal, or by a fault of this
 // program, which is returned as well. WorkItems fails if the database is away: the fate of the remaining items is
 // unknown then.
 func (e *Engine) WorkItems(ctx context.Context, tickets []*Ticket) (done int, faults []error, err error) {
-	release, err := e.hold()
+	release, err := e.traffic.Hold()
 	if err != nil {
 		return 0, nil, err
 	}
 	defer release()
 
 	ctx = context.WithoutCancel(ctx) // a chunk is short, and half of one is of no use
-	if err := e.conclude(tickets, e.aside(ctx, tickets)); err != nil {
+	if err := e.traffic.CommitApart(ctx, carried(tickets)); err != nil {
 		return 0, nil, err
 	}
 
 	var broken []loyalty.BulkMark
 	for _, t := range tickets {
-		switch fault := loyalty.AsError(t.result.Err); {
+		switch fault := loyalty.AsError(t.Result.Err); {
 		case t.doneBefore():
-		case t.result.Err == nil:
+		case t.Result.Err == nil:
 			done++
 		case fault.Kind == loyalty.Unavailable:
 			err = fault
@@ -46,19 +51,9 @@ func (e *Engine) WorkItems(ctx context.Context, tickets []*Ticket) (done int, fa
 	return done, faults, err
 }
 
-// conclude returns the results of tickets that were processed. It fails if the database is away: their fate is unknown
-// then.
-func (e *Engine) conclude(tickets []*Ticket, err error) error {
-	if err != nil && !repeatable(err) {
-		return err
-	}
-	e.ended(tickets)
-	return nil
-}
-
 // markAlone ends items that have no other effect to write.
 func (e *Engine) markAlone(ctx context.Context, marks []loyalty.BulkMark) error {
-	ctx, cancel := context.WithTimeout(ctx, batchTime)
+	ctx, cancel := context.WithTimeout(ctx, markTime)
 	defer cancel()
 	n := loyalty.Needs{Now: e.Now()}
 	for _, m := range marks {
@@ -77,13 +72,13 @@ func (e *Engine) markAlone(ctx context.Context, marks []loyalty.BulkMark) error 
 }
 
 // Item attaches a ticket to an item of a bulk operation, which ends in the ticket's transaction.
-func (t *Ticket) Item(i loyalty.BulkItem) { t.needs.Ref, t.item = i.Ref, i.BulkKey }
+func (t *Ticket) Item(i loyalty.BulkItem) { t.Needs.Ref, t.item = i.Ref, i.BulkKey }
 
 // Recalculate evaluates a tier structure again for some customers, once for each customer in a pass.
 func (e *Engine) Recalculate(
 	ctx context.Context, structure string, pass loyalty.ID, customers []loyalty.ID,
 ) (done int, failed []error, err error) {
-	release, err := e.hold()
+	release, err := e.traffic.Hold()
 	if err != nil {
 		return 0, nil, err
 	}
@@ -97,16 +92,16 @@ func (e *Engine) Recalculate(
 			Idempotency: &loyalty.Idempotency{AnswerKey: key,
 				Render: func(loyalty.Outcome, error) (int, []byte) { return 0, nil }},
 		})
-		t.needs.ID, t.needs.Ref = id, loyalty.Name{}
+		t.Needs.ID, t.Needs.Ref = id, loyalty.Name{}
 		tickets[i] = t
 	}
 
-	if err := e.conclude(tickets, e.commit(ctx, &flight{}, tickets)); err != nil {
+	if err := e.traffic.Commit(ctx, carried(tickets)); err != nil {
 		return 0, nil, err
 	}
 
 	for i, t := range tickets {
-		switch err := t.result.Err; {
+		switch err := t.Result.Err; {
 		case err == nil:
 			done++
 		case loyalty.AsError(err).Kind != loyalty.Refused && !errors.Is(err, loyalty.ErrCustomerNotFound):
@@ -136,7 +131,7 @@ func (e *Engine) SettleAll(ctx context.Context, report func(done int, failures .
 	var passed []loyalty.ID // tried and still due: skipped in the rest of this run
 	for ctx.Err() == nil {
 		var tickets []*Ticket
-		err := e.Behind(ctx, func(most int) (took int, err error) {
+		err := e.InBackground(ctx, func(most int) (took int, err error) {
 			tickets, err = e.settleSome(ctx, passed, most)
 			return len(tickets), err
 		})
@@ -145,13 +140,13 @@ func (e *Engine) SettleAll(ctx context.Context, report func(done int, failures .
 		}
 
 		for _, t := range tickets {
-			if err := t.result.Err; err != nil {
-				report(0, fmt.Errorf("settling %s: %w", t.needs.ID, err))
+			if err := t.Result.Err; err != nil {
+				report(0, fmt.Errorf("settling %s: %w", t.Needs.ID, err))
 			} else {
-				report(settled(&t.result))
+				report(settled(&t.Result))
 			}
-			if at := t.result.Outcome.Customer.DueAt; t.result.Err != nil || (!at.IsZero() && !at.After(e.Now())) {
-				passed = append(passed, t.needs.ID)
+			if at := t.Result.Outcome.Customer.DueAt; t.Result.Err != nil || (!at.IsZero() && !at.After(e.Now())) {
+				passed = append(passed, t.Needs.ID)
 			}
 		}
 	}
@@ -177,13 +172,13 @@ func (e *Engine) settleSome(ctx context.Context, passed []loyalty.ID, most int) 
 		return nil, err
 	}
 
-	release, err := e.hold()
+	release, err := e.traffic.Hold()
 	if err != nil {
 		return nil, err
 	}
 	defer release()
 
-	limited, cancel := context.WithTimeout(ctx, batchTime)
+	limited, cancel := context.WithTimeout(ctx, markTime)
 	defer cancel()
 	var tickets []*Ticket
 	due := loyalty.Needs{Now: e.Now(), Due: most, DueExcept: passed}
@@ -192,22 +187,19 @@ func (e *Engine) settleSome(ctx context.Context, passed []loyalty.ID, most int) 
 		for i, id := range l.Due {
 			tickets[i] = e.settlement(id)
 		}
-		b := newBatch(&e.rulebook, l, needs(tickets, due.Now))
-		switch b.runAll(tickets) {
-		case done:
-			return b.result(), nil
-		case again:
-			return nil, loyalty.ErrBatchConflict
+		b := newBatch(&e.rulebook, l, needs(carried(tickets), due.Now))
+		if b.runAll(carried(tickets)) != traffic.Done {
+			return nil, loyalty.ErrBatchConflict // each is decided on its own below
 		}
-		return nil, errNotDecided
+		return b.Writes(), nil
 	})
 
 	switch {
 	case err == nil:
-		e.ended(tickets)
+		e.decider.Ended(carried(tickets))
 		return tickets, nil
-	case len(tickets) > 0 && repeatable(err):
-		if err := e.conclude(tickets, e.commit(ctx, &flight{}, tickets)); err != nil {
+	case len(tickets) > 0 && traffic.Repeatable(err):
+		if err := e.traffic.Commit(ctx, carried(tickets)); err != nil {
 			return nil, err
 		}
 		return tickets, nil // each ticket has its result
@@ -240,7 +232,7 @@ func (e *Engine) membership(list string, gone bool) *Ticket {
 func (e *Engine) Remind(
 	ctx context.Context, customers []loyalty.ID, rule func(*Run) error,
 ) (done int, failed []error, err error) {
-	release, err := e.hold()
+	release, err := e.traffic.Hold()
 	if err != nil {
 		return 0, nil, err
 	}
@@ -254,22 +246,22 @@ func (e *Engine) Remind(
 			}
 			return r.work.react()
 		})
-		t.needs = loyalty.CustomerNeeds{
+		t.Needs = loyalty.CustomerNeeds{
 			ID: id, Key: true, Lots: loyalty.OpenLots, Codes: true,
 			Progress: loyalty.Kinds(loyalty.ProgressReminder, loyalty.ProgressTier, loyalty.ProgressChallenge),
 		}
 		tickets[i] = t
 	}
 
-	if err := e.conclude(tickets, e.commit(ctx, &flight{}, tickets)); err != nil {
+	if err := e.traffic.Commit(ctx, carried(tickets)); err != nil {
 		return 0, nil, err
 	}
 
 	for i, t := range tickets {
-		switch err := t.result.Err; {
+		switch err := t.Result.Err; {
 		case err != nil:
 			failed = append(failed, fmt.Errorf("reminding %s: %w", customers[i], err))
-		case len(t.result.Outcome.Events) > 0:
+		case len(t.Result.Outcome.Events) > 0:
 			done++
 		}
 	}

@@ -11,25 +11,9 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 )
 
-// runAll decides the tickets in order, and says whether they must be decided again (again) or on more rows (more).
-func (b *batch) runAll(tickets []*Ticket) next {
-	to := done
-	for _, t := range tickets {
-		b.run(t)
-		if errors.Is(t.result.Err, loyalty.ErrBatchConflict) {
-			return again
-		}
-		// Continue with the others: the rows that they turn out to need are loaded in the same round trip.
-		if t.wants(t.result.Err) {
-			to = more
-		}
-	}
-	return to
-}
-
 // run decides one ticket. A refused ticket leaves nothing behind but its stored answer.
 func (b *batch) run(t *Ticket) {
-	t.result, t.itemDone = loyalty.Result{}, false
+	t.Result, t.itemDone = loyalty.Result{}, false
 	if t.item != (loyalty.BulkKey{}) && !b.loaded.Items[t.item] {
 		t.itemDone = true
 		return
@@ -37,14 +21,14 @@ func (b *batch) run(t *Ticket) {
 
 	replayed, err := b.replay(t)
 	if replayed != nil || err != nil {
-		t.result = loyalty.Result{Outcome: loyalty.Outcome{Replayed: replayed}, Err: err}
+		t.Result = loyalty.Result{Outcome: loyalty.Outcome{Replayed: replayed}, Err: err}
 		return
 	}
 
 	if t.err != nil {
-		t.result.Err = t.err
+		t.Result.Err = t.err
 	} else {
-		t.result = b.decide(t)
+		t.Result = b.decide(t)
 	}
 
 	if t.preview {
@@ -100,21 +84,21 @@ func (b *batch) decide(t *Ticket) (result loyalty.Result) {
 
 // find returns the account of the ticket's customer, or begins a new one if the action may.
 func (b *batch) find(t *Ticket) (*account, error) {
-	if t.needs.ID != (loyalty.ID{}) {
-		if a, ok := b.accounts[t.needs.ID]; ok {
+	if t.Needs.ID != (loyalty.ID{}) {
+		if a, ok := b.accounts[t.Needs.ID]; ok {
 			return a, nil
 		}
 		return nil, loyalty.ErrCustomerNotFound
 	}
 
-	if id, ok := b.names[t.needs.Ref]; ok {
+	if id, ok := b.names[t.Needs.Ref]; ok {
 		if a, ok := b.accounts[id]; ok {
-			return b.survivor(a, t.needs)
+			return b.survivor(a, t.Needs)
 		}
 		return nil, loyalty.ErrBatchConflict // the name moved while loading
 	}
 
-	if !t.bound.creates || t.needs.Ref.Kind != loyalty.NameCustomer {
+	if !t.bound.creates || t.Needs.Ref.Kind != loyalty.NameCustomer {
 		return nil, loyalty.ErrCustomerNotFound.At("customer")
 	}
 
@@ -127,7 +111,7 @@ func (b *batch) begin(t *Ticket) (*account, error) {
 	if err := loyalty.CheckName("customer", t.sub.Customer); err != nil {
 		return nil, err
 	}
-	if id, ok := b.emails[t.needs.Email]; ok && t.needs.Email != "" {
+	if id, ok := b.emails[t.Needs.Email]; ok && t.Needs.Email != "" {
 		if a, ok := b.accounts[id]; ok && a.customer.Status == loyalty.Inactive {
 			return a, nil
 		}
@@ -140,8 +124,8 @@ func (b *batch) newRun(t *Ticket, original *account) *Run {
 	r := b.openRun(t.programme, original,
 		&work{tracing: t.preview, unseen: t.unseen, seed: &t.seed, imported: t.sub.Imported, sender: t.sub.Sender})
 	r.Data, r.stored = t.data, &t.stored
-	owner, known := b.names[t.needs.Ref]
-	r.followed = known && t.needs.ID == (loyalty.ID{}) && owner != original.customer.ID
+	owner, known := b.names[t.Needs.Ref]
+	r.followed = known && t.Needs.ID == (loyalty.ID{}) && owner != original.customer.ID
 	return r
 }
 
@@ -231,45 +215,6 @@ func (b *batch) followMatches(before *account, after *loyalty.Customer) {
 			b.stale[key] = true
 		}
 	}
-}
-
-// rests reports whether the guards of the written rows check the whole outcome: each ticket changed its own customer,
-// and every purchase that was expected to be new was opened. Only such a batch can be decided on cached rows.
-func (b *batch) rests(tickets []*Ticket) bool {
-	touched := make(map[loyalty.ID]bool, len(b.touched))
-	for _, id := range b.touched {
-		touched[id] = true
-	}
-
-	opened := map[string]bool{}
-	for i := range b.writes.Claims {
-		if c := &b.writes.Claims[i]; c.Kind == loyalty.NameTransaction {
-			opened[c.Value] = true
-		}
-	}
-
-	for _, t := range tickets {
-		if t.result.Err != nil || t.result.Outcome.Replayed != nil || !touched[b.names[t.needs.Ref]] {
-			return false
-		}
-		for _, name := range t.needs.Transactions {
-			if !opened[name] {
-				return false
-			}
-		}
-	}
-
-	return true
-}
-
-// left is the state in which the batch leaves a customer.
-func (b *batch) left(id loyalty.ID) leftover {
-	a := b.accounts[id]
-	l := leftover{was: a.loaded, kinds: a.covered.progress, progress: a.progress, forget: len(a.freed) > 0 || a.destroyKey}
-	if a.loaded == nil || a.covered.everything {
-		l.kinds = ^loyalty.ProgressKinds(0)
-	}
-	return l
 }
 
 // wants adds what a run turned out to need to the ticket's needs, and returns false if it failed for another reason. A

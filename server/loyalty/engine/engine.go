@@ -1,24 +1,18 @@
-// Package engine turns submissions into committed effects. It has the queue, the batch, the account and the run of an
-// event: what is loaded, sealed, due, merged and written. It names no feature: features are values (Feature) that the
-// engine calls in the order of their table.
+// Package engine turns submissions into committed effects. It has the batch, the account and the run of an event: what
+// is loaded, sealed, due, merged and written. It names no feature: features are values (Feature) that the engine calls
+// in the order of their table. How a batch comes about and is committed belongs to the package traffic.
 package engine
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"hash/maphash"
-	"sync"
 	"time"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine/traffic"
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
-
-// MaxBatch is the most submissions in one transaction.
-const MaxBatch = 128
 
 // Programmes returns the configuration in force.
 type Programmes interface {
@@ -47,33 +41,20 @@ type EngineOptions struct {
 	// Observer is told what the engine does; may be nil.
 	Observer Observer
 	// Tracer follows batches; nil means that none is followed.
-	Tracer Tracer
+	Tracer traffic.Tracer
 	// OptedOut is called after opt-outs are committed and before they are answered, with the customers whose keys were
 	// destroyed. The batch waits for it; nil means no call.
 	OptedOut func(customers []loyalty.ID, at time.Time)
 }
 
-// Engine turns submissions into committed effects. It works in batches: submissions that wait while the last batch
-// commits become the next one, so a single request is a batch of one and a crowd shares the cost of a commit. A worker
-// waits a moment for callers that it has just answered (crowd).
+// Engine turns submissions into committed effects. It decides them, and a traffic.Dispatcher brings them to the
+// database.
 type Engine struct {
 	rulebook
 	store      loyalty.Store
 	programmes Programmes
-	observer   Observer
-	tracer     Tracer // nil: no batch is traced
-	optedOut   func(customers []loyalty.ID, at time.Time)
-
-	lanes     []*lane
-	inFlight  *inFlight
-	heavy     chan waiting // submissions that take long by themselves
-	fought    contended
-	load      callerLoad
-	customers customerCache
-	seed      maphash.Seed
-	workers   sync.WaitGroup
-	closing   sync.RWMutex
-	closed    bool
+	decider    decider
+	traffic    *traffic.Dispatcher
 }
 
 // NewEngine checks that rules and contract agree and starts the workers.
@@ -81,14 +62,9 @@ func NewEngine(o EngineOptions) (*Engine, error) {
 	e := &Engine{
 		rulebook: rulebook{contract: o.Contract, features: o.Features, rules: make(map[string]Rule, len(o.Rules)),
 			clock: o.Clock, keeper: o.Timekeeper},
-		store: o.Store, programmes: o.Programmes, seed: maphash.MakeSeed(), observer: o.Observer,
-		tracer: o.Tracer, optedOut: o.OptedOut,
+		store: o.Store, programmes: o.Programmes,
 	}
 
-	e.customers.most = max(0, cmp.Or(o.Kept, cacheBytes))
-	if e.observer == nil {
-		e.observer = unobserved{}
-	}
 	if o.Timekeeper != nil {
 		e.clock = o.Timekeeper.Now
 	}
@@ -107,44 +83,32 @@ func NewEngine(o EngineOptions) (*Engine, error) {
 		e.rules[name] = rule
 	}
 
-	e.inFlight = newInFlight()
-	for range max(1, o.Workers) {
-		l := newLane(make(chan waiting, 4*MaxBatch), MaxBatch, max(1, o.Overlap), e.inFlight)
-		e.lanes = append(e.lanes, l)
-		for range l.overlap {
-			e.workers.Go(func() { e.work(l) })
-		}
+	if o.Observer == nil {
+		o.Observer = unobserved{}
 	}
 
-	e.heavy = make(chan waiting, maxHeavy)
-	heavy := newLane(e.heavy, 1, 1, newInFlight()) // heavy submissions hold up no other batch
-	e.workers.Go(func() { e.work(heavy) })
+	e.decider = decider{&e.rulebook, o.Observer}
+	e.traffic = traffic.New(traffic.Options{
+		Store: o.Store, Rules: e.decider, Observer: o.Observer, Tracer: o.Tracer,
+		Lanes: o.Workers, Overlap: o.Overlap, Cache: o.Kept, OptedOut: o.OptedOut,
+	})
 	return e, nil
 }
 
 // Close waits for the submissions that were accepted and stops the workers. Later ones fail with
 // ErrUnavailable.
-func (e *Engine) Close() {
-	e.closing.Lock()
-	if !e.closed {
-		e.closed = true
-		for _, l := range e.lanes {
-			close(l.queue)
-		}
-		close(e.heavy)
-	}
-	e.closing.Unlock()
-	e.workers.Wait()
-}
+func (e *Engine) Close() { e.traffic.Close() }
 
-// hold keeps the engine open during work outside its workers. It fails with ErrUnavailable once the engine is closed.
-func (e *Engine) hold() (release func(), err error) {
-	e.closing.RLock()
-	if e.closed {
-		e.closing.RUnlock()
-		return nil, loyalty.ErrUnavailable.Because(errors.New("the server is stopping"))
-	}
-	return e.closing.RUnlock, nil
+// Waiting returns how many submissions wait for a worker, light and heavy.
+func (e *Engine) Waiting() (light, heavy int) { return e.traffic.Waiting() }
+
+// Crowded reports whether callers come as fast as they can be served. Background work lets them go first.
+func (e *Engine) Crowded() bool { return e.traffic.Crowded() }
+
+// InBackground runs one piece of work that no caller waits for. piece gets the number of customers that it may take and
+// returns how many it took. While a crowd submits events, pieces are small, and rests are between them.
+func (e *Engine) InBackground(ctx context.Context, piece func(most int) (took int, err error)) error {
+	return e.traffic.InBackground(ctx, piece)
 }
 
 // Submit records one event and everything that follows from it, exactly once. If ctx ends first, or there is no result
@@ -153,10 +117,10 @@ func (e *Engine) hold() (release func(), err error) {
 func (e *Engine) Submit(ctx context.Context, s loyalty.Submission) (loyalty.Outcome, error) {
 	t := e.Prepare(s)
 	if t.err != nil && s.Idempotency == nil {
-		e.observer.Ended(s.Action, &loyalty.Result{Err: t.err})
+		e.decider.observer.Ended(s.Action, &loyalty.Result{Err: t.err})
 		return loyalty.Outcome{}, t.err
 	}
-	return e.enqueue(ctx, t)
+	return e.traffic.Submit(ctx, &t.Ticket)
 }
 
 // SubmitAll records events in order, each on its own: they share one transaction unless the database refuses one of
@@ -171,7 +135,7 @@ func (e *Engine) SubmitAll(ctx context.Context, all []loyalty.Submission) []loya
 // events take much memory. It works in batches. Events that were not begun when ctx ended or the database went away
 // fail with ErrUnavailable.
 func (e *Engine) SubmitEach(ctx context.Context, all []loyalty.Submission, told func(int, loyalty.Result)) {
-	release, err := e.hold()
+	release, err := e.traffic.Hold()
 	if err == nil {
 		defer release()
 	}
@@ -182,16 +146,20 @@ func (e *Engine) SubmitEach(ctx context.Context, all []loyalty.Submission, told 
 		}
 
 		tickets := e.prepareSome(all[start:])
-		e.follow(ctx, tickets...)
-		if err != nil {
-			fail(tickets, err)
-		} else if err = e.aside(context.WithoutCancel(ctx), tickets); repeatable(err) {
-			err = nil // each ticket has its own result
+		e.traffic.Follow(ctx, tickets...)
+		if err == nil {
+			err = e.traffic.CommitApart(context.WithoutCancel(ctx), tickets)
+		} else {
+			for _, t := range tickets {
+				t.Result = loyalty.Result{Err: loyalty.OutcomeError(err)}
+			}
 		}
 
-		e.ended(tickets)
+		if err != nil {
+			e.decider.Ended(tickets)
+		}
 		for i, t := range tickets {
-			told(start+i, t.result)
+			told(start+i, t.Result)
 		}
 
 		start += len(tickets)
@@ -200,31 +168,20 @@ func (e *Engine) SubmitEach(ctx context.Context, all []loyalty.Submission, told 
 
 // prepareSome makes the tickets of the next batch. A heavy submission is a batch of its own, so that no caller waits
 // for several of them.
-func (e *Engine) prepareSome(all []loyalty.Submission) (tickets []*Ticket) {
+func (e *Engine) prepareSome(all []loyalty.Submission) (tickets []*traffic.Ticket) {
 	for i := range all {
-		if len(tickets) == MaxBatch || len(tickets) > 0 && (all[i].Heavy() || all[i-1].Heavy()) {
+		if len(tickets) == traffic.MaxBatch || len(tickets) > 0 && (all[i].Heavy() || all[i-1].Heavy()) {
 			break
 		}
-		tickets = append(tickets, e.Prepare(all[i]))
+		tickets = append(tickets, &e.Prepare(all[i]).Ticket)
 	}
 	return tickets
-}
-
-// follow stores the callers of tickets if there is a tracer.
-func (e *Engine) follow(ctx context.Context, tickets ...*Ticket) {
-	if e.tracer == nil {
-		return
-	}
-	caller := e.tracer.Caller(ctx)
-	for _, t := range tickets {
-		t.caller = caller
-	}
 }
 
 // Settle applies what is due for one customer now. Reads call it before they show figures, so that they never show
 // expired points.
 func (e *Engine) Settle(ctx context.Context, customer loyalty.ID) error {
-	_, err := e.enqueue(ctx, e.settlement(customer))
+	_, err := e.traffic.Submit(ctx, &e.settlement(customer).Ticket)
 	return err
 }
 

@@ -137,17 +137,17 @@ func (t *Ticket) guestMay() bool {
 // takeOver gives a new customer the submitted identifier as name. A profile found by e-mail address gets it in place of
 // its own.
 func (t *Ticket) takeOver(r *Run) {
-	if t.needs.Ref.Kind != loyalty.NameCustomer || t.needs.Ref.Value == "" {
+	if t.Needs.Ref.Kind != loyalty.NameCustomer || t.Needs.Ref.Value == "" {
 		return
 	}
-	if _, known := r.batch.names[t.needs.Ref]; known {
+	if _, known := r.batch.names[t.Needs.Ref]; known {
 		return
 	}
 	if r.Customer.Status != loyalty.None {
 		r.Free(loyalty.Name{Kind: loyalty.NameCustomer, Value: r.Customer.Name})
-		r.Customer.Name = t.needs.Ref.Value
+		r.Customer.Name = t.Needs.Ref.Value
 	}
-	r.Claim(t.needs.Ref)
+	r.Claim(t.Needs.Ref)
 }
 
 // store puts the submitted attributes on the event's row, the personal ones sealed.

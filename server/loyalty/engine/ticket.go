@@ -3,21 +3,21 @@ package engine
 import (
 	"encoding/json"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine/traffic"
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
 // Ticket is a submission on its way, decoded and checked outside any transaction by its caller's goroutine.
 type Ticket struct {
+	traffic.Ticket
 	sub         loyalty.Submission
 	programme   *programme.Programme
 	version     int64 // of the programme that decides, or decided
 	rule        Rule  // nil: settle what is due, nothing else
 	bound       bound
-	needs       loyalty.CustomerNeeds
 	more        []loyalty.CustomerNeeds // needs that the rules found while they ran
 	asked       int                     // how often more was loaded
 	data        map[string]json.RawMessage
@@ -26,20 +26,30 @@ type Ticket struct {
 	transaction string    // the transaction_id in the data, if any
 	preview     bool
 	unseen      func(fact string) bool // what the caller of a preview may not see; nil: nothing
-	movable     bool                   // to the worker of heavy submissions, if it turns out to be large
-	large       bool                   // it touches a large purchase (see findLarge)
-	fought      bool                   // another writer was faster
 	seed        [32]byte               // of random draws, the same in every attempt; zero until something is drawn
 	err         error                  // refused before the transaction
 	off         error                  // its module is off: refused unless something is pending from before
 	item        loyalty.BulkKey        // the bulk item that ends with it; zero: none
 	itemDone    bool                   // that item was already done, see doneBefore
 	task        func(*Run) error       // runs in place of an event; nil: none
+}
 
-	claimed atomic.Bool // by a worker, or by its caller on leaving
-	caller  any         // to the tracer; nil: not traced
-	result  loyalty.Result
-	done    chan struct{}
+// newTicket makes the ticket that traffic knows by its embedded part.
+func newTicket(t *Ticket) *Ticket {
+	t.Submission = t
+	return t
+}
+
+// ticketOf is the reverse: the ticket that traffic passes on.
+func ticketOf(t *traffic.Ticket) *Ticket { return t.Submission.(*Ticket) }
+
+// carried lists what traffic knows of tickets.
+func carried(tickets []*Ticket) []*traffic.Ticket {
+	list := make([]*traffic.Ticket, len(tickets))
+	for i, t := range tickets {
+		list[i] = &t.Ticket
+	}
+	return list
 }
 
 // check does everything that needs neither the database nor other submissions, on the caller's goroutine, so that a

@@ -3,9 +3,9 @@ package engine
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine/traffic"
 	"github.com/loyalty-platform/loyalty/server/loyalty/programme"
 )
 
@@ -14,20 +14,20 @@ import (
 // needs more, it is loaded and look is called again, so look must return the run's errors unchanged. For a merged
 // customer it shows the target of the merge. It fails with ErrCustomerNotFound, and with look's errors.
 func (e *Engine) View(ctx context.Context, n loyalty.CustomerNeeds, look func(*Run) error) error {
-	release, err := e.hold()
+	release, err := e.traffic.Hold()
 	if err != nil {
 		return err
 	}
 	defer release()
 
-	t := &Ticket{programme: e.programmes.Programme(), needs: n, preview: true, unseen: loyalty.UnseenBy(ctx)}
-	e.follow(ctx, t)
+	t := e.Task(nil)
+	t.Needs, t.preview, t.unseen = n, true, loyalty.UnseenBy(ctx)
 	for tries := 1; ; tries++ {
 		seen, err := e.look(ctx, t, look)
 		switch {
 		case err != nil:
 			return loyalty.OutcomeError(err)
-		case errors.Is(seen, loyalty.ErrBatchConflict) && tries < attempts, t.wants(seen):
+		case errors.Is(seen, loyalty.ErrBatchConflict) && tries < mostLooks, t.wants(seen):
 			continue
 		case errors.Is(seen, loyalty.ErrBatchConflict):
 			return loyalty.OutcomeError(seen)
@@ -36,19 +36,14 @@ func (e *Engine) View(ctx context.Context, n loyalty.CustomerNeeds, look func(*R
 	}
 }
 
+// mostLooks is how often a look is tried whose rows other writers change meanwhile.
+const mostLooks = 12
+
 // look loads once; seen is the error of the run or of the caller's function.
 func (e *Engine) look(ctx context.Context, t *Ticket, look func(*Run) error) (seen, err error) {
-	n := needs([]*Ticket{t}, e.Now())
-	n.Reading = true
-	timed := watch{began: time.Now()}
-	if t.caller != nil {
-		defer func() { e.traced([]*Ticket{t}, &timed, true, after(err, done), err) }()
-	}
-	err = e.store.Within(ctx, n, func(l *loyalty.Loaded) (*loyalty.Writes, error) {
-		timed.loaded = time.Now()
-		defer func() { timed.decided = time.Now() }()
+	n := needs([]*traffic.Ticket{&t.Ticket}, e.Now())
+	err = e.traffic.Read(ctx, &t.Ticket, n, func(l *loyalty.Loaded) {
 		seen = newBatch(&e.rulebook, l, n).show(t, look)
-		return &loyalty.Writes{}, nil
 	})
 	return seen, err
 }
@@ -73,7 +68,7 @@ const maxPastRounds = 8
 
 // Hindsight shows customers as they are known now, to evaluate conditions on events of the past.
 type Hindsight struct {
-	*batch
+	batch     *batch
 	programme *programme.Programme
 	missing   []loyalty.CustomerNeeds
 	err       error
@@ -82,17 +77,17 @@ type Hindsight struct {
 // LookBack loads what is needed of customers and has look read it, without settling or recording anything. If look
 // needs more, it is loaded and look is called again, so look must begin anew each time.
 func (e *Engine) LookBack(ctx context.Context, customers []loyalty.CustomerNeeds, look func(*Hindsight)) error {
-	release, err := e.hold()
+	release, err := e.traffic.Hold()
 	if err != nil {
 		return err
 	}
 	defer release()
 
 	p := e.programmes.Programme()
-	t := &Ticket{programme: p, preview: true, needs: customers[0], more: customers[1:]}
+	t := newTicket(&Ticket{programme: p, preview: true, more: customers[1:]})
+	t.Needs = customers[0]
 	for range maxPastRounds {
-		n := needs([]*Ticket{t}, e.Now())
-		n.Reading = true
+		n := needs([]*traffic.Ticket{&t.Ticket}, e.Now())
 		var missing []loyalty.CustomerNeeds
 		err = e.store.Within(ctx, n, func(l *loyalty.Loaded) (*loyalty.Writes, error) {
 			h := &Hindsight{batch: newBatch(&e.rulebook, l, n), programme: p}
@@ -111,15 +106,15 @@ func (e *Engine) LookBack(ctx context.Context, customers []loyalty.CustomerNeeds
 
 // Customer opens a customer, or the target of their merge; nil if there is none or more must be loaded first.
 func (h *Hindsight) Customer(n loyalty.CustomerNeeds) *Run {
-	original, known := h.accounts[n.ID]
+	original, known := h.batch.accounts[n.ID]
 	if !known {
 		return nil
 	}
-	a, err := h.survivor(original, n)
+	a, err := h.batch.survivor(original, n)
 	if h.Lacks(err) {
 		return nil
 	}
-	return h.openRun(h.programme, a, &work{})
+	return h.batch.openRun(h.programme, a, &work{})
 }
 
 // Lacks records what must be loaded, and reports whether there was an error. An error that does not come from the store
@@ -163,15 +158,14 @@ func (e *Engine) PreviewAccepted(
 
 // try decides a ticket and records nothing.
 func (e *Engine) try(ctx context.Context, t *Ticket) (loyalty.Outcome, error) {
-	release, err := e.hold()
+	release, err := e.traffic.Hold()
 	if err != nil {
 		return loyalty.Outcome{}, err
 	}
 	defer release()
 	t.preview, t.unseen = true, loyalty.UnseenBy(ctx)
-	e.follow(ctx, t)
-	if _, err = e.attempt(ctx, []*Ticket{t}, false); err != nil {
-		return loyalty.Outcome{}, loyalty.OutcomeError(err)
+	if err := e.traffic.Preview(ctx, &t.Ticket); err != nil {
+		return loyalty.Outcome{}, err
 	}
-	return t.result.Outcome, t.result.Err
+	return t.Result.Outcome, t.Result.Err
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// result collects the final rows, one for each key even if several events changed it, because guards compare with the
+// Writes collects the final rows, one for each key even if several events changed it, because guards compare with the
 // loaded rows: a second write of a row by the same batch would fail at the guard.
-func (b *batch) result() *loyalty.Writes {
+func (b *batch) Writes() *loyalty.Writes {
 	if b.reading {
 		return &loyalty.Writes{}
 	}

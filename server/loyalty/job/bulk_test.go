@@ -14,6 +14,7 @@ import (
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine/traffic"
 	"github.com/loyalty-platform/loyalty/server/loyalty/job"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
@@ -157,7 +158,7 @@ func TestBulkDatabaseAway(t *testing.T) {
 		})
 		s.make(nil, mug)
 		names := []string{}
-		for i := range engine.MaxBatch + 2 {
+		for i := range traffic.MaxBatch + 2 {
 			names = append(names, member(i))
 		}
 
@@ -166,7 +167,7 @@ func TestBulkDatabaseAway(t *testing.T) {
 		require.NoError(t, err)
 		require.EqualValues(t, 1, failed)
 		halfway := s.operation(o)
-		require.Equal(t, []any{loyalty.BulkProcessing, int64(engine.MaxBatch), int64(engine.MaxBatch)}, []any{halfway.State, halfway.Done, halfway.Errors})
+		require.Equal(t, []any{loyalty.BulkProcessing, int64(traffic.MaxBatch), int64(traffic.MaxBatch)}, []any{halfway.State, halfway.Done, halfway.Errors})
 		away.left = 10
 		done, failed, _, err := s.jobs().WorkBulk(ctx)
 		require.NoError(t, err)

@@ -124,7 +124,7 @@ func (w *bulkWork) transact(
 func (w *bulkWork) chunk(
 	ctx context.Context, s *shift, item func(*engine.Engine, *loyalty.BulkOperation, *loyalty.BulkItem) *engine.Ticket,
 ) error {
-	return w.Engine.Behind(ctx, func(most int) (int, error) { return w.some(ctx, s, item, most) })
+	return w.Engine.InBackground(ctx, func(most int) (int, error) { return w.some(ctx, s, item, most) })
 }
 
 // some does at most the given number of the next items, and returns how many it did.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine/traffic"
 	"github.com/loyalty-platform/loyalty/server/loyalty/job"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
@@ -182,7 +183,7 @@ func TestPanicsEndTheirJob(t *testing.T) {
 func TestBulkEndsWithItsCaller(t *testing.T) {
 	eachShop(t, nil, func(t *testing.T, s *shop) {
 		s.enrol("ada")
-		all := make([]loyalty.Submission, 3*engine.MaxBatch)
+		all := make([]loyalty.Submission, 3*traffic.MaxBatch)
 		for i := range all {
 			all[i] = event("ada", "point_add", `{"points":1}`)
 		}
@@ -193,14 +194,14 @@ func TestBulkEndsWithItsCaller(t *testing.T) {
 			leave()
 			if r.Err == nil {
 				done++
-				require.Less(t, i, engine.MaxBatch)
+				require.Less(t, i, traffic.MaxBatch)
 				return
 			}
 			refused++
 			require.ErrorIs(t, r.Err, loyalty.ErrUnavailable)
 		})
 
-		require.Equal(t, []int64{engine.MaxBatch, 2 * engine.MaxBatch}, []int64{done, refused})
+		require.Equal(t, []int64{traffic.MaxBatch, 2 * traffic.MaxBatch}, []int64{done, refused})
 		require.Equal(t, done, s.customer("ada").Figures.Score)
 		s.foldsBack()
 	})

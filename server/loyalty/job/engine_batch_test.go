@@ -15,6 +15,7 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/action"
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine/traffic"
 	"github.com/loyalty-platform/loyalty/server/loyalty/points"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
@@ -185,7 +186,7 @@ func TestLargeBulk(t *testing.T) {
 	storetest.EachURL(t, func(t *testing.T, url string) {
 		s := newShop(t, url, nil)
 		var bulk []loyalty.Submission
-		for i := range 3 * engine.MaxBatch {
+		for i := range 3 * traffic.MaxBatch {
 			name := fmt.Sprintf("c%d", i%7)
 			if i < 7 {
 				bulk = append(bulk, event(name, "opt_in", `{"email":"x@shop.test"}`))
@@ -200,7 +201,7 @@ func TestLargeBulk(t *testing.T) {
 			sum += s.customer(fmt.Sprintf("c%d", i)).Figures.Score
 		}
 
-		require.EqualValues(t, 3*engine.MaxBatch-7, sum)
+		require.EqualValues(t, 3*traffic.MaxBatch-7, sum)
 		s.verify()
 	})
 }

@@ -14,13 +14,14 @@ import (
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
+	"github.com/loyalty-platform/loyalty/server/loyalty/engine/traffic"
 	"github.com/loyalty-platform/loyalty/store/storetest"
 )
 
 // conflicts counts the transactions that met another writer's.
 type conflicts struct{ met atomic.Int64 }
 
-func (c *conflicts) Tried(a engine.Attempt) {
+func (c *conflicts) Tried(a traffic.Attempt) {
 	if errors.Is(a.Err, loyalty.ErrBatchConflict) {
 		c.met.Add(1)
 	}

@@ -39,7 +39,7 @@ func remind(ctx context.Context, j *Jobs, s *shift) error {
 		}
 
 		for len(wanted) > 0 && ctx.Err() == nil {
-			err := j.engine.Behind(ctx, func(most int) (int, error) {
+			err := j.engine.InBackground(ctx, func(most int) (int, error) {
 				some := wanted[:min(len(wanted), most)]
 				wanted = wanted[len(some):]
 				done, failed, err := j.engine.Remind(ctx, some, reminder.Remind)

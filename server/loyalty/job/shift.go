@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/loyalty-platform/loyalty/server/loyalty"
-	"github.com/loyalty-platform/loyalty/server/loyalty/engine"
 )
 
 // shift is one run of a job, which is this node's as long as it renews its lease.
@@ -76,7 +75,7 @@ func (s *shift) work(ctx context.Context, d job) error {
 func (s *shift) run(ctx context.Context, d job) (err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
-			s.jobs.report(s.name, engine.Panicked(fault, false)) // with the stack
+			s.jobs.report(s.name, loyalty.Panicked(fault, false)) // with the stack
 			err = fmt.Errorf("panic: %v", fault)
 		}
 	}()

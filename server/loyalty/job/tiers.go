@@ -65,7 +65,7 @@ func (w *tierWork) pass(ctx context.Context, j *Jobs, s *shift) error {
 		}
 
 		var page []loyalty.ID
-		err := j.engine.Behind(ctx, func(most int) (_ int, err error) {
+		err := j.engine.InBackground(ctx, func(most int) (_ int, err error) {
 			if page, err = j.store.CustomersAfter(ctx, w.After, most); err != nil || len(page) == 0 {
 				return 0, err
 			}

@@ -1,4 +1,4 @@
-package engine
+package traffic
 
 import (
 	"context"
@@ -16,20 +16,20 @@ import (
 func TestAfter(t *testing.T) {
 	for name, c := range map[string]struct {
 		err     error
-		decided next
-		want    next
+		decided Next
+		want    Next
 	}{
-		"committed":                {nil, done, done},
-		"more rows":                {errNotDecided, more, more},
+		"committed":                {nil, Done, Done},
+		"more rows":                {errNotDecided, More, More},
 		"rows without a guard":     {errNotDecided, load, load},
 		"a large purchase":         {fmt.Errorf("rolled back: %w", errNotDecided), heavy, heavy},
-		"too much to load":         {loyalty.ErrMuch, done, split},
-		"a conflict while loading": {loyalty.ErrBatchConflict, done, again},
-		"a conflict while writing": {fmt.Errorf("%w: a guarded write met 0 of 1 rows", loyalty.ErrBatchConflict), done, again},
-		"a fault of the rules":     {Panicked("index out of range", false), more, done},
-		"an unknown outcome":       {loyalty.ErrOutcomeUnknown, done, done},
-		"a database that is away":  {loyalty.ErrDatabaseAway, done, done},
-		"a time that is over":      {context.DeadlineExceeded, done, done},
+		"too much to load":         {loyalty.ErrMuch, Done, split},
+		"a conflict while loading": {loyalty.ErrBatchConflict, Done, Again},
+		"a conflict while writing": {fmt.Errorf("a guard failed: %w", loyalty.ErrBatchConflict), Done, Again},
+		"a fault of the rules":     {loyalty.Panicked("index out of range", false), More, Done},
+		"an unknown outcome":       {loyalty.ErrOutcomeUnknown, Done, Done},
+		"a database that is away":  {loyalty.ErrDatabaseAway, Done, Done},
+		"a time that is over":      {context.DeadlineExceeded, Done, Done},
 	} {
 		t.Run(name, func(t *testing.T) { require.Equal(t, c.want, after(c.err, c.decided)) })
 	}
@@ -49,12 +49,12 @@ func TestLasting(t *testing.T) {
 // TestHeavyLeavesItsBatch: a batch goes on without the submissions that moved to the heavy worker, and keeps those for
 // which that worker has no place.
 func TestHeavyLeavesItsBatch(t *testing.T) {
-	e, f := &Engine{heavy: make(chan waiting, 1)}, &flight{}
+	d, f := &Dispatcher{heavy: make(chan waiting, 1)}, &flight{}
 	for _, large := range []bool{false, true, true} {
 		f.tickets = append(f.tickets, &Ticket{large: large})
 	}
 
-	require.Equal(t, []*Ticket{f.tickets[0], f.tickets[2]}, e.move(f, f.tickets))
+	require.Equal(t, []*Ticket{f.tickets[0], f.tickets[2]}, d.move(f, f.tickets))
 	require.Equal(t, []*Ticket{f.tickets[0], f.tickets[2]}, f.decided())
-	require.Same(t, f.tickets[1], (<-e.heavy).Ticket)
+	require.Same(t, f.tickets[1], (<-d.heavy).Ticket)
 }

@@ -1,4 +1,4 @@
-package engine
+package traffic
 
 import (
 	"maps"
@@ -202,16 +202,16 @@ func (c *cachedCustomer) weigh() int {
 	return n
 }
 
-// leftover is the state in which a batch leaves a customer.
-type leftover struct {
-	was      *loyalty.Loading      // nil: the batch made the customer
-	kinds    loyalty.ProgressKinds // kinds of which progress is complete
-	progress map[loyalty.ProgressKey]*loyalty.Progress
-	forget   bool // names were given up, or the key destroyed
+// FinalState is the state in which a batch leaves a customer.
+type FinalState struct {
+	Was      *loyalty.Loading      // as it was loaded; nil: the batch made the customer
+	Kinds    loyalty.ProgressKinds // kinds of which progress is complete
+	Progress map[loyalty.ProgressKey]*loyalty.Progress
+	Forget   bool // names were given up, or the key destroyed
 }
 
 // note caches the customers of a committed batch; known says that they were cached before it.
-func (k *customerCache) note(w *loyalty.Writes, known bool, of func(loyalty.ID) leftover) {
+func (k *customerCache) note(w *loyalty.Writes, known bool, of func(loyalty.ID) FinalState) {
 	if k.most == 0 || w == nil {
 		return
 	}
@@ -240,18 +240,18 @@ func (k *customerCache) note(w *loyalty.Writes, known bool, of func(loyalty.ID) 
 
 // noteOne caches an active customer; for others, rules read more than is cached. A batch that ends after a later one
 // changes nothing.
-func (k *customerCache) noteOne(c loyalty.Customer, l leftover) {
-	if c.Status != loyalty.Active || l.forget {
+func (k *customerCache) noteOne(c loyalty.Customer, s FinalState) {
+	if c.Status != loyalty.Active || s.Forget {
 		k.drop(c.Name)
 		return
 	}
 
-	fresh, before := &cachedCustomer{customer: c, kinds: l.kinds}, k.known[c.Name]
+	fresh, before := &cachedCustomer{customer: c, kinds: s.Kinds}, k.known[c.Name]
 	switch {
-	case before == nil || l.was == nil || before.customer.ID != c.ID:
+	case before == nil || s.Was == nil || before.customer.ID != c.ID:
 	case before.customer.Version > c.Version:
 		return
-	case before.customer.Version == l.was.Customer.Version:
+	case before.customer.Version == s.Was.Customer.Version:
 		if before.kinds&^fresh.kinds != 0 { // fewer kinds were loaded than are cached
 			fresh.kinds, fresh.progress = fresh.kinds|before.kinds, maps.Clone(before.progress)
 		}
@@ -260,17 +260,17 @@ func (k *customerCache) noteOne(c loyalty.Customer, l leftover) {
 		}
 	}
 
-	for key, p := range l.progress {
+	for key, p := range s.Progress {
 		switch {
 		case p.Data == nil:
 			delete(fresh.progress, key)
 			continue
 		case fresh.progress == nil:
-			fresh.progress = make(map[loyalty.ProgressKey]loyalty.Progress, len(l.progress))
+			fresh.progress = make(map[loyalty.ProgressKey]loyalty.Progress, len(s.Progress))
 		}
-		s := *p
-		s.Dirty = false
-		fresh.progress[key] = s
+		kept := *p
+		kept.Dirty = false
+		fresh.progress[key] = kept
 	}
 
 	k.put(c.Name, fresh)

@@ -1,4 +1,4 @@
-package engine
+package traffic
 
 import (
 	"context"
@@ -28,7 +28,7 @@ func arrive(l *lane, customers ...string) {
 }
 
 func submitted(ctx context.Context, customer string) waiting {
-	t := &Ticket{needs: loyalty.CustomerNeeds{Ref: loyalty.Name{Kind: loyalty.NameCustomer, Value: customer}}}
+	t := &Ticket{Needs: loyalty.CustomerNeeds{Ref: loyalty.Name{Kind: loyalty.NameCustomer, Value: customer}}}
 	return waiting{t, ctx, new(atomic.Bool)}
 }
 
@@ -54,8 +54,8 @@ func taken(l *lane) chan *flight {
 	return c
 }
 
-// TestCustomerInOneBatch: who is in a batch under way is in no other one. Their submissions wait
-// for its end, in their order, and others do not wait for them.
+// TestCustomerInOneBatch: a customer of a batch in flight is in no other one. Later submissions of that customer wait for
+// its end, in their order, and others do not wait for them.
 func TestCustomerInOneBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := overlapping(MaxBatch)
@@ -68,7 +68,7 @@ func TestCustomerInOneBatch(t *testing.T) {
 		assert.Equal(t, 3, l.waiting())
 
 		third := taken(l)
-		assert.Empty(t, third, "all who wait are in a batch")
+		assert.Empty(t, third, "all that wait are in a batch")
 		arrive(l, "ann")
 		l.lands(second)
 		synctest.Wait()
@@ -80,7 +80,7 @@ func TestCustomerInOneBatch(t *testing.T) {
 		l.lands(first)
 		f := <-third
 		assert.Equal(t, []string{"ann", "bob", "ann", "ann", "bob"}, f.names())
-		assert.Same(t, late.Ticket, f.tickets[4], "who came last is last")
+		assert.Same(t, late.Ticket, f.tickets[4], "the last to come is last")
 		assert.Zero(t, l.waiting())
 	})
 }
@@ -186,7 +186,7 @@ func TestConflictsEndOverlap(t *testing.T) {
 		conflict := func() {
 			arrive(l, "ann")
 			f := l.take()
-			f.tickets[0].fought = true
+			f.tickets[0].conflicted = true
 			l.lands(f)
 		}
 

@@ -1,4 +1,4 @@
-package engine
+package traffic
 
 import (
 	"context"
@@ -29,8 +29,7 @@ func is(c chan struct{}) bool {
 	}
 }
 
-// TestBulkBesideLane: who is in a bulk is in no batch of a lane, and the other way round; others do
-// not wait for them.
+// TestBulkBesideLane: a customer of a bulk is in no batch of a lane, and the other way round; others do not wait.
 func TestBulkBesideLane(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := overlapping(MaxBatch)
@@ -41,7 +40,7 @@ func TestBulkBesideLane(t *testing.T) {
 		assert.False(t, is(bulk), "bob is in the lane's batch")
 		arrive(l, "eve", "dan", "fay")
 		second := l.take()
-		assert.Equal(t, []string{"eve", "fay"}, second.names(), "a bulk that waits holds nobody")
+		assert.Equal(t, []string{"eve", "fay"}, second.names(), "a bulk that waits holds no customer")
 		l.lands(first)
 		synctest.Wait()
 		assert.False(t, is(bulk), "eve is in the lane's next batch")

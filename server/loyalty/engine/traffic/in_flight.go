@@ -1,7 +1,6 @@
-package engine
+package traffic
 
 import (
-	"context"
 	"sync"
 	"time"
 )
@@ -102,14 +101,6 @@ func (f *inFlight) tryAlone(customers []string) (ended <-chan struct{}) {
 	}
 	f.add(customers)
 	return nil
-}
-
-// aside is commit for tickets that did not come through a lane.
-func (e *Engine) aside(ctx context.Context, tickets []*Ticket) error {
-	customers := customersOf(tickets)
-	e.inFlight.alone(customers)
-	defer e.inFlight.end(customers)
-	return e.commit(ctx, &flight{}, tickets)
 }
 
 // customersOf lists the customers of tickets, each once.

@@ -1,4 +1,4 @@
-package engine
+package traffic
 
 import (
 	"testing"
@@ -8,13 +8,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestBehind: beside a crowd pieces are small and each is followed by a rest; without one they are whole and are not.
-func TestBehind(t *testing.T) {
+// TestInBackground: beside a crowd, pieces are small and a rest follows each. Without one, they are whole, and none
+// follows.
+func TestInBackground(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := &Engine{lanes: []*lane{newLane(make(chan waiting, 2*crowdCallers), MaxBatch, 1, newInFlight())}}
+		d := &Dispatcher{lanes: []*lane{newLane(make(chan waiting, 2*highCallers), MaxBatch, 1, newInFlight())}}
 		took := func(some func(most int) int) (offered int, rested time.Duration) {
 			began := time.Now()
-			require.NoError(t, e.Behind(t.Context(), func(most int) (int, error) {
+			require.NoError(t, d.InBackground(t.Context(), func(most int) (int, error) {
 				offered = most
 				time.Sleep(10 * time.Millisecond)
 				return some(most), nil
@@ -25,9 +26,9 @@ func TestBehind(t *testing.T) {
 		whole := func(most int) int { return most }
 		most, rested := took(whole)
 		require.Equal(t, MaxBatch, most)
-		require.Zero(t, rested, "there is nobody")
-		for range crowdCallers {
-			e.lanes[0].queue <- waiting{}
+		require.Zero(t, rested, "no caller is there")
+		for range highCallers {
+			d.lanes[0].queue <- waiting{}
 		}
 
 		most, rested = took(whole)

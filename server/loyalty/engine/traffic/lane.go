@@ -1,4 +1,4 @@
-package engine
+package traffic
 
 import (
 	"slices"
@@ -19,21 +19,21 @@ type lane struct {
 	late   []waiting       // taken from the queue while their customers were in a batch in flight
 	behind map[string]bool // their customers
 	closed bool            // the queue is closed
-	wait   crowd           // how gathering waits
+	wait   callerWait      // how gathering waits
 	mine   map[string]bool // the customers of the batch that is gathered
 
 	inFlight *inFlight
 
-	mu      sync.Mutex
-	size    int           // submissions in the lane's batches in flight
-	held    int           // the length of late
-	room    int           // submissions that the next batch may take
-	callers []int         // callers at the end of the latest batches, as many entries as overlap
-	takes   time.Duration // average of recent batches
-	single  int           // so many more batches run alone, because of conflicts
-	fights  int           // recent conflicts
-	calm    int           // batches since the last conflict
-	landed  chan struct{} // holds one element once a batch has ended
+	mu        sync.Mutex
+	size      int           // submissions in the lane's batches in flight
+	held      int           // the length of late
+	room      int           // submissions that the next batch may take
+	callers   []int         // callers at the end of the latest batches, as many entries as overlap
+	takes     time.Duration // average of recent batches
+	single    int           // so many more batches run alone, because of conflicts
+	conflicts int           // recent ones
+	calm      int           // batches since the last conflict
+	landed    chan struct{} // holds one element once a batch has ended
 }
 
 func newLane(queue chan waiting, most, overlap int, f *inFlight) *lane {
@@ -49,15 +49,6 @@ func newLane(queue chan waiting, most, overlap int, f *inFlight) *lane {
 // leastShare is how many submissions a batch should have if others are in flight beside it. The fixed cost of a commit
 // makes each event dearer in smaller batches; in larger ones, processors wait for the commit.
 const leastShare = 8
-
-// customer is the customer that a submission names. A customer who has a second name, or is touched by another
-// customer's event, may still be in two batches at once: the guards of the write find that.
-func (t *Ticket) customer() string {
-	if ref := t.needs.Ref.Value; ref != "" {
-		return ref
-	}
-	return string(t.needs.ID[:])
-}
 
 // waiting returns how many submissions are in no batch yet.
 func (l *lane) waiting() int {
@@ -95,7 +86,7 @@ func (l *lane) land(f *flight, took time.Duration) (others int) {
 	defer l.mu.Unlock()
 	defer l.inFlight.end(f.customers)
 	l.size -= len(f.tickets)
-	l.note(slices.ContainsFunc(decided, func(t *Ticket) bool { return t.fought }))
+	l.note(slices.ContainsFunc(decided, func(t *Ticket) bool { return t.conflicted }))
 	l.room = nextRoom(l.room, len(f.tickets), l.most, f.split)
 	others = l.size + l.held + len(l.queue)
 	copy(l.callers, l.callers[1:])
@@ -109,16 +100,16 @@ func (l *lane) land(f *flight, took time.Duration) (others int) {
 const mostSingle = 6
 
 // note records whether a batch conflicted.
-func (l *lane) note(fought bool) {
+func (l *lane) note(conflicted bool) {
 	switch {
-	case fought:
-		l.fights, l.calm = min(l.fights+1, mostSingle), 0
-		l.single = 1 << l.fights
+	case conflicted:
+		l.conflicts, l.calm = min(l.conflicts+1, mostSingle), 0
+		l.single = 1 << l.conflicts
 	case l.single > 0:
 		l.single--
 	default:
 		if l.calm++; l.calm >= regained {
-			l.calm, l.fights = 0, max(0, l.fights-1)
+			l.calm, l.conflicts = 0, max(0, l.conflicts-1)
 		}
 	}
 }
@@ -128,11 +119,11 @@ func (l *lane) note(fought bool) {
 func (l *lane) overlaps() (may, others bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.overlap > 1 && l.single == 0 && l.crowd() >= l.many, l.size > 0
+	return l.overlap > 1 && l.single == 0 && l.recentCallers() >= l.many, l.size > 0
 }
 
-// crowd is how many callers there are, or were recently.
-func (l *lane) crowd() int {
+// recentCallers is how many callers there are, or were recently.
+func (l *lane) recentCallers() int {
 	return max(slices.Max(l.callers), l.size+len(l.late)+len(l.queue))
 }
 
@@ -190,7 +181,7 @@ func (g *gathering) measure() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.wait.callers, l.wait.takes = slices.Max(l.callers), l.takes
-	g.callers = l.crowd()
+	g.callers = l.recentCallers()
 	g.most, g.share = l.room, l.room
 	if l.overlap > 1 && l.single == 0 && g.callers >= l.many {
 		g.share = min(l.room, max(leastShare, (g.callers+l.overlap-1)/l.overlap))

@@ -1,4 +1,4 @@
-package engine
+package traffic
 
 import (
 	"fmt"
@@ -43,7 +43,7 @@ func TestKeptAreBounded(t *testing.T) {
 
 		time.Sleep(cacheFor + time.Second)
 		k.remembered(0, 1)
-		assert.Len(t, k.known, 1, "who was not used for long is forgotten")
+		assert.Len(t, k.known, 1, "a customer not used for long is forgotten")
 		k.drop("0")
 		assert.Zero(t, k.bytes)
 	})

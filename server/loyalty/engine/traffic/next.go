@@ -1,4 +1,4 @@
-package engine
+package traffic
 
 import (
 	"errors"
@@ -6,32 +6,32 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// next says how a batch goes on after an attempt to commit it.
-type next int
+// Next says how a batch goes on after an attempt to commit it. Rules answer Done, More or Again.
+type Next int
 
 const (
-	done  next = iota // it is committed, or cannot be: the error says why
-	more              // its rules need rows that were not loaded: add them to what is loaded
+	Done  Next = iota // it is committed, or cannot be: the error says why
+	More              // its rules need rows that were not loaded: add them to what is loaded
 	load              // no guard would check what was decided on cached rows: decide on loaded ones
-	again             // another writer was faster: decide on the rows as they are now, under locks
+	Again             // another writer was faster: decide on the rows as they are now, under locks
 	split             // waiting callers should not wait for all that it loads: commit its halves
 	heavy             // some of its submissions belong to the heavy worker: commit the others
 )
 
-// errNotDecided ends a transaction before anything was decided. The value of next says why.
+// errNotDecided ends a transaction before anything was decided. The value of Next says why.
 var errNotDecided = errors.New("the batch was not decided")
 
 // after says how a batch goes on after the store's error. to is how the decision itself ended.
-func after(err error, to next) next {
+func after(err error, to Next) Next {
 	switch {
 	case err == nil:
-		return done
+		return Done
 	case errors.Is(err, errNotDecided):
 		return to
 	case errors.Is(err, loyalty.ErrMuch):
 		return split
 	case errors.Is(err, loyalty.ErrBatchConflict):
-		return again
+		return Again
 	}
-	return done
+	return Done
 }

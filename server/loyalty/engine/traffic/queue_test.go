@@ -1,4 +1,4 @@
-package engine
+package traffic
 
 import (
 	"context"
@@ -11,18 +11,18 @@ import (
 	"github.com/loyalty-platform/loyalty/server/loyalty"
 )
 
-// TestQueueThatIsFull: who cannot come in for as long as a caller waits is told that nothing was
-// done, with a context of no deadline too.
+// TestQueueThatIsFull: a caller that finds no place for as long as it waits is told that nothing was done, also if its
+// context has no deadline.
 func TestQueueThatIsFull(t *testing.T) {
-	e := &Engine{lanes: []*lane{newLane(make(chan waiting), MaxBatch, 1, newInFlight())}, seed: maphash.MakeSeed()}
+	d := &Dispatcher{lanes: []*lane{newLane(make(chan waiting), MaxBatch, 1, newInFlight())}, seed: maphash.MakeSeed()}
 	late := make(chan time.Time, 1)
 	late <- time.Now()
-	err := e.send(context.Background(), submitted(context.Background(), "ada"), late)
+	err := d.send(context.Background(), submitted(context.Background(), "ada"), late)
 	require.ErrorIs(t, err, loyalty.ErrUnavailable)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	gone, leave := context.WithCancel(context.Background())
 	leave()
-	err = e.send(gone, submitted(gone, "ada"), nil)
+	err = d.send(gone, submitted(gone, "ada"), nil)
 	require.ErrorIs(t, err, loyalty.ErrUnavailable)
 	require.ErrorIs(t, err, context.Canceled)
 }
@@ -38,19 +38,19 @@ func TestCallersWhoLeave(t *testing.T) {
 		"after":               {true, loyalty.ErrUnconfirmed},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := &Engine{lanes: []*lane{newLane(make(chan waiting), MaxBatch, 1, newInFlight())}, seed: maphash.MakeSeed()}
+			d := &Dispatcher{lanes: []*lane{newLane(make(chan waiting), MaxBatch, 1, newInFlight())}, seed: maphash.MakeSeed()}
 			ctx, leave := context.WithCancel(context.Background())
 			defer leave()
 			var came waiting
 			go func() {
-				came = <-e.lanes[0].queue
+				came = <-d.lanes[0].queue
 				if c.taken {
 					came.claimed.Store(true)
 				}
 				leave()
 			}()
 
-			_, err := e.enqueue(ctx, &Ticket{})
+			_, err := d.Submit(ctx, &Ticket{})
 			require.ErrorIs(t, err, c.want)
 			require.ErrorIs(t, err, context.Canceled)
 			require.Empty(t, came.join(nil))

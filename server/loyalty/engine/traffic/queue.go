@@ -1,4 +1,4 @@
-package engine
+package traffic
 
 import (
 	"context"
@@ -30,8 +30,10 @@ func (w waiting) join(tickets []*Ticket) []*Ticket {
 	return append(tickets, w.Ticket)
 }
 
-// enqueue passes a ticket to the worker of its customer and waits for the result.
-func (e *Engine) enqueue(ctx context.Context, t *Ticket) (loyalty.Outcome, error) {
+// Submit passes a ticket to the worker of its customer and waits for the result. If ctx ends first, or there is no
+// result after submitTime, it fails with ErrUnavailable if nothing was done and nothing will be, and with
+// ErrUnconfirmed if the event may still be committed.
+func (d *Dispatcher) Submit(ctx context.Context, t *Ticket) (loyalty.Outcome, error) {
 	var late <-chan time.Time // a context with its own deadline would cost more than the rest of this function
 	if _, bounded := ctx.Deadline(); !bounded {
 		timer := submitTimers.Get().(*time.Timer)
@@ -43,10 +45,10 @@ func (e *Engine) enqueue(ctx context.Context, t *Ticket) (loyalty.Outcome, error
 		late = timer.C
 	}
 
-	e.follow(ctx, t)
+	d.Follow(ctx, t)
 	t.done = make(chan struct{})
 	w := waiting{t, ctx, &t.claimed}
-	if err := e.send(ctx, w, late); err != nil {
+	if err := d.send(ctx, w, late); err != nil {
 		return loyalty.Outcome{}, err
 	}
 
@@ -54,9 +56,9 @@ func (e *Engine) enqueue(ctx context.Context, t *Ticket) (loyalty.Outcome, error
 	select {
 	case <-t.done:
 		if t.caller != nil {
-			e.tracer.Decided(t.caller, &t.result.Outcome)
+			d.tracer.Decided(t.caller, &t.Result.Outcome)
 		}
-		return t.result.Outcome, t.result.Err
+		return t.Result.Outcome, t.Result.Err
 	case <-late:
 	case <-ctx.Done():
 		ended = ctx.Err()
@@ -78,16 +80,16 @@ var submitTimers = sync.Pool{New: func() any {
 
 // send puts a ticket into the queue of its customer, chosen by the submitted name: events of one customer meet in one
 // batch, in order, instead of conflicting in several. It waits until ctx ends or late fires; late may be nil.
-func (e *Engine) send(ctx context.Context, w waiting, late <-chan time.Time) error {
-	release, err := e.hold()
+func (d *Dispatcher) send(ctx context.Context, w waiting, late <-chan time.Time) error {
+	release, err := d.Hold()
 	if err != nil {
 		return err
 	}
 	defer release()
 
-	queue := e.heavy
-	if !w.sub.Heavy() {
-		queue = e.lanes[maphash.String(e.seed, w.needs.Ref.Value)%uint64(len(e.lanes))].queue
+	queue := d.heavy
+	if !w.Heavy {
+		queue = d.lanes[maphash.String(d.seed, w.Needs.Ref.Value)%uint64(len(d.lanes))].queue
 	}
 
 	select {
@@ -104,22 +106,22 @@ func (e *Engine) send(ctx context.Context, w waiting, late <-chan time.Time) err
 const maxHeavy = 64
 
 // work decides the batches of a lane one after the other, beside the lane's other workers.
-func (e *Engine) work(l *lane) {
+func (d *Dispatcher) work(l *lane) {
 	for f := l.take(); f != nil; f = l.take() {
-		light := l.queue != e.heavy
+		light := l.queue != d.heavy
 		for _, t := range f.tickets {
 			t.movable = light
 		}
 
 		began := time.Now()
-		_ = e.commit(context.Background(), f, f.tickets) // the tickets have it
+		_ = d.commit(context.Background(), f, f.tickets) // the tickets have it
 		tickets := f.decided()
-		e.ended(tickets)
+		d.rules.Ended(tickets)
 		ended := time.Now()
 		took := ended.Sub(began)
 		others := l.land(f, took)
 		if light {
-			e.load.note(len(tickets), others, ended.Add(-took/time.Duration(l.overlap)), ended)
+			d.load.note(len(tickets), others, ended.Add(-took/time.Duration(l.overlap)), ended)
 		}
 
 		for _, t := range tickets {
@@ -141,21 +143,12 @@ func nextRoom(room, size, most int, split bool) int {
 	return min(most, room+room/8+1)
 }
 
-// ended reports the results of tickets to the observer.
-func (e *Engine) ended(tickets []*Ticket) {
-	for _, t := range tickets {
-		if !t.doneBefore() { // counted when the item was done
-			e.observer.Ended(t.sub.Action, &t.result)
-		}
-	}
-}
-
 // Waiting returns how many submissions wait for a worker, light and heavy.
-func (e *Engine) Waiting() (light, heavy int) {
-	for _, l := range e.lanes {
+func (d *Dispatcher) Waiting() (light, heavy int) {
+	for _, l := range d.lanes {
 		light += l.waiting()
 	}
-	return light, len(e.heavy)
+	return light, len(d.heavy)
 }
 
 // largePurchase is the number of lines from which a purchase counts as a heavy submission: a request of a few words can
@@ -171,9 +164,9 @@ func findLarge(tickets []*Ticket, l *loyalty.Loaded) (found bool) {
 		}
 
 		t.movable = false
-		id := t.needs.ID
+		id := t.Needs.ID
 		if id == (loyalty.ID{}) {
-			id = l.Names[t.needs.Ref]
+			id = l.Names[t.Needs.Ref]
 		}
 
 		if c := l.Customers[id]; c != nil {
@@ -198,12 +191,12 @@ func stay(tickets []*Ticket) {
 // move passes the large tickets to the worker of the heavy submissions and returns the others. A single ticket whose
 // rows are too many counts as large. If that worker's queue is full, or the engine is closing, they stay. Their callers
 // can no longer leave, because deciding them has begun.
-func (e *Engine) move(f *flight, tickets []*Ticket) (rest []*Ticket) {
+func (d *Dispatcher) move(f *flight, tickets []*Ticket) (rest []*Ticket) {
 	if len(tickets) == 1 {
 		tickets[0].large, tickets[0].movable = true, false
 	}
 
-	release, err := e.hold()
+	release, err := d.Hold()
 	if err == nil {
 		defer release()
 	}
@@ -211,7 +204,7 @@ func (e *Engine) move(f *flight, tickets []*Ticket) (rest []*Ticket) {
 	for _, t := range tickets {
 		if err == nil && t.large {
 			select {
-			case e.heavy <- waiting{t, context.Background(), new(atomic.Bool)}:
+			case d.heavy <- waiting{t, context.Background(), new(atomic.Bool)}:
 				f.moved = append(f.moved, t)
 				continue
 			default:
